@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Element types as values: what a config, a kernel and a file reader mean by "e4m3".
+// Storage types of the same names hold the bits and nothing else; arithmetic on them lives in arch/convert.hpp.
+#pragma once
+
+#include "warpwright/core/meta.hpp"
+
+namespace ww {
+
+enum class DType : u8 { e4m3, bf16, f16, f32 };
+
+// Spelled as in the public API: `.a = ww::e4m3`.
+inline constexpr DType e4m3 = DType::e4m3;
+inline constexpr DType bf16 = DType::bf16;
+inline constexpr DType f16 = DType::f16;
+inline constexpr DType f32 = DType::f32;
+
+/// Size of one element in bytes.
+WW_HOST_DEVICE constexpr int bytes_of(DType type) { return type == DType::e4m3 ? 1 : type == DType::f32 ? 4 : 2; }
+
+/// The name used in configs, flags and reports.
+WW_HOST_DEVICE constexpr const char* name_of(DType type) {
+  return type == DType::e4m3 ? "e4m3" : type == DType::bf16 ? "bf16" : type == DType::f16 ? "f16" : "f32";
+}
+
+/// Bits of one element.
+struct e4m3_t { u8 bits; };
+struct bf16_t { u16 bits; };
+struct f16_t { u16 bits; };
+
+template <DType kType> struct storage;
+template <> struct storage<DType::e4m3> { using type = e4m3_t; };
+template <> struct storage<DType::bf16> { using type = bf16_t; };
+template <> struct storage<DType::f16> { using type = f16_t; };
+template <> struct storage<DType::f32> { using type = float; };
+template <DType kType> using storage_t = typename storage<kType>::type;
+
+}  // namespace ww

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// D[M, N] = scale (A[M, K] . B[N, K]^T): describe the problem once, get a plan, run it with any pointers of that shape.
+// Operands are K-major (row-major A and B); strides are in elements and 0 means packed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "warpwright/collective/gemm_config.hpp"
+#include "warpwright/host/device.hpp"
+#include "warpwright/host/result.hpp"
+
+namespace ww {
+
+struct GemmProblem {
+  std::int64_t m = 0, n = 0, k = 0;
+  DType a = DType::e4m3, b = DType::e4m3, d = DType::bf16;
+  Scale scale = Scale::none;
+  std::int64_t lda = 0, ldb = 0, ldd = 0;  // row strides in elements; 0: K, K, N. Rows start at multiples of 16 bytes
+  // block scales, float32, strides in elements: scale_a[row * scale_a_row + kb * scale_a_k], scale_b[nb * scale_b_n + kb * scale_b_k]
+  std::int64_t scale_a_row = 0, scale_a_k = 0;  // both 0: (M, ceil(K/128)) row-major
+  std::int64_t scale_b_n = 0, scale_b_k = 0;    // both 0: (ceil(N/128), ceil(K/128)) row-major
+};
+
+/// Device pointers. `scale_a` and `scale_b` are read for Scale::tensor (one float each) and block scales.
+struct GemmOperands {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* d = nullptr;
+  const float* scale_a = nullptr;
+  const float* scale_b = nullptr;
+  void* workspace = nullptr;
+  std::size_t workspace_bytes = 0;
+};
+
+struct GemmOptions {
+  GemmConfig config = {};  // fields of 0 are chosen; dtypes and scale come from the problem
+  int sms = 0;             // CTAs to launch at most; 0 = all of the device
+  bool pdl = false;        // CUDA: may start before the previous kernel of the stream has finished
+};
+
+/// Why this library cannot run `problem` with `options`, without touching a device; no error when it can.
+Result<void> can_implement(const GemmProblem& problem, const GemmOptions& options = {});
+
+namespace device { class GemmAdapter; }
+
+/// A compiled kernel and everything about its launch but the pointers. Copyable, thread-safe, reusable.
+class GemmPlan {
+ public:
+  const GemmProblem& problem() const;
+  const GemmConfig& config() const;             // fully resolved
+  std::size_t workspace_bytes() const;          // owned by the caller, 256-byte aligned
+  /// Validates pointers (null, alignment), then launches. M or N = 0 launches nothing; K = 0 writes zeros.
+  Result<void> run(const GemmOperands& operands, Stream stream = {}) const;
+  /// Statistics of this thread's last run on an emulated device.
+  std::optional<EmuStats> last_stats() const;
+
+ private:
+  friend Result<GemmPlan> plan(const Device&, const GemmProblem&, const GemmOptions&);
+  std::shared_ptr<const device::GemmAdapter> adapter_;
+};
+
+Result<GemmPlan> plan(const Device& device, const GemmProblem& problem, const GemmOptions& options = {});
+
+}  // namespace ww

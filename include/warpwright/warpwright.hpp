@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host API in one include: devices, problems, plans.
+#pragma once
+
+#include "warpwright/host/device.hpp"
+#include "warpwright/host/gemm.hpp"
+#include "warpwright/host/result.hpp"
