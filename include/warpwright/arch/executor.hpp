@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who carries an instruction out: PTX (nvcc and NVRTC) or the emulator (any other compiler). A translation unit is one or
+// the other, and every file of this folder holds the two bodies of its instructions in inline namespaces `ptx` and `emu`.
+// WW_KERNEL defines an entry point for both. Nothing outside arch/ asks which executor it is.
+#pragma once
+
+#include "warpwright/core/dtype.hpp"
+
+#if defined(__CUDACC__)
+
+// A device pass sees the bodies; nvcc's host pass only needs the declarations to agree.
+#define WW_SITE
+#define WW_SITE_ONLY
+#define WW_KERNEL(name, threads, Params, params) \
+  extern "C" __global__ void __launch_bounds__(threads, 1) name(const __grid_constant__ Params params)
+#define WW_MODULE()
+
+#else
+
+#include "warpwright/arch/emu_table.hpp"
+
+namespace ww::arch {
+inline namespace emu {
+inline const EmuTable* table = nullptr;          // set by the module's entry
+inline const KernelEntry* registered = nullptr;  // head of the list of this module's kernels
+
+struct Register {
+  explicit Register(KernelEntry& entry) {
+    entry.next = registered;
+    registered = &entry;
+  }
+};
+}  // namespace emu
+}  // namespace ww::arch
+
+#define WW_SITE , ::ww::arch::Site site = ::ww::arch::Site::here()
+#define WW_SITE_ONLY ::ww::arch::Site site = ::ww::arch::Site::here()
+
+#define WW_KERNEL(name, threads, Params, params)                                                                      \
+  static void name(const Params& params);                                                                             \
+  static ::ww::arch::KernelEntry name##_entry{                                                                        \
+      #name, [](const void* p) { name(*static_cast<const Params*>(p)); }, sizeof(Params), threads, nullptr};          \
+  static const ::ww::arch::Register name##_registered{name##_entry};                                                  \
+  static void name(const Params& params)
+
+// Ends every emulator module.
+#define WW_MODULE()                                                                                                   \
+  extern "C" __attribute__((visibility("default"))) const ::ww::arch::ModuleInfo* warpwright_module(                  \
+      const ::ww::arch::EmuTable* table) {                                                                            \
+    static ::ww::arch::ModuleInfo info;                                                                               \
+    ::ww::arch::table = table;                                                                                        \
+    info = {::ww::arch::kEmuTableVersion, 0, ::ww::arch::registered};                                                 \
+    return &info;                                                                                                     \
+  }
+
+#endif
+
+namespace ww::arch {
+
+/// A byte address in the shared memory of this CTA or, with another CTA's rank in its upper bits, of the cluster.
+struct SharedAddress {
+  u32 value;
+  WW_HOST_DEVICE constexpr SharedAddress operator+(u32 bytes) const { return {value + bytes}; }
+};
+
+/// A shared-memory pointer with an element type, the engine of shared tensors.
+template <class T> struct SharedPtr {
+  using value_type = T;
+  SharedAddress address;
+  WW_HOST_DEVICE constexpr SharedPtr operator+(i64 elements) const {
+    return {{address.value + static_cast<u32>(elements * static_cast<i64>(sizeof(T)))}};
+  }
+};
+
+}  // namespace ww::arch
