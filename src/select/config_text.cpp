@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints and parses GemmConfig. Every field of the aggregate appears exactly once in kKeys.
+#include "select/config_text.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <vector>
+
+namespace ww {
+namespace {
+
+constexpr std::string_view kKeys = "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster";
+constexpr int kLargestField = 1 << 16;
+
+/// "128x64" into `count` integers.
+Result<std::vector<int>> parse_integers(std::string_view key, std::string_view text, int count) {
+  std::vector<int> values;
+  std::string_view rest = text;
+  for (int i = 0; i < count; ++i) {
+    int value = 0;
+    const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    const bool last = i + 1 == count;
+    const std::size_t used = static_cast<std::size_t>(end - rest.data());
+    const bool terminated = last ? used == rest.size() : used < rest.size() && rest[used] == 'x';
+    if (status != std::errc{} || !terminated || value < 0 || value > kLargestField)
+      return failure(ErrorCode::invalid, fmt::format("config, key {}", key),
+                     count == 1 ? "an integer from 0 (auto) to 65536"
+                                : fmt::format("{} integers from 0 (auto) to 65536 joined by x", count),
+                     fmt::format("\"{}\"", text));
+    values.push_back(value);
+    rest.remove_prefix(last ? used : used + 1);
+  }
+  return values;
+}
+
+Result<void> assign(GemmConfig& config, std::string_view key, std::string_view value) {
+  const std::string argument = fmt::format("config, key {}", key);
+  if (key == "arch") {
+    if (value != "sm90") return failure(ErrorCode::invalid, argument, "sm90", fmt::format("\"{}\"", value));
+  } else if (key == "a" || key == "b" || key == "d") {
+    WW_TRY((key == "a" ? config.a : key == "b" ? config.b : config.d), parse_dtype(value, argument));
+  } else if (key == "scale") {
+    WW_TRY(config.scale, parse_scale(value, argument));
+  } else if (key == "tile") {
+    WW_TRY(const std::vector<int> tile, parse_integers(key, value, 3));
+    config.tile_m = tile[0], config.tile_n = tile[1], config.tile_k = tile[2];
+  } else if (key == "cluster") {
+    WW_TRY(const std::vector<int> cluster, parse_integers(key, value, 2));
+    config.cluster_m = cluster[0], config.cluster_n = cluster[1];
+  } else if (key == "stages" || key == "warpgroups" || key == "raster") {
+    WW_TRY(const std::vector<int> one, parse_integers(key, value, 1));
+    (key == "stages" ? config.stages : key == "warpgroups" ? config.math_warpgroups : config.raster) = one[0];
+  } else {
+    return failure(ErrorCode::invalid, "config", fmt::format("keys {}", kKeys), fmt::format("\"{}\"", key));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string to_text(const GemmConfig& c) {
+  return fmt::format("arch={},a={},b={},d={},scale={},tile={}x{}x{},cluster={}x{},stages={},warpgroups={},raster={}",
+                     name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d), name_of(c.scale), c.tile_m, c.tile_n,
+                     c.tile_k, c.cluster_m, c.cluster_n, c.stages, c.math_warpgroups, c.raster);
+}
+
+Result<GemmConfig> parse_config(std::string_view text, GemmConfig base) {
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos)
+      return failure(ErrorCode::invalid, "config", "key=value pairs joined by commas", fmt::format("\"{}\"", item));
+    WW_CHECK(assign(base, item.substr(0, equals), item.substr(equals + 1)));
+  }
+  return base;
+}
+
+Result<DType> parse_dtype(std::string_view text, std::string_view argument) {
+  for (DType type : {e4m3, bf16, f16, f32})
+    if (text == name_of(type)) return type;
+  return failure(ErrorCode::invalid, std::string(argument), "e4m3, bf16, f16 or f32", fmt::format("\"{}\"", text));
+}
+
+Result<Scale> parse_scale(std::string_view text, std::string_view argument) {
+  for (Scale scale : {Scale::none, Scale::tensor, Scale::block_1x128_128x128})
+    if (text == name_of(scale)) return scale;
+  return failure(ErrorCode::invalid, std::string(argument), "none, tensor or block", fmt::format("\"{}\"", text));
+}
+
+}  // namespace ww
