@@ -1,18 +1,58 @@
-# Flags that every target shares, and the one way to add a test.
+# SPDX-License-Identifier: Apache-2.0
+# Flags that our own targets share, and the one way to add a test. Everything is per target: a parent project and the
+# consumers of an installed library see none of it.
 include(GNUInstallDirs)
 
+# Where the emulator's kernel modules lie: in the build folder, and relative to an install prefix.
+set(WARPWRIGHT_MODULE_DIR ${PROJECT_BINARY_DIR}/lib/warpwright/modules)
+set(WARPWRIGHT_MODULE_INSTALL_DIR ${CMAKE_INSTALL_LIBDIR}/warpwright/modules)
+
+# ww_common_flags(<target> [KERNEL]): language level, warnings, exact arithmetic, sanitizers.
+# KERNEL: the target is a kernel module. It is never sanitized, since instrumented kernels have hooks of their own and
+# -fsanitize=thread and =address exclude each other in one translation unit.
 function(ww_common_flags target)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "KERNEL" "" "")
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   # why: kernel arithmetic is exact only when the compiler fuses nothing on its own (docs/numerics.md)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Werror -ffp-contract=off)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -ffp-contract=off)
+  if(WARPWRIGHT_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(WARPWRIGHT_SANITIZE AND NOT ARG_KERNEL)
+    target_compile_options(${target} PRIVATE -fsanitize=${WARPWRIGHT_SANITIZE} -fno-omit-frame-pointer)
+    # why PUBLIC: whoever links a sanitized static library must link the sanitizer's run time
+    target_link_options(${target} PUBLIC -fsanitize=${WARPWRIGHT_SANITIZE})
+  endif()
 endfunction()
 
-# ww_add_test(<name> SOURCES a.cpp ... [LIBRARIES ...] [LONG]): a GoogleTest program, one ctest entry per TEST.
+# ww_add_test(<name> SOURCES a.cpp ... [LIBRARIES ...] [LABELS ...] [LONG] [SERIAL] [TIMEOUT seconds]):
+# a GoogleTest program, one ctest entry per TEST, labelled with its folder.
+#   LONG    a sweep that only `./ww test --all` runs
+#   SERIAL  runs while no other test does (it measures time, or uses both cores)
 function(ww_add_test name)
-  cmake_parse_arguments(ARG "LONG" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "LONG;SERIAL" "TIMEOUT" "SOURCES;LIBRARIES;LABELS")
   add_executable(${name} ${ARG_SOURCES})
   ww_common_flags(${name})
   target_link_libraries(${name} PRIVATE warpwright::warpwright GTest::gtest_main ${ARG_LIBRARIES})
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 $<$<BOOL:${ARG_LONG}>:LABELS long>)
+  if(TARGET warpwright_modules)
+    add_dependencies(${name} warpwright_modules)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+    if(ARG_LONG)
+      set(ARG_TIMEOUT 3600)
+    endif()
+  endif()
+  get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  set(labels ${folder} ${ARG_LABELS})
+  if(ARG_LONG)
+    list(APPEND labels long)
+  endif()
+  string(REPLACE ";" "\\;" labels "${labels}")  # a list inside the list PROPERTIES
+  set(properties TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_SERIAL)
+    list(APPEND properties RUN_SERIAL ON)
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties} LABELS "${labels}")
 endfunction()
