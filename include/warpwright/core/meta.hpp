@@ -62,12 +62,18 @@ template <class T> WW_HOST_DEVICE constexpr typename remove_reference<T>::type&&
 
 // --- index sequences -----------------------------------------------------------------------------
 template <int... I> struct index_sequence {};
-#if defined(__clang__)
-template <class T, T... I> using integer_pack = index_sequence<int(I)...>;
-template <int N> using make_index_sequence = __make_integer_seq<integer_pack, int, N>;
-#else
-template <int N> using make_index_sequence = index_sequence<__integer_pack(N)...>;
-#endif
+// why by halves: compilers have built-ins for this, NVRTC has none of them
+template <class Low, class High> struct join_sequences;
+template <int... I, int... J> struct join_sequences<index_sequence<I...>, index_sequence<J...>> {
+  using type = index_sequence<I..., (int(sizeof...(I)) + J)...>;
+};
+template <int N> struct count_sequence {
+  using type = typename join_sequences<typename count_sequence<N / 2>::type,
+                                       typename count_sequence<N - N / 2>::type>::type;
+};
+template <> struct count_sequence<0> { using type = index_sequence<>; };
+template <> struct count_sequence<1> { using type = index_sequence<0>; };
+template <int N> using make_index_sequence = typename count_sequence<N>::type;
 
 // --- small arithmetic ----------------------------------------------------------------------------
 template <class T> WW_HOST_DEVICE constexpr T min(T a, T b) { return b < a ? b : a; }
