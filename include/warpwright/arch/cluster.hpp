@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Thread-block clusters: the barrier of all their threads, and loads and stores in another CTA's shared memory (DSMEM).
+// The barriers are .aligned: all lanes of a warp must arrive together.
+// PTX ISA: barrier.cluster, mapa, ld/st.shared::cluster.
+#pragma once
+
+#include "warpwright/arch/special.hpp"
+
+namespace ww::arch::cluster {
+
+#if defined(__CUDACC__)
+inline namespace ptx {
+WW_DEVICE void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+WW_DEVICE void arrive_relaxed() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
+WW_DEVICE void wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+/// The address of the same offset in CTA `rank`.
+WW_DEVICE SharedAddress map(SharedAddress address, u32 rank) {
+  u32 mapped;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(mapped) : "r"(address.value), "r"(rank));
+  return {mapped};
+}
+WW_DEVICE u32 load(SharedAddress mapped) {
+  u32 value;
+  asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(mapped.value) : "memory");
+  return value;
+}
+WW_DEVICE void store(SharedAddress mapped, u32 value) {
+  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(mapped.value), "r"(value) : "memory");
+}
+}  // namespace ptx
+#else
+inline namespace emu {
+WW_DEVICE void arrive(WW_SITE_ONLY) { table->cluster_arrive(false, site); }
+WW_DEVICE void arrive_relaxed(WW_SITE_ONLY) { table->cluster_arrive(true, site); }
+WW_DEVICE void wait(WW_SITE_ONLY) { table->cluster_wait(site); }
+WW_DEVICE SharedAddress map(SharedAddress address, u32 rank WW_SITE) { return {table->cluster_map(address.value, rank, site)}; }
+WW_DEVICE u32 load(SharedAddress mapped WW_SITE) {
+  return *static_cast<const u32*>(table->shared_access(mapped.value, 4, Access::read, site));
+}
+WW_DEVICE void store(SharedAddress mapped, u32 value WW_SITE) {
+  *static_cast<u32*>(table->shared_access(mapped.value, 4, Access::write, site)) = value;
+}
+}  // namespace emu
+#endif
+
+/// All threads of all CTAs of the cluster; memory written before it is visible after it.
+#if defined(__CUDACC__)
+WW_DEVICE void sync() {
+  arrive();
+  wait();
+}
+#else
+WW_DEVICE void sync(WW_SITE_ONLY) {
+  arrive(site);
+  wait(site);
+}
+#endif
+
+}  // namespace ww::arch::cluster

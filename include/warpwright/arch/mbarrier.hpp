@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// mbarrier: a phase completes when its pending arrivals and its pending transaction bytes are both zero.
+//   wait(parity P) returns once the phase of parity P has completed; on a fresh barrier wait(1) returns at once.
+// Scopes: the forms without .sem/.scope are used (release at CTA scope, acquire at CTA scope). That is enough here because
+// the data these barriers guard is written by the async proxy, whose completion is what makes it visible; the explicit
+// cluster scopes cost 40 % (arrive) and 5 to 7 % (wait) of a GEMM (H200, CUDA 13.0, 2026-11-20).
+// PTX ISA: mbarrier.*, mapa.
+#pragma once
+
+#include "warpwright/arch/special.hpp"
+
+namespace ww::arch {
+
+/// The shared address of a 64-bit barrier, 8-byte aligned.
+struct MBarrier {
+  SharedAddress address;
+};
+
+inline constexpr u32 kMBarrierBytes = 8;
+
+namespace mbarrier {
+
+#if defined(__CUDACC__)
+inline namespace ptx {
+
+WW_DEVICE void init(MBarrier b, u32 count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(b.address.value), "r"(count) : "memory");
+}
+WW_DEVICE void invalidate(MBarrier b) {
+  asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(b.address.value) : "memory");
+}
+WW_DEVICE void arrive(MBarrier b, u32 count = 1) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(b.address.value), "r"(count) : "memory");
+}
+/// Arrives at the barrier of the same offset in CTA `rank` of the cluster (this CTA included).
+WW_DEVICE void arrive_remote(MBarrier b, u32 rank) {
+  asm volatile(
+      "{\n.reg .b32 remote;\n"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n"
+      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n}" ::"r"(b.address.value), "r"(rank)
+      : "memory");
+}
+WW_DEVICE void expect_tx(MBarrier b, u32 bytes) {
+  asm volatile("mbarrier.expect_tx.shared::cta.b64 [%0], %1;" ::"r"(b.address.value), "r"(bytes) : "memory");
+}
+WW_DEVICE void arrive_expect_tx(MBarrier b, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(b.address.value), "r"(bytes) : "memory");
+}
+/// One try; false may also be spurious.
+WW_DEVICE bool try_wait(MBarrier b, u32 parity) {
+  u32 done;
+  asm volatile(
+      "{\n.reg .pred p;\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, p;\n}"
+      : "=r"(done)
+      : "r"(b.address.value), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+WW_DEVICE void wait(MBarrier b, u32 parity) {
+#if defined(WARPWRIGHT_WATCHDOG_CLOCKS)
+  // why: a store to an illegal address ends the launch with an error; `trap` anywhere in a kernel would make ptxas
+  // ignore setmaxnreg.
+  u64 start, now;
+  asm volatile("mov.u64 %0, %%clock64;" : "=l"(start)::"memory");
+  while (!try_wait(b, parity)) {
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(now)::"memory");
+    if (now - start > WARPWRIGHT_WATCHDOG_CLOCKS) asm volatile("st.global.u32 [%0], %1;" ::"l"(16ull), "r"(b.address.value));
+  }
+#else
+  asm volatile(
+      "{\n.reg .pred p;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1, %2;\n"
+      "@p bra done;\n"
+      "bra again;\n"
+      "done:\n}" ::"r"(b.address.value), "r"(parity), "r"(0x989680)
+      : "memory");
+#endif
+}
+
+}  // namespace ptx
+#else
+inline namespace emu {
+
+WW_DEVICE void init(MBarrier b, u32 count WW_SITE) { table->mbarrier_init(b.address.value, count, site); }
+WW_DEVICE void invalidate(MBarrier b WW_SITE) { table->mbarrier_invalidate(b.address.value, site); }
+WW_DEVICE void arrive(MBarrier b, u32 count = 1 WW_SITE) { table->mbarrier_arrive(b.address.value, count, site); }
+WW_DEVICE void arrive_remote(MBarrier b, u32 rank WW_SITE) {
+  table->mbarrier_arrive(table->cluster_map(b.address.value, rank, site), 1, site);
+}
+WW_DEVICE void expect_tx(MBarrier b, u32 bytes WW_SITE) { table->mbarrier_expect_tx(b.address.value, bytes, site); }
+WW_DEVICE void arrive_expect_tx(MBarrier b, u32 bytes WW_SITE) {
+  table->mbarrier_arrive_expect_tx(b.address.value, bytes, site);
+}
+WW_DEVICE bool try_wait(MBarrier b, u32 parity WW_SITE) { return table->mbarrier_try_wait(b.address.value, parity, site); }
+WW_DEVICE void wait(MBarrier b, u32 parity WW_SITE) { table->mbarrier_wait(b.address.value, parity, site); }
+
+}  // namespace emu
+#endif
+
+}  // namespace mbarrier
+}  // namespace ww::arch
