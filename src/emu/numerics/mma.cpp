@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses the engine of one tensor-core multiply by the CPU at hand. No arithmetic here.
+#include "emu/numerics/mma.hpp"
+
+#include "emu/numerics/mma_term.hpp"
+
+namespace ww::emu {
+
+bool mma_supports(MmaTarget target) {
+#if defined(__x86_64__)
+  if (target == MmaTarget::avx512) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni") &&
+           __builtin_cpu_supports("avx512vpopcntdq");
+  }
+  if (target == MmaTarget::avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+  return target == MmaTarget::portable;
+}
+
+MmaTarget mma_best_target() {
+  // why: a constant of the machine, looked up once; initialisation of a local static is thread-safe
+  static const MmaTarget best = mma_supports(MmaTarget::avx512) ? MmaTarget::avx512
+                                : mma_supports(MmaTarget::avx2) ? MmaTarget::avx2
+                                                                : MmaTarget::portable;
+  return best;
+}
+
+void mma_m64_on(MmaTarget target, DType type, int n, const u8* a, const u8* b, float* d, bool accumulate, int scale_a,
+                int scale_b, MmaMath math) {
+  const MmaCall call{type, n, a, b, d, accumulate, scale_a < 0, scale_b < 0};
+  if (math == MmaMath::fp32_chain) return mma_chain(target, call);
+  switch (target) {
+    case MmaTarget::avx512: return mma_exact_avx512(call);
+    case MmaTarget::avx2: return mma_exact_avx2(call);
+    case MmaTarget::portable: return mma_exact_portable(call);
+  }
+}
+
+void mma_m64(DType type, int n, const u8* a, const u8* b, float* d, bool accumulate, int scale_a, int scale_b,
+             MmaMath math) {
+  mma_m64_on(mma_best_target(), type, n, a, b, d, accumulate, scale_a, scale_b, math);
+}
+
+}  // namespace ww::emu

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plain alternative to the tensor core's sum: d = fma(a[k], b[k], d) in FP32, k ascending, one rounding a step.
+// It is one defined order, so every target gives the same bits. A NaN result is 0x7FFFFFFF; all else is IEEE's.
+#include "emu/numerics/convert.hpp"
+#include "emu/numerics/mma_term.hpp"
+
+namespace ww::emu {
+namespace {
+
+#define WW_ALWAYS_INLINE __attribute__((always_inline)) inline
+
+constexpr int kColumns = 8;
+constexpr int kMaxK = 32;
+
+WW_ALWAYS_INLINE float widen(DType type, const u8* row, int k, bool flip) {
+  const u16 half = type == DType::e4m3 ? 0 : static_cast<u16>(row[2 * k] | row[2 * k + 1] << 8);
+  const float value = type == DType::e4m3 ? e4m3_to_f32(row[k]) : type == DType::bf16 ? bf16_to_f32(half) : f16_to_f32(half);
+  return flip ? -value : value;
+}
+
+WW_ALWAYS_INLINE void chain(const MmaCall& call) {
+  const int depth = kMmaRowBytes / bytes_of(call.type);
+  alignas(64) float a[kMmaRows][kMaxK];
+  alignas(64) float b[kMaxK][kColumns];
+  for (int row = 0; row < kMmaRows; ++row) {
+    for (int k = 0; k < depth; ++k) a[row][k] = widen(call.type, call.a + row * kMmaRowBytes, k, call.flip_a);
+  }
+  for (int first = 0; first < call.n; first += kColumns) {
+    for (int column = 0; column < kColumns; ++column) {
+      const u8* source = call.b + (first + column) * kMmaRowBytes;
+      for (int k = 0; k < depth; ++k) b[k][column] = widen(call.type, source, k, call.flip_b);
+    }
+    for (int row = 0; row < kMmaRows; ++row) {
+      float* d = call.d + row * call.n + first;
+      float sum[kColumns] = {};
+      if (call.accumulate) __builtin_memcpy(sum, d, sizeof sum);
+      for (int k = 0; k < depth; ++k) {
+#pragma GCC unroll 8
+        for (int column = 0; column < kColumns; ++column) sum[column] = __builtin_fmaf(a[row][k], b[k][column], sum[column]);
+      }
+      for (int column = 0; column < kColumns; ++column) d[column] = sum[column] == sum[column] ? sum[column] : f32_from_bits(kNan);
+    }
+  }
+}
+
+void chain_portable(const MmaCall& call) { chain(call); }
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) void chain_avx2(const MmaCall& call) { chain(call); }
+#else
+void chain_avx2(const MmaCall& call) { chain(call); }
+#endif
+
+}  // namespace
+
+void mma_chain(MmaTarget target, const MmaCall& call) {
+  if (target == MmaTarget::portable) chain_portable(call);
+  else chain_avx2(call);  // why: 16 lanes gain nothing here, the conversions take as long as the sums
+}
+
+}  // namespace ww::emu

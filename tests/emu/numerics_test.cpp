@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensor core's arithmetic against a slow reference of its own, on every target this CPU runs, bit for bit.
+// Every failure names the seed and the case; operands are a function of both.
+#include "emu/numerics/mma.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cfloat>
+#include <random>
+#include <string>
+
+#include "emu/numerics/convert.hpp"
+#include "numerics_reference.hpp"
+
+namespace ww::emu {
+namespace {
+
+constexpr DType kTypes[] = {DType::e4m3, DType::bf16, DType::f16};
+constexpr int kColumns[] = {8, 16, 24, 64, 120, 128, 200, 256};
+constexpr MmaTarget kTargets[] = {MmaTarget::portable, MmaTarget::avx2, MmaTarget::avx512};
+
+/// What random operands look like. Raw bits hold NaN in nearly every row of 32; the others reach the finite paths.
+enum class Mix { raw, finite, tame, sparse, cancelling, tiny };
+constexpr Mix kMixes[] = {Mix::raw, Mix::finite, Mix::tame, Mix::sparse, Mix::cancelling, Mix::tiny};
+
+struct Case {
+  DType type;
+  int n;
+  Mix mix;
+  unsigned seed;
+  std::vector<u8> a, b;
+  std::vector<float> c;
+  std::string name() const {
+    return std::string(name_of(type)) + " n=" + std::to_string(n) + " mix=" + std::to_string(static_cast<int>(mix)) +
+           " seed=" + std::to_string(seed);
+  }
+};
+
+u32 random_element(DType type, Mix mix, std::mt19937& rng) {
+  const int bits = type == DType::e4m3 ? 8 : 16;
+  const u32 sign = rng() & (1u << (bits - 1));
+  const u32 raw = rng() & ((1u << bits) - 1);
+  const int fraction = type == DType::e4m3 ? 3 : type == DType::bf16 ? 7 : 10;
+  const auto with_field = [&](u32 field) { return sign | field << fraction | (raw & ((1u << fraction) - 1)); };
+  const u32 last = ((1u << (bits - 1)) - 1) >> fraction;
+  const u32 middle = last / 2;
+  switch (mix) {
+    case Mix::raw: return raw;
+    case Mix::finite: return with_field(rng() % last);
+    case Mix::tame: return with_field(middle - 2 + rng() % 4);
+    case Mix::sparse: return rng() % 4 != 0 ? sign : rng() % 64 == 0 ? raw : with_field(middle + rng() % 2);
+    case Mix::cancelling: return sign | middle << fraction;
+    case Mix::tiny: return with_field(rng() % 2);
+  }
+  return 0;
+}
+
+float random_addend(Mix mix, std::mt19937& rng) {
+  const u32 raw = static_cast<u32>(rng());
+  const u32 sign = raw & 0x80000000u;
+  switch (rng() % 12) {
+    case 0: return f32_from_bits(sign);
+    case 1: return f32_from_bits(sign | (raw & 0x7FFFFF));                              // subnormal
+    case 2: return f32_from_bits(sign | 0x7F000000u | (raw & 0x7FFFFF));                // the top binade
+    case 3: return mix == Mix::raw || mix == Mix::sparse ? f32_from_bits(sign | 0x7F800000u) : 1.0f;
+    case 4: return mix == Mix::raw || mix == Mix::sparse ? f32_from_bits(raw | 0x7F800000u) : -1.0f;
+    case 5: return f32_from_bits(raw & 0xFF7FFFFFu);                                    // any exponent but the last
+    case 6: return static_cast<float>(static_cast<int>(raw % 65) - 32);
+    default: return f32_from_bits(sign | (110 + raw % 30) << 23 | (rng() & 0x7FFFFF));
+  }
+}
+
+Case make_case(DType type, int n, Mix mix, unsigned seed) {
+  Case x{type, n, mix, seed, {}, {}, {}};
+  std::mt19937 rng(seed * 7919 + static_cast<unsigned>(n) * 31 + static_cast<unsigned>(mix) * 5 + static_cast<unsigned>(type));
+  const auto fill = [&](std::vector<u8>& to, int rows) {
+    to.resize(static_cast<size_t>(rows) * 32);
+    const int bytes = bytes_of(type);
+    for (size_t i = 0; i < to.size(); i += static_cast<size_t>(bytes)) {
+      // why: whole rows of plain numbers beside wild ones, so that one output does not hide another
+      const Mix local = mix == Mix::raw && (i / 32) % 3 != 0 && rng() % 64 != 0 ? Mix::finite : mix;
+      const u32 element = random_element(type, local, rng);
+      to[i] = static_cast<u8>(element);
+      if (bytes == 2) to[i + 1] = static_cast<u8>(element >> 8);
+    }
+  };
+  fill(x.a, 64);
+  fill(x.b, n);
+  x.c.resize(static_cast<size_t>(64 * n));
+  for (float& value : x.c) value = random_addend(mix, rng);
+  return x;
+}
+
+void expect_bits(const std::vector<float>& got, const std::vector<u32>& want, int n, const std::string& what) {
+  int wrong = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    if (f32_bits(got[i]) == want[i]) continue;
+    if (++wrong <= 3) {
+      ADD_FAILURE() << what << " at (" << i / static_cast<size_t>(n) << ", " << i % static_cast<size_t>(n) << "): got 0x"
+                    << std::hex << f32_bits(got[i]) << ", expected 0x" << want[i];
+    }
+  }
+  EXPECT_EQ(wrong, 0) << what;
+}
+
+std::string target_name(MmaTarget target) {
+  return target == MmaTarget::avx512 ? " avx512" : target == MmaTarget::avx2 ? " avx2" : " portable";
+}
+
+void check_exact(const Case& x, bool accumulate, int scale_a, int scale_b) {
+  std::vector<u32> want(x.c.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    const size_t row = i / static_cast<size_t>(x.n), column = i % static_cast<size_t>(x.n);
+    want[i] = reference::mma_output(x.type, &x.a[row * 32], &x.b[column * 32], accumulate ? f32_bits(x.c[i]) : 0,
+                                    scale_a < 0, scale_b < 0);
+  }
+  for (MmaTarget target : kTargets) {
+    if (!mma_supports(target)) continue;
+    std::vector<float> d = x.c;
+    mma_m64_on(target, x.type, x.n, x.a.data(), x.b.data(), d.data(), accumulate, scale_a, scale_b, MmaMath::exact);
+    expect_bits(d, want, x.n, x.name() + (accumulate ? " accumulate" : "") + " scales " + std::to_string(scale_a) + "," +
+                                  std::to_string(scale_b) + target_name(target));
+  }
+}
+
+TEST(Mma, EveryTargetMatchesTheReferenceForEveryTypeAndWidth) {
+  for (DType type : kTypes) {
+    for (int n : kColumns) {
+      for (Mix mix : kMixes) check_exact(make_case(type, n, mix, 1), true, 1, 1);
+    }
+  }
+}
+
+TEST(Mma, WithoutAccumulateTheOldValuesAreIgnored) {
+  for (DType type : kTypes) {
+    for (int n : {8, 24, 128}) {
+      for (Mix mix : kMixes) check_exact(make_case(type, n, mix, 2), false, 1, 1);
+    }
+  }
+}
+
+TEST(Mma, ScalesOfMinusOneNegateAnOperand) {
+  for (DType type : kTypes) {
+    for (Mix mix : kMixes) {
+      check_exact(make_case(type, 24, mix, 3), true, -1, 1);
+      check_exact(make_case(type, 40, mix, 4), true, 1, -1);
+      check_exact(make_case(type, 16, mix, 5), true, -1, -1);
+    }
+  }
+}
+
+TEST(Mma, EveryPairOfE4m3BitsAloneAndBesideOne) {
+  // A row i holds the pair's left element, B row j its right one; the other 31 products are zero or 1 * 1.
+  for (const u8 other : {u8{0}, u8{0x38}}) {
+    for (int quarter = 0; quarter < 4; ++quarter) {
+      Case x = make_case(DType::e4m3, 256, Mix::tame, 6);
+      std::fill(x.a.begin(), x.a.end(), other);
+      std::fill(x.b.begin(), x.b.end(), u8{0});
+      for (int j = 0; j < 256; ++j) x.b[static_cast<size_t>(j * 32 + 3)] = static_cast<u8>(j), x.b[static_cast<size_t>(j * 32 + 30)] = other;
+      for (int i = 0; i < 64; ++i) x.a[static_cast<size_t>(i * 32 + 3)] = static_cast<u8>(i + 64 * quarter);
+      check_exact(x, false, 1, 1);
+    }
+  }
+}
+
+TEST(Mma, ChainedCallsMatchAChainOfReferences) {
+  for (DType type : kTypes) {
+    for (Mix mix : {Mix::finite, Mix::tame, Mix::sparse}) {
+      std::vector<u32> want(64 * 64, 0);
+      std::vector<std::vector<float>> d(3, std::vector<float>(64 * 64, NAN));
+      for (unsigned step = 0; step < 8; ++step) {
+        const Case x = make_case(type, 64, mix, 100 + step);
+        for (size_t i = 0; i < want.size(); ++i) {
+          want[i] = reference::mma_output(type, &x.a[i / 64 * 32], &x.b[i % 64 * 32], want[i], false, false);
+        }
+        for (size_t t = 0; t < 3; ++t) {
+          if (!mma_supports(kTargets[t])) continue;
+          mma_m64_on(kTargets[t], type, 64, x.a.data(), x.b.data(), d[t].data(), step != 0, 1, 1, MmaMath::exact);
+          expect_bits(d[t], want, 64, x.name() + target_name(kTargets[t]));
+        }
+      }
+    }
+  }
+}
+
+// --- facts confirmed on hardware, as plain numbers -----------------------------------------------
+
+/// Output (0, 0) with the first elements of A and B given and the rest zero.
+u32 first_output(DType type, std::vector<u16> a, std::vector<u16> b, float c, MmaTarget target) {
+  std::vector<u8> rows_a(64 * 32), rows_b(8 * 32);
+  const auto put = [&](std::vector<u8>& to, size_t k, u16 bits) {
+    if (type == DType::e4m3) to[k] = static_cast<u8>(bits);
+    else to[2 * k] = static_cast<u8>(bits), to[2 * k + 1] = static_cast<u8>(bits >> 8);
+  };
+  for (size_t k = 0; k < a.size(); ++k) put(rows_a, k, a[k]), put(rows_b, k, b[k]);
+  std::vector<float> d(64 * 8, c);
+  mma_m64_on(target, type, 8, rows_a.data(), rows_b.data(), d.data(), true, 1, 1, MmaMath::exact);
+  return f32_bits(d[0]);
+}
+
+TEST(Mma, SpecialValuesOfTheHardware) {
+  for (MmaTarget target : kTargets) {
+    if (!mma_supports(target)) continue;
+    const auto bf = [&](std::vector<u16> a, std::vector<u16> b, float c) { return first_output(DType::bf16, a, b, c, target); };
+    const auto e4 = [&](std::vector<u16> a, std::vector<u16> b, float c) { return first_output(DType::e4m3, a, b, c, target); };
+    EXPECT_EQ(e4({0x7F}, {0x00}, 1.0f), 0x7FFFFFFFu);                    // NaN * 0
+    EXPECT_EQ(e4({0x38}, {0xFF}, INFINITY), 0x7FFFFFFFu);
+    EXPECT_EQ(e4({0x38}, {0x38}, -INFINITY), 0xFF800000u);
+    EXPECT_EQ(e4({0x38}, {0x38}, f32_from_bits(0xFFC12345u)), 0x7FFFFFFFu);
+    EXPECT_EQ(e4({0x38}, {0x38}, -1.0f), 0u);                            // exact cancellation
+    EXPECT_EQ(e4({0x80}, {0x38}, -0.0f), 0u);                            // -0 plus zero products
+    EXPECT_EQ(e4({0x38}, {0x38}, 0x1p-13f), f32_bits(1.0f + 0x1p-13f));  // the thirteenth fraction bit stays,
+    EXPECT_EQ(e4({0x38}, {0x38}, 0x1p-14f), f32_bits(1.0f));             // the fourteenth goes,
+    EXPECT_EQ(e4({0x38, 0x38}, {0x38, 0xB8}, 0x1p-14f), 0u);             // also when the large terms cancel
+    EXPECT_EQ(e4({0xB8}, {0x38}, 0x1.fp-14f), f32_bits(-1.0f));
+    EXPECT_EQ(bf({0x3F80, 0x3F80}, {0x3F80, 0xBF80}, 0x1p-25f), f32_bits(0x1p-25f));
+    EXPECT_EQ(bf({0x3F80, 0x3F80}, {0x3F80, 0xBF80}, 0x1p-26f), 0u);
+    EXPECT_EQ(bf({0x7F80}, {0x0000}, 1.0f), 0x7FFFFFFFu);                // Inf * 0
+    EXPECT_EQ(bf({0x7F80}, {0xBF80}, 1.0f), 0xFF800000u);
+    EXPECT_EQ(bf({0x7F80, 0x7F80}, {0x3F80, 0xBF80}, 1.0f), 0x7FFFFFFFu);
+    EXPECT_EQ(bf({0x7F80}, {0x3F80}, -INFINITY), 0x7FFFFFFFu);
+    EXPECT_EQ(bf({0x7F7F}, {0x7F7F}, 0.0f), 0x7F800000u);                // overflow (decided, see mma.hpp)
+    EXPECT_EQ(bf({0x7F00}, {0xBF80}, -FLT_MAX), 0xFF800000u);
+    EXPECT_EQ(bf({0x0080}, {0xBF00}, 0.0f), 0x80400000u);                // subnormal result
+    EXPECT_EQ(bf({0x0001}, {0x8001}, 0.0f), 0x80000000u);                // below the subnormal grid (decided)
+  }
+}
+
+// --- the plain chain -----------------------------------------------------------------------------
+
+TEST(MmaChain, IsOneFmaAfterAnother) {
+  for (DType type : kTypes) {
+    for (Mix mix : kMixes) {
+      const Case x = make_case(type, 40, mix, 9);
+      std::vector<u32> want(x.c.size());
+      const int bytes = bytes_of(type);
+      for (size_t i = 0; i < want.size(); ++i) {
+        const u8 *a = &x.a[i / 40 * 32], *b = &x.b[i % 40 * 32];
+        float sum = x.c[i];
+        for (int k = 0; k < 32 / bytes; ++k) {
+          const u32 p = bytes == 1 ? a[k] : a[2 * k] | static_cast<u32>(a[2 * k + 1]) << 8;
+          const u32 q = bytes == 1 ? b[k] : b[2 * k] | static_cast<u32>(b[2 * k + 1]) << 8;
+          sum = std::fma(-static_cast<float>(reference::to_double(reference::decode(type, p))),
+                         static_cast<float>(reference::to_double(reference::decode(type, q))), sum);
+        }
+        want[i] = std::isnan(sum) ? 0x7FFFFFFFu : f32_bits(sum);
+      }
+      for (MmaTarget target : kTargets) {
+        if (!mma_supports(target)) continue;
+        std::vector<float> d = x.c;
+        mma_m64_on(target, type, 40, x.a.data(), x.b.data(), d.data(), true, -1, 1, MmaMath::fp32_chain);
+        expect_bits(d, want, 40, x.name() + target_name(target));
+      }
+    }
+  }
+}
+
+// --- conversions ---------------------------------------------------------------------------------
+
+TEST(Convert, WideningIsExactForEveryPattern) {
+  const auto expect = [](DType type, u32 bits, float got) {
+    const reference::Value v = reference::decode(type, bits);
+    if (v.kind == reference::Value::nan) {
+      const u32 want = type == DType::bf16 ? bits << 16 : 0x7FFFFFFFu;
+      ASSERT_EQ(f32_bits(got), want) << name_of(type) << " 0x" << std::hex << bits;
+    } else {
+      ASSERT_EQ(f32_bits(got), f32_bits(static_cast<float>(reference::to_double(v)))) << name_of(type) << " 0x" << std::hex << bits;
+    }
+  };
+  for (u32 bits = 0; bits < 0x10000; ++bits) {
+    expect(DType::bf16, bits, bf16_to_f32(static_cast<u16>(bits)));
+    expect(DType::f16, bits, f16_to_f32(static_cast<u16>(bits)));
+    if (bits < 0x100) expect(DType::e4m3, bits, e4m3_to_f32(static_cast<u8>(bits)));
+  }
+}
+
+/// Round to nearest even by comparing with the two neighbours in the list of all magnitudes of the format.
+class Neighbours {
+ public:
+  explicit Neighbours(DType type) : type_(type) {
+    for (u32 bits = 0; bits < (type == DType::e4m3 ? 0x7Fu : type == DType::bf16 ? 0x7F80u : 0x7C00u); ++bits) {
+      values_.push_back(reference::to_double(reference::decode(type, bits)));
+    }
+  }
+  u32 count() const { return static_cast<u32>(values_.size()); }
+  double value(u32 i) const { return values_[i]; }
+
+  u32 nearest(float x) const {
+    if (std::isnan(x)) return type_ == DType::e4m3 ? 0x7F : 0x7FFF;
+    const u32 sign = std::signbit(x) ? (type_ == DType::e4m3 ? 0x80u : 0x8000u) : 0;
+    const double magnitude = std::fabs(static_cast<double>(x));
+    const u32 last = count() - 1;
+    if (magnitude >= values_[last]) {
+      if (type_ == DType::e4m3) return sign | last;
+      const double step = values_[last] - values_[last - 1];
+      return sign | (magnitude < values_[last] + step / 2 ? last : last + 1);  // last + 1 is Inf; the last is odd
+    }
+    const u32 above = static_cast<u32>(std::upper_bound(values_.begin(), values_.end(), magnitude) - values_.begin());
+    const double down = magnitude - values_[above - 1], up = values_[above] - magnitude;
+    if (down != up) return sign | (down < up ? above - 1 : above);
+    return sign | ((above - 1) % 2 == 0 ? above - 1 : above);
+  }
+
+ private:
+  DType type_;
+  std::vector<double> values_;
+};
+
+u32 narrow(DType type, float x) {
+  return type == DType::e4m3 ? f32_to_e4m3_satfinite(x) : type == DType::bf16 ? f32_to_bf16(x) : f32_to_f16(x);
+}
+
+TEST(Convert, NarrowingRoundsToNearestEven) {
+  for (DType type : kTypes) {
+    const Neighbours all(type);
+    const auto expect = [&](u32 bits) {
+      const float x = f32_from_bits(bits);
+      ASSERT_EQ(narrow(type, x), all.nearest(x)) << name_of(type) << " of 0x" << std::hex << bits;
+    };
+    // every value and every halfway point, with the floats on either side, both signs
+    for (u32 i = 0; i < all.count(); ++i) {
+      const double next = i + 1 < all.count() ? all.value(i + 1) : 2 * all.value(i) - all.value(i - 1);
+      for (double point : {all.value(i), (all.value(i) + next) / 2}) {
+        const u32 bits = f32_bits(static_cast<float>(point));
+        for (u32 near : {bits - 1, bits, bits + 1}) {
+          if (near == ~0u) continue;
+          expect(near & 0x7FFFFFFFu);
+          expect(near | 0x80000000u);
+        }
+      }
+    }
+    for (u32 bits : {0x7F800000u, 0x7F800001u, 0x7FFFFFFFu, 0xFF800000u, 0xFFC00000u, 0x7F7FFFFFu, 1u, 0x80000001u}) expect(bits);
+    std::mt19937 rng(11);
+    for (int i = 0; i < 2'000'000; ++i) expect(static_cast<u32>(rng()));
+    for (int i = 0; i < 1'000'000; ++i) expect((static_cast<u32>(rng()) & 0x80FFFFFFu) + ((95u + rng() % 60) << 23));
+  }
+}
+
+TEST(Convert, ConfirmedOnHardware) {
+  EXPECT_EQ(f32_to_bf16(f32_from_bits(0xFF800001u)), 0x7FFF);
+  EXPECT_EQ(f32_to_f16(-NAN), 0x7FFF);
+  EXPECT_EQ(f32_to_e4m3_satfinite(-NAN), 0x7F);
+  for (float x : {INFINITY, 464.0f, 480.0f, 500.0f, 65536.0f}) EXPECT_EQ(f32_to_e4m3_satfinite(x), 0x7E) << x;
+  EXPECT_EQ(f32_to_f16(65520.0f), 0x7C00);
+}
+
+}  // namespace
+}  // namespace ww::emu
