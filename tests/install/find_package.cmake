@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# Installs the finished build under a fresh prefix, then configures, builds and runs consumer/ against it.
+cmake_minimum_required(VERSION 3.25)
+set(prefix ${WORK_DIR}/prefix)
+file(REMOVE_RECURSE ${WORK_DIR})
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(status)
+    message(FATAL_ERROR "${ARGN}: exit status ${status}\n${output}")
+  endif()
+endfunction()
+
+run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
+foreach(file bin/warpwright include/warpwright/warpwright.hpp include/warpwright/core/meta.hpp)
+  if(NOT EXISTS ${prefix}/${file})
+    message(FATAL_ERROR "not installed: ${file}")
+  endif()
+endforeach()
+
+# The package must work where neither checkout nor build folder exist.
+file(GLOB_RECURSE package ${prefix}/*.cmake)
+foreach(file ${package})
+  file(READ ${file} text)
+  foreach(place ${SOURCE_DIR} ${BUILD_DIR})
+    string(FIND "${text}" "${place}/" found)
+    if(NOT found EQUAL -1)
+      message(FATAL_ERROR "${file} names ${place}")
+    endif()
+  endforeach()
+endforeach()
+
+run(${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${WORK_DIR}/build -DCMAKE_CXX_COMPILER=${COMPILER}
+    -DCMAKE_PREFIX_PATH=${prefix} -DEXPECTED_VERSION=${VERSION})
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
+run(${WORK_DIR}/build/consumer)
+run(${prefix}/bin/warpwright --help)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks can fail: each rule gets a small tree that keeps it and the same tree with one violation planted."""
+import pathlib
+import tempfile
+import unittest
+
+import layers
+import promises
+import style
+
+HEAD = "// SPDX-License-Identifier: Apache-2.0\n// A file.\n#pragma once\n"
+MECHANISMS = "| mechanism | file | test | example |\n|---|---|---|---|\n"
+RELIABILITY = "| # | promise | test |\n|---|---|---|\n"
+
+
+class Planted(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.write("include/warpwright/core/meta.hpp", HEAD)
+        self.write("include/warpwright/atom/tile.hpp", HEAD + '#include "warpwright/core/meta.hpp"\n')
+        self.write("include/warpwright/arch/fence.hpp", HEAD + 'inline void f() { asm volatile("x;"); table->fence(); }\n')
+        self.write("tests/core/layout_test.cpp", "TEST(Layout, Composes) {}\nTEST_P(Sweep, Works) {}\n")
+        self.write("docs/mechanisms.md", MECHANISMS + "| a | `include/warpwright/core/meta.hpp` | `Layout.Composes` | not yet |\n")
+        self.write("docs/reliability.md", RELIABILITY + "| 1 | holds | `Sweep.Works`, `Layout.*` |\n")
+
+    def write(self, path, text):
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+
+    def assert_found(self, check, words, line=None):
+        findings = check(self.root)
+        self.assertEqual(len(findings), 1, findings)
+        self.assertIn(words, findings[0].message)
+        if line:
+            self.assertEqual(findings[0].line, line)
+
+
+class Layers(Planted):
+    def test_a_good_tree_passes(self):
+        self.assertEqual(layers.check(self.root), [])
+
+    def test_an_include_upwards(self):
+        self.write("include/warpwright/core/bad.hpp", HEAD + '#include "warpwright/atom/tile.hpp"\n')
+        self.assert_found(layers.check, "does not come before it", 4)
+
+    def test_a_standard_header_even_when_conditional(self):
+        self.write("include/warpwright/kernel/bad.hpp", HEAD + "#if 0\n# include <cstdint>\n#endif\n")
+        self.assert_found(layers.check, "got <cstdint>", 5)
+
+    def test_a_host_header(self):
+        self.write("include/warpwright/kernel/bad.hpp", HEAD + '#include "warpwright/host/result.hpp"\n')
+        self.assert_found(layers.check, "does not come before it")
+
+    def test_a_missing_header(self):
+        self.write("include/warpwright/kernel/bad.hpp", HEAD + '#include "warpwright/core/none.hpp"\n')
+        self.assert_found(layers.check, "does not exist")
+
+    def test_assembly_above_arch(self):
+        self.write("include/warpwright/atom/bad.hpp", HEAD + '// asm here is a comment, "asm" a string\nvoid f() { asm(""); }\n')
+        self.assert_found(layers.check, "assembly", 5)
+
+    def test_architecture_macro_in_src(self):
+        self.write("src/emu/bad.cpp", HEAD + "#if __CUDA_ARCH__ >= 900\n#endif\n")
+        self.assert_found(layers.check, "__CUDA_ARCH__")
+
+    def test_emulator_call_above_arch(self):
+        self.write("include/warpwright/pipeline/bad.hpp", HEAD + "void f() { arch::table->fence(); }\n")
+        self.assert_found(layers.check, "emulator")
+
+
+class Style(Planted):
+    def setUp(self):
+        super().setUp()
+        self.write("tests/core/layout_test.cpp", HEAD)
+
+    def test_a_good_tree_passes(self):
+        self.write("include/warpwright/generated/long.hpp", HEAD + "int x;\n" * 700)
+        self.write("docs/a.md", "[here](a.md) and [there](https://example.org/x)\n")
+        self.assertEqual(style.check(self.root), [])
+
+    def test_no_licence_line(self):
+        self.write("src/a.cpp", "int x;\n")
+        self.assert_found(style.check, "SPDX")
+
+    def test_no_include_guard(self):
+        self.write("src/a.hpp", HEAD.replace("#pragma once", ""))
+        self.assert_found(style.check, "#pragma once")
+
+    def test_a_long_file(self):
+        self.write("src/a.cpp", HEAD + "int x;\n" * 598)
+        self.assert_found(style.check, "got 601")
+
+    def test_white_space(self):
+        self.write("src/a.cpp", HEAD + "int x; \n")
+        self.assert_found(style.check, "white space", 4)
+
+    def test_a_note_to_oneself(self):
+        self.write("src/a.cpp", HEAD + "// TO" "DO later\n// TO" "DO(driver 575): a reason is fine\n")
+        self.assert_found(style.check, "without a reason", 4)
+
+    def test_a_place_on_one_machine(self):
+        self.write("docs/a.md", "see /wo" "rk/main and not network/work/x\n")
+        self.assert_found(style.check, "place on one machine")
+
+    def test_a_dead_link(self):
+        self.write("docs/a.md", "[x](gone.md#part)\n")
+        self.assert_found(style.check, "gone.md")
+
+
+class Promises(Planted):
+    def row(self, text):
+        self.write("docs/mechanisms.md", MECHANISMS + text + "\n")
+
+    def test_a_good_tree_passes(self):
+        self.assertEqual(promises.check(self.root), [])
+
+    def test_a_missing_file(self):
+        self.row("| a | `src/emu/none.cpp` | `Layout.Composes` | not yet |")
+        self.assert_found(promises.check, "src/emu/none.cpp does not exist", 3)
+
+    def test_a_missing_test(self):
+        self.row("| a | `tests/core/layout_test.cpp` | `Layout.Decomposes` | not yet |")
+        self.assert_found(promises.check, "Layout.Decomposes")
+
+    def test_a_missing_suite(self):
+        self.row("| a | `tests/core/layout_test.cpp` | `Layouts.*` | not yet |")
+        self.assert_found(promises.check, "Layouts.*")
+
+    def test_a_row_without_evidence(self):
+        self.row("| a | somewhere | `Layout.Composes` | not yet |")
+        self.assert_found(promises.check, "column file")
+
+    def test_a_row_that_lost_a_cell(self):
+        self.row("| a | `tests/core/layout_test.cpp` | `Layout.Composes` |")
+        self.assert_found(promises.check, "expected 4 cells")
+
+    def test_a_document_without_its_table(self):
+        self.write("docs/reliability.md", "All is well.\n")
+        self.assert_found(promises.check, "'promise'")
+
+    def test_a_missing_document(self):
+        (self.root / "docs/reliability.md").unlink()
+        self.assert_found(promises.check, "does not exist")
+
+
+if __name__ == "__main__":
+    unittest.main()
