@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every call makes the primary context current for its duration and leaves the calling thread as it was. A launch builds
+// one CUlaunchConfig on the stack: no allocation, no lock, no synchronisation, so it can be captured in a CUDA graph.
+// Kernels get all the shared memory and every cluster size they may ask for when they are loaded, never at launch.
+#include "runtime/cuda_backend.hpp"
+
+#if WARPWRIGHT_HAS_CUDA
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "jit/jit.hpp"
+#include "runtime/kernel_cache.hpp"
+#include "runtime/launch_limits.hpp"
+#include "runtime/tensor_map_limits.hpp"
+
+namespace ww::runtime {
+namespace {
+
+/// A module and its one function; unloaded when the last plan that uses it is gone.
+struct CudaKernel final : Kernel {
+  explicit CudaKernel(std::shared_ptr<const CudaContext> context) : context(std::move(context)) {}
+  ~CudaKernel() override {
+    const CurrentContext current(*context);
+    if (module != nullptr && current.status()) context->driver.module_unload(module);
+  }
+  std::shared_ptr<const CudaContext> context;
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  std::size_t params_bytes = 0;  // 0: this driver cannot tell
+};
+
+CUdeviceptr address_of(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
+
+CUtensorMapDataType tensor_map_type(DType type) {
+  switch (type) {
+    case DType::e4m3: return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    case DType::bf16: return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case DType::f16: return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case DType::f32: return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  }
+  return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+}
+
+CUtensorMapSwizzle tensor_map_swizzle(SmemSwizzle swizzle) {
+  switch (swizzle) {
+    case SmemSwizzle::none: return CU_TENSOR_MAP_SWIZZLE_NONE;
+    case SmemSwizzle::b32: return CU_TENSOR_MAP_SWIZZLE_32B;
+    case SmemSwizzle::b64: return CU_TENSOR_MAP_SWIZZLE_64B;
+    case SmemSwizzle::b128: return CU_TENSOR_MAP_SWIZZLE_128B;
+  }
+  return CU_TENSOR_MAP_SWIZZLE_NONE;
+}
+
+/// A launch in the driver's words; the attributes live beside the config that points at them.
+struct DriverLaunch {
+  CUlaunchAttribute attributes[2];
+  CUlaunchConfig config;
+
+  explicit DriverLaunch(const Launch& launch) : attributes{}, config{} {
+    unsigned count = 0;
+    if (launch.cluster > 1) {
+      attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+      attributes[count].value.clusterDim.x = launch.cluster;
+      attributes[count].value.clusterDim.y = 1;
+      attributes[count].value.clusterDim.z = 1;
+      ++count;
+    }
+    if (launch.pdl) {
+      attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+      attributes[count].value.programmaticStreamSerializationAllowed = 1;
+      ++count;
+    }
+    config.gridDimX = launch.grid;
+    config.gridDimY = config.gridDimZ = 1;
+    config.blockDimX = launch.threads;
+    config.blockDimY = config.blockDimZ = 1;
+    config.sharedMemBytes = launch.shared_bytes;
+    config.hStream = static_cast<CUstream>(launch.stream.handle);
+    config.attrs = attributes;
+    config.numAttrs = count;
+  }
+  DriverLaunch(const DriverLaunch&) = delete;
+  DriverLaunch& operator=(const DriverLaunch&) = delete;
+};
+
+class CudaBackend final : public Backend {
+ public:
+  CudaBackend(std::shared_ptr<const CudaContext> context, DeviceInfo info, std::filesystem::path cache_dir)
+      : context_(std::move(context)), driver_(context_->driver), info_(std::move(info)), cache_dir_(std::move(cache_dir)) {}
+
+  const DeviceInfo& info() const override { return info_; }
+  const std::shared_ptr<const CudaContext>& context() const { return context_; }
+
+  Result<std::shared_ptr<void>> allocate(std::size_t bytes) override {
+    const CurrentContext current(*context_);
+    WW_CHECK(current.status());
+    CUdeviceptr address = 0;
+    const CUresult status =
+        bytes > info_.memory_bytes ? CUDA_ERROR_OUT_OF_MEMORY : driver_.mem_alloc(&address, std::max<std::size_t>(bytes, 1));
+    if (status == CUDA_ERROR_OUT_OF_MEMORY) {
+      std::size_t free_bytes = 0, total = 0;
+      driver_.mem_get_info(&free_bytes, &total);
+      return failure(ErrorCode::could_not_finish, "bytes",
+                     fmt::format("at most the {} bytes free of {} on {}", free_bytes, total, info_.name),
+                     fmt::format("{} bytes needed", bytes));
+    }
+    WW_CHECK(driver_.check(status, fmt::format("cuMemAlloc of {} bytes", bytes)));
+    return std::shared_ptr<void>(reinterpret_cast<void*>(address), [context = context_](void* p) {
+      const CurrentContext releasing(*context);
+      context->driver.mem_free(address_of(p));
+    });
+  }
+
+  Result<void> upload(void* destination, const void* source, std::size_t bytes) override {
+    if (bytes == 0) return {};
+    const CurrentContext current(*context_);
+    WW_CHECK(current.status());
+    WW_CHECK(driver_.check(driver_.memcpy_htod(address_of(destination), source, bytes),
+                           fmt::format("copying {} bytes to {}", bytes, info_.name)));
+    // why: a copy from pageable memory returns when it is staged; a launch on a non-blocking stream could overtake it
+    return driver_.check(driver_.stream_synchronize(nullptr), "waiting for a copy to the device");
+  }
+
+  Result<void> download(void* destination, const void* source, std::size_t bytes) override {
+    if (bytes == 0) return {};
+    const CurrentContext current(*context_);
+    WW_CHECK(current.status());
+    return driver_.check(driver_.memcpy_dtoh(destination, address_of(source), bytes),
+                         fmt::format("copying {} bytes from {}", bytes, info_.name));
+  }
+
+  Result<void> synchronize(Stream stream) override {
+    const CurrentContext current(*context_);
+    WW_CHECK(current.status());
+    return driver_.check(driver_.stream_synchronize(static_cast<CUstream>(stream.handle)), "waiting for the stream");
+  }
+
+  Result<arch::TensorMap> encode(const TensorMapSpec& spec) override;
+
+  Result<std::shared_ptr<const Kernel>> kernel(const KernelSource& source) override {
+    return kernels_.get(source.name + '\n' + source.text, [&]() -> Result<std::shared_ptr<const Kernel>> {
+      WW_TRY(const jit::Compiled compiled, jit::compile_cubin(source.text, cache_dir_));
+      return load(compiled, source.name);
+    });
+  }
+
+  Result<void> launch(const Launch& launch) override {
+    WW_TRY(const CudaKernel* kernel, checked_kernel(launch));
+    WW_CHECK(check_params(launch, kernel->params_bytes, 0));
+    const CurrentContext current(*context_);
+    WW_CHECK(current.status());
+    const DriverLaunch call(launch);
+    if (launch.cross_cta) WW_CHECK(check_resident(launch, *kernel, call));
+    void* arguments[1] = {const_cast<void*>(launch.params)};
+    const CUresult status = driver_.launch_kernel_ex(&call.config, kernel->function, arguments, nullptr);
+    if (status == CUDA_SUCCESS) return {};
+    return driver_.check(status, fmt::format("launching {} CTAs in clusters of {}, {} threads, {} bytes of shared memory",
+                                             launch.grid, launch.cluster, launch.threads, launch.shared_bytes));
+  }
+
+  Result<int> max_active_clusters(const Launch& launch) override {
+    WW_TRY(const CudaKernel* kernel, checked_kernel(launch));
+    const CurrentContext current(*context_);
+    WW_CHECK(current.status());
+    return resident_clusters(*kernel, DriverLaunch(launch));
+  }
+
+ private:
+  Result<const CudaKernel*> checked_kernel(const Launch& launch) const {
+    WW_CHECK(check_limits(launch));
+    const auto* kernel = dynamic_cast<const CudaKernel*>(launch.kernel);
+    if (kernel == nullptr || kernel->context->handle != context_->handle)
+      return failure(ErrorCode::invalid, "launch.kernel", "a kernel of " + info_.name, "one of another device");
+    return kernel;
+  }
+
+  Result<int> resident_clusters(const CudaKernel& kernel, const DriverLaunch& call) const {
+    int clusters = 0;
+    WW_CHECK(driver_.check(driver_.occupancy_max_active_clusters(&clusters, kernel.function, &call.config),
+                           "cuOccupancyMaxActiveClusters"));
+    return clusters;
+  }
+
+  Result<void> check_resident(const Launch& launch, const CudaKernel& kernel, const DriverLaunch& call) const {
+    WW_TRY(const int clusters, resident_clusters(kernel, call));
+    const auto ctas = static_cast<std::uint32_t>(clusters) * launch.cluster;
+    if (launch.grid <= ctas) return {};
+    return failure(ErrorCode::invalid, "launch.grid",
+                   fmt::format("at most {} CTAs, all of which are resident, for a kernel whose CTAs wait for each other", ctas),
+                   fmt::format("{}", launch.grid));
+  }
+
+  Result<std::shared_ptr<const Kernel>> load(const jit::Compiled& compiled, const std::string& name) const;
+
+  std::shared_ptr<const CudaContext> context_;
+  const CudaDriver& driver_;
+  DeviceInfo info_;
+  std::filesystem::path cache_dir_;
+  KernelCache<Kernel> kernels_;
+};
+
+Result<arch::TensorMap> CudaBackend::encode(const TensorMapSpec& spec) {
+  WW_CHECK(check_limits(spec));
+  const CurrentContext current(*context_);
+  WW_CHECK(current.status());
+  CUtensorMap map{};
+  const cuuint64_t extents[5] = {spec.extent[0], spec.extent[1], spec.extent[2], spec.extent[3], spec.extent[4]};
+  const cuuint64_t strides[4] = {spec.stride_bytes[1], spec.stride_bytes[2], spec.stride_bytes[3], spec.stride_bytes[4]};
+  const cuuint32_t box[5] = {spec.box[0], spec.box[1], spec.box[2], spec.box[3], spec.box[4]};
+  const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
+  WW_CHECK(driver_.check(
+      driver_.tensor_map_encode_tiled(&map, tensor_map_type(spec.element), static_cast<cuuint32_t>(spec.rank),
+                                      const_cast<void*>(spec.base), extents, strides, box, steps,
+                                      CU_TENSOR_MAP_INTERLEAVE_NONE, tensor_map_swizzle(spec.swizzle),
+                                      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+      "cuTensorMapEncodeTiled"));
+  // why: drivers up to CUDA 13.1 mis-set this bit for tensors below 128 KiB (hardware.md 3.9; CuTe clears it as well)
+  if (driver_.version <= 13010 && extent_bytes(spec) < 131072) map.opaque[1] &= ~(cuuint64_t{1} << 21);
+  arch::TensorMap result;
+  static_assert(sizeof(result) == sizeof(map));
+  std::memcpy(&result, &map, sizeof(map));
+  return result;
+}
+
+Result<std::shared_ptr<const Kernel>> CudaBackend::load(const jit::Compiled& compiled, const std::string& name) const {
+  const CurrentContext current(*context_);
+  WW_CHECK(current.status());
+  const auto kernel = std::make_shared<CudaKernel>(context_);
+  WW_CHECK(driver_.check(driver_.module_load_data(&kernel->module, compiled.image.data()), "loading kernel " + name));
+  WW_CHECK(driver_.check(driver_.module_get_function(&kernel->function, kernel->module, name.c_str()), "finding kernel " + name));
+
+  int fixed_shared = 0;
+  WW_CHECK(driver_.check(
+      driver_.func_get_attribute(&fixed_shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel->function), "cuFuncGetAttribute"));
+  WW_CHECK(driver_.check(driver_.func_set_attribute(kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                    info_.shared_bytes_per_cta - fixed_shared),
+                         "allowing shared memory to kernel " + name));
+  WW_CHECK(driver_.check(
+      driver_.func_set_attribute(kernel->function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+      "allowing clusters of 16 to kernel " + name));
+  std::size_t offset = 0;
+  if (driver_.func_get_param_info == nullptr ||
+      driver_.func_get_param_info(kernel->function, 0, &offset, &kernel->params_bytes) != CUDA_SUCCESS)
+    kernel->params_bytes = 0;
+  return kernel;
+}
+
+Result<int> attribute(const CudaDriver& driver, CUdevice device, CUdevice_attribute which) {
+  int value = 0;
+  WW_CHECK(driver.check(driver.device_get_attribute(&value, which, device), "cuDeviceGetAttribute"));
+  return value;
+}
+
+struct Capability {
+  int major = 0, minor = 0;
+  bool supported() const { return major == 9 && minor == 0; }
+};
+
+Result<Capability> capability_of(const CudaDriver& driver, CUdevice device) {
+  WW_TRY(const int major, attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
+  WW_TRY(const int minor, attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+  return Capability{major, minor};
+}
+
+Result<std::string> name_of_device(const CudaDriver& driver, CUdevice device) {
+  char name[256] = {};
+  WW_CHECK(driver.check(driver.device_get_name(name, sizeof(name) - 1, device), "cuDeviceGetName"));
+  return std::string(name);
+}
+
+Result<CudaDeviceSummary> summarize(const CudaDriver& driver, int ordinal) {
+  CUdevice device = 0;
+  WW_CHECK(driver.check(driver.device_get(&device, ordinal), "cuDeviceGet"));
+  WW_TRY(const Capability capability, capability_of(driver, device));
+  WW_TRY(const std::string name, name_of_device(driver, device));
+  return CudaDeviceSummary{fmt::format("{}, sm_{}{}", name, capability.major, capability.minor), capability.supported()};
+}
+
+Result<DeviceInfo> describe(const CudaDriver& driver, CUdevice device, int ordinal) {
+  DeviceInfo info;
+  info.name = fmt::format("cuda:{}", ordinal);
+  WW_TRY(const std::string name, name_of_device(driver, device));
+  WW_TRY(info.sms, attribute(driver, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+  WW_TRY(info.shared_bytes_per_cta, attribute(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+  std::size_t total = 0;
+  WW_CHECK(driver.check(driver.device_total_mem(&total, device), "cuDeviceTotalMem"));
+  info.memory_bytes = total;
+  info.arch = Arch::sm90;
+  info.description = fmt::format("{}, sm_90, {} SMs, driver for CUDA {}.{}", name, info.sms, driver.version / 1000,
+                                 driver.version % 1000 / 10);
+  return info;
+}
+
+}  // namespace
+
+CudaPresence cuda_presence() {
+  CudaPresence presence;
+  const Result<const CudaDriver*> driver = CudaDriver::get();
+  if (!driver) {
+    presence.reason = driver.error().message;
+    return presence;
+  }
+  int count = 0;
+  if (Result<void> counted = (*driver)->check((*driver)->device_get_count(&count), "cuDeviceGetCount"); !counted) {
+    presence.reason = counted.error().message;
+    return presence;
+  }
+  if (count == 0) presence.reason = "the driver sees no device";
+  for (int i = 0; i < count; ++i) {
+    Result<CudaDeviceSummary> summary = summarize(**driver, i);
+    presence.devices.push_back(summary ? std::move(*summary) : CudaDeviceSummary{summary.error().message, false});
+  }
+  return presence;
+}
+
+Result<std::shared_ptr<Backend>> open_cuda_backend(int ordinal, const DeviceOptions& options) {
+  WW_TRY(const CudaDriver* driver, CudaDriver::get());
+  CUdevice device = 0;
+  WW_CHECK(driver->check(driver->device_get(&device, ordinal), fmt::format("opening cuda:{}", ordinal)));
+  WW_TRY(const Capability capability, capability_of(*driver, device));
+  if (!capability.supported())
+    return failure(ErrorCode::unsupported, "device", "a GPU of compute capability 9.0 (Hopper)",
+                   fmt::format("compute capability {}.{}", capability.major, capability.minor),
+                   fmt::format("cuda:{}; emu:sm90 runs the same kernels on the CPU", ordinal));
+  WW_TRY(DeviceInfo info, describe(*driver, device, ordinal));
+  CUcontext handle = nullptr;
+  WW_CHECK(driver->check(driver->primary_ctx_retain(&handle, device), "cuDevicePrimaryCtxRetain"));
+  auto context = std::make_shared<const CudaContext>(*driver, device, handle);
+  return std::make_shared<CudaBackend>(std::move(context), std::move(info), options.cache_dir);
+}
+
+std::shared_ptr<const CudaContext> cuda_context(const Backend& backend) {
+  const auto* cuda = dynamic_cast<const CudaBackend*>(&backend);
+  return cuda != nullptr ? cuda->context() : nullptr;
+}
+
+}  // namespace ww::runtime
+
+#else
+
+namespace ww::runtime {
+
+CudaPresence cuda_presence() { return {{}, "this library was built without CUDA"}; }
+
+Result<std::shared_ptr<Backend>> open_cuda_backend(int, const DeviceOptions&) {
+  return failure(ErrorCode::unsupported, "device", "emu:sm90", "cuda", "this library was built without CUDA");
+}
+
+}  // namespace ww::runtime
+
+#endif

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory with an honest refusal, modules by dlopen, launches through emu::run.
+// Modules stay loaded for the life of the process: their entries are referenced by plans of unknown lifetime.
+#include "runtime/emu_backend.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "emu/emulator.hpp"
+#include "jit/jit.hpp"
+#include "runtime/kernel_cache.hpp"
+#include "runtime/launch_limits.hpp"
+#include "runtime/tensor_map_limits.hpp"
+
+namespace ww::runtime {
+namespace {
+
+constexpr std::size_t kAllocationAlignment = 256;  // the driver's, so that alignment errors show up here too
+constexpr int kMinimumSms = 4;                     // two to four simulated SMs are fastest on a CPU; a cluster must fit
+
+struct EmuKernel final : Kernel {
+  EmuKernel(const Backend* owner, const arch::KernelEntry* entry) : owner(owner), entry(entry) {}
+  const Backend* owner;
+  const arch::KernelEntry* entry;
+};
+
+/// A number from a one-number file of the kernel's, or `otherwise` ("max", no such file).
+std::uint64_t number_in(const char* path, std::uint64_t otherwise) {
+  std::ifstream file(path);
+  std::uint64_t value = 0;
+  return file >> value ? value : otherwise;
+}
+
+/// What this process may use at most: physical memory, or less in a container.
+std::uint64_t memory_limit() {
+  const auto pages = static_cast<std::uint64_t>(std::max(0L, sysconf(_SC_PHYS_PAGES)));
+  const std::uint64_t physical = pages * static_cast<std::uint64_t>(std::max(1L, sysconf(_SC_PAGESIZE)));
+  const std::uint64_t cgroup2 = number_in("/sys/fs/cgroup/memory.max", physical);
+  const std::uint64_t cgroup1 = number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes", physical);
+  return std::min({physical, cgroup2, cgroup1});
+}
+
+/// MemAvailable of /proc/meminfo: what can be had now without swapping. `otherwise` where there is no such line.
+std::uint64_t memory_available(std::uint64_t otherwise) {
+  std::ifstream file("/proc/meminfo");
+  std::string key, unit;
+  for (std::uint64_t kib = 0; file >> key >> kib;) {
+    if (key == "MemAvailable:") return kib * 1024;
+    std::getline(file, unit);
+  }
+  return otherwise;
+}
+
+Result<const arch::KernelEntry*> load_entry(const std::filesystem::path& path, const std::string& name) {
+  const auto failed = [&](std::string why) {
+    return failure(ErrorCode::could_not_finish, "", "", "", fmt::format("kernel module {}: {}", path.string(), why));
+  };
+  void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (module == nullptr) {
+    // why: the usual cause is a cache on a noexec mount, and the loader's words do not say so
+    const char* reason = dlerror();
+    return failed(fmt::format("{}; the folder must allow execution, see WARPWRIGHT_CACHE_DIR", reason ? reason : "dlopen"));
+  }
+  const auto enter = reinterpret_cast<WarpwrightModuleEntry>(dlsym(module, "warpwright_module"));
+  if (enter == nullptr) return failed("it does not export warpwright_module");
+  const arch::ModuleInfo* info = enter(emu::table());
+  if (info == nullptr || info->table_version != arch::kEmuTableVersion)
+    return failed(fmt::format("built for table version {}, this library has {}", info ? info->table_version : 0,
+                              arch::kEmuTableVersion));
+  for (const arch::KernelEntry* entry = info->kernels; entry != nullptr; entry = entry->next)
+    if (name == entry->name) return entry;
+  return failed(fmt::format("it holds no kernel {}", name));
+}
+
+/// Bytes held by all buffers of one device; outlives the device in the deleters of its buffers.
+struct Held {
+  std::atomic<std::uint64_t> bytes{0};
+};
+
+struct LastRun {
+  std::uint64_t backend = 0;
+  EmuStats stats;
+};
+thread_local LastRun last_run;
+
+class EmuBackend final : public Backend {
+ public:
+  explicit EmuBackend(const DeviceOptions& options) : options_(options) {
+    static std::atomic<std::uint64_t> next_id{1};
+    id_ = next_id++;
+    info_.name = "emu:sm90";
+    info_.emulated = true;
+    info_.arch = Arch::sm90;
+    info_.sms = kMinimumSms;
+    info_.memory_bytes = memory_limit();
+    info_.shared_bytes_per_cta = kMaxSharedBytesPerCta;
+    info_.description = fmt::format("emulated sm_90a, {} SMs, {} arithmetic", info_.sms,
+                                    options.emu.math == EmuMath::exact ? "exact tensor-core" : "plain FP32");
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+
+  Result<std::shared_ptr<void>> allocate(std::size_t bytes) override {
+    const std::uint64_t held = held_->bytes;
+    const std::uint64_t owned = info_.memory_bytes > held ? info_.memory_bytes - held : 0;
+    const std::uint64_t present = std::min(owned, memory_available(owned));
+    const std::size_t rounded = (std::max(bytes, std::size_t{1}) + kAllocationAlignment - 1) & ~(kAllocationAlignment - 1);
+    void* memory = nullptr;
+    if (bytes <= present && rounded >= bytes) memory = std::aligned_alloc(kAllocationAlignment, rounded);
+    if (memory == nullptr)
+      return failure(ErrorCode::could_not_finish, "bytes", fmt::format("at most the {} bytes of memory present", present),
+                     fmt::format("{} bytes needed", bytes));
+    held_->bytes += rounded;
+    return std::shared_ptr<void>(memory, [held = held_, rounded](void* p) {
+      held->bytes -= rounded;
+      std::free(p);
+    });
+  }
+
+  Result<void> upload(void* destination, const void* source, std::size_t bytes) override {
+    return copy(destination, source, bytes);
+  }
+  Result<void> download(void* destination, const void* source, std::size_t bytes) override {
+    return copy(destination, source, bytes);
+  }
+  Result<void> synchronize(Stream) override { return {}; }  // launches have finished when they return
+
+  Result<arch::TensorMap> encode(const TensorMapSpec& spec) override {
+    WW_CHECK(check_limits(spec));
+    return emu::encode(spec);
+  }
+
+  Result<std::shared_ptr<const Kernel>> kernel(const KernelSource& source) override {
+    return kernels_.get(source.name + '\n' + source.text, [&]() -> Result<std::shared_ptr<const Kernel>> {
+      WW_TRY(const jit::Compiled compiled, jit::compile_module(source.text, options_.cache_dir));
+      WW_TRY(const arch::KernelEntry* entry, load_entry(compiled.path, source.name));
+      return std::make_shared<const EmuKernel>(this, entry);
+    });
+  }
+
+  Result<void> launch(const Launch& launch) override {
+    WW_TRY(const arch::KernelEntry* entry, checked_entry(launch));
+    const int sms = sms_for(launch);
+    if (launch.cross_cta && launch.grid > static_cast<std::uint32_t>(sms))
+      return failure(ErrorCode::invalid, "launch.grid",
+                     fmt::format("at most {} CTAs, all of which are resident, for a kernel whose CTAs wait for each other", sms),
+                     fmt::format("{}", launch.grid));
+    last_run.backend = 0;  // a run that fails leaves no statistics
+    WW_TRY(last_run.stats, emu::run(*entry, launch, options_.emu, sms));
+    last_run.backend = id_;
+    return {};
+  }
+
+  Result<int> max_active_clusters(const Launch& launch) override {
+    if (launch.cluster < 1 || launch.cluster > kMaxClusterCtas)
+      return failure(ErrorCode::invalid, "launch.cluster", fmt::format("1 to {} CTAs", kMaxClusterCtas),
+                     fmt::format("{}", launch.cluster));
+    return sms_for(launch) / static_cast<int>(launch.cluster);
+  }
+
+  std::optional<EmuStats> last_stats() const override {
+    if (last_run.backend != id_) return std::nullopt;
+    return last_run.stats;
+  }
+
+ private:
+  static Result<void> copy(void* destination, const void* source, std::size_t bytes) {
+    if (bytes == 0) return {};
+    if (destination == nullptr || source == nullptr)
+      return failure(ErrorCode::invalid, destination == nullptr ? "destination" : "source", "an address", "null");
+    std::memcpy(destination, source, bytes);
+    return {};
+  }
+
+  static int sms_for(const Launch& launch) { return std::max(kMinimumSms, static_cast<int>(launch.cluster)); }
+
+  Result<const arch::KernelEntry*> checked_entry(const Launch& launch) const {
+    WW_CHECK(check_limits(launch));
+    const auto* kernel = dynamic_cast<const EmuKernel*>(launch.kernel);
+    if (kernel == nullptr || kernel->owner != this)
+      return failure(ErrorCode::invalid, "launch.kernel", "a kernel of this device", "one of another device");
+    WW_CHECK(check_params(launch, kernel->entry->params_bytes, kernel->entry->threads));
+    return kernel->entry;
+  }
+
+  DeviceOptions options_;
+  DeviceInfo info_;
+  std::uint64_t id_ = 0;
+  std::shared_ptr<Held> held_ = std::make_shared<Held>();
+  KernelCache<Kernel> kernels_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<Backend>> open_emu_backend(const DeviceOptions& options) {
+  return std::make_shared<EmuBackend>(options);
+}
+
+}  // namespace ww::runtime

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The emulated device as a Backend: global memory is this process's memory, a kernel is a shared object bound to the
+// emulator's table, a launch runs at once on the calling thread (and the emulator's own) and leaves its statistics.
+// The machine itself is src/emu/; this file only loads, checks and forwards.
+#pragma once
+
+#include "runtime/backend.hpp"
+
+namespace ww::runtime {
+
+/// "emu:sm90". Never fails on a machine that can run this program.
+Result<std::shared_ptr<Backend>> open_emu_backend(const DeviceOptions& options);
+
+}  // namespace ww::runtime

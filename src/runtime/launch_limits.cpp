@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Refusals of a launch, each with its field.
+#include "runtime/launch_limits.hpp"
+
+#include <fmt/format.h>
+
+namespace ww::runtime {
+namespace {
+
+template <class T> auto invalid(std::string_view field, std::string expected, const T& actual) {
+  return failure(ErrorCode::invalid, fmt::format("launch.{}", field), std::move(expected), fmt::format("{}", actual));
+}
+
+}  // namespace
+
+Result<void> check_limits(const Launch& launch) {
+  if (launch.kernel == nullptr) return invalid("kernel", "a kernel of this device", "null");
+  if (launch.cluster < 1 || launch.cluster > kMaxClusterCtas)
+    return invalid("cluster", fmt::format("1 to {} CTAs", kMaxClusterCtas), launch.cluster);
+  if (launch.grid < 1 || launch.grid % launch.cluster != 0)
+    return invalid("grid", fmt::format("a positive multiple of the cluster's {} CTAs", launch.cluster), launch.grid);
+  if (launch.threads < 32 || launch.threads > kMaxThreadsPerCta || launch.threads % 32 != 0)
+    return invalid("threads", "a multiple of 32 up to 1024", launch.threads);
+  if (launch.shared_bytes > static_cast<std::uint32_t>(kMaxSharedBytesPerCta))
+    return invalid("shared_bytes", fmt::format("at most {}", kMaxSharedBytesPerCta), launch.shared_bytes);
+  if (launch.params == nullptr) return invalid("params", "the kernel's parameter", "null");
+  return {};
+}
+
+Result<void> check_params(const Launch& launch, std::size_t kernel_params_bytes, std::uint32_t kernel_threads) {
+  if (kernel_params_bytes != 0 && launch.params_bytes != kernel_params_bytes)
+    return invalid("params_bytes", fmt::format("{}, the size the kernel was compiled with", kernel_params_bytes),
+                   launch.params_bytes);
+  if (kernel_threads != 0 && launch.threads != kernel_threads)
+    return invalid("threads", fmt::format("{}, the kernel's own", kernel_threads), launch.threads);
+  return {};
+}
+
+}  // namespace ww::runtime

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// One test for each sentence of the tensor map's requirements.
+#include "runtime/tensor_map_limits.hpp"
+
+#include <fmt/format.h>
+
+namespace ww::runtime {
+namespace {
+
+constexpr std::uint64_t kMaxExtent = 1ull << 32;
+constexpr std::uint64_t kMaxStride = 1ull << 40;
+constexpr std::uint32_t kMaxBox = 256;
+constexpr std::uint64_t kAlignment = 16;
+
+template <class T> auto invalid(std::string_view field, std::string expected, const T& actual) {
+  return failure(ErrorCode::invalid, fmt::format("tensor_map.{}", field), std::move(expected), fmt::format("{}", actual));
+}
+
+Result<void> check_dimension(const TensorMapSpec& spec, int i) {
+  if (spec.extent[i] < 1 || spec.extent[i] > kMaxExtent)
+    return invalid(fmt::format("extent[{}]", i), "1 to 2^32 elements", spec.extent[i]);
+  if (spec.box[i] < 1 || spec.box[i] > kMaxBox)
+    return invalid(fmt::format("box[{}]", i), "1 to 256 elements", spec.box[i]);
+  if (i > 0 && (spec.stride_bytes[i] % kAlignment != 0 || spec.stride_bytes[i] >= kMaxStride))
+    return invalid(fmt::format("stride_bytes[{}]", i), "a multiple of 16 bytes below 2^40", spec.stride_bytes[i]);
+  return {};
+}
+
+}  // namespace
+
+int span_bytes(SmemSwizzle swizzle) {
+  switch (swizzle) {
+    case SmemSwizzle::none: return 0;
+    case SmemSwizzle::b32: return 32;
+    case SmemSwizzle::b64: return 64;
+    case SmemSwizzle::b128: return 128;
+  }
+  return 0;
+}
+
+std::uint64_t extent_bytes(const TensorMapSpec& spec) {
+  std::uint64_t bytes = spec.extent[0] * static_cast<std::uint64_t>(bytes_of(spec.element));
+  for (int i = 1; i < spec.rank; ++i) bytes += (spec.extent[i] - 1) * spec.stride_bytes[i];
+  return bytes;
+}
+
+Result<void> check_limits(const TensorMapSpec& spec) {
+  if (spec.rank < 1 || spec.rank > 5) return invalid("rank", "1 to 5", spec.rank);
+  const auto base = reinterpret_cast<std::uintptr_t>(spec.base);
+  if (base == 0) return invalid("base", "an address", "null");
+  if (base % kAlignment != 0) return invalid("base", "an address that is a multiple of 16", fmt::format("{:#x}", base));
+  for (int i = 0; i < spec.rank; ++i) WW_CHECK(check_dimension(spec, i));
+
+  const std::uint64_t inner = std::uint64_t{spec.box[0]} * static_cast<std::uint64_t>(bytes_of(spec.element));
+  if (inner % kAlignment != 0) return invalid("box[0]", "a multiple of 16 bytes", fmt::format("{} bytes", inner));
+  const auto span = static_cast<std::uint64_t>(span_bytes(spec.swizzle));
+  if (span != 0 && inner > span)
+    return invalid("box[0]", fmt::format("at most {} bytes, the span of its swizzle", span), fmt::format("{} bytes", inner));
+  return {};
+}
+
+}  // namespace ww::runtime
