@@ -16,6 +16,7 @@ BUILD = '#!/bin/sh\necho begin >> log; sleep 0.3; mkdir -p bin; cp "$1" bin/warp
 CMAKE_LISTS = """cmake_minimum_required(VERSION 3.25)
 project(stand_in LANGUAGES NONE)
 option(WARPWRIGHT_BUILD_TESTS "" ON)
+file(GLOB watched CONFIGURE_DEPENDS *.none)
 add_custom_command(OUTPUT bin/warpwright COMMAND sh ${CMAKE_SOURCE_DIR}/build.sh ${CMAKE_SOURCE_DIR}/program.sh
                    DEPENDS program.sh WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
 add_custom_target(warpwright_program ALL DEPENDS bin/warpwright)
