@@ -15,10 +15,11 @@ WW_DEVICE u32 load(const void* p) {
   asm volatile("ld.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
   return v;
 }
-/// Data that no thread writes during the kernel; may be moved and merged by the compiler.
+/// Data that no thread writes during the kernel.
 WW_DEVICE float load_constant(const float* p) {
   float v;
-  asm("ld.global.nc.f32 %0, [%1];" : "=f"(v) : "l"(p));
+  // why volatile: it must not move above griddepcontrol.wait, and only volatile statements keep their order
+  asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(v) : "l"(p));
   return v;
 }
 WW_DEVICE Words<4> load4(const void* p) {

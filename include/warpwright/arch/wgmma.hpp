@@ -38,7 +38,7 @@ WW_DEVICE void mma(Accumulator<kN>& d, MatrixDescriptor a, MatrixDescriptor b, b
 }
 // why: an empty asm that reads and writes a register keeps the compiler from moving its uses across this point
 template <int kN> WW_DEVICE void pin(Accumulator<kN>& d) {
-#pragma unroll
+  WW_UNROLL
   for (int v = 0; v < kN / 2; ++v) asm volatile("" : "+f"(d.r[v])::"memory");
 }
 /// Until all but the newest kPending groups have finished; the named accumulators belong to no pending group.

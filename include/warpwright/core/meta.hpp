@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The few types and traits that kernel code needs in place of <cstdint>, <type_traits> and <utility>.
 // why: NVRTC ships no standard headers, and cuda/std costs 0.6 s a compile; kernels here include nothing else.
-// This file also decides the two macros of the whole project: where a function may run.
+// This file also decides the macros of the whole project: where a function may run, and WW_UNROLL before a loop over
+// registers, which have no addresses on a GPU; WW_CONSTANT declares objects that device code may bind references to.
 #pragma once
 
 #if defined(__CUDACC__)
 #define WW_HOST_DEVICE __host__ __device__ __forceinline__
 #define WW_DEVICE __device__ __forceinline__
+#define WW_UNROLL _Pragma("unroll")
+#define WW_NO_UNROLL _Pragma("unroll 1")
+#define WW_CONSTANT static __device__ constexpr
 #else
 #define WW_HOST_DEVICE inline
 #define WW_DEVICE inline
+#define WW_UNROLL
+#define WW_NO_UNROLL
+#define WW_CONSTANT inline constexpr
 #endif
 
 namespace ww {

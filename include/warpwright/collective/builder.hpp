@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills the `auto` fields of a GemmConfig, says what is wrong with one, and lays out shared memory for it.
+//   shared memory: A stages | B stages | D tile | barriers      every operand block aligned to 1024 bytes (128-byte swizzle)
+// The same constexpr functions serve the kernel (as constants), the host (before a launch) and the CLI (to print).
+#pragma once
+
+#include "warpwright/collective/gemm_config.hpp"
+#include "warpwright/pipeline/arrivals.hpp"
+
+namespace ww::collective {
+
+inline constexpr int kRowBytes = 128;            // K bytes of one stage row: the span of the 128-byte swizzle
+inline constexpr int kWarpgroupRows = 64;        // M of one wgmma
+inline constexpr int kScaleBlock = 128;          // block recipe: K (and N for B) that one scale covers
+inline constexpr int kSharedLimit = 232448;      // dynamic shared memory of one CTA on sm_90
+inline constexpr int kLargestStages = 16;
+inline constexpr int kAlignment = 1024;
+
+WW_HOST_DEVICE constexpr pipeline::ClusterShape cluster_of(const GemmConfig& c) { return {c.cluster_m, c.cluster_n}; }
+WW_HOST_DEVICE constexpr int threads_of(const GemmConfig& c) { return 128 * (1 + c.math_warpgroups); }
+/// 64-row units that each math warpgroup multiplies one after the other.
+WW_HOST_DEVICE constexpr int units_of(const GemmConfig& c) { return c.tile_m / (kWarpgroupRows * c.math_warpgroups); }
+
+/// Bytes of one row of an output panel: the widest swizzle span that divides the tile's row.
+WW_HOST_DEVICE constexpr int panel_bytes(const GemmConfig& c) {
+  int bytes = kRowBytes;
+  while ((c.tile_n * bytes_of(c.d)) % bytes != 0) bytes /= 2;
+  return bytes;
+}
+
+/// Byte offsets from the start of dynamic shared memory.
+struct SharedPlan {
+  int a_stage = 0, b_stage = 0;  // bytes of one stage
+  int a = 0, b = 0, d = 0, barriers = 0;
+  int total = 0;
+};
+
+WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
+  SharedPlan plan;
+  plan.a_stage = c.tile_m * kRowBytes;
+  plan.b_stage = c.tile_n * kRowBytes;
+  plan.b = c.stages * plan.a_stage;
+  plan.d = plan.b + c.stages * plan.b_stage;
+  plan.barriers = round_up(plan.d + c.tile_m * c.tile_n * bytes_of(c.d), kAlignment);
+  plan.total = plan.barriers + 2 * c.stages * 8;
+  return plan;
+}
+
+/// Fills every field of 0 (but never changes one that is set).
+WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
+  const bool promoted = c.scale == Scale::block_1x128_128x128;
+  if (c.math_warpgroups == 0) c.math_warpgroups = c.tile_m == 64 ? 1 : 2;
+  if (c.tile_m == 0) c.tile_m = kWarpgroupRows * c.math_warpgroups;
+  // why: promoted and raw accumulators together leave no room for more than 128 columns; without promotion 256 columns
+  // read least shared memory per product
+  if (c.tile_n == 0) c.tile_n = promoted || bytes_of(c.d) == 4 ? 128 : 256;
+  if (c.tile_k == 0) c.tile_k = kRowBytes / bytes_of(c.a);
+  if (c.cluster_m == 0) c.cluster_m = 1;
+  if (c.cluster_n == 0) c.cluster_n = 1;
+  if (c.raster == 0) c.raster = max(1, 16 / c.cluster_m);
+  if (c.stages == 0 && c.tile_m > 0 && c.tile_n > 0) {
+    c.stages = kLargestStages;
+    while (c.stages > 1 && shared_plan(c).total > kSharedLimit) --c.stages;
+  }
+  return c;
+}
+
+/// What a resolved config breaks: the field, and what it takes. Empty field: nothing.
+struct ConfigFault {
+  const char* field = nullptr;
+  const char* expected = nullptr;
+  WW_HOST_DEVICE constexpr explicit operator bool() const { return field != nullptr; }
+};
+
+WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
+  const bool promoted = c.scale == Scale::block_1x128_128x128;
+  if (c.a != c.b || c.a == DType::f32) return {"a, b", "the same type of e4m3, bf16, f16"};
+  if (c.d == DType::e4m3) return {"d", "bf16, f16 or f32"};
+  if (promoted && c.a != DType::e4m3) return {"scale", "none or tensor for 16-bit operands"};
+  if (c.math_warpgroups < 1 || c.math_warpgroups > 2) return {"warpgroups", "1 or 2"};
+  if (c.tile_m != 64 * c.math_warpgroups && c.tile_m != 128 * c.math_warpgroups)
+    return {"tile (m)", "64 or 128 rows for each math warpgroup"};
+  if (c.tile_n < 8 || c.tile_n > 256 || c.tile_n % 8 != 0) return {"tile (n)", "a multiple of 8 up to 256"};
+  if (promoted && kScaleBlock % c.tile_n != 0) return {"tile (n)", "8, 16, 32, 64 or 128 with block scales"};
+  if (c.tile_k != kRowBytes / bytes_of(c.a)) return {"tile (k)", "128 bytes of K: 128 for e4m3, 64 for bf16 and f16"};
+  if (c.cluster_m < 1 || c.cluster_n < 1 || c.cluster_m * c.cluster_n > 2) return {"cluster", "1x1, 2x1 or 1x2"};
+  if (c.tile_n / c.cluster_m % 8 != 0 || c.tile_n % c.cluster_m != 0)
+    return {"tile (n)", "a multiple of 8 rows of B for each CTA that shares it"};
+  // why: accumulators are registers; 232 a thread hold at most 192 of them beside addresses and scales
+  if (units_of(c) * c.tile_n / 2 + (promoted ? c.tile_n / 2 : 0) > 192)
+    return {"tile", "accumulators of at most 192 registers a thread"};
+  if (c.stages < 2 || c.stages > kLargestStages) return {"stages", "2 to 16"};
+  if (shared_plan(c).total > kSharedLimit) return {"stages", "a ring and an output tile that fit 232448 bytes of shared memory"};
+  if (c.raster < 1) return {"raster", "at least 1"};
+  return {};
+}
+
+}  // namespace ww::collective

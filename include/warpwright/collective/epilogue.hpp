@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// From accumulators to D: scale, convert, write the tile to shared memory, store it by TMA, 64 rows a warpgroup at a time.
+//   shared tile: panels of up to 128 bytes of columns, (TILE_M, panel) each, swizzled so that stmatrix rows spread over banks
+// The store of a tile is read from shared memory while the next tile is multiplied; it is waited for only before that
+// buffer is written again, and at the end.
+#pragma once
+
+#include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/stmatrix.hpp"
+#include "warpwright/atom/mma_atom.hpp"
+#include "warpwright/atom/tma_atom.hpp"
+#include "warpwright/collective/builder.hpp"
+#include "warpwright/collective/gemm_params.hpp"
+#include "warpwright/arch/global.hpp"
+#include "warpwright/arch/math.hpp"
+#include "warpwright/pipeline/tma_store_pipeline.hpp"
+
+namespace ww::collective {
+
+template <GemmConfig kConfig> struct Epilogue {
+  static constexpr int kTileM = kConfig.tile_m, kTileN = kConfig.tile_n;
+  static constexpr int kUnits = units_of(kConfig);
+  static constexpr DType kOut = kConfig.d;
+  static constexpr int kPanelBytes = panel_bytes(kConfig);
+  static constexpr int kPanelColumns = kPanelBytes / bytes_of(kOut);
+  static constexpr int kPanels = kTileN / kPanelColumns;
+  static constexpr int kFirstBarrier = 1;  // named barrier of math warpgroup 0; 0 is the CTA's
+
+  using Atom = atom::MmaAtom<kConfig.a, kTileN>;
+  using Accumulator = arch::Accumulator<kTileN>;
+  using Element = arch::SharedPtr<storage_t<kOut>>;
+  // (TILE_M, (columns of a panel, panels))
+  using TileLayout = decltype(composition(
+      upcast<bytes_of(kOut)>(Swizzle<log2_v<kPanelBytes / 16>, 4, 3>{}),
+      make_layout(Shape<Int<kTileM>, Shape<Int<kPanelColumns>, Int<kPanels>>>{},
+                  Stride<Int<kPanelColumns>, Stride<_1, Int<kTileM * kPanelColumns>>>{})));
+
+  /// The tensor recipe: acc times fl(scale_a scale_b). Other recipes have nothing left to do here.
+  WW_DEVICE static void scale(const GemmParams& params, Accumulator (&acc)[kUnits]) {
+    if constexpr (kConfig.scale == Scale::tensor) {
+      const float s = arch::mul(arch::global::load_constant(params.scale_a), arch::global::load_constant(params.scale_b));
+      WW_UNROLL
+      for (int u = 0; u < kUnits; ++u) {
+        WW_UNROLL
+        for (int v = 0; v < Accumulator::kValues; ++v) acc[u][v] = arch::mul(acc[u][v], s);
+      }
+    }
+  }
+
+  /// All threads of math warpgroup kWarpgroup: acc becomes its rows of `tile` of D.
+  template <int kWarpgroup>
+  WW_DEVICE static void store(const GemmParams& params, arch::SharedAddress base, Accumulator (&acc)[kUnits],
+                              scheduler::Tile tile) {
+    using Buffer = pipeline::TmaStorePipeline<kFirstBarrier + kWarpgroup, 128>;
+    auto sD = make_tensor(Element{base + shared_plan(kConfig).d}, TileLayout{});  // (TILE_M, TILE_N)
+    Buffer::acquire();
+    WW_UNROLL
+    for (int u = 0; u < kUnits; ++u) {
+      if constexpr (kOut == DType::f32) write_words(sD, (kWarpgroup * kUnits + u) * kWarpgroupRows, acc[u]);
+      else write_matrices(sD, (kWarpgroup * kUnits + u) * kWarpgroupRows, acc[u]);
+    }
+    Buffer::publish();
+    if (Buffer::is_issuer()) {
+      issue(params, sD, kWarpgroup, tile);
+      Buffer::commit();
+    }
+  }
+
+  /// All threads of math warpgroup kWarpgroup, before exit.
+  template <int kWarpgroup> WW_DEVICE static void drain() {
+    pipeline::TmaStorePipeline<kFirstBarrier + kWarpgroup, 128>::drain();
+  }
+
+ private:
+  WW_DEVICE static u32 pack(float low, float high) {
+    if constexpr (kOut == DType::bf16) return arch::to_bf16x2(low, high);
+    else return arch::to_f16x2(low, high);
+  }
+
+  // 16-bit outputs: values 8j .. 8j + 7 of a warp are a 16 x 16 block of four 8 x 8 matrices.
+  template <class T> WW_DEVICE static void write_matrices(const T& sD, int first_row, const Accumulator& acc) {
+    const int warp_row = first_row + 16 * static_cast<int>(arch::warp_index() % 4);
+    const int lane = static_cast<int>(arch::lane_index());
+    const int row = warp_row + lane % 16;  // matrices 0, 1 are rows 0-7, 8-15 of columns 0-7; 2, 3 of columns 8-15
+    WW_UNROLL
+    for (int j = 0; j < kTileN / 16; ++j) {
+      const arch::Words<4> block{{pack(acc[8 * j], acc[8 * j + 1]), pack(acc[8 * j + 2], acc[8 * j + 3]),
+                                  pack(acc[8 * j + 4], acc[8 * j + 5]), pack(acc[8 * j + 6], acc[8 * j + 7])}};
+      arch::stmatrix(sD(row, 16 * j + 8 * (lane / 16)).address, block);
+    }
+    if constexpr (kTileN % 16 != 0) {  // the last 8 columns
+      constexpr int v = kTileN / 2 - 4;
+      arch::stmatrix(sD(row, kTileN - 8).address, arch::Words<2>{{pack(acc[v], acc[v + 1]), pack(acc[v + 2], acc[v + 3])}});
+    }
+  }
+
+  // FP32 outputs: pairs of neighbouring columns, 8 bytes each.
+  template <class T> WW_DEVICE static void write_words(const T& sD, int first_row, const Accumulator& acc) {
+    const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
+    const int row = first_row + Atom::row(thread, 0), column = Atom::column(thread, 0);
+    WW_UNROLL
+    for (int v = 0; v < Accumulator::kValues; v += 2)
+      arch::shared::store2(sD(row + 8 * ((v / 2) % 2), column + 8 * (v / 4)).address,
+                           {{arch::bits_of(acc[v]), arch::bits_of(acc[v + 1])}});
+  }
+
+  template <class T>
+  WW_DEVICE static void issue(const GemmParams& params, const T& sD, int math_warpgroup, scheduler::Tile tile) {
+    auto mD = make_identity_tensor(make_shape(params.m, params.n));                                     // (M, N)
+    auto gD = local_tile(mD, make_tile(Int<kTileM>{}, Int<kTileN>{}), make_coord(tile.m, tile.n));      // (TILE_M, TILE_N)
+    const auto boxes = make_tile(Int<kWarpgroupRows>{}, Int<kPanelColumns>{});
+    for (int u = math_warpgroup * kUnits; u < (math_warpgroup + 1) * kUnits; ++u) {
+      for (int panel = 0; panel < kPanels; ++panel)
+        atom::copy(atom::TmaStoreAtom{params.d}, local_tile(sD, boxes, make_coord(u, panel)),           // (64, panel)
+                   local_tile(gD, boxes, make_coord(u, panel)));
+    }
+  }
+};
+
+}  // namespace ww::collective

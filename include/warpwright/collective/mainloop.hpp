@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// The warp-specialised mainloop: one thread loads the operand ring by TMA, math warpgroups multiply from it.
+//   load:      for each k-block: acquire stage -> this CTA's slices of A and B, multicast to the CTAs that share them
+//   multiply:  for each k-block: wait -> wgmma -> release; block scales promote every block into FP32 registers
+// What a tile is, is the scheduler's business; who arrives where, the pipeline's.
+#pragma once
+
+#include "warpwright/atom/mma_atom.hpp"
+#include "warpwright/atom/tma_atom.hpp"
+#include "warpwright/collective/block_scales.hpp"
+#include "warpwright/collective/builder.hpp"
+#include "warpwright/pipeline/tma_pipeline.hpp"
+
+namespace ww::collective {
+
+template <GemmConfig kConfig> struct Mainloop {
+  static constexpr DType kType = kConfig.a;
+  static constexpr int kTileM = kConfig.tile_m, kTileN = kConfig.tile_n, kTileK = kConfig.tile_k;
+  static constexpr int kUnits = units_of(kConfig);
+  static constexpr SharedPlan kShared = shared_plan(kConfig);
+  static constexpr pipeline::ClusterShape kCluster = cluster_of(kConfig);
+  static constexpr u32 kStageBytes = kShared.a_stage + kShared.b_stage;
+  static constexpr bool kPromotes = kConfig.scale == Scale::block_1x128_128x128;
+
+  using Pipeline = pipeline::TmaPipeline<kConfig.stages, kCluster, 4 * kConfig.math_warpgroups>;
+  using Element = arch::SharedPtr<storage_t<kType>>;
+  using Accumulator = arch::Accumulator<kTileN>;
+
+  WW_DEVICE static auto shared_a(arch::SharedAddress base) {
+    return make_tensor(Element{base + kShared.a}, atom::OperandLayout<kType, kTileM, kConfig.stages>{});  // (TILE_M, TILE_K, STAGE)
+  }
+  WW_DEVICE static auto shared_b(arch::SharedAddress base) {
+    return make_tensor(Element{base + kShared.b}, atom::OperandLayout<kType, kTileN, kConfig.stages>{});  // (TILE_N, TILE_K, STAGE)
+  }
+
+  /// One thread: all k-blocks of `tile`.
+  WW_DEVICE static void load(const GemmParams& params, arch::SharedAddress base, Pipeline& pipeline, scheduler::Tile tile) {
+    const auto self = pipeline::coord_of(kCluster, static_cast<int>(arch::cluster_rank()));
+    const u16 mask_a = kCluster.n > 1 ? pipeline::mask_of_column(kCluster, self.x) : 0;
+    const u16 mask_b = kCluster.m > 1 ? pipeline::mask_of_row(kCluster, self.y) : 0;
+    const atom::TmaLoadAtom load_a{params.a}, load_b{params.b};
+
+    auto mA = make_identity_tensor(make_shape(params.m, params.k));                             // (M, K)
+    auto mB = make_identity_tensor(make_shape(params.n, params.k));                             // (N, K)
+    auto gA = local_tile(mA, make_tile(Int<kTileM>{}, Int<kTileK>{}), make_coord(tile.m, _));   // (TILE_M, TILE_K, k)
+    auto gB = local_tile(mB, make_tile(Int<kTileN>{}, Int<kTileK>{}), make_coord(tile.n, _));   // (TILE_N, TILE_K, k)
+    auto tAgA = atom::tma_partition<kCluster.n>(gA, self.y);                // (TILE_M / CLUSTER_N, TILE_K, k)
+    auto tBgB = atom::tma_partition<kCluster.m>(gB, self.x);                // (TILE_N / CLUSTER_M, TILE_K, k)
+    auto tAsA = atom::tma_partition<kCluster.n>(shared_a(base), self.y);    // (TILE_M / CLUSTER_N, TILE_K, STAGE)
+    auto tBsB = atom::tma_partition<kCluster.m>(shared_b(base), self.x);    // (TILE_N / CLUSTER_M, TILE_K, STAGE)
+
+    WW_NO_UNROLL
+    for (int k = 0; k < params.k_blocks; ++k) {
+      const pipeline::Stage stage = pipeline.producer_acquire(kStageBytes);
+      const int s = static_cast<int>(stage.index);
+      atom::copy(load_a.with(stage.full, mask_a), tAgA(_, _, k), tAsA(_, _, s));
+      atom::copy(load_b.with(stage.full, mask_b), tBgB(_, _, k), tBsB(_, _, s));
+    }
+  }
+
+  /// A math warpgroup, k_blocks >= 1: acc = its rows of A B^T for `tile`, scaled by the block recipe when that is the recipe.
+  WW_DEVICE static void multiply(const GemmParams& params, arch::SharedAddress base, Pipeline& pipeline,
+                                 scheduler::Tile tile, int math_warpgroup, Accumulator (&acc)[kUnits]) {
+    if constexpr (kPromotes) {
+      clear(acc);
+      multiply_promoted(params, base, pipeline, tile, math_warpgroup, acc);
+    } else {
+      multiply_plain(params, base, pipeline, math_warpgroup, acc);
+    }
+  }
+
+  WW_DEVICE static void clear(Accumulator (&acc)[kUnits]) {
+    WW_UNROLL
+    for (int u = 0; u < kUnits; ++u) {
+      WW_UNROLL
+      for (int v = 0; v < Accumulator::kValues; ++v) acc[u][v] = 0.0f;
+    }
+  }
+
+ private:
+  template <class T> WW_DEVICE static auto unit_rows(const T& sA, int math_warpgroup, int unit, u32 stage) {
+    return local_tile(sA, make_tile(_64{}, Int<kTileK>{}),
+                      make_coord(math_warpgroup * kUnits + unit, 0, static_cast<int>(stage)));  // (64, TILE_K)
+  }
+
+  // The tensor core accumulates over all of K; one k-block stays in flight while the next is waited for.
+  // why do-while: a path around the loop would merge accumulators in flight with others, and ptxas would serialise (C7511)
+  WW_DEVICE static void multiply_plain(const GemmParams& params, arch::SharedAddress base, Pipeline& pipeline,
+                                       int math_warpgroup, Accumulator (&acc)[kUnits]) {
+    auto sA = shared_a(base);  // (TILE_M, TILE_K, STAGE)
+    auto sB = shared_b(base);  // (TILE_N, TILE_K, STAGE)
+    pipeline::Stage previous{};
+    int k = 0;
+    do {
+      const pipeline::Stage stage = pipeline.consumer_wait();
+      arch::wgmma::fence();
+      WW_UNROLL
+      for (int u = 0; u < kUnits; ++u)
+        atom::gemm<kType>(acc[u], unit_rows(sA, math_warpgroup, u, stage.index),
+                          sB(_, _, static_cast<int>(stage.index)), k != 0);
+      arch::wgmma::commit();
+      arch::wgmma::wait<1>();  // the k-block before this one has been read
+      if (k != 0) pipeline.consumer_release(previous);
+      previous = stage;
+    } while (++k < params.k_blocks);
+    hand_back(acc);
+    pipeline.consumer_release(previous);
+  }
+
+  WW_DEVICE static void hand_back(Accumulator (&acc)[kUnits]) {
+    if constexpr (kUnits == 1) arch::wgmma::wait<0>(acc[0]);
+    else arch::wgmma::wait<0>(acc[0], acc[1]);
+  }
+
+  // why: Hopper keeps 13 fraction bits while it accumulates FP8; 128 products is as far as that goes (docs/numerics.md)
+  WW_DEVICE static void multiply_promoted(const GemmParams& params, arch::SharedAddress base, Pipeline& pipeline,
+                                          scheduler::Tile tile, int math_warpgroup, Accumulator (&acc)[kUnits]) {
+    using Atom = atom::MmaAtom<kType, kTileN>;
+    auto sA = shared_a(base);  // (TILE_M, TILE_K, STAGE)
+    auto sB = shared_b(base);  // (TILE_N, TILE_K, STAGE)
+    const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
+    const int row = tile.m * kTileM + math_warpgroup * kUnits * kWarpgroupRows + Atom::row(thread, 0);
+    BlockScales<kUnits> scales(params, row, tile.n * kTileN / kScaleBlock);
+
+    Accumulator raw;
+    WW_NO_UNROLL
+    for (int k = 0; k < params.k_blocks; ++k) {
+      const pipeline::Stage stage = pipeline.consumer_wait();
+      const ScaleSet<kUnits> scale = scales.next();
+      WW_UNROLL
+      for (int u = 0; u < kUnits; ++u) {
+        arch::wgmma::fence();
+        atom::gemm<kType>(raw, unit_rows(sA, math_warpgroup, u, stage.index), sB(_, _, static_cast<int>(stage.index)), false);
+        arch::wgmma::commit();
+        arch::wgmma::wait<0>(raw);  // raw is ours again: only now may it be read ...
+        if (u + 1 == kUnits) pipeline.consumer_release(stage);  // ... and the stage be overwritten
+        WW_UNROLL
+        for (int v = 0; v < Accumulator::kValues; ++v)
+          acc[u][v] = arch::fma(raw[v], scale.row[u][(v / 2) % 2], acc[u][v]);
+      }
+    }
+  }
+};
+
+}  // namespace ww::collective

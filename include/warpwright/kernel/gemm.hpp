@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Warp-specialised persistent GEMM: one producer warpgroup feeds TMA, one or two others multiply.
+//   producer:  tile -> for k: acquire stage, load A and B, (hardware signals full)
+//   math:      tile -> for k: wait full, multiply, promote, release stage -> epilogue
+// Not here: what a tile is (scheduler/), how a stage is filled (collective/), who arrives where (pipeline/).
+#pragma once
+
+#include "warpwright/arch/pdl.hpp"
+#include "warpwright/arch/registers.hpp"
+#include "warpwright/collective/epilogue.hpp"
+#include "warpwright/collective/mainloop.hpp"
+
+namespace ww::kernel {
+
+using collective::GemmParams;
+
+template <GemmConfig kConfig> struct Gemm {
+  static_assert(!collective::fault_of(kConfig), "GemmConfig: resolve() it and look at fault_of()");
+  using Mainloop = collective::Mainloop<kConfig>;
+  using Epilogue = collective::Epilogue<kConfig>;
+  using Pipeline = typename Mainloop::Pipeline;
+  using Scheduler = scheduler::StaticPersistent<Mainloop::kCluster>;
+
+  static constexpr int kThreads = collective::threads_of(kConfig);
+  static constexpr auto kShared = collective::shared_plan(kConfig);
+  // why: 384 threads start with 168 registers each; 40 + 2 x 232 is what the same file can be divided into. Two
+  // warpgroups have 255 each from the start, nothing to move.
+  static constexpr bool kMovesRegisters = kConfig.math_warpgroups == 2;
+  static constexpr int kProducerRegisters = 40, kMathRegisters = 232;
+
+  WW_DEVICE static void run(const GemmParams& params) {
+    const arch::SharedAddress shared = arch::dynamic_shared();
+    const arch::SharedAddress barriers = shared + kShared.barriers;
+    const u32 warpgroup = arch::warp::uniform(arch::warpgroup_index());
+    if (arch::thread_index() == 0) {
+      Pipeline::initialize(barriers);
+      if (params.k_blocks > 0) {
+        arch::tma::prefetch(params.a);
+        arch::tma::prefetch(params.b);
+      }
+      arch::tma::prefetch(params.d);
+    }
+    pipeline::make_barriers_visible<Mainloop::kCluster>();
+    arch::pdl::launch_dependents();
+    arch::pdl::wait();  // nothing an earlier kernel wrote is read before this line
+
+    if (warpgroup == 0) {
+      produce(params, shared, barriers);
+    } else {
+      if constexpr (kMovesRegisters) arch::warpgroup::claim_registers<kMathRegisters>();
+      // why: named barriers take constant ids, so each warpgroup has its own copy of the epilogue's barrier calls
+      if (warpgroup == 1) consume<0>(params, shared, barriers);
+      else if constexpr (kConfig.math_warpgroups == 2) consume<1>(params, shared, barriers);
+    }
+    // why: peers may still multicast to, or arrive at, this CTA's shared memory
+    if constexpr (Mainloop::kCluster.size() > 1) arch::cluster::sync();
+  }
+
+ private:
+  WW_DEVICE static void produce(const GemmParams& params, arch::SharedAddress shared, arch::SharedAddress barriers) {
+    if constexpr (kMovesRegisters) arch::warpgroup::release_registers<kProducerRegisters>();
+    if (arch::thread_index() == 0) {
+      Pipeline pipeline(barriers, pipeline::Role::producer);
+      Scheduler scheduler(params.scheduler);
+      for (scheduler::Tile tile; scheduler.next(tile);) Mainloop::load(params, shared, pipeline, tile);
+      pipeline.producer_tail();
+    }
+    arch::warp::sync();  // the cluster barrier that follows is .aligned
+  }
+
+  template <int kWarpgroup>
+  WW_DEVICE static void consume(const GemmParams& params, arch::SharedAddress shared, arch::SharedAddress barriers) {
+    Pipeline pipeline(barriers, pipeline::Role::consumer);
+    Scheduler scheduler(params.scheduler);
+    if (params.k_blocks == 0) {  // no products: D is zero, whatever the scales are
+      typename Mainloop::Accumulator zero[Mainloop::kUnits];
+      Mainloop::clear(zero);
+      for (scheduler::Tile tile; scheduler.next(tile);) Epilogue::template store<kWarpgroup>(params, shared, zero, tile);
+    }
+    for (scheduler::Tile tile; scheduler.next(tile);) {
+      typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit
+      Mainloop::multiply(params, shared, pipeline, tile, kWarpgroup, acc);
+      Epilogue::scale(params, acc);
+      Epilogue::template store<kWarpgroup>(params, shared, acc, tile);
+    }
+    Epilogue::template drain<kWarpgroup>();
+  }
+};
+
+}  // namespace ww::kernel

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ring between one TMA producer thread and the consumer warps that read its stages (CUTLASS: PipelineTmaAsync).
+//   producer:  acquire = wait until the stage is empty everywhere it will be written, then announce its bytes
+//   consumer:  wait = until all announced bytes have landed; release = this warp no longer reads the stage
+// An object belongs to one role; it alone knows stages and phases.
+#pragma once
+
+#include "warpwright/arch/cluster.hpp"
+#include "warpwright/arch/fence.hpp"
+#include "warpwright/arch/mbarrier.hpp"
+#include "warpwright/arch/named_barrier.hpp"
+#include "warpwright/arch/warp.hpp"
+#include "warpwright/pipeline/arrivals.hpp"
+#include "warpwright/pipeline/pipeline_state.hpp"
+
+namespace ww::pipeline {
+
+/// A stage handed out by acquire or wait.
+struct Stage {
+  u32 index;
+  arch::MBarrier full;  // the barrier that copies into this stage signal
+};
+
+template <int kStages, ClusterShape kCluster, int kConsumerWarps> class TmaPipeline {
+ public:
+  /// Bytes of shared memory for the barriers: full[kStages], then empty[kStages].
+  static constexpr u32 kBytes = 2 * kStages * arch::kMBarrierBytes;
+
+  WW_DEVICE TmaPipeline(arch::SharedAddress barriers, Role role) : barriers_(barriers), state_(role) {}
+
+  /// By one thread of each CTA, before make_barriers_visible.
+  WW_DEVICE static void initialize(arch::SharedAddress barriers) {
+    for (u32 stage = 0; stage < kStages; ++stage) {
+      arch::mbarrier::init(full(barriers, stage), kFullArrivals);
+      arch::mbarrier::init(empty(barriers, stage), empty_arrivals(kCluster, kConsumerWarps));
+    }
+  }
+
+  /// Producer thread: the next stage, free in every CTA that shares its operands; `bytes` is what will land here.
+  WW_DEVICE Stage producer_acquire(u32 bytes) {
+    arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);
+    const Stage stage{state_.index, full(barriers_, state_.index)};
+    arch::mbarrier::arrive_expect_tx(stage.full, bytes);
+    state_.advance();
+    return stage;
+  }
+
+  /// Producer thread, after its last stage: peers' consumers still arrive here, so this CTA must not exit before them.
+  WW_DEVICE void producer_tail() {
+    for (int i = 0; i < kStages; ++i) {
+      arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);
+      state_.advance();
+    }
+  }
+
+  /// Consumer threads: the next stage, filled.
+  WW_DEVICE Stage consumer_wait() {
+    const Stage stage{state_.index, full(barriers_, state_.index)};
+    arch::mbarrier::wait(stage.full, state_.parity);
+    state_.advance();
+    return stage;
+  }
+
+  /// All lanes of a consumer warp, when none of them reads `stage` any more.
+  WW_DEVICE void consumer_release(Stage stage) {
+    arch::warp::sync();  // why: one lane's arrive speaks for the reads of all 32
+    const u32 lane = arch::lane_index();
+    if constexpr (kCluster.size() == 1) {
+      if (lane == 0) arch::mbarrier::arrive(empty(barriers_, stage.index));
+    } else {
+      const int rank = static_cast<int>(arch::cluster_rank());
+      if (lane < static_cast<u32>(kCluster.size()) && shares_operand(kCluster, rank, static_cast<int>(lane)))
+        arch::mbarrier::arrive_remote(empty(barriers_, stage.index), lane);
+    }
+  }
+
+ private:
+  WW_DEVICE static arch::MBarrier full(arch::SharedAddress base, u32 stage) {
+    return {base + stage * arch::kMBarrierBytes};
+  }
+  WW_DEVICE static arch::MBarrier empty(arch::SharedAddress base, u32 stage) {
+    return {base + (kStages + stage) * arch::kMBarrierBytes};
+  }
+
+  arch::SharedAddress barriers_;
+  PipelineState<kStages> state_;
+};
+
+/// All threads, once, between initialising barriers and the first arrival anywhere in the cluster.
+template <ClusterShape kCluster> WW_DEVICE void make_barriers_visible() {
+  arch::fence::mbarrier_init();
+  if constexpr (kCluster.size() == 1) {
+    arch::named_barrier::sync_cta();
+  } else {
+    arch::cluster::sync();
+  }
+}
+
+}  // namespace ww::pipeline
