@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor maps, grid and parameters of a GEMM launch.
+#include "device/gemm_adapter.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "device/gemm_source.hpp"
+#include "warpwright/collective/builder.hpp"
+
+namespace ww::device {
+namespace {
+
+using runtime::MemoryRange;
+using runtime::SmemSwizzle;
+using runtime::TensorMapSpec;
+
+constexpr std::uint64_t kMapAlignment = 16;
+
+/// Bytes from the first to the last element of `rows` rows of `columns` elements.
+std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t stride, int element) {
+  if (rows == 0 || columns == 0) return 0;
+  return static_cast<std::uint64_t>((rows - 1) * stride + columns) * element;
+}
+
+/// A row-major matrix walked in boxes of `box_rows` x `box_columns`.
+TensorMapSpec matrix_map(const void* base, DType type, std::int64_t rows, std::int64_t columns, std::int64_t stride,
+                         int box_rows, int box_columns, SmemSwizzle swizzle) {
+  TensorMapSpec spec;
+  spec.base = base;
+  spec.element = type;
+  spec.rank = 2;
+  spec.extent[0] = static_cast<std::uint64_t>(columns);
+  spec.extent[1] = static_cast<std::uint64_t>(rows);
+  spec.stride_bytes[1] = static_cast<std::uint64_t>(stride) * bytes_of(type);
+  spec.box[0] = static_cast<std::uint32_t>(box_columns);
+  spec.box[1] = static_cast<std::uint32_t>(box_rows);
+  spec.swizzle = swizzle;
+  return spec;
+}
+
+SmemSwizzle panel_swizzle(int panel_bytes) {
+  return panel_bytes == 128 ? SmemSwizzle::b128
+         : panel_bytes == 64 ? SmemSwizzle::b64
+         : panel_bytes == 32 ? SmemSwizzle::b32
+                             : SmemSwizzle::none;
+}
+
+Result<void> check_pointer(const char* name, const void* pointer, std::uint64_t alignment) {
+  if (pointer == nullptr) return failure(ErrorCode::invalid, name, "a device pointer", "null");
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (address % alignment != 0)
+    return failure(ErrorCode::invalid, name, fmt::format("a pointer aligned to {} bytes", alignment),
+                   fmt::format("{:#x}", address));
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& device, const GemmProblem& problem,
+                                                               const GemmConfig& config, const GemmOptions& options) {
+  std::shared_ptr<GemmAdapter> adapter(new GemmAdapter(device, problem, config));
+  if (problem.m == 0 || problem.n == 0) return adapter;
+
+  WW_TRY(adapter->kernel_, device.backend().kernel(gemm_source(config)));
+
+  runtime::Launch& launch = adapter->launch_;
+  const int cluster = collective::cluster_of(config).size();
+  launch.kernel = adapter->kernel_.get();
+  launch.cluster = static_cast<std::uint32_t>(cluster);
+  launch.threads = static_cast<std::uint32_t>(collective::threads_of(config));
+  launch.shared_bytes = static_cast<std::uint32_t>(collective::shared_plan(config).total);
+  launch.params_bytes = sizeof(collective::GemmParams);
+  launch.pdl = options.pdl;
+
+  collective::GemmParams& p = adapter->params_;
+  p.m = static_cast<i32>(problem.m);
+  p.n = static_cast<i32>(problem.n);
+  p.k = static_cast<i32>(problem.k);
+  p.k_blocks = static_cast<i32>(ceil_div(problem.k, config.tile_k));
+  p.scheduler.cluster_tiles_m = static_cast<int>(ceil_div(problem.m, config.tile_m * config.cluster_m));
+  p.scheduler.cluster_tiles_n = static_cast<int>(ceil_div(problem.n, config.tile_n * config.cluster_n));
+  p.scheduler.raster = min(config.raster, p.scheduler.cluster_tiles_m);
+  p.scale_a_row = problem.scale_a_row;
+  p.scale_a_k = problem.scale_a_k;
+  p.scale_b_n = problem.scale_b_n;
+  p.scale_b_k = problem.scale_b_k;
+
+  const int sms = options.sms > 0 ? min(options.sms, device.info().sms) : device.info().sms;
+  launch.grid = launch.cluster;
+  WW_TRY(const int resident, device.backend().max_active_clusters(launch));
+  const auto clusters = min<i64>(p.scheduler.tiles(), max(1, min(sms / cluster, resident)));
+  launch.grid = static_cast<std::uint32_t>(clusters) * launch.cluster;
+  return adapter;
+}
+
+Result<void> GemmAdapter::check_pointers(const GemmOperands& operands) const {
+  WW_CHECK(check_pointer("d", operands.d, kMapAlignment));
+  if (problem_.k == 0) return {};
+  WW_CHECK(check_pointer("a", operands.a, kMapAlignment));
+  WW_CHECK(check_pointer("b", operands.b, kMapAlignment));
+  if (problem_.scale != Scale::none) {
+    WW_CHECK(check_pointer("scale_a", operands.scale_a, alignof(float)));
+    WW_CHECK(check_pointer("scale_b", operands.scale_b, alignof(float)));
+  }
+  return {};
+}
+
+Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::GemmParams& params) const {
+  runtime::Backend& backend = device_.backend();
+  const GemmProblem& g = problem_;
+  const GemmConfig& c = config_;
+  if (g.k > 0) {  // why: a tensor map has no empty extents; without K nothing is loaded
+    WW_TRY(params.a, backend.encode(matrix_map(operands.a, g.a, g.m, g.k, g.lda, c.tile_m / c.cluster_n, c.tile_k,
+                                               SmemSwizzle::b128)));
+    WW_TRY(params.b, backend.encode(matrix_map(operands.b, g.b, g.n, g.k, g.ldb, c.tile_n / c.cluster_m, c.tile_k,
+                                               SmemSwizzle::b128)));
+  }
+  const int panel = collective::panel_bytes(c);
+  WW_TRY(params.d, backend.encode(matrix_map(operands.d, g.d, g.m, g.n, g.ldd, collective::kWarpgroupRows,
+                                             panel / bytes_of(g.d), panel_swizzle(panel))));
+  return {};
+}
+
+Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream) const {
+  if (!kernel_) return {};
+  WW_CHECK(check_pointers(operands));
+  collective::GemmParams params = params_;
+  WW_CHECK(encode_maps(operands, params));
+  params.scale_a = operands.scale_a;
+  params.scale_b = operands.scale_b;
+
+  const GemmProblem& g = problem_;
+  const bool block = g.scale == Scale::block_1x128_128x128;
+  const auto scale_span = [&](std::int64_t rows, std::int64_t row, std::int64_t column) -> std::uint64_t {
+    if (g.scale == Scale::none || g.k == 0) return 0;
+    if (!block) return sizeof(float);
+    return static_cast<std::uint64_t>((rows - 1) * row + (ceil_div(g.k, 128) - 1) * column + 1) * sizeof(float);
+  };
+  const std::array<MemoryRange, 5> memory{{
+      {"a", operands.a, span_bytes(g.m, g.k, g.lda, bytes_of(g.a)), false},
+      {"b", operands.b, span_bytes(g.n, g.k, g.ldb, bytes_of(g.b)), false},
+      {"d", operands.d, span_bytes(g.m, g.n, g.ldd, bytes_of(g.d)), true},
+      {"scale_a", operands.scale_a, scale_span(g.m, g.scale_a_row, g.scale_a_k), false},
+      {"scale_b", operands.scale_b, scale_span(ceil_div(g.n, 128), g.scale_b_n, g.scale_b_k), false},
+  }};
+
+  runtime::Launch launch = launch_;
+  launch.params = &params;
+  launch.memory = memory;
+  launch.stream = stream;
+  return device_.backend().launch(launch);
+}
+
+}  // namespace ww::device

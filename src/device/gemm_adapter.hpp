@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host side of the GEMM kernel: one problem, one resolved config, one loaded kernel; launches with any pointers.
+// Everything that does not depend on pointers is computed once, here; run() encodes three tensor maps and launches.
+// Validation of the problem happened before (ops/); run() checks what only pointers can tell.
+#pragma once
+
+#include "runtime/backend.hpp"
+#include "warpwright/collective/gemm_params.hpp"
+#include "warpwright/host/gemm.hpp"
+
+namespace ww::device {
+
+class GemmAdapter {
+ public:
+  /// `problem` has explicit strides, `config` is resolved and without fault. Compiles or loads the kernel.
+  static Result<std::shared_ptr<const GemmAdapter>> create(const Device& device, const GemmProblem& problem,
+                                                           const GemmConfig& config, const GemmOptions& options);
+
+  const GemmProblem& problem() const { return problem_; }
+  const GemmConfig& config() const { return config_; }
+  std::size_t workspace_bytes() const { return 0; }
+  Result<void> run(const GemmOperands& operands, Stream stream) const;
+  std::optional<EmuStats> last_stats() const { return device_.backend().last_stats(); }
+
+ private:
+  GemmAdapter(const Device& device, const GemmProblem& problem, const GemmConfig& config)
+      : device_(device), problem_(problem), config_(config) {}
+
+  Result<void> check_pointers(const GemmOperands& operands) const;
+  Result<void> encode_maps(const GemmOperands& operands, collective::GemmParams& params) const;
+
+  Device device_;
+  GemmProblem problem_;
+  GemmConfig config_;
+  std::shared_ptr<const runtime::Kernel> kernel_;  // null when there is nothing to launch (M or N = 0)
+  collective::GemmParams params_{};                // without pointers
+  runtime::Launch launch_;                         // without params, memory and stream
+};
+
+}  // namespace ww::device

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Renders a config as C++: a constant, and one entry point that runs the kernel with it.
+#include "device/gemm_source.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "select/config_text.hpp"
+
+namespace ww::device {
+namespace {
+
+const char* cpp_name(Scale scale) {
+  return scale == Scale::none ? "none" : scale == Scale::tensor ? "tensor" : "block_1x128_128x128";
+}
+
+}  // namespace
+
+runtime::KernelSource gemm_source(const GemmConfig& config) {
+  GemmConfig c = config;
+  c.raster = 1;  // why: the order of tiles is a launch parameter; one kernel serves them all
+  const std::string text = to_text(c);
+  const std::string name = fmt::format("warpwright_gemm_{:016x}", XXH3_64bits(text.data(), text.size()));
+  return {name, fmt::format(R"(// {}
+#include "warpwright/kernel/gemm.hpp"
+inline constexpr ww::GemmConfig kConfig = {{
+    .arch = ww::Arch::{}, .a = ww::DType::{}, .b = ww::DType::{}, .d = ww::DType::{}, .scale = ww::Scale::{},
+    .tile_m = {}, .tile_n = {}, .tile_k = {}, .cluster_m = {}, .cluster_n = {},
+    .stages = {}, .math_warpgroups = {}, .raster = {}}};
+using Kernel = ww::kernel::Gemm<kConfig>;
+WW_KERNEL({}, Kernel::kThreads, ww::kernel::GemmParams, params) {{ Kernel::run(params); }}
+WW_MODULE()
+)",
+                            text, name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d), cpp_name(c.scale), c.tile_m,
+                            c.tile_n, c.tile_k, c.cluster_m, c.cluster_n, c.stages, c.math_warpgroups, c.raster, name)};
+}
+
+}  // namespace ww::device

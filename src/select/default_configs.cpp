@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// First-order choice: waves of tiles times what one tile costs.
+//   cost = ceil(tiles / SMs) * (tile_m * tile_n / efficiency + start)
+// efficiency is the share of the tensor peak that the tile's shared-memory traffic allows (docs/design/selection.md).
+#include "select/default_configs.hpp"
+
+#include "warpwright/collective/builder.hpp"
+
+namespace ww::select {
+namespace {
+
+struct TileShape {
+  int tile_m, tile_n, cluster_m;
+  double efficiency;
+};
+
+constexpr TileShape kWide{128, 256, 2, 1.0};
+constexpr TileShape kSquare{128, 128, 2, 0.8};
+constexpr TileShape kSmall{64, 64, 1, 0.45};
+constexpr double kTileStart = 2000;  // prologue and epilogue of a tile, in outputs
+
+GemmConfig with_shape(GemmConfig config, const TileShape& shape) {
+  config.tile_m = shape.tile_m;
+  config.tile_n = shape.tile_n;
+  config.cluster_m = shape.cluster_m;
+  config.cluster_n = 1;
+  return collective::resolve(config);
+}
+
+std::vector<TileShape> shapes_for(DType d, Scale scale) {
+  // why: promotion needs the registers that 256 columns would take, FP32 outputs the shared memory
+  if (scale == Scale::block_1x128_128x128 || d == DType::f32) return {kSquare, kSmall};
+  return {kWide, kSmall};
+}
+
+double cost(const GemmProblem& problem, const TileShape& shape, int sms) {
+  const auto tiles_m = ceil_div(ceil_div(problem.m, shape.tile_m), shape.cluster_m) * shape.cluster_m;
+  const auto tiles = static_cast<double>(tiles_m) * static_cast<double>(ceil_div(problem.n, shape.tile_n));
+  const double waves = static_cast<double>(static_cast<std::int64_t>(tiles + sms - 1) / sms);
+  return waves * (shape.tile_m * shape.tile_n / shape.efficiency + kTileStart);
+}
+
+}  // namespace
+
+std::vector<GemmConfig> default_configs(DType a, DType d, Scale scale) {
+  std::vector<GemmConfig> configs;
+  for (const TileShape& shape : shapes_for(d, scale)) {
+    const GemmConfig config = with_shape({.a = a, .b = a, .d = d, .scale = scale}, shape);
+    if (!collective::fault_of(config)) configs.push_back(config);
+  }
+  return configs;
+}
+
+std::vector<GemmConfig> all_default_configs() {
+  std::vector<GemmConfig> all;
+  for (DType a : {e4m3, bf16, f16})
+    for (Scale scale : {Scale::none, Scale::tensor, Scale::block_1x128_128x128})
+      for (DType d : {bf16, f16, f32})
+        for (const GemmConfig& config : default_configs(a, d, scale)) all.push_back(config);
+  return all;
+}
+
+GemmConfig choose(const GemmProblem& problem, const GemmConfig& requested, int sms) {
+  GemmConfig config = requested;
+  config.a = problem.a;
+  config.b = problem.b;
+  config.d = problem.d;
+  config.scale = problem.scale;
+  const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
+                      config.stages || config.math_warpgroups;
+  if (shaped) return collective::resolve(config);
+
+  const std::vector<TileShape> shapes = shapes_for(problem.d, problem.scale);
+  const TileShape* best = &shapes.front();
+  for (const TileShape& shape : shapes)
+    if (cost(problem, shape, sms) < cost(problem, *best, sms)) best = &shape;
+  return with_shape(config, *best);
+}
+
+}  // namespace ww::select
