@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor core's fused sum again, one output at a time, straight from its definition and slowly: terms are integers with
-// an exponent, alignment is a division of a 128-bit integer, normalisation is arithmetic on doubles that hold every step
-// exactly. It shares no code with src/emu/numerics, so an agreement of the two means something.
+// The tensor core's fused sum again, one output at a time, straight from its definition and slowly: terms are integers
+// with an exponent, alignment is a division of a 128-bit integer, normalisation is arithmetic on doubles that hold every
+// step exactly. It shares no code with src/emu/numerics, so an agreement of the two means something.
 #pragma once
 
 #include <cmath>
@@ -117,7 +117,8 @@ inline uint32_t fused_sum(const std::vector<Value>& terms, int sum_fraction, int
 }
 
 /// One output of wgmma: row . row + c.
-inline uint32_t mma_output(ww::DType type, const uint8_t* a, const uint8_t* b, uint32_t c, bool negate_a, bool negate_b) {
+inline uint32_t mma_output(ww::DType type, const uint8_t* a, const uint8_t* b, uint32_t c, bool negate_a,
+                           bool negate_b) {
   const int bytes = type == ww::DType::e4m3 ? 1 : 2;
   std::vector<Value> terms{decode(c, 8, 23, true)};
   for (int k = 0; k < 32 / bytes; ++k) {

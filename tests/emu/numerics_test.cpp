@@ -9,6 +9,9 @@
 #include <cfloat>
 #include <random>
 #include <string>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "emu/numerics/convert.hpp"
 #include "numerics_reference.hpp"
@@ -21,8 +24,10 @@ constexpr int kColumns[] = {8, 16, 24, 64, 120, 128, 200, 256};
 constexpr MmaTarget kTargets[] = {MmaTarget::portable, MmaTarget::avx2, MmaTarget::avx512};
 
 /// What random operands look like. Raw bits hold NaN in nearly every row of 32; the others reach the finite paths.
-enum class Mix { raw, finite, tame, sparse, cancelling, tiny };
-constexpr Mix kMixes[] = {Mix::raw, Mix::finite, Mix::tame, Mix::sparse, Mix::cancelling, Mix::tiny};
+/// heavy: sums at the top of their range; edge: products around the FP32 subnormals; wild: zeros, ones and infinities.
+enum class Mix { raw, finite, tame, sparse, cancelling, tiny, heavy, edge, wild };
+constexpr Mix kMixes[] = {Mix::raw,  Mix::finite, Mix::tame, Mix::sparse, Mix::cancelling,
+                          Mix::tiny, Mix::heavy,  Mix::edge, Mix::wild};
 
 struct Case {
   DType type;
@@ -52,6 +57,10 @@ u32 random_element(DType type, Mix mix, std::mt19937& rng) {
     case Mix::sparse: return rng() % 4 != 0 ? sign : rng() % 64 == 0 ? raw : with_field(middle + rng() % 2);
     case Mix::cancelling: return sign | middle << fraction;
     case Mix::tiny: return with_field(rng() % 2);
+    case Mix::heavy: return (rng() % 256 != 0 ? 0 : sign) | (((middle + 1) << fraction) - 1);
+    case Mix::edge: return with_field(type == DType::bf16 ? middle / 2 - 9 + rng() % 10 : rng() % 3);
+    case Mix::wild:
+      return sign | (rng() % 2 != 0 ? 0 : rng() % 16 != 0 ? middle : rng() % 8 != 0 ? last : last - 1) << fraction;
   }
   return 0;
 }
@@ -61,11 +70,12 @@ float random_addend(Mix mix, std::mt19937& rng) {
   const u32 sign = raw & 0x80000000u;
   switch (rng() % 12) {
     case 0: return f32_from_bits(sign);
-    case 1: return f32_from_bits(sign | (raw & 0x7FFFFF));                              // subnormal
-    case 2: return f32_from_bits(sign | 0x7F000000u | (raw & 0x7FFFFF));                // the top binade
-    case 3: return mix == Mix::raw || mix == Mix::sparse ? f32_from_bits(sign | 0x7F800000u) : 1.0f;
-    case 4: return mix == Mix::raw || mix == Mix::sparse ? f32_from_bits(raw | 0x7F800000u) : -1.0f;
-    case 5: return f32_from_bits(raw & 0xFF7FFFFFu);                                    // any exponent but the last
+    case 1: return f32_from_bits(sign | (raw & 0x7FFFFF));                // subnormal
+    case 2: return f32_from_bits(sign | 0x7F000000u | (raw & 0x7FFFFF));  // the top binade
+    case 3: return mix == Mix::raw || mix == Mix::wild ? f32_from_bits(sign | 0x7F800000u) : 1.0f;
+    case 4: return mix == Mix::raw || mix == Mix::wild ? f32_from_bits(raw | 0x7F800000u) : -1.0f;
+    case 5: return f32_from_bits(raw & 0xFF7FFFFFu);                 // any exponent but the last
+    case 7: return f32_from_bits(sign | (0x3FFFFFFFu - (raw & 1)));  // just below 2
     case 6: return static_cast<float>(static_cast<int>(raw % 65) - 32);
     default: return f32_from_bits(sign | (110 + raw % 30) << 23 | (rng() & 0x7FFFFF));
   }
@@ -73,7 +83,8 @@ float random_addend(Mix mix, std::mt19937& rng) {
 
 Case make_case(DType type, int n, Mix mix, unsigned seed) {
   Case x{type, n, mix, seed, {}, {}, {}};
-  std::mt19937 rng(seed * 7919 + static_cast<unsigned>(n) * 31 + static_cast<unsigned>(mix) * 5 + static_cast<unsigned>(type));
+  std::mt19937 rng(seed * 7919 + static_cast<unsigned>(n) * 31 + static_cast<unsigned>(mix) * 5 +
+                   static_cast<unsigned>(type));
   const auto fill = [&](std::vector<u8>& to, int rows) {
     to.resize(static_cast<size_t>(rows) * 32);
     const int bytes = bytes_of(type);
@@ -97,8 +108,8 @@ void expect_bits(const std::vector<float>& got, const std::vector<u32>& want, in
   for (size_t i = 0; i < want.size(); ++i) {
     if (f32_bits(got[i]) == want[i]) continue;
     if (++wrong <= 3) {
-      ADD_FAILURE() << what << " at (" << i / static_cast<size_t>(n) << ", " << i % static_cast<size_t>(n) << "): got 0x"
-                    << std::hex << f32_bits(got[i]) << ", expected 0x" << want[i];
+      ADD_FAILURE() << what << " at (" << i / static_cast<size_t>(n) << ", " << i % static_cast<size_t>(n)
+                    << "): got 0x" << std::hex << f32_bits(got[i]) << ", expected 0x" << want[i];
     }
   }
   EXPECT_EQ(wrong, 0) << what;
@@ -119,8 +130,9 @@ void check_exact(const Case& x, bool accumulate, int scale_a, int scale_b) {
     if (!mma_supports(target)) continue;
     std::vector<float> d = x.c;
     mma_m64_on(target, x.type, x.n, x.a.data(), x.b.data(), d.data(), accumulate, scale_a, scale_b, MmaMath::exact);
-    expect_bits(d, want, x.n, x.name() + (accumulate ? " accumulate" : "") + " scales " + std::to_string(scale_a) + "," +
-                                  std::to_string(scale_b) + target_name(target));
+    expect_bits(d, want, x.n,
+                x.name() + (accumulate ? " accumulate" : "") + " scales " + std::to_string(scale_a) + "," +
+                    std::to_string(scale_b) + target_name(target));
   }
 }
 
@@ -157,7 +169,8 @@ TEST(Mma, EveryPairOfE4m3BitsAloneAndBesideOne) {
       Case x = make_case(DType::e4m3, 256, Mix::tame, 6);
       std::fill(x.a.begin(), x.a.end(), other);
       std::fill(x.b.begin(), x.b.end(), u8{0});
-      for (int j = 0; j < 256; ++j) x.b[static_cast<size_t>(j * 32 + 3)] = static_cast<u8>(j), x.b[static_cast<size_t>(j * 32 + 30)] = other;
+      for (int j = 0; j < 256; ++j)
+        x.b[static_cast<size_t>(j * 32 + 3)] = static_cast<u8>(j), x.b[static_cast<size_t>(j * 32 + 30)] = other;
       for (int i = 0; i < 64; ++i) x.a[static_cast<size_t>(i * 32 + 3)] = static_cast<u8>(i + 64 * quarter);
       check_exact(x, false, 1, 1);
     }
@@ -184,7 +197,7 @@ TEST(Mma, ChainedCallsMatchAChainOfReferences) {
   }
 }
 
-// --- facts confirmed on hardware, as plain numbers -----------------------------------------------
+// --- single outputs, as plain numbers -------------------------------------------------------------
 
 /// Output (0, 0) with the first elements of A and B given and the rest zero.
 u32 first_output(DType type, std::vector<u16> a, std::vector<u16> b, float c, MmaTarget target) {
@@ -199,12 +212,16 @@ u32 first_output(DType type, std::vector<u16> a, std::vector<u16> b, float c, Mm
   return f32_bits(d[0]);
 }
 
-TEST(Mma, SpecialValuesOfTheHardware) {
+TEST(Mma, SpecialValues) {
   for (MmaTarget target : kTargets) {
     if (!mma_supports(target)) continue;
-    const auto bf = [&](std::vector<u16> a, std::vector<u16> b, float c) { return first_output(DType::bf16, a, b, c, target); };
-    const auto e4 = [&](std::vector<u16> a, std::vector<u16> b, float c) { return first_output(DType::e4m3, a, b, c, target); };
-    EXPECT_EQ(e4({0x7F}, {0x00}, 1.0f), 0x7FFFFFFFu);                    // NaN * 0
+    const auto bf = [&](std::vector<u16> a, std::vector<u16> b, float c) {
+      return first_output(DType::bf16, a, b, c, target);
+    };
+    const auto e4 = [&](std::vector<u16> a, std::vector<u16> b, float c) {
+      return first_output(DType::e4m3, a, b, c, target);
+    };
+    EXPECT_EQ(e4({0x7F}, {0x00}, 1.0f), 0x7FFFFFFFu);  // NaN * 0
     EXPECT_EQ(e4({0x38}, {0xFF}, INFINITY), 0x7FFFFFFFu);
     EXPECT_EQ(e4({0x38}, {0x38}, -INFINITY), 0xFF800000u);
     EXPECT_EQ(e4({0x38}, {0x38}, f32_from_bits(0xFFC12345u)), 0x7FFFFFFFu);
@@ -216,14 +233,15 @@ TEST(Mma, SpecialValuesOfTheHardware) {
     EXPECT_EQ(e4({0xB8}, {0x38}, 0x1.fp-14f), f32_bits(-1.0f));
     EXPECT_EQ(bf({0x3F80, 0x3F80}, {0x3F80, 0xBF80}, 0x1p-25f), f32_bits(0x1p-25f));
     EXPECT_EQ(bf({0x3F80, 0x3F80}, {0x3F80, 0xBF80}, 0x1p-26f), 0u);
-    EXPECT_EQ(bf({0x7F80}, {0x0000}, 1.0f), 0x7FFFFFFFu);                // Inf * 0
+    EXPECT_EQ(bf({0x7F80}, {0x0000}, 1.0f), 0x7FFFFFFFu);  // Inf * 0
+    EXPECT_EQ(bf({0x0000}, {0xFF80}, 1.0f), 0x7FFFFFFFu);
     EXPECT_EQ(bf({0x7F80}, {0xBF80}, 1.0f), 0xFF800000u);
     EXPECT_EQ(bf({0x7F80, 0x7F80}, {0x3F80, 0xBF80}, 1.0f), 0x7FFFFFFFu);
     EXPECT_EQ(bf({0x7F80}, {0x3F80}, -INFINITY), 0x7FFFFFFFu);
-    EXPECT_EQ(bf({0x7F7F}, {0x7F7F}, 0.0f), 0x7F800000u);                // overflow (decided, see mma.hpp)
+    EXPECT_EQ(bf({0x7F7F}, {0x7F7F}, 0.0f), 0x7F800000u);  // overflow (decided, see mma.hpp)
     EXPECT_EQ(bf({0x7F00}, {0xBF80}, -FLT_MAX), 0xFF800000u);
-    EXPECT_EQ(bf({0x0080}, {0xBF00}, 0.0f), 0x80400000u);                // subnormal result
-    EXPECT_EQ(bf({0x0001}, {0x8001}, 0.0f), 0x80000000u);                // below the subnormal grid (decided)
+    EXPECT_EQ(bf({0x0080}, {0xBF00}, 0.0f), 0x80400000u);  // subnormal result
+    EXPECT_EQ(bf({0x0001}, {0x8001}, 0.0f), 0x80000000u);  // below the subnormal grid (decided)
   }
 }
 
@@ -256,6 +274,30 @@ TEST(MmaChain, IsOneFmaAfterAnother) {
   }
 }
 
+#if defined(__x86_64__)
+TEST(Mma, HostFloatingPointModesDoNotMatter) {
+  const unsigned saved = _mm_getcsr();
+  for (DType type : kTypes) {
+    for (Mix mix : {Mix::tame, Mix::tiny, Mix::edge}) {
+      const Case x = make_case(type, 32, mix, 12);
+      for (MmaMath math : {MmaMath::exact, MmaMath::fp32_chain}) {
+        for (MmaTarget target : kTargets) {
+          if (!mma_supports(target)) continue;
+          std::vector<float> plain = x.c, odd = x.c;
+          mma_m64_on(target, type, 32, x.a.data(), x.b.data(), plain.data(), true, 1, 1, math);
+          _mm_setcsr(0x1F80 | 0x8040 | 0x4000);  // flush to zero, subnormals are zeros, round up
+          mma_m64_on(target, type, 32, x.a.data(), x.b.data(), odd.data(), true, 1, 1, math);
+          const unsigned left = _mm_getcsr();
+          _mm_setcsr(saved);
+          EXPECT_EQ(left & 0xE040, 0x8040u | 0x4000u) << "the caller's modes were not restored";
+          ASSERT_EQ(std::memcmp(plain.data(), odd.data(), plain.size() * 4), 0) << x.name() << target_name(target);
+        }
+      }
+    }
+  }
+}
+#endif
+
 // --- conversions ---------------------------------------------------------------------------------
 
 TEST(Convert, WideningIsExactForEveryPattern) {
@@ -265,7 +307,8 @@ TEST(Convert, WideningIsExactForEveryPattern) {
       const u32 want = type == DType::bf16 ? bits << 16 : 0x7FFFFFFFu;
       ASSERT_EQ(f32_bits(got), want) << name_of(type) << " 0x" << std::hex << bits;
     } else {
-      ASSERT_EQ(f32_bits(got), f32_bits(static_cast<float>(reference::to_double(v)))) << name_of(type) << " 0x" << std::hex << bits;
+      ASSERT_EQ(f32_bits(got), f32_bits(static_cast<float>(reference::to_double(v))))
+          << name_of(type) << " 0x" << std::hex << bits;
     }
   };
   for (u32 bits = 0; bits < 0x10000; ++bits) {
@@ -330,7 +373,8 @@ TEST(Convert, NarrowingRoundsToNearestEven) {
         }
       }
     }
-    for (u32 bits : {0x7F800000u, 0x7F800001u, 0x7FFFFFFFu, 0xFF800000u, 0xFFC00000u, 0x7F7FFFFFu, 1u, 0x80000001u}) expect(bits);
+    for (u32 bits : {0x7F800000u, 0x7F800001u, 0x7FFFFFFFu, 0xFF800000u, 0xFFC00000u, 0x7F7FFFFFu, 1u, 0x80000001u})
+      expect(bits);
     std::mt19937 rng(11);
     for (int i = 0; i < 2'000'000; ++i) expect(static_cast<u32>(rng()));
     for (int i = 0; i < 1'000'000; ++i) expect((static_cast<u32>(rng()) & 0x80FFFFFFu) + ((95u + rng() % 60) << 23));

@@ -12,11 +12,11 @@ namespace ww::emu {
 constexpr u32 f32_bits(float value) { return __builtin_bit_cast(u32, value); }
 constexpr float f32_from_bits(u32 bits) { return __builtin_bit_cast(float, bits); }
 
-/// Rounds the finite FP32 magnitude `x` to a format of `kFraction` bits and `kBias`, as if its exponents had no upper end:
-/// the caller looks for the overflow.
+/// Rounds the finite FP32 magnitude `x` to a format of `kFraction` bits and `kBias`, as if its exponents had no
+/// upper end: the caller looks for the overflow.
 template <int kFraction, int kBias> constexpr u32 round_magnitude(u32 x) {
   const i32 exponent = static_cast<i32>(x >> 23) - 127;
-  if (exponent < -kBias - kFraction) return 0;                     // below half of the smallest subnormal, zeros included
+  if (exponent < -kBias - kFraction) return 0;  // below half of the smallest subnormal, zeros included
   const i32 below = exponent < 1 - kBias ? 1 - kBias - exponent : 0;  // places lost to the subnormal grid
   const u32 significand = (x & 0x7FFFFFu) | 0x800000u;
   const i32 drop = 23 - kFraction + below;

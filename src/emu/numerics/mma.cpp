@@ -1,17 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the engine of one tensor-core multiply by the CPU at hand. No arithmetic here.
+// Chooses the engine of one tensor-core multiply by the CPU at hand, and gives it the floating-point environment that
+// its results are defined in. No arithmetic here.
 #include "emu/numerics/mma.hpp"
 
 #include "emu/numerics/mma_term.hpp"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace ww::emu {
+namespace {
+
+#if defined(__x86_64__)
+/// Round to nearest, subnormals kept, nothing trapped, for as long as it lives.
+// why: a host program may run its threads with flush-to-zero (any library linked with -ffast-math sets it)
+class DefaultFloatingPoint {
+ public:
+  DefaultFloatingPoint() : saved_(_mm_getcsr()) { _mm_setcsr(0x1F80); }
+  ~DefaultFloatingPoint() { _mm_setcsr(saved_); }
+  DefaultFloatingPoint(const DefaultFloatingPoint&) = delete;
+  DefaultFloatingPoint& operator=(const DefaultFloatingPoint&) = delete;
+
+ private:
+  unsigned saved_;
+};
+#else
+struct DefaultFloatingPoint {};
+#endif
+
+}  // namespace
 
 bool mma_supports(MmaTarget target) {
 #if defined(__x86_64__)
   if (target == MmaTarget::avx512) {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni") &&
-           __builtin_cpu_supports("avx512vpopcntdq");
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vpopcntdq");
   }
   if (target == MmaTarget::avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #endif
@@ -28,6 +53,7 @@ MmaTarget mma_best_target() {
 
 void mma_m64_on(MmaTarget target, DType type, int n, const u8* a, const u8* b, float* d, bool accumulate, int scale_a,
                 int scale_b, MmaMath math) {
+  [[maybe_unused]] const DefaultFloatingPoint environment;
   const MmaCall call{type, n, a, b, d, accumulate, scale_a < 0, scale_b < 0};
   if (math == MmaMath::fp32_chain) return mma_chain(target, call);
   switch (target) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One wgmma.m64nNk(32 bytes of K) as Hopper's tensor core carries it out, to the bit:
 //   D(64, n) = C(64, n) + A(64, K) * B(n, K)^T,   K = 32 for e4m3, 16 for bf16 and f16, D and C FP32.
-// The K products and C are added as one fused sum. Each term is a sign, an exponent e and a significand; the significands
-// are shifted right by max(e) - e, cut (towards zero) to F fraction bits and added exactly; the sum is normalised and cut.
+// The K products and C are added as one fused sum. Each term is a sign, an exponent e and a significand; significands
+// are shifted right by max(e) - e, cut (towards zero) to F fraction bits and added exactly; the sum is normalised and
+// cut. A product keeps the significand sa * sb in [1, 4) and the exponent ea + eb; a zero term has no exponent.
 // e4m3: F = 13, the result keeps 13 fraction bits. bf16, f16: F = 25, the result is FP32. Rounding is towards zero.
 // Not here: where operands come from (swizzle, descriptors), when they are read, and how accumulators are handed over.
 #pragma once
@@ -17,13 +18,15 @@ enum class MmaMath { exact, fp32_chain };
 /// The instruction set that carries the arithmetic out. It changes the time, never a bit.
 enum class MmaTarget { portable, avx2, avx512 };
 
-/// Multiplies and accumulates in place. `a`: 64 rows of 32 bytes; `b`: n rows of 32 bytes (K-major, contiguous, unswizzled);
-/// `d`: (64, n) row-major. n is a multiple of 8 from 8 to 256; type is e4m3, bf16 or f16. `accumulate` false starts from
-/// +0 and ignores the old d. `scale_a`, `scale_b` in {+1, -1} negate an operand. Reentrant; uses about 40 KiB of stack.
+/// Multiplies and accumulates in place. `a`: 64 rows of 32 bytes; `b`: n rows of 32 bytes (K-major, contiguous,
+/// unswizzled); `d`: (64, n) row-major. n is a multiple of 8 from 8 to 256; type is e4m3, bf16 or f16. `accumulate`
+/// false starts from +0 and ignores the old d. `scale_a`, `scale_b` in {+1, -1} negate an operand.
+/// Reentrant, allocates nothing, uses about 30 KiB of stack; the host's rounding and flush modes do not matter.
 ///
-/// NaN in any term, Inf * 0 and +Inf - Inf give 0x7FFFFFFF, other infinities themselves; a sum of zero is +0 (all confirmed
-/// on an H200). Decided here, not yet confirmed on hardware: a finite sum of 2^128 or more becomes the signed Inf, and a
-/// sum below 2^-126 is cut at the FP32 subnormal grid with its sign kept (-0 when nothing is left).
+/// A NaN term gives 0x7FFFFFFF, an Inf in C itself, a sum of zero +0 (confirmed on an H200, 2026-11-20). From the model,
+/// not confirmed: Inf * 0 and +Inf - Inf give 0x7FFFFFFF, an Inf product the signed Inf. Decided here, not confirmed: a
+/// finite sum of 2^128 or more becomes the signed Inf; a sum below 2^-126 is cut at the FP32 subnormal grid and keeps
+/// its sign (-0 when nothing is left).
 void mma_m64(DType type, int n, const u8* a, const u8* b, float* d, bool accumulate, int scale_a, int scale_b,
              MmaMath math);
 

@@ -29,7 +29,7 @@ constexpr int kSteps = 16;  // dwords of K: two e4m3 or one 16-bit element each
 struct alignas(64) PackedA {
   u32 exponent[kMmaRows][kSteps];
   u32 factor[kMmaRows][kSteps];
-  u32 sign[kMmaRows][kSteps];     // e4m3 only: two times +1 or -1
+  u32 sign[kMmaRows][kSteps];  // e4m3 only: two times +1 or -1
   RowFacts facts[kMmaRows];
 };
 
@@ -37,9 +37,9 @@ struct alignas(64) PackedA {
 struct alignas(64) PackedB {
   __m512i exponent[kSteps];
   __m512i factor[kSteps];
-  __m512i negative;               // bit k of lane n: B[n][k] has its sign set
+  __m512i negative;  // bit k of lane n: B[n][k] has its sign set
   RowFacts facts[kLanes];
-  __mmask16 special;              // lanes with a NaN or an Inf
+  __mmask16 special;  // lanes with a NaN or an Inf
   __mmask16 present;
 };
 
@@ -138,7 +138,8 @@ WW_AVX512_INLINE void pack_b(const MmaCall& call, PackedB& b, __m512i four, int 
   pack_b_step(b, 2 * group + 1, _mm512_srli_epi32(four, 16), flip);
 }
 
-WW_AVX512_INLINE __m512i fused_row(const PackedA& a, const PackedB& b, int row, __m512i c_bits, MmaFormat<DType::e4m3>) {
+WW_AVX512_INLINE __m512i fused_row(const PackedA& a, const PackedB& b, int row, __m512i c_bits,
+                                   MmaFormat<DType::e4m3>) {
   const AddendC c = decode_c(c_bits);
   const __m512i c_high = _mm512_slli_epi32(c.exponent, 16);
   __m512i top = _mm512_or_si512(c_high, _mm512_srli_epi32(c_high, 16));
@@ -197,10 +198,9 @@ template <class Format, int kShift> WW_AVX512_INLINE void decode_wide(__m512i x,
   factor = _mm512_sub_epi16(_mm512_xor_si512(pair, negative), negative);
 }
 
-// A product pair is +-(2 q + 1) with q the significand product at F = 25 fraction bits: split 2^(F + 1) over the factors.
+// A product pair is +-(2 q + 1), q the significand product at F = 25 fraction bits: split 2^(F + 1) over the factors.
 template <class Format> constexpr int kShiftA = 15 - (Format::kFraction + 1);
-template <class Format>
-constexpr int kShiftB = Format::kSumFraction + 1 - 2 * Format::kFraction - kShiftA<Format>;
+template <class Format> constexpr int kShiftB = Format::kSumFraction + 1 - 2 * Format::kFraction - kShiftA<Format>;
 
 template <class Format> WW_AVX512_INLINE void pack_a(const MmaCall& call, PackedA& a, Format) {
   const __m512i flip = _mm512_set1_epi32(call.flip_a ? 0x8000 : 0);
@@ -211,7 +211,7 @@ template <class Format> WW_AVX512_INLINE void pack_a(const MmaCall& call, Packed
     decode_wide<Format, kShiftA<Format>>(_mm512_xor_si512(raw, flip), exponent, factor);
     _mm512_store_si512(a.exponent[row], exponent);
     _mm512_store_si512(a.factor[row], factor);
-    a.facts[row] = facts_of<Format::kBias == 127 ? DType::bf16 : DType::f16>(bytes, call.flip_a);
+    a.facts[row] = facts_of < Format::kBias == 127 ? DType::bf16 : DType::f16 > (bytes, call.flip_a);
   }
 }
 
@@ -240,7 +240,8 @@ WW_AVX512_INLINE __m512i normalise_wide(__m512i products, __m512i c, __m512i top
 }
 
 /// Overwrites the outputs whose products hold a NaN or an Inf.
-WW_AVX512 __attribute__((noinline)) __m512i settle_products(__m512i result, __m512i c, const RowFacts& a, const PackedB& b) {
+WW_AVX512 __attribute__((noinline)) __m512i settle_products(__m512i result, __m512i c, const RowFacts& a,
+                                                            const PackedB& b) {
   alignas(64) u32 out[kLanes], addend[kLanes];
   _mm512_store_si512(out, result);
   _mm512_store_si512(addend, c);
@@ -292,7 +293,8 @@ template <DType kType> WW_AVX512_INLINE void pack_block(const MmaCall& call, int
   const __m512i rows = _mm512_mullo_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
                                           _mm512_set1_epi32(kMmaRowBytes));
   const u8* base = call.b + first * kMmaRowBytes;
-  for (int group = 0; group < kMmaRowBytes / 4; ++group) {  // the gather is the transpose: four bytes of K, a column a lane
+  for (int group = 0; group < kMmaRowBytes / 4;
+       ++group) {  // the gather is the transpose: four bytes of K, a column a lane
     const __m512i four = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), b.present, rows, base + 4 * group, 1);
     pack_b(call, b, four, group, MmaFormat<kType>{});
   }

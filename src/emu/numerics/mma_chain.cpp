@@ -14,7 +14,9 @@ constexpr int kMaxK = 32;
 
 WW_ALWAYS_INLINE float widen(DType type, const u8* row, int k, bool flip) {
   const u16 half = type == DType::e4m3 ? 0 : static_cast<u16>(row[2 * k] | row[2 * k + 1] << 8);
-  const float value = type == DType::e4m3 ? e4m3_to_f32(row[k]) : type == DType::bf16 ? bf16_to_f32(half) : f16_to_f32(half);
+  const float value = type == DType::e4m3   ? e4m3_to_f32(row[k])
+                      : type == DType::bf16 ? bf16_to_f32(half)
+                                            : f16_to_f32(half);
   return flip ? -value : value;
 }
 
@@ -36,9 +38,11 @@ WW_ALWAYS_INLINE void chain(const MmaCall& call) {
       if (call.accumulate) __builtin_memcpy(sum, d, sizeof sum);
       for (int k = 0; k < depth; ++k) {
 #pragma GCC unroll 8
-        for (int column = 0; column < kColumns; ++column) sum[column] = __builtin_fmaf(a[row][k], b[k][column], sum[column]);
+        for (int column = 0; column < kColumns; ++column)
+          sum[column] = __builtin_fmaf(a[row][k], b[k][column], sum[column]);
       }
-      for (int column = 0; column < kColumns; ++column) d[column] = sum[column] == sum[column] ? sum[column] : f32_from_bits(kNan);
+      for (int column = 0; column < kColumns; ++column)
+        d[column] = sum[column] == sum[column] ? sum[column] : f32_from_bits(kNan);
     }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fused sum of mma.hpp in the compiler's own vectors: one row of A against eight columns of B, 32-bit lanes.
 // It is written for any CPU and compiled a second time for AVX2, whose per-lane shifts it needs to be quick.
-// Magnitudes are shifted and the sign is put on afterwards; each output is normalised as a scalar.
+// Magnitudes are shifted and the sign is put on afterwards. Outputs that are not normal numbers are settled one by one.
 #include "emu/numerics/mma_term.hpp"
 
 // why: the vectors never cross a call that is not inlined, so their calling convention cannot matter
@@ -14,6 +14,8 @@ namespace {
 
 constexpr int kLanes = 8;
 typedef i32 Lanes __attribute__((vector_size(4 * kLanes)));
+typedef u32 Unsigned __attribute__((vector_size(4 * kLanes)));
+typedef float Floats __attribute__((vector_size(4 * kLanes)));
 
 constexpr int kMaxK = 32;
 
@@ -71,33 +73,97 @@ template <DType kType> WW_ALWAYS_INLINE void pack_b(const MmaCall& call, int fir
   }
 }
 
-/// The aligned sum of the products of one row with eight columns, and the exponent it is aligned to. `top` comes in as the
-/// exponents of C. Sixteen products of 2^27 fit a lane, C would not: it is added later, in 64 bits.
-template <DType kType> WW_ALWAYS_INLINE void sum_products(const PackedA& a, const PackedB& b, int row, Lanes& top, Lanes& sum) {
-  constexpr int kK = MmaFormat<kType>::kK;
-  Lanes e[kK];
-  for (int k = 0; k < kK; ++k) {
+/// C of eight outputs as terms.
+struct AddendC {
+  Lanes bits, significand, exponent;
+};
+
+WW_ALWAYS_INLINE void decode_c(const Lanes& bits, AddendC& c) {
+  const Lanes magnitude = bits & 0x7FFFFFFF;
+  const Lanes field = magnitude >> 23;
+  const Lanes normal = field != 0, zero = magnitude == 0;  // all ones where true
+  c.bits = bits;
+  c.significand = (bits & 0x7FFFFF) | (normal & 0x800000);
+  c.exponent = (zero & kZeroExponent) | (~zero & (field - 126 + normal));
+}
+
+/// The products of one row with eight columns, and C, aligned to the largest exponent `top`. Sixteen products of 2^27
+/// fit a lane, C on top of them might not: it stays apart.
+template <DType kType>
+WW_ALWAYS_INLINE void align(const PackedA& a, const PackedB& b, int row, const AddendC& c, Lanes& top, Lanes& sum,
+                            Lanes& addend) {
+  using Format = MmaFormat<kType>;
+  Lanes e[Format::kK];
+  top = c.exponent;
+  for (int k = 0; k < Format::kK; ++k) {
     e[k] = b.exponent[k] + a.exponent[row][k];
     top = e[k] > top ? e[k] : top;
   }
+  const Lanes floor = top - 31;  // terms have 28 bits: nothing is left after 31 places
   sum = Lanes{};
-  const Lanes most = Lanes{} + 31;  // terms have 28 bits: nothing is left after 31 places
-  for (int k = 0; k < kK; ++k) {
-    const Lanes distance = top - e[k];
-    const Lanes magnitude = (b.significand[k] * a.significand[row][k]) >> (distance < most ? distance : most);
+  for (int k = 0; k < Format::kK; ++k) {
+    const Lanes distance = top - (e[k] > floor ? e[k] : floor);
+    const Lanes magnitude = (b.significand[k] * a.significand[row][k]) >> distance;
     const Lanes sign = b.sign[k] ^ a.sign[row][k];
     sum += (magnitude ^ sign) - sign;
   }
+  const Lanes unit = Format::kSumFraction > 23 ? c.significand << 2 : c.significand >> 10;  // 23 bits to F
+  const Lanes magnitude = unit >> (top - (c.exponent > floor ? c.exponent : floor));
+  const Lanes sign = c.bits >> 31;
+  addend = (magnitude ^ sign) - sign;
+}
+static_assert(MmaFormat<DType::e4m3>::kSumFraction == 23 - 10 && MmaFormat<DType::bf16>::kSumFraction == 23 + 2);
+
+/// Normalises the lanes whose result is a normal number or zero; `rare` is set where it is not, or C is not finite.
+template <DType kType>
+WW_ALWAYS_INLINE void normalise_lanes(const AddendC& c, const Lanes& top, const Lanes& sum, const Lanes& addend,
+                                      Lanes& out, Lanes& rare) {
+  using Format = MmaFormat<kType>;
+  // The total has 33 bits with its sign, which is that of both addends, or of `total` where theirs differ.
+  const Unsigned total = (Unsigned)sum + (Unsigned)addend;
+  const Lanes sign = ((sum & addend) | ((sum | addend) & (Lanes)total)) >> 31;
+  const Unsigned magnitude = (total ^ (Unsigned)sign) - (Unsigned)sign;
+  // The leading one, from the exponent of a conversion that is exact; then the bits that do not stay.
+  const Lanes leading = ((Lanes) __builtin_convertvector((Lanes)(magnitude >> 8), Floats) >> 23) - 127 + 8;
+  const Lanes excess = leading - Format::kOutFraction;
+  const Lanes drop = excess > 0 ? excess : Lanes{};
+  const Lanes cut = (Lanes)(magnitude >> (Unsigned)drop << (Unsigned)drop);
+  const Floats high = __builtin_convertvector((Lanes)((Unsigned)cut >> 8), Floats);
+  const Lanes value = (Lanes)(high * 256.0f + __builtin_convertvector(cut & 255, Floats));  // exact: 24 bits at most
+  const Lanes field = (value >> 23) + (top - Format::kSumFraction);
+  const Lanes some = cut != 0;
+  rare = (some & ((field < 1) | (field > 254))) | ((c.bits & 0x7F800000) == 0x7F800000);
+  out = some & ((sign & static_cast<i32>(0x80000000u)) | (field << 23) | (value & 0x7FFFFF));
 }
 
-/// One output: adds C, normalises, and settles what is not finite.
-template <DType kType> WW_ALWAYS_INLINE u32 finish(i32 products, i32 top, const MmaTerm& c, u32 c_bits) {
+/// One output by scalar arithmetic, whatever it holds.
+template <DType kType> u32 settle(const RowFacts& a, const RowFacts& b, u32 c, i32 top, i32 sum, i32 addend) {
   using Format = MmaFormat<kType>;
-  if ((c_bits & kNan) >= kInfinity) return (c_bits & kNan) > kInfinity ? kNan : c_bits;
-  const i32 distance = top - c.exponent;
-  const i64 scaled = static_cast<i64>(c.significand) << Format::kSumFraction >> 23;  // exact for F = 25
-  const i64 addend = distance > 31 ? 0 : scaled >> distance;
-  return normalise(products + (c.negative ? -addend : addend), top - Format::kSumFraction, Format::kOutFraction);
+  if (const u32 special = special_result(a, b, c)) return special;
+  return normalise(static_cast<i64>(sum) + addend, top - Format::kSumFraction, Format::kOutFraction);
+}
+
+template <DType kType>
+WW_ALWAYS_INLINE void multiply_rows(const MmaCall& call, int first, const PackedA& a, const PackedB& b) {
+  for (int row = 0; row < kMmaRows; ++row) {
+    float* d = call.d + row * call.n + first;
+    Lanes c_bits{}, top, sum, addend, out, rare;
+    if (call.accumulate) __builtin_memcpy(&c_bits, d, sizeof c_bits);
+    AddendC c;
+    decode_c(c_bits, c);
+    align<kType>(a, b, row, c, top, sum, addend);
+    normalise_lanes<kType>(c, top, sum, addend, out, rare);
+    u64 any[sizeof(Lanes) / 8];
+    __builtin_memcpy(any, &rare, sizeof any);
+    if ((any[0] | any[1] | any[2] | any[3]) != 0 || a.facts[row].special() || b.special) {
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const u32 bits = settle<kType>(a.facts[row], b.facts[lane], static_cast<u32>(c_bits[lane]), top[lane],
+                                       sum[lane], addend[lane]);
+        out[lane] = static_cast<i32>(bits);
+      }
+    }
+    __builtin_memcpy(d, &out, sizeof out);
+  }
 }
 
 template <DType kType> WW_ALWAYS_INLINE void multiply(const MmaCall& call) {
@@ -106,26 +172,7 @@ template <DType kType> WW_ALWAYS_INLINE void multiply(const MmaCall& call) {
   pack_a<kType>(call, a);
   for (int first = 0; first < call.n; first += kLanes) {
     pack_b<kType>(call, first, b);
-    for (int row = 0; row < kMmaRows; ++row) {
-      float* d = call.d + row * call.n + first;
-      u32 c_bits[kLanes] = {};
-      if (call.accumulate) __builtin_memcpy(c_bits, d, sizeof c_bits);
-      MmaTerm c[kLanes];
-      Lanes top, sum;
-      for (int lane = 0; lane < kLanes; ++lane) {
-        c[lane] = decode_term<23, 127>(c_bits[lane] & kNan, c_bits[lane] >> 31 != 0);
-        top[lane] = c[lane].exponent;
-      }
-      sum_products<kType>(a, b, row, top, sum);
-      u32 out[kLanes];
-      for (int lane = 0; lane < kLanes; ++lane) out[lane] = finish<kType>(sum[lane], top[lane], c[lane], c_bits[lane]);
-      if (a.facts[row].special() || b.special) {
-        for (int lane = 0; lane < kLanes; ++lane) {
-          if (const u32 special = special_result(a.facts[row], b.facts[lane], c_bits[lane])) out[lane] = special;
-        }
-      }
-      __builtin_memcpy(d, out, sizeof out);
-    }
+    multiply_rows<kType>(call, first, a, b);
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engines of mma.hpp share: the operand formats, one decoded operand, the result of a fused sum, and the values
-// that are not finite. The engines differ in how they align and add; they do not differ in any of this.
+// What the engines of mma.hpp share: the operand formats, one decoded operand, the result of a fused sum, and the
+// values that are not finite. The engines differ in how they align and add; they do not differ in any of this.
 #pragma once
 
 #include "emu/numerics/mma.hpp"
@@ -14,9 +14,9 @@ inline constexpr int kMmaRowBytes = 32;
 struct MmaCall {
   DType type;
   int n;
-  const u8* a;     // (64, 32 bytes)
-  const u8* b;     // (n, 32 bytes)
-  float* d;        // (64, n)
+  const u8* a;  // (64, 32 bytes)
+  const u8* b;  // (n, 32 bytes)
+  float* d;     // (64, n)
   bool accumulate;
   bool flip_a, flip_b;
 };
@@ -89,9 +89,10 @@ inline u32 normalise(i64 sum, i32 unit, int fraction) {
   const int top = 63 - __builtin_clzll(magnitude);
   const i32 exponent = top + unit;
   if (exponent > 127) return sign | kInfinity;
-  const u64 aligned = magnitude << (63 - top);                   // leading one in bit 63
+  const u64 aligned = magnitude << (63 - top);  // leading one in bit 63
   const u64 cut = aligned & (~u64{0} << (63 - fraction));
-  if (exponent >= -126) return sign | ((static_cast<u32>(exponent + 127) << 23) + (static_cast<u32>(cut >> 40) & 0x7FFFFF));
+  if (exponent >= -126)
+    return sign | ((static_cast<u32>(exponent + 127) << 23) + (static_cast<u32>(cut >> 40) & 0x7FFFFF));
   const int shift = 40 + (-126 - exponent);
   return sign | (shift > 63 ? 0 : static_cast<u32>(cut >> shift));
 }
