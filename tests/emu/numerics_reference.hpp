@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tensor core's fused sum again, one output at a time, straight from its definition and slowly: terms are integers
-// with an exponent, alignment is a division of a 128-bit integer, normalisation is arithmetic on doubles that hold every
-// step exactly. It shares no code with src/emu/numerics, so an agreement of the two means something.
+// with an exponent, alignment is a division of a 128-bit integer, normalisation is arithmetic on doubles that hold
+// every step exactly. It shares no code with src/emu/numerics, so an agreement of the two means something.
 #pragma once
 
 #include <cmath>
