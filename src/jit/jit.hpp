@@ -13,10 +13,10 @@
 namespace ww::jit {
 
 struct Compiled {
-  std::vector<char> image;      // cubin; empty for a host module
-  std::filesystem::path path;   // shared object; empty for a cubin that never touched a disk
-  double compile_seconds = 0;   // 0 when it came from a cache or from the shipped modules
-  std::string log;              // compiler output (ptxas info for cubins)
+  std::vector<char> image;     // cubin; empty for a host module
+  std::filesystem::path path;  // shared object; empty for a cubin that never touched a disk
+  double compile_seconds = 0;  // 0 when it came from a cache or from the shipped modules
+  std::string log;             // compiler output (ptxas info for cubins)
 };
 
 /// API argument, WARPWRIGHT_CACHE_DIR, XDG_CACHE_HOME/warpwright, ~/.cache/warpwright, in this order.

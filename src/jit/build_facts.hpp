@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// What only the build knows: version, compiler and folders of this library. Filled in by CMake (build_facts.cpp.in).
+#pragma once
+
+namespace ww::jit {
+
+const char* library_version();
+const char* build_compiler();           // the C++ compiler this library was built with
+const char* build_module_directory();   // where the build puts shipped emulator modules
+const char* installed_module_folder();  // "lib/warpwright/modules", relative to the install prefix
+
+}  // namespace ww::jit

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/disk_cache.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "jit/build_facts.hpp"
+#include "jit/jit.hpp"
+
+namespace ww::jit {
+namespace {
+
+// Longer than any compile; after it a process stops waiting for another and compiles for itself.
+constexpr std::chrono::seconds kLockTimeout{120};
+
+}  // namespace
+
+std::optional<Entry> read_entry(const fs::path& file, std::string_view key) {
+  const Result<std::string> bytes = read_file(file);
+  if (!bytes) return std::nullopt;
+  std::optional<Entry> entry = unpack(*bytes, key);
+  if (!entry) ::unlink(file.c_str());
+  return entry;
+}
+
+DiskCache::DiskCache(const fs::path& requested) {
+  if (const Result<fs::path> root = cache_root(requested)) {
+    base_ = *root / library_version();
+  } else {
+    no_cache_ = root.error().message;
+  }
+}
+
+Result<WorkDirectory> DiskCache::work_directory() const {
+  std::string why = no_cache_;
+  if (!base_.empty()) {
+    const Result<void> made = make_directories(base_ / "work");
+    if (made) {
+      sweep_leftovers(base_ / "work");
+      if (Result<WorkDirectory> work = WorkDirectory::make(base_ / "work")) return work;
+      else why = work.error().message;
+    } else {
+      why = made.error().message;
+    }
+  }
+  const char* temporary = std::getenv("TMPDIR");
+  for (const char* parent : {temporary, "/tmp", "/dev/shm"}) {
+    if (!parent || !*parent) continue;
+    sweep_leftovers(parent);
+    if (Result<WorkDirectory> work = WorkDirectory::make(fs::absolute(parent))) return work;
+    else why += "; " + work.error().message;
+  }
+  return failure(ErrorCode::could_not_finish, {}, "a directory to compile in (cache, TMPDIR, /tmp or /dev/shm)", "none",
+                 why);
+}
+
+Result<DiskCache::Found> DiskCache::get(std::string_view target, const std::string& key, std::string_view suffix,
+                                        const std::function<Result<Entry>(const fs::path& work)>& build) const {
+  Found found;
+  const auto build_in_work = [&]() -> Result<void> {
+    WW_TRY(const WorkDirectory work, work_directory());
+    WW_TRY(found.entry, build(work.path()));
+    found.built = true;
+    return {};
+  };
+  if (base_.empty()) {
+    WW_CHECK(build_in_work());
+    found.note = "cache not used: " + no_cache_;
+    return found;
+  }
+  const fs::path directory = base_ / target;
+  const fs::path file = directory / fmt::format("{}{}", key, suffix);
+  const auto look = [&] {
+    std::optional<Entry> entry = read_entry(file, key);
+    if (entry) found.entry = std::move(*entry), found.path = file;
+    return entry.has_value();
+  };
+  if (look()) return found;
+
+  const fs::path lock_file = directory / fmt::format(".ww-{}.lock", key);
+  const Result<void> made = make_directories(directory);
+  const std::optional<FileDescriptor> lock = advisory_lock(lock_file, kLockTimeout);
+  if (look()) return found;  // another process was first
+  sweep_leftovers(directory);
+  WW_CHECK(build_in_work());
+  const Result<void> published = made ? publish_file(file, pack(found.entry, key)) : made;
+  if (published) found.path = file;
+  else found.note = "cache not written: " + published.error().message;
+  if (lock) ::unlink(lock_file.c_str());
+  return found;
+}
+
+}  // namespace ww::jit

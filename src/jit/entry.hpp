@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// One file of the cache: a cubin or a shared object, the compiler's log, and proof that both are whole.
+//   payload | log | trailer { magic, payload bytes, log bytes, key, XXH3-128 of everything before }
+// why a trailer: dlopen wants the ELF header first and ignores what follows; so one file, renamed once, serves both.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ww::jit {
+
+struct Entry {
+  std::string payload;
+  std::string log;
+};
+
+std::string pack(const Entry& entry, std::string_view key);
+
+/// Empty when `file` is cut short, altered, of another format, or stored under another key.
+std::optional<Entry> unpack(std::string_view file, std::string_view key);
+
+}  // namespace ww::jit

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The few file operations of the cache, each with its failure as text: whole-file reads, durable atomic publishing,
+// work directories, anonymous executable files, and advisory locks.
+// Nothing here is specific to kernels, and nothing relies on a lock for safety.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "warpwright/host/result.hpp"
+
+namespace ww::jit {
+
+namespace fs = std::filesystem;
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd = -1) : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.release()) {}
+  FileDescriptor& operator=(FileDescriptor&&) = delete;
+  ~FileDescriptor();
+  bool valid() const { return fd_ >= 0; }
+  int get() const { return fd_; }
+  int release() {
+    const int fd = fd_;
+    fd_ = -1;
+    return fd;
+  }
+
+ private:
+  int fd_;
+};
+
+/// "open /a/b: Permission denied", code could_not_finish.
+Error file_error(std::string_view operation, const fs::path& path, int error_number);
+
+Result<std::string> read_file(const fs::path& path);
+Result<void> write_file(const fs::path& path, std::string_view bytes);  // plain: for work directories
+
+/// mkdir -p; every directory that is new gets mode 0700.
+Result<void> make_directories(const fs::path& directory);
+
+/// Why code from `directory` must not be run: owner is neither this user nor root, or others may write. Empty: trusted.
+std::string why_not_trusted(const fs::path& directory);
+
+/// After this returns the file holds all of `bytes`, also through a crash; if it fails or the process dies, `path` holds
+/// what it held before. Temporary file in the same directory, fsync, rename, fsync of the directory.
+Result<void> publish_file(const fs::path& path, std::string_view bytes);
+
+/// Removes what processes that were killed left behind: our temporary files and work directories older than an hour.
+void sweep_leftovers(const fs::path& directory);
+
+/// A directory of mode 0700 that is removed with its content.
+class WorkDirectory {
+ public:
+  static Result<WorkDirectory> make(const fs::path& parent);
+  WorkDirectory(WorkDirectory&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+  WorkDirectory& operator=(WorkDirectory&&) = delete;
+  ~WorkDirectory();
+  const fs::path& path() const { return path_; }
+
+ private:
+  explicit WorkDirectory(fs::path path) : path_(std::move(path)) {}
+  fs::path path_;
+};
+
+bool is_noexec(const fs::path& path);
+
+/// A path under /proc/self/fd for an anonymous file with these bytes, for dlopen where no directory will do.
+/// why: the descriptor stays open for the life of the process: dlopen knows libraries by this name, so it must stay unique.
+Result<fs::path> anonymous_file(std::string_view bytes);
+
+/// Holds flock on `path` while alive; empty when it could not be had in `timeout` or at all. Saves work, guards nothing.
+std::optional<FileDescriptor> advisory_lock(const fs::path& path, std::chrono::milliseconds timeout);
+
+}  // namespace ww::jit

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's C++ compiler as a maker of emulator modules: which one, with which flags, and how it is run (no shell).
+// The flags are those of the library itself where results depend on them: no contraction, no fast math.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/entry.hpp"
+#include "warpwright/host/result.hpp"
+
+namespace ww::jit {
+
+/// The instruction-set levels modules are compiled for; each is part of the key.
+enum class IsaLevel { baseline, x86_64_v3 };
+
+/// The best level of this CPU first, then those below it: what may be loaded here.
+const std::vector<IsaLevel>& loadable_isa_levels();
+
+struct HostCompiler {
+  std::filesystem::path path;
+  std::string identity;  // path, size and modification time: an upgraded compiler is another one
+
+  /// WARPWRIGHT_CXX (a name or a path; nothing else is tried then), the compiler that built this library, c++, g++, clang++.
+  static Result<HostCompiler> find();
+
+  /// Payload: the shared object made of `text` in the directory `work`. Log: the compiler's warnings.
+  Result<Entry> compile(std::string_view text, IsaLevel isa, const std::filesystem::path& work) const;
+};
+
+/// Without paths, so that it can be part of a key.
+std::vector<std::string> module_flags(IsaLevel isa);
+
+}  // namespace ww::jit

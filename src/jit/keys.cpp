@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/keys.hpp"
+
+#include "jit/build_facts.hpp"
+#include "jit/digest.hpp"
+#include "jit/embedded_headers.hpp"
+
+namespace ww::jit {
+namespace {
+
+const std::string& headers_key() {
+  static const std::string key = [] {
+    std::vector<std::string_view> fields;
+    for (const EmbeddedHeader& header : embedded_headers()) {
+      fields.push_back(header.name);
+      fields.push_back(header.text);
+    }
+    return key_of(fields);
+  }();
+  return key;
+}
+
+std::vector<std::string_view> common_fields(std::string_view kind, std::string_view text) {
+  return {kind, library_version(), library_build_id(), headers_key(), text};
+}
+
+}  // namespace
+
+std::string cubin_key(std::string_view text, const Nvrtc& nvrtc) {
+  std::vector<std::string_view> fields = common_fields("cubin", text);
+  fields.push_back(nvrtc.identity());
+  for (const char* flag : Nvrtc::flags()) fields.push_back(flag);
+  return key_of(fields);
+}
+
+std::string module_source_key(std::string_view text, IsaLevel isa) {
+  const std::vector<std::string> flags = module_flags(isa);
+  std::vector<std::string_view> fields = common_fields("module", text);
+  fields.insert(fields.end(), flags.begin(), flags.end());
+  return key_of(fields);
+}
+
+std::string module_key(std::string_view text, IsaLevel isa, const HostCompiler& compiler) {
+  return key_of({module_source_key(text, isa), compiler.identity});
+}
+
+}  // namespace ww::jit

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What decides the result of a compile, as a key: two calls with one key may share one result.
+//   cubin          library, headers, source, NVRTC's flags and identity
+//   module source  library, headers, source, host flags with the instruction-set level   (shipped modules)
+//   module         module source, compiler identity                                       (cached modules)
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "jit/host_compiler.hpp"
+#include "jit/nvrtc.hpp"
+
+namespace ww::jit {
+
+std::string cubin_key(std::string_view text, const Nvrtc& nvrtc);
+std::string module_source_key(std::string_view text, IsaLevel isa);
+std::string module_key(std::string_view text, IsaLevel isa, const HostCompiler& compiler);
+
+}  // namespace ww::jit

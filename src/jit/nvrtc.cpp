@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/nvrtc.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "jit/embedded_headers.hpp"
+
+// Defined to 0 by a build that wants no GPU at all.
+#ifndef WARPWRIGHT_HAS_CUDA
+#define WARPWRIGHT_HAS_CUDA 1
+#endif
+
+namespace ww::jit {
+namespace {
+
+constexpr const char* kNames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+
+std::vector<std::string> candidates() {
+  if (const char* own = std::getenv("WARPWRIGHT_NVRTC"); own && *own) return {own};
+  std::vector<std::string> paths(std::begin(kNames), std::end(kNames));
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+    const char* home = std::getenv(variable);
+    if (!home || !*home) continue;
+    for (const char* name : kNames) paths.push_back(fmt::format("{}/lib64/{}", home, name));
+  }
+  for (const char* name : kNames) paths.push_back(fmt::format("/usr/local/cuda/lib64/{}", name));
+  return paths;
+}
+
+std::string file_of(void* library) {
+  link_map* map = nullptr;
+  return ::dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map ? map->l_name : "";
+}
+
+}  // namespace
+
+const std::vector<const char*>& Nvrtc::flags() {
+  static const std::vector<const char*> flags = {
+      "--gpu-architecture=sm_90a",
+      "-std=c++20",
+      "-fmad=false",  // why: kernel arithmetic is fused only where it says arch::fma (docs/numerics.md)
+      "-default-device",
+      "--ptxas-options=-v",  // registers and spills, into the log
+      "-lineinfo",
+  };
+  return flags;
+}
+
+Result<const Nvrtc*> Nvrtc::get() {
+#if WARPWRIGHT_HAS_CUDA
+  static const Result<const Nvrtc*> loaded = []() -> Result<const Nvrtc*> {
+    static Nvrtc nvrtc;
+    WW_CHECK(nvrtc.load());
+    return &nvrtc;
+  }();
+  return loaded;
+#else
+  return failure(ErrorCode::unsupported, {}, "a library built with CUDA support to compile for a GPU",
+                 "one built with WARPWRIGHT_HAS_CUDA=0");
+#endif
+}
+
+Result<void> Nvrtc::open() {
+  std::string tried;
+  for (const std::string& path : candidates()) {
+    library_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library_) return {};
+    tried += fmt::format("{}{}", tried.empty() ? "" : ", ", path);
+  }
+  return failure(ErrorCode::could_not_finish, {},
+                 "libnvrtc, which compiles kernels for the GPU (CUDA toolkit 12 or 13)", "none",
+                 fmt::format("tried {}; set WARPWRIGHT_NVRTC or LD_LIBRARY_PATH", tried));
+}
+
+Result<void> Nvrtc::load() {
+  WW_CHECK(open());
+  path_ = file_of(library_);
+  std::string missing;
+  const auto bind = [&](auto& function, const char* symbol) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library_, symbol));
+    if (!function) missing = symbol;
+  };
+  bind(version_, "nvrtcVersion");
+  bind(error_string_, "nvrtcGetErrorString");
+  bind(create_, "nvrtcCreateProgram");
+  bind(destroy_, "nvrtcDestroyProgram");
+  bind(compile_, "nvrtcCompileProgram");
+  bind(log_size_, "nvrtcGetProgramLogSize");
+  bind(log_, "nvrtcGetProgramLog");
+  bind(cubin_size_, "nvrtcGetCUBINSize");
+  bind(cubin_, "nvrtcGetCUBIN");
+  if (!missing.empty()) return failure(ErrorCode::could_not_finish, {}, missing + " in libnvrtc", "none", path_);
+  int major = 0, minor = 0;
+  if (version_(&major, &minor) != 0 || major < 12)
+    return failure(ErrorCode::could_not_finish, {}, "NVRTC 12.0 or later", fmt::format("{}.{}", major, minor), path_);
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path_, error);
+  identity_ = fmt::format("NVRTC {}.{} ({} bytes)", major, minor, error ? 0 : bytes);
+  return {};
+}
+
+std::string Nvrtc::log_of(Program program) const {
+  std::size_t bytes = 0;
+  if (log_size_(program, &bytes) != 0 || bytes <= 1) return {};
+  std::string log(bytes, '\0');
+  if (log_(program, log.data()) != 0) return {};
+  log.resize(bytes - 1);  // the terminating null
+  return log;
+}
+
+Result<Entry> Nvrtc::compile(std::string_view text) const {
+  std::vector<const char*> names, texts;
+  for (const EmbeddedHeader& header : embedded_headers()) {
+    names.push_back(header.name);
+    texts.push_back(header.text);
+  }
+  Program program = nullptr;
+  const int created = create_(&program, std::string(text).c_str(), "warpwright_kernel.cu",
+                              static_cast<int>(names.size()), texts.data(), names.data());
+  if (created != 0)
+    return failure(ErrorCode::could_not_finish, {}, {}, {},
+                   fmt::format("nvrtcCreateProgram: {}", error_string_(created)));
+  const int status = compile_(program, static_cast<int>(flags().size()), flags().data());
+  Entry entry{{}, log_of(program)};
+  std::size_t bytes = 0;
+  if (status == 0 && cubin_size_(program, &bytes) == 0) entry.payload.resize(bytes);
+  const bool copied = bytes > 0 && cubin_(program, entry.payload.data()) == 0;
+  destroy_(&program);
+  if (!copied)
+    return failure(ErrorCode::could_not_finish, {}, {}, {},
+                   fmt::format("NVRTC ({}) refused the kernel: {}\n{}", path_, error_string_(status), entry.log));
+  return entry;
+}
+
+}  // namespace ww::jit

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// NVIDIA's run-time compiler, found with dlopen: the library needs neither a CUDA toolkit to build nor one to start.
+// why no nvrtc.h: its ABI is a dozen C functions that have not changed since CUDA 11.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/entry.hpp"
+#include "warpwright/host/result.hpp"
+
+namespace ww::jit {
+
+class Nvrtc {
+ public:
+  /// The one of this process; the error says where it was looked for. Order: WARPWRIGHT_NVRTC (a file), the loader's search
+  /// path (LD_LIBRARY_PATH, libraries already loaded by another package), CUDA_HOME, /usr/local/cuda.
+  static Result<const Nvrtc*> get();
+
+  /// Version and size of the library: two that differ may make different code.
+  const std::string& identity() const { return identity_; }
+
+  /// Payload: cubin. Log: what NVRTC and ptxas said. The error carries the log.
+  Result<Entry> compile(std::string_view text) const;
+
+  /// What decides the result besides text, headers and identity().
+  static const std::vector<const char*>& flags();
+
+ private:
+  using Program = void*;
+  Result<void> load();
+  Result<void> open();
+  std::string log_of(Program program) const;
+
+  void* library_ = nullptr;
+  std::string path_;
+  std::string identity_;
+  int (*version_)(int*, int*) = nullptr;
+  const char* (*error_string_)(int) = nullptr;
+  int (*create_)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*destroy_)(Program*) = nullptr;
+  int (*compile_)(Program, int, const char* const*) = nullptr;
+  int (*log_size_)(Program, std::size_t*) = nullptr;
+  int (*log_)(Program, char*) = nullptr;
+  int (*cubin_size_)(Program, std::size_t*) = nullptr;
+  int (*cubin_)(Program, char*) = nullptr;
+};
+
+}  // namespace ww::jit

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jit/shipped.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "jit/build_facts.hpp"
+#include "jit/keys.hpp"
+
+namespace ww::jit {
+namespace {
+
+std::vector<fs::path> directories() {
+  std::vector<fs::path> found;
+  if (const char* own = std::getenv("WARPWRIGHT_MODULE_DIR"); own && *own) found.emplace_back(own);
+  std::error_code ignored;
+  Dl_info info{};
+  std::vector<fs::path> binaries;
+  if (::dladdr(reinterpret_cast<const void*>(&find_shipped), &info) && info.dli_fname)
+    binaries.push_back(fs::canonical(info.dli_fname, ignored));
+  binaries.push_back(fs::read_symlink("/proc/self/exe", ignored));
+  for (const fs::path& binary : binaries) {
+    if (binary.empty()) continue;
+    const fs::path folder = binary.parent_path();
+    found.push_back(folder / "warpwright" / "modules");                 // <prefix>/lib/libwarpwright.so
+    found.push_back(folder.parent_path() / installed_module_folder());  // <prefix>/bin/…
+  }
+  found.emplace_back(build_module_directory());
+  return found;
+}
+
+}  // namespace
+
+std::optional<Shipped> find_shipped(std::string_view text) {
+  for (const fs::path& directory : directories()) {
+    if (!why_not_trusted(directory).empty()) continue;
+    for (const IsaLevel isa : loadable_isa_levels()) {
+      const std::string key = module_source_key(text, isa);
+      const fs::path path = directory / (key + ".so");
+      const Result<std::string> file = read_file(path);
+      if (!file) continue;
+      // why not read_entry: an installed file that is broken is the package manager's to replace, not ours to remove
+      if (std::optional<Entry> entry = unpack(*file, key)) return Shipped{std::move(*entry), path};
+    }
+  }
+  return std::nullopt;
+}
+
+Result<fs::path> ship_module(std::string_view text, const fs::path& directory) {
+  const IsaLevel isa = loadable_isa_levels().front();
+  const std::string key = module_source_key(text, isa);
+  const fs::path path = directory / (key + ".so");
+  if (const Result<std::string> file = read_file(path); file && unpack(*file, key)) return path;
+  WW_CHECK(make_directories(directory));
+  WW_TRY(const HostCompiler compiler, HostCompiler::find());
+  WW_TRY(const WorkDirectory work, WorkDirectory::make(fs::absolute(directory)));
+  WW_TRY(const Entry entry, compiler.compile(text, isa, work.path()));
+  WW_CHECK(publish_file(path, pack(entry, key)));
+  return path;
+}
+
+}  // namespace ww::jit
