@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counting barriers of CTAs and clusters.
+#include "emu/barriers.hpp"
+
+#include <fmt/format.h>
+
+#include "emu/machine.hpp"
+
+namespace ww::emu {
+namespace {
+
+void complete_cluster_barrier(Cluster& cluster, Machine& machine) {
+  if (cluster.live_threads == 0 || cluster.arrived != cluster.live_threads) return;
+  cluster.arrived = 0;
+  ++cluster.phase;
+  machine.wake_all(cluster.waiters);
+}
+
+}  // namespace
+
+void named_barrier(Thread& thread, u32 id, u32 threads, bool wait, arch::Site site) {
+  Machine& machine = *thread.machine;
+  Cta& cta = *thread.cta;
+  if (id >= 16) machine.fail({&thread, site}, fmt::format("named barrier {}: there are 16 a CTA", id));
+  if (threads == 0 || threads % kWarpSize != 0 || threads > cta.threads.size())
+    machine.fail({&thread, site}, fmt::format("named barrier {}: {} threads; expected whole warps, at most the CTA's {}", id,
+                                              threads, cta.threads.size()));
+  NamedBarrier& barrier = cta.named[id];
+  if (barrier.arrived == 0) barrier.threads = threads;
+  if (barrier.threads != threads)
+    machine.fail({&thread, site}, fmt::format("named barrier {}: this thread expects {} threads, those before it {}", id,
+                                              threads, barrier.threads));
+  machine.progress();
+  if (++barrier.arrived == threads) {
+    barrier.arrived = 0;
+    ++barrier.round;
+    machine.wake_all(barrier.waiters);
+  } else if (wait) {
+    for (const u32 round = barrier.round; barrier.round == round;) {
+      barrier.waiters.push(thread);
+      machine.park(thread, Wait::named_barrier, site, id);
+    }
+  }
+}
+
+void cluster_arrive(Thread& thread, arch::Site site) {
+  Machine& machine = *thread.machine;
+  Cluster& cluster = *thread.cta->cluster;
+  if (thread.cluster_arrived)
+    machine.fail({&thread, site}, "cluster barrier: the thread arrives again without having waited");
+  thread.cluster_arrived = true;
+  thread.cluster_phase = cluster.phase;
+  ++cluster.arrived;
+  machine.progress();
+  complete_cluster_barrier(cluster, machine);
+}
+
+void cluster_wait(Thread& thread, arch::Site site) {
+  Machine& machine = *thread.machine;
+  Cluster& cluster = *thread.cta->cluster;
+  if (!thread.cluster_arrived)
+    machine.fail({&thread, site}, "cluster barrier: the thread waits without having arrived");
+  while (cluster.phase == thread.cluster_phase) {
+    cluster.waiters.push(thread);
+    machine.park(thread, Wait::cluster_barrier, site);
+  }
+  thread.cluster_arrived = false;
+}
+
+void cluster_thread_ended(Thread& thread) {
+  Cluster& cluster = *thread.cta->cluster;
+  if (thread.cluster_arrived && thread.cluster_phase == cluster.phase) --cluster.arrived;
+  complete_cluster_barrier(cluster, *thread.machine);
+}
+
+}  // namespace ww::emu

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sixteen named barriers of a CTA (bar.sync, bar.arrive) and the barrier of the cluster (barrier.cluster).
+// Named barriers count threads and check that all name the same number; the cluster barrier waits for all that have not exited.
+#pragma once
+
+#include "emu/cta.hpp"
+
+namespace ww::emu {
+
+/// `wait` false is bar.arrive.
+void named_barrier(Thread& thread, u32 id, u32 threads, bool wait, arch::Site site);
+void cluster_arrive(Thread& thread, arch::Site site);
+void cluster_wait(Thread& thread, arch::Site site);
+/// An exited thread no longer holds up the cluster barrier.
+void cluster_thread_ended(Thread& thread);
+
+}  // namespace ww::emu

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of a thread block, of its warps, and of the cluster it belongs to. Plain state; see machine.hpp for who owns it.
+#pragma once
+
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "emu/mbarrier.hpp"
+#include "emu/sequence_ring.hpp"
+#include "emu/thread.hpp"
+#include "emu/warpgroup_engine.hpp"
+
+namespace ww::emu {
+
+/// Shared memory starts here: the first KiB belongs to the system on Hopper, and a zero offset is always a mistake.
+inline constexpr u32 kSharedBase = 1024;
+inline constexpr u32 kWarpSize = 32;
+inline constexpr u32 kWarpgroupSize = 128;
+
+struct NamedBarrier {
+  u32 threads = 0;  // expected in this round
+  u32 arrived = 0;
+  u32 round = 0;
+  WaitList waiters;
+};
+
+/// A meeting of lanes. `values` is kept for two meetings: a fast lane may be in the next before a slow one has read.
+struct WarpMeeting {
+  u32 mask = 0, arrived = 0, round = 0;
+  u32 kind = 0;  // all lanes must come for the same thing
+  WaitList waiters;
+};
+
+/// A stmatrix of which some lanes have not come yet.
+struct MatrixStore {
+  u32 address[kWarpSize];
+  u32 registers[kWarpSize][4];
+  int count = 0;
+  bool transposed = false;
+  u32 lanes = 0;
+};
+
+struct Warp {
+  WarpMeeting meeting;                        // of all lanes: shuffle, vote, ldmatrix
+  u32 values[2][kWarpSize] = {};
+  u32 matrices[2][kWarpSize][4] = {};
+  std::vector<WarpMeeting> syncs;             // by mask
+  SequenceRing<MatrixStore> matrix_stores;
+};
+
+/// setmaxnreg: per-thread counts of the launch are pooled per CTA.
+struct RegisterPool {
+  struct Change {
+    u32 count;
+    bool increase;
+  };
+  u32 free = 0;
+  std::vector<std::vector<Change>> changes;  // of each warpgroup, in program order
+  WaitList waiters;
+};
+
+struct Cluster;
+
+struct AlignedDelete {
+  void operator()(u8* p) const { ::operator delete[](p, std::align_val_t{1024}); }
+};
+
+struct Cta {
+  Machine* machine = nullptr;
+  Cluster* cluster = nullptr;
+  u32 rank = 0;   // in the cluster
+  u32 index = 0;  // in the grid
+  std::unique_ptr<u8[], AlignedDelete> shared;  // indexed by offset; [0, kSharedBase) is out of bounds
+  u32 shared_end = 0;
+  u32 live_threads = 0;
+  u32 unread_stores = 0;  // bulk stores that still have to read shared memory
+  RegisterPool registers;
+  NamedBarrier named[16];
+  std::vector<MBarrier> barriers;
+  std::vector<Warp> warps;
+  std::vector<std::unique_ptr<WarpgroupEngine>> warpgroups;
+  std::vector<Thread> threads;
+
+  bool exited() const { return live_threads == 0; }
+};
+
+struct Cluster {
+  u32 slot = 0;  // which stacks it uses
+  std::vector<std::unique_ptr<Cta>> ctas;
+  u32 live_threads = 0;
+  u32 operations = 0;  // in flight
+  u32 arrived = 0, phase = 0;  // of the cluster barrier
+  WaitList waiters;
+};
+
+}  // namespace ww::emu

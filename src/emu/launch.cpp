@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch: checks it, spreads its clusters over OS threads (or keeps all on one when they wait for each other), adds up the
+// statistics. Clusters are handed out in order and the report of the lowest one wins, so nothing depends on the thread count.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "emu/emulator.hpp"
+#include "emu/machine.hpp"
+
+namespace ww::emu {
+namespace {
+
+constexpr u32 kMaxSharedBytes = 232448;
+constexpr std::size_t kParamsAlignment = 128;
+
+tl::unexpected<Error> wrong(const char* argument, std::string expected, std::string actual) {
+  return failure(ErrorCode::invalid, argument, std::move(expected), std::move(actual));
+}
+
+Result<void> check(const arch::KernelEntry& entry, const runtime::Launch& launch, int sms) {
+  if (!entry.run) return wrong("kernel", "an entry with a body", "none");
+  if (launch.threads != entry.threads)
+    return wrong("threads", fmt::format("{}, as kernel {} was compiled for", entry.threads, entry.name), fmt::to_string(launch.threads));
+  if (launch.threads < kWarpSize || launch.threads > 1024 || launch.threads % kWarpSize != 0)
+    return wrong("threads", "a multiple of 32 from 32 to 1024", fmt::to_string(launch.threads));
+  if (launch.cluster < 1 || launch.cluster > 16) return wrong("cluster", "1 to 16 CTAs", fmt::to_string(launch.cluster));
+  if (launch.grid < 1 || launch.grid % launch.cluster != 0)
+    return wrong("grid", fmt::format("a positive multiple of the cluster's {} CTAs", launch.cluster), fmt::to_string(launch.grid));
+  if (launch.shared_bytes > kMaxSharedBytes)
+    return wrong("shared_bytes", fmt::format("at most {}", kMaxSharedBytes), fmt::to_string(launch.shared_bytes));
+  if (launch.params_bytes != entry.params_bytes || (launch.params_bytes != 0 && !launch.params))
+    return wrong("params", fmt::format("{} bytes", entry.params_bytes), fmt::to_string(launch.params_bytes));
+  if (sms < static_cast<int>(launch.cluster))
+    return wrong("sms", fmt::format("at least the cluster's {}", launch.cluster), fmt::to_string(sms));
+  return {};
+}
+
+/// What the machines of one launch hand in.
+struct Outcome {
+  std::mutex mutex;
+  Counters total;
+  u32 failed_cluster = ~0u;
+  std::string report;
+  bool out_of_memory = false;
+  std::atomic<u32> next{0};
+  std::atomic<u32> stop_at{~0u};  // clusters from here on need not run
+
+  void add(const Counters& counters) {
+    total.ctas += counters.ctas;
+    total.fibers += counters.fibers;
+    total.switches += counters.switches;
+    total.tma_loads += counters.tma_loads;
+    total.tma_stores += counters.tma_stores;
+    total.wgmmas += counters.wgmmas;
+    total.ranges.resize(counters.ranges.size());
+    for (std::size_t i = 0; i < counters.ranges.size(); ++i) {
+      total.ranges[i].l2_read += counters.ranges[i].l2_read;
+      total.ranges[i].l2_write += counters.ranges[i].l2_write;
+      total.ranges[i].shared_write += counters.ranges[i].shared_write;
+    }
+  }
+  void note_failure(u32 cluster, const std::string& text) {
+    const std::lock_guard lock(mutex);
+    if (cluster >= failed_cluster) return;
+    failed_cluster = cluster;
+    report = text;
+    stop_at = cluster;
+  }
+};
+
+/// One OS thread: a machine that runs cluster after cluster, or all clusters at once when they wait for each other.
+void work(const LaunchContext& context, Outcome& outcome) {
+  const u32 clusters = context.launch.grid / context.launch.cluster;
+  const u32 batch = context.launch.cross_cta ? clusters : 1;
+  try {
+    Machine machine(context);
+    for (;;) {
+      const u32 first = outcome.next.fetch_add(batch);
+      if (first >= clusters || first >= outcome.stop_at) break;
+      if (machine.run(first, batch)) continue;
+      outcome.note_failure(first, machine.report());
+      break;
+    }
+    const std::lock_guard lock(outcome.mutex);
+    outcome.add(machine.counters());
+  } catch (const std::bad_alloc&) {
+    const std::lock_guard lock(outcome.mutex);
+    outcome.out_of_memory = true;
+    outcome.stop_at = 0;
+  }
+}
+
+void run_workers(const LaunchContext& context, Outcome& outcome) {
+  const u32 clusters = context.launch.grid / context.launch.cluster;
+  u32 workers = context.options.threads > 0 ? static_cast<u32>(context.options.threads) : std::thread::hardware_concurrency();
+  workers = context.launch.cross_cta ? 1 : max(1u, min(workers, clusters));
+  std::vector<std::thread> others;
+  try {
+    for (u32 i = 1; i < workers; ++i) others.emplace_back([&] { work(context, outcome); });
+  } catch (const std::system_error&) {
+    // fewer threads change the time, not the result
+  }
+  work(context, outcome);
+  for (std::thread& other : others) other.join();
+}
+
+EmuStats stats_of(const Counters& total, const runtime::Launch& launch, double seconds) {
+  EmuStats stats;
+  stats.seconds = seconds;
+  stats.ctas = total.ctas;
+  stats.fibers = total.fibers;
+  stats.switches = total.switches;
+  stats.tma_loads = total.tma_loads;
+  stats.tma_stores = total.tma_stores;
+  stats.wgmmas = total.wgmmas;
+  for (std::size_t i = 0; i < launch.memory.size(); ++i) {
+    const RangeBytes& bytes = total.ranges[i];
+    if (bytes.l2_read) stats.l2_read_bytes[launch.memory[i].name] += bytes.l2_read;
+    if (bytes.l2_write) stats.l2_write_bytes[launch.memory[i].name] += bytes.l2_write;
+    if (bytes.shared_write) stats.shared_write_bytes[launch.memory[i].name] += bytes.shared_write;
+  }
+  return stats;
+}
+
+struct AlignedBytes {
+  std::byte* data;
+  explicit AlignedBytes(std::size_t bytes)
+      : data(static_cast<std::byte*>(::operator new(bytes + 1, std::align_val_t{kParamsAlignment}))) {}
+  ~AlignedBytes() { ::operator delete(data, std::align_val_t{kParamsAlignment}); }
+  AlignedBytes(const AlignedBytes&) = delete;
+  AlignedBytes& operator=(const AlignedBytes&) = delete;
+};
+
+}  // namespace
+
+Result<EmuStats> run(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options, int sms) {
+  WW_CHECK(check(entry, launch, sms));
+  if (current_thread) return failure(ErrorCode::invalid, "kernel", "a launch from the host", "a launch from a kernel");
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    AlignedBytes params(launch.params_bytes);
+    if (launch.params_bytes) std::memcpy(params.data, launch.params, launch.params_bytes);
+    const u32 resident = launch.cross_cta ? static_cast<u32>(sms) / launch.cluster : 1;
+    const LaunchContext context{entry, launch, options, params.data, resident};
+    Outcome outcome;
+    run_workers(context, outcome);
+    if (outcome.out_of_memory)
+      return failure(ErrorCode::could_not_finish, "kernel", "memory for the emulated CTAs", "none left");
+    if (outcome.failed_cluster != ~0u)
+      return failure({ErrorCode::could_not_finish, "kernel", "a run to the end", "a finding", outcome.report});
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    return stats_of(outcome.total, launch, seconds.count());
+  } catch (const std::bad_alloc&) {
+    return failure(ErrorCode::could_not_finish, "kernel", "memory for the emulated CTAs", "none left");
+  }
+}
+
+}  // namespace ww::emu

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts clusters, moves between fibers and operations, notices when nothing can move.
+#include "emu/machine.hpp"
+
+#include <cstring>
+#include <exception>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <pthread.h>
+#endif
+
+#include "emu/barriers.hpp"
+#include "emu/register_budget.hpp"
+#include "emu/report.hpp"
+#include "emu/tma_engine.hpp"
+
+namespace ww::emu {
+
+thread_local Thread* current_thread = nullptr;
+
+namespace {
+
+/// AddressSanitizer wants to know the stack that a switch goes to, the scheduler's included.
+Stack own_stack() {
+  Stack stack;
+#if defined(__SANITIZE_ADDRESS__)
+  pthread_attr_t attributes;
+  void* bottom = nullptr;
+  std::size_t bytes = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+    pthread_attr_getstack(&attributes, &bottom, &bytes);
+    pthread_attr_destroy(&attributes);
+  }
+  stack = {static_cast<char*>(bottom), static_cast<char*>(bottom) + bytes};
+#endif
+  return stack;
+}
+
+}  // namespace
+
+Machine::Machine(const LaunchContext& context) : context_(context), stacks_(borrow_stacks()) {
+  counters_.ranges.resize(context.launch.memory.size());
+  own_.stack = own_stack();
+}
+
+Machine::~Machine() { give_back_stacks(std::move(stacks_)); }
+
+bool Machine::run(u32 first, u32 count) {
+  seed_ = mix(context_.options.seed + 0x9E3779B97F4A7C15ull * (first + 1));
+  schedule_.reset(context_.options.schedule, seed_);
+  steps_ = idle_polls_ = 0;
+  next_cluster_ = first;
+  end_cluster_ = first + count;
+  try {
+    loop();
+  } catch (const Stop&) {
+    // the report is there
+  }
+  return !failed_;
+}
+
+void Machine::loop() {
+  while (!failed_) {
+    while (resident_.size() < context_.resident && next_cluster_ != end_cluster_) start_cluster(next_cluster_++);
+    Next next;
+    if (pending_) next.operation = std::exchange(pending_, nullptr);
+    else next = schedule_.pop();
+    ++steps_;
+    if (next.operation) {
+      progress();
+      carry_out(*next.operation);
+    } else if (next.thread) {
+      resume(*next.thread);
+    } else if (live_threads_ != 0) {
+      failed_ = true;
+      report_ = deadlock_report(context_, resident_);
+    }
+    retire_clusters();
+    if (resident_.empty() && next_cluster_ == end_cluster_) return;
+  }
+}
+
+void Machine::retire_clusters() {
+  for (std::size_t i = 0; i < resident_.size(); ++i) {
+    if (resident_[i]->live_threads != 0 || resident_[i]->operations != 0) continue;
+    idle_.push_back(std::move(resident_[i]));
+    resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(i--));
+  }
+}
+
+Cluster& Machine::idle_cluster() {
+  if (idle_.empty()) {
+    idle_.push_back(std::make_unique<Cluster>());
+    idle_.back()->slot = static_cast<u32>(resident_.size());
+  }
+  resident_.push_back(std::move(idle_.back()));
+  idle_.pop_back();
+  return *resident_.back();
+}
+
+void Machine::start_cluster(u32 index) {
+  const runtime::Launch& launch = context_.launch;
+  Cluster& cluster = idle_cluster();
+  cluster.live_threads = launch.cluster * launch.threads;
+  cluster.arrived = cluster.phase = cluster.operations = 0;
+  cluster.waiters = {};
+  for (u32 rank = 0; rank < launch.cluster; ++rank) {
+    if (cluster.ctas.size() <= rank) cluster.ctas.push_back(std::make_unique<Cta>());
+    prepare_cta(*cluster.ctas[rank], cluster, index * launch.cluster + rank, rank);
+  }
+  live_threads_ += cluster.live_threads;
+  counters_.ctas += launch.cluster;
+  counters_.fibers += cluster.live_threads;
+}
+
+void Machine::prepare_cta(Cta& cta, Cluster& cluster, u32 index, u32 rank) {
+  const runtime::Launch& launch = context_.launch;
+  cta.machine = this;
+  cta.cluster = &cluster;
+  cta.index = index;
+  cta.rank = rank;
+  cta.shared_end = kSharedBase + launch.shared_bytes;
+  if (!cta.shared) cta.shared.reset(static_cast<u8*>(::operator new[](cta.shared_end, std::align_val_t{1024})));
+  std::memset(cta.shared.get(), 0xFF, cta.shared_end);  // a NaN in every element type
+  cta.live_threads = launch.threads;
+  cta.unread_stores = 0;
+  cta.registers = make_register_pool(launch.threads);
+  for (NamedBarrier& barrier : cta.named) barrier = {};
+  cta.barriers.clear();
+  cta.warps.assign(launch.threads / kWarpSize, Warp{});
+  while (cta.warpgroups.size() < launch.threads / kWarpgroupSize)
+    cta.warpgroups.push_back(std::make_unique<WarpgroupEngine>(cta));
+  for (auto& warpgroup : cta.warpgroups) warpgroup->reset();
+  cta.threads.resize(launch.threads);
+  const u32 first_stack = (cluster.slot * launch.cluster + rank) * launch.threads;
+  for (u32 i = 0; i < launch.threads; ++i) prepare_thread(cta, i, stacks_->at(first_stack + i));
+}
+
+void Machine::prepare_thread(Cta& cta, u32 index, Stack stack) {
+  Thread& thread = cta.threads[index];
+  thread = Thread{};
+  thread.machine = this;
+  thread.cta = &cta;
+  thread.index = index;
+  thread.warp = &cta.warps[index / kWarpSize];
+  const u32 warpgroup = index / kWarpgroupSize;
+  thread.warpgroup = warpgroup < cta.warpgroups.size() ? cta.warpgroups[warpgroup].get() : nullptr;
+  thread.registers = registers_at_launch(context_.launch.threads);
+  prepare(thread.fiber, stack, thread_main);
+  schedule_.push(thread);
+}
+
+void Machine::thread_main(boost::context::detail::transfer_t from) {
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
+#endif
+  arrived(from);
+  Thread& thread = *current_thread;
+  Machine& machine = *thread.machine;
+  const char* problem = nullptr;
+  try {
+    machine.context_.entry.run(machine.context_.params);
+  } catch (const std::bad_alloc&) {
+    problem = "the emulator ran out of memory";
+  } catch (...) {
+    problem = "the kernel threw an exception";
+  }
+  if (problem) machine.fail({&thread, {}}, problem);
+  machine.thread_ended(thread);
+}
+
+void Machine::thread_ended(Thread& thread) {
+  Cta& cta = *thread.cta;
+  progress();
+  thread.wait = Wait::exited;
+  --live_threads_;
+  --cta.cluster->live_threads;
+  if (--cta.live_threads == 0 && cta.unread_stores != 0)
+    fail({&thread, thread.site}, "the CTA exits while bulk stores still read its shared memory: wait for them first");
+  cluster_thread_ended(thread);
+  current_thread = nullptr;
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_start_switch_fiber(nullptr, own_.stack.bottom, own_.stack.top - own_.stack.bottom);
+#endif
+  boost::context::detail::jump_fcontext(own_.context, &thread.fiber);
+  __builtin_unreachable();
+}
+
+void Machine::resume(Thread& thread) {
+  ++counters_.switches;
+  current_thread = &thread;
+  switch_fiber(own_, thread.fiber);
+}
+
+void Machine::switch_away(Thread& thread) {
+  const Next next = schedule_.pop();
+  ++steps_;
+  if (next.thread == &thread) return;
+  if (next.thread) {
+    ++counters_.switches;
+    current_thread = next.thread;
+    switch_fiber(thread.fiber, next.thread->fiber);
+  } else {
+    pending_ = next.operation;
+    current_thread = nullptr;
+    switch_fiber(thread.fiber, own_);
+  }
+}
+
+void Machine::note_wait(Thread& thread, Wait wait, arch::Site site, u32 a, u32 b) {
+  thread.wait = wait;
+  thread.site = site;
+  thread.wait_a = a;
+  thread.wait_b = b;
+}
+
+void Machine::park(Thread& thread, Wait wait, arch::Site site, u32 a, u32 b) {
+  progress();
+  note_wait(thread, wait, site, a, b);
+  switch_away(thread);
+  thread.wait = Wait::none;
+}
+
+void Machine::yield(Thread& thread) {
+  schedule_.push(thread);
+  switch_away(thread);
+}
+
+void Machine::poll(Thread& thread, Wait wait, arch::Site site, u32 a, u32 b) {
+  // why: under a random order a poller may be picked many times before the one it waits for
+  constexpr u64 kLooksWithoutProgress = 4096;
+  note_wait(thread, wait, site, a, b);
+  if (++idle_polls_ > kLooksWithoutProgress + 256 * u64{live_threads_})
+    fail({&thread, site}, "livelock: threads keep looking and nothing else moves\n" + waiting_report(resident_));
+  yield(thread);
+  thread.wait = Wait::none;
+}
+
+void Machine::wake_all(WaitList& waiters) {
+  while (Thread* thread = waiters.pop()) wake(*thread);
+}
+
+void Machine::submit(Operation& operation) {
+  ++operation.cta->cluster->operations;
+  schedule_.push(operation);
+}
+
+void Machine::carry_out(Operation& operation) {
+  --operation.cta->cluster->operations;
+  if (operation.kind == Operation::Kind::wgmma) return operation.warpgroup->execute_next();
+  switch (operation.kind) {
+    case Operation::Kind::tma_load: land_load(operation); break;
+    case Operation::Kind::store_read: read_store(operation); return;  // goes on as a write
+    case Operation::Kind::store_write: write_store(operation); break;
+    case Operation::Kind::remote_arrive:
+      signal_now(*operation.cta, operation.barrier, operation.arrivals, operation.expect_bytes, 0, operation.origin);
+      break;
+    case Operation::Kind::wgmma: break;
+  }
+  operations_.give_back(operation);
+}
+
+void Machine::fail(Origin origin, std::string what) {
+  if (!failed_) {
+    failed_ = true;
+    report_ = failure_report(context_, origin, what);
+  }
+  std::string().swap(what);  // why: an abandoned fiber runs no destructors
+  if (!current_thread) throw Stop{};
+  Thread& thread = *current_thread;
+  current_thread = nullptr;
+  switch_fiber(thread.fiber, own_);
+  __builtin_unreachable();
+}
+
+}  // namespace ww::emu

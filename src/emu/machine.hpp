@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// One emulated machine: the clusters that are resident together, on one OS thread, under one schedule.
+//   loop: pick a thread or an operation; a thread runs until it must wait, an operation takes effect at once.
+// Only waits switch: parking goes straight to the next thread, and to the machine's own stack for operations.
+// Nothing runnable and nothing in flight while threads wait is a deadlock; only failed polls for long is a livelock.
+#pragma once
+
+#include <string>
+
+#include "emu/cta.hpp"
+#include "emu/operation.hpp"
+#include "emu/schedule.hpp"
+
+namespace ww::emu {
+
+/// What all machines of a launch share; read only.
+struct LaunchContext {
+  const arch::KernelEntry& entry;
+  const runtime::Launch& launch;
+  const EmuOptions& options;
+  const void* params;  // a copy, aligned for tensor maps
+  u32 resident;        // clusters at once on one machine
+};
+
+struct RangeBytes {
+  u64 l2_read = 0, l2_write = 0, shared_write = 0;
+};
+
+struct Counters {
+  u64 ctas = 0, fibers = 0, switches = 0, tma_loads = 0, tma_stores = 0, wgmmas = 0;
+  std::vector<RangeBytes> ranges;  // as launch.memory
+};
+
+class Machine {
+ public:
+  explicit Machine(const LaunchContext& context);
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  /// Runs clusters [first, first + count) of the grid, context.resident at a time. False: see `report`.
+  bool run(u32 first, u32 count);
+  const std::string& report() const { return report_; }
+
+  // For the mechanisms, on a thread's fiber:
+  /// Leaves the thread until somebody wakes it. `a` and `b` say what it waits for in a deadlock report.
+  void park(Thread& thread, Wait wait, arch::Site site, u32 a = 0, u32 b = 0);
+  /// Lets others run; the thread goes on later.
+  void yield(Thread& thread);
+  /// The same after a look that found nothing. Too many of these in a row without progress are a livelock.
+  void poll(Thread& thread, Wait wait, arch::Site site, u32 a = 0, u32 b = 0);
+  /// True now and then under the random schedule: a wait that could pass may be slow, a try may fail.
+  bool dawdle(u32 one_in) { return schedule_.is_random() && schedule_.random().one_in(one_in); }
+
+  // Anywhere:
+  void wake(Thread& thread) { schedule_.push(thread); }
+  void wake_all(WaitList& waiters);
+  void progress() { idle_polls_ = 0; }
+  Operation& new_operation(Operation::Kind kind, Origin origin) { return operations_.take(kind, origin); }
+  /// Hands an operation to the scheduler; it counts for its CTA's cluster until carried out.
+  void submit(Operation& operation);
+  /// Records what went wrong and leaves; the first report wins and nothing of this machine runs afterwards.
+  [[noreturn]] void fail(Origin origin, std::string what);
+
+  const LaunchContext& context() const { return context_; }
+  Counters& counters() { return counters_; }
+  u64 steps() const { return steps_; }
+  u64 seed() const { return seed_; }
+
+ private:
+  struct Stop {};  // leaves an operation on the machine's own stack
+
+  Cluster& idle_cluster();
+  void start_cluster(u32 index);
+  void prepare_cta(Cta& cta, Cluster& cluster, u32 index, u32 rank);
+  void prepare_thread(Cta& cta, u32 index, Stack stack);
+  void loop();
+  void retire_clusters();
+  void carry_out(Operation& operation);
+  void resume(Thread& thread);
+  void switch_away(Thread& thread);
+  void note_wait(Thread& thread, Wait wait, arch::Site site, u32 a, u32 b);
+  static void thread_main(boost::context::detail::transfer_t from);
+  void thread_ended(Thread& thread);
+
+  const LaunchContext& context_;
+  Counters counters_;
+  Schedule schedule_;
+  OperationPool operations_;
+  std::unique_ptr<StackPool> stacks_;
+  Fiber own_;            // where the loop runs
+  Operation* pending_ = nullptr;  // picked on a fiber, to be carried out on the machine's own stack
+  std::vector<std::unique_ptr<Cluster>> idle_, resident_;
+  u32 next_cluster_ = 0, end_cluster_ = 0;
+  u32 live_threads_ = 0;
+  u64 steps_ = 0, seed_ = 0, idle_polls_ = 0;
+  bool failed_ = false;
+  std::string report_;
+};
+
+/// The emulated thread that runs on this OS thread right now; null on a machine's own stack.
+extern thread_local Thread* current_thread;
+
+}  // namespace ww::emu

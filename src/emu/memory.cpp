@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bounds, alignment and lifetime of shared and global accesses.
+#include "emu/memory.hpp"
+
+#include <fmt/format.h>
+
+#include "emu/machine.hpp"
+
+namespace ww::emu {
+namespace {
+
+/// Accesses are aligned to their size, up to 16 bytes.
+u32 natural_alignment(u32 bytes) { return bytes == 0 ? 1 : min(bytes & (~bytes + 1), 16u); }
+
+}  // namespace
+
+SharedPlace shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, arch::Site site) {
+  Machine& machine = *thread.machine;
+  Cluster& cluster = *thread.cta->cluster;
+  const u32 rank = address >> arch::kSharedRankShift, offset = address & arch::kSharedOffsetMask;
+  if (rank >= cluster.ctas.size())
+    machine.fail({&thread, site}, fmt::format("shared address 0x{:x} names CTA {} of a cluster of {}", address, rank,
+                                              cluster.ctas.size()));
+  Cta& cta = *cluster.ctas[rank];
+  if (offset < kSharedBase || offset >= cta.shared_end || bytes > cta.shared_end - offset)
+    machine.fail({&thread, site}, fmt::format("shared memory out of bounds: {} bytes at offset 0x{:x}; the CTA has [0x{:x}, 0x{:x})",
+                                              bytes, offset, kSharedBase, cta.shared_end));
+  if (offset % alignment != 0)
+    machine.fail({&thread, site}, fmt::format("misaligned shared access: offset 0x{:x}, {} bytes, expected a multiple of {}",
+                                              offset, bytes, alignment));
+  if (cta.exited())
+    machine.fail({&thread, site}, fmt::format("access to the shared memory of CTA {} (cluster rank {}), which has exited",
+                                              cta.index, rank));
+  return {&cta, offset};
+}
+
+SharedPlace own_shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, const char* what, arch::Site site) {
+  const SharedPlace place = shared_place(thread, address, bytes, alignment, site);
+  if (place.cta != thread.cta)
+    thread.machine->fail({&thread, site}, fmt::format("{} needs an address in the CTA's own shared memory, got cluster rank {}",
+                                                      what, place.cta->rank));
+  return place;
+}
+
+void* shared_access(Thread& thread, u32 address, u32 bytes, arch::Site site) {
+  thread.machine->progress();
+  return shared_place(thread, address, bytes, natural_alignment(bytes), site).data();
+}
+
+int range_of(const Machine& machine, u64 base, u64 bytes) {
+  const auto memory = machine.context().launch.memory;
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    const u64 start = reinterpret_cast<u64>(memory[i].base);
+    if (base >= start && bytes <= memory[i].bytes && base - start <= memory[i].bytes - bytes) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access access, arch::Site site) {
+  Machine& machine = *thread.machine;
+  const u64 value = reinterpret_cast<u64>(address);
+  const int range = range_of(machine, value, bytes);
+  if (range < 0)
+    machine.fail({&thread, site}, fmt::format("global memory out of bounds: {} bytes at 0x{:x} are in no operand of the launch",
+                                              bytes, value));
+  if (value % natural_alignment(bytes) != 0)
+    machine.fail({&thread, site}, fmt::format("misaligned global access: 0x{:x}, {} bytes", value, bytes));
+  const runtime::MemoryRange& memory = machine.context().launch.memory[static_cast<std::size_t>(range)];
+  if (access != arch::Access::read) {
+    if (!memory.writable) machine.fail({&thread, site}, fmt::format("write to read-only operand {}", memory.name));
+    machine.progress();
+  }
+  return const_cast<void*>(address);
+}
+
+}  // namespace ww::emu

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a thread may read and write: shared memory of its cluster, and the global ranges that the launch names.
+// Every access is checked for bounds, alignment and permission before the kernel gets a pointer.
+#pragma once
+
+#include "emu/cta.hpp"
+
+namespace ww::emu {
+
+struct SharedPlace {
+  Cta* cta = nullptr;
+  u32 offset = 0;
+  u8* data() const { return cta->shared.get() + offset; }
+};
+
+/// The bytes that a shared address names; a report when they are not all there or the CTA has exited.
+SharedPlace shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, arch::Site site);
+/// The same, in this CTA's own memory only.
+SharedPlace own_shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, const char* what, arch::Site site);
+
+void* shared_access(Thread& thread, u32 address, u32 bytes, arch::Site site);
+void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access access, arch::Site site);
+
+/// Index of the launch's memory range that holds [base, base + bytes); -1 when none does.
+int range_of(const Machine& machine, u64 base, u64 bytes);
+
+}  // namespace ww::emu

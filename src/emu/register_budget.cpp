@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The register pool of a CTA.
+#include "emu/register_budget.hpp"
+
+#include <fmt/format.h>
+
+#include "emu/machine.hpp"
+
+namespace ww::emu {
+namespace {
+
+/// All threads of a warpgroup must ask for the same thing in the same order.
+void check_uniform(Thread& thread, u32 count, bool increase, arch::Site site) {
+  auto& changes = thread.cta->registers.changes[thread.index / kWarpgroupSize];
+  const u32 turn = thread.register_changes++;
+  if (turn == changes.size()) changes.push_back({count, increase});
+  if (changes[turn].count != count || changes[turn].increase != increase)
+    thread.machine->fail({&thread, site}, fmt::format("setmaxnreg {} diverges in its warpgroup: others asked for {}", count,
+                                                      changes[turn].count));
+}
+
+}  // namespace
+
+u32 registers_at_launch(u32 threads) { return min(65536 / threads / 8 * 8, 256u); }
+
+RegisterPool make_register_pool(u32 threads) {
+  RegisterPool pool;
+  pool.changes.resize(ceil_div(threads, kWarpgroupSize));
+  return pool;
+}
+
+void set_max_registers(Thread& thread, u32 count, bool increase, arch::Site site) {
+  Machine& machine = *thread.machine;
+  RegisterPool& pool = thread.cta->registers;
+  if (count % 8 != 0 || count < 24 || count > 256)
+    machine.fail({&thread, site}, fmt::format("setmaxnreg {}: expected a multiple of 8 from 24 to 256", count));
+  if (!thread.warpgroup) machine.fail({&thread, site}, "setmaxnreg by a warp that belongs to no whole warpgroup");
+  check_uniform(thread, count, increase, site);
+  if (increase ? count < thread.registers : count > thread.registers)
+    machine.fail({&thread, site}, fmt::format("setmaxnreg.{} to {}, but the thread holds {}", increase ? "inc" : "dec", count,
+                                              thread.registers));
+  machine.progress();
+  if (!increase) {
+    pool.free += thread.registers - count;
+    machine.wake_all(pool.waiters);
+  } else {
+    const u32 more = count - thread.registers;
+    while (pool.free < more) {
+      pool.waiters.push(thread);
+      machine.park(thread, Wait::registers, site, count, more);
+    }
+    pool.free -= more;
+  }
+  thread.registers = count;
+}
+
+}  // namespace ww::emu

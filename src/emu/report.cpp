@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words for findings.
+#include "emu/report.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <map>
+#include <tuple>
+
+#include "emu/machine.hpp"
+
+namespace ww::emu {
+namespace {
+
+std::string place(arch::Site site) {
+  if (!site.file) return "(no line)";
+  const char* slash = std::strrchr(site.file, '/');
+  return fmt::format("{}:{}", slash ? slash + 1 : site.file, site.line);
+}
+
+std::string replay(const LaunchContext& context) {
+  return fmt::format("kernel {}, seed {}, schedule {}", context.entry.name, context.options.seed,
+                     context.options.schedule == EmuSchedule::fifo ? "fifo" : "random");
+}
+
+std::string mbarrier_state(const Thread& thread) {
+  const std::string head = fmt::format("mbarrier at offset 0x{:x}, waiting for parity {}", thread.wait_a, thread.wait_b);
+  for (const MBarrier& barrier : thread.cta->barriers)
+    if (barrier.live && barrier.offset == thread.wait_a)
+      return fmt::format("{}: phase {} (parity {}) is open, {} of {} arrivals and {} bytes missing", head, barrier.phase,
+                         barrier.phase & 1, barrier.pending, barrier.count, barrier.bytes);
+  return head;
+}
+
+std::string waits_on(const Thread& thread) {
+  const Cta& cta = *thread.cta;
+  switch (thread.wait) {
+    case Wait::mbarrier: return mbarrier_state(thread);
+    case Wait::named_barrier:
+      return fmt::format("named barrier {}: {} of {} threads have arrived", thread.wait_a, cta.named[thread.wait_a].arrived,
+                         cta.named[thread.wait_a].threads);
+    case Wait::cluster_barrier:
+      return fmt::format("cluster barrier: {} of {} threads have arrived", cta.cluster->arrived, cta.cluster->live_threads);
+    case Wait::wgmma:
+      return fmt::format("wgmma wait: {} operations needed, {} done; the warpgroup has not issued them together", thread.wait_a,
+                         thread.warpgroup->executed());
+    case Wait::bulk: return fmt::format("bulk wait for all but {} groups", thread.wait_a);
+    case Wait::warp:
+      return thread.wait_a == ~0u ? "the other lanes of its warp" : fmt::format("lanes 0x{:08x} of its warp", thread.wait_a);
+    case Wait::registers:
+      return fmt::format("setmaxnreg to {}: register pool, {} more for each thread, the CTA's pool holds {}", thread.wait_a,
+                         thread.wait_b, cta.registers.free);
+    case Wait::polling: return "global memory";
+    case Wait::none: return "nothing: runnable";
+    case Wait::exited: return "exited";
+  }
+  return "";
+}
+
+/// "warps 4-11 (256 threads)", "warp 0 (1 thread)".
+std::string name_threads(const std::vector<u32>& threads) {
+  std::string warps;
+  for (std::size_t i = 0; i < threads.size();) {
+    const u32 first = threads[i] / kWarpSize;
+    u32 last = first;
+    while (i < threads.size() && threads[i] / kWarpSize <= last + 1) last = threads[i++] / kWarpSize;
+    warps += fmt::format("{}{}", warps.empty() ? "" : ", ", first);
+    if (last != first) warps += fmt::format("-{}", last);
+  }
+  const bool several = threads.front() / kWarpSize != threads.back() / kWarpSize;
+  return fmt::format("{} {} ({} thread{})", several ? "warps" : "warp", warps, threads.size(), threads.size() == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string failure_report(const LaunchContext& context, Origin origin, const std::string& what) {
+  std::string who;
+  if (origin.thread)
+    who = fmt::format("CTA {}, warp {}, lane {}; ", origin.thread->cta->index, origin.thread->index / kWarpSize, origin.thread->lane());
+  return fmt::format("{}: {} ({}{})", place(origin.site), what, who, replay(context));
+}
+
+std::string waiting_report(const std::vector<std::unique_ptr<Cluster>>& clusters) {
+  std::map<std::tuple<u32, std::string, std::string>, std::vector<u32>> groups;
+  for (const auto& cluster : clusters)
+    for (const auto& cta : cluster->ctas)
+      for (const Thread& thread : cta->threads)
+        if (thread.wait != Wait::exited && thread.wait != Wait::none)
+          groups[{cta->index, place(thread.site), waits_on(thread)}].push_back(thread.index);
+  std::string text;
+  for (const auto& [key, threads] : groups)
+    text += fmt::format("  CTA {}, {} at {}: {}\n", std::get<0>(key), name_threads(threads), std::get<1>(key), std::get<2>(key));
+  return text;
+}
+
+std::string deadlock_report(const LaunchContext& context, const std::vector<std::unique_ptr<Cluster>>& clusters) {
+  return fmt::format("deadlock: no thread can run and nothing is in flight ({})\n{}", replay(context), waiting_report(clusters));
+}
+
+}  // namespace ww::emu

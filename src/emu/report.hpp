@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text of findings: what went wrong, where in the kernel's source, in which thread, and how to see it again; for a
+// deadlock, who waits on what, grouped by CTA and source line.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "emu/cta.hpp"
+
+namespace ww::emu {
+
+struct LaunchContext;
+
+std::string failure_report(const LaunchContext& context, Origin origin, const std::string& what);
+std::string deadlock_report(const LaunchContext& context, const std::vector<std::unique_ptr<Cluster>>& clusters);
+/// The waiting threads alone, one line a group.
+std::string waiting_report(const std::vector<std::unique_ptr<Cluster>>& clusters);
+
+}  // namespace ww::emu

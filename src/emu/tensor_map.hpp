@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The emulator's own tensor map: what TMA needs to walk a box of a global tensor, in the 128 opaque bytes that kernels pass
+// around. Encoding (emulator.hpp) refuses what cuTensorMapEncodeTiled refuses, so that a map which works here works there.
+#pragma once
+
+#include "runtime/backend.hpp"
+
+namespace ww::emu {
+
+struct TensorMapData {
+  u64 magic;
+  u64 base;
+  u64 extent[5];
+  u64 stride[4];  // bytes, of dimensions 1..
+  u16 box[5];
+  u8 element_bytes;
+  u8 rank;
+  u8 swizzle_bits;  // B of Swizzle<B, 4, 3>: 0 to 3
+  u8 unused[3];
+
+  u32 box_bytes() const {
+    u32 bytes = element_bytes;
+    for (int d = 0; d < rank; ++d) bytes *= box[d];
+    return bytes;
+  }
+  /// Bytes from the base to the end of the last element.
+  u64 span_bytes() const {
+    u64 bytes = extent[0] * element_bytes;
+    for (int d = 1; d < rank; ++d) bytes += (extent[d] - 1) * stride[d - 1];
+    return bytes;
+  }
+};
+static_assert(sizeof(TensorMapData) <= sizeof(arch::TensorMap));
+
+inline constexpr u64 kTensorMapMagic = 0x70614D7277577577ull;
+
+/// XOR of a shared byte address: bits 4.. with bits 7.., as many as the mode has. Acts on absolute address bits.
+constexpr u32 swizzle(u32 address, u32 bits) { return address ^ ((address & (((1u << bits) - 1) << 7)) >> 3); }
+
+}  // namespace ww::emu

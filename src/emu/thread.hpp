@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// One emulated CUDA thread: its fiber, where it belongs, what it waits for, and the counters that tie its calls to those of
+// the other threads of its warp and warpgroup. Plain state; the rules live with the mechanisms that use it.
+#pragma once
+
+#include <vector>
+
+#include "emu/fiber.hpp"
+#include "warpwright/arch/emu_table.hpp"
+
+namespace ww::emu {
+
+class Machine;
+class WarpgroupEngine;
+struct Cta;
+struct Thread;
+struct Warp;
+
+/// What a thread that is not runnable waits for.
+enum class Wait : u8 { none, mbarrier, named_barrier, cluster_barrier, wgmma, bulk, warp, registers, polling, exited };
+
+/// Who did something, for reports.
+struct Origin {
+  const Thread* thread = nullptr;
+  arch::Site site{};
+};
+
+/// Bulk stores between two commits of one thread.
+struct BulkGroup {
+  u32 unread = 0;     // sources not yet read
+  u32 unwritten = 0;  // results not yet in global memory
+};
+
+struct Thread {
+  Fiber fiber;
+  Machine* machine = nullptr;
+  Cta* cta = nullptr;
+  Warp* warp = nullptr;
+  WarpgroupEngine* warpgroup = nullptr;  // null when the last warps of a CTA are no whole warpgroup
+  Thread* next = nullptr;                // in the list of waiters it is in
+  u32 index = 0;                         // in the CTA
+
+  Wait wait = Wait::none;
+  u32 wait_a = 0, wait_b = 0;  // meaning depends on `wait`
+  arch::Site site{};           // of the operation it waits in
+
+  u32 wgmma_issued = 0, wgmma_groups = 0;  // since the start of the kernel
+  u32 wgmma_boundary[8] = {};              // wgmma_issued at each of the last eight commits
+  u32 matrix_stores = 0;
+  u32 register_changes = 0, registers = 0;
+  u32 cluster_phase = 0;
+  bool cluster_arrived = false;
+
+  u32 bulk_first = 0;                  // number of bulk_groups.front(); the last group is the open one
+  std::vector<BulkGroup> bulk_groups;  // empty until the first bulk store
+
+  u32 lane() const { return index % 32; }
+};
+
+/// Waiting threads in the order they came.
+struct WaitList {
+  Thread* head = nullptr;
+  Thread* tail = nullptr;
+
+  void push(Thread& thread) {
+    thread.next = nullptr;
+    (tail ? tail->next : head) = &thread;
+    tail = &thread;
+  }
+  Thread* pop() {
+    Thread* first = head;
+    if (first && !(head = first->next)) tail = nullptr;
+    return first;
+  }
+};
+
+}  // namespace ww::emu

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks and carries out bulk tensor copies.
+#include "emu/tma_engine.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "emu/machine.hpp"
+#include "emu/memory.hpp"
+
+namespace ww::emu {
+namespace {
+
+constexpr u32 kDestinationAlignment = 128;
+
+const TensorMapData& checked_map(Thread& thread, const void* map, arch::Site site) {
+  const auto* data = static_cast<const TensorMapData*>(map);
+  if (reinterpret_cast<u64>(map) % 64 != 0) thread.machine->fail({&thread, site}, "tensor map: not 64-byte aligned");
+  if (data->magic != kTensorMapMagic)
+    thread.machine->fail({&thread, site}, "tensor map: these 128 bytes are no tensor map of this device");
+  return *data;
+}
+
+/// Checks what the instruction says about `map`; returns the memory range of its tensor.
+u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch::TmaCoordinates& at, arch::Site site) {
+  Machine& machine = *thread.machine;
+  if (map.rank != rank)
+    machine.fail({&thread, site}, fmt::format("TMA of rank {} with a tensor map of rank {}", rank, map.rank));
+  if (i64{at.at[0]} * map.element_bytes % 16 != 0)
+    machine.fail({&thread, site}, fmt::format("TMA: innermost coordinate {} times {} bytes is no multiple of 16 bytes", at.at[0],
+                                              map.element_bytes));
+  const int range = range_of(machine, map.base, map.span_bytes());
+  if (range < 0)
+    machine.fail({&thread, site}, fmt::format("TMA: the tensor map's {} bytes at 0x{:x} are in no operand of the launch",
+                                              map.span_bytes(), map.base));
+  return static_cast<u32>(range);
+}
+
+/// The part [first, last) of a box along `d` that is inside the tensor.
+struct Part {
+  u32 first, last;
+};
+Part part_inside(const TensorMapData& map, const arch::TmaCoordinates& at, int d) {
+  const i64 from = at.at[d], extent = static_cast<i64>(map.extent[d]), box = map.box[d];
+  const i64 first = min(max(-from, i64{0}), box), last = max(first, min(extent - from, box));
+  return {static_cast<u32>(first), static_cast<u32>(last)};
+}
+
+u64 bytes_inside(const TensorMapData& map, const arch::TmaCoordinates& at) {
+  u64 bytes = map.element_bytes;
+  for (int d = 0; d < map.rank; ++d) {
+    const Part part = part_inside(map, at, d);
+    bytes *= part.last - part.first;
+  }
+  return bytes;
+}
+
+/// Calls visit(global, first, last, row): each row of the box, in order; bytes [first, last) of it are at `global` in memory, the
+/// rest is outside the tensor (first == last when all of it is).
+template <class Visit> void for_each_row(const TensorMapData& map, const arch::TmaCoordinates& at, Visit visit) {
+  const Part inner = part_inside(map, at, 0);
+  u32 rows = 1;
+  for (int d = 1; d < map.rank; ++d) rows *= map.box[d];
+  for (u32 row = 0; row < rows; ++row) {
+    i64 address = static_cast<i64>(map.base) + (i64{at.at[0]} + inner.first) * map.element_bytes;
+    bool inside = inner.first != inner.last;
+    u32 rest = row;
+    for (int d = 1; d < map.rank; ++d) {
+      const i64 index = i64{at.at[d]} + rest % map.box[d];
+      rest /= map.box[d];
+      inside = inside && index >= 0 && index < static_cast<i64>(map.extent[d]);
+      address += index * static_cast<i64>(map.stride[d - 1]);
+    }
+    if (inside) visit(reinterpret_cast<u8*>(address), inner.first * map.element_bytes, inner.last * map.element_bytes, row);
+    else visit(static_cast<u8*>(nullptr), 0u, 0u, row);
+  }
+}
+
+/// One row of a box in shared memory, 16-byte chunk by chunk, at its swizzled places.
+template <class Visit> void for_each_chunk(u32 offset, u32 bytes, u32 swizzle_bits, Visit visit) {
+  for (u32 at = 0; at < bytes; at += 16) visit(swizzle(offset + at, swizzle_bits), at);
+}
+
+u32 row_bytes(const TensorMapData& map) { return u32{map.box[0]} * map.element_bytes; }
+
+void issue_load(Thread& thread, const TmaLoadRequest& request, const TensorMapData& map, u32 range, Cta& cta, arch::Site site) {
+  Machine& machine = *thread.machine;
+  Operation& operation = machine.new_operation(Operation::Kind::tma_load, {&thread, site});
+  operation.cta = &cta;
+  operation.shared = request.destination & arch::kSharedOffsetMask;
+  operation.barrier = request.barrier & arch::kSharedOffsetMask;
+  operation.map = &map;
+  operation.at = request.at;
+  operation.range = range;
+  machine.submit(operation);
+}
+
+BulkGroup& open_group(Thread& thread) {
+  if (thread.bulk_groups.empty()) thread.bulk_groups.emplace_back();
+  return thread.bulk_groups.back();
+}
+
+BulkGroup& group_of(const Operation& operation) {
+  auto& thread = const_cast<Thread&>(*operation.origin.thread);
+  return thread.bulk_groups[operation.group - thread.bulk_first];
+}
+
+void wake_bulk_waiter(const Operation& operation) {
+  auto& thread = const_cast<Thread&>(*operation.origin.thread);
+  if (thread.wait != Wait::bulk) return;
+  thread.wait = Wait::none;  // why: it must not be woken twice
+  thread.machine->wake(thread);
+}
+
+}  // namespace
+
+void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site) {
+  Machine& machine = *thread.machine;
+  const Origin origin{&thread, site};
+  const TensorMapData& map = checked_map(thread, request.map, site);
+  const u32 range = check_access(thread, map, request.rank, request.at, site);
+  const SharedPlace place = shared_place(thread, request.destination, map.box_bytes(), kDestinationAlignment, site);
+  const SharedPlace barrier = shared_place(thread, request.barrier, 8, 8, site);
+  if (barrier.cta != place.cta) machine.fail(origin, "TMA load: destination and mbarrier are in different CTAs");
+  const auto& ctas = thread.cta->cluster->ctas;
+  if (request.multicast >> ctas.size() != 0)
+    machine.fail(origin, fmt::format("TMA load: multicast mask 0x{:x} names CTAs outside the cluster of {}", request.multicast,
+                                     ctas.size()));
+  ++machine.counters().tma_loads;
+  machine.counters().ranges[range].l2_read += bytes_inside(map, request.at);
+  machine.progress();
+  if (request.multicast == 0) return issue_load(thread, request, map, range, *place.cta, site);
+  for (const auto& cta : ctas)
+    if (request.multicast >> cta->rank & 1) issue_load(thread, request, map, range, *cta, site);
+}
+
+void land_load(Operation& operation) {
+  const TensorMapData& map = *operation.map;
+  Cta& cta = *operation.cta;
+  if (cta.exited())
+    cta.machine->fail(operation.origin, fmt::format("TMA load into CTA {} (cluster rank {}), which has exited", cta.index, cta.rank));
+  const u32 bytes = row_bytes(map);
+  u8* shared = cta.shared.get();
+  alignas(16) u8 padded[256 * 16];
+  for_each_row(map, operation.at, [&](const u8* global, u32 first, u32 last, u32 row) {
+    const u8* source = global;
+    if (last - first != bytes) {
+      std::memset(padded, 0, bytes);
+      if (global) std::memcpy(padded + first, global, last - first);
+      source = padded;
+    }
+    for_each_chunk(operation.shared + row * bytes, bytes, map.swizzle_bits,
+                   [&](u32 offset, u32 at) { std::memcpy(shared + offset, source + at, 16); });
+  });
+  cta.machine->counters().ranges[operation.range].shared_write += map.box_bytes();
+  signal_now(cta, operation.barrier, 0, 0, map.box_bytes(), operation.origin);
+}
+
+void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, const arch::TmaCoordinates& at, arch::Site site) {
+  Machine& machine = *thread.machine;
+  const TensorMapData& map = checked_map(thread, map_bytes, site);
+  const u32 range = check_access(thread, map, rank, at, site);
+  const runtime::MemoryRange& memory = machine.context().launch.memory[range];
+  if (!memory.writable) machine.fail({&thread, site}, fmt::format("TMA store to read-only operand {}", memory.name));
+  const SharedPlace place = own_shared_place(thread, source, map.box_bytes(), kDestinationAlignment, "TMA store", site);
+  BulkGroup& group = open_group(thread);
+  ++group.unread;
+  ++group.unwritten;
+  ++thread.cta->unread_stores;
+  ++machine.counters().tma_stores;
+  Operation& operation = machine.new_operation(Operation::Kind::store_read, {&thread, site});
+  operation.cta = place.cta;
+  operation.shared = place.offset;
+  operation.map = &map;
+  operation.at = at;
+  operation.range = range;
+  operation.group = thread.bulk_first + static_cast<u32>(thread.bulk_groups.size()) - 1;
+  machine.submit(operation);
+}
+
+void read_store(Operation& operation) {
+  const TensorMapData& map = *operation.map;
+  const u8* shared = operation.cta->shared.get();
+  operation.bytes.resize(map.box_bytes());
+  const u32 bytes = row_bytes(map);
+  for (u32 row = 0; row < map.box_bytes() / bytes; ++row)
+    for_each_chunk(operation.shared + row * bytes, bytes, map.swizzle_bits, [&](u32 offset, u32 at) {
+      std::memcpy(operation.bytes.data() + row * bytes + at, shared + offset, 16);
+    });
+  --operation.cta->unread_stores;
+  --group_of(operation).unread;
+  operation.kind = Operation::Kind::store_write;
+  operation.cta->machine->submit(operation);
+  wake_bulk_waiter(operation);
+}
+
+void write_store(Operation& operation) {
+  const u32 bytes = row_bytes(*operation.map);
+  for_each_row(*operation.map, operation.at, [&](u8* global, u32 first, u32 last, u32 row) {
+    if (global) std::memcpy(global, operation.bytes.data() + row * bytes + first, last - first);
+  });
+  operation.cta->machine->counters().ranges[operation.range].l2_write += bytes_inside(*operation.map, operation.at);
+  --group_of(operation).unwritten;
+  wake_bulk_waiter(operation);
+}
+
+void tma_prefetch_map(Thread& thread, const void* map, arch::Site site) { checked_map(thread, map, site); }
+
+void bulk_commit(Thread& thread) {
+  open_group(thread);  // an empty group is a group
+  thread.bulk_groups.emplace_back();
+}
+
+void bulk_wait(Thread& thread, int pending, bool read_only, arch::Site site) {
+  if (pending < 0) thread.machine->fail({&thread, site}, fmt::format("bulk wait: {} groups", pending));
+  const auto unfinished = [&] {
+    const std::size_t committed = thread.bulk_groups.empty() ? 0 : thread.bulk_groups.size() - 1;
+    for (std::size_t i = 0; i + static_cast<std::size_t>(pending) < committed; ++i) {
+      const BulkGroup& group = thread.bulk_groups[i];
+      if ((read_only ? group.unread : group.unwritten) != 0) return true;
+    }
+    return false;
+  };
+  while (unfinished()) thread.machine->park(thread, Wait::bulk, site, static_cast<u32>(pending), read_only);
+  while (thread.bulk_groups.size() > 1 && thread.bulk_groups.front().unwritten == 0) {
+    thread.bulk_groups.erase(thread.bulk_groups.begin());
+    ++thread.bulk_first;
+  }
+}
+
+}  // namespace ww::emu

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// wgmma: deposits, ordered execution, accumulators in flight, group waits.
+#include "emu/warpgroup_engine.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "emu/descriptor.hpp"
+#include "emu/machine.hpp"
+#include "emu/numerics/mma.hpp"
+
+namespace ww::emu {
+namespace {
+
+bool same_call(const arch::WgmmaCall& a, const arch::WgmmaCall& b) {
+  return a.descriptor_a == b.descriptor_a && a.descriptor_b == b.descriptor_b && a.n == b.n && a.type == b.type &&
+         a.accumulate == b.accumulate && a.scale_a == b.scale_a && a.scale_b == b.scale_b;
+}
+
+void check_call(Thread& thread, const arch::WgmmaCall& call, arch::Site site) {
+  Machine& machine = *thread.machine;
+  if (call.n < 8 || call.n > 256 || call.n % 8 != 0)
+    machine.fail({&thread, site}, fmt::format("wgmma: n is {}; expected a multiple of 8 from 8 to 256", call.n));
+  if (call.type != DType::e4m3 && call.type != DType::bf16 && call.type != DType::f16)
+    machine.fail({&thread, site}, fmt::format("wgmma: operands of type {} are not supported", name_of(call.type)));
+  if ((call.scale_a != 1 && call.scale_a != -1) || (call.scale_b != 1 && call.scale_b != -1))
+    machine.fail({&thread, site}, "wgmma: operand scales must be +1 or -1");
+}
+
+/// Where thread t's registers are in a (64, n) tile: pairs (2j, 2j + 1) sit in row + 8 * (j % 2), columns column + 8 * (j / 2) ...
+struct Fragment {
+  int row, column;
+  explicit Fragment(u32 t) : row(static_cast<int>(16 * (t / 32) + t % 32 / 4)), column(static_cast<int>(2 * (t % 4))) {}
+};
+
+/// Calls `visit(registers + v, tile + position)` for each pair of neighbouring registers.
+template <class Visit> void for_each_pair(u32 t, int n, float* tile, float* registers, Visit visit) {
+  const Fragment fragment(t);
+  float* upper = tile + fragment.row * n + fragment.column;
+  float* lower = upper + 8 * n;
+  for (int block = 0; block < n / 8; ++block) {
+    visit(registers + 4 * block, upper + 8 * block);
+    visit(registers + 4 * block + 2, lower + 8 * block);
+  }
+}
+
+}  // namespace
+
+WarpgroupEngine::WarpgroupEngine(Cta& cta) : cta_(cta) {
+  task_.kind = Operation::Kind::wgmma;
+  task_.warpgroup = this;
+  task_.cta = &cta;
+}
+
+void WarpgroupEngine::reset() {
+  queued_ = false;
+  ready_ = 0;
+  operations_.clear();
+  for (Slot& slot : slots_) {
+    slot.threads_in_flight = 0;
+    std::fill(std::begin(slot.registers), std::end(slot.registers), nullptr);
+    std::fill(std::begin(slot.in_flight_until), std::end(slot.in_flight_until), 0u);
+  }
+  waiters_ = {};
+  nearest_wait_ = ~0u;
+}
+
+u32 WarpgroupEngine::slot_for(Thread& thread, const float* registers, int n, arch::Site site) {
+  const u32 t = thread.index % kWarpgroupSize;
+  std::size_t idle = slots_.size();
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    Slot& slot = slots_[i];
+    if (slot.threads_in_flight == 0) idle = min(idle, i);
+    if (slot.registers[t] != registers) continue;
+    if (slot.n == n && slot.threads_in_flight != 0) return static_cast<u32>(i);
+    if (slot.in_flight_until[t] != 0)
+      thread.machine->fail({&thread, site}, fmt::format("wgmma: accumulators in flight with n = {} are used with n = {}", slot.n, n));
+  }
+  if (idle == slots_.size()) slots_.emplace_back();
+  Slot& slot = slots_[idle];
+  slot.n = n;
+  slot.values.resize(static_cast<std::size_t>(64 * n));
+  std::fill(std::begin(slot.registers), std::end(slot.registers), nullptr);
+  return static_cast<u32>(idle);
+}
+
+WarpgroupEngine::Wgmma& WarpgroupEngine::operation_of(Thread& thread, const arch::WgmmaCall& call, const float* registers,
+                                                      arch::Site site) {
+  const u32 turn = thread.wgmma_issued++;
+  if (turn == operations_.end()) {
+    check_call(thread, call, site);
+    const u32 slot = slot_for(thread, registers, call.n, site);
+    operations_.append() = {call, thread.wgmma_groups, 0, slot, {&thread, site}};
+  }
+  Wgmma& operation = operations_[turn];
+  if (!same_call(operation.call, call) || operation.group != thread.wgmma_groups)
+    thread.machine->fail({&thread, site}, fmt::format("wgmma diverges in its warpgroup: thread {} issued line {} with another "
+                                                      "shape, descriptor, flag or group", operation.origin.thread->index,
+                                                      operation.origin.site.line));
+  return operation;
+}
+
+void WarpgroupEngine::take_registers(Slot& slot, u32 t, float* registers, bool accumulate) {
+  if (accumulate)
+    for_each_pair(t, slot.n, slot.values.data(), registers,
+                  [](const float* pair, float* place) { std::memcpy(place, pair, 2 * sizeof(float)); });
+  std::fill(registers, registers + slot.n / 2, std::bit_cast<float>(kPoisonBits));
+  slot.registers[t] = registers;
+  ++slot.threads_in_flight;
+}
+
+void WarpgroupEngine::deposit(Thread& thread, const arch::WgmmaCall& call, float* registers, arch::Site site) {
+  const u32 t = thread.index % kWarpgroupSize;
+  Wgmma& operation = operation_of(thread, call, registers, site);
+  Slot& slot = slots_[operation.slot];
+  if (slot.in_flight_until[t] == 0) take_registers(slot, t, registers, call.accumulate);
+  else if (slot.registers[t] != registers)
+    thread.machine->fail({&thread, site}, "wgmma diverges in its warpgroup: threads name different accumulators");
+  slot.in_flight_until[t] = thread.wgmma_issued;
+  if (++operation.deposits != kWarpgroupSize) return;
+  ++ready_;
+  queue();
+}
+
+void WarpgroupEngine::queue() {
+  if (queued_ || executed() == ready_) return;
+  queued_ = true;
+  cta_.machine->submit(task_);
+}
+
+void WarpgroupEngine::commit(Thread& thread) { thread.wgmma_boundary[thread.wgmma_groups++ % 8] = thread.wgmma_issued; }
+
+void WarpgroupEngine::execute_next() {
+  alignas(64) u8 a[64 * 32], b[256 * 32];
+  const Wgmma& operation = operations_[executed()];
+  const arch::WgmmaCall& call = operation.call;
+  Machine& machine = *cta_.machine;
+  gather_rows(cta_, call.descriptor_a, 64, a, "A", operation.origin);
+  gather_rows(cta_, call.descriptor_b, call.n, b, "B", operation.origin);
+  const MmaMath math = machine.context().options.math == EmuMath::exact ? MmaMath::exact : MmaMath::fp32_chain;
+  mma_m64(call.type, call.n, a, b, slots_[operation.slot].values.data(), call.accumulate, call.scale_a, call.scale_b, math);
+  ++machine.counters().wgmmas;
+  operations_.drop_first();
+  queued_ = false;
+  queue();
+  if (executed() < nearest_wait_) return;
+  nearest_wait_ = ~0u;
+  machine.wake_all(waiters_);  // each looks again and comes back when it needs more
+}
+
+void WarpgroupEngine::hand_back(Thread& thread, float* registers, arch::Site site) {
+  const u32 t = thread.index % kWarpgroupSize;
+  for (Slot& slot : slots_) {
+    if (slot.registers[t] != registers || slot.in_flight_until[t] == 0) continue;
+    if (executed() < slot.in_flight_until[t])
+      thread.machine->fail({&thread, site}, "wgmma wait names accumulators that are still in flight after it");
+    for_each_pair(t, slot.n, slot.values.data(), registers,
+                  [](float* pair, const float* place) { std::memcpy(pair, place, 2 * sizeof(float)); });
+    slot.in_flight_until[t] = 0;
+    --slot.threads_in_flight;
+    return;
+  }
+}
+
+void WarpgroupEngine::wait(Thread& thread, int pending, float* const* accumulators, int count, arch::Site site) {
+  Machine& machine = *thread.machine;
+  if (pending < 0 || pending > 7) machine.fail({&thread, site}, fmt::format("wgmma wait: {} groups; expected 0 to 7", pending));
+  const u32 left = static_cast<u32>(pending);
+  const u32 needed = thread.wgmma_groups > left ? thread.wgmma_boundary[(thread.wgmma_groups - 1 - left) % 8] : 0;
+  while (executed() < needed) {
+    nearest_wait_ = min(nearest_wait_, needed);
+    waiters_.push(thread);
+    machine.park(thread, Wait::wgmma, site, needed, executed());
+  }
+  for (int i = 0; i < count; ++i) hand_back(thread, accumulators[i], site);
+}
+
+}  // namespace ww::emu

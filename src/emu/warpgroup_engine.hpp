@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensor core of one warpgroup. Its 128 threads each leave their call here; the last one makes the operation ready, and
+// ready operations are carried out in issue order at moments the scheduler picks. Operands are read then, not at issue.
+//   registers --(first issue)--> slot --(operations)--> slot --(a wait that names it)--> registers
+// While a slot is in flight the registers hold a NaN nobody else makes, so that touching them early shows.
+#pragma once
+
+#include <vector>
+
+#include "emu/operation.hpp"
+#include "emu/sequence_ring.hpp"
+
+namespace ww::emu {
+
+/// What registers in flight hold.
+inline constexpr u32 kPoisonBits = 0x7FFFDEAD;
+
+class WarpgroupEngine {
+ public:
+  explicit WarpgroupEngine(Cta& cta);
+  void reset();
+
+  void deposit(Thread& thread, const arch::WgmmaCall& call, float* registers, arch::Site site);
+  void commit(Thread& thread);
+  void wait(Thread& thread, int pending, float* const* accumulators, int count, arch::Site site);
+
+  /// Carries out the oldest ready operation. Called by the machine.
+  void execute_next();
+  u32 executed() const { return operations_.begin(); }
+
+ private:
+  struct Wgmma {
+    arch::WgmmaCall call{};
+    u32 group = 0;
+    u32 deposits = 0;
+    u32 slot = 0;
+    Origin origin;
+  };
+  struct Slot {
+    int n = 0;
+    u32 threads_in_flight = 0;
+    std::vector<float> values;       // (64, n)
+    float* registers[128] = {};
+    u32 in_flight_until[128] = {};   // operations that must be done before this thread's part is its own again; 0: it is
+  };
+
+  Wgmma& operation_of(Thread& thread, const arch::WgmmaCall& call, const float* registers, arch::Site site);
+  u32 slot_for(Thread& thread, const float* registers, int n, arch::Site site);
+  void take_registers(Slot& slot, u32 t, float* registers, bool accumulate);
+  void hand_back(Thread& thread, float* registers, arch::Site site);
+  void queue();
+
+  Cta& cta_;
+  Operation task_;  // the engine's place in the schedule
+  bool queued_ = false;
+  u32 ready_ = 0;                   // operations that all threads have issued
+  SequenceRing<Wgmma> operations_;  // from the oldest not yet carried out
+  std::vector<Slot> slots_;
+  WaitList waiters_;
+  u32 nearest_wait_ = ~0u;          // the fewest operations any waiter needs
+};
+
+}  // namespace ww::emu
