@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The builder: what auto fields become, which configs are refused, and that shared memory is laid out without overlap.
+#include "warpwright/collective/builder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "select/config_text.hpp"
+#include "select/default_configs.hpp"
+
+namespace ww::collective {
+namespace {
+
+constexpr GemmConfig kBlock{.scale = Scale::block_1x128_128x128};
+
+TEST(Builder, ResolvesEveryAutoField) {
+  const GemmConfig c = resolve(kBlock);
+  EXPECT_EQ(to_text(c),
+            "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=block,tile=128x128x128,cluster=1x1,stages=6,warpgroups=2,raster=16");
+  EXPECT_EQ(resolve(c), c);
+}
+
+TEST(Builder, KeepsWhatIsSet) {
+  GemmConfig c = kBlock;
+  c.tile_m = 64, c.tile_n = 32, c.stages = 3, c.cluster_m = 2, c.raster = 5;
+  const GemmConfig r = resolve(c);
+  EXPECT_EQ(r.tile_m, 64);
+  EXPECT_EQ(r.tile_n, 32);
+  EXPECT_EQ(r.stages, 3);
+  EXPECT_EQ(r.cluster_m, 2);
+  EXPECT_EQ(r.raster, 5);
+  EXPECT_EQ(r.math_warpgroups, 1);
+}
+
+struct Refusal {
+  const char* text;
+  const char* field;
+};
+
+TEST(Builder, NamesTheFaultyField) {
+  for (const Refusal& refusal : {Refusal{"a=bf16", "a, b"}, Refusal{"d=e4m3", "d"}, Refusal{"warpgroups=3", "warpgroups"},
+                                 Refusal{"tile=96x0x0", "tile (m)"}, Refusal{"tile=128x264x128", "tile (n)"},
+                                 Refusal{"tile=128x12x128", "tile (n)"}, Refusal{"tile=128x128x64", "tile (k)"},
+                                 Refusal{"cluster=4x1", "cluster"}, Refusal{"cluster=2x2", "cluster"},
+                                 Refusal{"tile=128x8x128,cluster=2x1", "tile (n)"}, Refusal{"tile=256x256x128", "tile"},
+                                 Refusal{"stages=1", "stages"}, Refusal{"stages=7,tile=128x128x128", "stages"},
+                                 Refusal{"scale=block,tile=128x256x128", "tile (n)"},
+                                 Refusal{"scale=block,a=bf16,b=bf16", "scale"}}) {
+    const Result<GemmConfig> parsed = parse_config(refusal.text);
+    ASSERT_TRUE(parsed) << refusal.text;
+    const ConfigFault fault = fault_of(resolve(*parsed));
+    ASSERT_TRUE(fault) << refusal.text;
+    EXPECT_EQ(std::string(fault.field), refusal.field) << refusal.text;
+  }
+}
+
+TEST(Builder, SharedMemoryIsDisjointAlignedAndFits) {
+  for (const GemmConfig& c : select::all_default_configs()) {
+    const SharedPlan p = shared_plan(c);
+    EXPECT_EQ(p.b, p.a + c.stages * c.tile_m * 128) << to_text(c);
+    EXPECT_EQ(p.d, p.b + c.stages * c.tile_n * 128) << to_text(c);
+    EXPECT_GE(p.barriers, p.d + c.tile_m * c.tile_n * bytes_of(c.d)) << to_text(c);
+    EXPECT_EQ(p.a % 1024 | p.b % 1024 | p.d % 1024 | p.a_stage % 1024 | p.b_stage % 1024, 0) << to_text(c);
+    EXPECT_LE(p.total, kSharedLimit) << to_text(c);
+  }
+}
+
+TEST(DefaultConfigs, AreResolvedAndWithoutFault) {
+  const auto all = select::all_default_configs();
+  EXPECT_EQ(all.size(), 42u);  // (e4m3: 3 recipes, bf16 and f16: 2 each) x 3 outputs x 2 tiles
+  for (const GemmConfig& c : all) {
+    EXPECT_EQ(resolve(c), c);
+    EXPECT_FALSE(fault_of(c)) << to_text(c);
+  }
+}
+
+TEST(ConfigText, RoundTripsEveryDefaultConfig) {
+  for (const GemmConfig& c : select::all_default_configs()) {
+    const Result<GemmConfig> parsed = parse_config(to_text(c));
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_EQ(*parsed, c) << to_text(c);
+  }
+}
+
+TEST(ConfigText, RefusesByNameAndValue) {
+  for (const char* text : {"tile", "tile=128x128", "tile=128x128x128x1", "stages=-1", "stages=70000", "stages=4x", "bogus=1",
+                           "a=e5m2", "scale=row", "arch=sm80", "stages="}) {
+    const Result<GemmConfig> parsed = parse_config(text);
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_EQ(parsed.error().code, ErrorCode::invalid) << text;
+    EXPECT_NE(parsed.error().argument.find("config"), std::string::npos) << text;
+    EXPECT_FALSE(parsed.error().expected.empty()) << text;
+    EXPECT_FALSE(parsed.error().actual.empty()) << text;
+  }
+}
+
+TEST(Choose, SmallProblemsGetSmallTiles) {
+  GemmProblem p{.m = 64, .n = 2112, .k = 7168, .scale = Scale::block_1x128_128x128};
+  EXPECT_EQ(select::choose(p, {}, 132).tile_m, 64);
+  p.m = 4096;
+  EXPECT_EQ(select::choose(p, {}, 132).tile_m, 128);
+}
+
+}  // namespace
+}  // namespace ww::collective

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every refusal of a GEMM problem names its argument, what was expected and what came, before any device is touched.
+#include "warpwright/host/gemm.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "select/config_text.hpp"
+
+namespace ww {
+namespace {
+
+GemmProblem good() { return {.m = 256, .n = 128, .k = 256, .scale = Scale::block_1x128_128x128}; }
+
+struct Case {
+  const char* argument;
+  ErrorCode code;
+  void (*spoil)(GemmProblem&);
+};
+
+TEST(GemmValidation, RefusalsNameTheArgument) {
+  const Case cases[] = {
+      {"m", ErrorCode::invalid, [](GemmProblem& p) { p.m = -1; }},
+      {"n", ErrorCode::invalid, [](GemmProblem& p) { p.n = -8; }},
+      {"k", ErrorCode::invalid, [](GemmProblem& p) { p.k = INT64_MIN; }},
+      {"m", ErrorCode::unsupported, [](GemmProblem& p) { p.m = INT64_MAX; }},
+      {"n", ErrorCode::unsupported, [](GemmProblem& p) { p.n = 132; }},
+      {"k", ErrorCode::unsupported, [](GemmProblem& p) { p.k = 250; }},
+      {"lda", ErrorCode::invalid, [](GemmProblem& p) { p.lda = 128; }},
+      {"ldb", ErrorCode::unsupported, [](GemmProblem& p) { p.ldb = 257; }},
+      {"ldd", ErrorCode::invalid, [](GemmProblem& p) { p.ldd = 8; }},
+      {"ldd", ErrorCode::unsupported, [](GemmProblem& p) { p.ldd = 129; }},
+      {"lda", ErrorCode::invalid, [](GemmProblem& p) { p.lda = INT64_MAX - 15; }},
+      {"a (type)", ErrorCode::unsupported, [](GemmProblem& p) { p.a = p.b = f32; }},
+      {"b (type)", ErrorCode::unsupported, [](GemmProblem& p) { p.b = bf16; }},
+      {"d (type)", ErrorCode::unsupported, [](GemmProblem& p) { p.d = e4m3; }},
+      {"scale", ErrorCode::unsupported, [](GemmProblem& p) { p.a = p.b = bf16; }},
+      {"scale_a (strides)", ErrorCode::invalid, [](GemmProblem& p) { p.scale_a_row = -1; }},
+      {"scale_b (strides)", ErrorCode::invalid, [](GemmProblem& p) { p.scale_b_k = INT64_MAX; }},
+  };
+  ASSERT_TRUE(can_implement(good()));
+  for (const Case& c : cases) {
+    GemmProblem p = good();
+    c.spoil(p);
+    const Result<void> answer = can_implement(p);
+    ASSERT_FALSE(answer) << c.argument;
+    EXPECT_EQ(answer.error().argument, c.argument) << answer.error().message;
+    EXPECT_EQ(answer.error().code, c.code) << answer.error().message;
+    EXPECT_FALSE(answer.error().expected.empty()) << answer.error().message;
+    EXPECT_FALSE(answer.error().actual.empty()) << answer.error().message;
+  }
+}
+
+TEST(GemmValidation, EmptyProblemsAreLegal) {
+  for (int which = 0; which < 3; ++which) {
+    GemmProblem p = good();
+    (which == 0 ? p.m : which == 1 ? p.n : p.k) = 0;
+    const Result<void> answer = can_implement(p);
+    EXPECT_TRUE(answer) << which << ": " << answer.error().message;
+  }
+}
+
+TEST(GemmValidation, ConfigFaultsShowTheWholeConfig) {
+  GemmOptions options;
+  options.config.stages = 1;
+  const Result<void> answer = can_implement(good(), options);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(answer.error().argument, "config, stages");
+  EXPECT_NE(answer.error().actual.find("stages=1"), std::string::npos);
+}
+
+TEST(GemmValidation, NegativeSmsAreInvalid) {
+  const Result<void> answer = can_implement(good(), {.sms = -1});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().argument, "sms");
+}
+
+}  // namespace
+}  // namespace ww
