@@ -18,7 +18,7 @@ enum class SmemSwizzle { none, b32, b64, b128 };
 
 /// A tiled tensor map: extents and boxes in elements, innermost dimension first.
 struct TensorMapSpec {
-  const void* base = nullptr;          // 16-byte aligned
+  const void* base = nullptr;  // 16-byte aligned
   DType element = DType::e4m3;
   int rank = 2;                        // 1..3 (the driver allows 5)
   std::uint64_t extent[5] = {};        // >= 1
@@ -49,14 +49,14 @@ struct MemoryRange {
 
 struct Launch {
   const Kernel* kernel = nullptr;
-  std::uint32_t grid = 1;        // CTAs, a multiple of cluster; one-dimensional
-  std::uint32_t cluster = 1;     // CTAs of a cluster
-  std::uint32_t threads = 0;     // of a CTA
+  std::uint32_t grid = 1;     // CTAs, a multiple of cluster; one-dimensional
+  std::uint32_t cluster = 1;  // CTAs of a cluster
+  std::uint32_t threads = 0;  // of a CTA
   std::uint32_t shared_bytes = 0;
   const void* params = nullptr;  // the kernel's one parameter, passed by value
   std::size_t params_bytes = 0;
   std::span<const MemoryRange> memory;
-  bool cross_cta = false;        // CTAs of different clusters wait for each other: all resident at once
+  bool cross_cta = false;  // CTAs of different clusters wait for each other: all resident at once
   bool pdl = false;
   Stream stream;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every call makes the primary context current for its duration and leaves the calling thread as it was. A launch builds
-// one CUlaunchConfig on the stack: no allocation, no lock, no synchronisation, so it can be captured in a CUDA graph.
+// Every call makes the primary context current for its duration and leaves the calling thread as it was. A launch
+// builds one CUlaunchConfig on the stack: no allocation, no lock, no synchronisation, so it can be captured in a graph.
 // Kernels get all the shared memory and every cluster size they may ask for when they are loaded, never at launch.
 #include "runtime/cuda_backend.hpp"
 
@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "jit/jit.hpp"
+#include "jit/nvrtc.hpp"
 #include "runtime/kernel_cache.hpp"
 #include "runtime/launch_limits.hpp"
 #include "runtime/tensor_map_limits.hpp"
@@ -90,7 +91,10 @@ struct DriverLaunch {
 class CudaBackend final : public Backend {
  public:
   CudaBackend(std::shared_ptr<const CudaContext> context, DeviceInfo info, std::filesystem::path cache_dir)
-      : context_(std::move(context)), driver_(context_->driver), info_(std::move(info)), cache_dir_(std::move(cache_dir)) {}
+      : context_(std::move(context)),
+        driver_(context_->driver),
+        info_(std::move(info)),
+        cache_dir_(std::move(cache_dir)) {}
 
   const DeviceInfo& info() const override { return info_; }
   const std::shared_ptr<const CudaContext>& context() const { return context_; }
@@ -99,8 +103,8 @@ class CudaBackend final : public Backend {
     const CurrentContext current(*context_);
     WW_CHECK(current.status());
     CUdeviceptr address = 0;
-    const CUresult status =
-        bytes > info_.memory_bytes ? CUDA_ERROR_OUT_OF_MEMORY : driver_.mem_alloc(&address, std::max<std::size_t>(bytes, 1));
+    const CUresult status = bytes > info_.memory_bytes ? CUDA_ERROR_OUT_OF_MEMORY
+                                                       : driver_.mem_alloc(&address, std::max<std::size_t>(bytes, 1));
     if (status == CUDA_ERROR_OUT_OF_MEMORY) {
       std::size_t free_bytes = 0, total = 0;
       driver_.mem_get_info(&free_bytes, &total);
@@ -158,8 +162,9 @@ class CudaBackend final : public Backend {
     void* arguments[1] = {const_cast<void*>(launch.params)};
     const CUresult status = driver_.launch_kernel_ex(&call.config, kernel->function, arguments, nullptr);
     if (status == CUDA_SUCCESS) return {};
-    return driver_.check(status, fmt::format("launching {} CTAs in clusters of {}, {} threads, {} bytes of shared memory",
-                                             launch.grid, launch.cluster, launch.threads, launch.shared_bytes));
+    return driver_.check(
+        status, fmt::format("launching {} CTAs in clusters of {}, {} threads, {} bytes of shared memory", launch.grid,
+                            launch.cluster, launch.threads, launch.shared_bytes));
   }
 
   Result<int> max_active_clusters(const Launch& launch) override {
@@ -189,9 +194,10 @@ class CudaBackend final : public Backend {
     WW_TRY(const int clusters, resident_clusters(kernel, call));
     const auto ctas = static_cast<std::uint32_t>(clusters) * launch.cluster;
     if (launch.grid <= ctas) return {};
-    return failure(ErrorCode::invalid, "launch.grid",
-                   fmt::format("at most {} CTAs, all of which are resident, for a kernel whose CTAs wait for each other", ctas),
-                   fmt::format("{}", launch.grid));
+    return failure(
+        ErrorCode::invalid, "launch.grid",
+        fmt::format("at most {} CTAs, all of which are resident, for a kernel whose CTAs wait for each other", ctas),
+        fmt::format("{}", launch.grid));
   }
 
   Result<std::shared_ptr<const Kernel>> load(const jit::Compiled& compiled, const std::string& name) const;
@@ -209,7 +215,8 @@ Result<arch::TensorMap> CudaBackend::encode(const TensorMapSpec& spec) {
   WW_CHECK(current.status());
   CUtensorMap map{};
   const cuuint64_t extents[5] = {spec.extent[0], spec.extent[1], spec.extent[2], spec.extent[3], spec.extent[4]};
-  const cuuint64_t strides[4] = {spec.stride_bytes[1], spec.stride_bytes[2], spec.stride_bytes[3], spec.stride_bytes[4]};
+  const cuuint64_t strides[4] = {spec.stride_bytes[1], spec.stride_bytes[2], spec.stride_bytes[3],
+                                 spec.stride_bytes[4]};
   const cuuint32_t box[5] = {spec.box[0], spec.box[1], spec.box[2], spec.box[3], spec.box[4]};
   const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
   WW_CHECK(driver_.check(
@@ -231,11 +238,13 @@ Result<std::shared_ptr<const Kernel>> CudaBackend::load(const jit::Compiled& com
   WW_CHECK(current.status());
   const auto kernel = std::make_shared<CudaKernel>(context_);
   WW_CHECK(driver_.check(driver_.module_load_data(&kernel->module, compiled.image.data()), "loading kernel " + name));
-  WW_CHECK(driver_.check(driver_.module_get_function(&kernel->function, kernel->module, name.c_str()), "finding kernel " + name));
+  WW_CHECK(driver_.check(driver_.module_get_function(&kernel->function, kernel->module, name.c_str()),
+                         "finding kernel " + name));
 
   int fixed_shared = 0;
-  WW_CHECK(driver_.check(
-      driver_.func_get_attribute(&fixed_shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel->function), "cuFuncGetAttribute"));
+  WW_CHECK(
+      driver_.check(driver_.func_get_attribute(&fixed_shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, kernel->function),
+                    "cuFuncGetAttribute"));
   WW_CHECK(driver_.check(driver_.func_set_attribute(kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                     info_.shared_bytes_per_cta - fixed_shared),
                          "allowing shared memory to kernel " + name));
@@ -277,7 +286,8 @@ Result<CudaDeviceSummary> summarize(const CudaDriver& driver, int ordinal) {
   WW_CHECK(driver.check(driver.device_get(&device, ordinal), "cuDeviceGet"));
   WW_TRY(const Capability capability, capability_of(driver, device));
   WW_TRY(const std::string name, name_of_device(driver, device));
-  return CudaDeviceSummary{fmt::format("{}, sm_{}{}", name, capability.major, capability.minor), capability.supported()};
+  return CudaDeviceSummary{fmt::format("{}, sm_{}{}", name, capability.major, capability.minor),
+                           capability.supported()};
 }
 
 Result<DeviceInfo> describe(const CudaDriver& driver, CUdevice device, int ordinal) {
@@ -290,8 +300,9 @@ Result<DeviceInfo> describe(const CudaDriver& driver, CUdevice device, int ordin
   WW_CHECK(driver.check(driver.device_total_mem(&total, device), "cuDeviceTotalMem"));
   info.memory_bytes = total;
   info.arch = Arch::sm90;
-  info.description = fmt::format("{}, sm_90, {} SMs, driver for CUDA {}.{}", name, info.sms, driver.version / 1000,
-                                 driver.version % 1000 / 10);
+  const Result<const jit::Nvrtc*> nvrtc = jit::Nvrtc::get();
+  info.description = fmt::format("{}, sm_90, {} SMs, driver for CUDA {}.{}, {}", name, info.sms, driver.version / 1000,
+                                 driver.version % 1000 / 10, nvrtc ? (*nvrtc)->identity() : "no NVRTC");
   return info;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU of compute capability 9.0 as a Backend, through the driver API and its primary context, so that pointers and
-// streams of the CUDA runtime and of frameworks are its own. Without the toolkit's headers at build time these functions
-// exist and say so.
+// A GPU of compute capability 9.0 as a Backend, through the driver API and its primary context, so that pointers
+// and streams of the CUDA runtime and of frameworks are its own. Without the toolkit's headers at build time these
+// functions exist and say so.
 #pragma once
 
 #include <string>

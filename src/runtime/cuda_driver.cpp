@@ -25,13 +25,14 @@ Result<void> resolve(CudaDriver& driver, PFN_cuGetProcAddress_v12000 find) {
     const CUresult status = find(name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, &found);
     return status == CUDA_SUCCESS && found == CU_GET_PROC_ADDRESS_SUCCESS ? address : nullptr;
   };
-#define WW_LOAD(member, function, since)                                                                   \
-  driver.member = reinterpret_cast<decltype(driver.member)>(load(#function, since));                       \
-  if (driver.member == nullptr)                                                                            \
+#define WW_LOAD(member, function, since)                                             \
+  driver.member = reinterpret_cast<decltype(driver.member)>(load(#function, since)); \
+  if (driver.member == nullptr)                                                      \
     return failed("the CUDA driver has no " #function " of version " #since "; driver 525 or newer is needed");
   WW_CUDA_DRIVER_FUNCTIONS(WW_LOAD)
 #undef WW_LOAD
-#define WW_LOAD(member, function, since) driver.member = reinterpret_cast<decltype(driver.member)>(load(#function, since));
+#define WW_LOAD(member, function, since) \
+  driver.member = reinterpret_cast<decltype(driver.member)>(load(#function, since));
   WW_CUDA_DRIVER_OPTIONAL_FUNCTIONS(WW_LOAD)
 #undef WW_LOAD
   return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names to backends. "auto" is cuda:0 when that is a GPU these kernels run on, else the emulator; a GPU that is there and
-// fits but cannot be opened is an error, so that nobody measures the emulator by accident.
+// Names to backends. "auto" is cuda:0 when that is a GPU these kernels run on, else the emulator; a GPU that is there
+// and fits but cannot be opened is an error, so that nobody measures the emulator by accident.
 #include "warpwright/host/device.hpp"
 
 #include <charconv>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kEmulator = "emu:sm90";
 constexpr std::string_view kCudaPrefix = "cuda:";
 
-/// "emu:sm90, cuda:0 (NVIDIA H200), cuda:1 (…)": what this machine has, for error messages.
+/// "emu:sm90, cuda:0 (NVIDIA H200), cuda:1 (...)": what this machine has, for error messages.
 std::string existing_devices() {
   std::string list(kEmulator);
   const runtime::CudaPresence cuda = runtime::cuda_presence();
@@ -32,9 +32,11 @@ Result<std::shared_ptr<runtime::Backend>> open_cuda(std::string_view name, const
   int ordinal = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
   if (error != std::errc{} || end != digits.data() + digits.size() || ordinal < 0)
-    return failure(ErrorCode::invalid, "device", "auto, emu:sm90 or cuda:<ordinal>", std::string(name), existing_devices());
+    return failure(ErrorCode::invalid, "device", "auto, emu:sm90 or cuda:<ordinal>", std::string(name),
+                   existing_devices());
   if (static_cast<std::size_t>(ordinal) >= runtime::cuda_presence().devices.size())
-    return failure(ErrorCode::could_not_finish, "device", "one of this machine's: " + existing_devices(), std::string(name));
+    return failure(ErrorCode::could_not_finish, "device", "one of this machine's: " + existing_devices(),
+                   std::string(name));
   return runtime::open_cuda_backend(ordinal, options);
 }
 

@@ -67,7 +67,8 @@ Result<const arch::KernelEntry*> load_entry(const std::filesystem::path& path, c
   if (module == nullptr) {
     // why: the usual cause is a cache on a noexec mount, and the loader's words do not say so
     const char* reason = dlerror();
-    return failed(fmt::format("{}; the folder must allow execution, see WARPWRIGHT_CACHE_DIR", reason ? reason : "dlopen"));
+    return failed(
+        fmt::format("{}; the folder must allow execution, see WARPWRIGHT_CACHE_DIR", reason ? reason : "dlopen"));
   }
   const auto enter = reinterpret_cast<WarpwrightModuleEntry>(dlsym(module, "warpwright_module"));
   if (enter == nullptr) return failed("it does not export warpwright_module");
@@ -112,11 +113,13 @@ class EmuBackend final : public Backend {
     const std::uint64_t held = held_->bytes;
     const std::uint64_t owned = info_.memory_bytes > held ? info_.memory_bytes - held : 0;
     const std::uint64_t present = std::min(owned, memory_available(owned));
-    const std::size_t rounded = (std::max(bytes, std::size_t{1}) + kAllocationAlignment - 1) & ~(kAllocationAlignment - 1);
+    const std::size_t rounded =
+        (std::max(bytes, std::size_t{1}) + kAllocationAlignment - 1) & ~(kAllocationAlignment - 1);
     void* memory = nullptr;
     if (bytes <= present && rounded >= bytes) memory = std::aligned_alloc(kAllocationAlignment, rounded);
     if (memory == nullptr)
-      return failure(ErrorCode::could_not_finish, "bytes", fmt::format("at most the {} bytes of memory present", present),
+      return failure(ErrorCode::could_not_finish, "bytes",
+                     fmt::format("at most the {} bytes of memory present", present),
                      fmt::format("{} bytes needed", bytes));
     held_->bytes += rounded;
     return std::shared_ptr<void>(memory, [held = held_, rounded](void* p) {
@@ -150,9 +153,10 @@ class EmuBackend final : public Backend {
     WW_TRY(const arch::KernelEntry* entry, checked_entry(launch));
     const int sms = sms_for(launch);
     if (launch.cross_cta && launch.grid > static_cast<std::uint32_t>(sms))
-      return failure(ErrorCode::invalid, "launch.grid",
-                     fmt::format("at most {} CTAs, all of which are resident, for a kernel whose CTAs wait for each other", sms),
-                     fmt::format("{}", launch.grid));
+      return failure(
+          ErrorCode::invalid, "launch.grid",
+          fmt::format("at most {} CTAs, all of which are resident, for a kernel whose CTAs wait for each other", sms),
+          fmt::format("{}", launch.grid));
     last_run.backend = 0;  // a run that fails leaves no statistics
     WW_TRY(last_run.stats, emu::run(*entry, launch, options_.emu, sms));
     last_run.backend = id_;

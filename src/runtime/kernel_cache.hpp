@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory cache in front of the compiler: one slot for each key, filled by the first thread that asks while others
-// that want the same key wait and those that want another go on. A failure fills nothing, so the next call tries again.
-// Nothing is ever evicted: kernels of a program are few and their modules must stay loaded while launches are in flight.
+// The memory cache in front of the compiler: one slot for each key, filled by the first thread that asks. Others that
+// want the same key wait, those that want another go on. A failure fills nothing, so the next call tries again.
+// Nothing is ever evicted: kernels of a program are few, and modules must stay loaded while launches are in flight.
 #pragma once
 
 #include <map>

@@ -13,7 +13,8 @@ constexpr std::uint32_t kMaxBox = 256;
 constexpr std::uint64_t kAlignment = 16;
 
 template <class T> auto invalid(std::string_view field, std::string expected, const T& actual) {
-  return failure(ErrorCode::invalid, fmt::format("tensor_map.{}", field), std::move(expected), fmt::format("{}", actual));
+  return failure(ErrorCode::invalid, fmt::format("tensor_map.{}", field), std::move(expected),
+                 fmt::format("{}", actual));
 }
 
 Result<void> check_dimension(const TensorMapSpec& spec, int i) {
@@ -55,7 +56,8 @@ Result<void> check_limits(const TensorMapSpec& spec) {
   if (inner % kAlignment != 0) return invalid("box[0]", "a multiple of 16 bytes", fmt::format("{} bytes", inner));
   const auto span = static_cast<std::uint64_t>(span_bytes(spec.swizzle));
   if (span != 0 && inner > span)
-    return invalid("box[0]", fmt::format("at most {} bytes, the span of its swizzle", span), fmt::format("{} bytes", inner));
+    return invalid("box[0]", fmt::format("at most {} bytes, the span of its swizzle", span),
+                   fmt::format("{} bytes", inner));
   return {};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits of a tiled tensor map (PTX ISA, tensormap; CUDA driver, cuTensorMapEncodeTiled), checked before any encoder
+// The limits of a tiled tensor map (PTX ISA, tensormap; CUDA driver, cuTensorMapEncodeTiled), checked before an encoder
 // sees the spec: the driver answers all of them with one INVALID_VALUE, this names the field, the limit and the value.
 // Encoding itself is the backend's.
 #pragma once

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA backend against a stand-in for the driver: what it asks for, in which context, and what it makes of errors.
+// gtest_discover_tests gives each TEST a process of its own, so each may set the environment before the driver opens.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "fake_cuda_driver.hpp"
+#include "runtime/cuda_backend.hpp"
+#include "test_kernel.hpp"
+
+namespace ww::runtime {
+namespace {
+
+class FakeGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("WARPWRIGHT_CUDA_DRIVER", WW_TEST_DRIVER, 1);
+    void* library = dlopen(WW_TEST_DRIVER, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library, nullptr) << dlerror();
+    driver_ = reinterpret_cast<FakeDriver* (*)()>(dlsym(library, "fake_cuda_driver"))();
+  }
+  /// A kernel needs NVRTC, which not every machine has.
+  Result<std::shared_ptr<const Kernel>> kernel(const Device& device) { return device.backend().kernel(test::source()); }
+
+  FakeDriver* driver_ = nullptr;
+};
+
+Launch launch_of(const Kernel* kernel, const test::Params& params) {
+  Launch launch;
+  launch.kernel = kernel;
+  launch.grid = 8, launch.cluster = 2, launch.threads = test::kThreads, launch.shared_bytes = 200'000;
+  launch.params = &params, launch.params_bytes = sizeof(params);
+  return launch;
+}
+
+TEST_F(FakeGpu, IsDescribedAndChosenByAuto) {
+  const Result<Device> device = Device::open("auto");
+  ASSERT_TRUE(device) << device.error().message;
+  EXPECT_EQ(device->info().name, "cuda:0");
+  EXPECT_EQ(device->info().sms, 132);
+  EXPECT_EQ(device->info().shared_bytes_per_cta, 232448);
+  EXPECT_EQ(device->info().description.rfind("Fake H200, sm_90, 132 SMs, driver for CUDA 13.0", 0), 0u)
+      << device->info().description;
+  const Result<Device> second = Device::open("cuda:1");
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().message.find("cuda:0 (Fake H200, sm_90)"), std::string::npos) << second.error().message;
+}
+
+TEST_F(FakeGpu, AnotherArchitectureIsUnsupportedByNameAndPassedOverByAuto) {
+  setenv("FAKE_CUDA_CAPABILITY", "80", 1);
+  const Result<Device> device = Device::open("cuda:0");
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(device.error().actual, "compute capability 8.0");
+  EXPECT_EQ(Device::open("auto")->info().name, "emu:sm90");
+}
+
+TEST_F(FakeGpu, AnOldDriverIsNoDevice) {
+  setenv("FAKE_CUDA_VERSION", "11080", 1);
+  EXPECT_EQ(Device::open("auto")->info().name, "emu:sm90");
+  const Result<Device> device = Device::open("cuda:0");
+  ASSERT_FALSE(device);
+  EXPECT_NE(device.error().message.find("supports CUDA 11.8"), std::string::npos) << device.error().message;
+}
+
+TEST_F(FakeGpu, MemoryIsFreedInTheContextAndTheContextReleasedLast) {
+  {
+    Buffer kept;
+    {
+      const Device device = Device::open("cuda:0").value();
+      kept = device.allocate(1000).value();
+      unsigned char in[1000], out[1000];
+      for (int i = 0; i < 1000; ++i) in[i] = static_cast<unsigned char>(i);
+      ASSERT_TRUE(device.upload(kept.data(), in, 1000));
+      EXPECT_GE(driver_->synchronizations, 1) << "an upload is complete when it returns";
+      ASSERT_TRUE(device.download(out, kept.data(), 1000));
+      EXPECT_EQ(std::memcmp(in, out, 1000), 0);
+    }
+    EXPECT_EQ(driver_->retained, 1) << "a buffer keeps the context";
+    EXPECT_EQ(driver_->live_allocations, 1);
+  }
+  EXPECT_EQ(driver_->live_allocations, 0);
+  EXPECT_EQ(driver_->retained, 0);
+}
+
+TEST_F(FakeGpu, OutOfMemoryNamesBytesNeededAndFree) {
+  const Device device = Device::open("cuda:0").value();
+  for (const std::size_t bytes : {std::size_t{700} << 20, ~std::size_t{0}}) {
+    const Result<Buffer> buffer = device.allocate(bytes);
+    ASSERT_FALSE(buffer);
+    EXPECT_EQ(buffer.error().code, ErrorCode::could_not_finish);
+    EXPECT_EQ(buffer.error().actual, std::to_string(bytes) + " bytes needed");
+    EXPECT_EQ(buffer.error().expected, "at most the 536870912 bytes free of 1073741824 on cuda:0");
+  }
+}
+
+TEST_F(FakeGpu, LaunchesCarryClusterPdlStreamAndParameters) {
+  const Device device = Device::open("cuda:0").value();
+  const auto loaded = kernel(device);
+  if (!loaded) GTEST_SKIP() << loaded.error().message;
+  EXPECT_EQ(driver_->dynamic_shared, 232448 - 1024);
+  EXPECT_EQ(driver_->large_clusters, 1);
+
+  const test::Params params{reinterpret_cast<std::uint32_t*>(0x4000), 7};
+  Launch launch = launch_of(loaded->get(), params);
+  launch.stream.handle = reinterpret_cast<void*>(0x5000);
+  launch.pdl = true;
+  const Result<void> launched = device.backend().launch(launch);
+  ASSERT_TRUE(launched) << launched.error().message;
+  EXPECT_EQ(driver_->launch.gridDimX, 8u);
+  EXPECT_EQ(driver_->launch.gridDimY * driver_->launch.gridDimZ, 1u);
+  EXPECT_EQ(driver_->launch.blockDimX, test::kThreads);
+  EXPECT_EQ(driver_->launch.sharedMemBytes, 200'000u);
+  EXPECT_EQ(driver_->launch.hStream, launch.stream.handle);
+  EXPECT_EQ(std::memcmp(driver_->params, &params, sizeof(params)), 0);
+  ASSERT_EQ(driver_->attributes.size(), 2u);
+  EXPECT_EQ(driver_->attributes[0].id, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+  EXPECT_EQ(driver_->attributes[0].value.clusterDim.x, 2u);
+  EXPECT_EQ(driver_->attributes[0].value.clusterDim.y * driver_->attributes[0].value.clusterDim.z, 1u);
+  EXPECT_EQ(driver_->attributes[1].id, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+  EXPECT_EQ(driver_->attributes[1].value.programmaticStreamSerializationAllowed, 1);
+
+  launch.cluster = 1, launch.pdl = false;
+  ASSERT_TRUE(device.backend().launch(launch));
+  EXPECT_TRUE(driver_->attributes.empty());
+}
+
+TEST_F(FakeGpu, LaunchesAreRefusedOrExplained) {
+  const Device device = Device::open("cuda:0").value();
+  const auto loaded = kernel(device);
+  if (!loaded) GTEST_SKIP() << loaded.error().message;
+  const test::Params params{nullptr, 7};
+  Launch launch = launch_of(loaded->get(), params);
+  EXPECT_EQ(device.backend().max_active_clusters(launch).value(), 66);
+
+  launch.params_bytes = 24;
+  EXPECT_EQ(device.backend().launch(launch).error().argument, "launch.params_bytes");
+  launch.params_bytes = sizeof(params);
+  launch.cross_cta = true, launch.grid = 134;
+  EXPECT_EQ(device.backend().launch(launch).error().argument, "launch.grid");
+  launch.grid = 132;
+  EXPECT_TRUE(device.backend().launch(launch));
+  EXPECT_EQ(driver_->launches, 1);
+
+  driver_->launch_status = CUDA_ERROR_LAUNCH_FAILED;
+  const Result<void> failed = device.backend().launch(launch);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::could_not_finish);
+  EXPECT_NE(failed.error().message.find("CUDA_ERROR_LAUNCH_FAILED (719): a sentence"), std::string::npos)
+      << failed.error().message;
+}
+
+TEST_F(FakeGpu, TheThreadKeepsItsOwnContext) {
+  const Device device = Device::open("cuda:0").value();
+  const CudaContext* context = cuda_context(device.backend()).get();
+  CUcontext mine = reinterpret_cast<CUcontext>(0x7777), now = nullptr;
+  context->driver.ctx_push_current(mine);
+  ASSERT_TRUE(device.allocate(16));
+  context->driver.ctx_get_current(&now);
+  EXPECT_EQ(now, mine);
+  const int pushes = driver_->pushes;
+  const CurrentContext current(*context);
+  ASSERT_TRUE(device.allocate(16));
+  EXPECT_EQ(driver_->pushes, pushes + 1) << "nothing is pushed where the context is current already";
+}
+
+TEST_F(FakeGpu, ModulesAreUnloadedWithTheirLastUser) {
+  std::shared_ptr<const Kernel> kept;
+  {
+    const Device device = Device::open("cuda:0").value();
+    const auto loaded = kernel(device);
+    if (!loaded) GTEST_SKIP() << loaded.error().message;
+    EXPECT_EQ(kernel(device)->get(), loaded->get());
+    kept = *loaded;
+  }
+  EXPECT_EQ(driver_->live_modules, 1);
+  kept.reset();
+  EXPECT_EQ(driver_->live_modules, 0);
+  EXPECT_EQ(driver_->retained, 0);
+}
+
+TEST_F(FakeGpu, TensorMapsAreEncodedAsSpecified) {
+  const Device device = Device::open("cuda:0").value();
+  alignas(16) static char memory[16];
+  TensorMapSpec spec{.base = memory,
+                     .element = DType::bf16,
+                     .rank = 3,
+                     .extent = {4096, 512, 3},
+                     .stride_bytes = {0, 8192, 1 << 22},
+                     .box = {64, 128, 1},
+                     .swizzle = SmemSwizzle::b128};
+  const Result<arch::TensorMap> large = device.backend().encode(spec);
+  ASSERT_TRUE(large) << large.error().message;
+  const auto& seen = driver_->encode;
+  EXPECT_EQ(seen.type, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16);
+  EXPECT_EQ(seen.rank, 3u);
+  EXPECT_EQ(seen.base, memory);
+  EXPECT_EQ(seen.extents[1], 512u);
+  EXPECT_EQ(seen.strides[1], 8192u);
+  EXPECT_EQ(seen.strides[2], 1u << 22);
+  EXPECT_EQ(seen.box[0], 64u);
+  EXPECT_EQ(seen.swizzle, CU_TENSOR_MAP_SWIZZLE_128B);
+  EXPECT_EQ(seen.promotion, CU_TENSOR_MAP_L2_PROMOTION_L2_256B);
+  EXPECT_EQ(seen.fill, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  EXPECT_EQ(large->words[1], ~0ull);
+
+  // 131072 bytes are left alone, one row less is corrected
+  spec.rank = 2, spec.extent[1] = 16;
+  EXPECT_EQ(device.backend().encode(spec)->words[1], ~0ull);
+  spec.extent[1] = 15;
+  EXPECT_EQ(device.backend().encode(spec)->words[1], ~0ull & ~(1ull << 21));
+
+  spec.box[0] = 60;
+  EXPECT_EQ(device.backend().encode(spec).error().argument, "tensor_map.box[0]");
+}
+
+TEST_F(FakeGpu, ANewerDriversTensorMapsAreLeftAlone) {
+  setenv("FAKE_CUDA_VERSION", "13020", 1);
+  const Device device = Device::open("cuda:0").value();
+  alignas(16) static char memory[16];
+  const TensorMapSpec spec{.base = memory, .rank = 1, .extent = {64}, .box = {16}};
+  EXPECT_EQ(device.backend().encode(spec)->words[1], ~0ull);
+}
+
+}  // namespace
+}  // namespace ww::runtime

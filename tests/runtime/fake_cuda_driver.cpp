@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stand-in for libcuda.so.1: one device, host memory, and a record of what it was asked. It executes no kernel.
+//   FAKE_CUDA_CAPABILITY  "90" (default), "80", …      FAKE_CUDA_VERSION  13000 (default), 11080, …
+#include "fake_cuda_driver.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+FakeDriver state;
+std::vector<CUcontext>& stack() {
+  static thread_local std::vector<CUcontext> contexts;
+  return contexts;
+}
+const CUcontext kPrimary = reinterpret_cast<CUcontext>(0x1000);
+constexpr std::size_t kTotalMemory = std::size_t{1} << 30;
+
+int number(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? std::atoi(text) : otherwise;
+}
+
+/// Nearly every call needs the context; a caller that forgot it fails here as it would on a GPU.
+CUresult with_context() { return stack().empty() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS; }
+
+CUresult fake_attribute(int* value, CUdevice_attribute which, CUdevice) {
+  const int capability = number("FAKE_CUDA_CAPABILITY", 90);
+  switch (which) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = capability / 10; return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = capability % 10; return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 132; return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *value = 232448; return CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+CUresult fake_alloc(CUdeviceptr* address, std::size_t bytes) {
+  if (with_context() != CUDA_SUCCESS) return with_context();
+  if (bytes > kTotalMemory / 2) return CUDA_ERROR_OUT_OF_MEMORY;
+  *address = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  ++state.live_allocations;
+  return CUDA_SUCCESS;
+}
+
+CUresult fake_launch(const CUlaunchConfig* config, CUfunction, void** arguments, void**) {
+  if (with_context() != CUDA_SUCCESS) return with_context();
+  state.launch = *config;
+  state.attributes.assign(config->attrs, config->attrs + config->numAttrs);
+  std::memcpy(state.params, arguments[0], sizeof(state.params));
+  ++state.launches;
+  return state.launch_status;
+}
+
+CUresult fake_encode(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* base, const cuuint64_t* extents,
+                     const cuuint64_t* strides, const cuuint32_t* box, const cuuint32_t* steps, CUtensorMapInterleave,
+                     CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+  if (with_context() != CUDA_SUCCESS) return with_context();
+  state.encode = {type, rank, base, {}, {}, {}, swizzle, promotion, fill};
+  for (cuuint32_t i = 0; i < rank; ++i) {
+    state.encode.extents[i] = extents[i];
+    state.encode.box[i] = box[i];
+    if (i > 0) state.encode.strides[i] = strides[i - 1];
+    if (steps[i] != 1) return CUDA_ERROR_INVALID_VALUE;
+  }
+  std::memset(map, 0xFF, sizeof(*map));
+  return CUDA_SUCCESS;
+}
+
+template <class Function> void* address(Function* function) { return reinterpret_cast<void*>(function); }
+
+struct Entry {
+  std::string_view name;
+  void* address;
+};
+
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> list = {
+      {"cuInit", address(+[](unsigned) { return CUDA_SUCCESS; })},
+      {"cuDriverGetVersion", address(+[](int* v) { return *v = number("FAKE_CUDA_VERSION", 13000), CUDA_SUCCESS; })},
+      {"cuGetErrorName", address(+[](CUresult e, const char** s) {
+         return *s = e == CUDA_ERROR_LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR_OTHER", CUDA_SUCCESS;
+       })},
+      {"cuGetErrorString", address(+[](CUresult, const char** s) { return *s = "a sentence", CUDA_SUCCESS; })},
+      {"cuDeviceGetCount", address(+[](int* n) { return *n = 1, CUDA_SUCCESS; })},
+      {"cuDeviceGet",
+       address(+[](CUdevice* d, int i) { return *d = i, i == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE; })},
+      {"cuDeviceGetName",
+       address(+[](char* s, int n, CUdevice) { return std::strncpy(s, "Fake H200", n), CUDA_SUCCESS; })},
+      {"cuDeviceGetAttribute", address(fake_attribute)},
+      {"cuDeviceTotalMem", address(+[](std::size_t* n, CUdevice) { return *n = kTotalMemory, CUDA_SUCCESS; })},
+      {"cuDevicePrimaryCtxRetain",
+       address(+[](CUcontext* c, CUdevice) { return *c = kPrimary, ++state.retained, CUDA_SUCCESS; })},
+      {"cuDevicePrimaryCtxRelease", address(+[](CUdevice) { return --state.retained, CUDA_SUCCESS; })},
+      {"cuCtxPushCurrent", address(+[](CUcontext c) { return stack().push_back(c), ++state.pushes, CUDA_SUCCESS; })},
+      {"cuCtxPopCurrent", address(+[](CUcontext* c) { return *c = stack().back(), stack().pop_back(), CUDA_SUCCESS; })},
+      {"cuCtxGetCurrent",
+       address(+[](CUcontext* c) { return *c = stack().empty() ? nullptr : stack().back(), CUDA_SUCCESS; })},
+      {"cuMemAlloc", address(fake_alloc)},
+      {"cuMemFree", address(+[](CUdeviceptr p) {
+         if (with_context() != CUDA_SUCCESS) return with_context();
+         return std::free(reinterpret_cast<void*>(p)), --state.live_allocations, CUDA_SUCCESS;
+       })},
+      {"cuMemGetInfo",
+       address(+[](std::size_t* f, std::size_t* t) { return *f = kTotalMemory / 2, *t = kTotalMemory, CUDA_SUCCESS; })},
+      {"cuMemcpyHtoD", address(+[](CUdeviceptr d, const void* s, std::size_t n) {
+         return std::memcpy(reinterpret_cast<void*>(d), s, n), with_context();
+       })},
+      {"cuMemcpyDtoH", address(+[](void* d, CUdeviceptr s, std::size_t n) {
+         return std::memcpy(d, reinterpret_cast<const void*>(s), n), with_context();
+       })},
+      {"cuStreamSynchronize", address(+[](CUstream) { return ++state.synchronizations, with_context(); })},
+      {"cuModuleLoadData", address(+[](CUmodule* m, const void*) {
+         return *m = reinterpret_cast<CUmodule>(0x2000), ++state.live_modules, with_context();
+       })},
+      {"cuModuleUnload", address(+[](CUmodule) { return --state.live_modules, with_context(); })},
+      {"cuModuleGetFunction", address(+[](CUfunction* f, CUmodule, const char*) {
+         return *f = reinterpret_cast<CUfunction>(0x3000), with_context();
+       })},
+      {"cuFuncSetAttribute", address(+[](CUfunction, CUfunction_attribute which, int value) {
+         if (which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) state.dynamic_shared = value;
+         if (which == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) state.large_clusters = value;
+         return with_context();
+       })},
+      {"cuFuncGetAttribute",
+       address(+[](int* v, CUfunction_attribute, CUfunction) { return *v = 1024, with_context(); })},
+      {"cuFuncGetParamInfo", address(+[](CUfunction, std::size_t, std::size_t* offset, std::size_t* bytes) {
+         return *offset = 0, *bytes = 16, with_context();
+       })},
+      {"cuLaunchKernelEx", address(fake_launch)},
+      {"cuOccupancyMaxActiveClusters", address(+[](int* n, CUfunction, const CUlaunchConfig* c) {
+         unsigned cluster = 1;
+         for (unsigned i = 0; i < c->numAttrs; ++i)
+           if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) cluster = c->attrs[i].value.clusterDim.x;
+         return *n = static_cast<int>(132 / cluster), with_context();
+       })},
+      {"cuTensorMapEncodeTiled", address(fake_encode)},
+  };
+  return list;
+}
+
+/// The clock of events: every graph launch takes graph_microseconds on it.
+CUresult fake_graph_launch(CUgraphExec, CUstream) {
+  state.clock_microseconds += state.graph_microseconds;
+  ++state.graph_launches;
+  return with_context();
+}
+
+CUresult fake_elapsed(float* milliseconds, CUevent from, CUevent to) {
+  *milliseconds = static_cast<float>(*reinterpret_cast<double*>(to) - *reinterpret_cast<double*>(from)) / 1000;
+  return with_context();
+}
+
+CUresult fake_end_capture(CUstream, CUgraph* graph) {
+  if (!state.capturing) return CUDA_ERROR_ILLEGAL_STATE;
+  state.capturing = false;
+  *graph = reinterpret_cast<CUgraph>(0x6000);
+  ++state.live_graphs;
+  return with_context();
+}
+
+/// What a test of the benchmark needs beyond the backend.
+const std::vector<Entry>& timing_entries() {
+  static const std::vector<Entry> list = {
+      {"cuStreamCreate", address(+[](CUstream* s, unsigned) {
+         return *s = reinterpret_cast<CUstream>(0x5000), ++state.live_streams, with_context();
+       })},
+      {"cuStreamDestroy", address(+[](CUstream) { return --state.live_streams, with_context(); })},
+      {"cuStreamBeginCapture",
+       address(+[](CUstream, CUstreamCaptureMode) { return state.capturing = true, with_context(); })},
+      {"cuStreamEndCapture", address(fake_end_capture)},
+      {"cuGraphInstantiateWithFlags", address(+[](CUgraphExec* e, CUgraph, unsigned long long) {
+         return *e = reinterpret_cast<CUgraphExec>(0x6001), ++state.live_graphs, with_context();
+       })},
+      {"cuGraphDestroy", address(+[](CUgraph) { return --state.live_graphs, with_context(); })},
+      {"cuGraphExecDestroy", address(+[](CUgraphExec) { return --state.live_graphs, with_context(); })},
+      {"cuGraphLaunch", address(fake_graph_launch)},
+      {"cuEventCreate", address(+[](CUevent* e, unsigned) {
+         return *e = reinterpret_cast<CUevent>(new double(0)), ++state.live_events, with_context();
+       })},
+      {"cuEventDestroy",
+       address(+[](CUevent e) { return delete reinterpret_cast<double*>(e), --state.live_events, with_context(); })},
+      {"cuEventRecord", address(+[](CUevent e, CUstream) {
+         return *reinterpret_cast<double*>(e) = state.clock_microseconds, with_context();
+       })},
+      {"cuEventSynchronize", address(+[](CUevent) { return with_context(); })},
+      {"cuEventElapsedTime", address(fake_elapsed)},
+      {"cuMemsetD8Async", address(+[](CUdeviceptr p, unsigned char value, std::size_t n, CUstream) {
+         return std::memset(reinterpret_cast<void*>(p), value, n), with_context();
+       })},
+  };
+  return list;
+}
+
+CUresult not_supported() { return CUDA_ERROR_NOT_SUPPORTED; }
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) FakeDriver* fake_cuda_driver() { return &state; }
+
+extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress_v2(const char* symbol, void** function, int,
+                                                                               cuuint64_t,
+                                                                               CUdriverProcAddressQueryResult* found) {
+  *found = CU_GET_PROC_ADDRESS_SUCCESS;
+  *function = address(not_supported);
+  for (const std::vector<Entry>* list : {&entries(), &timing_entries()})
+    for (const Entry& entry : *list)
+      if (entry.name == symbol) *function = entry.address;
+  return CUDA_SUCCESS;
+}

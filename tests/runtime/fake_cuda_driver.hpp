@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the stand-in for the driver remembers; tests read it through fake_cuda_driver() of the same library.
+#pragma once
+
+#include <cuda.h>
+
+#include <vector>
+
+struct FakeDriver {
+  int retained = 0, pushes = 0, launches = 0, synchronizations = 0, live_allocations = 0, live_modules = 0;
+  int live_streams = 0, live_events = 0, live_graphs = 0, graph_launches = 0;  // graphs and their executables
+  bool capturing = false;
+  double clock_microseconds = 0, graph_microseconds = 2400;
+  int dynamic_shared = 0, large_clusters = 0;
+  CUresult launch_status = CUDA_SUCCESS;
+  CUlaunchConfig launch{};
+  std::vector<CUlaunchAttribute> attributes;
+  unsigned char params[16] = {};
+  struct {
+    CUtensorMapDataType type;
+    cuuint32_t rank;
+    void* base;
+    cuuint64_t extents[5], strides[5];
+    cuuint32_t box[5];
+    CUtensorMapSwizzle swizzle;
+    CUtensorMapL2promotion promotion;
+    CUtensorMapFloatOOBfill fill;
+  } encode{};
+};
