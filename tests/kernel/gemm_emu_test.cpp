@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The GEMM kernel on the emulated device, bit for bit against the reference: every type, recipe, output, cluster, tail.
+#include <gtest/gtest.h>
+
+#include "random_problem.hpp"
+
+namespace ww {
+namespace {
+
+using namespace ww::testing;
+
+Device open_emu(std::uint64_t seed = 0, EmuSchedule schedule = EmuSchedule::random, EmuMath math = EmuMath::exact) {
+  auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {.seed = seed, .schedule = schedule, .math = math}});
+  if (!device) throw std::runtime_error(device.error().message);
+  return *device;
+}
+
+void expect_equal(const GemmProblem& problem, const GemmConfig& config, std::uint64_t seed,
+                  EmuSchedule schedule = EmuSchedule::random) {
+  const HostProblem host = make_problem(problem, config, seed);
+  const auto got = run_on(open_emu(seed, schedule), host);
+  ASSERT_TRUE(got) << got.error().message << "\n" << host.replay();
+  EXPECT_EQ(difference(host, *got, reference(host)), "");
+}
+
+TEST(GemmEmu, BlockScaledDefault) {
+  expect_equal({.m = 256, .n = 256, .k = 512, .scale = Scale::block_1x128_128x128}, {}, 1);
+}
+
+TEST(GemmEmu, EveryTypeRecipeAndOutput) {
+  std::uint64_t seed = 10;
+  for (DType a : {e4m3, bf16, f16})
+    for (Scale scale : {Scale::none, Scale::tensor, Scale::block_1x128_128x128})
+      for (DType d : {bf16, f16, f32}) {
+        if (a != e4m3 && scale == Scale::block_1x128_128x128) continue;
+        expect_equal({.m = 200, .n = 136, .k = 304, .a = a, .b = a, .d = d, .scale = scale}, {}, ++seed);
+      }
+}
+
+TEST(GemmEmu, Tails) {
+  std::uint64_t seed = 100;
+  for (std::int64_t m : {1, 63, 65, 129})
+    for (std::int64_t n : {8, 120, 264})
+      for (std::int64_t k : {16, 128, 144, 400})
+        expect_equal({.m = m, .n = n, .k = k, .scale = Scale::block_1x128_128x128}, {}, ++seed);
+}
+
+TEST(GemmEmu, Clusters) {
+  for (const char* config : {"cluster=2x1", "cluster=1x2", "cluster=1x1"})
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      expect_equal({.m = 300, .n = 392, .k = 640, .scale = Scale::block_1x128_128x128}, *parse_config(config), seed);
+      expect_equal({.m = 300, .n = 392, .k = 640, .scale = Scale::block_1x128_128x128}, *parse_config(config), seed, EmuSchedule::fifo);
+    }
+}
+
+TEST(GemmEmu, EmptyExtents) {
+  expect_equal({.m = 0, .n = 64, .k = 128}, {}, 1);
+  expect_equal({.m = 64, .n = 0, .k = 128}, {}, 1);
+  for (Scale scale : {Scale::none, Scale::tensor, Scale::block_1x128_128x128})
+    expect_equal({.m = 100, .n = 72, .k = 0, .scale = scale}, {}, 1);
+}
+
+TEST(GemmEmu, PaddedRowsAreNeitherReadNorWritten) {
+  expect_equal({.m = 130, .n = 136, .k = 200, .scale = Scale::block_1x128_128x128, .lda = 256, .ldb = 208, .ldd = 144}, {}, 5);
+}
+
+TEST(GemmEmu, NanScalesReachTheirRowsOnly) {
+  HostProblem host = make_problem({.m = 130, .n = 136, .k = 256, .scale = Scale::block_1x128_128x128}, {}, 6);
+  host.scale_a[77 * 2 + 1] = __builtin_nanf("");
+  const auto got = run_on(open_emu(), host);
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(difference(host, *got, reference(host)), "");
+  const auto* d = reinterpret_cast<const std::uint16_t*>(got->data());
+  for (int m = 0; m < 130; ++m)
+    for (int n = 0; n < 136; ++n) EXPECT_EQ(d[m * 136 + n] == 0x7fff, m == 77) << m << ", " << n;
+}
+
+TEST(GemmEmu, Fp32ChainMathIsItsOwnReference) {
+  const HostProblem host = make_problem({.m = 128, .n = 128, .k = 384, .scale = Scale::block_1x128_128x128}, {}, 7);
+  const auto got = run_on(open_emu(3, EmuSchedule::random, EmuMath::fp32_chain), host);
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(difference(host, *got, reference(host, emu::MmaMath::fp32_chain)), "");
+}
+
+TEST(GemmEmu, MulticastReadsSharedOperandsOnce) {
+  const GemmProblem problem{.m = 512, .n = 512, .k = 512, .scale = Scale::block_1x128_128x128};
+  const auto bytes = [&](const char* cluster) {
+    const HostProblem host = make_problem(problem, *parse_config(std::string("tile=128x128x128,cluster=") + cluster), 8);
+    EmuStats stats;
+    const auto got = run_on(open_emu(), host, &stats);
+    EXPECT_TRUE(got) << (got ? "" : got.error().message);
+    return stats;
+  };
+  const EmuStats one = bytes("1x1"), shares_b = bytes("2x1"), shares_a = bytes("1x2");
+  EXPECT_EQ(one.l2_read_bytes.at("a"), 512u * 512 * 4);  // four column tiles read all of A
+  EXPECT_EQ(one.l2_read_bytes.at("b"), 512u * 512 * 4);
+  EXPECT_EQ(shares_b.l2_read_bytes.at("b"), one.l2_read_bytes.at("b") / 2);
+  EXPECT_EQ(shares_b.l2_read_bytes.at("a"), one.l2_read_bytes.at("a"));
+  EXPECT_EQ(shares_a.l2_read_bytes.at("a"), one.l2_read_bytes.at("a") / 2);
+  EXPECT_EQ(shares_a.l2_read_bytes.at("b"), one.l2_read_bytes.at("b"));
+  EXPECT_EQ(one.l2_write_bytes.at("d"), 512u * 512 * 2);
+}
+
+TEST(GemmEmu, OneSmComputesWhatFourDo) {
+  const HostProblem host = make_problem({.m = 300, .n = 264, .k = 256, .scale = Scale::block_1x128_128x128}, *parse_config("cluster=1x1"), 9);
+  const auto one = run_on(open_emu(), host, nullptr, 1), four = run_on(open_emu(), host, nullptr, 4);
+  ASSERT_TRUE(one && four);
+  EXPECT_EQ(difference(host, *one, *four), "");
+}
+
+}  // namespace
+}  // namespace ww

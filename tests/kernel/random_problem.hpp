@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random GEMM problems and their exact answer, for comparing bits.
+// The reference follows docs/numerics.md element by element: instructions of 32 bytes of K through the tensor-core model,
+// promotion every 128 of K for block scales, one rounding to the output type. It shares no code with the kernel.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "emu/numerics/mma.hpp"
+#include "select/config_text.hpp"
+#include "warpwright/arch/convert.hpp"
+#include "warpwright/host/gemm.hpp"
+
+namespace ww::testing {
+
+struct HostProblem {
+  GemmProblem problem;  // strides filled in
+  GemmConfig config;    // as requested
+  std::uint64_t seed = 0;
+  std::vector<std::uint8_t> a, b;        // rows of lda / ldb elements; the padding holds NaN
+  std::vector<float> scale_a, scale_b;   // block: (M, kb) and (nb, kb); tensor: one; none: empty
+  std::string replay() const {
+    return fmt::format("warpwright gemm --m {} --n {} --k {} --dtype {} --out-dtype {} --scale {} --seed {} --config {}",
+                       problem.m, problem.n, problem.k, name_of(problem.a), name_of(problem.d), name_of(problem.scale), seed,
+                       to_text(config));
+  }
+};
+
+/// N(0, 1) in `type`, as bits.
+inline std::uint32_t random_element(std::mt19937_64& rng, DType type) {
+  // why Box-Muller by hand: std::normal_distribution differs between standard libraries
+  const double u = (static_cast<double>(rng() >> 11) + 1) * 0x1p-53, v = static_cast<double>(rng() >> 11) * 0x1p-53;
+  const auto x = static_cast<float>(std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v));
+  return type == e4m3 ? arch::to_e4m3(x) : type == bf16 ? arch::to_bf16(x) : arch::to_f16(x);
+}
+
+inline void fill_matrix(std::vector<std::uint8_t>& bytes, std::mt19937_64& rng, DType type, std::int64_t rows,
+                        std::int64_t columns, std::int64_t stride) {
+  const int size = bytes_of(type);
+  bytes.assign(static_cast<std::size_t>(rows * stride) * size, 0xff);  // NaN in every operand type
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t c = 0; c < columns; ++c) {
+      const std::uint32_t bits = random_element(rng, type);
+      std::memcpy(&bytes[static_cast<std::size_t>(r * stride + c) * size], &bits, size);
+    }
+}
+
+inline HostProblem make_problem(GemmProblem problem, const GemmConfig& config, std::uint64_t seed) {
+  HostProblem made{problem, config, seed, {}, {}, {}, {}};
+  GemmProblem& p = made.problem;
+  if (p.lda == 0) p.lda = p.k;
+  if (p.ldb == 0) p.ldb = p.k;
+  if (p.ldd == 0) p.ldd = p.n;
+  std::mt19937_64 rng(seed);
+  fill_matrix(made.a, rng, p.a, p.m, p.k, p.lda);
+  fill_matrix(made.b, rng, p.b, p.n, p.k, p.ldb);
+  const auto scales = [&](std::int64_t count) {
+    std::vector<float> values(static_cast<std::size_t>(count));
+    for (float& v : values) v = 0.25f + static_cast<float>(rng() % 4096) / 1024.0f;
+    return values;
+  };
+  const std::int64_t blocks = ceil_div(p.k, 128);
+  if (p.scale == Scale::tensor) made.scale_a = scales(1), made.scale_b = scales(1);
+  if (p.scale == Scale::block_1x128_128x128) made.scale_a = scales(p.m * blocks), made.scale_b = scales(ceil_div(p.n, 128) * blocks);
+  return made;
+}
+
+/// Rows [row, row + 64) x bytes [at, at + 32) of a matrix, zero outside.
+inline void gather(const std::vector<std::uint8_t>& bytes, std::int64_t rows, std::int64_t row_bytes, std::int64_t stride_bytes,
+                   std::int64_t row, int count, std::int64_t at, std::uint8_t* out) {
+  std::memset(out, 0, static_cast<std::size_t>(count) * 32);
+  for (int r = 0; r < count && row + r < rows; ++r) {
+    const std::int64_t length = std::min<std::int64_t>(32, row_bytes - at);
+    if (length > 0) std::memcpy(out + r * 32, &bytes[static_cast<std::size_t>((row + r) * stride_bytes + at)], static_cast<std::size_t>(length));
+  }
+}
+
+/// D, packed (M, N), as bytes of the output type.
+inline std::vector<std::uint8_t> reference(const HostProblem& host, emu::MmaMath math = emu::MmaMath::exact) {
+  const GemmProblem& p = host.problem;
+  const int size = bytes_of(p.d), element = bytes_of(p.a);
+  const std::int64_t blocks = ceil_div(p.k, 128), row_bytes = p.k * element;
+  const bool promotes = p.scale == Scale::block_1x128_128x128;
+  std::vector<std::uint8_t> d(static_cast<std::size_t>(p.m * p.n) * size, 0);
+  std::vector<float> raw(64 * 64), sum(64 * 64);
+  std::uint8_t rows_a[64 * 32], rows_b[64 * 32];
+  for (std::int64_t m0 = 0; m0 < p.m; m0 += 64)
+    for (std::int64_t n0 = 0; n0 < p.n; n0 += 64) {
+      std::fill(sum.begin(), sum.end(), 0.0f);
+      std::fill(raw.begin(), raw.end(), 0.0f);
+      // a stage is 128 bytes of K; bytes past the end are zero, and a whole stage is always multiplied
+      for (std::int64_t at = 0; at < round_up(row_bytes, 128); at += 32) {
+        gather(host.a, p.m, row_bytes, p.lda * element, m0, 64, at, rows_a);
+        gather(host.b, p.n, row_bytes, p.ldb * element, n0, 64, at, rows_b);
+        const bool fresh = promotes ? at % 128 == 0 : at == 0;
+        emu::mma_m64(p.a, 64, rows_a, rows_b, raw.data(), !fresh, 1, 1, math);
+        if (promotes && at % 128 == 96) {
+          for (int i = 0; i < 64; ++i)
+            for (int j = 0; j < 64; ++j) {
+              const std::int64_t m = std::min(m0 + i, p.m - 1), nb = std::min(n0 + j, p.n - 1) / 128, kb = at / 128;
+              const float s = host.scale_a[static_cast<std::size_t>(m * blocks + kb)] * host.scale_b[static_cast<std::size_t>(nb * blocks + kb)];
+              sum[i * 64 + j] = __builtin_fmaf(raw[i * 64 + j], s, sum[i * 64 + j]);
+            }
+        }
+      }
+      for (int i = 0; i < 64 && m0 + i < p.m; ++i)
+        for (int j = 0; j < 64 && n0 + j < p.n; ++j) {
+          float value = promotes ? sum[i * 64 + j] : raw[i * 64 + j];
+          if (p.scale == Scale::tensor && p.k > 0) value = value * (host.scale_a[0] * host.scale_b[0]);
+          std::uint32_t bits = arch::bits_of(value);
+          if (p.d == bf16) bits = arch::to_bf16(value);
+          if (p.d == f16) bits = arch::to_f16(value);
+          std::memcpy(&d[static_cast<std::size_t>((m0 + i) * p.n + n0 + j) * size], &bits, size);
+        }
+    }
+  return d;
+}
+
+/// Runs the problem on `device`; D comes back packed. Guard bytes around every row of D are checked.
+inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const HostProblem& host, EmuStats* stats = nullptr,
+                                                int sms = 0) {
+  const GemmProblem& p = host.problem;
+  WW_TRY(const GemmPlan made, plan(device, p, {.config = host.config, .sms = sms}));
+  const auto upload = [&](const void* data, std::size_t bytes) -> Result<Buffer> {
+    WW_TRY(Buffer buffer, device.allocate(std::max<std::size_t>(bytes, 16)));
+    WW_CHECK(device.upload(buffer.data(), data, bytes));
+    return buffer;
+  };
+  const int size = bytes_of(p.d);
+  std::vector<std::uint8_t> d(static_cast<std::size_t>(p.m * p.ldd) * size, 0xa5);
+  WW_TRY(const Buffer a, upload(host.a.data(), host.a.size()));
+  WW_TRY(const Buffer b, upload(host.b.data(), host.b.size()));
+  WW_TRY(const Buffer sa, upload(host.scale_a.data(), host.scale_a.size() * 4));
+  WW_TRY(const Buffer sb, upload(host.scale_b.data(), host.scale_b.size() * 4));
+  WW_TRY(const Buffer out, upload(d.data(), d.size()));
+  WW_CHECK(made.run({.a = a.data(), .b = b.data(), .d = out.data(), .scale_a = static_cast<const float*>(sa.data()),
+                     .scale_b = static_cast<const float*>(sb.data())}));
+  WW_CHECK(device.synchronize());
+  if (stats) *stats = made.last_stats().value_or(EmuStats{});
+  WW_CHECK(device.download(d.data(), out.data(), d.size()));
+  std::vector<std::uint8_t> packed(static_cast<std::size_t>(p.m * p.n) * size);
+  for (std::int64_t r = 0; r < p.m; ++r) {
+    std::memcpy(&packed[static_cast<std::size_t>(r * p.n) * size], &d[static_cast<std::size_t>(r * p.ldd) * size], static_cast<std::size_t>(p.n) * size);
+    for (std::int64_t i = (r * p.ldd + p.n) * size; i < (r + 1) * p.ldd * size; ++i)
+      if (d[static_cast<std::size_t>(i)] != 0xa5)
+        return failure(ErrorCode::wrong_result, "d", "row padding left alone", fmt::format("a write at row {}", r));
+  }
+  return packed;
+}
+
+/// "" when equal, else the first wrong (row, column) with both bit patterns and how many differ.
+inline std::string difference(const HostProblem& host, const std::vector<std::uint8_t>& got, const std::vector<std::uint8_t>& want) {
+  const int size = bytes_of(host.problem.d);
+  if (got.size() != want.size()) return "sizes differ";
+  std::string first;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < got.size(); i += size)
+    if (std::memcmp(&got[i], &want[i], size) != 0) {
+      std::uint32_t g = 0, w = 0;
+      std::memcpy(&g, &got[i], size);
+      std::memcpy(&w, &want[i], size);
+      const auto n = static_cast<std::size_t>(host.problem.n);
+      if (count++ == 0) first = fmt::format("first at ({}, {}): got {:#x}, expected {:#x}", i / size / n, i / size % n, g, w);
+    }
+  return count == 0 ? "" : fmt::format("{} of {} elements differ, {}; {}", count, got.size() / size, first, host.replay());
+}
+
+}  // namespace ww::testing
