@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The grammar, and the only file that includes CLI11 (it costs seconds to compile).
+//   warpwright <operation> <flags>          warpwright <verb> <operation> <same flags>
+// Flags stay text here; what they mean and whether they are right is decided behind verbs.hpp.
+#include "cli/command_line.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include <new>
+
+#include "cli/verbs.hpp"
+#include "jit/build_facts.hpp"
+
+namespace ww::cli {
+namespace {
+
+void text_flag(CLI::App& app, const char* name, Flag& flag, const char* values, const char* meaning) {
+  app.add_option(name, flag, meaning)->type_name(values);
+}
+
+/// The flags that say which GEMM: of `gemm` itself and of every verb that takes a GEMM.
+void add_gemm_flags(CLI::App& app, GemmFlags& f) {
+  text_flag(app, "--m", f.m, "INT", "rows of A and D");
+  text_flag(app, "--n", f.n, "INT", "rows of B, columns of D");
+  text_flag(app, "--k", f.k, "INT", "columns of A and B");
+  text_flag(app, "--dtype", f.dtype, "e4m3|bf16|f16", "type of A and B (default e4m3, or what the files hold)");
+  text_flag(app, "--out-dtype", f.out_dtype, "bf16|f16|f32", "type of D (default bf16)");
+  text_flag(app, "--scale", f.scale, "none|tensor|block",
+            "scales: block = A by 1x128, B by 128x128 (default block for 8-bit types, else none)");
+  text_flag(app, "--device", f.device, "auto|emu:sm90|cuda:N", "where to run (default auto: cuda:0, else the emulator)");
+  text_flag(app, "--seed", f.seed, "INT", "of the generated operands and of the emulator's schedule (default 0)");
+  text_flag(app, "--config", f.config, "KEY=VALUE,...",
+            "kernel config, as the program prints it; what is left out is chosen");
+  text_flag(app, "--sms", f.sms, "INT", "CTAs to launch at most (default all of the device)");
+  text_flag(app, "--a", f.a, "FILE", "A (M, K): .npy or FILE.safetensors:TENSOR (default generated)");
+  text_flag(app, "--b", f.b, "FILE", "B (N, K)");
+  text_flag(app, "--scale-a", f.scale_a, "FILE", "float32 (M, ceil(K/128)), or one number with --scale tensor");
+  text_flag(app, "--scale-b", f.scale_b, "FILE", "float32 (ceil(N/128), ceil(K/128)), or one number");
+  text_flag(app, "--out", f.out, "FILE", "write D as .npy (bf16 as '<V2', as ml_dtypes does)");
+  text_flag(app, "--math", f.math, "exact|fp32", "emulator: the tensor core to the bit, or a chain of FP32 fma");
+  text_flag(app, "--schedule", f.schedule, "fifo|random", "emulator: the order in which asynchronous work completes");
+  text_flag(app, "--threads", f.threads, "INT", "emulator: OS threads (default one per core)");
+  app.add_flag("--verify,!--no-verify", f.verify, "compare every element with FP64 (default when no size is given)");
+}
+
+void add_bench_flags(CLI::App& app, BenchFlags& f) {
+  text_flag(app, "--cases", f.cases, "FILE", "JSON list of problems (default the one problem of the flags)");
+  text_flag(app, "--min-m", f.min_m, "INT", "of those cases, the ones with at least this M");
+  text_flag(app, "--variants", f.variants, "CONFIG;CONFIG", "configs to race against each other");
+  text_flag(app, "--result", f.result, "FILE", "write the result as JSON");
+  text_flag(app, "--cublaslt", f.cublaslt, "FILE", "the cuBLASLt library to compare with");
+  text_flag(app, "--peer-candidates", f.peer_candidates, "INT", "cuBLASLt algorithms to try (default 1)");
+  text_flag(app, "--replays", f.replays, "INT", "replays of every contender at least");
+  text_flag(app, "--seconds", f.seconds, "SECONDS", "time for a case");
+  text_flag(app, "--seconds-total", f.seconds_total, "SECONDS", "time for all cases (0: no limit)");
+  app.add_flag("--no-peers", f.no_peers, "without cuBLASLt");
+  app.add_flag("--no-burst", f.no_burst, "without the cold replay of each contender");
+  app.add_flag("--pdl", f.pdl, "programmatic dependent launch");
+}
+
+/// CLI11's refusal in our words: the flag it names, and what it says.
+Error parse_failure(const CLI::ParseError& error, const std::string& verb) {
+  const std::string what = error.what();
+  std::string argument;
+  for (std::size_t at = what.find("--"); at != std::string::npos && argument.empty(); at = what.find("--", at + 2))
+    if (at == 0 || what[at - 1] == ' ') argument = what.substr(at, what.find_first_of(" :,=", at) - at);
+  const std::string help = "warpwright" + (verb.empty() ? "" : " " + verb) + " --help";
+  return make_error(ErrorCode::invalid, argument, "a command line as " + help + " describes it", what);
+}
+
+std::string join(int argc, const char* const* argv) {
+  std::string line = "warpwright";
+  for (int i = 1; i < argc; ++i) line += std::string(" ") + argv[i];
+  return line;
+}
+
+bool wants_json(int argc, const char* const* argv) {
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i)
+    if (std::string_view(argv[i]) == "--json") return true;
+  return false;
+}
+
+int run_verb(int argc, const char* const* argv, bool& json) {
+  CLI::App app("GEMM kernels that run on NVIDIA GPUs and, unmodified, on an emulated device on this CPU.", "warpwright");
+  app.set_version_flag("--version", std::string("warpwright ") + jit::library_version());
+  app.require_subcommand(1);
+  app.footer("Exit status: 0 right, 1 wrong result, 2 invalid use, 3 unsupported, 4 could not finish.");
+  const auto json_flag = [&](CLI::App* verb) { verb->add_flag("--json", json, "one JSON object on stdout, errors included"); };
+
+  GemmFlags gemm_flags;
+  BenchFlags bench_flags;
+  std::string expression;
+  CLI::App* info = app.add_subcommand("info", "what this build can do on this machine");
+  CLI::App* gemm = app.add_subcommand("gemm", "D = scale (A B^T), once; without flags a verified first run");
+  CLI::App* layout = app.add_subcommand("layout", "evaluate a layout expression");
+  CLI::App* bench = app.add_subcommand("bench", "measure an operation");
+  CLI::App* bench_gemm = bench->add_subcommand("gemm", "our kernels and cuBLASLt side by side");
+  bench->require_subcommand(1);
+  for (CLI::App* verb : {info, gemm, layout, bench_gemm}) json_flag(verb);
+  add_gemm_flags(*gemm, gemm_flags);
+  layout->add_option("expression", expression, "such as (4,2):(1,4)")->required();
+  add_gemm_flags(*bench_gemm, gemm_flags);
+  add_bench_flags(*bench_gemm, bench_flags);
+  bench_flags.command_line = join(argc, argv);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {  // --help, --version
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    std::string verb;
+    for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+      at = at->get_subcommands().front();
+      verb += (verb.empty() ? "" : " ") + at->get_name();
+    }
+    json = wants_json(argc, argv);
+    return show(failure(parse_failure(error, verb)), json);
+  }
+  if (*info) return show(run_info(), json);
+  if (*gemm) return show(run_gemm(gemm_flags), json);
+  if (*layout) return show(run_layout(expression), json);
+  return show(run_bench_gemm(gemm_flags, bench_flags), json);
+}
+
+}  // namespace
+
+int run_program(int argc, const char* const* argv) {
+  bool json = false;
+  try {
+    return run_verb(argc, argv, json);
+  } catch (const std::bad_alloc&) {
+    return show(failure(ErrorCode::could_not_finish, "", "memory", "an allocation that failed"), json);
+  } catch (const std::exception& error) {  // the program's own last resort: the library does not throw
+    return show(failure(ErrorCode::could_not_finish, "", "", error.what()), json);
+  }
+}
+
+}  // namespace ww::cli

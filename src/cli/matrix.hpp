@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A row-major matrix in host memory, rows `ld` elements apart. Elements between `cols` and `ld` are zero bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "warpwright/core/dtype.hpp"
+#include "warpwright/host/result.hpp"
+
+namespace ww::cli {
+
+class Matrix {
+ public:
+  Matrix() = default;
+
+  /// Uninitialised but for the padding; `argument` is named when memory runs out. Sizes have been checked for overflow.
+  static Result<Matrix> allocate(DType type, std::int64_t rows, std::int64_t cols, std::int64_t ld,
+                                 const std::string& argument) {
+    Matrix matrix;
+    matrix.type_ = type, matrix.rows_ = rows, matrix.cols_ = cols, matrix.ld_ = ld;
+    matrix.data_.reset(new (std::nothrow) std::byte[matrix.bytes() + 1]);
+    if (!matrix.data_)
+      return failure(ErrorCode::could_not_finish, argument, fmt::format("{} bytes of memory", matrix.bytes()),
+                     "an allocation that failed");
+    for (std::int64_t row = 0; row < rows && ld > cols; ++row)
+      std::memset(matrix.row(row) + cols * bytes_of(type), 0, static_cast<std::size_t>((ld - cols) * bytes_of(type)));
+    return matrix;
+  }
+
+  DType type() const { return type_; }
+  std::int64_t rows() const { return rows_; }
+  std::int64_t cols() const { return cols_; }
+  std::int64_t ld() const { return ld_; }
+  std::size_t bytes() const { return static_cast<std::size_t>(rows_ * ld_ * bytes_of(type_)); }
+  std::byte* data() { return data_.get(); }
+  const std::byte* data() const { return data_.get(); }
+  std::byte* row(std::int64_t i) { return data_.get() + i * ld_ * bytes_of(type_); }
+  const std::byte* row(std::int64_t i) const { return data_.get() + i * ld_ * bytes_of(type_); }
+  const float* floats() const { return reinterpret_cast<const float*>(data_.get()); }
+  float* floats() { return reinterpret_cast<float*>(data_.get()); }
+
+ private:
+  DType type_ = DType::e4m3;
+  std::int64_t rows_ = 0, cols_ = 0, ld_ = 0;
+  std::unique_ptr<std::byte[]> data_;
+};
+
+}  // namespace ww::cli

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpwright bench gemm`: the flags of `gemm` plus those of the measurement, as BenchOptions.
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+
+#include "cli/bench.hpp"
+#include "cli/gemm_request.hpp"
+
+namespace ww::cli {
+namespace {
+
+Result<double> parse_seconds(const std::string& text, const std::string& argument) {
+  double value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status == std::errc{} && end == text.data() + text.size() && value >= 0 && value <= 1e6) return value;
+  return failure(ErrorCode::invalid, argument, "seconds from 0 to 1000000", fmt::format("\"{}\"", text));
+}
+
+Result<void> refuse_files(const GemmFlags& flags) {
+  for (const auto& [flag, argument] : {std::pair{&flags.a, "--a"}, {&flags.b, "--b"}, {&flags.scale_a, "--scale-a"},
+                                       {&flags.scale_b, "--scale-b"}, {&flags.out, "--out"}})
+    if (*flag)
+      return failure(ErrorCode::invalid, argument, "no file: bench makes its own operands and keeps no result", **flag);
+  return {};
+}
+
+}  // namespace
+
+Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench) {
+  WW_CHECK(refuse_files(flags));
+  WW_TRY(const GemmRequest request, make_request(flags));
+  const GemmProblem& p = request.problem;
+  BenchOptions options;
+  options.device = request.device;
+  options.device_options = request.device_options;
+  options.m = p.m, options.n = p.n, options.k = p.k;
+  options.dtype = p.a, options.out = p.d, options.scale = p.scale;
+  options.sms = request.options.sms;
+  options.pdl = bench.pdl;
+  options.seed = request.seed;
+  options.cases = bench.cases.value_or("");
+  options.variants = bench.variants ? *bench.variants : flags.config.value_or("");
+  options.peers = !bench.no_peers;
+  options.burst = !bench.no_burst;
+  options.cublaslt = bench.cublaslt.value_or("");
+  options.command_line = bench.command_line;
+  if (bench.min_m) {
+    WW_TRY(options.min_m, parse_integer(*bench.min_m, "--min-m", 0));
+  }
+  if (bench.peer_candidates) {
+    WW_TRY(const std::int64_t count, parse_integer(*bench.peer_candidates, "--peer-candidates", 1, 1000));
+    options.peer_candidates = static_cast<int>(count);
+  }
+  if (bench.replays) {
+    WW_TRY(const std::int64_t count, parse_integer(*bench.replays, "--replays", 1, 1'000'000));
+    options.replays = static_cast<int>(count);
+  }
+  if (bench.seconds) {
+    WW_TRY(options.seconds_per_case, parse_seconds(*bench.seconds, "--seconds"));
+  }
+  if (bench.seconds_total) {
+    WW_TRY(options.seconds_total, parse_seconds(*bench.seconds_total, "--seconds-total"));
+  }
+  if (bench.result) {
+    WW_CHECK(check_writable(*bench.result, "--result"));
+    options.result = *bench.result;
+  }
+  if (::isatty(STDERR_FILENO))
+    options.progress = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  return run_bench(options);
+}
+
+}  // namespace ww::cli

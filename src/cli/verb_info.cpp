@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpwright info`: what this build can do on this machine, and why not where it cannot.
+#include <fmt/format.h>
+
+#include "cli/verbs.hpp"
+#include "jit/build_facts.hpp"
+#include "jit/host_compiler.hpp"
+#include "jit/jit.hpp"
+#include "jit/nvrtc.hpp"
+#include "runtime/cuda_backend.hpp"
+#include "warpwright/host/device.hpp"
+
+#ifndef WARPWRIGHT_HAS_CUDA
+#define WARPWRIGHT_HAS_CUDA 0
+#endif
+
+namespace ww::cli {
+namespace {
+
+/// The widest vector instructions of this CPU that the emulator could use.
+const char* host_isa() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return "x86-64, AVX-512";
+  if (__builtin_cpu_supports("avx2")) return "x86-64, AVX2";
+  return "x86-64, SSE2";
+#elif defined(__aarch64__)
+  return "aarch64";
+#else
+  return "other";
+#endif
+}
+
+/// A fact that may be missing: `found` or the reason.
+struct Fact {
+  std::string text;
+  Fields json;
+};
+template <class T, class Text> Fact fact(const Result<T>& found, const Text& text) {
+  if (!found) return {"not found: " + found.error().message, {{"found", false}, {"reason", found.error().message}}};
+  return {text(*found), {{"found", true}, {"identity", text(*found)}}};
+}
+
+void add_device(std::string& lines, List& list, const std::string& name, const std::string& description, bool supported) {
+  lines += fmt::format("device          {}: {}{}\n", name, description, supported ? "" : " (no kernels for it here)");
+  list.push_back(Fields{{"name", name}, {"description", description}, {"supported", supported}});
+}
+
+}  // namespace
+
+Result<Outcome> run_info() {
+  Outcome outcome;
+  std::string& text = outcome.text;
+  List devices;
+  text += fmt::format("warpwright      {}\n", jit::library_version());
+  text += fmt::format("built with      {}, CUDA headers {}\n", jit::build_compiler(), WARPWRIGHT_HAS_CUDA ? "yes" : "no (emulator only)");
+  text += fmt::format("CPU             {}\n", host_isa());
+
+  const runtime::CudaPresence cuda = runtime::cuda_presence();
+  for (std::size_t i = 0; i < cuda.devices.size(); ++i)
+    add_device(text, devices, fmt::format("cuda:{}", i), cuda.devices[i].description, cuda.devices[i].supported);
+  if (const Result<Device> emulator = Device::open("emu:sm90"))
+    add_device(text, devices, emulator->info().name, emulator->info().description, true);
+  if (cuda.devices.empty()) text += fmt::format("no CUDA device  {}\n", cuda.reason);
+
+  const Fact nvrtc = fact(jit::Nvrtc::get(), [](const jit::Nvrtc* found) { return found->identity(); });
+  const Fact compiler =
+      fact(jit::HostCompiler::find(), [](const jit::HostCompiler& found) { return found.path.string(); });
+  const Fact cache = fact(jit::cache_root({}), [](const std::filesystem::path& found) { return found.string(); });
+  text += fmt::format("NVRTC           {}\n", nvrtc.text);
+  text += fmt::format("C++ compiler    {}\n", compiler.text);
+  text += fmt::format("cache           {}\n", cache.text);
+  outcome.json = {{"ok", true},
+                  {"version", jit::library_version()},
+                  {"compiler", jit::build_compiler()},
+                  {"cuda_headers", WARPWRIGHT_HAS_CUDA != 0},
+                  {"isa", host_isa()},
+                  {"devices", devices},
+                  {"cuda_reason", cuda.reason},
+                  {"nvrtc", nvrtc.json},
+                  {"host_compiler", compiler.json},
+                  {"cache", cache.json}};
+  return outcome;
+}
+
+}  // namespace ww::cli

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpwright layout <expr>`: the layout algebra as text. The language is that of layout_text.hpp.
+#include "cli/layout_text.hpp"
+#include "cli/verbs.hpp"
+
+namespace ww::cli {
+
+Result<Outcome> run_layout(const std::string& expression) {
+  WW_TRY(std::string text, evaluate_layout(expression));
+  Outcome outcome;
+  outcome.json = {{"ok", true}, {"expression", expression}, {"result", text}};
+  outcome.text = std::move(text);
+  if (!outcome.text.ends_with('\n')) outcome.text += '\n';
+  return outcome;
+}
+
+}  // namespace ww::cli

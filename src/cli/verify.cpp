@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// One tile of D at a time, K in steps of 128. For each element, over the instructions j of a chain (c of K each):
+//   S_j = S_{j-1} + sum p                              FP64, products exact
+//   M_j = max(|S_{j-1}| + B_{j-1}, amax bmax, 2^-126)  amax, bmax: largest |input| of the row's c elements, subnormals
+//                                                      counted as the smallest normal number
+//   T_j = (c + 1) 2^-F M_j                             truncation of c products and the addend
+//   R_j = 2^-P (|S_j| + B_{j-1} + T_j) + 2^-149        truncation of the result
+//   B_j = B_{j-1} + T_j + R_j + c 2^-52 (|S_{j-1}| + c amax bmax)     the last term: this reference's own rounding
+// Then the scales and the output conversion as docs/numerics.md section 7 has them.
+// A bound becomes infinite (anything is right) where FP32 may have overflowed on the way to a finite reference.
+#include "cli/verify.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cli/element.hpp"
+#include "cli/parallel.hpp"
+
+// why: the loops below are plain vector code; the widest unit that is there does them, with the same bits everywhere
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#define WW_CLI_VECTOR __attribute__((target_clones("default", "avx2", "avx512f")))
+#else
+#define WW_CLI_VECTOR
+#endif
+
+namespace ww::cli {
+namespace {
+
+constexpr int kTile = 64;        // rows and columns of D judged together
+constexpr int kStep = 128;       // of K: the granularity of block scales
+constexpr int kMaxChunks = 8;    // instructions in kStep
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnit = 0x1p-24;        // half a unit of FP32
+constexpr double kLargest = 0x1.fffffep127;
+
+/// What one instruction may lose.
+struct Arithmetic {
+  int chunk = 32;           // of K
+  double term = 0x1p-13;    // 2^-F
+  double result = 0x1p-13;  // 2^-P
+  bool chain = false;       // fp32_chain: one fma after another
+};
+
+Arithmetic arithmetic_of(DType type, EmuMath math) {
+  Arithmetic rule = type == DType::e4m3 ? Arithmetic{32, 0x1p-13, 0x1p-13} : Arithmetic{16, 0x1p-25, 0x1p-23};
+  rule.chain = math == EmuMath::fp32_chain;
+  return rule;
+}
+
+/// A (kTile rows, kStep of K) piece of an operand: numbers, and the largest magnitude per row and instruction.
+struct Slab {
+  alignas(64) double value[kTile * kStep];      // a: [row][k]   b: [k][row]
+  alignas(64) double largest[kMaxChunks][kTile];
+};
+
+/// State of the elements of one tile. `sum`, `bound` restart with each block when scales are per block.
+struct Tile {
+  alignas(64) double sum[kTile * kTile], bound[kTile * kTile], before[kTile * kTile];
+  alignas(64) double reference[kTile * kTile], error[kTile * kTile];
+  Slab a, b;
+};
+
+/// Bits to numbers. A table where the format is not a plain shift; 32-bit entries keep the one of f16 in the cache.
+template <DType kType> class Decoder {
+ public:
+  Decoder() : table_(kType == DType::bf16 ? 0 : kType == DType::e4m3 ? 256 : 65536) {
+    for (std::size_t i = 0; i < table_.size(); ++i) {
+      const std::uint8_t bits[4] = {static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i >> 8)};
+      table_[i] = static_cast<float>(decode(kType, bits));
+    }
+  }
+  double operator()(storage_t<kType> element) const {
+    if constexpr (kType == DType::bf16) return decode_bf16(element.bits);
+    else return table_[element.bits];
+  }
+
+ private:
+  std::vector<float> table_;
+};
+
+/// Decodes rows [first, first + count) x [k, k + depth) of `matrix`; what lies outside is zero.
+/// why eight rows at once: written along K, one row of a k-major slab touches a cache line per element
+template <bool kKMajor, DType kType>
+void load(Slab& slab, const Matrix& matrix, const Decoder<kType>& decoder, std::int64_t first, std::int64_t k, int chunk) {
+  constexpr int kGroup = 8;
+  const double smallest = std::ldexp(1.0, format_of(kType).min_exponent);
+  const int count = static_cast<int>(std::min<std::int64_t>(kTile, matrix.rows() - first));
+  const int depth = static_cast<int>(std::min<std::int64_t>(kStep, matrix.cols() - k));
+  if (count < kTile || depth < kStep) std::fill(std::begin(slab.value), std::end(slab.value), 0.0);
+  std::fill_n(&slab.largest[0][0], kMaxChunks * kTile, 0.0);
+  for (int group = 0; group < count; group += kGroup) {
+    const int rows = std::min(kGroup, count - group);
+    const storage_t<kType>* from[kGroup];
+    for (int r = 0; r < rows; ++r)
+      from[r] = reinterpret_cast<const storage_t<kType>*>(matrix.row(first + group + r)) + k;
+    for (int at = 0, j = 0; at < depth; at += chunk, ++j) {
+      double largest[kGroup] = {};
+      for (int i = at; i < std::min(at + chunk, depth); ++i)
+        for (int r = 0; r < rows; ++r) {
+          const double value = decoder(from[r][i]);
+          slab.value[kKMajor ? i * kTile + group + r : (group + r) * kStep + i] = value;
+          const double magnitude = std::fabs(value);
+          const double counted = magnitude < smallest && magnitude > 0 ? smallest : magnitude;
+          if (counted > largest[r]) largest[r] = counted;  // never true for NaN
+        }
+      std::copy_n(largest, rows, &slab.largest[j][group]);
+    }
+  }
+}
+
+/// Eight numbers side by side, on any CPU: the compiler splits them into what the target has.
+typedef double Eight __attribute__((vector_size(64)));
+
+/// sum += a . b^T over k in [from, to) for a whole tile, four rows and sixteen columns in registers.
+WW_CLI_VECTOR void multiply(const double* a, const double* b, double* sum, int from, int to) {
+  constexpr int kRows = 4, kColumns = 16;
+  for (int column = 0; column < kTile; column += kColumns)
+    for (int row = 0; row < kTile; row += kRows) {
+      Eight s[kRows][2];
+      for (int r = 0; r < kRows; ++r)
+        for (int half = 0; half < 2; ++half)
+          s[r][half] = *reinterpret_cast<const Eight*>(sum + (row + r) * kTile + column + 8 * half);
+      for (int k = from; k < to; ++k) {
+        const Eight* y = reinterpret_cast<const Eight*>(b + k * kTile + column);
+        for (int r = 0; r < kRows; ++r) {
+          const double x = a[(row + r) * kStep + k];
+          s[r][0] += x * y[0];
+          s[r][1] += x * y[1];
+        }
+      }
+      for (int r = 0; r < kRows; ++r)
+        for (int half = 0; half < 2; ++half)
+          *reinterpret_cast<Eight*>(sum + (row + r) * kTile + column + 8 * half) = s[r][half];
+    }
+}
+
+/// The step of B_j for a whole tile, after `sum` has gone from `before` to S_j.
+WW_CLI_VECTOR void widen(const double* before, const double* sum, double* bound, const double* largest_a,
+                         const double* largest_b, const Arithmetic& rule) {
+  const double c = rule.chunk;
+  const double term = rule.term, result = rule.result;
+  const bool chain = rule.chain;
+  for (int row = 0; row < kTile; ++row)
+    for (int column = 0; column < kTile; ++column) {
+      const int i = row * kTile + column;
+      const double product = largest_a[row] * largest_b[column];
+      const double old = std::fabs(before[i]), now = std::fabs(sum[i]), b = bound[i];
+      const double reach = old + b > product ? old + b : product;
+      const double m = reach > 0x1p-126 ? reach : 0x1p-126;
+      const double t = (c + 1) * term * m;
+      const double exact = t + result * (now + b + t) + 0x1p-149;
+      const double fp32 = c * 1.01 * kUnit * (old + b + c * product) + c * 0x1p-149;
+      const double next = b + (chain ? fp32 : exact) + c * 0x1p-52 * (old + c * product);
+      const double overflow = now + next >= kLargest ? kInfinity : next;
+      bound[i] = now <= std::numeric_limits<double>::max() ? overflow : b;  // NaN and Inf judge themselves
+    }
+}
+
+/// reference += t S and its bound, for a row of elements and a scale that FP32 can hold; u = 2^-24.
+/// `fused`: product and sum round once (fma); else the product alone rounds.
+WW_CLI_VECTOR void scale_row(double t, const double* sum, const double* bound, bool fused, double* reference, double* error) {
+  const double magnitude = std::fabs(t);
+  for (int i = 0; i < kTile; ++i) {
+    const double s = sum[i], b = bound[i], size = std::fabs(s) + b, carried = error[i];
+    const double product = t * s, total = reference[i] + product, now = std::fabs(total);
+    const double raw = carried + magnitude * b + kUnit * magnitude * size + 0x1p-149 * (size + 1);  // sum, rounded scale
+    const double rounding = kUnit * (fused ? now + raw : (1 + kUnit) * magnitude * size);
+    const double next = raw + rounding + 0x1p-52 * (now + std::fabs(product));  // and this reference's own
+    const double overflow = now + next >= kLargest ? kInfinity : next;
+    reference[i] = total;
+    error[i] = now <= std::numeric_limits<double>::max() ? overflow : carried;  // NaN and Inf judge themselves
+  }
+}
+
+/// The same where FP32 has no finite scale: t is NaN, Inf, or a product of scales beyond the largest number.
+/// A bound of Inf or NaN accepts anything: overflow on the way, or Inf times a sum whose sign is not known.
+void scale_row_by_special(double t, const double* sum, const double* bound, double* reference, double* error) {
+  for (int i = 0; i < kTile; ++i) {
+    const double s = sum[i];
+    const bool sign_known = std::isnan(t) || std::fabs(s) > bound[i] || !std::isfinite(s);
+    reference[i] += t * s;
+    if (!sign_known) error[i] = std::numeric_limits<double>::quiet_NaN();
+    else if (std::isfinite(reference[i])) error[i] = kInfinity;
+  }
+}
+
+/// The bound of an element after conversion to `type`, and whether an Inf of the reference's sign is right as well.
+double output_bound(DType type, double reference, double error) {
+  if (type == DType::f32) return error;
+  const double relative = type == DType::bf16 ? 0x1p-8 : 0x1p-11, tiny = type == DType::bf16 ? 0x1p-134 : 0x1p-25;
+  return error + relative * (std::fabs(reference) + error) + tiny;
+}
+
+bool is_right(DType type, double got, double reference, double error, double bound) {
+  if (std::isnan(error)) return true;
+  if (std::isnan(reference)) return std::isnan(got);
+  if (std::isinf(error)) return true;
+  if (std::isinf(reference)) return got == reference;
+  const double half_unit = type == DType::bf16 ? 0x1p119 : type == DType::f16 ? 16 : 0x1p103;  // of the largest value
+  const bool may_overflow = std::fabs(reference) + error >= format_of(type).largest + half_unit;
+  if (std::isinf(got)) return std::signbit(got) == std::signbit(reference) && may_overflow;
+  return std::fabs(got - reference) <= bound;  // false for NaN
+}
+
+template <DType kType> class Verifier {
+ public:
+  Verifier(const Claim& claim, std::atomic<int>* progress)
+      : claim_(claim), rule_(arithmetic_of(kType, claim.math)), progress_(progress) {}
+
+  Verdict run() {
+    const std::int64_t rows = (claim_.d.rows() + kTile - 1) / kTile, columns = (claim_.d.cols() + kTile - 1) / kTile;
+    std::atomic<std::int64_t> done{0};
+    parallel_for(rows * columns, [&](std::int64_t i) {
+      thread_local const auto tile = std::make_unique<Tile>();
+      judge(*tile, i / columns * kTile, i % columns * kTile);
+      if (progress_) progress_->store(static_cast<int>(++done * 1000 / (rows * columns)), std::memory_order_relaxed);
+    });
+    return verdict_;
+  }
+
+ private:
+  void judge(Tile& tile, std::int64_t row, std::int64_t column) {
+    const std::int64_t k_size = claim_.a.cols();
+    const bool block = claim_.scale == Scale::block_1x128_128x128;
+    clear(tile.sum), clear(tile.bound), clear(tile.reference), clear(tile.error);
+    for (std::int64_t k = 0; k < k_size; k += kStep) {
+      load<false>(tile.a, claim_.a, decoder_, row, k, rule_.chunk);
+      load<true>(tile.b, claim_.b, decoder_, column, k, rule_.chunk);
+      const int depth = static_cast<int>(std::min<std::int64_t>(kStep, k_size - k));
+      for (int at = 0, j = 0; at < depth; at += rule_.chunk, ++j) {
+        std::copy(std::begin(tile.sum), std::end(tile.sum), tile.before);
+        multiply(tile.a.value, tile.b.value, tile.sum, at, std::min(at + rule_.chunk, depth));
+        widen(tile.before, tile.sum, tile.bound, tile.a.largest[j], tile.b.largest[j], rule_);
+      }
+      if (block) promote(tile, row, column, k / kStep);
+    }
+    if (!block) finish(tile);
+    compare(tile, row, column);
+  }
+
+  template <std::size_t kSize> static void clear(double (&values)[kSize]) { std::fill_n(values, kSize, 0.0); }
+
+  static void scale_tile_row(Tile& tile, std::int64_t r, double t, bool fused) {
+    const std::int64_t i = r * kTile;
+    if (std::fabs(t) <= kLargest)
+      scale_row(t, tile.sum + i, tile.bound + i, fused, tile.reference + i, tile.error + i);
+    else
+      scale_row_by_special(t, tile.sum + i, tile.bound + i, tile.reference + i, tile.error + i);
+  }
+
+  /// Adds the block's scaled sum to the reference and starts the next block from zero.
+  void promote(Tile& tile, std::int64_t row, std::int64_t column, std::int64_t block) {
+    const std::int64_t rows = std::min<std::int64_t>(kTile, claim_.d.rows() - row);
+    // a tile never crosses a boundary of 128 columns: kTile divides 128
+    const double sb = claim_.scale_b->floats()[column / 128 * claim_.scale_b->ld() + block];
+    for (std::int64_t r = 0; r < rows; ++r)
+      scale_tile_row(tile, r, claim_.scale_a->floats()[(row + r) * claim_.scale_a->ld() + block] * sb, true);
+    clear(tile.sum), clear(tile.bound);
+  }
+
+  void finish(Tile& tile) {
+    const bool scaled = claim_.scale == Scale::tensor && claim_.a.cols() > 0;
+    const double t = scaled ? double{claim_.scale_a->floats()[0]} * double{claim_.scale_b->floats()[0]} : 1;
+    if (scaled)
+      for (int row = 0; row < kTile; ++row) scale_tile_row(tile, row, t, false);
+    else
+      std::copy(std::begin(tile.sum), std::end(tile.sum), tile.reference),
+          std::copy(std::begin(tile.bound), std::end(tile.bound), tile.error);
+  }
+
+  void compare(const Tile& tile, std::int64_t row, std::int64_t column) {
+    const DType type = claim_.d.type();
+    Verdict local;
+    const std::int64_t rows = std::min<std::int64_t>(kTile, claim_.d.rows() - row);
+    const std::int64_t columns = std::min<std::int64_t>(kTile, claim_.d.cols() - column);
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const double reference = tile.reference[r * kTile + c], error = tile.error[r * kTile + c];
+        const double got = decode(type, claim_.d.row(row + r) + (column + c) * bytes_of(type));
+        const double bound = output_bound(type, reference, error);
+        const Mismatch here{row + r, column + c, got, reference, bound};
+        const double difference = std::fabs(got - reference);
+        if (!is_right(type, got, reference, error, bound)) {
+          ++local.wrong;
+          if (!local.first) local.first = here;
+        }
+        if (!std::isfinite(difference)) continue;
+        if (difference > local.max_error) local.max_error = difference, local.worst = here;
+        if (bound > 0) local.max_error_of_bound = std::max(local.max_error_of_bound, difference / bound);
+      }
+    merge(local);
+  }
+
+  /// The result does not depend on the order in which tiles arrive: ties go to the earlier element.
+  void merge(const Verdict& local) {
+    const auto earlier = [](const Mismatch& x, const Mismatch& y) {
+      return x.row != y.row ? x.row < y.row : x.column < y.column;
+    };
+    const std::lock_guard lock(mutex_);
+    verdict_.wrong += local.wrong;
+    if (local.first && (!verdict_.first || earlier(*local.first, *verdict_.first))) verdict_.first = local.first;
+    if (local.max_error > verdict_.max_error ||
+        (local.max_error == verdict_.max_error && earlier(local.worst, verdict_.worst)))
+      verdict_.max_error = local.max_error, verdict_.worst = local.worst;
+    verdict_.max_error_of_bound = std::max(verdict_.max_error_of_bound, local.max_error_of_bound);
+  }
+
+  const Claim& claim_;
+  const Arithmetic rule_;
+  std::atomic<int>* progress_;
+  const Decoder<kType> decoder_;
+  std::mutex mutex_;
+  Verdict verdict_;
+};
+
+}  // namespace
+
+Verdict verify(const Claim& claim, std::atomic<int>* progress) {
+  switch (claim.a.type()) {
+    case DType::bf16: return Verifier<DType::bf16>(claim, progress).run();
+    case DType::f16: return Verifier<DType::f16>(claim, progress).run();
+    default: return Verifier<DType::e4m3>(claim, progress).run();
+  }
+}
+
+}  // namespace ww::cli

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The built program from outside: exit statuses, one JSON object on stdout, refusals that name argument, expected and
+actual, and a GEMM on the emulated device that is right. Usage: program_test.py <path of warpwright>"""
+import json
+import math
+import os
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from typing import Any, Dict, List, Tuple
+
+PROGRAM = ""
+SMALL = ["--device", "emu:sm90", "--m", "64", "--n", "128", "--k", "256", "--sms", "2"]
+
+
+def run(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess:
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=timeout)
+
+
+def npy(path: pathlib.Path, descr: str, shape: Tuple[int, ...], data: bytes) -> str:
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape!r}, }}".encode()
+    header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data)
+    return str(path)
+
+
+def safetensors(path: pathlib.Path, tensors: Dict[str, Tuple[str, List[int], bytes]]) -> str:
+    header: Dict[str, Any] = {}
+    data = b""
+    for name, (dtype, shape, content) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+    return str(path)
+
+
+def read_npy(path: pathlib.Path) -> Tuple[str, bytes]:
+    content = path.read_bytes()
+    length = struct.unpack("<H", content[8:10])[0]
+    return content[10:10 + length].decode(), content[10 + length:]
+
+
+def bf16(value: float) -> bytes:
+    return struct.pack("<f", value)[2:]
+
+
+class Program(unittest.TestCase):
+    def setUp(self) -> None:
+        self.directory = tempfile.TemporaryDirectory()
+        self.path = pathlib.Path(self.directory.name)
+
+    def tearDown(self) -> None:
+        self.directory.cleanup()
+
+    def one_object(self, result: subprocess.CompletedProcess) -> Dict[str, Any]:
+        self.assertEqual(result.stdout.count("\n"), 1, result.stdout)
+        return json.loads(result.stdout)
+
+    def refused(self, status: int, argument: str, *arguments: str) -> Dict[str, str]:
+        """Both forms of an error: a sentence on stderr, or one object on stdout."""
+        with self.subTest(arguments=arguments):
+            result = run(*arguments, "--json")
+            self.assertEqual(result.returncode, status, result)
+            answer = self.one_object(result)
+            self.assertIs(answer["ok"], False)
+            error = answer["error"]
+            self.assertEqual(set(error), {"code", "argument", "expected", "actual", "message"})
+            self.assertEqual(error["code"], {2: "invalid", 3: "unsupported", 4: "could_not_finish"}[status])
+            self.assertIn(argument, error["argument"])
+            self.assertTrue(error["expected"] and error["actual"] and error["message"], error)
+            return error
+        raise AssertionError("not reached")
+
+    def test_help_and_version_are_right(self) -> None:
+        for arguments in (["--help"], ["--version"], ["gemm", "--help"], ["bench", "gemm", "--help"], ["layout", "--help"]):
+            result = run(*arguments)
+            self.assertEqual((result.returncode, result.stderr), (0, ""), arguments)
+            self.assertIn("warpwright" if arguments == ["--version"] else "--", result.stdout)
+
+    def test_bench_takes_the_flags_of_gemm(self) -> None:
+        own, bench = (set(word for word in run(*verb, "--help").stdout.split() if word.startswith("--m") or word.startswith("--s"))
+                      for verb in (["gemm"], ["bench", "gemm"]))
+        self.assertIn("--m", own)
+        self.assertLessEqual(own, bench)
+
+    def test_info_says_what_is_there(self) -> None:
+        result = run("info", "--json")
+        self.assertEqual(result.returncode, 0, result)
+        answer = self.one_object(result)
+        self.assertIn("emu:sm90", [device["name"] for device in answer["devices"]])
+        for key in ("version", "compiler", "cuda_headers", "isa", "nvrtc", "host_compiler", "cache"):
+            self.assertIn(key, answer)
+        self.assertIn("emu:sm90", run("info").stdout)
+
+    def test_layout(self) -> None:
+        result = run("layout", "(4,2):(1,4)", "--json")
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIs(self.one_object(result)["ok"], True)
+        self.refused(2, "", "layout", "(4,2:(1,4)")
+
+    def test_a_broken_command_line_is_invalid_use(self) -> None:
+        for arguments in ([], ["nothing"], ["gemm", "--nothing"], ["gemm", "extra"], ["gemm", "--m"], ["bench"], ["layout"],
+                          ["gemm", "--m", "1", "--m", "2"], ["gemm", "--verify=maybe"], ["gemm", "--json=3x"]):
+            result = run(*arguments)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), arguments)
+            self.assertIn("invalid", result.stderr)
+            self.refused(2, "", *arguments)
+        self.assertEqual(self.refused(2, "--nothing", "gemm", "--nothing")["argument"], "--nothing")
+
+    def test_flags_that_mean_nothing(self) -> None:
+        for flag, values in {
+            "--m": ["-1", "x", "", "1.5", "0x10", "9223372036854775808", " 1", "1e3"], "--n": ["-8"], "--k": ["-9223372036854775808"],
+            "--seed": ["-1", "x"], "--sms": ["0", "-1", "1000000"], "--threads": ["0", "many"],
+            "--dtype": ["f32", "fp8", "E4M3", ""], "--out-dtype": ["e4m3", "x"], "--scale": ["row", ""],
+            "--math": ["fast"], "--schedule": ["lifo"],
+            "--config": ["tile", "tile=1", "tile=axbxc", "nothing=1", "stages=-1", "cluster=2", "a=int4", "stages=99999999999",
+                         "d=f32,a=bf16", "scale=none"],
+        }.items():
+            for value in values:
+                extra = ["--dtype", "e4m3", "--scale", "block"] if flag == "--config" else []
+                self.refused(2, flag, "gemm", *extra, f"{flag}={value}")
+                self.refused(2, flag, "bench", "gemm", *extra, f"{flag}={value}")
+
+    def test_devices_that_are_not_there(self) -> None:
+        self.refused(2, "device", "gemm", "--device", "tpu:0")
+        self.refused(2, "device", "gemm", "--device", "cuda:x")
+        self.refused(2, "device", "gemm", "--device", "")
+        self.refused(4, "device", "gemm", "--device", "cuda:99")
+
+    def test_sizes_beyond_anything(self) -> None:
+        largest = str(2 ** 63 - 1)
+        for sizes in (["--m", largest], ["--k", largest], ["--n", str(2 ** 63 - 8)], ["--m", str(2 ** 40), "--k", str(2 ** 40)]):
+            self.refused(2, "--", "gemm", *sizes)
+        error = self.refused(4, "--m", "gemm", "--device", "emu:sm90", "--m", str(2 ** 21), "--n", str(2 ** 21), "--k", "128")
+        self.assertIn("bytes", error["expected"])
+        self.assertIn("bytes needed", error["actual"])
+
+    def test_what_no_kernel_solves_is_unsupported(self) -> None:
+        self.refused(3, "n", "gemm", "--device", "emu:sm90", "--m", "64", "--n", "129", "--k", "128")
+        self.refused(3, "", "gemm", "--device", "emu:sm90", "--config", "tile=7x7x7")
+
+    def test_files_that_do_not_fit(self) -> None:
+        a = npy(self.path / "a.npy", "|u1", (16, 128), bytes(16 * 128))
+        b = npy(self.path / "b.npy", "|u1", (32, 256), bytes(32 * 256))
+        flat = npy(self.path / "flat.npy", "|u1", (2048,), bytes(2048))
+        cube = npy(self.path / "cube.npy", "|u1", (1, 2, 8), bytes(16))
+        halves = npy(self.path / "halves.npy", "<f2", (16, 128), bytes(4096))
+        floats = npy(self.path / "floats.npy", "<f4", (16, 128), bytes(8192))
+        short = npy(self.path / "short.npy", "|u1", (16, 128), bytes(16 * 128 - 1))
+        scale = npy(self.path / "scale.npy", "<f4", (16, 2), bytes(128))
+        tensor = safetensors(self.path / "t.safetensors", {"w": ("F8_E4M3", [16, 128], bytes(2048)), "i": ("I8", [1], b"x")})
+        for argument, flags in (
+            ("--b", ["--a", a, "--b", b]), ("--a", ["--a", flat]), ("--b", ["--b", cube]), ("--a", ["--a", short]),
+            ("--a", ["--a", halves, "--dtype", "bf16"]), ("--a", ["--a", halves, "--dtype", "e4m3"]),
+            ("--b", ["--a", a, "--b", halves]), ("--a", ["--a", floats]), ("--m", ["--a", a, "--m", "17"]),
+            ("--k", ["--a", a, "--k", "127"]), ("--k", ["--b", b, "--k", "127"]), ("--n", ["--b", b, "--n", "8"]),
+            ("--a", ["--a", str(self.path / "none.npy")]), ("--a", ["--a", str(self.path)]), ("--a", ["--a", "/dev/zero"]),
+            ("--a", ["--a", tensor + ":none"]), ("--a", ["--a", tensor]), ("--a", ["--a", tensor + ":i"]),
+            ("--scale-a", ["--a", a, "--scale-a", scale]), ("--scale-a", ["--scale", "none", "--scale-a", scale]),
+            ("--scale-a", ["--dtype", "bf16", "--scale-a", scale]), ("--scale-b", ["--scale", "tensor", "--scale-b", scale]),
+            ("--scale-b", ["--scale-b", a]), ("--out", ["--out", str(self.path / "none" / "d.npy")]), ("--out", ["--out", str(self.path)]),
+        ):
+            self.refused(2, argument, "gemm", *flags)
+        self.assertEqual(sorted(os.listdir(self.path)), sorted(os.path.basename(name) for name in (
+            a, b, flat, cube, halves, floats, short, scale, tensor)), "a refused call leaves nothing")
+
+    def test_random_flags_never_crash(self) -> None:
+        seed = 20240501
+        draw = random.Random(seed)
+        words = ["--m", "--n", "--k", "--config", "--scale", "--dtype", "-1", "0", "1", "8", "tile=64x64x64", "none", "e4m3", "",
+                 "--json", "--verify", "--a", "/dev/null", "--", "-m", "--m=", "=", "\xff", "'", "tensor", "cuda:0x"]
+        for i in range(120):
+            arguments = [draw.choice(words) for _ in range(draw.randrange(1, 7))] + ["--device", "none"]
+            result = run("gemm", *arguments)
+            self.assertEqual(result.returncode, 2, f"seed {seed}, case {i}: {arguments}: {result}")
+
+    def test_gemm_is_right_for_every_type_and_recipe(self) -> None:
+        for dtype in ("e4m3", "bf16", "f16"):
+            for scale in ("none", "tensor", "block"):
+                if dtype != "e4m3" and scale == "block":
+                    continue
+                with self.subTest(dtype=dtype, scale=scale):
+                    result = run("gemm", *SMALL, "--dtype", dtype, "--scale", scale, "--verify", "--json")
+                    self.assertEqual(result.returncode, 0, result)
+                    answer = self.one_object(result)
+                    self.assertIs(answer["ok"], True)
+                    self.assertEqual((answer["device"], answer["m"], answer["n"], answer["k"]), ("emu:sm90", 64, 128, 256))
+                    self.assertGreater(answer["seconds"], 0)
+                    self.assertLessEqual(answer["max_error_of_bound"], 1)
+                    self.assertGreater(answer["max_error"], 0)
+                    self.assertGreater(answer["wgmmas"], 0)
+                    self.assertGreater(answer["l2_read_bytes"]["a"], 0)
+                    again = run("gemm", *SMALL, "--dtype", dtype, "--scale", scale, "--config", answer["config"], "--json")
+                    self.assertEqual(self.one_object(again)["d_xxh3"], answer["d_xxh3"], "the printed config is a config")
+
+    def test_sizes_of_zero(self) -> None:
+        for sizes in (["--m", "0"], ["--k", "0", "--m", "64", "--n", "128"]):
+            result = run("gemm", "--device", "emu:sm90", *sizes, "--verify", "--json")
+            self.assertEqual(result.returncode, 0, result)
+
+    def test_operands_from_files_and_d_to_a_file(self) -> None:
+        m, n, k = 5, 16, 40
+        draw = random.Random(3)
+        values = {name: [[draw.choice((-2.0, -1.0, 0.0, 0.5, 3.0)) for _ in range(k)] for _ in range(rows)]
+                  for name, rows in (("a", m), ("b", n))}
+        packed = {name: b"".join(bf16(x) for row in rows for x in row) for name, rows in values.items()}
+        a = npy(self.path / "a.npy", "<V2", (m, k), packed["a"])
+        b = safetensors(self.path / "b.safetensors", {"x": ("F32", [1], bytes(4)), "b": ("BF16", [n, k], packed["b"])})
+        out = self.path / "d.npy"
+        result = run("gemm", "--device", "emu:sm90", "--a", a, "--b", b + ":b", "--out-dtype", "f32", "--out", str(out), "--verify")
+        self.assertEqual(result.returncode, 0, result)
+        header, data = read_npy(out)
+        self.assertIn("'<f4'", header)
+        self.assertIn(f"({m}, {n})", header)
+        expected = [math.fsum(x * y for x, y in zip(row, column)) for row in values["a"] for column in values["b"]]
+        self.assertEqual(list(struct.unpack(f"<{m * n}f", data)), expected, "sums of small halves are exact")
+        self.assertEqual(len(os.listdir(self.path)), 3)
+
+    def test_scales_from_files(self) -> None:
+        m, n, k = 8, 136, 256
+        one = b"\x38"  # 1.0 in e4m3
+        a = npy(self.path / "a.npy", "|V1", (m, k), one * (m * k))
+        b = npy(self.path / "b.npy", "|u1", (n, k), one * (n * k))
+        scale_a = npy(self.path / "sa.npy", "<f4", (m, 2), struct.pack("<16f", *([1.0, 2.0] * 7 + [math.nan, 1.0])))
+        scale_b = npy(self.path / "sb.npy", "<f4", (2, 2), struct.pack("<4f", 1.0, 0.5, 2.0, 4.0))
+        out = self.path / "d.npy"
+        result = run("gemm", "--device", "emu:sm90", "--a", a, "--b", b, "--scale-a", scale_a, "--scale-b", scale_b,
+                     "--out-dtype", "f32", "--out", str(out), "--verify", "--json")
+        self.assertEqual(result.returncode, 0, result)
+        values = struct.unpack(f"<{m * n}f", read_npy(out)[1])
+        self.assertEqual(values[0], 128 * 1 * 1 + 128 * 2 * 0.5)
+        self.assertEqual(values[n - 1], 128 * 1 * 2 + 128 * 2 * 4)
+        self.assertTrue(all(math.isnan(x) for x in values[7 * n:]))
+        self.assertFalse(any(math.isnan(x) for x in values[:7 * n]))
+
+    def test_without_flags_it_shows_a_verified_gemm(self) -> None:
+        result = run("gemm", "--device", "emu:sm90")
+        self.assertEqual(result.returncode, 0, result)
+        for word in ("device", "config", "time", "FLOP/s", "L2 reads", "wgmmas", "verify", "right"):
+            self.assertIn(word, result.stdout)
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    unittest.main()
