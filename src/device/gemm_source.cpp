@@ -3,6 +3,7 @@
 #include "device/gemm_source.hpp"
 
 #include <fmt/format.h>
+#define XXH_INLINE_ALL  // why: nothing of xxHash is linked
 #include <xxhash.h>
 
 #include "select/config_text.hpp"
