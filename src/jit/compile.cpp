@@ -22,7 +22,7 @@ std::string log_with(const std::string& log, const std::string& note) {
 // A path that dlopen accepts: the entry's own file, or an anonymous copy where that is not on disk or not executable.
 Result<fs::path> loadable(const Entry& entry, const fs::path& file) {
   if (!file.empty() && !is_noexec(file)) return file;
-  const Result<fs::path> anonymous = anonymous_file(entry.payload);
+  Result<fs::path> anonymous = anonymous_file(entry.payload);
   if (anonymous) return anonymous;
   return failure(
       ErrorCode::could_not_finish, {}, "a place to load the emulator module from", "none",

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Look, lock, look again, build, publish. Each step that fails leaves a result that is right and a note that says why
+// it was not kept; only the build itself can fail a call.
 #include "jit/disk_cache.hpp"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// System calls with EINTR, short writes and error texts taken care of once.
 #include "jit/files.hpp"
 
 #include <fcntl.h>

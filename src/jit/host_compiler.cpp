@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The compiler runs by posix_spawn in a work directory that holds the embedded headers, the source and all it writes.
+// why the headers are written for each compile: they cost milliseconds, and a kept copy could be altered.
 #include "jit/host_compiler.hpp"
 
 #include <fcntl.h>
@@ -53,7 +55,7 @@ fs::path locate(const std::string& name) {
   std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin";
   while (!rest.empty()) {
     const std::size_t colon = rest.find(':');
-    const fs::path candidate = fs::path(rest.substr(0, colon)) / name;
+    fs::path candidate = fs::path(rest.substr(0, colon)) / name;
     if (candidate.is_absolute() && runs(candidate)) return candidate;
     rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
   }
@@ -70,6 +72,7 @@ Result<HostCompiler> identified(const fs::path& path) {
 // Runs `arguments` with output in `log`; the result is the exit status, 128 + signal, or -1 when it cannot be known.
 Result<int> run(const std::vector<std::string>& arguments, const fs::path& work, const fs::path& log) {
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   std::string temporary = "TMPDIR=" + work.string();  // the compiler's own files die with the work directory

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A map of shared futures: whoever inserts the future makes the value, everybody else waits for it.
 #include "jit/memory_cache.hpp"
 
 #include <exception>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Where shipped modules are looked for, and how the build makes them.
 #include "jit/shipped.hpp"
 
 #include <dlfcn.h>

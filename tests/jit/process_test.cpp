@@ -106,7 +106,7 @@ void wait_for_publishing(const fs::path& cache) {
 
 // Half of the kills fall anywhere in the life of a process, half into the first moments of its publishing.
 TEST(Processes, KilledAtRandomPointsOfPublishing) {
-  constexpr int kRounds = 40;
+  constexpr int kRounds = 30;
   constexpr unsigned kSeed = 20240607;
   const Scratch scratch;
   const test::Variable compiler("WARPWRIGHT_CXX", copying_compiler(scratch));
