@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tuple<T...>: a few values of different types, and the handful of walks over them that layouts need.
+// Empty members (static integers, tuples of them) take no storage, so a static layout is an empty object.
+// A plain value counts as a tuple of one wherever that is unambiguous: rank_v<int> is 1, get<0>(5) is 5.
+#pragma once
+
+#include "warpwright/core/integer.hpp"
+
+namespace ww {
+
+// --- storage --------------------------------------------------------------------------------------
+// why no [[no_unique_address]]: base classes lay out alike in every compiler that passes these between host and device
+template <int I, class T, bool kEmpty = __is_empty(T)> struct TupleLeaf {
+  T value{};
+  constexpr TupleLeaf() = default;
+  WW_HOST_DEVICE constexpr explicit TupleLeaf(const T& v) : value(v) {}
+};
+template <int I, class T> struct TupleLeaf<I, T, true> {
+  constexpr TupleLeaf() = default;
+  WW_HOST_DEVICE constexpr explicit TupleLeaf(const T&) {}
+};
+
+template <class Indices, class... T> struct TupleBase;
+template <int... I, class... T> struct TupleBase<index_sequence<I...>, T...> : TupleLeaf<I, T>... {
+  constexpr TupleBase() = default;
+  WW_HOST_DEVICE constexpr explicit TupleBase(const T&... t) requires(sizeof...(T) > 0) : TupleLeaf<I, T>(t)... {}
+};
+
+template <class... T> struct Tuple : TupleBase<make_index_sequence<int(sizeof...(T))>, T...> {
+  using Base = TupleBase<make_index_sequence<int(sizeof...(T))>, T...>;
+  constexpr Tuple() = default;
+  WW_HOST_DEVICE constexpr Tuple(const T&... t) requires(sizeof...(T) > 0) : Base(t...) {}
+};
+
+template <class... T> WW_HOST_DEVICE constexpr Tuple<T...> make_tuple(const T&... t) {
+  if constexpr (sizeof...(T) == 0) return {};
+  else return Tuple<T...>(t...);
+}
+
+// --- what is a tuple ------------------------------------------------------------------------------
+template <class T> inline constexpr bool is_tuple_v = false;
+template <class... T> inline constexpr bool is_tuple_v<Tuple<T...>> = true;
+template <class T> concept TupleLike = is_tuple_v<T>;
+
+/// Number of top-level members; 1 for a plain value.
+template <class T> inline constexpr int rank_v = 1;
+template <class... T> inline constexpr int rank_v<Tuple<T...>> = int(sizeof...(T));
+template <class T> inline constexpr int rank_v<const T> = rank_v<T>;
+template <class T> inline constexpr int rank_v<T&> = rank_v<T>;
+
+/// Levels of nesting; 0 for a plain value.
+template <class T> inline constexpr int depth_v = 0;
+template <class T> inline constexpr int depth_v<const T> = depth_v<T>;
+template <> inline constexpr int depth_v<Tuple<>> = 1;
+template <class T> inline constexpr int depth_v<Tuple<T>> = depth_v<T> + 1;
+template <class T, class U, class... V> inline constexpr int depth_v<Tuple<T, U, V...>> =
+    max(depth_v<T> + 1, depth_v<Tuple<U, V...>>);
+
+// --- get ------------------------------------------------------------------------------------------
+template <int I, class T> WW_HOST_DEVICE constexpr T leaf_of(const TupleLeaf<I, T, true>&) { return {}; }
+template <int I, class T> WW_HOST_DEVICE constexpr const T& leaf_of(const TupleLeaf<I, T, false>& l) { return l.value; }
+template <int I, class T> WW_HOST_DEVICE constexpr T& leaf_of(TupleLeaf<I, T, false>& l) { return l.value; }
+
+template <int I, class... T> WW_HOST_DEVICE constexpr decltype(auto) get(const Tuple<T...>& t) {
+  static_assert(0 <= I && I < int(sizeof...(T)), "get<I>: I is outside the tuple");
+  return leaf_of<I>(t);
+}
+template <int I, class... T> WW_HOST_DEVICE constexpr decltype(auto) get(Tuple<T...>& t) {
+  static_assert(0 <= I && I < int(sizeof...(T)), "get<I>: I is outside the tuple");
+  return leaf_of<I>(t);
+}
+/// What sits at the ends of nested tuples: integers, and the few types that join them (Underscore, ScaledBasis).
+template <class T> inline constexpr bool is_leaf_v = Integer<T>;
+template <class T> concept Leaf = is_leaf_v<T>;
+
+template <int I, Leaf T> WW_HOST_DEVICE constexpr T get(const T& value) {
+  static_assert(I == 0, "get<I>: a plain value has only member 0");
+  return value;
+}
+/// get<1, 0>(t) is get<0>(get<1>(t)).
+template <int I, int J, int... K, class T> WW_HOST_DEVICE constexpr auto get(const T& t) {
+  return get<J, K...>(get<I>(t));
+}
+
+// --- walks ----------------------------------------------------------------------------------------
+// why index_sequence helpers and named functors throughout core/, never a lambda: NVRTC takes a lambda for host code
+// unless everything unannotated is compiled for the device, and then every trait above becomes a variable in the PTX.
+template <class T, class F, int... I>
+WW_HOST_DEVICE constexpr auto apply_indices(const T& t, F f, index_sequence<I...>) { return f(get<I>(t)...); }
+
+/// f(get<0>(t), get<1>(t), ...).
+template <class T, class F> WW_HOST_DEVICE constexpr auto apply(const T& t, F f) {
+  return apply_indices(t, f, make_index_sequence<rank_v<T>>{});
+}
+
+template <class T, class F, int... I>
+WW_HOST_DEVICE constexpr auto transform_indices(const T& t, F f, index_sequence<I...>) {
+  return make_tuple(f(get<I>(t))...);
+}
+template <class T, class F> WW_HOST_DEVICE constexpr auto transform(const T& t, F f) {
+  return transform_indices(t, f, make_index_sequence<rank_v<T>>{});
+}
+template <class F, class T, class U, int... I>
+WW_HOST_DEVICE constexpr auto transform_pairs(const T& t, const U& u, F f, index_sequence<I...>) {
+  return make_tuple(f(get<I>(t), get<I>(u))...);
+}
+template <class T, class U, class F> WW_HOST_DEVICE constexpr auto transform(const T& t, const U& u, F f) {
+  static_assert(rank_v<T> == rank_v<U>, "transform: the two tuples differ in rank");
+  return transform_pairs(t, u, f, make_index_sequence<rank_v<T>>{});
+}
+
+/// f(... f(f(initial, get<0>(t)), get<1>(t)) ...).
+template <int I = 0, class T, class V, class F>
+WW_HOST_DEVICE constexpr auto fold(const T& t, const V& initial, F f) {
+  if constexpr (I == rank_v<T>) return initial;
+  else return fold<I + 1>(t, f(initial, get<I>(t)), f);
+}
+
+// --- building -------------------------------------------------------------------------------------
+WW_HOST_DEVICE constexpr Tuple<> concat() { return {}; }
+template <class T, int... I> WW_HOST_DEVICE constexpr auto concat_indices(const T& t, index_sequence<I...>) {
+  return make_tuple(get<I>(t)...);
+}
+template <class T, class U, int... I, int... J>
+WW_HOST_DEVICE constexpr auto concat_indices(const T& t, const U& u, index_sequence<I...>, index_sequence<J...>) {
+  return make_tuple(get<I>(t)..., get<J>(u)...);
+}
+template <class T> WW_HOST_DEVICE constexpr auto concat(const T& t) {
+  return concat_indices(t, make_index_sequence<rank_v<T>>{});
+}
+/// One tuple with the members of all; a plain value counts as a tuple of one.
+template <class T, class U, class... V>
+WW_HOST_DEVICE constexpr auto concat(const T& t, const U& u, const V&... rest) {
+  return concat(concat_indices(t, u, make_index_sequence<rank_v<T>>{}, make_index_sequence<rank_v<U>>{}), rest...);
+}
+
+template <int... I, class T> WW_HOST_DEVICE constexpr auto select(const T& t) { return make_tuple(get<I>(t)...); }
+
+template <int kFirst, class T, int... I> WW_HOST_DEVICE constexpr auto take_indices(const T& t, index_sequence<I...>) {
+  return make_tuple(get<kFirst + I>(t)...);
+}
+/// Members kFirst to kLast - 1.
+template <int kFirst, int kLast, class T> WW_HOST_DEVICE constexpr auto take(const T& t) {
+  static_assert(0 <= kFirst && kFirst <= kLast && kLast <= rank_v<T>, "take<first, last>: outside the tuple");
+  return take_indices<kFirst>(t, make_index_sequence<kLast - kFirst>{});
+}
+
+template <class T, int... I> WW_HOST_DEVICE constexpr auto repeat_indices(const T& value, index_sequence<I...>) {
+  return make_tuple((void(I), value)...);
+}
+template <int N, class T> WW_HOST_DEVICE constexpr auto repeat(const T& value) {
+  return repeat_indices(value, make_index_sequence<N>{});
+}
+
+/// `t` with `value` added until it has N members.
+template <int N, class T, class V> WW_HOST_DEVICE constexpr auto append(const T& t, const V& value) {
+  static_assert(rank_v<T> <= N, "append<N>: the tuple is already longer");
+  return concat(t, repeat<N - rank_v<T>>(value));
+}
+
+/// The members kFirst to kLast - 1 become one tuple: group<0, 2>((a, b, c)) is ((a, b), c).
+template <int kFirst, int kLast, class T> WW_HOST_DEVICE constexpr auto group(const T& t) {
+  return concat(take<0, kFirst>(t), make_tuple(take<kFirst, kLast>(t)), take<kLast, rank_v<T>>(t));
+}
+
+template <class T> WW_HOST_DEVICE constexpr auto flatten(const T& t);
+template <class T, int... I> WW_HOST_DEVICE constexpr auto flatten_indices(const T& t, index_sequence<I...>) {
+  return concat(flatten(get<I>(t))...);
+}
+/// All leaves in one flat tuple.
+template <class T> WW_HOST_DEVICE constexpr auto flatten(const T& t) {
+  if constexpr (is_tuple_v<T>) return flatten_indices(t, make_index_sequence<rank_v<T>>{});
+  else return make_tuple(t);
+}
+
+/// The leaf of a tuple of one, however deeply wrapped; anything else as it is.
+template <class T> WW_HOST_DEVICE constexpr auto unwrap(const T& t) {
+  if constexpr (is_tuple_v<T> && rank_v<T> == 1) return unwrap(get<0>(t));
+  else return t;
+}
+
+template <class T, class U, int... I>
+WW_HOST_DEVICE constexpr bool equal_indices(const T& t, const U& u, index_sequence<I...>) {
+  return ((get<I>(t) == get<I>(u)) && ... && true);
+}
+template <class... T, class... U> WW_HOST_DEVICE constexpr bool operator==(const Tuple<T...>& t, const Tuple<U...>& u) {
+  if constexpr (sizeof...(T) != sizeof...(U)) return false;
+  else return equal_indices(t, u, make_index_sequence<int(sizeof...(T))>{});
+}
+
+}  // namespace ww
