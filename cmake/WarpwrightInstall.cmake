@@ -5,8 +5,8 @@ include(CMakePackageConfigHelpers)
 
 # Header-only dependencies are compiled into the library; a consumer need not have them.
 get_target_property(libraries warpwright INTERFACE_LINK_LIBRARIES)
-list(REMOVE_ITEM libraries "$<LINK_ONLY:fmt::fmt-header-only>" "$<LINK_ONLY:nlohmann_json::nlohmann_json>"
-     "$<LINK_ONLY:CLI11::CLI11>" "$<LINK_ONLY:Boost::headers>")
+list(REMOVE_ITEM libraries "$<LINK_ONLY:warpwright_fmt>" "$<LINK_ONLY:fmt::fmt-header-only>"
+     "$<LINK_ONLY:nlohmann_json::nlohmann_json>" "$<LINK_ONLY:CLI11::CLI11>" "$<LINK_ONLY:Boost::headers>")
 set_target_properties(warpwright PROPERTIES INTERFACE_LINK_LIBRARIES "${libraries}")
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/warpwright)

@@ -54,9 +54,8 @@ std::string compile_alone(const Nvrtc& api, const std::string& header, const std
   const std::string source = "#include \"" + header + "\"\n";
   Program program = nullptr;
   if (api.create(&program, source.c_str(), "alone.cu", 0, nullptr, nullptr) != 0) return "cannot create a program";
-  // why the last but one: constexpr functions and lambdas at namespace scope carry no execution space
   const std::array flags = {"--gpu-architecture=sm_90a", "--std=c++20", "--fmad=false",
-                            "--device-as-default-execution-space", include_flag.c_str()};
+                            include_flag.c_str()};
   const bool compiled = api.compile(program, static_cast<int>(flags.size()), flags.data()) == 0;
   std::size_t size = 0;
   api.log_size(program, &size);

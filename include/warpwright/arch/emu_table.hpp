@@ -14,7 +14,9 @@ namespace ww::arch {
 struct Site {
   const char* file;
   int line;
-  static constexpr Site here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+  WW_HOST_DEVICE static constexpr Site here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
 };
 
 inline constexpr u32 kSharedRankShift = 24;
