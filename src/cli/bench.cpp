@@ -28,7 +28,8 @@ std::vector<std::string> split_variants(const std::string& text) {
   std::vector<std::string> list;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(';', at), text.size());
-    if (end > at) list.push_back(text.substr(at, end - at));
+    const std::string variant = text.substr(at, end - at);
+    if (!variant.empty()) list.push_back(variant == "auto" ? "" : variant);
     at = end + 1;
   }
   if (list.empty()) list.emplace_back();

@@ -26,7 +26,7 @@ struct BenchOptions {
   DType out = DType::bf16;
   Scale scale = Scale::block_1x128_128x128;
 
-  std::string variants;  // configs "key=value,…" separated by ';'; empty: the one that is selected
+  std::string variants;  // configs "key=value,…" separated by ';', "auto" = the selected one; empty: that one alone
   int sms = 0;
   bool pdl = false;
   std::uint64_t seed = 0;

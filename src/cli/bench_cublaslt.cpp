@@ -13,12 +13,13 @@
 
 #include <fmt/format.h>
 
-#define WW_CUBLASLT_FUNCTIONS(X)                                                                                       \
-  X(cublasLtCreate)                                                                                                    \
-  X(cublasLtDestroy) X(cublasLtMatmulDescCreate) X(cublasLtMatmulDescDestroy) X(cublasLtMatmulDescSetAttribute)        \
-      X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy) X(cublasLtMatmulPreferenceCreate)                   \
-          X(cublasLtMatmulPreferenceDestroy) X(cublasLtMatmulPreferenceSetAttribute) X(cublasLtMatmulAlgoGetHeuristic) \
-              X(cublasLtMatmul) X(cublasLtGetVersion)
+// clang-format off
+#define WW_CUBLASLT_FUNCTIONS(X)                                                                                     \
+  X(cublasLtCreate) X(cublasLtDestroy) X(cublasLtGetVersion) X(cublasLtMatmul) X(cublasLtMatmulAlgoGetHeuristic)     \
+  X(cublasLtMatmulDescCreate) X(cublasLtMatmulDescDestroy) X(cublasLtMatmulDescSetAttribute)                         \
+  X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy)                                                       \
+  X(cublasLtMatmulPreferenceCreate) X(cublasLtMatmulPreferenceDestroy) X(cublasLtMatmulPreferenceSetAttribute)
+// clang-format on
 
 namespace ww::cli {
 namespace {

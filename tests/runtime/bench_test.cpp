@@ -125,6 +125,7 @@ TEST(Bench, RunsOnTheEmulatorAndWritesItsResult) {
   options.device = "emu:sm90";
   options.m = 128, options.n = 128, options.k = 256;
   options.command_line = "a command";
+  options.variants = "auto;stages=3";
   options.result = std::filesystem::temp_directory_path() / ("ww_bench_result_" + std::to_string(getpid()) + ".json");
   const Result<Outcome> outcome = run_bench(options);
   ASSERT_TRUE(outcome) << outcome.error().message;
@@ -132,7 +133,8 @@ TEST(Bench, RunsOnTheEmulatorAndWritesItsResult) {
   std::ifstream file(options.result);
   const std::string written((std::istreambuf_iterator<char>(file)), {});
   std::filesystem::remove(options.result);
-  for (const char* expected : {"\"source_hash\": \"xxh3-128:", "\"command\": \"a command\"", "\"config\": \"arch=sm90"})
+  for (const char* expected : {"\"source_hash\": \"xxh3-128:", "\"command\": \"a command\"", "\"config\": \"arch=sm90",
+                               "\"warpwright[0]\"", "\"warpwright[1]\"", "stages=3"})
     EXPECT_NE(written.find(expected), std::string::npos) << expected << " in " << written;
 }
 
