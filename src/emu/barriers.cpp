@@ -23,13 +23,14 @@ void named_barrier(Thread& thread, u32 id, u32 threads, bool wait, arch::Site si
   Cta& cta = *thread.cta;
   if (id >= 16) machine.fail({&thread, site}, fmt::format("named barrier {}: there are 16 a CTA", id));
   if (threads == 0 || threads % kWarpSize != 0 || threads > cta.threads.size())
-    machine.fail({&thread, site}, fmt::format("named barrier {}: {} threads; expected whole warps, at most the CTA's {}", id,
-                                              threads, cta.threads.size()));
+    machine.fail({&thread, site},
+                 fmt::format("named barrier {}: {} threads; expected whole warps, at most the CTA's {}", id, threads,
+                             cta.threads.size()));
   NamedBarrier& barrier = cta.named[id];
   if (barrier.arrived == 0) barrier.threads = threads;
   if (barrier.threads != threads)
-    machine.fail({&thread, site}, fmt::format("named barrier {}: this thread expects {} threads, those before it {}", id,
-                                              threads, barrier.threads));
+    machine.fail({&thread, site}, fmt::format("named barrier {}: this thread expects {} threads, those before it {}",
+                                              id, threads, barrier.threads));
   machine.progress();
   if (++barrier.arrived == threads) {
     barrier.arrived = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sixteen named barriers of a CTA (bar.sync, bar.arrive) and the barrier of the cluster (barrier.cluster).
-// Named barriers count threads and check that all name the same number; the cluster barrier waits for all that have not exited.
+// Named barriers count threads and check that all name the same number; the cluster barrier waits for all that have not
+// exited.
 #pragma once
 
 #include "emu/cta.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a thread block, of its warps, and of the cluster it belongs to. Plain state; see machine.hpp for who owns it.
+// The state of a thread block, of its warps, and of the cluster it belongs to. Plain state; see machine.hpp for who
+// owns it.
 #pragma once
 
 #include <memory>
@@ -25,7 +26,7 @@ struct NamedBarrier {
   WaitList waiters;
 };
 
-/// A meeting of lanes. `values` is kept for two meetings: a fast lane may be in the next before a slow one has read.
+/// A meeting of lanes.
 struct WarpMeeting {
   u32 mask = 0, arrived = 0, round = 0;
   u32 kind = 0;  // all lanes must come for the same thing
@@ -42,10 +43,11 @@ struct MatrixStore {
 };
 
 struct Warp {
-  WarpMeeting meeting;                        // of all lanes: shuffle, vote, ldmatrix
+  WarpMeeting meeting;  // of all lanes: shuffle, vote, ldmatrix
+  // why: twice; a fast lane may be in the next meeting before a slow one has read the results of this one
   u32 values[2][kWarpSize] = {};
   u32 matrices[2][kWarpSize][4] = {};
-  std::vector<WarpMeeting> syncs;             // by mask
+  std::vector<WarpMeeting> syncs;  // by mask
   SequenceRing<MatrixStore> matrix_stores;
 };
 
@@ -69,8 +71,8 @@ struct AlignedDelete {
 struct Cta {
   Machine* machine = nullptr;
   Cluster* cluster = nullptr;
-  u32 rank = 0;   // in the cluster
-  u32 index = 0;  // in the grid
+  u32 rank = 0;                                 // in the cluster
+  u32 index = 0;                                // in the grid
   std::unique_ptr<u8[], AlignedDelete> shared;  // indexed by offset; [0, kSharedBase) is out of bounds
   u32 shared_end = 0;
   u32 live_threads = 0;
@@ -89,7 +91,7 @@ struct Cluster {
   u32 slot = 0;  // which stacks it uses
   std::vector<std::unique_ptr<Cta>> ctas;
   u32 live_threads = 0;
-  u32 operations = 0;  // in flight
+  u32 operations = 0;          // in flight
   u32 arrived = 0, phase = 0;  // of the cluster barrier
   WaitList waiters;
 };

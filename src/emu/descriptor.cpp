@@ -19,8 +19,8 @@ struct Layout {
 Layout decode(Cta& cta, u64 descriptor, const char* operand, Origin origin) {
   constexpr u64 kFields = 0x3FFFull | 0x3FFFull << 16 | 0x3FFFull << 32 | 3ull << 62;
   if (descriptor & ~kFields)
-    cta.machine->fail(origin, fmt::format("wgmma operand {}: descriptor 0x{:016x} sets a base offset or a reserved bit", operand,
-                                          descriptor));
+    cta.machine->fail(origin, fmt::format("wgmma operand {}: descriptor 0x{:016x} sets a base offset or a reserved bit",
+                                          operand, descriptor));
   const u32 start = static_cast<u32>(descriptor & 0x3FFF) << 4;
   const u32 leading = static_cast<u32>(descriptor >> 16 & 0x3FFF) << 4;
   const u32 stride = static_cast<u32>(descriptor >> 32 & 0x3FFF) << 4;
@@ -36,12 +36,14 @@ void gather_rows(Cta& cta, u64 descriptor, int rows, u8* out, const char* operan
   const Layout layout = decode(cta, descriptor, operand, origin);
   const u8* shared = cta.shared.get();
   for (int row = 0; row < rows; ++row) {
-    const u32 line = layout.start + static_cast<u32>(row % 8) * layout.row_pitch + static_cast<u32>(row / 8) * layout.group_pitch;
+    const u32 line =
+        layout.start + static_cast<u32>(row % 8) * layout.row_pitch + static_cast<u32>(row / 8) * layout.group_pitch;
     for (u32 chunk = 0; chunk < 2; ++chunk) {
       const u32 offset = swizzle(line + chunk * layout.chunk_pitch, layout.swizzle_bits);
       if (offset < kSharedBase || offset + 16 > cta.shared_end)
-        cta.machine->fail(origin, fmt::format("wgmma operand {}: row {} is at offset 0x{:x}, outside shared memory [0x{:x}, 0x{:x})",
-                                              operand, row, offset, kSharedBase, cta.shared_end));
+        cta.machine->fail(
+            origin, fmt::format("wgmma operand {}: row {} is at offset 0x{:x}, outside shared memory [0x{:x}, 0x{:x})",
+                                operand, row, offset, kSharedBase, cta.shared_end));
       std::memcpy(out + row * 32 + chunk * 16, shared + offset, 16);
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fiber is a place where execution can be left and taken up again: the scheduler's own stack or one emulated thread's.
-// Boost.Context does the switch (5 ns bare); under AddressSanitizer every switch is announced to it.
+// A fiber is a place where execution can be left and taken up again: the scheduler's own stack or one emulated
+// thread's. Boost.Context does the switch (5 ns bare); under AddressSanitizer every switch is announced to it.
 // A fiber that fails is abandoned, not unwound: kernel code and the emulator's frames on it own nothing.
 #pragma once
 
@@ -17,17 +17,15 @@ namespace ww::emu {
 
 struct Fiber {
   boost::context::detail::fcontext_t context = nullptr;
-  Stack stack;                  // empty for the scheduler's
-  void* shadow_stack = nullptr; // AddressSanitizer's
+  Stack stack;                   // empty for the scheduler's
+  void* shadow_stack = nullptr;  // AddressSanitizer's
 };
 
 /// Prepares `fiber` to run `entry` on `stack` at the first switch to it; `entry` must call `arrived` first.
 void prepare(Fiber& fiber, Stack stack, void (*entry)(boost::context::detail::transfer_t));
 
 /// Completes a switch on its far side: notes where the fiber that was left goes on.
-inline void arrived(boost::context::detail::transfer_t from) {
-  static_cast<Fiber*>(from.data)->context = from.fctx;
-}
+inline void arrived(boost::context::detail::transfer_t from) { static_cast<Fiber*>(from.data)->context = from.fctx; }
 
 /// Leaves `from`, goes on in `to`; returns when someone switches back.
 inline void switch_fiber(Fiber& from, Fiber& to) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch: checks it, spreads its clusters over OS threads (or keeps all on one when they wait for each other), adds up the
-// statistics. Clusters are handed out in order and the report of the lowest one wins, so nothing depends on the thread count.
+// A launch: checks it, spreads its clusters over OS threads (or keeps all on one when they wait for each other), adds
+// up the statistics. Clusters are handed out in order and the report of the lowest one wins, so nothing depends on the
+// thread count.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -28,12 +29,15 @@ tl::unexpected<Error> wrong(const char* argument, std::string expected, std::str
 Result<void> check(const arch::KernelEntry& entry, const runtime::Launch& launch, int sms) {
   if (!entry.run) return wrong("kernel", "an entry with a body", "none");
   if (launch.threads != entry.threads)
-    return wrong("threads", fmt::format("{}, as kernel {} was compiled for", entry.threads, entry.name), fmt::to_string(launch.threads));
+    return wrong("threads", fmt::format("{}, as kernel {} was compiled for", entry.threads, entry.name),
+                 fmt::to_string(launch.threads));
   if (launch.threads < kWarpSize || launch.threads > 1024 || launch.threads % kWarpSize != 0)
     return wrong("threads", "a multiple of 32 from 32 to 1024", fmt::to_string(launch.threads));
-  if (launch.cluster < 1 || launch.cluster > 16) return wrong("cluster", "1 to 16 CTAs", fmt::to_string(launch.cluster));
+  if (launch.cluster < 1 || launch.cluster > 16)
+    return wrong("cluster", "1 to 16 CTAs", fmt::to_string(launch.cluster));
   if (launch.grid < 1 || launch.grid % launch.cluster != 0)
-    return wrong("grid", fmt::format("a positive multiple of the cluster's {} CTAs", launch.cluster), fmt::to_string(launch.grid));
+    return wrong("grid", fmt::format("a positive multiple of the cluster's {} CTAs", launch.cluster),
+                 fmt::to_string(launch.grid));
   if (launch.shared_bytes > kMaxSharedBytes)
     return wrong("shared_bytes", fmt::format("at most {}", kMaxSharedBytes), fmt::to_string(launch.shared_bytes));
   if (launch.params_bytes != entry.params_bytes || (launch.params_bytes != 0 && !launch.params))
@@ -100,7 +104,8 @@ void work(const LaunchContext& context, Outcome& outcome) {
 
 void run_workers(const LaunchContext& context, Outcome& outcome) {
   const u32 clusters = context.launch.grid / context.launch.cluster;
-  u32 workers = context.options.threads > 0 ? static_cast<u32>(context.options.threads) : std::thread::hardware_concurrency();
+  u32 workers =
+      context.options.threads > 0 ? static_cast<u32>(context.options.threads) : std::thread::hardware_concurrency();
   workers = context.launch.cross_cta ? 1 : max(1u, min(workers, clusters));
   std::vector<std::thread> others;
   try {
@@ -133,15 +138,16 @@ EmuStats stats_of(const Counters& total, const runtime::Launch& launch, double s
 struct AlignedBytes {
   std::byte* data;
   explicit AlignedBytes(std::size_t bytes)
-      : data(static_cast<std::byte*>(::operator new(bytes + 1, std::align_val_t{kParamsAlignment}))) {}
-  ~AlignedBytes() { ::operator delete(data, std::align_val_t{kParamsAlignment}); }
+      : data(static_cast<std::byte*>(::operator new (bytes + 1, std::align_val_t{kParamsAlignment}))) {}
+  ~AlignedBytes() { ::operator delete (data, std::align_val_t{kParamsAlignment}); }
   AlignedBytes(const AlignedBytes&) = delete;
   AlignedBytes& operator=(const AlignedBytes&) = delete;
 };
 
 }  // namespace
 
-Result<EmuStats> run(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options, int sms) {
+Result<EmuStats> run(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options,
+                     int sms) {
   WW_CHECK(check(entry, launch, sms));
   if (current_thread) return failure(ErrorCode::invalid, "kernel", "a launch from the host", "a launch from a kernel");
   const auto start = std::chrono::steady_clock::now();

@@ -88,7 +88,7 @@ class Machine {
   Schedule schedule_;
   OperationPool operations_;
   std::unique_ptr<StackPool> stacks_;
-  Fiber own_;            // where the loop runs
+  Fiber own_;                     // where the loop runs
   Operation* pending_ = nullptr;  // picked on a fiber, to be carried out on the machine's own stack
   std::vector<std::unique_ptr<Cluster>> idle_, resident_;
   u32 next_cluster_ = 0, end_cluster_ = 0;

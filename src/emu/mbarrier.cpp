@@ -38,7 +38,8 @@ void complete_phase_if_due(Machine& machine, MBarrier& barrier) {
 }
 
 void check_parity(Thread& thread, u32 parity, arch::Site site) {
-  if (parity > 1) thread.machine->fail({&thread, site}, fmt::format("mbarrier wait: parity {}; expected 0 or 1", parity));
+  if (parity > 1)
+    thread.machine->fail({&thread, site}, fmt::format("mbarrier wait: parity {}; expected 0 or 1", parity));
 }
 
 }  // namespace
@@ -51,8 +52,9 @@ MBarrier& barrier_at(Cta& cta, u32 offset, Origin origin) {
     if (barrier.live && barrier.offset == offset) return barrier;
   }
   const MBarrier* lost = find_live(cta, offset);
-  cta.machine->fail(origin, lost ? fmt::format("mbarrier at offset 0x{:x} of CTA {}: its memory was overwritten", offset, cta.index)
-                                 : fmt::format("mbarrier at offset 0x{:x} of CTA {} is not initialised", offset, cta.index));
+  cta.machine->fail(
+      origin, lost ? fmt::format("mbarrier at offset 0x{:x} of CTA {}: its memory was overwritten", offset, cta.index)
+                   : fmt::format("mbarrier at offset 0x{:x} of CTA {} is not initialised", offset, cta.index));
 }
 
 void mbarrier_init(Thread& thread, u32 address, u32 count, arch::Site site) {
@@ -61,8 +63,9 @@ void mbarrier_init(Thread& thread, u32 address, u32 count, arch::Site site) {
   if (count < 1 || count > kMaxCount)
     thread.machine->fail({&thread, site}, fmt::format("mbarrier.init: count {}; expected 1 to {}", count, kMaxCount));
   if (const MBarrier* old = find_live(cta, place.offset))
-    thread.machine->fail({&thread, site}, fmt::format("mbarrier at offset 0x{:x} is initialised again; it is live since line {}",
-                                                      place.offset, old->site.line));
+    thread.machine->fail({&thread, site},
+                         fmt::format("mbarrier at offset 0x{:x} is initialised again; it is live since line {}",
+                                     place.offset, old->site.line));
   MBarrier barrier;
   barrier.offset = place.offset;
   barrier.count = barrier.pending = count;
@@ -77,8 +80,9 @@ void mbarrier_invalidate(Thread& thread, u32 address, arch::Site site) {
   const SharedPlace place = own_shared_place(thread, address, 8, 8, "mbarrier.inval", site);
   MBarrier& barrier = barrier_at(*place.cta, place.offset, {&thread, site});
   if (barrier.waiters.head)
-    thread.machine->fail({&thread, site}, fmt::format("mbarrier at offset 0x{:x} is invalidated while threads wait on it",
-                                                      place.offset));
+    thread.machine->fail(
+        {&thread, site},
+        fmt::format("mbarrier at offset 0x{:x} is invalidated while threads wait on it", place.offset));
   barrier.live = false;
   write_mark(*place.cta, place.offset, {~0u, ~0u});
 }
@@ -86,20 +90,25 @@ void mbarrier_invalidate(Thread& thread, u32 address, arch::Site site) {
 void signal_now(Cta& cta, u32 offset, u32 arrivals, i64 expect, i64 arrived, Origin origin) {
   Machine& machine = *cta.machine;
   if (cta.exited())
-    machine.fail(origin, fmt::format("signal to the mbarrier at offset 0x{:x} of CTA {}, which has exited", offset, cta.index));
+    machine.fail(origin,
+                 fmt::format("signal to the mbarrier at offset 0x{:x} of CTA {}, which has exited", offset, cta.index));
   MBarrier& barrier = barrier_at(cta, offset, origin);
   machine.progress();
   barrier.bytes += expect - arrived;
   if (barrier.bytes > i64{kMaxCount} || barrier.bytes < -i64{kMaxCount})
-    machine.fail(origin, fmt::format("mbarrier at offset 0x{:x} of CTA {}: transaction count {} is out of range", offset,
-                                     cta.index, barrier.bytes));
+    machine.fail(origin, fmt::format("mbarrier at offset 0x{:x} of CTA {}: transaction count {} is out of range",
+                                     offset, cta.index, barrier.bytes));
   if (arrivals > barrier.pending)
-    machine.fail(origin, fmt::format("mbarrier at offset 0x{:x} of CTA {}: arrival underflow, {} more arrive where {} of {} are pending",
-                                     offset, cta.index, arrivals, barrier.pending, barrier.count));
+    machine.fail(
+        origin,
+        fmt::format("mbarrier at offset 0x{:x} of CTA {}: arrival underflow, {} more arrive where {} of {} are pending",
+                    offset, cta.index, arrivals, barrier.pending, barrier.count));
   barrier.pending -= arrivals;
   if (barrier.pending == 0 && barrier.bytes < 0)
-    machine.fail(origin, fmt::format("mbarrier at offset 0x{:x} of CTA {}: {} bytes more than announced, and no arrival is pending",
-                                     offset, cta.index, -barrier.bytes));
+    machine.fail(
+        origin,
+        fmt::format("mbarrier at offset 0x{:x} of CTA {}: {} bytes more than announced, and no arrival is pending",
+                    offset, cta.index, -barrier.bytes));
   complete_phase_if_due(machine, barrier);
 }
 
@@ -133,7 +142,8 @@ void mbarrier_wait(Thread& thread, u32 address, u32 parity, arch::Site site) {
     machine.yield(thread);
   }
   for (;;) {
-    // why: looked up anew each time; the thread may be late, and the phase after the one it waits for may have completed
+    // why: looked up anew each time; the thread may be late, and the phase after the one it waits for may have
+    // completed
     MBarrier& barrier = barrier_at(*place.cta, place.offset, {&thread, site});
     if (passed(barrier, parity)) return;
     barrier.waiters.push(thread);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// mbarrier: a phase completes when its pending arrivals and its pending transaction bytes are both zero; then the arrivals
-// start over and the phase number grows. wait(parity) passes when the current phase has the other parity.
-// The bytes in shared memory only hold a mark that names the entry here; a mark that is gone means somebody wrote over it.
+// mbarrier: a phase completes when its pending arrivals and its pending transaction bytes are both zero; then the
+// arrivals start over and the phase number grows. wait(parity) passes when the current phase has the other parity.
+// The bytes in shared memory only hold a mark that names the entry here; a mark that is gone means somebody wrote over
+// it.
 #pragma once
 
 #include "emu/thread.hpp"
@@ -13,7 +14,7 @@ struct MBarrier {
   u32 count = 0;    // arrivals of a phase
   u32 pending = 0;  // arrivals still missing
   u32 phase = 0;
-  i64 bytes = 0;    // still missing; below zero when data came before it was announced
+  i64 bytes = 0;  // still missing; below zero when data came before it was announced
   WaitList waiters;
   arch::Site site{};  // of its initialisation
   bool live = false;

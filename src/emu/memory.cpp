@@ -23,22 +23,26 @@ SharedPlace shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, 
                                               cluster.ctas.size()));
   Cta& cta = *cluster.ctas[rank];
   if (offset < kSharedBase || offset >= cta.shared_end || bytes > cta.shared_end - offset)
-    machine.fail({&thread, site}, fmt::format("shared memory out of bounds: {} bytes at offset 0x{:x}; the CTA has [0x{:x}, 0x{:x})",
-                                              bytes, offset, kSharedBase, cta.shared_end));
+    machine.fail({&thread, site},
+                 fmt::format("shared memory out of bounds: {} bytes at offset 0x{:x}; the CTA has [0x{:x}, 0x{:x})",
+                             bytes, offset, kSharedBase, cta.shared_end));
   if (offset % alignment != 0)
-    machine.fail({&thread, site}, fmt::format("misaligned shared access: offset 0x{:x}, {} bytes, expected a multiple of {}",
-                                              offset, bytes, alignment));
+    machine.fail({&thread, site},
+                 fmt::format("misaligned shared access: offset 0x{:x}, {} bytes, expected a multiple of {}", offset,
+                             bytes, alignment));
   if (cta.exited())
-    machine.fail({&thread, site}, fmt::format("access to the shared memory of CTA {} (cluster rank {}), which has exited",
-                                              cta.index, rank));
+    machine.fail(
+        {&thread, site},
+        fmt::format("access to the shared memory of CTA {} (cluster rank {}), which has exited", cta.index, rank));
   return {&cta, offset};
 }
 
 SharedPlace own_shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, const char* what, arch::Site site) {
   const SharedPlace place = shared_place(thread, address, bytes, alignment, site);
   if (place.cta != thread.cta)
-    thread.machine->fail({&thread, site}, fmt::format("{} needs an address in the CTA's own shared memory, got cluster rank {}",
-                                                      what, place.cta->rank));
+    thread.machine->fail(
+        {&thread, site},
+        fmt::format("{} needs an address in the CTA's own shared memory, got cluster rank {}", what, place.cta->rank));
   return place;
 }
 
@@ -51,7 +55,8 @@ int range_of(const Machine& machine, u64 base, u64 bytes) {
   const auto memory = machine.context().launch.memory;
   for (std::size_t i = 0; i < memory.size(); ++i) {
     const u64 start = reinterpret_cast<u64>(memory[i].base);
-    if (base >= start && bytes <= memory[i].bytes && base - start <= memory[i].bytes - bytes) return static_cast<int>(i);
+    if (base >= start && bytes <= memory[i].bytes && base - start <= memory[i].bytes - bytes)
+      return static_cast<int>(i);
   }
   return -1;
 }
@@ -61,8 +66,9 @@ void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access
   const u64 value = reinterpret_cast<u64>(address);
   const int range = range_of(machine, value, bytes);
   if (range < 0)
-    machine.fail({&thread, site}, fmt::format("global memory out of bounds: {} bytes at 0x{:x} are in no operand of the launch",
-                                              bytes, value));
+    machine.fail(
+        {&thread, site},
+        fmt::format("global memory out of bounds: {} bytes at 0x{:x} are in no operand of the launch", bytes, value));
   if (value % natural_alignment(bytes) != 0)
     machine.fail({&thread, site}, fmt::format("misaligned global access: 0x{:x}, {} bytes", value, bytes));
   const runtime::MemoryRange& memory = machine.context().launch.memory[static_cast<std::size_t>(range)];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An asynchronous operation that has been issued and not yet taken effect. The scheduler decides when each is carried out;
-// until then nobody sees it. One operation is one moment: a multicast load is one per destination, a bulk store is two.
+// An asynchronous operation that has been issued and not yet taken effect. The scheduler decides when each is carried
+// out; until then nobody sees it. One operation is one moment: a multicast load is one per destination, a bulk store is
+// two.
 #pragma once
 
 #include <memory>
@@ -15,14 +16,14 @@ struct Operation {
   enum class Kind : u8 { tma_load, store_read, store_write, wgmma, remote_arrive };
   Kind kind{};
   Origin origin;
-  Cta* cta = nullptr;   // whose shared memory is read, written or signalled
-  u32 shared = 0;       // offset of the box
-  u32 barrier = 0;      // offset of the mbarrier
+  Cta* cta = nullptr;  // whose shared memory is read, written or signalled
+  u32 shared = 0;      // offset of the box
+  u32 barrier = 0;     // offset of the mbarrier
   const TensorMapData* map = nullptr;
   arch::TmaCoordinates at{};
-  u32 range = 0;        // index of the memory range that holds the tensor
-  u32 group = 0;        // bulk group of the issuing thread
-  u32 arrivals = 0;     // remote arrive
+  u32 range = 0;     // index of the memory range that holds the tensor
+  u32 group = 0;     // bulk group of the issuing thread
+  u32 arrivals = 0;  // remote arrive
   i64 expect_bytes = 0;
   WarpgroupEngine* warpgroup = nullptr;
   std::vector<u8> bytes;  // of a store between its two moments

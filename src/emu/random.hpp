@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emulator's source of chance: splitmix64, one stream per cluster, seeded from (seed, cluster) and nothing else, so that
-// a run can be repeated from its seed on any number of OS threads.
+// The emulator's source of chance: splitmix64, one stream per cluster, seeded from (seed, cluster) and nothing else, so
+// that a run can be repeated from its seed on any number of OS threads.
 #pragma once
 
 #include "warpwright/core/meta.hpp"

@@ -15,8 +15,8 @@ void check_uniform(Thread& thread, u32 count, bool increase, arch::Site site) {
   const u32 turn = thread.register_changes++;
   if (turn == changes.size()) changes.push_back({count, increase});
   if (changes[turn].count != count || changes[turn].increase != increase)
-    thread.machine->fail({&thread, site}, fmt::format("setmaxnreg {} diverges in its warpgroup: others asked for {}", count,
-                                                      changes[turn].count));
+    thread.machine->fail({&thread, site}, fmt::format("setmaxnreg {} diverges in its warpgroup: others asked for {}",
+                                                      count, changes[turn].count));
 }
 
 }  // namespace
@@ -37,8 +37,8 @@ void set_max_registers(Thread& thread, u32 count, bool increase, arch::Site site
   if (!thread.warpgroup) machine.fail({&thread, site}, "setmaxnreg by a warp that belongs to no whole warpgroup");
   check_uniform(thread, count, increase, site);
   if (increase ? count < thread.registers : count > thread.registers)
-    machine.fail({&thread, site}, fmt::format("setmaxnreg.{} to {}, but the thread holds {}", increase ? "inc" : "dec", count,
-                                              thread.registers));
+    machine.fail({&thread, site}, fmt::format("setmaxnreg.{} to {}, but the thread holds {}", increase ? "inc" : "dec",
+                                              count, thread.registers));
   machine.progress();
   if (!increase) {
     pool.free += thread.registers - count;

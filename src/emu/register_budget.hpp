@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// setmaxnreg: a CTA is launched with the same number of registers for each thread and can only move them about. A decrease
-// puts registers into the CTA's pool, an increase waits until the pool has them.
+// setmaxnreg: a CTA is launched with the same number of registers for each thread and can only move them about. A
+// decrease puts registers into the CTA's pool, an increase waits until the pool has them.
 //   384 threads: 168 each, 64,512 in all; 40 + 2 x 232 fits, 32 + 2 x 240 waits for ever
 #pragma once
 

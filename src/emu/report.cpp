@@ -25,11 +25,12 @@ std::string replay(const LaunchContext& context) {
 }
 
 std::string mbarrier_state(const Thread& thread) {
-  const std::string head = fmt::format("mbarrier at offset 0x{:x}, waiting for parity {}", thread.wait_a, thread.wait_b);
+  const std::string head =
+      fmt::format("mbarrier at offset 0x{:x}, waiting for parity {}", thread.wait_a, thread.wait_b);
   for (const MBarrier& barrier : thread.cta->barriers)
     if (barrier.live && barrier.offset == thread.wait_a)
-      return fmt::format("{}: phase {} (parity {}) is open, {} of {} arrivals and {} bytes missing", head, barrier.phase,
-                         barrier.phase & 1, barrier.pending, barrier.count, barrier.bytes);
+      return fmt::format("{}: phase {} (parity {}) is open, {} of {} arrivals and {} bytes missing", head,
+                         barrier.phase, barrier.phase & 1, barrier.pending, barrier.count, barrier.bytes);
   return head;
 }
 
@@ -38,19 +39,21 @@ std::string waits_on(const Thread& thread) {
   switch (thread.wait) {
     case Wait::mbarrier: return mbarrier_state(thread);
     case Wait::named_barrier:
-      return fmt::format("named barrier {}: {} of {} threads have arrived", thread.wait_a, cta.named[thread.wait_a].arrived,
-                         cta.named[thread.wait_a].threads);
+      return fmt::format("named barrier {}: {} of {} threads have arrived", thread.wait_a,
+                         cta.named[thread.wait_a].arrived, cta.named[thread.wait_a].threads);
     case Wait::cluster_barrier:
-      return fmt::format("cluster barrier: {} of {} threads have arrived", cta.cluster->arrived, cta.cluster->live_threads);
+      return fmt::format("cluster barrier: {} of {} threads have arrived", cta.cluster->arrived,
+                         cta.cluster->live_threads);
     case Wait::wgmma:
-      return fmt::format("wgmma wait: {} operations needed, {} done; the warpgroup has not issued them together", thread.wait_a,
-                         thread.warpgroup->executed());
+      return fmt::format("wgmma wait: {} operations needed, {} done; the warpgroup has not issued them together",
+                         thread.wait_a, thread.warpgroup->executed());
     case Wait::bulk: return fmt::format("bulk wait for all but {} groups", thread.wait_a);
     case Wait::warp:
-      return thread.wait_a == ~0u ? "the other lanes of its warp" : fmt::format("lanes 0x{:08x} of its warp", thread.wait_a);
+      return thread.wait_a == ~0u ? "the other lanes of its warp"
+                                  : fmt::format("lanes 0x{:08x} of its warp", thread.wait_a);
     case Wait::registers:
-      return fmt::format("setmaxnreg to {}: register pool, {} more for each thread, the CTA's pool holds {}", thread.wait_a,
-                         thread.wait_b, cta.registers.free);
+      return fmt::format("setmaxnreg to {}: register pool, {} more for each thread, the CTA's pool holds {}",
+                         thread.wait_a, thread.wait_b, cta.registers.free);
     case Wait::polling: return "global memory";
     case Wait::none: return "nothing: runnable";
     case Wait::exited: return "exited";
@@ -69,7 +72,8 @@ std::string name_threads(const std::vector<u32>& threads) {
     if (last != first) warps += fmt::format("-{}", last);
   }
   const bool several = threads.front() / kWarpSize != threads.back() / kWarpSize;
-  return fmt::format("{} {} ({} thread{})", several ? "warps" : "warp", warps, threads.size(), threads.size() == 1 ? "" : "s");
+  return fmt::format("{} {} ({} thread{})", several ? "warps" : "warp", warps, threads.size(),
+                     threads.size() == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -77,7 +81,8 @@ std::string name_threads(const std::vector<u32>& threads) {
 std::string failure_report(const LaunchContext& context, Origin origin, const std::string& what) {
   std::string who;
   if (origin.thread)
-    who = fmt::format("CTA {}, warp {}, lane {}; ", origin.thread->cta->index, origin.thread->index / kWarpSize, origin.thread->lane());
+    who = fmt::format("CTA {}, warp {}, lane {}; ", origin.thread->cta->index, origin.thread->index / kWarpSize,
+                      origin.thread->lane());
   return fmt::format("{}: {} ({}{})", place(origin.site), what, who, replay(context));
 }
 
@@ -90,12 +95,14 @@ std::string waiting_report(const std::vector<std::unique_ptr<Cluster>>& clusters
           groups[{cta->index, place(thread.site), waits_on(thread)}].push_back(thread.index);
   std::string text;
   for (const auto& [key, threads] : groups)
-    text += fmt::format("  CTA {}, {} at {}: {}\n", std::get<0>(key), name_threads(threads), std::get<1>(key), std::get<2>(key));
+    text += fmt::format("  CTA {}, {} at {}: {}\n", std::get<0>(key), name_threads(threads), std::get<1>(key),
+                        std::get<2>(key));
   return text;
 }
 
 std::string deadlock_report(const LaunchContext& context, const std::vector<std::unique_ptr<Cluster>>& clusters) {
-  return fmt::format("deadlock: no thread can run and nothing is in flight ({})\n{}", replay(context), waiting_report(clusters));
+  return fmt::format("deadlock: no thread can run and nothing is in flight ({})\n{}", replay(context),
+                     waiting_report(clusters));
 }
 
 }  // namespace ww::emu

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens next: one of the runnable threads or one of the operations in flight.
 //   fifo:   the one that became ready first
-//   random: any, by a seeded generator. Each cluster draws a temper: engines as likely as threads, eager, or lazy, since a slow
-//           engine and a fast one uncover different mistakes.
+//   random: any, by a seeded generator
+// Under random each cluster draws a temper: engines as likely as threads, eager, or lazy; a slow engine and a fast one
+// uncover different mistakes.
 #pragma once
 
 #include <vector>
@@ -50,8 +51,7 @@ class Schedule {
   enum class Temper { even, eager, lazy };
 
   Next pop_random() {
-    if (!operations_.empty() && (threads_.empty() || operation_next()))
-      return {nullptr, take(operations_)};
+    if (!operations_.empty() && (threads_.empty() || operation_next())) return {nullptr, take(operations_)};
     return {threads_.empty() ? nullptr : take(threads_), nullptr};
   }
 

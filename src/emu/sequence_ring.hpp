@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue indexed by an ever-growing sequence number. Collective instructions need it: the threads of a warp or warpgroup do
-// not meet, so the fastest may be several instructions ahead of the slowest, and each finds its instruction by its own count.
+// A queue indexed by an ever-growing sequence number. Collective instructions need it: the threads of a warp or
+// warpgroup do not meet, so the fastest may be several instructions ahead of the slowest, and each finds its
+// instruction by its own count.
 #pragma once
 
 #include <vector>

@@ -2,7 +2,8 @@
 // Stacks for fibers: 64 KiB each, with an unmapped page below, so that a kernel that overflows its stack faults at once
 // instead of writing into its neighbour.
 //   slab:  | guard | stack 0 | guard | stack 1 | ...      68 KiB apart
-// why: 68 KiB is odd in pages, and tops are staggered by 64 B, so that the hot ends of hundreds of stacks spread over all cache sets.
+// why: 68 KiB is odd in pages, and tops are staggered by 64 B, so that the hot ends of hundreds of stacks spread over
+// all cache sets.
 #pragma once
 
 #include <cstddef>

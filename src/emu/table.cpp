@@ -68,25 +68,24 @@ constexpr arch::EmuTable kTable = {
     .mbarrier_try_wait = [](u32 b, u32 parity, Site s) { return mbarrier_try_wait(self(), b, parity, s); },
     .mbarrier_wait = [](u32 b, u32 parity, Site s) { mbarrier_wait(self(), b, parity, s); },
     .fence = [](arch::Fence, Site) {},  // fibers are sequentially consistent; proxies are not modelled
-    .tma_load = [](const void* map, int rank, u32 barrier, u32 destination, arch::TmaCoordinates at, u32 multicast,
-                   Site s) { tma_load(self(), {map, rank, barrier, destination, at, multicast}, s); },
-    .tma_store = [](const void* map, int rank, u32 source, arch::TmaCoordinates at, Site s) {
-      tma_store(self(), map, rank, source, at, s);
-    },
+    .tma_load =
+        [](const void* map, int rank, u32 barrier, u32 destination, arch::TmaCoordinates at, u32 multicast, Site s) {
+          tma_load(self(), {map, rank, barrier, destination, at, multicast}, s);
+        },
+    .tma_store = [](const void* map, int rank, u32 source, arch::TmaCoordinates at,
+                    Site s) { tma_store(self(), map, rank, source, at, s); },
     .tma_prefetch_map = [](const void* map, Site s) { tma_prefetch_map(self(), map, s); },
     .bulk_commit = [](Site) { bulk_commit(self()); },
     .bulk_wait = [](int pending, bool read_only, Site s) { bulk_wait(self(), pending, read_only, s); },
-    .wgmma = [](const arch::WgmmaCall& call, float* registers, Site s) { warpgroup(s).deposit(self(), call, registers, s); },
+    .wgmma = [](const arch::WgmmaCall& call, float* registers,
+                Site s) { warpgroup(s).deposit(self(), call, registers, s); },
     .wgmma_commit = [](Site s) { warpgroup(s).commit(self()); },
-    .wgmma_wait = [](int pending, float* const* accumulators, int count, Site s) {
-      warpgroup(s).wait(self(), pending, accumulators, count, s);
-    },
-    .stmatrix = [](u32 address, const u32* registers, int count, bool transposed, Site s) {
-      stmatrix(self(), address, registers, count, transposed, s);
-    },
-    .ldmatrix = [](u32 address, u32* registers, int count, bool transposed, Site s) {
-      ldmatrix(self(), address, registers, count, transposed, s);
-    },
+    .wgmma_wait = [](int pending, float* const* accumulators, int count,
+                     Site s) { warpgroup(s).wait(self(), pending, accumulators, count, s); },
+    .stmatrix = [](u32 address, const u32* registers, int count, bool transposed,
+                   Site s) { stmatrix(self(), address, registers, count, transposed, s); },
+    .ldmatrix = [](u32 address, u32* registers, int count, bool transposed,
+                   Site s) { ldmatrix(self(), address, registers, count, transposed, s); },
     .cluster_map = cluster_map,
     .cluster_arrive = [](bool, Site s) { cluster_arrive(self(), s); },
     .cluster_wait = [](Site s) { cluster_wait(self(), s); },
@@ -95,12 +94,13 @@ constexpr arch::EmuTable kTable = {
     .named_barrier_arrive = [](u32 id, u32 threads, Site s) { named_barrier(self(), id, threads, false, s); },
     .elect = [](Site) { return elect(self()); },
     .sync_warp = [](u32 mask, Site s) { sync_warp(self(), mask, s); },
-    .shuffle = [](u32 value, u32 lane, arch::ShuffleMode mode, Site s) { return shuffle(self(), value, lane, mode, s); },
+    .shuffle = [](u32 value, u32 lane, arch::ShuffleMode mode,
+                  Site s) { return shuffle(self(), value, lane, mode, s); },
     .vote = [](bool predicate, arch::VoteMode mode, Site s) { return vote(self(), predicate, mode, s); },
-    .shared_access = [](u32 address, u32 bytes, arch::Access, Site s) { return shared_access(self(), address, bytes, s); },
-    .global_access = [](const void* address, u32 bytes, arch::Access access, arch::MemoryOrder, arch::Scope, Site s) {
-      return global_access(self(), address, bytes, access, s);
-    },
+    .shared_access = [](u32 address, u32 bytes, arch::Access,
+                        Site s) { return shared_access(self(), address, bytes, s); },
+    .global_access = [](const void* address, u32 bytes, arch::Access access, arch::MemoryOrder, arch::Scope,
+                        Site s) { return global_access(self(), address, bytes, access, s); },
     .global_wait_step = global_wait_step,
     .pdl_wait = pdl_nothing,
     .pdl_launch_dependents = pdl_nothing,

@@ -30,7 +30,8 @@ tl::unexpected<Error> wrong(std::string field, std::string expected, std::string
 
 Result<void> check_dimension(const TensorMapSpec& spec, int d) {
   const u64 extent = spec.extent[d], stride = spec.stride_bytes[d];
-  if (extent < 1 || extent > (u64{1} << 32)) return wrong(fmt::format("extent[{}]", d), "1 to 2^32", fmt::to_string(extent));
+  if (extent < 1 || extent > (u64{1} << 32))
+    return wrong(fmt::format("extent[{}]", d), "1 to 2^32", fmt::to_string(extent));
   if (spec.box[d] < 1 || spec.box[d] > 256)
     return wrong(fmt::format("box[{}]", d), "1 to 256", fmt::to_string(spec.box[d]));
   if (d == 0) return {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emulator's own tensor map: what TMA needs to walk a box of a global tensor, in the 128 opaque bytes that kernels pass
-// around. Encoding (emulator.hpp) refuses what cuTensorMapEncodeTiled refuses, so that a map which works here works there.
+// The emulator's own tensor map: what TMA needs to walk a box of a global tensor, in the 128 opaque bytes that kernels
+// pass around. Encoding (emulator.hpp) refuses what cuTensorMapEncodeTiled refuses, so that a map which works here
+// works there.
 #pragma once
 
 #include "runtime/backend.hpp"

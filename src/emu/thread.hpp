@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One emulated CUDA thread: its fiber, where it belongs, what it waits for, and the counters that tie its calls to those of
-// the other threads of its warp and warpgroup. Plain state; the rules live with the mechanisms that use it.
+// One emulated CUDA thread: its fiber, where it belongs, what it waits for, and the counters that tie its calls to
+// those of the other threads of its warp and warpgroup. Plain state; the rules live with the mechanisms that use it.
 #pragma once
 
 #include <vector>

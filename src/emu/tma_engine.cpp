@@ -28,12 +28,13 @@ u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch:
   if (map.rank != rank)
     machine.fail({&thread, site}, fmt::format("TMA of rank {} with a tensor map of rank {}", rank, map.rank));
   if (i64{at.at[0]} * map.element_bytes % 16 != 0)
-    machine.fail({&thread, site}, fmt::format("TMA: innermost coordinate {} times {} bytes is no multiple of 16 bytes", at.at[0],
-                                              map.element_bytes));
+    machine.fail({&thread, site}, fmt::format("TMA: innermost coordinate {} times {} bytes is no multiple of 16 bytes",
+                                              at.at[0], map.element_bytes));
   const int range = range_of(machine, map.base, map.span_bytes());
   if (range < 0)
-    machine.fail({&thread, site}, fmt::format("TMA: the tensor map's {} bytes at 0x{:x} are in no operand of the launch",
-                                              map.span_bytes(), map.base));
+    machine.fail({&thread, site},
+                 fmt::format("TMA: the tensor map's {} bytes at 0x{:x} are in no operand of the launch",
+                             map.span_bytes(), map.base));
   return static_cast<u32>(range);
 }
 
@@ -56,8 +57,8 @@ u64 bytes_inside(const TensorMapData& map, const arch::TmaCoordinates& at) {
   return bytes;
 }
 
-/// Calls visit(global, first, last, row): each row of the box, in order; bytes [first, last) of it are at `global` in memory, the
-/// rest is outside the tensor (first == last when all of it is).
+/// Calls visit(global, first, last, row): each row of the box, in order; bytes [first, last) of it are at `global` in
+/// memory, the rest is outside the tensor (first == last when all of it is).
 template <class Visit> void for_each_row(const TensorMapData& map, const arch::TmaCoordinates& at, Visit visit) {
   const Part inner = part_inside(map, at, 0);
   u32 rows = 1;
@@ -72,7 +73,8 @@ template <class Visit> void for_each_row(const TensorMapData& map, const arch::T
       inside = inside && index >= 0 && index < static_cast<i64>(map.extent[d]);
       address += index * static_cast<i64>(map.stride[d - 1]);
     }
-    if (inside) visit(reinterpret_cast<u8*>(address), inner.first * map.element_bytes, inner.last * map.element_bytes, row);
+    if (inside)
+      visit(reinterpret_cast<u8*>(address), inner.first * map.element_bytes, inner.last * map.element_bytes, row);
     else visit(static_cast<u8*>(nullptr), 0u, 0u, row);
   }
 }
@@ -84,7 +86,8 @@ template <class Visit> void for_each_chunk(u32 offset, u32 bytes, u32 swizzle_bi
 
 u32 row_bytes(const TensorMapData& map) { return u32{map.box[0]} * map.element_bytes; }
 
-void issue_load(Thread& thread, const TmaLoadRequest& request, const TensorMapData& map, u32 range, Cta& cta, arch::Site site) {
+void issue_load(Thread& thread, const TmaLoadRequest& request, const TensorMapData& map, u32 range, Cta& cta,
+                arch::Site site) {
   Machine& machine = *thread.machine;
   Operation& operation = machine.new_operation(Operation::Kind::tma_load, {&thread, site});
   operation.cta = &cta;
@@ -125,8 +128,8 @@ void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site) {
   if (barrier.cta != place.cta) machine.fail(origin, "TMA load: destination and mbarrier are in different CTAs");
   const auto& ctas = thread.cta->cluster->ctas;
   if (request.multicast >> ctas.size() != 0)
-    machine.fail(origin, fmt::format("TMA load: multicast mask 0x{:x} names CTAs outside the cluster of {}", request.multicast,
-                                     ctas.size()));
+    machine.fail(origin, fmt::format("TMA load: multicast mask 0x{:x} names CTAs outside the cluster of {}",
+                                     request.multicast, ctas.size()));
   ++machine.counters().tma_loads;
   machine.counters().ranges[range].l2_read += bytes_inside(map, request.at);
   machine.progress();
@@ -139,7 +142,8 @@ void land_load(Operation& operation) {
   const TensorMapData& map = *operation.map;
   Cta& cta = *operation.cta;
   if (cta.exited())
-    cta.machine->fail(operation.origin, fmt::format("TMA load into CTA {} (cluster rank {}), which has exited", cta.index, cta.rank));
+    cta.machine->fail(operation.origin,
+                      fmt::format("TMA load into CTA {} (cluster rank {}), which has exited", cta.index, cta.rank));
   const u32 bytes = row_bytes(map);
   u8* shared = cta.shared.get();
   alignas(16) u8 padded[256 * 16];
@@ -157,7 +161,8 @@ void land_load(Operation& operation) {
   signal_now(cta, operation.barrier, 0, 0, map.box_bytes(), operation.origin);
 }
 
-void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, const arch::TmaCoordinates& at, arch::Site site) {
+void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, const arch::TmaCoordinates& at,
+               arch::Site site) {
   Machine& machine = *thread.machine;
   const TensorMapData& map = checked_map(thread, map_bytes, site);
   const u32 range = check_access(thread, map, rank, at, site);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tensor memory accelerator: boxes of a global tensor to shared memory and back.
-//   load:  issue -> (any moment) box written, bytes counted on the destination's mbarrier; each destination of a multicast by itself
-//   store: issue -> (any moment) shared memory read -> (any later moment) global memory written; waits are per thread and group
+//   load:  issue -> (any moment) box written, bytes counted on the destination's mbarrier; each destination of a
+//     multicast by itself
+//   store: issue -> (any moment) shared memory read -> (any later moment) global memory written; waits are per thread
+//     and group
 // Outside the tensor a load gives zeros, counted like any byte, and a store writes nothing.
 #pragma once
 
@@ -14,7 +16,7 @@ struct TmaLoadRequest {
   int rank;
   u32 barrier, destination;  // shared addresses
   arch::TmaCoordinates at;
-  u32 multicast;             // 0, or a mask of cluster ranks
+  u32 multicast;  // 0, or a mask of cluster ranks
 };
 
 void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site);
@@ -25,7 +27,7 @@ void bulk_wait(Thread& thread, int pending, bool read_only, arch::Site site);
 
 // Moments of an operation, called by the machine.
 void land_load(Operation& operation);
-void read_store(Operation& operation);   // hands the same operation back to the schedule as a write
+void read_store(Operation& operation);  // hands the same operation back to the schedule as a write
 void write_store(Operation& operation);
 
 }  // namespace ww::emu

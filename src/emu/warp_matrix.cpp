@@ -47,8 +47,8 @@ void stmatrix(Thread& thread, u32 address, const u32* registers, int count, bool
   }
   MatrixStore& store = stores[turn];
   if (store.count != count || store.transposed != transposed)
-    machine.fail({&thread, site}, fmt::format("stmatrix diverges in its warp: lane {} stores {} matrices, others {}", lane, count,
-                                              store.count));
+    machine.fail({&thread, site}, fmt::format("stmatrix diverges in its warp: lane {} stores {} matrices, others {}",
+                                              lane, count, store.count));
   store.address[lane] = address;
   std::memcpy(store.registers[lane], registers, static_cast<std::size_t>(count) * sizeof(u32));
   machine.progress();

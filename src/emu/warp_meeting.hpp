@@ -8,16 +8,16 @@
 
 namespace ww::emu {
 
-/// Waits until all 32 lanes have come with `value` for the same `kind` of exchange; returns which half of warp.values holds
-/// them. `last(half)` runs once, in the lane that comes last, before anybody goes on.
+/// Waits until all 32 lanes have come with `value` for the same `kind` of exchange; returns which half of warp.values
+/// holds them. `last(half)` runs once, in the lane that comes last, before anybody goes on.
 template <class Last> u32 meet(Thread& thread, u32 kind, u32 value, arch::Site site, Last last) {
   Machine& machine = *thread.machine;
   Warp& warp = *thread.warp;
   WarpMeeting& meeting = warp.meeting;
   if (meeting.arrived == 0) meeting.kind = kind;
   if (meeting.kind != kind)
-    machine.fail({&thread, site}, fmt::format("lane {} is at another warp-wide operation than lanes 0x{:08x}", thread.lane(),
-                                              meeting.arrived));
+    machine.fail({&thread, site}, fmt::format("lane {} is at another warp-wide operation than lanes 0x{:08x}",
+                                              thread.lane(), meeting.arrived));
   const u32 round = meeting.round, half = round & 1;
   warp.values[half][thread.lane()] = value;
   meeting.arrived |= 1u << thread.lane();

@@ -25,7 +25,8 @@ void sync_warp(Thread& thread, u32 mask, arch::Site site) {
   Machine& machine = *thread.machine;
   const u32 bit = 1u << thread.lane();
   if (!(mask & bit))
-    machine.fail({&thread, site}, fmt::format("syncwarp over lanes 0x{:08x} by lane {}, which is not one of them", mask, thread.lane()));
+    machine.fail({&thread, site},
+                 fmt::format("syncwarp over lanes 0x{:08x} by lane {}, which is not one of them", mask, thread.lane()));
   WarpMeeting* sync = &sync_of(*thread.warp, mask);
   sync->arrived |= bit;
   machine.progress();

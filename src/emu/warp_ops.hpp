@@ -7,7 +7,8 @@
 
 namespace ww::emu {
 
-/// True in one lane of the warp: any lane, the same at every call (PTX ISA, elect.sync: deterministic for a member mask).
+/// True in one lane of the warp: any lane, the same at every call (PTX ISA, elect.sync: deterministic for a member
+/// mask).
 bool elect(Thread& thread);
 void sync_warp(Thread& thread, u32 mask, arch::Site site);
 u32 shuffle(Thread& thread, u32 value, u32 lane_or_delta, arch::ShuffleMode mode, arch::Site site);

@@ -29,7 +29,8 @@ void check_call(Thread& thread, const arch::WgmmaCall& call, arch::Site site) {
     machine.fail({&thread, site}, "wgmma: operand scales must be +1 or -1");
 }
 
-/// Where thread t's registers are in a (64, n) tile: pairs (2j, 2j + 1) sit in row + 8 * (j % 2), columns column + 8 * (j / 2) ...
+/// Where thread t's registers are in a (64, n) tile: pairs (2j, 2j + 1) sit in row + 8 * (j % 2), columns column + 8 *
+/// (j / 2) ...
 struct Fragment {
   int row, column;
   explicit Fragment(u32 t) : row(static_cast<int>(16 * (t / 32) + t % 32 / 4)), column(static_cast<int>(2 * (t % 4))) {}
@@ -76,7 +77,8 @@ u32 WarpgroupEngine::slot_for(Thread& thread, const float* registers, int n, arc
     if (slot.registers[t] != registers) continue;
     if (slot.n == n && slot.threads_in_flight != 0) return static_cast<u32>(i);
     if (slot.in_flight_until[t] != 0)
-      thread.machine->fail({&thread, site}, fmt::format("wgmma: accumulators in flight with n = {} are used with n = {}", slot.n, n));
+      thread.machine->fail({&thread, site},
+                           fmt::format("wgmma: accumulators in flight with n = {} are used with n = {}", slot.n, n));
   }
   if (idle == slots_.size()) slots_.emplace_back();
   Slot& slot = slots_[idle];
@@ -86,8 +88,8 @@ u32 WarpgroupEngine::slot_for(Thread& thread, const float* registers, int n, arc
   return static_cast<u32>(idle);
 }
 
-WarpgroupEngine::Wgmma& WarpgroupEngine::operation_of(Thread& thread, const arch::WgmmaCall& call, const float* registers,
-                                                      arch::Site site) {
+WarpgroupEngine::Wgmma& WarpgroupEngine::operation_of(Thread& thread, const arch::WgmmaCall& call,
+                                                      const float* registers, arch::Site site) {
   const u32 turn = thread.wgmma_issued++;
   if (turn == operations_.end()) {
     check_call(thread, call, site);
@@ -96,9 +98,10 @@ WarpgroupEngine::Wgmma& WarpgroupEngine::operation_of(Thread& thread, const arch
   }
   Wgmma& operation = operations_[turn];
   if (!same_call(operation.call, call) || operation.group != thread.wgmma_groups)
-    thread.machine->fail({&thread, site}, fmt::format("wgmma diverges in its warpgroup: thread {} issued line {} with another "
-                                                      "shape, descriptor, flag or group", operation.origin.thread->index,
-                                                      operation.origin.site.line));
+    thread.machine->fail({&thread, site},
+                         fmt::format("wgmma diverges in its warpgroup: thread {} issued line {} with another "
+                                     "shape, descriptor, flag or group",
+                                     operation.origin.thread->index, operation.origin.site.line));
   return operation;
 }
 
@@ -140,7 +143,8 @@ void WarpgroupEngine::execute_next() {
   gather_rows(cta_, call.descriptor_a, 64, a, "A", operation.origin);
   gather_rows(cta_, call.descriptor_b, call.n, b, "B", operation.origin);
   const MmaMath math = machine.context().options.math == EmuMath::exact ? MmaMath::exact : MmaMath::fp32_chain;
-  mma_m64(call.type, call.n, a, b, slots_[operation.slot].values.data(), call.accumulate, call.scale_a, call.scale_b, math);
+  mma_m64(call.type, call.n, a, b, slots_[operation.slot].values.data(), call.accumulate, call.scale_a, call.scale_b,
+          math);
   ++machine.counters().wgmmas;
   operations_.drop_first();
   queued_ = false;
@@ -166,7 +170,8 @@ void WarpgroupEngine::hand_back(Thread& thread, float* registers, arch::Site sit
 
 void WarpgroupEngine::wait(Thread& thread, int pending, float* const* accumulators, int count, arch::Site site) {
   Machine& machine = *thread.machine;
-  if (pending < 0 || pending > 7) machine.fail({&thread, site}, fmt::format("wgmma wait: {} groups; expected 0 to 7", pending));
+  if (pending < 0 || pending > 7)
+    machine.fail({&thread, site}, fmt::format("wgmma wait: {} groups; expected 0 to 7", pending));
   const u32 left = static_cast<u32>(pending);
   const u32 needed = thread.wgmma_groups > left ? thread.wgmma_boundary[(thread.wgmma_groups - 1 - left) % 8] : 0;
   while (executed() < needed) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor core of one warpgroup. Its 128 threads each leave their call here; the last one makes the operation ready, and
-// ready operations are carried out in issue order at moments the scheduler picks. Operands are read then, not at issue.
+// The tensor core of one warpgroup. Its 128 threads each leave their call here; the last one makes the operation ready,
+// and ready operations are carried out in issue order at moments the scheduler picks. Operands are read then, not at
+// issue.
 //   registers --(first issue)--> slot --(operations)--> slot --(a wait that names it)--> registers
 // While a slot is in flight the registers hold a NaN nobody else makes, so that touching them early shows.
 #pragma once
@@ -39,9 +40,9 @@ class WarpgroupEngine {
   struct Slot {
     int n = 0;
     u32 threads_in_flight = 0;
-    std::vector<float> values;       // (64, n)
+    std::vector<float> values;  // (64, n)
     float* registers[128] = {};
-    u32 in_flight_until[128] = {};   // operations that must be done before this thread's part is its own again; 0: it is
+    u32 in_flight_until[128] = {};  // operations that must be done before this thread's part is its own again; 0: it is
   };
 
   Wgmma& operation_of(Thread& thread, const arch::WgmmaCall& call, const float* registers, arch::Site site);
@@ -57,7 +58,7 @@ class WarpgroupEngine {
   SequenceRing<Wgmma> operations_;  // from the oldest not yet carried out
   std::vector<Slot> slots_;
   WaitList waiters_;
-  u32 nearest_wait_ = ~0u;          // the fewest operations any waiter needs
+  u32 nearest_wait_ = ~0u;  // the fewest operations any waiter needs
 };
 
 }  // namespace ww::emu

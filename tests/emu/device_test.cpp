@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CTA and cluster level: named barriers, cluster barrier, distributed shared memory, register budget, memory checks, launches
-// whose CTAs wait for each other.
+// CTA and cluster level: named barriers, cluster barrier, distributed shared memory, register budget, memory checks,
+// launches whose CTAs wait for each other.
 #include "harness.hpp"
 
 #include <cstdlib>
@@ -47,7 +47,8 @@ TEST(EmuDevice, NamedBarriersCountAndCompare) {
 
 void distributed(const Params& p) {
   const u32 peer = (cluster_rank() + 1) % 4;
-  shared<u32>(t().cluster_map(shared_base() + 4 * thread_index(), peer, here())) = cluster_rank() * 1000 + thread_index();
+  shared<u32>(t().cluster_map(shared_base() + 4 * thread_index(), peer, here())) =
+      cluster_rank() * 1000 + thread_index();
   if (p.which == 1) return;
   sync_cluster();
   write_global(p.out + cluster_rank() * 32 + thread_index(), shared<u32>(shared_base() + 4 * thread_index()));
@@ -93,7 +94,8 @@ TEST(EmuDevice, RegistersMustComeFromTheLaunchAllocation) {
     EXPECT_RUNS((launch<registers>(Params{nullptr, 0}, shape, {}, {.seed = seed})));
     EXPECT_RUNS((launch<registers>(Params{nullptr, 2}, shape, {}, {.seed = seed})));
     EXPECT_REPORTS((launch<registers>(Params{nullptr, 1}, shape, {}, {.seed = seed})), "deadlock");
-    EXPECT_REPORTS((launch<registers>(Params{nullptr, 1}, shape, {}, {.seed = seed})), "setmaxnreg to 240: register pool, 72 more for each thread");
+    EXPECT_REPORTS((launch<registers>(Params{nullptr, 1}, shape, {}, {.seed = seed})),
+                   "setmaxnreg to 240: register pool, 72 more for each thread");
   }
   EXPECT_REPORTS((launch<registers>(Params{nullptr, 3}, shape)), "multiple of 8 from 24 to 256");
   EXPECT_REPORTS((launch<registers>(Params{nullptr, 4}, shape)), "diverges in its warpgroup");
@@ -117,11 +119,17 @@ void memory_misuse(const Params& p) {
 TEST(EmuDevice, MemoryIsCheckedForBoundsAlignmentAndPermission) {
   std::vector<u32> out(16);
   const std::vector<MemoryRange> memory = {{"out", out.data(), 16, true}, {"in", out.data() + 8, 16, false}};
-  const char* parts[] = {"shared memory out of bounds: 4 bytes at offset 0x1400; the CTA has [0x400, 0x1400)", "out of bounds: 4 bytes at offset 0x3fc", "misaligned shared access",
-                         "in no operand of the launch", "misaligned global access", "write to read-only operand in", "rank 1 in a cluster of 1"};
+  const char* parts[] = {"shared memory out of bounds: 4 bytes at offset 0x1400; the CTA has [0x400, 0x1400)",
+                         "out of bounds: 4 bytes at offset 0x3fc",
+                         "misaligned shared access",
+                         "in no operand of the launch",
+                         "misaligned global access",
+                         "write to read-only operand in",
+                         "rank 1 in a cluster of 1"};
   for (u32 which = 0; which < std::size(parts); ++which) {
     EXPECT_REPORTS((launch<memory_misuse>(Params{out.data(), which}, {}, memory)), parts[which]);
-    EXPECT_REPORTS((launch<memory_misuse>(Params{out.data(), which}, {}, memory)), "CTA 0, warp 0, lane 3; kernel test_kernel, seed 0, schedule random");
+    EXPECT_REPORTS((launch<memory_misuse>(Params{out.data(), which}, {}, memory)),
+                   "CTA 0, warp 0, lane 3; kernel test_kernel, seed 0, schedule random");
   }
   EXPECT_RUNS((launch<memory_misuse>(Params{out.data(), 99}, {}, memory)));
 }
@@ -146,23 +154,31 @@ void chain(const Params& p) {
 TEST(EmuDevice, CtasThatWaitForEachOtherNeedCrossCta) {
   for (u64 seed = 0; seed < 4; ++seed) {
     std::vector<u32> out(12);
-    EXPECT_RUNS((launch<chain>(Params{out.data(), 0}, {.threads = 32, .grid = 12, .cross_cta = true, .sms = 12}, {range("out", out)}, {.seed = seed})));
+    EXPECT_RUNS((launch<chain>(Params{out.data(), 0}, {.threads = 32, .grid = 12, .cross_cta = true, .sms = 12},
+                               {range("out", out)}, {.seed = seed})));
     for (u32 i = 0; i < 12; ++i) EXPECT_EQ(out[i], 12 - i);
   }
   std::vector<u32> out(12);
-  EXPECT_REPORTS((launch<chain>(Params{out.data(), 0}, {.threads = 32, .grid = 12, .cross_cta = true, .sms = 4}, {range("out", out)})), "livelock");
-  EXPECT_REPORTS((launch<chain>(Params{out.data(), 0}, {.threads = 32, .grid = 12}, {range("out", out)}, {.threads = 1})), "global memory");
+  EXPECT_REPORTS((launch<chain>(Params{out.data(), 0}, {.threads = 32, .grid = 12, .cross_cta = true, .sms = 4},
+                                {range("out", out)})),
+                 "livelock");
+  EXPECT_REPORTS(
+      (launch<chain>(Params{out.data(), 0}, {.threads = 32, .grid = 12}, {range("out", out)}, {.threads = 1})),
+      "global memory");
 }
 
 void count_blocks(const Params& p) {
-  if (thread_index() == 0) write_global(p.out + t().special(arch::Special::block_index), t().special(arch::Special::block_index) + 1);
+  if (thread_index() == 0)
+    write_global(p.out + t().special(arch::Special::block_index), t().special(arch::Special::block_index) + 1);
   sync_cta();
 }
 
 TEST(EmuDevice, MoreCtasThanSmsRunInTurn) {
   for (bool cross_cta : {false, true}) {
     std::vector<u32> out(40);
-    const auto stats = launch<count_blocks>(Params{out.data(), 0}, {.threads = 64, .grid = 40, .cluster = 2, .cross_cta = cross_cta, .sms = 6}, {range("out", out)});
+    const auto stats = launch<count_blocks>(Params{out.data(), 0},
+                                            {.threads = 64, .grid = 40, .cluster = 2, .cross_cta = cross_cta, .sms = 6},
+                                            {range("out", out)});
     EXPECT_RUNS(stats);
     for (u32 i = 0; i < 40; ++i) EXPECT_EQ(out[i], i + 1);
     EXPECT_EQ(stats->ctas, 40u);

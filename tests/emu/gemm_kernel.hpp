@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small warp-specialised GEMM against the bare table: one producer warpgroup, two math warpgroups, TMA with multicast of B
-// over a cluster of two, mbarrier pipeline, wgmma, promotion every 128 of K, TMA store. D (f32) = A (e4m3, M x K) B (e4m3, N x K)^T.
+// A small warp-specialised GEMM against the bare table: one producer warpgroup, two math warpgroups, TMA with multicast
+// of B over a cluster of two, mbarrier pipeline, wgmma, promotion every 128 of K, TMA store. D (f32) = A (e4m3, M x K)
+// B (e4m3, N x K)^T.
 #pragma once
 
 #include "harness.hpp"
@@ -13,15 +14,19 @@ inline constexpr u32 kGemmThreads = 384;
 struct GemmParams {
   arch::TensorMap a, b, d;
   u32 tiles_m, tiles_n, blocks_k, cluster;
-  bool promote;           // add every 128 of K to registers, as block scales do
-  bool skip_release;      // planted mistakes
+  bool promote;       // add every 128 of K to registers, as block scales do
+  bool skip_release;  // planted mistakes
   bool release_early;
 };
 
 struct GemmShared {
   u32 a, b, d, full, empty;
   explicit GemmShared(u32 base)
-      : a(base), b(a + kStages * kTileBytes), d(b + kStages * kTileBytes), full(d + kTileBytes * 4), empty(full + 8 * kStages) {}
+      : a(base),
+        b(a + kStages * kTileBytes),
+        d(b + kStages * kTileBytes),
+        full(d + kTileBytes * 4),
+        empty(full + 8 * kStages) {}
   static constexpr u32 kBytes = 2 * kStages * kTileBytes + kTileBytes * 4 + 16 * kStages;
 };
 
@@ -43,15 +48,16 @@ inline void gemm_producer(const GemmParams& p, const GemmShared& s, u32 tile_m, 
     const int x = static_cast<int>(k * kTile);
     t().tma_load(&p.a, 2, full, s.a + state.index * kTileBytes, {{x, static_cast<int>(tile_m * kTile)}}, 0, here());
     const u32 slice = cluster_rank() * rows_b;
-    t().tma_load(&p.b, 2, full, s.b + state.index * kTileBytes + slice * kTile, {{x, static_cast<int>(tile_n * kTile + slice)}},
-                 p.cluster == 1 ? 0 : (1u << p.cluster) - 1, here());
+    t().tma_load(&p.b, 2, full, s.b + state.index * kTileBytes + slice * kTile,
+                 {{x, static_cast<int>(tile_n * kTile + slice)}}, p.cluster == 1 ? 0 : (1u << p.cluster) - 1, here());
   }
 }
 
 inline void gemm_release(const GemmParams& p, const GemmShared& s, u32 stage) {
   t().sync_warp(~0u, here());
   const u32 lane = thread_index() % 32;
-  if (lane < p.cluster && !p.skip_release) t().mbarrier_arrive(t().cluster_map(s.empty + 8 * stage, lane, here()), 1, here());
+  if (lane < p.cluster && !p.skip_release)
+    t().mbarrier_arrive(t().cluster_map(s.empty + 8 * stage, lane, here()), 1, here());
 }
 
 inline void gemm_multiply(const GemmParams& p, const GemmShared& s, PipelineState& state, float* sum) {
@@ -82,7 +88,8 @@ inline void gemm_epilogue(const GemmParams& p, const GemmShared& s, const float*
   if (thread == 0) t().bulk_wait(0, true, here());
   t().named_barrier_sync(1, 256, here());
   for (u32 v = 0; v < 64; ++v) {
-    const u32 row = 16 * (thread / 32) + thread % 32 / 4 + 8 * (v / 2 % 2), column = 2 * (thread % 4) + v % 2 + 8 * (v / 4);
+    const u32 row = 16 * (thread / 32) + thread % 32 / 4 + 8 * (v / 2 % 2),
+              column = 2 * (thread % 4) + v % 2 + 8 * (v / 4);
     shared<float>(s.d + column / 32 * kTile * 128 + row * 128 + column % 32 * 4) = acc[v];
   }
   t().fence(arch::Fence::proxy_async_shared, here());
@@ -107,7 +114,8 @@ inline void gemm_setup(const GemmParams& p, const GemmShared& s) {
 inline void gemm_kernel(const GemmParams& p) {
   const GemmShared s(shared_base());
   gemm_setup(p, s);
-  const u32 clusters = t().special(arch::Special::grid_size) / p.cluster, first = t().special(arch::Special::block_index) / p.cluster;
+  const u32 clusters = t().special(arch::Special::grid_size) / p.cluster,
+            first = t().special(arch::Special::block_index) / p.cluster;
   const u32 tiles = p.tiles_m / p.cluster * p.tiles_n;
   PipelineState state;
   if (thread_index() < 128) {
@@ -115,7 +123,8 @@ inline void gemm_kernel(const GemmParams& p) {
     if (thread_index() == 0) {
       for (u32 tile = first; tile < tiles; tile += clusters)
         gemm_producer(p, s, tile / p.tiles_n * p.cluster + cluster_rank(), tile % p.tiles_n, state);
-      for (u32 i = 0; i < kStages; ++i, state.advance()) t().mbarrier_wait(s.empty + 8 * state.index, state.phase ^ 1, here());
+      for (u32 i = 0; i < kStages; ++i, state.advance())
+        t().mbarrier_wait(s.empty + 8 * state.index, state.phase ^ 1, here());
     }
   } else {
     t().set_max_registers(232, true, here());
@@ -147,16 +156,23 @@ struct GemmProblem {
     params.blocks_k = k / kTile;
     params.cluster = cluster;
   }
-  static arch::TensorMap map(void* base, DType type, u32 columns, u32 rows, u32 pitch, u32 box_columns, u32 box_rows, SmemSwizzle swizzle) {
-    TensorMapSpec spec{.base = base, .element = type, .rank = 2, .extent = {columns, rows}, .stride_bytes = {0, pitch},
-                       .box = {box_columns, box_rows}, .swizzle = swizzle};
+  static arch::TensorMap map(void* base, DType type, u32 columns, u32 rows, u32 pitch, u32 box_columns, u32 box_rows,
+                             SmemSwizzle swizzle) {
+    TensorMapSpec spec{.base = base,
+                       .element = type,
+                       .rank = 2,
+                       .extent = {columns, rows},
+                       .stride_bytes = {0, pitch},
+                       .box = {box_columns, box_rows},
+                       .swizzle = swizzle};
     auto encoded = encode(spec);
     EXPECT_TRUE(encoded) << encoded.error().message;
     return encoded.value_or(arch::TensorMap{});
   }
   Result<EmuStats> run(u32 grid, EmuOptions options = {}) {
-    return launch<gemm_kernel>(params, {.threads = kGemmThreads, .grid = grid, .cluster = params.cluster, .shared_bytes = GemmShared::kBytes},
-                               {range("a", a, false), range("b", b, false), range("d", d)}, options);
+    return launch<gemm_kernel>(
+        params, {.threads = kGemmThreads, .grid = grid, .cluster = params.cluster, .shared_bytes = GemmShared::kBytes},
+        {range("a", a, false), range("b", b, false), range("d", d)}, options);
   }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole pipelined GEMM on the emulated device: exact results under every schedule, statistics, determinism, planted mistakes.
+// A whole pipelined GEMM on the emulated device: exact results under every schedule, statistics, determinism, planted
+// mistakes.
 #include "gemm_kernel.hpp"
 
 #include "emu/numerics/mma.hpp"
@@ -18,7 +19,8 @@ std::vector<float> reference(const GemmProblem& p) {
       for (u32 k = 0; k < p.k; k += 32) {
         for (u32 r = 0; r < 64; ++r) std::memcpy(&a[r * 32], &p.a[(m + r) * p.k + k], 32);
         for (u32 r = 0; r < 128; ++r) std::memcpy(&b[r * 32], &p.b[(n + r) * p.k + k], 32);
-        mma_m64(e4m3, 128, a.data(), b.data(), acc.data(), p.params.promote ? k % 128 != 0 : k != 0, 1, 1, MmaMath::exact);
+        mma_m64(e4m3, 128, a.data(), b.data(), acc.data(), p.params.promote ? k % 128 != 0 : k != 0, 1, 1,
+                MmaMath::exact);
         if (p.params.promote && k % 128 == 96)
           for (u32 i = 0; i < 64 * 128; ++i) sum[i] += acc[i];
       }
@@ -83,8 +85,8 @@ TEST(EmuGemm, WithoutReleaseItIsADeadlockThatNamesWhoWaits) {
   ASSERT_FALSE(stats);
   EXPECT_EQ(stats.error().code, ErrorCode::could_not_finish);
   EXPECT_EQ(stats.error().argument, "kernel");
-  for (const char* part : {"deadlock", "gemm_kernel.hpp:", "CTA 0", "warp 0 (1 thread)", "warps 4-11 (256 threads)", "waiting for parity",
-                           "8 of 8 arrivals", "1 of 1 arrivals"})
+  for (const char* part : {"deadlock", "gemm_kernel.hpp:", "CTA 0", "warp 0 (1 thread)", "warps 4-11 (256 threads)",
+                           "waiting for parity", "8 of 8 arrivals", "1 of 1 arrivals"})
     EXPECT_NE(message(stats).find(part), std::string::npos) << part << "\n" << message(stats);
 }
 

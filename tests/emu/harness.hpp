@@ -30,7 +30,8 @@ template <class T> T& shared(u32 address, Site site = here()) {
   return *static_cast<T*>(t().shared_access(address, sizeof(T), arch::Access::write, site));
 }
 template <class T> void write_global(T* address, T value, Site site = here()) {
-  *static_cast<T*>(t().global_access(address, sizeof(T), arch::Access::write, arch::MemoryOrder::relaxed, arch::Scope::gpu, site)) = value;
+  *static_cast<T*>(t().global_access(address, sizeof(T), arch::Access::write, arch::MemoryOrder::relaxed,
+                                     arch::Scope::gpu, site)) = value;
 }
 /// __syncthreads.
 inline void sync_cta(Site site = here()) { t().named_barrier_sync(0, t().special(arch::Special::block_size), site); }
@@ -47,7 +48,8 @@ struct Shape {
 
 /// Launches `kKernel(const P&)`.
 template <auto kKernel, class P>
-Result<EmuStats> launch(const P& params, const Shape& shape, std::vector<MemoryRange> memory = {}, EmuOptions options = {}) {
+Result<EmuStats> launch(const P& params, const Shape& shape, std::vector<MemoryRange> memory = {},
+                        EmuOptions options = {}) {
   const arch::KernelEntry entry{"test_kernel", [](const void* p) { kKernel(*static_cast<const P*>(p)); }, sizeof(P),
                                 shape.threads, nullptr};
   runtime::Launch request;
@@ -69,12 +71,12 @@ template <class T> MemoryRange range(const char* name, std::vector<T>& data, boo
 inline std::string message(const Result<EmuStats>& result) { return result ? "no error" : result.error().message; }
 
 #define EXPECT_RUNS(result) EXPECT_TRUE(result) << ::ww::emu::test::message(result)
-#define EXPECT_REPORTS(result, part)                                                    \
-  do {                                                                                  \
-    const auto ww_result = (result);                                                    \
-    EXPECT_FALSE(ww_result) << "expected a report with: " << (part);                    \
-    EXPECT_NE(::ww::emu::test::message(ww_result).find(part), std::string::npos)        \
-        << "report: " << ::ww::emu::test::message(ww_result);                           \
+#define EXPECT_REPORTS(result, part)                                             \
+  do {                                                                           \
+    const auto ww_result = (result);                                             \
+    EXPECT_FALSE(ww_result) << "expected a report with: " << (part);             \
+    EXPECT_NE(::ww::emu::test::message(ww_result).find(part), std::string::npos) \
+        << "report: " << ::ww::emu::test::message(ww_result);                    \
   } while (false)
 
 /// A vector whose storage is 16-byte aligned, as tensor maps need.

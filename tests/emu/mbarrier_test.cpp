@@ -30,7 +30,8 @@ void fresh_barrier(const Params& p) {
 
 TEST(EmuMbarrier, AFreshBarrierPassesParityOneAndBlocksParityZero) {
   std::vector<u32> out(4);
-  EXPECT_REPORTS((launch<fresh_barrier>(Params{out.data(), 0}, {}, {range("out", out)})), "waiting for parity 0: phase 0 (parity 0) is open");
+  EXPECT_REPORTS((launch<fresh_barrier>(Params{out.data(), 0}, {}, {range("out", out)})),
+                 "waiting for parity 0: phase 0 (parity 0) is open");
   EXPECT_EQ(out[0], 1u);
   EXPECT_RUNS((launch<fresh_barrier>(Params{out.data(), 1}, {}, {range("out", out)})));
   EXPECT_EQ(out[0], 2u);
@@ -88,18 +89,33 @@ TEST(EmuMbarrier, PeerBytesMayLandBeforeMyExpectTx) {
   for (u64 seed = 0; seed < 16; ++seed) {
     auto data = random_bytes<u32>(16, 1);
     std::vector<u32> out(4);
-    const TensorMapSpec spec{.base = data.data(), .element = f32, .rank = 1, .extent = {16}, .box = {16}, .swizzle = SmemSwizzle::none};
+    const TensorMapSpec spec{
+        .base = data.data(), .element = f32, .rank = 1, .extent = {16}, .box = {16}, .swizzle = SmemSwizzle::none};
     const Shape shape{.threads = 32, .grid = 2, .cluster = 2};
     const std::vector<MemoryRange> memory = {range("in", data, false), range("out", out)};
     EXPECT_RUNS((launch<bytes_before_expect>(TmaParams{*encode(spec), out.data(), 64}, shape, memory, {.seed = seed})));
     EXPECT_EQ(out[0], data[15]) << "replay with seed " << seed;
-    EXPECT_REPORTS((launch<bytes_before_expect>(TmaParams{*encode(spec), out.data(), 128}, shape, memory, {.seed = seed})),
-                   "0 of 1 arrivals and 64 bytes missing");
-    EXPECT_REPORTS((launch<bytes_before_expect>(TmaParams{*encode(spec), out.data(), 48}, shape, memory, {.seed = seed})), "");
+    EXPECT_REPORTS(
+        (launch<bytes_before_expect>(TmaParams{*encode(spec), out.data(), 128}, shape, memory, {.seed = seed})),
+        "0 of 1 arrivals and 64 bytes missing");
+    EXPECT_REPORTS(
+        (launch<bytes_before_expect>(TmaParams{*encode(spec), out.data(), 48}, shape, memory, {.seed = seed})), "");
   }
 }
 
-enum Misuse { kNone, kUnderflow, kUninitialised, kTwice, kOverwritten, kInvalidated, kRange, kCount, kParity, kRemoteWait, kMisaligned };
+enum Misuse {
+  kNone,
+  kUnderflow,
+  kUninitialised,
+  kTwice,
+  kOverwritten,
+  kInvalidated,
+  kRange,
+  kCount,
+  kParity,
+  kRemoteWait,
+  kMisaligned
+};
 
 void misuse(const Params& p) {
   with_barrier(1, [&](u32 barrier) {

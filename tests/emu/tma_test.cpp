@@ -30,7 +30,8 @@ void load_and_store(const Params& p) {
     if (receives) t().mbarrier_wait(barrier, 0, here());
   }
   sync_cta();
-  for (u32 i = thread_index(); i < p.bytes; i += 32) write_global<u8>(p.out + cluster_rank() * kBox + i, shared<u8>(box + i));
+  for (u32 i = thread_index(); i < p.bytes; i += 32)
+    write_global<u8>(p.out + cluster_rank() * kBox + i, shared<u8>(box + i));
   sync_cluster();
   if (thread_index() == 0 && cluster_rank() == 0) {
     t().tma_store(&p.target, static_cast<int>(p.rank), box, p.store_at, here());
@@ -47,25 +48,35 @@ struct Case {
 TEST(EmuTma, LoadsSwizzleOnAddressBitsAndStoresUndoIt) {
   constexpr u32 kWidth = 512, kHeight = 64;
   auto in = random_bytes<u8>(kWidth * kHeight, 2);
-  for (const Case& c : {Case{SmemSwizzle::none, 0, 64, 24}, {SmemSwizzle::b32, 1, 32, 32}, {SmemSwizzle::b64, 2, 64, 20}, {SmemSwizzle::b128, 3, 128, 40}})
+  for (const Case& c : {Case{SmemSwizzle::none, 0, 64, 24},
+                        {SmemSwizzle::b32, 1, 32, 32},
+                        {SmemSwizzle::b64, 2, 64, 20},
+                        {SmemSwizzle::b128, 3, 128, 40}})
     for (const auto& [x, y] : {std::pair{32, 5}, {-16, -3}, {480, 50}, {496, 70}}) {
       std::vector<u8> raw(kBox), out(kWidth * kHeight, 0xAA), stored = out;
-      TensorMapSpec spec{.base = in.data(), .rank = 2, .extent = {kWidth - 5, kHeight}, .stride_bytes = {0, kWidth},
-                         .box = {c.columns, c.rows}, .swizzle = c.swizzle};
+      TensorMapSpec spec{.base = in.data(),
+                         .rank = 2,
+                         .extent = {kWidth - 5, kHeight},
+                         .stride_bytes = {0, kWidth},
+                         .box = {c.columns, c.rows},
+                         .swizzle = c.swizzle};
       Params p{*encode(spec), {}, raw.data(), {{x, y}}, {{x, y}}, 2, c.columns * c.rows, 0};
       spec.base = out.data();
       p.target = *encode(spec);
-      const auto stats = launch<load_and_store>(p, {.threads = 32, .shared_bytes = kBox + 8}, {range("in", in, false), range("raw", raw), range("out", out)});
+      const auto stats = launch<load_and_store>(p, {.threads = 32, .shared_bytes = kBox + 8},
+                                                {range("in", in, false), range("raw", raw), range("out", out)});
       ASSERT_TRUE(stats) << message(stats);
       u64 inside = 0;
       for (int r = 0; r < static_cast<int>(c.rows); ++r)
         for (int i = 0; i < static_cast<int>(c.columns); ++i) {
           const int gx = x + i, gy = y + r;
-          const bool in_tensor = gx >= 0 && gx < static_cast<int>(kWidth) - 5 && gy >= 0 && gy < static_cast<int>(kHeight);
+          const bool in_tensor =
+              gx >= 0 && gx < static_cast<int>(kWidth) - 5 && gy >= 0 && gy < static_cast<int>(kHeight);
           u32 offset = static_cast<u32>(r) * c.columns + static_cast<u32>(i);
           offset ^= (offset & (((1u << c.bits) - 1) << 7)) >> 3;
           const u8 expected = in_tensor ? in[static_cast<u32>(gy) * kWidth + static_cast<u32>(gx)] : 0;
-          ASSERT_EQ(raw[offset], expected) << "bits " << c.bits << " at " << x << "," << y << " row " << r << " byte " << i;
+          ASSERT_EQ(raw[offset], expected)
+              << "bits " << c.bits << " at " << x << "," << y << " row " << r << " byte " << i;
           if (in_tensor) stored[static_cast<u32>(gy) * kWidth + static_cast<u32>(gx)] = expected;
           inside += in_tensor;
         }
@@ -82,12 +93,18 @@ TEST(EmuTma, RankThreeWalksItsStrides) {
   auto in = random_bytes<u16>(8 * 6 * 32, 2);
   std::vector<u8> raw(kBox);
   std::vector<u16> out(in.size());
-  TensorMapSpec spec{.base = in.data(), .element = bf16, .rank = 3, .extent = {32, 6, 8}, .stride_bytes = {0, 64, 384},
-                     .box = {16, 4, 3}, .swizzle = SmemSwizzle::none};
+  TensorMapSpec spec{.base = in.data(),
+                     .element = bf16,
+                     .rank = 3,
+                     .extent = {32, 6, 8},
+                     .stride_bytes = {0, 64, 384},
+                     .box = {16, 4, 3},
+                     .swizzle = SmemSwizzle::none};
   Params p{*encode(spec), {}, raw.data(), {{8, 1, 2}}, {{8, 1, 2}}, 3, 16 * 4 * 3 * 2, 0};
   spec.base = out.data();
   p.target = *encode(spec);
-  EXPECT_RUNS((launch<load_and_store>(p, {.threads = 32, .shared_bytes = kBox + 8}, {range("in", in, false), range("raw", raw), range("out", out)})));
+  EXPECT_RUNS((launch<load_and_store>(p, {.threads = 32, .shared_bytes = kBox + 8},
+                                      {range("in", in, false), range("raw", raw), range("out", out)})));
   for (u32 z = 0; z < 3; ++z)
     for (u32 y = 0; y < 4; ++y)
       for (u32 x = 0; x < 16; ++x) {
@@ -104,14 +121,21 @@ TEST(EmuTma, MulticastReachesExactlyTheMaskAndCountsItsReadOnce) {
   for (u32 mask : {0b0001u, 0b1010u, 0b1111u})
     for (u64 seed = 0; seed < 4; ++seed) {
       std::vector<u8> raw(4 * kBox), out(128 * 8);
-      TensorMapSpec spec{.base = in.data(), .rank = 2, .extent = {128, 8}, .stride_bytes = {0, 128}, .box = {128, 8}, .swizzle = SmemSwizzle::b128};
+      TensorMapSpec spec{.base = in.data(),
+                         .rank = 2,
+                         .extent = {128, 8},
+                         .stride_bytes = {0, 128},
+                         .box = {128, 8},
+                         .swizzle = SmemSwizzle::b128};
       Params p{*encode(spec), {}, raw.data(), {}, {}, 2, 1024, mask};
       spec.base = out.data();
       p.target = *encode(spec);
-      const auto stats = launch<load_and_store>(p, {.threads = 32, .grid = 4, .cluster = 4, .shared_bytes = kBox + 8},
-                                                {range("in", in, false), range("raw", raw), range("out", out)}, {.seed = seed});
+      const auto stats =
+          launch<load_and_store>(p, {.threads = 32, .grid = 4, .cluster = 4, .shared_bytes = kBox + 8},
+                                 {range("in", in, false), range("raw", raw), range("out", out)}, {.seed = seed});
       ASSERT_TRUE(stats) << message(stats);
-      for (u32 rank = 0; rank < 4; ++rank) EXPECT_EQ(raw[rank * kBox] == in[0] && raw[rank * kBox + 1] == in[1], (mask >> rank & 1) != 0);
+      for (u32 rank = 0; rank < 4; ++rank)
+        EXPECT_EQ(raw[rank * kBox] == in[0] && raw[rank * kBox + 1] == in[1], (mask >> rank & 1) != 0);
       EXPECT_EQ(stats->l2_read_bytes.at("in"), 1024u);
       EXPECT_EQ(stats->shared_write_bytes.at("in"), 1024u * static_cast<u32>(__builtin_popcount(mask)));
       EXPECT_EQ(stats->tma_loads, 1u);
@@ -144,11 +168,24 @@ void load_wrongly(const WrongParams& w) {
 
 TEST(EmuTma, WrongInstructionsAreReported) {
   auto in = random_bytes<float>(64 * 8, 2);
-  TensorMapSpec spec{.base = in.data(), .element = f32, .rank = 2, .extent = {64, 8}, .stride_bytes = {0, 256}, .box = {32, 8}, .swizzle = SmemSwizzle::b128};
-  for (const Wrong& w : {Wrong{"no multiple of 16 bytes", 3}, {"rank 3 with a tensor map of rank 2", 0, 3}, {"misaligned", 0, 2, 64},
-                         {"out of bounds", 0, 2, kBox}, {"names CTAs outside", 0, 2, 0, 2}, {"in no operand of the launch", 0, 2, 0, 0, true},
-                         {"no tensor map", 0, 2, 0, 0, false, true}, {"read-only operand in", 0, 2, 0, 0, false, false, true}, {""}}) {
-    WrongParams params{{w.no_map ? arch::TensorMap{} : *encode(spec), {}, nullptr, {{w.x}}, {}, w.rank, 1024, w.multicast}, w.offset};
+  TensorMapSpec spec{.base = in.data(),
+                     .element = f32,
+                     .rank = 2,
+                     .extent = {64, 8},
+                     .stride_bytes = {0, 256},
+                     .box = {32, 8},
+                     .swizzle = SmemSwizzle::b128};
+  for (const Wrong& w : {Wrong{"no multiple of 16 bytes", 3},
+                         {"rank 3 with a tensor map of rank 2", 0, 3},
+                         {"misaligned", 0, 2, 64},
+                         {"out of bounds", 0, 2, kBox},
+                         {"names CTAs outside", 0, 2, 0, 2},
+                         {"in no operand of the launch", 0, 2, 0, 0, true},
+                         {"no tensor map", 0, 2, 0, 0, false, true},
+                         {"read-only operand in", 0, 2, 0, 0, false, false, true},
+                         {""}}) {
+    WrongParams params{
+        {w.no_map ? arch::TensorMap{} : *encode(spec), {}, nullptr, {{w.x}}, {}, w.rank, 1024, w.multicast}, w.offset};
     std::vector<MemoryRange> memory;
     if (!w.no_range) memory.push_back(range("in", in, !w.read_only));
     const auto result = launch<load_wrongly>(params, {.threads = 32, .shared_bytes = kBox + 8}, memory);
@@ -204,8 +241,15 @@ TEST(EmuTma, BulkWaitLetsTheNewestGroupsRunOn) {
   for (u64 seed = 0; seed < 20; ++seed)
     for (u32 mode = 0; mode < 3; ++mode) {
       std::vector<u32> out(32 * 8);
-      const TensorMapSpec spec{.base = out.data(), .element = f32, .rank = 2, .extent = {32, 8}, .stride_bytes = {0, 128}, .box = {32, 1}, .swizzle = SmemSwizzle::none};
-      const auto stats = launch<bulk_groups>(GroupParams{*encode(spec), mode}, {.threads = 32}, {range("out", out)}, {.seed = seed});
+      const TensorMapSpec spec{.base = out.data(),
+                               .element = f32,
+                               .rank = 2,
+                               .extent = {32, 8},
+                               .stride_bytes = {0, 128},
+                               .box = {32, 1},
+                               .swizzle = SmemSwizzle::none};
+      const auto stats =
+          launch<bulk_groups>(GroupParams{*encode(spec), mode}, {.threads = 32}, {range("out", out)}, {.seed = seed});
       bool right = true;
       for (u32 i = 0; i < out.size(); ++i) right = right && out[i] == i / 32 + 1;
       if (mode == 0) {

@@ -16,10 +16,12 @@ void exchange(const Params& p) {
   const u32 lane = thread_index() % 32;
   u32 sum = thread_index();
   for (u32 step = 16; step > 0; step /= 2) sum += t().shuffle(sum, step, arch::ShuffleMode::butterfly, here());
-  const u32 up = t().shuffle(lane, 3, arch::ShuffleMode::up, here()), down = t().shuffle(lane, 3, arch::ShuffleMode::down, here());
+  const u32 up = t().shuffle(lane, 3, arch::ShuffleMode::up, here()),
+            down = t().shuffle(lane, 3, arch::ShuffleMode::down, here());
   const u32 from = t().shuffle(lane * 10, lane + 1, arch::ShuffleMode::index, here());
   const u32 odd = t().vote(lane % 2 == 1, arch::VoteMode::ballot, here());
-  const u32 any = t().vote(lane == 7, arch::VoteMode::any, here()), all = t().vote(lane == 7, arch::VoteMode::all, here());
+  const u32 any = t().vote(lane == 7, arch::VoteMode::any, here()),
+            all = t().vote(lane == 7, arch::VoteMode::all, here());
   const u32 results[] = {sum, up, down, from, odd, any, all};
   for (u32 i = 0; i < 7; ++i) write_global(p.out + thread_index() * 8 + i, results[i]);
 }
@@ -29,8 +31,13 @@ TEST(EmuWarp, ShufflesAndVotes) {
     std::vector<u32> out(64 * 8);
     EXPECT_RUNS((launch<exchange>(Params{out.data(), false}, {.threads = 64}, {range("out", out)}, {.seed = seed})));
     for (u32 i = 0; i < 64; ++i) {
-      const u32 lane = i % 32, expected[] = {(i / 32) * 1024 + 496, lane < 3 ? lane : lane - 3, lane > 28 ? lane : lane + 3,
-                                             (lane + 1) % 32 * 10, 0xAAAAAAAA, 1, 0};
+      const u32 lane = i % 32, expected[] = {(i / 32) * 1024 + 496,
+                                             lane < 3 ? lane : lane - 3,
+                                             lane > 28 ? lane : lane + 3,
+                                             (lane + 1) % 32 * 10,
+                                             0xAAAAAAAA,
+                                             1,
+                                             0};
       for (u32 j = 0; j < 7; ++j) EXPECT_EQ(out[i * 8 + j], expected[j]) << "thread " << i << " result " << j;
     }
   }
@@ -60,7 +67,8 @@ void missing_lane(const Params&) {
 TEST(EmuWarp, SyncHoldsItsLanesAndReportsMisuse) {
   for (u64 seed = 0; seed < 8; ++seed) {
     std::vector<u32> out(4);
-    EXPECT_RUNS((launch<partial_sync>(Params{out.data(), false}, {.threads = 32}, {range("out", out)}, {.seed = seed})));
+    EXPECT_RUNS(
+        (launch<partial_sync>(Params{out.data(), false}, {.threads = 32}, {range("out", out)}, {.seed = seed})));
     EXPECT_EQ(out[0], 0u);
   }
   EXPECT_REPORTS((launch<foreign_sync>(Params{}, {.threads = 32})), "is not one of them");
@@ -77,7 +85,8 @@ TEST(EmuWarp, ElectPicksOneLaneAnyLaneTheSameEachTime) {
   std::set<u32> lanes;
   for (u64 seed = 0; seed < 16; ++seed) {
     std::vector<u32> out(8);
-    EXPECT_RUNS((launch<elect_twice>(Params{out.data(), false}, {.threads = 128}, {range("out", out)}, {.seed = seed})));
+    EXPECT_RUNS(
+        (launch<elect_twice>(Params{out.data(), false}, {.threads = 128}, {range("out", out)}, {.seed = seed})));
     for (u32 warp = 0; warp < 4; ++warp) {
       EXPECT_NE(out[2 * warp], 0u);
       EXPECT_EQ(out[2 * warp], out[2 * warp + 1]) << "the leader of a mask is the same at every call";
@@ -105,7 +114,8 @@ TEST(EmuWarp, MatrixStoresPutEightByEightItemsAtTheLanesRows) {
   for (bool transposed : {false, true})
     for (u64 seed = 0; seed < 4; ++seed) {
       std::vector<u32> out(256);
-      EXPECT_RUNS((launch<matrices>(Params{out.data(), transposed}, {.threads = 32}, {range("out", out)}, {.seed = seed})));
+      EXPECT_RUNS(
+          (launch<matrices>(Params{out.data(), transposed}, {.threads = 32}, {range("out", out)}, {.seed = seed})));
       for (u32 matrix = 0; matrix < 4; ++matrix)
         for (u32 row = 0; row < 8; ++row)
           for (u32 column = 0; column < 8; ++column) {

@@ -23,19 +23,24 @@ struct Params {
 };
 
 void copy_in(const Params& p) {
-  for (u32 i = thread_index(); i < 1024; i += 128) std::memcpy(&shared<u8[16]>(shared_base() + kOperandA + 16 * i), p.a + 16 * i, 16);
-  for (u32 i = thread_index(); i < 3072; i += 128) std::memcpy(&shared<u8[16]>(shared_base() + kOperandB + 16 * i), p.b + 16 * i, 16);
+  for (u32 i = thread_index(); i < 1024; i += 128)
+    std::memcpy(&shared<u8[16]>(shared_base() + kOperandA + 16 * i), p.a + 16 * i, 16);
+  for (u32 i = thread_index(); i < 3072; i += 128)
+    std::memcpy(&shared<u8[16]>(shared_base() + kOperandB + 16 * i), p.b + 16 * i, 16);
   sync_cta();
 }
 
 u32 position(u32 thread, u32 v, int n) {
-  const u32 row = 16 * (thread / 32) + thread % 32 / 4 + 8 * (v / 2 % 2), column = 2 * (thread % 4) + v % 2 + 8 * (v / 4);
+  const u32 row = 16 * (thread / 32) + thread % 32 / 4 + 8 * (v / 2 % 2),
+            column = 2 * (thread % 4) + v % 2 + 8 * (v / 4);
   return row * static_cast<u32>(n) + column;
 }
 
 arch::WgmmaCall call(const Params& p) {
   const u64 base = (shared_base() & 0x3FFFF) >> 4;
-  return {p.type, p.n, p.descriptor_a + base + (kOperandA >> 4), p.descriptor_b + base + (kOperandB >> 4), p.accumulate, p.scale_a, 1};
+  return {
+      p.type,    p.n, p.descriptor_a + base + (kOperandA >> 4), p.descriptor_b + base + (kOperandB >> 4), p.accumulate,
+      p.scale_a, 1};
 }
 
 void one_tile(const Params& p) {
@@ -58,7 +63,10 @@ struct Operands {
 
   /// Places rows of 32 bytes, `k` bytes into their span, as the layout `mode` of a descriptor wants them.
   Operands(DType type, int n, u32 mode, u32 k, bool accumulate, int scale_a)
-      : rows_a(random_bytes<u8>(64 * 32, 1)), rows_b(random_bytes<u8>(static_cast<u32>(n) * 32, 2)), c(static_cast<u32>(64 * n)), d(c.size(), -7.0f) {
+      : rows_a(random_bytes<u8>(64 * 32, 1)),
+        rows_b(random_bytes<u8>(static_cast<u32>(n) * 32, 2)),
+        c(static_cast<u32>(64 * n)),
+        d(c.size(), -7.0f) {
     for (u32 i = 0; i < c.size(); ++i) c[i] = static_cast<float>(static_cast<int>(i % 97) - 48) * 0.25f;
     expected = c;
     mma_m64(type, n, rows_a.data(), rows_b.data(), expected.data(), accumulate, scale_a, 1, MmaMath::exact);
@@ -93,7 +101,8 @@ TEST(EmuWgmma, OneTileIsExactForEveryTypeAndLayout) {
           Operands o(type, n, mode, k, n != 24, n == 128 ? -1 : 1);
           const auto stats = launch<one_tile>(o.params, {.shared_bytes = kShared}, o.memory());
           ASSERT_TRUE(stats) << message(stats);
-          ASSERT_EQ(0, std::memcmp(o.d.data(), o.expected.data(), o.d.size() * 4)) << name_of(type) << " n " << n << " mode " << mode << " k " << k;
+          ASSERT_EQ(0, std::memcmp(o.d.data(), o.expected.data(), o.d.size() * 4))
+              << name_of(type) << " n " << n << " mode " << mode << " k " << k;
         }
 }
 
@@ -152,7 +161,8 @@ TEST(EmuWgmma, AWaitHandsBackWhatItsGroupsFinished) {
     EXPECT_EQ(0, std::memcmp(o.d.data(), o.expected.data(), o.d.size() * 4)) << "replay with seed " << seed;
     for (const auto& result : {launch<name_too_early>(o.params, {.shared_bytes = kShared}, o.memory(), {.seed = seed})})
       early += message(result).find("still in flight") != std::string::npos;
-    uncommitted += message(launch<not_committed>(o.params, {.shared_bytes = kShared}, o.memory(), {.seed = seed})).find("still in flight") != std::string::npos;
+    uncommitted += message(launch<not_committed>(o.params, {.shared_bytes = kShared}, o.memory(), {.seed = seed}))
+                       .find("still in flight") != std::string::npos;
   }
   EXPECT_EQ(early, 10);
   EXPECT_EQ(uncommitted, 10);
@@ -184,9 +194,16 @@ void bad_wgmma(const BadParams& b) {
 
 TEST(EmuWgmma, WrongAndDivergentCallsAreReported) {
   Operands o(e4m3, 8, 1, 0, false, 1);
-  const char* parts[] = {"diverges", "n is 12", "outside shared memory", "base offset", "not supported", "diverges", "wgmma wait: 2 operations needed, 1 done"};
+  const char* parts[] = {"diverges",
+                         "n is 12",
+                         "outside shared memory",
+                         "base offset",
+                         "not supported",
+                         "diverges",
+                         "wgmma wait: 2 operations needed, 1 done"};
   for (u32 which = 0; which < std::size(parts); ++which)
-    EXPECT_REPORTS((launch<bad_wgmma>(BadParams{o.params, which}, {.shared_bytes = kShared}, o.memory())), parts[which]);
+    EXPECT_REPORTS((launch<bad_wgmma>(BadParams{o.params, which}, {.shared_bytes = kShared}, o.memory())),
+                   parts[which]);
 }
 
 }  // namespace
