@@ -89,6 +89,7 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
 
   const int sms = options.sms > 0 ? min(options.sms, device.info().sms) : device.info().sms;
   launch.grid = launch.cluster;
+  launch.params = &p;  // for the question below; run() has its own
   WW_TRY(const int resident, device.backend().max_active_clusters(launch));
   const auto clusters = min<i64>(p.scheduler.tiles(), max(1, min(sms / cluster, resident)));
   launch.grid = static_cast<std::uint32_t>(clusters) * launch.cluster;

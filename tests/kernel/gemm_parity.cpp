@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Emulated device against GPU: the same random problems, one hash of D each.
+//   gemm_parity make  <file> [count]          writes the hashes that the emulated device computes
+//   gemm_parity check <file> [device] [step]  runs every step-th problem on `device` (default emu:sm90) and compares hashes
+// A problem is a function of its number, so the file holds numbers and hashes only; both device and emulator must agree with
+// it bit for bit. Exit status: 0 all equal, 1 a difference, 4 something could not run.
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "random_problem.hpp"
+
+namespace {
+
+using namespace ww;
+using namespace ww::testing;
+
+/// Problem number `i`: every type, recipe, output, cluster and tile, with tails in all three extents and padded strides.
+HostProblem numbered_problem(std::uint64_t i) {
+  std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 1);
+  const auto pick = [&](std::uint64_t count) { return rng() % count; };
+  GemmProblem p;
+  p.a = p.b = i % 2 == 0 ? e4m3 : i % 4 == 1 ? bf16 : f16;
+  p.scale = p.a == e4m3 ? Scale(i / 2 % 3) : Scale(i / 4 % 2);
+  p.d = DType(1 + pick(3));
+  const std::int64_t step = 16 / bytes_of(p.a);
+  p.m = 1 + static_cast<std::int64_t>(pick(400));
+  p.n = 8 * (1 + static_cast<std::int64_t>(pick(60)));
+  p.k = step * static_cast<std::int64_t>(pick(17) == 0 ? 0 : 1 + pick(80));
+  if (pick(3) == 0) p.lda = p.k + step * static_cast<std::int64_t>(1 + pick(4));
+  if (pick(3) == 0) p.ldb = p.k + step * static_cast<std::int64_t>(1 + pick(4));
+  if (pick(3) == 0) p.ldd = p.n + 8 * static_cast<std::int64_t>(1 + pick(4));
+  GemmConfig config;
+  const int clusters[3][2] = {{1, 1}, {2, 1}, {1, 2}};
+  const auto& cluster = clusters[i / 3 % 3];
+  config.cluster_m = cluster[0], config.cluster_n = cluster[1];
+  config.tile_m = pick(3) == 0 ? 64 : 128;
+  config.tile_n = pick(2) == 0 ? 64 : 128;
+  config.raster = 1 + static_cast<int>(pick(4));
+  return make_problem(p, config, i);
+}
+
+Result<std::string> hash_on(const Device& device, const HostProblem& host) {
+  WW_TRY(const std::vector<std::uint8_t> d, run_on(device, host));
+  const XXH128_hash_t hash = XXH3_128bits(d.data(), d.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+int make(const std::string& path, std::uint64_t count) {
+  const auto device = Device::open("emu:sm90");
+  if (!device) return fmt::print(stderr, "{}\n", device.error().message), 4;
+  std::string text = "# problem number, XXH3-128 of the packed D; made by: gemm_parity make\n";
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const HostProblem host = numbered_problem(i);
+    const auto hash = hash_on(*device, host);
+    if (!hash) return fmt::print(stderr, "problem {}: {}\n{}\n", i, hash.error().message, host.replay()), 4;
+    text += fmt::format("{} {}\n", i, *hash);
+  }
+  std::ofstream(path) << text;
+  fmt::print("{} hashes written to {}\n", count, path);
+  return 0;
+}
+
+int check(const std::string& path, const std::string& name, std::uint64_t step) {
+  const auto device = Device::open(name);
+  if (!device) return fmt::print(stderr, "{}\n", device.error().message), 4;
+  std::vector<std::pair<std::uint64_t, std::string>> expected;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::uint64_t number = 0;
+    char hash[33] = {};
+    if (std::sscanf(line.c_str(), "%lu %32s", &number, hash) == 2 && number % step == 0) expected.emplace_back(number, hash);
+  }
+  if (expected.empty()) return fmt::print(stderr, "{}: no hashes\n", path), 4;
+
+  // Compiling dominates: make all plans first, on every core; they stay in the device's cache.
+  std::atomic<std::size_t> next = 0;
+  {
+    std::vector<std::jthread> workers;
+    for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
+      workers.emplace_back([&] {
+        for (std::size_t i; (i = next++) < expected.size();) {
+          const HostProblem host = numbered_problem(expected[i].first);
+          (void)plan(*device, host.problem, {.config = host.config});  // an error shows again below
+        }
+      });
+  }
+  int wrong = 0;
+  for (const auto& [number, hash] : expected) {
+    const HostProblem host = numbered_problem(number);
+    const auto got = hash_on(*device, host);
+    if (!got) return fmt::print(stderr, "problem {}: {}\n{}\n", number, got.error().message, host.replay()), 4;
+    if (*got == hash) continue;
+    ++wrong;
+    fmt::print("problem {} differs: {}; the reference says: {}\n", number, host.replay(),
+               difference(host, *run_on(*device, host), reference(host)));
+  }
+  fmt::print("{}: {} of {} problems bit-equal\n", device->info().description, expected.size() - wrong, expected.size());
+  return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string verb = argc > 2 ? argv[1] : "";
+  if (verb == "make") return make(argv[2], argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 240);
+  if (verb == "check") return check(argv[2], argc > 3 ? argv[3] : "emu:sm90", argc > 4 ? std::strtoull(argv[4], nullptr, 10) : 1);
+  fmt::print(stderr, "usage: gemm_parity make <file> [count] | gemm_parity check <file> [device] [step]\n");
+  return 2;
+}
