@@ -13,8 +13,8 @@
 #include <immintrin.h>
 #endif
 
-#include "emu/numerics/convert.hpp"
 #include "numerics_reference.hpp"
+#include "warpwright/arch/convert.hpp"
 
 namespace ww::emu {
 namespace {
@@ -69,15 +69,15 @@ float random_addend(Mix mix, std::mt19937& rng) {
   const u32 raw = static_cast<u32>(rng());
   const u32 sign = raw & 0x80000000u;
   switch (rng() % 12) {
-    case 0: return f32_from_bits(sign);
-    case 1: return f32_from_bits(sign | (raw & 0x7FFFFF));                // subnormal
-    case 2: return f32_from_bits(sign | 0x7F000000u | (raw & 0x7FFFFF));  // the top binade
-    case 3: return mix == Mix::raw || mix == Mix::wild ? f32_from_bits(sign | 0x7F800000u) : 1.0f;
-    case 4: return mix == Mix::raw || mix == Mix::wild ? f32_from_bits(raw | 0x7F800000u) : -1.0f;
-    case 5: return f32_from_bits(raw & 0xFF7FFFFFu);                 // any exponent but the last
-    case 7: return f32_from_bits(sign | (0x3FFFFFFFu - (raw & 1)));  // just below 2
+    case 0: return arch::float_of(sign);
+    case 1: return arch::float_of(sign | (raw & 0x7FFFFF));                // subnormal
+    case 2: return arch::float_of(sign | 0x7F000000u | (raw & 0x7FFFFF));  // the top binade
+    case 3: return mix == Mix::raw || mix == Mix::wild ? arch::float_of(sign | 0x7F800000u) : 1.0f;
+    case 4: return mix == Mix::raw || mix == Mix::wild ? arch::float_of(raw | 0x7F800000u) : -1.0f;
+    case 5: return arch::float_of(raw & 0xFF7FFFFFu);                 // any exponent but the last
+    case 7: return arch::float_of(sign | (0x3FFFFFFFu - (raw & 1)));  // just below 2
     case 6: return static_cast<float>(static_cast<int>(raw % 65) - 32);
-    default: return f32_from_bits(sign | (110 + raw % 30) << 23 | (rng() & 0x7FFFFF));
+    default: return arch::float_of(sign | (110 + raw % 30) << 23 | (rng() & 0x7FFFFF));
   }
 }
 
@@ -106,10 +106,10 @@ Case make_case(DType type, int n, Mix mix, unsigned seed) {
 void expect_bits(const std::vector<float>& got, const std::vector<u32>& want, int n, const std::string& what) {
   int wrong = 0;
   for (size_t i = 0; i < want.size(); ++i) {
-    if (f32_bits(got[i]) == want[i]) continue;
+    if (arch::bits_of(got[i]) == want[i]) continue;
     if (++wrong <= 3) {
       ADD_FAILURE() << what << " at (" << i / static_cast<size_t>(n) << ", " << i % static_cast<size_t>(n)
-                    << "): got 0x" << std::hex << f32_bits(got[i]) << ", expected 0x" << want[i];
+                    << "): got 0x" << std::hex << arch::bits_of(got[i]) << ", expected 0x" << want[i];
     }
   }
   EXPECT_EQ(wrong, 0) << what;
@@ -123,7 +123,7 @@ void check_exact(const Case& x, bool accumulate, int scale_a, int scale_b) {
   std::vector<u32> want(x.c.size());
   for (size_t i = 0; i < want.size(); ++i) {
     const size_t row = i / static_cast<size_t>(x.n), column = i % static_cast<size_t>(x.n);
-    want[i] = reference::mma_output(x.type, &x.a[row * 32], &x.b[column * 32], accumulate ? f32_bits(x.c[i]) : 0,
+    want[i] = reference::mma_output(x.type, &x.a[row * 32], &x.b[column * 32], accumulate ? arch::bits_of(x.c[i]) : 0,
                                     scale_a < 0, scale_b < 0);
   }
   for (MmaTarget target : kTargets) {
@@ -209,7 +209,7 @@ u32 first_output(DType type, std::vector<u16> a, std::vector<u16> b, float c, Mm
   for (size_t k = 0; k < a.size(); ++k) put(rows_a, k, a[k]), put(rows_b, k, b[k]);
   std::vector<float> d(64 * 8, c);
   mma_m64_on(target, type, 8, rows_a.data(), rows_b.data(), d.data(), true, 1, 1, MmaMath::exact);
-  return f32_bits(d[0]);
+  return arch::bits_of(d[0]);
 }
 
 TEST(Mma, SpecialValues) {
@@ -224,14 +224,14 @@ TEST(Mma, SpecialValues) {
     EXPECT_EQ(e4({0x7F}, {0x00}, 1.0f), 0x7FFFFFFFu);  // NaN * 0
     EXPECT_EQ(e4({0x38}, {0xFF}, INFINITY), 0x7FFFFFFFu);
     EXPECT_EQ(e4({0x38}, {0x38}, -INFINITY), 0xFF800000u);
-    EXPECT_EQ(e4({0x38}, {0x38}, f32_from_bits(0xFFC12345u)), 0x7FFFFFFFu);
+    EXPECT_EQ(e4({0x38}, {0x38}, arch::float_of(0xFFC12345u)), 0x7FFFFFFFu);
     EXPECT_EQ(e4({0x38}, {0x38}, -1.0f), 0u);                            // exact cancellation
     EXPECT_EQ(e4({0x80}, {0x38}, -0.0f), 0u);                            // -0 plus zero products
-    EXPECT_EQ(e4({0x38}, {0x38}, 0x1p-13f), f32_bits(1.0f + 0x1p-13f));  // the thirteenth fraction bit stays,
-    EXPECT_EQ(e4({0x38}, {0x38}, 0x1p-14f), f32_bits(1.0f));             // the fourteenth goes,
+    EXPECT_EQ(e4({0x38}, {0x38}, 0x1p-13f), arch::bits_of(1.0f + 0x1p-13f));  // the thirteenth fraction bit stays,
+    EXPECT_EQ(e4({0x38}, {0x38}, 0x1p-14f), arch::bits_of(1.0f));             // the fourteenth goes,
     EXPECT_EQ(e4({0x38, 0x38}, {0x38, 0xB8}, 0x1p-14f), 0u);             // also when the large terms cancel
-    EXPECT_EQ(e4({0xB8}, {0x38}, 0x1.fp-14f), f32_bits(-1.0f));
-    EXPECT_EQ(bf({0x3F80, 0x3F80}, {0x3F80, 0xBF80}, 0x1p-25f), f32_bits(0x1p-25f));
+    EXPECT_EQ(e4({0xB8}, {0x38}, 0x1.fp-14f), arch::bits_of(-1.0f));
+    EXPECT_EQ(bf({0x3F80, 0x3F80}, {0x3F80, 0xBF80}, 0x1p-25f), arch::bits_of(0x1p-25f));
     EXPECT_EQ(bf({0x3F80, 0x3F80}, {0x3F80, 0xBF80}, 0x1p-26f), 0u);
     EXPECT_EQ(bf({0x7F80}, {0x0000}, 1.0f), 0x7FFFFFFFu);  // Inf * 0
     EXPECT_EQ(bf({0x0000}, {0xFF80}, 1.0f), 0x7FFFFFFFu);
@@ -262,7 +262,7 @@ TEST(MmaChain, IsOneFmaAfterAnother) {
           sum = std::fma(-static_cast<float>(reference::to_double(reference::decode(type, p))),
                          static_cast<float>(reference::to_double(reference::decode(type, q))), sum);
         }
-        want[i] = std::isnan(sum) ? 0x7FFFFFFFu : f32_bits(sum);
+        want[i] = std::isnan(sum) ? 0x7FFFFFFFu : arch::bits_of(sum);
       }
       for (MmaTarget target : kTargets) {
         if (!mma_supports(target)) continue;
@@ -297,97 +297,6 @@ TEST(Mma, HostFloatingPointModesDoNotMatter) {
   }
 }
 #endif
-
-// --- conversions ---------------------------------------------------------------------------------
-
-TEST(Convert, WideningIsExactForEveryPattern) {
-  const auto expect = [](DType type, u32 bits, float got) {
-    const reference::Value v = reference::decode(type, bits);
-    if (v.kind == reference::Value::nan) {
-      const u32 want = type == DType::bf16 ? bits << 16 : 0x7FFFFFFFu;
-      ASSERT_EQ(f32_bits(got), want) << name_of(type) << " 0x" << std::hex << bits;
-    } else {
-      ASSERT_EQ(f32_bits(got), f32_bits(static_cast<float>(reference::to_double(v))))
-          << name_of(type) << " 0x" << std::hex << bits;
-    }
-  };
-  for (u32 bits = 0; bits < 0x10000; ++bits) {
-    expect(DType::bf16, bits, bf16_to_f32(static_cast<u16>(bits)));
-    expect(DType::f16, bits, f16_to_f32(static_cast<u16>(bits)));
-    if (bits < 0x100) expect(DType::e4m3, bits, e4m3_to_f32(static_cast<u8>(bits)));
-  }
-}
-
-/// Round to nearest even by comparing with the two neighbours in the list of all magnitudes of the format.
-class Neighbours {
- public:
-  explicit Neighbours(DType type) : type_(type) {
-    for (u32 bits = 0; bits < (type == DType::e4m3 ? 0x7Fu : type == DType::bf16 ? 0x7F80u : 0x7C00u); ++bits) {
-      values_.push_back(reference::to_double(reference::decode(type, bits)));
-    }
-  }
-  u32 count() const { return static_cast<u32>(values_.size()); }
-  double value(u32 i) const { return values_[i]; }
-
-  u32 nearest(float x) const {
-    if (std::isnan(x)) return type_ == DType::e4m3 ? 0x7F : 0x7FFF;
-    const u32 sign = std::signbit(x) ? (type_ == DType::e4m3 ? 0x80u : 0x8000u) : 0;
-    const double magnitude = std::fabs(static_cast<double>(x));
-    const u32 last = count() - 1;
-    if (magnitude >= values_[last]) {
-      if (type_ == DType::e4m3) return sign | last;
-      const double step = values_[last] - values_[last - 1];
-      return sign | (magnitude < values_[last] + step / 2 ? last : last + 1);  // last + 1 is Inf; the last is odd
-    }
-    const u32 above = static_cast<u32>(std::upper_bound(values_.begin(), values_.end(), magnitude) - values_.begin());
-    const double down = magnitude - values_[above - 1], up = values_[above] - magnitude;
-    if (down != up) return sign | (down < up ? above - 1 : above);
-    return sign | ((above - 1) % 2 == 0 ? above - 1 : above);
-  }
-
- private:
-  DType type_;
-  std::vector<double> values_;
-};
-
-u32 narrow(DType type, float x) {
-  return type == DType::e4m3 ? f32_to_e4m3_satfinite(x) : type == DType::bf16 ? f32_to_bf16(x) : f32_to_f16(x);
-}
-
-TEST(Convert, NarrowingRoundsToNearestEven) {
-  for (DType type : kTypes) {
-    const Neighbours all(type);
-    const auto expect = [&](u32 bits) {
-      const float x = f32_from_bits(bits);
-      ASSERT_EQ(narrow(type, x), all.nearest(x)) << name_of(type) << " of 0x" << std::hex << bits;
-    };
-    // every value and every halfway point, with the floats on either side, both signs
-    for (u32 i = 0; i < all.count(); ++i) {
-      const double next = i + 1 < all.count() ? all.value(i + 1) : 2 * all.value(i) - all.value(i - 1);
-      for (double point : {all.value(i), (all.value(i) + next) / 2}) {
-        const u32 bits = f32_bits(static_cast<float>(point));
-        for (u32 near : {bits - 1, bits, bits + 1}) {
-          if (near == ~0u) continue;
-          expect(near & 0x7FFFFFFFu);
-          expect(near | 0x80000000u);
-        }
-      }
-    }
-    for (u32 bits : {0x7F800000u, 0x7F800001u, 0x7FFFFFFFu, 0xFF800000u, 0xFFC00000u, 0x7F7FFFFFu, 1u, 0x80000001u})
-      expect(bits);
-    std::mt19937 rng(11);
-    for (int i = 0; i < 2'000'000; ++i) expect(static_cast<u32>(rng()));
-    for (int i = 0; i < 1'000'000; ++i) expect((static_cast<u32>(rng()) & 0x80FFFFFFu) + ((95u + rng() % 60) << 23));
-  }
-}
-
-TEST(Convert, ConfirmedOnHardware) {
-  EXPECT_EQ(f32_to_bf16(f32_from_bits(0xFF800001u)), 0x7FFF);
-  EXPECT_EQ(f32_to_f16(-NAN), 0x7FFF);
-  EXPECT_EQ(f32_to_e4m3_satfinite(-NAN), 0x7F);
-  for (float x : {INFINITY, 464.0f, 480.0f, 500.0f, 65536.0f}) EXPECT_EQ(f32_to_e4m3_satfinite(x), 0x7E) << x;
-  EXPECT_EQ(f32_to_f16(65520.0f), 0x7C00);
-}
 
 }  // namespace
 }  // namespace ww::emu

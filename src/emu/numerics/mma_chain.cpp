@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plain alternative to the tensor core's sum: d = fma(a[k], b[k], d) in FP32, k ascending, one rounding a step.
 // It is one defined order, so every target gives the same bits. A NaN result is 0x7FFFFFFF; all else is IEEE's.
-#include "emu/numerics/convert.hpp"
 #include "emu/numerics/mma_term.hpp"
+#include "warpwright/arch/convert.hpp"
 
 namespace ww::emu {
 namespace {
@@ -14,9 +14,9 @@ constexpr int kMaxK = 32;
 
 WW_ALWAYS_INLINE float widen(DType type, const u8* row, int k, bool flip) {
   const u16 half = type == DType::e4m3 ? 0 : static_cast<u16>(row[2 * k] | row[2 * k + 1] << 8);
-  const float value = type == DType::e4m3   ? e4m3_to_f32(row[k])
-                      : type == DType::bf16 ? bf16_to_f32(half)
-                                            : f16_to_f32(half);
+  const float value = type == DType::e4m3   ? arch::from_e4m3(row[k])
+                      : type == DType::bf16 ? arch::from_bf16(half)
+                                            : arch::from_f16(half);
   return flip ? -value : value;
 }
 
@@ -42,7 +42,7 @@ WW_ALWAYS_INLINE void chain(const MmaCall& call) {
           sum[column] = __builtin_fmaf(a[row][k], b[k][column], sum[column]);
       }
       for (int column = 0; column < kColumns; ++column)
-        d[column] = sum[column] == sum[column] ? sum[column] : f32_from_bits(kNan);
+        d[column] = sum[column] == sum[column] ? sum[column] : arch::float_of(kNan);
     }
   }
 }

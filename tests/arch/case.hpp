@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A case: one launch of one test kernel with its input, the output it starts from and the output it must leave,
+// computed on the host without the emulator. The emulator tests and the GPU's parity test run the same list.
+#pragma once
+
+#include <array>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/params.hpp"
+#include "runtime/backend.hpp"
+#include "warpwright/arch/emu_table.hpp"
+#include "warpwright/host/device.hpp"
+
+namespace ww::arch_test {
+
+/// A tensor in the input or the output, `byte_offset` from its start; `spec.base` is set when addresses are known.
+struct TensorOf {
+  bool in_output = false;
+  std::size_t byte_offset = 0;
+  runtime::TensorMapSpec spec;
+};
+
+struct Case {
+  std::string name;    // of the test; letters, digits and underscores
+  const char* header;  // "tma": kernels/tma.hpp
+  const char* kernel;  // "arch_tma_load"
+  u32 threads = 128, grid = 1, cluster = 1, shared_bytes = 0;
+  bool cross_cta = false, pdl = false;
+  std::array<i32, 16> arg{};
+  std::vector<TensorOf> tensors = {};
+  std::vector<u32> in = {}, out = {}, expected = {};
+};
+
+std::vector<Case> synchronisation_cases();
+std::vector<Case> tma_cases();
+std::vector<Case> wgmma_cases();
+std::vector<Case> data_cases();
+const std::vector<Case>& all_cases();
+
+/// Names of the kernel headers, and the one translation unit that a header makes for a run-time compiler.
+const std::vector<const char*>& kernel_headers();
+std::string kernel_source(std::string_view header);
+
+/// The kernel compiled into this program; null when there is none of that name.
+const arch::KernelEntry* find_kernel(std::string_view name);
+
+Result<std::vector<u32>> run_in_process(const Case& c, const EmuOptions& options);
+Result<std::vector<u32>> run_on_device(const Case& c, const Device& device, const runtime::Kernel& kernel);
+
+/// Empty when equal, else how many words differ and the first of them.
+std::string difference(const std::vector<u32>& got, const std::vector<u32>& expected);
+
+inline std::vector<u32> random_words(std::size_t count, u64 seed) {
+  std::mt19937_64 generator(seed);
+  std::vector<u32> words(count);
+  for (u32& word : words) word = static_cast<u32>(generator());
+  return words;
+}
+
+}  // namespace ww::arch_test

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversions of arch/convert.hpp on the host against neighbours in the list of all values of a format.
+// The PTX bodies are single instructions; gpu/parity_test.cpp compares them with these.
+#include "warpwright/arch/convert.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "emu/numerics_reference.hpp"
+
+namespace ww::arch {
+namespace {
+
+constexpr DType kTypes[] = {DType::e4m3, DType::bf16, DType::f16};
+
+TEST(Convert, WideningIsExactForEveryPattern) {
+  const auto expect = [](DType type, u32 bits, float got) {
+    const reference::Value v = reference::decode(type, bits);
+    if (v.kind == reference::Value::nan) {
+      const u32 want = type == DType::bf16 ? bits << 16 : 0x7FFFFFFFu;
+      ASSERT_EQ(bits_of(got), want) << name_of(type) << " 0x" << std::hex << bits;
+    } else {
+      ASSERT_EQ(bits_of(got), bits_of(static_cast<float>(reference::to_double(v))))
+          << name_of(type) << " 0x" << std::hex << bits;
+    }
+  };
+  for (u32 bits = 0; bits < 0x10000; ++bits) {
+    expect(DType::bf16, bits, from_bf16(static_cast<u16>(bits)));
+    expect(DType::f16, bits, from_f16(static_cast<u16>(bits)));
+    if (bits < 0x100) expect(DType::e4m3, bits, from_e4m3(static_cast<u8>(bits)));
+  }
+}
+
+/// Round to nearest even by comparing with the two neighbours in the list of all magnitudes of the format.
+class Neighbours {
+ public:
+  explicit Neighbours(DType type) : type_(type) {
+    for (u32 bits = 0; bits < (type == DType::e4m3 ? 0x7Fu : type == DType::bf16 ? 0x7F80u : 0x7C00u); ++bits) {
+      values_.push_back(reference::to_double(reference::decode(type, bits)));
+    }
+  }
+  u32 count() const { return static_cast<u32>(values_.size()); }
+  double value(u32 i) const { return values_[i]; }
+
+  u32 nearest(float x) const {
+    if (std::isnan(x)) return type_ == DType::e4m3 ? 0x7F : 0x7FFF;
+    const u32 sign = std::signbit(x) ? (type_ == DType::e4m3 ? 0x80u : 0x8000u) : 0;
+    const double magnitude = std::fabs(static_cast<double>(x));
+    const u32 last = count() - 1;
+    if (magnitude >= values_[last]) {
+      if (type_ == DType::e4m3) return sign | last;
+      const double step = values_[last] - values_[last - 1];
+      return sign | (magnitude < values_[last] + step / 2 ? last : last + 1);  // last + 1 is Inf; the last is odd
+    }
+    const u32 above = static_cast<u32>(std::upper_bound(values_.begin(), values_.end(), magnitude) - values_.begin());
+    const double down = magnitude - values_[above - 1], up = values_[above] - magnitude;
+    if (down != up) return sign | (down < up ? above - 1 : above);
+    return sign | ((above - 1) % 2 == 0 ? above - 1 : above);
+  }
+
+ private:
+  DType type_;
+  std::vector<double> values_;
+};
+
+u32 narrow(DType type, float x) {
+  return type == DType::e4m3 ? to_e4m3(x) : type == DType::bf16 ? to_bf16(x) : to_f16(x);
+}
+
+TEST(Convert, NarrowingRoundsToNearestEven) {
+  for (DType type : kTypes) {
+    const Neighbours all(type);
+    const auto expect = [&](u32 bits) {
+      const float x = float_of(bits);
+      ASSERT_EQ(narrow(type, x), all.nearest(x)) << name_of(type) << " of 0x" << std::hex << bits;
+    };
+    // every value and every halfway point, with the floats on either side, both signs
+    for (u32 i = 0; i < all.count(); ++i) {
+      const double next = i + 1 < all.count() ? all.value(i + 1) : 2 * all.value(i) - all.value(i - 1);
+      for (double point : {all.value(i), (all.value(i) + next) / 2}) {
+        const u32 bits = bits_of(static_cast<float>(point));
+        for (u32 near : {bits - 1, bits, bits + 1}) {
+          if (near == ~0u) continue;
+          expect(near & 0x7FFFFFFFu);
+          expect(near | 0x80000000u);
+        }
+      }
+    }
+    for (u32 bits : {0x7F800000u, 0x7F800001u, 0x7FFFFFFFu, 0xFF800000u, 0xFFC00000u, 0x7F7FFFFFu, 1u, 0x80000001u})
+      expect(bits);
+    std::mt19937 rng(11);
+    for (int i = 0; i < 2'000'000; ++i) expect(static_cast<u32>(rng()));
+    for (int i = 0; i < 1'000'000; ++i) expect((static_cast<u32>(rng()) & 0x80FFFFFFu) + ((95u + rng() % 60) << 23));
+  }
+}
+
+TEST(Convert, ConfirmedOnHardware) {
+  EXPECT_EQ(to_bf16(float_of(0xFF800001u)), 0x7FFF);
+  EXPECT_EQ(to_f16(-NAN), 0x7FFF);
+  EXPECT_EQ(to_e4m3(-NAN), 0x7F);
+  for (float x : {INFINITY, 464.0f, 480.0f, 500.0f, 65536.0f}) EXPECT_EQ(to_e4m3(x), 0x7E) << x;
+  EXPECT_EQ(to_f16(65520.0f), 0x7C00);
+}
+
+}  // namespace
+}  // namespace ww::arch

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases of kernels/warp.hpp, matrix.hpp, memory.hpp and arithmetic.hpp. What conversions and functions give is checked
+// against neighbours and long double elsewhere (convert_test.cpp, math_test.cpp); here both executors must give it.
+#include <bit>
+
+#include "case.hpp"
+#include "warpwright/arch/math.hpp"
+
+namespace ww::arch_test {
+namespace {
+
+Case warp() {
+  Case c{"warp", "warp", "arch_warp"};
+  c.threads = 64;
+  c.shared_bytes = 256;
+  c.in = random_words(64, 20);
+  for (u32 t = 0; t < 64; ++t) {
+    const u32 lane = t % 32, *v = &c.in[t - lane];
+    u32 ballot = 0, sum = 0, below = 0;
+    for (u32 i = 0; i < 32; ++i) {
+      ballot |= (v[i] & 1) << i;
+      sum += v[i];
+      if (i <= lane) below += v[i];
+    }
+    for (u32 word :
+         {1u, v[(5 * lane + 1) % 32], lane >= 3 ? v[lane - 3] : v[lane], lane + 5 < 32 ? v[lane + 5] : v[lane],
+          v[lane ^ 9], ballot, 1u, 0u, 1u, 0u, sum, below, v[0], v[lane ^ 1]})
+      c.expected.push_back(word);
+  }
+  return c;
+}
+
+u32 place_of_row(u32 lane) { return 4 * ((7 * lane + 3) % 32); }  // in words
+
+/// Item (row, column) of matrix i is half (column % 2) of register i of lane 4 row + column / 2.
+u16 item(const std::vector<u32>& registers, u32 matrix, u32 row, u32 column) {
+  return static_cast<u16>(registers[4 * (4 * row + column / 2) + matrix] >> (16 * (column % 2)));
+}
+
+Case stmatrix(i32 kind) {
+  Case c{kind == 5 ? "stmatrix_transposed" : "stmatrix_x" + std::to_string(kind), "matrix", "arch_stmatrix"};
+  c.threads = 32;
+  c.shared_bytes = 512;
+  c.arg[0] = kind;
+  c.in = random_words(128, 21);
+  c.expected.assign(128, 0);
+  for (u32 matrix = 0; matrix < static_cast<u32>(kind == 5 ? 4 : kind); ++matrix)
+    for (u32 row = 0; row < 8; ++row)
+      for (u32 column = 0; column < 8; ++column) {
+        const u16 value = kind == 5 ? item(c.in, matrix, column, row) : item(c.in, matrix, row, column);
+        c.expected[place_of_row(8 * matrix + row) + column / 2] |= u32{value} << (16 * (column % 2));
+      }
+  return c;
+}
+
+Case ldmatrix() {
+  Case c{"ldmatrix_x4", "matrix", "arch_ldmatrix"};
+  c.threads = 32;
+  c.shared_bytes = 512;
+  c.in = random_words(128, 22);
+  for (u32 lane = 0; lane < 32; ++lane)
+    for (u32 matrix = 0; matrix < 4; ++matrix)
+      c.expected.push_back(c.in[place_of_row(8 * matrix + lane / 4) + lane % 4]);
+  return c;
+}
+
+Case global() {
+  Case c{"global", "memory", "arch_global"};
+  c.in = c.expected = random_words(256 + 512, 23);
+  for (u32 t = 0; t < 128; ++t)
+    for (u32 i = 0; i < 4; ++i) c.expected[256 + 4 * t + i] = c.in[256 + 4 * t + 3 - i];
+  return c;
+}
+
+Case shared() {
+  Case c{"shared", "memory", "arch_shared"};
+  c.threads = 32;
+  c.shared_bytes = 3 * 512;
+  c.in = random_words(128, 24);
+  for (u32 t = 0; t < 32; ++t) {
+    const u32* v = &c.in[4 * (31 - t)];
+    for (u32 word : {v[0], v[1], v[2], v[3], v[2], v[3], v[0], v[1], v[3], v[2], v[1], v[0]})
+      c.expected.push_back(word);
+  }
+  return c;
+}
+
+Case atomics() {
+  Case c{"atomics", "memory", "arch_atomics"};
+  c.threads = 64;
+  c.grid = 4;
+  c.in = random_words(256, 25);
+  c.out.assign(4 + 256, 0);
+  c.expected.assign(4 + 256, 1);
+  c.expected[0] = 256;
+  c.expected[1] = 0;
+  for (u32 word : c.in) c.expected[1] += word;
+  c.expected[2] = 0xffffffffu;
+  return c;
+}
+
+Case turns() {
+  Case c{"turns", "memory", "arch_turns"};
+  c.threads = 64;
+  c.grid = 4;
+  c.cross_cta = true;
+  c.in.assign(4, 0);
+  c.out = random_words(16 + 64, 26);
+  c.out[0] = 0;
+  c.expected = c.out;
+  for (u32 turn = 0; turn < 4; ++turn) {
+    const std::vector<u32> before = c.expected;
+    for (u32 t = 0; t < 64; ++t) c.expected[16 + t] = before[16 + (t + 1) % 64] * 3 + turn;
+  }
+  c.expected[0] = 4;
+  return c;
+}
+
+/// Floats of every exponent and sign, the edges of formats, and plain numbers of the size that functions meet.
+std::vector<u32> sample_floats(std::size_t count, u64 seed) {
+  std::vector<u32> words = random_words(count, seed);
+  std::mt19937_64 generator(seed + 1);
+  constexpr u32 kEdges[] = {0x00000000, 0x80000000, 0x00000001, 0x007fffff, 0x00800000, 0x7f7fffff, 0x7f800000,
+                            0xff800000, 0x7f800001, 0x7fffffff, 0xffc00000, 0x43e00000, 0x43e80000, 0x43f00000,
+                            0x477fefff, 0x477ff000, 0x33000000, 0x33000001, 0x3a800000, 0xc3200000, 0x42b17218};
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i < std::size(kEdges)) words[i] = kEdges[i];
+    else if (i % 4 == 1) words[i] = std::bit_cast<u32>(static_cast<float>(static_cast<i32>(words[i])) * 0x1p-24f);
+    else if (i % 4 == 3) words[i] = (words[i] & 0x80ffffffu) + ((100 + static_cast<u32>(generator() % 50)) << 23);
+  }
+  return words;
+}
+
+Case convert() {
+  constexpr u32 kCount = 60000;
+  Case c{"convert", "arithmetic", "arch_convert"};
+  c.grid = 8;
+  c.arg[0] = kCount;
+  c.in = sample_floats(kCount + 1, 27);
+  for (u32 i = 0; i < kCount; ++i) {
+    const float v = arch::float_of(c.in[i]), w = arch::float_of(c.in[i + 1]);
+    for (u32 word :
+         {arch::to_bf16(v) | u32{arch::to_bf16(w)} << 16, arch::to_f16(v) | u32{arch::to_f16(w)} << 16,
+          arch::to_e4m3(v) | u32{arch::to_e4m3(w)} << 8 | u32{arch::to_e4m3(v)} << 16,
+          arch::to_bf16(v) | u32{arch::to_f16(v)} << 16, arch::bits_of(arch::from_bf16(static_cast<u16>(c.in[i]))),
+          arch::bits_of(arch::from_f16(static_cast<u16>(c.in[i]))),
+          arch::bits_of(arch::from_e4m3(static_cast<u8>(c.in[i])))})
+      c.expected.push_back(word);
+  }
+  return c;
+}
+
+u32 one_nan(float v) { return v != v ? arch::kNanBits : arch::bits_of(v); }
+
+Case math() {
+  constexpr u32 kCount = 60000;
+  Case c{"math", "arithmetic", "arch_math"};
+  c.grid = 8;
+  c.arg[0] = kCount;
+  c.in = sample_floats(kCount + 2, 28);
+  for (u32 i = 0; i < kCount; ++i) {
+    const float x = arch::float_of(c.in[i]), y = arch::float_of(c.in[i + 1]), z = arch::float_of(c.in[i + 2]);
+    for (float v : {__builtin_fmaf(x, y, z), x * y, x + y, arch::exp2(x), arch::exp(x), arch::tanh(x), arch::sigmoid(x),
+                    arch::reciprocal(x), arch::rsqrt(x)})
+      c.expected.push_back(one_nan(v));
+  }
+  return c;
+}
+
+Case counted() {
+  Case c{"counted", "arithmetic", "arch_counted"};
+  c.threads = 32;
+  c.in = sample_floats(64 + 40, 29);
+  c.in.erase(c.in.begin(), c.in.begin() + 40);
+  for (u32 t = 0; t < 32; ++t) {
+    const float a = arch::float_of(c.in[t]), b = arch::float_of(c.in[32 + t]);
+    float v = __builtin_fmaf(a, b, a);
+    v = v * b + a;  // two roundings: the tests, too, are compiled without contraction
+    v = v * a + b;
+    v = __builtin_fmaf(v, v, __builtin_fmaf(a, a, b));
+    const float square = b * b;
+    c.expected.push_back(one_nan(v + (a + square)));
+  }
+  return c;
+}
+
+}  // namespace
+
+std::vector<Case> data_cases() {
+  return {warp(),   stmatrix(1), stmatrix(2), stmatrix(4), stmatrix(5), ldmatrix(), global(),
+          shared(), atomics(),   turns(),     convert(),   math(),      counted()};
+}
+
+}  // namespace ww::arch_test

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every case on the emulated device, under several orders of its asynchronous units, against the host's expectation.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "case.hpp"
+
+namespace ww::arch_test {
+
+void PrintTo(const Case& c, std::ostream* out) { *out << c.kernel; }
+
+namespace {
+
+class OnEmulator : public testing::TestWithParam<Case> {};
+
+TEST_P(OnEmulator, LeavesTheExpectedWords) {
+  const Case& c = GetParam();
+  for (u64 seed = 0; seed < 4; ++seed) {
+    const EmuOptions options{.seed = seed, .schedule = seed == 0 ? EmuSchedule::fifo : EmuSchedule::random};
+    const auto words = run_in_process(c, options);
+    ASSERT_TRUE(words) << words.error().message << "\nseed " << seed;
+    ASSERT_EQ(difference(*words, c.expected), "") << "seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, OnEmulator, testing::ValuesIn(all_cases()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Cases, CoverEveryKernel) {
+  std::set<std::string> used, present;
+  for (const Case& c : all_cases()) used.insert(c.kernel);
+  ASSERT_NE(find_kernel("arch_warp"), nullptr);
+  for (const arch::KernelEntry* entry = arch::registered; entry; entry = entry->next) present.insert(entry->name);
+  EXPECT_EQ(used, present);
+}
+
+TEST(Module, CompiledByTheLibraryGivesTheSameWords) {
+  const auto cache = std::filesystem::temp_directory_path() / "warpwright-arch-test-cache";
+  const auto device = Device::open("emu:sm90", {.cache_dir = cache, .emu = {.seed = 9}});
+  ASSERT_TRUE(device) << device.error().message;
+  int run = 0;
+  for (const Case& c : all_cases()) {
+    if (c.header != std::string_view("warp") && c.header != std::string_view("mbarrier")) continue;
+    const auto kernel = device->backend().kernel({c.kernel, kernel_source(c.header)});
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    const auto words = run_on_device(c, *device, **kernel);
+    ASSERT_TRUE(words) << c.name << ": " << words.error().message;
+    EXPECT_EQ(difference(*words, c.expected), "") << c.name;
+    ++run;
+  }
+  EXPECT_GE(run, 7);
+}
+
+}  // namespace
+}  // namespace ww::arch_test

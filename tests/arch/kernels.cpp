@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// All test kernels, compiled for the emulator into the program itself: no module, no compiler, no cache.
+#include "kernels/arithmetic.hpp"
+#include "kernels/control.hpp"
+#include "kernels/matrix.hpp"
+#include "kernels/mbarrier.hpp"
+#include "kernels/memory.hpp"
+#include "kernels/tma.hpp"
+#include "kernels/warp.hpp"
+#include "kernels/wgmma.hpp"
+
+#include "case.hpp"
+#include "emu/emulator.hpp"
+
+namespace ww::arch_test {
+
+const arch::KernelEntry* find_kernel(std::string_view name) {
+  arch::table = emu::table();
+  for (const arch::KernelEntry* entry = arch::registered; entry; entry = entry->next)
+    if (name == entry->name) return entry;
+  return nullptr;
+}
+
+}  // namespace ww::arch_test

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every test kernel of this folder is given: tensor maps, one input, one output, and small integers whose meaning
+// its own comment states. The same text is compiled by g++ into the test programs and by NVRTC for a GPU.
+#pragma once
+
+#include "warpwright/arch/global.hpp"
+#include "warpwright/arch/named_barrier.hpp"
+#include "warpwright/arch/tensor_map.hpp"
+
+namespace ww::arch_test {
+
+struct Params {
+  arch::TensorMap map[2];
+  const u32* in;
+  u32* out;
+  i32 arg[16];
+};
+
+/// Copies words of shared memory to this CTA's part of the output, all threads of the CTA.
+WW_DEVICE void copy_out(const Params& p, arch::SharedAddress from, u32 words) {
+  for (u32 w = arch::thread_index(); w < words; w += arch::block_size())
+    arch::global::store(p.out + arch::block_index() * words + w, arch::shared::load(from + 4 * w));
+}
+
+/// Copies words of the input to shared memory, all threads of the CTA.
+WW_DEVICE void copy_in(const u32* from, arch::SharedAddress to, u32 words) {
+  for (u32 w = arch::thread_index(); w < words; w += arch::block_size())
+    arch::shared::store(to + 4 * w, arch::global::load(from + w));
+}
+
+}  // namespace ww::arch_test

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the instructions become under NVRTC: the opcode of each in the PTX of the kernel that uses it, no spills and no
+// serialised wgmma (C75xx) from ptxas, and no floating-point operation that the source did not write.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <regex>
+
+#include "case.hpp"
+#include "jit/embedded_headers.hpp"
+#include "jit/jit.hpp"
+#include "jit/nvrtc.hpp"
+
+namespace ww::arch_test {
+namespace {
+
+/// NVRTC's PTX of a translation unit, or its log. The library itself only ever asks for cubins.
+std::string ptx_of(const std::string& source) {
+  void* library = nullptr;
+  for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"})
+    if (!library) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (!library) return "no libnvrtc";
+  const auto bind = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+  };
+  int (*create)(void**, const char*, const char*, int, const char* const*, const char* const*);
+  int (*compile)(void*, int, const char* const*);
+  int (*ptx_size)(void*, std::size_t*), (*ptx)(void*, char*), (*log_size)(void*, std::size_t*), (*log)(void*, char*);
+  int (*destroy)(void**);
+  bind(create, "nvrtcCreateProgram");
+  bind(compile, "nvrtcCompileProgram");
+  bind(ptx_size, "nvrtcGetPTXSize");
+  bind(ptx, "nvrtcGetPTX");
+  bind(log_size, "nvrtcGetProgramLogSize");
+  bind(log, "nvrtcGetProgramLog");
+  bind(destroy, "nvrtcDestroyProgram");
+  std::vector<const char*> names, texts, flags = {"--gpu-architecture=compute_90a"};
+  for (const jit::EmbeddedHeader& header : jit::embedded_headers())
+    names.push_back(header.name), texts.push_back(header.text);
+  for (const char* flag : jit::Nvrtc::flags())
+    if (std::string_view(flag).find("architecture") == std::string_view::npos) flags.push_back(flag);
+  void* program = nullptr;
+  create(&program, source.c_str(), "test.cu", static_cast<int>(names.size()), texts.data(), names.data());
+  const bool compiled = compile(program, static_cast<int>(flags.size()), flags.data()) == 0;
+  std::size_t bytes = 0;
+  (compiled ? ptx_size : log_size)(program, &bytes);
+  std::string text(bytes, '\0');
+  (compiled ? ptx : log)(program, text.data());
+  destroy(&program);
+  return text;
+}
+
+/// The PTX of each kernel of each header, without comments and line information; compiled once a process.
+const std::map<std::string, std::string>& kernels_in_ptx() {
+  static const std::map<std::string, std::string> kernels = [] {
+    std::map<std::string, std::string> found;
+    for (const char* header : kernel_headers()) {
+      const std::string ptx = ptx_of(kernel_source(header));
+      const std::regex entry(R"(\.entry (\w+)\()");
+      for (auto it = std::sregex_iterator(ptx.begin(), ptx.end(), entry); it != std::sregex_iterator(); ++it) {
+        const auto begin = static_cast<std::size_t>(it->position());
+        found[(*it)[1]] = ptx.substr(begin, ptx.find(".entry ", begin + 1) - begin);
+      }
+      if (found.empty()) found[header] = ptx;  // the compiler's words, for the failure
+    }
+    return found;
+  }();
+  return kernels;
+}
+
+std::size_t count(const std::string& text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+#define WW_NEEDS_NVRTC() \
+  if (const auto nvrtc = jit::Nvrtc::get(); !nvrtc) GTEST_SKIP() << nvrtc.error().message
+
+struct Expected {
+  const char* kernel;
+  std::vector<const char*> opcodes;
+};
+
+const Expected kExpected[] = {
+    {"arch_mbarrier_phases",
+     {"mbarrier.init.shared::cta.b64", "mbarrier.inval.shared::cta.b64", "mbarrier.arrive.shared::cta.b64",
+      "mbarrier.try_wait.parity.shared::cta.b64"}},
+    {"arch_mbarrier_remote",
+     {"mapa.shared::cluster.u32", "mbarrier.arrive.shared::cluster.b64", "fence.mbarrier_init.release.cluster"}},
+    {"arch_tma_load",
+     {"prefetch.tensormap", "mbarrier.expect_tx.shared::cta.b64", "mbarrier.arrive.expect_tx.shared::cta.b64",
+      "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint",
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint",
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"}},
+    {"arch_tma_multicast",
+     {"cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint",
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint",
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint",
+      "fence.proxy.async;"}},
+    {"arch_tma_store",
+     {"cp.async.bulk.tensor.1d.global.shared::cta.bulk_group", "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group",
+      "cp.async.bulk.tensor.3d.global.shared::cta.bulk_group", "cp.async.bulk.commit_group",
+      "cp.async.bulk.wait_group 0", "fence.proxy.async.shared::cta"}},
+    {"arch_tma_store_groups", {"cp.async.bulk.wait_group.read 1", "cp.async.bulk.wait_group.read 0"}},
+    {"arch_wgmma_e4m3_8", {"wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3"}},
+    {"arch_wgmma_e4m3_64", {"wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3"}},
+    {"arch_wgmma_e4m3_128", {"wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3", "wgmma.fence.sync.aligned"}},
+    {"arch_wgmma_e4m3_136", {"wgmma.mma_async.sync.aligned.m64n136k32.f32.e4m3.e4m3"}},
+    {"arch_wgmma_e4m3_256", {"wgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3"}},
+    {"arch_wgmma_bf16_8", {"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16"}},
+    {"arch_wgmma_bf16_64", {"wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16"}},
+    {"arch_wgmma_bf16_128", {"wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16"}},
+    {"arch_wgmma_bf16_136", {"wgmma.mma_async.sync.aligned.m64n136k16.f32.bf16.bf16"}},
+    {"arch_wgmma_bf16_256", {"wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16"}},
+    {"arch_wgmma_f16_8", {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"}},
+    {"arch_wgmma_f16_64", {"wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"}},
+    {"arch_wgmma_f16_128", {"wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16"}},
+    {"arch_wgmma_f16_136", {"wgmma.mma_async.sync.aligned.m64n136k16.f32.f16.f16"}},
+    {"arch_wgmma_f16_256", {"wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16"}},
+    {"arch_wgmma_groups",
+     {"wgmma.commit_group.sync.aligned", "wgmma.wait_group.sync.aligned 1", "wgmma.wait_group.sync.aligned 0"}},
+    {"arch_stmatrix",
+     {"stmatrix.sync.aligned.m8n8.x1.shared.b16", "stmatrix.sync.aligned.m8n8.x2.shared.b16",
+      "stmatrix.sync.aligned.m8n8.x4.shared.b16", "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16"}},
+    {"arch_ldmatrix", {"ldmatrix.sync.aligned.m8n8.x4.shared.b16"}},
+    {"arch_special", {"%tid.x", "%ntid.x", "%ctaid.x", "%nctaid.x", "%cluster_ctarank", "%cluster_nctarank"}},
+    {"arch_cluster_exchange",
+     {"mapa.shared::cluster.u32", "ld.shared::cluster.u32", "st.shared::cluster.u32",
+      "barrier.cluster.arrive.release.aligned", "barrier.cluster.arrive.relaxed.aligned",
+      "barrier.cluster.wait.acquire.aligned"}},
+    {"arch_registers", {"setmaxnreg.dec.sync.aligned.u32 40", "setmaxnreg.inc.sync.aligned.u32 232"}},
+    {"arch_named_barriers", {"bar.arrive 2,", "bar.sync 2,", "bar.sync 15,", "bar.sync 0;"}},
+    {"arch_fences",
+     {"fence.mbarrier_init.release.cluster", "fence.proxy.async.shared::cta", "fence.proxy.async;", "fence.acq_rel.cta",
+      "fence.acq_rel.cluster", "fence.acq_rel.gpu"}},
+    {"arch_clocks", {"%clock64", "%globaltimer"}},
+    {"arch_pdl", {"griddepcontrol.wait", "griddepcontrol.launch_dependents"}},
+    {"arch_warp",
+     {"elect.sync", "bar.warp.sync", "shfl.sync.idx.b32", "shfl.sync.up.b32", "shfl.sync.down.b32",
+      "shfl.sync.bfly.b32", "vote.sync.ballot.b32"}},
+    {"arch_global", {"ld.global.u32", "ld.global.nc.f32", "ld.global.v4.u32", "st.global.u32", "st.global.v4.u32"}},
+    {"arch_shared",
+     {"ld.shared::cta.u32", "ld.shared::cta.v2.u32", "ld.shared::cta.v4.u32", "st.shared::cta.u32",
+      "st.shared::cta.v2.u32", "st.shared::cta.v4.u32"}},
+    {"arch_atomics",
+     {"atom.relaxed.gpu.global.add.u32", "atom.acq_rel.gpu.global.add.u32", "atom.acq_rel.gpu.global.cas.b32"}},
+    {"arch_turns", {"ld.acquire.gpu.global.u32", "st.release.gpu.global.u32"}},
+    {"arch_convert",
+     {"cvt.rn.bf16x2.f32", "cvt.rn.f16x2.f32", "cvt.rn.satfinite.e4m3x2.f32", "cvt.rn.bf16.f32", "cvt.rn.f16.f32"}},
+    {"arch_math", {"fma.rn.f32", "mul.rn.f32", "add.rn.f32"}},
+};
+
+TEST(Ptx, HoldsTheOpcodeOfEachInstruction) {
+  WW_NEEDS_NVRTC();
+  const auto& kernels = kernels_in_ptx();
+  for (const Expected& expected : kExpected) {
+    ASSERT_TRUE(kernels.count(expected.kernel)) << expected.kernel << "\n" << kernels.begin()->second;
+    for (const char* opcode : expected.opcodes)
+      EXPECT_GE(count(kernels.at(expected.kernel), opcode), 1u) << expected.kernel << " lacks " << opcode;
+  }
+}
+
+TEST(Ptx, OneWgmmaForEachStepOfTheSource) {
+  WW_NEEDS_NVRTC();
+  const auto& kernels = kernels_in_ptx();
+  const std::map<std::string, std::size_t> steps = {{"arch_wgmma_e4m3_128", 4}, {"arch_wgmma_f16_256", 4},
+                                                    {"arch_wgmma_steps_1", 1},  {"arch_wgmma_steps_2", 2},
+                                                    {"arch_wgmma_groups", 3},   {"arch_wgmma_pair", 2}};
+  for (const auto& [kernel, number] : steps) {
+    ASSERT_TRUE(kernels.count(kernel)) << kernel;
+    EXPECT_EQ(count(kernels.at(kernel), "wgmma.mma_async"), number) << kernel;
+  }
+}
+
+TEST(Ptx, NegatedOperandsCarryTheirSigns) {
+  WW_NEEDS_NVRTC();
+  const auto& kernels = kernels_in_ptx();
+  const std::pair<const char*, const char*> kSigns[] = {{"arch_wgmma_negate_a", R"(p,\s*-1,\s*1\b)"},
+                                                        {"arch_wgmma_negate_b", R"(p,\s*1,\s*-1\b)"},
+                                                        {"arch_wgmma_negate_both", R"(p,\s*-1,\s*-1\b)"},
+                                                        {"arch_wgmma_e4m3_64", R"(p,\s*1,\s*1\b)"}};
+  for (const auto& [kernel, signs] : kSigns) {
+    ASSERT_TRUE(kernels.count(kernel)) << kernel;
+    EXPECT_TRUE(std::regex_search(kernels.at(kernel), std::regex(signs))) << kernel << " lacks " << signs;
+  }
+}
+
+TEST(Ptx, ArithmeticIsWhatTheSourceSays) {
+  WW_NEEDS_NVRTC();
+  const auto& kernels = kernels_in_ptx();
+  ASSERT_TRUE(kernels.count("arch_counted"));
+  const std::string& counted = kernels.at("arch_counted");
+  EXPECT_EQ(count(counted, "fma.rn.f32"), 3u);
+  EXPECT_EQ(count(counted, "mul.rn.f32"), 3u);
+  EXPECT_EQ(count(counted, "add.rn.f32"), 4u);
+}
+
+TEST(Ptx, NoApproximationNoFlushNoContraction) {
+  WW_NEEDS_NVRTC();
+  const auto& kernels = kernels_in_ptx();
+  EXPECT_GE(kernels.size(), 46u);
+  const std::regex mad(R"(\bmad(\.\w+)*\.f32)");
+  for (const auto& [name, text] : kernels) {
+    EXPECT_EQ(count(text, ".approx"), 0u) << name;
+    EXPECT_EQ(count(text, ".ftz"), 0u) << name;
+    EXPECT_FALSE(std::regex_search(text, mad)) << name;
+    const bool writes_fma = name == "arch_math" || name == "arch_counted";
+    EXPECT_TRUE(writes_fma || count(text, "fma.") == 0) << name;
+    // rounding is always spelled out: `mul.f32` without .rn is the form that ptxas may fuse
+    for (const char* fusible : {"\tmul.f32", "\tadd.f32", "\tsub.f32"}) EXPECT_EQ(count(text, fusible), 0u) << name;
+  }
+}
+
+TEST(Cubin, AssemblesWithoutSpillsOrSerialisedWgmma) {
+  WW_NEEDS_NVRTC();
+  const auto cache = std::filesystem::temp_directory_path() / "warpwright-arch-test-cache";
+  std::size_t kernels = 0;
+  for (const char* header : kernel_headers()) {
+    const auto compiled = jit::compile_cubin(kernel_source(header), cache);
+    ASSERT_TRUE(compiled) << header << "\n" << compiled.error().message;
+    const std::string& log = compiled->log;
+    kernels += count(log, "Compiling entry function");
+    EXPECT_EQ(count(log, "spill stores"), count(log, " 0 bytes spill stores")) << header << "\n" << log;
+    EXPECT_EQ(count(log, "spill loads"), count(log, " 0 bytes spill loads")) << header << "\n" << log;
+    EXPECT_EQ(count(log, "C75"), 0u) << header << "\n" << log;
+    EXPECT_EQ(count(log, "warning"), 0u) << header << "\n" << log;
+    EXPECT_EQ(count(log, "setmaxnreg"), 0u) << header << "\n" << log;
+  }
+  EXPECT_GE(kernels, 46u) << "ptxas -v names every kernel in its log";
+}
+
+}  // namespace
+}  // namespace ww::arch_test
