@@ -32,5 +32,13 @@ endforeach()
 run(${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${WORK_DIR}/build -DCMAKE_CXX_COMPILER=${COMPILER}
     -DCMAKE_PREFIX_PATH=${prefix} -DEXPECTED_VERSION=${VERSION})
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
-run(${WORK_DIR}/build/consumer)
-run(${prefix}/bin/warpwright --help)
+
+# Two installed programs, with the installed modules and a cache of their own.
+set(environment ${CMAKE_COMMAND} -E env WARPWRIGHT_CACHE_DIR=${WORK_DIR}/cache)
+run(${environment} WARPWRIGHT_MODULE_DIR=${prefix}/lib/warpwright/modules ${WORK_DIR}/build/consumer)
+run(${environment} ${prefix}/bin/warpwright gemm --m 64 --n 64 --k 128 --device emu:sm90 --verify)
+file(GLOB_RECURSE compiled ${WORK_DIR}/cache/*.so)
+file(GLOB shipped ${prefix}/lib/warpwright/modules/*.so)
+if(shipped AND compiled)
+  message(FATAL_ERROR "modules are installed, yet these were compiled: ${compiled}")
+endif()

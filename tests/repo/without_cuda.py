@@ -13,7 +13,7 @@ import tree
 
 def compile_source(root: pathlib.Path, compiler: str, source: pathlib.Path) -> Tuple[pathlib.Path, str]:
     command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-DWARPWRIGHT_HAS_CUDA=0",
-               f"-I{root / 'include'}", f"-I{root / 'src'}", "-DFMT_HEADER_ONLY=1", str(source)]
+               f"-I{root / 'include'}", f"-I{root / 'src'}", str(source)]
     result = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return source.relative_to(root), result.stdout if result.returncode else ""
 
