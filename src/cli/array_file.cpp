@@ -18,7 +18,8 @@ void swap_bytes(std::byte* data, std::int64_t elements, int width) {
 /// Columns one after another in the file become strided writes; a few columns are read at a time.
 Result<void> read_columns(const ArrayFile& array, Matrix& matrix) {
   const std::int64_t width = bytes_of(matrix.type()), rows = matrix.rows(), ld = matrix.ld();
-  const std::int64_t group = std::max<std::int64_t>(1, (std::int64_t{1} << 22) / std::max<std::int64_t>(1, rows * width));
+  const std::int64_t group =
+      std::max<std::int64_t>(1, (std::int64_t{1} << 22) / std::max<std::int64_t>(1, rows * width));
   std::vector<std::byte> columns(static_cast<std::size_t>(std::min(group, matrix.cols()) * rows * width));
   for (std::int64_t first = 0; first < matrix.cols(); first += group) {
     const std::int64_t count = std::min(group, matrix.cols() - first);

@@ -38,7 +38,7 @@ Result<ArrayFile> open_array(const std::string& name, const std::string& argumen
 std::optional<std::int64_t> checked_elements(const std::vector<std::int64_t>& shape, int element_bytes);
 std::string shape_text(const std::vector<std::int64_t>& shape);
 
-/// The type whose bits the file holds: `wanted` where the file allows it; without one, e4m3 for raw8 and bf16 for raw16.
+/// The type whose bits the file holds: `wanted` where the file allows it. Without one raw8 is e4m3, raw16 is bf16.
 Result<DType> element_type(const ArrayFile& array, std::optional<DType> wanted);
 
 /// The data as rows x cols (the array's shape, or 1 x 1 for a single number), rows `ld` elements apart, little-endian.

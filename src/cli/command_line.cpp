@@ -9,6 +9,7 @@
 #include <CLI/Formatter.hpp>
 
 #include <new>
+#include <stdexcept>
 
 #include "cli/verbs.hpp"
 #include "jit/build_facts.hpp"
@@ -29,7 +30,8 @@ void add_gemm_flags(CLI::App& app, GemmFlags& f) {
   text_flag(app, "--out-dtype", f.out_dtype, "bf16|f16|f32", "type of D (default bf16)");
   text_flag(app, "--scale", f.scale, "none|tensor|block",
             "scales: block = A by 1x128, B by 128x128 (default block for 8-bit types, else none)");
-  text_flag(app, "--device", f.device, "auto|emu:sm90|cuda:N", "where to run (default auto: cuda:0, else the emulator)");
+  text_flag(app, "--device", f.device, "auto|emu:sm90|cuda:N",
+            "where to run (default auto: cuda:0, else the emulator)");
   text_flag(app, "--seed", f.seed, "INT", "of the generated operands and of the emulator's schedule (default 0)");
   text_flag(app, "--config", f.config, "KEY=VALUE,...",
             "kernel config, as the program prints it; what is left out is chosen");
@@ -42,7 +44,9 @@ void add_gemm_flags(CLI::App& app, GemmFlags& f) {
   text_flag(app, "--math", f.math, "exact|fp32", "emulator: the tensor core to the bit, or a chain of FP32 fma");
   text_flag(app, "--schedule", f.schedule, "fifo|random", "emulator: the order in which asynchronous work completes");
   text_flag(app, "--threads", f.threads, "INT", "emulator: OS threads (default one per core)");
-  app.add_flag("--verify,!--no-verify", f.verify, "compare every element with FP64 (default when no size is given)");
+  app.add_flag_function(
+      "--verify,!--no-verify", [&f](std::int64_t count) { f.verify = count > 0; },
+      "compare every element with FP64 (default when no size is given)");
 }
 
 void add_bench_flags(CLI::App& app, BenchFlags& f) {
@@ -83,11 +87,14 @@ bool wants_json(int argc, const char* const* argv) {
 }
 
 int run_verb(int argc, const char* const* argv, bool& json) {
-  CLI::App app("GEMM kernels that run on NVIDIA GPUs and, unmodified, on an emulated device on this CPU.", "warpwright");
+  CLI::App app("GEMM kernels that run on NVIDIA GPUs and, unmodified, on an emulated device on this CPU.",
+               "warpwright");
   app.set_version_flag("--version", std::string("warpwright ") + jit::library_version());
   app.require_subcommand(1);
   app.footer("Exit status: 0 right, 1 wrong result, 2 invalid use, 3 unsupported, 4 could not finish.");
-  const auto json_flag = [&](CLI::App* verb) { verb->add_flag("--json", json, "one JSON object on stdout, errors included"); };
+  const auto json_flag = [&](CLI::App* verb) {
+    verb->add_flag("--json", json, "one JSON object on stdout, errors included");
+  };
 
   GemmFlags gemm_flags;
   BenchFlags bench_flags;
@@ -115,8 +122,9 @@ int run_verb(int argc, const char* const* argv, bool& json) {
       at = at->get_subcommands().front();
       verb += (verb.empty() ? "" : " ") + at->get_name();
     }
-    json = wants_json(argc, argv);
     return show(failure(parse_failure(error, verb)), json);
+  } catch (const std::invalid_argument& error) {  // CLI11's own for a flag's value: --verify=maybe
+    return show(failure(ErrorCode::invalid, "a flag that takes no value", "true or false", error.what()), json);
   }
   if (*info) return show(run_info(), json);
   if (*gemm) return show(run_gemm(gemm_flags), json);
@@ -127,7 +135,7 @@ int run_verb(int argc, const char* const* argv, bool& json) {
 }  // namespace
 
 int run_program(int argc, const char* const* argv) {
-  bool json = false;
+  bool json = wants_json(argc, argv);  // before parsing: a broken command line has no flags yet
   try {
     return run_verb(argc, argv, json);
   } catch (const std::bad_alloc&) {

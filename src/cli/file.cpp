@@ -73,7 +73,8 @@ Result<void> InputFile::read(std::uint64_t offset, void* destination, std::size_
     const ssize_t got = ::pread(descriptor_, to, std::min<std::size_t>(bytes, 1 << 30), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0)
-      return failure(ErrorCode::could_not_finish, argument_, fmt::format("{} bytes at offset {} of {}", wanted, offset, path_),
+      return failure(ErrorCode::could_not_finish, argument_,
+                     fmt::format("{} bytes at offset {} of {}", wanted, offset, path_),
                      got == 0 ? "the end of the file" : reason(errno));
     to += got, offset += static_cast<std::uint64_t>(got), bytes -= static_cast<std::size_t>(got);
   }

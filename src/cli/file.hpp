@@ -43,8 +43,9 @@ using Sink = std::function<bool(const void* data, std::size_t bytes)>;
 /// Refuses, before any work is done, a path whose directory is missing or not writable, or that names a directory.
 Result<void> check_writable(const std::string& path, const std::string& argument);
 
-/// Calls `fill` on a temporary name in the same directory, then fsync and rename: readers see the old file or the new one.
+/// Calls `fill` on a temporary name in the same directory, then fsync and rename: readers see the old file or the new.
 /// The temporary file is removed on failure.
-Result<void> write_file(const std::string& path, const std::string& argument, const std::function<bool(const Sink&)>& fill);
+Result<void> write_file(const std::string& path, const std::string& argument,
+                        const std::function<bool(const Sink&)>& fill);
 
 }  // namespace ww::cli

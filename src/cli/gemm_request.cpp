@@ -12,7 +12,7 @@ namespace ww::cli {
 namespace {
 
 // A first run without flags: about two seconds with verification on two cores.
-constexpr std::int64_t kDefaultM = 512, kDefaultN = 1024, kDefaultK = 1024;
+constexpr std::int64_t kDefaultM = 1024, kDefaultN = 2048, kDefaultK = 2048;
 
 std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text); }
 
@@ -24,13 +24,18 @@ Result<int> parse_choice(const Flag& flag, const std::string& argument, std::ini
   std::string expected;
   for (const char* name : names) {
     if (*flag == name) return index;
-    expected += fmt::format("{}{}", index == 0 ? "" : index + 1 == static_cast<int>(names.size()) ? " or " : ", ", name);
+    expected += fmt::format("{}{}",
+                            index == 0                                    ? ""
+                            : index + 1 == static_cast<int>(names.size()) ? " or "
+                                                                          : ", ",
+                            name);
     ++index;
   }
   return failure(ErrorCode::invalid, argument, expected, quoted(*flag));
 }
 
-Result<std::optional<DType>> parse_type(const Flag& flag, const std::string& argument, std::initializer_list<DType> types) {
+Result<std::optional<DType>> parse_type(const Flag& flag, const std::string& argument,
+                                        std::initializer_list<DType> types) {
   if (!flag) return std::nullopt;
   std::string expected;
   for (DType type : types) {
@@ -111,8 +116,13 @@ Result<void> resolve_types(const GemmFlags& flags, const ConfigText& text, GemmR
     }
   p.a = p.b = type.value_or(DType::e4m3);
   if (p.a == DType::f32)
-    return failure(ErrorCode::invalid, request.a ? "--a" : request.b ? "--b" : "--config, key a", "e4m3, bf16 or f16", "f32");
-  WW_TRY(const std::optional<DType> out, parse_type(flags.out_dtype, "--out-dtype", {DType::bf16, DType::f16, DType::f32}));
+    return failure(ErrorCode::invalid,
+                   request.a   ? "--a"
+                   : request.b ? "--b"
+                               : "--config, key a",
+                   "e4m3, bf16 or f16", "f32");
+  WW_TRY(const std::optional<DType> out,
+         parse_type(flags.out_dtype, "--out-dtype", {DType::bf16, DType::f16, DType::f32}));
   p.d = out ? *out : text.d.value_or(DType::bf16);
   const Scale usual = bytes_of(p.a) == 1 ? Scale::block_1x128_128x128 : Scale::none;
   WW_TRY(const int scale, parse_choice(flags.scale, "--scale", {"none", "tensor", "block"}, -1));
@@ -171,6 +181,8 @@ Result<void> check_scales(const GemmRequest& request) {
 
 Result<void> resolve_execution(const GemmFlags& flags, GemmRequest& request) {
   request.device = flags.device.value_or("auto");
+  if (request.device.empty())
+    return failure(ErrorCode::invalid, "--device", "auto, emu:sm90 or cuda:<ordinal>", quoted(""));
   EmuOptions& emu = request.device_options.emu;
   if (flags.seed) {
     WW_TRY(const std::int64_t seed, parse_integer(*flags.seed, "--seed", 0));

@@ -99,7 +99,7 @@ bool parse_descr(const std::string& descr, ElementKind& kind, bool& big_endian) 
   else if (type == "f2") kind = ElementKind::f16;
   else if (type == "f4") kind = ElementKind::f32;
   else return false;
-  const bool opaque = type[0] == 'V';              // raw bits have no order that could be swapped
+  const bool opaque = type[0] == 'V';  // raw bits have no order that could be swapped
   return !(opaque && big_endian) && (descr[0] != '|' || opaque || bytes_of(kind) == 1);
 }
 
@@ -114,13 +114,15 @@ Result<ArrayFile> open_npy(InputFile file) {
   const std::size_t head = static_cast<std::size_t>(std::min<std::uint64_t>(file.bytes(), 12));
   WW_CHECK(file.read(0, fixed, head));
   if (head < 10 || std::string_view(reinterpret_cast<char*>(fixed), 6) != kMagic)
-    return refuse("a .npy file or FILE.safetensors:TENSOR", head < 10 ? fmt::format("{} bytes", head) : "another format");
+    return refuse("a .npy file or FILE.safetensors:TENSOR",
+                  head < 10 ? fmt::format("{} bytes", head) : "another format");
   const bool one = fixed[6] == 1;
   if (fixed[6] < 1 || fixed[6] > 3 || fixed[7] != 0)
     return refuse("a .npy file of version 1.0, 2.0 or 3.0", fmt::format("version {}.{}", fixed[6], fixed[7]));
   const std::uint64_t start = one ? 10 : 12;
-  const std::uint32_t length = one ? fixed[8] | fixed[9] << 8
-                                   : fixed[8] | fixed[9] << 8 | fixed[10] << 16 | static_cast<std::uint32_t>(fixed[11]) << 24;
+  const std::uint32_t length =
+      one ? fixed[8] | fixed[9] << 8
+          : fixed[8] | fixed[9] << 8 | fixed[10] << 16 | static_cast<std::uint32_t>(fixed[11]) << 24;
   if (file.bytes() < start || length > kLongestHeader || length > file.bytes() - start)
     return refuse(fmt::format("a header of at most {} bytes inside the file", kLongestHeader),
                   fmt::format("a header of {} bytes in a file of {} bytes", length, file.bytes()));
@@ -131,8 +133,8 @@ Result<ArrayFile> open_npy(InputFile file) {
   if (!Scanner(text).header(header))
     return refuse("a header {'descr': …, 'fortran_order': …, 'shape': (…)} of one plain element type",
                   fmt::format("\"{}\"", text.substr(0, 120)));
-  ArrayFile array{.file = std::move(file), .shape = header.shape, .column_major = header.fortran_order,
-                  .offset = start + length};
+  ArrayFile array{
+      .file = std::move(file), .shape = header.shape, .column_major = header.fortran_order, .offset = start + length};
   const auto refuse_array = [&](std::string expected, std::string actual) {
     return failure(ErrorCode::invalid, argument, std::move(expected), std::move(actual), "file " + array.file.path());
   };

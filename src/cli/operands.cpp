@@ -82,7 +82,8 @@ template <class Bits> void fill_with_table(Matrix& matrix, std::uint64_t seed, O
         std::uint64_t bits = draw(key, column / 4);
         const std::int64_t count = std::min<std::int64_t>(4, matrix.cols() - column);
         for (std::int64_t i = 0; i < count; ++i, bits >>= 16)
-          std::memcpy(out + (column + i) * static_cast<std::int64_t>(sizeof(Bits)), &table[bits & 0xffff], sizeof(Bits));
+          std::memcpy(out + (column + i) * static_cast<std::int64_t>(sizeof(Bits)), &table[bits & 0xffff],
+                      sizeof(Bits));
       }
     }
   });

@@ -37,8 +37,7 @@ Json convert(const Value& value) {
         using T = std::decay_t<decltype(item)>;
         if constexpr (std::is_same_v<T, Fields> || std::is_same_v<T, List> || std::is_same_v<T, double>)
           return convert(item);
-        else
-          return item;
+        else return item;
       },
       value.data);
 }

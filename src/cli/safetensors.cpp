@@ -30,8 +30,8 @@ class Header : public nlohmann::json_sax<nlohmann::json> {
 
   Tensor found;
   int matches = 0;
-  std::int64_t last_byte = 0;       // the largest end of any tensor
-  std::vector<std::string> names;   // the first few
+  std::int64_t last_byte = 0;      // the largest end of any tensor
+  std::vector<std::string> names;  // the first few
   std::string problem;
 
   bool null() override { return scalar("null"); }
@@ -42,8 +42,10 @@ class Header : public nlohmann::json_sax<nlohmann::json> {
   bool number_unsigned(std::uint64_t value) override {
     if (value > INT64_MAX) return refuse("a number beyond 2^63");
     if (depth_ != 3 || metadata_) return scalar("a number");
-    if (field_ == "shape" && tensor_.shape.size() < kMostDimensions) tensor_.shape.push_back(static_cast<std::int64_t>(value));
-    else if (field_ == "data_offsets" && tensor_.offsets.size() < 2) tensor_.offsets.push_back(static_cast<std::int64_t>(value));
+    if (field_ == "shape" && tensor_.shape.size() < kMostDimensions)
+      tensor_.shape.push_back(static_cast<std::int64_t>(value));
+    else if (field_ == "data_offsets" && tensor_.offsets.size() < 2)
+      tensor_.offsets.push_back(static_cast<std::int64_t>(value));
     else return refuse(fmt::format("too many numbers in {}", field_));
     return true;
   }
@@ -146,7 +148,8 @@ Result<ArrayFile> open_safetensors(InputFile file, const std::string& wanted) {
                   header.problem.empty() ? "no JSON object" : header.problem);
   const std::uint64_t data_bytes = bytes - 8 - length;
   if (static_cast<std::uint64_t>(header.last_byte) != data_bytes)
-    return refuse(fmt::format("{} bytes of data, as the header says", header.last_byte), fmt::format("{} bytes", data_bytes));
+    return refuse(fmt::format("{} bytes of data, as the header says", header.last_byte),
+                  fmt::format("{} bytes", data_bytes));
   if (header.matches != 1) {
     const bool more = header.names.size() > kNamesShown;
     if (more) header.names.pop_back();
@@ -156,7 +159,8 @@ Result<ArrayFile> open_safetensors(InputFile file, const std::string& wanted) {
   }
 
   const Tensor& tensor = header.found;
-  if (!parse_kind(tensor.dtype, array.kind)) return refuse("dtype F8_E4M3, BF16, F16 or F32", fmt::format("\"{}\"", tensor.dtype));
+  if (!parse_kind(tensor.dtype, array.kind))
+    return refuse("dtype F8_E4M3, BF16, F16 or F32", fmt::format("\"{}\"", tensor.dtype));
   array.shape = tensor.shape;
   array.offset = 8 + length + static_cast<std::uint64_t>(tensor.offsets[0]);
   const std::optional<std::int64_t> elements = checked_elements(tensor.shape, bytes_of(array.kind));

@@ -21,8 +21,11 @@ Result<double> parse_seconds(const std::string& text, const std::string& argumen
 }
 
 Result<void> refuse_files(const GemmFlags& flags) {
-  for (const auto& [flag, argument] : {std::pair{&flags.a, "--a"}, {&flags.b, "--b"}, {&flags.scale_a, "--scale-a"},
-                                       {&flags.scale_b, "--scale-b"}, {&flags.out, "--out"}})
+  for (const auto& [flag, argument] : {std::pair{&flags.a, "--a"},
+                                       {&flags.b, "--b"},
+                                       {&flags.scale_a, "--scale-a"},
+                                       {&flags.scale_b, "--scale-b"},
+                                       {&flags.out, "--out"}})
     if (*flag)
       return failure(ErrorCode::invalid, argument, "no file: bench makes its own operands and keeps no result", **flag);
   return {};

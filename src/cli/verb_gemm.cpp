@@ -26,11 +26,11 @@ struct Run {
   DeviceInfo device;
   GemmConfig config;
   double plan_seconds = 0;
-  double seconds = 0;                // one GEMM
-  int timed = 1;                     // of so many
+  double seconds = 0;  // one GEMM
+  int timed = 1;       // of so many
   std::optional<EmuStats> stats;
   std::optional<Verdict> verdict;
-  std::uint64_t hash = 0;            // XXH3 of the packed bytes of D
+  std::uint64_t hash = 0;  // XXH3 of the packed bytes of D
 };
 
 /// Host copies of the operands.
@@ -59,7 +59,8 @@ Result<void> check_memory(const GemmProblem& p, const DeviceInfo& device) {
   const auto fits = [](const char* where, Wide needed, std::uint64_t present) -> Result<void> {
     if (needed <= present) return {};
     const double gigabytes = static_cast<double>(needed) * 1e-9;
-    const std::string exact = needed <= UINT64_MAX ? fmt::format("{}", static_cast<std::uint64_t>(needed)) : "over 2^64";
+    const std::string exact =
+        needed <= UINT64_MAX ? fmt::format("{}", static_cast<std::uint64_t>(needed)) : "over 2^64";
     return failure(ErrorCode::could_not_finish, "--m, --n, --k", fmt::format("at most {} bytes, {}", present, where),
                    fmt::format("{} bytes needed ({:.1f} GB)", exact, gigabytes));
   };
@@ -150,6 +151,11 @@ std::string scaled(double value, const char* unit) {
   return fmt::format("{:.4g} {}{}", value, prefix, unit);
 }
 
+std::string duration(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
+  return seconds >= 1e-3 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} us", seconds * 1e6);
+}
+
 std::string bytes_by_operand(const std::map<std::string, std::uint64_t>& bytes) {
   std::string text;
   for (const auto& [name, count] : bytes)
@@ -189,39 +195,55 @@ void report_verdict(const Verdict& v, std::int64_t elements, Outcome& outcome) {
   outcome.json.emplace_back("max_error_of_bound", v.max_error_of_bound);
   outcome.json.emplace_back("worst", mismatch_fields(v.worst));
   outcome.json.emplace_back("wrong", v.wrong);
-  outcome.text += fmt::format("  verify     {}: worst error {:.4g} at ({}, {}), expected {:.6g}, got {:.6g}; no element beyond {:.3g} of its bound\n",
-                              v.first ? "WRONG" : "right", v.max_error, v.worst.row, v.worst.column, v.worst.expected,
-                              v.worst.got, v.max_error_of_bound);
+  outcome.text += fmt::format(
+      "  verify     {}: worst error {:.4g} at ({}, {}), expected {:.6g}, got {:.6g}; no element beyond {:.3g} of its "
+      "bound\n",
+      v.first ? "WRONG" : "right", v.max_error, v.worst.row, v.worst.column, v.worst.expected, v.worst.got,
+      v.max_error_of_bound);
   if (!v.first) return;
   const Mismatch& f = *v.first;
   outcome.json.emplace_back("first_wrong", mismatch_fields(f));
   const std::string where = fmt::format("D at row {}, column {}", f.row, f.column);
-  outcome.error = make_error(ErrorCode::wrong_result, where, fmt::format("{:.9g} +- {:.3g}", f.expected, f.bound),
-                             fmt::format("{:.9g}", f.got), fmt::format("{} of {} elements are wrong", v.wrong, elements));
+  outcome.error =
+      make_error(ErrorCode::wrong_result, where, fmt::format("{:.9g} +- {:.3g}", f.expected, f.bound),
+                 fmt::format("{:.9g}", f.got), fmt::format("{} of {} elements are wrong", v.wrong, elements));
 }
 
 Outcome report(const GemmRequest& request, const Run& run) {
   const GemmProblem& p = request.problem;
   const double flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
   const double rate = run.seconds > 0 ? flops / run.seconds : 0;
-  const auto source = [](const std::optional<ArrayFile>& file) { return file ? file->file.path() : std::string("generated"); };
+  const auto source = [](const std::optional<ArrayFile>& file) {
+    return file ? file->file.path() : std::string("generated");
+  };
   Outcome outcome;
-  outcome.text = fmt::format("gemm {} x {} x {}, {} -> {}, scale {}, seed {}\n", p.m, p.n, p.k, name_of(p.a), name_of(p.d),
-                             name_of(p.scale), request.seed);
-  if (request.a || request.b) outcome.text += fmt::format("  operands   a {}, b {}\n", source(request.a), source(request.b));
+  outcome.text = fmt::format("gemm {} x {} x {}, {} -> {}, scale {}, seed {}\n", p.m, p.n, p.k, name_of(p.a),
+                             name_of(p.d), name_of(p.scale), request.seed);
+  if (request.a || request.b)
+    outcome.text += fmt::format("  operands   a {}, b {}\n", source(request.a), source(request.b));
   outcome.text += fmt::format("  device     {}: {}\n", run.device.name, run.device.description);
   outcome.text += fmt::format("  config     {}\n", to_text(run.config));
-  outcome.text += fmt::format("  time       {}, {}{}; plan {}\n", scaled(run.seconds * 1e6, "us"), scaled(rate, "FLOP/s"),
+  outcome.text += fmt::format("  time       {}, {}{}; plan {}\n", duration(run.seconds), scaled(rate, "FLOP/s"),
                               run.device.emulated ? " emulated" : fmt::format(", mean of {}", run.timed),
-                              fmt::format("{:.2f} s", run.plan_seconds));
+                              duration(run.plan_seconds));
   const bool right = !run.verdict || !run.verdict->first;
-  outcome.json = {{"device", run.device.name}, {"config", to_text(run.config)}, {"m", p.m}, {"n", p.n}, {"k", p.k},
-                  {"seconds", run.seconds}, {"tflops", rate * 1e-12}, {"ok", right}, {"verified", run.verdict.has_value()},
-                  {"seed", request.seed}, {"plan_seconds", run.plan_seconds}, {"d_xxh3", fmt::format("{:016x}", run.hash)},
+  outcome.json = {{"device", run.device.name},
+                  {"config", to_text(run.config)},
+                  {"m", p.m},
+                  {"n", p.n},
+                  {"k", p.k},
+                  {"seconds", run.seconds},
+                  {"tflops", rate * 1e-12},
+                  {"ok", right},
+                  {"verified", run.verdict.has_value()},
+                  {"seed", request.seed},
+                  {"plan_seconds", run.plan_seconds},
+                  {"d_xxh3", fmt::format("{:016x}", run.hash)},
                   {"device_description", run.device.description}};
   if (run.stats) report_stats(*run.stats, outcome);
   if (run.verdict) report_verdict(*run.verdict, p.m * p.n, outcome);
-  outcome.text += fmt::format("  D          xxh3 {:016x}{}\n", run.hash, request.out ? ", written to " + *request.out : "");
+  outcome.text +=
+      fmt::format("  D          xxh3 {:016x}{}\n", run.hash, request.out ? ", written to " + *request.out : "");
   return outcome;
 }
 
@@ -250,7 +272,11 @@ Result<Outcome> run_gemm(const GemmFlags& flags) {
   }
   if (request.verify) {
     const bool scales = request.problem.scale != Scale::none;
-    const Claim claim{host.a, host.b, host.d, request.problem.scale, scales ? &host.scale_a : nullptr,
+    const Claim claim{host.a,
+                      host.b,
+                      host.d,
+                      request.problem.scale,
+                      scales ? &host.scale_a : nullptr,
                       scales ? &host.scale_b : nullptr,
                       run.device.emulated ? request.device_options.emu.math : EmuMath::exact};
     run.verdict = verify(claim, progress.phase("verify"));

@@ -40,7 +40,8 @@ template <class T, class Text> Fact fact(const Result<T>& found, const Text& tex
   return {text(*found), {{"found", true}, {"identity", text(*found)}}};
 }
 
-void add_device(std::string& lines, List& list, const std::string& name, const std::string& description, bool supported) {
+void add_device(std::string& lines, List& list, const std::string& name, const std::string& description,
+                bool supported) {
   lines += fmt::format("device          {}: {}{}\n", name, description, supported ? "" : " (no kernels for it here)");
   list.push_back(Fields{{"name", name}, {"description", description}, {"supported", supported}});
 }
@@ -52,7 +53,8 @@ Result<Outcome> run_info() {
   std::string& text = outcome.text;
   List devices;
   text += fmt::format("warpwright      {}\n", jit::library_version());
-  text += fmt::format("built with      {}, CUDA headers {}\n", jit::build_compiler(), WARPWRIGHT_HAS_CUDA ? "yes" : "no (emulator only)");
+  text += fmt::format("built with      {}, CUDA headers {}\n", jit::build_compiler(),
+                      WARPWRIGHT_HAS_CUDA ? "yes" : "no (emulator only)");
   text += fmt::format("CPU             {}\n", host_isa());
 
   const runtime::CudaPresence cuda = runtime::cuda_presence();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verbs of the program and the flags that each takes, as text: what a flag means is decided by the verb's own file,
 // so every refusal has an argument, what was expected and what came. command_line.cpp fills these from argv.
-//   warpwright <operation> <flags>          runs it           warpwright <verb> <operation> <same flags>   does something else
+//   warpwright <operation> <flags>  runs it        warpwright <verb> <operation> <same flags>  does something else
 #pragma once
 
 #include <optional>
@@ -14,18 +14,18 @@ namespace ww::cli {
 using Flag = std::optional<std::string>;
 
 struct GemmFlags {
-  Flag m, n, k;                        // sizes; deduced from files when those are given
-  Flag dtype, out_dtype, scale;        // e4m3|bf16|f16, bf16|f16|f32, none|tensor|block
-  Flag device, seed, config, sms;      // auto|emu:sm90|cuda:0, integer, key=value list, CTAs
-  Flag math, schedule, threads;        // the emulated device: exact|fp32, fifo|random, OS threads
-  Flag a, b, scale_a, scale_b, out;    // FILE.npy or FILE.safetensors:TENSOR; --out is .npy
-  std::optional<bool> verify;          // without it: on when no size and no file was given
+  Flag m, n, k;                      // sizes; deduced from files when those are given
+  Flag dtype, out_dtype, scale;      // e4m3|bf16|f16, bf16|f16|f32, none|tensor|block
+  Flag device, seed, config, sms;    // auto|emu:sm90|cuda:0, integer, key=value list, CTAs
+  Flag math, schedule, threads;      // the emulated device: exact|fp32, fifo|random, OS threads
+  Flag a, b, scale_a, scale_b, out;  // FILE.npy or FILE.safetensors:TENSOR; --out is .npy
+  std::optional<bool> verify;        // without it: on when no size and no file was given
 };
 
 struct BenchFlags {
-  Flag cases, min_m, variants, result;                // files and configs
-  Flag cublaslt, peer_candidates, replays;            // the other library, how often
-  Flag seconds, seconds_total;                        // of a case, of all
+  Flag cases, min_m, variants, result;      // files and configs
+  Flag cublaslt, peer_candidates, replays;  // the other library, how often
+  Flag seconds, seconds_total;              // of a case, of all
   bool no_peers = false, no_burst = false, pdl = false;
   std::string command_line;
 };

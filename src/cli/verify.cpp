@@ -32,11 +32,11 @@
 namespace ww::cli {
 namespace {
 
-constexpr int kTile = 64;        // rows and columns of D judged together
-constexpr int kStep = 128;       // of K: the granularity of block scales
-constexpr int kMaxChunks = 8;    // instructions in kStep
+constexpr int kTile = 64;      // rows and columns of D judged together
+constexpr int kStep = 128;     // of K: the granularity of block scales
+constexpr int kMaxChunks = 8;  // instructions in kStep
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kUnit = 0x1p-24;        // half a unit of FP32
+constexpr double kUnit = 0x1p-24;  // half a unit of FP32
 constexpr double kLargest = 0x1.fffffep127;
 
 /// What one instruction may lose.
@@ -55,7 +55,7 @@ Arithmetic arithmetic_of(DType type, EmuMath math) {
 
 /// A (kTile rows, kStep of K) piece of an operand: numbers, and the largest magnitude per row and instruction.
 struct Slab {
-  alignas(64) double value[kTile * kStep];      // a: [row][k]   b: [k][row]
+  alignas(64) double value[kTile * kStep];  // a: [row][k]   b: [k][row]
   alignas(64) double largest[kMaxChunks][kTile];
 };
 
@@ -87,7 +87,8 @@ template <DType kType> class Decoder {
 /// Decodes rows [first, first + count) x [k, k + depth) of `matrix`; what lies outside is zero.
 /// why eight rows at once: written along K, one row of a k-major slab touches a cache line per element
 template <bool kKMajor, DType kType>
-void load(Slab& slab, const Matrix& matrix, const Decoder<kType>& decoder, std::int64_t first, std::int64_t k, int chunk) {
+void load(Slab& slab, const Matrix& matrix, const Decoder<kType>& decoder, std::int64_t first, std::int64_t k,
+          int chunk) {
   constexpr int kGroup = 8;
   const double smallest = std::ldexp(1.0, format_of(kType).min_exponent);
   const int count = static_cast<int>(std::min<std::int64_t>(kTile, matrix.rows() - first));
@@ -164,12 +165,14 @@ WW_CLI_VECTOR void widen(const double* before, const double* sum, double* bound,
 
 /// reference += t S and its bound, for a row of elements and a scale that FP32 can hold; u = 2^-24.
 /// `fused`: product and sum round once (fma); else the product alone rounds.
-WW_CLI_VECTOR void scale_row(double t, const double* sum, const double* bound, bool fused, double* reference, double* error) {
+WW_CLI_VECTOR void scale_row(double t, const double* sum, const double* bound, bool fused, double* reference,
+                             double* error) {
   const double magnitude = std::fabs(t);
   for (int i = 0; i < kTile; ++i) {
     const double s = sum[i], b = bound[i], size = std::fabs(s) + b, carried = error[i];
     const double product = t * s, total = reference[i] + product, now = std::fabs(total);
-    const double raw = carried + magnitude * b + kUnit * magnitude * size + 0x1p-149 * (size + 1);  // sum, rounded scale
+    const double raw =
+        carried + magnitude * b + kUnit * magnitude * size + 0x1p-149 * (size + 1);  // sum, rounded scale
     const double rounding = kUnit * (fused ? now + raw : (1 + kUnit) * magnitude * size);
     const double next = raw + rounding + 0x1p-52 * (now + std::fabs(product));  // and this reference's own
     const double overflow = now + next >= kLargest ? kInfinity : next;
@@ -248,10 +251,8 @@ template <DType kType> class Verifier {
 
   static void scale_tile_row(Tile& tile, std::int64_t r, double t, bool fused) {
     const std::int64_t i = r * kTile;
-    if (std::fabs(t) <= kLargest)
-      scale_row(t, tile.sum + i, tile.bound + i, fused, tile.reference + i, tile.error + i);
-    else
-      scale_row_by_special(t, tile.sum + i, tile.bound + i, tile.reference + i, tile.error + i);
+    if (std::fabs(t) <= kLargest) scale_row(t, tile.sum + i, tile.bound + i, fused, tile.reference + i, tile.error + i);
+    else scale_row_by_special(t, tile.sum + i, tile.bound + i, tile.reference + i, tile.error + i);
   }
 
   /// Adds the block's scaled sum to the reference and starts the next block from zero.

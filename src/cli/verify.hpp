@@ -32,11 +32,11 @@ struct Mismatch {
 };
 
 struct Verdict {
-  std::int64_t wrong = 0;          // elements outside their bound
-  std::optional<Mismatch> first;   // the first of them, row by row
-  Mismatch worst;                  // the right-or-wrong element with the largest finite |got - expected|
-  double max_error = 0;            // that difference
-  double max_error_of_bound = 0;   // the largest |got - expected| / bound: above 1 is wrong
+  std::int64_t wrong = 0;         // elements outside their bound
+  std::optional<Mismatch> first;  // the first of them, row by row
+  Mismatch worst;                 // the right-or-wrong element with the largest finite |got - expected|
+  double max_error = 0;           // that difference
+  double max_error_of_bound = 0;  // the largest |got - expected| / bound: above 1 is wrong
 };
 
 /// `progress`, when given, rises from 0 to 1000.

@@ -56,7 +56,8 @@ TEST(Npy, SwapsBigEndianAndTransposesColumnMajor) {
 
 TEST(Npy, PadsRowsWithZeros) {
   const Directory directory;
-  EXPECT_EQ(load(directory.write("x.npy", npy_of("|u1", "(2, 2)", "abcd")), {}, 3).value(), Bytes("ab\0\0\0cd\0\0\0", 10));
+  EXPECT_EQ(load(directory.write("x.npy", npy_of("|u1", "(2, 2)", "abcd")), {}, 3).value(),
+            Bytes("ab\0\0\0cd\0\0\0", 10));
 }
 
 TEST(Npy, RefusesWhatIsNotAPlainArray) {
@@ -64,24 +65,34 @@ TEST(Npy, RefusesWhatIsNotAPlainArray) {
   const auto dictionary = [](const std::string& descr, const std::string& order, const std::string& shape) {
     return "{'descr': " + descr + ", 'fortran_order': " + order + ", 'shape': " + shape + ", }";
   };
-  for (const std::string& text : {
-           dictionary("'<f8'", "False", "(1, 1)"), dictionary("'<i2'", "False", "(1, 4)"),
-           dictionary("'>V2'", "False", "(1, 4)"), dictionary("'|f4'", "False", "(1, 2)"),
-           dictionary("'|O'", "False", "(1, 1)"), dictionary("'<U2'", "False", "(1, 1)"),
-           dictionary("[('a', '<f4'), ('b', '<f4')]", "False", "(1, 1)"), dictionary("'|u1'", "0", "(1, 8)"),
-           dictionary("'|u1'", "False", "(-1, -8)"), dictionary("'|u1'", "False", "(8)"),
-           dictionary("'|u1'", "False", "(8, , )"), dictionary("'|u1'", "False", "(1 8)"),
-           dictionary("'|u1'", "False", "(9223372036854775807, 9223372036854775807)"),
-           dictionary("'<f4'", "False", "(4611686018427387904, 4)"),
-           dictionary("'|u1'", "False", "(0, 9223372036854775807, 9223372036854775807)"),
-           dictionary("'|u1'", "False", "(99999999999999999999, 1)"), dictionary("'|u1'", "False", "(1, 1e3)"),
-           dictionary("'|u1'", "False", "__import__('os')"), dictionary("'|u1'", "False", "(2, 3)"),
-           std::string("{'descr': '|u1', 'fortran_order': False}"),
-           std::string("{'descr': '|u1', 'descr': '|u1', 'fortran_order': False, 'shape': (8,)}"),
-           std::string("{'descr': '|u1', 'fortran_order': False, 'shape': (8,), 'more': 1}"),
-           std::string("{'descr': '|u1', 'fortran_order': False, 'shape': (8,)} {}"), std::string("{"), std::string(""),
-           "{'descr': '|u1', 'fortran_order': False, 'shape': (" + std::string(40, '1') + ")}",
-           "{'descr': '|u1', 'fortran_order': False, 'shape': (8" + std::string(100, ',') + ")}"})
+  for (const std::string& text :
+       {dictionary("'<f8'", "False", "(1, 1)"),
+        dictionary("'<i2'", "False", "(1, 4)"),
+        dictionary("'>V2'", "False", "(1, 4)"),
+        dictionary("'|f4'", "False", "(1, 2)"),
+        dictionary("'|O'", "False", "(1, 1)"),
+        dictionary("'<U2'", "False", "(1, 1)"),
+        dictionary("[('a', '<f4'), ('b', '<f4')]", "False", "(1, 1)"),
+        dictionary("'|u1'", "0", "(1, 8)"),
+        dictionary("'|u1'", "False", "(-1, -8)"),
+        dictionary("'|u1'", "False", "(8)"),
+        dictionary("'|u1'", "False", "(8, , )"),
+        dictionary("'|u1'", "False", "(1 8)"),
+        dictionary("'|u1'", "False", "(9223372036854775807, 9223372036854775807)"),
+        dictionary("'<f4'", "False", "(4611686018427387904, 4)"),
+        dictionary("'|u1'", "False", "(0, 9223372036854775807, 9223372036854775807)"),
+        dictionary("'|u1'", "False", "(99999999999999999999, 1)"),
+        dictionary("'|u1'", "False", "(1, 1e3)"),
+        dictionary("'|u1'", "False", "__import__('os')"),
+        dictionary("'|u1'", "False", "(2, 3)"),
+        std::string("{'descr': '|u1', 'fortran_order': False}"),
+        std::string("{'descr': '|u1', 'descr': '|u1', 'fortran_order': False, 'shape': (8,)}"),
+        std::string("{'descr': '|u1', 'fortran_order': False, 'shape': (8,), 'more': 1}"),
+        std::string("{'descr': '|u1', 'fortran_order': False, 'shape': (8,)} {}"),
+        std::string("{"),
+        std::string(""),
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (" + std::string(40, '1') + ")}",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (8" + std::string(100, ',') + ")}"})
     expect_invalid(directory.write("x.npy", npy(text, "abcdefgh")), text);
 }
 
@@ -101,24 +112,24 @@ TEST(Npy, EveryTruncationIsRefused) {
 }
 
 /// Every byte of the header replaced by several others: the result is an error or a matrix of the file's own bytes.
-template <class Name> void mutate(const Bytes& whole, std::size_t header, const Name& name, const Directory& directory) {
+template <class Name>
+void mutate(const Bytes& whole, std::size_t header, const Name& name, const Directory& directory) {
   for (std::size_t at = 0; at < header; ++at)
     for (int change : {0x01, 0x10, 0x80, 0xff}) {
       Bytes damaged = whole;
       damaged[at] = static_cast<char>(damaged[at] ^ change);
       directory.write("x", damaged);
       const Result<Bytes> result = load(name(directory / "x"));
-      if (result)
-        EXPECT_LE(result->size(), whole.size()) << "byte " << at << " xor " << change;
-      else
-        EXPECT_EQ(result.error().argument, "--a") << "byte " << at << " xor " << change;
+      if (result) EXPECT_LE(result->size(), whole.size()) << "byte " << at << " xor " << change;
+      else EXPECT_EQ(result.error().argument, "--a") << "byte " << at << " xor " << change;
     }
 }
 
 TEST(Npy, EveryDamagedHeaderByteIsAnErrorOrAnArray) {
   const Directory directory;
   const Bytes whole = npy_of("<u2", "(2, 3)", counted(12));
-  mutate(whole, whole.size() - 12, [](const std::string& path) { return path; }, directory);
+  mutate(
+      whole, whole.size() - 12, [](const std::string& path) { return path; }, directory);
 }
 
 TEST(Npy, WritesWhatItReads) {
@@ -146,7 +157,8 @@ TEST(OutputFile, MissingDirectoryIsRefusedAndFailureLeavesNothing) {
     EXPECT_EQ(result.error().code, ErrorCode::invalid) << path;
   }
   directory.write("d.npy", "old");
-  const Result<void> result = write_file(directory / "d.npy", "--out", [](const Sink& sink) { return sink("new", 3) && false; });
+  const Result<void> result =
+      write_file(directory / "d.npy", "--out", [](const Sink& sink) { return sink("new", 3) && false; });
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::could_not_finish);
   EXPECT_EQ(read_bytes(directory / "d.npy"), "old");
@@ -156,8 +168,8 @@ TEST(OutputFile, MissingDirectoryIsRefusedAndFailureLeavesNothing) {
 TEST(InputFile, OnlyRegularFilesAreRead) {
   const Directory directory;
   ASSERT_EQ(::mkfifo((directory / "fifo").c_str(), 0600), 0);
-  for (const std::string& path : {directory / "fifo", directory / "", directory / "missing.npy", std::string("/dev/zero"),
-                                  std::string(), std::string(5000, 'x')})
+  for (const std::string& path : {directory / "fifo", directory / "", directory / "missing.npy",
+                                  std::string("/dev/zero"), std::string(), std::string(5000, 'x')})
     expect_invalid(path, path);
 }
 
@@ -181,7 +193,8 @@ TEST(Safetensors, EveryElementTypeHasItsOwnName) {
   const std::pair<const char*, DType> types[] = {{"F8_E4M3", e4m3}, {"BF16", bf16}, {"F16", f16}, {"F32", f32}};
   for (const auto& [name, type] : types) {
     const std::string bytes = std::to_string(bytes_of(type));
-    const std::string header = "{\"w\":{\"dtype\":\"" + std::string(name) + "\",\"shape\":[1],\"data_offsets\":[0," + bytes + "]}}";
+    const std::string header =
+        "{\"w\":{\"dtype\":\"" + std::string(name) + "\",\"shape\":[1],\"data_offsets\":[0," + bytes + "]}}";
     directory.write("x.safetensors", safetensors(header, counted(static_cast<std::size_t>(bytes_of(type)))));
     const ArrayFile array = open_array(directory / "x.safetensors:w", "--a").value();
     EXPECT_EQ(element_type(array, std::nullopt).value(), type);
@@ -193,7 +206,13 @@ TEST(Safetensors, RefusesHostileHeaders) {
   const Directory directory;
   const std::string deep(100'000, '[');
   for (const std::string& header : std::initializer_list<std::string>{
-           "", "[]", "null", "{", R"({"w":1})", R"({"w":{}})", R"({"w":{"dtype":"F32","shape":[1]}})",
+           "",
+           "[]",
+           "null",
+           "{",
+           R"({"w":1})",
+           R"({"w":{}})",
+           R"({"w":{"dtype":"F32","shape":[1]}})",
            R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})",
            R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})",
            R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}})",
@@ -207,11 +226,17 @@ TEST(Safetensors, RefusesHostileHeaders) {
            R"({"w":{"dtype":"F64","shape":[],"data_offsets":[0,4]}})",
            R"({"w":{"dtype":"F32","shape":{"x":1},"data_offsets":[0,4]}})",
            R"({"w":{"dtype":"F32","shape":[[1]],"data_offsets":[0,4]}})",
-           R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
-           "{\"w\":" + deep, "{\"w\":{\"x\":" + deep, deep, "{\"\xff\":1}"})
+           R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+           R"("w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+           "{\"w\":" + deep,
+           "{\"w\":{\"x\":" + deep,
+           deep,
+           "{\"\xff\":1}"})
     expect_invalid(directory.write("x.safetensors", safetensors(header, "abcd")) + ":w", header.substr(0, 100));
-  expect_invalid(directory.write("x.safetensors", Bytes("\xff\xff\xff\xff\xff\xff\xff\xff{}", 10)) + ":w", "header of 2^64 - 1");
-  expect_invalid(directory.write("x.safetensors", Bytes("\xff\xff\xff\x00\x00\x00\x00\x00{}", 10)) + ":w", "header beyond the file");
+  expect_invalid(directory.write("x.safetensors", Bytes("\xff\xff\xff\xff\xff\xff\xff\xff{}", 10)) + ":w",
+                 "header of 2^64 - 1");
+  expect_invalid(directory.write("x.safetensors", Bytes("\xff\xff\xff\x00\x00\x00\x00\x00{}", 10)) + ":w",
+                 "header beyond the file");
 }
 
 TEST(Safetensors, EveryTruncationIsRefused) {
@@ -225,10 +250,13 @@ TEST(Safetensors, EveryTruncationIsRefused) {
 TEST(Safetensors, EveryDamagedHeaderByteIsAnErrorOrAnArray) {
   const Directory directory;
   const Bytes whole = safetensors(kHeader, counted(16));
-  mutate(whole, whole.size() - 16, [&](const std::string& path) {
-    std::filesystem::rename(path, directory / "x.safetensors");
-    return directory / "x.safetensors:w";
-  }, directory);
+  mutate(
+      whole, whole.size() - 16,
+      [&](const std::string& path) {
+        std::filesystem::rename(path, directory / "x.safetensors");
+        return directory / "x.safetensors:w";
+      },
+      directory);
 }
 
 TEST(ElementType, RawBitsTakeTheTypeThatIsAskedFor) {

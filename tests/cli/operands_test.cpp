@@ -17,11 +17,14 @@ Matrix normal(DType type, std::int64_t rows, std::int64_t cols, std::int64_t ld,
   return matrix;
 }
 
-double at(const Matrix& m, std::int64_t row, std::int64_t col) { return decode(m.type(), m.row(row) + col * bytes_of(m.type())); }
+double at(const Matrix& m, std::int64_t row, std::int64_t col) {
+  return decode(m.type(), m.row(row) + col * bytes_of(m.type()));
+}
 
 bool equal(const Matrix& x, const Matrix& y) {
   for (std::int64_t r = 0; r < std::min(x.rows(), y.rows()); ++r)
-    if (std::memcmp(x.row(r), y.row(r), static_cast<std::size_t>(std::min(x.cols(), y.cols()) * bytes_of(x.type()))) != 0)
+    if (std::memcmp(x.row(r), y.row(r), static_cast<std::size_t>(std::min(x.cols(), y.cols()) * bytes_of(x.type()))) !=
+        0)
       return false;
   return true;
 }
@@ -37,11 +40,11 @@ TEST(Element, EncodeInvertsDecodeForEveryFiniteValue) {
 }
 
 TEST(Element, RoundsToNearestEvenAndSaturates) {
-  EXPECT_EQ(round_to(e4m3, 17), 16);   // between 16 and 18
+  EXPECT_EQ(round_to(e4m3, 17), 16);  // between 16 and 18
   EXPECT_EQ(round_to(e4m3, 19), 20);
   EXPECT_EQ(round_to(e4m3, 1e9), 448);
   EXPECT_EQ(round_to(e4m3, -1e9), -448);
-  EXPECT_EQ(round_to(e4m3, 0x1p-10), 0);         // half of the smallest subnormal
+  EXPECT_EQ(round_to(e4m3, 0x1p-10), 0);  // half of the smallest subnormal
   EXPECT_EQ(round_to(e4m3, 0x1.8p-9), 0x1p-8);
   EXPECT_EQ(round_to(bf16, 1 + 0x1p-8), 1);
   EXPECT_EQ(round_to(bf16, 1 + 0x1.8p-7), 1 + 0x1p-6);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// One instruction: products and the addend `c`, truncated to `fraction` bits below the largest exponent, summed exactly.
+/// One instruction: products and the addend `c`, truncated `fraction` bits below the largest exponent, summed exactly.
 double fused_sum(DType type, const double* a, const double* b, int count, double c) {
   const int fraction = type == e4m3 ? 13 : 25, kept = type == e4m3 ? 13 : 23;
   const auto exponent = [&](double x) { return std::max(std::ilogb(x), format_of(type).min_exponent); };
@@ -25,7 +25,8 @@ double fused_sum(DType type, const double* a, const double* b, int count, double
   int largest = c == 0 ? INT32_MIN : std::max(std::ilogb(c), -126);
   for (int i = 0; i < count; ++i) {
     special += a[i] * b[i];
-    if (a[i] != 0 && b[i] != 0 && std::isfinite(a[i] * b[i])) largest = std::max(largest, exponent(a[i]) + exponent(b[i]));
+    if (a[i] != 0 && b[i] != 0 && std::isfinite(a[i] * b[i]))
+      largest = std::max(largest, exponent(a[i]) + exponent(b[i]));
   }
   if (!std::isfinite(special)) return special;
   if (largest == INT32_MIN) return 0;
@@ -53,7 +54,8 @@ struct Data {
     b = Matrix::allocate(c.type, c.n, c.k, c.k, "b").value();
     d = Matrix::allocate(c.out, c.m, c.n, c.n, "d").value();
     scale_a = Matrix::allocate(f32, tensor ? 1 : c.m, tensor ? 1 : blocks, tensor ? 1 : blocks, "scale_a").value();
-    scale_b = Matrix::allocate(f32, tensor ? 1 : (c.n + 127) / 128, tensor ? 1 : blocks, tensor ? 1 : blocks, "scale_b").value();
+    scale_b = Matrix::allocate(f32, tensor ? 1 : (c.n + 127) / 128, tensor ? 1 : blocks, tensor ? 1 : blocks, "scale_b")
+                  .value();
     fill_normal(a, c.seed, Operand::a), fill_normal(b, c.seed, Operand::b);
     fill_scales(scale_a, c.seed, Operand::scale_a), fill_scales(scale_b, c.seed, Operand::scale_b);
   }
@@ -61,7 +63,8 @@ struct Data {
   Verdict judge() const { return verify({a, b, d, problem.scale, &scale_a, &scale_b, problem.math}); }
 
   void set(Matrix& matrix, std::int64_t row, std::int64_t col, std::uint32_t bits) {
-    std::memcpy(matrix.row(row) + col * bytes_of(matrix.type()), &bits, static_cast<std::size_t>(bytes_of(matrix.type())));
+    std::memcpy(matrix.row(row) + col * bytes_of(matrix.type()), &bits,
+                static_cast<std::size_t>(bytes_of(matrix.type())));
   }
   void scale_by(Matrix& matrix, double factor) {
     for (std::int64_t r = 0; r < matrix.rows(); ++r)
@@ -88,7 +91,8 @@ float raw_sum(const Data& x, std::int64_t row, std::int64_t col, std::int64_t fr
     }
     if (x.problem.math == EmuMath::exact) acc = fused_sum(type, a, b, count, acc);
     else
-      for (int i = 0; i < count; ++i) acc = std::fmaf(static_cast<float>(a[i]), static_cast<float>(b[i]), static_cast<float>(acc));
+      for (int i = 0; i < count; ++i)
+        acc = std::fmaf(static_cast<float>(a[i]), static_cast<float>(b[i]), static_cast<float>(acc));
   }
   return static_cast<float>(acc);
 }
@@ -102,7 +106,8 @@ void compute(Data& x, std::int64_t skip_block = -1) {
       if (c.scale == Scale::block_1x128_128x128) {
         for (std::int64_t k = 0; k < c.k; k += 128) {
           if (k / 128 == skip_block) continue;
-          const float s = x.scale_a.floats()[row * x.scale_a.ld() + k / 128] * x.scale_b.floats()[col / 128 * x.scale_b.ld() + k / 128];
+          const float s = x.scale_a.floats()[row * x.scale_a.ld() + k / 128] *
+                          x.scale_b.floats()[col / 128 * x.scale_b.ld() + k / 128];
           value = std::fmaf(raw_sum(x, row, col, k, std::min(c.k, k + 128)), s, value);
         }
       } else {
@@ -122,8 +127,9 @@ void compute(Data& x, std::int64_t skip_block = -1) {
 }
 
 std::string describe(const Case& c) {
-  return std::string(name_of(c.type)) + " -> " + name_of(c.out) + ", scale " + name_of(c.scale) + ", " + std::to_string(c.m) + " x " +
-         std::to_string(c.n) + " x " + std::to_string(c.k) + ", seed " + std::to_string(c.seed);
+  return std::string(name_of(c.type)) + " -> " + name_of(c.out) + ", scale " + name_of(c.scale) + ", " +
+         std::to_string(c.m) + " x " + std::to_string(c.n) + " x " + std::to_string(c.k) + ", seed " +
+         std::to_string(c.seed);
 }
 
 void for_every_kind(const std::function<void(Case)>& body) {
@@ -143,8 +149,9 @@ TEST(Verify, RightResultsAreNeverCalledWrong) {
       Data data(c);
       compute(data);
       const Verdict verdict = data.judge();
-      ASSERT_EQ(verdict.wrong, 0) << describe(c) << " at " << verdict.first->row << ", " << verdict.first->column << " got "
-                                  << verdict.first->got << " expected " << verdict.first->expected << " +- " << verdict.first->bound;
+      ASSERT_EQ(verdict.wrong, 0) << describe(c) << " at " << verdict.first->row << ", " << verdict.first->column
+                                  << " got " << verdict.first->got << " expected " << verdict.first->expected << " +- "
+                                  << verdict.first->bound;
       ASSERT_LE(verdict.max_error_of_bound, 1);
       tightest = std::max(tightest, verdict.max_error_of_bound);
     }
