@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <set>
+#include <sstream>
 
 #include "emu/emulator.hpp"
 #include "kernel_texts.hpp"
@@ -15,8 +17,20 @@ namespace {
 
 constexpr u32 kUnwritten = 0xC0DEDEADu;
 
-void remove_all(std::string& text, std::string_view line) {
-  for (std::size_t at; (at = text.find(line)) != std::string::npos;) text.erase(at, line.size());
+/// The text of a header with its neighbours' in place of their includes, each once.
+std::string inlined(std::string_view header, std::set<std::string>& seen) {
+  std::string result;
+  for (const KernelText& kernel : kernel_texts()) {
+    if (kernel.name != header || !seen.insert(kernel.name).second) continue;
+    std::istringstream lines(kernel.text);
+    constexpr std::string_view kInclude = "#include \"", kEnd = ".hpp\"";
+    for (std::string line; std::getline(lines, line);) {
+      const bool neighbour = line.starts_with(kInclude) && line.find('/') == std::string::npos;
+      if (neighbour) result += inlined(line.substr(kInclude.size(), line.size() - kInclude.size() - kEnd.size()), seen);
+      else if (line != "#pragma once") result += line + '\n';
+    }
+  }
+  return result;
 }
 
 /// The kernel's parameter, with tensor maps from `encode`.
@@ -76,20 +90,14 @@ const std::vector<Case>& all_cases() {
 }
 
 const std::vector<const char*>& kernel_headers() {
-  static const std::vector<const char*> headers = {"mbarrier", "tma",  "wgmma",  "matrix",
+  static const std::vector<const char*> headers = {"mbarrier", "tma",  "wgmma",  "wgmma_widths", "matrix",
                                                    "control",  "warp", "memory", "arithmetic"};
   return headers;
 }
 
 std::string kernel_source(std::string_view header) {
-  std::string text;
-  for (const KernelText& kernel : kernel_texts()) {
-    if (kernel.name == std::string_view("params")) text.insert(0, kernel.text);
-    if (kernel.name == header) text += kernel.text;
-  }
-  remove_all(text, "#pragma once\n");
-  remove_all(text, "#include \"params.hpp\"\n");
-  return text + "WW_MODULE()\n";
+  std::set<std::string> seen;
+  return inlined(header, seen) + "WW_MODULE()\n";
 }
 
 Result<std::vector<u32>> run_in_process(const Case& c, const EmuOptions& options) {

@@ -25,7 +25,7 @@ struct TensorOf {
 struct Case {
   std::string name;    // of the test; letters, digits and underscores
   const char* header;  // "tma": kernels/tma.hpp
-  const char* kernel;  // "arch_tma_load"
+  std::string kernel;  // "arch_tma_load"
   u32 threads = 128, grid = 1, cluster = 1, shared_bytes = 0;
   bool cross_cta = false, pdl = false;
   std::array<i32, 16> arg{};

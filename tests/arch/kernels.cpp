@@ -8,6 +8,7 @@
 #include "kernels/tma.hpp"
 #include "kernels/warp.hpp"
 #include "kernels/wgmma.hpp"
+#include "kernels/wgmma_widths.hpp"
 
 #include "case.hpp"
 #include "emu/emulator.hpp"

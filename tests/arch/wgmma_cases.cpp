@@ -91,7 +91,7 @@ struct Options {
   int scale_a = 1, scale_b = 1;
 };
 
-Case staged(std::string name, const char* kernel, DType type, u32 n, const Layout& layout, const Options& o,
+Case staged(std::string name, const std::string& kernel, DType type, u32 n, const Layout& layout, const Options& o,
             std::vector<u8>& a, std::vector<u8>& b) {
   Case c{std::move(name), "wgmma", kernel};
   const u64 seed = n * 8 + static_cast<u64>(type);
@@ -112,7 +112,8 @@ Case staged(std::string name, const char* kernel, DType type, u32 n, const Layou
   return c;
 }
 
-Case chain(std::string name, const char* kernel, DType type, u32 n, const Layout& layout, const Options& o = {}) {
+Case chain(std::string name, const std::string& kernel, DType type, u32 n, const Layout& layout,
+           const Options& o = {}) {
   std::vector<u8> a, b;
   Case c = staged(std::move(name), kernel, type, n, layout, o, a, b);
   std::mt19937_64 generator(n);
@@ -128,7 +129,7 @@ Case chain(std::string name, const char* kernel, DType type, u32 n, const Layout
 }
 
 /// The kernels with two accumulators: one A, two halves of B.
-Case halves(std::string name, const char* kernel, bool goes_on) {
+Case halves(std::string name, const std::string& kernel, bool goes_on) {
   std::vector<u8> a, b;
   Case c = staged(std::move(name), kernel, e4m3, 128, kB128, {}, a, b);
   std::vector<float> first(64 * 64), second(64 * 64);
@@ -143,7 +144,15 @@ Case halves(std::string name, const char* kernel, bool goes_on) {
   return c;
 }
 
-#define WW_TEST_WIDTHS(type)                                                                             \
+/// One instruction of kernels/wgmma_widths.hpp.
+Case width(DType type, u32 n) {
+  const std::string name = std::string(name_of(type)) + "_" + std::to_string(n);
+  Case c = chain("wgmma_width_" + name, "arch_wgmma_width_" + name, type, n, kB32, {.accumulate = n % 16 == 0});
+  c.header = "wgmma_widths";
+  return c;
+}
+
+#define WW_TEST_CHAINS(type)                                                                             \
   chain("wgmma_" #type "_n8", "arch_wgmma_" #type "_8", type, 8, kB128, {.accumulate = true}),           \
       chain("wgmma_" #type "_n64", "arch_wgmma_" #type "_64", type, 64, kB128),                          \
       chain("wgmma_" #type "_n128", "arch_wgmma_" #type "_128", type, 128, kB128, {.accumulate = true}), \
@@ -154,10 +163,10 @@ Case halves(std::string name, const char* kernel, bool goes_on) {
 }  // namespace
 
 std::vector<Case> wgmma_cases() {
-  return {
-      WW_TEST_WIDTHS(e4m3),
-      WW_TEST_WIDTHS(bf16),
-      WW_TEST_WIDTHS(f16),
+  std::vector<Case> cases = {
+      WW_TEST_CHAINS(e4m3),
+      WW_TEST_CHAINS(bf16),
+      WW_TEST_CHAINS(f16),
       chain("wgmma_b64", "arch_wgmma_steps_2", bf16, 64, kB64),
       chain("wgmma_b32", "arch_wgmma_steps_1", e4m3, 64, kB32, {.accumulate = true}),
       chain("wgmma_unswizzled", "arch_wgmma_steps_2", bf16, 64, kPlain),
@@ -169,6 +178,9 @@ std::vector<Case> wgmma_cases() {
       halves("wgmma_groups_in_flight", "arch_wgmma_groups", true),
       halves("wgmma_two_accumulators_one_group", "arch_wgmma_pair", false),
   };
+  for (const DType type : {e4m3, bf16, f16})
+    for (u32 n = 8; n <= 256; n += 8) cases.push_back(width(type, n));
+  return cases;
 }
 
 }  // namespace ww::arch_test

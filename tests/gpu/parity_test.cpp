@@ -18,7 +18,7 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.kernel; }
 
 namespace {
 
-constexpr unsigned kProgramSeconds = 300;
+constexpr unsigned kProgramSeconds = 240;
 constexpr const char* kGuard = "#define WARPWRIGHT_WATCHDOG_CLOCKS 1000000000ull\n";
 
 /// cuda:0, opened once. The cache is one folder, so that a process for each test compiles nothing twice.
