@@ -22,11 +22,16 @@ class Finding(NamedTuple):
     message: str
 
 
+def is_ours(folder: str) -> bool:
+    hidden = folder.startswith(".") and folder != ".ci"
+    return not hidden and not folder.startswith("build") and folder not in {"Testing", "__pycache__"}
+
+
 def files(root: pathlib.Path, *folders: str) -> Iterator[pathlib.Path]:
-    """Every file below the folders (or below root), without builds, caches and what git keeps."""
+    """Every file below the folders (or below root), without builds, caches and hidden folders other than .ci."""
     for folder in folders or (".",):
         for directory, names, leaves in os.walk(root / folder):
-            names[:] = sorted(n for n in names if not n.startswith("build") and n not in {".git", ".cache", "Testing", "__pycache__"})
+            names[:] = sorted(name for name in names if is_ours(name))
             for leaf in sorted(leaves):
                 yield pathlib.Path(os.path.normpath(os.path.join(directory, leaf)))
 
