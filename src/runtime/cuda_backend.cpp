@@ -61,9 +61,10 @@ struct DriverLaunch {
   CUlaunchAttribute attributes[2];
   CUlaunchConfig config;
 
-  explicit DriverLaunch(const Launch& launch) : attributes{}, config{} {
+  /// `occupancy`: for the question how many clusters fit, which the driver answers with 1 when no cluster is named.
+  explicit DriverLaunch(const Launch& launch, bool occupancy = false) : attributes{}, config{} {
     unsigned count = 0;
-    if (launch.cluster > 1) {
+    if (launch.cluster > 1 || occupancy) {
       attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
       attributes[count].value.clusterDim.x = launch.cluster;
       attributes[count].value.clusterDim.y = 1;
@@ -171,7 +172,7 @@ class CudaBackend final : public Backend {
     WW_TRY(const CudaKernel* kernel, checked_kernel(launch));
     const CurrentContext current(*context_);
     WW_CHECK(current.status());
-    return resident_clusters(*kernel, DriverLaunch(launch));
+    return resident_clusters(*kernel, DriverLaunch(launch, true));
   }
 
  private:

@@ -32,14 +32,27 @@ WW_DEVICE void invalidate(MBarrier b) {
 WW_DEVICE void arrive(MBarrier b, u32 count = 1) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(b.address.value), "r"(count) : "memory");
 }
-/// Arrives at the barrier of the same offset in CTA `rank` of the cluster (this CTA included).
-WW_DEVICE void arrive_remote(MBarrier b, u32 rank) {
+/// The threads for which `condition` holds arrive.
+// why predicated: a branch would let the other lanes run ahead into the next wait while the arrival is still to be made.
+WW_DEVICE void arrive_if(bool condition, MBarrier b) {
   asm volatile(
-      "{\n.reg .b32 remote;\n"
-      "mapa.shared::cluster.u32 remote, %0, %1;\n"
-      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n}" ::"r"(b.address.value), "r"(rank)
+      "{\n.reg .pred p;\n"
+      "setp.ne.u32 p, %1, 0;\n"
+      "@p mbarrier.arrive.shared::cta.b64 _, [%0];\n}" ::"r"(b.address.value), "r"(static_cast<u32>(condition))
       : "memory");
 }
+/// The threads for which `condition` holds arrive at the barrier of the same offset in CTA `rank` of the cluster (this CTA
+/// included).
+WW_DEVICE void arrive_remote_if(bool condition, MBarrier b, u32 rank) {
+  asm volatile(
+      "{\n.reg .pred p;\n.reg .b32 remote;\n"
+      "setp.ne.u32 p, %2, 0;\n"
+      "@p mapa.shared::cluster.u32 remote, %0, %1;\n"
+      "@p mbarrier.arrive.shared::cluster.b64 _, [remote];\n}" ::"r"(b.address.value), "r"(rank),
+      "r"(static_cast<u32>(condition))
+      : "memory");
+}
+WW_DEVICE void arrive_remote(MBarrier b, u32 rank) { arrive_remote_if(true, b, rank); }
 WW_DEVICE void expect_tx(MBarrier b, u32 bytes) {
   asm volatile("mbarrier.expect_tx.shared::cta.b64 [%0], %1;" ::"r"(b.address.value), "r"(bytes) : "memory");
 }
@@ -87,8 +100,14 @@ inline namespace emu {
 WW_DEVICE void init(MBarrier b, u32 count WW_SITE) { table->mbarrier_init(b.address.value, count, site); }
 WW_DEVICE void invalidate(MBarrier b WW_SITE) { table->mbarrier_invalidate(b.address.value, site); }
 WW_DEVICE void arrive(MBarrier b, u32 count = 1 WW_SITE) { table->mbarrier_arrive(b.address.value, count, site); }
+WW_DEVICE void arrive_if(bool condition, MBarrier b WW_SITE) {
+  if (condition) table->mbarrier_arrive(b.address.value, 1, site);
+}
 WW_DEVICE void arrive_remote(MBarrier b, u32 rank WW_SITE) {
   table->mbarrier_arrive(table->cluster_map(b.address.value, rank, site), 1, site);
+}
+WW_DEVICE void arrive_remote_if(bool condition, MBarrier b, u32 rank WW_SITE) {
+  if (condition) arrive_remote(b, rank, site);
 }
 WW_DEVICE void expect_tx(MBarrier b, u32 bytes WW_SITE) { table->mbarrier_expect_tx(b.address.value, bytes, site); }
 WW_DEVICE void arrive_expect_tx(MBarrier b, u32 bytes WW_SITE) {

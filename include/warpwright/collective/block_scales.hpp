@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scales of the block recipe as one math thread needs them: two rows of A for each 64-row unit and one block of B.
-// They are read straight from global memory, one k-block ahead of their use, so any strides will do and nothing is staged;
-// a load that misses L1 has a whole k-block of MMA time to arrive.
+// They are read straight from global memory, one k-block ahead of their use, so any strides will do and nothing is staged.
+// next() belongs between commit and wait: ptxas waits for outstanding loads before it starts a wgmma, so only loads that
+// are issued behind one have its time to arrive.
 #pragma once
 
 #include "warpwright/arch/global.hpp"
@@ -26,11 +27,11 @@ template <int kUnits> class BlockScales {
       for (int half = 0; half < 2; ++half)  // rows past the edge read the last one; their products are never stored
         a_[u][half] = params.scale_a + min(row + 64 * u + 8 * half, params.m - 1) * params.scale_a_row;
     }
-    fetch();
   }
 
-  /// The scales of the next k-block, in order; starts fetching those of the one after it.
-  WW_DEVICE ScaleSet<kUnits> next() {
+  /// The scales of k-block `k` (0, 1, 2, ... in turn); starts fetching those of the one after it.
+  WW_DEVICE ScaleSet<kUnits> next(int k) {
+    if (k == 0) fetch();
     ScaleSet<kUnits> now;
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {

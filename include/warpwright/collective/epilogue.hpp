@@ -47,31 +47,48 @@ template <GemmConfig kConfig> struct Epilogue {
     }
   }
 
-  /// All threads of math warpgroup kWarpgroup: acc becomes its rows of `tile` of D.
-  template <int kWarpgroup>
-  WW_DEVICE static void store(const GemmParams& params, arch::SharedAddress base, Accumulator (&acc)[kUnits],
-                              scheduler::Tile tile) {
-    using Buffer = pipeline::TmaStorePipeline<kFirstBarrier + kWarpgroup, 128>;
-    auto sD = make_tensor(Element{base + shared_plan(kConfig).d}, TileLayout{});  // (TILE_M, TILE_N)
-    Buffer::acquire();
+  using Buffer = pipeline::TmaStorePipeline<kFirstBarrier, kConfig.math_warpgroups, arch::kWarpgroupSize>;
+
+  /// All threads of a math warpgroup: acc becomes its rows of `tile` of D.
+  WW_DEVICE static void store(const GemmParams& params, arch::SharedAddress base, const Buffer& buffer, int math_warpgroup,
+                              Accumulator (&acc)[kUnits], scheduler::Tile tile) {
+    auto sD = shared_d(base);  // (TILE_M, TILE_N)
+    buffer.acquire();
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {
-      if constexpr (kOut == DType::f32) write_words(sD, (kWarpgroup * kUnits + u) * kWarpgroupRows, acc[u]);
-      else write_matrices(sD, (kWarpgroup * kUnits + u) * kWarpgroupRows, acc[u]);
+      const int first_row = (math_warpgroup * kUnits + u) * kWarpgroupRows;
+      if constexpr (kOut == DType::f32) write_words(sD, first_row, acc[u]);
+      else write_matrices(sD, first_row, acc[u]);
     }
-    Buffer::publish();
-    if (Buffer::is_issuer()) {
-      issue(params, sD, kWarpgroup, tile);
-      Buffer::commit();
+    buffer.publish();
+    if (buffer.is_issuer()) {
+      issue(params, sD, math_warpgroup, tile);
+      buffer.commit();
     }
   }
 
-  /// All threads of math warpgroup kWarpgroup, before exit.
-  template <int kWarpgroup> WW_DEVICE static void drain() {
-    pipeline::TmaStorePipeline<kFirstBarrier + kWarpgroup, 128>::drain();
+  /// All threads of a math warpgroup, instead of any store: its part of the buffer becomes zeros for store_zeros().
+  WW_DEVICE static void clear(arch::SharedAddress base, const Buffer& buffer, int math_warpgroup) {
+    constexpr u32 kPart = kUnits * kWarpgroupRows * kPanelBytes;  // this warpgroup's rows of one panel
+    buffer.acquire();
+    for (u32 panel = 0; panel < kPanels; ++panel)
+      for (u32 at = 16 * (arch::thread_index() % arch::kWarpgroupSize); at < kPart; at += 16 * arch::kWarpgroupSize)
+        arch::shared::store4(base + (shared_plan(kConfig).d + panel * kTileM * kPanelBytes + math_warpgroup * kPart + at),
+                             {{0, 0, 0, 0}});
+    buffer.publish();
+  }
+  WW_DEVICE static void store_zeros(const GemmParams& params, arch::SharedAddress base, const Buffer& buffer,
+                                    int math_warpgroup, scheduler::Tile tile) {
+    if (!buffer.is_issuer()) return;
+    issue(params, shared_d(base), math_warpgroup, tile);
+    buffer.commit();
   }
 
  private:
+  WW_DEVICE static auto shared_d(arch::SharedAddress base) {
+    return make_tensor(Element{base + shared_plan(kConfig).d}, TileLayout{});  // (TILE_M, TILE_N)
+  }
+
   WW_DEVICE static u32 pack(float low, float high) {
     if constexpr (kOut == DType::bf16) return arch::to_bf16x2(low, high);
     else return arch::to_f16x2(low, high);

@@ -69,6 +69,7 @@ template <GemmConfig kConfig> struct Mainloop {
     }
   }
 
+ private:
   WW_DEVICE static void clear(Accumulator (&acc)[kUnits]) {
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {
@@ -77,7 +78,6 @@ template <GemmConfig kConfig> struct Mainloop {
     }
   }
 
- private:
   template <class T> WW_DEVICE static auto unit_rows(const T& sA, int math_warpgroup, int unit, u32 stage) {
     return local_tile(sA, make_tile(_64{}, Int<kTileK>{}),
                       make_coord(math_warpgroup * kUnits + unit, 0, static_cast<int>(stage)));  // (64, TILE_K)
@@ -126,12 +126,13 @@ template <GemmConfig kConfig> struct Mainloop {
     WW_NO_UNROLL
     for (int k = 0; k < params.k_blocks; ++k) {
       const pipeline::Stage stage = pipeline.consumer_wait();
-      const ScaleSet<kUnits> scale = scales.next();
+      ScaleSet<kUnits> scale;
       WW_UNROLL
       for (int u = 0; u < kUnits; ++u) {
         arch::wgmma::fence();
         atom::gemm<kType>(raw, unit_rows(sA, math_warpgroup, u, stage.index), sB(_, _, static_cast<int>(stage.index)), false);
         arch::wgmma::commit();
+        if (u == 0) scale = scales.next(k);
         arch::wgmma::wait<0>(raw);  // raw is ours again: only now may it be read ...
         if (u + 1 == kUnits) pipeline.consumer_release(stage);  // ... and the stage be overwritten
         WW_UNROLL

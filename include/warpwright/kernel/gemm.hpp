@@ -48,9 +48,7 @@ template <GemmConfig kConfig> struct Gemm {
       produce(params, shared, barriers);
     } else {
       if constexpr (kMovesRegisters) arch::warpgroup::claim_registers<kMathRegisters>();
-      // why: named barriers take constant ids, so each warpgroup has its own copy of the epilogue's barrier calls
-      if (warpgroup == 1) consume<0>(params, shared, barriers);
-      else if constexpr (kConfig.math_warpgroups == 2) consume<1>(params, shared, barriers);
+      consume(params, shared, barriers, static_cast<int>(warpgroup) - 1);
     }
     // why: peers may still multicast to, or arrive at, this CTA's shared memory
     if constexpr (Mainloop::kCluster.size() > 1) arch::cluster::sync();
@@ -68,22 +66,22 @@ template <GemmConfig kConfig> struct Gemm {
     arch::warp::sync();  // the cluster barrier that follows is .aligned
   }
 
-  template <int kWarpgroup>
-  WW_DEVICE static void consume(const GemmParams& params, arch::SharedAddress shared, arch::SharedAddress barriers) {
+  WW_DEVICE static void consume(const GemmParams& params, arch::SharedAddress shared, arch::SharedAddress barriers,
+                                int math_warpgroup) {
     Pipeline pipeline(barriers, pipeline::Role::consumer);
     Scheduler scheduler(params.scheduler);
+    const typename Epilogue::Buffer buffer(math_warpgroup);
     if (params.k_blocks == 0) {  // no products: D is zero, whatever the scales are
-      typename Mainloop::Accumulator zero[Mainloop::kUnits];
-      Mainloop::clear(zero);
-      for (scheduler::Tile tile; scheduler.next(tile);) Epilogue::template store<kWarpgroup>(params, shared, zero, tile);
+      Epilogue::clear(shared, buffer, math_warpgroup);
+      for (scheduler::Tile tile; scheduler.next(tile);) Epilogue::store_zeros(params, shared, buffer, math_warpgroup, tile);
     }
     for (scheduler::Tile tile; scheduler.next(tile);) {
       typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit
-      Mainloop::multiply(params, shared, pipeline, tile, kWarpgroup, acc);
+      Mainloop::multiply(params, shared, pipeline, tile, math_warpgroup, acc);
       Epilogue::scale(params, acc);
-      Epilogue::template store<kWarpgroup>(params, shared, acc, tile);
+      Epilogue::store(params, shared, buffer, math_warpgroup, acc, tile);
     }
-    Epilogue::template drain<kWarpgroup>();
+    buffer.drain();
   }
 };
 

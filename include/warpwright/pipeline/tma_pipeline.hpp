@@ -66,11 +66,11 @@ template <int kStages, ClusterShape kCluster, int kConsumerWarps> class TmaPipel
     arch::warp::sync();  // why: one lane's arrive speaks for the reads of all 32
     const u32 lane = arch::lane_index();
     if constexpr (kCluster.size() == 1) {
-      if (lane == 0) arch::mbarrier::arrive(empty(barriers_, stage.index));
+      arch::mbarrier::arrive_if(lane == 0, empty(barriers_, stage.index));
     } else {
       const int rank = static_cast<int>(arch::cluster_rank());
-      if (lane < static_cast<u32>(kCluster.size()) && shares_operand(kCluster, rank, static_cast<int>(lane)))
-        arch::mbarrier::arrive_remote(empty(barriers_, stage.index), lane);
+      const bool shares = lane < static_cast<u32>(kCluster.size()) && shares_operand(kCluster, rank, static_cast<int>(lane));
+      arch::mbarrier::arrive_remote_if(shares, empty(barriers_, stage.index), lane);
     }
   }
 
