@@ -71,17 +71,18 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   launch.cluster = static_cast<std::uint32_t>(cluster);
   launch.threads = static_cast<std::uint32_t>(collective::threads_of(config));
   launch.shared_bytes = static_cast<std::uint32_t>(collective::shared_plan(config).total);
-  launch.params_bytes = sizeof(collective::GemmParams);
+  launch.params_bytes = sizeof(kernel::GemmParams);
   launch.pdl = options.pdl;
 
-  collective::GemmParams& p = adapter->params_;
+  kernel::GemmParams& params = adapter->params_;
+  collective::GemmArguments& p = params.gemm;
   p.m = static_cast<i32>(problem.m);
   p.n = static_cast<i32>(problem.n);
   p.k = static_cast<i32>(problem.k);
   p.k_blocks = static_cast<i32>(ceil_div(problem.k, config.tile_k));
-  p.scheduler.cluster_tiles_m = static_cast<int>(ceil_div(problem.m, config.tile_m * config.cluster_m));
-  p.scheduler.cluster_tiles_n = static_cast<int>(ceil_div(problem.n, config.tile_n * config.cluster_n));
-  p.scheduler.raster = min(config.raster, p.scheduler.cluster_tiles_m);
+  params.scheduler.cluster_tiles_m = static_cast<int>(ceil_div(problem.m, config.tile_m * config.cluster_m));
+  params.scheduler.cluster_tiles_n = static_cast<int>(ceil_div(problem.n, config.tile_n * config.cluster_n));
+  params.scheduler.raster = min(config.raster, params.scheduler.cluster_tiles_m);
   p.scale_a_row = problem.scale_a_row;
   p.scale_a_k = problem.scale_a_k;
   p.scale_b_n = problem.scale_b_n;
@@ -89,9 +90,9 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
 
   const int sms = options.sms > 0 ? min(options.sms, device.info().sms) : device.info().sms;
   launch.grid = launch.cluster;
-  launch.params = &p;  // for the question below; run() has its own
+  launch.params = &params;  // for the question below; run() has its own
   WW_TRY(const int resident, device.backend().max_active_clusters(launch));
-  const auto clusters = min<i64>(p.scheduler.tiles(), max(1, min(sms / cluster, resident)));
+  const auto clusters = min<i64>(params.scheduler.tiles(), max(1, min(sms / cluster, resident)));
   launch.grid = static_cast<std::uint32_t>(clusters) * launch.cluster;
   return adapter;
 }
@@ -108,18 +109,18 @@ Result<void> GemmAdapter::check_pointers(const GemmOperands& operands) const {
   return {};
 }
 
-Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::GemmParams& params) const {
+Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::GemmArguments& arguments) const {
   runtime::Backend& backend = device_.backend();
   const GemmProblem& g = problem_;
   const GemmConfig& c = config_;
   if (g.k > 0) {  // why: a tensor map has no empty extents; without K nothing is loaded
-    WW_TRY(params.a, backend.encode(matrix_map(operands.a, g.a, g.m, g.k, g.lda, c.tile_m / c.cluster_n, c.tile_k,
+    WW_TRY(arguments.a, backend.encode(matrix_map(operands.a, g.a, g.m, g.k, g.lda, c.tile_m / c.cluster_n, c.tile_k,
                                                SmemSwizzle::b128)));
-    WW_TRY(params.b, backend.encode(matrix_map(operands.b, g.b, g.n, g.k, g.ldb, c.tile_n / c.cluster_m, c.tile_k,
+    WW_TRY(arguments.b, backend.encode(matrix_map(operands.b, g.b, g.n, g.k, g.ldb, c.tile_n / c.cluster_m, c.tile_k,
                                                SmemSwizzle::b128)));
   }
   const int panel = collective::panel_bytes(c);
-  WW_TRY(params.d, backend.encode(matrix_map(operands.d, g.d, g.m, g.n, g.ldd, collective::kWarpgroupRows,
+  WW_TRY(arguments.d, backend.encode(matrix_map(operands.d, g.d, g.m, g.n, g.ldd, collective::kWarpgroupRows,
                                              panel / bytes_of(g.d), panel_swizzle(panel))));
   return {};
 }
@@ -127,10 +128,10 @@ Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::
 Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream) const {
   if (!kernel_) return {};
   WW_CHECK(check_pointers(operands));
-  collective::GemmParams params = params_;
-  WW_CHECK(encode_maps(operands, params));
-  params.scale_a = operands.scale_a;
-  params.scale_b = operands.scale_b;
+  kernel::GemmParams params = params_;
+  WW_CHECK(encode_maps(operands, params.gemm));
+  params.gemm.scale_a = operands.scale_a;
+  params.gemm.scale_b = operands.scale_b;
 
   const GemmProblem& g = problem_;
   const bool block = g.scale == Scale::block_1x128_128x128;

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "runtime/backend.hpp"
-#include "warpwright/collective/gemm_params.hpp"
+#include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/host/gemm.hpp"
 
 namespace ww::device {
@@ -27,13 +27,13 @@ class GemmAdapter {
       : device_(device), problem_(problem), config_(config) {}
 
   Result<void> check_pointers(const GemmOperands& operands) const;
-  Result<void> encode_maps(const GemmOperands& operands, collective::GemmParams& params) const;
+  Result<void> encode_maps(const GemmOperands& operands, collective::GemmArguments& arguments) const;
 
   Device device_;
   GemmProblem problem_;
   GemmConfig config_;
   std::shared_ptr<const runtime::Kernel> kernel_;  // null when there is nothing to launch (M or N = 0)
-  collective::GemmParams params_{};                // without pointers
+  kernel::GemmParams params_{};                // without pointers
   runtime::Launch launch_;                         // without params, memory and stream
 };
 

@@ -16,7 +16,7 @@ TEST(StaticPersistent, EveryTileOnce) {
         const StaticPersistentParams params{rows, columns, raster};
         std::vector<int> visits(rows * columns, 0);
         for (int i = 0; i < params.tiles(); ++i) {
-          const Tile tile = rasterize(params, i);
+          const TileCoord tile = rasterize(params, i);
           ASSERT_TRUE(tile.m >= 0 && tile.m < rows && tile.n >= 0 && tile.n < columns)
               << rows << "x" << columns << " raster " << raster << " index " << i;
           ++visits[tile.m * columns + tile.n];
@@ -27,7 +27,7 @@ TEST(StaticPersistent, EveryTileOnce) {
 
 TEST(StaticPersistent, ABandOfMRunsFastest) {
   const StaticPersistentParams params{5, 3, 2};
-  const std::vector<Tile> expected = {{0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}, {2, 0}, {3, 0},
+  const std::vector<TileCoord> expected = {{0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}, {2, 0}, {3, 0},
                                       {2, 1}, {3, 1}, {2, 2}, {3, 2}, {4, 0}, {4, 1}, {4, 2}};
   for (int i = 0; i < 15; ++i) {
     EXPECT_EQ(rasterize(params, i).m, expected[i].m) << i;

@@ -85,10 +85,10 @@ WW_DEVICE void wait(MBarrier b, u32 parity) {
   asm volatile(
       "{\n.reg .pred p;\n"
       "again:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1, %2;\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
       "@p bra done;\n"
       "bra again;\n"
-      "done:\n}" ::"r"(b.address.value), "r"(parity), "r"(0x989680)
+      "done:\n}" ::"r"(b.address.value), "r"(parity)
       : "memory");
 #endif
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scales of the block recipe as one math thread needs them: two rows of A for each 64-row unit and one block of B.
 // They are read straight from global memory, one k-block ahead of their use, so any strides will do and nothing is staged.
-// next() belongs between commit and wait: ptxas waits for outstanding loads before it starts a wgmma, so only loads that
-// are issued behind one have its time to arrive.
 #pragma once
 
 #include "warpwright/arch/global.hpp"
 #include "warpwright/arch/math.hpp"
-#include "warpwright/collective/gemm_params.hpp"
+#include "warpwright/collective/gemm_arguments.hpp"
 
 namespace ww::collective {
 
@@ -18,25 +16,34 @@ template <int kUnits> struct ScaleSet {
 template <int kUnits> class BlockScales {
  public:
   /// `row`: this thread's first row of unit 0 in the problem; units follow each other by 64. `block_n`: 128-column block.
-  WW_DEVICE BlockScales(const GemmParams& params, int row, int block_n)
-      : step_a_(params.scale_a_k), step_b_(params.scale_b_k), left_(params.k_blocks) {
-    b_ = params.scale_b + min(block_n, (params.n - 1) / 128) * params.scale_b_n;
+  WW_DEVICE BlockScales(const GemmArguments& arguments, int row, int block_n)
+      : step_a_(arguments.scale_a_k), step_b_(arguments.scale_b_k), left_(arguments.k_blocks) {
+    b_ = arguments.scale_b + min(block_n, (arguments.n - 1) / 128) * arguments.scale_b_n;
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {
       WW_UNROLL
       for (int half = 0; half < 2; ++half)  // rows past the edge read the last one; their products are never stored
-        a_[u][half] = params.scale_a + min(row + 64 * u + 8 * half, params.m - 1) * params.scale_a_row;
+        a_[u][half] = arguments.scale_a + min(row + 64 * u + 8 * half, arguments.m - 1) * arguments.scale_a_row;
     }
+    fetch();
   }
 
-  /// The scales of k-block `k` (0, 1, 2, ... in turn); starts fetching those of the one after it.
-  WW_DEVICE ScaleSet<kUnits> next(int k) {
-    if (k == 0) fetch();
+  /// The scales of the next k-block, in order; starts fetching those of the one after it.
+  // why every call fetches (the last block again at the end): a conditional load is merged through a register move, and that
+  // move waits for the load on the spot
+  WW_DEVICE ScaleSet<kUnits> next() {
     ScaleSet<kUnits> now;
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {
       now.row[u][0] = arch::mul(ahead_a_[u][0], ahead_b_);
       now.row[u][1] = arch::mul(ahead_a_[u][1], ahead_b_);
+    }
+    const bool more = --left_ > 0;
+    b_ += more ? step_b_ : 0;
+    WW_UNROLL
+    for (int u = 0; u < kUnits; ++u) {
+      a_[u][0] += more ? step_a_ : 0;
+      a_[u][1] += more ? step_a_ : 0;
     }
     fetch();
     return now;
@@ -44,17 +51,11 @@ template <int kUnits> class BlockScales {
 
  private:
   WW_DEVICE void fetch() {
-    if (left_ == 0) return;
-    --left_;
     ahead_b_ = arch::global::load_constant(b_);
-    b_ += step_b_;
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {
-      WW_UNROLL
-      for (int half = 0; half < 2; ++half) {
-        ahead_a_[u][half] = arch::global::load_constant(a_[u][half]);
-        a_[u][half] += step_a_;
-      }
+      ahead_a_[u][0] = arch::global::load_constant(a_[u][0]);
+      ahead_a_[u][1] = arch::global::load_constant(a_[u][1]);
     }
   }
 

@@ -10,7 +10,7 @@
 #include "warpwright/atom/mma_atom.hpp"
 #include "warpwright/atom/tma_atom.hpp"
 #include "warpwright/collective/builder.hpp"
-#include "warpwright/collective/gemm_params.hpp"
+#include "warpwright/collective/gemm_arguments.hpp"
 #include "warpwright/arch/global.hpp"
 #include "warpwright/arch/math.hpp"
 #include "warpwright/pipeline/tma_store_pipeline.hpp"
@@ -36,9 +36,9 @@ template <GemmConfig kConfig> struct Epilogue {
                   Stride<Int<kPanelColumns>, Stride<_1, Int<kTileM * kPanelColumns>>>{})));
 
   /// The tensor recipe: acc times fl(scale_a scale_b). Other recipes have nothing left to do here.
-  WW_DEVICE static void scale(const GemmParams& params, Accumulator (&acc)[kUnits]) {
+  WW_DEVICE static void scale(const GemmArguments& arguments, Accumulator (&acc)[kUnits]) {
     if constexpr (kConfig.scale == Scale::tensor) {
-      const float s = arch::mul(arch::global::load_constant(params.scale_a), arch::global::load_constant(params.scale_b));
+      const float s = arch::mul(arch::global::load_constant(arguments.scale_a), arch::global::load_constant(arguments.scale_b));
       WW_UNROLL
       for (int u = 0; u < kUnits; ++u) {
         WW_UNROLL
@@ -50,8 +50,8 @@ template <GemmConfig kConfig> struct Epilogue {
   using Buffer = pipeline::TmaStorePipeline<kFirstBarrier, kConfig.math_warpgroups, arch::kWarpgroupSize>;
 
   /// All threads of a math warpgroup: acc becomes its rows of `tile` of D.
-  WW_DEVICE static void store(const GemmParams& params, arch::SharedAddress base, const Buffer& buffer, int math_warpgroup,
-                              Accumulator (&acc)[kUnits], scheduler::Tile tile) {
+  WW_DEVICE static void store(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer, int math_warpgroup,
+                              Accumulator (&acc)[kUnits], TileCoord tile) {
     auto sD = shared_d(base);  // (TILE_M, TILE_N)
     buffer.acquire();
     WW_UNROLL
@@ -62,7 +62,7 @@ template <GemmConfig kConfig> struct Epilogue {
     }
     buffer.publish();
     if (buffer.is_issuer()) {
-      issue(params, sD, math_warpgroup, tile);
+      issue(arguments, sD, math_warpgroup, tile);
       buffer.commit();
     }
   }
@@ -77,10 +77,10 @@ template <GemmConfig kConfig> struct Epilogue {
                              {{0, 0, 0, 0}});
     buffer.publish();
   }
-  WW_DEVICE static void store_zeros(const GemmParams& params, arch::SharedAddress base, const Buffer& buffer,
-                                    int math_warpgroup, scheduler::Tile tile) {
+  WW_DEVICE static void store_zeros(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
+                                    int math_warpgroup, TileCoord tile) {
     if (!buffer.is_issuer()) return;
-    issue(params, shared_d(base), math_warpgroup, tile);
+    issue(arguments, shared_d(base), math_warpgroup, tile);
     buffer.commit();
   }
 
@@ -122,13 +122,13 @@ template <GemmConfig kConfig> struct Epilogue {
   }
 
   template <class T>
-  WW_DEVICE static void issue(const GemmParams& params, const T& sD, int math_warpgroup, scheduler::Tile tile) {
-    auto mD = make_identity_tensor(make_shape(params.m, params.n));                                     // (M, N)
+  WW_DEVICE static void issue(const GemmArguments& arguments, const T& sD, int math_warpgroup, TileCoord tile) {
+    auto mD = make_identity_tensor(make_shape(arguments.m, arguments.n));                                     // (M, N)
     auto gD = local_tile(mD, make_tile(Int<kTileM>{}, Int<kTileN>{}), make_coord(tile.m, tile.n));      // (TILE_M, TILE_N)
     const auto boxes = make_tile(Int<kWarpgroupRows>{}, Int<kPanelColumns>{});
     for (int u = math_warpgroup * kUnits; u < (math_warpgroup + 1) * kUnits; ++u) {
       for (int panel = 0; panel < kPanels; ++panel)
-        atom::copy(atom::TmaStoreAtom{params.d}, local_tile(sD, boxes, make_coord(u, panel)),           // (64, panel)
+        atom::copy(atom::TmaStoreAtom{arguments.d}, local_tile(sD, boxes, make_coord(u, panel)),           // (64, panel)
                    local_tile(gD, boxes, make_coord(u, panel)));
     }
   }

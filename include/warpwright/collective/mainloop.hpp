@@ -34,14 +34,14 @@ template <GemmConfig kConfig> struct Mainloop {
   }
 
   /// One thread: all k-blocks of `tile`.
-  WW_DEVICE static void load(const GemmParams& params, arch::SharedAddress base, Pipeline& pipeline, scheduler::Tile tile) {
+  WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline, TileCoord tile) {
     const auto self = pipeline::coord_of(kCluster, static_cast<int>(arch::cluster_rank()));
     const u16 mask_a = kCluster.n > 1 ? pipeline::mask_of_column(kCluster, self.x) : 0;
     const u16 mask_b = kCluster.m > 1 ? pipeline::mask_of_row(kCluster, self.y) : 0;
-    const atom::TmaLoadAtom load_a{params.a}, load_b{params.b};
+    const atom::TmaLoadAtom load_a{arguments.a}, load_b{arguments.b};
 
-    auto mA = make_identity_tensor(make_shape(params.m, params.k));                             // (M, K)
-    auto mB = make_identity_tensor(make_shape(params.n, params.k));                             // (N, K)
+    auto mA = make_identity_tensor(make_shape(arguments.m, arguments.k));                             // (M, K)
+    auto mB = make_identity_tensor(make_shape(arguments.n, arguments.k));                             // (N, K)
     auto gA = local_tile(mA, make_tile(Int<kTileM>{}, Int<kTileK>{}), make_coord(tile.m, _));   // (TILE_M, TILE_K, k)
     auto gB = local_tile(mB, make_tile(Int<kTileN>{}, Int<kTileK>{}), make_coord(tile.n, _));   // (TILE_N, TILE_K, k)
     auto tAgA = atom::tma_partition<kCluster.n>(gA, self.y);                // (TILE_M / CLUSTER_N, TILE_K, k)
@@ -50,7 +50,7 @@ template <GemmConfig kConfig> struct Mainloop {
     auto tBsB = atom::tma_partition<kCluster.m>(shared_b(base), self.x);    // (TILE_N / CLUSTER_M, TILE_K, STAGE)
 
     WW_NO_UNROLL
-    for (int k = 0; k < params.k_blocks; ++k) {
+    for (int k = 0; k < arguments.k_blocks; ++k) {
       const pipeline::Stage stage = pipeline.producer_acquire(kStageBytes);
       const int s = static_cast<int>(stage.index);
       atom::copy(load_a.with(stage.full, mask_a), tAgA(_, _, k), tAsA(_, _, s));
@@ -59,13 +59,13 @@ template <GemmConfig kConfig> struct Mainloop {
   }
 
   /// A math warpgroup, k_blocks >= 1: acc = its rows of A B^T for `tile`, scaled by the block recipe when that is the recipe.
-  WW_DEVICE static void multiply(const GemmParams& params, arch::SharedAddress base, Pipeline& pipeline,
-                                 scheduler::Tile tile, int math_warpgroup, Accumulator (&acc)[kUnits]) {
+  WW_DEVICE static void multiply(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
+                                 TileCoord tile, int math_warpgroup, Accumulator (&acc)[kUnits]) {
     if constexpr (kPromotes) {
       clear(acc);
-      multiply_promoted(params, base, pipeline, tile, math_warpgroup, acc);
+      multiply_promoted(arguments, base, pipeline, tile, math_warpgroup, acc);
     } else {
-      multiply_plain(params, base, pipeline, math_warpgroup, acc);
+      multiply_plain(arguments, base, pipeline, math_warpgroup, acc);
     }
   }
 
@@ -85,7 +85,7 @@ template <GemmConfig kConfig> struct Mainloop {
 
   // The tensor core accumulates over all of K; one k-block stays in flight while the next is waited for.
   // why do-while: a path around the loop would merge accumulators in flight with others, and ptxas would serialise (C7511)
-  WW_DEVICE static void multiply_plain(const GemmParams& params, arch::SharedAddress base, Pipeline& pipeline,
+  WW_DEVICE static void multiply_plain(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                                        int math_warpgroup, Accumulator (&acc)[kUnits]) {
     auto sA = shared_a(base);  // (TILE_M, TILE_K, STAGE)
     auto sB = shared_b(base);  // (TILE_N, TILE_K, STAGE)
@@ -102,7 +102,7 @@ template <GemmConfig kConfig> struct Mainloop {
       arch::wgmma::wait<1>();  // the k-block before this one has been read
       if (k != 0) pipeline.consumer_release(previous);
       previous = stage;
-    } while (++k < params.k_blocks);
+    } while (++k < arguments.k_blocks);
     hand_back(acc);
     pipeline.consumer_release(previous);
   }
@@ -113,18 +113,18 @@ template <GemmConfig kConfig> struct Mainloop {
   }
 
   // why: Hopper keeps 13 fraction bits while it accumulates FP8; 128 products is as far as that goes (docs/numerics.md)
-  WW_DEVICE static void multiply_promoted(const GemmParams& params, arch::SharedAddress base, Pipeline& pipeline,
-                                          scheduler::Tile tile, int math_warpgroup, Accumulator (&acc)[kUnits]) {
+  WW_DEVICE static void multiply_promoted(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
+                                          TileCoord tile, int math_warpgroup, Accumulator (&acc)[kUnits]) {
     using Atom = atom::MmaAtom<kType, kTileN>;
     auto sA = shared_a(base);  // (TILE_M, TILE_K, STAGE)
     auto sB = shared_b(base);  // (TILE_N, TILE_K, STAGE)
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     const int row = tile.m * kTileM + math_warpgroup * kUnits * kWarpgroupRows + Atom::row(thread, 0);
-    BlockScales<kUnits> scales(params, row, tile.n * kTileN / kScaleBlock);
+    BlockScales<kUnits> scales(arguments, row, tile.n * kTileN / kScaleBlock);
 
     Accumulator raw;
     WW_NO_UNROLL
-    for (int k = 0; k < params.k_blocks; ++k) {
+    for (int k = 0; k < arguments.k_blocks; ++k) {
       const pipeline::Stage stage = pipeline.consumer_wait();
       ScaleSet<kUnits> scale;
       WW_UNROLL
@@ -132,7 +132,7 @@ template <GemmConfig kConfig> struct Mainloop {
         arch::wgmma::fence();
         atom::gemm<kType>(raw, unit_rows(sA, math_warpgroup, u, stage.index), sB(_, _, static_cast<int>(stage.index)), false);
         arch::wgmma::commit();
-        if (u == 0) scale = scales.next(k);
+        if (u == 0) scale = scales.next();
         arch::wgmma::wait<0>(raw);  // raw is ours again: only now may it be read ...
         if (u + 1 == kUnits) pipeline.consumer_release(stage);  // ... and the stage be overwritten
         WW_UNROLL

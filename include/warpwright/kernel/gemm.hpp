@@ -9,10 +9,9 @@
 #include "warpwright/arch/registers.hpp"
 #include "warpwright/collective/epilogue.hpp"
 #include "warpwright/collective/mainloop.hpp"
+#include "warpwright/kernel/gemm_params.hpp"
 
 namespace ww::kernel {
-
-using collective::GemmParams;
 
 template <GemmConfig kConfig> struct Gemm {
   static_assert(!collective::fault_of(kConfig), "GemmConfig: resolve() it and look at fault_of()");
@@ -34,11 +33,11 @@ template <GemmConfig kConfig> struct Gemm {
     const u32 warpgroup = arch::warp::uniform(arch::warpgroup_index());
     if (arch::thread_index() == 0) {
       Pipeline::initialize(barriers);
-      if (params.k_blocks > 0) {
-        arch::tma::prefetch(params.a);
-        arch::tma::prefetch(params.b);
+      if (params.gemm.k_blocks > 0) {
+        arch::tma::prefetch(params.gemm.a);
+        arch::tma::prefetch(params.gemm.b);
       }
-      arch::tma::prefetch(params.d);
+      arch::tma::prefetch(params.gemm.d);
     }
     pipeline::make_barriers_visible<Mainloop::kCluster>();
     arch::pdl::launch_dependents();
@@ -60,7 +59,7 @@ template <GemmConfig kConfig> struct Gemm {
     if (arch::thread_index() == 0) {
       Pipeline pipeline(barriers, pipeline::Role::producer);
       Scheduler scheduler(params.scheduler);
-      for (scheduler::Tile tile; scheduler.next(tile);) Mainloop::load(params, shared, pipeline, tile);
+      for (scheduler::TileCoord tile; scheduler.next(tile);) Mainloop::load(params.gemm, shared, pipeline, tile);
       pipeline.producer_tail();
     }
     arch::warp::sync();  // the cluster barrier that follows is .aligned
@@ -71,15 +70,15 @@ template <GemmConfig kConfig> struct Gemm {
     Pipeline pipeline(barriers, pipeline::Role::consumer);
     Scheduler scheduler(params.scheduler);
     const typename Epilogue::Buffer buffer(math_warpgroup);
-    if (params.k_blocks == 0) {  // no products: D is zero, whatever the scales are
+    if (params.gemm.k_blocks == 0) {  // no products: D is zero, whatever the scales are
       Epilogue::clear(shared, buffer, math_warpgroup);
-      for (scheduler::Tile tile; scheduler.next(tile);) Epilogue::store_zeros(params, shared, buffer, math_warpgroup, tile);
+      for (scheduler::TileCoord tile; scheduler.next(tile);) Epilogue::store_zeros(params.gemm, shared, buffer, math_warpgroup, tile);
     }
-    for (scheduler::Tile tile; scheduler.next(tile);) {
+    for (scheduler::TileCoord tile; scheduler.next(tile);) {
       typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit
-      Mainloop::multiply(params, shared, pipeline, tile, math_warpgroup, acc);
-      Epilogue::scale(params, acc);
-      Epilogue::store(params, shared, buffer, math_warpgroup, acc, tile);
+      Mainloop::multiply(params.gemm, shared, pipeline, tile, math_warpgroup, acc);
+      Epilogue::scale(params.gemm, acc);
+      Epilogue::store(params.gemm, shared, buffer, math_warpgroup, acc, tile);
     }
     buffer.drain();
   }

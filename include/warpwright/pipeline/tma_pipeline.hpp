@@ -26,7 +26,11 @@ template <int kStages, ClusterShape kCluster, int kConsumerWarps> class TmaPipel
   /// Bytes of shared memory for the barriers: full[kStages], then empty[kStages].
   static constexpr u32 kBytes = 2 * kStages * arch::kMBarrierBytes;
 
-  WW_DEVICE TmaPipeline(arch::SharedAddress barriers, Role role) : barriers_(barriers), state_(role) {}
+  WW_DEVICE TmaPipeline(arch::SharedAddress barriers, Role role) : barriers_(barriers), state_(role) {
+    const u32 lane = arch::lane_index();
+    const int rank = static_cast<int>(arch::cluster_rank());
+    releases_ = lane < static_cast<u32>(kCluster.size()) && shares_operand(kCluster, rank, static_cast<int>(lane));
+  }
 
   /// By one thread of each CTA, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress barriers) {
@@ -64,13 +68,10 @@ template <int kStages, ClusterShape kCluster, int kConsumerWarps> class TmaPipel
   /// All lanes of a consumer warp, when none of them reads `stage` any more.
   WW_DEVICE void consumer_release(Stage stage) {
     arch::warp::sync();  // why: one lane's arrive speaks for the reads of all 32
-    const u32 lane = arch::lane_index();
     if constexpr (kCluster.size() == 1) {
-      arch::mbarrier::arrive_if(lane == 0, empty(barriers_, stage.index));
+      arch::mbarrier::arrive_if(releases_, empty(barriers_, stage.index));
     } else {
-      const int rank = static_cast<int>(arch::cluster_rank());
-      const bool shares = lane < static_cast<u32>(kCluster.size()) && shares_operand(kCluster, rank, static_cast<int>(lane));
-      arch::mbarrier::arrive_remote_if(shares, empty(barriers_, stage.index), lane);
+      arch::mbarrier::arrive_remote_if(releases_, empty(barriers_, stage.index), arch::lane_index());
     }
   }
 
@@ -84,6 +85,7 @@ template <int kStages, ClusterShape kCluster, int kConsumerWarps> class TmaPipel
 
   arch::SharedAddress barriers_;
   PipelineState<kStages> state_;
+  bool releases_;  // this lane arrives, at the CTA of its own number
 };
 
 /// All threads, once, between initialising barriers and the first arrival anywhere in the cluster.

@@ -6,14 +6,12 @@
 #pragma once
 
 #include "warpwright/arch/special.hpp"
+#include "warpwright/collective/gemm_arguments.hpp"
 #include "warpwright/pipeline/arrivals.hpp"
 
 namespace ww::scheduler {
 
-/// In units of CTA tiles.
-struct Tile {
-  int m = 0, n = 0;
-};
+using collective::TileCoord;
 
 struct StaticPersistentParams {
   int cluster_tiles_m = 0, cluster_tiles_n = 0;  // ceil of the problem over the cluster's tile
@@ -23,7 +21,7 @@ struct StaticPersistentParams {
 };
 
 /// Cluster tile number `index` of the rasterised order.
-WW_HOST_DEVICE constexpr Tile rasterize(const StaticPersistentParams& params, int index) {
+WW_HOST_DEVICE constexpr TileCoord rasterize(const StaticPersistentParams& params, int index) {
   const int band_tiles = params.raster * params.cluster_tiles_n;
   const int band = index / band_tiles;
   const int first = band * params.raster;
@@ -43,9 +41,9 @@ template <pipeline::ClusterShape kCluster> class StaticPersistent {
         self_(pipeline::coord_of(kCluster, static_cast<int>(arch::cluster_rank()))) {}
 
   /// This CTA's next tile; false when there is none. A tile may lie wholly outside the problem (edge of a cluster tile).
-  WW_DEVICE bool next(Tile& tile) {
+  WW_DEVICE bool next(TileCoord& tile) {
     if (next_ >= params_.tiles()) return false;
-    const Tile cluster_tile = rasterize(params_, next_);
+    const TileCoord cluster_tile = rasterize(params_, next_);
     tile = {cluster_tile.m * kCluster.m + self_.x, cluster_tile.n * kCluster.n + self_.y};
     next_ += stride_;
     return true;

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything a GEMM kernel is told at launch; one plain structure for every config, passed by value.
+// What the collectives are told at launch: the operands and their scales; one plain structure for every config.
 #pragma once
 
 #include "warpwright/arch/tensor_map.hpp"
-#include "warpwright/scheduler/static_persistent.hpp"
 
 namespace ww::collective {
 
-struct GemmParams {
+/// Which tile of D, in units of CTA tiles.
+struct TileCoord {
+  int m = 0, n = 0;
+};
+
+struct GemmArguments {
   arch::TensorMap a;  // (M, K), box (TILE_M / CLUSTER_N, 128 bytes), 128-byte swizzle
   arch::TensorMap b;  // (N, K), box (TILE_N / CLUSTER_M, 128 bytes), 128-byte swizzle
   arch::TensorMap d;  // (M, N), box (64, one panel), the panel's swizzle
   i32 m, n, k;
   i32 k_blocks;       // ceil(K / TILE_K); 0 makes D zero
-  scheduler::StaticPersistentParams scheduler;
   const float* scale_a;  // tensor: [0]; block: [row * scale_a_row + kb * scale_a_k]
   const float* scale_b;  // tensor: [0]; block: [nb * scale_b_n + kb * scale_b_k]
   i64 scale_a_row, scale_a_k, scale_b_n, scale_b_k;
