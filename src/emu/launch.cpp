@@ -26,7 +26,7 @@ tl::unexpected<Error> wrong(const char* argument, std::string expected, std::str
   return failure(ErrorCode::invalid, argument, std::move(expected), std::move(actual));
 }
 
-Result<void> check(const arch::KernelEntry& entry, const runtime::Launch& launch, int sms) {
+Result<void> check_request(const arch::KernelEntry& entry, const runtime::Launch& launch, int sms) {
   if (!entry.run) return wrong("kernel", "an entry with a body", "none");
   if (launch.threads != entry.threads)
     return wrong("threads", fmt::format("{}, as kernel {} was compiled for", entry.threads, entry.name),
@@ -148,7 +148,7 @@ struct AlignedBytes {
 
 Result<EmuStats> run(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options,
                      int sms) {
-  WW_CHECK(check(entry, launch, sms));
+  WW_CHECK(check_request(entry, launch, sms));
   if (current_thread) return failure(ErrorCode::invalid, "kernel", "a launch from the host", "a launch from a kernel");
   const auto start = std::chrono::steady_clock::now();
   try {
@@ -167,6 +167,15 @@ Result<EmuStats> run(const arch::KernelEntry& entry, const runtime::Launch& laun
   } catch (const std::bad_alloc&) {
     return failure(ErrorCode::could_not_finish, "kernel", "memory for the emulated CTAs", "none left");
   }
+}
+
+CheckReport check(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options, int sms,
+                  bool) {
+  CheckReport report;
+  Result<EmuStats> stats = run(entry, launch, options, sms);
+  if (stats) report.stats = std::move(*stats);
+  report.why_incomplete = stats ? "no rules yet" : stats.error().message;
+  return report;
 }
 
 }  // namespace ww::emu

@@ -76,6 +76,8 @@ class Backend {
   /// Clusters of this launch's shape that can be resident at once.
   virtual Result<int> max_active_clusters(const Launch& launch) = 0;
   virtual std::optional<EmuStats> last_stats() const { return std::nullopt; }
+  /// Of this thread's last launch under EmuOptions::check, also when that launch returned an error for its findings.
+  virtual std::optional<CheckReport> last_check() const { return std::nullopt; }
 };
 
 }  // namespace ww::runtime

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "warpwright/collective/gemm_config.hpp"
 #include "warpwright/host/result.hpp"
@@ -27,6 +28,7 @@ struct EmuOptions {
   EmuSchedule schedule = EmuSchedule::random;
   EmuMath math = EmuMath::exact;
   int threads = 0;   // OS threads that carry independent clusters; 0 = one per core
+  bool check = false;  // watch for races and misuse; kernels are then the checked flavour (emu::check)
 };
 
 struct DeviceOptions {
@@ -55,6 +57,74 @@ struct EmuStats {
   std::map<std::string, std::uint64_t> l2_read_bytes;    // a multicast load counts once
   std::map<std::string, std::uint64_t> l2_write_bytes;
   std::map<std::string, std::uint64_t> shared_write_bytes;  // bytes that arrived in shared memory, every destination counted
+};
+
+/// What a finding is about; rule_name() gives the spelling of reports.
+enum class Rule {
+  data_race,              // two accesses, one a write, without happens-before
+  proxy_fence,            // ordinary writes reach an asynchronous reader without fence.proxy.async by the writer
+  scope,                  // ordered, but by a release or acquire narrower than the distance between the two
+  stage_reuse,            // an asynchronous write over bytes whose readers are not known to be done
+  accumulator_in_flight,  // wgmma registers touched between issue and the wait that names them
+  transaction_count,      // bytes expected and bytes delivered on an mbarrier differ
+  arrival_underflow,      // more arrivals in a phase than its count
+  phase_misuse,           // a wait, init or invalidate that the phases of the mbarrier do not allow
+  exited_cta,             // the shared memory of a CTA that has exited
+  unfinished_store,       // a bulk store still reading shared memory at exit, or its source overwritten before that
+  divergent_call,         // an .aligned call on which the threads of its warp or warpgroup disagree
+  register_budget,
+  named_barrier_count,
+  out_of_bounds,
+  misaligned,
+  uninitialised_read,
+  deadlock,
+  livelock,
+  invalid_operation,      // arguments that the instruction does not allow
+  unsupported,            // what the emulator does not model: makes a run incomplete, never a finding
+};
+const char* rule_name(Rule rule);
+
+/// One side of a finding. Empty strings and negative numbers: not known, or no such side.
+struct FindingParty {
+  int cta = -1, warp = -1, lane = -1;
+  std::string role;                         // "warpgroup 0", or what the kernel calls it
+  std::string file;                         // outermost line known
+  int line = 0;
+  std::string inner_file;                   // the line of the arch call or of the access itself
+  int inner_line = 0;
+  std::string operation;                    // "TMA load", "wgmma (read of operand A)", "ld.shared"
+};
+
+struct Finding {
+  Rule rule{};
+  FindingParty first, second;               // second: the later one, which the rule caught
+  std::uint64_t begin = 0, end = 0;         // bytes [begin, end): offsets in shared memory, or in the operand
+  std::string space;                        // "shared of CTA 3", "global operand d", "registers"
+  std::string barrier_history;              // the last operations on the barrier concerned, one on a line
+  std::string advice;
+  std::string text;                         // the whole report
+};
+
+enum class Verdict { clean, findings, incomplete };
+
+/// Shared and L2 traffic of one source line.
+struct LineTraffic {
+  std::string file;
+  int line = 0;
+  std::string operation;
+  std::uint64_t accesses = 0;               // warp-wide shared accesses, or asynchronous operations
+  std::uint64_t shared_bytes = 0, l2_bytes = 0;
+  std::uint64_t wavefronts = 0;             // passes over the 32 banks; equal to `ideal` without conflicts
+  std::uint64_t ideal = 0;
+  std::uint64_t multicast_saved_bytes = 0;  // L2 bytes that copies without multicast would have read on top
+};
+
+struct CheckReport {
+  Verdict verdict = Verdict::incomplete;
+  std::vector<Finding> findings;            // one for each (rule, pair of lines), in an order that threads do not change
+  std::string why_incomplete;
+  EmuStats stats;
+  std::vector<LineTraffic> traffic;
 };
 
 /// Device memory owned by the caller; freed with the last copy of its device.
