@@ -47,7 +47,7 @@ Machine::~Machine() { give_back_stacks(std::move(stacks_)); }
 
 bool Machine::run(u32 first, u32 count) {
   seed_ = mix(context_.options.seed + 0x9E3779B97F4A7C15ull * (first + 1));
-  schedule_.reset(context_.options.schedule, seed_);
+  schedule_.reset(context_.options, seed_, context_.launch.threads / kWarpSize, context_.launch.cluster);
   steps_ = idle_polls_ = 0;
   next_cluster_ = first;
   end_cluster_ = first + count;
@@ -222,7 +222,7 @@ void Machine::park(Thread& thread, Wait wait, arch::Site site, u32 a, u32 b) {
 }
 
 void Machine::yield(Thread& thread) {
-  schedule_.push(thread);
+  schedule_.push_yielded(thread);
   switch_away(thread);
 }
 

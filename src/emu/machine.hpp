@@ -49,8 +49,10 @@ class Machine {
   void yield(Thread& thread);
   /// The same after a look that found nothing. Too many of these in a row without progress are a livelock.
   void poll(Thread& thread, Wait wait, arch::Site site, u32 a = 0, u32 b = 0);
-  /// True now and then under the random schedule: a wait that could pass may be slow, a try may fail.
-  bool dawdle(u32 one_in) { return schedule_.is_random() && schedule_.random().one_in(one_in); }
+  /// True now and then under every schedule but fifo: a try that could pass fails.
+  bool fails_spuriously(u32 one_in) { return schedule_.is_random() && schedule_.random().one_in(one_in); }
+  /// The same for a wait that could pass at once: the thread is slow.
+  bool dawdle(u32 one_in) { return !schedule_.keeps_priorities() && fails_spuriously(one_in); }
 
   // Anywhere:
   void wake(Thread& thread) { schedule_.push(thread); }

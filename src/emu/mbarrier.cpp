@@ -128,7 +128,7 @@ bool mbarrier_try_wait(Thread& thread, u32 address, u32 parity, arch::Site site)
   check_parity(thread, parity, site);
   const SharedPlace place = own_shared_place(thread, address, 8, 8, "mbarrier.try_wait", site);
   const bool now = passed(barrier_at(*place.cta, place.offset, {&thread, site}), parity);
-  if (now && !thread.machine->dawdle(8)) return true;
+  if (now && !thread.machine->fails_spuriously(8)) return true;
   thread.machine->poll(thread, Wait::mbarrier, site, place.offset, parity);
   return !now && passed(barrier_at(*place.cta, place.offset, {&thread, site}), parity);
 }

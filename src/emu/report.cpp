@@ -21,7 +21,7 @@ std::string place(arch::Site site) {
 
 std::string replay(const LaunchContext& context) {
   return fmt::format("kernel {}, seed {}, schedule {}", context.entry.name, context.options.seed,
-                     context.options.schedule == EmuSchedule::fifo ? "fifo" : "random");
+                     name_of(context.options.schedule));
 }
 
 std::string mbarrier_state(const Thread& thread) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens next: one of the runnable threads or one of the operations in flight.
-//   fifo:   the one that became ready first
-//   random: any, by a seeded generator
+//   fifo:        the one that became ready first
+//   random:      any, by a seeded generator
+//   pct:         the one of highest priority; priorities are random, and the leader drops to the last place a few times
+//   adversarial: any but the victim (one engine, warp, lane or CTA), which moves only when nothing else can
 // Under random each cluster draws a temper: engines as likely as threads, eager, or lazy; a slow engine and a fast one
-// uncover different mistakes.
+// uncover different mistakes. Everything depends on (options, seed, shape of the launch) alone.
 #pragma once
 
 #include <vector>
@@ -23,32 +25,53 @@ struct Next {
 
 class Schedule {
  public:
-  void reset(EmuSchedule kind, u64 seed) {
-    random_order_ = kind == EmuSchedule::random;
-    random_ = Random(seed);
-    temper_ = static_cast<Temper>(random_.below(3));
-    threads_.clear();
-    operations_.clear();
-    queue_.clear();
-    front_ = 0;
-  }
+  /// `warps` of a CTA and CTAs of a cluster: what a victim is drawn from.
+  void reset(const EmuOptions& options, u64 seed, u32 warps, u32 ctas);
 
-  bool is_random() const { return random_order_; }
+  bool is_random() const { return kind_ != EmuSchedule::fifo; }
+  /// Priorities decide who is slow; a thread that gave way by chance would lose its own.
+  bool keeps_priorities() const { return kind_ == EmuSchedule::pct; }
   Random& random() { return random_; }
 
   void push(Thread& thread) {
-    if (random_order_) threads_.push_back(&thread);
-    else queue_.push_back({&thread, nullptr});
+    if (kind_ == EmuSchedule::random) threads_.push_back(&thread);
+    else if (kind_ == EmuSchedule::fifo) queue_.push_back({&thread, nullptr});
+    else push_chosen(thread);
   }
   void push(Operation& operation) {
-    if (random_order_) operations_.push_back(&operation);
-    else queue_.push_back({nullptr, &operation});
+    if (kind_ == EmuSchedule::random) operations_.push_back(&operation);
+    else if (kind_ == EmuSchedule::fifo) queue_.push_back({nullptr, &operation});
+    else push_chosen(operation);
+  }
+  /// A thread that goes on after others had a chance to.
+  void push_yielded(Thread& thread) {
+    if (kind_ == EmuSchedule::pct) push_ranked({&thread, nullptr}, next_low_--);
+    else if (kind_ == EmuSchedule::adversarial) yielded_.push_back(&thread);
+    else push(thread);
   }
 
-  Next pop() { return random_order_ ? pop_random() : pop_front(); }
+  Next pop() {
+    if (kind_ == EmuSchedule::random) return pop_random();
+    if (kind_ == EmuSchedule::fifo) return pop_front();
+    return kind_ == EmuSchedule::pct ? pop_ranked() : pop_adversarial();
+  }
 
  private:
   enum class Temper { even, eager, lazy };
+  enum class Victim { tma_load, store_read, store_write, wgmma, remote_arrive, warp, lane, cta };
+  static constexpr u32 kVictims = 8;
+
+  struct Ranked {
+    u64 key;    // the larger goes first
+    u64 order;  // then the older
+    Next next;
+    bool operator<(const Ranked& other) const {
+      return key != other.key ? key < other.key : order > other.order;
+    }
+  };
+  struct Demoted {
+    u64 agent, key;
+  };
 
   Next pop_random() {
     if (!operations_.empty() && (threads_.empty() || operation_next())) return {nullptr, take(operations_)};
@@ -79,13 +102,36 @@ class Schedule {
     return next;
   }
 
-  bool random_order_ = true;
+  void push_chosen(Thread& thread);
+  void push_chosen(Operation& operation);
+  void push_ranked(Next next, u64 key);
+  u64 key_of(const Thread& thread) const;
+  u64 key_of(const Operation& operation);
+  bool is_victim(const Thread& thread) const;
+  void draw_change_points(int depth);
+  Next pop_ranked();
+  Next pop_adversarial();
+
+  EmuSchedule kind_ = EmuSchedule::random;
   Temper temper_ = Temper::even;
   Random random_;
   std::vector<Thread*> threads_;
   std::vector<Operation*> operations_;
   std::vector<Next> queue_;
   std::size_t front_ = 0;
+
+  // pct
+  u64 priority_seed_ = 0, next_low_ = 0, order_ = 0, pops_ = 0;
+  bool rank_engines_ = false;  // an engine has one priority; else each operation has its own
+  std::vector<Ranked> heap_;
+  std::vector<u64> change_points_;  // numbers of pops, the largest first
+  std::vector<Demoted> demoted_;
+
+  // adversarial
+  Victim victim_{};
+  u32 victim_warp_ = 0, victim_lane_ = 0, victim_rank_ = 0;
+  std::vector<Thread*> yielded_, late_threads_;
+  std::vector<Operation*> late_operations_;
 };
 
 }  // namespace ww::emu

@@ -142,9 +142,11 @@ void WarpgroupEngine::execute_next() {
   Machine& machine = *cta_.machine;
   gather_rows(cta_, call.descriptor_a, 64, a, "A", operation.origin);
   gather_rows(cta_, call.descriptor_b, call.n, b, "B", operation.origin);
-  const MmaMath math = machine.context().options.math == EmuMath::exact ? MmaMath::exact : MmaMath::fp32_chain;
-  mma_m64(call.type, call.n, a, b, slots_[operation.slot].values.data(), call.accumulate, call.scale_a, call.scale_b,
-          math);
+  const EmuMath wanted = machine.context().options.math;
+  const MmaMath math = wanted == EmuMath::exact ? MmaMath::exact : MmaMath::fp32_chain;
+  if (wanted != EmuMath::off)
+    mma_m64(call.type, call.n, a, b, slots_[operation.slot].values.data(), call.accumulate, call.scale_a, call.scale_b,
+            math);
   ++machine.counters().wgmmas;
   operations_.drop_first();
   queued_ = false;

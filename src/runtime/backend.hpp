@@ -75,6 +75,8 @@ class Backend {
   virtual Result<void> launch(const Launch& launch) = 0;
   /// Clusters of this launch's shape that can be resident at once.
   virtual Result<int> max_active_clusters(const Launch& launch) = 0;
+  /// How launches from here on are emulated; not while one runs. Kernels keep their flavour (EmuOptions::check).
+  virtual void set_emu_options(const EmuOptions&) {}
   virtual std::optional<EmuStats> last_stats() const { return std::nullopt; }
   /// Of this thread's last launch under EmuOptions::check, also when that launch returned an error for its findings.
   virtual std::optional<CheckReport> last_check() const { return std::nullopt; }

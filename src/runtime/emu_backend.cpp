@@ -104,7 +104,9 @@ class EmuBackend final : public Backend {
     info_.memory_bytes = memory_limit();
     info_.shared_bytes_per_cta = kMaxSharedBytesPerCta;
     info_.description = fmt::format("emulated sm_90a, {} SMs, {} arithmetic", info_.sms,
-                                    options.emu.math == EmuMath::exact ? "exact tensor-core" : "plain FP32");
+                                    options.emu.math == EmuMath::exact        ? "exact tensor-core"
+                                    : options.emu.math == EmuMath::fp32_chain ? "plain FP32"
+                                                                              : "no");
   }
 
   const DeviceInfo& info() const override { return info_; }
@@ -161,6 +163,12 @@ class EmuBackend final : public Backend {
     WW_TRY(last_run.stats, emu::run(*entry, launch, options_.emu, sms));
     last_run.backend = id_;
     return {};
+  }
+
+  void set_emu_options(const EmuOptions& options) override {
+    const bool check = options_.emu.check;
+    options_.emu = options;
+    options_.emu.check = check;
   }
 
   Result<int> max_active_clusters(const Launch& launch) override {

@@ -19,14 +19,19 @@ namespace ww {
 
 namespace runtime { class Backend; }
 
-enum class EmuSchedule { fifo, random };
-enum class EmuMath { exact, fp32_chain };   // exact: the tensor core to the bit; fp32_chain: one fma after another, k ascending
+/// In which order asynchronous work completes and threads go on (src/emu/schedule.hpp).
+enum class EmuSchedule { fifo, random, pct, adversarial };
+const char* name_of(EmuSchedule schedule);
+/// exact: the tensor core to the bit; fp32_chain: one fma after another, k ascending; off: operands are read and nothing
+/// is computed, so results mean nothing (a checker's speed).
+enum class EmuMath { exact, fp32_chain, off };
 
 /// How an emulated device behaves. Results and reports depend on these, never on `threads`.
 struct EmuOptions {
   std::uint64_t seed = 0;
   EmuSchedule schedule = EmuSchedule::random;
   EmuMath math = EmuMath::exact;
+  int pct_depth = 3;   // of EmuSchedule::pct: bugs that need so many things in order are looked for
   int threads = 0;   // OS threads that carry independent clusters; 0 = one per core
   bool check = false;  // watch for races and misuse; kernels are then the checked flavour (emu::check)
 };

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two schedules that look for mistakes on purpose.
+// PCT: Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010: n agents
+// of random priority and d - 1 moments at which the leader becomes the last find a bug of depth d with probability at
+// least 1 / (n k^(d-1)) in a run of k steps. k is not known beforehand, so each seed draws its magnitude.
+#include "emu/schedule.hpp"
+
+#include <algorithm>
+
+#include "emu/cta.hpp"
+
+namespace ww {
+
+const char* name_of(EmuSchedule schedule) {
+  switch (schedule) {
+    case EmuSchedule::fifo: return "fifo";
+    case EmuSchedule::random: return "random";
+    case EmuSchedule::pct: return "pct";
+    case EmuSchedule::adversarial: return "adversarial";
+  }
+  return "unknown";
+}
+
+}  // namespace ww
+
+namespace ww::emu {
+namespace {
+
+constexpr u64 kHighest = ~0ull >> 1;
+constexpr u64 kLowEnd = 1ull << 40;  // priorities below it belong to those that were demoted or gave way
+
+u64 agent_of(const Thread& thread) { return u64{thread.cta->index} * 64 + thread.index / kWarpSize; }
+u64 agent_of(const Operation& operation) {
+  return (u64{static_cast<u8>(operation.kind)} + 1) << 48 | operation.cta->index;
+}
+u64 random_key(u64 x) { return kLowEnd + mix(x) % (kHighest - kLowEnd); }
+
+}  // namespace
+
+void Schedule::reset(const EmuOptions& options, u64 seed, u32 warps, u32 ctas) {
+  kind_ = options.schedule;
+  random_ = Random(seed);
+  temper_ = static_cast<Temper>(random_.below(3));
+  threads_.clear();
+  operations_.clear();
+  queue_.clear();
+  front_ = 0;
+  heap_.clear();
+  demoted_.clear();
+  change_points_.clear();
+  yielded_.clear();
+  late_threads_.clear();
+  late_operations_.clear();
+  next_low_ = kLowEnd - 1;
+  order_ = pops_ = 0;
+  if (kind_ == EmuSchedule::pct) {
+    priority_seed_ = random_.next();
+    rank_engines_ = random_.below(2) == 0;
+    draw_change_points(options.pct_depth);
+  } else if (kind_ == EmuSchedule::adversarial) {
+    victim_ = static_cast<Victim>(random_.below(kVictims));
+    victim_warp_ = random_.below(max(1u, warps));
+    victim_lane_ = random_.below(kWarpSize);
+    victim_rank_ = random_.below(max(1u, ctas));
+  }
+}
+
+void Schedule::draw_change_points(int depth) {
+  const u32 steps = 1u << (8 + random_.below(13));  // 256 to 2^20
+  for (int i = 1; i < depth; ++i) change_points_.push_back(random_.below(steps));
+  std::sort(change_points_.rbegin(), change_points_.rend());
+}
+
+void Schedule::push_chosen(Thread& thread) {
+  if (kind_ == EmuSchedule::pct) push_ranked({&thread, nullptr}, key_of(thread));
+  else (is_victim(thread) ? late_threads_ : threads_).push_back(&thread);
+}
+
+void Schedule::push_chosen(Operation& operation) {
+  if (kind_ == EmuSchedule::pct) return push_ranked({nullptr, &operation}, key_of(operation));
+  static_assert(static_cast<int>(Victim::remote_arrive) == static_cast<int>(Operation::Kind::remote_arrive));
+  const bool late = victim_ == static_cast<Victim>(operation.kind);
+  (late ? late_operations_ : operations_).push_back(&operation);
+}
+
+bool Schedule::is_victim(const Thread& thread) const {
+  if (victim_ < Victim::warp || thread.cta->rank != victim_rank_) return false;
+  if (victim_ == Victim::cta) return true;
+  return thread.index / kWarpSize == victim_warp_ && (victim_ == Victim::warp || thread.lane() == victim_lane_);
+}
+
+void Schedule::push_ranked(Next next, u64 key) {
+  heap_.push_back({key, order_++, next});
+  std::push_heap(heap_.begin(), heap_.end());
+}
+
+u64 Schedule::key_of(const Thread& thread) const {
+  const u64 agent = agent_of(thread);
+  for (const Demoted& demoted : demoted_)
+    if (demoted.agent == agent) return demoted.key;
+  // lanes of a warp are neighbours, in an order of their own
+  return (random_key(priority_seed_ + agent) & ~0xFFull) | (mix(priority_seed_ + thread.index) & 0xFF);
+}
+
+u64 Schedule::key_of(const Operation& operation) {
+  if (!rank_engines_) return random_key(random_.next());
+  const u64 agent = agent_of(operation);
+  for (const Demoted& demoted : demoted_)
+    if (demoted.agent == agent) return demoted.key;
+  return random_key(priority_seed_ + agent);
+}
+
+Next Schedule::pop_ranked() {
+  if (heap_.empty()) return {};
+  std::pop_heap(heap_.begin(), heap_.end());
+  ++pops_;
+  if (!change_points_.empty() && pops_ > change_points_.back()) {
+    change_points_.pop_back();
+    const Next leader = heap_.back().next;
+    const u64 agent = leader.thread ? agent_of(*leader.thread) : agent_of(*leader.operation);
+    heap_.back().key = next_low_--;
+    demoted_.push_back({agent, heap_.back().key});
+    std::push_heap(heap_.begin(), heap_.end());
+    std::pop_heap(heap_.begin(), heap_.end());
+  }
+  const Next next = heap_.back().next;
+  heap_.pop_back();
+  return next;
+}
+
+Next Schedule::pop_adversarial() {
+  if (!threads_.empty() || !operations_.empty()) return pop_random();
+  const bool victim_waits = !late_threads_.empty() || !late_operations_.empty();
+  // why the toss: who polls may wait for the victim, or for another that polls
+  if (!yielded_.empty() && (!victim_waits || random_.below(2) == 0)) return {take(yielded_), nullptr};
+  if (!late_operations_.empty()) return {nullptr, take(late_operations_)};
+  return {late_threads_.empty() ? nullptr : take(late_threads_), nullptr};
+}
+
+}  // namespace ww::emu
