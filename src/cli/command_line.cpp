@@ -42,7 +42,8 @@ void add_gemm_flags(CLI::App& app, GemmFlags& f) {
   text_flag(app, "--scale-b", f.scale_b, "FILE", "float32 (ceil(N/128), ceil(K/128)), or one number");
   text_flag(app, "--out", f.out, "FILE", "write D as .npy (bf16 as '<V2', as ml_dtypes does)");
   text_flag(app, "--math", f.math, "exact|fp32", "emulator: the tensor core to the bit, or a chain of FP32 fma");
-  text_flag(app, "--schedule", f.schedule, "fifo|random", "emulator: the order in which asynchronous work completes");
+  text_flag(app, "--schedule", f.schedule, "fifo|random|pct|adversarial",
+            "emulator: the order in which asynchronous work completes");
   text_flag(app, "--threads", f.threads, "INT", "emulator: OS threads (default one per core)");
   app.add_flag_function(
       "--verify,!--no-verify", [&f](std::int64_t count) { f.verify = count > 0; },
@@ -62,6 +63,32 @@ void add_bench_flags(CLI::App& app, BenchFlags& f) {
   app.add_flag("--no-peers", f.no_peers, "without cuBLASLt");
   app.add_flag("--no-burst", f.no_burst, "without the cold replay of each contender");
   app.add_flag("--pdl", f.pdl, "programmatic dependent launch");
+}
+
+/// `check` reads three of a GEMM's flags in its own way: how many processes, which arithmetic, which schedules only.
+void add_campaign_flags(CLI::App& app, GemmFlags& f, CheckFlags& c) {
+  for (const char* name : {"--math", "--schedule", "--threads"})
+    if (CLI::Option* of_gemm = app.get_option_no_throw(name)) app.remove_option(of_gemm);
+  if (!app.get_option_no_throw("--device")) {
+    text_flag(app, "--device", f.device, "emu:sm90", "the emulated device");
+    text_flag(app, "--seed", f.seed, "INT", "of the first schedule (default 0)");
+  }
+  text_flag(app, "--math", f.math, "on|off|fp32", "off: operands are read, products are not computed (default on)");
+  text_flag(app, "--schedule", f.schedule, "fifo|random|pct|adversarial", "one kind only (default all in turn)");
+  text_flag(app, "--threads", f.threads, "INT", "processes (default one per core)");
+  text_flag(app, "--schedules", c.schedules, "INT", "how many (default 200)");
+  text_flag(app, "--time", c.time, "TIME", "no schedule starts later: 60s, 500ms, 2m (default 60s)");
+  text_flag(app, "--pct-depth", c.pct_depth, "INT", "things that must happen in order for a bug (default 3)");
+  app.add_flag("--no-shrink", c.no_shrink, "do not look for a simpler run that shows a finding");
+  app.add_flag("--traffic", c.traffic, "bytes and bank conflicts of each source line");
+}
+
+void add_source_flags(CLI::App& app, CheckFlags& c) {
+  text_flag(app, "--source", c.source, "FILE", "a header that defines a kernel with WW_KERNEL");
+  text_flag(app, "--entry", c.entry, "NAME", "the kernel");
+  text_flag(
+      app, "--launch", c.launch, "KEY=VALUE,...",
+      "grid, cluster, threads, shared, then parameters: buffer=BYTES, zeros=BYTES, int=N, long=N, float=X, map=...");
 }
 
 /// CLI11's refusal in our words: the flag it names, and what it says.
@@ -98,6 +125,7 @@ int run_verb(int argc, const char* const* argv, bool& json) {
 
   GemmFlags gemm_flags;
   BenchFlags bench_flags;
+  CheckFlags check_flags;
   std::string expression;
   CLI::App* info = app.add_subcommand("info", "what this build can do on this machine");
   CLI::App* gemm = app.add_subcommand("gemm", "D = scale (A B^T), once; without flags a verified first run");
@@ -105,12 +133,18 @@ int run_verb(int argc, const char* const* argv, bool& json) {
   CLI::App* bench = app.add_subcommand("bench", "measure an operation");
   CLI::App* bench_gemm = bench->add_subcommand("gemm", "our kernels and cuBLASLt side by side");
   bench->require_subcommand(1);
-  for (CLI::App* verb : {info, gemm, layout, bench_gemm}) json_flag(verb);
+  CLI::App* check = app.add_subcommand("check", "run a kernel under many schedules and look for races and hangs");
+  CLI::App* check_gemm = check->add_subcommand("gemm", "the library's own kernels");
+  for (CLI::App* verb : {info, gemm, layout, bench_gemm, check, check_gemm}) json_flag(verb);
   add_gemm_flags(*gemm, gemm_flags);
   layout->add_option("expression", expression, "such as (4,2):(1,4)")->required();
   add_gemm_flags(*bench_gemm, gemm_flags);
   add_bench_flags(*bench_gemm, bench_flags);
   bench_flags.command_line = join(argc, argv);
+  add_gemm_flags(*check_gemm, gemm_flags);
+  add_campaign_flags(*check_gemm, gemm_flags, check_flags);
+  add_campaign_flags(*check, gemm_flags, check_flags);
+  add_source_flags(*check, check_flags);
 
   try {
     app.parse(argc, argv);
@@ -129,6 +163,8 @@ int run_verb(int argc, const char* const* argv, bool& json) {
   if (*info) return show(run_info(), json);
   if (*gemm) return show(run_gemm(gemm_flags), json);
   if (*layout) return show(run_layout(expression), json);
+  if (*check_gemm) return show(run_check_gemm(gemm_flags, check_flags), json);
+  if (*check) return show(run_check_source(gemm_flags, check_flags), json);
   return show(run_bench_gemm(gemm_flags, bench_flags), json);
 }
 

@@ -16,7 +16,8 @@ constexpr std::int64_t kDefaultM = 1024, kDefaultN = 2048, kDefaultK = 2048;
 
 std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text); }
 
-/// One of `names`, as its index.
+}  // namespace
+
 Result<int> parse_choice(const Flag& flag, const std::string& argument, std::initializer_list<const char*> names,
                          int otherwise) {
   if (!flag) return otherwise;
@@ -33,6 +34,8 @@ Result<int> parse_choice(const Flag& flag, const std::string& argument, std::ini
   }
   return failure(ErrorCode::invalid, argument, expected, quoted(*flag));
 }
+
+namespace {
 
 Result<std::optional<DType>> parse_type(const Flag& flag, const std::string& argument,
                                         std::initializer_list<DType> types) {
@@ -198,8 +201,8 @@ Result<void> resolve_execution(const GemmFlags& flags, GemmRequest& request) {
   }
   WW_TRY(const int math, parse_choice(flags.math, "--math", {"exact", "fp32"}, 0));
   emu.math = math == 0 ? EmuMath::exact : EmuMath::fp32_chain;
-  WW_TRY(const int schedule, parse_choice(flags.schedule, "--schedule", {"fifo", "random"}, 1));
-  emu.schedule = schedule == 0 ? EmuSchedule::fifo : EmuSchedule::random;
+  WW_TRY(const int schedule, parse_choice(flags.schedule, "--schedule", {"fifo", "random", "pct", "adversarial"}, 1));
+  emu.schedule = static_cast<EmuSchedule>(schedule);
   return {};
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -29,6 +30,10 @@ Result<GemmRequest> make_request(const GemmFlags& flags);
 /// An integer in [least, most], or the error of `argument`.
 Result<std::int64_t> parse_integer(const std::string& text, const std::string& argument, std::int64_t least,
                                    std::int64_t most = INT64_MAX);
+
+/// One of `names`, as its index; `otherwise` without a flag.
+Result<int> parse_choice(const Flag& flag, const std::string& argument, std::initializer_list<const char*> names,
+                         int otherwise);
 
 inline std::int64_t blocks_of(std::int64_t size) { return size / 128 + (size % 128 != 0); }
 

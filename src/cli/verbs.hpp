@@ -17,7 +17,7 @@ struct GemmFlags {
   Flag m, n, k;                      // sizes; deduced from files when those are given
   Flag dtype, out_dtype, scale;      // e4m3|bf16|f16, bf16|f16|f32, none|tensor|block
   Flag device, seed, config, sms;    // auto|emu:sm90|cuda:0, integer, key=value list, CTAs
-  Flag math, schedule, threads;      // the emulated device: exact|fp32, fifo|random, OS threads
+  Flag math, schedule, threads;      // the emulated device: exact|fp32, fifo|random|..., OS threads
   Flag a, b, scale_a, scale_b, out;  // FILE.npy or FILE.safetensors:TENSOR; --out is .npy
   std::optional<bool> verify;        // without it: on when no size and no file was given
 };
@@ -30,9 +30,17 @@ struct BenchFlags {
   std::string command_line;
 };
 
+struct CheckFlags {
+  Flag schedules, time, pct_depth;  // how many, how long, how deep
+  Flag source, entry, launch;       // a kernel of the user's
+  bool no_shrink = false, traffic = false;
+};
+
 Result<Outcome> run_info();
 Result<Outcome> run_gemm(const GemmFlags& flags);
 Result<Outcome> run_layout(const std::string& expression);
 Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench);
+Result<Outcome> run_check_gemm(const GemmFlags& flags, const CheckFlags& check);
+Result<Outcome> run_check_source(const GemmFlags& flags, const CheckFlags& check);
 
 }  // namespace ww::cli

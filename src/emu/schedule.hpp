@@ -65,9 +65,7 @@ class Schedule {
     u64 key;    // the larger goes first
     u64 order;  // then the older
     Next next;
-    bool operator<(const Ranked& other) const {
-      return key != other.key ? key < other.key : order > other.order;
-    }
+    bool operator<(const Ranked& other) const { return key != other.key ? key < other.key : order > other.order; }
   };
   struct Demoted {
     u64 agent, key;

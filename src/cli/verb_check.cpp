@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpwright check`: flags -> target -> many schedules -> one report. Schedule i has seed --seed + i; the first is fifo,
+// the others take turns, so a longer campaign contains the shorter one.
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "cli/check_report.hpp"
+#include "cli/check_shrink.hpp"
+#include "cli/gemm_request.hpp"
+#include "cli/progress.hpp"
+#include "cli/verbs.hpp"
+
+namespace ww::cli {
+namespace {
+
+constexpr const char* kDefaultM = "256";
+constexpr const char* kDefaultN = "256";
+constexpr const char* kDefaultK = "1024";
+constexpr std::size_t kShrunkFindings = 4;  // each costs seconds; the rest are often the same mistake
+
+struct CheckRequest {
+  std::string device = "auto";
+  std::vector<ScheduleRun> schedules;
+  double seconds = 60;
+  int processes = 0;
+  CheckSettings settings;
+};
+
+/// "60s", "500ms", "2m", "60".
+Result<double> parse_duration(const std::string& text, const std::string& argument) {
+  double value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string unit(end, text.data() + text.size());
+  const double scale = unit.empty() || unit == "s" ? 1
+                       : unit == "ms"              ? 1e-3
+                       : unit == "m"               ? 60
+                       : unit == "h"               ? 3600
+                                                   : 0;
+  if (status == std::errc{} && scale > 0 && value >= 0 && value * scale <= 1e6) return value * scale;
+  return failure(ErrorCode::invalid, argument, "a time such as 60s, 500ms or 2m", "\"" + text + "\"");
+}
+
+std::vector<ScheduleRun> rotation(std::size_t count, std::uint64_t seed, std::optional<EmuSchedule> only) {
+  constexpr EmuSchedule kTurns[] = {EmuSchedule::random, EmuSchedule::pct, EmuSchedule::adversarial};
+  std::vector<ScheduleRun> runs;
+  for (std::size_t i = 0; i < count; ++i)
+    runs.push_back({only ? *only : i == 0 ? EmuSchedule::fifo : kTurns[(i - 1) % 3], seed + i});
+  return runs;
+}
+
+Result<CheckRequest> make_check_request(const GemmFlags& flags, const CheckFlags& check) {
+  CheckRequest request;
+  request.device = flags.device.value_or("auto");
+  std::int64_t count = 200, seed = 0;
+  if (check.schedules) {
+    WW_TRY(count, parse_integer(*check.schedules, "--schedules", 1, 10'000'000));
+  }
+  if (flags.seed) {
+    WW_TRY(seed, parse_integer(*flags.seed, "--seed", 0));
+  }
+  if (check.time) {
+    WW_TRY(request.seconds, parse_duration(*check.time, "--time"));
+  }
+  if (flags.threads) {
+    WW_TRY(const std::int64_t processes, parse_integer(*flags.threads, "--threads", 1, 256));
+    request.processes = static_cast<int>(processes);
+  }
+  if (check.pct_depth) {
+    WW_TRY(const std::int64_t depth, parse_integer(*check.pct_depth, "--pct-depth", 1, 64));
+    request.settings.pct_depth = static_cast<int>(depth);
+  }
+  WW_TRY(const int math, parse_choice(flags.math, "--math", {"on", "off", "fp32"}, 0));
+  request.settings.math = math == 0 ? EmuMath::exact : math == 1 ? EmuMath::off : EmuMath::fp32_chain;
+  WW_TRY(const int kind, parse_choice(flags.schedule, "--schedule", {"fifo", "random", "pct", "adversarial"}, -1));
+  const auto only = kind < 0 ? std::nullopt : std::optional(static_cast<EmuSchedule>(kind));
+  request.schedules = rotation(static_cast<std::size_t>(count), static_cast<std::uint64_t>(seed), only);
+  return request;
+}
+
+Outcome run_campaign(CheckTarget& target, const CheckRequest& request, const CheckFlags& check, Progress& progress) {
+  const PoolOptions options{request.processes, request.seconds, progress.phase("check")};
+  const Campaign campaign = run_schedules(
+      request.schedules, [&](const ScheduleRun& run) { return target.run(run); }, options);
+  std::vector<Replay> replays;
+  std::atomic<int>* permille = progress.phase("shrink");
+  const std::size_t shrunk = check.no_shrink ? 0 : std::min(kShrunkFindings, campaign.findings.size());
+  for (std::size_t i = 0; i < campaign.findings.size(); ++i) {
+    const ScheduleRun& run = request.schedules[campaign.findings[i].first];
+    Replay replay{replay_command(target, run), ""};
+    if (i < shrunk)
+      replay.smallest = shrink(target, key_of(campaign.findings[i].finding), run, request.processes,
+                               std::max(5.0, request.seconds / 4) / static_cast<double>(shrunk));
+    replays.push_back(std::move(replay));
+    *permille = static_cast<int>(1000 * (i + 1) / campaign.findings.size());
+  }
+  return report_campaign(target, request.schedules, campaign, replays, check.traffic);
+}
+
+Result<void> refuse(const Flag& flag, const char* argument, const char* expected) {
+  if (!flag) return {};
+  return failure(ErrorCode::invalid, argument, expected, "\"" + *flag + "\"");
+}
+
+}  // namespace
+
+Result<Outcome> run_check_gemm(const GemmFlags& flags, const CheckFlags& check) {
+  WW_TRY(const CheckRequest request, make_check_request(flags, check));
+  WW_CHECK(refuse(flags.out, "--out", "no output file: a check keeps no result"));
+  if (flags.verify.value_or(false))
+    return failure(ErrorCode::invalid, "--verify", "no verification: a check keeps no result", "true");
+  GemmFlags problem = flags;
+  problem.math.reset();
+  problem.schedule.reset();
+  problem.threads.reset();
+  if (!flags.m && !flags.n && !flags.k && !flags.a && !flags.b)
+    problem.m = kDefaultM, problem.n = kDefaultN, problem.k = kDefaultK;
+  WW_TRY(const GemmRequest gemm, make_request(problem));
+  Progress progress;
+  progress.phase("compile");
+  WW_TRY(const Device device, open_checking_device(request.device));
+  WW_TRY(const std::unique_ptr<CheckTarget> target,
+         make_gemm_target(device, gemm.problem, gemm.options, request.settings));
+  return run_campaign(*target, request, check, progress);
+}
+
+Result<Outcome> run_check_source(const GemmFlags& flags, const CheckFlags& check) {
+  if (!check.source)
+    return failure(ErrorCode::invalid, "--source", "gemm, or --source FILE --entry NAME --launch ...", "neither");
+  if (!check.entry)
+    return failure(ErrorCode::invalid, "--entry", "the name that WW_KERNEL gives the kernel", "nothing");
+  if (!check.launch) return failure(ErrorCode::invalid, "--launch", "grid=N,threads=N,... and parameters", "nothing");
+  WW_TRY(const CheckRequest request, make_check_request(flags, check));
+  WW_TRY(const LaunchText launch, parse_launch(*check.launch, "--launch"));
+  Progress progress;
+  progress.phase("compile");
+  WW_TRY(const Device device, open_checking_device(request.device));
+  WW_TRY(const std::unique_ptr<CheckTarget> target,
+         make_source_target(device, *check.source, *check.entry, launch, request.settings));
+  return run_campaign(*target, request, check, progress);
+}
+
+}  // namespace ww::cli
