@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The corpus that proves the checker: correct kernels with their input and the output they must leave, and mutants, each
+// a one-line edit of one of them with the rule and the line that a report must name.
+//   seeds: base_seed() is the commit's, or WARPWRIGHT_CHECK_SEED; schedule i of a kernel uses base_seed() + i
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "emu/emulator.hpp"
+#include "kernels/params.hpp"
+
+namespace ww::check_test {
+
+/// A tensor in the input or the output.
+struct TensorOf {
+  bool in_output = false;
+  runtime::TensorMapSpec spec;
+};
+
+struct Case {
+  std::string name;
+  const char* kernel;
+  u32 threads = 128, grid = 1, cluster = 1, shared_bytes = 1024;
+  bool cross_cta = false;
+  std::array<i32, 4> arg{};
+  std::vector<TensorOf> tensors = {};
+  std::vector<u32> in = {}, out = {}, expected = {};
+};
+
+/// How a mutant is found: where clocks decide, one fifo run must do; otherwise some schedule of the first 50.
+enum class Needs { one_run, some_schedule };
+
+struct Mutant {
+  const char* name;
+  const char* of;  // the case that is edited
+  Edit edit;
+  std::vector<Rule> rules;  // the rule that must catch it; more than one where the order of two events names it
+  std::vector<std::string> marks;  // a party of the finding stands on a line with one of these
+  Needs needs;
+};
+
+const std::vector<Case>& legal_cases();
+const std::vector<Mutant>& mutants();
+const Case& case_named(std::string_view name);
+
+/// Input, output and parameters of a case in memory aligned as device allocations are.
+class Prepared {
+ public:
+  Prepared(const Case& c, Edit edit);
+  Prepared(const Prepared&) = delete;
+  Result<EmuStats> run(const EmuOptions& options);
+  CheckReport check(const EmuOptions& options);
+  /// Empty when the output is what the case expects.
+  std::string difference() const;
+
+ private:
+  runtime::Launch launch();
+
+  const Case& case_;
+  const arch::KernelEntry* entry_;
+  Params params_{};
+  std::vector<u32> in_, out_;  // with room to align
+  u32 *in_words_, *out_words_;
+  std::array<runtime::MemoryRange, 2> memory_;
+};
+
+u64 base_seed();
+/// Schedule `index` of a sweep: the kinds that search, in turn, each with a seed of its own.
+EmuOptions schedule_of(int index, u64 base);
+
+/// Whether `file`:`line` is a line of kernels/ that bears one of the marks.
+bool is_marked(const std::string& file, int line, const std::vector<std::string>& marks);
+bool mark_exists(const std::string& mark);
+bool names_mark(const Finding& finding, const std::vector<std::string>& marks);
+/// One line for each finding.
+std::string summary(const CheckReport& report);
+
+}  // namespace ww::check_test

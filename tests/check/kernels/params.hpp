@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every kernel of this folder is given, and the one-line edits that turn a correct kernel into a wrong one.
+// A comment `@name` marks the lines of which a report about an edit must name one; tests/check/cases.cpp pairs them.
+#pragma once
+
+#include "warpwright/arch/cluster.hpp"
+#include "warpwright/arch/fence.hpp"
+#include "warpwright/arch/global.hpp"
+#include "warpwright/arch/mbarrier.hpp"
+#include "warpwright/arch/named_barrier.hpp"
+#include "warpwright/arch/tma.hpp"
+#include "warpwright/arch/warp.hpp"
+
+namespace ww::check_test {
+
+enum class Edit : i32 {
+  none,
+  // ring.hpp
+  no_full_wait, no_empty_wait, producer_parity, consumer_parity, empty_count_short, empty_count_long, full_count_long,
+  arrive_twice, expect_short, expect_long, release_before_read, ring_no_syncwarp, producer_one_less,
+  consumer_one_less, round_not_waited, reinit_in_use, init_not_visible, coordinate_off_16, box_out_of_shared,
+  box_misaligned, wait_twice_as_far,
+  // shared.hpp
+  no_named_barrier, named_count, named_too_many, crossed_barriers, misaligned_store, uninitialised, shared_bounds,
+  global_bounds, mailbox_no_syncwarp, mailbox_no_ack, waits_too_late, barrier_memory_reused, order_skipped,
+  // product.hpp
+  operand_no_fence, operand_no_barrier, descriptor_diverges, accumulator_read, accumulator_written, no_commit,
+  registers_no_fence, wait_leaves_group, registers_diverge, registers_240, operand_rewritten, group_released_early,
+  // store.hpp
+  store_no_fence, store_no_barrier, store_no_wait_read, store_wait_one, store_not_drained, store_other_commits,
+  read_back_early, reload_no_fence, store_released_early,
+  // cluster.hpp
+  dsmem_no_sync, dsmem_relaxed, remote_scope_cta, remote_wrong_cta, remote_not_initialised, peer_ignored, no_tail,
+  mask_short, multicast_init_not_visible, epilogue_ignores_peer, multicast_after_exit,
+  // global.hpp
+  flag_plain, flag_scope_cta, flag_no_barrier_before, flag_no_barrier_after, flag_never, last_relaxed, overlap,
+  read_only_written,
+};
+
+struct Params {
+  arch::TensorMap map[2];
+  const u32* in;
+  u32* out;
+  Edit edit;
+  i32 arg[4];
+  /// Whether the kernel is to be wrong in this way.
+  WW_DEVICE constexpr bool is(Edit which) const { return edit == which; }
+};
+
+}  // namespace ww::check_test
