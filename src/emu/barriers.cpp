@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "emu/check/checker.hpp"
 #include "emu/machine.hpp"
 
 namespace ww::emu {
@@ -13,6 +14,7 @@ void complete_cluster_barrier(Cluster& cluster, Machine& machine) {
   if (cluster.live_threads == 0 || cluster.arrived != cluster.live_threads) return;
   cluster.arrived = 0;
   ++cluster.phase;
+  if (Checker* checker = machine.checker()) checker->cluster_completed(cluster);
   machine.wake_all(cluster.waiters);
 }
 
@@ -30,21 +32,26 @@ void named_barrier(Thread& thread, u32 id, u32 threads, bool wait, arch::Site si
   if (barrier.arrived == 0) barrier.threads = threads;
   if (barrier.threads != threads)
     machine.fail({&thread, site}, fmt::format("named barrier {}: this thread expects {} threads, those before it {}",
-                                              id, threads, barrier.threads));
+                                              id, threads, barrier.threads),
+                 Rule::named_barrier_count);
   machine.progress();
+  Checker* const checker = machine.checker();
+  const u32 round = barrier.round;
+  if (checker) checker->named_barrier_arrives(thread, id, barrier.arrived + 1 == threads);
   if (++barrier.arrived == threads) {
     barrier.arrived = 0;
     ++barrier.round;
     machine.wake_all(barrier.waiters);
   } else if (wait) {
-    for (const u32 round = barrier.round; barrier.round == round;) {
+    while (barrier.round == round) {
       barrier.waiters.push(thread);
       machine.park(thread, Wait::named_barrier, site, id);
     }
   }
+  if (checker && wait) checker->named_barrier_passed(thread, id, round);
 }
 
-void cluster_arrive(Thread& thread, arch::Site site) {
+void cluster_arrive(Thread& thread, bool relaxed, arch::Site site) {
   Machine& machine = *thread.machine;
   Cluster& cluster = *thread.cta->cluster;
   if (thread.cluster_arrived)
@@ -52,6 +59,7 @@ void cluster_arrive(Thread& thread, arch::Site site) {
   thread.cluster_arrived = true;
   thread.cluster_phase = cluster.phase;
   ++cluster.arrived;
+  if (Checker* checker = machine.checker()) checker->cluster_arrives(thread, relaxed, site);
   machine.progress();
   complete_cluster_barrier(cluster, machine);
 }
@@ -66,6 +74,7 @@ void cluster_wait(Thread& thread, arch::Site site) {
     machine.park(thread, Wait::cluster_barrier, site);
   }
   thread.cluster_arrived = false;
+  if (Checker* checker = machine.checker()) checker->cluster_passed(thread);
 }
 
 void cluster_thread_ended(Thread& thread) {

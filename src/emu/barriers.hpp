@@ -10,7 +10,7 @@ namespace ww::emu {
 
 /// `wait` false is bar.arrive.
 void named_barrier(Thread& thread, u32 id, u32 threads, bool wait, arch::Site site);
-void cluster_arrive(Thread& thread, arch::Site site);
+void cluster_arrive(Thread& thread, bool relaxed, arch::Site site);
 void cluster_wait(Thread& thread, arch::Site site);
 /// An exited thread no longer holds up the cluster barrier.
 void cluster_thread_ended(Thread& thread);

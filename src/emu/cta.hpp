@@ -73,6 +73,7 @@ struct Cta {
   Cluster* cluster = nullptr;
   u32 rank = 0;                                 // in the cluster
   u32 index = 0;                                // in the grid
+  u32 check_index = 0;                          // the checker's name for it
   std::unique_ptr<u8[], AlignedDelete> shared;  // indexed by offset; [0, kSharedBase) is out of bounds
   u32 shared_end = 0;
   u32 live_threads = 0;
@@ -89,6 +90,7 @@ struct Cta {
 
 struct Cluster {
   u32 slot = 0;  // which stacks it uses
+  u32 check_index = 0;
   std::vector<std::unique_ptr<Cta>> ctas;
   u32 live_threads = 0;
   u32 operations = 0;          // in flight

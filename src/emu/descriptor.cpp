@@ -32,9 +32,8 @@ Layout decode(Cta& cta, u64 descriptor, const char* operand, Origin origin) {
 
 }  // namespace
 
-void gather_rows(Cta& cta, u64 descriptor, int rows, u8* out, const char* operand, Origin origin) {
+void operand_chunks(Cta& cta, u64 descriptor, int rows, u32* offsets, const char* operand, Origin origin) {
   const Layout layout = decode(cta, descriptor, operand, origin);
-  const u8* shared = cta.shared.get();
   for (int row = 0; row < rows; ++row) {
     const u32 line =
         layout.start + static_cast<u32>(row % 8) * layout.row_pitch + static_cast<u32>(row / 8) * layout.group_pitch;
@@ -43,10 +42,18 @@ void gather_rows(Cta& cta, u64 descriptor, int rows, u8* out, const char* operan
       if (offset < kSharedBase || offset + 16 > cta.shared_end)
         cta.machine->fail(
             origin, fmt::format("wgmma operand {}: row {} is at offset 0x{:x}, outside shared memory [0x{:x}, 0x{:x})",
-                                operand, row, offset, kSharedBase, cta.shared_end));
-      std::memcpy(out + row * 32 + chunk * 16, shared + offset, 16);
+                                operand, row, offset, kSharedBase, cta.shared_end),
+            Rule::out_of_bounds);
+      *offsets++ = offset;
     }
   }
+}
+
+void gather_rows(Cta& cta, u64 descriptor, int rows, u8* out, const char* operand, Origin origin) {
+  u32 offsets[2 * 256];
+  operand_chunks(cta, descriptor, rows, offsets, operand, origin);
+  const u8* shared = cta.shared.get();
+  for (int chunk = 0; chunk < 2 * rows; ++chunk) std::memcpy(out + chunk * 16, shared + offsets[chunk], 16);
 }
 
 }  // namespace ww::emu

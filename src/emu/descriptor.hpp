@@ -11,6 +11,9 @@
 
 namespace ww::emu {
 
+/// Offsets of the 16-byte chunks of `rows` rows of 32 bytes, two a row. Reports addresses outside the CTA's memory.
+void operand_chunks(Cta& cta, u64 descriptor, int rows, u32* offsets, const char* operand, Origin origin);
+
 /// Copies `rows` rows of 32 bytes, one instruction's worth of K, to `out` (rows, 32). Reports addresses outside the
 /// CTA's memory.
 void gather_rows(Cta& cta, u64 descriptor, int rows, u8* out, const char* operand, Origin origin);

@@ -7,12 +7,15 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <new>
 #include <optional>
 #include <system_error>
 #include <thread>
 
+#include "emu/check/checker.hpp"
+#include "emu/check/summary.hpp"
 #include "emu/emulator.hpp"
 #include "emu/machine.hpp"
 
@@ -54,6 +57,7 @@ struct Outcome {
   u32 failed_cluster = ~0u;
   std::string report;
   bool out_of_memory = false;
+  std::map<u32, CheckResult> checks;  // by first cluster
   std::atomic<u32> next{0};
   std::atomic<u32> stop_at{~0u};  // clusters from here on need not run
 
@@ -89,7 +93,13 @@ void work(const LaunchContext& context, Outcome& outcome) {
     for (;;) {
       const u32 first = outcome.next.fetch_add(batch);
       if (first >= clusters || first >= outcome.stop_at) break;
-      if (machine.run(first, batch)) continue;
+      const bool fine = machine.run(first, batch);
+      if (Checker* checker = machine.checker()) {
+        CheckResult result = checker->take_result();
+        const std::lock_guard lock(outcome.mutex);
+        outcome.checks.emplace(first, std::move(result));
+      }
+      if (fine) continue;
       outcome.note_failure(first, machine.report());
       break;
     }
@@ -144,10 +154,9 @@ struct AlignedBytes {
   AlignedBytes& operator=(const AlignedBytes&) = delete;
 };
 
-}  // namespace
-
-Result<EmuStats> run(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options,
-                     int sms) {
+/// A launch from its check to the last thread; `outcome` says how it went.
+Result<double> run_launch(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options,
+                          int sms, bool check, Outcome& outcome) {
   WW_CHECK(check_request(entry, launch, sms));
   if (current_thread) return failure(ErrorCode::invalid, "kernel", "a launch from the host", "a launch from a kernel");
   const auto start = std::chrono::steady_clock::now();
@@ -155,26 +164,40 @@ Result<EmuStats> run(const arch::KernelEntry& entry, const runtime::Launch& laun
     AlignedBytes params(launch.params_bytes);
     if (launch.params_bytes) std::memcpy(params.data, launch.params, launch.params_bytes);
     const u32 resident = launch.cross_cta ? static_cast<u32>(sms) / launch.cluster : 1;
-    const LaunchContext context{entry, launch, options, params.data, resident};
-    Outcome outcome;
+    const LaunchContext context{entry, launch, options, params.data, resident, check};
     run_workers(context, outcome);
-    if (outcome.out_of_memory)
-      return failure(ErrorCode::could_not_finish, "kernel", "memory for the emulated CTAs", "none left");
-    if (outcome.failed_cluster != ~0u)
-      return failure({ErrorCode::could_not_finish, "kernel", "a run to the end", "a finding", outcome.report});
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    return stats_of(outcome.total, launch, seconds.count());
   } catch (const std::bad_alloc&) {
-    return failure(ErrorCode::could_not_finish, "kernel", "memory for the emulated CTAs", "none left");
+    outcome.out_of_memory = true;
   }
+  if (outcome.out_of_memory)
+    return failure(ErrorCode::could_not_finish, "kernel", "memory for the emulated CTAs", "none left");
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+Result<EmuStats> run(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options,
+                     int sms) {
+  Outcome outcome;
+  WW_TRY(const double seconds, run_launch(entry, launch, options, sms, false, outcome));
+  if (outcome.failed_cluster != ~0u)
+    return failure({ErrorCode::could_not_finish, "kernel", "a run to the end", "a finding", outcome.report});
+  return stats_of(outcome.total, launch, seconds);
 }
 
 CheckReport check(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options, int sms,
-                  bool) {
+                  bool hooked) {
+  Outcome outcome;
+  const Result<double> seconds = run_launch(entry, launch, options, sms, true, outcome);
   CheckReport report;
-  Result<EmuStats> stats = run(entry, launch, options, sms);
-  if (stats) report.stats = std::move(*stats);
-  report.why_incomplete = stats ? "no rules yet" : stats.error().message;
+  if (!seconds) {
+    report.why_incomplete = seconds.error().message;
+    return report;
+  }
+  if (outcome.failed_cluster == ~0u) report.stats = stats_of(outcome.total, launch, *seconds);
+  // why: clusters after the one that stopped may or may not have run
+  outcome.checks.erase(outcome.checks.upper_bound(outcome.failed_cluster), outcome.checks.end());
+  summarise(outcome.checks, launch, hooked, outcome.failed_cluster != ~0u ? outcome.report : "", report);
   return report;
 }
 

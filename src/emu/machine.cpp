@@ -10,6 +10,7 @@
 #endif
 
 #include "emu/barriers.hpp"
+#include "emu/check/checker.hpp"
 #include "emu/register_budget.hpp"
 #include "emu/report.hpp"
 #include "emu/tma_engine.hpp"
@@ -40,6 +41,7 @@ Stack own_stack() {
 
 Machine::Machine(const LaunchContext& context) : context_(context), stacks_(borrow_stacks()) {
   counters_.ranges.resize(context.launch.memory.size());
+  if (context.check) checker_ = std::make_unique<Checker>(context);
   own_.stack = own_stack();
 }
 
@@ -49,6 +51,7 @@ bool Machine::run(u32 first, u32 count) {
   seed_ = mix(context_.options.seed + 0x9E3779B97F4A7C15ull * (first + 1));
   schedule_.reset(context_.options, seed_, context_.launch.threads / kWarpSize, context_.launch.cluster);
   steps_ = idle_polls_ = 0;
+  if (checker_) checker_->reset();
   next_cluster_ = first;
   end_cluster_ = first + count;
   try {
@@ -74,6 +77,7 @@ void Machine::loop() {
     } else if (live_threads_ != 0) {
       failed_ = true;
       report_ = deadlock_report(context_, resident_);
+      if (checker_) checker_->deadlocked(report_, resident_);
     }
     retire_clusters();
     if (resident_.empty() && next_cluster_ == end_cluster_) return;
@@ -108,6 +112,7 @@ void Machine::start_cluster(u32 index) {
     if (cluster.ctas.size() <= rank) cluster.ctas.push_back(std::make_unique<Cta>());
     prepare_cta(*cluster.ctas[rank], cluster, index * launch.cluster + rank, rank);
   }
+  if (checker_) checker_->start_cluster(cluster);
   live_threads_ += cluster.live_threads;
   counters_.ctas += launch.cluster;
   counters_.fibers += cluster.live_threads;
@@ -175,8 +180,11 @@ void Machine::thread_ended(Thread& thread) {
   thread.wait = Wait::exited;
   --live_threads_;
   --cta.cluster->live_threads;
-  if (--cta.live_threads == 0 && cta.unread_stores != 0)
-    fail({&thread, thread.site}, "the CTA exits while bulk stores still read its shared memory: wait for them first");
+  --cta.live_threads;
+  if (checker_) checker_->thread_exits(thread);
+  if (cta.live_threads == 0 && cta.unread_stores != 0)
+    fail({&thread, thread.site}, "the CTA exits while bulk stores still read its shared memory: wait for them first",
+         Rule::unfinished_store);
   cluster_thread_ended(thread);
   current_thread = nullptr;
 #if defined(__SANITIZE_ADDRESS__)
@@ -231,7 +239,8 @@ void Machine::poll(Thread& thread, Wait wait, arch::Site site, u32 a, u32 b) {
   constexpr u64 kLooksWithoutProgress = 4096;
   note_wait(thread, wait, site, a, b);
   if (++idle_polls_ > kLooksWithoutProgress + 256 * u64{live_threads_})
-    fail({&thread, site}, "livelock: threads keep looking and nothing else moves\n" + waiting_report(resident_));
+    fail({&thread, site}, "livelock: threads keep looking and nothing else moves\n" + waiting_report(resident_),
+         Rule::livelock);
   yield(thread);
   thread.wait = Wait::none;
 }
@@ -253,16 +262,18 @@ void Machine::carry_out(Operation& operation) {
     case Operation::Kind::store_read: read_store(operation); return;  // goes on as a write
     case Operation::Kind::store_write: write_store(operation); break;
     case Operation::Kind::remote_arrive:
-      signal_now(*operation.cta, operation.barrier, operation.arrivals, operation.expect_bytes, 0, operation.origin);
+      signal_now(*operation.cta, operation.barrier, operation.arrivals, operation.expect_bytes, 0, operation.origin,
+                 operation.note);
       break;
     case Operation::Kind::wgmma: break;
   }
   operations_.give_back(operation);
 }
 
-void Machine::fail(Origin origin, std::string what) {
+void Machine::fail(Origin origin, std::string what, Rule rule) {
   if (!failed_) {
     failed_ = true;
+    if (checker_) checker_->stopped(rule, origin, what);
     report_ = failure_report(context_, origin, what);
   }
   std::string().swap(what);  // why: an abandoned fiber runs no destructors

@@ -5,6 +5,7 @@
 // Nothing runnable and nothing in flight while threads wait is a deadlock; only failed polls for long is a livelock.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "emu/cta.hpp"
@@ -20,6 +21,7 @@ struct LaunchContext {
   const EmuOptions& options;
   const void* params;  // a copy, aligned for tensor maps
   u32 resident;        // clusters at once on one machine
+  bool check = false;
 };
 
 struct RangeBytes {
@@ -30,6 +32,8 @@ struct Counters {
   u64 ctas = 0, fibers = 0, switches = 0, tma_loads = 0, tma_stores = 0, wgmmas = 0;
   std::vector<RangeBytes> ranges;  // as launch.memory
 };
+
+class Checker;
 
 class Machine {
  public:
@@ -62,12 +66,14 @@ class Machine {
   /// Hands an operation to the scheduler; it counts for its CTA's cluster until carried out.
   void submit(Operation& operation);
   /// Records what went wrong and leaves; the first report wins and nothing of this machine runs afterwards.
-  [[noreturn]] void fail(Origin origin, std::string what);
+  [[noreturn]] void fail(Origin origin, std::string what, Rule rule = Rule::invalid_operation);
 
   const LaunchContext& context() const { return context_; }
   Counters& counters() { return counters_; }
   u64 steps() const { return steps_; }
   u64 seed() const { return seed_; }
+  /// Null when nobody watches.
+  Checker* checker() const { return checker_.get(); }
 
  private:
   struct Stop {};  // leaves an operation on the machine's own stack
@@ -90,6 +96,7 @@ class Machine {
   Schedule schedule_;
   OperationPool operations_;
   std::unique_ptr<StackPool> stacks_;
+  std::unique_ptr<Checker> checker_;
   Fiber own_;                     // where the loop runs
   Operation* pending_ = nullptr;  // picked on a fiber, to be carried out on the machine's own stack
   std::vector<std::unique_ptr<Cluster>> idle_, resident_;

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "emu/check/checker.hpp"
 #include "emu/machine.hpp"
 #include "emu/memory.hpp"
 
@@ -34,12 +35,18 @@ void complete_phase_if_due(Machine& machine, MBarrier& barrier) {
   if (barrier.pending != 0 || barrier.bytes != 0) return;
   ++barrier.phase;
   barrier.pending = barrier.count;
+  if (Checker* checker = machine.checker()) checker->mbarrier_completed(barrier);
   machine.wake_all(barrier.waiters);
+}
+
+void note_passed(Thread& thread, MBarrier& barrier, u32 awaited, arch::Site site) {
+  if (Checker* checker = thread.machine->checker()) checker->mbarrier_passed(thread, barrier, awaited, site);
 }
 
 void check_parity(Thread& thread, u32 parity, arch::Site site) {
   if (parity > 1)
-    thread.machine->fail({&thread, site}, fmt::format("mbarrier wait: parity {}; expected 0 or 1", parity));
+    thread.machine->fail({&thread, site}, fmt::format("mbarrier wait: parity {}; expected 0 or 1", parity),
+                         Rule::phase_misuse);
 }
 
 }  // namespace
@@ -54,7 +61,8 @@ MBarrier& barrier_at(Cta& cta, u32 offset, Origin origin) {
   const MBarrier* lost = find_live(cta, offset);
   cta.machine->fail(
       origin, lost ? fmt::format("mbarrier at offset 0x{:x} of CTA {}: its memory was overwritten", offset, cta.index)
-                   : fmt::format("mbarrier at offset 0x{:x} of CTA {} is not initialised", offset, cta.index));
+                   : fmt::format("mbarrier at offset 0x{:x} of CTA {} is not initialised", offset, cta.index),
+      lost ? Rule::data_race : Rule::phase_misuse);
 }
 
 void mbarrier_init(Thread& thread, u32 address, u32 count, arch::Site site) {
@@ -65,13 +73,15 @@ void mbarrier_init(Thread& thread, u32 address, u32 count, arch::Site site) {
   if (const MBarrier* old = find_live(cta, place.offset))
     thread.machine->fail({&thread, site},
                          fmt::format("mbarrier at offset 0x{:x} is initialised again; it is live since line {}",
-                                     place.offset, old->site.line));
+                                     place.offset, old->site.line),
+                         Rule::phase_misuse);
   MBarrier barrier;
   barrier.offset = place.offset;
   barrier.count = barrier.pending = count;
   barrier.site = site;
   barrier.live = true;
   write_mark(cta, place.offset, {kMarkMagic, static_cast<u32>(cta.barriers.size())});
+  if (Checker* checker = thread.machine->checker()) checker->mbarrier_initialised(thread, barrier, site);
   cta.barriers.push_back(barrier);
   thread.machine->progress();
 }
@@ -82,33 +92,41 @@ void mbarrier_invalidate(Thread& thread, u32 address, arch::Site site) {
   if (barrier.waiters.head)
     thread.machine->fail(
         {&thread, site},
-        fmt::format("mbarrier at offset 0x{:x} is invalidated while threads wait on it", place.offset));
+        fmt::format("mbarrier at offset 0x{:x} is invalidated while threads wait on it", place.offset),
+        Rule::phase_misuse);
+  if (Checker* checker = thread.machine->checker()) checker->mbarrier_invalidated(thread, barrier, site);
   barrier.live = false;
   write_mark(*place.cta, place.offset, {~0u, ~0u});
 }
 
-void signal_now(Cta& cta, u32 offset, u32 arrivals, i64 expect, i64 arrived, Origin origin) {
+void signal_now(Cta& cta, u32 offset, u32 arrivals, i64 expect, i64 arrived, Origin origin, u32 note) {
   Machine& machine = *cta.machine;
   if (cta.exited())
     machine.fail(origin,
-                 fmt::format("signal to the mbarrier at offset 0x{:x} of CTA {}, which has exited", offset, cta.index));
+                 fmt::format("signal to the mbarrier at offset 0x{:x} of CTA {}, which has exited", offset, cta.index),
+                 Rule::exited_cta);
   MBarrier& barrier = barrier_at(cta, offset, origin);
   machine.progress();
+  if (Checker* checker = machine.checker())
+    checker->mbarrier_signalled(cta, barrier, arrivals, expect, arrived, origin, note);
   barrier.bytes += expect - arrived;
   if (barrier.bytes > i64{kMaxCount} || barrier.bytes < -i64{kMaxCount})
     machine.fail(origin, fmt::format("mbarrier at offset 0x{:x} of CTA {}: transaction count {} is out of range",
-                                     offset, cta.index, barrier.bytes));
+                                     offset, cta.index, barrier.bytes),
+                 Rule::transaction_count);
   if (arrivals > barrier.pending)
     machine.fail(
         origin,
         fmt::format("mbarrier at offset 0x{:x} of CTA {}: arrival underflow, {} more arrive where {} of {} are pending",
-                    offset, cta.index, arrivals, barrier.pending, barrier.count));
+                    offset, cta.index, arrivals, barrier.pending, barrier.count),
+        Rule::arrival_underflow);
   barrier.pending -= arrivals;
   if (barrier.pending == 0 && barrier.bytes < 0)
     machine.fail(
         origin,
         fmt::format("mbarrier at offset 0x{:x} of CTA {}: {} bytes more than announced, and no arrival is pending",
-                    offset, cta.index, -barrier.bytes));
+                    offset, cta.index, -barrier.bytes),
+        Rule::transaction_count);
   complete_phase_if_due(machine, barrier);
 }
 
@@ -121,31 +139,41 @@ void mbarrier_signal(Thread& thread, u32 address, u32 arrivals, u32 bytes, arch:
   operation.barrier = place.offset;
   operation.arrivals = arrivals;
   operation.expect_bytes = bytes;
+  if (Checker* checker = machine.checker())
+    operation.note = checker->remote_arrive(thread, *place.cta, place.offset, arrivals, site);
   machine.submit(operation);
 }
 
 bool mbarrier_try_wait(Thread& thread, u32 address, u32 parity, arch::Site site) {
   check_parity(thread, parity, site);
   const SharedPlace place = own_shared_place(thread, address, 8, 8, "mbarrier.try_wait", site);
+  const auto look = [&] {
+    MBarrier& barrier = barrier_at(*place.cta, place.offset, {&thread, site});
+    const bool now = passed(barrier, parity);
+    if (now) note_passed(thread, barrier, barrier.phase - 1, site);
+    return now;
+  };
   const bool now = passed(barrier_at(*place.cta, place.offset, {&thread, site}), parity);
-  if (now && !thread.machine->fails_spuriously(8)) return true;
+  if (now && !thread.machine->dawdle(8)) return look();
   thread.machine->poll(thread, Wait::mbarrier, site, place.offset, parity);
-  return !now && passed(barrier_at(*place.cta, place.offset, {&thread, site}), parity);
+  return !now && look();
 }
 
 void mbarrier_wait(Thread& thread, u32 address, u32 parity, arch::Site site) {
   Machine& machine = *thread.machine;
   check_parity(thread, parity, site);
   const SharedPlace place = own_shared_place(thread, address, 8, 8, "mbarrier.try_wait", site);
-  if (passed(barrier_at(*place.cta, place.offset, {&thread, site}), parity)) {
-    if (!machine.dawdle(16)) return;
+  MBarrier& first = barrier_at(*place.cta, place.offset, {&thread, site});
+  const u32 awaited = passed(first, parity) ? first.phase - 1 : first.phase;
+  if (passed(first, parity)) {
+    if (!machine.dawdle(16)) return note_passed(thread, first, awaited, site);
     machine.yield(thread);
   }
   for (;;) {
     // why: looked up anew each time; the thread may be late, and the phase after the one it waits for may have
     // completed
     MBarrier& barrier = barrier_at(*place.cta, place.offset, {&thread, site});
-    if (passed(barrier, parity)) return;
+    if (passed(barrier, parity)) return note_passed(thread, barrier, awaited, site);
     barrier.waiters.push(thread);
     machine.park(thread, Wait::mbarrier, site, place.offset, parity);
   }

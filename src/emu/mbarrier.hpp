@@ -18,6 +18,7 @@ struct MBarrier {
   WaitList waiters;
   arch::Site site{};  // of its initialisation
   bool live = false;
+  u32 check_number = 0;
 };
 
 void mbarrier_init(Thread& thread, u32 address, u32 count, arch::Site site);
@@ -30,6 +31,7 @@ void mbarrier_wait(Thread& thread, u32 address, u32 parity, arch::Site site);
 /// The barrier at `offset` of `cta`; a report when there is none.
 MBarrier& barrier_at(Cta& cta, u32 offset, Origin origin);
 /// What an operation in flight does when it lands: expects `expect` more bytes, delivers `arrived` bytes, arrives.
-void signal_now(Cta& cta, u32 offset, u32 arrivals, i64 expect, i64 arrived, Origin origin);
+/// `note` is what the checker said when the operation was issued.
+void signal_now(Cta& cta, u32 offset, u32 arrivals, i64 expect, i64 arrived, Origin origin, u32 note = 0);
 
 }  // namespace ww::emu

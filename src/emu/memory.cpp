@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "emu/check/checker.hpp"
 #include "emu/machine.hpp"
 
 namespace ww::emu {
@@ -20,20 +21,24 @@ SharedPlace shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, 
   const u32 rank = address >> arch::kSharedRankShift, offset = address & arch::kSharedOffsetMask;
   if (rank >= cluster.ctas.size())
     machine.fail({&thread, site}, fmt::format("shared address 0x{:x} names CTA {} of a cluster of {}", address, rank,
-                                              cluster.ctas.size()));
+                                              cluster.ctas.size()),
+                 Rule::out_of_bounds);
   Cta& cta = *cluster.ctas[rank];
   if (offset < kSharedBase || offset >= cta.shared_end || bytes > cta.shared_end - offset)
     machine.fail({&thread, site},
                  fmt::format("shared memory out of bounds: {} bytes at offset 0x{:x}; the CTA has [0x{:x}, 0x{:x})",
-                             bytes, offset, kSharedBase, cta.shared_end));
+                             bytes, offset, kSharedBase, cta.shared_end),
+                 Rule::out_of_bounds);
   if (offset % alignment != 0)
     machine.fail({&thread, site},
                  fmt::format("misaligned shared access: offset 0x{:x}, {} bytes, expected a multiple of {}", offset,
-                             bytes, alignment));
+                             bytes, alignment),
+                 Rule::misaligned);
   if (cta.exited())
     machine.fail(
         {&thread, site},
-        fmt::format("access to the shared memory of CTA {} (cluster rank {}), which has exited", cta.index, rank));
+        fmt::format("access to the shared memory of CTA {} (cluster rank {}), which has exited", cta.index, rank),
+        Rule::exited_cta);
   return {&cta, offset};
 }
 
@@ -46,9 +51,16 @@ SharedPlace own_shared_place(Thread& thread, u32 address, u32 bytes, u32 alignme
   return place;
 }
 
-void* shared_access(Thread& thread, u32 address, u32 bytes, arch::Site site) {
+void* shared_access(Thread& thread, u32 address, u32 bytes, arch::Access access, arch::Site site) {
   thread.machine->progress();
-  return shared_place(thread, address, bytes, natural_alignment(bytes), site).data();
+  const SharedPlace place = shared_place(thread, address, bytes, natural_alignment(bytes), site);
+  if (Checker* checker = thread.machine->checker()) {
+    const Access kind = access == arch::Access::read    ? Access::load_shared
+                        : access == arch::Access::write ? Access::store_shared
+                                                        : Access::atomic_shared;
+    checker->shared_access(thread, *place.cta, place.offset, bytes, kind, site);
+  }
+  return place.data();
 }
 
 int range_of(const Machine& machine, u64 base, u64 bytes) {
@@ -61,21 +73,25 @@ int range_of(const Machine& machine, u64 base, u64 bytes) {
   return -1;
 }
 
-void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access access, arch::Site site) {
+void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access access, arch::MemoryOrder order,
+                    arch::Scope scope, arch::Site site) {
   Machine& machine = *thread.machine;
   const u64 value = reinterpret_cast<u64>(address);
   const int range = range_of(machine, value, bytes);
   if (range < 0)
     machine.fail(
         {&thread, site},
-        fmt::format("global memory out of bounds: {} bytes at 0x{:x} are in no operand of the launch", bytes, value));
+        fmt::format("global memory out of bounds: {} bytes at 0x{:x} are in no operand of the launch", bytes, value),
+        Rule::out_of_bounds);
   if (value % natural_alignment(bytes) != 0)
-    machine.fail({&thread, site}, fmt::format("misaligned global access: 0x{:x}, {} bytes", value, bytes));
+    machine.fail({&thread, site}, fmt::format("misaligned global access: 0x{:x}, {} bytes", value, bytes),
+                 Rule::misaligned);
   const runtime::MemoryRange& memory = machine.context().launch.memory[static_cast<std::size_t>(range)];
   if (access != arch::Access::read) {
-    if (!memory.writable) machine.fail({&thread, site}, fmt::format("write to read-only operand {}", memory.name));
-    machine.progress();
+    if (!memory.writable) machine.fail({&thread, site}, fmt::format("write to read-only operand {}", memory.name), Rule::out_of_bounds);
+    if (order != arch::MemoryOrder::acquire) machine.progress();  // why: load_acquire looks through an atomic pointer
   }
+  if (Checker* checker = machine.checker()) checker->global_access(thread, value, bytes, access, order, scope, site);
   return const_cast<void*>(address);
 }
 

@@ -18,8 +18,9 @@ SharedPlace shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, 
 /// The same, in this CTA's own memory only.
 SharedPlace own_shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, const char* what, arch::Site site);
 
-void* shared_access(Thread& thread, u32 address, u32 bytes, arch::Site site);
-void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access access, arch::Site site);
+void* shared_access(Thread& thread, u32 address, u32 bytes, arch::Access access, arch::Site site);
+void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access access, arch::MemoryOrder order,
+                    arch::Scope scope, arch::Site site);
 
 /// Index of the launch's memory range that holds [base, base + bytes); -1 when none does.
 int range_of(const Machine& machine, u64 base, u64 bytes);

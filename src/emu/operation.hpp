@@ -24,6 +24,7 @@ struct Operation {
   u32 range = 0;     // index of the memory range that holds the tensor
   u32 group = 0;     // bulk group of the issuing thread
   u32 arrivals = 0;  // remote arrive
+  u32 note = 0;      // the checker's
   i64 expect_bytes = 0;
   WarpgroupEngine* warpgroup = nullptr;
   std::vector<u8> bytes;  // of a store between its two moments

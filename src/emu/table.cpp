@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "emu/barriers.hpp"
+#include "emu/check/checker.hpp"
 #include "emu/emulator.hpp"
 #include "emu/machine.hpp"
 #include "emu/memory.hpp"
@@ -47,7 +48,7 @@ u32 cluster_map(u32 address, u32 rank, Site site) {
 }
 
 void global_wait_step(const void* address, Site site) {
-  global_access(self(), address, 4, arch::Access::read, site);
+  global_access(self(), address, 4, arch::Access::atomic, arch::MemoryOrder::acquire, arch::Scope::gpu, site);
   machine().poll(self(), Wait::polling, site);
 }
 
@@ -67,7 +68,10 @@ constexpr arch::EmuTable kTable = {
     .mbarrier_arrive_expect_tx = [](u32 b, u32 bytes, Site s) { mbarrier_signal(self(), b, 1, bytes, s); },
     .mbarrier_try_wait = [](u32 b, u32 parity, Site s) { return mbarrier_try_wait(self(), b, parity, s); },
     .mbarrier_wait = [](u32 b, u32 parity, Site s) { mbarrier_wait(self(), b, parity, s); },
-    .fence = [](arch::Fence, Site) {},  // fibers are sequentially consistent; proxies are not modelled
+    .fence =
+        [](arch::Fence kind, Site s) {  // fibers are sequentially consistent: only a checker cares
+          if (Checker* checker = machine().checker()) checker->fence(self(), kind, s);
+        },
     .tma_load =
         [](const void* map, int rank, u32 barrier, u32 destination, arch::TmaCoordinates at, u32 multicast, Site s) {
           tma_load(self(), {map, rank, barrier, destination, at, multicast}, s);
@@ -87,7 +91,7 @@ constexpr arch::EmuTable kTable = {
     .ldmatrix = [](u32 address, u32* registers, int count, bool transposed,
                    Site s) { ldmatrix(self(), address, registers, count, transposed, s); },
     .cluster_map = cluster_map,
-    .cluster_arrive = [](bool, Site s) { cluster_arrive(self(), s); },
+    .cluster_arrive = [](bool relaxed, Site s) { cluster_arrive(self(), relaxed, s); },
     .cluster_wait = [](Site s) { cluster_wait(self(), s); },
     .set_max_registers = [](u32 count, bool increase, Site s) { set_max_registers(self(), count, increase, s); },
     .named_barrier_sync = [](u32 id, u32 threads, Site s) { named_barrier(self(), id, threads, true, s); },
@@ -97,10 +101,10 @@ constexpr arch::EmuTable kTable = {
     .shuffle = [](u32 value, u32 lane, arch::ShuffleMode mode,
                   Site s) { return shuffle(self(), value, lane, mode, s); },
     .vote = [](bool predicate, arch::VoteMode mode, Site s) { return vote(self(), predicate, mode, s); },
-    .shared_access = [](u32 address, u32 bytes, arch::Access,
-                        Site s) { return shared_access(self(), address, bytes, s); },
-    .global_access = [](const void* address, u32 bytes, arch::Access access, arch::MemoryOrder, arch::Scope,
-                        Site s) { return global_access(self(), address, bytes, access, s); },
+    .shared_access = [](u32 address, u32 bytes, arch::Access access,
+                        Site s) { return shared_access(self(), address, bytes, access, s); },
+    .global_access = [](const void* address, u32 bytes, arch::Access access, arch::MemoryOrder order, arch::Scope scope,
+                        Site s) { return global_access(self(), address, bytes, access, order, scope, s); },
     .global_wait_step = global_wait_step,
     .pdl_wait = pdl_nothing,
     .pdl_launch_dependents = pdl_nothing,

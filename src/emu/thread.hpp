@@ -39,6 +39,7 @@ struct Thread {
   WarpgroupEngine* warpgroup = nullptr;  // null when the last warps of a CTA are no whole warpgroup
   Thread* next = nullptr;                // in the list of waiters it is in
   u32 index = 0;                         // in the CTA
+  u32 check_slot = 0;                    // the checker's name for it
 
   Wait wait = Wait::none;
   u32 wait_a = 0, wait_b = 0;  // meaning depends on `wait`

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "emu/check/checker.hpp"
 #include "emu/machine.hpp"
 #include "emu/memory.hpp"
 
@@ -29,12 +30,14 @@ u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch:
     machine.fail({&thread, site}, fmt::format("TMA of rank {} with a tensor map of rank {}", rank, map.rank));
   if (i64{at.at[0]} * map.element_bytes % 16 != 0)
     machine.fail({&thread, site}, fmt::format("TMA: innermost coordinate {} times {} bytes is no multiple of 16 bytes",
-                                              at.at[0], map.element_bytes));
+                                              at.at[0], map.element_bytes),
+                 Rule::misaligned);
   const int range = range_of(machine, map.base, map.span_bytes());
   if (range < 0)
     machine.fail({&thread, site},
                  fmt::format("TMA: the tensor map's {} bytes at 0x{:x} are in no operand of the launch",
-                             map.span_bytes(), map.base));
+                             map.span_bytes(), map.base),
+                 Rule::out_of_bounds);
   return static_cast<u32>(range);
 }
 
@@ -96,7 +99,20 @@ void issue_load(Thread& thread, const TmaLoadRequest& request, const TensorMapDa
   operation.map = &map;
   operation.at = request.at;
   operation.range = range;
+  if (Checker* checker = machine.checker()) {
+    MBarrier& barrier = barrier_at(cta, operation.barrier, {&thread, site});
+    operation.note = checker->tma_load(thread, cta, operation.shared, map.box_bytes(), barrier, site);
+  }
   machine.submit(operation);
+}
+
+/// What a load reads and a store writes, when launches may race there.
+void check_global(Thread& thread, const TensorMapData& map, const arch::TmaCoordinates& at, bool write,
+                  arch::Site site) {
+  for_each_row(map, at, [&](const u8* global, u32 first, u32 last, u32) {
+    if (first != last)
+      thread.machine->checker()->tma_global_row(thread, reinterpret_cast<u64>(global), last - first, write, site);
+  });
 }
 
 BulkGroup& open_group(Thread& thread) {
@@ -133,6 +149,12 @@ void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site) {
   ++machine.counters().tma_loads;
   machine.counters().ranges[range].l2_read += bytes_inside(map, request.at);
   machine.progress();
+  if (Checker* checker = machine.checker()) {
+    const u64 bytes = bytes_inside(map, request.at);
+    const u32 copies = request.multicast == 0 ? 1 : static_cast<u32>(__builtin_popcount(request.multicast));
+    checker->traffic().copy(Access::tma_load, site, u64{copies} * map.box_bytes(), bytes, bytes * (copies - 1));
+    if (machine.context().launch.memory[range].writable) check_global(thread, map, request.at, false, site);
+  }
   if (request.multicast == 0) return issue_load(thread, request, map, range, *place.cta, site);
   for (const auto& cta : ctas)
     if (request.multicast >> cta->rank & 1) issue_load(thread, request, map, range, *cta, site);
@@ -143,7 +165,8 @@ void land_load(Operation& operation) {
   Cta& cta = *operation.cta;
   if (cta.exited())
     cta.machine->fail(operation.origin,
-                      fmt::format("TMA load into CTA {} (cluster rank {}), which has exited", cta.index, cta.rank));
+                      fmt::format("TMA load into CTA {} (cluster rank {}), which has exited", cta.index, cta.rank),
+                      Rule::exited_cta);
   const u32 bytes = row_bytes(map);
   u8* shared = cta.shared.get();
   alignas(16) u8 padded[256 * 16];
@@ -158,7 +181,7 @@ void land_load(Operation& operation) {
                    [&](u32 offset, u32 at) { std::memcpy(shared + offset, source + at, 16); });
   });
   cta.machine->counters().ranges[operation.range].shared_write += map.box_bytes();
-  signal_now(cta, operation.barrier, 0, 0, map.box_bytes(), operation.origin);
+  signal_now(cta, operation.barrier, 0, 0, map.box_bytes(), operation.origin, operation.note);
 }
 
 void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, const arch::TmaCoordinates& at,
@@ -167,7 +190,7 @@ void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, cons
   const TensorMapData& map = checked_map(thread, map_bytes, site);
   const u32 range = check_access(thread, map, rank, at, site);
   const runtime::MemoryRange& memory = machine.context().launch.memory[range];
-  if (!memory.writable) machine.fail({&thread, site}, fmt::format("TMA store to read-only operand {}", memory.name));
+  if (!memory.writable) machine.fail({&thread, site}, fmt::format("TMA store to read-only operand {}", memory.name), Rule::out_of_bounds);
   const SharedPlace place = own_shared_place(thread, source, map.box_bytes(), kDestinationAlignment, "TMA store", site);
   BulkGroup& group = open_group(thread);
   ++group.unread;
@@ -181,6 +204,11 @@ void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, cons
   operation.at = at;
   operation.range = range;
   operation.group = thread.bulk_first + static_cast<u32>(thread.bulk_groups.size()) - 1;
+  if (Checker* checker = machine.checker()) {
+    checker->tma_store(thread, place.offset, map.box_bytes(), site);
+    check_global(thread, map, at, true, site);
+    checker->traffic().copy(Access::tma_store, site, map.box_bytes(), bytes_inside(map, at), 0);
+  }
   machine.submit(operation);
 }
 
@@ -228,6 +256,11 @@ void bulk_wait(Thread& thread, int pending, bool read_only, arch::Site site) {
     return false;
   };
   while (unfinished()) thread.machine->park(thread, Wait::bulk, site, static_cast<u32>(pending), read_only);
+  if (Checker* checker = thread.machine->checker()) {
+    const u32 committed = thread.bulk_groups.empty() ? 0 : static_cast<u32>(thread.bulk_groups.size()) - 1;
+    const u32 left = static_cast<u32>(pending);
+    if (committed > left) checker->bulk_waited(thread, thread.bulk_first + committed - left, read_only);
+  }
   while (thread.bulk_groups.size() > 1 && thread.bulk_groups.front().unwritten == 0) {
     thread.bulk_groups.erase(thread.bulk_groups.begin());
     ++thread.bulk_first;

@@ -3,6 +3,7 @@
 // lane l holds, in register i, items (l / 4, 2 (l % 4)) and the next one, or their transposes.
 #include <cstring>
 
+#include "emu/check/checker.hpp"
 #include "emu/memory.hpp"
 #include "emu/warp_meeting.hpp"
 #include "emu/warp_ops.hpp"
@@ -48,7 +49,12 @@ void stmatrix(Thread& thread, u32 address, const u32* registers, int count, bool
   MatrixStore& store = stores[turn];
   if (store.count != count || store.transposed != transposed)
     machine.fail({&thread, site}, fmt::format("stmatrix diverges in its warp: lane {} stores {} matrices, others {}",
-                                              lane, count, store.count));
+                                              lane, count, store.count),
+                 Rule::divergent_call);
+  if (Checker* checker = machine.checker(); checker && lane < 8 * static_cast<u32>(count)) {
+    const SharedPlace place = own_shared_place(thread, address, 16, 16, "stmatrix", site);
+    checker->shared_access(thread, *place.cta, place.offset, 16, Access::stmatrix, site);
+  }
   store.address[lane] = address;
   std::memcpy(store.registers[lane], registers, static_cast<std::size_t>(count) * sizeof(u32));
   machine.progress();
@@ -60,6 +66,10 @@ void stmatrix(Thread& thread, u32 address, const u32* registers, int count, bool
 void ldmatrix(Thread& thread, u32 address, u32* registers, int count, bool transposed, arch::Site site) {
   check_count(thread, count, "ldmatrix", site);
   Warp& warp = *thread.warp;
+  if (Checker* checker = thread.machine->checker(); checker && thread.lane() < 8 * static_cast<u32>(count)) {
+    const SharedPlace place = own_shared_place(thread, address, 16, 16, "ldmatrix", site);
+    checker->shared_access(thread, *place.cta, place.offset, 16, Access::ldmatrix, site);
+  }
   const auto load_all = [&](u32 half) {
     for (u32 line = 0; line < 8 * static_cast<u32>(count); ++line) {
       u16 items[8];

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "emu/check/checker.hpp"
 #include "emu/machine.hpp"
 
 namespace ww::emu {
@@ -17,22 +18,27 @@ template <class Last> u32 meet(Thread& thread, u32 kind, u32 value, arch::Site s
   if (meeting.arrived == 0) meeting.kind = kind;
   if (meeting.kind != kind)
     machine.fail({&thread, site}, fmt::format("lane {} is at another warp-wide operation than lanes 0x{:08x}",
-                                              thread.lane(), meeting.arrived));
+                                              thread.lane(), meeting.arrived),
+                 Rule::divergent_call);
   const u32 round = meeting.round, half = round & 1;
   warp.values[half][thread.lane()] = value;
   meeting.arrived |= 1u << thread.lane();
+  Checker* const checker = machine.checker();
+  if (checker) checker->warp_meets(thread, 0, meeting.arrived == ~0u);
   if (meeting.arrived == ~0u) {
     last(half);
     meeting.arrived = 0;
     ++meeting.round;
     machine.progress();
     machine.wake_all(meeting.waiters);
+    if (checker) checker->warp_parted(thread, 0, round);
     return half;
   }
   while (meeting.round == round) {
     meeting.waiters.push(thread);
     machine.park(thread, Wait::warp, site, ~0u);
   }
+  if (checker) checker->warp_parted(thread, 0, round);
   return half;
 }
 

@@ -26,23 +26,28 @@ void sync_warp(Thread& thread, u32 mask, arch::Site site) {
   const u32 bit = 1u << thread.lane();
   if (!(mask & bit))
     machine.fail({&thread, site},
-                 fmt::format("syncwarp over lanes 0x{:08x} by lane {}, which is not one of them", mask, thread.lane()));
+                 fmt::format("syncwarp over lanes 0x{:08x} by lane {}, which is not one of them", mask, thread.lane()),
+                         Rule::divergent_call);
   WarpMeeting* sync = &sync_of(*thread.warp, mask);
   sync->arrived |= bit;
   machine.progress();
+  const std::ptrdiff_t place = sync - thread.warp->syncs.data();
+  const u32 round = sync->round, which = static_cast<u32>(place) + 1;
+  Checker* const checker = machine.checker();
+  if (checker) checker->warp_meets(thread, which, sync->arrived == mask);
   if (sync->arrived == mask) {
     sync->arrived = 0;
     ++sync->round;
     machine.wake_all(sync->waiters);
+    if (checker) checker->warp_parted(thread, which, round);
     return;
   }
-  const std::ptrdiff_t place = sync - thread.warp->syncs.data();
-  const u32 round = sync->round;
   while (sync->round == round) {
     sync->waiters.push(thread);
     machine.park(thread, Wait::warp, site, mask);
     sync = &thread.warp->syncs[static_cast<std::size_t>(place)];  // another mask may have made the list grow
   }
+  if (checker) checker->warp_parted(thread, which, round);
 }
 
 u32 shuffle(Thread& thread, u32 value, u32 lane_or_delta, arch::ShuffleMode mode, arch::Site site) {

@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
+#include "emu/check/checker.hpp"
 #include "emu/descriptor.hpp"
 #include "emu/machine.hpp"
 #include "emu/numerics/mma.hpp"
@@ -24,7 +26,8 @@ void check_call(Thread& thread, const arch::WgmmaCall& call, arch::Site site) {
   if (call.n < 8 || call.n > 256 || call.n % 8 != 0)
     machine.fail({&thread, site}, fmt::format("wgmma: n is {}; expected a multiple of 8 from 8 to 256", call.n));
   if (call.type != DType::e4m3 && call.type != DType::bf16 && call.type != DType::f16)
-    machine.fail({&thread, site}, fmt::format("wgmma: operands of type {} are not supported", name_of(call.type)));
+    machine.fail({&thread, site}, fmt::format("wgmma: operands of type {} are not supported", name_of(call.type)),
+                 Rule::unsupported);
   if ((call.scale_a != 1 && call.scale_a != -1) || (call.scale_b != 1 && call.scale_b != -1))
     machine.fail({&thread, site}, "wgmma: operand scales must be +1 or -1");
 }
@@ -78,7 +81,8 @@ u32 WarpgroupEngine::slot_for(Thread& thread, const float* registers, int n, arc
     if (slot.n == n && slot.threads_in_flight != 0) return static_cast<u32>(i);
     if (slot.in_flight_until[t] != 0)
       thread.machine->fail({&thread, site},
-                           fmt::format("wgmma: accumulators in flight with n = {} are used with n = {}", slot.n, n));
+                           fmt::format("wgmma: accumulators in flight with n = {} are used with n = {}", slot.n, n),
+                           Rule::accumulator_in_flight);
   }
   if (idle == slots_.size()) slots_.emplace_back();
   Slot& slot = slots_[idle];
@@ -101,7 +105,8 @@ WarpgroupEngine::Wgmma& WarpgroupEngine::operation_of(Thread& thread, const arch
     thread.machine->fail({&thread, site},
                          fmt::format("wgmma diverges in its warpgroup: thread {} issued line {} with another "
                                      "shape, descriptor, flag or group",
-                                     operation.origin.thread->index, operation.origin.site.line));
+                                     operation.origin.thread->index, operation.origin.site.line),
+                         Rule::divergent_call);
   return operation;
 }
 
@@ -118,13 +123,27 @@ void WarpgroupEngine::deposit(Thread& thread, const arch::WgmmaCall& call, float
   const u32 t = thread.index % kWarpgroupSize;
   Wgmma& operation = operation_of(thread, call, registers, site);
   Slot& slot = slots_[operation.slot];
+  if (Checker* checker = thread.machine->checker())
+    checker->wgmma_deposited(thread, slot.in_flight_until[t] == 0, thread.wgmma_issued - 1, site);
   if (slot.in_flight_until[t] == 0) take_registers(slot, t, registers, call.accumulate);
   else if (slot.registers[t] != registers)
-    thread.machine->fail({&thread, site}, "wgmma diverges in its warpgroup: threads name different accumulators");
+    thread.machine->fail({&thread, site}, "wgmma diverges in its warpgroup: threads name different accumulators",
+                         Rule::divergent_call);
   slot.in_flight_until[t] = thread.wgmma_issued;
   if (++operation.deposits != kWarpgroupSize) return;
+  if (thread.machine->checker()) check_operands(operation, thread.wgmma_issued - 1);
   ++ready_;
   queue();
+}
+
+void WarpgroupEngine::check_operands(const Wgmma& operation, u32 turn) {
+  u32 a[2 * 64], b[2 * 256];
+  const arch::WgmmaCall& call = operation.call;
+  operand_chunks(cta_, call.descriptor_a, 64, a, "A", operation.origin);
+  operand_chunks(cta_, call.descriptor_b, call.n, b, "B", operation.origin);
+  const u32 warp = operation.origin.thread->index / kWarpgroupSize * 4;
+  cta_.machine->checker()->wgmma_ready(*this, cta_, warp, turn, a, 2 * 64, b, 2 * static_cast<u32>(call.n),
+                                       operation.origin);
 }
 
 void WarpgroupEngine::queue() {
@@ -161,7 +180,15 @@ void WarpgroupEngine::hand_back(Thread& thread, float* registers, arch::Site sit
   for (Slot& slot : slots_) {
     if (slot.registers[t] != registers || slot.in_flight_until[t] == 0) continue;
     if (executed() < slot.in_flight_until[t])
-      thread.machine->fail({&thread, site}, "wgmma wait names accumulators that are still in flight after it");
+      thread.machine->fail({&thread, site}, "wgmma wait names accumulators that are still in flight after it",
+                           Rule::accumulator_in_flight);
+    if (Checker* checker = thread.machine->checker()) {
+      checker->wgmma_handed_back(thread);
+      u32 bits[128];
+      std::memcpy(bits, registers, static_cast<std::size_t>(slot.n) * 2);
+      if (std::any_of(bits, bits + slot.n / 2, [](u32 value) { return value != kPoisonBits; }))
+        checker->registers_touched(thread, {}, site, true, "accumulators were written between a wgmma and its wait");
+    }
     for_each_pair(t, slot.n, slot.values.data(), registers,
                   [](float* pair, const float* place) { std::memcpy(pair, place, 2 * sizeof(float)); });
     slot.in_flight_until[t] = 0;
@@ -181,6 +208,7 @@ void WarpgroupEngine::wait(Thread& thread, int pending, float* const* accumulato
     waiters_.push(thread);
     machine.park(thread, Wait::wgmma, site, needed, executed());
   }
+  if (Checker* checker = machine.checker()) checker->wgmma_waited(thread, needed);
   for (int i = 0; i < count; ++i) hand_back(thread, accumulators[i], site);
 }
 

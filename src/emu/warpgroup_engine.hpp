@@ -50,6 +50,7 @@ class WarpgroupEngine {
   void take_registers(Slot& slot, u32 t, float* registers, bool accumulate);
   void hand_back(Thread& thread, float* registers, arch::Site site);
   void queue();
+  void check_operands(const Wgmma& operation, u32 turn);
 
   Cta& cta_;
   Operation task_;  // the engine's place in the schedule

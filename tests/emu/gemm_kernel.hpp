@@ -68,6 +68,7 @@ inline void gemm_multiply(const GemmParams& p, const GemmShared& s, PipelineStat
   for (u32 k = 0; k < p.blocks_k; ++k, state.advance()) {
     t().mbarrier_wait(s.full + 8 * state.index, state.phase, here());
     if (p.release_early) gemm_release(p, s, state.index);
+    t().fence(arch::Fence::wgmma, here());
     for (u32 i = 0; i < 4; ++i)
       t().wgmma({e4m3, 128, matrix_descriptor(s.a + state.index * kTileBytes + row * kTile + 32 * i),
                  matrix_descriptor(s.b + state.index * kTileBytes + 32 * i), i != 0 || (k != 0 && !p.promote), 1, 1},

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory: every access against those before it, granule by granule.
+#include <fmt/format.h>
+
+#include "emu/check/checker.hpp"
+#include "emu/machine.hpp"
+#include "emu/memory.hpp"
+
+namespace ww::emu {
+namespace {
+
+u16 bytes_mask(u32 first, u32 last) { return static_cast<u16>((1u << last) - (1u << first)); }
+
+bool is_read(Access kind) {
+  return kind == Access::load_shared || kind == Access::ldmatrix || kind == Access::load_global ||
+         kind == Access::plain_load || kind == Access::wgmma_a || kind == Access::wgmma_b ||
+         kind == Access::tma_store_source || kind == Access::tma_load_source;
+}
+
+}  // namespace
+
+u32 Checker::thread_access(Thread& thread, Access kind, bool atomic, arch::Site site) {
+  ThreadState& self = state(thread);
+  if (self.last_access != ~0u) {
+    const AccessRecord& last = accesses_[self.last_access];
+    if (last.kind == kind && last.epoch == self.epoch && last.site.line == site.line && last.site.file == site.file &&
+        last.atomic == atomic)
+      return self.last_access;
+  }
+  AccessRecord record;
+  record.slot = record.thread = thread.check_slot;
+  record.epoch = self.epoch;
+  record.kind = kind;
+  record.atomic = atomic;
+  record.site = site;
+  return self.last_access = new_access(record);
+}
+
+Checker::Actor Checker::actor_of(Thread& thread, u32 access, bool write, bool generic) {
+  ThreadState& self = state(thread);
+  Actor actor;
+  actor.access = access;
+  actor.self = thread.check_slot;
+  actor.self_epoch = self.epoch;
+  actor.self_visible = self.visible;
+  actor.cta = self.cta;
+  actor.write = write;
+  actor.generic = generic;
+  actor.clocks = &self.base;
+  actor.clock_count = 1;
+  return actor;
+}
+
+Checker::Order Checker::order(const AccessRecord& old, bool old_write, const Actor& actor) const {
+  if (old.kind == Access::mbarrier) return Order::unordered;  // nobody touches a live mbarrier
+  if (old.epoch == ~0u) return Order::unordered;
+  const bool crosses = old.generic && !actor.generic && old_write;
+  if (old.slot == actor.self)
+    return crosses && actor.self_visible < old.epoch ? Order::unfenced : Order::ordered;
+  Order worst = Order::ordered;
+  for (u32 i = 0; i < actor.clock_count; ++i) {
+    const Clock* clock = actor.clocks[i].get();
+    if (!clock) return Order::unordered;
+    for (u32 slot = 0; slot < old.slots; ++slot)
+      if (Clock::at(clock->h, old.slot + slot) < old.epoch) return Order::unordered;
+    if (!old.generic) continue;
+    const bool far = threads_[old.slot].cta != actor.cta;
+    if (far && (actor.generic || crosses) && Clock::at(clock->s, old.slot) < old.epoch) worst = Order::narrow;
+    else if (crosses && Clock::at(clock->v, old.slot) < old.epoch) worst = Order::unfenced;
+  }
+  return worst;
+}
+
+void Checker::touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& actor, u32 cta, u64 address) {
+  ShadowEntry* entries = overflow.entries(granule);
+  const AccessRecord mine = accesses_[actor.access];
+  u32 kept = 0;
+  u16 written = 0;
+  for (u32 i = 0; i < granule.count; ++i) {
+    ShadowEntry entry = entries[i];
+    const u16 common = entry.bytes & bytes;
+    if (entry.write) written |= entry.bytes;
+    if (common) {
+      const AccessRecord& old = accesses_[entry.access];
+      const bool known = entry.access == actor.known[0] || entry.access == actor.known[1] ||
+                         entry.access == actor.known[2] || entry.access == actor.known[3];
+      if ((entry.write || actor.write) && !(old.atomic && mine.atomic) && !known) {
+        const Order verdict = order(old, entry.write, actor);
+        if (verdict == Order::ordered) {
+          actor.known[actor.next_known++ % 4] = entry.access;
+        } else {
+          const u32 first = static_cast<u32>(__builtin_ctz(common)), last = 32 - static_cast<u32>(__builtin_clz(common));
+          conflict(verdict, old, entry.write, actor, cta, address + first, address + last);
+        }
+      }
+      const bool again = !entry.write && old.slot == mine.slot && old.kind == mine.kind;
+      const bool crowded = !entry.write && granule.count > 8 && order(old, false, actor) == Order::ordered;
+      if ((actor.write && old.kind != Access::mbarrier) || again || crowded)
+        entry.bytes = static_cast<u16>(entry.bytes & ~bytes);
+    }
+    if (entry.bytes) entries[kept++] = entry;
+  }
+  granule.count = kept;
+  if (const u16 missing = static_cast<u16>(bytes & ~written); missing && !actor.write && actor.read_of_nothing) {
+    const u32 first = static_cast<u32>(__builtin_ctz(missing)), last = 32 - static_cast<u32>(__builtin_clz(missing));
+    uninitialised(actor, cta, address + first, address + last);
+  }
+  overflow.append(granule, {actor.access, bytes, actor.write});
+}
+
+void Checker::touch_shared(CtaState& cta, u32 offset, u32 bytes, Actor& actor) {
+  const u32 index = cta.cta->check_index;
+  for (u32 at = offset; at < offset + bytes;) {
+    const u32 begin = at % kGranule, end = min(kGranule, begin + offset + bytes - at);
+    touch(cta.overflow, cta.shadow[at / kGranule], bytes_mask(begin, end), actor, index, at - begin);
+    at += end - begin;
+  }
+}
+
+void Checker::touch_global(u64 address, u32 bytes, Actor& actor) {
+  actor.read_of_nothing = false;  // the caller of a launch wrote global memory
+  for (u64 at = address; at < address + bytes;) {
+    const u32 begin = static_cast<u32>(at % kGranule);
+    const u32 end = static_cast<u32>(min(u64{kGranule}, begin + address + bytes - at));
+    touch(global_overflow_, global_.at(at), bytes_mask(begin, end), actor, kSharedSpaceOfNobody, at - begin);
+    at += end - begin;
+  }
+}
+
+void Checker::shared_access(Thread& thread, Cta& cta, u32 offset, u32 bytes, Access kind, arch::Site site) {
+  const u32 access = thread_access(thread, kind, kind == Access::atomic_shared, site);
+  Actor actor = actor_of(thread, access, !is_read(kind), true);
+  touch_shared(state(cta), offset, bytes, actor);
+  if (thread.cta != &cta) state(cta).foreign[thread.check_slot] = access;
+  traffic_.shared(thread, offset, bytes, kind, site);
+}
+
+void Checker::global_access(Thread& thread, u64 address, u32 bytes, arch::Access access, arch::MemoryOrder order,
+                            arch::Scope scope, arch::Site site) {
+  const int range = range_of(*thread.machine, address, bytes);
+  if (range < 0 || !context_.launch.memory[static_cast<std::size_t>(range)].writable) return;
+  ThreadState& self = state(thread);
+  const bool atomic = access == arch::Access::atomic;
+  const bool acquires = order == arch::MemoryOrder::acquire || order == arch::MemoryOrder::acq_rel;
+  const bool releases = order == arch::MemoryOrder::release || order == arch::MemoryOrder::acq_rel;
+  const Access kind = atomic ? Access::atomic_global
+                             : access == arch::Access::write ? Access::store_global : Access::load_global;
+  Actor actor = actor_of(thread, thread_access(thread, kind, atomic, site), access != arch::Access::read, true);
+  touch_global(address, bytes, actor);
+  if (!atomic) return;
+  Location& location = locations_[address];
+  if (order != arch::MemoryOrder::release && location.released) {
+    const ThreadState& releaser = threads_[location.thread];
+    const bool wide = reaches(location.scope, releaser, self) && reaches(scope, releaser, self);
+    ClockRef known = location.released;
+    if (!wide) {  // execution order is there, but not memory order
+      known = pool_.copy(known);
+      known->s.clear();
+      known->v.clear();
+    }
+    if (acquires) self.base = pool_.join(self.base, known);
+    else self.seen_relaxed = pool_.join(self.seen_relaxed, known);
+  }
+  if (order == arch::MemoryOrder::acquire) return;
+  Gathering released;
+  const bool fenced = self.fenced.base || self.fenced.epoch > 1;
+  if (releases) {
+    released.add(pool_, self, thread.check_slot, false);
+    location.scope = scope;
+  } else if (fenced) {
+    released.add(pool_, self.fenced, thread.check_slot, false);
+    location.scope = min(scope, self.fence_scope);
+  } else {
+    return;
+  }
+  location.released = pool_.join(location.released, released.take());
+  location.thread = thread.check_slot;
+  ++self.epoch;
+}
+
+// --- copies ---------------------------------------------------------------------------------------
+
+u32 Checker::tma_load(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& mbarrier, arch::Site site) {
+  BarrierState& barrier = barriers_[mbarrier.check_number];
+  check_barrier_use(thread, barrier, true, site);
+  AccessRecord record;
+  record.slot = barrier.slot;
+  record.epoch = ~0u;
+  record.thread = thread.check_slot;
+  record.barrier = mbarrier.check_number;
+  record.phase = mbarrier.phase;
+  record.kind = Access::tma_load;
+  record.generic = false;
+  record.site = site;
+  const u32 access = new_access(record);
+  Actor actor = actor_of(thread, access, true, false);
+  touch_shared(state(cta), offset, bytes, actor);
+  state(cta).foreign[barrier.slot] = access;
+  return access;
+}
+
+void Checker::tma_global_row(Thread& thread, u64 address, u32 bytes, bool write, arch::Site site) {
+  ThreadState& self = state(thread);
+  AccessRecord record;
+  record.thread = thread.check_slot;
+  record.kind = write ? Access::tma_store : Access::tma_load_source;
+  record.slot = write ? self.store_slot + 1 : thread.check_slot;
+  record.epoch = write ? self.stores : self.epoch;
+  record.generic = false;
+  record.site = site;
+  const AccessRecord* last = accesses_.empty() ? nullptr : &accesses_.back();
+  const bool same = last && last->kind == record.kind && last->slot == record.slot && last->epoch == record.epoch &&
+                    last->site.line == site.line && last->site.file == site.file;
+  Actor actor = actor_of(thread, same ? static_cast<u32>(accesses_.size() - 1) : new_access(record), write, false);
+  touch_global(address, bytes, actor);
+}
+
+void Checker::tma_store(Thread& thread, u32 offset, u32 bytes, arch::Site site) {
+  ThreadState& self = state(thread);
+  if (self.store_slot == ~0u) {
+    self.store_slot = new_agents(2);
+    threads_.resize(agents_);
+  }
+  AccessRecord record;
+  record.slot = self.store_slot;
+  record.epoch = self.stores = thread.bulk_first + static_cast<u32>(thread.bulk_groups.size());
+  record.thread = thread.check_slot;
+  record.kind = Access::tma_store_source;
+  record.generic = false;
+  record.site = site;
+  self.last_store_access = new_access(record);
+  Actor actor = actor_of(thread, self.last_store_access, false, false);
+  touch_shared(state(*thread.cta), offset, bytes, actor);
+}
+
+void Checker::bulk_waited(Thread& thread, u32 groups, bool read_only) {
+  ThreadState& self = state(thread);
+  if (self.store_slot == ~0u) return;
+  self.stores_read = max(self.stores_read, groups);
+  self.base = pool_.raise(self.base, self.store_slot, groups);
+  if (!read_only) self.base = pool_.raise(self.base, self.store_slot + 1, groups);
+}
+
+// --- the tensor core ------------------------------------------------------------------------------
+
+void Checker::wgmma_deposited(Thread& thread, bool first_use, u32 turn, arch::Site site) {
+  ThreadState& self = state(thread);
+  if (first_use && !self.wgmma_fenced)
+    report(Rule::accumulator_in_flight, party(thread.check_slot, {}, "use of the accumulator registers"),
+           party(thread.check_slot, site, "wgmma.mma_async"), 0, 0, "registers", "",
+           "a wgmma takes over registers without wgmma.fence after the thread's own use of them");
+  auto& issuers = state(*thread.cta).wgmma_issuers[{thread.index / kWarpgroupSize, turn}];
+  for (const ClockRef& known : issuers)
+    if (known == self.base) return;
+  issuers.push_back(self.base);
+}
+
+void Checker::wgmma_ready(WarpgroupEngine&, Cta& cta, u32 first_warp, u32 turn, const u32* a, u32 a_count,
+                          const u32* b, u32 b_count, Origin origin) {
+  CtaState& memory = state(cta);
+  const auto issuers = memory.wgmma_issuers.extract({first_warp / 4, turn});
+  auto& thread = const_cast<Thread&>(*origin.thread);
+  AccessRecord record;
+  record.slot = memory.tensor_slots + first_warp;
+  record.slots = 4;
+  record.epoch = turn + 1;
+  record.thread = thread.check_slot;
+  record.generic = false;
+  record.site = origin.site;
+  const auto touch_all = [&](Access kind, const u32* granules, u32 count) {
+    record.kind = kind;
+    Actor actor = actor_of(thread, new_access(record), false, false);
+    actor.self = ~0u;  // all four warps must know, the issuers' own program order is not enough
+    actor.clocks = issuers.mapped().data();
+    actor.clock_count = static_cast<u32>(issuers.mapped().size());
+    for (u32 i = 0; i < count; ++i)
+      touch(memory.overflow, memory.shadow[granules[i] / kGranule], 0xFFFF, actor, cta.check_index, granules[i]);
+    traffic_.copy(kind, origin.site, u64{count} * kGranule, 0, 0);
+  };
+  touch_all(Access::wgmma_a, a, a_count);
+  touch_all(Access::wgmma_b, b, b_count);
+}
+
+void Checker::wgmma_waited(Thread& thread, u32 done) {
+  ThreadState& self = state(thread);
+  const u32 warp = thread.index / kWarpSize;
+  self.base = pool_.raise(self.base, state(*thread.cta).tensor_slots + warp, done);
+}
+
+void Checker::wgmma_handed_back(Thread& thread) { state(thread).wgmma_fenced = false; }
+
+void Checker::registers_touched(Thread& thread, arch::Site issued, arch::Site touched, bool write, const char* how) {
+  report(Rule::accumulator_in_flight, party(thread.check_slot, issued, "wgmma.mma_async"),
+         party(thread.check_slot, touched, write ? "write of its accumulators" : "read of its accumulators"), 0, 0,
+         "registers", "", how);
+}
+
+void Checker::plain_access(Thread& thread, u64 address, u32 bytes, bool write, arch::Site site) {
+  hooked_ = true;
+  global_access(thread, address, bytes, write ? arch::Access::write : arch::Access::read, arch::MemoryOrder::relaxed,
+                arch::Scope::cta, site);
+}
+
+}  // namespace ww::emu

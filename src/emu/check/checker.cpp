@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// Synchronisation: what each barrier, fence and meeting makes known to whom.
+#include "emu/check/checker.hpp"
+
+#include <fmt/format.h>
+
+#include "emu/machine.hpp"
+
+namespace ww::emu {
+
+Checker::Checker(const LaunchContext& context) : context_(context) {}
+
+void Checker::reset() {
+  threads_.clear();
+  clusters_.clear();
+  for (auto& cta : ctas_) cta->exits = {};
+  barriers_.clear();
+  accesses_.clear();
+  arrivals_.clear();
+  idle_arrivals_.clear();
+  locations_.clear();
+  global_.clear();
+  global_overflow_.clear();
+  pool_.forget();
+  known_.clear();
+  findings_.clear();
+  traffic_.clear();
+  agents_ = used_ctas_ = used_clusters_ = 0;
+  hooked_ = false;
+}
+
+void Checker::start_cluster(Cluster& cluster) {
+  cluster.check_index = used_clusters_++;
+  clusters_.resize(used_clusters_);
+  for (const auto& cta : cluster.ctas) {
+    cta->check_index = used_ctas_++;
+    if (ctas_.size() < used_ctas_) ctas_.push_back(std::make_unique<CtaState>());
+    CtaState& state = *ctas_[cta->check_index];
+    state.cta = cta.get();
+    state.shadow.assign(ceil_div(cta->shared_end, kGranule), Granule{});
+    state.overflow.clear();
+    for (Rounds& named : state.named) named = {};
+    state.warps.assign(cta->warps.size(), WarpState{});
+    state.barriers.clear();
+    state.foreign.clear();
+    state.exits = {};
+    state.wgmma_issuers.clear();
+    const u32 count = static_cast<u32>(cta->threads.size());
+    const u32 first = new_agents(count);
+    threads_.resize(first + count);
+    for (u32 i = 0; i < count; ++i) {
+      cta->threads[i].check_slot = first + i;
+      threads_[first + i].cta = cta->check_index;
+      threads_[first + i].index = i;
+      threads_[first + i].cluster = cluster.check_index;
+    }
+    state.tensor_slots = new_agents(static_cast<u32>(cta->warps.size()));
+    threads_.resize(agents_);
+  }
+}
+
+bool Checker::reaches(arch::Scope scope, const ThreadState& a, const ThreadState& b) const {
+  if (a.cta == b.cta || scope >= arch::Scope::gpu) return true;
+  return scope == arch::Scope::cluster && a.cluster == b.cluster;
+}
+
+void Checker::fence(Thread& thread, arch::Fence kind, arch::Site) {
+  ThreadState& self = state(thread);
+  switch (kind) {
+    case arch::Fence::wgmma: self.wgmma_fenced = true; return;
+    case arch::Fence::mbarrier_init:
+    case arch::Fence::proxy_async_shared:
+    case arch::Fence::proxy_async:
+      for (const u32 number : ctas_[self.cta]->barriers) {
+        BarrierState& barrier = barriers_[number];
+        barrier.init_fenced |= barrier.init_thread == thread.check_slot ||
+                               (self.base && Clock::at(self.base->h, barrier.init_thread) >= barrier.init_epoch);
+      }
+      if (kind != arch::Fence::mbarrier_init) self.visible = self.epoch++;
+      return;
+    case arch::Fence::acq_rel_cta:
+    case arch::Fence::acq_rel_cluster:
+    case arch::Fence::acq_rel_gpu:
+      if (self.seen_relaxed) self.base = pool_.join(self.base, std::exchange(self.seen_relaxed, ClockRef{}));
+      self.fence_scope = kind == arch::Fence::acq_rel_cta       ? arch::Scope::cta
+                         : kind == arch::Fence::acq_rel_cluster ? arch::Scope::cluster
+                                                                : arch::Scope::gpu;
+      self.fenced = {self.base, self.epoch++, self.visible};
+      return;
+  }
+}
+
+void Checker::named_barrier_arrives(Thread& thread, u32 id, bool last) {
+  ThreadState& self = state(thread);
+  Rounds& rounds = state(*thread.cta).named[id];
+  rounds.open.add(pool_, self, thread.check_slot, false);
+  ++self.epoch;
+  if (last) rounds.complete();
+}
+
+void Checker::named_barrier_passed(Thread& thread, u32 id, u32 round) {
+  ThreadState& self = state(thread);
+  self.base = pool_.join(self.base, state(*thread.cta).named[id].of(round));
+}
+
+void Checker::convergence(Thread& thread, u32 mask) {
+  if (mask == ~0u) state(thread).waits = 0;
+}
+
+void Checker::cluster_arrives(Thread& thread, bool relaxed, arch::Site site) {
+  ThreadState& self = state(thread);
+  WarpState& warp = state(*thread.cta).warps[thread.index / kWarpSize];
+  if (warp.cluster_lanes == 0) warp.cluster_waits = self.waits;
+  else if (warp.cluster_waits != self.waits)
+    report(Rule::divergent_call, party(thread.check_slot, site, "barrier.cluster.arrive.aligned"), {}, 0, 0, "", "",
+           "lanes of one warp come to the cluster barrier from different branches, one of which waits: nothing "
+           "brought them together before this .aligned instruction");
+  if (++warp.cluster_lanes == kWarpSize) warp.cluster_lanes = 0;
+  Rounds& rounds = clusters_[self.cluster].barrier;
+  self.cluster_round = rounds.round;
+  rounds.open.add(pool_, self, thread.check_slot, relaxed,
+                  self.fence_scope >= arch::Scope::cluster ? &self.fenced : nullptr);
+  ++self.epoch;
+}
+
+void Checker::cluster_completed(Cluster& cluster) { clusters_[cluster.check_index].barrier.complete(); }
+
+void Checker::cluster_passed(Thread& thread) {
+  ThreadState& self = state(thread);
+  self.base = pool_.join(self.base, clusters_[self.cluster].barrier.of(self.cluster_round));
+  self.waits = 0;
+}
+
+void Checker::warp_meets(Thread& thread, u32 which, bool last) {
+  ThreadState& self = state(thread);
+  WarpState& warp = state(*thread.cta).warps[thread.index / kWarpSize];
+  while (which >= warp.syncs.size() + 1) warp.syncs.emplace_back();
+  Rounds& rounds = which == 0 ? warp.meetings : warp.syncs[which - 1].second;
+  rounds.open.add(pool_, self, thread.check_slot, false);
+  ++self.epoch;
+  if (last) rounds.complete();
+}
+
+void Checker::warp_parted(Thread& thread, u32 which, u32 round) {
+  ThreadState& self = state(thread);
+  WarpState& warp = state(*thread.cta).warps[thread.index / kWarpSize];
+  const Rounds& rounds = which == 0 ? warp.meetings : warp.syncs[which - 1].second;
+  self.base = pool_.join(self.base, rounds.of(round));
+  convergence(thread, which == 0 ? ~0u : thread.warp->syncs[which - 1].mask);
+}
+
+// --- mbarriers ------------------------------------------------------------------------------------
+
+void Checker::barrier_event(BarrierState& barrier, const char* what, i64 amount, u32 thread, u32 phase,
+                            arch::Site site) {
+  barrier.history[barrier.events++ % 8] = {what, amount, thread, phase, site};
+}
+
+void Checker::mbarrier_initialised(Thread& thread, MBarrier& barrier, arch::Site site) {
+  barrier.check_number = static_cast<u32>(barriers_.size());
+  barriers_.emplace_back();
+  BarrierState& state_of = barriers_.back();
+  state_of.number = barrier.check_number;
+  state_of.slot = new_agents(1);
+  state_of.cta = thread.cta->check_index;
+  state_of.offset = barrier.offset;
+  state_of.init_thread = thread.check_slot;
+  state_of.init_epoch = state(thread).epoch;
+  threads_.resize(agents_);
+  CtaState& cta = state(*thread.cta);
+  cta.barriers.push_back(barrier.check_number);
+  const u32 access = thread_access(thread, Access::mbarrier, false, site);
+  accesses_[access].barrier = barrier.check_number;
+  Actor actor = actor_of(thread, access, true, true);
+  touch_shared(cta, barrier.offset, 8, actor);
+  state(thread).last_access = ~0u;  // why: this record names one barrier and is no other's
+  barrier_event(state_of, "initialised for", barrier.count, thread.check_slot, 0, site);
+}
+
+void Checker::mbarrier_invalidated(Thread& thread, MBarrier& barrier, arch::Site site) {
+  check_barrier_use(thread, barriers_[barrier.check_number], false, site);
+  CtaState& cta = state(*thread.cta);
+  std::erase(cta.barriers, barrier.check_number);
+  Granule& granule = cta.shadow[barrier.offset / kGranule];
+  ShadowEntry* entries = cta.overflow.entries(granule);
+  for (u32 i = 0; i < granule.count; ++i)
+    if (accesses_[entries[i].access].barrier == barrier.check_number &&
+        accesses_[entries[i].access].kind == Access::mbarrier)
+      entries[i].access = thread_access(thread, Access::store_shared, false, site);
+}
+
+void Checker::check_barrier_use(Thread& thread, BarrierState& barrier, bool async, arch::Site site) {
+  const ThreadState& self = state(thread);
+  if (barrier.init_thread == thread.check_slot && !async) return;
+  const bool known = barrier.init_thread == thread.check_slot ||
+                     (self.base && Clock::at(self.base->h, barrier.init_thread) >= barrier.init_epoch);
+  const bool scoped = self.cta == barrier.cta || barrier.init_fenced ||
+                      (self.base && Clock::at(self.base->s, barrier.init_thread) >= barrier.init_epoch);
+  if (known && scoped && (!async || barrier.init_fenced)) return;
+  const Rule rule = !known ? Rule::data_race : async && !barrier.init_fenced ? Rule::proxy_fence : Rule::scope;
+  const u64 begin = barrier.offset;
+  report(rule, party(barrier.init_thread, barrier.history[0].site, "mbarrier.init"),
+         party(thread.check_slot, site, async ? "TMA load that completes on it" : "use of the mbarrier"), begin,
+         begin + 8, fmt::format("shared memory of CTA {}", ctas_[barrier.cta]->cta->index),
+         history_of(barrier.number),
+         !known ? "an mbarrier is used by a thread that does not know of its initialisation"
+                : "an mbarrier is initialised without fence.mbarrier_init before others use it");
+}
+
+u32 Checker::remote_arrive(Thread& thread, Cta& target, u32 offset, u32, arch::Site site) {
+  ThreadState& self = state(thread);
+  u32 note = static_cast<u32>(arrivals_.size());
+  if (!idle_arrivals_.empty()) {
+    note = idle_arrivals_.back();
+    idle_arrivals_.pop_back();
+  } else {
+    arrivals_.emplace_back();
+  }
+  const bool fenced = self.fence_scope >= arch::Scope::cluster;
+  arrivals_[note] = {self, fenced ? self.fenced : ThreadClock{}, fenced};
+  for (const u32 number : state(target).barriers)
+    if (barriers_[number].offset == offset) check_barrier_use(thread, barriers_[number], false, site);
+  const u32 access = thread_access(thread, Access::remote_arrive, false, site);
+  state(target).foreign[thread.check_slot] = access;
+  ++self.epoch;
+  return note + 1;
+}
+
+void Checker::mbarrier_signalled(Cta& cta, MBarrier& mbarrier, u32 arrivals, i64 expect, i64 arrived, Origin origin,
+                                 u32 note) {
+  BarrierState& barrier = barriers_[mbarrier.check_number];
+  const u32 slot = origin.thread->check_slot;
+  if (expect) barrier_event(barrier, "expects bytes:", expect, slot, mbarrier.phase, origin.site);
+  if (arrivals) barrier_event(barrier, "arrivals:", arrivals, slot, mbarrier.phase, origin.site);
+  if (arrived) {
+    barrier_event(barrier, "bytes landed:", arrived, slot, mbarrier.phase, origin.site);
+    AccessRecord& access = accesses_[note];
+    access.epoch = mbarrier.phase + 1;
+    if (mbarrier.phase != access.phase)
+      report(Rule::transaction_count, party(access), {}, mbarrier.offset, mbarrier.offset + 8,
+             fmt::format("shared memory of CTA {}", cta.index), history_of(mbarrier.check_number),
+             fmt::format("a copy issued in phase {} of its mbarrier lands in phase {}: fewer bytes were announced than "
+                         "copied",
+                         access.phase, mbarrier.phase));
+    barrier.bytes_landed = true;
+    return;
+  }
+  auto& thread = const_cast<Thread&>(*origin.thread);
+  if (note) {
+    const Arrival arrival = std::exchange(arrivals_[note - 1], Arrival{});
+    idle_arrivals_.push_back(note - 1);
+    if (arrivals)
+      barrier.rounds.open.add(pool_, arrival.clock, slot, true, arrival.has_fence ? &arrival.fenced : nullptr);
+    return;
+  }
+  check_barrier_use(thread, barrier, false, origin.site);
+  if (!arrivals) return;
+  barrier.rounds.open.add(pool_, state(thread), slot, thread.cta != &cta);
+  ++state(thread).epoch;
+}
+
+void Checker::mbarrier_completed(MBarrier& mbarrier) {  // called with the new phase
+  BarrierState& barrier = barriers_[mbarrier.check_number];
+  if (std::exchange(barrier.bytes_landed, false)) barrier.rounds.open.add_agent(pool_, barrier.slot, mbarrier.phase);
+  barrier.rounds.complete();
+}
+
+void Checker::mbarrier_passed(Thread& thread, MBarrier& mbarrier, u32 phase_at_start, arch::Site site) {
+  BarrierState& barrier = barriers_[mbarrier.check_number];
+  ThreadState& self = state(thread);
+  ++self.waits;
+  check_barrier_use(thread, barrier, false, site);
+  if (mbarrier.phase > phase_at_start + 1)
+    report(Rule::phase_misuse, party(thread.check_slot, site, "mbarrier wait"), {}, mbarrier.offset,
+           mbarrier.offset + 8, fmt::format("shared memory of CTA {}", thread.cta->index),
+           history_of(mbarrier.check_number),
+           fmt::format("a thread that waits for phase {} is passed by: phase {} is open when it looks, and its parity "
+                       "means another phase by now",
+                       phase_at_start, mbarrier.phase));
+  if (mbarrier.phase == 0) return;  // a fresh barrier lets the other parity pass: nothing has been released
+  self.base = pool_.join(self.base, barrier.rounds.of(mbarrier.phase - 1));
+}
+
+// --- the end --------------------------------------------------------------------------------------
+
+void Checker::thread_exits(Thread& thread) {
+  ThreadState& self = state(thread);
+  CtaState& cta = state(*thread.cta);
+  if (self.stores > self.stores_read) {
+    const AccessRecord& store = accesses_[self.last_store_access];
+    report(Rule::unfinished_store, party(store), party(thread.check_slot, {}, "exit of the thread"), 0, 0, "", "",
+           "a thread exits without having waited for its bulk stores to read shared memory");
+  }
+  cta.exits.add(pool_, self, thread.check_slot, false);
+  if (thread.cta->live_threads == 0) check_foreign(cta, thread);
+}
+
+void Checker::check_foreign(CtaState& cta, const Thread& last) {
+  const ClockRef known = cta.exits.take();
+  for (const auto& [slot, number] : cta.foreign) {
+    const AccessRecord& access = accesses_[number];
+    if (access.epoch != ~0u && known && Clock::at(known->h, slot) >= access.epoch) continue;
+    report(Rule::exited_cta, party(access), party(last.check_slot, {}, "exit of the CTA"), 0, 0,
+           fmt::format("shared memory of CTA {}", cta.cta->index), history_of(access.barrier),
+           "a CTA may exit before this has reached its shared memory: no thread of it waits for that");
+  }
+}
+
+}  // namespace ww::emu

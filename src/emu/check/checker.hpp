@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Happens-before over one machine's run: the mechanisms of the emulator tell it what threads and engines do, it keeps
+// clocks and shadows and collects findings. It changes nothing about the run.
+//   synchronisation  checker.cpp     memory  accesses.cpp     words  findings.cpp     traffic  traffic.hpp
+// Asynchronous operations are judged when they are issued, against every access known then; whoever comes later is
+// judged against them.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "emu/check/clock.hpp"
+#include "emu/check/shadow.hpp"
+#include "emu/check/traffic.hpp"
+#include "emu/cta.hpp"
+#include "emu/operation.hpp"
+#include "warpwright/host/device.hpp"
+
+namespace ww::emu {
+
+struct LaunchContext;
+
+/// Global bytes that one cluster touched, for the comparison with the others, which no synchronisation orders.
+struct GlobalSpan {
+  u64 begin = 0, end = 0;
+  bool write = false;
+  FindingParty party;
+};
+
+/// What the check of one batch of clusters found.
+struct CheckResult {
+  std::vector<Finding> findings;
+  std::vector<GlobalSpan> spans;
+  std::vector<LineTraffic> traffic;
+  bool hooked = false;      // a plain access was seen
+  std::string unsupported;  // what was met and not modelled
+};
+
+class Checker {
+ public:
+  explicit Checker(const LaunchContext& context);
+
+  void reset();
+  void start_cluster(Cluster& cluster);
+  void thread_exits(Thread& thread);
+  CheckResult take_result();
+
+  // Synchronisation, checker.cpp.
+  void fence(Thread& thread, arch::Fence kind, arch::Site site);
+  void named_barrier_arrives(Thread& thread, u32 id, bool last);
+  void named_barrier_passed(Thread& thread, u32 id, u32 round);
+  void cluster_arrives(Thread& thread, bool relaxed, arch::Site site);
+  void cluster_completed(Cluster& cluster);
+  void cluster_passed(Thread& thread);
+  void warp_meets(Thread& thread, u32 which, bool last);
+  void warp_parted(Thread& thread, u32 which, u32 round);
+  void mbarrier_initialised(Thread& thread, MBarrier& barrier, arch::Site site);
+  void mbarrier_invalidated(Thread& thread, MBarrier& barrier, arch::Site site);
+  /// Remembers the clock of a remote arrival until it lands; the result goes with the operation.
+  u32 remote_arrive(Thread& thread, Cta& target, u32 offset, u32 count, arch::Site site);
+  /// At the barrier: an arrival or expectation by the origin's thread (`note` from remote_arrive), or bytes of a copy
+  /// (`access` from tma_load).
+  void mbarrier_signalled(Cta& cta, MBarrier& barrier, u32 arrivals, i64 expect, i64 arrived, Origin origin, u32 note);
+  void mbarrier_completed(MBarrier& barrier);
+  void mbarrier_passed(Thread& thread, MBarrier& barrier, u32 phase_at_start, arch::Site site);
+
+  // Memory, accesses.cpp.
+  void shared_access(Thread& thread, Cta& cta, u32 offset, u32 bytes, Access kind, arch::Site site);
+  void global_access(Thread& thread, u64 address, u32 bytes, arch::Access access, arch::MemoryOrder order,
+                     arch::Scope scope, arch::Site site);
+  /// One destination of a load; the result goes with the operation.
+  u32 tma_load(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& barrier, arch::Site site);
+  void tma_global_row(Thread& thread, u64 address, u32 bytes, bool write, arch::Site site);
+  void tma_store(Thread& thread, u32 offset, u32 bytes, arch::Site site);
+  void bulk_waited(Thread& thread, u32 groups, bool read_only);
+  void wgmma_deposited(Thread& thread, bool first_use_of_registers, u32 turn, arch::Site site);
+  /// All threads have issued operation `turn`, whose operands are the granules at `a` and `b`.
+  void wgmma_ready(WarpgroupEngine& engine, Cta& cta, u32 first_warp, u32 turn, const u32* a, u32 a_count, const u32* b,
+                   u32 b_count, Origin origin);
+  void wgmma_waited(Thread& thread, u32 done);
+  void wgmma_handed_back(Thread& thread);
+  void registers_touched(Thread& thread, arch::Site issued, arch::Site touched, bool write, const char* how);
+  void plain_access(Thread& thread, u64 address, u32 bytes, bool write, arch::Site site);
+
+  // What stops a run, findings.cpp.
+  void stopped(Rule rule, Origin origin, const std::string& what);
+  void deadlocked(const std::string& text, const std::vector<std::unique_ptr<Cluster>>& clusters);
+
+  Traffic& traffic() { return traffic_; }
+
+ private:
+  struct BarrierEvent {
+    const char* what;
+    i64 amount;
+    u32 thread, phase;
+    arch::Site site;
+  };
+  struct BarrierState {
+    u32 number = 0, slot = 0, cta = 0, offset = 0, init_thread = 0, init_epoch = 0;
+    bool init_fenced = false, bytes_landed = false;
+    Rounds rounds;
+    BarrierEvent history[8];
+    u32 events = 0;
+  };
+  struct ThreadState : ThreadClock {
+    ThreadClock fenced;           // as of the last fence at cluster scope or wider
+    arch::Scope fence_scope = arch::Scope::cta;
+    ClockRef seen_relaxed;        // of relaxed atomic reads, acquired by the next fence
+    u32 store_slot = ~0u;         // agents for its bulk stores: reads of the sources, writes of the results
+    u32 stores = 0, stores_read = 0;
+    u32 last_access = ~0u;        // record to share
+    u32 last_store_access = 0;
+    u32 cluster_round = 0;
+    u32 waits = 0;                // blocking waits since its warp was last known to be converged
+    bool wgmma_fenced = false;
+    u32 cta = 0, index = 0, cluster = 0;
+  };
+  struct WarpState {
+    Rounds meetings;                        // of all lanes: shuffle, vote
+    std::vector<std::pair<u32, Rounds>> syncs;
+    u32 cluster_waits = ~0u;                // `waits` of the first lane at the cluster barrier
+    u32 cluster_lanes = 0;
+  };
+  struct CtaState {
+    Cta* cta = nullptr;
+    std::vector<Granule> shadow;
+    Overflow overflow;
+    Rounds named[16];
+    std::vector<WarpState> warps;
+    std::vector<u32> barriers;              // live, numbers in barriers_
+    std::map<u32, u32> foreign;             // last access of each agent that its exit must wait for
+    Gathering exits;
+    u32 tensor_slots = 0;                   // agents of the warps' wgmma reads
+    std::map<std::pair<u32, u32>, std::vector<ClockRef>> wgmma_issuers;  // (warpgroup, turn)
+  };
+  struct ClusterState {
+    Rounds barrier;
+  };
+  struct Arrival {
+    ThreadClock clock, fenced;
+    bool has_fence = false;
+  };
+  struct Location {
+    ClockRef released;
+    u32 thread = 0;
+    arch::Scope scope = arch::Scope::cta;
+  };
+  enum class Order { ordered, unordered, narrow, unfenced };
+  /// Who makes an access, with which knowledge.
+  struct Actor {
+    u32 access = 0;
+    u32 self = ~0u;       // slot of the thread whose program order counts
+    u32 self_epoch = 0, self_visible = 0;
+    u32 cta = 0;
+    bool write = false, generic = true;
+    const ClockRef* clocks = nullptr;
+    u32 clock_count = 0;
+    u32 known[4] = {~0u, ~0u, ~0u, ~0u};  // accesses found ordered before
+    u32 next_known = 0;
+    bool read_of_nothing = true;          // reads are checked for initialisation
+  };
+
+  ThreadState& state(const Thread& thread) { return threads_[thread.check_slot]; }
+  CtaState& state(const Cta& cta) { return *ctas_[cta.check_index]; }
+  u32 new_agents(u32 count) { return std::exchange(agents_, agents_ + count); }
+  u32 new_access(const AccessRecord& record) {
+    accesses_.push_back(record);
+    return static_cast<u32>(accesses_.size() - 1);
+  }
+  u32 thread_access(Thread& thread, Access kind, bool atomic, arch::Site site);
+  Actor actor_of(Thread& thread, u32 access, bool write, bool generic);
+  Order order(const AccessRecord& old, bool old_write, const Actor& actor) const;
+  void touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& actor, u32 cta, u64 address);
+  void touch_shared(CtaState& cta, u32 offset, u32 bytes, Actor& actor);
+  void touch_global(u64 address, u32 bytes, Actor& actor);
+  void check_foreign(CtaState& cta, const Thread& last);
+  void convergence(Thread& thread, u32 mask);
+  bool reaches(arch::Scope scope, const ThreadState& a, const ThreadState& b) const;
+  void barrier_event(BarrierState& barrier, const char* what, i64 amount, u32 thread, u32 phase, arch::Site site);
+  void check_barrier_use(Thread& thread, BarrierState& barrier, bool async, arch::Site site);
+
+  // findings.cpp
+  FindingParty party(const AccessRecord& record) const;
+  FindingParty party(u32 thread, arch::Site site, std::string operation) const;
+  void conflict(Order order, const AccessRecord& old, bool old_write, const Actor& actor, u32 cta, u64 begin, u64 end);
+  void uninitialised(const Actor& actor, u32 cta, u64 begin, u64 end);
+  void report(Rule rule, FindingParty first, FindingParty second, u64 begin, u64 end, std::string space,
+              std::string history, const std::string& what);
+  std::string history_of(u32 barrier) const;
+  std::string space_of(u32 cta, u64& begin, u64& end) const;
+  void collect_spans(CheckResult& result);
+
+  const LaunchContext& context_;
+  ClockPool pool_;
+  std::deque<ThreadState> threads_;  // by slot; slots that belong to other agents are unused
+  std::vector<std::unique_ptr<CtaState>> ctas_;
+  std::vector<ClusterState> clusters_;
+  std::deque<BarrierState> barriers_;
+  std::vector<AccessRecord> accesses_;
+  std::vector<Arrival> arrivals_;
+  std::vector<u32> idle_arrivals_;
+  std::unordered_map<u64, Location> locations_;
+  GlobalShadow global_;
+  Overflow global_overflow_;
+  u32 agents_ = 0;
+  u32 used_ctas_ = 0, used_clusters_ = 0;
+  bool hooked_ = false;
+  std::string unsupported_;
+  std::map<std::tuple<int, std::string, int, std::string, int>, std::size_t> known_;
+  std::vector<Finding> findings_;
+  Traffic traffic_;
+};
+
+inline constexpr u32 kSharedSpaceOfNobody = ~0u;  // global memory, where a CTA is asked for
+inline constexpr std::size_t kMostFindings = 64;
+
+/// One report for a finding.
+std::string text_of(const Finding& finding);
+
+}  // namespace ww::emu

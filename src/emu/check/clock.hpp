@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vector clocks that hundreds of threads share. An agent (a thread, a warp's tensor core, an mbarrier's copies, a
+// thread's bulk stores) has a slot and counts epochs; (slot, e) happened before the owner of a clock iff e <= h[slot].
+//   h: happens-before     s: the same through synchronisation of sufficient scope     v: made visible to the async proxy
+// A thread's clock is a shared, frozen base plus its own two counters, so that 256 threads that leave one barrier hold
+// one vector, and its join with another is computed once.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "warpwright/core/meta.hpp"
+
+namespace ww::emu {
+
+struct Clock {
+  u32 references = 0;
+  std::vector<u32> h, s, v;  // as long as needed; what is missing is zero
+
+  static u32 at(const std::vector<u32>& values, u32 slot) { return slot < values.size() ? values[slot] : 0; }
+  static void raise(std::vector<u32>& values, u32 slot, u32 epoch) {
+    if (slot >= values.size()) values.resize(slot + 1);
+    values[slot] = max(values[slot], epoch);
+  }
+};
+
+class ClockPool;
+
+/// A counted reference; null is the clock that knows nothing.
+class ClockRef {
+ public:
+  ClockRef() = default;
+  ClockRef(ClockPool* pool, Clock* clock) : pool_(pool), clock_(clock) { ++clock_->references; }
+  ClockRef(const ClockRef& other) : pool_(other.pool_), clock_(other.clock_) {
+    if (clock_) ++clock_->references;
+  }
+  ClockRef(ClockRef&& other) noexcept : pool_(other.pool_), clock_(std::exchange(other.clock_, nullptr)) {}
+  ClockRef& operator=(ClockRef other) noexcept {
+    std::swap(pool_, other.pool_);
+    std::swap(clock_, other.clock_);
+    return *this;
+  }
+  inline ~ClockRef();
+  Clock* get() const { return clock_; }
+  Clock* operator->() const { return clock_; }
+  explicit operator bool() const { return clock_ != nullptr; }
+  bool operator==(const ClockRef& other) const { return clock_ == other.clock_; }
+
+ private:
+  ClockPool* pool_ = nullptr;
+  Clock* clock_ = nullptr;
+};
+
+class ClockPool {
+ public:
+  ClockRef fresh() {
+    if (idle_.empty()) {
+      all_.push_back(std::make_unique<Clock>());
+      idle_.push_back(all_.back().get());
+    }
+    Clock* clock = idle_.back();
+    idle_.pop_back();
+    clock->h.clear();
+    clock->s.clear();
+    clock->v.clear();
+    return {this, clock};
+  }
+  void give_back(Clock* clock) { idle_.push_back(clock); }
+
+  /// The join of two frozen clocks; one of them when it knows all the other does.
+  ClockRef join(const ClockRef& a, const ClockRef& b) {
+    if (!b || a == b) return a;
+    if (!a) return b;
+    Memo& memo = memo_[slot_of(a.get(), reinterpret_cast<u64>(b.get()))];
+    if (memo.a == a && memo.b == b && memo.result) return memo.result;
+    ClockRef result = fresh();
+    bool is_a = true, is_b = true;
+    join_into(result->h, a->h, b->h, is_a, is_b);
+    join_into(result->s, a->s, b->s, is_a, is_b);
+    join_into(result->v, a->v, b->v, is_a, is_b);
+    if (is_a) result = a;
+    else if (is_b) result = b;
+    memo = {a, b, 0, 0, result};
+    return result;
+  }
+
+  /// `a`, knowing also that `slot` has reached `epoch`.
+  ClockRef raise(const ClockRef& a, u32 slot, u32 epoch) {
+    if (epoch == 0 || (a && Clock::at(a->h, slot) >= epoch)) return a;
+    Memo& memo = memo_[slot_of(a.get(), u64{slot} << 32 | epoch)];
+    if (memo.a == a && !memo.b && memo.slot == slot && memo.epoch == epoch && memo.result) return memo.result;
+    ClockRef result = copy(a);
+    Clock::raise(result->h, slot, epoch);
+    memo = {a, {}, slot, epoch, result};
+    return result;
+  }
+
+  ClockRef copy(const ClockRef& a) {
+    ClockRef result = fresh();
+    if (a) {
+      result->h = a->h;
+      result->s = a->s;
+      result->v = a->v;
+    }
+    return result;
+  }
+
+  void forget() {
+    for (Memo& memo : memo_) memo = {};
+  }
+
+  static void join_one(std::vector<u32>& to, const std::vector<u32>& from) {
+    if (to.size() < from.size()) to.resize(from.size());
+    for (std::size_t i = 0; i < from.size(); ++i) to[i] = max(to[i], from[i]);
+  }
+
+ private:
+  struct Memo {
+    ClockRef a, b;
+    u32 slot = 0, epoch = 0;
+    ClockRef result;
+  };
+
+  static u32 slot_of(const Clock* a, u64 b) {
+    return static_cast<u32>(((reinterpret_cast<u64>(a) >> 4) * 0x9E3779B97F4A7C15ull + b * 0xD1342543DE82EF95ull) >> 56);
+  }
+  static void join_into(std::vector<u32>& to, const std::vector<u32>& a, const std::vector<u32>& b, bool& is_a,
+                        bool& is_b) {
+    const std::size_t common = std::min(a.size(), b.size());
+    to.resize(std::max(a.size(), b.size()));
+    u32 more_than_a = 0, more_than_b = 0;
+    for (std::size_t i = 0; i < common; ++i) {
+      to[i] = max(a[i], b[i]);
+      more_than_a |= to[i] ^ a[i];
+      more_than_b |= to[i] ^ b[i];
+    }
+    for (std::size_t i = common; i < a.size(); ++i) more_than_b |= to[i] = a[i];
+    for (std::size_t i = common; i < b.size(); ++i) more_than_a |= to[i] = b[i];
+    is_a = is_a && more_than_a == 0;
+    is_b = is_b && more_than_b == 0;
+  }
+
+  std::vector<std::unique_ptr<Clock>> all_;
+  std::vector<Clock*> idle_;
+  std::array<Memo, 256> memo_;
+};
+
+inline ClockRef::~ClockRef() {
+  if (clock_ && --clock_->references == 0) pool_->give_back(clock_);
+}
+
+/// What a thread knows and has done.
+struct ThreadClock {
+  ClockRef base;
+  u32 epoch = 1;    // of what it does now
+  u32 visible = 0;  // its own writes up to this epoch have crossed its last proxy fence
+};
+
+/// Collects what arrives at a barrier until the phase is over.
+class Gathering {
+ public:
+  /// `narrow`: the release does not reach as far as the barrier; only what `fenced` holds counts as properly scoped.
+  void add(ClockPool& pool, const ThreadClock& thread, u32 slot, bool narrow, const ThreadClock* fenced = nullptr) {
+    if (!clock_) clock_ = pool.fresh();
+    if (thread.base && (last_ != thread.base || last_narrow_ != narrow)) {
+      ClockPool::join_one(clock_->h, thread.base->h);
+      if (!narrow) join_scoped(*thread.base.get());
+      last_ = thread.base;
+      last_narrow_ = narrow;
+    }
+    Clock::raise(clock_->h, slot, thread.epoch);
+    const ThreadClock* scoped = narrow ? fenced : &thread;
+    if (!scoped) return;
+    if (narrow && scoped->base) join_scoped(*scoped->base.get());
+    Clock::raise(clock_->s, slot, scoped->epoch);
+    Clock::raise(clock_->v, slot, scoped->visible);
+  }
+  void add_agent(ClockPool& pool, u32 slot, u32 epoch) {
+    if (!clock_) clock_ = pool.fresh();
+    Clock::raise(clock_->h, slot, epoch);
+  }
+  /// Ends the round.
+  ClockRef take() {
+    last_ = {};
+    return std::exchange(clock_, ClockRef{});
+  }
+
+ private:
+  void join_scoped(const Clock& from) {
+    ClockPool::join_one(clock_->s, from.s);
+    ClockPool::join_one(clock_->v, from.v);
+  }
+
+  ClockRef clock_, last_;
+  bool last_narrow_ = false;
+};
+
+/// A barrier's gathering and what its last rounds released.
+struct Rounds {
+  Gathering open;
+  ClockRef released[4];
+  u32 round = 0;
+
+  void complete() { released[round++ % 4] = open.take(); }
+  /// What `of` released; the newest when that is too long ago.
+  const ClockRef& of(u32 which) const { return released[(round - which <= 4 ? which : round - 1) % 4]; }
+};
+
+}  // namespace ww::emu

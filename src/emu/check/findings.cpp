@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// From conflicts to findings: which rule, who, where, and the text.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "emu/check/checker.hpp"
+#include "emu/check/rules.hpp"
+#include "emu/machine.hpp"
+#include "emu/memory.hpp"
+
+namespace ww::emu {
+
+const char* name_of(Access kind) {
+  switch (kind) {
+    case Access::load_shared: return "ld.shared";
+    case Access::store_shared: return "st.shared";
+    case Access::atomic_shared: return "atom.shared";
+    case Access::stmatrix: return "stmatrix";
+    case Access::ldmatrix: return "ldmatrix";
+    case Access::load_global: return "ld.global";
+    case Access::store_global: return "st.global";
+    case Access::atomic_global: return "atom.global";
+    case Access::tma_load: return "TMA load (write of shared memory)";
+    case Access::tma_load_source: return "TMA load (read of global memory)";
+    case Access::tma_store_source: return "TMA store (read of shared memory)";
+    case Access::tma_store: return "TMA store (write of global memory)";
+    case Access::wgmma_a: return "wgmma (read of operand A)";
+    case Access::wgmma_b: return "wgmma (read of operand B)";
+    case Access::remote_arrive: return "remote mbarrier arrive";
+    case Access::mbarrier: return "mbarrier";
+    case Access::plain_load: return "load";
+    case Access::plain_store: return "store";
+    case Access::registers: return "registers";
+    case Access::barrier_wait: return "wait";
+    case Access::exit: return "exit";
+  }
+  return "";
+}
+
+namespace {
+
+std::string short_place(const std::string& file, int line) {
+  if (file.empty()) return "(no line)";
+  const std::size_t slash = file.rfind('/');
+  return fmt::format("{}:{}", slash == std::string::npos ? file : file.substr(slash + 1), line);
+}
+
+std::string words_of(const FindingParty& party) {
+  std::string text = party.operation.empty() ? "operation" : party.operation;
+  if (!party.file.empty()) text += " at " + short_place(party.file, party.line);
+  if (!party.inner_file.empty() && (party.inner_file != party.file || party.inner_line != party.line))
+    text += " (" + short_place(party.inner_file, party.inner_line) + ")";
+  if (party.cta >= 0)
+    text += fmt::format(", CTA {}, {}, warp {}, lane {}", party.cta, party.role, party.warp, party.lane);
+  return text;
+}
+
+Rule rule_of(const AccessRecord& old, bool old_write, const AccessRecord& mine, bool write) {
+  if (old.kind == Access::mbarrier || mine.kind == Access::mbarrier) return Rule::data_race;
+  if (write && old.kind == Access::tma_store_source) return Rule::unfinished_store;
+  if (mine.kind == Access::tma_load && (!old_write || old.kind == Access::tma_load)) return Rule::stage_reuse;
+  return Rule::data_race;
+}
+
+std::string what_of(Rule rule, const AccessRecord& old) {
+  switch (rule) {
+    case Rule::proxy_fence: return "ordinary writes are not known to the async proxy when it touches them";
+    case Rule::scope: return "the two are ordered, but by synchronisation whose scope does not reach from one to the other";
+    case Rule::stage_reuse: return "a copy is issued over bytes that may still be in use";
+    case Rule::unfinished_store: return "the source of a bulk store is overwritten before the store is known to have read it";
+    default: break;
+  }
+  return old.kind == Access::mbarrier ? "the bytes of a live mbarrier are touched by something else than mbarrier operations"
+                                      : "two accesses that nothing orders, at least one of them a write";
+}
+
+}  // namespace
+
+std::string text_of(const Finding& f) {
+  std::string text = fmt::format("{}: {}\n", rule_name(f.rule), f.text);
+  if (!f.first.operation.empty()) text += "  first:  " + words_of(f.first) + "\n";
+  if (!f.second.operation.empty()) text += "  second: " + words_of(f.second) + "\n";
+  if (!f.space.empty())
+    text += f.end > f.begin ? fmt::format("  bytes:  [0x{:x}, 0x{:x}) of {}\n", f.begin, f.end, f.space)
+                            : fmt::format("  where:  {}\n", f.space);
+  if (!f.barrier_history.empty()) text += "  barrier:\n" + f.barrier_history;
+  if (!f.advice.empty()) text += fmt::format("  advice: {}\n", f.advice);
+  return text;
+}
+
+FindingParty Checker::party(u32 thread, arch::Site site, std::string operation) const {
+  const ThreadState& who = threads_[thread];
+  FindingParty party;
+  party.cta = static_cast<int>(ctas_[who.cta]->cta->index);
+  party.warp = static_cast<int>(who.index / kWarpSize);
+  party.lane = static_cast<int>(who.index % kWarpSize);
+  party.role = fmt::format("warpgroup {}", who.index / kWarpgroupSize);
+  if (site.file) party.file = party.inner_file = site.file;
+  party.line = party.inner_line = site.line;
+  party.operation = std::move(operation);
+  return party;
+}
+
+FindingParty Checker::party(const AccessRecord& record) const {
+  return party(record.thread, record.site, name_of(record.kind));
+}
+
+std::string Checker::space_of(u32 cta, u64& begin, u64& end) const {
+  if (cta != kSharedSpaceOfNobody) return fmt::format("shared memory of CTA {}", ctas_[cta]->cta->index);
+  for (const runtime::MemoryRange& range : context_.launch.memory) {
+    const u64 base = reinterpret_cast<u64>(range.base);
+    if (begin < base || begin >= base + range.bytes) continue;
+    begin -= base;
+    end -= base;
+    return fmt::format("operand {}", range.name);
+  }
+  return "global memory";
+}
+
+std::string Checker::history_of(u32 number) const {
+  if (number >= barriers_.size()) return "";
+  const BarrierState& barrier = barriers_[number];
+  std::string text = fmt::format("    mbarrier at offset 0x{:x} of CTA {}\n", barrier.offset,
+                                 ctas_[barrier.cta]->cta->index);
+  for (u32 i = barrier.events > 8 ? barrier.events - 8 : 0; i < barrier.events; ++i) {
+    const BarrierEvent& event = barrier.history[i % 8];
+    const ThreadState& who = threads_[event.thread];
+    text += fmt::format("    phase {}: {} {} ({}; CTA {}, warp {}, lane {})\n", event.phase, event.what, event.amount,
+                        short_place(event.site.file ? event.site.file : "", event.site.line),
+                        ctas_[who.cta]->cta->index, who.index / kWarpSize, who.index % kWarpSize);
+  }
+  return text;
+}
+
+void Checker::report(Rule rule, FindingParty first, FindingParty second, u64 begin, u64 end, std::string space,
+                     std::string history, const std::string& what) {
+  const auto [known, fresh] =
+      known_.try_emplace({static_cast<int>(rule), first.file, first.line, second.file, second.line}, findings_.size());
+  if (!fresh) {
+    if (known->second >= findings_.size()) return;
+    Finding& same = findings_[known->second];
+    if (same.end == begin && same.space == space) same.end = end;
+    return;
+  }
+  if (findings_.size() == kMostFindings) return;
+  Finding finding;
+  finding.rule = rule;
+  finding.first = std::move(first);
+  finding.second = std::move(second);
+  finding.begin = begin;
+  finding.end = end;
+  finding.space = std::move(space);
+  finding.barrier_history = std::move(history);
+  finding.advice = advice_for(rule);
+  finding.text = what;  // the sentence; take_result makes the report of it
+  findings_.push_back(std::move(finding));
+}
+
+void Checker::conflict(Order order, const AccessRecord& old, bool old_write, const Actor& actor, u32 cta, u64 begin,
+                       u64 end) {
+  const AccessRecord& mine = accesses_[actor.access];
+  const Rule rule = order == Order::narrow     ? Rule::scope
+                    : order == Order::unfenced ? Rule::proxy_fence
+                                               : rule_of(old, old_write, mine, actor.write);
+  std::string space = space_of(cta, begin, end);
+  report(rule, party(old), party(mine), begin, end, std::move(space),
+         history_of(old.barrier != ~0u ? old.barrier : mine.barrier), what_of(rule, old));
+}
+
+void Checker::uninitialised(const Actor& actor, u32 cta, u64 begin, u64 end) {
+  std::string space = space_of(cta, begin, end);
+  report(Rule::uninitialised_read, {}, party(accesses_[actor.access]), begin, end, std::move(space), "",
+         "shared memory is read that nothing has written");
+}
+
+void Checker::stopped(Rule rule, Origin origin, const std::string& what) {
+  if (rule == Rule::unsupported) {
+    unsupported_ = what;
+    return;
+  }
+  FindingParty who;
+  std::string history;
+  if (origin.thread) who = party(origin.thread->check_slot, origin.site, "operation");
+  report(rule, {}, std::move(who), 0, 0, "", std::move(history), what);
+}
+
+void Checker::deadlocked(const std::string& text, const std::vector<std::unique_ptr<Cluster>>& clusters) {
+  Rule rule = Rule::deadlock;
+  std::string history, bytes;
+  FindingParty who;
+  std::set<u32> told;
+  for (const auto& cluster : clusters)
+    for (const auto& cta : cluster->ctas)
+      for (const Thread& thread : cta->threads) {
+        if (thread.wait == Wait::exited || thread.wait == Wait::none) continue;
+        if (who.operation.empty()) who = party(thread.check_slot, thread.site, "wait");
+        if (thread.wait == Wait::registers) rule = Rule::register_budget;
+        if (thread.wait != Wait::mbarrier) continue;
+        for (const MBarrier& barrier : cta->barriers) {
+          if (!barrier.live || barrier.offset != thread.wait_a || !told.insert(barrier.check_number).second) continue;
+          history += history_of(barrier.check_number);
+          if (barrier.pending == 0 && barrier.bytes > 0) {
+            rule = Rule::transaction_count;
+            bytes += fmt::format("mbarrier at offset 0x{:x} of CTA {}: {} bytes were announced that no copy delivers\n",
+                                 barrier.offset, cta->index, barrier.bytes);
+          }
+        }
+      }
+  report(rule, {}, std::move(who), 0, 0, "", std::move(history), bytes + text);
+}
+
+void Checker::collect_spans(CheckResult& result) {
+  std::map<u64, const GlobalShadow::Page*> sorted;
+  for (const auto& [number, page] : global_.pages()) sorted[number] = page.get();
+  u32 last = ~0u;
+  for (const auto& [number, page] : sorted)
+    for (u64 i = 0; i < GlobalShadow::kPageBytes / kGranule; ++i) {
+      auto& granule = const_cast<Granule&>(page->granules[i]);
+      const ShadowEntry* entries = global_overflow_.entries(granule);
+      for (u32 e = 0; e < granule.count; ++e) {
+        const AccessRecord& access = accesses_[entries[e].access];
+        if (access.atomic) continue;
+        const u64 base = number * GlobalShadow::kPageBytes + i * kGranule;
+        const u64 begin = base + static_cast<u64>(__builtin_ctz(entries[e].bytes));
+        const u64 end = base + 32 - static_cast<u64>(__builtin_clz(entries[e].bytes));
+        if (last == entries[e].access && !result.spans.empty() && result.spans.back().end == begin) {
+          result.spans.back().end = end;
+          continue;
+        }
+        last = entries[e].access;
+        result.spans.push_back({begin, end, entries[e].write, party(access)});
+      }
+    }
+}
+
+CheckResult Checker::take_result() {
+  CheckResult result;
+  for (Finding& finding : findings_) finding.text = text_of(finding);
+  result.findings = std::move(findings_);
+  if (!context_.launch.cross_cta) collect_spans(result);
+  result.traffic = traffic_.take();
+  result.hooked = hooked_;
+  result.unsupported = unsupported_;
+  findings_.clear();
+  return result;
+}
+
+}  // namespace ww::emu

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who touched each byte last. Memory is cut into granules of 16 bytes; a granule holds a few entries, each one access
+// and the bytes of it that still count: later writes take bytes from all entries, later reads of an agent from its own.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "warpwright/arch/emu_table.hpp"
+
+namespace ww::emu {
+
+inline constexpr u32 kGranule = 16;
+
+enum class Access : u8 {
+  load_shared, store_shared, atomic_shared, stmatrix, ldmatrix, load_global, store_global, atomic_global, tma_load,
+  tma_load_source, tma_store_source, tma_store, wgmma_a, wgmma_b, remote_arrive, mbarrier, plain_load, plain_store,
+  registers, barrier_wait, exit,
+};
+
+/// One access, shared by all the granules it touched.
+struct AccessRecord {
+  u32 slot = 0;      // agent
+  u32 epoch = 0;     // ~0 while a copy is in flight
+  u32 thread = 0;    // slot of the thread that did or issued it
+  u32 barrier = ~0u;  // that it completes on
+  u32 phase = 0;      // of that barrier at issue
+  Access kind{};
+  u8 slots = 1;      // wgmma: four, one for each warp
+  bool generic = true;
+  bool atomic = false;
+  arch::Site site{};
+};
+
+struct ShadowEntry {
+  u32 access = 0;
+  u16 bytes = 0;  // of the granule, one bit each
+  bool write = false;
+};
+
+struct Granule {
+  static constexpr u32 kInline = 3;
+  u32 overflow = 0;  // 0: entries are here, else in the shadow's overflow list of that number
+  u32 count = 0;
+  ShadowEntry entries[kInline];
+};
+
+/// Entries of many granules; `overflow` is shared by the granules of one memory.
+struct Overflow {
+  std::vector<std::vector<ShadowEntry>> lists = std::vector<std::vector<ShadowEntry>>(1);
+
+  ShadowEntry* entries(Granule& granule) { return granule.overflow ? lists[granule.overflow].data() : granule.entries; }
+  void append(Granule& granule, ShadowEntry entry) {
+    if (!granule.overflow && granule.count < Granule::kInline) {
+      granule.entries[granule.count++] = entry;
+      return;
+    }
+    if (!granule.overflow) {
+      granule.overflow = static_cast<u32>(lists.size());
+      lists.emplace_back(granule.entries, granule.entries + granule.count);
+    }
+    auto& list = lists[granule.overflow];
+    list.resize(granule.count);
+    list.push_back(entry);
+    ++granule.count;
+  }
+  void clear() { lists.resize(1); }
+};
+
+/// Global memory, page by page as it is touched.
+class GlobalShadow {
+ public:
+  static constexpr u64 kPageBytes = 4096;
+  struct Page {
+    Granule granules[kPageBytes / kGranule];
+  };
+
+  Granule& at(u64 address) {
+    const u64 number = address / kPageBytes;
+    if (number != last_number_ || !last_) {
+      std::unique_ptr<Page>& page = pages_[number];
+      if (!page) page = std::make_unique<Page>();
+      last_ = page.get();
+      last_number_ = number;
+    }
+    return last_->granules[address % kPageBytes / kGranule];
+  }
+  const std::unordered_map<u64, std::unique_ptr<Page>>& pages() const { return pages_; }
+  void clear() {
+    pages_.clear();
+    last_ = nullptr;
+  }
+
+ private:
+  std::unordered_map<u64, std::unique_ptr<Page>> pages_;
+  Page* last_ = nullptr;
+  u64 last_number_ = 0;
+};
+
+}  // namespace ww::emu

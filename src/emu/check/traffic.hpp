@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared and L2 traffic by source line, and how shared accesses of a warp fall on the 32 banks of 4 bytes.
+//   wavefronts of a warp-wide access = the most different words that any bank has to give
+//   8- and 16-byte accesses go in halves and quarters of a warp, matrix rows in groups of eight
+// The n-th access of each lane at a line makes the n-th warp-wide access: lanes need not meet. Lanes that never come
+// leave partial accesses, counted as they are at the end.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "emu/check/shadow.hpp"
+#include "emu/thread.hpp"
+#include "warpwright/host/device.hpp"
+
+namespace ww::emu {
+
+class Traffic {
+ public:
+  void clear();
+  /// One lane's access; `lanes` of a warp make a group.
+  void shared(const Thread& thread, u32 offset, u32 bytes, Access kind, arch::Site site);
+  void copy(Access kind, arch::Site site, u64 shared_bytes, u64 l2_bytes, u64 saved);
+  std::vector<LineTraffic> take();
+
+ private:
+  struct Line {
+    arch::Site site{};
+    Access kind{};
+    LineTraffic sum;
+  };
+  struct Group {
+    u32 lanes = 0;
+    u32 offset[32];
+    u8 bytes[32];
+  };
+  struct WarpLine {
+    const void* warp = nullptr;
+    u32 line = 0;
+    u32 first = 0;             // number of groups.front()
+    u32 next[32] = {};         // group of each lane's next access
+    std::vector<Group> groups;
+  };
+
+  u32 line_of(Access kind, arch::Site site);
+  void count(u32 line, const Group& group);
+
+  std::vector<Line> lines_;
+  std::map<std::pair<const void*, u32>, WarpLine> pending_;
+  u32 last_line_ = 0;
+  WarpLine* last_ = nullptr;
+};
+
+/// Passes over the banks that `count` accesses of `bytes` at `offset` need, and the fewest any pattern would need.
+void bank_passes(const u32* offset, u32 count, u32 bytes, u64& passes, u64& ideal);
+
+const char* name_of(Access kind);
+
+}  // namespace ww::emu

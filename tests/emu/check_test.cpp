@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checker's basic rules, each on a kernel that breaks it and on its correct neighbour, under several schedules.
+#include "gemm_kernel.hpp"
+
+namespace ww::emu::test {
+namespace {
+
+template <auto kKernel, class P>
+CheckReport check_launch(const P& params, const Shape& shape, std::vector<MemoryRange> memory = {},
+                         EmuOptions options = {}) {
+  const arch::KernelEntry entry{"test_kernel", [](const void* p) { kKernel(*static_cast<const P*>(p)); }, sizeof(P),
+                                shape.threads, nullptr};
+  runtime::Launch request;
+  request.grid = shape.grid;
+  request.cluster = shape.cluster;
+  request.threads = shape.threads;
+  request.shared_bytes = shape.shared_bytes;
+  request.params = &params;
+  request.params_bytes = sizeof(P);
+  request.memory = memory;
+  request.cross_cta = shape.cross_cta;
+  return check(entry, request, options, shape.sms);
+}
+
+std::string all_of(const CheckReport& report) {
+  std::string text = report.why_incomplete + "\n";
+  for (const Finding& finding : report.findings) text += finding.text;
+  return text;
+}
+
+bool has(const CheckReport& report, Rule rule) {
+  for (const Finding& finding : report.findings)
+    if (finding.rule == rule) return true;
+  return false;
+}
+
+/// The kernel without its mistake is silent and the one with it breaks exactly `rule`, whatever the schedule.
+template <auto kKernel> void expect_rule(Rule rule, const Shape& shape) {
+  for (u64 seed = 0; seed < 6; ++seed) {
+    const EmuOptions options{.seed = seed, .schedule = seed == 5 ? EmuSchedule::fifo : EmuSchedule::random};
+    const CheckReport clean = check_launch<kKernel>(false, shape, {}, options);
+    EXPECT_TRUE(clean.findings.empty()) << "seed " << seed << "\n" << all_of(clean);
+    const CheckReport broken = check_launch<kKernel>(true, shape, {}, options);
+    EXPECT_TRUE(has(broken, rule)) << "expected " << rule_name(rule) << ", seed " << seed << "\n" << all_of(broken);
+  }
+}
+
+void missing_sync(const bool& broken) {
+  const u32 base = shared_base(), i = thread_index();
+  shared<u32>(base + 4 * i) = i;
+  if (!broken) sync_cta();
+  t().shared_access(base + 4 * ((i + 33) % 128), 4, arch::Access::read, here());
+  sync_cta();
+}
+TEST(Check, SharedAccessesNeedABarrierBetweenThem) {
+  for (u64 seed = 0; seed < 4; ++seed) {
+    EXPECT_TRUE(check_launch<missing_sync>(false, {}, {}, {.seed = seed}).findings.empty());
+    EXPECT_EQ(check_launch<missing_sync>(true, {}, {}, {.seed = seed}).verdict, Verdict::findings);
+  }
+}
+
+void neighbours_in_a_granule(const bool&) {
+  const u32 base = shared_base(), i = thread_index();
+  *static_cast<u8*>(t().shared_access(base + i, 1, arch::Access::write, here())) = 1;
+  t().shared_access(base + i, 1, arch::Access::read, here());
+}
+TEST(Check, ThreadsMayOwnNeighbouringBytes) {
+  const auto report = check_launch<neighbours_in_a_granule>(true, {});
+  EXPECT_TRUE(report.findings.empty()) << all_of(report);
+  EXPECT_EQ(report.verdict, Verdict::incomplete) << "no plain access of this kernel was seen";
+}
+
+// All lanes write, lane 0 arrives for them, a thread of another warp waits and reads.
+void elected_arrive(const bool& broken) {
+  const u32 barrier = shared_base(), data = barrier + 64, i = thread_index();
+  if (i == 0) t().mbarrier_init(barrier, 1, here());
+  sync_cta();
+  if (i < 32) {
+    shared<u32>(data + 4 * i) = i;
+    if (!broken) t().sync_warp(~0u, here());
+    if (i == 0) t().mbarrier_arrive(barrier, 1, here());
+  } else if (i == 32) {
+    t().mbarrier_wait(barrier, 0, here());
+    for (u32 lane = 0; lane < 32; ++lane) t().shared_access(data + 4 * lane, 4, arch::Access::read, here());
+  }
+}
+TEST(Check, OneLaneArrivesOnlyForItselfWithoutASyncwarp) { expect_rule<elected_arrive>(Rule::data_race, {}); }
+
+void reads_nothing(const bool& broken) {
+  const u32 base = shared_base();
+  if (!broken) shared<u32>(base + 4 * thread_index()) = 1;
+  t().shared_access(base + 4 * thread_index(), 4, arch::Access::read, here());
+}
+TEST(Check, SharedMemoryIsWrittenBeforeItIsRead) { expect_rule<reads_nothing>(Rule::uninitialised_read, {}); }
+
+void waits_for_ever(const bool& broken) {
+  const u32 barrier = shared_base();
+  if (thread_index() == 0) t().mbarrier_init(barrier, 128, here());
+  sync_cta();
+  if (!broken || thread_index() != 7) t().mbarrier_arrive(barrier, 1, here());
+  t().mbarrier_wait(barrier, 0, here());
+}
+TEST(Check, ADeadlockNamesTheBarrierAndItsHistory) {
+  expect_rule<waits_for_ever>(Rule::deadlock, {});
+  const auto report = check_launch<waits_for_ever>(true, {});
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_NE(report.findings[0].text.find("1 of 128 arrivals"), std::string::npos) << all_of(report);
+  EXPECT_NE(report.findings[0].barrier_history.find("arrivals: 1"), std::string::npos) << all_of(report);
+}
+
+void arrives_too_often(const bool& broken) {
+  const u32 barrier = shared_base();
+  if (thread_index() == 0) t().mbarrier_init(barrier, 2, here());
+  sync_cta();
+  if (thread_index() == 0) t().mbarrier_arrive(barrier, broken ? 3 : 2, here());
+}
+TEST(Check, ArrivalsBeyondTheCountAreAnUnderflow) { expect_rule<arrives_too_often>(Rule::arrival_underflow, {}); }
+
+void exits_early(const bool& broken) {
+  const u32 barrier = shared_base();
+  if (thread_index() == 0) {
+    t().mbarrier_init(barrier, 1, here());
+    t().fence(arch::Fence::mbarrier_init, here());
+  }
+  sync_cluster();
+  if (cluster_rank() == 1 && thread_index() == 0) t().mbarrier_arrive(t().cluster_map(barrier, 0, here()), 1, here());
+  if (!broken && cluster_rank() == 0 && thread_index() == 0) t().mbarrier_wait(barrier, 0, here());
+}
+TEST(Check, ACtaOutlivesArrivalsOfItsPeers) { expect_rule<exits_early>(Rule::exited_cta, {.grid = 2, .cluster = 2}); }
+
+void diverges_before_cluster_barrier(const bool& broken) {
+  const u32 barrier = shared_base();
+  if (thread_index() == 0) t().mbarrier_init(barrier, 1, here());
+  sync_cta();
+  if (thread_index() == 64) t().mbarrier_arrive(barrier, 1, here());
+  if (thread_index() == 0) t().mbarrier_wait(barrier, 0, here());
+  if (!broken) t().sync_warp(~0u, here());
+  sync_cluster();
+}
+TEST(Check, AnAlignedBarrierNeedsItsWarpTogether) {
+  expect_rule<diverges_before_cluster_barrier>(Rule::divergent_call, {});
+}
+
+void cross_cta_write(u32* const& data) {
+  t().global_access(data, 4, arch::Access::write, arch::MemoryOrder::relaxed, arch::Scope::gpu, here());
+}
+void own_write(u32* const& data) {
+  t().global_access(data + t().special(arch::Special::block_index) * 32 + thread_index(), 4, arch::Access::write,
+                    arch::MemoryOrder::relaxed, arch::Scope::gpu, here());
+}
+TEST(Check, ClustersShareNoGlobalBytesWithoutSynchronisation) {
+  std::vector<u32> data(1024);
+  u32* first = data.data();
+  EXPECT_TRUE(has(check_launch<cross_cta_write>(first, {.threads = 32, .grid = 4}, {range("d", data)}), Rule::data_race));
+  const auto clean = check_launch<own_write>(first, {.threads = 32, .grid = 4}, {range("d", data)});
+  EXPECT_TRUE(clean.findings.empty()) << all_of(clean);
+}
+
+// --- the pipelined GEMM ---------------------------------------------------------------------------
+
+CheckReport check_gemm(GemmProblem& p, u32 grid, EmuOptions options = {}) {
+  return check_launch<gemm_kernel>(
+      p.params, {.threads = kGemmThreads, .grid = grid, .cluster = p.params.cluster, .shared_bytes = GemmShared::kBytes},
+      {range("a", p.a, false), range("b", p.b, false), range("d", p.d)}, options);
+}
+
+TEST(Check, ThePipelinedGemmIsSilent) {
+  for (u32 cluster : {1u, 2u})
+    for (u64 seed = 0; seed < 4; ++seed) {
+      GemmProblem p(256, 256, 640, cluster, 7);
+      const auto report = check_gemm(p, 2, {.seed = seed});
+      EXPECT_TRUE(report.findings.empty()) << "cluster " << cluster << " seed " << seed << "\n" << all_of(report);
+      EXPECT_GT(report.stats.wgmmas, 0u);
+    }
+}
+
+TEST(Check, AnEarlyReleaseIsStageReuseUnderEverySchedule) {
+  for (u64 seed = 0; seed < 4; ++seed) {
+    GemmProblem p(256, 128, 1024, 1, 7);
+    p.params.release_early = true;
+    const auto report = check_gemm(p, 1, {.seed = seed});
+    EXPECT_TRUE(has(report, Rule::stage_reuse)) << all_of(report);
+  }
+}
+
+TEST(Check, TheSameReportOnAnyNumberOfThreads) {
+  std::string texts[2];
+  for (int threads : {1, 2}) {
+    GemmProblem p(512, 256, 1024, 1, 7);
+    p.params.release_early = true;
+    texts[threads - 1] = all_of(check_gemm(p, 4, {.seed = 3, .threads = threads}));
+  }
+  EXPECT_EQ(texts[0], texts[1]);
+}
+
+TEST(Check, TrafficCountsBanksAndMulticast) {
+  GemmProblem p(256, 128, 512, 2, 7);
+  const auto report = check_gemm(p, 2);
+  u64 saved = 0, conflicts = 0;
+  for (const LineTraffic& line : report.traffic) {
+    saved += line.multicast_saved_bytes;
+    if (line.operation == "st.shared") conflicts += line.wavefronts - line.ideal;
+  }
+  EXPECT_EQ(saved, 4u * kTileBytes) << "each of four k-blocks of B is read once for two CTAs";
+  EXPECT_GT(conflicts, 0u) << "rows of 128 bytes without a swizzle fall on the same banks";
+}
+
+}  // namespace
+}  // namespace ww::emu::test
