@@ -22,7 +22,6 @@ namespace ww::cli {
 namespace {
 
 constexpr int kMaxProcesses = 256;
-constexpr double kGraceSeconds = 5;  // for schedules that run when time is up
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -141,7 +140,7 @@ class Pool {
       ::poll(polls.data(), polls.size(), 100);
       for (std::size_t i = 0; i < polls.size(); ++i)
         if (polls[i].revents != 0 && !receive(*owners[i])) --open;
-      if (now() > deadline_ + kGraceSeconds)
+      if (now() > deadline_ + options_.grace)
         for (Child& child : children_)
           if (child.pipe >= 0 && !child.killed) ::kill(child.id, SIGKILL), child.killed = true;
       show_progress();
@@ -214,7 +213,7 @@ class Pool {
     }
     const double ran = now() - shared_.data->workers[index].start;
     // why: a schedule of ordinary length is cut by the clock; one that is much longer than any may never end
-    if (ran > std::max(kGraceSeconds, 10 * longest_) || result_.ran == 0)
+    if (ran > std::max(options_.grace, 10 * longest_) || result_.ran == 0)
       note_incomplete(schedule, fmt::format("it had not ended after {:.0f} s", ran));
   }
 

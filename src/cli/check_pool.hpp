@@ -47,6 +47,7 @@ std::string key_of(const Finding& finding);
 struct PoolOptions {
   int processes = 0;                     // 0: one per core
   double seconds = 60;                   // no schedule starts later; those that run get a little longer
+  double grace = 5;                      // for schedules that run when time is up
   std::atomic<int>* permille = nullptr;  // of progress
 };
 

@@ -46,7 +46,7 @@ std::string replay_command(const CheckTarget& target, const ScheduleRun& schedul
 std::string shrink(CheckTarget& target, const std::string& key, const ScheduleRun& found_by, int processes,
                    double seconds) {
   const double deadline = now() + seconds;
-  const auto left = [&] { return PoolOptions{processes, std::max(0.0, deadline - now()), nullptr}; };
+  const auto left = [&] { return PoolOptions{.processes = processes, .seconds = std::max(0.0, deadline - now())}; };
   ScheduleRun best = first_that_shows(target, key, candidates(found_by), left()).value_or(found_by);
   std::unique_ptr<CheckTarget> owner;
   CheckTarget* smallest = &target;

@@ -79,7 +79,8 @@ Result<CheckRequest> make_check_request(const GemmFlags& flags, const CheckFlags
 }
 
 Outcome run_campaign(CheckTarget& target, const CheckRequest& request, const CheckFlags& check, Progress& progress) {
-  const PoolOptions options{request.processes, request.seconds, progress.phase("check")};
+  const PoolOptions options{
+      .processes = request.processes, .seconds = request.seconds, .permille = progress.phase("check")};
   const Campaign campaign = run_schedules(
       request.schedules, [&](const ScheduleRun& run) { return target.run(run); }, options);
   std::vector<Replay> replays;

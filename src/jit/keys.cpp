@@ -31,6 +31,8 @@ std::string cubin_key(std::string_view text, const Nvrtc& nvrtc) {
   std::vector<std::string_view> fields = common_fields("cubin", text);
   fields.push_back(nvrtc.identity());
   for (const char* flag : Nvrtc::flags()) fields.push_back(flag);
+  const std::vector<std::string> debug = Nvrtc::debug_flags();
+  fields.insert(fields.end(), debug.begin(), debug.end());
   return key_of(fields);
 }
 

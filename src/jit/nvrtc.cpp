@@ -49,6 +49,13 @@ const std::vector<const char*>& Nvrtc::flags() {
   return flags;
 }
 
+std::vector<std::string> Nvrtc::debug_flags() {
+  const char* text = std::getenv("WARPWRIGHT_WATCHDOG_MS");
+  const long milliseconds = text ? std::strtol(text, nullptr, 10) : 0;
+  if (milliseconds < 1 || milliseconds > 3600'000) return {};
+  return {fmt::format("-DWARPWRIGHT_WATCHDOG_MS={}", milliseconds)};
+}
+
 Result<const Nvrtc*> Nvrtc::get() {
 #if !defined(WARPWRIGHT_HAS_CUDA) || WARPWRIGHT_HAS_CUDA  // 0: a build that wants no GPU at all
   static const Result<const Nvrtc*> loaded = []() -> Result<const Nvrtc*> {
@@ -123,7 +130,10 @@ Result<Entry> Nvrtc::compile(std::string_view text) const {
   if (created != 0)
     return failure(ErrorCode::could_not_finish, {}, {}, {},
                    fmt::format("nvrtcCreateProgram: {}", error_string_(created)));
-  const int status = compile_(program, static_cast<int>(flags().size()), flags().data());
+  std::vector<const char*> arguments = flags();
+  const std::vector<std::string> debug = debug_flags();
+  for (const std::string& flag : debug) arguments.push_back(flag.c_str());
+  const int status = compile_(program, static_cast<int>(arguments.size()), arguments.data());
   Entry entry{{}, log_of(program)};
   std::size_t bytes = 0;
   if (status == 0 && cubin_size_(program, &bytes) == 0) entry.payload.resize(bytes);

@@ -24,8 +24,10 @@ class Nvrtc {
   /// Payload: cubin. Log: what NVRTC and ptxas said. The error carries the log.
   Result<Entry> compile(std::string_view text) const;
 
-  /// What decides the result besides text, headers and identity().
+  /// What decides the result besides text, headers, identity() and the flags for debugging.
   static const std::vector<const char*>& flags();
+  /// From the environment, read at each call: WARPWRIGHT_WATCHDOG_MS=N, N >= 1, limits every wait (arch/watchdog.hpp).
+  static std::vector<std::string> debug_flags();
 
  private:
   using Program = void*;

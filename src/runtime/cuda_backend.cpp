@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <mutex>
 
 #include <fmt/format.h>
 
@@ -17,6 +18,7 @@
 #include "runtime/kernel_cache.hpp"
 #include "runtime/launch_limits.hpp"
 #include "runtime/tensor_map_limits.hpp"
+#include "runtime/watchdog.hpp"
 
 namespace ww::runtime {
 namespace {
@@ -134,14 +136,15 @@ class CudaBackend final : public Backend {
     if (bytes == 0) return {};
     const CurrentContext current(*context_);
     WW_CHECK(current.status());
-    return driver_.check(driver_.memcpy_dtoh(destination, address_of(source), bytes),
-                         fmt::format("copying {} bytes from {}", bytes, info_.name));
+    return explained(driver_.check(driver_.memcpy_dtoh(destination, address_of(source), bytes),
+                                   fmt::format("copying {} bytes from {}", bytes, info_.name)));
   }
 
   Result<void> synchronize(Stream stream) override {
     const CurrentContext current(*context_);
     WW_CHECK(current.status());
-    return driver_.check(driver_.stream_synchronize(static_cast<CUstream>(stream.handle)), "waiting for the stream");
+    return explained(
+        driver_.check(driver_.stream_synchronize(static_cast<CUstream>(stream.handle)), "waiting for the stream"));
   }
 
   Result<arch::TensorMap> encode(const TensorMapSpec& spec) override;
@@ -202,13 +205,49 @@ class CudaBackend final : public Backend {
   }
 
   Result<std::shared_ptr<const Kernel>> load(const jit::Compiled& compiled, const std::string& name) const;
+  Result<void> arm_watchdog(CUmodule module) const;
+  Result<void> explained(Result<void> result) const;
 
   std::shared_ptr<const CudaContext> context_;
   const CudaDriver& driver_;
   DeviceInfo info_;
   std::filesystem::path cache_dir_;
   KernelCache<Kernel> kernels_;
+  mutable std::mutex watchdog_mutex_;
+  mutable std::shared_ptr<arch::WatchdogBuffer> watchdog_;  // host memory that kernels write; null until one has it
 };
+
+/// Gives a module that was compiled with a watchdog the place for its report.
+Result<void> CudaBackend::arm_watchdog(CUmodule module) const {
+  CUdeviceptr variable = 0;
+  std::size_t bytes = 0;
+  if (!driver_.module_get_global || !driver_.mem_host_alloc || !driver_.mem_free_host ||
+      driver_.module_get_global(&variable, &bytes, module, "ww_watchdog_buffer") != CUDA_SUCCESS)
+    return {};
+  const std::lock_guard lock(watchdog_mutex_);
+  if (!watchdog_) {
+    void* memory = nullptr;
+    WW_CHECK(driver_.check(driver_.mem_host_alloc(&memory, sizeof(arch::WatchdogBuffer),
+                                                  CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
+                           "host memory for the watchdog"));
+    std::memset(memory, 0, sizeof(arch::WatchdogBuffer));
+    watchdog_ = {static_cast<arch::WatchdogBuffer*>(memory), [context = context_](arch::WatchdogBuffer* p) {
+                   const CurrentContext releasing(*context);
+                   context->driver.mem_free_host(p);
+                 }};
+  }
+  const arch::WatchdogBuffer* address = watchdog_.get();  // one address space: the device's pointer is the host's
+  return driver_.check(driver_.memcpy_htod(variable, &address, sizeof address), "arming the watchdog");
+}
+
+/// A failure that the watchdog knows more about says so.
+Result<void> CudaBackend::explained(Result<void> result) const {
+  if (result) return result;
+  const std::lock_guard lock(watchdog_mutex_);
+  const std::string report = watchdog_ ? watchdog_text(*watchdog_) : "";
+  if (!report.empty()) result.error().message += "\n" + report;
+  return result;
+}
 
 Result<arch::TensorMap> CudaBackend::encode(const TensorMapSpec& spec) {
   WW_CHECK(check_limits(spec));
@@ -239,6 +278,7 @@ Result<std::shared_ptr<const Kernel>> CudaBackend::load(const jit::Compiled& com
   WW_CHECK(current.status());
   const auto kernel = std::make_shared<CudaKernel>(context_);
   WW_CHECK(driver_.check(driver_.module_load_data(&kernel->module, compiled.image.data()), "loading kernel " + name));
+  WW_CHECK(arm_watchdog(kernel->module));
   WW_CHECK(driver_.check(driver_.module_get_function(&kernel->function, kernel->module, name.c_str()),
                          "finding kernel " + name));
 

@@ -16,7 +16,7 @@ namespace ww::arch_test {
 namespace {
 
 constexpr unsigned kProgramSeconds = 240;
-constexpr const char* kGuard = "#define WARPWRIGHT_WATCHDOG_CLOCKS 1000000000ull\n";
+constexpr const char* kGuard = "#define WARPWRIGHT_WATCHDOG_MS 500\n";
 
 /// cuda:0, opened once. The cache is one folder, so that a process for each test compiles nothing twice.
 const Result<Device>& gpu() {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "warpwright/arch/shared.hpp"
+#include "warpwright/arch/watchdog.hpp"
 
 namespace ww::arch::global {
 
@@ -65,7 +66,11 @@ WW_DEVICE u32 atomic_cas(u32* p, u32 expected, u32 desired) {
 /// Until predicate(*p) holds for an acquired value, which is returned.
 template <class Predicate> WW_DEVICE u32 wait_global(const u32* p, Predicate predicate) {
   u32 v = load_acquire(p);
+#if defined(WARPWRIGHT_WATCHDOG_MS)
+  for (const Watchdog watchdog; !predicate(v); v = load_acquire(p)) watchdog.look_at_global(p);
+#else
   while (!predicate(v)) v = load_acquire(p);
+#endif
   return v;
 }
 }  // namespace ptx

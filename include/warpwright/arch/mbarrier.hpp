@@ -8,6 +8,7 @@
 #pragma once
 
 #include "warpwright/arch/special.hpp"
+#include "warpwright/arch/watchdog.hpp"
 
 namespace ww::arch {
 
@@ -72,15 +73,9 @@ WW_DEVICE bool try_wait(MBarrier b, u32 parity) {
   return done != 0;
 }
 WW_DEVICE void wait(MBarrier b, u32 parity) {
-#if defined(WARPWRIGHT_WATCHDOG_CLOCKS)
-  // why: a store to an illegal address ends the launch with an error; `trap` anywhere in a kernel would make ptxas
-  // ignore setmaxnreg.
-  u64 start, now;
-  asm volatile("mov.u64 %0, %%clock64;" : "=l"(start)::"memory");
-  while (!try_wait(b, parity)) {
-    asm volatile("mov.u64 %0, %%clock64;" : "=l"(now)::"memory");
-    if (now - start > WARPWRIGHT_WATCHDOG_CLOCKS) asm volatile("st.global.u32 [%0], %1;" ::"l"(16ull), "r"(b.address.value));
-  }
+#if defined(WARPWRIGHT_WATCHDOG_MS)
+  if (try_wait(b, parity)) return;
+  for (const Watchdog watchdog; !try_wait(b, parity);) watchdog.look_at_barrier(b.address, parity);
 #else
   asm volatile(
       "{\n.reg .pred p;\n"

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A limit on every wait of a kernel built for debugging: compiled with WARPWRIGHT_WATCHDOG_MS, a wait that lasts longer
+// writes who waits for what into host memory and then faults, so a kernel that would hang ends with a report.
+//   wait -> limit -> record -> a moment for the others to write theirs -> store to an illegal address
+// Not covered: named barriers and the cluster barrier, which have no form that can be asked. The emulated device needs
+// none of this: it sees a deadlock.
+#pragma once
+
+#include "warpwright/arch/clock.hpp"
+#include "warpwright/arch/special.hpp"
+
+namespace ww::arch {
+
+/// One warp that gave up. `kind` is written last.
+struct WatchdogRecord {
+  enum Kind : u32 { none, mbarrier, global };
+  u32 kind, cta, thread, lanes;
+  u32 offset, parity;  // mbarrier: from the start of the CTA's dynamic shared memory
+  u64 address;         // global
+  u32 milliseconds, padding;
+};
+
+inline constexpr u32 kWatchdogRecords = 100;
+struct WatchdogBuffer {
+  WatchdogRecord records[kWatchdogRecords];
+};
+
+#if defined(__CUDACC__) && defined(WARPWRIGHT_WATCHDOG_MS)
+// Found by name in the module, and set by whoever loads it; null: faults without a record.
+extern "C" {
+__device__ WatchdogBuffer* ww_watchdog_buffer;
+__device__ u32 ww_watchdog_count;
+}
+
+inline namespace ptx {
+
+class Watchdog {
+ public:
+  WW_DEVICE Watchdog() : start_(global_timer()) {}
+
+  WW_DEVICE void look_at_barrier(SharedAddress barrier, u32 parity) const {
+    if (expired()) give_up({0, 0, 0, 0, barrier.value - dynamic_shared().value, parity, 0, 0, 0}, WatchdogRecord::mbarrier);
+  }
+  WW_DEVICE void look_at_global(const void* address) const {
+    if (expired()) give_up({0, 0, 0, 0, 0, 0, reinterpret_cast<u64>(address), 0, 0}, WatchdogRecord::global);
+  }
+
+ private:
+  static constexpr u64 kNanoseconds = WARPWRIGHT_WATCHDOG_MS * 1000000ull;
+  static constexpr u64 kMoment = 20000000;  // for warps that gave up a little later
+
+  WW_DEVICE bool expired() const { return global_timer() - start_ > kNanoseconds; }
+
+  WW_DEVICE static void give_up(WatchdogRecord record, WatchdogRecord::Kind kind) {
+    u32 active;
+    asm volatile("activemask.b32 %0;" : "=r"(active));
+    const bool speaks = (active & ((1u << lane_index()) - 1)) == 0;  // the lowest lane, for all of them
+    if (speaks && ww_watchdog_buffer) {
+      u32 slot;
+      asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(slot) : "l"(&ww_watchdog_count) : "memory");
+      if (slot < kWatchdogRecords) {
+        record.cta = block_index();
+        record.thread = thread_index();
+        record.lanes = active;
+        record.milliseconds = WARPWRIGHT_WATCHDOG_MS;
+        volatile WatchdogRecord& out = ww_watchdog_buffer->records[slot];
+        out.cta = record.cta, out.thread = record.thread, out.lanes = record.lanes;
+        out.offset = record.offset, out.parity = record.parity, out.address = record.address;
+        out.milliseconds = record.milliseconds;
+        asm volatile("fence.acq_rel.sys;" ::: "memory");
+        out.kind = kind;
+        asm volatile("fence.acq_rel.sys;" ::: "memory");
+      }
+    }
+    const u64 now = global_timer();
+    while (global_timer() - now < kMoment) {}
+    // why not trap: anywhere in a kernel it makes ptxas ignore setmaxnreg
+    asm volatile("st.global.u32 [%0], %1;" ::"l"(16ull), "r"(record.thread) : "memory");
+  }
+
+  u64 start_;
+};
+
+}  // namespace ptx
+#endif
+
+}  // namespace ww::arch

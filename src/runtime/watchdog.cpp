@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups the records of warps that wait for the same thing.
+#include "runtime/watchdog.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <utility>
+
+namespace ww::runtime {
+namespace {
+
+/// "warps 4-7, 9"
+std::string warps_text(const std::set<u32>& warps) {
+  std::string text;
+  for (auto at = warps.begin(); at != warps.end();) {
+    const u32 first = *at;
+    u32 last = first;
+    for (++at; at != warps.end() && *at == last + 1; ++at) last = *at;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", first);
+    if (last != first) text += fmt::format("-{}", last);
+  }
+  return (warps.size() == 1 ? "warp " : "warps ") + text;
+}
+
+std::string waits_for(const arch::WatchdogRecord& r) {
+  if (r.kind == arch::WatchdogRecord::global) return fmt::format("the word of global memory at {:#x}", r.address);
+  return fmt::format("the mbarrier at offset 0x{:x} of dynamic shared memory, parity {}", r.offset, r.parity);
+}
+
+}  // namespace
+
+std::string watchdog_text(const arch::WatchdogBuffer& buffer) {
+  std::map<std::pair<u32, std::string>, std::set<u32>> groups;
+  u32 milliseconds = 0, count = 0;
+  for (const arch::WatchdogRecord& record : buffer.records) {
+    if (record.kind == arch::WatchdogRecord::none) continue;
+    groups[{record.cta, waits_for(record)}].insert(record.thread / 32);
+    milliseconds = record.milliseconds;
+    ++count;
+  }
+  if (groups.empty()) return {};
+  std::string text = fmt::format("watchdog: {} warp{} gave up waiting after {} ms{}", count, count == 1 ? "" : "s",
+                                 milliseconds, count == arch::kWatchdogRecords ? " (and perhaps more)" : "");
+  for (const auto& [place, warps] : groups) {
+    std::set<u32> warpgroups;
+    for (u32 warp : warps) warpgroups.insert(warp / 4);
+    text += fmt::format("\n  CTA {}, warpgroup {}, {}: {}", place.first, fmt::join(warpgroups, " and "),
+                        warps_text(warps), place.second);
+  }
+  return text;
+}
+
+}  // namespace ww::runtime

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`warpwright check` from outside: verdicts and exit statuses, one JSON object, replay commands that show the finding
+again, reports that do not depend on the number of processes. Usage: check_program_test.py <path of warpwright>"""
+import json
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+import unittest
+from typing import Any, Dict, Tuple
+
+PROGRAM = ""
+SMALL = ["--m", "128", "--n", "128", "--k", "256", "--dtype", "bf16"]
+
+# Lane t writes what lane t + 1 of the next warp reads; `SYNC` is the barrier between the two.
+EXCHANGE = """
+#include "warpwright/arch/global.hpp"
+#include "warpwright/arch/named_barrier.hpp"
+#include "warpwright/arch/shared.hpp"
+#include "warpwright/arch/special.hpp"
+struct Params { const ww::u32* in; ww::u32* out; int count; };
+WW_KERNEL(exchange, 64, Params, p) {
+  using namespace ww;
+  const u32 t = arch::thread_index();
+  const arch::SharedAddress box = arch::dynamic_shared();
+  arch::shared::store(box + 4 * t, arch::global::load(p.in + t));
+  SYNC
+  arch::global::store(p.out + 64 * arch::block_index() + t, arch::shared::load(box + 4 * (t ^ 32)));
+}
+"""
+LAUNCH = "grid=2,cluster=1,threads=64,shared=1024,buffer=256,buffer=512,int=64"
+
+
+def run(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess:
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=timeout)
+
+
+def answer(*arguments: str) -> Tuple[int, Dict[str, Any]]:
+    result = run(*arguments, "--json")
+    assert result.stdout.count("\n") == 1, result
+    return result.returncode, json.loads(result.stdout)
+
+
+class Check(unittest.TestCase):
+    def setUp(self) -> None:
+        self.directory = tempfile.TemporaryDirectory()
+        self.path = pathlib.Path(self.directory.name)
+
+    def tearDown(self) -> None:
+        self.directory.cleanup()
+
+    def source(self, sync: str) -> str:
+        path = self.path / "my_kernel.hpp"
+        path.write_text(EXCHANGE.replace("SYNC", sync))
+        return str(path)
+
+    def test_the_gemm_is_clean_under_every_kind_of_schedule(self) -> None:
+        for math in ("on", "off"):
+            status, report = answer("check", "gemm", *SMALL, "--schedules", "8", "--math", math)
+            self.assertEqual((status, report["verdict"], report["schedules"]), (0, "clean", 8), report)
+            self.assertEqual(report["findings"], [])
+
+    def test_a_missing_barrier_is_a_race_with_a_replay(self) -> None:
+        source = self.source("")
+        arguments = ["check", "--source", source, "--entry", "exchange", "--launch", LAUNCH, "--schedules", "12"]
+        status, report = answer(*arguments, "--threads", "1")
+        self.assertEqual((status, report["verdict"]), (1, "findings"), report)
+        finding = report["findings"][0]
+        self.assertEqual(finding["rule"], "data-race")
+        lines = {finding[party]["line"] for party in ("first", "second")}
+        self.assertEqual(lines, {11, 13}, finding)
+        self.assertEqual(finding["first"]["file"].split("/")[-1], "my_kernel.hpp")
+        for replay in (finding["replay"], finding["smallest_replay"]):
+            words = shlex.split(replay)
+            self.assertEqual(words[0], "warpwright")
+            status, again = answer(*words[1:])
+            self.assertEqual((status, again["schedules"]), (1, 1))
+            self.assertIn("data-race", [f["rule"] for f in again["findings"]])
+        self.assertIn("--schedule fifo", finding["smallest_replay"])
+        self.assertIn("grid=1,", finding["smallest_replay"])
+        _, two = answer(*arguments, "--threads", "2")
+        self.assertEqual(two["findings"], report["findings"])
+        text = run(*arguments, "--no-shrink")
+        for word in ("finding 1 of", "data-race", "my_kernel.hpp:11", "my_kernel.hpp:13", "replay:"):
+            self.assertIn(word, text.stdout)
+
+    def test_a_present_barrier_is_clean(self) -> None:
+        source = self.source("arch::named_barrier::sync_cta();")
+        status, report = answer("check", "--source", source, "--entry", "exchange", "--launch", LAUNCH, "--schedules",
+                                "12")
+        self.assertEqual((status, report["verdict"]), (0, "clean"), report)
+
+    def test_a_kernel_that_leaves_its_memory_is_never_clean(self) -> None:
+        source = self.source("*reinterpret_cast<volatile int*>(16) = 1;")
+        status, report = answer("check", "--source", source, "--entry", "exchange", "--launch", LAUNCH, "--schedules",
+                                "2", "--time", "5s")
+        self.assertIn(status, (1, 4), report)
+        self.assertIn(report["verdict"], ("findings", "incomplete"))
+
+    def test_refusals(self) -> None:
+        source = self.source("")
+        for argument, arguments in (
+            ("--source", []),
+            ("--entry", ["--source", source]),
+            ("--launch", ["--source", source, "--entry", "exchange"]),
+            ("--source", ["--source", "/none", "--entry", "exchange", "--launch", LAUNCH]),
+            ("--launch", ["--source", source, "--entry", "exchange", "--launch", "grid=1"]),
+            ("--schedules", ["gemm", "--schedules", "0"]),
+            ("--time", ["gemm", "--time", "soon"]),
+            ("--math", ["gemm", "--math", "exact"]),
+            ("--schedule", ["gemm", "--schedule", "lifo"]),
+            ("--device", ["gemm", "--device", "tpu:0"]),
+            ("--out", ["gemm", "--out", "d.npy"]),
+        ):
+            with self.subTest(arguments=arguments):
+                status, report = answer("check", *arguments)
+                self.assertEqual(status, 2, report)
+                self.assertIn(argument.strip("-"), report["error"]["argument"])
+        status, report = answer("check", "--source", source, "--entry", "nothing", "--launch", LAUNCH)
+        self.assertEqual(status, 4, report)
+        self.assertIn("nothing", report["error"]["message"])
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    unittest.main()
