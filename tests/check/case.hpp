@@ -73,7 +73,10 @@ EmuOptions schedule_of(int index, u64 base);
 /// Whether `file`:`line` is a line of kernels/ that bears one of the marks.
 bool is_marked(const std::string& file, int line, const std::vector<std::string>& marks);
 bool mark_exists(const std::string& mark);
+/// Whether a party of the finding, or a line that its text names, bears one of the marks.
 bool names_mark(const Finding& finding, const std::vector<std::string>& marks);
+/// No finding, and nothing left unjudged but plain accesses where the corpus is compiled without hooks.
+bool is_clean(const CheckReport& report);
 /// One line for each finding.
 std::string summary(const CheckReport& report);
 

@@ -125,6 +125,8 @@ std::vector<Mutant> cluster_mutants() {
        {"exchange_write", "exchange_read"}, kOne},
       {"DSMEM write, relaxed cluster arrival", "exchange", Edit::dsmem_relaxed, {R::data_race, R::scope},
        {"exchange_write", "exchange_read"}, kOne},
+      {"DSMEM read of a CTA that may have left", "exchange", Edit::dsmem_no_last_sync, {R::exited_cta}, {"exchange_fetch"},
+       kSome},
       {"DSMEM handed over at CTA scope (cutlass 3324)", "remote_signal", Edit::remote_scope_cta, {R::scope},
        {"signal_write", "signal_read"}, kOne},
       {"remote arrival at the wrong CTA", "remote_signal", Edit::remote_wrong_cta, {R::arrival_underflow, R::deadlock},

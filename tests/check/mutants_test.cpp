@@ -19,7 +19,9 @@ struct NotCaughtYet {
   const char* reason;
 };
 // Mutants that the checker misses, each with the reason; the test prints them, and fails when one of them is caught.
-constexpr NotCaughtYet kNotCaughtYet[] = {{"", ""}};
+constexpr NotCaughtYet kNotCaughtYet[] = {
+    {"accumulator read before the wait", "a read of a register shows only where plain accesses are hooked; the corpus is not"},
+};
 
 const char* reason_not_caught(std::string_view name) {
   for (const NotCaughtYet& miss : kNotCaughtYet)
@@ -79,7 +81,7 @@ TEST(Mutants, EachIsCaughtByItsRuleAtItsLine) {
     EXPECT_FALSE(found && excuse) << mutant.name << " is caught now: take it out of kNotCaughtYet";
   }
   fmt::print("{}", table);
-  if (!only) EXPECT_GE(count, 30);
+  EXPECT_TRUE(only || count >= 30);
 }
 
 TEST(Mutants, EveryMarkIsInAKernel) {

@@ -6,13 +6,15 @@
 
 namespace ww::check_test {
 
-/// Every thread writes into the other CTA, arrives, does other work, waits. out[64 block + t] = in[64 other + t] + own.
+/// Every thread writes into the other CTA, arrives, does other work, waits, and reads what the other CTA keeps for it.
+/// out[64 block + t] = in[64 other + t] * 2 + own.
 WW_KERNEL(check_exchange, 64, Params, p) {
   const u32 t = arch::thread_index(), other = arch::cluster_rank() ^ 1;
   const arch::SharedAddress box = arch::dynamic_shared() + 4 * t;
   const u32 own = arch::global::load(p.in + 64 * arch::block_index() + t);
   arch::cluster::sync();  // the other CTA is there
   arch::cluster::store(arch::cluster::map(box, other), own);  // @exchange_write
+  arch::shared::store(box + 512, own);
   if (p.is(Edit::dsmem_no_sync)) {
     arch::named_barrier::sync_cta();
   } else if (p.is(Edit::dsmem_relaxed)) {
@@ -23,8 +25,10 @@ WW_KERNEL(check_exchange, 64, Params, p) {
     arch::shared::store(box + 256, own);  // between arrival and wait
     arch::cluster::wait();
   }
-  arch::global::store(p.out + 64 * arch::block_index() + t, arch::shared::load(box) + own);  // @exchange_read
-  arch::cluster::sync();
+  const u32 received = arch::shared::load(box);  // @exchange_read
+  const u32 fetched = arch::cluster::load(arch::cluster::map(box + 512, other));  // @exchange_fetch
+  arch::global::store(p.out + 64 * arch::block_index() + t, received + fetched + own);
+  if (!p.is(Edit::dsmem_no_last_sync)) arch::cluster::sync();
 }
 
 /// Thread 0 of each CTA writes a word into the other and signals a barrier there. out[block] = in[other].

@@ -19,7 +19,7 @@ enum class Edit : i32 {
   no_full_wait, no_empty_wait, producer_parity, consumer_parity, empty_count_short, empty_count_long, full_count_long,
   arrive_twice, expect_short, expect_long, release_before_read, ring_no_syncwarp, producer_one_less,
   consumer_one_less, round_not_waited, reinit_in_use, init_not_visible, coordinate_off_16, box_out_of_shared,
-  box_misaligned, wait_twice_as_far,
+  box_misaligned,
   // shared.hpp
   no_named_barrier, named_count, named_too_many, crossed_barriers, misaligned_store, uninitialised, shared_bounds,
   global_bounds, mailbox_no_syncwarp, mailbox_no_ack, waits_too_late, barrier_memory_reused, order_skipped,
@@ -30,7 +30,7 @@ enum class Edit : i32 {
   store_no_fence, store_no_barrier, store_no_wait_read, store_wait_one, store_not_drained, store_other_commits,
   read_back_early, reload_no_fence, store_released_early,
   // cluster.hpp
-  dsmem_no_sync, dsmem_relaxed, remote_scope_cta, remote_wrong_cta, remote_not_initialised, peer_ignored, no_tail,
+  dsmem_no_sync, dsmem_relaxed, dsmem_no_last_sync, remote_scope_cta, remote_wrong_cta, remote_not_initialised, peer_ignored, no_tail,
   mask_short, multicast_init_not_visible, epilogue_ignores_peer, multicast_after_exit,
   // global.hpp
   flag_plain, flag_scope_cta, flag_no_barrier_before, flag_no_barrier_after, flag_never, last_relaxed, overlap,

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instances of kernel/gemm.hpp and launches of them: what device/gemm_adapter.cpp fills in, for kernels of this program.
+#include "gemm_cases.hpp"
+
+#include <cstdlib>
+#include <stdexcept>
+
+#include "kernel/random_problem.hpp"
+#include "warpwright/kernel/gemm.hpp"
+
+namespace ww::check_test {
+namespace {
+
+using runtime::SmemSwizzle;
+
+#define WW_CHECK_GEMM(name, ...)                                                                        \
+  inline constexpr GemmConfig name##_config = collective::resolve(GemmConfig{__VA_ARGS__});             \
+  WW_KERNEL(name, kernel::Gemm<name##_config>::kThreads, kernel::GemmParams, params) {                  \
+    kernel::Gemm<name##_config>::run(params);                                                           \
+  }
+
+constexpr Scale kBlock = Scale::block_1x128_128x128;
+WW_CHECK_GEMM(block_2x1, .scale = kBlock, .tile_m = 128, .tile_n = 64, .cluster_m = 2, .stages = 2)
+WW_CHECK_GEMM(block_1x2, .scale = kBlock, .tile_m = 128, .tile_n = 64, .cluster_n = 2, .stages = 3)
+WW_CHECK_GEMM(block_units, .scale = kBlock, .tile_m = 256, .tile_n = 32, .stages = 2)
+WW_CHECK_GEMM(plain_bf16, .a = bf16, .b = bf16, .tile_m = 64, .tile_n = 64, .stages = 2, .math_warpgroups = 1)
+WW_CHECK_GEMM(plain_2x1, .d = f16, .tile_m = 128, .tile_n = 128, .cluster_m = 2, .stages = 2)
+WW_CHECK_GEMM(tensor_f32, .d = f32, .scale = Scale::tensor, .tile_m = 128, .tile_n = 40, .stages = 4)
+
+runtime::TensorMapSpec matrix_map(const void* base, DType type, i64 rows, i64 columns, int box_rows, int box_columns,
+                                  int swizzle_bytes) {
+  runtime::TensorMapSpec spec;
+  spec.base = base;
+  spec.element = type;
+  spec.extent[0] = static_cast<u64>(columns), spec.extent[1] = static_cast<u64>(rows);
+  spec.stride_bytes[1] = static_cast<u64>(columns * bytes_of(type));
+  spec.box[0] = static_cast<u32>(box_columns), spec.box[1] = static_cast<u32>(box_rows);
+  spec.swizzle = swizzle_bytes == 128  ? SmemSwizzle::b128
+                 : swizzle_bytes == 64 ? SmemSwizzle::b64
+                 : swizzle_bytes == 32 ? SmemSwizzle::b32
+                                       : SmemSwizzle::none;
+  return spec;
+}
+
+struct Free {
+  void operator()(void* p) const { std::free(p); }
+};
+
+/// Device memory, as far as alignment goes.
+struct Bytes {
+  std::unique_ptr<u8[], Free> data;
+  std::size_t size = 0;
+  Bytes(const void* from, std::size_t bytes) : data(static_cast<u8*>(std::aligned_alloc(256, round_up(bytes + 1, std::size_t{256})))), size(bytes) {
+    if (bytes != 0) std::memcpy(data.get(), from, bytes);
+  }
+};
+
+class Gemm : public GemmCase {
+ public:
+  Gemm(std::string case_name, const arch::KernelEntry& entry, const GemmConfig& config, GemmProblem problem, u32 clusters)
+      : entry_(entry), config_(config), host_(make(problem, config)), a_(host_.a.data(), host_.a.size()),
+        b_(host_.b.data(), host_.b.size()), scale_a_(host_.scale_a.data(), host_.scale_a.size() * 4),
+        scale_b_(host_.scale_b.data(), host_.scale_b.size() * 4) {
+    name = std::move(case_name);
+    d_.assign(static_cast<std::size_t>(problem.m * problem.n * bytes_of(config.d)) + 256, 0xa5);
+    d_start_ = d_.data() + (256 - reinterpret_cast<std::uintptr_t>(d_.data()) % 256) % 256;
+    d_bytes_ = d_.size() - 256;
+    want_ = testing::reference(host_);
+    fill_params();
+    launch_.grid = clusters * static_cast<u32>(config.cluster_m * config.cluster_n);
+    launch_.cluster = static_cast<u32>(config.cluster_m * config.cluster_n);
+    launch_.threads = static_cast<u32>(collective::threads_of(config));
+    launch_.shared_bytes = static_cast<u32>(collective::shared_plan(config).total);
+    launch_.params = &params_;
+    launch_.params_bytes = sizeof(params_);
+    memory_ = {{"a", a_.data.get(), a_.size, false}, {"b", b_.data.get(), b_.size, false}, {"d", d_start_, d_bytes_, true},
+               {"scale_a", scale_a_.data.get(), scale_a_.size, false}, {"scale_b", scale_b_.data.get(), scale_b_.size, false}};
+    launch_.memory = memory_;
+  }
+  Result<EmuStats> run(const EmuOptions& options) override { return emu::run(entry_, fresh(), options, 8); }
+  CheckReport check(const EmuOptions& options) override { return emu::check(entry_, fresh(), options, 8, true); }
+  std::string difference() const override { return testing::difference(host_, {d_start_, d_start_ + d_bytes_}, want_); }
+
+ private:
+  static testing::HostProblem make(GemmProblem problem, const GemmConfig& config) {
+    problem.a = config.a, problem.b = config.b, problem.d = config.d, problem.scale = config.scale;
+    return testing::make_problem(problem, config, 1);
+  }
+  const runtime::Launch& fresh() {
+    std::memset(d_start_, 0xa5, d_bytes_);
+    return launch_;
+  }
+  void set_map(arch::TensorMap& map, const runtime::TensorMapSpec& spec) {
+    auto encoded = emu::encode(spec);
+    if (!encoded) throw std::runtime_error(name + ": " + encoded.error().message);
+    map = *encoded;
+  }
+  void fill_params() {
+    const GemmConfig& c = config_;
+    const GemmProblem& g = host_.problem;
+    collective::GemmArguments& p = params_.gemm;
+    const int panel = collective::panel_bytes(c);
+    if (g.k > 0) {
+      set_map(p.a, matrix_map(a_.data.get(), c.a, g.m, g.k, c.tile_m / c.cluster_n, c.tile_k, 128));
+      set_map(p.b, matrix_map(b_.data.get(), c.b, g.n, g.k, c.tile_n / c.cluster_m, c.tile_k, 128));
+    }
+    set_map(p.d, matrix_map(d_start_, c.d, g.m, g.n, collective::kWarpgroupRows, panel / bytes_of(c.d), panel));
+    p.m = static_cast<i32>(g.m), p.n = static_cast<i32>(g.n), p.k = static_cast<i32>(g.k);
+    p.k_blocks = static_cast<i32>(ceil_div(g.k, static_cast<i64>(c.tile_k)));
+    p.scale_a = reinterpret_cast<const float*>(scale_a_.data.get());
+    p.scale_b = reinterpret_cast<const float*>(scale_b_.data.get());
+    p.scale_a_k = p.scale_b_k = 1;
+    p.scale_a_row = p.scale_b_n = ceil_div(g.k, static_cast<i64>(128));
+    params_.scheduler.cluster_tiles_m = static_cast<int>(ceil_div(g.m, static_cast<i64>(c.tile_m * c.cluster_m)));
+    params_.scheduler.cluster_tiles_n = static_cast<int>(ceil_div(g.n, static_cast<i64>(c.tile_n * c.cluster_n)));
+    params_.scheduler.raster = min(c.raster, params_.scheduler.cluster_tiles_m);
+  }
+
+  const arch::KernelEntry& entry_;
+  GemmConfig config_;
+  testing::HostProblem host_;
+  Bytes a_, b_, scale_a_, scale_b_;
+  std::vector<u8> d_, want_;
+  u8* d_start_;
+  std::size_t d_bytes_;
+  kernel::GemmParams params_{};
+  std::vector<runtime::MemoryRange> memory_;
+  runtime::Launch launch_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<GemmCase>> gemm_cases() {
+  arch::table = emu::table();
+  std::vector<std::unique_ptr<GemmCase>> cases;
+  const auto add = [&](const char* name, const arch::KernelEntry& entry, const GemmConfig& config, i64 m, i64 n, i64 k,
+                       u32 clusters) {
+    cases.push_back(std::make_unique<Gemm>(name, entry, config, GemmProblem{.m = m, .n = n, .k = k}, clusters));
+  };
+  add("block 2x1", block_2x1_entry, block_2x1_config, 256, 128, 640, 1);
+  add("block 2x1, tails", block_2x1_entry, block_2x1_config, 200, 72, 272, 1);
+  add("block 1x2", block_1x2_entry, block_1x2_config, 128, 256, 512, 1);
+  add("block, two units", block_units_entry, block_units_config, 300, 64, 384, 2);
+  add("bf16", plain_bf16_entry, plain_bf16_config, 128, 192, 320, 1);
+  add("plain 2x1", plain_2x1_entry, plain_2x1_config, 256, 256, 384, 1);
+  add("tensor, f32", tensor_f32_entry, tensor_f32_config, 200, 80, 400, 2);
+  add("no K", block_2x1_entry, block_2x1_config, 200, 128, 0, 1);
+  return cases;
+}
+
+}  // namespace ww::check_test
