@@ -11,7 +11,8 @@ namespace ww::emu {
 namespace {
 
 void complete_cluster_barrier(Cluster& cluster, Machine& machine) {
-  if (cluster.live_threads == 0 || cluster.arrived != cluster.live_threads) return;
+  if (cluster.live_threads == 0 || cluster.arrived != cluster.live_threads || cluster.remote_arrivals != 0)
+    return;
   cluster.arrived = 0;
   ++cluster.phase;
   if (Checker* checker = machine.checker()) checker->cluster_completed(cluster);
@@ -75,6 +76,11 @@ void cluster_wait(Thread& thread, arch::Site site) {
   }
   thread.cluster_arrived = false;
   if (Checker* checker = machine.checker()) checker->cluster_passed(thread);
+}
+
+void remote_arrival_landed(Cluster& cluster, Machine& machine) {
+  --cluster.remote_arrivals;
+  complete_cluster_barrier(cluster, machine);
 }
 
 void cluster_thread_ended(Thread& thread) {

@@ -12,6 +12,8 @@ namespace ww::emu {
 void named_barrier(Thread& thread, u32 id, u32 threads, bool wait, arch::Site site);
 void cluster_arrive(Thread& thread, bool relaxed, arch::Site site);
 void cluster_wait(Thread& thread, arch::Site site);
+/// A remote arrival at an mbarrier has landed.
+void remote_arrival_landed(Cluster& cluster, Machine& machine);
 /// An exited thread no longer holds up the cluster barrier.
 void cluster_thread_ended(Thread& thread);
 

@@ -95,6 +95,7 @@ struct Cluster {
   u32 live_threads = 0;
   u32 operations = 0;          // in flight
   u32 arrived = 0, phase = 0;  // of the cluster barrier
+  u32 remote_arrivals = 0;     // in flight: arriving at the cluster barrier releases them, so it waits for them
   WaitList waiters;
 };
 

@@ -156,7 +156,7 @@ struct AlignedBytes {
 
 /// A launch from its check to the last thread; `outcome` says how it went.
 Result<double> run_launch(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options,
-                          int sms, bool check, Outcome& outcome) {
+                          int sms, bool check, bool hooked, Outcome& outcome) {
   WW_CHECK(check_request(entry, launch, sms));
   if (current_thread) return failure(ErrorCode::invalid, "kernel", "a launch from the host", "a launch from a kernel");
   const auto start = std::chrono::steady_clock::now();
@@ -164,7 +164,7 @@ Result<double> run_launch(const arch::KernelEntry& entry, const runtime::Launch&
     AlignedBytes params(launch.params_bytes);
     if (launch.params_bytes) std::memcpy(params.data, launch.params, launch.params_bytes);
     const u32 resident = launch.cross_cta ? static_cast<u32>(sms) / launch.cluster : 1;
-    const LaunchContext context{entry, launch, options, params.data, resident, check};
+    const LaunchContext context{entry, launch, options, params.data, resident, check, hooked};
     run_workers(context, outcome);
   } catch (const std::bad_alloc&) {
     outcome.out_of_memory = true;
@@ -179,7 +179,7 @@ Result<double> run_launch(const arch::KernelEntry& entry, const runtime::Launch&
 Result<EmuStats> run(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options,
                      int sms) {
   Outcome outcome;
-  WW_TRY(const double seconds, run_launch(entry, launch, options, sms, false, outcome));
+  WW_TRY(const double seconds, run_launch(entry, launch, options, sms, false, false, outcome));
   if (outcome.failed_cluster != ~0u)
     return failure({ErrorCode::could_not_finish, "kernel", "a run to the end", "a finding", outcome.report});
   return stats_of(outcome.total, launch, seconds);
@@ -188,7 +188,7 @@ Result<EmuStats> run(const arch::KernelEntry& entry, const runtime::Launch& laun
 CheckReport check(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options, int sms,
                   bool hooked) {
   Outcome outcome;
-  const Result<double> seconds = run_launch(entry, launch, options, sms, true, outcome);
+  const Result<double> seconds = run_launch(entry, launch, options, sms, true, hooked, outcome);
   CheckReport report;
   if (!seconds) {
     report.why_incomplete = seconds.error().message;

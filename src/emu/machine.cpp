@@ -106,7 +106,7 @@ void Machine::start_cluster(u32 index) {
   const runtime::Launch& launch = context_.launch;
   Cluster& cluster = idle_cluster();
   cluster.live_threads = launch.cluster * launch.threads;
-  cluster.arrived = cluster.phase = cluster.operations = 0;
+  cluster.arrived = cluster.phase = cluster.operations = cluster.remote_arrivals = 0;
   cluster.waiters = {};
   for (u32 rank = 0; rank < launch.cluster; ++rank) {
     if (cluster.ctas.size() <= rank) cluster.ctas.push_back(std::make_unique<Cta>());
@@ -264,6 +264,7 @@ void Machine::carry_out(Operation& operation) {
     case Operation::Kind::remote_arrive:
       signal_now(*operation.cta, operation.barrier, operation.arrivals, operation.expect_bytes, 0, operation.origin,
                  operation.note);
+      remote_arrival_landed(*operation.cta->cluster, *this);
       break;
     case Operation::Kind::wgmma: break;
   }

@@ -22,6 +22,7 @@ struct LaunchContext {
   const void* params;  // a copy, aligned for tensor maps
   u32 resident;        // clusters at once on one machine
   bool check = false;
+  bool hooked = false;  // the module was compiled for checking, with debug information
 };
 
 struct RangeBytes {

@@ -139,6 +139,7 @@ void mbarrier_signal(Thread& thread, u32 address, u32 arrivals, u32 bytes, arch:
   operation.barrier = place.offset;
   operation.arrivals = arrivals;
   operation.expect_bytes = bytes;
+  ++place.cta->cluster->remote_arrivals;
   if (Checker* checker = machine.checker())
     operation.note = checker->remote_arrive(thread, *place.cta, place.offset, arrivals, site);
   machine.submit(operation);

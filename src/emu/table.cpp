@@ -19,6 +19,14 @@ using arch::Site;
 Thread& self() { return *current_thread; }
 Machine& machine() { return *self().machine; }
 
+/// The thread, which remembers from where in its module it called: reports find the kernel's own line by it.
+Thread& called_from(const void* address) {
+  Thread& thread = self();
+  thread.call = address;
+  return thread;
+}
+#define WW_CALLER called_from(__builtin_return_address(0))
+
 u32 special(arch::Special which) {
   const Thread& thread = self();
   const runtime::Launch& launch = thread.machine->context().launch;
@@ -55,60 +63,70 @@ void global_wait_step(const void* address, Site site) {
 // Launches here never overlap: there is nothing to wait for, and without the attribute the instructions do nothing.
 void pdl_nothing(Site) {}
 
+void plain_access(const void* address, u32 bytes, bool write, const void* from) {
+  Thread* const thread = current_thread;
+  if (!thread) return;  // the module's own start
+  if (Checker* checker = thread->machine->checker())
+    checker->plain_access(*thread, reinterpret_cast<u64>(address), bytes, write, from);
+}
+
 constexpr arch::EmuTable kTable = {
     .version = arch::kEmuTableVersion,
     .bytes = sizeof(arch::EmuTable),
     .special = special,
     .clock = clock,
     .global_timer = clock,
-    .mbarrier_init = [](u32 b, u32 count, Site s) { mbarrier_init(self(), b, count, s); },
-    .mbarrier_invalidate = [](u32 b, Site s) { mbarrier_invalidate(self(), b, s); },
-    .mbarrier_arrive = [](u32 b, u32 count, Site s) { mbarrier_signal(self(), b, count, 0, s); },
-    .mbarrier_expect_tx = [](u32 b, u32 bytes, Site s) { mbarrier_signal(self(), b, 0, bytes, s); },
-    .mbarrier_arrive_expect_tx = [](u32 b, u32 bytes, Site s) { mbarrier_signal(self(), b, 1, bytes, s); },
-    .mbarrier_try_wait = [](u32 b, u32 parity, Site s) { return mbarrier_try_wait(self(), b, parity, s); },
-    .mbarrier_wait = [](u32 b, u32 parity, Site s) { mbarrier_wait(self(), b, parity, s); },
+    .mbarrier_init = [](u32 b, u32 count, Site s) { mbarrier_init(WW_CALLER, b, count, s); },
+    .mbarrier_invalidate = [](u32 b, Site s) { mbarrier_invalidate(WW_CALLER, b, s); },
+    .mbarrier_arrive = [](u32 b, u32 count, Site s) { mbarrier_signal(WW_CALLER, b, count, 0, s); },
+    .mbarrier_expect_tx = [](u32 b, u32 bytes, Site s) { mbarrier_signal(WW_CALLER, b, 0, bytes, s); },
+    .mbarrier_arrive_expect_tx = [](u32 b, u32 bytes, Site s) { mbarrier_signal(WW_CALLER, b, 1, bytes, s); },
+    .mbarrier_try_wait = [](u32 b, u32 parity, Site s) { return mbarrier_try_wait(WW_CALLER, b, parity, s); },
+    .mbarrier_wait = [](u32 b, u32 parity, Site s) { mbarrier_wait(WW_CALLER, b, parity, s); },
     .fence =
         [](arch::Fence kind, Site s) {  // fibers are sequentially consistent: only a checker cares
-          if (Checker* checker = machine().checker()) checker->fence(self(), kind, s);
+          if (Checker* checker = machine().checker()) checker->fence(WW_CALLER, kind, s);
         },
     .tma_load =
         [](const void* map, int rank, u32 barrier, u32 destination, arch::TmaCoordinates at, u32 multicast, Site s) {
-          tma_load(self(), {map, rank, barrier, destination, at, multicast}, s);
+          tma_load(WW_CALLER, {map, rank, barrier, destination, at, multicast}, s);
         },
     .tma_store = [](const void* map, int rank, u32 source, arch::TmaCoordinates at,
-                    Site s) { tma_store(self(), map, rank, source, at, s); },
-    .tma_prefetch_map = [](const void* map, Site s) { tma_prefetch_map(self(), map, s); },
-    .bulk_commit = [](Site) { bulk_commit(self()); },
-    .bulk_wait = [](int pending, bool read_only, Site s) { bulk_wait(self(), pending, read_only, s); },
+                    Site s) { tma_store(WW_CALLER, map, rank, source, at, s); },
+    .tma_prefetch_map = [](const void* map, Site s) { tma_prefetch_map(WW_CALLER, map, s); },
+    .bulk_commit = [](Site) { bulk_commit(WW_CALLER); },
+    .bulk_wait = [](int pending, bool read_only, Site s) { bulk_wait(WW_CALLER, pending, read_only, s); },
     .wgmma = [](const arch::WgmmaCall& call, float* registers,
-                Site s) { warpgroup(s).deposit(self(), call, registers, s); },
-    .wgmma_commit = [](Site s) { warpgroup(s).commit(self()); },
+                Site s) { warpgroup(s).deposit(WW_CALLER, call, registers, s); },
+    .wgmma_commit = [](Site s) { warpgroup(s).commit(WW_CALLER); },
     .wgmma_wait = [](int pending, float* const* accumulators, int count,
-                     Site s) { warpgroup(s).wait(self(), pending, accumulators, count, s); },
+                     Site s) { warpgroup(s).wait(WW_CALLER, pending, accumulators, count, s); },
     .stmatrix = [](u32 address, const u32* registers, int count, bool transposed,
-                   Site s) { stmatrix(self(), address, registers, count, transposed, s); },
+                   Site s) { stmatrix(WW_CALLER, address, registers, count, transposed, s); },
     .ldmatrix = [](u32 address, u32* registers, int count, bool transposed,
-                   Site s) { ldmatrix(self(), address, registers, count, transposed, s); },
+                   Site s) { ldmatrix(WW_CALLER, address, registers, count, transposed, s); },
     .cluster_map = cluster_map,
-    .cluster_arrive = [](bool relaxed, Site s) { cluster_arrive(self(), relaxed, s); },
-    .cluster_wait = [](Site s) { cluster_wait(self(), s); },
-    .set_max_registers = [](u32 count, bool increase, Site s) { set_max_registers(self(), count, increase, s); },
-    .named_barrier_sync = [](u32 id, u32 threads, Site s) { named_barrier(self(), id, threads, true, s); },
-    .named_barrier_arrive = [](u32 id, u32 threads, Site s) { named_barrier(self(), id, threads, false, s); },
-    .elect = [](Site) { return elect(self()); },
-    .sync_warp = [](u32 mask, Site s) { sync_warp(self(), mask, s); },
+    .cluster_arrive = [](bool relaxed, Site s) { cluster_arrive(WW_CALLER, relaxed, s); },
+    .cluster_wait = [](Site s) { cluster_wait(WW_CALLER, s); },
+    .set_max_registers = [](u32 count, bool increase, Site s) { set_max_registers(WW_CALLER, count, increase, s); },
+    .named_barrier_sync = [](u32 id, u32 threads, Site s) { named_barrier(WW_CALLER, id, threads, true, s); },
+    .named_barrier_arrive = [](u32 id, u32 threads, Site s) { named_barrier(WW_CALLER, id, threads, false, s); },
+    .elect = [](Site) { return elect(WW_CALLER); },
+    .sync_warp = [](u32 mask, Site s) { sync_warp(WW_CALLER, mask, s); },
     .shuffle = [](u32 value, u32 lane, arch::ShuffleMode mode,
-                  Site s) { return shuffle(self(), value, lane, mode, s); },
-    .vote = [](bool predicate, arch::VoteMode mode, Site s) { return vote(self(), predicate, mode, s); },
+                  Site s) { return shuffle(WW_CALLER, value, lane, mode, s); },
+    .vote = [](bool predicate, arch::VoteMode mode, Site s) { return vote(WW_CALLER, predicate, mode, s); },
     .shared_access = [](u32 address, u32 bytes, arch::Access access,
-                        Site s) { return shared_access(self(), address, bytes, access, s); },
+                        Site s) { return shared_access(WW_CALLER, address, bytes, access, s); },
     .global_access = [](const void* address, u32 bytes, arch::Access access, arch::MemoryOrder order, arch::Scope scope,
-                        Site s) { return global_access(self(), address, bytes, access, order, scope, s); },
+                        Site s) { return global_access(WW_CALLER, address, bytes, access, order, scope, s); },
     .global_wait_step = global_wait_step,
     .pdl_wait = pdl_nothing,
     .pdl_launch_dependents = pdl_nothing,
+    .plain_access = plain_access,
 };
+
+#undef WW_CALLER
 
 }  // namespace
 

@@ -39,6 +39,7 @@ struct Thread {
   WarpgroupEngine* warpgroup = nullptr;  // null when the last warps of a CTA are no whole warpgroup
   Thread* next = nullptr;                // in the list of waiters it is in
   u32 index = 0;                         // in the CTA
+  const void* call = nullptr;            // return address of its last call of the table
   u32 check_slot = 0;                    // the checker's name for it
 
   Wait wait = Wait::none;

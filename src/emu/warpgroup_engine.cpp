@@ -98,6 +98,7 @@ WarpgroupEngine::Wgmma& WarpgroupEngine::operation_of(Thread& thread, const arch
   if (turn == operations_.end()) {
     check_call(thread, call, site);
     const u32 slot = slot_for(thread, registers, call.n, site);
+    last_issue_ = site;
     operations_.append() = {call, thread.wgmma_groups, 0, slot, {&thread, site}};
   }
   Wgmma& operation = operations_[turn];
@@ -134,6 +135,16 @@ void WarpgroupEngine::deposit(Thread& thread, const arch::WgmmaCall& call, float
   if (thread.machine->checker()) check_operands(operation, thread.wgmma_issued - 1);
   ++ready_;
   queue();
+}
+
+bool WarpgroupEngine::owns(const Thread& thread, u64 address, u32 bytes) const {
+  const u32 t = thread.index % kWarpgroupSize;
+  for (const Slot& slot : slots_) {
+    if (slot.threads_in_flight == 0 || slot.in_flight_until[t] == 0) continue;
+    const u64 first = reinterpret_cast<u64>(slot.registers[t]);
+    if (address < first + static_cast<u64>(slot.n) * 2 && address + bytes > first) return true;
+  }
+  return false;
 }
 
 void WarpgroupEngine::check_operands(const Wgmma& operation, u32 turn) {

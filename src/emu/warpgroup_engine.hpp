@@ -27,6 +27,10 @@ class WarpgroupEngine {
 
   /// Carries out the oldest ready operation. Called by the machine.
   void execute_next();
+  /// Whether the engine holds registers of `thread` in [address, address + bytes).
+  bool owns(const Thread& thread, u64 address, u32 bytes) const;
+  /// Where the newest operation was issued.
+  arch::Site last_issue() const { return last_issue_; }
   u32 executed() const { return operations_.begin(); }
 
  private:
@@ -55,6 +59,7 @@ class WarpgroupEngine {
   Cta& cta_;
   Operation task_;  // the engine's place in the schedule
   bool queued_ = false;
+  arch::Site last_issue_{};
   u32 ready_ = 0;                   // operations that all threads have issued
   SequenceRing<Wgmma> operations_;  // from the oldest not yet carried out
   std::vector<Slot> slots_;

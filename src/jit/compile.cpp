@@ -44,8 +44,8 @@ Result<Compiled> cubin_from_disk_or_compiler(std::string_view text, const Nvrtc&
                   log_with(found.entry.log, found.note)};
 }
 
-Result<Compiled> module_from_anywhere(std::string_view text, const fs::path& cache_dir) {
-  if (const std::optional<Shipped> shipped = find_shipped(text)) {
+Result<Compiled> module_from_anywhere(std::string_view text, const fs::path& cache_dir, Flavour flavour) {
+  if (const std::optional<Shipped> shipped = flavour == Flavour::plain ? find_shipped(text) : std::nullopt) {
     WW_TRY(fs::path path, loadable(shipped->entry, shipped->path));
     return Compiled{{}, std::move(path), 0, shipped->entry.log};
   }
@@ -54,11 +54,11 @@ Result<Compiled> module_from_anywhere(std::string_view text, const fs::path& cac
   double seconds = 0;
   const auto build = [&](const fs::path& work) {
     const auto start = std::chrono::steady_clock::now();
-    Result<Entry> entry = compiler.compile(text, isa, work);
+    Result<Entry> entry = compiler.compile(text, isa, work, flavour);
     seconds = seconds_since(start);
     return entry;
   };
-  WW_TRY(const DiskCache::Found found, DiskCache(cache_dir).get("emu", module_key(text, isa, compiler), ".so", build));
+  WW_TRY(const DiskCache::Found found, DiskCache(cache_dir).get("emu", module_key(text, isa, compiler, flavour), ".so", build));
   WW_TRY(fs::path path, loadable(found.entry, found.path));
   return Compiled{{}, std::move(path), seconds, log_with(found.entry.log, found.note)};
 }
@@ -71,9 +71,10 @@ Result<Compiled> compile_cubin(std::string_view text, const std::filesystem::pat
   return MemoryCache::of_process().get(key, [&] { return cubin_from_disk_or_compiler(text, *nvrtc, key, cache_dir); });
 }
 
-Result<Compiled> compile_module(std::string_view text, const std::filesystem::path& cache_dir) {
-  const std::string key = module_source_key(text, loadable_isa_levels().front());
-  return MemoryCache::of_process().get(key, [&] { return module_from_anywhere(text, cache_dir); });
+Result<Compiled> compile_module(std::string_view text, const std::filesystem::path& cache_dir, bool checked) {
+  const Flavour flavour = checked ? Flavour::checked : Flavour::plain;
+  const std::string key = module_source_key(text, loadable_isa_levels().front(), flavour);
+  return MemoryCache::of_process().get(key, [&] { return module_from_anywhere(text, cache_dir, flavour); });
 }
 
 }  // namespace ww::jit

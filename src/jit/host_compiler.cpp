@@ -122,6 +122,14 @@ std::string tail(const std::string& text) {
   return text.size() <= kTail ? text : "..." + text.substr(text.size() - kTail);
 }
 
+// Calls at function entry and exit are of no use here; the two compilers name the switch differently.
+std::vector<std::string> hook_flags(const fs::path& compiler) {
+  std::error_code ignored;
+  const std::string name = fs::canonical(compiler, ignored).filename().string();
+  if (name.find("clang") != std::string::npos) return {"-mllvm", "-tsan-instrument-func-entry-exit=0"};
+  return {"--param", "tsan-instrument-func-entry-exit=0"};
+}
+
 }  // namespace
 
 const std::vector<IsaLevel>& loadable_isa_levels() {
@@ -130,12 +138,14 @@ const std::vector<IsaLevel>& loadable_isa_levels() {
   return levels;
 }
 
-std::vector<std::string> module_flags(IsaLevel isa) {
+std::vector<std::string> module_flags(IsaLevel isa, Flavour flavour) {
   std::vector<std::string> flags = {"-std=c++20",        "-O2", "-shared", "-fPIC", "-fvisibility=hidden",
                                     "-Wl,-Bsymbolic",
                                     "-ffp-contract=off",  // why: docs/numerics.md, what is fused is written arch::fma
                                     "-fno-math-errno"};
   if (isa == IsaLevel::x86_64_v3) flags.push_back("-march=x86-64-v3");
+  if (flavour == Flavour::checked)
+    flags.insert(flags.end(), {"-DWW_CHECKED=1", "-fsanitize=thread", "-g1", "-fno-optimize-sibling-calls"});
   return flags;
 }
 
@@ -151,24 +161,39 @@ Result<HostCompiler> HostCompiler::find() {
                  fmt::format("tried {}, c++, g++, clang++; install g++ or set WARPWRIGHT_CXX", build_compiler()));
 }
 
-Result<Entry> HostCompiler::compile(std::string_view text, IsaLevel isa, const fs::path& work) const {
+Result<Entry> HostCompiler::compile(std::string_view text, IsaLevel isa, const fs::path& work, Flavour flavour) const {
   // why: kernels report their own file names; what they show must not be the work directory of the day
-  const std::string prefix = fmt::format("-fmacro-prefix-map={}/=", work.string());
+  const std::vector<std::string> prefixes = {fmt::format("-fmacro-prefix-map={}/=", work.string()),
+                                             fmt::format("-fdebug-prefix-map={}/=", work.string())};
   WW_CHECK(write_headers(work));
   WW_CHECK(write_file(work / "kernel.cpp", text));
   std::vector<std::string> arguments = {path.string()};
-  for (std::string& flag : module_flags(isa)) arguments.push_back(std::move(flag));
-  for (std::string argument :
-       {prefix, "-I" + work.string(), (work / "kernel.cpp").string(), std::string("-o"), (work / "module.so").string()})
-    arguments.push_back(std::move(argument));
-  WW_TRY(const int status, run(arguments, work, work / "log"));
+  for (std::string& flag : module_flags(isa, flavour)) arguments.push_back(std::move(flag));
+  arguments.insert(arguments.end(), prefixes.begin(), prefixes.end());
+  arguments.push_back("-I" + work.string());
+  const std::string source = (work / "kernel.cpp").string(), object = (work / "kernel.o").string(),
+                    module = (work / "module.so").string();
+  int status = 0;
+  if (flavour == Flavour::plain) {
+    for (const std::string& argument : {source, std::string("-o"), module}) arguments.push_back(argument);
+    WW_TRY(status, run(arguments, work, work / "log"));
+  } else {  // why two steps: a link with the sanitizer's flag would bring its runtime
+    for (const std::string& argument : hook_flags(path)) arguments.push_back(argument);
+    for (const std::string& argument : {source, std::string("-c"), std::string("-o"), object})
+      arguments.push_back(argument);
+    WW_TRY(status, run(arguments, work, work / "log"));
+    if (status <= 0) {
+      const std::vector<std::string> link = {path.string(), "-shared", "-Wl,-Bsymbolic", object, "-o", module};
+      WW_TRY(status, run(link, work, work / "link.log"));
+    }
+  }
   Entry entry{{}, read_file(work / "log").value_or("")};
-  Result<std::string> module = read_file(work / "module.so");
-  if (status > 0 || !module || module->empty())
+  Result<std::string> payload = read_file(module);
+  if (status > 0 || !payload || payload->empty())
     return failure(ErrorCode::could_not_finish, {}, {}, {},
                    fmt::format("the C++ compiler {} could not make the emulator module (exit status {}):\n{}",
-                               path.string(), status, tail(entry.log)));
-  entry.payload = std::move(*module);
+                               path.string(), status, tail(entry.log + read_file(work / "link.log").value_or(""))));
+  entry.payload = std::move(*payload);
   return entry;
 }
 

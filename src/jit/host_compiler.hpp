@@ -13,6 +13,9 @@
 
 namespace ww::jit {
 
+/// Checked modules report their plain loads and stores to the emulator (arch/hooks.hpp).
+enum class Flavour { plain, checked };
+
 /// The instruction-set levels modules are compiled for; each is part of the key.
 enum class IsaLevel { baseline, x86_64_v3 };
 
@@ -27,10 +30,11 @@ struct HostCompiler {
   static Result<HostCompiler> find();
 
   /// Payload: the shared object made of `text` in the directory `work`. Log: the compiler's warnings.
-  Result<Entry> compile(std::string_view text, IsaLevel isa, const std::filesystem::path& work) const;
+  Result<Entry> compile(std::string_view text, IsaLevel isa, const std::filesystem::path& work,
+                        Flavour flavour = Flavour::plain) const;
 };
 
 /// Without paths, so that it can be part of a key.
-std::vector<std::string> module_flags(IsaLevel isa);
+std::vector<std::string> module_flags(IsaLevel isa, Flavour flavour = Flavour::plain);
 
 }  // namespace ww::jit

@@ -26,6 +26,7 @@ Result<std::filesystem::path> cache_root(const std::filesystem::path& requested)
 Result<Compiled> compile_cubin(std::string_view text, const std::filesystem::path& cache_dir);
 
 /// A shared object that exports warpwright_module: shipped with the library, cached, or compiled now by the host's C++ compiler.
-Result<Compiled> compile_module(std::string_view text, const std::filesystem::path& cache_dir);
+/// `checked`: its plain loads and stores are reported to the emulator; such modules are never shipped.
+Result<Compiled> compile_module(std::string_view text, const std::filesystem::path& cache_dir, bool checked = false);
 
 }  // namespace ww::jit

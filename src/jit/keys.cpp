@@ -36,15 +36,15 @@ std::string cubin_key(std::string_view text, const Nvrtc& nvrtc) {
   return key_of(fields);
 }
 
-std::string module_source_key(std::string_view text, IsaLevel isa) {
-  const std::vector<std::string> flags = module_flags(isa);
+std::string module_source_key(std::string_view text, IsaLevel isa, Flavour flavour) {
+  const std::vector<std::string> flags = module_flags(isa, flavour);
   std::vector<std::string_view> fields = common_fields("module", text);
   fields.insert(fields.end(), flags.begin(), flags.end());
   return key_of(fields);
 }
 
-std::string module_key(std::string_view text, IsaLevel isa, const HostCompiler& compiler) {
-  return key_of({module_source_key(text, isa), compiler.identity});
+std::string module_key(std::string_view text, IsaLevel isa, const HostCompiler& compiler, Flavour flavour) {
+  return key_of({module_source_key(text, isa, flavour), compiler.identity});
 }
 
 }  // namespace ww::jit

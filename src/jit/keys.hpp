@@ -14,7 +14,8 @@
 namespace ww::jit {
 
 std::string cubin_key(std::string_view text, const Nvrtc& nvrtc);
-std::string module_source_key(std::string_view text, IsaLevel isa);
-std::string module_key(std::string_view text, IsaLevel isa, const HostCompiler& compiler);
+std::string module_source_key(std::string_view text, IsaLevel isa, Flavour flavour = Flavour::plain);
+std::string module_key(std::string_view text, IsaLevel isa, const HostCompiler& compiler,
+                       Flavour flavour = Flavour::plain);
 
 }  // namespace ww::jit

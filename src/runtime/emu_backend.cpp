@@ -27,9 +27,16 @@ constexpr std::size_t kAllocationAlignment = 256;  // the driver's, so that alig
 constexpr int kMinimumSms = 4;                     // two to four simulated SMs are fastest on a CPU; a cluster must fit
 
 struct EmuKernel final : Kernel {
-  EmuKernel(const Backend* owner, const arch::KernelEntry* entry) : owner(owner), entry(entry) {}
+  EmuKernel(const Backend* owner, const arch::KernelEntry* entry, bool hooked)
+      : owner(owner), entry(entry), hooked(hooked) {}
   const Backend* owner;
   const arch::KernelEntry* entry;
+  bool hooked;  // the module tells its plain loads and stores
+};
+
+struct LoadedEntry {
+  const arch::KernelEntry* entry;
+  bool hooked;
 };
 
 /// A number from a one-number file of the kernel's, or `otherwise` ("max", no such file).
@@ -59,7 +66,7 @@ std::uint64_t memory_available(std::uint64_t otherwise) {
   return otherwise;
 }
 
-Result<const arch::KernelEntry*> load_entry(const std::filesystem::path& path, const std::string& name) {
+Result<LoadedEntry> load_entry(const std::filesystem::path& path, const std::string& name) {
   const auto failed = [&](std::string why) {
     return failure(ErrorCode::could_not_finish, "", "", "", fmt::format("kernel module {}: {}", path.string(), why));
   };
@@ -77,7 +84,7 @@ Result<const arch::KernelEntry*> load_entry(const std::filesystem::path& path, c
     return failed(fmt::format("built for table version {}, this library has {}", info ? info->table_version : 0,
                               arch::kEmuTableVersion));
   for (const arch::KernelEntry* entry = info->kernels; entry != nullptr; entry = entry->next)
-    if (name == entry->name) return entry;
+    if (name == entry->name) return LoadedEntry{entry, info->checked != 0};
   return failed(fmt::format("it holds no kernel {}", name));
 }
 
@@ -89,6 +96,7 @@ struct Held {
 struct LastRun {
   std::uint64_t backend = 0;
   EmuStats stats;
+  std::optional<CheckReport> check;
 };
 thread_local LastRun last_run;
 
@@ -145,14 +153,14 @@ class EmuBackend final : public Backend {
 
   Result<std::shared_ptr<const Kernel>> kernel(const KernelSource& source) override {
     return kernels_.get(source.name + '\n' + source.text, [&]() -> Result<std::shared_ptr<const Kernel>> {
-      WW_TRY(const jit::Compiled compiled, jit::compile_module(source.text, options_.cache_dir));
-      WW_TRY(const arch::KernelEntry* entry, load_entry(compiled.path, source.name));
-      return std::make_shared<const EmuKernel>(this, entry);
+      WW_TRY(const jit::Compiled compiled, jit::compile_module(source.text, options_.cache_dir, options_.emu.check));
+      WW_TRY(const LoadedEntry loaded, load_entry(compiled.path, source.name));
+      return std::make_shared<const EmuKernel>(this, loaded.entry, loaded.hooked);
     });
   }
 
   Result<void> launch(const Launch& launch) override {
-    WW_TRY(const arch::KernelEntry* entry, checked_entry(launch));
+    WW_TRY(const EmuKernel* kernel, checked_kernel(launch));
     const int sms = sms_for(launch);
     if (launch.cross_cta && launch.grid > static_cast<std::uint32_t>(sms))
       return failure(
@@ -160,7 +168,9 @@ class EmuBackend final : public Backend {
           fmt::format("at most {} CTAs, all of which are resident, for a kernel whose CTAs wait for each other", sms),
           fmt::format("{}", launch.grid));
     last_run.backend = 0;  // a run that fails leaves no statistics
-    WW_TRY(last_run.stats, emu::run(*entry, launch, options_.emu, sms));
+    last_run.check.reset();
+    if (options_.emu.check) return check(*kernel, launch, sms);
+    WW_TRY(last_run.stats, emu::run(*kernel->entry, launch, options_.emu, sms));
     last_run.backend = id_;
     return {};
   }
@@ -183,7 +193,22 @@ class EmuBackend final : public Backend {
     return last_run.stats;
   }
 
+  std::optional<CheckReport> last_check() const override {
+    if (last_run.backend != id_) return std::nullopt;
+    return last_run.check;
+  }
+
  private:
+  Result<void> check(const EmuKernel& kernel, const Launch& launch, int sms) {
+    last_run.check = emu::check(*kernel.entry, launch, options_.emu, sms, kernel.hooked);
+    last_run.stats = last_run.check->stats;
+    last_run.backend = id_;
+    if (last_run.check->verdict == Verdict::clean) return {};
+    const bool findings = last_run.check->verdict == Verdict::findings;
+    return failure({ErrorCode::could_not_finish, "kernel", "a clean check", findings ? "findings" : "an incomplete check",
+                    findings ? last_run.check->findings.front().text : last_run.check->why_incomplete});
+  }
+
   static Result<void> copy(void* destination, const void* source, std::size_t bytes) {
     if (bytes == 0) return {};
     if (destination == nullptr || source == nullptr)
@@ -194,13 +219,13 @@ class EmuBackend final : public Backend {
 
   static int sms_for(const Launch& launch) { return std::max(kMinimumSms, static_cast<int>(launch.cluster)); }
 
-  Result<const arch::KernelEntry*> checked_entry(const Launch& launch) const {
+  Result<const EmuKernel*> checked_kernel(const Launch& launch) const {
     WW_CHECK(check_limits(launch));
     const auto* kernel = dynamic_cast<const EmuKernel*>(launch.kernel);
     if (kernel == nullptr || kernel->owner != this)
       return failure(ErrorCode::invalid, "launch.kernel", "a kernel of this device", "one of another device");
     WW_CHECK(check_params(launch, kernel->entry->params_bytes, kernel->entry->threads));
-    return kernel->entry;
+    return kernel;
   }
 
   DeviceOptions options_;

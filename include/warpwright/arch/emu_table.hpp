@@ -21,7 +21,7 @@ struct Site {
 
 inline constexpr u32 kSharedRankShift = 24;
 inline constexpr u32 kSharedOffsetMask = (1u << kSharedRankShift) - 1;
-inline constexpr u32 kEmuTableVersion = 1;
+inline constexpr u32 kEmuTableVersion = 2;
 
 enum class Special : u32 {
   thread_index, block_size, block_index, grid_size, cluster_rank, cluster_size,
@@ -109,6 +109,9 @@ struct EmuTable {
 
   void (*pdl_wait)(Site);
   void (*pdl_launch_dependents)(Site);
+
+  // A plain load or store of kernel code, told by the hooks of a checked module (arch/hooks.hpp) before it happens.
+  void (*plain_access)(const void* address, u32 bytes, bool write, const void* return_address);
 };
 
 // --- the module's side ----------------------------------------------------------------------------

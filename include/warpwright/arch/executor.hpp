@@ -44,12 +44,17 @@ struct Register {
   static void name(const Params& params)
 
 // Ends every emulator module.
+#if defined(WW_CHECKED)
+#define WW_MODULE_CHECKED ::ww::arch::hooks::work()
+#else
+#define WW_MODULE_CHECKED false
+#endif
 #define WW_MODULE()                                                                                                   \
   extern "C" __attribute__((visibility("default"))) const ::ww::arch::ModuleInfo* warpwright_module(                  \
       const ::ww::arch::EmuTable* table) {                                                                            \
     static ::ww::arch::ModuleInfo info;                                                                               \
     ::ww::arch::table = table;                                                                                        \
-    info = {::ww::arch::kEmuTableVersion, 0, ::ww::arch::registered};                                                 \
+    info = {::ww::arch::kEmuTableVersion, WW_MODULE_CHECKED ? 1u : 0u, ::ww::arch::registered};                                                 \
     return &info;                                                                                                     \
   }
 
@@ -73,3 +78,7 @@ template <class T> struct SharedPtr {
 };
 
 }  // namespace ww::arch
+
+#if defined(WW_CHECKED) && !defined(__CUDACC__)
+#include "warpwright/arch/hooks.hpp"
+#endif

@@ -33,6 +33,7 @@ u32 Checker::thread_access(Thread& thread, Access kind, bool atomic, arch::Site 
   record.kind = kind;
   record.atomic = atomic;
   record.site = site;
+  record.from = thread.call;
   return self.last_access = new_access(record);
 }
 
@@ -192,6 +193,7 @@ u32 Checker::tma_load(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier&
   record.kind = Access::tma_load;
   record.generic = false;
   record.site = site;
+  record.from = thread.call;
   const u32 access = new_access(record);
   Actor actor = actor_of(thread, access, true, false);
   touch_shared(state(cta), offset, bytes, actor);
@@ -208,6 +210,7 @@ void Checker::tma_global_row(Thread& thread, u64 address, u32 bytes, bool write,
   record.epoch = write ? self.stores : self.epoch;
   record.generic = false;
   record.site = site;
+  record.from = thread.call;
   const AccessRecord* last = accesses_.empty() ? nullptr : &accesses_.back();
   const bool same = last && last->kind == record.kind && last->slot == record.slot && last->epoch == record.epoch &&
                     last->site.line == site.line && last->site.file == site.file;
@@ -228,6 +231,7 @@ void Checker::tma_store(Thread& thread, u32 offset, u32 bytes, arch::Site site) 
   record.kind = Access::tma_store_source;
   record.generic = false;
   record.site = site;
+  record.from = thread.call;
   self.last_store_access = new_access(record);
   Actor actor = actor_of(thread, self.last_store_access, false, false);
   touch_shared(state(*thread.cta), offset, bytes, actor);
@@ -267,6 +271,7 @@ void Checker::wgmma_ready(WarpgroupEngine&, Cta& cta, u32 first_warp, u32 turn, 
   record.thread = thread.check_slot;
   record.generic = false;
   record.site = origin.site;
+  record.from = thread.call;
   const auto touch_all = [&](Access kind, const u32* granules, u32 count) {
     record.kind = kind;
     Actor actor = actor_of(thread, new_access(record), false, false);
@@ -295,8 +300,22 @@ void Checker::registers_touched(Thread& thread, arch::Site issued, arch::Site to
          "registers", "", how);
 }
 
-void Checker::plain_access(Thread& thread, u64 address, u32 bytes, bool write, arch::Site site) {
+void Checker::plain_access(Thread& thread, u64 address, u32 bytes, bool write, const void* from) {
   hooked_ = true;
+  // why: no debug information is read here; the address in the module stands for the line until the report
+  const arch::Site site{static_cast<const char*>(from), -1};
+  const u64 bottom = reinterpret_cast<u64>(thread.fiber.stack.bottom), top = reinterpret_cast<u64>(thread.fiber.stack.top);
+  if (address >= bottom && address < top) {  // locals, and among them accumulators
+    if (thread.warpgroup && thread.warpgroup->owns(thread, address, bytes))
+      registers_touched(thread, thread.warpgroup->last_issue(), site, write,
+                        "accumulators are touched between a wgmma and the wait that names them");
+    return;
+  }
+  const int range = range_of(*thread.machine, address, bytes);
+  if (range < 0) return;
+  if (write && !context_.launch.memory[static_cast<std::size_t>(range)].writable)
+    report(Rule::out_of_bounds, {}, party(thread.check_slot, site, name_of(Access::plain_store)), 0, 0, "", "",
+           "a plain store writes a read-only operand");
   global_access(thread, address, bytes, write ? arch::Access::write : arch::Access::read, arch::MemoryOrder::relaxed,
                 arch::Scope::cta, site);
 }

@@ -112,7 +112,7 @@ void Checker::cluster_arrives(Thread& thread, bool relaxed, arch::Site site) {
   WarpState& warp = state(*thread.cta).warps[thread.index / kWarpSize];
   if (warp.cluster_lanes == 0) warp.cluster_waits = self.waits;
   else if (warp.cluster_waits != self.waits)
-    report(Rule::divergent_call, party(thread.check_slot, site, "barrier.cluster.arrive.aligned"), {}, 0, 0, "", "",
+    report(Rule::divergent_call, party(thread.check_slot, site, "barrier.cluster.arrive.aligned", thread.call), {}, 0, 0, "", "",
            "lanes of one warp come to the cluster barrier from different branches, one of which waits: nothing "
            "brought them together before this .aligned instruction");
   if (++warp.cluster_lanes == kWarpSize) warp.cluster_lanes = 0;
@@ -271,7 +271,7 @@ void Checker::mbarrier_passed(Thread& thread, MBarrier& mbarrier, u32 phase_at_s
   ++self.waits;
   check_barrier_use(thread, barrier, false, site);
   if (mbarrier.phase > phase_at_start + 1)
-    report(Rule::phase_misuse, party(thread.check_slot, site, "mbarrier wait"), {}, mbarrier.offset,
+    report(Rule::phase_misuse, party(thread.check_slot, site, "mbarrier wait", thread.call), {}, mbarrier.offset,
            mbarrier.offset + 8, fmt::format("shared memory of CTA {}", thread.cta->index),
            history_of(mbarrier.check_number),
            fmt::format("a thread that waits for phase {} is passed by: phase {} is open when it looks, and its parity "

@@ -83,7 +83,8 @@ class Checker {
   void wgmma_waited(Thread& thread, u32 done);
   void wgmma_handed_back(Thread& thread);
   void registers_touched(Thread& thread, arch::Site issued, arch::Site touched, bool write, const char* how);
-  void plain_access(Thread& thread, u64 address, u32 bytes, bool write, arch::Site site);
+  /// A plain load or store of kernel code, on its way.
+  void plain_access(Thread& thread, u64 address, u32 bytes, bool write, const void* from);
 
   // What stops a run, findings.cpp.
   void stopped(Rule rule, Origin origin, const std::string& what);
@@ -184,7 +185,7 @@ class Checker {
 
   // findings.cpp
   FindingParty party(const AccessRecord& record) const;
-  FindingParty party(u32 thread, arch::Site site, std::string operation) const;
+  FindingParty party(u32 thread, arch::Site site, std::string operation, const void* from = nullptr) const;
   void conflict(Order order, const AccessRecord& old, bool old_write, const Actor& actor, u32 cta, u64 begin, u64 end);
   void uninitialised(const Actor& actor, u32 cta, u64 begin, u64 end);
   void report(Rule rule, FindingParty first, FindingParty second, u64 begin, u64 end, std::string space,

@@ -6,6 +6,7 @@
 
 #include "emu/check/checker.hpp"
 #include "emu/check/rules.hpp"
+#include "emu/check/source_lines.hpp"
 #include "emu/machine.hpp"
 #include "emu/memory.hpp"
 
@@ -89,21 +90,33 @@ std::string text_of(const Finding& f) {
   return text;
 }
 
-FindingParty Checker::party(u32 thread, arch::Site site, std::string operation) const {
+FindingParty Checker::party(u32 thread, arch::Site site, std::string operation, const void* from) const {
   const ThreadState& who = threads_[thread];
   FindingParty party;
   party.cta = static_cast<int>(ctas_[who.cta]->cta->index);
   party.warp = static_cast<int>(who.index / kWarpSize);
   party.lane = static_cast<int>(who.index % kWarpSize);
   party.role = fmt::format("warpgroup {}", who.index / kWarpgroupSize);
-  if (site.file) party.file = party.inner_file = site.file;
-  party.line = party.inner_line = site.line;
+  if (site.line < 0) {  // an address in the module
+    const SourceLines lines = source_lines(site.file);
+    party.file = lines.outer_file;
+    party.line = lines.outer_line;
+    party.inner_file = lines.inner_file;
+    party.inner_line = lines.inner_line;
+  } else {
+    if (site.file) party.file = party.inner_file = site.file;
+    party.line = party.inner_line = site.line;
+    if (from && context_.hooked) {
+      const SourceLines lines = source_lines(from);
+      if (lines.outer_line > 0) party.file = lines.outer_file, party.line = lines.outer_line;
+    }
+  }
   party.operation = std::move(operation);
   return party;
 }
 
 FindingParty Checker::party(const AccessRecord& record) const {
-  return party(record.thread, record.site, name_of(record.kind));
+  return party(record.thread, record.site, name_of(record.kind), record.site.line < 0 ? nullptr : record.from);
 }
 
 std::string Checker::space_of(u32 cta, u64& begin, u64& end) const {
@@ -181,7 +194,7 @@ void Checker::stopped(Rule rule, Origin origin, const std::string& what) {
   }
   FindingParty who;
   std::string history;
-  if (origin.thread) who = party(origin.thread->check_slot, origin.site, "operation");
+  if (origin.thread) who = party(origin.thread->check_slot, origin.site, "operation", origin.thread->call);
   report(rule, {}, std::move(who), 0, 0, "", std::move(history), what);
 }
 
@@ -194,7 +207,7 @@ void Checker::deadlocked(const std::string& text, const std::vector<std::unique_
     for (const auto& cta : cluster->ctas)
       for (const Thread& thread : cta->threads) {
         if (thread.wait == Wait::exited || thread.wait == Wait::none) continue;
-        if (who.operation.empty()) who = party(thread.check_slot, thread.site, "wait");
+        if (who.operation.empty()) who = party(thread.check_slot, thread.site, "wait", thread.call);
         if (thread.wait == Wait::registers) rule = Rule::register_budget;
         if (thread.wait != Wait::mbarrier) continue;
         for (const MBarrier& barrier : cta->barriers) {

@@ -31,6 +31,7 @@ struct AccessRecord {
   bool generic = true;
   bool atomic = false;
   arch::Site site{};
+  const void* from = nullptr;  // return address of the call
 };
 
 struct ShadowEntry {

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a checked module tells the emulator about plain loads and stores: compiled with -fsanitize=thread, the compiler
+// calls __tsan_readN and __tsan_writeN before each; they are defined here, hidden, and no sanitizer runtime is linked.
+//   plain access -> __tsan_* of this module -> EmuTable::plain_access
+// At load the module counts one load and one store of its own: a module that sees nothing must not pass for a checked one.
+// WW_MODULE includes these when WW_CHECKED is set; nobody else does.
+#pragma once
+
+#include "warpwright/arch/executor.hpp"
+
+#define WW_HOOK extern "C" __attribute__((visibility("hidden"), used, noinline, no_sanitize("thread")))
+
+namespace ww::arch::hooks {
+
+struct Probe {
+  bool on = false;
+  u32 loads = 0, stores = 0;
+};
+inline Probe probe;
+
+__attribute__((no_sanitize("thread"), always_inline)) inline void saw(const void* address, u64 bytes, bool write,
+                                                                      const void* from) {
+  if (probe.on) {
+    ++(write ? probe.stores : probe.loads);
+  } else if (table) {
+    table->plain_access(address, static_cast<u32>(bytes), write, from);
+  }
+}
+
+/// Does the compiler call the hooks? `hidden` keeps the optimiser from knowing what is behind the pointer.
+__attribute__((noinline)) inline void load_and_store(u32* place) {
+  asm volatile("" : "+r"(place)::"memory");
+  const u32 seen = *place;
+  asm volatile("" ::"r"(seen) : "memory");
+  *place = 1;
+}
+__attribute__((no_sanitize("thread"))) inline bool work() {
+  u32 place = 0;
+  probe.on = true;
+  load_and_store(&place);
+  probe.on = false;
+  return probe.loads == 1 && probe.stores == 1;
+}
+
+}  // namespace ww::arch::hooks
+
+#define WW_HOOK_PAIR(suffix, bytes)                                                              \
+  WW_HOOK void __tsan_read##suffix(void* p) {                                                    \
+    ::ww::arch::hooks::saw(p, bytes, false, __builtin_return_address(0));                        \
+  }                                                                                              \
+  WW_HOOK void __tsan_write##suffix(void* p) {                                                   \
+    ::ww::arch::hooks::saw(p, bytes, true, __builtin_return_address(0));                         \
+  }                                                                                              \
+  WW_HOOK void __tsan_unaligned_read##suffix(void* p) {                                          \
+    ::ww::arch::hooks::saw(p, bytes, false, __builtin_return_address(0));                        \
+  }                                                                                              \
+  WW_HOOK void __tsan_unaligned_write##suffix(void* p) {                                         \
+    ::ww::arch::hooks::saw(p, bytes, true, __builtin_return_address(0));                         \
+  }
+
+// Atomics have been announced by arch/global.hpp already: they are only carried out.
+#define WW_HOOK_ATOMICS(bits, T)                                                                                  \
+  WW_HOOK T __tsan_atomic##bits##_load(const volatile T* p, int) { return __atomic_load_n(p, __ATOMIC_SEQ_CST); } \
+  WW_HOOK void __tsan_atomic##bits##_store(volatile T* p, T v, int) { __atomic_store_n(p, v, __ATOMIC_SEQ_CST); } \
+  WW_HOOK T __tsan_atomic##bits##_exchange(volatile T* p, T v, int) {                                             \
+    return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                                           \
+  }                                                                                                               \
+  WW_HOOK T __tsan_atomic##bits##_fetch_add(volatile T* p, T v, int) {                                            \
+    return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);                                                            \
+  }                                                                                                               \
+  WW_HOOK int __tsan_atomic##bits##_compare_exchange_strong(volatile T* p, T* expected, T v, int, int) {          \
+    return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                \
+  }
+
+WW_HOOK_PAIR(1, 1)
+WW_HOOK_PAIR(2, 2)
+WW_HOOK_PAIR(4, 4)
+WW_HOOK_PAIR(8, 8)
+WW_HOOK_PAIR(16, 16)
+#pragma GCC diagnostic push
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wbuiltin-declaration-mismatch"
+#endif
+WW_HOOK_ATOMICS(32, unsigned)
+WW_HOOK_ATOMICS(64, unsigned long)
+#pragma GCC diagnostic pop
+WW_HOOK void __tsan_init() {}
+WW_HOOK void __tsan_func_entry(void*) {}
+WW_HOOK void __tsan_func_exit() {}
+WW_HOOK void __tsan_vptr_read(void**) {}
+WW_HOOK void __tsan_vptr_update(void**, void*) {}
+WW_HOOK void __tsan_read_range(void* p, unsigned long n) {
+  ::ww::arch::hooks::saw(p, n, false, __builtin_return_address(0));
+}
+WW_HOOK void __tsan_write_range(void* p, unsigned long n) {
+  ::ww::arch::hooks::saw(p, n, true, __builtin_return_address(0));
+}
+// clang's names for the copies that a struct assignment turns into
+WW_HOOK void* __tsan_memcpy(void* to, const void* from, unsigned long n) {
+  ::ww::arch::hooks::saw(from, n, false, __builtin_return_address(0));
+  ::ww::arch::hooks::saw(to, n, true, __builtin_return_address(0));
+  return __builtin_memcpy(to, from, n);
+}
+WW_HOOK void* __tsan_memmove(void* to, const void* from, unsigned long n) {
+  ::ww::arch::hooks::saw(from, n, false, __builtin_return_address(0));
+  ::ww::arch::hooks::saw(to, n, true, __builtin_return_address(0));
+  return __builtin_memmove(to, from, n);
+}
+WW_HOOK void* __tsan_memset(void* to, int value, unsigned long n) {
+  ::ww::arch::hooks::saw(to, n, true, __builtin_return_address(0));
+  return __builtin_memset(to, value, n);
+}

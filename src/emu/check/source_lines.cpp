@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// One addr2line process for each new address, which only findings ask for.
+#include "emu/check/source_lines.hpp"
+
+#include <dlfcn.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <map>
+#include <mutex>
+
+extern char** environ;
+
+namespace ww::emu {
+namespace {
+
+std::string output_of(const char* const* arguments) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return {};
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_adddup2(&files, ends[1], 1);
+  posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  const int error =
+      ::posix_spawnp(&child, arguments[0], &files, nullptr, const_cast<char* const*>(arguments), environ);
+  posix_spawn_file_actions_destroy(&files);
+  ::close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  if (error == 0) {
+    for (ssize_t got; (got = ::read(ends[0], buffer, sizeof buffer)) > 0 || (got < 0 && errno == EINTR);)
+      if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  ::close(ends[0]);
+  return text;
+}
+
+/// Lines "file:line" of addr2line -i, innermost first.
+SourceLines parse(const std::string& text) {
+  SourceLines lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    const std::size_t colon = line.rfind(':');
+    if (colon == std::string::npos || line.compare(0, 2, "??") == 0) continue;
+    const int number = std::atoi(line.c_str() + colon + 1);
+    if (number == 0) continue;
+    if (lines.inner_file.empty()) lines.inner_file = line.substr(0, colon), lines.inner_line = number;
+    // why: the entry that WW_KERNEL makes around the kernel is a line of it too, but says nothing
+    lines.outer_file = line.substr(0, colon), lines.outer_line = number;
+  }
+  return lines;
+}
+
+}  // namespace
+
+SourceLines source_lines(const void* address) {
+  static std::mutex mutex;
+  static std::map<const void*, SourceLines> known;
+  const std::lock_guard lock(mutex);
+  const auto [place, fresh] = known.try_emplace(address);
+  if (!fresh) return place->second;
+  Dl_info module{};
+  if (::dladdr(address, &module) == 0 || module.dli_fname == nullptr) return place->second;
+  const auto offset = static_cast<const char*>(address) - 1 - static_cast<const char*>(module.dli_fbase);
+  const std::string hex = fmt::format("0x{:x}", offset);
+  const char* const arguments[] = {"addr2line", "-i", "-e", module.dli_fname, hex.c_str(), nullptr};
+  SourceLines& lines = place->second = parse(output_of(arguments));
+  if (lines.inner_file.empty()) {
+    lines.inner_file = lines.outer_file = fmt::format("module+{}", hex);
+  }
+  return lines;
+}
+
+}  // namespace ww::emu
