@@ -10,8 +10,6 @@
 
 namespace ww::check_test {
 
-const arch::KernelEntry* find_kernel(std::string_view name);
-
 namespace {
 
 constexpr std::size_t kAlignWords = 64;  // 256 bytes, as device allocations are

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "emu/emulator.hpp"
@@ -45,6 +46,11 @@ const std::vector<Case>& legal_cases();
 const std::vector<Mutant>& mutants();
 const Case& case_named(std::string_view name);
 
+/// A kernel of the corpus' module; null when there is none of that name.
+const arch::KernelEntry* find_kernel(std::string_view name);
+/// Whether the module's hooks work.
+bool is_hooked();
+
 /// Input, output and parameters of a case in memory aligned as device allocations are.
 class Prepared {
  public:
@@ -75,8 +81,6 @@ bool is_marked(const std::string& file, int line, const std::vector<std::string>
 bool mark_exists(const std::string& mark);
 /// Whether a party of the finding, or a line that its text names, bears one of the marks.
 bool names_mark(const Finding& finding, const std::vector<std::string>& marks);
-/// No finding, and nothing left unjudged but plain accesses where the corpus is compiled without hooks.
-bool is_clean(const CheckReport& report);
 /// One line for each finding.
 std::string summary(const CheckReport& report);
 

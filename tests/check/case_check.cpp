@@ -7,8 +7,6 @@
 namespace ww::check_test {
 namespace {
 
-constexpr bool kHooked = false;  // whether the corpus is compiled with its plain accesses instrumented
-
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 std::string party_text(const FindingParty& party) {
@@ -19,13 +17,7 @@ std::string party_text(const FindingParty& party) {
 
 }  // namespace
 
-CheckReport Prepared::check(const EmuOptions& options) { return emu::check(*entry_, launch(), options, 8, true); }
-
-bool is_clean(const CheckReport& report) {
-  if (report.verdict == Verdict::clean) return true;
-  return !kHooked && report.verdict == Verdict::incomplete && report.findings.empty() &&
-         report.why_incomplete.find("plain access") != std::string::npos;
-}
+CheckReport Prepared::check(const EmuOptions& options) { return emu::check(*entry_, launch(), options, 8, is_hooked()); }
 
 std::string summary(const CheckReport& report) {
   std::string text = report.verdict == Verdict::clean      ? "clean"

@@ -1,31 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instances of kernel/gemm.hpp and launches of them: what device/gemm_adapter.cpp fills in, for kernels of this program.
+// Launches of the corpus' GEMM kernels: what device/gemm_adapter.cpp fills in.
 #include "gemm_cases.hpp"
 
 #include <cstdlib>
 #include <stdexcept>
 
+#include "case.hpp"
+#include "gemm_configs.hpp"
 #include "kernel/random_problem.hpp"
-#include "warpwright/kernel/gemm.hpp"
+#include "warpwright/kernel/gemm_params.hpp"
 
 namespace ww::check_test {
+
 namespace {
 
 using runtime::SmemSwizzle;
-
-#define WW_CHECK_GEMM(name, ...)                                                                        \
-  inline constexpr GemmConfig name##_config = collective::resolve(GemmConfig{__VA_ARGS__});             \
-  WW_KERNEL(name, kernel::Gemm<name##_config>::kThreads, kernel::GemmParams, params) {                  \
-    kernel::Gemm<name##_config>::run(params);                                                           \
-  }
-
-constexpr Scale kBlock = Scale::block_1x128_128x128;
-WW_CHECK_GEMM(block_2x1, .scale = kBlock, .tile_m = 128, .tile_n = 64, .cluster_m = 2, .stages = 2)
-WW_CHECK_GEMM(block_1x2, .scale = kBlock, .tile_m = 128, .tile_n = 64, .cluster_n = 2, .stages = 3)
-WW_CHECK_GEMM(block_units, .scale = kBlock, .tile_m = 256, .tile_n = 32, .stages = 2)
-WW_CHECK_GEMM(plain_bf16, .a = bf16, .b = bf16, .tile_m = 64, .tile_n = 64, .stages = 2, .math_warpgroups = 1)
-WW_CHECK_GEMM(plain_2x1, .d = f16, .tile_m = 128, .tile_n = 128, .cluster_m = 2, .stages = 2)
-WW_CHECK_GEMM(tensor_f32, .d = f32, .scale = Scale::tensor, .tile_m = 128, .tile_n = 40, .stages = 4)
 
 runtime::TensorMapSpec matrix_map(const void* base, DType type, i64 rows, i64 columns, int box_rows, int box_columns,
                                   int swizzle_bytes) {
@@ -78,7 +67,7 @@ class Gemm : public GemmCase {
     launch_.memory = memory_;
   }
   Result<EmuStats> run(const EmuOptions& options) override { return emu::run(entry_, fresh(), options, 8); }
-  CheckReport check(const EmuOptions& options) override { return emu::check(entry_, fresh(), options, 8, true); }
+  CheckReport check(const EmuOptions& options) override { return emu::check(entry_, fresh(), options, 8, is_hooked()); }
   std::string difference() const override { return testing::difference(host_, {d_start_, d_start_ + d_bytes_}, want_); }
 
  private:
@@ -131,20 +120,21 @@ class Gemm : public GemmCase {
 }  // namespace
 
 std::vector<std::unique_ptr<GemmCase>> gemm_cases() {
-  arch::table = emu::table();
   std::vector<std::unique_ptr<GemmCase>> cases;
-  const auto add = [&](const char* name, const arch::KernelEntry& entry, const GemmConfig& config, i64 m, i64 n, i64 k,
+  const auto add = [&](const char* name, const char* kernel, const GemmConfig& config, i64 m, i64 n, i64 k,
                        u32 clusters) {
-    cases.push_back(std::make_unique<Gemm>(name, entry, config, GemmProblem{.m = m, .n = n, .k = k}, clusters));
+    const arch::KernelEntry* entry = find_kernel(kernel);
+    if (!entry) throw std::runtime_error(std::string("no kernel ") + kernel);
+    cases.push_back(std::make_unique<Gemm>(name, *entry, config, GemmProblem{.m = m, .n = n, .k = k}, clusters));
   };
-  add("block 2x1", block_2x1_entry, block_2x1_config, 256, 128, 640, 1);
-  add("block 2x1, tails", block_2x1_entry, block_2x1_config, 200, 72, 272, 1);
-  add("block 1x2", block_1x2_entry, block_1x2_config, 128, 256, 512, 1);
-  add("block, two units", block_units_entry, block_units_config, 300, 64, 384, 2);
-  add("bf16", plain_bf16_entry, plain_bf16_config, 128, 192, 320, 1);
-  add("plain 2x1", plain_2x1_entry, plain_2x1_config, 256, 256, 384, 1);
-  add("tensor, f32", tensor_f32_entry, tensor_f32_config, 200, 80, 400, 2);
-  add("no K", block_2x1_entry, block_2x1_config, 200, 128, 0, 1);
+  add("block 2x1", "check_gemm_block_2x1", kBlock2x1, 256, 128, 640, 1);
+  add("block 2x1, tails", "check_gemm_block_2x1", kBlock2x1, 200, 72, 272, 1);
+  add("block 1x2", "check_gemm_block_1x2", kBlock1x2, 128, 256, 512, 1);
+  add("block, two units", "check_gemm_block_units", kBlockUnits, 300, 64, 384, 2);
+  add("bf16", "check_gemm_plain_bf16", kPlainBf16, 128, 192, 320, 1);
+  add("plain 2x1", "check_gemm_plain_2x1", kPlain2x1, 256, 256, 384, 1);
+  add("tensor, f32", "check_gemm_tensor_f32", kTensorF32, 200, 80, 400, 2);
+  add("no K", "check_gemm_block_2x1", kBlock2x1, 200, 128, 0, 1);
   return cases;
 }
 

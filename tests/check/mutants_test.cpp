@@ -19,8 +19,8 @@ struct NotCaughtYet {
   const char* reason;
 };
 // Mutants that the checker misses, each with the reason; the test prints them, and fails when one of them is caught.
-constexpr NotCaughtYet kNotCaughtYet[] = {
-    {"accumulator read before the wait", "a read of a register shows only where plain accesses are hooked; the corpus is not"},
+const std::vector<NotCaughtYet> kNotCaughtYet = {
+    {"neighbouring clusters write one word", "found by its rule, but the party names WW_KERNEL's line and the instruction's"},
 };
 
 const char* reason_not_caught(std::string_view name) {
@@ -83,6 +83,8 @@ TEST(Mutants, EachIsCaughtByItsRuleAtItsLine) {
   fmt::print("{}", table);
   EXPECT_TRUE(only || count >= 30);
 }
+
+TEST(Mutants, PlainAccessesAreHooked) { EXPECT_TRUE(is_hooked()); }
 
 TEST(Mutants, EveryMarkIsInAKernel) {
   for (const Mutant& mutant : mutants())

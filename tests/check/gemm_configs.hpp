@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shapes of the shipped GEMM that the corpus holds: recipes, clusters, units, types.
+#pragma once
+
+#include "warpwright/collective/builder.hpp"
+
+namespace ww::check_test {
+
+inline constexpr Scale kBlock = Scale::block_1x128_128x128;
+inline constexpr GemmConfig kBlock2x1 =
+    collective::resolve({.scale = kBlock, .tile_m = 128, .tile_n = 64, .cluster_m = 2, .stages = 2});
+inline constexpr GemmConfig kBlock1x2 =
+    collective::resolve({.scale = kBlock, .tile_m = 128, .tile_n = 64, .cluster_n = 2, .stages = 3});
+inline constexpr GemmConfig kBlockUnits = collective::resolve({.scale = kBlock, .tile_m = 256, .tile_n = 32, .stages = 2});
+inline constexpr GemmConfig kPlainBf16 = collective::resolve(
+    {.a = DType::bf16, .b = DType::bf16, .tile_m = 64, .tile_n = 64, .stages = 2, .math_warpgroups = 1});
+inline constexpr GemmConfig kPlain2x1 =
+    collective::resolve({.d = DType::f16, .tile_m = 128, .tile_n = 128, .cluster_m = 2, .stages = 2});
+inline constexpr GemmConfig kTensorF32 =
+    collective::resolve({.d = DType::f32, .scale = Scale::tensor, .tile_m = 128, .tile_n = 40, .stages = 4});
+
+}  // namespace ww::check_test
