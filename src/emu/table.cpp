@@ -66,6 +66,8 @@ void pdl_nothing(Site) {}
 void plain_access(const void* address, u32 bytes, bool write, const void* from) {
   Thread* const thread = current_thread;
   if (!thread) return;  // the module's own start
+  thread->plain_seen = true;
+  if (thread->registers_in_flight == 0 && thread->on_stack(reinterpret_cast<u64>(address))) return;
   if (Checker* checker = thread->machine->checker())
     checker->plain_access(*thread, reinterpret_cast<u64>(address), bytes, write, from);
 }

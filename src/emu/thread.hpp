@@ -39,6 +39,8 @@ struct Thread {
   WarpgroupEngine* warpgroup = nullptr;  // null when the last warps of a CTA are no whole warpgroup
   Thread* next = nullptr;                // in the list of waiters it is in
   u32 index = 0;                         // in the CTA
+  u32 registers_in_flight = 0;           // accumulators that a tensor core owns
+  bool plain_seen = false;               // a plain access of it was reported
   const void* call = nullptr;            // return address of its last call of the table
   u32 check_slot = 0;                    // the checker's name for it
 
@@ -56,6 +58,10 @@ struct Thread {
   u32 bulk_first = 0;                  // number of bulk_groups.front(); the last group is the open one
   std::vector<BulkGroup> bulk_groups;  // empty until the first bulk store
 
+  bool on_stack(u64 address) const {
+    return address - reinterpret_cast<u64>(fiber.stack.bottom) <
+           static_cast<u64>(fiber.stack.top - fiber.stack.bottom);
+  }
   u32 lane() const { return index % 32; }
 };
 

@@ -126,8 +126,10 @@ void WarpgroupEngine::deposit(Thread& thread, const arch::WgmmaCall& call, float
   Slot& slot = slots_[operation.slot];
   if (Checker* checker = thread.machine->checker())
     checker->wgmma_deposited(thread, slot.in_flight_until[t] == 0, thread.wgmma_issued - 1, site);
-  if (slot.in_flight_until[t] == 0) take_registers(slot, t, registers, call.accumulate);
-  else if (slot.registers[t] != registers)
+  if (slot.in_flight_until[t] == 0) {
+    take_registers(slot, t, registers, call.accumulate);
+    ++thread.registers_in_flight;
+  } else if (slot.registers[t] != registers)
     thread.machine->fail({&thread, site}, "wgmma diverges in its warpgroup: threads name different accumulators",
                          Rule::divergent_call);
   slot.in_flight_until[t] = thread.wgmma_issued;
@@ -204,6 +206,7 @@ void WarpgroupEngine::hand_back(Thread& thread, float* registers, arch::Site sit
                   [](float* pair, const float* place) { std::memcpy(pair, place, 2 * sizeof(float)); });
     slot.in_flight_until[t] = 0;
     --slot.threads_in_flight;
+    --thread.registers_in_flight;
     return;
   }
 }

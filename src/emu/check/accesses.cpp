@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory: every access against those before it, granule by granule.
+#include <dlfcn.h>
+
 #include <fmt/format.h>
 
 #include "emu/check/checker.hpp"
@@ -300,22 +302,35 @@ void Checker::registers_touched(Thread& thread, arch::Site issued, arch::Site to
          "registers", "", how);
 }
 
+bool Checker::in_module(u64 address) {
+  const u64 page = address / GlobalShadow::kPageBytes;
+  if (module_pages_.count(page)) return true;
+  Dl_info module{};
+  if (::dladdr(reinterpret_cast<const void*>(address), &module) == 0) return false;
+  module_pages_.insert(page);
+  return true;
+}
+
 void Checker::plain_access(Thread& thread, u64 address, u32 bytes, bool write, const void* from) {
-  hooked_ = true;
   // why: no debug information is read here; the address in the module stands for the line until the report
   const arch::Site site{static_cast<const char*>(from), -1};
-  const u64 bottom = reinterpret_cast<u64>(thread.fiber.stack.bottom), top = reinterpret_cast<u64>(thread.fiber.stack.top);
-  if (address >= bottom && address < top) {  // locals, and among them accumulators
+  if (thread.on_stack(address)) {  // locals, and among them accumulators
     if (thread.warpgroup && thread.warpgroup->owns(thread, address, bytes))
       registers_touched(thread, thread.warpgroup->last_issue(), site, write,
                         "accumulators are touched between a wgmma and the wait that names them");
     return;
   }
+  for (const auto& cta : thread.cta->cluster->ctas)  // shared memory, through the pointer of a call that was judged
+    if (address - reinterpret_cast<u64>(cta->shared.get()) < cta->shared_end) return;
+  const u64 params = reinterpret_cast<u64>(context_.params);
+  if (address - params < context_.launch.params_bytes && !write) return;
   const int range = range_of(*thread.machine, address, bytes);
-  if (range < 0) return;
-  if (write && !context_.launch.memory[static_cast<std::size_t>(range)].writable)
-    report(Rule::out_of_bounds, {}, party(thread.check_slot, site, name_of(Access::plain_store)), 0, 0, "", "",
-           "a plain store writes a read-only operand");
+  if (range < 0 && in_module(address)) return;
+  const char* const kind = name_of(write ? Access::plain_store : Access::plain_load);
+  if (range < 0 || (write && !context_.launch.memory[static_cast<std::size_t>(range)].writable))
+    return report(Rule::out_of_bounds, {}, party(thread.check_slot, site, kind), 0, 0, "", "",
+                  range < 0 ? fmt::format("{} bytes at 0x{:x} are in no operand of the launch", bytes, address)
+                            : "a plain store writes a read-only operand");
   global_access(thread, address, bytes, write ? arch::Access::write : arch::Access::read, arch::MemoryOrder::relaxed,
                 arch::Scope::cta, site);
 }

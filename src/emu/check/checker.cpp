@@ -286,6 +286,7 @@ void Checker::mbarrier_passed(Thread& thread, MBarrier& mbarrier, u32 phase_at_s
 void Checker::thread_exits(Thread& thread) {
   ThreadState& self = state(thread);
   CtaState& cta = state(*thread.cta);
+  hooked_ = hooked_ || thread.plain_seen;
   if (self.stores > self.stores_read) {
     const AccessRecord& store = accesses_[self.last_store_access];
     report(Rule::unfinished_store, party(store), party(thread.check_slot, {}, "exit of the thread"), 0, 0, "", "",

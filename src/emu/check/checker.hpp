@@ -177,6 +177,7 @@ class Checker {
   void touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& actor, u32 cta, u64 address);
   void touch_shared(CtaState& cta, u32 offset, u32 bytes, Actor& actor);
   void touch_global(u64 address, u32 bytes, Actor& actor);
+  bool in_module(u64 address);
   void check_foreign(CtaState& cta, const Thread& last);
   void convergence(Thread& thread, u32 mask);
   bool reaches(arch::Scope scope, const ThreadState& a, const ThreadState& b) const;
@@ -209,6 +210,7 @@ class Checker {
   u32 agents_ = 0;
   u32 used_ctas_ = 0, used_clusters_ = 0;
   bool hooked_ = false;
+  std::set<u64> module_pages_;  // of kernel code and its constants
   std::string unsupported_;
   std::map<std::tuple<int, std::string, int, std::string, int>, std::size_t> known_;
   std::vector<Finding> findings_;

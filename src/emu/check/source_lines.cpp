@@ -3,15 +3,16 @@
 #include "emu/check/source_lines.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <fcntl.h>
 #include <map>
 #include <mutex>
 
@@ -44,20 +45,29 @@ std::string output_of(const char* const* arguments) {
   return text;
 }
 
-/// Lines "file:line" of addr2line -i, innermost first.
+/// Pairs of lines, function and "file:line", innermost first.
+// why some are skipped: around every kernel there is what WW_KERNEL makes, a lambda that takes a void*, and around the
+// library's own kernels a generated kernel.cpp; neither is a line that anybody wrote.
 SourceLines parse(const std::string& text) {
   SourceLines lines;
-  for (std::size_t at = 0; at < text.size();) {
+  std::string function;
+  for (std::size_t at = 0, count = 0; at < text.size(); ++count) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string line = text.substr(at, end - at);
     at = end + 1;
+    if (count % 2 == 0) {
+      function = line;
+      continue;
+    }
     const std::size_t colon = line.rfind(':');
-    if (colon == std::string::npos || line.compare(0, 2, "??") == 0) continue;
-    const int number = std::atoi(line.c_str() + colon + 1);
+    const int number = colon == std::string::npos ? 0 : std::atoi(line.c_str() + colon + 1);
     if (number == 0) continue;
-    if (lines.inner_file.empty()) lines.inner_file = line.substr(0, colon), lines.inner_line = number;
-    // why: the entry that WW_KERNEL makes around the kernel is a line of it too, but says nothing
-    lines.outer_file = line.substr(0, colon), lines.outer_line = number;
+    const std::string file = line.substr(0, colon);
+    const bool wrapper = function == "operator()" || function == "_FUN" || function == "__invoke" ||
+                         function.find("UlPKvE") != std::string::npos || file.ends_with("/kernel.cpp");
+    if (wrapper && !lines.inner_file.empty()) continue;
+    if (lines.inner_file.empty()) lines.inner_file = file, lines.inner_line = number;
+    lines.outer_file = file, lines.outer_line = number;
   }
   return lines;
 }
@@ -74,11 +84,9 @@ SourceLines source_lines(const void* address) {
   if (::dladdr(address, &module) == 0 || module.dli_fname == nullptr) return place->second;
   const auto offset = static_cast<const char*>(address) - 1 - static_cast<const char*>(module.dli_fbase);
   const std::string hex = fmt::format("0x{:x}", offset);
-  const char* const arguments[] = {"addr2line", "-i", "-e", module.dli_fname, hex.c_str(), nullptr};
+  const char* const arguments[] = {"addr2line", "-i", "-f", "-e", module.dli_fname, hex.c_str(), nullptr};
   SourceLines& lines = place->second = parse(output_of(arguments));
-  if (lines.inner_file.empty()) {
-    lines.inner_file = lines.outer_file = fmt::format("module+{}", hex);
-  }
+  if (lines.inner_file.empty()) lines.inner_file = lines.outer_file = fmt::format("module+{}", hex);
   return lines;
 }
 
