@@ -178,6 +178,7 @@ Result<Entry> HostCompiler::compile(std::string_view text, IsaLevel isa, const f
     for (const std::string& argument : {source, std::string("-o"), module}) arguments.push_back(argument);
     WW_TRY(status, run(arguments, work, work / "log"));
   } else {  // why two steps: a link with the sanitizer's flag would bring its runtime
+    std::erase_if(arguments, [](const std::string& flag) { return flag == "-shared" || flag.starts_with("-Wl,"); });
     for (const std::string& argument : hook_flags(path)) arguments.push_back(argument);
     for (const std::string& argument : {source, std::string("-c"), std::string("-o"), object})
       arguments.push_back(argument);

@@ -8,6 +8,8 @@
 
 #include "warpwright/arch/executor.hpp"
 
+#if !defined(__CUDACC__)
+
 #define WW_HOOK extern "C" __attribute__((visibility("hidden"), used, noinline, no_sanitize("thread")))
 
 namespace ww::arch::hooks {
@@ -36,7 +38,7 @@ __attribute__((noinline)) inline void load_and_store(u32* place) {
 }
 __attribute__((no_sanitize("thread"))) inline bool work() {
   u32 place = 0;
-  probe.on = true;
+  probe = {true, 0, 0};
   load_and_store(&place);
   probe.on = false;
   return probe.loads == 1 && probe.stores == 1;
@@ -70,6 +72,10 @@ __attribute__((no_sanitize("thread"))) inline bool work() {
   }                                                                                                               \
   WW_HOOK int __tsan_atomic##bits##_compare_exchange_strong(volatile T* p, T* expected, T v, int, int) {          \
     return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                \
+  }                                                                                                               \
+  WW_HOOK T __tsan_atomic##bits##_compare_exchange_val(volatile T* p, T expected, T v, int, int) {                \
+    __atomic_compare_exchange_n(p, &expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                      \
+    return expected;                                                                                              \
   }
 
 WW_HOOK_PAIR(1, 1)
@@ -110,3 +116,5 @@ WW_HOOK void* __tsan_memset(void* to, int value, unsigned long n) {
   ::ww::arch::hooks::saw(to, n, true, __builtin_return_address(0));
   return __builtin_memset(to, value, n);
 }
+
+#endif

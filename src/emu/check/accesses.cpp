@@ -13,6 +13,20 @@ namespace {
 
 u16 bytes_mask(u32 first, u32 last) { return static_cast<u16>((1u << last) - (1u << first)); }
 
+/// Where an address is that no operand holds. why: by the nearest operand, since addresses change from run to run.
+std::string outside(const runtime::Launch& launch, u64 address, u32 bytes) {
+  constexpr u64 kNear = 1u << 20;
+  for (const runtime::MemoryRange& range : launch.memory) {
+    const u64 begin = reinterpret_cast<u64>(range.base), end = begin + range.bytes;
+    if (address + bytes > end && address < end + kNear)
+      return fmt::format("{} bytes at {} bytes past the start of operand {}, which has {}", bytes, address - begin,
+                         range.name, range.bytes);
+    if (address < begin && begin - address < kNear)
+      return fmt::format("{} bytes at {} bytes before operand {}", bytes, begin - address, range.name);
+  }
+  return fmt::format("{} bytes in no operand of the launch", bytes);
+}
+
 bool is_read(Access kind) {
   return kind == Access::load_shared || kind == Access::ldmatrix || kind == Access::load_global ||
          kind == Access::plain_load || kind == Access::wgmma_a || kind == Access::wgmma_b ||
@@ -329,8 +343,7 @@ void Checker::plain_access(Thread& thread, u64 address, u32 bytes, bool write, c
   const char* const kind = name_of(write ? Access::plain_store : Access::plain_load);
   if (range < 0 || (write && !context_.launch.memory[static_cast<std::size_t>(range)].writable))
     return report(Rule::out_of_bounds, {}, party(thread.check_slot, site, kind), 0, 0, "", "",
-                  range < 0 ? fmt::format("{} bytes at 0x{:x} are in no operand of the launch", bytes, address)
-                            : "a plain store writes a read-only operand");
+                  range < 0 ? outside(context_.launch, address, bytes) : "a plain store writes a read-only operand");
   global_access(thread, address, bytes, write ? arch::Access::write : arch::Access::read, arch::MemoryOrder::relaxed,
                 arch::Scope::cta, site);
 }

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules compiled for checking: their plain loads and stores are seen, and only such modules can be called clean.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "runtime/backend.hpp"
+
+namespace ww {
+namespace {
+
+const char* const kSource = R"(
+#include "warpwright/arch/fence.hpp"
+#include "warpwright/arch/named_barrier.hpp"
+#include "warpwright/arch/shared.hpp"
+#include "warpwright/arch/wgmma.hpp"
+
+using namespace ww;
+using namespace ww::arch;
+
+struct Params { float* d; int shift; };
+
+WW_KERNEL(plain, 128, Params, params) {
+  params.d[thread_index()] = 1.0f;
+  if (params.shift == 2) named_barrier::sync_cta();
+  if (params.shift != 0) params.d[(thread_index() + 1) % 128] = 2.0f;
+}
+WW_KERNEL(outside, 128, Params, params) { params.d[128 * params.shift + thread_index()] = 1.0f; }
+WW_KERNEL(accumulator, 128, Params, params) {
+  const SharedAddress base = dynamic_shared();
+  for (u32 at = thread_index() * 16; at < 8192; at += 128 * 16) shared::store4(base + at, {{0, 0, 0, 0}});
+  fence::proxy_async_shared();
+  named_barrier::sync_cta();
+  Accumulator<64> acc;
+  for (int v = 0; v < 32; ++v) acc[v] = 1.0f;
+  wgmma::fence();
+  const MatrixDescriptor operand{base.value >> 4 | u64{1024 >> 4} << 32 | u64{1} << 62};
+  wgmma::mma<DType::e4m3>(acc, operand, operand, true);
+  wgmma::commit();
+  float early = 0;
+  if (params.shift == 1) early = acc[3];
+  wgmma::wait<0>(acc);
+  params.d[thread_index()] = acc[3] + early;
+}
+WW_MODULE()
+)";
+
+class CheckedModule : public ::testing::Test {
+ protected:
+  struct Params {
+    float* d;
+    int shift;
+  };
+
+  static void SetUpTestSuite() {
+    cache_ = std::filesystem::temp_directory_path() / ("ww-checked-module-" + std::to_string(::getpid()));
+  }
+  static void TearDownTestSuite() {
+    std::error_code ignored;
+    std::filesystem::remove_all(cache_, ignored);
+  }
+
+  static CheckReport run(const char* kernel_name, int shift) {
+    DeviceOptions options;
+    options.cache_dir = cache_;
+    options.emu.check = true;
+    auto device = Device::open("emu:sm90", options);
+    EXPECT_TRUE(device) << device.error().message;
+    auto kernel = device->backend().kernel({kernel_name, kSource});
+    if (!kernel) {
+      ADD_FAILURE() << kernel.error().message;
+      return {};
+    }
+    alignas(256) float d[512] = {};
+    const Params params{d, shift};
+    const runtime::MemoryRange memory[] = {{"d", d, 128 * sizeof(float), true}};
+    runtime::Launch launch;
+    launch.kernel = kernel->get();
+    launch.threads = 128;
+    launch.shared_bytes = 8192;
+    launch.params = &params;
+    launch.params_bytes = sizeof params;
+    launch.memory = memory;
+    const auto launched = device->backend().launch(launch);
+    const auto report = device->backend().last_check();
+    EXPECT_TRUE(report);
+    EXPECT_EQ(launched.has_value(), report->verdict == Verdict::clean);
+    return report.value_or(CheckReport{});
+  }
+
+  static void expect(const char* kernel_name, int shift, Rule rule, const char* words) {
+    const CheckReport report = run(kernel_name, shift);
+    EXPECT_EQ(report.verdict, Verdict::findings) << report.why_incomplete;
+    ASSERT_FALSE(report.findings.empty());
+    EXPECT_EQ(report.findings[0].rule, rule) << report.findings[0].text;
+    EXPECT_NE(report.findings[0].text.find(words), std::string::npos) << report.findings[0].text;
+  }
+  static void expect_clean(const char* kernel_name, int shift) {
+    const CheckReport report = run(kernel_name, shift);
+    EXPECT_EQ(report.verdict, Verdict::clean)
+        << report.why_incomplete << (report.findings.empty() ? "" : report.findings[0].text);
+  }
+
+  static inline std::filesystem::path cache_;
+};
+
+TEST_F(CheckedModule, PlainStoresOfTwoThreadsRace) {
+  expect_clean("plain", 0);
+  expect_clean("plain", 2);
+  expect("plain", 1, Rule::data_race, "operand d");
+}
+TEST_F(CheckedModule, PlainStoresStayInTheirOperand) {
+  expect_clean("outside", 0);
+  expect("outside", 1, Rule::out_of_bounds, "past the start of operand d, which has 512");
+}
+TEST_F(CheckedModule, AccumulatorsInFlightAreNotRead) {
+  expect_clean("accumulator", 0);
+  expect("accumulator", 1, Rule::accumulator_in_flight, "read of its accumulators");
+}
+
+}  // namespace
+}  // namespace ww
