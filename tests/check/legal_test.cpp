@@ -14,7 +14,9 @@ struct NotCleanYet {
   const char* reason;
 };
 // Legal kernels that the emulated device wrongly reports under some schedules, each with the reason; the test prints them.
-const std::vector<NotCleanYet> kNotCleanYet = {};
+const std::vector<NotCleanYet> kNotCleanYet = {
+    {"matrix_store", "bulk_wait forgets the groups it dropped once written: later waits count from too few"},
+};
 
 const char* reason_not_clean(std::string_view kernel) {
   for (const NotCleanYet& entry : kNotCleanYet)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads the corpus' module, once.
+// Loads the corpus' module, once; WARPWRIGHT_CHECK_MODULE names another, such as header_mutants.py makes.
 #include <dlfcn.h>
 
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
@@ -11,7 +12,8 @@ namespace ww::check_test {
 namespace {
 
 const arch::ModuleInfo& load() {
-  void* module = dlopen(WW_CHECK_MODULE, RTLD_NOW | RTLD_LOCAL);
+  const char* other = std::getenv("WARPWRIGHT_CHECK_MODULE");
+  void* module = dlopen(other ? other : WW_CHECK_MODULE, RTLD_NOW | RTLD_LOCAL);
   if (!module) throw std::runtime_error(dlerror());
   const auto entry = reinterpret_cast<WarpwrightModuleEntry>(dlsym(module, "warpwright_module"));
   if (!entry) throw std::runtime_error(dlerror());

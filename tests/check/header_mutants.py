@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""One-line edits of the shipped headers, each compiled into a checked module of the corpus' GEMM shapes and run by
+check_gemm_test, which must fail and name the rule.
+  header_mutants.py <source folder> <check_gemm_test> <c++ compiler> [part of a name]"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+MUTANTS = [  # name, header, old, new, rules
+    ("no empty wait", "pipeline/tma_pipeline.hpp",
+     "    arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);\n    const Stage stage",
+     "    const Stage stage", "stage-reuse arrival-underflow"),
+    ("no full wait", "pipeline/tma_pipeline.hpp", "    arch::mbarrier::wait(stage.full, state_.parity);\n", "",
+     "data-race uninitialised-read stage-reuse"),
+    ("release without syncwarp", "pipeline/tma_pipeline.hpp", "    arch::warp::sync();  // why: one lane's", "    // one",
+     "-"),  # wgmma reads, and waits for it, as a warp: no lane has reads of its own
+    ("release to this CTA only", "pipeline/tma_pipeline.hpp",
+     "shares_operand(kCluster, rank, static_cast<int>(lane))", "static_cast<int>(lane) == rank",
+     "deadlock stage-reuse"),
+    ("empty counts no peer", "pipeline/arrivals.hpp", "(shape.m + shape.n - 1) * consumer_warps", "consumer_warps",
+     "stage-reuse arrival-underflow"),
+    ("full counts two", "pipeline/arrivals.hpp", "kFullArrivals = 1", "kFullArrivals = 2", "deadlock"),
+    ("no last cluster sync, but the tail", "kernel/gemm.hpp",
+     "    if constexpr (Mainloop::kCluster.size() > 1) arch::cluster::sync();\n", "", "-"),
+    ("barriers not made visible", "kernel/gemm.hpp", "    pipeline::make_barriers_visible<Mainloop::kCluster>();\n", "",
+     "data-race phase-misuse"),
+    ("released before the wgmma has read", "collective/mainloop.hpp",
+     "      if (k != 0) pipeline.consumer_release(previous);", "      pipeline.consumer_release(stage);",
+     "stage-reuse arrival-underflow"),
+    ("wait<2> in flight", "collective/mainloop.hpp", "arch::wgmma::wait<1>();", "arch::wgmma::wait<2>();", "stage-reuse"),
+    ("promotes before the wait", "collective/mainloop.hpp", "arch::wgmma::wait<0>(raw);", "arch::wgmma::wait<1>(raw);",
+     "accumulator-in-flight"),
+    ("no wgmma fence", "collective/mainloop.hpp", "        arch::wgmma::fence();\n", "", "accumulator-in-flight"),
+    ("stage bytes of A only", "collective/mainloop.hpp", "kShared.a_stage + kShared.b_stage;", "kShared.a_stage;",
+     "transaction-count"),
+    ("no proxy fence before the store", "pipeline/tma_store_pipeline.hpp", "    arch::fence::proxy_async_shared();\n", "",
+     "proxy-fence"),
+    ("no barrier before the store", "pipeline/tma_store_pipeline.hpp",
+     "    arch::fence::proxy_async_shared();\n    meet();\n", "    arch::fence::proxy_async_shared();\n",
+     "data-race proxy-fence"),
+    ("buffer not waited for", "pipeline/tma_store_pipeline.hpp",
+     "    if (is_issuer()) arch::tma::wait_read<kBuffers - 1>();\n", "", "unfinished-store"),
+    ("store not drained", "pipeline/tma_store_pipeline.hpp", "    if (is_issuer()) arch::tma::wait_read<0>();\n", "",
+     "unfinished-store"),
+    ("store not committed", "pipeline/tma_store_pipeline.hpp", "{ arch::tma::commit(); }", "{}", "unfinished-store"),
+    ("no warp sync before the cluster barrier", "kernel/gemm.hpp",
+     "    arch::warp::sync();  // the cluster barrier that follows is .aligned\n", "", "divergent-call"),
+    ("no tail, but the last cluster sync", "kernel/gemm.hpp", "      pipeline.producer_tail();\n", "", "-"),
+    ("producer starts as consumer", "kernel/gemm.hpp", "Role::producer", "Role::consumer", "deadlock"),
+    ("producer keeps its registers", "kernel/gemm.hpp",
+     "    if constexpr (kMovesRegisters) arch::warpgroup::release_registers<kProducerRegisters>();\n", "",
+     "register-budget"),
+    ("consumer does not advance", "pipeline/tma_pipeline.hpp",
+     "    arch::mbarrier::wait(stage.full, state_.parity);\n    state_.advance();\n",
+     "    arch::mbarrier::wait(stage.full, state_.parity);\n", "deadlock stage-reuse arrival-underflow data-race"),
+    ("remote release stays at home", "pipeline/tma_pipeline.hpp",
+     "arch::mbarrier::arrive_remote_if(releases_, empty(barriers_, stage.index), arch::lane_index())",
+     "arch::mbarrier::arrive_if(releases_, empty(barriers_, stage.index))", "deadlock arrival-underflow stage-reuse"),
+    ("no mbarrier fence", "pipeline/tma_pipeline.hpp", "  arch::fence::mbarrier_init();\n", "", "phase-misuse proxy-fence"),
+    ("cluster barrier is only the CTA's", "pipeline/tma_pipeline.hpp", "    arch::cluster::sync();\n",
+     "    arch::named_barrier::sync_cta();\n", "phase-misuse data-race"),
+    ("producer one block short", "collective/mainloop.hpp",
+     "    for (int k = 0; k < arguments.k_blocks; ++k) {\n      const pipeline::Stage stage = pipeline.producer_acquire",
+     "    for (int k = 1; k < arguments.k_blocks; ++k) {\n      const pipeline::Stage stage = pipeline.producer_acquire",
+     "deadlock"),
+    ("both CTAs load the same half of B", "collective/mainloop.hpp", "atom::tma_partition<kCluster.m>(shared_b(base), self.x)",
+     "atom::tma_partition<kCluster.m>(shared_b(base), 0)", "uninitialised-read data-race stage-reuse"),
+    ("multicast to itself", "collective/mainloop.hpp", "pipeline::mask_of_row(kCluster, self.y) : 0", "u16(1) : 0",
+     "transaction-count deadlock uninitialised-read"),
+    ("no wgmma commit", "collective/mainloop.hpp", "      arch::wgmma::commit();\n", "", "accumulator-in-flight"),
+    ("warpgroups share rows of D", "collective/epilogue.hpp", "(math_warpgroup * kUnits + u) * kWarpgroupRows",
+     "u * kWarpgroupRows", "data-race unfinished-store proxy-fence"),
+    ("warpgroups share a named barrier", "pipeline/tma_store_pipeline.hpp", "sync<kFirstBarrier + kGroup>",
+     "sync<kFirstBarrier>", "data-race unfinished-store proxy-fence"),
+    ("register budget", "kernel/gemm.hpp", "kMathRegisters = 232", "kMathRegisters = 240", "register-budget"),
+]
+FLAGS = ["-std=c++20", "-O1", "-g1", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-DWW_CHECKED=1",
+         "-fsanitize=thread", "-fno-optimize-sibling-calls"]
+
+
+def build(source, compiler, work, header, old, new):
+    include = work / "include"
+    shutil.copytree(source / "include", include)
+    path = include / "warpwright" / header
+    text = path.read_text()
+    if text.count(old) < 1:
+        return f"the edit no longer applies to {header}"
+    path.write_text(text.replace(old, new))
+    kernel = work / "kernel.cpp"
+    kernel.write_text('#include "gemm_kernels.hpp"\nWW_MODULE()\n')
+    compile_ = [compiler, *FLAGS, f"-I{include}", f"-I{source / 'tests/check'}", "-c", kernel, "-o", work / "kernel.o"]
+    link = [compiler, "-shared", "-Wl,-Bsymbolic", work / "kernel.o", "-o", work / "kernel.so"]
+    for command in (compile_, link):
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+        if done.returncode != 0:
+            return done.stderr[-2000:]
+    return ""
+
+
+def main():
+    source, test, compiler = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    part = sys.argv[4] if len(sys.argv) > 4 else ""
+    failed = 0
+    for name, header, old, new, rules in MUTANTS:
+        if part not in name:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            work = pathlib.Path(folder)
+            problem = build(source, compiler, work, header, old, new)
+            if not problem:
+                run = subprocess.run([test], capture_output=True, text=True, timeout=300,
+                                     env={**os.environ, "WARPWRIGHT_CHECK_MODULE": str(work / "kernel.so")})
+                found = [rule for rule in rules.split() if f"    {rule} in" in run.stdout]
+                clean = run.returncode == 0
+                if not (clean if rules == "-" else found):
+                    problem = run.stdout[-3000:] if not clean else "clean"
+        failed += bool(problem)
+        print(f"{name:<44} {'MISSED: ' + problem if problem else 'clean, as it must' if rules == '-' else ', '.join(found)}",
+              flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
