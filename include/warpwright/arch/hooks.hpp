@@ -17,6 +17,8 @@ namespace ww::arch::hooks {
 struct Probe {
   bool on = false;
   u32 loads = 0, stores = 0;
+  const float* local = nullptr;  // a local array that was handed out, as accumulators are
+  bool local_seen = false;
 };
 inline Probe probe;
 
@@ -24,6 +26,7 @@ __attribute__((no_sanitize("thread"), always_inline)) inline void saw(const void
                                                                       const void* from) {
   if (probe.on) {
     ++(write ? probe.stores : probe.loads);
+    if (probe.local && address == probe.local + 1) probe.local_seen = true;
   } else if (table) {
     table->plain_access(address, static_cast<u32>(bytes), write, from);
   }
@@ -36,12 +39,24 @@ __attribute__((noinline)) inline void load_and_store(u32* place) {
   asm volatile("" ::"r"(seen) : "memory");
   *place = 1;
 }
+__attribute__((no_sanitize("thread"))) inline void keep(float* local) { probe.local = local; }
+inline void (*volatile give_away)(float*) = keep;
+/// Some compilers leave out accesses of locals even when others know their address; accumulators are such locals.
+__attribute__((noinline)) inline void load_local(u32 which) {
+  float local[4];
+  give_away(local);
+  const float seen = local[which];
+  give_away(nullptr);
+  asm volatile("" ::"r"(seen) : "memory");
+}
 __attribute__((no_sanitize("thread"))) inline bool work() {
   u32 place = 0;
-  probe = {true, 0, 0};
+  probe = {true, 0, 0, nullptr, false};
   load_and_store(&place);
+  const bool exact = probe.loads == 1 && probe.stores == 1;
+  load_local(1);
   probe.on = false;
-  return probe.loads == 1 && probe.stores == 1;
+  return exact && probe.local_seen;
 }
 
 }  // namespace ww::arch::hooks
