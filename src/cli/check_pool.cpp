@@ -183,7 +183,10 @@ class Pool {
   }
 
   void note_finding(Finding& finding, std::size_t index, std::size_t position) {
-    Found& found = found_[key_of(finding)];
+    const std::string key = key_of(finding);
+    // schedules start in order, so those before this one have started and will be heard
+    if (key == options_.until) shared_.data->next = schedules_.size();
+    Found& found = found_[key];
     if (found.schedules++ != 0 && found.first <= index) return;
     found.first = index;
     found.position = position;

@@ -48,6 +48,7 @@ struct PoolOptions {
   int processes = 0;                     // 0: one per core
   double seconds = 60;                   // no schedule starts later; those that run get a little longer
   double grace = 5;                      // for schedules that run when time is up
+  std::string until = {};                // key of a finding: once it is seen no further schedule starts
   std::atomic<int>* permille = nullptr;  // of progress
 };
 

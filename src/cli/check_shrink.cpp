@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -26,15 +25,70 @@ std::vector<ScheduleRun> candidates(const ScheduleRun& last) {
   return runs;
 }
 
-/// The first of `runs` in which `target` shows the finding.
-std::optional<ScheduleRun> first_that_shows(CheckTarget& target, const std::string& key,
-                                            const std::vector<ScheduleRun>& runs, const PoolOptions& options) {
-  const Campaign campaign = run_schedules(
-      runs, [&](const ScheduleRun& run) { return target.run(run); }, options);
-  for (const Found& found : campaign.findings)
-    if (key_of(found.finding) == key) return runs[found.first];
-  return std::nullopt;
-}
+class Shrinker {
+ public:
+  Shrinker(CheckTarget& target, const std::string& key, const ScheduleRun& found_by, int processes, double seconds)
+      : smallest_(&target), key_(key), best_(found_by), processes_(processes), deadline_(now() + seconds) {}
+
+  std::string command() {
+    if (!take_smallest()) halve();
+    // why last: on a small problem a schedule costs little
+    if (const auto shows = first_that_shows(*smallest_, candidates(best_))) best_ = *shows;
+    return replay_command(*smallest_, best_);
+  }
+
+ private:
+  bool time_is_up() const { return now() >= deadline_; }
+
+  /// The first of `runs` in which `target` shows the finding.
+  std::optional<ScheduleRun> first_that_shows(CheckTarget& target, const std::vector<ScheduleRun>& runs) const {
+    if (time_is_up()) return std::nullopt;
+    const PoolOptions options{.processes = processes_, .seconds = deadline_ - now(), .grace = 1, .until = key_};
+    const Campaign campaign = run_schedules(
+        runs, [&](const ScheduleRun& run) { return target.run(run); }, options);
+    for (const Found& found : campaign.findings)
+      if (key_of(found.finding) == key_) return runs[found.first];
+    return std::nullopt;
+  }
+
+  bool try_target(std::unique_ptr<CheckTarget> target) {
+    const auto shows = first_that_shows(*target, candidates(best_));
+    if (!shows) return false;
+    best_ = *shows;
+    owner_ = std::move(target);
+    smallest_ = owner_.get();
+    return true;
+  }
+
+  /// All sizes at their least.
+  bool take_smallest() {
+    std::unique_ptr<CheckTarget> least;
+    for (int axis = 0; axis < smallest_->axes(); ++axis) {
+      for (;;) {
+        Result<std::unique_ptr<CheckTarget>> smaller = (least ? least.get() : smallest_)->halved(axis);
+        if (!smaller || !*smaller) break;
+        least = std::move(*smaller);
+      }
+    }
+    return !least || try_target(std::move(least));
+  }
+
+  void halve() {
+    for (int axis = 0; axis < smallest_->axes(); ++axis) {
+      while (!time_is_up()) {
+        Result<std::unique_ptr<CheckTarget>> smaller = smallest_->halved(axis);
+        if (!smaller || !*smaller || !try_target(std::move(*smaller))) break;
+      }
+    }
+  }
+
+  CheckTarget* smallest_;
+  std::unique_ptr<CheckTarget> owner_;
+  std::string key_;
+  ScheduleRun best_;
+  int processes_;
+  double deadline_;
+};
 
 }  // namespace
 
@@ -45,30 +99,7 @@ std::string replay_command(const CheckTarget& target, const ScheduleRun& schedul
 
 std::string shrink(CheckTarget& target, const std::string& key, const ScheduleRun& found_by, int processes,
                    double seconds) {
-  const double deadline = now() + seconds;
-  const auto left = [&] { return PoolOptions{.processes = processes, .seconds = std::max(0.0, deadline - now())}; };
-  ScheduleRun best = first_that_shows(target, key, candidates(found_by), left()).value_or(found_by);
-  std::unique_ptr<CheckTarget> owner;
-  CheckTarget* smallest = &target;
-  std::vector<bool> exhausted(static_cast<std::size_t>(target.axes()));
-  for (int axis = 0; now() < deadline && !std::all_of(exhausted.begin(), exhausted.end(), [](bool x) { return x; });
-       axis = (axis + 1) % target.axes()) {
-    const auto at = static_cast<std::size_t>(axis);
-    if (exhausted[at]) continue;
-    Result<std::unique_ptr<CheckTarget>> smaller = smallest->halved(axis);
-    if (!smaller || !*smaller) {
-      exhausted[at] = true;
-      continue;
-    }
-    if (const auto shows = first_that_shows(**smaller, key, candidates(best), left())) {
-      best = *shows;
-      owner = std::move(*smaller);
-      smallest = owner.get();
-    } else {
-      exhausted[at] = true;
-    }
-  }
-  return replay_command(*smallest, best);
+  return Shrinker(target, key, found_by, processes, seconds).command();
 }
 
 }  // namespace ww::cli

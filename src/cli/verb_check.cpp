@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <chrono>
 
 #include "cli/check_report.hpp"
 #include "cli/check_shrink.hpp"
@@ -39,6 +40,10 @@ Result<double> parse_duration(const std::string& text, const std::string& argume
                                                    : 0;
   if (status == std::errc{} && scale > 0 && value >= 0 && value * scale <= 1e6) return value * scale;
   return failure(ErrorCode::invalid, argument, "a time such as 60s, 500ms or 2m", "\"" + text + "\"");
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 std::vector<ScheduleRun> rotation(std::size_t count, std::uint64_t seed, std::optional<EmuSchedule> only) {
@@ -86,12 +91,13 @@ Outcome run_campaign(CheckTarget& target, const CheckRequest& request, const Che
   std::vector<Replay> replays;
   std::atomic<int>* permille = progress.phase("shrink");
   const std::size_t shrunk = check.no_shrink ? 0 : std::min(kShrunkFindings, campaign.findings.size());
+  const double end = seconds_now() + std::max(10.0, request.seconds / 4);
   for (std::size_t i = 0; i < campaign.findings.size(); ++i) {
     const ScheduleRun& run = request.schedules[campaign.findings[i].first];
     Replay replay{replay_command(target, run), ""};
     if (i < shrunk)
       replay.smallest = shrink(target, key_of(campaign.findings[i].finding), run, request.processes,
-                               std::max(5.0, request.seconds / 4) / static_cast<double>(shrunk));
+                               (end - seconds_now()) / static_cast<double>(shrunk - i));
     replays.push_back(std::move(replay));
     *permille = static_cast<int>(1000 * (i + 1) / campaign.findings.size());
   }

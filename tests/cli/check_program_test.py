@@ -90,6 +90,23 @@ class Check(unittest.TestCase):
                                 "12")
         self.assertEqual((status, report["verdict"]), (0, "clean"), report)
 
+    def test_the_document_shows_what_happens(self) -> None:
+        text = (pathlib.Path(__file__).parents[2] / "docs" / "checking-kernels.md").read_text()
+        code = text.split("```cpp\n")[1].split("```")[0]
+        fix = text.split("```cpp\n")[2].split("```")[0]
+        arrive = fix.splitlines()[1] + "\n"
+        self.assertIn(arrive, code)
+        launch = "grid=1,threads=64,shared=256,buffer=128,buffer=128"
+        self.assertIn("--launch " + launch, text)
+        path = self.path / "hand_over.hpp"
+        for source, status in ((code, 1), (code.replace(arrive, fix), 0)):
+            path.write_text(source)
+            result = run("check", "--source", str(path), "--entry", "hand_over", "--launch", launch)
+            self.assertEqual(result.returncode, status, result.stdout)
+            for line in result.stdout.splitlines():
+                if line.startswith(("    first:", "    second:", "    bytes:", "    advice:", "finding")):
+                    self.assertIn(line, text)
+
     def test_a_kernel_that_leaves_its_memory_is_never_clean(self) -> None:
         source = self.source("*reinterpret_cast<volatile int*>(16) = 1;")
         status, report = answer("check", "--source", source, "--entry", "exchange", "--launch", LAUNCH, "--schedules",
