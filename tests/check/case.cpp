@@ -24,8 +24,7 @@ u32* aligned(std::vector<u32>& storage, const std::vector<u32>& words) {
 
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-constexpr const char* kHeaders[] = {"ring.hpp",  "shared.hpp",   "product.hpp",
-                                    "store.hpp", "clusters.hpp", "global.hpp"};
+constexpr const char* kHeaders[] = {"ring.hpp", "shared.hpp", "product.hpp", "store.hpp", "clusters.hpp", "global.hpp"};
 
 /// The lines of a kernel header, first is number 1; empty when there is no such header.
 std::vector<std::string> lines_of(const std::string& header) {
@@ -45,7 +44,8 @@ bool bears(const std::string& line, const std::string& mark) {
 }
 
 template <class Kind> constexpr auto searching_schedules() {
-  if constexpr (requires { Kind::pct, Kind::adversarial; }) return std::array{Kind::random, Kind::pct, Kind::adversarial};
+  if constexpr (requires { Kind::pct, Kind::adversarial; })
+    return std::array{Kind::random, Kind::pct, Kind::adversarial};
   else return std::array{Kind::random};
 }
 
@@ -119,9 +119,12 @@ EmuOptions schedule_of(int index, u64 base) {
 
 bool is_marked(const std::string& file, int line, const std::vector<std::string>& marks) {
   const std::vector<std::string> lines = lines_of(base_name(file));
-  if (line <= 0 || static_cast<std::size_t>(line) >= lines.size()) return false;
-  for (const std::string& mark : marks)
-    if (bears(lines[static_cast<std::size_t>(line)], mark)) return true;
+  if (line <= 0) return false;
+  for (auto at = static_cast<std::size_t>(line); at < lines.size(); ++at) {  // to the end of the statement
+    for (const std::string& mark : marks)
+      if (bears(lines[at], mark)) return true;
+    if (lines[at].find_first_of(";{}") != std::string::npos) break;
+  }
   return false;
 }
 
@@ -135,7 +138,8 @@ bool mark_exists(const std::string& mark) {
 bool names_mark(const Finding& finding, const std::vector<std::string>& marks) {
   if (marks.empty()) return true;
   for (const FindingParty* party : {&finding.first, &finding.second})
-    if (is_marked(party->file, party->line, marks) || is_marked(party->inner_file, party->inner_line, marks)) return true;
+    if (is_marked(party->file, party->line, marks) || is_marked(party->inner_file, party->inner_line, marks))
+      return true;
   for (const char* header : kHeaders) {  // a deadlock names everybody who waits
     const std::string prefix = std::string(header) + ":";
     for (std::size_t at = finding.text.find(prefix); at != std::string::npos; at = finding.text.find(prefix, at + 1))

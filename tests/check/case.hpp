@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The corpus that proves the checker: correct kernels with their input and the output they must leave, and mutants, each
-// a one-line edit of one of them with the rule and the line that a report must name.
+// The corpus that proves the checker: correct kernels with their input and the output they must leave, and mutants,
+// each a one-line edit of one of them with the rule and the line that a report must name.
 //   seeds: base_seed() is the commit's, or WARPWRIGHT_CHECK_SEED; schedule i of a kernel uses base_seed() + i
 #pragma once
 
@@ -37,7 +37,7 @@ struct Mutant {
   const char* name;
   const char* of;  // the case that is edited
   Edit edit;
-  std::vector<Rule> rules;  // the rule that must catch it; more than one where the order of two events names it
+  std::vector<Rule> rules;         // the rule that must catch it; more than one where the order of two events names it
   std::vector<std::string> marks;  // a party of the finding stands on a line with one of these
   Needs needs;
 };

@@ -17,7 +17,9 @@ std::string party_text(const FindingParty& party) {
 
 }  // namespace
 
-CheckReport Prepared::check(const EmuOptions& options) { return emu::check(*entry_, launch(), options, 8, is_hooked()); }
+CheckReport Prepared::check(const EmuOptions& options) {
+  return emu::check(*entry_, launch(), options, 8, is_hooked());
+}
 
 std::string summary(const CheckReport& report) {
   std::string text = report.verdict == Verdict::clean      ? "clean"

@@ -39,16 +39,22 @@ struct Free {
 struct Bytes {
   std::unique_ptr<u8[], Free> data;
   std::size_t size = 0;
-  Bytes(const void* from, std::size_t bytes) : data(static_cast<u8*>(std::aligned_alloc(256, round_up(bytes + 1, std::size_t{256})))), size(bytes) {
+  Bytes(const void* from, std::size_t bytes)
+      : data(static_cast<u8*>(std::aligned_alloc(256, round_up(bytes + 1, std::size_t{256})))), size(bytes) {
     if (bytes != 0) std::memcpy(data.get(), from, bytes);
   }
 };
 
 class Gemm : public GemmCase {
  public:
-  Gemm(std::string case_name, const arch::KernelEntry& entry, const GemmConfig& config, GemmProblem problem, u32 clusters)
-      : entry_(entry), config_(config), host_(make(problem, config)), a_(host_.a.data(), host_.a.size()),
-        b_(host_.b.data(), host_.b.size()), scale_a_(host_.scale_a.data(), host_.scale_a.size() * 4),
+  Gemm(std::string case_name, const arch::KernelEntry& entry, const GemmConfig& config, GemmProblem problem,
+       u32 clusters)
+      : entry_(entry),
+        config_(config),
+        host_(make(problem, config)),
+        a_(host_.a.data(), host_.a.size()),
+        b_(host_.b.data(), host_.b.size()),
+        scale_a_(host_.scale_a.data(), host_.scale_a.size() * 4),
         scale_b_(host_.scale_b.data(), host_.scale_b.size() * 4) {
     name = std::move(case_name);
     d_.assign(static_cast<std::size_t>(problem.m * problem.n * bytes_of(config.d)) + 256, 0xa5);
@@ -62,8 +68,11 @@ class Gemm : public GemmCase {
     launch_.shared_bytes = static_cast<u32>(collective::shared_plan(config).total);
     launch_.params = &params_;
     launch_.params_bytes = sizeof(params_);
-    memory_ = {{"a", a_.data.get(), a_.size, false}, {"b", b_.data.get(), b_.size, false}, {"d", d_start_, d_bytes_, true},
-               {"scale_a", scale_a_.data.get(), scale_a_.size, false}, {"scale_b", scale_b_.data.get(), scale_b_.size, false}};
+    memory_ = {{"a", a_.data.get(), a_.size, false},
+               {"b", b_.data.get(), b_.size, false},
+               {"d", d_start_, d_bytes_, true},
+               {"scale_a", scale_a_.data.get(), scale_a_.size, false},
+               {"scale_b", scale_b_.data.get(), scale_b_.size, false}};
     launch_.memory = memory_;
   }
   Result<EmuStats> run(const EmuOptions& options) override { return emu::run(entry_, fresh(), options, 8); }

@@ -11,7 +11,8 @@ inline constexpr GemmConfig kBlock2x1 =
     collective::resolve({.scale = kBlock, .tile_m = 128, .tile_n = 64, .cluster_m = 2, .stages = 2});
 inline constexpr GemmConfig kBlock1x2 =
     collective::resolve({.scale = kBlock, .tile_m = 128, .tile_n = 64, .cluster_n = 2, .stages = 3});
-inline constexpr GemmConfig kBlockUnits = collective::resolve({.scale = kBlock, .tile_m = 256, .tile_n = 32, .stages = 2});
+inline constexpr GemmConfig kBlockUnits =
+    collective::resolve({.scale = kBlock, .tile_m = 256, .tile_n = 32, .stages = 2});
 inline constexpr GemmConfig kPlainBf16 = collective::resolve(
     {.a = DType::bf16, .b = DType::bf16, .tile_m = 64, .tile_n = 64, .stages = 2, .math_warpgroups = 1});
 inline constexpr GemmConfig kPlain2x1 =

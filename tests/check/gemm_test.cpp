@@ -12,10 +12,12 @@ namespace {
 TEST(ShippedGemm, IsCleanAndExactUnderEverySchedule) {
   for (const auto& gemm : gemm_cases())
     for (int i = -1; i < WW_CHECK_SCHEDULES; ++i) {
-      const EmuOptions options = i < 0 ? EmuOptions{.schedule = EmuSchedule::fifo, .threads = 1} : schedule_of(i, base_seed());
+      const EmuOptions options =
+          i < 0 ? EmuOptions{.schedule = EmuSchedule::fifo, .threads = 1} : schedule_of(i, base_seed());
       const CheckReport report = gemm->check(options);
-      const std::string replay = fmt::format("{}, schedule {} seed {}; replay: WARPWRIGHT_CHECK_SEED={} ./check_gemm_test",
-                                             gemm->name, name_of(options.schedule), options.seed, base_seed());
+      const std::string replay =
+          fmt::format("{}, schedule {} seed {}; replay: WARPWRIGHT_CHECK_SEED={} ./check_gemm_test", gemm->name,
+                      name_of(options.schedule), options.seed, base_seed());
       ASSERT_EQ(report.verdict, Verdict::clean) << replay << "\n" << summary(report);
       ASSERT_EQ(gemm->difference(), "") << replay;
     }

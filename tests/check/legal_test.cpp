@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Legal kernels, however tricky, compute what they must and are clean under every schedule; a false positive is a defect
-// of the same weight as a missed bug. WW_CHECK_SCHEDULES schedules a kernel.
+// Legal kernels, however tricky, compute what they must and are clean under every schedule; a false positive is a
+// defect of the same weight as a missed bug. WW_CHECK_SCHEDULES schedules a kernel.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,8 @@ struct NotCleanYet {
   const char* kernel;
   const char* reason;
 };
-// Legal kernels that the emulated device wrongly reports under some schedules, each with the reason; the test prints them.
+// Legal kernels that the emulated device wrongly reports under some schedules, each with the reason; the test prints
+// them.
 const std::vector<NotCleanYet> kNotCleanYet = {
     {"matrix_store", "bulk_wait forgets the groups it dropped once written: later waits count from too few"},
 };

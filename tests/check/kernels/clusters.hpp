@@ -6,13 +6,13 @@
 
 namespace ww::check_test {
 
-/// Every thread writes into the other CTA, arrives, does other work, waits, and reads what the other CTA keeps for it.
-/// out[64 block + t] = in[64 other + t] * 2 + own.
+/// Every thread writes into the other CTA, arrives, does other work, waits, and reads what the other CTA keeps for
+/// it. out[64 block + t] = in[64 other + t] * 2 + own.
 WW_KERNEL(check_exchange, 64, Params, p) {
   const u32 t = arch::thread_index(), other = arch::cluster_rank() ^ 1;
   const arch::SharedAddress box = arch::dynamic_shared() + 4 * t;
   const u32 own = arch::global::load(p.in + 64 * arch::block_index() + t);
-  arch::cluster::sync();  // the other CTA is there
+  arch::cluster::sync();                                      // the other CTA is there
   arch::cluster::store(arch::cluster::map(box, other), own);  // @exchange_write
   arch::shared::store(box + 512, own);
   if (p.is(Edit::dsmem_no_sync)) {
@@ -25,7 +25,7 @@ WW_KERNEL(check_exchange, 64, Params, p) {
     arch::shared::store(box + 256, own);  // between arrival and wait
     arch::cluster::wait();
   }
-  const u32 received = arch::shared::load(box);  // @exchange_read
+  const u32 received = arch::shared::load(box);                                   // @exchange_read
   const u32 fetched = arch::cluster::load(arch::cluster::map(box + 512, other));  // @exchange_fetch
   arch::global::store(p.out + 64 * arch::block_index() + t, received + fetched + own);
   if (!p.is(Edit::dsmem_no_last_sync)) arch::cluster::sync();
@@ -41,11 +41,12 @@ WW_KERNEL(check_remote_signal, 32, Params, p) {
   if (p.is(Edit::remote_not_initialised)) arch::named_barrier::sync_cta();
   else arch::cluster::sync();
   if (arch::thread_index() == 0) {
-    arch::cluster::store(arch::cluster::map(box, other), arch::global::load(p.in + arch::block_index()));  // @signal_write
+    arch::cluster::store(arch::cluster::map(box, other),
+                         arch::global::load(p.in + arch::block_index()));  // @signal_write
     if (p.is(Edit::remote_scope_cta)) arch::fence::acq_rel_cta();
     else arch::fence::acq_rel_cluster();
     arch::mbarrier::arrive_remote(ready, p.is(Edit::remote_wrong_cta) ? 0 : other);  // @signal_arrive
-    arch::mbarrier::wait(ready, 0);  // @signal_wait
+    arch::mbarrier::wait(ready, 0);                                                  // @signal_wait
     arch::fence::acq_rel_cluster();
     arch::global::store(p.out + arch::block_index(), arch::shared::load(box));  // @signal_read
   }
@@ -53,12 +54,13 @@ WW_KERNEL(check_remote_signal, 32, Params, p) {
   arch::cluster::sync();
 }
 
-// --- a ring that both CTAs fill: CTA r loads rows 8 r .. 8 r + 7 of every block for both ------------------------------
+// --- a ring that both CTAs fill: CTA r loads rows 8 r .. 8 r + 7 of every block for both
+// ------------------------------
 
 WW_DEVICE void shared_ring_start(const Params& p, const Ring& ring) {
   if (arch::thread_index() == 0) {
     for (u32 s = 0; s < kRingStages; ++s) {
-      arch::mbarrier::init(ring.full(s), 1);  // @multicast_init
+      arch::mbarrier::init(ring.full(s), 1);                                                   // @multicast_init
       arch::mbarrier::init(ring.empty(s), (p.is(Edit::peer_ignored) ? 1 : 2) * kReaderWarps);  // @multicast_init
     }
     arch::fence::mbarrier_init();
@@ -69,14 +71,15 @@ WW_DEVICE void shared_ring_start(const Params& p, const Ring& ring) {
 
 WW_DEVICE void shared_ring_load(const Params& p, const Ring& ring, u32 k) {
   const u32 rank = arch::cluster_rank();
-  arch::mbarrier::wait(ring.empty(k), ring.parity(k) ^ 1);  // @multicast_empty_wait
+  arch::mbarrier::wait(ring.empty(k), ring.parity(k) ^ 1);      // @multicast_empty_wait
   arch::mbarrier::arrive_expect_tx(ring.full(k), kBlockBytes);  // @multicast_expect
   const u16 mask = static_cast<u16>(p.is(Edit::mask_short) ? 1u << rank : 3u);
-  arch::tma::load_multicast_2d(p.map[0], ring.full(k), ring.block(k) + 1024 * rank, mask, 0, static_cast<int>(16 * k + 8 * rank));  // @multicast_load
+  arch::tma::load_multicast_2d(p.map[0], ring.full(k), ring.block(k) + 1024 * rank, mask, 0,
+                               static_cast<int>(16 * k + 8 * rank));  // @multicast_load
 }
 
 WW_DEVICE u32 shared_ring_read(const Params& p, const Ring& ring, u32 k, u32 sum) {
-  arch::mbarrier::wait(ring.full(k), ring.parity(k));  // @multicast_full_wait
+  arch::mbarrier::wait(ring.full(k), ring.parity(k));                                    // @multicast_full_wait
   sum = sum * 3 + arch::shared::load(ring.block(k) + 16 * (arch::thread_index() - 32));  // @multicast_read
   arch::warp::sync();
   const u32 lane = arch::lane_index();
@@ -102,8 +105,8 @@ WW_KERNEL(check_multicast, 160, Params, p) {
   }
 }
 
-/// arg[0] tiles of two blocks each; the readers' sums leave through the first stage's memory, so no CTA may load the next
-/// tile before both have stored theirs. out[(tile * grid + block) * 128 + t] = sum.
+/// arg[0] tiles of two blocks each; the readers' sums leave through the first stage's memory, so no CTA may load the
+/// next tile before both have stored theirs. out[(tile * grid + block) * 128 + t] = sum.
 WW_KERNEL(check_shared_epilogue, 160, Params, p) {
   const Ring ring;
   const u32 tiles = static_cast<u32>(p.arg[0]), t = arch::thread_index() - 32;
@@ -117,7 +120,9 @@ WW_KERNEL(check_shared_epilogue, 160, Params, p) {
       arch::fence::proxy_async_shared();
       arch::named_barrier::sync<1>(128);
       if (t == 0) {
-        arch::tma::store_1d(p.map[1], ring.block(0), static_cast<int>((tile * arch::grid_size() + arch::block_index()) * 128));  // @epilogue_store
+        arch::tma::store_1d(
+            p.map[1], ring.block(0),
+            static_cast<int>((tile * arch::grid_size() + arch::block_index()) * 128));  // @epilogue_store
         arch::tma::commit();
         arch::tma::wait_read<0>();
       }
@@ -132,7 +137,8 @@ WW_KERNEL(check_shared_epilogue, 160, Params, p) {
   arch::cluster::sync();
 }
 
-/// CTA 0 multicasts one block; CTA 1 is busy for arg[0] looks before it announces the bytes. out[128 block + t] = a word.
+/// CTA 0 multicasts one block; CTA 1 is busy for arg[0] looks before it announces the bytes. out[128 block + t] = a
+/// word.
 WW_KERNEL(check_late_peer, 128, Params, p) {
   const Ring ring;
   const u32 t = arch::thread_index(), rank = arch::cluster_rank();

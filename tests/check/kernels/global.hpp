@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// CTAs that hand words to each other through global memory: flags, counters, turns, and neighbours that share nothing.
+// CTAs that hand words to each other through global memory: flags, counters, turns, and neighbours that share
+// nothing.
 #pragma once
 
 #include "params.hpp"
 
 namespace ww::check_test {
 
-/// CTA 0 writes 64 words and raises a flag, by a fence and an atomic or, with arg[0], by a releasing store; CTA 1 copies
-/// them. out[0] the flag, out[64 + t] = in[t] * 3, out[128 + t] = out[64 + t] + 1.
+/// CTA 0 writes 64 words and raises a flag, by a fence and an atomic or, with arg[0], by a releasing store; CTA 1
+/// copies them. out[0] the flag, out[64 + t] = in[t] * 3, out[128 + t] = out[64 + t] + 1.
 WW_KERNEL(check_flag, 64, Params, p) {
   const u32 t = arch::thread_index();
   if (arch::block_index() == 0) {
@@ -26,14 +27,15 @@ WW_KERNEL(check_flag, 64, Params, p) {
   }
 }
 
-/// Each CTA writes a row of 64 words; the last to finish adds them up. out[0] a count, out[64 (1 + block) + t] = in * 5,
-/// out[1024 + t] = the sum over the CTAs.
+/// Each CTA writes a row of 64 words; the last to finish adds them up. out[0] a count, out[64 (1 + block) + t] = in *
+/// 5, out[1024 + t] = the sum over the CTAs.
 WW_KERNEL(check_last, 64, Params, p) {
   const u32 t = arch::thread_index(), block = arch::block_index();
   arch::global::store(p.out + 64 * (1 + block) + t, arch::global::load(p.in + 64 * block + t) * 5);  // @last_write
   arch::named_barrier::sync_cta();
   if (t == 0) {
-    const u32 before = p.is(Edit::last_relaxed) ? arch::global::atomic_add(p.out, 1) : arch::global::atomic_add_acq_rel(p.out, 1);
+    const u32 before =
+        p.is(Edit::last_relaxed) ? arch::global::atomic_add(p.out, 1) : arch::global::atomic_add_acq_rel(p.out, 1);
     arch::shared::store(arch::dynamic_shared(), before);
   }
   arch::named_barrier::sync_cta();
@@ -60,7 +62,7 @@ WW_KERNEL(check_neighbour_tiles, 64, Params, p) {
   const u32 t = arch::thread_index(), stride = p.is(Edit::overlap) ? 63 : 64;
   u32 sum = 0;
   for (u32 i = 0; i < 64; ++i) sum += arch::global::load(p.in + i) * (i + t);
-  if (p.is(Edit::read_only_written)) arch::global::store(const_cast<u32*>(p.in) + t, sum);  // @tiles_write
+  if (p.is(Edit::read_only_written)) arch::global::store(const_cast<u32*>(p.in) + t, sum);   // @tiles_write
   arch::global::store(p.out + stride * arch::block_index() + t, sum + arch::block_index());  // @tiles_write
 }
 

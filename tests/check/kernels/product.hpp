@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // wgmma: operands written by threads or by TMA, one or two accumulators in flight, and the register budget around it.
-// Every row of an operand is one repeated e4m3 value in each k-block, so no swizzle shows and sums are exact integers.
+// Every row of an operand is one repeated e4m3 value in each k-block, so no swizzle shows and sums are exact
+// integers.
 #pragma once
 
 #include "params.hpp"
@@ -19,12 +20,14 @@ WW_DEVICE void write_operands(const Params& p, arch::SharedAddress a, u32 pass) 
   const u32 t = arch::thread_index(), row = t / 2, at = row * 128 + t % 2 * 64;
   for (u32 operand = 0; operand < 2; ++operand) {
     const u32 w = arch::global::load(p.in + pass * 128 + operand * 64 + row);
-    for (u32 i = 0; i < 64; i += 16) arch::shared::store4(a + operand * kOperandBytes + at + i, {{w, w, w, w}});  // @operand_write
+    for (u32 i = 0; i < 64; i += 16)
+      arch::shared::store4(a + operand * kOperandBytes + at + i, {{w, w, w, w}});  // @operand_write
   }
 }
 
 template <int kN> WW_DEVICE void write_accumulator(u32* out, const arch::Accumulator<kN>& acc) {
-  for (int v = 0; v < kN / 2; ++v) arch::global::store(out + arch::thread_index() % 128 * (kN / 2) + v, arch::bits_of(acc[v]));
+  for (int v = 0; v < kN / 2; ++v)
+    arch::global::store(out + arch::thread_index() % 128 * (kN / 2) + v, arch::bits_of(acc[v]));
 }
 
 /// arg[0] passes over one pair of operand tiles. out[32 t + v] = thread t's value v of the sum.
@@ -41,13 +44,15 @@ WW_KERNEL(check_product, 128, Params, p) {
     if (!p.is(Edit::operand_no_fence)) arch::fence::proxy_async_shared();
     if (!p.is(Edit::operand_no_barrier)) arch::named_barrier::sync_cta();
     if (!p.is(Edit::registers_no_fence)) arch::wgmma::fence();
-    for (u32 step = 0; step < 4; ++step) arch::wgmma::mma<DType::e4m3>(acc, a + 32 * step, b + 32 * step, true);  // @product_mma
+    for (u32 step = 0; step < 4; ++step)
+      arch::wgmma::mma<DType::e4m3>(acc, a + 32 * step, b + 32 * step, true);  // @product_mma
     if (!p.is(Edit::no_commit)) arch::wgmma::commit();
     if (p.is(Edit::accumulator_read)) peek += acc[1];  // @product_read
-    if (p.is(Edit::accumulator_written)) acc[1] = 0;  // @product_written
-    if (p.is(Edit::operand_rewritten) && pass == 0) arch::shared::store(base + 4 * arch::thread_index(), 0);  // @product_rewritten
+    if (p.is(Edit::accumulator_written)) acc[1] = 0;   // @product_written
+    if (p.is(Edit::operand_rewritten) && pass == 0)
+      arch::shared::store(base + 4 * arch::thread_index(), 0);     // @product_rewritten
     if (p.is(Edit::wait_leaves_group)) arch::wgmma::wait<1>(acc);  // @product_wait
-    else arch::wgmma::wait<0>(acc);  // @product_wait
+    else arch::wgmma::wait<0>(acc);                                // @product_wait
     arch::named_barrier::sync_cta();
   }
   acc[0] += peek;
@@ -66,7 +71,8 @@ WW_KERNEL(check_two_groups, 128, Params, p) {
   arch::wgmma::fence();
   for (u32 step = 0; step < 4; ++step) arch::wgmma::mma<DType::e4m3>(first, a + 32 * step, b + 32 * step, step != 0);
   arch::wgmma::commit();
-  for (u32 step = 0; step < 4; ++step) arch::wgmma::mma<DType::e4m3>(second, a + 32 * step, b + 32 * step, step != 0);  // @groups_mma
+  for (u32 step = 0; step < 4; ++step)
+    arch::wgmma::mma<DType::e4m3>(second, a + 32 * step, b + 32 * step, step != 0);  // @groups_mma
   arch::wgmma::commit();
   if (p.is(Edit::wait_leaves_group)) arch::wgmma::wait<1>(second);  // @groups_wait
   else arch::wgmma::wait<1>(first);
@@ -76,7 +82,8 @@ WW_KERNEL(check_two_groups, 128, Params, p) {
   write_accumulator(p.out + 128 * 32, second);
 }
 
-/// TMA, wgmma, one k-block in flight: a stage is released when the block after it has been issued and it has been read.
+/// TMA, wgmma, one k-block in flight: a stage is released when the block after it has been issued and it has been
+/// read.
 WW_KERNEL(check_pipelined, 256, Params, p) {
   using Pipeline = pipeline::TmaPipeline<2, pipeline::ClusterShape{1, 1}, 4>;
   using Operand = arch::SharedPtr<storage_t<DType::e4m3>>;
@@ -92,7 +99,8 @@ WW_KERNEL(check_pipelined, 256, Params, p) {
     for (int k = 0; k < blocks; ++k) {
       const pipeline::Stage stage = pipeline.producer_acquire(2 * kOperandBytes);
       arch::tma::load_2d(p.map[0], stage.full, base + stage.index * kOperandBytes, 128 * k, 0);  // @pipelined_load
-      arch::tma::load_2d(p.map[0], stage.full, base + (2 + stage.index) * kOperandBytes, 128 * k, 64);  // @pipelined_load
+      arch::tma::load_2d(p.map[0], stage.full, base + (2 + stage.index) * kOperandBytes, 128 * k,
+                         64);  // @pipelined_load
     }
     return;
   }
@@ -103,7 +111,8 @@ WW_KERNEL(check_pipelined, 256, Params, p) {
   for (int k = 0; k < blocks; ++k) {
     const pipeline::Stage stage = pipeline.consumer_wait();
     arch::wgmma::fence();
-    atom::gemm<DType::e4m3>(acc, sA(_, _, static_cast<int>(stage.index)), sB(_, _, static_cast<int>(stage.index)), k != 0);
+    atom::gemm<DType::e4m3>(acc, sA(_, _, static_cast<int>(stage.index)), sB(_, _, static_cast<int>(stage.index)),
+                            k != 0);
     arch::wgmma::commit();
     arch::wgmma::wait<1>();
     if (p.is(Edit::group_released_early)) pipeline.consumer_release(stage);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One TMA thread fills a ring of two stages, four warps read it with ordinary loads.
 //   arg[0] blocks of 16 rows x 128 bytes   arg[1] how consumers wait and release, RingForm
-// out[thread] = sum over blocks of 3^(blocks left) * word. The proxy needs no fence: loads, arrive, then TMA overwrites.
+// out[thread] = sum over blocks of 3^(blocks left) * word. The proxy needs no fence: loads, arrive, then TMA
+// overwrites.
 #pragma once
 
 #include "params.hpp"
@@ -25,7 +26,8 @@ WW_DEVICE void ring_initialize(const Params& p, const Ring& ring) {
   const u32 arrivals = p.arg[1] == kEveryLaneArrives ? 32 * kReaderWarps : kReaderWarps;
   for (u32 s = 0; s < kRingStages; ++s) {
     arch::mbarrier::init(ring.full(s), p.is(Edit::full_count_long) ? 2 : 1);  // @ring_init
-    arch::mbarrier::init(ring.empty(s), arrivals - p.is(Edit::empty_count_short) + p.is(Edit::empty_count_long));  // @ring_init
+    arch::mbarrier::init(ring.empty(s),
+                         arrivals - p.is(Edit::empty_count_short) + p.is(Edit::empty_count_long));  // @ring_init
   }
   arch::fence::mbarrier_init();
 }
@@ -40,16 +42,18 @@ WW_DEVICE void ring_produce(const Params& p, const Ring& ring) {
       arch::mbarrier::expect_tx(ring.full(k), 512);
       bytes -= 512;
     }
-    arch::mbarrier::arrive_expect_tx(ring.full(k), bytes);  // @ring_expect
+    arch::mbarrier::arrive_expect_tx(ring.full(k), bytes);               // @ring_expect
     if (p.is(Edit::arrive_twice)) arch::mbarrier::arrive(ring.full(k));  // @ring_arrive_twice
     const u32 off = (p.is(Edit::box_out_of_shared) ? kRingBytes : 0u) + (p.is(Edit::box_misaligned) ? 64u : 0u);
-    arch::tma::load_2d(p.map[0], ring.full(k), ring.block(k) + off, p.is(Edit::coordinate_off_16) ? 4 : 0, static_cast<int>(16 * k));  // @ring_load
+    arch::tma::load_2d(p.map[0], ring.full(k), ring.block(k) + off, p.is(Edit::coordinate_off_16) ? 4 : 0,
+                       static_cast<int>(16 * k));  // @ring_load
   }
 }
 
 WW_DEVICE void ring_wait(const Params& p, arch::MBarrier full, u32 parity) {
   if (p.arg[1] == kTryWait) {
-    while (!arch::mbarrier::try_wait(full, parity)) {}
+    while (!arch::mbarrier::try_wait(full, parity)) {
+    }
   } else if (p.arg[1] == kOneLaneWaits) {
     if (arch::lane_index() == 7) arch::mbarrier::wait(full, parity);
     arch::warp::sync();

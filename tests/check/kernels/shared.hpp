@@ -12,14 +12,15 @@ WW_KERNEL(check_handover, 160, Params, p) {
   const arch::SharedAddress words = arch::dynamic_shared();
   if (t >= 128) return;
   const u32 value = arch::global::load(p.in + t);  // @handover_in
-  if (p.is(Edit::misaligned_store)) arch::shared::store4(words + 16 * (t / 4) + 8, {{0, 0, 0, 0}});  // @handover_misaligned
-  if (p.is(Edit::shared_bounds)) arch::shared::store(words + 4096 + 4 * t, value);  // @handover_outside
+  if (p.is(Edit::misaligned_store))
+    arch::shared::store4(words + 16 * (t / 4) + 8, {{0, 0, 0, 0}});                     // @handover_misaligned
+  if (p.is(Edit::shared_bounds)) arch::shared::store(words + 4096 + 4 * t, value);      // @handover_outside
   if (!p.is(Edit::uninitialised) || t != 5) arch::shared::store(words + 4 * t, value);  // @handover_write
   const u32 threads = p.is(Edit::named_count) && t / 32 == 3 ? 96 : p.is(Edit::named_too_many) ? 160 : 128;
   if (p.is(Edit::crossed_barriers) && t >= 64) arch::named_barrier::sync<2>(threads);  // @handover_sync
-  if (!p.is(Edit::no_named_barrier)) arch::named_barrier::sync<1>(threads);  // @handover_sync
-  if (p.is(Edit::crossed_barriers) && t < 64) arch::named_barrier::sync<2>(threads);  // @handover_sync
-  const u32 other = arch::shared::load(words + 4 * (127 - t));  // @handover_read
+  if (!p.is(Edit::no_named_barrier)) arch::named_barrier::sync<1>(threads);            // @handover_sync
+  if (p.is(Edit::crossed_barriers) && t < 64) arch::named_barrier::sync<2>(threads);   // @handover_sync
+  const u32 other = arch::shared::load(words + 4 * (127 - t));                         // @handover_read
   arch::global::store(p.out + t + (p.is(Edit::global_bounds) ? 4096 : 0), other * 3);  // @handover_out
 }
 
@@ -50,7 +51,8 @@ WW_KERNEL(check_mailbox, 64, Params, p) {
   if (arch::warp_index() == 1) arch::global::store(p.out + lane, sum);
 }
 
-/// Warp 0 completes two phases, each seen by warp 1 before the next. The edit leaves warp 1's first look out until later.
+/// Warp 0 completes two phases, each seen by warp 1 before the next. The edit leaves warp 1's first look out until
+/// later.
 WW_KERNEL(check_phases, 64, Params, p) {
   const arch::MBarrier go{arch::dynamic_shared()}, seen{arch::dynamic_shared() + 8};
   if (arch::thread_index() == 0) {
@@ -79,7 +81,7 @@ WW_KERNEL(check_barrier_memory, 64, Params, p) {
   const u32 t = arch::thread_index();
   if (t == 0) arch::mbarrier::init(all, 64);
   arch::named_barrier::sync_cta();
-  arch::mbarrier::arrive(all);  // @reuse_barrier
+  arch::mbarrier::arrive(all);   // @reuse_barrier
   arch::mbarrier::wait(all, 0);  // @reuse_barrier
   arch::named_barrier::sync_cta();
   if (t == 0 && !p.is(Edit::barrier_memory_reused)) arch::mbarrier::invalidate(all);
@@ -90,7 +92,8 @@ WW_KERNEL(check_barrier_memory, 64, Params, p) {
   if (p.is(Edit::barrier_memory_reused) && t == 0) arch::mbarrier::arrive(all);  // @reuse_barrier
 }
 
-/// Two warps take turns on one buffer (ordered barriers): warp 0 first, arg[0] rounds. out[lane] = the buffer at last.
+/// Two warps take turns on one buffer (ordered barriers): warp 0 first, arg[0] rounds. out[lane] = the buffer at
+/// last.
 WW_KERNEL(check_turns, 64, Params, p) {
   const arch::SharedAddress words = arch::dynamic_shared();
   const u32 warp = arch::warp_index(), lane = arch::lane_index();
@@ -112,7 +115,8 @@ WW_KERNEL(check_turns, 64, Params, p) {
 
 // --- only legal -----------------------------------------------------------------------------------
 
-/// Four threads write the words of one 16-byte granule and each reads its own back, no barrier between; then all read all.
+/// Four threads write the words of one 16-byte granule and each reads its own back, no barrier between; then all read
+/// all.
 WW_KERNEL(check_neighbours, 128, Params, p) {
   const u32 t = arch::thread_index();
   const arch::SharedAddress words = arch::dynamic_shared();

@@ -76,7 +76,8 @@ WW_KERNEL(check_read_back, 128, Params, p) {
     arch::fence::proxy_async();
   }
   arch::named_barrier::sync_cta();
-  for (u32 w = t; w < 2048; w += 128) arch::global::store(p.out + 2048 + w, arch::global::load(p.out + w) * 3);  // @read_back
+  for (u32 w = t; w < 2048; w += 128)
+    arch::global::store(p.out + 2048 + w, arch::global::load(p.out + w) * 3);  // @read_back
 }
 
 /// A tile that threads wrote is loaded over by TMA. out[w] = in[w] of the mirrored thread + in[2048 + w].
@@ -97,7 +98,8 @@ WW_KERNEL(check_reload, 128, Params, p) {
     arch::tma::load_2d(p.map[0], full, tile, 0, 64);  // @reload_load
   }
   arch::mbarrier::wait(full, 0);
-  for (u32 i = 0; i < 16; ++i) arch::global::store(p.out + 16 * t + i, kept[i] + arch::shared::load(tile + 64 * t + 4 * i));
+  for (u32 i = 0; i < 16; ++i)
+    arch::global::store(p.out + 16 * t + i, kept[i] + arch::shared::load(tile + 64 * t + 4 * i));
 }
 
 }  // namespace ww::check_test
