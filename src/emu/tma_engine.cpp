@@ -256,10 +256,11 @@ void bulk_wait(Thread& thread, int pending, bool read_only, arch::Site site) {
     return false;
   };
   while (unfinished()) thread.machine->park(thread, Wait::bulk, site, static_cast<u32>(pending), read_only);
-  if (Checker* checker = thread.machine->checker()) {
-    const u32 committed = thread.bulk_groups.empty() ? 0 : static_cast<u32>(thread.bulk_groups.size()) - 1;
-    const u32 left = static_cast<u32>(pending);
-    if (committed > left) checker->bulk_waited(thread, thread.bulk_first + committed - left, read_only);
+  if (Checker* checker = thread.machine->checker(); checker && !thread.bulk_groups.empty()) {
+    // why from the start of the kernel: groups that are done have left the list
+    const u32 committed = thread.bulk_first + static_cast<u32>(thread.bulk_groups.size()) - 1;
+    if (committed > static_cast<u32>(pending))
+      checker->bulk_waited(thread, committed - static_cast<u32>(pending), read_only);
   }
   while (thread.bulk_groups.size() > 1 && thread.bulk_groups.front().unwritten == 0) {
     thread.bulk_groups.erase(thread.bulk_groups.begin());
