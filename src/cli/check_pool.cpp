@@ -15,6 +15,7 @@
 #include <cstring>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "cli/check_wire.hpp"
 
@@ -186,7 +187,10 @@ class Pool {
     const std::string key = key_of(finding);
     // schedules start in order, so those before this one have started and will be heard
     if (key == options_.until) shared_.data->next = schedules_.size();
-    Found& found = found_[key];
+    Seen& seen = found_[key];
+    Found& found = seen.found;
+    // why: one report may hold a pair of lines twice, once for each that came later
+    if (std::exchange(seen.last, index) == index) return;
     if (found.schedules++ != 0 && found.first <= index) return;
     found.first = index;
     found.position = position;
@@ -228,7 +232,7 @@ class Pool {
   }
 
   Campaign finish() {
-    for (auto& [key, found] : found_) result_.findings.push_back(std::move(found));
+    for (auto& [key, seen] : found_) result_.findings.push_back(std::move(seen.found));
     std::sort(result_.findings.begin(), result_.findings.end(), [](const Found& a, const Found& b) {
       return a.first != b.first ? a.first < b.first : a.position < b.position;
     });
@@ -244,7 +248,11 @@ class Pool {
   const double start_, deadline_;
   SharedPage shared_;
   std::vector<Child> children_;
-  std::map<std::string, Found> found_;
+  struct Seen {
+    Found found;
+    std::size_t last = ~std::size_t{0};  // the schedule that was counted last
+  };
+  std::map<std::string, Seen> found_;
   Campaign result_;
   std::size_t incomplete_at_ = 0;
   double longest_ = 0;

@@ -42,6 +42,8 @@ CheckReport buggy(const ScheduleRun& run) {
   if (run.seed >= 6 && run.seed % 3 == 0)
     report.findings.push_back(
         finding(Rule::data_race, swapped ? 20 : 10, swapped ? 10 : 20, "race " + std::to_string(run.seed)));
+  if (!report.findings.empty())
+    report.findings.push_back(finding(Rule::data_race, 10, 20, "race, the other way round"));
   if (run.seed >= 9) report.findings.push_back(finding(Rule::deadlock, 30, 0, "deadlock " + std::to_string(run.seed)));
   if (!report.findings.empty()) report.verdict = ww::Verdict::findings;
   return report;

@@ -104,7 +104,7 @@ class Check(unittest.TestCase):
             result = run("check", "--source", str(path), "--entry", "hand_over", "--launch", launch)
             self.assertEqual(result.returncode, status, result.stdout)
             for line in result.stdout.splitlines():
-                if line.startswith(("    first:", "    second:", "    bytes:", "    advice:", "finding")):
+                if line.startswith(("    first:", "    second:", "    advice:", "finding")):
                     self.assertIn(line, text)
 
     def test_a_kernel_that_leaves_its_memory_is_never_clean(self) -> None:
