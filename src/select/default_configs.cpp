@@ -15,7 +15,6 @@ struct TileShape {
 };
 
 constexpr TileShape kWide{128, 256, 2, 1.0};
-constexpr TileShape kTall{256, 128, 2, 0.84};
 constexpr TileShape kSquare{128, 128, 2, 0.8};
 constexpr TileShape kSmall{64, 64, 1, 0.45};
 constexpr double kTileStart = 2000;  // prologue and epilogue of a tile, in outputs
@@ -28,18 +27,15 @@ GemmConfig with_shape(GemmConfig config, const TileShape& shape) {
   return collective::resolve(config);
 }
 
-// why: promotion needs the registers that 256 columns would take, FP32 outputs the shared memory
 std::vector<TileShape> shapes_for(DType d, Scale scale) {
-  if (d == DType::f32) return {kSquare, kSmall};
-  if (scale == Scale::block_1x128_128x128) return {kTall, kSquare, kSmall};
+  // why: promotion needs the registers that 256 columns would take, FP32 outputs the shared memory
+  if (scale == Scale::block_1x128_128x128 || d == DType::f32) return {kSquare, kSmall};
   return {kWide, kSmall};
 }
 
 double cost(const GemmProblem& problem, const TileShape& shape, int sms) {
   const auto tiles_m = ceil_div(ceil_div(problem.m, shape.tile_m), shape.cluster_m) * shape.cluster_m;
   const auto tiles = static_cast<double>(tiles_m) * static_cast<double>(ceil_div(problem.n, shape.tile_n));
-  // why: a tall tile pays two epilogues in a row, which only a long K hides (H200: 2 % slower at K = 1536, 2 % faster at 8192)
-  if (shape.tile_m > 128 && problem.k < 4096) return 1e300;
   const double waves = static_cast<double>(static_cast<std::int64_t>(tiles + sms - 1) / sms);
   return waves * (shape.tile_m * shape.tile_n / shape.efficiency + kTileStart);
 }
