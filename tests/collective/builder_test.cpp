@@ -69,7 +69,7 @@ TEST(Builder, SharedMemoryIsDisjointAlignedAndFits) {
 
 TEST(DefaultConfigs, AreResolvedAndWithoutFault) {
   const auto all = select::all_default_configs();
-  EXPECT_EQ(all.size(), 42u);  // (e4m3: 3 recipes, bf16 and f16: 2 each) x 3 outputs x 2 tiles
+  EXPECT_EQ(all.size(), 54u);  // (e4m3: 3 recipes, others: 2 each) x 3 outputs x 2 tiles, and 128x192 for 12 of them
   for (const GemmConfig& c : all) {
     EXPECT_EQ(resolve(c), c);
     EXPECT_FALSE(fault_of(c)) << to_text(c);
@@ -101,6 +101,8 @@ TEST(Choose, SmallProblemsGetSmallTiles) {
   EXPECT_EQ(select::choose(p, {}, 132).tile_m, 64);
   p.m = 4096;
   EXPECT_EQ(select::choose(p, {}, 132).tile_m, 128);
+  p.scale = Scale::tensor;
+  EXPECT_EQ(select::choose(p, {}, 132).tile_n, 192) << "11 columns of tiles: three waves with little idle";
 }
 
 }  // namespace
