@@ -51,6 +51,14 @@ Part part_inside(const TensorMapData& map, const arch::TmaCoordinates& at, int d
   return {static_cast<u32>(first), static_cast<u32>(last)};
 }
 
+/// What stores through `map` reach: rows are cut at 16 bytes of memory, not at the extent, so up to 15 bytes after a row
+/// are overwritten (H200, 2026-11-20). Loads fill from the extent on.
+TensorMapData as_stored(const TensorMapData& map) {
+  TensorMapData stored = map;
+  stored.extent[0] = round_up(map.extent[0] * map.element_bytes, u64{16}) / map.element_bytes;
+  return stored;
+}
+
 u64 bytes_inside(const TensorMapData& map, const arch::TmaCoordinates& at) {
   u64 bytes = map.element_bytes;
   for (int d = 0; d < map.rank; ++d) {
@@ -58,6 +66,35 @@ u64 bytes_inside(const TensorMapData& map, const arch::TmaCoordinates& at) {
     bytes *= part.last - part.first;
   }
   return bytes;
+}
+
+/// Bytes from the base to the end of what the box reaches; 0 when it reaches nothing.
+u64 reach_of(const TensorMapData& map, const arch::TmaCoordinates& at) {
+  if (bytes_inside(map, at) == 0) return 0;
+  u64 reach = 0;
+  for (int d = 0; d < map.rank; ++d) {
+    const u64 end = static_cast<u64>(at.at[d]) + part_inside(map, at, d).last;
+    reach += d == 0 ? end * map.element_bytes : (end - 1) * map.stride[d - 1];
+  }
+  return reach;
+}
+
+/// A load fills what lies before the tensor; a store there is an illegal instruction.
+void check_store(Thread& thread, const TensorMapData& map, const runtime::MemoryRange& memory,
+                 const arch::TmaCoordinates& at, arch::Site site) {
+  Machine& machine = *thread.machine;
+  if (!memory.writable) machine.fail({&thread, site}, fmt::format("TMA store to read-only operand {}", memory.name), Rule::out_of_bounds);
+  for (int d = 0; d < map.rank; ++d)
+    if (at.at[d] < 0)
+      machine.fail({&thread, site}, fmt::format("TMA store: coordinate {} of dimension {} is negative", at.at[d], d),
+                   Rule::out_of_bounds);
+  const u64 end = map.base - reinterpret_cast<u64>(memory.base) + reach_of(as_stored(map), at);
+  if (end > memory.bytes)
+    machine.fail({&thread, site},
+                 fmt::format("TMA store: {} bytes after operand {} are overwritten, since rows are cut "
+                             "at 16 bytes",
+                             end - memory.bytes, memory.name),
+                 Rule::out_of_bounds);
 }
 
 /// Calls visit(global, first, last, row): each row of the box, in order; bytes [first, last) of it are at `global` in
@@ -189,8 +226,7 @@ void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, cons
   Machine& machine = *thread.machine;
   const TensorMapData& map = checked_map(thread, map_bytes, site);
   const u32 range = check_access(thread, map, rank, at, site);
-  const runtime::MemoryRange& memory = machine.context().launch.memory[range];
-  if (!memory.writable) machine.fail({&thread, site}, fmt::format("TMA store to read-only operand {}", memory.name), Rule::out_of_bounds);
+  check_store(thread, map, machine.context().launch.memory[range], at, site);
   const SharedPlace place = own_shared_place(thread, source, map.box_bytes(), kDestinationAlignment, "TMA store", site);
   BulkGroup& group = open_group(thread);
   ++group.unread;
@@ -229,11 +265,12 @@ void read_store(Operation& operation) {
 }
 
 void write_store(Operation& operation) {
-  const u32 bytes = row_bytes(*operation.map);
-  for_each_row(*operation.map, operation.at, [&](u8* global, u32 first, u32 last, u32 row) {
+  const TensorMapData map = as_stored(*operation.map);
+  const u32 bytes = row_bytes(map);
+  for_each_row(map, operation.at, [&](u8* global, u32 first, u32 last, u32 row) {
     if (global) std::memcpy(global, operation.bytes.data() + row * bytes + first, last - first);
   });
-  operation.cta->machine->counters().ranges[operation.range].l2_write += bytes_inside(*operation.map, operation.at);
+  operation.cta->machine->counters().ranges[operation.range].l2_write += bytes_inside(map, operation.at);
   --group_of(operation).unwritten;
   wake_bulk_waiter(operation);
 }

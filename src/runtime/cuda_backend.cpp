@@ -162,7 +162,7 @@ class CudaBackend final : public Backend {
     const CurrentContext current(*context_);
     WW_CHECK(current.status());
     const DriverLaunch call(launch);
-    if (launch.cross_cta) WW_CHECK(check_resident(launch, *kernel, call));
+    if (launch.cross_cta) WW_CHECK(check_resident(launch, *kernel));
     void* arguments[1] = {const_cast<void*>(launch.params)};
     const CUresult status = driver_.launch_kernel_ex(&call.config, kernel->function, arguments, nullptr);
     if (status == CUDA_SUCCESS) return {};
@@ -194,8 +194,8 @@ class CudaBackend final : public Backend {
     return clusters;
   }
 
-  Result<void> check_resident(const Launch& launch, const CudaKernel& kernel, const DriverLaunch& call) const {
-    WW_TRY(const int clusters, resident_clusters(kernel, call));
+  Result<void> check_resident(const Launch& launch, const CudaKernel& kernel) const {
+    WW_TRY(const int clusters, resident_clusters(kernel, DriverLaunch(launch, true)));
     const auto ctas = static_cast<std::uint32_t>(clusters) * launch.cluster;
     if (launch.grid <= ctas) return {};
     return failure(

@@ -31,6 +31,7 @@ struct Case {
   std::array<i32, 16> arg{};
   std::vector<TensorOf> tensors = {};
   std::vector<u32> in = {}, out = {}, expected = {};
+  std::string error = {};  // not empty: both executors must refuse it, the emulated device with these words
 };
 
 std::vector<Case> synchronisation_cases();

@@ -36,14 +36,15 @@ u32 swizzled(u32 offset, SmemSwizzle swizzle) {
   return offset;
 }
 
-/// Calls visit(byte in shared memory, byte in the tensor or -1) for each element of the box at `at`.
-template <class Visit> void walk(const Shape& s, const std::array<i32, 3>& at, Visit visit) {
+/// Calls visit(byte in shared memory, byte in the tensor or -1) for each element of the box at `at`. A row of the tensor
+/// has `row` elements.
+template <class Visit> void walk(const Shape& s, const std::array<i32, 3>& at, u32 row, Visit visit) {
   const u32 size = element_bytes(s);
   for (u32 z = 0, element = 0; z < s.box[2]; ++z)
     for (u32 y = 0; y < s.box[1]; ++y)
       for (u32 x = 0; x < s.box[0]; ++x, ++element) {
         const i64 gx = at[0] + i64{x}, gy = at[1] + i64{y}, gz = at[2] + i64{z};
-        const bool inside = gx >= 0 && gx < s.extent[0] && gy >= 0 && gy < s.extent[1] && gz >= 0 && gz < s.extent[2];
+        const bool inside = gx >= 0 && gx < row && gy >= 0 && gy < s.extent[1] && gz >= 0 && gz < s.extent[2];
         visit(swizzled(element * size, s.swizzle), inside ? gz * plane(s) + gy * pitch(s) + gx * size : -1);
       }
 }
@@ -63,14 +64,16 @@ TensorOf tensor_of(const Shape& s, bool in_output) {
 /// The bytes that a load of the box leaves in shared memory.
 std::vector<u8> loaded(const Shape& s, const std::vector<u32>& tensor, const std::array<i32, 3>& at) {
   std::vector<u8> image(box_bytes(s));
-  walk(s, at, [&](u32 to, i64 from) {
+  walk(s, at, s.extent[0], [&](u32 to, i64 from) {
     if (from >= 0) std::memcpy(&image[to], reinterpret_cast<const u8*>(tensor.data()) + from, element_bytes(s));
   });
   return image;
 }
 
+/// A store cuts a row at 16 bytes of memory, not at its extent: what follows the row there is overwritten.
 void stored(const Shape& s, std::vector<u32>& tensor, const u32* image, const std::array<i32, 3>& at) {
-  walk(s, at, [&](u32 from, i64 to) {
+  const u32 row = round_up(s.extent[0] * element_bytes(s), 16u) / element_bytes(s);
+  walk(s, at, row, [&](u32 from, i64 to) {
     if (to >= 0)
       std::memcpy(reinterpret_cast<u8*>(tensor.data()) + to, reinterpret_cast<const u8*>(image) + from,
                   element_bytes(s));
@@ -141,6 +144,11 @@ Case store(const Shape& s, const std::array<i32, 3>& at, const std::string& wher
   return c;
 }
 
+Case refused(Case c, const std::string& error) {
+  c.error = error;
+  return c;
+}
+
 Case store_groups() {
   const Shape s{bf16, SmemSwizzle::b128, {100, 40, 1}, {64, 8, 1}, 2};
   Case c = base_case("arch_tma_store_groups", s, {16, 2, 0}, true);
@@ -160,6 +168,7 @@ Case store_groups() {
 std::vector<Case> tma_cases() {
   using enum SmemSwizzle;
   const Shape line{f32, none, {100, 1, 1}, {32, 1, 1}, 1}, line32{e4m3, b32, {64, 1, 1}, {32, 1, 1}, 1};
+  const Shape odd_line{bf16, none, {99, 1, 1}, {32, 1, 1}, 1};
   const Shape e128{e4m3, b128, {300, 50, 1}, {128, 16, 1}, 2}, f128{f32, b128, {70, 30, 1}, {32, 20, 1}, 2};
   const Shape b64s{bf16, b64, {90, 40, 1}, {32, 24, 1}, 2}, h32{f16, b32, {50, 33, 1}, {16, 32, 1}, 2};
   const Shape plain{bf16, none, {50, 20, 1}, {24, 5, 1}, 2};
@@ -190,16 +199,18 @@ std::vector<Case> tma_cases() {
       load(cube64, {0, 0, 0}, "start", 0),
       store(line, {8, 0, 0}, "inside"),
       store(line, {84, 0, 0}, "end"),
-      store(line, {-16, 0, 0}, "before"),
+      store(odd_line, {72, 0, 0}, "end"),
+      load(odd_line, {72, 0, 0}, "end", 0),
       store(e128, {16, 7, 0}, "inside"),
       store(e128, {224, 44, 0}, "corner"),
-      store(e128, {-32, -4, 0}, "before"),
+      store(e128, {320, 0, 0}, "right_of_all"),
+      store(e128, {0, 64, 0}, "below_all"),
       store(f128, {48, 0, 0}, "right"),
       store(b64s, {72, 20, 0}, "corner"),
       store(h32, {8, 1, 0}, "inside"),
       store(plain, {40, 17, 0}, "corner"),
       store(cube128, {0, 6, 3}, "bottom"),
-      store(cube, {16, -1, 4}, "corner"),
+      store(cube, {16, 5, 4}, "corner"),
       store(cube64, {4, 1, 2}, "inside"),
       store_groups(),
       multicast(line, {0, 0, 0}, 20, {3, 3}),
@@ -210,6 +221,23 @@ std::vector<Case> tma_cases() {
       multicast(cube128, {0, 0, 0}, 1, {3, 3}),
       multicast(cube128, {0, 3, 0}, 1, {1, 2, 4, 15}),
   };
+  const char *negative = "negative", *unaligned = "no multiple of 16 bytes";
+  for (Case& c : std::vector<Case>{
+           refused(store(line, {-16, 0, 0}, "before"), negative),
+           refused(store(line, {-4, 0, 0}, "just_before"), negative),
+           refused(store(line, {-64, 0, 0}, "all_before"), negative),
+           refused(store(line, {-2, 0, 0}, "before_unaligned"), unaligned),
+           refused(store(line, {2, 0, 0}, "unaligned"), unaligned), refused(store(e128, {-32, 0, 0}, "left"), negative),
+           refused(store(e128, {0, -4, 0}, "above"), negative),
+           refused(store(e128, {-32, -4, 0}, "left_above"), negative),
+           refused(store(e128, {8, 0, 0}, "unaligned"), unaligned),
+           refused(store(plain, {-16, 0, 0}, "left"), negative), refused(store(plain, {0, -1, 0}, "above"), negative),
+           refused(store(cube, {16, -1, 4}, "above"), negative), refused(store(cube, {0, 0, -1}, "in_front"), negative),
+           refused(load(line, {2, 0, 0}, "unaligned", 0), unaligned),
+           refused(load(line, {-2, 0, 0}, "before_unaligned", 0), unaligned),
+           refused(load(e128, {8, 0, 0}, "unaligned", 0), unaligned),
+           refused(load(plain, {4, 0, 0}, "unaligned", 0), unaligned)})
+    cases.push_back(c);
   const Shape small{bf16, b128, {64, 64, 1}, {64, 8, 1}, 2};
   cases.push_back(multicast(small, {0, 0, 0}, 8, {255, 129, 255, 66, 255, 36, 255, 24}));
   return cases;

@@ -152,6 +152,92 @@ Case width(DType type, u32 n) {
   return c;
 }
 
+/// What the elements of one row, or of C, look like. Products of `tiny` and of `small` straddle the FP32 subnormals.
+enum class Edge { plain, tiny, small, huge, infinity, infinities, infinity_among_zeros, nan, zeros, cancelling, one };
+constexpr u32 kEdges = 11;
+
+u32 edge_element(DType type, Edge edge, u32 k, u32 chosen, u32 raw) {
+  const int bits = type == e4m3 ? 8 : 16, fraction = type == e4m3 ? 3 : type == bf16 ? 7 : 10;
+  const u32 sign = raw & (1u << (bits - 1)), low = raw & ((1u << fraction) - 1);
+  const u32 last = ((1u << (bits - 1)) - 1) >> fraction, middle = last / 2,
+            infinity = type == e4m3 ? 0x7e : last << fraction;
+  const u32 more = raw >> 16, plain = sign | (middle - 2 + more % 4) << fraction | low;
+  switch (edge) {
+    case Edge::plain: return plain;
+    case Edge::tiny: return sign | (more % 3) << fraction | low;
+    case Edge::small: return sign | (type == bf16 ? middle / 2 - 9 + more % 10 : more % 4) << fraction | low;
+    case Edge::huge: return sign | (last - 1) << fraction | low;
+    case Edge::infinity: return k == chosen ? sign | infinity : plain;
+    case Edge::infinities: return k % 8 == chosen % 8 ? sign | infinity : plain;
+    case Edge::infinity_among_zeros: return sign | (k == chosen ? infinity : 0);
+    case Edge::nan: return k == chosen ? sign | (type == e4m3 ? 0x7f : infinity | low | 1) : plain;
+    case Edge::zeros: return sign;
+    case Edge::cancelling: return sign | middle << fraction;
+    case Edge::one: return k == chosen ? plain : sign;
+  }
+  return 0;
+}
+
+/// Rows of `edge_element`, row r of edge (r + turn) mod 11.
+std::vector<u8> edge_rows(DType type, u32 rows, u32 turn, u64 seed) {
+  std::mt19937_64 generator(seed);
+  std::vector<u8> bytes(rows * 32);
+  const u32 size = static_cast<u32>(bytes_of(type));
+  for (u32 row = 0; row < rows; ++row) {
+    const u32 chosen = static_cast<u32>(generator() % (32 / size));
+    for (u32 k = 0; k < 32 / size; ++k) {
+      const u32 bits =
+          edge_element(type, static_cast<Edge>((row + turn) % kEdges), k, chosen, static_cast<u32>(generator()));
+      bytes[row * 32 + k * size] = static_cast<u8>(bits);
+      if (size == 2) bytes[row * 32 + k * size + 1] = static_cast<u8>(bits >> 8);
+    }
+  }
+  return bytes;
+}
+
+/// Zeros, subnormals, the ends of the normal range, Inf, NaN of any payload, plain numbers, any exponent.
+u32 edge_addend(u64 raw) {
+  const u32 bits = static_cast<u32>(raw), sign = bits & 0x80000000u, low = bits & 0x7fffffu;
+  switch (raw >> 32 & 15) {
+    case 0: return sign;
+    case 1: return sign | low;
+    case 2: return sign | 1;
+    case 3: return sign | 0x00800000u | low;
+    case 4: return sign | 0x7f000000u | low;
+    case 5: return sign | 0x7f7fffffu;
+    case 6: return sign | 0x7f800000u;
+    case 7: return bits | 0x7f800001u;
+    case 8: return bits & 0xff7fffffu;
+    default: return sign | (120 + static_cast<u32>(raw >> 40) % 16) << 23 | low;
+  }
+}
+
+/// One instruction, 64 wide, whose rows of A meet every kind of row of B and of C.
+Case edges(DType type, u32 turn) {
+  const std::string name = name_of(type);
+  Case c{"wgmma_" + name + "_edges_" + std::to_string(turn), "wgmma_widths", "arch_wgmma_width_" + name + "_64"};
+  const std::vector<u8> a = edge_rows(type, 64, 0, 80 + turn), b = edge_rows(type, 64, turn, 90 + turn);
+  const u32 bytes = kB32.bytes(64);
+  c.arg = {static_cast<i32>(bytes),
+           static_cast<i32>(bytes),
+           0,
+           0,
+           static_cast<i32>(kB32.swizzle),
+           0,
+           static_cast<i32>(kB32.stride),
+           turn != 1};
+  c.shared_bytes = round_up(bytes, 1024u) + bytes;
+  put_image(c.in, a, 64, kB32);
+  put_image(c.in, b, 64, kB32);
+  std::mt19937_64 generator(70 + turn);
+  std::vector<float> d(64 * 64);
+  for (float& value : d) value = std::bit_cast<float>(edge_addend(generator()));
+  append_fragments(c.in, d, 64);
+  emu::mma_m64(type, 64, a.data(), b.data(), d.data(), turn != 1, 1, 1, emu::MmaMath::exact);
+  append_fragments(c.expected, d, 64);
+  return c;
+}
+
 #define WW_TEST_CHAINS(type)                                                                             \
   chain("wgmma_" #type "_n8", "arch_wgmma_" #type "_8", type, 8, kB128, {.accumulate = true}),           \
       chain("wgmma_" #type "_n64", "arch_wgmma_" #type "_64", type, 64, kB128),                          \
@@ -175,11 +261,15 @@ std::vector<Case> wgmma_cases() {
       chain("wgmma_negate_b", "arch_wgmma_negate_b", f16, 64, kB128, {.scale_b = -1}),
       chain("wgmma_negate_both", "arch_wgmma_negate_both", e4m3, 64, kB128,
             {.accumulate = true, .scale_a = -1, .scale_b = -1}),
+      chain("wgmma_negate_a_special", "arch_wgmma_negate_a", bf16, 64, kB128, {.special = true, .scale_a = -1}),
+      chain("wgmma_negate_b_special", "arch_wgmma_negate_b", f16, 64, kB128, {.special = true, .scale_b = -1}),
       halves("wgmma_groups_in_flight", "arch_wgmma_groups", true),
       halves("wgmma_two_accumulators_one_group", "arch_wgmma_pair", false),
   };
-  for (const DType type : {e4m3, bf16, f16})
+  for (const DType type : {e4m3, bf16, f16}) {
+    for (u32 turn = 0; turn < kEdges; ++turn) cases.push_back(edges(type, turn));
     for (u32 n = 8; n <= 256; n += 8) cases.push_back(width(type, n));
+  }
   return cases;
 }
 

@@ -17,7 +17,7 @@ constexpr GemmConfig kBlock{.scale = Scale::block_1x128_128x128};
 TEST(Builder, ResolvesEveryAutoField) {
   const GemmConfig c = resolve(kBlock);
   EXPECT_EQ(to_text(c),
-            "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=block,tile=128x128x128,cluster=1x1,stages=6,warpgroups=2,raster=16");
+            "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=block,tile=128x128x128,cluster=1x1,stages=5,warpgroups=2,raster=16");
   EXPECT_EQ(resolve(c), c);
 }
 
@@ -60,7 +60,8 @@ TEST(Builder, SharedMemoryIsDisjointAlignedAndFits) {
     const SharedPlan p = shared_plan(c);
     EXPECT_EQ(p.b, p.a + c.stages * c.tile_m * 128) << to_text(c);
     EXPECT_EQ(p.d, p.b + c.stages * c.tile_n * 128) << to_text(c);
-    EXPECT_GE(p.barriers, p.d + c.tile_m * c.tile_n * bytes_of(c.d)) << to_text(c);
+    EXPECT_GE(p.scales, p.d + c.tile_m * c.tile_n * bytes_of(c.d)) << to_text(c);
+    EXPECT_EQ(p.barriers - p.scales, promotes(c) ? c.stages * c.tile_m * 4 : 0) << to_text(c);
     EXPECT_EQ(p.a % 1024 | p.b % 1024 | p.d % 1024 | p.a_stage % 1024 | p.b_stage % 1024, 0) << to_text(c);
     EXPECT_LE(p.total, kSharedLimit) << to_text(c);
   }
@@ -68,7 +69,7 @@ TEST(Builder, SharedMemoryIsDisjointAlignedAndFits) {
 
 TEST(DefaultConfigs, AreResolvedAndWithoutFault) {
   const auto all = select::all_default_configs();
-  EXPECT_EQ(all.size(), 42u);  // (e4m3: 3 recipes, bf16 and f16: 2 each) x 3 outputs x 2 tiles
+  EXPECT_EQ(all.size(), 54u);  // (e4m3: 3 recipes, others: 2 each) x 3 outputs x 2 tiles, and 128x192 for 12 of them
   for (const GemmConfig& c : all) {
     EXPECT_EQ(resolve(c), c);
     EXPECT_FALSE(fault_of(c)) << to_text(c);
@@ -100,6 +101,8 @@ TEST(Choose, SmallProblemsGetSmallTiles) {
   EXPECT_EQ(select::choose(p, {}, 132).tile_m, 64);
   p.m = 4096;
   EXPECT_EQ(select::choose(p, {}, 132).tile_m, 128);
+  p.scale = Scale::tensor;
+  EXPECT_EQ(select::choose(p, {}, 132).tile_n, 192) << "11 columns of tiles: three waves with little idle";
 }
 
 }  // namespace

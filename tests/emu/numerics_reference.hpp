@@ -78,7 +78,8 @@ inline Value product(const Value& a, const Value& b) {
   return p;
 }
 
-/// Cuts `x` to `digits` significant bits, then at 2^-149, towards zero; the bits of the FP32, Inf past its range.
+/// Cuts `x` to `digits` significant bits, then at 2^-149, towards zero; the bits of the FP32, Inf past its range, +0
+/// when nothing is left.
 inline uint32_t cut_to_f32(double x, int digits) {
   const uint32_t sign = std::signbit(x) ? 0x80000000u : 0;
   int exponent = 0;
@@ -86,6 +87,7 @@ inline uint32_t cut_to_f32(double x, int digits) {
   double cut = std::ldexp(std::trunc(std::ldexp(half, digits)), exponent - digits);
   if (cut >= std::ldexp(1.0, 128)) return sign | 0x7F800000u;
   cut = std::ldexp(std::trunc(std::ldexp(cut, 149)), -149);
+  if (cut == 0) return 0;
   const float narrow = static_cast<float>(cut);  // exact: at most 24 bits on the grid
   uint32_t bits;
   std::memcpy(&bits, &narrow, sizeof bits);

@@ -8,14 +8,18 @@
 //   sigmoid      3.0                   subnormal results are kept
 //   reciprocal   0.51 (subnormal: 1)   1/+-0 = +-Inf, 1/+-Inf = +-0; below 2^-128 the reciprocal is Inf
 //   rsqrt        0.51                  +-0 gives +-Inf, Inf gives 0, x < 0 gives NaN
-// Every NaN that these functions return is 0x7FFFFFFF. FP32 subnormals are numbers, never flushed.
-// fma, mul, add are the machine's: a NaN they make is 0x7FFFFFFF on the GPU and the host's own on the emulated device.
+// Every NaN that these functions return, fma, mul and add included, is 0x7FFFFFFF. FP32 subnormals are numbers, never
+// flushed.
 // PTX ISA: fma.rn, mul.rn, add.rn.
 #pragma once
 
 #include "warpwright/arch/convert.hpp"
 
 namespace ww::arch {
+
+inline constexpr u32 kNanBits = 0x7fffffffu;
+inline constexpr u32 kInfinityBits = 0x7f800000u;
+inline constexpr u32 kSignBit = 0x80000000u;
 
 #if defined(__CUDACC__)
 inline namespace ptx {
@@ -25,15 +29,13 @@ WW_DEVICE float add(float a, float b) { return __fadd_rn(a, b); }
 }  // namespace ptx
 #else
 inline namespace emu {
-WW_DEVICE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-WW_DEVICE float mul(float a, float b) { return a * b; }
-WW_DEVICE float add(float a, float b) { return a + b; }
+/// The one NaN of the GPU's FP32 units; the host's keep signs and payloads.
+WW_DEVICE float one_nan(float v) { return v != v ? float_of(kNanBits) : v; }
+WW_DEVICE float fma(float a, float b, float c) { return one_nan(__builtin_fmaf(a, b, c)); }
+WW_DEVICE float mul(float a, float b) { return one_nan(a * b); }
+WW_DEVICE float add(float a, float b) { return one_nan(a + b); }
 }  // namespace emu
 #endif
-
-inline constexpr u32 kNanBits = 0x7fffffffu;
-inline constexpr u32 kInfinityBits = 0x7f800000u;
-inline constexpr u32 kSignBit = 0x80000000u;
 
 /// x * 2^n for -252 <= n <= 254, rounded once when the result is subnormal.
 WW_DEVICE float scale_by_power(float x, i32 n) {

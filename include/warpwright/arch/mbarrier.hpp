@@ -60,7 +60,8 @@ WW_DEVICE void expect_tx(MBarrier b, u32 bytes) {
 WW_DEVICE void arrive_expect_tx(MBarrier b, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(b.address.value), "r"(bytes) : "memory");
 }
-/// One try; false may also be spurious.
+/// One try; false may also be spurious. The GPU suspends it while the thread goes on: an arrival of the same thread that
+/// comes later, and does not depend on the result, can make it true (seen on an H200).
 WW_DEVICE bool try_wait(MBarrier b, u32 parity) {
   u32 done;
   asm volatile(

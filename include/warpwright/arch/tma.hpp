@@ -2,8 +2,10 @@
 // TMA: copies of a box of a global tensor to or from shared memory, issued by one thread, carried out by the async proxy.
 //   load:  box -> shared memory of this CTA or of every CTA in `mask`, at the same offset; its bytes (out-of-bounds ones,
 //          which read as zero, included) are counted on the barrier of the same offset there.
-//   store: shared memory -> box, clipped at the tensor's edge; finished per bulk group of the issuing thread.
-// Coordinates are element indices, innermost first; the innermost times the element size must be a multiple of 16 bytes.
+//   store: shared memory -> box, clipped at the tensor's edge; finished per bulk group of the issuing thread. Rows are cut
+//          at 16 bytes of memory: when the innermost extent ends between, the bytes up to there are overwritten.
+// Coordinates are element indices, innermost first; the innermost times the element size must be a multiple of 16 bytes,
+// and those of a store must not be negative: both are illegal instructions.
 // PTX ISA: cp.async.bulk.tensor, cp.async.bulk.commit_group / wait_group, prefetch.tensormap.
 #pragma once
 

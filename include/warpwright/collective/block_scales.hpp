@@ -1,69 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scales of the block recipe as one math thread needs them: two rows of A for each 64-row unit and one block of B.
-// They are read straight from global memory, one k-block ahead of their use, so any strides will do and nothing is staged.
+// The scales of the block recipe on their way to the math threads: two warps of the producer warpgroup read scale_a and
+// scale_b of a k-block from global memory, multiply them, and store one float per tile row into the stage.
+//   slot of a stage: TILE_M floats, fl(scale_a[row] * scale_b)
+// Ordinary loads take any strides. They are issued for several k-blocks at once and run ahead by the depth of the ring, so no
+// math thread waits for global memory, whose latency next to full-speed TMA is about two k-blocks (with the loads in the math
+// warps an H200 lost a third of its speed, CUDA 13.0, 2026-11-20).
 #pragma once
 
 #include "warpwright/arch/global.hpp"
 #include "warpwright/arch/math.hpp"
+#include "warpwright/arch/convert.hpp"
 #include "warpwright/collective/gemm_arguments.hpp"
+#include "warpwright/pipeline/tma_pipeline.hpp"
 
 namespace ww::collective {
 
 template <int kUnits> struct ScaleSet {
-  float row[kUnits][2];  // scale_a * scale_b of rows r and r + 8 of each unit
+  float row[kUnits][2];  // rows r and r + 8 of each 64-row unit
 };
 
-template <int kUnits> class BlockScales {
- public:
-  /// `row`: this thread's first row of unit 0 in the problem; units follow each other by 64. `block_n`: 128-column block.
-  WW_DEVICE BlockScales(const GemmArguments& arguments, int row, int block_n)
-      : step_a_(arguments.scale_a_k), step_b_(arguments.scale_b_k), left_(arguments.k_blocks) {
-    b_ = arguments.scale_b + min(block_n, (arguments.n - 1) / 128) * arguments.scale_b_n;
+template <int kTileM, int kTileN> struct BlockScales {
+  static constexpr int kSlotBytes = kTileM * 4;
+  static constexpr int kWarps = 2;
+  static constexpr int kLanes = kWarps * static_cast<int>(arch::kWarpSize);
+  static constexpr int kRows = kTileM / kLanes;  // of one lane: i, i + kLanes, ...
+  static constexpr int kBatch = 8 / kRows;      // k-blocks loaded together: 8 values in registers
+
+  WW_DEVICE static arch::SharedAddress slot(arch::SharedAddress slots, u32 stage) { return slots + stage * kSlotBytes; }
+
+  /// All lanes of scale warp `warp` (0 or 1): all k-blocks of `tile`.
+  template <class Pipeline>
+  WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress slots, Pipeline& pipeline, TileCoord tile,
+                             u32 warp) {
+    const u32 first = warp * arch::kWarpSize + arch::lane_index();  // row of the tile
+    // rows and columns past the edge take the last scale; their products are never stored
+    const int block_n = min(tile.n * kTileN, arguments.n - 1) / 128;
+    const float* b = arguments.scale_b + block_n * arguments.scale_b_n;
+    for (int k0 = 0; k0 < arguments.k_blocks; k0 += kBatch) {
+      // why products come later: every load is under way before the first product waits for one
+      float values[kBatch][kRows], scale_b[kBatch];
+      WW_UNROLL
+      for (int i = 0; i < kBatch; ++i) {
+        const int k = min(k0 + i, arguments.k_blocks - 1);
+        scale_b[i] = arch::global::load_constant(b + k * arguments.scale_b_k);
+        WW_UNROLL
+        for (int r = 0; r < kRows; ++r) {
+          const int row = min(tile.m * kTileM + static_cast<int>(first) + kLanes * r, arguments.m - 1);
+          values[i][r] = arch::global::load_constant(arguments.scale_a + row * arguments.scale_a_row + k * arguments.scale_a_k);
+        }
+      }
+      WW_UNROLL
+      for (int i = 0; i < kBatch; ++i) {
+        if (k0 + i >= arguments.k_blocks) break;
+        const pipeline::Stage stage = pipeline.storer_acquire();
+        WW_UNROLL
+        for (int r = 0; r < kRows; ++r)
+          arch::shared::store(slot(slots, stage.index) + 4 * (first + kLanes * r), arch::bits_of(arch::mul(values[i][r], scale_b[i])));
+        pipeline.storer_commit(stage);
+      }
+    }
+  }
+
+  /// A math thread: the scales of its rows, the first of which is `row` in the tile.
+  template <int kUnits>
+  WW_DEVICE static ScaleSet<kUnits> read(arch::SharedAddress slots, pipeline::Stage stage, int row) {
+    ScaleSet<kUnits> scales;
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {
       WW_UNROLL
-      for (int half = 0; half < 2; ++half)  // rows past the edge read the last one; their products are never stored
-        a_[u][half] = arguments.scale_a + min(row + 64 * u + 8 * half, arguments.m - 1) * arguments.scale_a_row;
+      for (int half = 0; half < 2; ++half)
+        scales.row[u][half] = arch::float_of(arch::shared::load(slot(slots, stage.index) + 4 * (row + 64 * u + 8 * half)));
     }
-    fetch();
+    return scales;
   }
-
-  /// The scales of the next k-block, in order; starts fetching those of the one after it.
-  // why every call fetches (the last block again at the end): a conditional load is merged through a register move, and that
-  // move waits for the load on the spot
-  WW_DEVICE ScaleSet<kUnits> next() {
-    ScaleSet<kUnits> now;
-    WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) {
-      now.row[u][0] = arch::mul(ahead_a_[u][0], ahead_b_);
-      now.row[u][1] = arch::mul(ahead_a_[u][1], ahead_b_);
-    }
-    const bool more = --left_ > 0;
-    b_ += more ? step_b_ : 0;
-    WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) {
-      a_[u][0] += more ? step_a_ : 0;
-      a_[u][1] += more ? step_a_ : 0;
-    }
-    fetch();
-    return now;
-  }
-
- private:
-  WW_DEVICE void fetch() {
-    ahead_b_ = arch::global::load_constant(b_);
-    WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) {
-      ahead_a_[u][0] = arch::global::load_constant(a_[u][0]);
-      ahead_a_[u][1] = arch::global::load_constant(a_[u][1]);
-    }
-  }
-
-  const float* a_[kUnits][2];
-  const float* b_;
-  i64 step_a_, step_b_;
-  int left_;
-  float ahead_a_[kUnits][2], ahead_b_;
 };
 
 }  // namespace ww::collective

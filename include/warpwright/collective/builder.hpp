@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fills the `auto` fields of a GemmConfig, says what is wrong with one, and lays out shared memory for it.
-//   shared memory: A stages | B stages | D tile | barriers      every operand block aligned to 1024 bytes (128-byte swizzle)
+//   shared memory: A stages | B stages | D tile | scales | barriers      every operand block aligned to 1024 bytes (128-byte swizzle)
 // The same constexpr functions serve the kernel (as constants), the host (before a launch) and the CLI (to print).
 #pragma once
 
@@ -28,10 +28,13 @@ WW_HOST_DEVICE constexpr int panel_bytes(const GemmConfig& c) {
   return bytes;
 }
 
+/// Partial sums are scaled and added up in FP32 registers every 128 of K.
+WW_HOST_DEVICE constexpr bool promotes(const GemmConfig& c) { return c.scale == Scale::block_1x128_128x128; }
+
 /// Byte offsets from the start of dynamic shared memory.
 struct SharedPlan {
   int a_stage = 0, b_stage = 0;  // bytes of one stage
-  int a = 0, b = 0, d = 0, barriers = 0;
+  int a = 0, b = 0, d = 0, scales = 0, barriers = 0;
   int total = 0;
 };
 
@@ -41,14 +44,15 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
   plan.b_stage = c.tile_n * kRowBytes;
   plan.b = c.stages * plan.a_stage;
   plan.d = plan.b + c.stages * plan.b_stage;
-  plan.barriers = round_up(plan.d + c.tile_m * c.tile_n * bytes_of(c.d), kAlignment);
+  plan.scales = round_up(plan.d + c.tile_m * c.tile_n * bytes_of(c.d), kAlignment);
+  plan.barriers = plan.scales + (promotes(c) ? c.stages * c.tile_m * 4 : 0);  // one float a row and stage
   plan.total = plan.barriers + 2 * c.stages * 8;
   return plan;
 }
 
 /// Fills every field of 0 (but never changes one that is set).
 WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
-  const bool promoted = c.scale == Scale::block_1x128_128x128;
+  const bool promoted = promotes(c);
   if (c.math_warpgroups == 0) c.math_warpgroups = c.tile_m == 64 ? 1 : 2;
   if (c.tile_m == 0) c.tile_m = kWarpgroupRows * c.math_warpgroups;
   // why: promoted and raw accumulators together leave no room for more than 128 columns; without promotion 256 columns
@@ -73,7 +77,7 @@ struct ConfigFault {
 };
 
 WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
-  const bool promoted = c.scale == Scale::block_1x128_128x128;
+  const bool promoted = promotes(c);
   if (c.a != c.b || c.a == DType::f32) return {"a, b", "the same type of e4m3, bf16, f16"};
   if (c.d == DType::e4m3) return {"d", "bf16, f16 or f32"};
   if (promoted && c.a != DType::e4m3) return {"scale", "none or tensor for 16-bit operands"};
@@ -86,7 +90,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (c.cluster_m < 1 || c.cluster_n < 1 || c.cluster_m * c.cluster_n > 2) return {"cluster", "1x1, 2x1 or 1x2"};
   if (c.tile_n / c.cluster_m % 8 != 0 || c.tile_n % c.cluster_m != 0)
     return {"tile (n)", "a multiple of 8 rows of B for each CTA that shares it"};
-  // why: accumulators are registers; 232 a thread hold at most 192 of them beside addresses and scales
+  // why: accumulators are registers; 224 a thread hold at most 192 of them beside addresses and scales
   if (units_of(c) * c.tile_n / 2 + (promoted ? c.tile_n / 2 : 0) > 192)
     return {"tile", "accumulators of at most 192 registers a thread"};
   if (c.stages < 2 || c.stages > kLargestStages) return {"stages", "2 to 16"};

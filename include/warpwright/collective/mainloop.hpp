@@ -20,9 +20,11 @@ template <GemmConfig kConfig> struct Mainloop {
   static constexpr SharedPlan kShared = shared_plan(kConfig);
   static constexpr pipeline::ClusterShape kCluster = cluster_of(kConfig);
   static constexpr u32 kStageBytes = kShared.a_stage + kShared.b_stage;
-  static constexpr bool kPromotes = kConfig.scale == Scale::block_1x128_128x128;
+  static constexpr bool kPromotes = promotes(kConfig);
 
-  using Pipeline = pipeline::TmaPipeline<kConfig.stages, kCluster, 4 * kConfig.math_warpgroups>;
+  using Scales = BlockScales<kTileM, kTileN>;
+  static constexpr u32 kScaleWarps = kPromotes ? Scales::kWarps : 0;
+  using Pipeline = pipeline::TmaPipeline<kConfig.stages, kCluster, 4 * kConfig.math_warpgroups, kScaleWarps>;
   using Element = arch::SharedPtr<storage_t<kType>>;
   using Accumulator = arch::Accumulator<kTileN>;
 
@@ -58,12 +60,18 @@ template <GemmConfig kConfig> struct Mainloop {
     }
   }
 
-  /// A math warpgroup, k_blocks >= 1: acc = its rows of A B^T for `tile`, scaled by the block recipe when that is the recipe.
+  /// kScaleWarps warps, `warp` says which: the scales of all k-blocks of `tile`.
+  WW_DEVICE static void load_scales(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
+                                    TileCoord tile, u32 warp) {
+    Scales::load(arguments, base + kShared.scales, pipeline, tile, warp);
+  }
+
+  /// A math warpgroup, k_blocks >= 1: acc = its rows of A B^T, scaled by the block recipe when that is the recipe.
   WW_DEVICE static void multiply(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
-                                 TileCoord tile, int math_warpgroup, Accumulator (&acc)[kUnits]) {
+                                 int math_warpgroup, Accumulator (&acc)[kUnits]) {
     if constexpr (kPromotes) {
       clear(acc);
-      multiply_promoted(arguments, base, pipeline, tile, math_warpgroup, acc);
+      multiply_promoted(arguments, base, pipeline, math_warpgroup, acc);
     } else {
       multiply_plain(arguments, base, pipeline, math_warpgroup, acc);
     }
@@ -112,33 +120,86 @@ template <GemmConfig kConfig> struct Mainloop {
     else arch::wgmma::wait<0>(acc[0], acc[1]);
   }
 
+  /// One k-block on its way through the tensor core: where its products go, and what they are scaled by.
+  struct Block {
+    pipeline::Stage stage;
+    ScaleSet<kUnits> scale;
+  };
+
+  WW_DEVICE static Block start(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup, int row, Accumulator& raw) {
+    const pipeline::Stage stage = pipeline.consumer_wait();
+    const Block block{stage, Scales::template read<kUnits>(base + kShared.scales, stage, row)};
+    issue(base, stage, math_warpgroup, 0, raw);
+    return block;
+  }
+
+  WW_DEVICE static void issue(arch::SharedAddress base, pipeline::Stage stage, int math_warpgroup, int unit, Accumulator& raw) {
+    arch::wgmma::fence();
+    atom::gemm<kType>(raw, unit_rows(shared_a(base), math_warpgroup, unit, stage.index),
+                      shared_b(base)(_, _, static_cast<int>(stage.index)), false);
+    arch::wgmma::commit();
+  }
+
+  WW_DEVICE static void promote(Accumulator& acc, const Accumulator& raw, const float (&scale)[2]) {
+    WW_UNROLL
+    for (int v = 0; v < Accumulator::kValues; ++v) acc[v] = arch::fma(raw[v], scale[(v / 2) % 2], acc[v]);
+  }
+
   // why: Hopper keeps 13 fraction bits while it accumulates FP8; 128 products is as far as that goes (docs/numerics.md)
   WW_DEVICE static void multiply_promoted(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
-                                          TileCoord tile, int math_warpgroup, Accumulator (&acc)[kUnits]) {
-    using Atom = atom::MmaAtom<kType, kTileN>;
-    auto sA = shared_a(base);  // (TILE_M, TILE_K, STAGE)
-    auto sB = shared_b(base);  // (TILE_N, TILE_K, STAGE)
+                                          int math_warpgroup, Accumulator (&acc)[kUnits]) {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
-    const int row = tile.m * kTileM + math_warpgroup * kUnits * kWarpgroupRows + Atom::row(thread, 0);
-    BlockScales<kUnits> scales(arguments, row, tile.n * kTileN / kScaleBlock);
+    const int row = math_warpgroup * kUnits * kWarpgroupRows + atom::MmaAtom<kType, kTileN>::row(thread, 0);  // of the tile
+    if constexpr (kUnits == 1) {
+      promote_overlapped(arguments.k_blocks, base, pipeline, math_warpgroup, row, acc[0]);
+    } else {
+      for (int k = 0; k < arguments.k_blocks; ++k) promote_units(base, pipeline, math_warpgroup, row, acc);
+    }
+  }
 
-    Accumulator raw;
+  // Two raw accumulators take turns: one block is multiplied while the other is promoted.
+  // why not one loop with conditions: accumulators in flight must reach every wait on one path only, or ptxas serialises
+  WW_DEVICE static void promote_overlapped(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+                                           int row, Accumulator& acc) {
+    Accumulator even, odd;
+    Block even_block = start(base, pipeline, math_warpgroup, row, even);
+    int k = 0;  // the block in `even`
     WW_NO_UNROLL
-    for (int k = 0; k < arguments.k_blocks; ++k) {
-      const pipeline::Stage stage = pipeline.consumer_wait();
-      ScaleSet<kUnits> scale;
-      WW_UNROLL
-      for (int u = 0; u < kUnits; ++u) {
-        arch::wgmma::fence();
-        atom::gemm<kType>(raw, unit_rows(sA, math_warpgroup, u, stage.index), sB(_, _, static_cast<int>(stage.index)), false);
-        arch::wgmma::commit();
-        if (u == 0) scale = scales.next();
-        arch::wgmma::wait<0>(raw);  // raw is ours again: only now may it be read ...
-        if (u + 1 == kUnits) pipeline.consumer_release(stage);  // ... and the stage be overwritten
-        WW_UNROLL
-        for (int v = 0; v < Accumulator::kValues; ++v)
-          acc[u][v] = arch::fma(raw[v], scale.row[u][(v / 2) % 2], acc[u][v]);
-      }
+    for (; k + 2 < k_blocks; k += 2) {
+      const Block odd_block = start(base, pipeline, math_warpgroup, row, odd);
+      arch::wgmma::wait<1>(even);  // even is ours again: only now may it be read ...
+      pipeline.consumer_release(even_block.stage);  // ... and its stage be overwritten
+      promote(acc, even, even_block.scale.row[0]);
+      even_block = start(base, pipeline, math_warpgroup, row, even);
+      arch::wgmma::wait<1>(odd);
+      pipeline.consumer_release(odd_block.stage);
+      promote(acc, odd, odd_block.scale.row[0]);
+    }
+    if (k + 1 < k_blocks) {
+      const Block odd_block = start(base, pipeline, math_warpgroup, row, odd);
+      arch::wgmma::wait<0>(even, odd);
+      pipeline.consumer_release(even_block.stage);
+      pipeline.consumer_release(odd_block.stage);
+      promote(acc, even, even_block.scale.row[0]);
+      promote(acc, odd, odd_block.scale.row[0]);
+    } else {
+      arch::wgmma::wait<0>(even);
+      pipeline.consumer_release(even_block.stage);
+      promote(acc, even, even_block.scale.row[0]);
+    }
+  }
+
+  // Several units leave registers for one raw accumulator: multiply and promote one unit after the other.
+  WW_DEVICE static void promote_units(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup, int row,
+                                      Accumulator (&acc)[kUnits]) {
+    Accumulator raw;
+    const Block block = start(base, pipeline, math_warpgroup, row, raw);
+    WW_UNROLL
+    for (int u = 0; u < kUnits; ++u) {
+      if (u != 0) issue(base, block.stage, math_warpgroup, u, raw);
+      arch::wgmma::wait<0>(raw);
+      if (u + 1 == kUnits) pipeline.consumer_release(block.stage);
+      promote(acc[u], raw, block.scale.row[u]);
     }
   }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Warp-specialised persistent GEMM: one producer warpgroup feeds TMA, one or two others multiply.
 //   producer:  tile -> for k: acquire stage, load A and B, (hardware signals full)
+//   scales:    tile -> for k: acquire stage, store the block's scales, signal full   (two other warps of that warpgroup)
 //   math:      tile -> for k: wait full, multiply, promote, release stage -> epilogue
 // Not here: what a tile is (scheduler/), how a stage is filled (collective/), who arrives where (pipeline/).
 #pragma once
@@ -22,10 +23,10 @@ template <GemmConfig kConfig> struct Gemm {
 
   static constexpr int kThreads = collective::threads_of(kConfig);
   static constexpr auto kShared = collective::shared_plan(kConfig);
-  // why: 384 threads start with 168 registers each; 40 + 2 x 232 is what the same file can be divided into. Two
+  // why: 384 threads start with 168 registers each; 56 + 2 x 224 is what the same file can be divided into. Two
   // warpgroups have 255 each from the start, nothing to move.
   static constexpr bool kMovesRegisters = kConfig.math_warpgroups == 2;
-  static constexpr int kProducerRegisters = 40, kMathRegisters = 232;
+  static constexpr int kProducerRegisters = 56, kMathRegisters = 224;
 
   WW_DEVICE static void run(const GemmParams& params) {
     const arch::SharedAddress shared = arch::dynamic_shared();
@@ -61,6 +62,11 @@ template <GemmConfig kConfig> struct Gemm {
       Scheduler scheduler(params.scheduler);
       for (scheduler::TileCoord tile; scheduler.next(tile);) Mainloop::load(params.gemm, shared, pipeline, tile);
       pipeline.producer_tail();
+    } else if (arch::warp_index() >= 1 && arch::warp_index() <= Mainloop::kScaleWarps) {
+      Pipeline pipeline(barriers, pipeline::Role::producer);
+      Scheduler scheduler(params.scheduler);
+      for (scheduler::TileCoord tile; scheduler.next(tile);)
+        Mainloop::load_scales(params.gemm, shared, pipeline, tile, arch::warp_index() - 1);
     }
     arch::warp::sync();  // the cluster barrier that follows is .aligned
   }
@@ -76,7 +82,7 @@ template <GemmConfig kConfig> struct Gemm {
     }
     for (scheduler::TileCoord tile; scheduler.next(tile);) {
       typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit
-      Mainloop::multiply(params.gemm, shared, pipeline, tile, math_warpgroup, acc);
+      Mainloop::multiply(params.gemm, shared, pipeline, math_warpgroup, acc);
       Epilogue::scale(params.gemm, acc);
       Epilogue::store(params.gemm, shared, buffer, math_warpgroup, acc, tile);
     }

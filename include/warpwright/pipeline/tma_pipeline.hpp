@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ring between one TMA producer thread and the consumer warps that read its stages (CUTLASS: PipelineTmaAsync).
 //   producer:  acquire = wait until the stage is empty everywhere it will be written, then announce its bytes
+//   storers:   warps that add to a stage by ordinary stores: wait until it is empty, store, commit
 //   consumer:  wait = until all announced bytes have landed; release = this warp no longer reads the stage
 // An object belongs to one role; it alone knows stages and phases.
 #pragma once
@@ -21,7 +22,7 @@ struct Stage {
   arch::MBarrier full;  // the barrier that copies into this stage signal
 };
 
-template <int kStages, ClusterShape kCluster, int kConsumerWarps> class TmaPipeline {
+template <int kStages, ClusterShape kCluster, int kConsumerWarps, int kStoringWarps = 0> class TmaPipeline {
  public:
   /// Bytes of shared memory for the barriers: full[kStages], then empty[kStages].
   static constexpr u32 kBytes = 2 * kStages * arch::kMBarrierBytes;
@@ -35,7 +36,7 @@ template <int kStages, ClusterShape kCluster, int kConsumerWarps> class TmaPipel
   /// By one thread of each CTA, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress barriers) {
     for (u32 stage = 0; stage < kStages; ++stage) {
-      arch::mbarrier::init(full(barriers, stage), kFullArrivals);
+      arch::mbarrier::init(full(barriers, stage), full_arrivals(kStoringWarps));
       arch::mbarrier::init(empty(barriers, stage), empty_arrivals(kCluster, kConsumerWarps));
     }
   }
@@ -47,6 +48,19 @@ template <int kStages, ClusterShape kCluster, int kConsumerWarps> class TmaPipel
     arch::mbarrier::arrive_expect_tx(stage.full, bytes);
     state_.advance();
     return stage;
+  }
+
+  /// All lanes of a storing warp: the next stage, free to be written in this CTA.
+  WW_DEVICE Stage storer_acquire() {
+    arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);
+    const Stage stage{state_.index, full(barriers_, state_.index)};
+    state_.advance();
+    return stage;
+  }
+  /// All lanes of a storing warp, when all have stored.
+  WW_DEVICE void storer_commit(Stage stage) {
+    arch::warp::sync();  // why: one lane's arrive speaks for the stores of all 32
+    arch::mbarrier::arrive_if(arch::lane_index() == 0, stage.full);
   }
 
   /// Producer thread, after its last stage: peers' consumers still arrive here, so this CTA must not exit before them.

@@ -236,7 +236,8 @@ WW_AVX512_INLINE __m512i normalise_wide(__m512i products, __m512i c, __m512i top
   const __m512i field = _mm512_add_epi32(_mm512_srli_epi32(_mm512_castps_si512(cut), 23), unit);
   const __mmask16 over = _mm512_cmpgt_epi32_mask(field, _mm512_set1_epi32(254));
   const __m512i finite = _mm512_mask_mov_epi32(scaled, over, _mm512_set1_epi32(static_cast<i32>(kInfinity)));
-  return _mm512_mask_or_epi32(finite, minus, finite, _mm512_set1_epi32(static_cast<i32>(0x80000000u)));
+  const __mmask16 signed_lanes = _mm512_mask_test_epi32_mask(minus, finite, finite);  // nothing left is +0
+  return _mm512_mask_or_epi32(finite, signed_lanes, finite, _mm512_set1_epi32(static_cast<i32>(0x80000000u)));
 }
 
 /// Overwrites the outputs whose products hold a NaN or an Inf.

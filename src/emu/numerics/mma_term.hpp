@@ -81,7 +81,7 @@ inline u32 special_result(const RowFacts& a, const RowFacts& b, u32 c) {
   return plus ? kInfinity : minus ? kInfinity | 0x80000000u : 0;
 }
 
-/// The FP32 bits of sum * 2^unit, cut towards zero to `fraction` bits, or at the subnormal grid.
+/// The FP32 bits of sum * 2^unit, cut towards zero to `fraction` bits, or at the subnormal grid; +0 when nothing is left.
 inline u32 normalise(i64 sum, i32 unit, int fraction) {
   if (sum == 0) return 0;
   const u32 sign = sum < 0 ? 0x80000000u : 0;
@@ -94,7 +94,8 @@ inline u32 normalise(i64 sum, i32 unit, int fraction) {
   if (exponent >= -126)
     return sign | ((static_cast<u32>(exponent + 127) << 23) + (static_cast<u32>(cut >> 40) & 0x7FFFFF));
   const int shift = 40 + (-126 - exponent);
-  return sign | (shift > 63 ? 0 : static_cast<u32>(cut >> shift));
+  const u32 left = shift > 63 ? 0 : static_cast<u32>(cut >> shift);
+  return left == 0 ? 0 : sign | left;
 }
 
 }  // namespace ww::emu

@@ -22,23 +22,24 @@ WW_KERNEL(arch_mbarrier_phases, 32, Params, p) {
   if (arch::thread_index() != 0) return;
   const arch::MBarrier b{arch::dynamic_shared()};
   u32 seen = 0, looks = 0;
-  const auto note = [&](bool done) { seen |= static_cast<u32>(done) << looks++; };
+  const auto note = [&](bool done) {
+    seen |= static_cast<u32>(done) << looks++;
+    return done;
+  };
+  // why each arrival depends on the look before it: a GPU suspends a try_wait while its thread goes on, and an arrival
+  // that only follows in program order may be what it then sees
   arch::mbarrier::init(b, 2);
-  note(arch::mbarrier::try_wait(b, 0));
+  const bool fresh = note(arch::mbarrier::try_wait(b, 0));
   note(completes(b, 1));  // on a fresh barrier the phase before counts as completed
-  arch::mbarrier::arrive(b);
-  note(arch::mbarrier::try_wait(b, 0));
-  arch::mbarrier::arrive(b);
+  arch::mbarrier::arrive_if(!fresh, b);
+  arch::mbarrier::arrive_if(!note(arch::mbarrier::try_wait(b, 0)), b);
   note(completes(b, 0));
-  note(arch::mbarrier::try_wait(b, 1));
-  arch::mbarrier::arrive(b, 2);
+  if (!note(arch::mbarrier::try_wait(b, 1))) arch::mbarrier::arrive(b, 2);
   note(completes(b, 1));
-  note(arch::mbarrier::try_wait(b, 0));
-  arch::mbarrier::wait(b, 1);
+  if (!note(arch::mbarrier::try_wait(b, 0))) arch::mbarrier::wait(b, 1);
   arch::mbarrier::invalidate(b);
   arch::mbarrier::init(b, 1);
-  note(arch::mbarrier::try_wait(b, 0));
-  arch::mbarrier::arrive(b);
+  arch::mbarrier::arrive_if(!note(arch::mbarrier::try_wait(b, 0)), b);
   note(completes(b, 0));
   arch::global::store(p.out, seen);
   arch::global::store(p.out + 1, looks);
