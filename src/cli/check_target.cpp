@@ -23,6 +23,10 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
+const char* math_text(const CheckSettings& s) {
+  return s.math == EmuMath::off ? "off" : s.math == EmuMath::fp32_chain ? "fp32" : "on";
+}
+
 std::string settings_text(const CheckSettings& s) {
   std::string text = s.math == EmuMath::off ? " --math off" : s.math == EmuMath::fp32_chain ? " --math fp32" : "";
   if (s.pct_depth != 3) text += fmt::format(" --pct-depth {}", s.pct_depth);
@@ -95,12 +99,13 @@ class GemmTarget final : public CheckTarget {
                        options_.sms > 0 ? fmt::format(" --sms {}", options_.sms) : "", settings_text(settings_));
   }
   std::string title() const override {
-    return fmt::format("check gemm {} x {} x {}, {} -> {}, scale {}\n  config     {}\n", problem_.m, problem_.n,
-                       problem_.k, name_of(problem_.a), name_of(problem_.d), name_of(problem_.scale),
-                       ww::to_text(options_.config));
+    return fmt::format("check gemm {} x {} x {}, {} -> {}, scale {}, math {}\n  config     {}\n", problem_.m,
+                       problem_.n, problem_.k, name_of(problem_.a), name_of(problem_.d), name_of(problem_.scale),
+                       math_text(settings_), ww::to_text(options_.config));
   }
   Fields fields() const override {
     return {{"device", device_.info().name},
+            {"math", math_text(settings_)},
             {"config", ww::to_text(options_.config)},
             {"m", problem_.m},
             {"n", problem_.n},
@@ -189,7 +194,11 @@ class SourceTarget final : public CheckTarget {
     return fmt::format("check {} of {}\n  launch     {}\n", entry_, path_, to_text(text_));
   }
   Fields fields() const override {
-    return {{"device", device_.info().name}, {"source", path_}, {"entry", entry_}, {"launch", to_text(text_)}};
+    return {{"device", device_.info().name},
+            {"math", math_text(settings_)},
+            {"source", path_},
+            {"entry", entry_},
+            {"launch", to_text(text_)}};
   }
 
   int axes() const override { return 1; }
