@@ -30,8 +30,8 @@ struct Case {
   std::vector<u32> in = {}, out = {}, expected = {};
 };
 
-/// How a mutant is found: where clocks decide, one fifo run must do; otherwise some schedule of the first 50.
-enum class Needs { one_run, some_schedule };
+/// How a mutant is found: by every run where clocks decide; otherwise by some schedule of the first 50.
+enum class Needs { every_run, some_schedule };
 
 struct Mutant {
   const char* name;
