@@ -33,14 +33,15 @@ struct BulkGroup {
 
 struct Thread {
   Fiber fiber;
+  // why here: the two that every plain access of a checked kernel looks at, on one cache line with the stack's bounds
+  u32 registers_in_flight = 0;  // accumulators that a tensor core owns
+  bool plain_seen = false;      // a plain access of it was reported
   Machine* machine = nullptr;
   Cta* cta = nullptr;
   Warp* warp = nullptr;
   WarpgroupEngine* warpgroup = nullptr;  // null when the last warps of a CTA are no whole warpgroup
   Thread* next = nullptr;                // in the list of waiters it is in
   u32 index = 0;                         // in the CTA
-  u32 registers_in_flight = 0;           // accumulators that a tensor core owns
-  bool plain_seen = false;               // a plain access of it was reported
   const void* call = nullptr;            // return address of its last call of the table
   u32 check_slot = 0;                    // the checker's name for it
 

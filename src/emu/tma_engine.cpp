@@ -83,7 +83,8 @@ u64 reach_of(const TensorMapData& map, const arch::TmaCoordinates& at) {
 void check_store(Thread& thread, const TensorMapData& map, const runtime::MemoryRange& memory,
                  const arch::TmaCoordinates& at, arch::Site site) {
   Machine& machine = *thread.machine;
-  if (!memory.writable) machine.fail({&thread, site}, fmt::format("TMA store to read-only operand {}", memory.name), Rule::out_of_bounds);
+  if (!memory.writable)
+    machine.fail({&thread, site}, fmt::format("TMA store to read-only operand {}", memory.name), Rule::out_of_bounds);
   for (int d = 0; d < map.rank; ++d)
     if (at.at[d] < 0)
       machine.fail({&thread, site}, fmt::format("TMA store: coordinate {} of dimension {} is negative", at.at[d], d),
@@ -242,7 +243,7 @@ void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, cons
   operation.group = thread.bulk_first + static_cast<u32>(thread.bulk_groups.size()) - 1;
   if (Checker* checker = machine.checker()) {
     checker->tma_store(thread, place.offset, map.box_bytes(), site);
-    check_global(thread, map, at, true, site);
+    check_global(thread, as_stored(map), at, true, site);
     checker->traffic().copy(Access::tma_store, site, map.box_bytes(), bytes_inside(map, at), 0);
   }
   machine.submit(operation);
