@@ -37,8 +37,8 @@ void check(bool holds, const char* claim) {
 
 // 1. One matrix, two ways to store it, one way to ask.
 void coordinates_and_offsets() {
-  constexpr auto columns = make_layout(Shape<_4, _8>{});                    // (4,8):(1,4), leftmost fastest
-  constexpr auto rows = make_layout(Shape<_4, _8>{}, Stride<_8, _1>{});     // (4,8):(8,1)
+  constexpr auto columns = make_layout(Shape<_4, _8>{});                 // (4,8):(1,4), leftmost fastest
+  constexpr auto rows = make_layout(Shape<_4, _8>{}, Stride<_8, _1>{});  // (4,8):(8,1)
   print_table("rows (4,8):(8,1)", rows);
   check(rows(2, 3) == 19 && columns(2, 3) == 14, "the same coordinate, two offsets");
 
@@ -67,7 +67,7 @@ void compose() {
 // 3. Division: the tile first, then the tiles. This is how a GEMM finds the work of a CTA.
 void divide() {
   constexpr auto rows = make_layout(Shape<_4, _8>{}, Stride<_8, _1>{});
-  constexpr auto tiles = zipped_divide(rows, Tile<_2, _4>{});                 // ((2,4),(2,2)):((8,1),(16,4))
+  constexpr auto tiles = zipped_divide(rows, Tile<_2, _4>{});  // ((2,4),(2,2)):((8,1),(16,4))
   print_table("zipped_divide(rows, (2,4)): one row per element of a tile, one column per tile", tiles);
   check(tiles(make_coord(1, 2), make_coord(1, 0)) == rows(2 + 1, 0 + 2), "tile (1,0), inside it (1,2)");
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fork, pipes, one shared page. A child sends (length, schedule number, report) for each schedule and ends with status 0.
+// fork, pipes, one shared page. A child sends (length, schedule number, report) for each schedule and ends with status
+// 0.
 #include "cli/check_pool.hpp"
 
 #include <fmt/format.h>

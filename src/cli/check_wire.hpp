@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report as bytes between two processes of one program: numbers of 8 bytes, strings and lists with their length first.
+// A report as bytes between two processes of one program: numbers of 8 bytes, strings and lists with their length
+// first.
 // One function describes each struct for both directions, so writer and reader cannot disagree.
 #pragma once
 

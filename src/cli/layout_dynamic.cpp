@@ -248,7 +248,10 @@ Result<DynamicLayout> each_mode(const DynamicLayout& layout, const Tiler& tiler,
     return refuse(fmt::format("a tiler of at most {} modes", layout.rank()), std::to_string(tiler.modes.size()));
   std::vector<DynamicLayout> modes;
   for (int i = 0; i < layout.rank(); ++i) {
-    if (i >= static_cast<int>(tiler.modes.size())) { modes.push_back(layout.mode(i)); continue; }
+    if (i >= static_cast<int>(tiler.modes.size())) {
+      modes.push_back(layout.mode(i));
+      continue;
+    }
     WW_TRY(auto part, operation(layout.mode(i), tiler.modes[static_cast<std::size_t>(i)]));
     modes.push_back(std::move(part));
   }
@@ -310,7 +313,8 @@ Result<DynamicLayout> paired_product(const DynamicLayout& block, const DynamicLa
 DynamicLayout unpack(const DynamicLayout& zipped, bool tiles_too) {
   const auto &tile = zipped.mode(0), &rest = zipped.mode(1);
   std::vector<DynamicLayout> modes;
-  if (tiles_too) for (int i = 0; i < tile.rank(); ++i) modes.push_back(tile.mode(i));
+  if (tiles_too)
+    for (int i = 0; i < tile.rank(); ++i) modes.push_back(tile.mode(i));
   else modes.push_back(tile);
   for (int i = 0; i < rest.rank(); ++i) modes.push_back(rest.mode(i));
   return DynamicLayout::of(std::move(modes));

@@ -25,7 +25,7 @@ struct DynamicLayout {
   const DynamicLayout& mode(int i) const { return leaf ? *this : modes[static_cast<std::size_t>(i)]; }
 };
 
-inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;      // of a layout, and of every offset
+inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;  // of a layout, and of every offset
 inline constexpr std::int64_t kLargestRecovered = std::int64_t{1}
                                                   << 20;  // values that one composed leaf is recovered from
 inline constexpr int kMostLeaves = 64;
@@ -34,9 +34,9 @@ inline constexpr int kDeepest = 32;
 /// Sizes, offsets, number of leaves and depth are within the limits above, extents positive, strides not negative.
 Result<void> check(const DynamicLayout& layout);
 
-std::string to_text(const DynamicLayout& layout);                            // "(4,(2,2)):(2,(1,8))"
-std::int64_t size(const DynamicLayout& layout);                              // of a checked layout
-std::int64_t cosize(const DynamicLayout& layout);                            // of a checked layout
+std::string to_text(const DynamicLayout& layout);  // "(4,(2,2)):(2,(1,8))"
+std::int64_t size(const DynamicLayout& layout);    // of a checked layout
+std::int64_t cosize(const DynamicLayout& layout);  // of a checked layout
 /// The offset of an integer coordinate; the last mode is not wrapped.
 std::int64_t offset(const DynamicLayout& layout, std::int64_t index);
 std::vector<DynamicLayout> leaves(const DynamicLayout& layout);

@@ -53,7 +53,9 @@ Result<LayoutValue> run_left_inverse(const Arguments& a) {
 Result<LayoutValue> run_complement(const Arguments& a) {
   WW_TRY(auto layout, as_plain_layout(a[0]));
   i64 target = cosize(layout);
-  if (a.size() == 2) { WW_TRY(target, as_integer(a[1])); }
+  if (a.size() == 2) {
+    WW_TRY(target, as_integer(a[1]));
+  }
   return layout_value(complement(layout, target));
 }
 Result<LayoutValue> run_size(const Arguments& a) {
@@ -244,13 +246,19 @@ class Parser {
     value.position = at_;
     if (!next_is('(')) return unexpected("'('");
     ++at_;
-    if (next_is(')')) { ++at_; return value; }
+    if (next_is(')')) {
+      ++at_;
+      return value;
+    }
     while (true) {
       if (value.members.size() == static_cast<std::size_t>(kMostLeaves))
         return refuse_at(at_, fmt::format("at most {} members", kMostLeaves), "more");
       WW_TRY(auto member, expression());
       value.members.push_back(std::move(member));
-      if (next_is(')')) { ++at_; return value; }
+      if (next_is(')')) {
+        ++at_;
+        return value;
+      }
       if (!next_is(',')) return unexpected("',' or ')'");
       ++at_;
     }
@@ -300,7 +308,9 @@ Result<std::string> evaluate_layout(std::string_view expression) {
     return failure(ErrorCode::invalid, "expression", fmt::format("at most {} characters", kLongestExpression),
                    std::to_string(expression.size()));
   WW_TRY(auto value, Parser(expression).whole());
-  if (value.kind == Kind::tuple) { WW_TRY(value, as_layout(value)); }
+  if (value.kind == Kind::tuple) {
+    WW_TRY(value, as_layout(value));
+  }
   return render(value);
 }
 

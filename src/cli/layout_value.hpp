@@ -15,21 +15,21 @@ namespace ww::cli {
 struct LayoutValue {
   enum class Kind { integer, underscore, tuple, layout };
   Kind kind = Kind::integer;
-  std::size_t position = 0;        // where in the expression it began
+  std::size_t position = 0;  // where in the expression it began
   std::int64_t integer = 0;
   std::vector<LayoutValue> members;
   DynamicLayout layout;
-  std::int64_t offset = 0;         // of a slice
-  int swizzle[3] = {0, 0, 0};      // B, M, S; B = 0 is none
+  std::int64_t offset = 0;     // of a slice
+  int swizzle[3] = {0, 0, 0};  // B, M, S; B = 0 is none
 };
 
 /// "invalid: argument expression: expected …, got …; at position 7".
 tl::unexpected<Error> refuse_at(std::size_t position, std::string expected, std::string actual);
 
-std::string describe(const LayoutValue& value);                    // for the "got" of an error
-Result<LayoutValue> as_layout(const LayoutValue& value);           // a shape becomes its dense layout
-Result<DynamicLayout> as_plain_layout(const LayoutValue& value);   // neither swizzle nor offset
-Result<DynamicLayout> as_shape(const LayoutValue& value);          // extents in the leaves, strides 0
+std::string describe(const LayoutValue& value);                   // for the "got" of an error
+Result<LayoutValue> as_layout(const LayoutValue& value);          // a shape becomes its dense layout
+Result<DynamicLayout> as_plain_layout(const LayoutValue& value);  // neither swizzle nor offset
+Result<DynamicLayout> as_shape(const LayoutValue& value);         // extents in the leaves, strides 0
 Result<std::int64_t> as_integer(const LayoutValue& value);
 Result<Tiler> as_tiler(const LayoutValue& value);
 

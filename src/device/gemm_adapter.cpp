@@ -41,7 +41,7 @@ TensorMapSpec matrix_map(const void* base, DType type, std::int64_t rows, std::i
 }
 
 SmemSwizzle panel_swizzle(int panel_bytes) {
-  return panel_bytes == 128 ? SmemSwizzle::b128
+  return panel_bytes == 128  ? SmemSwizzle::b128
          : panel_bytes == 64 ? SmemSwizzle::b64
          : panel_bytes == 32 ? SmemSwizzle::b32
                              : SmemSwizzle::none;
@@ -115,13 +115,13 @@ Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::
   const GemmConfig& c = config_;
   if (g.k > 0) {  // why: a tensor map has no empty extents; without K nothing is loaded
     WW_TRY(arguments.a, backend.encode(matrix_map(operands.a, g.a, g.m, g.k, g.lda, c.tile_m / c.cluster_n, c.tile_k,
-                                               SmemSwizzle::b128)));
+                                                  SmemSwizzle::b128)));
     WW_TRY(arguments.b, backend.encode(matrix_map(operands.b, g.b, g.n, g.k, g.ldb, c.tile_n / c.cluster_m, c.tile_k,
-                                               SmemSwizzle::b128)));
+                                                  SmemSwizzle::b128)));
   }
   const int panel = collective::panel_bytes(c);
   WW_TRY(arguments.d, backend.encode(matrix_map(operands.d, g.d, g.m, g.n, g.ldd, collective::kWarpgroupRows,
-                                             panel / bytes_of(g.d), panel_swizzle(panel))));
+                                                panel / bytes_of(g.d), panel_swizzle(panel))));
   return {};
 }
 

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "runtime/backend.hpp"
-#include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/host/gemm.hpp"
+#include "warpwright/kernel/gemm_params.hpp"
 
 namespace ww::device {
 
@@ -33,7 +33,7 @@ class GemmAdapter {
   GemmProblem problem_;
   GemmConfig config_;
   std::shared_ptr<const runtime::Kernel> kernel_;  // null when there is nothing to launch (M or N = 0)
-  kernel::GemmParams params_{};                // without pointers
+  kernel::GemmParams params_{};                    // without pointers
   runtime::Launch launch_;                         // without params, memory and stream
 };
 

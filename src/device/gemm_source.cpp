@@ -22,7 +22,8 @@ runtime::KernelSource gemm_source(const GemmConfig& config) {
   c.raster = 1;  // why: the order of tiles is a launch parameter; one kernel serves them all
   const std::string text = to_text(c);
   const std::string name = fmt::format("warpwright_gemm_{:016x}", XXH3_64bits(text.data(), text.size()));
-  return {name, fmt::format(R"(// {}
+  return {name,
+          fmt::format(R"(// {}
 #include "warpwright/kernel/gemm.hpp"
 inline constexpr ww::GemmConfig kConfig = {{
     .arch = ww::Arch::{}, .a = ww::DType::{}, .b = ww::DType::{}, .d = ww::DType::{}, .scale = ww::Scale::{},
@@ -32,8 +33,8 @@ using Kernel = ww::kernel::Gemm<kConfig>;
 WW_KERNEL({}, Kernel::kThreads, ww::kernel::GemmParams, params) {{ Kernel::run(params); }}
 WW_MODULE()
 )",
-                            text, name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d), cpp_name(c.scale), c.tile_m,
-                            c.tile_n, c.tile_k, c.cluster_m, c.cluster_n, c.stages, c.math_warpgroups, c.raster, name)};
+                      text, name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d), cpp_name(c.scale), c.tile_m,
+                      c.tile_n, c.tile_k, c.cluster_m, c.cluster_n, c.stages, c.math_warpgroups, c.raster, name)};
 }
 
 }  // namespace ww::device

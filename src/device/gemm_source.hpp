@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The translation unit that instantiates the GEMM kernel for one config; the same text for the GPU and the emulated device.
+// The translation unit that instantiates the GEMM kernel for one config; the same text for the GPU and the emulated
+// device.
 #pragma once
 
 #include "runtime/backend.hpp"

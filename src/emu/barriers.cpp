@@ -11,8 +11,7 @@ namespace ww::emu {
 namespace {
 
 void complete_cluster_barrier(Cluster& cluster, Machine& machine) {
-  if (cluster.live_threads == 0 || cluster.arrived != cluster.live_threads || cluster.remote_arrivals != 0)
-    return;
+  if (cluster.live_threads == 0 || cluster.arrived != cluster.live_threads || cluster.remote_arrivals != 0) return;
   cluster.arrived = 0;
   ++cluster.phase;
   if (Checker* checker = machine.checker()) checker->cluster_completed(cluster);
@@ -32,8 +31,9 @@ void named_barrier(Thread& thread, u32 id, u32 threads, bool wait, arch::Site si
   NamedBarrier& barrier = cta.named[id];
   if (barrier.arrived == 0) barrier.threads = threads;
   if (barrier.threads != threads)
-    machine.fail({&thread, site}, fmt::format("named barrier {}: this thread expects {} threads, those before it {}",
-                                              id, threads, barrier.threads),
+    machine.fail({&thread, site},
+                 fmt::format("named barrier {}: this thread expects {} threads, those before it {}", id, threads,
+                             barrier.threads),
                  Rule::named_barrier_count);
   machine.progress();
   Checker* const checker = machine.checker();

@@ -41,8 +41,9 @@ void operand_chunks(Cta& cta, u64 descriptor, int rows, u32* offsets, const char
       const u32 offset = swizzle(line + chunk * layout.chunk_pitch, layout.swizzle_bits);
       if (offset < kSharedBase || offset + 16 > cta.shared_end)
         cta.machine->fail(
-            origin, fmt::format("wgmma operand {}: row {} is at offset 0x{:x}, outside shared memory [0x{:x}, 0x{:x})",
-                                operand, row, offset, kSharedBase, cta.shared_end),
+            origin,
+            fmt::format("wgmma operand {}: row {} is at offset 0x{:x}, outside shared memory [0x{:x}, 0x{:x})", operand,
+                        row, offset, kSharedBase, cta.shared_end),
             Rule::out_of_bounds);
       *offsets++ = offset;
     }

@@ -60,8 +60,9 @@ MBarrier& barrier_at(Cta& cta, u32 offset, Origin origin) {
   }
   const MBarrier* lost = find_live(cta, offset);
   cta.machine->fail(
-      origin, lost ? fmt::format("mbarrier at offset 0x{:x} of CTA {}: its memory was overwritten", offset, cta.index)
-                   : fmt::format("mbarrier at offset 0x{:x} of CTA {} is not initialised", offset, cta.index),
+      origin,
+      lost ? fmt::format("mbarrier at offset 0x{:x} of CTA {}: its memory was overwritten", offset, cta.index)
+           : fmt::format("mbarrier at offset 0x{:x} of CTA {} is not initialised", offset, cta.index),
       lost ? Rule::data_race : Rule::phase_misuse);
 }
 
@@ -90,10 +91,9 @@ void mbarrier_invalidate(Thread& thread, u32 address, arch::Site site) {
   const SharedPlace place = own_shared_place(thread, address, 8, 8, "mbarrier.inval", site);
   MBarrier& barrier = barrier_at(*place.cta, place.offset, {&thread, site});
   if (barrier.waiters.head)
-    thread.machine->fail(
-        {&thread, site},
-        fmt::format("mbarrier at offset 0x{:x} is invalidated while threads wait on it", place.offset),
-        Rule::phase_misuse);
+    thread.machine->fail({&thread, site},
+                         fmt::format("mbarrier at offset 0x{:x} is invalidated while threads wait on it", place.offset),
+                         Rule::phase_misuse);
   if (Checker* checker = thread.machine->checker()) checker->mbarrier_invalidated(thread, barrier, site);
   barrier.live = false;
   write_mark(*place.cta, place.offset, {~0u, ~0u});
@@ -111,8 +111,9 @@ void signal_now(Cta& cta, u32 offset, u32 arrivals, i64 expect, i64 arrived, Ori
     checker->mbarrier_signalled(cta, barrier, arrivals, expect, arrived, origin, note);
   barrier.bytes += expect - arrived;
   if (barrier.bytes > i64{kMaxCount} || barrier.bytes < -i64{kMaxCount})
-    machine.fail(origin, fmt::format("mbarrier at offset 0x{:x} of CTA {}: transaction count {} is out of range",
-                                     offset, cta.index, barrier.bytes),
+    machine.fail(origin,
+                 fmt::format("mbarrier at offset 0x{:x} of CTA {}: transaction count {} is out of range", offset,
+                             cta.index, barrier.bytes),
                  Rule::transaction_count);
   if (arrivals > barrier.pending)
     machine.fail(

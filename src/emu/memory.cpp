@@ -20,9 +20,10 @@ SharedPlace shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, 
   Cluster& cluster = *thread.cta->cluster;
   const u32 rank = address >> arch::kSharedRankShift, offset = address & arch::kSharedOffsetMask;
   if (rank >= cluster.ctas.size())
-    machine.fail({&thread, site}, fmt::format("shared address 0x{:x} names CTA {} of a cluster of {}", address, rank,
-                                              cluster.ctas.size()),
-                 Rule::out_of_bounds);
+    machine.fail(
+        {&thread, site},
+        fmt::format("shared address 0x{:x} names CTA {} of a cluster of {}", address, rank, cluster.ctas.size()),
+        Rule::out_of_bounds);
   Cta& cta = *cluster.ctas[rank];
   if (offset < kSharedBase || offset >= cta.shared_end || bytes > cta.shared_end - offset)
     machine.fail({&thread, site},
@@ -88,7 +89,8 @@ void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access
                  Rule::misaligned);
   const runtime::MemoryRange& memory = machine.context().launch.memory[static_cast<std::size_t>(range)];
   if (access != arch::Access::read) {
-    if (!memory.writable) machine.fail({&thread, site}, fmt::format("write to read-only operand {}", memory.name), Rule::out_of_bounds);
+    if (!memory.writable)
+      machine.fail({&thread, site}, fmt::format("write to read-only operand {}", memory.name), Rule::out_of_bounds);
     if (order != arch::MemoryOrder::acquire) machine.progress();  // why: load_acquire looks through an atomic pointer
   }
   if (Checker* checker = machine.checker()) checker->global_access(thread, value, bytes, access, order, scope, site);

@@ -15,8 +15,10 @@ void check_uniform(Thread& thread, u32 count, bool increase, arch::Site site) {
   const u32 turn = thread.register_changes++;
   if (turn == changes.size()) changes.push_back({count, increase});
   if (changes[turn].count != count || changes[turn].increase != increase)
-    thread.machine->fail({&thread, site}, fmt::format("setmaxnreg {} diverges in its warpgroup: others asked for {}",
-                                                      count, changes[turn].count), Rule::divergent_call);
+    thread.machine->fail(
+        {&thread, site},
+        fmt::format("setmaxnreg {} diverges in its warpgroup: others asked for {}", count, changes[turn].count),
+        Rule::divergent_call);
 }
 
 }  // namespace
@@ -33,12 +35,16 @@ void set_max_registers(Thread& thread, u32 count, bool increase, arch::Site site
   Machine& machine = *thread.machine;
   RegisterPool& pool = thread.cta->registers;
   if (count % 8 != 0 || count < 24 || count > 256)
-    machine.fail({&thread, site}, fmt::format("setmaxnreg {}: expected a multiple of 8 from 24 to 256", count), Rule::register_budget);
-  if (!thread.warpgroup) machine.fail({&thread, site}, "setmaxnreg by a warp that belongs to no whole warpgroup", Rule::register_budget);
+    machine.fail({&thread, site}, fmt::format("setmaxnreg {}: expected a multiple of 8 from 24 to 256", count),
+                 Rule::register_budget);
+  if (!thread.warpgroup)
+    machine.fail({&thread, site}, "setmaxnreg by a warp that belongs to no whole warpgroup", Rule::register_budget);
   check_uniform(thread, count, increase, site);
   if (increase ? count < thread.registers : count > thread.registers)
-    machine.fail({&thread, site}, fmt::format("setmaxnreg.{} to {}, but the thread holds {}", increase ? "inc" : "dec",
-                                              count, thread.registers), Rule::register_budget);
+    machine.fail(
+        {&thread, site},
+        fmt::format("setmaxnreg.{} to {}, but the thread holds {}", increase ? "inc" : "dec", count, thread.registers),
+        Rule::register_budget);
   machine.progress();
   if (!increase) {
     pool.free += thread.registers - count;

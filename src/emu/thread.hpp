@@ -60,8 +60,7 @@ struct Thread {
   std::vector<BulkGroup> bulk_groups;  // empty until the first bulk store
 
   bool on_stack(u64 address) const {
-    return address - reinterpret_cast<u64>(fiber.stack.bottom) <
-           static_cast<u64>(fiber.stack.top - fiber.stack.bottom);
+    return address - reinterpret_cast<u64>(fiber.stack.bottom) < static_cast<u64>(fiber.stack.top - fiber.stack.bottom);
   }
   u32 lane() const { return index % 32; }
 };

@@ -29,8 +29,9 @@ u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch:
   if (map.rank != rank)
     machine.fail({&thread, site}, fmt::format("TMA of rank {} with a tensor map of rank {}", rank, map.rank));
   if (i64{at.at[0]} * map.element_bytes % 16 != 0)
-    machine.fail({&thread, site}, fmt::format("TMA: innermost coordinate {} times {} bytes is no multiple of 16 bytes",
-                                              at.at[0], map.element_bytes),
+    machine.fail({&thread, site},
+                 fmt::format("TMA: innermost coordinate {} times {} bytes is no multiple of 16 bytes", at.at[0],
+                             map.element_bytes),
                  Rule::misaligned);
   const int range = range_of(machine, map.base, map.span_bytes());
   if (range < 0)
@@ -51,7 +52,8 @@ Part part_inside(const TensorMapData& map, const arch::TmaCoordinates& at, int d
   return {static_cast<u32>(first), static_cast<u32>(last)};
 }
 
-/// What stores through `map` reach: rows are cut at 16 bytes of memory, not at the extent, so up to 15 bytes after a row
+/// What stores through `map` reach: rows are cut at 16 bytes of memory, not at the extent, so up to 15 bytes after a
+/// row
 /// are overwritten (H200, 2026-11-20). Loads fill from the extent on.
 TensorMapData as_stored(const TensorMapData& map) {
   TensorMapData stored = map;

@@ -17,9 +17,10 @@ template <class Last> u32 meet(Thread& thread, u32 kind, u32 value, arch::Site s
   WarpMeeting& meeting = warp.meeting;
   if (meeting.arrived == 0) meeting.kind = kind;
   if (meeting.kind != kind)
-    machine.fail({&thread, site}, fmt::format("lane {} is at another warp-wide operation than lanes 0x{:08x}",
-                                              thread.lane(), meeting.arrived),
-                 Rule::divergent_call);
+    machine.fail(
+        {&thread, site},
+        fmt::format("lane {} is at another warp-wide operation than lanes 0x{:08x}", thread.lane(), meeting.arrived),
+        Rule::divergent_call);
   const u32 round = meeting.round, half = round & 1;
   warp.values[half][thread.lane()] = value;
   meeting.arrived |= 1u << thread.lane();

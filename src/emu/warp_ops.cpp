@@ -27,7 +27,7 @@ void sync_warp(Thread& thread, u32 mask, arch::Site site) {
   if (!(mask & bit))
     machine.fail({&thread, site},
                  fmt::format("syncwarp over lanes 0x{:08x} by lane {}, which is not one of them", mask, thread.lane()),
-                         Rule::divergent_call);
+                 Rule::divergent_call);
   WarpMeeting* sync = &sync_of(*thread.warp, mask);
   sync->arrived |= bit;
   machine.progress();

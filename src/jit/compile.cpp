@@ -58,7 +58,8 @@ Result<Compiled> module_from_anywhere(std::string_view text, const fs::path& cac
     seconds = seconds_since(start);
     return entry;
   };
-  WW_TRY(const DiskCache::Found found, DiskCache(cache_dir).get("emu", module_key(text, isa, compiler, flavour), ".so", build));
+  WW_TRY(const DiskCache::Found found,
+         DiskCache(cache_dir).get("emu", module_key(text, isa, compiler, flavour), ".so", build));
   WW_TRY(fs::path path, loadable(found.entry, found.path));
   return Compiled{{}, std::move(path), seconds, log_with(found.entry.log, found.note)};
 }

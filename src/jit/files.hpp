@@ -46,7 +46,8 @@ Result<void> make_directories(const fs::path& directory);
 /// Why code from `directory` must not be run: owner is neither this user nor root, or others may write. Empty: trusted.
 std::string why_not_trusted(const fs::path& directory);
 
-/// After this returns the file holds all of `bytes`, also through a crash; if it fails or the process dies, `path` holds
+/// After this returns the file holds all of `bytes`, also through a crash; if it fails or the process dies, `path`
+/// holds
 /// what it held before. Temporary file in the same directory, fsync, rename, fsync of the directory.
 Result<void> publish_file(const fs::path& path, std::string_view bytes);
 
@@ -70,10 +71,12 @@ class WorkDirectory {
 bool is_noexec(const fs::path& path);
 
 /// A path under /proc/self/fd for an anonymous file with these bytes, for dlopen where no directory will do.
-/// why: the descriptor stays open for the life of the process: dlopen knows libraries by this name, so it must stay unique.
+/// why: the descriptor stays open for the life of the process: dlopen knows libraries by this name, so it must stay
+/// unique.
 Result<fs::path> anonymous_file(std::string_view bytes);
 
-/// Holds flock on `path` while alive; empty when it could not be had in `timeout` or at all. Saves work, guards nothing.
+/// Holds flock on `path` while alive; empty when it could not be had in `timeout` or at all. Saves work, guards
+/// nothing.
 std::optional<FileDescriptor> advisory_lock(const fs::path& path, std::chrono::milliseconds timeout);
 
 }  // namespace ww::jit

@@ -26,7 +26,8 @@ struct HostCompiler {
   std::filesystem::path path;
   std::string identity;  // path, size and modification time: an upgraded compiler is another one
 
-  /// WARPWRIGHT_CXX (a name or a path; nothing else is tried then), the compiler that built this library, c++, g++, clang++.
+  /// WARPWRIGHT_CXX (a name or a path; nothing else is tried then), the compiler that built this library, c++, g++,
+  /// clang++.
   static Result<HostCompiler> find();
 
   /// Payload: the shared object made of `text` in the directory `work`. Log: the compiler's warnings.

@@ -25,7 +25,8 @@ Result<std::filesystem::path> cache_root(const std::filesystem::path& requested)
 /// The cubin of `text` for sm_90a.
 Result<Compiled> compile_cubin(std::string_view text, const std::filesystem::path& cache_dir);
 
-/// A shared object that exports warpwright_module: shipped with the library, cached, or compiled now by the host's C++ compiler.
+/// A shared object that exports warpwright_module: shipped with the library, cached, or compiled now by the host's C++
+/// compiler.
 /// `checked`: its plain loads and stores are reported to the emulator; such modules are never shipped.
 Result<Compiled> compile_module(std::string_view text, const std::filesystem::path& cache_dir, bool checked = false);
 

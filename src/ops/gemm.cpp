@@ -29,9 +29,11 @@ Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, 
   if (options.sms > 0 && options.sms < cluster)
     return failure(ErrorCode::invalid, "sms", fmt::format("at least one cluster of {} CTAs", cluster),
                    fmt::format("{}", options.sms));
-  const auto tiles = static_cast<double>(ceil_div(checked.m, config.tile_m)) * static_cast<double>(ceil_div(checked.n, config.tile_n));
+  const auto tiles =
+      static_cast<double>(ceil_div(checked.m, config.tile_m)) * static_cast<double>(ceil_div(checked.n, config.tile_n));
   if (tiles > 1.0e9)
-    return failure(ErrorCode::unsupported, "m, n", "fewer than 1e9 tiles", fmt::format("{} x {}", checked.m, checked.n));
+    return failure(ErrorCode::unsupported, "m, n", "fewer than 1e9 tiles",
+                   fmt::format("{} x {}", checked.m, checked.n));
   return Decision{checked, config};
 }
 
@@ -45,7 +47,9 @@ Result<void> can_implement(const GemmProblem& problem, const GemmOptions& option
 const GemmProblem& GemmPlan::problem() const { return adapter_->problem(); }
 const GemmConfig& GemmPlan::config() const { return adapter_->config(); }
 std::size_t GemmPlan::workspace_bytes() const { return adapter_->workspace_bytes(); }
-Result<void> GemmPlan::run(const GemmOperands& operands, Stream stream) const { return adapter_->run(operands, stream); }
+Result<void> GemmPlan::run(const GemmOperands& operands, Stream stream) const {
+  return adapter_->run(operands, stream);
+}
 std::optional<EmuStats> GemmPlan::last_stats() const { return adapter_->last_stats(); }
 
 Result<GemmPlan> plan(const Device& device, const GemmProblem& problem, const GemmOptions& options) {

@@ -44,9 +44,10 @@ Result<void> check_rows(const char* stride_name, const char* width_name, std::in
     return failure(ErrorCode::invalid, stride_name, fmt::format("at least {} = {}", width_name, width),
                    fmt::format("{}", stride));
   if (rows > 0 && width > 0 && stride % multiple != 0)
-    return failure(ErrorCode::unsupported, stride_name,
-                   fmt::format("a multiple of {} elements (rows of {} bytes of {})", multiple, kRowAlignment, name_of(type)),
-                   fmt::format("{}", stride));
+    return failure(
+        ErrorCode::unsupported, stride_name,
+        fmt::format("a multiple of {} elements (rows of {} bytes of {})", multiple, kRowAlignment, name_of(type)),
+        fmt::format("{}", stride));
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(max<std::int64_t>(rows, 1), stride, &bytes) ||
       __builtin_mul_overflow(bytes, std::int64_t{element}, &bytes) || stride * element >= (std::int64_t{1} << 40))
@@ -89,7 +90,8 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
   const int k_multiple = kRowAlignment / bytes_of(p.a);
   fill_strides(p);
   if (problem.lda == 0 && problem.ldb == 0 && p.k % k_multiple != 0)
-    return failure(ErrorCode::unsupported, "k", fmt::format("a multiple of {} for packed {} rows", k_multiple, name_of(p.a)),
+    return failure(ErrorCode::unsupported, "k",
+                   fmt::format("a multiple of {} for packed {} rows", k_multiple, name_of(p.a)),
                    fmt::format("{}", p.k));
   WW_CHECK(check_rows("lda", "k", p.m, p.k, p.lda, p.a));
   WW_CHECK(check_rows("ldb", "k", p.n, p.k, p.ldb, p.b));

@@ -61,10 +61,10 @@
   X(graph_exec_destroy, cuGraphExecDestroy, 10000)
 
 // Null with an older driver, or without what only debugging needs.
-#define WW_CUDA_DRIVER_OPTIONAL_FUNCTIONS(X)            \
-  X(func_get_param_info, cuFuncGetParamInfo, 12040)     \
-  X(module_get_global, cuModuleGetGlobal, 3020)         \
-  X(mem_host_alloc, cuMemHostAlloc, 2020)               \
+#define WW_CUDA_DRIVER_OPTIONAL_FUNCTIONS(X)        \
+  X(func_get_param_info, cuFuncGetParamInfo, 12040) \
+  X(module_get_global, cuModuleGetGlobal, 3020)     \
+  X(mem_host_alloc, cuMemHostAlloc, 2020)           \
   X(mem_free_host, cuMemFreeHost, 2000)
 
 namespace ww::runtime {

@@ -205,7 +205,8 @@ class EmuBackend final : public Backend {
     last_run.backend = id_;
     if (last_run.check->verdict == Verdict::clean) return {};
     const bool findings = last_run.check->verdict == Verdict::findings;
-    return failure({ErrorCode::could_not_finish, "kernel", "a clean check", findings ? "findings" : "an incomplete check",
+    return failure({ErrorCode::could_not_finish, "kernel", "a clean check",
+                    findings ? "findings" : "an incomplete check",
                     findings ? last_run.check->findings.front().text : last_run.check->why_incomplete});
   }
 

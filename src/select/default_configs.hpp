@@ -10,13 +10,15 @@
 
 namespace ww::select {
 
-/// Resolved configs for operands of type `a`, outputs `d` and recipe `scale`, largest tile first; empty when unsupported.
+/// Resolved configs for operands of type `a`, outputs `d` and recipe `scale`, largest tile first; empty when
+/// unsupported.
 std::vector<GemmConfig> default_configs(DType a, DType d, Scale scale);
 
 /// Every default config of every supported combination.
 std::vector<GemmConfig> all_default_configs();
 
-/// The config for `problem` on `sms` SMs. Fields that `requested` sets are kept; when it sets any of tile, cluster, stages or
+/// The config for `problem` on `sms` SMs. Fields that `requested` sets are kept; when it sets any of tile, cluster,
+/// stages or
 /// warpgroups, the rest is resolved around them instead of taken from the list. Not checked: see collective::fault_of.
 GemmConfig choose(const GemmProblem& problem, const GemmConfig& requested, int sms);
 

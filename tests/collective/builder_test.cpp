@@ -39,14 +39,14 @@ struct Refusal {
 };
 
 TEST(Builder, NamesTheFaultyField) {
-  for (const Refusal& refusal : {Refusal{"a=bf16", "a, b"}, Refusal{"d=e4m3", "d"}, Refusal{"warpgroups=3", "warpgroups"},
-                                 Refusal{"tile=96x0x0", "tile (m)"}, Refusal{"tile=128x264x128", "tile (n)"},
-                                 Refusal{"tile=128x12x128", "tile (n)"}, Refusal{"tile=128x128x64", "tile (k)"},
-                                 Refusal{"cluster=4x1", "cluster"}, Refusal{"cluster=2x2", "cluster"},
-                                 Refusal{"tile=128x8x128,cluster=2x1", "tile (n)"}, Refusal{"tile=256x256x128", "tile"},
-                                 Refusal{"stages=1", "stages"}, Refusal{"stages=7,tile=128x128x128", "stages"},
-                                 Refusal{"scale=block,tile=128x256x128", "tile (n)"},
-                                 Refusal{"scale=block,a=bf16,b=bf16", "scale"}}) {
+  for (const Refusal& refusal :
+       {Refusal{"a=bf16", "a, b"}, Refusal{"d=e4m3", "d"}, Refusal{"warpgroups=3", "warpgroups"},
+        Refusal{"tile=96x0x0", "tile (m)"}, Refusal{"tile=128x264x128", "tile (n)"},
+        Refusal{"tile=128x12x128", "tile (n)"}, Refusal{"tile=128x128x64", "tile (k)"},
+        Refusal{"cluster=4x1", "cluster"}, Refusal{"cluster=2x2", "cluster"},
+        Refusal{"tile=128x8x128,cluster=2x1", "tile (n)"}, Refusal{"tile=256x256x128", "tile"},
+        Refusal{"stages=1", "stages"}, Refusal{"stages=7,tile=128x128x128", "stages"},
+        Refusal{"scale=block,tile=128x256x128", "tile (n)"}, Refusal{"scale=block,a=bf16,b=bf16", "scale"}}) {
     const Result<GemmConfig> parsed = parse_config(refusal.text);
     ASSERT_TRUE(parsed) << refusal.text;
     const ConfigFault fault = fault_of(resolve(*parsed));
@@ -85,8 +85,8 @@ TEST(ConfigText, RoundTripsEveryDefaultConfig) {
 }
 
 TEST(ConfigText, RefusesByNameAndValue) {
-  for (const char* text : {"tile", "tile=128x128", "tile=128x128x128x1", "stages=-1", "stages=70000", "stages=4x", "bogus=1",
-                           "a=e5m2", "scale=row", "arch=sm80", "stages="}) {
+  for (const char* text : {"tile", "tile=128x128", "tile=128x128x128x1", "stages=-1", "stages=70000", "stages=4x",
+                           "bogus=1", "a=e5m2", "scale=row", "arch=sm80", "stages="}) {
     const Result<GemmConfig> parsed = parse_config(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().code, ErrorCode::invalid) << text;

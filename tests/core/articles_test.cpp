@@ -16,9 +16,9 @@ constexpr auto kOneSm = tiled_divide(make_layout(Shape<_4, _4, _1>{}), make_tile
 constexpr auto kTwoSm = tiled_divide(make_layout(Shape<_4, _4, _1>{}), make_tile(_2{}));
 
 TEST(ClusterLayout, PrintsAsInTheArticle) {
-  static_assert(is_same_v<decltype(kTwoSm.shape()), Shape<Shape<_2>, _2, _4, _1>>);   // ((_2),_2,_4,_1)
+  static_assert(is_same_v<decltype(kTwoSm.shape()), Shape<Shape<_2>, _2, _4, _1>>);  // ((_2),_2,_4,_1)
   static_assert(is_same_v<decltype(kOneSm.shape()), Shape<Shape<_1>, _4, _4, _1>>);
-  EXPECT_TRUE(kOneSm.get_flat_coord(11) == make_coord(0, 3, 2, 0));                    // rank 11 is (0,3,2,0)
+  EXPECT_TRUE(kOneSm.get_flat_coord(11) == make_coord(0, 3, 2, 0));  // rank 11 is (0,3,2,0)
   EXPECT_TRUE(kTwoSm.get_flat_coord(11) == make_coord(1, 1, 2, 0));
   for (int rank = 0; rank < 16; ++rank) {
     EXPECT_EQ(kOneSm(kOneSm.get_flat_coord(rank)), rank);
@@ -29,20 +29,20 @@ TEST(ClusterLayout, PrintsAsInTheArticle) {
 TEST(CtaMask, OneSmMulticast) {
   for (int rank = 0; rank < 16; ++rank) {
     const auto vmnk = kOneSm.get_flat_coord(rank);
-    EXPECT_EQ(cta_mask<2>(kOneSm, vmnk), 0x1111 << (rank % 4));       // A: the row
-    EXPECT_EQ(cta_mask<1>(kOneSm, vmnk), 0x000F << (4 * (rank / 4))); // B: the column
+    EXPECT_EQ(cta_mask<2>(kOneSm, vmnk), 0x1111 << (rank % 4));        // A: the row
+    EXPECT_EQ(cta_mask<1>(kOneSm, vmnk), 0x000F << (4 * (rank / 4)));  // B: the column
   }
   const auto release = [](int rank) {
     const auto c = kOneSm.get_flat_coord(rank);
     return cta_mask<2>(kOneSm, c) | cta_mask<1>(kOneSm, c);
   };
   EXPECT_EQ(release(0), 0x111F);
-  EXPECT_EQ(cta_mask(kOneSm, make_coord(0, 1, _, 0)), 0x2222);        // CTA (1,2)
+  EXPECT_EQ(cta_mask(kOneSm, make_coord(0, 1, _, 0)), 0x2222);  // CTA (1,2)
   EXPECT_EQ(cta_mask(kOneSm, make_coord(0, _, 2, 0)), 0x0F00);
   EXPECT_EQ(release(9), 0x2F22);
   EXPECT_EQ(cta_mask<2>(kOneSm, kOneSm.get_flat_coord(11)), 0x8888);
   EXPECT_EQ(cta_mask<1>(kOneSm, kOneSm.get_flat_coord(11)), 0x0F00);
-  EXPECT_EQ(cta_mask(kOneSm, make_coord(0, 3, 2, 0)), 1 << 11);       // nothing shared: the CTA itself
+  EXPECT_EQ(cta_mask(kOneSm, make_coord(0, 3, 2, 0)), 1 << 11);  // nothing shared: the CTA itself
   EXPECT_EQ(std::popcount(static_cast<unsigned>(release(9))), 4 + 4 - 1);
 }
 
@@ -54,7 +54,9 @@ TEST(CtaMask, TwoSmMulticast) {
     EXPECT_EQ(cta_mask<1>(kTwoSm, c), 0x0005 << (v + 4 * n));
     const int release = (cta_mask<0, 2>(kTwoSm, c)) | (cta_mask<0, 1>(kTwoSm, c));
     EXPECT_EQ(release, (0x000F << (4 * n)) | (0x3333 << (2 * m)));
-    if (rank == 0) { EXPECT_EQ(release, 0x333F); }
+    if (rank == 0) {
+      EXPECT_EQ(release, 0x333F);
+    }
   }
 }
 
@@ -82,10 +84,12 @@ TEST(CtaSlice, CoordinatesOfEachCtaOfACluster) {
   std::set<std::pair<int, int>> loaded;
   for (int rank = 0; rank < 16; ++rank) {
     const auto c = kOneSm.get_flat_coord(rank);
-    const auto gA = local_tile(mA, Shape<_128, _64>{}, make_coord(get<1>(c), _));          // (128, 64, k tiles)
+    const auto gA = local_tile(mA, Shape<_128, _64>{}, make_coord(get<1>(c), _));  // (128, 64, k tiles)
     EXPECT_EQ(size<2>(gA), 4);
     static_assert(is_same_v<decltype(get<2>(gA.layout()).stride()), ScaledBasis<_64, 0>>);
-    if (rank < 2) { EXPECT_TRUE(*gA.data() == make_arith_tuple(0, 128 * rank)); }
+    if (rank < 2) {
+      EXPECT_TRUE(*gA.data() == make_arith_tuple(0, 128 * rank));
+    }
     const auto mine =
         local_tile(gA(_, _, 1), Shape<_32, _64>{}, make_coord(get<2>(c), 0));  // a quarter, by own place in the row
     EXPECT_TRUE(mine(0, 0) == make_arith_tuple(64, 128 * (rank % 4) + 32 * (rank / 4)));
@@ -107,7 +111,8 @@ TEST(ThreadValueLayout, APairOfCtasSplitsTheRows) {
 TEST(ThreadValueLayout, WgmmaAccumulator) {
   constexpr int kN = 64;
   constexpr Layout<Shape<Shape<_4, _8, _4>, Shape<_2, _2, Int<kN / 8>>>,
-                   Stride<Stride<_128, _1, _16>, Stride<_64, _8, Int<512>>>> c_layout;
+                   Stride<Stride<_128, _1, _16>, Stride<_64, _8, Int<512>>>>
+      c_layout;
   static_assert(size(c_layout) == 64 * kN && cosize(c_layout) == 64 * kN);
   for (int t = 0; t < 128; ++t) {
     for (int v = 0; v < kN / 2; ++v) {

@@ -35,19 +35,23 @@ Marks marks;
 std::vector<i64> image(const FlatLayout& a) {
   std::vector<i64> offsets;
   marks.clear();
-  for (i64 i = 0; i < a.size(); ++i) if (const i64 offset = a(i); marks.insert(offset)) offsets.push_back(offset);
+  for (i64 i = 0; i < a.size(); ++i)
+    if (const i64 offset = a(i); marks.insert(offset)) offsets.push_back(offset);
   return offsets;
 }
 bool injective(const FlatLayout& a) {
   marks.clear();
-  for (i64 i = 0; i < a.size(); ++i) if (!marks.insert(a(i))) return false;
+  for (i64 i = 0; i < a.size(); ++i)
+    if (!marks.insert(a(i))) return false;
   return true;
 }
 
 std::string coalesce_fault(const FlatLayout& a) {
   const FlatLayout r = coalesce(a), kept = coalesce(a, true);
-  for (i64 i = 0; i < a.size(); ++i) if (r(i) != a(i)) return "changes offsets";
-  for (i64 i = 0; i < 2 * a.size(); ++i) if (kept(i) != a(i)) return "changes offsets beyond the end";
+  for (i64 i = 0; i < a.size(); ++i)
+    if (r(i) != a(i)) return "changes offsets";
+  for (i64 i = 0; i < 2 * a.size(); ++i)
+    if (kept(i) != a(i)) return "changes offsets beyond the end";
   for (int i = 0; i < r.rank; ++i) {
     if (r.shape[i] == 1 && r.rank > 1) return "keeps an extent of 1";
     if (i > 0 && r.shape[i - 1] * r.stride[i - 1] == r.stride[i]) return "leaves modes to merge";
@@ -73,20 +77,24 @@ std::string complement_fault(const FlatLayout& a, i64 target) {
   marks.clear();
   for (i64 j = 0; j < r.size(); ++j) {
     if (j > 0 && r(j) <= r(j - 1)) return "is not ordered";
-    for (const i64 offset : taken) if (!marks.insert(offset + r(j))) return "meets the layout";
+    for (const i64 offset : taken)
+      if (!marks.insert(offset + r(j))) return "meets the layout";
   }
-  for (i64 x = 0; divides && x < target; ++x) if (!marks.contains(x)) return "misses an offset";
+  for (i64 x = 0; divides && x < target; ++x)
+    if (!marks.contains(x)) return "misses an offset";
   return "";
 }
 
 std::string inverse_fault(const FlatLayout& a) {
   const FlatLayout right = right_inverse(a), left = left_inverse(a);
-  for (i64 i = 0; i < right.size(); ++i) if (a(right(i)) != i) return "right inverse is wrong";
+  for (i64 i = 0; i < right.size(); ++i)
+    if (a(right(i)) != i) return "right inverse is wrong";
   const bool bijective = injective(a) && a.cosize() == a.size();
   if (bijective && right.size() != a.size()) return "right inverse is too short";
   if (left.valid != (left.valid && injective(a))) return "left inverse of an overlapping layout";
   if (bijective && !left.valid) return "left inverse is missing";
-  for (i64 i = 0; left.valid && i < a.size(); ++i) if (left(a(i)) != i) return "left inverse is wrong";
+  for (i64 i = 0; left.valid && i < a.size(); ++i)
+    if (left(a(i)) != i) return "left inverse is wrong";
   return "";
 }
 

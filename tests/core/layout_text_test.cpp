@@ -5,8 +5,8 @@
 
 #include <random>
 
-#include "cli/layout_text.hpp"
 #include "cli/layout_dynamic.hpp"
+#include "cli/layout_text.hpp"
 #include "warpwright/core/swizzle.hpp"
 
 namespace ww {
@@ -162,8 +162,11 @@ TEST(LayoutText, HostileInputGetsAnAnswerOrAnError) {
       expression += ')';
     const auto result = evaluate_layout(expression);
     answered += result.has_value();
-    if (result) { EXPECT_LT(result->size(), 64000u) << expression; }
-    else { EXPECT_EQ(result.error().code, ErrorCode::invalid) << expression; }
+    if (result) {
+      EXPECT_LT(result->size(), 64000u) << expression;
+    } else {
+      EXPECT_EQ(result.error().code, ErrorCode::invalid) << expression;
+    }
   }
   EXPECT_GT(answered, 500);
   for (const auto& expression :
@@ -174,7 +177,9 @@ TEST(LayoutText, HostileInputGetsAnAnswerOrAnError) {
         std::string("logical_product((1099511627776):(1), (1048576))"), std::string("()"), std::string("()(0)"),
         std::string("composition((), 4)"), std::string("zipped_divide((), ())"), std::string("size(())")}) {
     const auto result = evaluate_layout(expression);
-    if (!result) { EXPECT_EQ(result.error().code, ErrorCode::invalid) << expression.substr(0, 80); }
+    if (!result) {
+      EXPECT_EQ(result.error().code, ErrorCode::invalid) << expression.substr(0, 80);
+    }
   }
 }
 

@@ -11,8 +11,8 @@
 namespace ww::test {
 
 /// Calls f with every layout of rank 1 to `most_rank`, of size at most `most_size`, with strides out of `strides`.
-template <class F> void for_each_layout(int most_rank, i64 most_size, const std::vector<i64>& strides, F f,
-                                        FlatLayout prefix = {}) {
+template <class F>
+void for_each_layout(int most_rank, i64 most_size, const std::vector<i64>& strides, F f, FlatLayout prefix = {}) {
   for (i64 extent = 1; extent * prefix.size() <= most_size; ++extent) {
     for (const i64 stride : strides) {
       FlatLayout layout = prefix;

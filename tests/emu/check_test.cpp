@@ -151,7 +151,8 @@ void own_write(u32* const& data) {
 TEST(Check, ClustersShareNoGlobalBytesWithoutSynchronisation) {
   std::vector<u32> data(1024);
   u32* first = data.data();
-  EXPECT_TRUE(has(check_launch<cross_cta_write>(first, {.threads = 32, .grid = 4}, {range("d", data)}), Rule::data_race));
+  EXPECT_TRUE(
+      has(check_launch<cross_cta_write>(first, {.threads = 32, .grid = 4}, {range("d", data)}), Rule::data_race));
   const auto clean = check_launch<own_write>(first, {.threads = 32, .grid = 4}, {range("d", data)});
   EXPECT_TRUE(clean.findings.empty()) << all_of(clean);
 }
@@ -160,7 +161,8 @@ TEST(Check, ClustersShareNoGlobalBytesWithoutSynchronisation) {
 
 CheckReport check_gemm(GemmProblem& p, u32 grid, EmuOptions options = {}) {
   return check_launch<gemm_kernel>(
-      p.params, {.threads = kGemmThreads, .grid = grid, .cluster = p.params.cluster, .shared_bytes = GemmShared::kBytes},
+      p.params,
+      {.threads = kGemmThreads, .grid = grid, .cluster = p.params.cluster, .shared_bytes = GemmShared::kBytes},
       {range("a", p.a, false), range("b", p.b, false), range("d", p.d)}, options);
 }
 

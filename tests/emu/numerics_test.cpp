@@ -225,11 +225,11 @@ TEST(Mma, SpecialValues) {
     EXPECT_EQ(e4({0x38}, {0xFF}, INFINITY), 0x7FFFFFFFu);
     EXPECT_EQ(e4({0x38}, {0x38}, -INFINITY), 0xFF800000u);
     EXPECT_EQ(e4({0x38}, {0x38}, arch::float_of(0xFFC12345u)), 0x7FFFFFFFu);
-    EXPECT_EQ(e4({0x38}, {0x38}, -1.0f), 0u);                            // exact cancellation
-    EXPECT_EQ(e4({0x80}, {0x38}, -0.0f), 0u);                            // -0 plus zero products
+    EXPECT_EQ(e4({0x38}, {0x38}, -1.0f), 0u);                                 // exact cancellation
+    EXPECT_EQ(e4({0x80}, {0x38}, -0.0f), 0u);                                 // -0 plus zero products
     EXPECT_EQ(e4({0x38}, {0x38}, 0x1p-13f), arch::bits_of(1.0f + 0x1p-13f));  // the thirteenth fraction bit stays,
     EXPECT_EQ(e4({0x38}, {0x38}, 0x1p-14f), arch::bits_of(1.0f));             // the fourteenth goes,
-    EXPECT_EQ(e4({0x38, 0x38}, {0x38, 0xB8}, 0x1p-14f), 0u);             // also when the large terms cancel
+    EXPECT_EQ(e4({0x38, 0x38}, {0x38, 0xB8}, 0x1p-14f), 0u);                  // also when the large terms cancel
     EXPECT_EQ(e4({0xB8}, {0x38}, 0x1.fp-14f), arch::bits_of(-1.0f));
     EXPECT_EQ(bf({0x3F80, 0x3F80}, {0x3F80, 0xBF80}, 0x1p-25f), arch::bits_of(0x1p-25f));
     EXPECT_EQ(bf({0x3F80, 0x3F80}, {0x3F80, 0xBF80}, 0x1p-26f), 0u);

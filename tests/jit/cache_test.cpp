@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the cache without a compiler: where it lives, the format of an entry, keys, and one compile for many threads.
+// The parts of the cache without a compiler: where it lives, the format of an entry, keys, and one compile for many
+// threads.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

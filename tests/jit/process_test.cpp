@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache among processes: many at once, and processes killed in the middle. Never a wrong result, never a broken entry
+// The cache among processes: many at once, and processes killed in the middle. Never a wrong result, never a broken
+// entry
 // under an entry's name.
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -95,7 +96,8 @@ int count_entries(const fs::path& cache) {
   return entries;
 }
 
-// Returns once `cache` holds a file that is being published or has been: anything but a lock. Gives up after 10 seconds.
+// Returns once `cache` holds a file that is being published or has been: anything but a lock. Gives up after 10
+// seconds.
 void wait_for_publishing(const fs::path& cache) {
   for (const auto end = Clock::now() + std::chrono::seconds(10); Clock::now() < end;) {
     std::error_code not_yet;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of src/jit share: a scratch directory, module sources whose result is known, a compiler that counts how
+// What the tests of src/jit share: a scratch directory, module sources whose result is known, a compiler that counts
+// how
 // often it is called, and code run in a child process.
 #pragma once
 
@@ -90,7 +91,8 @@ inline std::string big_source(int nonce) {
          std::to_string(nonce) + "\n";
 }
 
-/// What the kernel `answer` of the module in `path` writes; empty when it cannot be loaded, with the loader's words in `why`.
+/// What the kernel `answer` of the module in `path` writes; empty when it cannot be loaded, with the loader's words in
+/// `why`.
 inline std::optional<unsigned long long> answer_of(const fs::path& path, std::string* why = nullptr) {
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {

@@ -49,7 +49,8 @@ TEST(GemmEmu, Clusters) {
   for (const char* config : {"cluster=2x1", "cluster=1x2", "cluster=1x1"})
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
       expect_equal({.m = 300, .n = 392, .k = 640, .scale = Scale::block_1x128_128x128}, *parse_config(config), seed);
-      expect_equal({.m = 300, .n = 392, .k = 640, .scale = Scale::block_1x128_128x128}, *parse_config(config), seed, EmuSchedule::fifo);
+      expect_equal({.m = 300, .n = 392, .k = 640, .scale = Scale::block_1x128_128x128}, *parse_config(config), seed,
+                   EmuSchedule::fifo);
     }
 }
 
@@ -61,7 +62,8 @@ TEST(GemmEmu, EmptyExtents) {
 }
 
 TEST(GemmEmu, PaddedRowsAreNeitherReadNorWritten) {
-  expect_equal({.m = 130, .n = 136, .k = 200, .scale = Scale::block_1x128_128x128, .lda = 256, .ldb = 208, .ldd = 144}, {}, 5);
+  expect_equal({.m = 130, .n = 136, .k = 200, .scale = Scale::block_1x128_128x128, .lda = 256, .ldb = 208, .ldd = 144},
+               {}, 5);
 }
 
 TEST(GemmEmu, NanScalesReachTheirRowsOnly) {
@@ -85,7 +87,8 @@ TEST(GemmEmu, Fp32ChainMathIsItsOwnReference) {
 TEST(GemmEmu, MulticastReadsSharedOperandsOnce) {
   const GemmProblem problem{.m = 512, .n = 512, .k = 512, .scale = Scale::block_1x128_128x128};
   const auto bytes = [&](const char* cluster) {
-    const HostProblem host = make_problem(problem, *parse_config(std::string("tile=128x128x128,cluster=") + cluster), 8);
+    const HostProblem host =
+        make_problem(problem, *parse_config(std::string("tile=128x128x128,cluster=") + cluster), 8);
     EmuStats stats;
     const auto got = run_on(open_emu(), host, &stats);
     EXPECT_TRUE(got) << (got ? "" : got.error().message);
@@ -102,7 +105,8 @@ TEST(GemmEmu, MulticastReadsSharedOperandsOnce) {
 }
 
 TEST(GemmEmu, OneSmComputesWhatFourDo) {
-  const HostProblem host = make_problem({.m = 300, .n = 264, .k = 256, .scale = Scale::block_1x128_128x128}, *parse_config("cluster=1x1"), 9);
+  const HostProblem host = make_problem({.m = 300, .n = 264, .k = 256, .scale = Scale::block_1x128_128x128},
+                                        *parse_config("cluster=1x1"), 9);
   const auto one = run_on(open_emu(), host, nullptr, 1), four = run_on(open_emu(), host, nullptr, 4);
   ASSERT_TRUE(one && four);
   EXPECT_EQ(difference(host, *one, *four), "");

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emulated device against GPU: the same random problems, one hash of D each.
 //   gemm_parity make  <file> [count]          writes the hashes that the emulated device computes
-//   gemm_parity check <file> [device] [step]  runs every step-th problem on `device` (default emu:sm90) and compares hashes
-// A problem is a function of its number, so the file holds numbers and hashes only; both device and emulator must agree with
+//   gemm_parity check <file> [device] [step]  runs every step-th problem on `device` (default emu:sm90) and compares
+//   hashes
+// A problem is a function of its number, so the file holds numbers and hashes only; both device and emulator must agree
+// with
 // it bit for bit. Exit status: 0 all equal, 1 a difference, 4 something could not run.
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -21,7 +23,8 @@ namespace {
 using namespace ww;
 using namespace ww::testing;
 
-/// Problem number `i`: every type, recipe, output, cluster and tile, with tails in all three extents and padded strides.
+/// Problem number `i`: every type, recipe, output, cluster and tile, with tails in all three extents and padded
+/// strides.
 HostProblem numbered_problem(std::uint64_t i) {
   std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 1);
   const auto pick = [&](std::uint64_t count) { return rng() % count; };
@@ -75,7 +78,8 @@ int check(const std::string& path, const std::string& name, std::uint64_t step) 
   for (std::string line; std::getline(file, line);) {
     std::uint64_t number = 0;
     char hash[33] = {};
-    if (std::sscanf(line.c_str(), "%lu %32s", &number, hash) == 2 && number % step == 0) expected.emplace_back(number, hash);
+    if (std::sscanf(line.c_str(), "%lu %32s", &number, hash) == 2 && number % step == 0)
+      expected.emplace_back(number, hash);
   }
   if (expected.empty()) return fmt::print(stderr, "{}: no hashes\n", path), 4;
 
@@ -110,7 +114,8 @@ int check(const std::string& path, const std::string& name, std::uint64_t step) 
 int main(int argc, char** argv) {
   const std::string verb = argc > 2 ? argv[1] : "";
   if (verb == "make") return make(argv[2], argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 240);
-  if (verb == "check") return check(argv[2], argc > 3 ? argv[3] : "emu:sm90", argc > 4 ? std::strtoull(argv[4], nullptr, 10) : 1);
+  if (verb == "check")
+    return check(argv[2], argc > 3 ? argv[3] : "emu:sm90", argc > 4 ? std::strtoull(argv[4], nullptr, 10) : 1);
   fmt::print(stderr, "usage: gemm_parity make <file> [count] | gemm_parity check <file> [device] [step]\n");
   return 2;
 }

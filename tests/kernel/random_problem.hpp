@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random GEMM problems and their exact answer, for comparing bits.
-// The reference follows docs/numerics.md element by element: instructions of 32 bytes of K through the tensor-core model,
+// The reference follows docs/numerics.md element by element: instructions of 32 bytes of K through the tensor-core
+// model,
 // promotion every 128 of K for block scales, one rounding to the output type. It shares no code with the kernel.
 #pragma once
 
@@ -21,12 +22,12 @@ struct HostProblem {
   GemmProblem problem;  // strides filled in
   GemmConfig config;    // as requested
   std::uint64_t seed = 0;
-  std::vector<std::uint8_t> a, b;        // rows of lda / ldb elements; the padding holds NaN
-  std::vector<float> scale_a, scale_b;   // block: (M, kb) and (nb, kb); tensor: one; none: empty
+  std::vector<std::uint8_t> a, b;       // rows of lda / ldb elements; the padding holds NaN
+  std::vector<float> scale_a, scale_b;  // block: (M, kb) and (nb, kb); tensor: one; none: empty
   std::string replay() const {
-    return fmt::format("warpwright gemm --m {} --n {} --k {} --dtype {} --out-dtype {} --scale {} --seed {} --config {}",
-                       problem.m, problem.n, problem.k, name_of(problem.a), name_of(problem.d), name_of(problem.scale), seed,
-                       to_text(config));
+    return fmt::format(
+        "warpwright gemm --m {} --n {} --k {} --dtype {} --out-dtype {} --scale {} --seed {} --config {}", problem.m,
+        problem.n, problem.k, name_of(problem.a), name_of(problem.d), name_of(problem.scale), seed, to_text(config));
   }
 };
 
@@ -65,17 +66,20 @@ inline HostProblem make_problem(GemmProblem problem, const GemmConfig& config, s
   };
   const std::int64_t blocks = ceil_div(p.k, 128);
   if (p.scale == Scale::tensor) made.scale_a = scales(1), made.scale_b = scales(1);
-  if (p.scale == Scale::block_1x128_128x128) made.scale_a = scales(p.m * blocks), made.scale_b = scales(ceil_div(p.n, 128) * blocks);
+  if (p.scale == Scale::block_1x128_128x128)
+    made.scale_a = scales(p.m * blocks), made.scale_b = scales(ceil_div(p.n, 128) * blocks);
   return made;
 }
 
 /// Rows [row, row + 64) x bytes [at, at + 32) of a matrix, zero outside.
-inline void gather(const std::vector<std::uint8_t>& bytes, std::int64_t rows, std::int64_t row_bytes, std::int64_t stride_bytes,
-                   std::int64_t row, int count, std::int64_t at, std::uint8_t* out) {
+inline void gather(const std::vector<std::uint8_t>& bytes, std::int64_t rows, std::int64_t row_bytes,
+                   std::int64_t stride_bytes, std::int64_t row, int count, std::int64_t at, std::uint8_t* out) {
   std::memset(out, 0, static_cast<std::size_t>(count) * 32);
   for (int r = 0; r < count && row + r < rows; ++r) {
     const std::int64_t length = std::min<std::int64_t>(32, row_bytes - at);
-    if (length > 0) std::memcpy(out + r * 32, &bytes[static_cast<std::size_t>((row + r) * stride_bytes + at)], static_cast<std::size_t>(length));
+    if (length > 0)
+      std::memcpy(out + r * 32, &bytes[static_cast<std::size_t>((row + r) * stride_bytes + at)],
+                  static_cast<std::size_t>(length));
   }
 }
 
@@ -102,7 +106,8 @@ inline std::vector<std::uint8_t> reference(const HostProblem& host, emu::MmaMath
           for (int i = 0; i < 64; ++i)
             for (int j = 0; j < 64; ++j) {
               const std::int64_t m = std::min(m0 + i, p.m - 1), nb = std::min(n0 + j, p.n - 1) / 128, kb = at / 128;
-              const float s = host.scale_a[static_cast<std::size_t>(m * blocks + kb)] * host.scale_b[static_cast<std::size_t>(nb * blocks + kb)];
+              const float s = host.scale_a[static_cast<std::size_t>(m * blocks + kb)] *
+                              host.scale_b[static_cast<std::size_t>(nb * blocks + kb)];
               sum[i * 64 + j] = __builtin_fmaf(raw[i * 64 + j], s, sum[i * 64 + j]);
             }
         }
@@ -121,8 +126,8 @@ inline std::vector<std::uint8_t> reference(const HostProblem& host, emu::MmaMath
 }
 
 /// Runs the problem on `device`; D comes back packed. Guard bytes around every row of D are checked.
-inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const HostProblem& host, EmuStats* stats = nullptr,
-                                                int sms = 0) {
+inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const HostProblem& host,
+                                                EmuStats* stats = nullptr, int sms = 0) {
   const GemmProblem& p = host.problem;
   WW_TRY(const GemmPlan made, plan(device, p, {.config = host.config, .sms = sms}));
   const auto upload = [&](const void* data, std::size_t bytes) -> Result<Buffer> {
@@ -137,14 +142,18 @@ inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const Host
   WW_TRY(const Buffer sa, upload(host.scale_a.data(), host.scale_a.size() * 4));
   WW_TRY(const Buffer sb, upload(host.scale_b.data(), host.scale_b.size() * 4));
   WW_TRY(const Buffer out, upload(d.data(), d.size()));
-  WW_CHECK(made.run({.a = a.data(), .b = b.data(), .d = out.data(), .scale_a = static_cast<const float*>(sa.data()),
+  WW_CHECK(made.run({.a = a.data(),
+                     .b = b.data(),
+                     .d = out.data(),
+                     .scale_a = static_cast<const float*>(sa.data()),
                      .scale_b = static_cast<const float*>(sb.data())}));
   WW_CHECK(device.synchronize());
   if (stats) *stats = made.last_stats().value_or(EmuStats{});
   WW_CHECK(device.download(d.data(), out.data(), d.size()));
   std::vector<std::uint8_t> packed(static_cast<std::size_t>(p.m * p.n) * size);
   for (std::int64_t r = 0; r < p.m; ++r) {
-    std::memcpy(&packed[static_cast<std::size_t>(r * p.n) * size], &d[static_cast<std::size_t>(r * p.ldd) * size], static_cast<std::size_t>(p.n) * size);
+    std::memcpy(&packed[static_cast<std::size_t>(r * p.n) * size], &d[static_cast<std::size_t>(r * p.ldd) * size],
+                static_cast<std::size_t>(p.n) * size);
     for (std::int64_t i = (r * p.ldd + p.n) * size; i < (r + 1) * p.ldd * size; ++i)
       if (d[static_cast<std::size_t>(i)] != 0xa5)
         return failure(ErrorCode::wrong_result, "d", "row padding left alone", fmt::format("a write at row {}", r));
@@ -153,7 +162,8 @@ inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const Host
 }
 
 /// "" when equal, else the first wrong (row, column) with both bit patterns and how many differ.
-inline std::string difference(const HostProblem& host, const std::vector<std::uint8_t>& got, const std::vector<std::uint8_t>& want) {
+inline std::string difference(const HostProblem& host, const std::vector<std::uint8_t>& got,
+                              const std::vector<std::uint8_t>& want) {
   const int size = bytes_of(host.problem.d);
   if (got.size() != want.size()) return "sizes differ";
   std::string first;
@@ -164,9 +174,11 @@ inline std::string difference(const HostProblem& host, const std::vector<std::ui
       std::memcpy(&g, &got[i], size);
       std::memcpy(&w, &want[i], size);
       const auto n = static_cast<std::size_t>(host.problem.n);
-      if (count++ == 0) first = fmt::format("first at ({}, {}): got {:#x}, expected {:#x}", i / size / n, i / size % n, g, w);
+      if (count++ == 0)
+        first = fmt::format("first at ({}, {}): got {:#x}, expected {:#x}", i / size / n, i / size % n, g, w);
     }
-  return count == 0 ? "" : fmt::format("{} of {} elements differ, {}; {}", count, got.size() / size, first, host.replay());
+  return count == 0 ? ""
+                    : fmt::format("{} of {} elements differ, {}; {}", count, got.size() / size, first, host.replay());
 }
 
 }  // namespace ww::testing

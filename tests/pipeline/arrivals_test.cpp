@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrival counts against a brute-force model: every lane of every consumer warp of every CTA arrives where the pipeline's
+// Arrival counts against a brute-force model: every lane of every consumer warp of every CTA arrives where the
+// pipeline's
 // release sends it, and every CTA's producer multicasts to its mask. Clusters: every power of two shape up to 16 CTAs.
 #include "warpwright/pipeline/arrivals.hpp"
 
@@ -42,7 +43,8 @@ TEST(Arrivals, AProducerHearsFromEveryCtaItWritesTo) {
       const ClusterCoord self = coord_of(shape, cta);
       const u32 written = mask_of_column(shape, self.x) | mask_of_row(shape, self.y);
       for (int other = 0; other < shape.size(); ++other)
-        EXPECT_EQ((written >> other & 1) != 0, shares_operand(shape, other, cta)) << show(shape) << " " << cta << "->" << other;
+        EXPECT_EQ((written >> other & 1) != 0, shares_operand(shape, other, cta))
+            << show(shape) << " " << cta << "->" << other;
     }
   }
 }

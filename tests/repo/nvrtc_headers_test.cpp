@@ -37,8 +37,7 @@ void* open_library() {
   return nullptr;
 }
 
-template <class F>
-bool bind(void* library, const char* name, F& function) {
+template <class F> bool bind(void* library, const char* name, F& function) {
   function = reinterpret_cast<F>(dlsym(library, name));
   return function != nullptr;
 }
@@ -54,8 +53,7 @@ std::string compile_alone(const Nvrtc& api, const std::string& header, const std
   const std::string source = "#include \"" + header + "\"\n";
   Program program = nullptr;
   if (api.create(&program, source.c_str(), "alone.cu", 0, nullptr, nullptr) != 0) return "cannot create a program";
-  const std::array flags = {"--gpu-architecture=sm_90a", "--std=c++20", "--fmad=false",
-                            include_flag.c_str()};
+  const std::array flags = {"--gpu-architecture=sm_90a", "--std=c++20", "--fmad=false", include_flag.c_str()};
   const bool compiled = api.compile(program, static_cast<int>(flags.size()), flags.data()) == 0;
   std::size_t size = 0;
   api.log_size(program, &size);

@@ -28,7 +28,7 @@ TEST(StaticPersistent, EveryTileOnce) {
 TEST(StaticPersistent, ABandOfMRunsFastest) {
   const StaticPersistentParams params{5, 3, 2};
   const std::vector<TileCoord> expected = {{0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}, {2, 0}, {3, 0},
-                                      {2, 1}, {3, 1}, {2, 2}, {3, 2}, {4, 0}, {4, 1}, {4, 2}};
+                                           {2, 1}, {3, 1}, {2, 2}, {3, 2}, {4, 0}, {4, 1}, {4, 2}};
   for (int i = 0; i < 15; ++i) {
     EXPECT_EQ(rasterize(params, i).m, expected[i].m) << i;
     EXPECT_EQ(rasterize(params, i).n, expected[i].n) << i;

@@ -9,8 +9,16 @@ namespace ww::arch {
 
 #if defined(__CUDACC__)
 inline namespace ptx {
-WW_DEVICE u64 clock() { u64 v; asm volatile("mov.u64 %0, %%clock64;" : "=l"(v)::"memory"); return v; }
-WW_DEVICE u64 global_timer() { u64 v; asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(v)::"memory"); return v; }
+WW_DEVICE u64 clock() {
+  u64 v;
+  asm volatile("mov.u64 %0, %%clock64;" : "=l"(v)::"memory");
+  return v;
+}
+WW_DEVICE u64 global_timer() {
+  u64 v;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(v)::"memory");
+  return v;
+}
 }  // namespace ptx
 #else
 inline namespace emu {

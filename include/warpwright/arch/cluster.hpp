@@ -33,7 +33,9 @@ inline namespace emu {
 WW_DEVICE void arrive(WW_SITE_ONLY) { table->cluster_arrive(false, site); }
 WW_DEVICE void arrive_relaxed(WW_SITE_ONLY) { table->cluster_arrive(true, site); }
 WW_DEVICE void wait(WW_SITE_ONLY) { table->cluster_wait(site); }
-WW_DEVICE SharedAddress map(SharedAddress address, u32 rank WW_SITE) { return {table->cluster_map(address.value, rank, site)}; }
+WW_DEVICE SharedAddress map(SharedAddress address, u32 rank WW_SITE) {
+  return {table->cluster_map(address.value, rank, site)};
+}
 WW_DEVICE u32 load(SharedAddress mapped WW_SITE) {
   return *static_cast<const u32*>(table->shared_access(mapped.value, 4, Access::read, site));
 }

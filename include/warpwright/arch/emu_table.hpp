@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contract between a kernel module on the emulated device and the emulator: one C table of operations, one entry.
 //   kernel code -> arch/<instruction>.hpp (emulator body) -> EmuTable -> src/emu/
-// A module is a shared object with hidden visibility; it exports warpwright_module and nothing else, so that no symbol of
-// one kernel can stand in for another's. Addresses of shared memory are 32 bits: CTA rank in bits 24.., byte offset below.
-// All operations act for the calling emulated thread. They return only when the thread may go on; an error never returns.
+// A module is a shared object with hidden visibility; it exports warpwright_module and nothing else, so that no symbol
+// of
+// one kernel can stand in for another's. Addresses of shared memory are 32 bits: CTA rank in bits 24.., byte offset
+// below.
+// All operations act for the calling emulated thread. They return only when the thread may go on; an error never
+// returns.
 #pragma once
 
 #include "warpwright/core/dtype.hpp"
@@ -24,32 +27,41 @@ inline constexpr u32 kSharedOffsetMask = (1u << kSharedRankShift) - 1;
 inline constexpr u32 kEmuTableVersion = 2;
 
 enum class Special : u32 {
-  thread_index, block_size, block_index, grid_size, cluster_rank, cluster_size,
-  dynamic_shared,    // shared address of the launch's dynamic shared memory, 1024-byte aligned
+  thread_index,
+  block_size,
+  block_index,
+  grid_size,
+  cluster_rank,
+  cluster_size,
+  dynamic_shared,  // shared address of the launch's dynamic shared memory, 1024-byte aligned
 };
 enum class Access : u32 { read, write, atomic };
 enum class MemoryOrder : u32 { relaxed, acquire, release, acq_rel };
 enum class Scope : u32 { cta, cluster, gpu, system };
 enum class Fence : u32 {
-  mbarrier_init,        // fence.mbarrier_init.release.cluster
-  proxy_async_shared,   // fence.proxy.async.shared::cta
-  proxy_async,          // fence.proxy.async
-  acq_rel_cta, acq_rel_cluster, acq_rel_gpu,
-  wgmma,                // wgmma.fence.sync.aligned
+  mbarrier_init,       // fence.mbarrier_init.release.cluster
+  proxy_async_shared,  // fence.proxy.async.shared::cta
+  proxy_async,         // fence.proxy.async
+  acq_rel_cta,
+  acq_rel_cluster,
+  acq_rel_gpu,
+  wgmma,  // wgmma.fence.sync.aligned
 };
 enum class ShuffleMode : u32 { index, up, down, butterfly };
 enum class VoteMode : u32 { ballot, any, all };
 
 /// wgmma.mma_async m64n<n>, both operands from shared memory through 64-bit matrix descriptors.
 struct WgmmaCall {
-  DType type;            // of A and B; D is FP32
-  int n;                 // 8..256, step 8
+  DType type;  // of A and B; D is FP32
+  int n;       // 8..256, step 8
   u64 descriptor_a, descriptor_b;
   bool accumulate;       // false: D = A B
   int scale_a, scale_b;  // +1 or -1
 };
 
-struct TmaCoordinates { i32 at[5]; };  // element indices, innermost first; unused ones 0
+struct TmaCoordinates {
+  i32 at[5];
+};  // element indices, innermost first; unused ones 0
 
 struct EmuTable {
   u32 version;  // kEmuTableVersion
@@ -62,11 +74,11 @@ struct EmuTable {
   // mbarrier: `barrier` is a shared address (any CTA of the cluster where the ISA allows it)
   void (*mbarrier_init)(u32 barrier, u32 count, Site);
   void (*mbarrier_invalidate)(u32 barrier, Site);
-  void (*mbarrier_arrive)(u32 barrier, u32 count, Site);                 // local or remote
+  void (*mbarrier_arrive)(u32 barrier, u32 count, Site);  // local or remote
   void (*mbarrier_expect_tx)(u32 barrier, u32 bytes, Site);
   void (*mbarrier_arrive_expect_tx)(u32 barrier, u32 bytes, Site);
-  bool (*mbarrier_try_wait)(u32 barrier, u32 parity, Site);              // one try: may yield, may fail spuriously
-  void (*mbarrier_wait)(u32 barrier, u32 parity, Site);                  // until the phase with that parity has completed
+  bool (*mbarrier_try_wait)(u32 barrier, u32 parity, Site);  // one try: may yield, may fail spuriously
+  void (*mbarrier_wait)(u32 barrier, u32 parity, Site);      // until the phase with that parity has completed
 
   void (*fence)(Fence kind, Site);
 
@@ -75,9 +87,10 @@ struct EmuTable {
   void (*tma_store)(const void* map, int rank, u32 source, TmaCoordinates, Site);
   void (*tma_prefetch_map)(const void* map, Site);
   void (*bulk_commit)(Site);
-  void (*bulk_wait)(int pending, bool read_only, Site);                  // read_only: sources may be reused, data not yet visible
+  void (*bulk_wait)(int pending, bool read_only, Site);  // read_only: sources may be reused, data not yet visible
 
-  // wgmma. `registers` are this thread's n/2 accumulators; the engine owns their values from issue until a wait names them
+  // wgmma. `registers` are this thread's n/2 accumulators; the engine owns their values from issue until a wait names
+  // them
   void (*wgmma)(const WgmmaCall&, float* registers, Site);
   void (*wgmma_commit)(Site);
   void (*wgmma_wait)(int pending, float* const* accumulators, int count, Site);
@@ -96,16 +109,17 @@ struct EmuTable {
   void (*named_barrier_arrive)(u32 id, u32 threads, Site);
 
   // warp; all 32 lanes take part
-  bool (*elect)(Site);                                                   // true in exactly one lane, any lane
+  bool (*elect)(Site);  // true in exactly one lane, any lane
   void (*sync_warp)(u32 mask, Site);
   u32 (*shuffle)(u32 value, u32 lane_or_delta, ShuffleMode, Site);
   u32 (*vote)(bool predicate, VoteMode, Site);
 
-  // Memory seen by ordinary threads: the call checks bounds and alignment (natural for `bytes`) and gives a host pointer
+  // Memory seen by ordinary threads: the call checks bounds and alignment (natural for `bytes`) and gives a host
+  // pointer
   // through which the module then reads or writes at once.
   void* (*shared_access)(u32 address, u32 bytes, Access, Site);
   void* (*global_access)(const void* address, u32 bytes, Access, MemoryOrder, Scope, Site);
-  void (*global_wait_step)(const void* address, Site);                   // one failed look of wait_global: lets others run
+  void (*global_wait_step)(const void* address, Site);  // one failed look of wait_global: lets others run
 
   void (*pdl_wait)(Site);
   void (*pdl_launch_dependents)(Site);
@@ -121,13 +135,13 @@ struct KernelEntry {
   const char* name;
   void (*run)(const void* params);
   u32 params_bytes;
-  u32 threads;           // of a CTA, as in __launch_bounds__
+  u32 threads;  // of a CTA, as in __launch_bounds__
   const KernelEntry* next;
 };
 
 struct ModuleInfo {
   u32 table_version;
-  u32 checked;           // 1 when plain loads and stores are instrumented
+  u32 checked;  // 1 when plain loads and stores are instrumented
   const KernelEntry* kernels;
 };
 

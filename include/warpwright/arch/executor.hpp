@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who carries an instruction out: PTX (nvcc and NVRTC) or the emulator (any other compiler). A translation unit is one or
-// the other, and every file of this folder holds the two bodies of its instructions in inline namespaces `ptx` and `emu`.
+// Who carries an instruction out: PTX (nvcc and NVRTC) or the emulator (any other compiler). A translation unit is one
+// or
+// the other, and every file of this folder holds the two bodies of its instructions in inline namespaces `ptx` and
+// `emu`.
 // WW_KERNEL defines an entry point for both. Nothing outside arch/ asks which executor it is.
 #pragma once
 
@@ -36,11 +38,11 @@ struct Register {
 #define WW_SITE , ::ww::arch::Site site = ::ww::arch::Site::here()
 #define WW_SITE_ONLY ::ww::arch::Site site = ::ww::arch::Site::here()
 
-#define WW_KERNEL(name, threads, Params, params)                                                                      \
-  static void name(const Params& params);                                                                             \
-  static ::ww::arch::KernelEntry name##_entry{                                                                        \
-      #name, [](const void* p) { name(*static_cast<const Params*>(p)); }, sizeof(Params), threads, nullptr};          \
-  static const ::ww::arch::Register name##_registered{name##_entry};                                                  \
+#define WW_KERNEL(name, threads, Params, params)                                                                  \
+  static void name(const Params& params);                                                                         \
+  static ::ww::arch::KernelEntry name##_entry{#name, [](const void* p) { name(*static_cast<const Params*>(p)); }, \
+                                              sizeof(Params), threads, nullptr};                                  \
+  static const ::ww::arch::Register name##_registered{name##_entry};                                              \
   static void name(const Params& params)
 
 // Ends every emulator module.
@@ -49,13 +51,13 @@ struct Register {
 #else
 #define WW_MODULE_CHECKED false
 #endif
-#define WW_MODULE()                                                                                                   \
-  extern "C" __attribute__((visibility("default"))) const ::ww::arch::ModuleInfo* warpwright_module(                  \
-      const ::ww::arch::EmuTable* table) {                                                                            \
-    static ::ww::arch::ModuleInfo info;                                                                               \
-    ::ww::arch::table = table;                                                                                        \
-    info = {::ww::arch::kEmuTableVersion, WW_MODULE_CHECKED ? 1u : 0u, ::ww::arch::registered};                                                 \
-    return &info;                                                                                                     \
+#define WW_MODULE()                                                                                  \
+  extern "C" __attribute__((visibility("default"))) const ::ww::arch::ModuleInfo* warpwright_module( \
+      const ::ww::arch::EmuTable* table) {                                                           \
+    static ::ww::arch::ModuleInfo info;                                                              \
+    ::ww::arch::table = table;                                                                       \
+    info = {::ww::arch::kEmuTableVersion, WW_MODULE_CHECKED ? 1u : 0u, ::ww::arch::registered};      \
+    return &info;                                                                                    \
   }
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fences: between proxies (ordinary accesses and the async units see memory through different doors) and between scopes.
+// Fences: between proxies (ordinary accesses and the async units see memory through different doors) and between
+// scopes.
 //   ordinary write -> fence::proxy_async_shared -> barrier -> TMA store or wgmma read
 // PTX ISA: fence.*, membar, fence.proxy.
 #pragma once

@@ -2,7 +2,8 @@
 // What a checked module tells the emulator about plain loads and stores: compiled with -fsanitize=thread, the compiler
 // calls __tsan_readN and __tsan_writeN before each; they are defined here, hidden, and no sanitizer runtime is linked.
 //   plain access -> __tsan_* of this module -> EmuTable::plain_access
-// At load the module counts one load and one store of its own: a module that sees nothing must not pass for a checked one.
+// At load the module counts one load and one store of its own: a module that sees nothing must not pass for a checked
+// one.
 // WW_MODULE includes these when WW_CHECKED is set; nobody else does.
 #pragma once
 
@@ -61,18 +62,14 @@ __attribute__((no_sanitize("thread"))) inline bool work() {
 
 }  // namespace ww::arch::hooks
 
-#define WW_HOOK_PAIR(suffix, bytes)                                                              \
-  WW_HOOK void __tsan_read##suffix(void* p) {                                                    \
-    ::ww::arch::hooks::saw(p, bytes, false, __builtin_return_address(0));                        \
-  }                                                                                              \
-  WW_HOOK void __tsan_write##suffix(void* p) {                                                   \
-    ::ww::arch::hooks::saw(p, bytes, true, __builtin_return_address(0));                         \
-  }                                                                                              \
-  WW_HOOK void __tsan_unaligned_read##suffix(void* p) {                                          \
-    ::ww::arch::hooks::saw(p, bytes, false, __builtin_return_address(0));                        \
-  }                                                                                              \
-  WW_HOOK void __tsan_unaligned_write##suffix(void* p) {                                         \
-    ::ww::arch::hooks::saw(p, bytes, true, __builtin_return_address(0));                         \
+#define WW_HOOK_PAIR(suffix, bytes)                                                                                   \
+  WW_HOOK void __tsan_read##suffix(void* p) { ::ww::arch::hooks::saw(p, bytes, false, __builtin_return_address(0)); } \
+  WW_HOOK void __tsan_write##suffix(void* p) { ::ww::arch::hooks::saw(p, bytes, true, __builtin_return_address(0)); } \
+  WW_HOOK void __tsan_unaligned_read##suffix(void* p) {                                                               \
+    ::ww::arch::hooks::saw(p, bytes, false, __builtin_return_address(0));                                             \
+  }                                                                                                                   \
+  WW_HOOK void __tsan_unaligned_write##suffix(void* p) {                                                              \
+    ::ww::arch::hooks::saw(p, bytes, true, __builtin_return_address(0));                                              \
   }
 
 // Atomics have been announced by arch/global.hpp already: they are only carried out.

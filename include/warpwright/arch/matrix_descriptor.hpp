@@ -16,7 +16,8 @@ struct MatrixDescriptor {
   WW_HOST_DEVICE constexpr MatrixDescriptor operator+(u32 bytes) const { return {bits + (bytes >> 4)}; }
 };
 
-/// For K-major swizzled operands the stride is that of 8-row groups (8 x span when packed) and the leading offset is ignored.
+/// For K-major swizzled operands the stride is that of 8-row groups (8 x span when packed) and the leading offset is
+/// ignored.
 WW_HOST_DEVICE constexpr MatrixDescriptor make_descriptor(SharedAddress start, MatrixSwizzle swizzle, u32 leading_bytes,
                                                           u32 stride_bytes) {
   return {static_cast<u64>((start.value & 0x3ffff) >> 4) | static_cast<u64>(leading_bytes >> 4) << 16 |

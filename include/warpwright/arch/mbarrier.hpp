@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // mbarrier: a phase completes when its pending arrivals and its pending transaction bytes are both zero.
 //   wait(parity P) returns once the phase of parity P has completed; on a fresh barrier wait(1) returns at once.
-// Scopes: the forms without .sem/.scope are used (release at CTA scope, acquire at CTA scope). That is enough here because
+// Scopes: the forms without .sem/.scope are used (release at CTA scope, acquire at CTA scope). That is enough here
+// because
 // the data these barriers guard is written by the async proxy, whose completion is what makes it visible; the explicit
 // cluster scopes cost 40 % (arrive) and 5 to 7 % (wait) of a GEMM (H200, CUDA 13.0, 2026-11-20).
 // PTX ISA: mbarrier.*, mapa.
@@ -34,23 +35,26 @@ WW_DEVICE void arrive(MBarrier b, u32 count = 1) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(b.address.value), "r"(count) : "memory");
 }
 /// The threads for which `condition` holds arrive.
-// why predicated: a branch would let the other lanes run ahead into the next wait while the arrival is still to be made.
+// why predicated: a branch would let the other lanes run ahead into the next wait while the arrival is still to be
+// made.
 WW_DEVICE void arrive_if(bool condition, MBarrier b) {
   asm volatile(
       "{\n.reg .pred p;\n"
       "setp.ne.u32 p, %1, 0;\n"
-      "@p mbarrier.arrive.shared::cta.b64 _, [%0];\n}" ::"r"(b.address.value), "r"(static_cast<u32>(condition))
+      "@p mbarrier.arrive.shared::cta.b64 _, [%0];\n}" ::"r"(b.address.value),
+      "r"(static_cast<u32>(condition))
       : "memory");
 }
-/// The threads for which `condition` holds arrive at the barrier of the same offset in CTA `rank` of the cluster (this CTA
+/// The threads for which `condition` holds arrive at the barrier of the same offset in CTA `rank` of the cluster (this
+/// CTA
 /// included).
 WW_DEVICE void arrive_remote_if(bool condition, MBarrier b, u32 rank) {
   asm volatile(
       "{\n.reg .pred p;\n.reg .b32 remote;\n"
       "setp.ne.u32 p, %2, 0;\n"
       "@p mapa.shared::cluster.u32 remote, %0, %1;\n"
-      "@p mbarrier.arrive.shared::cluster.b64 _, [remote];\n}" ::"r"(b.address.value), "r"(rank),
-      "r"(static_cast<u32>(condition))
+      "@p mbarrier.arrive.shared::cluster.b64 _, [remote];\n}" ::"r"(b.address.value),
+      "r"(rank), "r"(static_cast<u32>(condition))
       : "memory");
 }
 WW_DEVICE void arrive_remote(MBarrier b, u32 rank) { arrive_remote_if(true, b, rank); }
@@ -60,7 +64,8 @@ WW_DEVICE void expect_tx(MBarrier b, u32 bytes) {
 WW_DEVICE void arrive_expect_tx(MBarrier b, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(b.address.value), "r"(bytes) : "memory");
 }
-/// One try; false may also be spurious. The GPU suspends it while the thread goes on: an arrival of the same thread that
+/// One try; false may also be spurious. The GPU suspends it while the thread goes on: an arrival of the same thread
+/// that
 /// comes later, and does not depend on the result, can make it true (seen on an H200).
 WW_DEVICE bool try_wait(MBarrier b, u32 parity) {
   u32 done;
@@ -84,7 +89,8 @@ WW_DEVICE void wait(MBarrier b, u32 parity) {
       "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
       "@p bra done;\n"
       "bra again;\n"
-      "done:\n}" ::"r"(b.address.value), "r"(parity)
+      "done:\n}" ::"r"(b.address.value),
+      "r"(parity)
       : "memory");
 #endif
 }
@@ -109,7 +115,9 @@ WW_DEVICE void expect_tx(MBarrier b, u32 bytes WW_SITE) { table->mbarrier_expect
 WW_DEVICE void arrive_expect_tx(MBarrier b, u32 bytes WW_SITE) {
   table->mbarrier_arrive_expect_tx(b.address.value, bytes, site);
 }
-WW_DEVICE bool try_wait(MBarrier b, u32 parity WW_SITE) { return table->mbarrier_try_wait(b.address.value, parity, site); }
+WW_DEVICE bool try_wait(MBarrier b, u32 parity WW_SITE) {
+  return table->mbarrier_try_wait(b.address.value, parity, site);
+}
 WW_DEVICE void wait(MBarrier b, u32 parity WW_SITE) { table->mbarrier_wait(b.address.value, parity, site); }
 
 }  // namespace emu

@@ -8,9 +8,7 @@
 namespace ww::arch {
 
 /// kCount 32-bit words that move together.
-template <int kCount> struct Words {
-  u32 w[kCount];
-};
+template <int kCount> struct Words { u32 w[kCount]; };
 
 namespace shared {
 

@@ -12,12 +12,36 @@ inline constexpr u32 kWarpgroupSize = 128;
 
 #if defined(__CUDACC__)
 inline namespace ptx {
-WW_DEVICE u32 thread_index() { u32 v; asm("mov.u32 %0, %%tid.x;" : "=r"(v)); return v; }
-WW_DEVICE u32 block_size() { u32 v; asm("mov.u32 %0, %%ntid.x;" : "=r"(v)); return v; }
-WW_DEVICE u32 block_index() { u32 v; asm("mov.u32 %0, %%ctaid.x;" : "=r"(v)); return v; }
-WW_DEVICE u32 grid_size() { u32 v; asm("mov.u32 %0, %%nctaid.x;" : "=r"(v)); return v; }
-WW_DEVICE u32 cluster_rank() { u32 v; asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(v)); return v; }
-WW_DEVICE u32 cluster_size() { u32 v; asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(v)); return v; }
+WW_DEVICE u32 thread_index() {
+  u32 v;
+  asm("mov.u32 %0, %%tid.x;" : "=r"(v));
+  return v;
+}
+WW_DEVICE u32 block_size() {
+  u32 v;
+  asm("mov.u32 %0, %%ntid.x;" : "=r"(v));
+  return v;
+}
+WW_DEVICE u32 block_index() {
+  u32 v;
+  asm("mov.u32 %0, %%ctaid.x;" : "=r"(v));
+  return v;
+}
+WW_DEVICE u32 grid_size() {
+  u32 v;
+  asm("mov.u32 %0, %%nctaid.x;" : "=r"(v));
+  return v;
+}
+WW_DEVICE u32 cluster_rank() {
+  u32 v;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(v));
+  return v;
+}
+WW_DEVICE u32 cluster_size() {
+  u32 v;
+  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(v));
+  return v;
+}
 /// Start of the launch's dynamic shared memory, 1024-byte aligned (the launch reserves it before any static object).
 WW_DEVICE SharedAddress dynamic_shared() {
   extern __shared__ __align__(1024) u8 ww_dynamic_shared[];

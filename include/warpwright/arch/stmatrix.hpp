@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// stmatrix / ldmatrix: a warp moves one, two or four 8x8 matrices of 16-bit items. Lane l gives the address of row l % 8 of
+// stmatrix / ldmatrix: a warp moves one, two or four 8x8 matrices of 16-bit items. Lane l gives the address of row l %
+// 8 of
 // matrix l / 8 (16 bytes, 16-byte aligned) and holds, in register i, items 2 (l % 4) and + 1 of row l / 4 of matrix i.
 // PTX ISA: stmatrix, ldmatrix.
 #pragma once
@@ -38,11 +39,14 @@ WW_DEVICE Words<4> ldmatrix(SharedAddress row) {
 }  // namespace ptx
 #else
 inline namespace emu {
-template <int kCount> requires(kCount == 1 || kCount == 2 || kCount == 4)
-WW_DEVICE void stmatrix(SharedAddress row, Words<kCount> m WW_SITE) {
+template <int kCount>
+requires(kCount == 1 || kCount == 2 || kCount == 4) WW_DEVICE
+    void stmatrix(SharedAddress row, Words<kCount> m WW_SITE) {
   table->stmatrix(row.value, m.w, kCount, false, site);
 }
-WW_DEVICE void stmatrix_transposed(SharedAddress row, Words<4> m WW_SITE) { table->stmatrix(row.value, m.w, 4, true, site); }
+WW_DEVICE void stmatrix_transposed(SharedAddress row, Words<4> m WW_SITE) {
+  table->stmatrix(row.value, m.w, 4, true, site);
+}
 WW_DEVICE Words<4> ldmatrix(SharedAddress row WW_SITE) {
   Words<4> m;
   table->ldmatrix(row.value, m.w, 4, false, site);

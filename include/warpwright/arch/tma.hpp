@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// TMA: copies of a box of a global tensor to or from shared memory, issued by one thread, carried out by the async proxy.
-//   load:  box -> shared memory of this CTA or of every CTA in `mask`, at the same offset; its bytes (out-of-bounds ones,
+// TMA: copies of a box of a global tensor to or from shared memory, issued by one thread, carried out by the async
+// proxy.
+//   load:  box -> shared memory of this CTA or of every CTA in `mask`, at the same offset; its bytes (out-of-bounds
+//   ones,
 //          which read as zero, included) are counted on the barrier of the same offset there.
-//   store: shared memory -> box, clipped at the tensor's edge; finished per bulk group of the issuing thread. Rows are cut
+//   store: shared memory -> box, clipped at the tensor's edge; finished per bulk group of the issuing thread. Rows are
+//   cut
 //          at 16 bytes of memory: when the innermost extent ends between, the bytes up to there are overwritten.
-// Coordinates are element indices, innermost first; the innermost times the element size must be a multiple of 16 bytes,
+// Coordinates are element indices, innermost first; the innermost times the element size must be a multiple of 16
+// bytes,
 // and those of a store must not be negative: both are illegal instructions.
 // PTX ISA: cp.async.bulk.tensor, cp.async.bulk.commit_group / wait_group, prefetch.tensormap.
 #pragma once
@@ -26,54 +30,52 @@ namespace tma {
 #if defined(__CUDACC__)
 inline namespace ptx {
 
-WW_DEVICE void prefetch(const TensorMap& map) {
-  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
-}
+WW_DEVICE void prefetch(const TensorMap& map) { asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory"); }
 WW_DEVICE void load_1d(const TensorMap& map, MBarrier full, SharedAddress destination, int x,
                        CachePolicy policy = CachePolicy::evict_normal) {
   asm volatile(
-      "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3}], [%2], %4;" ::"r"(
-          destination.value),
+      "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3}], "
+      "[%2], %4;" ::"r"(destination.value),
       "l"(&map), "r"(full.address.value), "r"(x), "l"(policy)
       : "memory");
 }
 WW_DEVICE void load_2d(const TensorMap& map, MBarrier full, SharedAddress destination, int x, int y,
                        CachePolicy policy = CachePolicy::evict_normal) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(
-          destination.value),
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, "
+      "%4}], [%2], %5;" ::"r"(destination.value),
       "l"(&map), "r"(full.address.value), "r"(x), "r"(y), "l"(policy)
       : "memory");
 }
 WW_DEVICE void load_3d(const TensorMap& map, MBarrier full, SharedAddress destination, int x, int y, int z,
                        CachePolicy policy = CachePolicy::evict_normal) {
   asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(
-          destination.value),
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, %4, "
+      "%5}], [%2], %6;" ::"r"(destination.value),
       "l"(&map), "r"(full.address.value), "r"(x), "r"(y), "r"(z), "l"(policy)
       : "memory");
 }
 WW_DEVICE void load_multicast_1d(const TensorMap& map, MBarrier full, SharedAddress destination, u16 mask, int x,
                                  CachePolicy policy = CachePolicy::evict_normal) {
   asm volatile(
-      "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [%0], [%1, {%4}], [%2], %3, %5;" ::"r"(
-          destination.value),
+      "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint "
+      "[%0], [%1, {%4}], [%2], %3, %5;" ::"r"(destination.value),
       "l"(&map), "r"(full.address.value), "h"(mask), "r"(x), "l"(policy)
       : "memory");
 }
 WW_DEVICE void load_multicast_2d(const TensorMap& map, MBarrier full, SharedAddress destination, u16 mask, int x, int y,
                                  CachePolicy policy = CachePolicy::evict_normal) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [%0], [%1, {%4, %5}], [%2], %3, %6;" ::"r"(
-          destination.value),
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint "
+      "[%0], [%1, {%4, %5}], [%2], %3, %6;" ::"r"(destination.value),
       "l"(&map), "r"(full.address.value), "h"(mask), "r"(x), "r"(y), "l"(policy)
       : "memory");
 }
 WW_DEVICE void load_multicast_3d(const TensorMap& map, MBarrier full, SharedAddress destination, u16 mask, int x, int y,
                                  int z, CachePolicy policy = CachePolicy::evict_normal) {
   asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [%0], [%1, {%4, %5, %6}], [%2], %3, %7;" ::"r"(
-          destination.value),
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint "
+      "[%0], [%1, {%4, %5, %6}], [%2], %3, %7;" ::"r"(destination.value),
       "l"(&map), "r"(full.address.value), "h"(mask), "r"(x), "r"(y), "r"(z), "l"(policy)
       : "memory");
 }
@@ -99,7 +101,9 @@ template <int kPending> WW_DEVICE void wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
 }
 /// Until all but the newest `kPending` groups of this thread are visible in global memory.
-template <int kPending> WW_DEVICE void wait() { asm volatile("cp.async.bulk.wait_group %0;" ::"n"(kPending) : "memory"); }
+template <int kPending> WW_DEVICE void wait() {
+  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(kPending) : "memory");
+}
 
 }  // namespace ptx
 #else

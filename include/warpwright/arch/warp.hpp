@@ -45,10 +45,9 @@ WW_DEVICE u32 shuffle_xor(u32 value, u32 lane_mask) {
 }
 WW_DEVICE u32 ballot(bool predicate) {
   u32 r;
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\nvote.sync.ballot.b32 %0, p, 0xffffffff;\n}"
-      : "=r"(r)
-      : "r"(static_cast<u32>(predicate)));
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %1, 0;\nvote.sync.ballot.b32 %0, p, 0xffffffff;\n}"
+               : "=r"(r)
+               : "r"(static_cast<u32>(predicate)));
   return r;
 }
 WW_DEVICE bool any(bool predicate) { return ballot(predicate) != 0; }
@@ -60,7 +59,9 @@ WW_DEVICE bool elect(WW_SITE_ONLY) { return table->elect(site); }
 WW_DEVICE void sync(u32 mask = kAllLanes WW_SITE) { table->sync_warp(mask, site); }
 WW_DEVICE u32 shuffle(u32 value, u32 lane WW_SITE) { return table->shuffle(value, lane, ShuffleMode::index, site); }
 WW_DEVICE u32 shuffle_up(u32 value, u32 delta WW_SITE) { return table->shuffle(value, delta, ShuffleMode::up, site); }
-WW_DEVICE u32 shuffle_down(u32 value, u32 delta WW_SITE) { return table->shuffle(value, delta, ShuffleMode::down, site); }
+WW_DEVICE u32 shuffle_down(u32 value, u32 delta WW_SITE) {
+  return table->shuffle(value, delta, ShuffleMode::down, site);
+}
 WW_DEVICE u32 shuffle_xor(u32 value, u32 lane_mask WW_SITE) {
   return table->shuffle(value, lane_mask, ShuffleMode::butterfly, site);
 }

@@ -39,7 +39,8 @@ class Watchdog {
   WW_DEVICE Watchdog() : start_(global_timer()) {}
 
   WW_DEVICE void look_at_barrier(SharedAddress barrier, u32 parity) const {
-    if (expired()) give_up({0, 0, 0, 0, barrier.value - dynamic_shared().value, parity, 0, 0, 0}, WatchdogRecord::mbarrier);
+    if (expired())
+      give_up({0, 0, 0, 0, barrier.value - dynamic_shared().value, parity, 0, 0, 0}, WatchdogRecord::mbarrier);
   }
   WW_DEVICE void look_at_global(const void* address) const {
     if (expired()) give_up({0, 0, 0, 0, 0, 0, reinterpret_cast<u64>(address), 0, 0}, WatchdogRecord::global);
@@ -73,7 +74,8 @@ class Watchdog {
       }
     }
     const u64 now = global_timer();
-    while (global_timer() - now < kMoment) {}
+    while (global_timer() - now < kMoment) {
+    }
     // why not trap: anywhere in a kernel it makes ptxas ignore setmaxnreg
     asm volatile("st.global.u32 [%0], %1;" ::"l"(16ull), "r"(record.thread) : "memory");
   }

@@ -2,14 +2,16 @@
 // The scales of the block recipe on their way to the math threads: two warps of the producer warpgroup read scale_a and
 // scale_b of a k-block from global memory, multiply them, and store one float per tile row into the stage.
 //   slot of a stage: TILE_M floats, fl(scale_a[row] * scale_b)
-// Ordinary loads take any strides. They are issued for several k-blocks at once and run ahead by the depth of the ring, so no
-// math thread waits for global memory, whose latency next to full-speed TMA is about two k-blocks (with the loads in the math
+// Ordinary loads take any strides. They are issued for several k-blocks at once and run ahead by the depth of the ring,
+// so no
+// math thread waits for global memory, whose latency next to full-speed TMA is about two k-blocks (with the loads in
+// the math
 // warps an H200 lost a third of its speed, CUDA 13.0, 2026-11-20).
 #pragma once
 
+#include "warpwright/arch/convert.hpp"
 #include "warpwright/arch/global.hpp"
 #include "warpwright/arch/math.hpp"
-#include "warpwright/arch/convert.hpp"
 #include "warpwright/collective/gemm_arguments.hpp"
 #include "warpwright/pipeline/tma_pipeline.hpp"
 
@@ -24,14 +26,14 @@ template <int kTileM, int kTileN> struct BlockScales {
   static constexpr int kWarps = 2;
   static constexpr int kLanes = kWarps * static_cast<int>(arch::kWarpSize);
   static constexpr int kRows = kTileM / kLanes;  // of one lane: i, i + kLanes, ...
-  static constexpr int kBatch = 8 / kRows;      // k-blocks loaded together: 8 values in registers
+  static constexpr int kBatch = 8 / kRows;       // k-blocks loaded together: 8 values in registers
 
   WW_DEVICE static arch::SharedAddress slot(arch::SharedAddress slots, u32 stage) { return slots + stage * kSlotBytes; }
 
   /// All lanes of scale warp `warp` (0 or 1): all k-blocks of `tile`.
   template <class Pipeline>
-  WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress slots, Pipeline& pipeline, TileCoord tile,
-                             u32 warp) {
+  WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress slots, Pipeline& pipeline,
+                             TileCoord tile, u32 warp) {
     const u32 first = warp * arch::kWarpSize + arch::lane_index();  // row of the tile
     // rows and columns past the edge take the last scale; their products are never stored
     const int block_n = min(tile.n * kTileN, arguments.n - 1) / 128;
@@ -46,7 +48,8 @@ template <int kTileM, int kTileN> struct BlockScales {
         WW_UNROLL
         for (int r = 0; r < kRows; ++r) {
           const int row = min(tile.m * kTileM + static_cast<int>(first) + kLanes * r, arguments.m - 1);
-          values[i][r] = arch::global::load_constant(arguments.scale_a + row * arguments.scale_a_row + k * arguments.scale_a_k);
+          values[i][r] =
+              arch::global::load_constant(arguments.scale_a + row * arguments.scale_a_row + k * arguments.scale_a_k);
         }
       }
       WW_UNROLL
@@ -55,7 +58,8 @@ template <int kTileM, int kTileN> struct BlockScales {
         const pipeline::Stage stage = pipeline.storer_acquire();
         WW_UNROLL
         for (int r = 0; r < kRows; ++r)
-          arch::shared::store(slot(slots, stage.index) + 4 * (first + kLanes * r), arch::bits_of(arch::mul(values[i][r], scale_b[i])));
+          arch::shared::store(slot(slots, stage.index) + 4 * (first + kLanes * r),
+                              arch::bits_of(arch::mul(values[i][r], scale_b[i])));
         pipeline.storer_commit(stage);
       }
     }
@@ -69,7 +73,8 @@ template <int kTileM, int kTileN> struct BlockScales {
     for (int u = 0; u < kUnits; ++u) {
       WW_UNROLL
       for (int half = 0; half < 2; ++half)
-        scales.row[u][half] = arch::float_of(arch::shared::load(slot(slots, stage.index) + 4 * (row + 64 * u + 8 * half)));
+        scales.row[u][half] =
+            arch::float_of(arch::shared::load(slot(slots, stage.index) + 4 * (row + 64 * u + 8 * half)));
     }
     return scales;
   }

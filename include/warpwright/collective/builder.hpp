@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fills the `auto` fields of a GemmConfig, says what is wrong with one, and lays out shared memory for it.
-//   shared memory: A stages | B stages | D tile | scales | barriers      every operand block aligned to 1024 bytes (128-byte swizzle)
+//   shared memory: A stages | B stages | D tile | scales | barriers      every operand block aligned to 1024 bytes
+//   (128-byte swizzle)
 // The same constexpr functions serve the kernel (as constants), the host (before a launch) and the CLI (to print).
 #pragma once
 
@@ -9,10 +10,10 @@
 
 namespace ww::collective {
 
-inline constexpr int kRowBytes = 128;            // K bytes of one stage row: the span of the 128-byte swizzle
-inline constexpr int kWarpgroupRows = 64;        // M of one wgmma
-inline constexpr int kScaleBlock = 128;          // block recipe: K (and N for B) that one scale covers
-inline constexpr int kSharedLimit = 232448;      // dynamic shared memory of one CTA on sm_90
+inline constexpr int kRowBytes = 128;        // K bytes of one stage row: the span of the 128-byte swizzle
+inline constexpr int kWarpgroupRows = 64;    // M of one wgmma
+inline constexpr int kScaleBlock = 128;      // block recipe: K (and N for B) that one scale covers
+inline constexpr int kSharedLimit = 232448;  // dynamic shared memory of one CTA on sm_90
 inline constexpr int kLargestStages = 16;
 inline constexpr int kAlignment = 1024;
 
@@ -94,7 +95,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (units_of(c) * c.tile_n / 2 + (promoted ? c.tile_n / 2 : 0) > 192)
     return {"tile", "accumulators of at most 192 registers a thread"};
   if (c.stages < 2 || c.stages > kLargestStages) return {"stages", "2 to 16"};
-  if (shared_plan(c).total > kSharedLimit) return {"stages", "a ring and an output tile that fit 232448 bytes of shared memory"};
+  if (shared_plan(c).total > kSharedLimit)
+    return {"stages", "a ring and an output tile that fit 232448 bytes of shared memory"};
   if (c.raster < 1) return {"raster", "at least 1"};
   return {};
 }

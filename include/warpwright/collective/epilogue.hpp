@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// From accumulators to D: scale, convert, write the tile to shared memory, store it by TMA, 64 rows a warpgroup at a time.
-//   shared tile: panels of up to 128 bytes of columns, (TILE_M, panel) each, swizzled so that stmatrix rows spread over banks
+// From accumulators to D: scale, convert, write the tile to shared memory, store it by TMA, 64 rows a warpgroup at a
+// time.
+//   shared tile: panels of up to 128 bytes of columns, (TILE_M, panel) each, swizzled so that stmatrix rows spread over
+//   banks
 // The store of a tile is read from shared memory while the next tile is multiplied; it is waited for only before that
 // buffer is written again, and at the end.
 #pragma once
 
 #include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/global.hpp"
+#include "warpwright/arch/math.hpp"
 #include "warpwright/arch/stmatrix.hpp"
 #include "warpwright/atom/mma_atom.hpp"
 #include "warpwright/atom/tma_atom.hpp"
 #include "warpwright/collective/builder.hpp"
 #include "warpwright/collective/gemm_arguments.hpp"
-#include "warpwright/arch/global.hpp"
-#include "warpwright/arch/math.hpp"
 #include "warpwright/pipeline/tma_store_pipeline.hpp"
 
 namespace ww::collective {
@@ -30,15 +32,16 @@ template <GemmConfig kConfig> struct Epilogue {
   using Accumulator = arch::Accumulator<kTileN>;
   using Element = arch::SharedPtr<storage_t<kOut>>;
   // (TILE_M, (columns of a panel, panels))
-  using TileLayout = decltype(composition(
-      upcast<bytes_of(kOut)>(Swizzle<log2_v<kPanelBytes / 16>, 4, 3>{}),
-      make_layout(Shape<Int<kTileM>, Shape<Int<kPanelColumns>, Int<kPanels>>>{},
-                  Stride<Int<kPanelColumns>, Stride<_1, Int<kTileM * kPanelColumns>>>{})));
+  using TileLayout =
+      decltype(composition(upcast<bytes_of(kOut)>(Swizzle<log2_v<kPanelBytes / 16>, 4, 3>{}),
+                           make_layout(Shape<Int<kTileM>, Shape<Int<kPanelColumns>, Int<kPanels>>>{},
+                                       Stride<Int<kPanelColumns>, Stride<_1, Int<kTileM * kPanelColumns>>>{})));
 
   /// The tensor recipe: acc times fl(scale_a scale_b). Other recipes have nothing left to do here.
   WW_DEVICE static void scale(const GemmArguments& arguments, Accumulator (&acc)[kUnits]) {
     if constexpr (kConfig.scale == Scale::tensor) {
-      const float s = arch::mul(arch::global::load_constant(arguments.scale_a), arch::global::load_constant(arguments.scale_b));
+      const float s =
+          arch::mul(arch::global::load_constant(arguments.scale_a), arch::global::load_constant(arguments.scale_b));
       WW_UNROLL
       for (int u = 0; u < kUnits; ++u) {
         WW_UNROLL
@@ -50,8 +53,8 @@ template <GemmConfig kConfig> struct Epilogue {
   using Buffer = pipeline::TmaStorePipeline<kFirstBarrier, kConfig.math_warpgroups, arch::kWarpgroupSize>;
 
   /// All threads of a math warpgroup: acc becomes its rows of `tile` of D.
-  WW_DEVICE static void store(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer, int math_warpgroup,
-                              Accumulator (&acc)[kUnits], TileCoord tile) {
+  WW_DEVICE static void store(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
+                              int math_warpgroup, Accumulator (&acc)[kUnits], TileCoord tile) {
     auto sD = shared_d(base);  // (TILE_M, TILE_N)
     buffer.acquire();
     WW_UNROLL
@@ -73,8 +76,9 @@ template <GemmConfig kConfig> struct Epilogue {
     buffer.acquire();
     for (u32 panel = 0; panel < kPanels; ++panel)
       for (u32 at = 16 * (arch::thread_index() % arch::kWarpgroupSize); at < kPart; at += 16 * arch::kWarpgroupSize)
-        arch::shared::store4(base + (shared_plan(kConfig).d + panel * kTileM * kPanelBytes + math_warpgroup * kPart + at),
-                             {{0, 0, 0, 0}});
+        arch::shared::store4(
+            base + (shared_plan(kConfig).d + panel * kTileM * kPanelBytes + math_warpgroup * kPart + at),
+            {{0, 0, 0, 0}});
     buffer.publish();
   }
   WW_DEVICE static void store_zeros(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
@@ -107,7 +111,8 @@ template <GemmConfig kConfig> struct Epilogue {
     }
     if constexpr (kTileN % 16 != 0) {  // the last 8 columns
       constexpr int v = kTileN / 2 - 4;
-      arch::stmatrix(sD(row, kTileN - 8).address, arch::Words<2>{{pack(acc[v], acc[v + 1]), pack(acc[v + 2], acc[v + 3])}});
+      arch::stmatrix(sD(row, kTileN - 8).address,
+                     arch::Words<2>{{pack(acc[v], acc[v + 1]), pack(acc[v + 2], acc[v + 3])}});
     }
   }
 
@@ -123,12 +128,12 @@ template <GemmConfig kConfig> struct Epilogue {
 
   template <class T>
   WW_DEVICE static void issue(const GemmArguments& arguments, const T& sD, int math_warpgroup, TileCoord tile) {
-    auto mD = make_identity_tensor(make_shape(arguments.m, arguments.n));                                     // (M, N)
-    auto gD = local_tile(mD, make_tile(Int<kTileM>{}, Int<kTileN>{}), make_coord(tile.m, tile.n));      // (TILE_M, TILE_N)
+    auto mD = make_identity_tensor(make_shape(arguments.m, arguments.n));                           // (M, N)
+    auto gD = local_tile(mD, make_tile(Int<kTileM>{}, Int<kTileN>{}), make_coord(tile.m, tile.n));  // (TILE_M, TILE_N)
     const auto boxes = make_tile(Int<kWarpgroupRows>{}, Int<kPanelColumns>{});
     for (int u = math_warpgroup * kUnits; u < (math_warpgroup + 1) * kUnits; ++u) {
       for (int panel = 0; panel < kPanels; ++panel)
-        atom::copy(atom::TmaStoreAtom{arguments.d}, local_tile(sD, boxes, make_coord(u, panel)),           // (64, panel)
+        atom::copy(atom::TmaStoreAtom{arguments.d}, local_tile(sD, boxes, make_coord(u, panel)),  // (64, panel)
                    local_tile(gD, boxes, make_coord(u, panel)));
     }
   }

@@ -16,7 +16,7 @@ struct GemmArguments {
   arch::TensorMap b;  // (N, K), box (TILE_N / CLUSTER_M, 128 bytes), 128-byte swizzle
   arch::TensorMap d;  // (M, N), box (64, one panel), the panel's swizzle
   i32 m, n, k;
-  i32 k_blocks;       // ceil(K / TILE_K); 0 makes D zero
+  i32 k_blocks;          // ceil(K / TILE_K); 0 makes D zero
   const float* scale_a;  // tensor: [0]; block: [row * scale_a_row + kb * scale_a_k]
   const float* scale_b;  // tensor: [0]; block: [nb * scale_b_n + kb * scale_b_k]
   i64 scale_a_row, scale_a_k, scale_b_n, scale_b_k;

@@ -11,9 +11,9 @@ enum class Arch : u8 { sm90 };
 
 /// How raw products become D.
 enum class Scale : u8 {
-  none,                  // D = A B^T
-  tensor,                // D = scale_a[0] * scale_b[0] * A B^T
-  block_1x128_128x128,   // A scaled by row and 128 of K, B by 128 x 128; partial sums promoted to FP32 every 128 of K
+  none,                 // D = A B^T
+  tensor,               // D = scale_a[0] * scale_b[0] * A B^T
+  block_1x128_128x128,  // A scaled by row and 128 of K, B by 128 x 128; partial sums promoted to FP32 every 128 of K
 };
 
 WW_HOST_DEVICE constexpr const char* name_of(Arch) { return "sm90"; }

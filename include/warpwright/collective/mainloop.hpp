@@ -29,27 +29,30 @@ template <GemmConfig kConfig> struct Mainloop {
   using Accumulator = arch::Accumulator<kTileN>;
 
   WW_DEVICE static auto shared_a(arch::SharedAddress base) {
-    return make_tensor(Element{base + kShared.a}, atom::OperandLayout<kType, kTileM, kConfig.stages>{});  // (TILE_M, TILE_K, STAGE)
+    return make_tensor(Element{base + kShared.a},
+                       atom::OperandLayout<kType, kTileM, kConfig.stages>{});  // (TILE_M, TILE_K, STAGE)
   }
   WW_DEVICE static auto shared_b(arch::SharedAddress base) {
-    return make_tensor(Element{base + kShared.b}, atom::OperandLayout<kType, kTileN, kConfig.stages>{});  // (TILE_N, TILE_K, STAGE)
+    return make_tensor(Element{base + kShared.b},
+                       atom::OperandLayout<kType, kTileN, kConfig.stages>{});  // (TILE_N, TILE_K, STAGE)
   }
 
   /// One thread: all k-blocks of `tile`.
-  WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline, TileCoord tile) {
+  WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
+                             TileCoord tile) {
     const auto self = pipeline::coord_of(kCluster, static_cast<int>(arch::cluster_rank()));
     const u16 mask_a = kCluster.n > 1 ? pipeline::mask_of_column(kCluster, self.x) : 0;
     const u16 mask_b = kCluster.m > 1 ? pipeline::mask_of_row(kCluster, self.y) : 0;
     const atom::TmaLoadAtom load_a{arguments.a}, load_b{arguments.b};
 
-    auto mA = make_identity_tensor(make_shape(arguments.m, arguments.k));                             // (M, K)
-    auto mB = make_identity_tensor(make_shape(arguments.n, arguments.k));                             // (N, K)
-    auto gA = local_tile(mA, make_tile(Int<kTileM>{}, Int<kTileK>{}), make_coord(tile.m, _));   // (TILE_M, TILE_K, k)
-    auto gB = local_tile(mB, make_tile(Int<kTileN>{}, Int<kTileK>{}), make_coord(tile.n, _));   // (TILE_N, TILE_K, k)
-    auto tAgA = atom::tma_partition<kCluster.n>(gA, self.y);                // (TILE_M / CLUSTER_N, TILE_K, k)
-    auto tBgB = atom::tma_partition<kCluster.m>(gB, self.x);                // (TILE_N / CLUSTER_M, TILE_K, k)
-    auto tAsA = atom::tma_partition<kCluster.n>(shared_a(base), self.y);    // (TILE_M / CLUSTER_N, TILE_K, STAGE)
-    auto tBsB = atom::tma_partition<kCluster.m>(shared_b(base), self.x);    // (TILE_N / CLUSTER_M, TILE_K, STAGE)
+    auto mA = make_identity_tensor(make_shape(arguments.m, arguments.k));                      // (M, K)
+    auto mB = make_identity_tensor(make_shape(arguments.n, arguments.k));                      // (N, K)
+    auto gA = local_tile(mA, make_tile(Int<kTileM>{}, Int<kTileK>{}), make_coord(tile.m, _));  // (TILE_M, TILE_K, k)
+    auto gB = local_tile(mB, make_tile(Int<kTileN>{}, Int<kTileK>{}), make_coord(tile.n, _));  // (TILE_N, TILE_K, k)
+    auto tAgA = atom::tma_partition<kCluster.n>(gA, self.y);              // (TILE_M / CLUSTER_N, TILE_K, k)
+    auto tBgB = atom::tma_partition<kCluster.m>(gB, self.x);              // (TILE_N / CLUSTER_M, TILE_K, k)
+    auto tAsA = atom::tma_partition<kCluster.n>(shared_a(base), self.y);  // (TILE_M / CLUSTER_N, TILE_K, STAGE)
+    auto tBsB = atom::tma_partition<kCluster.m>(shared_b(base), self.x);  // (TILE_N / CLUSTER_M, TILE_K, STAGE)
 
     WW_NO_UNROLL
     for (int k = 0; k < arguments.k_blocks; ++k) {
@@ -92,7 +95,8 @@ template <GemmConfig kConfig> struct Mainloop {
   }
 
   // The tensor core accumulates over all of K; one k-block stays in flight while the next is waited for.
-  // why do-while: a path around the loop would merge accumulators in flight with others, and ptxas would serialise (C7511)
+  // why do-while: a path around the loop would merge accumulators in flight with others, and ptxas would serialise
+  // (C7511)
   WW_DEVICE static void multiply_plain(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                                        int math_warpgroup, Accumulator (&acc)[kUnits]) {
     auto sA = shared_a(base);  // (TILE_M, TILE_K, STAGE)
@@ -126,14 +130,16 @@ template <GemmConfig kConfig> struct Mainloop {
     ScaleSet<kUnits> scale;
   };
 
-  WW_DEVICE static Block start(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup, int row, Accumulator& raw) {
+  WW_DEVICE static Block start(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup, int row,
+                               Accumulator& raw) {
     const pipeline::Stage stage = pipeline.consumer_wait();
     const Block block{stage, Scales::template read<kUnits>(base + kShared.scales, stage, row)};
     issue(base, stage, math_warpgroup, 0, raw);
     return block;
   }
 
-  WW_DEVICE static void issue(arch::SharedAddress base, pipeline::Stage stage, int math_warpgroup, int unit, Accumulator& raw) {
+  WW_DEVICE static void issue(arch::SharedAddress base, pipeline::Stage stage, int math_warpgroup, int unit,
+                              Accumulator& raw) {
     arch::wgmma::fence();
     atom::gemm<kType>(raw, unit_rows(shared_a(base), math_warpgroup, unit, stage.index),
                       shared_b(base)(_, _, static_cast<int>(stage.index)), false);
@@ -149,7 +155,8 @@ template <GemmConfig kConfig> struct Mainloop {
   WW_DEVICE static void multiply_promoted(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                                           int math_warpgroup, Accumulator (&acc)[kUnits]) {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
-    const int row = math_warpgroup * kUnits * kWarpgroupRows + atom::MmaAtom<kType, kTileN>::row(thread, 0);  // of the tile
+    const int row =
+        math_warpgroup * kUnits * kWarpgroupRows + atom::MmaAtom<kType, kTileN>::row(thread, 0);  // of the tile
     if constexpr (kUnits == 1) {
       promote_overlapped(arguments.k_blocks, base, pipeline, math_warpgroup, row, acc[0]);
     } else {
@@ -158,16 +165,17 @@ template <GemmConfig kConfig> struct Mainloop {
   }
 
   // Two raw accumulators take turns: one block is multiplied while the other is promoted.
-  // why not one loop with conditions: accumulators in flight must reach every wait on one path only, or ptxas serialises
-  WW_DEVICE static void promote_overlapped(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
-                                           int row, Accumulator& acc) {
+  // why not one loop with conditions: accumulators in flight must reach every wait on one path only, or ptxas
+  // serialises
+  WW_DEVICE static void promote_overlapped(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
+                                           int math_warpgroup, int row, Accumulator& acc) {
     Accumulator even, odd;
     Block even_block = start(base, pipeline, math_warpgroup, row, even);
     int k = 0;  // the block in `even`
     WW_NO_UNROLL
     for (; k + 2 < k_blocks; k += 2) {
       const Block odd_block = start(base, pipeline, math_warpgroup, row, odd);
-      arch::wgmma::wait<1>(even);  // even is ours again: only now may it be read ...
+      arch::wgmma::wait<1>(even);                   // even is ours again: only now may it be read ...
       pipeline.consumer_release(even_block.stage);  // ... and its stage be overwritten
       promote(acc, even, even_block.scale.row[0]);
       even_block = start(base, pipeline, math_warpgroup, row, even);

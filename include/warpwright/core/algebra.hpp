@@ -19,8 +19,9 @@ WW_HOST_DEVICE constexpr FlatLayout flat_from_leaves(const Tuple<Int<S>...>&, co
   return flat;
 }
 /// The modes of a static layout as a value.
-template <class L> requires(LayoutType<L> && is_static_v<L>)
-inline constexpr FlatLayout flat_of = flat_from_leaves(flatten(L{}.shape()), flatten(L{}.stride()));
+template <class L>
+requires(LayoutType<L>&& is_static_v<L>) inline constexpr FlatLayout flat_of = flat_from_leaves(flatten(L{}.shape()),
+                                                                                                flatten(L{}.stride()));
 
 template <FlatLayout kFlat, int... I> WW_HOST_DEVICE constexpr auto layout_of_modes(index_sequence<I...>) {
   if constexpr (kFlat.rank == 1) return make_layout(Int<kFlat.shape[0]>{}, Int<kFlat.stride[0]>{});
@@ -50,8 +51,8 @@ WW_HOST_DEVICE constexpr auto coalesce_from(const S& shape, const D& stride, con
       constexpr int kLast = rank_v<RS> - 1;
       using End = decltype(get<kLast>(rs) * get<kLast>(rd));
       if constexpr (is_static_int_v<End> && is_same_v<End, Step>) {
-        return coalesce_from<I + 1>(
-            shape, stride, concat(take<0, kLast>(rs), make_tuple(get<kLast>(rs) * get<I>(shape))), rd);
+        return coalesce_from<I + 1>(shape, stride,
+                                    concat(take<0, kLast>(rs), make_tuple(get<kLast>(rs) * get<I>(shape))), rd);
       } else {
         return coalesce_from<I + 1>(shape, stride, append<kLast + 2>(rs, get<I>(shape)),
                                     append<kLast + 2>(rd, get<I>(stride)));
@@ -85,8 +86,8 @@ WW_HOST_DEVICE constexpr auto compose_runtime(const S& shape, const D& stride, c
   } else {
     auto divisor = max(i64(step), i64(1));
     auto taken = min(ceil_div(i64(get<I>(shape)), divisor), i64(extent));
-    auto rest = compose_runtime<I + 1>(shape, stride, ceil_div(i64(extent), taken),
-                                       ceil_div(i64(step), i64(get<I>(shape))));
+    auto rest =
+        compose_runtime<I + 1>(shape, stride, ceil_div(i64(extent), taken), ceil_div(i64(step), i64(get<I>(shape))));
     return make_layout(concat(make_shape(taken), rest.shape()),
                        concat(make_stride(step * get<I>(stride)), rest.stride()));
   }
@@ -147,11 +148,13 @@ template <LayoutType L> WW_HOST_DEVICE constexpr auto complement(const L& layout
 
 // --- inverses --------------------------------------------------------------------------------------
 /// The longest r with layout(r(i)) == i.
-template <LayoutType L> requires is_static_v<L> WW_HOST_DEVICE constexpr auto right_inverse(const L&) {
+template <LayoutType L>
+requires is_static_v<L> WW_HOST_DEVICE constexpr auto right_inverse(const L&) {
   return layout_of<right_inverse(flat_of<L>)>();
 }
 /// l(layout(i)) == i for every i.
-template <LayoutType L> requires is_static_v<L> WW_HOST_DEVICE constexpr auto left_inverse(const L&) {
+template <LayoutType L>
+requires is_static_v<L> WW_HOST_DEVICE constexpr auto left_inverse(const L&) {
   constexpr FlatLayout kInverse = left_inverse(flat_of<L>);
   static_assert(kInverse.valid, "left_inverse: two coordinates share an offset, or the strides do not divide");
   return layout_of<kInverse>();

@@ -60,12 +60,13 @@ WW_HOST_DEVICE constexpr auto sum_members(const A& a, const B& b, index_sequence
   return make_arith_tuple((get<I>(a) + get<I>(b))...);
 }
 /// Member by member; the shorter one is filled up with zeros.
-template <class A, class B> requires((CoordPart<A> && (CoordPart<B> || is_constant_v<0, B>)) ||
-                                     (CoordPart<B> && is_constant_v<0, A>))
-WW_HOST_DEVICE constexpr auto operator+(const A& a, const B& b) {
+template <class A, class B>
+requires((CoordPart<A> && (CoordPart<B> || is_constant_v<0, B>)) ||
+         (CoordPart<B> && is_constant_v<0, A>)) WW_HOST_DEVICE constexpr auto
+operator+(const A& a, const B& b) {
   using TA = decltype(members_of(a));
   using TB = decltype(members_of(b));
-  constexpr int kRank = rank_v<TA> > rank_v<TB> ? rank_v<TA> : rank_v<TB>;
+  constexpr int kRank = rank_v < TA >> rank_v<TB> ? rank_v<TA> : rank_v<TB>;
   return sum_members(append<kRank>(members_of(a), _0{}), append<kRank>(members_of(b), _0{}),
                      make_index_sequence<kRank>{});
 }
@@ -85,7 +86,8 @@ template <class S, int... I> WW_HOST_DEVICE constexpr auto identity_strides(cons
   return make_stride(compact_left(get<I>(shape), E<I>{})...);
 }
 /// The layout that maps (i, j, ...) to the coordinate (i, j, ...); a nested mode counts in its own coordinate.
-template <TupleLike S> requires IntTuple<S> WW_HOST_DEVICE constexpr auto make_identity_layout(const S& shape) {
+template <TupleLike S>
+requires IntTuple<S> WW_HOST_DEVICE constexpr auto make_identity_layout(const S& shape) {
   return make_layout(shape, identity_strides(shape, make_index_sequence<rank_v<S>>{}));
 }
 

@@ -14,7 +14,8 @@ template <class T> inline constexpr bool is_tiler_v = Integer<T> || LayoutType<T
 template <class... T> inline constexpr bool is_tiler_v<Tuple<T...>> = (is_tiler_v<T> && ...);
 template <class T> concept Tiler = is_tiler_v<T>;
 
-template <Tiler T> requires(!TupleLike<T>) WW_HOST_DEVICE constexpr auto tiler_layout(const T& tiler) {
+template <Tiler T>
+requires(!TupleLike<T>) WW_HOST_DEVICE constexpr auto tiler_layout(const T& tiler) {
   if constexpr (LayoutType<T>) return tiler;
   else return make_layout(tiler, _1{});
 }
@@ -99,7 +100,7 @@ template <LayoutType L, Tiler T> WW_HOST_DEVICE constexpr auto tiled_product(con
 
 template <bool kBlockFirst, class L, class M>
 WW_HOST_DEVICE constexpr auto paired_product(const L& block, const M& tiler) {
-  constexpr int kRank = rank_v<L> > rank_v<M> ? rank_v<L> : rank_v<M>;
+  constexpr int kRank = rank_v < L >> rank_v<M> ? rank_v<L> : rank_v<M>;
   auto product = logical_product(append<kRank>(block), append<kRank>(tiler));
   if constexpr (kBlockFirst) return pair_modes(get<0>(product), get<1>(product), make_index_sequence<kRank>{});
   else return pair_modes(get<1>(product), get<0>(product), make_index_sequence<kRank>{});

@@ -24,9 +24,15 @@ WW_HOST_DEVICE constexpr const char* name_of(DType type) {
 }
 
 /// Bits of one element.
-struct e4m3_t { u8 bits; };
-struct bf16_t { u16 bits; };
-struct f16_t { u16 bits; };
+struct e4m3_t {
+  u8 bits;
+};
+struct bf16_t {
+  u16 bits;
+};
+struct f16_t {
+  u16 bits;
+};
 
 template <DType kType> struct storage;
 template <> struct storage<DType::e4m3> { using type = e4m3_t; };

@@ -18,7 +18,10 @@ struct FlatLayout {
   i64 stride[kMaxRank] = {};
 
   WW_HOST_DEVICE constexpr void append(i64 extent, i64 step) {
-    if (rank == kMaxRank) { valid = false; return; }
+    if (rank == kMaxRank) {
+      valid = false;
+      return;
+    }
     shape[rank] = extent;
     stride[rank++] = step;
   }
@@ -66,9 +69,15 @@ WW_HOST_DEVICE constexpr FlatLayout compose(const FlatLayout& layout, i64 extent
   const FlatLayout a = coalesce(layout, true);
   FlatLayout r;
   r.valid = a.valid;
-  if (step == 0) { r.append(extent, 0); return r; }
+  if (step == 0) {
+    r.append(extent, 0);
+    return r;
+  }
   for (int i = 0; i + 1 < a.rank && extent > 1; ++i) {
-    if (step % a.shape[i] == 0) { step /= a.shape[i]; continue; }
+    if (step % a.shape[i] == 0) {
+      step /= a.shape[i];
+      continue;
+    }
     const i64 fits = ceil_div(a.shape[i], step);
     if (extent > fits && (a.shape[i] % step != 0 || extent % fits != 0)) return invalid_layout();
     const i64 taken = min(fits, extent);
@@ -103,8 +112,8 @@ WW_HOST_DEVICE constexpr FlatLayout complement_gaps(const FlatLayout& layout) {
   r.valid = a.valid;
   i64 current = 1;
   for (int i = 0; i < a.rank; ++i) {
-    if (a.stride[i] == 0) continue;                         // a broadcast mode occupies nothing of its own
-    if (a.stride[i] < current) return invalid_layout();     // modes that overlap or interleave leave no ordered rest
+    if (a.stride[i] == 0) continue;                      // a broadcast mode occupies nothing of its own
+    if (a.stride[i] < current) return invalid_layout();  // modes that overlap or interleave leave no ordered rest
     if (a.stride[i] / current > 1) r.append(a.stride[i] / current, current);
     current = a.shape[i] * a.stride[i];
   }

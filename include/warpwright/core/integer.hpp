@@ -38,7 +38,7 @@ template <int N> inline constexpr bool is_static_int_v<Int<N>> = true;
 template <int N, class T> inline constexpr bool is_constant_v = is_same_v<T, Int<N>>;
 
 template <class T> concept StaticInteger = is_static_int_v<T>;
-template <class T> concept Integer = StaticInteger<T> || (is_integral_v<T> && !is_same_v<T, bool>);
+template <class T> concept Integer = StaticInteger<T> ||(is_integral_v<T> && !is_same_v<T, bool>);
 template <class T> concept RuntimeInteger = Integer<T> && !StaticInteger<T>;
 
 // --- both static: the answer is a type -----------------------------------------------------------

@@ -38,11 +38,11 @@ template <class T> inline constexpr bool is_static_v = is_static_int_v<T>;
 template <class... T> inline constexpr bool is_static_v<Tuple<T...>> = (is_static_v<T> && ...);
 
 /// Two nested tuples have the same profile: a leaf of one faces a leaf of the other.
-template <class T, class U> inline constexpr bool is_congruent_v = is_leaf_v<T> && is_leaf_v<U>;
+template <class T, class U> inline constexpr bool is_congruent_v = is_leaf_v<T>&& is_leaf_v<U>;
 template <> inline constexpr bool is_congruent_v<Tuple<>, Tuple<>> = true;
 template <class T, class... TS, class U, class... US>
 inline constexpr bool is_congruent_v<Tuple<T, TS...>, Tuple<U, US...>> =
-    is_congruent_v<T, U> && is_congruent_v<Tuple<TS...>, Tuple<US...>>;
+    is_congruent_v<T, U>&& is_congruent_v<Tuple<TS...>, Tuple<US...>>;
 
 template <IntTuple S> WW_HOST_DEVICE constexpr auto size(const S& shape);
 template <class S, int... I> WW_HOST_DEVICE constexpr auto product_of(const S& shape, index_sequence<I...>) {
@@ -181,7 +181,8 @@ template <class C, class T> WW_HOST_DEVICE constexpr auto slice_members(const C&
 }
 
 // --- the class -------------------------------------------------------------------------------------
-template <class S, class D> requires(IntTuple<S> && is_congruent_v<S, D>) struct Layout : Tuple<S, D> {
+template <class S, class D>
+requires(IntTuple<S>&& is_congruent_v<S, D>) struct Layout : Tuple<S, D> {
   constexpr Layout() = default;
   WW_HOST_DEVICE constexpr Layout(const S& shape, const D& stride) : Tuple<S, D>(shape, stride) {}
 
@@ -212,13 +213,15 @@ template <class S, class D> requires(IntTuple<S> && is_congruent_v<S, D>) struct
 template <class T> inline constexpr bool is_layout_v = false;
 template <class S, class D> inline constexpr bool is_layout_v<Layout<S, D>> = true;
 template <class T> concept LayoutType = is_layout_v<T>;
-template <class S, class D> inline constexpr bool is_static_v<Layout<S, D>> = is_static_v<S> && is_static_v<D>;
+template <class S, class D> inline constexpr bool is_static_v<Layout<S, D>> = is_static_v<S>&& is_static_v<D>;
 template <class S, class D> inline constexpr int rank_v<Layout<S, D>> = rank_v<S>;
 template <class S, class D> inline constexpr int depth_v<Layout<S, D>> = depth_v<S>;
 
 // --- making ----------------------------------------------------------------------------------------
-template <IntTuple S, class D> requires(!is_layout_v<D>)
-WW_HOST_DEVICE constexpr Layout<S, D> make_layout(const S& shape, const D& stride) { return {shape, stride}; }
+template <IntTuple S, class D>
+requires(!is_layout_v<D>) WW_HOST_DEVICE constexpr Layout<S, D> make_layout(const S& shape, const D& stride) {
+  return {shape, stride};
+}
 /// Dense, leftmost mode fastest: (4,8) is (4,8):(1,4).
 template <IntTuple S> WW_HOST_DEVICE constexpr auto make_layout(const S& shape) {
   return make_layout(shape, compact_left(shape, _1{}));

@@ -26,8 +26,8 @@ WW_HOST_DEVICE constexpr auto free_modes(const C& coord, index_sequence<I...>) {
   return make_coord(member_unless_free<I, kModes...>(coord)...);
 }
 /// The CTAs that differ from `coord` in the given modes only: cta_mask<2>(cluster_vmnk, (v,m,n,k)) shares A's tile.
-template <int... kModes, LayoutType L, TupleLike C> requires(sizeof...(kModes) > 0)
-WW_HOST_DEVICE constexpr u16 cta_mask(const L& cluster, const C& coord) {
+template <int... kModes, LayoutType L, TupleLike C>
+requires(sizeof...(kModes) > 0) WW_HOST_DEVICE constexpr u16 cta_mask(const L& cluster, const C& coord) {
   return cta_mask(cluster, free_modes<kModes...>(coord, make_index_sequence<rank_v<C>>{}));
 }
 

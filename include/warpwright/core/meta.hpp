@@ -62,7 +62,9 @@ template <> inline constexpr bool is_integral_v<unsigned long> = true;
 template <> inline constexpr bool is_integral_v<i64> = true;
 template <> inline constexpr bool is_integral_v<u64> = true;
 
-template <class T> WW_HOST_DEVICE constexpr T&& forward(typename remove_reference<T>::type& t) { return static_cast<T&&>(t); }
+template <class T> WW_HOST_DEVICE constexpr T&& forward(typename remove_reference<T>::type& t) {
+  return static_cast<T&&>(t);
+}
 template <class T> WW_HOST_DEVICE constexpr typename remove_reference<T>::type&& move(T&& t) {
   return static_cast<typename remove_reference<T>::type&&>(t);
 }
@@ -75,8 +77,8 @@ template <int... I, int... J> struct join_sequences<index_sequence<I...>, index_
   using type = index_sequence<I..., (int(sizeof...(I)) + J)...>;
 };
 template <int N> struct count_sequence {
-  using type = typename join_sequences<typename count_sequence<N / 2>::type,
-                                       typename count_sequence<N - N / 2>::type>::type;
+  using type =
+      typename join_sequences<typename count_sequence<N / 2>::type, typename count_sequence<N - N / 2>::type>::type;
 };
 template <> struct count_sequence<0> { using type = index_sequence<>; };
 template <> struct count_sequence<1> { using type = index_sequence<0>; };

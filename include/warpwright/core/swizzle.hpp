@@ -55,8 +55,8 @@ template <class Z, Integer O, LayoutType L> struct ComposedLayout : Tuple<Z, O, 
 
 template <class T> inline constexpr bool is_composed_v = false;
 template <class Z, class O, class L> inline constexpr bool is_composed_v<ComposedLayout<Z, O, L>> = true;
-template <class Z, class O, class L> inline constexpr bool is_static_v<ComposedLayout<Z, O, L>> =
-    is_static_int_v<O> && is_static_v<L>;
+template <class Z, class O, class L>
+inline constexpr bool is_static_v<ComposedLayout<Z, O, L>> = is_static_int_v<O>&& is_static_v<L>;
 template <class Z, class O, class L> inline constexpr int rank_v<ComposedLayout<Z, O, L>> = rank_v<L>;
 template <class T> concept ComposedType = is_composed_v<T>;
 /// Anything that maps coordinates to offsets.
@@ -69,7 +69,7 @@ WW_HOST_DEVICE constexpr auto composition(const Swizzle<B, M, S>& swizzle, const
 /// The same swizzle and offset around another layout.
 template <ComposedType C, LayoutType L> WW_HOST_DEVICE constexpr auto rewrap(const C& composed, const L& inner) {
   return ComposedLayout<decltype(composed.swizzle()), decltype(composed.offset()), L>(composed.swizzle(),
-                                                                                     composed.offset(), inner);
+                                                                                      composed.offset(), inner);
 }
 
 // --- what a layout can do, a swizzled one does on its inner layout -----------------------------------

@@ -60,7 +60,8 @@ template <LayoutType L> WW_HOST_DEVICE constexpr auto make_coord_tensor(const L&
   return make_tensor(CoordIterator<ArithTuple<>>{}, layout);
 }
 /// The tensor whose element at (i, j, ...) is the coordinate (i, j, ...).
-template <TupleLike S> requires IntTuple<S> WW_HOST_DEVICE constexpr auto make_identity_tensor(const S& shape) {
+template <TupleLike S>
+requires IntTuple<S> WW_HOST_DEVICE constexpr auto make_identity_tensor(const S& shape) {
   return make_coord_tensor(make_identity_layout(shape));
 }
 
@@ -95,8 +96,9 @@ template <class C, TensorType T> WW_HOST_DEVICE constexpr auto slice(const C& co
   }
 }
 /// The same shape, started at `coord`; the caller keeps within bounds.
-template <class C, TensorType T> requires(LayoutType<typename T::layout_type>)
-WW_HOST_DEVICE constexpr auto domain_offset(const C& coord, const T& tensor) {
+template <class C, TensorType T>
+requires(LayoutType<typename T::layout_type>) WW_HOST_DEVICE
+    constexpr auto domain_offset(const C& coord, const T& tensor) {
   return make_tensor(tensor.data() + tensor.layout()(coord), tensor.layout());
 }
 

@@ -53,8 +53,8 @@ template <class T> inline constexpr int depth_v = 0;
 template <class T> inline constexpr int depth_v<const T> = depth_v<T>;
 template <> inline constexpr int depth_v<Tuple<>> = 1;
 template <class T> inline constexpr int depth_v<Tuple<T>> = depth_v<T> + 1;
-template <class T, class U, class... V> inline constexpr int depth_v<Tuple<T, U, V...>> =
-    max(depth_v<T> + 1, depth_v<Tuple<U, V...>>);
+template <class T, class U, class... V>
+inline constexpr int depth_v<Tuple<T, U, V...>> = max(depth_v<T> + 1, depth_v<Tuple<U, V...>>);
 
 // --- get ------------------------------------------------------------------------------------------
 template <int I, class T> WW_HOST_DEVICE constexpr T leaf_of(const TupleLeaf<I, T, true>&) { return {}; }
@@ -86,7 +86,9 @@ template <int I, int J, int... K, class T> WW_HOST_DEVICE constexpr auto get(con
 // why index_sequence helpers and named functors throughout core/, never a lambda: NVRTC takes a lambda for host code
 // unless everything unannotated is compiled for the device, and then every trait above becomes a variable in the PTX.
 template <class T, class F, int... I>
-WW_HOST_DEVICE constexpr auto apply_indices(const T& t, F f, index_sequence<I...>) { return f(get<I>(t)...); }
+WW_HOST_DEVICE constexpr auto apply_indices(const T& t, F f, index_sequence<I...>) {
+  return f(get<I>(t)...);
+}
 
 /// f(get<0>(t), get<1>(t), ...).
 template <class T, class F> WW_HOST_DEVICE constexpr auto apply(const T& t, F f) {
@@ -110,8 +112,7 @@ template <class T, class U, class F> WW_HOST_DEVICE constexpr auto transform(con
 }
 
 /// f(... f(f(initial, get<0>(t)), get<1>(t)) ...).
-template <int I = 0, class T, class V, class F>
-WW_HOST_DEVICE constexpr auto fold(const T& t, const V& initial, F f) {
+template <int I = 0, class T, class V, class F> WW_HOST_DEVICE constexpr auto fold(const T& t, const V& initial, F f) {
   if constexpr (I == rank_v<T>) return initial;
   else return fold<I + 1>(t, f(initial, get<I>(t)), f);
 }
@@ -129,8 +130,7 @@ template <class T> WW_HOST_DEVICE constexpr auto concat(const T& t) {
   return concat_indices(t, make_index_sequence<rank_v<T>>{});
 }
 /// One tuple with the members of all; a plain value counts as a tuple of one.
-template <class T, class U, class... V>
-WW_HOST_DEVICE constexpr auto concat(const T& t, const U& u, const V&... rest) {
+template <class T, class U, class... V> WW_HOST_DEVICE constexpr auto concat(const T& t, const U& u, const V&... rest) {
   return concat(concat_indices(t, u, make_index_sequence<rank_v<T>>{}, make_index_sequence<rank_v<U>>{}), rest...);
 }
 

@@ -17,12 +17,15 @@
 
 namespace ww {
 
-namespace runtime { class Backend; }
+namespace runtime {
+class Backend;
+}
 
 /// In which order asynchronous work completes and threads go on (src/emu/schedule.hpp).
 enum class EmuSchedule { fifo, random, pct, adversarial };
 const char* name_of(EmuSchedule schedule);
-/// exact: the tensor core to the bit; fp32_chain: one fma after another, k ascending; off: operands are read and nothing
+/// exact: the tensor core to the bit; fp32_chain: one fma after another, k ascending; off: operands are read and
+/// nothing
 /// is computed, so results mean nothing (a checker's speed).
 enum class EmuMath { exact, fp32_chain, off };
 
@@ -32,36 +35,39 @@ struct EmuOptions {
   EmuSchedule schedule = EmuSchedule::random;
   EmuMath math = EmuMath::exact;
   int pct_depth = 3;   // of EmuSchedule::pct: bugs that need so many things in order are looked for
-  int threads = 0;   // OS threads that carry independent clusters; 0 = one per core
+  int threads = 0;     // OS threads that carry independent clusters; 0 = one per core
   bool check = false;  // watch for races and misuse; kernels are then the checked flavour (emu::check)
 };
 
 struct DeviceOptions {
-  std::filesystem::path cache_dir;   // empty: WARPWRIGHT_CACHE_DIR, XDG_CACHE_HOME/warpwright, ~/.cache/warpwright
+  std::filesystem::path cache_dir;  // empty: WARPWRIGHT_CACHE_DIR, XDG_CACHE_HOME/warpwright, ~/.cache/warpwright
   EmuOptions emu;
 };
 
 struct DeviceInfo {
-  std::string name;          // "emu:sm90", "cuda:0"
-  std::string description;   // "emulated sm_90a, 4 SMs", "NVIDIA H200, driver 13.0"
+  std::string name;         // "emu:sm90", "cuda:0"
+  std::string description;  // "emulated sm_90a, 4 SMs", "NVIDIA H200, driver 13.0"
   bool emulated = false;
   Arch arch = Arch::sm90;
-  int sms = 0;               // default number of CTAs a persistent kernel launches
+  int sms = 0;  // default number of CTAs a persistent kernel launches
   std::uint64_t memory_bytes = 0;
   int shared_bytes_per_cta = 0;
 };
 
 /// A CUstream; null is the default stream. Ignored by emulated devices, which run at once.
-struct Stream { void* handle = nullptr; };
+struct Stream {
+  void* handle = nullptr;
+};
 
 /// What one emulated launch did. Byte counts are by operand name ("a", "b", "d").
 struct EmuStats {
   double seconds = 0;
   std::uint64_t ctas = 0, fibers = 0, switches = 0;
   std::uint64_t tma_loads = 0, tma_stores = 0, wgmmas = 0;
-  std::map<std::string, std::uint64_t> l2_read_bytes;    // a multicast load counts once
+  std::map<std::string, std::uint64_t> l2_read_bytes;  // a multicast load counts once
   std::map<std::string, std::uint64_t> l2_write_bytes;
-  std::map<std::string, std::uint64_t> shared_write_bytes;  // bytes that arrived in shared memory, every destination counted
+  std::map<std::string, std::uint64_t>
+      shared_write_bytes;  // bytes that arrived in shared memory, every destination counted
 };
 
 /// What a finding is about; rule_name() gives the spelling of reports.
@@ -84,30 +90,30 @@ enum class Rule {
   uninitialised_read,
   deadlock,
   livelock,
-  invalid_operation,      // arguments that the instruction does not allow
-  unsupported,            // what the emulator does not model: makes a run incomplete, never a finding
+  invalid_operation,  // arguments that the instruction does not allow
+  unsupported,        // what the emulator does not model: makes a run incomplete, never a finding
 };
 const char* rule_name(Rule rule);
 
 /// One side of a finding. Empty strings and negative numbers: not known, or no such side.
 struct FindingParty {
   int cta = -1, warp = -1, lane = -1;
-  std::string role;                         // "warpgroup 0", or what the kernel calls it
-  std::string file;                         // outermost line known
+  std::string role;  // "warpgroup 0", or what the kernel calls it
+  std::string file;  // outermost line known
   int line = 0;
-  std::string inner_file;                   // the line of the arch call or of the access itself
+  std::string inner_file;  // the line of the arch call or of the access itself
   int inner_line = 0;
-  std::string operation;                    // "TMA load", "wgmma (read of operand A)", "ld.shared"
+  std::string operation;  // "TMA load", "wgmma (read of operand A)", "ld.shared"
 };
 
 struct Finding {
   Rule rule{};
-  FindingParty first, second;               // second: the later one, which the rule caught
-  std::uint64_t begin = 0, end = 0;         // bytes [begin, end): offsets in shared memory, or in the operand
-  std::string space;                        // "shared of CTA 3", "global operand d", "registers"
-  std::string barrier_history;              // the last operations on the barrier concerned, one on a line
+  FindingParty first, second;        // second: the later one, which the rule caught
+  std::uint64_t begin = 0, end = 0;  // bytes [begin, end): offsets in shared memory, or in the operand
+  std::string space;                 // "shared of CTA 3", "global operand d", "registers"
+  std::string barrier_history;       // the last operations on the barrier concerned, one on a line
   std::string advice;
-  std::string text;                         // the whole report
+  std::string text;  // the whole report
 };
 
 enum class Verdict { clean, findings, incomplete };
@@ -117,16 +123,16 @@ struct LineTraffic {
   std::string file;
   int line = 0;
   std::string operation;
-  std::uint64_t accesses = 0;               // warp-wide shared accesses, or asynchronous operations
+  std::uint64_t accesses = 0;  // warp-wide shared accesses, or asynchronous operations
   std::uint64_t shared_bytes = 0, l2_bytes = 0;
-  std::uint64_t wavefronts = 0;             // passes over the 32 banks; equal to `ideal` without conflicts
+  std::uint64_t wavefronts = 0;  // passes over the 32 banks; equal to `ideal` without conflicts
   std::uint64_t ideal = 0;
   std::uint64_t multicast_saved_bytes = 0;  // L2 bytes that copies without multicast would have read on top
 };
 
 struct CheckReport {
   Verdict verdict = Verdict::incomplete;
-  std::vector<Finding> findings;            // one for each (rule, pair of lines), in an order that threads do not change
+  std::vector<Finding> findings;  // one for each (rule, pair of lines), in an order that threads do not change
   std::string why_incomplete;
   EmuStats stats;
   std::vector<LineTraffic> traffic;

@@ -18,7 +18,8 @@ struct GemmProblem {
   DType a = DType::e4m3, b = DType::e4m3, d = DType::bf16;
   Scale scale = Scale::none;
   std::int64_t lda = 0, ldb = 0, ldd = 0;  // row strides in elements; 0: K, K, N. Rows start at multiples of 16 bytes
-  // block scales, float32, strides in elements: scale_a[row * scale_a_row + kb * scale_a_k], scale_b[nb * scale_b_n + kb * scale_b_k]
+  // block scales, float32, strides in elements: scale_a[row * scale_a_row + kb * scale_a_k], scale_b[nb * scale_b_n +
+  // kb * scale_b_k]
   std::int64_t scale_a_row = 0, scale_a_k = 0;  // both 0: (M, ceil(K/128)) row-major
   std::int64_t scale_b_n = 0, scale_b_k = 0;    // both 0: (ceil(N/128), ceil(K/128)) row-major
 };
@@ -43,14 +44,16 @@ struct GemmOptions {
 /// Why this library cannot run `problem` with `options`, without touching a device; no error when it can.
 Result<void> can_implement(const GemmProblem& problem, const GemmOptions& options = {});
 
-namespace device { class GemmAdapter; }
+namespace device {
+class GemmAdapter;
+}
 
 /// A compiled kernel and everything about its launch but the pointers. Copyable, thread-safe, reusable.
 class GemmPlan {
  public:
   const GemmProblem& problem() const;
-  const GemmConfig& config() const;             // fully resolved
-  std::size_t workspace_bytes() const;          // owned by the caller, 256-byte aligned
+  const GemmConfig& config() const;     // fully resolved
+  std::size_t workspace_bytes() const;  // owned by the caller, 256-byte aligned
   /// Validates pointers (null, alignment), then launches. M or N = 0 launches nothing; K = 0 writes zeros.
   Result<void> run(const GemmOperands& operands, Stream stream = {}) const;
   /// Statistics of this thread's last run on an emulated device.

@@ -9,10 +9,10 @@
 namespace ww {
 
 enum class ErrorCode {
-  wrong_result,       // a verification failed                                      (exit status 1)
-  invalid,            // the call contradicts itself or its data                    (exit status 2)
-  unsupported,        // a legal problem that no kernel here solves                 (exit status 3)
-  could_not_finish,   // I/O, memory, compiler, driver, a kernel that stopped       (exit status 4)
+  wrong_result,      // a verification failed                                      (exit status 1)
+  invalid,           // the call contradicts itself or its data                    (exit status 2)
+  unsupported,       // a legal problem that no kernel here solves                 (exit status 3)
+  could_not_finish,  // I/O, memory, compiler, driver, a kernel that stopped       (exit status 4)
 };
 
 struct Error {
@@ -20,13 +20,14 @@ struct Error {
   std::string argument;  // "scale_b", "--a", empty when no single argument is at fault
   std::string expected;
   std::string actual;
-  std::string message;   // the whole sentence, ready to show
+  std::string message;  // the whole sentence, ready to show
 };
 
 template <class T> using Result = tl::expected<T, Error>;
 
 /// "invalid: argument k: expected a multiple of 16, got 17". `detail` is appended after "; " when present.
-Error make_error(ErrorCode code, std::string argument, std::string expected, std::string actual, std::string detail = {});
+Error make_error(ErrorCode code, std::string argument, std::string expected, std::string actual,
+                 std::string detail = {});
 
 inline tl::unexpected<Error> failure(Error error) { return tl::unexpected<Error>(std::move(error)); }
 inline tl::unexpected<Error> failure(ErrorCode code, std::string argument, std::string expected, std::string actual,
@@ -42,12 +43,12 @@ int exit_status(ErrorCode code);
 // Returns the error of `expression` from the enclosing function, or binds its value to `variable`.
 #define WW_CONCAT_INNER(a, b) a##b
 #define WW_CONCAT(a, b) WW_CONCAT_INNER(a, b)
-#define WW_TRY_IMPL(temporary, variable, expression)                    \
-  auto temporary = (expression);                                        \
-  if (!temporary) return ::ww::failure(std::move(temporary).error());   \
+#define WW_TRY_IMPL(temporary, variable, expression)                  \
+  auto temporary = (expression);                                      \
+  if (!temporary) return ::ww::failure(std::move(temporary).error()); \
   variable = std::move(*temporary)
 #define WW_TRY(variable, expression) WW_TRY_IMPL(WW_CONCAT(ww_try_, __LINE__), variable, expression)
-#define WW_CHECK(expression)                                                                     \
-  do {                                                                                           \
+#define WW_CHECK(expression)                                                                              \
+  do {                                                                                                    \
     if (auto ww_checked = (expression); !ww_checked) return ::ww::failure(std::move(ww_checked).error()); \
   } while (false)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Warp-specialised persistent GEMM: one producer warpgroup feeds TMA, one or two others multiply.
 //   producer:  tile -> for k: acquire stage, load A and B, (hardware signals full)
-//   scales:    tile -> for k: acquire stage, store the block's scales, signal full   (two other warps of that warpgroup)
+//   scales:    tile -> for k: acquire stage, store the block's scales, signal full   (two other warps of that
+//   warpgroup)
 //   math:      tile -> for k: wait full, multiply, promote, release stage -> epilogue
 // Not here: what a tile is (scheduler/), how a stage is filled (collective/), who arrives where (pipeline/).
 #pragma once
@@ -78,7 +79,8 @@ template <GemmConfig kConfig> struct Gemm {
     const typename Epilogue::Buffer buffer(math_warpgroup);
     if (params.gemm.k_blocks == 0) {  // no products: D is zero, whatever the scales are
       Epilogue::clear(shared, buffer, math_warpgroup);
-      for (scheduler::TileCoord tile; scheduler.next(tile);) Epilogue::store_zeros(params.gemm, shared, buffer, math_warpgroup, tile);
+      for (scheduler::TileCoord tile; scheduler.next(tile);)
+        Epilogue::store_zeros(params.gemm, shared, buffer, math_warpgroup, tile);
     }
     for (scheduler::TileCoord tile; scheduler.next(tile);) {
       typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit

@@ -19,7 +19,9 @@ struct ClusterCoord {
   int x = 0, y = 0;
 };
 
-WW_HOST_DEVICE constexpr ClusterCoord coord_of(ClusterShape shape, int rank) { return {rank % shape.m, rank / shape.m}; }
+WW_HOST_DEVICE constexpr ClusterCoord coord_of(ClusterShape shape, int rank) {
+  return {rank % shape.m, rank / shape.m};
+}
 
 /// CTAs of column x: they read the same rows of A. Bit = cluster rank.
 WW_HOST_DEVICE constexpr u16 mask_of_column(ClusterShape shape, int x) {
@@ -39,7 +41,8 @@ WW_HOST_DEVICE constexpr bool shares_operand(ClusterShape shape, int rank, int o
   return a.x == b.x || a.y == b.y;
 }
 
-/// full[stage]: one arrival of the TMA producer, its own arrive.expect_tx (the copies count bytes, not arrivals), and one of
+/// full[stage]: one arrival of the TMA producer, its own arrive.expect_tx (the copies count bytes, not arrivals), and
+/// one of
 /// each warp that writes to the stage by ordinary stores.
 WW_HOST_DEVICE constexpr int full_arrivals(int storing_warps) { return 1 + storing_warps; }
 

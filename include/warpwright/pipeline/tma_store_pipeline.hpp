@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ring between threads that write an output buffer and the TMA stores that read it (CUTLASS: PipelineTmaStore).
 //   acquire -> all write -> publish -> issuer: tma::store ..., commit
-// One fixed thread issues, commits and waits, because bulk groups belong to the thread that made them; the group's named
+// One fixed thread issues, commits and waits, because bulk groups belong to the thread that made them; the group's
+// named
 // barrier holds the others.
 #pragma once
 
@@ -11,7 +12,8 @@
 
 namespace ww::pipeline {
 
-/// Groups of kThreads threads, one buffer each; group g meets at named barrier kFirstBarrier + g. kBuffers - 1 stores of a
+/// Groups of kThreads threads, one buffer each; group g meets at named barrier kFirstBarrier + g. kBuffers - 1 stores
+/// of a
 /// group may be in flight.
 template <int kFirstBarrier, int kGroups, int kThreads, int kBuffers = 1> class TmaStorePipeline {
  public:

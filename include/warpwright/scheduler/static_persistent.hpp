@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Static persistent scheduler: cluster c of C takes tiles c, c + C, c + 2C, ... of one rasterised order.
 //   order: bands of `raster` cluster tiles along M; inside a band M runs fastest, then N
-// so that the tiles in flight at one time form a block whose operands fit L2 instead of a strip. No communication between
+// so that the tiles in flight at one time form a block whose operands fit L2 instead of a strip. No communication
+// between
 // CTAs (cross_cta is false): every CTA of a cluster computes the same sequence.
 #pragma once
 
@@ -40,7 +41,8 @@ template <pipeline::ClusterShape kCluster> class StaticPersistent {
         stride_(static_cast<int>(arch::grid_size()) / kCluster.size()),
         self_(pipeline::coord_of(kCluster, static_cast<int>(arch::cluster_rank()))) {}
 
-  /// This CTA's next tile; false when there is none. A tile may lie wholly outside the problem (edge of a cluster tile).
+  /// This CTA's next tile; false when there is none. A tile may lie wholly outside the problem (edge of a cluster
+  /// tile).
   WW_DEVICE bool next(TileCoord& tile) {
     if (next_ >= params_.tiles()) return false;
     const TileCoord cluster_tile = rasterize(params_, next_);

@@ -72,8 +72,7 @@ Checker::Order Checker::order(const AccessRecord& old, bool old_write, const Act
   if (old.kind == Access::mbarrier) return Order::unordered;  // nobody touches a live mbarrier
   if (old.epoch == ~0u) return Order::unordered;
   const bool crosses = old.generic && !actor.generic && old_write;
-  if (old.slot == actor.self)
-    return crosses && actor.self_visible < old.epoch ? Order::unfenced : Order::ordered;
+  if (old.slot == actor.self) return crosses && actor.self_visible < old.epoch ? Order::unfenced : Order::ordered;
   Order worst = Order::ordered;
   for (u32 i = 0; i < actor.clock_count; ++i) {
     const Clock* clock = actor.clocks[i].get();
@@ -106,7 +105,8 @@ void Checker::touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& acto
         if (verdict == Order::ordered) {
           actor.known[actor.next_known++ % 4] = entry.access;
         } else {
-          const u32 first = static_cast<u32>(__builtin_ctz(common)), last = 32 - static_cast<u32>(__builtin_clz(common));
+          const u32 first = static_cast<u32>(__builtin_ctz(common)),
+                    last = 32 - static_cast<u32>(__builtin_clz(common));
           conflict(verdict, old, entry.write, actor, cta, address + first, address + last);
         }
       }
@@ -160,8 +160,9 @@ void Checker::global_access(Thread& thread, u64 address, u32 bytes, arch::Access
   const bool atomic = access == arch::Access::atomic;
   const bool acquires = order == arch::MemoryOrder::acquire || order == arch::MemoryOrder::acq_rel;
   const bool releases = order == arch::MemoryOrder::release || order == arch::MemoryOrder::acq_rel;
-  const Access kind = atomic ? Access::atomic_global
-                             : access == arch::Access::write ? Access::store_global : Access::load_global;
+  const Access kind = atomic                          ? Access::atomic_global
+                      : access == arch::Access::write ? Access::store_global
+                                                      : Access::load_global;
   Actor actor = actor_of(thread, thread_access(thread, kind, atomic, site), access != arch::Access::read, true);
   touch_global(address, bytes, actor);
   if (!atomic) return;
@@ -275,8 +276,8 @@ void Checker::wgmma_deposited(Thread& thread, bool first_use, u32 turn, arch::Si
   issuers.push_back(self.base);
 }
 
-void Checker::wgmma_ready(WarpgroupEngine&, Cta& cta, u32 first_warp, u32 turn, const u32* a, u32 a_count,
-                          const u32* b, u32 b_count, Origin origin) {
+void Checker::wgmma_ready(WarpgroupEngine&, Cta& cta, u32 first_warp, u32 turn, const u32* a, u32 a_count, const u32* b,
+                          u32 b_count, Origin origin) {
   CtaState& memory = state(cta);
   const auto issuers = memory.wgmma_issuers.extract({first_warp / 4, turn});
   auto& thread = const_cast<Thread&>(*origin.thread);

@@ -112,7 +112,8 @@ void Checker::cluster_arrives(Thread& thread, bool relaxed, arch::Site site) {
   WarpState& warp = state(*thread.cta).warps[thread.index / kWarpSize];
   if (warp.cluster_lanes == 0) warp.cluster_waits = self.waits;
   else if (warp.cluster_waits != self.waits)
-    report(Rule::divergent_call, party(thread.check_slot, site, "barrier.cluster.arrive.aligned", thread.call), {}, 0, 0, "", "",
+    report(Rule::divergent_call, party(thread.check_slot, site, "barrier.cluster.arrive.aligned", thread.call), {}, 0,
+           0, "", "",
            "lanes of one warp come to the cluster barrier from different branches, one of which waits: nothing "
            "brought them together before this .aligned instruction");
   if (++warp.cluster_lanes == kWarpSize) warp.cluster_lanes = 0;
@@ -201,8 +202,7 @@ void Checker::check_barrier_use(Thread& thread, BarrierState& barrier, bool asyn
   const u64 begin = barrier.offset;
   report(rule, party(barrier.init_thread, barrier.history[0].site, "mbarrier.init"),
          party(thread.check_slot, site, async ? "TMA load that completes on it" : "use of the mbarrier"), begin,
-         begin + 8, fmt::format("shared memory of CTA {}", ctas_[barrier.cta]->cta->index),
-         history_of(barrier.number),
+         begin + 8, fmt::format("shared memory of CTA {}", ctas_[barrier.cta]->cta->index), history_of(barrier.number),
          !known ? "an mbarrier is used by a thread that does not know of its initialisation"
                 : "an mbarrier is initialised without fence.mbarrier_init before others use it");
 }

@@ -107,22 +107,22 @@ class Checker {
     u32 events = 0;
   };
   struct ThreadState : ThreadClock {
-    ThreadClock fenced;           // as of the last fence at cluster scope or wider
+    ThreadClock fenced;  // as of the last fence at cluster scope or wider
     arch::Scope fence_scope = arch::Scope::cta;
-    ClockRef seen_relaxed;        // of relaxed atomic reads, acquired by the next fence
-    u32 store_slot = ~0u;         // agents for its bulk stores: reads of the sources, writes of the results
+    ClockRef seen_relaxed;  // of relaxed atomic reads, acquired by the next fence
+    u32 store_slot = ~0u;   // agents for its bulk stores: reads of the sources, writes of the results
     u32 stores = 0, stores_read = 0;
-    u32 last_access = ~0u;        // record to share
+    u32 last_access = ~0u;  // record to share
     u32 last_store_access = 0;
     u32 cluster_round = 0;
-    u32 waits = 0;                // blocking waits since its warp was last known to be converged
+    u32 waits = 0;  // blocking waits since its warp was last known to be converged
     bool wgmma_fenced = false;
     u32 cta = 0, index = 0, cluster = 0;
   };
   struct WarpState {
-    Rounds meetings;                        // of all lanes: shuffle, vote
+    Rounds meetings;  // of all lanes: shuffle, vote
     std::vector<std::pair<u32, Rounds>> syncs;
-    u32 cluster_waits = ~0u;                // `waits` of the first lane at the cluster barrier
+    u32 cluster_waits = ~0u;  // `waits` of the first lane at the cluster barrier
     u32 cluster_lanes = 0;
   };
   struct CtaState {
@@ -131,10 +131,10 @@ class Checker {
     Overflow overflow;
     Rounds named[16];
     std::vector<WarpState> warps;
-    std::vector<u32> barriers;              // live, numbers in barriers_
-    std::map<u32, u32> foreign;             // last access of each agent that its exit must wait for
+    std::vector<u32> barriers;   // live, numbers in barriers_
+    std::map<u32, u32> foreign;  // last access of each agent that its exit must wait for
     Gathering exits;
-    u32 tensor_slots = 0;                   // agents of the warps' wgmma reads
+    u32 tensor_slots = 0;                                                // agents of the warps' wgmma reads
     std::map<std::pair<u32, u32>, std::vector<ClockRef>> wgmma_issuers;  // (warpgroup, turn)
   };
   struct ClusterState {
@@ -153,7 +153,7 @@ class Checker {
   /// Who makes an access, with which knowledge.
   struct Actor {
     u32 access = 0;
-    u32 self = ~0u;       // slot of the thread whose program order counts
+    u32 self = ~0u;  // slot of the thread whose program order counts
     u32 self_epoch = 0, self_visible = 0;
     u32 cta = 0;
     bool write = false, generic = true;
@@ -161,7 +161,7 @@ class Checker {
     u32 clock_count = 0;
     u32 known[4] = {~0u, ~0u, ~0u, ~0u};  // accesses found ordered before
     u32 next_known = 0;
-    bool read_of_nothing = true;          // reads are checked for initialisation
+    bool read_of_nothing = true;  // reads are checked for initialisation
   };
 
   ThreadState& state(const Thread& thread) { return threads_[thread.check_slot]; }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector clocks that hundreds of threads share. An agent (a thread, a warp's tensor core, an mbarrier's copies, a
 // thread's bulk stores) has a slot and counts epochs; (slot, e) happened before the owner of a clock iff e <= h[slot].
-//   h: happens-before     s: the same through synchronisation of sufficient scope     v: made visible to the async proxy
+//   h: happens-before     s: the same through synchronisation of sufficient scope     v: made visible to the async
+//   proxy
 // A thread's clock is a shared, frozen base plus its own two counters, so that 256 threads that leave one barrier hold
 // one vector, and its join with another is computed once.
 #pragma once
@@ -125,7 +126,8 @@ class ClockPool {
   };
 
   static u32 slot_of(const Clock* a, u64 b) {
-    return static_cast<u32>(((reinterpret_cast<u64>(a) >> 4) * 0x9E3779B97F4A7C15ull + b * 0xD1342543DE82EF95ull) >> 56);
+    return static_cast<u32>(((reinterpret_cast<u64>(a) >> 4) * 0x9E3779B97F4A7C15ull + b * 0xD1342543DE82EF95ull) >>
+                            56);
   }
   static void join_into(std::vector<u32>& to, const std::vector<u32>& a, const std::vector<u32>& b, bool& is_a,
                         bool& is_b) {

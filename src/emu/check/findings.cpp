@@ -67,13 +67,16 @@ Rule rule_of(const AccessRecord& old, bool old_write, const AccessRecord& mine, 
 std::string what_of(Rule rule, const AccessRecord& old) {
   switch (rule) {
     case Rule::proxy_fence: return "ordinary writes are not known to the async proxy when it touches them";
-    case Rule::scope: return "the two are ordered, but by synchronisation whose scope does not reach from one to the other";
+    case Rule::scope:
+      return "the two are ordered, but by synchronisation whose scope does not reach from one to the other";
     case Rule::stage_reuse: return "a copy is issued over bytes that may still be in use";
-    case Rule::unfinished_store: return "the source of a bulk store is overwritten before the store is known to have read it";
+    case Rule::unfinished_store:
+      return "the source of a bulk store is overwritten before the store is known to have read it";
     default: break;
   }
-  return old.kind == Access::mbarrier ? "the bytes of a live mbarrier are touched by something else than mbarrier operations"
-                                      : "two accesses that nothing orders, at least one of them a write";
+  return old.kind == Access::mbarrier
+             ? "the bytes of a live mbarrier are touched by something else than mbarrier operations"
+             : "two accesses that nothing orders, at least one of them a write";
 }
 
 }  // namespace
@@ -134,8 +137,8 @@ std::string Checker::space_of(u32 cta, u64& begin, u64& end) const {
 std::string Checker::history_of(u32 number) const {
   if (number >= barriers_.size()) return "";
   const BarrierState& barrier = barriers_[number];
-  std::string text = fmt::format("    mbarrier at offset 0x{:x} of CTA {}\n", barrier.offset,
-                                 ctas_[barrier.cta]->cta->index);
+  std::string text =
+      fmt::format("    mbarrier at offset 0x{:x} of CTA {}\n", barrier.offset, ctas_[barrier.cta]->cta->index);
   for (u32 i = barrier.events > 8 ? barrier.events - 8 : 0; i < barrier.events; ++i) {
     const BarrierEvent& event = barrier.history[i % 8];
     const ThreadState& who = threads_[event.thread];

@@ -35,7 +35,8 @@ namespace emu {
 const char* advice_for(Rule rule) {
   switch (rule) {
     case Rule::data_race:
-      return "order the two accesses: a barrier, an mbarrier arrive and wait, or a syncwarp before one lane arrives for "
+      return "order the two accesses: a barrier, an mbarrier arrive and wait, or a syncwarp before one lane arrives "
+             "for "
              "its warp";
     case Rule::proxy_fence:
       return "every thread that wrote calls fence::proxy_async_shared() after its writes and before the barrier that "
@@ -62,10 +63,13 @@ const char* advice_for(Rule rule) {
     case Rule::register_budget: return "release registers before claiming them, within the CTA's share of 65536";
     case Rule::named_barrier_count: return "all threads that meet at a named barrier name the same number of threads";
     case Rule::out_of_bounds: return "stay inside the shared memory of the launch and its operands";
-    case Rule::misaligned: return "align the address to the size of the access, boxes and innermost coordinates to what TMA needs";
+    case Rule::misaligned:
+      return "align the address to the size of the access, boxes and innermost coordinates to what TMA needs";
     case Rule::uninitialised_read: return "write the bytes before they are read";
     case Rule::deadlock: return "compare arrivals, bytes and parity of the barriers named above with what the roles do";
-    case Rule::livelock: return "nothing that these threads look at can change any more; wait with wait_global, and publish with a release";
+    case Rule::livelock:
+      return "nothing that these threads look at can change any more; wait with wait_global, and publish with a "
+             "release";
     case Rule::invalid_operation: return "see the instruction in the PTX ISA";
     case Rule::unsupported: return "the emulated device does not model this";
   }

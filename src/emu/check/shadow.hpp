@@ -14,20 +14,38 @@ namespace ww::emu {
 inline constexpr u32 kGranule = 16;
 
 enum class Access : u8 {
-  load_shared, store_shared, atomic_shared, stmatrix, ldmatrix, load_global, store_global, atomic_global, tma_load,
-  tma_load_source, tma_store_source, tma_store, wgmma_a, wgmma_b, remote_arrive, mbarrier, plain_load, plain_store,
-  registers, barrier_wait, exit,
+  load_shared,
+  store_shared,
+  atomic_shared,
+  stmatrix,
+  ldmatrix,
+  load_global,
+  store_global,
+  atomic_global,
+  tma_load,
+  tma_load_source,
+  tma_store_source,
+  tma_store,
+  wgmma_a,
+  wgmma_b,
+  remote_arrive,
+  mbarrier,
+  plain_load,
+  plain_store,
+  registers,
+  barrier_wait,
+  exit,
 };
 
 /// One access, shared by all the granules it touched.
 struct AccessRecord {
-  u32 slot = 0;      // agent
-  u32 epoch = 0;     // ~0 while a copy is in flight
-  u32 thread = 0;    // slot of the thread that did or issued it
+  u32 slot = 0;       // agent
+  u32 epoch = 0;      // ~0 while a copy is in flight
+  u32 thread = 0;     // slot of the thread that did or issued it
   u32 barrier = ~0u;  // that it completes on
   u32 phase = 0;      // of that barrier at issue
   Access kind{};
-  u8 slots = 1;      // wgmma: four, one for each warp
+  u8 slots = 1;  // wgmma: four, one for each warp
   bool generic = true;
   bool atomic = false;
   arch::Site site{};

@@ -29,8 +29,7 @@ std::string output_of(const char* const* arguments) {
   posix_spawn_file_actions_adddup2(&files, ends[1], 1);
   posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
   pid_t child = 0;
-  const int error =
-      ::posix_spawnp(&child, arguments[0], &files, nullptr, const_cast<char* const*>(arguments), environ);
+  const int error = ::posix_spawnp(&child, arguments[0], &files, nullptr, const_cast<char* const*>(arguments), environ);
   posix_spawn_file_actions_destroy(&files);
   ::close(ends[1]);
   std::string text;

@@ -37,7 +37,8 @@ Finding race_between(const Span& first, const Span& second, const runtime::Launc
     break;
   }
   finding.advice = "let one CTA own the bytes, or order the clusters by a release and an acquire at GPU scope";
-  finding.text = "CTAs of different clusters touch the same global memory, at least one writes, and nothing orders them";
+  finding.text =
+      "CTAs of different clusters touch the same global memory, at least one writes, and nothing orders them";
   finding.text = text_of(finding);
   return finding;
 }
@@ -92,8 +93,7 @@ void summarise(std::map<u32, CheckResult>& results, const runtime::Launch& launc
   bool seen = false;
   for (auto& [cluster, result] : results) {
     for (Finding& finding : result.findings)
-      if (report.findings.size() < kMostFindings &&
-          known.try_emplace(key_of(finding), report.findings.size()).second)
+      if (report.findings.size() < kMostFindings && known.try_emplace(key_of(finding), report.findings.size()).second)
         report.findings.push_back(std::move(finding));
     if (unsupported.empty()) unsupported = result.unsupported;
     seen = seen || result.hooked;
@@ -104,7 +104,7 @@ void summarise(std::map<u32, CheckResult>& results, const runtime::Launch& launc
   else if (!stopped.empty() && report.findings.empty()) report.why_incomplete = "stopped: " + stopped;
   else if (!hooked) report.why_incomplete = "the kernel's module was not compiled with its plain accesses instrumented";
   else if (!seen) report.why_incomplete = "the kernel made no plain access that the checker saw";
-  report.verdict = !report.findings.empty()        ? Verdict::findings
+  report.verdict = !report.findings.empty()         ? Verdict::findings
                    : !report.why_incomplete.empty() ? Verdict::incomplete
                                                     : Verdict::clean;
 }

@@ -37,8 +37,8 @@ class Traffic {
   struct WarpLine {
     const void* warp = nullptr;
     u32 line = 0;
-    u32 first = 0;             // number of groups.front()
-    u32 next[32] = {};         // group of each lane's next access
+    u32 first = 0;      // number of groups.front()
+    u32 next[32] = {};  // group of each lane's next access
     std::vector<Group> groups;
   };
 

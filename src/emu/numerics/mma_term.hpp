@@ -81,7 +81,8 @@ inline u32 special_result(const RowFacts& a, const RowFacts& b, u32 c) {
   return plus ? kInfinity : minus ? kInfinity | 0x80000000u : 0;
 }
 
-/// The FP32 bits of sum * 2^unit, cut towards zero to `fraction` bits, or at the subnormal grid; +0 when nothing is left.
+/// The FP32 bits of sum * 2^unit, cut towards zero to `fraction` bits, or at the subnormal grid; +0 when nothing is
+/// left.
 inline u32 normalise(i64 sum, i32 unit, int fraction) {
   if (sum == 0) return 0;
   const u32 sign = sum < 0 ? 0x80000000u : 0;
