@@ -24,10 +24,12 @@ struct HostProblem {
   std::uint64_t seed = 0;
   std::vector<std::uint8_t> a, b;       // rows of lda / ldb elements; the padding holds NaN
   std::vector<float> scale_a, scale_b;  // block: (M, kb) and (nb, kb); tensor: one; none: empty
+  /// Everything the operands follow from. The same test makes the same ones again; `warpwright gemm` draws others.
   std::string replay() const {
     return fmt::format(
-        "warpwright gemm --m {} --n {} --k {} --dtype {} --out-dtype {} --scale {} --seed {} --config {}", problem.m,
-        problem.n, problem.k, name_of(problem.a), name_of(problem.d), name_of(problem.scale), seed, to_text(config));
+        "m={} n={} k={} lda={} ldb={} ldd={} a={} d={} scale={} seed={} config {}; the test is deterministic",
+        problem.m, problem.n, problem.k, problem.lda, problem.ldb, problem.ldd, name_of(problem.a), name_of(problem.d),
+        name_of(problem.scale), seed, to_text(config));
   }
 };
 
