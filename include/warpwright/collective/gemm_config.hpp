@@ -12,13 +12,49 @@ enum class Arch : u8 { sm90 };
 /// How raw products become D.
 enum class Scale : u8 {
   none,                 // D = A B^T
-  tensor,               // D = scale_a[0] * scale_b[0] * A B^T
+  tensor,               // D = scale_a[0] * scale_b[0] * A B^T; grouped: one each per tensor or per group
+  row_column,           // D[m, n] = (scale_a[m] * scale_b[n]) * (A B^T)[m, n]
   block_1x128_128x128,  // A scaled by row and 128 of K, B by 128 x 128; partial sums promoted to FP32 every 128 of K
 };
 
 WW_HOST_DEVICE constexpr const char* name_of(Arch) { return "sm90"; }
 WW_HOST_DEVICE constexpr const char* name_of(Scale scale) {
-  return scale == Scale::none ? "none" : scale == Scale::tensor ? "tensor" : "block";
+  return scale == Scale::none         ? "none"
+         : scale == Scale::tensor     ? "tensor"
+         : scale == Scale::row_column ? "row-column"
+                                      : "block";
+}
+
+/// How a product is cut into tiles and handed out: one dense problem, or a way to treat ragged groups.
+enum class Mechanism : u8 {
+  dense,
+  contiguous,   // groups of rows in one matrix: normal orientation, rasterised, multicast where a pair shares its group
+  masked,       // the same for [G, Mmax, K]
+  descriptors,  // weights on the M side, one token width; tensor maps of A and D patched on the device for each group
+  ragged,       // one launch: token width chosen for each group on the device, long tiles first
+};
+WW_HOST_DEVICE constexpr const char* name_of(Mechanism m) {
+  return m == Mechanism::dense         ? "dense"
+         : m == Mechanism::contiguous  ? "contiguous"
+         : m == Mechanism::masked      ? "masked"
+         : m == Mechanism::descriptors ? "descriptors"
+                                       : "ragged";
+}
+
+/// In which order CTAs take tiles.
+enum class TileOrder : u8 {
+  automatic,
+  fixed,       // CTA c takes tiles c, c + C, ... of one order
+  dynamic,     // the next tile from a counter in global memory
+  horizontal,  // descriptors: N runs fastest inside a group; the group is found by a linear scan
+  vertical,    // descriptors: all groups for one column of tiles; the group is found by binary search
+};
+WW_HOST_DEVICE constexpr const char* name_of(TileOrder o) {
+  return o == TileOrder::automatic    ? "auto"
+         : o == TileOrder::fixed      ? "static"
+         : o == TileOrder::dynamic    ? "dynamic"
+         : o == TileOrder::horizontal ? "horizontal"
+                                      : "vertical";
 }
 
 struct GemmConfig {
@@ -32,6 +68,10 @@ struct GemmConfig {
   int stages = 0;                          // depth of the operand ring
   int math_warpgroups = 0;                 // 1 or 2; each owns tile_m / math_warpgroups rows
   int raster = 0;                          // cluster tiles along M that are walked together before N advances
+  // grouped products; a dense one leaves these alone. tile_m is then the widest token tile, tile_n the weight tile
+  Mechanism mechanism = Mechanism::dense;
+  TileOrder order = TileOrder::automatic;
+  int group_capacity = 0;  // groups that fit the tables in shared memory
 
   bool operator==(const GemmConfig&) const = default;
 };

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the grouped kernels are told at launch; one plain structure for every mechanism.
+#pragma once
+
+#include "warpwright/arch/tensor_map.hpp"
+#include "warpwright/collective/group_encoding.hpp"
+
+namespace ww::collective {
+
+/// The group description as it came, and the bounds it is cut to.
+struct GroupSizes {
+  GroupEncoding encoding;
+  i32 groups;
+  i32 rows;       // of A and D in memory: M, or G * Mmax
+  i32 alignment;  // offsets: of the start of a group; masked: Mmax
+  const i32* sizes;
+  const i32* sizes2;
+  u32* status;  // or null
+};
+
+/// Rows of one group, cut to what the status word complains about.
+struct GroupRange {
+  i32 start, count;
+};
+
+/// Token boxes of the swapped mechanisms: a tile of any multiple of 8 rows is loaded by at most one box of each size
+/// and
+/// as many of the largest as it takes.
+inline constexpr int kTokenBoxes = 4;
+inline constexpr int kTokenBoxRows[kTokenBoxes] = {8, 16, 32, 64};
+
+inline constexpr int kWidthClasses = 16;
+
+/// Device memory that outlives a launch: counters return to zero at the end of every launch.
+struct GroupedWorkspace {
+  u32 ticket;                 // tiles handed out
+  u32 finished;               // CTAs that will take no more
+  u32 widths[kWidthClasses];  // tiles of each width class of the last launch
+};
+
+struct GroupedArguments {
+  arch::TensorMap a[kTokenBoxes];  // (rows, K), boxes (kTokenBoxRows[i], 128 bytes); contiguous: a[0], (TILE_M, 128
+                                   // bytes)
+  arch::TensorMap b;               // (G, N, K), box (1, TILE_N / CLUSTER_M, 128 bytes), 128-byte swizzle
+  arch::TensorMap d;               // contiguous: (rows, N), box (64, one panel)
+  void* d_rows;                    // row 0 of D
+  i64 ldd;                         // elements
+  i32 n, k;
+  i32 k_blocks;          // ceil(K / TILE_K); 0 makes D zero
+  i32 tiles_n;           // ceil(N / TILE_N)
+  i32 raster;            // contiguous: token tiles that are walked together before N advances
+  const float* scale_a;  // see ww::GroupedProblem
+  const float* scale_b;
+  i64 scale_a_row, scale_a_k, scale_a_group;
+  i64 scale_b_n, scale_b_k, scale_b_group;
+  GroupSizes groups;
+  GroupedWorkspace* workspace;
+};
+
+}  // namespace ww::collective

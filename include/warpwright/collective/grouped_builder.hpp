@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills the `auto` fields of a grouped GemmConfig, says what is wrong with one, and lays out shared memory for it.
+//   ragged, descriptors:  token stages | weight stages | staging of the epilogue | scales | group tables | barriers
+//   contiguous, masked:   the dense plan (builder.hpp) | group tables
+#pragma once
+
+#include "warpwright/collective/builder.hpp"
+#include "warpwright/collective/group_encoding.hpp"
+#include "warpwright/collective/token_widths.hpp"
+
+namespace ww::collective {
+
+inline constexpr int kGroupLimit = 4096;
+inline constexpr int kGroupBytes = 16;  // of the tables in shared memory, a group
+inline constexpr int kItemStages = 2;   // tiles announced ahead of the math warps
+inline constexpr int kItemBytes = 16;
+inline constexpr int kScanBytes = 256;                    // scratch of block scans
+inline constexpr int kStagingBytes = 16 * (64 * 2 + 16);  // of a math warp: 16 rows of 64 16-bit columns, padded
+
+WW_HOST_DEVICE constexpr bool is_grouped(const GemmConfig& c) { return c.mechanism != Mechanism::dense; }
+/// Token tiles of a width chosen at run time, weights on either side of wgmma.
+WW_HOST_DEVICE constexpr bool is_ragged(const GemmConfig& c) {
+  return c.mechanism == Mechanism::ragged || c.mechanism == Mechanism::descriptors;
+}
+
+/// Byte offsets from the start of dynamic shared memory.
+struct GroupedSharedPlan {
+  int token_stage = 0, weight_stage = 0, scale_stage = 0;  // bytes of one stage
+  int tokens = 0, weights = 0, staging = 0, scales = 0, tables = 0, scan = 0, items = 0, item_barriers = 0,
+      barriers = 0;
+  int total = 0;
+};
+
+WW_HOST_DEVICE constexpr GroupedSharedPlan grouped_shared_plan(const GemmConfig& c) {
+  GroupedSharedPlan plan;
+  plan.token_stage = c.tile_m * kRowBytes;
+  plan.weight_stage = c.tile_n * kRowBytes;
+  // why: every 128 columns of weights have their own scale
+  plan.scale_stage = promotes(c) ? c.tile_m * ceil_div(c.tile_n, kScaleBlock) * 4 : 0;
+  plan.weights = c.stages * plan.token_stage;
+  plan.staging = plan.weights + c.stages * plan.weight_stage;
+  plan.scales = plan.staging + 4 * c.math_warpgroups * kStagingBytes;
+  plan.tables = plan.scales + c.stages * plan.scale_stage;
+  plan.scan = plan.tables + c.group_capacity * kGroupBytes;
+  plan.items = plan.scan + kScanBytes;
+  plan.item_barriers = plan.items + kItemStages * kItemBytes;
+  plan.barriers = plan.item_barriers + 2 * kItemStages * 8;
+  plan.total = plan.barriers + 2 * c.stages * 8;
+  return plan;
+}
+
+/// Fills every field of 0 (but never changes one that is set). group_capacity must be set: it is a fact of the problem.
+WW_HOST_DEVICE constexpr GemmConfig resolve_ragged(GemmConfig c) {
+  if (c.math_warpgroups == 0) c.math_warpgroups = 2;
+  if (c.tile_m == 0) c.tile_m = 128;
+  if (c.tile_n == 0) c.tile_n = c.tile_m > 64 ? 256 : 128;
+  if (c.tile_k == 0) c.tile_k = kRowBytes / bytes_of(c.a);
+  if (c.cluster_m == 0) c.cluster_m = 1;
+  if (c.cluster_n == 0) c.cluster_n = 1;
+  if (c.raster == 0) c.raster = 1;
+  if (c.order == TileOrder::automatic)
+    c.order = c.mechanism == Mechanism::ragged ? TileOrder::dynamic : TileOrder::vertical;
+  if (c.stages == 0) {
+    c.stages = kLargestStages;
+    while (c.stages > 1 && grouped_shared_plan(c).total > kSharedLimit) --c.stages;
+  }
+  return c;
+}
+
+WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
+  const bool ragged = c.mechanism == Mechanism::ragged;
+  if (c.a != c.b || c.a == DType::f32) return {"a, b", "the same type of e4m3, bf16, f16"};
+  if (c.d == DType::e4m3) return {"d", "bf16, f16 or f32"};
+  if (promotes(c) && c.a != DType::e4m3) return {"scale", "none, tensor or row-column for 16-bit operands"};
+  if (c.math_warpgroups != 2) return {"warpgroups", "2"};
+  if (c.tile_n != 128 && c.tile_n != 256) return {"tile (n)", "128 or 256 rows of weights"};
+  if (ragged ? c.tile_m != 64 && c.tile_m != 128 : c.tile_m < 8 || c.tile_m > 64 || c.tile_m % 8 != 0)
+    return {"tile (m)", ragged ? "64 or 128 rows of tokens" : "8, 16, ... 64 rows of tokens"};
+  if (c.tile_k != kRowBytes / bytes_of(c.a)) return {"tile (k)", "128 bytes of K: 128 for e4m3, 64 for bf16 and f16"};
+  if (c.cluster_m != 1 || c.cluster_n != 1) return {"cluster", "1x1"};
+  if (ragged ? c.order != TileOrder::dynamic && c.order != TileOrder::fixed
+             : c.order != TileOrder::horizontal && c.order != TileOrder::vertical)
+    return {"order", ragged ? "dynamic or static" : "horizontal or vertical"};
+  if (c.group_capacity < 1 || c.group_capacity > kGroupLimit) return {"groups", "1 to 4096"};
+  if (c.stages < 2 || c.stages > kLargestStages) return {"stages", "2 to 16"};
+  if (grouped_shared_plan(c).total > kSharedLimit)
+    return {"stages", "a ring and group tables that fit 232448 bytes of shared memory"};
+  return {};
+}
+
+// --- contiguous, masked: the dense tile with tables behind it ------------------------------------------
+
+struct RasterSharedPlan {
+  SharedPlan dense;
+  int tables = 0, scan = 0;
+  int total = 0;
+};
+
+WW_HOST_DEVICE constexpr RasterSharedPlan raster_shared_plan(const GemmConfig& c) {
+  RasterSharedPlan plan;
+  plan.dense = shared_plan(c);
+  plan.tables = round_up(plan.dense.total, 16);
+  plan.scan = plan.tables + c.group_capacity * kGroupBytes;
+  plan.total = plan.scan + kScanBytes;
+  return plan;
+}
+
+WW_HOST_DEVICE constexpr GemmConfig resolve_raster(GemmConfig c) {
+  const bool every_stage = c.stages == 0;
+  if (c.order == TileOrder::automatic) c.order = TileOrder::fixed;
+  c = resolve(c);
+  if (every_stage)
+    while (c.stages > 1 && raster_shared_plan(c).total > kSharedLimit) --c.stages;
+  return c;
+}
+
+WW_HOST_DEVICE constexpr ConfigFault fault_of_raster(const GemmConfig& c) {
+  if (const ConfigFault fault = fault_of(c)) return fault;
+  if (c.cluster_n != 1) return {"cluster", "1x1 or 2x1: two token tiles may share the weights of their group"};
+  if (c.order != TileOrder::fixed) return {"order", "static"};
+  if (c.group_capacity < 1 || c.group_capacity > kGroupLimit) return {"groups", "1 to 4096"};
+  if (raster_shared_plan(c).total > kSharedLimit)
+    return {"stages", "a ring, an output tile and group tables that fit 232448 bytes of shared memory"};
+  return {};
+}
+
+// --- any grouped config ----------------------------------------------------------------------------------
+
+WW_HOST_DEVICE constexpr GemmConfig resolve_grouped(const GemmConfig& c) {
+  return is_ragged(c) ? resolve_ragged(c) : resolve_raster(c);
+}
+WW_HOST_DEVICE constexpr ConfigFault fault_of_grouped(const GemmConfig& c) {
+  return is_ragged(c) ? fault_of_ragged(c) : fault_of_raster(c);
+}
+WW_HOST_DEVICE constexpr int grouped_shared_bytes(const GemmConfig& c) {
+  return is_ragged(c) ? grouped_shared_plan(c).total : raster_shared_plan(c).total;
+}
+
+}  // namespace ww::collective
