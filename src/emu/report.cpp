@@ -78,25 +78,33 @@ std::string name_threads(const std::vector<u32>& threads) {
 
 }  // namespace
 
+std::string words_of(const RoleName& role, u32 warpgroup) {
+  if (!role.name) return fmt::format("warpgroup {}", warpgroup);
+  return role.number < 0 ? role.name : fmt::format("{} {}", role.name, role.number);
+}
+
 std::string failure_report(const LaunchContext& context, Origin origin, const std::string& what) {
   std::string who;
   if (origin.thread)
-    who = fmt::format("CTA {}, warp {}, lane {}; ", origin.thread->cta->index, origin.thread->index / kWarpSize,
-                      origin.thread->lane());
+    who = fmt::format("CTA {}, {}, warp {}, lane {}; ", origin.thread->cta->index,
+                      words_of(origin.thread->role, origin.thread->index / kWarpgroupSize),
+                      origin.thread->index / kWarpSize, origin.thread->lane());
   return fmt::format("{}: {} ({}{})", place(origin.site), what, who, replay(context));
 }
 
 std::string waiting_report(const std::vector<std::unique_ptr<Cluster>>& clusters) {
-  std::map<std::tuple<u32, std::string, std::string>, std::vector<u32>> groups;
+  std::map<std::tuple<u32, std::string, std::string, std::string>, std::vector<u32>> groups;
   for (const auto& cluster : clusters)
     for (const auto& cta : cluster->ctas)
       for (const Thread& thread : cta->threads)
         if (thread.wait != Wait::exited && thread.wait != Wait::none)
-          groups[{cta->index, place(thread.site), waits_on(thread)}].push_back(thread.index);
+          groups[{cta->index, words_of(thread.role, thread.index / kWarpgroupSize), place(thread.site),
+                  waits_on(thread)}]
+              .push_back(thread.index);
   std::string text;
   for (const auto& [key, threads] : groups)
-    text += fmt::format("  CTA {}, {} at {}: {}\n", std::get<0>(key), name_threads(threads), std::get<1>(key),
-                        std::get<2>(key));
+    text += fmt::format("  CTA {}, {}, {} at {}: {}\n", std::get<0>(key), std::get<1>(key), name_threads(threads),
+                        std::get<2>(key), std::get<3>(key));
   return text;
 }
 

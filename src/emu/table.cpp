@@ -72,6 +72,12 @@ void plain_access(const void* address, u32 bytes, bool write, const void* from) 
     checker->plain_access(*thread, reinterpret_cast<u64>(address), bytes, write, from);
 }
 
+void role(const char* name, int number) {
+  Thread& thread = self();
+  thread.role = {name, number};
+  if (Checker* checker = thread.machine->checker()) checker->has_role(thread);
+}
+
 constexpr arch::EmuTable kTable = {
     .version = arch::kEmuTableVersion,
     .bytes = sizeof(arch::EmuTable),
@@ -126,6 +132,7 @@ constexpr arch::EmuTable kTable = {
     .pdl_wait = pdl_nothing,
     .pdl_launch_dependents = pdl_nothing,
     .plain_access = plain_access,
+    .role = role,
 };
 
 #undef WW_CALLER

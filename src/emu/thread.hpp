@@ -31,6 +31,12 @@ struct BulkGroup {
   u32 unwritten = 0;  // results not yet in global memory
 };
 
+/// What the kernel calls a thread.
+struct RoleName {
+  const char* name = nullptr;
+  int number = -1;
+};
+
 struct Thread {
   Fiber fiber;
   // why here: the two that every plain access of a checked kernel looks at, on one cache line with the stack's bounds
@@ -44,6 +50,7 @@ struct Thread {
   u32 index = 0;                         // in the CTA
   const void* call = nullptr;            // return address of its last call of the table
   u32 check_slot = 0;                    // the checker's name for it
+  RoleName role;
 
   Wait wait = Wait::none;
   u32 wait_a = 0, wait_b = 0;  // meaning depends on `wait`

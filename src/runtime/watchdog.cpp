@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <map>
 #include <set>
 #include <utility>
@@ -29,26 +30,37 @@ std::string waits_for(const arch::WatchdogRecord& r) {
   return fmt::format("the mbarrier at offset 0x{:x} of dynamic shared memory, parity {}", r.offset, r.parity);
 }
 
+std::string role_of(const arch::WatchdogRecord& r) {
+  if (r.role.block == 0) return fmt::format("warpgroup {}", r.thread / 128);
+  char name[arch::WatchdogRole::kNameBytes + 1] = {};
+  std::memcpy(name, r.role.name, arch::WatchdogRole::kNameBytes);
+  return r.role.number < 0 ? name : fmt::format("{} {}", name, r.role.number);
+}
+
+struct Group {
+  std::set<std::string> roles;
+  std::set<u32> warps;
+};
+
 }  // namespace
 
 std::string watchdog_text(const arch::WatchdogBuffer& buffer) {
-  std::map<std::pair<u32, std::string>, std::set<u32>> groups;
+  std::map<std::pair<u32, std::string>, Group> groups;
   u32 milliseconds = 0, count = 0;
   for (const arch::WatchdogRecord& record : buffer.records) {
     if (record.kind == arch::WatchdogRecord::none) continue;
-    groups[{record.cta, waits_for(record)}].insert(record.thread / 32);
+    Group& group = groups[{record.cta, waits_for(record)}];
+    group.roles.insert(role_of(record));
+    group.warps.insert(record.thread / 32);
     milliseconds = record.milliseconds;
     ++count;
   }
   if (groups.empty()) return {};
   std::string text = fmt::format("watchdog: {} warp{} gave up waiting after {} ms{}", count, count == 1 ? "" : "s",
                                  milliseconds, count == arch::kWatchdogRecords ? " (and perhaps more)" : "");
-  for (const auto& [place, warps] : groups) {
-    std::set<u32> warpgroups;
-    for (u32 warp : warps) warpgroups.insert(warp / 4);
-    text += fmt::format("\n  CTA {}, warpgroup {}, {}: {}", place.first, fmt::join(warpgroups, " and "),
-                        warps_text(warps), place.second);
-  }
+  for (const auto& [place, group] : groups)
+    text += fmt::format("\n  CTA {}, {}, {}: {}", place.first, fmt::join(group.roles, " and "), warps_text(group.warps),
+                        place.second);
   return text;
 }
 

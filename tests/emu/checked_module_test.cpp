@@ -12,7 +12,9 @@ namespace {
 
 const char* const kSource = R"(
 #include "warpwright/arch/fence.hpp"
+#include "warpwright/arch/mbarrier.hpp"
 #include "warpwright/arch/named_barrier.hpp"
+#include "warpwright/arch/role.hpp"
 #include "warpwright/arch/shared.hpp"
 #include "warpwright/arch/wgmma.hpp"
 
@@ -42,6 +44,19 @@ WW_KERNEL(accumulator, 128, Params, params) {
   if (params.shift == 1) early = acc[3];
   wgmma::wait<0>(acc);
   params.d[thread_index()] = acc[3] + early;
+}
+WW_KERNEL(roles, 128, Params, params) {
+  if (warp_index() < 2) role("math", static_cast<int>(warp_index()));
+  if (warp_index() == 2) role("producer");
+  if (params.shift == 0) params.d[thread_index()] = 1.0f;
+  if (params.shift == 1 && warp_index() != 0) params.d[lane_index()] = 1.0f;
+  if (params.shift == 2) {
+    const MBarrier never{dynamic_shared()};
+    if (thread_index() == 0) mbarrier::init(never, 1);
+    named_barrier::sync_cta();
+    params.d[thread_index()] = 1.0f;
+    if (lane_index() == 0) mbarrier::wait(never, 0);
+  }
 }
 WW_MODULE()
 )";
@@ -117,6 +132,14 @@ TEST_F(CheckedModule, PlainStoresStayInTheirOperand) {
 TEST_F(CheckedModule, AccumulatorsInFlightAreNotRead) {
   expect_clean("accumulator", 0);
   expect("accumulator", 1, Rule::accumulator_in_flight, "read of its accumulators");
+}
+TEST_F(CheckedModule, ReportsUseTheRolesThatKernelsGiveThemselves) {
+  expect_clean("roles", 0);
+  expect("roles", 1, Rule::data_race, "CTA 0, math 1, warp 1, lane 0");
+  expect("roles", 1, Rule::data_race, "CTA 0, producer, warp 2, lane 0");
+  for (const char* words : {"CTA 0, math 0, warp 0 (1 thread) at ", "CTA 0, math 1, warp 1 (1 thread) at ",
+                            "CTA 0, producer, warp 2 (1 thread) at ", "CTA 0, warpgroup 0, warp 3 (1 thread) at "})
+    expect("roles", 2, Rule::deadlock, words);
 }
 
 }  // namespace

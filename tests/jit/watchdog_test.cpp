@@ -77,16 +77,20 @@ TEST(Watchdog, RecordsBecomeWords) {
   using arch::WatchdogRecord;
   arch::WatchdogBuffer buffer{};
   EXPECT_EQ(runtime::watchdog_text(buffer), "");
-  for (u32 warp = 4; warp < 12; ++warp)
-    buffer.records[warp] = {WatchdogRecord::mbarrier, 3, warp * 32, ~0u, 0x18010, 1, 0, 500, 0};
-  buffer.records[0] = {WatchdogRecord::mbarrier, 3, 0, 1, 0x18040, 0, 0, 500, 0};
-  buffer.records[1] = {WatchdogRecord::global, 0, 96, 1, 0, 0, 0xabc0, 500, 0};
+  for (u32 warp = 4; warp < 12; ++warp) {
+    buffer.records[warp] = {
+        WatchdogRecord::mbarrier, 3, warp * 32, ~0u, 0x18010, 1, 0, 500, 0, {4, static_cast<i32>(warp / 4 - 1), {}}};
+    std::memcpy(buffer.records[warp].role.name, "math", 4);
+  }
+  buffer.records[0] = {WatchdogRecord::mbarrier, 3, 0, 1, 0x18040, 0, 0, 500, 0, {4, -1, {}}};
+  std::memcpy(buffer.records[0].role.name, "producer", 8);
+  buffer.records[1] = {WatchdogRecord::global, 0, 96, 1, 0, 0, 0xabc0, 500, 0, {}};
   EXPECT_EQ(
       runtime::watchdog_text(buffer),
       "watchdog: 10 warps gave up waiting after 500 ms\n"
       "  CTA 0, warpgroup 0, warp 3: the word of global memory at 0xabc0\n"
-      "  CTA 3, warpgroup 1 and 2, warps 4-11: the mbarrier at offset 0x18010 of dynamic shared memory, parity 1\n"
-      "  CTA 3, warpgroup 0, warp 0: the mbarrier at offset 0x18040 of dynamic shared memory, parity 0");
+      "  CTA 3, math 0 and math 1, warps 4-11: the mbarrier at offset 0x18010 of dynamic shared memory, parity 1\n"
+      "  CTA 3, producer, warp 0: the mbarrier at offset 0x18040 of dynamic shared memory, parity 0");
 }
 
 }  // namespace

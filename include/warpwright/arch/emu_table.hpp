@@ -24,7 +24,7 @@ struct Site {
 
 inline constexpr u32 kSharedRankShift = 24;
 inline constexpr u32 kSharedOffsetMask = (1u << kSharedRankShift) - 1;
-inline constexpr u32 kEmuTableVersion = 2;
+inline constexpr u32 kEmuTableVersion = 3;
 
 enum class Special : u32 {
   thread_index,
@@ -126,6 +126,9 @@ struct EmuTable {
 
   // A plain load or store of kernel code, told by the hooks of a checked module (arch/hooks.hpp) before it happens.
   void (*plain_access)(const void* address, u32 bytes, bool write, const void* return_address);
+
+  // What the thread is from here on, for reports: `name` lives as long as the module; number -1 is none.
+  void (*role)(const char* name, int number);
 };
 
 // --- the module's side ----------------------------------------------------------------------------

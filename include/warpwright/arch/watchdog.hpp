@@ -11,6 +11,14 @@
 
 namespace ww::arch {
 
+/// What a warp has called itself (arch/role.hpp).
+struct WatchdogRole {
+  static constexpr u32 kNameBytes = 24;
+  u32 block;   // block index + 1; 0: nobody has said
+  i32 number;  // -1: none
+  u64 name[kNameBytes / 8];
+};
+
 /// One warp that gave up. `kind` is written last.
 struct WatchdogRecord {
   enum Kind : u32 { none, mbarrier, global };
@@ -18,6 +26,7 @@ struct WatchdogRecord {
   u32 offset, parity;  // mbarrier: from the start of the CTA's dynamic shared memory
   u64 address;         // global
   u32 milliseconds, padding;
+  WatchdogRole role;
 };
 
 inline constexpr u32 kWatchdogRecords = 100;
@@ -30,9 +39,21 @@ struct WatchdogBuffer {
 extern "C" {
 __device__ WatchdogBuffer* ww_watchdog_buffer;
 __device__ u32 ww_watchdog_count;
+__device__ ww::arch::WatchdogRole ww_watchdog_roles[1024][32];  // by block modulo 1024, by warp
 }
 
 inline namespace ptx {
+
+WW_DEVICE volatile WatchdogRole& role_of_this_warp() {
+  return ww_watchdog_roles[block_index() % 1024][thread_index() / 32];
+}
+template <u32 kBytes> WW_DEVICE void note_role(const char (&name)[kBytes], int number) {
+  u64 words[WatchdogRole::kNameBytes / 8] = {};
+  for (u32 i = 0; i + 1 < kBytes; ++i) words[i / 8] |= static_cast<u64>(name[i]) << i % 8 * 8;
+  volatile WatchdogRole& out = role_of_this_warp();
+  out.block = block_index() + 1, out.number = number;
+  for (u32 i = 0; i < WatchdogRole::kNameBytes / 8; ++i) out.name[i] = words[i];
+}
 
 class Watchdog {
  public:
@@ -40,10 +61,10 @@ class Watchdog {
 
   WW_DEVICE void look_at_barrier(SharedAddress barrier, u32 parity) const {
     if (expired())
-      give_up({0, 0, 0, 0, barrier.value - dynamic_shared().value, parity, 0, 0, 0}, WatchdogRecord::mbarrier);
+      give_up({0, 0, 0, 0, barrier.value - dynamic_shared().value, parity, 0, 0, 0, {}}, WatchdogRecord::mbarrier);
   }
   WW_DEVICE void look_at_global(const void* address) const {
-    if (expired()) give_up({0, 0, 0, 0, 0, 0, reinterpret_cast<u64>(address), 0, 0}, WatchdogRecord::global);
+    if (expired()) give_up({0, 0, 0, 0, 0, 0, reinterpret_cast<u64>(address), 0, 0, {}}, WatchdogRecord::global);
   }
 
  private:
@@ -68,6 +89,11 @@ class Watchdog {
         out.cta = record.cta, out.thread = record.thread, out.lanes = record.lanes;
         out.offset = record.offset, out.parity = record.parity, out.address = record.address;
         out.milliseconds = record.milliseconds;
+        const volatile WatchdogRole& role = role_of_this_warp();
+        if (role.block == record.cta + 1) {
+          out.role.block = role.block, out.role.number = role.number;
+          for (u32 i = 0; i < WatchdogRole::kNameBytes / 8; ++i) out.role.name[i] = role.name[i];
+        }
         asm volatile("fence.acq_rel.sys;" ::: "memory");
         out.kind = kind;
         asm volatile("fence.acq_rel.sys;" ::: "memory");

@@ -9,6 +9,7 @@
 
 #include "warpwright/arch/pdl.hpp"
 #include "warpwright/arch/registers.hpp"
+#include "warpwright/arch/role.hpp"
 #include "warpwright/collective/epilogue.hpp"
 #include "warpwright/collective/mainloop.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
@@ -59,11 +60,13 @@ template <GemmConfig kConfig> struct Gemm {
   WW_DEVICE static void produce(const GemmParams& params, arch::SharedAddress shared, arch::SharedAddress barriers) {
     if constexpr (kMovesRegisters) arch::warpgroup::release_registers<kProducerRegisters>();
     if (arch::thread_index() == 0) {
+      arch::role("producer");
       Pipeline pipeline(barriers, pipeline::Role::producer);
       Scheduler scheduler(params.scheduler);
       for (scheduler::TileCoord tile; scheduler.next(tile);) Mainloop::load(params.gemm, shared, pipeline, tile);
       pipeline.producer_tail();
     } else if (arch::warp_index() >= 1 && arch::warp_index() <= Mainloop::kScaleWarps) {
+      arch::role("scale loader", static_cast<int>(arch::warp_index()) - 1);
       Pipeline pipeline(barriers, pipeline::Role::producer);
       Scheduler scheduler(params.scheduler);
       for (scheduler::TileCoord tile; scheduler.next(tile);)
@@ -74,6 +77,7 @@ template <GemmConfig kConfig> struct Gemm {
 
   WW_DEVICE static void consume(const GemmParams& params, arch::SharedAddress shared, arch::SharedAddress barriers,
                                 int math_warpgroup) {
+    arch::role("math", math_warpgroup);
     Pipeline pipeline(barriers, pipeline::Role::consumer);
     Scheduler scheduler(params.scheduler);
     const typename Epilogue::Buffer buffer(math_warpgroup);

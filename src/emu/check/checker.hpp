@@ -46,6 +46,7 @@ class Checker {
   void reset();
   void start_cluster(Cluster& cluster);
   void thread_exits(Thread& thread);
+  void has_role(const Thread& thread) { state(thread).role = thread.role; }
   CheckResult take_result();
 
   // Synchronisation, checker.cpp.
@@ -118,6 +119,7 @@ class Checker {
     u32 waits = 0;  // blocking waits since its warp was last known to be converged
     bool wgmma_fenced = false;
     u32 cta = 0, index = 0, cluster = 0;
+    RoleName role;
   };
   struct WarpState {
     Rounds meetings;  // of all lanes: shuffle, vote

@@ -9,6 +9,7 @@
 #include "emu/check/source_lines.hpp"
 #include "emu/machine.hpp"
 #include "emu/memory.hpp"
+#include "emu/report.hpp"
 
 namespace ww::emu {
 
@@ -99,7 +100,7 @@ FindingParty Checker::party(u32 thread, arch::Site site, std::string operation, 
   party.cta = static_cast<int>(ctas_[who.cta]->cta->index);
   party.warp = static_cast<int>(who.index / kWarpSize);
   party.lane = static_cast<int>(who.index % kWarpSize);
-  party.role = fmt::format("warpgroup {}", who.index / kWarpgroupSize);
+  party.role = words_of(who.role, who.index / kWarpgroupSize);
   if (site.line < 0) {  // an address in the module
     const SourceLines lines = source_lines(site.file);
     party.file = lines.outer_file;
