@@ -91,7 +91,7 @@ const std::vector<Case>& all_cases() {
 
 const std::vector<const char*>& kernel_headers() {
   static const std::vector<const char*> headers = {"mbarrier", "tma",  "wgmma",  "wgmma_widths", "matrix",
-                                                   "control",  "warp", "memory", "arithmetic"};
+                                                   "control",  "warp", "memory", "arithmetic",   "scan"};
   return headers;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of kernels/warp.hpp, matrix.hpp, memory.hpp and arithmetic.hpp. What conversions and functions give is checked
+// Cases of kernels/warp.hpp, matrix.hpp, memory.hpp, scan.hpp and arithmetic.hpp. What conversions and functions give is checked
 // against neighbours and long double elsewhere (convert_test.cpp, math_test.cpp); here both executors must give it.
 #include <bit>
 
@@ -37,17 +37,17 @@ u16 item(const std::vector<u32>& registers, u32 matrix, u32 row, u32 column) {
   return static_cast<u16>(registers[4 * (4 * row + column / 2) + matrix] >> (16 * (column % 2)));
 }
 
-Case stmatrix(i32 kind) {
-  Case c{kind == 5 ? "stmatrix_transposed" : "stmatrix_x" + std::to_string(kind), "matrix", "arch_stmatrix"};
+Case stmatrix(i32 count, bool transposed) {
+  Case c{(transposed ? "stmatrix_transposed_x" : "stmatrix_x") + std::to_string(count), "matrix", "arch_stmatrix"};
   c.threads = 32;
   c.shared_bytes = 512;
-  c.arg[0] = kind;
+  c.arg = {count, transposed};
   c.in = random_words(128, 21);
   c.expected.assign(128, 0);
-  for (u32 matrix = 0; matrix < static_cast<u32>(kind == 5 ? 4 : kind); ++matrix)
+  for (u32 matrix = 0; matrix < static_cast<u32>(count); ++matrix)
     for (u32 row = 0; row < 8; ++row)
       for (u32 column = 0; column < 8; ++column) {
-        const u16 value = kind == 5 ? item(c.in, matrix, column, row) : item(c.in, matrix, row, column);
+        const u16 value = transposed ? item(c.in, matrix, column, row) : item(c.in, matrix, row, column);
         c.expected[place_of_row(8 * matrix + row) + column / 2] |= u32{value} << (16 * (column % 2));
       }
   return c;
@@ -72,6 +72,94 @@ Case global() {
   return c;
 }
 
+Case global_predicated() {
+  Case c{"global_predicated", "memory", "arch_global_predicated"};
+  c.in = random_words(512 + 4, 30);
+  c.out = c.expected = random_words(128 + 512, 31);
+  for (u32 t = 0; t < 128; ++t) {
+    if (!(c.in[512 + t / 32] >> t % 32 & 1)) continue;
+    const u32 *a = &c.in[2 * t], *b = &c.in[256 + 2 * t];
+    c.expected[t] = a[0] ^ a[1];
+    const u32 words[] = {a[1], a[0], b[1], b[0]};
+    std::copy(words, words + 4, &c.expected[128 + 4 * t]);
+  }
+  return c;
+}
+
+Case shared_atomics() {
+  Case c{"shared_atomics", "memory", "arch_shared_atomics"};
+  c.shared_bytes = 32;
+  c.in = random_words(128 + 8, 32);
+  const u32* start = &c.in[128];
+  c.in[128 + 3] = 0;  // the union starts empty
+  c.in[128 + 4] = 0;
+  u32 word[8];
+  std::copy(start, start + 8, word);
+  word[4] = 128;
+  for (u32 t = 0; t < 128; ++t) {
+    c.expected.push_back(t);
+    word[0] += c.in[t];
+    word[1] = min(word[1], c.in[t]);
+    word[2] = max(word[2], c.in[t]);
+    word[3] |= c.in[t] & 0x01010101u << t % 8;
+  }
+  word[5] = min(word[5], c.in[0]);
+  word[6] = max(word[6], c.in[1]);
+  word[7] |= c.in[2];
+  c.expected.insert(c.expected.end(), start + 5, start + 8);
+  c.expected.insert(c.expected.end(), word, word + 8);
+  return c;
+}
+
+/// Two words a thread, before and total, of threads [first, last).
+template <class Operator> void push_scan(Case& c, const std::vector<u32>& values, u32 first, u32 last, Operator op) {
+  u32 total = 0;
+  for (u32 t = first; t < last; ++t) total = op(total, values[t]);
+  for (u32 t = first, before = 0; t < last; before = op(before, values[t++])) {
+    c.expected.push_back(before);
+    c.expected.push_back(total);
+  }
+}
+
+constexpr auto kSum = [](u32 a, u32 b) { return a + b; };
+constexpr auto kMaximum = [](u32 a, u32 b) { return max(a, b); };
+constexpr auto kLastSet = [](u32 a, u32 b) { return b != 0 ? b : a; };
+
+Case scan() {
+  Case c{"scan", "scan", "arch_scan"};
+  c.threads = 384;
+  c.shared_bytes = 48;
+  c.in = random_words(384, 33);
+  std::vector<u32> sparse = c.in, sums(384);
+  for (u32& v : sparse) v = v % 8 == 0 ? v : 0;
+  for (u32 t = 1; t < 384; ++t) sums[t] = sums[t - 1] + c.in[t - 1];
+  push_scan(c, c.in, 0, 384, kSum);
+  push_scan(c, c.in, 0, 384, kMaximum);
+  push_scan(c, sparse, 0, 384, kLastSet);
+  push_scan(c, sums, 0, 384, kSum);
+  return c;
+}
+
+Case scan_groups() {
+  Case c{"scan_groups", "scan", "arch_scan_groups"};
+  c.threads = 256;
+  c.shared_bytes = 32;
+  c.in = random_words(256, 34);
+  push_scan(c, c.in, 0, 128, kSum);
+  push_scan(c, c.in, 128, 224, kMaximum);
+  push_scan(c, c.in, 224, 256, kSum);
+  return c;
+}
+
+Case scan_1024() {
+  Case c{"scan_1024", "scan", "arch_scan_1024"};
+  c.threads = 1024;
+  c.shared_bytes = 128;
+  c.in = random_words(1024, 35);
+  push_scan(c, c.in, 0, 1024, kSum);
+  return c;
+}
+
 Case shared() {
   Case c{"shared", "memory", "arch_shared"};
   c.threads = 32;
@@ -90,12 +178,13 @@ Case atomics() {
   c.threads = 64;
   c.grid = 4;
   c.in = random_words(256, 25);
-  c.out.assign(4 + 256, 0);
-  c.expected.assign(4 + 256, 1);
+  c.out.assign(4 + 256 + 8, 0);
+  c.expected.assign(4 + 256 + 8, 1);
   c.expected[0] = 256;
   c.expected[1] = 0;
   for (u32 word : c.in) c.expected[1] += word;
   c.expected[2] = 0xffffffffu;
+  for (u32 i = 0; i < 4; ++i) c.expected[260 + i] = 0xffffffffu, c.expected[264 + i] = 32;
   return c;
 }
 
@@ -187,8 +276,26 @@ Case counted() {
 }  // namespace
 
 std::vector<Case> data_cases() {
-  return {warp(),   stmatrix(1), stmatrix(2), stmatrix(4), stmatrix(5), ldmatrix(), global(),
-          shared(), atomics(),   turns(),     convert(),   math(),      counted()};
+  return {warp(),
+          stmatrix(1, false),
+          stmatrix(2, false),
+          stmatrix(4, false),
+          stmatrix(1, true),
+          stmatrix(2, true),
+          stmatrix(4, true),
+          ldmatrix(),
+          global(),
+          global_predicated(),
+          shared(),
+          shared_atomics(),
+          atomics(),
+          turns(),
+          convert(),
+          math(),
+          counted(),
+          scan(),
+          scan_groups(),
+          scan_1024()};
 }
 
 }  // namespace ww::arch_test

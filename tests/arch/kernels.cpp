@@ -5,6 +5,7 @@
 #include "kernels/matrix.hpp"
 #include "kernels/mbarrier.hpp"
 #include "kernels/memory.hpp"
+#include "kernels/scan.hpp"
 #include "kernels/tma.hpp"
 #include "kernels/warp.hpp"
 #include "kernels/wgmma.hpp"

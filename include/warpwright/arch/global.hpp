@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordinary accesses to global memory: loads and stores of 4 to 16 bytes, atomics, acquire and release, and the only way
-// to wait for another CTA's write (wait_global): a bare loop on a load is a livelock the emulated device cannot see
-// into.
+// Ordinary accesses to global memory: loads and stores of 4 to 16 bytes, predicated stores, atomics, acquire and
+// release, and the only way to wait for another CTA's write (wait_global): a bare loop on a load is a livelock the
+// emulated device cannot see into.
 // PTX ISA: ld/st.global, ld.acquire.gpu, st.release.gpu, atom.global.
 #pragma once
 
@@ -24,6 +24,16 @@ WW_DEVICE float load_constant(const float* p) {
   asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(v) : "l"(p));
   return v;
 }
+WW_DEVICE Words<2> load2(const void* p) {
+  Words<2> v;
+  asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(v.w[0]), "=r"(v.w[1]) : "l"(p) : "memory");
+  return v;
+}
+WW_DEVICE u64 load_u64(const void* p) {
+  u64 v;
+  asm volatile("ld.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
+  return v;
+}
 WW_DEVICE Words<4> load4(const void* p) {
   Words<4> v;
   asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -35,6 +45,19 @@ WW_DEVICE Words<4> load4(const void* p) {
 WW_DEVICE void store(void* p, u32 v) { asm volatile("st.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory"); }
 WW_DEVICE void store4(void* p, Words<4> v) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(v.w[0]), "r"(v.w[1]), "r"(v.w[2]), "r"(v.w[3])
+               : "memory");
+}
+/// Nothing happens, whatever `p` is, unless `predicate` holds: a predicated instruction, no branch.
+WW_DEVICE void store_if(bool predicate, void* p, u32 v) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.u32 p, %0, 0;\n@p st.global.u32 [%1], %2;\n}" ::"r"(static_cast<u32>(predicate)),
+      "l"(p), "r"(v)
+      : "memory");
+}
+WW_DEVICE void store4_if(bool predicate, void* p, Words<4> v) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %0, 0;\n@p st.global.v4.u32 [%1], {%2, %3, %4, %5};\n}" ::"r"(
+                   static_cast<u32>(predicate)),
+               "l"(p), "r"(v.w[0]), "r"(v.w[1]), "r"(v.w[2]), "r"(v.w[3])
                : "memory");
 }
 WW_DEVICE u32 load_acquire(const u32* p) {
@@ -49,6 +72,11 @@ WW_DEVICE void store_release(u32* p, u32 v) {
 WW_DEVICE u32 atomic_add(u32* p, u32 v) {
   u32 old;
   asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(p), "r"(v) : "memory");
+  return old;
+}
+WW_DEVICE u32 atomic_or(u32* p, u32 v) {
+  u32 old;
+  asm volatile("atom.relaxed.gpu.global.or.b32 %0, [%1], %2;" : "=r"(old) : "l"(p), "r"(v) : "memory");
   return old;
 }
 WW_DEVICE u32 atomic_add_acq_rel(u32* p, u32 v) {
@@ -88,9 +116,17 @@ WW_DEVICE u32* atomic(u32* p, MemoryOrder order, Site site) {
 }
 WW_DEVICE u32 load(const void* p WW_SITE) { return read<u32>(p, MemoryOrder::relaxed, site); }
 WW_DEVICE float load_constant(const float* p WW_SITE) { return read<float>(p, MemoryOrder::relaxed, site); }
+WW_DEVICE Words<2> load2(const void* p WW_SITE) { return read<Words<2>>(p, MemoryOrder::relaxed, site); }
+WW_DEVICE u64 load_u64(const void* p WW_SITE) { return read<u64>(p, MemoryOrder::relaxed, site); }
 WW_DEVICE Words<4> load4(const void* p WW_SITE) { return read<Words<4>>(p, MemoryOrder::relaxed, site); }
 WW_DEVICE void store(void* p, u32 v WW_SITE) { write(p, v, MemoryOrder::relaxed, site); }
 WW_DEVICE void store4(void* p, Words<4> v WW_SITE) { write(p, v, MemoryOrder::relaxed, site); }
+WW_DEVICE void store_if(bool predicate, void* p, u32 v WW_SITE) {
+  if (predicate) write(p, v, MemoryOrder::relaxed, site);
+}
+WW_DEVICE void store4_if(bool predicate, void* p, Words<4> v WW_SITE) {
+  if (predicate) write(p, v, MemoryOrder::relaxed, site);
+}
 // why: clusters may run on several OS threads, so what the ISA calls atomic is atomic on the host as well.
 WW_DEVICE u32 load_acquire(const u32* p WW_SITE) {
   return __atomic_load_n(atomic(const_cast<u32*>(p), MemoryOrder::acquire, site), __ATOMIC_ACQUIRE);
@@ -100,6 +136,9 @@ WW_DEVICE void store_release(u32* p, u32 v WW_SITE) {
 }
 WW_DEVICE u32 atomic_add(u32* p, u32 v WW_SITE) {
   return __atomic_fetch_add(atomic(p, MemoryOrder::relaxed, site), v, __ATOMIC_RELAXED);
+}
+WW_DEVICE u32 atomic_or(u32* p, u32 v WW_SITE) {
+  return __atomic_fetch_or(atomic(p, MemoryOrder::relaxed, site), v, __ATOMIC_RELAXED);
 }
 WW_DEVICE u32 atomic_add_acq_rel(u32* p, u32 v WW_SITE) {
   return __atomic_fetch_add(atomic(p, MemoryOrder::acq_rel, site), v, __ATOMIC_ACQ_REL);

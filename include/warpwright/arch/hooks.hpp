@@ -82,6 +82,9 @@ __attribute__((no_sanitize("thread"))) inline bool work() {
   WW_HOOK T __tsan_atomic##bits##_fetch_add(volatile T* p, T v, int) {                                            \
     return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);                                                            \
   }                                                                                                               \
+  WW_HOOK T __tsan_atomic##bits##_fetch_or(volatile T* p, T v, int) {                                             \
+    return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST);                                                             \
+  }                                                                                                               \
   WW_HOOK int __tsan_atomic##bits##_compare_exchange_strong(volatile T* p, T* expected, T v, int, int) {          \
     return __atomic_compare_exchange_n(p, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                \
   }                                                                                                               \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordinary loads and stores of this CTA's shared memory, 4 to 16 bytes, naturally aligned.
-// PTX ISA: ld.shared::cta, st.shared::cta.
+// Ordinary loads and stores of this CTA's shared memory, 4 to 16 bytes, naturally aligned, and its atomics: relaxed at
+// CTA scope, each returns the value before. They order nothing else; a barrier does.
+// PTX ISA: ld.shared::cta, st.shared::cta, atom.shared::cta.
 #pragma once
 
 #include "warpwright/arch/special.hpp"
@@ -43,6 +44,26 @@ WW_DEVICE void store4(SharedAddress a, Words<4> v) {
                "r"(v.w[3])
                : "memory");
 }
+WW_DEVICE u32 atomic_add(SharedAddress a, u32 v) {
+  u32 old;
+  asm volatile("atom.relaxed.cta.shared::cta.add.u32 %0, [%1], %2;" : "=r"(old) : "r"(a.value), "r"(v) : "memory");
+  return old;
+}
+WW_DEVICE u32 atomic_min(SharedAddress a, u32 v) {
+  u32 old;
+  asm volatile("atom.relaxed.cta.shared::cta.min.u32 %0, [%1], %2;" : "=r"(old) : "r"(a.value), "r"(v) : "memory");
+  return old;
+}
+WW_DEVICE u32 atomic_max(SharedAddress a, u32 v) {
+  u32 old;
+  asm volatile("atom.relaxed.cta.shared::cta.max.u32 %0, [%1], %2;" : "=r"(old) : "r"(a.value), "r"(v) : "memory");
+  return old;
+}
+WW_DEVICE u32 atomic_or(SharedAddress a, u32 v) {
+  u32 old;
+  asm volatile("atom.relaxed.cta.shared::cta.or.b32 %0, [%1], %2;" : "=r"(old) : "r"(a.value), "r"(v) : "memory");
+  return old;
+}
 }  // namespace ptx
 #else
 inline namespace emu {
@@ -58,6 +79,25 @@ WW_DEVICE Words<4> load4(SharedAddress a WW_SITE) { return load_words<4>(a, site
 WW_DEVICE void store(SharedAddress a, u32 v WW_SITE) { store_words<1>(a, {{v}}, site); }
 WW_DEVICE void store2(SharedAddress a, Words<2> v WW_SITE) { store_words<2>(a, v, site); }
 WW_DEVICE void store4(SharedAddress a, Words<4> v WW_SITE) { store_words<4>(a, v, site); }
+// why plain: the threads of a cluster are fibers of one OS thread, and nothing runs between the read and the write.
+template <class Change> WW_DEVICE u32 change(SharedAddress a, Site site, Change change) {
+  u32* const word = static_cast<u32*>(table->shared_access(a.value, 4, Access::atomic, site));
+  const u32 old = *word;
+  *word = change(old);
+  return old;
+}
+WW_DEVICE u32 atomic_add(SharedAddress a, u32 v WW_SITE) {
+  return change(a, site, [v](u32 old) { return old + v; });
+}
+WW_DEVICE u32 atomic_min(SharedAddress a, u32 v WW_SITE) {
+  return change(a, site, [v](u32 old) { return min(old, v); });
+}
+WW_DEVICE u32 atomic_max(SharedAddress a, u32 v WW_SITE) {
+  return change(a, site, [v](u32 old) { return max(old, v); });
+}
+WW_DEVICE u32 atomic_or(SharedAddress a, u32 v WW_SITE) {
+  return change(a, site, [v](u32 old) { return old | v; });
+}
 }  // namespace emu
 #endif
 

@@ -2,6 +2,7 @@
 // stmatrix / ldmatrix: a warp moves one, two or four 8x8 matrices of 16-bit items. Lane l gives the address of row l %
 // 8 of
 // matrix l / 8 (16 bytes, 16-byte aligned) and holds, in register i, items 2 (l % 4) and + 1 of row l / 4 of matrix i.
+// Transposed, register i holds them of column l / 4 instead: items 2 (l % 4) and + 1 down that column.
 // PTX ISA: stmatrix, ldmatrix.
 #pragma once
 
@@ -21,6 +22,14 @@ WW_DEVICE void stmatrix(SharedAddress row, Words<2> m) {
 WW_DEVICE void stmatrix(SharedAddress row, Words<4> m) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(row.value), "r"(m.w[0]),
                "r"(m.w[1]), "r"(m.w[2]), "r"(m.w[3])
+               : "memory");
+}
+WW_DEVICE void stmatrix_transposed(SharedAddress row, Words<1> m) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(row.value), "r"(m.w[0]) : "memory");
+}
+WW_DEVICE void stmatrix_transposed(SharedAddress row, Words<2> m) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(row.value), "r"(m.w[0]),
+               "r"(m.w[1])
                : "memory");
 }
 WW_DEVICE void stmatrix_transposed(SharedAddress row, Words<4> m) {
@@ -44,8 +53,10 @@ requires(kCount == 1 || kCount == 2 || kCount == 4) WW_DEVICE
     void stmatrix(SharedAddress row, Words<kCount> m WW_SITE) {
   table->stmatrix(row.value, m.w, kCount, false, site);
 }
-WW_DEVICE void stmatrix_transposed(SharedAddress row, Words<4> m WW_SITE) {
-  table->stmatrix(row.value, m.w, 4, true, site);
+template <int kCount>
+requires(kCount == 1 || kCount == 2 || kCount == 4) WW_DEVICE
+    void stmatrix_transposed(SharedAddress row, Words<kCount> m WW_SITE) {
+  table->stmatrix(row.value, m.w, kCount, true, site);
 }
 WW_DEVICE Words<4> ldmatrix(SharedAddress row WW_SITE) {
   Words<4> m;

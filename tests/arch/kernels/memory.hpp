@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordinary memory: global and shared accesses of every width, atomics, and one CTA waiting for another.
+// Ordinary memory: global and shared accesses of every width, predicated stores, atomics, one CTA waiting for another.
 #pragma once
 
 #include "params.hpp"
@@ -36,6 +36,42 @@ WW_KERNEL(arch_shared, 32, Params, p) {
   arch::global::store4(out + 8, {{low.w[0], low.w[1], high.w[0], high.w[1]}});
 }
 
+/// Words 0 to 255 read by 8 bytes, in both ways; then stores that happen in threads whose bit of in[512 ..] is set.
+/// The address of a store that does not happen is nonsense.
+WW_KERNEL(arch_global_predicated, 128, Params, p) {
+  const u32 t = arch::thread_index();
+  const arch::Words<2> pair = arch::global::load2(p.in + 2 * t);
+  const u64 both = arch::global::load_u64(p.in + 256 + 2 * t);
+  const bool on = (arch::global::load(p.in + 512 + t / 32) >> t % 32 & 1) != 0;
+  u32* const nowhere = reinterpret_cast<u32*>(static_cast<u64>(4 * t + 1));
+  arch::global::store_if(on, on ? p.out + t : nowhere, pair.w[0] ^ pair.w[1]);
+  const arch::Words<4> v{{pair.w[1], pair.w[0], static_cast<u32>(both >> 32), static_cast<u32>(both)}};
+  arch::global::store4_if(on, on ? p.out + 128 + 4 * t : nowhere, v);
+}
+
+/// Eight words start from in[128 ..]: the first four take the sum, smallest, largest and union of all threads' inputs,
+/// the fifth numbers the threads, the others are changed by one thread each, whose value before comes out. Output: 128
+/// numbers, 3 values before, the 8 words.
+WW_KERNEL(arch_shared_atomics, 128, Params, p) {
+  const u32 t = arch::thread_index();
+  const arch::SharedAddress words = arch::dynamic_shared();
+  if (t < 8) arch::shared::store(words + 4 * t, arch::global::load(p.in + 128 + t));
+  arch::named_barrier::sync_cta();
+  const u32 v = arch::global::load(p.in + t);
+  arch::shared::atomic_add(words, v);
+  arch::shared::atomic_min(words + 4, v);
+  arch::shared::atomic_max(words + 8, v);
+  arch::shared::atomic_or(words + 12, v & 0x01010101u << t % 8);
+  // the value before: a count gives each thread a number of its own, the others are met by one thread each
+  const u32 number = arch::shared::atomic_add(words + 16, 1);
+  arch::global::store(p.out + number, number);
+  if (t == 0) arch::global::store(p.out + 128, arch::shared::atomic_min(words + 20, v));
+  if (t == 1) arch::global::store(p.out + 129, arch::shared::atomic_max(words + 24, v));
+  if (t == 2) arch::global::store(p.out + 130, arch::shared::atomic_or(words + 28, v));
+  arch::named_barrier::sync_cta();
+  if (t < 8) arch::global::store(p.out + 131 + t, arch::shared::load(words + 4 * t));
+}
+
 /// out[0] a count, out[1] a sum, out[2] and out[3] the one winner of a compare-and-swap, then a mark for each count.
 WW_KERNEL(arch_atomics, 64, Params, p) {
   const u32 id = arch::block_index() * 64 + arch::thread_index() + 1;
@@ -46,6 +82,9 @@ WW_KERNEL(arch_atomics, 64, Params, p) {
     arch::global::atomic_add(p.out + 3, 1);
     arch::global::atomic_cas(p.out + 2, id, 0xffffffffu);
   }
+  // each bit is set by two of the threads, and one of the two finds it set
+  const u32 bit = 1u << (id - 1) % 32, place = (id - 1) / 64;
+  if ((arch::global::atomic_or(p.out + 260 + place, bit) & bit) != 0) arch::global::atomic_add(p.out + 264 + place, 1);
 }
 
 /// CTA i waits for turn i, changes all words, passes the turn on. out[0] is the turn, words start at out[16].

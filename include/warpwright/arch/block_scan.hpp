@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exclusive scan over a group of threads: a whole CTA, or consecutive whole warps of it that share a named barrier.
+//   warp: shuffles -> one word a warp in the caller's scratch -> barrier -> each warp scans those words
+// The operator is associative, op(earlier, later), and need not commute: a sum, a maximum, a "last one set".
+// All threads of the group take part. Nothing is left in the scratch that a later scan or the caller must not overwrite.
+#pragma once
+
+#include "warpwright/arch/named_barrier.hpp"
+#include "warpwright/arch/shared.hpp"
+#include "warpwright/arch/warp.hpp"
+
+namespace ww::arch::cta {
+
+struct Scan {
+  u32 before;  // of the threads before this one in the group; the identity for the first
+  u32 total;   // of all threads of the group
+};
+
+/// Bytes of scratch for a group of `threads`, 4-byte aligned.
+WW_HOST_DEVICE constexpr u32 scan_bytes(u32 threads) { return threads / kWarpSize * 4; }
+
+/// Inclusive scan over the lanes of a warp.
+template <class Operator> WW_DEVICE u32 warp_scan(u32 value, Operator op) {
+  for (u32 step = 1; step < kWarpSize; step *= 2) {
+    const u32 below = warp::shuffle_up(value, step);
+    if (lane_index() >= step) value = op(below, value);
+  }
+  return value;
+}
+
+/// `rank` of this thread among the kThreads of the group: its lane must be rank % 32. They meet at barrier kBarrier.
+template <u32 kThreads, int kBarrier, class Operator>
+requires(kThreads % kWarpSize == 0 && kThreads >= kWarpSize && kThreads <= kWarpSize * kWarpSize) WW_DEVICE Scan
+    exclusive_scan(u32 value, u32 rank, u32 identity, SharedAddress scratch, Operator op) {
+  constexpr u32 kWarps = kThreads / kWarpSize;
+  const u32 lane = lane_index(), warp_of_group = rank / kWarpSize;
+  const u32 inclusive = warp_scan(value, op);
+  const u32 left = warp::shuffle_up(inclusive, 1);
+  const u32 before = lane == 0 ? identity : left;
+  if constexpr (kWarps == 1) return {before, warp::shuffle(inclusive, kWarpSize - 1)};
+
+  if (lane == kWarpSize - 1) shared::store(scratch + 4 * warp_of_group, inclusive);
+  named_barrier::sync<kBarrier>(kThreads);
+  const u32 of_warp = lane < kWarps ? shared::load(scratch + 4 * lane) : identity;  // lane w: warp w's
+  const u32 warps = warp_scan(of_warp, op);
+  const u32 warps_before = warp::shuffle(warps, (warp_of_group + kWarpSize - 1) % kWarpSize);
+  const u32 total = warp::shuffle(warps, kWarps - 1);
+  named_barrier::sync<kBarrier>(kThreads);  // why: the scratch is read; whoever comes next may write it
+  return {warp_of_group == 0 ? before : op(warps_before, before), total};
+}
+
+struct Sum {
+  WW_DEVICE u32 operator()(u32 a, u32 b) const { return a + b; }
+};
+struct Maximum {
+  WW_DEVICE u32 operator()(u32 a, u32 b) const { return a > b ? a : b; }
+};
+
+/// Sum modulo 2^32 of the values of the threads before this one, and of all.
+template <u32 kThreads, int kBarrier = 0> WW_DEVICE Scan exclusive_sum(u32 value, u32 rank, SharedAddress scratch) {
+  return exclusive_scan<kThreads, kBarrier>(value, rank, 0, scratch, Sum{});
+}
+/// Largest value of the threads before this one (0 for the first), and of all.
+template <u32 kThreads, int kBarrier = 0> WW_DEVICE Scan exclusive_max(u32 value, u32 rank, SharedAddress scratch) {
+  return exclusive_scan<kThreads, kBarrier>(value, rank, 0, scratch, Maximum{});
+}
+
+}  // namespace ww::arch::cta
