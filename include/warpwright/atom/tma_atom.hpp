@@ -32,14 +32,18 @@ template <int kSharers, class T> WW_DEVICE auto tma_partition(const T& tile, int
   return cut(make_coord(_, slice, _, _));                            // (R / kSharers, K, rest)
 }
 
-/// Loads the box that starts at gX's first coordinate (row, column) into sX.
+/// Loads the box that starts at gX's first coordinate, (row, column) or (row, column, batch), into sX.
 template <class G, class S> WW_DEVICE void copy(const BoundTmaLoad& atom, const G& gX, const S& sX) {
-  const auto at = *gX.origin();  // (row, column)
+  const auto at = *gX.origin();
   const int row = get<0>(at), column = get<1>(at);
-  if (atom.mask == 0) {
-    arch::tma::load_2d(atom.map, atom.full, sX.origin().address, column, row, atom.policy);
+  const arch::SharedAddress to = sX.origin().address;
+  if constexpr (rank_v<decltype(at)> == 3) {
+    const int batch = get<2>(at);
+    if (atom.mask == 0) arch::tma::load_3d(atom.map, atom.full, to, column, row, batch, atom.policy);
+    else arch::tma::load_multicast_3d(atom.map, atom.full, to, atom.mask, column, row, batch, atom.policy);
   } else {
-    arch::tma::load_multicast_2d(atom.map, atom.full, sX.origin().address, atom.mask, column, row, atom.policy);
+    if (atom.mask == 0) arch::tma::load_2d(atom.map, atom.full, to, column, row, atom.policy);
+    else arch::tma::load_multicast_2d(atom.map, atom.full, to, atom.mask, column, row, atom.policy);
   }
 }
 

@@ -27,7 +27,7 @@ struct GroupRange {
 /// and
 /// as many of the largest as it takes.
 inline constexpr int kTokenBoxes = 4;
-inline constexpr int kTokenBoxRows[kTokenBoxes] = {8, 16, 32, 64};
+WW_HOST_DEVICE constexpr int token_box_rows(int box) { return 8 << box; }
 
 inline constexpr int kWidthClasses = 16;
 
@@ -39,7 +39,7 @@ struct GroupedWorkspace {
 };
 
 struct GroupedArguments {
-  arch::TensorMap a[kTokenBoxes];  // (rows, K), boxes (kTokenBoxRows[i], 128 bytes); contiguous: a[0], (TILE_M, 128
+  arch::TensorMap a[kTokenBoxes];  // (rows, K), boxes (token_box_rows(i), 128 bytes); contiguous: a[0], (TILE_M, 128
                                    // bytes)
   arch::TensorMap b;               // (G, N, K), box (1, TILE_N / CLUSTER_M, 128 bytes), 128-byte swizzle
   arch::TensorMap d;               // contiguous: (rows, N), box (64, one panel)

@@ -14,22 +14,20 @@ struct TokenWidth {
   bool swapped;
 };
 
-inline constexpr TokenWidth kTokenWidths[] = {{8, true},  {16, true}, {24, true},  {32, true},
-                                              {40, true}, {48, true}, {56, true},  {64, false},
-                                              {80, true}, {96, true}, {112, true}, {128, false}};
-inline constexpr int kTokenWidthCount = sizeof(kTokenWidths) / sizeof(kTokenWidths[0]);
+// Steps of 8 up to 64, of 16 up to 128. why functions: device code cannot index a constant array at run time
+inline constexpr int kTokenWidthCount = 12;
+WW_HOST_DEVICE constexpr int token_width(int width_class) {
+  return width_class < 8 ? 8 * (width_class + 1) : 64 + 16 * (width_class - 7);
+}
+WW_HOST_DEVICE constexpr TokenWidth token_shape(int width_class) {
+  return {token_width(width_class), token_width(width_class) % 64 != 0};
+}
 
-/// The narrowest class that holds `rows` tokens, 1 <= rows <= the widest width.
+/// The narrowest class that holds `rows` tokens, 1 <= rows <= 128.
 WW_HOST_DEVICE constexpr int token_class(int rows) {
-  int c = 0;
-  while (kTokenWidths[c].width < rows) ++c;
-  return c;
+  return rows <= 64 ? ceil_div(rows, 8) - 1 : 7 + ceil_div(rows - 64, 16);
 }
 /// Classes that fit token tiles of `capacity` rows.
-WW_HOST_DEVICE constexpr int token_classes(int capacity) {
-  int count = 0;
-  while (count < kTokenWidthCount && kTokenWidths[count].width <= capacity) ++count;
-  return count;
-}
+WW_HOST_DEVICE constexpr int token_classes(int capacity) { return token_class(capacity) + 1; }
 
 }  // namespace ww::collective

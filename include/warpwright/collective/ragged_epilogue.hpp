@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// From accumulators of a token tile to rows of D: scale, convert, turn through shared memory, store 16 bytes at a time.
+//   16-bit outputs: each math warp writes its 16 rows or columns to its own staging buffer, reads whole 16-byte pieces
+//                   back and stores those of rows that belong to the tile; warps never wait for each other
+//   float outputs:  straight from registers
+// Stores are predicated: rows past the tile's last belong to another group, or to nobody, and stay as they are.
+#pragma once
+
+#include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/global.hpp"
+#include "warpwright/arch/math.hpp"
+#include "warpwright/arch/stmatrix.hpp"
+#include "warpwright/collective/ragged_mainloop.hpp"
+
+namespace ww::collective {
+
+template <GemmConfig kConfig> struct RaggedEpilogue {
+  using Mainloop = RaggedMainloop<kConfig>;
+  static constexpr DType kOut = kConfig.d;
+  static constexpr int kPart = Mainloop::kPart;
+  using Output = storage_t<kOut>;
+
+  /// All threads of a math warpgroup: acc becomes its columns of the tile's rows of D.
+  template <TokenWidth kWidth, class Accumulator, int kUnits>
+  WW_DEVICE static void store(const GroupedArguments& arguments, arch::SharedAddress base, int math_warpgroup,
+                              Accumulator (&acc)[kUnits], const TokenTile& tile) {
+    const int first_column = tile.tile_n * Mainloop::kWeights + math_warpgroup * kPart;
+    scale<kWidth>(arguments, acc, tile, first_column);
+    const arch::SharedAddress staging =
+        base +
+        (Mainloop::kShared.staging + (arch::warp_index() - arch::kWarpgroupSize / arch::kWarpSize) * kStagingBytes);
+    WW_UNROLL
+    for (int u = 0; u < kUnits; ++u) {
+      if constexpr (kOut == DType::f32) {
+        store_words<kWidth>(arguments, acc[u], tile, first_column, u);
+      } else if constexpr (kWidth.swapped) {
+        store_columns(arguments, staging, acc[u], tile, first_column + u * kWarpgroupRows);
+      } else {
+        store_rows(arguments, staging, acc[u], tile, first_column, u * kWarpgroupRows);
+      }
+    }
+  }
+
+  /// All threads of a math warpgroup, K = 0: zeros into its columns of the tile's rows.
+  WW_DEVICE static void store_zeros(const GroupedArguments& arguments, int math_warpgroup, const TokenTile& tile) {
+    constexpr int kPieces = kPart * bytes_of(kOut) / 16;  // of a row
+    const int first_column = tile.tile_n * Mainloop::kWeights + math_warpgroup * kPart;
+    for (int i = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize); i < tile.rows * kPieces;
+         i += arch::kWarpgroupSize) {
+      const int column = first_column + i % kPieces * (16 / bytes_of(kOut));
+      arch::global::store4_if(column < arguments.n, address(arguments, tile.row + i / kPieces, column), {{0, 0, 0, 0}});
+    }
+  }
+
+ private:
+  template <TokenWidth kWidth, class Accumulator> WW_DEVICE static int token_of(int thread, int unit, int v) {
+    if constexpr (kWidth.swapped) return atom::MmaAtom<kConfig.a, 2 * Accumulator::kValues>::column(thread, v);
+    else return unit * kWarpgroupRows + atom::MmaAtom<kConfig.a, 2 * Accumulator::kValues>::row(thread, v);
+  }
+  template <TokenWidth kWidth, class Accumulator> WW_DEVICE static int column_of(int thread, int unit, int v) {
+    if constexpr (kWidth.swapped)
+      return unit * kWarpgroupRows + atom::MmaAtom<kConfig.a, 2 * Accumulator::kValues>::row(thread, v);
+    else return atom::MmaAtom<kConfig.a, 2 * Accumulator::kValues>::column(thread, v);
+  }
+
+  WW_DEVICE static Output* address(const GroupedArguments& arguments, int row, int column) {
+    return static_cast<Output*>(arguments.d_rows) + row * arguments.ldd + column;
+  }
+
+  /// The tensor and row-column recipes: acc times fl(scale_a scale_b). Others have nothing left to do.
+  template <TokenWidth kWidth, class Accumulator, int kUnits>
+  WW_DEVICE static void scale(const GroupedArguments& arguments, Accumulator (&acc)[kUnits], const TokenTile& tile,
+                              int first_column) {
+    if constexpr (kConfig.scale == Scale::tensor) {
+      const float s = arch::mul(arch::global::load_constant(arguments.scale_a + tile.group * arguments.scale_a_group),
+                                arch::global::load_constant(arguments.scale_b + tile.group * arguments.scale_b_group));
+      WW_UNROLL
+      for (int u = 0; u < kUnits; ++u) {
+        WW_UNROLL
+        for (int v = 0; v < Accumulator::kValues; ++v) acc[u][v] = arch::mul(acc[u][v], s);
+      }
+    } else if constexpr (kConfig.scale == Scale::row_column) {
+      const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
+      const float* b = arguments.scale_b + tile.group * arguments.scale_b_group;
+      WW_UNROLL
+      for (int u = 0; u < kUnits; ++u) {
+        WW_UNROLL
+        for (int v = 0; v < Accumulator::kValues; ++v) {
+          const int token = min(token_of<kWidth, Accumulator>(thread, u, v), tile.rows - 1);
+          const int column = min(first_column + column_of<kWidth, Accumulator>(thread, u, v), arguments.n - 1);
+          const float s =
+              arch::mul(arch::global::load_constant(arguments.scale_a + (tile.row + token) * arguments.scale_a_row),
+                        arch::global::load_constant(b + column * arguments.scale_b_n));
+          acc[u][v] = arch::mul(acc[u][v], s);
+        }
+      }
+    }
+  }
+
+  WW_DEVICE static u32 pack(float low, float high) {
+    if constexpr (kOut == DType::bf16) return arch::to_bf16x2(low, high);
+    else return arch::to_f16x2(low, high);
+  }
+
+  // Swapped: this warp's 16 weights of a unit, 32 tokens at a time; a staging row is a token, 32 bytes at a pitch of 48.
+  template <class Accumulator>
+  WW_DEVICE static void store_columns(const GroupedArguments& arguments, arch::SharedAddress staging,
+                                      const Accumulator& acc, const TokenTile& tile, int unit_column) {
+    constexpr int kTokens = 2 * Accumulator::kValues, kPitch = 48, kPass = 32;
+    const int lane = static_cast<int>(arch::lane_index());
+    const int column = unit_column + 16 * static_cast<int>(arch::warp_index() % 4);
+    WW_UNROLL
+    for (int first = 0; first < kTokens; first += kPass) {
+      constexpr int kGroup =
+          8;  // tokens of a matrix; matrices 0, 1 are weights 0-7, 8-15, matrices 2, 3 the next tokens
+      const int in_pass = min(kPass, kTokens - first);
+      arch::warp::sync();  // the pass before has been read
+      WW_UNROLL
+      for (int t = 0; t < kPass; t += 2 * kGroup) {
+        if (t >= in_pass) break;
+        const int v = (first + t) / 2;
+        const arch::SharedAddress row = staging + ((t + lane / 16 * kGroup + lane % 8) * kPitch + lane / 8 % 2 * 16);
+        if (t + kGroup < in_pass)
+          arch::stmatrix_transposed(row, arch::Words<4>{{pack(acc[v], acc[v + 1]), pack(acc[v + 2], acc[v + 3]),
+                                                         pack(acc[v + 4], acc[v + 5]), pack(acc[v + 6], acc[v + 7])}});
+        else arch::stmatrix_transposed(row, arch::Words<2>{{pack(acc[v], acc[v + 1]), pack(acc[v + 2], acc[v + 3])}});
+      }
+      arch::warp::sync();
+      WW_UNROLL
+      for (int i = 0; i < kPass * 2 / static_cast<int>(arch::kWarpSize); ++i) {
+        const int piece = lane + i * static_cast<int>(arch::kWarpSize);  // token piece / 2, weights 8 (piece % 2) ..
+        const int token = first + piece / 2, at = column + piece % 2 * 8;
+        if (token >= kTokens) continue;
+        arch::global::store4_if(token < tile.rows && at < arguments.n, address(arguments, tile.row + token, at),
+                                arch::shared::load4(staging + (piece / 2 * kPitch + piece % 2 * 16)));
+      }
+    }
+  }
+
+  // Normal: this warp's 16 tokens of a unit, 64 columns at a time; a staging row is a token, 128 bytes at a pitch of 144.
+  template <class Accumulator>
+  WW_DEVICE static void store_rows(const GroupedArguments& arguments, arch::SharedAddress staging,
+                                   const Accumulator& acc, const TokenTile& tile, int first_column, int unit_row) {
+    constexpr int kColumns = 2 * Accumulator::kValues, kPitch = 144, kPass = 64;
+    static_assert(kColumns % kPass == 0);
+    const int lane = static_cast<int>(arch::lane_index());
+    const int token = unit_row + 16 * static_cast<int>(arch::warp_index() % 4);
+    WW_UNROLL
+    for (int first = 0; first < kColumns; first += kPass) {
+      arch::warp::sync();  // the pass before has been read
+      WW_UNROLL
+      for (int j = 0; j < kPass; j += 16) {  // matrices 0, 1 are tokens 0-7, 8-15 of columns 0-7; 2, 3 of columns 8-15
+        const int v = (first + j) / 2;
+        arch::stmatrix(staging + (lane % 16 * kPitch + (j + lane / 16 * 8) * 2),
+                       arch::Words<4>{{pack(acc[v], acc[v + 1]), pack(acc[v + 2], acc[v + 3]),
+                                       pack(acc[v + 4], acc[v + 5]), pack(acc[v + 6], acc[v + 7])}});
+      }
+      arch::warp::sync();
+      WW_UNROLL
+      for (int i = 0; i < 16 * kPass * 2 / 16 / static_cast<int>(arch::kWarpSize); ++i) {
+        const int piece = lane + i * static_cast<int>(arch::kWarpSize);  // token piece / 8, columns 8 (piece % 8) ..
+        const int row = token + piece / 8, at = first_column + first + piece % 8 * 8;
+        arch::global::store4_if(row < tile.rows && at < arguments.n, address(arguments, tile.row + row, at),
+                                arch::shared::load4(staging + (piece / 8 * kPitch + piece % 8 * 16)));
+      }
+    }
+  }
+
+  template <TokenWidth kWidth, class Accumulator>
+  WW_DEVICE static void store_words(const GroupedArguments& arguments, const Accumulator& acc, const TokenTile& tile,
+                                    int first_column, int unit) {
+    const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
+    WW_UNROLL
+    for (int v = 0; v < Accumulator::kValues; ++v) {
+      const int token = token_of<kWidth, Accumulator>(thread, unit, v);
+      const int column = first_column + column_of<kWidth, Accumulator>(thread, unit, v);
+      arch::global::store_if(token < tile.rows && column < arguments.n, address(arguments, tile.row + token, column),
+                             arch::bits_of(acc[v]));
+    }
+  }
+};
+
+}  // namespace ww::collective

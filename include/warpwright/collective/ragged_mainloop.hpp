@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mainloop of token tiles whose width is chosen at run time: one ring of stages, one multiply for each width.
+//   stage: tokens (width <= TILE_M, TILE_K) | weights (TILE_N, TILE_K); each math warpgroup owns half of the weights
+//   swapped: 64-row units of weights times (width) tokens        normal: 64-row units of tokens times its weights
+// Both orientations accumulate the same products in the same order, so a row's bits do not depend on the width.
+#pragma once
+
+#include "warpwright/atom/mma_atom.hpp"
+#include "warpwright/atom/tma_atom.hpp"
+#include "warpwright/collective/ragged_scales.hpp"
+
+namespace ww::collective {
+
+template <GemmConfig kConfig> struct RaggedMainloop {
+  static constexpr DType kType = kConfig.a;
+  static constexpr int kTokens = kConfig.tile_m, kWeights = kConfig.tile_n, kTileK = kConfig.tile_k;
+  static constexpr int kPart = kWeights / 2;  // weights of one math warpgroup
+  static constexpr GroupedSharedPlan kShared = grouped_shared_plan(kConfig);
+  static constexpr bool kPromotes = promotes(kConfig);
+
+  using Scales = RaggedScales<kTokens, kWeights>;
+  static constexpr u32 kScaleWarps = kPromotes ? Scales::kWarps : 0;
+  using Pipeline = pipeline::TmaPipeline<kConfig.stages, pipeline::ClusterShape{1, 1}, 8, kScaleWarps>;
+  using Element = arch::SharedPtr<storage_t<kType>>;
+
+  /// How one width is multiplied.
+  template <TokenWidth kWidth> struct Shape {
+    static constexpr int kUnits = kWidth.swapped ? kPart / kWarpgroupRows : kWidth.width / kWarpgroupRows;
+    static constexpr int kN = kWidth.swapped ? kWidth.width : kPart;
+    using Accumulator = arch::Accumulator<kN>;
+    using Scales = ThreadScales<kUnits, kN, kWidth.swapped>;
+    // why: promoted and raw accumulators of every unit must leave registers for scales and addresses
+    static constexpr bool kOverlaps = kUnits > 1 && kUnits* kN <= 160;
+  };
+
+  WW_DEVICE static auto shared_tokens(arch::SharedAddress base) {
+    return make_tensor(Element{base + kShared.tokens},
+                       atom::OperandLayout<kType, kTokens, kConfig.stages>{});  // (TILE_M, TILE_K, STAGE)
+  }
+  WW_DEVICE static auto shared_weights(arch::SharedAddress base) {
+    return make_tensor(Element{base + kShared.weights},
+                       atom::OperandLayout<kType, kWeights, kConfig.stages>{});  // (TILE_N, TILE_K, STAGE)
+  }
+
+  /// One thread: all k-blocks of `tile`, `width` tokens each (those past the tile's rows are loaded and ignored).
+  WW_DEVICE static void load(const GroupedArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
+                             const TokenTile& tile, int width) {
+    const int k_extent = arguments.k_blocks * kTileK;
+    auto mA = make_identity_tensor(make_shape(arguments.groups.rows, k_extent));                 // (M, K)
+    auto mB = make_identity_tensor(make_shape(arguments.n, k_extent, arguments.groups.groups));  // (N, K, G)
+    auto gB = local_tile(mB(_, _, tile.group), make_tile(Int<kWeights>{}, Int<kTileK>{}),
+                         make_coord(tile.tile_n, _));  // (TILE_N, TILE_K, k)
+    auto sA = shared_tokens(base);                     // (TILE_M, TILE_K, STAGE)
+    auto sB = shared_weights(base);                    // (TILE_N, TILE_K, STAGE)
+    const atom::TmaLoadAtom load_b{arguments.b};
+    const u32 bytes = static_cast<u32>(width + kWeights) * kRowBytes;
+
+    WW_NO_UNROLL
+    for (int k = 0; k < arguments.k_blocks; ++k) {
+      const pipeline::Stage stage = pipeline.producer_acquire(bytes);
+      const int s = static_cast<int>(stage.index);
+      atom::copy(load_b.with(stage.full), gB(_, _, k), sB(_, _, s));
+      int done = 0;  // tokens
+      WW_UNROLL
+      for (int box = kTokenBoxes - 1; box >= 0; --box) {
+        for (; width - done >= token_box_rows(box); done += token_box_rows(box))
+          atom::copy(atom::TmaLoadAtom{arguments.a[box]}.with(stage.full),
+                     domain_offset(make_coord(tile.row + done, k * kTileK), mA),  // (box, TILE_K) from there
+                     domain_offset_rows(sA(_, _, s), done));                      // (box, TILE_K)
+      }
+    }
+  }
+
+  /// A math warpgroup, k_blocks >= 1: acc = its part of the tile, scaled by the block recipe when that is the recipe.
+  template <TokenWidth kWidth>
+  WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+                                 typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kUnits]) {
+    WW_UNROLL
+    for (auto& unit : acc) clear(unit);
+    if constexpr (kPromotes) {
+      typename Shape<kWidth>::Accumulator raw[Shape<kWidth>::kOverlaps ? 2 : 1];
+      WW_UNROLL
+      for (auto& unit : raw) clear(unit);
+      WW_NO_UNROLL
+      for (int k = 0; k < k_blocks; ++k) promote_block<kWidth>(base, pipeline, math_warpgroup, acc, raw);
+    } else {
+      accumulate<kWidth>(k_blocks, base, pipeline, math_warpgroup, acc);
+    }
+  }
+
+ private:
+  // why also accumulators that wgmma overwrites: to ptxas a register never written is alive from the kernel's start, and
+  // those of all widths would be alive together
+  template <class Accumulator> WW_DEVICE static void clear(Accumulator& acc) {
+    WW_UNROLL
+    for (float& value : acc.r) value = 0.0f;
+  }
+
+  /// A shared tile from row `row` (a multiple of 8: whole swizzle patterns) on.
+  template <class T> WW_DEVICE static auto domain_offset_rows(const T& tile, int row) {
+    return local_tile(tile, make_tile(_8{}, Int<kTileK>{}), make_coord(row / 8, 0));  // (8, TILE_K)
+  }
+
+  template <TokenWidth kWidth>
+  WW_DEVICE static void issue(arch::SharedAddress base, u32 stage, int math_warpgroup, int unit,
+                              typename Shape<kWidth>::Accumulator& acc, bool accumulate) {
+    auto sA = shared_tokens(base)(_, _, static_cast<int>(stage));   // (TILE_M, TILE_K)
+    auto sB = shared_weights(base)(_, _, static_cast<int>(stage));  // (TILE_N, TILE_K)
+    const auto unit_tile = make_tile(_64{}, Int<kTileK>{});
+    if constexpr (kWidth.swapped) {
+      const int row = math_warpgroup * (kPart / kWarpgroupRows) + unit;
+      atom::gemm<kType>(acc, local_tile(sB, unit_tile, make_coord(row, 0)), sA, accumulate);
+    } else {
+      const auto part_tile = make_tile(Int<kPart>{}, Int<kTileK>{});
+      atom::gemm<kType>(acc, local_tile(sA, unit_tile, make_coord(unit, 0)),
+                        local_tile(sB, part_tile, make_coord(math_warpgroup, 0)), accumulate);
+    }
+  }
+
+  // One k-block through raw accumulators: all units in flight when registers allow, one after the other otherwise.
+  template <TokenWidth kWidth>
+  WW_DEVICE static void promote_block(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+                                      typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kUnits],
+                                      typename Shape<kWidth>::Accumulator (&raw)[Shape<kWidth>::kOverlaps ? 2 : 1]) {
+    using Shape = Shape<kWidth>;
+    constexpr int kUnits = Shape::kUnits;
+    static_assert(kUnits == 1 || kUnits == 2);
+    const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
+    const pipeline::Stage stage = pipeline.consumer_wait();
+    auto& first = raw[0];
+    start<kWidth>(base, stage, math_warpgroup, 0, first);
+    typename Shape::Scales scales;
+    scales.read(Scales::slot(base + kShared.scales, stage.index, math_warpgroup), thread);
+    if constexpr (kUnits == 1) {
+      arch::wgmma::wait<0>(first);
+      pipeline.consumer_release(stage);
+      promote(acc[0], first, scales, 0);
+    } else if constexpr (Shape::kOverlaps) {
+      auto& second = raw[1];
+      start<kWidth>(base, stage, math_warpgroup, 1, second);
+      arch::wgmma::wait<1>(first);
+      promote(acc[0], first, scales, 0);
+      arch::wgmma::wait<0>(second);
+      pipeline.consumer_release(stage);
+      promote(acc[1], second, scales, 1);
+    } else {
+      arch::wgmma::wait<0>(first);
+      promote(acc[0], first, scales, 0);
+      start<kWidth>(base, stage, math_warpgroup, 1, first);
+      arch::wgmma::wait<0>(first);
+      pipeline.consumer_release(stage);
+      promote(acc[1], first, scales, 1);
+    }
+  }
+
+  template <TokenWidth kWidth>
+  WW_DEVICE static void start(arch::SharedAddress base, pipeline::Stage stage, int math_warpgroup, int unit,
+                              typename Shape<kWidth>::Accumulator& raw) {
+    arch::wgmma::fence();
+    issue<kWidth>(base, stage.index, math_warpgroup, unit, raw, false);
+    arch::wgmma::commit();
+  }
+
+  template <class Accumulator, class ThreadScales>
+  WW_DEVICE static void promote(Accumulator& acc, const Accumulator& raw, const ThreadScales& scales, int unit) {
+    WW_UNROLL
+    for (int v = 0; v < Accumulator::kValues; ++v) acc[v] = arch::fma(raw[v], scales.at(unit, v), acc[v]);
+  }
+
+  // The tensor core accumulates over all of K; one k-block stays in flight while the next is waited for.
+  // why do-while: a path around the loop would merge accumulators in flight with others, and ptxas would serialise
+  template <TokenWidth kWidth>
+  WW_DEVICE static void accumulate(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+                                   typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kUnits]) {
+    constexpr int kUnits = Shape<kWidth>::kUnits;
+    pipeline::Stage previous{};
+    int k = 0;
+    do {
+      const pipeline::Stage stage = pipeline.consumer_wait();
+      arch::wgmma::fence();
+      WW_UNROLL
+      for (int u = 0; u < kUnits; ++u) issue<kWidth>(base, stage.index, math_warpgroup, u, acc[u], k != 0);
+      arch::wgmma::commit();
+      arch::wgmma::wait<1>();  // the k-block before this one has been read
+      if (k != 0) pipeline.consumer_release(previous);
+      previous = stage;
+    } while (++k < k_blocks);
+    if constexpr (kUnits == 1) arch::wgmma::wait<0>(acc[0]);
+    else arch::wgmma::wait<0>(acc[0], acc[1]);
+    pipeline.consumer_release(previous);
+  }
+};
+
+}  // namespace ww::collective

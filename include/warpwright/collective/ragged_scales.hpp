@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The block scales of a ragged tile on their way to the math threads: two warps of the producer warpgroup read scale_a
+// of
+// the tile's tokens and scale_b of its weights from global memory, multiply them, and store them into the stage.
+//   slot of a stage: (128-column blocks of the weight tile, TILE_M) floats, fl(scale_a[token] * scale_b[block])
+// Scales need no padding and no alignment: tokens past the group's end take the last one, their products go nowhere.
+#pragma once
+
+#include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/global.hpp"
+#include "warpwright/arch/math.hpp"
+#include "warpwright/atom/mma_atom.hpp"
+#include "warpwright/collective/grouped_arguments.hpp"
+#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/pipeline/tma_pipeline.hpp"
+
+namespace ww::collective {
+
+/// What a tile is, to the collectives: tokens [row, row + rows) against weight tile `tile_n` of `group`.
+struct TokenTile {
+  i32 group, row, rows, tile_n;
+};
+
+template <int kTokens, int kWeights> struct RaggedScales {
+  static constexpr int kBlocks = ceil_div(kWeights, kScaleBlock);
+  static constexpr int kSlotBytes = kBlocks * kTokens * 4;
+  static constexpr int kWarps = 2;
+  static constexpr int kLanes = kWarps * static_cast<int>(arch::kWarpSize);
+  static constexpr int kRows = kTokens / kLanes;               // of one lane: i, i + kLanes
+  static constexpr int kBatch = kRows * kBlocks == 1 ? 4 : 2;  // k-blocks loaded together; more would spill
+
+  /// Scales of the columns that a math warpgroup owns start here.
+  WW_DEVICE static arch::SharedAddress slot(arch::SharedAddress slots, u32 stage, int math_warpgroup) {
+    return slots + (stage * kSlotBytes + math_warpgroup * kWeights / 2 / kScaleBlock * (kTokens * 4));
+  }
+
+  /// All lanes of scale warp `warp` (0 or 1): all k-blocks of `tile`.
+  template <class Pipeline>
+  WW_DEVICE static void load(const GroupedArguments& arguments, arch::SharedAddress slots, Pipeline& pipeline,
+                             const TokenTile& tile, u32 warp) {
+    const int lane = static_cast<int>(warp * arch::kWarpSize + arch::lane_index());
+    const float* a[kRows];
+    const float* b[kBlocks];
+    WW_UNROLL
+    for (int r = 0; r < kRows; ++r)
+      a[r] = arguments.scale_a + (tile.row + min(lane + kLanes * r, tile.rows - 1)) * arguments.scale_a_row;
+    WW_UNROLL
+    for (int j = 0; j < kBlocks; ++j) {
+      const int block = min(tile.tile_n * kWeights + j * kScaleBlock, arguments.n - 1) / kScaleBlock;
+      b[j] = arguments.scale_b + tile.group * arguments.scale_b_group + block * arguments.scale_b_n;
+    }
+    for (int k0 = 0; k0 < arguments.k_blocks; k0 += kBatch) {
+      // why products come later: every load is under way before the first product waits for one
+      float token[kBatch][kRows], weight[kBatch][kBlocks];
+      WW_UNROLL
+      for (int i = 0; i < kBatch; ++i) {
+        const int k = min(k0 + i, arguments.k_blocks - 1);
+        WW_UNROLL
+        for (int j = 0; j < kBlocks; ++j) weight[i][j] = arch::global::load_constant(b[j] + k * arguments.scale_b_k);
+        WW_UNROLL
+        for (int r = 0; r < kRows; ++r) token[i][r] = arch::global::load_constant(a[r] + k * arguments.scale_a_k);
+      }
+      WW_UNROLL
+      for (int i = 0; i < kBatch; ++i) {
+        if (k0 + i >= arguments.k_blocks) break;
+        const pipeline::Stage stage = pipeline.storer_acquire();
+        WW_UNROLL
+        for (int j = 0; j < kBlocks; ++j) {
+          WW_UNROLL
+          for (int r = 0; r < kRows; ++r)
+            arch::shared::store(slots + (stage.index * kSlotBytes + 4 * (j * kTokens + lane + kLanes * r)),
+                                arch::bits_of(arch::mul(token[i][r], weight[i][j])));
+        }
+        pipeline.storer_commit(stage);
+      }
+    }
+  }
+};
+
+/// Scales of one k-block in a math thread's registers, as promotion needs them for value v of unit u.
+template <int kUnits, int kN, bool kSwapped> struct ThreadScales;
+
+// Tokens are the M side: two rows of each 64-row unit.
+template <int kUnits, int kN> struct ThreadScales<kUnits, kN, false> {
+  float row[kUnits][2];
+
+  WW_DEVICE void read(arch::SharedAddress slot, int thread) {
+    const int first = atom::MmaAtom<DType::e4m3, kN>::row(thread, 0);
+    WW_UNROLL
+    for (int u = 0; u < kUnits; ++u) {
+      WW_UNROLL
+      for (int half = 0; half < 2; ++half)
+        row[u][half] = arch::float_of(arch::shared::load(slot + 4 * (first + 64 * u + 8 * half)));
+    }
+  }
+  WW_DEVICE float at(int unit, int v) const { return row[unit][(v / 2) % 2]; }
+};
+
+// Tokens are the N side: two of every eight columns, the same for all units.
+template <int kUnits, int kN> struct ThreadScales<kUnits, kN, true> {
+  arch::Words<2> columns[kN / 8];
+
+  WW_DEVICE void read(arch::SharedAddress slot, int thread) {
+    const int first = atom::MmaAtom<DType::e4m3, kN>::column(thread, 0);
+    WW_UNROLL
+    for (int j = 0; j < kN / 8; ++j) columns[j] = arch::shared::load2(slot + 4 * (first + 8 * j));
+  }
+  WW_DEVICE float at(int, int v) const { return arch::float_of(columns[v / 4].w[v % 2]); }
+};
+
+}  // namespace ww::collective

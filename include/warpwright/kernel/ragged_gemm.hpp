@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ragged grouped GEMM in one launch: every CTA lists the tiles of all groups, a counter hands them out, the widest first.
+//   all:       sizes on the device -> {start, count} -> list of tiles (scheduler/ragged_tiles.hpp)
+//   producer:  next tile -> tell everyone -> for k: acquire stage, load weights and tokens
+//   scales:    tile -> for k: acquire stage, store the block's scales, signal full
+//   math:      tile -> the loop of its width: wait full, multiply, promote, release -> rows of D
+// No padding, no host hint, no descriptor per group: rows start anywhere, tails are predicated stores.
+#pragma once
+
+#include "warpwright/arch/pdl.hpp"
+#include "warpwright/arch/registers.hpp"
+#include "warpwright/arch/role.hpp"
+#include "warpwright/collective/ragged_epilogue.hpp"
+#include "warpwright/pipeline/async_pipeline.hpp"
+#include "warpwright/scheduler/ragged_tiles.hpp"
+
+namespace ww::kernel {
+
+using collective::GroupedArguments;
+using collective::TokenTile;
+
+template <GemmConfig kConfig> struct RaggedGemm {
+  static_assert(!collective::fault_of_ragged(kConfig),
+                "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
+  using Mainloop = collective::RaggedMainloop<kConfig>;
+  using Epilogue = collective::RaggedEpilogue<kConfig>;
+  using Pipeline = typename Mainloop::Pipeline;
+
+  static constexpr int kThreads = collective::threads_of(kConfig);
+  static constexpr auto kShared = collective::grouped_shared_plan(kConfig);
+  // why: 384 threads start with 168 registers each; 56 + 2 x 224 is what the same file can be divided into
+  static constexpr int kProducerRegisters = 56, kMathRegisters = 224;
+
+  using Tiles = scheduler::RaggedTiles<kThreads, kConfig.tile_m>;
+  using Items = pipeline::AsyncPipeline<collective::kItemStages, 8 + Mainloop::kScaleWarps>;
+
+  WW_DEVICE static void run(const GroupedArguments& arguments) {
+    const arch::SharedAddress shared = arch::dynamic_shared();
+    const u32 warpgroup = arch::warp::uniform(arch::warpgroup_index());
+    if (arch::thread_index() == 0) {
+      Pipeline::initialize(shared + kShared.barriers);
+      Items::initialize(shared + kShared.item_barriers);
+      if (arguments.k_blocks > 0) {
+        for (const arch::TensorMap& map : arguments.a) arch::tma::prefetch(map);
+        arch::tma::prefetch(arguments.b);
+      }
+    }
+    pipeline::make_barriers_visible<pipeline::ClusterShape{1, 1}>();
+    arch::pdl::launch_dependents();
+    arch::pdl::wait();  // nothing an earlier kernel wrote is read before this line
+    Tiles tiles(shared + kShared.tables, kConfig.group_capacity, arguments.tiles_n);
+    tiles.build(arguments.groups, shared + kShared.scan);
+
+    if (warpgroup == 0) {
+      arch::warpgroup::release_registers<kProducerRegisters>();
+      if (arch::thread_index() == 0) {
+        produce(arguments, shared, tiles);
+      } else if (arch::warp_index() >= 1 && arch::warp_index() <= Mainloop::kScaleWarps) {
+        load_scales(arguments, shared, arch::warp_index() - 1);
+      } else if (arch::warp_index() == 3 && arch::block_index() == 0) {
+        tiles.count_widths(arguments.workspace->widths);
+      }
+    } else {
+      arch::warpgroup::claim_registers<kMathRegisters>();
+      consume(arguments, shared, static_cast<int>(warpgroup) - 1);
+    }
+  }
+
+ private:
+  // One record of the item ring: four words, the group and its width class in the first.
+  WW_DEVICE static void announce(Items& items, arch::SharedAddress shared, const scheduler::RaggedTile& tile) {
+    const u32 stage = items.producer_acquire();
+    arch::shared::store4(shared + (kShared.items + stage * collective::kItemBytes),
+                         {{static_cast<u32>(tile.group) | static_cast<u32>(tile.width_class) << 16,
+                           static_cast<u32>(tile.row), static_cast<u32>(tile.rows), static_cast<u32>(tile.tile_n)}});
+    items.producer_commit();
+  }
+  WW_DEVICE static scheduler::RaggedTile take(Items& items, arch::SharedAddress shared) {
+    const u32 stage = items.consumer_wait();
+    const arch::Words<4> record = arch::shared::load4(shared + (kShared.items + stage * collective::kItemBytes));
+    items.consumer_release();
+    const i32 first = static_cast<i32>(arch::warp::uniform(record.w[0]));
+    return {first & 0xffff, first >> 16, static_cast<i32>(record.w[1]), static_cast<i32>(record.w[2]),
+            static_cast<i32>(record.w[3])};
+  }
+  WW_DEVICE static TokenTile token_tile(const scheduler::RaggedTile& tile) {
+    return {tile.group, tile.row, tile.rows, tile.tile_n};
+  }
+
+  WW_DEVICE static void produce(const GroupedArguments& arguments, arch::SharedAddress shared, const Tiles& tiles) {
+    arch::role("producer");
+    Pipeline pipeline(shared + kShared.barriers, pipeline::Role::producer);
+    Items items(shared + kShared.item_barriers, pipeline::Role::producer);
+    const u32 ctas = arch::grid_size();
+    u32 item = arch::block_index();  // why: the first tile of each CTA needs no counter
+    while (item < tiles.items()) {
+      u32 next = item + ctas;
+      // why before the loads: the counter answers while this tile is on its way
+      if constexpr (kConfig.order == TileOrder::dynamic)
+        next = ctas + arch::global::atomic_add(&arguments.workspace->ticket, 1);
+      const scheduler::RaggedTile tile = tiles.tile(item);
+      announce(items, shared, tile);
+      Mainloop::load(arguments, shared, pipeline, token_tile(tile), collective::token_width(tile.width_class));
+      item = next;
+    }
+    announce(items, shared, {0, -1, 0, 0, 0});
+    pipeline.producer_tail();
+    if constexpr (kConfig.order == TileOrder::dynamic) leave(*arguments.workspace, ctas);
+  }
+
+  // The last CTA to leave puts the counters back, so that the next launch finds zeros.
+  WW_DEVICE static void leave(collective::GroupedWorkspace& workspace, u32 ctas) {
+    if (arch::global::atomic_add_acq_rel(&workspace.finished, 1) + 1 != ctas) return;
+    arch::global::store(&workspace.ticket, 0);
+    arch::global::store(&workspace.finished, 0);
+  }
+
+  WW_DEVICE static void load_scales(const GroupedArguments& arguments, arch::SharedAddress shared, u32 warp) {
+    arch::role("scale loader", static_cast<int>(warp));
+    Pipeline pipeline(shared + kShared.barriers, pipeline::Role::producer);
+    Items items(shared + kShared.item_barriers, pipeline::Role::consumer);
+    for (;;) {
+      const scheduler::RaggedTile tile = take(items, shared);
+      if (tile.width_class < 0) return;
+      Mainloop::Scales::load(arguments, shared + kShared.scales, pipeline, token_tile(tile), warp);
+    }
+  }
+
+  WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared, int math_warpgroup) {
+    arch::role("math", math_warpgroup);
+    Pipeline pipeline(shared + kShared.barriers, pipeline::Role::consumer);
+    Items items(shared + kShared.item_barriers, pipeline::Role::consumer);
+    for (;;) {
+      const scheduler::RaggedTile tile = take(items, shared);
+      if (tile.width_class < 0) return;
+      if (arguments.k_blocks == 0) {  // no products: D is zero, whatever the scales are
+        Epilogue::store_zeros(arguments, math_warpgroup, token_tile(tile));
+      } else {
+        multiply<0>(arguments, shared, pipeline, math_warpgroup, tile);
+      }
+    }
+  }
+
+  // The instance of the tile's width: accumulators are registers, so every width is a loop of its own.
+  template <int kClass>
+  WW_DEVICE static void multiply(const GroupedArguments& arguments, arch::SharedAddress shared, Pipeline& pipeline,
+                                 int math_warpgroup, const scheduler::RaggedTile& tile) {
+    if constexpr (kClass + 1 < collective::token_classes(kConfig.tile_m)) {
+      if (tile.width_class != kClass) return multiply<kClass + 1>(arguments, shared, pipeline, math_warpgroup, tile);
+    }
+    constexpr collective::TokenWidth kWidth = collective::token_shape(kClass);
+    using Shape = typename Mainloop::template Shape<kWidth>;
+    typename Shape::Accumulator acc[Shape::kUnits];  // (64, kN) FP32 for each unit
+    Mainloop::template multiply<kWidth>(arguments.k_blocks, shared, pipeline, math_warpgroup, acc);
+    Epilogue::template store<kWidth>(arguments, shared, math_warpgroup, acc, token_tile(tile));
+  }
+};
+
+}  // namespace ww::kernel

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ring between one thread that writes small records to shared memory and the warps that read them (CUTLASS:
+// PipelineAsync).
+//   producer:  acquire = wait until every consumer warp has read the stage -> store -> commit
+//   consumer:  wait = until the record is there -> load -> release = this warp has read it
+// Ordinary stores and loads only; the barriers order them.
+#pragma once
+
+#include "warpwright/arch/mbarrier.hpp"
+#include "warpwright/arch/warp.hpp"
+#include "warpwright/pipeline/arrivals.hpp"
+#include "warpwright/pipeline/pipeline_state.hpp"
+
+namespace ww::pipeline {
+
+template <int kStages, int kConsumerWarps> class AsyncPipeline {
+ public:
+  /// Bytes of shared memory for the barriers: full[kStages], then empty[kStages].
+  static constexpr u32 kBytes = 2 * kStages * arch::kMBarrierBytes;
+
+  WW_DEVICE AsyncPipeline(arch::SharedAddress barriers, Role role) : barriers_(barriers), state_(role) {}
+
+  /// By one thread of the CTA, before make_barriers_visible.
+  WW_DEVICE static void initialize(arch::SharedAddress barriers) {
+    for (u32 stage = 0; stage < kStages; ++stage) {
+      arch::mbarrier::init(full(barriers, stage), 1);
+      arch::mbarrier::init(empty(barriers, stage), kConsumerWarps);
+    }
+  }
+
+  /// Producer thread: the next stage, read by everyone.
+  WW_DEVICE u32 producer_acquire() {
+    arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);
+    return state_.index;
+  }
+  /// Producer thread, when the record of the acquired stage is stored.
+  WW_DEVICE void producer_commit() {
+    arch::mbarrier::arrive(full(barriers_, state_.index));
+    state_.advance();
+  }
+
+  /// Consumer threads: the next stage, written.
+  WW_DEVICE u32 consumer_wait() {
+    arch::mbarrier::wait(full(barriers_, state_.index), state_.parity);
+    return state_.index;
+  }
+  /// All lanes of a consumer warp, when all have read it.
+  WW_DEVICE void consumer_release() {
+    arch::warp::sync();  // why: one lane's arrive speaks for the reads of all 32
+    arch::mbarrier::arrive_if(arch::lane_index() == 0, empty(barriers_, state_.index));
+    state_.advance();
+  }
+
+ private:
+  WW_DEVICE static arch::MBarrier full(arch::SharedAddress base, u32 stage) {
+    return {base + stage * arch::kMBarrierBytes};
+  }
+  WW_DEVICE static arch::MBarrier empty(arch::SharedAddress base, u32 stage) {
+    return {base + (kStages + stage) * arch::kMBarrierBytes};
+  }
+
+  arch::SharedAddress barriers_;
+  PipelineState<kStages> state_;
+};
+
+}  // namespace ww::pipeline

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ragged groups as one list of tiles, made on the device: wide token tiles first, and inside a group all token tiles of
+// one
+// weight tile together, so that weights come from memory once.
+//   group -> ceil(count / TILE_M) token tiles of equal rows -> width class (collective/token_widths.hpp)
+//   item  -> position (binary search over first items) -> group, weight tile, token tile
+// Every CTA builds the same list; who takes which item is the kernel's business.
+#pragma once
+
+#include "warpwright/collective/token_widths.hpp"
+#include "warpwright/scheduler/group_table.hpp"
+
+namespace ww::scheduler {
+
+/// One tile of work: `rows` tokens from row `row` on, against weight tile `tile_n` of `group`.
+struct RaggedTile {
+  i32 group, width_class;  // width_class < 0: there is no more work
+  i32 row, rows, tile_n;
+};
+
+template <int kThreads, int kTokens> class RaggedTiles {
+ public:
+  /// `table`: four words for each of `capacity` >= G groups.
+  WW_DEVICE RaggedTiles(arch::SharedAddress table, int capacity, int tiles_n)
+      : groups_(table, capacity),
+        order_(table + 8 * capacity),
+        first_items_(table + 12 * capacity),
+        tiles_n_(tiles_n) {}
+
+  WW_DEVICE u32 items() const { return items_; }
+
+  /// All threads of the CTA; ends with a barrier. `scratch`: twice arch::cta::scan_bytes(kThreads).
+  WW_DEVICE void build(const GroupSizes& sizes, arch::SharedAddress scratch) {
+    groups_.build(sizes, scratch);
+    const int thread = static_cast<int>(arch::thread_index());
+    const int each = ceil_div(sizes.groups, kThreads);
+    const int first = thread * each, last = min(first + each, sizes.groups);
+
+    // A stable counting sort by bucket: two counts of 16 bits in a word, because G < 2^16.
+    u32 low = 0, high = 0;
+    for (int g = first; g < last; ++g) count_in(bucket_of(groups_[g].count), low, high);
+    const arch::cta::Scan lows = arch::cta::exclusive_sum<kThreads>(low, thread, scratch);
+    const arch::cta::Scan highs = arch::cta::exclusive_sum<kThreads>(high, thread, scratch + kScanBytes);
+    u32 next[kBuckets] = {lows.before & 0xffff, lows.before >> 16, highs.before & 0xffff, highs.before >> 16};
+    next[1] += lows.total & 0xffff;
+    next[2] += (lows.total & 0xffff) + (lows.total >> 16);
+    next[3] += (lows.total & 0xffff) + (lows.total >> 16) + (highs.total & 0xffff);
+    positions_ = (lows.total & 0xffff) + (lows.total >> 16) + (highs.total & 0xffff) + (highs.total >> 16);
+    for (int g = first; g < last; ++g) {
+      const int bucket = bucket_of(groups_[g].count);
+      WW_UNROLL
+      for (int b = 0; b < kBuckets; ++b) {
+        if (b == bucket) arch::shared::store(order_ + 4 * next[b]++, static_cast<u32>(g));
+      }
+    }
+    arch::named_barrier::sync_cta();
+
+    const u32 from = thread * each, to = min<u32>(from + each, positions_);
+    u32 mine = 0;
+    for (u32 p = from; p < to; ++p) mine += items_of(p);
+    const arch::cta::Scan before = arch::cta::exclusive_sum<kThreads>(mine, thread, scratch);
+    u32 item = before.before;
+    for (u32 p = from; p < to; ++p) {
+      arch::shared::store(first_items_ + 4 * p, item);
+      item += items_of(p);
+    }
+    items_ = before.total;
+    arch::named_barrier::sync_cta();
+  }
+
+  /// Any thread, item < items().
+  WW_DEVICE RaggedTile tile(u32 item) const {
+    u32 low = 0, high = positions_;  // the position is in [low, high)
+    while (high - low > 1) {
+      const u32 middle = (low + high) / 2;
+      (arch::shared::load(first_items_ + 4 * middle) <= item ? low : high) = middle;
+    }
+    const int group = static_cast<int>(arch::shared::load(order_ + 4 * low));
+    const GroupRange range = groups_[group];
+    const int tiles = tiles_of(range.count), rows = rows_of(range.count, tiles);
+    const int local = static_cast<int>(item - arch::shared::load(first_items_ + 4 * low));
+    const int done = local % tiles * rows;
+    return {group, collective::token_class(rows), range.start + done, min(rows, range.count - done), local / tiles};
+  }
+
+  /// All lanes of one warp: tiles of every width class, for the report.
+  WW_DEVICE void count_widths(u32* counts) const {
+    u32 mine[collective::kTokenWidthCount] = {};
+    for (u32 p = arch::lane_index(); p < positions_; p += arch::kWarpSize) {
+      const GroupRange range = groups_[static_cast<int>(arch::shared::load(order_ + 4 * p))];
+      const int tiles = tiles_of(range.count), width = collective::token_class(rows_of(range.count, tiles));
+      WW_UNROLL
+      for (int c = 0; c < collective::kTokenWidthCount; ++c) mine[c] += c == width ? tiles * tiles_n_ : 0;
+    }
+    WW_UNROLL
+    for (int c = 0; c < collective::kTokenWidthCount; ++c) {
+      const u32 sum = arch::warp::reduce_add(mine[c]);
+      if (arch::lane_index() == 0) arch::global::store(counts + c, sum);
+    }
+  }
+
+ private:
+  static constexpr int kBuckets = 4;  // widths above 3/4 of TILE_M, above 3/8, above 1/8, the rest
+  static constexpr u32 kScanBytes = arch::cta::scan_bytes(kThreads);
+
+  WW_DEVICE static int tiles_of(int count) { return ceil_div(count, kTokens); }
+  WW_DEVICE static int rows_of(int count, int tiles) { return ceil_div(count, tiles); }
+
+  /// -1: an empty group has no place in the order.
+  WW_DEVICE static int bucket_of(int count) {
+    if (count == 0) return -1;
+    const int rows = rows_of(count, tiles_of(count));
+    return 8 * rows > 6 * kTokens ? 0 : 8 * rows > 3 * kTokens ? 1 : 8 * rows > kTokens ? 2 : 3;
+  }
+  WW_DEVICE static void count_in(int bucket, u32& low, u32& high) {
+    low += bucket == 0 ? 1u : bucket == 1 ? 1u << 16 : 0u;
+    high += bucket == 2 ? 1u : bucket == 3 ? 1u << 16 : 0u;
+  }
+  WW_DEVICE u32 items_of(u32 position) const {
+    const int group = static_cast<int>(arch::shared::load(order_ + 4 * position));
+    return static_cast<u32>(tiles_of(groups_[group].count)) * static_cast<u32>(tiles_n_);
+  }
+
+  GroupTable<kThreads> groups_;
+  arch::SharedAddress order_, first_items_;
+  int tiles_n_;
+  u32 positions_ = 0, items_ = 0;
+};
+
+}  // namespace ww::scheduler
