@@ -10,7 +10,9 @@
 namespace ww {
 namespace {
 
-constexpr std::string_view kKeys = "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster";
+constexpr std::string_view kKeys =
+    "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster, mechanism, order, "
+    "groups";
 constexpr int kLargestField = 1 << 16;
 
 /// "128x64" into `count` integers.
@@ -51,6 +53,13 @@ Result<void> assign(GemmConfig& config, std::string_view key, std::string_view v
   } else if (key == "stages" || key == "warpgroups" || key == "raster") {
     WW_TRY(const std::vector<int> one, parse_integers(key, value, 1));
     (key == "stages" ? config.stages : key == "warpgroups" ? config.math_warpgroups : config.raster) = one[0];
+  } else if (key == "mechanism") {
+    WW_TRY(config.mechanism, parse_mechanism(value, argument));
+  } else if (key == "order") {
+    WW_TRY(config.order, parse_order(value, argument));
+  } else if (key == "groups") {
+    WW_TRY(const std::vector<int> one, parse_integers(key, value, 1));
+    config.group_capacity = one[0];
   } else {
     return failure(ErrorCode::invalid, "config", fmt::format("keys {}", kKeys), fmt::format("\"{}\"", key));
   }
@@ -60,9 +69,15 @@ Result<void> assign(GemmConfig& config, std::string_view key, std::string_view v
 }  // namespace
 
 std::string to_text(const GemmConfig& c) {
-  return fmt::format("arch={},a={},b={},d={},scale={},tile={}x{}x{},cluster={}x{},stages={},warpgroups={},raster={}",
-                     name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d), name_of(c.scale), c.tile_m, c.tile_n,
-                     c.tile_k, c.cluster_m, c.cluster_n, c.stages, c.math_warpgroups, c.raster);
+  std::string text =
+      fmt::format("arch={},a={},b={},d={},scale={},tile={}x{}x{},cluster={}x{},stages={},warpgroups={},raster={}",
+                  name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d), name_of(c.scale), c.tile_m, c.tile_n,
+                  c.tile_k, c.cluster_m, c.cluster_n, c.stages, c.math_warpgroups, c.raster);
+  // why not always: a dense config says nothing about groups, and its text names its kernel
+  if (c.mechanism != Mechanism::dense) text += fmt::format(",mechanism={}", name_of(c.mechanism));
+  if (c.order != TileOrder::automatic) text += fmt::format(",order={}", name_of(c.order));
+  if (c.group_capacity != 0) text += fmt::format(",groups={}", c.group_capacity);
+  return text;
 }
 
 Result<GemmConfig> parse_config(std::string_view text, GemmConfig base) {
@@ -84,9 +99,26 @@ Result<DType> parse_dtype(std::string_view text, std::string_view argument) {
 }
 
 Result<Scale> parse_scale(std::string_view text, std::string_view argument) {
-  for (Scale scale : {Scale::none, Scale::tensor, Scale::block_1x128_128x128})
+  for (Scale scale : {Scale::none, Scale::tensor, Scale::row_column, Scale::block_1x128_128x128})
     if (text == name_of(scale)) return scale;
-  return failure(ErrorCode::invalid, std::string(argument), "none, tensor or block", fmt::format("\"{}\"", text));
+  return failure(ErrorCode::invalid, std::string(argument), "none, tensor, row-column or block",
+                 fmt::format("\"{}\"", text));
+}
+
+Result<Mechanism> parse_mechanism(std::string_view text, std::string_view argument) {
+  for (Mechanism m :
+       {Mechanism::dense, Mechanism::contiguous, Mechanism::masked, Mechanism::descriptors, Mechanism::ragged})
+    if (text == name_of(m)) return m;
+  return failure(ErrorCode::invalid, std::string(argument), "dense, contiguous, masked, descriptors or ragged",
+                 fmt::format("\"{}\"", text));
+}
+
+Result<TileOrder> parse_order(std::string_view text, std::string_view argument) {
+  for (TileOrder o :
+       {TileOrder::automatic, TileOrder::fixed, TileOrder::dynamic, TileOrder::horizontal, TileOrder::vertical})
+    if (text == name_of(o)) return o;
+  return failure(ErrorCode::invalid, std::string(argument), "auto, static, dynamic, horizontal or vertical",
+                 fmt::format("\"{}\"", text));
 }
 
 }  // namespace ww

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GemmConfig as one line of text and back: what the CLI takes and prints, what a bench result stores.
 //   arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=block,tile=128x128x128,cluster=2x1,stages=6,warpgroups=2,raster=8
+// and, for grouped products, ",mechanism=ragged,order=dynamic,groups=128" after it.
 // Missing keys are auto. parse_config(to_text(c)) == c for every config.
 #pragma once
 
@@ -19,5 +20,7 @@ Result<GemmConfig> parse_config(std::string_view text, GemmConfig base = {});
 
 Result<DType> parse_dtype(std::string_view text, std::string_view argument);
 Result<Scale> parse_scale(std::string_view text, std::string_view argument);
+Result<Mechanism> parse_mechanism(std::string_view text, std::string_view argument);
+Result<TileOrder> parse_order(std::string_view text, std::string_view argument);
 
 }  // namespace ww

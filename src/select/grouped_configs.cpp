@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// A choice by the average rows of a group, the one thing about the groups that the host knows.
+//   up to 32:     ragged,  64 x 128   bound by weights: many small tiles in flight
+//   up to 1000:   ragged, 128 x 256
+//   above:        contiguous, rasterised: tails no longer matter, multicast does
+#include "select/grouped_configs.hpp"
+
+#include "warpwright/collective/grouped_builder.hpp"
+
+namespace ww::select {
+namespace {
+
+constexpr std::int64_t kFewRows = 32, kManyRows = 1000;
+constexpr int kGroupTiers[] = {128, 512, collective::kGroupLimit};
+
+GemmConfig ragged(GemmConfig config, bool narrow) {
+  config.mechanism = Mechanism::ragged;
+  config.tile_m = narrow ? 64 : 128;
+  config.tile_n = narrow ? 128 : 256;
+  return collective::resolve_grouped(config);
+}
+
+GemmConfig rasterised(GemmConfig config, Mechanism mechanism) {
+  config.mechanism = mechanism;
+  config.tile_m = 128;
+  // why: promotion needs the registers that 256 columns would take, FP32 outputs the shared memory
+  config.tile_n = collective::promotes(config) || config.d == DType::f32 ? 128 : 256;
+  config.cluster_m = 2;
+  config.cluster_n = 1;
+  return collective::resolve_grouped(config);
+}
+
+/// Rows of one group on average; masked: at most so many.
+std::int64_t average_rows(const GroupedProblem& p) {
+  return p.encoding == GroupEncoding::masked ? p.rows : p.rows / max<std::int64_t>(p.groups, 1);
+}
+
+Mechanism mechanism_for(const GroupedProblem& p, const GemmConfig& requested) {
+  if (requested.mechanism != Mechanism::dense) return requested.mechanism;
+  if (requested.order == TileOrder::horizontal || requested.order == TileOrder::vertical) return Mechanism::descriptors;
+  if (requested.order == TileOrder::dynamic) return Mechanism::ragged;
+  // why not masked: Mmax says how many rows there is room for, not how many there are
+  if (p.encoding == GroupEncoding::masked || average_rows(p) <= kManyRows) return Mechanism::ragged;
+  return Mechanism::contiguous;
+}
+
+}  // namespace
+
+int group_capacity_for(std::int64_t groups) {
+  for (int tier : kGroupTiers)
+    if (groups <= tier) return tier;
+  return collective::kGroupLimit;
+}
+
+std::vector<GemmConfig> default_grouped_configs(DType a, DType d, Scale scale) {
+  const GemmConfig base{.a = a, .b = a, .d = d, .scale = scale, .group_capacity = kGroupTiers[0]};
+  std::vector<GemmConfig> configs;
+  for (const GemmConfig& config : {ragged(base, true), ragged(base, false), rasterised(base, Mechanism::contiguous),
+                                   rasterised(base, Mechanism::masked)})
+    if (!collective::fault_of_grouped(config)) configs.push_back(config);
+  return configs;
+}
+
+std::vector<GemmConfig> shipped_grouped_configs() {
+  std::vector<GemmConfig> shipped;
+  for (const auto& [a, scale] :
+       {std::pair{e4m3, Scale::block_1x128_128x128}, std::pair{e4m3, Scale::tensor}, std::pair{bf16, Scale::none}})
+    for (const GemmConfig& config : default_grouped_configs(a, bf16, scale))
+      if (config.mechanism != Mechanism::masked) shipped.push_back(config);
+  return shipped;
+}
+
+GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& requested, int) {
+  GemmConfig config = requested;
+  config.a = problem.a;
+  config.b = problem.b;
+  config.d = problem.d;
+  config.scale = problem.scale;
+  if (config.group_capacity == 0) config.group_capacity = group_capacity_for(problem.groups);
+  config.mechanism = mechanism_for(problem, requested);
+  const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
+                      config.stages || config.math_warpgroups;
+  if (shaped || config.mechanism == Mechanism::descriptors) return collective::resolve_grouped(config);
+  if (config.mechanism == Mechanism::ragged) return ragged(config, average_rows(problem) <= kFewRows);
+  return rasterised(config, config.mechanism);
+}
+
+}  // namespace ww::select
