@@ -46,18 +46,21 @@ struct Group {
 
 std::string watchdog_text(const arch::WatchdogBuffer& buffer) {
   std::map<std::pair<u32, std::string>, Group> groups;
+  std::set<std::pair<u32, u32>> warps;  // why not records: the lanes of a warp may give up apart
   u32 milliseconds = 0, count = 0;
   for (const arch::WatchdogRecord& record : buffer.records) {
     if (record.kind == arch::WatchdogRecord::none) continue;
     Group& group = groups[{record.cta, waits_for(record)}];
     group.roles.insert(role_of(record));
     group.warps.insert(record.thread / 32);
+    warps.emplace(record.cta, record.thread / 32);
     milliseconds = record.milliseconds;
     ++count;
   }
   if (groups.empty()) return {};
-  std::string text = fmt::format("watchdog: {} warp{} gave up waiting after {} ms{}", count, count == 1 ? "" : "s",
-                                 milliseconds, count == arch::kWatchdogRecords ? " (and perhaps more)" : "");
+  std::string text =
+      fmt::format("watchdog: {} warp{} gave up waiting after {} ms{}", warps.size(), warps.size() == 1 ? "" : "s",
+                  milliseconds, count == arch::kWatchdogRecords ? " (and perhaps more)" : "");
   for (const auto& [place, group] : groups)
     text += fmt::format("\n  CTA {}, {}, {}: {}", place.first, fmt::join(group.roles, " and "), warps_text(group.warps),
                         place.second);

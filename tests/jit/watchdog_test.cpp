@@ -85,6 +85,8 @@ TEST(Watchdog, RecordsBecomeWords) {
   buffer.records[0] = {WatchdogRecord::mbarrier, 3, 0, 1, 0x18040, 0, 0, 500, 0, {4, -1, {}}};
   std::memcpy(buffer.records[0].role.name, "producer", 8);
   buffer.records[1] = {WatchdogRecord::global, 0, 96, 1, 0, 0, 0xabc0, 500, 0, {}};
+  buffer.records[2] = buffer.records[5];  // another lane of warp 5
+  buffer.records[2].thread += 7;
   EXPECT_EQ(
       runtime::watchdog_text(buffer),
       "watchdog: 10 warps gave up waiting after 500 ms\n"

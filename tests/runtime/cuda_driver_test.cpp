@@ -10,6 +10,7 @@
 #include "fake_cuda_driver.hpp"
 #include "runtime/cuda_backend.hpp"
 #include "test_kernel.hpp"
+#include "warpwright/arch/watchdog.hpp"
 
 namespace ww::runtime {
 namespace {
@@ -151,6 +152,32 @@ TEST_F(FakeGpu, LaunchesAreRefusedOrExplained) {
   EXPECT_EQ(failed.error().code, ErrorCode::could_not_finish);
   EXPECT_NE(failed.error().message.find("CUDA_ERROR_LAUNCH_FAILED (719): a sentence"), std::string::npos)
       << failed.error().message;
+}
+
+TEST_F(FakeGpu, AFaultOfAWatchedKernelSaysWhoWaited) {
+  setenv("WARPWRIGHT_WATCHDOG_MS", "200", 1);
+  {
+    const Device device = Device::open("cuda:0").value();
+    const auto loaded = kernel(device);
+    if (!loaded) GTEST_SKIP() << loaded.error().message;
+    ASSERT_NE(driver_->watchdog_buffer, nullptr) << "the kernel has nowhere to write";
+    EXPECT_EQ(driver_->live_host_allocations, 1);
+    driver_->synchronize_status = CUDA_ERROR_ILLEGAL_ADDRESS;
+    EXPECT_EQ(device.synchronize({}).error().message.find("watchdog"), std::string::npos) << "nobody gave up";
+
+    auto& buffer = *static_cast<arch::WatchdogBuffer*>(driver_->watchdog_buffer);
+    buffer.records[0] = {arch::WatchdogRecord::mbarrier, 2, 160, ~0u, 0x40, 1, 0, 200, 0, {3, 1, {}}};
+    std::memcpy(buffer.records[0].role.name, "math", 4);
+    const Result<void> failed = device.synchronize({});
+    ASSERT_FALSE(failed);
+    EXPECT_NE(failed.error().message.find("(700): a sentence\n"
+                                          "watchdog: 1 warp gave up waiting after 200 ms\n"
+                                          "  CTA 2, math 1, warp 5: the mbarrier at offset 0x40 of dynamic shared "
+                                          "memory, parity 1"),
+              std::string::npos)
+        << failed.error().message;
+  }
+  EXPECT_EQ(driver_->live_host_allocations, 0);
 }
 
 TEST_F(FakeGpu, TheThreadKeepsItsOwnContext) {

@@ -111,7 +111,10 @@ const std::vector<Entry>& entries() {
       {"cuMemcpyDtoH", address(+[](void* d, CUdeviceptr s, std::size_t n) {
          return std::memcpy(d, reinterpret_cast<const void*>(s), n), with_context();
        })},
-      {"cuStreamSynchronize", address(+[](CUstream) { return ++state.synchronizations, with_context(); })},
+      {"cuStreamSynchronize", address(+[](CUstream) {
+         ++state.synchronizations;
+         return with_context() != CUDA_SUCCESS ? with_context() : state.synchronize_status;
+       })},
       {"cuModuleLoadData", address(+[](CUmodule* m, const void*) {
          return *m = reinterpret_cast<CUmodule>(0x2000), ++state.live_modules, with_context();
        })},
@@ -119,6 +122,16 @@ const std::vector<Entry>& entries() {
       {"cuModuleGetFunction", address(+[](CUfunction* f, CUmodule, const char*) {
          return *f = reinterpret_cast<CUfunction>(0x3000), with_context();
        })},
+      {"cuModuleGetGlobal", address(+[](CUdeviceptr* p, std::size_t* n, CUmodule, const char* name) {
+         if (std::string_view(name) != "ww_watchdog_buffer" || !std::getenv("WARPWRIGHT_WATCHDOG_MS"))
+           return CUDA_ERROR_NOT_FOUND;
+         *p = reinterpret_cast<CUdeviceptr>(&state.watchdog_buffer);
+         return *n = sizeof(state.watchdog_buffer), with_context();
+       })},
+      {"cuMemHostAlloc", address(+[](void** p, std::size_t n, unsigned) {
+         return *p = std::malloc(n), ++state.live_host_allocations, with_context();
+       })},
+      {"cuMemFreeHost", address(+[](void* p) { return std::free(p), --state.live_host_allocations, with_context(); })},
       {"cuFuncSetAttribute", address(+[](CUfunction, CUfunction_attribute which, int value) {
          if (which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) state.dynamic_shared = value;
          if (which == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) state.large_clusters = value;
