@@ -23,7 +23,7 @@ struct HostProblem {
   GemmConfig config;    // as requested
   std::uint64_t seed = 0;
   std::vector<std::uint8_t> a, b;       // rows of lda / ldb elements; the padding holds NaN
-  std::vector<float> scale_a, scale_b;  // block: (M, kb) and (nb, kb); tensor: one; none: empty
+  std::vector<float> scale_a, scale_b;  // block: (M, kb) and (nb, kb); row-column: (M), (N); tensor: one; none: empty
   /// Everything the operands follow from. The same test makes the same ones again; `warpwright gemm` draws others.
   std::string replay() const {
     return fmt::format(
@@ -68,6 +68,7 @@ inline HostProblem make_problem(GemmProblem problem, const GemmConfig& config, s
   };
   const std::int64_t blocks = ceil_div(p.k, 128);
   if (p.scale == Scale::tensor) made.scale_a = scales(1), made.scale_b = scales(1);
+  if (p.scale == Scale::row_column) made.scale_a = scales(p.m), made.scale_b = scales(p.n);
   if (p.scale == Scale::block_1x128_128x128)
     made.scale_a = scales(p.m * blocks), made.scale_b = scales(ceil_div(p.n, 128) * blocks);
   return made;
@@ -118,6 +119,9 @@ inline std::vector<std::uint8_t> reference(const HostProblem& host, emu::MmaMath
         for (int j = 0; j < 64 && n0 + j < p.n; ++j) {
           float value = promotes ? sum[i * 64 + j] : raw[i * 64 + j];
           if (p.scale == Scale::tensor && p.k > 0) value = value * (host.scale_a[0] * host.scale_b[0]);
+          if (p.scale == Scale::row_column && p.k > 0)
+            value = value *
+                    (host.scale_a[static_cast<std::size_t>(m0 + i)] * host.scale_b[static_cast<std::size_t>(n0 + j)]);
           std::uint32_t bits = arch::bits_of(value);
           if (p.d == bf16) bits = arch::to_bf16(value);
           if (p.d == f16) bits = arch::to_f16(value);

@@ -12,13 +12,21 @@
 #include "warpwright/arch/convert.hpp"
 #include "warpwright/arch/global.hpp"
 #include "warpwright/arch/math.hpp"
-#include "warpwright/collective/gemm_arguments.hpp"
 #include "warpwright/pipeline/tma_pipeline.hpp"
 
 namespace ww::collective {
 
 template <int kUnits> struct ScaleSet {
   float row[kUnits][2];  // rows r and r + 8 of each 64-row unit
+};
+
+/// The block scales of one tile: of its row r and k-block k, a[r * a_row + k * a_k] * b[k * b_k].
+struct TileScales {
+  const float* a;  // of the tile's first row
+  const float* b;  // of the tile's columns
+  i64 a_row, a_k, b_k;
+  i32 rows;  // rows past these take the last one's scale; their products are never stored
+  i32 k_blocks;
 };
 
 template <int kTileM, int kTileN> struct BlockScales {
@@ -30,31 +38,26 @@ template <int kTileM, int kTileN> struct BlockScales {
 
   WW_DEVICE static arch::SharedAddress slot(arch::SharedAddress slots, u32 stage) { return slots + stage * kSlotBytes; }
 
-  /// All lanes of scale warp `warp` (0 or 1): all k-blocks of `tile`.
+  /// All lanes of scale warp `warp` (0 or 1): all k-blocks of a tile.
   template <class Pipeline>
-  WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress slots, Pipeline& pipeline,
-                             TileCoord tile, u32 warp) {
+  WW_DEVICE static void load(const TileScales& scales, arch::SharedAddress slots, Pipeline& pipeline, u32 warp) {
     const u32 first = warp * arch::kWarpSize + arch::lane_index();  // row of the tile
-    // rows and columns past the edge take the last scale; their products are never stored
-    const int block_n = min(tile.n * kTileN, arguments.n - 1) / 128;
-    const float* b = arguments.scale_b + block_n * arguments.scale_b_n;
-    for (int k0 = 0; k0 < arguments.k_blocks; k0 += kBatch) {
+    for (int k0 = 0; k0 < scales.k_blocks; k0 += kBatch) {
       // why products come later: every load is under way before the first product waits for one
       float values[kBatch][kRows], scale_b[kBatch];
       WW_UNROLL
       for (int i = 0; i < kBatch; ++i) {
-        const int k = min(k0 + i, arguments.k_blocks - 1);
-        scale_b[i] = arch::global::load_constant(b + k * arguments.scale_b_k);
+        const int k = min(k0 + i, scales.k_blocks - 1);
+        scale_b[i] = arch::global::load_constant(scales.b + k * scales.b_k);
         WW_UNROLL
         for (int r = 0; r < kRows; ++r) {
-          const int row = min(tile.m * kTileM + static_cast<int>(first) + kLanes * r, arguments.m - 1);
-          values[i][r] =
-              arch::global::load_constant(arguments.scale_a + row * arguments.scale_a_row + k * arguments.scale_a_k);
+          const int row = min(static_cast<int>(first) + kLanes * r, scales.rows - 1);
+          values[i][r] = arch::global::load_constant(scales.a + row * scales.a_row + k * scales.a_k);
         }
       }
       WW_UNROLL
       for (int i = 0; i < kBatch; ++i) {
-        if (k0 + i >= arguments.k_blocks) break;
+        if (k0 + i >= scales.k_blocks) break;
         const pipeline::Stage stage = pipeline.storer_acquire();
         WW_UNROLL
         for (int r = 0; r < kRows; ++r)

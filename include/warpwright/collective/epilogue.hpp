@@ -37,15 +37,59 @@ template <GemmConfig kConfig> struct Epilogue {
                            make_layout(Shape<Int<kTileM>, Shape<Int<kPanelColumns>, Int<kPanels>>>{},
                                        Stride<Int<kPanelColumns>, Stride<_1, Int<kTileM * kPanelColumns>>>{})));
 
-  /// The tensor recipe: acc times fl(scale_a scale_b). Other recipes have nothing left to do here.
-  WW_DEVICE static void scale(const GemmArguments& arguments, Accumulator (&acc)[kUnits]) {
+  /// The scales that are left for the end: one for the tile, or one for each row and each column of it.
+  struct Factors {
+    const float* a;  // tensor: the scale; row-column: of the tile's first row
+    const float* b;  //                              of the tile's first column
+    i64 a_row, b_n;
+    i32 rows, columns;  // past these the last one's scale is taken; such products are never stored
+  };
+
+  /// The tensor and row-column recipes: acc times fl(scale_a scale_b). Other recipes have nothing left to do here.
+  WW_DEVICE static void scale(const GemmArguments& arguments, int math_warpgroup, Accumulator (&acc)[kUnits],
+                              TileCoord tile) {
     if constexpr (kConfig.scale == Scale::tensor) {
-      const float s =
-          arch::mul(arch::global::load_constant(arguments.scale_a), arch::global::load_constant(arguments.scale_b));
+      scale(Factors{arguments.scale_a, arguments.scale_b, 0, 0, 1, 1}, math_warpgroup, acc);
+    } else if constexpr (kConfig.scale == Scale::row_column) {
+      const int row = min(tile.m * kTileM, arguments.m - 1);  // a tile may lie wholly past the edge
+      const int column = min(tile.n * kTileN, arguments.n - 1);
+      scale(Factors{arguments.scale_a + row * arguments.scale_a_row, arguments.scale_b + column * arguments.scale_b_n,
+                    arguments.scale_a_row, arguments.scale_b_n, arguments.m - row, arguments.n - column},
+            math_warpgroup, acc);
+    }
+  }
+  WW_DEVICE static void scale(const Factors& factors, int math_warpgroup, Accumulator (&acc)[kUnits]) {
+    if constexpr (kConfig.scale == Scale::tensor) {
+      const float s = arch::mul(arch::global::load_constant(factors.a), arch::global::load_constant(factors.b));
       WW_UNROLL
       for (int u = 0; u < kUnits; ++u) {
         WW_UNROLL
         for (int v = 0; v < Accumulator::kValues; ++v) acc[u][v] = arch::mul(acc[u][v], s);
+      }
+    } else if constexpr (kConfig.scale == Scale::row_column) {
+      const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
+      const auto at = [](const float* scales, i64 stride, int i, int count) {
+        return arch::global::load_constant(scales + min(i, count - 1) * stride);
+      };
+      const int first_row = math_warpgroup * kUnits * kWarpgroupRows + Atom::row(thread, 0);
+      float rows[kUnits][2];
+      WW_UNROLL
+      for (int u = 0; u < kUnits; ++u) {
+        WW_UNROLL
+        for (int half = 0; half < 2; ++half)
+          rows[u][half] = at(factors.a, factors.a_row, first_row + kWarpgroupRows * u + 8 * half, factors.rows);
+      }
+      WW_UNROLL
+      for (int v = 0; v < Accumulator::kValues; v += 4) {  // two columns, rows r and r + 8
+        const int column = Atom::column(thread, v);
+        const float columns[2] = {at(factors.b, factors.b_n, column, factors.columns),
+                                  at(factors.b, factors.b_n, column + 1, factors.columns)};
+        WW_UNROLL
+        for (int u = 0; u < kUnits; ++u) {
+          WW_UNROLL
+          for (int i = 0; i < 4; ++i)
+            acc[u][v + i] = arch::mul(acc[u][v + i], arch::mul(rows[u][i / 2], columns[i % 2]));
+        }
       }
     }
   }
@@ -55,19 +99,32 @@ template <GemmConfig kConfig> struct Epilogue {
   /// All threads of a math warpgroup: acc becomes its rows of `tile` of D.
   WW_DEVICE static void store(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
                               int math_warpgroup, Accumulator (&acc)[kUnits], TileCoord tile) {
-    auto sD = shared_d(base);  // (TILE_M, TILE_N)
-    buffer.acquire();
-    WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) {
-      const int first_row = (math_warpgroup * kUnits + u) * kWarpgroupRows;
-      if constexpr (kOut == DType::f32) write_words(sD, first_row, acc[u]);
-      else write_matrices(sD, first_row, acc[u]);
-    }
-    buffer.publish();
+    write(base, buffer, math_warpgroup, acc);
     if (buffer.is_issuer()) {
-      issue(arguments, sD, math_warpgroup, tile);
+      issue(arguments, shared_d(base), math_warpgroup, tile);
       buffer.commit();
     }
+  }
+
+  /// Rows of D that are not a tile of it: `rows` from row `row` on, the tile's columns from `column` on.
+  struct Rows {
+    const arch::TensorMap& map;  // (rows of D, N), box (64, one panel)
+    void* d;                     // row 0
+    i64 ldd;
+    i32 n;
+    i32 row, rows, column;
+  };
+  /// All threads of a math warpgroup: units of 64 rows that all belong to `to` by TMA, the others 16 bytes at a time, so
+  /// that what lies behind the last row stays as it is.
+  WW_DEVICE static void store_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer, int math_warpgroup,
+                                   Accumulator (&acc)[kUnits]) {
+    write(base, buffer, math_warpgroup, acc);
+    send_rows(to, base, buffer, math_warpgroup);
+  }
+  /// The same of zeros, after clear(): the buffer is read again and again and never written.
+  WW_DEVICE static void store_zero_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer,
+                                        int math_warpgroup) {
+    send_rows(to, base, buffer, math_warpgroup);
   }
 
   /// All threads of a math warpgroup, instead of any store: its part of the buffer becomes zeros for store_zeros().
@@ -89,6 +146,57 @@ template <GemmConfig kConfig> struct Epilogue {
   }
 
  private:
+  static constexpr int kPieceColumns = 16 / bytes_of(kOut);
+
+  WW_DEVICE static void write(arch::SharedAddress base, const Buffer& buffer, int math_warpgroup,
+                              Accumulator (&acc)[kUnits]) {
+    auto sD = shared_d(base);  // (TILE_M, TILE_N)
+    buffer.acquire();
+    WW_UNROLL
+    for (int u = 0; u < kUnits; ++u) {
+      const int first_row = (math_warpgroup * kUnits + u) * kWarpgroupRows;
+      if constexpr (kOut == DType::f32) write_words(sD, first_row, acc[u]);
+      else write_matrices(sD, first_row, acc[u]);
+    }
+    buffer.publish();
+  }
+
+  WW_DEVICE static void send_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer, int math_warpgroup) {
+    auto sD = shared_d(base);                                            // (TILE_M, TILE_N)
+    auto mD = make_identity_tensor(make_shape(to.row + to.rows, to.n));  // (M, N)
+    auto gD = local_tile(domain_offset(make_coord(to.row, to.column), mD), make_tile(Int<kTileM>{}, Int<kTileN>{}),
+                         make_coord(0, 0));  // (TILE_M, TILE_N)
+    const auto boxes = make_tile(Int<kWarpgroupRows>{}, Int<kPanelColumns>{});
+    for (int u = math_warpgroup * kUnits; u < (math_warpgroup + 1) * kUnits; ++u) {
+      const int rows = to.rows - u * kWarpgroupRows;
+      if (rows >= kWarpgroupRows) {
+        if (!buffer.is_issuer()) continue;
+        for (int panel = 0; panel < kPanels; ++panel)
+          atom::copy(atom::TmaStoreAtom{to.map}, panel_of(sD, u, panel), local_tile(gD, boxes, make_coord(u, panel)));
+      } else if (rows > 0) {
+        copy_rows(to, base, u * kWarpgroupRows, rows);
+      }
+    }
+    if (buffer.is_issuer()) buffer.commit();
+  }
+
+  // `rows` rows of the shared tile from `first` on, 16 bytes a thread.
+  WW_DEVICE static void copy_rows(const Rows& to, arch::SharedAddress base, int first, int rows) {
+    constexpr int kPieces = kTileN / kPieceColumns;  // of a row
+    auto sD = shared_d(base);                        // (TILE_M, TILE_N)
+    for (int i = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize); i < rows * kPieces;
+         i += static_cast<int>(arch::kWarpgroupSize)) {
+      const int row = first + i / kPieces, column = i % kPieces * kPieceColumns;
+      auto* const d = static_cast<storage_t<kOut>*>(to.d) + (to.row + row) * to.ldd + to.column + column;
+      arch::global::store4_if(to.column + column < to.n, d, arch::shared::load4(sD(row, column).address));
+    }
+  }
+
+  template <class T> WW_DEVICE static auto panel_of(const T& sD, int unit, int panel) {
+    return local_tile(sD, make_tile(Int<kWarpgroupRows>{}, Int<kPanelColumns>{}),
+                      make_coord(unit, panel));  // (64, panel)
+  }
+
   WW_DEVICE static auto shared_d(arch::SharedAddress base) {
     return make_tensor(Element{base + shared_plan(kConfig).d}, TileLayout{});  // (TILE_M, TILE_N)
   }
@@ -133,7 +241,7 @@ template <GemmConfig kConfig> struct Epilogue {
     const auto boxes = make_tile(Int<kWarpgroupRows>{}, Int<kPanelColumns>{});
     for (int u = math_warpgroup * kUnits; u < (math_warpgroup + 1) * kUnits; ++u) {
       for (int panel = 0; panel < kPanels; ++panel)
-        atom::copy(atom::TmaStoreAtom{arguments.d}, local_tile(sD, boxes, make_coord(u, panel)),  // (64, panel)
+        atom::copy(atom::TmaStoreAtom{arguments.d}, panel_of(sD, u, panel),
                    local_tile(gD, boxes, make_coord(u, panel)));
     }
   }

@@ -40,43 +40,62 @@ template <GemmConfig kConfig> struct Mainloop {
   /// One thread: all k-blocks of `tile`.
   WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                              TileCoord tile) {
-    const auto self = pipeline::coord_of(kCluster, static_cast<int>(arch::cluster_rank()));
-    const u16 mask_a = kCluster.n > 1 ? pipeline::mask_of_column(kCluster, self.x) : 0;
-    const u16 mask_b = kCluster.m > 1 ? pipeline::mask_of_row(kCluster, self.y) : 0;
-    const atom::TmaLoadAtom load_a{arguments.a}, load_b{arguments.b};
-
     auto mA = make_identity_tensor(make_shape(arguments.m, arguments.k));                      // (M, K)
     auto mB = make_identity_tensor(make_shape(arguments.n, arguments.k));                      // (N, K)
     auto gA = local_tile(mA, make_tile(Int<kTileM>{}, Int<kTileK>{}), make_coord(tile.m, _));  // (TILE_M, TILE_K, k)
     auto gB = local_tile(mB, make_tile(Int<kTileN>{}, Int<kTileK>{}), make_coord(tile.n, _));  // (TILE_N, TILE_K, k)
-    auto tAgA = atom::tma_partition<kCluster.n>(gA, self.y);              // (TILE_M / CLUSTER_N, TILE_K, k)
-    auto tBgB = atom::tma_partition<kCluster.m>(gB, self.x);              // (TILE_N / CLUSTER_M, TILE_K, k)
-    auto tAsA = atom::tma_partition<kCluster.n>(shared_a(base), self.y);  // (TILE_M / CLUSTER_N, TILE_K, STAGE)
-    auto tBsB = atom::tma_partition<kCluster.m>(shared_b(base), self.x);  // (TILE_N / CLUSTER_M, TILE_K, STAGE)
+    fill<true>(atom::TmaLoadAtom{arguments.a}, gA, atom::TmaLoadAtom{arguments.b}, gB, arguments.k_blocks, base,
+               pipeline);
+  }
 
+  /// One thread: k_blocks stages from gA (TILE_M, TILE_K, k) and gB (TILE_N, TILE_K, k). Peers of the cluster that need
+  /// the same A or B load a slice each and multicast it; not kPeersShare: all of B is loaded for this CTA alone.
+  template <bool kPeersShare, class A, class B>
+  WW_DEVICE static void fill(const atom::TmaLoadAtom& load_a, const A& gA, const atom::TmaLoadAtom& load_b, const B& gB,
+                             int k_blocks, arch::SharedAddress base, Pipeline& pipeline) {
+    const auto self = pipeline::coord_of(kCluster, static_cast<int>(arch::cluster_rank()));
+    const u16 mask_a = kCluster.n > 1 ? pipeline::mask_of_column(kCluster, self.x) : 0;
+    const u16 mask_b = kPeersShare && kCluster.m > 1 ? pipeline::mask_of_row(kCluster, self.y) : 0;
+    auto tAgA = atom::tma_partition<kCluster.n>(gA, self.y);              // (TILE_M / CLUSTER_N, TILE_K, k)
+    auto tAsA = atom::tma_partition<kCluster.n>(shared_a(base), self.y);  // (TILE_M / CLUSTER_N, TILE_K, STAGE)
+    constexpr int kSlices = kPeersShare ? 1 : kCluster.m;                 // of B, loaded by this CTA
     WW_NO_UNROLL
-    for (int k = 0; k < arguments.k_blocks; ++k) {
+    for (int k = 0; k < k_blocks; ++k) {
       const pipeline::Stage stage = pipeline.producer_acquire(kStageBytes);
       const int s = static_cast<int>(stage.index);
       atom::copy(load_a.with(stage.full, mask_a), tAgA(_, _, k), tAsA(_, _, s));
-      atom::copy(load_b.with(stage.full, mask_b), tBgB(_, _, k), tBsB(_, _, s));
+      WW_UNROLL
+      for (int slice = 0; slice < kSlices; ++slice) {
+        const int mine = kPeersShare ? self.x : slice;
+        auto tBgB = atom::tma_partition<kCluster.m>(gB, mine);              // (TILE_N / CLUSTER_M, TILE_K, k)
+        auto tBsB = atom::tma_partition<kCluster.m>(shared_b(base), mine);  // (TILE_N / CLUSTER_M, TILE_K, STAGE)
+        atom::copy(load_b.with(stage.full, mask_b), tBgB(_, _, k), tBsB(_, _, s));
+      }
     }
   }
 
   /// kScaleWarps warps, `warp` says which: the scales of all k-blocks of `tile`.
   WW_DEVICE static void load_scales(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                                     TileCoord tile, u32 warp) {
-    Scales::load(arguments, base + kShared.scales, pipeline, tile, warp);
+    const int row = min(tile.m * kTileM, arguments.m - 1);  // a tile may lie wholly past the edge
+    const int block_n = min(tile.n * kTileN, arguments.n - 1) / kScaleBlock;
+    load_scales(
+        {arguments.scale_a + row * arguments.scale_a_row, arguments.scale_b + block_n * arguments.scale_b_n,
+         arguments.scale_a_row, arguments.scale_a_k, arguments.scale_b_k, arguments.m - row, arguments.k_blocks},
+        base, pipeline, warp);
+  }
+  WW_DEVICE static void load_scales(const TileScales& scales, arch::SharedAddress base, Pipeline& pipeline, u32 warp) {
+    Scales::load(scales, base + kShared.scales, pipeline, warp);
   }
 
   /// A math warpgroup, k_blocks >= 1: acc = its rows of A B^T, scaled by the block recipe when that is the recipe.
-  WW_DEVICE static void multiply(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
-                                 int math_warpgroup, Accumulator (&acc)[kUnits]) {
+  WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+                                 Accumulator (&acc)[kUnits]) {
     if constexpr (kPromotes) {
       clear(acc);
-      multiply_promoted(arguments, base, pipeline, math_warpgroup, acc);
+      multiply_promoted(k_blocks, base, pipeline, math_warpgroup, acc);
     } else {
-      multiply_plain(arguments, base, pipeline, math_warpgroup, acc);
+      multiply_plain(k_blocks, base, pipeline, math_warpgroup, acc);
     }
   }
 
@@ -97,8 +116,8 @@ template <GemmConfig kConfig> struct Mainloop {
   // The tensor core accumulates over all of K; one k-block stays in flight while the next is waited for.
   // why do-while: a path around the loop would merge accumulators in flight with others, and ptxas would serialise
   // (C7511)
-  WW_DEVICE static void multiply_plain(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
-                                       int math_warpgroup, Accumulator (&acc)[kUnits]) {
+  WW_DEVICE static void multiply_plain(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+                                       Accumulator (&acc)[kUnits]) {
     auto sA = shared_a(base);  // (TILE_M, TILE_K, STAGE)
     auto sB = shared_b(base);  // (TILE_N, TILE_K, STAGE)
     pipeline::Stage previous{};
@@ -114,7 +133,7 @@ template <GemmConfig kConfig> struct Mainloop {
       arch::wgmma::wait<1>();  // the k-block before this one has been read
       if (k != 0) pipeline.consumer_release(previous);
       previous = stage;
-    } while (++k < arguments.k_blocks);
+    } while (++k < k_blocks);
     hand_back(acc);
     pipeline.consumer_release(previous);
   }
@@ -152,15 +171,15 @@ template <GemmConfig kConfig> struct Mainloop {
   }
 
   // why: Hopper keeps 13 fraction bits while it accumulates FP8; 128 products is as far as that goes (docs/numerics.md)
-  WW_DEVICE static void multiply_promoted(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
+  WW_DEVICE static void multiply_promoted(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
                                           int math_warpgroup, Accumulator (&acc)[kUnits]) {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     const int row =
         math_warpgroup * kUnits * kWarpgroupRows + atom::MmaAtom<kType, kTileN>::row(thread, 0);  // of the tile
     if constexpr (kUnits == 1) {
-      promote_overlapped(arguments.k_blocks, base, pipeline, math_warpgroup, row, acc[0]);
+      promote_overlapped(k_blocks, base, pipeline, math_warpgroup, row, acc[0]);
     } else {
-      for (int k = 0; k < arguments.k_blocks; ++k) promote_units(base, pipeline, math_warpgroup, row, acc);
+      for (int k = 0; k < k_blocks; ++k) promote_units(base, pipeline, math_warpgroup, row, acc);
     }
   }
 

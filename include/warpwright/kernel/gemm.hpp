@@ -88,8 +88,8 @@ template <GemmConfig kConfig> struct Gemm {
     }
     for (scheduler::TileCoord tile; scheduler.next(tile);) {
       typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit
-      Mainloop::multiply(params.gemm, shared, pipeline, math_warpgroup, acc);
-      Epilogue::scale(params.gemm, acc);
+      Mainloop::multiply(params.gemm.k_blocks, shared, pipeline, math_warpgroup, acc);
+      Epilogue::scale(params.gemm, math_warpgroup, acc, tile);
       Epilogue::store(params.gemm, shared, buffer, math_warpgroup, acc, tile);
     }
     buffer.drain();

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Grouped GEMM in normal orientation (mechanisms contiguous and masked): the dense kernel with tiles that start at any row
+// and weights that have a batch coordinate.
+//   all:       sizes on the device -> {start, count} -> token tiles in one rasterised order (scheduler/raster_groups.hpp)
+//   roles:     those of kernel/gemm.hpp
+// For groups of many rows: two token tiles of one group share their weights through a cluster.
+#pragma once
+
+#include "warpwright/arch/pdl.hpp"
+#include "warpwright/arch/registers.hpp"
+#include "warpwright/arch/role.hpp"
+#include "warpwright/collective/epilogue.hpp"
+#include "warpwright/collective/grouped_arguments.hpp"
+#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/collective/mainloop.hpp"
+#include "warpwright/scheduler/raster_groups.hpp"
+
+namespace ww::kernel {
+
+using collective::GroupedArguments;
+
+template <GemmConfig kConfig> struct GroupedGemm {
+  static_assert(!collective::fault_of_raster(kConfig),
+                "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
+  using Mainloop = collective::Mainloop<kConfig>;
+  using Epilogue = collective::Epilogue<kConfig>;
+  using Pipeline = typename Mainloop::Pipeline;
+
+  static constexpr int kThreads = collective::threads_of(kConfig);
+  static constexpr auto kShared = collective::raster_shared_plan(kConfig);
+  static constexpr bool kMovesRegisters = kConfig.math_warpgroups == 2;
+  static constexpr int kProducerRegisters = 56, kMathRegisters = 224;  // as in kernel/gemm.hpp
+  static constexpr int kTileM = kConfig.tile_m, kTileN = kConfig.tile_n, kTileK = kConfig.tile_k;
+
+  using Tiles = scheduler::RasterGroups<kThreads, kTileM, Mainloop::kCluster>;
+  using Tile = scheduler::GroupedTile;
+
+  WW_DEVICE static void run(const GroupedArguments& arguments) {
+    const arch::SharedAddress shared = arch::dynamic_shared();
+    const arch::SharedAddress barriers = shared + kShared.dense.barriers;
+    const u32 warpgroup = arch::warp::uniform(arch::warpgroup_index());
+    if (arch::thread_index() == 0) {
+      Pipeline::initialize(barriers);
+      if (arguments.k_blocks > 0) {
+        arch::tma::prefetch(arguments.a[0]);
+        arch::tma::prefetch(arguments.b);
+      }
+      arch::tma::prefetch(arguments.d);
+    }
+    pipeline::make_barriers_visible<Mainloop::kCluster>();
+    arch::pdl::launch_dependents();
+    arch::pdl::wait();  // nothing an earlier kernel wrote is read before this line
+    Tiles tiles(shared + kShared.tables, kConfig.group_capacity, arguments.tiles_n, arguments.raster);
+    tiles.build(arguments.groups, shared + kShared.scan);
+
+    if (warpgroup == 0) {
+      produce(arguments, shared, barriers, tiles);
+    } else {
+      if constexpr (kMovesRegisters) arch::warpgroup::claim_registers<kMathRegisters>();
+      consume(arguments, shared, barriers, tiles, static_cast<int>(warpgroup) - 1);
+    }
+    // why: peers may still multicast to, or arrive at, this CTA's shared memory
+    if constexpr (Mainloop::kCluster.size() > 1) arch::cluster::sync();
+  }
+
+ private:
+  WW_DEVICE static void produce(const GroupedArguments& arguments, arch::SharedAddress shared,
+                                arch::SharedAddress barriers, const Tiles& tiles) {
+    if constexpr (kMovesRegisters) arch::warpgroup::release_registers<kProducerRegisters>();
+    if (arch::thread_index() == 0) {
+      arch::role("producer");
+      Pipeline pipeline(barriers, pipeline::Role::producer);
+      typename Tiles::Walk walk(tiles);
+      for (Tile tile; walk.next(tile);) load(arguments, shared, pipeline, tile);
+      pipeline.producer_tail();
+    } else if (arch::warp_index() >= 1 && arch::warp_index() <= Mainloop::kScaleWarps) {
+      arch::role("scale loader", static_cast<int>(arch::warp_index()) - 1);
+      Pipeline pipeline(barriers, pipeline::Role::producer);
+      typename Tiles::Walk walk(tiles);
+      for (Tile tile; walk.next(tile);)
+        Mainloop::load_scales(block_scales(arguments, tile), shared, pipeline, arch::warp_index() - 1);
+    }
+    arch::warp::sync();  // the cluster barrier that follows is .aligned
+  }
+
+  WW_DEVICE static void load(const GroupedArguments& arguments, arch::SharedAddress shared, Pipeline& pipeline,
+                             const Tile& tile) {
+    auto mA = make_identity_tensor(make_shape(arguments.groups.rows, arguments.k));                 // (M, K)
+    auto mB = make_identity_tensor(make_shape(arguments.n, arguments.k, arguments.groups.groups));  // (N, K, G)
+    auto gA = local_tile(domain_offset(make_coord(tile.row, 0), mA), make_tile(Int<kTileM>{}, Int<kTileK>{}),
+                         make_coord(0, _));  // (TILE_M, TILE_K, k)
+    auto gB = local_tile(mB(_, _, tile.group), make_tile(Int<kTileN>{}, Int<kTileK>{}),
+                         make_coord(tile.tile_n, _));  // (TILE_N, TILE_K, k)
+    const atom::TmaLoadAtom load_a{arguments.a[0]}, load_b{arguments.b};
+    if (Mainloop::kCluster.m == 1 || tile.shares)
+      Mainloop::template fill<true>(load_a, gA, load_b, gB, arguments.k_blocks, shared, pipeline);
+    else Mainloop::template fill<false>(load_a, gA, load_b, gB, arguments.k_blocks, shared, pipeline);
+  }
+
+  WW_DEVICE static collective::TileScales block_scales(const GroupedArguments& arguments, const Tile& tile) {
+    const int block_n = min(tile.tile_n * kTileN, arguments.n - 1) / collective::kScaleBlock;
+    return {arguments.scale_a + tile.row * arguments.scale_a_row,
+            arguments.scale_b + tile.group * arguments.scale_b_group + block_n * arguments.scale_b_n,
+            arguments.scale_a_row,
+            arguments.scale_a_k,
+            arguments.scale_b_k,
+            max(tile.rows, 1),
+            arguments.k_blocks};
+  }
+  WW_DEVICE static typename Epilogue::Factors factors(const GroupedArguments& arguments, const Tile& tile) {
+    const float* b = arguments.scale_b + tile.group * arguments.scale_b_group;
+    if (kConfig.scale == Scale::tensor)
+      return {arguments.scale_a + tile.group * arguments.scale_a_group, b, 0, 0, 1, 1};
+    const int column = min(tile.tile_n * kTileN, arguments.n - 1);
+    return {arguments.scale_a + tile.row * arguments.scale_a_row,
+            b + column * arguments.scale_b_n,
+            arguments.scale_a_row,
+            arguments.scale_b_n,
+            max(tile.rows, 1),
+            arguments.n - column};
+  }
+  WW_DEVICE static typename Epilogue::Rows rows_of(const GroupedArguments& arguments, const Tile& tile) {
+    return {arguments.d, arguments.d_rows, arguments.ldd, arguments.n, tile.row, tile.rows, tile.tile_n * kTileN};
+  }
+
+  WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared,
+                                arch::SharedAddress barriers, const Tiles& tiles, int math_warpgroup) {
+    arch::role("math", math_warpgroup);
+    Pipeline pipeline(barriers, pipeline::Role::consumer);
+    typename Tiles::Walk walk(tiles);
+    const typename Epilogue::Buffer buffer(math_warpgroup);
+    if (arguments.k_blocks == 0) {  // no products: D is zero, whatever the scales are
+      Epilogue::clear(shared, buffer, math_warpgroup);
+      for (Tile tile; walk.next(tile);)
+        Epilogue::store_zero_rows(rows_of(arguments, tile), shared, buffer, math_warpgroup);
+    }
+    for (Tile tile; walk.next(tile);) {
+      typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit
+      Mainloop::multiply(arguments.k_blocks, shared, pipeline, math_warpgroup, acc);
+      if (tile.rows == 0) continue;
+      Epilogue::scale(factors(arguments, tile), math_warpgroup, acc);
+      Epilogue::store_rows(rows_of(arguments, tile), shared, buffer, math_warpgroup, acc);
+    }
+    buffer.drain();
+  }
+};
+
+}  // namespace ww::kernel

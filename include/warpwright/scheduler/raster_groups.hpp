@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of rows as one static, rasterised order of tiles of TILE_M rows (mechanisms contiguous and masked).
+//   token tiles: of all groups one after the other, the last of a group may be partial
+//   a cluster of two takes two neighbours of that list against one column of weights: they share the weights when they
+//   are of one group, otherwise each loads its own
+// No communication between CTAs: every thread that asks walks the same sequence.
+#pragma once
+
+#include "warpwright/pipeline/arrivals.hpp"
+#include "warpwright/scheduler/group_table.hpp"
+#include "warpwright/scheduler/static_persistent.hpp"
+
+namespace ww::scheduler {
+
+/// `rows` rows (0: nothing to store) from row `row` on against column tile `tile_n` of `group`.
+struct GroupedTile {
+  i32 group, row, rows, tile_n;
+  bool shares;  // its weights with the peers of its cluster
+};
+
+template <int kThreads, int kTileM, pipeline::ClusterShape kCluster> class RasterGroups {
+  static_assert(kCluster.n == 1 && kCluster.m <= 2);
+
+ public:
+  /// `table`: three words for each of `capacity` >= G groups.
+  WW_DEVICE RasterGroups(arch::SharedAddress table, int capacity, int tiles_n, int raster)
+      : groups_(table, capacity), first_tiles_(table + 8 * capacity), raster_{0, tiles_n, raster} {}
+
+  /// All threads of the CTA; ends with a barrier. `scratch`: arch::cta::scan_bytes(kThreads).
+  WW_DEVICE void build(const GroupSizes& sizes, arch::SharedAddress scratch) {
+    groups_.build(sizes, scratch);
+    group_count_ = sizes.groups;
+    const int thread = static_cast<int>(arch::thread_index());
+    const int each = ceil_div(sizes.groups, kThreads);
+    const int first = thread * each, last = min(first + each, sizes.groups);
+    u32 mine = 0;
+    for (int g = first; g < last; ++g) mine += static_cast<u32>(ceil_div(groups_[g].count, kTileM));
+    const arch::cta::Scan before = arch::cta::exclusive_sum<kThreads>(mine, thread, scratch);
+    u32 tile = before.before;
+    for (int g = first; g < last; ++g) {
+      arch::shared::store(first_tiles_ + 4 * g, tile);
+      tile += static_cast<u32>(ceil_div(groups_[g].count, kTileM));
+    }
+    token_tiles_ = static_cast<int>(before.total);
+    raster_.cluster_tiles_m = ceil_div(token_tiles_, kCluster.m);
+    arch::named_barrier::sync_cta();
+  }
+
+  /// One role's walk over the tiles of this CTA.
+  class Walk {
+   public:
+    WW_DEVICE explicit Walk(const RasterGroups& groups)
+        : groups_(groups),
+          next_(static_cast<int>(arch::block_index()) / kCluster.size()),
+          self_(static_cast<int>(arch::cluster_rank())) {}
+
+    /// This CTA's next tile; false when there is none.
+    WW_DEVICE bool next(GroupedTile& tile) {
+      if (next_ >= groups_.raster_.tiles()) return false;
+      const TileCoord at = rasterize(groups_.raster_, next_);
+      next_ += static_cast<int>(arch::grid_size()) / kCluster.size();
+      const int first = at.m * kCluster.m;
+      tile = groups_.tile(min(first + self_, groups_.token_tiles_ - 1), at.n);
+      if constexpr (kCluster.m > 1) {
+        // why a duplicate: a CTA without a tile of its own keeps the ring of its peer going
+        if (first + self_ >= groups_.token_tiles_) tile.rows = 0;
+        tile.shares = groups_.group_of(first) == groups_.group_of(min(first + 1, groups_.token_tiles_ - 1));
+      }
+      return true;
+    }
+
+   private:
+    const RasterGroups& groups_;
+    int next_, self_;
+  };
+
+ private:
+  /// The group that owns token tile `index`: the last one that starts at or before it and is not empty.
+  WW_DEVICE int group_of(int index) const {
+    int low = 0, high = group_count_;  // the group is in [low, high); empty ones share their first tile with the next
+    while (high - low > 1) {
+      const int middle = (low + high) / 2;
+      (static_cast<int>(arch::shared::load(first_tiles_ + 4 * middle)) <= index ? low : high) = middle;
+    }
+    return low;
+  }
+
+  WW_DEVICE GroupedTile tile(int index, int tile_n) const {
+    const int group = group_of(index);
+    const GroupRange range = groups_[group];
+    const int done = (index - static_cast<int>(arch::shared::load(first_tiles_ + 4 * group))) * kTileM;
+    return {group, range.start + done, min(kTileM, range.count - done), tile_n, true};
+  }
+
+  GroupTable<kThreads> groups_;
+  arch::SharedAddress first_tiles_;
+  StaticPersistentParams raster_;
+  int group_count_ = 0, token_tiles_ = 0;
+};
+
+}  // namespace ww::scheduler

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random grouped problems and their exact answer: every encoding, mechanism, recipe and type, groups of every kind.
+// The reference of a group is the dense reference of its rows (random_problem.hpp); rows outside keep a pattern, or are
+// zero when that is asked for. Rows of A outside every group hold NaN: none may reach a row of D that counts.
+#pragma once
+
+#include "random_problem.hpp"
+#include "warpwright/host/grouped.hpp"
+
+namespace ww::testing {
+
+struct HostGrouped {
+  GroupedProblem problem;  // strides filled in
+  GemmConfig config;       // as requested
+  std::uint64_t number = 0;
+  std::vector<std::int32_t> sizes, sizes2;                    // as the encoding wants them
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;  // {start, count} of every group
+  std::vector<std::uint8_t> a, b;
+  std::vector<float> scale_a, scale_b;
+
+  std::string replay() const {
+    std::string counts;
+    for (std::size_t g = 0; g < ranges.size() && g < 12; ++g) counts += fmt::format(" {}", ranges[g].second);
+    return fmt::format(
+        "grouped problem {}: G={} rows={} n={} k={} lda={} ldd={} a={} d={} scale={} {} counts{}{} config {}", number,
+        problem.groups, problem.rows, problem.n, problem.k, problem.lda, problem.ldd, name_of(problem.a),
+        name_of(problem.d), name_of(problem.scale), name_of(problem.encoding), counts, ranges.size() > 12 ? " ..." : "",
+        to_text(config));
+  }
+};
+
+inline constexpr std::uint8_t kUntouched = 0xa5;
+
+/// How many rows each of `groups` groups has; `kind` says what sort of lopsided.
+inline std::vector<std::int64_t> random_counts(std::mt19937_64& rng, std::int64_t groups, std::uint64_t kind) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(groups), 0);
+  const auto pick = [&](std::uint64_t most) { return static_cast<std::int64_t>(rng() % (most + 1)); };
+  if (kind == 0) counts[rng() % counts.size()] = 1 + pick(400);  // one-hot
+  for (auto& count : counts) {
+    if (kind == 1) count = 1;
+    if (kind == 2) count = pick(2) == 0 ? 0 : pick(40);
+    if (kind == 3) count = pick(160);
+    if (kind == 4) count = pick(5) == 0 ? 100 + pick(300) : pick(12);
+  }
+  return counts;  // kind 5: all empty
+}
+
+/// Lays the groups out in rows and writes the encoding's arrays.
+inline void encode_groups(HostGrouped& h, std::mt19937_64& rng, const std::vector<std::int64_t>& counts) {
+  GroupedProblem& p = h.problem;
+  std::int64_t row = 0;
+  const bool gaps = p.encoding == GroupEncoding::starts_counts || p.encoding == GroupEncoding::row_ids;
+  if (p.encoding == GroupEncoding::masked) {
+    p.rows = *std::max_element(counts.begin(), counts.end()) + static_cast<std::int64_t>(rng() % 5);
+  }
+  if (p.encoding == GroupEncoding::indptr) row = static_cast<std::int64_t>(rng() % 7);
+  for (std::size_t g = 0; g < counts.size(); ++g) {
+    if (p.encoding == GroupEncoding::masked) row = static_cast<std::int64_t>(g) * p.rows;
+    if (gaps && rng() % 3 == 0) row += static_cast<std::int64_t>(rng() % 9);
+    if (p.encoding == GroupEncoding::offsets) row = round_up(row, p.alignment);
+    h.ranges.emplace_back(row, counts[g]);
+    row += counts[g];
+  }
+  if (p.encoding != GroupEncoding::masked) p.rows = row + static_cast<std::int64_t>(rng() % 4);
+  const auto push = [](std::vector<std::int32_t>& to, std::int64_t value) {
+    to.push_back(static_cast<std::int32_t>(value));
+  };
+  if (p.encoding == GroupEncoding::indptr) push(h.sizes, h.ranges[0].first);
+  if (p.encoding == GroupEncoding::row_ids) h.sizes.assign(static_cast<std::size_t>(p.rows), -1);
+  for (std::size_t g = 0; g < counts.size(); ++g) {
+    const auto [start, count] = h.ranges[g];
+    switch (p.encoding) {
+      case GroupEncoding::offsets:
+      case GroupEncoding::indptr: push(h.sizes, start + count); break;
+      case GroupEncoding::starts_counts: push(h.sizes, start), push(h.sizes2, count); break;
+      case GroupEncoding::masked: push(h.sizes, count); break;
+      case GroupEncoding::row_ids: std::fill_n(h.sizes.begin() + start, count, static_cast<std::int32_t>(g)); break;
+    }
+  }
+}
+
+/// Problem number `i`.
+inline HostGrouped numbered_grouped(std::uint64_t i) {
+  std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 77);
+  const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
+  HostGrouped h;
+  h.number = i;
+  GroupedProblem& p = h.problem;
+  // why two kinds: kernels take seconds to compile; even numbers share nine of them, odd ones roam
+  const bool common = i % 2 == 0;
+  struct Types {
+    DType a;
+    Scale scale;
+    DType d;
+  };
+  const Types types[9] = {{e4m3, Scale::block_1x128_128x128, bf16},
+                          {e4m3, Scale::row_column, bf16},
+                          {bf16, Scale::none, bf16},
+                          {e4m3, Scale::tensor, f16},
+                          {e4m3, Scale::block_1x128_128x128, f32},
+                          {f16, Scale::none, f16},
+                          {bf16, Scale::tensor, f32},
+                          {e4m3, Scale::none, bf16},
+                          {f16, Scale::row_column, f32}};
+  const Types& type = types[common ? i / 2 % 3 : 3 + i / 2 % 6];
+  p.a = p.b = type.a, p.scale = type.scale, p.d = type.d;
+  p.encoding = GroupEncoding(i / 6 % 5);
+  if (p.encoding == GroupEncoding::offsets && pick(3) == 0) p.alignment = 1 << pick(8);
+  const std::int64_t step = 16 / bytes_of(p.a), counts_of_groups[6] = {1, 2, 3, 8, 17, 60};
+  p.groups = pick(40) == 0 ? 4096 : counts_of_groups[pick(6)];
+  p.n = 8 * (1 + pick(50));
+  p.k = step * (pick(17) == 0 ? 0 : 1 + pick(50));
+  std::uint64_t kind = rng() % 6;
+  if (p.groups > 100) p.n = 8 * (1 + pick(3)), p.k = step * (1 + pick(3)), kind = 1 + rng() % 2;
+  p.zero_outside = pick(4) == 0;
+  std::vector<std::int64_t> counts = random_counts(rng, p.groups, kind);
+  if (p.groups > 100)
+    for (auto& count : counts) count %= 4;
+  encode_groups(h, rng, counts);
+  p.lda = p.k + (pick(3) == 0 ? step * (1 + pick(4)) : 0);
+  p.ldb = p.k + (pick(3) == 0 ? step * (1 + pick(4)) : 0);
+  p.ldd = p.n + (pick(3) == 0 ? 8 * (1 + pick(4)) : 0);
+  p.stride_b_group = p.n * p.ldb + (pick(3) == 0 ? step : 0);
+
+  const bool masked = p.encoding == GroupEncoding::masked;
+  const Mechanism mechanisms[3] = {Mechanism::ragged, Mechanism::ragged,
+                                   masked ? Mechanism::masked : Mechanism::contiguous};
+  h.config.mechanism = mechanisms[i / 30 % 3];
+  if (h.config.mechanism == Mechanism::ragged) {
+    h.config.tile_m = i / 30 % 3 == 0 ? 64 : 128;
+    h.config.tile_n = h.config.tile_m == 64 ? 128 : 256;
+    h.config.order = !common && pick(3) == 0 ? TileOrder::fixed : TileOrder::dynamic;
+  } else {
+    h.config.tile_m = h.config.tile_n = 128;
+    h.config.cluster_m = !common && pick(3) == 0 ? 1 : 2;
+    h.config.raster = 1 + static_cast<int>(pick(4));
+  }
+
+  const std::int64_t rows = p.total_rows();
+  std::vector<std::uint8_t> all;
+  fill_matrix(all, rng, p.a, rows, p.k, p.lda);
+  h.a.assign(all.size(), 0xff);  // NaN outside the groups
+  const std::int64_t row_bytes = p.lda * bytes_of(p.a);
+  for (const auto& [start, count] : h.ranges)
+    std::copy_n(all.begin() + start * row_bytes, count * row_bytes, h.a.begin() + start * row_bytes);
+  h.b.assign(static_cast<std::size_t>(p.groups * p.stride_b_group) * bytes_of(p.b), 0xff);
+  for (std::int64_t g = 0; g < p.groups; ++g) {
+    std::vector<std::uint8_t> one;
+    fill_matrix(one, rng, p.b, p.n, p.k, p.ldb);
+    std::copy(one.begin(), one.end(), h.b.begin() + g * p.stride_b_group * bytes_of(p.b));
+  }
+  const auto scales = [&](std::int64_t count) {
+    std::vector<float> values(static_cast<std::size_t>(count));
+    for (float& v : values) v = 0.25f + static_cast<float>(rng() % 4096) / 1024.0f;
+    return values;
+  };
+  const std::int64_t blocks = ceil_div(p.k, 128), blocks_n = ceil_div(p.n, 128);
+  if (p.scale == Scale::tensor) {
+    p.scale_b_group = pick(2);  // one scale, or one for each group
+    h.scale_a = scales(1), h.scale_b = scales(p.scale_b_group == 0 ? 1 : p.groups);
+  } else if (p.scale == Scale::row_column) {
+    p.scale_a_row = 1, p.scale_b_n = 1, p.scale_b_group = p.n;
+    h.scale_a = scales(rows), h.scale_b = scales(p.groups * p.n);
+  } else if (p.scale == Scale::block_1x128_128x128) {
+    const bool k_major = pick(2) == 0;
+    p.scale_a_row = k_major ? max<std::int64_t>(blocks, 1) : 1, p.scale_a_k = k_major ? 1 : max<std::int64_t>(rows, 1);
+    p.scale_b_n = max<std::int64_t>(blocks, 1), p.scale_b_k = 1, p.scale_b_group = blocks_n * blocks;
+    h.scale_a = scales(rows * blocks), h.scale_b = scales(p.groups * blocks_n * blocks);
+  }
+  return h;
+}
+
+/// All of D as the launch should leave it, padding between rows included.
+inline std::vector<std::uint8_t> reference(const HostGrouped& h) {
+  const GroupedProblem& p = h.problem;
+  const int size = bytes_of(p.d);
+  std::vector<std::uint8_t> d(static_cast<std::size_t>(p.total_rows() * p.ldd) * size, kUntouched);
+  if (p.zero_outside)
+    for (std::int64_t r = 0; r < p.total_rows(); ++r) std::fill_n(d.begin() + r * p.ldd * size, p.n * size, 0);
+  const std::int64_t blocks = ceil_div(p.k, 128);
+  for (std::int64_t g = 0; g < p.groups; ++g) {
+    const auto [start, count] = h.ranges[static_cast<std::size_t>(g)];
+    if (count == 0) continue;
+    HostProblem one{{.m = count,
+                     .n = p.n,
+                     .k = p.k,
+                     .a = p.a,
+                     .b = p.b,
+                     .d = p.d,
+                     .scale = p.scale,
+                     .lda = p.lda,
+                     .ldb = p.ldb,
+                     .ldd = p.n},
+                    {},
+                    h.number,
+                    {},
+                    {},
+                    {},
+                    {}};
+    const std::int64_t row_a = p.lda * bytes_of(p.a), group_b = p.stride_b_group * bytes_of(p.b);
+    one.a.assign(h.a.begin() + start * row_a, h.a.begin() + (start + count) * row_a);
+    one.b.assign(h.b.begin() + g * group_b, h.b.begin() + g * group_b + p.n * p.ldb * bytes_of(p.b));
+    if (p.scale == Scale::tensor) {
+      one.scale_a = {h.scale_a[0]}, one.scale_b = {h.scale_b[static_cast<std::size_t>(g * p.scale_b_group)]};
+    } else if (p.scale == Scale::row_column) {
+      one.scale_a.assign(h.scale_a.begin() + start, h.scale_a.begin() + start + count);
+      one.scale_b.assign(h.scale_b.begin() + g * p.n, h.scale_b.begin() + (g + 1) * p.n);
+    } else if (p.scale == Scale::block_1x128_128x128) {
+      for (std::int64_t r = 0; r < count; ++r)
+        for (std::int64_t kb = 0; kb < blocks; ++kb)
+          one.scale_a.push_back(h.scale_a[static_cast<std::size_t>((start + r) * p.scale_a_row + kb * p.scale_a_k)]);
+      one.scale_b.assign(h.scale_b.begin() + g * p.scale_b_group, h.scale_b.begin() + (g + 1) * p.scale_b_group);
+    }
+    const std::vector<std::uint8_t> rows = reference(one);
+    for (std::int64_t r = 0; r < count; ++r)
+      std::copy_n(rows.begin() + r * p.n * size, p.n * size, d.begin() + (start + r) * p.ldd * size);
+  }
+  return d;
+}
+
+/// Runs the problem on `device`, `times` times with one workspace; all of D comes back. A status other than 0 fails.
+inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const HostGrouped& h,
+                                                std::vector<TileWidth>* widths = nullptr, int times = 1) {
+  const GroupedProblem& p = h.problem;
+  WW_TRY(const GroupedPlan made, plan(device, p, {.config = h.config}));
+  const auto upload = [&](const void* data, std::size_t bytes) -> Result<Buffer> {
+    WW_TRY(Buffer buffer, device.allocate(std::max<std::size_t>(bytes, 256)));
+    WW_CHECK(device.upload(buffer.data(), data, bytes));
+    return buffer;
+  };
+  std::vector<std::uint8_t> d(static_cast<std::size_t>(p.total_rows() * p.ldd) * bytes_of(p.d), kUntouched);
+  const std::vector<std::uint8_t> zeros(std::max<std::size_t>(made.workspace_bytes(), 256), 0);
+  WW_TRY(const Buffer a, upload(h.a.data(), h.a.size()));
+  WW_TRY(const Buffer b, upload(h.b.data(), h.b.size()));
+  WW_TRY(const Buffer sa, upload(h.scale_a.data(), h.scale_a.size() * 4));
+  WW_TRY(const Buffer sb, upload(h.scale_b.data(), h.scale_b.size() * 4));
+  WW_TRY(const Buffer sizes, upload(h.sizes.data(), h.sizes.size() * 4));
+  WW_TRY(const Buffer sizes2, upload(h.sizes2.data(), h.sizes2.size() * 4));
+  WW_TRY(const Buffer status, upload(zeros.data(), 4));
+  WW_TRY(const Buffer workspace, upload(zeros.data(), zeros.size()));
+  WW_TRY(const Buffer out, upload(d.data(), d.size()));
+  for (int i = 0; i < times; ++i) {
+    WW_CHECK(made.run({.a = a.data(),
+                       .b = b.data(),
+                       .d = out.data(),
+                       .scale_a = static_cast<const float*>(sa.data()),
+                       .scale_b = static_cast<const float*>(sb.data()),
+                       .sizes = static_cast<const std::int32_t*>(sizes.data()),
+                       .sizes2 = static_cast<const std::int32_t*>(sizes2.data()),
+                       .status = static_cast<std::uint32_t*>(status.data()),
+                       .workspace = workspace.data(),
+                       .workspace_bytes = zeros.size()}));
+    WW_CHECK(device.synchronize());
+  }
+  std::uint32_t complaint = 0;
+  WW_CHECK(device.download(&complaint, status.data(), 4));
+  if (complaint != 0) return failure(ErrorCode::wrong_result, "status", "0", fmt::format("{}", complaint));
+  if (widths) {
+    WW_TRY(*widths, made.widths(workspace.data()));
+  }
+  WW_CHECK(device.download(d.data(), out.data(), d.size()));
+  return d;
+}
+
+/// "" when equal, else the first wrong byte as (row, column) of D, and how many bytes differ.
+inline std::string difference(const HostGrouped& h, const std::vector<std::uint8_t>& got,
+                              const std::vector<std::uint8_t>& want) {
+  if (got.size() != want.size()) return "sizes differ";
+  std::size_t count = 0, first = 0;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    if (got[i] != want[i] && count++ == 0) first = i;
+  if (count == 0) return "";
+  const auto element = first / bytes_of(h.problem.d), ldd = static_cast<std::size_t>(h.problem.ldd);
+  return fmt::format("{} bytes differ, first at ({}, {}): got {:#04x}, expected {:#04x}; {}", count, element / ldd,
+                     element % ldd, got[first], want[first], h.replay());
+}
+
+}  // namespace ww::testing
