@@ -4,4 +4,5 @@
 
 #include "warpwright/host/device.hpp"
 #include "warpwright/host/gemm.hpp"
+#include "warpwright/host/grouped.hpp"
 #include "warpwright/host/result.hpp"

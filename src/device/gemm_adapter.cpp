@@ -2,62 +2,16 @@
 // Tensor maps, grid and parameters of a GEMM launch.
 #include "device/gemm_adapter.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 
 #include "device/gemm_source.hpp"
+#include "device/operand_maps.hpp"
 #include "warpwright/collective/builder.hpp"
 
 namespace ww::device {
-namespace {
 
 using runtime::MemoryRange;
 using runtime::SmemSwizzle;
-using runtime::TensorMapSpec;
-
-constexpr std::uint64_t kMapAlignment = 16;
-
-/// Bytes from the first to the last element of `rows` rows of `columns` elements.
-std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t stride, int element) {
-  if (rows == 0 || columns == 0) return 0;
-  return static_cast<std::uint64_t>((rows - 1) * stride + columns) * element;
-}
-
-/// A row-major matrix walked in boxes of `box_rows` x `box_columns`.
-TensorMapSpec matrix_map(const void* base, DType type, std::int64_t rows, std::int64_t columns, std::int64_t stride,
-                         int box_rows, int box_columns, SmemSwizzle swizzle) {
-  TensorMapSpec spec;
-  spec.base = base;
-  spec.element = type;
-  spec.rank = 2;
-  spec.extent[0] = static_cast<std::uint64_t>(columns);
-  spec.extent[1] = static_cast<std::uint64_t>(rows);
-  spec.stride_bytes[1] = static_cast<std::uint64_t>(stride) * bytes_of(type);
-  spec.box[0] = static_cast<std::uint32_t>(box_columns);
-  spec.box[1] = static_cast<std::uint32_t>(box_rows);
-  spec.swizzle = swizzle;
-  return spec;
-}
-
-SmemSwizzle panel_swizzle(int panel_bytes) {
-  return panel_bytes == 128  ? SmemSwizzle::b128
-         : panel_bytes == 64 ? SmemSwizzle::b64
-         : panel_bytes == 32 ? SmemSwizzle::b32
-                             : SmemSwizzle::none;
-}
-
-Result<void> check_pointer(const char* name, const void* pointer, std::uint64_t alignment) {
-  if (pointer == nullptr) return failure(ErrorCode::invalid, name, "a device pointer", "null");
-  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  if (address % alignment != 0)
-    return failure(ErrorCode::invalid, name, fmt::format("a pointer aligned to {} bytes", alignment),
-                   fmt::format("{:#x}", address));
-  return {};
-}
-
-}  // namespace
-
 Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& device, const GemmProblem& problem,
                                                                const GemmConfig& config, const GemmOptions& options) {
   std::shared_ptr<GemmAdapter> adapter(new GemmAdapter(device, problem, config));
@@ -137,15 +91,16 @@ Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream) const
   const bool block = g.scale == Scale::block_1x128_128x128;
   const auto scale_span = [&](std::int64_t rows, std::int64_t row, std::int64_t column) -> std::uint64_t {
     if (g.scale == Scale::none || g.k == 0) return 0;
-    if (!block) return sizeof(float);
-    return static_cast<std::uint64_t>((rows - 1) * row + (ceil_div(g.k, 128) - 1) * column + 1) * sizeof(float);
+    if (g.scale == Scale::tensor) return sizeof(float);
+    const std::int64_t last = (rows - 1) * row + (block ? (ceil_div(g.k, 128) - 1) * column : 0);
+    return static_cast<std::uint64_t>(last + 1) * sizeof(float);
   };
   const std::array<MemoryRange, 5> memory{{
       {"a", operands.a, span_bytes(g.m, g.k, g.lda, bytes_of(g.a)), false},
       {"b", operands.b, span_bytes(g.n, g.k, g.ldb, bytes_of(g.b)), false},
       {"d", operands.d, span_bytes(g.m, g.n, g.ldd, bytes_of(g.d)), true},
       {"scale_a", operands.scale_a, scale_span(g.m, g.scale_a_row, g.scale_a_k), false},
-      {"scale_b", operands.scale_b, scale_span(ceil_div(g.n, 128), g.scale_b_n, g.scale_b_k), false},
+      {"scale_b", operands.scale_b, scale_span(block ? ceil_div(g.n, 128) : g.n, g.scale_b_n, g.scale_b_k), false},
   }};
 
   runtime::Launch launch = launch_;

@@ -12,29 +12,45 @@ namespace ww::device {
 namespace {
 
 const char* cpp_name(Scale scale) {
-  return scale == Scale::none ? "none" : scale == Scale::tensor ? "tensor" : "block_1x128_128x128";
+  return scale == Scale::none         ? "none"
+         : scale == Scale::tensor     ? "tensor"
+         : scale == Scale::row_column ? "row_column"
+                                      : "block_1x128_128x128";
+}
+const char* cpp_name(TileOrder order) { return order == TileOrder::fixed ? "fixed" : name_of(order); }
+
+/// The fields that a dense config leaves alone.
+std::string group_fields(const GemmConfig& c) {
+  if (c.mechanism == Mechanism::dense) return "";
+  return fmt::format(",\n    .mechanism = ww::Mechanism::{}, .order = ww::TileOrder::{}, .group_capacity = {}",
+                     name_of(c.mechanism), cpp_name(c.order), c.group_capacity);
 }
 
 }  // namespace
 
-runtime::KernelSource gemm_source(const GemmConfig& config) {
+runtime::KernelSource kernel_source(const KernelTemplate& kernel, const GemmConfig& config) {
   GemmConfig c = config;
   c.raster = 1;  // why: the order of tiles is a launch parameter; one kernel serves them all
   const std::string text = to_text(c);
-  const std::string name = fmt::format("warpwright_gemm_{:016x}", XXH3_64bits(text.data(), text.size()));
-  return {name,
-          fmt::format(R"(// {}
-#include "warpwright/kernel/gemm.hpp"
+  const std::string name = fmt::format("{}_{:016x}", kernel.prefix, XXH3_64bits(text.data(), text.size()));
+  return {name, fmt::format(R"(// {}
+#include "{}"
 inline constexpr ww::GemmConfig kConfig = {{
     .arch = ww::Arch::{}, .a = ww::DType::{}, .b = ww::DType::{}, .d = ww::DType::{}, .scale = ww::Scale::{},
     .tile_m = {}, .tile_n = {}, .tile_k = {}, .cluster_m = {}, .cluster_n = {},
-    .stages = {}, .math_warpgroups = {}, .raster = {}}};
-using Kernel = ww::kernel::Gemm<kConfig>;
-WW_KERNEL({}, Kernel::kThreads, ww::kernel::GemmParams, params) {{ Kernel::run(params); }}
+    .stages = {}, .math_warpgroups = {}, .raster = {}{}}};
+using Kernel = {}<kConfig>;
+WW_KERNEL({}, Kernel::kThreads, {}, params) {{ Kernel::run(params); }}
 WW_MODULE()
 )",
-                      text, name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d), cpp_name(c.scale), c.tile_m,
-                      c.tile_n, c.tile_k, c.cluster_m, c.cluster_n, c.stages, c.math_warpgroups, c.raster, name)};
+                            text, kernel.header, name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d),
+                            cpp_name(c.scale), c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n, c.stages,
+                            c.math_warpgroups, c.raster, group_fields(c), kernel.type, name, kernel.params)};
+}
+
+runtime::KernelSource gemm_source(const GemmConfig& config) {
+  return kernel_source({"warpwright_gemm", "warpwright/kernel/gemm.hpp", "ww::kernel::Gemm", "ww::kernel::GemmParams"},
+                       config);
 }
 
 }  // namespace ww::device

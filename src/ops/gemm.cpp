@@ -6,13 +6,12 @@
 
 #include "device/gemm_adapter.hpp"
 #include "ops/gemm_validation.hpp"
+#include "ops/operand_checks.hpp"
 #include "select/default_configs.hpp"
 #include "warpwright/collective/builder.hpp"
 
 namespace ww {
 namespace {
-
-constexpr int kTypicalSms = 132;  // for answers that come before any device
 
 struct Decision {
   GemmProblem problem;  // with explicit strides
@@ -21,17 +20,13 @@ struct Decision {
 
 Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, int sms) {
   WW_TRY(const GemmProblem checked, ops::validate(problem));
-  if (options.sms < 0)
-    return failure(ErrorCode::invalid, "sms", "at least 0 (0: all of the device)", fmt::format("{}", options.sms));
+  WW_CHECK(ops::check_sms(options.sms, 0));
   const GemmConfig config = select::choose(checked, options.config, options.sms > 0 ? min(options.sms, sms) : sms);
   WW_CHECK(ops::validate(config));
-  const int cluster = collective::cluster_of(config).size();
-  if (options.sms > 0 && options.sms < cluster)
-    return failure(ErrorCode::invalid, "sms", fmt::format("at least one cluster of {} CTAs", cluster),
-                   fmt::format("{}", options.sms));
+  WW_CHECK(ops::check_sms(options.sms, collective::cluster_of(config).size()));
   const auto tiles =
       static_cast<double>(ceil_div(checked.m, config.tile_m)) * static_cast<double>(ceil_div(checked.n, config.tile_n));
-  if (tiles > 1.0e9)
+  if (tiles > ops::kLargestTileCount)
     return failure(ErrorCode::unsupported, "m, n", "fewer than 1e9 tiles",
                    fmt::format("{} x {}", checked.m, checked.n));
   return Decision{checked, config};
@@ -40,7 +35,7 @@ Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, 
 }  // namespace
 
 Result<void> can_implement(const GemmProblem& problem, const GemmOptions& options) {
-  WW_CHECK(decide(problem, options, kTypicalSms));
+  WW_CHECK(decide(problem, options, ops::kTypicalSms));
   return {};
 }
 

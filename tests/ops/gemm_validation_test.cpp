@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "ops/gemm_validation.hpp"
 #include "select/config_text.hpp"
 
 namespace ww {
@@ -39,6 +40,10 @@ TEST(GemmValidation, RefusalsNameTheArgument) {
       {"scale", ErrorCode::unsupported, [](GemmProblem& p) { p.a = p.b = bf16; }},
       {"scale_a (strides)", ErrorCode::invalid, [](GemmProblem& p) { p.scale_a_row = -1; }},
       {"scale_b (strides)", ErrorCode::invalid, [](GemmProblem& p) { p.scale_b_k = INT64_MAX; }},
+      {"scale_a (strides)", ErrorCode::invalid,
+       [](GemmProblem& p) { p.scale = Scale::row_column, p.scale_a_row = -1; }},
+      {"scale_b (strides)", ErrorCode::invalid,
+       [](GemmProblem& p) { p.scale = Scale::row_column, p.scale_b_n = INT64_MAX; }},
   };
   ASSERT_TRUE(can_implement(good()));
   for (const Case& c : cases) {
@@ -70,6 +75,28 @@ TEST(GemmValidation, ConfigFaultsShowTheWholeConfig) {
   EXPECT_EQ(answer.error().code, ErrorCode::unsupported);
   EXPECT_EQ(answer.error().argument, "config, stages");
   EXPECT_NE(answer.error().actual.find("stages=1"), std::string::npos);
+}
+
+TEST(GemmValidation, RowColumnScalesTakeEveryOperandTypeAndVectors) {
+  for (DType type : {e4m3, bf16, f16}) {
+    GemmProblem p = good();
+    p.a = p.b = type, p.scale = Scale::row_column;
+    const Result<void> answer = can_implement(p);
+    EXPECT_TRUE(answer) << name_of(type) << ": " << answer.error().message;
+    const Result<GemmProblem> filled = ops::validate(p);
+    ASSERT_TRUE(filled);
+    EXPECT_EQ(filled->scale_a_row, 1);
+    EXPECT_EQ(filled->scale_b_n, 1);
+  }
+}
+
+TEST(GemmValidation, ConfigsOfGroupedProductsAreRefused) {
+  GemmOptions options;
+  options.config.mechanism = Mechanism::ragged;
+  const Result<void> answer = can_implement(good(), options);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(answer.error().argument, "config, mechanism");
 }
 
 TEST(GemmValidation, NegativeSmsAreInvalid) {

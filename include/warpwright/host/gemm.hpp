@@ -18,13 +18,15 @@ struct GemmProblem {
   DType a = DType::e4m3, b = DType::e4m3, d = DType::bf16;
   Scale scale = Scale::none;
   std::int64_t lda = 0, ldb = 0, ldd = 0;  // row strides in elements; 0: K, K, N. Rows start at multiples of 16 bytes
-  // block scales, float32, strides in elements: scale_a[row * scale_a_row + kb * scale_a_k], scale_b[nb * scale_b_n +
-  // kb * scale_b_k]
-  std::int64_t scale_a_row = 0, scale_a_k = 0;  // both 0: (M, ceil(K/128)) row-major
-  std::int64_t scale_b_n = 0, scale_b_k = 0;    // both 0: (ceil(N/128), ceil(K/128)) row-major
+  // float32 scales, strides in elements
+  //   row_column:  scale_a[row * scale_a_row], scale_b[n * scale_b_n]
+  //   block:       scale_a[row * scale_a_row + kb * scale_a_k], scale_b[nb * scale_b_n + kb * scale_b_k]
+  // both strides of an operand 0: packed row-major, (M) and (N); (M, ceil(K/128)) and (ceil(N/128), ceil(K/128))
+  std::int64_t scale_a_row = 0, scale_a_k = 0;
+  std::int64_t scale_b_n = 0, scale_b_k = 0;
 };
 
-/// Device pointers. `scale_a` and `scale_b` are read for Scale::tensor (one float each) and block scales.
+/// Device pointers. `scale_a` and `scale_b` are read for every recipe but Scale::none; one float each for Scale::tensor.
 struct GemmOperands {
   const void* a = nullptr;
   const void* b = nullptr;

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor maps, grids and parameters of the launches of a grouped product.
+#include "device/grouped_adapter.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "device/grouped_memory.hpp"
+#include "device/grouped_source.hpp"
+#include "device/operand_maps.hpp"
+#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/kernel/zero_rows.hpp"
+
+namespace ww::device {
+
+using collective::GroupedWorkspace;
+using runtime::SmemSwizzle;
+
+namespace {
+
+constexpr std::uint64_t kWorkspaceAlignment = 256;
+constexpr std::size_t kWorkspaceBytes = round_up(sizeof(GroupedWorkspace), std::size_t{kWorkspaceAlignment});
+constexpr std::int64_t kNarrowestTile = 8;  // rows
+
+static_assert(collective::kTokenWidthCount <= collective::kWidthClasses);
+
+/// B [G, N, K] walked in boxes of rows of one group.
+runtime::TensorMapSpec weights_map(const GroupedProblem& g, const GemmConfig& c, const void* base) {
+  runtime::TensorMapSpec spec =
+      matrix_map(base, g.b, g.n, g.k, g.ldb, c.tile_n / c.cluster_m, c.tile_k, SmemSwizzle::b128);
+  spec.rank = 3;
+  spec.extent[2] = static_cast<std::uint64_t>(g.groups);
+  spec.stride_bytes[2] = static_cast<std::uint64_t>(g.stride_b_group) * bytes_of(g.b);
+  spec.box[2] = 1;
+  return spec;
+}
+
+}  // namespace
+
+std::int64_t tile_bound(const GroupedProblem& problem, const GemmConfig& config) {
+  const std::int64_t rows = problem.total_rows();
+  const std::int64_t narrowest = collective::is_ragged(config) ? kNarrowestTile : config.tile_m;
+  const std::int64_t token_tiles = min(rows, ceil_div(rows, narrowest) + problem.groups);
+  return token_tiles * ceil_div(problem.n, config.tile_n);
+}
+
+Result<std::shared_ptr<const GroupedAdapter>> GroupedAdapter::create(const Device& device,
+                                                                     const GroupedProblem& problem,
+                                                                     const GemmConfig& config,
+                                                                     const GemmOptions& options) {
+  std::shared_ptr<GroupedAdapter> adapter(new GroupedAdapter(device, problem, config));
+  if (problem.total_rows() == 0 || problem.n == 0) return adapter;
+  const int sms = options.sms > 0 ? min(options.sms, device.info().sms) : device.info().sms;
+  if (problem.groups > 0) WW_CHECK(adapter->prepare_product(options, sms));
+  if (problem.zero_outside) WW_CHECK(adapter->prepare_zeros(options, sms));
+  return adapter;
+}
+
+Result<void> GroupedAdapter::prepare_product(const GemmOptions& options, int sms) {
+  const GroupedProblem& g = problem_;
+  const GemmConfig& c = config_;
+  WW_TRY(product_, device_.backend().kernel(grouped_source(c)));
+
+  collective::GroupedArguments& p = arguments_;
+  p.ldd = g.ldd;
+  p.n = static_cast<i32>(g.n);
+  p.k = static_cast<i32>(g.k);
+  p.k_blocks = static_cast<i32>(ceil_div(g.k, c.tile_k));
+  p.tiles_n = static_cast<i32>(ceil_div(g.n, c.tile_n));
+  p.raster = c.raster;
+  p.scale_a_row = g.scale_a_row;
+  p.scale_a_k = g.scale_a_k;
+  p.scale_a_group = g.scale_a_group;
+  p.scale_b_n = g.scale_b_n;
+  p.scale_b_k = g.scale_b_k;
+  p.scale_b_group = g.scale_b_group;
+
+  runtime::Launch& launch = product_launch_;
+  const int cluster = collective::cluster_of(c).size();
+  launch.kernel = product_.get();
+  launch.cluster = static_cast<std::uint32_t>(cluster);
+  launch.threads = static_cast<std::uint32_t>(collective::threads_of(c));
+  launch.shared_bytes = static_cast<std::uint32_t>(collective::grouped_shared_bytes(c));
+  launch.params_bytes = sizeof(collective::GroupedArguments);
+  launch.cross_cta = c.order == TileOrder::dynamic;  // CTAs share the counter of tiles
+  launch.pdl = options.pdl;
+  launch.grid = launch.cluster;
+  launch.params = &p;  // for the question below; run() has its own
+  WW_TRY(const int resident, device_.backend().max_active_clusters(launch));
+  const auto clusters = min<std::int64_t>(tile_bound(g, c), max(1, min(sms / cluster, resident)));
+  launch.grid = static_cast<std::uint32_t>(clusters) * launch.cluster;
+  return {};
+}
+
+Result<void> GroupedAdapter::prepare_zeros(const GemmOptions& options, int sms) {
+  WW_TRY(zeros_, device_.backend().kernel(zero_rows_source()));
+  runtime::Launch& launch = zeros_launch_;
+  launch.kernel = zeros_.get();
+  launch.threads = kernel::ZeroRows::kThreads;
+  launch.shared_bytes = static_cast<std::uint32_t>(kernel::ZeroRows::shared_bytes(static_cast<int>(problem_.groups)));
+  launch.params_bytes = sizeof(kernel::ZeroRowsArguments);
+  launch.pdl = options.pdl;
+  launch.grid = static_cast<std::uint32_t>(
+      min<std::int64_t>(sms, ceil_div(problem_.total_rows(), std::int64_t{kernel::ZeroRows::kWarps})));
+  return {};
+}
+
+std::size_t GroupedAdapter::workspace_bytes() const { return kWorkspaceBytes; }
+
+Result<void> GroupedAdapter::check_sizes(const GroupedOperands& operands) const {
+  if (problem_.groups == 0) return {};
+  WW_CHECK(check_pointer("sizes", operands.sizes, alignof(std::int32_t)));
+  if (problem_.encoding == GroupEncoding::starts_counts)
+    WW_CHECK(check_pointer("sizes2", operands.sizes2, alignof(std::int32_t)));
+  if (operands.status != nullptr) WW_CHECK(check_pointer("status", operands.status, alignof(std::uint32_t)));
+  return {};
+}
+
+Result<void> GroupedAdapter::check_workspace(const GroupedOperands& operands) const {
+  WW_CHECK(check_pointer("workspace", operands.workspace, kWorkspaceAlignment));
+  if (operands.workspace_bytes < kWorkspaceBytes)
+    return failure(ErrorCode::invalid, "workspace_bytes", fmt::format("at least {}", kWorkspaceBytes),
+                   fmt::format("{}", operands.workspace_bytes));
+  return {};
+}
+
+Result<void> GroupedAdapter::check_product(const GroupedOperands& operands) const {
+  WW_CHECK(check_workspace(operands));
+  if (problem_.k == 0) return {};
+  WW_CHECK(check_pointer("a", operands.a, kMapAlignment));
+  WW_CHECK(check_pointer("b", operands.b, kMapAlignment));
+  if (problem_.scale != Scale::none) {
+    WW_CHECK(check_pointer("scale_a", operands.scale_a, alignof(float)));
+    WW_CHECK(check_pointer("scale_b", operands.scale_b, alignof(float)));
+  }
+  return {};
+}
+
+collective::GroupSizes GroupedAdapter::group_sizes(const GroupedOperands& operands) const {
+  const GroupedProblem& g = problem_;
+  const bool masked = g.encoding == GroupEncoding::masked;
+  collective::GroupSizes sizes{};
+  sizes.encoding = g.groups > 0 ? g.encoding : GroupEncoding::offsets;  // why: row ids would be read without groups
+  sizes.groups = static_cast<i32>(g.groups);
+  sizes.rows = static_cast<i32>(g.total_rows());
+  sizes.alignment = static_cast<i32>(masked ? g.rows : g.alignment);
+  sizes.sizes = operands.sizes;
+  sizes.sizes2 = operands.sizes2;
+  sizes.status = operands.status;
+  return sizes;
+}
+
+Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands,
+                                         collective::GroupedArguments& arguments) const {
+  runtime::Backend& backend = device_.backend();
+  const GroupedProblem& g = problem_;
+  const GemmConfig& c = config_;
+  const bool ragged = collective::is_ragged(c);
+  const auto tokens = [&](int box_rows) {
+    return backend.encode(
+        matrix_map(operands.a, g.a, g.total_rows(), g.k, g.lda, box_rows, c.tile_k, SmemSwizzle::b128));
+  };
+  if (g.k > 0) {  // why: a tensor map has no empty extents; without K nothing is loaded
+    for (int box = 0; box < (ragged ? collective::kTokenBoxes : 1); ++box) {
+      WW_TRY(arguments.a[box], tokens(ragged ? collective::token_box_rows(box) : c.tile_m));
+    }
+    WW_TRY(arguments.b, backend.encode(weights_map(g, c, operands.b)));
+  }
+  if (!ragged) {
+    const int panel = collective::panel_bytes(c);
+    WW_TRY(arguments.d,
+           backend.encode(matrix_map(operands.d, g.d, g.total_rows(), g.n, g.ldd, collective::kWarpgroupRows,
+                                     panel / bytes_of(g.d), panel_swizzle(panel))));
+  }
+  return {};
+}
+
+Result<void> GroupedAdapter::launch_product(const GroupedOperands& operands, Stream stream) const {
+  collective::GroupedArguments arguments = arguments_;
+  WW_CHECK(encode_maps(operands, arguments));
+  arguments.d_rows = operands.d;
+  arguments.scale_a = operands.scale_a;
+  arguments.scale_b = operands.scale_b;
+  arguments.groups = group_sizes(operands);
+  arguments.workspace = static_cast<GroupedWorkspace*>(operands.workspace);
+
+  const auto memory = product_memory(problem_, operands);
+  runtime::Launch launch = product_launch_;
+  launch.params = &arguments;
+  launch.memory = memory;
+  launch.stream = stream;
+  return device_.backend().launch(launch);
+}
+
+Result<void> GroupedAdapter::launch_zeros(const GroupedOperands& operands, Stream stream) const {
+  kernel::ZeroRowsArguments arguments{};
+  arguments.d = operands.d;
+  arguments.stride_bytes = problem_.ldd * bytes_of(problem_.d);
+  arguments.row_bytes = problem_.n * bytes_of(problem_.d);
+  arguments.groups = group_sizes(operands);
+  arguments.groups.status = nullptr;  // the product reports
+
+  const auto memory = zeros_memory(problem_, operands);
+  runtime::Launch launch = zeros_launch_;
+  launch.params = &arguments;
+  launch.memory = memory;
+  launch.stream = stream;
+  return device_.backend().launch(launch);
+}
+
+Result<void> GroupedAdapter::run(const GroupedOperands& operands, Stream stream) const {
+  if (!product_ && !zeros_) return {};
+  WW_CHECK(check_pointer("d", operands.d, kMapAlignment));
+  WW_CHECK(check_sizes(operands));
+  if (product_) WW_CHECK(check_product(operands));
+  // zeros first: statistics and reports of a run are then those of the product
+  if (zeros_) WW_CHECK(launch_zeros(operands, stream));
+  if (product_) WW_CHECK(launch_product(operands, stream));
+  return {};
+}
+
+Result<std::vector<TileWidth>> GroupedAdapter::widths(const void* workspace) const {
+  std::vector<TileWidth> widths;
+  if (!product_ || config_.mechanism != Mechanism::ragged) return widths;
+  WW_CHECK(check_pointer("workspace", workspace, kWorkspaceAlignment));
+  GroupedWorkspace counted;
+  WW_CHECK(device_.download(&counted, workspace, sizeof counted));
+  for (int i = 0; i < collective::kTokenWidthCount; ++i) {
+    const collective::TokenWidth shape = collective::token_shape(i);
+    if (counted.widths[i] > 0) widths.push_back({shape.width, shape.swapped, counted.widths[i]});
+  }
+  return widths;
+}
+
+}  // namespace ww::device

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The global memory that the launches of a grouped product may touch, to the byte: the emulated device holds every
+// access against it.
+#pragma once
+
+#include <array>
+
+#include "runtime/backend.hpp"
+#include "warpwright/host/grouped.hpp"
+
+namespace ww::device {
+
+/// `problem` has explicit strides.
+std::array<runtime::MemoryRange, 9> product_memory(const GroupedProblem& problem, const GroupedOperands& operands);
+
+/// Of the launch that zeros rows outside groups.
+std::array<runtime::MemoryRange, 3> zeros_memory(const GroupedProblem& problem, const GroupedOperands& operands);
+
+}  // namespace ww::device

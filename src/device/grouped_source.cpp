@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kernel carries out which mechanism.
+#include "device/grouped_source.hpp"
+
+#include "device/gemm_source.hpp"
+#include "warpwright/collective/grouped_builder.hpp"
+
+namespace ww::device {
+
+runtime::KernelSource grouped_source(const GemmConfig& config) {
+  constexpr const char* kName = "warpwright_grouped";
+  constexpr const char* kParams = "ww::collective::GroupedArguments";
+  if (collective::is_ragged(config))
+    return kernel_source({kName, "warpwright/kernel/ragged_gemm.hpp", "ww::kernel::RaggedGemm", kParams}, config);
+  return kernel_source({kName, "warpwright/kernel/grouped_gemm.hpp", "ww::kernel::GroupedGemm", kParams}, config);
+}
+
+runtime::KernelSource zero_rows_source() {
+  return {"warpwright_zero_rows", R"(// rows of D outside every group
+#include "warpwright/kernel/zero_rows.hpp"
+using Kernel = ww::kernel::ZeroRows;
+WW_KERNEL(warpwright_zero_rows, Kernel::kThreads, ww::kernel::ZeroRowsArguments, params) { Kernel::run(params); }
+WW_MODULE()
+)"};
+}
+
+}  // namespace ww::device

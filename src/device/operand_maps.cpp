@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pointers, spans and tensor maps of row-major operands.
+#include "device/operand_maps.hpp"
+
+#include <fmt/format.h>
+
+namespace ww::device {
+
+using runtime::SmemSwizzle;
+using runtime::TensorMapSpec;
+
+std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t stride, int element) {
+  if (rows == 0 || columns == 0) return 0;
+  return static_cast<std::uint64_t>((rows - 1) * stride + columns) * element;
+}
+
+TensorMapSpec matrix_map(const void* base, DType type, std::int64_t rows, std::int64_t columns, std::int64_t stride,
+                         int box_rows, int box_columns, SmemSwizzle swizzle) {
+  TensorMapSpec spec;
+  spec.base = base;
+  spec.element = type;
+  spec.rank = 2;
+  spec.extent[0] = static_cast<std::uint64_t>(columns);
+  spec.extent[1] = static_cast<std::uint64_t>(rows);
+  spec.stride_bytes[1] = static_cast<std::uint64_t>(stride) * bytes_of(type);
+  spec.box[0] = static_cast<std::uint32_t>(box_columns);
+  spec.box[1] = static_cast<std::uint32_t>(box_rows);
+  spec.swizzle = swizzle;
+  return spec;
+}
+
+SmemSwizzle panel_swizzle(int panel_bytes) {
+  return panel_bytes == 128  ? SmemSwizzle::b128
+         : panel_bytes == 64 ? SmemSwizzle::b64
+         : panel_bytes == 32 ? SmemSwizzle::b32
+                             : SmemSwizzle::none;
+}
+
+Result<void> check_pointer(const char* name, const void* pointer, std::uint64_t alignment) {
+  if (pointer == nullptr) return failure(ErrorCode::invalid, name, "a device pointer", "null");
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (address % alignment != 0)
+    return failure(ErrorCode::invalid, name, fmt::format("a pointer aligned to {} bytes", alignment),
+                   fmt::format("{:#x}", address));
+  return {};
+}
+
+}  // namespace ww::device

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// ww::plan and ww::can_implement of grouped products: validate, choose a config, make the adapter.
+#include "warpwright/host/grouped.hpp"
+
+#include <fmt/format.h>
+
+#include "device/grouped_adapter.hpp"
+#include "ops/grouped_validation.hpp"
+#include "ops/operand_checks.hpp"
+#include "select/grouped_configs.hpp"
+#include "warpwright/collective/grouped_builder.hpp"
+
+namespace ww {
+namespace {
+
+struct GroupedDecision {
+  GroupedProblem problem;  // with explicit strides
+  GemmConfig config;       // resolved
+};
+
+Result<GroupedDecision> decide(const GroupedProblem& problem, const GemmOptions& options, int sms) {
+  WW_TRY(const GroupedProblem checked, ops::validate(problem));
+  WW_CHECK(ops::check_sms(options.sms, 0));
+  const GemmConfig config =
+      select::choose_grouped(checked, options.config, options.sms > 0 ? min(options.sms, sms) : sms);
+  WW_CHECK(ops::validate(config, checked));
+  WW_CHECK(ops::check_sms(options.sms, collective::cluster_of(config).size()));
+  if (static_cast<double>(device::tile_bound(checked, config)) > ops::kLargestTileCount)
+    return failure(ErrorCode::unsupported, "rows, n", "fewer than 1e9 tiles",
+                   fmt::format("{} x {}", checked.total_rows(), checked.n));
+  return GroupedDecision{checked, config};
+}
+
+}  // namespace
+
+Result<void> can_implement(const GroupedProblem& problem, const GemmOptions& options) {
+  WW_CHECK(decide(problem, options, ops::kTypicalSms));
+  return {};
+}
+
+const GroupedProblem& GroupedPlan::problem() const { return adapter_->problem(); }
+const GemmConfig& GroupedPlan::config() const { return adapter_->config(); }
+std::size_t GroupedPlan::workspace_bytes() const { return adapter_->workspace_bytes(); }
+Result<void> GroupedPlan::run(const GroupedOperands& operands, Stream stream) const {
+  return adapter_->run(operands, stream);
+}
+Result<std::vector<TileWidth>> GroupedPlan::widths(const void* workspace) const { return adapter_->widths(workspace); }
+std::optional<EmuStats> GroupedPlan::last_stats() const { return adapter_->last_stats(); }
+
+Result<GroupedPlan> plan(const Device& device, const GroupedProblem& problem, const GemmOptions& options) {
+  WW_TRY(const GroupedDecision decision, decide(problem, options, device.info().sms));
+  GroupedPlan made;
+  WW_TRY(made.adapter_, device::GroupedAdapter::create(device, decision.problem, decision.config, options));
+  return made;
+}
+
+}  // namespace ww

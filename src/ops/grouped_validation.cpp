@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks in the order a reader would: groups and extents, types, encoding, strides, scales; then the config.
+#include "ops/grouped_validation.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "ops/operand_checks.hpp"
+#include "select/config_text.hpp"
+#include "warpwright/collective/grouped_builder.hpp"
+
+namespace ww::ops {
+namespace {
+
+Result<void> check_extents(const GroupedProblem& p) {
+  if (p.groups < 0) return failure(ErrorCode::invalid, "groups", "at least 0", fmt::format("{}", p.groups));
+  if (p.groups > collective::kGroupLimit)
+    return failure(ErrorCode::unsupported, "groups", fmt::format("at most {}", collective::kGroupLimit),
+                   fmt::format("{}", p.groups));
+  WW_CHECK(check_extent("rows", p.rows));
+  WW_CHECK(check_extent("n", p.n));
+  WW_CHECK(check_extent("k", p.k));
+  if (p.total_rows() > kLargestExtent)
+    return failure(ErrorCode::unsupported, "rows", fmt::format("at most {} in all groups", kLargestExtent),
+                   fmt::format("{} groups of {}", p.groups, p.rows));
+  return {};
+}
+
+Result<void> check_encoding(const GroupedProblem& p) {
+  if (p.encoding > GroupEncoding::masked)
+    return failure(ErrorCode::invalid, "encoding", "offsets, indptr, starts+counts, row-ids or masked",
+                   fmt::format("{}", static_cast<int>(p.encoding)));
+  if (p.alignment < 1) return failure(ErrorCode::invalid, "alignment", "at least 1", fmt::format("{}", p.alignment));
+  if (p.alignment > kLargestExtent)
+    return failure(ErrorCode::unsupported, "alignment", fmt::format("at most {}", kLargestExtent),
+                   fmt::format("{}", p.alignment));
+  if (p.alignment != 1 && p.encoding != GroupEncoding::offsets)
+    return failure(ErrorCode::invalid, "alignment",
+                   fmt::format("1 with {}: only offsets leave the start of a group to it", name_of(p.encoding)),
+                   fmt::format("{}", p.alignment));
+  return {};
+}
+
+void fill_tensor_scales(GroupedProblem& p) {
+  p.scale_a_row = p.scale_a_k = 0;
+  p.scale_b_n = p.scale_b_k = 0;
+}
+
+void fill_row_column_scales(GroupedProblem& p) {
+  p.scale_a_group = p.scale_a_k = p.scale_b_k = 0;
+  if (p.scale_a_row == 0) p.scale_a_row = 1;
+  if (p.scale_b_group == 0 && p.scale_b_n == 0) p.scale_b_group = p.n, p.scale_b_n = 1;
+}
+
+void fill_block_scales(GroupedProblem& p) {
+  const std::int64_t blocks = ceil_div(p.k, kScaleSpan), columns = ceil_div(p.n, kScaleSpan);
+  p.scale_a_group = 0;
+  if (p.scale_a_row == 0 && p.scale_a_k == 0) p.scale_a_row = blocks, p.scale_a_k = 1;
+  if (p.scale_b_group == 0 && p.scale_b_n == 0 && p.scale_b_k == 0)
+    p.scale_b_group = columns * blocks, p.scale_b_n = blocks, p.scale_b_k = 1;
+}
+
+void fill_strides(GroupedProblem& p) {
+  if (p.lda == 0) p.lda = p.k;
+  if (p.ldb == 0) p.ldb = p.k;
+  if (p.ldd == 0) p.ldd = p.n;
+  if (p.scale == Scale::none) p.scale_a_group = p.scale_b_group = 0;
+  if (p.scale == Scale::none || p.scale == Scale::tensor) fill_tensor_scales(p);
+  if (p.scale == Scale::row_column) fill_row_column_scales(p);
+  if (p.scale == Scale::block_1x128_128x128) fill_block_scales(p);
+}
+
+Result<void> check_scales(const GroupedProblem& p) {
+  if (p.scale == Scale::tensor) {
+    WW_CHECK(check_scale_strides("scale_a", std::array{ScaleAxis{p.groups, p.scale_a_group}}));
+    WW_CHECK(check_scale_strides("scale_b", std::array{ScaleAxis{p.groups, p.scale_b_group}}));
+  }
+  if (p.scale == Scale::row_column) {
+    WW_CHECK(check_scale_strides("scale_a", std::array{ScaleAxis{p.total_rows(), p.scale_a_row}}));
+    WW_CHECK(
+        check_scale_strides("scale_b", std::array{ScaleAxis{p.groups, p.scale_b_group}, ScaleAxis{p.n, p.scale_b_n}}));
+  }
+  if (p.scale == Scale::block_1x128_128x128) {
+    const std::int64_t blocks = ceil_div(p.k, kScaleSpan), columns = ceil_div(p.n, kScaleSpan);
+    WW_CHECK(check_scale_strides("scale_a",
+                                 std::array{ScaleAxis{p.total_rows(), p.scale_a_row}, ScaleAxis{blocks, p.scale_a_k}}));
+    WW_CHECK(
+        check_scale_strides("scale_b", std::array{ScaleAxis{p.groups, p.scale_b_group}, ScaleAxis{columns, p.scale_b_n},
+                                                  ScaleAxis{blocks, p.scale_b_k}}));
+  }
+  return {};
+}
+
+/// Which encodings a mechanism takes.
+Result<void> check_mechanism(const GemmConfig& c, const GroupedProblem& p) {
+  const bool masked = p.encoding == GroupEncoding::masked;
+  const auto refused = [&](const char* expected) {
+    return failure(ErrorCode::unsupported, "config, mechanism", expected, to_text(c));
+  };
+  if (c.mechanism == Mechanism::dense) return refused("contiguous, masked or ragged for a product with groups");
+  if (c.mechanism == Mechanism::descriptors) return refused("contiguous, masked or ragged");
+  if (c.mechanism == Mechanism::masked && !masked)
+    return refused("contiguous or ragged for groups that are not masked");
+  if (c.mechanism == Mechanism::contiguous && masked) return refused("masked or ragged for masked groups");
+  return {};
+}
+
+}  // namespace
+
+Result<GroupedProblem> validate(const GroupedProblem& problem) {
+  GroupedProblem p = problem;
+  WW_CHECK(check_extents(p));
+  WW_CHECK(check_types(p.a, p.b, p.d, p.scale));
+  WW_CHECK(check_encoding(p));
+  fill_strides(p);
+  WW_CHECK(check_multiples(p.n, p.k, p.a, problem.lda == 0 && problem.ldb == 0));
+  WW_CHECK(check_rows("lda", "k", p.total_rows(), p.k, p.lda, p.a));
+  WW_CHECK(check_rows("ldb", "k", p.n, p.k, p.ldb, p.b));
+  if (p.stride_b_group == 0) p.stride_b_group = p.n * p.ldb;  // no overflow: ldb has been checked with N rows
+  WW_CHECK(check_groups("stride_b_group", p.groups, p.stride_b_group, p.n, p.ldb, p.b));
+  WW_CHECK(check_rows("ldd", "n", p.total_rows(), p.n, p.ldd, p.d));
+  WW_CHECK(check_scales(p));
+  return p;
+}
+
+Result<void> validate(const GemmConfig& resolved, const GroupedProblem& problem) {
+  WW_CHECK(check_mechanism(resolved, problem));
+  if (resolved.group_capacity < problem.groups)
+    return failure(ErrorCode::unsupported, "config, groups",
+                   fmt::format("at least the {} of the problem", problem.groups), to_text(resolved));
+  if (const collective::ConfigFault fault = collective::fault_of_grouped(resolved))
+    return failure(ErrorCode::unsupported, fmt::format("config, {}", fault.field), fault.expected, to_text(resolved));
+  return {};
+}
+
+}  // namespace ww::ops

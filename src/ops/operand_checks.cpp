@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function for each group of arguments that dense and grouped products share.
+#include "ops/operand_checks.hpp"
+
+#include <fmt/format.h>
+
+namespace ww::ops {
+namespace {
+
+constexpr int kRowAlignment = 16;                               // bytes; TMA strides and bases
+constexpr std::int64_t kLargestStride = std::int64_t{1} << 40;  // bytes; of TMA
+
+}  // namespace
+
+Result<void> check_extent(const char* name, std::int64_t value) {
+  if (value < 0) return failure(ErrorCode::invalid, name, "at least 0", fmt::format("{}", value));
+  if (value > kLargestExtent)
+    return failure(ErrorCode::unsupported, name, fmt::format("at most {}", kLargestExtent), fmt::format("{}", value));
+  return {};
+}
+
+Result<void> check_types(DType a, DType b, DType d, Scale scale) {
+  const auto is_operand = [](DType t) { return t == e4m3 || t == bf16 || t == f16; };
+  if (!is_operand(a)) return failure(ErrorCode::unsupported, "a (type)", "e4m3, bf16 or f16", name_of(a));
+  if (b != a) return failure(ErrorCode::unsupported, "b (type)", fmt::format("{}, as a", name_of(a)), name_of(b));
+  if (d == e4m3) return failure(ErrorCode::unsupported, "d (type)", "bf16, f16 or f32", name_of(d));
+  if (scale == Scale::block_1x128_128x128 && a != e4m3)
+    return failure(ErrorCode::unsupported, "scale", fmt::format("none, tensor or row-column for {}", name_of(a)),
+                   "block");
+  return {};
+}
+
+Result<void> check_multiples(std::int64_t n, std::int64_t k, DType type, bool packed) {
+  if (n % 8 != 0) return failure(ErrorCode::unsupported, "n", "a multiple of 8", fmt::format("{}", n));
+  const int multiple = kRowAlignment / bytes_of(type);
+  if (packed && k % multiple != 0)
+    return failure(ErrorCode::unsupported, "k",
+                   fmt::format("a multiple of {} for packed {} rows", multiple, name_of(type)), fmt::format("{}", k));
+  return {};
+}
+
+Result<void> check_rows(const char* stride_name, const char* width_name, std::int64_t rows, std::int64_t width,
+                        std::int64_t stride, DType type) {
+  const int element = bytes_of(type);
+  const int multiple = kRowAlignment / element;
+  if (stride < width)
+    return failure(ErrorCode::invalid, stride_name, fmt::format("at least {} = {}", width_name, width),
+                   fmt::format("{}", stride));
+  if (rows > 0 && width > 0 && stride % multiple != 0)
+    return failure(
+        ErrorCode::unsupported, stride_name,
+        fmt::format("a multiple of {} elements (rows of {} bytes of {})", multiple, kRowAlignment, name_of(type)),
+        fmt::format("{}", stride));
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(max<std::int64_t>(rows, 1), stride, &bytes) ||
+      __builtin_mul_overflow(bytes, std::int64_t{element}, &bytes) || stride * element >= kLargestStride)
+    return failure(ErrorCode::invalid, stride_name, "a matrix of fewer than 2^63 bytes and rows of fewer than 2^40",
+                   fmt::format("{} rows of {} elements", rows, stride));
+  return {};
+}
+
+Result<void> check_groups(const char* stride_name, std::int64_t groups, std::int64_t stride, std::int64_t rows,
+                          std::int64_t row_stride, DType type) {
+  const int element = bytes_of(type);
+  const int multiple = kRowAlignment / element;
+  if (stride < 0) return failure(ErrorCode::invalid, stride_name, "at least 0 elements", fmt::format("{}", stride));
+  if (groups > 1 && rows > 0 && stride % multiple != 0)
+    return failure(ErrorCode::unsupported, stride_name,
+                   fmt::format("a multiple of {} elements ({} bytes of {})", multiple, kRowAlignment, name_of(type)),
+                   fmt::format("{}", stride));
+  std::int64_t last = 0, bytes = 0;
+  if (stride >= kLargestStride / element || __builtin_mul_overflow(max<std::int64_t>(groups - 1, 0), stride, &last) ||
+      __builtin_add_overflow(last, max<std::int64_t>(rows, 1) * row_stride, &bytes) ||
+      __builtin_mul_overflow(bytes, std::int64_t{element}, &bytes))
+    return failure(ErrorCode::invalid, stride_name, "groups fewer than 2^40 bytes apart, fewer than 2^63 in all",
+                   fmt::format("{} groups {} elements apart", groups, stride));
+  return {};
+}
+
+Result<void> check_scale_strides(const char* name, std::span<const ScaleAxis> axes) {
+  std::int64_t last = 0;
+  bool wrong = false;
+  std::string counts, strides;
+  for (const ScaleAxis& axis : axes) {
+    std::int64_t part = 0;
+    wrong =
+        wrong || axis.stride < 0 || __builtin_mul_overflow(max<std::int64_t>(axis.count - 1, 0), axis.stride, &part);
+    wrong = wrong || __builtin_add_overflow(last, part, &last) || last >= (std::int64_t{1} << 60);
+    counts += fmt::format("{}{}", counts.empty() ? "" : ", ", axis.count);
+    strides += fmt::format("{}{}", strides.empty() ? "" : ", ", axis.stride);
+  }
+  if (wrong)
+    return failure(ErrorCode::invalid, fmt::format("{} (strides)", name),
+                   fmt::format("strides of at least 0 that address ({}) floats", counts), fmt::format("({})", strides));
+  return {};
+}
+
+Result<void> check_sms(int sms, int cluster) {
+  if (sms < 0) return failure(ErrorCode::invalid, "sms", "at least 0 (0: all of the device)", fmt::format("{}", sms));
+  if (sms > 0 && sms < cluster)
+    return failure(ErrorCode::invalid, "sms", fmt::format("at least one cluster of {} CTAs", cluster),
+                   fmt::format("{}", sms));
+  return {};
+}
+
+}  // namespace ww::ops

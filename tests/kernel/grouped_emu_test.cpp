@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Grouped products on the emulated device, bit for bit against the dense plan on each group: encodings, mechanisms,
+// recipes, empty problems, rows outside groups, what run() refuses.
+#include <gtest/gtest.h>
+
+#include "grouped_problem.hpp"
+
+namespace ww {
+namespace {
+
+using namespace ww::testing;
+
+constexpr GroupEncoding kEncodings[] = {GroupEncoding::offsets, GroupEncoding::indptr, GroupEncoding::starts_counts,
+                                        GroupEncoding::row_ids, GroupEncoding::masked};
+const std::vector<std::int32_t> kCounts = {1, 9, 0, 40, 130, 3};
+
+Device open_emu(std::uint64_t seed = 0) {
+  auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {.seed = seed}});
+  if (!device) throw std::runtime_error(device.error().message);
+  return *device;
+}
+
+GemmConfig dense_config() { return {.tile_m = 64, .tile_n = 128, .cluster_m = 1, .cluster_n = 1}; }
+
+GroupedProblem problem_for(GroupEncoding encoding, Scale scale = Scale::none, DType a = bf16, DType d = bf16) {
+  GroupedProblem p{.groups = 6, .rows = 240, .n = 136, .k = 208, .a = a, .b = a, .d = d, .scale = scale};
+  p.encoding = encoding;
+  if (encoding == GroupEncoding::masked) p.rows = 131;
+  return p;
+}
+
+/// Runs `host` and compares all of D with the dense answer.
+void expect_dense_bits(const HostGrouped& host, const GemmConfig& config = {}) {
+  const Device device = open_emu(host.seed);
+  const auto made = plan(device, host.problem, {.config = config});
+  ASSERT_TRUE(made) << made.error().message;
+  DeviceGrouped memory(device, host, made->workspace_bytes());
+  const auto ran = made->run(memory.operands());
+  ASSERT_TRUE(ran) << ran.error().message << "\n" << host.replay() << " config " << to_text(made->config());
+  const std::uint8_t outside = host.problem.zero_outside ? 0 : 0xa5;
+  EXPECT_EQ(difference(host, memory.d(), dense_answer(device, host, dense_config(), outside)), "")
+      << to_text(made->config());
+  EXPECT_EQ(memory.status(), 0u) << host.replay();
+}
+
+TEST(GroupedEmu, RaggedTakesEveryEncoding) {
+  std::uint64_t seed = 1;
+  for (GroupEncoding encoding : kEncodings)
+    expect_dense_bits(make_grouped(problem_for(encoding), kCounts, 5, ++seed), {.mechanism = Mechanism::ragged});
+}
+
+TEST(GroupedEmu, RaggedBlockScalesInEveryEncoding) {
+  std::uint64_t seed = 10;
+  for (GroupEncoding encoding : kEncodings)
+    expect_dense_bits(make_grouped(problem_for(encoding, Scale::block_1x128_128x128, e4m3), kCounts, 5, ++seed),
+                      {.mechanism = Mechanism::ragged});
+}
+
+TEST(GroupedEmu, RaggedTensorScalesOfEachGroup) {
+  for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::masked})
+    expect_dense_bits(make_grouped(problem_for(encoding, Scale::tensor, e4m3), kCounts, 0, 20),
+                      {.mechanism = Mechanism::ragged});
+}
+
+TEST(GroupedEmu, AlignedStartsOfOffsets) {
+  GroupedProblem p = problem_for(GroupEncoding::offsets);
+  p.alignment = 16, p.zero_outside = true;
+  expect_dense_bits(make_grouped(p, {1, 33, 0, 40, 16, 3}, 0, 30), {.mechanism = Mechanism::ragged});
+}
+
+TEST(GroupedEmu, RowsOutsideGroupsAreZeroedOnRequest) {
+  std::uint64_t seed = 40;
+  for (GroupEncoding encoding : kEncodings) {
+    GroupedProblem p = problem_for(encoding);
+    p.zero_outside = true;
+    expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), {.mechanism = Mechanism::ragged});
+    expect_dense_bits(make_grouped(p, {0, 0, 0, 0, 0, 0}, 5, ++seed), {.mechanism = Mechanism::ragged});
+  }
+}
+
+TEST(GroupedEmu, ManyGroupsWithGapsAreZeroedBetween) {  // more groups than lanes of a warp
+  GroupedProblem p = problem_for(GroupEncoding::starts_counts);
+  p.groups = 40, p.rows = 160, p.n = 40, p.zero_outside = true;
+  std::vector<std::int32_t> counts(40);
+  for (std::size_t g = 0; g < counts.size(); ++g) counts[g] = static_cast<std::int32_t>(g * 7 % 4);
+  expect_dense_bits(make_grouped(p, counts, 2, 50), {.mechanism = Mechanism::ragged});
+}
+
+TEST(GroupedEmu, NothingToMultiply) {
+  for (GroupEncoding encoding : kEncodings) {
+    GroupedProblem p = problem_for(encoding);
+    p.k = 0, p.zero_outside = encoding != GroupEncoding::indptr;
+    expect_dense_bits(make_grouped(p, kCounts, 5, 60), {.mechanism = Mechanism::ragged});
+    for (int which = 0; which < 3; ++which) {  // no groups, no rows, no columns
+      p = problem_for(encoding);
+      p.zero_outside = true;
+      (which == 0 ? p.groups : which == 1 ? p.rows : p.n) = 0;
+      const std::vector<std::int32_t> counts(static_cast<std::size_t>(p.groups), 0);
+      expect_dense_bits(make_grouped(p, counts, 0, 61));
+    }
+  }
+}
+
+TEST(GroupedEmu, OnePlanOneWorkspaceOtherSizes) {
+  const HostGrouped first = make_grouped(problem_for(GroupEncoding::indptr), kCounts, 0, 70);
+  HostGrouped second = first;
+  const Device device = open_emu();
+  const auto made = plan(device, first.problem, {.config = {.mechanism = Mechanism::ragged}});
+  ASSERT_TRUE(made) << made.error().message;
+  DeviceGrouped memory(device, first, made->workspace_bytes());
+  ASSERT_TRUE(made->run(memory.operands()));
+  lay_out(second, {0, 100, 1, 0, 7, 60}, 0);
+  // rows 183 and later hold NaN; the sizes here stay below
+  memory.put_sizes(second);
+  ASSERT_TRUE(made->run(memory.operands()));
+  EXPECT_EQ(difference(second, memory.d(), dense_answer(device, second, dense_config(), 0xa5)), "");
+}
+
+TEST(GroupedEmu, WidthsOfTheLastRunAreReported) {
+  GroupedProblem p = problem_for(GroupEncoding::offsets);
+  p.groups = 5, p.rows = 500;
+  const HostGrouped host = make_grouped(p, {1, 9, 40, 130, 256}, 0, 80);
+  const Device device = open_emu();
+  const auto made = plan(device, p, {.config = {.tile_m = 128, .tile_n = 128, .mechanism = Mechanism::ragged}});
+  ASSERT_TRUE(made) << made.error().message;
+  DeviceGrouped memory(device, host, made->workspace_bytes());
+  for (int run = 0; run < 2; ++run) {  // counts of one run, not of all
+    const auto ran = made->run(memory.operands());
+    ASSERT_TRUE(ran) << ran.error().message;
+    const auto widths = made->widths(memory.operands().workspace);
+    ASSERT_TRUE(widths) << widths.error().message;
+    std::string text;
+    for (const TileWidth& w : *widths) text += fmt::format("{}{}x{} ", w.swapped ? "s" : "n", w.width, w.tiles);
+    // two weight tiles each; 130 rows are two tiles of 65 (80 wide), 256 rows two of 128
+    EXPECT_EQ(text, "s8x2 s16x2 s40x2 s80x4 n128x4 ");
+  }
+}
+
+TEST(GroupedEmu, SizesThatOverrunAreCutAndReported) {
+  HostGrouped host = make_grouped(problem_for(GroupEncoding::offsets), {1, 9, 0, 40, 130, 60}, 0, 90);
+  const Device device = open_emu();
+  const auto made = plan(device, host.problem, {.config = {.mechanism = Mechanism::ragged}});
+  ASSERT_TRUE(made) << made.error().message;
+  const auto want = dense_answer(device, host, dense_config(), 0xa5);
+  host.sizes.back() = 1 << 30;
+  DeviceGrouped memory(device, host, made->workspace_bytes());
+  const auto ran = made->run(memory.operands());
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_EQ(difference(host, memory.d(), want), "");  // 240 rows: the last group is what is left
+  EXPECT_EQ(memory.status(), GroupStatus::overrun);
+}
+
+TEST(GroupedEmu, RunRefusesWrongPointers) {
+  const HostGrouped host = make_grouped(problem_for(GroupEncoding::starts_counts, Scale::tensor, e4m3), kCounts, 1, 95);
+  const Device device = open_emu();
+  const auto made = plan(device, host.problem, {.config = {.mechanism = Mechanism::ragged}});
+  ASSERT_TRUE(made) << made.error().message;
+  DeviceGrouped memory(device, host, made->workspace_bytes());
+  const GroupedOperands good = memory.operands();
+  const auto refused = [&](auto spoil) {
+    GroupedOperands operands = good;
+    spoil(operands);
+    const auto answer = made->run(operands);
+    return answer ? std::string("accepted") : answer.error().argument;
+  };
+  const auto shifted = [](const auto* p, int bytes) {
+    return const_cast<std::decay_t<decltype(*p)>*>(p) == nullptr
+               ? nullptr
+               : reinterpret_cast<std::decay_t<decltype(*p)>*>(reinterpret_cast<std::uintptr_t>(p) +
+                                                               static_cast<std::uintptr_t>(bytes));
+  };
+  using O = GroupedOperands;
+  EXPECT_EQ(refused([](O&) {}), "accepted");
+  EXPECT_EQ(refused([](O& o) { o.a = nullptr; }), "a");
+  EXPECT_EQ(refused([](O& o) { o.b = nullptr; }), "b");
+  EXPECT_EQ(refused([](O& o) { o.d = nullptr; }), "d");
+  EXPECT_EQ(refused([](O& o) { o.d = static_cast<char*>(o.d) + 8; }), "d");
+  EXPECT_EQ(refused([](O& o) { o.scale_a = nullptr; }), "scale_a");
+  EXPECT_EQ(refused([](O& o) { o.scale_b = nullptr; }), "scale_b");
+  EXPECT_EQ(refused([](O& o) { o.sizes = nullptr; }), "sizes");
+  EXPECT_EQ(refused([&](O& o) { o.sizes = shifted(o.sizes, 2); }), "sizes");
+  EXPECT_EQ(refused([](O& o) { o.sizes2 = nullptr; }), "sizes2");
+  EXPECT_EQ(refused([&](O& o) { o.status = shifted(o.status, 1); }), "status");
+  EXPECT_EQ(refused([](O& o) { o.status = nullptr; }), "accepted");
+  EXPECT_EQ(refused([](O& o) { o.workspace = nullptr; }), "workspace");
+  EXPECT_EQ(refused([](O& o) { o.workspace = static_cast<char*>(o.workspace) + 16; }), "workspace");
+  EXPECT_EQ(refused([](O& o) { o.workspace_bytes -= 1; }), "workspace_bytes");
+}
+
+}  // namespace
+}  // namespace ww

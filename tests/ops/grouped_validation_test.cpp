@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every refusal of a grouped problem names its argument, what was expected and what came, before any device is touched;
+// and what the choice of a config is, by shape.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "ops/grouped_validation.hpp"
+#include "select/config_text.hpp"
+#include "select/grouped_configs.hpp"
+#include "warpwright/collective/grouped_builder.hpp"
+
+namespace ww {
+namespace {
+
+GroupedProblem good() { return {.groups = 8, .rows = 256, .n = 128, .k = 256, .scale = Scale::block_1x128_128x128}; }
+
+struct Case {
+  const char* argument;
+  ErrorCode code;
+  void (*spoil)(GroupedProblem&, GemmOptions&);
+};
+
+constexpr ErrorCode kInvalid = ErrorCode::invalid, kUnsupported = ErrorCode::unsupported;
+
+void expect_refused(const Case& c, int index) {
+  GroupedProblem p = good();
+  GemmOptions options;
+  c.spoil(p, options);
+  const Result<void> answer = can_implement(p, options);
+  ASSERT_FALSE(answer) << "case " << index << ", " << c.argument;
+  EXPECT_EQ(answer.error().argument, c.argument) << "case " << index << ": " << answer.error().message;
+  EXPECT_EQ(answer.error().code, c.code) << "case " << index << ": " << answer.error().message;
+  EXPECT_FALSE(answer.error().expected.empty()) << answer.error().message;
+  EXPECT_FALSE(answer.error().actual.empty()) << answer.error().message;
+}
+
+TEST(GroupedValidation, RefusalsNameTheArgument) {
+  using P = GroupedProblem;
+  using O = GemmOptions;
+  const Case cases[] = {
+      {"groups", kInvalid, [](P& p, O&) { p.groups = -1; }},
+      {"groups", kUnsupported, [](P& p, O&) { p.groups = 4097; }},
+      {"groups", kUnsupported, [](P& p, O&) { p.groups = INT64_MAX; }},
+      {"rows", kInvalid, [](P& p, O&) { p.rows = -1; }},
+      {"rows", kUnsupported, [](P& p, O&) { p.rows = std::int64_t{1} << 31; }},
+      {"rows", kUnsupported, [](P& p, O&) { p.rows = INT64_MAX; }},
+      {"rows", kUnsupported,
+       [](P& p, O&) { p.encoding = GroupEncoding::masked, p.rows = std::int64_t{1} << 28; }},  // 8 groups: 2^31 in all
+      {"n", kInvalid, [](P& p, O&) { p.n = -8; }},
+      {"n", kUnsupported, [](P& p, O&) { p.n = 132; }},
+      {"k", kInvalid, [](P& p, O&) { p.k = INT64_MIN; }},
+      {"k", kUnsupported, [](P& p, O&) { p.k = 250; }},
+      {"rows, n", kUnsupported, [](P& p, O&) { p.rows = 1 << 30, p.n = 1 << 20, p.k = 16; }},
+      {"a (type)", kUnsupported, [](P& p, O&) { p.a = p.b = f32; }},
+      {"b (type)", kUnsupported, [](P& p, O&) { p.b = bf16; }},
+      {"d (type)", kUnsupported, [](P& p, O&) { p.d = e4m3; }},
+      {"scale", kUnsupported, [](P& p, O&) { p.a = p.b = bf16; }},
+      {"scale", kUnsupported, [](P& p, O&) { p.a = p.b = f16; }},
+      {"alignment", kInvalid, [](P& p, O&) { p.alignment = 0; }},
+      {"alignment", kUnsupported, [](P& p, O&) { p.alignment = std::int64_t{1} << 32; }},
+      {"alignment", kInvalid, [](P& p, O&) { p.alignment = 8, p.encoding = GroupEncoding::indptr; }},
+      {"alignment", kInvalid, [](P& p, O&) { p.alignment = 8, p.encoding = GroupEncoding::starts_counts; }},
+      {"alignment", kInvalid, [](P& p, O&) { p.alignment = 8, p.encoding = GroupEncoding::row_ids; }},
+      {"alignment", kInvalid, [](P& p, O&) { p.alignment = 8, p.encoding = GroupEncoding::masked; }},
+      {"encoding", kInvalid, [](P& p, O&) { p.encoding = static_cast<GroupEncoding>(9); }},
+      {"lda", kInvalid, [](P& p, O&) { p.lda = 128; }},
+      {"lda", kUnsupported, [](P& p, O&) { p.lda = 257; }},
+      {"lda", kInvalid, [](P& p, O&) { p.lda = INT64_MAX - 15; }},
+      {"ldb", kInvalid, [](P& p, O&) { p.ldb = -256; }},
+      {"ldb", kUnsupported, [](P& p, O&) { p.ldb = 257; }},
+      {"ldd", kInvalid, [](P& p, O&) { p.ldd = 8; }},
+      {"ldd", kUnsupported, [](P& p, O&) { p.ldd = 129; }},
+      {"stride_b_group", kInvalid, [](P& p, O&) { p.stride_b_group = -16; }},
+      {"stride_b_group", kUnsupported, [](P& p, O&) { p.stride_b_group = 128 * 256 + 8; }},
+      {"stride_b_group", kInvalid, [](P& p, O&) { p.stride_b_group = std::int64_t{1} << 40; }},
+      {"scale_a (strides)", kInvalid, [](P& p, O&) { p.scale_a_row = -1; }},
+      {"scale_a (strides)", kInvalid, [](P& p, O&) { p.scale_a_row = INT64_MAX / 2; }},
+      {"scale_b (strides)", kInvalid, [](P& p, O&) { p.scale_b_group = -1; }},
+      {"scale_b (strides)", kInvalid, [](P& p, O&) { p.scale_b_k = INT64_MAX; }},
+      {"scale_a (strides)", kInvalid, [](P& p, O&) { p.scale = Scale::tensor, p.scale_a_group = -1; }},
+      {"scale_b (strides)", kInvalid, [](P& p, O&) { p.scale = Scale::tensor, p.scale_b_group = INT64_MAX; }},
+      {"scale_a (strides)", kInvalid, [](P& p, O&) { p.scale = Scale::row_column, p.scale_a_row = -1; }},
+      {"scale_b (strides)", kInvalid, [](P& p, O&) { p.scale = Scale::row_column, p.scale_b_n = -1; }},
+      {"sms", kInvalid, [](P&, O& o) { o.sms = -1; }},
+      {"sms", kInvalid,
+       [](P&, O& o) { o.sms = 1, o.config.mechanism = Mechanism::contiguous, o.config.cluster_m = 2; }},
+      {"config, mechanism", kUnsupported, [](P&, O& o) { o.config.mechanism = Mechanism::masked; }},
+      {"config, mechanism", kUnsupported,
+       [](P& p, O& o) { p.encoding = GroupEncoding::masked, o.config.mechanism = Mechanism::contiguous; }},
+      {"config, groups", kUnsupported, [](P&, O& o) { o.config.group_capacity = 7; }},
+      {"config, groups", kUnsupported, [](P&, O& o) { o.config.group_capacity = 5000; }},
+      {"config, tile (n)", kUnsupported, [](P&, O& o) { o.config.tile_n = 64; }},
+      {"config, order", kUnsupported,
+       [](P&, O& o) { o.config.mechanism = Mechanism::contiguous, o.config.order = TileOrder::dynamic; }},
+      {"config, cluster", kUnsupported,
+       [](P&, O& o) { o.config.mechanism = Mechanism::contiguous, o.config.cluster_n = 2; }},
+  };
+  ASSERT_TRUE(can_implement(good()));
+  for (std::size_t i = 0; i < std::size(cases); ++i) expect_refused(cases[i], static_cast<int>(i));
+}
+
+TEST(GroupedValidation, EmptyProblemsAreLegal) {
+  for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::indptr, GroupEncoding::starts_counts,
+                                 GroupEncoding::row_ids, GroupEncoding::masked})
+    for (int which = 0; which < 4; ++which) {
+      GroupedProblem p = good();
+      p.encoding = encoding;
+      (which == 0 ? p.groups : which == 1 ? p.rows : which == 2 ? p.n : p.k) = 0;
+      const Result<void> answer = can_implement(p);
+      EXPECT_TRUE(answer) << name_of(encoding) << ", " << which << ": " << answer.error().message;
+    }
+}
+
+TEST(GroupedValidation, EveryEncodingRunsRagged) {
+  for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::indptr, GroupEncoding::starts_counts,
+                                 GroupEncoding::row_ids, GroupEncoding::masked})
+    for (Mechanism mechanism : {Mechanism::ragged, Mechanism::contiguous, Mechanism::masked}) {
+      GroupedProblem p = good();
+      p.encoding = encoding;
+      GemmOptions options;
+      options.config.mechanism = mechanism;
+      const bool masked = encoding == GroupEncoding::masked;
+      const bool takes = mechanism == Mechanism::ragged || (mechanism == Mechanism::masked) == masked;
+      EXPECT_EQ(can_implement(p, options).has_value(), takes) << name_of(encoding) << " " << name_of(mechanism);
+    }
+}
+
+TEST(GroupedValidation, StridesOfZeroAreFilledForTheRecipe) {
+  GroupedProblem p = good();
+  p.n = 264, p.k = 400, p.lda = 512;
+  GroupedProblem filled = *ops::validate(p);
+  EXPECT_EQ(filled.lda, 512);
+  EXPECT_EQ(filled.ldb, 400);
+  EXPECT_EQ(filled.ldd, 264);
+  EXPECT_EQ(filled.stride_b_group, 264 * 400);
+  EXPECT_EQ(filled.scale_a_row, 4);  // ceil(400 / 128)
+  EXPECT_EQ(filled.scale_a_k, 1);
+  EXPECT_EQ(filled.scale_b_group, 3 * 4);  // ceil(264 / 128) x ceil(400 / 128)
+  EXPECT_EQ(filled.scale_b_n, 4);
+  EXPECT_EQ(filled.scale_b_k, 1);
+
+  p.scale_b_n = 1, p.scale_b_k = 3;  // one scale matrix for all groups, column-major
+  filled = *ops::validate(p);
+  EXPECT_EQ(filled.scale_b_group, 0);
+  EXPECT_EQ(filled.scale_b_n, 1);
+  EXPECT_EQ(filled.scale_b_k, 3);
+
+  p = good();
+  p.scale = Scale::row_column;
+  filled = *ops::validate(p);
+  EXPECT_EQ(filled.scale_a_row, 1);
+  EXPECT_EQ(filled.scale_b_group, 128);
+  EXPECT_EQ(filled.scale_b_n, 1);
+
+  p.scale = Scale::tensor;
+  p.scale_b_group = 1;
+  filled = *ops::validate(p);
+  EXPECT_EQ(filled.scale_a_group, 0);
+  EXPECT_EQ(filled.scale_b_group, 1);
+}
+
+TEST(GroupedValidation, WeightsMayInterleaveGroups) {  // B stored as (N, G, K)
+  GroupedProblem p = good();
+  p.ldb = p.groups * p.k;
+  p.stride_b_group = p.k;
+  EXPECT_TRUE(can_implement(p));
+}
+
+GemmConfig chosen(std::int64_t groups, std::int64_t rows, GroupEncoding encoding = GroupEncoding::offsets,
+                  Scale scale = Scale::none, GemmConfig requested = {}) {
+  GroupedProblem p = good();
+  p.groups = groups, p.rows = rows, p.encoding = encoding, p.scale = scale;
+  return select::choose_grouped(*ops::validate(p), requested, 132);
+}
+
+TEST(GroupedChoice, FollowsTheAverageRowsOfAGroup) {
+  const GemmConfig decode = chosen(16, 16 * 32), middle = chosen(16, 16 * 1000), large = chosen(16, 16 * 1001);
+  EXPECT_EQ(decode.mechanism, Mechanism::ragged);
+  EXPECT_EQ(decode.tile_m, 64);
+  EXPECT_EQ(decode.tile_n, 128);
+  EXPECT_EQ(middle.mechanism, Mechanism::ragged);
+  EXPECT_EQ(middle.tile_m, 128);
+  EXPECT_EQ(middle.tile_n, 256);
+  EXPECT_EQ(large.mechanism, Mechanism::contiguous);
+  EXPECT_EQ(large.cluster_m, 2);
+  EXPECT_EQ(large.tile_n, 256);
+  EXPECT_EQ(chosen(16, 1 << 16, GroupEncoding::offsets, Scale::block_1x128_128x128).tile_n, 128);
+  EXPECT_EQ(chosen(16, 1 << 16, GroupEncoding::masked).mechanism, Mechanism::ragged);
+}
+
+TEST(GroupedChoice, TablesComeInThreeSizes) {
+  for (const auto& [groups, capacity] :
+       {std::pair{0, 128}, {1, 128}, {128, 128}, {129, 512}, {513, 4096}, {4096, 4096}})
+    EXPECT_EQ(chosen(groups, 100).group_capacity, capacity) << groups;
+}
+
+TEST(GroupedChoice, RequestedFieldsAreKept) {
+  GemmConfig requested{.stages = 3, .mechanism = Mechanism::contiguous, .group_capacity = 200};
+  GemmConfig got = chosen(16, 64, GroupEncoding::offsets, Scale::none, requested);
+  EXPECT_EQ(got.stages, 3);
+  EXPECT_EQ(got.mechanism, Mechanism::contiguous);
+  EXPECT_EQ(got.group_capacity, 200);
+  got = chosen(16, 1 << 16, GroupEncoding::offsets, Scale::none, {.order = TileOrder::dynamic});
+  EXPECT_EQ(got.mechanism, Mechanism::ragged);
+}
+
+TEST(GroupedChoice, EveryDefaultConfigHasNoFaultAndRoundTrips) {
+  for (DType a : {e4m3, bf16, f16})
+    for (Scale scale : {Scale::none, Scale::tensor, Scale::row_column, Scale::block_1x128_128x128})
+      for (DType d : {bf16, f16, f32}) {
+        const auto configs = select::default_grouped_configs(a, d, scale);
+        const bool none = a != e4m3 && scale == Scale::block_1x128_128x128;
+        EXPECT_EQ(configs.size(), none ? 0u : 4u) << name_of(a) << " " << name_of(d) << " " << name_of(scale);
+        for (const GemmConfig& config : configs) {
+          EXPECT_EQ(collective::fault_of_grouped(config).field, nullptr) << to_text(config);
+          const auto parsed = parse_config(to_text(config));
+          ASSERT_TRUE(parsed) << parsed.error().message;
+          EXPECT_EQ(*parsed, config) << to_text(config);
+        }
+      }
+  for (int capacity : {512, 4096})
+    for (const GemmConfig& config : select::default_grouped_configs(e4m3, bf16, Scale::block_1x128_128x128)) {
+      GemmConfig larger = config;
+      larger.group_capacity = capacity;
+      larger.stages = 0;
+      EXPECT_EQ(collective::fault_of_grouped(collective::resolve_grouped(larger)).field, nullptr) << to_text(larger);
+    }
+}
+
+TEST(ConfigText, GroupKeysAreOfGroupedConfigsOnly) {
+  const GemmConfig dense{.tile_m = 128, .tile_n = 128, .tile_k = 64, .cluster_m = 2, .cluster_n = 1, .stages = 4};
+  EXPECT_EQ(to_text(dense),
+            "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=none,tile=128x128x64,cluster=2x1,stages=4,warpgroups=0,raster=0");
+  GemmConfig grouped = dense;
+  grouped.scale = Scale::row_column;
+  grouped.mechanism = Mechanism::descriptors;
+  grouped.order = TileOrder::horizontal;
+  grouped.group_capacity = 512;
+  EXPECT_EQ(to_text(grouped),
+            "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=row-column,tile=128x128x64,cluster=2x1,stages=4,warpgroups=0,"
+            "raster=0,mechanism=descriptors,order=horizontal,groups=512");
+  for (Mechanism m :
+       {Mechanism::dense, Mechanism::contiguous, Mechanism::masked, Mechanism::descriptors, Mechanism::ragged})
+    for (TileOrder o :
+         {TileOrder::automatic, TileOrder::fixed, TileOrder::dynamic, TileOrder::horizontal, TileOrder::vertical}) {
+      GemmConfig config = dense;
+      config.mechanism = m, config.order = o, config.group_capacity = 3;
+      EXPECT_EQ(*parse_config(to_text(config)), config) << to_text(config);
+    }
+}
+
+TEST(ConfigText, WrongValuesOfGroupKeysAreRefused) {
+  for (const char* text : {"mechanism=sorted", "order=fixed", "groups=-1", "groups=4096x1", "scale=row_column"}) {
+    const auto parsed = parse_config(text);
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_EQ(parsed.error().code, ErrorCode::invalid) << text;
+    EXPECT_NE(parsed.error().argument.find("config, key"), std::string::npos) << parsed.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace ww
