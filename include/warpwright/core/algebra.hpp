@@ -109,7 +109,7 @@ WW_HOST_DEVICE constexpr auto compose_mode(const A& a, const N& extent, const D&
 template <LayoutType A, LayoutType B> WW_HOST_DEVICE constexpr auto composition(const A& a, const B& b);
 template <class A, class B, int... I>
 WW_HOST_DEVICE constexpr auto composition_modes(const A& a, const B& b, index_sequence<I...>) {
-  return make_layout(composition(a, get<I>(b))...);
+  WW_RETURN(make_layout(composition(a, get<I>(b))...));
 }
 /// a after b: the offsets that `a` gives to the numbers that `b` gives. Shaped like b; a leaf may become several.
 template <LayoutType A, LayoutType B> WW_HOST_DEVICE constexpr auto composition(const A& a, const B& b) {
@@ -125,8 +125,8 @@ template <FlatLayout kGaps, class Target, int... I>
 WW_HOST_DEVICE constexpr auto complement_after(const Target& target, index_sequence<I...>) {
   constexpr int kEnd = kGaps.rank - 1;
   auto repeat = Int<kGaps.stride[kEnd]>{};
-  return coalesce(make_layout(make_shape(Int<kGaps.shape[I]>{}..., ceil_div(target, repeat)),
-                              make_stride(Int<kGaps.stride[I]>{}..., repeat)));
+  WW_RETURN(coalesce(make_layout(make_shape(Int<kGaps.shape[I]>{}..., ceil_div(target, repeat)),
+                                 make_stride(Int<kGaps.stride[I]>{}..., repeat))));
 }
 /// The layout of all that `layout` does not touch below `target`, which may be a run-time number.
 template <LayoutType L, Integer N> WW_HOST_DEVICE constexpr auto complement(const L& layout, const N& target) {

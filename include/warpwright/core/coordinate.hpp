@@ -35,7 +35,7 @@ template <class T> concept CoordPart = is_basis_v<T> || is_arith_tuple_v<T>;
 // --- arithmetic ------------------------------------------------------------------------------------
 template <Integer C, class T, int N>
 WW_HOST_DEVICE constexpr auto operator*(const C& count, const ScaledBasis<T, N>& basis) {
-  return ScaledBasis<decltype(count * basis.step()), N>(count * basis.step());
+  WW_RETURN(ScaledBasis<decltype(count * basis.step()), N>(count * basis.step()));
 }
 template <Integer C, class T, int N>
 WW_HOST_DEVICE constexpr auto operator*(const ScaledBasis<T, N>& basis, const C& count) {
@@ -47,7 +47,7 @@ WW_HOST_DEVICE constexpr bool operator==(const ScaledBasis<T, N>& a, const Scale
 }
 
 template <class... T> WW_HOST_DEVICE constexpr ArithTuple<T...> make_arith_tuple(const T&... t) {
-  if constexpr (sizeof...(T) == 0) return {};
+  if constexpr (__is_empty(ArithTuple<T...>)) return {};
   else return ArithTuple<T...>(t...);
 }
 template <class T> WW_HOST_DEVICE constexpr auto members_of(const T& part) {
@@ -57,7 +57,7 @@ template <class T> WW_HOST_DEVICE constexpr auto members_of(const T& part) {
 }
 template <class A, class B, int... I>
 WW_HOST_DEVICE constexpr auto sum_members(const A& a, const B& b, index_sequence<I...>) {
-  return make_arith_tuple((get<I>(a) + get<I>(b))...);
+  WW_RETURN(make_arith_tuple((get<I>(a) + get<I>(b))...));
 }
 /// Member by member; the shorter one is filled up with zeros.
 template <class A, class B>
@@ -67,8 +67,8 @@ operator+(const A& a, const B& b) {
   using TA = decltype(members_of(a));
   using TB = decltype(members_of(b));
   constexpr int kRank = rank_v < TA >> rank_v<TB> ? rank_v<TA> : rank_v<TB>;
-  return sum_members(append<kRank>(members_of(a), _0{}), append<kRank>(members_of(b), _0{}),
-                     make_index_sequence<kRank>{});
+  WW_RETURN(sum_members(append<kRank>(members_of(a), _0{}), append<kRank>(members_of(b), _0{}),
+                        make_index_sequence<kRank>{}));
 }
 
 // --- engine ----------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ template <class C> struct CoordIterator {
 };
 
 template <class S, int... I> WW_HOST_DEVICE constexpr auto identity_strides(const S& shape, index_sequence<I...>) {
-  return make_stride(compact_left(get<I>(shape), E<I>{})...);
+  WW_RETURN(make_stride(compact_left(get<I>(shape), E<I>{})...));
 }
 /// The layout that maps (i, j, ...) to the coordinate (i, j, ...); a nested mode counts in its own coordinate.
 template <TupleLike S>

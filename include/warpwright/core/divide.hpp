@@ -24,8 +24,8 @@ requires(!TupleLike<T>) WW_HOST_DEVICE constexpr auto tiler_layout(const T& tile
 template <class L, int... I, int... J>
 WW_HOST_DEVICE constexpr auto zip_modes(const L& pairs, index_sequence<I...>, index_sequence<J...>) {
   constexpr int kPairs = sizeof...(I);
-  return make_layout(make_layout(get<0>(get<I>(pairs))...),
-                     make_layout(get<1>(get<I>(pairs))..., get<kPairs + J>(pairs)...));
+  WW_RETURN(make_layout(make_layout(get<0>(get<I>(pairs))...),
+                        make_layout(get<1>(get<I>(pairs))..., get<kPairs + J>(pairs)...)));
 }
 /// ((t0,r0),(t1,r1),x) -> ((t0,t1),(r0,r1,x)) for the first kPairs modes.
 template <int kPairs, LayoutType L> WW_HOST_DEVICE constexpr auto zip_modes(const L& pairs) {
@@ -41,7 +41,7 @@ template <bool kBoth, class T> WW_HOST_DEVICE constexpr auto open_modes(const T&
 }
 /// Opens up the modes of mode 1, and with kBoth those of mode 0 as well.
 template <bool kBoth, LayoutType L> WW_HOST_DEVICE constexpr auto unpack_rest(const L& zipped) {
-  return make_layout(open_modes<kBoth>(zipped.shape()), open_modes<kBoth>(zipped.stride()));
+  WW_RETURN(make_layout(open_modes<kBoth>(zipped.shape()), open_modes<kBoth>(zipped.stride())));
 }
 
 // --- divide ----------------------------------------------------------------------------------------
@@ -51,14 +51,18 @@ template <class L, class T, int... I, int... J>
 WW_HOST_DEVICE constexpr auto divide_modes(const L& layout, const T& tiler, index_sequence<I...>,
                                            index_sequence<J...>) {
   static_assert(sizeof...(I) <= rank_v<L>, "the tiler has more modes than the layout");
-  return make_layout(logical_divide(get<I>(layout), get<I>(tiler))..., get<int(sizeof...(I)) + J>(layout)...);
+  WW_RETURN(make_layout(logical_divide(get<I>(layout), get<I>(tiler))..., get<int(sizeof...(I)) + J>(layout)...));
 }
 template <LayoutType L, Tiler T> WW_HOST_DEVICE constexpr auto logical_divide(const L& layout, const T& tiler) {
   if constexpr (is_tuple_v<T>) {
     return divide_modes(layout, tiler, make_index_sequence<rank_v<T>>{}, make_index_sequence<rank_v<L> - rank_v<T>>{});
+  } else if constexpr (StaticInteger<T> && RuntimeInteger<decltype(layout.shape())>) {
+    // why: this is the mode of every global tensor, and here composition and complement have one answer
+    return make_layout(make_shape(tiler, ceil_div(layout.shape(), tiler)),
+                       make_stride(layout.stride(), tiler * layout.stride()));
   } else {
     auto tile = tiler_layout(tiler);
-    return composition(layout, make_layout(tile, complement(tile, size(layout))));
+    WW_RETURN(composition(layout, make_layout(tile, complement(tile, size(layout)))));
   }
 }
 /// ((tile...),(rest...)): one coordinate inside a tile, one that names the tile.
@@ -67,10 +71,10 @@ template <LayoutType L, Tiler T> WW_HOST_DEVICE constexpr auto zipped_divide(con
   else return logical_divide(layout, tiler);
 }
 template <LayoutType L, Tiler T> WW_HOST_DEVICE constexpr auto tiled_divide(const L& layout, const T& tiler) {
-  return unpack_rest<false>(zipped_divide(layout, tiler));
+  WW_RETURN(unpack_rest<false>(zipped_divide(layout, tiler)));
 }
 template <LayoutType L, Tiler T> WW_HOST_DEVICE constexpr auto flat_divide(const L& layout, const T& tiler) {
-  return unpack_rest<true>(zipped_divide(layout, tiler));
+  WW_RETURN(unpack_rest<true>(zipped_divide(layout, tiler)));
 }
 
 // --- product ---------------------------------------------------------------------------------------

@@ -18,10 +18,22 @@ template <> inline constexpr bool is_leaf_v<Underscore> = true;
 template <class T> inline constexpr bool has_underscore_v = is_same_v<T, Underscore>;
 template <class... T> inline constexpr bool has_underscore_v<Tuple<T...>> = (has_underscore_v<T> || ...);
 
-template <class... T> WW_HOST_DEVICE constexpr auto make_shape(const T&... t) { return make_tuple(t...); }
-template <class... T> WW_HOST_DEVICE constexpr auto make_stride(const T&... t) { return make_tuple(t...); }
-template <class... T> WW_HOST_DEVICE constexpr auto make_coord(const T&... t) { return make_tuple(t...); }
-template <class... T> WW_HOST_DEVICE constexpr auto make_tile(const T&... t) { return make_tuple(t...); }
+template <class... T> WW_HOST_DEVICE constexpr Tuple<T...> make_shape(const T&... t) {
+  if constexpr (__is_empty(Tuple<T...>)) return {};
+  else return {t...};
+}
+template <class... T> WW_HOST_DEVICE constexpr Tuple<T...> make_stride(const T&... t) {
+  if constexpr (__is_empty(Tuple<T...>)) return {};
+  else return {t...};
+}
+template <class... T> WW_HOST_DEVICE constexpr Tuple<T...> make_coord(const T&... t) {
+  if constexpr (__is_empty(Tuple<T...>)) return {};
+  else return {t...};
+}
+template <class... T> WW_HOST_DEVICE constexpr Tuple<T...> make_tile(const T&... t) {
+  if constexpr (__is_empty(Tuple<T...>)) return {};
+  else return {t...};
+}
 template <class... T> using Shape = Tuple<T...>;
 template <class... T> using Stride = Tuple<T...>;
 template <class... T> using Coord = Tuple<T...>;
@@ -46,7 +58,7 @@ inline constexpr bool is_congruent_v<Tuple<T, TS...>, Tuple<U, US...>> =
 
 template <IntTuple S> WW_HOST_DEVICE constexpr auto size(const S& shape);
 template <class S, int... I> WW_HOST_DEVICE constexpr auto product_of(const S& shape, index_sequence<I...>) {
-  return (_1{} * ... * size(get<I>(shape)));
+  WW_RETURN((_1{} * ... * size(get<I>(shape))));
 }
 /// Product of all extents.
 template <IntTuple S> WW_HOST_DEVICE constexpr auto size(const S& shape) {
@@ -73,7 +85,7 @@ WW_HOST_DEVICE constexpr auto unfold_offset(const C& index, const S& shape, cons
 }
 template <class C, class S, class D, int... I>
 WW_HOST_DEVICE constexpr auto sum_offsets(const C& coord, const S& shape, const D& stride, index_sequence<I...>) {
-  return (_0{} + ... + crd2idx(get<I>(coord), get<I>(shape), get<I>(stride)));
+  WW_RETURN((_0{} + ... + crd2idx(get<I>(coord), get<I>(shape), get<I>(stride))));
 }
 
 /// The offset of `coord`, which is an integer, or a tuple of the shape's rank whose members are coordinates in turn.
@@ -99,8 +111,8 @@ WW_HOST_DEVICE constexpr auto compact_left_from(const S& shape, const Current& c
   if constexpr (I == rank_v<S>) {
     return make_tuple();
   } else {
-    return concat(make_tuple(compact_left(get<I>(shape), current)),
-                  compact_left_from<I + 1>(shape, current * size(get<I>(shape))));
+    WW_RETURN(concat(make_tuple(compact_left(get<I>(shape), current)),
+                     compact_left_from<I + 1>(shape, current * size(get<I>(shape)))));
   }
 }
 /// Strides of a dense array whose leftmost mode is fastest, starting at `current`; a static extent of 1 gets stride 0.
@@ -166,7 +178,7 @@ WW_HOST_DEVICE constexpr auto flat_coord(const C& coord, const S& shape, index_s
 template <class C, class T> WW_HOST_DEVICE constexpr auto slice_members(const C& coord, const T& t);
 template <class C, class T, int... I>
 WW_HOST_DEVICE constexpr auto slice_indices(const C& coord, const T& t, index_sequence<I...>) {
-  return concat(slice_members(get<I>(coord), get<I>(t))...);
+  WW_RETURN(concat(slice_members(get<I>(coord), get<I>(t))...));
 }
 /// The members of `t` that face an Underscore of `coord`, one level of nesting kept per top-level Underscore.
 template <class C, class T> WW_HOST_DEVICE constexpr auto slice_members(const C& coord, const T& t) {
@@ -182,12 +194,18 @@ template <class C, class T> WW_HOST_DEVICE constexpr auto slice_members(const C&
 
 // --- the class -------------------------------------------------------------------------------------
 template <class S, class D>
-requires(IntTuple<S>&& is_congruent_v<S, D>) struct Layout : Tuple<S, D> {
+requires(IntTuple<S>&& is_congruent_v<S, D>) struct Layout : TupleLeaf<0, S>, TupleLeaf<1, D> {
   constexpr Layout() = default;
-  WW_HOST_DEVICE constexpr Layout(const S& shape, const D& stride) : Tuple<S, D>(shape, stride) {}
+  WW_HOST_DEVICE constexpr Layout(const S& shape, const D& stride) : TupleLeaf<0, S>(shape), TupleLeaf<1, D>(stride) {}
 
-  WW_HOST_DEVICE constexpr S shape() const { return leaf_of<0>(*this); }
-  WW_HOST_DEVICE constexpr D stride() const { return leaf_of<1>(*this); }
+  WW_HOST_DEVICE constexpr S shape() const {
+    if constexpr (__is_empty(S)) return {};
+    else return TupleLeaf<0, S>::value;
+  }
+  WW_HOST_DEVICE constexpr D stride() const {
+    if constexpr (__is_empty(D)) return {};
+    else return TupleLeaf<1, D>::value;
+  }
 
   /// The offset of a coordinate; with an Underscore in it, the layout of what is left (see `slice`).
   template <class C> WW_HOST_DEVICE constexpr auto operator()(const C& coord) const {
@@ -220,24 +238,25 @@ template <class S, class D> inline constexpr int depth_v<Layout<S, D>> = depth_v
 // --- making ----------------------------------------------------------------------------------------
 template <IntTuple S, class D>
 requires(!is_layout_v<D>) WW_HOST_DEVICE constexpr Layout<S, D> make_layout(const S& shape, const D& stride) {
-  return {shape, stride};
+  if constexpr (__is_empty(Layout<S, D>)) return {};
+  else return {shape, stride};
 }
 /// Dense, leftmost mode fastest: (4,8) is (4,8):(1,4).
 template <IntTuple S> WW_HOST_DEVICE constexpr auto make_layout(const S& shape) {
-  return make_layout(shape, compact_left(shape, _1{}));
+  WW_RETURN(make_layout(shape, compact_left(shape, _1{})));
 }
 /// Layouts side by side: the modes of the result are the arguments.
 template <LayoutType L, LayoutType... M> WW_HOST_DEVICE constexpr auto make_layout(const L& first, const M&... more) {
-  return make_layout(make_shape(first.shape(), more.shape()...), make_stride(first.stride(), more.stride()...));
+  WW_RETURN(make_layout(make_shape(first.shape(), more.shape()...), make_stride(first.stride(), more.stride()...)));
 }
 template <class S, class O, int... I>
 WW_HOST_DEVICE constexpr auto ordered_strides(const S& shape, const O& order, index_sequence<I...>) {
-  return make_stride(compact_left(get<I>(shape), stride_in_order<0>(shape, order, get<I>(order)))...);
+  WW_RETURN(make_stride(compact_left(get<I>(shape), stride_in_order<0>(shape, order, get<I>(order)))...));
 }
 /// Dense, with the modes in the given order: make_ordered_layout((4,8), Step<_1, _0>) is (4,8):(8,1).
 template <IntTuple S, TupleLike O> WW_HOST_DEVICE constexpr auto make_ordered_layout(const S& shape, const O& order) {
   static_assert(is_static_v<O> && rank_v<O> == rank_v<S>, "make_ordered_layout: expected one static integer per mode");
-  return make_layout(shape, ordered_strides(shape, order, make_index_sequence<rank_v<S>>{}));
+  WW_RETURN(make_layout(shape, ordered_strides(shape, order, make_index_sequence<rank_v<S>>{})));
 }
 
 // --- asking ----------------------------------------------------------------------------------------
@@ -252,12 +271,12 @@ template <class T> WW_HOST_DEVICE constexpr auto depth(const T&) { return Int<de
 
 /// One more than the largest offset.
 template <LayoutType L> WW_HOST_DEVICE constexpr auto cosize(const L& layout) {
-  return layout(size(layout) - _1{}) + _1{};
+  WW_RETURN(layout(size(layout) - _1{}) + _1{});
 }
 
 // --- modes -----------------------------------------------------------------------------------------
 template <int I, LayoutType L> WW_HOST_DEVICE constexpr auto get(const L& layout) {
-  return make_layout(get<I>(layout.shape()), get<I>(layout.stride()));
+  WW_RETURN(make_layout(get<I>(layout.shape()), get<I>(layout.stride())));
 }
 template <int... I, LayoutType L> WW_HOST_DEVICE constexpr auto select(const L& layout) {
   return make_layout(select<I...>(layout.shape()), select<I...>(layout.stride()));
@@ -270,7 +289,7 @@ template <int kFirst, int kLast, LayoutType L> WW_HOST_DEVICE constexpr auto gro
   return make_layout(group<kFirst, kLast>(layout.shape()), group<kFirst, kLast>(layout.stride()));
 }
 template <LayoutType L> WW_HOST_DEVICE constexpr auto flatten(const L& layout) {
-  return make_layout(flatten(layout.shape()), flatten(layout.stride()));
+  WW_RETURN(make_layout(flatten(layout.shape()), flatten(layout.stride())));
 }
 /// Modes of extent 1 and stride 0 added until the rank is N.
 template <int N, LayoutType L> WW_HOST_DEVICE constexpr auto append(const L& layout) {
@@ -279,7 +298,7 @@ template <int N, LayoutType L> WW_HOST_DEVICE constexpr auto append(const L& lay
 }
 /// What is left of `layout` when the coordinates that are not Underscore are fixed; layout(coord) is its offset.
 template <class C, LayoutType L> WW_HOST_DEVICE constexpr auto slice(const C& coord, const L& layout) {
-  return make_layout(slice_members(coord, layout.shape()), slice_members(coord, layout.stride()));
+  WW_RETURN(make_layout(slice_members(coord, layout.shape()), slice_members(coord, layout.stride())));
 }
 
 template <LayoutType A, LayoutType B> WW_HOST_DEVICE constexpr bool operator==(const A& a, const B& b) {

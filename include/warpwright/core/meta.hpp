@@ -2,7 +2,8 @@
 // The few types and traits that kernel code needs in place of <cstdint>, <type_traits> and <utility>.
 // why: NVRTC ships no standard headers, and cuda/std costs 0.6 s a compile; kernels here include nothing else.
 // This file also decides the macros of the whole project: where a function may run, and WW_UNROLL before a loop over
-// registers, which have no addresses on a GPU; WW_CONSTANT declares objects that device code may bind references to.
+// registers, which have no addresses on a GPU; WW_CONSTANT declares objects that device code may bind references to;
+// WW_RETURN ends functions whose answer is often a type alone.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -68,6 +69,14 @@ template <class T> WW_HOST_DEVICE constexpr T&& forward(typename remove_referenc
 template <class T> WW_HOST_DEVICE constexpr typename remove_reference<T>::type&& move(T&& t) {
   return static_cast<typename remove_reference<T>::type&&>(t);
 }
+
+/// Returns the value of an expression. When its type says all (static integers, tuples and layouts of them) it is only
+/// looked at, and no function it would call is compiled: of a GEMM's functions more than half do nothing else, and NVRTC
+/// would spend its time on inlining and deleting them.
+#define WW_RETURN(...)                                            \
+  using ReturnType = ::ww::remove_cvref_t<decltype(__VA_ARGS__)>; \
+  if constexpr (__is_empty(ReturnType)) return ReturnType{};      \
+  else return __VA_ARGS__
 
 // --- index sequences -----------------------------------------------------------------------------
 template <int... I> struct index_sequence {};

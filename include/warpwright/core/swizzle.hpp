@@ -34,9 +34,10 @@ template <int kBytes, int B, int M, int S> WW_HOST_DEVICE constexpr auto upcast(
 }
 
 /// coord -> swizzle(offset + layout(coord)).
-template <class Z, Integer O, LayoutType L> struct ComposedLayout : Tuple<Z, O, L> {
+template <class Z, Integer O, LayoutType L> struct ComposedLayout : TupleLeaf<0, Z>, TupleLeaf<1, O>, TupleLeaf<2, L> {
   constexpr ComposedLayout() = default;
-  WW_HOST_DEVICE constexpr ComposedLayout(const Z& z, const O& o, const L& l) : Tuple<Z, O, L>(z, o, l) {}
+  WW_HOST_DEVICE constexpr ComposedLayout(const Z& z, const O& o, const L& l)
+      : TupleLeaf<0, Z>(z), TupleLeaf<1, O>(o), TupleLeaf<2, L>(l) {}
 
   WW_HOST_DEVICE constexpr Z swizzle() const { return leaf_of<0>(*this); }
   WW_HOST_DEVICE constexpr O offset() const { return leaf_of<1>(*this); }

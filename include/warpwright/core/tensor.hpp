@@ -13,11 +13,12 @@ namespace ww {
 template <class T, class Offset> concept Addable = requires(const T& engine, const Offset& offset) { engine + offset; };
 template <class T> concept Dereferenceable = requires(const T& engine) { *engine; };
 
-template <class Engine, AnyLayout L> struct Tensor : Tuple<Engine, L> {
+template <class Engine, AnyLayout L> struct Tensor : TupleLeaf<0, Engine>, TupleLeaf<1, L> {
   using layout_type = L;
   using engine_type = Engine;
   constexpr Tensor() = default;
-  WW_HOST_DEVICE constexpr Tensor(const Engine& engine, const L& layout) : Tuple<Engine, L>(engine, layout) {}
+  WW_HOST_DEVICE constexpr Tensor(const Engine& engine, const L& layout)
+      : TupleLeaf<0, Engine>(engine), TupleLeaf<1, L>(layout) {}
 
   WW_HOST_DEVICE constexpr Engine data() const { return leaf_of<0>(*this); }
   WW_HOST_DEVICE constexpr L layout() const { return leaf_of<1>(*this); }

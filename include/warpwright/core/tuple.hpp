@@ -33,7 +33,7 @@ template <class... T> struct Tuple : TupleBase<make_index_sequence<int(sizeof...
 };
 
 template <class... T> WW_HOST_DEVICE constexpr Tuple<T...> make_tuple(const T&... t) {
-  if constexpr (sizeof...(T) == 0) return {};
+  if constexpr (__is_empty(Tuple<T...>)) return {};
   else return Tuple<T...>(t...);
 }
 
@@ -61,14 +61,10 @@ template <int I, class T> WW_HOST_DEVICE constexpr T leaf_of(const TupleLeaf<I, 
 template <int I, class T> WW_HOST_DEVICE constexpr const T& leaf_of(const TupleLeaf<I, T, false>& l) { return l.value; }
 template <int I, class T> WW_HOST_DEVICE constexpr T& leaf_of(TupleLeaf<I, T, false>& l) { return l.value; }
 
-template <int I, class... T> WW_HOST_DEVICE constexpr decltype(auto) get(const Tuple<T...>& t) {
-  static_assert(0 <= I && I < int(sizeof...(T)), "get<I>: I is outside the tuple");
-  return leaf_of<I>(t);
-}
-template <int I, class... T> WW_HOST_DEVICE constexpr decltype(auto) get(Tuple<T...>& t) {
-  static_assert(0 <= I && I < int(sizeof...(T)), "get<I>: I is outside the tuple");
-  return leaf_of<I>(t);
-}
+// why by leaf: the base class that holds member I is found by the compiler, no call goes through another
+template <int I, class T> WW_HOST_DEVICE constexpr T get(const TupleLeaf<I, T, true>&) { return {}; }
+template <int I, class T> WW_HOST_DEVICE constexpr const T& get(const TupleLeaf<I, T, false>& l) { return l.value; }
+template <int I, class T> WW_HOST_DEVICE constexpr T& get(TupleLeaf<I, T, false>& l) { return l.value; }
 /// What sits at the ends of nested tuples: integers, and the few types that join them (Underscore, ScaledBasis).
 template <class T> inline constexpr bool is_leaf_v = Integer<T>;
 template <class T> concept Leaf = is_leaf_v<T>;
@@ -97,14 +93,14 @@ template <class T, class F> WW_HOST_DEVICE constexpr auto apply(const T& t, F f)
 
 template <class T, class F, int... I>
 WW_HOST_DEVICE constexpr auto transform_indices(const T& t, F f, index_sequence<I...>) {
-  return make_tuple(f(get<I>(t))...);
+  WW_RETURN(make_tuple(f(get<I>(t))...));
 }
 template <class T, class F> WW_HOST_DEVICE constexpr auto transform(const T& t, F f) {
   return transform_indices(t, f, make_index_sequence<rank_v<T>>{});
 }
 template <class F, class T, class U, int... I>
 WW_HOST_DEVICE constexpr auto transform_pairs(const T& t, const U& u, F f, index_sequence<I...>) {
-  return make_tuple(f(get<I>(t), get<I>(u))...);
+  WW_RETURN(make_tuple(f(get<I>(t), get<I>(u))...));
 }
 template <class T, class U, class F> WW_HOST_DEVICE constexpr auto transform(const T& t, const U& u, F f) {
   static_assert(rank_v<T> == rank_v<U>, "transform: the two tuples differ in rank");
@@ -124,20 +120,21 @@ template <class T, int... I> WW_HOST_DEVICE constexpr auto concat_indices(const 
 }
 template <class T, class U, int... I, int... J>
 WW_HOST_DEVICE constexpr auto concat_indices(const T& t, const U& u, index_sequence<I...>, index_sequence<J...>) {
-  return make_tuple(get<I>(t)..., get<J>(u)...);
+  WW_RETURN(make_tuple(get<I>(t)..., get<J>(u)...));
 }
 template <class T> WW_HOST_DEVICE constexpr auto concat(const T& t) {
-  return concat_indices(t, make_index_sequence<rank_v<T>>{});
+  if constexpr (is_tuple_v<T>) return t;
+  else return concat_indices(t, make_index_sequence<rank_v<T>>{});
 }
 /// One tuple with the members of all; a plain value counts as a tuple of one.
 template <class T, class U, class... V> WW_HOST_DEVICE constexpr auto concat(const T& t, const U& u, const V&... rest) {
-  return concat(concat_indices(t, u, make_index_sequence<rank_v<T>>{}, make_index_sequence<rank_v<U>>{}), rest...);
+  WW_RETURN(concat(concat_indices(t, u, make_index_sequence<rank_v<T>>{}, make_index_sequence<rank_v<U>>{}), rest...));
 }
 
 template <int... I, class T> WW_HOST_DEVICE constexpr auto select(const T& t) { return make_tuple(get<I>(t)...); }
 
 template <int kFirst, class T, int... I> WW_HOST_DEVICE constexpr auto take_indices(const T& t, index_sequence<I...>) {
-  return make_tuple(get<kFirst + I>(t)...);
+  WW_RETURN(make_tuple(get<kFirst + I>(t)...));
 }
 /// Members kFirst to kLast - 1.
 template <int kFirst, int kLast, class T> WW_HOST_DEVICE constexpr auto take(const T& t) {
@@ -155,17 +152,17 @@ template <int N, class T> WW_HOST_DEVICE constexpr auto repeat(const T& value) {
 /// `t` with `value` added until it has N members.
 template <int N, class T, class V> WW_HOST_DEVICE constexpr auto append(const T& t, const V& value) {
   static_assert(rank_v<T> <= N, "append<N>: the tuple is already longer");
-  return concat(t, repeat<N - rank_v<T>>(value));
+  WW_RETURN(concat(t, repeat<N - rank_v<T>>(value)));
 }
 
 /// The members kFirst to kLast - 1 become one tuple: group<0, 2>((a, b, c)) is ((a, b), c).
 template <int kFirst, int kLast, class T> WW_HOST_DEVICE constexpr auto group(const T& t) {
-  return concat(take<0, kFirst>(t), make_tuple(take<kFirst, kLast>(t)), take<kLast, rank_v<T>>(t));
+  WW_RETURN(concat(take<0, kFirst>(t), make_tuple(take<kFirst, kLast>(t)), take<kLast, rank_v<T>>(t)));
 }
 
 template <class T> WW_HOST_DEVICE constexpr auto flatten(const T& t);
 template <class T, int... I> WW_HOST_DEVICE constexpr auto flatten_indices(const T& t, index_sequence<I...>) {
-  return concat(flatten(get<I>(t))...);
+  WW_RETURN(concat(flatten(get<I>(t))...));
 }
 /// All leaves in one flat tuple.
 template <class T> WW_HOST_DEVICE constexpr auto flatten(const T& t) {
