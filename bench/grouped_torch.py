@@ -1,0 +1,523 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our grouped GEMM and torch._scaled_grouped_mm in one loop on one GPU, by the method of bench/README.md.
+
+    bench/bridge/build.sh BUILD bridge.so
+    python3 bench/grouped_torch.py --bridge bridge.so --cases bench/cases/h200_grouped.json --result out.json
+
+For each case: operands from N(0,1) in rotating sets of at least 240 MB; one CUDA graph of many calls per contender;
+every contender checked against FP64 at sampled rows, and the row-wise recipe element by element against torch's result;
+a second of load; then replays A B C A B C ..., medians. The library works on torch's own memory, stream and context.
+"""
+import argparse
+import concurrent.futures
+import ctypes
+import dataclasses
+import datetime
+import json
+import math
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+import torch
+
+DTYPES = {"e4m3": 0, "bf16": 1, "f16": 2, "f32": 3}
+SCALES = {"none": 0, "tensor": 1, "row-column": 2, "block": 3}
+ENCODINGS = {"offsets": 0, "indptr": 1, "starts-counts": 2, "row-ids": 3, "masked": 4}
+ROTATION_BYTES = 240_000_000
+LOAD_SECONDS = 1.0
+GRAPH_SECONDS = 1.5e-3
+MIN_CALLS, MAX_CALLS = 24, 240
+
+
+class Problem(ctypes.Structure):
+    """BridgeProblem of bridge/bridge.cpp."""
+    _fields_ = [(name, ctypes.c_int64) for name in (
+        "groups", "rows", "n", "k", "a", "b", "d", "scale", "encoding", "alignment", "zero_outside", "scale_a_row",
+        "scale_a_k", "scale_a_group", "scale_b_n", "scale_b_k", "scale_b_group")]
+
+
+class Bridge:
+    """The shared object of bridge/build.sh."""
+
+    def __init__(self, path: str, device: str) -> None:
+        self.library = ctypes.CDLL(path, mode=ctypes.RTLD_LOCAL)
+        for name, result, arguments in (
+                ("error", ctypes.c_char_p, []),
+                ("source_hash", ctypes.c_char_p, []),
+                ("open", ctypes.c_void_p, [ctypes.c_char_p]),
+                ("description", ctypes.c_char_p, [ctypes.c_void_p]),
+                ("plan", ctypes.c_void_p, [ctypes.c_void_p, ctypes.POINTER(Problem), ctypes.c_char_p, ctypes.c_int]),
+                ("config", ctypes.c_char_p, [ctypes.c_void_p]),
+                ("workspace_bytes", ctypes.c_int64, [ctypes.c_void_p]),
+                ("run", ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p * 9, ctypes.c_int64, ctypes.c_void_p]),
+                ("widths", ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64]),
+                ("close_plan", None, [ctypes.c_void_p])):
+            function = getattr(self.library, "ww_bridge_" + name)
+            function.restype, function.argtypes = result, arguments
+            setattr(self, name, function)
+        self.device = self.open(device.encode())
+        if not self.device:
+            raise RuntimeError(self.message())
+
+    def message(self) -> str:
+        return self.error().decode()
+
+
+@dataclasses.dataclass
+class Operands:
+    """What one call reads and writes. Scales of every recipe are there; a contender takes those of its own."""
+    a: torch.Tensor                    # (M, K) e4m3
+    b: torch.Tensor                    # (G, N, K) e4m3
+    d: torch.Tensor                    # (M, N) bf16
+    row: Tuple[torch.Tensor, torch.Tensor]     # (M), (G, N)
+    block: Tuple[torch.Tensor, torch.Tensor]   # (ceil(K/128), round_up(M, 4)), (G, ceil(N/128), ceil(K/128))
+    tensor: Tuple[torch.Tensor, torch.Tensor]  # (1), (1)
+    masked_a: Optional[torch.Tensor] = None    # (G, Mmax, K)
+    masked_d: Optional[torch.Tensor] = None    # (G, Mmax, N)
+    masked_row: Optional[torch.Tensor] = None  # (G, Mmax)
+    masked_block: Optional[torch.Tensor] = None  # (ceil(K/128), round_up(G Mmax, 4))
+
+
+@dataclasses.dataclass
+class Contender:
+    name: str
+    recipe: str
+    enqueue: Callable[[Operands], Any]
+    result: Callable[[Operands], torch.Tensor]  # (M, N) after a run
+    config: str = ""
+    mechanism: str = ""
+    error: Optional[str] = None
+    max_error: float = 0.0
+    us: List[float] = dataclasses.field(default_factory=list)
+    graph: Any = None
+    calls: int = 0
+    widths: str = ""
+    keep: List[Any] = dataclasses.field(default_factory=list)
+
+
+class Case:
+    """A grouped case of the file: sizes, and our problem for a recipe."""
+
+    def __init__(self, entry: Dict[str, Any]) -> None:
+        self.entry = entry
+        self.counts: List[int] = entry["tokens_per_group"]
+        self.groups, self.n, self.k = entry["groups"], entry["n"], entry["k"]
+        self.m, self.most = sum(self.counts), max(self.counts)
+        self.blocks_k, self.blocks_n = -(-self.k // 128), -(-self.n // 128)
+        self.name = f"{entry.get('regime', '')} G={self.groups} M={self.m} N={self.n} K={self.k}"
+
+    def set_bytes(self) -> int:
+        return self.m * self.k + self.groups * self.n * self.k + 2 * self.m * self.n
+
+    def masked_rows(self) -> int:
+        return self.groups * self.most
+
+    def has_masked(self) -> bool:
+        return self.entry.get("regime") == "decode" and self.masked_rows() <= 4 * self.m
+
+    def problem(self, recipe: str, masked: bool) -> Problem:
+        p = Problem(groups=self.groups, rows=self.most if masked else self.m, n=self.n, k=self.k, a=DTYPES["e4m3"],
+                    b=DTYPES["e4m3"], d=DTYPES["bf16"], scale=SCALES[recipe],
+                    encoding=ENCODINGS["masked" if masked else "offsets"], alignment=1)
+        if recipe == "block":  # A's scales M-major, as bench gemm has them; B's packed
+            rows = self.masked_rows() if masked else self.m
+            p.scale_a_row, p.scale_a_k = 1, round_up(rows, 4)
+            p.scale_b_n, p.scale_b_k, p.scale_b_group = self.blocks_k, 1, self.blocks_n * self.blocks_k
+        return p
+
+
+def round_up(value: int, step: int) -> int:
+    return -(-value // step) * step
+
+
+def normal(shape: Tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    """N(0,1) in e4m3. In pieces: FP32 of the largest operands would not fit beside them."""
+    out = torch.empty(math.prod(shape), dtype=torch.float8_e4m3fn, device="cuda")
+    piece = 1 << 27
+    for at in range(0, out.numel(), piece):
+        part = out[at:at + piece]
+        part.copy_(torch.randn(part.numel(), device="cuda", generator=generator).to(torch.float8_e4m3fn))
+    return out.view(shape)
+
+
+def scales(shape: Tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    return torch.rand(shape, device="cuda", generator=generator) * 0.5 + 0.75
+
+
+def make_sets(case: Case, masked: bool, seed: int) -> List[Operands]:
+    generator = torch.Generator(device="cuda").manual_seed(seed)
+    sets = []
+    for _ in range(min(256, max(2, -(-ROTATION_BYTES // case.set_bytes())))):
+        operands = Operands(
+            a=normal((case.m, case.k), generator), b=normal((case.groups, case.n, case.k), generator),
+            d=torch.empty((case.m, case.n), dtype=torch.bfloat16, device="cuda"),
+            row=(scales((case.m,), generator), scales((case.groups, case.n), generator)),
+            block=(scales((case.blocks_k, round_up(case.m, 4)), generator),
+                   scales((case.groups, case.blocks_n, case.blocks_k), generator)),
+            tensor=(scales((1,), generator), scales((1,), generator)))
+        if masked:
+            add_masked(case, operands)
+        sets.append(operands)
+    return sets
+
+
+def add_masked(case: Case, operands: Operands) -> None:
+    """The same rows, one (Mmax, K) block for each group; NaN below the rows used."""
+    rows = case.masked_rows()
+    nan = torch.full((rows, case.k), 0x7f, dtype=torch.uint8, device="cuda").view(torch.float8_e4m3fn)
+    where = masked_positions(case)
+    nan.view(torch.uint8)[where] = operands.a.view(torch.uint8)
+    operands.masked_a = nan
+    operands.masked_d = torch.empty((rows, case.n), dtype=torch.bfloat16, device="cuda")
+    operands.masked_row = torch.full((rows,), math.nan, device="cuda")
+    operands.masked_row[where] = operands.row[0]
+    operands.masked_block = torch.full((case.blocks_k, round_up(rows, 4)), math.nan, device="cuda")
+    operands.masked_block[:, where] = operands.block[0][:, :case.m]
+
+
+def masked_positions(case: Case) -> torch.Tensor:
+    return torch.cat([torch.arange(count) + g * case.most for g, count in enumerate(case.counts)]).cuda()
+
+
+def our_contender(bridge: Bridge, case: Case, recipe: str, mechanism: str, sizes: torch.Tensor, plan: Any,
+                  problem: Problem) -> Contender:
+    """`plan`: a handle of the bridge, or the text of its refusal."""
+    masked = problem.encoding == ENCODINGS["masked"]
+    contender = Contender(f"{mechanism} {recipe}", recipe, lambda o: None,
+                          lambda o: o.masked_d[masked_positions(case)] if masked else o.d, mechanism=mechanism)
+    if isinstance(plan, str):
+        contender.error = plan
+        return contender
+    contender.config = bridge.config(plan).decode()
+    size = max(16, bridge.workspace_bytes(plan))
+    workspace = torch.zeros(size, dtype=torch.uint8, device="cuda")
+    status = torch.zeros(1, dtype=torch.int32, device="cuda")
+    contender.keep = [workspace, status, sizes, plan, problem]
+
+    def enqueue(o: Operands) -> None:
+        scale_a, scale_b = {"row-column": o.row, "block": o.block, "tensor": o.tensor}[recipe]
+        if masked:
+            scale_a = {"row-column": o.masked_row, "block": o.masked_block, "tensor": scale_a}[recipe]
+        a, d = (o.masked_a, o.masked_d) if masked else (o.a, o.d)
+        pointers = (ctypes.c_void_p * 9)(a.data_ptr(), o.b.data_ptr(), d.data_ptr(), scale_a.data_ptr(),
+                                         scale_b.data_ptr(), sizes.data_ptr(), 0, status.data_ptr(),
+                                         workspace.data_ptr())
+        if bridge.run(plan, pointers, size, torch.cuda.current_stream().cuda_stream) != 0:
+            raise RuntimeError(bridge.message())
+
+    contender.enqueue = enqueue
+    return contender
+
+
+def torch_contender(offs: torch.Tensor) -> Contender:
+    last: List[torch.Tensor] = []
+
+    def enqueue(o: Operands) -> torch.Tensor:
+        out = torch._scaled_grouped_mm(o.a, o.b.transpose(-2, -1), o.row[0], o.row[1], offs=offs,
+                                       out_dtype=torch.bfloat16, use_fast_accum=True)
+        last[:] = [out]
+        return out
+
+    return Contender("torch row-column", "row-column", enqueue, lambda o: last[0], config="torch._scaled_grouped_mm")
+
+
+def reference_rows(case: Case, o: Operands, recipe: str) -> List[Tuple[torch.Tensor, torch.Tensor]]:
+    """(row numbers, FP64 result) for a few rows of the first, the largest and the last group that has any."""
+    used = [g for g, count in enumerate(case.counts) if count > 0]
+    chosen = sorted({used[0], max(used, key=lambda g: case.counts[g]), used[-1]})
+    starts = [sum(case.counts[:g]) for g in range(case.groups)]
+    answers = []
+    for g in chosen:
+        count = case.counts[g]
+        rows = torch.tensor(sorted({starts[g] + i for i in (0, 1, 7, 8, 63, 64, count // 2, count - 1) if i < count}),
+                            device="cuda")
+        a = o.a.view(torch.uint8)[rows].view(torch.float8_e4m3fn).to(torch.float64)   # (R, K)
+        b = o.b[g].to(torch.float64)      # (N, K)
+        if recipe == "block":
+            a = a * o.block[0].t()[rows].double().repeat_interleave(128, 1)[:, :case.k]
+            b = b * o.block[1][g].double().repeat_interleave(128, 0)[:case.n].repeat_interleave(128, 1)[:, :case.k]
+        d = a @ b.t()
+        if recipe == "row-column":
+            d = d * o.row[0][rows].double()[:, None] * o.row[1][g].double()[None, :]
+        if recipe == "tensor":
+            d = d * o.tensor[0].double() * o.tensor[1].double()
+        answers.append((rows, d))
+    return answers
+
+
+def excess(got: torch.Tensor, expected: torch.Tensor, k: int) -> float:
+    """Largest error beyond the rounding of D (8 bits), over the root of K, which is a product's spread."""
+    got, expected = got.double(), expected.double()
+    error = ((got - expected).abs() - expected.abs() * 2 ** -8).clamp(min=0) / math.sqrt(k)
+    return math.inf if not bool(torch.isfinite(got).all()) else float(error.max())
+
+
+def check(case: Case, contender: Contender, o: Operands, torch_result: Optional[torch.Tensor]) -> None:
+    for d in (o.d, o.masked_d):
+        if d is not None:
+            d.fill_(math.nan)
+    contender.enqueue(o)
+    torch.cuda.synchronize()
+    result = contender.result(o)
+    for rows, expected in reference_rows(case, o, contender.recipe):
+        contender.max_error = max(contender.max_error, excess(result[rows], expected, case.k))
+    if contender.recipe == "row-column" and torch_result is not None:
+        for at in range(0, case.m, 4096):  # every element; in pieces of FP64
+            piece = slice(at, at + 4096)
+            contender.max_error = max(contender.max_error, excess(result[piece], torch_result[piece], case.k))
+    if not contender.max_error < 0.1:
+        raise RuntimeError(f"wrong result: error {contender.max_error:.3g} of the products' spread, at most 0.1")
+
+
+def call_seconds(contender: Contender, sets: List[Operands]) -> float:
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    for i in range(4):
+        contender.enqueue(sets[i % len(sets)])
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) * 1e-3 / 4
+
+
+def capture(contender: Contender, sets: List[Operands], calls: int) -> None:
+    contender.graph, contender.calls = torch.cuda.CUDAGraph(), calls
+    outputs: List[Any] = []
+    with torch.cuda.graph(contender.graph):
+        for i in range(calls):
+            outputs.append(contender.enqueue(sets[i % len(sets)]))
+            if len(outputs) > len(sets):  # as many outputs in rotation as ours has
+                outputs.pop(0)
+    contender.keep.append(outputs)
+
+
+def smi(fields: str) -> List[str]:
+    try:
+        out = subprocess.run(["nvidia-smi", "--query-gpu=" + fields, "--format=csv,noheader,nounits", "-i", "0"],
+                             capture_output=True, text=True, timeout=10, check=True).stdout
+        return [field.strip() for field in out.strip().split(",")]
+    except (OSError, subprocess.SubprocessError):
+        return []
+
+
+def race(contenders: List[Contender], seconds: float, replays: int) -> List[str]:
+    def rounds(count: int) -> List[List[Any]]:
+        marks = []
+        for _ in range(count):
+            events = [torch.cuda.Event(enable_timing=True) for _ in range(len(contenders) + 1)]
+            events[0].record()
+            for contender, event in zip(contenders, events[1:]):
+                contender.graph.replay()
+                event.record()
+            marks.append(events)
+        return marks
+
+    first = rounds(2)
+    torch.cuda.synchronize()
+    one = first[1][0].elapsed_time(first[1][-1]) * 1e-3
+    rounds(max(1, math.ceil(LOAD_SECONDS / one)))  # no wait after it: the load goes on into what counts
+    counted = rounds(max(replays, min(31, int(seconds / one))))
+    clocks = smi("clocks.sm,power.draw")  # while the queue is worked off
+    torch.cuda.synchronize()
+    for events in counted:
+        for i, contender in enumerate(contenders):
+            contender.us.append(events[i].elapsed_time(events[i + 1]) * 1e3 / contender.calls)
+    return clocks
+
+
+def attempt(contender: Contender, action: Callable[[], Any]) -> Any:
+    """One contender's failure is an entry of the result."""
+    if contender.error is not None:
+        return None
+    try:
+        return action()
+    except Exception as error:  # pylint: disable=broad-except
+        contender.error = f"{type(error).__name__}: {error}".splitlines()[0][:400]
+        return None
+
+
+def run_case(bridge: Bridge, case: Case, plans: Dict[Any, Any], options: argparse.Namespace) -> Dict[str, Any]:
+    offs = torch.tensor(case.counts, dtype=torch.int32).cumsum(0, dtype=torch.int32).cuda()
+    counts = torch.tensor(case.counts, dtype=torch.int32).cuda()
+    contenders = [] if options.no_torch else [torch_contender(offs)]
+    for (recipe, mechanism), (plan, problem) in plans.items():
+        contenders.append(our_contender(bridge, case, recipe, mechanism, counts if mechanism == "masked" else offs,
+                                        plan, problem))
+    masked = any(c.mechanism == "masked" and c.error is None for c in contenders)
+    sets = make_sets(case, masked, options.seed)
+    torch_result = None
+    for contender in contenders:
+        attempt(contender, lambda: check(case, contender, sets[0], torch_result))  # pylint: disable=cell-var-from-loop
+        if not contender.mechanism and contender.error is None:
+            torch_result = contender.result(sets[0]).clone()
+    times = [attempt(c, lambda: call_seconds(c, sets)) for c in contenders]  # pylint: disable=cell-var-from-loop
+    fastest = min((t for t in times if t), default=1e-3)
+    calls = round_up(int(min(MAX_CALLS, max(MIN_CALLS, GRAPH_SECONDS / fastest))), len(sets))
+    for contender in contenders:
+        attempt(contender, lambda: capture(contender, sets, calls))  # pylint: disable=cell-var-from-loop
+    racing = [c for c in contenders if c.error is None]
+    clocks = race(racing, options.seconds, options.replays) if racing else []
+    for contender in racing:
+        if contender.mechanism == "ragged":
+            text = ctypes.create_string_buffer(512)
+            if bridge.widths(contender.keep[3], contender.keep[0].data_ptr(), text, 512) == 0:
+                contender.widths = text.value.decode()
+    return summary(case, contenders, clocks, len(sets))
+
+
+def summary(case: Case, contenders: List[Contender], clocks: List[str], sets: int) -> Dict[str, Any]:
+    flops = 2.0 * case.m * case.n * case.k
+    entries = []
+    for c in contenders:
+        entry: Dict[str, Any] = {"name": c.name, "recipe": c.recipe, "config": c.config}
+        if c.us:
+            us = statistics.median(c.us)
+            entry.update(us=us, us_low=min(c.us), us_high=max(c.us), replays=len(c.us), calls_per_graph=c.calls,
+                         tflops=flops / us * 1e-6, max_error=c.max_error)
+            if "roof_us" in case.entry:
+                entry["of_roof"] = case.entry["roof_us"] / us
+        if c.widths:
+            entry["widths"] = c.widths
+        if c.error is not None:
+            entry["error"] = c.error
+        entries.append(entry)
+    keys = ("regime", "groups", "n", "k", "roof_us", "peers_us", "tokens_per_group")
+    result = {key: case.entry[key] for key in keys if key in case.entry}
+    result.update(rows=case.m, buffer_sets=sets, contenders=entries)
+    if len(clocks) == 2:
+        result.update(sm_mhz=float(clocks[0]), watts=float(clocks[1]))
+    theirs = next((e["us"] for e in entries if e["name"].startswith("torch") and "us" in e), None)
+    for recipe in ("row-column", "block", "tensor"):
+        ours = min((e for e in entries if e["recipe"] == recipe and "us" in e and not e["name"].startswith("torch")),
+                   key=lambda e: e["us"], default=None)
+        if ours is not None:
+            result["best_" + recipe] = {"name": ours["name"], "us": ours["us"]}
+            if theirs:
+                result["torch_over_" + recipe] = theirs / ours["us"]
+    if theirs:
+        result["torch_us"] = theirs
+    return result
+
+
+def number(value: Optional[float], digits: int = 1) -> str:
+    return f"{value:.{digits}f}" if value else "-"
+
+
+HEADER = (f"{'case':<42}{'rowcol':>9}{'block':>9}{'tensor':>9}{'torch':>9}{'torch/rc':>9}{'of roof':>8} | table: "
+          f"{'torch':>8}{'hpc 1':>8}{'hpc blk':>8}{'deepgemm':>9}   best of ours")
+
+
+def table_row(name: str, result: Dict[str, Any]) -> str:
+    peers = result.get("peers_us", {})
+    deepgemm = next((us for peer, us in peers.items() if peer.startswith("deepgemm")), None)
+    best = {r: result.get("best_" + r, {}) for r in ("row-column", "block", "tensor")}
+    fastest = min((b for b in best.values() if b), key=lambda b: b["us"], default={})
+    roof = result.get("roof_us", 0) / fastest["us"] if fastest else None
+    ratio = result.get("torch_over_row-column")
+    return (f"{name:<42}" + "".join(f"{number(best[r].get('us')):>9}" for r in best) +
+            f"{number(result.get('torch_us')):>9}{number(ratio, 3):>9}{number(roof, 3):>8} "
+            f"|        {number(peers.get('torch_scaled_grouped_mm_rowwise')):>8}"
+            f"{number(peers.get('hpcops_fp8_per_tensor')):>8}{number(peers.get('hpcops_fp8_1x128_128x128')):>8}"
+            f"{number(deepgemm):>9}   " + ", ".join(b["name"] for b in best.values() if b))
+
+
+def compile_plans(bridge: Bridge, cases: List[Case], options: argparse.Namespace) -> Dict[int, Dict[Any, Any]]:
+    """Every plan of every case, many at a time: compiling takes seconds each and holds no lock of Python's."""
+    jobs = []
+    for index, case in enumerate(cases):
+        for recipe in options.recipes.split(","):
+            for mechanism in options.mechanisms.split(","):
+                masked = mechanism == "masked"
+                if masked and not case.has_masked():
+                    continue
+                jobs.append((index, recipe, mechanism, case.problem(recipe, masked)))
+
+    def plan(job: Any) -> Any:
+        _, _, mechanism, problem = job
+        config = ",".join(part for part in (options.config,
+                                            "" if mechanism == "auto" else "mechanism=" + mechanism) if part)
+        handle = bridge.plan(bridge.device, ctypes.byref(problem), config.encode(), int(options.pdl))
+        return handle if handle else bridge.message()
+
+    plans: Dict[int, Dict[Any, Any]] = {index: {} for index in range(len(cases))}
+    with concurrent.futures.ThreadPoolExecutor(options.compile_threads) as pool:
+        for job, handle in zip(jobs, pool.map(plan, jobs)):
+            plans[job[0]][(job[1], job[2])] = (handle, job[3])
+    return plans
+
+
+def parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bridge", required=True, help="the shared object of bench/bridge/build.sh")
+    parser.add_argument("--cases", default=str(pathlib.Path(__file__).with_name("cases") / "h200_grouped.json"))
+    parser.add_argument("--cases-matching", default="", help="only cases whose line in the table contains this")
+    parser.add_argument("--result", default="", help="write the result as JSON, after every case")
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--recipes", default="row-column,block,tensor")
+    parser.add_argument("--mechanisms", default="contiguous,descriptors,ragged,masked", help="auto as well")
+    parser.add_argument("--config", default="", help="key=value,... of every plan of ours")
+    parser.add_argument("--pdl", action="store_true", help="programmatic dependent launch")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of counted replays for a case")
+    parser.add_argument("--seconds-total", type=float, default=330.0, help="no case starts later")
+    parser.add_argument("--replays", type=int, default=5, help="of every contender, at least")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--compile-threads", type=int, default=12)
+    parser.add_argument("--no-torch", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="every fourth case, half a second each")
+    options = parser.parse_args()
+    if options.quick:
+        options.seconds = 0.5
+    return options
+
+
+def main() -> int:
+    options = parse_options()
+    start = time.monotonic()
+    torch.cuda.set_device(torch.device(options.device))
+    torch.zeros(1, device="cuda")  # torch's context first: the library shares it
+    bridge = Bridge(options.bridge, options.device)
+    cases = [Case(entry) for entry in json.loads(pathlib.Path(options.cases).read_text())["cases"]
+             if entry.get("op") == "grouped"]
+    cases = [case for case in cases if options.cases_matching in case.name][::4 if options.quick else 1]
+    if not cases:
+        print(f"no case matches {options.cases_matching!r}", file=sys.stderr)
+        return 2
+    driver = smi("driver_version,power.limit,name")
+    record: Dict[str, Any] = {
+        "device": bridge.description(bridge.device).decode(), "gpu": driver[2] if driver else "",
+        "driver": driver[0] if driver else "", "power_limit_watts": driver[1] if driver else "",
+        "torch": torch.__version__, "cuda_of_torch": torch.version.cuda,
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "command": " ".join(["python3", *sys.argv]), "source_hash": bridge.source_hash().decode(),
+        "seed": options.seed, "method": " ".join((__doc__ or "").split("\n\n")[2].split()), "cases": []}
+    plans = compile_plans(bridge, cases, options)
+    record["compile_seconds"] = time.monotonic() - start
+    print(f"{record['device']}, torch {torch.__version__}; plans in {record['compile_seconds']:.0f} s", flush=True)
+    print(HEADER, flush=True)
+    failed = 0
+    for index, case in enumerate(cases):
+        if time.monotonic() - start > options.seconds_total:
+            record["skipped"] = len(cases) - index
+            print(f"{len(cases) - index} cases skipped: {options.seconds_total:.0f} s are over", flush=True)
+            break
+        try:
+            result = run_case(bridge, case, plans[index], options)
+        except Exception as error:  # pylint: disable=broad-except
+            result = {"name": case.name, "error": f"{type(error).__name__}: {error}"[:400], "contenders": []}
+        failed += "error" in result or not any("best_" + r in result for r in SCALES)
+        record["cases"].append(result)
+        print(table_row(case.name, result) + ("   " + result["error"] if "error" in result else ""), flush=True)
+        for contender in result["contenders"]:
+            if "error" in contender:
+                print(f"    {contender['name']}: {contender['error']}", flush=True)
+        if options.result:
+            pathlib.Path(options.result).write_text(json.dumps(record, indent=1) + "\n")
+        torch.cuda.empty_cache()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
