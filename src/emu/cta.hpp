@@ -9,6 +9,7 @@
 
 #include "emu/mbarrier.hpp"
 #include "emu/sequence_ring.hpp"
+#include "emu/tensor_map_update.hpp"
 #include "emu/thread.hpp"
 #include "emu/warpgroup_engine.hpp"
 
@@ -81,6 +82,7 @@ struct Cta {
   RegisterPool registers;
   NamedBarrier named[16];
   std::vector<MBarrier> barriers;
+  std::vector<CachedMap> maps;
   std::vector<Warp> warps;
   std::vector<std::unique_ptr<WarpgroupEngine>> warpgroups;
   std::vector<Thread> threads;

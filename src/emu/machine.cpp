@@ -51,6 +51,7 @@ bool Machine::run(u32 first, u32 count) {
   seed_ = mix(context_.options.seed + 0x9E3779B97F4A7C15ull * (first + 1));
   schedule_.reset(context_.options, seed_, context_.launch.threads / kWarpSize, context_.launch.cluster);
   steps_ = idle_polls_ = 0;
+  maps_before_.clear();
   if (checker_) checker_->reset();
   next_cluster_ = first;
   end_cluster_ = first + count;
@@ -132,6 +133,7 @@ void Machine::prepare_cta(Cta& cta, Cluster& cluster, u32 index, u32 rank) {
   cta.registers = make_register_pool(launch.threads);
   for (NamedBarrier& barrier : cta.named) barrier = {};
   cta.barriers.clear();
+  cta.maps.clear();
   cta.warps.assign(launch.threads / kWarpSize, Warp{});
   while (cta.warpgroups.size() < launch.threads / kWarpgroupSize)
     cta.warpgroups.push_back(std::make_unique<WarpgroupEngine>(cta));
@@ -243,6 +245,15 @@ void Machine::poll(Thread& thread, Wait wait, arch::Site site, u32 a, u32 b) {
          Rule::livelock);
   yield(thread);
   thread.wait = Wait::none;
+}
+
+const TensorMapData* Machine::map_before(u64 address) const {
+  const auto found = maps_before_.find(address);
+  return found == maps_before_.end() ? nullptr : &found->second;
+}
+
+void Machine::keep_map_before(u64 address, const TensorMapData& data) {
+  if (data.magic == kTensorMapMagic) maps_before_.try_emplace(address, data);
 }
 
 void Machine::wake_all(WaitList& waiters) {

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 
 #include "emu/cta.hpp"
 #include "emu/operation.hpp"
@@ -73,6 +74,9 @@ class Machine {
   Counters& counters() { return counters_; }
   u64 steps() const { return steps_; }
   u64 seed() const { return seed_; }
+  /// The map that was at `address` before this launch released another there: an SM may still remember it.
+  const TensorMapData* map_before(u64 address) const;
+  void keep_map_before(u64 address, const TensorMapData& data);
   /// Null when nobody watches.
   Checker* checker() const { return checker_.get(); }
 
@@ -102,6 +106,7 @@ class Machine {
   Operation* pending_ = nullptr;  // picked on a fiber, to be carried out on the machine's own stack
   std::vector<std::unique_ptr<Cluster>> idle_, resident_;
   u32 next_cluster_ = 0, end_cluster_ = 0;
+  std::unordered_map<u64, TensorMapData> maps_before_;
   u32 live_threads_ = 0;
   u64 steps_ = 0, seed_ = 0, idle_polls_ = 0;
   bool failed_ = false;

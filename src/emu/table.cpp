@@ -8,6 +8,7 @@
 #include "emu/machine.hpp"
 #include "emu/memory.hpp"
 #include "emu/register_budget.hpp"
+#include "emu/tensor_map_update.hpp"
 #include "emu/tma_engine.hpp"
 #include "emu/warp_ops.hpp"
 
@@ -133,6 +134,10 @@ constexpr arch::EmuTable kTable = {
     .pdl_launch_dependents = pdl_nothing,
     .plain_access = plain_access,
     .role = role,
+    .tensor_map_replace = [](u32 copy, arch::TensorMapField field, int dimension, u64 value,
+                             Site s) { tensor_map_replace(WW_CALLER, copy, field, dimension, value, s); },
+    .tensor_map_release = [](void* map, u32 copy, Site s) { tensor_map_release(WW_CALLER, map, copy, s); },
+    .tensor_map_acquire = [](const void* map, Site s) { tensor_map_acquire(WW_CALLER, map, s); },
 };
 
 #undef WW_CALLER

@@ -9,19 +9,12 @@
 #include "emu/check/checker.hpp"
 #include "emu/machine.hpp"
 #include "emu/memory.hpp"
+#include "emu/tensor_map_update.hpp"
 
 namespace ww::emu {
 namespace {
 
 constexpr u32 kDestinationAlignment = 128;
-
-const TensorMapData& checked_map(Thread& thread, const void* map, arch::Site site) {
-  const auto* data = static_cast<const TensorMapData*>(map);
-  if (reinterpret_cast<u64>(map) % 64 != 0) thread.machine->fail({&thread, site}, "tensor map: not 64-byte aligned");
-  if (data->magic != kTensorMapMagic)
-    thread.machine->fail({&thread, site}, "tensor map: these 128 bytes are no tensor map of this device");
-  return *data;
-}
 
 /// Checks what the instruction says about `map`; returns the memory range of its tensor.
 u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch::TmaCoordinates& at, arch::Site site) {
@@ -129,19 +122,22 @@ template <class Visit> void for_each_chunk(u32 offset, u32 bytes, u32 swizzle_bi
 
 u32 row_bytes(const TensorMapData& map) { return u32{map.box[0]} * map.element_bytes; }
 
-void issue_load(Thread& thread, const TmaLoadRequest& request, const TensorMapData& map, u32 range, Cta& cta,
+/// `of_map`: this destination's landing tells that the map has been read.
+void issue_load(Thread& thread, const TmaLoadRequest& request, const SeenMap& seen, bool of_map, u32 range, Cta& cta,
                 arch::Site site) {
+  const TensorMapData& map = seen.data;
   Machine& machine = *thread.machine;
   Operation& operation = machine.new_operation(Operation::Kind::tma_load, {&thread, site});
   operation.cta = &cta;
   operation.shared = request.destination & arch::kSharedOffsetMask;
   operation.barrier = request.barrier & arch::kSharedOffsetMask;
-  operation.map = &map;
+  operation.map = map;
   operation.at = request.at;
   operation.range = range;
   if (Checker* checker = machine.checker()) {
     MBarrier& barrier = barrier_at(cta, operation.barrier, {&thread, site});
     operation.note = checker->tma_load(thread, cta, operation.shared, map.box_bytes(), barrier, site);
+    if (of_map) checker->tensor_map_used(thread, reinterpret_cast<u64>(request.map), operation.note, site);
   }
   machine.submit(operation);
 }
@@ -177,7 +173,8 @@ void wake_bulk_waiter(const Operation& operation) {
 void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site) {
   Machine& machine = *thread.machine;
   const Origin origin{&thread, site};
-  const TensorMapData& map = checked_map(thread, request.map, site);
+  const SeenMap seen = see_tensor_map(thread, request.map, site);
+  const TensorMapData& map = seen.data;
   const u32 range = check_access(thread, map, request.rank, request.at, site);
   const SharedPlace place = shared_place(thread, request.destination, map.box_bytes(), kDestinationAlignment, site);
   const SharedPlace barrier = shared_place(thread, request.barrier, 8, 8, site);
@@ -195,13 +192,16 @@ void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site) {
     checker->traffic().copy(Access::tma_load, site, u64{copies} * map.box_bytes(), bytes, bytes * (copies - 1));
     if (machine.context().launch.memory[range].writable) check_global(thread, map, request.at, false, site);
   }
-  if (request.multicast == 0) return issue_load(thread, request, map, range, *place.cta, site);
+  if (request.multicast == 0) return issue_load(thread, request, seen, seen.in_global, range, *place.cta, site);
+  const bool own = (request.multicast >> thread.cta->rank & 1) != 0;
+  const u32 first = own ? thread.cta->rank : static_cast<u32>(__builtin_ctz(request.multicast));
   for (const auto& cta : ctas)
-    if (request.multicast >> cta->rank & 1) issue_load(thread, request, map, range, *cta, site);
+    if (request.multicast >> cta->rank & 1)
+      issue_load(thread, request, seen, seen.in_global && cta->rank == first, range, *cta, site);
 }
 
 void land_load(Operation& operation) {
-  const TensorMapData& map = *operation.map;
+  const TensorMapData& map = operation.map;
   Cta& cta = *operation.cta;
   if (cta.exited())
     cta.machine->fail(operation.origin,
@@ -227,7 +227,8 @@ void land_load(Operation& operation) {
 void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, const arch::TmaCoordinates& at,
                arch::Site site) {
   Machine& machine = *thread.machine;
-  const TensorMapData& map = checked_map(thread, map_bytes, site);
+  const SeenMap seen = see_tensor_map(thread, map_bytes, site);
+  const TensorMapData& map = seen.data;
   const u32 range = check_access(thread, map, rank, at, site);
   check_store(thread, map, machine.context().launch.memory[range], at, site);
   const SharedPlace place = own_shared_place(thread, source, map.box_bytes(), kDestinationAlignment, "TMA store", site);
@@ -239,12 +240,13 @@ void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, cons
   Operation& operation = machine.new_operation(Operation::Kind::store_read, {&thread, site});
   operation.cta = place.cta;
   operation.shared = place.offset;
-  operation.map = &map;
+  operation.map = map;
   operation.at = at;
   operation.range = range;
   operation.group = thread.bulk_first + static_cast<u32>(thread.bulk_groups.size()) - 1;
   if (Checker* checker = machine.checker()) {
-    checker->tma_store(thread, place.offset, map.box_bytes(), site);
+    const u32 note = checker->tma_store(thread, place.offset, map.box_bytes(), site);
+    if (seen.in_global) checker->tensor_map_used(thread, reinterpret_cast<u64>(map_bytes), note, site);
     check_global(thread, as_stored(map), at, true, site);
     checker->traffic().copy(Access::tma_store, site, map.box_bytes(), bytes_inside(map, at), 0);
   }
@@ -252,7 +254,7 @@ void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, cons
 }
 
 void read_store(Operation& operation) {
-  const TensorMapData& map = *operation.map;
+  const TensorMapData& map = operation.map;
   const u8* shared = operation.cta->shared.get();
   operation.bytes.resize(map.box_bytes());
   const u32 bytes = row_bytes(map);
@@ -268,7 +270,7 @@ void read_store(Operation& operation) {
 }
 
 void write_store(Operation& operation) {
-  const TensorMapData map = as_stored(*operation.map);
+  const TensorMapData map = as_stored(operation.map);
   const u32 bytes = row_bytes(map);
   for_each_row(map, operation.at, [&](u8* global, u32 first, u32 last, u32 row) {
     if (global) std::memcpy(global, operation.bytes.data() + row * bytes + first, last - first);
@@ -278,7 +280,7 @@ void write_store(Operation& operation) {
   wake_bulk_waiter(operation);
 }
 
-void tma_prefetch_map(Thread& thread, const void* map, arch::Site site) { checked_map(thread, map, site); }
+void tma_prefetch_map(Thread& thread, const void* map, arch::Site site) { see_tensor_map(thread, map, site); }
 
 void bulk_commit(Thread& thread) {
   open_group(thread);  // an empty group is a group

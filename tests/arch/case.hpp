@@ -38,6 +38,7 @@ std::vector<Case> synchronisation_cases();
 std::vector<Case> tma_cases();
 std::vector<Case> wgmma_cases();
 std::vector<Case> data_cases();
+std::vector<Case> tensor_map_cases();
 const std::vector<Case>& all_cases();
 
 /// Names of the kernel headers, and the one translation unit that a header makes for a run-time compiler.

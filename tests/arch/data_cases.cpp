@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of kernels/warp.hpp, matrix.hpp, memory.hpp, scan.hpp and arithmetic.hpp. What conversions and functions give is checked
-// against neighbours and long double elsewhere (convert_test.cpp, math_test.cpp); here both executors must give it.
+// Cases of kernels/warp.hpp, matrix.hpp, memory.hpp, scan.hpp and arithmetic.hpp. What conversions and functions give
+// is checked against neighbours and long double elsewhere (convert_test.cpp, math_test.cpp); here both executors must
+// give it.
 #include <bit>
 
 #include "case.hpp"

@@ -24,7 +24,8 @@ u32* aligned(std::vector<u32>& storage, const std::vector<u32>& words) {
 
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-constexpr const char* kHeaders[] = {"ring.hpp", "shared.hpp", "product.hpp", "store.hpp", "clusters.hpp", "global.hpp"};
+constexpr const char* kHeaders[] = {"ring.hpp",     "shared.hpp", "product.hpp", "store.hpp",
+                                    "clusters.hpp", "global.hpp", "counts.hpp",  "tensor_map.hpp"};
 
 /// The lines of a kernel header, first is number 1; empty when there is no such header.
 std::vector<std::string> lines_of(const std::string& header) {
@@ -71,6 +72,7 @@ Prepared::Prepared(const Case& c, Edit edit) : case_(c), entry_(find_kernel(c.ke
 
 runtime::Launch Prepared::launch() {
   std::copy(case_.out.begin(), case_.out.end(), out_words_);
+  if (case_.map_in_out) std::memcpy(out_words_, &params_.map[0], sizeof(params_.map[0]));
   runtime::Launch launch;
   launch.grid = case_.grid;
   launch.cluster = case_.cluster;
@@ -87,7 +89,7 @@ Result<EmuStats> Prepared::run(const EmuOptions& options) { return emu::run(*ent
 
 std::string Prepared::difference() const {
   std::size_t wrong = 0, first = 0;
-  for (std::size_t i = case_.expected.size(); i-- > 0;)
+  for (std::size_t i = case_.expected.size(); i-- > (case_.map_in_out ? sizeof(arch::TensorMap) / 4 : 0);)
     if (out_words_[i] != case_.expected[i]) ++wrong, first = i;
   if (wrong == 0) return {};
   return fmt::format("{} of {} words differ, the first at {}: got 0x{:08x}, expected 0x{:08x}", wrong,

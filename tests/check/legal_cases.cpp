@@ -320,6 +320,63 @@ Case neighbour_tiles(const char* name, bool cross_cta) {
   return c;
 }
 
+// --- counts.hpp ---------------------------------------------------------------------------------------------------
+
+Case counts() {
+  Case c = make("counts", "check_counts", 128, 512, 256);
+  for (u32 t = 0; t < 128; ++t) {
+    c.expected[t] = 0;
+    for (u32 word : c.in) c.expected[t] += word % 128 < t;
+    c.expected[128 + t] = t == 0 ? 0 : c.expected[127 + t] + c.expected[t - 1];
+  }
+  return c;
+}
+
+// --- tensor_map.hpp -----------------------------------------------------------------------------------------------
+
+Case tensor_map(const char* name, u32 groups, i32 other_acquires) {
+  Case c = make(name, "check_tensor_map", 64, 256 * groups, 32 + 256 * groups);
+  c.shared_bytes = 1024 + 1024;
+  c.arg = {static_cast<i32>(groups), other_acquires};
+  c.tensors = {matrix(false, f32, 32, 1, 32, 8)};
+  std::fill(c.expected.begin(), c.expected.begin() + 32, 0);
+  std::copy(c.in.begin(), c.in.end(), c.expected.begin() + 32);
+  return c;
+}
+
+Case resident_map(const char* name, bool parameter) {
+  Case c = make(name, "check_resident_map", 32, 256, 32 + 256);
+  c.shared_bytes = 1024 + 8;
+  c.arg = {parameter};
+  c.map_in_out = true;
+  c.tensors = {matrix(false, f32, 32, 8, 32, 8)};
+  std::copy(c.in.begin(), c.in.end(), c.expected.begin() + 32);
+  return c;
+}
+
+Case map_across() {
+  Case c = make("map_across", "check_map_across", 32, 512, 64 + 256);
+  c.grid = 2;
+  c.cross_cta = true;
+  c.shared_bytes = 1024 + 1024;
+  c.tensors = {matrix(false, f32, 32, 1, 32, 8)};
+  c.out[32] = 0;
+  c.expected[32] = 1;
+  std::fill(c.expected.begin(), c.expected.begin() + 32, 0);
+  std::copy(c.in.begin() + 256, c.in.end(), c.expected.begin() + 64);
+  return c;
+}
+
+Case map_store(const char* name, u32 groups) {
+  Case c = make(name, "check_map_store", 32, 256, 32 + 256 * groups);
+  c.shared_bytes = 1024 + 2 * 1024;
+  c.arg = {static_cast<i32>(groups)};
+  c.tensors = {matrix(true, f32, 32, 1, 32, 8)};
+  std::fill(c.expected.begin(), c.expected.begin() + 32, 0);
+  for (u32 i = 0; i < 256 * groups; ++i) c.expected[32 + i] = c.in[i % 256] + i / 256;
+  return c;
+}
+
 }  // namespace
 
 const std::vector<Case>& legal_cases() {
@@ -363,6 +420,14 @@ const std::vector<Case>& legal_cases() {
       chain(),
       neighbour_tiles("neighbour_tiles", false),
       neighbour_tiles("neighbour_tiles_together", true),
+      counts(),
+      tensor_map("tensor_map", 5, 0),
+      tensor_map("tensor_map_one", 1, 0),
+      tensor_map("tensor_map_other_acquires", 4, 1),
+      resident_map("resident_map", false),
+      resident_map("parameter_map", true),
+      map_across(),
+      map_store("map_store", 5),
   };
   return cases;
 }

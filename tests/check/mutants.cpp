@@ -401,12 +401,80 @@ std::vector<Mutant> global_mutants() {
   };
 }
 
+std::vector<Mutant> counts_mutants() {
+  return {
+      {"atomics on words that nothing set",
+       "counts",
+       Edit::counts_no_init,
+       {R::uninitialised_read},
+       {"counts_add"},
+       kAny},
+      {"no barrier before the atomics",
+       "counts",
+       Edit::counts_init_no_barrier,
+       {R::data_race, R::uninitialised_read},
+       {"counts_add"},
+       kAny},
+      {"no barrier after the atomics", "counts", Edit::counts_no_barrier, {R::data_race}, {"counts_add"}, kAny},
+  };
+}
+
+std::vector<Mutant> tensor_map_mutants() {
+  return {
+      {"map used without acquire", "tensor_map", Edit::map_no_acquire, {R::stale_descriptor}, {"map_load"}, kAny},
+      {"map acquired for the first group only",
+       "tensor_map",
+       Edit::map_acquired_once,
+       {R::stale_descriptor},
+       {"map_load"},
+       kAny},
+      {"map of an earlier kernel without acquire (cudnn-frontend 1126)",
+       "resident_map",
+       Edit::resident_no_acquire,
+       {R::stale_descriptor},
+       {"resident_load"},
+       kAny},
+      {"map acquired before it is released",
+       "map_across",
+       Edit::map_acquired_early,
+       {R::stale_descriptor},
+       {"across_load", "map_release"},
+       kAny},
+      {"map written by ordinary stores",
+       "tensor_map",
+       Edit::map_plain_copy,
+       {R::stale_descriptor},
+       {"map_load", "map_plain"},
+       kAny},
+      {"no barrier between release and acquire",
+       "tensor_map",
+       Edit::map_no_barrier,
+       {R::stale_descriptor},
+       {"map_load", "map_release"},
+       kAny},
+      {"no syncwarp before the release", "tensor_map", Edit::map_no_syncwarp, {R::data_race}, {"map_replace"}, kAny},
+      {"map changed while a load uses it (DeepGEMM 365)",
+       "tensor_map",
+       Edit::map_in_flight,
+       {R::stale_descriptor},
+       {"map_load", "map_release"},
+       kAny},
+      {"map changed while a store uses it",
+       "map_store",
+       Edit::map_store_in_flight,
+       {R::stale_descriptor},
+       {"map_store", "map_release"},
+       kAny},
+  };
+}
+
 }  // namespace
 
 const std::vector<Mutant>& mutants() {
   static const std::vector<Mutant> all = [] {
     std::vector<Mutant> list;
-    for (auto* group : {ring_mutants, shared_mutants, product_mutants, store_mutants, cluster_mutants, global_mutants})
+    for (auto* group : {ring_mutants, shared_mutants, product_mutants, store_mutants, cluster_mutants, global_mutants,
+                        counts_mutants, tensor_map_mutants})
       for (Mutant& mutant : group()) list.push_back(std::move(mutant));
     return list;
   }();

@@ -2,7 +2,7 @@
 // Exclusive scan over a group of threads: a whole CTA, or consecutive whole warps of it that share a named barrier.
 //   warp: shuffles -> one word a warp in the caller's scratch -> barrier -> each warp scans those words
 // The operator is associative, op(earlier, later), and need not commute: a sum, a maximum, a "last one set".
-// All threads of the group take part. Nothing is left in the scratch that a later scan or the caller must not overwrite.
+// All threads of the group take part. When a scan returns, the scratch is free for the next one or anything else.
 #pragma once
 
 #include "warpwright/arch/named_barrier.hpp"

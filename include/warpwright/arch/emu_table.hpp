@@ -24,7 +24,7 @@ struct Site {
 
 inline constexpr u32 kSharedRankShift = 24;
 inline constexpr u32 kSharedOffsetMask = (1u << kSharedRankShift) - 1;
-inline constexpr u32 kEmuTableVersion = 3;
+inline constexpr u32 kEmuTableVersion = 4;
 
 enum class Special : u32 {
   thread_index,
@@ -49,6 +49,7 @@ enum class Fence : u32 {
 };
 enum class ShuffleMode : u32 { index, up, down, butterfly };
 enum class VoteMode : u32 { ballot, any, all };
+enum class TensorMapField : u32 { address, extent, stride };
 
 /// wgmma.mma_async m64n<n>, both operands from shared memory through 64-bit matrix descriptors.
 struct WgmmaCall {
@@ -129,6 +130,11 @@ struct EmuTable {
 
   // What the thread is from here on, for reports: `name` lives as long as the module; number -1 is none.
   void (*role)(const char* name, int number);
+
+  // Tensor maps that change. `copy` is a map in the CTA's own shared memory, `map` one in global memory.
+  void (*tensor_map_replace)(u32 copy, TensorMapField field, int dimension, u64 value, Site);
+  void (*tensor_map_release)(void* map, u32 copy, Site);  // all 32 lanes
+  void (*tensor_map_acquire)(const void* map, Site);
 };
 
 // --- the module's side ----------------------------------------------------------------------------

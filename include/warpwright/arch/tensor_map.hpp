@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The 128-byte opaque description of a global tensor that TMA walks. Encoded on the host by the backend of the device
-// (runtime/), never written or read by kernels.
+// (runtime/). As a kernel's parameter it may be used as it is; one in global memory needs the fences of
+// tensor_map_update.hpp, which is also how kernels change one.
 #pragma once
 
 #include "warpwright/core/meta.hpp"

@@ -30,7 +30,8 @@ std::string outside(const runtime::Launch& launch, u64 address, u32 bytes) {
 bool is_read(Access kind) {
   return kind == Access::load_shared || kind == Access::ldmatrix || kind == Access::load_global ||
          kind == Access::plain_load || kind == Access::wgmma_a || kind == Access::wgmma_b ||
-         kind == Access::tma_store_source || kind == Access::tma_load_source;
+         kind == Access::tma_store_source || kind == Access::tma_load_source || kind == Access::tensor_map_copy ||
+         kind == Access::tensor_map_use;
 }
 
 }  // namespace
@@ -118,7 +119,8 @@ void Checker::touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& acto
     if (entry.bytes) entries[kept++] = entry;
   }
   granule.count = kept;
-  if (const u16 missing = static_cast<u16>(bytes & ~written); missing && !actor.write && actor.read_of_nothing) {
+  if (const u16 missing = static_cast<u16>(bytes & ~written);
+      missing && (!actor.write || mine.atomic) && actor.read_of_nothing) {
     const u32 first = static_cast<u32>(__builtin_ctz(missing)), last = 32 - static_cast<u32>(__builtin_clz(missing));
     uninitialised(actor, cta, address + first, address + last);
   }
@@ -235,7 +237,7 @@ void Checker::tma_global_row(Thread& thread, u64 address, u32 bytes, bool write,
   touch_global(address, bytes, actor);
 }
 
-void Checker::tma_store(Thread& thread, u32 offset, u32 bytes, arch::Site site) {
+u32 Checker::tma_store(Thread& thread, u32 offset, u32 bytes, arch::Site site) {
   ThreadState& self = state(thread);
   if (self.store_slot == ~0u) {
     self.store_slot = new_agents(2);
@@ -252,6 +254,7 @@ void Checker::tma_store(Thread& thread, u32 offset, u32 bytes, arch::Site site) 
   self.last_store_access = new_access(record);
   Actor actor = actor_of(thread, self.last_store_access, false, false);
   touch_shared(state(*thread.cta), offset, bytes, actor);
+  return self.last_store_access;
 }
 
 void Checker::bulk_waited(Thread& thread, u32 groups, bool read_only) {

@@ -19,6 +19,7 @@ void Checker::reset() {
   arrivals_.clear();
   idle_arrivals_.clear();
   locations_.clear();
+  map_acquires_.clear();
   global_.clear();
   global_overflow_.clear();
   pool_.forget();
@@ -236,6 +237,7 @@ void Checker::mbarrier_signalled(Cta& cta, MBarrier& mbarrier, u32 arrivals, i64
     barrier_event(barrier, "bytes landed:", arrived, slot, mbarrier.phase, origin.site);
     AccessRecord& access = accesses_[note];
     access.epoch = mbarrier.phase + 1;
+    if (access.with != ~0u) accesses_[access.with].epoch = access.epoch;
     if (mbarrier.phase != access.phase)
       report(Rule::transaction_count, party(access), {}, mbarrier.offset, mbarrier.offset + 8,
              fmt::format("shared memory of CTA {}", cta.index), history_of(mbarrier.check_number),

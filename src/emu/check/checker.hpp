@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Happens-before over one machine's run: the mechanisms of the emulator tell it what threads and engines do, it keeps
 // clocks and shadows and collects findings. It changes nothing about the run.
-//   synchronisation  checker.cpp     memory  accesses.cpp     words  findings.cpp     traffic  traffic.hpp
+//   synchronisation  checker.cpp     memory  accesses.cpp     tensor maps  tensor_maps.cpp
+//   words  findings.cpp     traffic  traffic.hpp
 // Asynchronous operations are judged when they are issued, against every access known then; whoever comes later is
 // judged against them.
 #pragma once
@@ -75,7 +76,8 @@ class Checker {
   /// One destination of a load; the result goes with the operation.
   u32 tma_load(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& barrier, arch::Site site);
   void tma_global_row(Thread& thread, u64 address, u32 bytes, bool write, arch::Site site);
-  void tma_store(Thread& thread, u32 offset, u32 bytes, arch::Site site);
+  /// The result goes to tensor_map_used.
+  u32 tma_store(Thread& thread, u32 offset, u32 bytes, arch::Site site);
   void bulk_waited(Thread& thread, u32 groups, bool read_only);
   void wgmma_deposited(Thread& thread, bool first_use_of_registers, u32 turn, arch::Site site);
   /// All threads have issued operation `turn`, whose operands are the granules at `a` and `b`.
@@ -86,6 +88,14 @@ class Checker {
   void registers_touched(Thread& thread, arch::Site issued, arch::Site touched, bool write, const char* how);
   /// A plain load or store of kernel code, on its way.
   void plain_access(Thread& thread, u64 address, u32 bytes, bool write, const void* from);
+
+  // Tensor maps in global memory, tensor_maps.cpp.
+  void tensor_map_replaced(Thread& thread, u32 offset, arch::Site site);
+  /// One lane's part: 4 of the 128 bytes.
+  void tensor_map_released(Thread& thread, u32 offset, u64 address, arch::Site site);
+  void tensor_map_acquired(Thread& thread, u64 address, arch::Site site);
+  /// `operation`: the access of the copy, which has read the map when it has landed or read its source.
+  void tensor_map_used(Thread& thread, u64 address, u32 operation, arch::Site site);
 
   // What stops a run, findings.cpp.
   void stopped(Rule rule, Origin origin, const std::string& what);
@@ -151,6 +161,11 @@ class Checker {
     u32 thread = 0;
     arch::Scope scope = arch::Scope::cta;
   };
+  /// A thread's last acquire of a tensor map.
+  struct MapAcquire {
+    u32 slot = 0, epoch = 0, cta = 0;
+    ClockRef base;
+  };
   enum class Order { ordered, unordered, narrow, unfenced };
   /// Who makes an access, with which knowledge.
   struct Actor {
@@ -180,6 +195,8 @@ class Checker {
   void touch_shared(CtaState& cta, u32 offset, u32 bytes, Actor& actor);
   void touch_global(u64 address, u32 bytes, Actor& actor);
   bool in_module(u64 address);
+  const MapAcquire* map_acquire_before(Thread& thread, u64 address) const;
+  void judge_map_write(const AccessRecord& write, const AccessRecord& use, const MapAcquire* acquire, u64 address);
   void check_foreign(CtaState& cta, const Thread& last);
   void convergence(Thread& thread, u32 mask);
   bool reaches(arch::Scope scope, const ThreadState& a, const ThreadState& b) const;
@@ -207,6 +224,7 @@ class Checker {
   std::vector<Arrival> arrivals_;
   std::vector<u32> idle_arrivals_;
   std::unordered_map<u64, Location> locations_;
+  std::unordered_map<u64, std::vector<MapAcquire>> map_acquires_;
   GlobalShadow global_;
   Overflow global_overflow_;
   u32 agents_ = 0;

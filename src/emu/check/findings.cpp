@@ -31,6 +31,10 @@ const char* name_of(Access kind) {
     case Access::wgmma_b: return "wgmma (read of operand B)";
     case Access::remote_arrive: return "remote mbarrier arrive";
     case Access::mbarrier: return "mbarrier";
+    case Access::tensor_map_replace: return "tensormap.replace";
+    case Access::tensor_map_copy: return "tensormap.cp_fenceproxy (read of shared memory)";
+    case Access::tensor_map_release: return "tensormap.cp_fenceproxy (write of a tensor map)";
+    case Access::tensor_map_use: return "TMA (read of a tensor map in global memory)";
     case Access::plain_load: return "load";
     case Access::plain_store: return "store";
     case Access::registers: return "registers";
@@ -60,6 +64,7 @@ std::string words_of(const FindingParty& party) {
 
 Rule rule_of(const AccessRecord& old, bool old_write, const AccessRecord& mine, bool write) {
   if (old.kind == Access::mbarrier || mine.kind == Access::mbarrier) return Rule::data_race;
+  if (write && old.kind == Access::tensor_map_use) return Rule::stale_descriptor;
   if (write && old.kind == Access::tma_store_source) return Rule::unfinished_store;
   if (mine.kind == Access::tma_load && (!old_write || old.kind == Access::tma_load)) return Rule::stage_reuse;
   return Rule::data_race;
@@ -71,6 +76,8 @@ std::string what_of(Rule rule, const AccessRecord& old) {
     case Rule::scope:
       return "the two are ordered, but by synchronisation whose scope does not reach from one to the other";
     case Rule::stage_reuse: return "a copy is issued over bytes that may still be in use";
+    case Rule::stale_descriptor:
+      return "a tensor map is changed while a TMA operation that was issued with it may still have to read it";
     case Rule::unfinished_store:
       return "the source of a bulk store is overwritten before the store is known to have read it";
     default: break;

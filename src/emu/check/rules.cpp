@@ -16,6 +16,7 @@ const char* rule_name(Rule rule) {
     case Rule::phase_misuse: return "phase-misuse";
     case Rule::exited_cta: return "exited-cta";
     case Rule::unfinished_store: return "unfinished-store";
+    case Rule::stale_descriptor: return "stale-descriptor";
     case Rule::divergent_call: return "divergent-call";
     case Rule::register_budget: return "register-budget";
     case Rule::named_barrier_count: return "named-barrier-count";
@@ -59,6 +60,10 @@ const char* advice_for(Rule rule) {
     case Rule::unfinished_store:
       return "the thread that issued the store commits it and waits with wait_read before the source is written again "
              "and before exit";
+    case Rule::stale_descriptor:
+      return "change a tensor map in global memory by tensor_map::release, after all that was issued with it is done; "
+             "order that before tensor_map::acquire in every CTA that uses the map, in this launch, and that before "
+             "the TMA";
     case Rule::divergent_call: return "all threads of the warp or warpgroup make the same call in the same order";
     case Rule::register_budget: return "release registers before claiming them, within the CTA's share of 65536";
     case Rule::named_barrier_count: return "all threads that meet at a named barrier name the same number of threads";

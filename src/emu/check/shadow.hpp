@@ -30,6 +30,10 @@ enum class Access : u8 {
   wgmma_b,
   remote_arrive,
   mbarrier,
+  tensor_map_replace,
+  tensor_map_copy,
+  tensor_map_release,
+  tensor_map_use,
   plain_load,
   plain_store,
   registers,
@@ -44,6 +48,7 @@ struct AccessRecord {
   u32 thread = 0;     // slot of the thread that did or issued it
   u32 barrier = ~0u;  // that it completes on
   u32 phase = 0;      // of that barrier at issue
+  u32 with = ~0u;     // a record that ends when this one does
   Access kind{};
   u8 slots = 1;  // wgmma: four, one for each warp
   bool generic = true;

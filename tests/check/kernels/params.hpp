@@ -96,6 +96,20 @@ enum class Edit : i32 {
   last_relaxed,
   overlap,
   read_only_written,
+  // counts.hpp
+  counts_no_init,
+  counts_init_no_barrier,
+  counts_no_barrier,
+  // tensor_map.hpp
+  map_no_acquire,
+  map_acquired_once,
+  map_acquired_early,
+  map_plain_copy,
+  map_no_barrier,
+  map_no_syncwarp,
+  map_in_flight,
+  map_store_in_flight,
+  resident_no_acquire,
 };
 
 struct Params {

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor maps in global memory. What must hold when a TMA operation uses one:
+//   the last change -> release by tensormap.cp_fenceproxy -> (happens before) -> acquire in this CTA -> (before) -> use
+// and a change comes only after every operation that was issued with the map is known to be done.
+// The acquire is asked for in every launch, also where nothing in this launch wrote the map: an earlier kernel or the
+// host did, stream order covers ordinary reads only, and the SM's cache of maps outlives kernels.
+// The fence may be another thread's of the CTA if it happens before the use: proxy fences order along such a path.
+#include "emu/check/checker.hpp"
+#include "emu/machine.hpp"
+#include "emu/memory.hpp"
+
+namespace ww::emu {
+namespace {
+
+constexpr u32 kMapBytes = sizeof(arch::TensorMap);
+
+}  // namespace
+
+void Checker::tensor_map_replaced(Thread& thread, u32 offset, arch::Site site) {
+  const u32 access = thread_access(thread, Access::tensor_map_replace, false, site);
+  Actor reads = actor_of(thread, access, false, true);  // what it does not replace, it keeps
+  touch_shared(state(*thread.cta), offset, kMapBytes, reads);
+  Actor writes = actor_of(thread, access, true, true);
+  touch_shared(state(*thread.cta), offset, kMapBytes, writes);
+}
+
+void Checker::tensor_map_released(Thread& thread, u32 offset, u64 address, arch::Site site) {
+  const u32 part = 4 * thread.lane();
+  Actor reads = actor_of(thread, thread_access(thread, Access::tensor_map_copy, false, site), false, true);
+  touch_shared(state(*thread.cta), offset + part, 4, reads);
+  Actor writes = actor_of(thread, thread_access(thread, Access::tensor_map_release, false, site), true, true);
+  touch_global(address + part, 4, writes);
+}
+
+void Checker::tensor_map_acquired(Thread& thread, u64 address, arch::Site) {
+  ThreadState& self = state(thread);
+  auto& acquires = map_acquires_[address];
+  MapAcquire* mine = nullptr;
+  for (MapAcquire& acquire : acquires)
+    if (acquire.slot == thread.check_slot) mine = &acquire;
+  if (!mine) mine = &acquires.emplace_back();
+  *mine = {thread.check_slot, self.epoch, self.cta, self.base};
+  ++self.epoch;  // what the thread writes from here on comes after
+}
+
+/// The CTA's acquire that the thread knows of, its own before others'; null when there is none.
+const Checker::MapAcquire* Checker::map_acquire_before(Thread& thread, u64 address) const {
+  const ThreadState& self = threads_[thread.check_slot];
+  const auto found = map_acquires_.find(address);
+  if (found == map_acquires_.end()) return nullptr;
+  const MapAcquire* best = nullptr;
+  for (const MapAcquire& acquire : found->second) {
+    if (acquire.slot == thread.check_slot) return &acquire;
+    const bool known = self.base && Clock::at(self.base->h, acquire.slot) >= acquire.epoch;
+    if (acquire.cta == self.cta && known) best = &acquire;
+  }
+  return best;
+}
+
+void Checker::judge_map_write(const AccessRecord& write, const AccessRecord& use, const MapAcquire* acquire,
+                              u64 address) {
+  const char* wrong = nullptr;
+  if (write.kind != Access::tensor_map_release) {
+    wrong = "a tensor map was written by ordinary stores, which are not released to TMA";
+  } else if (!acquire) {
+    wrong = "a tensor map was changed and is used without an acquire by this CTA: TMA may see the old one";
+  } else {
+    Actor actor;
+    actor.self = acquire->slot;
+    actor.cta = acquire->cta;
+    actor.clocks = &acquire->base;
+    actor.clock_count = 1;
+    const bool own_later = write.slot == acquire->slot && write.epoch >= acquire->epoch;
+    if (own_later || order(write, true, actor) != Order::ordered)
+      wrong = "a tensor map was changed, and nothing orders that before the acquire by the CTA that uses it";
+  }
+  if (!wrong) return;
+  u64 begin = address, end = address + kMapBytes;
+  std::string space = space_of(kSharedSpaceOfNobody, begin, end);
+  report(Rule::stale_descriptor, party(write), party(use), begin, end, std::move(space), "", wrong);
+}
+
+void Checker::tensor_map_used(Thread& thread, u64 address, u32 operation, arch::Site) {
+  AccessRecord record = accesses_[operation];
+  record.kind = Access::tensor_map_use;
+  const u32 use = new_access(record);
+  accesses_[operation].with = use;
+  const MapAcquire* acquire = map_acquire_before(thread, address);
+  bool written = false;
+  for (u64 at = address; at < address + kMapBytes; at += kGranule) {
+    Granule& granule = global_.at(at);
+    ShadowEntry* entries = global_overflow_.entries(granule);
+    u32 kept = 0;
+    for (u32 i = 0; i < granule.count; ++i) {
+      const AccessRecord& old = accesses_[entries[i].access];
+      if (entries[i].write) {
+        written = true;
+        judge_map_write(old, record, acquire, address);
+      } else if (old.kind == Access::tensor_map_use && old.slot == record.slot) {
+        continue;  // this one is done no earlier
+      }
+      entries[kept++] = entries[i];
+    }
+    granule.count = kept;
+    global_overflow_.append(granule, {use, 0xFFFF, false});
+  }
+  if (written || acquire) return;
+  u64 begin = address, end = address + kMapBytes;
+  std::string space = space_of(kSharedSpaceOfNobody, begin, end);
+  report(
+      Rule::stale_descriptor, {}, party(record), begin, end, std::move(space), "",
+      "a tensor map in global memory is used without an acquire by this CTA: an earlier kernel or the host wrote it, "
+      "and TMA may see what was there before");
+}
+
+}  // namespace ww::emu
