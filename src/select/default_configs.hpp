@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The finite list of configs this library chooses from, and the choice for one problem.
-// Shipped emulator modules cover exactly this list; anything else is compiled on demand.
+// Shipped emulator modules cover all_default_configs(); anything else is compiled on demand.
 #pragma once
 
 #include <vector>

@@ -20,7 +20,12 @@ Device open_emu(std::uint64_t seed = 0) {
   return *device;
 }
 
-GemmConfig dense_config() { return {.tile_m = 64, .tile_n = 128, .cluster_m = 1, .cluster_n = 1}; }
+GemmConfig dense_config() { return {.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1}; }
+
+/// The mechanism with tokens on the M side.
+Mechanism normal_mechanism(GroupEncoding encoding) {
+  return encoding == GroupEncoding::masked ? Mechanism::masked : Mechanism::contiguous;
+}
 
 GroupedProblem problem_for(GroupEncoding encoding, Scale scale = Scale::none, DType a = bf16, DType d = bf16) {
   GroupedProblem p{.groups = 6, .rows = 240, .n = 136, .k = 208, .a = a, .b = a, .d = d, .scale = scale};
@@ -60,6 +65,22 @@ TEST(GroupedEmu, RaggedTensorScalesOfEachGroup) {
   for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::masked})
     expect_dense_bits(make_grouped(problem_for(encoding, Scale::tensor, e4m3), kCounts, 0, 20),
                       {.mechanism = Mechanism::ragged});
+}
+
+TEST(GroupedEmu, RowAndColumnScales) {
+  for (GroupEncoding encoding : {GroupEncoding::indptr, GroupEncoding::masked})
+    for (Mechanism mechanism : {Mechanism::ragged, normal_mechanism(encoding)})
+      expect_dense_bits(make_grouped(problem_for(encoding, Scale::row_column), kCounts, 0, 25),
+                        {.mechanism = mechanism});
+}
+
+TEST(GroupedEmu, NormalOrientationTakesEveryEncoding) {
+  std::uint64_t seed = 100;
+  for (GroupEncoding encoding : kEncodings) {
+    GroupedProblem p = problem_for(encoding, Scale::block_1x128_128x128, e4m3);
+    p.zero_outside = seed % 2 == 0;
+    expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), {.mechanism = normal_mechanism(encoding)});
+  }
 }
 
 TEST(GroupedEmu, AlignedStartsOfOffsets) {
@@ -121,7 +142,7 @@ TEST(GroupedEmu, WidthsOfTheLastRunAreReported) {
   p.groups = 5, p.rows = 500;
   const HostGrouped host = make_grouped(p, {1, 9, 40, 130, 256}, 0, 80);
   const Device device = open_emu();
-  const auto made = plan(device, p, {.config = {.tile_m = 128, .tile_n = 128, .mechanism = Mechanism::ragged}});
+  const auto made = plan(device, p, {.config = {.mechanism = Mechanism::ragged}});
   ASSERT_TRUE(made) << made.error().message;
   DeviceGrouped memory(device, host, made->workspace_bytes());
   for (int run = 0; run < 2; ++run) {  // counts of one run, not of all
@@ -131,8 +152,8 @@ TEST(GroupedEmu, WidthsOfTheLastRunAreReported) {
     ASSERT_TRUE(widths) << widths.error().message;
     std::string text;
     for (const TileWidth& w : *widths) text += fmt::format("{}{}x{} ", w.swapped ? "s" : "n", w.width, w.tiles);
-    // two weight tiles each; 130 rows are two tiles of 65 (80 wide), 256 rows two of 128
-    EXPECT_EQ(text, "s8x2 s16x2 s40x2 s80x4 n128x4 ");
+    // 130 rows are two tiles of 65 (80 wide), 256 rows two of 128
+    EXPECT_EQ(text, "s8x1 s16x1 s40x1 s80x2 n128x2 ");
   }
 }
 
