@@ -44,12 +44,14 @@ Result<void> read_rows(const ArrayFile& array, Matrix& matrix) {
 }  // namespace
 
 const char* name_of(ElementKind kind) {
-  constexpr const char* kNames[] = {"1-byte bits", "2-byte bits", "e4m3", "bf16", "f16", "f32"};
+  constexpr const char* kNames[] = {"1-byte bits", "2-byte bits", "e4m3", "bf16", "f16", "f32", "int32"};
   return kNames[static_cast<int>(kind)];
 }
 
 int bytes_of(ElementKind kind) {
-  return kind == ElementKind::raw8 || kind == ElementKind::e4m3 ? 1 : kind == ElementKind::f32 ? 4 : 2;
+  return kind == ElementKind::raw8 || kind == ElementKind::e4m3 ? 1
+         : kind == ElementKind::f32 || kind == ElementKind::i32 ? 4
+                                                                : 2;
 }
 
 Result<ArrayFile> open_array(const std::string& name, const std::string& argument) {
@@ -90,6 +92,10 @@ Result<DType> element_type(const ArrayFile& array, std::optional<DType> wanted) 
     case ElementKind::bf16: type = DType::bf16; break;
     case ElementKind::f16: type = DType::f16; break;
     case ElementKind::f32: type = DType::f32; break;
+    case ElementKind::i32:
+      return failure(ErrorCode::invalid, array.file.argument(),
+                     wanted ? fmt::format("elements of type {}", ww::name_of(*wanted)) : "e4m3, bf16, f16 or f32",
+                     fmt::format("int32 in {}", array.file.path()));
   }
   if (wanted && *wanted != type)
     return failure(ErrorCode::invalid, array.file.argument(), fmt::format("elements of type {}", ww::name_of(*wanted)),
@@ -98,12 +104,26 @@ Result<DType> element_type(const ArrayFile& array, std::optional<DType> wanted) 
 }
 
 Result<Matrix> read_matrix(const ArrayFile& array, DType type, std::int64_t rows, std::int64_t cols, std::int64_t ld) {
+  if (array.column_major && array.shape.size() > 2)
+    return failure(ErrorCode::invalid, array.file.argument(), "an array in C order",
+                   fmt::format("Fortran order, shape {}", shape_text(array.shape)), "file " + array.file.path());
   WW_TRY(Matrix matrix, Matrix::allocate(type, rows, cols, ld, array.file.argument()));
   if (rows == 0 || cols == 0) return matrix;
   WW_CHECK(array.column_major ? read_columns(array, matrix) : read_rows(array, matrix));
   if (array.big_endian)
     for (std::int64_t row = 0; row < rows; ++row) swap_bytes(matrix.row(row), cols, bytes_of(type));
   return matrix;
+}
+
+Result<std::vector<std::int32_t>> read_integers(const ArrayFile& array) {
+  if (array.kind != ElementKind::i32 || array.shape.size() != 1)
+    return failure(ErrorCode::invalid, array.file.argument(), "a 1-D array of int32",
+                   fmt::format("{} of shape {}", name_of(array.kind), shape_text(array.shape)),
+                   "file " + array.file.path());
+  std::vector<std::int32_t> values(static_cast<std::size_t>(array.shape[0]));
+  WW_CHECK(array.file.read(array.offset, values.data(), values.size() * 4));
+  if (array.big_endian) swap_bytes(reinterpret_cast<std::byte*>(values.data()), array.shape[0], 4);
+  return values;
 }
 
 }  // namespace ww::cli

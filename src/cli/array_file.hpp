@@ -15,7 +15,7 @@
 namespace ww::cli {
 
 /// What the elements are. raw8 and raw16 are bits that the file does not name: NumPy's u, i and V.
-enum class ElementKind { raw8, raw16, e4m3, bf16, f16, f32 };
+enum class ElementKind { raw8, raw16, e4m3, bf16, f16, f32, i32 };
 const char* name_of(ElementKind kind);
 int bytes_of(ElementKind kind);
 
@@ -29,7 +29,7 @@ struct ArrayFile {
 
 /// .npy version 1, 2 or 3. Refuses structured types, other element types, and bytes after the data.
 Result<ArrayFile> open_npy(InputFile file);
-/// One tensor of a .safetensors file, of type F8_E4M3, BF16, F16 or F32.
+/// One tensor of a .safetensors file, of type F8_E4M3, BF16, F16, F32 or I32.
 Result<ArrayFile> open_safetensors(InputFile file, const std::string& tensor);
 /// Either, by name. `argument` is the flag that named it.
 Result<ArrayFile> open_array(const std::string& name, const std::string& argument);
@@ -41,10 +41,16 @@ std::string shape_text(const std::vector<std::int64_t>& shape);
 /// The type whose bits the file holds: `wanted` where the file allows it. Without one raw8 is e4m3, raw16 is bf16.
 Result<DType> element_type(const ArrayFile& array, std::optional<DType> wanted);
 
-/// The data as rows x cols (the array's shape, or 1 x 1 for a single number), rows `ld` elements apart, little-endian.
+/// The data as rows x cols (the array's shape, its first extents taken together, or 1 x 1 for a single number), rows
+/// `ld` elements apart, little-endian. Arrays of more than two extents are in C order.
 Result<Matrix> read_matrix(const ArrayFile& array, DType type, std::int64_t rows, std::int64_t cols, std::int64_t ld);
 
+/// The elements of a 1-D array of int32.
+Result<std::vector<std::int32_t>> read_integers(const ArrayFile& array);
+
 /// Writes `matrix` as .npy version 1: f32 '<f4', f16 '<f2', bf16 '<V2' and e4m3 '|V1' (as ml_dtypes stores them).
-Result<void> write_npy(const std::string& path, const std::string& argument, const Matrix& matrix);
+/// With `planes` the shape is (planes, rows / planes, cols).
+Result<void> write_npy(const std::string& path, const std::string& argument, const Matrix& matrix,
+                       std::int64_t planes = 0);
 
 }  // namespace ww::cli

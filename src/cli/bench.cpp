@@ -18,11 +18,6 @@
 #include "select/config_text.hpp"
 
 namespace ww::cli {
-namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 std::vector<std::string> split_variants(const std::string& text) {
   std::vector<std::string> list;
@@ -34,6 +29,12 @@ std::vector<std::string> split_variants(const std::string& text) {
   }
   if (list.empty()) list.emplace_back();
   return list;
+}
+
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 Recipe recipe_of(Scale scale) {
@@ -157,7 +158,10 @@ Result<CaseResult> run_case(Session& session, const BenchCase& bench_case) {
     if (options.peers)
       add_peers(result.contenders, session.cublaslt, result.problem, session.device, sets[0], options.peer_candidates);
     const MeasureOptions measure{std::max(1, options.replays), options.seconds_per_case, options.burst};
-    result.samples = session.gpu->measure(result.problem, sets, result.contenders, measure);
+    const SpotCheck check = [&](const BufferSet& set, const Contender& contender) {
+      return spot_check(session.device, result.problem, set, contender.recipe);
+    };
+    result.samples = session.gpu->measure(check, sets, result.contenders, measure);
   }
   place(result);
   for (Contender& contender : result.contenders) contender.alternatives.clear();  // they hold device memory

@@ -9,8 +9,9 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
-#include "cli/report.hpp"
+#include "cli/request.hpp"
 #include "warpwright/host/gemm.hpp"
 
 namespace ww::cli {
@@ -44,8 +45,16 @@ struct BenchOptions {
   std::function<void(const std::string&)> progress;  // one line per finished case; may be empty
 };
 
+/// Configs of a list "a;b"; "auto" and an empty list are one empty text.
+std::vector<std::string> split_variants(const std::string& text);
+
 /// Text: the table. JSON: device, driver, libraries, date, command, hash of the kernels' sources, and each case.
 /// A case or contender that cannot run is an entry with its error; the call fails when no case ran at all.
 Result<Outcome> run_bench(const BenchOptions& options);
+
+/// What the flags of any operation and those of a benchmark say; sizes are left alone.
+Result<BenchOptions> bench_options(const Request& request, const GemmFlags& flags, const BenchFlags& bench);
+/// Refuses operands from files and results to files.
+Result<void> refuse_files(const GemmFlags& flags);
 
 }  // namespace ww::cli

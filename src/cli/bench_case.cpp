@@ -37,32 +37,8 @@ Result<BenchCase> parse_case(const nlohmann::json& entry, std::size_t index) {
                      entry.contains(key) ? entry[key].dump() : "nothing");
     *value = entry[key].get<std::int64_t>();
   }
-  if (entry.contains("roof_us") && entry["roof_us"].is_number()) result.roof_us = entry["roof_us"];
-  if (entry.contains("peers_us") && entry["peers_us"].is_object())
-    for (const auto& [name, us] : entry["peers_us"].items())
-      if (us.is_number()) result.peers_us[name] = us;
+  read_peers(entry, result.peers_us, result.roof_us);
   return result;
-}
-
-Result<nlohmann::json> parse_file(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file) return failure(ErrorCode::invalid, "--cases", "a readable JSON file", path.string());
-  nlohmann::json parsed = nlohmann::json::parse(file, nullptr, false);
-  if (parsed.is_discarded() || !parsed.is_object() || !parsed.contains("cases") || !parsed["cases"].is_array())
-    return failure(ErrorCode::invalid, "--cases", "a JSON object with an array \"cases\"", path.string());
-  return parsed;
-}
-
-/// Bytes of a device buffer, as numbers of `type`.
-Result<std::vector<double>> fetch(const Device& device, const void* base, std::int64_t first, std::int64_t count,
-                                  DType type) {
-  const auto width = static_cast<std::size_t>(bytes_of(type));
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(count) * width);
-  const auto* source = static_cast<const std::uint8_t*>(base) + static_cast<std::size_t>(first) * width;
-  WW_CHECK(device.download(bytes.data(), source, bytes.size()));
-  std::vector<double> values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = decode(type, &bytes[i * width]);
-  return values;
 }
 
 struct SampleScales {
@@ -92,6 +68,37 @@ Result<SampleScales> sample_scales(const Device& device, const GemmProblem& p, c
 
 }  // namespace
 
+Result<nlohmann::json> parse_case_file(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  if (!file) return failure(ErrorCode::invalid, "--cases", "a readable JSON file", path.string());
+  nlohmann::json parsed = nlohmann::json::parse(file, nullptr, false);
+  if (parsed.is_discarded() || !parsed.is_object() || !parsed.contains("cases") || !parsed["cases"].is_array())
+    return failure(ErrorCode::invalid, "--cases", "a JSON object with an array \"cases\"", path.string());
+  return parsed;
+}
+
+Result<std::vector<double>> fetch(const Device& device, const void* base, std::int64_t first, std::int64_t count,
+                                  DType type) {
+  const auto width = static_cast<std::size_t>(bytes_of(type));
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(count) * width);
+  const auto* source = static_cast<const std::uint8_t*>(base) + static_cast<std::size_t>(first) * width;
+  WW_CHECK(device.download(bytes.data(), source, bytes.size()));
+  std::vector<double> values(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = decode(type, &bytes[i * width]);
+  return values;
+}
+
+void read_peers(const nlohmann::json& entry, std::map<std::string, double>& peers_us, double& roof_us) {
+  if (entry.contains("roof_us") && entry["roof_us"].is_number()) roof_us = entry["roof_us"];
+  if (entry.contains("peers_us") && entry["peers_us"].is_object())
+    for (const auto& [name, us] : entry["peers_us"].items())
+      if (us.is_number()) peers_us[name] = us;
+}
+
+std::size_t rotation_sets(std::size_t bytes) {
+  return std::clamp((kRotationBytes + bytes - 1) / bytes, std::size_t{2}, kMaxSets);
+}
+
 double table_us(const BenchCase& bench_case, const std::string& name) {
   const auto found = bench_case.peers_us.find(name);
   return found == bench_case.peers_us.end() ? 0 : found->second;
@@ -104,7 +111,7 @@ Result<std::vector<BenchCase>> bench_cases(const BenchOptions& options, int& ski
       if (value < 1) return failure(ErrorCode::invalid, name, "a positive size", fmt::format("{}", value));
     return std::vector<BenchCase>{{options.m, options.n, options.k, {}, 0}};
   }
-  WW_TRY(const nlohmann::json file, parse_file(options.cases));
+  WW_TRY(const nlohmann::json file, parse_case_file(options.cases));
   std::vector<BenchCase> cases;
   for (std::size_t i = 0; i < file["cases"].size(); ++i) {
     const nlohmann::json& entry = file["cases"][i];
@@ -179,8 +186,7 @@ Result<std::vector<BufferSet>> make_sets(const Device& device, const GemmProblem
   const std::size_t a_bytes = matrix_bytes(p.m, p.k, p.a), b_bytes = matrix_bytes(p.n, p.k, p.b);
   const std::size_t d_bytes = matrix_bytes(p.m, p.n, p.d);
   const std::size_t one = a_bytes + b_bytes + d_bytes;
-  const std::size_t count =
-      device.info().emulated ? 1 : std::clamp((kRotationBytes + one - 1) / one, std::size_t{2}, kMaxSets);
+  const std::size_t count = device.info().emulated ? 1 : rotation_sets(one);
   const bool block = p.scale == Scale::block_1x128_128x128;
   const std::size_t scale_a_bytes = block ? matrix_bytes(p.scale_a_k, blocks(p.k), DType::f32) : 0;
   const std::size_t scale_b_bytes = block ? matrix_bytes(blocks(p.n), p.scale_b_n, DType::f32) : 0;

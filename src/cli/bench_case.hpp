@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,11 @@ struct BenchCase {
 
 /// The cases of `options` in file order. `skipped` counts those of other operations or below min_m.
 Result<std::vector<BenchCase>> bench_cases(const BenchOptions& options, int& skipped);
+
+/// A JSON object with an array "cases".
+Result<nlohmann::json> parse_case_file(const std::filesystem::path& path);
+/// The optional figures of a case of that file.
+void read_peers(const nlohmann::json& entry, std::map<std::string, double>& peers_us, double& roof_us);
 
 GemmProblem problem_of(const BenchCase& bench_case, const BenchOptions& options);
 
@@ -52,6 +58,13 @@ struct BenchData {
   explicit BenchData(const BenchOptions& options);
   DataPool a, b, scales;
 };
+
+/// Sets of `bytes` each that are together larger than 240 MB, two at least.
+std::size_t rotation_sets(std::size_t bytes);
+
+/// Elements of a device buffer as numbers.
+Result<std::vector<double>> fetch(const Device& device, const void* base, std::int64_t first, std::int64_t count,
+                                  DType type);
 
 /// Enough sets that one rotation moves more than 240 MB, so that no operand is found in L2.
 Result<std::vector<BufferSet>> make_sets(const Device& device, const GemmProblem& problem, const BenchData& data);

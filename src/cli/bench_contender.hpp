@@ -26,10 +26,14 @@ struct Contender {
   std::string name;    // "warpwright", "cublaslt_fp8_per_tensor"
   std::string detail;  // resolved config, or library and algorithm
   bool ours = false;
+  bool masked = false;  // grouped: told of the groups by masked counts
   Recipe recipe = Recipe::unscaled;
   std::vector<Enqueue> alternatives;  // the fastest is measured; usually one
   std::optional<Error> error;         // why nothing, or nothing more, was measured
   Measured measured;
 };
+
+/// How wrong the result of a contender in `set` is, in units that bench_case.hpp's spot_check has.
+using SpotCheck = std::function<Result<double>(const BufferSet& set, const Contender& contender)>;
 
 }  // namespace ww::cli

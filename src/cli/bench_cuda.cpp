@@ -124,7 +124,7 @@ class CudaGpuBench final : public GpuBench {
     return {nvml_->driver_version(), nvml_->power_limit_watts().value_or(0)};
   }
 
-  std::vector<GpuSample> measure(const GemmProblem& problem, std::span<const BufferSet> sets,
+  std::vector<GpuSample> measure(const SpotCheck& check, std::span<const BufferSet> sets,
                                  std::vector<Contender>& contenders, const MeasureOptions& options) override {
     samples_.clear();
     Objects objects(driver_);
@@ -132,7 +132,7 @@ class CudaGpuBench final : public GpuBench {
     double fastest = INFINITY;  // seconds of a call
     for (Contender& contender : contenders) {
       if (contender.error) continue;
-      if (Result<double> seconds = first_contact(problem, sets, contender); seconds) {
+      if (Result<double> seconds = first_contact(check, sets, contender); seconds) {
         fastest = std::min(fastest, *seconds);
         runners.push_back({&contender, nullptr, {}});
       } else {
@@ -163,11 +163,11 @@ class CudaGpuBench final : public GpuBench {
   }
 
   /// Runs every alternative once on poisoned output, checks it, keeps the fastest, and takes ours' host time.
-  Result<double> first_contact(const GemmProblem& problem, std::span<const BufferSet> sets, Contender& contender) {
+  Result<double> first_contact(const SpotCheck& check, std::span<const BufferSet> sets, Contender& contender) {
     std::size_t best = 0;
     double best_seconds = INFINITY;
     for (std::size_t i = 0; i < contender.alternatives.size(); ++i) {
-      WW_TRY(const double seconds, try_once(problem, sets, contender, contender.alternatives[i]));
+      WW_TRY(const double seconds, try_once(check, sets, contender, contender.alternatives[i]));
       if (seconds < best_seconds) best = i, best_seconds = seconds;
     }
     if (best != 0) contender.detail += fmt::format(", number {}", best);
@@ -180,7 +180,7 @@ class CudaGpuBench final : public GpuBench {
     return best_seconds;
   }
 
-  Result<double> try_once(const GemmProblem& problem, std::span<const BufferSet> sets, Contender& contender,
+  Result<double> try_once(const SpotCheck& check, std::span<const BufferSet> sets, Contender& contender,
                           const Enqueue& enqueue) {
     constexpr int kTrials = 4;
     const BufferSet& set = sets[0];
@@ -189,7 +189,7 @@ class CudaGpuBench final : public GpuBench {
         "poisoning D"));
     WW_CHECK(enqueue(set, {stream_}));
     WW_CHECK(device_.synchronize({stream_}));
-    WW_TRY(contender.measured.max_error, spot_check(device_, problem, set, contender.recipe));
+    WW_TRY(contender.measured.max_error, check(set, contender));
     if (!(contender.measured.max_error < kMaxError))
       return failure(ErrorCode::wrong_result, "", fmt::format("an error below {} of the products' norm", kMaxError),
                      fmt::format("{}", contender.measured.max_error), contender.name);

@@ -31,7 +31,7 @@ class GpuBench {
 
   virtual GpuFacts facts() const = 0;
   /// Fills `measured` or `error` of each contender. Samples are taken during the replays.
-  virtual std::vector<GpuSample> measure(const GemmProblem& problem, std::span<const BufferSet> sets,
+  virtual std::vector<GpuSample> measure(const SpotCheck& check, std::span<const BufferSet> sets,
                                          std::vector<Contender>& contenders, const MeasureOptions& options) = 0;
 };
 

@@ -91,39 +91,12 @@ Fields to_fields(const EmuStats& stats) {
 }
 
 Fields to_fields(const CaseResult& result, const Contender& contender, const EmuStats* stats) {
-  Fields fields{{"name", contender.name}, {contender.ours ? "config" : "library", contender.detail}};
-  if (contender.error) {
-    fields.emplace_back("error", contender.error->message);
-    return fields;
-  }
-  const Measured& m = contender.measured;
-  fields.insert(fields.end(), {{"us", m.us},
-                               {"us_p10", m.us_low},
-                               {"us_p90", m.us_high},
-                               {"replays", m.replays},
-                               {"calls_per_graph", m.calls},
-                               {"tflops", tflops(result.problem, m.us)}});
-  if (m.burst_us) {
-    fields.emplace_back("burst_us", *m.burst_us);
-    fields.emplace_back("burst_tflops", tflops(result.problem, *m.burst_us));
-  }
-  if (m.host_us) fields.emplace_back("host_us_per_call", *m.host_us);
-  fields.emplace_back("max_error", m.max_error);
+  Fields fields = measured_fields(contender, tflops(result.problem, 1) * 1e6);
+  if (contender.error) return fields;
   if (const Contender* peer = find(result, reference_of(result.problem)); peer != nullptr && contender.ours)
-    fields.emplace_back("ratio_to_cublaslt", peer->measured.us / m.us);
+    fields.emplace_back("ratio_to_cublaslt", peer->measured.us / contender.measured.us);
   if (stats != nullptr) fields.emplace_back("emulator", to_fields(*stats));
   return fields;
-}
-
-/// Medians of the samples of one case.
-std::optional<GpuSample> typical(std::vector<GpuSample> samples) {
-  if (samples.empty()) return std::nullopt;
-  const auto middle = [&](auto figure) {
-    std::nth_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2), samples.end(),
-                     [&](const GpuSample& x, const GpuSample& y) { return x.*figure < y.*figure; });
-    return samples[samples.size() / 2].*figure;
-  };
-  return GpuSample{middle(&GpuSample::sm_mhz), middle(&GpuSample::watts)};
 }
 
 Fields to_fields(const CaseResult& result) {
@@ -188,6 +161,53 @@ std::string rows_of(const CaseResult& result) {
 
 }  // namespace
 
+Fields measured_fields(const Contender& contender, double flops) {
+  Fields fields{{"name", contender.name}, {contender.ours ? "config" : "library", contender.detail}};
+  if (contender.error) {
+    fields.emplace_back("error", contender.error->message);
+    return fields;
+  }
+  const Measured& m = contender.measured;
+  const auto rate = [&](double us) { return us > 0 ? flops / us * 1e-6 : 0; };
+  fields.insert(fields.end(), {{"us", m.us},
+                               {"us_p10", m.us_low},
+                               {"us_p90", m.us_high},
+                               {"replays", m.replays},
+                               {"calls_per_graph", m.calls},
+                               {"tflops", rate(m.us)}});
+  if (m.burst_us) {
+    fields.emplace_back("burst_us", *m.burst_us);
+    fields.emplace_back("burst_tflops", rate(*m.burst_us));
+  }
+  if (m.host_us) fields.emplace_back("host_us_per_call", *m.host_us);
+  fields.emplace_back("max_error", m.max_error);
+  return fields;
+}
+
+std::optional<GpuSample> typical(std::vector<GpuSample> samples) {
+  if (samples.empty()) return std::nullopt;
+  const auto middle = [&](auto figure) {
+    std::nth_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2), samples.end(),
+                     [&](const GpuSample& x, const GpuSample& y) { return x.*figure < y.*figure; });
+    return samples[samples.size() / 2].*figure;
+  };
+  return GpuSample{middle(&GpuSample::sm_mhz), middle(&GpuSample::watts)};
+}
+
+Fields facts_fields(const Facts& facts, const BenchOptions& options) {
+  return {{"device", facts.device.description},
+          {"device_name", facts.device.name},
+          {"driver", facts.gpu.driver_version},
+          {"power_limit_watts", facts.gpu.power_limit_watts},
+          {"built_with", built_with()},
+          {"cublaslt", facts.cublaslt},
+          {"date", facts.date},
+          {"command", options.command_line},
+          {"source_hash", source_hash()},
+          {"seed", options.seed},
+          {"method", facts.device.emulated ? "one emulated run" : kMethod}};
+}
+
 const Contender* best_of_ours(const CaseResult& result) {
   const Contender* best = nullptr;
   for (const Contender& contender : result.contenders)
@@ -239,21 +259,11 @@ Outcome report(const std::vector<CaseResult>& results, const Facts& facts, const
   const double table = geometric_mean(results, &CaseResult::vs_table_deepgemm);
   outcome.text += fmt::format("geometric means: cuBLASLt/ours {}, vs table's DeepGEMM {}; {} cases, {} skipped\n",
                               number(ratio, 3), number(table, 3), results.size(), facts.skipped);
-  outcome.json = {{"device", facts.device.description},
-                  {"device_name", facts.device.name},
-                  {"driver", facts.gpu.driver_version},
-                  {"power_limit_watts", facts.gpu.power_limit_watts},
-                  {"built_with", built_with()},
-                  {"cublaslt", facts.cublaslt},
-                  {"date", facts.date},
-                  {"command", options.command_line},
-                  {"source_hash", source_hash()},
-                  {"seed", options.seed},
-                  {"method", facts.device.emulated ? "one emulated run" : kMethod},
-                  {"cases", std::move(cases)},
-                  {"geomean_ratio_to_cublaslt", ratio},
-                  {"geomean_vs_table_deepgemm", table},
-                  {"skipped", facts.skipped}};
+  outcome.json = facts_fields(facts, options);
+  outcome.json.insert(outcome.json.end(), {{"cases", std::move(cases)},
+                                           {"geomean_ratio_to_cublaslt", ratio},
+                                           {"geomean_vs_table_deepgemm", table},
+                                           {"skipped", facts.skipped}});
   return outcome;
 }
 

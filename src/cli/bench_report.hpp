@@ -37,6 +37,13 @@ const Contender* best_of_ours(const CaseResult& result);
 void place(CaseResult& result);
 std::optional<Error> first_failure(const CaseResult& result);
 
+/// A contender's name, config and figures; `flops` of one call.
+Fields measured_fields(const Contender& contender, double flops);
+/// Medians of the samples of one case.
+std::optional<GpuSample> typical(std::vector<GpuSample> samples);
+/// Where, when, by which command, of which sources, by which method.
+Fields facts_fields(const Facts& facts, const BenchOptions& options);
+
 std::string one_line(const CaseResult& result);
 Outcome report(const std::vector<CaseResult>& results, const Facts& facts, const BenchOptions& options);
 /// Indented JSON, under a temporary name and renamed.

@@ -8,6 +8,7 @@
 
 #include "cli/check_launch.hpp"
 #include "cli/check_pool.hpp"
+#include "cli/grouped_request.hpp"
 #include "cli/report.hpp"
 #include "warpwright/host/gemm.hpp"
 
@@ -40,6 +41,10 @@ Result<Device> open_checking_device(const std::string& name);
 /// The library's GEMM. `problem` has row strides or zeros; types and scale of `options.config` are those of `problem`.
 Result<std::unique_ptr<CheckTarget>> make_gemm_target(const Device& device, const GemmProblem& problem,
                                                       const GemmOptions& options, const CheckSettings& settings);
+
+/// The library's grouped GEMM, with the groups' arrays of the request.
+Result<std::unique_ptr<CheckTarget>> make_grouped_target(const Device& device, const GroupedRequest& request,
+                                                         const CheckSettings& settings);
 
 /// Kernel `entry` of the header `path`.
 Result<std::unique_ptr<CheckTarget>> make_source_target(const Device& device, const std::string& path,

@@ -21,25 +21,21 @@ void text_flag(CLI::App& app, const char* name, Flag& flag, const char* values, 
   app.add_option(name, flag, meaning)->type_name(values);
 }
 
-/// The flags that say which GEMM: of `gemm` itself and of every verb that takes a GEMM.
-void add_gemm_flags(CLI::App& app, GemmFlags& f) {
-  text_flag(app, "--m", f.m, "INT", "rows of A and D");
+/// The flags of every operation, whatever it multiplies.
+void add_common_flags(CLI::App& app, GemmFlags& f) {
   text_flag(app, "--n", f.n, "INT", "rows of B, columns of D");
   text_flag(app, "--k", f.k, "INT", "columns of A and B");
   text_flag(app, "--dtype", f.dtype, "e4m3|bf16|f16", "type of A and B (default e4m3, or what the files hold)");
   text_flag(app, "--out-dtype", f.out_dtype, "bf16|f16|f32", "type of D (default bf16)");
-  text_flag(app, "--scale", f.scale, "none|tensor|block",
-            "scales: block = A by 1x128, B by 128x128 (default block for 8-bit types, else none)");
+  text_flag(app, "--scale", f.scale, "none|tensor|row-column|block",
+            "scales: block = A by 1x128, B by 128x128, row-column = one for each row of A and of B "
+            "(default block for 8-bit types, else none)");
   text_flag(app, "--device", f.device, "auto|emu:sm90|cuda:N",
             "where to run (default auto: cuda:0, else the emulator)");
   text_flag(app, "--seed", f.seed, "INT", "of the generated operands and of the emulator's schedule (default 0)");
   text_flag(app, "--config", f.config, "KEY=VALUE,...",
             "kernel config, as the program prints it; what is left out is chosen");
   text_flag(app, "--sms", f.sms, "INT", "CTAs to launch at most (default all of the device)");
-  text_flag(app, "--a", f.a, "FILE", "A (M, K): .npy or FILE.safetensors:TENSOR (default generated)");
-  text_flag(app, "--b", f.b, "FILE", "B (N, K)");
-  text_flag(app, "--scale-a", f.scale_a, "FILE", "float32 (M, ceil(K/128)), or one number with --scale tensor");
-  text_flag(app, "--scale-b", f.scale_b, "FILE", "float32 (ceil(N/128), ceil(K/128)), or one number");
   text_flag(app, "--out", f.out, "FILE", "write D as .npy (bf16 as '<V2', as ml_dtypes does)");
   text_flag(app, "--math", f.math, "exact|fp32", "emulator: the tensor core to the bit, or a chain of FP32 fma");
   text_flag(app, "--schedule", f.schedule, "fifo|random|pct|adversarial",
@@ -48,6 +44,47 @@ void add_gemm_flags(CLI::App& app, GemmFlags& f) {
   app.add_flag_function(
       "--verify,!--no-verify", [&f](std::int64_t count) { f.verify = count > 0; },
       "compare every element with FP64 (default when no size is given)");
+}
+
+/// The flags that say which GEMM: of `gemm` itself and of every verb that takes a GEMM.
+void add_gemm_flags(CLI::App& app, GemmFlags& f) {
+  text_flag(app, "--m", f.m, "INT", "rows of A and D");
+  add_common_flags(app, f);
+  text_flag(app, "--a", f.a, "FILE", "A (M, K): .npy or FILE.safetensors:TENSOR (default generated)");
+  text_flag(app, "--b", f.b, "FILE", "B (N, K)");
+  text_flag(app, "--scale-a", f.scale_a, "FILE",
+            "float32 (M, ceil(K/128)); (M,) with row-column, one number with tensor");
+  text_flag(app, "--scale-b", f.scale_b, "FILE", "float32 (ceil(N/128), ceil(K/128)); (N,); or one number");
+}
+
+/// The same for groups of rows, each with a B of its own.
+void add_grouped_flags(CLI::App& app, GroupedFlags& g) {
+  GemmFlags& f = g.gemm;
+  text_flag(app, "--groups", g.groups, "INT", "G, the number of groups (default 8, or what is listed)");
+  text_flag(app, "--rows", g.rows, "INT,INT,...", "rows of each group");
+  text_flag(app, "--distribution", g.distribution, "uniform|zipf|onehot|half-empty",
+            "instead: how --total rows are distributed (default uniform)");
+  text_flag(app, "--total", g.total, "INT", "rows of all groups (default 512)");
+  text_flag(app, "--m", f.m, "INT", "rows of A and D, or of one masked group (default what the groups need)");
+  add_common_flags(app, f);
+  text_flag(app, "--encoding", g.encoding, "offsets|indptr|starts-counts|row-ids|masked",
+            "how the device is told (default offsets)");
+  text_flag(app, "--align", g.align, "INT", "groups start at multiples of this (default 1)");
+  text_flag(app, "--gap", g.gap, "INT", "rows between groups: starts-counts, row-ids (default 0)");
+  text_flag(app, "--mechanism", g.mechanism, "auto|contiguous|masked|descriptors|ragged", "which kernel");
+  app.add_flag("--zero-outside", g.zero_outside, "write zeros to rows of D in no group (default left alone)");
+  text_flag(app, "--a", f.a, "FILE",
+            "A (M, K), masked (G, Mmax, K): .npy or FILE.safetensors:TENSOR (default generated)");
+  text_flag(app, "--b", f.b, "FILE", "B (G, N, K)");
+  text_flag(app, "--scale-a", f.scale_a, "FILE",
+            "float32 (M, ceil(K/128)); (M,) with row-column; (G,) or one number with tensor");
+  text_flag(app, "--scale-b", f.scale_b, "FILE", "float32 (G, ceil(N/128), ceil(K/128)); (G, N); (G,) or one number");
+  text_flag(app, "--offsets", g.offsets, "FILE", "int32 (G,): where each group ends");
+  text_flag(app, "--indptr", g.indptr, "FILE", "int32 (G + 1,): where each starts, and the end");
+  text_flag(app, "--starts", g.starts, "FILE", "int32 (G,): first rows, with --counts");
+  text_flag(app, "--counts", g.counts, "FILE", "int32 (G,): how many rows");
+  text_flag(app, "--row-ids", g.row_ids, "FILE", "int32 (M,): the group of each row, -1 for none");
+  text_flag(app, "--masked", g.masked, "FILE", "int32 (G,): rows used of each (Mmax, K) of A");
 }
 
 void add_bench_flags(CLI::App& app, BenchFlags& f) {
@@ -124,19 +161,25 @@ int run_verb(int argc, const char* const* argv, bool& json) {
   };
 
   GemmFlags gemm_flags;
+  GroupedFlags grouped_flags;
   BenchFlags bench_flags;
   CheckFlags check_flags;
   std::string expression;
   CLI::App* info = app.add_subcommand("info", "what this build can do on this machine");
   CLI::App* gemm = app.add_subcommand("gemm", "D = scale (A B^T), once; without flags a verified first run");
+  CLI::App* grouped = app.add_subcommand("grouped", "the same for groups of rows, each with its own B");
   CLI::App* layout = app.add_subcommand("layout", "evaluate a layout expression");
   CLI::App* bench = app.add_subcommand("bench", "measure an operation");
+  CLI::App* bench_grouped = bench->add_subcommand("grouped", "our ways to treat groups of rows side by side");
   CLI::App* bench_gemm = bench->add_subcommand("gemm", "our kernels and cuBLASLt side by side");
   bench->require_subcommand(1);
   CLI::App* check = app.add_subcommand("check", "run a kernel under many schedules and look for races and hangs");
   CLI::App* check_gemm = check->add_subcommand("gemm", "the library's own kernels");
-  for (CLI::App* verb : {info, gemm, layout, bench_gemm, check, check_gemm}) json_flag(verb);
+  CLI::App* check_grouped = check->add_subcommand("grouped", "the library's own kernels for groups of rows");
+  for (CLI::App* verb : {info, gemm, grouped, layout, bench_gemm, bench_grouped, check, check_gemm, check_grouped})
+    json_flag(verb);
   add_gemm_flags(*gemm, gemm_flags);
+  add_grouped_flags(*grouped, grouped_flags);
   layout->add_option("expression", expression, "such as (4,2):(1,4)")->required();
   add_gemm_flags(*bench_gemm, gemm_flags);
   add_bench_flags(*bench_gemm, bench_flags);
@@ -145,6 +188,10 @@ int run_verb(int argc, const char* const* argv, bool& json) {
   add_campaign_flags(*check_gemm, gemm_flags, check_flags);
   add_campaign_flags(*check, gemm_flags, check_flags);
   add_source_flags(*check, check_flags);
+  add_grouped_flags(*check_grouped, grouped_flags);
+  add_campaign_flags(*check_grouped, grouped_flags.gemm, check_flags);
+  add_grouped_flags(*bench_grouped, grouped_flags);
+  add_bench_flags(*bench_grouped, bench_flags);
 
   try {
     app.parse(argc, argv);
@@ -162,9 +209,12 @@ int run_verb(int argc, const char* const* argv, bool& json) {
   }
   if (*info) return show(run_info(), json);
   if (*gemm) return show(run_gemm(gemm_flags), json);
+  if (*grouped) return show(run_grouped(grouped_flags), json);
   if (*layout) return show(run_layout(expression), json);
   if (*check_gemm) return show(run_check_gemm(gemm_flags, check_flags), json);
+  if (*check_grouped) return show(run_check_grouped(grouped_flags, check_flags), json);
   if (*check) return show(run_check_source(gemm_flags, check_flags), json);
+  if (*bench_grouped) return show(run_bench_grouped(grouped_flags, bench_flags), json);
   return show(run_bench_gemm(gemm_flags, bench_flags), json);
 }
 

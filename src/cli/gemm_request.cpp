@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each flag of a GEMM means. Precedence of a type or size: flag, file, config text, default.
+// Sizes and shapes of a dense problem. Precedence of a size: flag, file, default.
 #include "cli/gemm_request.hpp"
 
 #include <fmt/format.h>
-
-#include <charconv>
-
-#include "select/config_text.hpp"
 
 namespace ww::cli {
 namespace {
@@ -14,126 +10,11 @@ namespace {
 // A first run without flags: about two seconds with verification on two cores.
 constexpr std::int64_t kDefaultM = 1024, kDefaultN = 2048, kDefaultK = 2048;
 
-std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text); }
-
-}  // namespace
-
-Result<int> parse_choice(const Flag& flag, const std::string& argument, std::initializer_list<const char*> names,
-                         int otherwise) {
-  if (!flag) return otherwise;
-  int index = 0;
-  std::string expected;
-  for (const char* name : names) {
-    if (*flag == name) return index;
-    expected += fmt::format("{}{}",
-                            index == 0                                    ? ""
-                            : index + 1 == static_cast<int>(names.size()) ? " or "
-                                                                          : ", ",
-                            name);
-    ++index;
-  }
-  return failure(ErrorCode::invalid, argument, expected, quoted(*flag));
-}
-
-namespace {
-
-Result<std::optional<DType>> parse_type(const Flag& flag, const std::string& argument,
-                                        std::initializer_list<DType> types) {
-  if (!flag) return std::nullopt;
-  std::string expected;
-  for (DType type : types) {
-    if (*flag == name_of(type)) return type;
-    expected += fmt::format("{}{}", expected.empty() ? "" : ", ", name_of(type));
-  }
-  return failure(ErrorCode::invalid, argument, "one of " + expected, quoted(*flag));
-}
-
-/// A config text with the fields that it names itself; the rest of the aggregate is not to be read.
-struct ConfigText {
-  GemmConfig config;
-  std::optional<DType> a, b, d;
-  std::optional<Scale> scale;
-};
-
-Result<ConfigText> parse_config_flag(const Flag& flag) {
-  ConfigText text;
-  if (!flag) return text;
-  // why two bases: a field that comes out the same from both was in the text
-  const auto parse = [&](GemmConfig base) -> Result<GemmConfig> {
-    Result<GemmConfig> config = parse_config(*flag, base);
-    if (config) return config;
-    const Error& e = config.error();
-    return failure(e.code, "--" + e.argument, e.expected, e.actual);
-  };
-  WW_TRY(text.config, parse({.a = DType::e4m3, .b = DType::e4m3, .d = DType::bf16, .scale = Scale::none}));
-  WW_TRY(const GemmConfig other, parse({.a = DType::f16, .b = DType::f16, .d = DType::f32, .scale = Scale::tensor}));
-  if (text.config.a == other.a) text.a = other.a;
-  if (text.config.b == other.b) text.b = other.b;
-  if (text.config.d == other.d) text.d = other.d;
-  if (text.config.scale == other.scale) text.scale = other.scale;
-  return text;
-}
-
-template <class T> Result<void> agree(const char* key, const std::optional<T>& in_config, T chosen) {
-  if (!in_config || *in_config == chosen) return {};
-  return failure(ErrorCode::invalid, fmt::format("--config, key {}", key), name_of(chosen), name_of(*in_config),
-                 "the flags and files decide types and scale");
-}
-
-Result<std::optional<ArrayFile>> open_operand(const Flag& flag, const std::string& argument) {
-  if (!flag) return std::nullopt;
-  WW_TRY(ArrayFile array, open_array(*flag, argument));
-  return array;
-}
-
-Result<void> expect_shape(const std::optional<ArrayFile>& array, std::vector<std::int64_t> shape, const char* meaning) {
-  if (!array || array->shape == shape) return {};
-  return failure(ErrorCode::invalid, array->file.argument(), fmt::format("shape {} = {}", meaning, shape_text(shape)),
-                 shape_text(array->shape), "file " + array->file.path());
-}
-
 Result<void> expect_matrix(const std::optional<ArrayFile>& array, const char* meaning) {
   if (!array || array->shape.size() == 2) return {};
   return failure(ErrorCode::invalid, array->file.argument(), fmt::format("a 2-D array {}", meaning),
                  fmt::format("{}-D, shape {}", array->shape.size(), shape_text(array->shape)),
                  "file " + array->file.path());
-}
-
-/// A size from its flag, else from the first file that has it, else the default; all that are given must agree.
-Result<std::int64_t> resolve_size(const Flag& flag, const std::string& argument, std::optional<std::int64_t> file,
-                                  std::int64_t otherwise) {
-  if (!flag) return file.value_or(otherwise);
-  WW_TRY(const std::int64_t size, parse_integer(*flag, argument, 0));
-  if (file && *file != size)
-    return failure(ErrorCode::invalid, argument, fmt::format("{} as in the file", *file), fmt::format("{}", size));
-  return size;
-}
-
-Result<void> resolve_types(const GemmFlags& flags, const ConfigText& text, GemmRequest& request) {
-  GemmProblem& p = request.problem;
-  WW_TRY(std::optional<DType> type, parse_type(flags.dtype, "--dtype", {DType::e4m3, DType::bf16, DType::f16}));
-  if (!type && !request.a && !request.b) type = text.a;
-  for (const std::optional<ArrayFile>* array : {&request.a, &request.b})
-    if (*array) {
-      WW_TRY(type, element_type(**array, type));
-    }
-  p.a = p.b = type.value_or(DType::e4m3);
-  if (p.a == DType::f32)
-    return failure(ErrorCode::invalid,
-                   request.a   ? "--a"
-                   : request.b ? "--b"
-                               : "--config, key a",
-                   "e4m3, bf16 or f16", "f32");
-  WW_TRY(const std::optional<DType> out,
-         parse_type(flags.out_dtype, "--out-dtype", {DType::bf16, DType::f16, DType::f32}));
-  p.d = out ? *out : text.d.value_or(DType::bf16);
-  const Scale usual = bytes_of(p.a) == 1 ? Scale::block_1x128_128x128 : Scale::none;
-  WW_TRY(const int scale, parse_choice(flags.scale, "--scale", {"none", "tensor", "block"}, -1));
-  p.scale = scale >= 0 ? static_cast<Scale>(scale) : text.scale.value_or(usual);
-  WW_CHECK(agree("a", text.a, p.a));
-  WW_CHECK(agree("b", text.b, p.b));
-  WW_CHECK(agree("d", text.d, p.d));
-  return agree("scale", text.scale, p.scale);
 }
 
 Result<void> resolve_sizes(const GemmFlags& flags, GemmRequest& request) {
@@ -149,94 +30,44 @@ Result<void> resolve_sizes(const GemmFlags& flags, GemmRequest& request) {
   WW_TRY(p.m, resolve_size(flags.m, "--m", extent(request.a, 0), kDefaultM));
   WW_TRY(p.n, resolve_size(flags.n, "--n", extent(request.b, 0), kDefaultN));
   WW_TRY(p.k, resolve_size(flags.k, "--k", request.a ? extent(request.a, 1) : extent(request.b, 1), kDefaultK));
-  // why K is rounded: rows of an operand start at multiples of 16 bytes, and a file's or a user's K need not
-  const std::int64_t step = 16 / bytes_of(p.a);
-  if (p.k > INT64_MAX - step)
-    return failure(ErrorCode::invalid, "--k", "a size whose bytes fit 63 bits", fmt::format("{}", p.k));
-  p.lda = p.ldb = (p.k + step - 1) / step * step;
-  const auto fits = [](const char* argument, std::int64_t rows, std::int64_t columns, int bytes) -> Result<void> {
-    if (checked_elements({rows, columns}, bytes)) return {};
-    return failure(ErrorCode::invalid, argument, "sizes whose bytes fit 63 bits",
-                   fmt::format("{} x {} elements of {} bytes", rows, columns, bytes));
-  };
-  WW_CHECK(fits("--m", p.m, p.lda, bytes_of(p.a)));
-  WW_CHECK(fits("--n", p.n, p.ldb, bytes_of(p.b)));
-  WW_CHECK(fits("--m", p.m, p.n, bytes_of(p.d)));
-  return {};
+  WW_TRY(p.lda, operand_row(p.k, p.a));
+  p.ldb = p.lda;
+  WW_CHECK(expect_bytes("--m", {p.m, p.lda}, bytes_of(p.a)));
+  WW_CHECK(expect_bytes("--n", {p.n, p.ldb}, bytes_of(p.b)));
+  return expect_bytes("--m", {p.m, p.n}, bytes_of(p.d));
 }
 
+/// One number; of row-column scales also (M, 1) and (1, N), which is how a keepdim reduction leaves them.
 Result<void> check_scales(const GemmRequest& request) {
   const GemmProblem& p = request.problem;
-  for (const std::optional<ArrayFile>* array : {&request.scale_a, &request.scale_b}) {
-    if (!*array) continue;
-    const std::string& argument = (*array)->file.argument();
-    if (p.scale == Scale::none)
-      return failure(ErrorCode::invalid, argument, "--scale tensor or block with it", "--scale none");
-    if ((*array)->kind != ElementKind::f32)
-      return failure(ErrorCode::invalid, argument, "float32 elements", name_of((*array)->kind));
-    if (p.scale == Scale::tensor && checked_elements((*array)->shape, 4) != 1)
-      return failure(ErrorCode::invalid, argument, "one element", fmt::format("shape {}", shape_text((*array)->shape)));
+  WW_CHECK(check_scale_files(request));
+  if (p.scale == Scale::tensor)
+    for (const std::optional<ArrayFile>* array : {&request.scale_a, &request.scale_b})
+      if (*array && checked_elements((*array)->shape, 4) != 1)
+        return failure(ErrorCode::invalid, (*array)->file.argument(), "one element",
+                       fmt::format("shape {}", shape_text((*array)->shape)));
+  if (p.scale == Scale::row_column) {
+    if (request.scale_a && request.scale_a->shape != std::vector{p.m, std::int64_t{1}})
+      WW_CHECK(expect_shape(request.scale_a, {p.m}, "(M,)"));
+    if (request.scale_b && request.scale_b->shape != std::vector{std::int64_t{1}, p.n})
+      WW_CHECK(expect_shape(request.scale_b, {p.n}, "(N,)"));
   }
   if (p.scale != Scale::block_1x128_128x128) return {};
   WW_CHECK(expect_shape(request.scale_a, {p.m, blocks_of(p.k)}, "(M, ceil(K/128))"));
   return expect_shape(request.scale_b, {blocks_of(p.n), blocks_of(p.k)}, "(ceil(N/128), ceil(K/128))");
 }
 
-Result<void> resolve_execution(const GemmFlags& flags, GemmRequest& request) {
-  request.device = flags.device.value_or("auto");
-  if (request.device.empty())
-    return failure(ErrorCode::invalid, "--device", "auto, emu:sm90 or cuda:<ordinal>", quoted(""));
-  EmuOptions& emu = request.device_options.emu;
-  if (flags.seed) {
-    WW_TRY(const std::int64_t seed, parse_integer(*flags.seed, "--seed", 0));
-    request.seed = emu.seed = static_cast<std::uint64_t>(seed);
-  }
-  if (flags.sms) {
-    WW_TRY(const std::int64_t sms, parse_integer(*flags.sms, "--sms", 1, 65536));
-    request.options.sms = static_cast<int>(sms);
-  }
-  if (flags.threads) {
-    WW_TRY(const std::int64_t threads, parse_integer(*flags.threads, "--threads", 1, 4096));
-    emu.threads = static_cast<int>(threads);
-  }
-  WW_TRY(const int math, parse_choice(flags.math, "--math", {"exact", "fp32"}, 0));
-  emu.math = math == 0 ? EmuMath::exact : EmuMath::fp32_chain;
-  WW_TRY(const int schedule, parse_choice(flags.schedule, "--schedule", {"fifo", "random", "pct", "adversarial"}, 1));
-  emu.schedule = static_cast<EmuSchedule>(schedule);
-  return {};
-}
-
 }  // namespace
-
-Result<std::int64_t> parse_integer(const std::string& text, const std::string& argument, std::int64_t least,
-                                   std::int64_t most) {
-  std::int64_t value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status == std::errc{} && end == text.data() + text.size() && value >= least && value <= most) return value;
-  return failure(ErrorCode::invalid, argument, fmt::format("an integer from {} to {}", least, most), quoted(text));
-}
 
 Result<GemmRequest> make_request(const GemmFlags& flags) {
   GemmRequest request;
-  WW_CHECK(resolve_execution(flags, request));
-  WW_TRY(const ConfigText text, parse_config_flag(flags.config));
-  WW_TRY(request.a, open_operand(flags.a, "--a"));
-  WW_TRY(request.b, open_operand(flags.b, "--b"));
-  WW_TRY(request.scale_a, open_operand(flags.scale_a, "--scale-a"));
-  WW_TRY(request.scale_b, open_operand(flags.scale_b, "--scale-b"));
-  WW_CHECK(resolve_types(flags, text, request));
+  WW_CHECK(resolve_request(flags, request));
+  GemmProblem& p = request.problem;
+  p.a = p.b = request.types.ab, p.d = request.types.d, p.scale = request.types.scale;
   WW_CHECK(resolve_sizes(flags, request));
   WW_CHECK(check_scales(request));
-  request.options.config = text.config;
-  const GemmProblem& p = request.problem;
-  request.options.config.a = p.a, request.options.config.b = p.b;
-  request.options.config.d = p.d, request.options.config.scale = p.scale;
   const bool nothing_given = !flags.m && !flags.n && !flags.k && !flags.a && !flags.b;
   request.verify = flags.verify.value_or(nothing_given);
-  if (flags.out) {
-    WW_CHECK(check_writable(*flags.out, "--out"));
-    request.out = flags.out;
-  }
   return request;
 }
 

@@ -98,6 +98,7 @@ bool parse_descr(const std::string& descr, ElementKind& kind, bool& big_endian) 
   else if (type == "u2" || type == "V2") kind = ElementKind::raw16;
   else if (type == "f2") kind = ElementKind::f16;
   else if (type == "f4") kind = ElementKind::f32;
+  else if (type == "i4") kind = ElementKind::i32;
   else return false;
   const bool opaque = type[0] == 'V';  // raw bits have no order that could be swapped
   return !(opaque && big_endian) && (descr[0] != '|' || opaque || bytes_of(kind) == 1);
@@ -139,7 +140,7 @@ Result<ArrayFile> open_npy(InputFile file) {
     return failure(ErrorCode::invalid, argument, std::move(expected), std::move(actual), "file " + array.file.path());
   };
   if (!parse_descr(header.descr, array.kind, array.big_endian))
-    return refuse_array("element type u1, i1, V1, u2, V2, f2 or f4", fmt::format("\"{}\"", header.descr));
+    return refuse_array("element type u1, i1, V1, u2, V2, f2, f4 or i4", fmt::format("\"{}\"", header.descr));
   const std::optional<std::int64_t> elements = checked_elements(array.shape, bytes_of(array.kind));
   if (!elements) return refuse_array("a shape that fits memory", shape_text(array.shape));
   const std::uint64_t present = array.file.bytes() - array.offset;
@@ -150,13 +151,15 @@ Result<ArrayFile> open_npy(InputFile file) {
   return array;
 }
 
-Result<void> write_npy(const std::string& path, const std::string& argument, const Matrix& matrix) {
+Result<void> write_npy(const std::string& path, const std::string& argument, const Matrix& matrix,
+                       std::int64_t planes) {
   const char* descr = matrix.type() == DType::f32    ? "<f4"
                       : matrix.type() == DType::f16  ? "<f2"
                       : matrix.type() == DType::bf16 ? "<V2"
                                                      : "|V1";
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}, {}), }}", descr,
-                                   matrix.rows(), matrix.cols());
+  const std::string shape = planes > 0 ? fmt::format("{}, {}, {}", planes, matrix.rows() / planes, matrix.cols())
+                                       : fmt::format("{}, {}", matrix.rows(), matrix.cols());
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, shape);
   header.append(63 - (10 + header.size()) % 64, ' ');  // data starts at a multiple of 64 bytes
   header += '\n';
   std::string prefix(kMagic);

@@ -20,6 +20,8 @@ Result<double> parse_seconds(const std::string& text, const std::string& argumen
   return failure(ErrorCode::invalid, argument, "seconds from 0 to 1000000", fmt::format("\"{}\"", text));
 }
 
+}  // namespace
+
 Result<void> refuse_files(const GemmFlags& flags) {
   for (const auto& [flag, argument] : {std::pair{&flags.a, "--a"},
                                        {&flags.b, "--b"},
@@ -31,17 +33,11 @@ Result<void> refuse_files(const GemmFlags& flags) {
   return {};
 }
 
-}  // namespace
-
-Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench) {
-  WW_CHECK(refuse_files(flags));
-  WW_TRY(const GemmRequest request, make_request(flags));
-  const GemmProblem& p = request.problem;
+Result<BenchOptions> bench_options(const Request& request, const GemmFlags& flags, const BenchFlags& bench) {
   BenchOptions options;
   options.device = request.device;
   options.device_options = request.device_options;
-  options.m = p.m, options.n = p.n, options.k = p.k;
-  options.dtype = p.a, options.out = p.d, options.scale = p.scale;
+  options.dtype = request.types.ab, options.out = request.types.d, options.scale = request.types.scale;
   options.sms = request.options.sms;
   options.pdl = bench.pdl;
   options.seed = request.seed;
@@ -74,6 +70,14 @@ Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench) 
   }
   if (::isatty(STDERR_FILENO))
     options.progress = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  return options;
+}
+
+Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench) {
+  WW_CHECK(refuse_files(flags));
+  WW_TRY(const GemmRequest request, make_request(flags));
+  WW_TRY(BenchOptions options, bench_options(request, flags, bench));
+  options.m = request.problem.m, options.n = request.problem.n, options.k = request.problem.k;
   return run_bench(options);
 }
 

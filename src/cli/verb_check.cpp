@@ -19,6 +19,8 @@ namespace {
 constexpr const char* kDefaultM = "256";
 constexpr const char* kDefaultN = "256";
 constexpr const char* kDefaultK = "1024";
+constexpr const char* kDefaultGroupedTotal = "200";
+constexpr const char* kDefaultGroupedK = "512";
 constexpr std::size_t kShrunkFindings = 4;  // each costs seconds; the rest are often the same mistake
 
 struct CheckRequest {
@@ -110,13 +112,17 @@ Result<void> refuse(const Flag& flag, const char* argument, const char* expected
   return failure(ErrorCode::invalid, argument, expected, "\"" + *flag + "\"");
 }
 
+Result<void> refuse_results(const GemmFlags& flags) {
+  WW_CHECK(refuse(flags.out, "--out", "no output file: a check keeps no result"));
+  if (!flags.verify.value_or(false)) return {};
+  return failure(ErrorCode::invalid, "--verify", "no verification: a check keeps no result", "true");
+}
+
 }  // namespace
 
 Result<Outcome> run_check_gemm(const GemmFlags& flags, const CheckFlags& check) {
   WW_TRY(const CheckRequest request, make_check_request(flags, check));
-  WW_CHECK(refuse(flags.out, "--out", "no output file: a check keeps no result"));
-  if (flags.verify.value_or(false))
-    return failure(ErrorCode::invalid, "--verify", "no verification: a check keeps no result", "true");
+  WW_CHECK(refuse_results(flags));
   GemmFlags problem = flags;
   problem.math.reset();
   problem.schedule.reset();
@@ -129,6 +135,26 @@ Result<Outcome> run_check_gemm(const GemmFlags& flags, const CheckFlags& check) 
   WW_TRY(const Device device, open_checking_device(request.device));
   WW_TRY(const std::unique_ptr<CheckTarget> target,
          make_gemm_target(device, gemm.problem, gemm.options, request.settings));
+  return run_campaign(*target, request, check, progress);
+}
+
+Result<Outcome> run_check_grouped(const GroupedFlags& flags, const CheckFlags& check) {
+  WW_TRY(const CheckRequest request, make_check_request(flags.gemm, check));
+  WW_CHECK(refuse_results(flags.gemm));
+  GroupedFlags problem = flags;
+  problem.gemm.math.reset();
+  problem.gemm.schedule.reset();
+  problem.gemm.threads.reset();
+  // smaller than a first run of the operation: hundreds of schedules in a minute
+  const bool described = flags.offsets || flags.indptr || flags.starts || flags.row_ids || flags.masked;
+  if (!flags.rows && !flags.total && !flags.gemm.a && !described) problem.total = kDefaultGroupedTotal;
+  if (!flags.gemm.n && !flags.gemm.b) problem.gemm.n = kDefaultN;
+  if (!flags.gemm.k && !flags.gemm.a && !flags.gemm.b) problem.gemm.k = kDefaultGroupedK;
+  WW_TRY(const GroupedRequest grouped, make_grouped_request(problem));
+  Progress progress;
+  progress.phase("compile");
+  WW_TRY(const Device device, open_checking_device(request.device));
+  WW_TRY(const std::unique_ptr<CheckTarget> target, make_grouped_target(device, grouped, request.settings));
   return run_campaign(*target, request, check, progress);
 }
 

@@ -15,11 +15,20 @@ using Flag = std::optional<std::string>;
 
 struct GemmFlags {
   Flag m, n, k;                      // sizes; deduced from files when those are given
-  Flag dtype, out_dtype, scale;      // e4m3|bf16|f16, bf16|f16|f32, none|tensor|block
+  Flag dtype, out_dtype, scale;      // e4m3|bf16|f16, bf16|f16|f32, none|tensor|row-column|block
   Flag device, seed, config, sms;    // auto|emu:sm90|cuda:0, integer, key=value list, CTAs
   Flag math, schedule, threads;      // the emulated device: exact|fp32, fifo|random|..., OS threads
   Flag a, b, scale_a, scale_b, out;  // FILE.npy or FILE.safetensors:TENSOR; --out is .npy
   std::optional<bool> verify;        // without it: on when no size and no file was given
+};
+
+/// Beside the flags of a GEMM, whose `m` are the rows of A, or of one group with masked counts.
+struct GroupedFlags {
+  GemmFlags gemm;
+  Flag groups, rows, distribution, total;                 // how many rows each group has
+  Flag encoding, align, gap, mechanism;                   // how that is said, where groups lie, which kernel
+  Flag offsets, indptr, starts, counts, row_ids, masked;  // the arrays from files instead
+  bool zero_outside = false;
 };
 
 struct BenchFlags {
@@ -38,9 +47,12 @@ struct CheckFlags {
 
 Result<Outcome> run_info();
 Result<Outcome> run_gemm(const GemmFlags& flags);
+Result<Outcome> run_grouped(const GroupedFlags& flags);
 Result<Outcome> run_layout(const std::string& expression);
 Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench);
+Result<Outcome> run_bench_grouped(const GroupedFlags& flags, const BenchFlags& bench);
 Result<Outcome> run_check_gemm(const GemmFlags& flags, const CheckFlags& check);
+Result<Outcome> run_check_grouped(const GroupedFlags& flags, const CheckFlags& check);
 Result<Outcome> run_check_source(const GemmFlags& flags, const CheckFlags& check);
 
 }  // namespace ww::cli

@@ -84,14 +84,13 @@ template <DType kType> class Decoder {
   std::vector<float> table_;
 };
 
-/// Decodes rows [first, first + count) x [k, k + depth) of `matrix`; what lies outside is zero.
+/// Decodes rows [first, first + count) x [k, k + depth) of `matrix`; what a slab has beyond that is zero.
 /// why eight rows at once: written along K, one row of a k-major slab touches a cache line per element
 template <bool kKMajor, DType kType>
-void load(Slab& slab, const Matrix& matrix, const Decoder<kType>& decoder, std::int64_t first, std::int64_t k,
-          int chunk) {
+void load(Slab& slab, const Matrix& matrix, const Decoder<kType>& decoder, std::int64_t first, int count,
+          std::int64_t k, int chunk) {
   constexpr int kGroup = 8;
   const double smallest = std::ldexp(1.0, format_of(kType).min_exponent);
-  const int count = static_cast<int>(std::min<std::int64_t>(kTile, matrix.rows() - first));
   const int depth = static_cast<int>(std::min<std::int64_t>(kStep, matrix.cols() - k));
   if (count < kTile || depth < kStep) std::fill(std::begin(slab.value), std::end(slab.value), 0.0);
   std::fill_n(&slab.largest[0][0], kMaxChunks * kTile, 0.0);
@@ -163,12 +162,12 @@ WW_CLI_VECTOR void widen(const double* before, const double* sum, double* bound,
     }
 }
 
-/// reference += t S and its bound, for a row of elements and a scale that FP32 can hold; u = 2^-24.
+/// reference += t S and its bound, for a row of elements and scales that FP32 can hold; u = 2^-24.
 /// `fused`: product and sum round once (fma); else the product alone rounds.
-WW_CLI_VECTOR void scale_row(double t, const double* sum, const double* bound, bool fused, double* reference,
-                             double* error) {
-  const double magnitude = std::fabs(t);
+WW_CLI_VECTOR void scale_row(const double* scales, const double* sum, const double* bound, bool fused,
+                             double* reference, double* error) {
   for (int i = 0; i < kTile; ++i) {
+    const double t = scales[i], magnitude = std::fabs(t);
     const double s = sum[i], b = bound[i], size = std::fabs(s) + b, carried = error[i];
     const double product = t * s, total = reference[i] + product, now = std::fabs(total);
     const double raw =
@@ -181,16 +180,13 @@ WW_CLI_VECTOR void scale_row(double t, const double* sum, const double* bound, b
   }
 }
 
-/// The same where FP32 has no finite scale: t is NaN, Inf, or a product of scales beyond the largest number.
+/// The same for one element where FP32 has no finite scale: t is NaN, Inf, or a product of scales beyond the largest number.
 /// A bound of Inf or NaN accepts anything: overflow on the way, or Inf times a sum whose sign is not known.
-void scale_row_by_special(double t, const double* sum, const double* bound, double* reference, double* error) {
-  for (int i = 0; i < kTile; ++i) {
-    const double s = sum[i];
-    const bool sign_known = std::isnan(t) || std::fabs(s) > bound[i] || !std::isfinite(s);
-    reference[i] += t * s;
-    if (!sign_known) error[i] = std::numeric_limits<double>::quiet_NaN();
-    else if (std::isfinite(reference[i])) error[i] = kInfinity;
-  }
+void scale_by_special(double t, double s, double bound, double& reference, double& error) {
+  const bool sign_known = std::isnan(t) || std::fabs(s) > bound || !std::isfinite(s);
+  reference += t * s;
+  if (!sign_known) error = std::numeric_limits<double>::quiet_NaN();
+  else if (std::isfinite(reference)) error = kInfinity;
 }
 
 /// The bound of an element after conversion to `type`, and whether an Inf of the reference's sign is right as well.
@@ -217,70 +213,113 @@ template <DType kType> class Verifier {
       : claim_(claim), rule_(arithmetic_of(kType, claim.math)), progress_(progress) {}
 
   Verdict run() {
-    const std::int64_t rows = (claim_.d.rows() + kTile - 1) / kTile, columns = (claim_.d.cols() + kTile - 1) / kTile;
+    const std::vector<Rows> tiles = row_tiles();
+    const std::int64_t rows = static_cast<std::int64_t>(tiles.size()), columns = (claim_.d.cols() + kTile - 1) / kTile;
     std::atomic<std::int64_t> done{0};
     parallel_for(rows * columns, [&](std::int64_t i) {
       thread_local const auto tile = std::make_unique<Tile>();
-      judge(*tile, i / columns * kTile, i % columns * kTile);
+      judge(*tile, tiles[static_cast<std::size_t>(i / columns)], i % columns * kTile);
       if (progress_) progress_->store(static_cast<int>(++done * 1000 / (rows * columns)), std::memory_order_relaxed);
     });
+    if (claim_.groups) judge_outside();
     return verdict_;
   }
 
  private:
-  void judge(Tile& tile, std::int64_t row, std::int64_t column) {
+  /// Rows of D that are judged together: all of one group.
+  struct Rows {
+    std::int64_t first = 0, count = 0, group = 0;
+  };
+
+  std::vector<Rows> row_tiles() const {
+    std::vector<Rows> tiles;
+    const auto add = [&](const GroupRows& rows, std::int64_t group) {
+      for (std::int64_t at = 0; at < rows.count; at += kTile)
+        tiles.push_back({rows.first + at, std::min<std::int64_t>(kTile, rows.count - at), group});
+    };
+    if (!claim_.groups) add({0, claim_.d.rows()}, 0);
+    else
+      for (std::size_t g = 0; g < claim_.groups->size(); ++g) add((*claim_.groups)[g], static_cast<std::int64_t>(g));
+    return tiles;
+  }
+
+  void judge(Tile& tile, const Rows& rows, std::int64_t column) {
     const std::int64_t k_size = claim_.a.cols();
     const bool block = claim_.scale == Scale::block_1x128_128x128;
+    const int count = static_cast<int>(rows.count);
+    const int columns = static_cast<int>(std::min<std::int64_t>(kTile, claim_.d.cols() - column));
     clear(tile.sum), clear(tile.bound), clear(tile.reference), clear(tile.error);
     for (std::int64_t k = 0; k < k_size; k += kStep) {
-      load<false>(tile.a, claim_.a, decoder_, row, k, rule_.chunk);
-      load<true>(tile.b, claim_.b, decoder_, column, k, rule_.chunk);
+      load<false>(tile.a, claim_.a, decoder_, rows.first, count, k, rule_.chunk);
+      load<true>(tile.b, claim_.b, decoder_, rows.group * claim_.d.cols() + column, columns, k, rule_.chunk);
       const int depth = static_cast<int>(std::min<std::int64_t>(kStep, k_size - k));
       for (int at = 0, j = 0; at < depth; at += rule_.chunk, ++j) {
         std::copy(std::begin(tile.sum), std::end(tile.sum), tile.before);
         multiply(tile.a.value, tile.b.value, tile.sum, at, std::min(at + rule_.chunk, depth));
         widen(tile.before, tile.sum, tile.bound, tile.a.largest[j], tile.b.largest[j], rule_);
       }
-      if (block) promote(tile, row, column, k / kStep);
+      if (block) promote(tile, rows, column, k / kStep);
     }
-    if (!block) finish(tile);
-    compare(tile, row, column);
+    if (!block) finish(tile, rows, column, columns);
+    compare(tile, rows, column, columns);
   }
 
   template <std::size_t kSize> static void clear(double (&values)[kSize]) { std::fill_n(values, kSize, 0.0); }
 
-  static void scale_tile_row(Tile& tile, std::int64_t r, double t, bool fused) {
+  static void scale_tile_row(Tile& tile, std::int64_t r, const double (&t)[kTile], bool fused) {
     const std::int64_t i = r * kTile;
-    if (std::fabs(t) <= kLargest) scale_row(t, tile.sum + i, tile.bound + i, fused, tile.reference + i, tile.error + i);
-    else scale_row_by_special(t, tile.sum + i, tile.bound + i, tile.reference + i, tile.error + i);
+    if (std::all_of(std::begin(t), std::end(t), [](double x) { return std::fabs(x) <= kLargest; }))
+      return scale_row(t, tile.sum + i, tile.bound + i, fused, tile.reference + i, tile.error + i);
+    // why both: neighbours of a special scale are ordinary
+    double ordinary[kTile], reference[kTile], error[kTile];
+    for (int c = 0; c < kTile; ++c) ordinary[c] = std::fabs(t[c]) <= kLargest ? t[c] : 0;
+    std::copy_n(tile.reference + i, kTile, reference), std::copy_n(tile.error + i, kTile, error);
+    scale_row(ordinary, tile.sum + i, tile.bound + i, fused, reference, error);
+    for (int c = 0; c < kTile; ++c)
+      if (std::fabs(t[c]) <= kLargest) tile.reference[i + c] = reference[c], tile.error[i + c] = error[c];
+      else scale_by_special(t[c], tile.sum[i + c], tile.bound[i + c], tile.reference[i + c], tile.error[i + c]);
   }
 
   /// Adds the block's scaled sum to the reference and starts the next block from zero.
-  void promote(Tile& tile, std::int64_t row, std::int64_t column, std::int64_t block) {
-    const std::int64_t rows = std::min<std::int64_t>(kTile, claim_.d.rows() - row);
+  void promote(Tile& tile, const Rows& rows, std::int64_t column, std::int64_t block) {
+    const Matrix &scale_a = *claim_.scale_a, &scale_b = *claim_.scale_b;
     // a tile never crosses a boundary of 128 columns: kTile divides 128
-    const double sb = claim_.scale_b->floats()[column / 128 * claim_.scale_b->ld() + block];
-    for (std::int64_t r = 0; r < rows; ++r)
-      scale_tile_row(tile, r, claim_.scale_a->floats()[(row + r) * claim_.scale_a->ld() + block] * sb, true);
+    const std::int64_t row_b = rows.group * ((claim_.d.cols() + 127) / 128) + column / 128;
+    const double sb = scale_b.floats()[row_b * scale_b.ld() + block];
+    double t[kTile];
+    for (std::int64_t r = 0; r < rows.count; ++r) {
+      std::fill_n(t, kTile, scale_a.floats()[(rows.first + r) * scale_a.ld() + block] * sb);
+      scale_tile_row(tile, r, t, true);
+    }
     clear(tile.sum), clear(tile.bound);
   }
 
-  void finish(Tile& tile) {
-    const bool scaled = claim_.scale == Scale::tensor && claim_.a.cols() > 0;
-    const double t = scaled ? double{claim_.scale_a->floats()[0]} * double{claim_.scale_b->floats()[0]} : 1;
-    if (scaled)
-      for (int row = 0; row < kTile; ++row) scale_tile_row(tile, row, t, false);
-    else
-      std::copy(std::begin(tile.sum), std::end(tile.sum), tile.reference),
-          std::copy(std::begin(tile.bound), std::end(tile.bound), tile.error);
+  /// The scales of a whole K at once: none, of the tensor or the group, or of the row and each column.
+  void finish(Tile& tile, const Rows& rows, std::int64_t column, int columns) {
+    if (claim_.scale == Scale::none || claim_.a.cols() == 0) {
+      std::copy(std::begin(tile.sum), std::end(tile.sum), tile.reference);
+      std::copy(std::begin(tile.bound), std::end(tile.bound), tile.error);
+      return;
+    }
+    const Matrix &scale_a = *claim_.scale_a, &scale_b = *claim_.scale_b;
+    const auto of_group = [&](const Matrix& scales) { return scales.rows() > 1 ? scales.ld() * rows.group : 0; };
+    double t[kTile] = {};
+    for (std::int64_t r = 0; r < rows.count; ++r) {
+      if (claim_.scale == Scale::tensor)
+        std::fill_n(t, kTile, double{scale_a.floats()[of_group(scale_a)]} * scale_b.floats()[of_group(scale_b)]);
+      else
+        for (int c = 0; c < columns; ++c)
+          t[c] = double{scale_a.floats()[(rows.first + r) * scale_a.ld()]} *
+                 scale_b.floats()[rows.group * scale_b.ld() + column + c];
+      scale_tile_row(tile, r, t, false);
+    }
   }
 
-  void compare(const Tile& tile, std::int64_t row, std::int64_t column) {
+  void compare(const Tile& tile, const Rows& rows, std::int64_t column, int columns) {
+    const std::int64_t row = rows.first;
     const DType type = claim_.d.type();
     Verdict local;
-    const std::int64_t rows = std::min<std::int64_t>(kTile, claim_.d.rows() - row);
-    const std::int64_t columns = std::min<std::int64_t>(kTile, claim_.d.cols() - column);
-    for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t r = 0; r < rows.count; ++r)
       for (std::int64_t c = 0; c < columns; ++c) {
         const double reference = tile.reference[r * kTile + c], error = tile.error[r * kTile + c];
         const double got = decode(type, claim_.d.row(row + r) + (column + c) * bytes_of(type));
@@ -296,6 +335,32 @@ template <DType kType> class Verifier {
         if (bound > 0) local.max_error_of_bound = std::max(local.max_error_of_bound, difference / bound);
       }
     merge(local);
+  }
+
+  /// Every byte of every row between groups.
+  void judge_outside() {
+    const DType type = claim_.d.type();
+    const std::int64_t width = bytes_of(type);
+    unsigned char expected[8];
+    std::fill(std::begin(expected), std::end(expected), claim_.outside);
+    const auto judge_rows = [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t row = first; row < last; ++row)
+        for (std::int64_t column = 0; column < claim_.d.cols(); ++column) {
+          const std::byte* at = claim_.d.row(row) + column * width;
+          ++verdict_.outside;
+          if (std::memcmp(at, expected, static_cast<std::size_t>(width)) == 0) continue;
+          ++verdict_.outside_wrong;
+          if (!verdict_.first_outside)
+            verdict_.first_outside = Mismatch{row, column, decode(type, at), decode(type, expected), 0};
+        }
+    };
+    std::vector<GroupRows> groups;
+    for (const GroupRows& group : *claim_.groups)
+      if (group.count > 0) groups.push_back(group);
+    std::sort(groups.begin(), groups.end(), [](const GroupRows& x, const GroupRows& y) { return x.first < y.first; });
+    std::int64_t end = 0;
+    for (const GroupRows& group : groups) judge_rows(end, group.first), end = group.first + group.count;
+    judge_rows(end, claim_.d.rows());
   }
 
   /// The result does not depend on the order in which tiles arrive: ties go to the earlier element.

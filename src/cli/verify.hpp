@@ -8,14 +8,17 @@
 #include <cstdint>
 #include <optional>
 
+#include "cli/group_layout.hpp"
 #include "cli/matrix.hpp"
 #include "warpwright/collective/gemm_config.hpp"
 #include "warpwright/host/device.hpp"
 
 namespace ww::cli {
 
-/// `d` = scale (a . b^T); a is (M, K), b is (N, K), d is (M, N). Scales: none; (1, 1) each; or
+/// `d` = scale (a . b^T); a is (M, K), b is (N, K), d is (M, N). Scales: none; (1, 1) each; (M, 1) and (1, N); or
 /// scale_a (M, ceil(K/128)) and scale_b (ceil(N/128), ceil(K/128)).
+/// With `groups`, b is (G N, K), and scale_b has the rows of one group after those of the one before; per tensor either
+/// scale may have one row for each group. Rows of d in no group must hold `outside` in every byte.
 struct Claim {
   const Matrix& a;
   const Matrix& b;
@@ -24,6 +27,8 @@ struct Claim {
   const Matrix* scale_a = nullptr;
   const Matrix* scale_b = nullptr;
   EmuMath math = EmuMath::exact;
+  const std::vector<GroupRows>* groups = nullptr;  // ascending, without overlap
+  unsigned char outside = 0xff;
 };
 
 struct Mismatch {
@@ -32,11 +37,14 @@ struct Mismatch {
 };
 
 struct Verdict {
-  std::int64_t wrong = 0;         // elements outside their bound
-  std::optional<Mismatch> first;  // the first of them, row by row
-  Mismatch worst;                 // the right-or-wrong element with the largest finite |got - expected|
-  double max_error = 0;           // that difference
-  double max_error_of_bound = 0;  // the largest |got - expected| / bound: above 1 is wrong
+  std::int64_t wrong = 0;                 // elements outside their bound
+  std::optional<Mismatch> first;          // the first of them, row by row
+  Mismatch worst;                         // the right-or-wrong element with the largest finite |got - expected|
+  double max_error = 0;                   // that difference
+  double max_error_of_bound = 0;          // the largest |got - expected| / bound: above 1 is wrong
+  std::int64_t outside = 0;               // elements in no group
+  std::int64_t outside_wrong = 0;         // those that something was written to
+  std::optional<Mismatch> first_outside;  // `got` is what, `expected` what it was
 };
 
 /// `progress`, when given, rises from 0 to 1000.

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory, the stopwatch, and the words for what a run did.
+#include "cli/execution.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "cli/memory.hpp"
+
+namespace ww::cli {
+
+double now_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Result<void> check_fits(const DeviceInfo& device, WideBytes once, const char* argument) {
+  const auto fits = [argument](const char* where, WideBytes needed, std::uint64_t present) -> Result<void> {
+    if (needed <= present) return {};
+    const double gigabytes = static_cast<double>(needed) * 1e-9;
+    const std::string exact =
+        needed <= UINT64_MAX ? fmt::format("{}", static_cast<std::uint64_t>(needed)) : "over 2^64";
+    return failure(ErrorCode::could_not_finish, argument, fmt::format("at most {} bytes, {}", present, where),
+                   fmt::format("{} bytes needed ({:.1f} GB)", exact, gigabytes));
+  };
+  // an emulated device's memory is this process's memory
+  WW_CHECK(fits("the memory available to this process", device.emulated ? 2 * once : once, available_memory()));
+  if (device.emulated || device.memory_bytes == 0) return {};
+  return fits("the memory of the device", once, device.memory_bytes);
+}
+
+Result<Matrix> host_operand(const std::optional<ArrayFile>& file, const OperandShape& shape, std::uint64_t seed,
+                            Operand which, const char* argument) {
+  if (file) return read_matrix(*file, shape.type, shape.rows, shape.cols, shape.ld);
+  WW_TRY(Matrix matrix, Matrix::allocate(shape.type, shape.rows, shape.cols, shape.ld, argument));
+  const bool scales = which == Operand::scale_a || which == Operand::scale_b;
+  scales ? fill_scales(matrix, seed, which) : fill_normal(matrix, seed, which);
+  return matrix;
+}
+
+Result<Buffer> upload(const Device& device, const Matrix& matrix) {
+  WW_TRY(Buffer buffer, device.allocate(std::max<std::size_t>(matrix.bytes(), 16)));
+  if (matrix.bytes() > 0) WW_CHECK(device.upload(buffer.data(), matrix.data(), matrix.bytes()));
+  return buffer;
+}
+
+Result<Timing> timed_runs(const Device& device, const std::function<Result<void>()>& run,
+                          const std::function<std::optional<EmuStats>()>& stats) {
+  const auto once = [&](int times) -> Result<double> {
+    const double start = now_seconds();
+    for (int i = 0; i < times; ++i) WW_CHECK(run());
+    WW_CHECK(device.synchronize());
+    return now_seconds() - start;
+  };
+  Timing timing;
+  WW_TRY(timing.seconds, once(1));
+  timing.stats = stats();
+  if (timing.stats) timing.seconds = timing.stats->seconds;
+  if (device.info().emulated) return timing;
+  WW_TRY(const double second, once(1));
+  timing.runs = static_cast<int>(std::clamp(0.05 / std::max(second, 1e-6), 1.0, 1000.0));
+  WW_TRY(const double total, once(timing.runs));
+  timing.seconds = total / timing.runs;
+  return timing;
+}
+
+std::string scaled(double value, const char* unit) {
+  const char* prefix = "";
+  for (const char* next : {"k", "M", "G", "T"}) {
+    if (value < 1000) break;
+    value /= 1000, prefix = next;
+  }
+  return fmt::format("{:.4g} {}{}", value, prefix, unit);
+}
+
+std::string duration(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3g} s", seconds);
+  return seconds >= 1e-3 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} us", seconds * 1e6);
+}
+
+namespace {
+
+std::string bytes_by_operand(const std::map<std::string, std::uint64_t>& bytes) {
+  std::string text;
+  for (const auto& [name, count] : bytes)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, scaled(static_cast<double>(count), "B"));
+  return text.empty() ? "nothing" : text;
+}
+
+Fields bytes_fields(const std::map<std::string, std::uint64_t>& bytes) {
+  Fields fields;
+  for (const auto& [name, count] : bytes) fields.emplace_back(name, count);
+  return fields;
+}
+
+}  // namespace
+
+void report_stats(const EmuStats& s, Outcome& outcome) {
+  outcome.text += fmt::format("  L2 reads   {}\n  L2 writes  {}\n", bytes_by_operand(s.l2_read_bytes),
+                              bytes_by_operand(s.l2_write_bytes));
+  outcome.text += fmt::format("  work       {} CTAs, {} TMA loads, {} TMA stores, {} wgmmas, {} fibers, {} switches\n",
+                              s.ctas, s.tma_loads, s.tma_stores, s.wgmmas, s.fibers, s.switches);
+  for (auto& field : Fields{{"ctas", s.ctas},
+                            {"fibers", s.fibers},
+                            {"switches", s.switches},
+                            {"tma_loads", s.tma_loads},
+                            {"tma_stores", s.tma_stores},
+                            {"wgmmas", s.wgmmas},
+                            {"l2_read_bytes", bytes_fields(s.l2_read_bytes)},
+                            {"l2_write_bytes", bytes_fields(s.l2_write_bytes)},
+                            {"shared_write_bytes", bytes_fields(s.shared_write_bytes)}})
+    outcome.json.push_back(field);
+}
+
+namespace {
+
+Fields mismatch_fields(const Mismatch& m) {
+  return {{"row", m.row}, {"column", m.column}, {"got", m.got}, {"expected", m.expected}, {"bound", m.bound}};
+}
+
+}  // namespace
+
+void report_verdict(const Verdict& v, std::int64_t elements, Outcome& outcome) {
+  outcome.json.emplace_back("max_error", v.max_error);
+  outcome.json.emplace_back("max_error_of_bound", v.max_error_of_bound);
+  outcome.json.emplace_back("worst", mismatch_fields(v.worst));
+  outcome.json.emplace_back("wrong", v.wrong);
+  outcome.text += fmt::format(
+      "  verify     {}: worst error {:.4g} at ({}, {}), expected {:.6g}, got {:.6g}; no element beyond {:.3g} of its "
+      "bound\n",
+      v.first ? "WRONG" : "right", v.max_error, v.worst.row, v.worst.column, v.worst.expected, v.worst.got,
+      v.max_error_of_bound);
+  if (!v.first) return;
+  const Mismatch& f = *v.first;
+  outcome.json.emplace_back("first_wrong", mismatch_fields(f));
+  const std::string where = fmt::format("D at row {}, column {}", f.row, f.column);
+  outcome.error =
+      make_error(ErrorCode::wrong_result, where, fmt::format("{:.9g} +- {:.3g}", f.expected, f.bound),
+                 fmt::format("{:.9g}", f.got), fmt::format("{} of {} elements are wrong", v.wrong, elements));
+}
+
+}  // namespace ww::cli

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// G comes from --groups, the arrays' files, --rows or B, and all that are given must agree; N and K from their flags,
+// then A and B.
+#include "cli/grouped_request.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace ww::cli {
+
+constexpr std::initializer_list<const char*> kEncodings = {"offsets", "indptr", "starts-counts", "row-ids", "masked"};
+
+std::string layout_flags(const GroupLayout& layout, const std::vector<std::int64_t>& counts,
+                         const GroupSpacing& spacing) {
+  std::string text = fmt::format("--rows {} --encoding {} --m {}", fmt::join(counts, ","),
+                                 std::data(kEncodings)[static_cast<int>(layout.encoding)], layout.rows);
+  if (spacing.alignment > 1) text += fmt::format(" --align {}", spacing.alignment);
+  if (spacing.gap > 0) text += fmt::format(" --gap {}", spacing.gap);
+  return text;
+}
+
+namespace {
+
+// A first run without flags: about two seconds with verification on two cores.
+constexpr std::int64_t kDefaultGroups = 8, kDefaultTotal = 512, kDefaultN = 1024, kDefaultK = 1024;
+
+/// The arrays of the groups, when files hold them.
+struct SizeFiles {
+  std::optional<GroupEncoding> encoding;
+  std::string argument;  // the flag that named the first
+  std::vector<std::int32_t> sizes, sizes2;
+};
+
+Result<std::vector<std::int32_t>> read_sizes(const std::string& name, const std::string& argument) {
+  WW_TRY(const ArrayFile array, open_array(name, argument));
+  return read_integers(array);
+}
+
+Result<SizeFiles> open_sizes(const GroupedFlags& flags) {
+  SizeFiles files;
+  struct Choice {
+    const Flag* flag;
+    const char* argument;
+    GroupEncoding encoding;
+  };
+  for (const Choice& choice : {Choice{&flags.offsets, "--offsets", GroupEncoding::offsets},
+                               {&flags.indptr, "--indptr", GroupEncoding::indptr},
+                               {&flags.starts, "--starts", GroupEncoding::starts_counts},
+                               {&flags.row_ids, "--row-ids", GroupEncoding::row_ids},
+                               {&flags.masked, "--masked", GroupEncoding::masked}}) {
+    if (!*choice.flag) continue;
+    if (files.encoding)
+      return failure(ErrorCode::invalid, choice.argument, "one description of the groups", files.argument + " as well");
+    files.encoding = choice.encoding, files.argument = choice.argument;
+    WW_TRY(files.sizes, read_sizes(**choice.flag, choice.argument));
+  }
+  if (flags.starts.has_value() != flags.counts.has_value())
+    return failure(ErrorCode::invalid, flags.starts ? "--counts" : "--starts", "both --starts and --counts", "one");
+  if (flags.counts) {
+    WW_TRY(files.sizes2, read_sizes(*flags.counts, "--counts"));
+    if (files.sizes2.size() != files.sizes.size())
+      return failure(ErrorCode::invalid, "--counts", fmt::format("{} elements as in --starts", files.sizes.size()),
+                     fmt::format("{}", files.sizes2.size()));
+  }
+  for (const auto& [flag, argument] : {std::pair{&flags.rows, "--rows"},
+                                       {&flags.distribution, "--distribution"},
+                                       {&flags.total, "--total"},
+                                       {&flags.gap, "--gap"}})
+    if (files.encoding && *flag)
+      return failure(ErrorCode::invalid, argument, "nothing: " + files.argument + " says what the groups are",
+                     quoted(**flag));
+  return files;
+}
+
+Result<std::vector<std::int64_t>> parse_rows(const std::string& text) {
+  std::vector<std::int64_t> counts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    WW_TRY(const std::int64_t count, parse_integer(text.substr(at, end - at), "--rows", 0, kMostRows));
+    counts.push_back(count);
+    at = end + 1;
+  }
+  return counts;
+}
+
+/// G, which several flags and files may say.
+Result<std::int64_t> resolve_groups(const GroupedFlags& flags, const SizeFiles& files, const Request& request,
+                                    std::int64_t listed) {
+  std::optional<std::int64_t> groups;
+  std::string said_by;
+  const auto say = [&](std::int64_t value, const std::string& argument) -> Result<void> {
+    if (groups && *groups != value)
+      return failure(ErrorCode::invalid, argument, fmt::format("{} groups as {} has", *groups, said_by),
+                     fmt::format("{}", value));
+    groups = value, said_by = argument;
+    return {};
+  };
+  if (flags.groups) {
+    WW_TRY(const std::int64_t value, parse_integer(*flags.groups, "--groups", 1, kMostGroups));
+    WW_CHECK(say(value, "--groups"));
+  }
+  if (listed > 0) WW_CHECK(say(listed, "--rows"));
+  const bool by_group = files.encoding && *files.encoding != GroupEncoding::row_ids;
+  if (by_group && files.encoding == GroupEncoding::indptr && files.sizes.empty())
+    return failure(ErrorCode::invalid, "--indptr", "G + 1 elements", "none");
+  if (by_group)
+    WW_CHECK(
+        say(static_cast<std::int64_t>(files.sizes.size()) - (files.encoding == GroupEncoding::indptr), files.argument));
+  if (request.b) WW_CHECK(say(request.b->shape[0], "--b"));
+  if (!groups && files.encoding)
+    return failure(ErrorCode::invalid, "--groups", "how many groups there are, beside --row-ids", "nothing");
+  const std::int64_t result = groups.value_or(kDefaultGroups);
+  if (result >= 1 && result <= kMostGroups) return result;
+  return failure(ErrorCode::invalid, said_by, fmt::format("1 to {} groups", kMostGroups), fmt::format("{}", result));
+}
+
+Result<GroupLayout> layout_of_files(const GroupedFlags& flags, SizeFiles files, const Request& request,
+                                    std::int64_t groups) {
+  GroupLayout layout{.encoding = *files.encoding, .groups = groups};
+  if (flags.encoding) {
+    WW_TRY(const int named, parse_choice(flags.encoding, "--encoding", kEncodings, 0));
+    if (static_cast<GroupEncoding>(named) != layout.encoding)
+      return failure(ErrorCode::invalid, "--encoding", fmt::format("that of {}", files.argument), *flags.encoding);
+  }
+  const bool ids = layout.encoding == GroupEncoding::row_ids, masked = layout.encoding == GroupEncoding::masked;
+  std::optional<std::int64_t> rows = request.a ? std::optional(request.a->shape[masked]) : std::nullopt;
+  if (ids) {
+    if (rows && *rows != static_cast<std::int64_t>(files.sizes.size()))
+      return failure(ErrorCode::invalid, "--row-ids", fmt::format("{} elements, one for each row of --a", *rows),
+                     fmt::format("{}", files.sizes.size()));
+    rows = static_cast<std::int64_t>(files.sizes.size());
+  }
+  // without A: as far as any group reaches
+  std::int64_t needed = 0;
+  for (std::size_t g = 0; g < files.sizes.size(); ++g)
+    needed =
+        std::max<std::int64_t>(needed, std::int64_t{files.sizes[g]} + (files.sizes2.empty() ? 0 : files.sizes2[g]));
+  WW_TRY(layout.rows, resolve_size(flags.gemm.m, "--m", rows, needed));
+  if (flags.align) {
+    WW_TRY(layout.alignment, parse_integer(*flags.align, "--align", 1, 1 << 20));
+    if (layout.alignment > 1 && layout.encoding != GroupEncoding::offsets)
+      return failure(ErrorCode::invalid, "--align", "1, or --offsets with it", *flags.align);
+  }
+  layout.sizes = std::move(files.sizes), layout.sizes2 = std::move(files.sizes2);
+  return layout;
+}
+
+Result<void> layout_of_flags(const GroupedFlags& flags, std::int64_t groups, GroupedRequest& request) {
+  std::vector<std::int64_t>& counts = request.counts;
+  WW_TRY(const int encoding, parse_choice(flags.encoding, "--encoding", kEncodings, 0));
+  const bool masked = static_cast<GroupEncoding>(encoding) == GroupEncoding::masked;
+  GroupSpacing& spacing = request.spacing;
+  if (flags.align) {
+    WW_TRY(spacing.alignment, parse_integer(*flags.align, "--align", 1, 1 << 20));
+  }
+  if (flags.gap) {
+    WW_TRY(spacing.gap, parse_integer(*flags.gap, "--gap", 0, 1 << 20));
+  }
+  if (request.a) spacing.rows = request.a->shape[masked];
+  if (flags.gemm.m) {
+    WW_TRY(spacing.rows, resolve_size(flags.gemm.m, "--m", spacing.rows, 0));
+  }
+  if (counts.empty()) {
+    WW_TRY(const int kind,
+           parse_choice(flags.distribution, "--distribution", {"uniform", "zipf", "onehot", "half-empty"}, 0));
+    std::int64_t total = kDefaultTotal;
+    if (flags.total) {
+      WW_TRY(total, parse_integer(*flags.total, "--total", 0, kMostRows));
+    }
+    counts = distribute(static_cast<Distribution>(kind), groups, total);
+  } else if (flags.distribution || flags.total) {
+    return failure(ErrorCode::invalid, flags.total ? "--total" : "--distribution", "nothing beside --rows",
+                   quoted(flags.total ? *flags.total : *flags.distribution));
+  }
+  WW_TRY(request.layout, make_layout(static_cast<GroupEncoding>(encoding), counts, spacing));
+  request.group_flags = layout_flags(request.layout, counts, spacing);
+  return {};
+}
+
+/// The flags of files again.
+std::string file_flags(const GroupedFlags& flags, const GroupLayout& layout) {
+  std::string text = fmt::format("--groups {} --m {}", layout.groups, layout.rows);
+  for (const auto& [flag, argument] : {std::pair{&flags.offsets, "--offsets"},
+                                       {&flags.indptr, "--indptr"},
+                                       {&flags.starts, "--starts"},
+                                       {&flags.counts, "--counts"},
+                                       {&flags.row_ids, "--row-ids"},
+                                       {&flags.masked, "--masked"}})
+    if (*flag) text += fmt::format(" {} {}", argument, **flag);
+  return layout.alignment > 1 ? fmt::format("{} --align {}", text, layout.alignment) : text;
+}
+
+Result<void> expect_extents(const std::optional<ArrayFile>& array, std::size_t extents, const char* meaning) {
+  if (!array || array->shape.size() == extents) return {};
+  return failure(ErrorCode::invalid, array->file.argument(), fmt::format("a {}-D array {}", extents, meaning),
+                 fmt::format("{}-D, shape {}", array->shape.size(), shape_text(array->shape)),
+                 "file " + array->file.path());
+}
+
+Result<void> resolve_groups_and_rows(const GroupedFlags& flags, GroupedRequest& request) {
+  WW_CHECK(expect_extents(request.b, 3, "(G, N, K)"));
+  WW_TRY(SizeFiles files, open_sizes(flags));
+  if (flags.rows) {
+    WW_TRY(request.counts, parse_rows(*flags.rows));
+  }
+  const bool masked = files.encoding ? files.encoding == GroupEncoding::masked : flags.encoding == "masked";
+  WW_CHECK(masked ? expect_extents(request.a, 3, "(G, Mmax, K)") : expect_extents(request.a, 2, "(M, K)"));
+  WW_TRY(const std::int64_t groups,
+         resolve_groups(flags, files, request, static_cast<std::int64_t>(request.counts.size())));
+  if (masked && request.a && request.a->shape[0] != groups)
+    return failure(ErrorCode::invalid, "--a", fmt::format("{} groups", groups),
+                   fmt::format("shape {}", shape_text(request.a->shape)));
+  request.sizes_from_file = files.encoding.has_value();
+  if (request.sizes_from_file) {
+    WW_TRY(request.layout, layout_of_files(flags, std::move(files), request, groups));
+    request.group_flags = file_flags(flags, request.layout);
+  } else {
+    WW_CHECK(layout_of_flags(flags, groups, request));
+  }
+  request.meaning = meaning_of(request.layout);
+  return {};
+}
+
+Result<void> resolve_sizes(const GroupedFlags& flags, GroupedRequest& request) {
+  GroupedProblem& p = request.problem;
+  const auto last = [](const std::optional<ArrayFile>& array) {
+    return array ? std::optional(array->shape.back()) : std::nullopt;
+  };
+  if (request.a && request.b && last(request.a) != last(request.b))
+    return failure(ErrorCode::invalid, "--b", fmt::format("K = {} columns as in --a", *last(request.a)),
+                   fmt::format("{}", *last(request.b)));
+  const auto rows_of_b = request.b ? std::optional(request.b->shape[1]) : std::nullopt;
+  WW_TRY(p.n, resolve_size(flags.gemm.n, "--n", rows_of_b, kDefaultN));
+  WW_TRY(p.k, resolve_size(flags.gemm.k, "--k", request.a ? last(request.a) : last(request.b), kDefaultK));
+  WW_TRY(p.lda, operand_row(p.k, p.a));
+  p.ldb = p.lda;
+  WW_CHECK(expect_bytes("--m", {p.total_rows(), p.lda}, bytes_of(p.a)));
+  WW_CHECK(expect_bytes("--n", {p.groups, p.n, p.ldb}, bytes_of(p.b)));
+  return expect_bytes("--m", {p.total_rows(), p.n}, bytes_of(p.d));
+}
+
+/// Rows of scales in the order of rows of A: with masked counts (G, Mmax) or (G Mmax).
+std::vector<std::int64_t> rows_shape(const GroupedProblem& p) {
+  if (p.encoding == GroupEncoding::masked) return {p.groups, p.rows};
+  return {p.rows};
+}
+
+Result<void> check_scales(GroupedRequest& request) {
+  const GroupedProblem& p = request.problem;
+  WW_CHECK(check_scale_files(request));
+  if (p.scale == Scale::tensor) {
+    for (const auto& [array, of_group] :
+         {std::pair{&request.scale_a, &request.scale_a_of_group}, {&request.scale_b, &request.scale_b_of_group}}) {
+      if (!*array || checked_elements((*array)->shape, 4) == 1) continue;
+      *of_group = true;
+      WW_CHECK(expect_shape(*array, {p.groups}, "(G,), or one element"));
+    }
+    return {};
+  }
+  std::vector<std::int64_t> rows = rows_shape(p);
+  if (p.scale == Scale::row_column) {
+    WW_CHECK(expect_shape(request.scale_a, rows, rows.size() > 1 ? "(G, Mmax)" : "(M,)"));
+    return expect_shape(request.scale_b, {p.groups, p.n}, "(G, N)");
+  }
+  if (p.scale != Scale::block_1x128_128x128) return {};
+  rows.push_back(blocks_of(p.k));
+  WW_CHECK(expect_shape(request.scale_a, rows, rows.size() > 2 ? "(G, Mmax, ceil(K/128))" : "(M, ceil(K/128))"));
+  return expect_shape(request.scale_b, {p.groups, blocks_of(p.n), blocks_of(p.k)}, "(G, ceil(N/128), ceil(K/128))");
+}
+
+Result<void> resolve_mechanism(const Flag& flag, GemmConfig& config) {
+  WW_TRY(const int chosen,
+         parse_choice(flag, "--mechanism", {"auto", "contiguous", "masked", "descriptors", "ragged"}, 0));
+  if (chosen == 0) return {};
+  const auto mechanism = static_cast<Mechanism>(chosen);  // after dense, which the config has for auto
+  if (config.mechanism != Mechanism::dense && config.mechanism != mechanism)
+    return failure(ErrorCode::invalid, "--config, key mechanism", name_of(mechanism), name_of(config.mechanism),
+                   "--mechanism says so");
+  config.mechanism = mechanism;
+  return {};
+}
+
+}  // namespace
+
+Result<GroupedRequest> make_grouped_request(const GroupedFlags& flags) {
+  GroupedRequest request;
+  WW_CHECK(resolve_request(flags.gemm, request));
+  WW_CHECK(resolve_mechanism(flags.mechanism, request.options.config));
+  GroupedProblem& p = request.problem;
+  p.a = p.b = request.types.ab, p.d = request.types.d, p.scale = request.types.scale;
+  WW_CHECK(resolve_groups_and_rows(flags, request));
+  p.groups = request.layout.groups;
+  p.rows = request.layout.rows;
+  p.encoding = request.layout.encoding;
+  p.alignment = request.layout.alignment;
+  p.zero_outside = flags.zero_outside;
+  WW_CHECK(resolve_sizes(flags, request));
+  WW_CHECK(check_scales(request));
+  p.scale_a_group = request.scale_a_of_group, p.scale_b_group = request.scale_b_of_group;
+  const bool nothing_given = !flags.groups && !flags.rows && !flags.total && !flags.gemm.m && !flags.gemm.n &&
+                             !flags.gemm.k && !request.a && !request.b && !request.sizes_from_file;
+  request.verify = flags.gemm.verify.value_or(nothing_given);
+  return request;
+}
+
+}  // namespace ww::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of a grouped GEMM as a problem and the groups' arrays. What is checked when: types and files as for a GEMM,
+// then G and the groups, then the shapes of every array against them.
+#pragma once
+
+#include "cli/group_layout.hpp"
+#include "cli/request.hpp"
+#include "warpwright/host/grouped.hpp"
+
+namespace ww::cli {
+
+struct GroupedRequest : Request {
+  GroupedProblem problem;  // row strides of A and B are K rounded up to 16 bytes
+  GroupLayout layout;
+  GroupMeaning meaning;  // of layout
+  bool sizes_from_file = false;
+  std::string group_flags;  // the flags that describe the groups again
+  GroupSpacing spacing;     // not from files: what the arrays were made of
+  std::vector<std::int64_t> counts;
+  bool scale_a_of_group = false, scale_b_of_group = false;  // per tensor: one number for each group
+};
+
+Result<GroupedRequest> make_grouped_request(const GroupedFlags& flags);
+
+/// The flags that make `layout` again from counts.
+std::string layout_flags(const GroupLayout& layout, const std::vector<std::int64_t>& counts,
+                         const GroupSpacing& spacing);
+
+}  // namespace ww::cli

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every operation's flags have in common, as values: where to run, which types and scales, which files.
+// Flags are parsed, files opened and their headers checked; nothing is allocated and no device is touched.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/array_file.hpp"
+#include "cli/verbs.hpp"
+#include "warpwright/host/gemm.hpp"
+
+namespace ww::cli {
+
+struct Types {
+  DType ab = DType::e4m3, d = DType::bf16;
+  Scale scale = Scale::none;
+};
+
+struct Request {
+  Types types;
+  GemmOptions options;
+  DeviceOptions device_options;
+  std::string device = "auto";
+  std::uint64_t seed = 0;
+  bool verify = false;
+  std::optional<std::string> out;
+  std::optional<ArrayFile> a, b, scale_a, scale_b;  // operands that come from files
+};
+
+/// Everything above but `verify`; shapes of files are not looked at.
+Result<void> resolve_request(const GemmFlags& flags, Request& request);
+
+/// An integer in [least, most], or the error of `argument`.
+Result<std::int64_t> parse_integer(const std::string& text, const std::string& argument, std::int64_t least,
+                                   std::int64_t most = INT64_MAX);
+
+/// One of `names`, as its index; `otherwise` without a flag.
+Result<int> parse_choice(const Flag& flag, const std::string& argument, std::initializer_list<const char*> names,
+                         int otherwise);
+
+/// A size from its flag, else from the first file that has it, else the default; all that are given must agree.
+Result<std::int64_t> resolve_size(const Flag& flag, const std::string& argument, std::optional<std::int64_t> file,
+                                  std::int64_t otherwise);
+
+Result<void> expect_shape(const std::optional<ArrayFile>& array, std::vector<std::int64_t> shape, const char* meaning);
+
+/// Refuses an array whose bytes do not fit 63 bits.
+Result<void> expect_bytes(const char* argument, std::vector<std::int64_t> shape, int element_bytes);
+
+/// Elements from one row of A or B to the next: K rounded up, because rows start at multiples of 16 bytes and a file's
+/// or a user's K need not.
+Result<std::int64_t> operand_row(std::int64_t k, DType type);
+
+/// Files of scales are float32, and there only with a recipe that reads them.
+Result<void> check_scale_files(const Request& request);
+
+std::string quoted(const std::string& text);
+
+inline std::int64_t blocks_of(std::int64_t size) { return size / 128 + (size % 128 != 0); }
+
+}  // namespace ww::cli
