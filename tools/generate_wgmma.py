@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes include/warpwright/arch/generated/wgmma_sm90.hpp: one PTX body for each wgmma shape and type.
+"""Writes include/warpwright/arch/generated/wgmma_sm90.hpp: two PTX bodies for each wgmma shape and type.
 
-Shapes m64n{8..256 step 8}k{32 bytes}; operands from shared memory, FP32 accumulators. Run it after a change and commit the
-result; tests/repo checks that the committed file is what this script prints (--check).
+Shapes m64n{8..256 step 8}k{32 bytes}; operands from shared memory, FP32 accumulators. `issue` is one instruction,
+`issue_row` the four that take the 128 bytes of a swizzled row. Run it after a change and commit the result; tests/repo checks that the committed file is what this script prints (--check).
 """
 import pathlib
 import sys
@@ -21,7 +21,8 @@ HEADER = """// SPDX-License-Identifier: Apache-2.0
 
 namespace ww::arch::generated {
 
-/// m64nNk(32 bytes), D in FP32. issue(d, descriptor_a, descriptor_b, accumulate).
+/// m64nNk(32 bytes), D in FP32. issue(d, descriptor_a, descriptor_b, accumulate), issue_row alike for four times the K.
+// why four in one statement: NVRTC's time goes with the register operands of asm statements, not with their text
 template <DType kType, int kN> struct Wgmma;
 
 """
@@ -33,15 +34,27 @@ def body(dtype: str, n: int) -> str:
     registers = ",".join(f"%{i}" for i in range(count))
     outputs = ",".join(f'"+f"(d[{i}])' for i in range(count))
     immediates = f"%{count + 3},%{count + 4}" + (",0,0" if transposes else "")
+    instruction = f"wgmma.mma_async.sync.aligned.m64n{n}k{k}.f32.{ptx}.{ptx} {{{registers}}}"
+    one = f".reg .pred p;setp.ne.b32 p,%{count + 2},0;{instruction},%{count},%{count + 1},p,{immediates};"
+    more = "".join(
+        f"add.s64 a,%{count},{units};add.s64 b,%{count + 1},{units};{instruction},a,b,q,{immediates};"
+        for units in (2, 4, 6)  # 32, 64, 96 bytes; a descriptor counts in 16
+    )
     return (
         f"template <> struct Wgmma<DType::{dtype}, {n}> {{\n"
-        f"  template <int kScaleA, int kScaleB> WW_DEVICE static void issue(float (&d)[{count}], u64 a, u64 b, bool accumulate) {{\n"
-        f'    asm volatile("{{.reg .pred p;setp.ne.b32 p,%{count + 2},0;wgmma.mma_async.sync.aligned.m64n{n}k{k}.f32.{ptx}.{ptx} '
-        f'{{{registers}}},%{count},%{count + 1},p,{immediates};}}"\n'
-        f'        : {outputs}\n'
+        + method("issue", count, f"{{{one}}}", outputs)
+        + method("issue_row", count, f"{{.reg .pred q;.reg .b64 a,b;setp.eq.b32 q,0,0;{one}{more}}}", outputs)
+        + "};\n"
+    )
+
+
+def method(name: str, count: int, ptx: str, outputs: str) -> str:
+    return (
+        f"  template <int kScaleA, int kScaleB> WW_DEVICE static void {name}(float (&d)[{count}], u64 a, u64 b, bool accumulate) {{\n"
+        f'    asm volatile("{ptx}"\n'
+        f"        : {outputs}\n"
         f'        : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)), "n"(kScaleA), "n"(kScaleB));\n'
         f"  }}\n"
-        f"}};\n"
     )
 
 

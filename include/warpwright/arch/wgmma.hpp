@@ -39,6 +39,11 @@ template <DType kType, int kScaleA = 1, int kScaleB = 1, int kN>
 WW_DEVICE void mma(Accumulator<kN>& d, MatrixDescriptor a, MatrixDescriptor b, bool accumulate) {
   generated::Wgmma<kType, kN>::template issue<kScaleA, kScaleB>(d.r, a.bits, b.bits, accumulate);
 }
+/// The same over the 128 bytes of a swizzled row: four instructions, `accumulate` is the first one's.
+template <DType kType, int kScaleA = 1, int kScaleB = 1, int kN>
+WW_DEVICE void mma_row(Accumulator<kN>& d, MatrixDescriptor a, MatrixDescriptor b, bool accumulate) {
+  generated::Wgmma<kType, kN>::template issue_row<kScaleA, kScaleB>(d.r, a.bits, b.bits, accumulate);
+}
 // why: an empty asm that reads and writes a register keeps the compiler from moving its uses across this point
 template <int kN> WW_DEVICE void pin(Accumulator<kN>& d) {
   WW_UNROLL
@@ -57,6 +62,11 @@ WW_DEVICE void commit(WW_SITE_ONLY) { table->wgmma_commit(site); }
 template <DType kType, int kScaleA = 1, int kScaleB = 1, int kN>
 WW_DEVICE void mma(Accumulator<kN>& d, MatrixDescriptor a, MatrixDescriptor b, bool accumulate WW_SITE) {
   table->wgmma({kType, kN, a.bits, b.bits, accumulate, kScaleA, kScaleB}, d.r, site);
+}
+template <DType kType, int kScaleA = 1, int kScaleB = 1, int kN>
+WW_DEVICE void mma_row(Accumulator<kN>& d, MatrixDescriptor a, MatrixDescriptor b, bool accumulate WW_SITE) {
+  for (u32 step = 0; step < 4; ++step)
+    mma<kType, kScaleA, kScaleB>(d, a + 32 * step, b + 32 * step, accumulate || step != 0, site);
 }
 template <int kPending, class... Accumulators> WW_DEVICE void wait_at(Site site, Accumulators&... accumulators) {
   float* const named[] = {accumulators.r..., nullptr};

@@ -37,13 +37,7 @@ template <class Operand> WW_DEVICE arch::MatrixDescriptor descriptor_of(const Op
 /// acc (64, kN) += sA (64, K) sB (kN, K)^T over one stage; `accumulate` false starts from zero. Issues, does not wait.
 template <DType kType, int kN, class OperandA, class OperandB>
 WW_DEVICE void gemm(arch::Accumulator<kN>& acc, const OperandA& sA, const OperandB& sB, bool accumulate) {
-  using Atom = MmaAtom<kType, kN>;
-  constexpr int kSteps = kSwizzleSpan / bytes_of(kType) / Atom::kK;  // 4 instructions of 32 bytes
-  const arch::MatrixDescriptor a = descriptor_of(sA);
-  const arch::MatrixDescriptor b = descriptor_of(sB);
-  WW_UNROLL
-  for (int step = 0; step < kSteps; ++step)
-    arch::wgmma::mma<kType>(acc, a + 32 * step, b + 32 * step, accumulate || step != 0);
+  arch::wgmma::mma_row<kType>(acc, descriptor_of(sA), descriptor_of(sB), accumulate);
 }
 
 }  // namespace ww::atom

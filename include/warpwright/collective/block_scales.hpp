@@ -42,17 +42,24 @@ template <int kTileM, int kTileN> struct BlockScales {
   template <class Pipeline>
   WW_DEVICE static void load(const TileScales& scales, arch::SharedAddress slots, Pipeline& pipeline, u32 warp) {
     const u32 first = warp * arch::kWarpSize + arch::lane_index();  // row of the tile
+    // why pointers that step along: products of k and a stride for all loads at once spill in the producer's 56 registers
+    const float* b = scales.b;
+    const float* a[kRows];
+    WW_UNROLL
+    for (int r = 0; r < kRows; ++r)
+      a[r] = scales.a + min(static_cast<int>(first) + kLanes * r, scales.rows - 1) * scales.a_row;
     for (int k0 = 0; k0 < scales.k_blocks; k0 += kBatch) {
       // why products come later: every load is under way before the first product waits for one
       float values[kBatch][kRows], scale_b[kBatch];
       WW_UNROLL
       for (int i = 0; i < kBatch; ++i) {
-        const int k = min(k0 + i, scales.k_blocks - 1);
-        scale_b[i] = arch::global::load_constant(scales.b + k * scales.b_k);
+        const bool more = k0 + i + 1 < scales.k_blocks;  // past the end the last block's are loaded again
+        scale_b[i] = arch::global::load_constant(b);
+        b += more ? scales.b_k : 0;
         WW_UNROLL
         for (int r = 0; r < kRows; ++r) {
-          const int row = min(static_cast<int>(first) + kLanes * r, scales.rows - 1);
-          values[i][r] = arch::global::load_constant(scales.a + row * scales.a_row + k * scales.a_k);
+          values[i][r] = arch::global::load_constant(a[r]);
+          a[r] += more ? scales.a_k : 0;
         }
       }
       WW_UNROLL
