@@ -83,6 +83,45 @@ class Program(unittest.TestCase):
             self.assertEqual((result.returncode, result.stderr), (0, ""), arguments)
             self.assertIn("warpwright" if arguments == ["--version"] else "--", result.stdout)
 
+    def test_a_grouped_gemm_is_right_for_every_encoding_and_mechanism(self) -> None:
+        small = ["grouped", "--device", "emu:sm90", "--rows", "9,0,1,40", "--n", "96", "--k", "160", "--sms", "2",
+                 "--verify", "--json"]
+        for encoding, mechanism, more in (("offsets", "ragged", []), ("offsets", "contiguous", ["--zero-outside"]),
+                                          ("indptr", "ragged", ["--scale", "row-column"]),
+                                          ("starts-counts", "ragged", ["--gap", "3", "--scale", "tensor"]),
+                                          ("row-ids", "contiguous", ["--align", "16", "--m", "80"]),
+                                          ("masked", "masked", ["--dtype", "bf16"])):
+            with self.subTest(encoding=encoding, mechanism=mechanism):
+                result = run(*small, "--encoding", encoding, "--mechanism", mechanism, *more)
+                self.assertEqual(result.returncode, 0, result)
+                answer = self.one_object(result)
+                self.assertEqual((answer["ok"], answer["verified"], answer["wrong"]), (True, True, 0))
+                self.assertEqual((answer["useful_rows"], answer["groups"]), (50, 4))
+                self.assertEqual((answer["mechanism"], answer["status_names"]), (mechanism, "none"))
+                self.assertEqual(answer.get("outside_wrong", 0), 0)
+                if mechanism == "ragged":
+                    self.assertGreater(sum(width["tiles"] for width in answer["widths"]), 2)
+
+    def test_grouped_sizes_of_a_file_that_contradict_are_reported_by_name(self) -> None:
+        sizes = npy(self.path / "sizes.npy", "<i4", (2,), struct.pack("<2i", 4, 99))
+        result = run("grouped", "--device", "emu:sm90", "--offsets", sizes, "--m", "10", "--n", "64", "--k", "128",
+                     "--verify", "--json", "--sms", "2")
+        self.assertEqual(result.returncode, 0, result)
+        answer = self.one_object(result)
+        self.assertEqual((answer["status_names"], answer["useful_rows"]), ("overrun", 10))
+
+    def test_row_column_scales_of_a_dense_gemm(self) -> None:
+        result = run("gemm", *SMALL, "--scale", "row-column", "--verify", "--json")
+        self.assertEqual(result.returncode, 0, result)
+        self.assertEqual(self.one_object(result)["wrong"], 0)
+
+    def test_grouped_refusals_name_the_flag(self) -> None:
+        for argument, *flags in (("--rows", "--rows", "1,x"), ("--groups", "--groups", "0"),
+                                 ("--gap", "--gap", "2"), ("--encoding", "--encoding", "ids"),
+                                 ("--mechanism", "--mechanism", "dense"), ("--total", "--rows", "1", "--total", "2"),
+                                 ("--offsets", "--offsets", str(self.path / "none.npy"))):
+            self.refused(2, argument, "grouped", *flags)
+
     def test_bench_takes_the_flags_of_gemm(self) -> None:
         own, bench = ({word for word in run(*verb, "--help").stdout.split() if word.startswith(("--m", "--s"))}
                       for verb in (["gemm"], ["bench", "gemm"]))

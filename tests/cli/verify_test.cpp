@@ -53,9 +53,10 @@ struct Data {
     a = Matrix::allocate(c.type, c.m, c.k, c.k + 8, "a").value();
     b = Matrix::allocate(c.type, c.n, c.k, c.k, "b").value();
     d = Matrix::allocate(c.out, c.m, c.n, c.n, "d").value();
-    scale_a = Matrix::allocate(f32, tensor ? 1 : c.m, tensor ? 1 : blocks, tensor ? 1 : blocks, "scale_a").value();
-    scale_b = Matrix::allocate(f32, tensor ? 1 : (c.n + 127) / 128, tensor ? 1 : blocks, tensor ? 1 : blocks, "scale_b")
-                  .value();
+    const bool column = c.scale == Scale::row_column;
+    const std::int64_t across_a = tensor || column ? 1 : blocks, across_b = tensor ? 1 : column ? c.n : blocks;
+    scale_a = Matrix::allocate(f32, tensor ? 1 : c.m, across_a, across_a, "scale_a").value();
+    scale_b = Matrix::allocate(f32, tensor || column ? 1 : (c.n + 127) / 128, across_b, across_b, "scale_b").value();
     fill_normal(a, c.seed, Operand::a), fill_normal(b, c.seed, Operand::b);
     fill_scales(scale_a, c.seed, Operand::scale_a), fill_scales(scale_b, c.seed, Operand::scale_b);
   }
@@ -113,6 +114,7 @@ void compute(Data& x, std::int64_t skip_block = -1) {
       } else {
         value = raw_sum(x, row, col, skip_block == 0 ? 128 : 0, c.k);
         if (c.scale == Scale::tensor && c.k > 0) value *= x.scale_a.floats()[0] * x.scale_b.floats()[0];
+        if (c.scale == Scale::row_column) value *= x.scale_a.floats()[row] * x.scale_b.floats()[col];
       }
       std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
       if (c.out != f32) {
@@ -135,7 +137,7 @@ std::string describe(const Case& c) {
 void for_every_kind(const std::function<void(Case)>& body) {
   for (DType type : {e4m3, bf16, f16})
     for (DType out : {bf16, f16, f32})
-      for (Scale scale : {Scale::none, Scale::tensor, Scale::block_1x128_128x128})
+      for (Scale scale : {Scale::none, Scale::tensor, Scale::row_column, Scale::block_1x128_128x128})
         for (EmuMath math : {EmuMath::exact, EmuMath::fp32_chain})
           body({.type = type, .out = out, .scale = scale, .math = math});
 }
@@ -258,6 +260,99 @@ TEST(Verify, OverflowOfTheOutputTypeIsInf) {
 TEST(Verify, EmptyProblemsAreRight) {
   EXPECT_EQ(Data({.m = 0, .n = 8, .k = 16}).judge().wrong, 0);
   EXPECT_EQ(Data({.m = 8, .n = 0, .k = 16}).judge().wrong, 0);
+}
+
+// --- groups of rows ------------------------------------------------------------------------------------
+
+/// Right results of dense problems, one under another with two rows of `outside` before each, as one grouped claim.
+struct Groups {
+  Groups(const Case& kind, const std::vector<std::int64_t>& counts, unsigned char outside)
+      : problem(kind), fill(outside) {
+    Case c = kind;
+    for (std::int64_t count : counts) {
+      c.m = count, ++c.seed;
+      parts.emplace_back(c);
+      compute(parts.back());
+      groups.push_back({rows + 2, count});
+      rows += 2 + count;
+    }
+    const auto joined = [&](Matrix Data::*part, bool of_rows) {
+      const Matrix& first = parts[0].*part;
+      const std::int64_t height = of_rows ? rows : first.rows() * static_cast<std::int64_t>(parts.size());
+      Matrix all = Matrix::allocate(first.type(), height, first.cols(), first.cols(), "joined").value();
+      std::memset(all.data(), outside, all.bytes());
+      for (std::size_t g = 0; g < parts.size(); ++g)
+        for (std::int64_t r = 0; r < (parts[g].*part).rows(); ++r)
+          std::memcpy(all.row((of_rows ? groups[g].first : static_cast<std::int64_t>(g) * first.rows()) + r),
+                      (parts[g].*part).row(r), static_cast<std::size_t>(first.cols() * bytes_of(first.type())));
+      return all;
+    };
+    a = joined(&Data::a, true), d = joined(&Data::d, true), b = joined(&Data::b, false);
+    scale_a = joined(&Data::scale_a, kind.scale != Scale::tensor), scale_b = joined(&Data::scale_b, false);
+  }
+  Verdict judge() const { return verify({a, b, d, problem.scale, &scale_a, &scale_b, problem.math, &groups, fill}); }
+
+  Case problem;
+  unsigned char fill;
+  std::int64_t rows = 0;
+  std::vector<Data> parts;
+  std::vector<GroupRows> groups;
+  Matrix a, b, d, scale_a, scale_b;
+};
+
+void for_every_grouped(const std::function<void(Case)>& body) {
+  for (Scale scale : {Scale::none, Scale::tensor, Scale::row_column, Scale::block_1x128_128x128})
+    for (DType type : {e4m3, bf16}) body({.type = type, .out = bf16, .scale = scale, .n = 136, .k = 272, .seed = 31});
+}
+
+TEST(VerifyGroups, EveryRowIsJudgedWithTheBAndTheScalesOfItsGroup) {
+  for_every_grouped([](Case c) {
+    Groups x(c, {3, 0, 66, 1}, 0xff);
+    Verdict verdict = x.judge();
+    EXPECT_EQ(verdict.wrong, 0) << describe(c);
+    EXPECT_EQ(verdict.outside, 4 * 2 * 136);
+    EXPECT_EQ(verdict.outside_wrong, 0);
+    std::swap_ranges(x.b.row(2 * 136), x.b.row(3 * 136), x.b.row(3 * 136));  // groups 2 and 3 exchange their weights
+    verdict = x.judge();
+    EXPECT_GT(verdict.wrong, 67 * 136 * 3 / 4) << describe(c);
+    ASSERT_TRUE(verdict.first);
+    EXPECT_EQ(verdict.first->row, x.groups[2].first);
+  });
+}
+
+TEST(VerifyGroups, AnotherGroupsScalesAreCaught) {
+  for_every_grouped([](Case c) {
+    if (c.scale == Scale::none) return;
+    Groups x(c, {3, 40, 9}, 0);
+    const std::int64_t each = x.scale_b.rows() / 3;
+    std::swap_ranges(x.scale_b.row(each), x.scale_b.row(2 * each), x.scale_b.row(2 * each));
+    EXPECT_GT(x.judge().wrong, 49 * 136 / 2) << describe(c);
+  });
+}
+
+TEST(VerifyGroups, WhatIsWrittenOutsideIsFoundWhereItIs) {
+  for (unsigned char outside : {0xff, 0x00}) {
+    const Case c{.type = e4m3, .out = bf16, .scale = Scale::none, .n = 40, .k = 32, .seed = 3};
+    Groups x(c, {5, 6}, outside);
+    EXPECT_FALSE(x.judge().first_outside);
+    x.d.row(8)[2 * 39] = std::byte{0x12};  // between the groups: rows 0, 1, 7 and 8 are nobody's
+    const Verdict verdict = x.judge();
+    EXPECT_EQ(verdict.wrong, 0);
+    EXPECT_EQ(verdict.outside_wrong, 1);
+    ASSERT_TRUE(verdict.first_outside);
+    EXPECT_EQ(verdict.first_outside->row, 8);
+    EXPECT_EQ(verdict.first_outside->column, 39);
+  }
+}
+
+TEST(Verify, ASpecialRowOrColumnScaleJudgesItsOwnElementsOnly) {
+  Data x({.type = bf16, .out = f32, .scale = Scale::row_column, .m = 5, .n = 70, .k = 64, .seed = 12});
+  x.scale_b.floats()[33] = std::numeric_limits<float>::infinity();
+  compute(x);
+  EXPECT_EQ(x.judge().wrong, 0);
+  x.set(x.d, 2, 33, std::bit_cast<std::uint32_t>(1.0f));
+  x.set(x.d, 2, 34, std::bit_cast<std::uint32_t>(1e6f));
+  EXPECT_EQ(x.judge().wrong, 2);
 }
 
 }  // namespace

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of `grouped`: what they make, and a refusal that names the argument for everything that cannot be.
+#include "cli/grouped_request.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+
+#include "files.hpp"
+
+namespace ww::cli {
+namespace {
+
+std::string ints(const std::vector<std::int32_t>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * 4};
+}
+std::string ints_npy(const std::vector<std::int32_t>& values) {
+  return npy_of("<i4", "(" + std::to_string(values.size()) + ",)", ints(values));
+}
+std::string bytes(std::size_t count) { return std::string(count, '\x38'); }  // 1.0 in e4m3
+
+/// The argument of the refusal, or "".
+std::string refused(const std::function<void(GroupedFlags&)>& change) {
+  GroupedFlags flags;
+  change(flags);
+  const Result<GroupedRequest> request = make_grouped_request(flags);
+  if (request) return "";
+  EXPECT_FALSE(request.error().expected.empty());
+  EXPECT_FALSE(request.error().actual.empty());
+  return request.error().argument;
+}
+
+TEST(GroupedRequest, NothingGivenIsAVerifiedRun) {
+  const GroupedRequest r = make_grouped_request({}).value();
+  EXPECT_TRUE(r.verify);
+  EXPECT_EQ(r.problem.groups, 8);
+  EXPECT_EQ(r.problem.rows, 512);
+  EXPECT_EQ(r.problem.scale, Scale::block_1x128_128x128);
+  EXPECT_EQ(r.options.config.mechanism, Mechanism::dense);  // auto
+}
+
+TEST(GroupedRequest, RowsEncodingAndMechanism) {
+  GroupedFlags flags;
+  flags.rows = "17,0,301";
+  flags.encoding = "starts-counts";
+  flags.gap = "3";
+  flags.mechanism = "descriptors";
+  flags.gemm.n = "96", flags.gemm.k = "100", flags.gemm.scale = "row-column", flags.gemm.m = "400";
+  flags.zero_outside = true;
+  const GroupedRequest r = make_grouped_request(flags).value();
+  EXPECT_FALSE(r.verify);
+  EXPECT_EQ(r.problem.groups, 3);
+  EXPECT_EQ(r.problem.rows, 400);
+  EXPECT_EQ(r.problem.lda, 112);
+  EXPECT_EQ(r.problem.scale, Scale::row_column);
+  EXPECT_EQ(r.options.config.scale, Scale::row_column);
+  EXPECT_TRUE(r.problem.zero_outside);
+  EXPECT_EQ(r.options.config.mechanism, Mechanism::descriptors);
+  EXPECT_EQ(r.layout.sizes, (std::vector<std::int32_t>{0, 20, 23}));
+  EXPECT_EQ(r.layout.sizes2, (std::vector<std::int32_t>{17, 0, 301}));
+  EXPECT_EQ(r.meaning.rows(), 318);
+}
+
+TEST(GroupedRequest, FlagsThatMeanNothing) {
+  for (const char* text : {"", "1,,2", "-1", "1,x", "2147483648", "1, 2"})
+    EXPECT_EQ(refused([&](GroupedFlags& f) { f.rows = text; }), "--rows") << text;
+  for (const char* text : {"0", "4097", "-1", "x"})
+    EXPECT_EQ(refused([&](GroupedFlags& f) { f.groups = text; }), "--groups") << text;
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.groups = "3", f.rows = "1,2"; }), "--rows");
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.rows = "1,2", f.total = "3"; }), "--total");
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.rows = "1,2", f.distribution = "zipf"; }), "--distribution");
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.distribution = "normal"; }), "--distribution");
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.encoding = "starts+counts"; }), "--encoding");
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.mechanism = "dense"; }), "--mechanism");
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.align = "0"; }), "--align");
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.gap = "1"; }), "--gap");
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.rows = "5,6", f.gemm.m = "10"; }), "--m");
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.rows = "2147483647,2147483647"; }), "--rows");
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.gemm.n = "4611686018427387904"; }), "--n");
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.gemm.k = "9223372036854775807"; }), "--k");
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.gemm.scale = "rowwise"; }), "--scale");
+}
+
+class GroupedFiles : public testing::Test {
+ protected:
+  Directory directory;
+  std::string a = directory.write("a.npy", npy_of("|V1", "(10, 32)", bytes(320)));
+  std::string masked_a = directory.write("ma.npy", npy_of("|V1", "(2, 5, 32)", bytes(320)));
+  std::string b = directory.write("b.npy", npy_of("|V1", "(2, 16, 32)", bytes(1024)));
+  std::string array(const std::string& name, const std::vector<std::int32_t>& values) const {
+    return directory.write(name, ints_npy(values));
+  }
+  std::string floats(const std::string& name, const std::string& shape, std::size_t count) const {
+    return directory.write(name, npy_of("<f4", shape, std::string(count * 4, '\0')));
+  }
+};
+
+TEST_F(GroupedFiles, EveryEncodingFromFiles) {
+  const auto meaning = [&](const std::function<void(GroupedFlags&)>& change, const std::string& operand) {
+    GroupedFlags flags;
+    flags.gemm.a = operand, flags.gemm.b = b;
+    change(flags);
+    const Result<GroupedRequest> request = make_grouped_request(flags);
+    EXPECT_TRUE(request) << request.error().message;
+    EXPECT_EQ(request->problem.n, 16);
+    EXPECT_EQ(request->problem.k, 32);
+    EXPECT_EQ(request->problem.total_rows(), 10);
+    std::vector<std::int64_t> rows;
+    for (const GroupRows& group : request->meaning.groups) rows.insert(rows.end(), {group.first, group.count});
+    return rows;
+  };
+  using Rows = std::vector<std::int64_t>;
+  const std::string offsets = array("o.npy", {4, 9}), indptr = array("i.npy", {1, 4, 9});
+  const std::string starts = array("s.npy", {0, 6}), counts = array("c.npy", {3, 4});
+  const std::string ids = array("r.npy", {-1, 0, 0, -1, 1, 1, 1, 1, -1, -1});
+  EXPECT_EQ(meaning([&](GroupedFlags& f) { f.offsets = offsets; }, a), (Rows{0, 4, 4, 5}));
+  EXPECT_EQ(meaning([&](GroupedFlags& f) { f.indptr = indptr; }, a), (Rows{1, 3, 4, 5}));
+  EXPECT_EQ(meaning([&](GroupedFlags& f) { f.starts = starts, f.counts = counts; }, a), (Rows{0, 3, 6, 4}));
+  EXPECT_EQ(meaning([&](GroupedFlags& f) { f.row_ids = ids; }, a), (Rows{1, 2, 4, 4}));
+  EXPECT_EQ(meaning([&](GroupedFlags& f) { f.masked = counts; }, masked_a), (Rows{0, 3, 5, 4}));
+  EXPECT_EQ(meaning(
+                [&](GroupedFlags& f) {
+                  f.offsets = directory.write("t.safetensors",
+                                              safetensors(R"({"o":{"dtype":"I32","shape":[2],"data_offsets":[0,8]}})",
+                                                          ints({4, 9}))) +
+                              ":o";
+                },
+                a),
+            (Rows{0, 4, 4, 5}));
+  const std::string big = directory.write("big.npy", npy_of(">i4", "(2,)", std::string("\0\0\0\4\0\0\0\11", 8)));
+  EXPECT_EQ(meaning([&](GroupedFlags& f) { f.offsets = big; }, a), (Rows{0, 4, 4, 5}));
+}
+
+TEST_F(GroupedFiles, FilesThatDoNotFit) {
+  const auto with = [&](const std::function<void(GroupedFlags&)>& change) {
+    return refused([&](GroupedFlags& f) {
+      f.gemm.a = a, f.gemm.b = b, f.offsets = directory / "o.npy";
+      change(f);
+    });
+  };
+  array("o.npy", {4, 9});
+  EXPECT_EQ(with([](GroupedFlags&) {}), "");
+  EXPECT_EQ(with([&](GroupedFlags& f) { f.offsets = array("o3.npy", {1, 2, 3}); }), "--b");
+  EXPECT_EQ(with([&](GroupedFlags& f) { f.offsets = floats("f.npy", "(2,)", 2); }), "--offsets");
+  EXPECT_EQ(with([&](GroupedFlags& f) {
+              f.offsets = directory.write("2d.npy", npy_of("<i4", "(1, 2)", ints({4, 9})));
+            }),
+            "--offsets");
+  EXPECT_EQ(with([&](GroupedFlags& f) {
+              f.offsets = directory.write("t.npy", ints_npy({4, 9}).substr(0, 130));
+            }),
+            "--offsets");
+  EXPECT_EQ(with([&](GroupedFlags& f) { f.offsets = directory / "none.npy"; }), "--offsets");
+  EXPECT_EQ(with([&](GroupedFlags& f) { f.indptr = directory / "o.npy"; }), "--indptr");
+  EXPECT_EQ(with([&](GroupedFlags& f) { f.rows = "4,5"; }), "--rows");
+  EXPECT_EQ(with([&](GroupedFlags& f) { f.encoding = "masked"; }), "--encoding");
+  EXPECT_EQ(with([&](GroupedFlags& f) { f.groups = "3"; }), "--offsets");
+  EXPECT_EQ(with([&](GroupedFlags& f) { f.gemm.m = "11"; }), "--m");
+  EXPECT_EQ(with([&](GroupedFlags& f) { f.gemm.a = masked_a; }), "--a");
+  EXPECT_EQ(with([&](GroupedFlags& f) { f.gemm.b = a; }), "--b");
+  EXPECT_EQ(with([&](GroupedFlags& f) { f.gemm.a = directory / "o.npy"; }), "--a");  // int32 is no operand
+  EXPECT_EQ(with([&](GroupedFlags& f) { f.starts = directory / "o.npy", f.offsets.reset(); }), "--counts");
+  EXPECT_EQ(with([&](GroupedFlags& f) {
+              f.starts = directory / "o.npy", f.counts = array("c3.npy", {1, 2, 3}), f.offsets.reset();
+            }),
+            "--counts");
+  EXPECT_EQ(with([&](GroupedFlags& f) { f.row_ids = array("r.npy", {0, 1}), f.offsets.reset(); }), "--row-ids");
+  EXPECT_EQ(with([&](GroupedFlags& f) { f.indptr = array("e.npy", {}), f.offsets.reset(); }), "--indptr");
+  EXPECT_EQ(refused([&](GroupedFlags& f) { f.row_ids = directory / "o.npy"; }), "--groups");
+  EXPECT_EQ(refused([&](GroupedFlags& f) { f.masked = directory / "o.npy", f.gemm.a = a; }), "--a");
+}
+
+TEST_F(GroupedFiles, ScalesHaveTheShapeOfTheirRecipe) {
+  array("o.npy", {4, 9});
+  const auto with = [&](const char* scale, const std::string& scale_a, const std::string& scale_b) {
+    return refused([&](GroupedFlags& f) {
+      f.gemm.a = a, f.gemm.b = b, f.offsets = directory / "o.npy";
+      f.gemm.scale = scale;
+      f.gemm.scale_a = scale_a, f.gemm.scale_b = scale_b;
+    });
+  };
+  const std::string one = floats("1.npy", "()", 1), groups = floats("g.npy", "(2,)", 2);
+  const std::string rows = floats("m.npy", "(10,)", 10), columns = floats("n.npy", "(2, 16)", 32);
+  const std::string block_a = floats("ba.npy", "(10, 1)", 10), block_b = floats("bb.npy", "(2, 1, 1)", 2);
+  EXPECT_EQ(with("tensor", one, groups), "");
+  EXPECT_EQ(with("row-column", rows, columns), "");
+  EXPECT_EQ(with("block", block_a, block_b), "");
+  EXPECT_EQ(with("tensor", rows, one), "--scale-a");
+  EXPECT_EQ(with("row-column", block_a, columns), "--scale-a");
+  EXPECT_EQ(with("row-column", rows, rows), "--scale-b");
+  EXPECT_EQ(with("block", block_a, groups), "--scale-b");
+  EXPECT_EQ(with("none", one, one), "--scale-a");
+  EXPECT_EQ(with("block", a, block_b), "--scale-a");
+}
+
+TEST_F(GroupedFiles, FortranOrderOfThreeExtentsIsRefusedWhenRead) {
+  const std::string name =
+      directory.write("f.npy", npy("{'descr': '|V1', 'fortran_order': True, 'shape': (2, 16, 32), }", bytes(1024)));
+  const ArrayFile array = open_array(name, "--b").value();
+  const Result<Matrix> matrix = read_matrix(array, DType::e4m3, 32, 32, 32);
+  ASSERT_FALSE(matrix);
+  EXPECT_EQ(matrix.error().argument, "--b");
+  EXPECT_EQ(matrix.error().expected, "an array in C order");
+}
+
+}  // namespace
+}  // namespace ww::cli
