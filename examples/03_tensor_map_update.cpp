@@ -104,7 +104,7 @@ ww::runtime::TensorMapSpec matrix_of(const ww::Buffer& buffer, int rows) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const ww::Device device = example::open(argc, argv);
+  const ww::Device device = example::open(argc, argv, {.check = true});  // without step 2's acquire it says so
   ww::runtime::Backend& backend = device.backend();
 
   std::vector<float> matrix(kRows * kColumns), tiles(kGroups * kBoxRows * kColumns, -1.0f);

@@ -21,8 +21,12 @@ template <class T> T require(ww::Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-/// argv[1], or the emulated device.
-inline ww::Device open(int argc, char** argv) { return require(ww::Device::open(argc > 1 ? argv[1] : "emu:sm90")); }
+/// argv[1], or the emulated device, which then behaves as `emu` says.
+inline ww::Device open(int argc, char** argv, const ww::EmuOptions& emu = {}) {
+  ww::DeviceOptions options;
+  options.emu = emu;
+  return require(ww::Device::open(argc > 1 ? argv[1] : "emu:sm90", options));
+}
 
 template <class T> ww::Buffer upload(const ww::Device& device, const std::vector<T>& values) {
   ww::Buffer buffer = require(device.allocate(values.size() * sizeof(T)));
