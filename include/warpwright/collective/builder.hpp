@@ -19,6 +19,18 @@ inline constexpr int kAlignment = 1024;
 
 WW_HOST_DEVICE constexpr pipeline::ClusterShape cluster_of(const GemmConfig& c) { return {c.cluster_m, c.cluster_n}; }
 WW_HOST_DEVICE constexpr int threads_of(const GemmConfig& c) { return 128 * (1 + c.math_warpgroups); }
+/// How the register file is divided once the roles are known; {0, 0}: as launched.
+struct RegisterSplit {
+  int producer = 0, math = 0;  // of a thread
+};
+// why: a CTA starts with the same number for all threads, 168 of 384 or 128 of 512; what producers give up is what math
+// warps may claim. Two warpgroups have 255 each from the start, nothing to move.
+WW_HOST_DEVICE constexpr RegisterSplit registers_of(const GemmConfig& c) {
+  return c.math_warpgroups == 3   ? RegisterSplit{56, 152}
+         : c.math_warpgroups == 2 ? RegisterSplit{56, 224}
+                                  : RegisterSplit{};
+}
+
 /// 64-row units that each math warpgroup multiplies one after the other.
 WW_HOST_DEVICE constexpr int units_of(const GemmConfig& c) { return c.tile_m / (kWarpgroupRows * c.math_warpgroups); }
 
@@ -54,7 +66,7 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
 /// Fills every field of 0 (but never changes one that is set).
 WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
   const bool promoted = promotes(c);
-  if (c.math_warpgroups == 0) c.math_warpgroups = c.tile_m == 64 ? 1 : 2;
+  if (c.math_warpgroups == 0) c.math_warpgroups = c.tile_m == 64 ? 1 : c.tile_m % 192 == 0 && c.tile_m > 0 ? 3 : 2;
   if (c.tile_m == 0) c.tile_m = kWarpgroupRows * c.math_warpgroups;
   // why: promoted and raw accumulators together leave no room for more than 128 columns; without promotion 256 columns
   // read least shared memory per product
@@ -82,7 +94,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (c.a != c.b || c.a == DType::f32) return {"a, b", "the same type of e4m3, bf16, f16"};
   if (c.d == DType::e4m3) return {"d", "bf16, f16 or f32"};
   if (promoted && c.a != DType::e4m3) return {"scale", "none or tensor for 16-bit operands"};
-  if (c.math_warpgroups < 1 || c.math_warpgroups > 2) return {"warpgroups", "1 or 2"};
+  if (c.math_warpgroups < 1 || c.math_warpgroups > 3) return {"warpgroups", "1, 2 or 3"};
   if (c.tile_m != 64 * c.math_warpgroups && c.tile_m != 128 * c.math_warpgroups)
     return {"tile (m)", "64 or 128 rows for each math warpgroup"};
   if (c.tile_n < 8 || c.tile_n > 256 || c.tile_n % 8 != 0) return {"tile (n)", "a multiple of 8 up to 256"};
@@ -91,9 +103,10 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (c.cluster_m < 1 || c.cluster_n < 1 || c.cluster_m * c.cluster_n > 2) return {"cluster", "1x1, 2x1 or 1x2"};
   if (c.tile_n / c.cluster_m % 8 != 0 || c.tile_n % c.cluster_m != 0)
     return {"tile (n)", "a multiple of 8 rows of B for each CTA that shares it"};
-  // why: accumulators are registers; 224 a thread hold at most 192 of them beside addresses and scales
-  if (units_of(c) * c.tile_n / 2 + (promoted ? c.tile_n / 2 : 0) > 192)
-    return {"tile", "accumulators of at most 192 registers a thread"};
+  // why: accumulators are registers; what is left must hold addresses and scales
+  if (units_of(c) * c.tile_n / 2 + (promoted ? c.tile_n / 2 : 0) > (c.math_warpgroups == 3 ? 128 : 192))
+    return {"tile", "accumulators of at most 192 registers a thread, 128 with three math warpgroups"};
+  if (c.tile_m > 256) return {"tile (m)", "at most 256 rows"};
   if (c.stages < 2 || c.stages > kLargestStages) return {"stages", "2 to 16"};
   if (shared_plan(c).total > kSharedLimit)
     return {"stages", "a ring and an output tile that fit 232448 bytes of shared memory"};

@@ -66,7 +66,7 @@ struct GemmConfig {
   int tile_m = 0, tile_n = 0, tile_k = 0;  // CTA tile in elements; tile_k is 128 bytes of K
   int cluster_m = 0, cluster_n = 0;        // CTAs of a cluster along M (they share B) and along N (they share A)
   int stages = 0;                          // depth of the operand ring
-  int math_warpgroups = 0;                 // 1 or 2; each owns tile_m / math_warpgroups rows
+  int math_warpgroups = 0;                 // 1 to 3; each owns tile_m / math_warpgroups rows
   int raster = 0;                          // cluster tiles along M that are walked together before N advances
   // grouped products; a dense one leaves these alone. tile_m is then the widest token tile, tile_n the weight tile
   Mechanism mechanism = Mechanism::dense;

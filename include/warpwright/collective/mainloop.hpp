@@ -176,7 +176,7 @@ template <GemmConfig kConfig> struct Mainloop {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     const int row =
         math_warpgroup * kUnits * kWarpgroupRows + atom::MmaAtom<kType, kTileN>::row(thread, 0);  // of the tile
-    if constexpr (kUnits == 1) {
+    if constexpr (kUnits == 1 && kConfig.math_warpgroups < 3) {
       promote_overlapped(k_blocks, base, pipeline, math_warpgroup, row, acc[0]);
     } else {
       for (int k = 0; k < k_blocks; ++k) promote_units(base, pipeline, math_warpgroup, row, acc);
@@ -216,7 +216,8 @@ template <GemmConfig kConfig> struct Mainloop {
     }
   }
 
-  // Several units leave registers for one raw accumulator: multiply and promote one unit after the other.
+  // Several units, or three warpgroups, leave registers for one raw accumulator: multiply and promote one unit after the
+  // other.
   WW_DEVICE static void promote_units(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup, int row,
                                       Accumulator (&acc)[kUnits]) {
     Accumulator raw;

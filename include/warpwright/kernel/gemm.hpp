@@ -25,10 +25,7 @@ template <GemmConfig kConfig> struct Gemm {
 
   static constexpr int kThreads = collective::threads_of(kConfig);
   static constexpr auto kShared = collective::shared_plan(kConfig);
-  // why: 384 threads start with 168 registers each; 56 + 2 x 224 is what the same file can be divided into. Two
-  // warpgroups have 255 each from the start, nothing to move.
-  static constexpr bool kMovesRegisters = kConfig.math_warpgroups == 2;
-  static constexpr int kProducerRegisters = 56, kMathRegisters = 224;
+  static constexpr auto kRegisters = collective::registers_of(kConfig);
 
   WW_DEVICE static void run(const GemmParams& params) {
     const arch::SharedAddress shared = arch::dynamic_shared();
@@ -49,7 +46,7 @@ template <GemmConfig kConfig> struct Gemm {
     if (warpgroup == 0) {
       produce(params, shared, barriers);
     } else {
-      if constexpr (kMovesRegisters) arch::warpgroup::claim_registers<kMathRegisters>();
+      if constexpr (kRegisters.math > 0) arch::warpgroup::claim_registers<kRegisters.math>();
       consume(params, shared, barriers, static_cast<int>(warpgroup) - 1);
     }
     // why: peers may still multicast to, or arrive at, this CTA's shared memory
@@ -58,7 +55,7 @@ template <GemmConfig kConfig> struct Gemm {
 
  private:
   WW_DEVICE static void produce(const GemmParams& params, arch::SharedAddress shared, arch::SharedAddress barriers) {
-    if constexpr (kMovesRegisters) arch::warpgroup::release_registers<kProducerRegisters>();
+    if constexpr (kRegisters.producer > 0) arch::warpgroup::release_registers<kRegisters.producer>();
     if (arch::thread_index() == 0) {
       arch::role("producer");
       Pipeline pipeline(barriers, pipeline::Role::producer);

@@ -28,8 +28,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
 
   static constexpr int kThreads = collective::threads_of(kConfig);
   static constexpr auto kShared = collective::raster_shared_plan(kConfig);
-  static constexpr bool kMovesRegisters = kConfig.math_warpgroups == 2;
-  static constexpr int kProducerRegisters = 56, kMathRegisters = 224;  // as in kernel/gemm.hpp
+  static constexpr auto kRegisters = collective::registers_of(kConfig);
   static constexpr int kTileM = kConfig.tile_m, kTileN = kConfig.tile_n, kTileK = kConfig.tile_k;
 
   using Tiles = scheduler::RasterGroups<kThreads, kTileM, Mainloop::kCluster>;
@@ -56,7 +55,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
     if (warpgroup == 0) {
       produce(arguments, shared, barriers, tiles);
     } else {
-      if constexpr (kMovesRegisters) arch::warpgroup::claim_registers<kMathRegisters>();
+      if constexpr (kRegisters.math > 0) arch::warpgroup::claim_registers<kRegisters.math>();
       consume(arguments, shared, barriers, tiles, static_cast<int>(warpgroup) - 1);
     }
     // why: peers may still multicast to, or arrive at, this CTA's shared memory
@@ -66,7 +65,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
  private:
   WW_DEVICE static void produce(const GroupedArguments& arguments, arch::SharedAddress shared,
                                 arch::SharedAddress barriers, const Tiles& tiles) {
-    if constexpr (kMovesRegisters) arch::warpgroup::release_registers<kProducerRegisters>();
+    if constexpr (kRegisters.producer > 0) arch::warpgroup::release_registers<kRegisters.producer>();
     if (arch::thread_index() == 0) {
       arch::role("producer");
       Pipeline pipeline(barriers, pipeline::Role::producer);

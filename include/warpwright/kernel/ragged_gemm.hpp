@@ -28,8 +28,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
 
   static constexpr int kThreads = collective::threads_of(kConfig);
   static constexpr auto kShared = collective::grouped_shared_plan(kConfig);
-  // why: 384 threads start with 168 registers each; 56 + 2 x 224 is what the same file can be divided into
-  static constexpr int kProducerRegisters = 56, kMathRegisters = 224;
+  static constexpr auto kRegisters = collective::registers_of(kConfig);
 
   using Tiles = scheduler::RaggedTiles<kThreads, kConfig.tile_m>;
   using Items = pipeline::AsyncPipeline<collective::kItemStages, 8 + Mainloop::kScaleWarps>;
@@ -52,7 +51,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
     tiles.build(arguments.groups, shared + kShared.scan);
 
     if (warpgroup == 0) {
-      arch::warpgroup::release_registers<kProducerRegisters>();
+      arch::warpgroup::release_registers<kRegisters.producer>();
       if (arch::thread_index() == 0) {
         produce(arguments, shared, tiles);
       } else if (arch::warp_index() >= 1 && arch::warp_index() <= Mainloop::kScaleWarps) {
@@ -61,7 +60,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
         tiles.count_widths(arguments.workspace->widths);
       }
     } else {
-      arch::warpgroup::claim_registers<kMathRegisters>();
+      arch::warpgroup::claim_registers<kRegisters.math>();
       consume(arguments, shared, static_cast<int>(warpgroup) - 1);
     }
   }
