@@ -16,6 +16,7 @@ struct TileShape {
 
 constexpr TileShape kWide{128, 256, 2, 0.95};  // 1.0 by its shared-memory traffic; three stages hide less
 constexpr TileShape kMiddle{128, 192, 2, 0.98};
+constexpr TileShape kTall{192, 128, 1, 0.9};  // three math warpgroups: two are multiplied while one is promoted
 constexpr TileShape kSquare{128, 128, 2, 0.8};
 constexpr TileShape kSmall{64, 64, 1, 0.45};
 constexpr double kTileStart = 2000;  // prologue and epilogue of a tile, in outputs
@@ -30,7 +31,8 @@ GemmConfig with_shape(GemmConfig config, const TileShape& shape) {
 
 std::vector<TileShape> shapes_for(DType d, Scale scale) {
   // why: promotion needs the registers that 256 columns would take, FP32 outputs the shared memory
-  if (scale == Scale::block_1x128_128x128 || d == DType::f32) return {kSquare, kSmall};
+  if (d == DType::f32) return {kSquare, kSmall};
+  if (scale == Scale::block_1x128_128x128) return {kTall, kSquare, kSmall};
   return {kWide, kMiddle, kSmall};
 }
 

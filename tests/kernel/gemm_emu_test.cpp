@@ -104,6 +104,17 @@ TEST(GemmEmu, MulticastReadsSharedOperandsOnce) {
   EXPECT_EQ(one.l2_write_bytes.at("d"), 512u * 512 * 2);
 }
 
+TEST(GemmEmu, ThreeMathWarpgroupsComputeWhatTwoDo) {
+  for (const char* cluster : {"1x1", "2x1"})
+    expect_equal({.m = 410, .n = 136, .k = 400, .scale = Scale::block_1x128_128x128},
+                 *parse_config(std::string("tile=192x128x128,cluster=") + cluster), 12);
+}
+
+TEST(GemmEmu, RowAndColumnScales) {
+  expect_equal({.m = 130, .n = 264, .k = 400, .scale = Scale::row_column}, {}, 13);
+  expect_equal({.m = 70, .n = 72, .k = 200, .a = bf16, .b = bf16, .d = f32, .scale = Scale::row_column}, {}, 14);
+}
+
 TEST(GemmEmu, OneSmComputesWhatFourDo) {
   const HostProblem host = make_problem({.m = 300, .n = 264, .k = 256, .scale = Scale::block_1x128_128x128},
                                         *parse_config("cluster=1x1"), 9);
