@@ -129,7 +129,7 @@ TEST(EmuDevice, MemoryIsCheckedForBoundsAlignmentAndPermission) {
   for (u32 which = 0; which < std::size(parts); ++which) {
     EXPECT_REPORTS((launch<memory_misuse>(Params{out.data(), which}, {}, memory)), parts[which]);
     EXPECT_REPORTS((launch<memory_misuse>(Params{out.data(), which}, {}, memory)),
-                   "CTA 0, warp 0, lane 3; kernel test_kernel, seed 0, schedule random");
+                   "CTA 0, warpgroup 0, warp 0, lane 3; kernel test_kernel, seed 0, schedule random");
   }
   EXPECT_RUNS((launch<memory_misuse>(Params{out.data(), 99}, {}, memory)));
 }
