@@ -47,6 +47,7 @@ void choose(runtime::Backend& backend, const ScheduleRun& schedule, const CheckS
   options.pct_depth = settings.pct_depth;
   options.threads = 1;
   options.check = true;
+  options.traffic = schedule.traffic;
   backend.set_emu_options(options);
 }
 

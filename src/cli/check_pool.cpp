@@ -119,8 +119,9 @@ class Pool {
       if (i > 0 && now() > deadline_) return true;
       self.start = now();
       self.current = static_cast<std::int64_t>(i);
-      CheckReport report = run_(schedules_[i]);
-      if (i > 0) report.traffic.clear();
+      ScheduleRun schedule = schedules_[i];
+      schedule.traffic = i == 0;
+      CheckReport report = run_(schedule);
       WireWriter wire;
       wire(i), wire(report);
       WireWriter length;

@@ -17,6 +17,7 @@ namespace ww::cli {
 struct ScheduleRun {
   EmuSchedule kind = EmuSchedule::fifo;
   std::uint64_t seed = 0;
+  bool traffic = true;  // counted; the pool asks the first schedule only
 };
 /// "pct, seed 17".
 std::string to_text(const ScheduleRun& run);

@@ -25,11 +25,18 @@ Fields party_fields(const FindingParty& p) {
           {"operation", p.operation}};
 }
 
+List party_list(const std::vector<FindingParty>& parties) {
+  List list;
+  for (const FindingParty& party : parties) list.push_back(party_fields(party));
+  return list;
+}
+
 Fields finding_fields(const Found& found, const ScheduleRun& schedule, const Replay& replay) {
   const Finding& f = found.finding;
   return {{"rule", rule_name(f.rule)},
           {"first", party_fields(f.first)},
           {"second", party_fields(f.second)},
+          {"parties", party_list(f.parties)},
           {"space", f.space},
           {"begin", f.begin},
           {"end", f.end},
@@ -67,14 +74,26 @@ std::string plural(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-std::string traffic_text(const std::vector<LineTraffic>& traffic) {
-  std::string text = fmt::format("\n{:<34} {:>10} {:>13} {:>13} {:>10} {:>9} {:>13}\n", "line", "accesses",
-                                 "shared bytes", "L2 bytes", "wavefronts", "conflicts", "saved bytes");
+std::string traffic_text(const std::vector<LineTraffic>& traffic, const std::vector<OperandTraffic>& operands) {
+  std::string text = fmt::format("\n{:<34} {:>10} {:>13} {:>13} {:>13} {:>10} {:>9} {:>13}\n", "line", "accesses",
+                                 "shared bytes", "L2 bytes", "HBM bytes", "wavefronts", "conflicts", "saved bytes");
   for (const LineTraffic& t : traffic)
-    text += fmt::format("{:<34} {:>10} {:>13} {:>13} {:>10} {:>9} {:>13}  {}\n", fmt::format("{}:{}", t.file, t.line),
-                        t.accesses, t.shared_bytes, t.l2_bytes, t.wavefronts,
-                        t.wavefronts > t.ideal ? t.wavefronts - t.ideal : 0, t.multicast_saved_bytes, t.operation);
+    text += fmt::format("{:<34} {:>10} {:>13} {:>13} {:>13} {:>10} {:>9} {:>13}  {}\n",
+                        fmt::format("{}:{}", t.file, t.line), t.accesses, t.shared_bytes, t.l2_bytes, t.hbm_bytes,
+                        t.wavefronts, t.wavefronts > t.ideal ? t.wavefronts - t.ideal : 0, t.multicast_saved_bytes,
+                        t.operation);
+  text += fmt::format("\n{:<34} {:>14} {:>14}\n", "operand", "HBM read", "HBM written");
+  for (const OperandTraffic& t : operands)
+    text += fmt::format("{:<34} {:>14} {:>14}\n", t.name, t.hbm_read_bytes, t.hbm_write_bytes);
   return text;
+}
+
+List operand_list(const std::vector<OperandTraffic>& operands) {
+  List list;
+  for (const OperandTraffic& t : operands)
+    list.push_back(
+        Fields{{"operand", t.name}, {"hbm_read_bytes", t.hbm_read_bytes}, {"hbm_write_bytes", t.hbm_write_bytes}});
+  return list;
 }
 
 List traffic_list(const std::vector<LineTraffic>& traffic) {
@@ -86,6 +105,7 @@ List traffic_list(const std::vector<LineTraffic>& traffic) {
                           {"accesses", t.accesses},
                           {"shared_bytes", t.shared_bytes},
                           {"l2_bytes", t.l2_bytes},
+                          {"hbm_bytes", t.hbm_bytes},
                           {"wavefronts", t.wavefronts},
                           {"ideal_wavefronts", t.ideal},
                           {"multicast_saved_bytes", t.multicast_saved_bytes}});
@@ -139,8 +159,9 @@ Outcome report_campaign(const CheckTarget& target, const std::vector<ScheduleRun
   for (auto& field : target.fields()) outcome.json.push_back(std::move(field));
   outcome.json.emplace_back("findings", std::move(findings));
   if (traffic) {
-    outcome.text += traffic_text(campaign.example.traffic);
+    outcome.text += traffic_text(campaign.example.traffic, campaign.example.operands);
     outcome.json.emplace_back("traffic", traffic_list(campaign.example.traffic));
+    outcome.json.emplace_back("operand_traffic", operand_list(campaign.example.operands));
   }
   outcome.error = error_of(campaign);
   return outcome;

@@ -76,12 +76,16 @@ template <class Wire> void describe(Wire& wire, FindingParty& p) {
   wire(p.inner_line), wire(p.operation);
 }
 template <class Wire> void describe(Wire& wire, Finding& f) {
-  wire(f.rule), wire(f.first), wire(f.second), wire(f.begin), wire(f.end), wire(f.space), wire(f.barrier_history);
+  wire(f.rule), wire(f.first), wire(f.second), wire(f.parties), wire(f.begin), wire(f.end), wire(f.space),
+      wire(f.barrier_history);
   wire(f.advice), wire(f.text);
 }
 template <class Wire> void describe(Wire& wire, LineTraffic& t) {
   wire(t.file), wire(t.line), wire(t.operation), wire(t.accesses), wire(t.shared_bytes), wire(t.l2_bytes);
-  wire(t.wavefronts), wire(t.ideal), wire(t.multicast_saved_bytes);
+  wire(t.wavefronts), wire(t.ideal), wire(t.multicast_saved_bytes), wire(t.hbm_bytes);
+}
+template <class Wire> void describe(Wire& wire, OperandTraffic& t) {
+  wire(t.name), wire(t.hbm_read_bytes), wire(t.hbm_write_bytes);
 }
 /// Without the counters by operand, which nobody asks for.
 template <class Wire> void describe(Wire& wire, EmuStats& s) {
@@ -90,6 +94,7 @@ template <class Wire> void describe(Wire& wire, EmuStats& s) {
 }
 template <class Wire> void describe(Wire& wire, CheckReport& r) {
   wire(r.verdict), wire(r.findings), wire(r.why_incomplete), wire(r.stats), wire(r.traffic);
+  wire(r.operands);
 }
 
 }  // namespace ww::cli

@@ -34,6 +34,23 @@ std::string mbarrier_state(const Thread& thread) {
   return head;
 }
 
+/// "warps 4-11 (256 threads)", "warp 0 (1 thread)".
+std::string name_threads(const std::vector<u32>& threads) {
+  std::string warps;
+  for (std::size_t i = 0; i < threads.size();) {
+    const u32 first = threads[i] / kWarpSize;
+    u32 last = first;
+    while (i < threads.size() && threads[i] / kWarpSize <= last + 1) last = threads[i++] / kWarpSize;
+    warps += fmt::format("{}{}", warps.empty() ? "" : ", ", first);
+    if (last != first) warps += fmt::format("-{}", last);
+  }
+  const bool several = threads.front() / kWarpSize != threads.back() / kWarpSize;
+  return fmt::format("{} {} ({} thread{})", several ? "warps" : "warp", warps, threads.size(),
+                     threads.size() == 1 ? "" : "s");
+}
+
+}  // namespace
+
 std::string waits_on(const Thread& thread) {
   const Cta& cta = *thread.cta;
   switch (thread.wait) {
@@ -60,23 +77,6 @@ std::string waits_on(const Thread& thread) {
   }
   return "";
 }
-
-/// "warps 4-11 (256 threads)", "warp 0 (1 thread)".
-std::string name_threads(const std::vector<u32>& threads) {
-  std::string warps;
-  for (std::size_t i = 0; i < threads.size();) {
-    const u32 first = threads[i] / kWarpSize;
-    u32 last = first;
-    while (i < threads.size() && threads[i] / kWarpSize <= last + 1) last = threads[i++] / kWarpSize;
-    warps += fmt::format("{}{}", warps.empty() ? "" : ", ", first);
-    if (last != first) warps += fmt::format("-{}", last);
-  }
-  const bool several = threads.front() / kWarpSize != threads.back() / kWarpSize;
-  return fmt::format("{} {} ({} thread{})", several ? "warps" : "warp", warps, threads.size(),
-                     threads.size() == 1 ? "" : "s");
-}
-
-}  // namespace
 
 std::string words_of(const RoleName& role, u32 warpgroup) {
   if (!role.name) return fmt::format("warpgroup {}", warpgroup);

@@ -15,6 +15,8 @@ struct LaunchContext;
 
 /// "producer", "math 1", or "warpgroup 2" for threads that the kernel has not named.
 std::string words_of(const RoleName& role, u32 warpgroup);
+/// What a thread that is not runnable waits for, with what is missing.
+std::string waits_on(const Thread& thread);
 std::string failure_report(const LaunchContext& context, Origin origin, const std::string& what);
 std::string deadlock_report(const LaunchContext& context, const std::vector<std::unique_ptr<Cluster>>& clusters);
 /// The waiting threads alone, one line a group.

@@ -151,6 +151,16 @@ void check_global(Thread& thread, const TensorMapData& map, const arch::TmaCoord
   });
 }
 
+/// The sectors that a copy touches in global memory, for the traffic of its line.
+void count_sectors(Checker& checker, const runtime::MemoryRange& memory, u32 range, const TensorMapData& map,
+                   const arch::TmaCoordinates& at, bool write, arch::Site site) {
+  for_each_row(map, at, [&](const u8* global, u32 first, u32 last, u32) {
+    if (first != last)
+      checker.traffic().global(write ? Access::tma_store : Access::tma_load, site, range,
+                               static_cast<u64>(global - static_cast<const u8*>(memory.base)), last - first, write);
+  });
+}
+
 BulkGroup& open_group(Thread& thread) {
   if (thread.bulk_groups.empty()) thread.bulk_groups.emplace_back();
   return thread.bulk_groups.back();
@@ -190,7 +200,9 @@ void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site) {
     const u64 bytes = bytes_inside(map, request.at);
     const u32 copies = request.multicast == 0 ? 1 : static_cast<u32>(__builtin_popcount(request.multicast));
     checker->traffic().copy(Access::tma_load, site, u64{copies} * map.box_bytes(), bytes, bytes * (copies - 1));
-    if (machine.context().launch.memory[range].writable) check_global(thread, map, request.at, false, site);
+    const runtime::MemoryRange& memory = machine.context().launch.memory[range];
+    if (machine.context().options.traffic) count_sectors(*checker, memory, range, map, request.at, false, site);
+    if (memory.writable) check_global(thread, map, request.at, false, site);
   }
   if (request.multicast == 0) return issue_load(thread, request, seen, seen.in_global, range, *place.cta, site);
   const bool own = (request.multicast >> thread.cta->rank & 1) != 0;
@@ -249,6 +261,8 @@ void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, cons
     if (seen.in_global) checker->tensor_map_used(thread, reinterpret_cast<u64>(map_bytes), note, site);
     check_global(thread, as_stored(map), at, true, site);
     checker->traffic().copy(Access::tma_store, site, map.box_bytes(), bytes_inside(map, at), 0);
+    if (machine.context().options.traffic)
+      count_sectors(*checker, machine.context().launch.memory[range], range, map, at, true, site);
   }
   machine.submit(operation);
 }

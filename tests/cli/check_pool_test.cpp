@@ -126,8 +126,10 @@ TEST(CheckPool, AShortTimeStillRunsTheFirstSchedule) {
 TEST(CheckWire, ReportsComeBackWholeAndTruncatedOnesAreNoticed) {
   CheckReport report = buggy({EmuSchedule::pct, 12});
   report.findings[0].second = {3, 4, 5, "warpgroup 1", "a", 6, "b", 7, std::string("x\0y", 3)};
+  report.findings[0].parties.assign(2, report.findings[0].second);
   report.findings[0].begin = ~0ull;
-  report.traffic.push_back({"f", 1, "load", 2, 3, 4, 5, 6, 7});
+  report.traffic.push_back({"f", 1, "load", 2, 3, 4, 5, 6, 7, 8});
+  report.operands.push_back({"a", 9, 10});
   report.stats.seconds = 0.5;
   WireWriter writer;
   writer(report);

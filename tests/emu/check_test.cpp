@@ -106,6 +106,15 @@ TEST(Check, ADeadlockNamesTheBarrierAndItsHistory) {
   ASSERT_FALSE(report.findings.empty());
   EXPECT_NE(report.findings[0].text.find("1 of 128 arrivals"), std::string::npos) << all_of(report);
   EXPECT_NE(report.findings[0].barrier_history.find("arrivals: 1"), std::string::npos) << all_of(report);
+  ASSERT_EQ(report.findings[0].parties.size(), 128u) << "everybody waits";
+  for (int i = 0; i < 128; ++i) {
+    const FindingParty& party = report.findings[0].parties[static_cast<std::size_t>(i)];
+    EXPECT_EQ(party.warp * 32 + party.lane, i);
+    EXPECT_EQ(party.operation,
+              "mbarrier at offset 0x400, waiting for parity 0: phase 0 (parity 0) is open, 1 of 128 arrivals and 0 "
+              "bytes missing");
+    EXPECT_GT(party.line, 0);
+  }
 }
 
 void arrives_too_often(const bool& broken) {
@@ -205,6 +214,52 @@ TEST(Check, TrafficCountsBanksAndMulticast) {
   }
   EXPECT_EQ(saved, 4u * kTileBytes) << "each of four k-blocks of B is read once for two CTAs";
   EXPECT_GT(conflicts, 0u) << "rows of 128 bytes without a swizzle fall on the same banks";
+}
+
+u64 hbm_of(const CheckReport& report, const char* operation) {
+  u64 bytes = 0;
+  for (const LineTraffic& line : report.traffic)
+    if (line.operation == operation) bytes += line.hbm_bytes;
+  return bytes;
+}
+
+TEST(Check, HbmGivesEachByteOnceAndTakesEachOnce) {
+  constexpr u64 kA = 256 * 512, kB = 128 * 512, kD = 256 * 128 * 4;
+  for (u32 cluster : {1u, 2u})
+    for (int threads : {1, 2}) {
+      GemmProblem p(256, 128, 512, cluster, 7);
+      const auto report = check_gemm(p, 2, {.seed = 5, .threads = threads});
+      u64 l2 = 0;
+      for (const LineTraffic& line : report.traffic) l2 += line.l2_bytes;
+      EXPECT_EQ(l2, kA + kB * (2 / cluster) + kD) << "without multicast both CTAs read B from L2";
+      ASSERT_EQ(report.operands.size(), 3u);
+      for (const OperandTraffic& operand : report.operands) {
+        EXPECT_EQ(operand.hbm_read_bytes, operand.name == "a" ? kA : operand.name == "b" ? kB : 0) << operand.name;
+        EXPECT_EQ(operand.hbm_write_bytes, operand.name == "d" ? kD : 0) << operand.name;
+      }
+      EXPECT_EQ(hbm_of(report, "TMA load (write of shared memory)"), 0u + kA + kB);
+      EXPECT_EQ(hbm_of(report, "TMA store (write of global memory)"), kD);
+    }
+}
+
+// 40 bytes from offset 24 touch three sectors; the one in the middle is written first by the launch itself.
+void reads_over_sectors(u32* const& data) {
+  if (thread_index() != 0) return;
+  t().global_access(data + 8, 4, arch::Access::write, arch::MemoryOrder::relaxed, arch::Scope::gpu, here());
+  for (u32 i = 6; i < 17; ++i)
+    t().global_access(data + i, 4, arch::Access::read, arch::MemoryOrder::relaxed, arch::Scope::gpu, here());
+}
+TEST(Check, HbmCountsSectorsAndNotWhatTheLaunchWrote) {
+  std::vector<u32> data(64);
+  u32* first = data.data();
+  const auto report = check_launch<reads_over_sectors>(first, {.threads = 32, .grid = 1}, {range("d", data)});
+  ASSERT_EQ(report.operands.size(), 1u);
+  EXPECT_EQ(report.operands[0].hbm_read_bytes, 64u) << "sectors 0 and 2; sector 1 is in L2";
+  EXPECT_EQ(report.operands[0].hbm_write_bytes, 32u);
+  EXPECT_EQ(hbm_of(report, "ld.global"), 64u);
+  EXPECT_EQ(hbm_of(report, "st.global"), 32u);
+  EXPECT_TRUE(check_launch<reads_over_sectors>(first, {.threads = 32}, {range("d", data)}, {.traffic = false})
+                  .operands.empty());
 }
 
 }  // namespace

@@ -34,9 +34,10 @@ struct EmuOptions {
   std::uint64_t seed = 0;
   EmuSchedule schedule = EmuSchedule::random;
   EmuMath math = EmuMath::exact;
-  int pct_depth = 3;   // of EmuSchedule::pct: bugs that need so many things in order are looked for
-  int threads = 0;     // OS threads that carry independent clusters; 0 = one per core
-  bool check = false;  // watch for races and misuse; kernels are then the checked flavour (emu::check)
+  int pct_depth = 3;    // of EmuSchedule::pct: bugs that need so many things in order are looked for
+  int threads = 0;      // OS threads that carry independent clusters; 0 = one per core
+  bool check = false;   // watch for races and misuse; kernels are then the checked flavour (emu::check)
+  bool traffic = true;  // a check counts bytes and bank conflicts by source line
 };
 
 struct DeviceOptions {
@@ -109,17 +110,20 @@ struct FindingParty {
 
 struct Finding {
   Rule rule{};
-  FindingParty first, second;        // second: the later one, which the rule caught
-  std::uint64_t begin = 0, end = 0;  // bytes [begin, end): offsets in shared memory, or in the operand
-  std::string space;                 // "shared of CTA 3", "global operand d", "registers"
-  std::string barrier_history;       // the last operations on the barrier concerned, one on a line
+  FindingParty first, second;         // second: the later one, which the rule caught
+  std::vector<FindingParty> parties;  // deadlock: every thread that waits, and for what
+  std::uint64_t begin = 0, end = 0;   // bytes [begin, end): offsets in shared memory, or in the operand
+  std::string space;                  // "shared of CTA 3", "global operand d", "registers"
+  std::string barrier_history;        // the last operations on the barrier concerned, one on a line
   std::string advice;
   std::string text;  // the whole report
 };
 
 enum class Verdict { clean, findings, incomplete };
 
-/// Shared and L2 traffic of one source line.
+/// Shared, L2 and HBM traffic of one source line. HBM is a first-order model of L2: empty when the launch starts, losing
+/// nothing until its end. A sector of 32 bytes is read once, by the line that reads it first, and written once, by the
+/// line that writes it first; a read of what the launch itself has written costs nothing.
 struct LineTraffic {
   std::string file;
   int line = 0;
@@ -129,6 +133,13 @@ struct LineTraffic {
   std::uint64_t wavefronts = 0;  // passes over the 32 banks; equal to `ideal` without conflicts
   std::uint64_t ideal = 0;
   std::uint64_t multicast_saved_bytes = 0;  // L2 bytes that copies without multicast would have read on top
+  std::uint64_t hbm_bytes = 0;
+};
+
+/// HBM traffic of one operand, by the same model.
+struct OperandTraffic {
+  std::string name;
+  std::uint64_t hbm_read_bytes = 0, hbm_write_bytes = 0;
 };
 
 struct CheckReport {
@@ -137,6 +148,7 @@ struct CheckReport {
   std::string why_incomplete;
   EmuStats stats;
   std::vector<LineTraffic> traffic;
+  std::vector<OperandTraffic> operands;  // those that were touched
 };
 
 /// Device memory owned by the caller; freed with the last copy of its device.

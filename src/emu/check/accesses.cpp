@@ -157,7 +157,14 @@ void Checker::shared_access(Thread& thread, Cta& cta, u32 offset, u32 bytes, Acc
 void Checker::global_access(Thread& thread, u64 address, u32 bytes, arch::Access access, arch::MemoryOrder order,
                             arch::Scope scope, arch::Site site) {
   const int range = range_of(*thread.machine, address, bytes);
-  if (range < 0 || !context_.launch.memory[static_cast<std::size_t>(range)].writable) return;
+  if (range < 0) return;
+  const runtime::MemoryRange& memory = context_.launch.memory[static_cast<std::size_t>(range)];
+  traffic_.global(access == arch::Access::read    ? Access::load_global
+                  : access == arch::Access::write ? Access::store_global
+                                                  : Access::atomic_global,
+                  site, static_cast<u32>(range), address - reinterpret_cast<u64>(memory.base), bytes,
+                  access != arch::Access::read && order != arch::MemoryOrder::acquire);
+  if (!memory.writable) return;
   ThreadState& self = state(thread);
   const bool atomic = access == arch::Access::atomic;
   const bool acquires = order == arch::MemoryOrder::acquire || order == arch::MemoryOrder::acq_rel;
@@ -322,7 +329,16 @@ void Checker::registers_touched(Thread& thread, arch::Site issued, arch::Site to
 
 bool Checker::in_module(u64 address) {
   const u64 page = address / GlobalShadow::kPageBytes;
-  if (module_pages_.count(page)) return true;
+  if (module_pages_.count(page)) {
+    bool shared = false;  // with an operand, which a program may keep in its own data
+    for (const runtime::MemoryRange& range : context_.launch.memory) {
+      const u64 begin = reinterpret_cast<u64>(range.base);
+      shared = shared ||
+               (begin < (page + 1) * GlobalShadow::kPageBytes && begin + range.bytes > page * GlobalShadow::kPageBytes);
+    }
+    if (!shared) seen_module_pages_[page % std::size(seen_module_pages_)] = page;
+    return true;
+  }
   Dl_info module{};
   if (::dladdr(reinterpret_cast<const void*>(address), &module) == 0) return false;
   module_pages_.insert(page);
@@ -330,6 +346,11 @@ bool Checker::in_module(u64 address) {
 }
 
 void Checker::plain_access(Thread& thread, u64 address, u32 bytes, bool write, const void* from) {
+  // why first: arguments and the pointer to the emulator's table are most of what is no local
+  const u64 params = reinterpret_cast<u64>(context_.params);
+  const u64 page = address / GlobalShadow::kPageBytes;
+  if (page == seen_module_pages_[page % std::size(seen_module_pages_)]) return;
+  if (address - params < context_.launch.params_bytes && !write) return;
   // why: no debug information is read here; the address in the module stands for the line until the report
   const arch::Site site{static_cast<const char*>(from), -1};
   if (thread.on_stack(address)) {  // locals, and among them accumulators
@@ -340,8 +361,6 @@ void Checker::plain_access(Thread& thread, u64 address, u32 bytes, bool write, c
   }
   for (const auto& cta : thread.cta->cluster->ctas)  // shared memory, through the pointer of a call that was judged
     if (address - reinterpret_cast<u64>(cta->shared.get()) < cta->shared_end) return;
-  const u64 params = reinterpret_cast<u64>(context_.params);
-  if (address - params < context_.launch.params_bytes && !write) return;
   const int range = range_of(*thread.machine, address, bytes);
   if (range < 0 && in_module(address)) return;
   const char* const kind = name_of(write ? Access::plain_store : Access::plain_load);

@@ -8,7 +8,7 @@
 
 namespace ww::emu {
 
-Checker::Checker(const LaunchContext& context) : context_(context) {}
+Checker::Checker(const LaunchContext& context) : context_(context) { traffic_.turn(context.options.traffic); }
 
 void Checker::reset() {
   threads_.clear();

@@ -36,6 +36,7 @@ struct CheckResult {
   std::vector<Finding> findings;
   std::vector<GlobalSpan> spans;
   std::vector<LineTraffic> traffic;
+  std::vector<SectorRun> sectors;
   bool hooked = false;      // a plain access was seen
   std::string unsupported;  // what was met and not modelled
 };
@@ -230,7 +231,8 @@ class Checker {
   u32 agents_ = 0;
   u32 used_ctas_ = 0, used_clusters_ = 0;
   bool hooked_ = false;
-  std::set<u64> module_pages_;  // of kernel code and its constants
+  std::set<u64> module_pages_;      // of kernel code and its constants
+  u64 seen_module_pages_[16] = {};  // of those, by number modulo 16; no operand shares them
   std::string unsupported_;
   std::map<std::tuple<int, std::string, int, std::string, int>, std::size_t> known_;
   std::vector<Finding> findings_;

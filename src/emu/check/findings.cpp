@@ -213,11 +213,13 @@ void Checker::deadlocked(const std::string& text, const std::vector<std::unique_
   Rule rule = Rule::deadlock;
   std::string history, bytes;
   FindingParty who;
+  std::vector<FindingParty> parties;
   std::set<u32> told;
   for (const auto& cluster : clusters)
     for (const auto& cta : cluster->ctas)
       for (const Thread& thread : cta->threads) {
         if (thread.wait == Wait::exited || thread.wait == Wait::none) continue;
+        parties.push_back(party(thread.check_slot, thread.site, waits_on(thread), thread.call));
         if (who.operation.empty()) who = party(thread.check_slot, thread.site, "wait", thread.call);
         if (thread.wait == Wait::registers) rule = Rule::register_budget;
         if (thread.wait != Wait::mbarrier) continue;
@@ -231,7 +233,9 @@ void Checker::deadlocked(const std::string& text, const std::vector<std::unique_
           }
         }
       }
+  const std::size_t before = findings_.size();
   report(rule, {}, std::move(who), 0, 0, "", std::move(history), bytes + text);
+  if (findings_.size() > before) findings_.back().parties = std::move(parties);
 }
 
 void Checker::collect_spans(CheckResult& result) {
@@ -263,6 +267,7 @@ CheckResult Checker::take_result() {
   for (Finding& finding : findings_) finding.text = text_of(finding);
   result.findings = std::move(findings_);
   if (!context_.launch.cross_cta) collect_spans(result);
+  result.sectors = traffic_.take_sectors();
   result.traffic = traffic_.take();
   result.hooked = hooked_;
   result.unsupported = unsupported_;

@@ -66,9 +66,17 @@ void compare_clusters(const std::map<u32, CheckResult>& results, const runtime::
   }
 }
 
-void add_traffic(const std::map<u32, CheckResult>& results, CheckReport& report) {
+void add_traffic(const std::map<u32, CheckResult>& results, const runtime::Launch& launch, CheckReport& report) {
   std::map<std::tuple<std::string, int, std::string>, LineTraffic> lines;
-  for (const auto& [cluster, result] : results)
+  std::vector<OperandTraffic> operands(launch.memory.size());
+  SectorMerge merge;
+  for (const auto& [cluster, result] : results) {
+    for (const SectorRun& run : result.sectors) {
+      const u64 bytes = merge.new_bytes(run);
+      const LineTraffic& line = result.traffic[run.line];
+      lines[{line.file, line.line, line.operation}].hbm_bytes += bytes;
+      (run.write ? operands[run.range].hbm_write_bytes : operands[run.range].hbm_read_bytes) += bytes;
+    }
     for (const LineTraffic& line : result.traffic) {
       LineTraffic& sum = lines[{line.file, line.line, line.operation}];
       sum.file = line.file;
@@ -81,7 +89,12 @@ void add_traffic(const std::map<u32, CheckResult>& results, CheckReport& report)
       sum.ideal += line.ideal;
       sum.multicast_saved_bytes += line.multicast_saved_bytes;
     }
+  }
   for (auto& [key, line] : lines) report.traffic.push_back(std::move(line));
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    operands[i].name = launch.memory[i].name;
+    if (operands[i].hbm_read_bytes || operands[i].hbm_write_bytes) report.operands.push_back(std::move(operands[i]));
+  }
 }
 
 }  // namespace
@@ -99,7 +112,7 @@ void summarise(std::map<u32, CheckResult>& results, const runtime::Launch& launc
     seen = seen || result.hooked;
   }
   compare_clusters(results, launch, known, report.findings);
-  add_traffic(results, report);
+  add_traffic(results, launch, report);
   if (!unsupported.empty()) report.why_incomplete = "not modelled: " + unsupported;
   else if (!stopped.empty() && report.findings.empty()) report.why_incomplete = "stopped: " + stopped;
   else if (!hooked) report.why_incomplete = "the kernel's module was not compiled with its plain accesses instrumented";

@@ -2,6 +2,7 @@
 // Counts, line by line.
 #include "emu/check/traffic.hpp"
 
+#include "emu/check/source_lines.hpp"
 #include "emu/cta.hpp"
 
 namespace ww::emu {
@@ -25,6 +26,7 @@ void bank_passes(const u32* offset, u32 count, u32 bytes, u64& passes, u64& idea
 
 void Traffic::clear() {
   lines_.clear();
+  sectors_.clear();
   pending_.clear();
   last_ = nullptr;
 }
@@ -38,8 +40,14 @@ u32 Traffic::line_of(Access kind, arch::Site site) {
     if (is(lines_[i])) return last_line_ = i;
   lines_.push_back({site, kind, {}});
   LineTraffic& sum = lines_.back().sum;
-  sum.file = site.file ? site.file : "";
-  sum.line = site.line;
+  if (site.line < 0) {  // a plain access: an address in the module
+    const SourceLines source = source_lines(site.file);
+    sum.file = source.inner_file;
+    sum.line = source.inner_line;
+  } else {
+    sum.file = site.file ? site.file : "";
+    sum.line = site.line;
+  }
   sum.operation = name_of(kind);
   return last_line_ = static_cast<u32>(lines_.size() - 1);
 }
@@ -69,6 +77,7 @@ void Traffic::count(u32 line, const Group& group) {
 }
 
 void Traffic::shared(const Thread& thread, u32 offset, u32 bytes, Access kind, arch::Site site) {
+  if (!on_) return;
   const u32 line = line_of(kind, site), lane = thread.lane();
   if (!last_ || last_->warp != thread.warp || last_->line != line) {
     last_ = &pending_[{thread.warp, line}];
@@ -91,11 +100,16 @@ void Traffic::shared(const Thread& thread, u32 offset, u32 bytes, Access kind, a
 }
 
 void Traffic::copy(Access kind, arch::Site site, u64 shared_bytes, u64 l2_bytes, u64 saved) {
+  if (!on_) return;
   LineTraffic& sum = lines_[line_of(kind, site)].sum;
   ++sum.accesses;
   sum.shared_bytes += shared_bytes;
   sum.l2_bytes += l2_bytes;
   sum.multicast_saved_bytes += saved;
+}
+
+void Traffic::global(Access kind, arch::Site site, u32 range, u64 offset, u32 bytes, bool write) {
+  if (on_) sectors_.touch(range, offset, bytes, write, line_of(kind, site));
 }
 
 std::vector<LineTraffic> Traffic::take() {

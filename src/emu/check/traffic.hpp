@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared and L2 traffic by source line, and how shared accesses of a warp fall on the 32 banks of 4 bytes.
+// Shared, L2 and HBM traffic by source line (HBM: sectors.hpp), and how shared accesses of a warp fall on the 32 banks of 4 bytes.
 //   wavefronts of a warp-wide access = the most different words that any bank has to give
 //   8- and 16-byte accesses go in halves and quarters of a warp, matrix rows in groups of eight
 // The n-th access of each lane at a line makes the n-th warp-wide access: lanes need not meet. Lanes that never come
@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "emu/check/sectors.hpp"
 #include "emu/check/shadow.hpp"
 #include "emu/thread.hpp"
 #include "warpwright/host/device.hpp"
@@ -21,7 +22,13 @@ class Traffic {
   /// One lane's access; `lanes` of a warp make a group.
   void shared(const Thread& thread, u32 offset, u32 bytes, Access kind, arch::Site site);
   void copy(Access kind, arch::Site site, u64 shared_bytes, u64 l2_bytes, u64 saved);
+  /// `bytes` from `offset` of operand `range` of the launch.
+  void global(Access kind, arch::Site site, u32 range, u64 offset, u32 bytes, bool write);
+  /// The lines that take() returns are numbered as those of the sectors.
+  std::vector<SectorRun> take_sectors() { return sectors_.take(); }
   std::vector<LineTraffic> take();
+  /// Counts nothing while off.
+  void turn(bool on) { on_ = on; }
 
  private:
   struct Line {
@@ -46,6 +53,8 @@ class Traffic {
   void count(u32 line, const Group& group);
 
   std::vector<Line> lines_;
+  SectorLog sectors_;
+  bool on_ = true;
   std::map<std::pair<const void*, u32>, WarpLine> pending_;
   u32 last_line_ = 0;
   WarpLine* last_ = nullptr;

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes that go to and come from HBM, by a first-order model of L2: it is empty when the launch starts and loses nothing
+// until the end. So a sector of 32 bytes is read from HBM once, by the first line that reads it before anything has
+// written it, and written back once, for the first line that wrote it. Sectors count from the start of the operand.
+// A log is one cluster's; SectorMerge takes the logs in the order of clusters, so nothing depends on OS threads.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "warpwright/core/dtype.hpp"
+
+namespace ww::emu {
+
+inline constexpr u32 kSectorBytes = 32;
+
+/// Neighbouring sectors of one operand that one line touched first.
+struct SectorRun {
+  u32 range = 0, line = 0;
+  u64 first = 0, count = 0;
+  bool write = false;
+};
+
+/// Two numbers for each sector of a few pages, zero where nothing has been said.
+template <class T> class SectorPages {
+ public:
+  static constexpr u64 kSectors = 128;
+  struct Page {
+    T read[kSectors] = {}, written[kSectors] = {};
+  };
+  Page& at(u32 range, u64 sector) {
+    const u64 key = u64{range} << 48 | sector / kSectors;
+    if (!last_ || key != last_key_) {
+      std::unique_ptr<Page>& page = pages_[key];
+      if (!page) page = std::make_unique<Page>();
+      last_ = page.get(), last_key_ = key;
+    }
+    return *last_;
+  }
+  const std::unordered_map<u64, std::unique_ptr<Page>>& pages() const { return pages_; }
+  void clear() {
+    pages_.clear();
+    last_ = nullptr;
+  }
+
+ private:
+  std::unordered_map<u64, std::unique_ptr<Page>> pages_;
+  Page* last_ = nullptr;
+  u64 last_key_ = 0;
+};
+
+/// Who touched each sector first, in one cluster.
+class SectorLog {
+ public:
+  void touch(u32 range, u64 offset, u32 bytes, bool write, u32 line) {
+    for (u64 sector = offset / kSectorBytes; sector * kSectorBytes < offset + bytes; ++sector) {
+      auto& page = pages_.at(range, sector);
+      const u64 at = sector % Pages::kSectors;
+      if (write) {
+        if (!page.written[at]) page.written[at] = line + 1;
+      } else if (!page.written[at] && !page.read[at]) {
+        page.read[at] = line + 1;
+      }
+    }
+  }
+  /// Sorted, reads before writes.
+  std::vector<SectorRun> take() {
+    std::vector<SectorRun> runs;
+    for (const auto& [key, page] : pages_.pages())
+      for (const bool write : {false, true})
+        for (u64 i = 0; i < Pages::kSectors; ++i)
+          if (const u32 line = (write ? page->written : page->read)[i])
+            append(runs, {static_cast<u32>(key >> 48), line - 1, (key & ((u64{1} << 48) - 1)) * Pages::kSectors + i, 1,
+                          write});
+    std::sort(runs.begin(), runs.end(), [](const SectorRun& a, const SectorRun& b) {
+      return std::tie(a.write, a.range, a.first) < std::tie(b.write, b.range, b.first);
+    });
+    std::vector<SectorRun> joined;
+    for (const SectorRun& run : runs) append(joined, run);
+    pages_.clear();
+    return joined;
+  }
+  void clear() { pages_.clear(); }
+
+ private:
+  using Pages = SectorPages<u32>;
+  static void append(std::vector<SectorRun>& runs, const SectorRun& run) {
+    if (!runs.empty()) {
+      SectorRun& last = runs.back();
+      if (last.range == run.range && last.line == run.line && last.write == run.write &&
+          last.first + last.count == run.first) {
+        last.count += run.count;
+        return;
+      }
+    }
+    runs.push_back(run);
+  }
+  Pages pages_;
+};
+
+/// Adds the clusters up: of each run, the bytes that no cluster before has brought in or will write back anyway.
+class SectorMerge {
+ public:
+  u64 new_bytes(const SectorRun& run) {
+    u64 bytes = 0;
+    for (u64 sector = run.first; sector < run.first + run.count; ++sector) {
+      auto& page = pages_.at(run.range, sector);
+      const u64 at = sector % SectorPages<bool>::kSectors;
+      bool& seen = run.write ? page.written[at] : page.read[at];
+      if (!seen && (run.write || !page.written[at])) bytes += kSectorBytes;
+      seen = true;
+    }
+    return bytes;
+  }
+
+ private:
+  SectorPages<bool> pages_;
+};
+
+}  // namespace ww::emu
