@@ -40,8 +40,9 @@ struct RoleName {
 struct Thread {
   Fiber fiber;
   // why here: the two that every plain access of a checked kernel looks at, on one cache line with the stack's bounds
-  u32 registers_in_flight = 0;  // accumulators that a tensor core owns
-  bool plain_seen = false;      // a plain access of it was reported
+  u32 registers_in_flight = 0;                       // accumulators that a tensor core owns
+  bool plain_seen = false;                           // a plain access of it was reported
+  u64 in_flight_begin = ~u64{0}, in_flight_end = 0;  // addresses that hold all of those; empty when there are none
   Machine* machine = nullptr;
   Cta* cta = nullptr;
   Warp* warp = nullptr;

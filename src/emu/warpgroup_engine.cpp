@@ -129,6 +129,9 @@ void WarpgroupEngine::deposit(Thread& thread, const arch::WgmmaCall& call, float
   if (slot.in_flight_until[t] == 0) {
     take_registers(slot, t, registers, call.accumulate);
     ++thread.registers_in_flight;
+    const u64 first = reinterpret_cast<u64>(registers);
+    thread.in_flight_begin = min(thread.in_flight_begin, first);
+    thread.in_flight_end = max(thread.in_flight_end, first + static_cast<u64>(slot.n) * 2);
   } else if (slot.registers[t] != registers)
     thread.machine->fail({&thread, site}, "wgmma diverges in its warpgroup: threads name different accumulators",
                          Rule::divergent_call);
@@ -206,7 +209,7 @@ void WarpgroupEngine::hand_back(Thread& thread, float* registers, arch::Site sit
                   [](float* pair, const float* place) { std::memcpy(pair, place, 2 * sizeof(float)); });
     slot.in_flight_until[t] = 0;
     --slot.threads_in_flight;
-    --thread.registers_in_flight;
+    if (--thread.registers_in_flight == 0) thread.in_flight_begin = ~u64{0}, thread.in_flight_end = 0;
     return;
   }
 }
