@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "cli/check_wire.hpp"
 #include "runtime/backend.hpp"
 
 namespace ww {
@@ -45,6 +46,17 @@ WW_KERNEL(accumulator, 128, Params, params) {
   wgmma::wait<0>(acc);
   params.d[thread_index()] = acc[3] + early;
 }
+// Each CTA races with itself and with the next one; the last of them waits for ever.
+WW_KERNEL(several, 128, Params, params) {
+  const u32 block = block_index();
+  params.d[16 * block + lane_index()] = 1.0f;
+  if (thread_index() == 0) params.d[127] = 2.0f;
+  if (block != grid_size() - 1 || params.shift == 0) return;
+  const MBarrier never{dynamic_shared()};
+  if (thread_index() == 0) mbarrier::init(never, 1);
+  named_barrier::sync_cta();
+  mbarrier::wait(never, 0);
+}
 WW_KERNEL(roles, 128, Params, params) {
   if (warp_index() < 2) role("math", static_cast<int>(warp_index()));
   if (warp_index() == 2) role("producer");
@@ -76,9 +88,10 @@ class CheckedModule : public ::testing::Test {
     std::filesystem::remove_all(cache_, ignored);
   }
 
-  static CheckReport run(const char* kernel_name, int shift) {
+  static CheckReport run(const char* kernel_name, int shift, EmuOptions emu = {}, u32 grid = 1) {
     DeviceOptions options;
     options.cache_dir = cache_;
+    options.emu = emu;
     options.emu.check = true;
     auto device = Device::open("emu:sm90", options);
     EXPECT_TRUE(device) << device.error().message;
@@ -92,7 +105,7 @@ class CheckedModule : public ::testing::Test {
     const runtime::MemoryRange memory[] = {{"d", d, 128 * sizeof(float), true}};
     runtime::Launch launch;
     launch.kernel = kernel->get();
-    launch.threads = 128;
+    launch.threads = 128, launch.grid = grid;
     launch.shared_bytes = 8192;
     launch.params = &params;
     launch.params_bytes = sizeof params;
@@ -133,6 +146,30 @@ TEST_F(CheckedModule, AccumulatorsInFlightAreNotRead) {
   expect_clean("accumulator", 0);
   expect("accumulator", 1, Rule::accumulator_in_flight, "read of its accumulators");
 }
+/// All that a report holds but the time it took.
+std::string bytes_of(CheckReport report) {
+  report.stats.seconds = 0;
+  cli::WireWriter wire;
+  wire(report);
+  return wire.bytes;
+}
+
+TEST_F(CheckedModule, TheSameSeedGivesTheSameReportOnAnyNumberOfThreads) {
+  for (int stuck : {0, 1}) {
+    for (const EmuSchedule schedule : {EmuSchedule::random, EmuSchedule::adversarial}) {
+      EmuOptions options{.seed = 11, .schedule = schedule, .threads = 1};
+      const CheckReport one = run("several", stuck, options, 6);
+      options.threads = 2;
+      const CheckReport two = run("several", stuck, options, 6);
+      ASSERT_EQ(one.verdict, Verdict::findings) << one.why_incomplete;
+      EXPECT_GE(one.findings.size(), stuck ? 3u : 2u) << "a race in a CTA, one of two CTAs, and a deadlock if any";
+      ASSERT_EQ(one.findings.size(), two.findings.size());
+      for (std::size_t i = 0; i < one.findings.size(); ++i) EXPECT_EQ(one.findings[i].text, two.findings[i].text);
+      EXPECT_EQ(bytes_of(one), bytes_of(two)) << name_of(schedule) << ", stuck " << stuck;
+    }
+  }
+}
+
 TEST_F(CheckedModule, ReportsUseTheRolesThatKernelsGiveThemselves) {
   expect_clean("roles", 0);
   expect("roles", 1, Rule::data_race, "CTA 0, math 1, warp 1, lane 0");
