@@ -118,9 +118,21 @@ Result<void> refuse_results(const GemmFlags& flags) {
   return failure(ErrorCode::invalid, "--verify", "no verification: a check keeps no result", "true");
 }
 
-}  // namespace
+/// What cannot be run cannot be judged, and says so with a verdict. A wrong command line has none.
+Result<Outcome> judged(Result<Outcome> result) {
+  if (result || result.error().code == ErrorCode::invalid) return result;
+  Outcome outcome;
+  outcome.error = result.error();
+  outcome.error->code = ErrorCode::could_not_finish;
+  outcome.text = "check\n  verdict    incomplete\n  incomplete " + outcome.error->message + "\n";
+  outcome.json = {{"ok", false},
+                  {"verdict", "incomplete"},
+                  {"why_incomplete", outcome.error->message},
+                  {"schedules", std::uint64_t{0}}};
+  return outcome;
+}
 
-Result<Outcome> run_check_gemm(const GemmFlags& flags, const CheckFlags& check) {
+Result<Outcome> check_gemm(const GemmFlags& flags, const CheckFlags& check) {
   WW_TRY(const CheckRequest request, make_check_request(flags, check));
   WW_CHECK(refuse_results(flags));
   GemmFlags problem = flags;
@@ -138,7 +150,7 @@ Result<Outcome> run_check_gemm(const GemmFlags& flags, const CheckFlags& check) 
   return run_campaign(*target, request, check, progress);
 }
 
-Result<Outcome> run_check_grouped(const GroupedFlags& flags, const CheckFlags& check) {
+Result<Outcome> check_grouped(const GroupedFlags& flags, const CheckFlags& check) {
   WW_TRY(const CheckRequest request, make_check_request(flags.gemm, check));
   WW_CHECK(refuse_results(flags.gemm));
   GroupedFlags problem = flags;
@@ -158,7 +170,7 @@ Result<Outcome> run_check_grouped(const GroupedFlags& flags, const CheckFlags& c
   return run_campaign(*target, request, check, progress);
 }
 
-Result<Outcome> run_check_source(const GemmFlags& flags, const CheckFlags& check) {
+Result<Outcome> check_source(const GemmFlags& flags, const CheckFlags& check) {
   if (!check.source)
     return failure(ErrorCode::invalid, "--source", "gemm, or --source FILE --entry NAME --launch ...", "neither");
   if (!check.entry)
@@ -172,6 +184,18 @@ Result<Outcome> run_check_source(const GemmFlags& flags, const CheckFlags& check
   WW_TRY(const std::unique_ptr<CheckTarget> target,
          make_source_target(device, *check.source, *check.entry, launch, request.settings));
   return run_campaign(*target, request, check, progress);
+}
+
+}  // namespace
+
+Result<Outcome> run_check_gemm(const GemmFlags& flags, const CheckFlags& check) {
+  return judged(check_gemm(flags, check));
+}
+Result<Outcome> run_check_grouped(const GroupedFlags& flags, const CheckFlags& check) {
+  return judged(check_grouped(flags, check));
+}
+Result<Outcome> run_check_source(const GemmFlags& flags, const CheckFlags& check) {
+  return judged(check_source(flags, check));
 }
 
 }  // namespace ww::cli

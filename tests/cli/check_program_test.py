@@ -3,6 +3,7 @@
 again, reports that do not depend on the number of processes. Usage: check_program_test.py <path of warpwright>"""
 import json
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -134,8 +135,58 @@ class Check(unittest.TestCase):
                 self.assertEqual(status, 2, report)
                 self.assertIn(argument.strip("-"), report["error"]["argument"])
         status, report = answer("check", "--source", source, "--entry", "nothing", "--launch", LAUNCH)
-        self.assertEqual(status, 4, report)
+        self.assertEqual((status, report["verdict"], report["schedules"]), (4, "incomplete", 0), report)
         self.assertIn("nothing", report["error"]["message"])
+
+    def test_small_tiles_have_a_verdict_whatever_k_is(self) -> None:
+        for k in ("0", "400"):
+            for config in ("tile=64x64x64", "tile=64x64x64,cluster=2x1,stages=2"):
+                for schedules in ("1", "9"):
+                    arguments = ["check", "gemm", "--m", "200", "--n", "104", "--k", k, "--dtype", "bf16"]
+                    result = run(*arguments, "--config", config, "--schedules", schedules)
+                    self.assertEqual(result.returncode, 0, result)
+                    self.assertIn("  verdict    clean\n", result.stdout)
+
+    def test_what_is_not_supported_is_incomplete(self) -> None:
+        arguments = ["check", "gemm", "--m", "64", "--n", "100", "--k", "400", "--dtype", "bf16"]
+        status, report = answer(*arguments)
+        self.assertEqual((status, report["verdict"], report["schedules"]), (4, "incomplete", 0), report)
+        self.assertIn("a multiple of 8", report["why_incomplete"])
+        self.assertIn("  verdict    incomplete\n", run(*arguments).stdout)
+
+    def test_the_whole_report_is_the_same_on_any_number_of_processes(self) -> None:
+        source = self.source("")
+        for kind in ("random", "adversarial"):
+            arguments = ["check", "--source", source, "--entry", "exchange", "--launch", LAUNCH, "--schedules", "10",
+                         "--schedule", kind, "--seed", "5", "--traffic"]
+            reports = [answer(*arguments, "--threads", threads) for threads in ("1", "2")]
+            texts = [run(*arguments, "--threads", threads).stdout for threads in ("1", "2")]
+            for _, report in reports:
+                self.assertEqual(report["verdict"], "findings")
+                for time in ("seconds", "schedules_per_second"):
+                    del report[time]
+            self.assertEqual(reports[0], reports[1])
+            self.assertEqual(*(re.sub(r"in [0-9.]+ s, .* a second", "", text) for text in texts))
+
+    def test_traffic_counts_hbm_by_line_and_operand(self) -> None:
+        status, report = answer("check", "gemm", *SMALL, "--schedules", "2", "--traffic", "--config", "tile=64x64x64")
+        self.assertEqual(status, 0, report)
+        operands = {t["operand"]: (t["hbm_read_bytes"], t["hbm_write_bytes"]) for t in report["operand_traffic"]}
+        size = 128 * 256 * 2
+        self.assertEqual(operands, {"a": (size, 0), "b": (size, 0), "d": (0, 128 * 128 * 2)})
+        self.assertEqual(sum(t["hbm_bytes"] for t in report["traffic"]), 2 * size + 128 * 128 * 2)
+        self.assertGreater(sum(t["l2_bytes"] for t in report["traffic"]), 3 * size)
+
+    def test_a_deadlock_lists_everybody_who_waits(self) -> None:
+        sync = "if (t != 5) arch::named_barrier::sync_cta();"
+        source = self.source(sync)
+        status, report = answer("check", "--source", source, "--entry", "exchange", "--launch", LAUNCH, "--schedules",
+                                "1", "--no-shrink")
+        self.assertEqual(status, 1, report)
+        finding = next(f for f in report["findings"] if f["parties"])
+        self.assertTrue(all(p["operation"] for p in finding["parties"]))
+        waiting = {32 * p["warp"] + p["lane"] for p in finding["parties"] if p["cta"] == 0}
+        self.assertEqual(waiting, set(range(64)) - {5}, finding["rule"])
 
 
 if __name__ == "__main__":
