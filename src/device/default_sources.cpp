@@ -14,6 +14,7 @@ std::vector<runtime::KernelSource> default_sources() {
   std::vector<runtime::KernelSource> sources;
   for (const GemmConfig& config : select::all_default_configs()) sources.push_back(device::gemm_source(config));
   for (const GemmConfig& config : select::shipped_grouped_configs()) sources.push_back(device::grouped_source(config));
+  sources.push_back(device::descriptor_update_source());
   sources.push_back(device::zero_rows_source());
   return sources;
 }

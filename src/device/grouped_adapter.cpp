@@ -9,7 +9,9 @@
 #include "device/grouped_memory.hpp"
 #include "device/grouped_source.hpp"
 #include "device/operand_maps.hpp"
+#include "warpwright/arch/tensor_map_update.hpp"
 #include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/kernel/descriptor_update.hpp"
 #include "warpwright/kernel/zero_rows.hpp"
 
 namespace ww::device {
@@ -20,8 +22,20 @@ using runtime::SmemSwizzle;
 namespace {
 
 constexpr std::uint64_t kWorkspaceAlignment = 256;
-constexpr std::size_t kWorkspaceBytes = round_up(sizeof(GroupedWorkspace), std::size_t{kWorkspaceAlignment});
+constexpr std::size_t kCounterBytes = round_up(sizeof(GroupedWorkspace), std::size_t{kWorkspaceAlignment});
 constexpr std::int64_t kNarrowestTile = 8;  // rows
+
+// Workspace: counters | maps of A and D of every group | list of groups       the latter two for descriptors only
+constexpr std::size_t kMapsOffset = kCounterBytes;
+std::size_t list_offset(std::int64_t groups) {
+  return kMapsOffset + 2 * static_cast<std::size_t>(groups) * arch::tensor_map::kBytes;
+}
+std::size_t list_bytes(std::int64_t groups) {
+  return sizeof(u32) * collective::kListedWords * static_cast<std::size_t>(1 + groups);
+}
+static_assert(sizeof(arch::TensorMap) == arch::tensor_map::kBytes && kMapsOffset % arch::tensor_map::kBytes == 0);
+
+bool uses_descriptors(const GemmConfig& config) { return config.mechanism == Mechanism::descriptors; }
 
 static_assert(collective::kTokenWidthCount <= collective::kWidthClasses);
 
@@ -40,7 +54,7 @@ runtime::TensorMapSpec weights_map(const GroupedProblem& g, const GemmConfig& c,
 
 std::int64_t tile_bound(const GroupedProblem& problem, const GemmConfig& config) {
   const std::int64_t rows = problem.total_rows();
-  const std::int64_t narrowest = collective::is_ragged(config) ? kNarrowestTile : config.tile_m;
+  const std::int64_t narrowest = config.mechanism == Mechanism::ragged ? kNarrowestTile : config.tile_m;
   const std::int64_t token_tiles = min(rows, ceil_div(rows, narrowest) + problem.groups);
   return token_tiles * ceil_div(problem.n, config.tile_n);
 }
@@ -53,6 +67,7 @@ Result<std::shared_ptr<const GroupedAdapter>> GroupedAdapter::create(const Devic
   if (problem.total_rows() == 0 || problem.n == 0) return adapter;
   const int sms = options.sms > 0 ? min(options.sms, device.info().sms) : device.info().sms;
   if (problem.groups > 0) WW_CHECK(adapter->prepare_product(options, sms));
+  if (problem.groups > 0 && uses_descriptors(config)) WW_CHECK(adapter->prepare_update(options, sms));
   if (problem.zero_outside) WW_CHECK(adapter->prepare_zeros(options, sms));
   return adapter;
 }
@@ -84,12 +99,27 @@ Result<void> GroupedAdapter::prepare_product(const GemmOptions& options, int sms
   launch.shared_bytes = static_cast<std::uint32_t>(collective::grouped_shared_bytes(c));
   launch.params_bytes = sizeof(collective::GroupedArguments);
   launch.cross_cta = c.order == TileOrder::dynamic;  // CTAs share the counter of tiles
-  launch.pdl = options.pdl;
+  // why always with descriptors: the kernel before this one is their update, which lets it start early
+  launch.pdl = options.pdl || uses_descriptors(c);
   launch.grid = launch.cluster;
   launch.params = &p;  // for the question below; run() has its own
   WW_TRY(const int resident, device_.backend().max_active_clusters(launch));
   const auto clusters = min<std::int64_t>(tile_bound(g, c), max(1, min(sms / cluster, resident)));
   launch.grid = static_cast<std::uint32_t>(clusters) * launch.cluster;
+  return {};
+}
+
+Result<void> GroupedAdapter::prepare_update(const GemmOptions& options, int sms) {
+  using kernel::DescriptorUpdate;
+  WW_TRY(update_, device_.backend().kernel(descriptor_update_source()));
+  runtime::Launch& launch = update_launch_;
+  launch.kernel = update_.get();
+  launch.threads = DescriptorUpdate::kThreads;
+  launch.shared_bytes = static_cast<std::uint32_t>(DescriptorUpdate::shared_bytes(static_cast<int>(problem_.groups)));
+  launch.params_bytes = sizeof(kernel::DescriptorUpdateArguments);
+  launch.pdl = options.pdl;
+  launch.grid = static_cast<std::uint32_t>(
+      min<std::int64_t>(sms, ceil_div(problem_.groups, std::int64_t{DescriptorUpdate::kGroupsAtOnce})));
   return {};
 }
 
@@ -106,7 +136,10 @@ Result<void> GroupedAdapter::prepare_zeros(const GemmOptions& options, int sms) 
   return {};
 }
 
-std::size_t GroupedAdapter::workspace_bytes() const { return kWorkspaceBytes; }
+std::size_t GroupedAdapter::workspace_bytes() const {
+  if (!uses_descriptors(config_)) return kCounterBytes;
+  return round_up(list_offset(problem_.groups) + list_bytes(problem_.groups), std::size_t{kWorkspaceAlignment});
+}
 
 Result<void> GroupedAdapter::check_sizes(const GroupedOperands& operands) const {
   if (problem_.groups == 0) return {};
@@ -119,8 +152,8 @@ Result<void> GroupedAdapter::check_sizes(const GroupedOperands& operands) const 
 
 Result<void> GroupedAdapter::check_workspace(const GroupedOperands& operands) const {
   WW_CHECK(check_pointer("workspace", operands.workspace, kWorkspaceAlignment));
-  if (operands.workspace_bytes < kWorkspaceBytes)
-    return failure(ErrorCode::invalid, "workspace_bytes", fmt::format("at least {}", kWorkspaceBytes),
+  if (operands.workspace_bytes < workspace_bytes())
+    return failure(ErrorCode::invalid, "workspace_bytes", fmt::format("at least {}", workspace_bytes()),
                    fmt::format("{}", operands.workspace_bytes));
   return {};
 }
@@ -156,7 +189,7 @@ Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands,
   runtime::Backend& backend = device_.backend();
   const GroupedProblem& g = problem_;
   const GemmConfig& c = config_;
-  const bool ragged = collective::is_ragged(c);
+  const bool ragged = c.mechanism == Mechanism::ragged;
   const auto tokens = [&](int box_rows) {
     return backend.encode(
         matrix_map(operands.a, g.a, g.total_rows(), g.k, g.lda, box_rows, c.tile_k, SmemSwizzle::b128));
@@ -168,12 +201,39 @@ Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands,
     WW_TRY(arguments.b, backend.encode(weights_map(g, c, operands.b)));
   }
   if (!ragged) {
-    const int panel = collective::panel_bytes(c);
-    WW_TRY(arguments.d,
-           backend.encode(matrix_map(operands.d, g.d, g.total_rows(), g.n, g.ldd, collective::kWarpgroupRows,
-                                     panel / bytes_of(g.d), panel_swizzle(panel))));
+    const int panel = uses_descriptors(c) ? collective::kRowBytes : collective::panel_bytes(c);
+    const int rows = uses_descriptors(c) ? c.tile_m : collective::kWarpgroupRows;
+    WW_TRY(arguments.d, backend.encode(matrix_map(operands.d, g.d, g.total_rows(), g.n, g.ldd, rows,
+                                                  panel / bytes_of(g.d), panel_swizzle(panel))));
   }
   return {};
+}
+
+collective::GroupDescriptors GroupedAdapter::descriptors(const GroupedOperands& operands) const {
+  char* const workspace = static_cast<char*>(operands.workspace);
+  return {reinterpret_cast<arch::TensorMap*>(workspace + kMapsOffset),
+          reinterpret_cast<u32*>(workspace + list_offset(problem_.groups))};
+}
+
+Result<void> GroupedAdapter::launch_update(const collective::GroupedArguments& product, const GroupedOperands& operands,
+                                           Stream stream) const {
+  kernel::DescriptorUpdateArguments arguments{};
+  arguments.a = product.a[0];
+  arguments.d = product.d;
+  arguments.a_rows = problem_.k > 0 ? operands.a : nullptr;
+  arguments.d_rows = operands.d;
+  arguments.a_stride_bytes = problem_.lda * bytes_of(problem_.a);
+  arguments.d_stride_bytes = problem_.ldd * bytes_of(problem_.d);
+  arguments.tile_m = config_.tile_m;
+  arguments.groups = product.groups;
+  arguments.descriptors = product.descriptors;
+
+  const auto memory = update_memory(problem_, operands, workspace_bytes());
+  runtime::Launch launch = update_launch_;
+  launch.params = &arguments;
+  launch.memory = memory;
+  launch.stream = stream;
+  return device_.backend().launch(launch);
 }
 
 Result<void> GroupedAdapter::launch_product(const GroupedOperands& operands, Stream stream) const {
@@ -184,8 +244,12 @@ Result<void> GroupedAdapter::launch_product(const GroupedOperands& operands, Str
   arguments.scale_b = operands.scale_b;
   arguments.groups = group_sizes(operands);
   arguments.workspace = static_cast<GroupedWorkspace*>(operands.workspace);
+  if (update_) {
+    arguments.descriptors = descriptors(operands);
+    WW_CHECK(launch_update(arguments, operands, stream));
+  }
 
-  const auto memory = product_memory(problem_, operands);
+  const auto memory = product_memory(problem_, operands, workspace_bytes());
   runtime::Launch launch = product_launch_;
   launch.params = &arguments;
   launch.memory = memory;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host side of grouped products: one problem, one resolved config, one loaded kernel (two when rows outside groups
-// are zeroed); launches with any pointers. run() encodes tensor maps and launches: it allocates nothing, waits for
+// The host side of grouped products: one problem, one resolved config, one loaded kernel (one more when rows outside
+// groups are zeroed, one more that makes descriptors); launches with any pointers. run() encodes tensor maps and launches: it allocates nothing, waits for
 // nothing and reads no sizes, so a stream that is being captured may take it.
 #pragma once
 
@@ -31,6 +31,7 @@ class GroupedAdapter {
       : device_(device), problem_(problem), config_(config) {}
 
   Result<void> prepare_product(const GemmOptions& options, int sms);
+  Result<void> prepare_update(const GemmOptions& options, int sms);
   Result<void> prepare_zeros(const GemmOptions& options, int sms);
 
   Result<void> check_sizes(const GroupedOperands& operands) const;
@@ -38,16 +39,20 @@ class GroupedAdapter {
   Result<void> check_product(const GroupedOperands& operands) const;
   collective::GroupSizes group_sizes(const GroupedOperands& operands) const;
   Result<void> encode_maps(const GroupedOperands& operands, collective::GroupedArguments& arguments) const;
+  collective::GroupDescriptors descriptors(const GroupedOperands& operands) const;
+  Result<void> launch_update(const collective::GroupedArguments& product, const GroupedOperands& operands,
+                             Stream stream) const;
   Result<void> launch_product(const GroupedOperands& operands, Stream stream) const;
   Result<void> launch_zeros(const GroupedOperands& operands, Stream stream) const;
 
   Device device_;
   GroupedProblem problem_;
   GemmConfig config_;
-  std::shared_ptr<const runtime::Kernel> product_;  // null when no row can be in a group
-  std::shared_ptr<const runtime::Kernel> zeros_;    // null unless rows outside groups are zeroed
-  runtime::Launch product_launch_, zeros_launch_;   // without params, memory and stream
-  collective::GroupedArguments arguments_{};        // without pointers
+  std::shared_ptr<const runtime::Kernel> product_;                 // null when no row can be in a group
+  std::shared_ptr<const runtime::Kernel> update_;                  // null unless the mechanism is descriptors
+  std::shared_ptr<const runtime::Kernel> zeros_;                   // null unless rows outside groups are zeroed
+  runtime::Launch product_launch_, update_launch_, zeros_launch_;  // without params, memory and stream
+  collective::GroupedArguments arguments_{};                       // without pointers
 };
 
 }  // namespace ww::device

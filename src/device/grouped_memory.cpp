@@ -3,7 +3,6 @@
 #include "device/grouped_memory.hpp"
 
 #include "device/operand_maps.hpp"
-#include "warpwright/collective/grouped_arguments.hpp"
 
 namespace ww::device {
 namespace {
@@ -49,10 +48,14 @@ MemoryRange sizes2_memory(const GroupedProblem& p, const GroupedOperands& operan
   const std::int64_t count = p.encoding == GroupEncoding::starts_counts ? p.groups : 0;
   return {"sizes2", operands.sizes2, static_cast<std::uint64_t>(count) * sizeof(std::int32_t), false};
 }
+MemoryRange status_memory(const GroupedOperands& operands) {
+  return {"status", operands.status, operands.status != nullptr ? sizeof(std::uint32_t) : 0, true};
+}
 
 }  // namespace
 
-std::array<MemoryRange, 9> product_memory(const GroupedProblem& p, const GroupedOperands& operands) {
+std::array<MemoryRange, 9> product_memory(const GroupedProblem& p, const GroupedOperands& operands,
+                                          std::size_t workspace_bytes) {
   return {{
       {"a", operands.a, span_bytes(p.total_rows(), p.k, p.lda, bytes_of(p.a)), false},
       {"b", operands.b, weight_bytes(p), false},
@@ -61,9 +64,17 @@ std::array<MemoryRange, 9> product_memory(const GroupedProblem& p, const Grouped
       {"scale_b", operands.scale_b, scale_b_bytes(p), false},
       sizes_memory(p, operands),
       sizes2_memory(p, operands),
-      {"status", operands.status, operands.status != nullptr ? sizeof(std::uint32_t) : 0, true},
-      {"workspace", operands.workspace, sizeof(collective::GroupedWorkspace), true},
+      status_memory(operands),
+      {"workspace", operands.workspace, workspace_bytes, true},
   }};
+}
+
+std::array<MemoryRange, 4> update_memory(const GroupedProblem& p, const GroupedOperands& operands,
+                                         std::size_t workspace_bytes) {
+  return {{sizes_memory(p, operands),
+           sizes2_memory(p, operands),
+           status_memory(operands),
+           {"workspace", operands.workspace, workspace_bytes, true}}};
 }
 
 std::array<MemoryRange, 3> zeros_memory(const GroupedProblem& p, const GroupedOperands& operands) {

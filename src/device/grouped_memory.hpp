@@ -10,8 +10,13 @@
 
 namespace ww::device {
 
-/// `problem` has explicit strides.
-std::array<runtime::MemoryRange, 9> product_memory(const GroupedProblem& problem, const GroupedOperands& operands);
+/// `problem` has explicit strides; `workspace_bytes` is what the plan asks for.
+std::array<runtime::MemoryRange, 9> product_memory(const GroupedProblem& problem, const GroupedOperands& operands,
+                                                   std::size_t workspace_bytes);
+
+/// Of the launch that makes tensor maps of groups.
+std::array<runtime::MemoryRange, 4> update_memory(const GroupedProblem& problem, const GroupedOperands& operands,
+                                                  std::size_t workspace_bytes);
 
 /// Of the launch that zeros rows outside groups.
 std::array<runtime::MemoryRange, 3> zeros_memory(const GroupedProblem& problem, const GroupedOperands& operands);

@@ -10,9 +10,23 @@ namespace ww::device {
 runtime::KernelSource grouped_source(const GemmConfig& config) {
   constexpr const char* kName = "warpwright_grouped";
   constexpr const char* kParams = "ww::collective::GroupedArguments";
+  if (config.mechanism == Mechanism::descriptors)
+    return kernel_source({kName, "warpwright/kernel/descriptor_gemm.hpp", "ww::kernel::DescriptorGemm", kParams},
+                         config);
   if (collective::is_ragged(config))
     return kernel_source({kName, "warpwright/kernel/ragged_gemm.hpp", "ww::kernel::RaggedGemm", kParams}, config);
   return kernel_source({kName, "warpwright/kernel/grouped_gemm.hpp", "ww::kernel::GroupedGemm", kParams}, config);
+}
+
+runtime::KernelSource descriptor_update_source() {
+  return {"warpwright_descriptor_update", R"(// tensor maps of A and D for every group
+#include "warpwright/kernel/descriptor_update.hpp"
+using Kernel = ww::kernel::DescriptorUpdate;
+WW_KERNEL(warpwright_descriptor_update, Kernel::kThreads, ww::kernel::DescriptorUpdateArguments, params) {
+  Kernel::run(params);
+}
+WW_MODULE()
+)"};
 }
 
 runtime::KernelSource zero_rows_source() {

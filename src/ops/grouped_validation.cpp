@@ -98,11 +98,11 @@ Result<void> check_mechanism(const GemmConfig& c, const GroupedProblem& p) {
   const auto refused = [&](const char* expected) {
     return failure(ErrorCode::unsupported, "config, mechanism", expected, to_text(c));
   };
-  if (c.mechanism == Mechanism::dense) return refused("contiguous, masked or ragged for a product with groups");
-  if (c.mechanism == Mechanism::descriptors) return refused("contiguous, masked or ragged");
+  if (c.mechanism == Mechanism::dense)
+    return refused("contiguous, masked, descriptors or ragged for a product with groups");
   if (c.mechanism == Mechanism::masked && !masked)
-    return refused("contiguous or ragged for groups that are not masked");
-  if (c.mechanism == Mechanism::contiguous && masked) return refused("masked or ragged for masked groups");
+    return refused("contiguous, descriptors or ragged for groups that are not masked");
+  if (c.mechanism == Mechanism::contiguous && masked) return refused("masked, descriptors or ragged for masked groups");
   return {};
 }
 

@@ -3,6 +3,7 @@
 //   up to 32:     ragged,  64 x 128   bound by weights: many small tiles in flight
 //   up to 1000:   ragged, 128 x 256
 //   above:        contiguous, rasterised: tails no longer matter, multicast does
+// descriptors, on request: token tiles as wide as the average group, at most 64 rows
 #include "select/grouped_configs.hpp"
 
 #include "warpwright/collective/grouped_builder.hpp"
@@ -11,6 +12,7 @@ namespace ww::select {
 namespace {
 
 constexpr std::int64_t kFewRows = 32, kManyRows = 1000;
+constexpr std::int64_t kTokenStep = 8, kWidestTile = 64, kShortExtent = 1024;  // of descriptors
 constexpr int kGroupTiers[] = {128, 512, collective::kGroupLimit};
 
 GemmConfig ragged(GemmConfig config, bool narrow) {
@@ -27,6 +29,17 @@ GemmConfig rasterised(GemmConfig config, Mechanism mechanism) {
   config.tile_n = collective::promotes(config) || config.d == DType::f32 ? 128 : 256;
   config.cluster_m = 2;
   config.cluster_n = 1;
+  return collective::resolve_grouped(config);
+}
+
+/// One width for all groups: a tail of any group costs a tile of it. The order is hpc-ops': weight tiles of a group go
+/// together where there are few of them or they are short, token tiles of all groups otherwise.
+GemmConfig with_descriptors(GemmConfig config, const GroupedProblem& p) {
+  const std::int64_t groups = max<std::int64_t>(p.encoding == GroupEncoding::masked ? 1 : p.groups, 1);
+  const std::int64_t rows = max<std::int64_t>(min(ceil_div(p.rows, groups), kWidestTile), 1);
+  if (config.tile_m == 0) config.tile_m = static_cast<int>(round_up(rows, kTokenStep));
+  if (config.order == TileOrder::automatic)
+    config.order = min(p.n, p.k) <= kShortExtent ? TileOrder::horizontal : TileOrder::vertical;
   return collective::resolve_grouped(config);
 }
 
@@ -80,7 +93,8 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
   config.mechanism = mechanism_for(problem, requested);
   const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
                       config.stages || config.math_warpgroups;
-  if (shaped || config.mechanism == Mechanism::descriptors) return collective::resolve_grouped(config);
+  if (config.mechanism == Mechanism::descriptors) return with_descriptors(config, problem);
+  if (shaped) return collective::resolve_grouped(config);
   if (config.mechanism == Mechanism::ragged) return ragged(config, average_rows(problem) <= kFewRows);
   return rasterised(config, config.mechanism);
 }

@@ -110,7 +110,8 @@ TEST_P(Replay, OtherSizesInTheSameGraph) {
   cuda.stream_destroy(stream);
 }
 
-INSTANTIATE_TEST_SUITE_P(Mechanisms, Replay, ::testing::Values(Mechanism::ragged, Mechanism::contiguous),
+INSTANTIATE_TEST_SUITE_P(Mechanisms, Replay,
+                         ::testing::Values(Mechanism::ragged, Mechanism::contiguous, Mechanism::descriptors),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 }  // namespace

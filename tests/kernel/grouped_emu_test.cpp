@@ -83,6 +83,51 @@ TEST(GroupedEmu, NormalOrientationTakesEveryEncoding) {
   }
 }
 
+TEST(GroupedEmu, DescriptorsTakeEveryEncoding) {
+  std::uint64_t seed = 110;
+  for (GroupEncoding encoding : kEncodings) {
+    GroupedProblem p = problem_for(encoding, Scale::block_1x128_128x128, e4m3);
+    p.zero_outside = seed % 2 == 0;
+    expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), {.tile_m = 16, .mechanism = Mechanism::descriptors});
+    expect_dense_bits(make_grouped(p, {0, 0, 0, 0, 0, 0}, 5, ++seed),
+                      {.tile_m = 16, .mechanism = Mechanism::descriptors});
+  }
+}
+
+TEST(GroupedEmu, DescriptorsInEveryWidthOrderAndType) {
+  struct Types {
+    DType a;
+    Scale scale;
+    DType d;
+  };
+  const Types types[4] = {{e4m3, Scale::block_1x128_128x128, f32},
+                          {e4m3, Scale::tensor, bf16},
+                          {bf16, Scale::none, f32},
+                          {f16, Scale::row_column, f16}};
+  for (int i = 0; i < 8; ++i) {  // 8, 16, ... 64 tokens
+    const Types& t = types[i % 4];
+    const TileOrder order = i % 3 == 0 ? TileOrder::horizontal : TileOrder::vertical;
+    expect_dense_bits(
+        make_grouped(problem_for(GroupEncoding::starts_counts, t.scale, t.a, t.d), kCounts, 1, 130 + i),
+        {.tile_m = 8 * (i + 1), .tile_n = i % 2 == 0 ? 128 : 256, .mechanism = Mechanism::descriptors, .order = order});
+  }
+}
+
+TEST(GroupedEmu, DescriptorsOfOneGroupAreTheDenseProduct) {
+  GroupedProblem p = problem_for(GroupEncoding::indptr);
+  p.groups = 1, p.rows = 77;
+  expect_dense_bits(make_grouped(p, {77}, 0, 140), {.mechanism = Mechanism::descriptors});
+}
+
+TEST(GroupedEmu, DescriptorsOfManyGroups) {  // more than one update CTA, and more groups than its threads
+  GroupedProblem p = problem_for(GroupEncoding::starts_counts);
+  p.groups = 600, p.rows = 1400, p.n = 8, p.k = 16;
+  std::vector<std::int32_t> counts(600);
+  for (std::size_t g = 0; g < counts.size(); ++g) counts[g] = static_cast<std::int32_t>(g * 7 % 4);
+  counts[599] = 9;
+  expect_dense_bits(make_grouped(p, counts, 0, 150), {.tile_m = 8, .mechanism = Mechanism::descriptors});
+}
+
 TEST(GroupedEmu, AlignedStartsOfOffsets) {
   GroupedProblem p = problem_for(GroupEncoding::offsets);
   p.alignment = 16, p.zero_outside = true;
@@ -112,21 +157,25 @@ TEST(GroupedEmu, NothingToMultiply) {
     GroupedProblem p = problem_for(encoding);
     p.k = 0, p.zero_outside = encoding != GroupEncoding::indptr;
     expect_dense_bits(make_grouped(p, kCounts, 5, 60), {.mechanism = Mechanism::ragged});
+    expect_dense_bits(make_grouped(p, kCounts, 5, 62), {.mechanism = Mechanism::descriptors});
     for (int which = 0; which < 3; ++which) {  // no groups, no rows, no columns
       p = problem_for(encoding);
       p.zero_outside = true;
       (which == 0 ? p.groups : which == 1 ? p.rows : p.n) = 0;
       const std::vector<std::int32_t> counts(static_cast<std::size_t>(p.groups), 0);
       expect_dense_bits(make_grouped(p, counts, 0, 61));
+      expect_dense_bits(make_grouped(p, counts, 0, 63), {.mechanism = Mechanism::descriptors});
     }
   }
 }
 
-TEST(GroupedEmu, OnePlanOneWorkspaceOtherSizes) {
+class GroupedEmuRuns : public ::testing::TestWithParam<Mechanism> {};
+
+TEST_P(GroupedEmuRuns, OnePlanOneWorkspaceOtherSizes) {
   const HostGrouped first = make_grouped(problem_for(GroupEncoding::indptr), kCounts, 0, 70);
   HostGrouped second = first;
   const Device device = open_emu();
-  const auto made = plan(device, first.problem, {.config = {.mechanism = Mechanism::ragged}});
+  const auto made = plan(device, first.problem, {.config = {.mechanism = GetParam()}});
   ASSERT_TRUE(made) << made.error().message;
   DeviceGrouped memory(device, first, made->workspace_bytes());
   ASSERT_TRUE(made->run(memory.operands()));
@@ -157,10 +206,10 @@ TEST(GroupedEmu, WidthsOfTheLastRunAreReported) {
   }
 }
 
-TEST(GroupedEmu, SizesThatOverrunAreCutAndReported) {
+TEST_P(GroupedEmuRuns, SizesThatOverrunAreCutAndReported) {
   HostGrouped host = make_grouped(problem_for(GroupEncoding::offsets), {1, 9, 0, 40, 130, 60}, 0, 90);
   const Device device = open_emu();
-  const auto made = plan(device, host.problem, {.config = {.mechanism = Mechanism::ragged}});
+  const auto made = plan(device, host.problem, {.config = {.mechanism = GetParam()}});
   ASSERT_TRUE(made) << made.error().message;
   const auto want = dense_answer(device, host, dense_config(), 0xa5);
   host.sizes.back() = 1 << 30;
@@ -170,6 +219,9 @@ TEST(GroupedEmu, SizesThatOverrunAreCutAndReported) {
   EXPECT_EQ(difference(host, memory.d(), want), "");  // 240 rows: the last group is what is left
   EXPECT_EQ(memory.status(), GroupStatus::overrun);
 }
+
+INSTANTIATE_TEST_SUITE_P(Mechanisms, GroupedEmuRuns, ::testing::Values(Mechanism::ragged, Mechanism::descriptors),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST(GroupedEmu, RunRefusesWrongPointers) {
   const HostGrouped host = make_grouped(problem_for(GroupEncoding::starts_counts, Scale::tensor, e4m3), kCounts, 1, 95);

@@ -54,11 +54,16 @@ inline void encode_groups(HostGrouped& h, std::mt19937_64& rng, const std::vecto
     p.rows = *std::max_element(counts.begin(), counts.end()) + static_cast<std::int64_t>(rng() % 5);
   }
   if (p.encoding == GroupEncoding::indptr) row = static_cast<std::int64_t>(rng() % 7);
-  for (std::size_t g = 0; g < counts.size(); ++g) {
+  std::vector<std::size_t> order(counts.size());
+  for (std::size_t g = 0; g < order.size(); ++g) order[g] = g;
+  if (p.encoding == GroupEncoding::row_ids)  // ids say which group a row is of: groups may come in any order
+    for (std::size_t g = order.size(); g > 1; --g) std::swap(order[g - 1], order[rng() % g]);
+  h.ranges.resize(counts.size());
+  for (std::size_t g : order) {
     if (p.encoding == GroupEncoding::masked) row = static_cast<std::int64_t>(g) * p.rows;
     if (gaps && rng() % 3 == 0) row += static_cast<std::int64_t>(rng() % 9);
     if (p.encoding == GroupEncoding::offsets) row = round_up(row, p.alignment);
-    h.ranges.emplace_back(row, counts[g]);
+    h.ranges[g] = {row, counts[g]};
     row += counts[g];
   }
   if (p.encoding != GroupEncoding::masked) p.rows = row + static_cast<std::int64_t>(rng() % 4);
@@ -77,6 +82,52 @@ inline void encode_groups(HostGrouped& h, std::mt19937_64& rng, const std::vecto
       case GroupEncoding::row_ids: std::fill_n(h.sizes.begin() + start, count, static_cast<std::int32_t>(g)); break;
     }
   }
+}
+
+/// Operands and scales of a laid-out problem: NaN outside groups, strides of scales chosen here.
+inline void fill_grouped(HostGrouped& h, std::mt19937_64& rng) {
+  GroupedProblem& p = h.problem;
+  const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
+  const std::int64_t rows = p.total_rows();
+  std::vector<std::uint8_t> all;
+  fill_matrix(all, rng, p.a, rows, p.k, p.lda);
+  h.a.assign(all.size(), 0xff);  // NaN outside the groups
+  const std::int64_t row_bytes = p.lda * bytes_of(p.a);
+  for (const auto& [start, count] : h.ranges)
+    std::copy_n(all.begin() + start * row_bytes, count * row_bytes, h.a.begin() + start * row_bytes);
+  h.b.assign(static_cast<std::size_t>(p.groups * p.stride_b_group) * bytes_of(p.b), 0xff);
+  for (std::int64_t g = 0; g < p.groups; ++g) {
+    std::vector<std::uint8_t> one;
+    fill_matrix(one, rng, p.b, p.n, p.k, p.ldb);
+    std::copy(one.begin(), one.end(), h.b.begin() + g * p.stride_b_group * bytes_of(p.b));
+  }
+  const auto scales = [&](std::int64_t count) {
+    std::vector<float> values(static_cast<std::size_t>(count));
+    for (float& v : values) v = 0.25f + static_cast<float>(rng() % 4096) / 1024.0f;
+    return values;
+  };
+  const std::int64_t blocks = ceil_div(p.k, 128), blocks_n = ceil_div(p.n, 128);
+  if (p.scale == Scale::tensor) {
+    p.scale_b_group = pick(2);  // one scale, or one for each group
+    h.scale_a = scales(1), h.scale_b = scales(p.scale_b_group == 0 ? 1 : p.groups);
+  } else if (p.scale == Scale::row_column) {
+    p.scale_a_row = 1, p.scale_b_n = 1, p.scale_b_group = p.n;
+    h.scale_a = scales(rows), h.scale_b = scales(p.groups * p.n);
+  } else if (p.scale == Scale::block_1x128_128x128) {
+    const bool k_major = pick(2) == 0;
+    p.scale_a_row = k_major ? max<std::int64_t>(blocks, 1) : 1, p.scale_a_k = k_major ? 1 : max<std::int64_t>(rows, 1);
+    p.scale_b_n = max<std::int64_t>(blocks, 1), p.scale_b_k = 1, p.scale_b_group = blocks_n * blocks;
+    h.scale_a = scales(rows * blocks), h.scale_b = scales(p.groups * blocks_n * blocks);
+  }
+}
+
+/// Common problems share two configs for each recipe, others roam over widths, weight tiles and orders.
+inline GemmConfig descriptors_config(std::uint64_t i, bool common) {
+  const bool wide = i / 30 % 6 == 5, vertical = common ? wide : i / 2 % 2 == 0;
+  return {.tile_m = common ? (wide ? 64 : 16) : 8 * (1 + static_cast<int>(i / 2 % 8)),
+          .tile_n = !common && i / 2 % 3 == 0 ? 256 : 128,
+          .mechanism = Mechanism::descriptors,
+          .order = vertical ? TileOrder::vertical : TileOrder::horizontal};
 }
 
 /// Problem number `i`.
@@ -135,38 +186,9 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
     h.config.cluster_m = !common && pick(3) == 0 ? 1 : 2;
     h.config.raster = 1 + static_cast<int>(pick(4));
   }
-
-  const std::int64_t rows = p.total_rows();
-  std::vector<std::uint8_t> all;
-  fill_matrix(all, rng, p.a, rows, p.k, p.lda);
-  h.a.assign(all.size(), 0xff);  // NaN outside the groups
-  const std::int64_t row_bytes = p.lda * bytes_of(p.a);
-  for (const auto& [start, count] : h.ranges)
-    std::copy_n(all.begin() + start * row_bytes, count * row_bytes, h.a.begin() + start * row_bytes);
-  h.b.assign(static_cast<std::size_t>(p.groups * p.stride_b_group) * bytes_of(p.b), 0xff);
-  for (std::int64_t g = 0; g < p.groups; ++g) {
-    std::vector<std::uint8_t> one;
-    fill_matrix(one, rng, p.b, p.n, p.k, p.ldb);
-    std::copy(one.begin(), one.end(), h.b.begin() + g * p.stride_b_group * bytes_of(p.b));
-  }
-  const auto scales = [&](std::int64_t count) {
-    std::vector<float> values(static_cast<std::size_t>(count));
-    for (float& v : values) v = 0.25f + static_cast<float>(rng() % 4096) / 1024.0f;
-    return values;
-  };
-  const std::int64_t blocks = ceil_div(p.k, 128), blocks_n = ceil_div(p.n, 128);
-  if (p.scale == Scale::tensor) {
-    p.scale_b_group = pick(2);  // one scale, or one for each group
-    h.scale_a = scales(1), h.scale_b = scales(p.scale_b_group == 0 ? 1 : p.groups);
-  } else if (p.scale == Scale::row_column) {
-    p.scale_a_row = 1, p.scale_b_n = 1, p.scale_b_group = p.n;
-    h.scale_a = scales(rows), h.scale_b = scales(p.groups * p.n);
-  } else if (p.scale == Scale::block_1x128_128x128) {
-    const bool k_major = pick(2) == 0;
-    p.scale_a_row = k_major ? max<std::int64_t>(blocks, 1) : 1, p.scale_a_k = k_major ? 1 : max<std::int64_t>(rows, 1);
-    p.scale_b_n = max<std::int64_t>(blocks, 1), p.scale_b_k = 1, p.scale_b_group = blocks_n * blocks;
-    h.scale_a = scales(rows * blocks), h.scale_b = scales(p.groups * blocks_n * blocks);
-  }
+  // why after those, and from the number alone: everything else of a problem, and so its D, stays what it was
+  if (i / 30 % 6 == 1 || i / 30 % 6 == 5) h.config = descriptors_config(i, common);
+  fill_grouped(h, rng);
   return h;
 }
 
@@ -240,6 +262,8 @@ inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const Host
   WW_TRY(const Buffer workspace, upload(zeros.data(), zeros.size()));
   WW_TRY(const Buffer out, upload(d.data(), d.size()));
   for (int i = 0; i < times; ++i) {
+    // why: D of the run before would hide tiles that this one skips
+    WW_CHECK(device.upload(out.data(), d.data(), d.size()));
     WW_CHECK(made.run({.a = a.data(),
                        .b = b.data(),
                        .d = out.data(),

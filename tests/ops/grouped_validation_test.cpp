@@ -113,16 +113,17 @@ TEST(GroupedValidation, EmptyProblemsAreLegal) {
     }
 }
 
-TEST(GroupedValidation, EveryEncodingRunsRagged) {
+TEST(GroupedValidation, EveryEncodingRunsRaggedAndWithDescriptors) {
   for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::indptr, GroupEncoding::starts_counts,
                                  GroupEncoding::row_ids, GroupEncoding::masked})
-    for (Mechanism mechanism : {Mechanism::ragged, Mechanism::contiguous, Mechanism::masked}) {
+    for (Mechanism mechanism : {Mechanism::ragged, Mechanism::descriptors, Mechanism::contiguous, Mechanism::masked}) {
       GroupedProblem p = good();
       p.encoding = encoding;
       GemmOptions options;
       options.config.mechanism = mechanism;
       const bool masked = encoding == GroupEncoding::masked;
-      const bool takes = mechanism == Mechanism::ragged || (mechanism == Mechanism::masked) == masked;
+      const bool any = mechanism == Mechanism::ragged || mechanism == Mechanism::descriptors;
+      const bool takes = any || (mechanism == Mechanism::masked) == masked;
       EXPECT_EQ(can_implement(p, options).has_value(), takes) << name_of(encoding) << " " << name_of(mechanism);
     }
 }
@@ -204,6 +205,54 @@ TEST(GroupedChoice, RequestedFieldsAreKept) {
   EXPECT_EQ(got.group_capacity, 200);
   got = chosen(16, 1 << 16, GroupEncoding::offsets, Scale::none, {.order = TileOrder::dynamic});
   EXPECT_EQ(got.mechanism, Mechanism::ragged);
+}
+
+TEST(GroupedChoice, DescriptorsAreAsWideAsTheAverageGroup) {
+  const GemmConfig requested{.mechanism = Mechanism::descriptors};
+  const auto width = [&](std::int64_t groups, std::int64_t rows, GroupEncoding encoding = GroupEncoding::offsets) {
+    return chosen(groups, rows, encoding, Scale::none, requested).tile_m;
+  };
+  EXPECT_EQ(width(16, 0), 8);
+  EXPECT_EQ(width(16, 16 * 8), 8);
+  EXPECT_EQ(width(16, 16 * 8 + 1), 16);
+  EXPECT_EQ(width(16, 16 * 33), 40);
+  EXPECT_EQ(width(16, 16 * 64), 64);
+  EXPECT_EQ(width(16, 16 * 1000), 64);
+  EXPECT_EQ(width(16, 20, GroupEncoding::masked), 24);  // room for 20 rows in each group
+  EXPECT_EQ(chosen(4096, 16, GroupEncoding::offsets, Scale::none, requested).group_capacity, 4096);
+  GemmConfig given = requested;
+  given.tile_m = 32, given.order = TileOrder::vertical;
+  EXPECT_EQ(chosen(16, 16, GroupEncoding::offsets, Scale::none, given).tile_m, 32);
+  EXPECT_EQ(chosen(16, 16, GroupEncoding::offsets, Scale::none, given).order, TileOrder::vertical);
+}
+
+TEST(GroupedChoice, DescriptorsKeepWeightTilesOfAGroupTogetherWhereTheyAreFewOrShort) {
+  for (const auto& [n, k, order] : {std::tuple{1024, 7168, TileOrder::horizontal},
+                                    {4096, 1024, TileOrder::horizontal},
+                                    {4096, 7168, TileOrder::vertical}}) {
+    GroupedProblem p = good();
+    p.n = n, p.k = k, p.lda = p.ldb = p.ldd = p.stride_b_group = 0;
+    EXPECT_EQ(select::choose_grouped(*ops::validate(p), {.mechanism = Mechanism::descriptors}, 132).order, order);
+  }
+}
+
+TEST(GroupedChoice, DescriptorsHaveEightStagesWhereTheyFit) {
+  for (int width : {8, 16, 32, 64})
+    for (int weights : {128, 256})
+      for (int capacity : {128, 512, 4096}) {
+        const GemmConfig config = collective::resolve_grouped({.a = e4m3,
+                                                               .b = e4m3,
+                                                               .d = bf16,
+                                                               .scale = Scale::block_1x128_128x128,
+                                                               .tile_m = width,
+                                                               .tile_n = weights,
+                                                               .mechanism = Mechanism::descriptors,
+                                                               .group_capacity = capacity});
+        EXPECT_EQ(collective::fault_of_grouped(config).field, nullptr) << to_text(config);
+        if (weights == 128 && capacity <= 512) {
+          EXPECT_EQ(config.stages, 8) << to_text(config);
+        }
+      }
 }
 
 TEST(GroupedChoice, EveryDefaultConfigHasNoFaultAndRoundTrips) {

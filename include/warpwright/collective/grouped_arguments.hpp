@@ -38,6 +38,17 @@ struct GroupedWorkspace {
   u32 widths[kWidthClasses];  // tiles of each width class of the last launch
 };
 
+// Mechanism descriptors: what the first launch leaves in the workspace for the second.
+struct GroupDescriptors {
+  arch::TensorMap* maps;  // (2, G): A and D of each group that has rows, from its first row on, as many rows as it has
+  u32* list;              // {groups listed, token tiles, 0, 0}, then 4 words a listed group, those with rows in order:
+                          // {group, start, count, token tiles of the groups before it}
+};
+inline constexpr int kListedWords = 4;
+
+WW_HOST_DEVICE constexpr int map_of_a(int group) { return 2 * group; }
+WW_HOST_DEVICE constexpr int map_of_d(int group) { return 2 * group + 1; }
+
 struct GroupedArguments {
   arch::TensorMap a[kTokenBoxes];  // (rows, K), boxes (token_box_rows(i), 128 bytes); contiguous: a[0], (TILE_M, 128
                                    // bytes)
@@ -48,13 +59,14 @@ struct GroupedArguments {
   i32 n, k;
   i32 k_blocks;          // ceil(K / TILE_K); 0 makes D zero
   i32 tiles_n;           // ceil(N / TILE_N)
-  i32 raster;            // contiguous: token tiles that are walked together before N advances
+  i32 raster;            // contiguous: cluster tiles of tokens that are walked together before N advances
   const float* scale_a;  // see ww::GroupedProblem
   const float* scale_b;
   i64 scale_a_row, scale_a_k, scale_a_group;
   i64 scale_b_n, scale_b_k, scale_b_group;
   GroupSizes groups;
   GroupedWorkspace* workspace;
+  GroupDescriptors descriptors;  // mechanism descriptors
 };
 
 }  // namespace ww::collective

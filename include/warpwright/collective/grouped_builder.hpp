@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fills the `auto` fields of a grouped GemmConfig, says what is wrong with one, and lays out shared memory for it.
 //   ragged, descriptors:  token stages | weight stages | staging of the epilogue | scales | group tables | barriers
+//                         descriptors: the staging is a whole tile of D, which TMA stores
 //   contiguous, masked:   the dense plan (builder.hpp) | group tables
 #pragma once
 
@@ -12,6 +13,7 @@ namespace ww::collective {
 
 inline constexpr int kGroupLimit = 4096;
 inline constexpr int kGroupBytes = 16;  // of the tables in shared memory, a group
+inline constexpr int kUsualStages = 8;  // of descriptors: deeper rings only crowd out tables
 inline constexpr int kItemStages = 2;   // tiles announced ahead of the math warps
 inline constexpr int kItemBytes = 16;
 inline constexpr int kScanBytes = 256;                    // scratch of block scans
@@ -39,7 +41,8 @@ WW_HOST_DEVICE constexpr GroupedSharedPlan grouped_shared_plan(const GemmConfig&
   plan.scale_stage = promotes(c) ? c.tile_m * ceil_div(c.tile_n, kScaleBlock) * 4 : 0;
   plan.weights = c.stages * plan.token_stage;
   plan.staging = plan.weights + c.stages * plan.weight_stage;
-  plan.scales = plan.staging + 4 * c.math_warpgroups * kStagingBytes;
+  plan.scales = plan.staging + (c.mechanism == Mechanism::descriptors ? c.tile_m * c.tile_n * bytes_of(c.d)
+                                                                      : 4 * c.math_warpgroups * kStagingBytes);
   plan.tables = plan.scales + c.stages * plan.scale_stage;
   plan.scan = plan.tables + c.group_capacity * kGroupBytes;
   plan.items = plan.scan + kScanBytes;
@@ -52,7 +55,7 @@ WW_HOST_DEVICE constexpr GroupedSharedPlan grouped_shared_plan(const GemmConfig&
 /// Fills every field of 0 (but never changes one that is set). group_capacity must be set: it is a fact of the problem.
 WW_HOST_DEVICE constexpr GemmConfig resolve_ragged(GemmConfig c) {
   if (c.math_warpgroups == 0) c.math_warpgroups = 2;
-  if (c.tile_m == 0) c.tile_m = 128;
+  if (c.tile_m == 0) c.tile_m = c.mechanism == Mechanism::ragged ? 128 : 64;
   if (c.tile_n == 0) c.tile_n = c.tile_m > 64 ? 256 : 128;
   if (c.tile_k == 0) c.tile_k = kRowBytes / bytes_of(c.a);
   if (c.cluster_m == 0) c.cluster_m = 1;
@@ -61,7 +64,7 @@ WW_HOST_DEVICE constexpr GemmConfig resolve_ragged(GemmConfig c) {
   if (c.order == TileOrder::automatic)
     c.order = c.mechanism == Mechanism::ragged ? TileOrder::dynamic : TileOrder::vertical;
   if (c.stages == 0) {
-    c.stages = kLargestStages;
+    c.stages = c.mechanism == Mechanism::ragged ? kLargestStages : kUsualStages;
     while (c.stages > 1 && grouped_shared_plan(c).total > kSharedLimit) --c.stages;
   }
   return c;
@@ -84,7 +87,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   if (c.group_capacity < 1 || c.group_capacity > kGroupLimit) return {"groups", "1 to 4096"};
   if (c.stages < 2 || c.stages > kLargestStages) return {"stages", "2 to 16"};
   if (grouped_shared_plan(c).total > kSharedLimit)
-    return {"stages", "a ring and group tables that fit 232448 bytes of shared memory"};
+    return {"stages", "a ring, an epilogue and group tables that fit 232448 bytes of shared memory"};
   return {};
 }
 

@@ -52,7 +52,6 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
     }
   }
 
- private:
   template <TokenWidth kWidth, class Accumulator> WW_DEVICE static int token_of(int thread, int unit, int v) {
     if constexpr (kWidth.swapped) return atom::MmaAtom<kConfig.a, 2 * Accumulator::kValues>::column(thread, v);
     else return unit * kWarpgroupRows + atom::MmaAtom<kConfig.a, 2 * Accumulator::kValues>::row(thread, v);
@@ -61,10 +60,6 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
     if constexpr (kWidth.swapped)
       return unit * kWarpgroupRows + atom::MmaAtom<kConfig.a, 2 * Accumulator::kValues>::row(thread, v);
     else return atom::MmaAtom<kConfig.a, 2 * Accumulator::kValues>::column(thread, v);
-  }
-
-  WW_DEVICE static Output* address(const GroupedArguments& arguments, int row, int column) {
-    return static_cast<Output*>(arguments.d_rows) + row * arguments.ldd + column;
   }
 
   /// The tensor and row-column recipes: acc times fl(scale_a scale_b). Others have nothing left to do.
@@ -100,6 +95,11 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
   WW_DEVICE static u32 pack(float low, float high) {
     if constexpr (kOut == DType::bf16) return arch::to_bf16x2(low, high);
     else return arch::to_f16x2(low, high);
+  }
+
+ private:
+  WW_DEVICE static Output* address(const GroupedArguments& arguments, int row, int column) {
+    return static_cast<Output*>(arguments.d_rows) + row * arguments.ldd + column;
   }
 
   // Swapped: this warp's 16 weights of a unit, 32 tokens at a time; a staging row is a token, 32 bytes at a pitch of 48.

@@ -45,30 +45,28 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   /// One thread: all k-blocks of `tile`, `width` tokens each (those past the tile's rows are loaded and ignored).
   WW_DEVICE static void load(const GroupedArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                              const TokenTile& tile, int width) {
-    const int k_extent = arguments.k_blocks * kTileK;
-    auto mA = make_identity_tensor(make_shape(arguments.groups.rows, k_extent));                 // (M, K)
-    auto mB = make_identity_tensor(make_shape(arguments.n, k_extent, arguments.groups.groups));  // (N, K, G)
-    auto gB = local_tile(mB(_, _, tile.group), make_tile(Int<kWeights>{}, Int<kTileK>{}),
-                         make_coord(tile.tile_n, _));  // (TILE_N, TILE_K, k)
-    auto sA = shared_tokens(base);                     // (TILE_M, TILE_K, STAGE)
-    auto sB = shared_weights(base);                    // (TILE_N, TILE_K, STAGE)
-    const atom::TmaLoadAtom load_b{arguments.b};
-    const u32 bytes = static_cast<u32>(width + kWeights) * kRowBytes;
-
-    WW_NO_UNROLL
-    for (int k = 0; k < arguments.k_blocks; ++k) {
-      const pipeline::Stage stage = pipeline.producer_acquire(bytes);
-      const int s = static_cast<int>(stage.index);
-      atom::copy(load_b.with(stage.full), gB(_, _, k), sB(_, _, s));
-      int done = 0;  // tokens
+    auto mA = make_identity_tensor(make_shape(arguments.groups.rows, arguments.k_blocks * kTileK));  // (M, K)
+    load_blocks(arguments, base, pipeline, tile, width, [&](arch::MBarrier full, int s, int k) {
+      auto sA = shared_tokens(base)(_, _, s);  // (TILE_M, TILE_K)
+      int done = 0;                            // tokens
       WW_UNROLL
       for (int box = kTokenBoxes - 1; box >= 0; --box) {
         for (; width - done >= token_box_rows(box); done += token_box_rows(box))
-          atom::copy(atom::TmaLoadAtom{arguments.a[box]}.with(stage.full),
+          atom::copy(atom::TmaLoadAtom{arguments.a[box]}.with(full),
                      domain_offset(make_coord(tile.row + done, k * kTileK), mA),  // (box, TILE_K) from there
-                     domain_offset_rows(sA(_, _, s), done));                      // (box, TILE_K)
+                     domain_offset_rows(sA, done));                               // (box, TILE_K)
       }
-    }
+    });
+  }
+
+  /// The same of TILE_M tokens through the map of the tile's group, from row `row` of the group on.
+  WW_DEVICE static void load_group(const GroupedArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
+                                   const TokenTile& tile, const arch::TensorMap& group_a, int row) {
+    auto mA = make_identity_tensor(make_shape(row + kTokens, arguments.k_blocks * kTileK));  // (rows of the group, K)
+    load_blocks(arguments, base, pipeline, tile, kTokens, [&](arch::MBarrier full, int s, int k) {
+      atom::copy(atom::TmaLoadAtom{group_a}.with(full), domain_offset(make_coord(row, k * kTileK), mA),
+                 shared_tokens(base)(_, _, s));
+    });
   }
 
   /// A math warpgroup, k_blocks >= 1: acc = its part of the tile, scaled by the block recipe when that is the recipe.
@@ -89,6 +87,28 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   }
 
  private:
+  /// Takes a stage for each k-block, copies weights; copy_tokens(barrier, stage, k) copies the rest.
+  // why no generic lambda at the call: NVRTC takes it for a host function
+  template <class CopyTokens>
+  WW_DEVICE static void load_blocks(const GroupedArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
+                                    const TokenTile& tile, int width, const CopyTokens& copy_tokens) {
+    const int k_extent = arguments.k_blocks * kTileK;
+    auto mB = make_identity_tensor(make_shape(arguments.n, k_extent, arguments.groups.groups));  // (N, K, G)
+    auto gB = local_tile(mB(_, _, tile.group), make_tile(Int<kWeights>{}, Int<kTileK>{}),
+                         make_coord(tile.tile_n, _));  // (TILE_N, TILE_K, k)
+    auto sB = shared_weights(base);                    // (TILE_N, TILE_K, STAGE)
+    const atom::TmaLoadAtom load_b{arguments.b};
+    const u32 bytes = static_cast<u32>(width + kWeights) * kRowBytes;
+
+    WW_NO_UNROLL
+    for (int k = 0; k < arguments.k_blocks; ++k) {
+      const pipeline::Stage stage = pipeline.producer_acquire(bytes);
+      const int s = static_cast<int>(stage.index);
+      atom::copy(load_b.with(stage.full), gB(_, _, k), sB(_, _, s));
+      copy_tokens(stage.full, s, k);
+    }
+  }
+
   // why also accumulators that wgmma overwrites: to ptxas a register never written is alive from the kernel's start, and
   // those of all widths would be alive together
   template <class Accumulator> WW_DEVICE static void clear(Accumulator& acc) {

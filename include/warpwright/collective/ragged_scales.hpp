@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The block scales of a ragged tile on their way to the math threads: two warps of the producer warpgroup read scale_a
-// of
-// the tile's tokens and scale_b of its weights from global memory, multiply them, and store them into the stage.
+// The block scales of a ragged tile on their way to the math threads: warps of the producer warpgroup read scale_a
+// of the tile's tokens and scale_b of its weights from global memory, multiply them, and store them into the stage.
 //   slot of a stage: (128-column blocks of the weight tile, TILE_M) floats, fl(scale_a[token] * scale_b[block])
 // Scales need no padding and no alignment: tokens past the group's end take the last one, their products go nowhere.
 #pragma once
@@ -24,9 +23,9 @@ struct TokenTile {
 template <int kTokens, int kWeights> struct RaggedScales {
   static constexpr int kBlocks = ceil_div(kWeights, kScaleBlock);
   static constexpr int kSlotBytes = kBlocks * kTokens * 4;
-  static constexpr int kWarps = 2;
+  static constexpr int kWarps = kTokens > 32 ? 2 : 1;
   static constexpr int kLanes = kWarps * static_cast<int>(arch::kWarpSize);
-  static constexpr int kRows = kTokens / kLanes;               // of one lane: i, i + kLanes
+  static constexpr int kRows = ceil_div(kTokens, kLanes);      // of one lane: i, i + kLanes
   static constexpr int kBatch = kRows * kBlocks == 1 ? 4 : 2;  // k-blocks loaded together; more would spill
 
   /// Scales of the columns that a math warpgroup owns start here.
@@ -34,7 +33,7 @@ template <int kTokens, int kWeights> struct RaggedScales {
     return slots + (stage * kSlotBytes + math_warpgroup * kWeights / 2 / kScaleBlock * (kTokens * 4));
   }
 
-  /// All lanes of scale warp `warp` (0 or 1): all k-blocks of `tile`.
+  /// All lanes of scale warp `warp` < kWarps: all k-blocks of `tile`.
   template <class Pipeline>
   WW_DEVICE static void load(const GroupedArguments& arguments, arch::SharedAddress slots, Pipeline& pipeline,
                              const TokenTile& tile, u32 warp) {
@@ -67,9 +66,11 @@ template <int kTokens, int kWeights> struct RaggedScales {
         WW_UNROLL
         for (int j = 0; j < kBlocks; ++j) {
           WW_UNROLL
-          for (int r = 0; r < kRows; ++r)
+          for (int r = 0; r < kRows; ++r) {
+            if (kTokens % kLanes != 0 && lane + kLanes * r >= kTokens) break;
             arch::shared::store(slots + (stage.index * kSlotBytes + 4 * (j * kTokens + lane + kLanes * r)),
                                 arch::bits_of(arch::mul(token[i][r], weight[i][j])));
+          }
         }
         pipeline.storer_commit(stage);
       }

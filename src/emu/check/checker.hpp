@@ -162,10 +162,11 @@ class Checker {
     u32 thread = 0;
     arch::Scope scope = arch::Scope::cta;
   };
-  /// A thread's last acquire of a tensor map.
+  /// A thread's acquire of a tensor map: the first since the map last changed, and the newest.
   struct MapAcquire {
     u32 slot = 0, epoch = 0, cta = 0;
     ClockRef base;
+    bool outdated = false;  // the map has changed since
   };
   enum class Order { ordered, unordered, narrow, unfenced };
   /// Who makes an access, with which knowledge.

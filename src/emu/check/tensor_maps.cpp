@@ -30,16 +30,21 @@ void Checker::tensor_map_released(Thread& thread, u32 offset, u64 address, arch:
   touch_shared(state(*thread.cta), offset + part, 4, reads);
   Actor writes = actor_of(thread, thread_access(thread, Access::tensor_map_release, false, site), true, true);
   touch_global(address + part, 4, writes);
+  if (const auto found = map_acquires_.find(address); found != map_acquires_.end())
+    for (MapAcquire& acquire : found->second) acquire.outdated = true;
 }
 
 void Checker::tensor_map_acquired(Thread& thread, u64 address, arch::Site) {
   ThreadState& self = state(thread);
   auto& acquires = map_acquires_[address];
-  MapAcquire* mine = nullptr;
+  // why two: threads that know of the first only may use the map while this one, ahead of them, acquires it again
+  std::erase_if(acquires, [&](const MapAcquire& a) { return a.slot == thread.check_slot && a.outdated; });
+  MapAcquire* newest = nullptr;
+  int mine = 0;
   for (MapAcquire& acquire : acquires)
-    if (acquire.slot == thread.check_slot) mine = &acquire;
-  if (!mine) mine = &acquires.emplace_back();
-  *mine = {thread.check_slot, self.epoch, self.cta, self.base};
+    if (acquire.slot == thread.check_slot) newest = &acquire, ++mine;
+  if (mine < 2) newest = &acquires.emplace_back();
+  *newest = {thread.check_slot, self.epoch, self.cta, self.base};
   ++self.epoch;  // what the thread writes from here on comes after
 }
 
@@ -48,13 +53,13 @@ const Checker::MapAcquire* Checker::map_acquire_before(Thread& thread, u64 addre
   const ThreadState& self = threads_[thread.check_slot];
   const auto found = map_acquires_.find(address);
   if (found == map_acquires_.end()) return nullptr;
-  const MapAcquire* best = nullptr;
+  const MapAcquire *own = nullptr, *best = nullptr;
   for (const MapAcquire& acquire : found->second) {
-    if (acquire.slot == thread.check_slot) return &acquire;
+    if (acquire.slot == thread.check_slot) own = &acquire;
     const bool known = self.base && Clock::at(self.base->h, acquire.slot) >= acquire.epoch;
     if (acquire.cta == self.cta && known) best = &acquire;
   }
-  return best;
+  return own ? own : best;
 }
 
 void Checker::judge_map_write(const AccessRecord& write, const AccessRecord& use, const MapAcquire* acquire,

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Second launch of the mechanism `descriptors`: weights on the M side of wgmma, token tiles of one width, tensor maps of
+// A and D that belong to the group (kernel/descriptor_update.hpp made them, in the launch before).
+//   all:       the list of groups -> shared memory
+//   producer:  next tile -> acquire the maps of its group -> tell everyone -> for k: acquire stage, load weights, tokens
+//   scales:    tile -> for k: acquire stage, store the block's scales, signal full
+//   math:      tile -> for k: wait full, multiply, promote, release -> tile of D -> TMA store through the group's map
+// The producer's acquires speak for the whole CTA: math warps store with a map only after they took the tile from it.
+#pragma once
+
+#include "warpwright/arch/pdl.hpp"
+#include "warpwright/arch/registers.hpp"
+#include "warpwright/arch/role.hpp"
+#include "warpwright/arch/tensor_map_update.hpp"
+#include "warpwright/collective/descriptor_epilogue.hpp"
+#include "warpwright/pipeline/async_pipeline.hpp"
+#include "warpwright/scheduler/descriptor_tiles.hpp"
+
+namespace ww::kernel {
+
+using collective::GroupedArguments;
+using collective::TokenTile;
+
+template <GemmConfig kConfig> struct DescriptorGemm {
+  static_assert(kConfig.mechanism == Mechanism::descriptors && !collective::fault_of_ragged(kConfig),
+                "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
+  using Mainloop = collective::RaggedMainloop<kConfig>;
+  using Epilogue = collective::DescriptorEpilogue<kConfig>;
+  using Pipeline = typename Mainloop::Pipeline;
+
+  static constexpr int kThreads = collective::threads_of(kConfig);
+  static constexpr auto kShared = Mainloop::kShared;
+  static constexpr auto kRegisters = collective::registers_of(kConfig);
+
+  using Tiles = scheduler::DescriptorTiles<kThreads, kConfig.tile_m, kConfig.order>;
+  using Tile = scheduler::DescriptorTile;
+  using Items = pipeline::AsyncPipeline<collective::kItemStages, 8 + Mainloop::kScaleWarps>;
+
+  WW_DEVICE static void run(const GroupedArguments& arguments) {
+    const arch::SharedAddress shared = arch::dynamic_shared();
+    const u32 warpgroup = arch::warp::uniform(arch::warpgroup_index());
+    if (arch::thread_index() == 0) {
+      Pipeline::initialize(shared + kShared.barriers);
+      Items::initialize(shared + kShared.item_barriers);
+      if (arguments.k_blocks > 0) arch::tma::prefetch(arguments.b);
+    }
+    pipeline::make_barriers_visible<pipeline::ClusterShape{1, 1}>();
+    arch::pdl::launch_dependents();
+    arch::pdl::wait();  // maps, list and operands are read only after this line
+    Tiles tiles(shared + kShared.tables, arguments.tiles_n);
+    tiles.load(arguments.descriptors.list);
+
+    if (warpgroup == 0) {
+      arch::warpgroup::release_registers<kRegisters.producer>();
+      if (arch::thread_index() == 0) produce(arguments, shared, tiles);
+      else if (arch::warp_index() >= 1 && arch::warp_index() <= Mainloop::kScaleWarps)
+        load_scales(arguments, shared, arch::warp_index() - 1);
+    } else {
+      arch::warpgroup::claim_registers<kRegisters.math>();
+      consume(arguments, shared, static_cast<int>(warpgroup) - 1);
+    }
+  }
+
+ private:
+  // One record of the item ring: four words, the group and the rows in the first; no rows: there is no more work.
+  WW_DEVICE static void announce(Items& items, arch::SharedAddress shared, const Tile& tile) {
+    const u32 stage = items.producer_acquire();
+    arch::shared::store4(shared + (kShared.items + stage * collective::kItemBytes),
+                         {{static_cast<u32>(tile.group) | static_cast<u32>(tile.rows) << 16,
+                           static_cast<u32>(tile.start), static_cast<u32>(tile.row), static_cast<u32>(tile.tile_n)}});
+    items.producer_commit();
+  }
+  WW_DEVICE static Tile take(Items& items, arch::SharedAddress shared) {
+    const u32 stage = items.consumer_wait();
+    const arch::Words<4> record = arch::shared::load4(shared + (kShared.items + stage * collective::kItemBytes));
+    items.consumer_release();
+    const i32 first = static_cast<i32>(arch::warp::uniform(record.w[0]));
+    return {first & 0xffff, static_cast<i32>(record.w[1]), static_cast<i32>(record.w[2]), first >> 16,
+            static_cast<i32>(record.w[3])};
+  }
+  WW_DEVICE static TokenTile token_tile(const Tile& tile) {
+    return {tile.group, tile.start + tile.row, tile.rows, tile.tile_n};
+  }
+
+  WW_DEVICE static void produce(const GroupedArguments& arguments, arch::SharedAddress shared, const Tiles& tiles) {
+    arch::role("producer");
+    Pipeline pipeline(shared + kShared.barriers, pipeline::Role::producer);
+    Items items(shared + kShared.item_barriers, pipeline::Role::producer);
+    typename Tiles::Walk walk(tiles);
+    i32 acquired = -1;  // the group whose maps this CTA may use
+    for (Tile tile; walk.next(tile);) {
+      const arch::TensorMap& group_a = arguments.descriptors.maps[collective::map_of_a(tile.group)];
+      if (arguments.k_blocks > 0 && tile.group != acquired) {
+        acquire(group_a, arguments.descriptors.maps[collective::map_of_d(tile.group)]);
+        acquired = tile.group;
+      }
+      announce(items, shared, tile);
+      Mainloop::load_group(arguments, shared, pipeline, token_tile(tile), group_a, tile.row);
+    }
+    announce(items, shared, {0, 0, 0, 0, 0});
+    pipeline.producer_tail();
+  }
+
+  // why prefetch: the stores come last, and then their map is there
+  WW_DEVICE static void acquire(const arch::TensorMap& group_a, const arch::TensorMap& group_d) {
+    arch::tensor_map::acquire(group_a);
+    arch::tensor_map::acquire(group_d);
+    arch::tma::prefetch(group_d);
+  }
+
+  WW_DEVICE static void load_scales(const GroupedArguments& arguments, arch::SharedAddress shared, u32 warp) {
+    arch::role("scale loader", static_cast<int>(warp));
+    Pipeline pipeline(shared + kShared.barriers, pipeline::Role::producer);
+    Items items(shared + kShared.item_barriers, pipeline::Role::consumer);
+    for (;;) {
+      const Tile tile = take(items, shared);
+      if (tile.rows == 0) return;
+      Mainloop::Scales::load(arguments, shared + kShared.scales, pipeline, token_tile(tile), warp);
+    }
+  }
+
+  WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared, int math_warpgroup) {
+    arch::role("math", math_warpgroup);
+    Pipeline pipeline(shared + kShared.barriers, pipeline::Role::consumer);
+    Items items(shared + kShared.item_barriers, pipeline::Role::consumer);
+    const typename Epilogue::Buffer buffer(math_warpgroup);
+    for (;;) {
+      const Tile tile = take(items, shared);
+      if (tile.rows == 0) break;
+      if (arguments.k_blocks == 0) {  // no products: D is zero, whatever the scales are
+        Epilogue::Values::store_zeros(arguments, math_warpgroup, token_tile(tile));
+        continue;
+      }
+      typename Epilogue::Accumulator acc[Epilogue::Shape::kUnits];  // (64, TILE_M) FP32 for each unit
+      Mainloop::template multiply<Epilogue::kWidth>(arguments.k_blocks, shared, pipeline, math_warpgroup, acc);
+      Epilogue::store(arguments, shared, buffer, math_warpgroup, acc, token_tile(tile),
+                      arguments.descriptors.maps[collective::map_of_d(tile.group)], tile.row);
+    }
+    buffer.drain();
+  }
+};
+
+}  // namespace ww::kernel

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tiles of the mechanism `descriptors`, from the list of groups that the descriptor update left in global memory.
+//   token tiles: TILE_M rows of a group, counted through all groups; only the last of a group is partial
+//   horizontal:  item -> (token tile, weight tile), weight tiles fastest; the group by a linear scan from the last one
+//   vertical:    item -> (weight tile, token tile), token tiles of all groups fastest; the group by binary search
+// CTA c takes items c, c + C, ...; the list is copied to shared memory once, because every tile looks at it.
+#pragma once
+
+#include "warpwright/arch/global.hpp"
+#include "warpwright/arch/named_barrier.hpp"
+#include "warpwright/collective/grouped_arguments.hpp"
+#include "warpwright/collective/grouped_builder.hpp"
+
+namespace ww::scheduler {
+
+/// `rows` tokens from row `row` of the group on, which starts at row `start` of the matrix, against weight tile
+/// `tile_n`.
+struct DescriptorTile {
+  i32 group, start, row, rows, tile_n;
+};
+
+template <int kThreads, int kTokens, TileOrder kOrder> class DescriptorTiles {
+  static_assert(kOrder == TileOrder::horizontal || kOrder == TileOrder::vertical);
+
+ public:
+  /// `table`: four words for each listed group.
+  WW_DEVICE DescriptorTiles(arch::SharedAddress table, int tiles_n) : table_(table), tiles_n_(tiles_n) {}
+
+  /// All threads of the CTA; ends with a barrier.
+  WW_DEVICE void load(const u32* list) {
+    const arch::Words<4> head = arch::global::load4(list);
+    listed_ = head.w[0];
+    token_tiles_ = head.w[1];
+    for (u32 p = arch::thread_index(); p < listed_; p += kThreads)
+      arch::shared::store4(record(p), arch::global::load4(list + collective::kListedWords * (1 + p)));
+    arch::named_barrier::sync_cta();
+  }
+
+  /// One thread's walk over the tiles of this CTA.
+  class Walk {
+   public:
+    WW_DEVICE explicit Walk(const DescriptorTiles& tiles) : tiles_(tiles), item_(arch::block_index()) {}
+
+    /// This CTA's next tile; false when there is none.
+    WW_DEVICE bool next(DescriptorTile& tile) {
+      const u32 tiles_n = static_cast<u32>(tiles_.tiles_n_), token_tiles = tiles_.token_tiles_;
+      if (item_ >= token_tiles * tiles_n) return false;
+      constexpr bool kHorizontal = kOrder == TileOrder::horizontal;
+      const u32 token_tile = kHorizontal ? item_ / tiles_n : item_ % token_tiles;
+      const u32 tile_n = kHorizontal ? item_ % tiles_n : item_ / token_tiles;
+      item_ += arch::grid_size();
+      if constexpr (kHorizontal) position_ = tiles_.scan(position_, token_tile);
+      else position_ = tiles_.search(token_tile);
+      tile = tiles_.tile(position_, token_tile, static_cast<i32>(tile_n));
+      return true;
+    }
+
+   private:
+    const DescriptorTiles& tiles_;
+    u32 item_, position_ = 0;
+  };
+
+ private:
+  WW_DEVICE arch::SharedAddress record(u32 position) const { return table_ + collective::kListedWords * 4 * position; }
+  WW_DEVICE u32 first_tile(u32 position) const { return arch::shared::load(record(position) + 12); }
+
+  /// The position that owns `token_tile`, which is not before that of `from`.
+  WW_DEVICE u32 scan(u32 from, u32 token_tile) const {
+    while (from + 1 < listed_ && first_tile(from + 1) <= token_tile) ++from;
+    return from;
+  }
+  WW_DEVICE u32 search(u32 token_tile) const {
+    u32 low = 0, high = listed_;  // the position is in [low, high)
+    while (high - low > 1) {
+      const u32 middle = (low + high) / 2;
+      (first_tile(middle) <= token_tile ? low : high) = middle;
+    }
+    return low;
+  }
+
+  WW_DEVICE DescriptorTile tile(u32 position, u32 token_tile, i32 tile_n) const {
+    const arch::Words<4> r = arch::shared::load4(record(position));
+    const i32 row = static_cast<i32>(token_tile - r.w[3]) * kTokens;
+    return {static_cast<i32>(r.w[0]), static_cast<i32>(r.w[1]), row, min(kTokens, static_cast<i32>(r.w[2]) - row),
+            tile_n};
+  }
+
+  arch::SharedAddress table_;
+  int tiles_n_;
+  u32 listed_ = 0, token_tiles_ = 0;
+};
+
+}  // namespace ww::scheduler
