@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpwright bench grouped`: our mechanisms side by side on one GPU, by the method of bench/README.md, beside the times
-// that the case file has of other libraries. Peers in the loop: bench/grouped_torch.py.
+// `warpwright bench grouped`: our mechanisms side by side on one GPU, by the method of bench/README.md, beside the
+// times that the case file has of other libraries. Peers in the loop: bench/grouped_torch.py.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 

@@ -180,8 +180,8 @@ WW_CLI_VECTOR void scale_row(const double* scales, const double* sum, const doub
   }
 }
 
-/// The same for one element where FP32 has no finite scale: t is NaN, Inf, or a product of scales beyond the largest number.
-/// A bound of Inf or NaN accepts anything: overflow on the way, or Inf times a sum whose sign is not known.
+/// The same for one element where FP32 has no finite scale: t is NaN, Inf, or a product of scales beyond the largest
+/// number. A bound of Inf or NaN accepts anything: overflow on the way, or Inf times a sum whose sign is not known.
 void scale_by_special(double t, double s, double bound, double& reference, double& error) {
   const bool sign_known = std::isnan(t) || std::fabs(s) > bound || !std::isfinite(s);
   reference += t * s;

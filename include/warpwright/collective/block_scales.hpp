@@ -42,7 +42,8 @@ template <int kTileM, int kTileN> struct BlockScales {
   template <class Pipeline>
   WW_DEVICE static void load(const TileScales& scales, arch::SharedAddress slots, Pipeline& pipeline, u32 warp) {
     const u32 first = warp * arch::kWarpSize + arch::lane_index();  // row of the tile
-    // why pointers that step along: products of k and a stride for all loads at once spill in the producer's 56 registers
+    // why pointers that step along: products of k and a stride for all loads at once spill in the producer's 56
+    // registers
     const float* b = scales.b;
     const float* a[kRows];
     WW_UNROLL

@@ -71,8 +71,8 @@ template <class T> WW_HOST_DEVICE constexpr typename remove_reference<T>::type&&
 }
 
 /// Returns the value of an expression. When its type says all (static integers, tuples and layouts of them) it is only
-/// looked at, and no function it would call is compiled: of a GEMM's functions more than half do nothing else, and NVRTC
-/// would spend its time on inlining and deleting them.
+/// looked at, and no function it would call is compiled: of a GEMM's functions more than half do nothing else, and
+/// NVRTC would spend its time on inlining and deleting them.
 #define WW_RETURN(...)                                            \
   using ReturnType = ::ww::remove_cvref_t<decltype(__VA_ARGS__)>; \
   if constexpr (__is_empty(ReturnType)) return ReturnType{};      \

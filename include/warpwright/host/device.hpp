@@ -121,7 +121,8 @@ struct Finding {
 
 enum class Verdict { clean, findings, incomplete };
 
-/// Shared, L2 and HBM traffic of one source line. HBM is a first-order model of L2: empty when the launch starts, losing
+/// Shared, L2 and HBM traffic of one source line. HBM is a first-order model of L2: empty when the launch starts,
+/// losing
 /// nothing until its end. A sector of 32 bytes is read once, by the line that reads it first, and written once, by the
 /// line that writes it first; a read of what the launch itself has written costs nothing.
 struct LineTraffic {

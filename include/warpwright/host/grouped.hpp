@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// D[r, :] = scale (A[r, :] . B[group of r]^T) for ragged groups of rows: A [M, K], B [G, N, K], D [M, N], all row-major.
-// Which rows belong to which group is known on the device only, in one of five encodings of int32 arrays; the host never
-// reads them, so a captured graph may be replayed with other sizes. Groups may be empty and need no alignment.
+// D[r, :] = scale (A[r, :] . B[group of r]^T) for ragged groups of rows: A [M, K], B [G, N, K], D [M, N], all
+// row-major.
+// Which rows belong to which group is known on the device only, in one of five encodings of int32 arrays; the host
+// never reads them, so a captured graph may be replayed with other sizes. Groups may be empty and need no alignment.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grouped GEMM in normal orientation (mechanisms contiguous and masked): the dense kernel with tiles that start at any row
-// and weights that have a batch coordinate.
-//   all:       sizes on the device -> {start, count} -> token tiles in one rasterised order (scheduler/raster_groups.hpp)
+// Grouped GEMM in normal orientation (mechanisms contiguous and masked): the dense kernel with tiles that start at
+// any row and weights that have a batch coordinate.
+//   all:       sizes on the device -> {start, count} -> token tiles in one rasterised order
+//   (scheduler/raster_groups.hpp)
 //   roles:     those of kernel/gemm.hpp
 // For groups of many rows: two token tiles of one group share their weights through a cluster.
 #pragma once

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ragged grouped GEMM in one launch: every CTA lists the tiles of all groups, a counter hands them out, the widest first.
+// Ragged grouped GEMM in one launch: every CTA lists the tiles of all groups, a counter hands them out, the widest
+// first.
 //   all:       sizes on the device -> {start, count} -> list of tiles (scheduler/ragged_tiles.hpp)
 //   producer:  next tile -> tell everyone -> for k: acquire stage, load weights and tokens
 //   scales:    tile -> for k: acquire stage, store the block's scales, signal full

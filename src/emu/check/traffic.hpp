@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared, L2 and HBM traffic by source line (HBM: sectors.hpp), and how shared accesses of a warp fall on the 32 banks of 4 bytes.
+// Shared, L2 and HBM traffic by source line (HBM: sectors.hpp), and how shared accesses of a warp fall on the 32
+// banks of 4 bytes.
 //   wavefronts of a warp-wide access = the most different words that any bank has to give
 //   8- and 16-byte accesses go in halves and quarters of a warp, matrix rows in groups of eight
 // The n-th access of each lane at a line makes the n-th warp-wide access: lanes need not meet. Lanes that never come
