@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One-line edits of the shipped headers, each compiled into a checked module of the corpus' GEMM shapes and run by
-check_gemm_test, which must fail and name the rule.
-  header_mutants.py <source folder> <check_gemm_test> <c++ compiler> [part of a name]"""
+"""One-line edits of the shipped headers. Those of the dense GEMM are compiled into a checked module of the corpus'
+shapes and run by check_gemm_test, those of grouped products by the library's own run-time compiler, for
+check_grouped_test, whose headers they replace. The test must fail and name the rule.
+  header_mutants.py <source folder> <check_gemm_test> <check_grouped_test> <c++ compiler> [part of a name]"""
 import os
 import pathlib
 import shutil
@@ -86,11 +87,34 @@ MUTANTS = [  # name, header, old, new, rules
      "sync<kFirstBarrier>", "data-race unfinished-store proxy-fence"),
     ("register budget", "kernel/gemm.hpp", "kMathRegisters = 224", "kMathRegisters = 240", "register-budget"),
 ]
+GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it
+    ("grouped: map of A not acquired", "kernel/descriptor_gemm.hpp", "    arch::tensor_map::acquire(group_a);\n", "",
+     "stale-descriptor"),
+    ("grouped: map of D not acquired", "kernel/descriptor_gemm.hpp", "    arch::tensor_map::acquire(group_d);\n", "",
+     "stale-descriptor"),
+    ("grouped: only the first group acquired", "kernel/descriptor_gemm.hpp", "tile.group != acquired", "acquired < 0",
+     "stale-descriptor"),
+    ("grouped: maps not released", "kernel/descriptor_update.hpp",
+     "      arch::tensor_map::release(", "      static_cast<void>(",
+     "invalid-operation"),  # the workspace starts as zeros, which are no map
+    ("grouped: map released before it is changed", "kernel/descriptor_update.hpp",
+     "      }\n      arch::warp::sync();\n", "      }\n", "data-race"),
+    ("grouped: map of D a row too long", "kernel/descriptor_update.hpp", "static_cast<u32>(range.count));",
+     "static_cast<u32>(range.count + is_d));", "data-race wrong-result out-of-bounds"),
+    ("grouped: list read before it is copied", "scheduler/descriptor_tiles.hpp",
+     "    arch::named_barrier::sync_cta();\n", "", "data-race uninitialised-read"),
+    ("grouped: scan looks at its own group", "scheduler/descriptor_tiles.hpp", "first_tile(from + 1) <= token_tile",
+     "first_tile(from) <= token_tile", "wrong-result data-race out-of-bounds invalid-operation stale-descriptor"),
+    ("grouped: counter not reset", "kernel/ragged_gemm.hpp", "    arch::global::store(&workspace.ticket, 0);\n", "",
+     "wrong-result"),
+    ("grouped: tail row stored twice", "collective/ragged_epilogue.hpp", "token < tile.rows && at < arguments.n",
+     "token <= tile.rows && at < arguments.n", "data-race wrong-result"),
+]
 FLAGS = ["-std=c++20", "-O1", "-g1", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-DWW_CHECKED=1",
          "-fsanitize=thread", "-fno-optimize-sibling-calls"]
 
 
-def build(source, compiler, work, header, old, new):
+def edit(source, work, header, old, new):
     include = work / "include"
     shutil.copytree(source / "include", include)
     path = include / "warpwright" / header
@@ -98,6 +122,11 @@ def build(source, compiler, work, header, old, new):
     if text.count(old) < 1:
         return f"the edit no longer applies to {header}"
     path.write_text(text.replace(old, new))
+    return ""
+
+
+def build(source, compiler, work):
+    include = work / "include"
     kernel = work / "kernel.cpp"
     kernel.write_text('#include "gemm_kernels.hpp"\nWW_MODULE()\n')
     compile_ = [compiler, *FLAGS, f"-I{include}", f"-I{source / 'tests/check'}", "-c", kernel, "-o", work / "kernel.o"]
@@ -109,26 +138,52 @@ def build(source, compiler, work, header, old, new):
     return ""
 
 
+def run_gemm(source, test, compiler, work):
+    """What the test says, "" when it is content; what went wrong before it."""
+    problem = build(source, compiler, work)
+    return (None, problem) if problem else run(test, WARPWRIGHT_CHECK_MODULE=str(work / "kernel.so"))
+
+
+def run_grouped(_, test, compiler, work):
+    wrapper = work / "c++"
+    # why a copy and no -I before the others: quoted names are looked for beside the including file first
+    wrapper.write_text('#!/bin/sh\nfor a in "$@"; do\n  case "$a" in -I*) cp -r '
+                       f'"{work}/include/." "${{a#-I}}/" ;; esac\ndone\nexec "{shutil.which(compiler)}" "$@"\n')
+    wrapper.chmod(0o755)
+    return run(test, WARPWRIGHT_CXX=str(wrapper), WARPWRIGHT_CACHE_DIR=str(work / "cache"))
+
+
+def run(test, **variables):
+    done = subprocess.run([test], capture_output=True, text=True, timeout=600, env={**os.environ, **variables})
+    return ("" if done.returncode == 0 else done.stdout), ""
+
+
+def judge(said, rules):
+    """(what a report names, what is wrong with that)"""
+    found = [rule for rule in rules.split() if f"    {rule} in" in said]
+    if (said == "") if rules == "-" else found:
+        return ", ".join(found) or "clean, as it must", ""
+    return "", said[-3000:] or "clean"
+
+
 def main():
-    source, test, compiler = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-    part = sys.argv[4] if len(sys.argv) > 4 else ""
+    source, gemm_test, grouped_test, compiler = pathlib.Path(sys.argv[1]), *sys.argv[2:5]
+    part = sys.argv[5] if len(sys.argv) > 5 else ""
+    every = [(run_gemm, gemm_test, mutant) for mutant in MUTANTS]
+    every += [(run_grouped, grouped_test, mutant) for mutant in GROUPED_MUTANTS]
     failed = 0
-    for name, header, old, new, rules in MUTANTS:
+    for runner, test, (name, header, old, new, rules) in every:
         if part not in name:
             continue
         with tempfile.TemporaryDirectory() as folder:
             work = pathlib.Path(folder)
-            problem = build(source, compiler, work, header, old, new)
+            problem, caught = edit(source, work, header, old, new), ""
             if not problem:
-                run = subprocess.run([test], capture_output=True, text=True, timeout=300,
-                                     env={**os.environ, "WARPWRIGHT_CHECK_MODULE": str(work / "kernel.so")})
-                found = [rule for rule in rules.split() if f"    {rule} in" in run.stdout]
-                clean = run.returncode == 0
-                if not (clean if rules == "-" else found):
-                    problem = run.stdout[-3000:] if not clean else "clean"
+                said, problem = runner(source, test, compiler, work)
+            if not problem:
+                caught, problem = judge(said, rules)
         failed += bool(problem)
-        print(f"{name:<44} {'MISSED: ' + problem if problem else 'clean, as it must' if rules == '-' else ', '.join(found)}",
-              flush=True)
+        print(f"{name:<44} {'MISSED: ' + problem if problem else caught}", flush=True)
     return 1 if failed else 0
 
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shipped grouped products of one launch and of two are clean under every schedule, and right: launches by the
+// library itself, two runs with one workspace, so that what a run leaves behind matters. Kernels are compiled here, by
+// the compiler that WARPWRIGHT_CXX names: header_mutants.py puts other headers before the library's.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "case.hpp"
+#include "kernel/random_grouped.hpp"
+
+namespace ww::check_test {
+namespace {
+
+using testing::HostGrouped;
+
+struct GroupedCase {
+  const char* name;
+  GroupedProblem problem;  // extents, types, encoding
+  GemmConfig config;
+  std::vector<std::int64_t> counts;
+};
+
+/// Tails before other groups, empty groups, groups of several tiles, more tiles than CTAs, more maps than warps.
+std::vector<GroupedCase> grouped_cases() {
+  const auto problem = [](GroupEncoding encoding, Scale scale, DType d, std::int64_t n, std::int64_t k) {
+    GroupedProblem p{.n = n, .k = k, .a = e4m3, .b = e4m3, .d = d, .scale = scale};
+    p.encoding = encoding;
+    return p;
+  };
+  return {
+      {"descriptors, block, horizontal",
+       problem(GroupEncoding::indptr, Scale::block_1x128_128x128, bf16, 136, 272),
+       {.tile_m = 16, .tile_n = 128, .mechanism = Mechanism::descriptors, .order = TileOrder::horizontal},
+       {3, 0, 37, 1, 0, 9}},
+      {"descriptors, tensor, f32, vertical",
+       problem(GroupEncoding::starts_counts, Scale::tensor, f32, 264, 144),
+       {.tile_m = 8, .tile_n = 256, .mechanism = Mechanism::descriptors, .order = TileOrder::vertical},
+       {5, 20, 0, 1, 7, 0, 1, 2, 0, 0, 8, 3, 0, 9, 1, 1, 0, 2, 1, 4}},
+      {"descriptors, no K",
+       problem(GroupEncoding::offsets, Scale::tensor, bf16, 136, 0),
+       {.tile_m = 16, .tile_n = 128, .mechanism = Mechanism::descriptors, .order = TileOrder::vertical},
+       {3, 0, 20}},
+      {"ragged, block",
+       problem(GroupEncoding::row_ids, Scale::block_1x128_128x128, bf16, 136, 272),
+       {.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged},
+       {3, 0, 70, 1, 9}},
+  };
+}
+
+HostGrouped host_of(const GroupedCase& c) {
+  std::mt19937_64 rng(7);
+  HostGrouped h;
+  GroupedProblem& p = h.problem = c.problem;
+  h.config = c.config;
+  p.groups = static_cast<std::int64_t>(c.counts.size());
+  testing::encode_groups(h, rng, c.counts);
+  p.lda = p.ldb = p.k, p.ldd = p.n, p.stride_b_group = p.n * p.k;
+  testing::fill_grouped(h, rng);
+  return h;
+}
+
+TEST(ShippedGrouped, IsCleanAndExactUnderEverySchedule) {
+  const auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {.check = true}});
+  ASSERT_TRUE(device) << device.error().message;
+  for (const GroupedCase& c : grouped_cases()) {
+    const HostGrouped host = host_of(c);
+    const std::vector<std::uint8_t> want = testing::reference(host);
+    for (int i = 0; i < WW_CHECK_SCHEDULES; ++i) {
+      EmuOptions options = schedule_of(i, base_seed());
+      options.check = true;
+      device->backend().set_emu_options(options);
+      const auto got = testing::run_on(*device, host, nullptr, 2);
+      const auto report = device->backend().last_check();
+      ASSERT_TRUE(report) << (got ? "no report" : got.error().message);
+      const std::string replay =
+          fmt::format("{}, schedule {} seed {}; replay: WARPWRIGHT_CHECK_SEED={} ./check_grouped_test", c.name,
+                      name_of(options.schedule), options.seed, base_seed());
+      ASSERT_EQ(report->verdict, Verdict::clean) << replay << "\n" << summary(*report);
+      ASSERT_TRUE(got) << got.error().message << "\n" << replay;
+      ASSERT_EQ(testing::difference(host, *got, want), "") << "    wrong-result in D: " << replay;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ww::check_test
