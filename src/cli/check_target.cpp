@@ -8,6 +8,7 @@
 
 #include "cli/check_emulation.hpp"
 #include "cli/file.hpp"
+#include "cli/gemm_request.hpp"
 #include "select/config_text.hpp"
 
 namespace ww::cli {
@@ -22,8 +23,8 @@ class GemmTarget final : public CheckTarget {
     WW_TRY(plan_, plan(device_, problem_, options_));
     options_.config = plan_.config();
     const GemmProblem& p = plan_.problem();
-    const auto size = [](std::int64_t rows, std::int64_t columns, int bytes) {
-      return static_cast<std::size_t>(std::max<std::int64_t>(rows * columns * bytes, 16));
+    const auto size = [&](std::int64_t rows, std::int64_t columns, int bytes) {
+      return static_cast<std::size_t>(std::max<std::int64_t>(p.batch * rows * columns * bytes, 16));
     };
     const auto blocks = [](std::int64_t x) { return (x + 127) / 128; };
     WW_TRY(a_, device_.allocate(size(p.m, p.lda, bytes_of(p.a))));
@@ -46,9 +47,11 @@ class GemmTarget final : public CheckTarget {
   }
 
   std::string command() const override {
-    return fmt::format("warpwright check gemm --device {} --m {} --n {} --k {} --config {}{}{}", device_.info().name,
-                       problem_.m, problem_.n, problem_.k, ww::to_text(options_.config),
-                       options_.sms > 0 ? fmt::format(" --sms {}", options_.sms) : "", settings_text(settings_));
+    return fmt::format("warpwright check gemm --device {} --m {} --n {} --k {}{} --config {}{}{}", device_.info().name,
+                       problem_.m, problem_.n, problem_.k,
+                       problem_.batch == 1 ? "" : fmt::format(" --batch {}", problem_.batch),
+                       ww::to_text(options_.config), options_.sms > 0 ? fmt::format(" --sms {}", options_.sms) : "",
+                       settings_text(settings_));
   }
   std::string title() const override {
     return fmt::format("check gemm {} x {} x {}, {} -> {}, scale {}, math {}\n  config     {}\n", problem_.m,
@@ -56,12 +59,14 @@ class GemmTarget final : public CheckTarget {
                        math_text(settings_), ww::to_text(options_.config));
   }
   Fields fields() const override {
-    return {{"device", device_.info().name},
-            {"math", math_text(settings_)},
-            {"config", ww::to_text(options_.config)},
-            {"m", problem_.m},
-            {"n", problem_.n},
-            {"k", problem_.k}};
+    Fields fields{{"device", device_.info().name},
+                  {"math", math_text(settings_)},
+                  {"config", ww::to_text(options_.config)},
+                  {"m", problem_.m},
+                  {"n", problem_.n},
+                  {"k", problem_.k}};
+    if (problem_.batch != 1) fields.emplace_back("batch", problem_.batch);
+    return fields;
   }
 
   int axes() const override { return 3; }
@@ -76,6 +81,7 @@ class GemmTarget final : public CheckTarget {
     size = std::max(least, (size / 2 + step - 1) / step * step);
     const std::int64_t row = 16 / bytes_of(p.a);
     p.lda = p.ldb = (p.k + row - 1) / row * row;
+    pack_batch(p);
     return make_gemm_target(device_, p, options_, settings_);
   }
 

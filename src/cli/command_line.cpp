@@ -50,8 +50,11 @@ void add_common_flags(CLI::App& app, GemmFlags& f) {
 void add_gemm_flags(CLI::App& app, GemmFlags& f) {
   text_flag(app, "--m", f.m, "INT", "rows of A and D");
   add_common_flags(app, f);
-  text_flag(app, "--a", f.a, "FILE", "A (M, K): .npy or FILE.safetensors:TENSOR (default generated)");
-  text_flag(app, "--b", f.b, "FILE", "B (N, K)");
+  text_flag(app, "--batch", f.batch, "INT",
+            "products of this shape: L matrices of A, B, D and their scales (default 1)");
+  text_flag(app, "--a", f.a, "FILE",
+            "A (M, K), or (L, M, K) of a batch: .npy or FILE.safetensors:TENSOR (default generated)");
+  text_flag(app, "--b", f.b, "FILE", "B (N, K), or (L, N, K); without L one B serves the batch, and so for scales");
   text_flag(app, "--scale-a", f.scale_a, "FILE",
             "float32 (M, ceil(K/128)); (M,) with row-column, one number with tensor");
   text_flag(app, "--scale-b", f.scale_b, "FILE", "float32 (ceil(N/128), ceil(K/128)); (N,); or one number");

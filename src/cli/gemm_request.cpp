@@ -10,31 +10,74 @@ namespace {
 // A first run without flags: about two seconds with verification on two cores.
 constexpr std::int64_t kDefaultM = 1024, kDefaultN = 2048, kDefaultK = 2048;
 
-Result<void> expect_matrix(const std::optional<ArrayFile>& array, const char* meaning) {
-  if (!array || array->shape.size() == 2) return {};
-  return failure(ErrorCode::invalid, array->file.argument(), fmt::format("a 2-D array {}", meaning),
-                 fmt::format("{}-D, shape {}", array->shape.size(), shape_text(array->shape)),
-                 "file " + array->file.path());
+/// A matrix, or those of a batch.
+Result<void> expect_matrix(const std::optional<ArrayFile>& array, const char* meaning, const char* of_batch) {
+  if (!array || array->shape.size() == 2 || array->shape.size() == 3) return {};
+  return failure(
+      ErrorCode::invalid, array->file.argument(), fmt::format("a 2-D array {}, or a 3-D one {}", meaning, of_batch),
+      fmt::format("{}-D, shape {}", array->shape.size(), shape_text(array->shape)), "file " + array->file.path());
+}
+
+/// L from its flag, else from the files that have it, else 1.
+Result<void> resolve_batch(const GemmFlags& flags, GemmRequest& request) {
+  GemmProblem& p = request.problem;
+  std::optional<std::int64_t> in_file;
+  for (const std::optional<ArrayFile>* array : {&request.a, &request.b}) {
+    if (!*array || (*array)->shape.size() != 3) continue;
+    if (in_file && *in_file != (*array)->shape[0])
+      return failure(ErrorCode::invalid, (*array)->file.argument(), fmt::format("L = {} matrices as in --a", *in_file),
+                     fmt::format("{}", (*array)->shape[0]));
+    in_file = (*array)->shape[0];
+  }
+  WW_TRY(p.batch, resolve_size(flags.batch, "--batch", in_file, 1));
+  return {};
+}
+
+/// A file of fewer dimensions than a batch has serves all of it.
+void fill_batch_strides(GemmRequest& request) {
+  GemmProblem& p = request.problem;
+  if (p.batch == 1) return;
+  const auto own = [](const std::optional<ArrayFile>& array, std::size_t dimensions) {
+    return !array || array->shape.size() == dimensions;
+  };
+  p.batch_a = own(request.a, 3), p.batch_b = own(request.b, 3), p.batch_d = 1;
+  const std::size_t dimensions = p.scale == Scale::tensor ? 1 : p.scale == Scale::row_column ? 2 : 3;
+  const auto several = [&](const std::optional<ArrayFile>& array) {
+    return own(array, dimensions) && !(array && p.scale == Scale::tensor && array->shape[0] == 1);
+  };
+  if (p.scale != Scale::none) p.batch_scale_a = several(request.scale_a), p.batch_scale_b = several(request.scale_b);
+  pack_batch(p);
 }
 
 Result<void> resolve_sizes(const GemmFlags& flags, GemmRequest& request) {
   GemmProblem& p = request.problem;
-  WW_CHECK(expect_matrix(request.a, "(M, K)"));
-  WW_CHECK(expect_matrix(request.b, "(N, K)"));
-  if (request.a && request.b && request.a->shape[1] != request.b->shape[1])
-    return failure(ErrorCode::invalid, "--b", fmt::format("K = {} columns as in --a", request.a->shape[1]),
-                   fmt::format("{}", request.b->shape[1]));
-  const auto extent = [](const std::optional<ArrayFile>& array, std::size_t i) {
-    return array ? std::optional(array->shape[i]) : std::nullopt;
+  WW_CHECK(expect_matrix(request.a, "(M, K)", "(L, M, K)"));
+  WW_CHECK(expect_matrix(request.b, "(N, K)", "(L, N, K)"));
+  WW_CHECK(resolve_batch(flags, request));
+  const auto extent = [](const std::optional<ArrayFile>& array, std::size_t from_last) {
+    return array ? std::optional(array->shape[array->shape.size() - from_last]) : std::nullopt;
   };
-  WW_TRY(p.m, resolve_size(flags.m, "--m", extent(request.a, 0), kDefaultM));
-  WW_TRY(p.n, resolve_size(flags.n, "--n", extent(request.b, 0), kDefaultN));
-  WW_TRY(p.k, resolve_size(flags.k, "--k", request.a ? extent(request.a, 1) : extent(request.b, 1), kDefaultK));
+  const auto k_of_a = extent(request.a, 1), k_of_b = extent(request.b, 1);
+  if (request.a && request.b && *k_of_a != *k_of_b)
+    return failure(ErrorCode::invalid, "--b", fmt::format("K = {} columns as in --a", *k_of_a),
+                   fmt::format("{}", *k_of_b));
+  WW_TRY(p.m, resolve_size(flags.m, "--m", extent(request.a, 2), kDefaultM));
+  WW_TRY(p.n, resolve_size(flags.n, "--n", extent(request.b, 2), kDefaultN));
+  WW_TRY(p.k, resolve_size(flags.k, "--k", request.a ? k_of_a : k_of_b, kDefaultK));
   WW_TRY(p.lda, operand_row(p.k, p.a));
   p.ldb = p.lda;
-  WW_CHECK(expect_bytes("--m", {p.m, p.lda}, bytes_of(p.a)));
-  WW_CHECK(expect_bytes("--n", {p.n, p.ldb}, bytes_of(p.b)));
-  return expect_bytes("--m", {p.m, p.n}, bytes_of(p.d));
+  WW_CHECK(expect_bytes("--m", {p.batch, p.m, p.lda}, bytes_of(p.a)));
+  WW_CHECK(expect_bytes("--n", {p.batch, p.n, p.ldb}, bytes_of(p.b)));
+  return expect_bytes("--m", {p.batch, p.m, p.n}, bytes_of(p.d));
+}
+
+/// A file of scales: of one matrix, or with L in front of that.
+Result<void> expect_scales(const GemmRequest& request, const std::optional<ArrayFile>& array,
+                           std::vector<std::int64_t> shape, const char* meaning) {
+  const std::int64_t batch = request.problem.batch;
+  if (!array || batch == 1 || array->shape.size() == shape.size()) return expect_shape(array, shape, meaning);
+  shape.insert(shape.begin(), batch);
+  return expect_shape(array, shape, fmt::format("(L, {}", meaning + 1).c_str());
 }
 
 /// One number; of row-column scales also (M, 1) and (1, N), which is how a keepdim reduction leaves them.
@@ -43,21 +86,36 @@ Result<void> check_scales(const GemmRequest& request) {
   WW_CHECK(check_scale_files(request));
   if (p.scale == Scale::tensor)
     for (const std::optional<ArrayFile>* array : {&request.scale_a, &request.scale_b})
-      if (*array && checked_elements((*array)->shape, 4) != 1)
-        return failure(ErrorCode::invalid, (*array)->file.argument(), "one element",
+      if (*array && checked_elements((*array)->shape, 4) != 1 &&
+          (p.batch == 1 || (*array)->shape != std::vector{p.batch}))
+        return failure(ErrorCode::invalid, (*array)->file.argument(),
+                       p.batch == 1 ? "one element" : "one element, or (L,)",
                        fmt::format("shape {}", shape_text((*array)->shape)));
   if (p.scale == Scale::row_column) {
-    if (request.scale_a && request.scale_a->shape != std::vector{p.m, std::int64_t{1}})
-      WW_CHECK(expect_shape(request.scale_a, {p.m}, "(M,)"));
-    if (request.scale_b && request.scale_b->shape != std::vector{std::int64_t{1}, p.n})
-      WW_CHECK(expect_shape(request.scale_b, {p.n}, "(N,)"));
+    const bool one = p.batch == 1;
+    if (request.scale_a && !(one && request.scale_a->shape == std::vector{p.m, std::int64_t{1}}))
+      WW_CHECK(expect_scales(request, request.scale_a, {p.m}, "(M,)"));
+    if (request.scale_b && !(one && request.scale_b->shape == std::vector{std::int64_t{1}, p.n}))
+      WW_CHECK(expect_scales(request, request.scale_b, {p.n}, "(N,)"));
   }
   if (p.scale != Scale::block_1x128_128x128) return {};
-  WW_CHECK(expect_shape(request.scale_a, {p.m, blocks_of(p.k)}, "(M, ceil(K/128))"));
-  return expect_shape(request.scale_b, {blocks_of(p.n), blocks_of(p.k)}, "(ceil(N/128), ceil(K/128))");
+  WW_CHECK(expect_scales(request, request.scale_a, {p.m, blocks_of(p.k)}, "(M, ceil(K/128))"));
+  return expect_scales(request, request.scale_b, {blocks_of(p.n), blocks_of(p.k)}, "(ceil(N/128), ceil(K/128))");
 }
 
 }  // namespace
+
+void pack_batch(GemmProblem& p) {
+  const bool block = p.scale == Scale::block_1x128_128x128, vector = p.scale == Scale::row_column;
+  const auto pack = [](std::int64_t& stride, std::int64_t elements) {
+    if (stride != 0) stride = elements;
+  };
+  pack(p.batch_a, p.m * p.lda);
+  pack(p.batch_b, p.n * p.ldb);
+  pack(p.batch_d, p.m * p.n);
+  pack(p.batch_scale_a, block ? p.m * blocks_of(p.k) : vector ? p.m : 1);
+  pack(p.batch_scale_b, block ? blocks_of(p.n) * blocks_of(p.k) : vector ? p.n : 1);
+}
 
 Result<GemmRequest> make_request(const GemmFlags& flags) {
   GemmRequest request;
@@ -66,6 +124,7 @@ Result<GemmRequest> make_request(const GemmFlags& flags) {
   p.a = p.b = request.types.ab, p.d = request.types.d, p.scale = request.types.scale;
   WW_CHECK(resolve_sizes(flags, request));
   WW_CHECK(check_scales(request));
+  fill_batch_strides(request);
   const bool nothing_given = !flags.m && !flags.n && !flags.k && !flags.a && !flags.b;
   request.verify = flags.verify.value_or(nothing_given);
   return request;

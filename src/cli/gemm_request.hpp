@@ -11,6 +11,9 @@ struct GemmRequest : Request {
   GemmProblem problem;  // row strides of A and B are K rounded up to 16 bytes
 };
 
+/// Batch strides that are not 0 become those of matrices, and of their packed scales, one behind the other.
+void pack_batch(GemmProblem& problem);
+
 Result<GemmRequest> make_request(const GemmFlags& flags);
 
 }  // namespace ww::cli

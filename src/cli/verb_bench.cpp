@@ -76,6 +76,8 @@ Result<BenchOptions> bench_options(const Request& request, const GemmFlags& flag
 Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench) {
   WW_CHECK(refuse_files(flags));
   WW_TRY(const GemmRequest request, make_request(flags));
+  if (request.problem.batch != 1)
+    return failure(ErrorCode::unsupported, "--batch", "1: what is timed is one product", *flags.batch);
   WW_TRY(BenchOptions options, bench_options(request, flags, bench));
   options.m = request.problem.m, options.n = request.problem.n, options.k = request.problem.k;
   return run_bench(options);

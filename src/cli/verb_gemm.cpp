@@ -30,26 +30,72 @@ struct HostOperands {
   Matrix a, b, scale_a, scale_b, d;
 };
 
+/// How many matrices of a batch, or sets of scales, there are when they are `stride` apart.
+std::int64_t count_of(const GemmProblem& p, std::int64_t stride) { return stride == 0 && p.batch > 0 ? 1 : p.batch; }
+
+/// The scales of all of a batch, set after set.
 OperandShape scale_shape(const GemmProblem& p, bool of_a) {
+  const std::int64_t sets = count_of(p, of_a ? p.batch_scale_a : p.batch_scale_b);
   switch (p.scale) {
     case Scale::none: return {};
-    case Scale::tensor: return {DType::f32, 1, 1, 1};
-    case Scale::row_column: return of_a ? OperandShape{DType::f32, p.m, 1, 1} : OperandShape{DType::f32, 1, p.n, p.n};
+    case Scale::tensor: return {DType::f32, sets, 1, 1};
+    case Scale::row_column:
+      return of_a ? OperandShape{DType::f32, sets * p.m, 1, 1} : OperandShape{DType::f32, sets, p.n, p.n};
     case Scale::block_1x128_128x128: break;
   }
-  return {DType::f32, of_a ? p.m : blocks_of(p.n), blocks_of(p.k), blocks_of(p.k)};
+  return {DType::f32, sets * (of_a ? p.m : blocks_of(p.n)), blocks_of(p.k), blocks_of(p.k)};
 }
+
+OperandShape a_shape(const GemmProblem& p) { return {p.a, count_of(p, p.batch_a) * p.m, p.k, p.lda}; }
+OperandShape b_shape(const GemmProblem& p) { return {p.b, count_of(p, p.batch_b) * p.n, p.k, p.ldb}; }
+OperandShape d_shape(const GemmProblem& p) { return {p.d, p.batch * p.m, p.n, p.n}; }
 
 Result<HostOperands> host_operands(const GemmRequest& r) {
   const GemmProblem& p = r.problem;
   constexpr const char* kSizes = "--m, --n, --k";
   HostOperands host;
-  WW_TRY(host.a, host_operand(r.a, {p.a, p.m, p.k, p.lda}, r.seed, Operand::a, kSizes));
-  WW_TRY(host.b, host_operand(r.b, {p.b, p.n, p.k, p.ldb}, r.seed, Operand::b, kSizes));
+  WW_TRY(host.a, host_operand(r.a, a_shape(p), r.seed, Operand::a, kSizes));
+  WW_TRY(host.b, host_operand(r.b, b_shape(p), r.seed, Operand::b, kSizes));
   WW_TRY(host.scale_a, host_operand(r.scale_a, scale_shape(p, true), r.seed, Operand::scale_a, kSizes));
   WW_TRY(host.scale_b, host_operand(r.scale_b, scale_shape(p, false), r.seed, Operand::scale_b, kSizes));
-  WW_TRY(host.d, Matrix::allocate(p.d, p.m, p.n, p.n, "--m, --n"));
+  WW_TRY(host.d, Matrix::allocate(p.d, p.batch * p.m, p.n, p.n, "--m, --n"));
   return host;
+}
+
+/// Repeats what the matrices of a batch share, so that each has its own.
+Result<void> repeat(Matrix& matrix, std::int64_t rows) {
+  if (matrix.rows() == 0 || matrix.rows() >= rows) return {};
+  WW_TRY(Matrix all, Matrix::allocate(matrix.type(), rows, matrix.cols(), matrix.ld(), "--batch"));
+  for (std::int64_t row = 0; row < rows; row += matrix.rows()) std::memcpy(all.row(row), matrix.data(), matrix.bytes());
+  matrix = std::move(all);
+  return {};
+}
+
+/// A batch is judged as groups: matrix l of A and D against rows l N and on of B.
+Result<Verdict> judge(const GemmRequest& request, HostOperands& host, EmuMath math, std::atomic<int>* progress) {
+  const GemmProblem& p = request.problem;
+  const bool scales = p.scale != Scale::none;
+  Claim claim{.a = host.a,
+              .b = host.b,
+              .d = host.d,
+              .scale = p.scale,
+              .scale_a = scales ? &host.scale_a : nullptr,
+              .scale_b = scales ? &host.scale_b : nullptr,
+              .math = math};
+  if (p.batch == 1) return verify(claim, progress);
+  std::vector<GroupRows> groups;
+  for (std::int64_t l = 0; l < p.batch; ++l) groups.push_back({l * p.m, p.m});
+  WW_CHECK(repeat(host.a, p.batch * p.m));
+  WW_CHECK(repeat(host.b, p.batch * p.n));
+  if (p.scale == Scale::row_column) {
+    WW_CHECK(repeat(host.scale_a, p.batch * p.m));
+    WW_CHECK(repeat(host.scale_b, p.batch));
+  } else if (p.scale == Scale::block_1x128_128x128) {
+    WW_CHECK(repeat(host.scale_a, p.batch * p.m));
+    WW_CHECK(repeat(host.scale_b, p.batch * blocks_of(p.n)));
+  }
+  claim.groups = &groups;
+  return verify(claim, progress);
 }
 
 /// Uploads, runs, downloads D.
@@ -81,13 +127,15 @@ Result<void> execute(const Device& device, const GemmPlan& plan, HostOperands& h
 
 Outcome report(const GemmRequest& request, const Run& run) {
   const GemmProblem& p = request.problem;
-  const double flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+  const double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) *
+                       static_cast<double>(p.k);
   const double rate = run.timing.seconds > 0 ? flops / run.timing.seconds : 0;
   const auto source = [](const std::optional<ArrayFile>& file) {
     return file ? file->file.path() : std::string("generated");
   };
   Outcome outcome;
-  outcome.text = fmt::format("gemm {} x {} x {}, {} -> {}, scale {}, seed {}\n", p.m, p.n, p.k, name_of(p.a),
+  outcome.text = fmt::format("gemm {}{} x {} x {}, {} -> {}, scale {}, seed {}\n",
+                             p.batch == 1 ? "" : fmt::format("{} of ", p.batch), p.m, p.n, p.k, name_of(p.a),
                              name_of(p.d), name_of(p.scale), request.seed);
   if (request.a || request.b)
     outcome.text += fmt::format("  operands   a {}, b {}\n", source(request.a), source(request.b));
@@ -111,7 +159,8 @@ Outcome report(const GemmRequest& request, const Run& run) {
                   {"d_xxh3", fmt::format("{:016x}", run.hash)},
                   {"device_description", run.device.description}};
   if (run.timing.stats) report_stats(*run.timing.stats, outcome);
-  if (run.verdict) report_verdict(*run.verdict, p.m * p.n, outcome);
+  if (p.batch != 1) outcome.json.emplace_back("batch", p.batch);
+  if (run.verdict) report_verdict(*run.verdict, p.batch * p.m * p.n, outcome);
   outcome.text +=
       fmt::format("  D          xxh3 {:016x}{}\n", run.hash, request.out ? ", written to " + *request.out : "");
   return outcome;
@@ -128,9 +177,8 @@ Result<Outcome> run_gemm(const GemmFlags& flags) {
   WW_TRY(const Device device, Device::open(request.device, request.device_options));
   run.device = device.info();
   const GemmProblem& p = request.problem;
-  const WideBytes bytes = bytes_of(OperandShape{p.a, p.m, p.k, p.lda}) + bytes_of(OperandShape{p.b, p.n, p.k, p.ldb}) +
-                          bytes_of(OperandShape{p.d, p.m, p.n, p.n}) + bytes_of(scale_shape(p, true)) +
-                          bytes_of(scale_shape(p, false));
+  const WideBytes bytes = bytes_of(a_shape(p)) + bytes_of(b_shape(p)) + bytes_of(d_shape(p)) +
+                          bytes_of(scale_shape(p, true)) + bytes_of(scale_shape(p, false));
   WW_CHECK(check_fits(run.device, bytes, "--m, --n, --k"));
   progress.phase("plan and compile");
   const double start = now_seconds();
@@ -142,18 +190,11 @@ Result<Outcome> run_gemm(const GemmFlags& flags) {
   WW_CHECK(execute(device, plan, host, run, progress));
   if (request.out) {
     progress.phase("write");
-    WW_CHECK(write_npy(*request.out, "--out", host.d));
+    WW_CHECK(write_npy(*request.out, "--out", host.d, p.batch == 1 ? 0 : p.batch));
   }
   if (request.verify) {
-    const bool scales = request.problem.scale != Scale::none;
-    const Claim claim{host.a,
-                      host.b,
-                      host.d,
-                      request.problem.scale,
-                      scales ? &host.scale_a : nullptr,
-                      scales ? &host.scale_b : nullptr,
-                      run.device.emulated ? request.device_options.emu.math : EmuMath::exact};
-    run.verdict = verify(claim, progress.phase("verify"));
+    const EmuMath math = run.device.emulated ? request.device_options.emu.math : EmuMath::exact;
+    WW_TRY(run.verdict, judge(request, host, math, progress.phase("verify")));
   }
   return report(request, run);
 }

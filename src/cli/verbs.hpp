@@ -14,7 +14,7 @@ namespace ww::cli {
 using Flag = std::optional<std::string>;
 
 struct GemmFlags {
-  Flag m, n, k;                      // sizes; deduced from files when those are given
+  Flag m, n, k, batch;               // sizes; deduced from files when those are given
   Flag dtype, out_dtype, scale;      // e4m3|bf16|f16, bf16|f16|f32, none|tensor|row-column|block
   Flag device, seed, config, sms;    // auto|emu:sm90|cuda:0, integer, key=value list, CTAs
   Flag math, schedule, threads;      // the emulated device: exact|fp32, fifo|random|..., OS threads

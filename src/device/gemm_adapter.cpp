@@ -15,7 +15,7 @@ using runtime::SmemSwizzle;
 Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& device, const GemmProblem& problem,
                                                                const GemmConfig& config, const GemmOptions& options) {
   std::shared_ptr<GemmAdapter> adapter(new GemmAdapter(device, problem, config));
-  if (problem.m == 0 || problem.n == 0) return adapter;
+  if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return adapter;
 
   WW_TRY(adapter->kernel_, device.backend().kernel(gemm_source(config)));
 
@@ -37,6 +37,13 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   params.scheduler.cluster_tiles_m = static_cast<int>(ceil_div(problem.m, config.tile_m * config.cluster_m));
   params.scheduler.cluster_tiles_n = static_cast<int>(ceil_div(problem.n, config.tile_n * config.cluster_n));
   params.scheduler.raster = min(config.raster, params.scheduler.cluster_tiles_m);
+  if (config.batched) {
+    p.tiles_m = params.scheduler.cluster_tiles_m * config.cluster_m;
+    params.scheduler.cluster_tiles_m *= static_cast<int>(problem.batch);
+    p.batches = static_cast<i32>(problem.batch);
+    p.a_steps = problem.batch_a != 0, p.b_steps = problem.batch_b != 0;
+    p.scale_a_batch = problem.batch_scale_a, p.scale_b_batch = problem.batch_scale_b;
+  }
   p.scale_a_row = problem.scale_a_row;
   p.scale_a_k = problem.scale_a_k;
   p.scale_b_n = problem.scale_b_n;
@@ -67,15 +74,21 @@ Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::
   runtime::Backend& backend = device_.backend();
   const GemmProblem& g = problem_;
   const GemmConfig& c = config_;
+  const auto encode = [&](const runtime::TensorMapSpec& matrix, std::int64_t stride) {
+    return backend.encode(c.batched ? batch_of(matrix, g.batch, stride) : matrix);
+  };
   if (g.k > 0) {  // why: a tensor map has no empty extents; without K nothing is loaded
-    WW_TRY(arguments.a, backend.encode(matrix_map(operands.a, g.a, g.m, g.k, g.lda, c.tile_m / c.cluster_n, c.tile_k,
-                                                  SmemSwizzle::b128)));
-    WW_TRY(arguments.b, backend.encode(matrix_map(operands.b, g.b, g.n, g.k, g.ldb, c.tile_n / c.cluster_m, c.tile_k,
-                                                  SmemSwizzle::b128)));
+    WW_TRY(arguments.a,
+           encode(matrix_map(operands.a, g.a, g.m, g.k, g.lda, c.tile_m / c.cluster_n, c.tile_k, SmemSwizzle::b128),
+                  g.batch_a));
+    WW_TRY(arguments.b,
+           encode(matrix_map(operands.b, g.b, g.n, g.k, g.ldb, c.tile_n / c.cluster_m, c.tile_k, SmemSwizzle::b128),
+                  g.batch_b));
   }
   const int panel = collective::panel_bytes(c);
-  WW_TRY(arguments.d, backend.encode(matrix_map(operands.d, g.d, g.m, g.n, g.ldd, collective::kWarpgroupRows,
-                                                panel / bytes_of(g.d), panel_swizzle(panel))));
+  WW_TRY(arguments.d, encode(matrix_map(operands.d, g.d, g.m, g.n, g.ldd, collective::kWarpgroupRows,
+                                        panel / bytes_of(g.d), panel_swizzle(panel)),
+                             g.batch_d));
   return {};
 }
 
@@ -89,18 +102,24 @@ Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream) const
 
   const GemmProblem& g = problem_;
   const bool block = g.scale == Scale::block_1x128_128x128;
-  const auto scale_span = [&](std::int64_t rows, std::int64_t row, std::int64_t column) -> std::uint64_t {
-    if (g.scale == Scale::none || g.k == 0) return 0;
-    if (g.scale == Scale::tensor) return sizeof(float);
-    const std::int64_t last = (rows - 1) * row + (block ? (ceil_div(g.k, 128) - 1) * column : 0);
+  const auto scale_span = [&](std::int64_t rows, std::int64_t row, std::int64_t column, std::int64_t batch) {
+    if (g.scale == Scale::none || g.k == 0) return std::uint64_t{0};
+    std::int64_t last = (g.batch - 1) * batch;
+    if (g.scale != Scale::tensor) last += (rows - 1) * row + (block ? (ceil_div(g.k, 128) - 1) * column : 0);
     return static_cast<std::uint64_t>(last + 1) * sizeof(float);
   };
+  const auto matrix_span = [&](std::int64_t rows, std::int64_t columns, std::int64_t ld, DType type,
+                               std::int64_t batch) {
+    const std::uint64_t one = span_bytes(rows, columns, ld, bytes_of(type));
+    return one == 0 ? one : one + static_cast<std::uint64_t>((g.batch - 1) * batch) * bytes_of(type);
+  };
   const std::array<MemoryRange, 5> memory{{
-      {"a", operands.a, span_bytes(g.m, g.k, g.lda, bytes_of(g.a)), false},
-      {"b", operands.b, span_bytes(g.n, g.k, g.ldb, bytes_of(g.b)), false},
-      {"d", operands.d, span_bytes(g.m, g.n, g.ldd, bytes_of(g.d)), true},
-      {"scale_a", operands.scale_a, scale_span(g.m, g.scale_a_row, g.scale_a_k), false},
-      {"scale_b", operands.scale_b, scale_span(block ? ceil_div(g.n, 128) : g.n, g.scale_b_n, g.scale_b_k), false},
+      {"a", operands.a, matrix_span(g.m, g.k, g.lda, g.a, g.batch_a), false},
+      {"b", operands.b, matrix_span(g.n, g.k, g.ldb, g.b, g.batch_b), false},
+      {"d", operands.d, matrix_span(g.m, g.n, g.ldd, g.d, g.batch_d), true},
+      {"scale_a", operands.scale_a, scale_span(g.m, g.scale_a_row, g.scale_a_k, g.batch_scale_a), false},
+      {"scale_b", operands.scale_b,
+       scale_span(block ? ceil_div(g.n, 128) : g.n, g.scale_b_n, g.scale_b_k, g.batch_scale_b), false},
   }};
 
   runtime::Launch launch = launch_;

@@ -29,6 +29,16 @@ TensorMapSpec matrix_map(const void* base, DType type, std::int64_t rows, std::i
   return spec;
 }
 
+TensorMapSpec batch_of(TensorMapSpec spec, std::int64_t count, std::int64_t stride) {
+  spec.rank = 3;
+  spec.extent[2] = stride == 0 ? 1 : static_cast<std::uint64_t>(count);
+  // why not 0: what one matrix needs no stride for must still be a legal one
+  spec.stride_bytes[2] =
+      stride == 0 ? spec.stride_bytes[1] : static_cast<std::uint64_t>(stride) * bytes_of(spec.element);
+  spec.box[2] = 1;
+  return spec;
+}
+
 SmemSwizzle panel_swizzle(int panel_bytes) {
   return panel_bytes == 128  ? SmemSwizzle::b128
          : panel_bytes == 64 ? SmemSwizzle::b64

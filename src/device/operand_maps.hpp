@@ -18,6 +18,9 @@ std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t s
 runtime::TensorMapSpec matrix_map(const void* base, DType type, std::int64_t rows, std::int64_t columns,
                                   std::int64_t stride, int box_rows, int box_columns, runtime::SmemSwizzle swizzle);
 
+/// `count` matrices of `spec`, `stride` elements apart; 0: it is the same one.
+runtime::TensorMapSpec batch_of(runtime::TensorMapSpec spec, std::int64_t count, std::int64_t stride);
+
 /// The swizzle whose span is one row of an output panel.
 runtime::SmemSwizzle panel_swizzle(int panel_bytes);
 

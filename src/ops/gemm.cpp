@@ -24,11 +24,12 @@ Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, 
   const GemmConfig config = select::choose(checked, options.config, options.sms > 0 ? min(options.sms, sms) : sms);
   WW_CHECK(ops::validate(config));
   WW_CHECK(ops::check_sms(options.sms, collective::cluster_of(config).size()));
-  const auto tiles =
-      static_cast<double>(ceil_div(checked.m, config.tile_m)) * static_cast<double>(ceil_div(checked.n, config.tile_n));
+  const auto tiles = static_cast<double>(ceil_div(checked.m, config.tile_m)) *
+                     static_cast<double>(ceil_div(checked.n, config.tile_n)) * static_cast<double>(checked.batch);
   if (tiles > ops::kLargestTileCount)
     return failure(ErrorCode::unsupported, "m, n", "fewer than 1e9 tiles",
-                   fmt::format("{} x {}", checked.m, checked.n));
+                   fmt::format("{} x {}{}", checked.m, checked.n,
+                               checked.batch == 1 ? "" : fmt::format(", batch {}", checked.batch)));
   return Decision{checked, config};
 }
 

@@ -43,6 +43,26 @@ Result<void> check_scales(const GemmProblem& p) {
   return {};
 }
 
+/// Matrices of a batch: strides that TMA can follow, and a D whose matrices do not overlap.
+Result<void> check_batch(const GemmProblem& p) {
+  WW_CHECK(check_extent("batch", p.batch));
+  WW_CHECK(check_groups("batch_a", p.batch, p.batch_a, p.m, p.lda, p.a));
+  WW_CHECK(check_groups("batch_b", p.batch, p.batch_b, p.n, p.ldb, p.b));
+  WW_CHECK(check_groups("batch_d", p.batch, p.batch_d, p.m, p.ldd, p.d));
+  WW_CHECK(check_scale_strides("batch_scale_a", std::array{ScaleAxis{p.batch, p.batch_scale_a}}));
+  WW_CHECK(check_scale_strides("batch_scale_b", std::array{ScaleAxis{p.batch, p.batch_scale_b}}));
+  if (p.batch <= 1 || p.m == 0 || p.n == 0) return {};
+  const bool behind = p.batch_d >= (p.m - 1) * p.ldd + p.n;
+  const bool beside = p.batch_d >= p.n && (p.batch_d <= p.ldd / p.batch || (p.batch - 1) * p.batch_d + p.n <= p.ldd);
+  if (behind || beside) return {};
+  return failure(
+      ErrorCode::invalid, "batch_d",
+      fmt::format("matrices of D that do not overlap: at least {} elements apart, or side by side in rows of "
+                  "ldd elements",
+                  (p.m - 1) * p.ldd + p.n),
+      fmt::format("{}", p.batch_d));
+}
+
 }  // namespace
 
 Result<GemmProblem> validate(const GemmProblem& problem) {
@@ -57,6 +77,7 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
   WW_CHECK(check_rows("ldb", "k", p.n, p.k, p.ldb, p.b));
   WW_CHECK(check_rows("ldd", "n", p.m, p.n, p.ldd, p.d));
   WW_CHECK(check_scales(p));
+  WW_CHECK(check_batch(p));
   return p;
 }
 

@@ -11,7 +11,7 @@ namespace ww {
 namespace {
 
 constexpr std::string_view kKeys =
-    "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster, mechanism, order, "
+    "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster, batched, mechanism, order, "
     "groups";
 constexpr int kLargestField = 1 << 16;
 
@@ -53,6 +53,10 @@ Result<void> assign(GemmConfig& config, std::string_view key, std::string_view v
   } else if (key == "stages" || key == "warpgroups" || key == "raster") {
     WW_TRY(const std::vector<int> one, parse_integers(key, value, 1));
     (key == "stages" ? config.stages : key == "warpgroups" ? config.math_warpgroups : config.raster) = one[0];
+  } else if (key == "batched") {
+    if (value != "0" && value != "1")
+      return failure(ErrorCode::invalid, argument, "0 or 1", fmt::format("\"{}\"", value));
+    config.batched = value == "1";
   } else if (key == "mechanism") {
     WW_TRY(config.mechanism, parse_mechanism(value, argument));
   } else if (key == "order") {
@@ -73,6 +77,7 @@ std::string to_text(const GemmConfig& c) {
       fmt::format("arch={},a={},b={},d={},scale={},tile={}x{}x{},cluster={}x{},stages={},warpgroups={},raster={}",
                   name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d), name_of(c.scale), c.tile_m, c.tile_n,
                   c.tile_k, c.cluster_m, c.cluster_n, c.stages, c.math_warpgroups, c.raster);
+  if (c.batched) text += ",batched=1";
   // why not always: a dense config says nothing about groups, and its text names its kernel
   if (c.mechanism != Mechanism::dense) text += fmt::format(",mechanism={}", name_of(c.mechanism));
   if (c.order != TileOrder::automatic) text += fmt::format(",order={}", name_of(c.order));

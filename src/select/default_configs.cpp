@@ -38,7 +38,8 @@ std::vector<TileShape> shapes_for(DType d, Scale scale) {
 
 double cost(const GemmProblem& problem, const TileShape& shape, int sms) {
   const auto tiles_m = ceil_div(ceil_div(problem.m, shape.tile_m), shape.cluster_m) * shape.cluster_m;
-  const auto tiles = static_cast<double>(tiles_m) * static_cast<double>(ceil_div(problem.n, shape.tile_n));
+  const auto tiles = static_cast<double>(tiles_m) * static_cast<double>(ceil_div(problem.n, shape.tile_n)) *
+                     static_cast<double>(problem.batch);
   const double waves = static_cast<double>(static_cast<std::int64_t>(tiles + sms - 1) / sms);
   return waves * (shape.tile_m * shape.tile_n / shape.efficiency + kTileStart);
 }
@@ -69,6 +70,7 @@ GemmConfig choose(const GemmProblem& problem, const GemmConfig& requested, int s
   config.b = problem.b;
   config.d = problem.d;
   config.scale = problem.scale;
+  config.batched = problem.batch > 1;
   const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
                       config.stages || config.math_warpgroups;
   if (shaped) return collective::resolve(config);

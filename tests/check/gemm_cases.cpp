@@ -57,7 +57,7 @@ class Gemm : public GemmCase {
         scale_a_(host_.scale_a.data(), host_.scale_a.size() * 4),
         scale_b_(host_.scale_b.data(), host_.scale_b.size() * 4) {
     name = std::move(case_name);
-    d_.assign(static_cast<std::size_t>(problem.m * problem.n * bytes_of(config.d)) + 256, 0xa5);
+    d_.assign(static_cast<std::size_t>(problem.batch * problem.m * problem.n * bytes_of(config.d)) + 256, 0xa5);
     d_start_ = d_.data() + (256 - reinterpret_cast<std::uintptr_t>(d_.data()) % 256) % 256;
     d_bytes_ = d_.size() - 256;
     want_ = testing::reference(host_);
@@ -88,7 +88,14 @@ class Gemm : public GemmCase {
     std::memset(d_start_, 0xa5, d_bytes_);
     return launch_;
   }
-  void set_map(arch::TensorMap& map, const runtime::TensorMapSpec& spec) {
+  void set_map(arch::TensorMap& map, runtime::TensorMapSpec spec, i64 batch_stride) {
+    if (config_.batched) {
+      spec.rank = 3;
+      spec.extent[2] = static_cast<u64>(batch_stride == 0 ? 1 : host_.problem.batch);
+      spec.stride_bytes[2] =
+          batch_stride == 0 ? spec.stride_bytes[1] : static_cast<u64>(batch_stride * bytes_of(spec.element));
+      spec.box[2] = 1;
+    }
     auto encoded = emu::encode(spec);
     if (!encoded) throw std::runtime_error(name + ": " + encoded.error().message);
     map = *encoded;
@@ -99,10 +106,11 @@ class Gemm : public GemmCase {
     collective::GemmArguments& p = params_.gemm;
     const int panel = collective::panel_bytes(c);
     if (g.k > 0) {
-      set_map(p.a, matrix_map(a_.data.get(), c.a, g.m, g.k, c.tile_m / c.cluster_n, c.tile_k, 128));
-      set_map(p.b, matrix_map(b_.data.get(), c.b, g.n, g.k, c.tile_n / c.cluster_m, c.tile_k, 128));
+      set_map(p.a, matrix_map(a_.data.get(), c.a, g.m, g.k, c.tile_m / c.cluster_n, c.tile_k, 128), g.batch_a);
+      set_map(p.b, matrix_map(b_.data.get(), c.b, g.n, g.k, c.tile_n / c.cluster_m, c.tile_k, 128), g.batch_b);
     }
-    set_map(p.d, matrix_map(d_start_, c.d, g.m, g.n, collective::kWarpgroupRows, panel / bytes_of(c.d), panel));
+    set_map(p.d, matrix_map(d_start_, c.d, g.m, g.n, collective::kWarpgroupRows, panel / bytes_of(c.d), panel),
+            g.batch_d);
     p.m = static_cast<i32>(g.m), p.n = static_cast<i32>(g.n), p.k = static_cast<i32>(g.k);
     p.k_blocks = static_cast<i32>(ceil_div(g.k, static_cast<i64>(c.tile_k)));
     p.scale_a = reinterpret_cast<const float*>(scale_a_.data.get());
@@ -112,6 +120,12 @@ class Gemm : public GemmCase {
     params_.scheduler.cluster_tiles_m = static_cast<int>(ceil_div(g.m, static_cast<i64>(c.tile_m * c.cluster_m)));
     params_.scheduler.cluster_tiles_n = static_cast<int>(ceil_div(g.n, static_cast<i64>(c.tile_n * c.cluster_n)));
     params_.scheduler.raster = min(c.raster, params_.scheduler.cluster_tiles_m);
+    if (!c.batched) return;
+    p.tiles_m = params_.scheduler.cluster_tiles_m * c.cluster_m;
+    params_.scheduler.cluster_tiles_m *= static_cast<int>(g.batch);
+    p.batches = static_cast<i32>(g.batch);
+    p.a_steps = g.batch_a != 0, p.b_steps = g.batch_b != 0;
+    p.scale_a_batch = g.batch_scale_a, p.scale_b_batch = g.batch_scale_b;
   }
 
   const arch::KernelEntry& entry_;
@@ -131,10 +145,13 @@ class Gemm : public GemmCase {
 std::vector<std::unique_ptr<GemmCase>> gemm_cases() {
   std::vector<std::unique_ptr<GemmCase>> cases;
   const auto add = [&](const char* name, const char* kernel, const GemmConfig& config, i64 m, i64 n, i64 k,
-                       u32 clusters) {
+                       u32 clusters, i64 batch = 1) {
     const arch::KernelEntry* entry = find_kernel(kernel);
     if (!entry) throw std::runtime_error(std::string("no kernel ") + kernel);
-    cases.push_back(std::make_unique<Gemm>(name, *entry, config, GemmProblem{.m = m, .n = n, .k = k}, clusters));
+    GemmProblem problem{.m = m, .n = n, .k = k, .batch = batch};
+    if (batch > 1)  // one B with its scales for all
+      problem.batch_a = m * k, problem.batch_d = m * n, problem.batch_scale_a = m * ceil_div(k, static_cast<i64>(128));
+    cases.push_back(std::make_unique<Gemm>(name, *entry, config, problem, clusters));
   };
   add("block 2x1", "check_gemm_block_2x1", kBlock2x1, 256, 128, 640, 1);
   add("block 2x1, tails", "check_gemm_block_2x1", kBlock2x1, 200, 72, 272, 1);
@@ -143,6 +160,7 @@ std::vector<std::unique_ptr<GemmCase>> gemm_cases() {
   add("bf16", "check_gemm_plain_bf16", kPlainBf16, 128, 192, 320, 1);
   add("plain 2x1", "check_gemm_plain_2x1", kPlain2x1, 256, 256, 384, 1);
   add("tensor, f32", "check_gemm_tensor_f32", kTensorF32, 200, 80, 400, 2);
+  add("batch of three", "check_gemm_batched", kBatched, 200, 72, 272, 2, 3);
   add("no K", "check_gemm_block_2x1", kBlock2x1, 200, 128, 0, 1);
   return cases;
 }

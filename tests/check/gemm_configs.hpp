@@ -20,4 +20,7 @@ inline constexpr GemmConfig kPlain2x1 =
 inline constexpr GemmConfig kTensorF32 =
     collective::resolve({.d = DType::f32, .scale = Scale::tensor, .tile_m = 128, .tile_n = 40, .stages = 4});
 
+inline constexpr GemmConfig kBatched =
+    collective::resolve({.scale = kBlock, .tile_m = 128, .tile_n = 64, .cluster_m = 2, .stages = 2, .batched = true});
+
 }  // namespace ww::check_test

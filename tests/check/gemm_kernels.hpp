@@ -15,5 +15,6 @@ WW_CHECK_GEMM(block_units, kBlockUnits)
 WW_CHECK_GEMM(plain_bf16, kPlainBf16)
 WW_CHECK_GEMM(plain_2x1, kPlain2x1)
 WW_CHECK_GEMM(tensor_f32, kTensorF32)
+WW_CHECK_GEMM(batched, kBatched)
 
 }  // namespace ww::check_test

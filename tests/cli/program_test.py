@@ -76,6 +76,27 @@ class Program(unittest.TestCase):
             return error
         raise AssertionError("not reached")
 
+    def test_batches_of_files_and_what_they_share(self) -> None:
+        # A (3, 2, 16): row r of matrix l is l + 1 at column r; B (8, 16), shared: row n is n + 1 everywhere
+        a = [l + 1.0 if k == r else 0.0 for l in range(3) for r in range(2) for k in range(16)]
+        b = [n + 1.0 for n in range(8) for _ in range(16)]
+        files = ["--a", npy(self.path / "a.npy", "<f2", (3, 2, 16), struct.pack("<96e", *a)),
+                 "--b", npy(self.path / "b.npy", "<f2", (8, 16), struct.pack("<128e", *b)),
+                 "--scale", "tensor", "--scale-a", npy(self.path / "s.npy", "<f4", (3,), struct.pack("<3f", 1, 2, 4)),
+                 "--scale-b", npy(self.path / "t.npy", "<f4", (1,), struct.pack("<f", 0.5))]
+        result = self.one_object(run("gemm", "--device", "emu:sm90", "--sms", "2", *files, "--verify", "--out-dtype",
+                                     "f32", "--out", str(self.path / "d.npy"), "--json"))
+        self.assertTrue(result["ok"] and result["verified"])
+        self.assertEqual(result["batch"], 3)
+        header, data = read_npy(self.path / "d.npy")
+        self.assertIn("(3, 2, 8)", header)
+        expected = [(l + 1) * (n + 1) * (1, 2, 4)[l] * 0.5 for l in range(3) for _ in range(2) for n in range(8)]
+        self.assertEqual(list(struct.unpack("<48f", data)), expected)
+        for wrong in (["--batch", "2"], ["--scale-b", npy(self.path / "u.npy", "<f4", (2,), bytes(8))]):
+            refused = run("gemm", "--device", "emu:sm90", *files, *wrong)
+            self.assertNotEqual(refused.returncode, 0)
+            self.assertIn(wrong[0], refused.stderr)
+
     def test_help_and_version_are_right(self) -> None:
         for arguments in (["--help"], ["--version"], ["gemm", "--help"], ["bench", "gemm", "--help"],
                           ["layout", "--help"]):

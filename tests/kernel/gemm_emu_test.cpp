@@ -115,6 +115,52 @@ TEST(GemmEmu, RowAndColumnScales) {
   expect_equal({.m = 70, .n = 72, .k = 200, .a = bf16, .b = bf16, .d = f32, .scale = Scale::row_column}, {}, 14);
 }
 
+TEST(GemmEmu, BatchesTakeAStrideForEveryTensor) {
+  const GemmProblem block{.m = 130, .n = 136, .k = 272, .scale = Scale::block_1x128_128x128, .batch = 3};
+  GemmProblem own = block, shared = block;
+  own.batch_a = 130 * 272 + 16, own.batch_b = 136 * 272, own.batch_d = 130 * 136 + 8;
+  own.batch_scale_a = 130 * 3, own.batch_scale_b = 2 * 3 + 1;
+  shared.batch_a = 130 * 272, shared.batch_d = 130 * 136, shared.batch_scale_a = 130 * 3;  // one B and its scales
+  for (const char* config : {"", "cluster=2x1,stages=2", "cluster=1x2,tile=64x64x128"}) {
+    expect_equal(own, *parse_config(config), 15);
+    expect_equal(shared, *parse_config(config), 16, EmuSchedule::adversarial);
+  }
+}
+
+TEST(GemmEmu, MatricesOfABatchMayLieSideBySide) {  // [M, L, K] and [M, L, N], as attention heads do
+  expect_equal({.m = 70,
+                .n = 72,
+                .k = 80,
+                .a = bf16,
+                .b = bf16,
+                .d = f32,
+                .scale = Scale::tensor,
+                .lda = 5 * 80,
+                .ldb = 80,
+                .ldd = 5 * 72,
+                .batch = 5,
+                .batch_a = 80,
+                .batch_b = 72 * 80,
+                .batch_d = 72,
+                .batch_scale_a = 1},
+               *parse_config("tile=64x64x64"), 17);
+  expect_equal({.m = 70,
+                .n = 40,
+                .k = 144,
+                .scale = Scale::row_column,
+                .batch = 4,
+                .batch_a = 70 * 144,
+                .batch_d = 70 * 40,
+                .batch_scale_a = 70,
+                .batch_scale_b = 40},
+               *parse_config("tile=64x64x128,cluster=2x1"), 18);
+}
+
+TEST(GemmEmu, EmptyBatches) {
+  expect_equal({.m = 64, .n = 64, .k = 128, .batch = 0}, {}, 1);
+  expect_equal({.m = 70, .n = 72, .k = 0, .scale = Scale::block_1x128_128x128, .batch = 2, .batch_d = 70 * 72}, {}, 1);
+}
+
 TEST(GemmEmu, OneSmComputesWhatFourDo) {
   const HostProblem host = make_problem({.m = 300, .n = 264, .k = 256, .scale = Scale::block_1x128_128x128},
                                         *parse_config("cluster=1x1"), 9);

@@ -22,14 +22,21 @@ struct HostProblem {
   GemmProblem problem;  // strides filled in
   GemmConfig config;    // as requested
   std::uint64_t seed = 0;
-  std::vector<std::uint8_t> a, b;       // rows of lda / ldb elements; the padding holds NaN
-  std::vector<float> scale_a, scale_b;  // block: (M, kb) and (nb, kb); row-column: (M), (N); tensor: one; none: empty
+  std::vector<std::uint8_t> a, b;  // rows of lda / ldb elements; the padding holds NaN
+  // block: (M, kb) and (nb, kb); row-column: (M), (N); tensor: one; none: empty. Of a batch: those of each matrix that
+  // has its own, one set behind the other
+  std::vector<float> scale_a, scale_b;
   /// Everything the operands follow from. The same test makes the same ones again; `warpwright gemm` draws others.
   std::string replay() const {
+    const std::string batch =
+        problem.batch == 1
+            ? ""
+            : fmt::format(" batch={} strides {}, {}, {}, scales {}, {}", problem.batch, problem.batch_a,
+                          problem.batch_b, problem.batch_d, problem.batch_scale_a, problem.batch_scale_b);
     return fmt::format(
-        "m={} n={} k={} lda={} ldb={} ldd={} a={} d={} scale={} seed={} config {}; the test is deterministic",
-        problem.m, problem.n, problem.k, problem.lda, problem.ldb, problem.ldd, name_of(problem.a), name_of(problem.d),
-        name_of(problem.scale), seed, to_text(config));
+        "m={} n={} k={} lda={} ldb={} ldd={}{} a={} b={} d={} scale={} seed={} config {}; the test is deterministic",
+        problem.m, problem.n, problem.k, problem.lda, problem.ldb, problem.ldd, batch, name_of(problem.a),
+        name_of(problem.b), name_of(problem.d), name_of(problem.scale), seed, to_text(config));
   }
 };
 
@@ -41,15 +48,21 @@ inline std::uint32_t random_element(std::mt19937_64& rng, DType type) {
   return type == e4m3 ? arch::to_e4m3(x) : type == bf16 ? arch::to_bf16(x) : arch::to_f16(x);
 }
 
+/// Elements of `batch` matrices of rows of `stride`, `step` apart.
+inline std::size_t elements_of(std::int64_t batch, std::int64_t step, std::int64_t rows, std::int64_t stride) {
+  return batch == 0 ? 0 : static_cast<std::size_t>((batch - 1) * step + rows * stride);
+}
+
 inline void fill_matrix(std::vector<std::uint8_t>& bytes, std::mt19937_64& rng, DType type, std::int64_t rows,
-                        std::int64_t columns, std::int64_t stride) {
+                        std::int64_t columns, std::int64_t stride, std::int64_t batch, std::int64_t step) {
   const int size = bytes_of(type);
-  bytes.assign(static_cast<std::size_t>(rows * stride) * size, 0xff);  // NaN in every operand type
-  for (std::int64_t r = 0; r < rows; ++r)
-    for (std::int64_t c = 0; c < columns; ++c) {
-      const std::uint32_t bits = random_element(rng, type);
-      std::memcpy(&bytes[static_cast<std::size_t>(r * stride + c) * size], &bits, size);
-    }
+  bytes.assign(elements_of(batch, step, rows, stride) * size, 0xff);  // NaN in every operand type
+  for (std::int64_t l = 0; l < (step == 0 ? std::min<std::int64_t>(batch, 1) : batch); ++l)
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const std::uint32_t bits = random_element(rng, type);
+        std::memcpy(&bytes[static_cast<std::size_t>(l * step + r * stride + c) * size], &bits, size);
+      }
 }
 
 inline HostProblem make_problem(GemmProblem problem, const GemmConfig& config, std::uint64_t seed) {
@@ -59,24 +72,25 @@ inline HostProblem make_problem(GemmProblem problem, const GemmConfig& config, s
   if (p.ldb == 0) p.ldb = p.k;
   if (p.ldd == 0) p.ldd = p.n;
   std::mt19937_64 rng(seed);
-  fill_matrix(made.a, rng, p.a, p.m, p.k, p.lda);
-  fill_matrix(made.b, rng, p.b, p.n, p.k, p.ldb);
+  fill_matrix(made.a, rng, p.a, p.m, p.k, p.lda, p.batch, p.batch_a);
+  fill_matrix(made.b, rng, p.b, p.n, p.k, p.ldb, p.batch, p.batch_b);
   const auto scales = [&](std::int64_t count) {
     std::vector<float> values(static_cast<std::size_t>(count));
     for (float& v : values) v = 0.25f + static_cast<float>(rng() % 4096) / 1024.0f;
     return values;
   };
   const std::int64_t blocks = ceil_div(p.k, 128);
-  if (p.scale == Scale::tensor) made.scale_a = scales(1), made.scale_b = scales(1);
-  if (p.scale == Scale::row_column) made.scale_a = scales(p.m), made.scale_b = scales(p.n);
+  const auto all = [&](std::int64_t count, std::int64_t step) { return scales(count + (p.batch - 1) * step); };
+  if (p.scale == Scale::tensor) made.scale_a = all(1, p.batch_scale_a), made.scale_b = all(1, p.batch_scale_b);
+  if (p.scale == Scale::row_column) made.scale_a = all(p.m, p.batch_scale_a), made.scale_b = all(p.n, p.batch_scale_b);
   if (p.scale == Scale::block_1x128_128x128)
-    made.scale_a = scales(p.m * blocks), made.scale_b = scales(ceil_div(p.n, 128) * blocks);
+    made.scale_a = all(p.m * blocks, p.batch_scale_a), made.scale_b = all(ceil_div(p.n, 128) * blocks, p.batch_scale_b);
   return made;
 }
 
 /// Rows [row, row + 64) x bytes [at, at + 32) of a matrix, zero outside.
-inline void gather(const std::vector<std::uint8_t>& bytes, std::int64_t rows, std::int64_t row_bytes,
-                   std::int64_t stride_bytes, std::int64_t row, int count, std::int64_t at, std::uint8_t* out) {
+inline void gather(const std::uint8_t* bytes, std::int64_t rows, std::int64_t row_bytes, std::int64_t stride_bytes,
+                   std::int64_t row, int count, std::int64_t at, std::uint8_t* out) {
   std::memset(out, 0, static_cast<std::size_t>(count) * 32);
   for (int r = 0; r < count && row + r < rows; ++r) {
     const std::int64_t length = std::min<std::int64_t>(32, row_bytes - at);
@@ -86,9 +100,13 @@ inline void gather(const std::vector<std::uint8_t>& bytes, std::int64_t rows, st
   }
 }
 
-/// D, packed (M, N), as bytes of the output type.
-inline std::vector<std::uint8_t> reference(const HostProblem& host, emu::MmaMath math = emu::MmaMath::exact) {
+/// Matrix `l` of D, packed (M, N), as bytes of the output type.
+inline std::vector<std::uint8_t> reference_of(const HostProblem& host, std::int64_t l, emu::MmaMath math) {
   const GemmProblem& p = host.problem;
+  const std::uint8_t* const all_a = host.a.data() + l * p.batch_a * bytes_of(p.a);
+  const std::uint8_t* const all_b = host.b.data() + l * p.batch_b * bytes_of(p.b);
+  const float* const scale_a = host.scale_a.data() + l * p.batch_scale_a;
+  const float* const scale_b = host.scale_b.data() + l * p.batch_scale_b;
   const int size = bytes_of(p.d), element = bytes_of(p.a);
   const std::int64_t blocks = ceil_div(p.k, 128), row_bytes = p.k * element;
   const bool promotes = p.scale == Scale::block_1x128_128x128;
@@ -101,16 +119,15 @@ inline std::vector<std::uint8_t> reference(const HostProblem& host, emu::MmaMath
       std::fill(raw.begin(), raw.end(), 0.0f);
       // a stage is 128 bytes of K; bytes past the end are zero, and a whole stage is always multiplied
       for (std::int64_t at = 0; at < round_up(row_bytes, 128); at += 32) {
-        gather(host.a, p.m, row_bytes, p.lda * element, m0, 64, at, rows_a);
-        gather(host.b, p.n, row_bytes, p.ldb * element, n0, 64, at, rows_b);
+        gather(all_a, p.m, row_bytes, p.lda * element, m0, 64, at, rows_a);
+        gather(all_b, p.n, row_bytes, p.ldb * element, n0, 64, at, rows_b);
         const bool fresh = promotes ? at % 128 == 0 : at == 0;
         emu::mma_m64(p.a, 64, rows_a, rows_b, raw.data(), !fresh, 1, 1, math);
         if (promotes && at % 128 == 96) {
           for (int i = 0; i < 64; ++i)
             for (int j = 0; j < 64; ++j) {
               const std::int64_t m = std::min(m0 + i, p.m - 1), nb = std::min(n0 + j, p.n - 1) / 128, kb = at / 128;
-              const float s = host.scale_a[static_cast<std::size_t>(m * blocks + kb)] *
-                              host.scale_b[static_cast<std::size_t>(nb * blocks + kb)];
+              const float s = scale_a[m * blocks + kb] * scale_b[nb * blocks + kb];
               sum[i * 64 + j] = __builtin_fmaf(raw[i * 64 + j], s, sum[i * 64 + j]);
             }
         }
@@ -118,16 +135,24 @@ inline std::vector<std::uint8_t> reference(const HostProblem& host, emu::MmaMath
       for (int i = 0; i < 64 && m0 + i < p.m; ++i)
         for (int j = 0; j < 64 && n0 + j < p.n; ++j) {
           float value = promotes ? sum[i * 64 + j] : raw[i * 64 + j];
-          if (p.scale == Scale::tensor && p.k > 0) value = value * (host.scale_a[0] * host.scale_b[0]);
-          if (p.scale == Scale::row_column && p.k > 0)
-            value = value *
-                    (host.scale_a[static_cast<std::size_t>(m0 + i)] * host.scale_b[static_cast<std::size_t>(n0 + j)]);
+          if (p.scale == Scale::tensor && p.k > 0) value = value * (scale_a[0] * scale_b[0]);
+          if (p.scale == Scale::row_column && p.k > 0) value = value * (scale_a[m0 + i] * scale_b[n0 + j]);
           std::uint32_t bits = arch::bits_of(value);
           if (p.d == bf16) bits = arch::to_bf16(value);
           if (p.d == f16) bits = arch::to_f16(value);
           std::memcpy(&d[static_cast<std::size_t>((m0 + i) * p.n + n0 + j) * size], &bits, size);
         }
     }
+  return d;
+}
+
+/// D, packed (L, M, N), as bytes of the output type.
+inline std::vector<std::uint8_t> reference(const HostProblem& host, emu::MmaMath math = emu::MmaMath::exact) {
+  std::vector<std::uint8_t> d;
+  for (std::int64_t l = 0; l < host.problem.batch; ++l) {
+    const std::vector<std::uint8_t> one = reference_of(host, l, math);
+    d.insert(d.end(), one.begin(), one.end());
+  }
   return d;
 }
 
@@ -142,7 +167,7 @@ inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const Host
     return buffer;
   };
   const int size = bytes_of(p.d);
-  std::vector<std::uint8_t> d(static_cast<std::size_t>(p.m * p.ldd) * size, 0xa5);
+  std::vector<std::uint8_t> d(elements_of(p.batch, p.batch_d, p.m, p.ldd) * size, 0xa5);
   WW_TRY(const Buffer a, upload(host.a.data(), host.a.size()));
   WW_TRY(const Buffer b, upload(host.b.data(), host.b.size()));
   WW_TRY(const Buffer sa, upload(host.scale_a.data(), host.scale_a.size() * 4));
@@ -156,14 +181,18 @@ inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const Host
   WW_CHECK(device.synchronize());
   if (stats) *stats = made.last_stats().value_or(EmuStats{});
   WW_CHECK(device.download(d.data(), out.data(), d.size()));
-  std::vector<std::uint8_t> packed(static_cast<std::size_t>(p.m * p.n) * size);
-  for (std::int64_t r = 0; r < p.m; ++r) {
-    std::memcpy(&packed[static_cast<std::size_t>(r * p.n) * size], &d[static_cast<std::size_t>(r * p.ldd) * size],
-                static_cast<std::size_t>(p.n) * size);
-    for (std::int64_t i = (r * p.ldd + p.n) * size; i < (r + 1) * p.ldd * size; ++i)
-      if (d[static_cast<std::size_t>(i)] != 0xa5)
-        return failure(ErrorCode::wrong_result, "d", "row padding left alone", fmt::format("a write at row {}", r));
+  const std::size_t row = static_cast<std::size_t>(p.n) * size;
+  std::vector<std::uint8_t> packed(static_cast<std::size_t>(p.batch * p.m) * row);
+  std::vector<bool> of_a_row(d.size(), false);
+  for (std::int64_t r = 0; r < p.batch * p.m; ++r) {
+    const auto from = static_cast<std::ptrdiff_t>((r / p.m * p.batch_d + r % p.m * p.ldd) * size);
+    std::copy_n(d.begin() + from, row,
+                packed.begin() + static_cast<std::ptrdiff_t>(r) * static_cast<std::ptrdiff_t>(row));
+    std::fill_n(of_a_row.begin() + from, row, true);
   }
+  for (std::size_t i = 0; i < d.size(); ++i)
+    if (!of_a_row[i] && d[i] != 0xa5)
+      return failure(ErrorCode::wrong_result, "d", "padding left alone", fmt::format("a write at byte {}", i));
   return packed;
 }
 

@@ -44,6 +44,18 @@ TEST(GemmValidation, RefusalsNameTheArgument) {
        [](GemmProblem& p) { p.scale = Scale::row_column, p.scale_a_row = -1; }},
       {"scale_b (strides)", ErrorCode::invalid,
        [](GemmProblem& p) { p.scale = Scale::row_column, p.scale_b_n = INT64_MAX; }},
+      {"batch", ErrorCode::invalid, [](GemmProblem& p) { p.batch = -1; }},
+      {"batch", ErrorCode::unsupported, [](GemmProblem& p) { p.batch = INT64_MAX; }},
+      {"batch_a", ErrorCode::invalid, [](GemmProblem& p) { p.batch = 2, p.batch_d = 1 << 20, p.batch_a = -16; }},
+      {"batch_b", ErrorCode::unsupported, [](GemmProblem& p) { p.batch = 2, p.batch_d = 1 << 20, p.batch_b = 8; }},
+      {"batch_a", ErrorCode::invalid,
+       [](GemmProblem& p) { p.batch = 2, p.batch_d = 1 << 20, p.batch_a = INT64_MAX - 15; }},
+      {"batch_d", ErrorCode::invalid, [](GemmProblem& p) { p.batch = 2; }},                         // one D for two
+      {"batch_d", ErrorCode::invalid, [](GemmProblem& p) { p.batch = 2, p.batch_d = 255 * 128; }},  // the last row
+      {"batch_d", ErrorCode::invalid, [](GemmProblem& p) { p.batch = 3, p.batch_d = 128, p.ldd = 256; }},
+      {"batch_scale_a (strides)", ErrorCode::invalid,
+       [](GemmProblem& p) { p.batch = 2, p.batch_d = 1 << 20, p.batch_scale_a = -1; }},
+      {"m, n", ErrorCode::unsupported, [](GemmProblem& p) { p.batch = 1 << 30, p.batch_d = 1 << 20; }},
   };
   ASSERT_TRUE(can_implement(good()));
   for (const Case& c : cases) {

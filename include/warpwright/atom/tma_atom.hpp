@@ -51,10 +51,12 @@ struct TmaStoreAtom {
   const arch::TensorMap& map;
 };
 
-/// Stores sX to the box that starts at gX's first coordinate (row, column).
+/// Stores sX to the box that starts at gX's first coordinate, (row, column) or (row, column, batch).
 template <class S, class G> WW_DEVICE void copy(const TmaStoreAtom& atom, const S& sX, const G& gX) {
-  const auto at = *gX.origin();  // (row, column)
-  arch::tma::store_2d(atom.map, sX.origin().address, get<1>(at), get<0>(at));
+  const auto at = *gX.origin();
+  const arch::SharedAddress from = sX.origin().address;
+  if constexpr (rank_v<decltype(at)> == 3) arch::tma::store_3d(atom.map, from, get<1>(at), get<0>(at), get<2>(at));
+  else arch::tma::store_2d(atom.map, from, get<1>(at), get<0>(at));
 }
 
 }  // namespace ww::atom

@@ -48,12 +48,15 @@ template <GemmConfig kConfig> struct Epilogue {
   /// The tensor and row-column recipes: acc times fl(scale_a scale_b). Other recipes have nothing left to do here.
   WW_DEVICE static void scale(const GemmArguments& arguments, int math_warpgroup, Accumulator (&acc)[kUnits],
                               TileCoord tile) {
+    const float *scale_a = arguments.scale_a, *scale_b = arguments.scale_b;
+    if constexpr (kConfig.batched)
+      scale_a += tile.batch * arguments.scale_a_batch, scale_b += tile.batch * arguments.scale_b_batch;
     if constexpr (kConfig.scale == Scale::tensor) {
-      scale(Factors{arguments.scale_a, arguments.scale_b, 0, 0, 1, 1}, math_warpgroup, acc);
+      scale(Factors{scale_a, scale_b, 0, 0, 1, 1}, math_warpgroup, acc);
     } else if constexpr (kConfig.scale == Scale::row_column) {
       const int row = min(tile.m * kTileM, arguments.m - 1);  // a tile may lie wholly past the edge
       const int column = min(tile.n * kTileN, arguments.n - 1);
-      scale(Factors{arguments.scale_a + row * arguments.scale_a_row, arguments.scale_b + column * arguments.scale_b_n,
+      scale(Factors{scale_a + row * arguments.scale_a_row, scale_b + column * arguments.scale_b_n,
                     arguments.scale_a_row, arguments.scale_b_n, arguments.m - row, arguments.n - column},
             math_warpgroup, acc);
     }
@@ -234,9 +237,16 @@ template <GemmConfig kConfig> struct Epilogue {
                            {{arch::bits_of(acc[v]), arch::bits_of(acc[v + 1])}});
   }
 
+  // Coordinates of D, or of matrix `batch` of it.
+  WW_DEVICE static auto output(const GemmArguments& arguments, int batch) {
+    if constexpr (kConfig.batched)
+      return make_identity_tensor(make_shape(arguments.m, arguments.n, arguments.batches))(_, _, batch);
+    else return make_identity_tensor(make_shape(arguments.m, arguments.n));
+  }
+
   template <class T>
   WW_DEVICE static void issue(const GemmArguments& arguments, const T& sD, int math_warpgroup, TileCoord tile) {
-    auto mD = make_identity_tensor(make_shape(arguments.m, arguments.n));                           // (M, N)
+    auto mD = output(arguments, tile.batch);                                                        // (M, N)
     auto gD = local_tile(mD, make_tile(Int<kTileM>{}, Int<kTileN>{}), make_coord(tile.m, tile.n));  // (TILE_M, TILE_N)
     const auto boxes = make_tile(Int<kWarpgroupRows>{}, Int<kPanelColumns>{});
     for (int u = math_warpgroup * kUnits; u < (math_warpgroup + 1) * kUnits; ++u) {

@@ -6,20 +6,32 @@
 
 namespace ww::collective {
 
-/// Which tile of D, in units of CTA tiles.
+/// Which tile of D, in units of CTA tiles, and of which matrix of a batch.
 struct TileCoord {
   int m = 0, n = 0;
+  int batch = 0;
 };
 
 struct GemmArguments {
   arch::TensorMap a;  // (M, K), box (TILE_M / CLUSTER_N, 128 bytes), 128-byte swizzle
   arch::TensorMap b;  // (N, K), box (TILE_N / CLUSTER_M, 128 bytes), 128-byte swizzle
-  arch::TensorMap d;  // (M, N), box (64, one panel), the panel's swizzle
+  arch::TensorMap d;  // (M, N), box (64, one panel), the panel's swizzle; batched: a third extent of L, box 1, in all
   i32 m, n, k;
   i32 k_blocks;          // ceil(K / TILE_K); 0 makes D zero
   const float* scale_a;  // tensor: [0]; block: [row * scale_a_row + kb * scale_a_k]
   const float* scale_b;  // tensor: [0]; block: [nb * scale_b_n + kb * scale_b_k]
   i64 scale_a_row, scale_a_k, scale_b_n, scale_b_k;
+  // batched
+  i32 tiles_m;                       // CTA tiles along M that the scheduler counts for one matrix
+  i32 batches;                       // L
+  i32 a_steps, b_steps;              // 0: one A or B for all of the batch
+  i64 scale_a_batch, scale_b_batch;  // floats from the scales of one matrix to the next; 0: the same
 };
+
+/// The matrices of a batch stand below one another in a scheduler's M: its tile as one of its matrix.
+WW_DEVICE TileCoord tile_of_matrix(const GemmArguments& arguments, TileCoord tile) {
+  const int batch = tile.m / arguments.tiles_m;
+  return {tile.m - batch * arguments.tiles_m, tile.n, batch};
+}
 
 }  // namespace ww::collective

@@ -68,6 +68,7 @@ struct GemmConfig {
   int stages = 0;                          // depth of the operand ring
   int math_warpgroups = 0;                 // 1 to 3; each owns tile_m / math_warpgroups rows
   int raster = 0;                          // cluster tiles along M that are walked together before N advances
+  bool batched = false;                    // dense: several matrices of one shape, [L, M, N, K]; rank-3 tensor maps
   // grouped products; a dense one leaves these alone. tile_m is then the widest token tile, tile_n the weight tile
   Mechanism mechanism = Mechanism::dense;
   TileOrder order = TileOrder::automatic;

@@ -40,8 +40,8 @@ template <GemmConfig kConfig> struct Mainloop {
   /// One thread: all k-blocks of `tile`.
   WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                              TileCoord tile) {
-    auto mA = make_identity_tensor(make_shape(arguments.m, arguments.k));                      // (M, K)
-    auto mB = make_identity_tensor(make_shape(arguments.n, arguments.k));                      // (N, K)
+    auto mA = operand(arguments.m, arguments.k, arguments.batches, tile.batch * arguments.a_steps);  // (M, K)
+    auto mB = operand(arguments.n, arguments.k, arguments.batches, tile.batch * arguments.b_steps);  // (N, K)
     auto gA = local_tile(mA, make_tile(Int<kTileM>{}, Int<kTileK>{}), make_coord(tile.m, _));  // (TILE_M, TILE_K, k)
     auto gB = local_tile(mB, make_tile(Int<kTileN>{}, Int<kTileK>{}), make_coord(tile.n, _));  // (TILE_N, TILE_K, k)
     fill<true>(atom::TmaLoadAtom{arguments.a}, gA, atom::TmaLoadAtom{arguments.b}, gB, arguments.k_blocks, base,
@@ -79,10 +79,12 @@ template <GemmConfig kConfig> struct Mainloop {
                                     TileCoord tile, u32 warp) {
     const int row = min(tile.m * kTileM, arguments.m - 1);  // a tile may lie wholly past the edge
     const int block_n = min(tile.n * kTileN, arguments.n - 1) / kScaleBlock;
-    load_scales(
-        {arguments.scale_a + row * arguments.scale_a_row, arguments.scale_b + block_n * arguments.scale_b_n,
-         arguments.scale_a_row, arguments.scale_a_k, arguments.scale_b_k, arguments.m - row, arguments.k_blocks},
-        base, pipeline, warp);
+    const float *scale_a = arguments.scale_a, *scale_b = arguments.scale_b;
+    if constexpr (kConfig.batched)
+      scale_a += tile.batch * arguments.scale_a_batch, scale_b += tile.batch * arguments.scale_b_batch;
+    load_scales({scale_a + row * arguments.scale_a_row, scale_b + block_n * arguments.scale_b_n, arguments.scale_a_row,
+                 arguments.scale_a_k, arguments.scale_b_k, arguments.m - row, arguments.k_blocks},
+                base, pipeline, warp);
   }
   WW_DEVICE static void load_scales(const TileScales& scales, arch::SharedAddress base, Pipeline& pipeline, u32 warp) {
     Scales::load(scales, base + kShared.scales, pipeline, warp);
@@ -100,6 +102,12 @@ template <GemmConfig kConfig> struct Mainloop {
   }
 
  private:
+  // Coordinates of one operand: (rows, K), or those of matrix `batch` of (rows, K, L).
+  WW_DEVICE static auto operand(int rows, int k, int batches, int batch) {
+    if constexpr (kConfig.batched) return make_identity_tensor(make_shape(rows, k, batches))(_, _, batch);
+    else return make_identity_tensor(make_shape(rows, k));
+  }
+
   WW_DEVICE static void clear(Accumulator (&acc)[kUnits]) {
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {

@@ -24,6 +24,11 @@ struct GemmProblem {
   // both strides of an operand 0: packed row-major, (M) and (N); (M, ceil(K/128)) and (ceil(N/128), ceil(K/128))
   std::int64_t scale_a_row = 0, scale_a_k = 0;
   std::int64_t scale_b_n = 0, scale_b_k = 0;
+  // `batch` products of this shape; from one matrix, or the scales of one, to the next: elements, 0 = the same for all.
+  // The matrices of D are disjoint, one behind the other or side by side in its rows.
+  std::int64_t batch = 1;
+  std::int64_t batch_a = 0, batch_b = 0, batch_d = 0;
+  std::int64_t batch_scale_a = 0, batch_scale_b = 0;
 };
 
 /// Device pointers. `scale_a` and `scale_b` are read for every recipe but Scale::none; one float each for Scale::tensor.

@@ -54,19 +54,26 @@ template <GemmConfig kConfig> struct Gemm {
   }
 
  private:
+  WW_DEVICE static bool next(Scheduler& scheduler, const GemmParams& params, scheduler::TileCoord& tile) {
+    if (!scheduler.next(tile)) return false;
+    if constexpr (kConfig.batched) tile = collective::tile_of_matrix(params.gemm, tile);
+    return true;
+  }
+
   WW_DEVICE static void produce(const GemmParams& params, arch::SharedAddress shared, arch::SharedAddress barriers) {
     if constexpr (kRegisters.producer > 0) arch::warpgroup::release_registers<kRegisters.producer>();
     if (arch::thread_index() == 0) {
       arch::role("producer");
       Pipeline pipeline(barriers, pipeline::Role::producer);
       Scheduler scheduler(params.scheduler);
-      for (scheduler::TileCoord tile; scheduler.next(tile);) Mainloop::load(params.gemm, shared, pipeline, tile);
+      for (scheduler::TileCoord tile; next(scheduler, params, tile);)
+        Mainloop::load(params.gemm, shared, pipeline, tile);
       pipeline.producer_tail();
     } else if (arch::warp_index() >= 1 && arch::warp_index() <= Mainloop::kScaleWarps) {
       arch::role("scale loader", static_cast<int>(arch::warp_index()) - 1);
       Pipeline pipeline(barriers, pipeline::Role::producer);
       Scheduler scheduler(params.scheduler);
-      for (scheduler::TileCoord tile; scheduler.next(tile);)
+      for (scheduler::TileCoord tile; next(scheduler, params, tile);)
         Mainloop::load_scales(params.gemm, shared, pipeline, tile, arch::warp_index() - 1);
     }
     arch::warp::sync();  // the cluster barrier that follows is .aligned
@@ -80,10 +87,10 @@ template <GemmConfig kConfig> struct Gemm {
     const typename Epilogue::Buffer buffer(math_warpgroup);
     if (params.gemm.k_blocks == 0) {  // no products: D is zero, whatever the scales are
       Epilogue::clear(shared, buffer, math_warpgroup);
-      for (scheduler::TileCoord tile; scheduler.next(tile);)
+      for (scheduler::TileCoord tile; next(scheduler, params, tile);)
         Epilogue::store_zeros(params.gemm, shared, buffer, math_warpgroup, tile);
     }
-    for (scheduler::TileCoord tile; scheduler.next(tile);) {
+    for (scheduler::TileCoord tile; next(scheduler, params, tile);) {
       typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit
       Mainloop::multiply(params.gemm.k_blocks, shared, pipeline, math_warpgroup, acc);
       Epilogue::scale(params.gemm, math_warpgroup, acc, tile);
