@@ -30,7 +30,8 @@ HostProblem numbered_problem(std::uint64_t i) {
   const auto pick = [&](std::uint64_t count) { return rng() % count; };
   GemmProblem p;
   p.a = p.b = i % 2 == 0 ? e4m3 : i % 4 == 1 ? bf16 : f16;
-  p.scale = p.a == e4m3 ? Scale(i / 2 % 3) : Scale(i / 4 % 2);
+  const Scale recipes[3] = {Scale::none, Scale::tensor, Scale::block_1x128_128x128};  // block: 8-bit types only
+  p.scale = p.a == e4m3 ? recipes[i / 2 % 3] : recipes[i / 4 % 2];
   p.d = DType(1 + pick(3));
   const std::int64_t step = 16 / bytes_of(p.a);
   p.m = 1 + static_cast<std::int64_t>(pick(400));

@@ -54,11 +54,16 @@ inline void encode_groups(HostGrouped& h, std::mt19937_64& rng, const std::vecto
     p.rows = *std::max_element(counts.begin(), counts.end()) + static_cast<std::int64_t>(rng() % 5);
   }
   if (p.encoding == GroupEncoding::indptr) row = static_cast<std::int64_t>(rng() % 7);
-  for (std::size_t g = 0; g < counts.size(); ++g) {
+  std::vector<std::size_t> order(counts.size());
+  for (std::size_t g = 0; g < order.size(); ++g) order[g] = g;
+  if (p.encoding == GroupEncoding::row_ids)  // ids say which group a row is of: groups may come in any order
+    for (std::size_t g = order.size(); g > 1; --g) std::swap(order[g - 1], order[rng() % g]);
+  h.ranges.resize(counts.size());
+  for (std::size_t g : order) {
     if (p.encoding == GroupEncoding::masked) row = static_cast<std::int64_t>(g) * p.rows;
     if (gaps && rng() % 3 == 0) row += static_cast<std::int64_t>(rng() % 9);
     if (p.encoding == GroupEncoding::offsets) row = round_up(row, p.alignment);
-    h.ranges.emplace_back(row, counts[g]);
+    h.ranges[g] = {row, counts[g]};
     row += counts[g];
   }
   if (p.encoding != GroupEncoding::masked) p.rows = row + static_cast<std::int64_t>(rng() % 4);

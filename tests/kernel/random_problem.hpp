@@ -54,7 +54,7 @@ inline std::size_t elements_of(std::int64_t batch, std::int64_t step, std::int64
 }
 
 inline void fill_matrix(std::vector<std::uint8_t>& bytes, std::mt19937_64& rng, DType type, std::int64_t rows,
-                        std::int64_t columns, std::int64_t stride, std::int64_t batch, std::int64_t step) {
+                        std::int64_t columns, std::int64_t stride, std::int64_t batch = 1, std::int64_t step = 0) {
   const int size = bytes_of(type);
   bytes.assign(elements_of(batch, step, rows, stride) * size, 0xff);  // NaN in every operand type
   for (std::int64_t l = 0; l < (step == 0 ? std::min<std::int64_t>(batch, 1) : batch); ++l)

@@ -43,7 +43,7 @@ template <int kThreads> class GroupTable {
     for (int g = first; g < last; ++g) {
       Span span = {static_cast<i32>(arch::shared::load(starts_ + 4 * g)),
                    static_cast<i32>(arch::shared::load(counts_ + 4 * g))};
-      if (span.end > span.start && span.start < taken) {
+      if (may_overlap(sizes.encoding) && span.end > span.start && span.start < taken) {
         status |= GroupStatus::overlap;
         span.start = min(taken, span.end);
       }
@@ -56,6 +56,11 @@ template <int kThreads> class GroupTable {
   }
 
  private:
+  // why not the others: a row has one id, and masked blocks are apart; their groups may come in any order
+  WW_DEVICE static bool may_overlap(GroupEncoding encoding) {
+    return encoding != GroupEncoding::row_ids && encoding != GroupEncoding::masked;
+  }
+
   struct Span {
     i32 start, end;
   };
@@ -104,17 +109,17 @@ template <int kThreads> class GroupTable {
     arch::named_barrier::sync_cta();
     constexpr int kBatch = 8;  // loads under way together
     u32 status = 0;
-    for (int first = thread; first <= sizes.rows; first += kBatch * kThreads) {
+    for (i64 first = thread; first <= sizes.rows; first += kBatch * kThreads) {
       i32 before[kBatch], here[kBatch];
       WW_UNROLL
       for (int i = 0; i < kBatch; ++i) {
-        const int row = first + i * kThreads;
+        const i64 row = first + i * kThreads;
         before[i] = row >= 1 && row <= sizes.rows ? load(sizes.sizes + row - 1) : -1;
         here[i] = row < sizes.rows ? load(sizes.sizes + row) : -1;
       }
       WW_UNROLL
       for (int i = 0; i < kBatch; ++i) {
-        const int row = first + i * kThreads;
+        const i64 row = first + i * kThreads;
         if (here[i] < -1 || here[i] >= sizes.groups) status |= GroupStatus::bad_id;
         if (row > sizes.rows || before[i] == here[i]) continue;
         if (here[i] >= 0 && here[i] < sizes.groups &&
