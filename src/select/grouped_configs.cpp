@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A choice by the average rows of a group, the one thing about the groups that the host knows.
-//   up to 32:     ragged,  64 x 128   bound by weights: many small tiles in flight
-//   up to 1000:   ragged, 128 x 256
-//   above:        contiguous, rasterised: tails no longer matter, multicast does
+// One choice: ragged, 128 tokens x 256 weights, whose tiles take the width of each group. On an H200 it was the fastest
+// mechanism from one row a group to thousands; narrower tiles (64 x 128) won nowhere, not even where weights are all of the
+// traffic. contiguous and masked, on request: rasterised, weights shared by two token tiles of a group.
 // descriptors, on request: token tiles as wide as the average group, at most 64 rows
 #include "select/grouped_configs.hpp"
 
@@ -11,14 +10,13 @@
 namespace ww::select {
 namespace {
 
-constexpr std::int64_t kFewRows = 32, kManyRows = 1000;
 constexpr std::int64_t kTokenStep = 8, kWidestTile = 64, kShortExtent = 1024;  // of descriptors
 constexpr int kGroupTiers[] = {128, 512, collective::kGroupLimit};
 
-GemmConfig ragged(GemmConfig config, bool narrow) {
+GemmConfig ragged(GemmConfig config) {
   config.mechanism = Mechanism::ragged;
-  config.tile_m = narrow ? 64 : 128;
-  config.tile_n = narrow ? 128 : 256;
+  config.tile_m = 128;
+  config.tile_n = 256;
   return collective::resolve_grouped(config);
 }
 
@@ -43,18 +41,10 @@ GemmConfig with_descriptors(GemmConfig config, const GroupedProblem& p) {
   return collective::resolve_grouped(config);
 }
 
-/// Rows of one group on average; masked: at most so many.
-std::int64_t average_rows(const GroupedProblem& p) {
-  return p.encoding == GroupEncoding::masked ? p.rows : p.rows / max<std::int64_t>(p.groups, 1);
-}
-
-Mechanism mechanism_for(const GroupedProblem& p, const GemmConfig& requested) {
+Mechanism mechanism_for(const GemmConfig& requested) {
   if (requested.mechanism != Mechanism::dense) return requested.mechanism;
   if (requested.order == TileOrder::horizontal || requested.order == TileOrder::vertical) return Mechanism::descriptors;
-  if (requested.order == TileOrder::dynamic) return Mechanism::ragged;
-  // why not masked: Mmax says how many rows there is room for, not how many there are
-  if (p.encoding == GroupEncoding::masked || average_rows(p) <= kManyRows) return Mechanism::ragged;
-  return Mechanism::contiguous;
+  return Mechanism::ragged;
 }
 
 }  // namespace
@@ -68,8 +58,8 @@ int group_capacity_for(std::int64_t groups) {
 std::vector<GemmConfig> default_grouped_configs(DType a, DType d, Scale scale) {
   const GemmConfig base{.a = a, .b = a, .d = d, .scale = scale, .group_capacity = kGroupTiers[0]};
   std::vector<GemmConfig> configs;
-  for (const GemmConfig& config : {ragged(base, true), ragged(base, false), rasterised(base, Mechanism::contiguous),
-                                   rasterised(base, Mechanism::masked)})
+  for (const GemmConfig& config :
+       {ragged(base), rasterised(base, Mechanism::contiguous), rasterised(base, Mechanism::masked)})
     if (!collective::fault_of_grouped(config)) configs.push_back(config);
   return configs;
 }
@@ -90,12 +80,12 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
   config.d = problem.d;
   config.scale = problem.scale;
   if (config.group_capacity == 0) config.group_capacity = group_capacity_for(problem.groups);
-  config.mechanism = mechanism_for(problem, requested);
+  config.mechanism = mechanism_for(requested);
   const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
                       config.stages || config.math_warpgroups;
   if (config.mechanism == Mechanism::descriptors) return with_descriptors(config, problem);
   if (shaped) return collective::resolve_grouped(config);
-  if (config.mechanism == Mechanism::ragged) return ragged(config, average_rows(problem) <= kFewRows);
+  if (config.mechanism == Mechanism::ragged) return ragged(config);
   return rasterised(config, config.mechanism);
 }
 

@@ -176,19 +176,23 @@ GemmConfig chosen(std::int64_t groups, std::int64_t rows, GroupEncoding encoding
   return select::choose_grouped(*ops::validate(p), requested, 132);
 }
 
-TEST(GroupedChoice, FollowsTheAverageRowsOfAGroup) {
-  const GemmConfig decode = chosen(16, 16 * 32), middle = chosen(16, 16 * 1000), large = chosen(16, 16 * 1001);
-  EXPECT_EQ(decode.mechanism, Mechanism::ragged);
-  EXPECT_EQ(decode.tile_m, 64);
-  EXPECT_EQ(decode.tile_n, 128);
-  EXPECT_EQ(middle.mechanism, Mechanism::ragged);
-  EXPECT_EQ(middle.tile_m, 128);
-  EXPECT_EQ(middle.tile_n, 256);
-  EXPECT_EQ(large.mechanism, Mechanism::contiguous);
-  EXPECT_EQ(large.cluster_m, 2);
-  EXPECT_EQ(large.tile_n, 256);
-  EXPECT_EQ(chosen(16, 1 << 16, GroupEncoding::offsets, Scale::block_1x128_128x128).tile_n, 128);
-  EXPECT_EQ(chosen(16, 1 << 16, GroupEncoding::masked).mechanism, Mechanism::ragged);
+TEST(GroupedChoice, RaggedForAnyRowsOfAGroup) {
+  for (std::int64_t rows : {16, 16 * 32, 16 * 1000, 1 << 20})
+    for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::masked})
+      for (Scale scale : {Scale::none, Scale::block_1x128_128x128}) {
+        const GemmConfig config = chosen(16, rows, encoding, scale);
+        EXPECT_EQ(config.mechanism, Mechanism::ragged);
+        EXPECT_EQ(config.tile_m, 128);
+        EXPECT_EQ(config.tile_n, 256);
+      }
+}
+
+TEST(GroupedChoice, RequestedMechanismsGetTheirTiles) {
+  const GemmConfig block =
+      chosen(16, 1 << 16, GroupEncoding::offsets, Scale::block_1x128_128x128, {.mechanism = Mechanism::contiguous});
+  EXPECT_EQ(block.cluster_m, 2);
+  EXPECT_EQ(block.tile_n, 128);
+  EXPECT_EQ(chosen(16, 1 << 16, GroupEncoding::masked, Scale::none, {.mechanism = Mechanism::masked}).tile_n, 256);
 }
 
 TEST(GroupedChoice, TablesComeInThreeSizes) {
