@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "cli/check_emulation.hpp"
+#include "cli/epilogue_operands.hpp"
 #include "cli/file.hpp"
 #include "cli/gemm_request.hpp"
 #include "select/config_text.hpp"
@@ -34,6 +35,13 @@ class GemmTarget final : public CheckTarget {
     WW_TRY(scale_b_, device_.allocate(size(blocks(p.n), blocks(p.k), 4)));
     for (const Buffer* buffer : {&a_, &b_, &d_, &scale_a_, &scale_b_}) fill_noise(buffer->data(), buffer->bytes());
     operands_ = {.a = a_.data(), .b = b_.data(), .d = d_.data()};
+    WW_TRY(const EpilogueTensors epilogue, make_tensors(p.epilogue, p.m, p.n, 1));
+    WW_TRY(epilogue_, upload(device_, epilogue));
+    const std::vector<std::byte> zeros(std::max<std::size_t>(plan_.workspace_bytes(), 16));
+    WW_TRY(workspace_, device_.allocate(zeros.size()));
+    WW_CHECK(device_.upload(workspace_.data(), zeros.data(), zeros.size()));
+    operands_.workspace = workspace_.data(), operands_.workspace_bytes = plan_.workspace_bytes();
+    operands_.epilogue = epilogue_.operands;
     if (p.scale != Scale::none) {
       operands_.scale_a = static_cast<const float*>(scale_a_.data());
       operands_.scale_b = static_cast<const float*>(scale_b_.data());
@@ -50,8 +58,8 @@ class GemmTarget final : public CheckTarget {
     return fmt::format("warpwright check gemm --device {} --m {} --n {} --k {}{} --config {}{}{}", device_.info().name,
                        problem_.m, problem_.n, problem_.k,
                        problem_.batch == 1 ? "" : fmt::format(" --batch {}", problem_.batch),
-                       ww::to_text(options_.config), options_.sms > 0 ? fmt::format(" --sms {}", options_.sms) : "",
-                       settings_text(settings_));
+                       shell_word(ww::to_text(options_.config)),
+                       options_.sms > 0 ? fmt::format(" --sms {}", options_.sms) : "", settings_text(settings_));
   }
   std::string title() const override {
     return fmt::format("check gemm {} x {} x {}, {} -> {}, scale {}, math {}\n  config     {}\n", problem_.m,
@@ -91,7 +99,8 @@ class GemmTarget final : public CheckTarget {
   GemmOptions options_;  // with the resolved config, so that a smaller problem is solved by the same kernel
   CheckSettings settings_;
   GemmPlan plan_;
-  Buffer a_, b_, d_, scale_a_, scale_b_;
+  Buffer a_, b_, d_, scale_a_, scale_b_, workspace_;
+  EpilogueBuffers epilogue_;
   GemmOperands operands_;
 };
 

@@ -54,6 +54,15 @@ void add_gemm_flags(CLI::App& app, GemmFlags& f) {
             "products of this shape: L matrices of A, B, D and their scales (default 1)");
   text_flag(app, "--a", f.a, "FILE",
             "A (M, K), or (L, M, K) of a batch: .npy or FILE.safetensors:TENSOR (default generated)");
+  text_flag(app, "--epilogue", f.epilogue, "EXPRESSION",
+            "D from acc, alpha, beta, c, bias, col0, aux0, ...: \"silu(acc*alpha + bias)\" "
+            "(default what the flags below ask for)");
+  text_flag(app, "--alpha", f.alpha, "FLOAT", "alpha of the epilogue (default 1)");
+  text_flag(app, "--beta", f.beta, "FLOAT", "beta of the epilogue (default 1)");
+  text_flag(app, "--c", f.c, "FILE", "C (M, N) of the epilogue (default generated)");
+  text_flag(app, "--bias", f.bias, "FILE", "bias (N,) of the epilogue (default generated)");
+  text_flag(app, "--aux", f.aux, "FILE", "aux0 (M, N) of the epilogue (default generated)");
+  text_flag(app, "--out-scales", f.out_scales, "FILE", "write the scales of quantise_block as .npy");
   text_flag(app, "--b", f.b, "FILE", "B (N, K), or (L, N, K); without L one B serves the batch, and so for scales");
   text_flag(app, "--scale-a", f.scale_a, "FILE",
             "float32 (M, ceil(K/128)); (M,) with row-column, one number with tensor");

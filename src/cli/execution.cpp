@@ -121,7 +121,7 @@ Fields mismatch_fields(const Mismatch& m) {
 
 }  // namespace
 
-void report_verdict(const Verdict& v, std::int64_t elements, Outcome& outcome) {
+void report_verdict(const Verdict& v, std::int64_t elements, Outcome& outcome, const std::string& tensor) {
   outcome.json.emplace_back("max_error", v.max_error);
   outcome.json.emplace_back("max_error_of_bound", v.max_error_of_bound);
   outcome.json.emplace_back("worst", mismatch_fields(v.worst));
@@ -134,7 +134,7 @@ void report_verdict(const Verdict& v, std::int64_t elements, Outcome& outcome) {
   if (!v.first) return;
   const Mismatch& f = *v.first;
   outcome.json.emplace_back("first_wrong", mismatch_fields(f));
-  const std::string where = fmt::format("D at row {}, column {}", f.row, f.column);
+  const std::string where = fmt::format("{} at row {}, column {}", tensor, f.row, f.column);
   outcome.error =
       make_error(ErrorCode::wrong_result, where, fmt::format("{:.9g} +- {:.3g}", f.expected, f.bound),
                  fmt::format("{:.9g}", f.got), fmt::format("{} of {} elements are wrong", v.wrong, elements));

@@ -52,6 +52,6 @@ std::string duration(double seconds);
 
 void report_stats(const EmuStats& stats, Outcome& outcome);
 /// Sets the outcome's error when an element is wrong; `elements` were judged.
-void report_verdict(const Verdict& verdict, std::int64_t elements, Outcome& outcome);
+void report_verdict(const Verdict& verdict, std::int64_t elements, Outcome& outcome, const std::string& tensor = "D");
 
 }  // namespace ww::cli

@@ -3,12 +3,16 @@
 // contradictions refused. Nothing is allocated and no device is touched.
 #pragma once
 
+#include "cli/epilogue_operands.hpp"
 #include "cli/request.hpp"
 
 namespace ww::cli {
 
 struct GemmRequest : Request {
   GemmProblem problem;  // row strides of A and B are K rounded up to 16 bytes
+  EpilogueFiles epilogue_files;
+  float alpha = 1, beta = 1;
+  std::optional<std::string> out_scales;
 };
 
 /// Batch strides that are not 0 become those of matrices, and of their packed scales, one behind the other.

@@ -22,12 +22,16 @@ struct Run {
   double plan_seconds = 0;
   Timing timing;
   std::optional<Verdict> verdict;
-  std::uint64_t hash = 0;  // XXH3 of the packed bytes of D
+  std::uint64_t hash = 0;   // XXH3 of the packed bytes of D
+  std::int64_t judged = 0;  // elements
+  float amax = 0;           // of an epilogue that quantises the tensor
+  std::string where = "D";  // of the first wrong one
 };
 
 /// Host copies of the operands.
 struct HostOperands {
   Matrix a, b, scale_a, scale_b, d;
+  EpilogueTensors epilogue;
 };
 
 /// How many matrices of a batch, or sets of scales, there are when they are `stride` apart.
@@ -48,7 +52,10 @@ OperandShape scale_shape(const GemmProblem& p, bool of_a) {
 
 OperandShape a_shape(const GemmProblem& p) { return {p.a, count_of(p, p.batch_a) * p.m, p.k, p.lda}; }
 OperandShape b_shape(const GemmProblem& p) { return {p.b, count_of(p, p.batch_b) * p.n, p.k, p.ldb}; }
-OperandShape d_shape(const GemmProblem& p) { return {p.d, p.batch * p.m, p.n, p.n}; }
+OperandShape d_shape(const GemmProblem& p) {
+  const std::int64_t columns = collective::output_columns(p.epilogue, p.n);
+  return {p.d, p.batch * p.m, columns, columns};
+}
 
 Result<HostOperands> host_operands(const GemmRequest& r) {
   const GemmProblem& p = r.problem;
@@ -58,7 +65,9 @@ Result<HostOperands> host_operands(const GemmRequest& r) {
   WW_TRY(host.b, host_operand(r.b, b_shape(p), r.seed, Operand::b, kSizes));
   WW_TRY(host.scale_a, host_operand(r.scale_a, scale_shape(p, true), r.seed, Operand::scale_a, kSizes));
   WW_TRY(host.scale_b, host_operand(r.scale_b, scale_shape(p, false), r.seed, Operand::scale_b, kSizes));
-  WW_TRY(host.d, Matrix::allocate(p.d, p.batch * p.m, p.n, p.n, "--m, --n"));
+  WW_TRY(host.d, Matrix::allocate(p.d, p.batch * p.m, d_shape(p).cols, d_shape(p).ld, "--m, --n"));
+  WW_TRY(host.epilogue, make_tensors(p.epilogue, p.m, p.n, r.seed, r.epilogue_files));
+  host.epilogue.scalar[kScalarAlpha] = r.alpha, host.epilogue.scalar[kScalarBeta] = r.beta;
   return host;
 }
 
@@ -98,6 +107,22 @@ Result<Verdict> judge(const GemmRequest& request, HostOperands& host, EmuMath ma
   return verify(claim, progress);
 }
 
+/// The product with its bounds first, then the tree over it.
+void judge_epilogue(const GemmRequest& request, const HostOperands& host, EmuMath math, std::atomic<int>* progress,
+                    Run& run) {
+  const GemmProblem& p = request.problem;
+  const bool scales = p.scale != Scale::none;
+  BoundedProduct product{p.m, p.n, {}, {}};
+  product.reference.resize(static_cast<std::size_t>(p.m * p.n));
+  product.error.resize(product.reference.size());
+  Claim claim{host.a, host.b, host.d, p.scale, scales ? &host.scale_a : nullptr, scales ? &host.scale_b : nullptr,
+              math};
+  claim.reference = product.reference.data(), claim.error = product.error.data();
+  verify(claim, progress);
+  EpilogueVerdict v = verify_epilogue(p.epilogue, product, host.epilogue, host.d);
+  run.verdict = std::move(v.verdict), run.where = v.where, run.judged = v.elements;
+}
+
 /// Uploads, runs, downloads D.
 Result<void> execute(const Device& device, const GemmPlan& plan, HostOperands& host, Run& run, Progress& progress) {
   progress.phase("copy operands");
@@ -107,6 +132,9 @@ Result<void> execute(const Device& device, const GemmPlan& plan, HostOperands& h
   WW_TRY(const Buffer scale_b, upload(device, host.scale_b));
   WW_TRY(const Buffer d, device.allocate(std::max<std::size_t>(host.d.bytes(), 16)));
   WW_TRY(const Buffer workspace, device.allocate(std::max<std::size_t>(plan.workspace_bytes(), 16)));
+  WW_TRY(const EpilogueBuffers epilogue, upload(device, host.epilogue));
+  const std::vector<std::byte> zeros(plan.workspace_bytes());
+  if (!zeros.empty()) WW_CHECK(device.upload(workspace.data(), zeros.data(), zeros.size()));
   // why: a kernel that leaves an element unwritten must not look right because memory happened to be
   std::memset(host.d.data(), 0xff, host.d.bytes());
   if (host.d.bytes() > 0) WW_CHECK(device.upload(d.data(), host.d.data(), host.d.bytes()));
@@ -117,10 +145,12 @@ Result<void> execute(const Device& device, const GemmPlan& plan, HostOperands& h
   }
   operands.workspace = workspace.data();
   operands.workspace_bytes = plan.workspace_bytes();
+  operands.epilogue = epilogue.operands;
   progress.phase(run.device.emulated ? "emulate" : "run");
   WW_TRY(run.timing, timed_runs(
                          device, [&] { return plan.run(operands); }, [&] { return plan.last_stats(); }));
   if (host.d.bytes() > 0) WW_CHECK(device.download(host.d.data(), d.data(), host.d.bytes()));
+  WW_CHECK(download(device, epilogue, host.epilogue));
   run.hash = XXH3_64bits(host.d.data(), host.d.bytes());
   return {};
 }
@@ -160,7 +190,11 @@ Outcome report(const GemmRequest& request, const Run& run) {
                   {"device_description", run.device.description}};
   if (run.timing.stats) report_stats(*run.timing.stats, outcome);
   if (p.batch != 1) outcome.json.emplace_back("batch", p.batch);
-  if (run.verdict) report_verdict(*run.verdict, p.batch * p.m * p.n, outcome);
+  if (p.epilogue.has(EpilogueOp::quantise)) {
+    outcome.json.emplace_back("amax", run.amax);
+    outcome.text += fmt::format("  amax       {}\n", run.amax);
+  }
+  if (run.verdict) report_verdict(*run.verdict, run.judged, outcome, run.where);
   outcome.text +=
       fmt::format("  D          xxh3 {:016x}{}\n", run.hash, request.out ? ", written to " + *request.out : "");
   return outcome;
@@ -192,9 +226,16 @@ Result<Outcome> run_gemm(const GemmFlags& flags) {
     progress.phase("write");
     WW_CHECK(write_npy(*request.out, "--out", host.d, p.batch == 1 ? 0 : p.batch));
   }
+  if (request.out_scales) WW_CHECK(write_npy(*request.out_scales, "--out-scales", host.epilogue.out_scales));
+  run.amax = host.epilogue.amax;
+  run.judged = p.batch * p.m * p.n;
   if (request.verify) {
     const EmuMath math = run.device.emulated ? request.device_options.emu.math : EmuMath::exact;
-    WW_TRY(run.verdict, judge(request, host, math, progress.phase("verify")));
+    if (p.epilogue.empty()) {
+      WW_TRY(run.verdict, judge(request, host, math, progress.phase("verify")));
+    } else {
+      judge_epilogue(request, host, math, progress.phase("verify"), run);
+    }
   }
   return report(request, run);
 }

@@ -19,6 +19,8 @@ struct GemmFlags {
   Flag device, seed, config, sms;    // auto|emu:sm90|cuda:0, integer, key=value list, CTAs
   Flag math, schedule, threads;      // the emulated device: exact|fp32, fifo|random|..., OS threads
   Flag a, b, scale_a, scale_b, out;  // FILE.npy or FILE.safetensors:TENSOR; --out is .npy
+  Flag epilogue, alpha, beta;        // an expression, and its scalars
+  Flag c, bias, aux, out_scales;     // FILE; --out-scales is written
   std::optional<bool> verify;        // without it: on when no size and no file was given
 };
 

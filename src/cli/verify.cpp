@@ -214,7 +214,7 @@ template <DType kType> class Verifier {
 
   Verdict run() {
     const std::vector<Rows> tiles = row_tiles();
-    const std::int64_t rows = static_cast<std::int64_t>(tiles.size()), columns = (claim_.d.cols() + kTile - 1) / kTile;
+    const std::int64_t rows = static_cast<std::int64_t>(tiles.size()), columns = (claim_.columns() + kTile - 1) / kTile;
     std::atomic<std::int64_t> done{0};
     parallel_for(rows * columns, [&](std::int64_t i) {
       thread_local const auto tile = std::make_unique<Tile>();
@@ -247,11 +247,11 @@ template <DType kType> class Verifier {
     const std::int64_t k_size = claim_.a.cols();
     const bool block = claim_.scale == Scale::block_1x128_128x128;
     const int count = static_cast<int>(rows.count);
-    const int columns = static_cast<int>(std::min<std::int64_t>(kTile, claim_.d.cols() - column));
+    const int columns = static_cast<int>(std::min<std::int64_t>(kTile, claim_.columns() - column));
     clear(tile.sum), clear(tile.bound), clear(tile.reference), clear(tile.error);
     for (std::int64_t k = 0; k < k_size; k += kStep) {
       load<false>(tile.a, claim_.a, decoder_, rows.first, count, k, rule_.chunk);
-      load<true>(tile.b, claim_.b, decoder_, rows.group * claim_.d.cols() + column, columns, k, rule_.chunk);
+      load<true>(tile.b, claim_.b, decoder_, rows.group * claim_.columns() + column, columns, k, rule_.chunk);
       const int depth = static_cast<int>(std::min<std::int64_t>(kStep, k_size - k));
       for (int at = 0, j = 0; at < depth; at += rule_.chunk, ++j) {
         std::copy(std::begin(tile.sum), std::end(tile.sum), tile.before);
@@ -261,7 +261,16 @@ template <DType kType> class Verifier {
       if (block) promote(tile, rows, column, k / kStep);
     }
     if (!block) finish(tile, rows, column, columns);
-    compare(tile, rows, column, columns);
+    if (claim_.reference) copy_out(tile, rows, column, columns);
+    else compare(tile, rows, column, columns);
+  }
+
+  void copy_out(const Tile& tile, const Rows& rows, std::int64_t column, int columns) const {
+    for (std::int64_t r = 0; r < rows.count; ++r) {
+      const std::int64_t to = (rows.first + r) * claim_.columns() + column;
+      std::copy_n(tile.reference + r * kTile, columns, claim_.reference + to);
+      std::copy_n(tile.error + r * kTile, columns, claim_.error + to);
+    }
   }
 
   template <std::size_t kSize> static void clear(double (&values)[kSize]) { std::fill_n(values, kSize, 0.0); }
@@ -284,7 +293,7 @@ template <DType kType> class Verifier {
   void promote(Tile& tile, const Rows& rows, std::int64_t column, std::int64_t block) {
     const Matrix &scale_a = *claim_.scale_a, &scale_b = *claim_.scale_b;
     // a tile never crosses a boundary of 128 columns: kTile divides 128
-    const std::int64_t row_b = rows.group * ((claim_.d.cols() + 127) / 128) + column / 128;
+    const std::int64_t row_b = rows.group * ((claim_.columns() + 127) / 128) + column / 128;
     const double sb = scale_b.floats()[row_b * scale_b.ld() + block];
     double t[kTile];
     for (std::int64_t r = 0; r < rows.count; ++r) {
@@ -345,7 +354,7 @@ template <DType kType> class Verifier {
     std::fill(std::begin(expected), std::end(expected), claim_.outside);
     const auto judge_rows = [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row)
-        for (std::int64_t column = 0; column < claim_.d.cols(); ++column) {
+        for (std::int64_t column = 0; column < claim_.columns(); ++column) {
           const std::byte* at = claim_.d.row(row) + column * width;
           ++verdict_.outside;
           if (std::memcmp(at, expected, static_cast<std::size_t>(width)) == 0) continue;

@@ -2,8 +2,9 @@
 // Tensor maps, grid and parameters of a GEMM launch.
 #include "device/gemm_adapter.hpp"
 
-#include <array>
+#include <fmt/format.h>
 
+#include "device/epilogue_adapter.hpp"
 #include "device/gemm_source.hpp"
 #include "device/operand_maps.hpp"
 #include "warpwright/collective/builder.hpp"
@@ -27,6 +28,7 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   launch.shared_bytes = static_cast<std::uint32_t>(collective::shared_plan(config).total);
   launch.params_bytes = sizeof(kernel::GemmParams);
   launch.pdl = options.pdl;
+  launch.cross_cta = collective::reduces(config.epilogue);  // tiles read each other's partial results
 
   kernel::GemmParams& params = adapter->params_;
   collective::GemmArguments& p = params.gemm;
@@ -58,6 +60,8 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   return adapter;
 }
 
+std::size_t GemmAdapter::workspace_bytes() const { return epilogue_workspace(problem_, config_); }
+
 Result<void> GemmAdapter::check_pointers(const GemmOperands& operands) const {
   WW_CHECK(check_pointer("d", operands.d, kMapAlignment));
   if (problem_.k == 0) return {};
@@ -86,8 +90,8 @@ Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::
                   g.batch_b));
   }
   const int panel = collective::panel_bytes(c);
-  WW_TRY(arguments.d, encode(matrix_map(operands.d, g.d, g.m, g.n, g.ldd, collective::kWarpgroupRows,
-                                        panel / bytes_of(g.d), panel_swizzle(panel)),
+  WW_TRY(arguments.d, encode(matrix_map(operands.d, g.d, g.m, collective::output_columns(g.epilogue, g.n), g.ldd,
+                                        collective::kWarpgroupRows, panel / bytes_of(g.d), panel_swizzle(panel)),
                              g.batch_d));
   return {};
 }
@@ -113,14 +117,22 @@ Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream) const
     const std::uint64_t one = span_bytes(rows, columns, ld, bytes_of(type));
     return one == 0 ? one : one + static_cast<std::uint64_t>((g.batch - 1) * batch) * bytes_of(type);
   };
-  const std::array<MemoryRange, 5> memory{{
-      {"a", operands.a, matrix_span(g.m, g.k, g.lda, g.a, g.batch_a), false},
-      {"b", operands.b, matrix_span(g.n, g.k, g.ldb, g.b, g.batch_b), false},
-      {"d", operands.d, matrix_span(g.m, g.n, g.ldd, g.d, g.batch_d), true},
-      {"scale_a", operands.scale_a, scale_span(g.m, g.scale_a_row, g.scale_a_k, g.batch_scale_a), false},
-      {"scale_b", operands.scale_b,
-       scale_span(block ? ceil_div(g.n, 128) : g.n, g.scale_b_n, g.scale_b_k, g.batch_scale_b), false},
-  }};
+  MemoryRanges memory;
+  for (const MemoryRange& range : {
+           MemoryRange{"a", operands.a, matrix_span(g.m, g.k, g.lda, g.a, g.batch_a), false},
+           MemoryRange{"b", operands.b, matrix_span(g.n, g.k, g.ldb, g.b, g.batch_b), false},
+           MemoryRange{"d", operands.d,
+                       matrix_span(g.m, collective::output_columns(g.epilogue, g.n), g.ldd, g.d, g.batch_d), true},
+           MemoryRange{"scale_a", operands.scale_a, scale_span(g.m, g.scale_a_row, g.scale_a_k, g.batch_scale_a),
+                       false},
+           MemoryRange{"scale_b", operands.scale_b,
+                       scale_span(block ? ceil_div(g.n, 128) : g.n, g.scale_b_n, g.scale_b_k, g.batch_scale_b), false},
+       })
+    memory.add(range);
+  if (const std::size_t needed = epilogue_workspace(g, config_); operands.workspace_bytes < needed)
+    return failure(ErrorCode::invalid, "workspace_bytes", fmt::format("at least {}", needed),
+                   fmt::format("{}", operands.workspace_bytes));
+  WW_CHECK(bind_epilogue(g, config_, operands.epilogue, operands.workspace, params.gemm.epilogue, memory));
 
   runtime::Launch launch = launch_;
   launch.params = &params;

@@ -18,7 +18,7 @@ class GemmAdapter {
 
   const GemmProblem& problem() const { return problem_; }
   const GemmConfig& config() const { return config_; }
-  std::size_t workspace_bytes() const { return 0; }
+  std::size_t workspace_bytes() const;
   Result<void> run(const GemmOperands& operands, Stream stream) const;
   std::optional<EmuStats> last_stats() const { return device_.backend().last_stats(); }
 

@@ -26,6 +26,15 @@ std::string group_fields(const GemmConfig& c) {
                      name_of(c.mechanism), cpp_name(c.order), c.group_capacity);
 }
 
+/// Behind all other fields.
+std::string epilogue_field(const EpilogueTree& tree) {
+  if (tree.empty()) return "";
+  std::string code, constants;
+  for (u64 word : tree.code) code += fmt::format("{}{:#x}", code.empty() ? "" : ", ", word);
+  for (u32 bits : tree.constant) constants += fmt::format("{}{:#x}", constants.empty() ? "" : ", ", bits);
+  return fmt::format(",\n    .epilogue = {{{{{}}}, {{{}}}}}", code, constants);
+}
+
 /// The fields that most dense configs leave alone.
 std::string operand_fields(const GemmConfig& c) { return c.batched ? ", .batched = true" : ""; }
 
@@ -36,20 +45,20 @@ runtime::KernelSource kernel_source(const KernelTemplate& kernel, const GemmConf
   c.raster = 1;  // why: the order of tiles is a launch parameter; one kernel serves them all
   const std::string text = to_text(c);
   const std::string name = fmt::format("{}_{:016x}", kernel.prefix, XXH3_64bits(text.data(), text.size()));
-  return {name,
-          fmt::format(R"(// {}
+  return {name, fmt::format(R"(// {}
 #include "{}"
 inline constexpr ww::GemmConfig kConfig = {{
     .arch = ww::Arch::{}, .a = ww::DType::{}, .b = ww::DType::{}, .d = ww::DType::{}, .scale = ww::Scale::{},
     .tile_m = {}, .tile_n = {}, .tile_k = {}, .cluster_m = {}, .cluster_n = {},
-    .stages = {}, .math_warpgroups = {}, .raster = {}{}{}}};
+    .stages = {}, .math_warpgroups = {}, .raster = {}{}{}{}}};
 using Kernel = {}<kConfig>;
 WW_KERNEL({}, Kernel::kThreads, {}, params) {{ Kernel::run(params); }}
 WW_MODULE()
 )",
-                      text, kernel.header, name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d), cpp_name(c.scale),
-                      c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n, c.stages, c.math_warpgroups, c.raster,
-                      operand_fields(c), group_fields(c), kernel.type, name, kernel.params)};
+                            text, kernel.header, name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d),
+                            cpp_name(c.scale), c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n, c.stages,
+                            c.math_warpgroups, c.raster, operand_fields(c), group_fields(c), epilogue_field(c.epilogue),
+                            kernel.type, name, kernel.params)};
 }
 
 runtime::KernelSource gemm_source(const GemmConfig& config) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "device/gemm_adapter.hpp"
+#include "ops/epilogue_validation.hpp"
 #include "ops/gemm_validation.hpp"
 #include "ops/operand_checks.hpp"
 #include "select/default_configs.hpp"
@@ -23,6 +24,7 @@ Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, 
   WW_CHECK(ops::check_sms(options.sms, 0));
   const GemmConfig config = select::choose(checked, options.config, options.sms > 0 ? min(options.sms, sms) : sms);
   WW_CHECK(ops::validate(config));
+  WW_CHECK(ops::check_epilogue_tile(checked, config));
   WW_CHECK(ops::check_sms(options.sms, collective::cluster_of(config).size()));
   const auto tiles = static_cast<double>(ceil_div(checked.m, config.tile_m)) *
                      static_cast<double>(ceil_div(checked.n, config.tile_n)) * static_cast<double>(checked.batch);

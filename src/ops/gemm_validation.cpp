@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "ops/epilogue_validation.hpp"
 #include "ops/operand_checks.hpp"
 #include "select/config_text.hpp"
 #include "warpwright/collective/builder.hpp"
@@ -25,7 +26,7 @@ void fill_scale_strides(GemmProblem& p) {
 void fill_strides(GemmProblem& p) {
   if (p.lda == 0) p.lda = p.k;
   if (p.ldb == 0) p.ldb = p.k;
-  if (p.ldd == 0) p.ldd = p.n;
+  if (p.ldd == 0) p.ldd = collective::output_columns(p.epilogue, p.n);
   if (p.scale == Scale::row_column || p.scale == Scale::block_1x128_128x128) fill_scale_strides(p);
 }
 
@@ -70,12 +71,13 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
   WW_CHECK(check_extent("m", p.m));
   WW_CHECK(check_extent("n", p.n));
   WW_CHECK(check_extent("k", p.k));
-  WW_CHECK(check_types(p.a, p.b, p.d, p.scale));
+  WW_CHECK(check_types(p.a, p.b, plain_output(p), p.scale));
+  WW_CHECK(check_epilogue(p));
   fill_strides(p);
   WW_CHECK(check_multiples(p.n, p.k, p.a, problem.lda == 0 && problem.ldb == 0));
   WW_CHECK(check_rows("lda", "k", p.m, p.k, p.lda, p.a));
   WW_CHECK(check_rows("ldb", "k", p.n, p.k, p.ldb, p.b));
-  WW_CHECK(check_rows("ldd", "n", p.m, p.n, p.ldd, p.d));
+  WW_CHECK(check_rows("ldd", "n", p.m, collective::output_columns(p.epilogue, p.n), p.ldd, p.d));
   WW_CHECK(check_scales(p));
   WW_CHECK(check_batch(p));
   return p;

@@ -7,13 +7,25 @@
 #include <charconv>
 #include <vector>
 
+#include "warpwright/host/epilogue.hpp"
+
 namespace ww {
 namespace {
 
 constexpr std::string_view kKeys =
     "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster, batched, mechanism, order, "
-    "groups";
+    "groups, epilogue";
 constexpr int kLargestField = 1 << 16;
+
+/// The first comma outside parentheses.
+std::size_t end_of_item(std::string_view text) {
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += (text[i] == '(') - (text[i] == ')');
+    if (text[i] == ',' && depth <= 0) return i;
+  }
+  return text.size();
+}
 
 /// "128x64" into `count` integers.
 Result<std::vector<int>> parse_integers(std::string_view key, std::string_view text, int count) {
@@ -64,6 +76,8 @@ Result<void> assign(GemmConfig& config, std::string_view key, std::string_view v
   } else if (key == "groups") {
     WW_TRY(const std::vector<int> one, parse_integers(key, value, 1));
     config.group_capacity = one[0];
+  } else if (key == "epilogue") {
+    WW_TRY(config.epilogue, parse_epilogue(value));
   } else {
     return failure(ErrorCode::invalid, "config", fmt::format("keys {}", kKeys), fmt::format("\"{}\"", key));
   }
@@ -82,12 +96,13 @@ std::string to_text(const GemmConfig& c) {
   if (c.mechanism != Mechanism::dense) text += fmt::format(",mechanism={}", name_of(c.mechanism));
   if (c.order != TileOrder::automatic) text += fmt::format(",order={}", name_of(c.order));
   if (c.group_capacity != 0) text += fmt::format(",groups={}", c.group_capacity);
+  if (!c.epilogue.empty()) text += fmt::format(",epilogue={}", to_text(c.epilogue));
   return text;
 }
 
 Result<GemmConfig> parse_config(std::string_view text, GemmConfig base) {
   while (!text.empty()) {
-    const std::string_view item = text.substr(0, text.find(','));
+    const std::string_view item = text.substr(0, end_of_item(text));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     const std::size_t equals = item.find('=');
     if (equals == std::string_view::npos)

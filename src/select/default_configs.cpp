@@ -36,6 +36,14 @@ std::vector<TileShape> shapes_for(DType d, Scale scale) {
   return {kWide, kMiddle, kSmall};
 }
 
+/// Those of `shapes` with a tile as the epilogue needs it; all of them when none has.
+std::vector<TileShape> shapes_that_fit(const GemmConfig& config, const std::vector<TileShape>& shapes) {
+  std::vector<TileShape> fit;
+  for (const TileShape& shape : shapes)
+    if (!collective::fault_of(with_shape(config, shape))) fit.push_back(shape);
+  return fit.empty() ? shapes : fit;
+}
+
 double cost(const GemmProblem& problem, const TileShape& shape, int sms) {
   const auto tiles_m = ceil_div(ceil_div(problem.m, shape.tile_m), shape.cluster_m) * shape.cluster_m;
   const auto tiles = static_cast<double>(tiles_m) * static_cast<double>(ceil_div(problem.n, shape.tile_n)) *
@@ -71,11 +79,17 @@ GemmConfig choose(const GemmProblem& problem, const GemmConfig& requested, int s
   config.d = problem.d;
   config.scale = problem.scale;
   config.batched = problem.batch > 1;
+  config.epilogue = problem.epilogue;
   const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
                       config.stages || config.math_warpgroups;
   if (shaped) return collective::resolve(config);
+  if (config.epilogue.has(EpilogueOp::swiglu_halves)) {  // one tile owns both halves
+    config.tile_n = static_cast<int>(min<std::int64_t>(problem.n, 256));
+    return collective::resolve(config);
+  }
 
-  const std::vector<TileShape> shapes = shapes_for(problem.d, problem.scale);
+  std::vector<TileShape> shapes = shapes_for(problem.d, problem.scale);
+  if (!config.epilogue.empty()) shapes = shapes_that_fit(config, shapes);
   const TileShape* best = &shapes.front();
   for (const TileShape& shape : shapes)
     if (cost(problem, shape, sms) < cost(problem, *best, sms)) best = &shape;

@@ -34,10 +34,13 @@ WW_HOST_DEVICE constexpr RegisterSplit registers_of(const GemmConfig& c) {
 /// 64-row units that each math warpgroup multiplies one after the other.
 WW_HOST_DEVICE constexpr int units_of(const GemmConfig& c) { return c.tile_m / (kWarpgroupRows * c.math_warpgroups); }
 
+/// Columns of D that one tile owns: TILE_N, or half of it behind SwiGLU.
+WW_HOST_DEVICE constexpr int output_columns(const GemmConfig& c) { return output_columns(c.epilogue, c.tile_n); }
+
 /// Bytes of one row of an output panel: the widest swizzle span that divides the tile's row.
 WW_HOST_DEVICE constexpr int panel_bytes(const GemmConfig& c) {
   int bytes = kRowBytes;
-  while ((c.tile_n * bytes_of(c.d)) % bytes != 0) bytes /= 2;
+  while ((output_columns(c) * bytes_of(c.d)) % bytes != 0) bytes /= 2;
   return bytes;
 }
 
@@ -57,7 +60,7 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
   plan.b_stage = c.tile_n * kRowBytes;
   plan.b = c.stages * plan.a_stage;
   plan.d = plan.b + c.stages * plan.b_stage;
-  plan.scales = round_up(plan.d + c.tile_m * c.tile_n * bytes_of(c.d), kAlignment);
+  plan.scales = round_up(plan.d + c.tile_m * output_columns(c) * bytes_of(c.d), kAlignment);
   plan.barriers = plan.scales + (promotes(c) ? c.stages * c.tile_m * 4 : 0);  // one float a row and stage
   plan.total = plan.barriers + 2 * c.stages * 8;
   return plan;
@@ -92,12 +95,19 @@ struct ConfigFault {
 WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   const bool promoted = promotes(c);
   if (c.a != c.b || c.a == DType::f32) return {"a, b", "the same type of e4m3, bf16, f16"};
-  if (c.d == DType::e4m3) return {"d", "bf16, f16 or f32"};
+  if (const char* expected = fault_of(c.epilogue)) return {"epilogue", expected};
+  const EpilogueStages stages = stages_of(c.epilogue);
+  if ((c.d == DType::e4m3) != (stages.quantise != EpilogueOp::none))
+    return {"d", "e4m3 with an epilogue that quantises, bf16, f16 or f32 without"};
   if (promoted && c.a != DType::e4m3) return {"scale", "none or tensor for 16-bit operands"};
   if (c.math_warpgroups < 1 || c.math_warpgroups > 3) return {"warpgroups", "1, 2 or 3"};
   if (c.tile_m != 64 * c.math_warpgroups && c.tile_m != 128 * c.math_warpgroups)
     return {"tile (m)", "64 or 128 rows for each math warpgroup"};
   if (c.tile_n < 8 || c.tile_n > 256 || c.tile_n % 8 != 0) return {"tile (n)", "a multiple of 8 up to 256"};
+  if (stages.swiglu != EpilogueOp::none && c.tile_n % 16 != 0) return {"tile (n)", "a multiple of 16 for SwiGLU"};
+  if (c.d == DType::e4m3 && output_columns(c) % 16 != 0) return {"tile (n)", "whole 16 bytes of a row of D"};
+  if (stages.quantise > EpilogueOp::quantise && output_columns(c) % kScaleBlock != 0)
+    return {"tile (n)", "whole 128 columns of D, to quantise by blocks"};
   if (promoted && kScaleBlock % c.tile_n != 0) return {"tile (n)", "8, 16, 32, 64 or 128 with block scales"};
   if (c.tile_k != kRowBytes / bytes_of(c.a)) return {"tile (k)", "128 bytes of K: 128 for e4m3, 64 for bf16 and f16"};
   if (c.cluster_m < 1 || c.cluster_n < 1 || c.cluster_m * c.cluster_n > 2) return {"cluster", "1x1, 2x1 or 1x2"};

@@ -14,6 +14,7 @@
 #include "warpwright/atom/mma_atom.hpp"
 #include "warpwright/atom/tma_atom.hpp"
 #include "warpwright/collective/builder.hpp"
+#include "warpwright/collective/epilogue_rows.hpp"
 #include "warpwright/collective/gemm_arguments.hpp"
 #include "warpwright/pipeline/tma_store_pipeline.hpp"
 
@@ -21,15 +22,19 @@ namespace ww::collective {
 
 template <GemmConfig kConfig> struct Epilogue {
   static constexpr int kTileM = kConfig.tile_m, kTileN = kConfig.tile_n;
+  static constexpr int kColumns = output_columns(kConfig);  // of D, of one tile
   static constexpr int kUnits = units_of(kConfig);
   static constexpr DType kOut = kConfig.d;
   static constexpr int kPanelBytes = panel_bytes(kConfig);
   static constexpr int kPanelColumns = kPanelBytes / bytes_of(kOut);
-  static constexpr int kPanels = kTileN / kPanelColumns;
+  static constexpr int kPanels = kColumns / kPanelColumns;
   static constexpr int kFirstBarrier = 1;  // named barrier of math warpgroup 0; 0 is the CTA's
+
+  static constexpr EpilogueTree kTree = kConfig.epilogue;
 
   using Atom = atom::MmaAtom<kConfig.a, kTileN>;
   using Accumulator = arch::Accumulator<kTileN>;
+  using Output = arch::Accumulator<kColumns>;  // what D is rounded from
   using Element = arch::SharedPtr<storage_t<kOut>>;
   // (TILE_M, (columns of a panel, panels))
   using TileLayout =
@@ -102,7 +107,8 @@ template <GemmConfig kConfig> struct Epilogue {
   /// All threads of a math warpgroup: acc becomes its rows of `tile` of D.
   WW_DEVICE static void store(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
                               int math_warpgroup, Accumulator (&acc)[kUnits], TileCoord tile) {
-    write(base, buffer, math_warpgroup, acc);
+    if constexpr (kTree.empty()) write(base, buffer, math_warpgroup, acc);
+    else evaluate(arguments, base, buffer, math_warpgroup, acc, tile);
     if (buffer.is_issuer()) {
       issue(arguments, shared_d(base), math_warpgroup, tile);
       buffer.commit();
@@ -132,6 +138,7 @@ template <GemmConfig kConfig> struct Epilogue {
 
   /// All threads of a math warpgroup, instead of any store: its part of the buffer becomes zeros for store_zeros().
   WW_DEVICE static void clear(arch::SharedAddress base, const Buffer& buffer, int math_warpgroup) {
+    if constexpr (!kTree.empty()) return;                         // zeros are accumulators like others
     constexpr u32 kPart = kUnits * kWarpgroupRows * kPanelBytes;  // this warpgroup's rows of one panel
     buffer.acquire();
     for (u32 panel = 0; panel < kPanels; ++panel)
@@ -143,6 +150,10 @@ template <GemmConfig kConfig> struct Epilogue {
   }
   WW_DEVICE static void store_zeros(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
                                     int math_warpgroup, TileCoord tile) {
+    if constexpr (!kTree.empty()) {
+      Accumulator acc[kUnits] = {};
+      return store(arguments, base, buffer, math_warpgroup, acc, tile);
+    }
     if (!buffer.is_issuer()) return;
     issue(arguments, shared_d(base), math_warpgroup, tile);
     buffer.commit();
@@ -151,14 +162,40 @@ template <GemmConfig kConfig> struct Epilogue {
  private:
   static constexpr int kPieceColumns = 16 / bytes_of(kOut);
 
+  // The tree over the tile's accumulators, then D as in write().
+  WW_DEVICE static void evaluate(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
+                                 int math_warpgroup, Accumulator (&acc)[kUnits], TileCoord tile) {
+    const TileExtent extent = extent_of<kConfig>(arguments, math_warpgroup, tile);
+    EpilogueReductions<kConfig> reductions(arguments.epilogue, extent);
+    EpilogueWalk<kConfig> walk(arguments.epilogue, extent);
+    walk.apply(acc, reductions);
+    reductions.finish();
+    const float out_scale = walk.scalar(kScalarOutScale);
+    if constexpr (kColumns != kTileN) {
+      Output out[kUnits] = {};
+      EpilogueRows<kConfig>::swiglu(acc, out);
+      finish(arguments.epilogue, extent, out_scale, reductions, base, buffer, math_warpgroup, out);
+    } else {
+      finish(arguments.epilogue, extent, out_scale, reductions, base, buffer, math_warpgroup, acc);
+    }
+  }
+  WW_DEVICE static void finish(const EpilogueArguments& arguments, const TileExtent& extent, float out_scale,
+                               const EpilogueReductions<kConfig>& reductions, arch::SharedAddress base,
+                               const Buffer& buffer, int math_warpgroup, Output (&out)[kUnits]) {
+    if constexpr (EpilogueRows<kConfig>::kStages.quantise != EpilogueOp::none)
+      EpilogueRows<kConfig>::quantise(arguments, extent, out_scale, reductions, out);
+    write(base, buffer, math_warpgroup, out);
+  }
+
   WW_DEVICE static void write(arch::SharedAddress base, const Buffer& buffer, int math_warpgroup,
-                              Accumulator (&acc)[kUnits]) {
+                              Output (&acc)[kUnits]) {
     auto sD = shared_d(base);  // (TILE_M, TILE_N)
     buffer.acquire();
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {
       const int first_row = (math_warpgroup * kUnits + u) * kWarpgroupRows;
       if constexpr (kOut == DType::f32) write_words(sD, first_row, acc[u]);
+      else if constexpr (kOut == DType::e4m3) write_bytes(sD, first_row, acc[u]);
       else write_matrices(sD, first_row, acc[u]);
     }
     buffer.publish();
@@ -210,44 +247,60 @@ template <GemmConfig kConfig> struct Epilogue {
   }
 
   // 16-bit outputs: values 8j .. 8j + 7 of a warp are a 16 x 16 block of four 8 x 8 matrices.
-  template <class T> WW_DEVICE static void write_matrices(const T& sD, int first_row, const Accumulator& acc) {
+  template <class T> WW_DEVICE static void write_matrices(const T& sD, int first_row, const Output& acc) {
     const int warp_row = first_row + 16 * static_cast<int>(arch::warp_index() % 4);
     const int lane = static_cast<int>(arch::lane_index());
     const int row = warp_row + lane % 16;  // matrices 0, 1 are rows 0-7, 8-15 of columns 0-7; 2, 3 of columns 8-15
     WW_UNROLL
-    for (int j = 0; j < kTileN / 16; ++j) {
+    for (int j = 0; j < kColumns / 16; ++j) {
       const arch::Words<4> block{{pack(acc[8 * j], acc[8 * j + 1]), pack(acc[8 * j + 2], acc[8 * j + 3]),
                                   pack(acc[8 * j + 4], acc[8 * j + 5]), pack(acc[8 * j + 6], acc[8 * j + 7])}};
       arch::stmatrix(sD(row, 16 * j + 8 * (lane / 16)).address, block);
     }
-    if constexpr (kTileN % 16 != 0) {  // the last 8 columns
-      constexpr int v = kTileN / 2 - 4;
-      arch::stmatrix(sD(row, kTileN - 8).address,
+    if constexpr (kColumns % 16 != 0) {  // the last 8 columns
+      constexpr int v = kColumns / 2 - 4;
+      arch::stmatrix(sD(row, kColumns - 8).address,
                      arch::Words<2>{{pack(acc[v], acc[v + 1]), pack(acc[v + 2], acc[v + 3])}});
     }
   }
 
   // FP32 outputs: pairs of neighbouring columns, 8 bytes each.
-  template <class T> WW_DEVICE static void write_words(const T& sD, int first_row, const Accumulator& acc) {
+  template <class T> WW_DEVICE static void write_words(const T& sD, int first_row, const Output& acc) {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     const int row = first_row + Atom::row(thread, 0), column = Atom::column(thread, 0);
     WW_UNROLL
-    for (int v = 0; v < Accumulator::kValues; v += 2)
+    for (int v = 0; v < Output::kValues; v += 2)
       arch::shared::store2(sD(row + 8 * ((v / 2) % 2), column + 8 * (v / 4)).address,
                            {{arch::bits_of(acc[v]), arch::bits_of(acc[v + 1])}});
   }
 
+  // 8-bit outputs: neighbouring lanes exchange a pair each, so that one has four columns of row r, the other of r + 8.
+  template <class T> WW_DEVICE static void write_bytes(const T& sD, int first_row, const Output& acc) {
+    const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
+    const bool odd = thread % 2 != 0;
+    const int row = first_row + Atom::row(thread, 0) + (odd ? 8 : 0), column = 4 * (thread % 4 / 2);
+    WW_UNROLL
+    for (int v = 0; v < Output::kValues; v += 4) {
+      const u32 mine = arch::to_e4m3x2(acc[v], acc[v + 1]) | u32{arch::to_e4m3x2(acc[v + 2], acc[v + 3])} << 16;
+      const u32 other = arch::warp::shuffle_xor(mine, 1);
+      const u32 word = odd ? other >> 16 | (mine & 0xffff0000u) : (mine & 0xffffu) | other << 16;
+      arch::shared::store(sD(row, column + 2 * v).address, word);
+    }
+  }
+
   // Coordinates of D, or of matrix `batch` of it.
   WW_DEVICE static auto output(const GemmArguments& arguments, int batch) {
+    const i32 n = kColumns == kTileN ? arguments.n : arguments.n / 2;
     if constexpr (kConfig.batched)
-      return make_identity_tensor(make_shape(arguments.m, arguments.n, arguments.batches))(_, _, batch);
-    else return make_identity_tensor(make_shape(arguments.m, arguments.n));
+      return make_identity_tensor(make_shape(arguments.m, n, arguments.batches))(_, _, batch);
+    else return make_identity_tensor(make_shape(arguments.m, n));
   }
 
   template <class T>
   WW_DEVICE static void issue(const GemmArguments& arguments, const T& sD, int math_warpgroup, TileCoord tile) {
-    auto mD = output(arguments, tile.batch);                                                        // (M, N)
-    auto gD = local_tile(mD, make_tile(Int<kTileM>{}, Int<kTileN>{}), make_coord(tile.m, tile.n));  // (TILE_M, TILE_N)
+    auto mD = output(arguments, tile.batch);  // (M, N)
+    auto gD =
+        local_tile(mD, make_tile(Int<kTileM>{}, Int<kColumns>{}), make_coord(tile.m, tile.n));  // (TILE_M, COLUMNS)
     const auto boxes = make_tile(Int<kWarpgroupRows>{}, Int<kPanelColumns>{});
     for (int u = math_warpgroup * kUnits; u < (math_warpgroup + 1) * kUnits; ++u) {
       for (int panel = 0; panel < kPanels; ++panel)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "warpwright/arch/tensor_map.hpp"
+#include "warpwright/collective/epilogue_arguments.hpp"
 
 namespace ww::collective {
 
@@ -26,6 +27,7 @@ struct GemmArguments {
   i32 batches;                       // L
   i32 a_steps, b_steps;              // 0: one A or B for all of the batch
   i64 scale_a_batch, scale_b_batch;  // floats from the scales of one matrix to the next; 0: the same
+  EpilogueArguments epilogue;        // of a config with a tree
 };
 
 /// The matrices of a batch stand below one another in a scheduler's M: its tile as one of its matrix.

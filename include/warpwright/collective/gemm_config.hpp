@@ -3,7 +3,7 @@
 // A field of 0 is `auto`; collective/builder.hpp resolves it. Text form and parser: src/select/config_text.cpp.
 #pragma once
 
-#include "warpwright/core/dtype.hpp"
+#include "warpwright/collective/epilogue_nodes.hpp"
 
 namespace ww {
 
@@ -73,6 +73,7 @@ struct GemmConfig {
   Mechanism mechanism = Mechanism::dense;
   TileOrder order = TileOrder::automatic;
   int group_capacity = 0;  // groups that fit the tables in shared memory
+  EpilogueTree epilogue = {};  // dense: what becomes of the scaled accumulator; empty: D is that
 
   bool operator==(const GemmConfig&) const = default;
 };

@@ -9,6 +9,7 @@
 
 #include "warpwright/collective/gemm_config.hpp"
 #include "warpwright/host/device.hpp"
+#include "warpwright/host/epilogue.hpp"
 #include "warpwright/host/result.hpp"
 
 namespace ww {
@@ -29,6 +30,8 @@ struct GemmProblem {
   std::int64_t batch = 1;
   std::int64_t batch_a = 0, batch_b = 0, batch_d = 0;
   std::int64_t batch_scale_a = 0, batch_scale_b = 0;
+  // What becomes of the scaled product; empty: D is that, rounded. Behind SwiGLU, D has N / 2 columns.
+  EpilogueTree epilogue = {};
 };
 
 /// Device pointers. `scale_a` and `scale_b` are read for every recipe but Scale::none; one float each for Scale::tensor.
@@ -40,6 +43,7 @@ struct GemmOperands {
   const float* scale_b = nullptr;
   void* workspace = nullptr;
   std::size_t workspace_bytes = 0;
+  EpilogueOperands epilogue = {};  // what the epilogue names
 };
 
 struct GemmOptions {
@@ -60,7 +64,7 @@ class GemmPlan {
  public:
   const GemmProblem& problem() const;
   const GemmConfig& config() const;     // fully resolved
-  std::size_t workspace_bytes() const;  // owned by the caller, 256-byte aligned
+  std::size_t workspace_bytes() const;  // owned by the caller, 256-byte aligned, zeroed once before the first run
   /// Validates pointers (null, alignment), then launches. M or N = 0 launches nothing; K = 0 writes zeros.
   Result<void> run(const GemmOperands& operands, Stream stream = {}) const;
   /// Statistics of this thread's last run on an emulated device.

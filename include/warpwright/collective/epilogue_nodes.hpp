@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// An epilogue as a value: D = f(accumulator, C, vectors, scalars) as a postfix array of nodes, operands before the node
+// that takes them. Empty: D is the scaled accumulator.
+//   silu(acc * alpha + bias)  =  acc, scalar 0, multiply, row_vector 0, add, silu
+// Part of GemmConfig, so part of the kernel's type; walked on the device by collective/epilogue_tree.hpp. Made by the
+// expressions of host/epilogue.hpp or from text (select/epilogue_text.cpp). What each node rounds: docs/numerics.md.
+#pragma once
+
+#include "warpwright/core/dtype.hpp"
+
+namespace ww {
+
+enum class EpilogueOp : u8 {
+  none,
+  // leaves
+  accumulator,    // A B^T after the scale recipe
+  constant,       // slot 0 to 7 of the tree's constants
+  scalar,         // known at launch: slot 0 is alpha, 1 is beta
+  c,              // C[m, n]; may be D itself
+  row_vector,     // v[n], broadcast along the rows
+  column_vector,  // v[m], broadcast along the columns; FP32
+  auxiliary,      // X[m, n]
+  // one operand
+  relu,
+  gelu,  // tanh form
+  silu,
+  sigmoid,
+  tanh,
+  convert,   // rounds to `type` and goes on in FP32
+  store,     // writes X[m, n] and goes on with what it wrote from
+  row_amax,  // out[m] = max over n of |x|
+  row_sum,   // out[m] = sum over n of x
+  column_amax,
+  column_sum,
+  // of a whole row of the tile; the last nodes of a tree
+  swiglu,               // columns 2j (gate) and 2j + 1 (up) become column j: silu(gate) up
+  swiglu_halves,        // columns j and j + N / 2; one tile owns both, so TILE_N = N
+  quantise,             // D is e4m3: x times scalar 2, amax of |x| returned
+  quantise_block,       // D is e4m3: x over amax / 448 of its 128 columns; scales returned
+  quantise_block_pow2,  // the same, the scale rounded up to a power of two
+  // two
+  add,
+  multiply,
+  // three
+  fma,    // x y + z, one rounding
+  clamp,  // x between y and z
+
+  too_long,  // no node: what an expression of more than 32 nodes or 8 constants is made of
+};
+
+WW_HOST_DEVICE constexpr int operands_of(EpilogueOp op) {
+  return op <= EpilogueOp::auxiliary ? 0 : op < EpilogueOp::add ? 1 : op < EpilogueOp::fma ? 2 : 3;
+}
+
+inline constexpr int kEpilogueNodes = 32;
+inline constexpr int kEpilogueSlots = 4;  // of each kind of operand and output
+inline constexpr int kEpilogueConstants = 8;
+inline constexpr int kScalarAlpha = 0, kScalarBeta = 1, kScalarOutScale = 2;
+
+struct EpilogueNode {
+  EpilogueOp op = EpilogueOp::none;
+  u8 slot = 0;              // which scalar, vector, matrix, output or constant
+  DType type = DType::f32;  // of the operand or output in memory, or to convert to
+  bool operator==(const EpilogueNode&) const = default;
+};
+
+/// Nodes as 16-bit codes, four to a word: op in bits 0 to 7, slot 8 to 11, type 12 to 15.
+/// why packed: a tree is part of the name of every function of its kernel, in symbols and in compilers' messages
+struct EpilogueTree {
+  u64 code[kEpilogueNodes / 4] = {};
+  u32 constant[kEpilogueConstants] = {};  // FP32 patterns, by slot
+  bool operator==(const EpilogueTree&) const = default;
+
+  WW_HOST_DEVICE constexpr EpilogueNode node(int i) const {
+    const u32 bits = static_cast<u32>(code[i / 4] >> (16 * (i % 4)));
+    return {static_cast<EpilogueOp>(bits & 0xff), static_cast<u8>(bits >> 8 & 0xf),
+            static_cast<DType>(bits >> 12 & 0xf)};
+  }
+  WW_HOST_DEVICE constexpr void set_node(int i, EpilogueNode n) {
+    const u64 bits = static_cast<u64>(n.op) | static_cast<u64>(n.slot) << 8 | static_cast<u64>(n.type) << 12;
+    code[i / 4] = (code[i / 4] & ~(u64{0xffff} << (16 * (i % 4)))) | bits << (16 * (i % 4));
+  }
+  WW_HOST_DEVICE constexpr int size() const {
+    int n = 0;
+    while (n < kEpilogueNodes && node(n).op != EpilogueOp::none) ++n;
+    return n;
+  }
+  WW_HOST_DEVICE constexpr bool empty() const { return node(0).op == EpilogueOp::none; }
+  WW_HOST_DEVICE constexpr bool has(EpilogueOp op) const {
+    for (int i = 0; i < size(); ++i)
+      if (node(i).op == op) return true;
+    return false;
+  }
+  WW_HOST_DEVICE constexpr bool has(EpilogueOp op, int slot) const {
+    for (int i = 0; i < size(); ++i)
+      if (node(i).op == op && node(i).slot == slot) return true;
+    return false;
+  }
+};
+
+}  // namespace ww
+
+namespace ww::collective {
+
+WW_HOST_DEVICE constexpr bool is_quantise(EpilogueOp op) {
+  return op >= EpilogueOp::quantise && op <= EpilogueOp::quantise_block_pow2;
+}
+WW_HOST_DEVICE constexpr bool is_swiglu(EpilogueOp op) {
+  return op == EpilogueOp::swiglu || op == EpilogueOp::swiglu_halves;
+}
+WW_HOST_DEVICE constexpr bool is_row_reduction(EpilogueOp op) {
+  return op == EpilogueOp::row_amax || op == EpilogueOp::row_sum;
+}
+WW_HOST_DEVICE constexpr bool is_column_reduction(EpilogueOp op) {
+  return op == EpilogueOp::column_amax || op == EpilogueOp::column_sum;
+}
+WW_HOST_DEVICE constexpr bool is_reduction(EpilogueOp op) { return is_row_reduction(op) || is_column_reduction(op); }
+/// Writes one of the outputs 0 to 3.
+WW_HOST_DEVICE constexpr bool is_output(EpilogueOp op) { return op == EpilogueOp::store || is_reduction(op); }
+
+/// The first node of the operand that ends with node `last`; -1 when operands are missing.
+WW_HOST_DEVICE constexpr int first_node(const EpilogueTree& tree, int last) {
+  int missing = 1;
+  for (int i = last; i >= 0; --i) {
+    missing += operands_of(tree.node(i).op) - 1;
+    if (missing == 0) return i;
+  }
+  return -1;
+}
+/// The last node of operand `which` (from 0) of node `at`.
+WW_HOST_DEVICE constexpr int operand_node(const EpilogueTree& tree, int at, int which) {
+  int last = at - 1;
+  for (int i = operands_of(tree.node(at).op) - 1; i > which; --i) last = first_node(tree, last) - 1;
+  return last;
+}
+
+/// A tree's end: element by element up to `body`, then perhaps SwiGLU, then perhaps quantisation.
+struct EpilogueStages {
+  int body = -1;  // last node of the part that is evaluated for each element
+  EpilogueOp swiglu = EpilogueOp::none, quantise = EpilogueOp::none;
+};
+WW_HOST_DEVICE constexpr EpilogueStages stages_of(const EpilogueTree& tree) {
+  EpilogueStages stages;
+  stages.body = tree.size() - 1;
+  if (stages.body >= 0 && is_quantise(tree.node(stages.body).op)) stages.quantise = tree.node(stages.body--).op;
+  if (stages.body >= 0 && is_swiglu(tree.node(stages.body).op)) stages.swiglu = tree.node(stages.body--).op;
+  return stages;
+}
+
+/// Columns of D for `n` columns of the product.
+template <class Int> WW_HOST_DEVICE constexpr Int output_columns(const EpilogueTree& tree, Int n) {
+  return stages_of(tree).swiglu == EpilogueOp::none ? n : n / 2;
+}
+
+WW_HOST_DEVICE constexpr bool has_row_reductions(const EpilogueTree& tree) {
+  return tree.has(EpilogueOp::row_amax) || tree.has(EpilogueOp::row_sum);
+}
+WW_HOST_DEVICE constexpr bool has_column_reductions(const EpilogueTree& tree) {
+  return tree.has(EpilogueOp::column_amax) || tree.has(EpilogueOp::column_sum);
+}
+/// Results that tiles combine: the kernel then needs a workspace.
+WW_HOST_DEVICE constexpr bool reduces(const EpilogueTree& tree) {
+  return has_row_reductions(tree) || has_column_reductions(tree) || tree.has(EpilogueOp::quantise);
+}
+/// How many reductions of node i's direction come before it.
+WW_HOST_DEVICE constexpr int reduction_index(const EpilogueTree& tree, int at) {
+  int count = 0;
+  for (int i = 0; i < at; ++i)
+    count +=
+        is_row_reduction(tree.node(at).op) ? is_row_reduction(tree.node(i).op) : is_column_reduction(tree.node(i).op);
+  return count;
+}
+
+/// What is wrong with a tree by itself; null: nothing.
+WW_HOST_DEVICE constexpr const char* fault_of(const EpilogueTree& tree) {
+  const int size = tree.size();
+  if (size == 0) return nullptr;
+  for (int i = 0; i < size; ++i)
+    if (tree.node(i).op == EpilogueOp::too_long) return "at most 32 nodes and 8 different constants";
+  for (u32 bits : tree.constant)
+    if ((bits & 0x7f800000u) == 0x7f800000u) return "finite constants";
+  for (int i = size; i < kEpilogueNodes; ++i)
+    if (tree.node(i).op != EpilogueOp::none) return "nodes without a gap (an expression of more than 32 nodes has one)";
+  if (first_node(tree, size - 1) != 0) return "one expression: every node with its operands before it";
+  const EpilogueStages stages = stages_of(tree);
+  for (int i = 0; i < size; ++i) {
+    const EpilogueNode x = tree.node(i);
+    if (x.op > EpilogueOp::clamp || x.slot >= (x.op == EpilogueOp::constant ? kEpilogueConstants : kEpilogueSlots))
+      return "operands and outputs 0 to 3, at most 8 constants";
+    if (i <= stages.body && (is_quantise(x.op) || is_swiglu(x.op)))
+      return "swiglu and quantise last: quantise(swiglu(...))";
+    const bool in_memory = x.op == EpilogueOp::c || x.op == EpilogueOp::row_vector || x.op == EpilogueOp::auxiliary ||
+                           x.op == EpilogueOp::store || x.op == EpilogueOp::convert;
+    if (in_memory && x.type == DType::e4m3 && x.op != EpilogueOp::convert) return "bf16, f16 or f32 in memory";
+    if (!in_memory && x.type != DType::f32) return "FP32 column vectors, constants and reductions";
+    for (int j = 0; j < i; ++j) {
+      const EpilogueNode y = tree.node(j);
+      if (is_output(x.op) && is_output(y.op) && x.slot == y.slot) return "each output written once";
+      const bool same = x.op == y.op && x.slot == y.slot && in_memory && x.op != EpilogueOp::convert;
+      if (same && x.type != y.type) return "one type for each operand";
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace ww::collective

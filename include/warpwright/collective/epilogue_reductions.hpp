@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions over rows and columns of D and over all of it, the same bits in every run: no floating-point atomics.
+//   a thread adds up its own values, lanes of a warp combine in a fixed order, the warp writes its partial results to
+//   the workspace and counts itself in; the last warp of a row (or column) of tiles combines the partials by tile index
+// Counters must be zero before the first launch; who comes last puts them back to zero. Nothing waits.
+// amax keeps the bits of |x| and takes the larger as an integer, so NaN wins. Order of the sums: docs/numerics.md.
+#pragma once
+
+#include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/global.hpp"
+#include "warpwright/arch/math.hpp"
+#include "warpwright/arch/warp.hpp"
+#include "warpwright/collective/builder.hpp"
+#include "warpwright/collective/gemm_arguments.hpp"
+
+namespace ww::collective {
+
+/// Two neighbouring columns of one row.
+struct Pair {
+  float x, y;
+};
+
+/// Where a thread of a math warpgroup is in D.
+struct TileExtent {
+  i32 m, n;  // of the product
+  TileCoord tile;
+  int tiles_m, tiles_n;  // that hold elements of it
+  int warp;              // of the math warps of the CTA
+  int thread;            // of the warpgroup
+  int first_row;         // of this thread
+  int first_column;      // of the tile
+
+  WW_DEVICE int row(int unit, int half) const { return first_row + kWarpgroupRows * unit + 8 * half; }
+  /// False for a tile wholly past the edge.
+  WW_DEVICE bool counts() const { return tile.m < tiles_m && tile.n < tiles_n; }
+};
+
+template <GemmConfig kConfig>
+WW_DEVICE TileExtent extent_of(const GemmArguments& arguments, int math_warpgroup, TileCoord tile) {
+  const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
+  const int row = tile.m * kConfig.tile_m + math_warpgroup * units_of(kConfig) * kWarpgroupRows;
+  return {arguments.m,
+          arguments.n,
+          tile,
+          ceil_div(arguments.m, kConfig.tile_m),
+          ceil_div(arguments.n, kConfig.tile_n),
+          4 * math_warpgroup + thread / 32,
+          thread,
+          row + 16 * (thread / 32) + thread % 32 / 4,
+          tile.n * kConfig.tile_n};
+}
+
+WW_DEVICE float magnitude_of(float x) { return arch::float_of(arch::bits_of(x) & ~arch::kSignBit); }
+/// The larger of two magnitudes, NaN above all.
+WW_DEVICE float larger(float a, float b) { return arch::float_of(max(arch::bits_of(a), arch::bits_of(b))); }
+
+template <bool kSum> WW_DEVICE float combine(float a, float b) {
+  if constexpr (kSum) return arch::add(a, b);
+  else return larger(a, b);
+}
+/// Over lanes that differ in bits kFirst, 2 kFirst ... kLast of their index; the result is in all of them.
+template <bool kSum, int kFirst, int kLast> WW_DEVICE float combine_lanes(float x) {
+  WW_UNROLL
+  for (u32 step = kFirst; step <= kLast; step *= 2)
+    x = combine<kSum>(x, arch::float_of(arch::warp::shuffle_xor(arch::bits_of(x), step)));
+  return x;
+}
+
+/// All lanes of a warp, after storing partial results: true in the last of `count` warps, which may read all of them.
+WW_DEVICE bool arrives_last(u32* counter, int count) {
+  arch::warp::sync();  // the stores of all lanes come before the release of lane 0
+  u32 before = 0;
+  if (arch::lane_index() == 0) before = arch::global::atomic_add_acq_rel(counter, 1);
+  before = arch::warp::shuffle(before, 0);
+  arch::warp::sync();
+  if (static_cast<int>(before) + 1 != count) return false;
+  if (arch::lane_index() == 0) arch::global::store(counter, 0);
+  return true;
+}
+
+template <GemmConfig kConfig> class EpilogueReductions {
+  static constexpr EpilogueTree kTree = kConfig.epilogue;
+  static constexpr int kUnits = units_of(kConfig);
+  static constexpr int kWarps = 4 * kConfig.math_warpgroups;
+
+ public:
+  WW_DEVICE EpilogueReductions(const EpilogueArguments& arguments, const TileExtent& extent)
+      : arguments_(arguments), extent_(extent) {
+    WW_UNROLL
+    for (int i = 0; i < kEpilogueSlots; ++i) {
+      WW_UNROLL
+      for (int u = 0; u < 2 * kUnits; ++u) rows_[i][u / 2][u % 2] = 0.0f;
+    }
+  }
+
+  /// Of two columns, over the thread's rows; one for each output.
+  struct Columns {
+    Pair of[kEpilogueSlots];
+  };
+
+  template <int kNode> WW_DEVICE void take_row(int unit, int half, bool inside, Pair x) {
+    constexpr bool kSum = kTree.node(kNode).op == EpilogueOp::row_sum;
+    float& row = rows_[reduction_index(kTree, kNode)][unit][half];
+    const Pair taken = kSum ? x : Pair{magnitude_of(x.x), magnitude_of(x.y)};
+    row = combine<kSum>(combine<kSum>(row, inside ? taken.x : 0.0f), inside ? taken.y : 0.0f);
+  }
+  template <int kNode> WW_DEVICE static void take_column(bool inside, Pair x, Columns& sums) {
+    constexpr bool kSum = kTree.node(kNode).op == EpilogueOp::column_sum;
+    Pair& column = sums.of[reduction_index(kTree, kNode)];
+    const Pair taken = kSum ? x : Pair{magnitude_of(x.x), magnitude_of(x.y)};
+    column = {combine<kSum>(column.x, inside ? taken.x : 0.0f), combine<kSum>(column.y, inside ? taken.y : 0.0f)};
+  }
+
+  /// All lanes: the warp's partial results of two columns.
+  WW_DEVICE void finish_columns(int column, const Columns& sums) const {
+    if constexpr (has_column_reductions(kTree)) finish_columns<kTree.size() - 1>(column, sums);
+  }
+
+  /// All lanes, after the last value of the tile.
+  WW_DEVICE void finish() const {
+    if (!extent_.counts()) return;
+    if constexpr (has_row_reductions(kTree)) {
+      write_rows<kTree.size() - 1>();
+      const int group = extent_.tile.m * kWarps + extent_.warp;
+      if (arrives_last(arguments_.row_counters + group, extent_.tiles_n)) combine_rows<kTree.size() - 1>();
+    }
+    if constexpr (has_column_reductions(kTree)) {
+      if (arrives_last(arguments_.column_counters + extent_.tile.n, extent_.tiles_m * kWarps))
+        combine_columns<kTree.size() - 1>();
+    }
+  }
+
+  /// All lanes: `amax` of the thread's values becomes the one of D.
+  WW_DEVICE void finish_amax(float amax) const {
+    if (!extent_.counts()) return;
+    const int warps = extent_.tiles_m * extent_.tiles_n * kWarps, lane = static_cast<int>(arch::lane_index());
+    const float of_warp = combine_lanes<false, 1, 16>(amax);
+    float* const partials = arguments_.amax_partials;
+    if (lane == 0)
+      write(partials + (extent_.tile.m * extent_.tiles_n + extent_.tile.n) * kWarps + extent_.warp, of_warp);
+    if (!arrives_last(arguments_.amax_counter, warps)) return;
+    float all = 0.0f;
+    for (int i = lane; i < warps; i += static_cast<int>(arch::kWarpSize)) all = larger(all, read(partials + i));
+    all = combine_lanes<false, 1, 16>(all);
+    if (lane == 0) write(arguments_.amax, all);
+  }
+
+ private:
+  WW_DEVICE static float read(const float* p) { return arch::float_of(arch::global::load(p)); }
+  WW_DEVICE static void write(float* p, float x) { arch::global::store(p, arch::bits_of(x)); }
+
+  // The partial results of reduction `index`: of rows (tiles_n, M), of columns (tiles_m warps, N).
+  WW_DEVICE float* row_partials(int index, int tile_n) const {
+    return arguments_.row_partials + (static_cast<i64>(index) * extent_.tiles_n + tile_n) * extent_.m;
+  }
+  WW_DEVICE float* column_partials(int index, int warp) const {
+    return arguments_.column_partials + (static_cast<i64>(index) * extent_.tiles_m * kWarps + warp) * extent_.n;
+  }
+
+  template <int kNode> WW_DEVICE void finish_columns(int column, const Columns& sums) const {
+    constexpr EpilogueOp kOp = kTree.node(kNode).op;
+    if constexpr (is_column_reduction(kOp)) {
+      constexpr bool kSum = kOp == EpilogueOp::column_sum;
+      constexpr int kIndex = reduction_index(kTree, kNode);
+      const Pair all{combine_lanes<kSum, 4, 16>(sums.of[kIndex].x), combine_lanes<kSum, 4, 16>(sums.of[kIndex].y)};
+      if (extent_.counts() && arch::lane_index() < 4 && column < extent_.n) {
+        float* const to = column_partials(kIndex, extent_.tile.m * kWarps + extent_.warp) + column;
+        write(to, all.x), write(to + 1, all.y);
+      }
+    }
+    if constexpr (kNode > 0) finish_columns<kNode - 1>(column, sums);
+  }
+
+  template <int kNode> WW_DEVICE void write_rows() const {
+    constexpr EpilogueOp kOp = kTree.node(kNode).op;
+    if constexpr (is_row_reduction(kOp)) {
+      constexpr int kIndex = reduction_index(kTree, kNode);
+      WW_UNROLL
+      for (int i = 0; i < 2 * kUnits; ++i) {
+        const float all = combine_lanes<kOp == EpilogueOp::row_sum, 1, 2>(rows_[kIndex][i / 2][i % 2]);
+        const int row = extent_.row(i / 2, i % 2);
+        if (extent_.thread % 4 == 0 && row < extent_.m) write(row_partials(kIndex, extent_.tile.n) + row, all);
+      }
+    }
+    if constexpr (kNode > 0) write_rows<kNode - 1>();
+  }
+
+  /// One lane for each row of the warp.
+  template <int kNode> WW_DEVICE void combine_rows() const {
+    constexpr EpilogueNode node = kTree.node(kNode);
+    if constexpr (is_row_reduction(node.op)) {
+      const int lane = static_cast<int>(arch::lane_index());
+      const int row = extent_.first_row - lane / 4 + kWarpgroupRows * (lane / 16) + lane % 16;
+      if (lane < 16 * kUnits && row < extent_.m) {
+        float all = 0.0f;
+        for (int t = 0; t < extent_.tiles_n; ++t)
+          all =
+              combine<node.op == EpilogueOp::row_sum>(all, read(row_partials(reduction_index(kTree, kNode), t) + row));
+        write(static_cast<float*>(arguments_.out[node.slot]) + row, all);
+      }
+    }
+    if constexpr (kNode > 0) combine_rows<kNode - 1>();
+  }
+
+  template <int kNode> WW_DEVICE void combine_columns() const {
+    constexpr EpilogueNode node = kTree.node(kNode);
+    if constexpr (is_column_reduction(node.op)) {
+      const int last = min(extent_.first_column + kConfig.tile_n, extent_.n);
+      for (int column = extent_.first_column + static_cast<int>(arch::lane_index()); column < last;
+           column += static_cast<int>(arch::kWarpSize)) {
+        float all = 0.0f;
+        for (int w = 0; w < extent_.tiles_m * kWarps; ++w)
+          all = combine<node.op == EpilogueOp::column_sum>(
+              all, read(column_partials(reduction_index(kTree, kNode), w) + column));
+        write(static_cast<float*>(arguments_.out[node.slot]) + column, all);
+      }
+    }
+    if constexpr (kNode > 0) combine_columns<kNode - 1>();
+  }
+
+  const EpilogueArguments& arguments_;
+  const TileExtent& extent_;
+  float rows_[kEpilogueSlots][kUnits][2];
+};
+
+}  // namespace ww::collective

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walks an epilogue tree over accumulators in registers: every node is one `if constexpr`, nothing is interpreted.
+//   for two columns at a time: the row vectors' values -> for each row of the thread: the tree -> back into acc
+// A thread's values come in pairs of neighbouring columns (atom/mma_atom.hpp), and so do its loads and stores: 4 bytes
+// of 16-bit elements, 8 of FP32. Matrices are not touched past the edge of D; vectors repeat their last elements there.
+// Not here: what several threads must agree on, which is epilogue_reductions.hpp and epilogue_quantise.hpp.
+#pragma once
+
+#include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/global.hpp"
+#include "warpwright/arch/math.hpp"
+#include "warpwright/atom/mma_atom.hpp"
+#include "warpwright/collective/builder.hpp"
+#include "warpwright/collective/epilogue_reductions.hpp"
+#include "warpwright/collective/gemm_arguments.hpp"
+
+namespace ww::collective {
+
+namespace epilogue {
+
+/// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, as x sigmoid(2 ...), which does not cancel for negative x.
+WW_DEVICE float gelu(float x) {
+  const float inner = arch::fma(arch::mul(x, x), 0x1.2444f2p-4f, 0x1.988454p0f);  // 2 sqrt(2 / pi) {0.044715, 1}
+  return arch::mul(x, arch::sigmoid(arch::mul(x, inner)));
+}
+WW_DEVICE float silu(float x) { return arch::mul(x, arch::sigmoid(x)); }
+
+template <DType kType> WW_DEVICE float round_to(float x) {
+  if constexpr (kType == DType::bf16) return arch::from_bf16(arch::to_bf16(x));
+  else if constexpr (kType == DType::f16) return arch::from_f16(arch::to_f16(x));
+  else if constexpr (kType == DType::e4m3) return arch::from_e4m3(arch::to_e4m3(x));
+  else return x;
+}
+
+/// Elements i and i + 1 at `base`; i is even.
+template <DType kType> WW_DEVICE Pair load_pair(const void* base, i64 i) {
+  if constexpr (kType == DType::f32) {
+    const arch::Words<2> words = arch::global::load2(static_cast<const float*>(base) + i);
+    return {arch::float_of(words.w[0]), arch::float_of(words.w[1])};
+  } else {
+    const u32 both = arch::global::load(static_cast<const u16*>(base) + i);
+    const u16 low = static_cast<u16>(both), high = static_cast<u16>(both >> 16);
+    if constexpr (kType == DType::bf16) return {arch::from_bf16(low), arch::from_bf16(high)};
+    else return {arch::from_f16(low), arch::from_f16(high)};
+  }
+}
+
+template <DType kType> WW_DEVICE void store_pair_if(bool predicate, void* base, i64 i, Pair v) {
+  if constexpr (kType == DType::f32) {
+    float* const to = static_cast<float*>(base) + i;
+    arch::global::store_if(predicate, to, arch::bits_of(v.x));
+    arch::global::store_if(predicate, to + 1, arch::bits_of(v.y));
+  } else {
+    const u32 both = kType == DType::bf16 ? arch::to_bf16x2(v.x, v.y) : arch::to_f16x2(v.x, v.y);
+    arch::global::store_if(predicate, static_cast<u16*>(base) + i, both);
+  }
+}
+
+/// Values handled between two rotations: kAtOnce, or what divides them.
+template <int kAtOnce> WW_HOST_DEVICE constexpr int chunk_of(int values) {
+  int chunk = kAtOnce;
+  while (values % chunk != 0) chunk /= 2;
+  return chunk;
+}
+/// acc[i] = acc[i + kBy], the first kBy values last: after kValues / kBy turns everything is back in place.
+/// why: registers have no index at run time; a loop that always works on the first few of them is the short way to say
+/// the same for all, and ptxas takes seconds over a hundred copies of an activation function
+template <int kBy, int kN> WW_DEVICE void rotate(arch::Accumulator<kN>& acc) {
+  constexpr int kValues = arch::Accumulator<kN>::kValues;
+  if constexpr (kBy < kValues) {
+    float first[kBy];
+    WW_UNROLL
+    for (int i = 0; i < kBy; ++i) first[i] = acc[i];
+    WW_UNROLL
+    for (int i = 0; i < kValues - kBy; ++i) acc[i] = acc[i + kBy];
+    WW_UNROLL
+    for (int i = 0; i < kBy; ++i) acc[kValues - kBy + i] = first[i];
+  }
+}
+
+}  // namespace epilogue
+
+/// The part of a tree that is evaluated for each element, by one math warpgroup.
+template <GemmConfig kConfig> class EpilogueWalk {
+  static constexpr EpilogueTree kTree = kConfig.epilogue;
+  static constexpr int kRoot = stages_of(kTree).body;
+  static constexpr int kUnits = units_of(kConfig);
+  using Atom = atom::MmaAtom<kConfig.a, kConfig.tile_n>;
+  using Accumulator = arch::Accumulator<kConfig.tile_n>;
+  using Reductions = EpilogueReductions<kConfig>;
+
+ public:
+  WW_DEVICE EpilogueWalk(const EpilogueArguments& arguments, const TileExtent& extent)
+      : arguments_(arguments), extent_(extent) {
+    load_scalars();
+    load_column_vectors();
+  }
+
+  /// Every value of acc becomes the tree's; `reductions` takes what the tree reduces.
+  WW_DEVICE void apply(Accumulator (&acc)[kUnits], Reductions& reductions) const {
+    WW_NO_UNROLL
+    for (int first = 0; first < Accumulator::kValues; first += kChunk) {
+      WW_UNROLL
+      for (int v = 0; v < kChunk; v += 4)
+        apply_columns(acc, v, Atom::column(extent_.thread, 0) + 2 * (first + v), reductions);
+      WW_UNROLL
+      for (int u = 0; u < kUnits; ++u) epilogue::rotate<kChunk>(acc[u]);
+    }
+  }
+
+  WW_DEVICE float scalar(int slot) const { return scalar_[slot]; }
+
+ private:
+  // Many values at once let loads overlap; few keep the code of long trees short.
+  static constexpr int kChunk = epilogue::chunk_of<(kTree.size() > 6 ? 16 : 32)>(Accumulator::kValues);
+
+  /// Two columns, rows r and r + 8 of each unit.
+  WW_DEVICE void apply_columns(Accumulator (&acc)[kUnits], int v, int column, Reductions& reductions) const {
+    Pair vectors[kEpilogueSlots];
+    load_row_vectors<kRoot>(column, vectors);
+    typename Reductions::Columns sums{};
+    WW_UNROLL
+    for (int u = 0; u < kUnits; ++u) {
+      WW_UNROLL
+      for (int half = 0; half < 2; ++half) {
+        float &x = acc[u][v + 2 * half], &y = acc[u][v + 2 * half + 1];
+        const Place at{u, half, extent_.row(u, half), extent_.first_column + column, Pair{x, y}, vectors};
+        const Pair result = value<kRoot>(at, reductions, sums);
+        x = result.x, y = result.y;
+      }
+    }
+    reductions.finish_columns(extent_.first_column + column, sums);
+  }
+
+  /// Two neighbouring elements of D.
+  struct Place {
+    int unit, half;
+    int row, column;  // of D; column is even
+    Pair acc;
+    const Pair* vectors;  // of these columns, by slot
+  };
+
+  template <int kSlot = 0> WW_DEVICE void load_scalars() {
+    constexpr bool kQuantises = kSlot == kScalarOutScale && kTree.has(EpilogueOp::quantise);
+    if constexpr (kQuantises || kTree.has(EpilogueOp::scalar, kSlot)) {
+      const float* const pointer = arguments_.scalar_pointer[kSlot];
+      scalar_[kSlot] = pointer ? arch::global::load_constant(pointer) : arguments_.scalar[kSlot];
+    }
+    if constexpr (kSlot + 1 < kEpilogueSlots) load_scalars<kSlot + 1>();
+  }
+  template <int kSlot = 0> WW_DEVICE void load_column_vectors() {
+    if constexpr (kTree.has(EpilogueOp::column_vector, kSlot)) {
+      WW_UNROLL
+      for (int i = 0; i < 2 * kUnits; ++i)
+        column_vector_[kSlot][i / 2][i % 2] = arch::global::load_constant(
+            arguments_.column_vector[kSlot] + min(extent_.row(i / 2, i % 2), extent_.m - 1));
+    }
+    if constexpr (kSlot + 1 < kEpilogueSlots) load_column_vectors<kSlot + 1>();
+  }
+
+  template <int kNode> WW_DEVICE void load_row_vectors(int column, Pair (&vectors)[kEpilogueSlots]) const {
+    constexpr EpilogueNode node = kTree.node(kNode);
+    if constexpr (node.op == EpilogueOp::row_vector && is_first_use(kNode))
+      vectors[node.slot] = epilogue::load_pair<node.type>(arguments_.row_vector[node.slot],
+                                                          min(extent_.first_column + column, extent_.n - 2));
+    if constexpr (kNode > 0) load_row_vectors<kNode - 1>(column, vectors);
+  }
+  WW_HOST_DEVICE static constexpr bool is_first_use(int at) {
+    for (int i = 0; i < at; ++i)
+      if (kTree.node(i).op == kTree.node(at).op && kTree.node(i).slot == kTree.node(at).slot) return false;
+    return true;
+  }
+
+  template <int kNode>
+  WW_DEVICE Pair value(const Place& at, Reductions& reductions, typename Reductions::Columns& sums) const {
+    constexpr EpilogueNode node = kTree.node(kNode);
+    constexpr int kOperands = operands_of(node.op);
+    if constexpr (kOperands == 0) {
+      return leaf<kNode>(at);
+    } else {
+      const Pair x = value<operand_node(kTree, kNode, 0)>(at, reductions, sums);
+      if constexpr (kOperands == 1) {
+        if constexpr (node.op == EpilogueOp::store)
+          epilogue::store_pair_if<node.type>(inside(at), arguments_.out[node.slot],
+                                             at.row * arguments_.ld_out[node.slot] + at.column, x);
+        if constexpr (is_row_reduction(node.op))
+          reductions.template take_row<kNode>(at.unit, at.half, at.column < extent_.n, x);
+        if constexpr (is_column_reduction(node.op)) reductions.template take_column<kNode>(at.row < extent_.m, x, sums);
+        return {one<kNode>(x.x), one<kNode>(x.y)};
+      } else {
+        const Pair y = value<operand_node(kTree, kNode, 1)>(at, reductions, sums);
+        if constexpr (node.op == EpilogueOp::add) {
+          return {arch::add(x.x, y.x), arch::add(x.y, y.y)};
+        } else if constexpr (node.op == EpilogueOp::multiply) {
+          return {arch::mul(x.x, y.x), arch::mul(x.y, y.y)};
+        } else {
+          const Pair z = value<operand_node(kTree, kNode, 2)>(at, reductions, sums);
+          if constexpr (node.op == EpilogueOp::fma) return {arch::fma(x.x, y.x, z.x), arch::fma(x.y, y.y, z.y)};
+          else return {clamp(x.x, y.x, z.x), clamp(x.y, y.y, z.y)};
+        }
+      }
+    }
+  }
+
+  WW_DEVICE bool inside(const Place& at) const { return at.row < extent_.m && at.column < extent_.n; }
+
+  template <int kNode> WW_DEVICE Pair leaf(const Place& at) const {
+    constexpr EpilogueNode node = kTree.node(kNode);
+    if constexpr (node.op == EpilogueOp::accumulator) {
+      return at.acc;
+    } else if constexpr (node.op == EpilogueOp::constant) {
+      constexpr u32 kBits = kTree.constant[node.slot];
+      return {arch::float_of(kBits), arch::float_of(kBits)};
+    } else if constexpr (node.op == EpilogueOp::scalar) {
+      return {scalar_[node.slot], scalar_[node.slot]};
+    } else if constexpr (node.op == EpilogueOp::row_vector) {
+      return at.vectors[node.slot];
+    } else if constexpr (node.op == EpilogueOp::column_vector) {
+      const float x = column_vector_[node.slot][at.unit][at.half];
+      return {x, x};
+    } else {
+      // why not a clamped address as for vectors: with D in place another warp may be storing there
+      if (!inside(at)) return {0.0f, 0.0f};
+      if constexpr (node.op == EpilogueOp::c)
+        return epilogue::load_pair<node.type>(arguments_.c, at.row * arguments_.ldc + at.column);
+      else
+        return epilogue::load_pair<node.type>(arguments_.auxiliary[node.slot],
+                                              at.row * arguments_.ld_auxiliary[node.slot] + at.column);
+    }
+  }
+
+  template <int kNode> WW_DEVICE static float one(float x) {
+    constexpr EpilogueNode node = kTree.node(kNode);
+    if constexpr (node.op == EpilogueOp::relu) return x <= 0.0f ? 0.0f : x;  // NaN stays
+    else if constexpr (node.op == EpilogueOp::gelu) return epilogue::gelu(x);
+    else if constexpr (node.op == EpilogueOp::silu) return epilogue::silu(x);
+    else if constexpr (node.op == EpilogueOp::sigmoid) return arch::sigmoid(x);
+    else if constexpr (node.op == EpilogueOp::tanh) return arch::tanh(x);
+    else if constexpr (node.op == EpilogueOp::convert) return epilogue::round_to<node.type>(x);
+    else return x;
+  }
+  WW_DEVICE static float clamp(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
+
+  const EpilogueArguments& arguments_;
+  const TileExtent& extent_;
+  float scalar_[kEpilogueSlots];
+  float column_vector_[kEpilogueSlots][kUnits][2];
+};
+
+}  // namespace ww::collective

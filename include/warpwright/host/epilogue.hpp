@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Epilogues as C++ expressions and as text, and the pointers that a launch gives them.
+//   using namespace ww::evt;
+//   problem.epilogue = silu(acc * alpha + bias());                    or  *parse_epilogue("silu(acc * alpha + bias)")
+// Both are the same value (collective/epilogue_nodes.hpp); print and parse round-trip. Every operation rounds once, in
+// the order written; a multiply-add that rounds once is written fma(x, y, z). docs/numerics.md has the formulas.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "warpwright/collective/epilogue_nodes.hpp"
+#include "warpwright/host/result.hpp"
+
+namespace ww {
+
+/// The text of `tree`: what parse_epilogue() makes the same tree of. No blanks, so that it can stand in a config.
+std::string to_text(const EpilogueTree& tree);
+
+/// Errors are invalid and name the position (from 1), what may stand there and what does.
+///   names      acc; alpha, beta, scalar2, scalar3; c; bias (= row0), row1 to row3; col0 to col3; aux0 to aux3; numbers
+///   types      name:bf16, :f16, :f32 for c, aux and row; without: bf16 for matrices, f32 for vectors
+///   functions  relu gelu silu sigmoid tanh; convert(x, type); clamp(x, low, high); fma(x, y, z); + - * ( )
+///              store(x, out0:type); row_amax(x, out1), row_sum, column_amax, column_sum
+///   at the end swiglu(x), swiglu_halves(x); quantise(x), quantise_block(x), quantise_block_pow2(x)
+Result<EpilogueTree> parse_epilogue(std::string_view text);
+
+/// What a tree names, in device memory; the rest may stay empty. Vectors and matrices are contiguous in N.
+struct EpilogueOperands {
+  float scalar[kEpilogueSlots] = {1, 1, 1, 1};            // alpha, beta, the factor of `quantise`, one more
+  const float* scalar_pointer[kEpilogueSlots] = {};       // instead, when not null: one float each
+  const void* c = nullptr;                                // (M, N); may be D, with D's type and strides
+  std::int64_t ldc = 0;                                   // elements from row to row; 0: N
+  const void* row_vector[kEpilogueSlots] = {};            // (N)
+  const float* column_vector[kEpilogueSlots] = {};        // (M)
+  const void* auxiliary[kEpilogueSlots] = {};             // (M, N)
+  std::int64_t ld_auxiliary[kEpilogueSlots] = {};         // 0: N
+  void* out[kEpilogueSlots] = {};                         // store: (M, N); row reductions: (M) floats; column ones: (N)
+  std::int64_t ld_out[kEpilogueSlots] = {};               // of store; 0: N
+  float* out_scales = nullptr;                            // quantise_block: (M, ceil(columns of D / 128)) floats
+  std::int64_t out_scales_row = 0, out_scales_block = 0;  // strides; both 0: packed row-major
+  float* amax = nullptr;                                  // quantise: one float
+};
+
+namespace evt {
+
+/// A tree under construction.
+class Expression {
+ public:
+  constexpr Expression(float value) : tree_{} {  // NOLINT: numbers are expressions
+    tree_.constant[0] = std::bit_cast<u32>(value);
+    push({EpilogueOp::constant, 0, DType::f32});
+  }
+  constexpr explicit Expression(EpilogueNode leaf) : tree_{} { push(leaf); }
+  template <class... Operands> constexpr Expression(EpilogueNode node, const Operands&... operands) : tree_{} {
+    (append(operands.tree_), ...);
+    push(node);
+  }
+  constexpr operator EpilogueTree() const { return tree_; }  // NOLINT: that is what it is for
+
+ private:
+  constexpr void push(EpilogueNode node) {
+    if (used_ < kEpilogueNodes) tree_.set_node(used_++, node);
+    else overflow();
+  }
+  constexpr void append(const EpilogueTree& other) {
+    for (int i = 0; i < other.size(); ++i) {
+      EpilogueNode node = other.node(i);
+      if (node.op == EpilogueOp::constant) node.slot = constant(other.constant[node.slot]);
+      push(node);
+    }
+  }
+  constexpr u8 constant(u32 bits) {
+    for (int i = 0; i < constants_; ++i)
+      if (tree_.constant[i] == bits) return static_cast<u8>(i);
+    if (constants_ == kEpilogueConstants) return overflow(), 0;
+    tree_.constant[constants_] = bits;
+    return static_cast<u8>(constants_++);
+  }
+  constexpr void overflow() { tree_.set_node(0, {EpilogueOp::too_long, 0, DType::f32}); }
+
+  EpilogueTree tree_;
+  int used_ = 0, constants_ = 0;
+};
+
+inline constexpr Expression acc(EpilogueNode{EpilogueOp::accumulator});
+constexpr Expression scalar(int slot) {
+  return Expression(EpilogueNode{EpilogueOp::scalar, static_cast<u8>(slot), DType::f32});
+}
+inline constexpr Expression alpha = scalar(kScalarAlpha), beta = scalar(kScalarBeta);
+constexpr Expression c(DType type = bf16) { return Expression(EpilogueNode{EpilogueOp::c, 0, type}); }
+constexpr Expression row(int slot, DType type = f32) {
+  return Expression(EpilogueNode{EpilogueOp::row_vector, static_cast<u8>(slot), type});
+}
+constexpr Expression bias(DType type = f32) { return row(0, type); }
+constexpr Expression column(int slot) {
+  return Expression(EpilogueNode{EpilogueOp::column_vector, static_cast<u8>(slot), DType::f32});
+}
+constexpr Expression aux(int slot, DType type = bf16) {
+  return Expression(EpilogueNode{EpilogueOp::auxiliary, static_cast<u8>(slot), type});
+}
+
+constexpr Expression operator+(const Expression& x, const Expression& y) { return {{EpilogueOp::add}, x, y}; }
+constexpr Expression operator*(const Expression& x, const Expression& y) { return {{EpilogueOp::multiply}, x, y}; }
+/// x + y (-1) and x (-1): exact, so that each rounds as a subtraction and a negation do.
+constexpr Expression operator-(const Expression& x, const Expression& y) { return x + y * -1.0f; }
+constexpr Expression operator-(const Expression& x) { return x * -1.0f; }
+
+constexpr Expression relu(const Expression& x) { return {{EpilogueOp::relu}, x}; }
+constexpr Expression gelu(const Expression& x) { return {{EpilogueOp::gelu}, x}; }
+constexpr Expression silu(const Expression& x) { return {{EpilogueOp::silu}, x}; }
+constexpr Expression sigmoid(const Expression& x) { return {{EpilogueOp::sigmoid}, x}; }
+constexpr Expression tanh(const Expression& x) { return {{EpilogueOp::tanh}, x}; }
+constexpr Expression convert(const Expression& x, DType type) { return {{EpilogueOp::convert, 0, type}, x}; }
+constexpr Expression fma(const Expression& x, const Expression& y, const Expression& z) {
+  return {{EpilogueOp::fma}, x, y, z};
+}
+constexpr Expression clamp(const Expression& x, const Expression& low, const Expression& high) {
+  return {{EpilogueOp::clamp}, x, low, high};
+}
+constexpr Expression store(const Expression& x, int out, DType type = bf16) {
+  return {{EpilogueOp::store, static_cast<u8>(out), type}, x};
+}
+constexpr Expression row_amax(const Expression& x, int out) {
+  return {{EpilogueOp::row_amax, static_cast<u8>(out)}, x};
+}
+constexpr Expression row_sum(const Expression& x, int out) { return {{EpilogueOp::row_sum, static_cast<u8>(out)}, x}; }
+constexpr Expression column_amax(const Expression& x, int out) {
+  return {{EpilogueOp::column_amax, static_cast<u8>(out)}, x};
+}
+constexpr Expression column_sum(const Expression& x, int out) {
+  return {{EpilogueOp::column_sum, static_cast<u8>(out)}, x};
+}
+constexpr Expression swiglu(const Expression& x) { return {{EpilogueOp::swiglu}, x}; }
+constexpr Expression swiglu_halves(const Expression& x) { return {{EpilogueOp::swiglu_halves}, x}; }
+constexpr Expression quantise(const Expression& x) { return {{EpilogueOp::quantise}, x}; }
+constexpr Expression quantise_block(const Expression& x) { return {{EpilogueOp::quantise_block}, x}; }
+constexpr Expression quantise_block_pow2(const Expression& x) { return {{EpilogueOp::quantise_block_pow2}, x}; }
+
+}  // namespace evt
+}  // namespace ww

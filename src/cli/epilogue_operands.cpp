@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// One tensor for each name of a tree; a matrix without elements is one that no node names.
+#include "cli/epilogue_operands.hpp"
+
+#include <cstring>
+
+#include "cli/execution.hpp"
+
+namespace ww::cli {
+namespace {
+
+constexpr const char* kArgument = "--epilogue";
+
+/// Numbers of what is drawn for the operands of an epilogue, behind those of A, B and scales.
+Operand drawn(EpilogueOp op, int slot) {
+  return static_cast<Operand>(16 + 8 * static_cast<std::uint64_t>(op) + static_cast<std::uint64_t>(slot));
+}
+
+struct Shape {
+  std::int64_t rows, columns, ld;
+};
+
+Result<Matrix> input(const std::optional<ArrayFile>& file, const EpilogueNode& node, const Shape& s,
+                     std::uint64_t seed) {
+  if (file) return read_matrix(*file, node.type, s.rows, s.columns, s.ld);
+  WW_TRY(Matrix made, Matrix::allocate(node.type, s.rows, s.columns, s.ld, kArgument));
+  fill_normal(made, seed, drawn(node.op, node.slot));
+  return made;
+}
+
+Result<Matrix> output(DType type, const Shape& s) {
+  WW_TRY(Matrix made, Matrix::allocate(type, s.rows, s.columns, s.ld, kArgument));
+  // why: what a kernel leaves unwritten must not look right because memory happened to be
+  std::memset(made.data(), 0xff, made.bytes());
+  return made;
+}
+
+Result<void> make_node(const EpilogueNode& node, const Shape& matrix, std::uint64_t seed, const EpilogueFiles& files,
+                       EpilogueTensors& to) {
+  const Shape row{1, matrix.columns, matrix.columns}, column{matrix.rows, 1, 1};
+  const std::optional<ArrayFile> none;
+  const bool first = node.slot == 0;
+  if (node.op == EpilogueOp::c) {
+    WW_TRY(to.c, input(files.c, node, matrix, seed));
+  } else if (node.op == EpilogueOp::row_vector) {
+    WW_TRY(to.row[node.slot], input(first ? files.bias : none, node, row, seed));
+  } else if (node.op == EpilogueOp::column_vector) {
+    WW_TRY(to.column[node.slot], input(first ? files.column : none, node, column, seed));
+  } else if (node.op == EpilogueOp::auxiliary) {
+    WW_TRY(to.auxiliary[node.slot], input(first ? files.auxiliary : none, node, matrix, seed));
+  } else if (node.op == EpilogueOp::store) {
+    WW_TRY(to.out[node.slot], output(node.type, matrix));
+  } else if (collective::is_reduction(node.op)) {
+    WW_TRY(to.out[node.slot], output(f32, collective::is_row_reduction(node.op) ? column : row));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<EpilogueTensors> make_tensors(const EpilogueTree& tree, std::int64_t m, std::int64_t n, std::uint64_t seed,
+                                     const EpilogueFiles& files, std::int64_t pad) {
+  EpilogueTensors made;
+  for (int i = 0; i < tree.size(); ++i) WW_CHECK(make_node(tree.node(i), {m, n, n + pad}, seed, files, made));
+  if (collective::stages_of(tree).quantise > EpilogueOp::quantise) {
+    const std::int64_t blocks = (collective::output_columns(tree, n) + 127) / 128;
+    WW_TRY(made.out_scales, output(f32, {m, blocks, blocks}));
+  }
+  return made;
+}
+
+Result<EpilogueBuffers> upload(const Device& device, const EpilogueTensors& tensors) {
+  EpilogueBuffers made;
+  EpilogueOperands& to = made.operands;
+  const auto copy = [&](const Matrix& matrix) -> Result<void*> {
+    if (matrix.bytes() == 0) return nullptr;
+    WW_TRY(Buffer buffer, upload(device, matrix));
+    made.buffers.push_back(std::move(buffer));
+    return made.buffers.back().data();
+  };
+  WW_TRY(to.c, copy(tensors.c));
+  to.ldc = tensors.c.ld();
+  for (int i = 0; i < kEpilogueSlots; ++i) {
+    to.scalar[i] = tensors.scalar[i];
+    WW_TRY(to.row_vector[i], copy(tensors.row[i]));
+    WW_TRY(void* const column, copy(tensors.column[i]));
+    to.column_vector[i] = static_cast<const float*>(column);
+    WW_TRY(to.auxiliary[i], copy(tensors.auxiliary[i]));
+    WW_TRY(to.out[i], copy(tensors.out[i]));
+    to.ld_auxiliary[i] = tensors.auxiliary[i].ld();
+    to.ld_out[i] = tensors.out[i].ld();
+  }
+  WW_TRY(void* const scales, copy(tensors.out_scales));
+  to.out_scales = static_cast<float*>(scales);
+  WW_TRY(Buffer amax, device.allocate(16));
+  to.amax = static_cast<float*>(amax.data());
+  made.buffers.push_back(std::move(amax));
+  return made;
+}
+
+Result<void> download(const Device& device, const EpilogueBuffers& buffers, EpilogueTensors& tensors) {
+  const auto copy = [&](Matrix& matrix, const void* from) -> Result<void> {
+    if (matrix.bytes() == 0) return {};
+    return device.download(matrix.data(), from, matrix.bytes());
+  };
+  for (int i = 0; i < kEpilogueSlots; ++i) WW_CHECK(copy(tensors.out[i], buffers.operands.out[i]));
+  WW_CHECK(copy(tensors.out_scales, buffers.operands.out_scales));
+  return device.download(&tensors.amax, buffers.operands.amax, sizeof(float));
+}
+
+}  // namespace ww::cli

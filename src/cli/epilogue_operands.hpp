@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensors that an epilogue tree names: made from files or from the seed, copied to a device and back.
+#pragma once
+
+#include "cli/array_file.hpp"
+#include "cli/verify_epilogue.hpp"
+
+namespace ww::cli {
+
+/// Inputs that come from files; the others are generated.
+struct EpilogueFiles {
+  std::optional<ArrayFile> c, bias, column, auxiliary;  // of slot 0
+};
+
+/// Host tensors of `tree` for a product (m, n): inputs filled, outputs of 0xff bytes. Rows of matrices are `pad`
+/// elements longer than n; pad is even. Scalars stay 1.
+Result<EpilogueTensors> make_tensors(const EpilogueTree& tree, std::int64_t m, std::int64_t n, std::uint64_t seed,
+                                     const EpilogueFiles& files = {}, std::int64_t pad = 0);
+
+/// Device copies and the pointers to them.
+struct EpilogueBuffers {
+  std::vector<Buffer> buffers;
+  EpilogueOperands operands;
+};
+Result<EpilogueBuffers> upload(const Device& device, const EpilogueTensors& tensors);
+
+/// The outputs into `tensors`.
+Result<void> download(const Device& device, const EpilogueBuffers& buffers, EpilogueTensors& tensors);
+
+}  // namespace ww::cli

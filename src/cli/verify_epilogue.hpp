@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges what an epilogue tree made of a product: D, stored matrices, reductions, scales. The tree is evaluated again in
+// FP64, every node with a bound on what FP32 may have made of it (docs/numerics.md section 9).
+#pragma once
+
+#include <array>
+
+#include "cli/verify.hpp"
+#include "warpwright/host/epilogue.hpp"
+
+namespace ww::cli {
+
+/// Host copies of everything that a tree names. Vectors are (1, N) and (M, 1); outputs are what the kernel wrote.
+struct EpilogueTensors {
+  std::array<float, kEpilogueSlots> scalar{1, 1, 1, 1};
+  Matrix c;
+  std::array<Matrix, kEpilogueSlots> row, column, auxiliary, out;
+  Matrix out_scales;  // (M, blocks)
+  float amax = 0;
+};
+
+/// A number and how far the computed one may be from it; an infinite `error` accepts anything.
+struct Bounded {
+  double value = 0, error = 0;
+};
+
+/// The scaled product (m, n), row-major.
+struct BoundedProduct {
+  std::int64_t m = 0, n = 0;
+  std::vector<double> reference, error;
+};
+
+/// The verdict on D and on every output: `where` names the first tensor with a wrong element.
+struct EpilogueVerdict {
+  Verdict verdict;
+  std::string where = "D";
+  std::int64_t elements = 0;
+};
+EpilogueVerdict verify_epilogue(const EpilogueTree& tree, const BoundedProduct& product, const EpilogueTensors& tensors,
+                                const Matrix& d);
+
+}  // namespace ww::cli
