@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One choice: ragged, 128 tokens x 256 weights, whose tiles take the width of each group. On an H200 it was the fastest
-// mechanism from one row a group to thousands; narrower tiles (64 x 128) won nowhere, not even where weights are all of the
-// traffic. contiguous and masked, on request: rasterised, weights shared by two token tiles of a group.
+// Two choices, both measured on an H200 (bench/results):
+//   block scales, 160 rows a group and more: contiguous, 192 x 128 with three math warpgroups, up to a quarter faster than
+//     ragged there; a tail costs half a tile on average, so fewer rows do not pay for it
+//   everything else: ragged, 128 tokens x 256 weights, whose tiles take the width of each group; narrower tiles (64 x 128)
+//     won nowhere, not even where weights are all of the traffic
+// masked on request: the host knows only how many rows there is room for.
 // descriptors, on request: token tiles as wide as the average group, at most 64 rows
 #include "select/grouped_configs.hpp"
 
@@ -10,6 +13,7 @@
 namespace ww::select {
 namespace {
 
+constexpr std::int64_t kManyRows = 160;                                        // of a group, on average
 constexpr std::int64_t kTokenStep = 8, kWidestTile = 64, kShortExtent = 1024;  // of descriptors
 constexpr int kGroupTiers[] = {128, 512, collective::kGroupLimit};
 
@@ -21,11 +25,12 @@ GemmConfig ragged(GemmConfig config) {
 }
 
 GemmConfig rasterised(GemmConfig config, Mechanism mechanism) {
+  const bool promoted = collective::promotes(config), words = config.d == DType::f32;
   config.mechanism = mechanism;
-  config.tile_m = 128;
   // why: promotion needs the registers that 256 columns would take, FP32 outputs the shared memory
-  config.tile_n = collective::promotes(config) || config.d == DType::f32 ? 128 : 256;
-  config.cluster_m = 2;
+  config.tile_m = promoted && !words ? 192 : 128;
+  config.tile_n = promoted || words ? 128 : 256;
+  config.cluster_m = promoted && !words ? 1 : 2;
   config.cluster_n = 1;
   return collective::resolve_grouped(config);
 }
@@ -41,10 +46,12 @@ GemmConfig with_descriptors(GemmConfig config, const GroupedProblem& p) {
   return collective::resolve_grouped(config);
 }
 
-Mechanism mechanism_for(const GemmConfig& requested) {
+Mechanism mechanism_for(const GroupedProblem& p, const GemmConfig& requested) {
   if (requested.mechanism != Mechanism::dense) return requested.mechanism;
   if (requested.order == TileOrder::horizontal || requested.order == TileOrder::vertical) return Mechanism::descriptors;
-  return Mechanism::ragged;
+  if (requested.order == TileOrder::dynamic || p.encoding == GroupEncoding::masked) return Mechanism::ragged;
+  const bool many = p.rows >= kManyRows * max<std::int64_t>(p.groups, 1);
+  return many && p.scale == Scale::block_1x128_128x128 && p.d != DType::f32 ? Mechanism::contiguous : Mechanism::ragged;
 }
 
 }  // namespace
@@ -80,7 +87,7 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
   config.d = problem.d;
   config.scale = problem.scale;
   if (config.group_capacity == 0) config.group_capacity = group_capacity_for(problem.groups);
-  config.mechanism = mechanism_for(requested);
+  config.mechanism = mechanism_for(problem, requested);
   const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
                       config.stages || config.math_warpgroups;
   if (config.mechanism == Mechanism::descriptors) return with_descriptors(config, problem);

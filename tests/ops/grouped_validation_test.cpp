@@ -176,23 +176,25 @@ GemmConfig chosen(std::int64_t groups, std::int64_t rows, GroupEncoding encoding
   return select::choose_grouped(*ops::validate(p), requested, 132);
 }
 
-TEST(GroupedChoice, RaggedForAnyRowsOfAGroup) {
-  for (std::int64_t rows : {16, 16 * 32, 16 * 1000, 1 << 20})
+TEST(GroupedChoice, FollowsTheAverageRowsOfAGroup) {
+  constexpr Scale kBlock = Scale::block_1x128_128x128;
+  for (std::int64_t rows : {16, 16 * 159, 16 * 160, 1 << 20})
     for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::masked})
-      for (Scale scale : {Scale::none, Scale::block_1x128_128x128}) {
+      for (Scale scale : {Scale::none, kBlock}) {
         const GemmConfig config = chosen(16, rows, encoding, scale);
-        EXPECT_EQ(config.mechanism, Mechanism::ragged);
-        EXPECT_EQ(config.tile_m, 128);
-        EXPECT_EQ(config.tile_n, 256);
+        const bool many = rows >= 16 * 160 && encoding == GroupEncoding::offsets && scale == kBlock;
+        EXPECT_EQ(config.mechanism, many ? Mechanism::contiguous : Mechanism::ragged);
+        EXPECT_EQ(config.tile_m, many ? 192 : 128);
+        EXPECT_EQ(config.tile_n, many ? 128 : 256);
       }
 }
 
 TEST(GroupedChoice, RequestedMechanismsGetTheirTiles) {
-  const GemmConfig block =
-      chosen(16, 1 << 16, GroupEncoding::offsets, Scale::block_1x128_128x128, {.mechanism = Mechanism::contiguous});
-  EXPECT_EQ(block.cluster_m, 2);
-  EXPECT_EQ(block.tile_n, 128);
-  EXPECT_EQ(chosen(16, 1 << 16, GroupEncoding::masked, Scale::none, {.mechanism = Mechanism::masked}).tile_n, 256);
+  const GemmConfig masked = chosen(16, 1 << 16, GroupEncoding::masked, Scale::none, {.mechanism = Mechanism::masked});
+  EXPECT_EQ(masked.tile_n, 256);
+  EXPECT_EQ(masked.cluster_m, 2);
+  EXPECT_EQ(chosen(16, 1 << 16, GroupEncoding::offsets, Scale::none, {.order = TileOrder::dynamic}).mechanism,
+            Mechanism::ragged);
 }
 
 TEST(GroupedChoice, TablesComeInThreeSizes) {
