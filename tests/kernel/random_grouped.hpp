@@ -183,6 +183,7 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
     h.config.order = !common && pick(3) == 0 ? TileOrder::fixed : TileOrder::dynamic;
   } else {
     h.config.tile_m = h.config.tile_n = 128;
+    if (p.scale == Scale::block_1x128_128x128 && p.d != f32 && i / 180 % 2 == 1) h.config.tile_m = 192;
     h.config.cluster_m = !common && pick(3) == 0 ? 1 : 2;
     h.config.raster = 1 + static_cast<int>(pick(4));
   }
