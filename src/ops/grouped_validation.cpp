@@ -126,6 +126,9 @@ Result<GroupedProblem> validate(const GroupedProblem& problem) {
 
 Result<void> validate(const GemmConfig& resolved, const GroupedProblem& problem) {
   WW_CHECK(check_mechanism(resolved, problem));
+  if (!resolved.epilogue.empty())
+    return failure(ErrorCode::unsupported, "config, epilogue", "none: only dense products have epilogue trees",
+                   to_text(resolved));
   if (resolved.group_capacity < problem.groups)
     return failure(ErrorCode::unsupported, "config, groups",
                    fmt::format("at least the {} of the problem", problem.groups), to_text(resolved));

@@ -90,6 +90,10 @@ TEST(GroupedValidation, RefusalsNameTheArgument) {
       {"config, mechanism", kUnsupported,
        [](P& p, O& o) { p.encoding = GroupEncoding::masked, o.config.mechanism = Mechanism::contiguous; }},
       {"config, groups", kUnsupported, [](P&, O& o) { o.config.group_capacity = 7; }},
+      {"config, epilogue", kUnsupported,
+       [](P&, O& o) {
+         o.config.epilogue.set_node(0, {EpilogueOp::accumulator, 0, DType::f32});
+       }},
       {"config, groups", kUnsupported, [](P&, O& o) { o.config.group_capacity = 5000; }},
       {"config, tile (n)", kUnsupported, [](P&, O& o) { o.config.tile_n = 64; }},
       {"config, order", kUnsupported,
