@@ -38,8 +38,11 @@ void add_common_flags(CLI::App& app, GemmFlags& f) {
   text_flag(app, "--sms", f.sms, "INT", "CTAs to launch at most (default all of the device)");
   text_flag(app, "--out", f.out, "FILE", "write D as .npy (bf16 as '<V2', as ml_dtypes does)");
   text_flag(app, "--math", f.math, "exact|fp32", "emulator: the tensor core to the bit, or a chain of FP32 fma");
-  text_flag(app, "--schedule", f.schedule, "fifo|random|pct|adversarial",
-            "emulator: the order in which asynchronous work completes");
+  text_flag(app, "--schedule", f.schedule, "auto|cooperative|pingpong|multistage",
+            "kernel: which warps load and multiply, and when");
+  text_flag(app, "--promotion", f.promotion, "auto|1|2", "kernel, block scales: raw accumulators that take turns");
+  text_flag(app, "--emu-schedule", f.emu_schedule, "fifo|random|pct|adversarial",
+            "emulator: the order in which asynchronous work completes (--schedule takes these words too)");
   text_flag(app, "--threads", f.threads, "INT", "emulator: OS threads (default one per core)");
   app.add_flag_function(
       "--verify,!--no-verify", [&f](std::int64_t count) { f.verify = count > 0; },
@@ -116,14 +119,17 @@ void add_bench_flags(CLI::App& app, BenchFlags& f) {
 
 /// `check` reads three of a GEMM's flags in its own way: how many processes, which arithmetic, which schedules only.
 void add_campaign_flags(CLI::App& app, GemmFlags& f, CheckFlags& c) {
-  for (const char* name : {"--math", "--schedule", "--threads"})
+  for (const char* name : {"--math", "--emu-schedule", "--threads"})
     if (CLI::Option* of_gemm = app.get_option_no_throw(name)) app.remove_option(of_gemm);
   if (!app.get_option_no_throw("--device")) {
     text_flag(app, "--device", f.device, "emu:sm90", "the emulated device");
     text_flag(app, "--seed", f.seed, "INT", "of the first schedule (default 0)");
   }
   text_flag(app, "--math", f.math, "on|off|fp32", "off: operands are read, products are not computed (default on)");
-  text_flag(app, "--schedule", f.schedule, "fifo|random|pct|adversarial", "one kind only (default all in turn)");
+  text_flag(app, "--emu-schedule", f.emu_schedule, "fifo|random|pct|adversarial",
+            "one kind only (default all in turn)");
+  if (!app.get_option_no_throw("--schedule"))
+    text_flag(app, "--schedule", f.schedule, "fifo|random|pct|adversarial", "the same");
   text_flag(app, "--threads", f.threads, "INT", "processes (default one per core)");
   text_flag(app, "--schedules", c.schedules, "INT", "how many (default 200)");
   text_flag(app, "--time", c.time, "TIME", "no schedule starts later: 60s, 500ms, 2m (default 60s)");

@@ -134,8 +134,10 @@ Result<void> resolve_execution(const GemmFlags& flags, Request& request) {
   }
   WW_TRY(const int math, parse_choice(flags.math, "--math", {"exact", "fp32"}, 0));
   emu.math = math == 0 ? EmuMath::exact : EmuMath::fp32_chain;
-  WW_TRY(const int schedule, parse_choice(flags.schedule, "--schedule", {"fifo", "random", "pct", "adversarial"}, 1));
+  WW_TRY(const Schedules schedules, split_schedules(flags));
+  WW_TRY(const int schedule, parse_emu_schedule(schedules.emulator, 1));
   emu.schedule = static_cast<EmuSchedule>(schedule);
+  if (schedules.kernel) WW_CHECK(parse_schedule(*schedules.kernel, "--schedule"));
   return {};
 }
 
@@ -145,6 +147,19 @@ Result<void> expect_shape(const std::optional<ArrayFile>& array, std::vector<std
   if (!array || array->shape == shape) return {};
   return failure(ErrorCode::invalid, array->file.argument(), fmt::format("shape {} = {}", meaning, shape_text(shape)),
                  shape_text(array->shape), "file " + array->file.path());
+}
+
+Result<Schedules> split_schedules(const GemmFlags& flags) {
+  Schedules split{flags.schedule, flags.emu_schedule};
+  if (!flags.schedule || !parse_emu_schedule(flags.schedule, 0)) return split;
+  if (flags.emu_schedule)
+    return failure(ErrorCode::invalid, "--schedule", "auto, cooperative, pingpong or multistage beside --emu-schedule",
+                   quoted(*flags.schedule));
+  return Schedules{std::nullopt, flags.schedule};
+}
+
+Result<int> parse_emu_schedule(const Flag& flag, int otherwise) {
+  return parse_choice(flag, "--emu-schedule", {"fifo", "random", "pct", "adversarial"}, otherwise);
 }
 
 /// A size from its flag, else from the first file that has it, else the default; all that are given must agree.
@@ -193,6 +208,12 @@ Result<void> resolve_request(const GemmFlags& flags, Request& request) {
   request.options.config = text.config;
   request.options.config.a = request.options.config.b = t.ab;
   request.options.config.d = t.d, request.options.config.scale = t.scale;
+  WW_TRY(const Schedules schedules, split_schedules(flags));
+  if (schedules.kernel) {
+    WW_TRY(request.options.config.schedule, parse_schedule(*schedules.kernel, "--schedule"));
+  }
+  WW_TRY(request.options.config.promotion,
+         parse_choice(flags.promotion, "--promotion", {"auto", "1", "2"}, request.options.config.promotion));
   if (flags.out) {
     WW_CHECK(check_writable(*flags.out, "--out"));
     request.out = flags.out;

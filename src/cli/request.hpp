@@ -42,6 +42,15 @@ Result<std::int64_t> parse_integer(const std::string& text, const std::string& a
 Result<int> parse_choice(const Flag& flag, const std::string& argument, std::initializer_list<const char*> names,
                          int otherwise);
 
+/// --schedule is the kernel's and --emu-schedule the emulated device's; their words differ, and the device's are taken in
+/// --schedule too, as they always were.
+struct Schedules {
+  Flag kernel, emulator;
+};
+Result<Schedules> split_schedules(const GemmFlags& flags);
+/// One of the emulated device's, as EmuSchedule; `otherwise` without a flag.
+Result<int> parse_emu_schedule(const Flag& flag, int otherwise);
+
 /// A size from its flag, else from the first file that has it, else the default; all that are given must agree.
 Result<std::int64_t> resolve_size(const Flag& flag, const std::string& argument, std::optional<std::int64_t> file,
                                   std::int64_t otherwise);

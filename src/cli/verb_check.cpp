@@ -80,7 +80,8 @@ Result<CheckRequest> make_check_request(const GemmFlags& flags, const CheckFlags
   }
   WW_TRY(const int math, parse_choice(flags.math, "--math", {"on", "off", "fp32"}, 0));
   request.settings.math = math == 0 ? EmuMath::exact : math == 1 ? EmuMath::off : EmuMath::fp32_chain;
-  WW_TRY(const int kind, parse_choice(flags.schedule, "--schedule", {"fifo", "random", "pct", "adversarial"}, -1));
+  WW_TRY(const Schedules schedules, split_schedules(flags));
+  WW_TRY(const int kind, parse_emu_schedule(schedules.emulator, -1));
   const auto only = kind < 0 ? std::nullopt : std::optional(static_cast<EmuSchedule>(kind));
   request.schedules = rotation(static_cast<std::size_t>(count), static_cast<std::uint64_t>(seed), only);
   return request;
@@ -132,12 +133,18 @@ Result<Outcome> judged(Result<Outcome> result) {
   return outcome;
 }
 
+Result<Flag> kernel_schedule(const GemmFlags& flags) {
+  WW_TRY(Schedules schedules, split_schedules(flags));
+  return std::move(schedules.kernel);
+}
+
 Result<Outcome> check_gemm(const GemmFlags& flags, const CheckFlags& check) {
   WW_TRY(const CheckRequest request, make_check_request(flags, check));
   WW_CHECK(refuse_results(flags));
   GemmFlags problem = flags;
   problem.math.reset();
-  problem.schedule.reset();
+  WW_TRY(problem.schedule, kernel_schedule(flags));
+  problem.emu_schedule.reset();
   problem.threads.reset();
   if (!flags.m && !flags.n && !flags.k && !flags.a && !flags.b)
     problem.m = kDefaultM, problem.n = kDefaultN, problem.k = kDefaultK;
@@ -155,7 +162,8 @@ Result<Outcome> check_grouped(const GroupedFlags& flags, const CheckFlags& check
   WW_CHECK(refuse_results(flags.gemm));
   GroupedFlags problem = flags;
   problem.gemm.math.reset();
-  problem.gemm.schedule.reset();
+  WW_TRY(problem.gemm.schedule, kernel_schedule(flags.gemm));
+  problem.gemm.emu_schedule.reset();
   problem.gemm.threads.reset();
   // smaller than a first run of the operation: hundreds of schedules in a minute
   const bool described = flags.offsets || flags.indptr || flags.starts || flags.row_ids || flags.masked;
@@ -171,6 +179,10 @@ Result<Outcome> check_grouped(const GroupedFlags& flags, const CheckFlags& check
 }
 
 Result<Outcome> check_source(const GemmFlags& flags, const CheckFlags& check) {
+  WW_TRY(const Flag of_library, kernel_schedule(flags));
+  if (of_library)
+    return failure(ErrorCode::invalid, "--schedule", "fifo, random, pct or adversarial with a kernel of your own",
+                   quoted(*of_library));
   if (!check.source)
     return failure(ErrorCode::invalid, "--source", "gemm, or --source FILE --entry NAME --launch ...", "neither");
   if (!check.entry)

@@ -17,7 +17,8 @@ struct GemmFlags {
   Flag m, n, k, batch;               // sizes; deduced from files when those are given
   Flag dtype, out_dtype, scale;      // e4m3|bf16|f16, bf16|f16|f32, none|tensor|row-column|block
   Flag device, seed, config, sms;    // auto|emu:sm90|cuda:0, integer, key=value list, CTAs
-  Flag math, schedule, threads;      // the emulated device: exact|fp32, fifo|random|..., OS threads
+  Flag schedule, promotion;          // the kernel's: auto|cooperative|..., auto|1|2
+  Flag math, emu_schedule, threads;  // the emulated device: exact|fp32, fifo|random|..., OS threads
   Flag a, b, scale_a, scale_b, out;  // FILE.npy or FILE.safetensors:TENSOR; --out is .npy
   Flag epilogue, alpha, beta;        // an expression, and its scalars
   Flag c, bias, aux, out_scales;     // FILE; --out-scales is written

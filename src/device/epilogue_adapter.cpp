@@ -34,7 +34,7 @@ Partials partials_of(const GemmProblem& p, const GemmConfig& c) {
     columns += collective::is_column_reduction(c.epilogue.node(i).op);
   }
   const std::int64_t tiles_m = ceil_div(p.m, c.tile_m), tiles_n = ceil_div(p.n, c.tile_n);
-  const std::int64_t warps = tiles_m * 4 * c.math_warpgroups;
+  const std::int64_t warps = tiles_m * 4 * collective::warpgroups_of_tile(c);
   Partials made;
   if (rows > 0) made.rows = rows * tiles_n * p.m, made.row_counters = warps;
   if (columns > 0) made.columns = columns * warps * p.n, made.column_counters = tiles_n;

@@ -38,11 +38,20 @@ std::string epilogue_field(const EpilogueTree& tree) {
 /// The fields that most dense configs leave alone.
 std::string operand_fields(const GemmConfig& c) { return c.batched ? ", .batched = true" : ""; }
 
+/// The fields that most configs leave alone.
+std::string schedule_fields(const GemmConfig& c) {
+  std::string fields;
+  if (c.schedule != Schedule::automatic) fields += fmt::format(", .schedule = ww::Schedule::{}", name_of(c.schedule));
+  if (c.promotion != 0) fields += fmt::format(", .promotion = {}", c.promotion);
+  return fields;
+}
+
 }  // namespace
 
 runtime::KernelSource kernel_source(const KernelTemplate& kernel, const GemmConfig& config) {
   GemmConfig c = config;
   c.raster = 1;  // why: the order of tiles is a launch parameter; one kernel serves them all
+  if (c.schedule == Schedule::cooperative) c.schedule = Schedule::automatic;  // the same, under one name
   const std::string text = to_text(c);
   const std::string name = fmt::format("{}_{:016x}", kernel.prefix, XXH3_64bits(text.data(), text.size()));
   return {name, fmt::format(R"(// {}
@@ -50,18 +59,22 @@ runtime::KernelSource kernel_source(const KernelTemplate& kernel, const GemmConf
 inline constexpr ww::GemmConfig kConfig = {{
     .arch = ww::Arch::{}, .a = ww::DType::{}, .b = ww::DType::{}, .d = ww::DType::{}, .scale = ww::Scale::{},
     .tile_m = {}, .tile_n = {}, .tile_k = {}, .cluster_m = {}, .cluster_n = {},
-    .stages = {}, .math_warpgroups = {}, .raster = {}{}{}{}}};
+    .stages = {}, .math_warpgroups = {}, .raster = {}{}{}{}{}}};
 using Kernel = {}<kConfig>;
 WW_KERNEL({}, Kernel::kThreads, {}, params) {{ Kernel::run(params); }}
 WW_MODULE()
 )",
                             text, kernel.header, name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d),
                             cpp_name(c.scale), c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n, c.stages,
-                            c.math_warpgroups, c.raster, operand_fields(c), group_fields(c), epilogue_field(c.epilogue),
-                            kernel.type, name, kernel.params)};
+                            c.math_warpgroups, c.raster, operand_fields(c), schedule_fields(c), group_fields(c),
+                            epilogue_field(c.epilogue), kernel.type, name, kernel.params)};
 }
 
 runtime::KernelSource gemm_source(const GemmConfig& config) {
+  if (config.schedule == Schedule::multistage)
+    return kernel_source({"warpwright_gemm", "warpwright/kernel/multistage_gemm.hpp", "ww::kernel::MultistageGemm",
+                          "ww::kernel::GemmParams"},
+                         config);
   return kernel_source({"warpwright_gemm", "warpwright/kernel/gemm.hpp", "ww::kernel::Gemm", "ww::kernel::GemmParams"},
                        config);
 }

@@ -68,6 +68,7 @@ struct Outcome {
     total.tma_loads += counters.tma_loads;
     total.tma_stores += counters.tma_stores;
     total.wgmmas += counters.wgmmas;
+    total.stores_under_wgmma += counters.stores_under_wgmma;
     total.ranges.resize(counters.ranges.size());
     for (std::size_t i = 0; i < counters.ranges.size(); ++i) {
       total.ranges[i].l2_read += counters.ranges[i].l2_read;
@@ -136,6 +137,7 @@ EmuStats stats_of(const Counters& total, const runtime::Launch& launch, double s
   stats.tma_loads = total.tma_loads;
   stats.tma_stores = total.tma_stores;
   stats.wgmmas = total.wgmmas;
+  stats.stores_under_wgmma = total.stores_under_wgmma;
   for (std::size_t i = 0; i < launch.memory.size(); ++i) {
     const RangeBytes& bytes = total.ranges[i];
     if (bytes.l2_read) stats.l2_read_bytes[launch.memory[i].name] += bytes.l2_read;

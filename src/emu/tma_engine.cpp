@@ -249,6 +249,11 @@ void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, cons
   ++group.unwritten;
   ++thread.cta->unread_stores;
   ++machine.counters().tma_stores;
+  for (std::size_t w = 0; w < thread.cta->warpgroups.size(); ++w)
+    if (w != thread.index / kWarpgroupSize && thread.cta->warpgroups[w]->busy()) {
+      ++machine.counters().stores_under_wgmma;
+      break;
+    }
   Operation& operation = machine.new_operation(Operation::Kind::store_read, {&thread, site});
   operation.cta = place.cta;
   operation.shared = place.offset;

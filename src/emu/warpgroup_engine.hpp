@@ -32,6 +32,8 @@ class WarpgroupEngine {
   /// Where the newest operation was issued.
   arch::Site last_issue() const { return last_issue_; }
   u32 executed() const { return operations_.begin(); }
+  /// Whether operations are issued and not yet carried out.
+  bool busy() const { return operations_.begin() != operations_.end(); }
 
  private:
   struct Wgmma {

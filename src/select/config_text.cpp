@@ -13,8 +13,8 @@ namespace ww {
 namespace {
 
 constexpr std::string_view kKeys =
-    "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster, batched, mechanism, order, "
-    "groups, epilogue";
+    "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster, batched, schedule, promotion, "
+    "mechanism, order, groups, epilogue";
 constexpr int kLargestField = 1 << 16;
 
 /// The first comma outside parentheses.
@@ -69,6 +69,11 @@ Result<void> assign(GemmConfig& config, std::string_view key, std::string_view v
     if (value != "0" && value != "1")
       return failure(ErrorCode::invalid, argument, "0 or 1", fmt::format("\"{}\"", value));
     config.batched = value == "1";
+  } else if (key == "schedule") {
+    WW_TRY(config.schedule, parse_schedule(value, argument));
+  } else if (key == "promotion") {
+    WW_TRY(const std::vector<int> one, parse_integers(key, value, 1));
+    config.promotion = one[0];
   } else if (key == "mechanism") {
     WW_TRY(config.mechanism, parse_mechanism(value, argument));
   } else if (key == "order") {
@@ -92,6 +97,8 @@ std::string to_text(const GemmConfig& c) {
                   name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d), name_of(c.scale), c.tile_m, c.tile_n,
                   c.tile_k, c.cluster_m, c.cluster_n, c.stages, c.math_warpgroups, c.raster);
   if (c.batched) text += ",batched=1";
+  if (c.schedule != Schedule::automatic) text += fmt::format(",schedule={}", name_of(c.schedule));
+  if (c.promotion != 0) text += fmt::format(",promotion={}", c.promotion);
   // why not always: a dense config says nothing about groups, and its text names its kernel
   if (c.mechanism != Mechanism::dense) text += fmt::format(",mechanism={}", name_of(c.mechanism));
   if (c.order != TileOrder::automatic) text += fmt::format(",order={}", name_of(c.order));
@@ -130,6 +137,13 @@ Result<Mechanism> parse_mechanism(std::string_view text, std::string_view argume
        {Mechanism::dense, Mechanism::contiguous, Mechanism::masked, Mechanism::descriptors, Mechanism::ragged})
     if (text == name_of(m)) return m;
   return failure(ErrorCode::invalid, std::string(argument), "dense, contiguous, masked, descriptors or ragged",
+                 fmt::format("\"{}\"", text));
+}
+
+Result<Schedule> parse_schedule(std::string_view text, std::string_view argument) {
+  for (Schedule s : {Schedule::automatic, Schedule::cooperative, Schedule::pingpong, Schedule::multistage})
+    if (text == name_of(s)) return s;
+  return failure(ErrorCode::invalid, std::string(argument), "auto, cooperative, pingpong or multistage",
                  fmt::format("\"{}\"", text));
 }
 

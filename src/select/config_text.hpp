@@ -21,6 +21,7 @@ Result<GemmConfig> parse_config(std::string_view text, GemmConfig base = {});
 Result<DType> parse_dtype(std::string_view text, std::string_view argument);
 Result<Scale> parse_scale(std::string_view text, std::string_view argument);
 Result<Mechanism> parse_mechanism(std::string_view text, std::string_view argument);
+Result<Schedule> parse_schedule(std::string_view text, std::string_view argument);
 Result<TileOrder> parse_order(std::string_view text, std::string_view argument);
 
 }  // namespace ww

@@ -81,7 +81,8 @@ GemmConfig choose(const GemmProblem& problem, const GemmConfig& requested, int s
   config.batched = problem.batch > 1;
   config.epilogue = problem.epilogue;
   const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
-                      config.stages || config.math_warpgroups;
+                      config.stages || config.math_warpgroups || config.promotion ||
+                      config.schedule != Schedule::automatic;
   if (shaped) return collective::resolve(config);
   if (config.epilogue.has(EpilogueOp::swiglu_halves)) {  // one tile owns both halves
     config.tile_n = static_cast<int>(min<std::int64_t>(problem.n, 256));

@@ -116,7 +116,7 @@ class Gemm : public GemmCase {
     p.scale_a = reinterpret_cast<const float*>(scale_a_.data.get());
     p.scale_b = reinterpret_cast<const float*>(scale_b_.data.get());
     p.scale_a_k = p.scale_b_k = 1;
-    p.scale_a_row = p.scale_b_n = ceil_div(g.k, static_cast<i64>(128));
+    p.scale_a_row = p.scale_b_n = c.scale == Scale::row_column ? 1 : ceil_div(g.k, static_cast<i64>(128));
     params_.scheduler.cluster_tiles_m = static_cast<int>(ceil_div(g.m, static_cast<i64>(c.tile_m * c.cluster_m)));
     params_.scheduler.cluster_tiles_n = static_cast<int>(ceil_div(g.n, static_cast<i64>(c.tile_n * c.cluster_n)));
     params_.scheduler.raster = min(c.raster, params_.scheduler.cluster_tiles_m);
@@ -162,6 +162,13 @@ std::vector<std::unique_ptr<GemmCase>> gemm_cases() {
   add("tensor, f32", "check_gemm_tensor_f32", kTensorF32, 200, 80, 400, 2);
   add("batch of three", "check_gemm_batched", kBatched, 200, 72, 272, 2, 3);
   add("no K", "check_gemm_block_2x1", kBlock2x1, 200, 128, 0, 1);
+  add("pingpong, block 2x1", "check_gemm_pingpong_block", kPingpongBlock, 300, 136, 400, 1);
+  add("pingpong, row-column 1x2", "check_gemm_pingpong_plain", kPingpongPlain, 190, 200, 640, 1);
+  add("pingpong, no K", "check_gemm_pingpong_block", kPingpongBlock, 300, 64, 0, 1);
+  add("multistage, block 1x2", "check_gemm_multistage_block", kMultistageBlock, 300, 136, 528, 1);
+  add("multistage, bf16 2x1", "check_gemm_multistage_bf16", kMultistageBf16, 300, 136, 328, 2);
+  add("multistage, cluster barrier", "check_gemm_multistage_meeting", kMultistageBf16, 300, 136, 328, 1);
+  add("multistage, block, cluster barrier", "check_gemm_multistage_block_meeting", kMultistageBlock, 300, 136, 400, 1);
   return cases;
 }
 

@@ -22,5 +22,23 @@ inline constexpr GemmConfig kTensorF32 =
 
 inline constexpr GemmConfig kBatched =
     collective::resolve({.scale = kBlock, .tile_m = 128, .tile_n = 64, .cluster_m = 2, .stages = 2, .batched = true});
+inline constexpr GemmConfig kPingpongBlock = collective::resolve(
+    {.scale = kBlock, .tile_m = 64, .tile_n = 64, .cluster_m = 2, .stages = 3, .schedule = Schedule::pingpong});
+inline constexpr GemmConfig kPingpongPlain = collective::resolve({.d = DType::f16,
+                                                                  .scale = Scale::row_column,
+                                                                  .tile_m = 64,
+                                                                  .tile_n = 64,
+                                                                  .cluster_n = 2,
+                                                                  .stages = 2,
+                                                                  .schedule = Schedule::pingpong});
+inline constexpr GemmConfig kMultistageBlock = collective::resolve(
+    {.scale = kBlock, .tile_m = 128, .tile_n = 64, .cluster_n = 2, .stages = 3, .schedule = Schedule::multistage});
+inline constexpr GemmConfig kMultistageBf16 = collective::resolve({.a = DType::bf16,
+                                                                   .b = DType::bf16,
+                                                                   .tile_m = 128,
+                                                                   .tile_n = 64,
+                                                                   .cluster_m = 2,
+                                                                   .stages = 2,
+                                                                   .schedule = Schedule::multistage});
 
 }  // namespace ww::check_test

@@ -4,6 +4,7 @@
 
 #include "gemm_configs.hpp"
 #include "warpwright/kernel/gemm.hpp"
+#include "warpwright/kernel/multistage_gemm.hpp"
 
 namespace ww::check_test {
 
@@ -16,5 +17,15 @@ WW_CHECK_GEMM(plain_bf16, kPlainBf16)
 WW_CHECK_GEMM(plain_2x1, kPlain2x1)
 WW_CHECK_GEMM(tensor_f32, kTensorF32)
 WW_CHECK_GEMM(batched, kBatched)
+WW_CHECK_GEMM(pingpong_block, kPingpongBlock)
+WW_CHECK_GEMM(pingpong_plain, kPingpongPlain)
+#define WW_CHECK_MULTISTAGE(name, config, release)                                                \
+  WW_KERNEL(check_gemm_##name, kernel::MultistageGemm<config>::kThreads, kernel::GemmParams, p) { \
+    kernel::MultistageGemm<config, collective::StageRelease::release>::run(p);                    \
+  }
+WW_CHECK_MULTISTAGE(multistage_block, kMultistageBlock, by_warp)
+WW_CHECK_MULTISTAGE(multistage_bf16, kMultistageBf16, by_warp)
+WW_CHECK_MULTISTAGE(multistage_meeting, kMultistageBf16, by_cluster_barrier)
+WW_CHECK_MULTISTAGE(multistage_block_meeting, kMultistageBlock, by_cluster_barrier)
 
 }  // namespace ww::check_test

@@ -64,8 +64,8 @@ MUTANTS = [  # name, header, old, new, rules
      "    if constexpr (kMovesRegisters) arch::warpgroup::release_registers<kProducerRegisters>();\n", "",
      "register-budget"),
     ("consumer does not advance", "pipeline/tma_pipeline.hpp",
-     "    arch::mbarrier::wait(stage.full, state_.parity);\n    state_.advance();\n",
-     "    arch::mbarrier::wait(stage.full, state_.parity);\n", "deadlock stage-reuse arrival-underflow data-race"),
+     "arch::mbarrier::wait(stage.full, state_.parity);\n    state_.advance();\n",
+     "arch::mbarrier::wait(stage.full, state_.parity);\n", "deadlock stage-reuse arrival-underflow data-race"),
     ("remote release stays at home", "pipeline/tma_pipeline.hpp",
      "arch::mbarrier::arrive_remote_if(releases_, empty(barriers_, stage.index), arch::lane_index())",
      "arch::mbarrier::arrive_if(releases_, empty(barriers_, stage.index))", "deadlock arrival-underflow stage-reuse"),
@@ -85,6 +85,15 @@ MUTANTS = [  # name, header, old, new, rules
      "u * kWarpgroupRows", "data-race unfinished-store proxy-fence"),
     ("warpgroups share a named barrier", "pipeline/tma_store_pipeline.hpp", "sync<kFirstBarrier + kGroup>",
      "sync<kFirstBarrier>", "data-race unfinished-store proxy-fence"),
+    ("pingpong out of order", "collective/mainloop.hpp", "    order.wait();\n", "",
+     "deadlock stage-reuse arrival-underflow data-race uninitialised-read accumulator-in-flight phase-misuse"),
+    ("pingpong skips nothing", "kernel/gemm.hpp", "pipeline.consumer_skip(", "static_cast<void>(", "deadlock stage-reuse "
+     "arrival-underflow data-race phase-misuse"),
+    ("multistage refills without release", "collective/multistage_mainloop.hpp",
+     "    if constexpr (kByWarp) ring.reading.consumer_release(stage);\n    else if",
+     "    if constexpr (kByWarp) (void)stage;\n    else if", "deadlock"),
+    ("multistage trusts its token", "collective/multistage_mainloop.hpp", "consumer_wait(token)", "consumer_wait({true})",
+     "data-race uninitialised-read stage-reuse"),
     ("register budget", "kernel/gemm.hpp", "kMathRegisters = 224", "kMathRegisters = 240", "register-budget"),
 ]
 GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it

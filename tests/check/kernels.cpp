@@ -4,6 +4,7 @@
 #include "kernels/clusters.hpp"
 #include "kernels/counts.hpp"
 #include "kernels/global.hpp"
+#include "kernels/pipelines.hpp"
 #include "kernels/product.hpp"
 #include "kernels/ring.hpp"
 #include "kernels/shared.hpp"

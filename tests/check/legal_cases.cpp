@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "case.hpp"
+#include "kernels/pipelines.hpp"
 #include "kernels/ring.hpp"
 #include "warpwright/arch/convert.hpp"
 
@@ -108,6 +109,43 @@ Case remote_signal() {
   Case c = make("remote_signal", "check_remote_signal", 32, 4, 4);
   c.grid = 4, c.cluster = 2;
   for (u32 i = 0; i < 4; ++i) c.expected[i] = c.in[i ^ 1];
+  return c;
+}
+
+// --- pipelines.hpp ---------------------------------------------------------------------------------------------------
+
+Case tokens(i32 blocks) {
+  Case c = make("tokens", "check_tokens", 160, static_cast<std::size_t>(512 * blocks), 128);
+  c.shared_bytes = kPipeBytes;
+  c.arg = {blocks};
+  c.tensors = {matrix(false, e4m3, 128, static_cast<u32>(16 * blocks), 128, 16)};
+  for (u32 t = 0; t < 128; ++t) c.expected[t] = ring_sum(c, 0, static_cast<u32>(blocks), t);
+  return c;
+}
+
+Case transactions(i32 blocks) {
+  Case c = make("transactions", "check_transactions", 192, static_cast<std::size_t>(512 * blocks), 128);
+  c.shared_bytes = kPipeBytes;
+  c.arg = {blocks};
+  c.tensors = {matrix(false, e4m3, 128, static_cast<u32>(16 * blocks), 128, 8)};
+  for (u32 t = 0; t < 128; ++t) {
+    u32 sum = 0;
+    for (u32 k = 0; k < static_cast<u32>(blocks); ++k) sum = sum * 3 + c.in[k * 512 + 4 * t] + k;
+    c.expected[t] = sum;
+  }
+  return c;
+}
+
+Case order(i32 rounds) {
+  Case c = make("order", "check_order", 128, kOrderThreads, kOrderSections * kOrderThreads);
+  c.shared_bytes = kOrderBytes;
+  c.arg = {rounds};
+  for (u32 i = 0; i < kOrderSections * kOrderThreads; ++i) {
+    u32 word = c.in[i % kOrderThreads];
+    for (i32 round = 0; round < rounds; ++round)
+      for (u32 group = 0; group < kOrderGroups; ++group) word = 3 * word + group + 1;
+    c.expected[i] = word;
+  }
   return c;
 }
 
@@ -388,6 +426,9 @@ const std::vector<Case>& legal_cases() {
       ring("ring_every_lane_arrives", 6, kEveryLaneArrives),
       ring("ring_one_lane_waits", 6, kOneLaneWaits),
       ring("ring_split_expect", 5, kSplitExpect),
+      tokens(9),
+      transactions(7),
+      order(4),
       handover(),
       mailbox(),
       phases(),

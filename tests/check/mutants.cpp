@@ -468,13 +468,54 @@ std::vector<Mutant> tensor_map_mutants() {
   };
 }
 
+std::vector<Mutant> pipeline_mutants() {
+  return {
+      {"consumer's token ignored",
+       "tokens",
+       Edit::consumer_token_ignored,
+       {R::data_race, R::uninitialised_read, R::stage_reuse},
+       {"tokens_read", "tokens_load"},
+       kSome},
+      {"producer's token ignored",
+       "tokens",
+       Edit::producer_token_ignored,
+       {R::stage_reuse, R::data_race, R::transaction_count, R::arrival_underflow},
+       {"tokens_load", "tokens_expect", "tokens_read"},
+       kSome},
+      {"one of two producers does not expect its bytes",
+       "transactions",
+       Edit::half_not_expected,
+       {R::transaction_count},
+       {"transactions_load"},
+       kAny},
+      {"producer commits before its store",
+       "transactions",
+       Edit::commit_before_store,
+       {R::data_race, R::uninitialised_read},
+       {"transactions_store", "transactions_read"},
+       kAny},
+      {"ordered barrier entered out of turn",
+       "order",
+       Edit::out_of_turn,
+       {R::data_race, R::deadlock, R::phase_misuse},
+       {"order_read", "order_write", "order_wait"},
+       kAny},
+      {"turn given before the section is left",
+       "order",
+       Edit::turn_given_early,
+       {R::data_race},
+       {"order_read", "order_write"},
+       kAny},
+  };
+}
+
 }  // namespace
 
 const std::vector<Mutant>& mutants() {
   static const std::vector<Mutant> all = [] {
     std::vector<Mutant> list;
     for (auto* group : {ring_mutants, shared_mutants, product_mutants, store_mutants, cluster_mutants, global_mutants,
-                        counts_mutants, tensor_map_mutants})
+                        counts_mutants, tensor_map_mutants, pipeline_mutants})
       for (Mutant& mutant : group()) list.push_back(std::move(mutant));
     return list;
   }();

@@ -39,14 +39,27 @@ struct Refusal {
 };
 
 TEST(Builder, NamesTheFaultyField) {
-  for (const Refusal& refusal :
-       {Refusal{"a=bf16", "a, b"}, Refusal{"d=e4m3", "d"}, Refusal{"warpgroups=3", "warpgroups"},
-        Refusal{"tile=96x0x0", "tile (m)"}, Refusal{"tile=128x264x128", "tile (n)"},
-        Refusal{"tile=128x12x128", "tile (n)"}, Refusal{"tile=128x128x64", "tile (k)"},
-        Refusal{"cluster=4x1", "cluster"}, Refusal{"cluster=2x2", "cluster"},
-        Refusal{"tile=128x8x128,cluster=2x1", "tile (n)"}, Refusal{"tile=256x256x128", "tile"},
-        Refusal{"stages=1", "stages"}, Refusal{"stages=7,tile=128x128x128", "stages"},
-        Refusal{"scale=block,tile=128x256x128", "tile (n)"}, Refusal{"scale=block,a=bf16,b=bf16", "scale"}}) {
+  for (const Refusal& refusal : {Refusal{"a=bf16", "a, b"},
+                                 Refusal{"d=e4m3", "d"},
+                                 Refusal{"warpgroups=3", "warpgroups"},
+                                 Refusal{"tile=96x0x0", "tile (m)"},
+                                 Refusal{"tile=128x264x128", "tile (n)"},
+                                 Refusal{"tile=128x12x128", "tile (n)"},
+                                 Refusal{"tile=128x128x64", "tile (k)"},
+                                 Refusal{"cluster=4x1", "cluster"},
+                                 Refusal{"cluster=2x2", "cluster"},
+                                 Refusal{"tile=128x8x128,cluster=2x1", "tile (n)"},
+                                 Refusal{"tile=256x256x128", "tile"},
+                                 Refusal{"stages=1", "stages"},
+                                 Refusal{"stages=7,tile=128x128x128", "stages"},
+                                 Refusal{"scale=block,tile=128x256x128", "tile (n)"},
+                                 Refusal{"schedule=pingpong,warpgroups=3", "warpgroups"},
+                                 Refusal{"schedule=pingpong,tile=192x128x128", "tile (m)"},
+                                 Refusal{"promotion=1", "promotion"},
+                                 Refusal{"scale=block,promotion=3", "promotion"},
+                                 Refusal{"scale=block,schedule=multistage,promotion=2", "promotion"},
+                                 Refusal{"scale=block,promotion=2,tile=256x64x128", "promotion"},
+                                 Refusal{"scale=block,a=bf16,b=bf16", "scale"}}) {
     const Result<GemmConfig> parsed = parse_config(refusal.text);
     ASSERT_TRUE(parsed) << refusal.text;
     const ConfigFault fault = fault_of(resolve(*parsed));

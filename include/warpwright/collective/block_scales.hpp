@@ -33,8 +33,8 @@ template <int kTileM, int kTileN> struct BlockScales {
   static constexpr int kSlotBytes = kTileM * 4;
   static constexpr int kWarps = 2;
   static constexpr int kLanes = kWarps * static_cast<int>(arch::kWarpSize);
-  static constexpr int kRows = kTileM / kLanes;  // of one lane: i, i + kLanes, ...
-  static constexpr int kBatch = 8 / kRows;       // k-blocks loaded together: 8 values in registers
+  static constexpr int kRows = kTileM / kLanes;              // of one lane: i, i + kLanes, ...
+  static constexpr int kBatch = kRows == 1 ? 6 : 8 / kRows;  // k-blocks loaded together: the registers of a producer
 
   WW_DEVICE static arch::SharedAddress slot(arch::SharedAddress slots, u32 stage) { return slots + stage * kSlotBytes; }
 
@@ -74,6 +74,21 @@ template <int kTileM, int kTileN> struct BlockScales {
         pipeline.storer_commit(stage);
       }
     }
+  }
+
+  /// A math thread without scale warps: the scales of k-block k for its rows, the first of which is `row` in the tile.
+  template <int kUnits> WW_DEVICE static ScaleSet<kUnits> read_global(const TileScales& scales, int row, int k) {
+    ScaleSet<kUnits> read;
+    const float b = arch::global::load_constant(scales.b + k * scales.b_k);
+    WW_UNROLL
+    for (int u = 0; u < kUnits; ++u) {
+      WW_UNROLL
+      for (int half = 0; half < 2; ++half) {
+        const int r = min(row + 64 * u + 8 * half, scales.rows - 1);
+        read.row[u][half] = arch::mul(arch::global::load_constant(scales.a + r * scales.a_row + k * scales.a_k), b);
+      }
+    }
+    return read;
   }
 
   /// A math thread: the scales of its rows, the first of which is `row` in the tile.

@@ -18,7 +18,15 @@ inline constexpr int kLargestStages = 16;
 inline constexpr int kAlignment = 1024;
 
 WW_HOST_DEVICE constexpr pipeline::ClusterShape cluster_of(const GemmConfig& c) { return {c.cluster_m, c.cluster_n}; }
-WW_HOST_DEVICE constexpr int threads_of(const GemmConfig& c) { return 128 * (1 + c.math_warpgroups); }
+/// One warpgroup loads, others multiply.
+WW_HOST_DEVICE constexpr bool has_roles(const GemmConfig& c) { return c.schedule != Schedule::multistage; }
+/// Tiles that a CTA works on at a time, one for each math warpgroup or one for all.
+WW_HOST_DEVICE constexpr int tiles_in_flight(const GemmConfig& c) {
+  return c.schedule == Schedule::pingpong ? c.math_warpgroups : 1;
+}
+/// Math warpgroups that share the rows of one tile.
+WW_HOST_DEVICE constexpr int warpgroups_of_tile(const GemmConfig& c) { return c.math_warpgroups / tiles_in_flight(c); }
+WW_HOST_DEVICE constexpr int threads_of(const GemmConfig& c) { return 128 * (has_roles(c) + c.math_warpgroups); }
 /// How the register file is divided once the roles are known; {0, 0}: as launched.
 struct RegisterSplit {
   int producer = 0, math = 0;  // of a thread
@@ -26,13 +34,16 @@ struct RegisterSplit {
 // why: a CTA starts with the same number for all threads, 168 of 384 or 128 of 512; what producers give up is what math
 // warps may claim. Two warpgroups have 255 each from the start, nothing to move.
 WW_HOST_DEVICE constexpr RegisterSplit registers_of(const GemmConfig& c) {
-  return c.math_warpgroups == 3   ? RegisterSplit{56, 152}
+  return !has_roles(c)            ? RegisterSplit{}
+         : c.math_warpgroups == 3 ? RegisterSplit{56, 152}
          : c.math_warpgroups == 2 ? RegisterSplit{56, 224}
                                   : RegisterSplit{};
 }
 
 /// 64-row units that each math warpgroup multiplies one after the other.
-WW_HOST_DEVICE constexpr int units_of(const GemmConfig& c) { return c.tile_m / (kWarpgroupRows * c.math_warpgroups); }
+WW_HOST_DEVICE constexpr int units_of(const GemmConfig& c) {
+  return c.tile_m / (kWarpgroupRows * warpgroups_of_tile(c));
+}
 
 /// Columns of D that one tile owns: TILE_N, or half of it behind SwiGLU.
 WW_HOST_DEVICE constexpr int output_columns(const GemmConfig& c) { return output_columns(c.epilogue, c.tile_n); }
@@ -47,10 +58,19 @@ WW_HOST_DEVICE constexpr int panel_bytes(const GemmConfig& c) {
 /// Partial sums are scaled and added up in FP32 registers every 128 of K.
 WW_HOST_DEVICE constexpr bool promotes(const GemmConfig& c) { return c.scale == Scale::block_1x128_128x128; }
 
+/// Sets of raw accumulators that take turns: with two, one block is multiplied while the other is promoted.
+// why one for several units or three warpgroups: two would not leave registers for the sums. Without roles a loading
+// thread would part two sets in flight
+WW_HOST_DEVICE constexpr int raw_accumulators(const GemmConfig& c) {
+  const bool room = units_of(c) == 1 && c.math_warpgroups < 3 && has_roles(c);
+  return !promotes(c) ? 0 : c.promotion != 0 ? c.promotion : room ? 2 : 1;
+}
+
 /// Byte offsets from the start of dynamic shared memory.
 struct SharedPlan {
   int a_stage = 0, b_stage = 0;  // bytes of one stage
-  int a = 0, b = 0, d = 0, scales = 0, barriers = 0;
+  int d_tile = 0;                // bytes of one output tile
+  int a = 0, b = 0, d = 0, scales = 0, barriers = 0, order = 0;
   int total = 0;
 };
 
@@ -60,17 +80,24 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
   plan.b_stage = c.tile_n * kRowBytes;
   plan.b = c.stages * plan.a_stage;
   plan.d = plan.b + c.stages * plan.b_stage;
-  plan.scales = round_up(plan.d + c.tile_m * output_columns(c) * bytes_of(c.d), kAlignment);
-  plan.barriers = plan.scales + (promotes(c) ? c.stages * c.tile_m * 4 : 0);  // one float a row and stage
-  plan.total = plan.barriers + 2 * c.stages * 8;
+  plan.d_tile = c.tile_m * output_columns(c) * bytes_of(c.d);
+  plan.scales = round_up(plan.d + tiles_in_flight(c) * plan.d_tile, kAlignment);
+  // one float a row and stage; without roles every math thread reads its own from global memory
+  plan.barriers = plan.scales + (promotes(c) && has_roles(c) ? c.stages * c.tile_m * 4 : 0);
+  plan.order = plan.barriers + 2 * c.stages * 8;
+  plan.total = plan.order + (tiles_in_flight(c) > 1 ? tiles_in_flight(c) * 8 : 0);
   return plan;
 }
 
 /// Fills every field of 0 (but never changes one that is set).
 WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
   const bool promoted = promotes(c);
-  if (c.math_warpgroups == 0) c.math_warpgroups = c.tile_m == 64 ? 1 : c.tile_m % 192 == 0 && c.tile_m > 0 ? 3 : 2;
-  if (c.tile_m == 0) c.tile_m = kWarpgroupRows * c.math_warpgroups;
+  if (c.math_warpgroups == 0)
+    c.math_warpgroups = c.schedule == Schedule::pingpong      ? 2
+                        : c.tile_m == 64                      ? 1
+                        : c.tile_m % 192 == 0 && c.tile_m > 0 ? 3
+                                                              : 2;
+  if (c.tile_m == 0) c.tile_m = kWarpgroupRows * warpgroups_of_tile(c);
   // why: promoted and raw accumulators together leave no room for more than 128 columns; without promotion 256 columns
   // read least shared memory per product
   if (c.tile_n == 0) c.tile_n = promoted || bytes_of(c.d) == 4 ? 128 : 256;
@@ -94,6 +121,8 @@ struct ConfigFault {
 
 WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   const bool promoted = promotes(c);
+  if (c.mechanism != Mechanism::dense && (tiles_in_flight(c) != 1 || !has_roles(c)))
+    return {"schedule", "auto or cooperative for grouped products"};
   if (c.a != c.b || c.a == DType::f32) return {"a, b", "the same type of e4m3, bf16, f16"};
   if (const char* expected = fault_of(c.epilogue)) return {"epilogue", expected};
   const EpilogueStages stages = stages_of(c.epilogue);
@@ -101,7 +130,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return {"d", "e4m3 with an epilogue that quantises, bf16, f16 or f32 without"};
   if (promoted && c.a != DType::e4m3) return {"scale", "none or tensor for 16-bit operands"};
   if (c.math_warpgroups < 1 || c.math_warpgroups > 3) return {"warpgroups", "1, 2 or 3"};
-  if (c.tile_m != 64 * c.math_warpgroups && c.tile_m != 128 * c.math_warpgroups)
+  if (c.schedule == Schedule::pingpong && c.math_warpgroups != 2) return {"warpgroups", "2 for pingpong"};
+  if (c.tile_m != 64 * warpgroups_of_tile(c) && c.tile_m != 128 * warpgroups_of_tile(c))
     return {"tile (m)", "64 or 128 rows for each math warpgroup"};
   if (c.tile_n < 8 || c.tile_n > 256 || c.tile_n % 8 != 0) return {"tile (n)", "a multiple of 8 up to 256"};
   if (stages.swiglu != EpilogueOp::none && c.tile_n % 16 != 0) return {"tile (n)", "a multiple of 16 for SwiGLU"};
@@ -114,7 +144,11 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (c.tile_n / c.cluster_m % 8 != 0 || c.tile_n % c.cluster_m != 0)
     return {"tile (n)", "a multiple of 8 rows of B for each CTA that shares it"};
   // why: accumulators are registers; what is left must hold addresses and scales
-  if (units_of(c) * c.tile_n / 2 + (promoted ? c.tile_n / 2 : 0) > (c.math_warpgroups == 3 ? 128 : 192))
+  if (c.promotion != 0 && !promoted) return {"promotion", "auto without block scales"};
+  if (c.promotion > 2) return {"promotion", "auto, 1 or 2"};
+  if (c.promotion == 2 && (units_of(c) > 1 || !has_roles(c)))
+    return {"promotion", "1 with multistage, or where a math warpgroup has 128 rows"};
+  if ((units_of(c) + raw_accumulators(c)) * c.tile_n / 2 > (c.math_warpgroups == 3 ? 128 : 192))
     return {"tile", "accumulators of at most 192 registers a thread, 128 with three math warpgroups"};
   if (c.tile_m > 256) return {"tile (m)", "at most 256 rows"};
   if (c.stages < 2 || c.stages > kLargestStages) return {"stages", "2 to 16"};

@@ -81,7 +81,7 @@ WW_DEVICE bool arrives_last(u32* counter, int count) {
 template <GemmConfig kConfig> class EpilogueReductions {
   static constexpr EpilogueTree kTree = kConfig.epilogue;
   static constexpr int kUnits = units_of(kConfig);
-  static constexpr int kWarps = 4 * kConfig.math_warpgroups;
+  static constexpr int kWarps = 4 * warpgroups_of_tile(kConfig);
 
  public:
   WW_DEVICE EpilogueReductions(const EpilogueArguments& arguments, const TileExtent& extent)

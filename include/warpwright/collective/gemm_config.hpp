@@ -57,6 +57,20 @@ WW_HOST_DEVICE constexpr const char* name_of(TileOrder o) {
                                       : "vertical";
 }
 
+/// Which warps load and multiply, and when.
+enum class Schedule : u8 {
+  automatic,    // cooperative
+  cooperative,  // one warpgroup loads; the math warpgroups share each tile by rows
+  pingpong,     // one warpgroup loads; two math warpgroups have a tile each, one multiplies while the other stores
+  multistage,   // no roles: every warpgroup multiplies, and one thread of them also issues the loads
+};
+WW_HOST_DEVICE constexpr const char* name_of(Schedule s) {
+  return s == Schedule::automatic     ? "auto"
+         : s == Schedule::cooperative ? "cooperative"
+         : s == Schedule::pingpong    ? "pingpong"
+                                      : "multistage";
+}
+
 struct GemmConfig {
   Arch arch = Arch::sm90;
   DType a = DType::e4m3;
@@ -66,13 +80,15 @@ struct GemmConfig {
   int tile_m = 0, tile_n = 0, tile_k = 0;  // CTA tile in elements; tile_k is 128 bytes of K
   int cluster_m = 0, cluster_n = 0;        // CTAs of a cluster along M (they share B) and along N (they share A)
   int stages = 0;                          // depth of the operand ring
-  int math_warpgroups = 0;                 // 1 to 3; each owns tile_m / math_warpgroups rows
+  int math_warpgroups = 0;                 // 1 to 3; each owns tile_m / math_warpgroups rows (pingpong: a tile)
   int raster = 0;                          // cluster tiles along M that are walked together before N advances
   bool batched = false;                    // dense: several matrices of one shape, [L, M, N, K]; rank-3 tensor maps
+  Schedule schedule = Schedule::automatic;
+  int promotion = 0;  // block scales: 1 or 2 sets of raw accumulators take turns; 0: 2 where registers allow
   // grouped products; a dense one leaves these alone. tile_m is then the widest token tile, tile_n the weight tile
   Mechanism mechanism = Mechanism::dense;
   TileOrder order = TileOrder::automatic;
-  int group_capacity = 0;  // groups that fit the tables in shared memory
+  int group_capacity = 0;      // groups that fit the tables in shared memory
   EpilogueTree epilogue = {};  // dense: what becomes of the scaled accumulator; empty: D is that
 
   bool operator==(const GemmConfig&) const = default;

@@ -9,6 +9,7 @@
 #include "warpwright/atom/tma_atom.hpp"
 #include "warpwright/collective/block_scales.hpp"
 #include "warpwright/collective/builder.hpp"
+#include "warpwright/pipeline/ordered_barrier.hpp"
 #include "warpwright/pipeline/tma_pipeline.hpp"
 
 namespace ww::collective {
@@ -23,8 +24,8 @@ template <GemmConfig kConfig> struct Mainloop {
   static constexpr bool kPromotes = promotes(kConfig);
 
   using Scales = BlockScales<kTileM, kTileN>;
-  static constexpr u32 kScaleWarps = kPromotes ? Scales::kWarps : 0;
-  using Pipeline = pipeline::TmaPipeline<kConfig.stages, kCluster, 4 * kConfig.math_warpgroups, kScaleWarps>;
+  static constexpr u32 kScaleWarps = kPromotes && has_roles(kConfig) ? Scales::kWarps : 0;
+  using Pipeline = pipeline::TmaPipeline<kConfig.stages, kCluster, 4 * warpgroups_of_tile(kConfig), kScaleWarps>;
   using Element = arch::SharedPtr<storage_t<kType>>;
   using Accumulator = arch::Accumulator<kTileN>;
 
@@ -40,12 +41,17 @@ template <GemmConfig kConfig> struct Mainloop {
   /// One thread: all k-blocks of `tile`.
   WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                              TileCoord tile) {
+    load_blocks(arguments, base, pipeline, tile, 0, arguments.k_blocks, {});
+  }
+  /// One thread: k-blocks [first, last) of `tile`; the token is for the first of them.
+  WW_DEVICE static void load_blocks(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
+                                    TileCoord tile, int first, int last, pipeline::WaitToken token) {
     auto mA = operand(arguments.m, arguments.k, arguments.batches, tile.batch * arguments.a_steps);  // (M, K)
     auto mB = operand(arguments.n, arguments.k, arguments.batches, tile.batch * arguments.b_steps);  // (N, K)
     auto gA = local_tile(mA, make_tile(Int<kTileM>{}, Int<kTileK>{}), make_coord(tile.m, _));  // (TILE_M, TILE_K, k)
     auto gB = local_tile(mB, make_tile(Int<kTileN>{}, Int<kTileK>{}), make_coord(tile.n, _));  // (TILE_N, TILE_K, k)
-    fill<true>(atom::TmaLoadAtom{arguments.a}, gA, atom::TmaLoadAtom{arguments.b}, gB, arguments.k_blocks, base,
-               pipeline);
+    fill<true>(atom::TmaLoadAtom{arguments.a}, gA, atom::TmaLoadAtom{arguments.b}, gB, first, last, base, pipeline,
+               token);
   }
 
   /// One thread: k_blocks stages from gA (TILE_M, TILE_K, k) and gB (TILE_N, TILE_K, k). Peers of the cluster that need
@@ -53,6 +59,13 @@ template <GemmConfig kConfig> struct Mainloop {
   template <bool kPeersShare, class A, class B>
   WW_DEVICE static void fill(const atom::TmaLoadAtom& load_a, const A& gA, const atom::TmaLoadAtom& load_b, const B& gB,
                              int k_blocks, arch::SharedAddress base, Pipeline& pipeline) {
+    fill<kPeersShare>(load_a, gA, load_b, gB, 0, k_blocks, base, pipeline, {});
+  }
+  /// The same for k-blocks [first, last); the token is for the first of them.
+  template <bool kPeersShare, class A, class B>
+  WW_DEVICE static void fill(const atom::TmaLoadAtom& load_a, const A& gA, const atom::TmaLoadAtom& load_b, const B& gB,
+                             int first, int last, arch::SharedAddress base, Pipeline& pipeline,
+                             pipeline::WaitToken token) {
     const auto self = pipeline::coord_of(kCluster, static_cast<int>(arch::cluster_rank()));
     const u16 mask_a = kCluster.n > 1 ? pipeline::mask_of_column(kCluster, self.x) : 0;
     const u16 mask_b = kPeersShare && kCluster.m > 1 ? pipeline::mask_of_row(kCluster, self.y) : 0;
@@ -60,8 +73,9 @@ template <GemmConfig kConfig> struct Mainloop {
     auto tAsA = atom::tma_partition<kCluster.n>(shared_a(base), self.y);  // (TILE_M / CLUSTER_N, TILE_K, STAGE)
     constexpr int kSlices = kPeersShare ? 1 : kCluster.m;                 // of B, loaded by this CTA
     WW_NO_UNROLL
-    for (int k = 0; k < k_blocks; ++k) {
-      const pipeline::Stage stage = pipeline.producer_acquire(kStageBytes);
+    for (int k = first; k < last; ++k) {
+      const pipeline::Stage stage = pipeline.producer_acquire(kStageBytes, token);
+      token = {};
       const int s = static_cast<int>(stage.index);
       atom::copy(load_a.with(stage.full, mask_a), tAgA(_, _, k), tAsA(_, _, s));
       WW_UNROLL
@@ -74,17 +88,25 @@ template <GemmConfig kConfig> struct Mainloop {
     }
   }
 
-  /// kScaleWarps warps, `warp` says which: the scales of all k-blocks of `tile`.
-  WW_DEVICE static void load_scales(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
-                                    TileCoord tile, u32 warp) {
+  /// Where the block scales of `tile` are.
+  WW_DEVICE static TileScales scales_of(const GemmArguments& arguments, TileCoord tile) {
     const int row = min(tile.m * kTileM, arguments.m - 1);  // a tile may lie wholly past the edge
     const int block_n = min(tile.n * kTileN, arguments.n - 1) / kScaleBlock;
     const float *scale_a = arguments.scale_a, *scale_b = arguments.scale_b;
     if constexpr (kConfig.batched)
       scale_a += tile.batch * arguments.scale_a_batch, scale_b += tile.batch * arguments.scale_b_batch;
-    load_scales({scale_a + row * arguments.scale_a_row, scale_b + block_n * arguments.scale_b_n, arguments.scale_a_row,
-                 arguments.scale_a_k, arguments.scale_b_k, arguments.m - row, arguments.k_blocks},
-                base, pipeline, warp);
+    return {scale_a + row * arguments.scale_a_row,
+            scale_b + block_n * arguments.scale_b_n,
+            arguments.scale_a_row,
+            arguments.scale_a_k,
+            arguments.scale_b_k,
+            arguments.m - row,
+            arguments.k_blocks};
+  }
+  /// kScaleWarps warps, `warp` says which: the scales of all k-blocks of `tile`.
+  WW_DEVICE static void load_scales(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
+                                    TileCoord tile, u32 warp) {
+    load_scales(scales_of(arguments, tile), base, pipeline, warp);
   }
   WW_DEVICE static void load_scales(const TileScales& scales, arch::SharedAddress base, Pipeline& pipeline, u32 warp) {
     Scales::load(scales, base + kShared.scales, pipeline, warp);
@@ -93,15 +115,20 @@ template <GemmConfig kConfig> struct Mainloop {
   /// A math warpgroup, k_blocks >= 1: acc = its rows of A B^T, scaled by the block recipe when that is the recipe.
   WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
                                  Accumulator (&acc)[kUnits]) {
-    if constexpr (kPromotes) {
-      clear(acc);
-      multiply_promoted(k_blocks, base, pipeline, math_warpgroup, acc);
-    } else {
-      multiply_plain(k_blocks, base, pipeline, math_warpgroup, acc);
-    }
+    pipeline::Unordered order({}, 0);
+    multiply(k_blocks, base, pipeline, math_warpgroup, acc, order);
+  }
+  /// The same in its turn: from the first wait for a stage until the last products are issued.
+  template <class Order>
+  WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+                                 Accumulator (&acc)[kUnits], Order& order) {
+    if constexpr (kPromotes) clear(acc);
+    order.wait();
+    if constexpr (kPromotes) multiply_promoted(k_blocks, base, pipeline, math_warpgroup, acc, order);
+    else multiply_plain(k_blocks, base, pipeline, math_warpgroup, acc, order);
   }
 
- private:
+ protected:
   // Coordinates of one operand: (rows, K), or those of matrix `batch` of (rows, K, L).
   WW_DEVICE static auto operand(int rows, int k, int batches, int batch) {
     if constexpr (kConfig.batched) return make_identity_tensor(make_shape(rows, k, batches))(_, _, batch);
@@ -124,8 +151,9 @@ template <GemmConfig kConfig> struct Mainloop {
   // The tensor core accumulates over all of K; one k-block stays in flight while the next is waited for.
   // why do-while: a path around the loop would merge accumulators in flight with others, and ptxas would serialise
   // (C7511)
+  template <class Order>
   WW_DEVICE static void multiply_plain(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
-                                       Accumulator (&acc)[kUnits]) {
+                                       Accumulator (&acc)[kUnits], Order& order) {
     auto sA = shared_a(base);  // (TILE_M, TILE_K, STAGE)
     auto sB = shared_b(base);  // (TILE_N, TILE_K, STAGE)
     pipeline::Stage previous{};
@@ -142,6 +170,7 @@ template <GemmConfig kConfig> struct Mainloop {
       if (k != 0) pipeline.consumer_release(previous);
       previous = stage;
     } while (++k < k_blocks);
+    order.arrive();
     hand_back(acc);
     pipeline.consumer_release(previous);
   }
@@ -178,24 +207,31 @@ template <GemmConfig kConfig> struct Mainloop {
     for (int v = 0; v < Accumulator::kValues; ++v) acc[v] = arch::fma(raw[v], scale[(v / 2) % 2], acc[v]);
   }
 
-  // why: Hopper keeps 13 fraction bits while it accumulates FP8; 128 products is as far as that goes (docs/numerics.md)
-  WW_DEVICE static void multiply_promoted(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
-                                          int math_warpgroup, Accumulator (&acc)[kUnits]) {
+  // Of the tile, the first row whose products this thread holds.
+  WW_DEVICE static int first_row(int math_warpgroup) {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
-    const int row =
-        math_warpgroup * kUnits * kWarpgroupRows + atom::MmaAtom<kType, kTileN>::row(thread, 0);  // of the tile
-    if constexpr (kUnits == 1 && kConfig.math_warpgroups < 3) {
-      promote_overlapped(k_blocks, base, pipeline, math_warpgroup, row, acc[0]);
+    return math_warpgroup * kUnits * kWarpgroupRows + atom::MmaAtom<kType, kTileN>::row(thread, 0);
+  }
+
+  // why: Hopper keeps 13 fraction bits while it accumulates FP8; 128 products is as far as that goes (docs/numerics.md)
+  template <class Order>
+  WW_DEVICE static void multiply_promoted(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
+                                          int math_warpgroup, Accumulator (&acc)[kUnits], Order& order) {
+    const int row = first_row(math_warpgroup);
+    if constexpr (raw_accumulators(kConfig) == 2) {
+      promote_overlapped(k_blocks, base, pipeline, math_warpgroup, row, acc[0], order);
     } else {
-      for (int k = 0; k < k_blocks; ++k) promote_units(base, pipeline, math_warpgroup, row, acc);
+      for (int k = 0; k < k_blocks; ++k)
+        promote_units(base, pipeline, math_warpgroup, row, acc, k + 1 == k_blocks, order);
     }
   }
 
   // Two raw accumulators take turns: one block is multiplied while the other is promoted.
   // why not one loop with conditions: accumulators in flight must reach every wait on one path only, or ptxas
   // serialises
+  template <class Order>
   WW_DEVICE static void promote_overlapped(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
-                                           int math_warpgroup, int row, Accumulator& acc) {
+                                           int math_warpgroup, int row, Accumulator& acc, Order& order) {
     Accumulator even, odd;
     Block even_block = start(base, pipeline, math_warpgroup, row, even);
     int k = 0;  // the block in `even`
@@ -212,12 +248,14 @@ template <GemmConfig kConfig> struct Mainloop {
     }
     if (k + 1 < k_blocks) {
       const Block odd_block = start(base, pipeline, math_warpgroup, row, odd);
+      order.arrive();
       arch::wgmma::wait<0>(even, odd);
       pipeline.consumer_release(even_block.stage);
       pipeline.consumer_release(odd_block.stage);
       promote(acc, even, even_block.scale.row[0]);
       promote(acc, odd, odd_block.scale.row[0]);
     } else {
+      order.arrive();
       arch::wgmma::wait<0>(even);
       pipeline.consumer_release(even_block.stage);
       promote(acc, even, even_block.scale.row[0]);
@@ -226,15 +264,19 @@ template <GemmConfig kConfig> struct Mainloop {
 
   // Several units, or three warpgroups, leave registers for one raw accumulator: multiply and promote one unit after the
   // other.
+  template <class Order>
   WW_DEVICE static void promote_units(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup, int row,
-                                      Accumulator (&acc)[kUnits]) {
+                                      Accumulator (&acc)[kUnits], bool last, Order& order) {
     Accumulator raw;
     const Block block = start(base, pipeline, math_warpgroup, row, raw);
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {
       if (u != 0) issue(base, block.stage, math_warpgroup, u, raw);
       arch::wgmma::wait<0>(raw);
-      if (u + 1 == kUnits) pipeline.consumer_release(block.stage);
+      if (u + 1 == kUnits) {
+        pipeline.consumer_release(block.stage);
+        if (last) order.arrive();  // why only now: no branch may part accumulators in flight (C7511)
+      }
       promote(acc[u], raw, block.scale.row[u]);
     }
   }

@@ -4,6 +4,8 @@
 //   scales:    tile -> for k: acquire stage, store the block's scales, signal full   (two other warps of that
 //   warpgroup)
 //   math:      tile -> for k: wait full, multiply, promote, release stage -> epilogue
+// Cooperative: the math warpgroups share each tile. Pingpong: tiles go to them in turn, and their products take turns in
+// the ring, so that the epilogue of one is under the products of the other.
 // Not here: what a tile is (scheduler/), how a stage is filled (collective/), who arrives where (pipeline/).
 #pragma once
 
@@ -23,6 +25,12 @@ template <GemmConfig kConfig> struct Gemm {
   using Pipeline = typename Mainloop::Pipeline;
   using Scheduler = scheduler::StaticPersistent<Mainloop::kCluster>;
 
+  // why an order and not just two consumers: a barrier tells one phase from the next only, and the ring is filled tile by
+  // tile
+  static constexpr int kTilesInFlight = collective::tiles_in_flight(kConfig);
+  using Order = conditional_t<kTilesInFlight == 1, pipeline::Unordered,
+                              pipeline::OrderedBarrier<1, kTilesInFlight, 4 * collective::warpgroups_of_tile(kConfig)>>;
+
   static constexpr int kThreads = collective::threads_of(kConfig);
   static constexpr auto kShared = collective::shared_plan(kConfig);
   static constexpr auto kRegisters = collective::registers_of(kConfig);
@@ -33,6 +41,7 @@ template <GemmConfig kConfig> struct Gemm {
     const u32 warpgroup = arch::warp::uniform(arch::warpgroup_index());
     if (arch::thread_index() == 0) {
       Pipeline::initialize(barriers);
+      Order::initialize(shared + kShared.order);
       if (params.gemm.k_blocks > 0) {
         arch::tma::prefetch(params.gemm.a);
         arch::tma::prefetch(params.gemm.b);
@@ -79,22 +88,37 @@ template <GemmConfig kConfig> struct Gemm {
     arch::warp::sync();  // the cluster barrier that follows is .aligned
   }
 
+  /// Whether the tile of this turn is for this math warpgroup.
+  WW_DEVICE static bool is_mine(int turn, int math_warpgroup) {
+    return kTilesInFlight == 1 || turn % kTilesInFlight == math_warpgroup;
+  }
+
   WW_DEVICE static void consume(const GemmParams& params, arch::SharedAddress shared, arch::SharedAddress barriers,
                                 int math_warpgroup) {
     arch::role("math", math_warpgroup);
     Pipeline pipeline(barriers, pipeline::Role::consumer);
+    Order order(shared + kShared.order, static_cast<u32>(math_warpgroup));
     Scheduler scheduler(params.scheduler);
     const typename Epilogue::Buffer buffer(math_warpgroup);
-    if (params.gemm.k_blocks == 0) {  // no products: D is zero, whatever the scales are
-      Epilogue::clear(shared, buffer, math_warpgroup);
-      for (scheduler::TileCoord tile; next(scheduler, params, tile);)
-        Epilogue::store_zeros(params.gemm, shared, buffer, math_warpgroup, tile);
+    const int part = kTilesInFlight == 1 ? math_warpgroup : 0;  // of the tile's rows
+    const arch::SharedAddress output =
+        shared + (math_warpgroup - part) * kShared.d_tile;  // as if its D were the only one
+    if (params.gemm.k_blocks == 0) {                        // no products: D is zero, whatever the scales are
+      Epilogue::clear(output, buffer, part);
+      int turn = 0;
+      for (scheduler::TileCoord tile; next(scheduler, params, tile); ++turn)
+        if (is_mine(turn, math_warpgroup)) Epilogue::store_zeros(params.gemm, output, buffer, part, tile);
     }
-    for (scheduler::TileCoord tile; next(scheduler, params, tile);) {
+    int turn = 0;
+    for (scheduler::TileCoord tile; next(scheduler, params, tile); ++turn) {
+      if (!is_mine(turn, math_warpgroup)) {
+        pipeline.consumer_skip(static_cast<u32>(params.gemm.k_blocks));
+        continue;
+      }
       typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit
-      Mainloop::multiply(params.gemm.k_blocks, shared, pipeline, math_warpgroup, acc);
-      Epilogue::scale(params.gemm, math_warpgroup, acc, tile);
-      Epilogue::store(params.gemm, shared, buffer, math_warpgroup, acc, tile);
+      Mainloop::multiply(params.gemm.k_blocks, shared, pipeline, part, acc, order);
+      Epilogue::scale(params.gemm, part, acc, tile);
+      Epilogue::store(params.gemm, output, buffer, part, acc, tile);
     }
     buffer.drain();
   }

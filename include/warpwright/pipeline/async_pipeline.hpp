@@ -28,9 +28,13 @@ template <int kStages, int kConsumerWarps> class AsyncPipeline {
     }
   }
 
+  /// Producer thread: whether everyone has read the next stage; the token is for producer_acquire.
+  WW_DEVICE WaitToken producer_try_acquire() const {
+    return {arch::mbarrier::try_wait(empty(barriers_, state_.index), state_.parity)};
+  }
   /// Producer thread: the next stage, read by everyone.
-  WW_DEVICE u32 producer_acquire() {
-    arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);
+  WW_DEVICE u32 producer_acquire(WaitToken token = {}) {
+    if (!token.done) arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);
     return state_.index;
   }
   /// Producer thread, when the record of the acquired stage is stored.
@@ -39,9 +43,13 @@ template <int kStages, int kConsumerWarps> class AsyncPipeline {
     state_.advance();
   }
 
+  /// Consumer threads: whether the next stage is written; the token is for consumer_wait.
+  WW_DEVICE WaitToken consumer_try_wait() const {
+    return {arch::mbarrier::try_wait(full(barriers_, state_.index), state_.parity)};
+  }
   /// Consumer threads: the next stage, written.
-  WW_DEVICE u32 consumer_wait() {
-    arch::mbarrier::wait(full(barriers_, state_.index), state_.parity);
+  WW_DEVICE u32 consumer_wait(WaitToken token = {}) {
+    if (!token.done) arch::mbarrier::wait(full(barriers_, state_.index), state_.parity);
     return state_.index;
   }
   /// All lanes of a consumer warp, when all have read it.

@@ -10,6 +10,12 @@ namespace ww::pipeline {
 
 enum class Role : u32 { consumer = 0, producer = 1 };
 
+/// The answer of a try, for the wait that follows: a wait blocks only when its try did not succeed. A fresh one has not
+/// tried.
+struct WaitToken {
+  bool done = false;
+};
+
 template <int kStages> struct PipelineState {
   static_assert(kStages >= 1);
   u32 index = 0;
@@ -21,6 +27,12 @@ template <int kStages> struct PipelineState {
       index = 0;
       parity ^= 1;
     }
+  }
+  /// Past `count` stages at once: others use those.
+  WW_HOST_DEVICE constexpr void advance(u32 count) {
+    const u32 to = index + count;
+    parity ^= to / kStages & 1;
+    index = to % kStages;
   }
 };
 

@@ -41,9 +41,13 @@ template <int kStages, ClusterShape kCluster, int kConsumerWarps, int kStoringWa
     }
   }
 
+  /// Producer thread: whether the next stage is free; the token is for producer_acquire.
+  WW_DEVICE WaitToken producer_try_acquire() const {
+    return {arch::mbarrier::try_wait(empty(barriers_, state_.index), state_.parity)};
+  }
   /// Producer thread: the next stage, free in every CTA that shares its operands; `bytes` is what will land here.
-  WW_DEVICE Stage producer_acquire(u32 bytes) {
-    arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);
+  WW_DEVICE Stage producer_acquire(u32 bytes, WaitToken token = {}) {
+    if (!token.done) arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);
     const Stage stage{state_.index, full(barriers_, state_.index)};
     arch::mbarrier::arrive_expect_tx(stage.full, bytes);
     state_.advance();
@@ -71,13 +75,20 @@ template <int kStages, ClusterShape kCluster, int kConsumerWarps, int kStoringWa
     }
   }
 
+  /// Consumer threads: whether the next stage is filled; the token is for consumer_wait. Other work may lie between.
+  WW_DEVICE WaitToken consumer_try_wait() const {
+    return {arch::mbarrier::try_wait(full(barriers_, state_.index), state_.parity)};
+  }
   /// Consumer threads: the next stage, filled.
-  WW_DEVICE Stage consumer_wait() {
+  WW_DEVICE Stage consumer_wait(WaitToken token = {}) {
     const Stage stage{state_.index, full(barriers_, state_.index)};
-    arch::mbarrier::wait(stage.full, state_.parity);
+    if (!token.done) arch::mbarrier::wait(stage.full, state_.parity);
     state_.advance();
     return stage;
   }
+  /// Consumer threads: others consume the next `stages`. Only once those others have waited for all of them, as an
+  /// OrderedBarrier makes sure: a barrier tells one phase from the next, not from the one after that.
+  WW_DEVICE void consumer_skip(u32 stages) { state_.advance(stages); }
 
   /// All lanes of a consumer warp, when none of them reads `stage` any more.
   WW_DEVICE void consumer_release(Stage stage) {

@@ -110,6 +110,13 @@ enum class Edit : i32 {
   map_in_flight,
   map_store_in_flight,
   resident_no_acquire,
+  // pipelines.hpp
+  consumer_token_ignored,
+  producer_token_ignored,
+  half_not_expected,
+  commit_before_store,
+  out_of_turn,
+  turn_given_early,
 };
 
 struct Params {

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mainloop without roles: the threads that multiply also keep the ring full, one of them by TMA.
+//   prologue:  k-blocks 0 .. stages - 1 under way
+//   k-block k: wait (its token was asked for while k - 1 was multiplied) -> wgmma -> block k - 1 is read: release its
+//              stage, and load k - 1 + stages into it
+// Stages are released in one of two ways: each warp tells the CTAs that share an operand with it, which then refill at
+// their own pace; or all threads of the cluster meet after every k-block, the simplest thing that is right.
+#pragma once
+
+#include "warpwright/arch/cluster.hpp"
+#include "warpwright/collective/mainloop.hpp"
+
+namespace ww::collective {
+
+enum class StageRelease : u8 {
+  by_warp,             // mbarriers: consumer warps to the producers that will write the stage
+  by_cluster_barrier,  // for comparison (examples/06_multistage_gemm.cpp)
+};
+
+template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop : Mainloop<kConfig> {
+  static_assert(!has_roles(kConfig));
+  using Base = Mainloop<kConfig>;
+  using Base::kCluster, Base::kType, Base::kUnits;
+  using typename Base::Accumulator;
+  using typename Base::Pipeline;
+  static constexpr int kStages = kConfig.stages;
+  static constexpr bool kByWarp = kRelease == StageRelease::by_warp;
+
+  /// This thread's two ends of the ring.
+  struct Ring {
+    Pipeline filling;  // used by the loading thread only
+    Pipeline reading;
+    bool loads;
+    WW_DEVICE explicit Ring(arch::SharedAddress barriers)
+        : filling(barriers, pipeline::Role::producer),
+          reading(barriers, pipeline::Role::consumer),
+          loads(arch::thread_index() == 0) {}
+  };
+
+  /// All threads: acc = this warpgroup's rows of `tile`. k_blocks >= 1.
+  WW_DEVICE static void multiply(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring, TileCoord tile,
+                                 int warpgroup, Accumulator (&acc)[kUnits]) {
+    load(arguments, base, ring, tile, 0, kStages);
+    if constexpr (Base::kPromotes) multiply_promoted(arguments, base, ring, tile, warpgroup, acc);
+    else multiply_plain(arguments, base, ring, tile, warpgroup, acc);
+  }
+
+ private:
+  // All lanes: the loading thread issues k-blocks [first, last), as far as there are any.
+  WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring, TileCoord tile,
+                             int first, int last) {
+    last = min(last, arguments.k_blocks);
+    if (ring.loads && kByWarp) Base::load_blocks(arguments, base, ring.filling, tile, first, last, {});
+    if (ring.loads && !kByWarp)  // no wait: whoever read the stages has been met at the cluster's barrier
+      for (int k = first; k < last; ++k) Base::load_blocks(arguments, base, ring.filling, tile, k, k + 1, {true});
+    arch::warp::sync();  // wgmma is for whole warps
+  }
+
+  // All threads, when products no longer read `stage` of k-block k: it is filled with k-block k + kStages.
+  WW_DEVICE static void pass_on(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring, TileCoord tile,
+                                pipeline::Stage stage, int k) {
+    if constexpr (kByWarp) ring.reading.consumer_release(stage);
+    else if constexpr (kCluster.size() == 1) arch::named_barrier::sync_cta();
+    else arch::cluster::sync();
+    load(arguments, base, ring, tile, k + kStages, k + kStages + 1);
+  }
+
+  // Whether the next k-block is there already: asked for now, needed only when this one is under way.
+  WW_DEVICE static pipeline::WaitToken peek(const Ring& ring, bool more) {
+    return more ? ring.reading.consumer_try_wait() : pipeline::WaitToken{};
+  }
+
+  // As Mainloop's; see there why it is a do-while.
+  WW_DEVICE static void multiply_plain(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring,
+                                       TileCoord tile, int warpgroup, Accumulator (&acc)[kUnits]) {
+    constexpr int kInFlight = kByWarp ? 1 : 0;  // a meeting of all can only follow what all have finished
+    auto sA = Base::shared_a(base);             // (TILE_M, TILE_K, STAGE)
+    auto sB = Base::shared_b(base);             // (TILE_N, TILE_K, STAGE)
+    pipeline::Stage previous{};
+    pipeline::WaitToken token = peek(ring, true);
+    int k = 0;
+    do {
+      const pipeline::Stage stage = ring.reading.consumer_wait(token);
+      arch::wgmma::fence();
+      WW_UNROLL
+      for (int u = 0; u < kUnits; ++u)
+        atom::gemm<kType>(acc[u], Base::unit_rows(sA, warpgroup, u, stage.index),
+                          sB(_, _, static_cast<int>(stage.index)), k != 0);
+      arch::wgmma::commit();
+      arch::wgmma::wait<kInFlight>();
+      if (k >= kInFlight) pass_on(arguments, base, ring, tile, kByWarp ? previous : stage, k - kInFlight);
+      token = peek(ring, k + 1 < arguments.k_blocks);
+      previous = stage;
+    } while (++k < arguments.k_blocks);
+    Base::hand_back(acc);
+    if constexpr (kByWarp) ring.reading.consumer_release(previous);
+  }
+
+  // Every k-block is promoted as soon as it is multiplied. Math threads read their scales themselves: no warp is free
+  // to bring them, which is what a schedule with roles is better at.
+  WW_DEVICE static void multiply_promoted(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring,
+                                          TileCoord tile, int warpgroup, Accumulator (&acc)[kUnits]) {
+    const TileScales scales = Base::scales_of(arguments, tile);
+    const int row = Base::first_row(warpgroup);
+    Base::clear(acc);
+    pipeline::WaitToken token = peek(ring, true);
+    for (int k = 0; k < arguments.k_blocks; ++k) {
+      const ScaleSet<kUnits> scale = Base::Scales::template read_global<kUnits>(scales, row, k);
+      const pipeline::Stage stage = ring.reading.consumer_wait(token);
+      Accumulator raw;
+      WW_UNROLL
+      for (int u = 0; u < kUnits; ++u) {
+        Base::issue(base, stage, warpgroup, u, raw);
+        arch::wgmma::wait<0>(raw);
+        if (u + 1 == kUnits) {
+          pass_on(arguments, base, ring, tile, stage, k);
+          token = peek(ring, k + 1 < arguments.k_blocks);
+        }
+        Base::promote(acc[u], raw, scale.row[u]);
+      }
+    }
+  }
+};
+
+}  // namespace ww::collective

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multistage GEMM without roles: every warpgroup multiplies, and one thread of the first also issues the TMA loads.
+//   tile -> prologue: the ring filled -> for k: wait, multiply, release, load `stages` blocks ahead -> epilogue
+// Fewer threads and all registers for accumulators, but nothing loads while everybody stores. Same operands, recipes,
+// clusters, scheduler and epilogue as kernel/gemm.hpp, same bits.
+#pragma once
+
+#include "warpwright/arch/pdl.hpp"
+#include "warpwright/arch/role.hpp"
+#include "warpwright/collective/epilogue.hpp"
+#include "warpwright/collective/multistage_mainloop.hpp"
+#include "warpwright/kernel/gemm_params.hpp"
+
+namespace ww::kernel {
+
+template <GemmConfig kConfig, collective::StageRelease kRelease = collective::StageRelease::by_warp>
+struct MultistageGemm {
+  static_assert(!collective::fault_of(kConfig), "GemmConfig: resolve() it and look at fault_of()");
+  using Mainloop = collective::MultistageMainloop<kConfig, kRelease>;
+  using Epilogue = collective::Epilogue<kConfig>;
+  using Pipeline = typename Mainloop::Pipeline;
+  using Scheduler = scheduler::StaticPersistent<Mainloop::kCluster>;
+
+  static constexpr int kThreads = collective::threads_of(kConfig);
+  static constexpr auto kShared = collective::shared_plan(kConfig);
+
+  WW_DEVICE static void run(const GemmParams& params) {
+    const arch::SharedAddress shared = arch::dynamic_shared();
+    const arch::SharedAddress barriers = shared + kShared.barriers;
+    const int warpgroup = static_cast<int>(arch::warp::uniform(arch::warpgroup_index()));
+    arch::role("math", warpgroup);
+    if (arch::thread_index() == 0) {
+      Pipeline::initialize(barriers);
+      if (params.gemm.k_blocks > 0) {
+        arch::tma::prefetch(params.gemm.a);
+        arch::tma::prefetch(params.gemm.b);
+      }
+      arch::tma::prefetch(params.gemm.d);
+    }
+    pipeline::make_barriers_visible<Mainloop::kCluster>();
+    arch::pdl::launch_dependents();
+    arch::pdl::wait();  // nothing an earlier kernel wrote is read before this line
+
+    typename Mainloop::Ring ring(barriers);
+    const typename Epilogue::Buffer buffer(warpgroup);
+    Scheduler scheduler(params.scheduler);
+    if (params.gemm.k_blocks == 0) {  // no products: D is zero, whatever the scales are
+      Epilogue::clear(shared, buffer, warpgroup);
+      for (scheduler::TileCoord tile; next(scheduler, params, tile);)
+        Epilogue::store_zeros(params.gemm, shared, buffer, warpgroup, tile);
+    }
+    for (scheduler::TileCoord tile; next(scheduler, params, tile);) {
+      typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit
+      Mainloop::multiply(params.gemm, shared, ring, tile, warpgroup, acc);
+      Epilogue::scale(params.gemm, warpgroup, acc, tile);
+      Epilogue::store(params.gemm, shared, buffer, warpgroup, acc, tile);
+    }
+    buffer.drain();
+    // why: peers may still multicast to, or arrive at, this CTA's shared memory
+    if constexpr (Mainloop::kCluster.size() > 1) {
+      arch::warp::sync();  // the issuer drained alone, and the barrier is .aligned
+      arch::cluster::sync();
+    }
+  }
+
+ private:
+  WW_DEVICE static bool next(Scheduler& scheduler, const GemmParams& params, scheduler::TileCoord& tile) {
+    if (!scheduler.next(tile)) return false;
+    if constexpr (kConfig.batched) tile = collective::tile_of_matrix(params.gemm, tile);
+    return true;
+  }
+};
+
+}  // namespace ww::kernel
