@@ -42,9 +42,10 @@ class RandomTree {
       const std::uint64_t quantise = pick(6);
       if (quantise == 0) e = evt::quantise(e);
       if (quantise == 1) e = pick(2) ? evt::quantise_block(e) : evt::quantise_block_pow2(e);
-      if (quantise < 2) d = e4m3;
       const EpilogueTree tree = e;
-      if (!collective::fault_of(tree) && tree.has(EpilogueOp::accumulator)) return tree;
+      if (collective::fault_of(tree) || !tree.has(EpilogueOp::accumulator)) continue;
+      if (quantise < 2) d = e4m3;
+      return tree;
     }
   }
 
