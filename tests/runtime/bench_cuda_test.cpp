@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cli/bench_case.hpp"
 #include "cli/bench_cublaslt.hpp"
 #include "cli/bench_cuda.hpp"
 #include "fake_cuda_driver.hpp"
@@ -30,6 +31,12 @@ class FakeRace : public testing::Test {
     std::vector<BufferSet> list(count);
     for (BufferSet& set : list) set.d = device.allocate(4 * 8 * 2).value();
     return list;
+  }
+
+  SpotCheck check(const Device& device) const {
+    return [this, device](const BufferSet& set, const Contender& contender) {
+      return spot_check(device, problem_, set, contender.recipe);
+    };
   }
 
   Contender zeros(const std::string& name, bool ours) {
@@ -56,7 +63,7 @@ TEST_F(FakeRace, MeasuresPerCallInterleavedAndCleansUp) {
     ASSERT_TRUE(bench) << bench.error().message;
     const auto buffers = sets(device, 5);
     std::vector<Contender> contenders = {zeros("a", true), zeros("b", false)};
-    (*bench)->measure(problem_, buffers, contenders, {.replays = 7, .seconds = 0.1, .burst = true});
+    (*bench)->measure(check(device), buffers, contenders, {.replays = 7, .seconds = 0.1, .burst = true});
     for (const Contender& contender : contenders) {
       ASSERT_FALSE(contender.error) << contender.error->message;
       const Measured& m = contender.measured;
@@ -83,7 +90,7 @@ TEST_F(FakeRace, BurstsAreMeasuredWithinTheTimeGiven) {
   auto bench = GpuBench::open(device).value();
   std::vector<Contender> contenders = {zeros("a", true)};
   const auto start = std::chrono::steady_clock::now();
-  bench->measure(problem_, sets(device, 2), contenders, {.replays = 3, .seconds = 3, .burst = true});
+  bench->measure(check(device), sets(device, 2), contenders, {.replays = 3, .seconds = 3, .burst = true});
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   ASSERT_FALSE(contenders[0].error) << contenders[0].error->message;
   EXPECT_NEAR(contenders[0].measured.burst_us.value(), 2400.0 / contenders[0].measured.calls, 1e-3);
@@ -100,7 +107,7 @@ TEST_F(FakeRace, AContenderThatIsWrongOrFailsIsListedAndTheOthersGoOn) {
     if (driver_->capturing) return failure(ErrorCode::could_not_finish, "", "", "", "not while capturing");
     return {};
   };
-  bench->measure(problem_, sets(device, 2), contenders, {.replays = 2, .seconds = 0.05, .burst = false});
+  bench->measure(check(device), sets(device, 2), contenders, {.replays = 2, .seconds = 0.05, .burst = false});
   EXPECT_FALSE(contenders[0].error);
   EXPECT_EQ(contenders[0].measured.replays >= 2, true);
   ASSERT_TRUE(contenders[1].error);
@@ -122,7 +129,7 @@ TEST_F(FakeRace, TheFastestAlternativeIsKept) {
                                   return quick(set, stream);
                                 },
                                 quick};
-  bench->measure(problem_, sets(device, 2), contenders, {.replays = 2, .seconds = 0.05, .burst = false});
+  bench->measure(check(device), sets(device, 2), contenders, {.replays = 2, .seconds = 0.05, .burst = false});
   ASSERT_FALSE(contenders[0].error);
   EXPECT_EQ(contenders[0].detail, ", number 1");
 }
