@@ -42,8 +42,8 @@ Result<std::int64_t> parse_integer(const std::string& text, const std::string& a
 Result<int> parse_choice(const Flag& flag, const std::string& argument, std::initializer_list<const char*> names,
                          int otherwise);
 
-/// --schedule is the kernel's and --emu-schedule the emulated device's; their words differ, and the device's are taken in
-/// --schedule too, as they always were.
+/// --schedule is the kernel's and --emu-schedule the emulated device's; their words differ, and the device's are
+/// taken in --schedule too, as they always were.
 struct Schedules {
   Flag kernel, emulator;
 };

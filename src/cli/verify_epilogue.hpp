@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges what an epilogue tree made of a product: D, stored matrices, reductions, scales. The tree is evaluated again in
-// FP64, every node with a bound on what FP32 may have made of it (docs/numerics.md section 9).
+// Judges what an epilogue tree made of a product: D, stored matrices, reductions, scales. The tree is evaluated
+// again in FP64, every node with a bound on what FP32 may have made of it (docs/numerics.md section 9).
 #pragma once
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host side of grouped products: one problem, one resolved config, one loaded kernel (one more when rows outside
-// groups are zeroed, one more that makes descriptors); launches with any pointers. run() encodes tensor maps and launches: it allocates nothing, waits for
+// groups are zeroed, one more that makes descriptors); launches with any pointers. run() encodes tensor maps and
+// launches: it allocates nothing, waits for
 // nothing and reads no sizes, so a stream that is being captured may take it.
 #pragma once
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two choices, both measured on an H200 (bench/results):
-//   block scales, 160 rows a group and more: contiguous, 192 x 128 with three math warpgroups, up to a quarter faster than
+//   block scales, 160 rows a group and more: contiguous, 192 x 128 with three math warpgroups, up to a quarter
+//   faster than
 //     ragged there; a tail costs half a tile on average, so fewer rows do not pay for it
-//   everything else: ragged, 128 tokens x 256 weights, whose tiles take the width of each group; narrower tiles (64 x 128)
+//   everything else: ragged, 128 tokens x 256 weights, whose tiles take the width of each group; narrower tiles (64
+//   x 128)
 //     won nowhere, not even where weights are all of the traffic
 // masked on request: the host knows only how many rows there is room for.
 // descriptors, on request: token tiles as wide as the average group, at most 64 rows

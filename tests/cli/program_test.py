@@ -212,7 +212,7 @@ class Program(unittest.TestCase):
         a = npy(self.path / "a.npy", "|u1", (16, 128), bytes(16 * 128))
         b = npy(self.path / "b.npy", "|u1", (32, 256), bytes(32 * 256))
         flat = npy(self.path / "flat.npy", "|u1", (2048,), bytes(2048))
-        cube = npy(self.path / "cube.npy", "|u1", (1, 2, 8), bytes(16))
+        cube = npy(self.path / "cube.npy", "|u1", (1, 1, 2, 8), bytes(16))  # 3-D would be a batch
         halves = npy(self.path / "halves.npy", "<f2", (16, 128), bytes(4096))
         floats = npy(self.path / "floats.npy", "<f4", (16, 128), bytes(8192))
         short = npy(self.path / "short.npy", "|u1", (16, 128), bytes(16 * 128 - 1))

@@ -57,8 +57,8 @@ template <GemmConfig kConfig> struct DescriptorEpilogue {
   }
 
  private:
-  // 16-bit outputs: values 8j .. 8j + 7 of a warp are 16 weights of 16 tokens, four 8 x 8 matrices; a matrix turned over
-  // is 8 rows of tokens, 16 bytes each.
+  // 16-bit outputs: values 8j .. 8j + 7 of a warp are 16 weights of 16 tokens, four 8 x 8 matrices; a matrix turned
+  // over is 8 rows of tokens, 16 bytes each.
   template <class T> WW_DEVICE static void write_matrices(const T& sD, int first_column, const Accumulator& acc) {
     const int lane = static_cast<int>(arch::lane_index());
     const int column = first_column + 16 * static_cast<int>(arch::warp_index() % 4) + lane / 8 % 2 * 8;

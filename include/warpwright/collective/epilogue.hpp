@@ -123,8 +123,8 @@ template <GemmConfig kConfig> struct Epilogue {
     i32 n;
     i32 row, rows, column;
   };
-  /// All threads of a math warpgroup: units of 64 rows that all belong to `to` by TMA, the others 16 bytes at a time, so
-  /// that what lies behind the last row stays as it is.
+  /// All threads of a math warpgroup: units of 64 rows that all belong to `to` by TMA, the others 16 bytes at a
+  /// time, so that what lies behind the last row stays as it is.
   WW_DEVICE static void store_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer, int math_warpgroup,
                                    Accumulator (&acc)[kUnits]) {
     write(base, buffer, math_warpgroup, acc);

@@ -9,6 +9,7 @@
 #include "warpwright/atom/tma_atom.hpp"
 #include "warpwright/collective/block_scales.hpp"
 #include "warpwright/collective/builder.hpp"
+#include "warpwright/collective/gemm_arguments.hpp"
 #include "warpwright/pipeline/ordered_barrier.hpp"
 #include "warpwright/pipeline/tma_pipeline.hpp"
 
@@ -262,8 +263,8 @@ template <GemmConfig kConfig> struct Mainloop {
     }
   }
 
-  // Several units, or three warpgroups, leave registers for one raw accumulator: multiply and promote one unit after the
-  // other.
+  // Several units, or three warpgroups, leave registers for one raw accumulator: multiply and promote one unit after
+  // the other.
   template <class Order>
   WW_DEVICE static void promote_units(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup, int row,
                                       Accumulator (&acc)[kUnits], bool last, Order& order) {

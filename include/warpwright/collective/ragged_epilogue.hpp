@@ -102,7 +102,8 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
     return static_cast<Output*>(arguments.d_rows) + row * arguments.ldd + column;
   }
 
-  // Swapped: this warp's 16 weights of a unit, 32 tokens at a time; a staging row is a token, 32 bytes at a pitch of 48.
+  // Swapped: this warp's 16 weights of a unit, 32 tokens at a time; a staging row is a token, 32 bytes at a pitch of
+  // 48.
   template <class Accumulator>
   WW_DEVICE static void store_columns(const GroupedArguments& arguments, arch::SharedAddress staging,
                                       const Accumulator& acc, const TokenTile& tile, int unit_column) {
@@ -137,7 +138,8 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
     }
   }
 
-  // Normal: this warp's 16 tokens of a unit, 64 columns at a time; a staging row is a token, 128 bytes at a pitch of 144.
+  // Normal: this warp's 16 tokens of a unit, 64 columns at a time; a staging row is a token, 128 bytes at a pitch of
+  // 144.
   template <class Accumulator>
   WW_DEVICE static void store_rows(const GroupedArguments& arguments, arch::SharedAddress staging,
                                    const Accumulator& acc, const TokenTile& tile, int first_column, int unit_row) {

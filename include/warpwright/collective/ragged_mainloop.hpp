@@ -109,8 +109,8 @@ template <GemmConfig kConfig> struct RaggedMainloop {
     }
   }
 
-  // why also accumulators that wgmma overwrites: to ptxas a register never written is alive from the kernel's start, and
-  // those of all widths would be alive together
+  // why also accumulators that wgmma overwrites: to ptxas a register never written is alive from the kernel's start,
+  // and those of all widths would be alive together
   template <class Accumulator> WW_DEVICE static void clear(Accumulator& acc) {
     WW_UNROLL
     for (float& value : acc.r) value = 0.0f;

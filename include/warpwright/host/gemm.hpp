@@ -34,7 +34,8 @@ struct GemmProblem {
   EpilogueTree epilogue = {};
 };
 
-/// Device pointers. `scale_a` and `scale_b` are read for every recipe but Scale::none; one float each for Scale::tensor.
+/// Device pointers. `scale_a` and `scale_b` are read for every recipe but Scale::none; one float each for
+/// Scale::tensor.
 struct GemmOperands {
   const void* a = nullptr;
   const void* b = nullptr;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Second launch of the mechanism `descriptors`: weights on the M side of wgmma, token tiles of one width, tensor maps of
-// A and D that belong to the group (kernel/descriptor_update.hpp made them, in the launch before).
+// Second launch of the mechanism `descriptors`: weights on the M side of wgmma, token tiles of one width, tensor
+// maps of A and D that belong to the group (kernel/descriptor_update.hpp made them, in the launch before).
 //   all:       the list of groups -> shared memory
-//   producer:  next tile -> acquire the maps of its group -> tell everyone -> for k: acquire stage, load weights, tokens
+//   producer:  next tile -> acquire the maps of its group -> tell everyone -> for k: acquire stage, load weights,
+//   tokens
 //   scales:    tile -> for k: acquire stage, store the block's scales, signal full
 //   math:      tile -> for k: wait full, multiply, promote, release -> tile of D -> TMA store through the group's map
 // The producer's acquires speak for the whole CTA: math warps store with a map only after they took the tile from it.

@@ -4,7 +4,8 @@
 //   a warp:    template (a parameter) -> shared memory -> for its groups: replace address and rows -> release to global
 //              even warps make maps of A, odd ones of D, spread over the grid
 //   last CTA:  exclusive sum of token tiles over the groups -> the list that the tile scheduler reads
-// One map of A clips loads at the end of its group, one of D clips stores: no padding, no row of a neighbour is touched.
+// One map of A clips loads at the end of its group, one of D clips stores: no padding, no row of a neighbour is
+// touched.
 #pragma once
 
 #include "warpwright/arch/pdl.hpp"

@@ -4,8 +4,8 @@
 //   scales:    tile -> for k: acquire stage, store the block's scales, signal full   (two other warps of that
 //   warpgroup)
 //   math:      tile -> for k: wait full, multiply, promote, release stage -> epilogue
-// Cooperative: the math warpgroups share each tile. Pingpong: tiles go to them in turn, and their products take turns in
-// the ring, so that the epilogue of one is under the products of the other.
+// Cooperative: the math warpgroups share each tile. Pingpong: tiles go to them in turn, and their products take
+// turns in the ring, so that the epilogue of one is under the products of the other.
 // Not here: what a tile is (scheduler/), how a stage is filled (collective/), who arrives where (pipeline/).
 #pragma once
 
@@ -25,8 +25,8 @@ template <GemmConfig kConfig> struct Gemm {
   using Pipeline = typename Mainloop::Pipeline;
   using Scheduler = scheduler::StaticPersistent<Mainloop::kCluster>;
 
-  // why an order and not just two consumers: a barrier tells one phase from the next only, and the ring is filled tile by
-  // tile
+  // why an order and not just two consumers: a barrier tells one phase from the next only, and the ring is filled
+  // tile by tile
   static constexpr int kTilesInFlight = collective::tiles_in_flight(kConfig);
   using Order = conditional_t<kTilesInFlight == 1, pipeline::Unordered,
                               pipeline::OrderedBarrier<1, kTilesInFlight, 4 * collective::warpgroups_of_tile(kConfig)>>;

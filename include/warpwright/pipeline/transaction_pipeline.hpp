@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ring between threads that fill a stage together, by asynchronous copies and by ordinary stores, and the warps that
-// read it (CUTLASS: PipelineTransactionAsync).
+// The ring between threads that fill a stage together, by asynchronous copies and by ordinary stores, and the warps
+// that read it (CUTLASS: PipelineTransactionAsync).
 //   producer:  acquire = wait until every consumer warp has read the stage
 //              expect  = announce bytes that copies of this thread will bring; before they are issued
 //              commit  = this producer has announced and stored all of its part
