@@ -44,14 +44,14 @@ Result<void> read_rows(const ArrayFile& array, Matrix& matrix) {
 }  // namespace
 
 const char* name_of(ElementKind kind) {
-  constexpr const char* kNames[] = {"1-byte bits", "2-byte bits", "e4m3", "bf16", "f16", "f32", "int32"};
+  constexpr const char* kNames[] = {"1-byte bits", "2-byte bits", "e4m3", "bf16", "f16", "f32", "int32", "e5m2"};
   return kNames[static_cast<int>(kind)];
 }
 
 int bytes_of(ElementKind kind) {
-  return kind == ElementKind::raw8 || kind == ElementKind::e4m3 ? 1
-         : kind == ElementKind::f32 || kind == ElementKind::i32 ? 4
-                                                                : 2;
+  return kind == ElementKind::raw8 || kind == ElementKind::e4m3 || kind == ElementKind::e5m2 ? 1
+         : kind == ElementKind::f32 || kind == ElementKind::i32                              ? 4
+                                                                                             : 2;
 }
 
 Result<ArrayFile> open_array(const std::string& name, const std::string& argument) {
@@ -86,12 +86,13 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 Result<DType> element_type(const ArrayFile& array, std::optional<DType> wanted) {
   DType type = DType::e4m3;
   switch (array.kind) {
-    case ElementKind::raw8: type = DType::e4m3; break;
+    case ElementKind::raw8: type = wanted == DType::e5m2 ? DType::e5m2 : DType::e4m3; break;
     case ElementKind::raw16: type = wanted == DType::f16 ? DType::f16 : DType::bf16; break;
     case ElementKind::e4m3: type = DType::e4m3; break;
+    case ElementKind::e5m2: type = DType::e5m2; break;
     case ElementKind::bf16: type = DType::bf16; break;
     case ElementKind::f16: type = DType::f16; break;
-    case ElementKind::f32: type = DType::f32; break;
+    case ElementKind::f32: type = wanted == DType::tf32 ? DType::tf32 : DType::f32; break;
     case ElementKind::i32:
       return failure(ErrorCode::invalid, array.file.argument(),
                      wanted ? fmt::format("elements of type {}", ww::name_of(*wanted)) : "e4m3, bf16, f16 or f32",

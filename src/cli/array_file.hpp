@@ -15,7 +15,7 @@
 namespace ww::cli {
 
 /// What the elements are. raw8 and raw16 are bits that the file does not name: NumPy's u, i and V.
-enum class ElementKind { raw8, raw16, e4m3, bf16, f16, f32, i32 };
+enum class ElementKind { raw8, raw16, e4m3, bf16, f16, f32, i32, e5m2 };
 const char* name_of(ElementKind kind);
 int bytes_of(ElementKind kind);
 
@@ -29,7 +29,7 @@ struct ArrayFile {
 
 /// .npy version 1, 2 or 3. Refuses structured types, other element types, and bytes after the data.
 Result<ArrayFile> open_npy(InputFile file);
-/// One tensor of a .safetensors file, of type F8_E4M3, BF16, F16, F32 or I32.
+/// One tensor of a .safetensors file, of type F8_E4M3, F8_E5M2, BF16, F16, F32 or I32.
 Result<ArrayFile> open_safetensors(InputFile file, const std::string& tensor);
 /// Either, by name. `argument` is the flag that named it.
 Result<ArrayFile> open_array(const std::string& name, const std::string& argument);
@@ -38,7 +38,8 @@ Result<ArrayFile> open_array(const std::string& name, const std::string& argumen
 std::optional<std::int64_t> checked_elements(const std::vector<std::int64_t>& shape, int element_bytes);
 std::string shape_text(const std::vector<std::int64_t>& shape);
 
-/// The type whose bits the file holds: `wanted` where the file allows it. Without one raw8 is e4m3, raw16 is bf16.
+/// The type whose bits the file holds: `wanted` where the file allows it. Without one raw8 is e4m3, raw16 is bf16;
+/// f32 is tf32 where that is wanted.
 Result<DType> element_type(const ArrayFile& array, std::optional<DType> wanted);
 
 /// The data as rows x cols (the array's shape, its first extents taken together, or 1 x 1 for a single number), rows

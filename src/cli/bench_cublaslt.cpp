@@ -65,7 +65,9 @@ cudaDataType_t type_of(DType type) {
     case DType::e4m3: return CUDA_R_8F_E4M3;
     case DType::bf16: return CUDA_R_16BF;
     case DType::f16: return CUDA_R_16F;
+    case DType::tf32:
     case DType::f32: return CUDA_R_32F;
+    case DType::e5m2: return CUDA_R_8F_E5M2;
   }
   return CUDA_R_32F;
 }

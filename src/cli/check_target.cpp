@@ -28,8 +28,8 @@ class GemmTarget final : public CheckTarget {
       return static_cast<std::size_t>(std::max<std::int64_t>(p.batch * rows * columns * bytes, 16));
     };
     const auto blocks = [](std::int64_t x) { return (x + 127) / 128; };
-    WW_TRY(a_, device_.allocate(size(p.m, p.lda, bytes_of(p.a))));
-    WW_TRY(b_, device_.allocate(size(p.n, p.ldb, bytes_of(p.b))));
+    WW_TRY(a_, device_.allocate(size(rows_of_a(p), p.lda, bytes_of(p.a))));
+    WW_TRY(b_, device_.allocate(size(rows_of_b(p), p.ldb, bytes_of(p.b))));
     WW_TRY(d_, device_.allocate(size(p.m, p.ldd, bytes_of(p.d))));
     WW_TRY(scale_a_, device_.allocate(size(p.m, blocks(p.k), 4)));
     WW_TRY(scale_b_, device_.allocate(size(blocks(p.n), blocks(p.k), 4)));
@@ -85,10 +85,11 @@ class GemmTarget final : public CheckTarget {
     // why: below one tile a problem is as large as a tile
     const std::int64_t least = axis == 0 ? c.tile_m : axis == 1 ? c.tile_n : c.tile_k;
     if (size <= least) return std::unique_ptr<CheckTarget>();
-    const std::int64_t step = axis == 0 ? 1 : 16;
+    const std::int64_t step = axis == 0 && p.a_major == Major::k ? 1 : 16;
     size = std::max(least, (size / 2 + step - 1) / step * step);
     const std::int64_t row = 16 / bytes_of(p.a);
-    p.lda = p.ldb = (p.k + row - 1) / row * row;
+    p.lda = round_up(p.a_major == Major::k ? p.k : p.m, row);
+    p.ldb = round_up(p.b_major == Major::k ? p.k : p.n, row);
     pack_batch(p);
     return make_gemm_target(device_, p, options_, settings_);
   }

@@ -25,7 +25,8 @@ void text_flag(CLI::App& app, const char* name, Flag& flag, const char* values, 
 void add_common_flags(CLI::App& app, GemmFlags& f) {
   text_flag(app, "--n", f.n, "INT", "rows of B, columns of D");
   text_flag(app, "--k", f.k, "INT", "columns of A and B");
-  text_flag(app, "--dtype", f.dtype, "e4m3|bf16|f16", "type of A and B (default e4m3, or what the files hold)");
+  text_flag(app, "--dtype", f.dtype, "e4m3|e5m2|bf16|f16|tf32",
+            "type of A and B (default e4m3, or what the files hold)");
   text_flag(app, "--out-dtype", f.out_dtype, "bf16|f16|f32", "type of D (default bf16)");
   text_flag(app, "--scale", f.scale, "none|tensor|row-column|block",
             "scales: block = A by 1x128, B by 128x128, row-column = one for each row of A and of B "
@@ -53,6 +54,10 @@ void add_common_flags(CLI::App& app, GemmFlags& f) {
 void add_gemm_flags(CLI::App& app, GemmFlags& f) {
   text_flag(app, "--m", f.m, "INT", "rows of A and D");
   add_common_flags(app, f);
+  text_flag(app, "--b-dtype", f.b_dtype, "e4m3|e5m2", "type of B when it is not that of A: FP8 types mix");
+  text_flag(
+      app, "--layout", f.layout, "nt|nn|tn|tt",
+      "A is (M, K) with n and (K, M) with t, B is (K, N) with n and (N, K) with t (default nt; others: bf16, f16)");
   text_flag(app, "--batch", f.batch, "INT",
             "products of this shape: L matrices of A, B, D and their scales (default 1)");
   text_flag(app, "--a", f.a, "FILE",

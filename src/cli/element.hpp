@@ -21,6 +21,15 @@ inline double decode_e4m3(std::uint8_t bits) {
   return bits & 0x80 ? -value : value;
 }
 
+/// bias 15, Inf and NaN as in f16, largest 57344.
+inline double decode_e5m2(std::uint8_t bits) {
+  const int exponent = bits >> 2 & 31, fraction = bits & 3;
+  double value = exponent ? std::ldexp(4 + fraction, exponent - 17) : std::ldexp(fraction, -16);
+  if (exponent == 31)
+    value = fraction ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+  return bits & 0x80 ? -value : value;
+}
+
 inline double decode_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
 
 inline double decode_f16(std::uint16_t bits) {
@@ -39,9 +48,13 @@ inline double decode(DType type, const void* data) {
     case DType::e4m3: return decode_e4m3(bytes[0]);
     case DType::bf16: return decode_bf16(half);
     case DType::f16: return decode_f16(half);
-    case DType::f32: break;
+    case DType::e5m2: return decode_e5m2(bytes[0]);
+    case DType::f32:
+    case DType::tf32: break;
   }
-  return std::bit_cast<float>(std::uint32_t{half} | std::uint32_t{bytes[2]} << 16 | std::uint32_t{bytes[3]} << 24);
+  const std::uint32_t word = std::uint32_t{half} | std::uint32_t{bytes[2]} << 16 | std::uint32_t{bytes[3]} << 24;
+  return std::bit_cast<float>(type == DType::tf32 ? word & ~std::uint32_t{0x1fff}
+                                                  : word);  // as the tensor core reads it
 }
 
 /// What rounding to a type needs: kept fraction bits, smallest normal exponent, largest finite value.
@@ -55,7 +68,9 @@ inline constexpr Format format_of(DType type) {
     case DType::e4m3: return {3, -6, 448};
     case DType::bf16: return {7, -126, 0x1.fep127};
     case DType::f16: return {10, -14, 65504};
-    case DType::f32: break;
+    case DType::e5m2: return {2, -14, 57344};
+    case DType::f32:
+    case DType::tf32: break;
   }
   return {23, -126, 0x1.fffffep127};
 }

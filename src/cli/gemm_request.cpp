@@ -6,6 +6,8 @@
 
 #include <charconv>
 
+#include "select/config_text.hpp"
+
 namespace ww::cli {
 namespace {
 
@@ -53,23 +55,24 @@ void fill_batch_strides(GemmRequest& request) {
 
 Result<void> resolve_sizes(const GemmFlags& flags, GemmRequest& request) {
   GemmProblem& p = request.problem;
-  WW_CHECK(expect_matrix(request.a, "(M, K)", "(L, M, K)"));
-  WW_CHECK(expect_matrix(request.b, "(N, K)", "(L, N, K)"));
+  const bool a_mn = p.a_major == Major::mn, b_mn = p.b_major == Major::mn;
+  WW_CHECK(expect_matrix(request.a, a_mn ? "(K, M)" : "(M, K)", a_mn ? "(L, K, M)" : "(L, M, K)"));
+  WW_CHECK(expect_matrix(request.b, b_mn ? "(K, N)" : "(N, K)", b_mn ? "(L, K, N)" : "(L, N, K)"));
   WW_CHECK(resolve_batch(flags, request));
   const auto extent = [](const std::optional<ArrayFile>& array, std::size_t from_last) {
     return array ? std::optional(array->shape[array->shape.size() - from_last]) : std::nullopt;
   };
-  const auto k_of_a = extent(request.a, 1), k_of_b = extent(request.b, 1);
+  const auto k_of_a = extent(request.a, a_mn ? 2 : 1), k_of_b = extent(request.b, b_mn ? 2 : 1);
   if (request.a && request.b && *k_of_a != *k_of_b)
-    return failure(ErrorCode::invalid, "--b", fmt::format("K = {} columns as in --a", *k_of_a),
+    return failure(ErrorCode::invalid, "--b", fmt::format("K = {} {} as in --a", *k_of_a, b_mn ? "rows" : "columns"),
                    fmt::format("{}", *k_of_b));
-  WW_TRY(p.m, resolve_size(flags.m, "--m", extent(request.a, 2), kDefaultM));
-  WW_TRY(p.n, resolve_size(flags.n, "--n", extent(request.b, 2), kDefaultN));
+  WW_TRY(p.m, resolve_size(flags.m, "--m", extent(request.a, a_mn ? 1 : 2), kDefaultM));
+  WW_TRY(p.n, resolve_size(flags.n, "--n", extent(request.b, b_mn ? 1 : 2), kDefaultN));
   WW_TRY(p.k, resolve_size(flags.k, "--k", request.a ? k_of_a : k_of_b, kDefaultK));
-  WW_TRY(p.lda, operand_row(p.k, p.a));
-  p.ldb = p.lda;
-  WW_CHECK(expect_bytes("--m", {p.batch, p.m, p.lda}, bytes_of(p.a)));
-  WW_CHECK(expect_bytes("--n", {p.batch, p.n, p.ldb}, bytes_of(p.b)));
+  WW_TRY(p.lda, operand_row(a_mn ? p.m : p.k, p.a));
+  WW_TRY(p.ldb, operand_row(b_mn ? p.n : p.k, p.b));
+  WW_CHECK(expect_bytes("--m", {p.batch, rows_of_a(p), p.lda}, bytes_of(p.a)));
+  WW_CHECK(expect_bytes("--n", {p.batch, rows_of_b(p), p.ldb}, bytes_of(p.b)));
   return expect_bytes("--m", {p.batch, p.m, p.n}, bytes_of(p.d));
 }
 
@@ -188,8 +191,8 @@ void pack_batch(GemmProblem& p) {
   const auto pack = [](std::int64_t& stride, std::int64_t elements) {
     if (stride != 0) stride = elements;
   };
-  pack(p.batch_a, p.m * p.lda);
-  pack(p.batch_b, p.n * p.ldb);
+  pack(p.batch_a, rows_of_a(p) * p.lda);
+  pack(p.batch_b, rows_of_b(p) * p.ldb);
   pack(p.batch_d, p.m * p.n);
   pack(p.batch_scale_a, block ? p.m * blocks_of(p.k) : vector ? p.m : 1);
   pack(p.batch_scale_b, block ? blocks_of(p.n) * blocks_of(p.k) : vector ? p.n : 1);
@@ -199,7 +202,15 @@ Result<GemmRequest> make_request(const GemmFlags& flags) {
   GemmRequest request;
   WW_CHECK(resolve_request(flags, request));
   GemmProblem& p = request.problem;
-  p.a = p.b = request.types.ab, p.d = request.types.d, p.scale = request.types.scale;
+  p.a = request.types.ab, p.b = request.types.b, p.d = request.types.d, p.scale = request.types.scale;
+  MatrixLayout layout{request.options.config.a_major, request.options.config.b_major};
+  if (flags.layout) {
+    const std::string in_config = name_of(layout);
+    WW_TRY(layout, parse_layout(*flags.layout, "--layout"));
+    if (in_config != "nt" && in_config != *flags.layout)
+      return failure(ErrorCode::invalid, "--config, key layout", *flags.layout, in_config, "--layout decides");
+  }
+  p.a_major = layout.a, p.b_major = layout.b;
   WW_CHECK(resolve_epilogue(flags, request));
   WW_CHECK(resolve_sizes(flags, request));
   WW_CHECK(check_scales(request));

@@ -15,6 +15,10 @@ struct GemmRequest : Request {
   std::optional<std::string> out_scales;
 };
 
+/// Rows of A and B as they are stored: K of them where those are MN-major.
+inline std::int64_t rows_of_a(const GemmProblem& p) { return p.a_major == Major::k ? p.m : p.k; }
+inline std::int64_t rows_of_b(const GemmProblem& p) { return p.b_major == Major::k ? p.n : p.k; }
+
 /// Batch strides that are not 0 become those of matrices, and of their packed scales, one behind the other.
 void pack_batch(GemmProblem& problem);
 

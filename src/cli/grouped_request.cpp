@@ -289,6 +289,9 @@ Result<GroupedRequest> make_grouped_request(const GroupedFlags& flags) {
   WW_CHECK(resolve_request(flags.gemm, request));
   WW_CHECK(resolve_mechanism(flags.mechanism, request.options.config));
   GroupedProblem& p = request.problem;
+  if (request.types.b != request.types.ab)
+    return failure(ErrorCode::unsupported, request.b ? "--b" : "--config, key b", name_of(request.types.ab),
+                   name_of(request.types.b), "operands of groups have one type");
   p.a = p.b = request.types.ab, p.d = request.types.d, p.scale = request.types.scale;
   WW_CHECK(resolve_groups_and_rows(flags, request));
   p.groups = request.layout.groups;

@@ -90,19 +90,29 @@ Result<std::optional<ArrayFile>> open_operand(const Flag& flag, const std::strin
 
 Result<void> resolve_types(const GemmFlags& flags, const ConfigText& text, Request& request) {
   Types& t = request.types;
-  WW_TRY(std::optional<DType> type, parse_type(flags.dtype, "--dtype", {DType::e4m3, DType::bf16, DType::f16}));
-  if (!type && !request.a && !request.b) type = text.a;
-  for (const std::optional<ArrayFile>* array : {&request.a, &request.b})
-    if (*array) {
-      WW_TRY(type, element_type(**array, type));
-    }
+  const auto types = {DType::e4m3, DType::e5m2, DType::bf16, DType::f16, DType::tf32};
+  WW_TRY(std::optional<DType> type, parse_type(flags.dtype, "--dtype", types));
+  WW_TRY(std::optional<DType> of_b, parse_type(flags.b_dtype, "--b-dtype", types));
+  if (!type && !request.a && (!request.b || of_b)) type = text.a;
+  if (request.a) {
+    WW_TRY(type, element_type(*request.a, type));
+  }
+  if (request.b) {
+    // why not always the type of A: bits of one byte, and files that say so, may be the other FP8 type
+    const bool mixed = !of_b && request.b->kind == ElementKind::e5m2;
+    WW_TRY(of_b, element_type(*request.b, of_b ? of_b : mixed ? std::nullopt : type));
+    if (!type) type = of_b;
+  } else if (!of_b && text.b && !flags.dtype && !request.a) {
+    of_b = text.b;
+  }
   t.ab = type.value_or(DType::e4m3);
+  t.b = of_b.value_or(t.ab);
   if (t.ab == DType::f32)
     return failure(ErrorCode::invalid,
                    request.a   ? "--a"
                    : request.b ? "--b"
                                : "--config, key a",
-                   "e4m3, bf16 or f16", "f32");
+                   "e4m3, e5m2, bf16, f16, or f32 with --dtype tf32", "f32");
   WW_TRY(const std::optional<DType> out,
          parse_type(flags.out_dtype, "--out-dtype", {DType::bf16, DType::f16, DType::f32}));
   t.d = out ? *out : text.d.value_or(DType::bf16);
@@ -110,7 +120,7 @@ Result<void> resolve_types(const GemmFlags& flags, const ConfigText& text, Reque
   WW_TRY(const int scale, parse_choice(flags.scale, "--scale", {"none", "tensor", "row-column", "block"}, -1));
   t.scale = scale >= 0 ? static_cast<Scale>(scale) : text.scale.value_or(usual);
   WW_CHECK(agree("a", text.a, t.ab));
-  WW_CHECK(agree("b", text.b, t.ab));
+  WW_CHECK(agree("b", text.b, t.b));
   WW_CHECK(agree("d", text.d, t.d));
   return agree("scale", text.scale, t.scale);
 }
@@ -206,7 +216,7 @@ Result<void> resolve_request(const GemmFlags& flags, Request& request) {
   WW_CHECK(resolve_types(flags, text, request));
   const Types& t = request.types;
   request.options.config = text.config;
-  request.options.config.a = request.options.config.b = t.ab;
+  request.options.config.a = t.ab, request.options.config.b = t.b;
   request.options.config.d = t.d, request.options.config.scale = t.scale;
   WW_TRY(const Schedules schedules, split_schedules(flags));
   if (schedules.kernel) {

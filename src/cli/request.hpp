@@ -17,6 +17,7 @@ namespace ww::cli {
 
 struct Types {
   DType ab = DType::e4m3, d = DType::bf16;
+  DType b = DType::e4m3;  // as ab, but for mixed FP8
   Scale scale = Scale::none;
 };
 

@@ -115,6 +115,7 @@ class Header : public nlohmann::json_sax<nlohmann::json> {
 
 bool parse_kind(const std::string& dtype, ElementKind& kind) {
   if (dtype == "F8_E4M3") kind = ElementKind::e4m3;
+  else if (dtype == "F8_E5M2") kind = ElementKind::e5m2;
   else if (dtype == "BF16") kind = ElementKind::bf16;
   else if (dtype == "F16") kind = ElementKind::f16;
   else if (dtype == "F32") kind = ElementKind::f32;
@@ -161,7 +162,7 @@ Result<ArrayFile> open_safetensors(InputFile file, const std::string& wanted) {
 
   const Tensor& tensor = header.found;
   if (!parse_kind(tensor.dtype, array.kind))
-    return refuse("dtype F8_E4M3, BF16, F16, F32 or I32", fmt::format("\"{}\"", tensor.dtype));
+    return refuse("dtype F8_E4M3, F8_E5M2, BF16, F16, F32 or I32", fmt::format("\"{}\"", tensor.dtype));
   array.shape = tensor.shape;
   array.offset = 8 + length + static_cast<std::uint64_t>(tensor.offsets[0]);
   const std::optional<std::int64_t> elements = checked_elements(tensor.shape, bytes_of(array.kind));

@@ -76,6 +76,12 @@ Result<BenchOptions> bench_options(const Request& request, const GemmFlags& flag
 Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench) {
   WW_CHECK(refuse_files(flags));
   WW_TRY(const GemmRequest request, make_request(flags));
+  const GemmProblem& asked = request.problem;
+  if (asked.a_major != Major::k || asked.b_major != Major::k)
+    return failure(ErrorCode::unsupported, "--layout", "nt: what is timed is K-major", *flags.layout);
+  if (asked.a != asked.b || asked.a == DType::e5m2 || asked.a == DType::tf32)
+    return failure(ErrorCode::unsupported, "--dtype", "e4m3, bf16 or f16 for both operands of what is timed",
+                   fmt::format("{}, {}", name_of(asked.a), name_of(asked.b)));
   if (request.problem.batch != 1)
     return failure(ErrorCode::unsupported, "--batch", "1: what is timed is one product", *flags.batch);
   WW_TRY(BenchOptions options, bench_options(request, flags, bench));

@@ -50,8 +50,12 @@ OperandShape scale_shape(const GemmProblem& p, bool of_a) {
   return {DType::f32, sets * (of_a ? p.m : blocks_of(p.n)), blocks_of(p.k), blocks_of(p.k)};
 }
 
-OperandShape a_shape(const GemmProblem& p) { return {p.a, count_of(p, p.batch_a) * p.m, p.k, p.lda}; }
-OperandShape b_shape(const GemmProblem& p) { return {p.b, count_of(p, p.batch_b) * p.n, p.k, p.ldb}; }
+OperandShape a_shape(const GemmProblem& p) {
+  return {p.a, count_of(p, p.batch_a) * rows_of_a(p), p.a_major == Major::k ? p.k : p.m, p.lda};
+}
+OperandShape b_shape(const GemmProblem& p) {
+  return {p.b, count_of(p, p.batch_b) * rows_of_b(p), p.b_major == Major::k ? p.k : p.n, p.ldb};
+}
 OperandShape d_shape(const GemmProblem& p) {
   const std::int64_t columns = collective::output_columns(p.epilogue, p.n);
   return {p.d, p.batch * p.m, columns, columns};
@@ -77,6 +81,19 @@ Result<void> repeat(Matrix& matrix, std::int64_t rows) {
   WW_TRY(Matrix all, Matrix::allocate(matrix.type(), rows, matrix.cols(), matrix.ld(), "--batch"));
   for (std::int64_t row = 0; row < rows; row += matrix.rows()) std::memcpy(all.row(row), matrix.data(), matrix.bytes());
   matrix = std::move(all);
+  return {};
+}
+
+/// An MN-major operand with a row for each of M or N, which is how operands are judged.
+Result<void> to_k_major(Matrix& matrix, Major major, std::int64_t k) {
+  if (major == Major::k) return {};
+  const std::int64_t rows = matrix.cols(), count = k == 0 ? 1 : matrix.rows() / k, width = bytes_of(matrix.type());
+  WW_TRY(Matrix turned, Matrix::allocate(matrix.type(), count * rows, k, k, "--layout"));
+  for (std::int64_t at = 0; at < count * k; ++at)
+    for (std::int64_t row = 0; row < rows; ++row)
+      std::memcpy(turned.row(at / k * rows + row) + at % k * width, matrix.row(at) + row * width,
+                  static_cast<std::size_t>(width));
+  matrix = std::move(turned);
   return {};
 }
 
@@ -231,6 +248,8 @@ Result<Outcome> run_gemm(const GemmFlags& flags) {
   run.judged = p.batch * p.m * p.n;
   if (request.verify) {
     const EmuMath math = run.device.emulated ? request.device_options.emu.math : EmuMath::exact;
+    WW_CHECK(to_k_major(host.a, p.a_major, p.k));
+    WW_CHECK(to_k_major(host.b, p.b_major, p.k));
     if (p.epilogue.empty()) {
       WW_TRY(run.verdict, judge(request, host, math, progress.phase("verify")));
     } else {

@@ -32,9 +32,9 @@
 namespace ww::cli {
 namespace {
 
-constexpr int kTile = 64;      // rows and columns of D judged together
-constexpr int kStep = 128;     // of K: the granularity of block scales
-constexpr int kMaxChunks = 8;  // instructions in kStep
+constexpr int kTile = 64;       // rows and columns of D judged together
+constexpr int kStep = 128;      // of K: the granularity of block scales
+constexpr int kMaxChunks = 16;  // instructions in kStep
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kUnit = 0x1p-24;  // half a unit of FP32
 constexpr double kLargest = 0x1.fffffep127;
@@ -48,7 +48,7 @@ struct Arithmetic {
 };
 
 Arithmetic arithmetic_of(DType type, EmuMath math) {
-  Arithmetic rule = type == DType::e4m3 ? Arithmetic{32, 0x1p-13, 0x1p-13} : Arithmetic{16, 0x1p-25, 0x1p-23};
+  Arithmetic rule = is_fp8(type) ? Arithmetic{32, 0x1p-13, 0x1p-13} : Arithmetic{32 / bytes_of(type), 0x1p-25, 0x1p-23};
   rule.chain = math == EmuMath::fp32_chain;
   return rule;
 }
@@ -69,7 +69,7 @@ struct Tile {
 /// Bits to numbers. A table where the format is not a plain shift; 32-bit entries keep the one of f16 in the cache.
 template <DType kType> class Decoder {
  public:
-  Decoder() : table_(kType == DType::bf16 ? 0 : kType == DType::e4m3 ? 256 : 65536) {
+  Decoder() : table_(is_fp8(kType) ? 256 : kType == DType::f16 ? 65536 : 0) {
     for (std::size_t i = 0; i < table_.size(); ++i) {
       const std::uint8_t bits[4] = {static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(i >> 8)};
       table_[i] = static_cast<float>(decode(kType, bits));
@@ -77,6 +77,7 @@ template <DType kType> class Decoder {
   }
   double operator()(storage_t<kType> element) const {
     if constexpr (kType == DType::bf16) return decode_bf16(element.bits);
+    else if constexpr (kType == DType::tf32) return decode(kType, &element);
     else return table_[element.bits];
   }
 
@@ -207,10 +208,10 @@ bool is_right(DType type, double got, double reference, double error, double bou
   return std::fabs(got - reference) <= bound;  // false for NaN
 }
 
-template <DType kType> class Verifier {
+template <DType kA, DType kB = kA> class Verifier {
  public:
   Verifier(const Claim& claim, std::atomic<int>* progress)
-      : claim_(claim), rule_(arithmetic_of(kType, claim.math)), progress_(progress) {}
+      : claim_(claim), rule_(arithmetic_of(kA, claim.math)), progress_(progress) {}
 
   Verdict run() {
     const std::vector<Rows> tiles = row_tiles();
@@ -250,8 +251,8 @@ template <DType kType> class Verifier {
     const int columns = static_cast<int>(std::min<std::int64_t>(kTile, claim_.columns() - column));
     clear(tile.sum), clear(tile.bound), clear(tile.reference), clear(tile.error);
     for (std::int64_t k = 0; k < k_size; k += kStep) {
-      load<false>(tile.a, claim_.a, decoder_, rows.first, count, k, rule_.chunk);
-      load<true>(tile.b, claim_.b, decoder_, rows.group * claim_.columns() + column, columns, k, rule_.chunk);
+      load<false>(tile.a, claim_.a, decoder_a_, rows.first, count, k, rule_.chunk);
+      load<true>(tile.b, claim_.b, decoder_b_, rows.group * claim_.columns() + column, columns, k, rule_.chunk);
       const int depth = static_cast<int>(std::min<std::int64_t>(kStep, k_size - k));
       for (int at = 0, j = 0; at < depth; at += rule_.chunk, ++j) {
         std::copy(std::begin(tile.sum), std::end(tile.sum), tile.before);
@@ -389,7 +390,8 @@ template <DType kType> class Verifier {
   const Claim& claim_;
   const Arithmetic rule_;
   std::atomic<int>* progress_;
-  const Decoder<kType> decoder_;
+  const Decoder<kA> decoder_a_;
+  const Decoder<kB> decoder_b_;
   std::mutex mutex_;
   Verdict verdict_;
 };
@@ -397,10 +399,17 @@ template <DType kType> class Verifier {
 }  // namespace
 
 Verdict verify(const Claim& claim, std::atomic<int>* progress) {
+  const bool wide_b = claim.b.type() == DType::e5m2;
   switch (claim.a.type()) {
     case DType::bf16: return Verifier<DType::bf16>(claim, progress).run();
     case DType::f16: return Verifier<DType::f16>(claim, progress).run();
-    default: return Verifier<DType::e4m3>(claim, progress).run();
+    case DType::tf32: return Verifier<DType::tf32>(claim, progress).run();
+    case DType::e5m2:
+      return wide_b ? Verifier<DType::e5m2>(claim, progress).run()
+                    : Verifier<DType::e5m2, DType::e4m3>(claim, progress).run();
+    default:
+      return wide_b ? Verifier<DType::e4m3, DType::e5m2>(claim, progress).run()
+                    : Verifier<DType::e4m3>(claim, progress).run();
   }
 }
 

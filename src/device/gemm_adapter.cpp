@@ -82,12 +82,13 @@ Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::
     return backend.encode(c.batched ? batch_of(matrix, g.batch, stride) : matrix);
   };
   if (g.k > 0) {  // why: a tensor map has no empty extents; without K nothing is loaded
-    WW_TRY(arguments.a,
-           encode(matrix_map(operands.a, g.a, g.m, g.k, g.lda, c.tile_m / c.cluster_n, c.tile_k, SmemSwizzle::b128),
-                  g.batch_a));
-    WW_TRY(arguments.b,
-           encode(matrix_map(operands.b, g.b, g.n, g.k, g.ldb, c.tile_n / c.cluster_m, c.tile_k, SmemSwizzle::b128),
-                  g.batch_b));
+    const auto operand = [&](const void* base, DType type, Major major, std::int64_t rows, std::int64_t ld, int box) {
+      return major == Major::k
+                 ? matrix_map(base, type, rows, g.k, ld, box, c.tile_k, SmemSwizzle::b128)
+                 : matrix_map(base, type, g.k, rows, ld, c.tile_k, collective::kMnBlock, SmemSwizzle::b128);
+    };
+    WW_TRY(arguments.a, encode(operand(operands.a, g.a, g.a_major, g.m, g.lda, c.tile_m / c.cluster_n), g.batch_a));
+    WW_TRY(arguments.b, encode(operand(operands.b, g.b, g.b_major, g.n, g.ldb, c.tile_n / c.cluster_m), g.batch_b));
   }
   const int panel = collective::panel_bytes(c);
   WW_TRY(arguments.d, encode(matrix_map(operands.d, g.d, g.m, collective::output_columns(g.epilogue, g.n), g.ldd,
@@ -117,10 +118,13 @@ Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream) const
     const std::uint64_t one = span_bytes(rows, columns, ld, bytes_of(type));
     return one == 0 ? one : one + static_cast<std::uint64_t>((g.batch - 1) * batch) * bytes_of(type);
   };
+  const auto operand_span = [&](std::int64_t rows, Major major, std::int64_t ld, DType type, std::int64_t batch) {
+    return major == Major::k ? matrix_span(rows, g.k, ld, type, batch) : matrix_span(g.k, rows, ld, type, batch);
+  };
   MemoryRanges memory;
   for (const MemoryRange& range : {
-           MemoryRange{"a", operands.a, matrix_span(g.m, g.k, g.lda, g.a, g.batch_a), false},
-           MemoryRange{"b", operands.b, matrix_span(g.n, g.k, g.ldb, g.b, g.batch_b), false},
+           MemoryRange{"a", operands.a, operand_span(g.m, g.a_major, g.lda, g.a, g.batch_a), false},
+           MemoryRange{"b", operands.b, operand_span(g.n, g.b_major, g.ldb, g.b, g.batch_b), false},
            MemoryRange{"d", operands.d,
                        matrix_span(g.m, collective::output_columns(g.epilogue, g.n), g.ldd, g.d, g.batch_d), true},
            MemoryRange{"scale_a", operands.scale_a, scale_span(g.m, g.scale_a_row, g.scale_a_k, g.batch_scale_a),

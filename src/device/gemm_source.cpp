@@ -36,7 +36,12 @@ std::string epilogue_field(const EpilogueTree& tree) {
 }
 
 /// The fields that most dense configs leave alone.
-std::string operand_fields(const GemmConfig& c) { return c.batched ? ", .batched = true" : ""; }
+std::string operand_fields(const GemmConfig& c) {
+  std::string text = c.batched ? ", .batched = true" : "";
+  if (c.a_major == Major::mn) text += ", .a_major = ww::Major::mn";
+  if (c.b_major == Major::mn) text += ", .b_major = ww::Major::mn";
+  return text;
+}
 
 /// The fields that most configs leave alone.
 std::string schedule_fields(const GemmConfig& c) {

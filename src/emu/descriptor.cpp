@@ -12,49 +12,62 @@
 namespace ww::emu {
 namespace {
 
-struct Layout {
-  u32 start, row_pitch, group_pitch, chunk_pitch, swizzle_bits;
+struct Fields {
+  u32 start, leading, stride, swizzle_bits;
+  u32 span() const { return 16u << swizzle_bits; }
 };
 
-Layout decode(Cta& cta, u64 descriptor, const char* operand, Origin origin) {
+Fields decode(Cta& cta, u64 descriptor, const char* operand, Origin origin) {
   constexpr u64 kFields = 0x3FFFull | 0x3FFFull << 16 | 0x3FFFull << 32 | 3ull << 62;
   if (descriptor & ~kFields)
     cta.machine->fail(origin, fmt::format("wgmma operand {}: descriptor 0x{:016x} sets a base offset or a reserved bit",
                                           operand, descriptor));
-  const u32 start = static_cast<u32>(descriptor & 0x3FFF) << 4;
-  const u32 leading = static_cast<u32>(descriptor >> 16 & 0x3FFF) << 4;
-  const u32 stride = static_cast<u32>(descriptor >> 32 & 0x3FFF) << 4;
-  const u32 mode = static_cast<u32>(descriptor >> 62);
-  if (mode == 0) return {start, 16, stride, leading, 0};
-  const u32 bits = 4 - mode;  // 1: 128 B, 3 bits; 3: 32 B, 1 bit
-  return {start, 16u << bits, stride, 16, bits};
+  const u32 mode = static_cast<u32>(descriptor >> 62);  // 1: 128 B, 3 bits; 3: 32 B, 1 bit
+  return {static_cast<u32>(descriptor & 0x3FFF) << 4, static_cast<u32>(descriptor >> 16 & 0x3FFF) << 4,
+          static_cast<u32>(descriptor >> 32 & 0x3FFF) << 4, mode == 0 ? 0 : 4 - mode};
+}
+
+/// Bytes from the start to chunk `chunk` of row `row`, before the swizzle.
+u32 k_major_chunk(const Fields& f, u32 row, u32 chunk) {
+  return row % 8 * f.span() + row / 8 * f.stride + chunk * (f.swizzle_bits == 0 ? f.leading : 16);
+}
+
+/// The same of 8 rows from 8 `eight` on, for one k.
+u32 mn_major_chunk(const Fields& f, u32 eight, u32 k) {
+  if (f.swizzle_bits == 0) return k % 8 * 16 + k / 8 * f.leading + eight * f.stride;
+  const u32 byte = 16 * eight;
+  return k % 8 * f.span() + k / 8 * f.stride + byte % f.span() + byte / f.span() * f.leading;
 }
 
 }  // namespace
 
-void operand_chunks(Cta& cta, u64 descriptor, int rows, u32* offsets, const char* operand, Origin origin) {
-  const Layout layout = decode(cta, descriptor, operand, origin);
-  for (int row = 0; row < rows; ++row) {
-    const u32 line =
-        layout.start + static_cast<u32>(row % 8) * layout.row_pitch + static_cast<u32>(row / 8) * layout.group_pitch;
-    for (u32 chunk = 0; chunk < 2; ++chunk) {
-      const u32 offset = swizzle(line + chunk * layout.chunk_pitch, layout.swizzle_bits);
-      if (offset < kSharedBase || offset + 16 > cta.shared_end)
-        cta.machine->fail(
-            origin,
-            fmt::format("wgmma operand {}: row {} is at offset 0x{:x}, outside shared memory [0x{:x}, 0x{:x})", operand,
-                        row, offset, kSharedBase, cta.shared_end),
-            Rule::out_of_bounds);
-      *offsets++ = offset;
-    }
+void operand_chunks(Cta& cta, u64 descriptor, Major major, int rows, u32* offsets, const char* operand, Origin origin) {
+  const Fields fields = decode(cta, descriptor, operand, origin);
+  const u32 chunks = 2 * static_cast<u32>(rows);
+  for (u32 i = 0; i < chunks; ++i) {
+    const u32 place = major == Major::k ? k_major_chunk(fields, i / 2, i % 2) : mn_major_chunk(fields, i / 16, i % 16);
+    const u32 offset = swizzle(fields.start + place, fields.swizzle_bits);
+    if (offset < kSharedBase || offset + 16 > cta.shared_end)
+      cta.machine->fail(
+          origin,
+          fmt::format("wgmma operand {}: row {} is at offset 0x{:x}, outside shared memory [0x{:x}, 0x{:x})", operand,
+                      major == Major::k ? i / 2 : i / 16 * 8, offset, kSharedBase, cta.shared_end),
+          Rule::out_of_bounds);
+    offsets[i] = offset;
   }
 }
 
-void gather_rows(Cta& cta, u64 descriptor, int rows, u8* out, const char* operand, Origin origin) {
+void gather_rows(Cta& cta, u64 descriptor, Major major, int rows, u8* out, const char* operand, Origin origin) {
   u32 offsets[2 * 256];
-  operand_chunks(cta, descriptor, rows, offsets, operand, origin);
+  operand_chunks(cta, descriptor, major, rows, offsets, operand, origin);
   const u8* shared = cta.shared.get();
-  for (int chunk = 0; chunk < 2 * rows; ++chunk) std::memcpy(out + chunk * 16, shared + offsets[chunk], 16);
+  for (int chunk = 0; chunk < 2 * rows; ++chunk) {
+    const u8* from = shared + offsets[chunk];
+    if (major == Major::k) std::memcpy(out + chunk * 16, from, 16);
+    else  // eight rows of one k: two bytes to each
+      for (int row = 0; row < 8; ++row)
+        std::memcpy(out + (chunk / 16 * 8 + row) * 32 + chunk % 16 * 2, from + 2 * row, 2);
+  }
 }
 
 }  // namespace ww::emu

@@ -17,16 +17,22 @@ namespace ww::emu {
 namespace {
 
 bool same_call(const arch::WgmmaCall& a, const arch::WgmmaCall& b) {
-  return a.descriptor_a == b.descriptor_a && a.descriptor_b == b.descriptor_b && a.n == b.n && a.type == b.type &&
-         a.accumulate == b.accumulate && a.scale_a == b.scale_a && a.scale_b == b.scale_b;
+  return a.descriptor_a == b.descriptor_a && a.descriptor_b == b.descriptor_b && a.n == b.n && a.type_a == b.type_a &&
+         a.type_b == b.type_b && a.major_a == b.major_a && a.major_b == b.major_b && a.accumulate == b.accumulate &&
+         a.scale_a == b.scale_a && a.scale_b == b.scale_b;
 }
 
 void check_call(Thread& thread, const arch::WgmmaCall& call, arch::Site site) {
   Machine& machine = *thread.machine;
   if (call.n < 8 || call.n > 256 || call.n % 8 != 0)
     machine.fail({&thread, site}, fmt::format("wgmma: n is {}; expected a multiple of 8 from 8 to 256", call.n));
-  if (call.type != DType::e4m3 && call.type != DType::bf16 && call.type != DType::f16)
-    machine.fail({&thread, site}, fmt::format("wgmma: operands of type {} are not supported", name_of(call.type)),
+  const bool types =
+      is_fp8(call.type_a) ? is_fp8(call.type_b) : call.type_a == call.type_b && call.type_a != DType::f32;
+  const bool k_major = call.major_a == Major::k && call.major_b == Major::k;
+  if (!types || (bytes_of(call.type_a) != 2 && !k_major))
+    machine.fail({&thread, site},
+                 fmt::format("wgmma: operands of types {} and {}, {}-major and {}-major, are not supported",
+                             name_of(call.type_a), name_of(call.type_b), name_of(call.major_a), name_of(call.major_b)),
                  Rule::unsupported);
   if ((call.scale_a != 1 && call.scale_a != -1) || (call.scale_b != 1 && call.scale_b != -1))
     machine.fail({&thread, site}, "wgmma: operand scales must be +1 or -1");
@@ -155,8 +161,8 @@ bool WarpgroupEngine::owns(const Thread& thread, u64 address, u32 bytes) const {
 void WarpgroupEngine::check_operands(const Wgmma& operation, u32 turn) {
   u32 a[2 * 64], b[2 * 256];
   const arch::WgmmaCall& call = operation.call;
-  operand_chunks(cta_, call.descriptor_a, 64, a, "A", operation.origin);
-  operand_chunks(cta_, call.descriptor_b, call.n, b, "B", operation.origin);
+  operand_chunks(cta_, call.descriptor_a, call.major_a, 64, a, "A", operation.origin);
+  operand_chunks(cta_, call.descriptor_b, call.major_b, call.n, b, "B", operation.origin);
   const u32 warp = operation.origin.thread->index / kWarpgroupSize * 4;
   cta_.machine->checker()->wgmma_ready(*this, cta_, warp, turn, a, 2 * 64, b, 2 * static_cast<u32>(call.n),
                                        operation.origin);
@@ -175,13 +181,13 @@ void WarpgroupEngine::execute_next() {
   const Wgmma& operation = operations_[executed()];
   const arch::WgmmaCall& call = operation.call;
   Machine& machine = *cta_.machine;
-  gather_rows(cta_, call.descriptor_a, 64, a, "A", operation.origin);
-  gather_rows(cta_, call.descriptor_b, call.n, b, "B", operation.origin);
+  gather_rows(cta_, call.descriptor_a, call.major_a, 64, a, "A", operation.origin);
+  gather_rows(cta_, call.descriptor_b, call.major_b, call.n, b, "B", operation.origin);
   const EmuMath wanted = machine.context().options.math;
   const MmaMath math = wanted == EmuMath::exact ? MmaMath::exact : MmaMath::fp32_chain;
   if (wanted != EmuMath::off)
-    mma_m64(call.type, call.n, a, b, slots_[operation.slot].values.data(), call.accumulate, call.scale_a, call.scale_b,
-            math);
+    mma_m64({call.type_a, call.type_b}, call.n, a, b, slots_[operation.slot].values.data(), call.accumulate,
+            call.scale_a, call.scale_b, math);
   ++machine.counters().wgmmas;
   operations_.drop_first();
   queued_ = false;

@@ -24,8 +24,8 @@ void fill_scale_strides(GemmProblem& p) {
 }
 
 void fill_strides(GemmProblem& p) {
-  if (p.lda == 0) p.lda = p.k;
-  if (p.ldb == 0) p.ldb = p.k;
+  if (p.lda == 0) p.lda = p.a_major == Major::k ? p.k : p.m;
+  if (p.ldb == 0) p.ldb = p.b_major == Major::k ? p.k : p.n;
   if (p.ldd == 0) p.ldd = collective::output_columns(p.epilogue, p.n);
   if (p.scale == Scale::row_column || p.scale == Scale::block_1x128_128x128) fill_scale_strides(p);
 }
@@ -47,8 +47,8 @@ Result<void> check_scales(const GemmProblem& p) {
 /// Matrices of a batch: strides that TMA can follow, and a D whose matrices do not overlap.
 Result<void> check_batch(const GemmProblem& p) {
   WW_CHECK(check_extent("batch", p.batch));
-  WW_CHECK(check_groups("batch_a", p.batch, p.batch_a, p.m, p.lda, p.a));
-  WW_CHECK(check_groups("batch_b", p.batch, p.batch_b, p.n, p.ldb, p.b));
+  WW_CHECK(check_groups("batch_a", p.batch, p.batch_a, p.a_major == Major::k ? p.m : p.k, p.lda, p.a));
+  WW_CHECK(check_groups("batch_b", p.batch, p.batch_b, p.b_major == Major::k ? p.n : p.k, p.ldb, p.b));
   WW_CHECK(check_groups("batch_d", p.batch, p.batch_d, p.m, p.ldd, p.d));
   WW_CHECK(check_scale_strides("batch_scale_a", std::array{ScaleAxis{p.batch, p.batch_scale_a}}));
   WW_CHECK(check_scale_strides("batch_scale_b", std::array{ScaleAxis{p.batch, p.batch_scale_b}}));
@@ -71,12 +71,15 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
   WW_CHECK(check_extent("m", p.m));
   WW_CHECK(check_extent("n", p.n));
   WW_CHECK(check_extent("k", p.k));
-  WW_CHECK(check_types(p.a, p.b, plain_output(p), p.scale));
+  WW_CHECK(check_dense_types(p, plain_output(p)));
   WW_CHECK(check_epilogue(p));
   fill_strides(p);
-  WW_CHECK(check_multiples(p.n, p.k, p.a, problem.lda == 0 && problem.ldb == 0));
-  WW_CHECK(check_rows("lda", "k", p.m, p.k, p.lda, p.a));
-  WW_CHECK(check_rows("ldb", "k", p.n, p.k, p.ldb, p.b));
+  WW_CHECK(check_multiples(p.n, p.k, p.a,
+                           problem.lda == 0 && problem.ldb == 0 && p.a_major == Major::k && p.b_major == Major::k));
+  if (p.a_major == Major::k) WW_CHECK(check_rows("lda", "k", p.m, p.k, p.lda, p.a));
+  else WW_CHECK(check_rows("lda", "m", p.k, p.m, p.lda, p.a));
+  if (p.b_major == Major::k) WW_CHECK(check_rows("ldb", "k", p.n, p.k, p.ldb, p.b));
+  else WW_CHECK(check_rows("ldb", "n", p.k, p.n, p.ldb, p.b));
   WW_CHECK(check_rows("ldd", "n", p.m, collective::output_columns(p.epilogue, p.n), p.ldd, p.d));
   WW_CHECK(check_scales(p));
   WW_CHECK(check_batch(p));

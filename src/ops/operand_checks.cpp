@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
+
 namespace ww::ops {
 namespace {
 
@@ -27,6 +29,25 @@ Result<void> check_types(DType a, DType b, DType d, Scale scale) {
   if (scale == Scale::block_1x128_128x128 && a != e4m3)
     return failure(ErrorCode::unsupported, "scale", fmt::format("none, tensor or row-column for {}", name_of(a)),
                    "block");
+  return {};
+}
+
+Result<void> check_dense_types(const GemmProblem& p, DType d) {
+  const auto is_operand = [](DType t) { return t != f32; };
+  if (!is_operand(p.a))
+    return failure(ErrorCode::unsupported, "a (type)", "e4m3, e5m2, bf16, f16 or tf32", name_of(p.a));
+  if (is_fp8(p.a) ? !is_fp8(p.b) : p.b != p.a)
+    return failure(ErrorCode::unsupported, "b (type)",
+                   is_fp8(p.a) ? "e4m3 or e5m2 beside an FP8 a" : fmt::format("{}, as a", name_of(p.a)), name_of(p.b));
+  if (is_fp8(d) || d == tf32) return failure(ErrorCode::unsupported, "d (type)", "bf16, f16 or f32", name_of(d));
+  if (p.scale == Scale::block_1x128_128x128 && !is_fp8(p.a))
+    return failure(ErrorCode::unsupported, "scale", fmt::format("none, tensor or row-column for {}", name_of(p.a)),
+                   "block");
+  for (const auto& [name, type, major] :
+       {std::tuple("a (layout)", p.a, p.a_major), std::tuple("b (layout)", p.b, p.b_major)})
+    if (major != Major::k && bytes_of(type) != 2)
+      return failure(ErrorCode::unsupported, name, fmt::format("K-major: wgmma takes {} no other way", name_of(type)),
+                     name[0] == 'a' ? "M-major" : "N-major");
   return {};
 }
 

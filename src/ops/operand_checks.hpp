@@ -21,6 +21,10 @@ Result<void> check_extent(const char* name, std::int64_t value);
 /// Operands of one type, an output, and a recipe that the operands allow.
 Result<void> check_types(DType a, DType b, DType d, Scale scale);
 
+/// The same of a dense product with outputs `d`, which takes more: e5m2 beside e4m3, tf32, and 16-bit operands that are
+/// not K-major.
+Result<void> check_dense_types(const GemmProblem& problem, DType d);
+
 /// N is a multiple of 8, K of 16 bytes when `packed` rows depend on it.
 Result<void> check_multiples(std::int64_t n, std::int64_t k, DType type, bool packed);
 

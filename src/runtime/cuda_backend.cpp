@@ -40,9 +40,11 @@ CUdeviceptr address_of(const void* pointer) { return reinterpret_cast<CUdevicept
 
 CUtensorMapDataType tensor_map_type(DType type) {
   switch (type) {
-    case DType::e4m3: return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    case DType::e4m3:
+    case DType::e5m2: return CU_TENSOR_MAP_DATA_TYPE_UINT8;
     case DType::bf16: return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
     case DType::f16: return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case DType::tf32:  // why not TFLOAT32: that rounds while it copies, the tensor core cuts
     case DType::f32: return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
   }
   return CU_TENSOR_MAP_DATA_TYPE_UINT8;

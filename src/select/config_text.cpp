@@ -13,7 +13,7 @@ namespace ww {
 namespace {
 
 constexpr std::string_view kKeys =
-    "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster, batched, schedule, promotion, "
+    "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster, batched, layout, schedule, promotion, "
     "mechanism, order, groups, epilogue";
 constexpr int kLargestField = 1 << 16;
 
@@ -69,6 +69,9 @@ Result<void> assign(GemmConfig& config, std::string_view key, std::string_view v
     if (value != "0" && value != "1")
       return failure(ErrorCode::invalid, argument, "0 or 1", fmt::format("\"{}\"", value));
     config.batched = value == "1";
+  } else if (key == "layout") {
+    WW_TRY(const MatrixLayout layout, parse_layout(value, argument));
+    config.a_major = layout.a, config.b_major = layout.b;
   } else if (key == "schedule") {
     WW_TRY(config.schedule, parse_schedule(value, argument));
   } else if (key == "promotion") {
@@ -97,6 +100,8 @@ std::string to_text(const GemmConfig& c) {
                   name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d), name_of(c.scale), c.tile_m, c.tile_n,
                   c.tile_k, c.cluster_m, c.cluster_n, c.stages, c.math_warpgroups, c.raster);
   if (c.batched) text += ",batched=1";
+  if (c.a_major != Major::k || c.b_major != Major::k)
+    text += fmt::format(",layout={}", name_of(MatrixLayout{c.a_major, c.b_major}));
   if (c.schedule != Schedule::automatic) text += fmt::format(",schedule={}", name_of(c.schedule));
   if (c.promotion != 0) text += fmt::format(",promotion={}", c.promotion);
   // why not always: a dense config says nothing about groups, and its text names its kernel
@@ -120,9 +125,10 @@ Result<GemmConfig> parse_config(std::string_view text, GemmConfig base) {
 }
 
 Result<DType> parse_dtype(std::string_view text, std::string_view argument) {
-  for (DType type : {e4m3, bf16, f16, f32})
+  for (DType type : {e4m3, e5m2, bf16, f16, tf32, f32})
     if (text == name_of(type)) return type;
-  return failure(ErrorCode::invalid, std::string(argument), "e4m3, bf16, f16 or f32", fmt::format("\"{}\"", text));
+  return failure(ErrorCode::invalid, std::string(argument), "e4m3, e5m2, bf16, f16, tf32 or f32",
+                 fmt::format("\"{}\"", text));
 }
 
 Result<Scale> parse_scale(std::string_view text, std::string_view argument) {
@@ -130,6 +136,18 @@ Result<Scale> parse_scale(std::string_view text, std::string_view argument) {
     if (text == name_of(scale)) return scale;
   return failure(ErrorCode::invalid, std::string(argument), "none, tensor, row-column or block",
                  fmt::format("\"{}\"", text));
+}
+
+const char* name_of(MatrixLayout layout) {
+  const bool a = layout.a == Major::mn, b = layout.b == Major::mn;
+  return a ? (b ? "tn" : "tt") : b ? "nn" : "nt";
+}
+
+Result<MatrixLayout> parse_layout(std::string_view text, std::string_view argument) {
+  for (Major a : {Major::k, Major::mn})
+    for (Major b : {Major::k, Major::mn})
+      if (text == name_of(MatrixLayout{a, b})) return MatrixLayout{a, b};
+  return failure(ErrorCode::invalid, std::string(argument), "nt, nn, tn or tt", fmt::format("\"{}\"", text));
 }
 
 Result<Mechanism> parse_mechanism(std::string_view text, std::string_view argument) {

@@ -80,6 +80,8 @@ GemmConfig choose(const GemmProblem& problem, const GemmConfig& requested, int s
   config.scale = problem.scale;
   config.batched = problem.batch > 1;
   config.epilogue = problem.epilogue;
+  config.a_major = problem.a_major;
+  config.b_major = problem.b_major;
   const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
                       config.stages || config.math_warpgroups || config.promotion ||
                       config.schedule != Schedule::automatic;
@@ -93,7 +95,8 @@ GemmConfig choose(const GemmProblem& problem, const GemmConfig& requested, int s
   if (!config.epilogue.empty()) shapes = shapes_that_fit(config, shapes);
   const TileShape* best = &shapes.front();
   for (const TileShape& shape : shapes)
-    if (cost(problem, shape, sms) < cost(problem, *best, sms)) best = &shape;
+    if (!collective::fault_of(with_shape(config, shape)) && cost(problem, shape, sms) < cost(problem, *best, sms))
+      best = &shape;
   return with_shape(config, *best);
 }
 

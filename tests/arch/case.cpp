@@ -80,7 +80,7 @@ Words aligned_copy(const std::vector<u32>& words) {
 const std::vector<Case>& all_cases() {
   static const std::vector<Case> cases = [] {
     std::vector<Case> all;
-    for (auto* group : {synchronisation_cases, tma_cases, wgmma_cases, data_cases, tensor_map_cases})
+    for (auto* group : {synchronisation_cases, tma_cases, wgmma_cases, wgmma_type_cases, data_cases, tensor_map_cases})
       for (Case& c : group()) all.push_back(std::move(c));
     for (Case& c : all)
       if (c.out.empty()) c.out.assign(c.expected.size(), kUnwritten);
@@ -90,9 +90,9 @@ const std::vector<Case>& all_cases() {
 }
 
 const std::vector<const char*>& kernel_headers() {
-  static const std::vector<const char*> headers = {"mbarrier",   "tma",     "wgmma",     "wgmma_widths",
-                                                   "matrix",     "control", "warp",      "memory",
-                                                   "arithmetic", "scan",    "tensor_map"};
+  static const std::vector<const char*> headers = {"mbarrier",    "tma",        "wgmma",   "wgmma_widths",
+                                                   "wgmma_types", "matrix",     "control", "warp",
+                                                   "memory",      "arithmetic", "scan",    "tensor_map"};
   return headers;
 }
 

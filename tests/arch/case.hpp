@@ -37,6 +37,7 @@ struct Case {
 std::vector<Case> synchronisation_cases();
 std::vector<Case> tma_cases();
 std::vector<Case> wgmma_cases();
+std::vector<Case> wgmma_type_cases();
 std::vector<Case> data_cases();
 std::vector<Case> tensor_map_cases();
 const std::vector<Case>& all_cases();

@@ -14,7 +14,7 @@
 namespace ww::arch {
 namespace {
 
-constexpr DType kTypes[] = {DType::e4m3, DType::bf16, DType::f16};
+constexpr DType kTypes[] = {DType::e4m3, DType::e5m2, DType::bf16, DType::f16};
 
 TEST(Convert, WideningIsExactForEveryPattern) {
   const auto expect = [](DType type, u32 bits, float got) {
@@ -30,7 +30,9 @@ TEST(Convert, WideningIsExactForEveryPattern) {
   for (u32 bits = 0; bits < 0x10000; ++bits) {
     expect(DType::bf16, bits, from_bf16(static_cast<u16>(bits)));
     expect(DType::f16, bits, from_f16(static_cast<u16>(bits)));
-    if (bits < 0x100) expect(DType::e4m3, bits, from_e4m3(static_cast<u8>(bits)));
+    if (bits >= 0x100) continue;
+    expect(DType::e4m3, bits, from_e4m3(static_cast<u8>(bits)));
+    expect(DType::e5m2, bits, from_e5m2(static_cast<u8>(bits)));
   }
 }
 
@@ -38,7 +40,8 @@ TEST(Convert, WideningIsExactForEveryPattern) {
 class Neighbours {
  public:
   explicit Neighbours(DType type) : type_(type) {
-    for (u32 bits = 0; bits < (type == DType::e4m3 ? 0x7Fu : type == DType::bf16 ? 0x7F80u : 0x7C00u); ++bits) {
+    const u32 end = type == DType::e4m3 ? 0x7F : type == DType::e5m2 ? 0x7C : type == DType::bf16 ? 0x7F80 : 0x7C00;
+    for (u32 bits = 0; bits < end; ++bits) {
       values_.push_back(reference::to_double(reference::decode(type, bits)));
     }
   }
@@ -46,12 +49,12 @@ class Neighbours {
   double value(u32 i) const { return values_[i]; }
 
   u32 nearest(float x) const {
-    if (std::isnan(x)) return type_ == DType::e4m3 ? 0x7F : 0x7FFF;
-    const u32 sign = std::signbit(x) ? (type_ == DType::e4m3 ? 0x80u : 0x8000u) : 0;
+    if (std::isnan(x)) return is_fp8(type_) ? 0x7F : 0x7FFF;
+    const u32 sign = std::signbit(x) ? (is_fp8(type_) ? 0x80u : 0x8000u) : 0;
     const double magnitude = std::fabs(static_cast<double>(x));
     const u32 last = count() - 1;
     if (magnitude >= values_[last]) {
-      if (type_ == DType::e4m3) return sign | last;
+      if (is_fp8(type_)) return sign | last;
       const double step = values_[last] - values_[last - 1];
       return sign | (magnitude < values_[last] + step / 2 ? last : last + 1);  // last + 1 is Inf; the last is odd
     }
@@ -67,6 +70,7 @@ class Neighbours {
 };
 
 u32 narrow(DType type, float x) {
+  if (type == DType::e5m2) return to_e5m2(x);
   return type == DType::e4m3 ? to_e4m3(x) : type == DType::bf16 ? to_bf16(x) : to_f16(x);
 }
 

@@ -234,7 +234,9 @@ Case convert() {
           arch::to_e4m3(v) | u32{arch::to_e4m3(w)} << 8 | u32{arch::to_e4m3(v)} << 16,
           arch::to_bf16(v) | u32{arch::to_f16(v)} << 16, arch::bits_of(arch::from_bf16(static_cast<u16>(c.in[i]))),
           arch::bits_of(arch::from_f16(static_cast<u16>(c.in[i]))),
-          arch::bits_of(arch::from_e4m3(static_cast<u8>(c.in[i])))})
+          arch::bits_of(arch::from_e4m3(static_cast<u8>(c.in[i]))),
+          arch::to_e5m2(v) | u32{arch::to_e5m2(w)} << 8 | u32{arch::to_e5m2(v)} << 16,
+          arch::bits_of(arch::from_e5m2(static_cast<u8>(c.in[i])))})
       c.expected.push_back(word);
   }
   return c;

@@ -173,7 +173,8 @@ const Expected kExpected[] = {
       "atom.relaxed.gpu.global.or.b32"}},
     {"arch_turns", {"ld.acquire.gpu.global.u32", "st.release.gpu.global.u32"}},
     {"arch_convert",
-     {"cvt.rn.bf16x2.f32", "cvt.rn.f16x2.f32", "cvt.rn.satfinite.e4m3x2.f32", "cvt.rn.bf16.f32", "cvt.rn.f16.f32"}},
+     {"cvt.rn.bf16x2.f32", "cvt.rn.f16x2.f32", "cvt.rn.satfinite.e4m3x2.f32", "cvt.rn.satfinite.e5m2x2.f32",
+      "cvt.rn.bf16.f32", "cvt.rn.f16.f32"}},
     {"arch_math", {"fma.rn.f32", "mul.rn.f32", "add.rn.f32"}},
 };
 
@@ -206,6 +207,30 @@ TEST(Ptx, WgmmaChainsAreThoseOfTheSource) {
     ASSERT_TRUE(kernels.count(kernel)) << kernel;
     EXPECT_TRUE(std::regex_search(kernels.at(kernel), std::regex(signs))) << kernel << " lacks " << signs;
   }
+}
+
+TEST(Ptx, WgmmaOfOtherTypesAndMajors) {
+  WW_NEEDS_NVRTC();
+  const Kernels kernels = kernels_in_ptx({"wgmma_types"});
+  struct Kind {
+    const char *name, *operands, *tail;  // of the instruction; after the predicate
+  };
+  const Kind kinds[] = {{"e5m2", "k32.f32.e5m2.e5m2 {", R"(p,\s*1,\s*1;)"},
+                        {"e4m3_e5m2", "k32.f32.e4m3.e5m2 {", R"(p,\s*1,\s*1;)"},
+                        {"e5m2_e4m3", "k32.f32.e5m2.e4m3 {", R"(p,\s*1,\s*1;)"},
+                        {"tf32", "k8.f32.tf32.tf32 {", R"(p,\s*1,\s*1;)"},
+                        {"bf16_mn_k", "k16.f32.bf16.bf16 {", R"(p,\s*1,\s*1,\s*1,\s*0;)"},
+                        {"bf16_k_mn", "k16.f32.bf16.bf16 {", R"(p,\s*1,\s*1,\s*0,\s*1;)"},
+                        {"bf16_mn_mn", "k16.f32.bf16.bf16 {", R"(p,\s*1,\s*1,\s*1,\s*1;)"},
+                        {"f16_mn_mn", "k16.f32.f16.f16 {", R"(p,\s*1,\s*1,\s*1,\s*1;)"}};
+  for (const Kind& kind : kinds)
+    for (int n : {8, 64, 136, 256}) {
+      const std::string name = std::string("arch_wgmma_types_") + kind.name + "_" + std::to_string(n);
+      ASSERT_TRUE(kernels.count(name)) << name;
+      const std::string opcode = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) + kind.operands;
+      EXPECT_EQ(count(kernels.at(name), opcode), 4u) << name << " lacks " << opcode;
+      EXPECT_TRUE(std::regex_search(kernels.at(name), std::regex(kind.tail))) << name << " lacks " << kind.tail;
+    }
 }
 
 TEST(Ptx, EveryWgmmaOfEveryTypeAndWidth) {

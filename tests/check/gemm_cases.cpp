@@ -82,6 +82,7 @@ class Gemm : public GemmCase {
  private:
   static testing::HostProblem make(GemmProblem problem, const GemmConfig& config) {
     problem.a = config.a, problem.b = config.b, problem.d = config.d, problem.scale = config.scale;
+    problem.a_major = config.a_major, problem.b_major = config.b_major;
     return testing::make_problem(problem, config, 1);
   }
   const runtime::Launch& fresh() {
@@ -105,9 +106,13 @@ class Gemm : public GemmCase {
     const GemmProblem& g = host_.problem;
     collective::GemmArguments& p = params_.gemm;
     const int panel = collective::panel_bytes(c);
+    const auto operand = [&](const void* base, DType type, Major major, i64 rows, int box) {
+      return major == Major::k ? matrix_map(base, type, rows, g.k, box, c.tile_k, 128)
+                               : matrix_map(base, type, g.k, rows, c.tile_k, collective::kMnBlock, 128);
+    };
     if (g.k > 0) {
-      set_map(p.a, matrix_map(a_.data.get(), c.a, g.m, g.k, c.tile_m / c.cluster_n, c.tile_k, 128), g.batch_a);
-      set_map(p.b, matrix_map(b_.data.get(), c.b, g.n, g.k, c.tile_n / c.cluster_m, c.tile_k, 128), g.batch_b);
+      set_map(p.a, operand(a_.data.get(), c.a, c.a_major, g.m, c.tile_m / c.cluster_n), g.batch_a);
+      set_map(p.b, operand(b_.data.get(), c.b, c.b_major, g.n, c.tile_n / c.cluster_m), g.batch_b);
     }
     set_map(p.d, matrix_map(d_start_, c.d, g.m, g.n, collective::kWarpgroupRows, panel / bytes_of(c.d), panel),
             g.batch_d);
@@ -161,6 +166,9 @@ std::vector<std::unique_ptr<GemmCase>> gemm_cases() {
   add("plain 2x1", "check_gemm_plain_2x1", kPlain2x1, 256, 256, 384, 1);
   add("tensor, f32", "check_gemm_tensor_f32", kTensorF32, 200, 80, 400, 2);
   add("batch of three", "check_gemm_batched", kBatched, 200, 72, 272, 2, 3);
+  add("e5m2 x e4m3", "check_gemm_mixed", kMixed, 70, 200, 272, 1);
+  add("tf32", "check_gemm_tf32", kTf32, 130, 72, 84, 1);
+  add("MN-major", "check_gemm_mn_major", kMnMajor, 264, 136, 150, 1);
   add("no K", "check_gemm_block_2x1", kBlock2x1, 200, 128, 0, 1);
   add("pingpong, block 2x1", "check_gemm_pingpong_block", kPingpongBlock, 300, 136, 400, 1);
   add("pingpong, row-column 1x2", "check_gemm_pingpong_plain", kPingpongPlain, 190, 200, 640, 1);

@@ -20,6 +20,18 @@ inline constexpr GemmConfig kPlain2x1 =
 inline constexpr GemmConfig kTensorF32 =
     collective::resolve({.d = DType::f32, .scale = Scale::tensor, .tile_m = 128, .tile_n = 40, .stages = 4});
 
+inline constexpr GemmConfig kMixed =
+    collective::resolve({.a = DType::e5m2, .scale = kBlock, .tile_m = 64, .tile_n = 64, .cluster_n = 2, .stages = 2});
+inline constexpr GemmConfig kTf32 =
+    collective::resolve({.a = DType::tf32, .b = DType::tf32, .tile_m = 128, .tile_n = 64, .stages = 2});
+inline constexpr GemmConfig kMnMajor = collective::resolve({.a = DType::bf16,
+                                                            .b = DType::bf16,
+                                                            .tile_m = 128,
+                                                            .tile_n = 128,
+                                                            .cluster_m = 2,
+                                                            .stages = 2,
+                                                            .a_major = Major::mn,
+                                                            .b_major = Major::mn});
 inline constexpr GemmConfig kBatched =
     collective::resolve({.scale = kBlock, .tile_m = 128, .tile_n = 64, .cluster_m = 2, .stages = 2, .batched = true});
 inline constexpr GemmConfig kPingpongBlock = collective::resolve(

@@ -76,6 +76,40 @@ class Program(unittest.TestCase):
             return error
         raise AssertionError("not reached")
 
+    def test_layouts_and_mixed_types_of_files(self) -> None:
+        # A[m, k] = m + 1 at k = 3, B[n, k] = n + 1 everywhere: D[m, n] = (m + 1)(n + 1)
+        rows_a = [[m + 1.0 if k == 3 else 0.0 for k in range(16)] for m in range(8)]
+        rows_b = [[n + 1.0] * 16 for n in range(8)]
+        expected = [(m + 1.0) * (n + 1.0) for m in range(8) for n in range(8)]
+
+        def product(*flags: str) -> List[float]:
+            out = str(self.path / "d.npy")
+            result = self.one_object(run("gemm", "--device", "emu:sm90", "--sms", "2", *flags, "--verify", "--out-dtype",
+                                         "f32", "--out", out, "--json"))
+            self.assertTrue(result["ok"] and result["verified"], result)
+            return list(struct.unpack("<64f", read_npy(pathlib.Path(out))[1]))
+
+        def f16(name: str, rows: List[List[float]], turn: bool) -> str:
+            stored = [list(column) for column in zip(*rows)] if turn else rows
+            flat = [x for row in stored for x in row]
+            return npy(self.path / name, "<f2", (len(stored), len(stored[0])), struct.pack(f"<{len(flat)}e", *flat))
+
+        for layout in ("nt", "nn", "tn", "tt"):
+            with self.subTest(layout=layout):
+                self.assertEqual(product("--a", f16("a.npy", rows_a, layout[0] == "t"), "--b",
+                                         f16("b.npy", rows_b, layout[1] == "n"), "--layout", layout), expected)
+        e4m3 = {0.0: 0, 1.0: 0x38, 2.0: 0x40, 3.0: 0x44, 4.0: 0x48, 5.0: 0x4a, 6.0: 0x4c, 7.0: 0x4e, 8.0: 0x50}
+        e5m2 = {1.0: 0x3c, 2.0: 0x40, 3.0: 0x42, 4.0: 0x44, 5.0: 0x45, 6.0: 0x46, 7.0: 0x47, 8.0: 0x48}
+        a = npy(self.path / "a8.npy", "|u1", (8, 16), bytes(e4m3[x] for row in rows_a for x in row))
+        b = safetensors(self.path / "b.safetensors",
+                        {"b": ("F8_E5M2", [8, 16], bytes(e5m2[x] for row in rows_b for x in row))})
+        self.assertEqual(product("--a", a, "--b", b + ":b", "--scale", "none"), expected)
+        words = [npy(self.path / f"{name}.npy", "<f4", (8, 16), struct.pack("<128f", *[x for row in rows for x in row]))
+                 for name, rows in (("x", rows_a), ("y", rows_b))]
+        self.assertEqual(product("--a", words[0], "--b", words[1], "--dtype", "tf32"), expected)
+        self.refused(3, "b (layout)", "gemm", "--device", "emu:sm90", "--m", "64", "--n", "64", "--k", "64", "--layout",
+                     "nn")
+
     def test_batches_of_files_and_what_they_share(self) -> None:
         # A (3, 2, 16): row r of matrix l is l + 1 at column r; B (8, 16), shared: row n is n + 1 everywhere
         a = [l + 1.0 if k == r else 0.0 for l in range(3) for r in range(2) for k in range(16)]

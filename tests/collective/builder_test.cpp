@@ -59,7 +59,13 @@ TEST(Builder, NamesTheFaultyField) {
                                  Refusal{"scale=block,promotion=3", "promotion"},
                                  Refusal{"scale=block,schedule=multistage,promotion=2", "promotion"},
                                  Refusal{"scale=block,promotion=2,tile=256x64x128", "promotion"},
-                                 Refusal{"scale=block,a=bf16,b=bf16", "scale"}}) {
+                                 Refusal{"scale=block,a=bf16,b=bf16", "scale"},
+                                 Refusal{"a=e5m2,b=bf16", "a, b"},
+                                 Refusal{"a=tf32", "a, b"},
+                                 Refusal{"d=e5m2", "d"},
+                                 Refusal{"layout=nn", "layout"},
+                                 Refusal{"a=bf16,b=bf16,layout=nn,tile=128x96x64", "tile (n)"},
+                                 Refusal{"a=bf16,b=bf16,layout=tt,tile=64x64x64,cluster=1x2", "tile (m)"}}) {
     const Result<GemmConfig> parsed = parse_config(refusal.text);
     ASSERT_TRUE(parsed) << refusal.text;
     const ConfigFault fault = fault_of(resolve(*parsed));
@@ -98,9 +104,18 @@ TEST(ConfigText, RoundTripsEveryDefaultConfig) {
   }
 }
 
+TEST(ConfigText, RoundTripsOperands) {
+  for (const char* text : {"a=e4m3,b=e5m2", "a=tf32,b=tf32,batched=1", "a=bf16,b=bf16,layout=nn",
+                           "a=f16,b=f16,layout=tn", "a=f16,b=f16,layout=tt,batched=1"}) {
+    const GemmConfig c = *parse_config(text);
+    EXPECT_EQ(*parse_config(to_text(c)), c) << text;
+    EXPECT_FALSE(fault_of(resolve(c))) << text;
+  }
+}
+
 TEST(ConfigText, RefusesByNameAndValue) {
   for (const char* text : {"tile", "tile=128x128", "tile=128x128x128x1", "stages=-1", "stages=70000", "stages=4x",
-                           "bogus=1", "a=e5m2", "scale=row", "arch=sm80", "stages="}) {
+                           "bogus=1", "a=e5m3", "layout=n", "batched=2", "scale=row", "arch=sm80", "stages="}) {
     const Result<GemmConfig> parsed = parse_config(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().code, ErrorCode::invalid) << text;

@@ -52,6 +52,8 @@ inline Value decode(ww::DType type, uint32_t bits) {
     case ww::DType::e4m3: return decode(bits, 4, 3, false);
     case ww::DType::bf16: return decode(bits, 8, 7, true);
     case ww::DType::f16: return decode(bits, 5, 10, true);
+    case ww::DType::e5m2: return decode(bits, 5, 2, true);
+    case ww::DType::tf32: return decode(bits >> 13, 8, 10, true);
     default: return decode(bits, 8, 23, true);
   }
 }
@@ -119,18 +121,19 @@ inline uint32_t fused_sum(const std::vector<Value>& terms, int sum_fraction, int
 }
 
 /// One output of wgmma: row . row + c.
-inline uint32_t mma_output(ww::DType type, const uint8_t* a, const uint8_t* b, uint32_t c, bool negate_a,
-                           bool negate_b) {
-  const int bytes = type == ww::DType::e4m3 ? 1 : 2;
+inline uint32_t mma_output(ww::DType type_a, ww::DType type_b, const uint8_t* a, const uint8_t* b, uint32_t c,
+                           bool negate_a, bool negate_b) {
+  const int bytes = ww::bytes_of(type_a);
   std::vector<Value> terms{decode(c, 8, 23, true)};
   for (int k = 0; k < 32 / bytes; ++k) {
-    uint32_t x = a[k * bytes], y = b[k * bytes];
-    if (bytes == 2) x |= a[k * 2 + 1] << 8, y |= b[k * 2 + 1] << 8;
-    Value p = product(decode(type, x), decode(type, y));
+    uint32_t x = 0, y = 0;
+    std::memcpy(&x, a + k * bytes, static_cast<size_t>(bytes));
+    std::memcpy(&y, b + k * bytes, static_cast<size_t>(bytes));
+    Value p = product(decode(type_a, x), decode(type_b, y));
     if (negate_a != negate_b) p.negative = !p.negative;
     terms.push_back(p);
   }
-  return type == ww::DType::e4m3 ? fused_sum(terms, 13, 14) : fused_sum(terms, 25, 24);
+  return bytes == 1 ? fused_sum(terms, 13, 14) : fused_sum(terms, 25, 24);
 }
 
 }  // namespace reference

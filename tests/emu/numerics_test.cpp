@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cfloat>
+#include <cstring>
 #include <random>
 #include <string>
 #if defined(__x86_64__)
@@ -19,7 +20,9 @@
 namespace ww::emu {
 namespace {
 
-constexpr DType kTypes[] = {DType::e4m3, DType::bf16, DType::f16};
+constexpr MmaTypes kTypes[] = {
+    DType::e4m3, DType::e5m2, {DType::e4m3, DType::e5m2}, {DType::e5m2, DType::e4m3}, DType::bf16,
+    DType::f16,  DType::tf32};
 constexpr int kColumns[] = {8, 16, 24, 64, 120, 128, 200, 256};
 constexpr MmaTarget kTargets[] = {MmaTarget::portable, MmaTarget::avx2, MmaTarget::avx512};
 
@@ -30,23 +33,23 @@ constexpr Mix kMixes[] = {Mix::raw,  Mix::finite, Mix::tame, Mix::sparse, Mix::c
                           Mix::tiny, Mix::heavy,  Mix::edge, Mix::wild};
 
 struct Case {
-  DType type;
+  MmaTypes types;
   int n;
   Mix mix;
   unsigned seed;
   std::vector<u8> a, b;
   std::vector<float> c;
   std::string name() const {
-    return std::string(name_of(type)) + " n=" + std::to_string(n) + " mix=" + std::to_string(static_cast<int>(mix)) +
-           " seed=" + std::to_string(seed);
+    return std::string(name_of(types.a)) + " x " + name_of(types.b) + " n=" + std::to_string(n) +
+           " mix=" + std::to_string(static_cast<int>(mix)) + " seed=" + std::to_string(seed);
   }
 };
 
-u32 random_element(DType type, Mix mix, std::mt19937& rng) {
-  const int bits = type == DType::e4m3 ? 8 : 16;
+/// `fraction` of `bits` bits are the fraction.
+u32 random_bits(int bits, int fraction, Mix mix, std::mt19937& rng) {
+  const bool wide = bits - fraction == 9;  // the exponents of FP32
   const u32 sign = rng() & (1u << (bits - 1));
   const u32 raw = rng() & ((1u << bits) - 1);
-  const int fraction = type == DType::e4m3 ? 3 : type == DType::bf16 ? 7 : 10;
   const auto with_field = [&](u32 field) { return sign | field << fraction | (raw & ((1u << fraction) - 1)); };
   const u32 last = ((1u << (bits - 1)) - 1) >> fraction;
   const u32 middle = last / 2;
@@ -58,11 +61,18 @@ u32 random_element(DType type, Mix mix, std::mt19937& rng) {
     case Mix::cancelling: return sign | middle << fraction;
     case Mix::tiny: return with_field(rng() % 2);
     case Mix::heavy: return (rng() % 256 != 0 ? 0 : sign) | (((middle + 1) << fraction) - 1);
-    case Mix::edge: return with_field(type == DType::bf16 ? middle / 2 - 9 + rng() % 10 : rng() % 3);
+    case Mix::edge: return with_field(wide ? middle / 2 - 9 + rng() % 10 : rng() % 3);
     case Mix::wild:
       return sign | (rng() % 2 != 0 ? 0 : rng() % 16 != 0 ? middle : rng() % 8 != 0 ? last : last - 1) << fraction;
   }
   return 0;
+}
+
+u32 random_element(DType type, Mix mix, std::mt19937& rng) {
+  // tf32: 19 bits at the top of 32; what is below them does not count
+  if (type == DType::tf32) return random_bits(19, 10, mix, rng) << 13 | (rng() & 0x1FFF);
+  if (is_fp8(type)) return random_bits(8, type == DType::e4m3 ? 3 : 2, mix, rng);
+  return random_bits(16, type == DType::bf16 ? 7 : 10, mix, rng);
 }
 
 float random_addend(Mix mix, std::mt19937& rng) {
@@ -81,23 +91,22 @@ float random_addend(Mix mix, std::mt19937& rng) {
   }
 }
 
-Case make_case(DType type, int n, Mix mix, unsigned seed) {
-  Case x{type, n, mix, seed, {}, {}, {}};
+Case make_case(MmaTypes types, int n, Mix mix, unsigned seed) {
+  Case x{types, n, mix, seed, {}, {}, {}};
   std::mt19937 rng(seed * 7919 + static_cast<unsigned>(n) * 31 + static_cast<unsigned>(mix) * 5 +
-                   static_cast<unsigned>(type));
-  const auto fill = [&](std::vector<u8>& to, int rows) {
+                   static_cast<unsigned>(types.a) + 3 * static_cast<unsigned>(types.b));
+  const auto fill = [&](std::vector<u8>& to, int rows, DType type) {
     to.resize(static_cast<size_t>(rows) * 32);
     const int bytes = bytes_of(type);
     for (size_t i = 0; i < to.size(); i += static_cast<size_t>(bytes)) {
       // why: whole rows of plain numbers beside wild ones, so that one output does not hide another
       const Mix local = mix == Mix::raw && (i / 32) % 3 != 0 && rng() % 64 != 0 ? Mix::finite : mix;
       const u32 element = random_element(type, local, rng);
-      to[i] = static_cast<u8>(element);
-      if (bytes == 2) to[i + 1] = static_cast<u8>(element >> 8);
+      std::memcpy(&to[i], &element, static_cast<size_t>(bytes));
     }
   };
-  fill(x.a, 64);
-  fill(x.b, n);
+  fill(x.a, 64, types.a);
+  fill(x.b, n, types.b);
   x.c.resize(static_cast<size_t>(64 * n));
   for (float& value : x.c) value = random_addend(mix, rng);
   return x;
@@ -123,13 +132,13 @@ void check_exact(const Case& x, bool accumulate, int scale_a, int scale_b) {
   std::vector<u32> want(x.c.size());
   for (size_t i = 0; i < want.size(); ++i) {
     const size_t row = i / static_cast<size_t>(x.n), column = i % static_cast<size_t>(x.n);
-    want[i] = reference::mma_output(x.type, &x.a[row * 32], &x.b[column * 32], accumulate ? arch::bits_of(x.c[i]) : 0,
-                                    scale_a < 0, scale_b < 0);
+    want[i] = reference::mma_output(x.types.a, x.types.b, &x.a[row * 32], &x.b[column * 32],
+                                    accumulate ? arch::bits_of(x.c[i]) : 0, scale_a < 0, scale_b < 0);
   }
   for (MmaTarget target : kTargets) {
     if (!mma_supports(target)) continue;
     std::vector<float> d = x.c;
-    mma_m64_on(target, x.type, x.n, x.a.data(), x.b.data(), d.data(), accumulate, scale_a, scale_b, MmaMath::exact);
+    mma_m64_on(target, x.types, x.n, x.a.data(), x.b.data(), d.data(), accumulate, scale_a, scale_b, MmaMath::exact);
     expect_bits(d, want, x.n,
                 x.name() + (accumulate ? " accumulate" : "") + " scales " + std::to_string(scale_a) + "," +
                     std::to_string(scale_b) + target_name(target));
@@ -137,7 +146,7 @@ void check_exact(const Case& x, bool accumulate, int scale_a, int scale_b) {
 }
 
 TEST(Mma, EveryTargetMatchesTheReferenceForEveryTypeAndWidth) {
-  for (DType type : kTypes) {
+  for (MmaTypes type : kTypes) {
     for (int n : kColumns) {
       for (Mix mix : kMixes) check_exact(make_case(type, n, mix, 1), true, 1, 1);
     }
@@ -145,7 +154,7 @@ TEST(Mma, EveryTargetMatchesTheReferenceForEveryTypeAndWidth) {
 }
 
 TEST(Mma, WithoutAccumulateTheOldValuesAreIgnored) {
-  for (DType type : kTypes) {
+  for (MmaTypes type : kTypes) {
     for (int n : {8, 24, 128}) {
       for (Mix mix : kMixes) check_exact(make_case(type, n, mix, 2), false, 1, 1);
     }
@@ -153,12 +162,46 @@ TEST(Mma, WithoutAccumulateTheOldValuesAreIgnored) {
 }
 
 TEST(Mma, ScalesOfMinusOneNegateAnOperand) {
-  for (DType type : kTypes) {
+  for (MmaTypes type : kTypes) {
     for (Mix mix : kMixes) {
       check_exact(make_case(type, 24, mix, 3), true, -1, 1);
       check_exact(make_case(type, 40, mix, 4), true, 1, -1);
       check_exact(make_case(type, 16, mix, 5), true, -1, -1);
     }
+  }
+}
+
+TEST(Mma, InfinitiesOfE5m2) {
+  for (MmaTarget target : kTargets) {
+    if (!mma_supports(target)) continue;
+    const auto one = [&](MmaTypes types, u8 a, u8 b, float c) {
+      std::vector<u8> rows_a(64 * 32), rows_b(8 * 32);
+      rows_a[5] = a, rows_b[5] = b;
+      std::vector<float> d(64 * 8, c);
+      mma_m64_on(target, types, 8, rows_a.data(), rows_b.data(), d.data(), true, 1, 1, MmaMath::exact);
+      return arch::bits_of(d[0]);
+    };
+    EXPECT_EQ(one(DType::e5m2, 0x7C, 0x3C, 1.0f), 0x7F800000u);
+    EXPECT_EQ(one(DType::e5m2, 0x7C, 0xBC, 1.0f), 0xFF800000u);
+    EXPECT_EQ(one(DType::e5m2, 0x7C, 0x00, 1.0f), 0x7FFFFFFFu);                 // Inf * 0
+    EXPECT_EQ(one({DType::e4m3, DType::e5m2}, 0x00, 0x7C, 1.0f), 0x7FFFFFFFu);  // the zero is of the other type
+    EXPECT_EQ(one({DType::e5m2, DType::e4m3}, 0x7C, 0x7E, -INFINITY), 0x7FFFFFFFu);
+    EXPECT_EQ(one({DType::e4m3, DType::e5m2}, 0x7F, 0x3C, 1.0f), 0x7FFFFFFFu);  // NaN
+    EXPECT_EQ(one(DType::e5m2, 0x7B, 0x7B, 0.0f), arch::bits_of(57344.0f * 57344.0f));
+    EXPECT_EQ(one(DType::e5m2, 0x01, 0x01, 0.0f), arch::bits_of(0x1p-32f));  // subnormals
+  }
+}
+
+TEST(Mma, OfTf32TheLowThirteenBitsAreNotThere) {
+  Case plain = make_case(DType::tf32, 64, Mix::tame, 7), noisy = plain;
+  std::mt19937 rng(8);
+  for (std::vector<u8>* rows : {&noisy.a, &noisy.b})
+    for (size_t i = 0; i < rows->size(); i += 4) (*rows)[i] = static_cast<u8>(rng()), (*rows)[i + 1] ^= rng() & 0x1F;
+  for (MmaMath math : {MmaMath::exact, MmaMath::fp32_chain}) {
+    std::vector<float> first = plain.c, second = plain.c;
+    mma_m64(DType::tf32, 64, plain.a.data(), plain.b.data(), first.data(), true, 1, 1, math);
+    mma_m64(DType::tf32, 64, noisy.a.data(), noisy.b.data(), second.data(), true, 1, 1, math);
+    EXPECT_EQ(std::memcmp(first.data(), second.data(), first.size() * 4), 0);
   }
 }
 
@@ -178,14 +221,14 @@ TEST(Mma, EveryPairOfE4m3BitsAloneAndBesideOne) {
 }
 
 TEST(Mma, ChainedCallsMatchAChainOfReferences) {
-  for (DType type : kTypes) {
+  for (MmaTypes type : kTypes) {
     for (Mix mix : {Mix::finite, Mix::tame, Mix::sparse}) {
       std::vector<u32> want(64 * 64, 0);
       std::vector<std::vector<float>> d(3, std::vector<float>(64 * 64, NAN));
       for (unsigned step = 0; step < 8; ++step) {
         const Case x = make_case(type, 64, mix, 100 + step);
         for (size_t i = 0; i < want.size(); ++i) {
-          want[i] = reference::mma_output(type, &x.a[i / 64 * 32], &x.b[i % 64 * 32], want[i], false, false);
+          want[i] = reference::mma_output(type.a, type.b, &x.a[i / 64 * 32], &x.b[i % 64 * 32], want[i], false, false);
         }
         for (size_t t = 0; t < 3; ++t) {
           if (!mma_supports(kTargets[t])) continue;
@@ -248,19 +291,20 @@ TEST(Mma, SpecialValues) {
 // --- the plain chain -----------------------------------------------------------------------------
 
 TEST(MmaChain, IsOneFmaAfterAnother) {
-  for (DType type : kTypes) {
+  for (MmaTypes type : kTypes) {
     for (Mix mix : kMixes) {
       const Case x = make_case(type, 40, mix, 9);
       std::vector<u32> want(x.c.size());
-      const int bytes = bytes_of(type);
+      const int bytes = bytes_of(type.a);
       for (size_t i = 0; i < want.size(); ++i) {
         const u8 *a = &x.a[i / 40 * 32], *b = &x.b[i % 40 * 32];
         float sum = x.c[i];
         for (int k = 0; k < 32 / bytes; ++k) {
-          const u32 p = bytes == 1 ? a[k] : a[2 * k] | static_cast<u32>(a[2 * k + 1]) << 8;
-          const u32 q = bytes == 1 ? b[k] : b[2 * k] | static_cast<u32>(b[2 * k + 1]) << 8;
-          sum = std::fma(-static_cast<float>(reference::to_double(reference::decode(type, p))),
-                         static_cast<float>(reference::to_double(reference::decode(type, q))), sum);
+          u32 p = 0, q = 0;
+          std::memcpy(&p, a + k * bytes, static_cast<size_t>(bytes));
+          std::memcpy(&q, b + k * bytes, static_cast<size_t>(bytes));
+          sum = std::fma(-static_cast<float>(reference::to_double(reference::decode(type.a, p))),
+                         static_cast<float>(reference::to_double(reference::decode(type.b, q))), sum);
         }
         want[i] = std::isnan(sum) ? 0x7FFFFFFFu : arch::bits_of(sum);
       }
@@ -277,7 +321,7 @@ TEST(MmaChain, IsOneFmaAfterAnother) {
 #if defined(__x86_64__)
 TEST(Mma, HostFloatingPointModesDoNotMatter) {
   const unsigned saved = _mm_getcsr();
-  for (DType type : kTypes) {
+  for (MmaTypes type : kTypes) {
     for (Mix mix : {Mix::tame, Mix::tiny, Mix::edge}) {
       const Case x = make_case(type, 32, mix, 12);
       for (MmaMath math : {MmaMath::exact, MmaMath::fp32_chain}) {

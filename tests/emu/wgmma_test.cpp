@@ -15,11 +15,12 @@ struct Params {
   const u8 *a, *b;  // images of shared memory
   const float* c;
   float* d;
-  DType type;
+  MmaTypes types = e4m3;
   int n;
   u64 descriptor_a, descriptor_b;  // without the base address
   bool accumulate;
   int scale_a;
+  Major major_a = Major::k, major_b = Major::k;
 };
 
 void copy_in(const Params& p) {
@@ -38,9 +39,16 @@ u32 position(u32 thread, u32 v, int n) {
 
 arch::WgmmaCall call(const Params& p) {
   const u64 base = (shared_base() & 0x3FFFF) >> 4;
-  return {
-      p.type,    p.n, p.descriptor_a + base + (kOperandA >> 4), p.descriptor_b + base + (kOperandB >> 4), p.accumulate,
-      p.scale_a, 1};
+  return {p.types.a,
+          p.types.b,
+          p.major_a,
+          p.major_b,
+          p.n,
+          p.descriptor_a + base + (kOperandA >> 4),
+          p.descriptor_b + base + (kOperandB >> 4),
+          p.accumulate,
+          p.scale_a,
+          1};
 }
 
 void one_tile(const Params& p) {
@@ -62,7 +70,7 @@ struct Operands {
   Params params{};
 
   /// Places rows of 32 bytes, `k` bytes into their span, as the layout `mode` of a descriptor wants them.
-  Operands(DType type, int n, u32 mode, u32 k, bool accumulate, int scale_a)
+  Operands(MmaTypes type, int n, u32 mode, u32 k, bool accumulate, int scale_a)
       : rows_a(random_bytes<u8>(64 * 32, 1)),
         rows_b(random_bytes<u8>(static_cast<u32>(n) * 32, 2)),
         c(static_cast<u32>(64 * n)),
@@ -92,7 +100,8 @@ struct Operands {
 };
 
 TEST(EmuWgmma, OneTileIsExactForEveryTypeAndLayout) {
-  for (DType type : {e4m3, bf16, f16})
+  for (MmaTypes type :
+       {MmaTypes(e4m3), MmaTypes(e5m2), MmaTypes(e4m3, e5m2), MmaTypes(bf16), MmaTypes(f16), MmaTypes(tf32)})
     for (int n : {8, 24, 128, 256})
       for (u32 mode = 0; mode < 4; ++mode)
         for (u32 k : {0u, 32u, 96u}) {
@@ -102,7 +111,7 @@ TEST(EmuWgmma, OneTileIsExactForEveryTypeAndLayout) {
           const auto stats = launch<one_tile>(o.params, {.shared_bytes = kShared}, o.memory());
           ASSERT_TRUE(stats) << message(stats);
           ASSERT_EQ(0, std::memcmp(o.d.data(), o.expected.data(), o.d.size() * 4))
-              << name_of(type) << " n " << n << " mode " << mode << " k " << k;
+              << name_of(type.a) << " x " << name_of(type.b) << " n " << n << " mode " << mode << " k " << k;
         }
 }
 
@@ -182,7 +191,9 @@ void bad_wgmma(const BadParams& b) {
   if (b.which == 1) bad.n = 12;
   if (b.which == 2) bad.descriptor_a = u64{0x3FFF} | u64{64} << 32 | u64{1} << 62;
   if (b.which == 3) bad.descriptor_a |= u64{1} << 49;
-  if (b.which == 4) bad.type = f32;
+  if (b.which == 4) bad.type_a = bad.type_b = f32;
+  if (b.which == 7) bad.type_b = bf16;
+  if (b.which == 8) bad.major_b = Major::mn;  // of a type of one byte
   t().wgmma(bad, acc, here());
   if (b.which != 5 || thread_index() != 3) t().wgmma_commit(here());
   if (b.which == 5) t().wgmma(bad, acc, here());
@@ -200,7 +211,9 @@ TEST(EmuWgmma, WrongAndDivergentCallsAreReported) {
                          "base offset",
                          "not supported",
                          "diverges",
-                         "wgmma wait: 2 operations needed, 1 done"};
+                         "wgmma wait: 2 operations needed, 1 done",
+                         "not supported",
+                         "mn-major, are not supported"};
   for (u32 which = 0; which < std::size(parts); ++which)
     EXPECT_REPORTS((launch<bad_wgmma>(BadParams{o.params, which}, {.shared_bytes = kShared}, o.memory())),
                    parts[which]);

@@ -156,6 +156,66 @@ TEST(GemmEmu, MatricesOfABatchMayLieSideBySide) {  // [M, L, K] and [M, L, N], a
                *parse_config("tile=64x64x128,cluster=2x1"), 18);
 }
 
+TEST(GemmEmu, MixedFp8) {
+  std::uint64_t seed = 200;
+  for (DType a : {e4m3, e5m2})
+    for (DType b : {e4m3, e5m2})
+      for (Scale scale : {Scale::tensor, Scale::block_1x128_128x128}) {
+        if (a == e4m3 && b == e4m3) continue;
+        expect_equal({.m = 130, .n = 136, .k = 400, .a = a, .b = b, .d = f32, .scale = scale},
+                     *parse_config("tile=64x64x128"), ++seed);
+      }
+}
+
+TEST(GemmEmu, Tf32) {
+  expect_equal({.m = 130, .n = 136, .k = 100, .a = tf32, .b = tf32, .d = f32}, {}, 220);
+  expect_equal({.m = 70, .n = 72, .k = 36, .a = tf32, .b = tf32, .scale = Scale::row_column},
+               *parse_config("tile=64x64x32,cluster=2x1"), 221);
+  expect_equal({.m = 70, .n = 72, .k = 0, .a = tf32, .b = tf32}, *parse_config("tile=64x64x32,cluster=2x1"), 222);
+}
+
+TEST(GemmEmu, EveryLayoutOf16BitOperands) {
+  std::uint64_t seed = 240;
+  for (Major a : {Major::k, Major::mn})
+    for (Major b : {Major::k, Major::mn})
+      for (const char* config : {"tile=128x128x64,cluster=2x1", "tile=128x64x64,cluster=1x2,stages=2"}) {
+        const DType type = ++seed % 2 != 0 ? bf16 : f16;
+        // K-major rows and MN-major ones need 8 elements each; where one is not contiguous it may be any number
+        GemmProblem p{.m = a == Major::k ? 197 : 200,
+                      .n = 136,
+                      .k = a == Major::mn && b == Major::mn ? 75 : 200,
+                      .a = type,
+                      .b = type,
+                      .d = f32,
+                      .a_major = a,
+                      .b_major = b};
+        expect_equal(p, *parse_config(config), seed);
+        p.lda = a == Major::k ? p.k + 8 : p.m + 8, p.ldb = b == Major::k ? p.k + 16 : p.n + 24;
+        expect_equal(p, *parse_config(config), seed + 100, EmuSchedule::adversarial);
+      }
+  expect_equal({.m = 72,
+                .n = 72,
+                .k = 50,
+                .a = bf16,
+                .b = bf16,
+                .a_major = Major::mn,
+                .b_major = Major::mn,
+                .batch = 2,
+                .batch_a = 72 * 50,
+                .batch_d = 72 * 72},
+               *parse_config("tile=64x64x64"), 260);
+  expect_equal({.m = 72,
+                .n = 264,
+                .k = 130,
+                .a = bf16,
+                .b = bf16,
+                .scale = Scale::tensor,
+                .ldd = 272,
+                .a_major = Major::mn,
+                .b_major = Major::mn},
+               {}, 261);
+}
+
 TEST(GemmEmu, EmptyBatches) {
   expect_equal({.m = 64, .n = 64, .k = 128, .batch = 0}, {}, 1);
   expect_equal({.m = 70, .n = 72, .k = 0, .scale = Scale::block_1x128_128x128, .batch = 2, .batch_d = 70 * 72}, {}, 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emulated device against GPU: the same random problems, one hash of D each.
-//   gemm_parity make  <file> [count]          writes the hashes that the emulated device computes
+//   gemm_parity make  <file> [count] [first]  writes the hashes that the emulated device computes; problems from
+//                                             1000000 on are those of operand_problem.hpp
 //   gemm_parity check <file> [device] [step]  runs every step-th problem on `device` (default emu:sm90) and compares
 //   hashes
 // A problem is a function of its number, so the file holds numbers and hashes only; both device and emulator must agree
@@ -16,7 +17,7 @@
 #include <string>
 #include <thread>
 
-#include "random_problem.hpp"
+#include "operand_problem.hpp"
 
 namespace {
 
@@ -26,6 +27,7 @@ using namespace ww::testing;
 /// Problem number `i`: every type, recipe, output, cluster and tile, with tails in all three extents and padded
 /// strides.
 HostProblem numbered_problem(std::uint64_t i) {
+  if (i >= kFirstOperandProblem) return operand_problem(i);
   std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 1);
   const auto pick = [&](std::uint64_t count) { return rng() % count; };
   GemmProblem p;
@@ -56,14 +58,16 @@ Result<std::string> hash_on(const Device& device, const HostProblem& host) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-int make(const std::string& path, std::uint64_t count) {
+int make(const std::string& path, std::uint64_t count, std::uint64_t first) {
   const auto device = Device::open("emu:sm90");
   if (!device) return fmt::print(stderr, "{}\n", device.error().message), 4;
   std::string text = "# problem number, XXH3-128 of the packed D; made by: gemm_parity make\n";
-  for (std::uint64_t i = 0; i < count; ++i) {
+  for (std::uint64_t i = first; i < first + count; ++i) {
     const HostProblem host = numbered_problem(i);
     const auto hash = hash_on(*device, host);
     if (!hash) return fmt::print(stderr, "problem {}: {}\n{}\n", i, hash.error().message, host.replay()), 4;
+    if (const std::string wrong = difference(host, *run_on(*device, host), reference(host)); !wrong.empty())
+      return fmt::print(stderr, "problem {} is not what the reference says: {}\n", i, wrong), 1;
     text += fmt::format("{} {}\n", i, *hash);
   }
   std::ofstream(path) << text;
@@ -114,9 +118,11 @@ int check(const std::string& path, const std::string& name, std::uint64_t step) 
 
 int main(int argc, char** argv) {
   const std::string verb = argc > 2 ? argv[1] : "";
-  if (verb == "make") return make(argv[2], argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 240);
+  if (verb == "make")
+    return make(argv[2], argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 240,
+                argc > 4 ? std::strtoull(argv[4], nullptr, 10) : 0);
   if (verb == "check")
     return check(argv[2], argc > 3 ? argv[3] : "emu:sm90", argc > 4 ? std::strtoull(argv[4], nullptr, 10) : 1);
-  fmt::print(stderr, "usage: gemm_parity make <file> [count] | gemm_parity check <file> [device] [step]\n");
+  fmt::print(stderr, "usage: gemm_parity make <file> [count] [first] | gemm_parity check <file> [device] [step]\n");
   return 2;
 }

@@ -34,9 +34,11 @@ struct HostProblem {
             : fmt::format(" batch={} strides {}, {}, {}, scales {}, {}", problem.batch, problem.batch_a,
                           problem.batch_b, problem.batch_d, problem.batch_scale_a, problem.batch_scale_b);
     return fmt::format(
-        "m={} n={} k={} lda={} ldb={} ldd={}{} a={} b={} d={} scale={} seed={} config {}; the test is deterministic",
-        problem.m, problem.n, problem.k, problem.lda, problem.ldb, problem.ldd, batch, name_of(problem.a),
-        name_of(problem.b), name_of(problem.d), name_of(problem.scale), seed, to_text(config));
+        "m={} n={} k={} lda={} ldb={} ldd={} layout={}{} a={} b={} d={} scale={} seed={} config {}; the test is "
+        "deterministic",
+        problem.m, problem.n, problem.k, problem.lda, problem.ldb, problem.ldd,
+        name_of(MatrixLayout{problem.a_major, problem.b_major}), batch, name_of(problem.a), name_of(problem.b),
+        name_of(problem.d), name_of(problem.scale), seed, to_text(config));
   }
 };
 
@@ -45,6 +47,8 @@ inline std::uint32_t random_element(std::mt19937_64& rng, DType type) {
   // why Box-Muller by hand: std::normal_distribution differs between standard libraries
   const double u = (static_cast<double>(rng() >> 11) + 1) * 0x1p-53, v = static_cast<double>(rng() >> 11) * 0x1p-53;
   const auto x = static_cast<float>(std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v));
+  if (type == tf32) return arch::bits_of(x);
+  if (type == e5m2) return arch::to_e5m2(x);
   return type == e4m3 ? arch::to_e4m3(x) : type == bf16 ? arch::to_bf16(x) : arch::to_f16(x);
 }
 
@@ -68,12 +72,13 @@ inline void fill_matrix(std::vector<std::uint8_t>& bytes, std::mt19937_64& rng, 
 inline HostProblem make_problem(GemmProblem problem, const GemmConfig& config, std::uint64_t seed) {
   HostProblem made{problem, config, seed, {}, {}, {}, {}};
   GemmProblem& p = made.problem;
-  if (p.lda == 0) p.lda = p.k;
-  if (p.ldb == 0) p.ldb = p.k;
+  const bool a_mn = p.a_major == Major::mn, b_mn = p.b_major == Major::mn;
+  if (p.lda == 0) p.lda = a_mn ? p.m : p.k;
+  if (p.ldb == 0) p.ldb = b_mn ? p.n : p.k;
   if (p.ldd == 0) p.ldd = p.n;
   std::mt19937_64 rng(seed);
-  fill_matrix(made.a, rng, p.a, p.m, p.k, p.lda, p.batch, p.batch_a);
-  fill_matrix(made.b, rng, p.b, p.n, p.k, p.ldb, p.batch, p.batch_b);
+  fill_matrix(made.a, rng, p.a, a_mn ? p.k : p.m, a_mn ? p.m : p.k, p.lda, p.batch, p.batch_a);
+  fill_matrix(made.b, rng, p.b, b_mn ? p.k : p.n, b_mn ? p.n : p.k, p.ldb, p.batch, p.batch_b);
   const auto scales = [&](std::int64_t count) {
     std::vector<float> values(static_cast<std::size_t>(count));
     for (float& v : values) v = 0.25f + static_cast<float>(rng() % 4096) / 1024.0f;
@@ -100,6 +105,17 @@ inline void gather(const std::uint8_t* bytes, std::int64_t rows, std::int64_t ro
   }
 }
 
+/// The same of an MN-major matrix: element k of row r is at k * stride + r.
+inline void gather_columns(const std::uint8_t* bytes, std::int64_t rows, std::int64_t row_bytes,
+                           std::int64_t stride_bytes, std::int64_t row, int count, std::int64_t at, int element,
+                           std::uint8_t* out) {
+  std::memset(out, 0, static_cast<std::size_t>(count) * 32);
+  for (int r = 0; r < count && row + r < rows; ++r)
+    for (int i = 0; i < 32 && at + i < row_bytes; i += element)
+      std::memcpy(out + r * 32 + i, bytes + (at + i) / element * stride_bytes + (row + r) * element,
+                  static_cast<std::size_t>(element));
+}
+
 /// Matrix `l` of D, packed (M, N), as bytes of the output type.
 inline std::vector<std::uint8_t> reference_of(const HostProblem& host, std::int64_t l, emu::MmaMath math) {
   const GemmProblem& p = host.problem;
@@ -119,10 +135,12 @@ inline std::vector<std::uint8_t> reference_of(const HostProblem& host, std::int6
       std::fill(raw.begin(), raw.end(), 0.0f);
       // a stage is 128 bytes of K; bytes past the end are zero, and a whole stage is always multiplied
       for (std::int64_t at = 0; at < round_up(row_bytes, 128); at += 32) {
-        gather(all_a, p.m, row_bytes, p.lda * element, m0, 64, at, rows_a);
-        gather(all_b, p.n, row_bytes, p.ldb * element, n0, 64, at, rows_b);
+        if (p.a_major == Major::k) gather(all_a, p.m, row_bytes, p.lda * element, m0, 64, at, rows_a);
+        else gather_columns(all_a, p.m, row_bytes, p.lda * element, m0, 64, at, element, rows_a);
+        if (p.b_major == Major::k) gather(all_b, p.n, row_bytes, p.ldb * element, n0, 64, at, rows_b);
+        else gather_columns(all_b, p.n, row_bytes, p.ldb * element, n0, 64, at, element, rows_b);
         const bool fresh = promotes ? at % 128 == 0 : at == 0;
-        emu::mma_m64(p.a, 64, rows_a, rows_b, raw.data(), !fresh, 1, 1, math);
+        emu::mma_m64({p.a, p.b}, 64, rows_a, rows_b, raw.data(), !fresh, 1, 1, math);
         if (promotes && at % 128 == 96) {
           for (int i = 0; i < 64; ++i)
             for (int j = 0; j < 64; ++j) {

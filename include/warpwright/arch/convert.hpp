@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions between FP32 and the storage types, with the hardware's rounding and NaN rules on both executors:
-//   narrowing rounds to nearest even; any NaN becomes 0x7FFF (bf16, f16) or 0x7F (e4m3); f16 overflows to Inf, e4m3
-//   saturates to +-448 (cvt.rn.satfinite). Widening is exact, one source for both; NaN becomes 0x7FFFFFFF, except that
+//   narrowing rounds to nearest even; any NaN becomes 0x7FFF (bf16, f16) or 0x7F (e4m3, e5m2); f16 overflows to Inf,
+//   e4m3 saturates to +-448 and e5m2 to +-57344 (cvt.rn.satfinite). Widening is exact, one source for both; NaN becomes
+//   0x7FFFFFFF, except that
 //   bf16 is a plain shift and keeps its payload.
 // The host uses the same functions for operands and references. PTX ISA: cvt.
 #pragma once
@@ -30,6 +31,11 @@ WW_DEVICE u16 to_e4m3x2(float low, float high) {
   asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(r) : "f"(high), "f"(low));
   return r;
 }
+WW_DEVICE u16 to_e5m2x2(float low, float high) {
+  u16 r;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(r) : "f"(high), "f"(low));
+  return r;
+}
 WW_DEVICE u16 to_bf16(float v) {
   u16 r;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(v));
@@ -41,6 +47,7 @@ WW_DEVICE u16 to_f16(float v) {
   return r;
 }
 WW_DEVICE u8 to_e4m3(float v) { return static_cast<u8>(to_e4m3x2(v, 0.0f)); }
+WW_DEVICE u8 to_e5m2(float v) { return static_cast<u8>(to_e5m2x2(v, 0.0f)); }
 }  // namespace ptx
 #else
 inline namespace emu {
@@ -83,10 +90,21 @@ WW_HOST_DEVICE constexpr u8 to_e4m3(float v) {
   return static_cast<u8>(sign | (r > 0x7eu ? 0x7eu : r));
 }
 
+WW_HOST_DEVICE constexpr u8 to_e5m2(float v) {
+  const u32 x = bits_of(v), magnitude = x & 0x7fffffffu, sign = (x >> 24) & 0x80u;
+  if (magnitude > 0x7f800000u) return 0x7f;
+  if (magnitude >= 0x47800000u) return static_cast<u8>(sign | 0x7bu);  // 65536 and above, Inf included
+  const u32 r = round_magnitude<2, -14>(magnitude);
+  return static_cast<u8>(sign | (r > 0x7bu ? 0x7bu : r));
+}
+
 WW_HOST_DEVICE constexpr u32 to_bf16x2(float low, float high) { return to_bf16(low) | u32{to_bf16(high)} << 16; }
 WW_HOST_DEVICE constexpr u32 to_f16x2(float low, float high) { return to_f16(low) | u32{to_f16(high)} << 16; }
 WW_HOST_DEVICE constexpr u16 to_e4m3x2(float low, float high) {
   return static_cast<u16>(to_e4m3(low) | to_e4m3(high) << 8);
+}
+WW_HOST_DEVICE constexpr u16 to_e5m2x2(float low, float high) {
+  return static_cast<u16>(to_e5m2(low) | to_e5m2(high) << 8);
 }
 }  // namespace emu
 #endif
@@ -108,6 +126,9 @@ WW_HOST_DEVICE float from_f16(u16 bits) {
 WW_HOST_DEVICE float from_e4m3(u8 bits) {
   if ((bits & 0x7f) == 0x7f) return float_of(0x7fffffffu);
   return widen<3, 7, true>(bits & 0x7fu, static_cast<u32>(bits & 0x80u) << 24);
+}
+WW_HOST_DEVICE float from_e5m2(u8 bits) {
+  return widen<2, 15, false>(bits & 0x7fu, static_cast<u32>(bits & 0x80u) << 24);
 }
 
 }  // namespace ww::arch

@@ -24,7 +24,7 @@ struct Site {
 
 inline constexpr u32 kSharedRankShift = 24;
 inline constexpr u32 kSharedOffsetMask = (1u << kSharedRankShift) - 1;
-inline constexpr u32 kEmuTableVersion = 4;
+inline constexpr u32 kEmuTableVersion = 5;
 
 enum class Special : u32 {
   thread_index,
@@ -53,8 +53,9 @@ enum class TensorMapField : u32 { address, extent, stride };
 
 /// wgmma.mma_async m64n<n>, both operands from shared memory through 64-bit matrix descriptors.
 struct WgmmaCall {
-  DType type;  // of A and B; D is FP32
-  int n;       // 8..256, step 8
+  DType type_a, type_b;    // the same, or two FP8 types; D is FP32
+  Major major_a, major_b;  // mn: 16-bit types only
+  int n;                   // 8..256, step 8
   u64 descriptor_a, descriptor_b;
   bool accumulate;       // false: D = A B
   int scale_a, scale_b;  // +1 or -1

@@ -12,6 +12,7 @@
 #include "warpwright/arch/matrix_descriptor.hpp"
 #if defined(__CUDACC__)
 #include "warpwright/arch/generated/wgmma_sm90.hpp"
+#include "warpwright/arch/generated/wgmma_sm90_types.hpp"
 #endif
 
 namespace ww::arch {
@@ -25,8 +26,25 @@ template <int kN> struct Accumulator {
   WW_DEVICE float operator[](int v) const { return r[v]; }
 };
 
+/// What the instruction multiplies, as a template argument; one type says it for two K-major operands of that type.
+struct MmaOperands {
+  DType a, b;
+  Major major_a = Major::k, major_b = Major::k;
+  WW_HOST_DEVICE constexpr MmaOperands(DType type) : a(type), b(type) {}
+  WW_HOST_DEVICE constexpr MmaOperands(DType type_a, DType type_b, Major a_major = Major::k, Major b_major = Major::k)
+      : a(type_a), b(type_b), major_a(a_major), major_b(b_major) {}
+
+  /// Types that the tensor core takes together; MN-major is for 16-bit types.
+  WW_HOST_DEVICE constexpr bool exists() const {
+    const bool types = is_fp8(a) ? is_fp8(b) : a == b && a != DType::f32;
+    return types && (bytes_of(a) == 2 || (major_a == Major::k && major_b == Major::k));
+  }
+};
+
 /// Elements of K that one instruction consumes: 32 bytes.
 WW_HOST_DEVICE constexpr int wgmma_k(DType type) { return 32 / bytes_of(type); }
+/// Bytes from one instruction's operand to the next along K: in a swizzled row, or 16 rows of k on.
+WW_HOST_DEVICE constexpr u32 wgmma_step(Major major) { return major == Major::k ? 32 : 16 * 128; }
 
 namespace wgmma {
 
@@ -35,14 +53,19 @@ inline namespace ptx {
 WW_DEVICE void fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 WW_DEVICE void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 /// D = A B^T + (accumulate ? D : 0); kScaleA, kScaleB are +1 or -1.
-template <DType kType, int kScaleA = 1, int kScaleB = 1, int kN>
+template <MmaOperands kOperands, int kScaleA = 1, int kScaleB = 1, int kN>
 WW_DEVICE void mma(Accumulator<kN>& d, MatrixDescriptor a, MatrixDescriptor b, bool accumulate) {
-  generated::Wgmma<kType, kN>::template issue<kScaleA, kScaleB>(d.r, a.bits, b.bits, accumulate);
+  generated::Wgmma<kOperands.a, kOperands.b, kN>::template issue<kScaleA, kScaleB, static_cast<int>(kOperands.major_a),
+                                                                 static_cast<int>(kOperands.major_b)>(
+      d.r, a.bits, b.bits, accumulate);
 }
-/// The same over the 128 bytes of a swizzled row: four instructions, `accumulate` is the first one's.
-template <DType kType, int kScaleA = 1, int kScaleB = 1, int kN>
+/// The same over a stage, the 128 bytes of a swizzled row or as many k of an MN-major operand: four instructions,
+/// `accumulate` is the first one's.
+template <MmaOperands kOperands, int kScaleA = 1, int kScaleB = 1, int kN>
 WW_DEVICE void mma_row(Accumulator<kN>& d, MatrixDescriptor a, MatrixDescriptor b, bool accumulate) {
-  generated::Wgmma<kType, kN>::template issue_row<kScaleA, kScaleB>(d.r, a.bits, b.bits, accumulate);
+  generated::Wgmma<kOperands.a, kOperands.b, kN>::template issue_row<
+      kScaleA, kScaleB, static_cast<int>(kOperands.major_a), static_cast<int>(kOperands.major_b)>(d.r, a.bits, b.bits,
+                                                                                                  accumulate);
 }
 // why: an empty asm that reads and writes a register keeps the compiler from moving its uses across this point
 template <int kN> WW_DEVICE void pin(Accumulator<kN>& d) {
@@ -59,14 +82,18 @@ template <int kPending, class... Accumulators> WW_DEVICE void wait(Accumulators&
 inline namespace emu {
 WW_DEVICE void fence(WW_SITE_ONLY) { table->fence(Fence::wgmma, site); }
 WW_DEVICE void commit(WW_SITE_ONLY) { table->wgmma_commit(site); }
-template <DType kType, int kScaleA = 1, int kScaleB = 1, int kN>
+template <MmaOperands kOperands, int kScaleA = 1, int kScaleB = 1, int kN>
 WW_DEVICE void mma(Accumulator<kN>& d, MatrixDescriptor a, MatrixDescriptor b, bool accumulate WW_SITE) {
-  table->wgmma({kType, kN, a.bits, b.bits, accumulate, kScaleA, kScaleB}, d.r, site);
+  static_assert(kOperands.exists(), "wgmma: no such operands");
+  table->wgmma({kOperands.a, kOperands.b, kOperands.major_a, kOperands.major_b, kN, a.bits, b.bits, accumulate, kScaleA,
+                kScaleB},
+               d.r, site);
 }
-template <DType kType, int kScaleA = 1, int kScaleB = 1, int kN>
+template <MmaOperands kOperands, int kScaleA = 1, int kScaleB = 1, int kN>
 WW_DEVICE void mma_row(Accumulator<kN>& d, MatrixDescriptor a, MatrixDescriptor b, bool accumulate WW_SITE) {
   for (u32 step = 0; step < 4; ++step)
-    mma<kType, kScaleA, kScaleB>(d, a + 32 * step, b + 32 * step, accumulate || step != 0, site);
+    mma<kOperands, kScaleA, kScaleB>(d, a + wgmma_step(kOperands.major_a) * step,
+                                     b + wgmma_step(kOperands.major_b) * step, accumulate || step != 0, site);
 }
 template <int kPending, class... Accumulators> WW_DEVICE void wait_at(Site site, Accumulators&... accumulators) {
   float* const named[] = {accumulators.r..., nullptr};

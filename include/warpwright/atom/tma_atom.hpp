@@ -32,10 +32,14 @@ template <int kSharers, class T> WW_DEVICE auto tma_partition(const T& tile, int
   return cut(make_coord(_, slice, _, _));                            // (R / kSharers, K, rest)
 }
 
-/// Loads the box that starts at gX's first coordinate, (row, column) or (row, column, batch), into sX.
-template <class G, class S> WW_DEVICE void copy(const BoundTmaLoad& atom, const G& gX, const S& sX) {
+/// Loads the box that starts at gX's first coordinate, (row, column) or (row, column, batch), into sX. MN-major: rows
+/// are
+/// what is contiguous in memory.
+template <Major kMajor = Major::k, class G, class S>
+WW_DEVICE void copy(const BoundTmaLoad& atom, const G& gX, const S& sX) {
+  constexpr int kInner = kMajor == Major::k ? 1 : 0;
   const auto at = *gX.origin();
-  const int row = get<0>(at), column = get<1>(at);
+  const int row = get<1 - kInner>(at), column = get<kInner>(at);
   const arch::SharedAddress to = sX.origin().address;
   if constexpr (rank_v<decltype(at)> == 3) {
     const int batch = get<2>(at);

@@ -16,6 +16,7 @@ inline constexpr int kScaleBlock = 128;      // block recipe: K (and N for B) th
 inline constexpr int kSharedLimit = 232448;  // dynamic shared memory of one CTA on sm_90
 inline constexpr int kLargestStages = 16;
 inline constexpr int kAlignment = 1024;
+inline constexpr int kMnBlock = 64;  // of M or N: one row of an MN-major operand in shared memory, 128 bytes of 16 bits
 
 WW_HOST_DEVICE constexpr pipeline::ClusterShape cluster_of(const GemmConfig& c) { return {c.cluster_m, c.cluster_n}; }
 /// One warpgroup loads, others multiply.
@@ -123,12 +124,16 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   const bool promoted = promotes(c);
   if (c.mechanism != Mechanism::dense && (tiles_in_flight(c) != 1 || !has_roles(c)))
     return {"schedule", "auto or cooperative for grouped products"};
-  if (c.a != c.b || c.a == DType::f32) return {"a, b", "the same type of e4m3, bf16, f16"};
+  if (is_fp8(c.a) ? !is_fp8(c.b) : c.a != c.b || c.a == DType::f32)
+    return {"a, b", "e4m3 and e5m2 in any mix, or one type of bf16, f16, tf32"};
+  if (c.d == DType::e5m2 || c.d == DType::tf32) return {"d", "bf16, f16 or f32"};
+  const bool a_mn = c.a_major == Major::mn, b_mn = c.b_major == Major::mn;
+  if ((a_mn || b_mn) && bytes_of(c.a) != 2) return {"layout", "nt: wgmma takes FP8 and tf32 K-major only"};
   if (const char* expected = fault_of(c.epilogue)) return {"epilogue", expected};
   const EpilogueStages stages = stages_of(c.epilogue);
   if ((c.d == DType::e4m3) != (stages.quantise != EpilogueOp::none))
     return {"d", "e4m3 with an epilogue that quantises, bf16, f16 or f32 without"};
-  if (promoted && c.a != DType::e4m3) return {"scale", "none or tensor for 16-bit operands"};
+  if (promoted && !is_fp8(c.a)) return {"scale", "none, tensor or row-column for operands that are not FP8"};
   if (c.math_warpgroups < 1 || c.math_warpgroups > 3) return {"warpgroups", "1, 2 or 3"};
   if (c.schedule == Schedule::pingpong && c.math_warpgroups != 2) return {"warpgroups", "2 for pingpong"};
   if (c.tile_m != 64 * warpgroups_of_tile(c) && c.tile_m != 128 * warpgroups_of_tile(c))
@@ -139,10 +144,15 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (stages.quantise > EpilogueOp::quantise && output_columns(c) % kScaleBlock != 0)
     return {"tile (n)", "whole 128 columns of D, to quantise by blocks"};
   if (promoted && kScaleBlock % c.tile_n != 0) return {"tile (n)", "8, 16, 32, 64 or 128 with block scales"};
-  if (c.tile_k != kRowBytes / bytes_of(c.a)) return {"tile (k)", "128 bytes of K: 128 for e4m3, 64 for bf16 and f16"};
+  if (c.tile_k != kRowBytes / bytes_of(c.a))
+    return {"tile (k)", "128 bytes of K: 128 for FP8, 64 for bf16 and f16, 32 for tf32"};
   if (c.cluster_m < 1 || c.cluster_n < 1 || c.cluster_m * c.cluster_n > 2) return {"cluster", "1x1, 2x1 or 1x2"};
   if (c.tile_n / c.cluster_m % 8 != 0 || c.tile_n % c.cluster_m != 0)
     return {"tile (n)", "a multiple of 8 rows of B for each CTA that shares it"};
+  if (a_mn && c.tile_m / c.cluster_n % kMnBlock != 0)
+    return {"tile (m)", "64 rows of an M-major A for each CTA that shares it"};
+  if (b_mn && c.tile_n / c.cluster_m % kMnBlock != 0)
+    return {"tile (n)", "64 columns of an N-major B for each CTA that shares it"};
   // why: accumulators are registers; what is left must hold addresses and scales
   if (c.promotion != 0 && !promoted) return {"promotion", "auto without block scales"};
   if (c.promotion > 2) return {"promotion", "auto, 1 or 2"};

@@ -14,7 +14,7 @@ struct TileCoord {
 };
 
 struct GemmArguments {
-  arch::TensorMap a;  // (M, K), box (TILE_M / CLUSTER_N, 128 bytes), 128-byte swizzle
+  arch::TensorMap a;  // (M, K), box (TILE_M / CLUSTER_N, 128 bytes), 128-byte swizzle; M-major: (K, M), box (64, 64)
   arch::TensorMap b;  // (N, K), box (TILE_N / CLUSTER_M, 128 bytes), 128-byte swizzle
   arch::TensorMap d;  // (M, N), box (64, one panel), the panel's swizzle; batched: a third extent of L, box 1, in all
   i32 m, n, k;

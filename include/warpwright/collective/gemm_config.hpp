@@ -83,6 +83,7 @@ struct GemmConfig {
   int math_warpgroups = 0;                 // 1 to 3; each owns tile_m / math_warpgroups rows (pingpong: a tile)
   int raster = 0;                          // cluster tiles along M that are walked together before N advances
   bool batched = false;                    // dense: several matrices of one shape, [L, M, N, K]; rank-3 tensor maps
+  Major a_major = Major::k, b_major = Major::k;  // dense: how A and B lie in memory; mn: 16-bit types only
   Schedule schedule = Schedule::automatic;
   int promotion = 0;  // block scales: 1 or 2 sets of raw accumulators take turns; 0: 2 where registers allow
   // grouped products; a dense one leaves these alone. tile_m is then the widest token tile, tile_n the weight tile

@@ -74,7 +74,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   const bool ragged = c.mechanism == Mechanism::ragged;
   if (tiles_in_flight(c) != 1 || !has_roles(c)) return {"schedule", "auto or cooperative for grouped products"};
   if (c.promotion != 0) return {"promotion", "auto for ragged tiles"};
-  if (c.a != c.b || c.a == DType::f32) return {"a, b", "the same type of e4m3, bf16, f16"};
+  if (c.a != c.b || (c.a != DType::e4m3 && bytes_of(c.a) != 2)) return {"a, b", "the same type of e4m3, bf16, f16"};
   if (c.d == DType::e4m3) return {"d", "bf16, f16 or f32"};
   if (promotes(c) && c.a != DType::e4m3) return {"scale", "none, tensor or row-column for 16-bit operands"};
   if (c.math_warpgroups != 2) return {"warpgroups", "2"};

@@ -17,6 +17,7 @@ namespace ww::collective {
 
 template <GemmConfig kConfig> struct Mainloop {
   static constexpr DType kType = kConfig.a;
+  static constexpr arch::MmaOperands kOperands{kConfig.a, kConfig.b, kConfig.a_major, kConfig.b_major};
   static constexpr int kTileM = kConfig.tile_m, kTileN = kConfig.tile_n, kTileK = kConfig.tile_k;
   static constexpr int kUnits = units_of(kConfig);
   static constexpr SharedPlan kShared = shared_plan(kConfig);
@@ -31,12 +32,14 @@ template <GemmConfig kConfig> struct Mainloop {
   using Accumulator = arch::Accumulator<kTileN>;
 
   WW_DEVICE static auto shared_a(arch::SharedAddress base) {
-    return make_tensor(Element{base + kShared.a},
-                       atom::OperandLayout<kType, kTileM, kConfig.stages>{});  // (TILE_M, TILE_K, STAGE)
+    return make_tensor(
+        Element{base + kShared.a},
+        atom::OperandLayout<kType, kTileM, kConfig.stages, kConfig.a_major>{});  // (TILE_M, TILE_K, STAGE)
   }
   WW_DEVICE static auto shared_b(arch::SharedAddress base) {
-    return make_tensor(Element{base + kShared.b},
-                       atom::OperandLayout<kType, kTileN, kConfig.stages>{});  // (TILE_N, TILE_K, STAGE)
+    return make_tensor(
+        Element{base + kShared.b},
+        atom::OperandLayout<kType, kTileN, kConfig.stages, kConfig.b_major>{});  // (TILE_N, TILE_K, STAGE)
   }
 
   /// One thread: all k-blocks of `tile`.
@@ -78,13 +81,13 @@ template <GemmConfig kConfig> struct Mainloop {
       const pipeline::Stage stage = pipeline.producer_acquire(kStageBytes, token);
       token = {};
       const int s = static_cast<int>(stage.index);
-      atom::copy(load_a.with(stage.full, mask_a), tAgA(_, _, k), tAsA(_, _, s));
+      load_slice<kConfig.a_major>(load_a.with(stage.full, mask_a), tAgA(_, _, k), tAsA(_, _, s));
       WW_UNROLL
       for (int slice = 0; slice < kSlices; ++slice) {
         const int mine = kPeersShare ? self.x : slice;
         auto tBgB = atom::tma_partition<kCluster.m>(gB, mine);              // (TILE_N / CLUSTER_M, TILE_K, k)
         auto tBsB = atom::tma_partition<kCluster.m>(shared_b(base), mine);  // (TILE_N / CLUSTER_M, TILE_K, STAGE)
-        atom::copy(load_b.with(stage.full, mask_b), tBgB(_, _, k), tBsB(_, _, s));
+        load_slice<kConfig.b_major>(load_b.with(stage.full, mask_b), tBgB(_, _, k), tBsB(_, _, s));
       }
     }
   }
@@ -130,6 +133,20 @@ template <GemmConfig kConfig> struct Mainloop {
   }
 
  protected:
+  // A slice of one operand of a stage: one box K-major, a box for each 64 rows MN-major.
+  template <Major kMajor, class G, class S>
+  WW_DEVICE static void load_slice(const atom::BoundTmaLoad& load, const G& gX, const S& sX) {
+    if constexpr (kMajor == Major::k) {
+      atom::copy(load, gX, sX);
+    } else {
+      constexpr auto kBox = make_tile(Int<kMnBlock>{}, Int<kTileK>{});
+      WW_UNROLL
+      for (int block = 0; block < decltype(size<0>(sX))::value / kMnBlock; ++block)
+        atom::copy<Major::mn>(load, local_tile(gX, kBox, make_coord(block, 0)),
+                              local_tile(sX, kBox, make_coord(block, 0)));
+    }
+  }
+
   // Coordinates of one operand: (rows, K), or those of matrix `batch` of (rows, K, L).
   WW_DEVICE static auto operand(int rows, int k, int batches, int batch) {
     if constexpr (kConfig.batched) return make_identity_tensor(make_shape(rows, k, batches))(_, _, batch);
@@ -164,8 +181,8 @@ template <GemmConfig kConfig> struct Mainloop {
       arch::wgmma::fence();
       WW_UNROLL
       for (int u = 0; u < kUnits; ++u)
-        atom::gemm<kType>(acc[u], unit_rows(sA, math_warpgroup, u, stage.index),
-                          sB(_, _, static_cast<int>(stage.index)), k != 0);
+        atom::gemm<kOperands>(acc[u], unit_rows(sA, math_warpgroup, u, stage.index),
+                              sB(_, _, static_cast<int>(stage.index)), k != 0);
       arch::wgmma::commit();
       arch::wgmma::wait<1>();  // the k-block before this one has been read
       if (k != 0) pipeline.consumer_release(previous);
@@ -198,8 +215,8 @@ template <GemmConfig kConfig> struct Mainloop {
   WW_DEVICE static void issue(arch::SharedAddress base, pipeline::Stage stage, int math_warpgroup, int unit,
                               Accumulator& raw) {
     arch::wgmma::fence();
-    atom::gemm<kType>(raw, unit_rows(shared_a(base), math_warpgroup, unit, stage.index),
-                      shared_b(base)(_, _, static_cast<int>(stage.index)), false);
+    atom::gemm<kOperands>(raw, unit_rows(shared_a(base), math_warpgroup, unit, stage.index),
+                          shared_b(base)(_, _, static_cast<int>(stage.index)), false);
     arch::wgmma::commit();
   }
 

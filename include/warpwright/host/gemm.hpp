@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // D[M, N] = scale (A[M, K] . B[N, K]^T): describe the problem once, get a plan, run it with any pointers of that shape.
-// Operands are K-major (row-major A and B); strides are in elements and 0 means packed.
+// Operands are K-major (row-major A and B) unless a problem says otherwise; strides are in elements and 0 means packed.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,8 @@ struct GemmProblem {
   // both strides of an operand 0: packed row-major, (M) and (N); (M, ceil(K/128)) and (ceil(N/128), ceil(K/128))
   std::int64_t scale_a_row = 0, scale_a_k = 0;
   std::int64_t scale_b_n = 0, scale_b_k = 0;
+  // mn: A is stored (K, M), B is stored (K, N), and lda, ldb are the strides of those rows; 16-bit operands only
+  Major a_major = Major::k, b_major = Major::k;
   // `batch` products of this shape; from one matrix, or the scales of one, to the next: elements, 0 = the same for all.
   // The matrices of D are disjoint, one behind the other or side by side in its rows.
   std::int64_t batch = 1;

@@ -51,21 +51,22 @@ MmaTarget mma_best_target() {
   return best;
 }
 
-void mma_m64_on(MmaTarget target, DType type, int n, const u8* a, const u8* b, float* d, bool accumulate, int scale_a,
-                int scale_b, MmaMath math) {
+void mma_m64_on(MmaTarget target, MmaTypes types, int n, const u8* a, const u8* b, float* d, bool accumulate,
+                int scale_a, int scale_b, MmaMath math) {
   [[maybe_unused]] const DefaultFloatingPoint environment;
-  const MmaCall call{type, n, a, b, d, accumulate, scale_a < 0, scale_b < 0};
+  const MmaCall call{types.a, types.b, n, a, b, d, accumulate, scale_a < 0, scale_b < 0};
   if (math == MmaMath::fp32_chain) return mma_chain(target, call);
   switch (target) {
-    case MmaTarget::avx512: return mma_exact_avx512(call);
+    // why not tf32: eight products a lane of 32 bits gain too little to write it a third time
+    case MmaTarget::avx512: return types.a == DType::tf32 ? mma_exact_avx2(call) : mma_exact_avx512(call);
     case MmaTarget::avx2: return mma_exact_avx2(call);
     case MmaTarget::portable: return mma_exact_portable(call);
   }
 }
 
-void mma_m64(DType type, int n, const u8* a, const u8* b, float* d, bool accumulate, int scale_a, int scale_b,
+void mma_m64(MmaTypes types, int n, const u8* a, const u8* b, float* d, bool accumulate, int scale_a, int scale_b,
              MmaMath math) {
-  mma_m64_on(mma_best_target(), type, n, a, b, d, accumulate, scale_a, scale_b, math);
+  mma_m64_on(mma_best_target(), types, n, a, b, d, accumulate, scale_a, scale_b, math);
 }
 
 }  // namespace ww::emu

@@ -4,7 +4,9 @@
 //   pass 2: sum += (signed product) >> (top - e[k])
 // An arithmetic right shift rounds down, the hardware cuts towards zero. So a negative product is shifted as -q - 1 (or
 // -q - 1/2), which lands one below -(q >> s) for every s, and the count of negative products is added back at the end.
-// e4m3 needs 15 bits a term and runs two k in the halves of each 32-bit lane; bf16 and f16 take a whole lane.
+// FP8 needs 15 bits a term and runs two k in the halves of each 32-bit lane; bf16 and f16 take a whole lane. Of e5m2
+// the
+// significand is taken with three fraction bits, as e4m3 has them, so that any mix of the two is the same arithmetic.
 #include "emu/numerics/mma_term.hpp"
 
 #if defined(__x86_64__)
@@ -29,7 +31,7 @@ constexpr int kSteps = 16;  // dwords of K: two e4m3 or one 16-bit element each
 struct alignas(64) PackedA {
   u32 exponent[kMmaRows][kSteps];
   u32 factor[kMmaRows][kSteps];
-  u32 sign[kMmaRows][kSteps];  // e4m3 only: two times +1 or -1
+  u32 sign[kMmaRows][kSteps];  // FP8 only: two times +1 or -1
   RowFacts facts[kMmaRows];
 };
 
@@ -73,7 +75,14 @@ template <DType kType> WW_AVX512_INLINE RowFacts facts_of(const u8* row, bool fl
   if constexpr (kType == DType::e4m3) {
     const __m256i magnitude = _mm256_and_si256(x, _mm256_set1_epi8(0x7F));
     facts.negative = _mm256_movepi8_mask(x) ^ (flip ? ~0u : 0u);
+    facts.zero = _mm256_testn_epi8_mask(magnitude, magnitude);  // beside an Inf of e5m2
     facts.nan = _mm256_cmpeq_epi8_mask(magnitude, _mm256_set1_epi8(0x7F));
+  } else if constexpr (kType == DType::e5m2) {
+    const __m256i magnitude = _mm256_and_si256(x, _mm256_set1_epi8(0x7F));
+    facts.negative = _mm256_movepi8_mask(x) ^ (flip ? ~0u : 0u);
+    facts.zero = _mm256_testn_epi8_mask(magnitude, magnitude);
+    facts.infinite = _mm256_cmpeq_epi8_mask(magnitude, _mm256_set1_epi8(0x7C));
+    facts.nan = _mm256_cmpgt_epi8_mask(magnitude, _mm256_set1_epi8(0x7C));
   } else {
     constexpr int kFraction = MmaFormat<kType>::kFraction;
     const __m256i magnitude = _mm256_and_si256(x, _mm256_set1_epi16(0x7FFF));
@@ -86,45 +95,47 @@ template <DType kType> WW_AVX512_INLINE RowFacts facts_of(const u8* row, bool fl
   return facts;
 }
 
-// --- e4m3: two elements in the 16-bit halves of a lane -------------------------------------------
+// --- FP8: two elements in the 16-bit halves of a lane --------------------------------------------
 
 struct Decoded {
   __m512i exponent, significand, negative;  // negative: all ones or zero
 };
 
-/// `x` holds one e4m3 in the low byte of each 16-bit lane.
-WW_AVX512_INLINE Decoded decode_e4m3(__m512i x) {
+/// `x` holds one element in the low byte of each 16-bit lane. Significands have three fraction bits.
+template <DType kType> WW_AVX512_INLINE Decoded decode_fp8(__m512i x) {
+  constexpr int kFraction = MmaFormat<kType>::kFraction, kBias = MmaFormat<kType>::kBias;
   const __m512i magnitude = _mm512_and_si512(x, _mm512_set1_epi16(0x7F));
-  const __m512i field = _mm512_srli_epi16(magnitude, 3);
-  const __m512i fraction = _mm512_and_si512(x, _mm512_set1_epi16(7));
+  const __m512i field = _mm512_srli_epi16(magnitude, kFraction);
+  const __m512i own = _mm512_and_si512(x, _mm512_set1_epi16((1 << kFraction) - 1));
+  const __m512i fraction = _mm512_slli_epi16(own, 3 - kFraction);
   const __mmask32 normal = _mm512_test_epi16_mask(field, field);
   const __mmask32 zero = _mm512_testn_epi16_mask(magnitude, magnitude);
-  const __m512i exponent = _mm512_sub_epi16(_mm512_max_epi16(field, _mm512_set1_epi16(1)), _mm512_set1_epi16(7));
+  const __m512i exponent = _mm512_sub_epi16(_mm512_max_epi16(field, _mm512_set1_epi16(1)), _mm512_set1_epi16(kBias));
   return {_mm512_mask_mov_epi16(exponent, zero, _mm512_set1_epi16(kZeroExponent)),
           _mm512_mask_add_epi16(fraction, normal, fraction, _mm512_set1_epi16(8)),
           _mm512_srai_epi16(_mm512_slli_epi16(x, 8), 15)};
 }
 
-WW_AVX512_INLINE void pack_a(const MmaCall& call, PackedA& a, MmaFormat<DType::e4m3>) {
+template <DType kType> WW_AVX512_INLINE void pack_a_fp8(const MmaCall& call, PackedA& a) {
   const __m512i flip = _mm512_set1_epi16(call.flip_a ? 0x80 : 0);
   for (int row = 0; row < kMmaRows; ++row) {
     const u8* bytes = call.a + row * kMmaRowBytes;
     const __m256i raw = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
-    const Decoded x = decode_e4m3(_mm512_xor_si512(_mm512_cvtepu8_epi16(raw), flip));
+    const Decoded x = decode_fp8<kType>(_mm512_xor_si512(_mm512_cvtepu8_epi16(raw), flip));
     // bytes (16 * significand, 1): unsigned in the multiply
     const __m512i factor = _mm512_or_si512(_mm512_slli_epi16(x.significand, 4), _mm512_set1_epi16(0x100));
     _mm512_store_si512(a.exponent[row], x.exponent);
     _mm512_store_si512(a.factor[row], factor);
     _mm512_store_si512(a.sign[row], _mm512_or_si512(x.negative, _mm512_set1_epi16(1)));
-    a.facts[row] = facts_of<DType::e4m3>(bytes, call.flip_a);
+    a.facts[row] = facts_of<kType>(bytes, call.flip_a);
   }
 }
 
-WW_AVX512_INLINE void pack_b_step(PackedB& b, int step, __m512i two, __m512i flip) {
+template <DType kType> WW_AVX512_INLINE void pack_b_step(PackedB& b, int step, __m512i two, __m512i flip) {
   // bytes (k, k + 1) of the low half into the low bytes of the two 16-bit lanes
   const __m512i low = _mm512_and_si512(two, _mm512_set1_epi32(0xFF));
   const __m512i high = _mm512_and_si512(_mm512_slli_epi32(two, 8), _mm512_set1_epi32(0xFF0000));
-  const Decoded x = decode_e4m3(_mm512_xor_si512(_mm512_or_si512(low, high), flip));
+  const Decoded x = decode_fp8<kType>(_mm512_xor_si512(_mm512_or_si512(low, high), flip));
   // bytes (+-8 * significand, 0 or -1): signed in the multiply
   const __m512i eight = _mm512_slli_epi16(x.significand, 3);
   const __m512i value = _mm512_sub_epi16(_mm512_xor_si512(eight, x.negative), x.negative);
@@ -132,14 +143,17 @@ WW_AVX512_INLINE void pack_b_step(PackedB& b, int step, __m512i two, __m512i fli
   b.factor[step] = _mm512_or_si512(_mm512_and_si512(value, _mm512_set1_epi16(0xFF)), _mm512_slli_epi16(x.negative, 8));
 }
 
-WW_AVX512_INLINE void pack_b(const MmaCall& call, PackedB& b, __m512i four, int group, MmaFormat<DType::e4m3>) {
+template <DType kType> WW_AVX512_INLINE void pack_b_fp8(const MmaCall& call, PackedB& b, __m512i four, int group) {
   const __m512i flip = _mm512_set1_epi16(call.flip_b ? 0x80 : 0);
-  pack_b_step(b, 2 * group, four, flip);
-  pack_b_step(b, 2 * group + 1, _mm512_srli_epi32(four, 16), flip);
+  pack_b_step<kType>(b, 2 * group, four, flip);
+  pack_b_step<kType>(b, 2 * group + 1, _mm512_srli_epi32(four, 16), flip);
 }
 
-WW_AVX512_INLINE __m512i fused_row(const PackedA& a, const PackedB& b, int row, __m512i c_bits,
-                                   MmaFormat<DType::e4m3>) {
+__m512i settle_products(__m512i result, __m512i c, const RowFacts& a, const PackedB& b);
+
+/// kInfinities: an operand may be Inf.
+template <bool kInfinities>
+WW_AVX512_INLINE __m512i fused_row_fp8(const PackedA& a, const PackedB& b, int row, __m512i c_bits) {
   const AddendC c = decode_c(c_bits);
   const __m512i c_high = _mm512_slli_epi32(c.exponent, 16);
   __m512i top = _mm512_or_si512(c_high, _mm512_srli_epi32(c_high, 16));
@@ -176,8 +190,11 @@ WW_AVX512_INLINE __m512i fused_row(const PackedA& a, const PackedB& b, int row, 
   const __m512i cut = _mm512_and_si512(_mm512_castps_si512(_mm512_cvtepi32_ps(sum)), _mm512_set1_epi32(~0x3FF));
   const __m512 unit = _mm512_cvtepi32_ps(_mm512_sub_epi32(top, _mm512_set1_epi32(13)));
   const __m512i finite = _mm512_castps_si512(_mm512_scalef_ps(_mm512_castsi512_ps(cut), unit));
+  const __m512i settled = settle_c(finite, c_bits);
+  if constexpr (kInfinities)
+    return a.facts[row].special() || b.special != 0 ? settle_products(settled, c_bits, a.facts[row], b) : settled;
   const __mmask16 nan = a.facts[row].nan != 0 ? static_cast<__mmask16>(0xFFFF) : b.special;
-  return _mm512_mask_mov_epi32(settle_c(finite, c_bits), nan, _mm512_set1_epi32(0x7FFFFFFF));
+  return _mm512_mask_mov_epi32(settled, nan, _mm512_set1_epi32(0x7FFFFFFF));
 }
 
 // --- bf16 and f16: one element a lane ------------------------------------------------------------
@@ -297,34 +314,47 @@ template <DType kType> WW_AVX512_INLINE void pack_block(const MmaCall& call, int
   for (int group = 0; group < kMmaRowBytes / 4;
        ++group) {  // the gather is the transpose: four bytes of K, a column a lane
     const __m512i four = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), b.present, rows, base + 4 * group, 1);
-    pack_b(call, b, four, group, MmaFormat<kType>{});
+    if constexpr (is_fp8(kType)) pack_b_fp8<kType>(call, b, four, group);
+    else pack_b(call, b, four, group, MmaFormat<kType>{});
   }
 }
 
-template <DType kType> WW_AVX512_INLINE void multiply(const MmaCall& call) {
+template <DType kA, DType kB>
+WW_AVX512_INLINE __m512i fused_row_of(const PackedA& a, const PackedB& b, int row, __m512i c) {
+  if constexpr (is_fp8(kA)) return fused_row_fp8 < kA == DType::e5m2 || kB == DType::e5m2 > (a, b, row, c);
+  else return fused_row(a, b, row, c, MmaFormat<kA>{});
+}
+
+template <DType kA, DType kB = kA> WW_AVX512_INLINE void multiply(const MmaCall& call) {
   PackedA a;
   PackedB b;
-  pack_a(call, a, MmaFormat<kType>{});
+  if constexpr (is_fp8(kA)) pack_a_fp8<kA>(call, a);
+  else pack_a(call, a, MmaFormat<kA>{});
   for (int first = 0; first < call.n; first += kLanes) {
-    pack_block<kType>(call, first, b);
+    pack_block<kB>(call, first, b);
     const __mmask16 present = b.present, read = call.accumulate ? present : static_cast<__mmask16>(0);
     for (int row = 0; row < kMmaRows; ++row) {
       float* d = call.d + row * call.n + first;
       const __m512i c = _mm512_castps_si512(_mm512_maskz_loadu_ps(read, d));
-      _mm512_mask_storeu_ps(d, present, _mm512_castsi512_ps(fused_row(a, b, row, c, MmaFormat<kType>{})));
+      _mm512_mask_storeu_ps(d, present, _mm512_castsi512_ps(fused_row_of<kA, kB>(a, b, row, c)));
     }
   }
 }
 
 WW_AVX512 void multiply_e4m3(const MmaCall& call) { multiply<DType::e4m3>(call); }
+WW_AVX512 void multiply_e5m2(const MmaCall& call) { multiply<DType::e5m2>(call); }
+WW_AVX512 void multiply_e4m3_e5m2(const MmaCall& call) { multiply<DType::e4m3, DType::e5m2>(call); }
+WW_AVX512 void multiply_e5m2_e4m3(const MmaCall& call) { multiply<DType::e5m2, DType::e4m3>(call); }
 WW_AVX512 void multiply_bf16(const MmaCall& call) { multiply<DType::bf16>(call); }
 WW_AVX512 void multiply_f16(const MmaCall& call) { multiply<DType::f16>(call); }
 
 }  // namespace
 
 void mma_exact_avx512(const MmaCall& call) {
-  if (call.type == DType::e4m3) multiply_e4m3(call);
-  else if (call.type == DType::bf16) multiply_bf16(call);
+  const bool wide_b = call.type_b == DType::e5m2;
+  if (call.type_a == DType::e4m3) wide_b ? multiply_e4m3_e5m2(call) : multiply_e4m3(call);
+  else if (call.type_a == DType::e5m2) wide_b ? multiply_e5m2(call) : multiply_e5m2_e4m3(call);
+  else if (call.type_a == DType::bf16) multiply_bf16(call);
   else multiply_f16(call);
 }
 

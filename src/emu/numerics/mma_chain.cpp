@@ -13,24 +13,28 @@ constexpr int kColumns = 8;
 constexpr int kMaxK = 32;
 
 WW_ALWAYS_INLINE float widen(DType type, const u8* row, int k, bool flip) {
-  const u16 half = type == DType::e4m3 ? 0 : static_cast<u16>(row[2 * k] | row[2 * k + 1] << 8);
-  const float value = type == DType::e4m3   ? arch::from_e4m3(row[k])
-                      : type == DType::bf16 ? arch::from_bf16(half)
-                                            : arch::from_f16(half);
+  u32 bits = 0;
+  const int bytes = bytes_of(type);
+  for (int i = 0; i < bytes; ++i) bits |= static_cast<u32>(row[bytes * k + i]) << (8 * i);
+  const float value = type == DType::e4m3   ? arch::from_e4m3(static_cast<u8>(bits))
+                      : type == DType::e5m2 ? arch::from_e5m2(static_cast<u8>(bits))
+                      : type == DType::bf16 ? arch::from_bf16(static_cast<u16>(bits))
+                      : type == DType::tf32 ? arch::float_of(bits & ~0x1FFFu)
+                                            : arch::from_f16(static_cast<u16>(bits));
   return flip ? -value : value;
 }
 
 WW_ALWAYS_INLINE void chain(const MmaCall& call) {
-  const int depth = kMmaRowBytes / bytes_of(call.type);
+  const int depth = kMmaRowBytes / bytes_of(call.type_a);
   alignas(64) float a[kMmaRows][kMaxK];
   alignas(64) float b[kMaxK][kColumns];
   for (int row = 0; row < kMmaRows; ++row) {
-    for (int k = 0; k < depth; ++k) a[row][k] = widen(call.type, call.a + row * kMmaRowBytes, k, call.flip_a);
+    for (int k = 0; k < depth; ++k) a[row][k] = widen(call.type_a, call.a + row * kMmaRowBytes, k, call.flip_a);
   }
   for (int first = 0; first < call.n; first += kColumns) {
     for (int column = 0; column < kColumns; ++column) {
       const u8* source = call.b + (first + column) * kMmaRowBytes;
-      for (int k = 0; k < depth; ++k) b[k][column] = widen(call.type, source, k, call.flip_b);
+      for (int k = 0; k < depth; ++k) b[k][column] = widen(call.type_b, source, k, call.flip_b);
     }
     for (int row = 0; row < kMmaRows; ++row) {
       float* d = call.d + row * call.n + first;

@@ -34,7 +34,10 @@ struct PackedB {
 /// Element k of a row as a term; notes in `facts` what kind of value it is.
 template <DType kType> WW_ALWAYS_INLINE MmaTerm read_term(const u8* row, int k, bool flip, RowFacts& facts) {
   using Format = MmaFormat<kType>;
-  const u32 bits = Format::kBits == 8 ? row[k] : row[2 * k] | static_cast<u32>(row[2 * k + 1]) << 8;
+  u32 bits = 0;
+  if constexpr (Format::kBits == 8) bits = row[k];
+  else if constexpr (Format::kBits == 16) bits = row[2 * k] | static_cast<u32>(row[2 * k + 1]) << 8;
+  else __builtin_memcpy(&bits, row + 4 * k, 4), bits >>= 13;
   constexpr u32 kMagnitude = (1u << (Format::kBits - 1)) - 1;
   constexpr u32 kTopField = kMagnitude >> Format::kFraction << Format::kFraction;  // Inf where the format has one
   const u32 magnitude = bits & kMagnitude;
@@ -58,7 +61,8 @@ template <DType kType> WW_ALWAYS_INLINE void pack_a(const MmaCall& call, PackedA
   }
 }
 
-template <DType kType> WW_ALWAYS_INLINE void pack_b(const MmaCall& call, int first, PackedB& b) {
+/// `kFractionA`: fraction bits of the other operand.
+template <DType kType, int kFractionA> WW_ALWAYS_INLINE void pack_b(const MmaCall& call, int first, PackedB& b) {
   using Format = MmaFormat<kType>;
   b.special = false;
   for (int lane = 0; lane < kLanes; ++lane) {
@@ -66,7 +70,7 @@ template <DType kType> WW_ALWAYS_INLINE void pack_b(const MmaCall& call, int fir
     for (int k = 0; k < Format::kK; ++k) {
       const MmaTerm term = read_term<kType>(call.b + (first + lane) * kMmaRowBytes, k, call.flip_b, b.facts[lane]);
       b.exponent[k][lane] = term.exponent;
-      b.significand[k][lane] = term.significand << (Format::kSumFraction - 2 * Format::kFraction);
+      b.significand[k][lane] = term.significand << (Format::kSumFraction - Format::kFraction - kFractionA);
       b.sign[k][lane] = -static_cast<i32>(term.negative);
     }
     b.special |= b.facts[lane].special();
@@ -166,19 +170,22 @@ WW_ALWAYS_INLINE void multiply_rows(const MmaCall& call, int first, const Packed
   }
 }
 
-template <DType kType> WW_ALWAYS_INLINE void multiply(const MmaCall& call) {
+template <DType kA, DType kB = kA> WW_ALWAYS_INLINE void multiply(const MmaCall& call) {
   PackedA a;
   PackedB b;
-  pack_a<kType>(call, a);
+  pack_a<kA>(call, a);
   for (int first = 0; first < call.n; first += kLanes) {
-    pack_b<kType>(call, first, b);
-    multiply_rows<kType>(call, first, a, b);
+    pack_b<kB, MmaFormat<kA>::kFraction>(call, first, b);
+    multiply_rows<kA>(call, first, a, b);
   }
 }
 
 WW_ALWAYS_INLINE void multiply_any(const MmaCall& call) {
-  if (call.type == DType::e4m3) multiply<DType::e4m3>(call);
-  else if (call.type == DType::bf16) multiply<DType::bf16>(call);
+  const bool wide_b = call.type_b == DType::e5m2;
+  if (call.type_a == DType::e4m3) wide_b ? multiply<DType::e4m3, DType::e5m2>(call) : multiply<DType::e4m3>(call);
+  else if (call.type_a == DType::e5m2) wide_b ? multiply<DType::e5m2>(call) : multiply<DType::e5m2, DType::e4m3>(call);
+  else if (call.type_a == DType::bf16) multiply<DType::bf16>(call);
+  else if (call.type_a == DType::tf32) multiply<DType::tf32>(call);
   else multiply<DType::f16>(call);
 }
 

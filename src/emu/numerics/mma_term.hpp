@@ -12,7 +12,7 @@ inline constexpr int kMmaRowBytes = 32;
 
 /// One call of mma_m64; the signs of the scales are already "flip the sign bit of every element".
 struct MmaCall {
-  DType type;
+  DType type_a, type_b;
   int n;
   const u8* a;  // (64, 32 bytes)
   const u8* b;  // (n, 32 bytes)
@@ -31,6 +31,14 @@ template <DType kType> struct MmaFormat;
 template <> struct MmaFormat<DType::e4m3> {
   static constexpr int kK = 32, kBits = 8, kFraction = 3, kBias = 7, kSumFraction = 13, kOutFraction = 13;
   static constexpr bool kHasInfinity = false;
+};
+template <> struct MmaFormat<DType::e5m2> {
+  static constexpr int kK = 32, kBits = 8, kFraction = 2, kBias = 15, kSumFraction = 13, kOutFraction = 13;
+  static constexpr bool kHasInfinity = true;
+};
+template <> struct MmaFormat<DType::tf32> {  // the upper 19 bits of each four bytes
+  static constexpr int kK = 8, kBits = 19, kFraction = 10, kBias = 127, kSumFraction = 25, kOutFraction = 23;
+  static constexpr bool kHasInfinity = true;
 };
 template <> struct MmaFormat<DType::bf16> {
   static constexpr int kK = 16, kBits = 16, kFraction = 7, kBias = 127, kSumFraction = 25, kOutFraction = 23;

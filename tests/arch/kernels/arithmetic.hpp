@@ -7,7 +7,7 @@
 
 namespace ww::arch_test {
 
-/// 7 words for each input word v, with w the word after it: pairs (v, w), v alone, and v's low bits widened.
+/// 9 words for each input word v, with w the word after it: pairs (v, w), v alone, and v's low bits widened.
 WW_KERNEL(arch_convert, 128, Params, p) {
   const u32 count = static_cast<u32>(p.arg[0]);
   for (u32 i = arch::block_index() * 128 + arch::thread_index(); i < count; i += arch::grid_size() * 128) {
@@ -21,9 +21,11 @@ WW_KERNEL(arch_convert, 128, Params, p) {
         arch::bits_of(arch::from_bf16(static_cast<u16>(bits))),
         arch::bits_of(arch::from_f16(static_cast<u16>(bits))),
         arch::bits_of(arch::from_e4m3(static_cast<u8>(bits))),
+        static_cast<u32>(arch::to_e5m2x2(v, w)) | static_cast<u32>(arch::to_e5m2(v)) << 16,
+        arch::bits_of(arch::from_e5m2(static_cast<u8>(bits))),
     };
     WW_UNROLL
-    for (int k = 0; k < 7; ++k) arch::global::store(p.out + 7 * i + k, values[k]);
+    for (int k = 0; k < 9; ++k) arch::global::store(p.out + 9 * i + k, values[k]);
   }
 }
 
