@@ -50,6 +50,8 @@ Result<Contender> plan_contender(const Device& device, const GemmProblem& proble
   }
   WW_TRY(const GemmPlan plan, ww::plan(device, problem, plan_options));
   WW_TRY(const Buffer workspace, device.allocate(plan.workspace_bytes()));
+  const std::vector<std::byte> zeros(plan.workspace_bytes());
+  if (!zeros.empty()) WW_CHECK(device.upload(workspace.data(), zeros.data(), zeros.size()));
   const bool tensor = problem.scale == Scale::tensor, block = problem.scale == Scale::block_1x128_128x128;
   Contender result;
   result.detail = to_text(plan.config());

@@ -50,6 +50,8 @@ class GemmTarget final : public CheckTarget {
   }
 
   CheckReport run(const ScheduleRun& schedule) override {
+    // why each time: a run that was stopped leaves flags behind
+    std::memset(workspace_.data(), 0, workspace_.bytes());
     choose(device_.backend(), schedule, settings_);
     return report_of(device_.backend(), plan_.run(operands_));
   }

@@ -60,6 +60,9 @@ void add_gemm_flags(CLI::App& app, GemmFlags& f) {
       "A is (M, K) with n and (K, M) with t, B is (K, N) with n and (N, K) with t (default nt; others: bf16, f16)");
   text_flag(app, "--batch", f.batch, "INT",
             "products of this shape: L matrices of A, B, D and their scales (default 1)");
+  text_flag(app, "--scheduler", f.scheduler, "auto|single|static|dynamic|stream-k|split-k",
+            "how tiles are handed out: order= of the config (default auto)");
+  text_flag(app, "--split", f.split, "INT", "split-k: pieces of K for each tile, split= of the config");
   text_flag(app, "--a", f.a, "FILE",
             "A (M, K), or (L, M, K) of a batch: .npy or FILE.safetensors:TENSOR (default generated)");
   text_flag(app, "--epilogue", f.epilogue, "EXPRESSION",

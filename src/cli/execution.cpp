@@ -96,6 +96,39 @@ Fields bytes_fields(const std::map<std::string, std::uint64_t>& bytes) {
 
 }  // namespace
 
+namespace {
+
+/// "5 to 6", or one number.
+std::string range_text(const std::vector<CtaWork>& work, std::uint64_t CtaWork::*field) {
+  const auto less = [&](const CtaWork& a, const CtaWork& b) { return a.*field < b.*field; };
+  const auto [least, most] = std::minmax_element(work.begin(), work.end(), less);
+  return (*least).*field == (*most).*field ? fmt::format("{}", (*most).*field)
+                                           : fmt::format("{} to {}", (*least).*field, (*most).*field);
+}
+
+/// Who did how much of a GEMM, and what was summed where.
+void report_work(const EmuStats& s, Outcome& outcome) {
+  if (s.work.empty()) return;
+  List tiles, parts, k_blocks;
+  std::uint64_t in_part = 0;
+  for (const CtaWork& work : s.work) {
+    tiles.push_back(work.tiles), parts.push_back(work.parts), k_blocks.push_back(work.k_blocks);
+    in_part += work.parts;
+  }
+  const auto workspace = s.thread_write_bytes.find("workspace");
+  const std::uint64_t written = workspace == s.thread_write_bytes.end() ? 0 : workspace->second;
+  outcome.text += fmt::format(
+      "  a CTA      {} tiles, {} k-blocks; {} parts of tiles, {} bytes over DSMEM, {} to workspace\n",
+      range_text(s.work, &CtaWork::tiles), range_text(s.work, &CtaWork::k_blocks), in_part, s.dsmem_bytes, written);
+  outcome.json.emplace_back("tiles_per_cta", tiles);
+  outcome.json.emplace_back("parts_per_cta", parts);
+  outcome.json.emplace_back("k_blocks_per_cta", k_blocks);
+  outcome.json.emplace_back("dsmem_bytes", s.dsmem_bytes);
+  outcome.json.emplace_back("workspace_write_bytes", written);
+}
+
+}  // namespace
+
 void report_stats(const EmuStats& s, Outcome& outcome) {
   outcome.text += fmt::format("  L2 reads   {}\n  L2 writes  {}\n", bytes_by_operand(s.l2_read_bytes),
                               bytes_by_operand(s.l2_write_bytes));
@@ -111,6 +144,7 @@ void report_stats(const EmuStats& s, Outcome& outcome) {
                             {"l2_write_bytes", bytes_fields(s.l2_write_bytes)},
                             {"shared_write_bytes", bytes_fields(s.shared_write_bytes)}})
     outcome.json.push_back(field);
+  report_work(s, outcome);
 }
 
 namespace {

@@ -184,6 +184,22 @@ Result<void> check_epilogue_files(const GemmRequest& request) {
   return expect_shape(files.bias, {p.n}, "(N,)");
 }
 
+/// Two fields of the config in short.
+Result<void> resolve_scheduler(const GemmFlags& flags, GemmConfig& config) {
+  constexpr TileOrder kOrders[] = {TileOrder::automatic, TileOrder::single,   TileOrder::fixed,
+                                   TileOrder::dynamic,   TileOrder::stream_k, TileOrder::split_k};
+  WW_TRY(const int order, parse_choice(flags.scheduler, "--scheduler",
+                                       {"auto", "single", "static", "dynamic", "stream-k", "split-k"}, -1));
+  if (order >= 0) config.order = kOrders[order];
+  if (!flags.split) return {};
+  WW_TRY(const std::int64_t split, parse_integer(*flags.split, "--split", 2, 1024));
+  config.split = static_cast<int>(split);
+  if (order < 0) config.order = TileOrder::split_k;
+  if (config.order != TileOrder::split_k)
+    return failure(ErrorCode::invalid, "--split", "--scheduler split-k with it", quoted(name_of(config.order)));
+  return {};
+}
+
 }  // namespace
 
 void pack_batch(GemmProblem& p) {
@@ -201,6 +217,7 @@ void pack_batch(GemmProblem& p) {
 Result<GemmRequest> make_request(const GemmFlags& flags) {
   GemmRequest request;
   WW_CHECK(resolve_request(flags, request));
+  WW_CHECK(resolve_scheduler(flags, request.options.config));
   GemmProblem& p = request.problem;
   p.a = request.types.ab, p.b = request.types.b, p.d = request.types.d, p.scale = request.types.scale;
   MatrixLayout layout{request.options.config.a_major, request.options.config.b_major};

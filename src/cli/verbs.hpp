@@ -21,6 +21,7 @@ struct GemmFlags {
   Flag schedule, promotion;          // the kernel's: auto|cooperative|..., auto|1|2
   Flag math, emu_schedule, threads;  // the emulated device: exact|fp32, fifo|random|..., OS threads
   Flag a, b, scale_a, scale_b, out;  // FILE.npy or FILE.safetensors:TENSOR; --out is .npy
+  Flag scheduler, split;             // auto|single|static|dynamic|stream-k|split-k, pieces of K
   Flag epilogue, alpha, beta;        // an expression, and its scalars
   Flag c, bias, aux, out_scales;     // FILE; --out-scales is written
   std::optional<bool> verify;        // without it: on when no size and no file was given

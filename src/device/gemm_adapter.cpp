@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+
 #include "device/epilogue_adapter.hpp"
 #include "device/gemm_source.hpp"
 #include "device/operand_maps.hpp"
@@ -13,6 +15,11 @@ namespace ww::device {
 
 using runtime::MemoryRange;
 using runtime::SmemSwizzle;
+
+namespace {
+constexpr i64 kLargestGrid = i64{1} << 30;  // why: kernels number tiles and their pieces in 32 bits
+}
+
 Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& device, const GemmProblem& problem,
                                                                const GemmConfig& config, const GemmOptions& options) {
   std::shared_ptr<GemmAdapter> adapter(new GemmAdapter(device, problem, config));
@@ -36,12 +43,14 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   p.n = static_cast<i32>(problem.n);
   p.k = static_cast<i32>(problem.k);
   p.k_blocks = static_cast<i32>(ceil_div(problem.k, config.tile_k));
-  params.scheduler.cluster_tiles_m = static_cast<int>(ceil_div(problem.m, config.tile_m * config.cluster_m));
-  params.scheduler.cluster_tiles_n = static_cast<int>(ceil_div(problem.n, config.tile_n * config.cluster_n));
-  params.scheduler.raster = min(config.raster, params.scheduler.cluster_tiles_m);
+  scheduler::TileGrid& grid = params.scheduler.grid;
+  grid.cluster_tiles_m = static_cast<int>(ceil_div(problem.m, config.tile_m * config.cluster_m));
+  grid.cluster_tiles_n = static_cast<int>(ceil_div(problem.n, config.tile_n * config.cluster_n));
+  grid.band = config.band;
+  grid.raster = min(config.raster, grid.band == RasterBand::along_m ? grid.cluster_tiles_m : grid.cluster_tiles_n);
   if (config.batched) {
-    p.tiles_m = params.scheduler.cluster_tiles_m * config.cluster_m;
-    params.scheduler.cluster_tiles_m *= static_cast<int>(problem.batch);
+    p.tiles_m = grid.cluster_tiles_m * config.cluster_m;
+    grid.cluster_tiles_m *= static_cast<int>(problem.batch);
     p.batches = static_cast<i32>(problem.batch);
     p.a_steps = problem.batch_a != 0, p.b_steps = problem.batch_b != 0;
     p.scale_a_batch = problem.batch_scale_a, p.scale_b_batch = problem.batch_scale_b;
@@ -51,19 +60,52 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   p.scale_b_n = problem.scale_b_n;
   p.scale_b_k = problem.scale_b_k;
 
-  const int sms = options.sms > 0 ? min(options.sms, device.info().sms) : device.info().sms;
-  launch.grid = launch.cluster;
-  launch.params = &params;  // for the question below; run() has its own
-  WW_TRY(const int resident, device.backend().max_active_clusters(launch));
-  const auto clusters = min<i64>(params.scheduler.tiles(), max(1, min(sms / cluster, resident)));
-  launch.grid = static_cast<std::uint32_t>(clusters) * launch.cluster;
+  WW_CHECK(adapter->share_out(options));
   return adapter;
 }
 
-std::size_t GemmAdapter::workspace_bytes() const { return epilogue_workspace(problem_, config_); }
+/// Of the scheduler, then of the epilogue.
+std::size_t GemmAdapter::workspace_bytes() const {
+  const std::size_t epilogue = epilogue_workspace(problem_, config_);
+  return epilogue == 0 ? static_cast<std::size_t>(workspace_.bytes) : epilogue_offset() + epilogue;
+}
+std::size_t GemmAdapter::epilogue_offset() const {
+  return static_cast<std::size_t>(round_up(workspace_.bytes, scheduler::kWorkspaceAlignment));
+}
+
+/// Grid, scheduler and workspace.
+Result<void> GemmAdapter::share_out(const GemmOptions& options) {
+  const int cluster = static_cast<int>(launch_.cluster), k_blocks = params_.gemm.k_blocks;
+  const int sms = options.sms > 0 ? min(options.sms, device_.info().sms) : device_.info().sms;
+  launch_.grid = launch_.cluster;
+  launch_.params = &params_;  // for the question below; run() has its own
+  WW_TRY(const int resident, device_.backend().max_active_clusters(launch_));
+  if (resident < 1)
+    return failure(ErrorCode::unsupported, "config, key cluster", "a cluster that the device has room for",
+                   fmt::format("{} CTAs with {} bytes of shared memory each", cluster, launch_.shared_bytes));
+  const scheduler::TileGrid grid = params_.scheduler.grid;
+  const i64 useful = scheduler::useful_clusters(config_, grid, k_blocks);
+  if (useful > kLargestGrid)
+    return failure(ErrorCode::unsupported, "m, n, split", "at most 2^30 pieces of tiles", fmt::format("{}", useful));
+  const i64 clusters =
+      config_.order == TileOrder::single ? useful : min<i64>(useful, max(1, min(sms / cluster, resident)));
+  if (clusters * cluster > kLargestGrid)
+    return failure(ErrorCode::unsupported, "m, n", "at most 2^30 CTAs", fmt::format("{}", clusters * cluster));
+  launch_.grid = static_cast<std::uint32_t>(clusters * cluster);
+  params_.scheduler = scheduler::scheduler_params(config_, grid, k_blocks, clusters);
+  workspace_ = scheduler::workspace_plan(config_, params_.scheduler, clusters);
+  launch_.cross_cta = workspace_.waits;
+  return {};
+}
 
 Result<void> GemmAdapter::check_pointers(const GemmOperands& operands) const {
   WW_CHECK(check_pointer("d", operands.d, kMapAlignment));
+  if (workspace_bytes() > 0) {
+    WW_CHECK(check_pointer("workspace", operands.workspace, scheduler::kWorkspaceAlignment));
+    if (operands.workspace_bytes < workspace_bytes())
+      return failure(ErrorCode::invalid, "workspace_bytes", fmt::format("at least {}", workspace_bytes()),
+                     fmt::format("{}", operands.workspace_bytes));
+  }
   if (problem_.k == 0) return {};
   WW_CHECK(check_pointer("a", operands.a, kMapAlignment));
   WW_CHECK(check_pointer("b", operands.b, kMapAlignment));
@@ -104,6 +146,12 @@ Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream) const
   WW_CHECK(encode_maps(operands, params.gemm));
   params.gemm.scale_a = operands.scale_a;
   params.gemm.scale_b = operands.scale_b;
+  if (workspace_.bytes > 0) {
+    auto* const workspace = static_cast<std::byte*>(operands.workspace);
+    params.scheduler.tickets = reinterpret_cast<scheduler::TicketCounter*>(workspace);
+    params.gemm.partials = {reinterpret_cast<float*>(workspace + workspace_.tiles),
+                            reinterpret_cast<u32*>(workspace + workspace_.flags)};
+  }
 
   const GemmProblem& g = problem_;
   const bool block = g.scale == Scale::block_1x128_128x128;
@@ -131,12 +179,11 @@ Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream) const
                        false},
            MemoryRange{"scale_b", operands.scale_b,
                        scale_span(block ? ceil_div(g.n, 128) : g.n, g.scale_b_n, g.scale_b_k, g.batch_scale_b), false},
+           MemoryRange{"workspace", operands.workspace, static_cast<std::uint64_t>(workspace_.bytes), true},
        })
     memory.add(range);
-  if (const std::size_t needed = epilogue_workspace(g, config_); operands.workspace_bytes < needed)
-    return failure(ErrorCode::invalid, "workspace_bytes", fmt::format("at least {}", needed),
-                   fmt::format("{}", operands.workspace_bytes));
-  WW_CHECK(bind_epilogue(g, config_, operands.epilogue, operands.workspace, params.gemm.epilogue, memory));
+  auto* const epilogue_space = static_cast<std::byte*>(operands.workspace) + epilogue_offset();
+  WW_CHECK(bind_epilogue(g, config_, operands.epilogue, epilogue_space, params.gemm.epilogue, memory));
 
   runtime::Launch launch = launch_;
   launch.params = &params;

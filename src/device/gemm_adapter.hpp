@@ -7,6 +7,7 @@
 #include "runtime/backend.hpp"
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
+#include "warpwright/scheduler/launch_plan.hpp"
 
 namespace ww::device {
 
@@ -26,6 +27,8 @@ class GemmAdapter {
   GemmAdapter(const Device& device, const GemmProblem& problem, const GemmConfig& config)
       : device_(device), problem_(problem), config_(config) {}
 
+  Result<void> share_out(const GemmOptions& options);
+  std::size_t epilogue_offset() const;  // in the workspace
   Result<void> check_pointers(const GemmOperands& operands) const;
   Result<void> encode_maps(const GemmOperands& operands, collective::GemmArguments& arguments) const;
 
@@ -34,7 +37,8 @@ class GemmAdapter {
   GemmConfig config_;
   std::shared_ptr<const runtime::Kernel> kernel_;  // null when there is nothing to launch (M or N = 0)
   kernel::GemmParams params_{};                    // without pointers
-  runtime::Launch launch_;                         // without params, memory and stream
+  scheduler::WorkspacePlan workspace_;
+  runtime::Launch launch_;  // without params, memory and stream
 };
 
 }  // namespace ww::device

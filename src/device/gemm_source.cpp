@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "select/config_text.hpp"
+#include "warpwright/collective/builder.hpp"
 
 namespace ww::device {
 namespace {
@@ -17,11 +18,20 @@ const char* cpp_name(Scale scale) {
          : scale == Scale::row_column ? "row_column"
                                       : "block_1x128_128x128";
 }
-const char* cpp_name(TileOrder order) { return order == TileOrder::fixed ? "fixed" : name_of(order); }
+const char* cpp_name(TileOrder order) {
+  return order == TileOrder::fixed      ? "fixed"
+         : order == TileOrder::stream_k ? "stream_k"
+         : order == TileOrder::split_k  ? "split_k"
+                                        : name_of(order);
+}
 
-/// The fields that a dense config leaves alone.
-std::string group_fields(const GemmConfig& c) {
-  if (c.mechanism == Mechanism::dense) return "";
+/// The fields that most configs leave alone.
+std::string order_fields(const GemmConfig& c) {
+  if (c.mechanism == Mechanism::dense) {
+    if (c.order == TileOrder::automatic) return "";
+    return fmt::format(",\n    .order = ww::TileOrder::{}, .split = {}, .cluster_k = {}", cpp_name(c.order), c.split,
+                       c.cluster_k);
+  }
   return fmt::format(",\n    .mechanism = ww::Mechanism::{}, .order = ww::TileOrder::{}, .group_capacity = {}",
                      name_of(c.mechanism), cpp_name(c.order), c.group_capacity);
 }
@@ -55,8 +65,14 @@ std::string schedule_fields(const GemmConfig& c) {
 
 runtime::KernelSource kernel_source(const KernelTemplate& kernel, const GemmConfig& config) {
   GemmConfig c = config;
-  c.raster = 1;  // why: the order of tiles is a launch parameter; one kernel serves them all
+  // why: the order of tiles is a launch parameter; one kernel serves them all. So is how many pieces meet in workspace
+  c.raster = 1;
+  c.band = RasterBand::along_m;
   if (c.schedule == Schedule::cooperative) c.schedule = Schedule::automatic;  // the same, under one name
+  if (c.mechanism == Mechanism::dense) {
+    if (c.order == TileOrder::fixed || c.order == TileOrder::single) c.order = TileOrder::automatic;
+    if (c.order == TileOrder::split_k) c.split = collective::sums_in_workspace(c) ? 2 * c.cluster_k : c.cluster_k;
+  }
   const std::string text = to_text(c);
   const std::string name = fmt::format("{}_{:016x}", kernel.prefix, XXH3_64bits(text.data(), text.size()));
   return {name, fmt::format(R"(// {}
@@ -71,7 +87,7 @@ WW_MODULE()
 )",
                             text, kernel.header, name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d),
                             cpp_name(c.scale), c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n, c.stages,
-                            c.math_warpgroups, c.raster, operand_fields(c), schedule_fields(c), group_fields(c),
+                            c.math_warpgroups, c.raster, operand_fields(c), schedule_fields(c), order_fields(c),
                             epilogue_field(c.epilogue), kernel.type, name, kernel.params)};
 }
 

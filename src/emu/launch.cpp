@@ -69,11 +69,20 @@ struct Outcome {
     total.tma_stores += counters.tma_stores;
     total.wgmmas += counters.wgmmas;
     total.stores_under_wgmma += counters.stores_under_wgmma;
+    total.dsmem_bytes += counters.dsmem_bytes;
+    total.work.resize(std::max(total.work.size(), counters.work.size()));
+    for (std::size_t i = 0; i < counters.work.size(); ++i) {
+      total.work[i].tiles += counters.work[i].tiles;
+      total.work[i].parts += counters.work[i].parts;
+      total.work[i].k_blocks += counters.work[i].k_blocks;
+    }
     total.ranges.resize(counters.ranges.size());
     for (std::size_t i = 0; i < counters.ranges.size(); ++i) {
       total.ranges[i].l2_read += counters.ranges[i].l2_read;
       total.ranges[i].l2_write += counters.ranges[i].l2_write;
       total.ranges[i].shared_write += counters.ranges[i].shared_write;
+      total.ranges[i].thread_read += counters.ranges[i].thread_read;
+      total.ranges[i].thread_write += counters.ranges[i].thread_write;
     }
   }
   void note_failure(u32 cluster, const std::string& text) {
@@ -138,11 +147,15 @@ EmuStats stats_of(const Counters& total, const runtime::Launch& launch, double s
   stats.tma_stores = total.tma_stores;
   stats.wgmmas = total.wgmmas;
   stats.stores_under_wgmma = total.stores_under_wgmma;
+  stats.dsmem_bytes = total.dsmem_bytes;
+  stats.work = total.work;
   for (std::size_t i = 0; i < launch.memory.size(); ++i) {
     const RangeBytes& bytes = total.ranges[i];
     if (bytes.l2_read) stats.l2_read_bytes[launch.memory[i].name] += bytes.l2_read;
     if (bytes.l2_write) stats.l2_write_bytes[launch.memory[i].name] += bytes.l2_write;
     if (bytes.shared_write) stats.shared_write_bytes[launch.memory[i].name] += bytes.shared_write;
+    if (bytes.thread_read) stats.thread_read_bytes[launch.memory[i].name] += bytes.thread_read;
+    if (bytes.thread_write) stats.thread_write_bytes[launch.memory[i].name] += bytes.thread_write;
   }
   return stats;
 }

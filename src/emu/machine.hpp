@@ -28,10 +28,13 @@ struct LaunchContext {
 
 struct RangeBytes {
   u64 l2_read = 0, l2_write = 0, shared_write = 0;
+  u64 thread_read = 0, thread_write = 0;
 };
 
 struct Counters {
   u64 ctas = 0, fibers = 0, switches = 0, tma_loads = 0, tma_stores = 0, wgmmas = 0, stores_under_wgmma = 0;
+  u64 dsmem_bytes = 0;
+  std::vector<CtaWork> work;       // by CTA
   std::vector<RangeBytes> ranges;  // as launch.memory
 };
 

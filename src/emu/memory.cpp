@@ -61,6 +61,7 @@ void* shared_access(Thread& thread, u32 address, u32 bytes, arch::Access access,
                                                         : Access::atomic_shared;
     checker->shared_access(thread, *place.cta, place.offset, bytes, kind, site);
   }
+  if (place.cta != thread.cta) thread.machine->counters().dsmem_bytes += bytes;
   return place.data();
 }
 
@@ -87,6 +88,9 @@ void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access
   if (value % natural_alignment(bytes) != 0)
     machine.fail({&thread, site}, fmt::format("misaligned global access: 0x{:x}, {} bytes", value, bytes),
                  Rule::misaligned);
+  RangeBytes& counted = machine.counters().ranges[static_cast<std::size_t>(range)];
+  if (access == arch::Access::read) counted.thread_read += bytes;
+  if (access == arch::Access::write) counted.thread_write += bytes;
   const runtime::MemoryRange& memory = machine.context().launch.memory[static_cast<std::size_t>(range)];
   if (access != arch::Access::read) {
     if (!memory.writable)

@@ -85,6 +85,19 @@ void role(const char* name, int number) {
   if (Checker* checker = thread.machine->checker()) checker->has_role(thread);
 }
 
+constexpr int kSlowSteps = 3000;  // a tile of the tests takes less
+
+void note_work(u32 k_blocks, bool is_part) {
+  std::vector<CtaWork>& work = machine().counters().work;
+  const u32 cta = self().cta->index;
+  if (work.size() <= cta) work.resize(cta + 1);
+  ++work[cta].tiles;
+  work[cta].parts += is_part;
+  work[cta].k_blocks += k_blocks;
+  if (machine().context().options.slow_cta == static_cast<int>(cta))
+    for (int i = 0; i < kSlowSteps; ++i) machine().yield(self());
+}
+
 constexpr arch::EmuTable kTable = {
     .version = arch::kEmuTableVersion,
     .bytes = sizeof(arch::EmuTable),
@@ -140,6 +153,7 @@ constexpr arch::EmuTable kTable = {
     .pdl_launch_dependents = pdl_nothing,
     .plain_access = plain_access,
     .role = role,
+    .note_work = note_work,
     .tensor_map_replace = [](u32 copy, arch::TensorMapField field, int dimension, u64 value,
                              Site s) { tensor_map_replace(WW_CALLER, copy, field, dimension, value, s); },
     .tensor_map_release = [](void* map, u32 copy, Site s) { tensor_map_release(WW_CALLER, map, copy, s); },

@@ -87,9 +87,9 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
 }
 
 Result<void> validate(const GemmConfig& resolved) {
-  if (resolved.mechanism != Mechanism::dense || resolved.order != TileOrder::automatic || resolved.group_capacity != 0)
-    return failure(ErrorCode::unsupported, "config, mechanism",
-                   "dense, without order and groups: this product has no groups", to_text(resolved));
+  if (resolved.mechanism != Mechanism::dense || resolved.group_capacity != 0)
+    return failure(ErrorCode::unsupported, "config, mechanism", "dense, without groups: this product has none",
+                   to_text(resolved));
   if (const collective::ConfigFault fault = collective::fault_of(resolved))
     return failure(ErrorCode::unsupported, fmt::format("config, {}", fault.field), fault.expected, to_text(resolved));
   return {};

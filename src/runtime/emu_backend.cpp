@@ -108,7 +108,7 @@ class EmuBackend final : public Backend {
     info_.name = "emu:sm90";
     info_.emulated = true;
     info_.arch = Arch::sm90;
-    info_.sms = kMinimumSms;
+    info_.sms = options.emu.sms > 0 ? options.emu.sms : kMinimumSms;
     info_.memory_bytes = memory_limit();
     info_.shared_bytes_per_cta = kMaxSharedBytesPerCta;
     info_.description = fmt::format("emulated sm_90a, {} SMs, {} arithmetic", info_.sms,
@@ -218,7 +218,7 @@ class EmuBackend final : public Backend {
     return {};
   }
 
-  static int sms_for(const Launch& launch) { return std::max(kMinimumSms, static_cast<int>(launch.cluster)); }
+  int sms_for(const Launch& launch) const { return std::max(info_.sms, static_cast<int>(launch.cluster)); }
 
   Result<const EmuKernel*> checked_kernel(const Launch& launch) const {
     WW_CHECK(check_limits(launch));

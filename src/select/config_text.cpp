@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kKeys =
     "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster, batched, layout, schedule, promotion, "
-    "mechanism, order, groups, epilogue";
+    "mechanism, order, band, split, groups, epilogue";
 constexpr int kLargestField = 1 << 16;
 
 /// The first comma outside parentheses.
@@ -60,11 +60,20 @@ Result<void> assign(GemmConfig& config, std::string_view key, std::string_view v
     WW_TRY(const std::vector<int> tile, parse_integers(key, value, 3));
     config.tile_m = tile[0], config.tile_n = tile[1], config.tile_k = tile[2];
   } else if (key == "cluster") {
-    WW_TRY(const std::vector<int> cluster, parse_integers(key, value, 2));
+    const int extents = std::count(value.begin(), value.end(), 'x') == 2 ? 3 : 2;
+    WW_TRY(const std::vector<int> cluster, parse_integers(key, value, extents));
     config.cluster_m = cluster[0], config.cluster_n = cluster[1];
-  } else if (key == "stages" || key == "warpgroups" || key == "raster") {
+    config.cluster_k = extents == 3 ? cluster[2] : 0;
+  } else if (key == "stages" || key == "warpgroups" || key == "raster" || key == "split") {
     WW_TRY(const std::vector<int> one, parse_integers(key, value, 1));
-    (key == "stages" ? config.stages : key == "warpgroups" ? config.math_warpgroups : config.raster) = one[0];
+    (key == "stages"       ? config.stages
+     : key == "warpgroups" ? config.math_warpgroups
+     : key == "raster"     ? config.raster
+                           : config.split) = one[0];
+  } else if (key == "band") {
+    if (value != "m" && value != "n")
+      return failure(ErrorCode::invalid, argument, "m or n", fmt::format("\"{}\"", value));
+    config.band = value == "m" ? RasterBand::along_m : RasterBand::along_n;
   } else if (key == "batched") {
     if (value != "0" && value != "1")
       return failure(ErrorCode::invalid, argument, "0 or 1", fmt::format("\"{}\"", value));
@@ -96,9 +105,11 @@ Result<void> assign(GemmConfig& config, std::string_view key, std::string_view v
 
 std::string to_text(const GemmConfig& c) {
   std::string text =
-      fmt::format("arch={},a={},b={},d={},scale={},tile={}x{}x{},cluster={}x{},stages={},warpgroups={},raster={}",
+      fmt::format("arch={},a={},b={},d={},scale={},tile={}x{}x{},cluster={}x{}{},stages={},warpgroups={},raster={}",
                   name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d), name_of(c.scale), c.tile_m, c.tile_n,
-                  c.tile_k, c.cluster_m, c.cluster_n, c.stages, c.math_warpgroups, c.raster);
+                  c.tile_k, c.cluster_m, c.cluster_n, c.cluster_k == 0 ? "" : fmt::format("x{}", c.cluster_k), c.stages,
+                  c.math_warpgroups, c.raster);
+  if (c.band != RasterBand::along_m) text += fmt::format(",band={}", name_of(c.band));
   if (c.batched) text += ",batched=1";
   if (c.a_major != Major::k || c.b_major != Major::k)
     text += fmt::format(",layout={}", name_of(MatrixLayout{c.a_major, c.b_major}));
@@ -107,6 +118,7 @@ std::string to_text(const GemmConfig& c) {
   // why not always: a dense config says nothing about groups, and its text names its kernel
   if (c.mechanism != Mechanism::dense) text += fmt::format(",mechanism={}", name_of(c.mechanism));
   if (c.order != TileOrder::automatic) text += fmt::format(",order={}", name_of(c.order));
+  if (c.split != 0) text += fmt::format(",split={}", c.split);
   if (c.group_capacity != 0) text += fmt::format(",groups={}", c.group_capacity);
   if (!c.epilogue.empty()) text += fmt::format(",epilogue={}", to_text(c.epilogue));
   return text;
@@ -166,10 +178,11 @@ Result<Schedule> parse_schedule(std::string_view text, std::string_view argument
 }
 
 Result<TileOrder> parse_order(std::string_view text, std::string_view argument) {
-  for (TileOrder o :
-       {TileOrder::automatic, TileOrder::fixed, TileOrder::dynamic, TileOrder::horizontal, TileOrder::vertical})
+  for (TileOrder o : {TileOrder::automatic, TileOrder::single, TileOrder::fixed, TileOrder::dynamic,
+                      TileOrder::stream_k, TileOrder::split_k, TileOrder::horizontal, TileOrder::vertical})
     if (text == name_of(o)) return o;
-  return failure(ErrorCode::invalid, std::string(argument), "auto, static, dynamic, horizontal or vertical",
+  return failure(ErrorCode::invalid, std::string(argument),
+                 "auto, single, static, dynamic, stream-k, split-k, horizontal or vertical",
                  fmt::format("\"{}\"", text));
 }
 

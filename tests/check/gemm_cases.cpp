@@ -7,8 +7,9 @@
 
 #include "case.hpp"
 #include "gemm_configs.hpp"
-#include "kernel/random_problem.hpp"
+#include "kernel/k_cuts.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
+#include "warpwright/scheduler/launch_plan.hpp"
 
 namespace ww::check_test {
 
@@ -51,6 +52,7 @@ class Gemm : public GemmCase {
        u32 clusters)
       : entry_(entry),
         config_(config),
+        clusters_(clusters),
         host_(make(problem, config)),
         a_(host_.a.data(), host_.a.size()),
         b_(host_.b.data(), host_.b.size()),
@@ -60,10 +62,10 @@ class Gemm : public GemmCase {
     d_.assign(static_cast<std::size_t>(problem.batch * problem.m * problem.n * bytes_of(config.d)) + 256, 0xa5);
     d_start_ = d_.data() + (256 - reinterpret_cast<std::uintptr_t>(d_.data()) % 256) % 256;
     d_bytes_ = d_.size() - 256;
-    want_ = testing::reference(host_);
+    launch_.cluster = static_cast<u32>(collective::cluster_of(config).size());
+    launch_.grid = clusters * launch_.cluster;
+    want_ = testing::reference(host_, emu::MmaMath::exact, testing::cut_of(config, host_.problem, launch_.grid));
     fill_params();
-    launch_.grid = clusters * static_cast<u32>(config.cluster_m * config.cluster_n);
-    launch_.cluster = static_cast<u32>(config.cluster_m * config.cluster_n);
     launch_.threads = static_cast<u32>(collective::threads_of(config));
     launch_.shared_bytes = static_cast<u32>(collective::shared_plan(config).total);
     launch_.params = &params_;
@@ -72,12 +74,21 @@ class Gemm : public GemmCase {
                {"b", b_.data.get(), b_.size, false},
                {"d", d_start_, d_bytes_, true},
                {"scale_a", scale_a_.data.get(), scale_a_.size, false},
-               {"scale_b", scale_b_.data.get(), scale_b_.size, false}};
+               {"scale_b", scale_b_.data.get(), scale_b_.size, false},
+               {"workspace", workspace_.data(), static_cast<u64>(plan_.bytes), true}};
     launch_.memory = memory_;
   }
-  Result<EmuStats> run(const EmuOptions& options) override { return emu::run(entry_, fresh(), options, 8); }
-  CheckReport check(const EmuOptions& options) override { return emu::check(entry_, fresh(), options, 8, is_hooked()); }
-  std::string difference() const override { return testing::difference(host_, {d_start_, d_start_ + d_bytes_}, want_); }
+  Result<EmuStats> run(const EmuOptions& options) override { return emu::run(entry_, fresh(), options, sms()); }
+  CheckReport check(const EmuOptions& options) override {
+    return emu::check(entry_, fresh(), options, sms(), is_hooked());
+  }
+  std::string difference() const override {
+    // what the next launch with this workspace relies on
+    for (i64 i = 0; i < plan_.tiles; ++i)
+      if (reinterpret_cast<const u8*>(workspace_.data())[i] != 0)
+        return fmt::format("    wrong-workspace in byte {}: flags and counters end a launch at zero", i);
+    return testing::difference(host_, {d_start_, d_start_ + d_bytes_}, want_);
+  }
 
  private:
   static testing::HostProblem make(GemmProblem problem, const GemmConfig& config) {
@@ -85,7 +96,8 @@ class Gemm : public GemmCase {
     problem.a_major = config.a_major, problem.b_major = config.b_major;
     return testing::make_problem(problem, config, 1);
   }
-  const runtime::Launch& fresh() {
+  int sms() const { return static_cast<int>(max(8u, launch_.grid)); }
+  const runtime::Launch& fresh() {  // but for the workspace, which is as the last launch left it
     std::memset(d_start_, 0xa5, d_bytes_);
     return launch_;
   }
@@ -122,22 +134,39 @@ class Gemm : public GemmCase {
     p.scale_b = reinterpret_cast<const float*>(scale_b_.data.get());
     p.scale_a_k = p.scale_b_k = 1;
     p.scale_a_row = p.scale_b_n = c.scale == Scale::row_column ? 1 : ceil_div(g.k, static_cast<i64>(128));
-    params_.scheduler.cluster_tiles_m = static_cast<int>(ceil_div(g.m, static_cast<i64>(c.tile_m * c.cluster_m)));
-    params_.scheduler.cluster_tiles_n = static_cast<int>(ceil_div(g.n, static_cast<i64>(c.tile_n * c.cluster_n)));
-    params_.scheduler.raster = min(c.raster, params_.scheduler.cluster_tiles_m);
-    if (!c.batched) return;
-    p.tiles_m = params_.scheduler.cluster_tiles_m * c.cluster_m;
-    params_.scheduler.cluster_tiles_m *= static_cast<int>(g.batch);
-    p.batches = static_cast<i32>(g.batch);
-    p.a_steps = g.batch_a != 0, p.b_steps = g.batch_b != 0;
-    p.scale_a_batch = g.batch_scale_a, p.scale_b_batch = g.batch_scale_b;
+    scheduler::TileGrid grid{static_cast<int>(ceil_div(g.m, static_cast<i64>(c.tile_m * c.cluster_m))),
+                             static_cast<int>(ceil_div(g.n, static_cast<i64>(c.tile_n * c.cluster_n))), c.raster};
+    if (c.batched) {
+      p.tiles_m = grid.cluster_tiles_m * c.cluster_m;
+      grid.cluster_tiles_m *= static_cast<int>(g.batch);
+      p.batches = static_cast<i32>(g.batch);
+      p.a_steps = g.batch_a != 0, p.b_steps = g.batch_b != 0;
+      p.scale_a_batch = g.batch_scale_a, p.scale_b_batch = g.batch_scale_b;
+    }
+    share_out(grid);
   }
 
+  void share_out(const scheduler::TileGrid& grid) {
+    params_.scheduler = scheduler::scheduler_params(config_, grid, params_.gemm.k_blocks, clusters_);
+    plan_ = scheduler::workspace_plan(config_, params_.scheduler, clusters_);
+    launch_.cross_cta = plan_.waits;
+    workspace_.assign(static_cast<std::size_t>(plan_.bytes) / sizeof(Line) + 1, Line{});
+    u8* const base = reinterpret_cast<u8*>(workspace_.data());
+    params_.scheduler.tickets = reinterpret_cast<scheduler::TicketCounter*>(base);
+    params_.gemm.partials = {reinterpret_cast<float*>(base + plan_.tiles), reinterpret_cast<u32*>(base + plan_.flags)};
+  }
+
+  struct alignas(256) Line {
+    u8 bytes[256];
+  };
   const arch::KernelEntry& entry_;
   GemmConfig config_;
+  u32 clusters_;
   testing::HostProblem host_;
   Bytes a_, b_, scale_a_, scale_b_;
   std::vector<u8> d_, want_;
+  std::vector<Line> workspace_;
+  scheduler::WorkspacePlan plan_;
   u8* d_start_;
   std::size_t d_bytes_;
   kernel::GemmParams params_{};
@@ -169,6 +198,18 @@ std::vector<std::unique_ptr<GemmCase>> gemm_cases() {
   add("e5m2 x e4m3", "check_gemm_mixed", kMixed, 70, 200, 272, 1);
   add("tf32", "check_gemm_tf32", kTf32, 130, 72, 84, 1);
   add("MN-major", "check_gemm_mn_major", kMnMajor, 264, 136, 150, 1);
+  add("stream-k", "check_gemm_stream_k", kStreamK, 200, 136, 912, 3);
+  add("stream-k, whole waves too", "check_gemm_stream_k", kStreamK, 400, 136, 304, 3);
+  add("stream-k 2x1", "check_gemm_stream_k_2x1", kStreamK2x1, 200, 200, 640, 3);
+  add("split-k in a cluster", "check_gemm_split_cluster", kSplitCluster, 100, 136, 912, 2);
+  add("split-k in a cluster, short K", "check_gemm_split_cluster", kSplitCluster, 100, 72, 368, 1);
+  add("split-k through workspace", "check_gemm_split_workspace", kSplitWorkspace, 100, 136, 912, 4);
+  add("split-k both ways", "check_gemm_split_both", kSplitBoth, 100, 136, 912, 3);
+  add("dynamic", "check_gemm_dynamic", kDynamic, 300, 200, 304, 3);
+  add("dynamic 2x2", "check_gemm_dynamic_2x2", kDynamic2x2, 300, 296, 304, 2);
+  add("plain 4x4", "check_gemm_plain_4x4", kPlain4x4, 200, 200, 400, 1);
+  add("split-k, no K", "check_gemm_split_both", kSplitBoth, 100, 136, 0, 3);
+  add("stream-k, no K", "check_gemm_stream_k", kStreamK, 100, 136, 0, 2);
   add("no K", "check_gemm_block_2x1", kBlock2x1, 200, 128, 0, 1);
   add("pingpong, block 2x1", "check_gemm_pingpong_block", kPingpongBlock, 300, 136, 400, 1);
   add("pingpong, row-column 1x2", "check_gemm_pingpong_plain", kPingpongPlain, 190, 200, 640, 1);

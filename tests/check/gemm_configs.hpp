@@ -52,5 +52,53 @@ inline constexpr GemmConfig kMultistageBf16 = collective::resolve({.a = DType::b
                                                                    .cluster_m = 2,
                                                                    .stages = 2,
                                                                    .schedule = Schedule::multistage});
+// the schedulers; bands hold all of M, as the reference has it
+inline constexpr GemmConfig kStreamK = collective::resolve(
+    {.scale = kBlock, .tile_m = 64, .tile_n = 64, .stages = 2, .raster = 64, .order = TileOrder::stream_k});
+inline constexpr GemmConfig kStreamK2x1 = collective::resolve({.a = DType::bf16,
+                                                               .b = DType::bf16,
+                                                               .tile_m = 64,
+                                                               .tile_n = 64,
+                                                               .cluster_m = 2,
+                                                               .stages = 2,
+                                                               .raster = 64,
+                                                               .order = TileOrder::stream_k});
+inline constexpr GemmConfig kSplitCluster = collective::resolve({.scale = kBlock,
+                                                                 .tile_m = 64,
+                                                                 .tile_n = 64,
+                                                                 .stages = 2,
+                                                                 .raster = 64,
+                                                                 .order = TileOrder::split_k,
+                                                                 .split = 4,
+                                                                 .cluster_k = 4});
+inline constexpr GemmConfig kSplitWorkspace = collective::resolve({.d = DType::f32,
+                                                                   .scale = Scale::tensor,
+                                                                   .tile_m = 128,
+                                                                   .tile_n = 64,
+                                                                   .stages = 2,
+                                                                   .raster = 64,
+                                                                   .order = TileOrder::split_k,
+                                                                   .split = 3,
+                                                                   .cluster_k = 1});
+inline constexpr GemmConfig kSplitBoth = collective::resolve({.scale = kBlock,
+                                                              .tile_m = 64,
+                                                              .tile_n = 64,
+                                                              .cluster_m = 2,
+                                                              .stages = 2,
+                                                              .raster = 64,
+                                                              .order = TileOrder::split_k,
+                                                              .split = 4,
+                                                              .cluster_k = 2});
+inline constexpr GemmConfig kDynamic =
+    collective::resolve({.scale = kBlock, .tile_m = 64, .tile_n = 64, .stages = 2, .order = TileOrder::dynamic});
+inline constexpr GemmConfig kDynamic2x2 = collective::resolve({.scale = kBlock,
+                                                               .tile_m = 64,
+                                                               .tile_n = 64,
+                                                               .cluster_m = 2,
+                                                               .cluster_n = 2,
+                                                               .stages = 2,
+                                                               .order = TileOrder::dynamic});
+inline constexpr GemmConfig kPlain4x4 =
+    collective::resolve({.tile_m = 64, .tile_n = 64, .cluster_m = 4, .cluster_n = 4, .stages = 2});
 
 }  // namespace ww::check_test

@@ -46,8 +46,14 @@ TEST(Builder, NamesTheFaultyField) {
                                  Refusal{"tile=128x264x128", "tile (n)"},
                                  Refusal{"tile=128x12x128", "tile (n)"},
                                  Refusal{"tile=128x128x64", "tile (k)"},
-                                 Refusal{"cluster=4x1", "cluster"},
-                                 Refusal{"cluster=2x2", "cluster"},
+                                 Refusal{"cluster=8x1", "cluster"},
+                                 Refusal{"cluster=3x1", "cluster"},
+                                 Refusal{"cluster=4x4x2,order=split-k,split=2", "cluster"},
+                                 Refusal{"split=4", "split"},
+                                 Refusal{"cluster=1x1x2", "split"},
+                                 Refusal{"cluster=1x1x2,order=split-k,split=3", "cluster (k)"},
+                                 Refusal{"order=split-k,split=1", "split"},
+                                 Refusal{"order=horizontal", "order"},
                                  Refusal{"tile=128x8x128,cluster=2x1", "tile (n)"},
                                  Refusal{"tile=256x256x128", "tile"},
                                  Refusal{"stages=1", "stages"},
@@ -113,9 +119,30 @@ TEST(ConfigText, RoundTripsOperands) {
   }
 }
 
+TEST(ConfigText, RoundTripsEverySchedulerField) {
+  for (const char* text : {"order=single", "order=static,band=n,raster=3", "order=dynamic,cluster=4x4",
+                           "order=stream-k,cluster=2x1", "order=split-k,split=6,cluster=1x2x2", "order=split-k"}) {
+    const Result<GemmConfig> parsed = parse_config(text);
+    ASSERT_TRUE(parsed) << text << ": " << parsed.error().message;
+    const GemmConfig resolved = resolve(*parsed);
+    EXPECT_FALSE(fault_of(resolved)) << text << ": " << fault_of(resolved).expected;
+    EXPECT_EQ(*parse_config(to_text(resolved)), resolved) << to_text(resolved);
+  }
+}
+
+TEST(Builder, SplitKPrefersTheCluster) {
+  const auto cluster_k = [](const char* text) { return resolve(*parse_config(text)).cluster_k; };
+  EXPECT_EQ(cluster_k("order=split-k,split=4"), 4);
+  EXPECT_EQ(cluster_k("order=split-k,split=4,cluster=2x1"), 4);
+  EXPECT_EQ(cluster_k("order=split-k,split=8,cluster=2x1"), 1);  // more than 8 CTAs are not portable
+  EXPECT_EQ(cluster_k("order=split-k,split=6"), 1);
+  EXPECT_EQ(cluster_k("order=static"), 0);
+}
+
 TEST(ConfigText, RefusesByNameAndValue) {
-  for (const char* text : {"tile", "tile=128x128", "tile=128x128x128x1", "stages=-1", "stages=70000", "stages=4x",
-                           "bogus=1", "a=e5m3", "layout=n", "batched=2", "scale=row", "arch=sm80", "stages="}) {
+  for (const char* text :
+       {"tile", "tile=128x128", "tile=128x128x128x1", "stages=-1", "stages=70000", "stages=4x", "bogus=1", "a=e5m3",
+        "layout=n", "batched=2", "band=k", "order=streamk", "cluster=1x1x1x1", "scale=row", "arch=sm80", "stages="}) {
     const Result<GemmConfig> parsed = parse_config(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().code, ErrorCode::invalid) << text;

@@ -192,7 +192,7 @@ class GemmWithoutRelease final : public Hanging {
     const int panel = collective::panel_bytes(config_);
     WW_TRY(p.d, device.backend().encode(map_of(d_, kM, kN, collective::kWarpgroupRows, panel / kElement)));
     p.m = kM, p.n = kN, p.k = static_cast<i32>(k), p.k_blocks = config_.stages + 1;
-    params_.scheduler.cluster_tiles_m = params_.scheduler.cluster_tiles_n = params_.scheduler.raster = 1;
+    params_.scheduler.grid = {1, 1, 1};
     memory_ = {
         {{"a", a_.data(), a_.bytes(), false}, {"b", b_.data(), b_.bytes(), false}, {"d", d_.data(), d_.bytes(), true}}};
     launch_.kernel = kernel_.get();

@@ -2,12 +2,14 @@
 // Random GEMM problems and their exact answer, for comparing bits.
 // The reference follows docs/numerics.md element by element: instructions of 32 bytes of K through the tensor-core
 // model,
-// promotion every 128 of K for block scales, one rounding to the output type. It shares no code with the kernel.
+// promotion every 128 of K for block scales, sums of spans of K where a kernel makes them, one rounding to the output
+// type. It shares no code with the kernel.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <cstring>
+#include <functional>
 #include <random>
 #include <vector>
 
@@ -116,59 +118,105 @@ inline void gather_columns(const std::uint8_t* bytes, std::int64_t rows, std::in
                   static_cast<std::size_t>(element));
 }
 
-/// Matrix `l` of D, packed (M, N), as bytes of the output type.
-inline std::vector<std::uint8_t> reference_of(const HostProblem& host, std::int64_t l, emu::MmaMath math) {
+/// k-blocks [first, second) of one CTA.
+using KSpan = std::pair<std::int64_t, std::int64_t>;
+/// How the K of a tile is summed: the spans of a piece in order, then the pieces in order.
+using KPieces = std::vector<std::vector<KSpan>>;
+/// Which tiles a kernel has, and how it sums each; without `pieces` every tile is one span.
+struct KCut {
+  std::int64_t tile_m = 64, tile_n = 64;
+  std::function<KPieces(std::int64_t tile_row, std::int64_t tile_column)> pieces;
+};
+
+/// The FP32 sums of matrix `l` over `span` of K: 64 rows from m0, 64 columns from n0, promoted where the recipe says
+/// so.
+inline void multiply_span(const HostProblem& host, std::int64_t l, std::int64_t m0, std::int64_t n0, KSpan span,
+                          emu::MmaMath math, float* sum) {
   const GemmProblem& p = host.problem;
   const std::uint8_t* const all_a = host.a.data() + l * p.batch_a * bytes_of(p.a);
   const std::uint8_t* const all_b = host.b.data() + l * p.batch_b * bytes_of(p.b);
   const float* const scale_a = host.scale_a.data() + l * p.batch_scale_a;
   const float* const scale_b = host.scale_b.data() + l * p.batch_scale_b;
-  const int size = bytes_of(p.d), element = bytes_of(p.a);
+  const int element = bytes_of(p.a);
   const std::int64_t blocks = ceil_div(p.k, 128), row_bytes = p.k * element;
   const bool promotes = p.scale == Scale::block_1x128_128x128;
-  std::vector<std::uint8_t> d(static_cast<std::size_t>(p.m * p.n) * size, 0);
-  std::vector<float> raw(64 * 64), sum(64 * 64);
+  std::vector<float> promoted(64 * 64);
   std::uint8_t rows_a[64 * 32], rows_b[64 * 32];
-  for (std::int64_t m0 = 0; m0 < p.m; m0 += 64)
-    for (std::int64_t n0 = 0; n0 < p.n; n0 += 64) {
-      std::fill(sum.begin(), sum.end(), 0.0f);
-      std::fill(raw.begin(), raw.end(), 0.0f);
-      // a stage is 128 bytes of K; bytes past the end are zero, and a whole stage is always multiplied
-      for (std::int64_t at = 0; at < round_up(row_bytes, 128); at += 32) {
-        if (p.a_major == Major::k) gather(all_a, p.m, row_bytes, p.lda * element, m0, 64, at, rows_a);
-        else gather_columns(all_a, p.m, row_bytes, p.lda * element, m0, 64, at, element, rows_a);
-        if (p.b_major == Major::k) gather(all_b, p.n, row_bytes, p.ldb * element, n0, 64, at, rows_b);
-        else gather_columns(all_b, p.n, row_bytes, p.ldb * element, n0, 64, at, element, rows_b);
-        const bool fresh = promotes ? at % 128 == 0 : at == 0;
-        emu::mma_m64({p.a, p.b}, 64, rows_a, rows_b, raw.data(), !fresh, 1, 1, math);
-        if (promotes && at % 128 == 96) {
-          for (int i = 0; i < 64; ++i)
-            for (int j = 0; j < 64; ++j) {
-              const std::int64_t m = std::min(m0 + i, p.m - 1), nb = std::min(n0 + j, p.n - 1) / 128, kb = at / 128;
-              const float s = scale_a[m * blocks + kb] * scale_b[nb * blocks + kb];
-              sum[i * 64 + j] = __builtin_fmaf(raw[i * 64 + j], s, sum[i * 64 + j]);
-            }
-        }
+  std::fill_n(sum, 64 * 64, 0.0f);
+  // a stage is 128 bytes of K; bytes past the end are zero, and a whole stage is always multiplied
+  for (std::int64_t at = span.first * 128; at < span.second * 128; at += 32) {
+    if (p.a_major == Major::k) gather(all_a, p.m, row_bytes, p.lda * element, m0, 64, at, rows_a);
+    else gather_columns(all_a, p.m, row_bytes, p.lda * element, m0, 64, at, element, rows_a);
+    if (p.b_major == Major::k) gather(all_b, p.n, row_bytes, p.ldb * element, n0, 64, at, rows_b);
+    else gather_columns(all_b, p.n, row_bytes, p.ldb * element, n0, 64, at, element, rows_b);
+    const bool fresh = promotes ? at % 128 == 0 : at == span.first * 128;
+    emu::mma_m64({p.a, p.b}, 64, rows_a, rows_b, sum, !fresh, 1, 1, math);
+    if (!promotes || at % 128 != 96) continue;
+    for (int i = 0; i < 64; ++i)
+      for (int j = 0; j < 64; ++j) {
+        const std::int64_t m = std::min(m0 + i, p.m - 1), nb = std::min(n0 + j, p.n - 1) / 128, kb = at / 128;
+        const float s = scale_a[m * blocks + kb] * scale_b[nb * blocks + kb];
+        promoted[i * 64 + j] = __builtin_fmaf(sum[i * 64 + j], s, promoted[i * 64 + j]);
       }
-      for (int i = 0; i < 64 && m0 + i < p.m; ++i)
-        for (int j = 0; j < 64 && n0 + j < p.n; ++j) {
-          float value = promotes ? sum[i * 64 + j] : raw[i * 64 + j];
-          if (p.scale == Scale::tensor && p.k > 0) value = value * (scale_a[0] * scale_b[0]);
-          if (p.scale == Scale::row_column && p.k > 0) value = value * (scale_a[m0 + i] * scale_b[n0 + j]);
-          std::uint32_t bits = arch::bits_of(value);
-          if (p.d == bf16) bits = arch::to_bf16(value);
-          if (p.d == f16) bits = arch::to_f16(value);
-          std::memcpy(&d[static_cast<std::size_t>((m0 + i) * p.n + n0 + j) * size], &bits, size);
-        }
+  }
+  if (promotes) std::copy(promoted.begin(), promoted.end(), sum);
+}
+
+/// Adds up the spans of each piece, and the pieces, element by element.
+inline std::vector<float> sum_pieces(const HostProblem& host, std::int64_t l, std::int64_t m0, std::int64_t n0,
+                                     const KPieces& pieces, emu::MmaMath math) {
+  const auto add = [](std::vector<float>& to, const std::vector<float>& from) {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+  };
+  std::vector<float> total(64 * 64), piece(64 * 64), part(64 * 64);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    for (std::size_t j = 0; j < pieces[i].size(); ++j) {
+      multiply_span(host, l, m0, n0, pieces[i][j], math, part.data());
+      if (j == 0) piece = part;
+      else add(piece, part);
+    }
+    if (i == 0) total = piece;
+    else add(total, piece);
+  }
+  return total;
+}
+
+/// Matrix `l` of D, packed (M, N), as bytes of the output type.
+inline std::vector<std::uint8_t> reference_of(const HostProblem& host, std::int64_t l, emu::MmaMath math,
+                                              const KCut& cut) {
+  const GemmProblem& p = host.problem;
+  const float* const scale_a = host.scale_a.data() + l * p.batch_scale_a;
+  const float* const scale_b = host.scale_b.data() + l * p.batch_scale_b;
+  const int size = bytes_of(p.d);
+  const KPieces whole = {{{0, ceil_div(p.k * bytes_of(p.a), 128)}}};
+  std::vector<std::uint8_t> d(static_cast<std::size_t>(p.m * p.n) * size, 0);
+  const auto store = [&](std::int64_t m, std::int64_t n, float value) {
+    if (p.scale == Scale::tensor && p.k > 0) value = value * (scale_a[0] * scale_b[0]);
+    if (p.scale == Scale::row_column && p.k > 0) value = value * (scale_a[m] * scale_b[n]);
+    std::uint32_t bits = arch::bits_of(value);
+    if (p.d == bf16) bits = arch::to_bf16(value);
+    if (p.d == f16) bits = arch::to_f16(value);
+    std::memcpy(&d[static_cast<std::size_t>(m * p.n + n) * size], &bits, size);
+  };
+  for (std::int64_t m0 = 0; m0 < p.m; m0 += 64)
+    for (std::int64_t tile_n0 = 0; tile_n0 < p.n; tile_n0 += cut.tile_n) {
+      const KPieces pieces = cut.pieces ? cut.pieces(m0 / cut.tile_m, tile_n0 / cut.tile_n) : whole;
+      for (std::int64_t n0 = tile_n0; n0 < std::min(p.n, tile_n0 + cut.tile_n); n0 += 64) {
+        const std::vector<float> sum = sum_pieces(host, l, m0, n0, pieces, math);
+        const std::int64_t columns = std::min<std::int64_t>({64, p.n - n0, tile_n0 + cut.tile_n - n0});
+        for (std::int64_t i = 0; i < 64 && m0 + i < p.m; ++i)
+          for (std::int64_t j = 0; j < columns; ++j) store(m0 + i, n0 + j, sum[static_cast<std::size_t>(i * 64 + j)]);
+      }
     }
   return d;
 }
 
 /// D, packed (L, M, N), as bytes of the output type.
-inline std::vector<std::uint8_t> reference(const HostProblem& host, emu::MmaMath math = emu::MmaMath::exact) {
+inline std::vector<std::uint8_t> reference(const HostProblem& host, emu::MmaMath math = emu::MmaMath::exact,
+                                           const KCut& cut = {}) {
   std::vector<std::uint8_t> d;
   for (std::int64_t l = 0; l < host.problem.batch; ++l) {
-    const std::vector<std::uint8_t> one = reference_of(host, l, math);
+    const std::vector<std::uint8_t> one = reference_of(host, l, math, cut);
     d.insert(d.end(), one.begin(), one.end());
   }
   return d;
@@ -191,11 +239,15 @@ inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const Host
   WW_TRY(const Buffer sa, upload(host.scale_a.data(), host.scale_a.size() * 4));
   WW_TRY(const Buffer sb, upload(host.scale_b.data(), host.scale_b.size() * 4));
   WW_TRY(const Buffer out, upload(d.data(), d.size()));
+  const std::vector<std::uint8_t> zeros(made.workspace_bytes());
+  WW_TRY(const Buffer workspace, upload(zeros.data(), zeros.size()));
   WW_CHECK(made.run({.a = a.data(),
                      .b = b.data(),
                      .d = out.data(),
                      .scale_a = static_cast<const float*>(sa.data()),
-                     .scale_b = static_cast<const float*>(sb.data())}));
+                     .scale_b = static_cast<const float*>(sb.data()),
+                     .workspace = workspace.data(),
+                     .workspace_bytes = zeros.size()}));
   WW_CHECK(device.synchronize());
   if (stats) *stats = made.last_stats().value_or(EmuStats{});
   WW_CHECK(device.download(d.data(), out.data(), d.size()));

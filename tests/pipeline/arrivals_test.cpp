@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrival counts against a brute-force model: every lane of every consumer warp of every CTA arrives where the
 // pipeline's
-// release sends it, and every CTA's producer multicasts to its mask. Clusters: every power of two shape up to 16 CTAs.
+// release sends it, and every CTA's producer multicasts to its mask. Clusters: every power of two shape up to 16
+// CTAs, along K as well.
 #include "warpwright/pipeline/arrivals.hpp"
 
 #include <gtest/gtest.h>
@@ -17,11 +18,14 @@ namespace {
 std::vector<ClusterShape> all_shapes() {
   std::vector<ClusterShape> shapes;
   for (int m = 1; m <= 16; m *= 2)
-    for (int n = 1; m * n <= 16; n *= 2) shapes.push_back({m, n});
+    for (int n = 1; m * n <= 16; n *= 2)
+      for (int k = 1; m * n * k <= 16; k *= 2) shapes.push_back({m, n, k});
   return shapes;
 }
 
-std::string show(ClusterShape s) { return "cluster " + std::to_string(s.m) + "x" + std::to_string(s.n); }
+std::string show(ClusterShape s) {
+  return "cluster " + std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k);
+}
 
 TEST(Arrivals, EveryEmptyBarrierHearsExactlyItsCount) {
   for (const ClusterShape shape : all_shapes()) {
@@ -41,7 +45,7 @@ TEST(Arrivals, AProducerHearsFromEveryCtaItWritesTo) {
   for (const ClusterShape shape : all_shapes()) {
     for (int cta = 0; cta < shape.size(); ++cta) {
       const ClusterCoord self = coord_of(shape, cta);
-      const u32 written = mask_of_column(shape, self.x) | mask_of_row(shape, self.y);
+      const u32 written = mask_of_column(shape, self.x, self.z) | mask_of_row(shape, self.y, self.z);
       for (int other = 0; other < shape.size(); ++other)
         EXPECT_EQ((written >> other & 1) != 0, shares_operand(shape, other, cta))
             << show(shape) << " " << cta << "->" << other;
@@ -57,8 +61,8 @@ TEST(Arrivals, MulticastSlicesCoverEveryTileOnce) {
     for (int cta = 0; cta < shape.size(); ++cta) {
       const ClusterCoord self = coord_of(shape, cta);
       for (int to = 0; to < shape.size(); ++to) {
-        if (mask_of_column(shape, self.x) >> to & 1) ++a[to][self.y];
-        if (mask_of_row(shape, self.y) >> to & 1) ++b[to][self.x];
+        if (mask_of_column(shape, self.x, self.z) >> to & 1) ++a[to][self.y];
+        if (mask_of_row(shape, self.y, self.z) >> to & 1) ++b[to][self.x];
       }
     }
     for (int cta = 0; cta < shape.size(); ++cta) {
@@ -66,6 +70,15 @@ TEST(Arrivals, MulticastSlicesCoverEveryTileOnce) {
       for (int times : b[cta]) EXPECT_EQ(times, 1) << show(shape) << " B of CTA " << cta;
     }
   }
+}
+
+TEST(Arrivals, OnlyOnePlaneWorksOnTheSameK) {
+  constexpr ClusterShape shape{2, 2, 4};
+  EXPECT_EQ(mask_of_column(shape, 1, 2), 0x0A00);
+  EXPECT_EQ(mask_of_row(shape, 1, 3), 0xC000);
+  EXPECT_EQ(coord_of(shape, 13).x, 1);
+  EXPECT_EQ(coord_of(shape, 13).y, 0);
+  EXPECT_EQ(coord_of(shape, 13).z, 3);
 }
 
 TEST(Arrivals, FourByFourMasksAreThosePublished) {

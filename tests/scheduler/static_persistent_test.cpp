@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rasterised order visits every cluster tile once, in bands, whatever the band's width.
-#include "warpwright/scheduler/static_persistent.hpp"
+// The rasterised order visits every cluster tile once, in bands, whatever the band's width; what the host tells the
+// schedulers.
+#include "warpwright/scheduler/launch_plan.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +13,9 @@ namespace {
 TEST(StaticPersistent, EveryTileOnce) {
   for (int rows = 1; rows <= 13; ++rows)
     for (int columns = 1; columns <= 7; ++columns)
-      for (int raster = 1; raster <= 16; ++raster) {
-        const StaticPersistentParams params{rows, columns, raster};
+      for (int raster = 1; raster <= 32; ++raster) {
+        const RasterBand band = raster % 2 == 0 ? RasterBand::along_m : RasterBand::along_n;
+        const TileGrid params{rows, columns, (raster + 1) / 2, band};
         std::vector<int> visits(rows * columns, 0);
         for (int i = 0; i < params.tiles(); ++i) {
           const TileCoord tile = rasterize(params, i);
@@ -26,13 +28,74 @@ TEST(StaticPersistent, EveryTileOnce) {
 }
 
 TEST(StaticPersistent, ABandOfMRunsFastest) {
-  const StaticPersistentParams params{5, 3, 2};
+  const TileGrid params{5, 3, 2};
   const std::vector<TileCoord> expected = {{0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}, {2, 0}, {3, 0},
                                            {2, 1}, {3, 1}, {2, 2}, {3, 2}, {4, 0}, {4, 1}, {4, 2}};
   for (int i = 0; i < 15; ++i) {
     EXPECT_EQ(rasterize(params, i).m, expected[i].m) << i;
     EXPECT_EQ(rasterize(params, i).n, expected[i].n) << i;
   }
+}
+
+TEST(StaticPersistent, ABandOfNRunsFastest) {
+  const TileGrid grid{3, 5, 2, RasterBand::along_n}, turned{5, 3, 2};
+  for (int i = 0; i < 15; ++i) {
+    EXPECT_EQ(rasterize(grid, i).m, rasterize(turned, i).n) << i;
+    EXPECT_EQ(rasterize(grid, i).n, rasterize(turned, i).m) << i;
+  }
+}
+
+// Shares of the line differ by one k-block at most, and only tiles of less than two waves are in it.
+TEST(StreamK, SharesAreEqualWithinOneBlock) {
+  GemmConfig config;
+  config.order = TileOrder::stream_k, config.cluster_m = config.cluster_n = 1;
+  for (int tiles : {1, 5, 17, 131, 132, 133, 300})
+    for (int k_blocks : {1, 7, 56})
+      for (i64 clusters : {1, 4, 132}) {
+        const SchedulerParams params = scheduler_params(config, {tiles, 1, 1}, k_blocks, clusters);
+        const i64 line = static_cast<i64>(params.stream_tiles) * k_blocks;
+        EXPECT_EQ(params.stream_blocks * clusters + params.stream_extra, line) << tiles << " " << clusters;
+        EXPECT_LT(params.stream_extra, clusters);
+        EXPECT_EQ((tiles - params.stream_tiles) % clusters, 0) << tiles << " " << clusters;
+        EXPECT_LT(params.stream_tiles, 2 * clusters);
+      }
+}
+
+TEST(SplitK, PiecesAreEqualWithinOneBlockAndNeverEmpty) {
+  for (int blocks = 1; blocks < 40; ++blocks)
+    for (int parts = 1; parts <= blocks; ++parts) {
+      int next = 3;
+      for (int part = 0; part < parts; ++part) {
+        const KRange range = part_of({3, blocks}, part, parts);
+        EXPECT_EQ(range.first, next);
+        EXPECT_GE(range.blocks, blocks / parts);
+        EXPECT_LE(range.blocks, blocks / parts + 1);
+        next += range.blocks;
+      }
+      EXPECT_EQ(next, 3 + blocks);
+    }
+}
+
+TEST(Workspace, IsWhatTheSchedulersWriteAndNoMore) {
+  GemmConfig config;
+  config.tile_m = 64, config.tile_n = 32, config.math_warpgroups = 1, config.cluster_m = config.cluster_n = 1;
+  const TileGrid grid{3, 1, 1};
+  const auto bytes = [&](TileOrder order, int split, int cluster_k, int k_blocks, i64 clusters) {
+    config.order = order, config.split = split, config.cluster_k = cluster_k;
+    const WorkspacePlan plan = workspace_plan(config, scheduler_params(config, grid, k_blocks, clusters), clusters);
+    EXPECT_EQ(plan.waits, plan.bytes > 0);
+    return plan.bytes;
+  };
+  constexpr i64 kTile = 64 * 32 * 4;
+  EXPECT_EQ(bytes(TileOrder::fixed, 0, 0, 8, 2), 0);
+  EXPECT_EQ(bytes(TileOrder::dynamic, 0, 0, 8, 2), 256);
+  EXPECT_EQ(bytes(TileOrder::stream_k, 0, 0, 8, 2), 512 + 2 * kTile);
+  EXPECT_EQ(bytes(TileOrder::stream_k, 0, 0, 8, 3), 0);  // whole waves
+  EXPECT_EQ(bytes(TileOrder::stream_k, 0, 0, 0, 2), 0);
+  EXPECT_EQ(bytes(TileOrder::split_k, 4, 1, 8, 2), 512 + 3 * 3 * kTile);
+  EXPECT_EQ(bytes(TileOrder::split_k, 4, 1, 2, 2), 512 + 3 * kTile);  // K has two blocks only
+  EXPECT_EQ(bytes(TileOrder::split_k, 4, 4, 8, 2), 0);                // the cluster needs none
+  EXPECT_EQ(bytes(TileOrder::split_k, 4, 2, 8, 2), 512 + 3 * kTile);
 }
 
 }  // namespace

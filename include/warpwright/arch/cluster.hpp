@@ -4,7 +4,7 @@
 // PTX ISA: barrier.cluster, mapa, ld/st.shared::cluster.
 #pragma once
 
-#include "warpwright/arch/special.hpp"
+#include "warpwright/arch/shared.hpp"
 
 namespace ww::arch::cluster {
 
@@ -24,6 +24,14 @@ WW_DEVICE u32 load(SharedAddress mapped) {
   asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(mapped.value) : "memory");
   return value;
 }
+WW_DEVICE Words<4> load4(SharedAddress mapped) {
+  Words<4> v;
+  asm volatile("ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.w[0]), "=r"(v.w[1]), "=r"(v.w[2]), "=r"(v.w[3])
+               : "r"(mapped.value)
+               : "memory");
+  return v;
+}
 WW_DEVICE void store(SharedAddress mapped, u32 value) {
   asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(mapped.value), "r"(value) : "memory");
 }
@@ -38,6 +46,9 @@ WW_DEVICE SharedAddress map(SharedAddress address, u32 rank WW_SITE) {
 }
 WW_DEVICE u32 load(SharedAddress mapped WW_SITE) {
   return *static_cast<const u32*>(table->shared_access(mapped.value, 4, Access::read, site));
+}
+WW_DEVICE Words<4> load4(SharedAddress mapped WW_SITE) {
+  return *static_cast<const Words<4>*>(table->shared_access(mapped.value, 16, Access::read, site));
 }
 WW_DEVICE void store(SharedAddress mapped, u32 value WW_SITE) {
   *static_cast<u32*>(table->shared_access(mapped.value, 4, Access::write, site)) = value;

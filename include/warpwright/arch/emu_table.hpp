@@ -131,6 +131,8 @@ struct EmuTable {
 
   // What the thread is from here on, for reports: `name` lives as long as the module; number -1 is none.
   void (*role)(const char* name, int number);
+  // A tile that this CTA works on, of which it does so many k-blocks, all of them or a part.
+  void (*note_work)(u32 k_blocks, bool is_part);
 
   // Tensor maps that change. `copy` is a map in the CTA's own shared memory, `map` one in global memory.
   void (*tensor_map_replace)(u32 copy, TensorMapField field, int dimension, u64 value, Site);

@@ -18,6 +18,8 @@ WW_DEVICE void role([[maybe_unused]] const char (&name)[kBytes], [[maybe_unused]
   note_role(name, number);
 #endif
 }
+/// A tile, or a part of one, that this CTA works on: for the statistics of the emulated device.
+WW_DEVICE void note_work(int, bool) {}
 }  // namespace ptx
 #else
 inline namespace emu {
@@ -25,6 +27,7 @@ template <u32 kBytes> WW_DEVICE void role(const char (&name)[kBytes], int number
   static_assert(kBytes <= WatchdogRole::kNameBytes, "the name of a role has at most 23 characters");
   table->role(name, number);
 }
+WW_DEVICE void note_work(int k_blocks, bool is_part) { table->note_work(static_cast<u32>(k_blocks), is_part); }
 }  // namespace emu
 #endif
 

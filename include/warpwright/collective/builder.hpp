@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fills the `auto` fields of a GemmConfig, says what is wrong with one, and lays out shared memory for it.
-//   shared memory: A stages | B stages | D tile | scales | barriers      every operand block aligned to 1024 bytes
-//   (128-byte swizzle)
+//   shared memory: A stages | B stages | D tile | scales | barriers | tile numbers
+//   every operand block aligned to 1024 bytes (128-byte swizzle)
 // The same constexpr functions serve the kernel (as constants), the host (before a launch) and the CLI (to print).
 #pragma once
 
@@ -17,8 +17,14 @@ inline constexpr int kSharedLimit = 232448;  // dynamic shared memory of one CTA
 inline constexpr int kLargestStages = 16;
 inline constexpr int kAlignment = 1024;
 inline constexpr int kMnBlock = 64;  // of M or N: one row of an MN-major operand in shared memory, 128 bytes of 16 bits
+inline constexpr int kTicketStages = 2;     // dynamic: tiles announced ahead of the math warps
+inline constexpr int kLargestCluster = 16;  // CTAs; more than 8 are not portable, but every H100 and H200 has them
+inline constexpr int kPortableCluster = 8;
 
-WW_HOST_DEVICE constexpr pipeline::ClusterShape cluster_of(const GemmConfig& c) { return {c.cluster_m, c.cluster_n}; }
+WW_HOST_DEVICE constexpr bool is_power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
+WW_HOST_DEVICE constexpr pipeline::ClusterShape cluster_of(const GemmConfig& c) {
+  return {c.cluster_m, c.cluster_n, max(1, c.cluster_k)};
+}
 /// One warpgroup loads, others multiply.
 WW_HOST_DEVICE constexpr bool has_roles(const GemmConfig& c) { return c.schedule != Schedule::multistage; }
 /// Tiles that a CTA works on at a time, one for each math warpgroup or one for all.
@@ -67,11 +73,24 @@ WW_HOST_DEVICE constexpr int raw_accumulators(const GemmConfig& c) {
   return !promotes(c) ? 0 : c.promotion != 0 ? c.promotion : room ? 2 : 1;
 }
 
+/// The dense kernel takes its tiles from a counter.
+WW_HOST_DEVICE constexpr bool takes_tickets(const GemmConfig& c) {
+  return c.mechanism == Mechanism::dense && c.order == TileOrder::dynamic;
+}
+/// CTAs of a cluster split K between them.
+WW_HOST_DEVICE constexpr bool sums_in_cluster(const GemmConfig& c) { return c.cluster_k > 1; }
+/// CTAs of different clusters may split K between them.
+WW_HOST_DEVICE constexpr bool sums_in_workspace(const GemmConfig& c) {
+  return c.order == TileOrder::stream_k || (c.order == TileOrder::split_k && c.split > max(1, c.cluster_k));
+}
+
 /// Byte offsets from the start of dynamic shared memory.
 struct SharedPlan {
   int a_stage = 0, b_stage = 0;  // bytes of one stage
   int d_tile = 0;                // bytes of one output tile
   int a = 0, b = 0, d = 0, scales = 0, barriers = 0, order = 0;
+  int ticket_barriers = 0, tickets = 0;  // dynamic
+  int sum_barriers = 0;                  // of partial tiles between CTAs of a cluster
   int total = 0;
 };
 
@@ -86,8 +105,19 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
   // one float a row and stage; without roles every math thread reads its own from global memory
   plan.barriers = plan.scales + (promotes(c) && has_roles(c) ? c.stages * c.tile_m * 4 : 0);
   plan.order = plan.barriers + 2 * c.stages * 8;
-  plan.total = plan.order + (tiles_in_flight(c) > 1 ? tiles_in_flight(c) * 8 : 0);
+  plan.ticket_barriers = plan.order + (tiles_in_flight(c) > 1 ? tiles_in_flight(c) * 8 : 0);
+  plan.tickets = plan.ticket_barriers + (takes_tickets(c) ? 2 * kTicketStages * 8 : 0);
+  plan.sum_barriers = plan.tickets + (takes_tickets(c) ? kTicketStages * 4 : 0);
+  plan.total = plan.sum_barriers + (sums_in_cluster(c) ? c.cluster_k * 4 * c.math_warpgroups * 8 : 0);
   return plan;
+}
+
+/// Rounds in which a partial tile crosses the cluster: it is FP32 and its buffer is that of the D tile.
+WW_HOST_DEVICE constexpr int sum_rounds(const GemmConfig& c) {
+  const SharedPlan plan = shared_plan(c);
+  int rounds = 1;
+  while (c.tile_m * c.tile_n * 4 > rounds * (plan.scales - plan.d)) rounds *= 2;
+  return rounds;
 }
 
 /// Fills every field of 0 (but never changes one that is set).
@@ -105,7 +135,13 @@ WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
   if (c.tile_k == 0) c.tile_k = kRowBytes / bytes_of(c.a);
   if (c.cluster_m == 0) c.cluster_m = 1;
   if (c.cluster_n == 0) c.cluster_n = 1;
-  if (c.raster == 0) c.raster = max(1, 16 / c.cluster_m);
+  if (c.order == TileOrder::split_k) {
+    if (c.split == 0) c.split = max(2, c.cluster_k);
+    // why: sums inside a cluster need neither workspace nor a wait for other clusters
+    if (c.cluster_k == 0)
+      c.cluster_k = is_power_of_two(c.split) && c.cluster_m * c.cluster_n * c.split <= kPortableCluster ? c.split : 1;
+  }
+  if (c.raster == 0) c.raster = max(1, 16 / (c.band == RasterBand::along_m ? c.cluster_m : c.cluster_n));
   if (c.stages == 0 && c.tile_m > 0 && c.tile_n > 0) {
     c.stages = kLargestStages;
     while (c.stages > 1 && shared_plan(c).total > kSharedLimit) --c.stages;
@@ -119,6 +155,27 @@ struct ConfigFault {
   const char* expected = nullptr;
   WW_HOST_DEVICE constexpr explicit operator bool() const { return field != nullptr; }
 };
+
+/// The part of fault_of() about who works on which tile.
+WW_HOST_DEVICE constexpr ConfigFault fault_of_scheduler(const GemmConfig& c) {
+  if (c.mechanism == Mechanism::dense && (c.order == TileOrder::horizontal || c.order == TileOrder::vertical))
+    return {"order", "auto, single, static, dynamic, stream-k or split-k"};
+  const int ctas = c.cluster_m * c.cluster_n * max(1, c.cluster_k);
+  if (!is_power_of_two(c.cluster_m) || !is_power_of_two(c.cluster_n) || ctas > kLargestCluster)
+    return {"cluster", "1, 2 or 4 CTAs along M and along N, at most 16 in all"};
+  if (c.cluster_m > 4 || c.cluster_n > 4) return {"cluster", "at most 4 CTAs along M and along N"};
+  if ((tiles_in_flight(c) > 1 || !has_roles(c)) &&
+      (takes_tickets(c) || c.order == TileOrder::stream_k || c.order == TileOrder::split_k))
+    return {"order", "auto, single or static with pingpong and multistage"};
+  if (c.order != TileOrder::split_k)
+    return c.split > 1 || c.cluster_k > 1 ? ConfigFault{"split", "order split-k with it"} : ConfigFault{};
+  if (c.split < 2 || c.split > 1024) return {"split", "2 to 1024 pieces"};
+  if (!is_power_of_two(c.cluster_k) || c.split % c.cluster_k != 0)
+    return {"cluster (k)", "1, 2, 4, 8 or 16 CTAs, a divisor of split"};
+  if (c.cluster_k > 1 && units_of(c) * c.tile_n / 2 % (4 * sum_rounds(c)) != 0)  // 16 bytes a thread and step
+    return {"tile (n)", "a multiple of 16 for sums across a cluster"};
+  return {};
+}
 
 WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   const bool promoted = promotes(c);
@@ -146,9 +203,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (promoted && kScaleBlock % c.tile_n != 0) return {"tile (n)", "8, 16, 32, 64 or 128 with block scales"};
   if (c.tile_k != kRowBytes / bytes_of(c.a))
     return {"tile (k)", "128 bytes of K: 128 for FP8, 64 for bf16 and f16, 32 for tf32"};
-  if (c.cluster_m < 1 || c.cluster_n < 1 || c.cluster_m * c.cluster_n > 2) return {"cluster", "1x1, 2x1 or 1x2"};
-  if (c.tile_n / c.cluster_m % 8 != 0 || c.tile_n % c.cluster_m != 0)
-    return {"tile (n)", "a multiple of 8 rows of B for each CTA that shares it"};
+  if (const ConfigFault fault = fault_of_scheduler(c)) return fault;
+  if (c.tile_n % (8 * c.cluster_m) != 0) return {"tile (n)", "a multiple of 8 rows of B for each CTA that shares it"};
   if (a_mn && c.tile_m / c.cluster_n % kMnBlock != 0)
     return {"tile (m)", "64 rows of an M-major A for each CTA that shares it"};
   if (b_mn && c.tile_n / c.cluster_m % kMnBlock != 0)

@@ -13,6 +13,17 @@ struct TileCoord {
   int batch = 0;
 };
 
+/// Which k-blocks of a tile.
+struct KRange {
+  i32 first = 0, blocks = 0;
+};
+
+/// Workspace for tiles that several CTAs sum: slots of one FP32 tile each, and a flag for each slot and math warp.
+struct PartialTiles {
+  float* tiles = nullptr;
+  u32* flags = nullptr;  // 1: the warp's part of the slot is there; 0 between launches
+};
+
 struct GemmArguments {
   arch::TensorMap a;  // (M, K), box (TILE_M / CLUSTER_N, 128 bytes), 128-byte swizzle; M-major: (K, M), box (64, 64)
   arch::TensorMap b;  // (N, K), box (TILE_N / CLUSTER_M, 128 bytes), 128-byte swizzle
@@ -28,6 +39,7 @@ struct GemmArguments {
   i32 a_steps, b_steps;              // 0: one A or B for all of the batch
   i64 scale_a_batch, scale_b_batch;  // floats from the scales of one matrix to the next; 0: the same
   EpilogueArguments epilogue;        // of a config with a tree
+  PartialTiles partials;             // stream-K and split-K through workspace
 };
 
 /// The matrices of a batch stand below one another in a scheduler's M: its tile as one of its matrix.

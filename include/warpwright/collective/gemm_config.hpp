@@ -41,21 +41,31 @@ WW_HOST_DEVICE constexpr const char* name_of(Mechanism m) {
                                        : "ragged";
 }
 
-/// In which order CTAs take tiles.
+/// How tiles of D are handed out to CTAs.
 enum class TileOrder : u8 {
   automatic,
   fixed,       // CTA c takes tiles c, c + C, ... of one order
   dynamic,     // the next tile from a counter in global memory
   horizontal,  // descriptors: N runs fastest inside a group; the group is found by a linear scan
   vertical,    // descriptors: all groups for one column of tiles; the group is found by binary search
+  single,      // dense: one tile for each CTA, as many CTAs as tiles
+  stream_k,    // dense: every CTA the same number of k-blocks; tiles between two CTAs are summed through workspace
+  split_k,     // dense: every tile in `split` pieces along K, summed across cluster_k CTAs and then through workspace
 };
 WW_HOST_DEVICE constexpr const char* name_of(TileOrder o) {
   return o == TileOrder::automatic    ? "auto"
          : o == TileOrder::fixed      ? "static"
          : o == TileOrder::dynamic    ? "dynamic"
          : o == TileOrder::horizontal ? "horizontal"
-                                      : "vertical";
+         : o == TileOrder::vertical   ? "vertical"
+         : o == TileOrder::single     ? "single"
+         : o == TileOrder::stream_k   ? "stream-k"
+                                      : "split-k";
 }
+
+/// Which way a band of tiles is narrow: `raster` tiles along M, walked along N, or the other way round.
+enum class RasterBand : u8 { along_m, along_n };
+WW_HOST_DEVICE constexpr const char* name_of(RasterBand b) { return b == RasterBand::along_m ? "m" : "n"; }
 
 /// Which warps load and multiply, and when.
 enum class Schedule : u8 {
@@ -81,7 +91,8 @@ struct GemmConfig {
   int cluster_m = 0, cluster_n = 0;        // CTAs of a cluster along M (they share B) and along N (they share A)
   int stages = 0;                          // depth of the operand ring
   int math_warpgroups = 0;                 // 1 to 3; each owns tile_m / math_warpgroups rows (pingpong: a tile)
-  int raster = 0;                          // cluster tiles along M that are walked together before N advances
+  int raster = 0;                          // cluster tiles across a band of tiles (swizzle width)
+  RasterBand band = RasterBand::along_m;   // M runs fastest inside a band, then N; or the other way round
   bool batched = false;                    // dense: several matrices of one shape, [L, M, N, K]; rank-3 tensor maps
   Major a_major = Major::k, b_major = Major::k;  // dense: how A and B lie in memory; mn: 16-bit types only
   Schedule schedule = Schedule::automatic;
@@ -89,7 +100,9 @@ struct GemmConfig {
   // grouped products; a dense one leaves these alone. tile_m is then the widest token tile, tile_n the weight tile
   Mechanism mechanism = Mechanism::dense;
   TileOrder order = TileOrder::automatic;
-  int group_capacity = 0;      // groups that fit the tables in shared memory
+  int group_capacity = 0;  // groups that fit the tables in shared memory
+  // split_k: pieces of K for each tile, of which cluster_k meet in one cluster and the rest in workspace
+  int split = 0, cluster_k = 0;
   EpilogueTree epilogue = {};  // dense: what becomes of the scaled accumulator; empty: D is that
 
   bool operator==(const GemmConfig&) const = default;

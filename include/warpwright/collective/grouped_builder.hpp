@@ -121,7 +121,8 @@ WW_HOST_DEVICE constexpr GemmConfig resolve_raster(GemmConfig c) {
 
 WW_HOST_DEVICE constexpr ConfigFault fault_of_raster(const GemmConfig& c) {
   if (const ConfigFault fault = fault_of(c)) return fault;
-  if (c.cluster_n != 1) return {"cluster", "1x1 or 2x1: two token tiles may share the weights of their group"};
+  if (c.cluster_n != 1 || c.cluster_m > 2)
+    return {"cluster", "1x1 or 2x1: two token tiles may share the weights of their group"};
   if (c.order != TileOrder::fixed) return {"order", "static"};
   if (c.group_capacity < 1 || c.group_capacity > kGroupLimit) return {"groups", "1 to 4096"};
   if (raster_shared_plan(c).total > kSharedLimit)

@@ -42,10 +42,10 @@ template <GemmConfig kConfig> struct Mainloop {
         atom::OperandLayout<kType, kTileN, kConfig.stages, kConfig.b_major>{});  // (TILE_N, TILE_K, STAGE)
   }
 
-  /// One thread: all k-blocks of `tile`.
+  /// One thread: k-blocks `k` of `tile`.
   WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
-                             TileCoord tile) {
-    load_blocks(arguments, base, pipeline, tile, 0, arguments.k_blocks, {});
+                             TileCoord tile, KRange k) {
+    load_blocks(arguments, base, pipeline, tile, k.first, k.first + k.blocks, {});
   }
   /// One thread: k-blocks [first, last) of `tile`; the token is for the first of them.
   WW_DEVICE static void load_blocks(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
@@ -71,8 +71,8 @@ template <GemmConfig kConfig> struct Mainloop {
                              int first, int last, arch::SharedAddress base, Pipeline& pipeline,
                              pipeline::WaitToken token) {
     const auto self = pipeline::coord_of(kCluster, static_cast<int>(arch::cluster_rank()));
-    const u16 mask_a = kCluster.n > 1 ? pipeline::mask_of_column(kCluster, self.x) : 0;
-    const u16 mask_b = kPeersShare && kCluster.m > 1 ? pipeline::mask_of_row(kCluster, self.y) : 0;
+    const u16 mask_a = kCluster.n > 1 ? pipeline::mask_of_column(kCluster, self.x, self.z) : 0;
+    const u16 mask_b = kPeersShare && kCluster.m > 1 ? pipeline::mask_of_row(kCluster, self.y, self.z) : 0;
     auto tAgA = atom::tma_partition<kCluster.n>(gA, self.y);              // (TILE_M / CLUSTER_N, TILE_K, k)
     auto tAsA = atom::tma_partition<kCluster.n>(shared_a(base), self.y);  // (TILE_M / CLUSTER_N, TILE_K, STAGE)
     constexpr int kSlices = kPeersShare ? 1 : kCluster.m;                 // of B, loaded by this CTA
@@ -107,10 +107,12 @@ template <GemmConfig kConfig> struct Mainloop {
             arguments.m - row,
             arguments.k_blocks};
   }
-  /// kScaleWarps warps, `warp` says which: the scales of all k-blocks of `tile`.
+  /// kScaleWarps warps, `warp` says which: the scales of k-blocks `k` of `tile`.
   WW_DEVICE static void load_scales(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
-                                    TileCoord tile, u32 warp) {
-    load_scales(scales_of(arguments, tile), base, pipeline, warp);
+                                    TileCoord tile, KRange k, u32 warp) {
+    TileScales scales = scales_of(arguments, tile);
+    scales.a += k.first * scales.a_k, scales.b += k.first * scales.b_k, scales.k_blocks = k.blocks;
+    load_scales(scales, base, pipeline, warp);
   }
   WW_DEVICE static void load_scales(const TileScales& scales, arch::SharedAddress base, Pipeline& pipeline, u32 warp) {
     Scales::load(scales, base + kShared.scales, pipeline, warp);

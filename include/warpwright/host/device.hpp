@@ -36,6 +36,8 @@ struct EmuOptions {
   EmuMath math = EmuMath::exact;
   int pct_depth = 3;    // of EmuSchedule::pct: bugs that need so many things in order are looked for
   int threads = 0;      // OS threads that carry independent clusters; 0 = one per core
+  int sms = 0;          // CTAs that are resident at once; 0 = 4, or one cluster
+  int slow_cta = -1;    // this one pauses before every tile, like an SM that does other work as well
   bool check = false;   // watch for races and misuse; kernels are then the checked flavour (emu::check)
   bool traffic = true;  // a check counts bytes and bank conflicts by source line
 };
@@ -60,16 +62,24 @@ struct Stream {
   void* handle = nullptr;
 };
 
+/// Tiles that one CTA worked on, how many of them only in part, and k-blocks of them all.
+struct CtaWork {
+  std::uint64_t tiles = 0, parts = 0, k_blocks = 0;
+};
+
 /// What one emulated launch did. Byte counts are by operand name ("a", "b", "d").
 struct EmuStats {
   double seconds = 0;
   std::uint64_t ctas = 0, fibers = 0, switches = 0;
   std::uint64_t tma_loads = 0, tma_stores = 0, wgmmas = 0;
   std::uint64_t stores_under_wgmma = 0;  // TMA stores issued while another warpgroup of the CTA had wgmma in flight
+  std::uint64_t dsmem_bytes = 0;         // that threads read or wrote in shared memory of other CTAs
+  std::vector<CtaWork> work;             // by CTA, of kernels that say so (dense GEMM)
   std::map<std::string, std::uint64_t> l2_read_bytes;  // a multicast load counts once
   std::map<std::string, std::uint64_t> l2_write_bytes;
   std::map<std::string, std::uint64_t>
       shared_write_bytes;  // bytes that arrived in shared memory, every destination counted
+  std::map<std::string, std::uint64_t> thread_read_bytes, thread_write_bytes;  // by threads' own loads and stores
 };
 
 /// What a finding is about; rule_name() gives the spelling of reports.

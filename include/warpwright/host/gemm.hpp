@@ -44,6 +44,8 @@ struct GemmOperands {
   void* d = nullptr;
   const float* scale_a = nullptr;
   const float* scale_b = nullptr;
+  // GemmPlan::workspace_bytes(), 256-byte aligned, zeroed once by the caller: every run leaves its counters at zero
+  // again, so that a captured graph may be replayed. After a run that failed, zero it again
   void* workspace = nullptr;
   std::size_t workspace_bytes = 0;
   EpilogueOperands epilogue = {};  // what the epilogue names
@@ -62,7 +64,9 @@ namespace device {
 class GemmAdapter;
 }
 
-/// A compiled kernel and everything about its launch but the pointers. Copyable, thread-safe, reusable.
+/// A compiled kernel and everything about its launch but the pointers. Copyable, thread-safe, reusable; one workspace
+/// serves one run at a time. The bits of D follow from config and GemmOptions::sms; only stream-K depends on the
+/// latter.
 class GemmPlan {
  public:
   const GemmProblem& problem() const;

@@ -3,7 +3,8 @@
 //   producer:  tile -> for k: acquire stage, load A and B, (hardware signals full)
 //   scales:    tile -> for k: acquire stage, store the block's scales, signal full   (two other warps of that
 //   warpgroup)
-//   math:      tile -> for k: wait full, multiply, promote, release stage -> epilogue
+//   math:      tile -> for k: wait full, multiply, promote, release stage -> sum with who has other k -> epilogue
+//   tickets:   dynamic order: next tile from the counter -> everyone   (one more warp of that warpgroup)
 // Cooperative: the math warpgroups share each tile. Pingpong: tiles go to them in turn, and their products take
 // turns in the ring, so that the epilogue of one is under the products of the other.
 // Not here: what a tile is (scheduler/), how a stage is filled (collective/), who arrives where (pipeline/).
@@ -15,6 +16,8 @@
 #include "warpwright/collective/epilogue.hpp"
 #include "warpwright/collective/mainloop.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
+#include "warpwright/kernel/partial_sums.hpp"
+#include "warpwright/scheduler/tile_scheduler.hpp"
 
 namespace ww::kernel {
 
@@ -23,7 +26,10 @@ template <GemmConfig kConfig> struct Gemm {
   using Mainloop = collective::Mainloop<kConfig>;
   using Epilogue = collective::Epilogue<kConfig>;
   using Pipeline = typename Mainloop::Pipeline;
-  using Scheduler = scheduler::StaticPersistent<Mainloop::kCluster>;
+  using Tile = scheduler::Tile;
+  using Scheduler =
+      scheduler::TileScheduler<kConfig, 1 + static_cast<int>(Mainloop::kScaleWarps) + 4 * kConfig.math_warpgroups>;
+  static constexpr u32 kTicketWarp = 3;
 
   // why an order and not just two consumers: a barrier tells one phase from the next only, and the ring is filled
   // tile by tile
@@ -42,6 +48,8 @@ template <GemmConfig kConfig> struct Gemm {
     if (arch::thread_index() == 0) {
       Pipeline::initialize(barriers);
       Order::initialize(shared + kShared.order);
+      if constexpr (collective::takes_tickets(kConfig)) Scheduler::initialize(shared);
+      PartialSums<kConfig>::initialize(shared);
       if (params.gemm.k_blocks > 0) {
         arch::tma::prefetch(params.gemm.a);
         arch::tma::prefetch(params.gemm.b);
@@ -63,10 +71,10 @@ template <GemmConfig kConfig> struct Gemm {
   }
 
  private:
-  WW_DEVICE static bool next(Scheduler& scheduler, const GemmParams& params, scheduler::TileCoord& tile) {
-    if (!scheduler.next(tile)) return false;
-    if constexpr (kConfig.batched) tile = collective::tile_of_matrix(params.gemm, tile);
-    return true;
+  WW_DEVICE static collective::TileCoord at(const GemmParams& params, const Tile& tile) {
+    const collective::TileCoord at = scheduler::Place<Mainloop::kCluster>::at(params.scheduler.grid, tile.index);
+    if constexpr (kConfig.batched) return collective::tile_of_matrix(params.gemm, at);
+    else return at;
   }
 
   WW_DEVICE static void produce(const GemmParams& params, arch::SharedAddress shared, arch::SharedAddress barriers) {
@@ -74,16 +82,25 @@ template <GemmConfig kConfig> struct Gemm {
     if (arch::thread_index() == 0) {
       arch::role("producer");
       Pipeline pipeline(barriers, pipeline::Role::producer);
-      Scheduler scheduler(params.scheduler);
-      for (scheduler::TileCoord tile; next(scheduler, params, tile);)
-        Mainloop::load(params.gemm, shared, pipeline, tile);
+      Scheduler scheduler(params.scheduler, params.gemm.k_blocks, shared, scheduler::Reader::thread);
+      for (Tile tile; scheduler.next(tile);) {
+        arch::note_work(tile.k.blocks, tile.k.blocks < params.gemm.k_blocks);
+        Mainloop::load(params.gemm, shared, pipeline, at(params, tile), tile.k);
+      }
       pipeline.producer_tail();
     } else if (arch::warp_index() >= 1 && arch::warp_index() <= Mainloop::kScaleWarps) {
       arch::role("scale loader", static_cast<int>(arch::warp_index()) - 1);
       Pipeline pipeline(barriers, pipeline::Role::producer);
-      Scheduler scheduler(params.scheduler);
-      for (scheduler::TileCoord tile; next(scheduler, params, tile);)
-        Mainloop::load_scales(params.gemm, shared, pipeline, tile, arch::warp_index() - 1);
+      Scheduler scheduler(params.scheduler, params.gemm.k_blocks, shared, scheduler::Reader::warp);
+      for (Tile tile; scheduler.next(tile);)
+        Mainloop::load_scales(params.gemm, shared, pipeline, at(params, tile), tile.k, arch::warp_index() - 1);
+    } else if (arch::warp_index() == kTicketWarp) {
+      if constexpr (collective::takes_tickets(kConfig)) {
+        if (arch::cluster_rank() == 0) {
+          arch::role("tickets");
+          Scheduler::serve(params.scheduler, shared);
+        }
+      }
     }
     arch::warp::sync();  // the cluster barrier that follows is .aligned
   }
@@ -98,7 +115,8 @@ template <GemmConfig kConfig> struct Gemm {
     arch::role("math", math_warpgroup);
     Pipeline pipeline(barriers, pipeline::Role::consumer);
     Order order(shared + kShared.order, static_cast<u32>(math_warpgroup));
-    Scheduler scheduler(params.scheduler);
+    Scheduler scheduler(params.scheduler, params.gemm.k_blocks, shared, scheduler::Reader::warp);
+    PartialSums<kConfig> sums(shared, math_warpgroup);
     const typename Epilogue::Buffer buffer(math_warpgroup);
     const int part = kTilesInFlight == 1 ? math_warpgroup : 0;  // of the tile's rows
     const arch::SharedAddress output =
@@ -106,19 +124,23 @@ template <GemmConfig kConfig> struct Gemm {
     if (params.gemm.k_blocks == 0) {                        // no products: D is zero, whatever the scales are
       Epilogue::clear(output, buffer, part);
       int turn = 0;
-      for (scheduler::TileCoord tile; next(scheduler, params, tile); ++turn)
-        if (is_mine(turn, math_warpgroup)) Epilogue::store_zeros(params.gemm, output, buffer, part, tile);
+      for (Tile tile; scheduler.next(tile); ++turn)
+        if (is_mine(turn, math_warpgroup) && sums.is_first_along_k())
+          Epilogue::store_zeros(params.gemm, output, buffer, part, at(params, tile));
     }
     int turn = 0;
-    for (scheduler::TileCoord tile; next(scheduler, params, tile); ++turn) {
+    for (Tile tile; scheduler.next(tile); ++turn) {
       if (!is_mine(turn, math_warpgroup)) {
         pipeline.consumer_skip(static_cast<u32>(params.gemm.k_blocks));
         continue;
       }
       typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit
-      Mainloop::multiply(params.gemm.k_blocks, shared, pipeline, part, acc, order);
-      Epilogue::scale(params.gemm, part, acc, tile);
-      Epilogue::store(params.gemm, output, buffer, part, acc, tile);
+      if (!collective::sums_in_cluster(kConfig) || tile.k.blocks > 0)
+        Mainloop::multiply(tile.k.blocks, shared, pipeline, part, acc, order);
+      if (!sums.complete(params.gemm.partials, acc, scheduler, tile)) continue;
+      const collective::TileCoord coord = at(params, tile);
+      Epilogue::scale(params.gemm, part, acc, coord);
+      Epilogue::store(params.gemm, output, buffer, part, acc, coord);
     }
     buffer.drain();
   }

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "warpwright/collective/gemm_arguments.hpp"
-#include "warpwright/scheduler/static_persistent.hpp"
+#include "warpwright/scheduler/tile.hpp"
 
 namespace ww::kernel {
 
 struct GemmParams {
   collective::GemmArguments gemm;
-  scheduler::StaticPersistentParams scheduler;
+  scheduler::SchedulerParams scheduler;
 };
 
 }  // namespace ww::kernel

@@ -10,6 +10,7 @@
 #include "warpwright/collective/epilogue.hpp"
 #include "warpwright/collective/multistage_mainloop.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
+#include "warpwright/scheduler/static_persistent.hpp"
 
 namespace ww::kernel {
 
@@ -43,17 +44,19 @@ struct MultistageGemm {
 
     typename Mainloop::Ring ring(barriers);
     const typename Epilogue::Buffer buffer(warpgroup);
-    Scheduler scheduler(params.scheduler);
+    Scheduler scheduler(params.scheduler, params.gemm.k_blocks, shared, scheduler::Reader::warp);
     if (params.gemm.k_blocks == 0) {  // no products: D is zero, whatever the scales are
       Epilogue::clear(shared, buffer, warpgroup);
-      for (scheduler::TileCoord tile; next(scheduler, params, tile);)
-        Epilogue::store_zeros(params.gemm, shared, buffer, warpgroup, tile);
+      for (scheduler::Tile tile; scheduler.next(tile);)
+        Epilogue::store_zeros(params.gemm, shared, buffer, warpgroup, at(params, tile));
     }
-    for (scheduler::TileCoord tile; next(scheduler, params, tile);) {
+    for (scheduler::Tile tile; scheduler.next(tile);) {
+      const collective::TileCoord coord = at(params, tile);
+      if (arch::thread_index() == 0) arch::note_work(tile.k.blocks, false);
       typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit
-      Mainloop::multiply(params.gemm, shared, ring, tile, warpgroup, acc);
-      Epilogue::scale(params.gemm, warpgroup, acc, tile);
-      Epilogue::store(params.gemm, shared, buffer, warpgroup, acc, tile);
+      Mainloop::multiply(params.gemm, shared, ring, coord, warpgroup, acc);
+      Epilogue::scale(params.gemm, warpgroup, acc, coord);
+      Epilogue::store(params.gemm, shared, buffer, warpgroup, acc, coord);
     }
     buffer.drain();
     // why: peers may still multicast to, or arrive at, this CTA's shared memory
@@ -64,10 +67,10 @@ struct MultistageGemm {
   }
 
  private:
-  WW_DEVICE static bool next(Scheduler& scheduler, const GemmParams& params, scheduler::TileCoord& tile) {
-    if (!scheduler.next(tile)) return false;
-    if constexpr (kConfig.batched) tile = collective::tile_of_matrix(params.gemm, tile);
-    return true;
+  WW_DEVICE static collective::TileCoord at(const GemmParams& params, const scheduler::Tile& tile) {
+    const collective::TileCoord at = scheduler::Place<Mainloop::kCluster>::at(params.scheduler.grid, tile.index);
+    if constexpr (kConfig.batched) return collective::tile_of_matrix(params.gemm, at);
+    else return at;
   }
 };
 

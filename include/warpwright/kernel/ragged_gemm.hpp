@@ -14,6 +14,7 @@
 #include "warpwright/collective/ragged_epilogue.hpp"
 #include "warpwright/pipeline/async_pipeline.hpp"
 #include "warpwright/scheduler/ragged_tiles.hpp"
+#include "warpwright/scheduler/ticket.hpp"
 
 namespace ww::kernel {
 
@@ -97,7 +98,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
       u32 next = item + ctas;
       // why before the loads: the counter answers while this tile is on its way
       if constexpr (kConfig.order == TileOrder::dynamic)
-        next = ctas + arch::global::atomic_add(&arguments.workspace->ticket, 1);
+        next = scheduler::take_ticket(&arguments.workspace->ticket, ctas);
       const scheduler::RaggedTile tile = tiles.tile(item);
       announce(items, shared, tile);
       Mainloop::load(arguments, shared, pipeline, token_tile(tile), collective::token_width(tile.width_class));
@@ -105,14 +106,8 @@ template <GemmConfig kConfig> struct RaggedGemm {
     }
     announce(items, shared, {0, -1, 0, 0, 0});
     pipeline.producer_tail();
-    if constexpr (kConfig.order == TileOrder::dynamic) leave(*arguments.workspace, ctas);
-  }
-
-  // The last CTA to leave puts the counters back, so that the next launch finds zeros.
-  WW_DEVICE static void leave(collective::GroupedWorkspace& workspace, u32 ctas) {
-    if (arch::global::atomic_add_acq_rel(&workspace.finished, 1) + 1 != ctas) return;
-    arch::global::store(&workspace.ticket, 0);
-    arch::global::store(&workspace.finished, 0);
+    if constexpr (kConfig.order == TileOrder::dynamic)
+      scheduler::leave_tickets(&arguments.workspace->ticket, &arguments.workspace->finished, ctas);
   }
 
   WW_DEVICE static void load_scales(const GroupedArguments& arguments, arch::SharedAddress shared, u32 warp) {

@@ -3,17 +3,22 @@
 // PipelineAsync).
 //   producer:  acquire = wait until every consumer warp has read the stage -> store -> commit
 //   consumer:  wait = until the record is there -> load -> release = this warp has read it
-// Ordinary stores and loads only; the barriers order them.
+// Ordinary stores and loads only; the barriers order them. In a cluster the producer, a warp of CTA 0, stores the
+// record in every CTA: consumers wait in their own shared memory and release to CTA 0.
 #pragma once
 
+#include "warpwright/arch/cluster.hpp"
+#include "warpwright/arch/fence.hpp"
 #include "warpwright/arch/mbarrier.hpp"
+#include "warpwright/arch/shared.hpp"
 #include "warpwright/arch/warp.hpp"
 #include "warpwright/pipeline/arrivals.hpp"
 #include "warpwright/pipeline/pipeline_state.hpp"
 
 namespace ww::pipeline {
 
-template <int kStages, int kConsumerWarps> class AsyncPipeline {
+/// kConsumerWarps of each of kCtas CTAs.
+template <int kStages, int kConsumerWarps, int kCtas = 1> class AsyncPipeline {
  public:
   /// Bytes of shared memory for the barriers: full[kStages], then empty[kStages].
   static constexpr u32 kBytes = 2 * kStages * arch::kMBarrierBytes;
@@ -24,7 +29,7 @@ template <int kStages, int kConsumerWarps> class AsyncPipeline {
   WW_DEVICE static void initialize(arch::SharedAddress barriers) {
     for (u32 stage = 0; stage < kStages; ++stage) {
       arch::mbarrier::init(full(barriers, stage), 1);
-      arch::mbarrier::init(empty(barriers, stage), kConsumerWarps);
+      arch::mbarrier::init(empty(barriers, stage), kConsumerWarps * kCtas);
     }
   }
 
@@ -43,6 +48,23 @@ template <int kStages, int kConsumerWarps> class AsyncPipeline {
     state_.advance();
   }
 
+  /// All lanes of a producing warp of CTA 0: `word` becomes the record at offset `record` in every CTA.
+  WW_DEVICE void producer_broadcast(arch::SharedAddress record, u32 word) {
+    arch::warp::sync();  // why: a lane that has yet to see the stage free must not be overtaken by its next turn
+    const u32 lane = arch::lane_index();
+    if (lane < kCtas) {
+      if constexpr (kCtas == 1) arch::shared::store(record, word);
+      else arch::cluster::store(arch::cluster::map(record, lane), word);
+    }
+    if constexpr (kCtas == 1) {
+      arch::mbarrier::arrive_if(lane == 0, full(barriers_, state_.index));
+    } else {
+      arch::fence::acq_rel_cluster();
+      arch::mbarrier::arrive_remote_if(lane < kCtas, full(barriers_, state_.index), lane);
+    }
+    state_.advance();
+  }
+
   /// Consumer threads: whether the next stage is written; the token is for consumer_wait.
   WW_DEVICE WaitToken consumer_try_wait() const {
     return {arch::mbarrier::try_wait(full(barriers_, state_.index), state_.parity)};
@@ -50,16 +72,28 @@ template <int kStages, int kConsumerWarps> class AsyncPipeline {
   /// Consumer threads: the next stage, written.
   WW_DEVICE u32 consumer_wait(WaitToken token = {}) {
     if (!token.done) arch::mbarrier::wait(full(barriers_, state_.index), state_.parity);
+    if constexpr (kCtas > 1) arch::fence::acq_rel_cluster();
     return state_.index;
   }
   /// All lanes of a consumer warp, when all have read it.
   WW_DEVICE void consumer_release() {
     arch::warp::sync();  // why: one lane's arrive speaks for the reads of all 32
-    arch::mbarrier::arrive_if(arch::lane_index() == 0, empty(barriers_, state_.index));
+    release_if(arch::lane_index() == 0);
+  }
+  /// One thread that stands for its warp.
+  WW_DEVICE void consumer_release_alone() { release_if(true); }
+
+ private:
+  WW_DEVICE void release_if(bool arrives) {
+    if constexpr (kCtas == 1) {
+      arch::mbarrier::arrive_if(arrives, empty(barriers_, state_.index));
+    } else {
+      arch::fence::acq_rel_cluster();
+      arch::mbarrier::arrive_remote_if(arrives, empty(barriers_, state_.index), 0);
+    }
     state_.advance();
   }
 
- private:
   WW_DEVICE static arch::MBarrier full(arch::SharedAddress base, u32 stage) {
     return {base + stage * arch::kMBarrierBytes};
   }

@@ -8,7 +8,7 @@
 
 #include "warpwright/pipeline/arrivals.hpp"
 #include "warpwright/scheduler/group_table.hpp"
-#include "warpwright/scheduler/static_persistent.hpp"
+#include "warpwright/scheduler/tile_grid.hpp"
 
 namespace ww::scheduler {
 
@@ -94,7 +94,7 @@ template <int kThreads, int kTileM, pipeline::ClusterShape kCluster> class Raste
 
   GroupTable<kThreads> groups_;
   arch::SharedAddress first_tiles_;
-  StaticPersistentParams raster_;
+  TileGrid raster_;
   int group_count_ = 0, token_tiles_ = 0;
 };
 

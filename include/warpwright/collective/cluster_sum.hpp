@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Split-K inside a cluster: the CTAs along K hand their accumulators to the first of them, which adds them in order.
+//   peer:   accumulators -> the buffer of the D tile, which it has no other use for -> (DSMEM)
+//   first:  acc = ((acc + peer 1) + peer 2) + ...     one FP32 rounding each
+// Warp w takes from warps w alone: both hold the same elements, so that nothing is said about where an element is.
+#pragma once
+
+#include "warpwright/arch/math.hpp"
+#include "warpwright/arch/wgmma.hpp"
+#include "warpwright/collective/builder.hpp"
+#include "warpwright/pipeline/exchange_pipeline.hpp"
+
+namespace ww::collective {
+
+template <GemmConfig kConfig> class ClusterSum {
+  static constexpr SharedPlan kShared = shared_plan(kConfig);
+  static constexpr pipeline::ClusterShape kCluster = cluster_of(kConfig);
+  static constexpr int kUnits = units_of(kConfig);
+  static constexpr int kWarps = 4 * kConfig.math_warpgroups;
+  using Accumulator = arch::Accumulator<kConfig.tile_n>;
+  static constexpr int kValues = kUnits * Accumulator::kValues;
+  static constexpr int kRounds = sum_rounds(kConfig);
+  static constexpr int kEach = kValues / kRounds;  // values of a thread in one round
+  static constexpr u32 kWarpBytes = kEach * 4 * arch::kWarpSize;
+  static_assert(kEach % 4 == 0 && kWarps * static_cast<int>(kWarpBytes) <= kShared.scales - kShared.d);
+  using Exchange = pipeline::ExchangePipeline<kCluster.k - 1, kWarps>;
+
+ public:
+  WW_DEVICE ClusterSum(arch::SharedAddress base, int math_warpgroup)
+      : self_(pipeline::coord_of(kCluster, static_cast<int>(arch::cluster_rank()))),
+        first_(arch::cluster_rank() - static_cast<u32>(self_.z * kCluster.plane())),
+        exchange_(base + kShared.sum_barriers, warp_of(math_warpgroup),
+                  self_.z == 0 ? pipeline::Role::consumer : pipeline::Role::producer),
+        buffer_(base + (static_cast<u32>(kShared.d) + static_cast<u32>(warp_of(math_warpgroup)) * kWarpBytes +
+                        arch::lane_index() * 16)) {}
+
+  /// By one thread of each CTA, before make_barriers_visible.
+  WW_DEVICE static void initialize(arch::SharedAddress base) { Exchange::initialize(base + kShared.sum_barriers); }
+
+  /// A math warp of a peer. Not `has_part`: K was too short for it, acc holds nothing.
+  WW_DEVICE void give(Accumulator (&acc)[kUnits], bool has_part) {
+    WW_UNROLL
+    for (int round = 0; round < kRounds; ++round) {
+      exchange_.acquire();
+      if (has_part) {
+        WW_UNROLL
+        for (int v = 0; v < kEach; v += 4) {
+          const int i = round * kEach + v;
+          arch::shared::store4(buffer_ + static_cast<u32>(v) * (4 * arch::kWarpSize),
+                               {{bits(acc, i), bits(acc, i + 1), bits(acc, i + 2), bits(acc, i + 3)}});
+        }
+      }
+      exchange_.commit(self_.z, first_);
+    }
+  }
+
+  /// A math warp of the first: `sources` CTAs along K, this one among them, have a part.
+  WW_DEVICE void take(Accumulator (&acc)[kUnits], int sources) {
+    WW_UNROLL
+    for (int round = 0; round < kRounds; ++round) {
+      WW_NO_UNROLL
+      for (int peer = 1; peer < kCluster.k; ++peer) {
+        const u32 rank = first_ + static_cast<u32>(peer * kCluster.plane());
+        exchange_.wait(peer);
+        if (peer < sources) {
+          const arch::SharedAddress from = arch::cluster::map(buffer_, rank);
+          WW_UNROLL
+          for (int v = 0; v < kEach; v += 4) {
+            const arch::Words<4> part = arch::cluster::load4(from + static_cast<u32>(v) * (4 * arch::kWarpSize));
+            WW_UNROLL
+            for (int w = 0; w < 4; ++w) {
+              float& sum =
+                  acc[(round * kEach + v + w) / Accumulator::kValues][(round * kEach + v + w) % Accumulator::kValues];
+              sum = arch::add(sum, arch::float_of(part.w[w]));
+            }
+          }
+        }
+        exchange_.release(rank);
+      }
+      exchange_.advance();
+    }
+  }
+
+ private:
+  WW_DEVICE static int warp_of(int math_warpgroup) {
+    return 4 * math_warpgroup + static_cast<int>(arch::warp_index() % 4);
+  }
+  WW_DEVICE static u32 bits(const Accumulator (&acc)[kUnits], int i) {
+    return arch::bits_of(acc[i / Accumulator::kValues][i % Accumulator::kValues]);
+  }
+
+  pipeline::ClusterCoord self_;
+  u32 first_;  // rank of the CTA that sums
+  Exchange exchange_;
+  arch::SharedAddress buffer_;  // of this lane
+};
+
+}  // namespace ww::collective

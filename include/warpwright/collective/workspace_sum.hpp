@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles whose K is shared by CTAs of different clusters: all but the first store their accumulators in workspace, the
+// first waits for them in order and adds.
+//   give:     accumulators -> slot -> flag = 1 (release)
+//   collect:  flag (acquire) -> acc = ((acc + piece 1) + piece 2) + ... , one FP32 rounding each -> flag = 0
+// A flag for each slot and warp: both sides' warps hold the same elements, and meet no other warp. Flags are zero again
+// when the launch ends.
+#pragma once
+
+#include "warpwright/arch/global.hpp"
+#include "warpwright/arch/math.hpp"
+#include "warpwright/arch/warp.hpp"
+#include "warpwright/arch/wgmma.hpp"
+#include "warpwright/collective/builder.hpp"
+#include "warpwright/collective/gemm_arguments.hpp"
+
+namespace ww::collective {
+
+template <GemmConfig kConfig> struct WorkspaceSum {
+  static constexpr int kUnits = units_of(kConfig);
+  static constexpr int kWarps = 4 * kConfig.math_warpgroups;
+  static constexpr int kThreads = 32 * kWarps;
+  using Accumulator = arch::Accumulator<kConfig.tile_n>;
+
+  /// All lanes of a math warp.
+  WW_DEVICE static void give(const PartialTiles& partials, i64 slot, int math_warpgroup, Accumulator (&acc)[kUnits]) {
+    float* const to = part_of_thread(partials, slot, math_warpgroup);
+    WW_UNROLL
+    for (int u = 0; u < kUnits; ++u) {
+      WW_UNROLL
+      for (int v = 0; v < Accumulator::kValues; v += 4)
+        arch::global::store4(to + (u * Accumulator::kValues + v) * kThreads,
+                             {{arch::bits_of(acc[u][v]), arch::bits_of(acc[u][v + 1]), arch::bits_of(acc[u][v + 2]),
+                               arch::bits_of(acc[u][v + 3])}});
+    }
+    arch::warp::sync();  // why: one lane's release speaks for the stores of all 32
+    if (arch::lane_index() == 0) arch::global::store_release(flag_of(partials, slot, math_warpgroup), 1);
+  }
+
+  /// All lanes of a math warp: pieces 1 to pieces - 1 are in slots `slot`, slot + step, ...
+  WW_DEVICE static void collect(const PartialTiles& partials, i64 slot, int step, int pieces, int math_warpgroup,
+                                Accumulator (&acc)[kUnits]) {
+    WW_NO_UNROLL
+    for (int piece = 1; piece < pieces; ++piece, slot += step) {
+      u32* const flag = flag_of(partials, slot, math_warpgroup);
+      if (arch::lane_index() == 0) arch::global::wait_global(flag, [](u32 value) { return value == 1; });
+      arch::warp::sync();  // what lane 0 has acquired, the others know now
+      const float* const from = part_of_thread(partials, slot, math_warpgroup);
+      WW_UNROLL
+      for (int u = 0; u < kUnits; ++u) {
+        WW_UNROLL
+        for (int v = 0; v < Accumulator::kValues; v += 4) {
+          const arch::Words<4> part = arch::global::load4(from + (u * Accumulator::kValues + v) * kThreads);
+          WW_UNROLL
+          for (int w = 0; w < 4; ++w) acc[u][v + w] = arch::add(acc[u][v + w], arch::float_of(part.w[w]));
+        }
+      }
+      if (arch::lane_index() == 0) arch::global::store(flag, 0);  // for the next launch; nobody else looks at it again
+    }
+  }
+
+ private:
+  // [values / 4][threads][4]: the 16 bytes of neighbouring lanes are neighbours
+  WW_DEVICE static float* part_of_thread(const PartialTiles& partials, i64 slot, int math_warpgroup) {
+    const int thread = math_warpgroup * static_cast<int>(arch::kWarpgroupSize) +
+                       static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
+    return partials.tiles + slot * (kConfig.tile_m * kConfig.tile_n) + 4 * thread;
+  }
+  WW_DEVICE static u32* flag_of(const PartialTiles& partials, i64 slot, int math_warpgroup) {
+    return partials.flags + slot * kWarps + 4 * math_warpgroup + arch::warp_index() % 4;
+  }
+};
+
+}  // namespace ww::collective

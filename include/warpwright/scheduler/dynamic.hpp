@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dynamic scheduler: a counter in global memory hands out tiles to clusters in the order in which they ask.
+//   one warp of CTA 0 of a cluster:  ticket -> number of the tile to every CTA of the cluster (DSMEM) -> next ticket
+//   every role of every CTA:         wait for the number -> tile
+#pragma once
+
+#include "warpwright/arch/shared.hpp"
+#include "warpwright/collective/builder.hpp"
+#include "warpwright/pipeline/async_pipeline.hpp"
+#include "warpwright/scheduler/ticket.hpp"
+#include "warpwright/scheduler/tile.hpp"
+
+namespace ww::scheduler {
+
+/// kReaders warps of each CTA read the numbers; one of them by one thread alone.
+template <GemmConfig kConfig, int kReaders> class Dynamic {
+  static constexpr pipeline::ClusterShape kCluster = collective::cluster_of(kConfig);
+  static constexpr collective::SharedPlan kShared = collective::shared_plan(kConfig);
+  using Ring = pipeline::AsyncPipeline<collective::kTicketStages, kReaders, kCluster.size()>;
+  using Place = scheduler::Place<kCluster>;
+  static constexpr u32 kNoTile = 0xffffffff;
+
+ public:
+  WW_DEVICE Dynamic(const SchedulerParams& params, int k_blocks, arch::SharedAddress base, Reader reader)
+      : base_(base),
+        ring_(base + kShared.ticket_barriers, pipeline::Role::consumer),
+        params_(params),
+        k_blocks_(k_blocks),
+        alone_(reader == Reader::thread) {}
+
+  /// By one thread of each CTA, before make_barriers_visible.
+  WW_DEVICE static void initialize(arch::SharedAddress base) { Ring::initialize(base + kShared.ticket_barriers); }
+
+  WW_DEVICE bool next(Tile& tile) {
+    if (done_) return false;
+    const u32 stage = ring_.consumer_wait();
+    const u32 number = arch::shared::load(base_ + (kShared.tickets + 4 * stage));
+    if (alone_) ring_.consumer_release_alone();
+    else ring_.consumer_release();
+    done_ = number == kNoTile;
+    if (!done_) tile = Place::tile(static_cast<int>(number), {0, k_blocks_});
+    return !done_;
+  }
+
+  WW_DEVICE Meeting meeting(const Tile&) const { return {}; }
+
+  /// All lanes of one warp of CTA 0.
+  WW_DEVICE static void serve(const SchedulerParams& params, arch::SharedAddress base) {
+    Ring ring(base + kShared.ticket_barriers, pipeline::Role::producer);
+    const u32 takers = static_cast<u32>(Place::clusters()), tiles = static_cast<u32>(params.grid.tiles());
+    u32 number = static_cast<u32>(Place::cluster());
+    for (;;) {
+      const bool more = number < tiles;
+      u32 next = 0;
+      // why before the ring: the counter answers while a stage is waited for
+      if (more && arch::lane_index() == 0) next = take_ticket(&params.tickets->ticket, takers);
+      const u32 stage = ring.producer_acquire();
+      ring.producer_broadcast(base + (kShared.tickets + 4 * stage), more ? number : kNoTile);
+      if (!more) break;
+      number = arch::warp::uniform(next);
+    }
+    if (arch::lane_index() == 0) leave_tickets(&params.tickets->ticket, &params.tickets->finished, takers);
+  }
+
+ private:
+  arch::SharedAddress base_;
+  Ring ring_;
+  const SchedulerParams& params_;
+  int k_blocks_;
+  bool alone_, done_ = false;
+};
+
+}  // namespace ww::scheduler

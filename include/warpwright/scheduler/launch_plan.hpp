@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's half of the schedulers: how many clusters a launch has use for, what each scheduler is told, and what
+// workspace looks like. Plain arithmetic, the same for every device.
+//   workspace: ticket counter (256 bytes) | flags of all slots | slots of TILE_M x TILE_N floats
+#pragma once
+
+#include "warpwright/collective/builder.hpp"
+#include "warpwright/scheduler/tile.hpp"
+
+namespace ww::scheduler {
+
+inline constexpr i64 kWorkspaceAlignment = 256;
+
+/// Pieces of every tile that meet in workspace. Never more than there are k-blocks.
+WW_HOST_DEVICE constexpr int pieces_of(const GemmConfig& c, int k_blocks) {
+  if (c.order != TileOrder::split_k) return 1;
+  return max(1, min(c.split / max(1, c.cluster_k), k_blocks));
+}
+
+/// Clusters that could all have something to do.
+WW_HOST_DEVICE constexpr i64 useful_clusters(const GemmConfig& c, const TileGrid& grid, int k_blocks) {
+  if (c.order == TileOrder::stream_k) return grid.tiles() * max(1, k_blocks);
+  return grid.tiles() * pieces_of(c, k_blocks);
+}
+
+/// What the scheduler of `c` is told when `clusters` clusters run.
+WW_HOST_DEVICE constexpr SchedulerParams scheduler_params(const GemmConfig& c, const TileGrid& grid, int k_blocks,
+                                                          i64 clusters) {
+  SchedulerParams params;
+  params.grid = grid;
+  params.pieces = pieces_of(c, k_blocks);
+  if (c.order == TileOrder::stream_k && k_blocks > 0) {
+    const i64 left = grid.tiles() % clusters;  // of whole waves
+    // why a whole wave more: shares of less than a tile would cut every tile, of between one and two only some
+    params.stream_tiles = static_cast<i32>(left == 0 ? 0 : grid.tiles() < clusters ? left : left + clusters);
+    const i64 blocks = static_cast<i64>(params.stream_tiles) * k_blocks;
+    params.stream_blocks = blocks / clusters;
+    params.stream_extra = static_cast<i32>(blocks % clusters);
+  }
+  return params;
+}
+
+/// Byte offsets from the start of workspace; all of it empty when no CTA needs any.
+struct WorkspacePlan {
+  i64 slots = 0;
+  i64 flags = 0, tiles = 0;
+  i64 bytes = 0;
+  bool waits = false;  // CTAs wait for CTAs of other clusters
+};
+
+WW_HOST_DEVICE constexpr WorkspacePlan workspace_plan(const GemmConfig& c, const SchedulerParams& params,
+                                                      i64 clusters) {
+  WorkspacePlan plan;
+  const i64 plane = collective::cluster_of(c).plane();
+  if (params.stream_tiles > 0) plan.slots = clusters * plane;
+  if (params.pieces > 1) plan.slots = params.grid.tiles() * (params.pieces - 1) * plane;
+  plan.waits = plan.slots > 0 || collective::takes_tickets(c);
+  if (!plan.waits) return plan;
+  plan.flags = kWorkspaceAlignment;
+  plan.tiles = round_up(plan.flags + plan.slots * 4 * c.math_warpgroups * 4, kWorkspaceAlignment);
+  plan.bytes = plan.tiles + plan.slots * c.tile_m * c.tile_n * 4;
+  return plan;
+}
+
+}  // namespace ww::scheduler

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scheduler of a config: one type, one constructor, whichever it is.
+#pragma once
+
+#include "warpwright/scheduler/dynamic.hpp"
+#include "warpwright/scheduler/split_k.hpp"
+#include "warpwright/scheduler/static_persistent.hpp"
+#include "warpwright/scheduler/stream_k.hpp"
+
+namespace ww::scheduler {
+
+/// kReaders: warps of a CTA that ask for tiles.
+template <GemmConfig kConfig, int kReaders>
+using TileScheduler = conditional_t<
+    kConfig.order == TileOrder::dynamic, Dynamic<kConfig, kReaders>,
+    conditional_t<kConfig.order == TileOrder::stream_k, StreamK<collective::cluster_of(kConfig)>,
+                  conditional_t<kConfig.order == TileOrder::split_k, SplitK<collective::cluster_of(kConfig)>,
+                                StaticPersistent<collective::cluster_of(kConfig)>>>>;
+
+}  // namespace ww::scheduler

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which spans the K of each tile is summed, as docs/numerics.md says it for every scheduler: the reference's half of
+// split-K and stream-K. It shares no code with the schedulers.
+#pragma once
+
+#include "random_problem.hpp"
+
+namespace ww::testing {
+
+/// Part `part` of `parts` of [from, to): equal within one, the longer ones first.
+inline KSpan part_of(KSpan span, std::int64_t part, std::int64_t parts) {
+  const std::int64_t count = span.second - span.first, each = count / parts, longer = count % parts;
+  const auto start = [&](std::int64_t i) { return span.first + i * each + std::min(i, longer); };
+  return {start(part), start(part + 1)};
+}
+
+inline std::vector<KSpan> parts_of(KSpan span, std::int64_t parts) {
+  std::vector<KSpan> spans;
+  for (std::int64_t i = 0; i < parts; ++i)
+    if (const KSpan one = part_of(span, i, parts); one.first < one.second) spans.push_back(one);
+  return spans;
+}
+
+/// docs/numerics.md, "Split K": pieces through workspace, each shared by the CTAs along K of a cluster.
+inline KCut split_cut(const GemmConfig& c, std::int64_t k_blocks) {
+  const std::int64_t pieces = std::min<std::int64_t>(c.split / c.cluster_k, k_blocks);
+  return {c.tile_m, c.tile_n, [=](std::int64_t, std::int64_t) {
+            KPieces all;
+            for (std::int64_t i = 0; i < pieces; ++i)
+              all.push_back(parts_of(part_of({0, k_blocks}, i, pieces), c.cluster_k));
+            return all;
+          }};
+}
+
+/// docs/numerics.md, "Stream-K": the k-blocks of the first tiles in a line, cut into a share for each cluster. M runs
+/// fastest here: one band holds all rows.
+inline KCut stream_cut(const GemmConfig& c, const GemmProblem& p, std::int64_t k_blocks, std::int64_t ctas) {
+  const std::int64_t rows = ceil_div(p.m, c.tile_m * c.cluster_m), columns = ceil_div(p.n, c.tile_n * c.cluster_n);
+  const std::int64_t tiles = rows * columns;
+  const std::int64_t clusters = std::min(ctas / (c.cluster_m * c.cluster_n), tiles * k_blocks);
+  const std::int64_t left = tiles % clusters;
+  const std::int64_t line = left == 0 ? 0 : tiles < clusters ? left : left + clusters;
+  return {c.tile_m, c.tile_n, [=](std::int64_t row, std::int64_t column) -> KPieces {
+            const std::int64_t index = column / c.cluster_n * rows + row / c.cluster_m;
+            if (index >= line) return {{{0, k_blocks}}};
+            const KSpan tile{index * k_blocks, (index + 1) * k_blocks};
+            KPieces pieces;
+            for (std::int64_t i = 0; i < clusters; ++i) {
+              const KSpan share = part_of({0, line * k_blocks}, i, clusters);
+              const KSpan mine{std::max(share.first, tile.first), std::min(share.second, tile.second)};
+              if (mine.first < mine.second) pieces.push_back({{mine.first - tile.first, mine.second - tile.first}});
+            }
+            return pieces;
+          }};
+}
+
+/// The cut of a resolved config whose bands hold all of M, on `ctas` CTAs.
+inline KCut cut_of(const GemmConfig& c, const GemmProblem& p, std::int64_t ctas) {
+  const std::int64_t k_blocks = ceil_div(p.k, c.tile_k);
+  if (k_blocks > 0 && c.order == TileOrder::split_k) return split_cut(c, k_blocks);
+  if (k_blocks > 0 && c.order == TileOrder::stream_k) return stream_cut(c, p, k_blocks, ctas);
+  return {};
+}
+
+}  // namespace ww::testing
