@@ -77,8 +77,8 @@ void launch(const ww::Device& device, const Step& step, const Operands& operands
   params.gemm.d = map(operands.d, c.d, kM, kN, 64, panel / ww::bytes_of(c.d));
   params.gemm.m = kM, params.gemm.n = kN, params.gemm.k = kK;
   params.gemm.k_blocks = kK / c.tile_k;
-  params.scheduler.cluster_tiles_m = kM / kTile / step.cluster_m;
-  params.scheduler.cluster_tiles_n = kN / kTile;
+  params.scheduler.grid.cluster_tiles_m = kM / kTile / step.cluster_m;
+  params.scheduler.grid.cluster_tiles_n = kN / kTile;
 
   const auto kernel = require(backend.kernel(source_of(step)));
   const ww::runtime::MemoryRange memory[] = {{"a", operands.a.data(), sizeof(ww::bf16_t) * kM * kK, false},
@@ -86,7 +86,7 @@ void launch(const ww::Device& device, const Step& step, const Operands& operands
                                              {"d", operands.d.data(), sizeof(float) * kM * kN, true}};
   ww::runtime::Launch launch;
   launch.kernel = kernel.get();
-  launch.grid = static_cast<ww::u32>(params.scheduler.tiles()) * static_cast<ww::u32>(step.cluster_m);
+  launch.grid = static_cast<ww::u32>(params.scheduler.grid.tiles()) * static_cast<ww::u32>(step.cluster_m);
   launch.cluster = static_cast<ww::u32>(step.cluster_m);
   launch.threads = static_cast<ww::u32>(ww::collective::threads_of(c));
   launch.shared_bytes = static_cast<ww::u32>(ww::collective::shared_plan(c).total);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emulated device against GPU: the same random problems, one hash of D each.
 //   gemm_parity make  <file> [count] [first]  writes the hashes that the emulated device computes; problems from
-//                                             1000000 on are those of operand_problem.hpp
+//                                             1000000 on are those of operand_problem.hpp, from 2000000 on those of
+//                                             scheduler_problem.hpp
 //   gemm_parity check <file> [device] [step]  runs every step-th problem on `device` (default emu:sm90) and compares
 //   hashes
 // A problem is a function of its number, so the file holds numbers and hashes only; both device and emulator must agree
@@ -18,6 +19,7 @@
 #include <thread>
 
 #include "operand_problem.hpp"
+#include "scheduler_problem.hpp"
 
 namespace {
 
@@ -27,6 +29,7 @@ using namespace ww::testing;
 /// Problem number `i`: every type, recipe, output, cluster and tile, with tails in all three extents and padded
 /// strides.
 HostProblem numbered_problem(std::uint64_t i) {
+  if (i >= kFirstSchedulerProblem) return scheduler_problem(i);
   if (i >= kFirstOperandProblem) return operand_problem(i);
   std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 1);
   const auto pick = [&](std::uint64_t count) { return rng() % count; };
@@ -52,22 +55,50 @@ HostProblem numbered_problem(std::uint64_t i) {
   return make_problem(p, config, i);
 }
 
-Result<std::string> hash_on(const Device& device, const HostProblem& host) {
-  WW_TRY(const std::vector<std::uint8_t> d, run_on(device, host));
+/// CTAs that problem `i` runs on; 0: all of the device.
+int sms_of(std::uint64_t i) { return i >= kFirstSchedulerProblem ? scheduler_sms(i) : 0; }
+
+/// What the documentation says that problem `i` is, bit for bit.
+std::vector<std::uint8_t> reference_of_number(std::uint64_t i, const HostProblem& host, const GemmConfig& resolved) {
+  return reference(host, emu::MmaMath::exact, sms_of(i) == 0 ? KCut{} : cut_of(resolved, host.problem, sms_of(i)));
+}
+
+Result<std::vector<std::uint8_t>> run_number(const Device& device, std::uint64_t i, const HostProblem& host) {
+  return run_on(device, host, nullptr, sms_of(i));
+}
+
+/// In which element D of problem `i` differs from the reference; empty: nowhere.
+Result<std::string> difference_on(const Device& device, std::uint64_t i, const HostProblem& host) {
+  WW_TRY(const GemmPlan made, plan(device, host.problem, {.config = host.config, .sms = sms_of(i)}));
+  WW_TRY(const std::vector<std::uint8_t> d, run_number(device, i, host));
+  return difference(host, d, reference_of_number(i, host, made.config()));
+}
+
+Result<std::string> hash_on(const Device& device, std::uint64_t i, const HostProblem& host) {
+  WW_TRY(const std::vector<std::uint8_t> d, run_number(device, i, host));
   const XXH128_hash_t hash = XXH3_128bits(d.data(), d.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
+/// An emulated device has as many SMs as problem `i` wants.
+Result<Device> open_device(const std::string& name, std::uint64_t i) {
+  const bool emulated = name.starts_with("emu");
+  return Device::open(name,
+                      {.cache_dir = {}, .emu = {.sms = emulated && i >= kFirstSchedulerProblem ? kSchedulerSms : 0}});
+}
+
 int make(const std::string& path, std::uint64_t count, std::uint64_t first) {
-  const auto device = Device::open("emu:sm90");
+  const auto device = open_device("emu:sm90", first);
   if (!device) return fmt::print(stderr, "{}\n", device.error().message), 4;
   std::string text = "# problem number, XXH3-128 of the packed D; made by: gemm_parity make\n";
   for (std::uint64_t i = first; i < first + count; ++i) {
     const HostProblem host = numbered_problem(i);
-    const auto hash = hash_on(*device, host);
+    const auto hash = hash_on(*device, i, host);
     if (!hash) return fmt::print(stderr, "problem {}: {}\n{}\n", i, hash.error().message, host.replay()), 4;
-    if (const std::string wrong = difference(host, *run_on(*device, host), reference(host)); !wrong.empty())
-      return fmt::print(stderr, "problem {} is not what the reference says: {}\n", i, wrong), 1;
+    if (const auto wrong = difference_on(*device, i, host); !wrong || !wrong->empty())
+      return fmt::print(stderr, "problem {} is not what the reference says: {}\n", i,
+                        wrong ? *wrong : wrong.error().message),
+             1;
     text += fmt::format("{} {}\n", i, *hash);
   }
   std::ofstream(path) << text;
@@ -76,8 +107,6 @@ int make(const std::string& path, std::uint64_t count, std::uint64_t first) {
 }
 
 int check(const std::string& path, const std::string& name, std::uint64_t step) {
-  const auto device = Device::open(name);
-  if (!device) return fmt::print(stderr, "{}\n", device.error().message), 4;
   std::vector<std::pair<std::uint64_t, std::string>> expected;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -87,6 +116,8 @@ int check(const std::string& path, const std::string& name, std::uint64_t step) 
       expected.emplace_back(number, hash);
   }
   if (expected.empty()) return fmt::print(stderr, "{}: no hashes\n", path), 4;
+  const auto device = open_device(name, expected.front().first);
+  if (!device) return fmt::print(stderr, "{}\n", device.error().message), 4;
 
   // Compiling dominates: make all plans first, on every core; they stay in the device's cache.
   std::atomic<std::size_t> next = 0;
@@ -96,19 +127,21 @@ int check(const std::string& path, const std::string& name, std::uint64_t step) 
       workers.emplace_back([&] {
         for (std::size_t i; (i = next++) < expected.size();) {
           const HostProblem host = numbered_problem(expected[i].first);
-          (void)plan(*device, host.problem, {.config = host.config});  // an error shows again below
+          (void)plan(*device, host.problem,
+                     {.config = host.config, .sms = sms_of(expected[i].first)});  // an error shows again below
         }
       });
   }
   int wrong = 0;
   for (const auto& [number, hash] : expected) {
     const HostProblem host = numbered_problem(number);
-    const auto got = hash_on(*device, host);
+    const auto got = hash_on(*device, number, host);
     if (!got) return fmt::print(stderr, "problem {}: {}\n{}\n", number, got.error().message, host.replay()), 4;
     if (*got == hash) continue;
     ++wrong;
+    const auto where = difference_on(*device, number, host);
     fmt::print("problem {} differs: {}; the reference says: {}\n", number, host.replay(),
-               difference(host, *run_on(*device, host), reference(host)));
+               where ? *where : where.error().message);
   }
   fmt::print("{}: {} of {} problems bit-equal\n", device->info().description, expected.size() - wrong, expected.size());
   return wrong == 0 ? 0 : 1;
