@@ -148,6 +148,7 @@ const Expected kExpected[] = {
      {"mapa.shared::cluster.u32", "ld.shared::cluster.u32", "st.shared::cluster.u32",
       "barrier.cluster.arrive.release.aligned", "barrier.cluster.arrive.relaxed.aligned",
       "barrier.cluster.wait.acquire.aligned"}},
+    {"arch_cluster_store4", {"st.shared::cluster.v4.u32"}},
     {"arch_registers", {"setmaxnreg.dec.sync.aligned.u32 40", "setmaxnreg.inc.sync.aligned.u32 232"}},
     {"arch_named_barriers", {"bar.arrive 2,", "bar.sync 2,", "bar.sync 15,", "bar.sync 0;"}},
     {"arch_fences",

@@ -70,6 +70,21 @@ Case cluster_exchange(u32 cluster) {
   return c;
 }
 
+Case cluster_store4(u32 cluster) {
+  Case c{"cluster_store4_" + std::to_string(cluster), "control", "arch_cluster_store4"};
+  c.threads = 64;
+  c.grid = 2 * cluster;
+  c.cluster = cluster;
+  c.shared_bytes = 1024;
+  c.in = random_words(c.grid * 256, 4);
+  for (u32 block = 0; block < c.grid; ++block) {
+    const u32 first = block - block % cluster, from = first + (block % cluster + cluster - 1) % cluster;
+    for (u32 t = 0; t < 64; ++t)
+      for (u32 w = 0; w < 4; ++w) c.expected.push_back(c.in[(from * 64 + t) * 4 + 3 - w]);
+  }
+  return c;
+}
+
 Case registers() {
   Case c{"registers", "control", "arch_registers"};
   c.threads = 384;
@@ -140,6 +155,9 @@ std::vector<Case> synchronisation_cases() {
           cluster_exchange(2),
           cluster_exchange(4),
           cluster_exchange(8),
+          cluster_store4(1),
+          cluster_store4(2),
+          cluster_store4(8),
           registers(),
           named_barriers(),
           fences(),

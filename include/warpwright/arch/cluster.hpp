@@ -24,16 +24,13 @@ WW_DEVICE u32 load(SharedAddress mapped) {
   asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(mapped.value) : "memory");
   return value;
 }
-WW_DEVICE Words<4> load4(SharedAddress mapped) {
-  Words<4> v;
-  asm volatile("ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(v.w[0]), "=r"(v.w[1]), "=r"(v.w[2]), "=r"(v.w[3])
-               : "r"(mapped.value)
-               : "memory");
-  return v;
-}
 WW_DEVICE void store(SharedAddress mapped, u32 value) {
   asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(mapped.value), "r"(value) : "memory");
+}
+WW_DEVICE void store4(SharedAddress mapped, const Words<4>& v) {
+  asm volatile("st.shared::cluster.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(mapped.value), "r"(v.w[0]), "r"(v.w[1]),
+               "r"(v.w[2]), "r"(v.w[3])
+               : "memory");
 }
 }  // namespace ptx
 #else
@@ -47,11 +44,11 @@ WW_DEVICE SharedAddress map(SharedAddress address, u32 rank WW_SITE) {
 WW_DEVICE u32 load(SharedAddress mapped WW_SITE) {
   return *static_cast<const u32*>(table->shared_access(mapped.value, 4, Access::read, site));
 }
-WW_DEVICE Words<4> load4(SharedAddress mapped WW_SITE) {
-  return *static_cast<const Words<4>*>(table->shared_access(mapped.value, 16, Access::read, site));
-}
 WW_DEVICE void store(SharedAddress mapped, u32 value WW_SITE) {
   *static_cast<u32*>(table->shared_access(mapped.value, 4, Access::write, site)) = value;
+}
+WW_DEVICE void store4(SharedAddress mapped, const Words<4>& v WW_SITE) {
+  *static_cast<Words<4>*>(table->shared_access(mapped.value, 16, Access::write, site)) = v;
 }
 }  // namespace emu
 #endif

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "warpwright/arch/shared.hpp"
+#include "warpwright/arch/warp.hpp"
 #include "warpwright/arch/watchdog.hpp"
 
 namespace ww::arch::global {
@@ -102,6 +103,17 @@ template <class Predicate> WW_DEVICE u32 wait_global(const u32* p, Predicate pre
 #endif
   return v;
 }
+/// The same by all lanes of a warp; they leave together.
+// why not one lane and a warp::sync: ptxas then takes the warp for parted from there on, keeps a mainloop around it out
+// of uniform registers, and a wgmma waits for its descriptors to be moved
+template <class Predicate> WW_DEVICE void wait_global_warp(const u32* p, Predicate predicate) {
+#if defined(WARPWRIGHT_WATCHDOG_MS)
+  for (const Watchdog watchdog; !warp::all(predicate(load_acquire(p)));) watchdog.look_at_global(p);
+#else
+  while (!warp::all(predicate(load_acquire(p)))) {
+  }
+#endif
+}
 }  // namespace ptx
 #else
 inline namespace emu {
@@ -155,6 +167,9 @@ template <class Predicate> WW_DEVICE u32 wait_global(const u32* p, Predicate pre
     v = load_acquire(p, site);
   }
   return v;
+}
+template <class Predicate> WW_DEVICE void wait_global_warp(const u32* p, Predicate predicate WW_SITE) {
+  wait_global(p, predicate, site);
 }
 }  // namespace emu
 #endif

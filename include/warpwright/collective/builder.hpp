@@ -84,13 +84,23 @@ WW_HOST_DEVICE constexpr bool sums_in_workspace(const GemmConfig& c) {
   return c.order == TileOrder::stream_k || (c.order == TileOrder::split_k && c.split > max(1, c.cluster_k));
 }
 
+/// Rounds in which partial tiles, which are FP32, cross the cluster: the slots of all peers take a third of shared
+/// memory at most, the operand ring needs the rest.
+WW_HOST_DEVICE constexpr int sum_rounds(const GemmConfig& c) {
+  int rounds = 1;
+  while (3 * (c.cluster_k - 1) * c.tile_m * c.tile_n * 4 > rounds * kSharedLimit) rounds *= 2;
+  return rounds;
+}
+/// Bytes of a peer's slot.
+WW_HOST_DEVICE constexpr int slot_bytes(const GemmConfig& c) { return c.tile_m * c.tile_n * 4 / sum_rounds(c); }
+
 /// Byte offsets from the start of dynamic shared memory.
 struct SharedPlan {
   int a_stage = 0, b_stage = 0;  // bytes of one stage
   int d_tile = 0;                // bytes of one output tile
-  int a = 0, b = 0, d = 0, scales = 0, barriers = 0, order = 0;
+  int a = 0, b = 0, d = 0, sums = 0, scales = 0, barriers = 0, order = 0;
   int ticket_barriers = 0, tickets = 0;  // dynamic
-  int sum_barriers = 0;                  // of partial tiles between CTAs of a cluster
+  int sum_barriers = 0;                  // of the slots for partial tiles of a cluster's peers, from `sums` on
   int total = 0;
 };
 
@@ -101,23 +111,16 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
   plan.b = c.stages * plan.a_stage;
   plan.d = plan.b + c.stages * plan.b_stage;
   plan.d_tile = c.tile_m * output_columns(c) * bytes_of(c.d);
-  plan.scales = round_up(plan.d + tiles_in_flight(c) * plan.d_tile, kAlignment);
+  plan.sums = round_up(plan.d + tiles_in_flight(c) * plan.d_tile, kAlignment);
+  plan.scales = plan.sums + (sums_in_cluster(c) ? (c.cluster_k - 1) * slot_bytes(c) : 0);
   // one float a row and stage; without roles every math thread reads its own from global memory
   plan.barriers = plan.scales + (promotes(c) && has_roles(c) ? c.stages * c.tile_m * 4 : 0);
   plan.order = plan.barriers + 2 * c.stages * 8;
   plan.ticket_barriers = plan.order + (tiles_in_flight(c) > 1 ? tiles_in_flight(c) * 8 : 0);
   plan.tickets = plan.ticket_barriers + (takes_tickets(c) ? 2 * kTicketStages * 8 : 0);
   plan.sum_barriers = plan.tickets + (takes_tickets(c) ? kTicketStages * 4 : 0);
-  plan.total = plan.sum_barriers + (sums_in_cluster(c) ? c.cluster_k * 4 * c.math_warpgroups * 8 : 0);
+  plan.total = plan.sum_barriers + (sums_in_cluster(c) ? 2 * 4 * c.math_warpgroups * 8 : 0);
   return plan;
-}
-
-/// Rounds in which a partial tile crosses the cluster: it is FP32 and its buffer is that of the D tile.
-WW_HOST_DEVICE constexpr int sum_rounds(const GemmConfig& c) {
-  const SharedPlan plan = shared_plan(c);
-  int rounds = 1;
-  while (c.tile_m * c.tile_n * 4 > rounds * (plan.scales - plan.d)) rounds *= 2;
-  return rounds;
 }
 
 /// Fills every field of 0 (but never changes one that is set).

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Split-K inside a cluster: the CTAs along K hand their accumulators to the first of them, which adds them in order.
-//   peer:   accumulators -> the buffer of the D tile, which it has no other use for -> (DSMEM)
+//   peer:   accumulators -> (DSMEM) -> its slot in the first CTA's shared memory
 //   first:  acc = ((acc + peer 1) + peer 2) + ...     one FP32 rounding each
 // Warp w takes from warps w alone: both hold the same elements, so that nothing is said about where an element is.
 #pragma once
 
 #include "warpwright/arch/math.hpp"
+#include "warpwright/arch/shared.hpp"
 #include "warpwright/arch/wgmma.hpp"
 #include "warpwright/collective/builder.hpp"
 #include "warpwright/pipeline/exchange_pipeline.hpp"
@@ -22,7 +23,8 @@ template <GemmConfig kConfig> class ClusterSum {
   static constexpr int kRounds = sum_rounds(kConfig);
   static constexpr int kEach = kValues / kRounds;  // values of a thread in one round
   static constexpr u32 kWarpBytes = kEach * 4 * arch::kWarpSize;
-  static_assert(kEach % 4 == 0 && kWarps * static_cast<int>(kWarpBytes) <= kShared.scales - kShared.d);
+  static constexpr u32 kSlotBytes = kWarps * kWarpBytes;  // of a peer
+  static_assert(kEach % 4 == 0 && static_cast<int>(kSlotBytes) == slot_bytes(kConfig));
   using Exchange = pipeline::ExchangePipeline<kCluster.k - 1, kWarps>;
 
  public:
@@ -31,14 +33,16 @@ template <GemmConfig kConfig> class ClusterSum {
         first_(arch::cluster_rank() - static_cast<u32>(self_.z * kCluster.plane())),
         exchange_(base + kShared.sum_barriers, warp_of(math_warpgroup),
                   self_.z == 0 ? pipeline::Role::consumer : pipeline::Role::producer),
-        buffer_(base + (static_cast<u32>(kShared.d) + static_cast<u32>(warp_of(math_warpgroup)) * kWarpBytes +
-                        arch::lane_index() * 16)) {}
+        slot_(base + (static_cast<u32>(kShared.sums) + static_cast<u32>(warp_of(math_warpgroup)) * kWarpBytes +
+                      arch::lane_index() * 16)) {}
 
   /// By one thread of each CTA, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress base) { Exchange::initialize(base + kShared.sum_barriers); }
 
   /// A math warp of a peer. Not `has_part`: K was too short for it, acc holds nothing.
   WW_DEVICE void give(Accumulator (&acc)[kUnits], bool has_part) {
+    const arch::SharedAddress to =
+        arch::cluster::map(slot_ + static_cast<u32>(self_.z - 1) * kSlotBytes, first_);  // [kEach / 4][32 lanes][4]
     WW_UNROLL
     for (int round = 0; round < kRounds; ++round) {
       exchange_.acquire();
@@ -46,11 +50,11 @@ template <GemmConfig kConfig> class ClusterSum {
         WW_UNROLL
         for (int v = 0; v < kEach; v += 4) {
           const int i = round * kEach + v;
-          arch::shared::store4(buffer_ + static_cast<u32>(v) * (4 * arch::kWarpSize),
-                               {{bits(acc, i), bits(acc, i + 1), bits(acc, i + 2), bits(acc, i + 3)}});
+          arch::cluster::store4(to + static_cast<u32>(v) * (4 * arch::kWarpSize),
+                                {{bits(acc, i), bits(acc, i + 1), bits(acc, i + 2), bits(acc, i + 3)}});
         }
       }
-      exchange_.commit(self_.z, first_);
+      exchange_.commit(first_);
     }
   }
 
@@ -58,26 +62,22 @@ template <GemmConfig kConfig> class ClusterSum {
   WW_DEVICE void take(Accumulator (&acc)[kUnits], int sources) {
     WW_UNROLL
     for (int round = 0; round < kRounds; ++round) {
+      exchange_.wait();
       WW_NO_UNROLL
-      for (int peer = 1; peer < kCluster.k; ++peer) {
-        const u32 rank = first_ + static_cast<u32>(peer * kCluster.plane());
-        exchange_.wait(peer);
-        if (peer < sources) {
-          const arch::SharedAddress from = arch::cluster::map(buffer_, rank);
+      for (int peer = 1; peer < sources; ++peer) {
+        const arch::SharedAddress from = slot_ + static_cast<u32>(peer - 1) * kSlotBytes;
+        WW_UNROLL
+        for (int v = 0; v < kEach; v += 4) {
+          const arch::Words<4> part = arch::shared::load4(from + static_cast<u32>(v) * (4 * arch::kWarpSize));
           WW_UNROLL
-          for (int v = 0; v < kEach; v += 4) {
-            const arch::Words<4> part = arch::cluster::load4(from + static_cast<u32>(v) * (4 * arch::kWarpSize));
-            WW_UNROLL
-            for (int w = 0; w < 4; ++w) {
-              float& sum =
-                  acc[(round * kEach + v + w) / Accumulator::kValues][(round * kEach + v + w) % Accumulator::kValues];
-              sum = arch::add(sum, arch::float_of(part.w[w]));
-            }
+          for (int w = 0; w < 4; ++w) {
+            const int i = round * kEach + v + w;
+            float& sum = acc[i / Accumulator::kValues][i % Accumulator::kValues];
+            sum = arch::add(sum, arch::float_of(part.w[w]));
           }
         }
-        exchange_.release(rank);
       }
-      exchange_.advance();
+      exchange_.release(first_, static_cast<u32>(kCluster.plane()));
     }
   }
 
@@ -92,7 +92,7 @@ template <GemmConfig kConfig> class ClusterSum {
   pipeline::ClusterCoord self_;
   u32 first_;  // rank of the CTA that sums
   Exchange exchange_;
-  arch::SharedAddress buffer_;  // of this lane
+  arch::SharedAddress slot_;  // of peer 1, this lane's first 16 bytes; the same offset in every CTA
 };
 
 }  // namespace ww::collective

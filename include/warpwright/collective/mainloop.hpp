@@ -130,6 +130,11 @@ template <GemmConfig kConfig> struct Mainloop {
                                  Accumulator (&acc)[kUnits], Order& order) {
     if constexpr (kPromotes) clear(acc);
     order.wait();
+    // why: where they differ from tile to tile, the compiler takes them for different from lane to lane
+    if constexpr (kConfig.order == TileOrder::stream_k || kConfig.order == TileOrder::split_k) {
+      pipeline.consumer_uniform();
+      k_blocks = static_cast<int>(arch::warp::uniform(static_cast<u32>(k_blocks)));
+    }
     if constexpr (kPromotes) multiply_promoted(k_blocks, base, pipeline, math_warpgroup, acc, order);
     else multiply_plain(k_blocks, base, pipeline, math_warpgroup, acc, order);
   }

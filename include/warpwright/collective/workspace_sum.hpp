@@ -40,11 +40,11 @@ template <GemmConfig kConfig> struct WorkspaceSum {
   /// All lanes of a math warp: pieces 1 to pieces - 1 are in slots `slot`, slot + step, ...
   WW_DEVICE static void collect(const PartialTiles& partials, i64 slot, int step, int pieces, int math_warpgroup,
                                 Accumulator (&acc)[kUnits]) {
+    pieces = static_cast<int>(arch::warp::uniform(static_cast<u32>(pieces)));  // see scheduler::uniform_for
     WW_NO_UNROLL
     for (int piece = 1; piece < pieces; ++piece, slot += step) {
       u32* const flag = flag_of(partials, slot, math_warpgroup);
-      if (arch::lane_index() == 0) arch::global::wait_global(flag, [](u32 value) { return value == 1; });
-      arch::warp::sync();  // what lane 0 has acquired, the others know now
+      arch::global::wait_global_warp(flag, [](u32 value) { return value == 1; });
       const float* const from = part_of_thread(partials, slot, math_warpgroup);
       WW_UNROLL
       for (int u = 0; u < kUnits; ++u) {
@@ -55,6 +55,7 @@ template <GemmConfig kConfig> struct WorkspaceSum {
           for (int w = 0; w < 4; ++w) acc[u][v + w] = arch::add(acc[u][v + w], arch::float_of(part.w[w]));
         }
       }
+      arch::warp::sync();                                         // all have seen the flag
       if (arch::lane_index() == 0) arch::global::store(flag, 0);  // for the next launch; nobody else looks at it again
     }
   }

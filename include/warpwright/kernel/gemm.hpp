@@ -127,6 +127,8 @@ template <GemmConfig kConfig> struct Gemm {
       for (Tile tile; scheduler.next(tile); ++turn)
         if (is_mine(turn, math_warpgroup) && sums.is_first_along_k())
           Epilogue::store_zeros(params.gemm, output, buffer, part, at(params, tile));
+      buffer.drain();
+      return;
     }
     int turn = 0;
     for (Tile tile; scheduler.next(tile); ++turn) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How warp w of one CTA takes what warps w of its peers have written to their own shared memory.
-//   peer:   acquire = wait until the last round has been read -> store in its own buffer -> commit
-//   taker:  for each peer: wait = until it is there -> load over DSMEM -> release; then advance
-// One buffer for each warp of a peer; every peer takes part in every round, with or without something to give.
+// How warps w of the peers of a CTA write to its shared memory what its warp w reads there.
+//   peer:   acquire = wait until the last round has been read -> store over DSMEM -> commit
+//   taker:  wait = until all peers have committed -> load from its own shared memory -> release
+// why the peers write and not the taker reads: a store over DSMEM is posted, a load is a round trip, and the taker would
+// make one after the other. Every peer takes part in every round, with or without something to give.
 #pragma once
 
 #include "warpwright/arch/cluster.hpp"
@@ -16,8 +17,8 @@ namespace ww::pipeline {
 /// Peers are numbered from 1 to kPeers.
 template <int kPeers, int kWarps> class ExchangePipeline {
  public:
-  /// Bytes of shared memory for the barriers: of the taker full[kPeers][kWarps], of a peer empty[kWarps].
-  static constexpr u32 kBytes = (kPeers + 1) * kWarps * arch::kMBarrierBytes;
+  /// Bytes of shared memory for the barriers: of the taker full[kWarps], of a peer empty[kWarps].
+  static constexpr u32 kBytes = 2 * kWarps * arch::kMBarrierBytes;
 
   /// Role::producer is a peer, Role::consumer the taker.
   WW_DEVICE ExchangePipeline(arch::SharedAddress barriers, int warp, Role role)
@@ -25,7 +26,10 @@ template <int kPeers, int kWarps> class ExchangePipeline {
 
   /// By one thread of each CTA, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress barriers) {
-    for (u32 i = 0; i < (kPeers + 1) * kWarps; ++i) arch::mbarrier::init({barriers + i * arch::kMBarrierBytes}, 1);
+    for (u32 i = 0; i < kWarps; ++i) {
+      arch::mbarrier::init({barriers + i * arch::kMBarrierBytes}, kPeers);
+      arch::mbarrier::init({barriers + (kWarps + i) * arch::kMBarrierBytes}, 1);
+    }
   }
 
   /// All lanes of a peer's warp.
@@ -33,33 +37,32 @@ template <int kPeers, int kWarps> class ExchangePipeline {
     arch::mbarrier::wait(empty(), state_.parity);
     arch::fence::acq_rel_cluster();
   }
-  /// All lanes, when all have stored. `peer` is this one's number, `taker` the rank of the CTA that takes.
-  WW_DEVICE void commit(int peer, u32 taker) {
-    signal(full(peer), taker);
+  /// All lanes, when all have stored. `taker` is the rank of the CTA that takes.
+  WW_DEVICE void commit(u32 taker) {
+    arch::warp::sync();              // why: one lane speaks for the accesses of all 32 ...
+    arch::fence::acq_rel_cluster();  // ... in all of the cluster
+    arch::mbarrier::arrive_remote_if(arch::lane_index() == 0, full(), taker);
     state_.advance();
   }
 
   /// All lanes of the taker's warp.
-  WW_DEVICE void wait(int peer) const {
-    arch::mbarrier::wait(full(peer), state_.parity);
+  WW_DEVICE void wait() const {
+    arch::mbarrier::wait(full(), state_.parity);
     arch::fence::acq_rel_cluster();
   }
-  /// All lanes, when all have loaded what the peer of this rank gave.
-  WW_DEVICE void release(u32 rank) const { signal(empty(), rank); }
-  /// When all peers have been waited for and released.
-  WW_DEVICE void advance() { state_.advance(); }
+  /// All lanes, when all have loaded what the peers gave: peer i has rank first + i * step.
+  WW_DEVICE void release(u32 first, u32 step) {
+    arch::warp::sync();
+    arch::fence::acq_rel_cluster();
+    const u32 peer = arch::lane_index() + 1;  // one arrival each
+    arch::mbarrier::arrive_remote_if(peer <= kPeers, empty(), first + min<u32>(peer, kPeers) * step);
+    state_.advance();
+  }
 
  private:
-  WW_DEVICE void signal(arch::MBarrier barrier, u32 rank) const {
-    arch::warp::sync();              // why: one lane speaks for the accesses of all 32 ...
-    arch::fence::acq_rel_cluster();  // ... in all of the cluster
-    arch::mbarrier::arrive_remote_if(arch::lane_index() == 0, barrier, rank);
-  }
-  WW_DEVICE arch::MBarrier full(int peer) const {
-    return {barriers_ + static_cast<u32>((peer - 1) * kWarps + warp_) * arch::kMBarrierBytes};
-  }
+  WW_DEVICE arch::MBarrier full() const { return {barriers_ + static_cast<u32>(warp_) * arch::kMBarrierBytes}; }
   WW_DEVICE arch::MBarrier empty() const {
-    return {barriers_ + static_cast<u32>(kPeers * kWarps + warp_) * arch::kMBarrierBytes};
+    return {barriers_ + static_cast<u32>(kWarps + warp_) * arch::kMBarrierBytes};
   }
 
   arch::SharedAddress barriers_;

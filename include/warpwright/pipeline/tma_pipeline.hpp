@@ -89,6 +89,11 @@ template <int kStages, ClusterShape kCluster, int kConsumerWarps, int kStoringWa
   /// Consumer threads: others consume the next `stages`. Only once those others have waited for all of them, as an
   /// OrderedBarrier makes sure: a barrier tells one phase from the next, not from the one after that.
   WW_DEVICE void consumer_skip(u32 stages) { state_.advance(stages); }
+  /// All lanes of a consumer warp: tells the compiler that they are at the same stage.
+  WW_DEVICE void consumer_uniform() {
+    state_.index = arch::warp::uniform(state_.index);
+    state_.parity = arch::warp::uniform(state_.parity);
+  }
 
   /// All lanes of a consumer warp, when none of them reads `stage` any more.
   WW_DEVICE void consumer_release(Stage stage) {

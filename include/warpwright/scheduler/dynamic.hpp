@@ -26,20 +26,20 @@ template <GemmConfig kConfig, int kReaders> class Dynamic {
         ring_(base + kShared.ticket_barriers, pipeline::Role::consumer),
         params_(params),
         k_blocks_(k_blocks),
-        alone_(reader == Reader::thread) {}
+        reader_(reader) {}
 
   /// By one thread of each CTA, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress base) { Ring::initialize(base + kShared.ticket_barriers); }
 
   WW_DEVICE bool next(Tile& tile) {
-    if (done_) return false;
     const u32 stage = ring_.consumer_wait();
-    const u32 number = arch::shared::load(base_ + (kShared.tickets + 4 * stage));
-    if (alone_) ring_.consumer_release_alone();
+    const u32 loaded = arch::shared::load(base_ + (kShared.tickets + 4 * stage));
+    const u32 number = static_cast<u32>(uniform_for(reader_, static_cast<i32>(loaded)));
+    if (reader_ == Reader::thread) ring_.consumer_release_alone();
     else ring_.consumer_release();
-    done_ = number == kNoTile;
-    if (!done_) tile = Place::tile(static_cast<int>(number), {0, k_blocks_});
-    return !done_;
+    if (number == kNoTile) return false;
+    tile = Place::tile(static_cast<int>(number), {0, k_blocks_});
+    return true;
   }
 
   WW_DEVICE Meeting meeting(const Tile&) const { return {}; }
@@ -67,7 +67,7 @@ template <GemmConfig kConfig, int kReaders> class Dynamic {
   Ring ring_;
   const SchedulerParams& params_;
   int k_blocks_;
-  bool alone_, done_ = false;
+  Reader reader_;
 };
 
 }  // namespace ww::scheduler

@@ -34,7 +34,7 @@ WW_HOST_DEVICE constexpr SchedulerParams scheduler_params(const GemmConfig& c, c
     // why a whole wave more: shares of less than a tile would cut every tile, of between one and two only some
     params.stream_tiles = static_cast<i32>(left == 0 ? 0 : grid.tiles() < clusters ? left : left + clusters);
     const i64 blocks = static_cast<i64>(params.stream_tiles) * k_blocks;
-    params.stream_blocks = blocks / clusters;
+    params.stream_blocks = static_cast<i32>(blocks / clusters);
     params.stream_extra = static_cast<i32>(blocks % clusters);
   }
   return params;

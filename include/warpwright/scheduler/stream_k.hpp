@@ -18,28 +18,20 @@ template <pipeline::ClusterShape kCluster> class StreamK {
  public:
   WW_DEVICE StreamK(const SchedulerParams& params, int k_blocks, arch::SharedAddress, Reader)
       : params_(params), k_blocks_(k_blocks) {
-    const i64 start = start_of(Place::cluster());
-    const int index = k_blocks == 0 ? 0 : static_cast<int>(start / k_blocks);
-    first_ = static_cast<int>(start - static_cast<i64>(index) * k_blocks);
-    index_ = ~index;
+    const int start = start_of(Place::cluster());
+    const int index = start / max(1, k_blocks);
+    first_ = start - index * k_blocks;
+    index_ = index - 1;
   }
 
   WW_DEVICE bool next(Tile& tile) {
-    bool in_line = true;
-    if (index_ < 0) index_ = ~index_;
-    else if (index_ < params_.stream_tiles) ++index_, first_ = 0;
-    else in_line = false;
-    if (in_line) {
-      const i64 begin = static_cast<i64>(index_) * k_blocks_ + first_, end = start_of(Place::cluster() + 1);
-      if (begin < end) {
-        tile = Place::tile(index_, {first_, static_cast<int>(min<i64>(k_blocks_ - first_, end - begin))});
-        return true;
-      }
-      index_ = params_.stream_tiles + Place::cluster() - Place::clusters();
-      first_ = 0;
-    }
-    index_ += Place::clusters();
-    tile = Place::tile(index_, {0, k_blocks_});
+    const int cluster = Place::cluster(), first_whole = params_.stream_tiles + cluster;
+    const int whole = index_ < first_whole ? first_whole : index_ + Place::clusters();
+    const int left = start_of(cluster + 1) - ((index_ + 1) * k_blocks_ + first_);  // of this share, in the line
+    const bool in_line = left > 0;
+    index_ = in_line ? index_ + 1 : whole;
+    tile = Place::tile(index_, {in_line ? first_ : 0, in_line ? min(k_blocks_ - first_, left) : k_blocks_});
+    first_ = 0;
     return index_ < params_.grid.tiles();
   }
 
@@ -48,21 +40,21 @@ template <pipeline::ClusterShape kCluster> class StreamK {
     if (tile.k.first != 0) return {2, Place::slot(cluster)};  // why 2 whatever it is: this is not the one that asks
     Meeting meeting{1, Place::slot(cluster + 1)};
     if (tile.index >= params_.stream_tiles) return meeting;
-    const i64 end = (tile.index + i64{1}) * k_blocks_;
+    const int end = (tile.index + 1) * k_blocks_;
     while (start_of(cluster + meeting.pieces) < end) ++meeting.pieces;
     return meeting;
   }
 
  private:
-  /// The first k-block of a cluster's share.
-  WW_DEVICE i64 start_of(int cluster) const {
+  /// The first k-block of a cluster's share. The whole line has at most 2^30.
+  WW_DEVICE int start_of(int cluster) const {
     return cluster * params_.stream_blocks + min(cluster, params_.stream_extra);
   }
 
   const SchedulerParams& params_;
   int k_blocks_;
-  // why what was handed out last, not what comes next: it is the tile itself, and takes no registers of its own
-  int index_, first_;  // tile, its first k-block; before the first: ~tile
+  int index_;  // handed out last; before the first: the one before it
+  int first_;  // k-block of what comes next, if that is in the line
 };
 
 }  // namespace ww::scheduler

@@ -36,6 +36,17 @@ WW_KERNEL(arch_cluster_exchange, 64, Params, p) {
   arch::cluster::wait();
 }
 
+/// Each thread writes its four words, turned round, into the next CTA.
+WW_KERNEL(arch_cluster_store4, 64, Params, p) {
+  const u32 t = arch::thread_index(), next = (arch::cluster_rank() + 1) % arch::cluster_size();
+  const arch::SharedAddress mine = arch::dynamic_shared() + 16 * t;
+  const u32 at = 4 * (arch::block_index() * 64 + t);
+  const arch::Words<4> v = arch::global::load4(p.in + at);
+  arch::cluster::store4(arch::cluster::map(mine, next), {{v.w[3], v.w[2], v.w[1], v.w[0]}});
+  arch::cluster::sync();
+  arch::global::store4(p.out + at, arch::shared::load4(mine));
+}
+
 /// One producer and two math warpgroups move registers. Output: a sum over arg[0] words that each thread reads.
 WW_KERNEL(arch_registers, 384, Params, p) {
   const u32 t = arch::thread_index();
