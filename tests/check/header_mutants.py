@@ -99,7 +99,7 @@ MUTANTS = [  # name, header, old, new, rules
      "arch::global::store_release(flag_of(partials, slot, math_warpgroup), 1);",
      "arch::global::atomic_or(flag_of(partials, slot, math_warpgroup), 1);", "data-race"),
     ("partial tile read before its flag", "collective/workspace_sum.hpp",
-     "      if (arch::lane_index() == 0) arch::global::wait_global(flag, [](u32 value) { return value == 1; });\n", "",
+     "      arch::global::wait_global_warp(flag, [](u32 value) { return value == 1; });\n", "",
      "data-race"),
     ("flag before the partial tile", "collective/workspace_sum.hpp",
      "    arch::warp::sync();  // why: one lane's release speaks for the stores of all 32\n", "", "data-race"),
