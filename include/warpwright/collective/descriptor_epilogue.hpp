@@ -22,12 +22,7 @@ template <GemmConfig kConfig> struct DescriptorEpilogue {
 
   using Shape = typename Mainloop::template Shape<kWidth>;
   using Accumulator = typename Shape::Accumulator;
-  using Element = arch::SharedPtr<storage_t<kOut>>;
-  // (TILE_M, (columns of a panel, panels))
-  using TileLayout =
-      decltype(composition(upcast<bytes_of(kOut)>(Swizzle<3, 4, 3>{}),
-                           make_layout(ww::Shape<Int<kTokens>, ww::Shape<Int<kPanelColumns>, Int<kPanels>>>{},
-                                       Stride<Int<kPanelColumns>, Stride<_1, Int<kTokens * kPanelColumns>>>{})));
+  using SharedD = atom::SharedPanels<kOut, kTokens, kRowBytes>;  // (TILE_M, (columns of a panel, panels))
   using Buffer = pipeline::TmaStorePipeline<kFirstBarrier, 2, arch::kWarpgroupSize>;
 
   /// All threads of a math warpgroup: acc becomes its columns of the tile's rows, from row `row` of the group on.
@@ -36,7 +31,7 @@ template <GemmConfig kConfig> struct DescriptorEpilogue {
                               const arch::TensorMap& group_d, int row) {
     const int first_column = tile.tile_n * Mainloop::kWeights + math_warpgroup * kPart;
     Values::template scale<kWidth>(arguments, acc, tile, first_column);
-    auto sD = make_tensor(Element{base + Mainloop::kShared.staging}, TileLayout{});  // (TILE_M, TILE_N)
+    const SharedD sD{base + Mainloop::kShared.staging};  // (TILE_M, TILE_N)
     buffer.acquire();
     WW_UNROLL
     for (int u = 0; u < Shape::kUnits; ++u) {
@@ -46,20 +41,17 @@ template <GemmConfig kConfig> struct DescriptorEpilogue {
     }
     buffer.publish();
     if (!buffer.is_issuer()) return;
-    const auto panel_tile = make_tile(Int<kTokens>{}, Int<kPanelColumns>{});
-    auto mD = make_identity_tensor(make_shape(row + kTokens, arguments.n));  // (rows of the group, N)
     WW_UNROLL
     for (int i = 0; i < kPanels / 2; ++i)
-      atom::copy(atom::TmaStoreAtom{group_d},
-                 local_tile(sD, panel_tile, make_coord(0, math_warpgroup * (kPanels / 2) + i)),  // (TILE_M, panel)
-                 domain_offset(make_coord(row, first_column + i * kPanelColumns), mD));
+      atom::copy(atom::TmaStoreAtom{group_d}, sD.panel(0, math_warpgroup * (kPanels / 2) + i),  // (TILE_M, panel)
+                 atom::Box<false>{row, first_column + i * kPanelColumns});
     buffer.commit();
   }
 
  private:
   // 16-bit outputs: values 8j .. 8j + 7 of a warp are 16 weights of 16 tokens, four 8 x 8 matrices; a matrix turned
   // over is 8 rows of tokens, 16 bytes each.
-  template <class T> WW_DEVICE static void write_matrices(const T& sD, int first_column, const Accumulator& acc) {
+  WW_DEVICE static void write_matrices(const SharedD& sD, int first_column, const Accumulator& acc) {
     const int lane = static_cast<int>(arch::lane_index());
     const int column = first_column + 16 * static_cast<int>(arch::warp_index() % 4) + lane / 8 % 2 * 8;
     const auto word = [&](int v) { return Values::pack(acc[v], acc[v + 1]); };
@@ -67,20 +59,19 @@ template <GemmConfig kConfig> struct DescriptorEpilogue {
     for (int t = 0; t < kTokens; t += 16) {
       const int v = t / 2;
       if (t + 8 < kTokens)
-        arch::stmatrix_transposed(sD(t + lane / 16 * 8 + lane % 8, column).address,
+        arch::stmatrix_transposed(sD(t + lane / 16 * 8 + lane % 8, column),
                                   arch::Words<4>{{word(v), word(v + 2), word(v + 4), word(v + 6)}});
-      else arch::stmatrix_transposed(sD(t + lane % 8, column).address, arch::Words<2>{{word(v), word(v + 2)}});
+      else arch::stmatrix_transposed(sD(t + lane % 8, column), arch::Words<2>{{word(v), word(v + 2)}});
     }
   }
 
   // FP32 outputs, a word at a time: the swizzle keeps the 32 words of a warp in different banks.
-  template <class T> WW_DEVICE static void write_words(const T& sD, int first_column, const Accumulator& acc) {
+  WW_DEVICE static void write_words(const SharedD& sD, int first_column, const Accumulator& acc) {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     WW_UNROLL
     for (int v = 0; v < Accumulator::kValues; ++v)
       arch::shared::store(sD(Values::template token_of<kWidth, Accumulator>(thread, 0, v),
-                             first_column + Values::template column_of<kWidth, Accumulator>(thread, 0, v))
-                              .address,
+                             first_column + Values::template column_of<kWidth, Accumulator>(thread, 0, v)),
                           arch::bits_of(acc[v]));
   }
 };

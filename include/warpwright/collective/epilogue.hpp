@@ -34,13 +34,8 @@ template <GemmConfig kConfig> struct Epilogue {
 
   using Atom = atom::MmaAtom<kConfig.a, kTileN>;
   using Accumulator = arch::Accumulator<kTileN>;
-  using Output = arch::Accumulator<kColumns>;  // what D is rounded from
-  using Element = arch::SharedPtr<storage_t<kOut>>;
-  // (TILE_M, (columns of a panel, panels))
-  using TileLayout =
-      decltype(composition(upcast<bytes_of(kOut)>(Swizzle<log2_v<kPanelBytes / 16>, 4, 3>{}),
-                           make_layout(Shape<Int<kTileM>, Shape<Int<kPanelColumns>, Int<kPanels>>>{},
-                                       Stride<Int<kPanelColumns>, Stride<_1, Int<kTileM * kPanelColumns>>>{})));
+  using Output = arch::Accumulator<kColumns>;                     // what D is rounded from
+  using SharedD = atom::SharedPanels<kOut, kTileM, kPanelBytes>;  // (TILE_M, (columns of a panel, panels))
 
   /// The scales that are left for the end: one for the tile, or one for each row and each column of it.
   struct Factors {
@@ -189,7 +184,7 @@ template <GemmConfig kConfig> struct Epilogue {
 
   WW_DEVICE static void write(arch::SharedAddress base, const Buffer& buffer, int math_warpgroup,
                               Output (&acc)[kUnits]) {
-    auto sD = shared_d(base);  // (TILE_M, TILE_N)
+    const SharedD sD = shared_d(base);  // (TILE_M, TILE_N)
     buffer.acquire();
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {
@@ -202,17 +197,14 @@ template <GemmConfig kConfig> struct Epilogue {
   }
 
   WW_DEVICE static void send_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer, int math_warpgroup) {
-    auto sD = shared_d(base);                                            // (TILE_M, TILE_N)
-    auto mD = make_identity_tensor(make_shape(to.row + to.rows, to.n));  // (M, N)
-    auto gD = local_tile(domain_offset(make_coord(to.row, to.column), mD), make_tile(Int<kTileM>{}, Int<kTileN>{}),
-                         make_coord(0, 0));  // (TILE_M, TILE_N)
-    const auto boxes = make_tile(Int<kWarpgroupRows>{}, Int<kPanelColumns>{});
+    const SharedD sD = shared_d(base);  // (TILE_M, TILE_N)
     for (int u = math_warpgroup * kUnits; u < (math_warpgroup + 1) * kUnits; ++u) {
       const int rows = to.rows - u * kWarpgroupRows;
       if (rows >= kWarpgroupRows) {
         if (!buffer.is_issuer()) continue;
         for (int panel = 0; panel < kPanels; ++panel)
-          atom::copy(atom::TmaStoreAtom{to.map}, panel_of(sD, u, panel), local_tile(gD, boxes, make_coord(u, panel)));
+          atom::copy(atom::TmaStoreAtom{to.map}, sD.panel(u * kWarpgroupRows, panel),
+                     atom::Box<false>{to.row + u * kWarpgroupRows, to.column + panel * kPanelColumns});
       } else if (rows > 0) {
         copy_rows(to, base, u * kWarpgroupRows, rows);
       }
@@ -223,22 +215,18 @@ template <GemmConfig kConfig> struct Epilogue {
   // `rows` rows of the shared tile from `first` on, 16 bytes a thread.
   WW_DEVICE static void copy_rows(const Rows& to, arch::SharedAddress base, int first, int rows) {
     constexpr int kPieces = kTileN / kPieceColumns;  // of a row
-    auto sD = shared_d(base);                        // (TILE_M, TILE_N)
+    const SharedD sD = shared_d(base);               // (TILE_M, TILE_N)
     for (int i = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize); i < rows * kPieces;
          i += static_cast<int>(arch::kWarpgroupSize)) {
       const int row = first + i / kPieces, column = i % kPieces * kPieceColumns;
       auto* const d = static_cast<storage_t<kOut>*>(to.d) + (to.row + row) * to.ldd + to.column + column;
-      arch::global::store4_if(to.column + column < to.n, d, arch::shared::load4(sD(row, column).address));
+      arch::global::store4_if(to.column + column < to.n, d, arch::shared::load4(sD(row, column)));
     }
   }
 
-  template <class T> WW_DEVICE static auto panel_of(const T& sD, int unit, int panel) {
-    return local_tile(sD, make_tile(Int<kWarpgroupRows>{}, Int<kPanelColumns>{}),
-                      make_coord(unit, panel));  // (64, panel)
-  }
-
-  WW_DEVICE static auto shared_d(arch::SharedAddress base) {
-    return make_tensor(Element{base + shared_plan(kConfig).d}, TileLayout{});  // (TILE_M, TILE_N)
+  WW_DEVICE static SharedD shared_d(arch::SharedAddress base) {
+    constexpr u32 kOffset = shared_plan(kConfig).d;
+    return {base + kOffset};
   }
 
   WW_DEVICE static u32 pack(float low, float high) {
@@ -247,7 +235,7 @@ template <GemmConfig kConfig> struct Epilogue {
   }
 
   // 16-bit outputs: values 8j .. 8j + 7 of a warp are a 16 x 16 block of four 8 x 8 matrices.
-  template <class T> WW_DEVICE static void write_matrices(const T& sD, int first_row, const Output& acc) {
+  WW_DEVICE static void write_matrices(const SharedD& sD, int first_row, const Output& acc) {
     const int warp_row = first_row + 16 * static_cast<int>(arch::warp_index() % 4);
     const int lane = static_cast<int>(arch::lane_index());
     const int row = warp_row + lane % 16;  // matrices 0, 1 are rows 0-7, 8-15 of columns 0-7; 2, 3 of columns 8-15
@@ -255,27 +243,26 @@ template <GemmConfig kConfig> struct Epilogue {
     for (int j = 0; j < kColumns / 16; ++j) {
       const arch::Words<4> block{{pack(acc[8 * j], acc[8 * j + 1]), pack(acc[8 * j + 2], acc[8 * j + 3]),
                                   pack(acc[8 * j + 4], acc[8 * j + 5]), pack(acc[8 * j + 6], acc[8 * j + 7])}};
-      arch::stmatrix(sD(row, 16 * j + 8 * (lane / 16)).address, block);
+      arch::stmatrix(sD(row, 16 * j + 8 * (lane / 16)), block);
     }
     if constexpr (kColumns % 16 != 0) {  // the last 8 columns
       constexpr int v = kColumns / 2 - 4;
-      arch::stmatrix(sD(row, kColumns - 8).address,
-                     arch::Words<2>{{pack(acc[v], acc[v + 1]), pack(acc[v + 2], acc[v + 3])}});
+      arch::stmatrix(sD(row, kColumns - 8), arch::Words<2>{{pack(acc[v], acc[v + 1]), pack(acc[v + 2], acc[v + 3])}});
     }
   }
 
   // FP32 outputs: pairs of neighbouring columns, 8 bytes each.
-  template <class T> WW_DEVICE static void write_words(const T& sD, int first_row, const Output& acc) {
+  WW_DEVICE static void write_words(const SharedD& sD, int first_row, const Output& acc) {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     const int row = first_row + Atom::row(thread, 0), column = Atom::column(thread, 0);
     WW_UNROLL
     for (int v = 0; v < Output::kValues; v += 2)
-      arch::shared::store2(sD(row + 8 * ((v / 2) % 2), column + 8 * (v / 4)).address,
+      arch::shared::store2(sD(row + 8 * ((v / 2) % 2), column + 8 * (v / 4)),
                            {{arch::bits_of(acc[v]), arch::bits_of(acc[v + 1])}});
   }
 
   // 8-bit outputs: neighbouring lanes exchange a pair each, so that one has four columns of row r, the other of r + 8.
-  template <class T> WW_DEVICE static void write_bytes(const T& sD, int first_row, const Output& acc) {
+  WW_DEVICE static void write_bytes(const SharedD& sD, int first_row, const Output& acc) {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     const bool odd = thread % 2 != 0;
     const int row = first_row + Atom::row(thread, 0) + (odd ? 8 : 0), column = 4 * (thread % 4 / 2);
@@ -284,28 +271,16 @@ template <GemmConfig kConfig> struct Epilogue {
       const u32 mine = arch::to_e4m3x2(acc[v], acc[v + 1]) | u32{arch::to_e4m3x2(acc[v + 2], acc[v + 3])} << 16;
       const u32 other = arch::warp::shuffle_xor(mine, 1);
       const u32 word = odd ? other >> 16 | (mine & 0xffff0000u) : (mine & 0xffffu) | other << 16;
-      arch::shared::store(sD(row, column + 2 * v).address, word);
+      arch::shared::store(sD(row, column + 2 * v), word);
     }
   }
 
-  // Coordinates of D, or of matrix `batch` of it.
-  WW_DEVICE static auto output(const GemmArguments& arguments, int batch) {
-    const i32 n = kColumns == kTileN ? arguments.n : arguments.n / 2;
-    if constexpr (kConfig.batched)
-      return make_identity_tensor(make_shape(arguments.m, n, arguments.batches))(_, _, batch);
-    else return make_identity_tensor(make_shape(arguments.m, n));
-  }
-
-  template <class T>
-  WW_DEVICE static void issue(const GemmArguments& arguments, const T& sD, int math_warpgroup, TileCoord tile) {
-    auto mD = output(arguments, tile.batch);  // (M, N)
-    auto gD =
-        local_tile(mD, make_tile(Int<kTileM>{}, Int<kColumns>{}), make_coord(tile.m, tile.n));  // (TILE_M, COLUMNS)
-    const auto boxes = make_tile(Int<kWarpgroupRows>{}, Int<kPanelColumns>{});
+  WW_DEVICE static void issue(const GemmArguments& arguments, const SharedD& sD, int math_warpgroup, TileCoord tile) {
     for (int u = math_warpgroup * kUnits; u < (math_warpgroup + 1) * kUnits; ++u) {
       for (int panel = 0; panel < kPanels; ++panel)
-        atom::copy(atom::TmaStoreAtom{arguments.d}, panel_of(sD, u, panel),
-                   local_tile(gD, boxes, make_coord(u, panel)));
+        atom::copy(atom::TmaStoreAtom{arguments.d}, sD.panel(u * kWarpgroupRows, panel),
+                   atom::Box<kConfig.batched>{tile.m * kTileM + u * kWarpgroupRows,
+                                              tile.n * kColumns + panel * kPanelColumns, tile.batch});
     }
   }
 };

@@ -28,19 +28,14 @@ template <GemmConfig kConfig> struct Mainloop {
   using Scales = BlockScales<kTileM, kTileN>;
   static constexpr u32 kScaleWarps = kPromotes && has_roles(kConfig) ? Scales::kWarps : 0;
   using Pipeline = pipeline::TmaPipeline<kConfig.stages, kCluster, 4 * warpgroups_of_tile(kConfig), kScaleWarps>;
-  using Element = arch::SharedPtr<storage_t<kType>>;
   using Accumulator = arch::Accumulator<kTileN>;
+  using GlobalA = atom::TileRow<kTileM, kTileK, kConfig.batched>;  // (TILE_M, TILE_K, k)
+  using GlobalB = atom::TileRow<kTileN, kTileK, kConfig.batched>;  // (TILE_N, TILE_K, k)
+  using SharedA = atom::SharedOperand<kTileM, kConfig.a_major>;    // (TILE_M, TILE_K, STAGE)
+  using SharedB = atom::SharedOperand<kTileN, kConfig.b_major>;    // (TILE_N, TILE_K, STAGE)
 
-  WW_DEVICE static auto shared_a(arch::SharedAddress base) {
-    return make_tensor(
-        Element{base + kShared.a},
-        atom::OperandLayout<kType, kTileM, kConfig.stages, kConfig.a_major>{});  // (TILE_M, TILE_K, STAGE)
-  }
-  WW_DEVICE static auto shared_b(arch::SharedAddress base) {
-    return make_tensor(
-        Element{base + kShared.b},
-        atom::OperandLayout<kType, kTileN, kConfig.stages, kConfig.b_major>{});  // (TILE_N, TILE_K, STAGE)
-  }
+  WW_DEVICE static SharedA shared_a(arch::SharedAddress base) { return {base + kShared.a}; }
+  WW_DEVICE static SharedB shared_b(arch::SharedAddress base) { return {base + kShared.b}; }
 
   /// One thread: k-blocks `k` of `tile`.
   WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
@@ -50,10 +45,8 @@ template <GemmConfig kConfig> struct Mainloop {
   /// One thread: k-blocks [first, last) of `tile`; the token is for the first of them.
   WW_DEVICE static void load_blocks(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                                     TileCoord tile, int first, int last, pipeline::WaitToken token) {
-    auto mA = operand(arguments.m, arguments.k, arguments.batches, tile.batch * arguments.a_steps);  // (M, K)
-    auto mB = operand(arguments.n, arguments.k, arguments.batches, tile.batch * arguments.b_steps);  // (N, K)
-    auto gA = local_tile(mA, make_tile(Int<kTileM>{}, Int<kTileK>{}), make_coord(tile.m, _));  // (TILE_M, TILE_K, k)
-    auto gB = local_tile(mB, make_tile(Int<kTileN>{}, Int<kTileK>{}), make_coord(tile.n, _));  // (TILE_N, TILE_K, k)
+    const GlobalA gA{tile.m * kTileM, tile.batch * arguments.a_steps};
+    const GlobalB gB{tile.n * kTileN, tile.batch * arguments.b_steps};
     fill<true>(atom::TmaLoadAtom{arguments.a}, gA, atom::TmaLoadAtom{arguments.b}, gB, first, last, base, pipeline,
                token);
   }
@@ -81,13 +74,13 @@ template <GemmConfig kConfig> struct Mainloop {
       const pipeline::Stage stage = pipeline.producer_acquire(kStageBytes, token);
       token = {};
       const int s = static_cast<int>(stage.index);
-      load_slice<kConfig.a_major>(load_a.with(stage.full, mask_a), tAgA(_, _, k), tAsA(_, _, s));
+      load_slice<tAsA.rows>(load_a.with(stage.full, mask_a), tAgA(_, _, k), tAsA(_, _, s));
       WW_UNROLL
       for (int slice = 0; slice < kSlices; ++slice) {
         const int mine = kPeersShare ? self.x : slice;
         auto tBgB = atom::tma_partition<kCluster.m>(gB, mine);              // (TILE_N / CLUSTER_M, TILE_K, k)
         auto tBsB = atom::tma_partition<kCluster.m>(shared_b(base), mine);  // (TILE_N / CLUSTER_M, TILE_K, STAGE)
-        load_slice<kConfig.b_major>(load_b.with(stage.full, mask_b), tBgB(_, _, k), tBsB(_, _, s));
+        load_slice<tBsB.rows>(load_b.with(stage.full, mask_b), tBgB(_, _, k), tBsB(_, _, s));
       }
     }
   }
@@ -140,24 +133,15 @@ template <GemmConfig kConfig> struct Mainloop {
   }
 
  protected:
-  // A slice of one operand of a stage: one box K-major, a box for each 64 rows MN-major.
-  template <Major kMajor, class G, class S>
-  WW_DEVICE static void load_slice(const atom::BoundTmaLoad& load, const G& gX, const S& sX) {
+  // A slice of one operand of a stage, (kRows, TILE_K): one box K-major, a box for each 64 rows MN-major.
+  template <int kRows, class G, Major kMajor>
+  WW_DEVICE static void load_slice(const atom::BoundTmaLoad& load, const G& gX, const atom::SharedTile<kMajor>& sX) {
     if constexpr (kMajor == Major::k) {
       atom::copy(load, gX, sX);
     } else {
-      constexpr auto kBox = make_tile(Int<kMnBlock>{}, Int<kTileK>{});
       WW_UNROLL
-      for (int block = 0; block < decltype(size<0>(sX))::value / kMnBlock; ++block)
-        atom::copy<Major::mn>(load, local_tile(gX, kBox, make_coord(block, 0)),
-                              local_tile(sX, kBox, make_coord(block, 0)));
+      for (int row = 0; row < kRows; row += kMnBlock) atom::copy(load, gX.rows_from(row), sX.rows_from(row));
     }
-  }
-
-  // Coordinates of one operand: (rows, K), or those of matrix `batch` of (rows, K, L).
-  WW_DEVICE static auto operand(int rows, int k, int batches, int batch) {
-    if constexpr (kConfig.batched) return make_identity_tensor(make_shape(rows, k, batches))(_, _, batch);
-    else return make_identity_tensor(make_shape(rows, k));
   }
 
   WW_DEVICE static void clear(Accumulator (&acc)[kUnits]) {
@@ -168,9 +152,9 @@ template <GemmConfig kConfig> struct Mainloop {
     }
   }
 
-  template <class T> WW_DEVICE static auto unit_rows(const T& sA, int math_warpgroup, int unit, u32 stage) {
-    return local_tile(sA, make_tile(_64{}, Int<kTileK>{}),
-                      make_coord(math_warpgroup * kUnits + unit, 0, static_cast<int>(stage)));  // (64, TILE_K)
+  WW_DEVICE static auto unit_rows(const SharedA& sA, int math_warpgroup, int unit, u32 stage) {
+    return sA(_, _, static_cast<int>(stage))
+        .rows_from((math_warpgroup * kUnits + unit) * kWarpgroupRows);  // (64, TILE_K)
   }
 
   // The tensor core accumulates over all of K; one k-block stays in flight while the next is waited for.

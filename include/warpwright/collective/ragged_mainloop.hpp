@@ -21,7 +21,8 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   using Scales = RaggedScales<kTokens, kWeights>;
   static constexpr u32 kScaleWarps = kPromotes ? Scales::kWarps : 0;
   using Pipeline = pipeline::TmaPipeline<kConfig.stages, pipeline::ClusterShape{1, 1}, 8, kScaleWarps>;
-  using Element = arch::SharedPtr<storage_t<kType>>;
+  using SharedTokens = atom::SharedOperand<kTokens>;    // (TILE_M, TILE_K, STAGE)
+  using SharedWeights = atom::SharedOperand<kWeights>;  // (TILE_N, TILE_K, STAGE)
 
   /// How one width is multiplied.
   template <TokenWidth kWidth> struct Shape {
@@ -33,19 +34,12 @@ template <GemmConfig kConfig> struct RaggedMainloop {
     static constexpr bool kOverlaps = kUnits > 1 && kUnits* kN <= 160;
   };
 
-  WW_DEVICE static auto shared_tokens(arch::SharedAddress base) {
-    return make_tensor(Element{base + kShared.tokens},
-                       atom::OperandLayout<kType, kTokens, kConfig.stages>{});  // (TILE_M, TILE_K, STAGE)
-  }
-  WW_DEVICE static auto shared_weights(arch::SharedAddress base) {
-    return make_tensor(Element{base + kShared.weights},
-                       atom::OperandLayout<kType, kWeights, kConfig.stages>{});  // (TILE_N, TILE_K, STAGE)
-  }
+  WW_DEVICE static SharedTokens shared_tokens(arch::SharedAddress base) { return {base + kShared.tokens}; }
+  WW_DEVICE static SharedWeights shared_weights(arch::SharedAddress base) { return {base + kShared.weights}; }
 
   /// One thread: all k-blocks of `tile`, `width` tokens each (those past the tile's rows are loaded and ignored).
   WW_DEVICE static void load(const GroupedArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                              const TokenTile& tile, int width) {
-    auto mA = make_identity_tensor(make_shape(arguments.groups.rows, arguments.k_blocks * kTileK));  // (M, K)
     load_blocks(arguments, base, pipeline, tile, width, [&](arch::MBarrier full, int s, int k) {
       auto sA = shared_tokens(base)(_, _, s);  // (TILE_M, TILE_K)
       int done = 0;                            // tokens
@@ -53,8 +47,8 @@ template <GemmConfig kConfig> struct RaggedMainloop {
       for (int box = kTokenBoxes - 1; box >= 0; --box) {
         for (; width - done >= token_box_rows(box); done += token_box_rows(box))
           atom::copy(atom::TmaLoadAtom{arguments.a[box]}.with(full),
-                     domain_offset(make_coord(tile.row + done, k * kTileK), mA),  // (box, TILE_K) from there
-                     domain_offset_rows(sA, done));                               // (box, TILE_K)
+                     atom::Box<false>{tile.row + done, k * kTileK},  // (box, TILE_K) from there
+                     sA.rows_from(done));                            // (box, TILE_K)
       }
     });
   }
@@ -62,9 +56,8 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   /// The same of TILE_M tokens through the map of the tile's group, from row `row` of the group on.
   WW_DEVICE static void load_group(const GroupedArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                                    const TokenTile& tile, const arch::TensorMap& group_a, int row) {
-    auto mA = make_identity_tensor(make_shape(row + kTokens, arguments.k_blocks * kTileK));  // (rows of the group, K)
     load_blocks(arguments, base, pipeline, tile, kTokens, [&](arch::MBarrier full, int s, int k) {
-      atom::copy(atom::TmaLoadAtom{group_a}.with(full), domain_offset(make_coord(row, k * kTileK), mA),
+      atom::copy(atom::TmaLoadAtom{group_a}.with(full), atom::Box<false>{row, k * kTileK},
                  shared_tokens(base)(_, _, s));
     });
   }
@@ -92,11 +85,8 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   template <class CopyTokens>
   WW_DEVICE static void load_blocks(const GroupedArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                                     const TokenTile& tile, int width, const CopyTokens& copy_tokens) {
-    const int k_extent = arguments.k_blocks * kTileK;
-    auto mB = make_identity_tensor(make_shape(arguments.n, k_extent, arguments.groups.groups));  // (N, K, G)
-    auto gB = local_tile(mB(_, _, tile.group), make_tile(Int<kWeights>{}, Int<kTileK>{}),
-                         make_coord(tile.tile_n, _));  // (TILE_N, TILE_K, k)
-    auto sB = shared_weights(base);                    // (TILE_N, TILE_K, STAGE)
+    const atom::TileRow<kWeights, kTileK, true> gB{tile.tile_n * kWeights, tile.group};  // (TILE_N, TILE_K, k)
+    const SharedWeights sB = shared_weights(base);                                       // (TILE_N, TILE_K, STAGE)
     const atom::TmaLoadAtom load_b{arguments.b};
     const u32 bytes = static_cast<u32>(width + kWeights) * kRowBytes;
 
@@ -116,24 +106,17 @@ template <GemmConfig kConfig> struct RaggedMainloop {
     for (float& value : acc.r) value = 0.0f;
   }
 
-  /// A shared tile from row `row` (a multiple of 8: whole swizzle patterns) on.
-  template <class T> WW_DEVICE static auto domain_offset_rows(const T& tile, int row) {
-    return local_tile(tile, make_tile(_8{}, Int<kTileK>{}), make_coord(row / 8, 0));  // (8, TILE_K)
-  }
-
   template <TokenWidth kWidth>
   WW_DEVICE static void issue(arch::SharedAddress base, u32 stage, int math_warpgroup, int unit,
                               typename Shape<kWidth>::Accumulator& acc, bool accumulate) {
     auto sA = shared_tokens(base)(_, _, static_cast<int>(stage));   // (TILE_M, TILE_K)
     auto sB = shared_weights(base)(_, _, static_cast<int>(stage));  // (TILE_N, TILE_K)
-    const auto unit_tile = make_tile(_64{}, Int<kTileK>{});
     if constexpr (kWidth.swapped) {
-      const int row = math_warpgroup * (kPart / kWarpgroupRows) + unit;
-      atom::gemm<kType>(acc, local_tile(sB, unit_tile, make_coord(row, 0)), sA, accumulate);
+      const int row = math_warpgroup * kPart + unit * kWarpgroupRows;
+      atom::gemm<kType>(acc, sB.rows_from(row), sA, accumulate);  // (64, TILE_K) (TILE_M, TILE_K)
     } else {
-      const auto part_tile = make_tile(Int<kPart>{}, Int<kTileK>{});
-      atom::gemm<kType>(acc, local_tile(sA, unit_tile, make_coord(unit, 0)),
-                        local_tile(sB, part_tile, make_coord(math_warpgroup, 0)), accumulate);
+      atom::gemm<kType>(acc, sA.rows_from(unit * kWarpgroupRows), sB.rows_from(math_warpgroup * kPart),
+                        accumulate);  // (64, TILE_K) (PART, TILE_K)
     }
   }
 

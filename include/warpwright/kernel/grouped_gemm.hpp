@@ -85,12 +85,8 @@ template <GemmConfig kConfig> struct GroupedGemm {
 
   WW_DEVICE static void load(const GroupedArguments& arguments, arch::SharedAddress shared, Pipeline& pipeline,
                              const Tile& tile) {
-    auto mA = make_identity_tensor(make_shape(arguments.groups.rows, arguments.k));                 // (M, K)
-    auto mB = make_identity_tensor(make_shape(arguments.n, arguments.k, arguments.groups.groups));  // (N, K, G)
-    auto gA = local_tile(domain_offset(make_coord(tile.row, 0), mA), make_tile(Int<kTileM>{}, Int<kTileK>{}),
-                         make_coord(0, _));  // (TILE_M, TILE_K, k)
-    auto gB = local_tile(mB(_, _, tile.group), make_tile(Int<kTileN>{}, Int<kTileK>{}),
-                         make_coord(tile.tile_n, _));  // (TILE_N, TILE_K, k)
+    const atom::TileRow<kTileM, kTileK> gA{tile.row};                                // (TILE_M, TILE_K, k)
+    const atom::TileRow<kTileN, kTileK, true> gB{tile.tile_n * kTileN, tile.group};  // (TILE_N, TILE_K, k)
     const atom::TmaLoadAtom load_a{arguments.a[0]}, load_b{arguments.b};
     if (Mainloop::kCluster.m == 1 || tile.shares)
       Mainloop::template fill<true>(load_a, gA, load_b, gB, arguments.k_blocks, shared, pipeline);

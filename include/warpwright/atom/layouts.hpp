@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layouts of a GEMM's tiles in the algebra of core/: operands as TMA writes and wgmma reads them, the accumulator
+// of wgmma, the output tile. They are the definition; kernels compute with what atom/tiles.hpp and atom/mma_atom.hpp
+// say of it in integers.
+#pragma once
+
+#include "warpwright/atom/tiles.hpp"
+#include "warpwright/core/tensor.hpp"
+
+namespace ww::atom {
+
+/// A K-major shared-memory operand, (kRows, 128 bytes of K, kStages), as TMA writes it and wgmma reads it.
+template <DType kType, int kRows, int kStages>
+using KMajorLayout = decltype(composition(
+    upcast<bytes_of(kType)>(Swizzle<3, 4, 3>{}),
+    make_layout(Shape<Int<kRows>, Int<kSwizzleSpan / bytes_of(kType)>, Int<kStages>>{},
+                Stride<Int<kSwizzleSpan / bytes_of(kType)>, _1, Int<kRows * kSwizzleSpan / bytes_of(kType)>>{})));
+
+/// An MN-major one of 16-bit elements, ((64, kRows / 64), 64 of K, kStages).
+template <int kRows, int kStages>
+using MnMajorLayout = decltype(composition(
+    upcast<2>(Swizzle<3, 4, 3>{}),
+    make_layout(Shape<Shape<Int<kMnBlock>, Int<kRows / kMnBlock>>, Int<kMnBlock>, Int<kStages>>{},
+                Stride<Stride<_1, Int<kMnBlock * kMnBlock>>, Int<kMnBlock>, Int<kRows * kMnBlock>>{})));
+
+template <DType kType, int kRows, int kStages, Major kMajor = Major::k> struct OperandLayoutOf {
+  using type = KMajorLayout<kType, kRows, kStages>;
+};
+template <DType kType, int kRows, int kStages> struct OperandLayoutOf<kType, kRows, kStages, Major::mn> {
+  using type = MnMajorLayout<kRows, kStages>;
+};
+template <DType kType, int kRows, int kStages, Major kMajor = Major::k>
+using OperandLayout = typename OperandLayoutOf<kType, kRows, kStages, kMajor>::type;
+
+/// The accumulator of wgmma: (thread, value) -> m + 64 n.
+template <int kN>
+using AccumulatorLayout = Layout<Shape<Shape<_4, _8, _4>, Shape<_2, _2, Int<kN / 8>>>,
+                                 Stride<Stride<Int<128>, _1, _16>, Stride<_64, _8, Int<512>>>>;
+
+/// An output tile, (kRows, (columns of a panel, panels)), in elements.
+template <DType kType, int kRows, int kPanelBytes, int kPanels>
+using PanelLayout = decltype(composition(
+    upcast<bytes_of(kType)>(Swizzle<log2_v<kPanelBytes / 16>, 4, 3>{}),
+    make_layout(Shape<Int<kRows>, Shape<Int<kPanelBytes / bytes_of(kType)>, Int<kPanels>>>{},
+                Stride<Int<kPanelBytes / bytes_of(kType)>, Stride<_1, Int<kRows * kPanelBytes / bytes_of(kType)>>>{})));
+
+}  // namespace ww::atom

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tiles a GEMM moves, by plain integers: where a box of a matrix begins, and where its copy in shared memory does.
+//   TileRow (rows, columns, k)    SharedOperand (rows, K, stage)    SharedPanels (rows, (columns of a panel, panels))
+// They answer the slices that a mainloop asks of a tensor, in the same notation, and agree with the layouts of
+// atom/layouts.hpp (tests/atom). why not those layouts: of a GEMM's functions seven in eight were steps of their
+// algebra, and half of NVRTC's time went into inlining them.
+#pragma once
+
+#include "warpwright/arch/executor.hpp"
+#include "warpwright/core/coordinate.hpp"
+#include "warpwright/core/dtype.hpp"
+
+namespace ww::atom {
+
+inline constexpr int kSwizzleSpan = 128;  // bytes of a row
+inline constexpr int kGroupBytes = 8 * kSwizzleSpan;
+inline constexpr int kMnBlock = 64;  // of M or N, and of K
+inline constexpr int kMnBlockBytes = kMnBlock * kSwizzleSpan;
+
+// --- of a matrix in global memory --------------------------------------------------------------------
+/// Where a box of a matrix begins; kBatched: of matrix `batch` of several.
+template <bool kBatched> struct Box {
+  int row, column, batch = 0;
+  WW_DEVICE Box rows_from(int rows) const { return {row + rows, column, batch}; }
+};
+
+/// The tiles (kRows, kColumns, k) of a matrix that begin at row `row`, by their number along k.
+template <int kRows, int kColumns, bool kBatched = false> struct TileRow {
+  int row, batch = 0;
+  WW_DEVICE Box<kBatched> operator()(Underscore, Underscore, int k) const { return {row, k * kColumns, batch}; }
+};
+
+// --- in shared memory ----------------------------------------------------------------------------------
+/// A tile under the 128-byte swizzle, or whole groups of its rows: all that copies and descriptors ask is its start.
+template <Major kMajor = Major::k> struct SharedTile {
+  static constexpr Major major = kMajor;
+  arch::SharedAddress address;
+  /// From `rows` on: a multiple of 8 K-major, where a group begins; of 64 MN-major, where a block does.
+  WW_DEVICE SharedTile rows_from(int rows) const { return {address + static_cast<u32>(rows * kSwizzleSpan)}; }
+};
+
+/// A ring of operand tiles (kRows, 128 bytes of K or 64 k, STAGE). Of either major a row takes 128 bytes.
+template <int kRows, Major kMajor = Major::k, int kStageRows = kRows> struct SharedOperand {
+  static constexpr int rows = kRows;
+  arch::SharedAddress base;
+  WW_DEVICE SharedTile<kMajor> operator()(Underscore, Underscore, int stage) const {
+    return {base + static_cast<u32>(stage * (kStageRows * kSwizzleSpan))};
+  }
+};
+
+/// An output tile: panels of kPanelBytes of columns, (kRows, panel) each, swizzled so that rows spread over the banks.
+template <DType kType, int kRows, int kPanelBytes> struct SharedPanels {
+  static constexpr int kPanelColumns = kPanelBytes / bytes_of(kType);
+  static constexpr u32 kSwizzleMask = kPanelBytes - 16;  // 16-byte pieces: the row's low bits say which go where
+  arch::SharedAddress base;                              // a multiple of 1024
+
+  WW_DEVICE arch::SharedAddress operator()(int row, int column) const {
+    const u32 offset = static_cast<u32>(column / kPanelColumns * (kRows * kPanelBytes) + row * kPanelBytes +
+                                        column % kPanelColumns * bytes_of(kType));
+    return base + (offset ^ (offset >> 3 & kSwizzleMask));
+  }
+  /// Panel `panel` from row `row`, a multiple of 8, on.
+  WW_DEVICE SharedTile<> panel(int row, int panel) const {
+    return {base + static_cast<u32>(panel * (kRows * kPanelBytes) + row * kPanelBytes)};
+  }
+};
+
+// --- slices --------------------------------------------------------------------------------------------
+/// Rows of slice `slice` of kSharers: (R, K, rest) -> (R / kSharers, K, rest). Works on both sides of a copy.
+template <int kSharers, int kRows, int kColumns, bool kBatched>
+WW_DEVICE TileRow<kRows / kSharers, kColumns, kBatched> tma_partition(const TileRow<kRows, kColumns, kBatched>& tile,
+                                                                      int slice) {
+  static_assert(kRows % kSharers == 0, "tma_partition: expected rows that the sharing CTAs can split evenly");
+  return {tile.row + slice * (kRows / kSharers), tile.batch};
+}
+template <int kSharers, int kRows, Major kMajor, int kStageRows>
+WW_DEVICE SharedOperand<kRows / kSharers, kMajor, kStageRows> tma_partition(
+    const SharedOperand<kRows, kMajor, kStageRows>& tile, int slice) {
+  static_assert(kRows % kSharers == 0, "tma_partition: expected rows that the sharing CTAs can split evenly");
+  return {tile.base + static_cast<u32>(slice * (kRows / kSharers) * kSwizzleSpan)};
+}
+
+}  // namespace ww::atom
