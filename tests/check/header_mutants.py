@@ -76,7 +76,7 @@ MUTANTS = [  # name, header, old, new, rules
      "    for (int k = 0; k < arguments.k_blocks; ++k) {\n      const pipeline::Stage stage = pipeline.producer_acquire",
      "    for (int k = 1; k < arguments.k_blocks; ++k) {\n      const pipeline::Stage stage = pipeline.producer_acquire",
      "deadlock"),
-    ("both CTAs load the same half of B", "collective/mainloop.hpp", "atom::tma_partition<kCluster.m>(shared_b(base), self.x)",
+    ("both CTAs load the same half of B", "collective/mainloop.hpp", "atom::tma_partition<kCluster.m>(shared_b(base), mine)",
      "atom::tma_partition<kCluster.m>(shared_b(base), 0)", "uninitialised-read data-race stage-reuse"),
     ("multicast to itself", "collective/mainloop.hpp", "pipeline::mask_of_row(kCluster, self.y) : 0", "u16(1) : 0",
      "transaction-count deadlock uninitialised-read"),

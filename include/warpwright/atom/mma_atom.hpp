@@ -18,7 +18,7 @@ template <DType kType, int kN> struct MmaAtom {
 
   /// Row of value `v` of `thread` in the 64 x kN tile. Values v and v ^ 1 share a row.
   WW_HOST_DEVICE static constexpr int row(int thread, int v) {
-    return thread / 32 * 16 + thread % 32 / 4 + 8 * (v / 2 % 2);
+    return thread / 4 % 8 + 16 * (thread / 32) + 8 * (v / 2 % 2);
   }
   WW_HOST_DEVICE static constexpr int column(int thread, int v) { return 2 * (thread % 4) + v % 2 + 8 * (v / 4); }
 };

@@ -55,9 +55,10 @@ template <DType kType, int kRows, int kPanelBytes> struct SharedPanels {
   arch::SharedAddress base;                              // a multiple of 1024
 
   WW_DEVICE arch::SharedAddress operator()(int row, int column) const {
-    const u32 offset = static_cast<u32>(column / kPanelColumns * (kRows * kPanelBytes) + row * kPanelBytes +
-                                        column % kPanelColumns * bytes_of(kType));
-    return base + (offset ^ (offset >> 3 & kSwizzleMask));
+    const u32 start = static_cast<u32>(row * kPanelBytes);  // of the row
+    const u32 at = static_cast<u32>(column % kPanelColumns * bytes_of(kType));
+    const u32 panel = static_cast<u32>(column / kPanelColumns * (kRows * kPanelBytes));
+    return base + (panel + start + (at ^ (start >> 3 & kSwizzleMask)));
   }
   /// Panel `panel` from row `row`, a multiple of 8, on.
   WW_DEVICE SharedTile<> panel(int row, int panel) const {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // TMA copies as atoms: coordinates of the global tensor in, a shared tile out.
-//   partition: of a tile that kSharers CTAs need, this CTA loads rows [slice R / kSharers, ...) and multicasts them
+//   tma_partition: of a tile that kSharers CTAs need, this CTA loads rows [slice R / kSharers, ...) and multicasts them
 //   atom.with(barrier, mask) binds what changes from stage to stage; copy(atom, gX, sX) issues it from one thread
-// The global side is a coordinate tensor: only where a box starts matters, the tensor map knows the rest.
+// The global side is coordinates alone: only where a box starts matters, the tensor map knows the rest.
 #pragma once
 
 #include "warpwright/arch/tma.hpp"

@@ -100,7 +100,7 @@ template <int kTileM, int kTileN> struct BlockScales {
       WW_UNROLL
       for (int half = 0; half < 2; ++half)
         scales.row[u][half] =
-            arch::float_of(arch::shared::load(slot(slots, stage.index) + 4 * (row + 64 * u + 8 * half)));
+            arch::float_of(arch::shared::load(slot(slots + 4 * row, stage.index) + 4 * (64 * u + 8 * half)));
     }
     return scales;
   }

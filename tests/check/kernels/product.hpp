@@ -86,10 +86,8 @@ WW_KERNEL(check_two_groups, 128, Params, p) {
 /// read.
 WW_KERNEL(check_pipelined, 256, Params, p) {
   using Pipeline = pipeline::TmaPipeline<2, pipeline::ClusterShape{1, 1}, 4>;
-  using Operand = arch::SharedPtr<storage_t<DType::e4m3>>;
   const arch::SharedAddress base = arch::dynamic_shared(), barriers = base + 4 * kOperandBytes;
-  const auto sA = make_tensor(Operand{base}, atom::OperandLayout<DType::e4m3, 64, 2>{});
-  const auto sB = make_tensor(Operand{base + 2 * kOperandBytes}, atom::OperandLayout<DType::e4m3, 64, 2>{});
+  const atom::SharedOperand<64> sA{base}, sB{base + 2 * kOperandBytes};
   const int blocks = p.arg[0];
   if (arch::thread_index() == 0) Pipeline::initialize(barriers);
   pipeline::make_barriers_visible<pipeline::ClusterShape{1, 1}>();
