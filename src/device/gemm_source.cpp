@@ -76,6 +76,8 @@ runtime::KernelSource kernel_source(const KernelTemplate& kernel, const GemmConf
   const std::string text = to_text(c);
   const std::string name = fmt::format("{}_{:016x}", kernel.prefix, XXH3_64bits(text.data(), text.size()));
   return {name, fmt::format(R"(// {}
+#define WARPWRIGHT_WGMMA_ONLY
+#define WARPWRIGHT_WGMMA_{}_{}
 #include "{}"
 inline constexpr ww::GemmConfig kConfig = {{
     .arch = ww::Arch::{}, .a = ww::DType::{}, .b = ww::DType::{}, .d = ww::DType::{}, .scale = ww::Scale::{},
@@ -85,10 +87,10 @@ using Kernel = {}<kConfig>;
 WW_KERNEL({}, Kernel::kThreads, {}, params) {{ Kernel::run(params); }}
 WW_MODULE()
 )",
-                            text, kernel.header, name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d),
-                            cpp_name(c.scale), c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n, c.stages,
-                            c.math_warpgroups, c.raster, operand_fields(c), schedule_fields(c), order_fields(c),
-                            epilogue_field(c.epilogue), kernel.type, name, kernel.params)};
+                            text, name_of(c.a), name_of(c.b), kernel.header, name_of(c.arch), name_of(c.a),
+                            name_of(c.b), name_of(c.d), cpp_name(c.scale), c.tile_m, c.tile_n, c.tile_k, c.cluster_m,
+                            c.cluster_n, c.stages, c.math_warpgroups, c.raster, operand_fields(c), schedule_fields(c),
+                            order_fields(c), epilogue_field(c.epilogue), kernel.type, name, kernel.params)};
 }
 
 runtime::KernelSource gemm_source(const GemmConfig& config) {

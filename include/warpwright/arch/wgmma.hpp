@@ -11,8 +11,28 @@
 
 #include "warpwright/arch/matrix_descriptor.hpp"
 #if defined(__CUDACC__)
-#include "warpwright/arch/generated/wgmma_sm90.hpp"
-#include "warpwright/arch/generated/wgmma_sm90_types.hpp"
+// why a choice: a kernel compiled at run time multiplies one pair of types, and says so (src/device/gemm_source.cpp)
+#if !defined(WARPWRIGHT_WGMMA_ONLY) || defined(WARPWRIGHT_WGMMA_e4m3_e4m3)
+#include "warpwright/arch/generated/wgmma_sm90_e4m3_e4m3.hpp"
+#endif
+#if !defined(WARPWRIGHT_WGMMA_ONLY) || defined(WARPWRIGHT_WGMMA_e4m3_e5m2)
+#include "warpwright/arch/generated/wgmma_sm90_e4m3_e5m2.hpp"
+#endif
+#if !defined(WARPWRIGHT_WGMMA_ONLY) || defined(WARPWRIGHT_WGMMA_e5m2_e4m3)
+#include "warpwright/arch/generated/wgmma_sm90_e5m2_e4m3.hpp"
+#endif
+#if !defined(WARPWRIGHT_WGMMA_ONLY) || defined(WARPWRIGHT_WGMMA_e5m2_e5m2)
+#include "warpwright/arch/generated/wgmma_sm90_e5m2_e5m2.hpp"
+#endif
+#if !defined(WARPWRIGHT_WGMMA_ONLY) || defined(WARPWRIGHT_WGMMA_bf16_bf16)
+#include "warpwright/arch/generated/wgmma_sm90_bf16_bf16.hpp"
+#endif
+#if !defined(WARPWRIGHT_WGMMA_ONLY) || defined(WARPWRIGHT_WGMMA_f16_f16)
+#include "warpwright/arch/generated/wgmma_sm90_f16_f16.hpp"
+#endif
+#if !defined(WARPWRIGHT_WGMMA_ONLY) || defined(WARPWRIGHT_WGMMA_tf32_tf32)
+#include "warpwright/arch/generated/wgmma_sm90_tf32_tf32.hpp"
+#endif
 #endif
 
 namespace ww::arch {

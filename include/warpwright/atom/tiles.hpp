@@ -7,8 +7,8 @@
 #pragma once
 
 #include "warpwright/arch/executor.hpp"
-#include "warpwright/core/coordinate.hpp"
 #include "warpwright/core/dtype.hpp"
+#include "warpwright/core/underscore.hpp"
 
 namespace ww::atom {
 

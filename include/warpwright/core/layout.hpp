@@ -6,12 +6,10 @@
 #pragma once
 
 #include "warpwright/core/tuple.hpp"
+#include "warpwright/core/underscore.hpp"
 
 namespace ww {
 
-/// In a coordinate: "all of this mode". layout(_, 3) is the layout of column 3.
-struct Underscore {};
-WW_CONSTANT Underscore _{};
 template <> inline constexpr bool is_leaf_v<Underscore> = true;
 
 /// True when `Underscore` occurs anywhere in a coordinate.
