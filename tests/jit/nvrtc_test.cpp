@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <set>
 
 #include "device/gemm_source.hpp"
 #include "jit/embedded_headers.hpp"
@@ -55,6 +56,32 @@ TEST(EmbeddedHeaders, HoldTheTextOfTheirFiles) {
     meta |= header.name == std::string_view("warpwright/core/meta.hpp");
   }
   EXPECT_TRUE(meta);
+}
+
+// Adds `name` and all that it includes.
+void reach(const std::string& name, std::set<std::string>& reached) {
+  if (!reached.insert(name).second) return;
+  for (const EmbeddedHeader& header : embedded_headers()) {
+    if (header.name != name) continue;
+    const std::string text = header.text, include = "#include \"";
+    for (std::size_t at = 0; (at = text.find(include, at)) != std::string::npos;) {
+      at += include.size();
+      reach(text.substr(at, text.find('"', at) - at), reached);
+    }
+    return;
+  }
+  ADD_FAILURE() << name << " is not embedded";
+}
+
+// Instantiated in a kernel, the layout algebra was two thirds of what NVRTC had to do.
+TEST(EmbeddedHeaders, OfKernelsReachNoLayoutAlgebra) {
+  for (const char* kernel : {"gemm", "multistage_gemm", "grouped_gemm", "ragged_gemm", "descriptor_gemm"}) {
+    std::set<std::string> reached;
+    reach(std::string("warpwright/kernel/") + kernel + ".hpp", reached);
+    EXPECT_EQ(reached.count("warpwright/atom/tiles.hpp"), 1u) << kernel;
+    for (const char* algebra : {"tuple", "layout", "algebra", "divide", "tensor"})
+      EXPECT_EQ(reached.count(std::string("warpwright/core/") + algebra + ".hpp"), 0u) << kernel << ": " << algebra;
+  }
 }
 
 TEST(Cubin, CompiledThenCachedWithItsLog) {
