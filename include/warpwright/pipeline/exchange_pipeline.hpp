@@ -2,8 +2,8 @@
 // How warps w of the peers of a CTA write to its shared memory what its warp w reads there.
 //   peer:   acquire = wait until the last round has been read -> store over DSMEM -> commit
 //   taker:  wait = until all peers have committed -> load from its own shared memory -> release
-// why the peers write and not the taker reads: a store over DSMEM is posted, a load is a round trip, and the taker would
-// make one after the other. Every peer takes part in every round, with or without something to give.
+// why the peers write and not the taker reads: a store over DSMEM is posted, a load is a round trip, and the taker
+// would make one after the other. Every peer takes part in every round, with or without something to give.
 #pragma once
 
 #include "warpwright/arch/cluster.hpp"
