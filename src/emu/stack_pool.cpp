@@ -4,16 +4,18 @@
 
 #include <sys/mman.h>
 
+#include <cstdint>
 #include <mutex>
 #include <new>
+
+#include "warpwright/arch/emu_table.hpp"
 
 namespace ww::emu {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kStackBytes = 64 * 1024;
-constexpr std::size_t kStride = kStackBytes + kPage;
 constexpr std::size_t kStacksPerSlab = 64;
+constexpr std::size_t kSlabBytes = arch::kStackBlock * kStacksPerSlab;
 constexpr std::size_t kPoolsKept = 16;
 
 std::mutex pools_mutex;
@@ -23,12 +25,18 @@ std::vector<std::unique_ptr<StackPool>>& idle_pools() {
 }
 
 void* map_slab() {
-  void* slab = mmap(nullptr, kStride * kStacksPerSlab, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (slab == MAP_FAILED) throw std::bad_alloc();
+  // one block more than needed, of which the ends that are no whole blocks go back
+  void* mapped = mmap(nullptr, kSlabBytes + arch::kStackBlock, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  char* const first = static_cast<char*>(mapped);
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(mapped) % arch::kStackBlock;
+  char* const slab = first + before;
+  if (before != 0) munmap(first, before);
+  munmap(slab + kSlabBytes, arch::kStackBlock - before);
   for (std::size_t i = 0; i < kStacksPerSlab; ++i) {
-    if (mprotect(static_cast<char*>(slab) + i * kStride, kPage, PROT_NONE) == 0) continue;
-    munmap(slab, kStride * kStacksPerSlab);
+    if (mprotect(slab + i * arch::kStackBlock, kPage, PROT_NONE) == 0) continue;
+    munmap(slab, kSlabBytes);
     throw std::bad_alloc();
   }
   return slab;
@@ -37,14 +45,14 @@ void* map_slab() {
 }  // namespace
 
 StackPool::~StackPool() {
-  for (void* slab : slabs_) munmap(slab, kStride * kStacksPerSlab);
+  for (void* slab : slabs_) munmap(slab, kSlabBytes);
 }
 
 Stack StackPool::at(std::size_t index) {
   const std::size_t slab = index / kStacksPerSlab, place = index % kStacksPerSlab;
   while (slabs_.size() <= slab) slabs_.push_back(map_slab());
-  char* bottom = static_cast<char*>(slabs_[slab]) + place * kStride + kPage;
-  return {bottom, bottom + kStackBytes - place * 64};
+  char* const block = static_cast<char*>(slabs_[slab]) + place * arch::kStackBlock;
+  return {block + kPage, block + arch::stack_head_offset(reinterpret_cast<u64>(block))};
 }
 
 std::unique_ptr<StackPool> borrow_stacks() {

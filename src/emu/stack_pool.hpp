@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks for fibers: 64 KiB each, with an unmapped page below, so that a kernel that overflows its stack faults at once
-// instead of writing into its neighbour.
-//   slab:  | guard | stack 0 | guard | stack 1 | ...      68 KiB apart
-// why: 68 KiB is odd in pages, and tops are staggered by 64 B, so that the hot ends of hundreds of stacks spread over
-// all cache sets.
+// Stacks for fibers: 60 KiB or more each, with a protected page below, so that a kernel that overflows its stack faults
+// at once instead of writing into its neighbour.
+//   slab:  | guard | stack 0 | head | guard | stack 1 | head | ...      one in each block of arch::kStackBlock bytes
+// Above each stack is its arch::StackHead; tops are staggered (arch::stack_head_offset).
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@ namespace ww::emu {
 
 struct Stack {
   char* bottom = nullptr;
-  char* top = nullptr;  // 64-byte aligned, staggered
+  char* top = nullptr;  // 64-byte aligned; the head begins here
 };
 
 /// Not shared between OS threads; a launch borrows one for each of its workers and gives it back.

@@ -64,19 +64,9 @@ void global_wait_step(const void* address, Site site) {
 // Launches here never overlap: there is nothing to wait for, and without the attribute the instructions do nothing.
 void pdl_nothing(Site) {}
 
-// why apart: the accesses that need no look are a third of a checked run, and save no registers this way
-[[gnu::noinline]] void look_at_plain_access(Thread& thread, u64 address, u32 bytes, bool write, const void* from) {
-  if (Checker* checker = thread.machine->checker()) checker->plain_access(thread, address, bytes, write, from);
-}
-
-void plain_access(const void* pointer, u32 bytes, bool write, const void* from) {
-  Thread* const thread = current_thread;
-  if (!thread) return;  // the module's own start
-  thread->plain_seen = true;
-  const u64 address = reinterpret_cast<u64>(pointer);
-  const bool free = address >= thread->in_flight_end || address + bytes <= thread->in_flight_begin;
-  if (free && thread->on_stack(address)) return;
-  look_at_plain_access(*thread, address, bytes, write, from);
+void plain_access(const void* address, u32 bytes, bool write, const void* from) {
+  if (Checker* checker = machine().checker())
+    checker->plain_access(self(), reinterpret_cast<u64>(address), bytes, write, from);
 }
 
 void role(const char* name, int number) {

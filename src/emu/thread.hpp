@@ -39,10 +39,7 @@ struct RoleName {
 
 struct Thread {
   Fiber fiber;
-  // why here: the two that every plain access of a checked kernel looks at, on one cache line with the stack's bounds
-  u32 registers_in_flight = 0;                       // accumulators that a tensor core owns
-  bool plain_seen = false;                           // a plain access of it was reported
-  u64 in_flight_begin = ~u64{0}, in_flight_end = 0;  // addresses that hold all of those; empty when there are none
+  u32 registers_in_flight = 0;  // accumulators that a tensor core owns
   Machine* machine = nullptr;
   Cta* cta = nullptr;
   Warp* warp = nullptr;
@@ -51,6 +48,7 @@ struct Thread {
   u32 index = 0;                         // in the CTA
   const void* call = nullptr;            // return address of its last call of the table
   u32 check_slot = 0;                    // the checker's name for it
+  void* check_state = nullptr;           // and what it knows of it
   RoleName role;
 
   Wait wait = Wait::none;
@@ -67,6 +65,8 @@ struct Thread {
   u32 bulk_first = 0;                  // number of bulk_groups.front(); the last group is the open one
   std::vector<BulkGroup> bulk_groups;  // empty until the first bulk store
 
+  /// What the hooks of checked modules ask about its plain accesses.
+  arch::StackHead& head() const { return *reinterpret_cast<arch::StackHead*>(fiber.stack.top); }
   bool on_stack(u64 address) const {
     return address - reinterpret_cast<u64>(fiber.stack.bottom) < static_cast<u64>(fiber.stack.top - fiber.stack.bottom);
   }

@@ -56,6 +56,13 @@ template <class Visit> void for_each_pair(u32 t, int n, float* tile, float* regi
   }
 }
 
+void widen_in_flight(Thread& thread, const float* registers, int n) {
+  arch::StackHead& head = thread.head();
+  const u64 first = reinterpret_cast<u64>(registers);
+  head.in_flight_begin = min(head.in_flight_begin, first);
+  head.in_flight_end = max(head.in_flight_end, first + static_cast<u64>(n) * 2);
+}
+
 }  // namespace
 
 WarpgroupEngine::WarpgroupEngine(Cta& cta) : cta_(cta) {
@@ -118,7 +125,7 @@ WarpgroupEngine::Wgmma& WarpgroupEngine::operation_of(Thread& thread, const arch
 }
 
 void WarpgroupEngine::take_registers(Slot& slot, u32 t, float* registers, bool accumulate) {
-  if (accumulate)
+  if (accumulate && computes())
     for_each_pair(t, slot.n, slot.values.data(), registers,
                   [](const float* pair, float* place) { std::memcpy(place, pair, 2 * sizeof(float)); });
   std::fill(registers, registers + slot.n / 2, std::bit_cast<float>(kPoisonBits));
@@ -135,18 +142,19 @@ void WarpgroupEngine::deposit(Thread& thread, const arch::WgmmaCall& call, float
   if (slot.in_flight_until[t] == 0) {
     take_registers(slot, t, registers, call.accumulate);
     ++thread.registers_in_flight;
-    const u64 first = reinterpret_cast<u64>(registers);
-    thread.in_flight_begin = min(thread.in_flight_begin, first);
-    thread.in_flight_end = max(thread.in_flight_end, first + static_cast<u64>(slot.n) * 2);
+    widen_in_flight(thread, registers, slot.n);
   } else if (slot.registers[t] != registers)
     thread.machine->fail({&thread, site}, "wgmma diverges in its warpgroup: threads name different accumulators",
                          Rule::divergent_call);
   slot.in_flight_until[t] = thread.wgmma_issued;
   if (++operation.deposits != kWarpgroupSize) return;
-  if (thread.machine->checker()) check_operands(operation, thread.wgmma_issued - 1);
+  // why without arithmetic too: descriptors that name no shared memory must not go unseen
+  if (thread.machine->checker() || !computes()) check_operands(operation, thread.wgmma_issued - 1);
   ++ready_;
   queue();
 }
+
+bool WarpgroupEngine::computes() const { return cta_.machine->context().options.math != EmuMath::off; }
 
 bool WarpgroupEngine::owns(const Thread& thread, u64 address, u32 bytes) const {
   const u32 t = thread.index % kWarpgroupSize;
@@ -164,8 +172,8 @@ void WarpgroupEngine::check_operands(const Wgmma& operation, u32 turn) {
   operand_chunks(cta_, call.descriptor_a, call.major_a, 64, a, "A", operation.origin);
   operand_chunks(cta_, call.descriptor_b, call.major_b, call.n, b, "B", operation.origin);
   const u32 warp = operation.origin.thread->index / kWarpgroupSize * 4;
-  cta_.machine->checker()->wgmma_ready(*this, cta_, warp, turn, a, 2 * 64, b, 2 * static_cast<u32>(call.n),
-                                       operation.origin);
+  if (Checker* checker = cta_.machine->checker())
+    checker->wgmma_ready(*this, cta_, warp, turn, a, 2 * 64, b, 2 * static_cast<u32>(call.n), operation.origin);
 }
 
 void WarpgroupEngine::queue() {
@@ -181,13 +189,13 @@ void WarpgroupEngine::execute_next() {
   const Wgmma& operation = operations_[executed()];
   const arch::WgmmaCall& call = operation.call;
   Machine& machine = *cta_.machine;
-  gather_rows(cta_, call.descriptor_a, call.major_a, 64, a, "A", operation.origin);
-  gather_rows(cta_, call.descriptor_b, call.major_b, call.n, b, "B", operation.origin);
-  const EmuMath wanted = machine.context().options.math;
-  const MmaMath math = wanted == EmuMath::exact ? MmaMath::exact : MmaMath::fp32_chain;
-  if (wanted != EmuMath::off)
+  if (computes()) {
+    gather_rows(cta_, call.descriptor_a, call.major_a, 64, a, "A", operation.origin);
+    gather_rows(cta_, call.descriptor_b, call.major_b, call.n, b, "B", operation.origin);
+    const MmaMath math = machine.context().options.math == EmuMath::exact ? MmaMath::exact : MmaMath::fp32_chain;
     mma_m64({call.type_a, call.type_b}, call.n, a, b, slots_[operation.slot].values.data(), call.accumulate,
             call.scale_a, call.scale_b, math);
+  }
   ++machine.counters().wgmmas;
   operations_.drop_first();
   queued_ = false;
@@ -206,16 +214,22 @@ void WarpgroupEngine::hand_back(Thread& thread, float* registers, arch::Site sit
                            Rule::accumulator_in_flight);
     if (Checker* checker = thread.machine->checker()) {
       checker->wgmma_handed_back(thread);
-      u32 bits[128];
-      std::memcpy(bits, registers, static_cast<std::size_t>(slot.n) * 2);
-      if (std::any_of(bits, bits + slot.n / 2, [](u32 value) { return value != kPoisonBits; }))
+      u32 changed = 0;
+      for (int i = 0; i < slot.n / 2; ++i) changed |= std::bit_cast<u32>(registers[i]) ^ kPoisonBits;
+      if (changed != 0)
         checker->registers_touched(thread, {}, site, true, "accumulators were written between a wgmma and its wait");
     }
-    for_each_pair(t, slot.n, slot.values.data(), registers,
-                  [](float* pair, const float* place) { std::memcpy(pair, place, 2 * sizeof(float)); });
+    if (computes())
+      for_each_pair(t, slot.n, slot.values.data(), registers,
+                    [](float* pair, const float* place) { std::memcpy(pair, place, 2 * sizeof(float)); });
+    else std::fill(registers, registers + slot.n / 2, 0.0f);
     slot.in_flight_until[t] = 0;
     --slot.threads_in_flight;
-    if (--thread.registers_in_flight == 0) thread.in_flight_begin = ~u64{0}, thread.in_flight_end = 0;
+    --thread.registers_in_flight;
+    thread.head().in_flight_begin = ~u64{0}, thread.head().in_flight_end = 0;
+    if (thread.registers_in_flight == 0) return;
+    for (const Slot& other : slots_)
+      if (other.in_flight_until[t] != 0) widen_in_flight(thread, other.registers[t], other.n);
     return;
   }
 }

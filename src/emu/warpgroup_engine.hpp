@@ -55,6 +55,8 @@ class WarpgroupEngine {
   u32 slot_for(Thread& thread, const float* registers, int n, arch::Site site);
   void take_registers(Slot& slot, u32 t, float* registers, bool accumulate);
   void hand_back(Thread& thread, float* registers, arch::Site site);
+  /// Not in structure mode: operands are judged and not read, accumulators are poisoned and come back as zeros.
+  bool computes() const;
   void queue();
   void check_operands(const Wgmma& operation, u32 turn);
 

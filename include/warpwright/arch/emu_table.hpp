@@ -24,7 +24,7 @@ struct Site {
 
 inline constexpr u32 kSharedRankShift = 24;
 inline constexpr u32 kSharedOffsetMask = (1u << kSharedRankShift) - 1;
-inline constexpr u32 kEmuTableVersion = 5;
+inline constexpr u32 kEmuTableVersion = 6;
 
 enum class Special : u32 {
   thread_index,
@@ -64,6 +64,25 @@ struct WgmmaCall {
 struct TmaCoordinates {
   i32 at[5];
 };  // element indices, innermost first; unused ones 0
+
+/// What the hooks of a checked module ask about every plain access, at the top of the thread's stack. Whoever runs on a
+/// stack finds it: each stack has an aligned block of addresses to itself.
+///   block:  | guard | stack ... | StackHead | unused |
+struct StackHead {
+  u64 in_flight_begin,
+      in_flight_end;   // addresses that hold all accumulators a tensor core owns; empty when there are none
+  u64 params, shared;  // the launch's parameters; the shared memory of the thread's CTA
+  u32 params_bytes, shared_bytes;
+  bool plain_seen;  // a plain access of the thread was reported
+};
+
+inline constexpr u64 kStackBlock = 128 * 1024;
+/// From the block's start to its head. why not one place for all: the hot ends of hundreds of stacks have to spread over
+/// the sets of caches and TLBs.
+/// Not hooked, since the hooks need it.
+__attribute__((no_sanitize("thread"), always_inline)) constexpr u64 stack_head_offset(u64 block) {
+  return kStackBlock - 64 - (block / kStackBlock * (4096 + 64) & 0xFFC0);
+}
 
 struct EmuTable {
   u32 version;  // kEmuTableVersion

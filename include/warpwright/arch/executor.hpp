@@ -48,15 +48,20 @@ struct Register {
 // Ends every emulator module.
 #if defined(WW_CHECKED)
 #define WW_MODULE_CHECKED ::ww::arch::hooks::work()
+#define WW_MODULE_UNHOOKED __attribute__((no_sanitize("thread")))
 #else
 #define WW_MODULE_CHECKED false
+#define WW_MODULE_UNHOOKED
 #endif
+// why the table last: from then on the hooks expect to be on the stack of an emulated thread
 #define WW_MODULE()                                                                                  \
-  extern "C" __attribute__((visibility("default"))) const ::ww::arch::ModuleInfo* warpwright_module( \
-      const ::ww::arch::EmuTable* table) {                                                           \
+  extern "C" __attribute__((visibility("default"))) WW_MODULE_UNHOOKED const ::ww::arch::ModuleInfo* \
+  warpwright_module(const ::ww::arch::EmuTable* table) {                                             \
     static ::ww::arch::ModuleInfo info;                                                              \
-    ::ww::arch::table = table;                                                                       \
-    info = {::ww::arch::kEmuTableVersion, WW_MODULE_CHECKED ? 1u : 0u, ::ww::arch::registered};      \
+    if (::ww::arch::table != table) {                                                                \
+      info = {::ww::arch::kEmuTableVersion, WW_MODULE_CHECKED ? 1u : 0u, ::ww::arch::registered};    \
+      ::ww::arch::table = table;                                                                     \
+    }                                                                                                \
     return &info;                                                                                    \
   }
 

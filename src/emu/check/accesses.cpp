@@ -57,7 +57,11 @@ u32 Checker::thread_access(Thread& thread, Access kind, bool atomic, arch::Site 
 Checker::Actor Checker::actor_of(Thread& thread, u32 access, bool write, bool generic) {
   ThreadState& self = state(thread);
   Actor actor;
+  const AccessRecord& record = accesses_[access];
   actor.access = access;
+  actor.slot = record.slot;
+  actor.kind = record.kind;
+  actor.atomic = record.atomic;
   actor.self = thread.check_slot;
   actor.self_epoch = self.epoch;
   actor.self_visible = self.visible;
@@ -90,7 +94,7 @@ Checker::Order Checker::order(const AccessRecord& old, bool old_write, const Act
 
 void Checker::touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& actor, u32 cta, u64 address) {
   ShadowEntry* entries = overflow.entries(granule);
-  const AccessRecord mine = accesses_[actor.access];
+  actor.found = false;
   u32 kept = 0;
   u16 written = 0;
   for (u32 i = 0; i < granule.count; ++i) {
@@ -101,7 +105,7 @@ void Checker::touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& acto
       const AccessRecord& old = accesses_[entry.access];
       const bool known = entry.access == actor.known[0] || entry.access == actor.known[1] ||
                          entry.access == actor.known[2] || entry.access == actor.known[3];
-      if ((entry.write || actor.write) && !(old.atomic && mine.atomic) && !known) {
+      if ((entry.write || actor.write) && !(old.atomic && actor.atomic) && !known) {
         const Order verdict = order(old, entry.write, actor);
         if (verdict == Order::ordered) {
           actor.known[actor.next_known++ % 4] = entry.access;
@@ -109,9 +113,10 @@ void Checker::touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& acto
           const u32 first = static_cast<u32>(__builtin_ctz(common)),
                     last = 32 - static_cast<u32>(__builtin_clz(common));
           conflict(verdict, old, entry.write, actor, cta, address + first, address + last);
+          actor.found = true;
         }
       }
-      const bool again = !entry.write && old.slot == mine.slot && old.kind == mine.kind;
+      const bool again = !entry.write && old.slot == actor.slot && old.kind == actor.kind;
       const bool crowded = !entry.write && granule.count > 8 && order(old, false, actor) == Order::ordered;
       if ((actor.write && old.kind != Access::mbarrier) || again || crowded)
         entry.bytes = static_cast<u16>(entry.bytes & ~bytes);
@@ -120,18 +125,27 @@ void Checker::touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& acto
   }
   granule.count = kept;
   if (const u16 missing = static_cast<u16>(bytes & ~written);
-      missing && (!actor.write || mine.atomic) && actor.read_of_nothing) {
+      missing && (!actor.write || actor.atomic) && actor.read_of_nothing) {
     const u32 first = static_cast<u32>(__builtin_ctz(missing)), last = 32 - static_cast<u32>(__builtin_clz(missing));
     uninitialised(actor, cta, address + first, address + last);
+    actor.found = true;
   }
   overflow.append(granule, {actor.access, bytes, actor.write});
+}
+
+void Checker::touch_whole_anew(Overflow& overflow, Granule& granule, Actor& actor, u32 cta, u64 address) {
+  actor.before = granule;
+  touch(overflow, granule, 0xFFFF, actor, cta, address);
+  actor.after = granule;
+  actor.repeats = !actor.found && actor.before.overflow == 0 && granule.overflow == 0;
 }
 
 void Checker::touch_shared(CtaState& cta, u32 offset, u32 bytes, Actor& actor) {
   const u32 index = cta.cta->check_index;
   for (u32 at = offset; at < offset + bytes;) {
     const u32 begin = at % kGranule, end = min(kGranule, begin + offset + bytes - at);
-    touch(cta.overflow, cta.shadow[at / kGranule], bytes_mask(begin, end), actor, index, at - begin);
+    if (end - begin == kGranule) touch_whole(cta.overflow, cta.shadow[at / kGranule], actor, index, at);
+    else touch(cta.overflow, cta.shadow[at / kGranule], bytes_mask(begin, end), actor, index, at - begin);
     at += end - begin;
   }
 }
@@ -141,7 +155,9 @@ void Checker::touch_global(u64 address, u32 bytes, Actor& actor) {
   for (u64 at = address; at < address + bytes;) {
     const u32 begin = static_cast<u32>(at % kGranule);
     const u32 end = static_cast<u32>(min(u64{kGranule}, begin + address + bytes - at));
-    touch(global_overflow_, global_.at(at), bytes_mask(begin, end), actor, kSharedSpaceOfNobody, at - begin);
+    Granule& granule = global_.at(at);
+    if (end - begin == kGranule) touch_whole(global_overflow_, granule, actor, kSharedSpaceOfNobody, at);
+    else touch(global_overflow_, granule, bytes_mask(begin, end), actor, kSharedSpaceOfNobody, at - begin);
     at += end - begin;
   }
 }
@@ -280,7 +296,9 @@ void Checker::wgmma_deposited(Thread& thread, bool first_use, u32 turn, arch::Si
     report(Rule::accumulator_in_flight, party(thread.check_slot, {}, "use of the accumulator registers"),
            party(thread.check_slot, site, "wgmma.mma_async"), 0, 0, "registers", "",
            "a wgmma takes over registers without wgmma.fence after the thread's own use of them");
-  auto& issuers = state(*thread.cta).wgmma_issuers[{thread.index / kWarpgroupSize, turn}];
+  auto& turns = state(*thread.cta).wgmma_issuers[thread.index / kWarpgroupSize];
+  if (turn == turns.end()) turns.append().clear();
+  std::vector<ClockRef>& issuers = turns[turn];
   for (const ClockRef& known : issuers)
     if (known == self.base) return;
   issuers.push_back(self.base);
@@ -289,7 +307,9 @@ void Checker::wgmma_deposited(Thread& thread, bool first_use, u32 turn, arch::Si
 void Checker::wgmma_ready(WarpgroupEngine&, Cta& cta, u32 first_warp, u32 turn, const u32* a, u32 a_count, const u32* b,
                           u32 b_count, Origin origin) {
   CtaState& memory = state(cta);
-  const auto issuers = memory.wgmma_issuers.extract({first_warp / 4, turn});
+  // in order: who issues this operation last has issued all before it
+  auto& turns = memory.wgmma_issuers[first_warp / 4];
+  std::vector<ClockRef>& issuers = turns[turn];
   auto& thread = const_cast<Thread&>(*origin.thread);
   AccessRecord record;
   record.slot = memory.tensor_slots + first_warp;
@@ -303,14 +323,16 @@ void Checker::wgmma_ready(WarpgroupEngine&, Cta& cta, u32 first_warp, u32 turn, 
     record.kind = kind;
     Actor actor = actor_of(thread, new_access(record), false, false);
     actor.self = ~0u;  // all four warps must know, the issuers' own program order is not enough
-    actor.clocks = issuers.mapped().data();
-    actor.clock_count = static_cast<u32>(issuers.mapped().size());
+    actor.clocks = issuers.data();
+    actor.clock_count = static_cast<u32>(issuers.size());
     for (u32 i = 0; i < count; ++i)
-      touch(memory.overflow, memory.shadow[granules[i] / kGranule], 0xFFFF, actor, cta.check_index, granules[i]);
+      touch_whole(memory.overflow, memory.shadow[granules[i] / kGranule], actor, cta.check_index, granules[i]);
     traffic_.copy(kind, origin.site, u64{count} * kGranule, 0, 0);
   };
   touch_all(Access::wgmma_a, a, a_count);
   touch_all(Access::wgmma_b, b, b_count);
+  issuers.clear();
+  turns.drop_first();
 }
 
 void Checker::wgmma_waited(Thread& thread, u32 done) {

@@ -45,12 +45,13 @@ void Checker::start_cluster(Cluster& cluster) {
     state.barriers.clear();
     state.foreign.clear();
     state.exits = {};
-    state.wgmma_issuers.clear();
+    state.wgmma_issuers.assign(cta->warpgroups.size(), {});
     const u32 count = static_cast<u32>(cta->threads.size());
     const u32 first = new_agents(count);
     threads_.resize(first + count);
     for (u32 i = 0; i < count; ++i) {
       cta->threads[i].check_slot = first + i;
+      cta->threads[i].check_state = &threads_[first + i];
       threads_[first + i].cta = cta->check_index;
       threads_[first + i].index = i;
       threads_[first + i].cluster = cluster.check_index;
@@ -288,7 +289,7 @@ void Checker::mbarrier_passed(Thread& thread, MBarrier& mbarrier, u32 phase_at_s
 void Checker::thread_exits(Thread& thread) {
   ThreadState& self = state(thread);
   CtaState& cta = state(*thread.cta);
-  hooked_ = hooked_ || thread.plain_seen;
+  hooked_ = hooked_ || thread.head().plain_seen;
   if (self.stores > self.stores_read) {
     const AccessRecord& store = accesses_[self.last_store_access];
     report(Rule::unfinished_store, party(store), party(thread.check_slot, {}, "exit of the thread"), 0, 0, "", "",

@@ -147,8 +147,8 @@ class Checker {
     std::vector<u32> barriers;   // live, numbers in barriers_
     std::map<u32, u32> foreign;  // last access of each agent that its exit must wait for
     Gathering exits;
-    u32 tensor_slots = 0;                                                // agents of the warps' wgmma reads
-    std::map<std::pair<u32, u32>, std::vector<ClockRef>> wgmma_issuers;  // (warpgroup, turn)
+    u32 tensor_slots = 0;                                            // agents of the warps' wgmma reads
+    std::vector<SequenceRing<std::vector<ClockRef>>> wgmma_issuers;  // of each warpgroup, by turn
   };
   struct ClusterState {
     Rounds barrier;
@@ -172,6 +172,9 @@ class Checker {
   /// Who makes an access, with which knowledge.
   struct Actor {
     u32 access = 0;
+    u32 slot = 0;  // kind and atomic too: of the access
+    Access kind{};
+    bool atomic = false;
     u32 self = ~0u;  // slot of the thread whose program order counts
     u32 self_epoch = 0, self_visible = 0;
     u32 cta = 0;
@@ -181,9 +184,12 @@ class Checker {
     u32 known[4] = {~0u, ~0u, ~0u, ~0u};  // accesses found ordered before
     u32 next_known = 0;
     bool read_of_nothing = true;  // reads are checked for initialisation
+    bool found = false;           // a finding came out of the last granule
+    bool repeats = false;         // a whole granule that is as `before` becomes as `after`, and nothing is found
+    Granule before, after;
   };
 
-  ThreadState& state(const Thread& thread) { return threads_[thread.check_slot]; }
+  ThreadState& state(const Thread& thread) { return *static_cast<ThreadState*>(thread.check_state); }
   CtaState& state(const Cta& cta) { return *ctas_[cta.check_index]; }
   u32 new_agents(u32 count) { return std::exchange(agents_, agents_ + count); }
   u32 new_access(const AccessRecord& record) {
@@ -194,6 +200,12 @@ class Checker {
   Actor actor_of(Thread& thread, u32 access, bool write, bool generic);
   Order order(const AccessRecord& old, bool old_write, const Actor& actor) const;
   void touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& actor, u32 cta, u64 address);
+  /// All of a granule. Most of them are as the one before was: a copy or an operand has one history.
+  void touch_whole(Overflow& overflow, Granule& granule, Actor& actor, u32 cta, u64 address) {
+    if (actor.repeats && granule == actor.before) granule = actor.after;
+    else touch_whole_anew(overflow, granule, actor, cta, address);
+  }
+  void touch_whole_anew(Overflow& overflow, Granule& granule, Actor& actor, u32 cta, u64 address);
   void touch_shared(CtaState& cta, u32 offset, u32 bytes, Actor& actor);
   void touch_global(u64 address, u32 bytes, Actor& actor);
   bool in_module(u64 address);

@@ -28,6 +28,14 @@ struct Clock {
   }
 };
 
+/// to = max(to, from), component by component.
+void raise_components(u32* to, const u32* from, std::size_t count);
+/// to = max(a, b); tells which of the two lacks something of the other.
+struct Missing {
+  bool in_a, in_b;
+};
+Missing join_components(u32* to, const u32* a, const u32* b, std::size_t count);
+
 class ClockPool;
 
 /// A counted reference; null is the clock that knows nothing.
@@ -115,7 +123,7 @@ class ClockPool {
 
   static void join_one(std::vector<u32>& to, const std::vector<u32>& from) {
     if (to.size() < from.size()) to.resize(from.size());
-    for (std::size_t i = 0; i < from.size(); ++i) to[i] = max(to[i], from[i]);
+    raise_components(to.data(), from.data(), from.size());
   }
 
  private:
@@ -133,12 +141,8 @@ class ClockPool {
                         bool& is_b) {
     const std::size_t common = std::min(a.size(), b.size());
     to.resize(std::max(a.size(), b.size()));
-    u32 more_than_a = 0, more_than_b = 0;
-    for (std::size_t i = 0; i < common; ++i) {
-      to[i] = max(a[i], b[i]);
-      more_than_a |= to[i] ^ a[i];
-      more_than_b |= to[i] ^ b[i];
-    }
+    const Missing missing = join_components(to.data(), a.data(), b.data(), common);
+    u32 more_than_a = missing.in_a, more_than_b = missing.in_b;
     for (std::size_t i = common; i < a.size(); ++i) more_than_b |= to[i] = a[i];
     for (std::size_t i = common; i < b.size(); ++i) more_than_a |= to[i] = b[i];
     is_a = is_a && more_than_a == 0;

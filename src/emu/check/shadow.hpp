@@ -3,6 +3,8 @@
 // and the bytes of it that still count: later writes take bytes from all entries, later reads of an agent from its own.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -61,6 +63,7 @@ struct ShadowEntry {
   u32 access = 0;
   u16 bytes = 0;  // of the granule, one bit each
   bool write = false;
+  u8 unused = 0;  // why: granules are compared as words
 };
 
 struct Granule {
@@ -68,6 +71,11 @@ struct Granule {
   u32 overflow = 0;  // 0: entries are here, else in the shadow's overflow list of that number
   u32 count = 0;
   ShadowEntry entries[kInline];
+
+  bool operator==(const Granule& other) const {
+    const auto a = std::bit_cast<std::array<u64, 4>>(*this), b = std::bit_cast<std::array<u64, 4>>(other);
+    return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
+  }
 };
 
 /// Entries of many granules; `overflow` is shared by the granules of one memory.
