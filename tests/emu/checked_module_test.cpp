@@ -46,6 +46,29 @@ WW_KERNEL(accumulator, 128, Params, params) {
   wgmma::wait<0>(acc);
   params.d[thread_index()] = acc[3] + early;
 }
+// Two in flight, of which the first comes back first. 1: the other is read then; 2: a parameter is written.
+WW_KERNEL(accumulators, 128, Params, params) {
+  const SharedAddress base = dynamic_shared();
+  for (u32 at = thread_index() * 16; at < 8192; at += 128 * 16) shared::store4(base + at, {{0, 0, 0, 0}});
+  fence::proxy_async_shared();
+  named_barrier::sync_cta();
+  Accumulator<64> acc[3];
+  for (int u = 0; u < 3; ++u)
+    for (int v = 0; v < 32; ++v) acc[u][v] = 1.0f;
+  wgmma::fence();
+  const MatrixDescriptor operand{base.value >> 4 | u64{1024 >> 4} << 32 | u64{1} << 62};
+  const int first = params.shift == 3 ? 2 : 0;  // below the other in memory, or above it
+  wgmma::mma<DType::e4m3>(acc[first], operand, operand, true);
+  wgmma::commit();
+  wgmma::mma<DType::e4m3>(acc[2 - first], operand, operand, true);
+  wgmma::commit();
+  wgmma::wait<1>(acc[first]);
+  float sum = acc[first][3] + acc[1][5];
+  if (params.shift == 1 || params.shift == 3) sum += acc[2 - first][31];
+  wgmma::wait<0>(acc[2 - first]);
+  if (params.shift == 2) *const_cast<volatile int*>(&params.shift) = 2;
+  params.d[thread_index()] = acc[2 - first][3] + sum;
+}
 // Each CTA races with itself and with the next one; the last of them waits for ever.
 WW_KERNEL(several, 128, Params, params) {
   const u32 block = block_index();
@@ -146,6 +169,21 @@ TEST_F(CheckedModule, AccumulatorsInFlightAreNotRead) {
   expect_clean("accumulator", 0);
   expect("accumulator", 1, Rule::accumulator_in_flight, "read of its accumulators");
 }
+TEST_F(CheckedModule, AccumulatorsOfALaterGroupStayInFlight) {
+  for (const EmuMath math : {EmuMath::exact, EmuMath::off}) {
+    EmuOptions options;
+    options.math = math;
+    const CheckReport clean = run("accumulators", 0, options);
+    EXPECT_EQ(clean.verdict, Verdict::clean)
+        << clean.why_incomplete << (clean.findings.empty() ? "" : clean.findings[0].text);
+    for (const int other : {1, 3}) {
+      const CheckReport early = run("accumulators", other, options);
+      ASSERT_FALSE(early.findings.empty());
+      EXPECT_EQ(early.findings[0].rule, Rule::accumulator_in_flight) << early.findings[0].text;
+    }
+  }
+}
+TEST_F(CheckedModule, ParametersAreOnlyRead) { expect("accumulators", 2, Rule::out_of_bounds, "second: store at kernel.cpp"); }
 /// All that a report holds but the time it took.
 std::string bytes_of(CheckReport report) {
   report.stats.seconds = 0;

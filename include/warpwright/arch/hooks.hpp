@@ -33,7 +33,7 @@ __attribute__((no_sanitize("thread"), always_inline)) inline void saw(const void
     if (probe.local && address == probe.local + 1) probe.local_seen = true;
     return;
   }
-  const char here = 0;
+  char here;  // only its place counts
   const u64 block = reinterpret_cast<u64>(&here) & ~(kStackBlock - 1), top = stack_head_offset(block);
   auto* const head = reinterpret_cast<StackHead*>(block + top);
   head->plain_seen = true;
@@ -41,10 +41,10 @@ __attribute__((no_sanitize("thread"), always_inline)) inline void saw(const void
   if (at - block < top) {
     if (at >= head->in_flight_end || at + bytes <= head->in_flight_begin) return;
   } else {
-    if (at - head->shared < head->shared_bytes) return;
-    if (!write && (at - head->params < head->params_bytes || at - reinterpret_cast<u64>(table) < sizeof *table ||
-                   at == reinterpret_cast<u64>(&table)))
+    if (!write && (at - reinterpret_cast<u64>(table) < sizeof *table || at == reinterpret_cast<u64>(&table) ||
+                   at - head->params < head->params_bytes))
       return;
+    if (at - head->shared < head->shared_bytes) return;
   }
   table->plain_access(address, static_cast<u32>(bytes), write, from);
 }
