@@ -183,7 +183,9 @@ TEST_F(CheckedModule, AccumulatorsOfALaterGroupStayInFlight) {
     }
   }
 }
-TEST_F(CheckedModule, ParametersAreOnlyRead) { expect("accumulators", 2, Rule::out_of_bounds, "second: store at kernel.cpp"); }
+TEST_F(CheckedModule, ParametersAreOnlyRead) {
+  expect("accumulators", 2, Rule::out_of_bounds, "second: store at kernel.cpp");
+}
 /// All that a report holds but the time it took.
 std::string bytes_of(CheckReport report) {
   report.stats.seconds = 0;

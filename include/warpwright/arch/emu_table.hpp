@@ -77,9 +77,9 @@ struct StackHead {
 };
 
 inline constexpr u64 kStackBlock = 128 * 1024;
-/// From the block's start to its head. why not one place for all: the hot ends of hundreds of stacks have to spread over
-/// the sets of caches and TLBs.
-/// Not hooked, since the hooks need it.
+/// From the block's start to its head; the hooks need it, so it is not hooked.
+/// why not one place for all: the hot ends of hundreds of stacks have to spread over the sets of caches and TLBs.
+/// So neighbours are 64 bytes and a page apart.
 __attribute__((no_sanitize("thread"), always_inline)) constexpr u64 stack_head_offset(u64 block) {
   return kStackBlock - 64 - (block / kStackBlock * (4096 + 64) & 0xFFC0);
 }
