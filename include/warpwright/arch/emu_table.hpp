@@ -80,9 +80,11 @@ inline constexpr u64 kStackBlock = 128 * 1024;
 /// From the block's start to its head; the hooks need it, so it is not hooked.
 /// why not one place for all: the hot ends of hundreds of stacks have to spread over the sets of caches and TLBs.
 /// So neighbours are 64 bytes and a page apart.
+#if !defined(__CUDACC__)
 __attribute__((no_sanitize("thread"), always_inline)) constexpr u64 stack_head_offset(u64 block) {
   return kStackBlock - 64 - (block / kStackBlock * (4096 + 64) & 0xFFC0);
 }
+#endif
 
 struct EmuTable {
   u32 version;  // kEmuTableVersion
