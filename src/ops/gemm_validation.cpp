@@ -91,7 +91,8 @@ Result<void> validate(const GemmConfig& resolved) {
     return failure(ErrorCode::unsupported, "config, mechanism", "dense, without groups: this product has none",
                    to_text(resolved));
   if (const collective::ConfigFault fault = collective::fault_of(resolved))
-    return failure(ErrorCode::unsupported, fmt::format("config, {}", fault.field), fault.expected, to_text(resolved));
+    return failure(ErrorCode::unsupported, fmt::format("config, {}", fault.field), fault.expected,
+                   field_text(resolved, fault.field), "config " + to_text(resolved));
   return {};
 }
 

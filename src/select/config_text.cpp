@@ -124,6 +124,29 @@ std::string to_text(const GemmConfig& c) {
   return text;
 }
 
+std::string field_text(const GemmConfig& c, std::string_view field) {
+  if (field == "a, b") return fmt::format("{}, {}", name_of(c.a), name_of(c.b));
+  if (field == "d") return name_of(c.d);
+  if (field == "scale") return name_of(c.scale);
+  if (field == "layout") return name_of(MatrixLayout{c.a_major, c.b_major});
+  if (field == "tile") return fmt::format("{}x{}x{}", c.tile_m, c.tile_n, c.tile_k);
+  if (field == "tile (m)") return fmt::format("{}", c.tile_m);
+  if (field == "tile (n)") return fmt::format("{}", c.tile_n);
+  if (field == "tile (k)") return fmt::format("{}", c.tile_k);
+  if (field == "cluster")
+    return fmt::format("{}x{}{}", c.cluster_m, c.cluster_n, c.cluster_k > 1 ? fmt::format("x{}", c.cluster_k) : "");
+  if (field == "cluster (k)") return fmt::format("{}", c.cluster_k);
+  if (field == "stages") return fmt::format("{}", c.stages);
+  if (field == "warpgroups") return fmt::format("{}", c.math_warpgroups);
+  if (field == "schedule") return name_of(c.schedule);
+  if (field == "promotion") return fmt::format("{}", c.promotion);
+  if (field == "order") return name_of(c.order);
+  if (field == "split") return fmt::format("{}", c.split);
+  if (field == "raster") return fmt::format("{}", c.raster);
+  if (field == "epilogue") return fmt::format("\"{}\"", to_text(c.epilogue));
+  return to_text(c);
+}
+
 Result<GemmConfig> parse_config(std::string_view text, GemmConfig base) {
   while (!text.empty()) {
     const std::string_view item = text.substr(0, end_of_item(text));

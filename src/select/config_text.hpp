@@ -15,6 +15,9 @@ namespace ww {
 
 std::string to_text(const GemmConfig& config);
 
+/// The value of a field as collective::fault_of names it: "tile (n)" of tile=128x136x128 is "136".
+std::string field_text(const GemmConfig& config, std::string_view field);
+
 /// `base` supplies what the text leaves out. Errors: invalid, naming the key, what it takes and what came.
 Result<GemmConfig> parse_config(std::string_view text, GemmConfig base = {});
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// First-order choice: waves of tiles times what one tile costs.
+// First-order choice on an emulated device: waves of tiles times what one tile costs.
 //   cost = ceil(tiles / SMs) * (tile_m * tile_n / efficiency + start)
-// efficiency is the share of the tensor peak that the tile's shared-memory traffic allows (docs/design/selection.md).
+// efficiency is the share of the tensor peak that the tile's shared-memory traffic allows (docs/selection.md).
 #include "select/default_configs.hpp"
 
 #include "warpwright/collective/builder.hpp"
@@ -72,24 +72,12 @@ std::vector<GemmConfig> all_default_configs() {
   return all;
 }
 
-GemmConfig choose(const GemmProblem& problem, const GemmConfig& requested, int sms) {
-  GemmConfig config = requested;
-  config.a = problem.a;
-  config.b = problem.b;
-  config.d = problem.d;
-  config.scale = problem.scale;
-  config.batched = problem.batch > 1;
-  config.epilogue = problem.epilogue;
-  config.a_major = problem.a_major;
-  config.b_major = problem.b_major;
+GemmConfig choose_default(const GemmProblem& problem, const GemmConfig& requested, int sms) {
+  const GemmConfig& config = requested;
   const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
                       config.stages || config.math_warpgroups || config.promotion ||
                       config.schedule != Schedule::automatic;
   if (shaped) return collective::resolve(config);
-  if (config.epilogue.has(EpilogueOp::swiglu_halves)) {  // one tile owns both halves
-    config.tile_n = static_cast<int>(min<std::int64_t>(problem.n, 256));
-    return collective::resolve(config);
-  }
 
   std::vector<TileShape> shapes = shapes_for(problem.d, problem.scale);
   if (!config.epilogue.empty()) shapes = shapes_that_fit(config, shapes);

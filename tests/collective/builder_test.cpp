@@ -152,14 +152,5 @@ TEST(ConfigText, RefusesByNameAndValue) {
   }
 }
 
-TEST(Choose, SmallProblemsGetSmallTiles) {
-  GemmProblem p{.m = 64, .n = 2112, .k = 7168, .scale = Scale::block_1x128_128x128};
-  EXPECT_EQ(select::choose(p, {}, 132).tile_m, 64);
-  p.m = 4096;
-  EXPECT_EQ(select::choose(p, {}, 132).tile_m, 192) << "22 rows of tiles: three waves instead of five";
-  p.scale = Scale::tensor;
-  EXPECT_EQ(select::choose(p, {}, 132).tile_n, 192) << "11 columns of tiles: three waves with little idle";
-}
-
 }  // namespace
 }  // namespace ww::collective

@@ -222,11 +222,18 @@ inline std::vector<std::uint8_t> reference(const HostProblem& host, emu::MmaMath
   return d;
 }
 
+/// How the problem is planned on `sms` CTAs (0: all of the device).
+inline GemmOptions options_of(const HostProblem& host, int sms = 0) {
+  // why: the reference sums K in one piece unless the config says how it is cut; a choice of its own would not
+  const bool whole = host.config.order == TileOrder::automatic && host.config.split <= 1;
+  return {.config = host.config, .sms = sms, .batch_invariant = whole};
+}
+
 /// Runs the problem on `device`; D comes back packed. Guard bytes around every row of D are checked.
 inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const HostProblem& host,
                                                 EmuStats* stats = nullptr, int sms = 0) {
   const GemmProblem& p = host.problem;
-  WW_TRY(const GemmPlan made, plan(device, p, {.config = host.config, .sms = sms}));
+  WW_TRY(const GemmPlan made, plan(device, p, options_of(host, sms)));
   const auto upload = [&](const void* data, std::size_t bytes) -> Result<Buffer> {
     WW_TRY(Buffer buffer, device.allocate(std::max<std::size_t>(bytes, 16)));
     WW_CHECK(device.upload(buffer.data(), data, bytes));

@@ -90,14 +90,15 @@ TEST(GemmValidation, EmptyProblemsAreLegal) {
   }
 }
 
-TEST(GemmValidation, ConfigFaultsShowTheWholeConfig) {
+TEST(GemmValidation, ConfigFaultsShowTheValueAndTheWholeConfig) {
   GemmOptions options;
   options.config.stages = 1;
   const Result<void> answer = can_implement(good(), options);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, ErrorCode::unsupported);
   EXPECT_EQ(answer.error().argument, "config, stages");
-  EXPECT_NE(answer.error().actual.find("stages=1"), std::string::npos);
+  EXPECT_EQ(answer.error().actual, "1");
+  EXPECT_NE(answer.error().message.find("stages=1"), std::string::npos);
 }
 
 TEST(GemmValidation, RowColumnScalesTakeEveryOperandTypeAndVectors) {

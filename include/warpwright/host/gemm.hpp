@@ -52,9 +52,15 @@ struct GemmOperands {
 };
 
 struct GemmOptions {
-  GemmConfig config = {};  // fields of 0 are chosen; dtypes and scale come from the problem
+  GemmConfig config = {};  // fields of 0 are chosen to suit the others; dtypes and scale come from the problem
   int sms = 0;             // CTAs to launch at most; 0 = all of the device
   bool pdl = false;        // CUDA: may start before the previous kernel of the stream has finished
+  // The bits of a row of D depend on that row of A, on B and the scales alone, not on M or the number of SMs: every row
+  // is summed over K in one order. Refuses stream-K and split-K
+  bool batch_invariant = false;
+  // Configs that need more are not chosen by themselves: stream-K, and split-K through workspace. What the epilogue
+  // reduces, and what `config` asks for, is not limited
+  std::size_t workspace_limit = std::size_t{64} << 20;
 };
 
 /// Why this library cannot run `problem` with `options`, without touching a device; no error when it can.

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of checks: problem, options, config; each refusal names its argument.
+#include "ops/gemm_choice.hpp"
+
+#include <fmt/format.h>
+
+#include "ops/epilogue_validation.hpp"
+#include "ops/gemm_validation.hpp"
+#include "ops/operand_checks.hpp"
+#include "warpwright/collective/builder.hpp"
+
+namespace ww::ops {
+namespace {
+
+select::Request request_of(const GemmOptions& options, const Place& place) {
+  return {.config = options.config,
+          .sms = options.sms > 0 ? min(options.sms, place.sms) : place.sms,
+          .emulated = place.emulated,
+          .batch_invariant = options.batch_invariant,
+          .workspace_limit = options.workspace_limit};
+}
+
+/// What is asked for by name may not contradict the mode.
+Result<void> check_invariance(const GemmOptions& options) {
+  if (!options.batch_invariant || select::is_batch_invariant(options.config)) return {};
+  return failure(ErrorCode::invalid, "config, order",
+                 "auto, static, dynamic or single: batch-invariant sums take K in one piece",
+                 options.config.order == TileOrder::automatic ? "a split" : name_of(options.config.order));
+}
+
+Result<void> check_tiles(const GemmProblem& p, const GemmConfig& config) {
+  const auto tiles = static_cast<double>(ceil_div(p.m, config.tile_m)) *
+                     static_cast<double>(ceil_div(p.n, config.tile_n)) * static_cast<double>(p.batch);
+  if (tiles <= kLargestTileCount) return {};
+  return failure(ErrorCode::unsupported, "m, n", "fewer than 1e9 tiles",
+                 fmt::format("{} x {}{}", p.m, p.n, p.batch == 1 ? "" : fmt::format(", batch {}", p.batch)));
+}
+
+}  // namespace
+
+Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, const Place& place) {
+  WW_TRY(const GemmProblem checked, validate(problem));
+  WW_CHECK(check_sms(options.sms, 0));
+  WW_CHECK(check_invariance(options));
+  const GemmConfig config = select::choose(checked, request_of(options, place));
+  WW_CHECK(validate(config));
+  WW_CHECK(check_epilogue_tile(checked, config));
+  WW_CHECK(check_sms(options.sms, collective::cluster_of(config).size()));
+  WW_CHECK(check_tiles(checked, config));
+  return Decision{checked, config};
+}
+
+Result<Alternatives> alternatives(const GemmProblem& problem, const GemmOptions& options, const Place& place) {
+  WW_TRY(const Decision decision, decide(problem, options, place));
+  return Alternatives{decision, select::rank(decision.problem, request_of(options, place))};
+}
+
+}  // namespace ww::ops

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Enumeration in a fixed order: schedules, then tiles, then clusters and schedulers.
+#include "select/config_list.hpp"
+
+#include <array>
+#include <set>
+
+#include "warpwright/collective/builder.hpp"
+
+namespace ww::select {
+namespace {
+
+struct Extent {
+  int m, n;
+};
+/// Who works on what: a scheduler under one cluster.
+struct Sharing {
+  int cluster_m, cluster_n;
+  TileOrder order;
+  int split, cluster_k;
+};
+
+constexpr int kRows[] = {256, 192, 128, 64};  // of cooperative tiles: 2 x 128, 3 x 64, 2 x 64, 1 x 64
+constexpr int kColumns[] = {256, 224, 192, 160, 128, 96, 64, 32, 16};
+constexpr Sharing kSharings[] = {
+    {1, 1, TileOrder::fixed, 0, 0},    {2, 1, TileOrder::fixed, 0, 0},    {1, 2, TileOrder::fixed, 0, 0},
+    {2, 2, TileOrder::fixed, 0, 0},    {4, 1, TileOrder::fixed, 0, 0},    {1, 4, TileOrder::fixed, 0, 0},
+    {1, 1, TileOrder::dynamic, 0, 0},  {2, 1, TileOrder::dynamic, 0, 0},  {1, 1, TileOrder::single, 0, 0},
+    {1, 1, TileOrder::stream_k, 0, 0}, {2, 1, TileOrder::stream_k, 0, 0}, {1, 1, TileOrder::split_k, 2, 2},
+    {1, 1, TileOrder::split_k, 4, 4},  {1, 1, TileOrder::split_k, 8, 8},  {2, 1, TileOrder::split_k, 2, 2},
+    {2, 1, TileOrder::split_k, 4, 4},  {1, 2, TileOrder::split_k, 2, 2},  {1, 1, TileOrder::split_k, 2, 1},
+    {1, 1, TileOrder::split_k, 3, 1},  {1, 1, TileOrder::split_k, 4, 1},  {1, 1, TileOrder::split_k, 6, 1},
+    {1, 1, TileOrder::split_k, 8, 1},  {1, 1, TileOrder::split_k, 16, 8}};
+constexpr Extent kPingpongTiles[] = {{128, 256}, {128, 192}, {128, 128}, {64, 256}, {64, 192}, {64, 128}, {64, 64}};
+constexpr Extent kMultistageTiles[] = {{128, 256}, {128, 192}, {128, 128}, {64, 128}, {64, 64}};
+constexpr Extent kFewClusters[] = {{1, 1}, {2, 1}, {1, 2}};
+
+std::vector<GemmConfig> make_shapes() {
+  std::vector<GemmConfig> shapes;
+  for (int m : kRows)
+    for (int n : kColumns)
+      for (const Sharing& s : kSharings)
+        shapes.push_back({.tile_m = m,
+                          .tile_n = n,
+                          .cluster_m = s.cluster_m,
+                          .cluster_n = s.cluster_n,
+                          .schedule = Schedule::cooperative,
+                          .order = s.order,
+                          .split = s.split,
+                          .cluster_k = s.cluster_k});
+  const auto add = [&](Schedule schedule, const Extent& tile) {
+    for (const Extent& cluster : kFewClusters)
+      shapes.push_back({.tile_m = tile.m,
+                        .tile_n = tile.n,
+                        .cluster_m = cluster.m,
+                        .cluster_n = cluster.n,
+                        .schedule = schedule,
+                        .order = TileOrder::fixed});
+  };
+  for (const Extent& tile : kPingpongTiles) add(Schedule::pingpong, tile);
+  for (const Extent& tile : kMultistageTiles) add(Schedule::multistage, tile);
+  return shapes;
+}
+
+/// Everything that tells two configs of one family apart.
+std::array<int, 14> key_of(const GemmConfig& c) {
+  return {c.tile_m,          c.tile_n,        c.tile_k, c.cluster_m, c.cluster_n,  c.cluster_k, c.stages,
+          c.math_warpgroups, int(c.schedule), c.raster, c.promotion, int(c.order), c.split,     int(c.band)};
+}
+
+void take(int& field, int otherwise) {
+  if (field == 0) field = otherwise;
+}
+
+}  // namespace
+
+const std::vector<GemmConfig>& config_shapes() {
+  static const std::vector<GemmConfig> shapes = make_shapes();
+  return shapes;
+}
+
+GemmConfig complete(const GemmConfig& shape, const GemmConfig& requested) {
+  GemmConfig c = requested;
+  take(c.tile_m, shape.tile_m);
+  take(c.tile_n, shape.tile_n);
+  take(c.cluster_m, shape.cluster_m);
+  take(c.cluster_n, shape.cluster_n);
+  if (c.schedule == Schedule::automatic) c.schedule = shape.schedule;
+  const bool splits = c.split > 1 || c.cluster_k > 1;
+  if (c.order == TileOrder::automatic) c.order = splits ? TileOrder::split_k : shape.order;
+  // why: a number of pieces that is asked for decides itself how many of them meet in a cluster
+  if (c.order == TileOrder::split_k && !splits && shape.order == TileOrder::split_k)
+    c.split = shape.split, take(c.cluster_k, shape.cluster_k);
+  if (c.schedule == Schedule::cooperative) c.schedule = Schedule::automatic;  // the same, and what texts leave out
+  if (c.order == TileOrder::fixed && requested.order == TileOrder::automatic) c.order = TileOrder::automatic;
+  return collective::resolve(c);
+}
+
+std::vector<GemmConfig> config_list(const GemmConfig& requested) {
+  // why: a program plans the same family for one M after the other, and building the list is most of a choice
+  thread_local GemmConfig last{.tile_m = -1};
+  thread_local std::vector<GemmConfig> list;
+  if (last == requested) return list;
+  last = requested;
+  list.clear();
+  std::set<std::array<int, 14>> seen;
+  const auto add = [&](const GemmConfig& c) {
+    if (!collective::fault_of(c) && seen.insert(key_of(c)).second) list.push_back(c);
+  };
+  for (const GemmConfig& shape : config_shapes()) add(complete(shape, requested));
+  if (requested.tile_m != 0 || requested.tile_n != 0) add(collective::resolve(requested));
+  return list;
+}
+
+}  // namespace ww::select

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clocks of a k-block, of a tile, of a CTA's tiles; then what the machine adds.
+#include "select/cost_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "warpwright/collective/builder.hpp"
+
+namespace ww::select {
+namespace {
+
+constexpr double kSharedBytesPerClock = 128;
+constexpr double kProductsPerClock = 32;  // outputs of one k-block of 128 bytes: 4096 FP8 products a clock, whatever
+                                          // the type, because a narrower k-block has proportionally dearer products
+constexpr double kFmaPerClock = 128;      // FP32, of one SM
+
+/// Microseconds of each part of one tile, `k_blocks` long, at the full clock.
+struct TileCost {
+  double tensor = 0, shared = 0, issue = 0, promotion = 0, epilogue = 0;
+  double power = 0;  // beside the others, whenever this SM's tensor cores are busy
+  double total() const { return tensor + shared + issue + promotion + epilogue; }
+};
+
+/// Share of promotion that nobody's products hide.
+double promotion_in_sight(const GemmConfig& c, const CostConstants& k) {
+  return c.math_warpgroups == 3                 ? k.promotion_exposed_three
+         : collective::raw_accumulators(c) == 2 ? k.promotion_exposed_two
+         : collective::tiles_in_flight(c) > 1   ? k.promotion_exposed_two
+                                                : k.promotion_exposed_one;
+}
+
+TileCost tile_cost(const GemmConfig& c, double k_blocks, const CostConstants& k) {
+  const double outputs = static_cast<double>(c.tile_m) * c.tile_n;
+  const double stage_bytes = (c.tile_m + c.tile_n) * double{collective::kRowBytes};
+  const double operand_bytes = 4.0 * c.tile_m / collective::kWarpgroupRows * (2048 + 32.0 * c.tile_n);
+  const double tensor = outputs / kProductsPerClock;
+  const double shared = (operand_bytes + stage_bytes) / kSharedBytesPerClock;
+  const double from_l2 = stage_bytes / k.l2_bytes_per_clock;
+  const double slowest = std::max({tensor, shared, from_l2});
+  const bool pingpong = collective::tiles_in_flight(c) > 1, roles = collective::has_roles(c);
+
+  TileCost t;
+  const double block_us = k_blocks / (k.ghz * 1e3), sustained = is_fp8(c.a) ? k.tensor_ghz_fp8 : k.tensor_ghz_16;
+  t.tensor = tensor * block_us;
+  t.shared = (slowest - tensor) * block_us;
+  t.power = std::max(0.0, tensor * k_blocks / (sustained * 1e3) - slowest * block_us);
+  // why twice: without roles the thread that loads also multiplies
+  t.issue = (k.block_clocks * (roles ? 1 : 2) + k.thin_ring * std::max(0, 4 - c.stages) * slowest) * block_us;
+  if (collective::promotes(c)) t.promotion = promotion_in_sight(c, k) * outputs / kFmaPerClock * block_us;
+  const double d_kib = c.tile_m * double{1.0 * collective::output_columns(c)} * bytes_of(c.d) / 1024;
+  const double epilogue = (k.tile_clocks + k.store_clocks_per_kib * d_kib) / (k.ghz * 1e3);
+  // one warpgroup stores while the other multiplies; what is longer than that shows
+  t.epilogue = pingpong ? std::max(0.0, epilogue - t.total()) : epilogue;
+  if (!roles) t.epilogue += k.fill_us;  // nobody loads ahead across tiles
+  return t;
+}
+
+/// Bytes from HBM: everything once, or what the tiles of a wave need, wave after wave, where L2 cannot hold more.
+double hbm_bytes(const GemmProblem& p, const GemmConfig& c, double waves, int resident, const CostConstants& k) {
+  const double element = bytes_of(p.a), batch = static_cast<double>(p.batch);
+  const double once = static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * element * batch;
+  const double d = static_cast<double>(p.m) * static_cast<double>(collective::output_columns(p.epilogue, p.n)) *
+                   bytes_of(p.d) * batch;
+  if (once <= k.l2_bytes) return once + d;
+  // a wave covers a band `raster` cluster tiles wide, as far as its CTAs reach
+  const bool along_m = c.band == RasterBand::along_m;
+  const int step = along_m ? c.cluster_m * c.tile_m : c.cluster_n * c.tile_n;
+  const auto across = static_cast<double>(along_m ? p.m : p.n), along = static_cast<double>(along_m ? p.n : p.m);
+  const double width = std::min(double{1.0 * c.raster * step}, std::ceil(across / step) * step);
+  const double length = static_cast<double>(resident) * c.tile_m * c.tile_n / width;
+  const double of_a_wave = (std::min(width, across) + std::min(length, along)) * static_cast<double>(p.k) * element;
+  return std::max(once, of_a_wave * waves) + d;
+}
+
+/// Partial tiles that CTAs hand to each other, at the end of the launch.
+double sums_us(const GemmConfig& c, bool streams, double pieces, const CostConstants& k) {
+  const double tile_bytes = 4.0 * c.tile_m * c.tile_n;
+  const double way = tile_bytes / (k.l2_bytes_per_clock * k.ghz * 1e3);
+  double us = 0;
+  if (streams) us += k.exchange_us + 2 * way;
+  if (pieces > 1) us += k.exchange_us + pieces * way;
+  if (c.cluster_k > 1)
+    us += k.cluster_exchange_us + (c.cluster_k - 1) * tile_bytes / (k.dsmem_bytes_per_clock * k.ghz * 1e3);
+  return us;
+}
+
+/// Share of its time by which a config may be worse than modelled: docs/performance.md has figures of some kinds only.
+double doubt_of(const GemmConfig& c, const CostConstants& k) {
+  const bool plain = c.order == TileOrder::automatic || c.order == TileOrder::fixed;
+  if (!collective::has_roles(c) || collective::tiles_in_flight(c) > 1) return k.doubt;
+  if (!plain) return c.cluster_k > 1 && c.split == c.cluster_k ? k.doubt_cluster : k.doubt;
+  const bool recorded = collective::promotes(c)
+                            ? c.tile_m == 192 && c.tile_n == 128 && c.cluster_m == 1
+                            : c.tile_m == 128 && (c.tile_n == 256 || c.tile_n == 192) && c.cluster_m == 2;
+  return recorded && c.cluster_n == 1 ? 0 : k.doubt_plain;
+}
+
+}  // namespace
+
+double Cost::total() const {
+  double sum = 0;
+  for (double term : us) sum += term;
+  return sum;
+}
+
+int resident_ctas(int cluster, int sms) {
+  // hardware: GPCs have different numbers of SMs, and a cluster lives in one
+  const double share = cluster <= 2 ? 1.0 : cluster <= 4 ? 120.0 / 132 : cluster <= 8 ? 120.0 / 132 : 112.0 / 132;
+  return std::max(1, static_cast<int>(sms * share) / cluster) * cluster;
+}
+
+Cost cost_of(const GemmProblem& p, const GemmConfig& c, int sms, const CostConstants& k) {
+  Cost cost;
+  cost[Term::fill_drain] = k.launch_us;
+  if (p.m == 0 || p.n == 0 || p.batch == 0) return cost;
+  const int in_cluster = collective::cluster_of(c).size(), along_k = std::max(1, c.cluster_k);
+  const auto count = [](std::int64_t extent, int step) { return static_cast<double>(ceil_div(extent, step)); };
+  const double k_blocks = count(p.k, c.tile_k), batch = static_cast<double>(p.batch);
+  const double pieces =
+      c.order == TileOrder::split_k ? std::max(1.0, std::min(1.0 * (c.split / along_k), k_blocks)) : 1;
+  const double cluster_tiles = count(p.m, c.tile_m * c.cluster_m) * count(p.n, c.tile_n * c.cluster_n) * batch;
+  const double tiles = cluster_tiles * c.cluster_m * c.cluster_n;  // with those past the edge
+  const double exact = static_cast<double>(p.m) * static_cast<double>(p.n) * batch / c.tile_m / c.tile_n;
+  cost.resident = resident_ctas(in_cluster, std::max(sms, in_cluster));
+  const double clusters = cost.resident / in_cluster;
+
+  // what one CTA does at a time: a tile, or a share of its k-blocks
+  const double cut = pieces * along_k;
+  const TileCost tile = tile_cost(c, std::ceil(k_blocks / cut), k);
+  const double units = cluster_tiles * pieces / clusters;  // of each cluster, on average
+  const bool streams = c.order == TileOrder::stream_k && k_blocks > 0 && std::fmod(cluster_tiles, clusters) != 0;
+  const double busiest = streams ? units : std::ceil(units);
+  cost.waves = static_cast<int>(std::ceil(units));
+
+  const double share = exact * cut / sms;  // units of an SM, had every SM the same and no tile an edge
+  cost[Term::tensor] = share * tile.tensor;
+  cost[Term::shared] = share * tile.shared;
+  cost[Term::issue] = share * tile.issue;
+  cost[Term::power] = share * tile.power;
+  cost[Term::promotion] = share * tile.promotion;
+  cost[Term::epilogue] = share * tile.epilogue;
+  cost[Term::edges] = (tiles - exact) * cut / sms * tile.total();
+  cost[Term::clusters] = std::max(0.0, units - tiles * cut / sms) * tile.total();
+  cost[Term::last_wave] = (busiest - units) * tile.total();
+  // why: a CTA of its own for every tile loads nothing ahead
+  if (c.order == TileOrder::single) cost[Term::fill_drain] += (busiest - 1) * (k.fill_us + 0.5);
+  if (c.order == TileOrder::dynamic) cost[Term::fill_drain] += 0.3;
+  const double sm_us = busiest * tile.total() + cost[Term::power];
+
+  const double row_bytes = collective::kRowBytes * k_blocks;
+  const double l2_bytes = cluster_tiles * (c.cluster_m * c.tile_m + c.cluster_n * c.tile_n) * row_bytes;
+  cost.hbm_bytes = hbm_bytes(p, c, units, cost.resident, k);
+  const double memory_us = std::max(l2_bytes / k.l2_bytes_per_us, cost.hbm_bytes / k.hbm_bytes_per_us);
+  cost[Term::memory] = std::max(0.0, memory_us - sm_us) + k.memory_exposed * std::min(memory_us, sm_us);
+  if (p.k > 0) cost[Term::fill_drain] += k.fill_us;
+  cost[Term::sums] = sums_us(c, streams, pieces, k);
+  cost[Term::doubt] = doubt_of(c, k) * cost.total();
+  return cost;
+}
+
+const char* name_of(Term term) {
+  constexpr const char* kNames[kTerms] = {"tensor",         "power", "shared memory", "issue",     "promotion",
+                                          "epilogue",       "edges", "clusters",      "last wave", "memory",
+                                          "fill and drain", "sums",  "doubt"};
+  return kNames[static_cast<int>(term)];
+}
+
+const char* meaning_of(Term term) {
+  constexpr const char* kMeanings[kTerms] = {"products on the tensor cores at the full clock",
+                                             "the clock that the power limit takes while tensor cores are busy",
+                                             "shared memory, or the way from L2, slower than the tensor cores",
+                                             "waits and instruction issue of every k-block",
+                                             "promotion that no other warpgroup's products hide",
+                                             "epilogues that nothing hides",
+                                             "tiles that reach past M or N",
+                                             "SMs that clusters of this size leave idle",
+                                             "SMs without a tile while others have one",
+                                             "L2 and HBM traffic that is not hidden",
+                                             "launch, first loads and last stores",
+                                             "partial tiles handed from CTA to CTA",
+                                             "a kind of config that no recorded measurement covers"};
+  return kMeanings[static_cast<int>(term)];
+}
+
+}  // namespace ww::select

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Filters the list of the family, asks the cost model, sorts.
+#include "select/ranking.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "select/config_list.hpp"
+#include "select/default_configs.hpp"
+#include "warpwright/collective/builder.hpp"
+#include "warpwright/scheduler/launch_plan.hpp"
+
+namespace ww::select {
+namespace {
+
+// Sums over rows of D are added up tile by tile, so their bits follow the tile: it is chosen for so many rows and SMs.
+constexpr std::int64_t kInvariantRows = 2048;
+constexpr int kInvariantSms = 132;
+
+std::size_t workspace_of(const GemmProblem& p, const GemmConfig& c, int sms) {
+  scheduler::TileGrid grid;
+  grid.cluster_tiles_m = static_cast<int>(ceil_div(p.m, c.tile_m * c.cluster_m) * p.batch);
+  grid.cluster_tiles_n = static_cast<int>(ceil_div(p.n, c.tile_n * c.cluster_n));
+  const int k_blocks = static_cast<int>(ceil_div(p.k, c.tile_k)), cluster = collective::cluster_of(c).size();
+  const i64 clusters = max<i64>(1, min<i64>(scheduler::useful_clusters(c, grid, k_blocks), sms / cluster));
+  const auto params = scheduler::scheduler_params(c, grid, k_blocks, clusters);
+  return static_cast<std::size_t>(scheduler::workspace_plan(c, params, clusters).bytes);
+}
+
+/// Why this call cannot take `c`, or "".
+std::string objection(const GemmProblem& p, const GemmConfig& c, const Request& request) {
+  if (request.batch_invariant && !is_batch_invariant(c))
+    return fmt::format("order: batch-invariant sums take K in one piece, {} cuts it", name_of(c.order));
+  // why: their partial results are summed in the order of whole tiles
+  if (collective::reduces(p.epilogue) && c.order != TileOrder::automatic && c.order != TileOrder::fixed &&
+      request.config.order == TileOrder::automatic)
+    return fmt::format("order: an epilogue that reduces gets {} on request only", name_of(c.order));
+  if (collective::cluster_of(c).size() > request.sms)
+    return fmt::format("cluster: more CTAs than the {} SMs that may be used", request.sms);
+  if (p.epilogue.has(EpilogueOp::swiglu_halves) && p.n != c.tile_n)
+    return fmt::format("tile (n): one tile owns both halves of SwiGLU, N = {}", p.n);
+  if (collective::sums_in_workspace(c) && workspace_of(p, c, request.sms) > request.workspace_limit)
+    return fmt::format("workspace: more than the limit of {} bytes", request.workspace_limit);
+  return "";
+}
+
+void exclude(std::vector<Exclusion>& list, const std::string& reason, const GemmConfig& config) {
+  const auto same = [&](const Exclusion& e) { return e.reason == reason; };
+  auto at = std::find_if(list.begin(), list.end(), same);
+  if (at == list.end()) at = list.insert(list.end(), Exclusion{reason, {}});
+  at->configs.push_back(config);
+}
+
+GemmProblem with_nominal_rows(GemmProblem p) {
+  p.m = kInvariantRows;
+  return p;
+}
+
+}  // namespace
+
+bool is_batch_invariant(const GemmConfig& c) {
+  return c.order != TileOrder::stream_k && c.order != TileOrder::split_k && c.split <= 1 && c.cluster_k <= 1;
+}
+
+GemmConfig of_problem(const GemmProblem& p, const GemmConfig& requested) {
+  GemmConfig c = requested;
+  c.a = p.a, c.b = p.b, c.d = p.d, c.scale = p.scale;
+  c.batched = p.batch > 1;
+  c.epilogue = p.epilogue;
+  c.a_major = p.a_major, c.b_major = p.b_major;
+  // one tile owns both halves
+  if (c.tile_n == 0 && c.epilogue.has(EpilogueOp::swiglu_halves))
+    c.tile_n = static_cast<int>(min<std::int64_t>(p.n, 256));
+  return c;
+}
+
+Ranking rank(const GemmProblem& problem, const Request& request) {
+  Ranking ranking;
+  const GemmConfig requested = of_problem(problem, request.config);
+  const bool fixed = request.batch_invariant && collective::reduces(problem.epilogue);
+  const GemmProblem timed = fixed ? with_nominal_rows(problem) : problem;
+  for (const GemmConfig& config : config_list(requested)) {
+    const std::string reason = objection(problem, config, request);
+    if (reason.empty())
+      ranking.candidates.push_back({config, cost_of(timed, config, fixed ? kInvariantSms : request.sms)});
+    else exclude(ranking.exclusions, reason, config);
+  }
+  for (const GemmConfig& shape : config_shapes()) {
+    const GemmConfig config = complete(shape, requested);
+    if (const collective::ConfigFault fault = collective::fault_of(config))
+      exclude(ranking.exclusions, fmt::format("{}: expected {}", fault.field, fault.expected), config);
+  }
+  std::stable_sort(ranking.candidates.begin(), ranking.candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.cost.total() < b.cost.total(); });
+  return ranking;
+}
+
+GemmConfig choose(const GemmProblem& problem, const Request& request) {
+  const GemmConfig requested = of_problem(problem, request.config);
+  const bool fixed = request.batch_invariant && collective::reduces(problem.epilogue);
+  const GemmProblem timed = fixed ? with_nominal_rows(problem) : problem;
+  const int sms = fixed ? kInvariantSms : request.sms;
+  if (request.emulated) {
+    const GemmConfig config = choose_default(timed, requested, sms);
+    if (!collective::fault_of(config)) return config;
+  }
+  const GemmConfig* best = nullptr;
+  double least = 0;
+  const std::vector<GemmConfig> list = config_list(requested);
+  for (const GemmConfig& config : list) {
+    if (!objection(problem, config, request).empty()) continue;
+    const double us = cost_of(timed, config, sms).total();
+    if (best == nullptr || us < least) best = &config, least = us;
+  }
+  return best != nullptr ? *best : collective::resolve(requested);
+}
+
+}  // namespace ww::select

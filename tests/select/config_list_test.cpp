@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of a family is finite, the same every time, without faults, and agrees with what a request sets.
+#include "select/config_list.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "select/config_text.hpp"
+#include "warpwright/collective/builder.hpp"
+
+namespace ww::select {
+namespace {
+
+struct Family {
+  DType a, b, d;
+  Scale scale;
+  Major a_major = Major::k, b_major = Major::k;
+};
+
+constexpr Family kFamilies[] = {{e4m3, e4m3, bf16, Scale::block_1x128_128x128},
+                                {e4m3, e5m2, f32, Scale::block_1x128_128x128},
+                                {e4m3, e4m3, f16, Scale::tensor},
+                                {e5m2, e5m2, f32, Scale::row_column},
+                                {bf16, bf16, bf16, Scale::none},
+                                {bf16, bf16, f32, Scale::none, Major::mn, Major::mn},
+                                {f16, f16, f16, Scale::none, Major::k, Major::mn},
+                                {tf32, tf32, f32, Scale::none}};
+
+GemmConfig config_of(const Family& f) {
+  return {.a = f.a, .b = f.b, .d = f.d, .scale = f.scale, .a_major = f.a_major, .b_major = f.b_major};
+}
+
+TEST(ConfigList, IsFiniteDistinctAndWithoutFault) {
+  for (const Family& family : kFamilies) {
+    const std::vector<GemmConfig> list = config_list(config_of(family));
+    EXPECT_GT(list.size(), 100u);
+    EXPECT_LT(list.size(), 1000u);
+    std::set<std::string> texts;
+    for (const GemmConfig& c : list) {
+      EXPECT_FALSE(collective::fault_of(c)) << to_text(c);
+      EXPECT_EQ(collective::resolve(c), c) << to_text(c);
+      EXPECT_TRUE(texts.insert(to_text(c)).second) << "twice: " << to_text(c);
+      EXPECT_EQ(*parse_config(to_text(c)), c) << to_text(c);
+      EXPECT_TRUE(c.a == family.a && c.b == family.b && c.d == family.d && c.scale == family.scale) << to_text(c);
+    }
+  }
+}
+
+TEST(ConfigList, IsTheSameEveryTime) {
+  const GemmConfig family = config_of(kFamilies[0]);
+  const std::vector<GemmConfig> first = config_list(family);
+  config_list(config_of(kFamilies[4]));  // another in between
+  EXPECT_EQ(config_list(family), first);
+}
+
+TEST(ConfigList, KeepsEveryFieldThatIsSet) {
+  for (const char* text : {"tile=128x96x128", "cluster=1x2", "stages=5", "schedule=pingpong", "order=stream-k",
+                           "order=split-k,split=6", "split=4", "tile=64x24x128,order=dynamic", "raster=3,band=n",
+                           "cluster=2x1,schedule=multistage", "tile=192x0x0", "warpgroups=1", "cluster=1x1x4"}) {
+    const GemmConfig asked = *parse_config(text, config_of(kFamilies[2]));
+    const std::vector<GemmConfig> list = config_list(asked);
+    EXPECT_FALSE(list.empty()) << text;
+    for (const GemmConfig& c : list) {
+      const auto kept = [](int field, int got) { return field == 0 || field == got; };
+      EXPECT_TRUE(kept(asked.tile_m, c.tile_m) && kept(asked.tile_n, c.tile_n) && kept(asked.cluster_m, c.cluster_m) &&
+                  kept(asked.cluster_n, c.cluster_n) && kept(asked.cluster_k, c.cluster_k) &&
+                  kept(asked.stages, c.stages) && kept(asked.split, c.split) && kept(asked.raster, c.raster) &&
+                  kept(asked.math_warpgroups, c.math_warpgroups))
+          << text << " became " << to_text(c);
+      EXPECT_EQ(c.band, asked.band) << text;
+      if (asked.schedule != Schedule::automatic) {
+        EXPECT_EQ(c.schedule, asked.schedule) << to_text(c);
+      }
+      if (asked.order != TileOrder::automatic) {
+        EXPECT_EQ(c.order, asked.order) << to_text(c);
+      }
+      if (asked.split > 1) {
+        EXPECT_EQ(c.order, TileOrder::split_k) << to_text(c);
+      }
+    }
+  }
+}
+
+TEST(ConfigList, IsEmptyWhereNoKernelIs) {
+  for (const char* text :
+       {"tile=128x264x128", "stages=1", "cluster=3x1", "promotion=1", "schedule=pingpong,order=stream-k"}) {
+    const auto asked = parse_config(text, config_of(kFamilies[2]));
+    ASSERT_TRUE(asked) << text;
+    EXPECT_TRUE(config_list(*asked).empty()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace ww::select

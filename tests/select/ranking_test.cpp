@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// What auto takes, what it leaves alone, and why the others are excluded.
+#include "select/ranking.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "ops/gemm_choice.hpp"
+#include "select/config_text.hpp"
+#include "select/default_configs.hpp"
+#include "warpwright/collective/builder.hpp"
+
+namespace ww::select {
+namespace {
+
+GemmProblem problem(std::int64_t m, std::int64_t n, std::int64_t k, Scale scale = Scale::block_1x128_128x128) {
+  return {.m = m, .n = n, .k = k, .scale = scale, .lda = k, .ldb = k, .ldd = n};
+}
+
+TEST(Choose, SuitsTheProblem) {
+  EXPECT_EQ(choose(problem(64, 24576, 1536), {}).tile_m, 64) << "no more rows than there are";
+  EXPECT_EQ(choose(problem(4096, 2112, 7168), {}).tile_m, 192) << "22 rows of tiles: three waves instead of five";
+  EXPECT_EQ(choose(problem(4096, 2112, 7168, Scale::tensor), {}).tile_n, 192) << "11 columns of tiles: three waves";
+  EXPECT_FALSE(is_batch_invariant(choose(problem(64, 2112, 7168), {}))) << "33 tiles of 56 k-blocks for 132 SMs";
+  EXPECT_FALSE(is_batch_invariant(choose(problem(256, 256, 65536), {}))) << "few tiles, long K";
+}
+
+TEST(Choose, IsTheFirstOfTheRanking) {
+  for (const std::int64_t m : {1, 64, 300, 4096})
+    for (const Scale scale : {Scale::tensor, Scale::block_1x128_128x128})
+      for (const bool invariant : {false, true}) {
+        const GemmProblem p = problem(m, 4096, 7168, scale);
+        const Request request{.batch_invariant = invariant};
+        const Ranking ranking = rank(p, request);
+        ASSERT_FALSE(ranking.candidates.empty());
+        EXPECT_EQ(choose(p, request), ranking.candidates.front().config);
+        for (std::size_t i = 1; i < ranking.candidates.size(); ++i)
+          EXPECT_LE(ranking.candidates[i - 1].cost.total(), ranking.candidates[i].cost.total());
+      }
+}
+
+TEST(Choose, ManyShapesGetManyConfigs) {
+  std::set<std::string> chosen;
+  for (const std::int64_t m : {1, 64, 128, 256, 1024, 4096})
+    for (const auto& [n, k] : {std::pair{2112, 7168}, {24576, 1536}, {32768, 512}, {7168, 16384}, {7168, 2048}})
+      for (const Scale scale : {Scale::tensor, Scale::block_1x128_128x128})
+        chosen.insert(to_text(choose(problem(m, n, k, scale), {})));
+  EXPECT_GE(chosen.size(), 8u);
+}
+
+TEST(Choose, EmulatedDevicesTakeWhatShips) {
+  for (const std::int64_t m : {1, 64, 500, 4096}) {
+    const GemmConfig c = choose(problem(m, 2112, 7168), {.sms = 4, .emulated = true});
+    const std::vector<GemmConfig> shipped = default_configs(e4m3, bf16, Scale::block_1x128_128x128);
+    EXPECT_NE(std::find(shipped.begin(), shipped.end(), c), shipped.end()) << to_text(c);
+  }
+}
+
+TEST(Choose, WhatIsGivenIsCompleted) {
+  const GemmProblem p = problem(64, 2112, 7168);
+  const auto given = [&](const char* text, bool emulated) {
+    return choose(p, {.config = *parse_config(text), .emulated = emulated});
+  };
+  for (const bool emulated : {false, true}) {
+    EXPECT_EQ(given("stages=10", emulated).stages, 10) << "only small tiles have room for ten";
+    EXPECT_FALSE(collective::fault_of(given("stages=10", emulated)));
+    EXPECT_EQ(given("cluster=4x2", emulated).cluster_m, 4);
+    EXPECT_EQ(given("tile=64x32x128", emulated).tile_n, 32);
+    EXPECT_EQ(given("schedule=pingpong", emulated).schedule, Schedule::pingpong);
+    EXPECT_EQ(given("order=split-k", emulated).order, TileOrder::split_k);
+    // nothing fits: what comes back has the fault of the request
+    EXPECT_EQ(std::string(collective::fault_of(given("stages=1", emulated)).field), "stages");
+    EXPECT_EQ(std::string(collective::fault_of(given("tile=128x136x128", emulated)).field), "tile (n)");
+  }
+}
+
+TEST(Choose, WorkspaceLimitRulesOutStreamK) {
+  const GemmProblem p = problem(256, 256, 65536);
+  for (const std::size_t limit : {std::size_t{0}, std::size_t{1} << 20}) {
+    const Request request{.workspace_limit = limit};
+    const Ranking ranking = rank(p, request);
+    for (const Candidate& c : ranking.candidates)
+      EXPECT_FALSE(limit == 0 && collective::sums_in_workspace(c.config)) << to_text(c.config);
+    bool said = false;
+    for (const Exclusion& e : ranking.exclusions) said |= e.reason.find("workspace") == 0 && !e.configs.empty();
+    EXPECT_TRUE(said);
+  }
+}
+
+TEST(Choose, BatchInvariantConfigsNeverCutK) {
+  for (const std::int64_t m : {1, 2, 64, 300, 4096}) {
+    const GemmConfig c = choose(problem(m, 256, 65536), {.batch_invariant = true});
+    EXPECT_TRUE(is_batch_invariant(c)) << to_text(c);
+  }
+  GemmProblem sums = problem(1, 4096, 4096);
+  sums.scale = Scale::none;
+  sums.epilogue = *parse_epilogue("row_sum(acc,out0)");
+  const GemmConfig one = choose(sums, {.batch_invariant = true});
+  for (const std::int64_t m : {5, 300, 4096}) {
+    sums.m = m;
+    EXPECT_EQ(choose(sums, {.batch_invariant = true}), one) << "sums over tiles follow the tile";
+    EXPECT_EQ(choose(sums, {.sms = 20, .batch_invariant = true}), one);
+  }
+}
+
+TEST(Choose, BatchInvarianceRefusesWhatItCannotKeep) {
+  for (const char* text : {"order=stream-k", "order=split-k", "split=4", "cluster=1x1x2"}) {
+    const auto decided =
+        ops::decide(problem(64, 256, 512), {.config = *parse_config(text), .batch_invariant = true}, {});
+    ASSERT_FALSE(decided) << text;
+    EXPECT_EQ(decided.error().code, ErrorCode::invalid);
+    EXPECT_EQ(decided.error().argument, "config, order");
+  }
+}
+
+TEST(Rank, ExclusionsNameTheFieldAndWhatItTakes) {
+  const Ranking ranking = rank(problem(512, 512, 512), {});
+  std::set<std::string> fields;
+  for (const Exclusion& e : ranking.exclusions) {
+    EXPECT_FALSE(e.configs.empty());
+    EXPECT_NE(e.reason.find(": "), std::string::npos) << e.reason;
+    fields.insert(e.reason.substr(0, e.reason.find(": ")));
+  }
+  EXPECT_TRUE(fields.count("tile (n)")) << "256 columns do not fit block scales";
+  EXPECT_EQ(ranking.exclusions.size(), std::set<std::string>([&] {
+                                         std::set<std::string> reasons;
+                                         for (const Exclusion& e : ranking.exclusions) reasons.insert(e.reason);
+                                         return reasons;
+                                       }())
+                                           .size());
+}
+
+}  // namespace
+}  // namespace ww::select
