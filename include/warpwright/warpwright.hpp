@@ -5,4 +5,5 @@
 #include "warpwright/host/device.hpp"
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
+#include "warpwright/host/prepare.hpp"
 #include "warpwright/host/result.hpp"

@@ -14,6 +14,7 @@
 #include "cli/bench_cublaslt.hpp"
 #include "cli/bench_cuda.hpp"
 #include "cli/bench_report.hpp"
+#include "ops/gemm_choice.hpp"
 #include "runtime/backend.hpp"
 #include "select/config_text.hpp"
 
@@ -44,9 +45,10 @@ Recipe recipe_of(Scale scale) {
 /// Our plan for one variant, ready to be enqueued.
 Result<Contender> plan_contender(const Device& device, const GemmProblem& problem, const BenchOptions& options,
                                  const std::string& variant) {
-  GemmOptions plan_options{.sms = options.sms, .pdl = options.pdl};
+  GemmOptions plan_options{
+      .config = options.config, .sms = options.sms, .pdl = options.pdl, .batch_invariant = options.batch_invariant};
   if (!variant.empty()) {
-    WW_TRY(plan_options.config, parse_config(variant));
+    WW_TRY(plan_options.config, parse_config(variant, options.config));
   }
   WW_TRY(const GemmPlan plan, ww::plan(device, problem, plan_options));
   WW_TRY(const Buffer workspace, device.allocate(plan.workspace_bytes()));
@@ -72,8 +74,29 @@ Result<Contender> plan_contender(const Device& device, const GemmProblem& proble
   return result;
 }
 
+/// The texts of --variants; "best:N" becomes those of the N configs that the model puts first for this problem.
+Result<std::vector<std::string>> variants_of(const Device& device, const GemmProblem& problem,
+                                             const BenchOptions& options) {
+  if (!options.variants.starts_with("best:")) return split_variants(options.variants);
+  WW_TRY(const std::int64_t count, parse_integer(options.variants.substr(5), "--variants, best", 1, 1000));
+  WW_TRY(const ops::Alternatives all,
+         ops::alternatives(problem,
+                           {.config = options.config, .sms = options.sms, .batch_invariant = options.batch_invariant},
+                           {device.info().sms, device.info().emulated}));
+  std::vector<std::string> texts;
+  for (const select::Candidate& candidate : all.ranking.candidates)
+    if (static_cast<std::int64_t>(texts.size()) < count) texts.push_back(to_text(candidate.config));
+  return texts;
+}
+
 std::vector<Contender> our_contenders(const Device& device, const GemmProblem& problem, const BenchOptions& options) {
-  const std::vector<std::string> variants = split_variants(options.variants);
+  const Result<std::vector<std::string>> found = variants_of(device, problem, options);
+  if (!found) {
+    Contender contender;
+    contender.error = found.error(), contender.name = "warpwright", contender.ours = true;
+    return {contender};
+  }
+  const std::vector<std::string>& variants = *found;
   std::vector<Contender> list;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     Contender contender;

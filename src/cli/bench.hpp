@@ -27,7 +27,11 @@ struct BenchOptions {
   DType out = DType::bf16;
   Scale scale = Scale::block_1x128_128x128;
 
-  std::string variants;  // configs "key=value,…" separated by ';', "auto" = the selected one; empty: that one alone
+  GemmConfig config = {};  // what every variant starts from; fields of 0 are chosen
+  bool batch_invariant = false;
+  // "key=value,..." separated by ';', "auto" = the selected one; "best:N": the N that the cost model puts first for each
+  // case; empty: the selected one alone
+  std::string variants;
   int sms = 0;
   bool pdl = false;
   std::uint64_t seed = 0;

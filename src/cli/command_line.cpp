@@ -42,6 +42,10 @@ void add_common_flags(CLI::App& app, GemmFlags& f) {
   text_flag(app, "--schedule", f.schedule, "auto|cooperative|pingpong|multistage",
             "kernel: which warps load and multiply, and when");
   text_flag(app, "--promotion", f.promotion, "auto|1|2", "kernel, block scales: raw accumulators that take turns");
+  text_flag(app, "--tile", f.tile, "auto|MxNxK",
+            "kernel: outputs of a tile and its K, such as 128x192x128 (K may be left out)");
+  text_flag(app, "--cluster", f.cluster, "auto|MxN", "kernel: CTAs of a cluster along M and N, such as 2x1");
+  text_flag(app, "--stages", f.stages, "auto|INT", "kernel: depth of the operand ring");
   text_flag(app, "--emu-schedule", f.emu_schedule, "fifo|random|pct|adversarial",
             "emulator: the order in which asynchronous work completes (--schedule takes these words too)");
   text_flag(app, "--threads", f.threads, "INT", "emulator: OS threads (default one per core)");
@@ -62,6 +66,8 @@ void add_gemm_flags(CLI::App& app, GemmFlags& f) {
             "products of this shape: L matrices of A, B, D and their scales (default 1)");
   text_flag(app, "--scheduler", f.scheduler, "auto|single|static|dynamic|stream-k|split-k",
             "how tiles are handed out: order= of the config (default auto)");
+  app.add_flag("--batch-invariant", f.batch_invariant,
+               "a row's bits do not depend on M or the number of SMs: no stream-k, no split-k");
   text_flag(app, "--split", f.split, "INT", "split-k: pieces of K for each tile, split= of the config");
   text_flag(app, "--a", f.a, "FILE",
             "A (M, K), or (L, M, K) of a batch: .npy or FILE.safetensors:TENSOR (default generated)");
@@ -113,7 +119,8 @@ void add_grouped_flags(CLI::App& app, GroupedFlags& g) {
 void add_bench_flags(CLI::App& app, BenchFlags& f) {
   text_flag(app, "--cases", f.cases, "FILE", "JSON list of problems (default the one problem of the flags)");
   text_flag(app, "--min-m", f.min_m, "INT", "of those cases, the ones with at least this M");
-  text_flag(app, "--variants", f.variants, "CONFIG;CONFIG", "configs to race against each other");
+  text_flag(app, "--variants", f.variants, "CONFIG;CONFIG",
+            "configs to race against each other; best:N: the N that the model puts first");
   text_flag(app, "--result", f.result, "FILE", "write the result as JSON");
   text_flag(app, "--cublaslt", f.cublaslt, "FILE", "the cuBLASLt library to compare with");
   text_flag(app, "--peer-candidates", f.peer_candidates, "INT", "cuBLASLt algorithms to try (default 1)");
@@ -123,6 +130,15 @@ void add_bench_flags(CLI::App& app, BenchFlags& f) {
   app.add_flag("--no-peers", f.no_peers, "without cuBLASLt");
   app.add_flag("--no-burst", f.no_burst, "without the cold replay of each contender");
   app.add_flag("--pdl", f.pdl, "programmatic dependent launch");
+}
+
+void add_prepare_flags(CLI::App& app, PrepareFlags& f) {
+  text_flag(app, "--cases", f.cases, "FILE", "JSON list of problems (default the one problem of the flags)");
+  text_flag(app, "--jobs", f.jobs, "INT", "threads that compile (default one per core)");
+}
+
+void add_select_flags(CLI::App& app, SelectFlags& f, const char* otherwise) {
+  text_flag(app, "--top", f.top, "INT", otherwise);
 }
 
 /// `check` reads three of a GEMM's flags in its own way: how many processes, which arithmetic, which schedules only.
@@ -190,11 +206,22 @@ int run_verb(int argc, const char* const* argv, bool& json) {
   GroupedFlags grouped_flags;
   BenchFlags bench_flags;
   CheckFlags check_flags;
+  SelectFlags select_flags;
+  PrepareFlags prepare_flags;
   std::string expression;
   CLI::App* info = app.add_subcommand("info", "what this build can do on this machine");
   CLI::App* gemm = app.add_subcommand("gemm", "D = scale (A B^T), once; without flags a verified first run");
   CLI::App* grouped = app.add_subcommand("grouped", "the same for groups of rows, each with its own B");
   CLI::App* layout = app.add_subcommand("layout", "evaluate a layout expression");
+  CLI::App* configs = app.add_subcommand("configs", "what an operation can run with, best first by modelled time");
+  CLI::App* configs_gemm = configs->add_subcommand("gemm", "for the problem that the flags describe; nothing runs");
+  configs->require_subcommand(1);
+  CLI::App* explain = app.add_subcommand("explain", "why auto chose what it did");
+  CLI::App* explain_gemm = explain->add_subcommand("gemm", "for the problem that the flags describe; nothing runs");
+  explain->require_subcommand(1);
+  CLI::App* prepare = app.add_subcommand("prepare", "compile ahead of time what an operation will need");
+  CLI::App* prepare_gemm = prepare->add_subcommand("gemm", "the kernels of the flags' problem, or of a list");
+  prepare->require_subcommand(1);
   CLI::App* bench = app.add_subcommand("bench", "measure an operation");
   CLI::App* bench_grouped = bench->add_subcommand("grouped", "our ways to treat groups of rows side by side");
   CLI::App* bench_gemm = bench->add_subcommand("gemm", "our kernels and cuBLASLt side by side");
@@ -202,11 +229,18 @@ int run_verb(int argc, const char* const* argv, bool& json) {
   CLI::App* check = app.add_subcommand("check", "run a kernel under many schedules and look for races and hangs");
   CLI::App* check_gemm = check->add_subcommand("gemm", "the library's own kernels");
   CLI::App* check_grouped = check->add_subcommand("grouped", "the library's own kernels for groups of rows");
-  for (CLI::App* verb : {info, gemm, grouped, layout, bench_gemm, bench_grouped, check, check_gemm, check_grouped})
+  for (CLI::App* verb : {info, gemm, grouped, layout, bench_gemm, bench_grouped, check, check_gemm, check_grouped,
+                         configs_gemm, explain_gemm, prepare_gemm})
     json_flag(verb);
   add_gemm_flags(*gemm, gemm_flags);
   add_grouped_flags(*grouped, grouped_flags);
   layout->add_option("expression", expression, "such as (4,2):(1,4)")->required();
+  add_gemm_flags(*prepare_gemm, gemm_flags);
+  add_prepare_flags(*prepare_gemm, prepare_flags);
+  add_gemm_flags(*configs_gemm, gemm_flags);
+  add_select_flags(*configs_gemm, select_flags, "how many to show (default 20; 0: all)");
+  add_gemm_flags(*explain_gemm, gemm_flags);
+  add_select_flags(*explain_gemm, select_flags, "how many runners-up to compare with (default 3)");
   add_gemm_flags(*bench_gemm, gemm_flags);
   add_bench_flags(*bench_gemm, bench_flags);
   bench_flags.command_line = join(argc, argv);
@@ -237,6 +271,9 @@ int run_verb(int argc, const char* const* argv, bool& json) {
   if (*gemm) return show(run_gemm(gemm_flags), json);
   if (*grouped) return show(run_grouped(grouped_flags), json);
   if (*layout) return show(run_layout(expression), json);
+  if (*prepare_gemm) return show(run_prepare_gemm(gemm_flags, prepare_flags), json);
+  if (*configs_gemm) return show(run_configs_gemm(gemm_flags, select_flags), json);
+  if (*explain_gemm) return show(run_explain_gemm(gemm_flags, select_flags), json);
   if (*check_gemm) return show(run_check_gemm(gemm_flags, check_flags), json);
   if (*check_grouped) return show(run_check_grouped(grouped_flags, check_flags), json);
   if (*check) return show(run_check_source(gemm_flags, check_flags), json);

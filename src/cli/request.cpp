@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "select/config_text.hpp"
@@ -125,6 +126,22 @@ Result<void> resolve_types(const GemmFlags& flags, const ConfigText& text, Reque
   return agree("scale", text.scale, t.scale);
 }
 
+/// Fields of the config with flags of their own, which decide where --config says otherwise.
+Result<void> resolve_shape(const GemmFlags& flags, GemmConfig& config) {
+  const auto take = [&](const Flag& flag, const char* key, const std::string& value) -> Result<void> {
+    if (!flag || *flag == "auto") return {};
+    Result<GemmConfig> parsed = parse_config(fmt::format("{}={}", key, value), config);
+    if (parsed) return config = *parsed, Result<void>{};
+    const Error& e = parsed.error();
+    return failure(e.code, fmt::format("--{}", key), e.expected, quoted(*flag));
+  };
+  // tile_k follows from the type and may be left out
+  const bool two = flags.tile && std::count(flags.tile->begin(), flags.tile->end(), 'x') == 1;
+  WW_CHECK(take(flags.tile, "tile", flags.tile.value_or("") + (two ? "x0" : "")));
+  WW_CHECK(take(flags.cluster, "cluster", flags.cluster.value_or("")));
+  return take(flags.stages, "stages", flags.stages.value_or(""));
+}
+
 Result<void> resolve_execution(const GemmFlags& flags, Request& request) {
   request.device = flags.device.value_or("auto");
   if (request.device.empty())
@@ -224,6 +241,8 @@ Result<void> resolve_request(const GemmFlags& flags, Request& request) {
   }
   WW_TRY(request.options.config.promotion,
          parse_choice(flags.promotion, "--promotion", {"auto", "1", "2"}, request.options.config.promotion));
+  WW_CHECK(resolve_shape(flags, request.options.config));
+  request.options.batch_invariant = flags.batch_invariant;
   if (flags.out) {
     WW_CHECK(check_writable(*flags.out, "--out"));
     request.out = flags.out;

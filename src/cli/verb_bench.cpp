@@ -85,6 +85,9 @@ Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench) 
   if (request.problem.batch != 1)
     return failure(ErrorCode::unsupported, "--batch", "1: what is timed is one product", *flags.batch);
   WW_TRY(BenchOptions options, bench_options(request, flags, bench));
+  options.config = request.options.config;  // --config and the flags of its fields
+  options.batch_invariant = request.options.batch_invariant;
+  options.variants = bench.variants.value_or("");
   options.m = request.problem.m, options.n = request.problem.n, options.k = request.problem.k;
   return run_bench(options);
 }

@@ -21,10 +21,12 @@ struct GemmFlags {
   Flag schedule, promotion;          // the kernel's: auto|cooperative|..., auto|1|2
   Flag math, emu_schedule, threads;  // the emulated device: exact|fp32, fifo|random|..., OS threads
   Flag a, b, scale_a, scale_b, out;  // FILE.npy or FILE.safetensors:TENSOR; --out is .npy
+  Flag tile, cluster, stages;        // 128x192x128, 2x1, auto|INT
   Flag scheduler, split;             // auto|single|static|dynamic|stream-k|split-k, pieces of K
   Flag epilogue, alpha, beta;        // an expression, and its scalars
   Flag c, bias, aux, out_scales;     // FILE; --out-scales is written
-  std::optional<bool> verify;        // without it: on when no size and no file was given
+  bool batch_invariant = false;
+  std::optional<bool> verify;  // without it: on when no size and no file was given
 };
 
 /// Beside the flags of a GEMM, whose `m` are the rows of A, or of one group with masked counts.
@@ -50,10 +52,21 @@ struct CheckFlags {
   bool no_shrink = false, traffic = false;
 };
 
+struct PrepareFlags {
+  Flag cases, jobs;  // file of problems, threads
+};
+
+struct SelectFlags {
+  Flag top;  // how many to show
+};
+
 Result<Outcome> run_info();
 Result<Outcome> run_gemm(const GemmFlags& flags);
 Result<Outcome> run_grouped(const GroupedFlags& flags);
 Result<Outcome> run_layout(const std::string& expression);
+Result<Outcome> run_configs_gemm(const GemmFlags& flags, const SelectFlags& select);
+Result<Outcome> run_explain_gemm(const GemmFlags& flags, const SelectFlags& select);
+Result<Outcome> run_prepare_gemm(const GemmFlags& flags, const PrepareFlags& prepare);
 Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench);
 Result<Outcome> run_bench_grouped(const GroupedFlags& flags, const BenchFlags& bench);
 Result<Outcome> run_check_gemm(const GemmFlags& flags, const CheckFlags& check);

@@ -94,7 +94,7 @@ Result<void> GemmAdapter::share_out(const GemmOptions& options) {
   launch_.grid = static_cast<std::uint32_t>(clusters * cluster);
   params_.scheduler = scheduler::scheduler_params(config_, grid, k_blocks, clusters);
   workspace_ = scheduler::workspace_plan(config_, params_.scheduler, clusters);
-  launch_.cross_cta = workspace_.waits;
+  launch_.cross_cta = workspace_.waits || collective::reduces(config_.epilogue);
   return {};
 }
 

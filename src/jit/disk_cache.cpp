@@ -87,7 +87,10 @@ Result<DiskCache::Found> DiskCache::get(std::string_view target, const std::stri
   const std::optional<FileDescriptor> lock = advisory_lock(lock_file, kLockTimeout);
   if (look()) return found;  // another process was first
   sweep_leftovers(directory);
-  WW_CHECK(build_in_work());
+  if (const Result<void> built = build_in_work(); !built) {
+    if (lock) ::unlink(lock_file.c_str());  // nothing of what failed stays behind
+    return failure(built.error());
+  }
   const Result<void> published = made ? publish_file(file, pack(found.entry, key)) : made;
   if (published) found.path = file;
   else found.note = "cache not written: " + published.error().message;

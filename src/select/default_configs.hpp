@@ -18,8 +18,8 @@ std::vector<GemmConfig> default_configs(DType a, DType d, Scale scale);
 std::vector<GemmConfig> all_default_configs();
 
 /// The config for `problem` on `sms` SMs of an emulated device. Fields that `requested` sets are kept; when it sets any
-/// of tile, cluster, stages or warpgroups, the rest is resolved around them instead of taken from the list. Not checked:
-/// see collective::fault_of. `requested` has the problem's types, recipe, layout and epilogue (select::of_problem).
+/// of tile, cluster, stages or warpgroups, the rest is resolved around them instead of taken from the list. Not
+/// checked: see collective::fault_of. `requested` has the problem's types, recipe, layout and epilogue (select::of_problem).
 GemmConfig choose_default(const GemmProblem& problem, const GemmConfig& requested, int sms);
 
 }  // namespace ww::select

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpwright prepare gemm`: compiles what the problem of the flags, or those of a case file, will need.
+#include <fmt/format.h>
+
+#include "cli/bench_case.hpp"
+#include "cli/execution.hpp"
+#include "cli/gemm_request.hpp"
+#include "cli/progress.hpp"
+#include "select/config_text.hpp"
+#include "warpwright/host/prepare.hpp"
+
+namespace ww::cli {
+namespace {
+
+/// The one problem of the flags, or each of --cases with everything but its sizes from the flags.
+Result<std::vector<GemmRequest>> requests_of(const GemmFlags& flags, const PrepareFlags& prepare) {
+  std::vector<GemmRequest> requests;
+  if (!prepare.cases) {
+    WW_TRY(GemmRequest request, make_request(flags));
+    requests.push_back(std::move(request));
+    return requests;
+  }
+  BenchOptions of_file;
+  of_file.cases = *prepare.cases;
+  int skipped = 0;
+  WW_TRY(const std::vector<BenchCase> cases, bench_cases(of_file, skipped));
+  for (const BenchCase& one : cases) {
+    GemmFlags sized = flags;
+    sized.m = fmt::format("{}", one.m), sized.n = fmt::format("{}", one.n), sized.k = fmt::format("{}", one.k);
+    WW_TRY(GemmRequest request, make_request(sized));
+    requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
+Fields fields_of(const PreparedKernel& kernel) {
+  List cases;
+  for (const std::size_t i : kernel.cases) cases.emplace_back(static_cast<std::int64_t>(i));
+  Fields fields{{"config", to_text(kernel.config)},
+                {"cases", cases},
+                {"seconds", kernel.seconds},
+                {"ok", !kernel.error.has_value()}};
+  if (kernel.error) fields.push_back(error_fields(*kernel.error)[1]);
+  return fields;
+}
+
+Outcome report(const DeviceInfo& device, const Prepared& prepared, std::size_t cases) {
+  Outcome outcome;
+  outcome.text = fmt::format("prepare gemm: {} case{}, {} kernel{} for {}, {}\n", cases, cases == 1 ? "" : "s",
+                             prepared.kernels.size(), prepared.kernels.size() == 1 ? "" : "s", device.name,
+                             duration(prepared.seconds));
+  List list;
+  for (const PreparedKernel& kernel : prepared.kernels) {
+    outcome.text +=
+        fmt::format("  {:<9} {}\n", kernel.error ? "failed" : duration(kernel.seconds), to_text(kernel.config));
+    if (kernel.error) outcome.text += fmt::format("            {}\n", kernel.error->message);
+    list.push_back(fields_of(kernel));
+    if (kernel.error && !outcome.error) outcome.error = kernel.error;
+  }
+  outcome.json = {{"ok", prepared.failed == 0},
+                  {"device", device.name},
+                  {"cases", static_cast<std::int64_t>(cases)},
+                  {"failed", static_cast<std::int64_t>(prepared.failed)},
+                  {"seconds", prepared.seconds},
+                  {"kernels", list}};
+  return outcome;
+}
+
+}  // namespace
+
+Result<Outcome> run_prepare_gemm(const GemmFlags& flags, const PrepareFlags& prepare) {
+  PrepareOptions options;
+  if (prepare.jobs) {
+    WW_TRY(const std::int64_t jobs, parse_integer(*prepare.jobs, "--jobs", 1, 256));
+    options.threads = static_cast<int>(jobs);
+  }
+  WW_TRY(const std::vector<GemmRequest> requests, requests_of(flags, prepare));
+  WW_TRY(const Device device, Device::open(flags.device.value_or("auto"), requests.front().device_options));
+  std::vector<PrepareCase> cases;
+  for (const GemmRequest& request : requests) cases.push_back({request.problem, request.options});
+  Progress progress;
+  std::atomic<int>* permille = progress.phase("compile");
+  options.progress = [permille](std::size_t done, std::size_t of, const PreparedKernel&) {
+    *permille = static_cast<int>(1000 * done / of);
+  };
+  return report(device.info(), ww::prepare(device, cases, options), cases.size());
+}
+
+}  // namespace ww::cli
