@@ -29,7 +29,7 @@ struct BenchOptions {
 
   GemmConfig config = {};  // what every variant starts from; fields of 0 are chosen
   bool batch_invariant = false;
-  // "key=value,..." separated by ';', "auto" = the selected one; "best:N": the N that the cost model puts first for each
+  // "key=value,..." separated by ';', "auto" = the selected one; "best:N": the N that the cost model puts first for a
   // case; empty: the selected one alone
   std::string variants;
   int sms = 0;

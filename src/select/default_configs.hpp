@@ -19,7 +19,8 @@ std::vector<GemmConfig> all_default_configs();
 
 /// The config for `problem` on `sms` SMs of an emulated device. Fields that `requested` sets are kept; when it sets any
 /// of tile, cluster, stages or warpgroups, the rest is resolved around them instead of taken from the list. Not
-/// checked: see collective::fault_of. `requested` has the problem's types, recipe, layout and epilogue (select::of_problem).
+/// checked: see collective::fault_of. `requested` has the problem's types, recipe, layout and epilogue, as of_problem()
+/// gives it.
 GemmConfig choose_default(const GemmProblem& problem, const GemmConfig& requested, int sms);
 
 }  // namespace ww::select
