@@ -147,7 +147,7 @@ inline Result<EpilogueRun> run_on(const Device& device, const EpilogueCase& c) {
   const std::int64_t ld = std::max<std::int64_t>(p.k, 16), columns = collective::output_columns(p.epilogue, p.n);
   GemmProblem strided = p;
   strided.lda = strided.ldb = ld;
-  WW_TRY(const GemmPlan made, plan(device, strided, {.config = c.config}));
+  WW_TRY(const GemmPlan made, plan(device, strided, {.config = c.config, .batch_invariant = true}));
   WW_TRY(r.a, cli::Matrix::allocate(p.a, p.m, p.k, ld, "a"));
   WW_TRY(r.b, cli::Matrix::allocate(p.b, p.n, p.k, ld, "b"));
   WW_TRY(r.scale_a, cli::Matrix::allocate(f32, 1, 1, 1, "scale_a"));

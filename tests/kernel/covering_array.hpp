@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// A covering array of strength two over the axes of dense configs: rows in which every pair of values of two axes occurs
+// that any accepted config has. Deterministic: the same rows in every run.
+//   enumerate accepted configs -> mark the pairs they have -> take rows greedily until every pair is in one
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "select/config_text.hpp"
+#include "warpwright/collective/builder.hpp"
+#include "warpwright/host/gemm.hpp"
+
+namespace ww::testing {
+
+inline constexpr int kAxes = 13;
+enum Axis {
+  kTypes,
+  kOut,
+  kRecipe,
+  kLayout,
+  kTile,
+  kCluster,
+  kStages,
+  kWarpgroups,
+  kSchedule,
+  kOrder,
+  kPromotion,
+  kBatch,
+  kEpilogue
+};
+/// Values of each axis; the first is what leaves most to the others.
+inline constexpr std::array<int, kAxes> kValues = {6, 4, 4, 4, 10, 7, 3, 3, 3, 7, 3, 2, 8};
+using Row = std::array<unsigned char, kAxes>;
+
+inline constexpr const char* kTypeNames[] = {"a=e4m3,b=e4m3", "a=bf16,b=bf16", "a=f16,b=f16",
+                                             "a=tf32,b=tf32", "a=e4m3,b=e5m2", "a=e5m2,b=e5m2"};
+inline constexpr const char* kOutNames[] = {"d=bf16", "d=f16", "d=f32", "d=e4m3"};
+inline constexpr const char* kRecipeNames[] = {"scale=none", "scale=tensor", "scale=row-column", "scale=block"};
+inline constexpr const char* kLayoutNames[] = {"layout=nt", "layout=nn", "layout=tn", "layout=tt"};
+inline constexpr const char* kTileNames[] = {"tile=64x64x0",   "tile=128x128x0", "tile=64x128x0",  "tile=128x64x0",
+                                             "tile=192x128x0", "tile=128x192x0", "tile=128x256x0", "tile=256x128x0",
+                                             "tile=64x24x0",   "tile=128x32x0"};
+inline constexpr const char* kClusterNames[] = {"1x1", "2x1", "1x2", "2x2", "4x1", "1x4", "4x4"};
+inline constexpr const char* kStageNames[] = {"stages=0", "stages=2", "stages=4"};
+inline constexpr const char* kWarpgroupNames[] = {"warpgroups=1", "warpgroups=2", "warpgroups=3"};
+inline constexpr const char* kScheduleNames[] = {"schedule=cooperative", "schedule=pingpong", "schedule=multistage"};
+inline constexpr const char* kOrderNames[] = {"order=static",         "order=single",          "order=dynamic",
+                                              "order=stream-k",       "order=split-k,split=4", "order=split-k,split=3",
+                                              "order=split-k,split=6"};
+inline constexpr int kClusterK[] = {0, 0, 0, 0, 4, 1, 2};  // of the orders
+inline constexpr const char* kPromotionNames[] = {"promotion=0", "promotion=1", "promotion=2"};
+inline constexpr const char* kBatchNames[] = {"batched=0", "batched=1"};
+inline constexpr const char* kEpilogueNames[] = {"",
+                                                 "acc*alpha+c*beta+bias",
+                                                 "silu(acc*alpha)",
+                                                 "swiglu(acc)",
+                                                 "quantise(gelu(acc))",
+                                                 "quantise_block(acc)",
+                                                 "row_sum(acc+aux0,out0)",
+                                                 "column_amax(relu(acc),out0)"};
+
+/// The config of a row, resolved. Not checked.
+inline GemmConfig config_of(const Row& row) {
+  // why cached: millions of rows are looked at, and text is slow to parse
+  static const auto parsed = [] {
+    std::array<std::vector<GemmConfig>, kAxes> all;
+    const auto add = [&](Axis axis, const char* text) { all[axis].push_back(parse_config(text).value()); };
+    for (const char* t : kTypeNames) add(kTypes, t);
+    for (const char* t : kOutNames) add(kOut, t);
+    for (const char* t : kRecipeNames) add(kRecipe, t);
+    for (const char* t : kLayoutNames) add(kLayout, t);
+    for (const char* t : kTileNames) add(kTile, t);
+    for (const char* t : kClusterNames) add(kCluster, ("cluster=" + std::string(t)).c_str());
+    for (const char* t : kStageNames) add(kStages, t);
+    for (const char* t : kWarpgroupNames) add(kWarpgroups, t);
+    for (const char* t : kScheduleNames) add(kSchedule, t);
+    for (const char* t : kOrderNames) add(kOrder, t);
+    for (const char* t : kPromotionNames) add(kPromotion, t);
+    for (const char* t : kBatchNames) add(kBatch, t);
+    for (const char* t : kEpilogueNames) {
+      all[kEpilogue].emplace_back();
+      if (*t) all[kEpilogue].back().epilogue = parse_epilogue(t).value();
+    }
+    return all;
+  }();
+  const auto value = [&](Axis axis) -> const GemmConfig& { return parsed[axis][row[axis]]; };
+  GemmConfig c;
+  c.a = value(kTypes).a, c.b = value(kTypes).b, c.d = value(kOut).d, c.scale = value(kRecipe).scale;
+  c.a_major = value(kLayout).a_major, c.b_major = value(kLayout).b_major;
+  c.tile_m = value(kTile).tile_m, c.tile_n = value(kTile).tile_n;
+  c.cluster_m = value(kCluster).cluster_m, c.cluster_n = value(kCluster).cluster_n;
+  c.stages = value(kStages).stages, c.math_warpgroups = value(kWarpgroups).math_warpgroups;
+  c.schedule = value(kSchedule).schedule, c.order = value(kOrder).order, c.split = value(kOrder).split;
+  c.cluster_k = kClusterK[row[kOrder]];
+  c.promotion = value(kPromotion).promotion, c.batched = value(kBatch).batched, c.epilogue = value(kEpilogue).epilogue;
+  return collective::resolve(c);
+}
+
+/// A problem that a row's kernel is for, with odd tails, `m` and `n` a little more than two of its tiles.
+inline GemmProblem problem_of(const Row& row) {
+  const GemmConfig c = config_of(row);
+  const int step = 16 / bytes_of(c.a);
+  GemmProblem p{.m = 2 * c.tile_m + 8, .n = 2 * c.tile_n + 32, .k = 5 * c.tile_k + step};
+  p.a = c.a, p.b = c.b, p.d = c.d, p.scale = c.scale, p.a_major = c.a_major, p.b_major = c.b_major;
+  p.epilogue = c.epilogue;
+  if (c.batched) {
+    p.batch = 3;
+    p.batch_a = p.m * p.k, p.batch_b = p.n * p.k, p.batch_d = p.m * p.n;
+  }
+  return p;
+}
+
+inline bool accepted(const Row& row) {
+  if (collective::fault_of(config_of(row))) return false;
+  return can_implement(problem_of(row), {.config = config_of(row)}).has_value();
+}
+
+/// Calls `visit(row)` for every combination of `axes`, the other values as in `row`.
+template <class Visit>
+void combinations(Row& row, const std::vector<Axis>& axes, const Visit& visit, std::size_t at = 0) {
+  if (at == axes.size()) return visit(row);
+  for (int v = 0; v < kValues[axes[at]]; ++v) {
+    row[axes[at]] = static_cast<unsigned char>(v);
+    combinations(row, axes, visit, at + 1);
+  }
+  row[axes[at]] = 0;
+}
+
+/// Every accepted row. Two shortcuts, which covering_array_test.cpp checks with rows drawn from all combinations:
+/// a family (types to epilogue) that is refused under a tile in its plainest sharing is refused under every sharing, and
+/// how a tile may be shared does not depend on more than `key`.
+inline std::vector<Row> accepted_rows() {
+  std::vector<Row> halves, rows;
+  Row row{};
+  combinations(row, {kTypes, kOut, kRecipe, kLayout, kBatch, kEpilogue}, [&](Row& family) {
+    Row shape = family;
+    // why first: most families are refused whatever their tile is
+    bool any = false;
+    for (const int tile : {0, 1, 5, 6}) {
+      shape[kTile] = static_cast<unsigned char>(tile), shape[kWarpgroups] = tile == 0 ? 0 : 1;
+      any = any || accepted(shape);
+    }
+    shape = family;
+    if (any)
+      combinations(shape, {kTile, kWarpgroups, kSchedule}, [&](Row& r) {
+        if (!collective::fault_of(config_of(r))) halves.push_back(r);
+      });
+  });
+  std::map<std::array<int, 9>, std::vector<Row>> sharings;
+  for (Row half : halves) {
+    const GemmConfig c = config_of(half);
+    const std::array<int, 9> key = {
+        bytes_of(c.a),     bytes_of(c.d),   collective::promotes(c),       half[kLayout], half[kTile],
+        half[kWarpgroups], half[kSchedule], collective::output_columns(c), c.tile_n};
+    const auto [at, fresh] = sharings.try_emplace(key);
+    if (fresh)
+      combinations(half, {kCluster, kOrder, kPromotion, kStages}, [&](Row& r) {
+        if (!collective::fault_of(config_of(r))) at->second.push_back(r);
+      });
+    for (const Row& sharing : at->second) {
+      Row whole = half;
+      for (const Axis axis : {kCluster, kOrder, kPromotion, kStages}) whole[axis] = sharing[axis];
+      rows.push_back(whole);
+    }
+  }
+  return rows;
+}
+
+/// Which pairs of values occur: a bit for each (axis, value, axis, value).
+class Pairs {
+ public:
+  bool has(int axis_a, int a, int axis_b, int b) const { return bits_[index(axis_a, a, axis_b, b)]; }
+  int add(const Row& row) {
+    return each(row, [&](std::size_t at) { return !bits_[at] && (bits_[at] = true); });
+  }
+  /// How many pairs of `row` are not in.
+  int missing(const Row& row) const {
+    return each(row, [&](std::size_t at) { return !bits_[at]; });
+  }
+
+ private:
+  static constexpr int kMost = 16;  // values of an axis
+  static std::size_t index(int axis_a, int a, int axis_b, int b) {
+    return static_cast<std::size_t>(((axis_a * kMost + a) * kAxes + axis_b) * kMost + b);
+  }
+  template <class Count> static int each(const Row& row, const Count& count) {
+    int sum = 0;
+    for (int i = 0; i < kAxes; ++i)
+      for (int j = i + 1; j < kAxes; ++j) sum += count(index(i, row[i], j, row[j])) ? 1 : 0;
+    return sum;
+  }
+  std::vector<bool> bits_ = std::vector<bool>(kAxes * kMost * kAxes * kMost);
+};
+
+/// The array: greedy over `rows`, each time the best of the next few thousand, from the first that has a pair still missing.
+inline std::vector<Row> covering_array(const std::vector<Row>& rows) {
+  constexpr std::size_t kLooked = 8000, kStride = 7919;  // prime: neighbours in the enumeration are alike
+  std::vector<Row> array;
+  Pairs covered;
+  std::vector<std::size_t> left(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) left[i] = i * kStride % rows.size();
+  std::size_t start = 0;
+  while (true) {
+    while (start < left.size() && covered.missing(rows[left[start]]) == 0) ++start;
+    if (start == left.size()) return array;
+    std::size_t best = left[start], looked = 0;
+    int most = 0;
+    for (std::size_t i = start; i < left.size() && looked < kLooked; ++i, ++looked) {
+      const int gain = covered.missing(rows[left[i]]);
+      if (gain > most) most = gain, best = left[i];
+    }
+    covered.add(rows[best]);
+    array.push_back(rows[best]);
+  }
+}
+
+}  // namespace ww::testing
