@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A covering array of strength two over the axes of dense configs: rows in which every pair of values of two axes occurs
-// that any accepted config has. Deterministic: the same rows in every run.
+// A covering array of strength two over the axes of dense configs: rows in which every pair of values of two axes
+// occurs that any accepted config has. Deterministic: the same rows in every run.
 //   enumerate accepted configs -> mark the pairs they have -> take rows greedily until every pair is in one
 #pragma once
 
@@ -130,8 +130,8 @@ void combinations(Row& row, const std::vector<Axis>& axes, const Visit& visit, s
 }
 
 /// Every accepted row. Two shortcuts, which covering_array_test.cpp checks with rows drawn from all combinations:
-/// a family (types to epilogue) that is refused under a tile in its plainest sharing is refused under every sharing, and
-/// how a tile may be shared does not depend on more than `key`.
+/// a family (types to epilogue) that is refused under a tile in its plainest sharing is refused under every sharing,
+/// and how a tile may be shared does not depend on more than `key`.
 inline std::vector<Row> accepted_rows() {
   std::vector<Row> halves, rows;
   Row row{};
@@ -149,12 +149,19 @@ inline std::vector<Row> accepted_rows() {
         if (!collective::fault_of(config_of(r))) halves.push_back(r);
       });
   });
-  std::map<std::array<int, 9>, std::vector<Row>> sharings;
+  std::map<std::array<int, 10>, std::vector<Row>> sharings;
   for (Row half : halves) {
     const GemmConfig c = config_of(half);
-    const std::array<int, 9> key = {
-        bytes_of(c.a),     bytes_of(c.d),   collective::promotes(c),       half[kLayout], half[kTile],
-        half[kWarpgroups], half[kSchedule], collective::output_columns(c), c.tile_n};
+    const std::array<int, 10> key = {bytes_of(c.a),
+                                     bytes_of(c.d),
+                                     collective::promotes(c),
+                                     half[kLayout],
+                                     half[kTile],
+                                     half[kWarpgroups],
+                                     half[kSchedule],
+                                     collective::output_columns(c),
+                                     c.tile_n,
+                                     collective::reduces(c.epilogue)};
     const auto [at, fresh] = sharings.try_emplace(key);
     if (fresh)
       combinations(half, {kCluster, kOrder, kPromotion, kStages}, [&](Row& r) {
@@ -195,7 +202,8 @@ class Pairs {
   std::vector<bool> bits_ = std::vector<bool>(kAxes * kMost * kAxes * kMost);
 };
 
-/// The array: greedy over `rows`, each time the best of the next few thousand, from the first that has a pair still missing.
+/// The array: greedy over `rows`, each time the best of the next few thousand, from the first that has a pair still
+/// missing.
 inline std::vector<Row> covering_array(const std::vector<Row>& rows) {
   constexpr std::size_t kLooked = 8000, kStride = 7919;  // prime: neighbours in the enumeration are alike
   std::vector<Row> array;

@@ -170,6 +170,9 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_scheduler(const GemmConfig& c) {
   if ((tiles_in_flight(c) > 1 || !has_roles(c)) &&
       (takes_tickets(c) || c.order == TileOrder::stream_k || c.order == TileOrder::split_k))
     return {"order", "auto, single or static with pingpong and multistage"};
+  // why: tiles count each other in, so a launch keeps all its CTAs resident
+  if (c.order == TileOrder::single && reduces(c.epilogue))
+    return {"order", "auto, static, dynamic, stream-k or split-k with an epilogue that reduces"};
   if (c.order != TileOrder::split_k)
     return c.split > 1 || c.cluster_k > 1 ? ConfigFault{"split", "order split-k with it"} : ConfigFault{};
   if (c.split < 2 || c.split > 1024) return {"split", "2 to 1024 pieces"};
