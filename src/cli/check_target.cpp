@@ -32,7 +32,7 @@ class GemmTarget final : public CheckTarget {
     WW_TRY(b_, device_.allocate(size(rows_of_b(p), p.ldb, bytes_of(p.b))));
     WW_TRY(d_, device_.allocate(size(p.m, p.ldd, bytes_of(p.d))));
     WW_TRY(scale_a_, device_.allocate(size(p.m, blocks(p.k), 4)));
-    WW_TRY(scale_b_, device_.allocate(size(blocks(p.n), blocks(p.k), 4)));
+    WW_TRY(scale_b_, device_.allocate(size(p.n, blocks(p.k), 4)));
     for (const Buffer* buffer : {&a_, &b_, &d_, &scale_a_, &scale_b_}) fill_noise(buffer->data(), buffer->bytes());
     operands_ = {.a = a_.data(), .b = b_.data(), .d = d_.data()};
     WW_TRY(const EpilogueTensors epilogue, make_tensors(p.epilogue, p.m, p.n, 1));

@@ -28,8 +28,9 @@ void add_common_flags(CLI::App& app, GemmFlags& f) {
   text_flag(app, "--dtype", f.dtype, "e4m3|e5m2|bf16|f16|tf32",
             "type of A and B (default e4m3, or what the files hold)");
   text_flag(app, "--out-dtype", f.out_dtype, "bf16|f16|f32", "type of D (default bf16)");
-  text_flag(app, "--scale", f.scale, "none|tensor|row-column|block",
-            "scales: block = A by 1x128, B by 128x128, row-column = one for each row of A and of B "
+  text_flag(app, "--scale", f.scale, "none|tensor|row-column|block|block-1d",
+            "scales: block = A by 1x128, B by 128x128, block-1d = both by 1x128, row-column = one for each row of A "
+            "and of B "
             "(default block for 8-bit types, else none)");
   text_flag(app, "--device", f.device, "auto|emu:sm90|cuda:N",
             "where to run (default auto: cuda:0, else the emulator)");
@@ -83,7 +84,8 @@ void add_gemm_flags(CLI::App& app, GemmFlags& f) {
   text_flag(app, "--b", f.b, "FILE", "B (N, K), or (L, N, K); without L one B serves the batch, and so for scales");
   text_flag(app, "--scale-a", f.scale_a, "FILE",
             "float32 (M, ceil(K/128)); (M,) with row-column, one number with tensor");
-  text_flag(app, "--scale-b", f.scale_b, "FILE", "float32 (ceil(N/128), ceil(K/128)); (N,); or one number");
+  text_flag(app, "--scale-b", f.scale_b, "FILE",
+            "float32 (ceil(N/128), ceil(K/128)); (N, ceil(K/128)) with block-1d; (N,); or one number");
 }
 
 /// The same for groups of rows, each with a B of its own.

@@ -103,8 +103,10 @@ Result<void> check_scales(const GemmRequest& request) {
     if (request.scale_b && !(one && request.scale_b->shape == std::vector{std::int64_t{1}, p.n}))
       WW_CHECK(expect_scales(request, request.scale_b, {p.n}, "(N,)"));
   }
-  if (p.scale != Scale::block_1x128_128x128) return {};
+  if (!is_block(p.scale)) return {};
   WW_CHECK(expect_scales(request, request.scale_a, {p.m, blocks_of(p.k)}, "(M, ceil(K/128))"));
+  if (p.scale == Scale::block_1x128_1x128)
+    return expect_scales(request, request.scale_b, {p.n, blocks_of(p.k)}, "(N, ceil(K/128))");
   return expect_scales(request, request.scale_b, {blocks_of(p.n), blocks_of(p.k)}, "(ceil(N/128), ceil(K/128))");
 }
 
@@ -203,7 +205,7 @@ Result<void> resolve_scheduler(const GemmFlags& flags, GemmConfig& config) {
 }  // namespace
 
 void pack_batch(GemmProblem& p) {
-  const bool block = p.scale == Scale::block_1x128_128x128, vector = p.scale == Scale::row_column;
+  const bool block = is_block(p.scale), vector = p.scale == Scale::row_column;
   const auto pack = [](std::int64_t& stride, std::int64_t elements) {
     if (stride != 0) stride = elements;
   };
@@ -211,7 +213,7 @@ void pack_batch(GemmProblem& p) {
   pack(p.batch_b, rows_of_b(p) * p.ldb);
   pack(p.batch_d, p.m * p.n);
   pack(p.batch_scale_a, block ? p.m * blocks_of(p.k) : vector ? p.m : 1);
-  pack(p.batch_scale_b, block ? blocks_of(p.n) * blocks_of(p.k) : vector ? p.n : 1);
+  pack(p.batch_scale_b, block ? scale_rows_of_b(p) * blocks_of(p.k) : vector ? p.n : 1);
 }
 
 Result<GemmRequest> make_request(const GemmFlags& flags) {

@@ -19,6 +19,9 @@ struct GemmRequest : Request {
 inline std::int64_t rows_of_a(const GemmProblem& p) { return p.a_major == Major::k ? p.m : p.k; }
 inline std::int64_t rows_of_b(const GemmProblem& p) { return p.b_major == Major::k ? p.n : p.k; }
 
+/// Rows of the block scales of B, (rows, ceil(K/128)).
+inline std::int64_t scale_rows_of_b(const GemmProblem& p) { return ceil_div(p.n, columns_of_scale(p.scale)); }
+
 /// Batch strides that are not 0 become those of matrices, and of their packed scales, one behind the other.
 void pack_batch(GemmProblem& problem);
 

@@ -118,7 +118,8 @@ Result<void> resolve_types(const GemmFlags& flags, const ConfigText& text, Reque
          parse_type(flags.out_dtype, "--out-dtype", {DType::bf16, DType::f16, DType::f32}));
   t.d = out ? *out : text.d.value_or(DType::bf16);
   const Scale usual = bytes_of(t.ab) == 1 ? Scale::block_1x128_128x128 : Scale::none;
-  WW_TRY(const int scale, parse_choice(flags.scale, "--scale", {"none", "tensor", "row-column", "block"}, -1));
+  WW_TRY(const int scale,
+         parse_choice(flags.scale, "--scale", {"none", "tensor", "row-column", "block", "block-1d"}, -1));
   t.scale = scale >= 0 ? static_cast<Scale>(scale) : text.scale.value_or(usual);
   WW_CHECK(agree("a", text.a, t.ab));
   WW_CHECK(agree("b", text.b, t.b));
@@ -216,7 +217,8 @@ Result<void> check_scale_files(const Request& request) {
     if (!*array) continue;
     const std::string& argument = (*array)->file.argument();
     if (request.types.scale == Scale::none)
-      return failure(ErrorCode::invalid, argument, "--scale tensor, row-column or block with it", "--scale none");
+      return failure(ErrorCode::invalid, argument, "--scale tensor, row-column, block or block-1d with it",
+                     "--scale none");
     if ((*array)->kind != ElementKind::f32)
       return failure(ErrorCode::invalid, argument, "float32 elements", name_of((*array)->kind));
   }

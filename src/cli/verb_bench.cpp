@@ -82,6 +82,9 @@ Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench) 
   if (asked.a != asked.b || asked.a == DType::e5m2 || asked.a == DType::tf32)
     return failure(ErrorCode::unsupported, "--dtype", "e4m3, bf16 or f16 for both operands of what is timed",
                    fmt::format("{}, {}", name_of(asked.a), name_of(asked.b)));
+  if (asked.scale == Scale::block_1x128_1x128)
+    return failure(ErrorCode::unsupported, "--scale", "none, tensor, row-column or block: what is timed",
+                   name_of(asked.scale));
   if (request.problem.batch != 1)
     return failure(ErrorCode::unsupported, "--batch", "1: what is timed is one product", *flags.batch);
   WW_TRY(BenchOptions options, bench_options(request, flags, bench));

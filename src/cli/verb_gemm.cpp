@@ -45,9 +45,10 @@ OperandShape scale_shape(const GemmProblem& p, bool of_a) {
     case Scale::tensor: return {DType::f32, sets, 1, 1};
     case Scale::row_column:
       return of_a ? OperandShape{DType::f32, sets * p.m, 1, 1} : OperandShape{DType::f32, sets, p.n, p.n};
-    case Scale::block_1x128_128x128: break;
+    case Scale::block_1x128_128x128:
+    case Scale::block_1x128_1x128: break;
   }
-  return {DType::f32, sets * (of_a ? p.m : blocks_of(p.n)), blocks_of(p.k), blocks_of(p.k)};
+  return {DType::f32, sets * (of_a ? p.m : scale_rows_of_b(p)), blocks_of(p.k), blocks_of(p.k)};
 }
 
 OperandShape a_shape(const GemmProblem& p) {
@@ -116,9 +117,9 @@ Result<Verdict> judge(const GemmRequest& request, HostOperands& host, EmuMath ma
   if (p.scale == Scale::row_column) {
     WW_CHECK(repeat(host.scale_a, p.batch * p.m));
     WW_CHECK(repeat(host.scale_b, p.batch));
-  } else if (p.scale == Scale::block_1x128_128x128) {
+  } else if (is_block(p.scale)) {
     WW_CHECK(repeat(host.scale_a, p.batch * p.m));
-    WW_CHECK(repeat(host.scale_b, p.batch * blocks_of(p.n)));
+    WW_CHECK(repeat(host.scale_b, p.batch * scale_rows_of_b(p)));
   }
   claim.groups = &groups;
   return verify(claim, progress);

@@ -246,7 +246,7 @@ template <DType kA, DType kB = kA> class Verifier {
 
   void judge(Tile& tile, const Rows& rows, std::int64_t column) {
     const std::int64_t k_size = claim_.a.cols();
-    const bool block = claim_.scale == Scale::block_1x128_128x128;
+    const bool block = is_block(claim_.scale);
     const int count = static_cast<int>(rows.count);
     const int columns = static_cast<int>(std::min<std::int64_t>(kTile, claim_.columns() - column));
     clear(tile.sum), clear(tile.bound), clear(tile.reference), clear(tile.error);
@@ -259,7 +259,7 @@ template <DType kA, DType kB = kA> class Verifier {
         multiply(tile.a.value, tile.b.value, tile.sum, at, std::min(at + rule_.chunk, depth));
         widen(tile.before, tile.sum, tile.bound, tile.a.largest[j], tile.b.largest[j], rule_);
       }
-      if (block) promote(tile, rows, column, k / kStep);
+      if (block) promote(tile, rows, column, columns, k / kStep);
     }
     if (!block) finish(tile, rows, column, columns);
     if (claim_.reference) copy_out(tile, rows, column, columns);
@@ -291,14 +291,16 @@ template <DType kA, DType kB = kA> class Verifier {
   }
 
   /// Adds the block's scaled sum to the reference and starts the next block from zero.
-  void promote(Tile& tile, const Rows& rows, std::int64_t column, std::int64_t block) {
+  void promote(Tile& tile, const Rows& rows, std::int64_t column, int columns, std::int64_t block) {
     const Matrix &scale_a = *claim_.scale_a, &scale_b = *claim_.scale_b;
-    // a tile never crosses a boundary of 128 columns: kTile divides 128
-    const std::int64_t row_b = rows.group * ((claim_.columns() + 127) / 128) + column / 128;
-    const double sb = scale_b.floats()[row_b * scale_b.ld() + block];
-    double t[kTile];
+    const std::int64_t shared = columns_of_scale(claim_.scale);  // columns with one scale
+    const std::int64_t of_group = (claim_.columns() + shared - 1) / shared;
+    double sb[kTile] = {}, t[kTile];
+    for (int c = 0; c < columns; ++c)
+      sb[c] = scale_b.floats()[(rows.group * of_group + (column + c) / shared) * scale_b.ld() + block];
     for (std::int64_t r = 0; r < rows.count; ++r) {
-      std::fill_n(t, kTile, scale_a.floats()[(rows.first + r) * scale_a.ld() + block] * sb);
+      const double sa = scale_a.floats()[(rows.first + r) * scale_a.ld() + block];
+      for (int c = 0; c < kTile; ++c) t[c] = sa * sb[c];
       scale_tile_row(tile, r, t, true);
     }
     clear(tile.sum), clear(tile.bound);

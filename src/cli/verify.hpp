@@ -16,7 +16,7 @@
 namespace ww::cli {
 
 /// `d` = scale (a . b^T); a is (M, K), b is (N, K), d is (M, N). Scales: none; (1, 1) each; (M, 1) and (1, N); or
-/// scale_a (M, ceil(K/128)) and scale_b (ceil(N/128), ceil(K/128)).
+/// scale_a (M, ceil(K/128)) and scale_b (ceil(N/128), ceil(K/128)) or, with Scale::block_1x128_1x128, (N, ceil(K/128)).
 /// With `groups`, b is (G N, K), and scale_b has the rows of one group after those of the one before; per tensor either
 /// scale may have one row for each group. Rows of d in no group must hold `outside` in every byte.
 struct Claim {

@@ -154,7 +154,7 @@ Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream) const
   }
 
   const GemmProblem& g = problem_;
-  const bool block = g.scale == Scale::block_1x128_128x128;
+  const bool block = is_block(g.scale);
   const auto scale_span = [&](std::int64_t rows, std::int64_t row, std::int64_t column, std::int64_t batch) {
     if (g.scale == Scale::none || g.k == 0) return std::uint64_t{0};
     std::int64_t last = (g.batch - 1) * batch;
@@ -178,7 +178,8 @@ Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream) const
            MemoryRange{"scale_a", operands.scale_a, scale_span(g.m, g.scale_a_row, g.scale_a_k, g.batch_scale_a),
                        false},
            MemoryRange{"scale_b", operands.scale_b,
-                       scale_span(block ? ceil_div(g.n, 128) : g.n, g.scale_b_n, g.scale_b_k, g.batch_scale_b), false},
+                       scale_span(ceil_div(g.n, columns_of_scale(g.scale)), g.scale_b_n, g.scale_b_k, g.batch_scale_b),
+                       false},
            MemoryRange{"workspace", operands.workspace, static_cast<std::uint64_t>(workspace_.bytes), true},
        })
     memory.add(range);

@@ -13,10 +13,11 @@ namespace ww::device {
 namespace {
 
 const char* cpp_name(Scale scale) {
-  return scale == Scale::none         ? "none"
-         : scale == Scale::tensor     ? "tensor"
-         : scale == Scale::row_column ? "row_column"
-                                      : "block_1x128_128x128";
+  return scale == Scale::none                  ? "none"
+         : scale == Scale::tensor              ? "tensor"
+         : scale == Scale::row_column          ? "row_column"
+         : scale == Scale::block_1x128_128x128 ? "block_1x128_128x128"
+                                               : "block_1x128_1x128";
 }
 const char* cpp_name(TileOrder order) {
   return order == TileOrder::fixed      ? "fixed"

@@ -16,7 +16,7 @@ namespace {
 
 /// Scales of `p` that are a matrix: every recipe but none and tensor.
 void fill_scale_strides(GemmProblem& p) {
-  const bool block = p.scale == Scale::block_1x128_128x128;
+  const bool block = is_block(p.scale);
   // why 1 for row-column: its scales are vectors
   const std::int64_t row = block ? ceil_div(p.k, kScaleSpan) : 1, column = block ? 1 : 0;
   if (p.scale_a_row == 0 && p.scale_a_k == 0) p.scale_a_row = row, p.scale_a_k = column;
@@ -27,7 +27,7 @@ void fill_strides(GemmProblem& p) {
   if (p.lda == 0) p.lda = p.a_major == Major::k ? p.k : p.m;
   if (p.ldb == 0) p.ldb = p.b_major == Major::k ? p.k : p.n;
   if (p.ldd == 0) p.ldd = collective::output_columns(p.epilogue, p.n);
-  if (p.scale == Scale::row_column || p.scale == Scale::block_1x128_128x128) fill_scale_strides(p);
+  if (p.scale == Scale::row_column || is_block(p.scale)) fill_scale_strides(p);
 }
 
 Result<void> check_scales(const GemmProblem& p) {
@@ -35,8 +35,8 @@ Result<void> check_scales(const GemmProblem& p) {
     WW_CHECK(check_scale_strides("scale_a", std::array{ScaleAxis{p.m, p.scale_a_row}}));
     WW_CHECK(check_scale_strides("scale_b", std::array{ScaleAxis{p.n, p.scale_b_n}}));
   }
-  if (p.scale == Scale::block_1x128_128x128) {
-    const std::int64_t blocks = ceil_div(p.k, kScaleSpan), columns = ceil_div(p.n, kScaleSpan);
+  if (is_block(p.scale)) {
+    const std::int64_t blocks = ceil_div(p.k, kScaleSpan), columns = ceil_div(p.n, columns_of_scale(p.scale));
     WW_CHECK(check_scale_strides("scale_a", std::array{ScaleAxis{p.m, p.scale_a_row}, ScaleAxis{blocks, p.scale_a_k}}));
     WW_CHECK(
         check_scale_strides("scale_b", std::array{ScaleAxis{columns, p.scale_b_n}, ScaleAxis{blocks, p.scale_b_k}}));

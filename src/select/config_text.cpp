@@ -167,9 +167,10 @@ Result<DType> parse_dtype(std::string_view text, std::string_view argument) {
 }
 
 Result<Scale> parse_scale(std::string_view text, std::string_view argument) {
-  for (Scale scale : {Scale::none, Scale::tensor, Scale::row_column, Scale::block_1x128_128x128})
+  for (Scale scale :
+       {Scale::none, Scale::tensor, Scale::row_column, Scale::block_1x128_128x128, Scale::block_1x128_1x128})
     if (text == name_of(scale)) return scale;
-  return failure(ErrorCode::invalid, std::string(argument), "none, tensor, row-column or block",
+  return failure(ErrorCode::invalid, std::string(argument), "none, tensor, row-column, block or block-1d",
                  fmt::format("\"{}\"", text));
 }
 

@@ -32,7 +32,7 @@ GemmConfig with_shape(GemmConfig config, const TileShape& shape) {
 std::vector<TileShape> shapes_for(DType d, Scale scale) {
   // why: promotion needs the registers that 256 columns would take, FP32 outputs the shared memory
   if (d == DType::f32) return {kSquare, kSmall};
-  if (scale == Scale::block_1x128_128x128) return {kTall, kSquare, kSmall};
+  if (is_block(scale)) return {kTall, kSquare, kSmall};
   return {kWide, kMiddle, kSmall};
 }
 

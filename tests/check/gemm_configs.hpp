@@ -13,6 +13,12 @@ inline constexpr GemmConfig kBlock1x2 =
     collective::resolve({.scale = kBlock, .tile_m = 128, .tile_n = 64, .cluster_n = 2, .stages = 3});
 inline constexpr GemmConfig kBlockUnits =
     collective::resolve({.scale = kBlock, .tile_m = 256, .tile_n = 32, .stages = 2});
+inline constexpr GemmConfig kColumnScales =
+    collective::resolve({.scale = Scale::block_1x128_1x128, .tile_m = 128, .tile_n = 64, .cluster_m = 2, .stages = 2});
+inline constexpr GemmConfig kColumnScalesMultistage = collective::resolve(
+    {.scale = Scale::block_1x128_1x128, .tile_m = 128, .tile_n = 72, .stages = 2, .schedule = Schedule::multistage});
+inline constexpr GemmConfig kTwoScales =
+    collective::resolve({.scale = kBlock, .tile_m = 192, .tile_n = 96, .cluster_m = 2, .stages = 2});
 inline constexpr GemmConfig kPlainBf16 = collective::resolve(
     {.a = DType::bf16, .b = DType::bf16, .tile_m = 64, .tile_n = 64, .stages = 2, .math_warpgroups = 1});
 inline constexpr GemmConfig kPlain2x1 =

@@ -13,6 +13,8 @@ namespace ww::check_test {
 WW_CHECK_GEMM(block_2x1, kBlock2x1)
 WW_CHECK_GEMM(block_1x2, kBlock1x2)
 WW_CHECK_GEMM(block_units, kBlockUnits)
+WW_CHECK_GEMM(column_scales, kColumnScales)
+WW_CHECK_GEMM(two_scales, kTwoScales)
 WW_CHECK_GEMM(plain_bf16, kPlainBf16)
 WW_CHECK_GEMM(plain_2x1, kPlain2x1)
 WW_CHECK_GEMM(tensor_f32, kTensorF32)
@@ -35,6 +37,7 @@ WW_CHECK_GEMM(pingpong_plain, kPingpongPlain)
     kernel::MultistageGemm<config, collective::StageRelease::release>::run(p);                    \
   }
 WW_CHECK_MULTISTAGE(multistage_block, kMultistageBlock, by_warp)
+WW_CHECK_MULTISTAGE(multistage_column_scales, kColumnScalesMultistage, by_warp)
 WW_CHECK_MULTISTAGE(multistage_bf16, kMultistageBf16, by_warp)
 WW_CHECK_MULTISTAGE(multistage_meeting, kMultistageBf16, by_cluster_barrier)
 WW_CHECK_MULTISTAGE(multistage_block_meeting, kMultistageBlock, by_cluster_barrier)

@@ -170,6 +170,16 @@ class Program(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result)
         self.assertEqual(self.one_object(result)["wrong"], 0)
 
+    def test_block_scales_of_both_operands_by_row(self) -> None:
+        result = run("gemm", *SMALL, "--scale", "block-1d", "--verify", "--json")
+        self.assertEqual(result.returncode, 0, result)
+        self.assertEqual(self.one_object(result)["wrong"], 0)
+        batch = run("gemm", *SMALL, "--scale", "block-1d", "--batch", "2", "--verify", "--json",
+                    "--config", "tile=128x96x128")
+        self.assertEqual(batch.returncode, 0, batch)
+        self.assertEqual(self.one_object(batch)["wrong"], 0)
+        self.refused(3, "scale", "grouped", "--scale", "block-1d")
+
     def test_grouped_refusals_name_the_flag(self) -> None:
         for argument, *flags in (("--rows", "--rows", "1,x"), ("--groups", "--groups", "0"),
                                  ("--gap", "--gap", "2"), ("--encoding", "--encoding", "ids"),

@@ -56,7 +56,8 @@ struct Data {
     const bool column = c.scale == Scale::row_column;
     const std::int64_t across_a = tensor || column ? 1 : blocks, across_b = tensor ? 1 : column ? c.n : blocks;
     scale_a = Matrix::allocate(f32, tensor ? 1 : c.m, across_a, across_a, "scale_a").value();
-    scale_b = Matrix::allocate(f32, tensor || column ? 1 : (c.n + 127) / 128, across_b, across_b, "scale_b").value();
+    const std::int64_t rows_b = tensor || column ? 1 : ceil_div(c.n, columns_of_scale(c.scale));
+    scale_b = Matrix::allocate(f32, rows_b, across_b, across_b, "scale_b").value();
     fill_normal(a, c.seed, Operand::a), fill_normal(b, c.seed, Operand::b);
     fill_scales(scale_a, c.seed, Operand::scale_a), fill_scales(scale_b, c.seed, Operand::scale_b);
   }
@@ -104,11 +105,11 @@ void compute(Data& x, std::int64_t skip_block = -1) {
   for (std::int64_t row = 0; row < c.m; ++row)
     for (std::int64_t col = 0; col < c.n; ++col) {
       float value = 0;
-      if (c.scale == Scale::block_1x128_128x128) {
+      if (is_block(c.scale)) {
         for (std::int64_t k = 0; k < c.k; k += 128) {
           if (k / 128 == skip_block) continue;
           const float s = x.scale_a.floats()[row * x.scale_a.ld() + k / 128] *
-                          x.scale_b.floats()[col / 128 * x.scale_b.ld() + k / 128];
+                          x.scale_b.floats()[col / columns_of_scale(c.scale) * x.scale_b.ld() + k / 128];
           value = std::fmaf(raw_sum(x, row, col, k, std::min(c.k, k + 128)), s, value);
         }
       } else {
@@ -137,7 +138,8 @@ std::string describe(const Case& c) {
 void for_every_kind(const std::function<void(Case)>& body) {
   for (DType type : {e4m3, bf16, f16})
     for (DType out : {bf16, f16, f32})
-      for (Scale scale : {Scale::none, Scale::tensor, Scale::row_column, Scale::block_1x128_128x128})
+      for (Scale scale :
+           {Scale::none, Scale::tensor, Scale::row_column, Scale::block_1x128_128x128, Scale::block_1x128_1x128})
         for (EmuMath math : {EmuMath::exact, EmuMath::fp32_chain})
           body({.type = type, .out = out, .scale = scale, .math = math});
 }

@@ -33,6 +33,22 @@ TEST(Builder, KeepsWhatIsSet) {
   EXPECT_EQ(r.math_warpgroups, 1);
 }
 
+TEST(Builder, CountsTheScalesOfBThatATileMeets) {
+  for (int tile_n = 8; tile_n <= 256; tile_n += 8) {
+    int most = 0;
+    for (int tile = 0; tile < 64; ++tile) {
+      const int first = tile * tile_n, last = first + tile_n - 1;
+      most = max(most, last / kScaleBlock - first / kScaleBlock + 1);
+      EXPECT_EQ(first % scale_step(tile_n), 0);
+    }
+    EXPECT_EQ(scale_blocks(tile_n), most) << tile_n;
+    EXPECT_EQ(scale_blocks(tile_n) == 1, kScaleBlock % tile_n == 0) << tile_n;
+  }
+  EXPECT_EQ(resolve(*parse_config("scale=block,tile=128x160x128")).stages, 5);  // 37 KB each, 40 KB of D
+  EXPECT_EQ(raw_accumulators(resolve(*parse_config("scale=block,tile=128x160x128"))), 1);
+  EXPECT_EQ(raw_accumulators(resolve(*parse_config("scale=block,tile=128x128x128"))), 2);
+}
+
 struct Refusal {
   const char* text;
   const char* field;
@@ -58,7 +74,12 @@ TEST(Builder, NamesTheFaultyField) {
                                  Refusal{"tile=256x256x128", "tile"},
                                  Refusal{"stages=1", "stages"},
                                  Refusal{"stages=7,tile=128x128x128", "stages"},
-                                 Refusal{"scale=block,tile=128x256x128", "tile (n)"},
+                                 Refusal{"scale=block,tile=128x256x128", "tile"},
+                                 Refusal{"scale=block,tile=192x136x128", "tile"},
+                                 Refusal{"scale=block,mechanism=contiguous,tile=128x96x128", "tile (n)"},
+                                 Refusal{"scale=block-1d,mechanism=contiguous,tile=128x128x128", "scale"},
+                                 Refusal{"scale=block-1d,a=bf16,b=bf16", "scale"},
+                                 Refusal{"scale=block,promotion=2,tile=128x136x128", "tile"},
                                  Refusal{"schedule=pingpong,warpgroups=3", "warpgroups"},
                                  Refusal{"schedule=pingpong,tile=192x128x128", "tile (m)"},
                                  Refusal{"promotion=1", "promotion"},

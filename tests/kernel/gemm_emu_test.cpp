@@ -115,6 +115,74 @@ TEST(GemmEmu, RowAndColumnScales) {
   expect_equal({.m = 70, .n = 72, .k = 200, .a = bf16, .b = bf16, .d = f32, .scale = Scale::row_column}, {}, 14);
 }
 
+TEST(GemmEmu, BlockScalesOfBothOperandsByRow) {
+  const GemmProblem p{.m = 200, .n = 136, .k = 400, .scale = Scale::block_1x128_1x128};
+  GemmProblem turned = p;  // M- and N-major scales
+  turned.scale_a_row = turned.scale_b_n = 1, turned.scale_a_k = 203, turned.scale_b_k = 136;
+  std::uint64_t seed = 300;
+  for (const char* config : {"", "tile=128x64x128,cluster=2x1,stages=2", "tile=64x40x128,cluster=1x2",
+                             "tile=64x64x128,schedule=pingpong", "tile=128x64x128,schedule=multistage"}) {
+    expect_equal(p, *parse_config(config), ++seed);
+    expect_equal(turned, *parse_config(config), seed, EmuSchedule::adversarial);
+  }
+  GemmProblem batch = p;
+  batch.batch = 2, batch.batch_a = 200 * 400, batch.batch_d = 200 * 136, batch.batch_scale_a = 200 * 4;
+  batch.batch_scale_b = 136 * 4;
+  expect_equal(batch, *parse_config("tile=128x64x128"), 320);
+  expect_equal({.m = 100, .n = 72, .k = 0, .scale = Scale::block_1x128_1x128}, {}, 321);
+  expect_equal({.m = 70, .n = 200, .k = 272, .a = e5m2, .b = e4m3, .d = f32, .scale = Scale::block_1x128_1x128},
+               *parse_config("tile=128x128x128"), 322);
+}
+
+TEST(GemmEmu, NanScalesOfAColumnReachThatColumnOnly) {
+  HostProblem host = make_problem({.m = 130, .n = 136, .k = 256, .scale = Scale::block_1x128_1x128}, {}, 323);
+  host.scale_b[77 * 2 + 1] = __builtin_nanf("");
+  const auto got = run_on(open_emu(), host);
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(difference(host, *got, reference(host)), "");
+  const auto* d = reinterpret_cast<const std::uint16_t*>(got->data());
+  for (int m = 0; m < 130; ++m)
+    for (int n = 0; n < 136; ++n) EXPECT_EQ(d[m * 136 + n] == 0x7fff, n == 77) << m << ", " << n;
+}
+
+TEST(GemmEmu, TilesThatMeetSeveralScalesOfB) {
+  constexpr Scale kBlock = Scale::block_1x128_128x128;
+  std::uint64_t seed = 340;
+  for (const char* config :
+       {"tile=192x96x128", "tile=128x160x128,cluster=2x1", "tile=128x192x128", "tile=128x136x128,stages=2",
+        "tile=128x176x128,stages=2", "tile=64x96x128,schedule=pingpong", "tile=128x96x128,schedule=multistage",
+        "tile=256x48x128,cluster=1x2", "tile=64x96x128,order=split-k,split=2,raster=64"}) {
+    const HostProblem host =
+        make_problem({.m = 200, .n = 584, .k = 400, .scale = kBlock}, *parse_config(config), ++seed);
+    const auto got = run_on(open_emu(seed), host);
+    ASSERT_TRUE(got) << got.error().message << "\n" << host.replay();
+    const KCut cut = std::string_view(config).find("split-k") == std::string_view::npos
+                         ? KCut{}
+                         : KCut{64, 96, [](std::int64_t, std::int64_t) {
+                                  return KPieces{{{0, 2}, {2, 4}}};
+                                }};
+    EXPECT_EQ(difference(host, *got, reference(host, emu::MmaMath::exact, cut)), "");
+  }
+  GemmProblem turned{.m = 200, .n = 400, .k = 272, .scale = kBlock};
+  turned.scale_a_row = turned.scale_b_n = 1, turned.scale_a_k = 200, turned.scale_b_k = 5;
+  turned.batch = 2, turned.batch_a = 200 * 272, turned.batch_d = 200 * 400;
+  turned.batch_scale_a = 600, turned.batch_scale_b = 17;
+  expect_equal(turned, *parse_config("tile=128x96x128"), 360, EmuSchedule::adversarial);
+}
+
+TEST(GemmEmu, NanScalesOfABlockReachItsColumnsOnly) {
+  for (const char* config : {"tile=128x160x128", "tile=192x96x128"}) {
+    HostProblem host =
+        make_problem({.m = 70, .n = 392, .k = 256, .scale = Scale::block_1x128_128x128}, *parse_config(config), 361);
+    host.scale_b[1 * 2 + 1] = __builtin_nanf("");  // columns 128 to 255
+    const auto got = run_on(open_emu(), host);
+    ASSERT_TRUE(got) << got.error().message;
+    const auto* d = reinterpret_cast<const std::uint16_t*>(got->data());
+    for (int m = 0; m < 70; ++m)
+      for (int n = 0; n < 392; ++n) EXPECT_EQ(d[m * 392 + n] == 0x7fff, n / 128 == 1) << config << m << ", " << n;
+  }
+}
+
 TEST(GemmEmu, BatchesTakeAStrideForEveryTensor) {
   const GemmProblem block{.m = 130, .n = 136, .k = 272, .scale = Scale::block_1x128_128x128, .batch = 3};
   GemmProblem own = block, shared = block;

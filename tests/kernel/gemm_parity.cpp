@@ -2,7 +2,7 @@
 // Emulated device against GPU: the same random problems, one hash of D each.
 //   gemm_parity make  <file> [count] [first]  writes the hashes that the emulated device computes; problems from
 //                                             1000000 on are those of operand_problem.hpp, from 2000000 on those of
-//                                             scheduler_problem.hpp
+//                                             recipe_problem.hpp, from 4000000 on those of scheduler_problem.hpp
 //   gemm_parity check <file> [device] [step]  runs every step-th problem on `device` (default emu:sm90) and compares
 //   hashes
 // A problem is a function of its number, so the file holds numbers and hashes only; both device and emulator must agree
@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "operand_problem.hpp"
+#include "recipe_problem.hpp"
 #include "scheduler_problem.hpp"
 
 namespace {
@@ -30,6 +31,7 @@ using namespace ww::testing;
 /// strides.
 HostProblem numbered_problem(std::uint64_t i) {
   if (i >= kFirstSchedulerProblem) return scheduler_problem(i);
+  if (i >= kFirstRecipeProblem) return recipe_problem(i);
   if (i >= kFirstOperandProblem) return operand_problem(i);
   std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 1);
   const auto pick = [&](std::uint64_t count) { return rng() % count; };

@@ -25,8 +25,8 @@ struct HostProblem {
   GemmConfig config;    // as requested
   std::uint64_t seed = 0;
   std::vector<std::uint8_t> a, b;  // rows of lda / ldb elements; the padding holds NaN
-  // block: (M, kb) and (nb, kb); row-column: (M), (N); tensor: one; none: empty. Of a batch: those of each matrix that
-  // has its own, one set behind the other
+  // block: (M, kb), and (nb, kb) or (N, kb); row-column: (M), (N); tensor: one; none: empty. Of a batch: those of each
+  // matrix that has its own, one set behind the other
   std::vector<float> scale_a, scale_b;
   /// Everything the operands follow from. The same test makes the same ones again; `warpwright gemm` draws others.
   std::string replay() const {
@@ -35,11 +35,15 @@ struct HostProblem {
             ? ""
             : fmt::format(" batch={} strides {}, {}, {}, scales {}, {}", problem.batch, problem.batch_a,
                           problem.batch_b, problem.batch_d, problem.batch_scale_a, problem.batch_scale_b);
+    const std::string scales = problem.scale_a_k == 0 && problem.scale_b_k == 0
+                                   ? ""
+                                   : fmt::format(" scales {}x{}, {}x{} apart", problem.scale_a_row, problem.scale_a_k,
+                                                 problem.scale_b_n, problem.scale_b_k);
     return fmt::format(
-        "m={} n={} k={} lda={} ldb={} ldd={} layout={}{} a={} b={} d={} scale={} seed={} config {}; the test is "
+        "m={} n={} k={} lda={} ldb={} ldd={} layout={}{}{} a={} b={} d={} scale={} seed={} config {}; the test is "
         "deterministic",
         problem.m, problem.n, problem.k, problem.lda, problem.ldb, problem.ldd,
-        name_of(MatrixLayout{problem.a_major, problem.b_major}), batch, name_of(problem.a), name_of(problem.b),
+        name_of(MatrixLayout{problem.a_major, problem.b_major}), batch, scales, name_of(problem.a), name_of(problem.b),
         name_of(problem.d), name_of(problem.scale), seed, to_text(config));
   }
 };
@@ -71,6 +75,19 @@ inline void fill_matrix(std::vector<std::uint8_t>& bytes, std::mt19937_64& rng, 
       }
 }
 
+/// Floats from one row of block scales, and from one 128 of K, to the next.
+struct ScaleStrides {
+  std::int64_t row, k;
+};
+inline ScaleStrides strides_of_scale_a(const GemmProblem& p) {
+  return p.scale_a_row == 0 && p.scale_a_k == 0 ? ScaleStrides{ceil_div(p.k, 128), 1}
+                                                : ScaleStrides{p.scale_a_row, p.scale_a_k};
+}
+inline ScaleStrides strides_of_scale_b(const GemmProblem& p) {
+  return p.scale_b_n == 0 && p.scale_b_k == 0 ? ScaleStrides{ceil_div(p.k, 128), 1}
+                                              : ScaleStrides{p.scale_b_n, p.scale_b_k};
+}
+
 inline HostProblem make_problem(GemmProblem problem, const GemmConfig& config, std::uint64_t seed) {
   HostProblem made{problem, config, seed, {}, {}, {}, {}};
   GemmProblem& p = made.problem;
@@ -90,8 +107,14 @@ inline HostProblem make_problem(GemmProblem problem, const GemmConfig& config, s
   const auto all = [&](std::int64_t count, std::int64_t step) { return scales(count + (p.batch - 1) * step); };
   if (p.scale == Scale::tensor) made.scale_a = all(1, p.batch_scale_a), made.scale_b = all(1, p.batch_scale_b);
   if (p.scale == Scale::row_column) made.scale_a = all(p.m, p.batch_scale_a), made.scale_b = all(p.n, p.batch_scale_b);
-  if (p.scale == Scale::block_1x128_128x128)
-    made.scale_a = all(p.m * blocks, p.batch_scale_a), made.scale_b = all(ceil_div(p.n, 128) * blocks, p.batch_scale_b);
+  if (is_block(p.scale)) {
+    const ScaleStrides a = strides_of_scale_a(p), b = strides_of_scale_b(p);
+    const auto span = [&](std::int64_t rows, const ScaleStrides& s) {
+      return rows == 0 || blocks == 0 ? 0 : (rows - 1) * s.row + (blocks - 1) * s.k + 1;
+    };
+    made.scale_a = all(span(p.m, a), p.batch_scale_a);
+    made.scale_b = all(span(ceil_div(p.n, columns_of_scale(p.scale)), b), p.batch_scale_b);
+  }
   return made;
 }
 
@@ -138,8 +161,9 @@ inline void multiply_span(const HostProblem& host, std::int64_t l, std::int64_t 
   const float* const scale_a = host.scale_a.data() + l * p.batch_scale_a;
   const float* const scale_b = host.scale_b.data() + l * p.batch_scale_b;
   const int element = bytes_of(p.a);
-  const std::int64_t blocks = ceil_div(p.k, 128), row_bytes = p.k * element;
-  const bool promotes = p.scale == Scale::block_1x128_128x128;
+  const std::int64_t row_bytes = p.k * element;
+  const bool promotes = is_block(p.scale);
+  const ScaleStrides of_a = strides_of_scale_a(p), of_b = strides_of_scale_b(p);
   std::vector<float> promoted(64 * 64);
   std::uint8_t rows_a[64 * 32], rows_b[64 * 32];
   std::fill_n(sum, 64 * 64, 0.0f);
@@ -154,8 +178,9 @@ inline void multiply_span(const HostProblem& host, std::int64_t l, std::int64_t 
     if (!promotes || at % 128 != 96) continue;
     for (int i = 0; i < 64; ++i)
       for (int j = 0; j < 64; ++j) {
-        const std::int64_t m = std::min(m0 + i, p.m - 1), nb = std::min(n0 + j, p.n - 1) / 128, kb = at / 128;
-        const float s = scale_a[m * blocks + kb] * scale_b[nb * blocks + kb];
+        const std::int64_t m = std::min(m0 + i, p.m - 1), kb = at / 128;
+        const std::int64_t nb = std::min(n0 + j, p.n - 1) / columns_of_scale(p.scale);
+        const float s = scale_a[m * of_a.row + kb * of_a.k] * scale_b[nb * of_b.row + kb * of_b.k];
         promoted[i * 64 + j] = __builtin_fmaf(sum[i * 64 + j], s, promoted[i * 64 + j]);
       }
   }

@@ -7,7 +7,7 @@
 
 namespace ww::testing {
 
-inline constexpr std::uint64_t kFirstSchedulerProblem = 2'000'000;
+inline constexpr std::uint64_t kFirstSchedulerProblem = 4'000'000;
 inline constexpr int kSchedulerSms = 48;  // the widest cluster three times
 
 /// CTAs that problem `i` runs on: whole clusters of every size.

@@ -63,13 +63,31 @@ WW_HOST_DEVICE constexpr int panel_bytes(const GemmConfig& c) {
 }
 
 /// Partial sums are scaled and added up in FP32 registers every 128 of K.
-WW_HOST_DEVICE constexpr bool promotes(const GemmConfig& c) { return c.scale == Scale::block_1x128_128x128; }
+WW_HOST_DEVICE constexpr bool promotes(const GemmConfig& c) { return is_block(c.scale); }
+/// The recipe scales each column of D for itself.
+WW_HOST_DEVICE constexpr bool scales_columns(const GemmConfig& c) { return c.scale == Scale::block_1x128_1x128; }
+
+/// Columns between two places where a tile of `tile_n` may pass from one scale of B to the next: tiles start at
+/// multiples of tile_n, scales at multiples of 128.
+WW_HOST_DEVICE constexpr int scale_step(int tile_n) { return min(kScaleBlock, tile_n & -tile_n); }
+/// Scales of 128 columns of B that one tile may need: 1 where tile_n divides 128, else 2, or 3 for odd wide tiles.
+WW_HOST_DEVICE constexpr int scale_blocks(int tile_n) {
+  return (kScaleBlock - scale_step(tile_n) + tile_n - 1) / kScaleBlock + 1;
+}
+/// Floats that scale one k-block of a tile: a product for each row and scale of B; or those of A, then those of B.
+WW_HOST_DEVICE constexpr int scale_floats(const GemmConfig& c) {
+  return !promotes(c) ? 0 : scales_columns(c) ? c.tile_m + c.tile_n : scale_blocks(c.tile_n) * c.tile_m;
+}
+
+/// Registers of a thread that accumulators may take: what is left must hold addresses and scales.
+WW_HOST_DEVICE constexpr int accumulator_registers(const GemmConfig& c) { return c.math_warpgroups == 3 ? 128 : 192; }
 
 /// Sets of raw accumulators that take turns: with two, one block is multiplied while the other is promoted.
-// why one for several units or three warpgroups: two would not leave registers for the sums. Without roles a loading
-// thread would part two sets in flight
+// why one for several units, three warpgroups or wide tiles: two would not leave registers for the sums. Without roles
+// a loading thread would part two sets in flight
 WW_HOST_DEVICE constexpr int raw_accumulators(const GemmConfig& c) {
-  const bool room = units_of(c) == 1 && c.math_warpgroups < 3 && has_roles(c);
+  const bool room =
+      units_of(c) == 1 && c.math_warpgroups < 3 && has_roles(c) && 3 * c.tile_n / 2 <= accumulator_registers(c);
   return !promotes(c) ? 0 : c.promotion != 0 ? c.promotion : room ? 2 : 1;
 }
 
@@ -113,8 +131,8 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
   plan.d_tile = c.tile_m * output_columns(c) * bytes_of(c.d);
   plan.sums = round_up(plan.d + tiles_in_flight(c) * plan.d_tile, kAlignment);
   plan.scales = plan.sums + (sums_in_cluster(c) ? (c.cluster_k - 1) * slot_bytes(c) : 0);
-  // one float a row and stage; without roles every math thread reads its own from global memory
-  plan.barriers = plan.scales + (promotes(c) && has_roles(c) ? c.stages * c.tile_m * 4 : 0);
+  // without roles every math thread reads its own from global memory
+  plan.barriers = plan.scales + (has_roles(c) ? c.stages * scale_floats(c) * 4 : 0);
   plan.order = plan.barriers + 2 * c.stages * 8;
   plan.ticket_barriers = plan.order + (tiles_in_flight(c) > 1 ? tiles_in_flight(c) * 8 : 0);
   plan.tickets = plan.ticket_barriers + (takes_tickets(c) ? 2 * kTicketStages * 8 : 0);
@@ -206,7 +224,10 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (c.d == DType::e4m3 && output_columns(c) % 16 != 0) return {"tile (n)", "whole 16 bytes of a row of D"};
   if (stages.quantise > EpilogueOp::quantise && output_columns(c) % kScaleBlock != 0)
     return {"tile (n)", "whole 128 columns of D, to quantise by blocks"};
-  if (promoted && kScaleBlock % c.tile_n != 0) return {"tile (n)", "8, 16, 32, 64 or 128 with block scales"};
+  if (promoted && c.mechanism != Mechanism::dense && kScaleBlock % c.tile_n != 0)
+    return {"tile (n)", "8, 16, 32, 64 or 128 with block scales of groups"};
+  if (scales_columns(c) && c.mechanism != Mechanism::dense)
+    return {"scale", "none, tensor, row-column or block for grouped products"};
   if (c.tile_k != kRowBytes / bytes_of(c.a))
     return {"tile (k)", "128 bytes of K: 128 for FP8, 64 for bf16 and f16, 32 for tf32"};
   if (const ConfigFault fault = fault_of_scheduler(c)) return fault;
@@ -215,12 +236,11 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return {"tile (m)", "64 rows of an M-major A for each CTA that shares it"};
   if (b_mn && c.tile_n / c.cluster_m % kMnBlock != 0)
     return {"tile (n)", "64 columns of an N-major B for each CTA that shares it"};
-  // why: accumulators are registers; what is left must hold addresses and scales
   if (c.promotion != 0 && !promoted) return {"promotion", "auto without block scales"};
   if (c.promotion > 2) return {"promotion", "auto, 1 or 2"};
   if (c.promotion == 2 && (units_of(c) > 1 || !has_roles(c)))
     return {"promotion", "1 with multistage, or where a math warpgroup has 128 rows"};
-  if ((units_of(c) + raw_accumulators(c)) * c.tile_n / 2 > (c.math_warpgroups == 3 ? 128 : 192))
+  if ((units_of(c) + raw_accumulators(c)) * c.tile_n / 2 > accumulator_registers(c))
     return {"tile", "accumulators of at most 192 registers a thread, 128 with three math warpgroups"};
   if (c.tile_m > 256) return {"tile (m)", "at most 256 rows"};
   if (c.stages < 2 || c.stages > kLargestStages) return {"stages", "2 to 16"};

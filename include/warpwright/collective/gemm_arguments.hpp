@@ -31,7 +31,7 @@ struct GemmArguments {
   i32 m, n, k;
   i32 k_blocks;          // ceil(K / TILE_K); 0 makes D zero
   const float* scale_a;  // tensor: [0]; block: [row * scale_a_row + kb * scale_a_k]
-  const float* scale_b;  // tensor: [0]; block: [nb * scale_b_n + kb * scale_b_k]
+  const float* scale_b;  // tensor: [0]; block: [nb * scale_b_n + kb * scale_b_k]; block-1d: n in place of nb
   i64 scale_a_row, scale_a_k, scale_b_n, scale_b_k;
   // batched
   i32 tiles_m;                       // CTA tiles along M that the scheduler counts for one matrix

@@ -15,14 +15,24 @@ enum class Scale : u8 {
   tensor,               // D = scale_a[0] * scale_b[0] * A B^T; grouped: one each per tensor or per group
   row_column,           // D[m, n] = (scale_a[m] * scale_b[n]) * (A B^T)[m, n]
   block_1x128_128x128,  // A scaled by row and 128 of K, B by 128 x 128; partial sums promoted to FP32 every 128 of K
+  block_1x128_1x128,    // the same with B scaled by row and 128 of K, as A is
 };
+
+/// Scales for each 128 of K.
+WW_HOST_DEVICE constexpr bool is_block(Scale scale) {
+  return scale == Scale::block_1x128_128x128 || scale == Scale::block_1x128_1x128;
+}
+
+/// Columns of D that share a scale of B, with recipes that have several.
+WW_HOST_DEVICE constexpr int columns_of_scale(Scale scale) { return scale == Scale::block_1x128_128x128 ? 128 : 1; }
 
 WW_HOST_DEVICE constexpr const char* name_of(Arch) { return "sm90"; }
 WW_HOST_DEVICE constexpr const char* name_of(Scale scale) {
-  return scale == Scale::none         ? "none"
-         : scale == Scale::tensor     ? "tensor"
-         : scale == Scale::row_column ? "row-column"
-                                      : "block";
+  return scale == Scale::none                  ? "none"
+         : scale == Scale::tensor              ? "tensor"
+         : scale == Scale::row_column          ? "row-column"
+         : scale == Scale::block_1x128_128x128 ? "block"
+                                               : "block-1d";
 }
 
 /// How a product is cut into tiles and handed out: one dense problem, or a way to treat ragged groups.

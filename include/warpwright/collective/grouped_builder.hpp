@@ -76,6 +76,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   if (c.promotion != 0) return {"promotion", "auto for ragged tiles"};
   if (c.a != c.b || (c.a != DType::e4m3 && bytes_of(c.a) != 2)) return {"a, b", "the same type of e4m3, bf16, f16"};
   if (c.d == DType::e4m3) return {"d", "bf16, f16 or f32"};
+  if (scales_columns(c)) return {"scale", "none, tensor, row-column or block for grouped products"};
   if (promotes(c) && c.a != DType::e4m3) return {"scale", "none, tensor or row-column for 16-bit operands"};
   if (c.math_warpgroups != 2) return {"warpgroups", "2"};
   if (c.tile_n != 128 && c.tile_n != 256) return {"tile (n)", "128 or 256 rows of weights"};

@@ -25,7 +25,8 @@ template <GemmConfig kConfig> struct Mainloop {
   static constexpr u32 kStageBytes = kShared.a_stage + kShared.b_stage;
   static constexpr bool kPromotes = promotes(kConfig);
 
-  using Scales = BlockScales<kTileM, kTileN>;
+  static constexpr bool kScalesColumns = scales_columns(kConfig);
+  using Scales = BlockScales<kTileM, kTileN, kScalesColumns>;
   static constexpr u32 kScaleWarps = kPromotes && has_roles(kConfig) ? Scales::kWarps : 0;
   using Pipeline = pipeline::TmaPipeline<kConfig.stages, kCluster, 4 * warpgroups_of_tile(kConfig), kScaleWarps>;
   using Accumulator = arch::Accumulator<kTileN>;
@@ -88,17 +89,24 @@ template <GemmConfig kConfig> struct Mainloop {
   /// Where the block scales of `tile` are.
   WW_DEVICE static TileScales scales_of(const GemmArguments& arguments, TileCoord tile) {
     const int row = min(tile.m * kTileM, arguments.m - 1);  // a tile may lie wholly past the edge
-    const int block_n = min(tile.n * kTileN, arguments.n - 1) / kScaleBlock;
+    constexpr int columns = columns_of_scale(kConfig.scale);
+    const int first = min(tile.n * kTileN, arguments.n - 1) / columns;
     const float *scale_a = arguments.scale_a, *scale_b = arguments.scale_b;
     if constexpr (kConfig.batched)
       scale_a += tile.batch * arguments.scale_a_batch, scale_b += tile.batch * arguments.scale_b_batch;
     return {scale_a + row * arguments.scale_a_row,
-            scale_b + block_n * arguments.scale_b_n,
+            scale_b + first * arguments.scale_b_n,
             arguments.scale_a_row,
             arguments.scale_a_k,
             arguments.scale_b_k,
             arguments.m - row,
-            arguments.k_blocks};
+            arguments.k_blocks,
+            arguments.scale_b_n,
+            ceil_div(arguments.n, columns) - first};
+  }
+  /// How far into 128 columns of B with one scale `tile` starts; 0 where every tile has one scale.
+  WW_DEVICE static int scale_offset(TileCoord tile) {
+    return kPromotes && Scales::kBlocks > 1 ? tile.n * kTileN % kScaleBlock : 0;
   }
   /// kScaleWarps warps, `warp` says which: the scales of k-blocks `k` of `tile`.
   WW_DEVICE static void load_scales(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
@@ -115,12 +123,13 @@ template <GemmConfig kConfig> struct Mainloop {
   WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
                                  Accumulator (&acc)[kUnits]) {
     pipeline::Unordered order({}, 0);
-    multiply(k_blocks, base, pipeline, math_warpgroup, acc, order);
+    multiply(k_blocks, base, pipeline, math_warpgroup, acc, order, 0);
   }
-  /// The same in its turn: from the first wait for a stage until the last products are issued.
+  /// The same in its turn: from the first wait for a stage until the last products are issued. `offset`: the tile's
+  /// scale_offset().
   template <class Order>
   WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
-                                 Accumulator (&acc)[kUnits], Order& order) {
+                                 Accumulator (&acc)[kUnits], Order& order, int offset) {
     if constexpr (kPromotes) clear(acc);
     order.wait();
     // why: where they differ from tile to tile, the compiler takes them for different from lane to lane
@@ -128,7 +137,7 @@ template <GemmConfig kConfig> struct Mainloop {
       pipeline.consumer_uniform();
       k_blocks = static_cast<int>(arch::warp::uniform(static_cast<u32>(k_blocks)));
     }
-    if constexpr (kPromotes) multiply_promoted(k_blocks, base, pipeline, math_warpgroup, acc, order);
+    if constexpr (kPromotes) multiply_promoted(k_blocks, base, pipeline, math_warpgroup, acc, order, offset);
     else multiply_plain(k_blocks, base, pipeline, math_warpgroup, acc, order);
   }
 
@@ -192,13 +201,18 @@ template <GemmConfig kConfig> struct Mainloop {
   /// One k-block on its way through the tensor core: where its products go, and what they are scaled by.
   struct Block {
     pipeline::Stage stage;
-    ScaleSet<kUnits> scale;
+    typename Scales::template Set<kUnits> scale;
+  };
+  /// What of a tile is this thread's, and where the tile lies in B's scales.
+  struct Place {
+    int row, column;  // of the tile: the first of the thread
+    int offset;       // scale_offset()
   };
 
-  WW_DEVICE static Block start(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup, int row,
+  WW_DEVICE static Block start(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup, const Place& place,
                                Accumulator& raw) {
     const pipeline::Stage stage = pipeline.consumer_wait();
-    const Block block{stage, Scales::template read<kUnits>(base + kShared.scales, stage, row)};
+    const Block block{stage, Scales::template read<kUnits>(base + kShared.scales, stage, place.row)};
     issue(base, stage, math_warpgroup, 0, raw);
     return block;
   }
@@ -211,27 +225,61 @@ template <GemmConfig kConfig> struct Mainloop {
     arch::wgmma::commit();
   }
 
-  WW_DEVICE static void promote(Accumulator& acc, const Accumulator& raw, const float (&scale)[2]) {
-    WW_UNROLL
-    for (int v = 0; v < Accumulator::kValues; ++v) acc[v] = arch::fma(raw[v], scale[(v / 2) % 2], acc[v]);
+  // acc += raw times the scales of `unit` of a block.
+  WW_DEVICE static void promote(arch::SharedAddress base, Accumulator& acc, const Accumulator& raw, const Block& block,
+                                int unit, const Place& place) {
+    promote(acc, raw, block.scale.row[unit], place, Scales::columns(base + kShared.scales, block.stage));
+  }
+  template <class Columns>
+  WW_DEVICE static void promote(Accumulator& acc, const Accumulator& raw, const float (&scale)[Scales::kBlocks][2],
+                                const Place& place, const Columns& columns) {
+    if constexpr (kScalesColumns) {
+      WW_UNROLL
+      for (int v = 0; v < Accumulator::kValues; v += 4) {  // two columns, rows r and r + 8
+        const ColumnScales column = columns.pair(place.column + 2 * v);
+        WW_UNROLL
+        for (int i = 0; i < 4; ++i)
+          acc[v + i] = arch::fma(raw[v + i], arch::mul(scale[0][i / 2], column.s[i % 2]), acc[v + i]);
+      }
+    } else {
+      constexpr int kValues = scale_step(kTileN) / 2;  // whose columns share a scale wherever the tile starts
+      WW_UNROLL
+      for (int first = 0; first < Accumulator::kValues; first += kValues) {
+        // columns 2 first and on: in this block of 128 or, from this offset of the tile on, in the next
+        const int least = 2 * first / kScaleBlock;
+        const int most = (2 * first + kScaleBlock - scale_step(kTileN)) / kScaleBlock;
+        const bool next = place.offset + 2 * first >= most * kScaleBlock;
+        const float row[2] = {next ? scale[most][0] : scale[least][0], next ? scale[most][1] : scale[least][1]};
+        WW_UNROLL
+        for (int v = first; v < first + kValues; ++v) acc[v] = arch::fma(raw[v], row[(v / 2) % 2], acc[v]);
+      }
+    }
   }
 
-  // Of the tile, the first row whose products this thread holds.
-  WW_DEVICE static int first_row(int math_warpgroup) {
+  // A stage whose products are there may be overwritten, unless promotion still reads the scales of B in it.
+  WW_DEVICE static void release_before(Pipeline& pipeline, const Block& block) {
+    if constexpr (!kScalesColumns) pipeline.consumer_release(block.stage);
+  }
+  WW_DEVICE static void release_after(Pipeline& pipeline, const Block& block) {
+    if constexpr (kScalesColumns) pipeline.consumer_release(block.stage);
+  }
+
+  WW_DEVICE static Place place_of(int math_warpgroup, int offset) {
+    using Atom = atom::MmaAtom<kType, kTileN>;
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
-    return math_warpgroup * kUnits * kWarpgroupRows + atom::MmaAtom<kType, kTileN>::row(thread, 0);
+    return {math_warpgroup * kUnits * kWarpgroupRows + Atom::row(thread, 0), Atom::column(thread, 0), offset};
   }
 
   // why: Hopper keeps 13 fraction bits while it accumulates FP8; 128 products is as far as that goes (docs/numerics.md)
   template <class Order>
   WW_DEVICE static void multiply_promoted(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
-                                          int math_warpgroup, Accumulator (&acc)[kUnits], Order& order) {
-    const int row = first_row(math_warpgroup);
+                                          int math_warpgroup, Accumulator (&acc)[kUnits], Order& order, int offset) {
+    const Place place = place_of(math_warpgroup, offset);
     if constexpr (raw_accumulators(kConfig) == 2) {
-      promote_overlapped(k_blocks, base, pipeline, math_warpgroup, row, acc[0], order);
+      promote_overlapped(k_blocks, base, pipeline, math_warpgroup, place, acc[0], order);
     } else {
       for (int k = 0; k < k_blocks; ++k)
-        promote_units(base, pipeline, math_warpgroup, row, acc, k + 1 == k_blocks, order);
+        promote_units(base, pipeline, math_warpgroup, place, acc, k + 1 == k_blocks, order);
     }
   }
 
@@ -240,54 +288,60 @@ template <GemmConfig kConfig> struct Mainloop {
   // serialises
   template <class Order>
   WW_DEVICE static void promote_overlapped(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
-                                           int math_warpgroup, int row, Accumulator& acc, Order& order) {
+                                           int math_warpgroup, const Place& place, Accumulator& acc, Order& order) {
     Accumulator even, odd;
-    Block even_block = start(base, pipeline, math_warpgroup, row, even);
+    Block even_block = start(base, pipeline, math_warpgroup, place, even);
     int k = 0;  // the block in `even`
     WW_NO_UNROLL
     for (; k + 2 < k_blocks; k += 2) {
-      const Block odd_block = start(base, pipeline, math_warpgroup, row, odd);
-      arch::wgmma::wait<1>(even);                   // even is ours again: only now may it be read ...
-      pipeline.consumer_release(even_block.stage);  // ... and its stage be overwritten
-      promote(acc, even, even_block.scale.row[0]);
-      even_block = start(base, pipeline, math_warpgroup, row, even);
+      const Block odd_block = start(base, pipeline, math_warpgroup, place, odd);
+      arch::wgmma::wait<1>(even);            // even is ours again: only now may it be read ...
+      release_before(pipeline, even_block);  // ... and its stage be overwritten
+      promote(base, acc, even, even_block, 0, place);
+      release_after(pipeline, even_block);
+      even_block = start(base, pipeline, math_warpgroup, place, even);
       arch::wgmma::wait<1>(odd);
-      pipeline.consumer_release(odd_block.stage);
-      promote(acc, odd, odd_block.scale.row[0]);
+      release_before(pipeline, odd_block);
+      promote(base, acc, odd, odd_block, 0, place);
+      release_after(pipeline, odd_block);
     }
     if (k + 1 < k_blocks) {
-      const Block odd_block = start(base, pipeline, math_warpgroup, row, odd);
+      const Block odd_block = start(base, pipeline, math_warpgroup, place, odd);
       order.arrive();
       arch::wgmma::wait<0>(even, odd);
-      pipeline.consumer_release(even_block.stage);
-      pipeline.consumer_release(odd_block.stage);
-      promote(acc, even, even_block.scale.row[0]);
-      promote(acc, odd, odd_block.scale.row[0]);
+      release_before(pipeline, even_block);
+      release_before(pipeline, odd_block);
+      promote(base, acc, even, even_block, 0, place);
+      promote(base, acc, odd, odd_block, 0, place);
+      release_after(pipeline, even_block);
+      release_after(pipeline, odd_block);
     } else {
       order.arrive();
       arch::wgmma::wait<0>(even);
-      pipeline.consumer_release(even_block.stage);
-      promote(acc, even, even_block.scale.row[0]);
+      release_before(pipeline, even_block);
+      promote(base, acc, even, even_block, 0, place);
+      release_after(pipeline, even_block);
     }
   }
 
   // Several units, or three warpgroups, leave registers for one raw accumulator: multiply and promote one unit after
   // the other.
   template <class Order>
-  WW_DEVICE static void promote_units(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup, int row,
-                                      Accumulator (&acc)[kUnits], bool last, Order& order) {
+  WW_DEVICE static void promote_units(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+                                      const Place& place, Accumulator (&acc)[kUnits], bool last, Order& order) {
     Accumulator raw;
-    const Block block = start(base, pipeline, math_warpgroup, row, raw);
+    const Block block = start(base, pipeline, math_warpgroup, place, raw);
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {
       if (u != 0) issue(base, block.stage, math_warpgroup, u, raw);
       arch::wgmma::wait<0>(raw);
       if (u + 1 == kUnits) {
-        pipeline.consumer_release(block.stage);
+        release_before(pipeline, block);
         if (last) order.arrive();  // why only now: no branch may part accumulators in flight (C7511)
       }
-      promote(acc[u], raw, block.scale.row[u]);
+      promote(base, acc[u], raw, block, u, place);
     }
+    release_after(pipeline, block);
   }
 };
 

@@ -101,11 +101,12 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
   WW_DEVICE static void multiply_promoted(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring,
                                           TileCoord tile, int warpgroup, Accumulator (&acc)[kUnits]) {
     const TileScales scales = Base::scales_of(arguments, tile);
-    const int row = Base::first_row(warpgroup);
+    const typename Base::Place place = Base::place_of(warpgroup, Base::scale_offset(tile));
     Base::clear(acc);
     pipeline::WaitToken token = peek(ring, true);
     for (int k = 0; k < arguments.k_blocks; ++k) {
-      const ScaleSet<kUnits> scale = Base::Scales::template read_global<kUnits>(scales, row, k);
+      const auto scale = Base::Scales::template read_global<kUnits>(scales, place.row, k);
+      const GlobalColumns columns{scales.b + k * scales.b_k, scales.b_n, scales.b_count};
       const pipeline::Stage stage = ring.reading.consumer_wait(token);
       Accumulator raw;
       WW_UNROLL
@@ -116,7 +117,7 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
           pass_on(arguments, base, ring, tile, stage, k);
           token = peek(ring, k + 1 < arguments.k_blocks);
         }
-        Base::promote(acc[u], raw, scale.row[u]);
+        Base::promote(acc[u], raw, scale.row[u], place, columns);
       }
     }
   }

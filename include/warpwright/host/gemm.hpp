@@ -22,7 +22,9 @@ struct GemmProblem {
   // float32 scales, strides in elements
   //   row_column:  scale_a[row * scale_a_row], scale_b[n * scale_b_n]
   //   block:       scale_a[row * scale_a_row + kb * scale_a_k], scale_b[nb * scale_b_n + kb * scale_b_k]
-  // both strides of an operand 0: packed row-major, (M) and (N); (M, ceil(K/128)) and (ceil(N/128), ceil(K/128))
+  //                kb = k / 128; nb = n / 128 with block_1x128_128x128, n with block_1x128_1x128
+  // both strides of an operand 0: packed row-major, (M) and (N); (M, ceil(K/128)), and (ceil(N/128), ceil(K/128)) or
+  // (N, ceil(K/128)). A row stride of 1 makes them M- or N-major
   std::int64_t scale_a_row = 0, scale_a_k = 0;
   std::int64_t scale_b_n = 0, scale_b_k = 0;
   // mn: A is stored (K, M), B is stored (K, N), and lda, ldb are the strides of those rows; 16-bit operands only

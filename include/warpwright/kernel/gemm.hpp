@@ -137,8 +137,11 @@ template <GemmConfig kConfig> struct Gemm {
         continue;
       }
       typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit
+      int offset = 0;
+      if constexpr (collective::promotes(kConfig) && Mainloop::Scales::kBlocks > 1)
+        offset = Mainloop::scale_offset(at(params, tile));
       if (!collective::sums_in_cluster(kConfig) || tile.k.blocks > 0)
-        Mainloop::multiply(tile.k.blocks, shared, pipeline, part, acc, order);
+        Mainloop::multiply(tile.k.blocks, shared, pipeline, part, acc, order, offset);
       if (!sums.complete(params.gemm.partials, acc, scheduler, tile)) continue;
       const collective::TileCoord coord = at(params, tile);
       Epilogue::scale(params.gemm, part, acc, coord);
