@@ -34,6 +34,11 @@ std::vector<std::string> split_variants(const std::string& text) {
 
 namespace {
 
+bool is_best(const std::string& variant) { return variant.starts_with("best:"); }
+Result<std::int64_t> count_of_best(const std::string& best) {
+  return parse_integer(best.substr(5), "--variants, best", 1, 1000);
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -74,11 +79,10 @@ Result<Contender> plan_contender(const Device& device, const GemmProblem& proble
   return result;
 }
 
-/// The texts of --variants; "best:N" becomes those of the N configs that the model puts first for this problem.
-Result<std::vector<std::string>> variants_of(const Device& device, const GemmProblem& problem,
-                                             const BenchOptions& options) {
-  if (!options.variants.starts_with("best:")) return split_variants(options.variants);
-  WW_TRY(const std::int64_t count, parse_integer(options.variants.substr(5), "--variants, best", 1, 1000));
+/// The configs that the model puts first for this problem, as many as "best:N" says.
+Result<std::vector<std::string>> best_configs(const Device& device, const GemmProblem& problem,
+                                              const BenchOptions& options, const std::string& best) {
+  WW_TRY(const std::int64_t count, count_of_best(best));
   WW_TRY(const ops::Alternatives all,
          ops::alternatives(problem,
                            {.config = options.config, .sms = options.sms, .batch_invariant = options.batch_invariant},
@@ -86,6 +90,21 @@ Result<std::vector<std::string>> variants_of(const Device& device, const GemmPro
   std::vector<std::string> texts;
   for (const select::Candidate& candidate : all.ranking.candidates)
     if (static_cast<std::int64_t>(texts.size()) < count) texts.push_back(to_text(candidate.config));
+  return texts;
+}
+
+/// The texts of --variants, each "best:N" replaced by what it stands for.
+Result<std::vector<std::string>> variants_of(const Device& device, const GemmProblem& problem,
+                                             const BenchOptions& options) {
+  std::vector<std::string> texts;
+  for (const std::string& variant : split_variants(options.variants)) {
+    if (!is_best(variant)) {
+      texts.push_back(variant);
+      continue;
+    }
+    WW_TRY(const std::vector<std::string> best, best_configs(device, problem, options, variant));
+    texts.insert(texts.end(), best.begin(), best.end());
+  }
   return texts;
 }
 
@@ -210,7 +229,8 @@ Result<void> check_options(const BenchOptions& options) {
     return failure(ErrorCode::invalid, "--seconds", "a positive number",
                    fmt::format("{} per case, {} in total", options.seconds_per_case, options.seconds_total));
   for (const std::string& variant : split_variants(options.variants))
-    if (!variant.empty()) WW_CHECK(parse_config(variant));
+    if (is_best(variant)) WW_CHECK(count_of_best(variant));
+    else if (!variant.empty()) WW_CHECK(parse_config(variant));
   return {};
 }
 

@@ -122,7 +122,7 @@ void add_bench_flags(CLI::App& app, BenchFlags& f) {
   text_flag(app, "--cases", f.cases, "FILE", "JSON list of problems (default the one problem of the flags)");
   text_flag(app, "--min-m", f.min_m, "INT", "of those cases, the ones with at least this M");
   text_flag(app, "--variants", f.variants, "CONFIG;CONFIG",
-            "configs to race against each other; best:N: the N that the model puts first");
+            "configs to race against each other; best:N among them: the N that the model puts first");
   text_flag(app, "--result", f.result, "FILE", "write the result as JSON");
   text_flag(app, "--cublaslt", f.cublaslt, "FILE", "the cuBLASLt library to compare with");
   text_flag(app, "--peer-candidates", f.peer_candidates, "INT", "cuBLASLt algorithms to try (default 1)");

@@ -31,6 +31,15 @@ class Selection(unittest.TestCase):
         self.assertEqual(result.stdout.count("\n"), 1, result.stdout)
         return json.loads(result.stdout)
 
+    def test_bench_races_what_the_model_puts_first(self) -> None:
+        best = [c["config"] for c in self.answer("configs", "gemm", *SMALL, "--top", "2")["configs"][:2]]
+        result = run("bench", "gemm", *SMALL, "--variants", "best:2;tile=64x32x128")
+        self.assertEqual(result.returncode, 0, result)
+        for config in [*best, "tile=64x32x128"]:
+            self.assertIn(config, result.stdout)
+        refused = run("bench", "gemm", *SMALL, "--variants", "best:none")
+        self.assertEqual(refused.returncode, 2, refused)
+
     def test_configs_are_ranked_and_the_first_is_chosen(self) -> None:
         answer = self.answer("configs", "gemm", *DECODE, "--top", "0")
         self.assertEqual(len(answer["configs"]), answer["count"])
@@ -94,7 +103,7 @@ class Selection(unittest.TestCase):
 
     def test_what_cannot_be_names_field_value_and_what_it_takes(self) -> None:
         for flags, status, argument, actual in (
-                (["--tile", "128x136x128"], 3, "config, tile (n)", "136"),
+                (["--tile", "128x132x128"], 3, "config, tile (n)", "132"),
                 (["--cluster", "3x1"], 3, "config, cluster", "3x1"),
                 (["--stages", "40"], 3, "config, stages", "40"),
                 (["--schedule", "pingpong", "--scheduler", "dynamic"], 3, "config, order", "dynamic"),

@@ -84,8 +84,8 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
       arch::wgmma::fence();
       WW_UNROLL
       for (int u = 0; u < kUnits; ++u)
-        atom::gemm<kType>(acc[u], Base::unit_rows(sA, warpgroup, u, stage.index),
-                          sB(_, _, static_cast<int>(stage.index)), k != 0);
+        atom::gemm<Base::kOperands>(acc[u], Base::unit_rows(sA, warpgroup, u, stage.index),
+                                    sB(_, _, static_cast<int>(stage.index)), k != 0);
       arch::wgmma::commit();
       arch::wgmma::wait<kInFlight>();
       if (k >= kInFlight) pass_on(arguments, base, ring, tile, kByWarp ? previous : stage, k - kInFlight);
