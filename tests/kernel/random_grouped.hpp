@@ -193,6 +193,44 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
   return h;
 }
 
+/// Group `g` as a dense problem of its own, operands and scales copied; its D is packed.
+inline HostProblem problem_of_group(const HostGrouped& h, std::int64_t g) {
+  const GroupedProblem& p = h.problem;
+  const auto [start, count] = h.ranges[static_cast<std::size_t>(g)];
+  const std::int64_t blocks = ceil_div(p.k, 128);
+  HostProblem one{{.m = count,
+                   .n = p.n,
+                   .k = p.k,
+                   .a = p.a,
+                   .b = p.b,
+                   .d = p.d,
+                   .scale = p.scale,
+                   .lda = p.lda,
+                   .ldb = p.ldb,
+                   .ldd = p.n},
+                  {},
+                  h.number,
+                  {},
+                  {},
+                  {},
+                  {}};
+  const std::int64_t row_a = p.lda * bytes_of(p.a), group_b = p.stride_b_group * bytes_of(p.b);
+  one.a.assign(h.a.begin() + start * row_a, h.a.begin() + (start + count) * row_a);
+  one.b.assign(h.b.begin() + g * group_b, h.b.begin() + g * group_b + p.n * p.ldb * bytes_of(p.b));
+  if (p.scale == Scale::tensor) {
+    one.scale_a = {h.scale_a[0]}, one.scale_b = {h.scale_b[static_cast<std::size_t>(g * p.scale_b_group)]};
+  } else if (p.scale == Scale::row_column) {
+    one.scale_a.assign(h.scale_a.begin() + start, h.scale_a.begin() + start + count);
+    one.scale_b.assign(h.scale_b.begin() + g * p.n, h.scale_b.begin() + (g + 1) * p.n);
+  } else if (p.scale == Scale::block_1x128_128x128) {
+    for (std::int64_t r = 0; r < count; ++r)
+      for (std::int64_t kb = 0; kb < blocks; ++kb)
+        one.scale_a.push_back(h.scale_a[static_cast<std::size_t>((start + r) * p.scale_a_row + kb * p.scale_a_k)]);
+    one.scale_b.assign(h.scale_b.begin() + g * p.scale_b_group, h.scale_b.begin() + (g + 1) * p.scale_b_group);
+  }
+  return one;
+}
+
 /// All of D as the launch should leave it, padding between rows included.
 inline std::vector<std::uint8_t> reference(const HostGrouped& h) {
   const GroupedProblem& p = h.problem;
@@ -200,41 +238,10 @@ inline std::vector<std::uint8_t> reference(const HostGrouped& h) {
   std::vector<std::uint8_t> d(static_cast<std::size_t>(p.total_rows() * p.ldd) * size, kUntouched);
   if (p.zero_outside)
     for (std::int64_t r = 0; r < p.total_rows(); ++r) std::fill_n(d.begin() + r * p.ldd * size, p.n * size, 0);
-  const std::int64_t blocks = ceil_div(p.k, 128);
   for (std::int64_t g = 0; g < p.groups; ++g) {
     const auto [start, count] = h.ranges[static_cast<std::size_t>(g)];
     if (count == 0) continue;
-    HostProblem one{{.m = count,
-                     .n = p.n,
-                     .k = p.k,
-                     .a = p.a,
-                     .b = p.b,
-                     .d = p.d,
-                     .scale = p.scale,
-                     .lda = p.lda,
-                     .ldb = p.ldb,
-                     .ldd = p.n},
-                    {},
-                    h.number,
-                    {},
-                    {},
-                    {},
-                    {}};
-    const std::int64_t row_a = p.lda * bytes_of(p.a), group_b = p.stride_b_group * bytes_of(p.b);
-    one.a.assign(h.a.begin() + start * row_a, h.a.begin() + (start + count) * row_a);
-    one.b.assign(h.b.begin() + g * group_b, h.b.begin() + g * group_b + p.n * p.ldb * bytes_of(p.b));
-    if (p.scale == Scale::tensor) {
-      one.scale_a = {h.scale_a[0]}, one.scale_b = {h.scale_b[static_cast<std::size_t>(g * p.scale_b_group)]};
-    } else if (p.scale == Scale::row_column) {
-      one.scale_a.assign(h.scale_a.begin() + start, h.scale_a.begin() + start + count);
-      one.scale_b.assign(h.scale_b.begin() + g * p.n, h.scale_b.begin() + (g + 1) * p.n);
-    } else if (p.scale == Scale::block_1x128_128x128) {
-      for (std::int64_t r = 0; r < count; ++r)
-        for (std::int64_t kb = 0; kb < blocks; ++kb)
-          one.scale_a.push_back(h.scale_a[static_cast<std::size_t>((start + r) * p.scale_a_row + kb * p.scale_a_k)]);
-      one.scale_b.assign(h.scale_b.begin() + g * p.scale_b_group, h.scale_b.begin() + (g + 1) * p.scale_b_group);
-    }
-    const std::vector<std::uint8_t> rows = reference(one);
+    const std::vector<std::uint8_t> rows = reference(problem_of_group(h, g));
     for (std::int64_t r = 0; r < count; ++r)
       std::copy_n(rows.begin() + r * p.n * size, p.n * size, d.begin() + (start + r) * p.ldd * size);
   }

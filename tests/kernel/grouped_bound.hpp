@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether D of a grouped problem lies within the bound of docs/numerics.md of the product in FP64: what the exact
+// reference, which shares the tensor core's arithmetic with the emulator, cannot say.
+#pragma once
+
+#include "cli/verify.hpp"
+#include "random_grouped.hpp"
+
+namespace ww::testing {
+
+/// `rows` rows of `bytes` as a matrix.
+inline cli::Matrix matrix_of(const void* bytes, DType type, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
+  cli::Matrix matrix = cli::Matrix::allocate(type, rows, columns, ld, "reference").value();
+  std::memcpy(matrix.data(), bytes, matrix.bytes());
+  return matrix;
+}
+
+/// The first element of D, as run_on() returns it, outside its bound; empty: none. Scales that are not finite have no
+/// bound and are left to the exact reference.
+inline std::string outside_bound(const HostGrouped& h, const std::vector<std::uint8_t>& d) {
+  const GroupedProblem& p = h.problem;
+  for (std::int64_t g = 0; g < p.groups; ++g) {
+    const auto [start, count] = h.ranges[static_cast<std::size_t>(g)];
+    if (count == 0) continue;
+    const HostProblem one = problem_of_group(h, g);
+    const bool block = p.scale == Scale::block_1x128_128x128, vectors = p.scale == Scale::row_column;
+    const std::int64_t blocks = ceil_div(p.k, 128);
+    const auto scales = [&](const std::vector<float>& values, std::int64_t rows, std::int64_t columns) {
+      return matrix_of(values.data(), f32, p.scale == Scale::none ? 0 : rows, columns, columns);
+    };
+    const cli::Matrix a = matrix_of(one.a.data(), p.a, count, p.k, p.lda);
+    const cli::Matrix b = matrix_of(one.b.data(), p.b, p.n, p.k, p.ldb);
+    const cli::Matrix out =
+        matrix_of(d.data() + start * p.ldd * bytes_of(p.d), p.d, count, p.n, p.ldd);  // the last row is whole: ldd rows
+    const cli::Matrix sa = scales(one.scale_a, block || vectors ? count : 1, block ? blocks : 1);
+    const cli::Matrix sb = scales(one.scale_b, block ? ceil_div(p.n, 128) : 1, block ? blocks : vectors ? p.n : 1);
+    const bool has = p.scale != Scale::none;
+    const cli::Verdict verdict = cli::verify(
+        {.a = a, .b = b, .d = out, .scale = p.scale, .scale_a = has ? &sa : nullptr, .scale_b = has ? &sb : nullptr});
+    if (verdict.wrong != 0)
+      return fmt::format("group {}: {} elements outside the FP64 bound, the first at ({}, {}): {} for {} within {}\n{}",
+                         g, verdict.wrong, verdict.first->row, verdict.first->column, verdict.first->got,
+                         verdict.first->expected, verdict.first->bound, h.replay());
+  }
+  return "";
+}
+
+}  // namespace ww::testing
