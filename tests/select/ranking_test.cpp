@@ -73,7 +73,7 @@ TEST(Choose, WhatIsGivenIsCompleted) {
     EXPECT_EQ(given("order=split-k", emulated).order, TileOrder::split_k);
     // nothing fits: what comes back has the fault of the request
     EXPECT_EQ(std::string(collective::fault_of(given("stages=1", emulated)).field), "stages");
-    EXPECT_EQ(std::string(collective::fault_of(given("tile=128x136x128", emulated)).field), "tile (n)");
+    EXPECT_EQ(std::string(collective::fault_of(given("tile=128x132x128", emulated)).field), "tile (n)");
   }
 }
 
