@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cubins through NVRTC and the cache. Where no libnvrtc is found the tests check what the error says instead.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <chrono>
-#include <cstdio>
 #include <set>
 
-#include "device/gemm_source.hpp"
 #include "jit/embedded_headers.hpp"
 #include "jit/jit.hpp"
 #include "jit/memory_cache.hpp"
 #include "jit/nvrtc.hpp"
-#include "select/config_text.hpp"
-#include "select/default_configs.hpp"
 #include "support.hpp"
 
 namespace ww::jit {
@@ -119,37 +113,6 @@ TEST(Cubin, CompileErrorCarriesTheCompilersWords) {
   ASSERT_FALSE(compiled);
   EXPECT_EQ(compiled.error().code, ErrorCode::could_not_finish);
   EXPECT_NE(compiled.error().message.find("undeclared_name"), std::string::npos) << compiled.error().message;
-}
-
-// Seconds of this process' own CPU time: what a compile costs whatever else the machine does.
-double cpu_seconds() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-         1e-6 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
-
-// Prints the table of compile times. No limit on them is checked: machines differ, and a busy one is slower still.
-TEST(Cubin, DefaultGemmsKeepTheirRegistersAndSayHowLongTheyTook) {
-  const auto nvrtc = Nvrtc::get();
-  if (!have_nvrtc()) GTEST_SKIP() << "no libnvrtc on this machine";
-  std::vector<GemmConfig> configs;
-  for (const auto& [type, scale] : {std::pair{e4m3, Scale::block_1x128_128x128}, std::pair{bf16, Scale::none}})
-    for (const GemmConfig& config : select::default_configs(type, bf16, scale)) configs.push_back(config);
-  ASSERT_FALSE(configs.empty());
-  std::printf("NVRTC   wall s   CPU s\n");
-  for (const GemmConfig& config : configs) {
-    const std::string text = to_text(config);
-    const double cpu = cpu_seconds();
-    const auto begin = std::chrono::steady_clock::now();
-    const auto compiled = (*nvrtc)->compile(device::gemm_source(config).text);
-    const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    ASSERT_TRUE(compiled) << text << ": " << compiled.error().message;
-    std::printf("        %6.2f  %6.2f   %s\n", wall, cpu_seconds() - cpu, text.c_str());
-    EXPECT_NE(compiled->log.find(" 0 bytes spill stores"), std::string::npos) << text << "\n" << compiled->log;
-    EXPECT_EQ(compiled->log.find("C75"), std::string::npos) << text << "\n" << compiled->log;  // wgmma serialised
-    EXPECT_EQ(compiled->log.find("setmaxnreg ignored"), std::string::npos) << text << "\n" << compiled->log;
-  }
 }
 
 }  // namespace

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ptxas says of every kernel that this library chooses by itself: the dense and the grouped default configs of all
+// types and recipes, and whatever else ships as an emulator module. Each must keep its values in registers (no spills,
+// no stack), leave wgmma asynchronous (no C75xx), and start with the registers that its roles then share out.
+//   ptxas_report all                     the whole list, as a table
+//   ptxas_report sample <seed> <count>   about `count` of them, others with another seed
+//   ptxas_report config <text>           one, as `warpwright info` and failures print configs
+//   ptxas_report faulty                  kernels with one fault each, which must be found
+// Exit status: 0 right, 1 a fault, 2 usage, 77 no NVRTC here.
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "cubin_notes.hpp"
+#include "device/gemm_source.hpp"
+#include "device/grouped_source.hpp"
+#include "jit/default_sources.hpp"
+#include "jit/nvrtc.hpp"
+#include "select/config_text.hpp"
+#include "select/default_configs.hpp"
+#include "select/grouped_configs.hpp"
+#include "warpwright/collective/builder.hpp"
+
+namespace {
+
+using namespace ww;
+using Clock = std::chrono::steady_clock;
+
+struct Shipped {
+  std::string name;  // the config's text, or the kernel's name where it has no config
+  runtime::KernelSource source;
+  std::optional<GemmConfig> config;
+};
+
+Shipped shipped(const GemmConfig& config) {
+  return {to_text(config),
+          config.mechanism == Mechanism::dense ? device::gemm_source(config) : device::grouped_source(config), config};
+}
+
+/// Every kernel once. Configs that a list gains are in here without a change.
+std::vector<Shipped> all_shipped() {
+  std::vector<GemmConfig> configs;
+  const auto add = [&](const std::vector<GemmConfig>& list) {
+    configs.insert(configs.end(), list.begin(), list.end());
+  };
+  for (DType a : {e4m3, e5m2, bf16, f16, tf32})
+    for (Scale scale : {Scale::none, Scale::tensor, Scale::row_column, Scale::block_1x128_128x128})
+      for (DType d : {bf16, f16, f32}) {
+        add(select::default_configs(a, d, scale));
+        add(select::default_grouped_configs(a, d, scale));
+      }
+  add(select::all_default_configs());
+  add(select::shipped_grouped_configs());
+  std::vector<Shipped> all;
+  std::set<std::string> seen;
+  for (const GemmConfig& config : configs)
+    if (Shipped one = shipped(config); seen.insert(one.source.name).second) all.push_back(std::move(one));
+  for (runtime::KernelSource& source : jit::default_sources())
+    if (seen.insert(source.name).second) all.push_back({source.name, std::move(source), std::nullopt});
+  return all;
+}
+
+struct Report {
+  test::CubinNotes notes;
+  std::size_t bytes = 0;
+  double wall = 0, cpu = 0;  // seconds
+  std::string fault;         // empty: none
+};
+
+/// CPU time of this thread: what a compile costs whatever else the machine does.
+double cpu_seconds() {
+  timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+/// What the registers of `notes` break. Those that roles claim must have been allocated at the launch, or setmaxnreg
+/// waits for ever.
+std::string fault_of_registers(const test::CubinNotes& notes, const std::optional<GemmConfig>& config) {
+  constexpr int kFile = 65536, kStep = 8;
+  const int registers = static_cast<int>(round_up(notes.registers, kStep));
+  if (notes.threads <= 0) return "no launch bound";
+  if (registers * notes.threads > kFile)
+    return fmt::format("{} registers for {} threads are more than {}", registers, notes.threads, kFile);
+  if (!config) return {};
+  if (const int threads = collective::threads_of(*config); threads != notes.threads)
+    return fmt::format("compiled for {} threads, launched with {}", notes.threads, threads);
+  const collective::RegisterSplit split = collective::registers_of(*config);
+  const int claimed = 128 * (split.producer + config->math_warpgroups * split.math);
+  if (claimed > registers * notes.threads)
+    return fmt::format("roles claim {} registers of {}", claimed, registers * notes.threads);
+  return {};
+}
+
+Report report_on(const jit::Nvrtc& nvrtc, const Shipped& one) {
+  Report report;
+  const double cpu = cpu_seconds();
+  const auto begin = Clock::now();
+  const auto compiled = nvrtc.compile(one.source.text);
+  report.wall = std::chrono::duration<double>(Clock::now() - begin).count();
+  report.cpu = cpu_seconds() - cpu;
+  if (!compiled) {
+    report.fault = compiled.error().message;
+    return report;
+  }
+  report.bytes = compiled->payload.size();
+  report.notes = test::read_notes(compiled->payload, compiled->log);
+  const test::CubinNotes& notes = report.notes;
+  if (notes.functions == 0 || notes.registers == 0) report.fault = "ptxas reported nothing:\n" + compiled->log;
+  else if (notes.spilled > 0 || notes.stack > 0)
+    report.fault = fmt::format("{} bytes spilled, {} bytes of stack", notes.spilled, notes.stack);
+  else if (compiled->log.find("C75") != std::string::npos) report.fault = "ptxas warns:\n" + compiled->log;
+  else if (compiled->log.find("arning") != std::string::npos || compiled->log.find("ignored") != std::string::npos)
+    report.fault = compiled->log;
+  else report.fault = fault_of_registers(notes, one.config);
+  return report;
+}
+
+/// In parallel; a line for each as soon as it is done.
+int print_reports(const jit::Nvrtc& nvrtc, const std::vector<Shipped>& list, std::size_t of) {
+  std::atomic<std::size_t> next = 0;
+  std::mutex printing;
+  int faulty = 0;
+  double cpu = 0, slowest = 0;
+  fmt::print("registers x threads  spilled  wall ms  CPU ms  cubin KiB\n");
+  const auto work = [&] {
+    for (std::size_t i; (i = next++) < list.size();) {
+      const Report r = report_on(nvrtc, list[i]);
+      const std::lock_guard lock(printing);
+      cpu += r.cpu, slowest = std::max(slowest, r.cpu);
+      fmt::print("{:9} x {:7}  {:7}  {:7.0f}  {:6.0f}  {:9.1f}  {}\n", r.notes.registers, r.notes.threads,
+                 r.notes.spilled, 1e3 * r.wall, 1e3 * r.cpu, static_cast<double>(r.bytes) / 1024, list[i].name);
+      if (!r.fault.empty()) {
+        ++faulty;
+        fmt::print("  FAULT {}\n  again: ptxas_report config {}\n", r.fault, list[i].name);
+      }
+      std::fflush(stdout);
+    }
+  };
+  {
+    std::vector<std::jthread> workers;
+    for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t) workers.emplace_back(work);
+  }
+  fmt::print("{}: {} of {} kernels, {} with a fault; {:.1f} s of CPU, the slowest {:.2f} s\n", nvrtc.identity(),
+             list.size(), of, faulty, cpu, slowest);
+  return faulty == 0 && !list.empty() ? 0 : 1;
+}
+
+// 96 live values in 64 registers; wgmma's registers read in flight; a claim that no launch bound stands behind.
+constexpr std::pair<const char*, const char*> kFaulty[] = {
+    {"bytes spilled", R"(
+extern "C" __global__ void __launch_bounds__(1024, 1) spills(float* p) {
+  float v[96];
+  for (int i = 0; i < 96; ++i) v[i] = p[1024 * i + threadIdx.x];
+  __syncthreads();
+  for (int i = 0; i < 96; ++i) p[1024 * i + threadIdx.x] = v[i] * v[(7 * i + 1) % 96];
+})"},
+    {"(C75", R"(#include "warpwright/arch/wgmma.hpp"
+using namespace ww;
+extern "C" __global__ void __launch_bounds__(128, 1) serialises(float* p, u64 a, u64 b) {
+  arch::Accumulator<64> acc;
+  arch::wgmma::fence();
+  arch::wgmma::mma<DType::bf16>(acc, arch::MatrixDescriptor{a}, arch::MatrixDescriptor{b}, false);
+  arch::wgmma::commit();
+  p[threadIdx.x] = acc[0];
+  arch::wgmma::wait<0>(acc);
+  p[threadIdx.x + 128] = acc[1];
+})"},
+    {"setmaxnreg", R"(#include "warpwright/arch/registers.hpp"
+extern "C" __global__ void claims(int* p) {
+  ww::arch::warpgroup::claim_registers<232>();
+  p[threadIdx.x] = 1;
+})"},
+    {"no launch bound", R"(extern "C" __global__ void unbounded(int* p) { p[threadIdx.x] = 1; })"},
+};
+
+int find_faults(const jit::Nvrtc& nvrtc) {
+  int missed = 0;
+  for (const auto& [expected, text] : kFaulty) {
+    const Report report = report_on(nvrtc, {expected, {"", text}, std::nullopt});
+    const bool found = report.fault.find(expected) != std::string::npos;
+    fmt::print("{}: {}; ptxas_report says: {}\n", found ? "found" : "MISSED", expected, report.fault);
+    missed += !found;
+  }
+  return missed == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string verb = argc > 1 ? argv[1] : "";
+  const auto nvrtc = jit::Nvrtc::get();
+  if (!nvrtc) return fmt::print("skipped: {}\n", nvrtc.error().message), 77;
+  if (verb == "faulty") return find_faults(**nvrtc);
+  if (verb == "config" && argc > 2) {
+    const auto config = parse_config(argv[2]);
+    if (!config) return fmt::print(stderr, "{}\n", config.error().message), 2;
+    return print_reports(**nvrtc, {shipped(*config)}, 1);
+  }
+  const std::vector<Shipped> all = all_shipped();
+  if (verb == "all") return print_reports(**nvrtc, all, all.size());
+  if (verb == "sample" && argc > 3) {
+    const std::size_t count = std::strtoull(argv[3], nullptr, 0), step = (all.size() + count - 1) / count;
+    std::vector<Shipped> some;
+    for (std::size_t i = std::strtoull(argv[2], nullptr, 0) % step; i < all.size(); i += step) some.push_back(all[i]);
+    return print_reports(**nvrtc, some, all.size());
+  }
+  fmt::print(stderr, "usage: ptxas_report all | sample <seed> <count> | config <text> | faulty\n");
+  return 2;
+}
