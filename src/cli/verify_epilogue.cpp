@@ -46,7 +46,10 @@ Bounded gelu(Bounded x) {
 }
 Bounded clamp(Bounded x, Bounded low, Bounded high) {
   const double value = x.value < low.value ? low.value : x.value > high.value ? high.value : x.value;
-  return {value, std::max({x.error, low.error, high.error})};
+  // why: bounds that cross make a step at x = low, and FP32 may be on its other side
+  const bool at_step = std::fabs(x.value - low.value) <= x.error + low.error;
+  const double step = at_step ? std::max(low.value - high.value, 0.0) : 0;
+  return {value, std::max({x.error, low.error, high.error}) + step};
 }
 Bounded convert(Bounded x, DType type) {
   if (type == DType::f32) return x;

@@ -37,6 +37,9 @@ EpilogueCase text_case(const char* epilogue, DType d = bf16, std::int64_t m = 13
 
 TEST(Epilogue, BiasAndActivation) { expect_right(text_case("silu(acc*alpha+bias)")); }
 
+// clamp(x, -2, acc * 0.5), and an x of -2 but for a rounding where the bounds have crossed.
+TEST(Epilogue, ClampStepsWhereItsBoundsCross) { expect_right(numbered_epilogue(440, 500)); }
+
 TEST(Epilogue, EveryReductionAndStore) {
   expect_right(text_case("column_amax(column_sum(row_sum(row_amax(acc,out0),out1),out2),out3)", f32));
   expect_right(text_case("relu(store(acc+col0,out0:f16))", f16));

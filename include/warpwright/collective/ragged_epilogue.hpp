@@ -75,18 +75,29 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
         for (int v = 0; v < Accumulator::kValues; ++v) acc[u][v] = arch::mul(acc[u][v], s);
       }
     } else if constexpr (kConfig.scale == Scale::row_column) {
+      using Atom = atom::MmaAtom<kConfig.a, 2 * Accumulator::kValues>;
       const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
-      const float* b = arguments.scale_b + tile.group * arguments.scale_b_group;
+      const float* const b = arguments.scale_b + tile.group * arguments.scale_b_group;
+      const auto of_token = [&](int token) -> float {
+        return arch::global::load_constant(arguments.scale_a +
+                                           (tile.row + min(token, tile.rows - 1)) * arguments.scale_a_row);
+      };
+      const auto of_column = [&](int column) -> float {
+        return arch::global::load_constant(b + min(first_column + column, arguments.n - 1) * arguments.scale_b_n);
+      };
+      // why unit by unit, two columns at a time: more scales and addresses at once spill beside 128 accumulators
       WW_UNROLL
       for (int u = 0; u < kUnits; ++u) {
+        const int row = u * kWarpgroupRows + Atom::row(thread, 0);  // rows r and r + 8 of the MMA
+        const float rows[2] = {kWidth.swapped ? of_column(row) : of_token(row),
+                               kWidth.swapped ? of_column(row + 8) : of_token(row + 8)};
         WW_UNROLL
-        for (int v = 0; v < Accumulator::kValues; ++v) {
-          const int token = min(token_of<kWidth, Accumulator>(thread, u, v), tile.rows - 1);
-          const int column = min(first_column + column_of<kWidth, Accumulator>(thread, u, v), arguments.n - 1);
-          const float s =
-              arch::mul(arch::global::load_constant(arguments.scale_a + (tile.row + token) * arguments.scale_a_row),
-                        arch::global::load_constant(b + column * arguments.scale_b_n));
-          acc[u][v] = arch::mul(acc[u][v], s);
+        for (int v = 0; v < Accumulator::kValues; v += 4) {  // two columns
+          const int at = Atom::column(thread, v);
+          const float columns[2] = {kWidth.swapped ? of_token(at) : of_column(at),
+                                    kWidth.swapped ? of_token(at + 1) : of_column(at + 1)};
+          WW_UNROLL
+          for (int i = 0; i < 4; ++i) acc[u][v + i] = arch::mul(acc[u][v + i], arch::mul(rows[i / 2], columns[i % 2]));
         }
       }
     }
