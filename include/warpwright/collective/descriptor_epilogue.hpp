@@ -30,11 +30,11 @@ template <GemmConfig kConfig> struct DescriptorEpilogue {
                               int math_warpgroup, Accumulator (&acc)[Shape::kUnits], const TokenTile& tile,
                               const arch::TensorMap& group_d, int row) {
     const int first_column = tile.tile_n * Mainloop::kWeights + math_warpgroup * kPart;
-    Values::template scale<kWidth>(arguments, acc, tile, first_column);
     const SharedD sD{base + Mainloop::kShared.staging};  // (TILE_M, TILE_N)
     buffer.acquire();
     WW_UNROLL
     for (int u = 0; u < Shape::kUnits; ++u) {
+      Values::template scale<kWidth>(arguments, acc[u], tile, first_column, u);
       const int column = math_warpgroup * kPart + u * kWarpgroupRows;
       if constexpr (kOut == DType::f32) write_words(sD, column, acc[u]);
       else write_matrices(sD, column, acc[u]);

@@ -25,12 +25,12 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
   WW_DEVICE static void store(const GroupedArguments& arguments, arch::SharedAddress base, int math_warpgroup,
                               Accumulator (&acc)[kUnits], const TokenTile& tile) {
     const int first_column = tile.tile_n * Mainloop::kWeights + math_warpgroup * kPart;
-    scale<kWidth>(arguments, acc, tile, first_column);
     const arch::SharedAddress staging =
         base +
         (Mainloop::kShared.staging + (arch::warp_index() - arch::kWarpgroupSize / arch::kWarpSize) * kStagingBytes);
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {
+      scale<kWidth>(arguments, acc[u], tile, first_column, u);
       if constexpr (kOut == DType::f32) {
         store_words<kWidth>(arguments, acc[u], tile, first_column, u);
       } else if constexpr (kWidth.swapped) {
@@ -63,17 +63,15 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
   }
 
   /// The tensor and row-column recipes: acc times fl(scale_a scale_b). Others have nothing left to do.
-  template <TokenWidth kWidth, class Accumulator, int kUnits>
-  WW_DEVICE static void scale(const GroupedArguments& arguments, Accumulator (&acc)[kUnits], const TokenTile& tile,
-                              int first_column) {
+  // why unit by unit, two columns at a time: more scales and addresses at once spill beside 128 accumulators
+  template <TokenWidth kWidth, class Accumulator>
+  WW_DEVICE static void scale(const GroupedArguments& arguments, Accumulator& acc, const TokenTile& tile,
+                              int first_column, int u) {
     if constexpr (kConfig.scale == Scale::tensor) {
       const float s = arch::mul(arch::global::load_constant(arguments.scale_a + tile.group * arguments.scale_a_group),
                                 arch::global::load_constant(arguments.scale_b + tile.group * arguments.scale_b_group));
       WW_UNROLL
-      for (int u = 0; u < kUnits; ++u) {
-        WW_UNROLL
-        for (int v = 0; v < Accumulator::kValues; ++v) acc[u][v] = arch::mul(acc[u][v], s);
-      }
+      for (int v = 0; v < Accumulator::kValues; ++v) acc[v] = arch::mul(acc[v], s);
     } else if constexpr (kConfig.scale == Scale::row_column) {
       using Atom = atom::MmaAtom<kConfig.a, 2 * Accumulator::kValues>;
       const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
@@ -85,20 +83,16 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
       const auto of_column = [&](int column) -> float {
         return arch::global::load_constant(b + min(first_column + column, arguments.n - 1) * arguments.scale_b_n);
       };
-      // why unit by unit, two columns at a time: more scales and addresses at once spill beside 128 accumulators
+      const int row = u * kWarpgroupRows + Atom::row(thread, 0);  // rows r and r + 8 of the MMA
+      const float rows[2] = {kWidth.swapped ? of_column(row) : of_token(row),
+                             kWidth.swapped ? of_column(row + 8) : of_token(row + 8)};
       WW_UNROLL
-      for (int u = 0; u < kUnits; ++u) {
-        const int row = u * kWarpgroupRows + Atom::row(thread, 0);  // rows r and r + 8 of the MMA
-        const float rows[2] = {kWidth.swapped ? of_column(row) : of_token(row),
-                               kWidth.swapped ? of_column(row + 8) : of_token(row + 8)};
+      for (int v = 0; v < Accumulator::kValues; v += 4) {  // two columns
+        const int at = Atom::column(thread, v);
+        const float columns[2] = {kWidth.swapped ? of_token(at) : of_column(at),
+                                  kWidth.swapped ? of_token(at + 1) : of_column(at + 1)};
         WW_UNROLL
-        for (int v = 0; v < Accumulator::kValues; v += 4) {  // two columns
-          const int at = Atom::column(thread, v);
-          const float columns[2] = {kWidth.swapped ? of_token(at) : of_column(at),
-                                    kWidth.swapped ? of_token(at + 1) : of_column(at + 1)};
-          WW_UNROLL
-          for (int i = 0; i < 4; ++i) acc[u][v + i] = arch::mul(acc[u][v + i], arch::mul(rows[i / 2], columns[i % 2]));
-        }
+        for (int i = 0; i < 4; ++i) acc[v + i] = arch::mul(acc[v + i], arch::mul(rows[i / 2], columns[i % 2]));
       }
     }
   }
