@@ -30,12 +30,12 @@ class GemmTarget final : public CheckTarget {
     const auto blocks = [](std::int64_t x) { return (x + 127) / 128; };
     WW_TRY(a_, device_.allocate(size(rows_of_a(p), p.lda, bytes_of(p.a))));
     WW_TRY(b_, device_.allocate(size(rows_of_b(p), p.ldb, bytes_of(p.b))));
-    WW_TRY(d_, device_.allocate(size(p.m, p.ldd, bytes_of(p.d))));
+    WW_TRY(d_, device_.allocate(size(p.d_layout == OutputLayout::row ? p.m : p.n, p.ldd, bytes_of(p.d))));
     WW_TRY(scale_a_, device_.allocate(size(p.m, blocks(p.k), 4)));
     WW_TRY(scale_b_, device_.allocate(size(p.n, blocks(p.k), 4)));
     for (const Buffer* buffer : {&a_, &b_, &d_, &scale_a_, &scale_b_}) fill_noise(buffer->data(), buffer->bytes());
     operands_ = {.a = a_.data(), .b = b_.data(), .d = d_.data()};
-    WW_TRY(const EpilogueTensors epilogue, make_tensors(p.epilogue, p.m, p.n, 1));
+    WW_TRY(const EpilogueTensors epilogue, make_tensors(p.epilogue, p.m, p.n, 1, {}, 0, p.batch));
     WW_TRY(epilogue_, upload(device_, epilogue));
     const std::vector<std::byte> zeros(std::max<std::size_t>(plan_.workspace_bytes(), 16));
     WW_TRY(workspace_, device_.allocate(zeros.size()));
@@ -87,7 +87,8 @@ class GemmTarget final : public CheckTarget {
     // why: below one tile a problem is as large as a tile
     const std::int64_t least = axis == 0 ? c.tile_m : axis == 1 ? c.tile_n : c.tile_k;
     if (size <= least) return std::unique_ptr<CheckTarget>();
-    const std::int64_t step = axis == 0 && p.a_major == Major::k ? 1 : 16;
+    const bool any = axis == 0 && p.a_major == Major::k && p.d_layout == OutputLayout::row;
+    const std::int64_t step = any ? 1 : 16;
     size = std::max(least, (size / 2 + step - 1) / step * step);
     const std::int64_t row = 16 / bytes_of(p.a);
     p.lda = round_up(p.a_major == Major::k ? p.k : p.m, row);

@@ -63,6 +63,8 @@ void add_gemm_flags(CLI::App& app, GemmFlags& f) {
   text_flag(
       app, "--layout", f.layout, "nt|nn|tn|tt",
       "A is (M, K) with n and (K, M) with t, B is (K, N) with n and (N, K) with t (default nt; others: bf16, f16)");
+  text_flag(app, "--d-layout", f.d_layout, "row|column",
+            "what of D is contiguous on the device: --out is (M, N) all the same (default row)");
   text_flag(app, "--batch", f.batch, "INT",
             "products of this shape: L matrices of A, B, D and their scales (default 1)");
   text_flag(app, "--scheduler", f.scheduler, "auto|single|static|dynamic|stream-k|split-k",
@@ -77,9 +79,9 @@ void add_gemm_flags(CLI::App& app, GemmFlags& f) {
             "(default what the flags below ask for)");
   text_flag(app, "--alpha", f.alpha, "FLOAT", "alpha of the epilogue (default 1)");
   text_flag(app, "--beta", f.beta, "FLOAT", "beta of the epilogue (default 1)");
-  text_flag(app, "--c", f.c, "FILE", "C (M, N) of the epilogue (default generated)");
-  text_flag(app, "--bias", f.bias, "FILE", "bias (N,) of the epilogue (default generated)");
-  text_flag(app, "--aux", f.aux, "FILE", "aux0 (M, N) of the epilogue (default generated)");
+  text_flag(app, "--c", f.c, "FILE", "C (M, N) of the epilogue, or (L, M, N) of a batch (default generated)");
+  text_flag(app, "--bias", f.bias, "FILE", "bias (N,) of the epilogue, or (L, N) (default generated)");
+  text_flag(app, "--aux", f.aux, "FILE", "aux0 (M, N) of the epilogue, or (L, M, N) (default generated)");
   text_flag(app, "--out-scales", f.out_scales, "FILE", "write the scales of quantise_block as .npy");
   text_flag(app, "--b", f.b, "FILE", "B (N, K), or (L, N, K); without L one B serves the batch, and so for scales");
   text_flag(app, "--scale-a", f.scale_a, "FILE",

@@ -17,19 +17,22 @@ Operand drawn(EpilogueOp op, int slot) {
 }
 
 struct Shape {
-  std::int64_t rows, columns, ld;
+  std::int64_t rows, columns, ld;  // of one matrix
+  std::int64_t batch;
 };
 
 Result<Matrix> input(const std::optional<ArrayFile>& file, const EpilogueNode& node, const Shape& s,
                      std::uint64_t seed) {
-  if (file) return read_matrix(*file, node.type, s.rows, s.columns, s.ld);
-  WW_TRY(Matrix made, Matrix::allocate(node.type, s.rows, s.columns, s.ld, kArgument));
+  const std::size_t shared = node.op == EpilogueOp::row_vector || node.op == EpilogueOp::column_vector ? 1 : 2;
+  const std::int64_t rows = s.rows * (file && (s.batch == 1 || file->shape.size() <= shared) ? 1 : s.batch);
+  if (file) return read_matrix(*file, node.type, rows, s.columns, s.ld);
+  WW_TRY(Matrix made, Matrix::allocate(node.type, rows, s.columns, s.ld, kArgument));
   fill_normal(made, seed, drawn(node.op, node.slot));
   return made;
 }
 
 Result<Matrix> output(DType type, const Shape& s) {
-  WW_TRY(Matrix made, Matrix::allocate(type, s.rows, s.columns, s.ld, kArgument));
+  WW_TRY(Matrix made, Matrix::allocate(type, s.batch * s.rows, s.columns, s.ld, kArgument));
   // why: what a kernel leaves unwritten must not look right because memory happened to be
   std::memset(made.data(), 0xff, made.bytes());
   return made;
@@ -37,7 +40,7 @@ Result<Matrix> output(DType type, const Shape& s) {
 
 Result<void> make_node(const EpilogueNode& node, const Shape& matrix, std::uint64_t seed, const EpilogueFiles& files,
                        EpilogueTensors& to) {
-  const Shape row{1, matrix.columns, matrix.columns}, column{matrix.rows, 1, 1};
+  const Shape row{1, matrix.columns, matrix.columns, matrix.batch}, column{matrix.rows, 1, 1, matrix.batch};
   const std::optional<ArrayFile> none;
   const bool first = node.slot == 0;
   if (node.op == EpilogueOp::c) {
@@ -59,12 +62,14 @@ Result<void> make_node(const EpilogueNode& node, const Shape& matrix, std::uint6
 }  // namespace
 
 Result<EpilogueTensors> make_tensors(const EpilogueTree& tree, std::int64_t m, std::int64_t n, std::uint64_t seed,
-                                     const EpilogueFiles& files, std::int64_t pad) {
+                                     const EpilogueFiles& files, std::int64_t pad, std::int64_t batch) {
   EpilogueTensors made;
-  for (int i = 0; i < tree.size(); ++i) WW_CHECK(make_node(tree.node(i), {m, n, n + pad}, seed, files, made));
+  for (int i = 0; i < tree.size(); ++i) WW_CHECK(make_node(tree.node(i), {m, n, n + pad, batch}, seed, files, made));
+  made.batch = batch, made.m = m;
+  made.amax.resize(static_cast<std::size_t>(max<std::int64_t>(batch, 1)));
   if (collective::stages_of(tree).quantise > EpilogueOp::quantise) {
     const std::int64_t blocks = (collective::output_columns(tree, n) + 127) / 128;
-    WW_TRY(made.out_scales, output(f32, {m, blocks, blocks}));
+    WW_TRY(made.out_scales, output(f32, {m, blocks, blocks, batch}));
   }
   return made;
 }
@@ -78,8 +83,12 @@ Result<EpilogueBuffers> upload(const Device& device, const EpilogueTensors& tens
     made.buffers.push_back(std::move(buffer));
     return made.buffers.back().data();
   };
+  // what has the rows of one matrix serves all
+  const auto step = [&](const Matrix& of, std::int64_t rows_of_one) {
+    return tensors.batch > 1 && of.rows() > rows_of_one ? of.rows() / tensors.batch * of.ld() : 0;
+  };
   WW_TRY(to.c, copy(tensors.c));
-  to.ldc = tensors.c.ld();
+  to.ldc = tensors.c.ld(), to.batch_c = step(tensors.c, tensors.m);
   for (int i = 0; i < kEpilogueSlots; ++i) {
     to.scalar[i] = tensors.scalar[i];
     WW_TRY(to.row_vector[i], copy(tensors.row[i]));
@@ -89,10 +98,15 @@ Result<EpilogueBuffers> upload(const Device& device, const EpilogueTensors& tens
     WW_TRY(to.out[i], copy(tensors.out[i]));
     to.ld_auxiliary[i] = tensors.auxiliary[i].ld();
     to.ld_out[i] = tensors.out[i].ld();
+    to.batch_row_vector[i] = step(tensors.row[i], 1);
+    to.batch_column_vector[i] = step(tensors.column[i], tensors.m);
+    to.batch_auxiliary[i] = step(tensors.auxiliary[i], tensors.m);
+    to.batch_out[i] = step(tensors.out[i], 0);
   }
   WW_TRY(void* const scales, copy(tensors.out_scales));
   to.out_scales = static_cast<float*>(scales);
-  WW_TRY(Buffer amax, device.allocate(16));
+  to.batch_out_scales = step(tensors.out_scales, 0);
+  WW_TRY(Buffer amax, device.allocate(16 + tensors.amax.size() * sizeof(float)));
   to.amax = static_cast<float*>(amax.data());
   made.buffers.push_back(std::move(amax));
   return made;
@@ -105,7 +119,7 @@ Result<void> download(const Device& device, const EpilogueBuffers& buffers, Epil
   };
   for (int i = 0; i < kEpilogueSlots; ++i) WW_CHECK(copy(tensors.out[i], buffers.operands.out[i]));
   WW_CHECK(copy(tensors.out_scales, buffers.operands.out_scales));
-  return device.download(&tensors.amax, buffers.operands.amax, sizeof(float));
+  return device.download(tensors.amax.data(), buffers.operands.amax, tensors.amax.size() * sizeof(float));
 }
 
 }  // namespace ww::cli

@@ -13,9 +13,10 @@ struct EpilogueFiles {
 };
 
 /// Host tensors of `tree` for a product (m, n): inputs filled, outputs of 0xff bytes. Rows of matrices are `pad`
-/// elements longer than n; pad is even. Scalars stay 1.
+/// elements longer than n; pad is even. Scalars stay 1. Of a batch every tensor has the rows of `batch` matrices but
+/// those from files with one dimension less, which serve all of it.
 Result<EpilogueTensors> make_tensors(const EpilogueTree& tree, std::int64_t m, std::int64_t n, std::uint64_t seed,
-                                     const EpilogueFiles& files = {}, std::int64_t pad = 0);
+                                     const EpilogueFiles& files = {}, std::int64_t pad = 0, std::int64_t batch = 1);
 
 /// Device copies and the pointers to them.
 struct EpilogueBuffers {

@@ -76,9 +76,9 @@ Result<void> resolve_sizes(const GemmFlags& flags, GemmRequest& request) {
   return expect_bytes("--m", {p.batch, p.m, p.n}, bytes_of(p.d));
 }
 
-/// A file of scales: of one matrix, or with L in front of that.
-Result<void> expect_scales(const GemmRequest& request, const std::optional<ArrayFile>& array,
-                           std::vector<std::int64_t> shape, const char* meaning) {
+/// A file of what belongs to one matrix, or with L in front of that.
+Result<void> expect_of_batch(const GemmRequest& request, const std::optional<ArrayFile>& array,
+                             std::vector<std::int64_t> shape, const char* meaning) {
   const std::int64_t batch = request.problem.batch;
   if (!array || batch == 1 || array->shape.size() == shape.size()) return expect_shape(array, shape, meaning);
   shape.insert(shape.begin(), batch);
@@ -99,15 +99,15 @@ Result<void> check_scales(const GemmRequest& request) {
   if (p.scale == Scale::row_column) {
     const bool one = p.batch == 1;
     if (request.scale_a && !(one && request.scale_a->shape == std::vector{p.m, std::int64_t{1}}))
-      WW_CHECK(expect_scales(request, request.scale_a, {p.m}, "(M,)"));
+      WW_CHECK(expect_of_batch(request, request.scale_a, {p.m}, "(M,)"));
     if (request.scale_b && !(one && request.scale_b->shape == std::vector{std::int64_t{1}, p.n}))
-      WW_CHECK(expect_scales(request, request.scale_b, {p.n}, "(N,)"));
+      WW_CHECK(expect_of_batch(request, request.scale_b, {p.n}, "(N,)"));
   }
   if (!is_block(p.scale)) return {};
-  WW_CHECK(expect_scales(request, request.scale_a, {p.m, blocks_of(p.k)}, "(M, ceil(K/128))"));
+  WW_CHECK(expect_of_batch(request, request.scale_a, {p.m, blocks_of(p.k)}, "(M, ceil(K/128))"));
   if (p.scale == Scale::block_1x128_1x128)
-    return expect_scales(request, request.scale_b, {p.n, blocks_of(p.k)}, "(N, ceil(K/128))");
-  return expect_scales(request, request.scale_b, {blocks_of(p.n), blocks_of(p.k)}, "(ceil(N/128), ceil(K/128))");
+    return expect_of_batch(request, request.scale_b, {p.n, blocks_of(p.k)}, "(N, ceil(K/128))");
+  return expect_of_batch(request, request.scale_b, {blocks_of(p.n), blocks_of(p.k)}, "(ceil(N/128), ceil(K/128))");
 }
 
 Result<float> parse_number(const Flag& flag, const char* argument) {
@@ -180,10 +180,10 @@ Result<void> check_epilogue_files(const GemmRequest& request) {
   WW_CHECK(named(files.c, EpilogueOp::c, "c"));
   WW_CHECK(named(files.bias, EpilogueOp::row_vector, "bias"));
   WW_CHECK(named(files.auxiliary, EpilogueOp::auxiliary, "aux0"));
-  WW_CHECK(expect_shape(files.c, {p.m, p.n}, "(M, N)"));
-  WW_CHECK(expect_shape(files.auxiliary, {p.m, p.n}, "(M, N)"));
-  if (files.bias && files.bias->shape == std::vector{std::int64_t{1}, p.n}) return {};
-  return expect_shape(files.bias, {p.n}, "(N,)");
+  WW_CHECK(expect_of_batch(request, files.c, {p.m, p.n}, "(M, N)"));
+  WW_CHECK(expect_of_batch(request, files.auxiliary, {p.m, p.n}, "(M, N)"));
+  if (p.batch == 1 && files.bias && files.bias->shape == std::vector{std::int64_t{1}, p.n}) return {};
+  return expect_of_batch(request, files.bias, {p.n}, "(N,)");
 }
 
 /// Two fields of the config in short.
@@ -211,7 +211,8 @@ void pack_batch(GemmProblem& p) {
   };
   pack(p.batch_a, rows_of_a(p) * p.lda);
   pack(p.batch_b, rows_of_b(p) * p.ldb);
-  pack(p.batch_d, p.m * p.n);
+  const std::int64_t columns = collective::output_columns(p.epilogue, p.n);
+  pack(p.batch_d, p.m * columns);
   pack(p.batch_scale_a, block ? p.m * blocks_of(p.k) : vector ? p.m : 1);
   pack(p.batch_scale_b, block ? scale_rows_of_b(p) * blocks_of(p.k) : vector ? p.n : 1);
 }
@@ -230,6 +231,9 @@ Result<GemmRequest> make_request(const GemmFlags& flags) {
       return failure(ErrorCode::invalid, "--config, key layout", *flags.layout, in_config, "--layout decides");
   }
   p.a_major = layout.a, p.b_major = layout.b;
+  p.d_layout = request.options.config.d_layout;
+  WW_TRY(const int d_layout, parse_choice(flags.d_layout, "--d-layout", {"row", "column"}, -1));
+  if (d_layout >= 0) p.d_layout = static_cast<OutputLayout>(d_layout);
   WW_CHECK(resolve_epilogue(flags, request));
   WW_CHECK(resolve_sizes(flags, request));
   WW_CHECK(check_scales(request));

@@ -24,7 +24,7 @@ struct Run {
   std::optional<Verdict> verdict;
   std::uint64_t hash = 0;   // XXH3 of the packed bytes of D
   std::int64_t judged = 0;  // elements
-  float amax = 0;           // of an epilogue that quantises the tensor
+  float amax = 0;           // of an epilogue that quantises the tensor; of a batch the largest
   std::string where = "D";  // of the first wrong one
 };
 
@@ -71,7 +71,7 @@ Result<HostOperands> host_operands(const GemmRequest& r) {
   WW_TRY(host.scale_a, host_operand(r.scale_a, scale_shape(p, true), r.seed, Operand::scale_a, kSizes));
   WW_TRY(host.scale_b, host_operand(r.scale_b, scale_shape(p, false), r.seed, Operand::scale_b, kSizes));
   WW_TRY(host.d, Matrix::allocate(p.d, p.batch * p.m, d_shape(p).cols, d_shape(p).ld, "--m, --n"));
-  WW_TRY(host.epilogue, make_tensors(p.epilogue, p.m, p.n, r.seed, r.epilogue_files));
+  WW_TRY(host.epilogue, make_tensors(p.epilogue, p.m, p.n, r.seed, r.epilogue_files, 0, p.batch));
   host.epilogue.scalar[kScalarAlpha] = r.alpha, host.epilogue.scalar[kScalarBeta] = r.beta;
   return host;
 }
@@ -99,18 +99,8 @@ Result<void> to_k_major(Matrix& matrix, Major major, std::int64_t k) {
 }
 
 /// A batch is judged as groups: matrix l of A and D against rows l N and on of B.
-Result<Verdict> judge(const GemmRequest& request, HostOperands& host, EmuMath math, std::atomic<int>* progress) {
-  const GemmProblem& p = request.problem;
-  const bool scales = p.scale != Scale::none;
-  Claim claim{.a = host.a,
-              .b = host.b,
-              .d = host.d,
-              .scale = p.scale,
-              .scale_a = scales ? &host.scale_a : nullptr,
-              .scale_b = scales ? &host.scale_b : nullptr,
-              .math = math};
-  if (p.batch == 1) return verify(claim, progress);
-  std::vector<GroupRows> groups;
+Result<void> as_groups(const GemmProblem& p, HostOperands& host, std::vector<GroupRows>& groups) {
+  if (p.batch == 1) return {};
   for (std::int64_t l = 0; l < p.batch; ++l) groups.push_back({l * p.m, p.m});
   WW_CHECK(repeat(host.a, p.batch * p.m));
   WW_CHECK(repeat(host.b, p.batch * p.n));
@@ -121,24 +111,58 @@ Result<Verdict> judge(const GemmRequest& request, HostOperands& host, EmuMath ma
     WW_CHECK(repeat(host.scale_a, p.batch * p.m));
     WW_CHECK(repeat(host.scale_b, p.batch * scale_rows_of_b(p)));
   }
-  claim.groups = &groups;
-  return verify(claim, progress);
+  return {};
+}
+
+Result<Verdict> judge(const GemmRequest& request, HostOperands& host, EmuMath math, std::atomic<int>* progress) {
+  const GemmProblem& p = request.problem;
+  const bool scales = p.scale != Scale::none;
+  std::vector<GroupRows> groups;
+  WW_CHECK(as_groups(p, host, groups));
+  return verify({.a = host.a,
+                 .b = host.b,
+                 .d = host.d,
+                 .scale = p.scale,
+                 .scale_a = scales ? &host.scale_a : nullptr,
+                 .scale_b = scales ? &host.scale_b : nullptr,
+                 .math = math,
+                 .groups = p.batch == 1 ? nullptr : &groups},
+                progress);
 }
 
 /// The product with its bounds first, then the tree over it.
-void judge_epilogue(const GemmRequest& request, const HostOperands& host, EmuMath math, std::atomic<int>* progress,
-                    Run& run) {
+Result<void> judge_epilogue(const GemmRequest& request, HostOperands& host, EmuMath math, std::atomic<int>* progress,
+                            Run& run) {
   const GemmProblem& p = request.problem;
   const bool scales = p.scale != Scale::none;
-  BoundedProduct product{p.m, p.n, {}, {}};
-  product.reference.resize(static_cast<std::size_t>(p.m * p.n));
+  BoundedProduct product{p.m, p.n, {}, {}, p.batch};
+  product.reference.resize(static_cast<std::size_t>(p.batch * p.m * p.n));
   product.error.resize(product.reference.size());
+  std::vector<GroupRows> groups;
+  WW_CHECK(as_groups(p, host, groups));
   Claim claim{host.a, host.b, host.d, p.scale, scales ? &host.scale_a : nullptr, scales ? &host.scale_b : nullptr,
               math};
+  if (p.batch != 1) claim.groups = &groups;
   claim.reference = product.reference.data(), claim.error = product.error.data();
   verify(claim, progress);
   EpilogueVerdict v = verify_epilogue(p.epilogue, product, host.epilogue, host.d);
   run.verdict = std::move(v.verdict), run.where = v.where, run.judged = v.elements;
+  return {};
+}
+
+/// D as the device has it: as `d`, or (N, M) for each matrix.
+Result<Matrix> stored_output(const GemmProblem& p, const Matrix& d) {
+  const bool turned = p.d_layout == OutputLayout::column;
+  return Matrix::allocate(p.d, turned ? p.batch * d.cols() : d.rows(), turned ? p.m : d.cols(), turned ? p.ldd : d.ld(),
+                          "--m, --n");
+}
+void read_output(const GemmProblem& p, const Matrix& stored, Matrix& d) {
+  const std::int64_t width = bytes_of(p.d);
+  if (p.d_layout == OutputLayout::row) return static_cast<void>(std::memcpy(d.data(), stored.data(), d.bytes()));
+  for (std::int64_t row = 0; row < d.rows(); ++row)
+    for (std::int64_t column = 0; column < d.cols(); ++column)
+      std::memcpy(d.row(row) + column * width, stored.row(row / p.m * d.cols() + column) + row % p.m * width,
+                  static_cast<std::size_t>(width));
 }
 
 /// Uploads, runs, downloads D.
@@ -148,14 +172,15 @@ Result<void> execute(const Device& device, const GemmPlan& plan, HostOperands& h
   WW_TRY(const Buffer b, upload(device, host.b));
   WW_TRY(const Buffer scale_a, upload(device, host.scale_a));
   WW_TRY(const Buffer scale_b, upload(device, host.scale_b));
-  WW_TRY(const Buffer d, device.allocate(std::max<std::size_t>(host.d.bytes(), 16)));
+  WW_TRY(Matrix stored, stored_output(plan.problem(), host.d));
+  WW_TRY(const Buffer d, device.allocate(std::max<std::size_t>(stored.bytes(), 16)));
   WW_TRY(const Buffer workspace, device.allocate(std::max<std::size_t>(plan.workspace_bytes(), 16)));
   WW_TRY(const EpilogueBuffers epilogue, upload(device, host.epilogue));
   const std::vector<std::byte> zeros(plan.workspace_bytes());
   if (!zeros.empty()) WW_CHECK(device.upload(workspace.data(), zeros.data(), zeros.size()));
   // why: a kernel that leaves an element unwritten must not look right because memory happened to be
-  std::memset(host.d.data(), 0xff, host.d.bytes());
-  if (host.d.bytes() > 0) WW_CHECK(device.upload(d.data(), host.d.data(), host.d.bytes()));
+  std::memset(stored.data(), 0xff, stored.bytes());
+  if (stored.bytes() > 0) WW_CHECK(device.upload(d.data(), stored.data(), stored.bytes()));
   GemmOperands operands{.a = a.data(), .b = b.data(), .d = d.data()};
   if (plan.problem().scale != Scale::none) {
     operands.scale_a = static_cast<const float*>(scale_a.data());
@@ -167,7 +192,8 @@ Result<void> execute(const Device& device, const GemmPlan& plan, HostOperands& h
   progress.phase(run.device.emulated ? "emulate" : "run");
   WW_TRY(run.timing, timed_runs(
                          device, [&] { return plan.run(operands); }, [&] { return plan.last_stats(); }));
-  if (host.d.bytes() > 0) WW_CHECK(device.download(host.d.data(), d.data(), host.d.bytes()));
+  if (stored.bytes() > 0) WW_CHECK(device.download(stored.data(), d.data(), stored.bytes()));
+  read_output(plan.problem(), stored, host.d);
   WW_CHECK(download(device, epilogue, host.epilogue));
   run.hash = XXH3_64bits(host.d.data(), host.d.bytes());
   return {};
@@ -245,7 +271,7 @@ Result<Outcome> run_gemm(const GemmFlags& flags) {
     WW_CHECK(write_npy(*request.out, "--out", host.d, p.batch == 1 ? 0 : p.batch));
   }
   if (request.out_scales) WW_CHECK(write_npy(*request.out_scales, "--out-scales", host.epilogue.out_scales));
-  run.amax = host.epilogue.amax;
+  for (float amax : host.epilogue.amax) run.amax = std::max(run.amax, amax);
   run.judged = p.batch * p.m * p.n;
   if (request.verify) {
     const EmuMath math = run.device.emulated ? request.device_options.emu.math : EmuMath::exact;
@@ -254,7 +280,7 @@ Result<Outcome> run_gemm(const GemmFlags& flags) {
     if (p.epilogue.empty()) {
       WW_TRY(run.verdict, judge(request, host, math, progress.phase("verify")));
     } else {
-      judge_epilogue(request, host, math, progress.phase("verify"), run);
+      WW_CHECK(judge_epilogue(request, host, math, progress.phase("verify"), run));
     }
   }
   return report(request, run);

@@ -32,7 +32,9 @@ struct Claim {
   // With both: the reference and its bound before the output conversion, (M, N), go there and D is not looked at.
   double* reference = nullptr;
   double* error = nullptr;
-  std::int64_t columns() const { return reference ? b.rows() : d.cols(); }
+  std::int64_t columns() const {
+    return reference ? b.rows() / (groups ? static_cast<std::int64_t>(groups->size()) : 1) : d.cols();
+  }
 };
 
 struct Mismatch {

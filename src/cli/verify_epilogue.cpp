@@ -81,10 +81,17 @@ double element(const Matrix& matrix, std::int64_t row, std::int64_t column) {
   return decode(matrix.type(), matrix.row(row) + column * bytes_of(matrix.type()));
 }
 
+/// One matrix of a batch.
 class Judge {
  public:
-  Judge(const EpilogueTree& tree, const BoundedProduct& product, const EpilogueTensors& tensors, const Matrix& d)
-      : tree_(tree), stages_(collective::stages_of(tree)), product_(product), tensors_(tensors), d_(d) {
+  Judge(const EpilogueTree& tree, const BoundedProduct& product, const EpilogueTensors& tensors, const Matrix& d,
+        std::int64_t matrix)
+      : tree_(tree),
+        stages_(collective::stages_of(tree)),
+        product_(product),
+        tensors_(tensors),
+        d_(d),
+        matrix_(matrix) {
     for (auto& rows : rows_) rows.resize(static_cast<std::size_t>(product.m));
     for (auto& columns : columns_) columns.resize(static_cast<std::size_t>(product.n));
   }
@@ -97,7 +104,7 @@ class Judge {
     }
     judge_reductions();
     if (stages_.quantise == EpilogueOp::quantise)
-      judge("amax", 0, 0, tensors_.amax, all_.result(false), all_.result(false).error);
+      judge("amax", matrix_, 0, tensors_.amax[static_cast<std::size_t>(matrix_)], all_.result(false));
     return std::move(verdict_);
   }
 
@@ -108,15 +115,24 @@ class Judge {
     const auto exact = [](double x) { return Bounded{x, 0}; };
     switch (node.op) {
       case EpilogueOp::accumulator: {
-        const auto i = static_cast<std::size_t>(m * product_.n + n);
+        const auto i = static_cast<std::size_t>((matrix_ * product_.m + m) * product_.n + n);
         return {product_.reference[i], product_.error[i]};
       }
       case EpilogueOp::constant: return exact(std::bit_cast<float>(tree_.constant[node.slot]));
       case EpilogueOp::scalar: return exact(tensors_.scalar[node.slot]);
-      case EpilogueOp::c: return exact(element(tensors_.c, m, n));
-      case EpilogueOp::row_vector: return exact(element(tensors_.row[node.slot], 0, n));
-      case EpilogueOp::column_vector: return exact(element(tensors_.column[node.slot], m, 0));
-      case EpilogueOp::auxiliary: return exact(element(tensors_.auxiliary[node.slot], m, n));
+      case EpilogueOp::c: return exact(element(tensors_.c, input_row(tensors_.c, m), n));
+      case EpilogueOp::row_vector: {
+        const Matrix& row = tensors_.row[node.slot];
+        return exact(element(row, row.rows() > 1 ? matrix_ : 0, n));
+      }
+      case EpilogueOp::column_vector: {
+        const Matrix& column = tensors_.column[node.slot];
+        return exact(element(column, input_row(column, m), 0));
+      }
+      case EpilogueOp::auxiliary: {
+        const Matrix& auxiliary = tensors_.auxiliary[node.slot];
+        return exact(element(auxiliary, input_row(auxiliary, m), n));
+      }
       case EpilogueOp::add: return add(operand(0), operand(1));
       case EpilogueOp::multiply: return multiply(operand(0), operand(1));
       case EpilogueOp::fma: return fma(operand(0), operand(1), operand(2));
@@ -135,7 +151,7 @@ class Judge {
       case EpilogueOp::convert: return convert(x, node.type);
       case EpilogueOp::store: {
         const Matrix& out = tensors_.out[node.slot];
-        judge(kOut[node.slot], m, n, element(out, m, n), convert(x, out.type()));
+        judge(kOut[node.slot], row_of(m), n, element(out, row_of(m), n), convert(x, out.type()));
         return x;
       }
       default: break;
@@ -161,7 +177,7 @@ class Judge {
     for (std::int64_t n = 0; n < columns; ++n) {
       Bounded x = row[static_cast<std::size_t>(n)];
       if (quantise) all_.take(x), x = multiply(x, {tensors_.scalar[kScalarOutScale], 0});
-      judge("D", m, n, element(d_, m, n), convert(x, d_.type()));
+      judge("D", row_of(m), n, element(d_, row_of(m), n), convert(x, d_.type()));
     }
   }
 
@@ -172,12 +188,12 @@ class Judge {
       const std::int64_t last = std::min(first + 128, columns);
       Reduction block;
       for (std::int64_t n = first; n < last; ++n) block.take(row[static_cast<std::size_t>(n)]);
-      const double got = element(tensors_.out_scales, m, first / 128);
-      judge("out_scales", m, first / 128, got, scale_of(block.result(false), got));
+      const double got = element(tensors_.out_scales, row_of(m), first / 128);
+      judge("out_scales", row_of(m), first / 128, got, scale_of(block.result(false), got));
       for (std::int64_t n = first; n < last; ++n) {
         const Bounded x = row[static_cast<std::size_t>(n)];
         const Bounded scaled = rounded(x.value / got, x.error / got, 4 * kHalfUnit);
-        judge("D", m, n, element(d_, m, n), convert(scaled, d_.type()));
+        judge("D", row_of(m), n, element(d_, row_of(m), n), convert(scaled, d_.type()));
       }
     }
   }
@@ -208,16 +224,20 @@ class Judge {
         const Bounded expected = all[j].result(sum);
         const auto at = static_cast<std::int64_t>(j);
         const Matrix& out = tensors_.out[node.slot];
-        judge(kOut[node.slot], of_rows ? at : 0, of_rows ? 0 : at, element(out, of_rows ? at : 0, of_rows ? 0 : at),
-              expected);
+        const std::int64_t row = of_rows ? row_of(at) : matrix_, column = of_rows ? 0 : at;
+        judge(kOut[node.slot], row, column, element(out, row, column), expected);
       }
     }
   }
 
-  void judge(const char* where, std::int64_t row, std::int64_t column, double got, Bounded expected) {
-    judge(where, row, column, got, expected, expected.error);
+  /// Row `m` of this matrix in a tensor that has those of all, and in an input, which may have them once.
+  std::int64_t row_of(std::int64_t m) const { return matrix_ * product_.m + m; }
+  std::int64_t input_row(const Matrix& input, std::int64_t m) const {
+    return input.rows() > product_.m ? row_of(m) : m;
   }
-  void judge(const char* where, std::int64_t row, std::int64_t column, double got, Bounded expected, double bound) {
+
+  void judge(const char* where, std::int64_t row, std::int64_t column, double got, Bounded expected) {
+    const double bound = expected.error;
     Verdict& v = verdict_.verdict;
     ++verdict_.elements;
     if (!std::isfinite(bound) || std::isnan(expected.value)) return;
@@ -239,6 +259,7 @@ class Judge {
   const BoundedProduct& product_;
   const EpilogueTensors& tensors_;
   const Matrix& d_;
+  const std::int64_t matrix_;
   std::array<std::vector<Reduction>, kEpilogueSlots> rows_, columns_;
   Reduction all_;
   EpilogueVerdict verdict_;
@@ -248,7 +269,17 @@ class Judge {
 
 EpilogueVerdict verify_epilogue(const EpilogueTree& tree, const BoundedProduct& product, const EpilogueTensors& tensors,
                                 const Matrix& d) {
-  return Judge(tree, product, tensors, d).run();
+  EpilogueVerdict all;
+  for (std::int64_t l = 0; l < product.batch; ++l) {
+    const EpilogueVerdict one = Judge(tree, product, tensors, d, l).run();
+    const Verdict& from = one.verdict;
+    Verdict& to = all.verdict;
+    if (!to.first && from.first) to.first = from.first, all.where = one.where;
+    if (from.max_error > to.max_error) to.worst = from.worst, to.max_error = from.max_error;
+    to.max_error_of_bound = std::max(to.max_error_of_bound, from.max_error_of_bound);
+    to.wrong += from.wrong, all.elements += one.elements;
+  }
+  return all;
 }
 
 }  // namespace ww::cli

@@ -10,13 +10,15 @@
 
 namespace ww::cli {
 
-/// Host copies of everything that a tree names. Vectors are (1, N) and (M, 1); outputs are what the kernel wrote.
+/// Host copies of everything that a tree names. Vectors are (1, N) and (M, 1); outputs are what the kernel wrote. Of a
+/// batch each tensor has the rows of all matrices, those of one after those of the one before, or of one for all.
 struct EpilogueTensors {
+  std::int64_t batch = 1, m = 0;  // matrices, and rows of each
   std::array<float, kEpilogueSlots> scalar{1, 1, 1, 1};
   Matrix c;
   std::array<Matrix, kEpilogueSlots> row, column, auxiliary, out;
-  Matrix out_scales;  // (M, blocks)
-  float amax = 0;
+  Matrix out_scales;              // (M, blocks)
+  std::vector<float> amax = {0};  // of each matrix
 };
 
 /// A number and how far the computed one may be from it; an infinite `error` accepts anything.
@@ -24,13 +26,15 @@ struct Bounded {
   double value = 0, error = 0;
 };
 
-/// The scaled product (m, n), row-major.
+/// The scaled products (m, n) of a batch, row-major, one after the other.
 struct BoundedProduct {
   std::int64_t m = 0, n = 0;
   std::vector<double> reference, error;
+  std::int64_t batch = 1;
 };
 
-/// The verdict on D and on every output: `where` names the first tensor with a wrong element.
+/// The verdict on D and on every output: `where` names the first tensor with a wrong element; rows count on from one
+/// matrix of a batch to the next.
 struct EpilogueVerdict {
   Verdict verdict;
   std::string where = "D";

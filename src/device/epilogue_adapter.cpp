@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands are visited node by node; one that is named twice is bound twice, which changes nothing.
-//   workspace: row partials | column partials | amax partials | counters of rows, columns and amax
+//   workspace: row partials | column partials | amax partials | counters of rows, columns and amax; of a batch each of
+//   them is one set for each matrix
 #include "device/epilogue_adapter.hpp"
 
 #include <fmt/format.h>
+
+#include <type_traits>
 
 #include "device/operand_maps.hpp"
 #include "warpwright/collective/builder.hpp"
@@ -20,7 +23,7 @@ constexpr const char* kAuxiliaryNames[] = {"aux0", "aux1", "aux2", "aux3"};
 constexpr const char* kOutNames[] = {"out0", "out1", "out2", "out3"};
 constexpr const char* kScalarNames[] = {"alpha", "beta", "scalar2", "scalar3"};
 
-/// Floats and counters that the reductions of a tree keep between tiles.
+/// Floats and counters that the reductions of a tree keep between the tiles of one matrix.
 struct Partials {
   std::int64_t rows = 0, columns = 0, amax = 0;                          // floats
   std::int64_t row_counters = 0, column_counters = 0, amax_counter = 0;  // words
@@ -42,39 +45,75 @@ Partials partials_of(const GemmProblem& p, const GemmConfig& c) {
   return made;
 }
 
-/// (M, N) in memory: two neighbouring elements are moved at once, so rows start at even elements.
-Result<i64> bind_matrix(const GemmProblem& p, const char* name, const void* base, std::int64_t ld, DType type,
-                        bool writable, MemoryRanges& memory) {
-  if (ld == 0) ld = p.n;
-  WW_CHECK(check_pointer(name, base, 2 * bytes_of(type)));
-  if (ld < p.n || ld % 2 != 0)
-    return failure(ErrorCode::invalid, fmt::format("{} (row stride)", name),
-                   fmt::format("an even number of at least N = {} elements", p.n), fmt::format("{}", ld));
-  memory.add({name, base, span_bytes(p.m, p.n, ld, bytes_of(type)), writable});
-  return i64{ld};
+/// Where the operands of one node lie for the matrices of a batch: the step in bytes, and the bytes of all of them.
+struct Extent {
+  std::int64_t step = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// `elements` of each matrix, `stride` from one to the next. Inputs may be shared (0), outputs are packed then and
+/// never overlap.
+Result<Extent> extent_of(const GemmProblem& p, const char* name, std::int64_t elements, std::int64_t stride, DType type,
+                         int alignment, bool writable) {
+  const int size = bytes_of(type);
+  if (p.batch > 1 && writable && stride == 0) stride = round_up<std::int64_t>(elements, alignment / size);
+  std::int64_t last = 0;
+  if (stride < 0 || stride * size % alignment != 0 || (writable && p.batch > 1 && stride < elements) ||
+      __builtin_mul_overflow(max<std::int64_t>(p.batch - 1, 0), stride, &last) || last > (std::int64_t{1} << 56))
+    return failure(ErrorCode::invalid, fmt::format("{} (batch stride)", name),
+                   fmt::format("a multiple of {} elements{}", alignment / size,
+                               writable ? fmt::format(", at least the {} of one matrix", elements) : ", at least 0"),
+                   fmt::format("{}", stride));
+  return Extent{p.batch > 1 ? stride * size : 0, static_cast<std::uint64_t>(last + elements) * size};
 }
 
-Result<void> bind_vector(const char* name, const void* base, std::int64_t count, DType type, int alignment,
-                         bool writable, MemoryRanges& memory) {
-  WW_CHECK(check_pointer(name, base, alignment));
-  memory.add({name, base, static_cast<std::uint64_t>(count) * bytes_of(type), writable});
+/// What a launch passes for one operand of a tree.
+struct Operand {
+  const char* name;
+  const void* base;
+  std::int64_t stride;  // of a batch
+  DType type;
+  int alignment;  // in bytes
+  bool writable;
+};
+
+/// `elements` for each matrix; the step between them goes to `step`.
+Result<void> bind(const GemmProblem& p, const Operand& operand, std::int64_t elements, i64& step,
+                  MemoryRanges& memory) {
+  WW_CHECK(check_pointer(operand.name, operand.base, operand.alignment));
+  WW_TRY(const Extent extent,
+         extent_of(p, operand.name, elements, operand.stride, operand.type, operand.alignment, operand.writable));
+  step = extent.step;
+  memory.add({operand.name, operand.base, extent.bytes, operand.writable});
   return {};
 }
 
-Result<void> bind_scalar(int slot, const EpilogueOperands& from, collective::EpilogueArguments& to,
+/// (M, N) in memory: two neighbouring elements are moved at once, so rows start at even elements.
+Result<void> bind_matrix(const GemmProblem& p, const Operand& operand, std::int64_t ld, i64& row, i64& step,
                          MemoryRanges& memory) {
+  if (ld == 0) ld = p.n;
+  if (ld < p.n || ld % 2 != 0)
+    return failure(ErrorCode::invalid, fmt::format("{} (row stride)", operand.name),
+                   fmt::format("an even number of at least N = {} elements", p.n), fmt::format("{}", ld));
+  row = ld;
+  return bind(p, operand, (p.m - 1) * ld + p.n, step, memory);
+}
+
+Result<void> bind_scalar(const GemmProblem& p, int slot, const EpilogueOperands& from,
+                         collective::EpilogueArguments& to, MemoryRanges& memory) {
   to.scalar[slot] = from.scalar[slot];
   to.scalar_pointer[slot] = from.scalar_pointer[slot];
   if (!from.scalar_pointer[slot]) return {};
-  return bind_vector(kScalarNames[slot], from.scalar_pointer[slot], 1, f32, 4, false, memory);
+  return bind(p, {kScalarNames[slot], from.scalar_pointer[slot], from.batch_scalar[slot], f32, 4, false}, 1,
+              to.steps.scalar[slot], memory);
 }
 
 Result<void> bind_quantised(const GemmProblem& p, const EpilogueOperands& from, EpilogueOp op,
                             collective::EpilogueArguments& to, MemoryRanges& memory) {
   if (op == EpilogueOp::quantise) {
-    WW_CHECK(bind_scalar(kScalarOutScale, from, to, memory));
+    WW_CHECK(bind_scalar(p, kScalarOutScale, from, to, memory));
     to.amax = from.amax;
-    return bind_vector("amax", from.amax, 1, f32, 4, true, memory);
+    return bind(p, {"amax", from.amax, from.batch_amax, f32, 4, true}, 1, to.steps.amax, memory);
   }
   const std::int64_t blocks = ceil_div(collective::output_columns(p.epilogue, p.n), 128);
   std::int64_t row = from.out_scales_row, block = from.out_scales_block;
@@ -82,35 +121,44 @@ Result<void> bind_quantised(const GemmProblem& p, const EpilogueOperands& from, 
   if (row < 0 || block < 0)
     return failure(ErrorCode::invalid, "out_scales (strides)", "at least 0", fmt::format("{}, {}", row, block));
   to.out_scales = from.out_scales, to.out_scales_row = row, to.out_scales_block = block;
-  return bind_vector("out_scales", from.out_scales, (p.m - 1) * row + (blocks - 1) * block + 1, f32, 4, true, memory);
+  return bind(p, {"out_scales", from.out_scales, from.batch_out_scales, f32, 4, true},
+              (p.m - 1) * row + (blocks - 1) * block + 1, to.steps.out_scales, memory);
 }
 
 Result<void> bind_node(const GemmProblem& p, const EpilogueNode& node, const EpilogueOperands& from,
                        collective::EpilogueArguments& to, MemoryRanges& memory) {
-  const int slot = node.slot;
-  if (node.op == EpilogueOp::scalar) return bind_scalar(slot, from, to, memory);
+  const int slot = node.slot, two = 2 * bytes_of(node.type);
+  collective::EpilogueSteps& steps = to.steps;
+  if (node.op == EpilogueOp::scalar) return bind_scalar(p, slot, from, to, memory);
   if (node.op == EpilogueOp::c) {
     to.c = from.c;
-    WW_TRY(to.ldc, bind_matrix(p, "c", from.c, from.ldc, node.type, false, memory));
-  } else if (node.op == EpilogueOp::row_vector) {
+    return bind_matrix(p, {"c", from.c, from.batch_c, node.type, two, false}, from.ldc, to.ldc, steps.c, memory);
+  }
+  if (node.op == EpilogueOp::row_vector) {
     to.row_vector[slot] = from.row_vector[slot];
-    return bind_vector(kRowNames[slot], from.row_vector[slot], p.n, node.type, 2 * bytes_of(node.type), false, memory);
-  } else if (node.op == EpilogueOp::column_vector) {
+    return bind(p, {kRowNames[slot], from.row_vector[slot], from.batch_row_vector[slot], node.type, two, false}, p.n,
+                steps.row_vector[slot], memory);
+  }
+  if (node.op == EpilogueOp::column_vector) {
     to.column_vector[slot] = from.column_vector[slot];
-    return bind_vector(kColumnNames[slot], from.column_vector[slot], p.m, f32, 4, false, memory);
-  } else if (node.op == EpilogueOp::auxiliary) {
+    return bind(p, {kColumnNames[slot], from.column_vector[slot], from.batch_column_vector[slot], f32, 4, false}, p.m,
+                steps.column_vector[slot], memory);
+  }
+  if (node.op == EpilogueOp::auxiliary) {
     to.auxiliary[slot] = from.auxiliary[slot];
-    WW_TRY(to.ld_auxiliary[slot], bind_matrix(p, kAuxiliaryNames[slot], from.auxiliary[slot], from.ld_auxiliary[slot],
-                                              node.type, false, memory));
-  } else if (node.op == EpilogueOp::store) {
+    return bind_matrix(p,
+                       {kAuxiliaryNames[slot], from.auxiliary[slot], from.batch_auxiliary[slot], node.type, two, false},
+                       from.ld_auxiliary[slot], to.ld_auxiliary[slot], steps.auxiliary[slot], memory);
+  }
+  if (node.op == EpilogueOp::store) {
     to.out[slot] = from.out[slot];
-    WW_TRY(to.ld_out[slot],
-           bind_matrix(p, kOutNames[slot], from.out[slot], from.ld_out[slot], node.type, true, memory));
+    return bind_matrix(p, {kOutNames[slot], from.out[slot], from.batch_out[slot], node.type, two, true},
+                       from.ld_out[slot], to.ld_out[slot], steps.out[slot], memory);
   }
   if (collective::is_reduction(node.op)) {
     to.out[slot] = from.out[slot];
-    return bind_vector(kOutNames[slot], from.out[slot], collective::is_row_reduction(node.op) ? p.m : p.n, f32, 4, true,
-                       memory);
+    return bind(p, {kOutNames[slot], from.out[slot], from.batch_out[slot], f32, 4, true},
+                collective::is_row_reduction(node.op) ? p.m : p.n, steps.out[slot], memory);
   }
   if (collective::is_quantise(node.op)) return bind_quantised(p, from, node.op, to, memory);
   return {};
@@ -127,7 +175,7 @@ bool is_first(const EpilogueTree& tree, int at) {
 
 std::size_t epilogue_workspace(const GemmProblem& problem, const GemmConfig& config) {
   if (problem.m == 0 || problem.n == 0) return 0;
-  return static_cast<std::size_t>(partials_of(problem, config).words()) * 4;
+  return static_cast<std::size_t>(problem.batch * partials_of(problem, config).words()) * 4;
 }
 
 Result<void> bind_epilogue(const GemmProblem& problem, const GemmConfig& config, const EpilogueOperands& operands,
@@ -138,15 +186,22 @@ Result<void> bind_epilogue(const GemmProblem& problem, const GemmConfig& config,
   const Partials partials = partials_of(problem, config);
   if (partials.words() == 0) return {};
   WW_CHECK(check_pointer("workspace", workspace, 4));
+  // why sets of everything and not of each matrix: counters stay together behind the partials
+  const std::int64_t sets = problem.batch;
+  collective::EpilogueSteps& steps = arguments.steps;
   auto* floats = static_cast<float*>(workspace);
-  arguments.row_partials = floats, floats += partials.rows;
-  arguments.column_partials = floats, floats += partials.columns;
-  arguments.amax_partials = floats, floats += partials.amax;
-  auto* counters = reinterpret_cast<u32*>(floats);
-  arguments.row_counters = counters, counters += partials.row_counters;
-  arguments.column_counters = counters, counters += partials.column_counters;
-  arguments.amax_counter = counters;
-  memory.add({"workspace of the epilogue", workspace, static_cast<std::uint64_t>(partials.words()) * 4, true});
+  const auto take = [&](auto*& pointer, i64& step, std::int64_t words) {
+    pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(floats);
+    floats += sets * words;
+    step = 4 * words;
+  };
+  take(arguments.row_partials, steps.row_partials, partials.rows);
+  take(arguments.column_partials, steps.column_partials, partials.columns);
+  take(arguments.amax_partials, steps.amax_partials, partials.amax);
+  take(arguments.row_counters, steps.row_counters, partials.row_counters);
+  take(arguments.column_counters, steps.column_counters, partials.column_counters);
+  take(arguments.amax_counter, steps.amax_counter, partials.amax_counter);
+  memory.add({"workspace of the epilogue", workspace, static_cast<std::uint64_t>(sets * partials.words()) * 4, true});
   return {};
 }
 

@@ -116,6 +116,17 @@ Result<void> GemmAdapter::check_pointers(const GemmOperands& operands) const {
   return {};
 }
 
+runtime::TensorMapSpec GemmAdapter::output_map(const void* d) const {
+  const GemmProblem& g = problem_;
+  const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
+  if (g.d_layout == OutputLayout::column)
+    return matrix_map(d, g.d, columns, g.m, g.ldd, collective::output_columns(config_),
+                      collective::column_panel_rows(config_), SmemSwizzle::b128);
+  const int panel = collective::panel_bytes(config_);
+  return matrix_map(d, g.d, g.m, columns, g.ldd, collective::kWarpgroupRows, panel / bytes_of(g.d),
+                    panel_swizzle(panel));
+}
+
 Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::GemmArguments& arguments) const {
   runtime::Backend& backend = device_.backend();
   const GemmProblem& g = problem_;
@@ -132,10 +143,7 @@ Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::
     WW_TRY(arguments.a, encode(operand(operands.a, g.a, g.a_major, g.m, g.lda, c.tile_m / c.cluster_n), g.batch_a));
     WW_TRY(arguments.b, encode(operand(operands.b, g.b, g.b_major, g.n, g.ldb, c.tile_n / c.cluster_m), g.batch_b));
   }
-  const int panel = collective::panel_bytes(c);
-  WW_TRY(arguments.d, encode(matrix_map(operands.d, g.d, g.m, collective::output_columns(g.epilogue, g.n), g.ldd,
-                                        collective::kWarpgroupRows, panel / bytes_of(g.d), panel_swizzle(panel)),
-                             g.batch_d));
+  WW_TRY(arguments.d, encode(output_map(operands.d), g.batch_d));
   return {};
 }
 
@@ -169,12 +177,14 @@ Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream) const
   const auto operand_span = [&](std::int64_t rows, Major major, std::int64_t ld, DType type, std::int64_t batch) {
     return major == Major::k ? matrix_span(rows, g.k, ld, type, batch) : matrix_span(g.k, rows, ld, type, batch);
   };
+  const bool by_column = g.d_layout == OutputLayout::column;
+  const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
   MemoryRanges memory;
   for (const MemoryRange& range : {
            MemoryRange{"a", operands.a, operand_span(g.m, g.a_major, g.lda, g.a, g.batch_a), false},
            MemoryRange{"b", operands.b, operand_span(g.n, g.b_major, g.ldb, g.b, g.batch_b), false},
            MemoryRange{"d", operands.d,
-                       matrix_span(g.m, collective::output_columns(g.epilogue, g.n), g.ldd, g.d, g.batch_d), true},
+                       matrix_span(by_column ? columns : g.m, by_column ? g.m : columns, g.ldd, g.d, g.batch_d), true},
            MemoryRange{"scale_a", operands.scale_a, scale_span(g.m, g.scale_a_row, g.scale_a_k, g.batch_scale_a),
                        false},
            MemoryRange{"scale_b", operands.scale_b,

@@ -30,6 +30,7 @@ class GemmAdapter {
   Result<void> share_out(const GemmOptions& options);
   std::size_t epilogue_offset() const;  // in the workspace
   Result<void> check_pointers(const GemmOperands& operands) const;
+  runtime::TensorMapSpec output_map(const void* d) const;  // of one matrix
   Result<void> encode_maps(const GemmOperands& operands, collective::GemmArguments& arguments) const;
 
   Device device_;

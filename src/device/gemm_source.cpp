@@ -51,6 +51,7 @@ std::string operand_fields(const GemmConfig& c) {
   std::string text = c.batched ? ", .batched = true" : "";
   if (c.a_major == Major::mn) text += ", .a_major = ww::Major::mn";
   if (c.b_major == Major::mn) text += ", .b_major = ww::Major::mn";
+  if (c.d_layout == OutputLayout::column) text += ", .d_layout = ww::OutputLayout::column";
   return text;
 }
 

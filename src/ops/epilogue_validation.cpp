@@ -15,8 +15,6 @@ Result<void> check_epilogue(const GemmProblem& p) {
     return failure(ErrorCode::unsupported, "d (type)", "e4m3: the epilogue quantises", name_of(p.d));
   if (stages.swiglu != EpilogueOp::none && p.n % 16 != 0)
     return failure(ErrorCode::unsupported, "n", "a multiple of 16: SwiGLU halves it", fmt::format("{}", p.n));
-  if (!p.epilogue.empty() && p.batch != 1)
-    return failure(ErrorCode::unsupported, "batch", "1 with an epilogue", fmt::format("{}", p.batch));
   return {};
 }
 

@@ -23,10 +23,19 @@ void fill_scale_strides(GemmProblem& p) {
   if (p.scale_b_n == 0 && p.scale_b_k == 0) p.scale_b_n = row, p.scale_b_k = column;
 }
 
+/// D as it lies in memory.
+struct StoredOutput {
+  std::int64_t rows, width;
+};
+StoredOutput stored_output(const GemmProblem& p) {
+  const std::int64_t columns = collective::output_columns(p.epilogue, p.n);
+  return p.d_layout == OutputLayout::row ? StoredOutput{p.m, columns} : StoredOutput{columns, p.m};
+}
+
 void fill_strides(GemmProblem& p) {
   if (p.lda == 0) p.lda = p.a_major == Major::k ? p.k : p.m;
   if (p.ldb == 0) p.ldb = p.b_major == Major::k ? p.k : p.n;
-  if (p.ldd == 0) p.ldd = collective::output_columns(p.epilogue, p.n);
+  if (p.ldd == 0) p.ldd = stored_output(p).width;
   if (p.scale == Scale::row_column || is_block(p.scale)) fill_scale_strides(p);
 }
 
@@ -49,18 +58,20 @@ Result<void> check_batch(const GemmProblem& p) {
   WW_CHECK(check_extent("batch", p.batch));
   WW_CHECK(check_groups("batch_a", p.batch, p.batch_a, p.a_major == Major::k ? p.m : p.k, p.lda, p.a));
   WW_CHECK(check_groups("batch_b", p.batch, p.batch_b, p.b_major == Major::k ? p.n : p.k, p.ldb, p.b));
-  WW_CHECK(check_groups("batch_d", p.batch, p.batch_d, p.m, p.ldd, p.d));
+  const auto [rows, width] = stored_output(p);
+  WW_CHECK(check_groups("batch_d", p.batch, p.batch_d, rows, p.ldd, p.d));
   WW_CHECK(check_scale_strides("batch_scale_a", std::array{ScaleAxis{p.batch, p.batch_scale_a}}));
   WW_CHECK(check_scale_strides("batch_scale_b", std::array{ScaleAxis{p.batch, p.batch_scale_b}}));
   if (p.batch <= 1 || p.m == 0 || p.n == 0) return {};
-  const bool behind = p.batch_d >= (p.m - 1) * p.ldd + p.n;
-  const bool beside = p.batch_d >= p.n && (p.batch_d <= p.ldd / p.batch || (p.batch - 1) * p.batch_d + p.n <= p.ldd);
+  const bool behind = p.batch_d >= (rows - 1) * p.ldd + width;
+  const bool beside =
+      p.batch_d >= width && (p.batch_d <= p.ldd / p.batch || (p.batch - 1) * p.batch_d + width <= p.ldd);
   if (behind || beside) return {};
   return failure(
       ErrorCode::invalid, "batch_d",
       fmt::format("matrices of D that do not overlap: at least {} elements apart, or side by side in rows of "
                   "ldd elements",
-                  (p.m - 1) * p.ldd + p.n),
+                  (rows - 1) * p.ldd + width),
       fmt::format("{}", p.batch_d));
 }
 
@@ -73,6 +84,12 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
   WW_CHECK(check_extent("k", p.k));
   WW_CHECK(check_dense_types(p, plain_output(p)));
   WW_CHECK(check_epilogue(p));
+  if (p.d_layout == OutputLayout::column && p.d == e4m3)
+    return failure(ErrorCode::unsupported, "d (layout)", "rows contiguous for e4m3", "columns");
+  // why: a TMA store writes whole 16 bytes of a stored row, and past M lies something else
+  if (const std::int64_t step = 16 / bytes_of(p.d); p.d_layout == OutputLayout::column && p.m % step != 0)
+    return failure(ErrorCode::unsupported, "m",
+                   fmt::format("a multiple of {} for columns of D in {}", step, name_of(p.d)), fmt::format("{}", p.m));
   fill_strides(p);
   WW_CHECK(check_multiples(p.n, p.k, p.a,
                            problem.lda == 0 && problem.ldb == 0 && p.a_major == Major::k && p.b_major == Major::k));
@@ -80,7 +97,8 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
   else WW_CHECK(check_rows("lda", "m", p.k, p.m, p.lda, p.a));
   if (p.b_major == Major::k) WW_CHECK(check_rows("ldb", "k", p.n, p.k, p.ldb, p.b));
   else WW_CHECK(check_rows("ldb", "n", p.k, p.n, p.ldb, p.b));
-  WW_CHECK(check_rows("ldd", "n", p.m, collective::output_columns(p.epilogue, p.n), p.ldd, p.d));
+  const StoredOutput d = stored_output(p);
+  WW_CHECK(check_rows("ldd", p.d_layout == OutputLayout::row ? "n" : "m", d.rows, d.width, p.ldd, p.d));
   WW_CHECK(check_scales(p));
   WW_CHECK(check_batch(p));
   return p;

@@ -13,7 +13,7 @@ namespace ww {
 namespace {
 
 constexpr std::string_view kKeys =
-    "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster, batched, layout, schedule, promotion, "
+    "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster, batched, layout, d_layout, schedule, promotion, "
     "mechanism, order, band, split, groups, epilogue";
 constexpr int kLargestField = 1 << 16;
 
@@ -81,6 +81,10 @@ Result<void> assign(GemmConfig& config, std::string_view key, std::string_view v
   } else if (key == "layout") {
     WW_TRY(const MatrixLayout layout, parse_layout(value, argument));
     config.a_major = layout.a, config.b_major = layout.b;
+  } else if (key == "d_layout") {
+    if (value != "row" && value != "column")
+      return failure(ErrorCode::invalid, argument, "row or column", fmt::format("\"{}\"", value));
+    config.d_layout = value == "row" ? OutputLayout::row : OutputLayout::column;
   } else if (key == "schedule") {
     WW_TRY(config.schedule, parse_schedule(value, argument));
   } else if (key == "promotion") {
@@ -113,6 +117,7 @@ std::string to_text(const GemmConfig& c) {
   if (c.batched) text += ",batched=1";
   if (c.a_major != Major::k || c.b_major != Major::k)
     text += fmt::format(",layout={}", name_of(MatrixLayout{c.a_major, c.b_major}));
+  if (c.d_layout != OutputLayout::row) text += fmt::format(",d_layout={}", name_of(c.d_layout));
   if (c.schedule != Schedule::automatic) text += fmt::format(",schedule={}", name_of(c.schedule));
   if (c.promotion != 0) text += fmt::format(",promotion={}", c.promotion);
   // why not always: a dense config says nothing about groups, and its text names its kernel
@@ -127,6 +132,7 @@ std::string to_text(const GemmConfig& c) {
 std::string field_text(const GemmConfig& c, std::string_view field) {
   if (field == "a, b") return fmt::format("{}, {}", name_of(c.a), name_of(c.b));
   if (field == "d") return name_of(c.d);
+  if (field == "d_layout") return name_of(c.d_layout);
   if (field == "scale") return name_of(c.scale);
   if (field == "layout") return name_of(MatrixLayout{c.a_major, c.b_major});
   if (field == "tile") return fmt::format("{}x{}x{}", c.tile_m, c.tile_n, c.tile_k);

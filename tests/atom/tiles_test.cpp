@@ -84,6 +84,30 @@ TEST(Tiles, PanelsHoldEveryElementWhereTheirLayoutSays) {
   expect_panels<DType::e4m3, 64, 64, 3>();
 }
 
+template <DType kType, int kColumns, int kPanels> void expect_columns() {
+  using Columns = SharedColumns<kType, kColumns>;
+  const Columns columns{kBase};
+  const auto tensor = make_tensor(arch::SharedPtr<storage_t<kType>>{kBase},
+                                  ColumnPanelLayout<kType, kColumns, kPanels>{});  // ((rows, panels), kColumns)
+  for (int row = 0; row < Columns::kPanelRows * kPanels; ++row)
+    for (int column = 0; column < kColumns; ++column)
+      ASSERT_EQ(columns(row, column).value, tensor(row, column).address.value) << row << ", " << column;
+  for (int panel = 0; panel < kPanels; ++panel)
+    ASSERT_EQ(columns.panel(panel).address.value,
+              local_tile(tensor, make_tile(Int<Columns::kPanelRows>{}, Int<kColumns>{}), make_coord(panel, 0))
+                  .origin()
+                  .address.value)
+        << panel;
+}
+
+TEST(Tiles, PanelsOfColumnsHoldEveryElementWhereTheirLayoutSays) {
+  expect_columns<DType::bf16, 128, 3>();
+  expect_columns<DType::f16, 8, 1>();
+  expect_columns<DType::bf16, 56, 4>();
+  expect_columns<DType::f32, 256, 2>();
+  expect_columns<DType::f32, 24, 6>();
+}
+
 template <int kN> void expect_accumulator() {
   const AccumulatorLayout<kN> layout;
   for (int thread = 0; thread < 128; ++thread)

@@ -87,13 +87,14 @@ class Gemm : public GemmCase {
     for (i64 i = 0; i < plan_.tiles; ++i)
       if (reinterpret_cast<const u8*>(workspace_.data())[i] != 0)
         return fmt::format("    wrong-workspace in byte {}: flags and counters end a launch at zero", i);
-    return testing::difference(host_, {d_start_, d_start_ + d_bytes_}, want_);
+    const auto got = testing::packed_output(host_.problem, {d_start_, d_start_ + d_bytes_});
+    return got ? testing::difference(host_, *got, want_) : got.error().message;
   }
 
  private:
   static testing::HostProblem make(GemmProblem problem, const GemmConfig& config) {
     problem.a = config.a, problem.b = config.b, problem.d = config.d, problem.scale = config.scale;
-    problem.a_major = config.a_major, problem.b_major = config.b_major;
+    problem.a_major = config.a_major, problem.b_major = config.b_major, problem.d_layout = config.d_layout;
     return testing::make_problem(problem, config, 1);
   }
   int sms() const { return static_cast<int>(max(8u, launch_.grid)); }
@@ -126,7 +127,10 @@ class Gemm : public GemmCase {
       set_map(p.a, operand(a_.data.get(), c.a, c.a_major, g.m, c.tile_m / c.cluster_n), g.batch_a);
       set_map(p.b, operand(b_.data.get(), c.b, c.b_major, g.n, c.tile_n / c.cluster_m), g.batch_b);
     }
-    set_map(p.d, matrix_map(d_start_, c.d, g.m, g.n, collective::kWarpgroupRows, panel / bytes_of(c.d), panel),
+    const bool by_row = c.d_layout == OutputLayout::row;
+    set_map(p.d,
+            by_row ? matrix_map(d_start_, c.d, g.m, g.n, collective::kWarpgroupRows, panel / bytes_of(c.d), panel)
+                   : matrix_map(d_start_, c.d, g.n, g.m, c.tile_n, collective::column_panel_rows(c), 128),
             g.batch_d);
     p.m = static_cast<i32>(g.m), p.n = static_cast<i32>(g.n), p.k = static_cast<i32>(g.k);
     p.k_blocks = static_cast<i32>(ceil_div(g.k, static_cast<i64>(c.tile_k)));
@@ -198,6 +202,8 @@ std::vector<std::unique_ptr<GemmCase>> gemm_cases() {
   add("plain 2x1", "check_gemm_plain_2x1", kPlain2x1, 256, 256, 384, 1);
   add("tensor, f32", "check_gemm_tensor_f32", kTensorF32, 200, 80, 400, 2);
   add("batch of three", "check_gemm_batched", kBatched, 200, 72, 272, 2, 3);
+  add("columns of D, two of them", "check_gemm_columns", kColumns, 200, 136, 152, 1, 2);
+  add("columns of D, f32, pingpong", "check_gemm_columns_f32", kColumnsF32, 200, 136, 272, 2);
   add("e5m2 x e4m3", "check_gemm_mixed", kMixed, 70, 200, 272, 1);
   add("tf32", "check_gemm_tf32", kTf32, 130, 72, 84, 1);
   add("MN-major", "check_gemm_mn_major", kMnMajor, 264, 136, 150, 1);

@@ -38,6 +38,20 @@ inline constexpr GemmConfig kMnMajor = collective::resolve({.a = DType::bf16,
                                                             .stages = 2,
                                                             .a_major = Major::mn,
                                                             .b_major = Major::mn});
+inline constexpr GemmConfig kColumns = collective::resolve({.a = DType::bf16,
+                                                            .b = DType::bf16,
+                                                            .tile_m = 128,
+                                                            .tile_n = 72,
+                                                            .stages = 2,
+                                                            .batched = true,
+                                                            .d_layout = OutputLayout::column});
+inline constexpr GemmConfig kColumnsF32 = collective::resolve({.d = DType::f32,
+                                                               .scale = Scale::tensor,
+                                                               .tile_m = 64,
+                                                               .tile_n = 64,
+                                                               .stages = 2,
+                                                               .d_layout = OutputLayout::column,
+                                                               .schedule = Schedule::pingpong});
 inline constexpr GemmConfig kBatched =
     collective::resolve({.scale = kBlock, .tile_m = 128, .tile_n = 64, .cluster_m = 2, .stages = 2, .batched = true});
 inline constexpr GemmConfig kPingpongBlock = collective::resolve(

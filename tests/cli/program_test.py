@@ -170,6 +170,30 @@ class Program(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result)
         self.assertEqual(self.one_object(result)["wrong"], 0)
 
+    def test_a_batch_with_an_epilogue(self) -> None:
+        for flags in (["--epilogue", "row_sum(silu(acc*alpha+bias),out0)", "--alpha", "0.5"],
+                      ["--epilogue", "acc+c*beta", "--beta", "2"], ["--epilogue", "quantise(acc)"]):
+            result = run("gemm", *SMALL, "--batch", "3", *flags, "--verify", "--json")
+            self.assertEqual(result.returncode, 0, result)
+            self.assertEqual(self.one_object(result)["wrong"], 0)
+        c = npy(self.path / "c.npy", "<f4", (2, 16, 32), struct.pack("<1024f", *range(1024)))
+        result = run("gemm", "--device", "emu:sm90", "--m", "16", "--n", "32", "--k", "32", "--batch", "2", "--c", c,
+                     "--out-dtype", "f32", "--verify", "--json")
+        self.assertEqual((result.returncode, self.one_object(result)["wrong"]), (0, 0), result)
+        self.refused(2, "--c", "gemm", "--device", "emu:sm90", "--m", "16", "--n", "32", "--batch", "3", "--c", c)
+
+    def test_d_by_column_is_the_same_d(self) -> None:
+        hashes = set()
+        for flags in ([], ["--d-layout", "column"], ["--config", "d_layout=column"]):
+            result = run("gemm", *SMALL, "--batch", "2", *flags, "--verify", "--json")
+            self.assertEqual(result.returncode, 0, result)
+            answer = self.one_object(result)
+            self.assertEqual(answer["wrong"], 0)
+            hashes.add(answer["d_xxh3"])
+        self.assertEqual(len(hashes), 1)
+        self.refused(2, "--d-layout", "gemm", *SMALL, "--d-layout", "n")
+        self.refused(3, "m", "gemm", "--device", "emu:sm90", "--m", "65", "--n", "64", "--d-layout", "column")
+
     def test_block_scales_of_both_operands_by_row(self) -> None:
         result = run("gemm", *SMALL, "--scale", "block-1d", "--verify", "--json")
         self.assertEqual(result.returncode, 0, result)

@@ -83,6 +83,8 @@ TEST(Builder, NamesTheFaultyField) {
                                  Refusal{"schedule=pingpong,warpgroups=3", "warpgroups"},
                                  Refusal{"schedule=pingpong,tile=192x128x128", "tile (m)"},
                                  Refusal{"promotion=1", "promotion"},
+                                 Refusal{"d_layout=column,mechanism=contiguous", "d_layout"},
+                                 Refusal{"d_layout=column,d=e4m3,epilogue=quantise(acc)", "d_layout"},
                                  Refusal{"scale=block,promotion=3", "promotion"},
                                  Refusal{"scale=block,schedule=multistage,promotion=2", "promotion"},
                                  Refusal{"scale=block,promotion=2,tile=256x64x128", "promotion"},

@@ -15,12 +15,13 @@
 
 namespace ww::testing {
 
-inline constexpr int kAxes = 13;
+inline constexpr int kAxes = 14;
 enum Axis {
   kTypes,
   kOut,
   kRecipe,
   kLayout,
+  kOutLayout,
   kTile,
   kCluster,
   kStages,
@@ -32,7 +33,7 @@ enum Axis {
   kEpilogue
 };
 /// Values of each axis; the first is what leaves most to the others.
-inline constexpr std::array<int, kAxes> kValues = {6, 4, 4, 4, 10, 7, 3, 3, 3, 7, 3, 2, 8};
+inline constexpr std::array<int, kAxes> kValues = {6, 4, 4, 4, 2, 10, 7, 3, 3, 3, 7, 3, 2, 8};
 using Row = std::array<unsigned char, kAxes>;
 
 inline constexpr const char* kTypeNames[] = {"a=e4m3,b=e4m3", "a=bf16,b=bf16", "a=f16,b=f16",
@@ -40,6 +41,7 @@ inline constexpr const char* kTypeNames[] = {"a=e4m3,b=e4m3", "a=bf16,b=bf16", "
 inline constexpr const char* kOutNames[] = {"d=bf16", "d=f16", "d=f32", "d=e4m3"};
 inline constexpr const char* kRecipeNames[] = {"scale=none", "scale=tensor", "scale=row-column", "scale=block"};
 inline constexpr const char* kLayoutNames[] = {"layout=nt", "layout=nn", "layout=tn", "layout=tt"};
+inline constexpr const char* kOutLayoutNames[] = {"d_layout=row", "d_layout=column"};
 inline constexpr const char* kTileNames[] = {"tile=64x64x0",   "tile=128x128x0", "tile=64x128x0",  "tile=128x64x0",
                                              "tile=192x128x0", "tile=128x192x0", "tile=128x256x0", "tile=256x128x0",
                                              "tile=64x24x0",   "tile=128x32x0"};
@@ -72,6 +74,7 @@ inline GemmConfig config_of(const Row& row) {
     for (const char* t : kOutNames) add(kOut, t);
     for (const char* t : kRecipeNames) add(kRecipe, t);
     for (const char* t : kLayoutNames) add(kLayout, t);
+    for (const char* t : kOutLayoutNames) add(kOutLayout, t);
     for (const char* t : kTileNames) add(kTile, t);
     for (const char* t : kClusterNames) add(kCluster, ("cluster=" + std::string(t)).c_str());
     for (const char* t : kStageNames) add(kStages, t);
@@ -90,6 +93,7 @@ inline GemmConfig config_of(const Row& row) {
   GemmConfig c;
   c.a = value(kTypes).a, c.b = value(kTypes).b, c.d = value(kOut).d, c.scale = value(kRecipe).scale;
   c.a_major = value(kLayout).a_major, c.b_major = value(kLayout).b_major;
+  c.d_layout = value(kOutLayout).d_layout;
   c.tile_m = value(kTile).tile_m, c.tile_n = value(kTile).tile_n;
   c.cluster_m = value(kCluster).cluster_m, c.cluster_n = value(kCluster).cluster_n;
   c.stages = value(kStages).stages, c.math_warpgroups = value(kWarpgroups).math_warpgroups;
@@ -105,6 +109,7 @@ inline GemmProblem problem_of(const Row& row) {
   const int step = 16 / bytes_of(c.a);
   GemmProblem p{.m = 2 * c.tile_m + 8, .n = 2 * c.tile_n + 32, .k = 5 * c.tile_k + step};
   p.a = c.a, p.b = c.b, p.d = c.d, p.scale = c.scale, p.a_major = c.a_major, p.b_major = c.b_major;
+  p.d_layout = c.d_layout;
   p.epilogue = c.epilogue;
   if (c.batched) {
     p.batch = 3;
@@ -135,7 +140,7 @@ void combinations(Row& row, const std::vector<Axis>& axes, const Visit& visit, s
 inline std::vector<Row> accepted_rows() {
   std::vector<Row> halves, rows;
   Row row{};
-  combinations(row, {kTypes, kOut, kRecipe, kLayout, kBatch, kEpilogue}, [&](Row& family) {
+  combinations(row, {kTypes, kOut, kRecipe, kLayout, kOutLayout, kBatch, kEpilogue}, [&](Row& family) {
     Row shape = family;
     // why first: most families are refused whatever their tile is
     bool any = false;

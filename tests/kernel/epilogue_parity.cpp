@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random epilogue problems (random_epilogue.hpp) against FP64, and emulated device against GPU.
 //   epilogue_parity verify <first> <count> <trees> [device]   every output within its bound
-//   epilogue_parity make   <file> [count]                     hashes of all outputs on the emulated device
+//   epilogue_parity make   <file> [count] [first]             hashes of all outputs on the emulated device
 //   epilogue_parity check  <file> [device] [step]             every step-th problem of the file on `device`
-// Exit status: 0 all right or equal, 1 a difference, 4 something could not run.
+// Problems from 1000000 on are batches. Exit status: 0 all right or equal, 1 a difference, 4 something could not run.
 #include <fmt/format.h>
 #include <xxhash.h>
 
@@ -72,11 +72,11 @@ int verify_range(std::uint64_t first, std::uint64_t count, std::uint64_t trees, 
   return wrong == 0 ? 0 : 1;
 }
 
-int make(const std::string& path, std::uint64_t count) {
+int make(const std::string& path, std::uint64_t count, std::uint64_t first) {
   const auto device = Device::open("emu:sm90");
   if (!device) return fmt::print(stderr, "{}\n", device.error().message), 4;
   std::string text = "# problem number, XXH3-128 of all outputs; made by: epilogue_parity make\n";
-  for (std::uint64_t i = 0; i < count; ++i) {
+  for (std::uint64_t i = first; i < first + count; ++i) {
     const EpilogueCase c = numbered_epilogue(i, kTreesOfHashes);
     const auto run = run_on(*device, c);
     if (!run) return fail(run.error(), c);
@@ -126,10 +126,11 @@ int main(int argc, char** argv) {
   };
   if (verb == "verify" && argc > 4)
     return verify_range(number(2, 0), number(3, 1), number(4, 1), argc > 5 ? argv[5] : "emu:sm90");
-  if (verb == "make") return make(argv[2], number(3, 120));
+  if (verb == "make") return make(argv[2], number(3, 120), number(4, 0));
   if (verb == "check") return check(argv[2], argc > 3 ? argv[3] : "emu:sm90", number(4, 1));
-  fmt::print(stderr,
-             "usage: epilogue_parity verify <first> <count> <trees> [device] | make <file> [count] | check <file> "
-             "[device] [step]\n");
+  fmt::print(
+      stderr,
+      "usage: epilogue_parity verify <first> <count> <trees> [device] | make <file> [count] [first] | check <file> "
+      "[device] [step]\n");
   return 2;
 }

@@ -52,6 +52,114 @@ TEST(Epilogue, AccumulatesInPlace) {
   expect_right(c);
 }
 
+/// Three matrices with a tree, each with operands of its own or all with one set.
+EpilogueCase batch_case(const char* epilogue, DType d = bf16, std::int64_t m = 70, std::int64_t n = 136) {
+  EpilogueCase c = text_case(epilogue, d, m, n);
+  c.problem.batch = 3, c.problem.batch_a = m * 64, c.problem.batch_b = n * 64;
+  c.problem.batch_d = m * collective::output_columns(c.problem.epilogue, n);
+  return c;
+}
+
+TEST(Epilogue, EachMatrixOfABatchHasItsOperands) {
+  for (const bool shared : {false, true}) {
+    EpilogueCase c = batch_case("silu(acc*alpha+bias)+c*beta+col1*aux2");
+    c.shared = shared;
+    expect_right(c);
+    c = batch_case("store(acc*alpha+c:f32,out3:f16)", f32);
+    c.shared = shared, c.pad = 4;
+    expect_right(c);
+  }
+}
+
+TEST(Epilogue, EachMatrixOfABatchIsReducedForItself) {
+  expect_right(batch_case("column_amax(column_sum(row_sum(row_amax(acc,out0),out1),out2),out3)", f32));
+  expect_right(batch_case("quantise(acc*alpha)", e4m3, 70, 144));
+  EpilogueCase blocks = batch_case("quantise_block(swiglu(acc))", e4m3, 70, 320);
+  blocks.config.tile_n = 256;
+  expect_right(blocks);
+}
+
+TEST(Epilogue, BatchesAreReducedInEveryOrderThatTakesKWhole) {
+  for (const TileOrder order : {TileOrder::fixed, TileOrder::dynamic}) {
+    EpilogueCase c = batch_case("column_sum(row_sum(acc*alpha+c,out0),out1)", f32, 70, 136);
+    c.config.order = order, c.config.cluster_m = 2;  // the second CTA has a tile past the edge
+    expect_right(c);
+  }
+}
+
+TEST(Epilogue, ABatchAccumulatesInPlace) {
+  for (DType d : {bf16, f32}) {
+    EpilogueCase c = batch_case(d == f32 ? "acc*alpha+c:f32*beta" : "acc*alpha+c*beta", d);
+    c.in_place = true;
+    c.pad = 8, c.problem.ldd = c.problem.n + 8, c.problem.batch_d = c.problem.m * c.problem.ldd;
+    expect_right(c);
+  }
+}
+
+TEST(Epilogue, AScalarOfEachMatrixOfABatchAndWhatIsRefused) {
+  const Device device = open_emu();
+  EpilogueCase c = batch_case("acc*alpha", f32, 8, 8);
+  const auto made = plan(device, c.problem, {.config = c.config});
+  ASSERT_TRUE(made) << made.error().message;
+  const auto upload = [&](const auto& values) {
+    const auto buffer = device.allocate(sizeof(values));
+    EXPECT_TRUE(buffer && device.upload(buffer->data(), &values, sizeof(values)));
+    return *buffer;
+  };
+  std::uint16_t ones[3 * 8 * 64];
+  std::fill(std::begin(ones), std::end(ones), std::uint16_t{0x3f80});
+  float d[3 * 8 * 8] = {};
+  const float alpha[] = {1, 0, 2, 0, 4};
+  const Buffer operand = upload(ones), out = upload(d), scalars = upload(alpha);
+  GemmOperands o{.a = operand.data(), .b = operand.data(), .d = out.data()};
+  o.epilogue.scalar_pointer[kScalarAlpha] = static_cast<const float*>(scalars.data());
+  o.epilogue.batch_scalar[kScalarAlpha] = 2;
+  ASSERT_TRUE(made->run(o));
+  ASSERT_TRUE(device.synchronize());
+  ASSERT_TRUE(device.download(d, out.data(), sizeof(d)));
+  for (int i = 0; i < 3 * 64; ++i) EXPECT_EQ(d[i], 64.0f * static_cast<float>(1 << i / 64)) << i;
+  o.epilogue.batch_scalar[kScalarAlpha] = -1;
+  const auto refused = made->run(o);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("alpha (batch stride)"), std::string::npos) << refused.error().message;
+
+  c = batch_case("row_sum(acc,out1)", f32, 8, 8);
+  const auto sums = plan(device, c.problem, {.config = c.config});
+  ASSERT_TRUE(sums) << sums.error().message;
+  const Buffer workspace = *device.allocate(sums->workspace_bytes());
+  o.workspace = workspace.data(), o.workspace_bytes = sums->workspace_bytes();
+  o.epilogue.out[1] = out.data(), o.epilogue.batch_out[1] = 7;
+  const auto overlap = sums->run(o);
+  ASSERT_FALSE(overlap);
+  EXPECT_NE(overlap.error().message.find("at least the 8 of one matrix"), std::string::npos) << overlap.error().message;
+}
+
+TEST(Epilogue, TreesOfOutputsByColumnGiveTheSameBits) {
+  for (const char* tree : {"silu(acc*alpha+bias)+c", "swiglu(acc+col0)", "row_sum(column_amax(acc,out0),out1)"})
+    for (DType d : {bf16, f32}) {
+      EpilogueCase c = batch_case(tree, d, 72, 160);
+      const auto by_row = run_on(open_emu(), c);
+      c.problem.d_layout = OutputLayout::column;
+      const std::int64_t columns = collective::output_columns(c.problem.epilogue, c.problem.n);
+      c.problem.batch_d = 72 * columns;
+      const auto by_column = run_on(open_emu(), c);
+      ASSERT_TRUE(by_row && by_column) << c.replay() << (by_column ? "" : by_column.error().message);
+      for (std::int64_t l = 0; l < 3; ++l)
+        for (std::int64_t m = 0; m < 72; ++m)
+          for (std::int64_t n = 0; n < columns; ++n)
+            ASSERT_EQ(std::memcmp(by_row->d.row(l * 72 + m) + n * bytes_of(d),
+                                  by_column->d.data() + ((l * columns + n) * 72 + m) * bytes_of(d),
+                                  static_cast<std::size_t>(bytes_of(d))),
+                      0)
+                << l << ", " << m << ", " << n << "\n"
+                << c.replay();
+      for (int i = 0; i < kEpilogueSlots; ++i)
+        EXPECT_EQ(std::memcmp(by_row->tensors.out[i].data(), by_column->tensors.out[i].data(),
+                              by_row->tensors.out[i].bytes()),
+                  0);
+    }
+}
+
 TEST(Epilogue, WithoutProductsTheTreeStillCounts) {
   EpilogueCase c = text_case("acc+bias");
   c.problem.k = 0;

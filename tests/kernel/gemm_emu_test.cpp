@@ -284,6 +284,28 @@ TEST(GemmEmu, EveryLayoutOf16BitOperands) {
                {}, 261);
 }
 
+TEST(GemmEmu, OutputsByColumn) {
+  std::uint64_t seed = 400;
+  for (DType d : {bf16, f16, f32})
+    for (const char* config : {"tile=128x128x128,cluster=2x1", "tile=128x40x128,stages=2",
+                               "tile=64x64x128,"
+                               "schedule=pingpong",
+                               "tile=256x64x128,schedule=multistage"}) {
+      GemmProblem p{.m = 200, .n = 264, .k = 272, .d = d, .scale = Scale::tensor, .d_layout = OutputLayout::column};
+      expect_equal(p, *parse_config(config), ++seed);
+      p.m = 136, p.ldd = 152, p.k = 0;
+      expect_equal(p, *parse_config(config), seed, EmuSchedule::adversarial);
+    }
+}
+
+TEST(GemmEmu, BatchesOfOutputsByColumn) {
+  GemmProblem p{.m = 132, .n = 136, .k = 144, .d = f32, .d_layout = OutputLayout::column, .batch = 3};
+  p.ldd = 136, p.batch_a = 132 * 144, p.batch_d = 136 * 136 + 8;
+  expect_equal(p, *parse_config("tile=128x72x128"), 420);
+  p.ldd = 3 * 136, p.batch_d = 136;  // side by side: (N, L, M)
+  expect_equal(p, *parse_config("tile=128x72x128"), 421);
+}
+
 TEST(GemmEmu, EmptyBatches) {
   expect_equal({.m = 64, .n = 64, .k = 128, .batch = 0}, {}, 1);
   expect_equal({.m = 70, .n = 72, .k = 0, .scale = Scale::block_1x128_128x128, .batch = 2, .batch_d = 70 * 72}, {}, 1);

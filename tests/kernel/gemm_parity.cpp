@@ -2,7 +2,8 @@
 // Emulated device against GPU: the same random problems, one hash of D each.
 //   gemm_parity make  <file> [count] [first]  writes the hashes that the emulated device computes; problems from
 //                                             1000000 on are those of operand_problem.hpp, from 2000000 on those of
-//                                             recipe_problem.hpp, from 4000000 on those of scheduler_problem.hpp
+//                                             recipe_problem.hpp, from 3000000 on those of output_problem.hpp, from
+//                                             4000000 on those of scheduler_problem.hpp
 //   gemm_parity check <file> [device] [step]  runs every step-th problem on `device` (default emu:sm90) and compares
 //   hashes
 // A problem is a function of its number, so the file holds numbers and hashes only; both device and emulator must agree
@@ -19,6 +20,7 @@
 #include <thread>
 
 #include "operand_problem.hpp"
+#include "output_problem.hpp"
 #include "recipe_problem.hpp"
 #include "scheduler_problem.hpp"
 
@@ -31,6 +33,7 @@ using namespace ww::testing;
 /// strides.
 HostProblem numbered_problem(std::uint64_t i) {
   if (i >= kFirstSchedulerProblem) return scheduler_problem(i);
+  if (i >= kFirstOutputProblem) return output_problem(i);
   if (i >= kFirstRecipeProblem) return recipe_problem(i);
   if (i >= kFirstOperandProblem) return operand_problem(i);
   std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 1);

@@ -20,11 +20,16 @@ struct EpilogueCase {
   GemmConfig config;
   std::uint64_t number = 0;
   bool in_place = false;  // C is D
+  bool shared = false;    // one set of inputs serves a batch
   std::int64_t pad = 0;   // of matrices that the tree names
   std::string replay() const {
-    return fmt::format("epilogue problem {}: m={} n={} k={} a={} d={} scale={} pad={}{} epilogue={} config {}", number,
-                       problem.m, problem.n, problem.k, name_of(problem.a), name_of(problem.d), name_of(problem.scale),
-                       pad, in_place ? " in place" : "", to_text(problem.epilogue), to_text(config));
+    return fmt::format("epilogue problem {}: m={} n={} k={} batch={} a={} d={} scale={} pad={}{} epilogue={} config {}",
+                       number, problem.m, problem.n, problem.k, problem.batch, name_of(problem.a), name_of(problem.d),
+                       name_of(problem.scale), pad,
+                       in_place ? " in place"
+                       : shared ? " shared"
+                                : "",
+                       to_text(problem.epilogue), to_text(config));
   }
 };
 
@@ -108,7 +113,9 @@ class RandomTree {
   int outputs_ = 0;
 };
 
-/// Problem `i` of a family in which `trees` trees are used in turn.
+inline constexpr std::uint64_t kFirstBatchedEpilogue = 1'000'000;
+
+/// Problem `i` of a family in which `trees` trees are used in turn; from kFirstBatchedEpilogue on those of batches.
 inline EpilogueCase numbered_epilogue(std::uint64_t i, std::uint64_t trees) {
   const std::uint64_t kind = i % trees;
   std::mt19937_64 of_kind(kind * 0x9e3779b97f4a7c15ull + 7), rng(i * 0x9e3779b97f4a7c15ull + 1);
@@ -130,7 +137,16 @@ inline EpilogueCase numbered_epilogue(std::uint64_t i, std::uint64_t trees) {
   p.k = 64 * static_cast<std::int64_t>(draw(rng, 20) == 0 ? 0 : 1 + draw(rng, 3));
   made.pad = 2 * static_cast<std::int64_t>(draw(rng, 3));
   made.in_place = p.d == bf16 && !halved && p.epilogue.has(EpilogueOp::c) && draw(rng, 2) == 0;
+  if (i >= kFirstBatchedEpilogue) {
+    p.batch = 2 + static_cast<std::int64_t>(draw(rng, 3)), p.m = 1 + p.m / 2;
+    const std::int64_t row = std::max<std::int64_t>(p.k, 16);
+    if (draw(rng, 3) != 0) p.batch_a = p.m * row;
+    if (draw(rng, 3) != 0) p.batch_b = p.n * row;
+    p.batch_d = p.m * (halved ? p.n / 2 : p.n);
+    made.shared = draw(rng, 3) == 0;
+  }
   if (made.in_place) made.pad = p.n % 8 == 0 ? 8 : 0, p.ldd = p.n + made.pad;
+  if (made.in_place && p.batch > 1) p.batch_d = p.m * p.ldd, made.shared = false;
   return made;
 }
 
@@ -140,6 +156,14 @@ struct EpilogueRun {
   cli::EpilogueTensors tensors;
 };
 
+/// Without the rows of all matrices but the first.
+inline Result<cli::Matrix> first_of(const cli::Matrix& all, std::int64_t rows) {
+  WW_TRY(cli::Matrix first,
+         cli::Matrix::allocate(all.type(), std::min(rows, all.rows()), all.cols(), all.ld(), "batch"));
+  std::memcpy(first.data(), all.data(), first.bytes());
+  return first;
+}
+
 /// Twice on `device`, with one workspace zeroed before the first run: counters must come back to zero.
 inline Result<EpilogueRun> run_on(const Device& device, const EpilogueCase& c) {
   const GemmProblem& p = c.problem;
@@ -148,16 +172,26 @@ inline Result<EpilogueRun> run_on(const Device& device, const EpilogueCase& c) {
   GemmProblem strided = p;
   strided.lda = strided.ldb = ld;
   WW_TRY(const GemmPlan made, plan(device, strided, {.config = c.config, .batch_invariant = true}));
-  WW_TRY(r.a, cli::Matrix::allocate(p.a, p.m, p.k, ld, "a"));
-  WW_TRY(r.b, cli::Matrix::allocate(p.b, p.n, p.k, ld, "b"));
+  WW_TRY(r.a, cli::Matrix::allocate(p.a, (p.batch_a == 0 ? 1 : p.batch) * p.m, p.k, ld, "a"));
+  WW_TRY(r.b, cli::Matrix::allocate(p.b, (p.batch_b == 0 ? 1 : p.batch) * p.n, p.k, ld, "b"));
   WW_TRY(r.scale_a, cli::Matrix::allocate(f32, 1, 1, 1, "scale_a"));
   WW_TRY(r.scale_b, cli::Matrix::allocate(f32, 1, 1, 1, "scale_b"));
   cli::fill_normal(r.a, c.number, cli::Operand::a), cli::fill_normal(r.b, c.number, cli::Operand::b);
   r.scale_a.floats()[0] = 0.25f, r.scale_b.floats()[0] = 0.5f;
-  WW_TRY(r.tensors, cli::make_tensors(p.epilogue, p.m, p.n, c.number, {}, c.pad));
+  WW_TRY(r.tensors, cli::make_tensors(p.epilogue, p.m, p.n, c.number, {}, c.pad, p.batch));
+  for (int i = 0; c.shared && i < kEpilogueSlots; ++i) {
+    WW_TRY(r.tensors.row[i], first_of(r.tensors.row[i], 1));
+    WW_TRY(r.tensors.column[i], first_of(r.tensors.column[i], p.m));
+    WW_TRY(r.tensors.auxiliary[i], first_of(r.tensors.auxiliary[i], p.m));
+    if (i == 0) {
+      WW_TRY(r.tensors.c, first_of(r.tensors.c, p.m));
+    }
+  }
   const float scalars[] = {0.125f, -0.75f, 1.5f, 0.3f};
   std::copy(std::begin(scalars), std::end(scalars), r.tensors.scalar.begin());
-  WW_TRY(r.d, cli::Matrix::allocate(p.d, p.m, columns, made.problem().ldd, "d"));
+  const bool by_row = p.d_layout == OutputLayout::row;
+  WW_TRY(r.d, cli::Matrix::allocate(p.d, p.batch * (by_row ? p.m : columns), by_row ? columns : p.m, made.problem().ldd,
+                                    "d"));
   WW_TRY(const Buffer a, cli::upload(device, r.a));
   WW_TRY(const Buffer b, cli::upload(device, r.b));
   WW_TRY(const Buffer scale_a, cli::upload(device, r.scale_a));
@@ -167,7 +201,10 @@ inline Result<EpilogueRun> run_on(const Device& device, const EpilogueCase& c) {
   const std::vector<std::uint8_t> zeros(std::max<std::size_t>(made.workspace_bytes(), 16));
   WW_TRY(const Buffer workspace, device.allocate(zeros.size()));
   WW_CHECK(device.upload(workspace.data(), zeros.data(), zeros.size()));
-  if (c.in_place) epilogue.operands.c = d.data(), epilogue.operands.ldc = made.problem().ldd;
+  if (c.in_place) {
+    epilogue.operands.c = d.data(), epilogue.operands.ldc = made.problem().ldd;
+    epilogue.operands.batch_c = p.batch_d;
+  }
   for (int turn = 0; turn < 2; ++turn) {
     std::memset(r.d.data(), 0xff, r.d.bytes());
     if (c.in_place) std::memcpy(r.d.data(), r.tensors.c.data(), r.d.bytes());
@@ -189,10 +226,21 @@ inline Result<EpilogueRun> run_on(const Device& device, const EpilogueCase& c) {
 
 inline cli::EpilogueVerdict verify(const EpilogueCase& c, const EpilogueRun& r) {
   const GemmProblem& p = c.problem;
-  cli::BoundedProduct product{p.m, p.n, {}, {}};
-  product.reference.resize(static_cast<std::size_t>(p.m * p.n));
+  cli::BoundedProduct product{p.m, p.n, {}, {}, p.batch};
+  product.reference.resize(static_cast<std::size_t>(p.batch * p.m * p.n));
   product.error.resize(product.reference.size());
-  cli::Claim claim{.a = r.a, .b = r.b, .d = r.d, .scale = p.scale, .scale_a = &r.scale_a, .scale_b = &r.scale_b};
+  // a matrix that serves the batch is judged as one of each
+  const auto repeated = [&](const cli::Matrix& matrix, std::int64_t rows) {
+    cli::Matrix all = *cli::Matrix::allocate(matrix.type(), rows, matrix.cols(), matrix.ld(), "batch");
+    for (std::int64_t row = 0; row < rows; row += matrix.rows())
+      std::memcpy(all.row(row), matrix.data(), matrix.bytes());
+    return all;
+  };
+  const cli::Matrix a = repeated(r.a, p.batch * p.m), b = repeated(r.b, p.batch * p.n);
+  std::vector<cli::GroupRows> groups;
+  for (std::int64_t l = 0; l < p.batch; ++l) groups.push_back({l * p.m, p.m});
+  cli::Claim claim{.a = a, .b = b, .d = r.d, .scale = p.scale, .scale_a = &r.scale_a, .scale_b = &r.scale_b};
+  claim.groups = &groups;
   claim.reference = product.reference.data(), claim.error = product.error.data();
   cli::verify(claim);
   return cli::verify_epilogue(p.epilogue, product, r.tensors, r.d);
@@ -207,8 +255,8 @@ inline std::vector<std::uint8_t> bytes_of(const EpilogueRun& r) {
   };
   take(r.d), take(r.tensors.out_scales);
   for (const cli::Matrix& out : r.tensors.out) take(out);
-  const auto* amax = reinterpret_cast<const std::uint8_t*>(&r.tensors.amax);
-  all.insert(all.end(), amax, amax + sizeof(float));
+  const auto* amax = reinterpret_cast<const std::uint8_t*>(r.tensors.amax.data());
+  all.insert(all.end(), amax, amax + r.tensors.amax.size() * sizeof(float));
   return all;
 }
 

@@ -40,11 +40,12 @@ struct HostProblem {
                                    : fmt::format(" scales {}x{}, {}x{} apart", problem.scale_a_row, problem.scale_a_k,
                                                  problem.scale_b_n, problem.scale_b_k);
     return fmt::format(
-        "m={} n={} k={} lda={} ldb={} ldd={} layout={}{}{} a={} b={} d={} scale={} seed={} config {}; the test is "
+        "m={} n={} k={} lda={} ldb={} ldd={} layout={}{}{}{} a={} b={} d={} scale={} seed={} config {}; the test is "
         "deterministic",
         problem.m, problem.n, problem.k, problem.lda, problem.ldb, problem.ldd,
-        name_of(MatrixLayout{problem.a_major, problem.b_major}), batch, scales, name_of(problem.a), name_of(problem.b),
-        name_of(problem.d), name_of(problem.scale), seed, to_text(config));
+        name_of(MatrixLayout{problem.a_major, problem.b_major}),
+        problem.d_layout == OutputLayout::row ? "" : ", D by column", batch, scales, name_of(problem.a),
+        name_of(problem.b), name_of(problem.d), name_of(problem.scale), seed, to_text(config));
   }
 };
 
@@ -94,7 +95,7 @@ inline HostProblem make_problem(GemmProblem problem, const GemmConfig& config, s
   const bool a_mn = p.a_major == Major::mn, b_mn = p.b_major == Major::mn;
   if (p.lda == 0) p.lda = a_mn ? p.m : p.k;
   if (p.ldb == 0) p.ldb = b_mn ? p.n : p.k;
-  if (p.ldd == 0) p.ldd = p.n;
+  if (p.ldd == 0) p.ldd = p.d_layout == OutputLayout::row ? p.n : p.m;
   std::mt19937_64 rng(seed);
   fill_matrix(made.a, rng, p.a, a_mn ? p.k : p.m, a_mn ? p.m : p.k, p.lda, p.batch, p.batch_a);
   fill_matrix(made.b, rng, p.b, b_mn ? p.k : p.n, b_mn ? p.n : p.k, p.ldb, p.batch, p.batch_b);
@@ -254,6 +255,26 @@ inline GemmOptions options_of(const HostProblem& host, int sms = 0) {
   return {.config = host.config, .sms = sms, .batch_invariant = whole};
 }
 
+/// D as it was written to `bytes`, packed (L, M, N); bytes of no element must still be 0xa5.
+inline Result<std::vector<std::uint8_t>> packed_output(const GemmProblem& p, const std::vector<std::uint8_t>& bytes) {
+  const int size = bytes_of(p.d);
+  const bool by_row = p.d_layout == OutputLayout::row;
+  std::vector<std::uint8_t> packed(static_cast<std::size_t>(p.batch * p.m * p.n) * size);
+  std::vector<bool> is_element(bytes.size(), false);
+  auto to = packed.begin();
+  for (std::int64_t l = 0; l < p.batch; ++l)
+    for (std::int64_t m = 0; m < p.m; ++m)
+      for (std::int64_t n = 0; n < p.n; ++n, to += size) {
+        const std::int64_t from = (l * p.batch_d + (by_row ? m * p.ldd + n : n * p.ldd + m)) * size;
+        std::copy_n(bytes.begin() + from, size, to);
+        std::fill_n(is_element.begin() + from, size, true);
+      }
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    if (!is_element[i] && bytes[i] != 0xa5)
+      return failure(ErrorCode::wrong_result, "d", "padding left alone", fmt::format("a write at byte {}", i));
+  return packed;
+}
+
 /// Runs the problem on `device`; D comes back packed. Guard bytes around every row of D are checked.
 inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const HostProblem& host,
                                                 EmuStats* stats = nullptr, int sms = 0) {
@@ -265,7 +286,8 @@ inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const Host
     return buffer;
   };
   const int size = bytes_of(p.d);
-  std::vector<std::uint8_t> d(elements_of(p.batch, p.batch_d, p.m, p.ldd) * size, 0xa5);
+  const std::int64_t rows = p.d_layout == OutputLayout::row ? p.m : p.n;
+  std::vector<std::uint8_t> d(elements_of(p.batch, p.batch_d, rows, p.ldd) * size, 0xa5);
   WW_TRY(const Buffer a, upload(host.a.data(), host.a.size()));
   WW_TRY(const Buffer b, upload(host.b.data(), host.b.size()));
   WW_TRY(const Buffer sa, upload(host.scale_a.data(), host.scale_a.size() * 4));
@@ -283,19 +305,7 @@ inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const Host
   WW_CHECK(device.synchronize());
   if (stats) *stats = made.last_stats().value_or(EmuStats{});
   WW_CHECK(device.download(d.data(), out.data(), d.size()));
-  const std::size_t row = static_cast<std::size_t>(p.n) * size;
-  std::vector<std::uint8_t> packed(static_cast<std::size_t>(p.batch * p.m) * row);
-  std::vector<bool> of_a_row(d.size(), false);
-  for (std::int64_t r = 0; r < p.batch * p.m; ++r) {
-    const auto from = static_cast<std::ptrdiff_t>((r / p.m * p.batch_d + r % p.m * p.ldd) * size);
-    std::copy_n(d.begin() + from, row,
-                packed.begin() + static_cast<std::ptrdiff_t>(r) * static_cast<std::ptrdiff_t>(row));
-    std::fill_n(of_a_row.begin() + from, row, true);
-  }
-  for (std::size_t i = 0; i < d.size(); ++i)
-    if (!of_a_row[i] && d[i] != 0xa5)
-      return failure(ErrorCode::wrong_result, "d", "padding left alone", fmt::format("a write at byte {}", i));
-  return packed;
+  return packed_output(p, d);
 }
 
 /// "" when equal, else the first wrong (row, column) with both bit patterns and how many differ.

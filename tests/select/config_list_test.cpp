@@ -17,6 +17,7 @@ struct Family {
   DType a, b, d;
   Scale scale;
   Major a_major = Major::k, b_major = Major::k;
+  OutputLayout d_layout = OutputLayout::row;
 };
 
 constexpr Family kFamilies[] = {{e4m3, e4m3, bf16, Scale::block_1x128_128x128},
@@ -26,10 +27,17 @@ constexpr Family kFamilies[] = {{e4m3, e4m3, bf16, Scale::block_1x128_128x128},
                                 {bf16, bf16, bf16, Scale::none},
                                 {bf16, bf16, f32, Scale::none, Major::mn, Major::mn},
                                 {f16, f16, f16, Scale::none, Major::k, Major::mn},
+                                {bf16, bf16, bf16, Scale::none, Major::mn, Major::k, OutputLayout::column},
                                 {tf32, tf32, f32, Scale::none}};
 
 GemmConfig config_of(const Family& f) {
-  return {.a = f.a, .b = f.b, .d = f.d, .scale = f.scale, .a_major = f.a_major, .b_major = f.b_major};
+  return {.a = f.a,
+          .b = f.b,
+          .d = f.d,
+          .scale = f.scale,
+          .a_major = f.a_major,
+          .b_major = f.b_major,
+          .d_layout = f.d_layout};
 }
 
 TEST(ConfigList, IsFiniteDistinctAndWithoutFault) {
@@ -44,6 +52,8 @@ TEST(ConfigList, IsFiniteDistinctAndWithoutFault) {
       EXPECT_TRUE(texts.insert(to_text(c)).second) << "twice: " << to_text(c);
       EXPECT_EQ(*parse_config(to_text(c)), c) << to_text(c);
       EXPECT_TRUE(c.a == family.a && c.b == family.b && c.d == family.d && c.scale == family.scale) << to_text(c);
+      EXPECT_TRUE(c.a_major == family.a_major && c.b_major == family.b_major && c.d_layout == family.d_layout)
+          << to_text(c);
     }
   }
 }

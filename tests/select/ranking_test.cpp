@@ -77,6 +77,18 @@ TEST(Choose, WhatIsGivenIsCompleted) {
   }
 }
 
+TEST(Choose, TakesTheLayoutsOfTheProblem) {
+  GemmProblem p{.m = 512, .n = 512, .k = 512, .a = bf16, .b = bf16, .lda = 512, .ldb = 512, .ldd = 512};
+  p.a_major = Major::mn, p.d_layout = OutputLayout::column;
+  for (const bool emulated : {false, true}) {
+    const GemmConfig c = choose(p, {.emulated = emulated});
+    EXPECT_FALSE(collective::fault_of(c)) << to_text(c);
+    EXPECT_EQ(c.d_layout, OutputLayout::column) << to_text(c);
+    EXPECT_EQ(c.a_major, Major::mn) << to_text(c);
+  }
+  for (const Candidate& c : rank(p, {}).candidates) EXPECT_EQ(c.config.d_layout, OutputLayout::column);
+}
+
 TEST(Choose, WorkspaceLimitRulesOutStreamK) {
   const GemmProblem p = problem(256, 256, 65536);
   for (const std::size_t limit : {std::size_t{0}, std::size_t{1} << 20}) {

@@ -44,4 +44,12 @@ using PanelLayout = decltype(composition(
     make_layout(Shape<Int<kRows>, Shape<Int<kPanelBytes / bytes_of(kType)>, Int<kPanels>>>{},
                 Stride<Int<kPanelBytes / bytes_of(kType)>, Stride<_1, Int<kRows * kPanelBytes / bytes_of(kType)>>>{})));
 
+/// One whose columns are contiguous, ((rows of a panel, panels), kColumns).
+template <DType kType, int kColumns, int kPanels>
+using ColumnPanelLayout = decltype(composition(
+    upcast<bytes_of(kType)>(Swizzle<3, 4, 3>{}),
+    make_layout(
+        Shape<Shape<Int<kSwizzleSpan / bytes_of(kType)>, Int<kPanels>>, Int<kColumns>>{},
+        Stride<Stride<_1, Int<kColumns * kSwizzleSpan / bytes_of(kType)>>, Int<kSwizzleSpan / bytes_of(kType)>>{})));
+
 }  // namespace ww::atom

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tiles a GEMM moves, by plain integers: where a box of a matrix begins, and where its copy in shared memory does.
 //   TileRow (rows, columns, k)    SharedOperand (rows, K, stage)    SharedPanels (rows, (columns of a panel, panels))
+//   SharedColumns ((rows of a panel, panels), columns)
 // They answer the slices that a mainloop asks of a tensor, in the same notation, and agree with the layouts of
 // atom/layouts.hpp (tests/atom). why not those layouts: of a GEMM's functions seven in eight were steps of their
 // algebra, and half of NVRTC's time went into inlining them.
@@ -63,6 +64,21 @@ template <DType kType, int kRows, int kPanelBytes> struct SharedPanels {
   /// Panel `panel` from row `row`, a multiple of 8, on.
   WW_DEVICE SharedTile<> panel(int row, int panel) const {
     return {base + static_cast<u32>(panel * (kRows * kPanelBytes) + row * kPanelBytes)};
+  }
+};
+
+/// An output tile whose columns are contiguous: panels of 128 bytes of rows, (panel, kColumns) each, 128-byte swizzle.
+template <DType kType, int kColumns> struct SharedColumns {
+  static constexpr int kPanelRows = kSwizzleSpan / bytes_of(kType);
+  arch::SharedAddress base;  // a multiple of 1024
+
+  WW_DEVICE arch::SharedAddress operator()(int row, int column) const {
+    const u32 start = static_cast<u32>(column * kSwizzleSpan);
+    const u32 at = static_cast<u32>(row % kPanelRows * bytes_of(kType));
+    return panel(row / kPanelRows).address + (start + (at ^ (start >> 3 & 0x70)));
+  }
+  WW_DEVICE SharedTile<Major::mn> panel(int panel) const {
+    return {base + static_cast<u32>(panel * (kColumns * kSwizzleSpan))};
   }
 };
 

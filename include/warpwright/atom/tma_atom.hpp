@@ -41,11 +41,12 @@ struct TmaStoreAtom {
   const arch::TensorMap& map;
 };
 
-/// Stores sX to the box that starts at gX.
-template <bool kBatched>
-WW_DEVICE void copy(const TmaStoreAtom& atom, const SharedTile<>& sX, const Box<kBatched>& gX) {
-  if constexpr (kBatched) arch::tma::store_3d(atom.map, sX.address, gX.column, gX.row, gX.batch);
-  else arch::tma::store_2d(atom.map, sX.address, gX.column, gX.row);
+/// Stores sX to the box that starts at gX. MN-major: rows are what is contiguous in memory.
+template <bool kBatched, Major kMajor>
+WW_DEVICE void copy(const TmaStoreAtom& atom, const SharedTile<kMajor>& sX, const Box<kBatched>& gX) {
+  const int x = kMajor == Major::k ? gX.column : gX.row, y = kMajor == Major::k ? gX.row : gX.column;
+  if constexpr (kBatched) arch::tma::store_3d(atom.map, sX.address, x, y, gX.batch);
+  else arch::tma::store_2d(atom.map, sX.address, x, y);
 }
 
 }  // namespace ww::atom

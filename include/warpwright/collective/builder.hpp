@@ -62,6 +62,9 @@ WW_HOST_DEVICE constexpr int panel_bytes(const GemmConfig& c) {
   return bytes;
 }
 
+/// D is stored (N, M): rows of one panel of it in shared memory, 128 bytes of M.
+WW_HOST_DEVICE constexpr int column_panel_rows(const GemmConfig& c) { return kRowBytes / bytes_of(c.d); }
+
 /// Partial sums are scaled and added up in FP32 registers every 128 of K.
 WW_HOST_DEVICE constexpr bool promotes(const GemmConfig& c) { return is_block(c.scale); }
 /// The recipe scales each column of D for itself.
@@ -214,6 +217,9 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   const EpilogueStages stages = stages_of(c.epilogue);
   if ((c.d == DType::e4m3) != (stages.quantise != EpilogueOp::none))
     return {"d", "e4m3 with an epilogue that quantises, bf16, f16 or f32 without"};
+  if (c.d_layout == OutputLayout::column && c.mechanism != Mechanism::dense)
+    return {"d_layout", "row for grouped products"};
+  if (c.d_layout == OutputLayout::column && c.d == DType::e4m3) return {"d_layout", "row for e4m3"};
   if (promoted && !is_fp8(c.a)) return {"scale", "none, tensor or row-column for operands that are not FP8"};
   if (c.math_warpgroups < 1 || c.math_warpgroups > 3) return {"warpgroups", "1, 2 or 3"};
   if (c.schedule == Schedule::pingpong && c.math_warpgroups != 2) return {"warpgroups", "2 for pingpong"};

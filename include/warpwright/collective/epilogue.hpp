@@ -3,6 +3,7 @@
 // time.
 //   shared tile: panels of up to 128 bytes of columns, (TILE_M, panel) each, swizzled so that stmatrix rows spread over
 //   banks
+// D with contiguous columns crosses over on the way: collective/column_output.hpp.
 // The store of a tile is read from shared memory while the next tile is multiplied; it is waited for only before that
 // buffer is written again, and at the end.
 #pragma once
@@ -14,6 +15,7 @@
 #include "warpwright/atom/mma_atom.hpp"
 #include "warpwright/atom/tma_atom.hpp"
 #include "warpwright/collective/builder.hpp"
+#include "warpwright/collective/column_output.hpp"
 #include "warpwright/collective/epilogue_rows.hpp"
 #include "warpwright/collective/gemm_arguments.hpp"
 #include "warpwright/pipeline/tma_store_pipeline.hpp"
@@ -34,8 +36,11 @@ template <GemmConfig kConfig> struct Epilogue {
 
   using Atom = atom::MmaAtom<kConfig.a, kTileN>;
   using Accumulator = arch::Accumulator<kTileN>;
-  using Output = arch::Accumulator<kColumns>;                     // what D is rounded from
-  using SharedD = atom::SharedPanels<kOut, kTileM, kPanelBytes>;  // (TILE_M, (columns of a panel, panels))
+  using Output = arch::Accumulator<kColumns>;  // what D is rounded from
+  static constexpr bool kColumnMajor = kConfig.d_layout == OutputLayout::column;
+  using Columns = ColumnOutput<kConfig>;
+  using SharedRows = atom::SharedPanels<kOut, kTileM, kPanelBytes>;  // (TILE_M, (columns of a panel, panels))
+  using SharedD = conditional_t<kColumnMajor, typename Columns::SharedD, SharedRows>;
 
   /// The scales that are left for the end: one for the tile, or one for each row and each column of it.
   struct Factors {
@@ -133,10 +138,11 @@ template <GemmConfig kConfig> struct Epilogue {
 
   /// All threads of a math warpgroup, instead of any store: its part of the buffer becomes zeros for store_zeros().
   WW_DEVICE static void clear(arch::SharedAddress base, const Buffer& buffer, int math_warpgroup) {
-    if constexpr (!kTree.empty()) return;                         // zeros are accumulators like others
-    constexpr u32 kPart = kUnits * kWarpgroupRows * kPanelBytes;  // this warpgroup's rows of one panel
+    if constexpr (!kTree.empty()) return;  // zeros are accumulators like others
+    // this warpgroup's rows of one panel, or all of its panels
+    constexpr u32 kPart = kUnits * (kColumnMajor ? Columns::kUnitBytes : kWarpgroupRows * kPanelBytes);
     buffer.acquire();
-    for (u32 panel = 0; panel < kPanels; ++panel)
+    for (u32 panel = 0; panel < (kColumnMajor ? 1 : kPanels); ++panel)
       for (u32 at = 16 * (arch::thread_index() % arch::kWarpgroupSize); at < kPart; at += 16 * arch::kWarpgroupSize)
         arch::shared::store4(
             base + (shared_plan(kConfig).d + panel * kTileM * kPanelBytes + math_warpgroup * kPart + at),
@@ -161,17 +167,23 @@ template <GemmConfig kConfig> struct Epilogue {
   WW_DEVICE static void evaluate(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
                                  int math_warpgroup, Accumulator (&acc)[kUnits], TileCoord tile) {
     const TileExtent extent = extent_of<kConfig>(arguments, math_warpgroup, tile);
-    EpilogueReductions<kConfig> reductions(arguments.epilogue, extent);
-    EpilogueWalk<kConfig> walk(arguments.epilogue, extent);
+    if constexpr (kConfig.batched)
+      evaluate(of_matrix(arguments.epilogue, tile.batch), extent, base, buffer, math_warpgroup, acc);
+    else evaluate(arguments.epilogue, extent, base, buffer, math_warpgroup, acc);
+  }
+  WW_DEVICE static void evaluate(const EpilogueArguments& arguments, const TileExtent& extent, arch::SharedAddress base,
+                                 const Buffer& buffer, int math_warpgroup, Accumulator (&acc)[kUnits]) {
+    EpilogueReductions<kConfig> reductions(arguments, extent);
+    EpilogueWalk<kConfig> walk(arguments, extent);
     walk.apply(acc, reductions);
     reductions.finish();
     const float out_scale = walk.scalar(kScalarOutScale);
     if constexpr (kColumns != kTileN) {
       Output out[kUnits] = {};
       EpilogueRows<kConfig>::swiglu(acc, out);
-      finish(arguments.epilogue, extent, out_scale, reductions, base, buffer, math_warpgroup, out);
+      finish(arguments, extent, out_scale, reductions, base, buffer, math_warpgroup, out);
     } else {
-      finish(arguments.epilogue, extent, out_scale, reductions, base, buffer, math_warpgroup, acc);
+      finish(arguments, extent, out_scale, reductions, base, buffer, math_warpgroup, acc);
     }
   }
   WW_DEVICE static void finish(const EpilogueArguments& arguments, const TileExtent& extent, float out_scale,
@@ -189,7 +201,8 @@ template <GemmConfig kConfig> struct Epilogue {
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {
       const int first_row = (math_warpgroup * kUnits + u) * kWarpgroupRows;
-      if constexpr (kOut == DType::f32) write_words(sD, first_row, acc[u]);
+      if constexpr (kColumnMajor) Columns::write(sD, first_row, acc[u]);
+      else if constexpr (kOut == DType::f32) write_words(sD, first_row, acc[u]);
       else if constexpr (kOut == DType::e4m3) write_bytes(sD, first_row, acc[u]);
       else write_matrices(sD, first_row, acc[u]);
     }
@@ -277,10 +290,14 @@ template <GemmConfig kConfig> struct Epilogue {
 
   WW_DEVICE static void issue(const GemmArguments& arguments, const SharedD& sD, int math_warpgroup, TileCoord tile) {
     for (int u = math_warpgroup * kUnits; u < (math_warpgroup + 1) * kUnits; ++u) {
-      for (int panel = 0; panel < kPanels; ++panel)
-        atom::copy(atom::TmaStoreAtom{arguments.d}, sD.panel(u * kWarpgroupRows, panel),
-                   atom::Box<kConfig.batched>{tile.m * kTileM + u * kWarpgroupRows,
-                                              tile.n * kColumns + panel * kPanelColumns, tile.batch});
+      if constexpr (kColumnMajor) {
+        Columns::issue(arguments.d, sD, tile, u);
+      } else {
+        for (int panel = 0; panel < kPanels; ++panel)
+          atom::copy(atom::TmaStoreAtom{arguments.d}, sD.panel(u * kWarpgroupRows, panel),
+                     atom::Box<kConfig.batched>{tile.m * kTileM + u * kWarpgroupRows,
+                                                tile.n * kColumns + panel * kPanelColumns, tile.batch});
+      }
     }
   }
 };

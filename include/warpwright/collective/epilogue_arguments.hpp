@@ -7,6 +7,14 @@
 
 namespace ww::collective {
 
+/// Bytes from what belongs to one matrix of a batch to what belongs to the next; 0: the same for all.
+struct EpilogueSteps {
+  i64 scalar[kEpilogueSlots], row_vector[kEpilogueSlots], column_vector[kEpilogueSlots], auxiliary[kEpilogueSlots];
+  i64 out[kEpilogueSlots];
+  i64 c, out_scales, amax;
+  i64 row_partials, column_partials, amax_partials, row_counters, column_counters, amax_counter;
+};
+
 struct EpilogueArguments {
   float scalar[kEpilogueSlots];                 // taken when scalar_pointer is null
   const float* scalar_pointer[kEpilogueSlots];  // one float each
@@ -24,6 +32,34 @@ struct EpilogueArguments {
   // Results of tiles on their way to the last one that needs them (epilogue_reductions.hpp).
   float *row_partials, *column_partials, *amax_partials;
   u32 *row_counters, *column_counters, *amax_counter;
+  EpilogueSteps steps;  // batched
 };
+
+/// What the tree is told for matrix `batch`.
+WW_DEVICE EpilogueArguments of_matrix(EpilogueArguments arguments, int batch) {
+  const auto step = [batch](const void* pointer, i64 bytes) {
+    return static_cast<char*>(const_cast<void*>(pointer)) + batch * bytes;
+  };
+  const EpilogueSteps& steps = arguments.steps;
+  WW_UNROLL
+  for (int i = 0; i < kEpilogueSlots; ++i) {
+    arguments.scalar_pointer[i] = reinterpret_cast<const float*>(step(arguments.scalar_pointer[i], steps.scalar[i]));
+    arguments.row_vector[i] = step(arguments.row_vector[i], steps.row_vector[i]);
+    arguments.column_vector[i] =
+        reinterpret_cast<const float*>(step(arguments.column_vector[i], steps.column_vector[i]));
+    arguments.auxiliary[i] = step(arguments.auxiliary[i], steps.auxiliary[i]);
+    arguments.out[i] = step(arguments.out[i], steps.out[i]);
+  }
+  arguments.c = step(arguments.c, steps.c);
+  arguments.out_scales = reinterpret_cast<float*>(step(arguments.out_scales, steps.out_scales));
+  arguments.amax = reinterpret_cast<float*>(step(arguments.amax, steps.amax));
+  arguments.row_partials = reinterpret_cast<float*>(step(arguments.row_partials, steps.row_partials));
+  arguments.column_partials = reinterpret_cast<float*>(step(arguments.column_partials, steps.column_partials));
+  arguments.amax_partials = reinterpret_cast<float*>(step(arguments.amax_partials, steps.amax_partials));
+  arguments.row_counters = reinterpret_cast<u32*>(step(arguments.row_counters, steps.row_counters));
+  arguments.column_counters = reinterpret_cast<u32*>(step(arguments.column_counters, steps.column_counters));
+  arguments.amax_counter = reinterpret_cast<u32*>(step(arguments.amax_counter, steps.amax_counter));
+  return arguments;
+}
 
 }  // namespace ww::collective

@@ -27,7 +27,8 @@ struct PartialTiles {
 struct GemmArguments {
   arch::TensorMap a;  // (M, K), box (TILE_M / CLUSTER_N, 128 bytes), 128-byte swizzle; M-major: (K, M), box (64, 64)
   arch::TensorMap b;  // (N, K), box (TILE_N / CLUSTER_M, 128 bytes), 128-byte swizzle
-  arch::TensorMap d;  // (M, N), box (64, one panel), the panel's swizzle; batched: a third extent of L, box 1, in all
+  arch::TensorMap d;  // (M, N), box (64, one panel), the panel's swizzle; columns contiguous: (N, M), box (TILE_N, 128
+                      // bytes), 128-byte swizzle; batched: a third extent of L, box 1, in all
   i32 m, n, k;
   i32 k_blocks;          // ceil(K / TILE_K); 0 makes D zero
   const float* scale_a;  // tensor: [0]; block: [row * scale_a_row + kb * scale_a_k]

@@ -35,6 +35,10 @@ WW_HOST_DEVICE constexpr const char* name_of(Scale scale) {
                                                : "block-1d";
 }
 
+/// What of D is contiguous in memory: its rows, (M, N) as it is stored, or its columns, (N, M).
+enum class OutputLayout : u8 { row, column };
+WW_HOST_DEVICE constexpr const char* name_of(OutputLayout l) { return l == OutputLayout::row ? "row" : "column"; }
+
 /// How a product is cut into tiles and handed out: one dense problem, or a way to treat ragged groups.
 enum class Mechanism : u8 {
   dense,
@@ -105,6 +109,7 @@ struct GemmConfig {
   RasterBand band = RasterBand::along_m;   // M runs fastest inside a band, then N; or the other way round
   bool batched = false;                    // dense: several matrices of one shape, [L, M, N, K]; rank-3 tensor maps
   Major a_major = Major::k, b_major = Major::k;  // dense: how A and B lie in memory; mn: 16-bit types only
+  OutputLayout d_layout = OutputLayout::row;     // dense
   Schedule schedule = Schedule::automatic;
   int promotion = 0;  // block scales: 1 or 2 sets of raw accumulators take turns; 0: 2 where registers allow
   // grouped products; a dense one leaves these alone. tile_m is then the widest token tile, tile_n the weight tile

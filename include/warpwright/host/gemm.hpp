@@ -29,8 +29,11 @@ struct GemmProblem {
   std::int64_t scale_b_n = 0, scale_b_k = 0;
   // mn: A is stored (K, M), B is stored (K, N), and lda, ldb are the strides of those rows; 16-bit operands only
   Major a_major = Major::k, b_major = Major::k;
+  // column: D is stored (N, M), ldd is the stride of those rows (0: M) and batch_d that of such matrices; not e4m3, and
+  // M is a multiple of 16 bytes of D
+  OutputLayout d_layout = OutputLayout::row;
   // `batch` products of this shape; from one matrix, or the scales of one, to the next: elements, 0 = the same for all.
-  // The matrices of D are disjoint, one behind the other or side by side in its rows.
+  // The matrices of D are disjoint, one behind the other or side by side in its stored rows.
   std::int64_t batch = 1;
   std::int64_t batch_a = 0, batch_b = 0, batch_d = 0;
   std::int64_t batch_scale_a = 0, batch_scale_b = 0;

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tile of D whose columns are contiguous in memory, (N, M) as it is stored: it lies in shared memory as it will lie
+// there, so one TMA box takes all columns of 64 rows (FP32: 32).
+//   shared tile: panels of 128 bytes of M, (panel rows, COLUMNS) each, 128-byte swizzle; those of a warpgroup together
+// 16-bit types cross over by stmatrix.trans, FP32 word by word; neither meets a bank conflict: eight columns of 16
+// bytes, or four of 32, are 128 different bytes under the swizzle.
+#pragma once
+
+#include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/stmatrix.hpp"
+#include "warpwright/atom/mma_atom.hpp"
+#include "warpwright/atom/tma_atom.hpp"
+#include "warpwright/collective/builder.hpp"
+#include "warpwright/collective/gemm_arguments.hpp"
+
+namespace ww::collective {
+
+template <GemmConfig kConfig> struct ColumnOutput {
+  static constexpr int kTileM = kConfig.tile_m, kColumns = output_columns(kConfig);
+  static constexpr int kPanelRows = column_panel_rows(kConfig);      // of D
+  static constexpr int kPanels = kWarpgroupRows / kPanelRows;        // of 64 rows
+  static constexpr u32 kUnitBytes = kPanels * kColumns * kRowBytes;  // of 64 rows
+  using Atom = atom::MmaAtom<kConfig.a, kConfig.tile_n>;
+  using Output = arch::Accumulator<kColumns>;
+  using SharedD = atom::SharedColumns<kConfig.d, kColumns>;  // ((rows of a panel, panels), COLUMNS)
+  static_assert(SharedD::kPanelRows == kPanelRows);
+
+  /// All threads of a math warpgroup: its 64 rows of sD (TILE_M, COLUMNS) from `first_row` on.
+  WW_DEVICE static void write(const SharedD& sD, int first_row, const Output& acc) {
+    if constexpr (kConfig.d == DType::f32) write_words(sD, first_row, acc);
+    else write_matrices(sD, first_row, acc);
+  }
+
+  /// The issuing thread: 64-row unit `unit` of sD (TILE_M, COLUMNS) to its place in `tile` of D.
+  WW_DEVICE static void issue(const arch::TensorMap& map, const SharedD& sD, TileCoord tile, int unit) {
+    for (int panel = unit * kPanels; panel < (unit + 1) * kPanels; ++panel)
+      atom::copy(atom::TmaStoreAtom{map}, sD.panel(panel),
+                 atom::Box<kConfig.batched>{tile.m * kTileM + panel * kPanelRows, tile.n * kColumns, tile.batch});
+  }
+
+ private:
+  WW_DEVICE static u32 pack(float low, float high) {
+    return kConfig.d == DType::bf16 ? arch::to_bf16x2(low, high) : arch::to_f16x2(low, high);
+  }
+
+  // Values 8j .. 8j + 7 of a warp are four 8 x 8 matrices: rows 0-7 and 8-15 of eight columns, then of the next eight.
+  // Turned round, a lane's address is that of one column of them.
+  WW_DEVICE static void write_matrices(const SharedD& sD, int first_row, const Output& acc) {
+    const int lane = static_cast<int>(arch::lane_index());
+    const int row = first_row + 16 * static_cast<int>(arch::warp_index() % 4) + 8 * (lane / 8 % 2);
+    const int column = 8 * (lane / 16) + lane % 8;
+    WW_UNROLL
+    for (int j = 0; j < kColumns / 16; ++j)
+      arch::stmatrix_transposed(
+          sD(row, 16 * j + column),
+          arch::Words<4>{{pack(acc[8 * j], acc[8 * j + 1]), pack(acc[8 * j + 2], acc[8 * j + 3]),
+                          pack(acc[8 * j + 4], acc[8 * j + 5]), pack(acc[8 * j + 6], acc[8 * j + 7])}});
+    if constexpr (kColumns % 16 != 0) {  // the last 8 columns
+      constexpr int v = kColumns / 2 - 4;
+      arch::stmatrix_transposed(sD(row, kColumns - 8 + lane % 8),
+                                arch::Words<2>{{pack(acc[v], acc[v + 1]), pack(acc[v + 2], acc[v + 3])}});
+    }
+  }
+
+  WW_DEVICE static void write_words(const SharedD& sD, int first_row, const Output& acc) {
+    const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
+    const int row = first_row + Atom::row(thread, 0), column = Atom::column(thread, 0);
+    WW_UNROLL
+    for (int v = 0; v < Output::kValues; ++v)
+      arch::shared::store(sD(row + 8 * (v / 2 % 2), column + 8 * (v / 4) + v % 2), arch::bits_of(acc[v]));
+  }
+};
+
+}  // namespace ww::collective
