@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // TMA copies as atoms: coordinates of the global tensor in, a shared tile out.
 //   tma_partition: of a tile that kSharers CTAs need, this CTA loads rows [slice R / kSharers, ...) and multicasts them
-//   atom.with(barrier, mask) binds what changes from stage to stage; copy(atom, gX, sX) issues it from one thread
+//   atom.with<kMulticast>(barrier, mask) binds what changes from stage to stage; copy(atom, gX, sX) issues it from one
+//   thread
 // The global side is coordinates alone: only where a box starts matters, the tensor map knows the rest.
 #pragma once
 
@@ -10,8 +11,10 @@
 
 namespace ww::atom {
 
-/// A load bound to a barrier; mask 0 means this CTA only.
-struct BoundTmaLoad {
+/// A load bound to a barrier; kMulticast: to the CTAs of `mask`, otherwise to this one only.
+// why the type says which: with a branch on the mask ptxas 13.0 set a coordinate of a load under the wrong predicate in
+// some kernels (an M-major A in two boxes beside a B that peers share, two stages), and B came from elsewhere
+template <bool kMulticast> struct BoundTmaLoad {
   const arch::TensorMap& map;
   arch::MBarrier full;
   u16 mask;
@@ -21,20 +24,21 @@ struct BoundTmaLoad {
 struct TmaLoadAtom {
   const arch::TensorMap& map;
   arch::CachePolicy policy = arch::CachePolicy::evict_normal;
-  WW_DEVICE BoundTmaLoad with(arch::MBarrier full, u16 mask = 0) const { return {map, full, mask, policy}; }
+  template <bool kMulticast = false> WW_DEVICE BoundTmaLoad<kMulticast> with(arch::MBarrier full, u16 mask = 0) const {
+    return {map, full, mask, policy};
+  }
 };
 
 /// Loads the box that starts at gX into sX. MN-major: rows are what is contiguous in memory.
-template <bool kBatched, Major kMajor>
-WW_DEVICE void copy(const BoundTmaLoad& atom, const Box<kBatched>& gX, const SharedTile<kMajor>& sX) {
+template <bool kMulticast, bool kBatched, Major kMajor>
+WW_DEVICE void copy(const BoundTmaLoad<kMulticast>& atom, const Box<kBatched>& gX, const SharedTile<kMajor>& sX) {
   const int x = kMajor == Major::k ? gX.column : gX.row, y = kMajor == Major::k ? gX.row : gX.column;
-  if constexpr (kBatched) {
-    if (atom.mask == 0) arch::tma::load_3d(atom.map, atom.full, sX.address, x, y, gX.batch, atom.policy);
-    else arch::tma::load_multicast_3d(atom.map, atom.full, sX.address, atom.mask, x, y, gX.batch, atom.policy);
-  } else {
-    if (atom.mask == 0) arch::tma::load_2d(atom.map, atom.full, sX.address, x, y, atom.policy);
-    else arch::tma::load_multicast_2d(atom.map, atom.full, sX.address, atom.mask, x, y, atom.policy);
-  }
+  if constexpr (kBatched && kMulticast)
+    arch::tma::load_multicast_3d(atom.map, atom.full, sX.address, atom.mask, x, y, gX.batch, atom.policy);
+  else if constexpr (kBatched) arch::tma::load_3d(atom.map, atom.full, sX.address, x, y, gX.batch, atom.policy);
+  else if constexpr (kMulticast)
+    arch::tma::load_multicast_2d(atom.map, atom.full, sX.address, atom.mask, x, y, atom.policy);
+  else arch::tma::load_2d(atom.map, atom.full, sX.address, x, y, atom.policy);
 }
 
 struct TmaStoreAtom {

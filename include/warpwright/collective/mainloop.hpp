@@ -65,8 +65,9 @@ template <GemmConfig kConfig> struct Mainloop {
                              int first, int last, arch::SharedAddress base, Pipeline& pipeline,
                              pipeline::WaitToken token) {
     const auto self = pipeline::coord_of(kCluster, static_cast<int>(arch::cluster_rank()));
-    const u16 mask_a = kCluster.n > 1 ? pipeline::mask_of_column(kCluster, self.x, self.z) : 0;
-    const u16 mask_b = kPeersShare && kCluster.m > 1 ? pipeline::mask_of_row(kCluster, self.y, self.z) : 0;
+    constexpr bool kSharesA = kCluster.n > 1, kSharesB = kPeersShare && kCluster.m > 1;
+    const u16 mask_a = kSharesA ? pipeline::mask_of_column(kCluster, self.x, self.z) : 0;
+    const u16 mask_b = kSharesB ? pipeline::mask_of_row(kCluster, self.y, self.z) : 0;
     auto tAgA = atom::tma_partition<kCluster.n>(gA, self.y);              // (TILE_M / CLUSTER_N, TILE_K, k)
     auto tAsA = atom::tma_partition<kCluster.n>(shared_a(base), self.y);  // (TILE_M / CLUSTER_N, TILE_K, STAGE)
     constexpr int kSlices = kPeersShare ? 1 : kCluster.m;                 // of B, loaded by this CTA
@@ -75,13 +76,13 @@ template <GemmConfig kConfig> struct Mainloop {
       const pipeline::Stage stage = pipeline.producer_acquire(kStageBytes, token);
       token = {};
       const int s = static_cast<int>(stage.index);
-      load_slice<tAsA.rows>(load_a.with(stage.full, mask_a), tAgA(_, _, k), tAsA(_, _, s));
+      load_slice<tAsA.rows>(load_a.with<kSharesA>(stage.full, mask_a), tAgA(_, _, k), tAsA(_, _, s));
       WW_UNROLL
       for (int slice = 0; slice < kSlices; ++slice) {
         const int mine = kPeersShare ? self.x : slice;
         auto tBgB = atom::tma_partition<kCluster.m>(gB, mine);              // (TILE_N / CLUSTER_M, TILE_K, k)
         auto tBsB = atom::tma_partition<kCluster.m>(shared_b(base), mine);  // (TILE_N / CLUSTER_M, TILE_K, STAGE)
-        load_slice<tBsB.rows>(load_b.with(stage.full, mask_b), tBgB(_, _, k), tBsB(_, _, s));
+        load_slice<tBsB.rows>(load_b.with<kSharesB>(stage.full, mask_b), tBgB(_, _, k), tBsB(_, _, s));
       }
     }
   }
@@ -143,8 +144,9 @@ template <GemmConfig kConfig> struct Mainloop {
 
  protected:
   // A slice of one operand of a stage, (kRows, TILE_K): one box K-major, a box for each 64 rows MN-major.
-  template <int kRows, class G, Major kMajor>
-  WW_DEVICE static void load_slice(const atom::BoundTmaLoad& load, const G& gX, const atom::SharedTile<kMajor>& sX) {
+  template <int kRows, bool kMulticast, class G, Major kMajor>
+  WW_DEVICE static void load_slice(const atom::BoundTmaLoad<kMulticast>& load, const G& gX,
+                                   const atom::SharedTile<kMajor>& sX) {
     if constexpr (kMajor == Major::k) {
       atom::copy(load, gX, sX);
     } else {
