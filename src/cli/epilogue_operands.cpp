@@ -107,6 +107,8 @@ Result<EpilogueBuffers> upload(const Device& device, const EpilogueTensors& tens
   to.out_scales = static_cast<float*>(scales);
   to.batch_out_scales = step(tensors.out_scales, 0);
   WW_TRY(Buffer amax, device.allocate(16 + tensors.amax.size() * sizeof(float)));
+  // why: a tree that does not quantise leaves them as they are, and outputs must be the same in every run
+  WW_CHECK(device.upload(amax.data(), tensors.amax.data(), tensors.amax.size() * sizeof(float)));
   to.amax = static_cast<float*>(amax.data());
   made.buffers.push_back(std::move(amax));
   return made;

@@ -160,6 +160,13 @@ TEST(Epilogue, TreesOfOutputsByColumnGiveTheSameBits) {
     }
 }
 
+TEST(Epilogue, OutputsThatATreeDoesNotWriteAreTheSameInEveryRun) {
+  const EpilogueCase c = batch_case("acc*alpha", f32, 8, 8);
+  const auto run = run_on(open_emu(), c);
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ(run->tensors.amax, std::vector<float>(3, 0.0f)) << "nothing quantises";
+}
+
 TEST(Epilogue, WithoutProductsTheTreeStillCounts) {
   EpilogueCase c = text_case("acc+bias");
   c.problem.k = 0;
