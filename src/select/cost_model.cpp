@@ -10,15 +10,14 @@
 namespace ww::select {
 namespace {
 
-constexpr double kSharedBytesPerClock = 128;
 constexpr double kProductsPerClock = 32;  // outputs of one k-block of 128 bytes: 4096 FP8 products a clock, whatever
                                           // the type, because a narrower k-block has proportionally dearer products
 constexpr double kFmaPerClock = 128;      // FP32, of one SM
 
-/// Microseconds of each part of one tile, `k_blocks` long, at the full clock.
+/// Microseconds of each part of one tile, or of its share of K, at the full clock.
 struct TileCost {
   double tensor = 0, shared = 0, issue = 0, promotion = 0, epilogue = 0;
-  double power = 0;  // beside the others, whenever this SM's tensor cores are busy
+  double loads = 0;  // of the CTA at 64 bytes a clock: what they take from the power limit
   double total() const { return tensor + shared + issue + promotion + epilogue; }
 };
 
@@ -30,29 +29,38 @@ double promotion_in_sight(const GemmConfig& c, const CostConstants& k) {
                                                 : k.promotion_exposed_one;
 }
 
-TileCost tile_cost(const GemmConfig& c, double k_blocks, const CostConstants& k) {
+/// `rows_inside`: share of the rows of A's tiles that A has. `cold`: share of k-blocks that nobody had before.
+TileCost tile_cost(const GemmConfig& c, double k_blocks, double rows_inside, double cold, const CostConstants& k) {
   const double outputs = static_cast<double>(c.tile_m) * c.tile_n;
   const double stage_bytes = (c.tile_m + c.tile_n) * double{collective::kRowBytes};
   const double operand_bytes = 4.0 * c.tile_m / collective::kWarpgroupRows * (2048 + 32.0 * c.tile_n);
   const double tensor = outputs / kProductsPerClock;
-  const double shared = (operand_bytes + stage_bytes) / kSharedBytesPerClock;
-  const double from_l2 = stage_bytes / k.l2_bytes_per_clock;
-  const double slowest = std::max({tensor, shared, from_l2});
+  const double shared = (operand_bytes + stage_bytes) / k.shared_bytes_per_clock;
+  // multicast: each CTA of a cluster issues its part of what they share
+  const double a_bytes = double{collective::kRowBytes} * c.tile_m / c.cluster_n;
+  const double b_bytes = double{collective::kRowBytes} * c.tile_n / c.cluster_m;
+  const double filled = double{collective::kRowBytes} * c.tile_m * (1 - rows_inside);
+  const double loads = (a_bytes * rows_inside + b_bytes) / k.load_bytes_per_clock + filled / k.fill_bytes_per_clock;
+  const double busy = std::max({tensor, shared, loads});
+  // one stage is read, the others are on their way
+  const double slowest = std::max(busy, (busy + k.ring_clocks + cold * k.cold_clocks) / std::max(1, c.stages - 1));
   const bool pingpong = collective::tiles_in_flight(c) > 1, roles = collective::has_roles(c);
 
   TileCost t;
-  const double block_us = k_blocks / (k.ghz * 1e3), sustained = is_fp8(c.a) ? k.tensor_ghz_fp8 : k.tensor_ghz_16;
+  const double block_us = k_blocks / (k.ghz * 1e3);
   t.tensor = tensor * block_us;
   t.shared = (slowest - tensor) * block_us;
-  t.power = std::max(0.0, tensor * k_blocks / (sustained * 1e3) - slowest * block_us);
+  t.loads = (a_bytes + b_bytes) / 64 * block_us;
   // why twice: without roles the thread that loads also multiplies
-  t.issue = (k.block_clocks * (roles ? 1 : 2) + k.thin_ring * std::max(0, 4 - c.stages) * slowest) * block_us;
+  t.issue = (k.block_clocks * (roles ? 1 : 2) + (collective::promotes(c) ? k.scale_clocks : 0) +
+             k.cluster_clocks * std::log2(1.0 * c.cluster_m * c.cluster_n)) *
+            block_us;
   if (collective::promotes(c)) t.promotion = promotion_in_sight(c, k) * outputs / kFmaPerClock * block_us;
   const double d_kib = c.tile_m * double{1.0 * collective::output_columns(c)} * bytes_of(c.d) / 1024;
   const double epilogue = (k.tile_clocks + k.store_clocks_per_kib * d_kib) / (k.ghz * 1e3);
   // one warpgroup stores while the other multiplies; what is longer than that shows
   t.epilogue = pingpong ? std::max(0.0, epilogue - t.total()) : epilogue;
-  if (!roles) t.epilogue += k.fill_us;  // nobody loads ahead across tiles
+  if (!roles) t.epilogue += k.single_us;  // nobody loads ahead across tiles
   return t;
 }
 
@@ -73,27 +81,36 @@ double hbm_bytes(const GemmProblem& p, const GemmConfig& c, double waves, int re
   return std::max(once, of_a_wave * waves) + d;
 }
 
-/// Partial tiles that CTAs hand to each other, at the end of the launch.
-double sums_us(const GemmConfig& c, bool streams, double pieces, const CostConstants& k) {
+/// Partial tiles that CTAs hand to each other: through workspace, or inside a cluster `units` times.
+double sums_us(const GemmConfig& c, double exchanges, double pieces, double units, const CostConstants& k) {
   const double tile_bytes = 4.0 * c.tile_m * c.tile_n;
-  const double way = tile_bytes / (k.l2_bytes_per_clock * k.ghz * 1e3);
+  const double way = tile_bytes / (k.workspace_bytes_per_clock * k.ghz * 1e3);
   double us = 0;
-  if (streams) us += k.exchange_us + 2 * way;
+  us += exchanges * (k.exchange_us + way);
   if (pieces > 1) us += k.exchange_us + pieces * way;
   if (c.cluster_k > 1)
-    us += k.cluster_exchange_us + (c.cluster_k - 1) * tile_bytes / (k.dsmem_bytes_per_clock * k.ghz * 1e3);
+    us += units * (k.cluster_exchange_us + (c.cluster_k - 1) * tile_bytes / (k.dsmem_bytes_per_clock * k.ghz * 1e3));
   return us;
 }
 
-/// Share of its time by which a config may be worse than modelled: docs/performance.md has figures of some kinds only.
+/// Tiles in bench/results.
+bool tile_is_recorded(const GemmConfig& c) {
+  if (c.tile_m == 64) return c.tile_n >= 32 && c.tile_n <= 192;
+  if (c.tile_m == 128) return c.tile_n >= 128 || c.tile_n == 96;
+  return c.tile_m == 192 ? c.tile_n == 128 || c.tile_n == 160 : c.tile_n == 128;
+}
+
+/// Share of its time by which a config may be worse than modelled.
 double doubt_of(const GemmConfig& c, const CostConstants& k) {
-  const bool plain = c.order == TileOrder::automatic || c.order == TileOrder::fixed;
+  const int plane = c.cluster_m * c.cluster_n, along_k = std::max(1, c.cluster_k);
+  // pingpong has some recorded times, all of them longer than modelled
   if (!collective::has_roles(c) || collective::tiles_in_flight(c) > 1) return k.doubt;
-  if (!plain) return c.cluster_k > 1 && c.split == c.cluster_k ? k.doubt_cluster : k.doubt;
-  const bool recorded = collective::promotes(c)
-                            ? c.tile_m == 192 && c.tile_n == 128 && c.cluster_m == 1
-                            : c.tile_m == 128 && (c.tile_n == 256 || c.tile_n == 192) && c.cluster_m == 2;
-  return recorded && c.cluster_n == 1 ? 0 : k.doubt_plain;
+  if (c.order == TileOrder::split_k ? c.split != along_k
+                                    : c.order == TileOrder::single || c.order == TileOrder::dynamic)
+    return k.doubt;
+  // up to 18 % longer than modelled: while one CTA promotes its only raw sums, the others of the cluster wait
+  if (plane > 1 && (c.math_warpgroups == 3 || collective::raw_accumulators(c) == 1)) return k.doubt_plain;
+  return tile_is_recorded(c) && plane <= 2 && along_k <= 4 ? 0 : k.doubt_plain;
 }
 
 }  // namespace
@@ -127,8 +144,9 @@ Cost cost_of(const GemmProblem& p, const GemmConfig& c, int sms, const CostConst
 
   // what one CTA does at a time: a tile, or a share of its k-blocks
   const double cut = pieces * along_k;
-  const TileCost tile = tile_cost(c, std::ceil(k_blocks / cut), k);
+  const double rows_inside = static_cast<double>(p.m) / (count(p.m, c.tile_m * c.cluster_m) * c.tile_m * c.cluster_m);
   const double units = cluster_tiles * pieces / clusters;  // of each cluster, on average
+  const TileCost tile = tile_cost(c, std::ceil(k_blocks / cut), rows_inside, 1 / std::max(1.0, units), k);
   const bool streams = c.order == TileOrder::stream_k && k_blocks > 0 && std::fmod(cluster_tiles, clusters) != 0;
   const double busiest = streams ? units : std::ceil(units);
   cost.waves = static_cast<int>(std::ceil(units));
@@ -137,24 +155,40 @@ Cost cost_of(const GemmProblem& p, const GemmConfig& c, int sms, const CostConst
   cost[Term::tensor] = share * tile.tensor;
   cost[Term::shared] = share * tile.shared;
   cost[Term::issue] = share * tile.issue;
-  cost[Term::power] = share * tile.power;
   cost[Term::promotion] = share * tile.promotion;
   cost[Term::epilogue] = share * tile.epilogue;
   cost[Term::edges] = (tiles - exact) * cut / sms * tile.total();
   cost[Term::clusters] = std::max(0.0, units - tiles * cut / sms) * tile.total();
   cost[Term::last_wave] = (busiest - units) * tile.total();
-  // why: a CTA of its own for every tile loads nothing ahead
-  if (c.order == TileOrder::single) cost[Term::fill_drain] += (busiest - 1) * (k.fill_us + 0.5);
-  if (c.order == TileOrder::dynamic) cost[Term::fill_drain] += 0.3;
-  const double sm_us = busiest * tile.total() + cost[Term::power];
+  // even shares of every tile meet once; else a CTA hands on one tile's end and waits for another's
+  const double exchanges = !streams ? 0 : std::fmod(clusters, cluster_tiles) == 0 ? 1 : 2;
+  cost[Term::sums] = sums_us(c, exchanges, pieces, busiest, k);
+  // those of the last wave and of one before it, as scheduler_params() takes them
+  if (streams && units > 1) cost[Term::sums] += k.stream_slow * (1 + units - std::floor(units)) * tile.total();
+  const double sm_us = busiest * tile.total();
 
   const double row_bytes = collective::kRowBytes * k_blocks;
-  const double l2_bytes = cluster_tiles * (c.cluster_m * c.tile_m + c.cluster_n * c.tile_n) * row_bytes;
+  const double l2_bytes = cluster_tiles * (c.cluster_m * c.tile_m * rows_inside + c.cluster_n * c.tile_n) * row_bytes;
   cost.hbm_bytes = hbm_bytes(p, c, units, cost.resident, k);
-  const double memory_us = std::max(l2_bytes / k.l2_bytes_per_us, cost.hbm_bytes / k.hbm_bytes_per_us);
+  // what all rings together wait for; tiles that share an operand wait for the same bytes
+  const double stage_bytes = (c.tile_m * rows_inside + c.tile_n) * collective::kRowBytes;
+  const double once = static_cast<double>(p.m + p.n) * row_bytes * batch;
+  const double in_flight = std::min(1.0, units) * cost.resident * c.stages * stage_bytes *
+                           std::min(1.0, once / std::max(1.0, l2_bytes * in_cluster / along_k) * std::max(1.0, units));
+  const double hbm_rate =  // without operands, K = 0, there is only D to write
+      in_flight > 0 ? std::min(k.hbm_bytes_per_us, in_flight / k.hbm_latency_us) : k.hbm_bytes_per_us;
+  const double memory_us = std::max(l2_bytes / k.l2_bytes_per_us, cost.hbm_bytes / hbm_rate);
   cost[Term::memory] = std::max(0.0, memory_us - sm_us) + k.memory_exposed * std::min(memory_us, sm_us);
-  if (p.k > 0) cost[Term::fill_drain] += k.fill_us;
-  cost[Term::sums] = sums_us(c, streams, pieces, k);
+
+  cost[Term::fill_drain] += k.cluster_us * std::log2(1.0 * in_cluster);
+  if (c.order == TileOrder::single) cost[Term::fill_drain] += (busiest - 1) * k.single_us;
+  if (c.order == TileOrder::dynamic)
+    cost[Term::fill_drain] += k.ticket_us + (in_cluster > 1 ? busiest * k.cluster_ticket_us : 0);
+
+  // the limit leaves the clock at which dynamic power fits
+  const double products = tiles * cut / sms * tile.tensor * (is_fp8(c.a) ? k.power_fp8 : k.power_16);
+  const double power = (products + tiles * cut / sms * tile.loads * k.power_load) / cost.total();
+  cost[Term::power] = cost.total() * (std::pow(std::max(1.0, power), k.power_share) - 1);
   cost[Term::doubt] = doubt_of(c, k) * cost.total();
   return cost;
 }

@@ -20,39 +20,97 @@ struct Fitted {
   double least, most;
 };
 inline constexpr Fitted kFitted[] = {
-    {"tensor_ghz_fp8", &CostConstants::tensor_ghz_fp8, 1.1, 1.98},
-    {"tensor_ghz_16", &CostConstants::tensor_ghz_16, 1.1, 1.98},
-    {"store_clocks_per_kib", &CostConstants::store_clocks_per_kib, 4, 100},
-    {"promotion_exposed_one", &CostConstants::promotion_exposed_one, 0, 2},
-    {"promotion_exposed_three", &CostConstants::promotion_exposed_three, 0, 2},
+    {"launch_us", &CostConstants::launch_us, 1, 6},
+    {"block_clocks", &CostConstants::block_clocks, 0, 300},
+    {"scale_clocks", &CostConstants::scale_clocks, 0, 300},
+    {"shared_bytes_per_clock", &CostConstants::shared_bytes_per_clock, 64, 300},
+    {"load_bytes_per_clock", &CostConstants::load_bytes_per_clock, 32, 200},
+    {"fill_bytes_per_clock", &CostConstants::fill_bytes_per_clock, 4, 100},
+    {"ring_clocks", &CostConstants::ring_clocks, 0, 4000},
+    {"cold_clocks", &CostConstants::cold_clocks, 0, 8000},
+    {"cluster_clocks", &CostConstants::cluster_clocks, 0, 300},
+    {"l2_bytes_per_us", &CostConstants::l2_bytes_per_us, 4000000.0, 30000000.0},
+    {"hbm_bytes_per_us", &CostConstants::hbm_bytes_per_us, 3000000.0, 4600000.0},
+    {"hbm_latency_us", &CostConstants::hbm_latency_us, 0.2, 4},
     {"memory_exposed", &CostConstants::memory_exposed, 0, 1},
+    {"tile_clocks", &CostConstants::tile_clocks, 0, 2000},
+    {"store_clocks_per_kib", &CostConstants::store_clocks_per_kib, 2, 100},
+    {"promotion_exposed_one", &CostConstants::promotion_exposed_one, 0, 2},
+    {"promotion_exposed_two", &CostConstants::promotion_exposed_two, 0, 2},
+    {"promotion_exposed_three", &CostConstants::promotion_exposed_three, 0, 2},
+    {"power_fp8", &CostConstants::power_fp8, 0, 4},
+    {"power_16", &CostConstants::power_16, 0, 4},
+    {"power_load", &CostConstants::power_load, 0, 4},
+    {"power_share", &CostConstants::power_share, 0.2, 1},
+    {"exchange_us", &CostConstants::exchange_us, 0, 10},
+    {"stream_slow", &CostConstants::stream_slow, 0, 2},
+    {"cluster_exchange_us", &CostConstants::cluster_exchange_us, 0, 5},
+    {"dsmem_bytes_per_clock", &CostConstants::dsmem_bytes_per_clock, 4, 128},
+    {"cluster_us", &CostConstants::cluster_us, 0, 2},
 };
 inline constexpr int kRecordedSms = 132;
 
-inline double modelled_us(const RecordedTime& r, const CostConstants& k) {
-  const Cost cost = select::cost_of(r.problem, r.config, kRecordedSms, k);
+using Cases = std::vector<RecordedCase>;
+
+inline double modelled_us(const GemmProblem& p, const GemmConfig& c, const CostConstants& k) {
+  const Cost cost = select::cost_of(p, c, kRecordedSms, k);
   return cost.total() - cost[select::Term::doubt];  // what is recorded is no longer in doubt
 }
 
-/// Root of the mean square of log(modelled / recorded).
-inline double error_of(const std::vector<RecordedTime>& times, const CostConstants& k) {
-  double sum = 0;
-  for (const RecordedTime& r : times) sum += std::pow(std::log(modelled_us(r, k) / r.us), 2);
-  return std::sqrt(sum / static_cast<double>(times.size()));
+/// Root of the mean square of log(modelled / recorded). A time twice that of the case's best counts a quarter: slow
+/// configs need to be told from fast ones, not from each other.
+inline double error_of(const Cases& cases, const CostConstants& k) {
+  double sum = 0, weights = 0;
+  for (const RecordedCase& one : cases)
+    for (const RecordedTime& r : one.times) {
+      const double weight = std::pow(one.best() / r.us, 2);
+      sum += weight * std::pow(std::log(modelled_us(one.problem, r.config, k) / r.us), 2);
+      weights += weight;
+    }
+  return std::sqrt(sum / weights);
 }
 
-/// Coordinate descent from `k`; no random start.
-inline CostConstants fit(const std::vector<RecordedTime>& times, CostConstants k) {
-  for (double step = 0.2; step > 1e-4; step /= 1.5)
-    for (int round = 0; round < 40; ++round) {
-      bool better = false;
-      for (const Fitted& f : kFitted)
-        for (const double sign : {1.0, -1.0}) {
-          CostConstants trial = k;
-          trial.*f.field = std::clamp(k.*f.field + sign * step * 0.25 * (f.most - f.least), f.least, f.most);
-          if (error_of(times, trial) < error_of(times, k)) k = trial, better = true;
-        }
-      if (!better) break;
+/// Of the configs that ran, the one that a choice among them takes, doubts included.
+inline const RecordedTime& taken(const RecordedCase& one, const CostConstants& k) {
+  return *std::min_element(one.times.begin(), one.times.end(), [&](const RecordedTime& a, const RecordedTime& b) {
+    return select::cost_of(one.problem, a.config, kRecordedSms, k).total() <
+           select::cost_of(one.problem, b.config, kRecordedSms, k).total();
+  });
+}
+
+/// Cases in which that one is within a tenth of the best.
+inline int near_best(const Cases& cases, const CostConstants& k) {
+  return static_cast<int>(std::count_if(cases.begin(), cases.end(),
+                                        [&](const RecordedCase& one) { return taken(one, k).us <= 1.1 * one.best(); }));
+}
+
+/// Geometric mean of its time over the best.
+inline double loss_of(const Cases& cases, const CostConstants& k) {
+  double sum = 0;
+  for (const RecordedCase& one : cases) sum += std::log(taken(one, k).us / one.best());
+  return std::exp(sum / static_cast<double>(cases.size()));
+}
+
+/// Every other case, from `first` on.
+inline Cases half_of(const Cases& cases, std::size_t first) {
+  Cases half;
+  for (std::size_t i = first; i < cases.size(); i += 2) half.push_back(cases[i]);
+  return half;
+}
+
+/// Coordinate descent from `k`, each constant with a step of its own; no random start.
+inline CostConstants fit(const Cases& cases, CostConstants k, int rounds = 60) {
+  std::vector<double> steps;
+  for (const Fitted& f : kFitted) steps.push_back(0.05 * (f.most - f.least));
+  double least = error_of(cases, k);
+  for (int round = 0; round < rounds; ++round)
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const Fitted& f = kFitted[i];
+      CostConstants trial = k;
+      trial.*f.field = std::clamp(k.*f.field + steps[i], f.least, f.most);
+      const double error = error_of(cases, trial);
+      steps[i] *= error < least ? 1.6 : -0.5;
+      if (error < least) k = trial, least = error;
     }
   return k;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fits the constants of the cost model to recorded times, and shows how well they do.
-//   fit_cost_model <result.json>...         recorded and modelled time of each of our contenders with today's constants
-//   fit_cost_model --fit <result.json>...   the same after coordinate descent on the fitted constants, which it prints
+//   fit_cost_model <result.json>...          with today's constants: the config taken of those that ran, and the best
+//   fit_cost_model --times <result.json>...  the same, and recorded and modelled time of every config
+//   fit_cost_model --fit <result.json>...    the same after a fit to all cases, whose constants it prints; then fits to
+//                                            every other case, judged by the cases they have not seen
 // A result is what `warpwright bench gemm --result FILE` writes.
 #include <fmt/format.h>
 
@@ -10,18 +12,45 @@
 
 #include "cost_fit.hpp"
 
+namespace {
+
+using namespace ww::testing;
+
+void print(const Cases& cases, const CostConstants& k, bool all) {
+  for (const RecordedCase& one : cases) {
+    const RecordedTime& choice = taken(one, k);
+    fmt::print("{} {} x {} x {}: {:.3f} of the best, {}\n", choice.us <= 1.1 * one.best() ? " " : "*", one.problem.m,
+               one.problem.n, one.problem.k, choice.us / one.best(), to_text(choice.config));
+    for (const RecordedTime& r : one.times) {
+      const double modelled = modelled_us(one.problem, r.config, k);
+      if (all) fmt::print("    {:>9.1f} {:>9.1f} {:>6.3f}  {}\n", r.us, modelled, modelled / r.us, to_text(r.config));
+    }
+  }
+}
+
+void summary(const char* what, const Cases& cases, const CostConstants& k) {
+  fmt::print("{}: root mean square error {:.1f} %, {} of {} choices within 10 % of the best, mean {:.3f}\n", what,
+             100 * error_of(cases, k), near_best(cases, k), cases.size(), loss_of(cases, k));
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  using namespace ww::testing;
-  const bool fits = argc > 1 && std::string(argv[1]) == "--fit";
-  std::vector<RecordedTime> times;
-  for (int i = fits ? 2 : 1; i < argc; ++i)
-    if (!read_times(argv[i], times)) return fmt::print(stderr, "{}: not a bench result\n", argv[i]), 2;
-  if (times.empty()) return fmt::print(stderr, "usage: fit_cost_model [--fit] <result.json>...\n"), 2;
-  const CostConstants k = fits ? fit(times, {}) : CostConstants{};
-  fmt::print("{:>6} {:>6} {:>6}  {:>9} {:>9} {:>6}  config\n", "m", "n", "k", "recorded", "modelled", "ratio");
-  for (const RecordedTime& r : times)
-    fmt::print("{:>6} {:>6} {:>6}  {:>9.1f} {:>9.1f} {:>6.3f}  {}\n", r.problem.m, r.problem.n, r.problem.k, r.us,
-               modelled_us(r, k), modelled_us(r, k) / r.us, r.text);
-  for (const Fitted& f : kFitted) fmt::print("{} = {:.4g}\n", f.name, k.*f.field);
-  fmt::print("root mean square error {:.2f} % over {} recorded times\n", 100 * error_of(times, k), times.size());
+  const std::string verb = argc > 1 ? argv[1] : "";
+  const bool fits = verb == "--fit", times = verb == "--times";
+  Cases cases;
+  for (int i = fits || times ? 2 : 1; i < argc; ++i)
+    if (!read_cases(argv[i], cases)) return fmt::print(stderr, "{}: not a bench result\n", argv[i]), 2;
+  if (cases.empty()) return fmt::print(stderr, "usage: fit_cost_model [--times | --fit] <result.json>...\n"), 2;
+  const CostConstants k = fits ? fit(cases, {}) : CostConstants{};
+  print(cases, k, times);
+  if (fits)
+    for (const Fitted& f : kFitted) fmt::print("{} = {:.4g}\n", f.name, k.*f.field);
+  summary("all cases", cases, k);
+  for (std::size_t first = 0; fits && first < 2; ++first) {
+    const Cases seen = half_of(cases, first), unseen = half_of(cases, 1 - first);
+    const CostConstants half = fit(seen, {});
+    summary("fitted to a half", seen, half);
+    summary("  the other half", unseen, half);
+  }
 }
