@@ -23,6 +23,7 @@ std::string flags_of(const Row& row) {
                   p.k, name_of(p.a), name_of(p.b), name_of(p.scale), name_of(MatrixLayout{p.a_major, p.b_major}),
                   std::max(4, cluster), to_text(config));
   if (p.d != e4m3) text += fmt::format(" --out-dtype {}", name_of(p.d));  // e4m3 follows from the epilogue
+  if (p.d_layout == OutputLayout::column) text += " --d-layout column";
   if (p.batch > 1) text += fmt::format(" --batch {}", p.batch);
   if (const char* epilogue = kEpilogueNames[row[kEpilogue]]; *epilogue) text += fmt::format(" --epilogue {}", epilogue);
   return text;
