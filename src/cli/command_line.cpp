@@ -233,6 +233,8 @@ int run_verb(int argc, const char* const* argv, bool& json) {
   CLI::App* check = app.add_subcommand("check", "run a kernel under many schedules and look for races and hangs");
   CLI::App* check_gemm = check->add_subcommand("gemm", "the library's own kernels");
   CLI::App* check_grouped = check->add_subcommand("grouped", "the library's own kernels for groups of rows");
+  for (CLI::App* verb : {check, check_gemm, check_grouped})
+    verb->footer("Exit status: 0 clean, 1 findings, 2 invalid use, 4 incomplete: nothing can be said.");
   for (CLI::App* verb : {info, gemm, grouped, layout, bench_gemm, bench_grouped, check, check_gemm, check_grouped,
                          configs_gemm, explain_gemm, prepare_gemm})
     json_flag(verb);

@@ -15,7 +15,8 @@ MUTANTS = [  # name, header, old, new, rules
     ("no empty wait", "pipeline/tma_pipeline.hpp",
      "    arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);\n    const Stage stage",
      "    const Stage stage", "stage-reuse arrival-underflow"),
-    ("no full wait", "pipeline/tma_pipeline.hpp", "    arch::mbarrier::wait(stage.full, state_.parity);\n", "",
+    ("no full wait", "pipeline/tma_pipeline.hpp",
+     "    if (!token.done) arch::mbarrier::wait(stage.full, state_.parity);\n", "",
      "data-race uninitialised-read stage-reuse"),
     ("release without syncwarp", "pipeline/tma_pipeline.hpp",
      "    arch::warp::sync();  // why: one lane's arrive speaks for the reads", "    // for the reads",
@@ -65,7 +66,7 @@ MUTANTS = [  # name, header, old, new, rules
     ("no tail, but the last cluster sync", "kernel/gemm.hpp", "      pipeline.producer_tail();\n", "", "-"),
     ("producer starts as consumer", "kernel/gemm.hpp", "Role::producer", "Role::consumer", "deadlock"),
     ("producer keeps its registers", "kernel/gemm.hpp",
-     "    if constexpr (kMovesRegisters) arch::warpgroup::release_registers<kProducerRegisters>();\n", "",
+     "    if constexpr (kRegisters.producer > 0) arch::warpgroup::release_registers<kRegisters.producer>();\n", "",
      "register-budget"),
     ("consumer does not advance", "pipeline/tma_pipeline.hpp",
      "arch::mbarrier::wait(stage.full, state_.parity);\n    state_.advance();\n",
@@ -77,12 +78,12 @@ MUTANTS = [  # name, header, old, new, rules
     ("cluster barrier is only the CTA's", "pipeline/tma_pipeline.hpp", "    arch::cluster::sync();\n",
      "    arch::named_barrier::sync_cta();\n", "phase-misuse data-race"),
     ("producer one block short", "collective/mainloop.hpp",
-     "    for (int k = 0; k < arguments.k_blocks; ++k) {\n      const pipeline::Stage stage = pipeline.producer_acquire",
-     "    for (int k = 1; k < arguments.k_blocks; ++k) {\n      const pipeline::Stage stage = pipeline.producer_acquire",
+     "    for (int k = first; k < last; ++k) {\n      const pipeline::Stage stage = pipeline.producer_acquire",
+     "    for (int k = first + 1; k < last; ++k) {\n      const pipeline::Stage stage = pipeline.producer_acquire",
      "deadlock"),
     ("both CTAs load the same half of B", "collective/mainloop.hpp", "atom::tma_partition<kCluster.m>(shared_b(base), mine)",
      "atom::tma_partition<kCluster.m>(shared_b(base), 0)", "uninitialised-read data-race stage-reuse"),
-    ("multicast to itself", "collective/mainloop.hpp", "pipeline::mask_of_row(kCluster, self.y) : 0", "u16(1) : 0",
+    ("multicast to itself", "collective/mainloop.hpp", "pipeline::mask_of_row(kCluster, self.y, self.z) : 0", "u16(1) : 0",
      "transaction-count deadlock uninitialised-read"),
     ("no wgmma commit", "collective/mainloop.hpp", "      arch::wgmma::commit();\n", "", "accumulator-in-flight"),
     ("warpgroups share rows of D", "collective/epilogue.hpp", "(math_warpgroup * kUnits + u) * kWarpgroupRows",
@@ -98,7 +99,7 @@ MUTANTS = [  # name, header, old, new, rules
      "    if constexpr (kByWarp) (void)stage;\n    else if", "deadlock"),
     ("multistage trusts its token", "collective/multistage_mainloop.hpp", "consumer_wait(token)", "consumer_wait({true})",
      "data-race uninitialised-read stage-reuse"),
-    ("register budget", "kernel/gemm.hpp", "kMathRegisters = 224", "kMathRegisters = 240", "register-budget"),
+    ("register budget", "collective/builder.hpp", "RegisterSplit{56, 224}", "RegisterSplit{56, 240}", "register-budget"),
     ("flag of a partial tile not released", "collective/workspace_sum.hpp",
      "arch::global::store_release(flag_of(partials, slot, math_warpgroup), 1);",
      "arch::global::atomic_or(flag_of(partials, slot, math_warpgroup), 1);", "data-race"),
@@ -203,7 +204,17 @@ def judge(said, rules):
     return "", said[-3000:] or "clean"
 
 
+def applies(source):
+    """Every edit finds its text in the headers as they are: quick, where running them all is long."""
+    stale = [f"{name}: nothing to edit in {header}" for name, header, old, *_ in MUTANTS + GROUPED_MUTANTS
+             if old not in (source / "include" / "warpwright" / header).read_text()]
+    print(*stale, f"{len(stale)} of {len(MUTANTS + GROUPED_MUTANTS)} edits no longer apply", sep="\n")
+    return 1 if stale else 0
+
+
 def main():
+    if sys.argv[1] == "applies":
+        return applies(pathlib.Path(sys.argv[2]))
     source, gemm_test, grouped_test, compiler = pathlib.Path(sys.argv[1]), *sys.argv[2:5]
     part = sys.argv[5] if len(sys.argv) > 5 else ""
     every = [(run_gemm, gemm_test, mutant) for mutant in MUTANTS]

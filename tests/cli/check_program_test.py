@@ -56,6 +56,12 @@ class Check(unittest.TestCase):
         path.write_text(EXCHANGE.replace("SYNC", sync))
         return str(path)
 
+    def test_help_says_what_its_own_exit_statuses_mean(self) -> None:
+        for verb in ([], ["gemm"], ["grouped"]):
+            shown = run("check", *verb, "--help").stdout
+            self.assertIn("0 clean, 1 findings", shown)
+            self.assertNotIn("1 wrong result", shown)
+
     def test_the_gemm_is_clean_under_every_kind_of_schedule(self) -> None:
         for math in ("on", "off"):
             status, report = answer("check", "gemm", *SMALL, "--schedules", "8", "--math", math)
