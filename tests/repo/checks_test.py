@@ -102,7 +102,7 @@ class Style(Planted):
         self.assert_found(style.check, "without a reason", 4)
 
     def test_a_place_on_one_machine(self):
-        self.write("docs/a.md", "see /wo" "rk/main and not network/work/x\n")
+        self.write("docs/a.md", "see /ho" "me/me/x and not src/home/x\n")
         self.assert_found(style.check, "place on one machine")
 
     def test_a_dead_link(self):

@@ -11,7 +11,7 @@ MAX_LINES = 600
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 # spelled in two pieces, so that this file does not find itself
 NOTES = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b(?!\([^)\s][^)]*\))")
-PLACES = re.compile(r"(?<![\w.~*-])/(wo" r"rk|ro" r"ot)/|\.\./sh" r"ared/|/tmp/bu" r"ild-")
+PLACES = re.compile(r"(?<![\w.~*-])/(ho" r"me|ro" r"ot|Us" r"ers|wo" r"rk|mn" r"t)/|/tmp/bu" r"ild")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
