@@ -90,7 +90,7 @@ template <class Wire> void describe(Wire& wire, OperandTraffic& t) {
 /// Without the counters by operand, which nobody asks for.
 template <class Wire> void describe(Wire& wire, EmuStats& s) {
   wire(s.seconds), wire(s.ctas), wire(s.fibers), wire(s.switches), wire(s.tma_loads), wire(s.tma_stores);
-  wire(s.wgmmas), wire(s.stores_under_wgmma);
+  wire(s.wgmmas), wire(s.stores_under_wgmma), wire(s.results_under_wgmma);
 }
 template <class Wire> void describe(Wire& wire, CheckReport& r) {
   wire(r.verdict), wire(r.findings), wire(r.why_incomplete), wire(r.stats), wire(r.traffic);

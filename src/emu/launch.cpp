@@ -69,6 +69,7 @@ struct Outcome {
     total.tma_stores += counters.tma_stores;
     total.wgmmas += counters.wgmmas;
     total.stores_under_wgmma += counters.stores_under_wgmma;
+    total.results_under_wgmma += counters.results_under_wgmma;
     total.dsmem_bytes += counters.dsmem_bytes;
     total.work.resize(std::max(total.work.size(), counters.work.size()));
     for (std::size_t i = 0; i < counters.work.size(); ++i) {
@@ -147,6 +148,7 @@ EmuStats stats_of(const Counters& total, const runtime::Launch& launch, double s
   stats.tma_stores = total.tma_stores;
   stats.wgmmas = total.wgmmas;
   stats.stores_under_wgmma = total.stores_under_wgmma;
+  stats.results_under_wgmma = total.results_under_wgmma;
   stats.dsmem_bytes = total.dsmem_bytes;
   stats.work = total.work;
   for (std::size_t i = 0; i < launch.memory.size(); ++i) {

@@ -33,6 +33,7 @@ struct RangeBytes {
 
 struct Counters {
   u64 ctas = 0, fibers = 0, switches = 0, tma_loads = 0, tma_stores = 0, wgmmas = 0, stores_under_wgmma = 0;
+  u64 results_under_wgmma = 0;
   u64 dsmem_bytes = 0;
   std::vector<CtaWork> work;       // by CTA
   std::vector<RangeBytes> ranges;  // as launch.memory

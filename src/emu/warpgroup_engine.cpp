@@ -246,7 +246,10 @@ void WarpgroupEngine::wait(Thread& thread, int pending, float* const* accumulato
     machine.park(thread, Wait::wgmma, site, needed, executed());
   }
   if (Checker* checker = machine.checker()) checker->wgmma_waited(thread, needed);
+  const u32 before = thread.registers_in_flight;
   for (int i = 0; i < count; ++i) hand_back(thread, accumulators[i], site);
+  if (thread.index % kWarpgroupSize == 0 && thread.registers_in_flight > 0 && thread.registers_in_flight < before)
+    ++machine.counters().results_under_wgmma;
 }
 
 }  // namespace ww::emu

@@ -3,7 +3,8 @@
 // types and recipes, and whatever else ships as an emulator module. Each must keep its values in registers (no spills,
 // no stack), leave wgmma asynchronous (no C75xx), and start with the registers that its roles then share out.
 //   ptxas_report all                     the whole list, as a table
-//   ptxas_report sample <seed> <count>   about `count` of them, others with another seed
+//   ptxas_report listed                  every dense config that auto chooses from, of the common families
+//   ptxas_report sample <seed> <count>   about `count` of both, others with another seed
 //   ptxas_report config <text>           one, as `warpwright info` and failures print configs
 //   ptxas_report faulty                  kernels with one fault each, which must be found
 // Exit status: 0 right, 1 a fault, 2 usage, 77 no NVRTC here.
@@ -22,6 +23,7 @@
 #include "device/grouped_source.hpp"
 #include "jit/default_sources.hpp"
 #include "jit/nvrtc.hpp"
+#include "select/config_list.hpp"
 #include "select/config_text.hpp"
 #include "select/default_configs.hpp"
 #include "select/grouped_configs.hpp"
@@ -41,6 +43,21 @@ struct Shipped {
 Shipped shipped(const GemmConfig& config) {
   return {to_text(config),
           config.mechanism == Mechanism::dense ? device::gemm_source(config) : device::grouped_source(config), config};
+}
+
+/// What auto chooses from, in families that LLMs use.
+std::vector<Shipped> all_listed() {
+  struct Family {
+    DType a, d;
+    Scale scale;
+  };
+  std::vector<Shipped> all;
+  for (const Family& f : {Family{e4m3, bf16, Scale::block_1x128_128x128}, Family{e4m3, bf16, Scale::block_1x128_1x128},
+                          Family{e4m3, bf16, Scale::tensor}, Family{e4m3, bf16, Scale::row_column},
+                          Family{bf16, bf16, Scale::none}, Family{bf16, f32, Scale::none}})
+    for (const GemmConfig& config : select::config_list({.a = f.a, .b = f.a, .d = f.d, .scale = f.scale}))
+      all.push_back(shipped(config));
+  return all;
 }
 
 /// Every kernel once. Configs that a list gains are in here without a change.
@@ -203,14 +220,16 @@ int main(int argc, char** argv) {
     if (!config) return fmt::print(stderr, "{}\n", config.error().message), 2;
     return print_reports(**nvrtc, {shipped(*config)}, 1);
   }
-  const std::vector<Shipped> all = all_shipped();
+  std::vector<Shipped> all = all_shipped(), listed = all_listed();
   if (verb == "all") return print_reports(**nvrtc, all, all.size());
+  if (verb == "listed") return print_reports(**nvrtc, listed, listed.size());
+  std::move(listed.begin(), listed.end(), std::back_inserter(all));
   if (verb == "sample" && argc > 3) {
     const std::size_t count = std::strtoull(argv[3], nullptr, 0), step = (all.size() + count - 1) / count;
     std::vector<Shipped> some;
     for (std::size_t i = std::strtoull(argv[2], nullptr, 0) % step; i < all.size(); i += step) some.push_back(all[i]);
     return print_reports(**nvrtc, some, all.size());
   }
-  fmt::print(stderr, "usage: ptxas_report all | sample <seed> <count> | config <text> | faulty\n");
+  fmt::print(stderr, "usage: ptxas_report all | listed | sample <seed> <count> | config <text> | faulty\n");
   return 2;
 }

@@ -108,6 +108,18 @@ TEST(Schedules, PromotionWithOneRawAccumulatorComputesWhatTwoDo) {
       expect_equal({.m = 200, .n = 136, .k = k, .scale = Scale::block_1x128_128x128}, config, 80);
 }
 
+// With two raw accumulators the sums of a k block are promoted while the products of the next one are under way.
+TEST(Schedules, WithTwoRawAccumulatorsWgmmaIsInFlightDuringPromotion) {
+  const auto overlapped = [](const char* config) {
+    return expect_equal({.m = 256, .n = 256, .k = 1024, .scale = Scale::block_1x128_128x128}, config, 85)
+        .results_under_wgmma;
+  };
+  const std::uint64_t promotions = 4 * 2 * (8 - 2);  // tiles, warpgroups, k blocks but the last two
+  EXPECT_EQ(overlapped("tile=128x128x128,promotion=2"), promotions);
+  EXPECT_EQ(overlapped("tile=128x128x128,promotion=1"), 0u);
+  EXPECT_EQ(overlapped("tile=64x128x128,schedule=pingpong,promotion=2"), promotions);
+}
+
 // Warpgroups share no tile in pingpong, so what is in flight under a store is another tile's product.
 TEST(Schedules, InPingpongOneEpilogueRunsUnderTheOthersProducts) {
   const char* config = "schedule=pingpong,tile=64x128x128";

@@ -72,9 +72,10 @@ struct EmuStats {
   double seconds = 0;
   std::uint64_t ctas = 0, fibers = 0, switches = 0;
   std::uint64_t tma_loads = 0, tma_stores = 0, wgmmas = 0;
-  std::uint64_t stores_under_wgmma = 0;  // TMA stores issued while another warpgroup of the CTA had wgmma in flight
-  std::uint64_t dsmem_bytes = 0;         // that threads read or wrote in shared memory of other CTAs
-  std::vector<CtaWork> work;             // by CTA, of kernels that say so (dense GEMM)
+  std::uint64_t stores_under_wgmma = 0;   // TMA stores issued while another warpgroup of the CTA had wgmma in flight
+  std::uint64_t results_under_wgmma = 0;  // waits that gave a warpgroup one accumulator while its next was in flight
+  std::uint64_t dsmem_bytes = 0;          // that threads read or wrote in shared memory of other CTAs
+  std::vector<CtaWork> work;              // by CTA, of kernels that say so (dense GEMM)
   std::map<std::string, std::uint64_t> l2_read_bytes;  // a multicast load counts once
   std::map<std::string, std::uint64_t> l2_write_bytes;
   std::map<std::string, std::uint64_t>
