@@ -11,6 +11,7 @@
 
 #include "emu/barriers.hpp"
 #include "emu/check/checker.hpp"
+#include "emu/memory.hpp"
 #include "emu/register_budget.hpp"
 #include "emu/report.hpp"
 #include "emu/tma_engine.hpp"
@@ -298,6 +299,7 @@ void Machine::carry_out(Operation& operation) {
                  operation.note);
       remote_arrival_landed(*operation.cta->cluster, *this);
       break;
+    case Operation::Kind::store_async: land_store(operation); break;
     case Operation::Kind::wgmma: break;
   }
   operations_.give_back(operation);

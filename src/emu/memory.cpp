@@ -65,6 +65,38 @@ void* shared_access(Thread& thread, u32 address, u32 bytes, arch::Access access,
   return place.data();
 }
 
+void store_async(Thread& thread, u32 address, const u32* words, u32 bytes, u32 barrier, arch::Site site) {
+  Machine& machine = *thread.machine;
+  const SharedPlace place = shared_place(thread, address, bytes, bytes, site);
+  const SharedPlace signal = shared_place(thread, barrier, 8, 8, site);
+  if (place.cta != signal.cta)
+    machine.fail({&thread, site},
+                 fmt::format("st.async to CTA {} of the cluster with an mbarrier of CTA {}; expected the same CTA",
+                             place.cta->rank, signal.cta->rank),
+                 Rule::invalid_operation);
+  machine.progress();
+  if (place.cta != thread.cta) machine.counters().dsmem_bytes += bytes;
+  Operation& operation = machine.new_operation(Operation::Kind::store_async, {&thread, site});
+  operation.cta = place.cta;
+  operation.shared = place.offset;
+  operation.barrier = signal.offset;
+  operation.bytes.assign(reinterpret_cast<const u8*>(words), reinterpret_cast<const u8*>(words) + bytes);
+  if (Checker* checker = machine.checker())
+    operation.note = checker->store_async(thread, *place.cta, place.offset, bytes,
+                                          barrier_at(*place.cta, signal.offset, {&thread, site}), site);
+  machine.submit(operation);
+}
+
+void land_store(Operation& operation) {
+  Cta& cta = *operation.cta;
+  if (cta.exited())
+    cta.machine->fail(operation.origin,
+                      fmt::format("st.async into CTA {} (cluster rank {}), which has exited", cta.index, cta.rank),
+                      Rule::exited_cta);
+  std::memcpy(cta.shared.get() + operation.shared, operation.bytes.data(), operation.bytes.size());
+  signal_now(cta, operation.barrier, 0, 0, static_cast<i64>(operation.bytes.size()), operation.origin, operation.note);
+}
+
 int range_of(const Machine& machine, u64 base, u64 bytes) {
   const auto memory = machine.context().launch.memory;
   for (std::size_t i = 0; i < memory.size(); ++i) {

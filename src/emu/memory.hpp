@@ -19,6 +19,10 @@ SharedPlace shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, 
 SharedPlace own_shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, const char* what, arch::Site site);
 
 void* shared_access(Thread& thread, u32 address, u32 bytes, arch::Access access, arch::Site site);
+/// st.async: `bytes` of `words`, 4 or 16, for `address`, some time; `barrier`, in the same CTA, then counts them.
+void store_async(Thread& thread, u32 address, const u32* words, u32 bytes, u32 barrier, arch::Site site);
+/// It has arrived. Called by the machine.
+void land_store(Operation& operation);
 void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access access, arch::MemoryOrder order,
                     arch::Scope scope, arch::Site site);
 

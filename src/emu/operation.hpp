@@ -13,7 +13,7 @@
 namespace ww::emu {
 
 struct Operation {
-  enum class Kind : u8 { tma_load, store_read, store_write, wgmma, remote_arrive };
+  enum class Kind : u8 { tma_load, store_read, store_write, wgmma, remote_arrive, store_async };
   Kind kind{};
   Origin origin;
   Cta* cta = nullptr;   // whose shared memory is read, written or signalled
@@ -27,7 +27,7 @@ struct Operation {
   u32 note = 0;      // the checker's
   i64 expect_bytes = 0;
   WarpgroupEngine* warpgroup = nullptr;
-  std::vector<u8> bytes;  // of a store between its two moments
+  std::vector<u8> bytes;  // of a store between its two moments, of a store_async
 };
 
 /// Recycles operations, and with them the buffers of stores.

@@ -78,7 +78,7 @@ void Schedule::push_chosen(Thread& thread) {
 
 void Schedule::push_chosen(Operation& operation) {
   if (kind_ == EmuSchedule::pct) return push_ranked({nullptr, &operation}, key_of(operation));
-  static_assert(static_cast<int>(Victim::remote_arrive) == static_cast<int>(Operation::Kind::remote_arrive));
+  static_assert(static_cast<int>(Victim::store_async) == static_cast<int>(Operation::Kind::store_async));
   const bool late = victim_ == static_cast<Victim>(operation.kind);
   (late ? late_operations_ : operations_).push_back(&operation);
 }

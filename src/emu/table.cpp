@@ -126,6 +126,8 @@ constexpr arch::EmuTable kTable = {
     .cluster_map = cluster_map,
     .cluster_arrive = [](bool relaxed, Site s) { cluster_arrive(WW_CALLER, relaxed, s); },
     .cluster_wait = [](Site s) { cluster_wait(WW_CALLER, s); },
+    .store_async = [](u32 address, const u32* words, u32 bytes, u32 barrier,
+                      Site s) { store_async(WW_CALLER, address, words, bytes, barrier, s); },
     .set_max_registers = [](u32 count, bool increase, Site s) { set_max_registers(WW_CALLER, count, increase, s); },
     .named_barrier_sync = [](u32 id, u32 threads, Site s) { named_barrier(WW_CALLER, id, threads, true, s); },
     .named_barrier_arrive = [](u32 id, u32 threads, Site s) { named_barrier(WW_CALLER, id, threads, false, s); },

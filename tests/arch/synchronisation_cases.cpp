@@ -70,17 +70,27 @@ Case cluster_exchange(u32 cluster) {
   return c;
 }
 
-Case cluster_store4(u32 cluster) {
-  Case c{"cluster_store4_" + std::to_string(cluster), "control", "arch_cluster_store4"};
+Case cluster_store_async(u32 cluster) {
+  Case c{"cluster_store_async_" + std::to_string(cluster), "control", "arch_cluster_store_async"};
   c.threads = 64;
   c.grid = 2 * cluster;
   c.cluster = cluster;
-  c.shared_bytes = 1024;
+  c.shared_bytes = 2048;
   c.in = random_words(c.grid * 256, 4);
-  for (u32 block = 0; block < c.grid; ++block) {
-    const u32 first = block - block % cluster, from = first + (block % cluster + cluster - 1) % cluster;
-    for (u32 t = 0; t < 64; ++t)
-      for (u32 w = 0; w < 4; ++w) c.expected.push_back(c.in[(from * 64 + t) * 4 + 3 - w]);
+  std::vector<u32> v = c.in;
+  c.expected.resize(c.grid * 2 * 64 * 5);
+  for (u32 round = 0; round < 2; ++round) {
+    for (u32 block = 0; block < c.grid; ++block) {
+      const u32 rank = block % cluster, first = block - rank;
+      const u32 before = first + (rank + cluster - 1) % cluster,
+                two_before = first + (rank + 2 * cluster - 2) % cluster;
+      for (u32 t = 0; t < 64; ++t) {
+        u32* out = &c.expected[5 * ((2 * block + round) * 64 + t)];
+        for (u32 w = 0; w < 4; ++w) out[w] = v[(before * 64 + t) * 4 + 3 - w];
+        out[4] = t % 3 == 1 ? 0 : v[(two_before * 64 + t) * 4 + round];
+      }
+    }
+    for (u32 i = 0; i < v.size(); ++i) v[i] = v[i] * 3 + i / 256 % cluster;
   }
   return c;
 }
@@ -155,9 +165,9 @@ std::vector<Case> synchronisation_cases() {
           cluster_exchange(2),
           cluster_exchange(4),
           cluster_exchange(8),
-          cluster_store4(1),
-          cluster_store4(2),
-          cluster_store4(8),
+          cluster_store_async(1),
+          cluster_store_async(2),
+          cluster_store_async(8),
           registers(),
           named_barriers(),
           fences(),

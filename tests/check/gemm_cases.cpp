@@ -212,6 +212,7 @@ std::vector<std::unique_ptr<GemmCase>> gemm_cases() {
   add("stream-k 2x1", "check_gemm_stream_k_2x1", kStreamK2x1, 200, 200, 640, 3);
   add("split-k in a cluster", "check_gemm_split_cluster", kSplitCluster, 100, 136, 912, 2);
   add("split-k in a cluster, short K", "check_gemm_split_cluster", kSplitCluster, 100, 72, 368, 1);
+  add("split-k in a cluster, peers without a part", "check_gemm_split_cluster", kSplitCluster, 300, 72, 208, 1);
   add("split-k through workspace", "check_gemm_split_workspace", kSplitWorkspace, 100, 136, 912, 4);
   add("split-k both ways", "check_gemm_split_both", kSplitBoth, 100, 136, 912, 3);
   add("dynamic", "check_gemm_dynamic", kDynamic, 300, 200, 304, 3);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thread-block clusters: the barrier of all their threads, and loads and stores in another CTA's shared memory (DSMEM).
 // The barriers are .aligned: all lanes of a warp must arrive together.
-// PTX ISA: barrier.cluster, mapa, ld/st.shared::cluster.
+// store_async says by itself that it has arrived: an mbarrier beside its bytes counts them, as it counts a TMA load's,
+// and whoever has waited for that mbarrier sees them. It needs no fence and no arrival of the writer.
+// PTX ISA: barrier.cluster, mapa, ld/st.shared::cluster, st.async.
 #pragma once
 
+#include "warpwright/arch/mbarrier.hpp"
 #include "warpwright/arch/shared.hpp"
 
 namespace ww::arch::cluster {
@@ -27,9 +30,21 @@ WW_DEVICE u32 load(SharedAddress mapped) {
 WW_DEVICE void store(SharedAddress mapped, u32 value) {
   asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(mapped.value), "r"(value) : "memory");
 }
-WW_DEVICE void store4(SharedAddress mapped, const Words<4>& v) {
-  asm volatile("st.shared::cluster.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(mapped.value), "r"(v.w[0]), "r"(v.w[1]),
-               "r"(v.w[2]), "r"(v.w[3])
+/// The lanes for which `condition` holds: one word to `mapped`, 4 bytes to the transaction count of `mapped_barrier`;
+/// both from map() with the same rank.
+WW_DEVICE void store_async_if(bool condition, SharedAddress mapped, u32 value, MBarrier mapped_barrier) {
+  asm volatile(
+      "{\n.reg .pred p;\n"
+      "setp.ne.u32 p, %3, 0;\n"
+      "@p st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];\n}" ::"r"(mapped.value),
+      "r"(value), "r"(mapped_barrier.address.value), "r"(static_cast<u32>(condition))
+      : "memory");
+}
+/// Four words, 16-byte aligned.
+WW_DEVICE void store_async4(SharedAddress mapped, const Words<4>& v, MBarrier mapped_barrier) {
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
+                   mapped.value),
+               "r"(v.w[0]), "r"(v.w[1]), "r"(v.w[2]), "r"(v.w[3]), "r"(mapped_barrier.address.value)
                : "memory");
 }
 }  // namespace ptx
@@ -47,8 +62,11 @@ WW_DEVICE u32 load(SharedAddress mapped WW_SITE) {
 WW_DEVICE void store(SharedAddress mapped, u32 value WW_SITE) {
   *static_cast<u32*>(table->shared_access(mapped.value, 4, Access::write, site)) = value;
 }
-WW_DEVICE void store4(SharedAddress mapped, const Words<4>& v WW_SITE) {
-  *static_cast<Words<4>*>(table->shared_access(mapped.value, 16, Access::write, site)) = v;
+WW_DEVICE void store_async_if(bool condition, SharedAddress mapped, u32 value, MBarrier mapped_barrier WW_SITE) {
+  if (condition) table->store_async(mapped.value, &value, 4, mapped_barrier.address.value, site);
+}
+WW_DEVICE void store_async4(SharedAddress mapped, const Words<4>& v, MBarrier mapped_barrier WW_SITE) {
+  table->store_async(mapped.value, v.w, 16, mapped_barrier.address.value, site);
 }
 }  // namespace emu
 #endif

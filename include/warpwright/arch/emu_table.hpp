@@ -24,7 +24,7 @@ struct Site {
 
 inline constexpr u32 kSharedRankShift = 24;
 inline constexpr u32 kSharedOffsetMask = (1u << kSharedRankShift) - 1;
-inline constexpr u32 kEmuTableVersion = 6;
+inline constexpr u32 kEmuTableVersion = 7;
 
 enum class Special : u32 {
   thread_index,
@@ -126,6 +126,7 @@ struct EmuTable {
   u32 (*cluster_map)(u32 address, u32 rank, Site);
   void (*cluster_arrive)(bool relaxed, Site);
   void (*cluster_wait)(Site);
+  void (*store_async)(u32 address, const u32* words, u32 bytes, u32 barrier, Site);
 
   void (*set_max_registers)(u32 count, bool increase, Site);
   void (*named_barrier_sync)(u32 id, u32 threads, Site);

@@ -45,13 +45,13 @@ template <GemmConfig kConfig> class ClusterSum {
         arch::cluster::map(slot_ + static_cast<u32>(self_.z - 1) * kSlotBytes, first_);  // [kEach / 4][32 lanes][4]
     WW_UNROLL
     for (int round = 0; round < kRounds; ++round) {
-      exchange_.acquire();
+      const arch::MBarrier full = exchange_.acquire(first_);
       if (has_part) {
         WW_UNROLL
         for (int v = 0; v < kEach; v += 4) {
           const int i = round * kEach + v;
-          arch::cluster::store4(to + static_cast<u32>(v) * (4 * arch::kWarpSize),
-                                {{bits(acc, i), bits(acc, i + 1), bits(acc, i + 2), bits(acc, i + 3)}});
+          arch::cluster::store_async4(to + static_cast<u32>(v) * (4 * arch::kWarpSize),
+                                      {{bits(acc, i), bits(acc, i + 1), bits(acc, i + 2), bits(acc, i + 3)}}, full);
         }
       }
       exchange_.commit(first_);
@@ -62,7 +62,7 @@ template <GemmConfig kConfig> class ClusterSum {
   WW_DEVICE void take(Accumulator (&acc)[kUnits], int sources) {
     WW_UNROLL
     for (int round = 0; round < kRounds; ++round) {
-      exchange_.wait();
+      exchange_.wait(static_cast<u32>(sources - 1) * kWarpBytes);
       WW_NO_UNROLL
       for (int peer = 1; peer < sources; ++peer) {
         const arch::SharedAddress from = slot_ + static_cast<u32>(peer - 1) * kSlotBytes;

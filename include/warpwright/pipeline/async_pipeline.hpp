@@ -4,11 +4,11 @@
 //   producer:  acquire = wait until every consumer warp has read the stage -> store -> commit
 //   consumer:  wait = until the record is there -> load -> release = this warp has read it
 // Ordinary stores and loads only; the barriers order them. In a cluster the producer, a warp of CTA 0, stores the
-// record in every CTA: consumers wait in their own shared memory and release to CTA 0.
+// record in every CTA by st.async, whose bytes the full barrier there counts once one consumer thread of that CTA has
+// announced them: consumers wait in their own shared memory and release to CTA 0.
 #pragma once
 
 #include "warpwright/arch/cluster.hpp"
-#include "warpwright/arch/fence.hpp"
 #include "warpwright/arch/mbarrier.hpp"
 #include "warpwright/arch/shared.hpp"
 #include "warpwright/arch/warp.hpp"
@@ -52,15 +52,13 @@ template <int kStages, int kConsumerWarps, int kCtas = 1> class AsyncPipeline {
   WW_DEVICE void producer_broadcast(arch::SharedAddress record, u32 word) {
     arch::warp::sync();  // why: a lane that has yet to see the stage free must not be overtaken by its next turn
     const u32 lane = arch::lane_index();
-    if (lane < kCtas) {
-      if constexpr (kCtas == 1) arch::shared::store(record, word);
-      else arch::cluster::store(arch::cluster::map(record, lane), word);
-    }
     if constexpr (kCtas == 1) {
+      if (lane == 0) arch::shared::store(record, word);
       arch::mbarrier::arrive_if(lane == 0, full(barriers_, state_.index));
     } else {
-      arch::fence::acq_rel_cluster();
-      arch::mbarrier::arrive_remote_if(lane < kCtas, full(barriers_, state_.index), lane);
+      const u32 rank = min<u32>(lane, kCtas - 1);
+      arch::cluster::store_async_if(lane < kCtas, arch::cluster::map(record, rank), word,
+                                    {arch::cluster::map(full(barriers_, state_.index).address, rank)});
     }
     state_.advance();
   }
@@ -69,10 +67,13 @@ template <int kStages, int kConsumerWarps, int kCtas = 1> class AsyncPipeline {
   WW_DEVICE WaitToken consumer_try_wait() const {
     return {arch::mbarrier::try_wait(full(barriers_, state_.index), state_.parity)};
   }
+  /// In a cluster, one consumer thread of each CTA before it waits: the next stage will get one word.
+  WW_DEVICE void consumer_announce() const {
+    if constexpr (kCtas > 1) arch::mbarrier::arrive_expect_tx(full(barriers_, state_.index), 4);
+  }
   /// Consumer threads: the next stage, written.
   WW_DEVICE u32 consumer_wait(WaitToken token = {}) {
     if (!token.done) arch::mbarrier::wait(full(barriers_, state_.index), state_.parity);
-    if constexpr (kCtas > 1) arch::fence::acq_rel_cluster();
     return state_.index;
   }
   /// All lanes of a consumer warp, when all have read it.
@@ -85,12 +86,8 @@ template <int kStages, int kConsumerWarps, int kCtas = 1> class AsyncPipeline {
 
  private:
   WW_DEVICE void release_if(bool arrives) {
-    if constexpr (kCtas == 1) {
-      arch::mbarrier::arrive_if(arrives, empty(barriers_, state_.index));
-    } else {
-      arch::fence::acq_rel_cluster();
-      arch::mbarrier::arrive_remote_if(arrives, empty(barriers_, state_.index), 0);
-    }
+    if constexpr (kCtas == 1) arch::mbarrier::arrive_if(arrives, empty(barriers_, state_.index));
+    else arch::mbarrier::arrive_remote_if(arrives, empty(barriers_, state_.index), 0);
     state_.advance();
   }
 

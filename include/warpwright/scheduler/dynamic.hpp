@@ -32,6 +32,7 @@ template <GemmConfig kConfig, int kReaders> class Dynamic {
   WW_DEVICE static void initialize(arch::SharedAddress base) { Ring::initialize(base + kShared.ticket_barriers); }
 
   WW_DEVICE bool next(Tile& tile) {
+    if (reader_ == Reader::thread) ring_.consumer_announce();
     const u32 stage = ring_.consumer_wait();
     const u32 loaded = arch::shared::load(base_ + (kShared.tickets + 4 * stage));
     const u32 number = static_cast<u32>(uniform_for(reader_, static_cast<i32>(loaded)));

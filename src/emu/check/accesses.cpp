@@ -86,7 +86,11 @@ Checker::Order Checker::order(const AccessRecord& old, bool old_write, const Act
       if (Clock::at(clock->h, old.slot + slot) < old.epoch) return Order::unordered;
     if (!old.generic) continue;
     const bool far = threads_[old.slot].cta != actor.cta;
-    if (far && (actor.generic || crosses) && Clock::at(clock->s, old.slot) < old.epoch) worst = Order::narrow;
+    // why not for reads before an asynchronous write: a remote arrive of the default scope is what all who multicast
+    // rely on
+    const bool after_read = !old_write && (!actor.generic || actor.kind == Access::store_async);
+    if (far && !after_read && (actor.generic || crosses) && Clock::at(clock->s, old.slot) < old.epoch)
+      worst = Order::narrow;
     else if (crosses && Clock::at(clock->v, old.slot) < old.epoch) worst = Order::unfenced;
   }
   return worst;
@@ -223,7 +227,8 @@ void Checker::global_access(Thread& thread, u64 address, u32 bytes, arch::Access
 
 // --- copies ---------------------------------------------------------------------------------------
 
-u32 Checker::tma_load(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& mbarrier, arch::Site site) {
+u32 Checker::counted_write(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& mbarrier, Access kind,
+                           arch::Site site) {
   BarrierState& barrier = barriers_[mbarrier.check_number];
   check_barrier_use(thread, barrier, true, site);
   AccessRecord record;
@@ -232,15 +237,24 @@ u32 Checker::tma_load(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier&
   record.thread = thread.check_slot;
   record.barrier = mbarrier.check_number;
   record.phase = mbarrier.phase;
-  record.kind = Access::tma_load;
-  record.generic = false;
+  record.kind = kind;
+  record.generic = false;  // for those after it: the wait for the mbarrier is enough, at any distance
   record.site = site;
   record.from = thread.call;
   const u32 access = new_access(record);
-  Actor actor = actor_of(thread, access, true, false);
+  Actor actor = actor_of(thread, access, true, kind == Access::store_async);  // st.async is of the generic proxy
   touch_shared(state(cta), offset, bytes, actor);
   state(cta).foreign[barrier.slot] = access;
   return access;
+}
+
+u32 Checker::tma_load(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& mbarrier, arch::Site site) {
+  return counted_write(thread, cta, offset, bytes, mbarrier, Access::tma_load, site);
+}
+
+u32 Checker::store_async(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& mbarrier, arch::Site site) {
+  traffic_.shared(thread, offset, bytes, Access::store_async, site);
+  return counted_write(thread, cta, offset, bytes, mbarrier, Access::store_async, site);
 }
 
 void Checker::tma_global_row(Thread& thread, u64 address, u32 bytes, bool write, arch::Site site) {

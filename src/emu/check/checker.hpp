@@ -76,6 +76,7 @@ class Checker {
                      arch::Scope scope, arch::Site site);
   /// One destination of a load; the result goes with the operation.
   u32 tma_load(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& barrier, arch::Site site);
+  u32 store_async(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& barrier, arch::Site site);
   void tma_global_row(Thread& thread, u64 address, u32 bytes, bool write, arch::Site site);
   /// The result goes to tensor_map_used.
   u32 tma_store(Thread& thread, u32 offset, u32 bytes, arch::Site site);
@@ -105,6 +106,7 @@ class Checker {
   Traffic& traffic() { return traffic_; }
 
  private:
+  u32 counted_write(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& barrier, Access kind, arch::Site site);
   struct BarrierEvent {
     const char* what;
     i64 amount;

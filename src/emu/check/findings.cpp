@@ -24,6 +24,7 @@ const char* name_of(Access kind) {
     case Access::store_global: return "st.global";
     case Access::atomic_global: return "atom.global";
     case Access::tma_load: return "TMA load (write of shared memory)";
+    case Access::store_async: return "st.async (write of shared memory)";
     case Access::tma_load_source: return "TMA load (read of global memory)";
     case Access::tma_store_source: return "TMA store (read of shared memory)";
     case Access::tma_store: return "TMA store (write of global memory)";
@@ -66,7 +67,8 @@ Rule rule_of(const AccessRecord& old, bool old_write, const AccessRecord& mine, 
   if (old.kind == Access::mbarrier || mine.kind == Access::mbarrier) return Rule::data_race;
   if (write && old.kind == Access::tensor_map_use) return Rule::stale_descriptor;
   if (write && old.kind == Access::tma_store_source) return Rule::unfinished_store;
-  if (mine.kind == Access::tma_load && (!old_write || old.kind == Access::tma_load)) return Rule::stage_reuse;
+  const auto counted = [](Access kind) { return kind == Access::tma_load || kind == Access::store_async; };
+  if (counted(mine.kind) && (!old_write || counted(old.kind))) return Rule::stage_reuse;
   return Rule::data_race;
 }
 

@@ -25,6 +25,7 @@ enum class Access : u8 {
   store_global,
   atomic_global,
   tma_load,
+  store_async,
   tma_load_source,
   tma_store_source,
   tma_store,

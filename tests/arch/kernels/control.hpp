@@ -36,15 +36,34 @@ WW_KERNEL(arch_cluster_exchange, 64, Params, p) {
   arch::cluster::wait();
 }
 
-/// Each thread writes its four words, turned round, into the next CTA.
-WW_KERNEL(arch_cluster_store4, 64, Params, p) {
-  const u32 t = arch::thread_index(), next = (arch::cluster_rank() + 1) % arch::cluster_size();
-  const arch::SharedAddress mine = arch::dynamic_shared() + 16 * t;
-  const u32 at = 4 * (arch::block_index() * 64 + t);
-  const arch::Words<4> v = arch::global::load4(p.in + at);
-  arch::cluster::store4(arch::cluster::map(mine, next), {{v.w[3], v.w[2], v.w[1], v.w[0]}});
+/// Twice: each thread writes its four words, turned round, into the next CTA, and two of three threads a word into the
+/// CTA after that.
+WW_KERNEL(arch_cluster_store_async, 64, Params, p) {
+  const u32 t = arch::thread_index(), rank = arch::cluster_rank(), size = arch::cluster_size();
+  const u32 next = (rank + 1) % size, after = (rank + 2) % size;
+  const arch::SharedAddress base = arch::dynamic_shared(), mine = base + 16 * t, word = base + 1024 + 4 * t;
+  const arch::MBarrier barrier{base + 1280};
+  if (t == 0) {
+    arch::mbarrier::init(barrier, 1);
+    arch::fence::mbarrier_init();
+  }
+  arch::shared::store(word, 0);
   arch::cluster::sync();
-  arch::global::store4(p.out + at, arch::shared::load4(mine));
+  arch::Words<4> v = arch::global::load4(p.in + 4 * (arch::block_index() * 64 + t));
+  for (u32 round = 0; round < 2; ++round) {
+    if (t == 0) arch::mbarrier::arrive_expect_tx(barrier, 64 * 16 + 43 * 4);  // a third of 64 threads is 21
+    arch::cluster::store_async4(arch::cluster::map(mine, next), {{v.w[3], v.w[2], v.w[1], v.w[0]}},
+                                {arch::cluster::map(barrier.address, next)});
+    arch::cluster::store_async_if(t % 3 != 1, arch::cluster::map(word, after), v.w[round],
+                                  {arch::cluster::map(barrier.address, after)});
+    arch::mbarrier::wait(barrier, round);
+    u32* out = p.out + 5 * ((2 * arch::block_index() + round) * 64 + t);
+    const arch::Words<4> got = arch::shared::load4(mine);
+    for (u32 w = 0; w < 4; ++w) arch::global::store(out + w, got.w[w]);
+    arch::global::store(out + 4, arch::shared::load(word));
+    for (u32 w = 0; w < 4; ++w) v.w[w] = v.w[w] * 3 + rank;
+    arch::cluster::sync();
+  }
 }
 
 /// One producer and two math warpgroups move registers. Output: a sum over arg[0] words that each thread reads.
