@@ -79,7 +79,7 @@ void Machine::loop() {
     } else if (live_threads_ != 0) {
       failed_ = true;
       report_ = deadlock_report(context_, resident_);
-      if (checker_) checker_->deadlocked(report_, resident_);
+      if (checker_) checker_->stuck(Rule::deadlock, {}, report_, resident_);
     }
     retire_clusters();
     if (resident_.empty() && next_cluster_ == end_cluster_) return;
@@ -247,7 +247,8 @@ void Machine::note_wait(Thread& thread, Wait wait, arch::Site site, u32 a, u32 b
 }
 
 void Machine::park(Thread& thread, Wait wait, arch::Site site, u32 a, u32 b) {
-  progress();
+  if (wait == Wait::warp) meets(thread);
+  else progress();
   note_wait(thread, wait, site, a, b);
   switch_away(thread);
   thread.wait = Wait::none;
@@ -267,6 +268,28 @@ void Machine::poll(Thread& thread, Wait wait, arch::Site site, u32 a, u32 b) {
          Rule::livelock);
   yield(thread);
   thread.wait = Wait::none;
+}
+
+void Machine::look(Thread& thread, Wait wait, u64 address, u64 value, const void* from, const void* registers,
+                   arch::Site site) {
+  if (!thread.looking) thread.looking = std::make_unique<Looking>();
+  if (thread.loads == kLooksAtOnce + 1) *thread.looking = {};
+  const u64 state = registers ? digest_of_stack(registers, &thread.head()) ^ mix(value) : thread.loads;
+  switch (look_again(*thread.looking, thread.loads, address, from, state)) {
+    case Look::first: return;
+    case Look::moves: progress(); return yield(thread);
+    case Look::idle: return poll(thread, wait, site, static_cast<u32>(address), static_cast<u32>(address >> 32));
+  }
+}
+
+void Machine::look_at_clock(Thread& thread) {
+  if (++thread.loads <= kLooksAtOnce) return;
+  if (!thread.looking) thread.looking = std::make_unique<Looking>();
+  if (thread.loads == kLooksAtOnce + 1) *thread.looking = {};
+  thread.looking->clock_read = true;
+  thread.looking->idle = false;
+  progress();
+  yield(thread);
 }
 
 const TensorMapData* Machine::map_before(u64 address) const {
@@ -308,7 +331,8 @@ void Machine::carry_out(Operation& operation) {
 void Machine::fail(Origin origin, std::string what, Rule rule) {
   if (!failed_) {
     failed_ = true;
-    if (checker_) checker_->stopped(rule, origin, what);
+    if (checker_ && rule == Rule::livelock) checker_->stuck(rule, origin, what, resident_);
+    else if (checker_) checker_->stopped(rule, origin, what);
     report_ = failure_report(context_, origin, what);
   }
   std::string().swap(what);  // why: an abandoned fiber runs no destructors

@@ -59,6 +59,12 @@ class Machine {
   void yield(Thread& thread);
   /// The same after a look that found nothing. Too many of these in a row without progress are a livelock.
   void poll(Thread& thread, Wait wait, arch::Site site, u32 a = 0, u32 b = 0);
+  /// A thread that has loaded kLooksAtOnce times and more without an effect comes to its next load, which it makes when
+  /// this returns: others may run first. `registers` is WW_SAVED_REGISTERS of the function that the kernel called.
+  void look(Thread& thread, Wait wait, u64 address, u64 value, const void* from, const void* registers,
+            arch::Site site);
+  /// It reads the time, over and over.
+  void look_at_clock(Thread& thread);
   /// True now and then under every schedule but fifo: a try that could pass fails.
   bool fails_spuriously(u32 one_in) { return schedule_.is_random() && schedule_.random().one_in(one_in); }
   /// The same for a wait that could pass at once: the thread is slow.
@@ -68,6 +74,10 @@ class Machine {
   void wake(Thread& thread) { schedule_.push(thread); }
   void wake_all(WaitList& waiters);
   void progress() { idle_polls_ = 0; }
+  /// The same by a thread that meets others of its warp, which is no progress where all of them do nothing but look.
+  void meets(const Thread& thread) {
+    if (!thread.idle()) progress();
+  }
   Operation& new_operation(Operation::Kind kind, Origin origin) { return operations_.take(kind, origin); }
   /// Hands an operation to the scheduler; it counts for its CTA's cluster until carried out.
   void submit(Operation& operation);

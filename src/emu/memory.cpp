@@ -53,7 +53,7 @@ SharedPlace own_shared_place(Thread& thread, u32 address, u32 bytes, u32 alignme
 }
 
 void* shared_access(Thread& thread, u32 address, u32 bytes, arch::Access access, arch::Site site) {
-  thread.machine->progress();
+  if (access != arch::Access::read && !thread.idle()) thread.machine->progress();
   const SharedPlace place = shared_place(thread, address, bytes, natural_alignment(bytes), site);
   if (Checker* checker = thread.machine->checker()) {
     const Access kind = access == arch::Access::read    ? Access::load_shared
@@ -127,7 +127,8 @@ void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access
   if (access != arch::Access::read) {
     if (!memory.writable)
       machine.fail({&thread, site}, fmt::format("write to read-only operand {}", memory.name), Rule::out_of_bounds);
-    if (order != arch::MemoryOrder::acquire) machine.progress();  // why: load_acquire looks through an atomic pointer
+    // why not always: load_acquire looks through an atomic pointer, and an atomic may leave the word as it is for ever
+    if (order != arch::MemoryOrder::acquire && !thread.idle()) machine.progress();
   }
   if (Checker* checker = machine.checker()) checker->global_access(thread, value, bytes, access, order, scope, site);
   return const_cast<void*>(address);

@@ -4,19 +4,26 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <map>
 #include <tuple>
 
+#include "emu/check/source_lines.hpp"
 #include "emu/machine.hpp"
+#include "emu/memory.hpp"
 
 namespace ww::emu {
 namespace {
 
 std::string place(arch::Site site) {
   if (!site.file) return "(no line)";
-  const char* slash = std::strrchr(site.file, '/');
-  return fmt::format("{}:{}", slash ? slash + 1 : site.file, site.line);
+  std::string file = site.line < 0 ? "" : site.file;
+  int line = site.line;
+  if (line < 0) {  // an address in the module
+    const SourceLines lines = source_lines(site.file);
+    file = lines.outer_file, line = lines.outer_line;
+  }
+  if (file.empty()) return "(no line)";
+  return fmt::format("{}:{}", file.substr(file.find_last_of('/') + 1), line);
 }
 
 std::string replay(const LaunchContext& context) {
@@ -32,6 +39,15 @@ std::string mbarrier_state(const Thread& thread) {
       return fmt::format("{}: phase {} (parity {}) is open, {} of {} arrivals and {} bytes missing", head,
                          barrier.phase, barrier.phase & 1, barrier.pending, barrier.count, barrier.bytes);
   return head;
+}
+
+std::string global_word(const Thread& thread) {
+  const u64 address = u64{thread.wait_b} << 32 | thread.wait_a;
+  const int range = range_of(*thread.machine, address, 1);
+  if (range < 0) return "global memory";
+  const runtime::MemoryRange& memory = thread.machine->context().launch.memory[static_cast<std::size_t>(range)];
+  return fmt::format("global memory, byte {} of operand {}, which stays as it is",
+                     address - reinterpret_cast<u64>(memory.base), memory.name);
 }
 
 /// "warps 4-11 (256 threads)", "warp 0 (1 thread)".
@@ -71,7 +87,11 @@ std::string waits_on(const Thread& thread) {
     case Wait::registers:
       return fmt::format("setmaxnreg to {}: register pool, {} more for each thread, the CTA's pool holds {}",
                          thread.wait_a, thread.wait_b, cta.registers.free);
-    case Wait::polling: return "global memory";
+    case Wait::polling: return global_word(thread);
+    case Wait::polling_shared: {
+      const u32 offset = thread.wait_a & arch::kSharedOffsetMask, rank = thread.wait_a >> arch::kSharedRankShift;
+      return fmt::format("shared memory, offset 0x{:x} of cluster rank {}, which stays as it is", offset, rank);
+    }
     case Wait::none: return "nothing: runnable";
     case Wait::exited: return "exited";
   }

@@ -2,6 +2,8 @@
 // Binds the table of operations that modules call to the mechanisms behind it, for the thread that runs now.
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "emu/barriers.hpp"
 #include "emu/check/checker.hpp"
 #include "emu/emulator.hpp"
@@ -24,9 +26,18 @@ Machine& machine() { return *self().machine; }
 Thread& called_from(const void* address) {
   Thread& thread = self();
   thread.call = address;
+  thread.loads = 0;
   return thread;
 }
 #define WW_CALLER called_from(__builtin_return_address(0))
+
+/// The same for what others see nothing of, whatever it tells: a thread may do it over and over while it waits.
+Thread& noted_from(const void* address) {
+  Thread& thread = self();
+  thread.call = address;
+  return thread;
+}
+#define WW_LOOKER noted_from(__builtin_return_address(0))
 
 u32 special(arch::Special which) {
   const Thread& thread = self();
@@ -43,7 +54,10 @@ u32 special(arch::Special which) {
   return 0;
 }
 
-u64 clock() { return machine().steps(); }
+u64 clock() {
+  machine().look_at_clock(self());
+  return machine().steps();
+}
 
 WarpgroupEngine& warpgroup(Site site) {
   if (!self().warpgroup) machine().fail({&self(), site}, "wgmma by a warp that belongs to no whole warpgroup");
@@ -57,16 +71,69 @@ u32 cluster_map(u32 address, u32 rank, Site site) {
 }
 
 void global_wait_step(const void* address, Site site) {
-  global_access(self(), address, 4, arch::Access::atomic, arch::MemoryOrder::acquire, arch::Scope::gpu, site);
-  machine().poll(self(), Wait::polling, site);
+  Thread& thread = called_from(__builtin_return_address(0));
+  global_access(thread, address, 4, arch::Access::atomic, arch::MemoryOrder::acquire, arch::Scope::gpu, site);
+  const u64 value = reinterpret_cast<u64>(address);
+  machine().poll(thread, Wait::polling, site, static_cast<u32>(value), static_cast<u32>(value >> 32));
+}
+
+// Loads. why apart, and each after a call from the kernel in the place of it: their frames begin with the registers of
+// the kernel, and end where its stack begins.
+
+[[gnu::noinline]] void* shared_look(Thread& thread, u32 address, u32 bytes, arch::Access access, Site site) {
+  __builtin_unwind_init();
+  u32 word = 0;  // an atomic that leaves what it finds is a look as well
+  if (access == arch::Access::atomic) std::memcpy(&word, shared_place(thread, address, 4, 4, site).data(), 4);
+  thread.machine->look(thread, Wait::polling_shared, address, word, thread.call, WW_SAVED_REGISTERS, site);
+  return shared_access(thread, address, bytes, access, site);
+}
+
+void* shared_access_called(u32 address, u32 bytes, arch::Access access, Site site) {
+  Thread& thread = noted_from(__builtin_return_address(0));
+  if (access == arch::Access::write) thread.loads = 0;
+  else if (++thread.loads > kLooksAtOnce) [[unlikely]] return shared_look(thread, address, bytes, access, site);
+  return shared_access(thread, address, bytes, access, site);
+}
+
+[[gnu::noinline]] void* global_look(Thread& thread, const void* address, u32 bytes, arch::Access access,
+                                    arch::MemoryOrder order, arch::Scope scope, Site site) {
+  __builtin_unwind_init();
+  u32 word = 0;
+  const u64 value = reinterpret_cast<u64>(address);
+  if (access == arch::Access::atomic && range_of(*thread.machine, value, bytes) >= 0)
+    std::memcpy(&word, address, min(bytes, 4u));
+  thread.machine->look(thread, Wait::polling, value, word, thread.call, WW_SAVED_REGISTERS, site);
+  return global_access(thread, address, bytes, access, order, scope, site);
+}
+
+void* global_access_called(const void* address, u32 bytes, arch::Access access, arch::MemoryOrder order,
+                           arch::Scope scope, Site site) {
+  Thread& thread = noted_from(__builtin_return_address(0));
+  const bool stores =
+      access == arch::Access::write || (access == arch::Access::atomic && order == arch::MemoryOrder::release);
+  if (stores) thread.loads = 0;
+  else if (++thread.loads > kLooksAtOnce) [[unlikely]]
+    return global_look(thread, address, bytes, access, order, scope, site);
+  return global_access(thread, address, bytes, access, order, scope, site);
 }
 
 // Launches here never overlap: there is nothing to wait for, and without the attribute the instructions do nothing.
 void pdl_nothing(Site) {}
 
+[[gnu::noinline]] void plain_look(Thread& thread, const void* address, const void* from) {
+  __builtin_unwind_init();
+  thread.machine->look(thread, Wait::polling, reinterpret_cast<u64>(address), 0, from, WW_SAVED_REGISTERS,
+                       {static_cast<const char*>(from), -1});
+}
+
 void plain_access(const void* address, u32 bytes, bool write, const void* from) {
-  if (Checker* checker = machine().checker())
-    checker->plain_access(self(), reinterpret_cast<u64>(address), bytes, write, from);
+  Thread& thread = self();
+  const u64 value = reinterpret_cast<u64>(address);
+  if (!thread.on_stack(value)) {
+    if (write) thread.loads = 0, thread.machine->progress();
+    else if (++thread.loads > kLooksAtOnce) [[unlikely]] plain_look(thread, address, from);
+  }
+  if (Checker* checker = thread.machine->checker()) checker->plain_access(thread, value, bytes, write, from);
 }
 
 void role(const char* name, int number) {
@@ -103,7 +170,7 @@ constexpr arch::EmuTable kTable = {
     .mbarrier_wait = [](u32 b, u32 parity, Site s) { mbarrier_wait(WW_CALLER, b, parity, s); },
     .fence =
         [](arch::Fence kind, Site s) {  // fibers are sequentially consistent: only a checker cares
-          if (Checker* checker = machine().checker()) checker->fence(WW_CALLER, kind, s);
+          if (Checker* checker = machine().checker()) checker->fence(WW_LOOKER, kind, s);
         },
     .tma_load =
         [](const void* map, int rank, u32 barrier, u32 destination, arch::TmaCoordinates at, u32 multicast, Site s) {
@@ -131,15 +198,13 @@ constexpr arch::EmuTable kTable = {
     .set_max_registers = [](u32 count, bool increase, Site s) { set_max_registers(WW_CALLER, count, increase, s); },
     .named_barrier_sync = [](u32 id, u32 threads, Site s) { named_barrier(WW_CALLER, id, threads, true, s); },
     .named_barrier_arrive = [](u32 id, u32 threads, Site s) { named_barrier(WW_CALLER, id, threads, false, s); },
-    .elect = [](Site) { return elect(WW_CALLER); },
-    .sync_warp = [](u32 mask, Site s) { sync_warp(WW_CALLER, mask, s); },
+    .elect = [](Site) { return elect(WW_LOOKER); },
+    .sync_warp = [](u32 mask, Site s) { sync_warp(WW_LOOKER, mask, s); },
     .shuffle = [](u32 value, u32 lane, arch::ShuffleMode mode,
-                  Site s) { return shuffle(WW_CALLER, value, lane, mode, s); },
-    .vote = [](bool predicate, arch::VoteMode mode, Site s) { return vote(WW_CALLER, predicate, mode, s); },
-    .shared_access = [](u32 address, u32 bytes, arch::Access access,
-                        Site s) { return shared_access(WW_CALLER, address, bytes, access, s); },
-    .global_access = [](const void* address, u32 bytes, arch::Access access, arch::MemoryOrder order, arch::Scope scope,
-                        Site s) { return global_access(WW_CALLER, address, bytes, access, order, scope, s); },
+                  Site s) { return shuffle(WW_LOOKER, value, lane, mode, s); },
+    .vote = [](bool predicate, arch::VoteMode mode, Site s) { return vote(WW_LOOKER, predicate, mode, s); },
+    .shared_access = shared_access_called,
+    .global_access = global_access_called,
     .global_wait_step = global_wait_step,
     .pdl_wait = pdl_nothing,
     .pdl_launch_dependents = pdl_nothing,
@@ -153,6 +218,7 @@ constexpr arch::EmuTable kTable = {
 };
 
 #undef WW_CALLER
+#undef WW_LOOKER
 
 }  // namespace
 

@@ -3,9 +3,11 @@
 // those of the other threads of its warp and warpgroup. Plain state; the rules live with the mechanisms that use it.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "emu/fiber.hpp"
+#include "emu/looking.hpp"
 #include "warpwright/arch/emu_table.hpp"
 
 namespace ww::emu {
@@ -17,7 +19,19 @@ struct Thread;
 struct Warp;
 
 /// What a thread that is not runnable waits for.
-enum class Wait : u8 { none, mbarrier, named_barrier, cluster_barrier, wgmma, bulk, warp, registers, polling, exited };
+enum class Wait : u8 {
+  none,
+  mbarrier,
+  named_barrier,
+  cluster_barrier,
+  wgmma,
+  bulk,
+  warp,
+  registers,
+  polling,         // a word of global memory; its address is in wait_a, wait_b
+  polling_shared,  // a word of shared memory
+  exited,
+};
 
 /// Who did something, for reports.
 struct Origin {
@@ -47,6 +61,7 @@ struct Thread {
   Thread* next = nullptr;                // in the list of waiters it is in
   u32 index = 0;                         // in the CTA
   const void* call = nullptr;            // return address of its last call of the table
+  u32 loads = 0;                         // since it last changed anything that others see
   u32 check_slot = 0;                    // the checker's name for it
   void* check_state = nullptr;           // and what it knows of it
   RoleName role;
@@ -62,6 +77,8 @@ struct Thread {
   u32 cluster_phase = 0;
   bool cluster_arrived = false;
 
+  std::unique_ptr<Looking> looking;  // from its first long row of loads on
+
   u32 bulk_first = 0;                  // number of bulk_groups.front(); the last group is the open one
   std::vector<BulkGroup> bulk_groups;  // empty until the first bulk store
 
@@ -71,6 +88,8 @@ struct Thread {
     return address - reinterpret_cast<u64>(fiber.stack.bottom) < static_cast<u64>(fiber.stack.top - fiber.stack.bottom);
   }
   u32 lane() const { return index % 32; }
+  /// It looks at what it saw before and will do so until memory changes.
+  bool idle() const { return loads > kLooksAtOnce && looking && looking->idle; }
 };
 
 /// Waiting threads in the order they came.

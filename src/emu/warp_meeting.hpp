@@ -30,7 +30,7 @@ template <class Last> u32 meet(Thread& thread, u32 kind, u32 value, arch::Site s
     last(half);
     meeting.arrived = 0;
     ++meeting.round;
-    machine.progress();
+    machine.meets(thread);
     machine.wake_all(meeting.waiters);
     if (checker) checker->warp_parted(thread, 0, round);
     return half;

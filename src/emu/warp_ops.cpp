@@ -30,7 +30,7 @@ void sync_warp(Thread& thread, u32 mask, arch::Site site) {
                  Rule::divergent_call);
   WarpMeeting* sync = &sync_of(*thread.warp, mask);
   sync->arrived |= bit;
-  machine.progress();
+  machine.meets(thread);
   const std::ptrdiff_t place = sync - thread.warp->syncs.data();
   const u32 round = sync->round, which = static_cast<u32>(place) + 1;
   Checker* const checker = machine.checker();

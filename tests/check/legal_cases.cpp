@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "case.hpp"
+#include "kernels/global.hpp"
 #include "kernels/pipelines.hpp"
 #include "kernels/ring.hpp"
 #include "warpwright/arch/convert.hpp"
@@ -331,6 +332,32 @@ Case last() {
   return c;
 }
 
+Case spin(const char* name, SpinForm form, u32 grid) {
+  Case c = make(name, "check_spin", 64, 64, 64 + 64 * grid);
+  c.grid = grid;
+  c.cross_cta = true;
+  c.arg = {form};
+  c.out[0] = 0;
+  c.expected[0] = 1;
+  for (u32 t = 0; t < 64; ++t) {
+    c.expected[64 + t] = c.in[t] * 3;
+    for (u32 block = 0; block + 1 < grid; ++block) c.expected[128 + 64 * block + t] = c.in[t] * 3 + block;
+  }
+  return c;
+}
+
+Case long_count(i32 count) {
+  Case c = make("long_count", "check_long_count", 64, 1, 64);
+  c.arg = {count};
+  c.out[0] = 0;
+  u32 sum = 0;
+  for (i32 i = 0; i < count; ++i) sum = sum * 3 + c.in[0];
+  for (i32 i = 0; i < count; ++i) sum = sum * 5 + c.in[0];
+  c.expected[0] = 1;
+  c.expected[1] = c.expected[2] = sum;
+  return c;
+}
+
 Case chain() {
   Case c = make("chain", "check_chain", 64, 1, 80);
   c.grid = 4;
@@ -459,6 +486,11 @@ const std::vector<Case>& legal_cases() {
       flag("flag_release", 1),
       last(),
       chain(),
+      spin("spin_acquire", kAcquireSpin, 4),
+      spin("spin_atomic", kAtomicSpin, 3),
+      spin("spin_vote", kVoteSpin, 3),
+      spin("spin_shared", kSharedSpin, 2),
+      long_count(60000),
       neighbour_tiles("neighbour_tiles", false),
       neighbour_tiles("neighbour_tiles_together", true),
       counts(),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ordinary accesses to global memory: loads and stores of 4 to 16 bytes, predicated stores, atomics, acquire and
-// release, and the only way to wait for another CTA's write (wait_global): a bare loop on a load is a livelock the
-// emulated device cannot see into.
+// release, and the way to wait for another CTA's write (wait_global), which on the GPU has the watchdog's limit.
 // PTX ISA: ld/st.global, ld.acquire.gpu, st.release.gpu, atom.global.
 #pragma once
 

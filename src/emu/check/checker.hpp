@@ -101,7 +101,8 @@ class Checker {
 
   // What stops a run, findings.cpp.
   void stopped(Rule rule, Origin origin, const std::string& what);
-  void deadlocked(const std::string& text, const std::vector<std::unique_ptr<Cluster>>& clusters);
+  /// A deadlock, or a livelock that `origin` stands for.
+  void stuck(Rule rule, Origin origin, const std::string& text, const std::vector<std::unique_ptr<Cluster>>& clusters);
 
   Traffic& traffic() { return traffic_; }
 

@@ -211,8 +211,9 @@ void Checker::stopped(Rule rule, Origin origin, const std::string& what) {
   report(rule, {}, std::move(who), 0, 0, "", std::move(history), what);
 }
 
-void Checker::deadlocked(const std::string& text, const std::vector<std::unique_ptr<Cluster>>& clusters) {
-  Rule rule = Rule::deadlock;
+void Checker::stuck(Rule rule, Origin origin, const std::string& text,
+                    const std::vector<std::unique_ptr<Cluster>>& clusters) {
+  const bool nothing_moves = rule == Rule::deadlock;
   std::string history, bytes;
   FindingParty who;
   std::vector<FindingParty> parties;
@@ -222,21 +223,34 @@ void Checker::deadlocked(const std::string& text, const std::vector<std::unique_
       for (const Thread& thread : cta->threads) {
         if (thread.wait == Wait::exited || thread.wait == Wait::none) continue;
         parties.push_back(party(thread.check_slot, thread.site, waits_on(thread), thread.call));
-        if (who.operation.empty()) who = party(thread.check_slot, thread.site, "wait", thread.call);
-        if (thread.wait == Wait::registers) rule = Rule::register_budget;
+        if (origin.thread ? origin.thread == &thread : who.operation.empty())
+          who = party(thread.check_slot, thread.site, "wait", thread.call);
+        if (nothing_moves && thread.wait == Wait::registers) rule = Rule::register_budget;
         if (thread.wait != Wait::mbarrier) continue;
         for (const MBarrier& barrier : cta->barriers) {
           if (!barrier.live || barrier.offset != thread.wait_a || !told.insert(barrier.check_number).second) continue;
           history += history_of(barrier.check_number);
-          if (barrier.pending == 0 && barrier.bytes > 0) {
+          if (nothing_moves && barrier.pending == 0 && barrier.bytes > 0) {
             rule = Rule::transaction_count;
             bytes += fmt::format("mbarrier at offset 0x{:x} of CTA {}: {} bytes were announced that no copy delivers\n",
                                  barrier.offset, cta->index, barrier.bytes);
           }
         }
       }
+  u64 begin = 0, end = 0;
+  std::string space;
+  if (origin.thread && origin.thread->wait == Wait::polling) {
+    begin = u64{origin.thread->wait_b} << 32 | origin.thread->wait_a;
+    end = begin + 4;
+    space = space_of(kSharedSpaceOfNobody, begin, end);
+  } else if (origin.thread && origin.thread->wait == Wait::polling_shared) {
+    begin = origin.thread->wait_a & arch::kSharedOffsetMask;
+    end = begin + 4;
+    const u32 rank = origin.thread->wait_a >> arch::kSharedRankShift;
+    space = space_of(origin.thread->cta->cluster->ctas[rank]->check_index, begin, end);
+  }
   const std::size_t before = findings_.size();
-  report(rule, {}, std::move(who), 0, 0, "", std::move(history), bytes + text);
+  report(rule, {}, std::move(who), begin, end, std::move(space), std::move(history), bytes + text);
   if (findings_.size() > before) findings_.back().parties = std::move(parties);
 }
 

@@ -57,6 +57,53 @@ WW_KERNEL(check_chain, 64, Params, p) {
   if (t == 0) arch::global::store_release(p.out, turn + 1);
 }
 
+enum SpinForm : i32 { kAcquireSpin, kAtomicSpin, kVoteSpin, kSharedSpin };
+
+/// The last CTA writes 64 words and raises a flag; the others wait in a bare loop and copy the words. arg[0] says
+/// by which loop. out[0] the flag, out[64 + t] = in[t] * 3, out[128 + 64 block + t] = out[64 + t] + block.
+WW_KERNEL(check_spin, 64, Params, p) {
+  const u32 t = arch::thread_index(), block = arch::block_index();
+  const arch::SharedAddress word = arch::dynamic_shared();
+  if (block + 1 == arch::grid_size()) {
+    arch::global::store(p.out + 64 + t, arch::global::load(p.in + t) * 3);
+    arch::named_barrier::sync_cta();
+    if (t == 0 && !p.is(Edit::spin_never) && !p.is(Edit::spin_plain)) arch::global::store_release(p.out, 1);
+    return;
+  }
+  if (t == 0) arch::shared::store(word, 0);
+  arch::named_barrier::sync_cta();
+  if (p.is(Edit::spin_plain)) {
+    while (*static_cast<const volatile u32*>(p.out) == 0) continue;  // @spin_look
+  } else if (p.arg[0] == kVoteSpin) {
+    while (!arch::warp::all(arch::global::load_acquire(p.out) != 0)) continue;  // @spin_look
+  } else if (p.arg[0] == kAtomicSpin) {
+    while (t == 0 && arch::global::atomic_cas(p.out, 1, 1) == 0) continue;  // @spin_look
+  } else if (p.arg[0] == kSharedSpin && t == 0) {
+    while (arch::shared::atomic_or(word, 0) == 0) continue;  // @spin_look
+  } else if (t == 0 || t == 32) {
+    while (arch::global::load_acquire(p.out) == 0) continue;  // @spin_look
+    arch::shared::atomic_or(word, 1);
+  }
+  arch::named_barrier::sync_cta();
+  arch::global::store(p.out + 128 + 64 * block + t, arch::global::load(p.out + 64 + t) + block);
+}
+
+/// Thread 0 reads one word over and over, arg[0] times, while the other waits for what it makes of it.
+/// out[0] a flag, out[1] the sum, out[2] the same as the other thread saw it.
+WW_KERNEL(check_long_count, 64, Params, p) {
+  const u32 t = arch::thread_index();
+  if (t == 0) {
+    u32 sum = 0;
+    for (i32 i = 0; i < p.arg[0]; ++i) sum = sum * 3 + arch::global::load(p.in);
+    for (i32 i = 0; i < p.arg[0]; ++i) sum = sum * 5 + *static_cast<const volatile u32*>(p.in);
+    arch::global::store(p.out + 1, sum);
+    arch::global::store_release(p.out, 1);
+  } else if (t == 32) {
+    while (arch::global::load_acquire(p.out) == 0) continue;
+    arch::global::store(p.out + 2, arch::global::load(p.out + 1));
+  }
+}
+
 /// All read all of the input; each CTA writes 64 words of its own, right next to its neighbours'.
 WW_KERNEL(check_neighbour_tiles, 64, Params, p) {
   const u32 t = arch::thread_index(), stride = p.is(Edit::overlap) ? 63 : 64;

@@ -96,6 +96,8 @@ enum class Edit : i32 {
   last_relaxed,
   overlap,
   read_only_written,
+  spin_never,
+  spin_plain,
   // counts.hpp
   counts_no_init,
   counts_init_no_barrier,
