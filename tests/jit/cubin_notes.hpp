@@ -2,7 +2,8 @@
 // What a cubin and ptxas' log say about its kernel: registers, spills and stack from the log (ptxas -v), the launch
 // bound from the ELF section .nv.info.<kernel>, a list of attributes
 //   byte format, byte attribute, 16 bits: the value, or with format 4 the bytes of the value that follows
-// Attribute 5 holds the three extents of the largest block (cuobjdump -elf prints it as EIATTR_MAX_THREADS).
+// Attribute 5 holds the three extents of the largest block (cuobjdump -elf prints it as EIATTR_MAX_THREADS);
+// and the code itself: instructions of 16 bytes, the opcode in the low 12 bits.
 #pragma once
 
 #include <elf.h>
@@ -21,6 +22,7 @@ struct CubinNotes {
   int spilled = 0;    // bytes stored and loaded, of all functions
   int stack = 0;      // bytes
   int threads = 0;    // the launch bound; 0: none
+  int moved = 0;      // registers made uniform between one wgmma and the next: descriptors that were a thread's
 };
 
 template <class T> T read_at(std::string_view bytes, std::size_t at) {
@@ -45,21 +47,38 @@ inline int threads_of_attributes(std::string_view section) {
   return 0;
 }
 
-inline int threads_of_cubin(std::string_view cubin) {
+/// The first section whose name starts so; empty when there is none.
+inline std::string_view section_of(std::string_view cubin, std::string_view prefix) {
   const auto header = read_at<Elf64_Ehdr>(cubin, 0);
   const auto section_at = [&](std::size_t i) {
     return read_at<Elf64_Shdr>(cubin, header.e_shoff + i * header.e_shentsize);
   };
   const Elf64_Shdr names = section_at(header.e_shstrndx);
-  constexpr std::string_view kPrefix = ".nv.info.";
   for (std::size_t i = 0; i < header.e_shnum; ++i) {
     const Elf64_Shdr section = section_at(i);
     const std::size_t name = names.sh_offset + section.sh_name;
-    if (name >= cubin.size() || cubin.substr(name, kPrefix.size()) != kPrefix) continue;
-    if (section.sh_offset + section.sh_size > cubin.size()) return 0;
-    return threads_of_attributes(cubin.substr(section.sh_offset, section.sh_size));
+    if (name >= cubin.size() || cubin.substr(name, prefix.size()) != prefix) continue;
+    if (section.sh_offset + section.sh_size > cubin.size()) return {};
+    return cubin.substr(section.sh_offset, section.sh_size);
   }
-  return 0;
+  return {};
+}
+
+/// Of one .text section: R2UR between two wgmmas of one k-block. Descriptors belong in uniform registers; a mainloop
+/// that ptxas does not know to be the same for all lanes computes them in every thread and moves them each time.
+inline int moves_in_code(std::string_view code) {
+  constexpr std::size_t kInstruction = 16, kNear = 40;  // bytes; instructions from one wgmma of a k-block to the next
+  constexpr std::uint32_t kOpcode = 0xfff, kHgmma = 0x9f0, kQgmma = 0x9f3, kR2ur = 0x2ca;
+  int moves = 0, since = 0;  // since the last wgmma
+  std::size_t last = code.size();
+  for (std::size_t at = 0; at + kInstruction <= code.size(); at += kInstruction) {
+    const std::uint32_t opcode = read_at<std::uint32_t>(code, at) & kOpcode;
+    if (opcode == kR2ur) ++since;
+    if (opcode != kHgmma && opcode != kQgmma) continue;
+    if (last < at && at - last <= kNear * kInstruction) moves += since;
+    last = at, since = 0;
+  }
+  return moves;
 }
 
 inline CubinNotes read_notes(std::string_view cubin, const std::string& log) {
@@ -72,7 +91,8 @@ inline CubinNotes read_notes(std::string_view cubin, const std::string& log) {
   }
   std::smatch used;
   if (std::regex_search(log, used, std::regex(R"(Used (\d+) registers)"))) notes.registers = std::stoi(used[1]);
-  notes.threads = threads_of_cubin(cubin);
+  notes.threads = threads_of_attributes(section_of(cubin, ".nv.info."));
+  notes.moved = moves_in_code(section_of(cubin, ".text."));
   return notes;
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ptxas says of every kernel that this library chooses by itself: the dense and the grouped default configs of all
 // types and recipes, and whatever else ships as an emulator module. Each must keep its values in registers (no spills,
-// no stack), leave wgmma asynchronous (no C75xx), and start with the registers that its roles then share out.
+// no stack), leave wgmma asynchronous (no C75xx), and start with the registers that its roles then share out. Grouped
+// kernels keep wgmma's descriptors in uniform registers.
 //   ptxas_report all                     the whole list, as a table
 //   ptxas_report listed                  every dense config that auto chooses from, of the common families
 //   ptxas_report sample <seed> <count>   about `count` of both, others with another seed
-//   ptxas_report config <text>           one, as `warpwright info` and failures print configs
+//   ptxas_report config <text>           one, as `warpwright info` and failures print configs; auto fields are filled in
 //   ptxas_report faulty                  kernels with one fault each, which must be found
 // Exit status: 0 right, 1 a fault, 2 usage, 77 no NVRTC here.
 #include <fmt/format.h>
@@ -27,7 +28,7 @@
 #include "select/config_text.hpp"
 #include "select/default_configs.hpp"
 #include "select/grouped_configs.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/collective/grouped_builder.hpp"
 
 namespace {
 
@@ -135,6 +136,8 @@ Report report_on(const jit::Nvrtc& nvrtc, const Shipped& one) {
   else if (compiled->log.find("C75") != std::string::npos) report.fault = "ptxas warns:\n" + compiled->log;
   else if (compiled->log.find("arning") != std::string::npos || compiled->log.find("ignored") != std::string::npos)
     report.fault = compiled->log;
+  else if (notes.moved > 0 && (!one.config || one.config->mechanism != Mechanism::dense))
+    report.fault = fmt::format("{} moves to uniform registers between wgmmas", notes.moved);
   else report.fault = fault_of_registers(notes, one.config);
   return report;
 }
@@ -145,14 +148,15 @@ int print_reports(const jit::Nvrtc& nvrtc, const std::vector<Shipped>& list, std
   std::mutex printing;
   int faulty = 0;
   double cpu = 0, slowest = 0;
-  fmt::print("registers x threads  spilled  wall ms  CPU ms  cubin KiB\n");
+  fmt::print("registers x threads  spilled  moved  wall ms  CPU ms  cubin KiB\n");
   const auto work = [&] {
     for (std::size_t i; (i = next++) < list.size();) {
       const Report r = report_on(nvrtc, list[i]);
       const std::lock_guard lock(printing);
       cpu += r.cpu, slowest = std::max(slowest, r.cpu);
-      fmt::print("{:9} x {:7}  {:7}  {:7.0f}  {:6.0f}  {:9.1f}  {}\n", r.notes.registers, r.notes.threads,
-                 r.notes.spilled, 1e3 * r.wall, 1e3 * r.cpu, static_cast<double>(r.bytes) / 1024, list[i].name);
+      fmt::print("{:9} x {:7}  {:7}  {:5}  {:7.0f}  {:6.0f}  {:9.1f}  {}\n", r.notes.registers, r.notes.threads,
+                 r.notes.spilled, r.notes.moved, 1e3 * r.wall, 1e3 * r.cpu, static_cast<double>(r.bytes) / 1024,
+                 list[i].name);
       if (!r.fault.empty()) {
         ++faulty;
         fmt::print("  FAULT {}\n  again: ptxas_report config {}\n", r.fault, list[i].name);
@@ -169,7 +173,7 @@ int print_reports(const jit::Nvrtc& nvrtc, const std::vector<Shipped>& list, std
   return faulty == 0 && !list.empty() ? 0 : 1;
 }
 
-// 96 live values in 64 registers; wgmma's registers read in flight; a claim that no launch bound stands behind.
+// 96 live values in 64 registers; wgmma's registers read in flight; descriptors that threads hold; a claim that no launch bound stands behind.
 constexpr std::pair<const char*, const char*> kFaulty[] = {
     {"bytes spilled", R"(
 extern "C" __global__ void __launch_bounds__(1024, 1) spills(float* p) {
@@ -188,6 +192,18 @@ extern "C" __global__ void __launch_bounds__(128, 1) serialises(float* p, u64 a,
   p[threadIdx.x] = acc[0];
   arch::wgmma::wait<0>(acc);
   p[threadIdx.x + 128] = acc[1];
+})"},
+    {"moves to uniform registers", R"(#include "warpwright/arch/wgmma.hpp"
+using namespace ww;
+extern "C" __global__ void __launch_bounds__(128, 1) moves(float* p, const u64* a, u64 b) {
+  arch::Accumulator<8> acc;
+  const u64 mine = a[threadIdx.x];
+  arch::wgmma::fence();
+  arch::wgmma::mma<DType::bf16>(acc, arch::MatrixDescriptor{mine}, arch::MatrixDescriptor{b}, false);
+  arch::wgmma::mma<DType::bf16>(acc, arch::MatrixDescriptor{mine + 2}, arch::MatrixDescriptor{b}, true);
+  arch::wgmma::commit();
+  arch::wgmma::wait<0>(acc);
+  p[threadIdx.x] = acc[0];
 })"},
     {"setmaxnreg", R"(#include "warpwright/arch/registers.hpp"
 extern "C" __global__ void claims(int* p) {
@@ -218,7 +234,9 @@ int main(int argc, char** argv) {
   if (verb == "config" && argc > 2) {
     const auto config = parse_config(argv[2]);
     if (!config) return fmt::print(stderr, "{}\n", config.error().message), 2;
-    return print_reports(**nvrtc, {shipped(*config)}, 1);
+    const bool dense = config->mechanism == Mechanism::dense;
+    return print_reports(**nvrtc,
+                         {shipped(dense ? collective::resolve(*config) : collective::resolve_grouped(*config))}, 1);
   }
   std::vector<Shipped> all = all_shipped(), listed = all_listed();
   if (verb == "all") return print_reports(**nvrtc, all, all.size());

@@ -176,13 +176,21 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
   template <TokenWidth kWidth, class Accumulator>
   WW_DEVICE static void store_words(const GroupedArguments& arguments, const Accumulator& acc, const TokenTile& tile,
                                     int first_column, int unit) {
+    constexpr int kStep = 8;  // of the MMA, in rows and columns, from values 0, 1 to 2, 3 and to 4, 5
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
+    const int token = token_of<kWidth, Accumulator>(thread, unit, 0);
+    const int column = first_column + column_of<kWidth, Accumulator>(thread, unit, 0);
+    // why steps from one address: one of its own for each value spills
+    Output* const first = address(arguments, tile.row + token, column);
     WW_UNROLL
-    for (int v = 0; v < Accumulator::kValues; ++v) {
-      const int token = token_of<kWidth, Accumulator>(thread, unit, v);
-      const int column = first_column + column_of<kWidth, Accumulator>(thread, unit, v);
-      arch::global::store_if(token < tile.rows && column < arguments.n, address(arguments, tile.row + token, column),
-                             arch::bits_of(acc[v]));
+    for (int v = 0; v < Accumulator::kValues; v += 4) {
+      WW_UNROLL
+      for (int i = 0; i < 4; ++i) {
+        const int near = i % 2 + v / 4 * kStep, far = i / 2 * kStep;
+        const int tokens = kWidth.swapped ? near : far, columns = kWidth.swapped ? far : near;
+        arch::global::store_if(token + tokens < tile.rows && column + columns < arguments.n,
+                               first + tokens * arguments.ldd + columns, arch::bits_of(acc[v + i]));
+      }
     }
   }
 };

@@ -133,6 +133,9 @@ template <GemmConfig kConfig> struct RaggedGemm {
       } else {
         multiply<0>(arguments, shared, pipeline, math_warpgroup, tile);
       }
+      // why: lanes may have stored different pieces of D; without a place where they meet again ptxas lets them part
+      // until the next tile, and moves the descriptors of every wgmma from registers of threads to uniform ones
+      arch::warp::sync();
     }
   }
 
