@@ -5,5 +5,6 @@
 #include "warpwright/host/device.hpp"
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
+#include "warpwright/host/k_grouped.hpp"
 #include "warpwright/host/prepare.hpp"
 #include "warpwright/host/result.hpp"

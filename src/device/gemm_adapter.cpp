@@ -9,7 +9,7 @@
 #include "device/epilogue_adapter.hpp"
 #include "device/gemm_source.hpp"
 #include "device/operand_maps.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/collective/grouped_builder.hpp"
 
 namespace ww::device {
 
@@ -21,8 +21,10 @@ constexpr i64 kLargestGrid = i64{1} << 30;  // why: kernels number tiles and the
 }
 
 Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& device, const GemmProblem& problem,
-                                                               const GemmConfig& config, const GemmOptions& options) {
+                                                               const GemmConfig& config, const GemmOptions& options,
+                                                               const std::optional<KGroups>& k_groups) {
   std::shared_ptr<GemmAdapter> adapter(new GemmAdapter(device, problem, config));
+  adapter->k_groups_ = k_groups;
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return adapter;
 
   WW_TRY(adapter->kernel_, device.backend().kernel(gemm_source(config)));
@@ -32,12 +34,13 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   launch.kernel = adapter->kernel_.get();
   launch.cluster = static_cast<std::uint32_t>(cluster);
   launch.threads = static_cast<std::uint32_t>(collective::threads_of(config));
-  launch.shared_bytes = static_cast<std::uint32_t>(collective::shared_plan(config).total);
-  launch.params_bytes = sizeof(kernel::GemmParams);
+  launch.shared_bytes = static_cast<std::uint32_t>(k_groups ? collective::raster_shared_plan(config).total
+                                                            : collective::shared_plan(config).total);
+  launch.params_bytes = k_groups ? sizeof(kernel::KGroupedParams) : sizeof(kernel::GemmParams);
   launch.pdl = options.pdl;
   launch.cross_cta = collective::reduces(config.epilogue);  // tiles read each other's partial results
 
-  kernel::GemmParams& params = adapter->params_;
+  kernel::KGroupedParams& params = adapter->params_;
   collective::GemmArguments& p = params.gemm;
   p.m = static_cast<i32>(problem.m);
   p.n = static_cast<i32>(problem.n);
@@ -50,7 +53,7 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   grid.raster = min(config.raster, grid.band == RasterBand::along_m ? grid.cluster_tiles_m : grid.cluster_tiles_n);
   if (config.batched) {
     p.tiles_m = grid.cluster_tiles_m * config.cluster_m;
-    grid.cluster_tiles_m *= static_cast<int>(problem.batch);
+    if (!k_groups) grid.cluster_tiles_m *= static_cast<int>(problem.batch);
     p.batches = static_cast<i32>(problem.batch);
     p.a_steps = problem.batch_a != 0, p.b_steps = problem.batch_b != 0;
     p.scale_a_batch = problem.batch_scale_a, p.scale_b_batch = problem.batch_scale_b;
@@ -84,7 +87,7 @@ Result<void> GemmAdapter::share_out(const GemmOptions& options) {
     return failure(ErrorCode::unsupported, "config, key cluster", "a cluster that the device has room for",
                    fmt::format("{} CTAs with {} bytes of shared memory each", cluster, launch_.shared_bytes));
   const scheduler::TileGrid grid = params_.scheduler.grid;
-  const i64 useful = scheduler::useful_clusters(config_, grid, k_blocks);
+  const i64 useful = scheduler::useful_clusters(config_, grid, k_blocks) * (k_groups_ ? k_groups_->groups : 1);
   if (useful > kLargestGrid)
     return failure(ErrorCode::unsupported, "m, n, split", "at most 2^30 pieces of tiles", fmt::format("{}", useful));
   const i64 clusters =
@@ -93,6 +96,7 @@ Result<void> GemmAdapter::share_out(const GemmOptions& options) {
     return failure(ErrorCode::unsupported, "m, n", "at most 2^30 CTAs", fmt::format("{}", clusters * cluster));
   launch_.grid = static_cast<std::uint32_t>(clusters * cluster);
   params_.scheduler = scheduler::scheduler_params(config_, grid, k_blocks, clusters);
+  if (k_groups_) params_.scheduler.groups = static_cast<i32>(k_groups_->groups);
   workspace_ = scheduler::workspace_plan(config_, params_.scheduler, clusters);
   launch_.cross_cta = workspace_.waits || collective::reduces(config_.epilogue);
   return {};
@@ -127,6 +131,28 @@ runtime::TensorMapSpec GemmAdapter::output_map(const void* d) const {
                     panel_swizzle(panel));
 }
 
+Result<runtime::TensorMapSpec> GemmAdapter::operand_map(const char* name, const void* base, DType type, Major major,
+                                                        std::int64_t rows, std::int64_t ld, int box_rows) const {
+  const std::int64_t k = problem_.k;
+  const int tile_k = config_.tile_k;
+  if (major == Major::k) return matrix_map(base, type, rows, k, ld, box_rows, tile_k, SmemSwizzle::b128);
+  runtime::TensorMapSpec map = matrix_map(base, type, k, rows, ld, tile_k, collective::kMnBlock, SmemSwizzle::b128);
+  if (!collective::has_k_tails(config_)) return map;
+  // (m, x, y) is row x + y - K, so that a box from x = K - count of plane y = end on ends with the group that does; see
+  // collective/mainloop.hpp, load_rows()
+  map.rank = 3;
+  map.extent[2] = static_cast<std::uint64_t>(k) + 1;
+  map.stride_bytes[2] = map.stride_bytes[1];
+  map.box[2] = 1;
+  const auto address = reinterpret_cast<std::uintptr_t>(base);
+  const std::uint64_t before = static_cast<std::uint64_t>(k) * map.stride_bytes[1];
+  if (address <= before)
+    return failure(ErrorCode::unsupported, name, fmt::format("an address above {:#x}, the bytes of all K", before),
+                   fmt::format("{:#x}", address));
+  map.base = reinterpret_cast<const void*>(address - before);
+  return map;
+}
+
 Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::GemmArguments& arguments) const {
   runtime::Backend& backend = device_.backend();
   const GemmProblem& g = problem_;
@@ -135,22 +161,27 @@ Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::
     return backend.encode(c.batched ? batch_of(matrix, g.batch, stride) : matrix);
   };
   if (g.k > 0) {  // why: a tensor map has no empty extents; without K nothing is loaded
-    const auto operand = [&](const void* base, DType type, Major major, std::int64_t rows, std::int64_t ld, int box) {
-      return major == Major::k
-                 ? matrix_map(base, type, rows, g.k, ld, box, c.tile_k, SmemSwizzle::b128)
-                 : matrix_map(base, type, g.k, rows, ld, c.tile_k, collective::kMnBlock, SmemSwizzle::b128);
-    };
-    WW_TRY(arguments.a, encode(operand(operands.a, g.a, g.a_major, g.m, g.lda, c.tile_m / c.cluster_n), g.batch_a));
-    WW_TRY(arguments.b, encode(operand(operands.b, g.b, g.b_major, g.n, g.ldb, c.tile_n / c.cluster_m), g.batch_b));
+    WW_TRY(const runtime::TensorMapSpec a,
+           operand_map("a", operands.a, g.a, g.a_major, g.m, g.lda, c.tile_m / c.cluster_n));
+    WW_TRY(const runtime::TensorMapSpec b,
+           operand_map("b", operands.b, g.b, g.b_major, g.n, g.ldb, c.tile_n / c.cluster_m));
+    const bool tails = collective::has_k_tails(c);  // those maps have their third mode already
+    WW_TRY(arguments.a, tails ? backend.encode(a) : encode(a, g.batch_a));
+    WW_TRY(arguments.b, tails ? backend.encode(b) : encode(b, g.batch_b));
   }
   WW_TRY(arguments.d, encode(output_map(operands.d), g.batch_d));
   return {};
 }
 
-Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream) const {
+Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream, const KGroupPointers& groups) const {
   if (!kernel_) return {};
   WW_CHECK(check_pointers(operands));
-  kernel::GemmParams params = params_;
+  kernel::KGroupedParams params = params_;
+  if (k_groups_) {
+    WW_CHECK(check_groups(*k_groups_, groups));
+    params.groups = group_sizes(*k_groups_, groups);
+    params.keep_empty = operands.epilogue.c == operands.d;
+  }
   WW_CHECK(encode_maps(operands, params.gemm));
   params.gemm.scale_a = operands.scale_a;
   params.gemm.scale_b = operands.scale_b;
@@ -193,6 +224,7 @@ Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream) const
            MemoryRange{"workspace", operands.workspace, static_cast<std::uint64_t>(workspace_.bytes), true},
        })
     memory.add(range);
+  if (k_groups_) add_groups(*k_groups_, groups, memory);
   auto* const epilogue_space = static_cast<std::byte*>(operands.workspace) + epilogue_offset();
   WW_CHECK(bind_epilogue(g, config_, operands.epilogue, epilogue_space, params.gemm.epilogue, memory));
 

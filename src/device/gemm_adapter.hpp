@@ -4,6 +4,7 @@
 // Validation of the problem happened before (ops/); run() checks what only pointers can tell.
 #pragma once
 
+#include "device/k_groups.hpp"
 #include "runtime/backend.hpp"
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
@@ -13,14 +14,16 @@ namespace ww::device {
 
 class GemmAdapter {
  public:
-  /// `problem` has explicit strides, `config` is resolved and without fault. Compiles or loads the kernel.
+  /// `problem` has explicit strides, `config` is resolved and without fault. Compiles or loads the kernel. With
+  /// `k_groups` the problem is a batch of as many products as there are groups; its A and B are those of all K.
   static Result<std::shared_ptr<const GemmAdapter>> create(const Device& device, const GemmProblem& problem,
-                                                           const GemmConfig& config, const GemmOptions& options);
+                                                           const GemmConfig& config, const GemmOptions& options,
+                                                           const std::optional<KGroups>& k_groups = {});
 
   const GemmProblem& problem() const { return problem_; }
   const GemmConfig& config() const { return config_; }
   std::size_t workspace_bytes() const;
-  Result<void> run(const GemmOperands& operands, Stream stream) const;
+  Result<void> run(const GemmOperands& operands, Stream stream, const KGroupPointers& groups = {}) const;
   std::optional<EmuStats> last_stats() const { return device_.backend().last_stats(); }
 
  private:
@@ -30,6 +33,9 @@ class GemmAdapter {
   Result<void> share_out(const GemmOptions& options);
   std::size_t epilogue_offset() const;  // in the workspace
   Result<void> check_pointers(const GemmOperands& operands) const;
+  /// Of A or B as stored, `rows` along M or N.
+  Result<runtime::TensorMapSpec> operand_map(const char* name, const void* base, DType type, Major major,
+                                             std::int64_t rows, std::int64_t ld, int box_rows) const;
   runtime::TensorMapSpec output_map(const void* d) const;  // of one matrix
   Result<void> encode_maps(const GemmOperands& operands, collective::GemmArguments& arguments) const;
 
@@ -37,7 +43,8 @@ class GemmAdapter {
   GemmProblem problem_;
   GemmConfig config_;
   std::shared_ptr<const runtime::Kernel> kernel_;  // null when there is nothing to launch (M or N = 0)
-  kernel::GemmParams params_{};                    // without pointers
+  std::optional<KGroups> k_groups_;
+  kernel::KGroupedParams params_{};  // without pointers; without groups only the GemmParams of it count
   scheduler::WorkspacePlan workspace_;
   runtime::Launch launch_;  // without params, memory and stream
 };

@@ -26,6 +26,10 @@ const char* cpp_name(TileOrder order) {
                                         : name_of(order);
 }
 
+const char* cpp_name(Mechanism mechanism) {
+  return mechanism == Mechanism::k_grouped ? "k_grouped" : name_of(mechanism);
+}
+
 /// The fields that most configs leave alone.
 std::string order_fields(const GemmConfig& c) {
   if (c.mechanism == Mechanism::dense) {
@@ -34,7 +38,7 @@ std::string order_fields(const GemmConfig& c) {
                        c.cluster_k);
   }
   return fmt::format(",\n    .mechanism = ww::Mechanism::{}, .order = ww::TileOrder::{}, .group_capacity = {}",
-                     name_of(c.mechanism), cpp_name(c.order), c.group_capacity);
+                     cpp_name(c.mechanism), cpp_name(c.order), c.group_capacity);
 }
 
 /// Behind all other fields.
@@ -96,6 +100,10 @@ WW_MODULE()
 }
 
 runtime::KernelSource gemm_source(const GemmConfig& config) {
+  if (collective::groups_k(config))
+    return kernel_source(
+        {"warpwright_k_grouped", "warpwright/kernel/gemm.hpp", "ww::kernel::Gemm", "ww::kernel::KGroupedParams"},
+        config);
   if (config.schedule == Schedule::multistage)
     return kernel_source({"warpwright_gemm", "warpwright/kernel/multistage_gemm.hpp", "ww::kernel::MultistageGemm",
                           "ww::kernel::GemmParams"},

@@ -30,6 +30,13 @@ struct TensorMapData {
     for (int d = 1; d < rank; ++d) bytes += (extent[d] - 1) * stride[d - 1];
     return bytes;
   }
+  /// Two modes step alike, so that their coordinates add up to one row: what the map spans says nothing about the
+  /// memory behind it, only its boxes do.
+  bool adds_coordinates() const {
+    for (int d = 2; d < rank; ++d)
+      if (extent[d] > 1 && extent[d - 1] > 1 && stride[d - 1] == stride[d - 2]) return true;
+    return false;
+  }
 };
 static_assert(sizeof(TensorMapData) <= sizeof(arch::TensorMap));
 

@@ -16,6 +16,33 @@ namespace {
 
 constexpr u32 kDestinationAlignment = 128;
 
+/// The part [first, last) of a box along `d` that is inside the tensor.
+struct Part {
+  u32 first, last;
+};
+Part part_inside(const TensorMapData& map, const arch::TmaCoordinates& at, int d) {
+  const i64 from = at.at[d], extent = static_cast<i64>(map.extent[d]), box = map.box[d];
+  const i64 first = min(max(-from, i64{0}), box), last = max(first, min(extent - from, box));
+  return {static_cast<u32>(first), static_cast<u32>(last)};
+}
+
+/// Memory that a copy may assume to be there: all of the tensor or, where two modes step alike, what the box has of it.
+struct Span {
+  u64 base, bytes;
+};
+Span span_of(const TensorMapData& map, const arch::TmaCoordinates& at) {
+  if (!map.adds_coordinates()) return {map.base, map.span_bytes()};
+  Span span{map.base, map.element_bytes};
+  for (int d = 0; d < map.rank; ++d) {
+    const Part part = part_inside(map, at, d);
+    if (part.first == part.last) return {0, 0};  // nothing
+    const u64 stride = d == 0 ? map.element_bytes : map.stride[d - 1];
+    span.base += (static_cast<u64>(i64{at.at[d]}) + part.first) * stride;
+    span.bytes += (part.last - part.first - 1) * stride;
+  }
+  return span;
+}
+
 /// Checks what the instruction says about `map`; returns the memory range of its tensor.
 u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch::TmaCoordinates& at, arch::Site site) {
   Machine& machine = *thread.machine;
@@ -26,23 +53,15 @@ u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch:
                  fmt::format("TMA: innermost coordinate {} times {} bytes is no multiple of 16 bytes", at.at[0],
                              map.element_bytes),
                  Rule::misaligned);
-  const int range = range_of(machine, map.base, map.span_bytes());
+  const Span span = span_of(map, at);
+  if (span.bytes == 0) return 0;  // of any range: nothing is counted there
+  const int range = range_of(machine, span.base, span.bytes);
   if (range < 0)
-    machine.fail({&thread, site},
-                 fmt::format("TMA: the tensor map's {} bytes at 0x{:x} are in no operand of the launch",
-                             map.span_bytes(), map.base),
-                 Rule::out_of_bounds);
+    machine.fail(
+        {&thread, site},
+        fmt::format("TMA: the tensor map's {} bytes at 0x{:x} are in no operand of the launch", span.bytes, span.base),
+        Rule::out_of_bounds);
   return static_cast<u32>(range);
-}
-
-/// The part [first, last) of a box along `d` that is inside the tensor.
-struct Part {
-  u32 first, last;
-};
-Part part_inside(const TensorMapData& map, const arch::TmaCoordinates& at, int d) {
-  const i64 from = at.at[d], extent = static_cast<i64>(map.extent[d]), box = map.box[d];
-  const i64 first = min(max(-from, i64{0}), box), last = max(first, min(extent - from, box));
-  return {static_cast<u32>(first), static_cast<u32>(last)};
 }
 
 /// What stores through `map` reach: rows are cut at 16 bytes of memory, not at the extent, so up to 15 bytes after a
@@ -80,6 +99,8 @@ void check_store(Thread& thread, const TensorMapData& map, const runtime::Memory
   Machine& machine = *thread.machine;
   if (!memory.writable)
     machine.fail({&thread, site}, fmt::format("TMA store to read-only operand {}", memory.name), Rule::out_of_bounds);
+  if (map.adds_coordinates())
+    machine.fail({&thread, site}, "TMA store through a tensor map two modes of which step alike is not emulated");
   for (int d = 0; d < map.rank; ++d)
     if (at.at[d] < 0)
       machine.fail({&thread, site}, fmt::format("TMA store: coordinate {} of dimension {} is negative", at.at[d], d),

@@ -14,31 +14,13 @@ namespace ww::ops {
 namespace {
 
 Result<void> check_extents(const GroupedProblem& p) {
-  if (p.groups < 0) return failure(ErrorCode::invalid, "groups", "at least 0", fmt::format("{}", p.groups));
-  if (p.groups > collective::kGroupLimit)
-    return failure(ErrorCode::unsupported, "groups", fmt::format("at most {}", collective::kGroupLimit),
-                   fmt::format("{}", p.groups));
+  WW_CHECK(check_group_count(p.groups));
   WW_CHECK(check_extent("rows", p.rows));
   WW_CHECK(check_extent("n", p.n));
   WW_CHECK(check_extent("k", p.k));
   if (p.total_rows() > kLargestExtent)
     return failure(ErrorCode::unsupported, "rows", fmt::format("at most {} in all groups", kLargestExtent),
                    fmt::format("{} groups of {}", p.groups, p.rows));
-  return {};
-}
-
-Result<void> check_encoding(const GroupedProblem& p) {
-  if (p.encoding > GroupEncoding::masked)
-    return failure(ErrorCode::invalid, "encoding", "offsets, indptr, starts+counts, row-ids or masked",
-                   fmt::format("{}", static_cast<int>(p.encoding)));
-  if (p.alignment < 1) return failure(ErrorCode::invalid, "alignment", "at least 1", fmt::format("{}", p.alignment));
-  if (p.alignment > kLargestExtent)
-    return failure(ErrorCode::unsupported, "alignment", fmt::format("at most {}", kLargestExtent),
-                   fmt::format("{}", p.alignment));
-  if (p.alignment != 1 && p.encoding != GroupEncoding::offsets)
-    return failure(ErrorCode::invalid, "alignment",
-                   fmt::format("1 with {}: only offsets leave the start of a group to it", name_of(p.encoding)),
-                   fmt::format("{}", p.alignment));
   return {};
 }
 
@@ -108,11 +90,33 @@ Result<void> check_mechanism(const GemmConfig& c, const GroupedProblem& p) {
 
 }  // namespace
 
+Result<void> check_group_count(std::int64_t groups) {
+  if (groups < 0) return failure(ErrorCode::invalid, "groups", "at least 0", fmt::format("{}", groups));
+  if (groups <= collective::kGroupLimit) return {};
+  return failure(ErrorCode::unsupported, "groups", fmt::format("at most {}", collective::kGroupLimit),
+                 fmt::format("{}", groups));
+}
+
+Result<void> check_encoding(GroupEncoding encoding, std::int64_t alignment) {
+  if (encoding > GroupEncoding::masked)
+    return failure(ErrorCode::invalid, "encoding", "offsets, indptr, starts+counts, row-ids or masked",
+                   fmt::format("{}", static_cast<int>(encoding)));
+  if (alignment < 1) return failure(ErrorCode::invalid, "alignment", "at least 1", fmt::format("{}", alignment));
+  if (alignment > kLargestExtent)
+    return failure(ErrorCode::unsupported, "alignment", fmt::format("at most {}", kLargestExtent),
+                   fmt::format("{}", alignment));
+  if (alignment != 1 && encoding != GroupEncoding::offsets)
+    return failure(ErrorCode::invalid, "alignment",
+                   fmt::format("1 with {}: only offsets leave the start of a group to it", name_of(encoding)),
+                   fmt::format("{}", alignment));
+  return {};
+}
+
 Result<GroupedProblem> validate(const GroupedProblem& problem) {
   GroupedProblem p = problem;
   WW_CHECK(check_extents(p));
   WW_CHECK(check_types(p.a, p.b, p.d, p.scale));
-  WW_CHECK(check_encoding(p));
+  WW_CHECK(check_encoding(p.encoding, p.alignment));
   fill_strides(p);
   WW_CHECK(check_multiples(p.n, p.k, p.a, problem.lda == 0 && problem.ldb == 0));
   WW_CHECK(check_rows("lda", "k", p.total_rows(), p.k, p.lda, p.a));

@@ -193,11 +193,11 @@ Result<MatrixLayout> parse_layout(std::string_view text, std::string_view argume
 }
 
 Result<Mechanism> parse_mechanism(std::string_view text, std::string_view argument) {
-  for (Mechanism m :
-       {Mechanism::dense, Mechanism::contiguous, Mechanism::masked, Mechanism::descriptors, Mechanism::ragged})
+  for (Mechanism m : {Mechanism::dense, Mechanism::contiguous, Mechanism::masked, Mechanism::descriptors,
+                      Mechanism::ragged, Mechanism::k_grouped})
     if (text == name_of(m)) return m;
-  return failure(ErrorCode::invalid, std::string(argument), "dense, contiguous, masked, descriptors or ragged",
-                 fmt::format("\"{}\"", text));
+  return failure(ErrorCode::invalid, std::string(argument),
+                 "dense, contiguous, masked, descriptors, ragged or k-grouped", fmt::format("\"{}\"", text));
 }
 
 Result<Schedule> parse_schedule(std::string_view text, std::string_view argument) {

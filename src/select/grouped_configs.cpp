@@ -10,6 +10,7 @@
 // descriptors, on request: token tiles as wide as the average group, at most 64 rows
 #include "select/grouped_configs.hpp"
 
+#include "select/ranking.hpp"
 #include "warpwright/collective/grouped_builder.hpp"
 
 namespace ww::select {
@@ -96,6 +97,22 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
   if (shaped) return collective::resolve_grouped(config);
   if (config.mechanism == Mechanism::ragged) return ragged(config);
   return rasterised(config, config.mechanism);
+}
+
+/// The tiles of a dense product with such outputs: a group's K is as long as that of one.
+GemmConfig choose_k_grouped(const GemmProblem& p, const GemmConfig& requested) {
+  GemmConfig config = of_problem(p, requested);
+  if (config.group_capacity == 0) config.group_capacity = group_capacity_for(p.batch);
+  const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
+                      config.stages || config.math_warpgroups;
+  if (!shaped) {
+    const bool small = p.m <= 64 && p.n <= 64;
+    config.tile_m = small ? 64 : 128;
+    config.tile_n = small ? 64 : collective::promotes(config) || config.d == DType::f32 ? 128 : 256;
+    config.cluster_m = p.m > config.tile_m ? 2 : 1;
+    config.cluster_n = 1;
+  }
+  return collective::resolve_k_grouped(config);
 }
 
 }  // namespace ww::select

@@ -6,6 +6,7 @@
 
 #include "warpwright/collective/gemm_config.hpp"
 #include "warpwright/host/grouped.hpp"
+#include "warpwright/host/k_grouped.hpp"
 
 namespace ww::select {
 
@@ -23,5 +24,8 @@ std::vector<GemmConfig> shipped_grouped_configs();
 /// `requested` sets are kept; when it sets any of tile, cluster, stages or warpgroups, the rest is resolved around them
 /// instead of taken from the list. Not checked: see ops::validate.
 GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& requested, int sms);
+
+/// The same for groups of K: `problem` is the batch of products that they are.
+GemmConfig choose_k_grouped(const GemmProblem& problem, const GemmConfig& requested);
 
 }  // namespace ww::select

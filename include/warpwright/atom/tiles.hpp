@@ -25,10 +25,12 @@ template <bool kBatched> struct Box {
   WW_DEVICE Box rows_from(int rows) const { return {row + rows, column, batch}; }
 };
 
-/// The tiles (kRows, kColumns, k) of a matrix that begin at row `row`, by their number along k.
+/// The tiles (kRows, kColumns, k) of a matrix that begin at row `row`, and at column `column`, by their number along k.
 template <int kRows, int kColumns, bool kBatched = false> struct TileRow {
-  int row, batch = 0;
-  WW_DEVICE Box<kBatched> operator()(Underscore, Underscore, int k) const { return {row, k * kColumns, batch}; }
+  int row, batch = 0, column = 0;
+  WW_DEVICE Box<kBatched> operator()(Underscore, Underscore, int k) const {
+    return {row, column + k * kColumns, batch};
+  }
 };
 
 // --- in shared memory ----------------------------------------------------------------------------------
@@ -88,7 +90,7 @@ template <int kSharers, int kRows, int kColumns, bool kBatched>
 WW_DEVICE TileRow<kRows / kSharers, kColumns, kBatched> tma_partition(const TileRow<kRows, kColumns, kBatched>& tile,
                                                                       int slice) {
   static_assert(kRows % kSharers == 0, "tma_partition: expected rows that the sharing CTAs can split evenly");
-  return {tile.row + slice * (kRows / kSharers), tile.batch};
+  return {tile.row + slice * (kRows / kSharers), tile.batch, tile.column};
 }
 template <int kSharers, int kRows, Major kMajor, int kStageRows>
 WW_DEVICE SharedOperand<kRows / kSharers, kMajor, kStageRows> tma_partition(

@@ -94,6 +94,18 @@ WW_HOST_DEVICE constexpr int raw_accumulators(const GemmConfig& c) {
   return !promotes(c) ? 0 : c.promotion != 0 ? c.promotion : room ? 2 : 1;
 }
 
+/// Groups of K; all else is as in a batch of dense products.
+WW_HOST_DEVICE constexpr bool groups_k(const GemmConfig& c) { return c.mechanism == Mechanism::k_grouped; }
+/// Groups of rows of A and D.
+WW_HOST_DEVICE constexpr bool groups_rows(const GemmConfig& c) {
+  return c.mechanism != Mechanism::dense && c.mechanism != Mechanism::k_grouped;
+}
+/// Groups of K may begin and end at any row of K: the tensor maps of A and B end where a group does. With a K-major
+/// operand they begin and end at whole blocks of scales.
+WW_HOST_DEVICE constexpr bool has_k_tails(const GemmConfig& c) {
+  return groups_k(c) && c.a_major == Major::mn && c.b_major == Major::mn;
+}
+
 /// The dense kernel takes its tiles from a counter.
 WW_HOST_DEVICE constexpr bool takes_tickets(const GemmConfig& c) {
   return c.mechanism == Mechanism::dense && c.order == TileOrder::dynamic;
@@ -230,10 +242,9 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (c.d == DType::e4m3 && output_columns(c) % 16 != 0) return {"tile (n)", "whole 16 bytes of a row of D"};
   if (stages.quantise > EpilogueOp::quantise && output_columns(c) % kScaleBlock != 0)
     return {"tile (n)", "whole 128 columns of D, to quantise by blocks"};
-  if (promoted && c.mechanism != Mechanism::dense && kScaleBlock % c.tile_n != 0)
+  if (promoted && groups_rows(c) && kScaleBlock % c.tile_n != 0)
     return {"tile (n)", "8, 16, 32, 64 or 128 with block scales of groups"};
-  if (scales_columns(c) && c.mechanism != Mechanism::dense)
-    return {"scale", "none, tensor, row-column or block for grouped products"};
+  if (scales_columns(c) && groups_rows(c)) return {"scale", "none, tensor, row-column or block for groups of rows"};
   if (c.tile_k != kRowBytes / bytes_of(c.a))
     return {"tile (k)", "128 bytes of K: 128 for FP8, 64 for bf16 and f16, 32 for tf32"};
   if (const ConfigFault fault = fault_of_scheduler(c)) return fault;

@@ -46,13 +46,15 @@ enum class Mechanism : u8 {
   masked,       // the same for [G, Mmax, K]
   descriptors,  // weights on the M side, one token width; tensor maps of A and D patched on the device for each group
   ragged,       // one launch: token width chosen for each group on the device, long tiles first
+  k_grouped,    // groups of K, each with a D of its own: the dense kernel, whose tiles know how long their K is
 };
 WW_HOST_DEVICE constexpr const char* name_of(Mechanism m) {
   return m == Mechanism::dense         ? "dense"
          : m == Mechanism::contiguous  ? "contiguous"
          : m == Mechanism::masked      ? "masked"
          : m == Mechanism::descriptors ? "descriptors"
-                                       : "ragged";
+         : m == Mechanism::ragged      ? "ragged"
+                                       : "k-grouped";
 }
 
 /// How tiles of D are handed out to CTAs.

@@ -28,9 +28,10 @@ WW_HOST_DEVICE constexpr const char* name_of(GroupEncoding e) {
 struct GroupStatus {
   static constexpr u32 overrun =
       1;  // a group ends after the last row (of A, or of its masked block), or starts below 0
-  static constexpr u32 overlap = 2;    // a group starts before the one before it ends (or ends before it starts)
-  static constexpr u32 bad_id = 4;     // a row id outside -1 .. G - 1
-  static constexpr u32 scattered = 8;  // the rows of a group are several runs: the first run counts
+  static constexpr u32 overlap = 2;      // a group starts before the one before it ends (or ends before it starts)
+  static constexpr u32 bad_id = 4;       // a row id outside -1 .. G - 1
+  static constexpr u32 scattered = 8;    // the rows of a group are several runs: the first run counts
+  static constexpr u32 misaligned = 16;  // k-grouped, K-major: a group does not begin and end at a multiple of 128
 };
 
 }  // namespace ww

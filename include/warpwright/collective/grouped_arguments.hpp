@@ -15,7 +15,8 @@ struct GroupSizes {
   i32 alignment;  // offsets: of the start of a group; masked: Mmax
   const i32* sizes;
   const i32* sizes2;
-  u32* status;  // or null
+  u32* status;    // or null
+  i32 grain = 1;  // groups begin and end at multiples of it
 };
 
 /// Rows of one group, cut to what the status word complains about.

@@ -2,7 +2,7 @@
 // Fills the `auto` fields of a grouped GemmConfig, says what is wrong with one, and lays out shared memory for it.
 //   ragged, descriptors:  token stages | weight stages | staging of the epilogue | scales | group tables | barriers
 //                         descriptors: the staging is a whole tile of D, which TMA stores
-//   contiguous, masked:   the dense plan (builder.hpp) | group tables
+//   contiguous, masked, k-grouped:  the dense plan (builder.hpp) | group tables
 #pragma once
 
 #include "warpwright/collective/builder.hpp"
@@ -19,7 +19,6 @@ inline constexpr int kItemBytes = 16;
 inline constexpr int kScanBytes = 256;                    // scratch of block scans
 inline constexpr int kStagingBytes = 16 * (64 * 2 + 16);  // of a math warp: 16 rows of 64 16-bit columns, padded
 
-WW_HOST_DEVICE constexpr bool is_grouped(const GemmConfig& c) { return c.mechanism != Mechanism::dense; }
 /// Token tiles of a width chosen at run time, weights on either side of wgmma.
 WW_HOST_DEVICE constexpr bool is_ragged(const GemmConfig& c) {
   return c.mechanism == Mechanism::ragged || c.mechanism == Mechanism::descriptors;
@@ -95,7 +94,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   return {};
 }
 
-// --- contiguous, masked: the dense tile with tables behind it ------------------------------------------
+// --- contiguous, masked, k-grouped: the dense tile with tables behind it -------------------------------
 
 struct RasterSharedPlan {
   SharedPlan dense;
@@ -132,7 +131,28 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_raster(const GemmConfig& c) {
   return {};
 }
 
-// --- any grouped config ----------------------------------------------------------------------------------
+// --- k-grouped ------------------------------------------------------------------------------------------
+
+WW_HOST_DEVICE constexpr GemmConfig resolve_k_grouped(GemmConfig c) {
+  c.mechanism = Mechanism::k_grouped;
+  c.batched = true;  // a D for each group
+  return resolve_raster(c);
+}
+
+WW_HOST_DEVICE constexpr ConfigFault fault_of_k_grouped(const GemmConfig& c) {
+  if (!groups_k(c)) return {"mechanism", "k-grouped"};
+  if (!c.batched) return {"batched", "1 with groups of K"};
+  if (const ConfigFault fault = fault_of(c)) return fault;
+  // why: with groups of different K, a scheduler that cuts K or hands out tiles by a counter has no order of its own
+  if (c.order != TileOrder::fixed) return {"order", "static"};
+  if (reduces(c.epilogue)) return {"epilogue", "one without reductions for groups of K"};
+  if (c.group_capacity < 1 || c.group_capacity > kGroupLimit) return {"groups", "1 to 4096"};
+  if (raster_shared_plan(c).total > kSharedLimit)
+    return {"stages", "a ring, an output tile and group tables that fit 232448 bytes of shared memory"};
+  return {};
+}
+
+// --- any config for groups of rows ----------------------------------------------------------------------------------
 
 WW_HOST_DEVICE constexpr GemmConfig resolve_grouped(const GemmConfig& c) {
   return is_ragged(c) ? resolve_ragged(c) : resolve_raster(c);

@@ -52,6 +52,18 @@ template <GemmConfig kConfig> struct Mainloop {
                token);
   }
 
+  /// One thread: the K of a group, `rows` rows of A (K, M) and B (K, N) that end before row `end`.
+  // why such coordinates: A and B are rank-3 tensors (M, K, K + 1) whose rows lie ld apart along both last modes, with
+  // (m, x, y) at row x + y - K. A box from x = K - rows of plane y = end on begins where the group does and, since no
+  // plane has more than K rows, ends where it does: TMA fills the rest of the last stage with zeros, whatever the next
+  // group holds. No tensor map changes from group to group
+  WW_DEVICE static void load_rows(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
+                                  TileCoord tile, i32 rows, i32 end, int k_blocks) {
+    const GlobalA gA{tile.m * kTileM, end, arguments.k - rows};
+    const GlobalB gB{tile.n * kTileN, end, arguments.k - rows};
+    fill<true>(atom::TmaLoadAtom{arguments.a}, gA, atom::TmaLoadAtom{arguments.b}, gB, 0, k_blocks, base, pipeline, {});
+  }
+
   /// One thread: k_blocks stages from gA (TILE_M, TILE_K, k) and gB (TILE_N, TILE_K, k). Peers of the cluster that need
   /// the same A or B load a slice each and multicast it; not kPeersShare: all of B is loaded for this CTA alone.
   template <bool kPeersShare, class A, class B>
@@ -134,12 +146,22 @@ template <GemmConfig kConfig> struct Mainloop {
     if constexpr (kPromotes) clear(acc);
     order.wait();
     // why: where they differ from tile to tile, the compiler takes them for different from lane to lane
-    if constexpr (kConfig.order == TileOrder::stream_k || kConfig.order == TileOrder::split_k) {
+    if constexpr (kConfig.order == TileOrder::stream_k || kConfig.order == TileOrder::split_k || groups_k(kConfig)) {
       pipeline.consumer_uniform();
       k_blocks = static_cast<int>(arch::warp::uniform(static_cast<u32>(k_blocks)));
     }
     if constexpr (kPromotes) multiply_promoted(k_blocks, base, pipeline, math_warpgroup, acc, order, offset);
     else multiply_plain(k_blocks, base, pipeline, math_warpgroup, acc, order);
+  }
+
+  /// A math warpgroup without k-blocks: what an empty sum is. Behind an epilogue that adds to it -0, the neutral element
+  /// of addition: C + 0 would lose the sign of a C of -0.
+  WW_DEVICE static void clear(Accumulator (&acc)[kUnits], float zero = 0.0f) {
+    WW_UNROLL
+    for (int u = 0; u < kUnits; ++u) {
+      WW_UNROLL
+      for (int v = 0; v < Accumulator::kValues; ++v) acc[u][v] = zero;
+    }
   }
 
  protected:
@@ -152,14 +174,6 @@ template <GemmConfig kConfig> struct Mainloop {
     } else {
       WW_UNROLL
       for (int row = 0; row < kRows; row += kMnBlock) atom::copy(load, gX.rows_from(row), sX.rows_from(row));
-    }
-  }
-
-  WW_DEVICE static void clear(Accumulator (&acc)[kUnits]) {
-    WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) {
-      WW_UNROLL
-      for (int v = 0; v < Accumulator::kValues; ++v) acc[u][v] = 0.0f;
     }
   }
 

@@ -5,6 +5,7 @@
 //   warpgroup)
 //   math:      tile -> for k: wait full, multiply, promote, release stage -> sum with who has other k -> epilogue
 //   tickets:   dynamic order: next tile from the counter -> everyone   (one more warp of that warpgroup)
+//   k-grouped: first everyone reads how long the K of every group is; the ring runs on from group to group
 // Cooperative: the math warpgroups share each tile. Pingpong: tiles go to them in turn, and their products take
 // turns in the ring, so that the epilogue of one is under the products of the other.
 // Not here: what a tile is (scheduler/), how a stage is filled (collective/), who arrives where (pipeline/).
@@ -14,6 +15,7 @@
 #include "warpwright/arch/registers.hpp"
 #include "warpwright/arch/role.hpp"
 #include "warpwright/collective/epilogue.hpp"
+#include "warpwright/collective/grouped_builder.hpp"
 #include "warpwright/collective/mainloop.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/kernel/partial_sums.hpp"
@@ -22,7 +24,10 @@
 namespace ww::kernel {
 
 template <GemmConfig kConfig> struct Gemm {
-  static_assert(!collective::fault_of(kConfig), "GemmConfig: resolve() it and look at fault_of()");
+  static constexpr bool kGroupsK = collective::groups_k(kConfig);
+  static_assert(!(kGroupsK ? collective::fault_of_k_grouped(kConfig) : collective::fault_of(kConfig)),
+                "GemmConfig: resolve() it and look at fault_of()");
+  using Params = conditional_t<kGroupsK, KGroupedParams, GemmParams>;
   using Mainloop = collective::Mainloop<kConfig>;
   using Epilogue = collective::Epilogue<kConfig>;
   using Pipeline = typename Mainloop::Pipeline;
@@ -41,7 +46,7 @@ template <GemmConfig kConfig> struct Gemm {
   static constexpr auto kShared = collective::shared_plan(kConfig);
   static constexpr auto kRegisters = collective::registers_of(kConfig);
 
-  WW_DEVICE static void run(const GemmParams& params) {
+  WW_DEVICE static void run(const Params& params) {
     const arch::SharedAddress shared = arch::dynamic_shared();
     const arch::SharedAddress barriers = shared + kShared.barriers;
     const u32 warpgroup = arch::warp::uniform(arch::warpgroup_index());
@@ -59,6 +64,7 @@ template <GemmConfig kConfig> struct Gemm {
     pipeline::make_barriers_visible<Mainloop::kCluster>();
     arch::pdl::launch_dependents();
     arch::pdl::wait();  // nothing an earlier kernel wrote is read before this line
+    if constexpr (kGroupsK) Scheduler::read_groups(params.groups, shared);
 
     if (warpgroup == 0) {
       produce(params, shared, barriers);
@@ -71,21 +77,24 @@ template <GemmConfig kConfig> struct Gemm {
   }
 
  private:
-  WW_DEVICE static collective::TileCoord at(const GemmParams& params, const Tile& tile) {
+  WW_DEVICE static collective::TileCoord at(const Params& params, const Tile& tile) {
+    if constexpr (kGroupsK) return Scheduler::at(params.scheduler, tile);
     const collective::TileCoord at = scheduler::Place<Mainloop::kCluster>::at(params.scheduler.grid, tile.index);
     if constexpr (kConfig.batched) return collective::tile_of_matrix(params.gemm, at);
     else return at;
   }
 
-  WW_DEVICE static void produce(const GemmParams& params, arch::SharedAddress shared, arch::SharedAddress barriers) {
+  WW_DEVICE static void produce(const Params& params, arch::SharedAddress shared, arch::SharedAddress barriers) {
     if constexpr (kRegisters.producer > 0) arch::warpgroup::release_registers<kRegisters.producer>();
     if (arch::thread_index() == 0) {
       arch::role("producer");
       Pipeline pipeline(barriers, pipeline::Role::producer);
       Scheduler scheduler(params.scheduler, params.gemm.k_blocks, shared, scheduler::Reader::thread);
       for (Tile tile; scheduler.next(tile);) {
-        arch::note_work(tile.k.blocks, tile.k.blocks < params.gemm.k_blocks);
-        Mainloop::load(params.gemm, shared, pipeline, at(params, tile), tile.k);
+        arch::note_work(tile.k.blocks, !kGroupsK && tile.k.blocks < params.gemm.k_blocks);
+        if constexpr (collective::has_k_tails(kConfig))
+          Mainloop::load_rows(params.gemm, shared, pipeline, at(params, tile), tile.rows, tile.end, tile.k.blocks);
+        else Mainloop::load(params.gemm, shared, pipeline, at(params, tile), tile.k);
       }
       pipeline.producer_tail();
     } else if (arch::warp_index() >= 1 && arch::warp_index() <= Mainloop::kScaleWarps) {
@@ -110,7 +119,10 @@ template <GemmConfig kConfig> struct Gemm {
     return kTilesInFlight == 1 || turn % kTilesInFlight == math_warpgroup;
   }
 
-  WW_DEVICE static void consume(const GemmParams& params, arch::SharedAddress shared, arch::SharedAddress barriers,
+  /// No products for this tile: its group has no rows.
+  WW_DEVICE static bool is_empty(const Tile& tile) { return kGroupsK && tile.k.blocks == 0; }
+
+  WW_DEVICE static void consume(const Params& params, arch::SharedAddress shared, arch::SharedAddress barriers,
                                 int math_warpgroup) {
     arch::role("math", math_warpgroup);
     Pipeline pipeline(barriers, pipeline::Role::consumer);
@@ -121,7 +133,7 @@ template <GemmConfig kConfig> struct Gemm {
     const int part = kTilesInFlight == 1 ? math_warpgroup : 0;  // of the tile's rows
     const arch::SharedAddress output =
         shared + (math_warpgroup - part) * kShared.d_tile;  // as if its D were the only one
-    if (params.gemm.k_blocks == 0) {                        // no products: D is zero, whatever the scales are
+    if (!kGroupsK && params.gemm.k_blocks == 0) {           // no products: D is zero, whatever the scales are
       Epilogue::clear(output, buffer, part);
       int turn = 0;
       for (Tile tile; scheduler.next(tile); ++turn)
@@ -140,11 +152,15 @@ template <GemmConfig kConfig> struct Gemm {
       int offset = 0;
       if constexpr (collective::promotes(kConfig) && Mainloop::Scales::kBlocks > 1)
         offset = Mainloop::scale_offset(at(params, tile));
-      if (!collective::sums_in_cluster(kConfig) || tile.k.blocks > 0)
+      if constexpr (kGroupsK) {
+        if (is_empty(tile) && params.keep_empty) continue;
+        if (is_empty(tile)) Mainloop::clear(acc, Epilogue::kTree.empty() ? 0.0f : -0.0f);
+      }
+      if (!(collective::sums_in_cluster(kConfig) || kGroupsK) || tile.k.blocks > 0)
         Mainloop::multiply(tile.k.blocks, shared, pipeline, part, acc, order, offset);
       if (!sums.complete(params.gemm.partials, acc, scheduler, tile)) continue;
       const collective::TileCoord coord = at(params, tile);
-      Epilogue::scale(params.gemm, part, acc, coord);
+      if (!is_empty(tile)) Epilogue::scale(params.gemm, part, acc, coord);
       Epilogue::store(params.gemm, output, buffer, part, acc, coord);
     }
     buffer.drain();

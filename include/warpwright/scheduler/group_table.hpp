@@ -35,7 +35,7 @@ template <int kThreads> class GroupTable {
     const int first = thread * each, last = min(first + each, sizes.groups);
     u32 end_here = 0;
     for (int g = first; g < last; ++g) {
-      const Span span = cut(raw(sizes, g, status), sizes, g, status);
+      const Span span = whole(cut(raw(sizes, g, status), sizes, g, status), sizes.grain, status);
       put(g, span);  // {start, end} for now
       if (span.end > span.start) end_here = max(end_here, static_cast<u32>(span.end));
     }
@@ -101,6 +101,13 @@ template <int kThreads> class GroupTable {
     const i32 limit = masked ? (g + 1) * sizes.alignment : sizes.rows;
     if (span.end > span.start && (span.start < 0 || span.end > limit)) status |= GroupStatus::overrun;
     return {min(max(span.start, 0), limit), min(max(span.end, 0), limit)};
+  }
+
+  /// The whole grains of a span.
+  WW_DEVICE static Span whole(Span span, i32 grain, u32& status) {
+    if (grain == 1 || span.end <= span.start) return span;
+    if (span.start % grain != 0 || span.end % grain != 0) status |= GroupStatus::misaligned;
+    return {ceil_div(span.start, grain) * grain, span.end / grain * grain};
   }
 
   /// Row ids: where the first run of every group starts and ends, into the table.

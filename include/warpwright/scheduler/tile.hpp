@@ -18,6 +18,8 @@ struct Tile {
   i32 index = 0;     // cluster tile, in the order of the grid
   KRange k;          // this CTA's
   KRange cluster_k;  // of all CTAs along K of this cluster
+  // k-grouped, where groups end at any row of K: so many rows, before this one
+  i32 rows = 0, end = 0;
 };
 
 /// How the pieces of a tile that several clusters have meet in workspace. Piece 0 begins at k-block 0; who has it adds
@@ -44,6 +46,7 @@ struct SchedulerParams {
   i32 stream_blocks = 0;             // of those, for each cluster ...
   i32 stream_extra = 0;              // ... and one more for so many of the first
   TicketCounter* tickets = nullptr;  // dynamic
+  i32 groups = 1;                    // k-grouped: the grid is that of one
 };
 
 /// Part `part` of `parts` of `k`; they differ by at most one k-block.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "warpwright/scheduler/dynamic.hpp"
+#include "warpwright/scheduler/k_grouped.hpp"
 #include "warpwright/scheduler/split_k.hpp"
 #include "warpwright/scheduler/static_persistent.hpp"
 #include "warpwright/scheduler/stream_k.hpp"
@@ -11,10 +12,13 @@ namespace ww::scheduler {
 
 /// kReaders: warps of a CTA that ask for tiles.
 template <GemmConfig kConfig, int kReaders>
-using TileScheduler = conditional_t<
+using DenseScheduler = conditional_t<
     kConfig.order == TileOrder::dynamic, Dynamic<kConfig, kReaders>,
     conditional_t<kConfig.order == TileOrder::stream_k, StreamK<collective::cluster_of(kConfig)>,
                   conditional_t<kConfig.order == TileOrder::split_k, SplitK<collective::cluster_of(kConfig)>,
                                 StaticPersistent<collective::cluster_of(kConfig)>>>>;
+template <GemmConfig kConfig, int kReaders>
+using TileScheduler =
+    conditional_t<collective::groups_k(kConfig), KGrouped<kConfig>, DenseScheduler<kConfig, kReaders>>;
 
 }  // namespace ww::scheduler

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// K-grouped: the tiles of every group's D in one static order, group after group; cluster c of C takes tiles c, c + C,
+// ... of it. How many k-blocks a tile has is its group's business, and read from the table of groups in shared memory.
+//   order: | tiles of D[0] | tiles of D[1] | ...     an empty group has tiles, too: someone must write its zeros
+// All CTAs of a cluster work on one tile of this order, so on one group: multicast needs them to agree on how many
+// stages there are, and on what lies in them.
+#pragma once
+
+#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/scheduler/group_table.hpp"
+#include "warpwright/scheduler/tile.hpp"
+
+namespace ww::scheduler {
+
+template <GemmConfig kConfig> class KGrouped {
+  static constexpr pipeline::ClusterShape kCluster = collective::cluster_of(kConfig);
+  static constexpr collective::RasterSharedPlan kShared = collective::raster_shared_plan(kConfig);
+  using Place = scheduler::Place<kCluster>;
+  using Table = GroupTable<collective::threads_of(kConfig)>;
+
+ public:
+  WW_DEVICE KGrouped(const SchedulerParams& params, int, arch::SharedAddress shared, Reader reader)
+      : params_(params), table_(table(shared)), reader_(reader), next_(Place::cluster()) {}
+
+  /// All threads of the CTA, before any asks for tiles; ends with a barrier.
+  WW_DEVICE static void read_groups(const GroupSizes& sizes, arch::SharedAddress shared) {
+    table(shared).build(sizes, shared + kShared.scan);
+  }
+
+  /// This CTA's next tile; false when there is none.
+  WW_DEVICE bool next(Tile& tile) {
+    if (next_ >= params_.groups * tiles_of_group(params_)) return false;
+    const GroupRange range = table_[group_of(params_, next_)];
+    const i32 rows = uniform_for(reader_, range.count), start = uniform_for(reader_, range.start);
+    const i32 blocks = ceil_div(rows, kConfig.tile_k);
+    // groups without tails begin at a whole k-block of the matrix
+    tile = Place::tile(next_, {collective::has_k_tails(kConfig) ? 0 : start / kConfig.tile_k, blocks});
+    tile.rows = rows, tile.end = start + rows;
+    next_ += Place::clusters();
+    return true;
+  }
+
+  /// Where `tile` is in D, of which `batch` is the group's.
+  WW_DEVICE static TileCoord at(const SchedulerParams& params, const Tile& tile) {
+    const int group = group_of(params, tile.index);
+    TileCoord coord = Place::at(params.grid, tile.index - group * tiles_of_group(params));
+    coord.batch = group;
+    return coord;
+  }
+
+  WW_DEVICE Meeting meeting(const Tile&) const { return {}; }
+
+ private:
+  WW_DEVICE static Table table(arch::SharedAddress shared) { return {shared + kShared.tables, kConfig.group_capacity}; }
+  WW_DEVICE static int tiles_of_group(const SchedulerParams& params) { return static_cast<int>(params.grid.tiles()); }
+  WW_DEVICE static int group_of(const SchedulerParams& params, int index) { return index / tiles_of_group(params); }
+
+  const SchedulerParams& params_;
+  Table table_;
+  Reader reader_;
+  int next_;
+};
+
+}  // namespace ww::scheduler

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// ww::plan and ww::can_implement of groups of K: the problem as a batch of dense products that share A and B, what only
+// groups have to satisfy, and the dense adapter.
+#include "warpwright/host/k_grouped.hpp"
+
+#include <fmt/format.h>
+
+#include "device/gemm_adapter.hpp"
+#include "ops/gemm_validation.hpp"
+#include "ops/grouped_validation.hpp"
+#include "ops/operand_checks.hpp"
+#include "select/config_text.hpp"
+#include "select/grouped_configs.hpp"
+#include "warpwright/collective/grouped_builder.hpp"
+
+namespace ww {
+namespace {
+
+struct KGroupedDecision {
+  GemmProblem batch;  // with explicit strides
+  GemmConfig config;  // resolved
+  device::KGroups groups;
+};
+
+GemmProblem batch_of(const KGroupedProblem& p) {
+  GemmProblem batch{.m = p.m, .n = p.n, .k = p.total_k(), .a = p.a, .b = p.b, .d = p.d, .scale = p.scale};
+  batch.lda = p.lda, batch.ldb = p.ldb, batch.ldd = p.ldd;
+  batch.scale_a_row = p.scale_a_row, batch.scale_a_k = p.scale_a_k;
+  batch.scale_b_n = p.scale_b_n, batch.scale_b_k = p.scale_b_k;
+  batch.a_major = p.a_major, batch.b_major = p.b_major;
+  batch.batch = p.groups;
+  batch.batch_d = p.stride_d_group != 0 ? p.stride_d_group : p.m * (p.ldd != 0 ? p.ldd : p.n);
+  batch.batch_scale_a = p.scale_a_group, batch.batch_scale_b = p.scale_b_group;
+  if (p.accumulate) batch.epilogue = evt::acc + evt::c(p.d);
+  return batch;
+}
+
+Result<void> check(const KGroupedProblem& p) {
+  WW_CHECK(ops::check_group_count(p.groups));
+  WW_CHECK(ops::check_extent("k", p.k));
+  WW_CHECK(ops::check_encoding(p.encoding, p.alignment));
+  if (p.total_k() > ops::kLargestExtent)
+    return failure(ErrorCode::unsupported, "k", fmt::format("at most {} in all groups", ops::kLargestExtent),
+                   fmt::format("{} groups of {}", p.groups, p.k));
+  if (is_block(p.scale) && (p.scale_a_group != 0 || p.scale_b_group != 0))
+    return failure(ErrorCode::invalid, p.scale_a_group != 0 ? "scale_a_group" : "scale_b_group",
+                   "0: scales for each 128 of K are those of the group that has them",
+                   fmt::format("{}", p.scale_a_group != 0 ? p.scale_a_group : p.scale_b_group));
+  const bool tails = p.a_major == Major::mn && p.b_major == Major::mn;
+  const bool masked = p.encoding == GroupEncoding::masked;
+  if (!tails && masked && p.k % ops::kScaleSpan != 0)
+    return failure(ErrorCode::unsupported, "k", "a multiple of 128 for masked groups of K-major operands",
+                   fmt::format("{}", p.k));
+  return {};
+}
+
+Result<void> check(const GemmConfig& config, std::int64_t groups) {
+  const auto refused = [&](std::string field, std::string expected) {
+    return failure(ErrorCode::unsupported, "config, " + field, std::move(expected), to_text(config));
+  };
+  if (config.group_capacity < groups) return refused("groups", fmt::format("at least the {} of the problem", groups));
+  if (const collective::ConfigFault fault = collective::fault_of_k_grouped(config))
+    return refused(fault.field, fault.expected);
+  return {};
+}
+
+Result<KGroupedDecision> decide(const KGroupedProblem& problem, const GemmOptions& options) {
+  WW_CHECK(check(problem));
+  KGroupedDecision decision;
+  WW_TRY(decision.batch, ops::validate(batch_of(problem)));
+  WW_CHECK(ops::check_sms(options.sms, 0));
+  const Mechanism asked = options.config.mechanism;
+  if (asked != Mechanism::dense && asked != Mechanism::k_grouped)  // dense: nobody asked
+    return failure(ErrorCode::unsupported, "config, mechanism", "k-grouped for groups of K", name_of(asked));
+  decision.config = select::choose_k_grouped(decision.batch, options.config);
+  WW_CHECK(check(decision.config, problem.groups));
+  WW_CHECK(ops::check_sms(options.sms, collective::cluster_of(decision.config).size()));
+  const bool masked = problem.encoding == GroupEncoding::masked;
+  decision.groups = {.encoding = problem.encoding,
+                     .groups = problem.groups,
+                     .rows = problem.total_k(),
+                     .alignment = masked ? problem.k : problem.alignment,
+                     .grain = collective::has_k_tails(decision.config) ? 1 : ops::kScaleSpan};
+  return decision;
+}
+
+/// `problem` with the strides of `batch`.
+KGroupedProblem with_strides(KGroupedProblem problem, const GemmProblem& batch) {
+  problem.lda = batch.lda, problem.ldb = batch.ldb, problem.ldd = batch.ldd;
+  problem.stride_d_group = batch.batch_d;
+  problem.scale_a_row = batch.scale_a_row, problem.scale_a_k = batch.scale_a_k;
+  problem.scale_b_n = batch.scale_b_n, problem.scale_b_k = batch.scale_b_k;
+  return problem;
+}
+
+}  // namespace
+
+Result<void> can_implement(const KGroupedProblem& problem, const GemmOptions& options) {
+  WW_CHECK(decide(problem, options));
+  return {};
+}
+
+const GemmConfig& KGroupedPlan::config() const { return adapter_->config(); }
+std::optional<EmuStats> KGroupedPlan::last_stats() const { return adapter_->last_stats(); }
+
+Result<void> KGroupedPlan::run(const KGroupedOperands& operands, Stream stream) const {
+  GemmOperands batch{
+      .a = operands.a, .b = operands.b, .d = operands.d, .scale_a = operands.scale_a, .scale_b = operands.scale_b};
+  if (problem_.accumulate) {
+    batch.epilogue.c = operands.c != nullptr ? operands.c : operands.d;
+    batch.epilogue.ldc = problem_.ldd;
+    batch.epilogue.batch_c = problem_.stride_d_group;
+  }
+  return adapter_->run(batch, stream, {operands.sizes, operands.sizes2, operands.status});
+}
+
+Result<KGroupedPlan> plan(const Device& device, const KGroupedProblem& problem, const GemmOptions& options) {
+  WW_TRY(const KGroupedDecision decision, decide(problem, options));
+  KGroupedPlan made;
+  made.problem_ = with_strides(problem, decision.batch);
+  WW_TRY(made.adapter_, device::GemmAdapter::create(device, decision.batch, decision.config, options, decision.groups));
+  return made;
+}
+
+}  // namespace ww

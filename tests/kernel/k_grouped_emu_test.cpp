@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of K on the emulated device, bit for bit against the exact reference of each group alone: tails, empty groups,
+// NaN beyond a group's end, clusters, contradicting sizes, what plan() and run() refuse.
+#include <gtest/gtest.h>
+
+#include "random_k_grouped.hpp"
+
+namespace ww {
+namespace {
+
+using namespace ww::testing;
+
+Device open_emu(std::uint64_t seed = 0) {
+  auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {.seed = seed}});
+  if (!device) throw std::runtime_error(device.error().message);
+  return *device;
+}
+
+GemmConfig tile(int m, int n, int cluster_m = 1, int cluster_n = 1) {
+  return {.tile_m = m, .tile_n = n, .cluster_m = cluster_m, .cluster_n = cluster_n};
+}
+
+/// Groups of `counts` rows of bf16, one after the other.
+HostKGrouped make(KGroupedProblem p, const std::vector<std::int64_t>& counts, const GemmConfig& config,
+                  std::uint64_t seed, std::int64_t grain = 1) {
+  std::mt19937_64 rng(seed);
+  HostKGrouped h;
+  h.problem = p, h.config = config, h.number = seed;
+  encode_k_groups(h, rng, counts, grain);
+  KGroupedProblem& q = h.problem;
+  const std::int64_t step = 16 / bytes_of(q.a);
+  q.lda = round_up(q.a_major == Major::mn ? q.m : q.total_k(), step);
+  q.ldb = round_up(q.b_major == Major::mn ? q.n : q.total_k(), step);
+  q.ldd = q.n, q.stride_d_group = q.m * q.n;
+  fill_k_grouped(h, rng);
+  return h;
+}
+
+void expect_exact(const HostKGrouped& h, std::uint64_t seed = 0) {
+  const auto got = run_on(open_emu(seed), h);
+  ASSERT_TRUE(got) << got.error().message << "\n" << h.replay();
+  EXPECT_EQ(difference(h, *got, reference(h)), "");
+}
+
+KGroupedProblem plain(DType d = f32) {
+  KGroupedProblem p{.m = 100, .n = 72, .d = d};
+  p.encoding = GroupEncoding::starts_counts;
+  return p;
+}
+
+TEST(KGroupedEmu, EveryRemainderOfKEndsWithItsGroup) {
+  std::vector<std::int64_t> counts;
+  for (std::int64_t k = 0; k <= 66; ++k) counts.push_back(k);
+  counts.insert(counts.end(), {127, 128, 129, 191});
+  expect_exact(make(plain(), counts, tile(128, 128), 1));
+}
+
+TEST(KGroupedEmu, EveryEncodingOnEveryCluster) {
+  std::uint64_t seed = 10;
+  for (int e = 0; e < 5; ++e)
+    for (const auto& [m, n] : {std::pair(1, 1), {2, 1}, {1, 2}}) {
+      KGroupedProblem p = plain();
+      p.m = 200, p.n = 136, p.encoding = GroupEncoding(e);
+      expect_exact(make(p, {70, 0, 1, 200, 64, 3}, tile(128, 128, m, n), ++seed));
+    }
+}
+
+TEST(KGroupedEmu, EmptyGroupsAreZeroOrC) {
+  for (bool accumulate : {false, true})
+    for (bool in_place : {true, false}) {
+      KGroupedProblem p = plain();
+      p.accumulate = accumulate;
+      for (const std::vector<std::int64_t>& counts :
+           {std::vector<std::int64_t>{0, 0, 0}, {0, 37, 0}, {300, 0, 0}, {0, 0, 64}}) {
+        HostKGrouped h = make(p, counts, tile(128, 128, 2, 1), 40);
+        h.in_place = in_place;
+        for (std::size_t i = 0; accumulate && i < h.c.size(); i += 64) {  // -0 stays -0 where nothing is added
+          const std::uint32_t minus_zero = 0x80000000;
+          std::memcpy(&h.c[i], &minus_zero, 4);
+        }
+        expect_exact(h);
+      }
+    }
+}
+
+TEST(KGroupedEmu, OneGroupIsTheDenseProduct) {
+  for (std::int64_t k : {1, 63, 64, 200, 321}) {
+    const HostKGrouped h = make(plain(), {k}, tile(128, 128, 2, 1), static_cast<std::uint64_t>(k));
+    const Device device = open_emu();
+    const auto got = run_on(device, h);
+    ASSERT_TRUE(got) << got.error().message;
+    HostProblem dense = problem_of_group(h, 0);
+    dense.config = h.config;
+    const auto want = run_on(device, dense);
+    ASSERT_TRUE(want) << want.error().message;
+    EXPECT_EQ(difference(h, *got, *want), "");
+  }
+}
+
+TEST(KGroupedEmu, OneBlockScaledGroupIsTheDenseProduct) {
+  KGroupedProblem p{.m = 100, .n = 72, .a = e4m3, .b = e4m3, .scale = Scale::block_1x128_1x128};
+  p.a_major = p.b_major = Major::k;
+  const HostKGrouped h = make(p, {5}, tile(128, 128, 1, 2), 3, 128);
+  const Device device = open_emu();
+  const auto got = run_on(device, h);
+  ASSERT_TRUE(got) << got.error().message;
+  HostProblem dense = problem_of_group(h, 0);
+  dense.config = h.config;
+  const auto want = run_on(device, dense);
+  ASSERT_TRUE(want) << want.error().message;
+  EXPECT_EQ(difference(h, *got, *want), "");
+}
+
+// The neighbours of a group hold NaN and infinity: the bits of its D are those beside ordinary neighbours.
+TEST(KGroupedEmu, NothingOfANeighbourReachesD) {
+  const Device device = open_emu();
+  for (std::uint32_t bits : {0xffffu, 0x7f80u}) {
+    HostKGrouped h = make(plain(), {33, 47, 90}, tile(128, 128, 2, 1), 5);
+    const auto want = run_on(device, h);
+    ASSERT_TRUE(want) << want.error().message;
+    for (std::vector<std::uint8_t>* operand : {&h.a, &h.b}) {
+      const std::int64_t row = 2 * (operand == &h.a ? h.problem.lda : h.problem.ldb);
+      for (std::size_t g : {std::size_t{0}, std::size_t{2}})
+        for (std::int64_t i = h.ranges[g].first * row; i < (h.ranges[g].first + h.ranges[g].second) * row; i += 2)
+          std::memcpy(&(*operand)[static_cast<std::size_t>(i)], &bits, 2);
+    }
+    const auto got = run_on(device, h);
+    ASSERT_TRUE(got) << got.error().message;
+    const auto group = static_cast<std::ptrdiff_t>(h.problem.stride_d_group * 4);
+    EXPECT_TRUE(std::equal(got->begin() + group, got->begin() + 2 * group, want->begin() + group)) << h.replay();
+    EXPECT_FALSE(std::equal(got->begin(), got->begin() + group, want->begin())) << "the NaN did not arrive";
+  }
+}
+
+TEST(KGroupedEmu, ContradictingSizesAreCutAndReported) {
+  HostKGrouped h = make(plain(), {40, 30, 50}, tile(128, 128), 6);
+  ASSERT_EQ(h.ranges.size(), 3u);
+  const auto third = static_cast<std::int32_t>(h.problem.k - h.ranges[2].first);
+  h.sizes2 = {static_cast<std::int32_t>(h.ranges[1].first - h.ranges[0].first) + 10, 30, third + 100};
+  std::fill(h.a.begin(), h.a.end(), std::uint8_t{0}), std::fill(h.b.begin(), h.b.end(), std::uint8_t{0});
+  for (std::vector<std::uint8_t>* bytes : {&h.a, &h.b})
+    for (std::size_t i = 0; i < bytes->size(); i += 2) (*bytes)[i + 1] = 0x3f;  // finite: no rows of NaN here
+  const std::int64_t first = h.ranges[0].first + h.sizes2[0];
+  h.ranges = {{h.ranges[0].first, h.sizes2[0]}, {first, h.ranges[1].first + 30 - first}, {h.ranges[2].first, third}};
+  const auto got = run_on(open_emu(), h, GroupStatus::overlap | GroupStatus::overrun);
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(difference(h, *got, reference(h)), "");
+}
+
+TEST(KGroupedEmu, MisalignedGroupsOfKMajorOperandsAreCutToWholeBlocks) {
+  KGroupedProblem p{.m = 64, .n = 64, .a = e4m3, .b = e4m3, .scale = Scale::block_1x128_1x128};
+  p.a_major = p.b_major = Major::k, p.encoding = GroupEncoding::offsets;
+  HostKGrouped h = make(p, {2, 3, 1}, tile(64, 64), 7, 128);
+  h.sizes[0] = 200;  // group 0: [0, 200) -> [0, 128); group 1: [200, 640) -> [256, 640)
+  h.ranges[0].second = 128;
+  const auto got = run_on(open_emu(), h, GroupStatus::misaligned);
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(difference(h, *got, reference(h)), "");
+}
+
+TEST(KGroupedEmu, NothingToMultiplyOrToStore) {
+  expect_exact(make(plain(), {0, 0, 0, 0}, tile(128, 128), 8));
+  KGroupedProblem p = plain();
+  p.encoding = GroupEncoding::offsets;
+  expect_exact(make(p, {0, 0}, tile(128, 128), 8));  // K = 0 or a few rows of nobody
+  const Device device = open_emu();
+  for (int which = 0; which < 3; ++which) {
+    KGroupedProblem none{.groups = 2, .m = 8, .n = 8, .k = 8};
+    (which == 0 ? none.groups : which == 1 ? none.m : none.n) = 0;
+    const auto made = plan(device, none);
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_TRUE(made->run({}));  // nothing is launched, so nothing is asked for
+  }
+}
+
+TEST(KGroupedEmu, WhatCannotBeIsRefused) {
+  const auto error = [](const KGroupedProblem& p, const GemmOptions& options = {}) {
+    const auto made = can_implement(p, options);
+    return made ? std::string("none") : made.error().message;
+  };
+  KGroupedProblem p{.groups = 4, .m = 64, .n = 64, .k = 100};
+  EXPECT_EQ(error(p), "none");
+  p.groups = 5000;
+  EXPECT_NE(error(p).find("groups"), std::string::npos) << error(p);
+  p.groups = 4, p.a = p.b = e4m3;
+  EXPECT_NE(error(p).find("K-major"), std::string::npos) << error(p);
+  p.a = p.b = bf16, p.scale = Scale::block_1x128_1x128;
+  EXPECT_NE(error(p).find("scale"), std::string::npos) << error(p);
+  p.a = p.b = e4m3, p.a_major = p.b_major = Major::k, p.k = 256, p.scale_a_group = 8;
+  EXPECT_NE(error(p).find("scale_a_group"), std::string::npos) << error(p);
+  p.scale_a_group = 0, p.encoding = GroupEncoding::masked, p.k = 48;
+  EXPECT_NE(error(p).find("argument k"), std::string::npos) << error(p);
+  p = {.groups = 4, .m = 64, .n = 64, .k = 100};
+  EXPECT_NE(error(p, {.config = {.mechanism = Mechanism::ragged}}).find("mechanism"), std::string::npos);
+  EXPECT_NE(error(p, {.config = {.order = TileOrder::stream_k}}).find("order"), std::string::npos);
+  EXPECT_NE(error(p, {.config = {.tile_m = 128, .tile_n = 64, .cluster_m = 2}}).find("tile (n)"), std::string::npos);
+  EXPECT_NE(error(p, {.config = {.schedule = Schedule::pingpong}}).find("schedule"), std::string::npos);
+}
+
+TEST(KGroupedEmu, RunRefusesWrongPointers) {
+  const auto made = plan(open_emu(), KGroupedProblem{.groups = 2, .m = 8, .n = 8, .k = 8}, {.config = tile(64, 64)});
+  ASSERT_TRUE(made) << made.error().message;
+  alignas(16) char memory[16];
+  const auto* const sizes = reinterpret_cast<const std::int32_t*>(memory);
+  const KGroupedOperands right{.a = memory, .b = memory, .d = memory, .sizes = sizes};
+  const auto argument = [&](const KGroupedOperands& operands) { return made->run(operands).error().argument; };
+  KGroupedOperands wrong = right;
+  wrong.sizes = nullptr;
+  EXPECT_EQ(argument(wrong), "sizes");
+  wrong = right, wrong.a = memory + 1;
+  EXPECT_EQ(argument(wrong), "a");
+  wrong = right, wrong.d = nullptr;
+  EXPECT_EQ(argument(wrong), "d");
+}
+
+}  // namespace
+}  // namespace ww
