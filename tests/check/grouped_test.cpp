@@ -6,12 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "case.hpp"
-#include "kernel/random_grouped.hpp"
+#include "kernel/random_k_grouped.hpp"
 
 namespace ww::check_test {
 namespace {
 
 using testing::HostGrouped;
+using testing::HostKGrouped;
 
 struct GroupedCase {
   const char* name;
@@ -74,6 +75,67 @@ TEST(ShippedGrouped, IsCleanAndExactUnderEverySchedule) {
       ASSERT_TRUE(report) << (got ? "no report" : got.error().message);
       const std::string replay =
           fmt::format("{}, schedule {} seed {}; replay: WARPWRIGHT_CHECK_SEED={} ./check_grouped_test", c.name,
+                      name_of(options.schedule), options.seed, base_seed());
+      ASSERT_EQ(report->verdict, Verdict::clean) << replay << "\n" << summary(*report);
+      ASSERT_TRUE(got) << got.error().message << "\n" << replay;
+      ASSERT_EQ(testing::difference(host, *got, want), "") << "    wrong-result in D: " << replay;
+    }
+  }
+}
+
+/// Groups with tails, empty ones and several tiles each, on clusters whose CTAs share A or B.
+std::vector<HostKGrouped> k_grouped_cases() {
+  struct Case {
+    KGroupedProblem problem;
+    GemmConfig config;
+    std::vector<std::int64_t> counts;  // of grains
+  };
+  const auto problem = [](DType type, Scale scale, GroupEncoding encoding, std::int64_t m, std::int64_t n) {
+    KGroupedProblem p{.m = m, .n = n, .a = type, .b = type, .scale = scale};
+    p.encoding = encoding;
+    if (type == e4m3) p.a_major = p.b_major = Major::k;
+    return p;
+  };
+  std::vector<Case> cases = {
+      {problem(bf16, Scale::none, GroupEncoding::starts_counts, 72, 136),
+       {.tile_m = 64, .tile_n = 128, .cluster_m = 2, .stages = 2},
+       {70, 0, 1, 200, 64, 0}},
+      {problem(bf16, Scale::none, GroupEncoding::row_ids, 136, 72),
+       {.tile_m = 128, .tile_n = 64, .cluster_n = 2, .stages = 2},
+       {3, 130, 0, 65}},
+      {problem(e4m3, Scale::block_1x128_1x128, GroupEncoding::indptr, 130, 72),
+       {.tile_m = 64, .tile_n = 64, .cluster_m = 2, .stages = 2},
+       {2, 0, 5, 1}},
+  };
+  cases[1].problem.accumulate = true;
+  std::vector<HostKGrouped> hosts;
+  for (const Case& c : cases) {
+    std::mt19937_64 rng(11);
+    HostKGrouped& h = hosts.emplace_back();
+    KGroupedProblem& p = h.problem = c.problem;
+    h.config = c.config;
+    testing::encode_k_groups(h, rng, c.counts, h.tails() ? 1 : 128);
+    p.lda = h.tails() ? p.m : p.total_k(), p.ldb = h.tails() ? p.n : p.total_k();
+    p.ldd = p.n, p.stride_d_group = p.m * p.n;
+    testing::fill_k_grouped(h, rng);
+  }
+  return hosts;
+}
+
+TEST(ShippedKGrouped, IsCleanAndExactUnderEverySchedule) {
+  const auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {.check = true}});
+  ASSERT_TRUE(device) << device.error().message;
+  for (const HostKGrouped& host : k_grouped_cases()) {
+    const std::vector<std::uint8_t> want = testing::reference(host);
+    for (int i = 0; i < WW_CHECK_SCHEDULES; ++i) {
+      EmuOptions options = schedule_of(i, base_seed());
+      options.check = true;
+      device->backend().set_emu_options(options);
+      const auto got = testing::run_on(*device, host);
+      const auto report = device->backend().last_check();
+      ASSERT_TRUE(report) << (got ? "no report" : got.error().message);
+      const std::string replay =
+          fmt::format("{}, schedule {} seed {}; replay: WARPWRIGHT_CHECK_SEED={} ./check_grouped_test", host.replay(),
                       name_of(options.schedule), options.seed, base_seed());
       ASSERT_EQ(report->verdict, Verdict::clean) << replay << "\n" << summary(*report);
       ASSERT_TRUE(got) << got.error().message << "\n" << replay;

@@ -152,6 +152,21 @@ GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it
      "wrong-result"),
     ("grouped: tail row stored twice", "collective/ragged_epilogue.hpp", "token < tile.rows && at < arguments.n",
      "token <= tile.rows && at < arguments.n", "data-race wrong-result"),
+    # the peers' multicast deadlock: CTAs that share an operand must agree on how long its K is
+    ("k-grouped: CTAs of a cluster take different groups", "scheduler/k_grouped.hpp", "table_[group_of(params_, next_)]",
+     "table_[(group_of(params_, next_) + static_cast<int>(arch::cluster_rank())) % params_.groups]", "deadlock"),
+    # the peers' race: what a group in flight still reads is overwritten for the next one
+    ("k-grouped: the ring starts anew with every group", "kernel/gemm.hpp",
+     "        if constexpr (collective::has_k_tails(kConfig))\n",
+     "        pipeline = Pipeline(barriers, pipeline::Role::producer);\n"
+     "        if constexpr (collective::has_k_tails(kConfig))\n", "stage-reuse arrival-underflow"),
+    ("k-grouped: a group runs into the next one", "collective/mainloop.hpp",
+     "gA{tile.m * kTileM, end, arguments.k - rows};", "gA{tile.m * kTileM, arguments.k, end - rows};", "wrong-result"),
+    ("k-grouped: an empty group waits for products", "kernel/gemm.hpp",
+     "if (!(collective::sums_in_cluster(kConfig) || kGroupsK) || tile.k.blocks > 0)", "if (true)", "deadlock"),
+    ("k-grouped: tiles before the table of groups is there", "scheduler/group_table.hpp",
+     "      arch::global::atomic_or(sizes.status, status);\n    arch::named_barrier::sync_cta();\n",
+     "      arch::global::atomic_or(sizes.status, status);\n", "data-race uninitialised-read"),
 ]
 FLAGS = ["-std=c++20", "-O1", "-g1", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-DWW_CHECKED=1",
          "-fsanitize=thread", "-fno-optimize-sibling-calls"]

@@ -154,8 +154,8 @@ template <GemmConfig kConfig> struct Mainloop {
     else multiply_plain(k_blocks, base, pipeline, math_warpgroup, acc, order);
   }
 
-  /// A math warpgroup without k-blocks: what an empty sum is. Behind an epilogue that adds to it -0, the neutral element
-  /// of addition: C + 0 would lose the sign of a C of -0.
+  /// A math warpgroup without k-blocks: what an empty sum is. Behind an epilogue that adds to it, -0, the neutral
+  /// element of addition: C + 0 would lose the sign of a C of -0.
   WW_DEVICE static void clear(Accumulator (&acc)[kUnits], float zero = 0.0f) {
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {

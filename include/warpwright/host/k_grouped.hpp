@@ -24,14 +24,14 @@ struct KGroupedProblem {
   Scale scale = Scale::none;
   GroupEncoding encoding = GroupEncoding::offsets;
   std::int64_t alignment = 1;  // offsets: a group starts at the next multiple of this after the one before it ends
-  // mn: A is stored (K, M), B is stored (K, N). Both mn: groups begin and end at any row. With a K-major operand, (M, K)
-  // or (N, K), which FP8 and tf32 need, they begin and end at multiples of 128: others are cut to whole ones, and the
-  // status word says misaligned
+  // mn: A is stored (K, M), B is stored (K, N). Both mn: groups begin and end at any row. With a K-major operand, that
+  // is (M, K) or (N, K), which FP8 and tf32 need, they begin and end at multiples of 128: others are cut to whole ones,
+  // and the status word says misaligned
   Major a_major = Major::mn, b_major = Major::mn;
   bool accumulate = false;                 // D[g] = C[g] + product, C of D's type and strides; else D[g] = product
   std::int64_t lda = 0, ldb = 0, ldd = 0;  // row strides in elements of A and B as stored; 0: packed
   std::int64_t stride_d_group = 0;         // elements from D[g] to D[g + 1]; 0: M * ldd
-  // float32 scales, as GemmProblem has them; from one group's to the next one's: tensor and row_column only, 0 = one set
+  // float32 scales, as GemmProblem has them; from one group's to the next: tensor and row_column only, 0 = one set
   std::int64_t scale_a_row = 0, scale_a_k = 0, scale_a_group = 0;
   std::int64_t scale_b_n = 0, scale_b_k = 0, scale_b_group = 0;
 

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether every D[g] of a problem with groups of K lies within the bound of docs/numerics.md of the product in FP64:
+// what the exact reference, which shares the tensor core's arithmetic with the emulator, cannot say.
+#pragma once
+
+#include "cli/verify.hpp"
+#include "cli/verify_epilogue.hpp"
+#include "random_k_grouped.hpp"
+
+namespace ww::testing {
+
+/// `rows` rows of a matrix with rows of `ld` elements, and of `columns` values, as a matrix of its own.
+inline cli::Matrix copied(const std::uint8_t* bytes, DType type, std::int64_t rows, std::int64_t columns,
+                          std::int64_t ld) {
+  cli::Matrix matrix = cli::Matrix::allocate(type, rows, columns, columns, "reference").value();
+  for (std::int64_t r = 0; r < rows && columns > 0; ++r)
+    std::memcpy(matrix.row(r), bytes + r * ld * bytes_of(type), static_cast<std::size_t>(columns * bytes_of(type)));
+  return matrix;
+}
+/// The same of an MN-major operand, (K, rows) as stored.
+inline cli::Matrix turned(const std::uint8_t* bytes, DType type, std::int64_t rows, std::int64_t k, std::int64_t ld) {
+  cli::Matrix matrix = cli::Matrix::allocate(type, rows, k, k, "reference").value();
+  const int size = bytes_of(type);
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t i = 0; i < k; ++i) std::memcpy(matrix.row(r) + i * size, bytes + (i * ld + r) * size, size);
+  return matrix;
+}
+
+/// The first group with elements outside their bound; empty: none.
+inline std::string outside_bound(const HostKGrouped& h, const std::vector<std::uint8_t>& d) {
+  const KGroupedProblem& p = h.problem;
+  for (std::size_t g = 0; g < h.ranges.size(); ++g) {
+    const HostProblem one = problem_of_group(h, g);
+    const std::int64_t k = one.problem.k, blocks = ceil_div(k, 128);
+    const auto operand = [&](const std::vector<std::uint8_t>& bytes, DType type, Major major, std::int64_t rows,
+                             std::int64_t ld) {
+      return major == Major::mn ? turned(bytes.data(), type, rows, k, ld) : copied(bytes.data(), type, rows, k, ld);
+    };
+    const auto scales = [&](const std::vector<float>& values, std::int64_t rows, std::int64_t columns) {
+      const bool has = p.scale != Scale::none;
+      return copied(reinterpret_cast<const std::uint8_t*>(values.data()), f32, has ? rows : 0, columns, columns);
+    };
+    const bool block = is_block(p.scale), vectors = p.scale == Scale::row_column;
+    const cli::Matrix a = operand(one.a, p.a, p.a_major, p.m, one.problem.lda);
+    const cli::Matrix b = operand(one.b, p.b, p.b_major, p.n, one.problem.ldb);
+    const cli::Matrix sa = scales(one.scale_a, block || vectors ? p.m : 1, block ? blocks : 1);
+    const cli::Matrix sb = scales(one.scale_b, block ? ceil_div(p.n, columns_of_scale(p.scale)) : 1,
+                                  block     ? blocks
+                                  : vectors ? p.n
+                                            : 1);
+    const std::int64_t at = static_cast<std::int64_t>(g) * p.stride_d_group * bytes_of(p.d);
+    const cli::Matrix out = copied(d.data() + at, p.d, p.m, p.n, p.ldd);
+    cli::Claim claim{.a = a, .b = b, .d = out, .scale = p.scale};
+    if (p.scale != Scale::none) claim.scale_a = &sa, claim.scale_b = &sb;
+    cli::Verdict verdict;
+    if (!p.accumulate) {
+      verdict = cli::verify(claim);
+    } else {
+      cli::BoundedProduct product{.m = p.m, .n = p.n};
+      product.reference.resize(static_cast<std::size_t>(p.m * p.n)), product.error.resize(product.reference.size());
+      claim.reference = product.reference.data(), claim.error = product.error.data();
+      cli::verify(claim);
+      cli::EpilogueTensors tensors;
+      tensors.m = p.m;
+      tensors.c = copied(h.c.data() + at, p.d, p.m, p.n, p.ldd);
+      verdict = cli::verify_epilogue(evt::acc + evt::c(p.d), product, tensors, out).verdict;
+    }
+    if (verdict.wrong != 0)
+      return fmt::format("group {}: {} elements outside the FP64 bound, the first at ({}, {}): {} for {} within {}\n{}",
+                         g, verdict.wrong, verdict.first->row, verdict.first->column, verdict.first->got,
+                         verdict.first->expected, verdict.first->bound, h.replay());
+  }
+  return "";
+}
+
+}  // namespace ww::testing

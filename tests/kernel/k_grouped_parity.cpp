@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random problems with groups of K (random_k_grouped.hpp) on the emulated device and on a GPU.
+//   k_grouped_parity verify <first> <count> [device] [step]    D against the reference, bit for bit, and FP64
+//   k_grouped_parity make   <file> [count]              one hash of the reference's D for each problem
+//   k_grouped_parity check  <file> [device] [step]      every step-th problem of the file on `device`
+// Exit status: 0 all equal, 1 a difference, 4 something could not run.
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "k_grouped_bound.hpp"
+
+namespace {
+
+using namespace ww;
+using namespace ww::testing;
+
+std::string hash_of(const std::vector<std::uint8_t>& d) {
+  const XXH128_hash_t hash = XXH3_128bits(d.data(), d.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+int verify(std::uint64_t first, std::uint64_t count, const std::string& name, std::uint64_t step) {
+  const auto device = Device::open(name);
+  if (!device) return fmt::print(stderr, "{}\n", device.error().message), 4;
+  int wrong = 0;
+  for (std::uint64_t n = 0; n < count; ++n) {
+    const std::uint64_t i = first + n * step;
+    const HostKGrouped host = numbered_k_grouped(i);
+    const auto got = run_on(*device, host);
+    if (!got) return fmt::print(stderr, "{}\n{}\n", got.error().message, host.replay()), 4;
+    std::string text = difference(host, *got, reference(host));
+    if (text.empty()) text = outside_bound(host, *got);
+    if (!text.empty()) ++wrong, fmt::print("{}\n  again: k_grouped_parity verify {} 1 {}\n", text, i, name);
+  }
+  fmt::print("{}: {} of {} problems with groups of K from {} on bit-equal, and within the FP64 bound\n",
+             device->info().description, count - wrong, count, first);
+  return wrong == 0 ? 0 : 1;
+}
+
+int make(const std::string& path, std::uint64_t count) {
+  std::string text = "# problem number, XXH3-128 of all of D; made by: k_grouped_parity make\n";
+  for (std::uint64_t i = 0; i < count; ++i)
+    text += fmt::format("{} {}\n", i, hash_of(reference(numbered_k_grouped(i))));
+  std::ofstream(path) << text;
+  fmt::print("{} hashes written to {}\n", count, path);
+  return 0;
+}
+
+int check(const std::string& path, const std::string& name, std::uint64_t step) {
+  const auto device = Device::open(name);
+  if (!device) return fmt::print(stderr, "{}\n", device.error().message), 4;
+  std::vector<std::pair<std::uint64_t, std::string>> expected;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::uint64_t number = 0;
+    char hash[33] = {};
+    if (std::sscanf(line.c_str(), "%lu %32s", &number, hash) == 2 && number % step == 0)
+      expected.emplace_back(number, hash);
+  }
+  if (expected.empty()) return fmt::print(stderr, "{}: no hashes\n", path), 4;
+
+  // Compiling dominates: make all plans first, on every core; they stay in the device's cache.
+  std::atomic<std::size_t> next = 0;
+  {
+    std::vector<std::jthread> workers;
+    for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
+      workers.emplace_back([&] {
+        for (std::size_t i; (i = next++) < expected.size();) {
+          const HostKGrouped host = numbered_k_grouped(expected[i].first);
+          (void)plan(*device, host.problem, {.config = host.config});  // an error shows again below
+        }
+      });
+  }
+  int wrong = 0;
+  for (const auto& [number, hash] : expected) {
+    const HostKGrouped host = numbered_k_grouped(number);
+    const auto got = run_on(*device, host);
+    if (!got) return fmt::print(stderr, "{}\n{}\n", got.error().message, host.replay()), 4;
+    if (hash_of(*got) == hash) continue;
+    ++wrong;
+    fmt::print("{}\n", difference(host, *got, reference(host)));
+  }
+  fmt::print("{}: {} of {} problems with groups of K bit-equal\n", device->info().description, expected.size() - wrong,
+             expected.size());
+  return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string verb = argc > 2 ? argv[1] : "";
+  const auto number = [&](int i, std::uint64_t otherwise) {
+    return argc > i ? std::strtoull(argv[i], nullptr, 10) : otherwise;
+  };
+  if (verb == "verify" && argc > 3)
+    return verify(number(2, 0), number(3, 1), argc > 4 ? argv[4] : "emu:sm90", number(5, 1));
+  if (verb == "make") return make(argv[2], number(3, 60));
+  if (verb == "check") return check(argv[2], argc > 3 ? argv[3] : "emu:sm90", number(4, 1));
+  fmt::print(stderr,
+             "usage: k_grouped_parity verify <first> <count> [device] [step] | make <file> [count] | check <file> "
+             "[device] [step]\n");
+  return 2;
+}
