@@ -71,6 +71,9 @@ void add_gemm_flags(CLI::App& app, GemmFlags& f) {
             "how tiles are handed out: order= of the config (default auto)");
   app.add_flag("--batch-invariant", f.batch_invariant,
                "a row's bits do not depend on M or the number of SMs: no stream-k, no split-k");
+  text_flag(app, "--swap-ab", f.swap_ab, "auto|on|off",
+            "rows of B on the 64-row side of the instruction, for few rows of A: --tile is then B's rows x A's "
+            "(default auto)");
   text_flag(app, "--split", f.split, "INT", "split-k: pieces of K for each tile, split= of the config");
   text_flag(app, "--a", f.a, "FILE",
             "A (M, K), or (L, M, K) of a batch: .npy or FILE.safetensors:TENSOR (default generated)");

@@ -186,13 +186,15 @@ Result<void> check_epilogue_files(const GemmRequest& request) {
   return expect_of_batch(request, files.bias, {p.n}, "(N,)");
 }
 
-/// Two fields of the config in short.
+/// Three fields of the config in short.
 Result<void> resolve_scheduler(const GemmFlags& flags, GemmConfig& config) {
   constexpr TileOrder kOrders[] = {TileOrder::automatic, TileOrder::single,   TileOrder::fixed,
                                    TileOrder::dynamic,   TileOrder::stream_k, TileOrder::split_k};
   WW_TRY(const int order, parse_choice(flags.scheduler, "--scheduler",
                                        {"auto", "single", "static", "dynamic", "stream-k", "split-k"}, -1));
   if (order >= 0) config.order = kOrders[order];
+  WW_TRY(const int swap, parse_choice(flags.swap_ab, "--swap-ab", {"auto", "on", "off"}, -1));
+  if (swap >= 0) config.swap_ab = static_cast<SwapAb>(swap);
   if (!flags.split) return {};
   WW_TRY(const std::int64_t split, parse_integer(*flags.split, "--split", 2, 1024));
   config.split = static_cast<int>(split);

@@ -9,6 +9,7 @@
 #include "ops/gemm_choice.hpp"
 #include "ops/operand_checks.hpp"
 #include "select/config_text.hpp"
+#include "warpwright/collective/swap_ab.hpp"
 
 namespace ww::cli {
 namespace {
@@ -118,6 +119,13 @@ std::string because(const Selection& s, const Cost& cost) {
                      meaning_of(Term(largest - cost.us.begin())));
 }
 
+/// Whose rows are the tile's, in words.
+std::string tile_meaning(const GemmConfig& c) {
+  return collective::swaps(c) ? fmt::format("on: a tile is {} rows of B x {} of A, and D^T is what the kernel computes",
+                                            c.tile_m, c.tile_n)
+                              : fmt::format("off: a tile is {} rows of A x {} of B", c.tile_m, c.tile_n);
+}
+
 }  // namespace
 
 Result<Outcome> run_configs_gemm(const GemmFlags& flags, const SelectFlags& select) {
@@ -148,6 +156,7 @@ Result<Outcome> run_explain_gemm(const GemmFlags& flags, const SelectFlags& sele
   Outcome outcome;
   outcome.text = title(s, "explain") + fmt::format("  chosen     {}\n", to_text(chosen));
   outcome.text += fmt::format("  because    {}\n", because(s, cost));
+  outcome.text += fmt::format("  swap-AB    {}\n", tile_meaning(chosen));
   outcome.text += fmt::format("  time       {:.1f} us modelled, {} wave{} of {} CTAs\n", cost.total(), cost.waves,
                               cost.waves == 1 ? "" : "s", cost.resident);
   for (int t = 0; t < select::kTerms; ++t)
@@ -168,6 +177,7 @@ Result<Outcome> run_explain_gemm(const GemmFlags& flags, const SelectFlags& sele
   outcome.json = problem_fields(s);
   outcome.json.emplace_back("chosen", cost_fields(chosen, cost));
   outcome.json.emplace_back("because", because(s, cost));
+  outcome.json.emplace_back("swap_ab", collective::swaps(chosen));
   outcome.json.emplace_back("next", next);
   outcome.json.emplace_back("excluded", exclusion_list(s));
   return outcome;

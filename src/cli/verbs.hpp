@@ -24,6 +24,7 @@ struct GemmFlags {
   Flag a, b, scale_a, scale_b, out;  // FILE.npy or FILE.safetensors:TENSOR; --out is .npy
   Flag tile, cluster, stages;        // 128x192x128, 2x1, auto|INT
   Flag scheduler, split;             // auto|single|static|dynamic|stream-k|split-k, pieces of K
+  Flag swap_ab;                      // auto|on|off
   Flag epilogue, alpha, beta;        // an expression, and its scalars
   Flag c, bias, aux, out_scales;     // FILE; --out-scales is written
   bool batch_invariant = false;

@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 
 #include <type_traits>
+#include <utility>
 
 #include "device/operand_maps.hpp"
+#include "select/swap_ab.hpp"
 #include "warpwright/collective/builder.hpp"
 
 namespace ww::device {
@@ -164,6 +166,14 @@ Result<void> bind_node(const GemmProblem& p, const EpilogueNode& node, const Epi
   return {};
 }
 
+/// Row vectors are the kernel's column vectors, and the other way round.
+void exchange_vectors(collective::EpilogueArguments& arguments) {
+  for (int i = 0; i < kEpilogueSlots; ++i) {
+    std::swap(arguments.row_vector[i], arguments.column_vector[i]);
+    std::swap(arguments.steps.row_vector[i], arguments.steps.column_vector[i]);
+  }
+}
+
 /// False for a node that an earlier one has bound.
 bool is_first(const EpilogueTree& tree, int at) {
   for (int i = 0; i < at; ++i)
@@ -183,7 +193,8 @@ Result<void> bind_epilogue(const GemmProblem& problem, const GemmConfig& config,
   const EpilogueTree& tree = config.epilogue;
   for (int i = 0; i < tree.size(); ++i)
     if (is_first(tree, i)) WW_CHECK(bind_node(problem, tree.node(i), operands, arguments, memory));
-  const Partials partials = partials_of(problem, config);
+  if (collective::swaps(config)) exchange_vectors(arguments);
+  const Partials partials = partials_of(select::kernel_problem(problem, config), collective::kernel_config(config));
   if (partials.words() == 0) return {};
   WW_CHECK(check_pointer("workspace", workspace, 4));
   // why sets of everything and not of each matrix: counters stay together behind the partials

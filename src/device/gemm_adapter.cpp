@@ -9,6 +9,7 @@
 #include "device/epilogue_adapter.hpp"
 #include "device/gemm_source.hpp"
 #include "device/operand_maps.hpp"
+#include "select/swap_ab.hpp"
 #include "warpwright/collective/grouped_builder.hpp"
 
 namespace ww::device {
@@ -18,13 +19,31 @@ using runtime::SmemSwizzle;
 
 namespace {
 constexpr i64 kLargestGrid = i64{1} << 30;  // why: kernels number tiles and their pieces in 32 bits
+
+/// Pointers as the kernel names them. What belongs to the epilogue is exchanged where it is bound.
+GemmOperands exchanged(const GemmOperands& operands) {
+  GemmOperands to = operands;
+  to.a = operands.b, to.b = operands.a;
+  to.scale_a = operands.scale_b, to.scale_b = operands.scale_a;
+  return to;
 }
 
-Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& device, const GemmProblem& problem,
-                                                               const GemmConfig& config, const GemmOptions& options,
+}  // namespace
+
+GemmAdapter::GemmAdapter(const Device& device, const GemmProblem& problem, const GemmConfig& config)
+    : device_(device),
+      problem_(problem),
+      config_(config),
+      product_(select::kernel_problem(problem, config)),
+      made_(collective::kernel_config(config)) {}
+
+Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& device, const GemmProblem& given,
+                                                               const GemmConfig& chosen, const GemmOptions& options,
                                                                const std::optional<KGroups>& k_groups) {
-  std::shared_ptr<GemmAdapter> adapter(new GemmAdapter(device, problem, config));
+  std::shared_ptr<GemmAdapter> adapter(new GemmAdapter(device, given, chosen));
   adapter->k_groups_ = k_groups;
+  const GemmProblem& problem = adapter->product_;
+  const GemmConfig& config = adapter->made_;
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return adapter;
 
   WW_TRY(adapter->kernel_, device.backend().kernel(gemm_source(config)));
@@ -69,7 +88,7 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
 
 /// Of the scheduler, then of the epilogue.
 std::size_t GemmAdapter::workspace_bytes() const {
-  const std::size_t epilogue = epilogue_workspace(problem_, config_);
+  const std::size_t epilogue = epilogue_workspace(product_, made_);
   return epilogue == 0 ? static_cast<std::size_t>(workspace_.bytes) : epilogue_offset() + epilogue;
 }
 std::size_t GemmAdapter::epilogue_offset() const {
@@ -87,18 +106,18 @@ Result<void> GemmAdapter::share_out(const GemmOptions& options) {
     return failure(ErrorCode::unsupported, "config, key cluster", "a cluster that the device has room for",
                    fmt::format("{} CTAs with {} bytes of shared memory each", cluster, launch_.shared_bytes));
   const scheduler::TileGrid grid = params_.scheduler.grid;
-  const i64 useful = scheduler::useful_clusters(config_, grid, k_blocks) * (k_groups_ ? k_groups_->groups : 1);
+  const i64 useful = scheduler::useful_clusters(made_, grid, k_blocks) * (k_groups_ ? k_groups_->groups : 1);
   if (useful > kLargestGrid)
     return failure(ErrorCode::unsupported, "m, n, split", "at most 2^30 pieces of tiles", fmt::format("{}", useful));
   const i64 clusters =
-      config_.order == TileOrder::single ? useful : min<i64>(useful, max(1, min(sms / cluster, resident)));
+      made_.order == TileOrder::single ? useful : min<i64>(useful, max(1, min(sms / cluster, resident)));
   if (clusters * cluster > kLargestGrid)
     return failure(ErrorCode::unsupported, "m, n", "at most 2^30 CTAs", fmt::format("{}", clusters * cluster));
   launch_.grid = static_cast<std::uint32_t>(clusters * cluster);
-  params_.scheduler = scheduler::scheduler_params(config_, grid, k_blocks, clusters);
+  params_.scheduler = scheduler::scheduler_params(made_, grid, k_blocks, clusters);
   if (k_groups_) params_.scheduler.groups = static_cast<i32>(k_groups_->groups);
-  workspace_ = scheduler::workspace_plan(config_, params_.scheduler, clusters);
-  launch_.cross_cta = workspace_.waits || collective::reduces(config_.epilogue);
+  workspace_ = scheduler::workspace_plan(made_, params_.scheduler, clusters);
+  launch_.cross_cta = workspace_.waits || collective::reduces(made_.epilogue);
   return {};
 }
 
@@ -121,23 +140,23 @@ Result<void> GemmAdapter::check_pointers(const GemmOperands& operands) const {
 }
 
 runtime::TensorMapSpec GemmAdapter::output_map(const void* d) const {
-  const GemmProblem& g = problem_;
+  const GemmProblem& g = product_;
   const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
   if (g.d_layout == OutputLayout::column)
-    return matrix_map(d, g.d, columns, g.m, g.ldd, collective::output_columns(config_),
-                      collective::column_panel_rows(config_), SmemSwizzle::b128);
-  const int panel = collective::panel_bytes(config_);
+    return matrix_map(d, g.d, columns, g.m, g.ldd, collective::output_columns(made_),
+                      collective::column_panel_rows(made_), SmemSwizzle::b128);
+  const int panel = collective::panel_bytes(made_);
   return matrix_map(d, g.d, g.m, columns, g.ldd, collective::kWarpgroupRows, panel / bytes_of(g.d),
                     panel_swizzle(panel));
 }
 
 Result<runtime::TensorMapSpec> GemmAdapter::operand_map(const char* name, const void* base, DType type, Major major,
                                                         std::int64_t rows, std::int64_t ld, int box_rows) const {
-  const std::int64_t k = problem_.k;
-  const int tile_k = config_.tile_k;
+  const std::int64_t k = product_.k;
+  const int tile_k = made_.tile_k;
   if (major == Major::k) return matrix_map(base, type, rows, k, ld, box_rows, tile_k, SmemSwizzle::b128);
   runtime::TensorMapSpec map = matrix_map(base, type, k, rows, ld, tile_k, collective::kMnBlock, SmemSwizzle::b128);
-  if (!collective::has_k_tails(config_)) return map;
+  if (!collective::has_k_tails(made_)) return map;
   // (m, x, y) is row x + y - K, so that a box from x = K - count of plane y = end on ends with the group that does; see
   // collective/mainloop.hpp, load_rows()
   map.rank = 3;
@@ -155,8 +174,8 @@ Result<runtime::TensorMapSpec> GemmAdapter::operand_map(const char* name, const 
 
 Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::GemmArguments& arguments) const {
   runtime::Backend& backend = device_.backend();
-  const GemmProblem& g = problem_;
-  const GemmConfig& c = config_;
+  const GemmProblem& g = product_;
+  const GemmConfig& c = made_;
   const auto encode = [&](const runtime::TensorMapSpec& matrix, std::int64_t stride) {
     return backend.encode(c.batched ? batch_of(matrix, g.batch, stride) : matrix);
   };
@@ -173,14 +192,16 @@ Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::
   return {};
 }
 
-Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream, const KGroupPointers& groups) const {
+Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KGroupPointers& groups) const {
   if (!kernel_) return {};
-  WW_CHECK(check_pointers(operands));
+  WW_CHECK(check_pointers(given));
+  const bool swaps = collective::swaps(config_);
+  const GemmOperands operands = swaps ? exchanged(given) : given;
   kernel::KGroupedParams params = params_;
   if (k_groups_) {
     WW_CHECK(check_groups(*k_groups_, groups));
     params.groups = group_sizes(*k_groups_, groups);
-    params.keep_empty = operands.epilogue.c == operands.d;
+    params.keep_empty = given.epilogue.c == given.d;
   }
   WW_CHECK(encode_maps(operands, params.gemm));
   params.gemm.scale_a = operands.scale_a;
@@ -192,7 +213,7 @@ Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream, const
                             reinterpret_cast<u32*>(workspace + workspace_.flags)};
   }
 
-  const GemmProblem& g = problem_;
+  const GemmProblem& g = product_;
   const bool block = is_block(g.scale);
   const auto scale_span = [&](std::int64_t rows, std::int64_t row, std::int64_t column, std::int64_t batch) {
     if (g.scale == Scale::none || g.k == 0) return std::uint64_t{0};
@@ -212,13 +233,14 @@ Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream, const
   const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
   MemoryRanges memory;
   for (const MemoryRange& range : {
-           MemoryRange{"a", operands.a, operand_span(g.m, g.a_major, g.lda, g.a, g.batch_a), false},
-           MemoryRange{"b", operands.b, operand_span(g.n, g.b_major, g.ldb, g.b, g.batch_b), false},
+           MemoryRange{swaps ? "b" : "a", operands.a, operand_span(g.m, g.a_major, g.lda, g.a, g.batch_a), false},
+           MemoryRange{swaps ? "a" : "b", operands.b, operand_span(g.n, g.b_major, g.ldb, g.b, g.batch_b), false},
            MemoryRange{"d", operands.d,
                        matrix_span(by_column ? columns : g.m, by_column ? g.m : columns, g.ldd, g.d, g.batch_d), true},
-           MemoryRange{"scale_a", operands.scale_a, scale_span(g.m, g.scale_a_row, g.scale_a_k, g.batch_scale_a),
+           MemoryRange{swaps ? "scale_b" : "scale_a", operands.scale_a,
+                       scale_span(ceil_div(g.m, rows_of_scale(g.scale)), g.scale_a_row, g.scale_a_k, g.batch_scale_a),
                        false},
-           MemoryRange{"scale_b", operands.scale_b,
+           MemoryRange{swaps ? "scale_a" : "scale_b", operands.scale_b,
                        scale_span(ceil_div(g.n, columns_of_scale(g.scale)), g.scale_b_n, g.scale_b_k, g.batch_scale_b),
                        false},
            MemoryRange{"workspace", operands.workspace, static_cast<std::uint64_t>(workspace_.bytes), true},
@@ -226,7 +248,7 @@ Result<void> GemmAdapter::run(const GemmOperands& operands, Stream stream, const
     memory.add(range);
   if (k_groups_) add_groups(*k_groups_, groups, memory);
   auto* const epilogue_space = static_cast<std::byte*>(operands.workspace) + epilogue_offset();
-  WW_CHECK(bind_epilogue(g, config_, operands.epilogue, epilogue_space, params.gemm.epilogue, memory));
+  WW_CHECK(bind_epilogue(problem_, config_, operands.epilogue, epilogue_space, params.gemm.epilogue, memory));
 
   runtime::Launch launch = launch_;
   launch.params = &params;

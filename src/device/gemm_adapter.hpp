@@ -27,8 +27,7 @@ class GemmAdapter {
   std::optional<EmuStats> last_stats() const { return device_.backend().last_stats(); }
 
  private:
-  GemmAdapter(const Device& device, const GemmProblem& problem, const GemmConfig& config)
-      : device_(device), problem_(problem), config_(config) {}
+  GemmAdapter(const Device& device, const GemmProblem& problem, const GemmConfig& config);
 
   Result<void> share_out(const GemmOptions& options);
   std::size_t epilogue_offset() const;  // in the workspace
@@ -40,8 +39,10 @@ class GemmAdapter {
   Result<void> encode_maps(const GemmOperands& operands, collective::GemmArguments& arguments) const;
 
   Device device_;
-  GemmProblem problem_;
+  GemmProblem problem_;  // as it was given,
   GemmConfig config_;
+  GemmProblem product_;  // and as the kernel has it: under swap-AB A and B, M and N exchanged
+  GemmConfig made_;
   std::shared_ptr<const runtime::Kernel> kernel_;  // null when there is nothing to launch (M or N = 0)
   std::optional<KGroups> k_groups_;
   kernel::KGroupedParams params_{};  // without pointers; without groups only the GemmParams of it count

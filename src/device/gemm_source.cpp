@@ -17,7 +17,8 @@ const char* cpp_name(Scale scale) {
          : scale == Scale::tensor              ? "tensor"
          : scale == Scale::row_column          ? "row_column"
          : scale == Scale::block_1x128_128x128 ? "block_1x128_128x128"
-                                               : "block_1x128_1x128";
+         : scale == Scale::block_1x128_1x128   ? "block_1x128_1x128"
+                                               : "block_128x128_1x128";
 }
 const char* cpp_name(TileOrder order) {
   return order == TileOrder::fixed      ? "fixed"
@@ -56,6 +57,7 @@ std::string operand_fields(const GemmConfig& c) {
   if (c.a_major == Major::mn) text += ", .a_major = ww::Major::mn";
   if (c.b_major == Major::mn) text += ", .b_major = ww::Major::mn";
   if (c.d_layout == OutputLayout::column) text += ", .d_layout = ww::OutputLayout::column";
+  if (c.c_layout == OutputLayout::column) text += ", .c_layout = ww::OutputLayout::column";
   return text;
 }
 
@@ -99,7 +101,8 @@ WW_MODULE()
                             order_fields(c), epilogue_field(c.epilogue), kernel.type, name, kernel.params)};
 }
 
-runtime::KernelSource gemm_source(const GemmConfig& config) {
+runtime::KernelSource gemm_source(const GemmConfig& asked) {
+  const GemmConfig config = collective::kernel_config(asked);
   if (collective::groups_k(config))
     return kernel_source(
         {"warpwright_k_grouped", "warpwright/kernel/gemm.hpp", "ww::kernel::Gemm", "ww::kernel::KGroupedParams"},

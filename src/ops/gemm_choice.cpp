@@ -7,6 +7,7 @@
 #include "ops/epilogue_validation.hpp"
 #include "ops/gemm_validation.hpp"
 #include "ops/operand_checks.hpp"
+#include "select/swap_ab.hpp"
 #include "warpwright/collective/builder.hpp"
 
 namespace ww::ops {
@@ -29,8 +30,9 @@ Result<void> check_invariance(const GemmOptions& options) {
 }
 
 Result<void> check_tiles(const GemmProblem& p, const GemmConfig& config) {
-  const auto tiles = static_cast<double>(ceil_div(p.m, config.tile_m)) *
-                     static_cast<double>(ceil_div(p.n, config.tile_n)) * static_cast<double>(p.batch);
+  const GemmProblem product = select::kernel_problem(p, config);
+  const auto tiles = static_cast<double>(ceil_div(product.m, config.tile_m)) *
+                     static_cast<double>(ceil_div(product.n, config.tile_n)) * static_cast<double>(p.batch);
   if (tiles <= kLargestTileCount) return {};
   return failure(ErrorCode::unsupported, "m, n", "fewer than 1e9 tiles",
                  fmt::format("{} x {}{}", p.m, p.n, p.batch == 1 ? "" : fmt::format(", batch {}", p.batch)));

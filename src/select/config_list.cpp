@@ -34,6 +34,13 @@ constexpr Sharing kSharings[] = {
 constexpr Extent kPingpongTiles[] = {{128, 256}, {128, 192}, {128, 128}, {64, 256}, {64, 192}, {64, 128}, {64, 64}};
 constexpr Extent kMultistageTiles[] = {{128, 256}, {128, 192}, {128, 128}, {64, 128}, {64, 64}};
 constexpr Extent kFewClusters[] = {{1, 1}, {2, 1}, {1, 2}};
+// Under swap-AB: rows of B, and of A. Few rows of A are all that it is for.
+constexpr int kSwappedRows[] = {256, 128, 64};
+constexpr int kSwappedColumns[] = {64, 48, 32, 24, 16, 8};
+constexpr Sharing kSwappedSharings[] = {
+    {1, 1, TileOrder::fixed, 0, 0},   {2, 1, TileOrder::fixed, 0, 0},   {1, 1, TileOrder::stream_k, 0, 0},
+    {1, 1, TileOrder::split_k, 2, 2}, {1, 1, TileOrder::split_k, 4, 4}, {1, 1, TileOrder::split_k, 8, 8},
+    {2, 1, TileOrder::split_k, 2, 2}, {1, 1, TileOrder::split_k, 2, 1}, {1, 1, TileOrder::split_k, 4, 1}};
 
 std::vector<GemmConfig> make_shapes() {
   std::vector<GemmConfig> shapes;
@@ -57,15 +64,28 @@ std::vector<GemmConfig> make_shapes() {
                         .schedule = schedule,
                         .order = TileOrder::fixed});
   };
+  for (int m : kSwappedRows)
+    for (int n : kSwappedColumns)
+      for (const Sharing& s : kSwappedSharings)
+        shapes.push_back({.tile_m = m,
+                          .tile_n = n,
+                          .cluster_m = s.cluster_m,
+                          .cluster_n = s.cluster_n,
+                          .swap_ab = SwapAb::on,
+                          .schedule = Schedule::cooperative,
+                          .order = s.order,
+                          .split = s.split,
+                          .cluster_k = s.cluster_k});
   for (const Extent& tile : kPingpongTiles) add(Schedule::pingpong, tile);
   for (const Extent& tile : kMultistageTiles) add(Schedule::multistage, tile);
   return shapes;
 }
 
 /// Everything that tells two configs of one family apart.
-std::array<int, 14> key_of(const GemmConfig& c) {
-  return {c.tile_m,          c.tile_n,        c.tile_k, c.cluster_m, c.cluster_n,  c.cluster_k, c.stages,
-          c.math_warpgroups, int(c.schedule), c.raster, c.promotion, int(c.order), c.split,     int(c.band)};
+std::array<int, 15> key_of(const GemmConfig& c) {
+  return {c.tile_m,    c.tile_n,     c.tile_k,          c.cluster_m,     c.cluster_n,
+          c.cluster_k, c.stages,     c.math_warpgroups, int(c.schedule), c.raster,
+          c.promotion, int(c.order), c.split,           int(c.band),     int(c.swap_ab)};
 }
 
 void take(int& field, int otherwise) {
@@ -79,8 +99,17 @@ const std::vector<GemmConfig>& config_shapes() {
   return shapes;
 }
 
+bool is_for(const GemmConfig& shape, const GemmConfig& requested) {
+  // why not with a tile or cluster that is asked for: it is one of rows by columns of D unless swap_ab says otherwise
+  const bool free =
+      requested.tile_m == 0 && requested.tile_n == 0 && requested.cluster_m == 0 && requested.cluster_n == 0;
+  return !collective::swaps(shape) || collective::swaps(requested) || (requested.swap_ab == SwapAb::automatic && free);
+}
+
 GemmConfig complete(const GemmConfig& shape, const GemmConfig& requested) {
   GemmConfig c = requested;
+  if (c.swap_ab == SwapAb::automatic) c.swap_ab = shape.swap_ab;
+  if (c.swap_ab == SwapAb::off) c.swap_ab = SwapAb::automatic;  // the same in a resolved config
   take(c.tile_m, shape.tile_m);
   take(c.tile_n, shape.tile_n);
   take(c.cluster_m, shape.cluster_m);
@@ -103,12 +132,13 @@ std::vector<GemmConfig> config_list(const GemmConfig& requested) {
   if (last == requested) return list;
   last = requested;
   list.clear();
-  std::set<std::array<int, 14>> seen;
+  std::set<std::array<int, 15>> seen;
   const auto add = [&](const GemmConfig& c) {
     if (!collective::fault_of(c) && seen.insert(key_of(c)).second) list.push_back(c);
   };
-  for (const GemmConfig& shape : config_shapes()) add(complete(shape, requested));
-  if (requested.tile_m != 0 || requested.tile_n != 0) add(collective::resolve(requested));
+  for (const GemmConfig& shape : config_shapes())
+    if (is_for(shape, requested)) add(complete(shape, requested));
+  if (requested.tile_m != 0 || requested.tile_n != 0) add(complete({}, requested));
   return list;
 }
 

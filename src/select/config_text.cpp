@@ -13,8 +13,9 @@ namespace ww {
 namespace {
 
 constexpr std::string_view kKeys =
-    "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster, batched, layout, d_layout, schedule, promotion, "
-    "mechanism, order, band, split, groups, epilogue";
+    "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster, batched, layout, d_layout, c_layout, swap_ab, "
+    "schedule, "
+    "promotion, mechanism, order, band, split, groups, epilogue";
 constexpr int kLargestField = 1 << 16;
 
 /// The first comma outside parentheses.
@@ -81,10 +82,14 @@ Result<void> assign(GemmConfig& config, std::string_view key, std::string_view v
   } else if (key == "layout") {
     WW_TRY(const MatrixLayout layout, parse_layout(value, argument));
     config.a_major = layout.a, config.b_major = layout.b;
-  } else if (key == "d_layout") {
+  } else if (key == "d_layout" || key == "c_layout") {
     if (value != "row" && value != "column")
       return failure(ErrorCode::invalid, argument, "row or column", fmt::format("\"{}\"", value));
-    config.d_layout = value == "row" ? OutputLayout::row : OutputLayout::column;
+    (key == "d_layout" ? config.d_layout : config.c_layout) = value == "row" ? OutputLayout::row : OutputLayout::column;
+  } else if (key == "swap_ab") {
+    if (value != "auto" && value != "on" && value != "off")
+      return failure(ErrorCode::invalid, argument, "auto, on or off", fmt::format("\"{}\"", value));
+    config.swap_ab = value == "auto" ? SwapAb::automatic : value == "on" ? SwapAb::on : SwapAb::off;
   } else if (key == "schedule") {
     WW_TRY(config.schedule, parse_schedule(value, argument));
   } else if (key == "promotion") {
@@ -118,6 +123,8 @@ std::string to_text(const GemmConfig& c) {
   if (c.a_major != Major::k || c.b_major != Major::k)
     text += fmt::format(",layout={}", name_of(MatrixLayout{c.a_major, c.b_major}));
   if (c.d_layout != OutputLayout::row) text += fmt::format(",d_layout={}", name_of(c.d_layout));
+  if (c.c_layout != OutputLayout::row) text += fmt::format(",c_layout={}", name_of(c.c_layout));
+  if (c.swap_ab != SwapAb::automatic) text += fmt::format(",swap_ab={}", name_of(c.swap_ab));
   if (c.schedule != Schedule::automatic) text += fmt::format(",schedule={}", name_of(c.schedule));
   if (c.promotion != 0) text += fmt::format(",promotion={}", c.promotion);
   // why not always: a dense config says nothing about groups, and its text names its kernel
@@ -133,6 +140,8 @@ std::string field_text(const GemmConfig& c, std::string_view field) {
   if (field == "a, b") return fmt::format("{}, {}", name_of(c.a), name_of(c.b));
   if (field == "d") return name_of(c.d);
   if (field == "d_layout") return name_of(c.d_layout);
+  if (field == "c_layout") return name_of(c.c_layout);
+  if (field == "swap_ab") return name_of(c.swap_ab);
   if (field == "scale") return name_of(c.scale);
   if (field == "layout") return name_of(MatrixLayout{c.a_major, c.b_major});
   if (field == "tile") return fmt::format("{}x{}x{}", c.tile_m, c.tile_n, c.tile_k);
@@ -173,8 +182,9 @@ Result<DType> parse_dtype(std::string_view text, std::string_view argument) {
 }
 
 Result<Scale> parse_scale(std::string_view text, std::string_view argument) {
-  for (Scale scale :
-       {Scale::none, Scale::tensor, Scale::row_column, Scale::block_1x128_128x128, Scale::block_1x128_1x128})
+  // why the last: the text of a kernel under swap-AB is a config as well; ops refuse a problem that has it
+  for (Scale scale : {Scale::none, Scale::tensor, Scale::row_column, Scale::block_1x128_128x128,
+                      Scale::block_1x128_1x128, Scale::block_128x128_1x128})
     if (text == name_of(scale)) return scale;
   return failure(ErrorCode::invalid, std::string(argument), "none, tensor, row-column, block or block-1d",
                  fmt::format("\"{}\"", text));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "select/swap_ab.hpp"
 #include "warpwright/collective/builder.hpp"
 
 namespace ww::select {
@@ -29,8 +30,13 @@ double promotion_in_sight(const GemmConfig& c, const CostConstants& k) {
                                                 : k.promotion_exposed_one;
 }
 
-/// `rows_inside`: share of the rows of A's tiles that A has. `cold`: share of k-blocks that nobody had before.
-TileCost tile_cost(const GemmConfig& c, double k_blocks, double rows_inside, double cold, const CostConstants& k) {
+/// Shares of the rows of A's tiles that A has, and of B's that B has.
+struct Inside {
+  double a = 1, b = 1;
+};
+
+/// `cold`: share of k-blocks that nobody had before.
+TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, double cold, const CostConstants& k) {
   const double outputs = static_cast<double>(c.tile_m) * c.tile_n;
   const double stage_bytes = (c.tile_m + c.tile_n) * double{collective::kRowBytes};
   const double operand_bytes = 4.0 * c.tile_m / collective::kWarpgroupRows * (2048 + 32.0 * c.tile_n);
@@ -39,8 +45,9 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, double rows_inside, dou
   // multicast: each CTA of a cluster issues its part of what they share
   const double a_bytes = double{collective::kRowBytes} * c.tile_m / c.cluster_n;
   const double b_bytes = double{collective::kRowBytes} * c.tile_n / c.cluster_m;
-  const double filled = double{collective::kRowBytes} * c.tile_m * (1 - rows_inside);
-  const double loads = (a_bytes * rows_inside + b_bytes) / k.load_bytes_per_clock + filled / k.fill_bytes_per_clock;
+  const double filled = double{collective::kRowBytes} * (c.tile_m * (1 - inside.a) + c.tile_n * (1 - inside.b));
+  const double loads =
+      (a_bytes * inside.a + b_bytes * inside.b) / k.load_bytes_per_clock + filled / k.fill_bytes_per_clock;
   const double busy = std::max({tensor, shared, loads});
   // one stage is read, the others are on their way
   const double slowest = std::max(busy, (busy + k.ring_clocks + cold * k.cold_clocks) / std::max(1, c.stages - 1));
@@ -101,7 +108,7 @@ bool tile_is_recorded(const GemmConfig& c) {
 }
 
 /// Share of its time by which a config may be worse than modelled.
-double doubt_of(const GemmConfig& c, const CostConstants& k) {
+double doubt_of(const GemmConfig& c, bool swapped, const CostConstants& k) {
   const int plane = c.cluster_m * c.cluster_n, along_k = std::max(1, c.cluster_k);
   // pingpong has some recorded times, all of them longer than modelled
   if (!collective::has_roles(c) || collective::tiles_in_flight(c) > 1) return k.doubt;
@@ -110,8 +117,10 @@ double doubt_of(const GemmConfig& c, const CostConstants& k) {
     return k.doubt;
   // up to 18 % longer than modelled: while one CTA promotes its only raw sums, the others of the cluster wait
   if (plane > 1 && (c.math_warpgroups == 3 || collective::raw_accumulators(c) == 1)) return k.doubt_plain;
-  return tile_is_recorded(c) && plane <= 2 && along_k <= 4 ? 0 : k.doubt_plain;
+  return tile_is_recorded(c) && !swapped && plane <= 2 && along_k <= 4 ? 0 : k.doubt_plain;
 }
+
+Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int sms, const CostConstants& k);
 
 }  // namespace
 
@@ -128,6 +137,13 @@ int resident_ctas(int cluster, int sms) {
 }
 
 Cost cost_of(const GemmProblem& p, const GemmConfig& c, int sms, const CostConstants& k) {
+  return collective::swaps(c) ? cost_of_kernel(exchanged(p), collective::exchanged(c), true, sms, k)
+                              : cost_of_kernel(p, c, false, sms, k);
+}
+
+namespace {
+
+Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int sms, const CostConstants& k) {
   Cost cost;
   cost[Term::fill_drain] = k.launch_us;
   if (p.m == 0 || p.n == 0 || p.batch == 0) return cost;
@@ -144,9 +160,12 @@ Cost cost_of(const GemmProblem& p, const GemmConfig& c, int sms, const CostConst
 
   // what one CTA does at a time: a tile, or a share of its k-blocks
   const double cut = pieces * along_k;
-  const double rows_inside = static_cast<double>(p.m) / (count(p.m, c.tile_m * c.cluster_m) * c.tile_m * c.cluster_m);
+  const auto share_inside = [&](std::int64_t extent, int step) { return extent / (count(extent, step) * step); };
+  // why not of B always: the constants are fitted so, with rows of B past N that nobody met in numbers
+  const Inside inside{share_inside(p.m, c.tile_m * c.cluster_m),
+                      swapped ? share_inside(p.n, c.tile_n * c.cluster_n) : 1};
   const double units = cluster_tiles * pieces / clusters;  // of each cluster, on average
-  const TileCost tile = tile_cost(c, std::ceil(k_blocks / cut), rows_inside, 1 / std::max(1.0, units), k);
+  const TileCost tile = tile_cost(c, std::ceil(k_blocks / cut), inside, 1 / std::max(1.0, units), k);
   const bool streams = c.order == TileOrder::stream_k && k_blocks > 0 && std::fmod(cluster_tiles, clusters) != 0;
   const double busiest = streams ? units : std::ceil(units);
   cost.waves = static_cast<int>(std::ceil(units));
@@ -168,10 +187,11 @@ Cost cost_of(const GemmProblem& p, const GemmConfig& c, int sms, const CostConst
   const double sm_us = busiest * tile.total();
 
   const double row_bytes = collective::kRowBytes * k_blocks;
-  const double l2_bytes = cluster_tiles * (c.cluster_m * c.tile_m * rows_inside + c.cluster_n * c.tile_n) * row_bytes;
+  const double l2_bytes =
+      cluster_tiles * (c.cluster_m * c.tile_m * inside.a + c.cluster_n * c.tile_n * inside.b) * row_bytes;
   cost.hbm_bytes = hbm_bytes(p, c, units, cost.resident, k);
   // what all rings together wait for; tiles that share an operand wait for the same bytes
-  const double stage_bytes = (c.tile_m * rows_inside + c.tile_n) * collective::kRowBytes;
+  const double stage_bytes = (c.tile_m * inside.a + c.tile_n * inside.b) * collective::kRowBytes;
   const double once = static_cast<double>(p.m + p.n) * row_bytes * batch;
   const double in_flight = std::min(1.0, units) * cost.resident * c.stages * stage_bytes *
                            std::min(1.0, once / std::max(1.0, l2_bytes * in_cluster / along_k) * std::max(1.0, units));
@@ -189,9 +209,11 @@ Cost cost_of(const GemmProblem& p, const GemmConfig& c, int sms, const CostConst
   const double products = tiles * cut / sms * tile.tensor * (is_fp8(c.a) ? k.power_fp8 : k.power_16);
   const double power = (products + tiles * cut / sms * tile.loads * k.power_load) / cost.total();
   cost[Term::power] = cost.total() * (std::pow(std::max(1.0, power), k.power_share) - 1);
-  cost[Term::doubt] = doubt_of(c, k) * cost.total();
+  cost[Term::doubt] = doubt_of(c, swapped, k) * cost.total();
   return cost;
 }
+
+}  // namespace
 
 const char* name_of(Term term) {
   constexpr const char* kNames[kTerms] = {"tensor",         "power", "shared memory", "issue",     "promotion",

@@ -73,7 +73,15 @@ std::vector<GemmConfig> all_default_configs() {
 }
 
 GemmConfig choose_default(const GemmProblem& problem, const GemmConfig& requested, int sms) {
-  const GemmConfig& config = requested;
+  GemmConfig config = requested;
+  if (config.swap_ab == SwapAb::off) config.swap_ab = SwapAb::automatic;
+  if (collective::swaps(config)) {  // on request only: 128 rows of B, and as few of A as there are
+    if (config.tile_m == 0 && config.math_warpgroups == 0) config.tile_m = problem.n <= 64 ? 64 : 128;
+    if (config.tile_n == 0)
+      config.tile_n =
+          static_cast<int>(min<std::int64_t>(64, round_up<std::int64_t>(max<std::int64_t>(problem.m, 8), 8)));
+    return collective::resolve(config);
+  }
   const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
                       config.stages || config.math_warpgroups || config.promotion ||
                       config.schedule != Schedule::automatic;

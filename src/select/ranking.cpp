@@ -8,6 +8,7 @@
 
 #include "select/config_list.hpp"
 #include "select/default_configs.hpp"
+#include "select/swap_ab.hpp"
 #include "warpwright/collective/builder.hpp"
 #include "warpwright/scheduler/launch_plan.hpp"
 
@@ -18,7 +19,8 @@ namespace {
 constexpr std::int64_t kInvariantRows = 2048;
 constexpr int kInvariantSms = 132;
 
-std::size_t workspace_of(const GemmProblem& p, const GemmConfig& c, int sms) {
+std::size_t workspace_of(const GemmProblem& given, const GemmConfig& c, int sms) {
+  const GemmProblem p = kernel_problem(given, c);
   scheduler::TileGrid grid;
   grid.cluster_tiles_m = static_cast<int>(ceil_div(p.m, c.tile_m * c.cluster_m) * p.batch);
   grid.cluster_tiles_n = static_cast<int>(ceil_div(p.n, c.tile_n * c.cluster_n));
@@ -68,7 +70,7 @@ GemmConfig of_problem(const GemmProblem& p, const GemmConfig& requested) {
   c.a = p.a, c.b = p.b, c.d = p.d, c.scale = p.scale;
   c.batched = p.batch > 1;
   c.epilogue = p.epilogue;
-  c.a_major = p.a_major, c.b_major = p.b_major, c.d_layout = p.d_layout;
+  c.a_major = p.a_major, c.b_major = p.b_major, c.d_layout = p.d_layout, c.c_layout = OutputLayout::row;
   // one tile owns both halves
   if (c.tile_n == 0 && c.epilogue.has(EpilogueOp::swiglu_halves))
     c.tile_n = static_cast<int>(min<std::int64_t>(p.n, 256));
@@ -87,6 +89,7 @@ Ranking rank(const GemmProblem& problem, const Request& request) {
     else exclude(ranking.exclusions, reason, config);
   }
   for (const GemmConfig& shape : config_shapes()) {
+    if (!is_for(shape, requested)) continue;
     const GemmConfig config = complete(shape, requested);
     if (const collective::ConfigFault fault = collective::fault_of(config))
       exclude(ranking.exclusions, fmt::format("{}: expected {}", fault.field, fault.expected), config);
@@ -113,7 +116,7 @@ GemmConfig choose(const GemmProblem& problem, const Request& request) {
     const double us = cost_of(timed, config, sms).total();
     if (best == nullptr || us < least) best = &config, least = us;
   }
-  return best != nullptr ? *best : collective::resolve(requested);
+  return best != nullptr ? *best : complete({}, requested);
 }
 
 }  // namespace ww::select

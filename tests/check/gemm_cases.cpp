@@ -204,6 +204,8 @@ std::vector<std::unique_ptr<GemmCase>> gemm_cases() {
   add("batch of three", "check_gemm_batched", kBatched, 200, 72, 272, 2, 3);
   add("columns of D, two of them", "check_gemm_columns", kColumns, 200, 136, 152, 1, 2);
   add("columns of D, f32, pingpong", "check_gemm_columns_f32", kColumnsF32, 200, 136, 272, 2);
+  add("swap-AB, 21 rows", "check_gemm_swapped", kSwapped, 264, 21, 400, 1);
+  add("swap-AB, split-k in a cluster", "check_gemm_swapped_split", kSwappedSplit, 200, 7, 912, 1);
   add("e5m2 x e4m3", "check_gemm_mixed", kMixed, 70, 200, 272, 1);
   add("tf32", "check_gemm_tf32", kTf32, 130, 72, 84, 1);
   add("MN-major", "check_gemm_mn_major", kMnMajor, 264, 136, 150, 1);

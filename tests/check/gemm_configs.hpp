@@ -118,6 +118,18 @@ inline constexpr GemmConfig kDynamic2x2 = collective::resolve({.scale = kBlock,
                                                                .cluster_n = 2,
                                                                .stages = 2,
                                                                .order = TileOrder::dynamic});
+// under swap-AB; the kernel's view, in which tails of M are tails of N
+inline constexpr GemmConfig kSwapped = collective::kernel_config(
+    collective::resolve({.scale = kBlock, .tile_m = 192, .tile_n = 24, .stages = 3, .swap_ab = SwapAb::on}));
+inline constexpr GemmConfig kSwappedSplit = collective::kernel_config(collective::resolve({.scale = kBlock,
+                                                                                           .tile_m = 64,
+                                                                                           .tile_n = 8,
+                                                                                           .stages = 4,
+                                                                                           .raster = 64,
+                                                                                           .swap_ab = SwapAb::on,
+                                                                                           .order = TileOrder::split_k,
+                                                                                           .split = 4,
+                                                                                           .cluster_k = 4}));
 inline constexpr GemmConfig kPlain4x4 =
     collective::resolve({.tile_m = 64, .tile_n = 64, .cluster_m = 4, .cluster_n = 4, .stages = 2});
 

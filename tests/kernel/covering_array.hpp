@@ -15,7 +15,7 @@
 
 namespace ww::testing {
 
-inline constexpr int kAxes = 14;
+inline constexpr int kAxes = 15;
 enum Axis {
   kTypes,
   kOut,
@@ -30,10 +30,11 @@ enum Axis {
   kOrder,
   kPromotion,
   kBatch,
-  kEpilogue
+  kEpilogue,
+  kSwap
 };
 /// Values of each axis; the first is what leaves most to the others.
-inline constexpr std::array<int, kAxes> kValues = {6, 4, 4, 4, 2, 10, 7, 3, 3, 3, 7, 3, 2, 8};
+inline constexpr std::array<int, kAxes> kValues = {6, 4, 4, 4, 2, 10, 7, 3, 3, 3, 7, 3, 2, 8, 2};
 using Row = std::array<unsigned char, kAxes>;
 
 inline constexpr const char* kTypeNames[] = {"a=e4m3,b=e4m3", "a=bf16,b=bf16", "a=f16,b=f16",
@@ -55,6 +56,7 @@ inline constexpr const char* kOrderNames[] = {"order=static",         "order=sin
 inline constexpr int kClusterK[] = {0, 0, 0, 0, 4, 1, 2};  // of the orders
 inline constexpr const char* kPromotionNames[] = {"promotion=0", "promotion=1", "promotion=2"};
 inline constexpr const char* kBatchNames[] = {"batched=0", "batched=1"};
+inline constexpr const char* kSwapNames[] = {"swap_ab=auto", "swap_ab=on"};
 inline constexpr const char* kEpilogueNames[] = {"",
                                                  "acc*alpha+c*beta+bias",
                                                  "silu(acc*alpha)",
@@ -83,6 +85,7 @@ inline GemmConfig config_of(const Row& row) {
     for (const char* t : kOrderNames) add(kOrder, t);
     for (const char* t : kPromotionNames) add(kPromotion, t);
     for (const char* t : kBatchNames) add(kBatch, t);
+    for (const char* t : kSwapNames) add(kSwap, t);
     for (const char* t : kEpilogueNames) {
       all[kEpilogue].emplace_back();
       if (*t) all[kEpilogue].back().epilogue = parse_epilogue(t).value();
@@ -93,7 +96,7 @@ inline GemmConfig config_of(const Row& row) {
   GemmConfig c;
   c.a = value(kTypes).a, c.b = value(kTypes).b, c.d = value(kOut).d, c.scale = value(kRecipe).scale;
   c.a_major = value(kLayout).a_major, c.b_major = value(kLayout).b_major;
-  c.d_layout = value(kOutLayout).d_layout;
+  c.d_layout = value(kOutLayout).d_layout, c.swap_ab = value(kSwap).swap_ab;
   c.tile_m = value(kTile).tile_m, c.tile_n = value(kTile).tile_n;
   c.cluster_m = value(kCluster).cluster_m, c.cluster_n = value(kCluster).cluster_n;
   c.stages = value(kStages).stages, c.math_warpgroups = value(kWarpgroups).math_warpgroups;
@@ -108,6 +111,10 @@ inline GemmProblem problem_of(const Row& row) {
   const GemmConfig c = config_of(row);
   const int step = 16 / bytes_of(c.a);
   GemmProblem p{.m = 2 * c.tile_m + 8, .n = 2 * c.tile_n + 32, .k = 5 * c.tile_k + step};
+  if (collective::swaps(c)) {
+    const bool any = c.a_major == Major::k && c.d_layout == OutputLayout::row;
+    p.m = 2 * c.tile_n + (any ? 5 : 8), p.n = 2 * c.tile_m + 8;
+  }
   p.a = c.a, p.b = c.b, p.d = c.d, p.scale = c.scale, p.a_major = c.a_major, p.b_major = c.b_major;
   p.d_layout = c.d_layout;
   p.epilogue = c.epilogue;
@@ -140,7 +147,7 @@ void combinations(Row& row, const std::vector<Axis>& axes, const Visit& visit, s
 inline std::vector<Row> accepted_rows() {
   std::vector<Row> halves, rows;
   Row row{};
-  combinations(row, {kTypes, kOut, kRecipe, kLayout, kOutLayout, kBatch, kEpilogue}, [&](Row& family) {
+  combinations(row, {kTypes, kOut, kRecipe, kLayout, kOutLayout, kBatch, kEpilogue, kSwap}, [&](Row& family) {
     Row shape = family;
     // why first: most families are refused whatever their tile is
     bool any = false;
@@ -154,13 +161,14 @@ inline std::vector<Row> accepted_rows() {
         if (!collective::fault_of(config_of(r))) halves.push_back(r);
       });
   });
-  std::map<std::array<int, 10>, std::vector<Row>> sharings;
+  std::map<std::array<int, 11>, std::vector<Row>> sharings;
   for (Row half : halves) {
     const GemmConfig c = config_of(half);
-    const std::array<int, 10> key = {bytes_of(c.a),
+    const std::array<int, 11> key = {bytes_of(c.a),
                                      bytes_of(c.d),
                                      collective::promotes(c),
                                      half[kLayout],
+                                     half[kSwap],
                                      half[kTile],
                                      half[kWarpgroups],
                                      half[kSchedule],

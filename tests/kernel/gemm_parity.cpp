@@ -3,7 +3,8 @@
 //   gemm_parity make  <file> [count] [first]  writes the hashes that the emulated device computes; problems from
 //                                             1000000 on are those of operand_problem.hpp, from 2000000 on those of
 //                                             recipe_problem.hpp, from 3000000 on those of output_problem.hpp, from
-//                                             4000000 on those of scheduler_problem.hpp
+//                                             4000000 on those of scheduler_problem.hpp, from 5000000 on those of
+//                                             swap_problem.hpp
 //   gemm_parity check <file> [device] [step]  runs every step-th problem on `device` (default emu:sm90) and compares
 //   hashes
 // A problem is a function of its number, so the file holds numbers and hashes only; both device and emulator must agree
@@ -23,6 +24,7 @@
 #include "output_problem.hpp"
 #include "recipe_problem.hpp"
 #include "scheduler_problem.hpp"
+#include "swap_problem.hpp"
 
 namespace {
 
@@ -32,6 +34,7 @@ using namespace ww::testing;
 /// Problem number `i`: every type, recipe, output, cluster and tile, with tails in all three extents and padded
 /// strides.
 HostProblem numbered_problem(std::uint64_t i) {
+  if (i >= kFirstSwapProblem) return swap_problem(i);
   if (i >= kFirstSchedulerProblem) return scheduler_problem(i);
   if (i >= kFirstOutputProblem) return output_problem(i);
   if (i >= kFirstRecipeProblem) return recipe_problem(i);
@@ -61,7 +64,9 @@ HostProblem numbered_problem(std::uint64_t i) {
 }
 
 /// CTAs that problem `i` runs on; 0: all of the device.
-int sms_of(std::uint64_t i) { return i >= kFirstSchedulerProblem ? scheduler_sms(i) : 0; }
+int sms_of(std::uint64_t i) {
+  return i >= kFirstSwapProblem ? kSwapSms : i >= kFirstSchedulerProblem ? scheduler_sms(i) : 0;
+}
 
 /// What the documentation says that problem `i` is, bit for bit.
 std::vector<std::uint8_t> reference_of_number(std::uint64_t i, const HostProblem& host, const GemmConfig& resolved) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "random_problem.hpp"
+#include "warpwright/collective/swap_ab.hpp"
 
 namespace ww::testing {
 
@@ -54,8 +55,17 @@ inline KCut stream_cut(const GemmConfig& c, const GemmProblem& p, std::int64_t k
           }};
 }
 
-/// The cut of a resolved config whose bands hold all of M, on `ctas` CTAs.
+/// The cut of a resolved config whose bands hold all of M (under swap-AB of N), on `ctas` CTAs.
 inline KCut cut_of(const GemmConfig& c, const GemmProblem& p, std::int64_t ctas) {
+  if (collective::swaps(c)) {  // what is said of rows holds for columns
+    GemmProblem turned = p;
+    std::swap(turned.m, turned.n);
+    KCut cut = cut_of(collective::exchanged(c), turned, ctas);
+    std::swap(cut.tile_m, cut.tile_n);
+    if (const auto pieces = cut.pieces)
+      cut.pieces = [pieces](std::int64_t row, std::int64_t column) { return pieces(column, row); };
+    return cut;
+  }
   const std::int64_t k_blocks = ceil_div(p.k, c.tile_k);
   if (k_blocks > 0 && c.order == TileOrder::split_k) return split_cut(c, k_blocks);
   if (k_blocks > 0 && c.order == TileOrder::stream_k) return stream_cut(c, p, k_blocks, ctas);

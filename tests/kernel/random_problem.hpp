@@ -113,7 +113,7 @@ inline HostProblem make_problem(GemmProblem problem, const GemmConfig& config, s
     const auto span = [&](std::int64_t rows, const ScaleStrides& s) {
       return rows == 0 || blocks == 0 ? 0 : (rows - 1) * s.row + (blocks - 1) * s.k + 1;
     };
-    made.scale_a = all(span(p.m, a), p.batch_scale_a);
+    made.scale_a = all(span(ceil_div(p.m, rows_of_scale(p.scale)), a), p.batch_scale_a);
     made.scale_b = all(span(ceil_div(p.n, columns_of_scale(p.scale)), b), p.batch_scale_b);
   }
   return made;
@@ -179,7 +179,7 @@ inline void multiply_span(const HostProblem& host, std::int64_t l, std::int64_t 
     if (!promotes || at % 128 != 96) continue;
     for (int i = 0; i < 64; ++i)
       for (int j = 0; j < 64; ++j) {
-        const std::int64_t m = std::min(m0 + i, p.m - 1), kb = at / 128;
+        const std::int64_t m = std::min(m0 + i, p.m - 1) / rows_of_scale(p.scale), kb = at / 128;
         const std::int64_t nb = std::min(n0 + j, p.n - 1) / columns_of_scale(p.scale);
         const float s = scale_a[m * of_a.row + kb * of_a.k] * scale_b[nb * of_b.row + kb * of_b.k];
         promoted[i * 64 + j] = __builtin_fmaf(sum[i * 64 + j], s, promoted[i * 64 + j]);
@@ -224,16 +224,19 @@ inline std::vector<std::uint8_t> reference_of(const HostProblem& host, std::int6
     if (p.d == f16) bits = arch::to_f16(value);
     std::memcpy(&d[static_cast<std::size_t>(m * p.n + n) * size], &bits, size);
   };
-  for (std::int64_t m0 = 0; m0 < p.m; m0 += 64)
-    for (std::int64_t tile_n0 = 0; tile_n0 < p.n; tile_n0 += cut.tile_n) {
-      const KPieces pieces = cut.pieces ? cut.pieces(m0 / cut.tile_m, tile_n0 / cut.tile_n) : whole;
-      for (std::int64_t n0 = tile_n0; n0 < std::min(p.n, tile_n0 + cut.tile_n); n0 += 64) {
+  const auto store_tile = [&](std::int64_t from_m, std::int64_t to_m, std::int64_t from_n, std::int64_t to_n) {
+    const KPieces pieces = cut.pieces ? cut.pieces(from_m / cut.tile_m, from_n / cut.tile_n) : whole;
+    for (std::int64_t m0 = from_m; m0 < to_m; m0 += 64)
+      for (std::int64_t n0 = from_n; n0 < to_n; n0 += 64) {
         const std::vector<float> sum = sum_pieces(host, l, m0, n0, pieces, math);
-        const std::int64_t columns = std::min<std::int64_t>({64, p.n - n0, tile_n0 + cut.tile_n - n0});
-        for (std::int64_t i = 0; i < 64 && m0 + i < p.m; ++i)
-          for (std::int64_t j = 0; j < columns; ++j) store(m0 + i, n0 + j, sum[static_cast<std::size_t>(i * 64 + j)]);
+        for (std::int64_t i = 0; i < std::min<std::int64_t>(64, to_m - m0); ++i)
+          for (std::int64_t j = 0; j < std::min<std::int64_t>(64, to_n - n0); ++j)
+            store(m0 + i, n0 + j, sum[static_cast<std::size_t>(i * 64 + j)]);
       }
-    }
+  };
+  for (std::int64_t m = 0; m < p.m; m += cut.tile_m)
+    for (std::int64_t n = 0; n < p.n; n += cut.tile_n)
+      store_tile(m, std::min(p.m, m + cut.tile_m), n, std::min(p.n, n + cut.tile_n));
   return d;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordinary accesses to global memory: loads and stores of 4 to 16 bytes, predicated stores, atomics, acquire and
+// Ordinary accesses to global memory: loads and stores of 2 to 16 bytes, predicated stores, atomics, acquire and
 // release, and the way to wait for another CTA's write (wait_global), which on the GPU has the watchdog's limit.
 // PTX ISA: ld/st.global, ld.acquire.gpu, st.release.gpu, atom.global.
 #pragma once
@@ -22,6 +22,11 @@ WW_DEVICE float load_constant(const float* p) {
   float v;
   // why volatile: it must not move above griddepcontrol.wait, and only volatile statements keep their order
   asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(v) : "l"(p));
+  return v;
+}
+WW_DEVICE u16 load_u16(const void* p) {
+  u16 v;
+  asm volatile("ld.global.u16 %0, [%1];" : "=h"(v) : "l"(p) : "memory");
   return v;
 }
 WW_DEVICE Words<2> load2(const void* p) {
@@ -52,6 +57,12 @@ WW_DEVICE void store_if(bool predicate, void* p, u32 v) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.u32 p, %0, 0;\n@p st.global.u32 [%1], %2;\n}" ::"r"(static_cast<u32>(predicate)),
       "l"(p), "r"(v)
+      : "memory");
+}
+WW_DEVICE void store_u16_if(bool predicate, void* p, u16 v) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.u32 p, %0, 0;\n@p st.global.u16 [%1], %2;\n}" ::"r"(static_cast<u32>(predicate)),
+      "l"(p), "h"(v)
       : "memory");
 }
 WW_DEVICE void store4_if(bool predicate, void* p, Words<4> v) {
@@ -127,12 +138,16 @@ WW_DEVICE u32* atomic(u32* p, MemoryOrder order, Site site) {
 }
 WW_DEVICE u32 load(const void* p WW_SITE) { return read<u32>(p, MemoryOrder::relaxed, site); }
 WW_DEVICE float load_constant(const float* p WW_SITE) { return read<float>(p, MemoryOrder::relaxed, site); }
+WW_DEVICE u16 load_u16(const void* p WW_SITE) { return read<u16>(p, MemoryOrder::relaxed, site); }
 WW_DEVICE Words<2> load2(const void* p WW_SITE) { return read<Words<2>>(p, MemoryOrder::relaxed, site); }
 WW_DEVICE u64 load_u64(const void* p WW_SITE) { return read<u64>(p, MemoryOrder::relaxed, site); }
 WW_DEVICE Words<4> load4(const void* p WW_SITE) { return read<Words<4>>(p, MemoryOrder::relaxed, site); }
 WW_DEVICE void store(void* p, u32 v WW_SITE) { write(p, v, MemoryOrder::relaxed, site); }
 WW_DEVICE void store4(void* p, Words<4> v WW_SITE) { write(p, v, MemoryOrder::relaxed, site); }
 WW_DEVICE void store_if(bool predicate, void* p, u32 v WW_SITE) {
+  if (predicate) write(p, v, MemoryOrder::relaxed, site);
+}
+WW_DEVICE void store_u16_if(bool predicate, void* p, u16 v WW_SITE) {
   if (predicate) write(p, v, MemoryOrder::relaxed, site);
 }
 WW_DEVICE void store4_if(bool predicate, void* p, Words<4> v WW_SITE) {

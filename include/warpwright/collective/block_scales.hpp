@@ -3,6 +3,7 @@
 // and scale_b of a k-block from global memory and store what the math threads need into the stage.
 //   1x128 x 128x128:  (blocks of 128 columns, TILE_M) floats, fl(scale_a[row] * scale_b[block])
 //   1x128 x 1x128:    TILE_M floats of A, then TILE_N of B; the math threads multiply them
+//   128x128 x 1x128:  (blocks of 128 rows, TILE_N) floats, fl(scale_a[block] * scale_b[column]); swap-AB
 // Ordinary loads take any strides. They are issued for several k-blocks at once and run ahead by the depth of the ring,
 // so no math thread waits for global memory, whose latency next to full-speed TMA is about two k-blocks (with the loads
 // in the math warps an H200 lost a third of its speed, CUDA 13.0, 2026-11-20).
@@ -16,22 +17,24 @@
 
 namespace ww::collective {
 
-template <int kUnits, int kBlocks> struct ScaleSet {
-  float row[kUnits][kBlocks][2];  // rows r and r + 8 of each 64-row unit, for each scale of B that the tile meets
-};
+/// Of the rows r and r + 8 of each 64-row unit, for each scale of B that the tile meets.
+template <int kUnits, int kBlocks> struct ScaleSet { float row[kUnits][kBlocks][2]; };
+/// Where every scale goes with columns.
+template <int kUnits> struct ScaleSet<kUnits, 0> {};
 
-/// The block scales of one tile: of its row r and k-block k a[r * a_row + k * a_k], of B's b[i * b_n + k * b_k].
+/// The block scales of one tile: of its row r (or r-th 128 rows) and k-block k a[r * a_row + k * a_k], of B's
+/// b[i * b_n + k * b_k].
 struct TileScales {
-  const float* a;  // of the tile's first row
+  const float* a;  // of the tile's first row, or of the 128 rows with it
   const float* b;  // of the tile's first column, or of the 128 columns with it
   i64 a_row, a_k, b_k;
-  i32 rows;  // rows past these take the last one's scale; their products are never stored
+  i32 rows;  // or blocks of rows: past these the last one's scale is taken; such products are never stored
   i32 k_blocks;
   i64 b_n = 0;
   i32 b_count = 1;  // columns, or blocks of columns, from b on; past these the last one's scale is taken
 };
 
-/// Scales of B for two neighbouring columns.
+/// Scales of two neighbouring columns.
 struct ColumnScales {
   float s[2];
 };
@@ -43,49 +46,63 @@ struct StageColumns {
     return {{arch::float_of(words.w[0]), arch::float_of(words.w[1])}};
   }
 };
-/// or, without scale warps, where the caller's are.
-struct GlobalColumns {
+/// or, without scale warps, where the caller's are; kScaled: times one of A.
+template <bool kScaled> struct GlobalColumns {
   const float* b;  // of the k-block
   i64 b_n;
   i32 count;
-  WW_DEVICE ColumnScales pair(int column) const {
-    return {{arch::global::load_constant(b + min(column, count - 1) * b_n),
-             arch::global::load_constant(b + min(column + 1, count - 1) * b_n)}};
+  float a = 1.0f;
+  WW_DEVICE ColumnScales pair(int column) const { return {{one(column), one(column + 1)}}; }
+  WW_DEVICE float one(int column) const {
+    const float of_b = arch::global::load_constant(b + min(column, count - 1) * b_n);
+    return kScaled ? arch::mul(a, of_b) : of_b;
   }
 };
 
-template <int kTileM, int kTileN, bool kByColumn> struct BlockScales {
-  static constexpr int kBlocks = kByColumn ? 1 : scale_blocks(kTileN);
-  static constexpr int kSlotBytes = 4 * (kByColumn ? kTileM + kTileN : kBlocks * kTileM);
+template <int kTileM, int kTileN, ScaleForm kForm> struct BlockScales {
+  static constexpr bool kOfRows = kForm != ScaleForm::columns;  // A has a scale for each row
+  static constexpr bool kOfColumns = kForm != ScaleForm::rows;  // B has one for each column
+  static constexpr int kBlocks = kForm == ScaleForm::both ? 1   // of 128 rows or columns that a tile may meet
+                                 : kOfRows                ? scale_blocks(kTileN)
+                                                          : scale_blocks(kTileM);
+  static constexpr int kSlotBytes = 4 * scale_floats(kForm, kTileM, kTileN);
+  static constexpr int kColumnsAt =
+      kForm == ScaleForm::both ? 4 * kTileM : 0;  // bytes of a slot before those of columns
   static constexpr int kWarps = 2;
   static constexpr int kLanes = kWarps * static_cast<int>(arch::kWarpSize);
-  static constexpr int kRows = kTileM / kLanes;                                // of one lane: i, i + kLanes, ...
-  static constexpr int kOfB = kByColumn ? ceil_div(kTileN, kLanes) : kBlocks;  // scales of B that one lane loads
+  // of one lane: i, i + kLanes, ...; or all blocks
+  static constexpr int kOfA = kOfRows ? kTileM / kLanes : kBlocks;
+  static constexpr int kOfB = kOfColumns ? ceil_div(kTileN, kLanes) : kBlocks;
   // k-blocks loaded together: the registers of a producer
-  static constexpr int kBatch = kOfB > 1 ? max(1, 12 / (kRows + kOfB)) : kRows == 1 ? 6 : 8 / kRows;
-  template <int kUnits> using Set = ScaleSet<kUnits, kBlocks>;
+  static constexpr int kBatch = kOfB > 1 ? max(1, 12 / (kOfA + kOfB)) : kOfA == 1 ? 6 : 8 / kOfA;
+  template <int kUnits> using Set = ScaleSet<kUnits, kOfRows ? kBlocks : 0>;
 
   WW_DEVICE static arch::SharedAddress slot(arch::SharedAddress slots, u32 stage) { return slots + stage * kSlotBytes; }
-  WW_DEVICE static StageColumns columns(arch::SharedAddress slots, pipeline::Stage stage) {
-    return {slot(slots, stage.index) + 4 * kTileM};
+  /// `row`: of the tile's, counted from where the first scale of A begins.
+  WW_DEVICE static StageColumns columns(arch::SharedAddress slots, pipeline::Stage stage, int row) {
+    return {slot(slots, stage.index) + (kColumnsAt + 4 * kTileN * block_of_row(row))};
+  }
+  WW_DEVICE static auto global_columns(const TileScales& scales, int row, int k) {
+    const float a =
+        kOfRows ? 1.0f : arch::global::load_constant(start_of_a(scales, 0, block_of_row(row)) + k * scales.a_k);
+    return GlobalColumns<!kOfRows>{scales.b + k * scales.b_k, scales.b_n, scales.b_count, a};
   }
 
   /// All lanes of scale warp `warp` (0 or 1): all k-blocks of a tile.
   template <class Pipeline>
   WW_DEVICE static void load(const TileScales& scales, arch::SharedAddress slots, Pipeline& pipeline, u32 warp) {
-    const u32 first = warp * arch::kWarpSize + arch::lane_index();  // row of the tile
+    const u32 first = warp * arch::kWarpSize + arch::lane_index();  // row of the tile, or column
     // why pointers that step along: products of k and a stride for all loads at once spill in the producer's 56
     // registers
-    const float* a[kRows];
+    const float* a[kOfA];
     const float* b[kOfB];
     WW_UNROLL
-    for (int r = 0; r < kRows; ++r)
-      a[r] = scales.a + min(static_cast<int>(first) + kLanes * r, scales.rows - 1) * scales.a_row;
+    for (int r = 0; r < kOfA; ++r) a[r] = start_of_a(scales, first, r);
     WW_UNROLL
     for (int j = 0; j < kOfB; ++j) b[j] = start_of_b(scales, first, j);
     for (int k0 = 0; k0 < scales.k_blocks; k0 += kBatch) {
       // why products come later: every load is under way before the first product waits for one
-      float of_a[kBatch][kRows], of_b[kBatch][kOfB];
+      float of_a[kBatch][kOfA], of_b[kBatch][kOfB];
       WW_UNROLL
       for (int i = 0; i < kBatch; ++i) {
         const bool more = k0 + i + 1 < scales.k_blocks;  // past the end the last block's are loaded again
@@ -95,7 +112,7 @@ template <int kTileM, int kTileN, bool kByColumn> struct BlockScales {
           b[j] += more ? scales.b_k : 0;
         }
         WW_UNROLL
-        for (int r = 0; r < kRows; ++r) {
+        for (int r = 0; r < kOfA; ++r) {
           of_a[i][r] = arch::global::load_constant(a[r]);
           a[r] += more ? scales.a_k : 0;
         }
@@ -113,18 +130,20 @@ template <int kTileM, int kTileN, bool kByColumn> struct BlockScales {
   /// A math thread without scale warps: the scales of k-block k for its rows, the first of which is `row` in the tile.
   template <int kUnits> WW_DEVICE static Set<kUnits> read_global(const TileScales& scales, int row, int k) {
     Set<kUnits> read;
-    float b[kBlocks];
-    WW_UNROLL
-    for (int j = 0; j < kBlocks; ++j)
-      b[j] = kByColumn ? 1.0f : arch::global::load_constant(start_of_b(scales, 0, j) + k * scales.b_k);
-    WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) {
+    if constexpr (kOfRows) {
+      float b[kBlocks];
       WW_UNROLL
-      for (int half = 0; half < 2; ++half) {
-        const int r = min(row + 64 * u + 8 * half, scales.rows - 1);
-        const float a = arch::global::load_constant(scales.a + r * scales.a_row + k * scales.a_k);
+      for (int j = 0; j < kBlocks; ++j)
+        b[j] = kOfColumns ? 1.0f : arch::global::load_constant(start_of_b(scales, 0, j) + k * scales.b_k);
+      WW_UNROLL
+      for (int u = 0; u < kUnits; ++u) {
         WW_UNROLL
-        for (int j = 0; j < kBlocks; ++j) read.row[u][j][half] = kByColumn ? a : arch::mul(a, b[j]);
+        for (int half = 0; half < 2; ++half) {
+          const int r = min(row + 64 * u + 8 * half, scales.rows - 1);
+          const float a = arch::global::load_constant(scales.a + r * scales.a_row + k * scales.a_k);
+          WW_UNROLL
+          for (int j = 0; j < kBlocks; ++j) read.row[u][j][half] = kOfColumns ? a : arch::mul(a, b[j]);
+        }
       }
     }
     return read;
@@ -133,41 +152,57 @@ template <int kTileM, int kTileN, bool kByColumn> struct BlockScales {
   /// A math thread: the scales of its rows, the first of which is `row` in the tile.
   template <int kUnits> WW_DEVICE static Set<kUnits> read(arch::SharedAddress slots, pipeline::Stage stage, int row) {
     Set<kUnits> scales;
-    WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) {
+    if constexpr (kOfRows) {
       WW_UNROLL
-      for (int j = 0; j < kBlocks; ++j) {
+      for (int u = 0; u < kUnits; ++u) {
         WW_UNROLL
-        for (int half = 0; half < 2; ++half)
-          scales.row[u][j][half] = arch::float_of(
-              arch::shared::load(slot(slots + 4 * row, stage.index) + 4 * (j * kTileM + 64 * u + 8 * half)));
+        for (int j = 0; j < kBlocks; ++j) {
+          WW_UNROLL
+          for (int half = 0; half < 2; ++half)
+            scales.row[u][j][half] = arch::float_of(
+                arch::shared::load(slot(slots + 4 * row, stage.index) + 4 * (j * kTileM + 64 * u + 8 * half)));
+        }
       }
     }
     return scales;
   }
 
  private:
-  // The first scale of B that lane `lane` loads as its j-th: of its j-th column, or of the tile's j-th block of them.
+  WW_DEVICE static int block_of_row(int row) { return kOfRows || kBlocks == 1 ? 0 : row / kScaleBlock; }
+
+  // The first scale of A that lane `lane` loads as its r-th: of its r-th row, or of the tile's r-th block of them.
+  WW_DEVICE static const float* start_of_a(const TileScales& scales, u32 lane, int r) {
+    if constexpr (kOfRows) return scales.a + min(static_cast<int>(lane) + kLanes * r, scales.rows - 1) * scales.a_row;
+    else if constexpr (kBlocks > 1) return scales.a + min(r, scales.rows - 1) * scales.a_row;
+    else return scales.a;
+  }
+  // The same of B and columns.
   WW_DEVICE static const float* start_of_b(const TileScales& scales, u32 lane, int j) {
-    if constexpr (kByColumn)
+    if constexpr (kOfColumns)
       return scales.b + min(static_cast<int>(lane) + kLanes * j, scales.b_count - 1) * scales.b_n;
     else if constexpr (kBlocks > 1) return scales.b + min(j, scales.b_count - 1) * scales.b_n;
     else return scales.b;
   }
 
-  WW_DEVICE static void store(arch::SharedAddress slot, u32 first, const float (&a)[kRows], const float (&b)[kOfB]) {
-    WW_UNROLL
-    for (int r = 0; r < kRows; ++r) {
+  WW_DEVICE static void store(arch::SharedAddress slot, u32 first, const float (&a)[kOfA], const float (&b)[kOfB]) {
+    if constexpr (kOfRows) {
       WW_UNROLL
-      for (int j = 0; j < kBlocks; ++j)
-        arch::shared::store(slot + 4 * (j * kTileM + first + kLanes * r),
-                            arch::bits_of(kByColumn ? a[r] : arch::mul(a[r], b[j])));
+      for (int r = 0; r < kOfA; ++r) {
+        WW_UNROLL
+        for (int j = 0; j < kBlocks; ++j)
+          arch::shared::store(slot + 4 * (j * kTileM + first + kLanes * r),
+                              arch::bits_of(kOfColumns ? a[r] : arch::mul(a[r], b[j])));
+      }
     }
-    if constexpr (kByColumn) {
+    if constexpr (kOfColumns) {
       WW_UNROLL
-      for (int j = 0; j < kOfB; ++j)
-        if (kTileN % kLanes == 0 || static_cast<int>(first) + kLanes * j < kTileN)
-          arch::shared::store(slot + 4 * (kTileM + first + kLanes * j), arch::bits_of(b[j]));
+      for (int j = 0; j < kOfB; ++j) {
+        if (kTileN % kLanes != 0 && static_cast<int>(first) + kLanes * j >= kTileN) continue;
+        WW_UNROLL
+        for (int r = 0; r < (kOfRows ? 1 : kBlocks); ++r)
+          arch::shared::store(slot + (kColumnsAt + 4 * (r * kTileN + static_cast<int>(first) + kLanes * j)),
+                              arch::bits_of(kOfRows ? b[j] : arch::mul(a[r], b[j])));
+      }
     }
   }
 };

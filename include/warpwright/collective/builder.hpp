@@ -6,6 +6,7 @@
 #pragma once
 
 #include "warpwright/collective/gemm_config.hpp"
+#include "warpwright/collective/swap_ab.hpp"
 #include "warpwright/pipeline/arrivals.hpp"
 
 namespace ww::collective {
@@ -65,21 +66,41 @@ WW_HOST_DEVICE constexpr int panel_bytes(const GemmConfig& c) {
 /// D is stored (N, M): rows of one panel of it in shared memory, 128 bytes of M.
 WW_HOST_DEVICE constexpr int column_panel_rows(const GemmConfig& c) { return kRowBytes / bytes_of(c.d); }
 
+/// N is a multiple of 8 but in kernels under swap-AB, where it is the M of the problem.
+WW_HOST_DEVICE constexpr bool may_have_odd_n(const GemmConfig& c) { return c.c_layout == OutputLayout::column; }
+
 /// Partial sums are scaled and added up in FP32 registers every 128 of K.
 WW_HOST_DEVICE constexpr bool promotes(const GemmConfig& c) { return is_block(c.scale); }
+/// What of the block scales of a tile waits in shared memory: what differs from row to row, from column to column, or
+/// both. The rest is multiplied to it before.
+enum class ScaleForm : u8 { rows, both, columns };
+WW_HOST_DEVICE constexpr ScaleForm scale_form(Scale scale) {
+  return scale == Scale::block_1x128_1x128     ? ScaleForm::both
+         : scale == Scale::block_128x128_1x128 ? ScaleForm::columns
+                                               : ScaleForm::rows;
+}
 /// The recipe scales each column of D for itself.
-WW_HOST_DEVICE constexpr bool scales_columns(const GemmConfig& c) { return c.scale == Scale::block_1x128_1x128; }
+WW_HOST_DEVICE constexpr bool scales_columns(const GemmConfig& c) {
+  return promotes(c) && scale_form(c.scale) != ScaleForm::rows;
+}
 
 /// Columns between two places where a tile of `tile_n` may pass from one scale of B to the next: tiles start at
 /// multiples of tile_n, scales at multiples of 128.
 WW_HOST_DEVICE constexpr int scale_step(int tile_n) { return min(kScaleBlock, tile_n & -tile_n); }
 /// Scales of 128 columns of B that one tile may need: 1 where tile_n divides 128, else 2, or 3 for odd wide tiles.
+/// The same of rows of A that share scales.
 WW_HOST_DEVICE constexpr int scale_blocks(int tile_n) {
   return (kScaleBlock - scale_step(tile_n) + tile_n - 1) / kScaleBlock + 1;
 }
-/// Floats that scale one k-block of a tile: a product for each row and scale of B; or those of A, then those of B.
+/// Floats that scale one k-block of a tile: a product for each row and scale of B; those of A, then those of B; or a
+/// product for each scale of A and column.
+WW_HOST_DEVICE constexpr int scale_floats(ScaleForm form, int tile_m, int tile_n) {
+  return form == ScaleForm::rows   ? scale_blocks(tile_n) * tile_m
+         : form == ScaleForm::both ? tile_m + tile_n
+                                   : scale_blocks(tile_m) * tile_n;
+}
 WW_HOST_DEVICE constexpr int scale_floats(const GemmConfig& c) {
-  return !promotes(c) ? 0 : scales_columns(c) ? c.tile_m + c.tile_n : scale_blocks(c.tile_n) * c.tile_m;
+  return promotes(c) ? scale_floats(scale_form(c.scale), c.tile_m, c.tile_n) : 0;
 }
 
 /// Registers of a thread that accumulators may take: what is left must hold addresses and scales.
@@ -158,6 +179,7 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
 
 /// Fills every field of 0 (but never changes one that is set).
 WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
+  if (swaps(c)) return exchanged(resolve(exchanged(c)));
   const bool promoted = promotes(c);
   if (c.math_warpgroups == 0)
     c.math_warpgroups = c.schedule == Schedule::pingpong      ? 2
@@ -216,7 +238,24 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_scheduler(const GemmConfig& c) {
   return {};
 }
 
+/// The part of fault_of() about swap-AB.
+WW_HOST_DEVICE constexpr ConfigFault fault_of_swap(const GemmConfig& c) {
+  if (c.mechanism != Mechanism::dense) return {"swap_ab", "auto or off for grouped products: their mechanism decides"};
+  if (const char* expected = fault_of(c.epilogue)) return {"epilogue", expected};
+  const EpilogueStages stages = stages_of(c.epilogue);
+  // why: columns of D are then rows of the instruction, and those of a pair or block lie in several threads
+  if (stages.swiglu != EpilogueOp::none) return {"swap_ab", "auto or off with SwiGLU, which combines columns of D"};
+  if (stages.quantise > EpilogueOp::quantise)
+    return {"swap_ab", "auto or off with scales of 128 columns of D, which combine columns"};
+  if (stages.quantise != EpilogueOp::none || c.d == DType::e4m3) return {"swap_ab", "auto or off with D in e4m3"};
+  return {};
+}
+
 WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
+  if (swaps(c)) {
+    const ConfigFault fault = fault_of_swap(c);
+    return fault ? fault : fault_of(exchanged(c));
+  }
   const bool promoted = promotes(c);
   if (c.mechanism != Mechanism::dense && (tiles_in_flight(c) != 1 || !has_roles(c)))
     return {"schedule", "auto or cooperative for grouped products"};
@@ -225,13 +264,18 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (c.d == DType::e5m2 || c.d == DType::tf32) return {"d", "bf16, f16 or f32"};
   const bool a_mn = c.a_major == Major::mn, b_mn = c.b_major == Major::mn;
   if ((a_mn || b_mn) && bytes_of(c.a) != 2) return {"layout", "nt: wgmma takes FP8 and tf32 K-major only"};
-  if (const char* expected = fault_of(c.epilogue)) return {"epilogue", expected};
+  const bool by_column = c.c_layout == OutputLayout::column;
+  if (const char* expected = fault_of(c.epilogue, by_column)) return {"epilogue", expected};
   const EpilogueStages stages = stages_of(c.epilogue);
   if ((c.d == DType::e4m3) != (stages.quantise != EpilogueOp::none))
     return {"d", "e4m3 with an epilogue that quantises, bf16, f16 or f32 without"};
   if (c.d_layout == OutputLayout::column && c.mechanism != Mechanism::dense)
     return {"d_layout", "row for grouped products"};
   if (c.d_layout == OutputLayout::column && c.d == DType::e4m3) return {"d_layout", "row for e4m3"};
+  if (by_column && (c.mechanism != Mechanism::dense || stages.swiglu != EpilogueOp::none || c.d == DType::e4m3))
+    return {"c_layout", "row, but in a dense kernel under swap-AB without SwiGLU or D in e4m3"};
+  if (c.scale == Scale::block_128x128_1x128 && c.mechanism != Mechanism::dense)
+    return {"scale", "none, tensor, row-column or block for grouped products"};
   if (promoted && !is_fp8(c.a)) return {"scale", "none, tensor or row-column for operands that are not FP8"};
   if (c.math_warpgroups < 1 || c.math_warpgroups > 3) return {"warpgroups", "1, 2 or 3"};
   if (c.schedule == Schedule::pingpong && c.math_warpgroups != 2) return {"warpgroups", "2 for pingpong"};
@@ -250,9 +294,9 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (const ConfigFault fault = fault_of_scheduler(c)) return fault;
   if (c.tile_n % (8 * c.cluster_m) != 0) return {"tile (n)", "a multiple of 8 rows of B for each CTA that shares it"};
   if (a_mn && c.tile_m / c.cluster_n % kMnBlock != 0)
-    return {"tile (m)", "64 rows of an M-major A for each CTA that shares it"};
+    return {"tile (m)", "64 rows of an operand that is not K-major for each CTA that shares it"};
   if (b_mn && c.tile_n / c.cluster_m % kMnBlock != 0)
-    return {"tile (n)", "64 columns of an N-major B for each CTA that shares it"};
+    return {"tile (n)", "64 rows of an operand that is not K-major for each CTA that shares it"};
   if (c.promotion != 0 && !promoted) return {"promotion", "auto without block scales"};
   if (c.promotion > 2) return {"promotion", "auto, 1 or 2"};
   if (c.promotion == 2 && (units_of(c) > 1 || !has_roles(c)))

@@ -18,11 +18,11 @@ struct EpilogueSteps {
 struct EpilogueArguments {
   float scalar[kEpilogueSlots];                 // taken when scalar_pointer is null
   const float* scalar_pointer[kEpilogueSlots];  // one float each
-  const void* c;                                // (M, N), rows ldc elements apart
+  const void* c;                                // (M, N), rows ldc elements apart; c_layout column: columns
   i64 ldc;
-  const void* row_vector[kEpilogueSlots];      // (N)
-  const float* column_vector[kEpilogueSlots];  // (M)
-  const void* auxiliary[kEpilogueSlots];       // (M, N), rows ld_auxiliary elements apart
+  const void* row_vector[kEpilogueSlots];     // (N)
+  const void* column_vector[kEpilogueSlots];  // (M)
+  const void* auxiliary[kEpilogueSlots];      // (M, N), rows ld_auxiliary elements apart
   i64 ld_auxiliary[kEpilogueSlots];
   void* out[kEpilogueSlots];  // store: (M, N), rows ld_out apart; reductions: (M) or (N) floats
   i64 ld_out[kEpilogueSlots];
@@ -45,8 +45,7 @@ WW_DEVICE EpilogueArguments of_matrix(EpilogueArguments arguments, int batch) {
   for (int i = 0; i < kEpilogueSlots; ++i) {
     arguments.scalar_pointer[i] = reinterpret_cast<const float*>(step(arguments.scalar_pointer[i], steps.scalar[i]));
     arguments.row_vector[i] = step(arguments.row_vector[i], steps.row_vector[i]);
-    arguments.column_vector[i] =
-        reinterpret_cast<const float*>(step(arguments.column_vector[i], steps.column_vector[i]));
+    arguments.column_vector[i] = step(arguments.column_vector[i], steps.column_vector[i]);
     arguments.auxiliary[i] = step(arguments.auxiliary[i], steps.auxiliary[i]);
     arguments.out[i] = step(arguments.out[i], steps.out[i]);
   }

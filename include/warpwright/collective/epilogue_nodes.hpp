@@ -171,8 +171,9 @@ WW_HOST_DEVICE constexpr int reduction_index(const EpilogueTree& tree, int at) {
   return count;
 }
 
-/// What is wrong with a tree by itself; null: nothing.
-WW_HOST_DEVICE constexpr const char* fault_of(const EpilogueTree& tree) {
+/// What is wrong with a tree by itself; null: nothing. `exchanged`: of a kernel under swap-AB, whose column vectors are
+/// the row vectors of the tree that was asked for.
+WW_HOST_DEVICE constexpr const char* fault_of(const EpilogueTree& tree, bool exchanged = false) {
   const int size = tree.size();
   if (size == 0) return nullptr;
   for (int i = 0; i < size; ++i)
@@ -189,7 +190,8 @@ WW_HOST_DEVICE constexpr const char* fault_of(const EpilogueTree& tree) {
       return "operands and outputs 0 to 3, at most 8 constants";
     if (i <= stages.body && (is_quantise(x.op) || is_swiglu(x.op)))
       return "swiglu and quantise last: quantise(swiglu(...))";
-    const bool in_memory = x.op == EpilogueOp::c || x.op == EpilogueOp::row_vector || x.op == EpilogueOp::auxiliary ||
+    const bool typed_vector = x.op == EpilogueOp::row_vector || (exchanged && x.op == EpilogueOp::column_vector);
+    const bool in_memory = x.op == EpilogueOp::c || typed_vector || x.op == EpilogueOp::auxiliary ||
                            x.op == EpilogueOp::store || x.op == EpilogueOp::convert;
     if (in_memory && x.type == DType::e4m3 && x.op != EpilogueOp::convert) return "bf16, f16 or f32 in memory";
     if (!in_memory && x.type != DType::f32) return "FP32 column vectors, constants and reductions";

@@ -82,6 +82,7 @@ template <GemmConfig kConfig> class EpilogueReductions {
   static constexpr EpilogueTree kTree = kConfig.epilogue;
   static constexpr int kUnits = units_of(kConfig);
   static constexpr int kWarps = 4 * warpgroups_of_tile(kConfig);
+  static constexpr bool kOddN = may_have_odd_n(kConfig);
 
  public:
   WW_DEVICE EpilogueReductions(const EpilogueArguments& arguments, const TileExtent& extent)
@@ -98,11 +99,12 @@ template <GemmConfig kConfig> class EpilogueReductions {
     Pair of[kEpilogueSlots];
   };
 
-  template <int kNode> WW_DEVICE void take_row(int unit, int half, bool inside, Pair x) {
+  /// Of two columns that are inside, or of the first of them.
+  template <int kNode> WW_DEVICE void take_row(int unit, int half, bool inside, bool second_inside, Pair x) {
     constexpr bool kSum = kTree.node(kNode).op == EpilogueOp::row_sum;
     float& row = rows_[reduction_index(kTree, kNode)][unit][half];
     const Pair taken = kSum ? x : Pair{magnitude_of(x.x), magnitude_of(x.y)};
-    row = combine<kSum>(combine<kSum>(row, inside ? taken.x : 0.0f), inside ? taken.y : 0.0f);
+    row = combine<kSum>(combine<kSum>(row, inside ? taken.x : 0.0f), second_inside ? taken.y : 0.0f);
   }
   template <int kNode> WW_DEVICE static void take_column(bool inside, Pair x, Columns& sums) {
     constexpr bool kSum = kTree.node(kNode).op == EpilogueOp::column_sum;
@@ -165,7 +167,8 @@ template <GemmConfig kConfig> class EpilogueReductions {
       const Pair all{combine_lanes<kSum, 4, 16>(sums.of[kIndex].x), combine_lanes<kSum, 4, 16>(sums.of[kIndex].y)};
       if (extent_.counts() && arch::lane_index() < 4 && column < extent_.n) {
         float* const to = column_partials(kIndex, extent_.tile.m * kWarps + extent_.warp) + column;
-        write(to, all.x), write(to + 1, all.y);
+        write(to, all.x);
+        if (!kOddN || column + 1 < extent_.n) write(to + 1, all.y);
       }
     }
     if constexpr (kNode > 0) finish_columns<kNode - 1>(column, sums);

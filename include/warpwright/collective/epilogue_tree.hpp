@@ -2,7 +2,8 @@
 // Walks an epilogue tree over accumulators in registers: every node is one `if constexpr`, nothing is interpreted.
 //   for two columns at a time: the row vectors' values -> for each row of the thread: the tree -> back into acc
 // A thread's values come in pairs of neighbouring columns (atom/mma_atom.hpp), and so do its loads and stores: 4 bytes
-// of 16-bit elements, 8 of FP32. Matrices are not touched past the edge of D; vectors repeat their last elements there.
+// of 16-bit elements, 8 of FP32; one at a time where columns are contiguous (c_layout). Matrices are not touched past the
+// edge of D; vectors repeat their last elements there.
 // Not here: what several threads must agree on, which is epilogue_reductions.hpp and epilogue_quantise.hpp.
 #pragma once
 
@@ -42,6 +43,30 @@ template <DType kType> WW_DEVICE Pair load_pair(const void* base, i64 i) {
     const u16 low = static_cast<u16>(both), high = static_cast<u16>(both >> 16);
     if constexpr (kType == DType::bf16) return {arch::from_bf16(low), arch::from_bf16(high)};
     else return {arch::from_f16(low), arch::from_f16(high)};
+  }
+}
+
+/// Element i at `base`.
+template <DType kType> WW_DEVICE float load_one(const void* base, i64 i) {
+  if constexpr (kType == DType::f32) {
+    return arch::float_of(arch::global::load(static_cast<const float*>(base) + i));
+  } else {
+    const u16 bits = arch::global::load_u16(static_cast<const u16*>(base) + i);
+    if constexpr (kType == DType::bf16) return arch::from_bf16(bits);
+    else return arch::from_f16(bits);
+  }
+}
+/// The same of data that no thread writes during the kernel.
+template <DType kType> WW_DEVICE float load_constant_one(const void* base, i64 i) {
+  if constexpr (kType == DType::f32) return arch::global::load_constant(static_cast<const float*>(base) + i);
+  else return load_one<kType>(base, i);
+}
+template <DType kType> WW_DEVICE void store_one_if(bool predicate, void* base, i64 i, float v) {
+  if constexpr (kType == DType::f32) {
+    arch::global::store_if(predicate, static_cast<float*>(base) + i, arch::bits_of(v));
+  } else {
+    const u16 bits = kType == DType::bf16 ? arch::to_bf16(v) : arch::to_f16(v);
+    arch::global::store_u16_if(predicate, static_cast<u16*>(base) + i, bits);
   }
 }
 
@@ -88,6 +113,8 @@ template <GemmConfig kConfig> class EpilogueWalk {
   using Atom = atom::MmaAtom<kConfig.a, kConfig.tile_n>;
   using Accumulator = arch::Accumulator<kConfig.tile_n>;
   using Reductions = EpilogueReductions<kConfig>;
+  static constexpr bool kByColumn = kConfig.c_layout == OutputLayout::column;
+  static constexpr bool kOddN = may_have_odd_n(kConfig);
 
  public:
   WW_DEVICE EpilogueWalk(const EpilogueArguments& arguments, const TileExtent& extent)
@@ -152,17 +179,27 @@ template <GemmConfig kConfig> class EpilogueWalk {
     if constexpr (kTree.has(EpilogueOp::column_vector, kSlot)) {
       WW_UNROLL
       for (int i = 0; i < 2 * kUnits; ++i)
-        column_vector_[kSlot][i / 2][i % 2] = arch::global::load_constant(
-            arguments_.column_vector[kSlot] + min(extent_.row(i / 2, i % 2), extent_.m - 1));
+        column_vector_[kSlot][i / 2][i % 2] = epilogue::load_constant_one<type_of(EpilogueOp::column_vector, kSlot)>(
+            arguments_.column_vector[kSlot], min(extent_.row(i / 2, i % 2), extent_.m - 1));
     }
     if constexpr (kSlot + 1 < kEpilogueSlots) load_column_vectors<kSlot + 1>();
+  }
+  WW_HOST_DEVICE static constexpr DType type_of(EpilogueOp op, int slot) {
+    for (int i = 0; i < kTree.size(); ++i)
+      if (kTree.node(i).op == op && kTree.node(i).slot == slot) return kTree.node(i).type;
+    return DType::f32;
   }
 
   template <int kNode> WW_DEVICE void load_row_vectors(int column, Pair (&vectors)[kEpilogueSlots]) const {
     constexpr EpilogueNode node = kTree.node(kNode);
-    if constexpr (node.op == EpilogueOp::row_vector && is_first_use(kNode))
-      vectors[node.slot] = epilogue::load_pair<node.type>(arguments_.row_vector[node.slot],
-                                                          min(extent_.first_column + column, extent_.n - 2));
+    if constexpr (node.op == EpilogueOp::row_vector && is_first_use(kNode)) {
+      const void* const vector = arguments_.row_vector[node.slot];
+      const int first = extent_.first_column + column;
+      if constexpr (kOddN)
+        vectors[node.slot] = {epilogue::load_constant_one<node.type>(vector, min(first, extent_.n - 1)),
+                              epilogue::load_constant_one<node.type>(vector, min(first + 1, extent_.n - 1))};
+      else vectors[node.slot] = epilogue::load_pair<node.type>(vector, min(first, extent_.n - 2));
+    }
     if constexpr (kNode > 0) load_row_vectors<kNode - 1>(column, vectors);
   }
   WW_HOST_DEVICE static constexpr bool is_first_use(int at) {
@@ -181,10 +218,10 @@ template <GemmConfig kConfig> class EpilogueWalk {
       const Pair x = value<operand_node(kTree, kNode, 0)>(at, reductions, sums);
       if constexpr (kOperands == 1) {
         if constexpr (node.op == EpilogueOp::store)
-          epilogue::store_pair_if<node.type>(inside(at), arguments_.out[node.slot],
-                                             at.row * arguments_.ld_out[node.slot] + at.column, x);
+          store<node.type>(at, arguments_.out[node.slot], arguments_.ld_out[node.slot], x);
         if constexpr (is_row_reduction(node.op))
-          reductions.template take_row<kNode>(at.unit, at.half, at.column < extent_.n, x);
+          reductions.template take_row<kNode>(at.unit, at.half, at.column < extent_.n,
+                                              at.column + (kOddN ? 1 : 0) < extent_.n, x);
         if constexpr (is_column_reduction(node.op)) reductions.template take_column<kNode>(at.row < extent_.m, x, sums);
         return {one<kNode>(x.x), one<kNode>(x.y)};
       } else {
@@ -202,7 +239,31 @@ template <GemmConfig kConfig> class EpilogueWalk {
     }
   }
 
-  WW_DEVICE bool inside(const Place& at) const { return at.row < extent_.m && at.column < extent_.n; }
+  WW_DEVICE bool inside(const Place& at, int second = 0) const {
+    return at.row < extent_.m && at.column + second < extent_.n;
+  }
+
+  /// Two elements of a matrix like D; not past its edge.
+  template <DType kType> WW_DEVICE Pair load(const Place& at, const void* matrix, i64 ld) const {
+    // why not a clamped address as for vectors: with D in place another warp may be storing there
+    if constexpr (kByColumn) {
+      Pair both{0.0f, 0.0f};
+      if (inside(at)) both.x = epilogue::load_one<kType>(matrix, at.column * ld + at.row);
+      if (inside(at, 1)) both.y = epilogue::load_one<kType>(matrix, (at.column + 1) * ld + at.row);
+      return both;
+    } else {
+      if (!inside(at)) return {0.0f, 0.0f};
+      return epilogue::load_pair<kType>(matrix, at.row * ld + at.column);
+    }
+  }
+  template <DType kType> WW_DEVICE void store(const Place& at, void* matrix, i64 ld, Pair x) const {
+    if constexpr (kByColumn) {
+      epilogue::store_one_if<kType>(inside(at), matrix, at.column * ld + at.row, x.x);
+      epilogue::store_one_if<kType>(inside(at, 1), matrix, (at.column + 1) * ld + at.row, x.y);
+    } else {
+      epilogue::store_pair_if<kType>(inside(at), matrix, at.row * ld + at.column, x);
+    }
+  }
 
   template <int kNode> WW_DEVICE Pair leaf(const Place& at) const {
     constexpr EpilogueNode node = kTree.node(kNode);
@@ -219,13 +280,8 @@ template <GemmConfig kConfig> class EpilogueWalk {
       const float x = column_vector_[node.slot][at.unit][at.half];
       return {x, x};
     } else {
-      // why not a clamped address as for vectors: with D in place another warp may be storing there
-      if (!inside(at)) return {0.0f, 0.0f};
-      if constexpr (node.op == EpilogueOp::c)
-        return epilogue::load_pair<node.type>(arguments_.c, at.row * arguments_.ldc + at.column);
-      else
-        return epilogue::load_pair<node.type>(arguments_.auxiliary[node.slot],
-                                              at.row * arguments_.ld_auxiliary[node.slot] + at.column);
+      if constexpr (node.op == EpilogueOp::c) return load<node.type>(at, arguments_.c, arguments_.ldc);
+      else return load<node.type>(at, arguments_.auxiliary[node.slot], arguments_.ld_auxiliary[node.slot]);
     }
   }
 

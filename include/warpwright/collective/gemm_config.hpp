@@ -16,14 +16,14 @@ enum class Scale : u8 {
   row_column,           // D[m, n] = (scale_a[m] * scale_b[n]) * (A B^T)[m, n]
   block_1x128_128x128,  // A scaled by row and 128 of K, B by 128 x 128; partial sums promoted to FP32 every 128 of K
   block_1x128_1x128,    // the same with B scaled by row and 128 of K, as A is
+  block_128x128_1x128,  // the first of these with A and B exchanged: of a kernel under swap-AB, of no problem
 };
 
 /// Scales for each 128 of K.
-WW_HOST_DEVICE constexpr bool is_block(Scale scale) {
-  return scale == Scale::block_1x128_128x128 || scale == Scale::block_1x128_1x128;
-}
+WW_HOST_DEVICE constexpr bool is_block(Scale scale) { return scale >= Scale::block_1x128_128x128; }
 
-/// Columns of D that share a scale of B, with recipes that have several.
+/// Rows of D that share a scale of A, and columns that share one of B, with recipes that have several.
+WW_HOST_DEVICE constexpr int rows_of_scale(Scale scale) { return scale == Scale::block_128x128_1x128 ? 128 : 1; }
 WW_HOST_DEVICE constexpr int columns_of_scale(Scale scale) { return scale == Scale::block_1x128_128x128 ? 128 : 1; }
 
 WW_HOST_DEVICE constexpr const char* name_of(Arch) { return "sm90"; }
@@ -32,12 +32,23 @@ WW_HOST_DEVICE constexpr const char* name_of(Scale scale) {
          : scale == Scale::tensor              ? "tensor"
          : scale == Scale::row_column          ? "row-column"
          : scale == Scale::block_1x128_128x128 ? "block"
-                                               : "block-1d";
+         : scale == Scale::block_1x128_1x128   ? "block-1d"
+                                               : "block-swapped";
 }
 
 /// What of D is contiguous in memory: its rows, (M, N) as it is stored, or its columns, (N, M).
 enum class OutputLayout : u8 { row, column };
 WW_HOST_DEVICE constexpr const char* name_of(OutputLayout l) { return l == OutputLayout::row ? "row" : "column"; }
+
+/// Which operand is on the M side of the instruction, whose M is 64 and whose N is any multiple of 8.
+enum class SwapAb : u8 {
+  automatic,  // in a resolved config: off
+  on,         // B: D^T = B A^T, a few rows of A waste nothing
+  off,        // A
+};
+WW_HOST_DEVICE constexpr const char* name_of(SwapAb s) {
+  return s == SwapAb::automatic ? "auto" : s == SwapAb::on ? "on" : "off";
+}
 
 /// How a product is cut into tiles and handed out: one dense problem, or a way to treat ragged groups.
 enum class Mechanism : u8 {
@@ -97,6 +108,8 @@ WW_HOST_DEVICE constexpr const char* name_of(Schedule s) {
                                       : "multistage";
 }
 
+// With swap_ab on, tile, cluster, math_warpgroups, raster and band speak of the instruction's M and N, which are N and M
+// of the problem; every other field still speaks of the problem (collective/swap_ab.hpp has the kernel's view).
 struct GemmConfig {
   Arch arch = Arch::sm90;
   DType a = DType::e4m3;
@@ -112,6 +125,8 @@ struct GemmConfig {
   bool batched = false;                    // dense: several matrices of one shape, [L, M, N, K]; rank-3 tensor maps
   Major a_major = Major::k, b_major = Major::k;  // dense: how A and B lie in memory; mn: 16-bit types only
   OutputLayout d_layout = OutputLayout::row;     // dense
+  OutputLayout c_layout = OutputLayout::row;     // of C, auxiliary matrices and stores: column in kernels under swap-AB
+  SwapAb swap_ab = SwapAb::automatic;            // dense
   Schedule schedule = Schedule::automatic;
   int promotion = 0;  // block scales: 1 or 2 sets of raw accumulators take turns; 0: 2 where registers allow
   // grouped products; a dense one leaves these alone. tile_m is then the widest token tile, tile_n the weight tile

@@ -25,8 +25,9 @@ template <GemmConfig kConfig> struct Mainloop {
   static constexpr u32 kStageBytes = kShared.a_stage + kShared.b_stage;
   static constexpr bool kPromotes = promotes(kConfig);
 
+  static constexpr ScaleForm kForm = scale_form(kConfig.scale);
   static constexpr bool kScalesColumns = scales_columns(kConfig);
-  using Scales = BlockScales<kTileM, kTileN, kScalesColumns>;
+  using Scales = BlockScales<kTileM, kTileN, kForm>;
   static constexpr u32 kScaleWarps = kPromotes && has_roles(kConfig) ? Scales::kWarps : 0;
   using Pipeline = pipeline::TmaPipeline<kConfig.stages, kCluster, 4 * warpgroups_of_tile(kConfig), kScaleWarps>;
   using Accumulator = arch::Accumulator<kTileN>;
@@ -102,24 +103,25 @@ template <GemmConfig kConfig> struct Mainloop {
   /// Where the block scales of `tile` are.
   WW_DEVICE static TileScales scales_of(const GemmArguments& arguments, TileCoord tile) {
     const int row = min(tile.m * kTileM, arguments.m - 1);  // a tile may lie wholly past the edge
-    constexpr int columns = columns_of_scale(kConfig.scale);
+    constexpr int rows = rows_of_scale(kConfig.scale), columns = columns_of_scale(kConfig.scale);
     const int first = min(tile.n * kTileN, arguments.n - 1) / columns;
     const float *scale_a = arguments.scale_a, *scale_b = arguments.scale_b;
     if constexpr (kConfig.batched)
       scale_a += tile.batch * arguments.scale_a_batch, scale_b += tile.batch * arguments.scale_b_batch;
-    return {scale_a + row * arguments.scale_a_row,
+    return {scale_a + row / rows * arguments.scale_a_row,
             scale_b + first * arguments.scale_b_n,
             arguments.scale_a_row,
             arguments.scale_a_k,
             arguments.scale_b_k,
-            arguments.m - row,
+            ceil_div(arguments.m, rows) - row / rows,
             arguments.k_blocks,
             arguments.scale_b_n,
             ceil_div(arguments.n, columns) - first};
   }
-  /// How far into 128 columns of B with one scale `tile` starts; 0 where every tile has one scale.
+  /// How far into 128 columns of B, or rows of A, with one scale `tile` starts; 0 where every tile has one scale.
   WW_DEVICE static int scale_offset(TileCoord tile) {
-    return kPromotes && Scales::kBlocks > 1 ? tile.n * kTileN % kScaleBlock : 0;
+    if constexpr (!kPromotes || Scales::kBlocks == 1) return 0;
+    else return (kForm == ScaleForm::columns ? tile.m * kTileM : tile.n * kTileN) % kScaleBlock;
   }
   /// kScaleWarps warps, `warp` says which: the scales of k-blocks `k` of `tile`.
   WW_DEVICE static void load_scales(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
@@ -241,15 +243,27 @@ template <GemmConfig kConfig> struct Mainloop {
     arch::wgmma::commit();
   }
 
+  /// Of the unit's first row of this thread, from the first scale of A of the tile on.
+  WW_DEVICE static int row_of(const Place& place, int unit) { return place.offset + place.row + kWarpgroupRows * unit; }
+
   // acc += raw times the scales of `unit` of a block.
   WW_DEVICE static void promote(arch::SharedAddress base, Accumulator& acc, const Accumulator& raw, const Block& block,
                                 int unit, const Place& place) {
-    promote(acc, raw, block.scale.row[unit], place, Scales::columns(base + kShared.scales, block.stage));
+    promote(acc, raw, block.scale, unit, place,
+            Scales::columns(base + kShared.scales, block.stage, row_of(place, unit)));
   }
-  template <class Columns>
-  WW_DEVICE static void promote(Accumulator& acc, const Accumulator& raw, const float (&scale)[Scales::kBlocks][2],
+  template <class Set, class Columns>
+  WW_DEVICE static void promote(Accumulator& acc, const Accumulator& raw, const Set& scales, int unit,
                                 const Place& place, const Columns& columns) {
-    if constexpr (kScalesColumns) {
+    if constexpr (kForm == ScaleForm::columns) {
+      WW_UNROLL
+      for (int v = 0; v < Accumulator::kValues; v += 4) {  // two columns, rows r and r + 8
+        const ColumnScales column = columns.pair(place.column + 2 * v);
+        WW_UNROLL
+        for (int i = 0; i < 4; ++i) acc[v + i] = arch::fma(raw[v + i], column.s[i % 2], acc[v + i]);
+      }
+    } else if constexpr (kForm == ScaleForm::both) {
+      const auto& scale = scales.row[unit];
       WW_UNROLL
       for (int v = 0; v < Accumulator::kValues; v += 4) {  // two columns, rows r and r + 8
         const ColumnScales column = columns.pair(place.column + 2 * v);
@@ -258,6 +272,7 @@ template <GemmConfig kConfig> struct Mainloop {
           acc[v + i] = arch::fma(raw[v + i], arch::mul(scale[0][i / 2], column.s[i % 2]), acc[v + i]);
       }
     } else {
+      const auto& scale = scales.row[unit];
       constexpr int kValues = scale_step(kTileN) / 2;  // whose columns share a scale wherever the tile starts
       WW_UNROLL
       for (int first = 0; first < Accumulator::kValues; first += kValues) {

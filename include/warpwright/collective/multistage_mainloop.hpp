@@ -106,7 +106,6 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
     pipeline::WaitToken token = peek(ring, true);
     for (int k = 0; k < arguments.k_blocks; ++k) {
       const auto scale = Base::Scales::template read_global<kUnits>(scales, place.row, k);
-      const GlobalColumns columns{scales.b + k * scales.b_k, scales.b_n, scales.b_count};
       const pipeline::Stage stage = ring.reading.consumer_wait(token);
       Accumulator raw;
       WW_UNROLL
@@ -117,7 +116,7 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
           pass_on(arguments, base, ring, tile, stage, k);
           token = peek(ring, k + 1 < arguments.k_blocks);
         }
-        Base::promote(acc[u], raw, scale.row[u], place, columns);
+        Base::promote(acc[u], raw, scale, u, place, Base::Scales::global_columns(scales, Base::row_of(place, u), k));
       }
     }
   }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Swap-AB as a change of names: D^T = B A^T is a product like any other, of B and A with their types, layouts and scales
+// exchanged, and of a D that lies in memory as it did. So no kernel knows of it: what runs is the kernel of the
+// exchanged config.
+//   weights B (N, K)  -> the instruction's M side, 64 rows at least
+//   tokens A (M, K)   -> its N side, 8 rows at least
+//   D (M, N) by rows  -> D^T (N, M) by columns; C and auxiliary matrices alike; row vectors are column vectors
+// Every element of D is the same sum in the same order of K, so its bits do not depend on it.
+#pragma once
+
+#include "warpwright/collective/gemm_config.hpp"
+
+namespace ww::collective {
+
+WW_HOST_DEVICE constexpr bool swaps(const GemmConfig& c) { return c.swap_ab == SwapAb::on; }
+
+WW_HOST_DEVICE constexpr OutputLayout exchanged(OutputLayout layout) {
+  return layout == OutputLayout::row ? OutputLayout::column : OutputLayout::row;
+}
+
+WW_HOST_DEVICE constexpr Scale exchanged(Scale scale) {
+  return scale == Scale::block_1x128_128x128   ? Scale::block_128x128_1x128
+         : scale == Scale::block_128x128_1x128 ? Scale::block_1x128_128x128
+                                               : scale;
+}
+
+WW_HOST_DEVICE constexpr EpilogueOp exchanged(EpilogueOp op) {
+  return op == EpilogueOp::row_vector      ? EpilogueOp::column_vector
+         : op == EpilogueOp::column_vector ? EpilogueOp::row_vector
+         : op == EpilogueOp::row_amax      ? EpilogueOp::column_amax
+         : op == EpilogueOp::column_amax   ? EpilogueOp::row_amax
+         : op == EpilogueOp::row_sum       ? EpilogueOp::column_sum
+         : op == EpilogueOp::column_sum    ? EpilogueOp::row_sum
+                                           : op;
+}
+
+WW_HOST_DEVICE constexpr EpilogueTree exchanged(EpilogueTree tree) {
+  for (int i = 0; i < tree.size(); ++i) {
+    const EpilogueNode node = tree.node(i);
+    tree.set_node(i, {exchanged(node.op), node.slot, node.type});
+  }
+  return tree;
+}
+
+/// Of a config with swap_ab on the kernel that runs, which has it off; of that the config again.
+WW_HOST_DEVICE constexpr GemmConfig exchanged(GemmConfig c) {
+  const GemmConfig from = c;
+  c.a = from.b, c.b = from.a;
+  c.a_major = from.b_major, c.b_major = from.a_major;
+  c.scale = exchanged(from.scale);
+  c.d_layout = exchanged(from.d_layout), c.c_layout = exchanged(from.c_layout);
+  c.epilogue = exchanged(from.epilogue);
+  c.swap_ab = swaps(from) ? SwapAb::automatic : SwapAb::on;
+  return c;
+}
+
+/// The config of the kernel that runs for `c`: a template argument of it.
+WW_HOST_DEVICE constexpr GemmConfig kernel_config(const GemmConfig& c) { return swaps(c) ? exchanged(c) : c; }
+
+}  // namespace ww::collective

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A dense problem as its kernel sees it: under swap-AB with the names of its operands exchanged.
+#pragma once
+
+#include "warpwright/collective/swap_ab.hpp"
+#include "warpwright/host/gemm.hpp"
+
+namespace ww::select {
+
+/// D^T = B A^T: M and N, A and B, their scales and strides exchanged; D where it was. `problem` has explicit strides.
+inline GemmProblem exchanged(const GemmProblem& problem) {
+  GemmProblem p = problem;
+  p.m = problem.n, p.n = problem.m;
+  p.a = problem.b, p.b = problem.a;
+  p.lda = problem.ldb, p.ldb = problem.lda;
+  p.scale = collective::exchanged(problem.scale);
+  p.scale_a_row = problem.scale_b_n, p.scale_a_k = problem.scale_b_k;
+  p.scale_b_n = problem.scale_a_row, p.scale_b_k = problem.scale_a_k;
+  p.a_major = problem.b_major, p.b_major = problem.a_major;
+  p.d_layout = collective::exchanged(problem.d_layout);
+  p.batch_a = problem.batch_b, p.batch_b = problem.batch_a;
+  p.batch_scale_a = problem.batch_scale_b, p.batch_scale_b = problem.batch_scale_a;
+  p.epilogue = collective::exchanged(problem.epilogue);
+  return p;
+}
+
+/// Beside collective::kernel_config: the problem that the kernel solves.
+inline GemmProblem kernel_problem(const GemmProblem& problem, const GemmConfig& config) {
+  return collective::swaps(config) ? exchanged(problem) : problem;
+}
+
+}  // namespace ww::select
