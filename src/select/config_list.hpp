@@ -12,8 +12,8 @@ namespace ww::select {
 /// One entry before it meets a family or a request: shape, schedule and scheduler; every other field is auto.
 const std::vector<GemmConfig>& config_shapes();
 
-/// Whether `shape` may become a config for `requested`: those under swap-AB not where it is off, and not where a tile or
-/// cluster is asked for without it.
+/// Whether `shape` may become a config for `requested`: those under swap-AB not where it is off, and not where a tile
+/// or cluster is asked for without it.
 bool is_for(const GemmConfig& shape, const GemmConfig& requested);
 
 /// `shape` with everything that `requested` sets, resolved. Not checked: see collective::fault_of.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Swap-AB on the emulated device, bit for bit: against the reference for every recipe, type, schedule and scheduler with
-// tails everywhere, and against the same product without it. Epilogue trees against FP64 and against themselves.
+// Swap-AB on the emulated device, bit for bit: against the reference for every recipe, type, schedule and scheduler
+// with tails everywhere, and against the same product without it. Epilogue trees against FP64 and against themselves.
 #include <gtest/gtest.h>
 
 #include "ops/gemm_choice.hpp"

@@ -2,8 +2,8 @@
 // Walks an epilogue tree over accumulators in registers: every node is one `if constexpr`, nothing is interpreted.
 //   for two columns at a time: the row vectors' values -> for each row of the thread: the tree -> back into acc
 // A thread's values come in pairs of neighbouring columns (atom/mma_atom.hpp), and so do its loads and stores: 4 bytes
-// of 16-bit elements, 8 of FP32; one at a time where columns are contiguous (c_layout). Matrices are not touched past the
-// edge of D; vectors repeat their last elements there.
+// of 16-bit elements, 8 of FP32; one at a time where columns are contiguous (c_layout). Matrices are not touched past
+// the edge of D; vectors repeat their last elements there.
 // Not here: what several threads must agree on, which is epilogue_reductions.hpp and epilogue_quantise.hpp.
 #pragma once
 

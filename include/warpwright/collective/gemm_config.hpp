@@ -108,8 +108,8 @@ WW_HOST_DEVICE constexpr const char* name_of(Schedule s) {
                                       : "multistage";
 }
 
-// With swap_ab on, tile, cluster, math_warpgroups, raster and band speak of the instruction's M and N, which are N and M
-// of the problem; every other field still speaks of the problem (collective/swap_ab.hpp has the kernel's view).
+// With swap_ab on, tile, cluster, math_warpgroups, raster and band speak of the instruction's M and N, which are N and
+// M of the problem; every other field still speaks of the problem (collective/swap_ab.hpp has the kernel's view).
 struct GemmConfig {
   Arch arch = Arch::sm90;
   DType a = DType::e4m3;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Swap-AB as a change of names: D^T = B A^T is a product like any other, of B and A with their types, layouts and scales
-// exchanged, and of a D that lies in memory as it did. So no kernel knows of it: what runs is the kernel of the
+// Swap-AB as a change of names: D^T = B A^T is a product like any other, of B and A with their types, layouts and
+// scales exchanged, and of a D that lies in memory as it did. So no kernel knows of it: what runs is the kernel of the
 // exchanged config.
 //   weights B (N, K)  -> the instruction's M side, 64 rows at least
 //   tokens A (M, K)   -> its N side, 8 rows at least
