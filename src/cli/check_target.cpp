@@ -85,7 +85,8 @@ class GemmTarget final : public CheckTarget {
     const GemmConfig& c = options_.config;
     std::int64_t& size = axis == 0 ? p.m : axis == 1 ? p.n : p.k;
     // why: below one tile a problem is as large as a tile
-    const std::int64_t least = axis == 0 ? c.tile_m : axis == 1 ? c.tile_n : c.tile_k;
+    const bool swaps = collective::swaps(c);
+    const std::int64_t least = axis == 2 ? c.tile_k : (axis == 0) != swaps ? c.tile_m : c.tile_n;
     if (size <= least) return std::unique_ptr<CheckTarget>();
     const bool any = axis == 0 && p.a_major == Major::k && p.d_layout == OutputLayout::row;
     const std::int64_t step = any ? 1 : 16;

@@ -6,6 +6,7 @@
 #include "ops/gemm_choice.hpp"
 #include "random_epilogue.hpp"
 #include "swap_problem.hpp"
+#include "warpwright/collective/builder.hpp"
 
 namespace ww {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using namespace ww::testing;
 
 Device open_emu(std::uint64_t seed = 0, EmuSchedule schedule = EmuSchedule::random, int sms = 0) {
-  auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {.sms = sms, .seed = seed, .schedule = schedule}});
+  auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {.seed = seed, .schedule = schedule, .sms = sms}});
   if (!device) throw std::runtime_error(device.error().message);
   return *device;
 }
@@ -233,7 +234,7 @@ TEST(SwapAb, AutoTakesItForFewRowsAndOnRequest) {
   const ops::Place h200{132, false};
   const auto chosen = [&](std::int64_t m, const char* config) {
     const auto decision =
-        ops::decide({.m = m, .n = 7168, .k = 16384, .scale = kBlock}, {.config = *parse_config(config)}, h200);
+        ops::decide({.m = m, .n = 7168, .k = 2048, .scale = kBlock}, {.config = *parse_config(config)}, h200);
     EXPECT_TRUE(decision) << decision.error().message;
     return decision->config;
   };
