@@ -11,6 +11,7 @@
 #include "cli/file.hpp"
 #include "cli/gemm_request.hpp"
 #include "select/config_text.hpp"
+#include "warpwright/collective/swap_ab.hpp"
 
 namespace ww::cli {
 namespace {

@@ -57,11 +57,15 @@ struct GemmOperands {
 };
 
 struct GemmOptions {
-  GemmConfig config = {};  // fields of 0 are chosen to suit the others; dtypes and scale come from the problem
-  int sms = 0;             // CTAs to launch at most; 0 = all of the device
-  bool pdl = false;        // CUDA: may start before the previous kernel of the stream has finished
+  // Fields of 0 are chosen to suit the others; dtypes and scale come from the problem. `swap_ab`: B's rows on the
+  // 64-row side of the instruction, A's on the side that has steps of 8, for few rows of A; tile_m and cluster_m then
+  // speak of B's rows, tile_n and cluster_n of A's. Auto takes it where the model says so, not where a tile or cluster
+  // is given
+  GemmConfig config = {};
+  int sms = 0;       // CTAs to launch at most; 0 = all of the device
+  bool pdl = false;  // CUDA: may start before the previous kernel of the stream has finished
   // The bits of a row of D depend on that row of A, on B and the scales alone, not on M or the number of SMs: every row
-  // is summed over K in one order. Refuses stream-K and split-K
+  // is summed over K in one order, with swap-AB or without. Refuses stream-K and split-K
   bool batch_invariant = false;
   // Configs that need more are not chosen by themselves: stream-K, and split-K through workspace. What the epilogue
   // reduces, and what `config` asks for, is not limited
