@@ -76,13 +76,16 @@ Case global() {
 Case global_predicated() {
   Case c{"global_predicated", "memory", "arch_global_predicated"};
   c.in = random_words(512 + 4, 30);
-  c.out = c.expected = random_words(128 + 512, 31);
+  c.out = c.expected = random_words(128 + 512 + 64, 31);
   for (u32 t = 0; t < 128; ++t) {
     if (!(c.in[512 + t / 32] >> t % 32 & 1)) continue;
     const u32 *a = &c.in[2 * t], *b = &c.in[256 + 2 * t];
     c.expected[t] = a[0] ^ a[1];
     const u32 words[] = {a[1], a[0], b[1], b[0]};
     std::copy(words, words + 4, &c.expected[128 + 4 * t]);
+    const u32 half = c.in[3 * t / 2] >> 16 * (3 * t % 2) & 0xffff;
+    u32& word = c.expected[640 + t / 2];
+    word = t % 2 == 0 ? (word & 0xffff0000u) | half : (word & 0xffffu) | half << 16;
   }
   return c;
 }

@@ -72,6 +72,26 @@ class Selection(unittest.TestCase):
         for config in self.answer("configs", "gemm", *DECODE, "--batch-invariant", "--top", "0")["configs"]:
             self.assertNotIn(fields(config["config"]).get("order"), ("stream-k", "split-k"))
 
+    def test_swap_ab_is_chosen_asked_for_and_said(self) -> None:
+        few = ["--m", "16", "--n", "7168", "--k", "2048"]
+        answer = self.answer("explain", "gemm", *few)
+        self.assertTrue(answer["swap_ab"])
+        self.assertEqual(fields(answer["chosen"]["config"])["swap_ab"], "on")
+        self.assertIn("rows of B x", run("explain", "gemm", *few).stdout)
+        self.assertFalse(self.answer("explain", "gemm", *few, "--swap-ab", "off")["swap_ab"])
+        for config in self.answer("configs", "gemm", *few, "--swap-ab", "on", "--top", "0")["configs"]:
+            self.assertEqual(fields(config["config"]).get("swap_ab"), "on")
+        flags = ["--swap-ab", "on", "--tile", "64x16"]
+        for small in (SMALL, [*SMALL, "--scale", "block"]):
+            ran = self.answer("gemm", *small, *flags, "--verify")
+            self.assertTrue(ran["verified"])
+            self.assertEqual((fields(ran["config"])["tile"], fields(ran["config"])["swap_ab"]), ("64x16x128", "on"))
+        check = self.answer("check", "gemm", *SMALL, *flags, "--schedules", "2")
+        self.assertEqual((check["verdict"], fields(check["config"])["swap_ab"]), ("clean", "on"))
+        refused = self.answer("gemm", *SMALL, "--swap-ab", "on", "--epilogue", "swiglu(acc)", status=3)["error"]
+        self.assertEqual((refused["argument"], refused["actual"]), ("config, swap_ab", "on"))
+        self.assertEqual(self.answer("gemm", *SMALL, "--swap-ab", "yes", status=2)["error"]["argument"], "--swap-ab")
+
     def test_explain_gives_terms_differences_and_exclusions(self) -> None:
         answer = self.answer("explain", "gemm", *DECODE, "--batch-invariant")
         self.assertEqual(answer["chosen"]["config"], self.answer("configs", "gemm", *DECODE,

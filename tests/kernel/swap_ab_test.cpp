@@ -100,6 +100,18 @@ TEST(SwapAb, EveryRecipeHasTheBitsOfTheSameProductWithoutIt) {
     }
 }
 
+TEST(SwapAb, ARowHasItsBitsAloneAndAmongOthers) {
+  const HostProblem many =
+      make_problem({.m = 70, .n = 136, .k = 400, .scale = kBlock}, *parse_config("tile=64x64x128"), 290);
+  HostProblem one = many;  // its first rows
+  one.problem.m = 3, one.config = swapped("tile=64x8x128");
+  const Device device = open_emu();
+  ASSERT_TRUE(options_of(one).batch_invariant);
+  const auto of_many = run_on(device, many), alone = run_on(device, one);
+  ASSERT_TRUE(of_many && alone);
+  EXPECT_TRUE(std::equal(alone->begin(), alone->end(), of_many->begin()));
+}
+
 TEST(SwapAb, Schedules) {
   const GemmProblem p{.m = 19, .n = 328, .k = 656, .scale = kBlock};
   for (const EmuSchedule schedule : {EmuSchedule::fifo, EmuSchedule::random, EmuSchedule::adversarial}) {
@@ -131,6 +143,17 @@ TEST(SwapAb, LayoutsAndBatches) {
   expect_equal(batch, "tile=128x16x128", ++seed);
   batch.batch_b = 136 * 272, batch.batch_scale_b = 2 * 3;
   expect_equal(batch, "tile=128x16x128", seed);
+}
+
+TEST(SwapAb, OperandsAreReadOnceUnderTheirOwnNames) {
+  const HostProblem host =
+      make_problem({.m = 16, .n = 512, .k = 512, .scale = kBlock}, swapped("tile=128x16x128"), 335);
+  EmuStats stats;
+  const auto got = run_on(open_emu(), host, &stats);
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(stats.l2_read_bytes.at("b"), 512u * 512);
+  EXPECT_EQ(stats.l2_read_bytes.at("a"), 16u * 512 * 4) << "by four tiles of B's rows";
+  EXPECT_EQ(stats.l2_write_bytes.at("d"), 16u * 512 * 2);
 }
 
 TEST(SwapAb, NanScalesReachTheirRowsAndBlocksOnly) {

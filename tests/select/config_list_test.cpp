@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -91,6 +92,23 @@ TEST(ConfigList, KeepsEveryFieldThatIsSet) {
       }
     }
   }
+}
+
+TEST(ConfigList, SwapsOnRequestAndWhereNothingIsSaidOfTilesOrClusters) {
+  const auto count = [](const char* text, bool swapped) {
+    const std::vector<GemmConfig> list = config_list(*parse_config(text, config_of(kFamilies[2])));
+    return std::count_if(list.begin(), list.end(),
+                         [&](const GemmConfig& c) { return collective::swaps(c) == swapped; });
+  };
+  EXPECT_GT(count("", true), 50);
+  EXPECT_GT(count("", false), 300);
+  EXPECT_GT(count("order=split-k", true), 10);
+  EXPECT_GT(count("swap_ab=on", true), 300);
+  EXPECT_GT(count("swap_ab=on,tile=64x8x0", true), 5);
+  EXPECT_EQ(count("swap_ab=on", false), 0);
+  for (const char* off : {"swap_ab=off", "tile=64x64x0", "tile=0x16x0", "cluster=2x1"})
+    EXPECT_EQ(count(off, true), 0) << off;
+  EXPECT_EQ(count("swap_ab=off", false), count("", false));
 }
 
 TEST(ConfigList, IsEmptyWhereNoKernelIs) {

@@ -28,6 +28,23 @@ TEST(Choose, SuitsTheProblem) {
   EXPECT_FALSE(is_batch_invariant(choose(problem(256, 256, 65536), {}))) << "few tiles, long K";
 }
 
+TEST(Choose, TakesSwapAbForFewRowsOnly) {
+  for (const Scale scale : {Scale::tensor, Scale::block_1x128_128x128}) {
+    for (const std::int64_t m : {1, 8, 16}) {
+      const GemmConfig c = choose(problem(m, 7168, 2048, scale), {});
+      EXPECT_EQ(c.swap_ab, SwapAb::on) << m;
+      EXPECT_LE(c.tile_n, 16) << m;
+      EXPECT_GE(c.stages, 8) << to_text(c);
+    }
+    EXPECT_EQ(choose(problem(512, 7168, 2048, scale), {}).swap_ab, SwapAb::automatic);
+    EXPECT_EQ(choose(problem(16, 7168, 2048, scale), {.emulated = true}).swap_ab, SwapAb::automatic);
+  }
+  const GemmProblem p = problem(16, 7168, 2048);
+  EXPECT_EQ(cost_of(p, choose(p, {.config = *parse_config("swap_ab=on,tile=64x64x0")}), 132).waves,
+            cost_of(problem(16, 7168, 2048), collective::resolve(*parse_config("scale=block,tile=64x64x0")), 132).waves)
+      << "112 tiles either way";
+}
+
 TEST(Choose, IsTheFirstOfTheRanking) {
   for (const std::int64_t m : {1, 64, 300, 4096})
     for (const Scale scale : {Scale::tensor, Scale::block_1x128_128x128})

@@ -36,7 +36,8 @@ WW_KERNEL(arch_shared, 32, Params, p) {
   arch::global::store4(out + 8, {{low.w[0], low.w[1], high.w[0], high.w[1]}});
 }
 
-/// Words 0 to 255 read by 8 bytes, in both ways; then stores that happen in threads whose bit of in[512 ..] is set.
+/// Words 0 to 255 read by 8 bytes, in both ways, and by 2; then stores that happen in threads whose bit of in[512 ..]
+/// is set: of words, of four, and of half a word from out[640 ..] on.
 /// The address of a store that does not happen is nonsense.
 WW_KERNEL(arch_global_predicated, 128, Params, p) {
   const u32 t = arch::thread_index();
@@ -47,6 +48,9 @@ WW_KERNEL(arch_global_predicated, 128, Params, p) {
   arch::global::store_if(on, on ? p.out + t : nowhere, pair.w[0] ^ pair.w[1]);
   const arch::Words<4> v{{pair.w[1], pair.w[0], static_cast<u32>(both >> 32), static_cast<u32>(both)}};
   arch::global::store4_if(on, on ? p.out + 128 + 4 * t : nowhere, v);
+  const u16 half = arch::global::load_u16(reinterpret_cast<const u16*>(p.in) + 3 * t);
+  u16* const halves = reinterpret_cast<u16*>(p.out + 640);
+  arch::global::store_u16_if(on, on ? halves + t : reinterpret_cast<u16*>(nowhere), half);
 }
 
 /// Eight words start from in[128 ..]: the first four take the sum, smallest, largest and union of all threads' inputs,
