@@ -33,6 +33,45 @@ GRAPH_SECONDS = 1.5e-3
 MIN_CALLS, MAX_CALLS = 24, 240
 
 
+# What --variants may call by name; anything with a "=" is a config. The tiles beside 192x128 and the pieces of K are
+# those that few or uneven tiles may want.
+VARIANTS = {
+    "auto": "", "contiguous": "mechanism=contiguous", "descriptors": "mechanism=descriptors",
+    "ragged": "mechanism=ragged", "masked": "mechanism=masked",
+    "split-k": "mechanism=ragged,order=split-k,split=2", "split-k4": "mechanism=ragged,order=split-k,split=4",
+    "split-k4-wide": "mechanism=ragged,order=split-k,split=4,tile=64x256x0",
+    "narrow": "mechanism=ragged,tile=64x64x0", "narrow-wide": "mechanism=ragged,tile=128x64x0",
+    "192x128": "mechanism=contiguous,tile=192x128x0", "256x128": "mechanism=contiguous,tile=256x128x0",
+    "128x128": "mechanism=contiguous,tile=128x128x0,cluster=2x1", "128x128x1": "mechanism=contiguous,tile=128x128x0",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """One way to run every case: a config of ours, and whether launches overlap."""
+    name: str
+    config: str
+    pdl: bool
+
+    @property
+    def mechanism(self) -> str:
+        fields = dict(item.split("=", 1) for item in self.config.split(",") if "=" in item)
+        return fields.get("mechanism", "auto")
+
+
+def variants_of(options: argparse.Namespace) -> List[Variant]:
+    names = options.variants.split(";") if options.variants else options.mechanisms.split(",")
+    variants = []
+    for name in names:
+        base, plus, flag = name.strip().partition("+")
+        if plus and flag != "pdl" or "=" not in base and base not in VARIANTS:
+            raise SystemExit(f"--variants: {name!r}; expected configs (key=value,...) or some of "
+                             f"{', '.join(VARIANTS)}, each with +pdl or without")
+        config = ",".join(part for part in (options.config, VARIANTS.get(base, base)) if part)
+        variants.append(Variant(name.strip(), config, options.pdl or flag == "pdl"))
+    return variants
+
+
 class Problem(ctypes.Structure):
     """BridgeProblem of bridge/bridge.cpp."""
     _fields_ = [(name, ctypes.c_int64) for name in (
@@ -183,12 +222,12 @@ def masked_positions(case: Case) -> torch.Tensor:
     return torch.cat([torch.arange(count) + g * case.most for g, count in enumerate(case.counts)]).cuda()
 
 
-def our_contender(bridge: Bridge, case: Case, recipe: str, mechanism: str, sizes: torch.Tensor, plan: Any,
+def our_contender(bridge: Bridge, case: Case, recipe: str, variant: Variant, sizes: torch.Tensor, plan: Any,
                   problem: Problem) -> Contender:
     """`plan`: a handle of the bridge, or the text of its refusal."""
     masked = problem.encoding == ENCODINGS["masked"]
-    contender = Contender(f"{mechanism} {recipe}", recipe, lambda o: None,
-                          lambda o: o.masked_d[masked_positions(case)] if masked else o.d, mechanism=mechanism)
+    contender = Contender(f"{variant.name} {recipe}", recipe, lambda o: None,
+                          lambda o: o.masked_d[masked_positions(case)] if masked else o.d, mechanism=variant.mechanism)
     if isinstance(plan, str):
         contender.error = plan
         return contender
@@ -343,9 +382,9 @@ def run_case(bridge: Bridge, case: Case, plans: Dict[Any, Any], options: argpars
     offs = torch.tensor(case.counts, dtype=torch.int32).cumsum(0, dtype=torch.int32).cuda()
     counts = torch.tensor(case.counts, dtype=torch.int32).cuda()
     contenders = [] if options.no_torch else [torch_contender(offs)]
-    for (recipe, mechanism), (plan, problem) in plans.items():
-        contenders.append(our_contender(bridge, case, recipe, mechanism, counts if mechanism == "masked" else offs,
-                                        plan, problem))
+    for (recipe, variant), (plan, problem) in plans.items():
+        contenders.append(our_contender(bridge, case, recipe, variant,
+                                        counts if variant.mechanism == "masked" else offs, plan, problem))
     masked = any(c.mechanism == "masked" and c.error is None for c in contenders)
     sets = make_sets(case, masked, options.seed)
     torch_result = None
@@ -361,7 +400,7 @@ def run_case(bridge: Bridge, case: Case, plans: Dict[Any, Any], options: argpars
     racing = [c for c in contenders if c.error is None]
     clocks = race(racing, options.seconds, options.replays) if racing else []
     for contender in racing:
-        if contender.mechanism == "ragged":
+        if "mechanism=ragged" in contender.config:
             text = ctypes.create_string_buffer(512)
             if bridge.widths(contender.keep[3], contender.keep[0].data_ptr(), text, 512) == 0:
                 contender.widths = text.value.decode()
@@ -424,22 +463,33 @@ def table_row(name: str, result: Dict[str, Any]) -> str:
             f"{number(deepgemm):>9}   " + ", ".join(b["name"] for b in best.values() if b))
 
 
+def variants_row(result: Dict[str, Any]) -> str:
+    """Every contender's time, and the table's best peer of its recipe, scaled by torch, over it."""
+    peers, theirs = result.get("peers_us", {}), result.get("torch_us")
+    table = peers.get("torch_scaled_grouped_mm_rowwise")
+    parts = []
+    for entry in (e for e in result["contenders"] if "us" in e):
+        kind = {"block": "1x128_128x128", "tensor": "per_tensor"}.get(entry["recipe"])
+        best = min((us for peer, us in peers.items() if kind and kind in peer), default=None)
+        ratio = f" ({best * theirs / table / entry['us']:.2f})" if best and theirs and table else ""
+        parts.append(f"{entry['name']} {entry['us']:.1f}{ratio}")
+    return "    " + "   ".join(parts)
+
+
 def compile_plans(bridge: Bridge, cases: List[Case], options: argparse.Namespace) -> Dict[int, Dict[Any, Any]]:
     """Every plan of every case, many at a time: compiling takes seconds each and holds no lock of Python's."""
     jobs = []
     for index, case in enumerate(cases):
         for recipe in options.recipes.split(","):
-            for mechanism in options.mechanisms.split(","):
-                masked = mechanism == "masked"
+            for variant in variants_of(options):
+                masked = variant.mechanism == "masked"
                 if masked and not case.has_masked():
                     continue
-                jobs.append((index, recipe, mechanism, case.problem(recipe, masked)))
+                jobs.append((index, recipe, variant, case.problem(recipe, masked)))
 
     def plan(job: Any) -> Any:
-        _, _, mechanism, problem = job
-        config = ",".join(part for part in (options.config,
-                                            "" if mechanism == "auto" else "mechanism=" + mechanism) if part)
-        handle = bridge.plan(bridge.device, ctypes.byref(problem), config.encode(), int(options.pdl))
+        _, _, variant, problem = job
+        handle = bridge.plan(bridge.device, ctypes.byref(problem), variant.config.encode(), int(variant.pdl))
         return handle if handle else bridge.message()
 
     plans: Dict[int, Dict[Any, Any]] = {index: {} for index in range(len(cases))}
@@ -458,6 +508,8 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--recipes", default="row-column,block,tensor")
     parser.add_argument("--mechanisms", default="contiguous,descriptors,ragged,masked", help="auto as well")
+    parser.add_argument("--variants", default="",
+                        help="instead: 'NAME;NAME+pdl;key=value,...': " + ", ".join(VARIANTS))
     parser.add_argument("--config", default="", help="key=value,... of every plan of ours")
     parser.add_argument("--pdl", action="store_true", help="programmatic dependent launch")
     parser.add_argument("--seconds", type=float, default=2.0, help="of counted replays for a case")
@@ -510,6 +562,8 @@ def main() -> int:
         failed += "error" in result or not any("best_" + r in result for r in SCALES)
         record["cases"].append(result)
         print(table_row(case.name, result) + ("   " + result["error"] if "error" in result else ""), flush=True)
+        if options.variants:
+            print(variants_row(result), flush=True)
         for contender in result["contenders"]:
             if "error" in contender:
                 print(f"    {contender['name']}: {contender['error']}", flush=True)

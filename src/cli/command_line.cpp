@@ -108,6 +108,10 @@ void add_grouped_flags(CLI::App& app, GroupedFlags& g) {
   text_flag(app, "--align", g.align, "INT", "groups start at multiples of this (default 1)");
   text_flag(app, "--gap", g.gap, "INT", "rows between groups: starts-counts, row-ids (default 0)");
   text_flag(app, "--mechanism", g.mechanism, "auto|contiguous|masked|descriptors|ragged", "which kernel");
+  text_flag(app, "--scheduler", f.scheduler, "auto|static|dynamic|horizontal|vertical|split-k",
+            "how tiles are handed out: ragged takes static, dynamic and split-k, descriptors horizontal and vertical, "
+            "contiguous and masked static (default auto)");
+  text_flag(app, "--split", f.split, "2|4|8", "split-k: pieces of K for each tile, one for each CTA of a cluster");
   app.add_flag("--zero-outside", g.zero_outside, "write zeros to rows of D in no group (default left alone)");
   text_flag(app, "--a", f.a, "FILE",
             "A (M, K), masked (G, Mmax, K): .npy or FILE.safetensors:TENSOR (default generated)");

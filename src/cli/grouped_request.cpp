@@ -270,6 +270,22 @@ Result<void> check_scales(GroupedRequest& request) {
   return expect_shape(request.scale_b, {p.groups, blocks_of(p.n), blocks_of(p.k)}, "(G, ceil(N/128), ceil(K/128))");
 }
 
+/// Two fields of the config in short.
+Result<void> resolve_scheduler(const GemmFlags& flags, GemmConfig& config) {
+  constexpr TileOrder kOrders[] = {TileOrder::automatic,  TileOrder::fixed,    TileOrder::dynamic,
+                                   TileOrder::horizontal, TileOrder::vertical, TileOrder::split_k};
+  WW_TRY(const int order, parse_choice(flags.scheduler, "--scheduler",
+                                       {"auto", "static", "dynamic", "horizontal", "vertical", "split-k"}, -1));
+  if (order >= 0) config.order = kOrders[order];
+  if (!flags.split) return {};
+  WW_TRY(const std::int64_t split, parse_integer(*flags.split, "--split", 2, 8));
+  config.split = static_cast<int>(split);
+  if (order < 0) config.order = TileOrder::split_k;
+  if (config.order != TileOrder::split_k)
+    return failure(ErrorCode::invalid, "--split", "--scheduler split-k with it", quoted(name_of(config.order)));
+  return {};
+}
+
 Result<void> resolve_mechanism(const Flag& flag, GemmConfig& config) {
   WW_TRY(const int chosen,
          parse_choice(flag, "--mechanism", {"auto", "contiguous", "masked", "descriptors", "ragged"}, 0));
@@ -288,6 +304,7 @@ Result<GroupedRequest> make_grouped_request(const GroupedFlags& flags) {
   GroupedRequest request;
   WW_CHECK(resolve_request(flags.gemm, request));
   WW_CHECK(resolve_mechanism(flags.mechanism, request.options.config));
+  WW_CHECK(resolve_scheduler(flags.gemm, request.options.config));
   GroupedProblem& p = request.problem;
   if (request.types.b != request.types.ab)
     return failure(ErrorCode::unsupported, request.b ? "--b" : "--config, key b", name_of(request.types.ab),

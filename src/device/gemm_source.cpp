@@ -38,8 +38,11 @@ std::string order_fields(const GemmConfig& c) {
     return fmt::format(",\n    .order = ww::TileOrder::{}, .split = {}, .cluster_k = {}", cpp_name(c.order), c.split,
                        c.cluster_k);
   }
-  return fmt::format(",\n    .mechanism = ww::Mechanism::{}, .order = ww::TileOrder::{}, .group_capacity = {}",
-                     cpp_name(c.mechanism), cpp_name(c.order), c.group_capacity);
+  std::string text =
+      fmt::format(",\n    .mechanism = ww::Mechanism::{}, .order = ww::TileOrder::{}, .group_capacity = {}",
+                  cpp_name(c.mechanism), cpp_name(c.order), c.group_capacity);
+  if (c.split > 0) text += fmt::format(", .split = {}, .cluster_k = {}", c.split, c.cluster_k);
+  return text;
 }
 
 /// Behind all other fields.

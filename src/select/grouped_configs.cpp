@@ -6,6 +6,8 @@
 //   everything else: ragged, 128 tokens x 256 weights, whose tiles take the width of each group; narrower tiles (64
 //   x 128)
 //     won nowhere, not even where weights are all of the traffic
+//   fewer tiles than SMs: those of ragged with K split between the CTAs of a cluster, where the longest CTA then loads
+//     clearly less
 // masked on request: the host knows only how many rows there is room for.
 // descriptors, on request: token tiles as wide as the average group, at most 64 rows
 #include "select/grouped_configs.hpp"
@@ -18,13 +20,37 @@ namespace {
 
 constexpr std::int64_t kManyRows = 160;                                        // of a group, on average
 constexpr std::int64_t kTokenStep = 8, kWidestTile = 64, kShortExtent = 1024;  // of descriptors
+constexpr std::int64_t kLongK = 1024;                                          // shorter ones have nothing to split
 constexpr int kGroupTiers[] = {128, 512, collective::kGroupLimit};
 
 GemmConfig ragged(GemmConfig config) {
   config.mechanism = Mechanism::ragged;
+  if (config.order == TileOrder::split_k) return collective::resolve_grouped(config);
   config.tile_m = 128;
   config.tile_n = 256;
   return collective::resolve_grouped(config);
+}
+
+/// Rows of weights, times the share of K, that the busiest CTA loads when all groups have the average number of rows:
+/// where there are few tiles this, and not the sum, is what a launch waits for.
+double longest_cta(const GroupedProblem& p, const GemmConfig& c, int sms) {
+  const std::int64_t groups = min(p.groups, p.rows), rows = ceil_div(p.rows, max<std::int64_t>(groups, 1));
+  const std::int64_t tiles = groups * ceil_div(rows, c.tile_m) * ceil_div(p.n, c.tile_n);
+  const int split = max(1, c.cluster_k);
+  return static_cast<double>(ceil_div(tiles, max(1, sms / split))) * c.tile_n / split;
+}
+
+/// `config` of ragged, or the same with K split where that leaves the busiest CTA at most 7/8 of the work.
+/// why 7/8: a cluster starts later than a CTA, and its sum is another round trip between SMs
+GemmConfig split_where_few(const GemmConfig& config, const GroupedProblem& p, int sms) {
+  if (p.k < kLongK || p.rows == 0 || p.groups == 0) return config;
+  GemmConfig split = config;
+  split.order = TileOrder::split_k;
+  split.tile_m = split.tile_n = split.stages = 0;
+  split = collective::resolve_grouped(split);
+  const double whole = longest_cta(p, config, sms), halves = longest_cta(p, split, sms);
+  const bool few = whole <= config.tile_n;  // one tile for each CTA at most
+  return few && halves <= 0.875 * whole ? split : config;
 }
 
 GemmConfig rasterised(GemmConfig config, Mechanism mechanism) {
@@ -52,7 +78,9 @@ GemmConfig with_descriptors(GemmConfig config, const GroupedProblem& p) {
 Mechanism mechanism_for(const GroupedProblem& p, const GemmConfig& requested) {
   if (requested.mechanism != Mechanism::dense) return requested.mechanism;
   if (requested.order == TileOrder::horizontal || requested.order == TileOrder::vertical) return Mechanism::descriptors;
-  if (requested.order == TileOrder::dynamic || p.encoding == GroupEncoding::masked) return Mechanism::ragged;
+  if (requested.order == TileOrder::dynamic || requested.order == TileOrder::split_k ||
+      p.encoding == GroupEncoding::masked)
+    return Mechanism::ragged;
   const bool many = p.rows >= kManyRows * max<std::int64_t>(p.groups, 1);
   return many && p.scale == Scale::block_1x128_128x128 && p.d != DType::f32 ? Mechanism::contiguous : Mechanism::ragged;
 }
@@ -83,7 +111,7 @@ std::vector<GemmConfig> shipped_grouped_configs() {
   return shipped;
 }
 
-GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& requested, int) {
+GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& requested, int sms) {
   GemmConfig config = requested;
   config.a = problem.a;
   config.b = problem.b;
@@ -92,10 +120,15 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
   if (config.group_capacity == 0) config.group_capacity = group_capacity_for(problem.groups);
   config.mechanism = mechanism_for(problem, requested);
   const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
-                      config.stages || config.math_warpgroups;
+                      config.stages || config.math_warpgroups || config.cluster_k;
   if (config.mechanism == Mechanism::descriptors) return with_descriptors(config, problem);
   if (shaped) return collective::resolve_grouped(config);
-  if (config.mechanism == Mechanism::ragged) return ragged(config);
+  if (config.mechanism == Mechanism::ragged) {
+    const bool open = requested.mechanism == Mechanism::dense && requested.order == TileOrder::automatic;
+    // masked: the host does not know how many rows there are
+    return open && problem.encoding != GroupEncoding::masked ? split_where_few(ragged(config), problem, sms)
+                                                             : ragged(config);
+  }
   return rasterised(config, config.mechanism);
 }
 

@@ -45,6 +45,10 @@ std::vector<GroupedCase> grouped_cases() {
        problem(GroupEncoding::row_ids, Scale::block_1x128_128x128, bf16, 136, 272),
        {.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged},
        {3, 0, 70, 1, 9}},
+      {"ragged, split-K, two rounds and a CTA without K",
+       problem(GroupEncoding::offsets, Scale::block_1x128_128x128, bf16, 136, 400),
+       {.tile_m = 64, .tile_n = 256, .mechanism = Mechanism::ragged, .order = TileOrder::split_k, .split = 8},
+       {3, 0, 60, 1, 9}},
   };
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "grouped_problem.hpp"
+#include "select/grouped_configs.hpp"
 
 namespace ww {
 namespace {
@@ -14,8 +15,8 @@ constexpr GroupEncoding kEncodings[] = {GroupEncoding::offsets, GroupEncoding::i
                                         GroupEncoding::row_ids, GroupEncoding::masked};
 const std::vector<std::int32_t> kCounts = {1, 9, 0, 40, 130, 3};
 
-Device open_emu(std::uint64_t seed = 0) {
-  auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {.seed = seed}});
+Device open_emu(std::uint64_t seed = 0, int sms = EmuOptions{}.sms) {
+  auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {.seed = seed, .sms = sms}});
   if (!device) throw std::runtime_error(device.error().message);
   return *device;
 }
@@ -34,16 +35,24 @@ GroupedProblem problem_for(GroupEncoding encoding, Scale scale = Scale::none, DT
   return p;
 }
 
+/// The dense plan that sums K in the same pieces in the same order.
+GemmConfig dense_like(const GemmConfig& config) {
+  GemmConfig dense = dense_config();
+  if (config.order == TileOrder::split_k)
+    dense.order = TileOrder::split_k, dense.split = dense.cluster_k = config.cluster_k;
+  return dense;
+}
+
 /// Runs `host` and compares all of D with the dense answer.
 void expect_dense_bits(const HostGrouped& host, const GemmConfig& config = {}) {
-  const Device device = open_emu(host.seed);
+  const Device device = open_emu(host.seed, std::max(EmuOptions{}.sms, 2 * config.split));  // two clusters
   const auto made = plan(device, host.problem, {.config = config});
   ASSERT_TRUE(made) << made.error().message;
   DeviceGrouped memory(device, host, made->workspace_bytes());
   const auto ran = made->run(memory.operands());
   ASSERT_TRUE(ran) << ran.error().message << "\n" << host.replay() << " config " << to_text(made->config());
   const std::uint8_t outside = host.problem.zero_outside ? 0 : 0xa5;
-  EXPECT_EQ(difference(host, memory.d(), dense_answer(device, host, dense_config(), outside)), "")
+  EXPECT_EQ(difference(host, memory.d(), dense_answer(device, host, dense_like(made->config()), outside)), "")
       << to_text(made->config());
   EXPECT_EQ(memory.status(), 0u) << host.replay();
 }
@@ -81,6 +90,55 @@ TEST(GroupedEmu, NormalOrientationTakesEveryEncoding) {
     p.zero_outside = seed % 2 == 0;
     expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), {.mechanism = normal_mechanism(encoding)});
   }
+}
+
+TEST(GroupedEmu, SplitKSumsAsTheDenseKernelDoes) {  // K is 2 or 4 blocks: CTAs with less than others, and with none
+  struct Split {
+    DType a;
+    Scale scale;
+    DType d;
+    int tile_m, tile_n, pieces;
+  };
+  const Split splits[] = {{e4m3, Scale::block_1x128_128x128, bf16, 64, 128, 2},
+                          {bf16, Scale::none, bf16, 64, 256, 4},
+                          {e4m3, Scale::tensor, f32, 128, 256, 8},
+                          {e4m3, Scale::block_1x128_128x128, f32, 64, 64, 4}};
+  std::uint64_t seed = 200;
+  for (const Split& s : splits) {
+    GroupedProblem p = problem_for(kEncodings[seed % 5], s.scale, s.a, s.d);
+    p.zero_outside = seed % 2 == 0;
+    const GemmConfig config{.tile_m = s.tile_m,
+                            .tile_n = s.tile_n,
+                            .mechanism = Mechanism::ragged,
+                            .order = TileOrder::split_k,
+                            .split = s.pieces};
+    expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), config);
+    p.k = 0;
+    expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), config);
+  }
+}
+
+TEST(GroupedEmu, OneMathWarpgroup) {
+  for (int tile_n : {64, 128})
+    expect_dense_bits(
+        make_grouped(problem_for(GroupEncoding::indptr, Scale::block_1x128_128x128, e4m3), kCounts, 0, 220),
+        {.tile_m = tile_n, .tile_n = tile_n, .math_warpgroups = 1, .mechanism = Mechanism::ragged});
+}
+
+TEST(GroupedEmu, FewTilesOfALongKAreSplit) {
+  GroupedProblem p{.groups = 6, .rows = 110, .n = 4096, .k = 2048, .a = e4m3, .b = e4m3, .d = bf16};
+  const auto order_of = [&](const GroupedProblem& problem, const GemmConfig& config = {}) {
+    return select::choose_grouped(problem, config, 132).order;
+  };
+  EXPECT_EQ(order_of(p), TileOrder::split_k);
+  EXPECT_EQ(order_of(p, {.mechanism = Mechanism::ragged}), TileOrder::dynamic);  // what is asked for stays
+  GroupedProblem other = p;
+  other.k = 512;  // nothing to split
+  EXPECT_EQ(order_of(other), TileOrder::dynamic);
+  other = p, other.groups = 32, other.rows = 600;  // tiles enough
+  EXPECT_EQ(order_of(other), TileOrder::dynamic);
+  other = p, other.encoding = GroupEncoding::masked;  // nobody knows how many rows
+  EXPECT_EQ(order_of(other), TileOrder::dynamic);
 }
 
 TEST(GroupedEmu, DescriptorsTakeEveryEncoding) {

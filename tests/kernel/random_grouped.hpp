@@ -4,7 +4,9 @@
 // zero when that is asked for. Rows of A outside every group hold NaN: none may reach a row of D that counts.
 #pragma once
 
+#include "k_cuts.hpp"
 #include "random_problem.hpp"
+#include "warpwright/collective/grouped_builder.hpp"
 #include "warpwright/host/grouped.hpp"
 
 namespace ww::testing {
@@ -231,6 +233,15 @@ inline HostProblem problem_of_group(const HostGrouped& h, std::int64_t g) {
   return one;
 }
 
+/// In which pieces the K of every tile is summed.
+inline KCut cut_of(const HostGrouped& h) {
+  if (h.config.order != TileOrder::split_k || h.problem.k == 0) return {};
+  GemmConfig config = h.config;
+  config.a = h.problem.a;
+  config = collective::resolve_grouped(config);
+  return split_cut(config, ceil_div(h.problem.k, config.tile_k));
+}
+
 /// All of D as the launch should leave it, padding between rows included.
 inline std::vector<std::uint8_t> reference(const HostGrouped& h) {
   const GroupedProblem& p = h.problem;
@@ -241,7 +252,7 @@ inline std::vector<std::uint8_t> reference(const HostGrouped& h) {
   for (std::int64_t g = 0; g < p.groups; ++g) {
     const auto [start, count] = h.ranges[static_cast<std::size_t>(g)];
     if (count == 0) continue;
-    const std::vector<std::uint8_t> rows = reference(problem_of_group(h, g));
+    const std::vector<std::uint8_t> rows = reference(problem_of_group(h, g), emu::MmaMath::exact, cut_of(h));
     for (std::int64_t r = 0; r < count; ++r)
       std::copy_n(rows.begin() + r * p.n * size, p.n * size, d.begin() + (start + r) * p.ldd * size);
   }

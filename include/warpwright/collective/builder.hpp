@@ -148,6 +148,15 @@ WW_HOST_DEVICE constexpr int sum_rounds(const GemmConfig& c) {
 /// Bytes of a peer's slot.
 WW_HOST_DEVICE constexpr int slot_bytes(const GemmConfig& c) { return c.tile_m * c.tile_n * 4 / sum_rounds(c); }
 
+/// How partial tiles cross a cluster.
+struct SumPlan {
+  pipeline::ClusterShape cluster;
+  int warps = 0;                // math warps of a CTA
+  int values = 0;               // of a thread in one round
+  int slots = 0, barriers = 0;  // byte offsets: a slot for each peer, and what ExchangePipeline needs
+  WW_HOST_DEVICE constexpr int slot() const { return warps * 32 * values * 4; }  // bytes
+};
+
 /// Byte offsets from the start of dynamic shared memory.
 struct SharedPlan {
   int a_stage = 0, b_stage = 0;  // bytes of one stage
@@ -175,6 +184,12 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
   plan.sum_barriers = plan.tickets + (takes_tickets(c) ? kTicketStages * 4 : 0);
   plan.total = plan.sum_barriers + (sums_in_cluster(c) ? 2 * 4 * c.math_warpgroups * 8 : 0);
   return plan;
+}
+
+WW_HOST_DEVICE constexpr SumPlan sum_plan(const GemmConfig& c) {
+  const SharedPlan plan = shared_plan(c);
+  return {cluster_of(c), 4 * c.math_warpgroups, units_of(c) * c.tile_n / 2 / sum_rounds(c), plan.sums,
+          plan.sum_barriers};
 }
 
 /// Fills every field of 0 (but never changes one that is set).

@@ -3,6 +3,7 @@
 //   peer:   accumulators -> (DSMEM) -> its slot in the first CTA's shared memory
 //   first:  acc = ((acc + peer 1) + peer 2) + ...     one FP32 rounding each
 // Warp w takes from warps w alone: both hold the same elements, so that nothing is said about where an element is.
+// A tile may have any number of values, in as many rounds as that takes.
 #pragma once
 
 #include "warpwright/arch/math.hpp"
@@ -13,43 +14,39 @@
 
 namespace ww::collective {
 
-template <GemmConfig kConfig> class ClusterSum {
-  static constexpr SharedPlan kShared = shared_plan(kConfig);
-  static constexpr pipeline::ClusterShape kCluster = cluster_of(kConfig);
-  static constexpr int kUnits = units_of(kConfig);
-  static constexpr int kWarps = 4 * kConfig.math_warpgroups;
-  using Accumulator = arch::Accumulator<kConfig.tile_n>;
-  static constexpr int kValues = kUnits * Accumulator::kValues;
-  static constexpr int kRounds = sum_rounds(kConfig);
-  static constexpr int kEach = kValues / kRounds;  // values of a thread in one round
+template <SumPlan kPlan> class ClusterSum {
+  static constexpr pipeline::ClusterShape kCluster = kPlan.cluster;
+  static constexpr int kEach = kPlan.values;
   static constexpr u32 kWarpBytes = kEach * 4 * arch::kWarpSize;
-  static constexpr u32 kSlotBytes = kWarps * kWarpBytes;  // of a peer
-  static_assert(kEach % 4 == 0 && static_cast<int>(kSlotBytes) == slot_bytes(kConfig));
-  using Exchange = pipeline::ExchangePipeline<kCluster.k - 1, kWarps>;
+  static constexpr u32 kSlotBytes = kPlan.warps * kWarpBytes;  // of a peer
+  static_assert(kEach % 4 == 0 && static_cast<int>(kSlotBytes) == kPlan.slot());
+  using Exchange = pipeline::ExchangePipeline<kCluster.k - 1, kPlan.warps>;
 
  public:
   WW_DEVICE ClusterSum(arch::SharedAddress base, int math_warpgroup)
       : self_(pipeline::coord_of(kCluster, static_cast<int>(arch::cluster_rank()))),
         first_(arch::cluster_rank() - static_cast<u32>(self_.z * kCluster.plane())),
-        exchange_(base + kShared.sum_barriers, warp_of(math_warpgroup),
+        exchange_(base + kPlan.barriers, warp_of(math_warpgroup),
                   self_.z == 0 ? pipeline::Role::consumer : pipeline::Role::producer),
-        slot_(base + (static_cast<u32>(kShared.sums) + static_cast<u32>(warp_of(math_warpgroup)) * kWarpBytes +
+        slot_(base + (static_cast<u32>(kPlan.slots) + static_cast<u32>(warp_of(math_warpgroup)) * kWarpBytes +
                       arch::lane_index() * 16)) {}
 
   /// By one thread of each CTA, before make_barriers_visible.
-  WW_DEVICE static void initialize(arch::SharedAddress base) { Exchange::initialize(base + kShared.sum_barriers); }
+  WW_DEVICE static void initialize(arch::SharedAddress base) { Exchange::initialize(base + kPlan.barriers); }
 
   /// A math warp of a peer. Not `has_part`: K was too short for it, acc holds nothing.
-  WW_DEVICE void give(Accumulator (&acc)[kUnits], bool has_part) {
+  template <class Accumulator, int kUnits> WW_DEVICE void give(const Accumulator (&acc)[kUnits], bool has_part) {
+    constexpr int kValues = kUnits * Accumulator::kValues;
     const arch::SharedAddress to =
         arch::cluster::map(slot_ + static_cast<u32>(self_.z - 1) * kSlotBytes, first_);  // [kEach / 4][32 lanes][4]
     WW_UNROLL
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < ceil_div(kValues, kEach); ++round) {
       const arch::MBarrier full = exchange_.acquire(first_);
       if (has_part) {
         WW_UNROLL
         for (int v = 0; v < kEach; v += 4) {
           const int i = round * kEach + v;
+          if (i >= kValues) break;
           arch::cluster::store_async4(to + static_cast<u32>(v) * (4 * arch::kWarpSize),
                                       {{bits(acc, i), bits(acc, i + 1), bits(acc, i + 2), bits(acc, i + 3)}}, full);
         }
@@ -58,16 +55,27 @@ template <GemmConfig kConfig> class ClusterSum {
     }
   }
 
+  /// A math warp of a peer that has no part of a tile of kValues a thread, and no accumulators either.
+  template <int kValues> WW_DEVICE void pass() {
+    for (int round = 0; round < ceil_div(kValues, kEach); ++round) {
+      exchange_.acquire(first_);
+      exchange_.commit(first_);
+    }
+  }
+
   /// A math warp of the first: `sources` CTAs along K, this one among them, have a part.
-  WW_DEVICE void take(Accumulator (&acc)[kUnits], int sources) {
+  template <class Accumulator, int kUnits> WW_DEVICE void take(Accumulator (&acc)[kUnits], int sources) {
+    constexpr int kValues = kUnits * Accumulator::kValues;
     WW_UNROLL
-    for (int round = 0; round < kRounds; ++round) {
-      exchange_.wait(static_cast<u32>(sources - 1) * kWarpBytes);
+    for (int round = 0; round < ceil_div(kValues, kEach); ++round) {
+      const int values = min(kEach, kValues - round * kEach);
+      exchange_.wait(static_cast<u32>((sources - 1) * values) * 4 * arch::kWarpSize);
       WW_NO_UNROLL
       for (int peer = 1; peer < sources; ++peer) {
         const arch::SharedAddress from = slot_ + static_cast<u32>(peer - 1) * kSlotBytes;
         WW_UNROLL
         for (int v = 0; v < kEach; v += 4) {
+          if (round * kEach + v >= kValues) break;
           const arch::Words<4> part = arch::shared::load4(from + static_cast<u32>(v) * (4 * arch::kWarpSize));
           WW_UNROLL
           for (int w = 0; w < 4; ++w) {
@@ -85,7 +93,7 @@ template <GemmConfig kConfig> class ClusterSum {
   WW_DEVICE static int warp_of(int math_warpgroup) {
     return 4 * math_warpgroup + static_cast<int>(arch::warp_index() % 4);
   }
-  WW_DEVICE static u32 bits(const Accumulator (&acc)[kUnits], int i) {
+  template <class Accumulator, int kUnits> WW_DEVICE static u32 bits(const Accumulator (&acc)[kUnits], int i) {
     return arch::bits_of(acc[i / Accumulator::kValues][i % Accumulator::kValues]);
   }
 

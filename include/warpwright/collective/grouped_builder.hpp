@@ -29,6 +29,7 @@ struct GroupedSharedPlan {
   int token_stage = 0, weight_stage = 0, scale_stage = 0;  // bytes of one stage
   int tokens = 0, weights = 0, staging = 0, scales = 0, tables = 0, scan = 0, items = 0, item_barriers = 0,
       barriers = 0;
+  int sums = 0, sum_barriers = 0;  // split-K: slots for the partial tiles of a cluster's peers
   int total = 0;
 };
 
@@ -47,19 +48,33 @@ WW_HOST_DEVICE constexpr GroupedSharedPlan grouped_shared_plan(const GemmConfig&
   plan.items = plan.scan + kScanBytes;
   plan.item_barriers = plan.items + kItemStages * kItemBytes;
   plan.barriers = plan.item_barriers + 2 * kItemStages * 8;
-  plan.total = plan.barriers + 2 * c.stages * 8;
+  plan.sums = round_up(plan.barriers + 2 * c.stages * 8, 16);
+  plan.sum_barriers = plan.sums + (sums_in_cluster(c) ? (c.cluster_k - 1) * slot_bytes(c) : 0);
+  plan.total = plan.sum_barriers + (sums_in_cluster(c) ? 2 * 4 * c.math_warpgroups * 8 : 0);
   return plan;
+}
+
+/// Slots are as large as the widest tile wants them; a narrow one takes fewer rounds.
+WW_HOST_DEVICE constexpr SumPlan ragged_sum_plan(const GemmConfig& c) {
+  const GroupedSharedPlan plan = grouped_shared_plan(c);
+  const int warps = 4 * c.math_warpgroups;
+  return {cluster_of(c), warps, slot_bytes(c) / (warps * 32 * 4), plan.sums, plan.sum_barriers};
 }
 
 /// Fills every field of 0 (but never changes one that is set). group_capacity must be set: it is a fact of the problem.
 WW_HOST_DEVICE constexpr GemmConfig resolve_ragged(GemmConfig c) {
-  if (c.math_warpgroups == 0) c.math_warpgroups = 2;
-  if (c.tile_m == 0) c.tile_m = c.mechanism == Mechanism::ragged ? 128 : 64;
+  if (c.math_warpgroups == 0) c.math_warpgroups = c.tile_n == 64 ? 1 : 2;
+  const bool splits = c.order == TileOrder::split_k;
+  if (c.tile_m == 0) c.tile_m = c.mechanism == Mechanism::ragged && !splits ? 128 : 64;
   if (c.tile_n == 0) c.tile_n = c.tile_m > 64 ? 256 : 128;
   if (c.tile_k == 0) c.tile_k = kRowBytes / bytes_of(c.a);
   if (c.cluster_m == 0) c.cluster_m = 1;
   if (c.cluster_n == 0) c.cluster_n = 1;
   if (c.raster == 0) c.raster = 1;
+  if (splits) {
+    if (c.split == 0) c.split = max(2, c.cluster_k);
+    if (c.cluster_k == 0) c.cluster_k = c.split;
+  }
   if (c.order == TileOrder::automatic)
     c.order = c.mechanism == Mechanism::ragged ? TileOrder::dynamic : TileOrder::vertical;
   if (c.stages == 0) {
@@ -78,15 +93,21 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   if (c.d == DType::e4m3) return {"d", "bf16, f16 or f32"};
   if (scales_columns(c)) return {"scale", "none, tensor, row-column or block for grouped products"};
   if (promotes(c) && c.a != DType::e4m3) return {"scale", "none, tensor or row-column for 16-bit operands"};
-  if (c.math_warpgroups != 2) return {"warpgroups", "2"};
-  if (c.tile_n != 128 && c.tile_n != 256) return {"tile (n)", "128 or 256 rows of weights"};
+  if (c.math_warpgroups != 2 && !(ragged && c.math_warpgroups == 1)) return {"warpgroups", ragged ? "1 or 2" : "2"};
+  if (c.tile_n != 64 * c.math_warpgroups && c.tile_n != 128 * c.math_warpgroups)
+    return {"tile (n)", "64 or 128 rows of weights for each math warpgroup"};
   if (ragged ? c.tile_m != 64 && c.tile_m != 128 : c.tile_m < 8 || c.tile_m > 64 || c.tile_m % 8 != 0)
     return {"tile (m)", ragged ? "64 or 128 rows of tokens" : "8, 16, ... 64 rows of tokens"};
   if (c.tile_k != kRowBytes / bytes_of(c.a)) return {"tile (k)", "128 bytes of K: 128 for e4m3, 64 for bf16 and f16"};
   if (c.cluster_m != 1 || c.cluster_n != 1) return {"cluster", "1x1"};
-  if (ragged ? c.order != TileOrder::dynamic && c.order != TileOrder::fixed
+  if (ragged ? c.order != TileOrder::dynamic && c.order != TileOrder::fixed && c.order != TileOrder::split_k
              : c.order != TileOrder::horizontal && c.order != TileOrder::vertical)
-    return {"order", ragged ? "dynamic or static" : "horizontal or vertical"};
+    return {"order", ragged ? "dynamic, static or split-k" : "horizontal or vertical"};
+  if (c.order != TileOrder::split_k && (c.split > 1 || c.cluster_k > 1)) return {"split", "order split-k with it"};
+  if (c.order == TileOrder::split_k && c.split != 2 && c.split != 4 && c.split != 8)
+    return {"split", "2, 4 or 8 pieces, one for each CTA of a cluster"};
+  if (c.order == TileOrder::split_k && c.cluster_k != c.split)
+    return {"cluster (k)", "as many CTAs as split has pieces"};
   if (c.group_capacity < 1 || c.group_capacity > kGroupLimit) return {"groups", "1 to 4096"};
   if (c.stages < 2 || c.stages > kLargestStages) return {"stages", "2 to 16"};
   if (grouped_shared_plan(c).total > kSharedLimit)

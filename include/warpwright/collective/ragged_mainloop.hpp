@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mainloop of token tiles whose width is chosen at run time: one ring of stages, one multiply for each width.
-//   stage: tokens (width <= TILE_M, TILE_K) | weights (TILE_N, TILE_K); each math warpgroup owns half of the weights
+//   stage: tokens (width <= TILE_M, TILE_K) | weights (TILE_N, TILE_K); each math warpgroup owns its part of the weights
 //   swapped: 64-row units of weights times (width) tokens        normal: 64-row units of tokens times its weights
 // Both orientations accumulate the same products in the same order, so a row's bits do not depend on the width.
 #pragma once
@@ -14,13 +14,14 @@ namespace ww::collective {
 template <GemmConfig kConfig> struct RaggedMainloop {
   static constexpr DType kType = kConfig.a;
   static constexpr int kTokens = kConfig.tile_m, kWeights = kConfig.tile_n, kTileK = kConfig.tile_k;
-  static constexpr int kPart = kWeights / 2;  // weights of one math warpgroup
+  static constexpr int kPart = kWeights / kConfig.math_warpgroups;  // weights of one math warpgroup
   static constexpr GroupedSharedPlan kShared = grouped_shared_plan(kConfig);
   static constexpr bool kPromotes = promotes(kConfig);
 
   using Scales = RaggedScales<kTokens, kWeights>;
   static constexpr u32 kScaleWarps = kPromotes ? Scales::kWarps : 0;
-  using Pipeline = pipeline::TmaPipeline<kConfig.stages, pipeline::ClusterShape{1, 1}, 8, kScaleWarps>;
+  static constexpr pipeline::ClusterShape kCluster = cluster_of(kConfig);  // along K alone
+  using Pipeline = pipeline::TmaPipeline<kConfig.stages, kCluster, 4 * kConfig.math_warpgroups, kScaleWarps>;
   using SharedTokens = atom::SharedOperand<kTokens>;    // (TILE_M, TILE_K, STAGE)
   using SharedWeights = atom::SharedOperand<kWeights>;  // (TILE_N, TILE_K, STAGE)
 
@@ -37,10 +38,10 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   WW_DEVICE static SharedTokens shared_tokens(arch::SharedAddress base) { return {base + kShared.tokens}; }
   WW_DEVICE static SharedWeights shared_weights(arch::SharedAddress base) { return {base + kShared.weights}; }
 
-  /// One thread: all k-blocks of `tile`, `width` tokens each (those past the tile's rows are loaded and ignored).
+  /// One thread: k-blocks `range` of `tile`, `width` tokens each (those past the tile's rows are loaded and ignored).
   WW_DEVICE static void load(const GroupedArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
-                             const TokenTile& tile, int width) {
-    load_blocks(arguments, base, pipeline, tile, width, [&](arch::MBarrier full, int s, int k) {
+                             const TokenTile& tile, KRange range, int width) {
+    load_blocks(arguments, base, pipeline, tile, range, width, [&](arch::MBarrier full, int s, int k) {
       auto sA = shared_tokens(base)(_, _, s);  // (TILE_M, TILE_K)
       int done = 0;                            // tokens
       WW_UNROLL
@@ -53,13 +54,14 @@ template <GemmConfig kConfig> struct RaggedMainloop {
     });
   }
 
-  /// The same of TILE_M tokens through the map of the tile's group, from row `row` of the group on.
+  /// All k-blocks of TILE_M tokens through the map of the tile's group, from row `row` of the group on.
   WW_DEVICE static void load_group(const GroupedArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                                    const TokenTile& tile, const arch::TensorMap& group_a, int row) {
-    load_blocks(arguments, base, pipeline, tile, kTokens, [&](arch::MBarrier full, int s, int k) {
-      atom::copy(atom::TmaLoadAtom{group_a}.with(full), atom::Box<false>{row, k * kTileK},
-                 shared_tokens(base)(_, _, s));
-    });
+    load_blocks(arguments, base, pipeline, tile, {0, arguments.k_blocks}, kTokens,
+                [&](arch::MBarrier full, int s, int k) {
+                  atom::copy(atom::TmaLoadAtom{group_a}.with(full), atom::Box<false>{row, k * kTileK},
+                             shared_tokens(base)(_, _, s));
+                });
   }
 
   /// A math warpgroup, k_blocks >= 1: acc = its part of the tile, scaled by the block recipe when that is the recipe.
@@ -84,14 +86,14 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   // why no generic lambda at the call: NVRTC takes it for a host function
   template <class CopyTokens>
   WW_DEVICE static void load_blocks(const GroupedArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
-                                    const TokenTile& tile, int width, const CopyTokens& copy_tokens) {
+                                    const TokenTile& tile, KRange range, int width, const CopyTokens& copy_tokens) {
     const atom::TileRow<kWeights, kTileK, true> gB{tile.tile_n * kWeights, tile.group};  // (TILE_N, TILE_K, k)
     const SharedWeights sB = shared_weights(base);                                       // (TILE_N, TILE_K, STAGE)
     const atom::TmaLoadAtom load_b{arguments.b};
     const u32 bytes = static_cast<u32>(width + kWeights) * kRowBytes;
 
     WW_NO_UNROLL
-    for (int k = 0; k < arguments.k_blocks; ++k) {
+    for (int k = range.first; k < range.first + range.blocks; ++k) {
       const pipeline::Stage stage = pipeline.producer_acquire(bytes);
       const int s = static_cast<int>(stage.index);
       atom::copy(load_b.with(stage.full), gB(_, _, k), sB(_, _, s));

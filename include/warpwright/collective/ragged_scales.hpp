@@ -9,6 +9,7 @@
 #include "warpwright/arch/global.hpp"
 #include "warpwright/arch/math.hpp"
 #include "warpwright/atom/mma_atom.hpp"
+#include "warpwright/collective/gemm_arguments.hpp"
 #include "warpwright/collective/grouped_arguments.hpp"
 #include "warpwright/collective/grouped_builder.hpp"
 #include "warpwright/pipeline/tma_pipeline.hpp"
@@ -33,10 +34,11 @@ template <int kTokens, int kWeights> struct RaggedScales {
     return slots + (stage * kSlotBytes + math_warpgroup * kWeights / 2 / kScaleBlock * (kTokens * 4));
   }
 
-  /// All lanes of scale warp `warp` < kWarps: all k-blocks of `tile`.
+  /// All lanes of scale warp `warp` < kWarps: k-blocks `range` of `tile`.
   template <class Pipeline>
   WW_DEVICE static void load(const GroupedArguments& arguments, arch::SharedAddress slots, Pipeline& pipeline,
-                             const TokenTile& tile, u32 warp) {
+                             const TokenTile& tile, KRange range, u32 warp) {
+    const int last = range.first + range.blocks;
     const int lane = static_cast<int>(warp * arch::kWarpSize + arch::lane_index());
     const float* a[kRows];
     const float* b[kBlocks];
@@ -48,12 +50,12 @@ template <int kTokens, int kWeights> struct RaggedScales {
       const int block = min(tile.tile_n * kWeights + j * kScaleBlock, arguments.n - 1) / kScaleBlock;
       b[j] = arguments.scale_b + tile.group * arguments.scale_b_group + block * arguments.scale_b_n;
     }
-    for (int k0 = 0; k0 < arguments.k_blocks; k0 += kBatch) {
+    for (int k0 = range.first; k0 < last; k0 += kBatch) {
       // why products come later: every load is under way before the first product waits for one
       float token[kBatch][kRows], weight[kBatch][kBlocks];
       WW_UNROLL
       for (int i = 0; i < kBatch; ++i) {
-        const int k = min(k0 + i, arguments.k_blocks - 1);
+        const int k = min(k0 + i, last - 1);
         WW_UNROLL
         for (int j = 0; j < kBlocks; ++j) weight[i][j] = arch::global::load_constant(b[j] + k * arguments.scale_b_k);
         WW_UNROLL
@@ -61,7 +63,7 @@ template <int kTokens, int kWeights> struct RaggedScales {
       }
       WW_UNROLL
       for (int i = 0; i < kBatch; ++i) {
-        if (k0 + i >= arguments.k_blocks) break;
+        if (k0 + i >= last) break;
         const pipeline::Stage stage = pipeline.storer_acquire();
         WW_UNROLL
         for (int j = 0; j < kBlocks; ++j) {

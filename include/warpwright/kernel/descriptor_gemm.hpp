@@ -116,7 +116,8 @@ template <GemmConfig kConfig> struct DescriptorGemm {
     for (;;) {
       const Tile tile = take(items, shared);
       if (tile.rows == 0) return;
-      Mainloop::Scales::load(arguments, shared + kShared.scales, pipeline, token_tile(tile), warp);
+      Mainloop::Scales::load(arguments, shared + kShared.scales, pipeline, token_tile(tile), {0, arguments.k_blocks},
+                             warp);
     }
   }
 

@@ -26,7 +26,7 @@ template <GemmConfig kConfig> class PartialSums {
 
   /// By one thread of each CTA, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress base) {
-    if constexpr (kInCluster) collective::ClusterSum<kConfig>::initialize(base);
+    if constexpr (kInCluster) collective::ClusterSum<collective::sum_plan(kConfig)>::initialize(base);
   }
 
   /// Of the CTAs along K of a cluster this is the one that sums.
@@ -55,7 +55,7 @@ template <GemmConfig kConfig> class PartialSums {
   }
 
  private:
-  conditional_t<kInCluster, collective::ClusterSum<kConfig>, NoCluster> cluster_;
+  conditional_t<kInCluster, collective::ClusterSum<collective::sum_plan(kConfig)>, NoCluster> cluster_;
   int math_warpgroup_;
 };
 

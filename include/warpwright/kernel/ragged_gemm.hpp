@@ -6,19 +6,24 @@
 //   scales:    tile -> for k: acquire stage, store the block's scales, signal full
 //   math:      tile -> the loop of its width: wait full, multiply, promote, release -> rows of D
 // No padding, no host hint, no descriptor per group: rows start anywhere, tails are predicated stores.
+// Split-K, for few tiles: the CTAs of a cluster take the same tiles in a fixed order, each a part of K; the first adds
+// their sums in order and stores.
 #pragma once
 
 #include "warpwright/arch/pdl.hpp"
 #include "warpwright/arch/registers.hpp"
 #include "warpwright/arch/role.hpp"
+#include "warpwright/collective/cluster_sum.hpp"
 #include "warpwright/collective/ragged_epilogue.hpp"
 #include "warpwright/pipeline/async_pipeline.hpp"
 #include "warpwright/scheduler/ragged_tiles.hpp"
 #include "warpwright/scheduler/ticket.hpp"
+#include "warpwright/scheduler/tile.hpp"
 
 namespace ww::kernel {
 
 using collective::GroupedArguments;
+using collective::KRange;
 using collective::TokenTile;
 
 template <GemmConfig kConfig> struct RaggedGemm {
@@ -33,7 +38,14 @@ template <GemmConfig kConfig> struct RaggedGemm {
   static constexpr auto kRegisters = collective::registers_of(kConfig);
 
   using Tiles = scheduler::RaggedTiles<kThreads, kConfig.tile_m>;
-  using Items = pipeline::AsyncPipeline<collective::kItemStages, 8 + Mainloop::kScaleWarps>;
+  using Items = pipeline::AsyncPipeline<collective::kItemStages, 4 * kConfig.math_warpgroups + Mainloop::kScaleWarps>;
+
+  static constexpr bool kSplits = collective::sums_in_cluster(kConfig);
+  using Place = scheduler::Place<Mainloop::kCluster>;
+  struct NoSum {
+    WW_DEVICE NoSum(arch::SharedAddress, int) {}
+  };
+  using Sum = conditional_t<kSplits, collective::ClusterSum<collective::ragged_sum_plan(kConfig)>, NoSum>;
 
   WW_DEVICE static void run(const GroupedArguments& arguments) {
     const arch::SharedAddress shared = arch::dynamic_shared();
@@ -41,19 +53,20 @@ template <GemmConfig kConfig> struct RaggedGemm {
     if (arch::thread_index() == 0) {
       Pipeline::initialize(shared + kShared.barriers);
       Items::initialize(shared + kShared.item_barriers);
+      if constexpr (kSplits) Sum::initialize(shared);
       if (arguments.k_blocks > 0) {
         for (const arch::TensorMap& map : arguments.a) arch::tma::prefetch(map);
         arch::tma::prefetch(arguments.b);
       }
     }
-    pipeline::make_barriers_visible<pipeline::ClusterShape{1, 1}>();
+    pipeline::make_barriers_visible<Mainloop::kCluster>();
     arch::pdl::launch_dependents();
     arch::pdl::wait();  // nothing an earlier kernel wrote is read before this line
     Tiles tiles(shared + kShared.tables, kConfig.group_capacity, arguments.tiles_n);
     tiles.build(arguments.groups, shared + kShared.scan);
 
     if (warpgroup == 0) {
-      arch::warpgroup::release_registers<kRegisters.producer>();
+      if constexpr (kRegisters.producer > 0) arch::warpgroup::release_registers<kRegisters.producer>();
       if (arch::thread_index() == 0) {
         produce(arguments, shared, tiles);
       } else if (arch::warp_index() >= 1 && arch::warp_index() <= Mainloop::kScaleWarps) {
@@ -61,13 +74,22 @@ template <GemmConfig kConfig> struct RaggedGemm {
       } else if (arch::warp_index() == 3 && arch::block_index() == 0) {
         tiles.count_widths(arguments.workspace->widths);
       }
+      arch::warp::sync();  // the cluster barrier that follows is .aligned
     } else {
-      arch::warpgroup::claim_registers<kRegisters.math>();
+      if constexpr (kRegisters.math > 0) arch::warpgroup::claim_registers<kRegisters.math>();
       consume(arguments, shared, static_cast<int>(warpgroup) - 1);
     }
+    // why: peers may still arrive at this CTA's shared memory
+    if constexpr (kSplits) arch::cluster::sync();
   }
 
  private:
+  /// The k-blocks of every tile that are this CTA's.
+  WW_DEVICE static KRange range_of(const GroupedArguments& arguments) {
+    const KRange all{0, arguments.k_blocks};
+    return kSplits ? scheduler::part_of(all, Place::rank_k(), Mainloop::kCluster.k) : all;
+  }
+
   // One record of the item ring: four words, the group and its width class in the first.
   WW_DEVICE static void announce(Items& items, arch::SharedAddress shared, const scheduler::RaggedTile& tile) {
     const u32 stage = items.producer_acquire();
@@ -92,8 +114,9 @@ template <GemmConfig kConfig> struct RaggedGemm {
     arch::role("producer");
     Pipeline pipeline(shared + kShared.barriers, pipeline::Role::producer);
     Items items(shared + kShared.item_barriers, pipeline::Role::producer);
-    const u32 ctas = arch::grid_size();
-    u32 item = arch::block_index();  // why: the first tile of each CTA needs no counter
+    const KRange range = range_of(arguments);
+    const u32 ctas = static_cast<u32>(Place::clusters());  // that take different tiles
+    u32 item = static_cast<u32>(Place::cluster());         // why: the first tile of each needs no counter
     while (item < tiles.items()) {
       u32 next = item + ctas;
       // why before the loads: the counter answers while this tile is on its way
@@ -101,7 +124,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
         next = scheduler::take_ticket(&arguments.workspace->ticket, ctas);
       const scheduler::RaggedTile tile = tiles.tile(item);
       announce(items, shared, tile);
-      Mainloop::load(arguments, shared, pipeline, token_tile(tile), collective::token_width(tile.width_class));
+      Mainloop::load(arguments, shared, pipeline, token_tile(tile), range, collective::token_width(tile.width_class));
       item = next;
     }
     announce(items, shared, {0, -1, 0, 0, 0});
@@ -114,10 +137,11 @@ template <GemmConfig kConfig> struct RaggedGemm {
     arch::role("scale loader", static_cast<int>(warp));
     Pipeline pipeline(shared + kShared.barriers, pipeline::Role::producer);
     Items items(shared + kShared.item_barriers, pipeline::Role::consumer);
+    const KRange range = range_of(arguments);
     for (;;) {
       const scheduler::RaggedTile tile = take(items, shared);
       if (tile.width_class < 0) return;
-      Mainloop::Scales::load(arguments, shared + kShared.scales, pipeline, token_tile(tile), warp);
+      Mainloop::Scales::load(arguments, shared + kShared.scales, pipeline, token_tile(tile), range, warp);
     }
   }
 
@@ -125,13 +149,14 @@ template <GemmConfig kConfig> struct RaggedGemm {
     arch::role("math", math_warpgroup);
     Pipeline pipeline(shared + kShared.barriers, pipeline::Role::consumer);
     Items items(shared + kShared.item_barriers, pipeline::Role::consumer);
+    Sum sum(shared, math_warpgroup);
     for (;;) {
       const scheduler::RaggedTile tile = take(items, shared);
       if (tile.width_class < 0) return;
       if (arguments.k_blocks == 0) {  // no products: D is zero, whatever the scales are
-        Epilogue::store_zeros(arguments, math_warpgroup, token_tile(tile));
+        if (Place::rank_k() == 0) Epilogue::store_zeros(arguments, math_warpgroup, token_tile(tile));
       } else {
-        multiply<0>(arguments, shared, pipeline, math_warpgroup, tile);
+        multiply<0>(arguments, shared, pipeline, sum, math_warpgroup, tile);
       }
       // why: lanes may have stored different pieces of D; without a place where they meet again ptxas lets them part
       // until the next tile, and moves the descriptors of every wgmma from registers of threads to uniform ones
@@ -142,14 +167,24 @@ template <GemmConfig kConfig> struct RaggedGemm {
   // The instance of the tile's width: accumulators are registers, so every width is a loop of its own.
   template <int kClass>
   WW_DEVICE static void multiply(const GroupedArguments& arguments, arch::SharedAddress shared, Pipeline& pipeline,
-                                 int math_warpgroup, const scheduler::RaggedTile& tile) {
+                                 Sum& sum, int math_warpgroup, const scheduler::RaggedTile& tile) {
     if constexpr (kClass + 1 < collective::token_classes(kConfig.tile_m)) {
-      if (tile.width_class != kClass) return multiply<kClass + 1>(arguments, shared, pipeline, math_warpgroup, tile);
+      if (tile.width_class != kClass)
+        return multiply<kClass + 1>(arguments, shared, pipeline, sum, math_warpgroup, tile);
     }
     constexpr collective::TokenWidth kWidth = collective::token_shape(kClass);
     using Shape = typename Mainloop::template Shape<kWidth>;
+    const KRange range = range_of(arguments);
+    // why no path around the products below: accumulators that one path leaves unwritten are alive from the start
+    if constexpr (kSplits) {
+      if (range.blocks == 0) return sum.template pass<Shape::kUnits * Shape::Accumulator::kValues>();
+    }
     typename Shape::Accumulator acc[Shape::kUnits];  // (64, kN) FP32 for each unit
-    Mainloop::template multiply<kWidth>(arguments.k_blocks, shared, pipeline, math_warpgroup, acc);
+    Mainloop::template multiply<kWidth>(range.blocks, shared, pipeline, math_warpgroup, acc);
+    if constexpr (kSplits) {
+      if (Place::rank_k() != 0) return sum.give(acc, true);
+      sum.take(acc, min(Mainloop::kCluster.k, arguments.k_blocks));
+    }
     Epilogue::template store<kWidth>(arguments, shared, math_warpgroup, acc, token_tile(tile));
   }
 };
