@@ -113,7 +113,7 @@ MUTANTS = [  # name, header, old, new, rules
     ("tile counter not put back", "scheduler/ticket.hpp", "  arch::global::store(ticket, 0);\n", "",
      "wrong-workspace"),
     ("peers' parts read before they are there", "collective/cluster_sum.hpp",
-     "      exchange_.wait(static_cast<u32>(sources - 1) * kWarpBytes);\n", "",
+     "      exchange_.wait(static_cast<u32>((sources - 1) * values) * 4 * arch::kWarpSize);\n", "",
      "data-race uninitialised-read deadlock phase-misuse arrival-underflow transaction-count"),
     ("peer's slot written before it was read", "pipeline/exchange_pipeline.hpp",
      "    arch::mbarrier::wait(empty(), state_.parity);\n", "", "stage-reuse data-race transaction-count"),

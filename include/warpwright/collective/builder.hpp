@@ -318,6 +318,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return {"promotion", "1 with multistage, or where a math warpgroup has 128 rows"};
   if ((units_of(c) + raw_accumulators(c)) * c.tile_n / 2 > accumulator_registers(c))
     return {"tile", "accumulators of at most 192 registers a thread, 128 with three math warpgroups"};
+  // why: a thread starts with 128 registers, and one wgmma names all of its accumulator
+  if (c.math_warpgroups == 3 && c.tile_n > 200) return {"tile (n)", "at most 200 with three math warpgroups"};
   if (c.tile_m > 256) return {"tile (m)", "at most 256 rows"};
   if (c.stages < 2 || c.stages > kLargestStages) return {"stages", "2 to 16"};
   if (shared_plan(c).total > kSharedLimit)
