@@ -46,9 +46,7 @@ std::vector<GemmConfig> make_shapes() {
   std::vector<GemmConfig> shapes;
   for (int m : kRows)
     for (int n : kColumns)
-      for (const Sharing& s : kSharings) {
-        // why: tiles are split where they are few, and ptxas serialises wgmma where two units of 64 rows may have no K
-        if (m == 256 && s.order == TileOrder::split_k) continue;
+      for (const Sharing& s : kSharings)
         shapes.push_back({.tile_m = m,
                           .tile_n = n,
                           .cluster_m = s.cluster_m,
@@ -57,7 +55,6 @@ std::vector<GemmConfig> make_shapes() {
                           .order = s.order,
                           .split = s.split,
                           .cluster_k = s.cluster_k});
-      }
   const auto add = [&](Schedule schedule, const Extent& tile) {
     for (const Extent& cluster : kFewClusters)
       shapes.push_back({.tile_m = tile.m,
@@ -89,6 +86,14 @@ std::array<int, 15> key_of(const GemmConfig& c) {
   return {c.tile_m,    c.tile_n,     c.tile_k,          c.cluster_m,     c.cluster_n,
           c.cluster_k, c.stages,     c.math_warpgroups, int(c.schedule), c.raster,
           c.promotion, int(c.order), c.split,           int(c.band),     int(c.swap_ab)};
+}
+
+/// ptxas 13.0 serialises the wgmma of two accumulators where K differs from tile to tile, and with D in FP32. Such tiles
+/// are for many rows and narrow D; one that is asked for is compiled all the same.
+bool may_serialise(const GemmConfig& c) {
+  const bool cuts_k = c.order == TileOrder::stream_k || c.order == TileOrder::split_k;
+  return collective::units_of(c) > 1 && !collective::promotes(c) &&
+         (cuts_k || c.d == DType::f32 || c.cluster_m * c.cluster_n > 2);
 }
 
 void take(int& field, int otherwise) {
@@ -140,7 +145,7 @@ std::vector<GemmConfig> config_list(const GemmConfig& requested) {
     if (!collective::fault_of(c) && seen.insert(key_of(c)).second) list.push_back(c);
   };
   for (const GemmConfig& shape : config_shapes())
-    if (is_for(shape, requested)) add(complete(shape, requested));
+    if (const GemmConfig c = complete(shape, requested); is_for(shape, requested) && !may_serialise(c)) add(c);
   if (requested.tile_m != 0 || requested.tile_n != 0) add(complete({}, requested));
   return list;
 }

@@ -6,7 +6,7 @@
 //   ptxas_report all                     the whole list, as a table
 //   ptxas_report listed                  every dense config that auto chooses from, of the common families
 //   ptxas_report sample <seed> <count>   about `count` of both, others with another seed
-//   ptxas_report config <text>           one, as `warpwright info` and failures print configs; auto fields are filled in
+//   ptxas_report config <text>           one, as `warpwright info` and failures print it; auto fields are filled in
 //   ptxas_report faulty                  kernels with one fault each, which must be found
 // Exit status: 0 right, 1 a fault, 2 usage, 77 no NVRTC here.
 #include <fmt/format.h>
@@ -173,7 +173,8 @@ int print_reports(const jit::Nvrtc& nvrtc, const std::vector<Shipped>& list, std
   return faulty == 0 && !list.empty() ? 0 : 1;
 }
 
-// 96 live values in 64 registers; wgmma's registers read in flight; descriptors that threads hold; a claim that no launch bound stands behind.
+// 96 live values in 64 registers; wgmma's registers read in flight; descriptors that threads hold; a claim that no launch
+// bound stands behind.
 constexpr std::pair<const char*, const char*> kFaulty[] = {
     {"bytes spilled", R"(
 extern "C" __global__ void __launch_bounds__(1024, 1) spills(float* p) {
