@@ -88,8 +88,8 @@ std::array<int, 15> key_of(const GemmConfig& c) {
           c.promotion, int(c.order), c.split,           int(c.band),     int(c.swap_ab)};
 }
 
-/// ptxas 13.0 serialises the wgmma of two accumulators where K differs from tile to tile, and with D in FP32. Such tiles
-/// are for many rows and narrow D; one that is asked for is compiled all the same.
+/// ptxas 13.0 serialises the wgmma of two accumulators where K differs from tile to tile, and with D in FP32. Such
+/// tiles are for many rows and narrow D; one that is asked for is compiled all the same.
 bool may_serialise(const GemmConfig& c) {
   const bool cuts_k = c.order == TileOrder::stream_k || c.order == TileOrder::split_k;
   return collective::units_of(c) > 1 && !collective::promotes(c) &&
