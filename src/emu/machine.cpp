@@ -42,11 +42,14 @@ Stack own_stack() {
 
 Machine::Machine(const LaunchContext& context) : context_(context), stacks_(borrow_stacks()) {
   counters_.ranges.resize(context.launch.memory.size());
-  if (context.check) checker_ = std::make_unique<Checker>(context);
+  if (context.check) checker_ = borrow_checker(context);
   own_.stack = own_stack();
 }
 
-Machine::~Machine() { give_back_stacks(std::move(stacks_)); }
+Machine::~Machine() {
+  give_back_stacks(std::move(stacks_));
+  give_back_checker(std::move(checker_));
+}
 
 bool Machine::run(u32 first, u32 count) {
   seed_ = mix(context_.options.seed + 0x9E3779B97F4A7C15ull * (first + 1));
@@ -162,7 +165,7 @@ void Machine::prepare_thread(Cta& cta, u32 index, Stack stack) {
                    .params_bytes = static_cast<u32>(context_.launch.params_bytes),
                    .shared_bytes = cta.shared_end,
                    .plain_seen = false};
-  schedule_.push(thread);
+  schedule_.push(Ready(thread));
 }
 
 void Machine::thread_main(boost::context::detail::transfer_t from) {
@@ -204,17 +207,13 @@ void Machine::thread_ended(Thread& thread) {
   __builtin_unreachable();
 }
 
-/// Hundreds of threads take turns in no order, so what one needs first has left the caches since it ran last: asked for
-/// all at once, it comes in the time of one miss.
+/// What Schedule could not ask for when it guessed who would be next.
 inline void fetch_ahead(const Thread& thread) {
   const auto fetch = [](const void* from, int lines) {
     for (int i = 0; i < lines; ++i) __builtin_prefetch(static_cast<const char*>(from) + 64 * i, 1);
   };
-  constexpr int kFrames = 16;  // of the emulator's waits, and of the kernel that called
   fetch(&thread.head(), 1);
-  fetch(&thread, sizeof(Thread) / 64);
-  if (thread.check_state) fetch(thread.check_state, 3);
-  fetch(thread.fiber.context, kFrames);
+  fetch(static_cast<const char*>(thread.fiber.context) + 64 * Schedule::kFrames, 4);
 }
 
 void Machine::resume(Thread& thread) {
@@ -255,7 +254,7 @@ void Machine::park(Thread& thread, Wait wait, arch::Site site, u32 a, u32 b) {
 }
 
 void Machine::yield(Thread& thread) {
-  schedule_.push_yielded(thread);
+  schedule_.push_yielded(Ready(thread));
   switch_away(thread);
 }
 
@@ -302,7 +301,8 @@ void Machine::keep_map_before(u64 address, const TensorMapData& data) {
 }
 
 void Machine::wake_all(WaitList& waiters) {
-  while (Thread* thread = waiters.pop()) wake(*thread);
+  for (const Ready& ready : waiters.threads) schedule_.push(ready);
+  waiters.threads.clear();
 }
 
 void Machine::submit(Operation& operation) {

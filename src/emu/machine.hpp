@@ -71,7 +71,7 @@ class Machine {
   bool dawdle(u32 one_in) { return !schedule_.keeps_priorities() && fails_spuriously(one_in); }
 
   // Anywhere:
-  void wake(Thread& thread) { schedule_.push(thread); }
+  void wake(Thread& thread) { schedule_.push(Ready(thread)); }
   void wake_all(WaitList& waiters);
   void progress() { idle_polls_ = 0; }
   /// The same by a thread that meets others of its warp, which is no progress where all of them do nothing but look.

@@ -90,7 +90,7 @@ void mbarrier_init(Thread& thread, u32 address, u32 count, arch::Site site) {
 void mbarrier_invalidate(Thread& thread, u32 address, arch::Site site) {
   const SharedPlace place = own_shared_place(thread, address, 8, 8, "mbarrier.inval", site);
   MBarrier& barrier = barrier_at(*place.cta, place.offset, {&thread, site});
-  if (barrier.waiters.head)
+  if (!barrier.waiters.empty())
     thread.machine->fail({&thread, site},
                          fmt::format("mbarrier at offset 0x{:x} is invalidated while threads wait on it", place.offset),
                          Rule::phase_misuse);

@@ -42,6 +42,7 @@ void Schedule::reset(const EmuOptions& options, u64 seed, u32 warps, u32 ctas) {
   random_ = Random(seed);
   temper_ = static_cast<Temper>(random_.below(3));
   threads_.clear();
+  guess_ = guessed_from_ = 0;
   operations_.clear();
   queue_.clear();
   front_ = 0;
@@ -71,13 +72,14 @@ void Schedule::draw_change_points(int depth) {
   std::sort(change_points_.rbegin(), change_points_.rend());
 }
 
-void Schedule::push_chosen(Thread& thread) {
-  if (kind_ == EmuSchedule::pct) push_ranked({&thread, nullptr}, key_of(thread));
-  else (is_victim(thread) ? late_threads_ : threads_).push_back(&thread);
+void Schedule::push_chosen(const Ready& ready) {
+  if (kind_ == EmuSchedule::pct) push_ranked({ready, nullptr}, key_of(*ready.thread));
+  else if (is_victim(*ready.thread)) late_threads_.push_back(ready.thread);
+  else threads_.push_back(ready);
 }
 
 void Schedule::push_chosen(Operation& operation) {
-  if (kind_ == EmuSchedule::pct) return push_ranked({nullptr, &operation}, key_of(operation));
+  if (kind_ == EmuSchedule::pct) return push_ranked({{}, &operation}, key_of(operation));
   static_assert(static_cast<int>(Victim::store_async) == static_cast<int>(Operation::Kind::store_async));
   const bool late = victim_ == static_cast<Victim>(operation.kind);
   (late ? late_operations_ : operations_).push_back(&operation);
@@ -89,8 +91,8 @@ bool Schedule::is_victim(const Thread& thread) const {
   return thread.index / kWarpSize == victim_warp_ && (victim_ == Victim::warp || thread.lane() == victim_lane_);
 }
 
-void Schedule::push_ranked(Next next, u64 key) {
-  heap_.push_back({key, order_++, next});
+void Schedule::push_ranked(const Waiting& waiting, u64 key) {
+  heap_.push_back({key, order_++, waiting});
   std::push_heap(heap_.begin(), heap_.end());
 }
 
@@ -116,15 +118,16 @@ Next Schedule::pop_ranked() {
   ++pops_;
   if (!change_points_.empty() && pops_ > change_points_.back()) {
     change_points_.pop_back();
-    const Next leader = heap_.back().next;
+    const Next leader = heap_.back().waiting.next();
     const u64 agent = leader.thread ? agent_of(*leader.thread) : agent_of(*leader.operation);
     heap_.back().key = next_low_--;
     demoted_.push_back({agent, heap_.back().key});
     std::push_heap(heap_.begin(), heap_.end());
     std::pop_heap(heap_.begin(), heap_.end());
   }
-  const Next next = heap_.back().next;
+  const Next next = heap_.back().waiting.next();
   heap_.pop_back();
+  if (!heap_.empty()) fetch_ahead(heap_.front().waiting.ready);
   return next;
 }
 

@@ -28,26 +28,29 @@ class Schedule {
   /// `warps` of a CTA and CTAs of a cluster: what a victim is drawn from.
   void reset(const EmuOptions& options, u64 seed, u32 warps, u32 ctas);
 
+  /// Lines of its stack that a thread touches first: of the emulator's waits, and of the kernel that called.
+  static constexpr int kFrames = 12;
+
   bool is_random() const { return kind_ != EmuSchedule::fifo; }
   /// Priorities decide who is slow; a thread that gave way by chance would lose its own.
   bool keeps_priorities() const { return kind_ == EmuSchedule::pct; }
   Random& random() { return random_; }
 
-  void push(Thread& thread) {
-    if (kind_ == EmuSchedule::random) threads_.push_back(&thread);
-    else if (kind_ == EmuSchedule::fifo) queue_.push_back({&thread, nullptr});
-    else push_chosen(thread);
+  void push(const Ready& ready) {
+    if (kind_ == EmuSchedule::random) threads_.push_back(ready);
+    else if (kind_ == EmuSchedule::fifo) queue_.push_back({ready, nullptr});
+    else push_chosen(ready);
   }
   void push(Operation& operation) {
     if (kind_ == EmuSchedule::random) operations_.push_back(&operation);
-    else if (kind_ == EmuSchedule::fifo) queue_.push_back({nullptr, &operation});
+    else if (kind_ == EmuSchedule::fifo) queue_.push_back({{}, &operation});
     else push_chosen(operation);
   }
   /// A thread that goes on after others had a chance to.
-  void push_yielded(Thread& thread) {
-    if (kind_ == EmuSchedule::pct) push_ranked({&thread, nullptr}, next_low_--);
-    else if (kind_ == EmuSchedule::adversarial) yielded_.push_back(&thread);
-    else push(thread);
+  void push_yielded(const Ready& ready) {
+    if (kind_ == EmuSchedule::pct) push_ranked({ready, nullptr}, next_low_--);
+    else if (kind_ == EmuSchedule::adversarial) yielded_.push_back(ready.thread);
+    else push(ready);
   }
 
   Next pop() {
@@ -61,19 +64,55 @@ class Schedule {
   enum class Victim { tma_load, store_read, store_write, wgmma, remote_arrive, store_async, warp, lane, cta };
   static constexpr u32 kVictims = 8;
 
+  struct Waiting {
+    Ready ready;
+    Operation* operation;
+    Next next() const { return {ready.thread, operation}; }
+  };
   struct Ranked {
     u64 key;    // the larger goes first
     u64 order;  // then the older
-    Next next;
+    Waiting waiting;
     bool operator<(const Ranked& other) const { return key != other.key ? key < other.key : order > other.order; }
   };
   struct Demoted {
     u64 agent, key;
   };
 
+  /// Hundreds of threads take turns in no order, so what one needs first has left the caches since it ran last: asked
+  /// for while another runs, it is there in time. A guess costs little when another goes first after all.
+  static void fetch_ahead(const Ready& ready) {
+    if (!ready.thread) return;
+    const auto fetch = [](const void* from, int lines) {
+      for (int i = 0; i < lines; ++i) __builtin_prefetch(static_cast<const char*>(from) + 64 * i, 1);
+    };
+    fetch(ready.thread, 3);
+    fetch(ready.context, kFrames);
+    if (ready.check_state) fetch(ready.check_state, 3);
+  }
+
   Next pop_random() {
     if (!operations_.empty() && (threads_.empty() || operation_next())) return {nullptr, take(operations_)};
-    return {threads_.empty() ? nullptr : take(threads_), nullptr};
+    return {threads_.empty() ? nullptr : take_thread(), nullptr};
+  }
+
+  /// Any runnable thread, each as likely as the others; the one that may be next is drawn early.
+  Thread* take_thread() {
+    const u32 count = static_cast<u32>(threads_.size());
+    u32 index = guess_;
+    if (guessed_from_ != count) {  // those that came since are as likely
+      const u32 drawn = random_.below(count);
+      if (drawn >= guessed_from_) index = drawn;
+    }
+    Thread* const taken = threads_[index].thread;
+    threads_[index] = threads_.back();
+    threads_.pop_back();
+    guessed_from_ = count - 1;
+    if (count > 1) {
+      guess_ = random_.below(count - 1);
+      fetch_ahead(threads_[guess_]);
+    }
+    return taken;
   }
 
   bool operation_next() {
@@ -92,7 +131,8 @@ class Schedule {
 
   Next pop_front() {
     if (front_ == queue_.size()) return {};
-    const Next next = queue_[front_++];
+    const Next next = queue_[front_++].next();
+    if (front_ != queue_.size()) fetch_ahead(queue_[front_].ready);
     if (front_ == queue_.size() || front_ == 65536) {
       queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(front_));
       front_ = 0;
@@ -100,9 +140,9 @@ class Schedule {
     return next;
   }
 
-  void push_chosen(Thread& thread);
+  void push_chosen(const Ready& ready);
   void push_chosen(Operation& operation);
-  void push_ranked(Next next, u64 key);
+  void push_ranked(const Waiting& waiting, u64 key);
   u64 key_of(const Thread& thread) const;
   u64 key_of(const Operation& operation);
   bool is_victim(const Thread& thread) const;
@@ -113,9 +153,10 @@ class Schedule {
   EmuSchedule kind_ = EmuSchedule::random;
   Temper temper_ = Temper::even;
   Random random_;
-  std::vector<Thread*> threads_;
+  std::vector<Ready> threads_;
+  u32 guess_ = 0, guessed_from_ = 0;  // drawn among so many, which are the first of threads_
   std::vector<Operation*> operations_;
-  std::vector<Next> queue_;
+  std::vector<Waiting> queue_;
   std::size_t front_ = 0;
 
   // pct

@@ -58,7 +58,6 @@ struct Thread {
   Cta* cta = nullptr;
   Warp* warp = nullptr;
   WarpgroupEngine* warpgroup = nullptr;  // null when the last warps of a CTA are no whole warpgroup
-  Thread* next = nullptr;                // in the list of waiters it is in
   u32 index = 0;                         // in the CTA
   const void* call = nullptr;            // return address of its last call of the table
   u32 loads = 0;                         // since it last changed anything that others see
@@ -92,21 +91,22 @@ struct Thread {
   bool idle() const { return loads > kLooksAtOnce && looking && looking->idle; }
 };
 
+/// A thread to go on, and what it will touch first. why told apart: it has left the caches by the time it is woken.
+struct Ready {
+  Thread* thread = nullptr;
+  const void* context = nullptr;  // where its stack is hot, or was when it ran last
+  const void* check_state = nullptr;
+
+  Ready() = default;
+  explicit Ready(Thread& t) : thread(&t), context(t.fiber.context), check_state(t.check_state) {}
+};
+
 /// Waiting threads in the order they came.
 struct WaitList {
-  Thread* head = nullptr;
-  Thread* tail = nullptr;
+  std::vector<Ready> threads;
 
-  void push(Thread& thread) {
-    thread.next = nullptr;
-    (tail ? tail->next : head) = &thread;
-    tail = &thread;
-  }
-  Thread* pop() {
-    Thread* first = head;
-    if (first && !(head = first->next)) tail = nullptr;
-    return first;
-  }
+  void push(Thread& thread) { threads.emplace_back(thread); }
+  bool empty() const { return threads.empty(); }
 };
 
 }  // namespace ww::emu

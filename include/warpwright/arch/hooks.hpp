@@ -25,16 +25,29 @@ struct Probe {
 };
 inline Probe probe;
 
+/// At the module's own start.
+__attribute__((no_sanitize("thread"), noinline)) inline void saw_probe(const void* address, bool write) {
+  if (!probe.on) return;
+  ++(write ? probe.stores : probe.loads);
+  if (probe.local && address == probe.local + 1) probe.local_seen = true;
+}
+
+/// Any address of the stack that runs. why asm: a local would have a frame made for it, a fifth of a hook's time
+__attribute__((no_sanitize("thread"), always_inline)) inline u64 here() {
+#if defined(__x86_64__)
+  u64 place;
+  asm("mov %%rsp, %0" : "=r"(place));
+  return place;
+#else
+  return reinterpret_cast<u64>(__builtin_frame_address(0));
+#endif
+}
+
 __attribute__((no_sanitize("thread"), always_inline)) inline void saw(const void* address, u64 bytes, bool write,
                                                                       const void* from) {
-  if (!table) [[unlikely]] {  // the module's own start
-    if (!probe.on) return;
-    ++(write ? probe.stores : probe.loads);
-    if (probe.local && address == probe.local + 1) probe.local_seen = true;
-    return;
-  }
-  char here;  // only its place counts
-  const u64 block = reinterpret_cast<u64>(&here) & ~(kStackBlock - 1), top = stack_head_offset(block);
+  if (!table) [[unlikely]]
+    return saw_probe(address, write);
+  const u64 block = here() & ~(kStackBlock - 1), top = stack_head_offset(block);
   auto* const head = reinterpret_cast<StackHead*>(block + top);
   head->plain_seen = true;
   const u64 at = reinterpret_cast<u64>(address);

@@ -38,20 +38,21 @@ bool is_read(Access kind) {
 
 u32 Checker::thread_access(Thread& thread, Access kind, bool atomic, arch::Site site) {
   ThreadState& self = state(thread);
-  if (self.last_access != ~0u) {
-    const AccessRecord& last = accesses_[self.last_access];
-    if (last.kind == kind && last.epoch == self.epoch && last.site.line == site.line && last.site.file == site.file &&
-        last.atomic == atomic)
-      return self.last_access;
-  }
-  AccessRecord record;
+  if (self.last_access != ~0u && self.last_kind == kind && self.last_epoch == self.epoch &&
+      self.last_site.line == site.line && self.last_site.file == site.file && self.last_atomic == atomic)
+    return self.last_access;
+  self.last_kind = kind;
+  self.last_epoch = self.epoch;
+  self.last_site = site;
+  self.last_atomic = atomic;
+  AccessRecord& record = accesses_.emplace_back();
   record.slot = record.thread = thread.check_slot;
   record.epoch = self.epoch;
   record.kind = kind;
   record.atomic = atomic;
   record.site = site;
   record.from = thread.call;
-  return self.last_access = new_access(record);
+  return self.last_access = static_cast<u32>(accesses_.size() - 1);
 }
 
 Checker::Actor Checker::actor_of(Thread& thread, u32 access, bool write, bool generic) {
@@ -178,7 +179,7 @@ void Checker::global_access(Thread& thread, u64 address, u32 bytes, arch::Access
                             arch::Scope scope, arch::Site site) {
   const int range = range_of(*thread.machine, address, bytes);
   if (range < 0) return;
-  const runtime::MemoryRange& memory = context_.launch.memory[static_cast<std::size_t>(range)];
+  const runtime::MemoryRange& memory = context_->launch.memory[static_cast<std::size_t>(range)];
   traffic_.global(access == arch::Access::read    ? Access::load_global
                   : access == arch::Access::write ? Access::store_global
                                                   : Access::atomic_global,
@@ -367,7 +368,7 @@ bool Checker::in_module(u64 address) {
   const u64 page = address / GlobalShadow::kPageBytes;
   if (module_pages_.count(page)) {
     bool shared = false;  // with an operand, which a program may keep in its own data
-    for (const runtime::MemoryRange& range : context_.launch.memory) {
+    for (const runtime::MemoryRange& range : context_->launch.memory) {
       const u64 begin = reinterpret_cast<u64>(range.base);
       shared = shared ||
                (begin < (page + 1) * GlobalShadow::kPageBytes && begin + range.bytes > page * GlobalShadow::kPageBytes);
@@ -383,10 +384,10 @@ bool Checker::in_module(u64 address) {
 
 void Checker::plain_access(Thread& thread, u64 address, u32 bytes, bool write, const void* from) {
   // why first: arguments and the pointer to the emulator's table are most of what is no local
-  const u64 params = reinterpret_cast<u64>(context_.params);
+  const u64 params = reinterpret_cast<u64>(context_->params);
   const u64 page = address / GlobalShadow::kPageBytes;
   if (page == seen_module_pages_[page % std::size(seen_module_pages_)]) return;
-  if (address - params < context_.launch.params_bytes && !write) return;
+  if (address - params < context_->launch.params_bytes && !write) return;
   // why: no debug information is read here; the address in the module stands for the line until the report
   const arch::Site site{static_cast<const char*>(from), -1};
   if (thread.on_stack(address)) {  // locals, and among them accumulators
@@ -400,9 +401,9 @@ void Checker::plain_access(Thread& thread, u64 address, u32 bytes, bool write, c
   const int range = range_of(*thread.machine, address, bytes);
   if (range < 0 && in_module(address)) return;
   const char* const kind = name_of(write ? Access::plain_store : Access::plain_load);
-  if (range < 0 || (write && !context_.launch.memory[static_cast<std::size_t>(range)].writable))
+  if (range < 0 || (write && !context_->launch.memory[static_cast<std::size_t>(range)].writable))
     return report(Rule::out_of_bounds, {}, party(thread.check_slot, site, kind), 0, 0, "", "",
-                  range < 0 ? outside(context_.launch, address, bytes) : "a plain store writes a read-only operand");
+                  range < 0 ? outside(context_->launch, address, bytes) : "a plain store writes a read-only operand");
   global_access(thread, address, bytes, write ? arch::Access::write : arch::Access::read, arch::MemoryOrder::relaxed,
                 arch::Scope::cta, site);
 }

@@ -4,11 +4,52 @@
 
 #include <fmt/format.h>
 
+#include <mutex>
+
 #include "emu/machine.hpp"
 
 namespace ww::emu {
 
-Checker::Checker(const LaunchContext& context) : context_(context) { traffic_.turn(context.options.traffic); }
+namespace {
+
+constexpr std::size_t kCheckersKept = 4;
+constexpr u32 kLargestKept = 16;  // CTAs at once; a larger one's memory goes back
+
+std::mutex idle_mutex;
+std::vector<std::unique_ptr<Checker>>& idle_checkers() {
+  static std::vector<std::unique_ptr<Checker>> idle;
+  return idle;
+}
+
+}  // namespace
+
+std::unique_ptr<Checker> borrow_checker(const LaunchContext& context) {
+  std::unique_ptr<Checker> checker;
+  {
+    const std::lock_guard lock(idle_mutex);
+    if (!idle_checkers().empty()) {
+      checker = std::move(idle_checkers().back());
+      idle_checkers().pop_back();
+    }
+  }
+  if (!checker) checker = std::make_unique<Checker>();
+  checker->start_launch(context);
+  return checker;
+}
+
+void give_back_checker(std::unique_ptr<Checker> checker) {
+  if (!checker || checker->largest() > kLargestKept) return;
+  const std::lock_guard lock(idle_mutex);
+  if (idle_checkers().size() < kCheckersKept) idle_checkers().push_back(std::move(checker));
+}
+
+void Checker::start_launch(const LaunchContext& context) {
+  context_ = &context;
+  traffic_.turn(context.options.traffic);
+  unsupported_.clear();
+  module_pages_.clear();  // why: another module, or an operand, may lie where one was
+  for (u64& page : seen_module_pages_) page = 0;
+}
 
 void Checker::reset() {
   threads_.clear();

@@ -9,6 +9,7 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <tuple>
@@ -28,7 +29,7 @@ struct LaunchContext;
 struct GlobalSpan {
   u64 begin = 0, end = 0;
   bool write = false;
-  FindingParty party;
+  std::shared_ptr<const FindingParty> party;  // of all spans of one access
 };
 
 /// What the check of one batch of clusters found.
@@ -43,13 +44,16 @@ struct CheckResult {
 
 class Checker {
  public:
-  explicit Checker(const LaunchContext& context);
-
+  /// Before the first run of a launch. What a checker holds of an earlier launch is only memory to use again.
+  void start_launch(const LaunchContext& context);
+  /// Before each run.
   void reset();
   void start_cluster(Cluster& cluster);
   void thread_exits(Thread& thread);
   void has_role(const Thread& thread) { state(thread).role = thread.role; }
   CheckResult take_result();
+  /// CTAs that it has had at once.
+  u32 largest() const { return static_cast<u32>(ctas_.size()); }
 
   // Synchronisation, checker.cpp.
   void fence(Thread& thread, arch::Fence kind, arch::Site site);
@@ -127,7 +131,11 @@ class Checker {
     ClockRef seen_relaxed;  // of relaxed atomic reads, acquired by the next fence
     u32 store_slot = ~0u;   // agents for its bulk stores: reads of the sources, writes of the results
     u32 stores = 0, stores_read = 0;
-    u32 last_access = ~0u;  // record to share
+    u32 last_access = ~0u;  // record to share, and what it says: there are too many records to stay in caches
+    u32 last_epoch = 0;
+    Access last_kind{};
+    bool last_atomic = false;
+    arch::Site last_site{};
     u32 last_store_access = 0;
     u32 cluster_round = 0;
     u32 waits = 0;  // blocking waits since its warp was last known to be converged
@@ -231,7 +239,7 @@ class Checker {
   std::string space_of(u32 cta, u64& begin, u64& end) const;
   void collect_spans(CheckResult& result);
 
-  const LaunchContext& context_;
+  const LaunchContext* context_ = nullptr;
   ClockPool pool_;
   std::deque<ThreadState> threads_;  // by slot; slots that belong to other agents are unused
   std::vector<std::unique_ptr<CtaState>> ctas_;
@@ -257,6 +265,10 @@ class Checker {
 
 inline constexpr u32 kSharedSpaceOfNobody = ~0u;  // global memory, where a CTA is asked for
 inline constexpr std::size_t kMostFindings = 64;
+
+/// A checker for one launch, and its way back: schedules are short and many, and memory that has been used is warm.
+std::unique_ptr<Checker> borrow_checker(const LaunchContext& context);
+void give_back_checker(std::unique_ptr<Checker> checker);
 
 /// One report for a finding.
 std::string text_of(const Finding& finding);

@@ -17,12 +17,16 @@
 
 namespace ww::emu {
 
+class ClockPool;
+
 struct Clock {
+  ClockPool* pool = nullptr;
   u32 references = 0;
   std::vector<u32> h, s, v;  // as long as needed; what is missing is zero
 
   static u32 at(const std::vector<u32>& values, u32 slot) { return slot < values.size() ? values[slot] : 0; }
   static void raise(std::vector<u32>& values, u32 slot, u32 epoch) {
+    if (epoch == 0) return;  // why: what is missing is zero, and most clocks know of few fences
     if (slot >= values.size()) values.resize(slot + 1);
     values[slot] = max(values[slot], epoch);
   }
@@ -36,19 +40,16 @@ struct Missing {
 };
 Missing join_components(u32* to, const u32* a, const u32* b, std::size_t count);
 
-class ClockPool;
-
 /// A counted reference; null is the clock that knows nothing.
 class ClockRef {
  public:
   ClockRef() = default;
-  ClockRef(ClockPool* pool, Clock* clock) : pool_(pool), clock_(clock) { ++clock_->references; }
-  ClockRef(const ClockRef& other) : pool_(other.pool_), clock_(other.clock_) {
+  explicit ClockRef(Clock* clock) : clock_(clock) { ++clock_->references; }
+  ClockRef(const ClockRef& other) : clock_(other.clock_) {
     if (clock_) ++clock_->references;
   }
-  ClockRef(ClockRef&& other) noexcept : pool_(other.pool_), clock_(std::exchange(other.clock_, nullptr)) {}
+  ClockRef(ClockRef&& other) noexcept : clock_(std::exchange(other.clock_, nullptr)) {}
   ClockRef& operator=(ClockRef other) noexcept {
-    std::swap(pool_, other.pool_);
     std::swap(clock_, other.clock_);
     return *this;
   }
@@ -59,7 +60,6 @@ class ClockRef {
   bool operator==(const ClockRef& other) const { return clock_ == other.clock_; }
 
  private:
-  ClockPool* pool_ = nullptr;
   Clock* clock_ = nullptr;
 };
 
@@ -75,7 +75,8 @@ class ClockPool {
     clock->h.clear();
     clock->s.clear();
     clock->v.clear();
-    return {this, clock};
+    clock->pool = this;
+    return ClockRef(clock);
   }
   void give_back(Clock* clock) { idle_.push_back(clock); }
 
@@ -155,7 +156,7 @@ class ClockPool {
 };
 
 inline ClockRef::~ClockRef() {
-  if (clock_ && --clock_->references == 0) pool_->give_back(clock_);
+  if (clock_ && --clock_->references == 0) clock_->pool->give_back(clock_);
 }
 
 /// What a thread knows and has done.
@@ -171,11 +172,9 @@ class Gathering {
   /// `narrow`: the release does not reach as far as the barrier; only what `fenced` holds counts as properly scoped.
   void add(ClockPool& pool, const ThreadClock& thread, u32 slot, bool narrow, const ThreadClock* fenced = nullptr) {
     if (!clock_) clock_ = pool.fresh();
-    if (thread.base && (last_ != thread.base || last_narrow_ != narrow)) {
+    if (thread.base && !has_joined(thread.base, narrow)) {
       ClockPool::join_one(clock_->h, thread.base->h);
       if (!narrow) join_scoped(*thread.base.get());
-      last_ = thread.base;
-      last_narrow_ = narrow;
     }
     Clock::raise(clock_->h, slot, thread.epoch);
     const ThreadClock* scoped = narrow ? fenced : &thread;
@@ -190,7 +189,8 @@ class Gathering {
   }
   /// Ends the round.
   ClockRef take() {
-    last_ = {};
+    for (u32 i = 0; i < min(joined_count_, kJoined); ++i) joined_[i].base = {};
+    joined_count_ = 0;
     return std::exchange(clock_, ClockRef{});
   }
 
@@ -200,8 +200,22 @@ class Gathering {
     ClockPool::join_one(clock_->v, from.v);
   }
 
-  ClockRef clock_, last_;
-  bool last_narrow_ = false;
+  /// Whether it is one of the last few; the warps of a CTA come in any order, each with one clock for its lanes.
+  bool has_joined(const ClockRef& base, bool narrow) {
+    for (u32 i = 0; i < min(joined_count_, kJoined); ++i)
+      if (joined_[i].base == base && joined_[i].narrow == narrow) return true;
+    joined_[joined_count_++ % kJoined] = {base, narrow};
+    return false;
+  }
+
+  struct Joined {
+    ClockRef base;
+    bool narrow = false;
+  };
+  static constexpr u32 kJoined = 8;
+  ClockRef clock_;
+  Joined joined_[kJoined];
+  u32 joined_count_ = 0;
 };
 
 /// A barrier's gathering and what its last rounds released.

@@ -119,7 +119,7 @@ FindingParty Checker::party(u32 thread, arch::Site site, std::string operation, 
   } else {
     if (site.file) party.file = party.inner_file = site.file;
     party.line = party.inner_line = site.line;
-    if (from && context_.hooked) {
+    if (from && context_->hooked) {
       const SourceLines lines = source_lines(from);
       if (lines.outer_line > 0) party.file = lines.outer_file, party.line = lines.outer_line;
     }
@@ -134,7 +134,7 @@ FindingParty Checker::party(const AccessRecord& record) const {
 
 std::string Checker::space_of(u32 cta, u64& begin, u64& end) const {
   if (cta != kSharedSpaceOfNobody) return fmt::format("shared memory of CTA {}", ctas_[cta]->cta->index);
-  for (const runtime::MemoryRange& range : context_.launch.memory) {
+  for (const runtime::MemoryRange& range : context_->launch.memory) {
     const u64 base = reinterpret_cast<u64>(range.base);
     if (begin < base || begin >= base + range.bytes) continue;
     begin -= base;
@@ -258,6 +258,7 @@ void Checker::collect_spans(CheckResult& result) {
   std::map<u64, const GlobalShadow::Page*> sorted;
   for (const auto& [number, page] : global_.pages()) sorted[number] = page.get();
   u32 last = ~0u;
+  std::unordered_map<u32, std::shared_ptr<const FindingParty>> parties;
   for (const auto& [number, page] : sorted)
     for (u64 i = 0; i < GlobalShadow::kPageBytes / kGranule; ++i) {
       auto& granule = const_cast<Granule&>(page->granules[i]);
@@ -273,7 +274,9 @@ void Checker::collect_spans(CheckResult& result) {
           continue;
         }
         last = entries[e].access;
-        result.spans.push_back({begin, end, entries[e].write, party(access)});
+        std::shared_ptr<const FindingParty>& who = parties[last];
+        if (!who) who = std::make_shared<const FindingParty>(party(access));
+        result.spans.push_back({begin, end, entries[e].write, who});
       }
     }
 }
@@ -282,7 +285,7 @@ CheckResult Checker::take_result() {
   CheckResult result;
   for (Finding& finding : findings_) finding.text = text_of(finding);
   result.findings = std::move(findings_);
-  if (!context_.launch.cross_cta) collect_spans(result);
+  if (!context_->launch.cross_cta) collect_spans(result);
   result.sectors = traffic_.take_sectors();
   result.traffic = traffic_.take();
   result.hooked = hooked_;

@@ -23,8 +23,8 @@ struct Span {
 Finding race_between(const Span& first, const Span& second, const runtime::Launch& launch) {
   Finding finding;
   finding.rule = Rule::data_race;
-  finding.first = first.span->party;
-  finding.second = second.span->party;
+  finding.first = *first.span->party;
+  finding.second = *second.span->party;
   finding.begin = std::max(first.span->begin, second.span->begin);
   finding.end = std::min(first.span->end, second.span->end);
   finding.space = "global memory";
