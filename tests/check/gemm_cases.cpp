@@ -198,6 +198,8 @@ std::vector<std::unique_ptr<GemmCase>> gemm_cases() {
   add("block-1d 2x1, tails", "check_gemm_column_scales", kColumnScales, 200, 136, 400, 1);
   add("multistage, block-1d", "check_gemm_multistage_column_scales", kColumnScalesMultistage, 200, 136, 272, 1);
   add("two scales of B in a tile", "check_gemm_two_scales", kTwoScales, 260, 200, 400, 1);
+  add("192 x 128, three math warpgroups", "check_gemm_tall", kTall, 260, 136, 528, 1);
+  add("128 x 256, 2x1", "check_gemm_wide", kWide, 200, 296, 528, 1);
   add("bf16", "check_gemm_plain_bf16", kPlainBf16, 128, 192, 320, 1);
   add("plain 2x1", "check_gemm_plain_2x1", kPlain2x1, 256, 256, 384, 1);
   add("tensor, f32", "check_gemm_tensor_f32", kTensorF32, 200, 80, 400, 2);

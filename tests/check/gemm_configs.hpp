@@ -19,6 +19,10 @@ inline constexpr GemmConfig kColumnScalesMultistage = collective::resolve(
     {.scale = Scale::block_1x128_1x128, .tile_m = 128, .tile_n = 72, .stages = 2, .schedule = Schedule::multistage});
 inline constexpr GemmConfig kTwoScales =
     collective::resolve({.scale = kBlock, .tile_m = 192, .tile_n = 96, .cluster_m = 2, .stages = 2});
+inline constexpr GemmConfig kTall =
+    collective::resolve({.scale = kBlock, .tile_m = 192, .tile_n = 128, .stages = 3, .math_warpgroups = 3});
+inline constexpr GemmConfig kWide =
+    collective::resolve({.scale = Scale::tensor, .tile_m = 128, .tile_n = 256, .cluster_m = 2, .stages = 3});
 inline constexpr GemmConfig kPlainBf16 = collective::resolve(
     {.a = DType::bf16, .b = DType::bf16, .tile_m = 64, .tile_n = 64, .stages = 2, .math_warpgroups = 1});
 inline constexpr GemmConfig kPlain2x1 =

@@ -98,7 +98,11 @@ class Check(unittest.TestCase):
         self.assertEqual((status, report["verdict"]), (0, "clean"), report)
 
     def test_the_document_shows_what_happens(self) -> None:
-        text = (pathlib.Path(__file__).parents[2] / "docs" / "checking-kernels.md").read_text()
+        root = pathlib.Path(__file__).parents[2]
+        text = (root / "docs" / "checking-kernels.md").read_text()
+        shown = (root / "README.md").read_text().split("$ warpwright check --source hand_over.hpp")[1]
+        excerpt = shown.split("```")[0].splitlines()[1:]
+        self.assertEqual(len(excerpt), 3)
         code = text.split("```cpp\n")[1].split("```")[0]
         fix = text.split("```cpp\n")[2].split("```")[0]
         arrive = fix.splitlines()[1] + "\n"
@@ -110,6 +114,8 @@ class Check(unittest.TestCase):
             path.write_text(source)
             result = run("check", "--source", str(path), "--entry", "hand_over", "--launch", launch)
             self.assertEqual(result.returncode, status, result.stdout)
+            for line in excerpt if status else ():
+                self.assertIn(line, result.stdout.splitlines(), "README shows what the program does not say")
             for line in result.stdout.splitlines():
                 if line.startswith(("    first:", "    second:", "    advice:", "finding")):
                     self.assertIn(line, text)

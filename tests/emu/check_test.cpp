@@ -216,6 +216,25 @@ TEST(Check, TrafficCountsBanksAndMulticast) {
   EXPECT_GT(conflicts, 0u) << "rows of 128 bytes without a swizzle fall on the same banks";
 }
 
+/// Lane i stores `bytes` at i * stride; on the hardware a pass takes one word of each of the 32 banks.
+struct Pattern {
+  u32 bytes, stride, passes, ideal;
+};
+void store_pattern(const Pattern& p) {
+  t().shared_access(shared_base() + thread_index() * p.stride, p.bytes, arch::Access::write, here());
+}
+TEST(Check, BankConflictsOfKnownPatterns) {
+  for (const Pattern& p :
+       {Pattern{4, 4, 1, 1}, Pattern{4, 8, 2, 1}, Pattern{4, 12, 1, 1}, Pattern{4, 16, 4, 1}, Pattern{4, 128, 32, 1},
+        Pattern{4, 132, 1, 1}, Pattern{8, 8, 2, 2}, Pattern{8, 16, 4, 2}, Pattern{16, 16, 4, 4}, Pattern{16, 32, 8, 4},
+        Pattern{16, 128, 32, 4}, Pattern{16, 144, 4, 4}}) {
+    const CheckReport report = check_launch<store_pattern>(p, {.threads = 32, .shared_bytes = 8192});
+    ASSERT_EQ(report.traffic.size(), 1u) << all_of(report);
+    EXPECT_EQ(report.traffic[0].wavefronts, p.passes) << p.bytes << " bytes, stride " << p.stride;
+    EXPECT_EQ(report.traffic[0].ideal, p.ideal) << p.bytes << " bytes, stride " << p.stride;
+  }
+}
+
 u64 hbm_of(const CheckReport& report, const char* operation) {
   u64 bytes = 0;
   for (const LineTraffic& line : report.traffic)
