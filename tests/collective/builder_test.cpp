@@ -88,7 +88,6 @@ TEST(Builder, NamesTheFaultyField) {
                                  Refusal{"swap_ab=on,d=e4m3,epilogue=quantise(acc)", "swap_ab"},
                                  Refusal{"swap_ab=on,d=e4m3,epilogue=quantise_block(acc)", "swap_ab"},
                                  Refusal{"swap_ab=on,mechanism=contiguous", "swap_ab"},
-                                 Refusal{"swap_ab=on,epilogue=acc+col0:bf16", "epilogue"},
                                  Refusal{"swap_ab=on,tile=96x16x0", "tile (m)"},
                                  Refusal{"swap_ab=on,tile=64x12x0", "tile (n)"},
                                  Refusal{"swap_ab=on,tile=128x8x0,cluster=2x1", "tile (n)"},
