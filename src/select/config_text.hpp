@@ -2,8 +2,8 @@
 // GemmConfig as one line of text and back: what the CLI takes and prints, what a bench result stores.
 //   arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=block,tile=128x128x128,cluster=2x1,stages=6,warpgroups=2,raster=8
 // and, for grouped products, ",mechanism=ragged,order=dynamic,groups=128" after it.
-// Missing keys are auto. parse_config(to_text(c)) == c for every config that may be asked for; the text of a kernel under
-// swap-AB may have 16-bit column vectors, which no request does.
+// Missing keys are auto. parse_config(to_text(c)) == c for every config that may be asked for; the text of a kernel
+// under swap-AB may have 16-bit column vectors, which no request does.
 #pragma once
 
 #include <string>
