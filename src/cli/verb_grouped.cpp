@@ -52,8 +52,8 @@ Shapes shapes_of(const GroupedRequest& r) {
       s.scale_a = {DType::f32, rows, 1, 1};
       s.scale_b = {DType::f32, p.groups, p.n, p.n};
       break;
-    case Scale::block_128x128_1x128:
-    case Scale::block_1x128_1x128: break;  // refused: groups have no kernel for it
+    case Scale::block_1x128_1x128:
+    case Scale::block_128x128_1x128: break;  // refused: groups have no kernel for them
     case Scale::block_1x128_128x128:
       s.scale_a = {DType::f32, rows, blocks, blocks};
       s.scale_b = {DType::f32, p.groups * blocks_of(p.n), blocks, blocks};
