@@ -9,6 +9,7 @@
 #include "cli/check_launch.hpp"
 #include "cli/check_pool.hpp"
 #include "cli/grouped_request.hpp"
+#include "cli/k_grouped_request.hpp"
 #include "cli/report.hpp"
 #include "warpwright/host/gemm.hpp"
 
@@ -45,6 +46,10 @@ Result<std::unique_ptr<CheckTarget>> make_gemm_target(const Device& device, cons
 /// The library's grouped GEMM, with the groups' arrays of the request.
 Result<std::unique_ptr<CheckTarget>> make_grouped_target(const Device& device, const GroupedRequest& request,
                                                          const CheckSettings& settings);
+
+/// The library's product with groups of K, with the groups' arrays of the request.
+Result<std::unique_ptr<CheckTarget>> make_k_grouped_target(const Device& device, const KGroupedRequest& request,
+                                                           const CheckSettings& settings);
 
 /// Kernel `entry` of the header `path`.
 Result<std::unique_ptr<CheckTarget>> make_source_target(const Device& device, const std::string& path,

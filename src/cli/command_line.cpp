@@ -74,6 +74,9 @@ void add_gemm_flags(CLI::App& app, GemmFlags& f) {
   text_flag(app, "--swap-ab", f.swap_ab, "auto|on|off",
             "rows of B on the 64-row side of the instruction, for few rows of A: --tile is then B's rows x A's "
             "(default auto)");
+  text_flag(app, "--fixed-n", f.fixed_n, "INT", "kernel: for this N alone, fixed_n= of the config");
+  text_flag(app, "--fixed-k", f.fixed_k, "INT", "kernel: for this K alone, fixed_k= of the config");
+  app.add_flag("--pointer-array", f.pointer_array, "the matrices of a batch lie where arrays of pointers say");
   text_flag(app, "--split", f.split, "INT", "split-k: pieces of K for each tile, split= of the config");
   text_flag(app, "--a", f.a, "FILE",
             "A (M, K), or (L, M, K) of a batch: .npy or FILE.safetensors:TENSOR (default generated)");
@@ -125,6 +128,26 @@ void add_grouped_flags(CLI::App& app, GroupedFlags& g) {
   text_flag(app, "--counts", g.counts, "FILE", "int32 (G,): how many rows");
   text_flag(app, "--row-ids", g.row_ids, "FILE", "int32 (M,): the group of each row, -1 for none");
   text_flag(app, "--masked", g.masked, "FILE", "int32 (G,): rows used of each (Mmax, K) of A");
+}
+
+/// Groups of K, each with a D of its own.
+void add_k_grouped_flags(CLI::App& app, KGroupedFlags& g) {
+  GemmFlags& f = g.gemm;
+  text_flag(app, "--groups", g.groups, "INT", "G, the number of groups (default 8, or what is listed)");
+  text_flag(app, "--ks", g.ks, "INT,INT,...", "rows of K of each group");
+  text_flag(app, "--distribution", g.distribution, "uniform|zipf|onehot|half-empty",
+            "instead: how --total rows of K are distributed (default uniform)");
+  text_flag(app, "--total", g.total, "INT", "rows of K of all groups (default 2048)");
+  text_flag(app, "--m", f.m, "INT", "columns of A (K, M), rows of every D (default 512)");
+  add_common_flags(app, f);
+  text_flag(app, "--layout", f.layout, "nt|nn|tn|tt",
+            "A is (M, K) with n and (K, M) with t, B is (K, N) with n and (N, K) with t "
+            "(default tn for 16-bit types; FP8 and tf32: nt, groups at multiples of 128)");
+  text_flag(app, "--encoding", g.encoding, "offsets|indptr|starts-counts|row-ids|masked",
+            "how the device is told (default offsets)");
+  text_flag(app, "--align", g.align, "INT", "groups start at multiples of this (default 1)");
+  text_flag(app, "--gap", g.gap, "INT", "rows between groups: starts-counts, row-ids (default 0)");
+  app.add_flag("--accumulate", g.accumulate, "D += A^T B, in place (default D = A^T B)");
 }
 
 void add_bench_flags(CLI::App& app, BenchFlags& f) {
@@ -215,6 +238,7 @@ int run_verb(int argc, const char* const* argv, bool& json) {
 
   GemmFlags gemm_flags;
   GroupedFlags grouped_flags;
+  KGroupedFlags k_grouped_flags;
   BenchFlags bench_flags;
   CheckFlags check_flags;
   SelectFlags select_flags;
@@ -223,6 +247,8 @@ int run_verb(int argc, const char* const* argv, bool& json) {
   CLI::App* info = app.add_subcommand("info", "what this build can do on this machine");
   CLI::App* gemm = app.add_subcommand("gemm", "D = scale (A B^T), once; without flags a verified first run");
   CLI::App* grouped = app.add_subcommand("grouped", "the same for groups of rows, each with its own B");
+  CLI::App* k_grouped =
+      app.add_subcommand("k-grouped", "groups of K, each with its own D: gradients of experts' weights");
   CLI::App* layout = app.add_subcommand("layout", "evaluate a layout expression");
   CLI::App* configs = app.add_subcommand("configs", "what an operation can run with, best first by modelled time");
   CLI::App* configs_gemm = configs->add_subcommand("gemm", "for the problem that the flags describe; nothing runs");
@@ -240,13 +266,15 @@ int run_verb(int argc, const char* const* argv, bool& json) {
   CLI::App* check = app.add_subcommand("check", "run a kernel under many schedules and look for races and hangs");
   CLI::App* check_gemm = check->add_subcommand("gemm", "the library's own kernels");
   CLI::App* check_grouped = check->add_subcommand("grouped", "the library's own kernels for groups of rows");
-  for (CLI::App* verb : {check, check_gemm, check_grouped})
+  CLI::App* check_k_grouped = check->add_subcommand("k-grouped", "the library's own kernel for groups of K");
+  for (CLI::App* verb : {check, check_gemm, check_grouped, check_k_grouped})
     verb->footer("Exit status: 0 clean, 1 findings, 2 invalid use, 4 incomplete: nothing can be said.");
   for (CLI::App* verb : {info, gemm, grouped, layout, bench_gemm, bench_grouped, check, check_gemm, check_grouped,
-                         configs_gemm, explain_gemm, prepare_gemm})
+                         k_grouped, check_k_grouped, configs_gemm, explain_gemm, prepare_gemm})
     json_flag(verb);
   add_gemm_flags(*gemm, gemm_flags);
   add_grouped_flags(*grouped, grouped_flags);
+  add_k_grouped_flags(*k_grouped, k_grouped_flags);
   layout->add_option("expression", expression, "such as (4,2):(1,4)")->required();
   add_gemm_flags(*prepare_gemm, gemm_flags);
   add_prepare_flags(*prepare_gemm, prepare_flags);
@@ -263,6 +291,8 @@ int run_verb(int argc, const char* const* argv, bool& json) {
   add_source_flags(*check, check_flags);
   add_grouped_flags(*check_grouped, grouped_flags);
   add_campaign_flags(*check_grouped, grouped_flags.gemm, check_flags);
+  add_k_grouped_flags(*check_k_grouped, k_grouped_flags);
+  add_campaign_flags(*check_k_grouped, k_grouped_flags.gemm, check_flags);
   add_grouped_flags(*bench_grouped, grouped_flags);
   add_bench_flags(*bench_grouped, bench_flags);
 
@@ -282,12 +312,14 @@ int run_verb(int argc, const char* const* argv, bool& json) {
   }
   if (*info) return show(run_info(), json);
   if (*gemm) return show(run_gemm(gemm_flags), json);
+  if (*k_grouped) return show(run_k_grouped(k_grouped_flags), json);
   if (*grouped) return show(run_grouped(grouped_flags), json);
   if (*layout) return show(run_layout(expression), json);
   if (*prepare_gemm) return show(run_prepare_gemm(gemm_flags, prepare_flags), json);
   if (*configs_gemm) return show(run_configs_gemm(gemm_flags, select_flags), json);
   if (*explain_gemm) return show(run_explain_gemm(gemm_flags, select_flags), json);
   if (*check_gemm) return show(run_check_gemm(gemm_flags, check_flags), json);
+  if (*check_k_grouped) return show(run_check_k_grouped(k_grouped_flags, check_flags), json);
   if (*check_grouped) return show(run_check_grouped(grouped_flags, check_flags), json);
   if (*check) return show(run_check_source(gemm_flags, check_flags), json);
   if (*bench_grouped) return show(run_bench_grouped(grouped_flags, bench_flags), json);

@@ -204,6 +204,18 @@ Result<void> resolve_scheduler(const GemmFlags& flags, GemmConfig& config) {
   return {};
 }
 
+/// Extents that the kernel is made for.
+Result<void> resolve_fixed(const GemmFlags& flags, GemmConfig& config) {
+  const auto take = [](const Flag& flag, const char* argument, int& field) -> Result<void> {
+    if (!flag) return {};
+    WW_TRY(const std::int64_t extent, parse_integer(*flag, argument, 1, 1 << 30));
+    field = static_cast<int>(extent);
+    return {};
+  };
+  WW_CHECK(take(flags.fixed_n, "--fixed-n", config.fixed_n));
+  return take(flags.fixed_k, "--fixed-k", config.fixed_k);
+}
+
 }  // namespace
 
 void pack_batch(GemmProblem& p) {
@@ -223,6 +235,7 @@ Result<GemmRequest> make_request(const GemmFlags& flags) {
   GemmRequest request;
   WW_CHECK(resolve_request(flags, request));
   WW_CHECK(resolve_scheduler(flags, request.options.config));
+  WW_CHECK(resolve_fixed(flags, request.options.config));
   GemmProblem& p = request.problem;
   p.a = request.types.ab, p.b = request.types.b, p.d = request.types.d, p.scale = request.types.scale;
   MatrixLayout layout{request.options.config.a_major, request.options.config.b_major};
@@ -233,6 +246,7 @@ Result<GemmRequest> make_request(const GemmFlags& flags) {
       return failure(ErrorCode::invalid, "--config, key layout", *flags.layout, in_config, "--layout decides");
   }
   p.a_major = layout.a, p.b_major = layout.b;
+  p.pointer_array = flags.pointer_array || request.options.config.pointer_array;
   p.d_layout = request.options.config.d_layout;
   WW_TRY(const int d_layout, parse_choice(flags.d_layout, "--d-layout", {"row", "column"}, -1));
   if (d_layout >= 0) p.d_layout = static_cast<OutputLayout>(d_layout);

@@ -177,7 +177,8 @@ std::string status_text(std::uint32_t status) {
   constexpr std::pair<std::uint32_t, const char*> kNames[] = {{GroupStatus::overrun, "overrun"},
                                                               {GroupStatus::overlap, "overlap"},
                                                               {GroupStatus::bad_id, "bad id"},
-                                                              {GroupStatus::scattered, "scattered"}};
+                                                              {GroupStatus::scattered, "scattered"},
+                                                              {GroupStatus::misaligned, "misaligned"}};
   std::string text;
   for (const auto& [bit, name] : kNames) {
     if (status & bit) text += fmt::format("{}{}", text.empty() ? "" : ", ", name);

@@ -21,6 +21,7 @@ constexpr const char* kDefaultN = "256";
 constexpr const char* kDefaultK = "1024";
 constexpr const char* kDefaultGroupedTotal = "200";
 constexpr const char* kDefaultGroupedK = "512";
+constexpr const char* kDefaultKGroupedTotal = "1024";
 constexpr std::size_t kShrunkFindings = 4;  // each costs seconds; the rest are often the same mistake
 
 struct CheckRequest {
@@ -178,6 +179,25 @@ Result<Outcome> check_grouped(const GroupedFlags& flags, const CheckFlags& check
   return run_campaign(*target, request, check, progress);
 }
 
+Result<Outcome> check_k_grouped(const KGroupedFlags& flags, const CheckFlags& check) {
+  WW_TRY(const CheckRequest request, make_check_request(flags.gemm, check));
+  WW_CHECK(refuse_results(flags.gemm));
+  KGroupedFlags problem = flags;
+  problem.gemm.math.reset();
+  WW_TRY(problem.gemm.schedule, kernel_schedule(flags.gemm));
+  problem.gemm.emu_schedule.reset();
+  problem.gemm.threads.reset();
+  if (!flags.ks && !flags.total) problem.total = kDefaultKGroupedTotal;
+  if (!flags.gemm.m) problem.gemm.m = kDefaultM;
+  if (!flags.gemm.n) problem.gemm.n = kDefaultN;
+  WW_TRY(const KGroupedRequest grouped, make_k_grouped_request(problem));
+  Progress progress;
+  progress.phase("compile");
+  WW_TRY(const Device device, open_checking_device(request.device));
+  WW_TRY(const std::unique_ptr<CheckTarget> target, make_k_grouped_target(device, grouped, request.settings));
+  return run_campaign(*target, request, check, progress);
+}
+
 Result<Outcome> check_source(const GemmFlags& flags, const CheckFlags& check) {
   WW_TRY(const Flag of_library, kernel_schedule(flags));
   if (of_library)
@@ -205,6 +225,9 @@ Result<Outcome> run_check_gemm(const GemmFlags& flags, const CheckFlags& check) 
 }
 Result<Outcome> run_check_grouped(const GroupedFlags& flags, const CheckFlags& check) {
   return judged(check_grouped(flags, check));
+}
+Result<Outcome> run_check_k_grouped(const KGroupedFlags& flags, const CheckFlags& check) {
+  return judged(check_k_grouped(flags, check));
 }
 Result<Outcome> run_check_source(const GemmFlags& flags, const CheckFlags& check) {
   return judged(check_source(flags, check));

@@ -166,6 +166,35 @@ void read_output(const GemmProblem& p, const Matrix& stored, Matrix& d) {
                   static_cast<std::size_t>(width));
 }
 
+/// Arrays of pointers to the matrices of a batch, instead of the batch.
+struct PointerBuffers {
+  Buffer a, b, c, d;
+};
+Result<PointerBuffers> upload_pointers(const Device& device, const GemmProblem& p, const HostOperands& host,
+                                       GemmOperands& operands) {
+  PointerBuffers made;
+  if (!p.pointer_array) return made;
+  const auto batch = static_cast<std::size_t>(p.batch);
+  const auto array = [&](const void* base, std::size_t bytes, bool several) -> Result<Buffer> {
+    std::vector<const void*> pointers(batch);
+    for (std::size_t l = 0; l < batch; ++l)
+      pointers[l] = static_cast<const std::byte*>(base) + (several ? l * (bytes / batch) : 0);
+    WW_TRY(Buffer buffer, device.allocate(std::max<std::size_t>(batch * sizeof(void*), 16)));
+    if (batch > 0) WW_CHECK(device.upload(buffer.data(), pointers.data(), batch * sizeof(void*)));
+    return buffer;
+  };
+  WW_TRY(made.a, array(operands.a, host.a.bytes(), host.a.rows() > rows_of_a(p)));
+  WW_TRY(made.b, array(operands.b, host.b.bytes(), host.b.rows() > rows_of_b(p)));
+  WW_TRY(made.c, array(operands.epilogue.c, host.epilogue.c.bytes(), host.epilogue.c.rows() > p.m));
+  WW_TRY(made.d, array(operands.d, host.d.bytes(), true));
+  operands.a_pointers = static_cast<const void* const*>(made.a.data());
+  operands.b_pointers = static_cast<const void* const*>(made.b.data());
+  operands.c_pointers = static_cast<const void* const*>(made.c.data());
+  operands.d_pointers = static_cast<void* const*>(made.d.data());
+  operands.a = operands.b = operands.epilogue.c = nullptr, operands.d = nullptr;
+  return made;
+}
+
 /// Uploads, runs, downloads D.
 Result<void> execute(const Device& device, const GemmPlan& plan, HostOperands& host, Run& run, Progress& progress) {
   progress.phase("copy operands");
@@ -190,6 +219,7 @@ Result<void> execute(const Device& device, const GemmPlan& plan, HostOperands& h
   operands.workspace = workspace.data();
   operands.workspace_bytes = plan.workspace_bytes();
   operands.epilogue = epilogue.operands;
+  WW_TRY(const PointerBuffers pointers, upload_pointers(device, plan.problem(), host, operands));
   progress.phase(run.device.emulated ? "emulate" : "run");
   WW_TRY(run.timing, timed_runs(
                          device, [&] { return plan.run(operands); }, [&] { return plan.last_stats(); }));

@@ -27,7 +27,8 @@ struct GemmFlags {
   Flag swap_ab;                      // auto|on|off
   Flag epilogue, alpha, beta;        // an expression, and its scalars
   Flag c, bias, aux, out_scales;     // FILE; --out-scales is written
-  bool batch_invariant = false;
+  Flag fixed_n, fixed_k;             // compile-time extents
+  bool batch_invariant = false, pointer_array = false;
   std::optional<bool> verify;  // without it: on when no size and no file was given
 };
 
@@ -38,6 +39,14 @@ struct GroupedFlags {
   Flag encoding, align, gap, mechanism;                   // how that is said, where groups lie, which kernel
   Flag offsets, indptr, starts, counts, row_ids, masked;  // the arrays from files instead
   bool zero_outside = false;
+};
+
+/// Beside the flags of a GEMM, which has no K of its own.
+struct KGroupedFlags {
+  GemmFlags gemm;
+  Flag groups, ks, distribution, total;  // how many rows of K each group has
+  Flag encoding, align, gap;             // how that is said, where groups lie
+  bool accumulate = false;
 };
 
 struct BenchFlags {
@@ -65,6 +74,7 @@ struct SelectFlags {
 Result<Outcome> run_info();
 Result<Outcome> run_gemm(const GemmFlags& flags);
 Result<Outcome> run_grouped(const GroupedFlags& flags);
+Result<Outcome> run_k_grouped(const KGroupedFlags& flags);
 Result<Outcome> run_layout(const std::string& expression);
 Result<Outcome> run_configs_gemm(const GemmFlags& flags, const SelectFlags& select);
 Result<Outcome> run_explain_gemm(const GemmFlags& flags, const SelectFlags& select);
@@ -73,6 +83,7 @@ Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench);
 Result<Outcome> run_bench_grouped(const GroupedFlags& flags, const BenchFlags& bench);
 Result<Outcome> run_check_gemm(const GemmFlags& flags, const CheckFlags& check);
 Result<Outcome> run_check_grouped(const GroupedFlags& flags, const CheckFlags& check);
+Result<Outcome> run_check_k_grouped(const KGroupedFlags& flags, const CheckFlags& check);
 Result<Outcome> run_check_source(const GemmFlags& flags, const CheckFlags& check);
 
 }  // namespace ww::cli

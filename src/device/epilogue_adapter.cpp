@@ -91,14 +91,18 @@ Result<void> bind(const GemmProblem& p, const Operand& operand, std::int64_t ele
 }
 
 /// (M, N) in memory: two neighbouring elements are moved at once, so rows start at even elements.
-Result<void> bind_matrix(const GemmProblem& p, const Operand& operand, std::int64_t ld, i64& row, i64& step,
-                         MemoryRanges& memory) {
+Result<void> check_row(const GemmProblem& p, const char* name, std::int64_t ld, i64& row) {
   if (ld == 0) ld = p.n;
   if (ld < p.n || ld % 2 != 0)
-    return failure(ErrorCode::invalid, fmt::format("{} (row stride)", operand.name),
+    return failure(ErrorCode::invalid, fmt::format("{} (row stride)", name),
                    fmt::format("an even number of at least N = {} elements", p.n), fmt::format("{}", ld));
   row = ld;
-  return bind(p, operand, (p.m - 1) * ld + p.n, step, memory);
+  return {};
+}
+Result<void> bind_matrix(const GemmProblem& p, const Operand& operand, std::int64_t ld, i64& row, i64& step,
+                         MemoryRanges& memory) {
+  WW_CHECK(check_row(p, operand.name, ld, row));
+  return bind(p, operand, (p.m - 1) * row + p.n, step, memory);
 }
 
 Result<void> bind_scalar(const GemmProblem& p, int slot, const EpilogueOperands& from,
@@ -132,6 +136,7 @@ Result<void> bind_node(const GemmProblem& p, const EpilogueNode& node, const Epi
   const int slot = node.slot, two = 2 * bytes_of(node.type);
   collective::EpilogueSteps& steps = to.steps;
   if (node.op == EpilogueOp::scalar) return bind_scalar(p, slot, from, to, memory);
+  if (node.op == EpilogueOp::c && p.pointer_array) return check_row(p, "c", from.ldc, to.ldc);  // each is anywhere
   if (node.op == EpilogueOp::c) {
     to.c = from.c;
     return bind_matrix(p, {"c", from.c, from.batch_c, node.type, two, false}, from.ldc, to.ldc, steps.c, memory);

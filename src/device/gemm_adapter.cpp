@@ -83,13 +83,21 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   p.scale_b_k = problem.scale_b_k;
 
   WW_CHECK(adapter->share_out(options));
+  if (problem.pointer_array) {
+    WW_TRY(adapter->pointers_, PointerArrays::create(device, problem, device.info().sms, options.pdl));
+    launch.pdl = true;  // the kernel before this one makes its maps, and lets it start early
+  }
   return adapter;
 }
 
-/// Of the scheduler, then of the epilogue.
+/// Of the scheduler, then of the epilogue, then tensor maps.
 std::size_t GemmAdapter::workspace_bytes() const {
+  if (pointers_) return maps_offset() + pointer_map_bytes(product_);
   const std::size_t epilogue = epilogue_workspace(product_, made_);
   return epilogue == 0 ? static_cast<std::size_t>(workspace_.bytes) : epilogue_offset() + epilogue;
+}
+std::size_t GemmAdapter::maps_offset() const {
+  return round_up(epilogue_offset() + epilogue_workspace(product_, made_), kMapsAlignment);
 }
 std::size_t GemmAdapter::epilogue_offset() const {
   return static_cast<std::size_t>(round_up(workspace_.bytes, scheduler::kWorkspaceAlignment));
@@ -122,16 +130,17 @@ Result<void> GemmAdapter::share_out(const GemmOptions& options) {
 }
 
 Result<void> GemmAdapter::check_pointers(const GemmOperands& operands) const {
-  WW_CHECK(check_pointer("d", operands.d, kMapAlignment));
+  if (!pointers_) WW_CHECK(check_pointer("d", operands.d, kMapAlignment));
   if (workspace_bytes() > 0) {
     WW_CHECK(check_pointer("workspace", operands.workspace, scheduler::kWorkspaceAlignment));
     if (operands.workspace_bytes < workspace_bytes())
       return failure(ErrorCode::invalid, "workspace_bytes", fmt::format("at least {}", workspace_bytes()),
                      fmt::format("{}", operands.workspace_bytes));
   }
+  if (pointers_) WW_CHECK(pointers_->check(operands));
   if (problem_.k == 0) return {};
-  WW_CHECK(check_pointer("a", operands.a, kMapAlignment));
-  WW_CHECK(check_pointer("b", operands.b, kMapAlignment));
+  if (!pointers_) WW_CHECK(check_pointer("a", operands.a, kMapAlignment));
+  if (!pointers_) WW_CHECK(check_pointer("b", operands.b, kMapAlignment));
   if (problem_.scale != Scale::none) {
     WW_CHECK(check_pointer("scale_a", operands.scale_a, alignof(float)));
     WW_CHECK(check_pointer("scale_b", operands.scale_b, alignof(float)));
@@ -177,7 +186,7 @@ Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::
   const GemmProblem& g = product_;
   const GemmConfig& c = made_;
   const auto encode = [&](const runtime::TensorMapSpec& matrix, std::int64_t stride) {
-    return backend.encode(c.batched ? batch_of(matrix, g.batch, stride) : matrix);
+    return backend.encode(collective::stacks_matrices(c) ? batch_of(matrix, g.batch, stride) : matrix);
   };
   if (g.k > 0) {  // why: a tensor map has no empty extents; without K nothing is loaded
     WW_TRY(const runtime::TensorMapSpec a,
@@ -196,7 +205,9 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   if (!kernel_) return {};
   WW_CHECK(check_pointers(given));
   const bool swaps = collective::swaps(config_);
-  const GemmOperands operands = swaps ? exchanged(given) : given;
+  GemmOperands operands = swaps ? exchanged(given) : given;
+  // why: templates of maps need an address, whichever; and none of these is the caller's
+  if (pointers_) operands.a = operands.b = operands.d = operands.workspace;
   kernel::KGroupedParams params = params_;
   if (k_groups_) {
     WW_CHECK(check_groups(*k_groups_, groups));
@@ -232,11 +243,13 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   const bool by_column = g.d_layout == OutputLayout::column;
   const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
   MemoryRanges memory;
+  if (!pointers_) {
+    memory.add({swaps ? "b" : "a", operands.a, operand_span(g.m, g.a_major, g.lda, g.a, g.batch_a), false});
+    memory.add({swaps ? "a" : "b", operands.b, operand_span(g.n, g.b_major, g.ldb, g.b, g.batch_b), false});
+    memory.add({"d", operands.d,
+                matrix_span(by_column ? columns : g.m, by_column ? g.m : columns, g.ldd, g.d, g.batch_d), true});
+  }
   for (const MemoryRange& range : {
-           MemoryRange{swaps ? "b" : "a", operands.a, operand_span(g.m, g.a_major, g.lda, g.a, g.batch_a), false},
-           MemoryRange{swaps ? "a" : "b", operands.b, operand_span(g.n, g.b_major, g.ldb, g.b, g.batch_b), false},
-           MemoryRange{"d", operands.d,
-                       matrix_span(by_column ? columns : g.m, by_column ? g.m : columns, g.ldd, g.d, g.batch_d), true},
            MemoryRange{swaps ? "scale_b" : "scale_a", operands.scale_a,
                        scale_span(ceil_div(g.m, rows_of_scale(g.scale)), g.scale_a_row, g.scale_a_k, g.batch_scale_a),
                        false},
@@ -254,6 +267,15 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   launch.params = &params;
   launch.memory = memory;
   launch.stream = stream;
+  if (!pointers_) return device_.backend().launch(launch);
+
+  auto* const maps = reinterpret_cast<arch::TensorMap*>(static_cast<std::byte*>(operands.workspace) + maps_offset());
+  params.gemm.maps = maps;
+  params.gemm.c_pointers = operands.c_pointers;
+  WW_CHECK(pointers_->launch(device_, operands, params.gemm.a, params.gemm.b, params.gemm.d, maps, stream));
+  std::vector<MemoryRange> everywhere(memory.range.begin(), memory.range.begin() + memory.count);
+  pointers_->add_memory(operands, maps, everywhere);
+  launch.memory = everywhere;
   return device_.backend().launch(launch);
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "device/k_groups.hpp"
+#include "device/pointer_arrays.hpp"
 #include "runtime/backend.hpp"
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
@@ -31,6 +32,7 @@ class GemmAdapter {
 
   Result<void> share_out(const GemmOptions& options);
   std::size_t epilogue_offset() const;  // in the workspace
+  std::size_t maps_offset() const;      // the same, of tensor maps of pointer arrays
   Result<void> check_pointers(const GemmOperands& operands) const;
   /// Of A or B as stored, `rows` along M or N.
   Result<runtime::TensorMapSpec> operand_map(const char* name, const void* base, DType type, Major major,
@@ -45,6 +47,7 @@ class GemmAdapter {
   GemmConfig made_;
   std::shared_ptr<const runtime::Kernel> kernel_;  // null when there is nothing to launch (M or N = 0)
   std::optional<KGroups> k_groups_;
+  std::optional<PointerArrays> pointers_;
   kernel::KGroupedParams params_{};  // without pointers; without groups only the GemmParams of it count
   scheduler::WorkspacePlan workspace_;
   runtime::Launch launch_;  // without params, memory and stream

@@ -61,6 +61,15 @@ std::string operand_fields(const GemmConfig& c) {
   if (c.b_major == Major::mn) text += ", .b_major = ww::Major::mn";
   if (c.d_layout == OutputLayout::column) text += ", .d_layout = ww::OutputLayout::column";
   if (c.c_layout == OutputLayout::column) text += ", .c_layout = ww::OutputLayout::column";
+  if (c.pointer_array) text += ", .pointer_array = true";
+  return text;
+}
+
+/// Between the scheduler's fields and the epilogue.
+std::string extent_fields(const GemmConfig& c) {
+  std::string text;
+  if (c.fixed_n != 0) text += fmt::format(", .fixed_n = {}", c.fixed_n);
+  if (c.fixed_k != 0) text += fmt::format(", .fixed_k = {}", c.fixed_k);
   return text;
 }
 
@@ -86,22 +95,32 @@ runtime::KernelSource kernel_source(const KernelTemplate& kernel, const GemmConf
   }
   const std::string text = to_text(c);
   const std::string name = fmt::format("{}_{:016x}", kernel.prefix, XXH3_64bits(text.data(), text.size()));
-  return {name, fmt::format(R"(// {}
+  return {name,
+          fmt::format(R"(// {}
 #define WARPWRIGHT_WGMMA_ONLY
 #define WARPWRIGHT_WGMMA_{}_{}
 #include "{}"
 inline constexpr ww::GemmConfig kConfig = {{
     .arch = ww::Arch::{}, .a = ww::DType::{}, .b = ww::DType::{}, .d = ww::DType::{}, .scale = ww::Scale::{},
     .tile_m = {}, .tile_n = {}, .tile_k = {}, .cluster_m = {}, .cluster_n = {},
-    .stages = {}, .math_warpgroups = {}, .raster = {}{}{}{}{}}};
+    .stages = {}, .math_warpgroups = {}, .raster = {}{}{}{}{}{}}};
 using Kernel = {}<kConfig>;
 WW_KERNEL({}, Kernel::kThreads, {}, params) {{ Kernel::run(params); }}
 WW_MODULE()
 )",
-                            text, name_of(c.a), name_of(c.b), kernel.header, name_of(c.arch), name_of(c.a),
-                            name_of(c.b), name_of(c.d), cpp_name(c.scale), c.tile_m, c.tile_n, c.tile_k, c.cluster_m,
-                            c.cluster_n, c.stages, c.math_warpgroups, c.raster, operand_fields(c), schedule_fields(c),
-                            order_fields(c), epilogue_field(c.epilogue), kernel.type, name, kernel.params)};
+                      text, name_of(c.a), name_of(c.b), kernel.header, name_of(c.arch), name_of(c.a), name_of(c.b),
+                      name_of(c.d), cpp_name(c.scale), c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n, c.stages,
+                      c.math_warpgroups, c.raster, operand_fields(c), schedule_fields(c), order_fields(c),
+                      extent_fields(c), epilogue_field(c.epilogue), kernel.type, name, kernel.params)};
+}
+
+runtime::KernelSource pointer_maps_source() {
+  return {"warpwright_pointer_maps", R"(// tensor maps of A, B and D for every matrix of a batch
+#include "warpwright/kernel/pointer_maps.hpp"
+using Kernel = ww::kernel::PointerMaps;
+WW_KERNEL(warpwright_pointer_maps, Kernel::kThreads, ww::kernel::PointerMapsArguments, params) { Kernel::run(params); }
+WW_MODULE()
+)"};
 }
 
 runtime::KernelSource gemm_source(const GemmConfig& asked) {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
+
 #include "ops/epilogue_validation.hpp"
 #include "ops/gemm_validation.hpp"
 #include "ops/operand_checks.hpp"
@@ -29,6 +31,16 @@ Result<void> check_invariance(const GemmOptions& options) {
                  options.config.order == TileOrder::automatic ? "a split" : name_of(options.config.order));
 }
 
+/// A kernel for some extents alone computes no others.
+Result<void> check_fixed(const GemmProblem& p, const GemmConfig& config) {
+  for (const auto& [name, fixed, extent] : {std::tuple("n", config.fixed_n, p.n), std::tuple("k", config.fixed_k, p.k)})
+    if (fixed != 0 && fixed != extent)
+      return failure(ErrorCode::unsupported, name,
+                     fmt::format("{}: the config has fixed_{}={}, a kernel for no other extent", fixed, name, fixed),
+                     fmt::format("{}", extent));
+  return {};
+}
+
 Result<void> check_tiles(const GemmProblem& p, const GemmConfig& config) {
   const GemmProblem product = select::kernel_problem(p, config);
   const auto tiles = static_cast<double>(ceil_div(product.m, config.tile_m)) *
@@ -44,6 +56,7 @@ Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, 
   WW_TRY(const GemmProblem checked, validate(problem));
   WW_CHECK(check_sms(options.sms, 0));
   WW_CHECK(check_invariance(options));
+  WW_CHECK(check_fixed(checked, options.config));
   const GemmConfig config = select::choose(checked, request_of(options, place));
   WW_CHECK(validate(config));
   WW_CHECK(check_epilogue_tile(checked, config));

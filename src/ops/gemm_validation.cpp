@@ -62,7 +62,7 @@ Result<void> check_batch(const GemmProblem& p) {
   WW_CHECK(check_groups("batch_d", p.batch, p.batch_d, rows, p.ldd, p.d));
   WW_CHECK(check_scale_strides("batch_scale_a", std::array{ScaleAxis{p.batch, p.batch_scale_a}}));
   WW_CHECK(check_scale_strides("batch_scale_b", std::array{ScaleAxis{p.batch, p.batch_scale_b}}));
-  if (p.batch <= 1 || p.m == 0 || p.n == 0) return {};
+  if (p.batch <= 1 || p.m == 0 || p.n == 0 || p.pointer_array) return {};
   const bool behind = p.batch_d >= (rows - 1) * p.ldd + width;
   const bool beside =
       p.batch_d >= width && (p.batch_d <= p.ldd / p.batch || (p.batch - 1) * p.batch_d + width <= p.ldd);
@@ -100,6 +100,7 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
   const StoredOutput d = stored_output(p);
   WW_CHECK(check_rows("ldd", p.d_layout == OutputLayout::row ? "n" : "m", d.rows, d.width, p.ldd, p.d));
   WW_CHECK(check_scales(p));
+  if (p.pointer_array) p.batch_a = p.batch_b = p.batch_d = 0;  // not read
   WW_CHECK(check_batch(p));
   return p;
 }

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::string_view kKeys =
     "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster, batched, layout, d_layout, c_layout, swap_ab, "
-    "schedule, "
-    "promotion, mechanism, order, band, split, groups, epilogue";
+    "schedule, promotion, mechanism, order, band, split, groups, pointers, fixed_n, fixed_k, epilogue";
 constexpr int kLargestField = 1 << 16;
+constexpr int kLargestFixed = 1 << 30;  // of an extent
 
 /// The first comma outside parentheses.
 std::size_t end_of_item(std::string_view text) {
@@ -29,7 +29,8 @@ std::size_t end_of_item(std::string_view text) {
 }
 
 /// "128x64" into `count` integers.
-Result<std::vector<int>> parse_integers(std::string_view key, std::string_view text, int count) {
+Result<std::vector<int>> parse_integers(std::string_view key, std::string_view text, int count,
+                                        int most = kLargestField) {
   std::vector<int> values;
   std::string_view rest = text;
   for (int i = 0; i < count; ++i) {
@@ -38,10 +39,10 @@ Result<std::vector<int>> parse_integers(std::string_view key, std::string_view t
     const bool last = i + 1 == count;
     const std::size_t used = static_cast<std::size_t>(end - rest.data());
     const bool terminated = last ? used == rest.size() : used < rest.size() && rest[used] == 'x';
-    if (status != std::errc{} || !terminated || value < 0 || value > kLargestField)
+    if (status != std::errc{} || !terminated || value < 0 || value > most)
       return failure(ErrorCode::invalid, fmt::format("config, key {}", key),
-                     count == 1 ? "an integer from 0 (auto) to 65536"
-                                : fmt::format("{} integers from 0 (auto) to 65536 joined by x", count),
+                     count == 1 ? fmt::format("an integer from 0 (auto) to {}", most)
+                                : fmt::format("{} integers from 0 (auto) to {} joined by x", count, most),
                      fmt::format("\"{}\"", text));
     values.push_back(value);
     rest.remove_prefix(last ? used : used + 1);
@@ -75,10 +76,13 @@ Result<void> assign(GemmConfig& config, std::string_view key, std::string_view v
     if (value != "m" && value != "n")
       return failure(ErrorCode::invalid, argument, "m or n", fmt::format("\"{}\"", value));
     config.band = value == "m" ? RasterBand::along_m : RasterBand::along_n;
-  } else if (key == "batched") {
+  } else if (key == "batched" || key == "pointers") {
     if (value != "0" && value != "1")
       return failure(ErrorCode::invalid, argument, "0 or 1", fmt::format("\"{}\"", value));
-    config.batched = value == "1";
+    (key == "batched" ? config.batched : config.pointer_array) = value == "1";
+  } else if (key == "fixed_n" || key == "fixed_k") {
+    WW_TRY(const std::vector<int> one, parse_integers(key, value, 1, kLargestFixed));
+    (key == "fixed_n" ? config.fixed_n : config.fixed_k) = one[0];
   } else if (key == "layout") {
     WW_TRY(const MatrixLayout layout, parse_layout(value, argument));
     config.a_major = layout.a, config.b_major = layout.b;
@@ -132,6 +136,9 @@ std::string to_text(const GemmConfig& c) {
   if (c.order != TileOrder::automatic) text += fmt::format(",order={}", name_of(c.order));
   if (c.split != 0) text += fmt::format(",split={}", c.split);
   if (c.group_capacity != 0) text += fmt::format(",groups={}", c.group_capacity);
+  if (c.pointer_array) text += ",pointers=1";
+  if (c.fixed_n != 0) text += fmt::format(",fixed_n={}", c.fixed_n);
+  if (c.fixed_k != 0) text += fmt::format(",fixed_k={}", c.fixed_k);
   if (!c.epilogue.empty()) text += fmt::format(",epilogue={}", to_text(c.epilogue));
   return text;
 }
@@ -158,6 +165,9 @@ std::string field_text(const GemmConfig& c, std::string_view field) {
   if (field == "order") return name_of(c.order);
   if (field == "split") return fmt::format("{}", c.split);
   if (field == "raster") return fmt::format("{}", c.raster);
+  if (field == "fixed_n") return fmt::format("{}", c.fixed_n);
+  if (field == "fixed_k") return fmt::format("{}", c.fixed_k);
+  if (field == "pointer_array") return c.pointer_array ? "1" : "0";
   if (field == "epilogue") return fmt::format("\"{}\"", to_text(c.epilogue));
   return to_text(c);
 }

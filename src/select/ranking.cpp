@@ -68,7 +68,8 @@ bool is_batch_invariant(const GemmConfig& c) {
 GemmConfig of_problem(const GemmProblem& p, const GemmConfig& requested) {
   GemmConfig c = requested;
   c.a = p.a, c.b = p.b, c.d = p.d, c.scale = p.scale;
-  c.batched = p.batch > 1;
+  c.batched = p.batch > 1 || p.pointer_array;
+  c.pointer_array = p.pointer_array;
   c.epilogue = p.epilogue;
   c.a_major = p.a_major, c.b_major = p.b_major, c.d_layout = p.d_layout, c.c_layout = OutputLayout::row;
   // one tile owns both halves

@@ -153,8 +153,8 @@ GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it
     ("grouped: tail row stored twice", "collective/ragged_epilogue.hpp", "token < tile.rows && at < arguments.n",
      "token <= tile.rows && at < arguments.n", "data-race wrong-result"),
     # the peers' multicast deadlock: CTAs that share an operand must agree on how long its K is
-    ("k-grouped: CTAs of a cluster take different groups", "scheduler/k_grouped.hpp", "table_[group_of(params_, next_)]",
-     "table_[(group_of(params_, next_) + static_cast<int>(arch::cluster_rank())) % params_.groups]", "deadlock"),
+    ("k-grouped: CTAs of a cluster take different groups", "scheduler/k_grouped.hpp", "table_[group_of(params_, index_)]",
+     "table_[(group_of(params_, index_) + static_cast<int>(arch::cluster_rank())) % params_.groups]", "deadlock"),
     # the peers' race: what a group in flight still reads is overwritten for the next one
     ("k-grouped: the ring starts anew with every group", "kernel/gemm.hpp",
      "        if constexpr (collective::has_k_tails(kConfig))\n",

@@ -56,8 +56,7 @@ inline std::string outside_bound(const HostKGrouped& h, const std::vector<std::u
     if (!p.accumulate) {
       verdict = cli::verify(claim);
     } else {
-      cli::BoundedProduct product;
-      product.m = p.m, product.n = p.n;
+      cli::BoundedProduct product{p.m, p.n, {}, {}};
       product.reference.resize(static_cast<std::size_t>(p.m * p.n)), product.error.resize(product.reference.size());
       claim.reference = product.reference.data(), claim.error = product.error.data();
       cli::verify(claim);

@@ -127,6 +127,9 @@ WW_HOST_DEVICE constexpr bool has_k_tails(const GemmConfig& c) {
   return groups_k(c) && c.a_major == Major::mn && c.b_major == Major::mn;
 }
 
+/// The matrices of a batch are one rank-3 tensor.
+WW_HOST_DEVICE constexpr bool stacks_matrices(const GemmConfig& c) { return c.batched && !c.pointer_array; }
+
 /// The dense kernel takes its tiles from a counter.
 WW_HOST_DEVICE constexpr bool takes_tickets(const GemmConfig& c) {
   return c.mechanism == Mechanism::dense && c.order == TileOrder::dynamic;
@@ -259,6 +262,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_swap(const GemmConfig& c) {
   if (const char* expected = fault_of(c.epilogue)) return {"epilogue", expected};
   const EpilogueStages stages = stages_of(c.epilogue);
   // why: columns of D are then rows of the instruction, and those of a pair or block lie in several threads
+  if (c.pointer_array) return {"swap_ab", "auto or off with arrays of pointers"};
+  if (c.fixed_n != 0) return {"swap_ab", "auto or off with a fixed N, which is rows of the instruction then"};
   if (stages.swiglu != EpilogueOp::none) return {"swap_ab", "auto or off with SwiGLU, which combines columns of D"};
   if (stages.quantise > EpilogueOp::quantise)
     return {"swap_ab", "auto or off with scales of 128 columns of D, which combine columns"};
@@ -325,6 +330,11 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (shared_plan(c).total > kSharedLimit)
     return {"stages", "a ring and an output tile that fit 232448 bytes of shared memory"};
   if (c.raster < 1) return {"raster", "at least 1"};
+  if (c.pointer_array && (!c.batched || c.mechanism != Mechanism::dense))
+    return {"pointer_array", "0 without a batch and for grouped products"};
+  if (c.pointer_array && !has_roles(c)) return {"schedule", "auto, cooperative or pingpong with pointer arrays"};
+  if (c.fixed_n < 0 || (c.fixed_n > 0 && c.mechanism != Mechanism::dense)) return {"fixed_n", "0 for grouped products"};
+  if (c.fixed_k < 0 || (c.fixed_k > 0 && c.mechanism != Mechanism::dense)) return {"fixed_k", "0 for grouped products"};
   return {};
 }
 

@@ -34,8 +34,9 @@ template <GemmConfig kConfig> struct ColumnOutput {
   /// The issuing thread: 64-row unit `unit` of sD (TILE_M, COLUMNS) to its place in `tile` of D.
   WW_DEVICE static void issue(const arch::TensorMap& map, const SharedD& sD, TileCoord tile, int unit) {
     for (int panel = unit * kPanels; panel < (unit + 1) * kPanels; ++panel)
-      atom::copy(atom::TmaStoreAtom{map}, sD.panel(panel),
-                 atom::Box<kConfig.batched>{tile.m * kTileM + panel * kPanelRows, tile.n * kColumns, tile.batch});
+      atom::copy(
+          atom::TmaStoreAtom{map}, sD.panel(panel),
+          atom::Box<stacks_matrices(kConfig)>{tile.m * kTileM + panel * kPanelRows, tile.n * kColumns, tile.batch});
   }
 
  private:

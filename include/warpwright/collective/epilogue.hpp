@@ -17,7 +17,8 @@
 #include "warpwright/collective/builder.hpp"
 #include "warpwright/collective/column_output.hpp"
 #include "warpwright/collective/epilogue_rows.hpp"
-#include "warpwright/collective/gemm_arguments.hpp"
+#include "warpwright/collective/fixed_extents.hpp"
+#include "warpwright/collective/pointer_array.hpp"
 #include "warpwright/pipeline/tma_store_pipeline.hpp"
 
 namespace ww::collective {
@@ -60,9 +61,9 @@ template <GemmConfig kConfig> struct Epilogue {
       scale(Factors{scale_a, scale_b, 0, 0, 1, 1}, math_warpgroup, acc);
     } else if constexpr (kConfig.scale == Scale::row_column) {
       const int row = min(tile.m * kTileM, arguments.m - 1);  // a tile may lie wholly past the edge
-      const int column = min(tile.n * kTileN, arguments.n - 1);
+      const int n = n_of<kConfig>(arguments), column = min(tile.n * kTileN, n - 1);
       scale(Factors{scale_a + row * arguments.scale_a_row, scale_b + column * arguments.scale_b_n,
-                    arguments.scale_a_row, arguments.scale_b_n, arguments.m - row, arguments.n - column},
+                    arguments.scale_a_row, arguments.scale_b_n, arguments.m - row, n - column},
             math_warpgroup, acc);
     }
   }
@@ -168,7 +169,7 @@ template <GemmConfig kConfig> struct Epilogue {
                                  int math_warpgroup, Accumulator (&acc)[kUnits], TileCoord tile) {
     const TileExtent extent = extent_of<kConfig>(arguments, math_warpgroup, tile);
     if constexpr (kConfig.batched)
-      evaluate(of_matrix(arguments.epilogue, tile.batch), extent, base, buffer, math_warpgroup, acc);
+      evaluate(epilogue_of<kConfig>(arguments, tile), extent, base, buffer, math_warpgroup, acc);
     else evaluate(arguments.epilogue, extent, base, buffer, math_warpgroup, acc);
   }
   WW_DEVICE static void evaluate(const EpilogueArguments& arguments, const TileExtent& extent, arch::SharedAddress base,
@@ -289,14 +290,15 @@ template <GemmConfig kConfig> struct Epilogue {
   }
 
   WW_DEVICE static void issue(const GemmArguments& arguments, const SharedD& sD, int math_warpgroup, TileCoord tile) {
+    const arch::TensorMap& map = acquired_output<kConfig>(arguments, tile);
     for (int u = math_warpgroup * kUnits; u < (math_warpgroup + 1) * kUnits; ++u) {
       if constexpr (kColumnMajor) {
-        Columns::issue(arguments.d, sD, tile, u);
+        Columns::issue(map, sD, tile, u);
       } else {
         for (int panel = 0; panel < kPanels; ++panel)
-          atom::copy(atom::TmaStoreAtom{arguments.d}, sD.panel(u * kWarpgroupRows, panel),
-                     atom::Box<kConfig.batched>{tile.m * kTileM + u * kWarpgroupRows,
-                                                tile.n * kColumns + panel * kPanelColumns, tile.batch});
+          atom::copy(atom::TmaStoreAtom{map}, sD.panel(u * kWarpgroupRows, panel),
+                     atom::Box<stacks_matrices(kConfig)>{tile.m * kTileM + u * kWarpgroupRows,
+                                                         tile.n * kColumns + panel * kPanelColumns, tile.batch});
       }
     }
   }

@@ -11,7 +11,7 @@
 #include "warpwright/arch/math.hpp"
 #include "warpwright/arch/warp.hpp"
 #include "warpwright/collective/builder.hpp"
-#include "warpwright/collective/gemm_arguments.hpp"
+#include "warpwright/collective/fixed_extents.hpp"
 
 namespace ww::collective {
 
@@ -40,10 +40,10 @@ WW_DEVICE TileExtent extent_of(const GemmArguments& arguments, int math_warpgrou
   const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
   const int row = tile.m * kConfig.tile_m + math_warpgroup * units_of(kConfig) * kWarpgroupRows;
   return {arguments.m,
-          arguments.n,
+          n_of<kConfig>(arguments),
           tile,
           ceil_div(arguments.m, kConfig.tile_m),
-          ceil_div(arguments.n, kConfig.tile_n),
+          ceil_div(n_of<kConfig>(arguments), kConfig.tile_n),
           4 * math_warpgroup + thread / 32,
           thread,
           row + 16 * (thread / 32) + thread % 32 / 4,

@@ -24,6 +24,8 @@ struct PartialTiles {
   u32* flags = nullptr;  // 1: the warp's part of the slot is there; 0 between launches
 };
 
+inline constexpr int kMapsOfMatrix = 3;  // pointer arrays: A, B, D
+
 struct GemmArguments {
   arch::TensorMap a;  // (M, K), box (TILE_M / CLUSTER_N, 128 bytes), 128-byte swizzle; M-major: (K, M), box (64, 64)
   arch::TensorMap b;  // (N, K), box (TILE_N / CLUSTER_M, 128 bytes), 128-byte swizzle
@@ -41,6 +43,9 @@ struct GemmArguments {
   i64 scale_a_batch, scale_b_batch;  // floats from the scales of one matrix to the next; 0: the same
   EpilogueArguments epilogue;        // of a config with a tree
   PartialTiles partials;             // stream-K and split-K through workspace
+  // pointer arrays, in place of a, b, d and epilogue.c
+  const arch::TensorMap* maps;    // (L, {A, B, D}), rank 2
+  const void* const* c_pointers;  // (L)
 };
 
 /// The matrices of a batch stand below one another in a scheduler's M: its tile as one of its matrix.

@@ -127,6 +127,7 @@ struct GemmConfig {
   OutputLayout d_layout = OutputLayout::row;     // dense
   OutputLayout c_layout = OutputLayout::row;     // of C, auxiliary matrices and stores: column in kernels under swap-AB
   SwapAb swap_ab = SwapAb::automatic;            // dense
+  bool pointer_array = false;  // batched: every matrix of A, B, C and D where an array of pointers says; rank-2 maps
   Schedule schedule = Schedule::automatic;
   int promotion = 0;  // block scales: 1 or 2 sets of raw accumulators take turns; 0: 2 where registers allow
   // grouped products; a dense one leaves these alone. tile_m is then the widest token tile, tile_n the weight tile
@@ -135,7 +136,8 @@ struct GemmConfig {
   int group_capacity = 0;  // groups that fit the tables in shared memory
   // split_k: pieces of K for each tile, of which cluster_k meet in one cluster and the rest in workspace
   int split = 0, cluster_k = 0;
-  EpilogueTree epilogue = {};  // dense: what becomes of the scaled accumulator; empty: D is that
+  int fixed_n = 0, fixed_k = 0;  // dense: the kernel is for this N, this K alone; 0: for any
+  EpilogueTree epilogue = {};    // dense: what becomes of the scaled accumulator; empty: D is that
 
   bool operator==(const GemmConfig&) const = default;
 };

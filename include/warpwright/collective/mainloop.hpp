@@ -9,7 +9,8 @@
 #include "warpwright/atom/tma_atom.hpp"
 #include "warpwright/collective/block_scales.hpp"
 #include "warpwright/collective/builder.hpp"
-#include "warpwright/collective/gemm_arguments.hpp"
+#include "warpwright/collective/fixed_extents.hpp"
+#include "warpwright/collective/pointer_array.hpp"
 #include "warpwright/pipeline/ordered_barrier.hpp"
 #include "warpwright/pipeline/tma_pipeline.hpp"
 
@@ -31,10 +32,11 @@ template <GemmConfig kConfig> struct Mainloop {
   static constexpr u32 kScaleWarps = kPromotes && has_roles(kConfig) ? Scales::kWarps : 0;
   using Pipeline = pipeline::TmaPipeline<kConfig.stages, kCluster, 4 * warpgroups_of_tile(kConfig), kScaleWarps>;
   using Accumulator = arch::Accumulator<kTileN>;
-  using GlobalA = atom::TileRow<kTileM, kTileK, kConfig.batched>;  // (TILE_M, TILE_K, k)
-  using GlobalB = atom::TileRow<kTileN, kTileK, kConfig.batched>;  // (TILE_N, TILE_K, k)
-  using SharedA = atom::SharedOperand<kTileM, kConfig.a_major>;    // (TILE_M, TILE_K, STAGE)
-  using SharedB = atom::SharedOperand<kTileN, kConfig.b_major>;    // (TILE_N, TILE_K, STAGE)
+  static constexpr bool kStacked = stacks_matrices(kConfig);
+  using GlobalA = atom::TileRow<kTileM, kTileK, kStacked>;       // (TILE_M, TILE_K, k)
+  using GlobalB = atom::TileRow<kTileN, kTileK, kStacked>;       // (TILE_N, TILE_K, k)
+  using SharedA = atom::SharedOperand<kTileM, kConfig.a_major>;  // (TILE_M, TILE_K, STAGE)
+  using SharedB = atom::SharedOperand<kTileN, kConfig.b_major>;  // (TILE_N, TILE_K, STAGE)
 
   WW_DEVICE static SharedA shared_a(arch::SharedAddress base) { return {base + kShared.a}; }
   WW_DEVICE static SharedB shared_b(arch::SharedAddress base) { return {base + kShared.b}; }
@@ -49,8 +51,8 @@ template <GemmConfig kConfig> struct Mainloop {
                                     TileCoord tile, int first, int last, pipeline::WaitToken token) {
     const GlobalA gA{tile.m * kTileM, tile.batch * arguments.a_steps};
     const GlobalB gB{tile.n * kTileN, tile.batch * arguments.b_steps};
-    fill<true>(atom::TmaLoadAtom{arguments.a}, gA, atom::TmaLoadAtom{arguments.b}, gB, first, last, base, pipeline,
-               token);
+    fill<true>(atom::TmaLoadAtom{map_of_a<kConfig>(arguments, tile)}, gA,
+               atom::TmaLoadAtom{map_of_b<kConfig>(arguments, tile)}, gB, first, last, base, pipeline, token);
   }
 
   /// One thread: the K of a group, `rows` rows of A (K, M) and B (K, N) that end before row `end`.
@@ -104,7 +106,7 @@ template <GemmConfig kConfig> struct Mainloop {
   WW_DEVICE static TileScales scales_of(const GemmArguments& arguments, TileCoord tile) {
     const int row = min(tile.m * kTileM, arguments.m - 1);  // a tile may lie wholly past the edge
     constexpr int rows = rows_of_scale(kConfig.scale), columns = columns_of_scale(kConfig.scale);
-    const int first = min(tile.n * kTileN, arguments.n - 1) / columns;
+    const int n = n_of<kConfig>(arguments), first = min(tile.n * kTileN, n - 1) / columns;
     const float *scale_a = arguments.scale_a, *scale_b = arguments.scale_b;
     if constexpr (kConfig.batched)
       scale_a += tile.batch * arguments.scale_a_batch, scale_b += tile.batch * arguments.scale_b_batch;
@@ -114,9 +116,9 @@ template <GemmConfig kConfig> struct Mainloop {
             arguments.scale_a_k,
             arguments.scale_b_k,
             ceil_div(arguments.m, rows) - row / rows,
-            arguments.k_blocks,
+            k_blocks_of<kConfig>(arguments),
             arguments.scale_b_n,
-            ceil_div(arguments.n, columns) - first};
+            ceil_div(n, columns) - first};
   }
   /// How far into 128 columns of B, or rows of A, with one scale `tile` starts; 0 where every tile has one scale.
   WW_DEVICE static int scale_offset(TileCoord tile) {

@@ -49,7 +49,7 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
   // All lanes: the loading thread issues k-blocks [first, last), as far as there are any.
   WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring, TileCoord tile,
                              int first, int last) {
-    last = min(last, arguments.k_blocks);
+    last = min(last, k_blocks_of<kConfig>(arguments));
     if (ring.loads && kByWarp) Base::load_blocks(arguments, base, ring.filling, tile, first, last, {});
     if (ring.loads && !kByWarp)  // no wait: whoever read the stages has been met at the cluster's barrier
       for (int k = first; k < last; ++k) Base::load_blocks(arguments, base, ring.filling, tile, k, k + 1, {true});
@@ -89,9 +89,9 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
       arch::wgmma::commit();
       arch::wgmma::wait<kInFlight>();
       if (k >= kInFlight) pass_on(arguments, base, ring, tile, kByWarp ? previous : stage, k - kInFlight);
-      token = peek(ring, k + 1 < arguments.k_blocks);
+      token = peek(ring, k + 1 < k_blocks_of<kConfig>(arguments));
       previous = stage;
-    } while (++k < arguments.k_blocks);
+    } while (++k < k_blocks_of<kConfig>(arguments));
     Base::hand_back(acc);
     if constexpr (kByWarp) ring.reading.consumer_release(previous);
   }
@@ -104,7 +104,7 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
     const typename Base::Place place = Base::place_of(warpgroup, Base::scale_offset(tile));
     Base::clear(acc);
     pipeline::WaitToken token = peek(ring, true);
-    for (int k = 0; k < arguments.k_blocks; ++k) {
+    for (int k = 0; k < k_blocks_of<kConfig>(arguments); ++k) {
       const auto scale = Base::Scales::template read_global<kUnits>(scales, place.row, k);
       const pipeline::Stage stage = ring.reading.consumer_wait(token);
       Accumulator raw;
@@ -114,7 +114,7 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
         arch::wgmma::wait<0>(raw);
         if (u + 1 == kUnits) {
           pass_on(arguments, base, ring, tile, stage, k);
-          token = peek(ring, k + 1 < arguments.k_blocks);
+          token = peek(ring, k + 1 < k_blocks_of<kConfig>(arguments));
         }
         Base::promote(acc[u], raw, scale, u, place, Base::Scales::global_columns(scales, Base::row_of(place, u), k));
       }

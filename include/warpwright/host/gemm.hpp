@@ -37,6 +37,9 @@ struct GemmProblem {
   std::int64_t batch = 1;
   std::int64_t batch_a = 0, batch_b = 0, batch_d = 0;
   std::int64_t batch_scale_a = 0, batch_scale_b = 0;
+  // Every matrix of A, B, D, and of the epilogue's C, is where an array of `batch` pointers in device memory says;
+  // strides from one to the next are not read. Of the rest, scales among it, the strides above hold as they do without
+  bool pointer_array = false;
   // What becomes of the scaled product; empty: D is that, rounded. Behind SwiGLU, D has N / 2 columns.
   EpilogueTree epilogue = {};
 };
@@ -54,6 +57,14 @@ struct GemmOperands {
   void* workspace = nullptr;
   std::size_t workspace_bytes = 0;
   EpilogueOperands epilogue = {};  // what the epilogue names
+  // With GemmProblem::pointer_array, instead of a, b, d and epilogue.c: arrays of `batch` pointers, in device memory as
+  // what they point to, all multiples of 16 bytes. Read by the device in every run: a small launch before the product
+  // makes tensor maps of them in the workspace. why not maps made by the host: it would have to know the pointers, and
+  // to copy maps to the device in every run; so a captured graph follows arrays whose contents change
+  const void* const* a_pointers = nullptr;
+  const void* const* b_pointers = nullptr;
+  const void* const* c_pointers = nullptr;
+  void* const* d_pointers = nullptr;
 };
 
 struct GemmOptions {

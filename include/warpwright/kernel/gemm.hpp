@@ -55,11 +55,13 @@ template <GemmConfig kConfig> struct Gemm {
       Order::initialize(shared + kShared.order);
       if constexpr (collective::takes_tickets(kConfig)) Scheduler::initialize(shared);
       PartialSums<kConfig>::initialize(shared);
-      if (params.gemm.k_blocks > 0) {
-        arch::tma::prefetch(params.gemm.a);
-        arch::tma::prefetch(params.gemm.b);
+      if constexpr (!kConfig.pointer_array) {
+        if (k_blocks(params) > 0) {
+          arch::tma::prefetch(params.gemm.a);
+          arch::tma::prefetch(params.gemm.b);
+        }
+        arch::tma::prefetch(params.gemm.d);
       }
-      arch::tma::prefetch(params.gemm.d);
     }
     pipeline::make_barriers_visible<Mainloop::kCluster>();
     arch::pdl::launch_dependents();
@@ -77,11 +79,23 @@ template <GemmConfig kConfig> struct Gemm {
   }
 
  private:
+  WW_DEVICE static int k_blocks(const Params& params) { return collective::k_blocks_of<kConfig>(params.gemm); }
+
   WW_DEVICE static collective::TileCoord at(const Params& params, const Tile& tile) {
     if constexpr (kGroupsK) return Scheduler::at(params.scheduler, tile);
-    const collective::TileCoord at = scheduler::Place<Mainloop::kCluster>::at(params.scheduler.grid, tile.index);
+    scheduler::TileGrid grid = params.scheduler.grid;
+    if constexpr (kConfig.fixed_n > 0)
+      grid.cluster_tiles_n = ceil_div(kConfig.fixed_n, kConfig.tile_n * kConfig.cluster_n);
+    const collective::TileCoord at = scheduler::Place<Mainloop::kCluster>::at(grid, tile.index);
     if constexpr (kConfig.batched) return collective::tile_of_matrix(params.gemm, at);
     else return at;
+  }
+
+  WW_DEVICE static void load(const Params& params, arch::SharedAddress shared, Pipeline& pipeline,
+                             collective::TileCoord coord, collective::KRange k, int& matrix) {
+    if (kConfig.pointer_array && coord.batch != matrix && k.blocks > 0)
+      collective::acquire_operands<kConfig>(params.gemm, coord), matrix = coord.batch;
+    Mainloop::load(params.gemm, shared, pipeline, coord, k);
   }
 
   WW_DEVICE static void produce(const Params& params, arch::SharedAddress shared, arch::SharedAddress barriers) {
@@ -89,18 +103,19 @@ template <GemmConfig kConfig> struct Gemm {
     if (arch::thread_index() == 0) {
       arch::role("producer");
       Pipeline pipeline(barriers, pipeline::Role::producer);
-      Scheduler scheduler(params.scheduler, params.gemm.k_blocks, shared, scheduler::Reader::thread);
+      Scheduler scheduler(params.scheduler, k_blocks(params), shared, scheduler::Reader::thread);
+      int matrix = -1;  // whose tensor maps this thread may use
       for (Tile tile; scheduler.next(tile);) {
-        arch::note_work(tile.k.blocks, !kGroupsK && tile.k.blocks < params.gemm.k_blocks);
+        arch::note_work(tile.k.blocks, !kGroupsK && tile.k.blocks < k_blocks(params));
         if constexpr (collective::has_k_tails(kConfig))
           Mainloop::load_rows(params.gemm, shared, pipeline, at(params, tile), tile.rows, tile.end, tile.k.blocks);
-        else Mainloop::load(params.gemm, shared, pipeline, at(params, tile), tile.k);
+        else load(params, shared, pipeline, at(params, tile), tile.k, matrix);
       }
       pipeline.producer_tail();
     } else if (arch::warp_index() >= 1 && arch::warp_index() <= Mainloop::kScaleWarps) {
       arch::role("scale loader", static_cast<int>(arch::warp_index()) - 1);
       Pipeline pipeline(barriers, pipeline::Role::producer);
-      Scheduler scheduler(params.scheduler, params.gemm.k_blocks, shared, scheduler::Reader::warp);
+      Scheduler scheduler(params.scheduler, k_blocks(params), shared, scheduler::Reader::warp);
       for (Tile tile; scheduler.next(tile);)
         Mainloop::load_scales(params.gemm, shared, pipeline, at(params, tile), tile.k, arch::warp_index() - 1);
     } else if (arch::warp_index() == kTicketWarp) {
@@ -127,13 +142,13 @@ template <GemmConfig kConfig> struct Gemm {
     arch::role("math", math_warpgroup);
     Pipeline pipeline(barriers, pipeline::Role::consumer);
     Order order(shared + kShared.order, static_cast<u32>(math_warpgroup));
-    Scheduler scheduler(params.scheduler, params.gemm.k_blocks, shared, scheduler::Reader::warp);
+    Scheduler scheduler(params.scheduler, k_blocks(params), shared, scheduler::Reader::warp);
     PartialSums<kConfig> sums(shared, math_warpgroup);
     const typename Epilogue::Buffer buffer(math_warpgroup);
     const int part = kTilesInFlight == 1 ? math_warpgroup : 0;  // of the tile's rows
     const arch::SharedAddress output =
         shared + (math_warpgroup - part) * kShared.d_tile;  // as if its D were the only one
-    if (!kGroupsK && params.gemm.k_blocks == 0) {           // no products: D is zero, whatever the scales are
+    if (!kGroupsK && k_blocks(params) == 0) {               // no products: D is zero, whatever the scales are
       Epilogue::clear(output, buffer, part);
       int turn = 0;
       for (Tile tile; scheduler.next(tile); ++turn)
@@ -145,7 +160,7 @@ template <GemmConfig kConfig> struct Gemm {
     int turn = 0;
     for (Tile tile; scheduler.next(tile); ++turn) {
       if (!is_mine(turn, math_warpgroup)) {
-        pipeline.consumer_skip(static_cast<u32>(params.gemm.k_blocks));
+        pipeline.consumer_skip(static_cast<u32>(k_blocks(params)));
         continue;
       }
       typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit

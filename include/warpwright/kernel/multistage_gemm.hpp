@@ -32,7 +32,7 @@ struct MultistageGemm {
     arch::role("math", warpgroup);
     if (arch::thread_index() == 0) {
       Pipeline::initialize(barriers);
-      if (params.gemm.k_blocks > 0) {
+      if (k_blocks(params) > 0) {
         arch::tma::prefetch(params.gemm.a);
         arch::tma::prefetch(params.gemm.b);
       }
@@ -44,8 +44,8 @@ struct MultistageGemm {
 
     typename Mainloop::Ring ring(barriers);
     const typename Epilogue::Buffer buffer(warpgroup);
-    Scheduler scheduler(params.scheduler, params.gemm.k_blocks, shared, scheduler::Reader::warp);
-    if (params.gemm.k_blocks == 0) {  // no products: D is zero, whatever the scales are
+    Scheduler scheduler(params.scheduler, k_blocks(params), shared, scheduler::Reader::warp);
+    if (k_blocks(params) == 0) {  // no products: D is zero, whatever the scales are
       Epilogue::clear(shared, buffer, warpgroup);
       for (scheduler::Tile tile; scheduler.next(tile);)
         Epilogue::store_zeros(params.gemm, shared, buffer, warpgroup, at(params, tile));
@@ -67,6 +67,8 @@ struct MultistageGemm {
   }
 
  private:
+  WW_DEVICE static int k_blocks(const GemmParams& params) { return collective::k_blocks_of<kConfig>(params.gemm); }
+
   WW_DEVICE static collective::TileCoord at(const GemmParams& params, const scheduler::Tile& tile) {
     const collective::TileCoord at = scheduler::Place<Mainloop::kCluster>::at(params.scheduler.grid, tile.index);
     if constexpr (kConfig.batched) return collective::tile_of_matrix(params.gemm, at);

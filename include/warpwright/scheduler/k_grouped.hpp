@@ -20,7 +20,7 @@ template <GemmConfig kConfig> class KGrouped {
 
  public:
   WW_DEVICE KGrouped(const SchedulerParams& params, int, arch::SharedAddress shared, Reader reader)
-      : params_(params), table_(table(shared)), reader_(reader), next_(Place::cluster()) {}
+      : params_(params), table_(table(shared)), reader_(reader), index_(Place::cluster() - Place::clusters()) {}
 
   /// All threads of the CTA, before any asks for tiles; ends with a barrier.
   WW_DEVICE static void read_groups(const GroupSizes& sizes, arch::SharedAddress shared) {
@@ -29,14 +29,14 @@ template <GemmConfig kConfig> class KGrouped {
 
   /// This CTA's next tile; false when there is none.
   WW_DEVICE bool next(Tile& tile) {
-    if (next_ >= params_.groups * tiles_of_group(params_)) return false;
-    const GroupRange range = table_[group_of(params_, next_)];
+    index_ += Place::clusters();
+    if (index_ >= params_.groups * tiles_of_group(params_)) return false;
+    const GroupRange range = table_[group_of(params_, index_)];
     const i32 rows = uniform_for(reader_, range.count), start = uniform_for(reader_, range.start);
     const i32 blocks = ceil_div(rows, kConfig.tile_k);
     // groups without tails begin at a whole k-block of the matrix
-    tile = Place::tile(next_, {collective::has_k_tails(kConfig) ? 0 : start / kConfig.tile_k, blocks});
+    tile = Place::tile(index_, {collective::has_k_tails(kConfig) ? 0 : start / kConfig.tile_k, blocks});
     tile.rows = rows, tile.end = start + rows;
-    next_ += Place::clusters();
     return true;
   }
 
@@ -58,7 +58,7 @@ template <GemmConfig kConfig> class KGrouped {
   const SchedulerParams& params_;
   Table table_;
   Reader reader_;
-  int next_;
+  int index_;  // handed out last; before the first: so that the first follows
 };
 
 }  // namespace ww::scheduler

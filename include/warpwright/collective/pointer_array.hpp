@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrices of a batch that lie anywhere: tensor maps of A, B and D of each, which the launch before made of an
+// array of pointers (kernel/pointer_maps.hpp). Where a config has no pointer arrays, a kernel has nothing of it.
+#pragma once
+
+#include "warpwright/arch/global.hpp"
+#include "warpwright/arch/tensor_map_update.hpp"
+#include "warpwright/collective/builder.hpp"
+#include "warpwright/collective/gemm_arguments.hpp"
+
+namespace ww::collective {
+
+template <GemmConfig kConfig>
+WW_DEVICE const arch::TensorMap& map_of_a(const GemmArguments& arguments, TileCoord tile) {
+  if constexpr (kConfig.pointer_array) return arguments.maps[kMapsOfMatrix * tile.batch];
+  else return arguments.a;
+}
+template <GemmConfig kConfig>
+WW_DEVICE const arch::TensorMap& map_of_b(const GemmArguments& arguments, TileCoord tile) {
+  if constexpr (kConfig.pointer_array) return arguments.maps[kMapsOfMatrix * tile.batch + 1];
+  else return arguments.b;
+}
+
+/// The thread that is about to load from A and B of `tile`.
+template <GemmConfig kConfig> WW_DEVICE void acquire_operands(const GemmArguments& arguments, TileCoord tile) {
+  if constexpr (kConfig.pointer_array) {
+    arch::tensor_map::acquire(map_of_a<kConfig>(arguments, tile));
+    arch::tensor_map::acquire(map_of_b<kConfig>(arguments, tile));
+  }
+}
+/// The thread that is about to store to D: its map, acquired.
+template <GemmConfig kConfig>
+WW_DEVICE const arch::TensorMap& acquired_output(const GemmArguments& arguments, TileCoord tile) {
+  if constexpr (kConfig.pointer_array) {
+    const arch::TensorMap& map = arguments.maps[kMapsOfMatrix * tile.batch + 2];
+    arch::tensor_map::acquire(map);
+    return map;
+  } else {
+    return arguments.d;
+  }
+}
+
+/// What the tree is told for the matrix of `tile`.
+template <GemmConfig kConfig> WW_DEVICE EpilogueArguments epilogue_of(const GemmArguments& arguments, TileCoord tile) {
+  EpilogueArguments epilogue = of_matrix(arguments.epilogue, tile.batch);
+  if constexpr (kConfig.pointer_array && kConfig.epilogue.has(EpilogueOp::c))
+    epilogue.c = reinterpret_cast<const void*>(arch::global::load_u64(arguments.c_pointers + tile.batch));
+  return epilogue;
+}
+
+}  // namespace ww::collective

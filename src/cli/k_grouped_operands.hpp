@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands of a product with groups of K: generated, with NaN wherever no group is; on a device; and judged group by
+// group against FP64.
+#pragma once
+
+#include "cli/execution.hpp"
+#include "cli/k_grouped_request.hpp"
+
+namespace ww::cli {
+
+/// Host copies, A and B as stored. D is (G M, N); accumulating, C is what D held before.
+struct KGroupedTensors {
+  Matrix a, b, scale_a, scale_b, c, d;
+};
+
+/// Bytes of all of them.
+WideBytes bytes_of(const KGroupedProblem& problem);
+
+Result<KGroupedTensors> make_tensors(const KGroupedCase& request, std::uint64_t seed);
+
+/// Device copies and the pointers to them.
+struct KGroupedBuffers {
+  Buffer a, b, scale_a, scale_b, d, sizes, sizes2, status;
+  KGroupedOperands operands;
+};
+Result<KGroupedBuffers> upload(const Device& device, const KGroupedCase& request, const KGroupedTensors& tensors);
+
+/// Every element of every D[g] within its bound; rows count on from one group to the next.
+Result<Verdict> judge(const KGroupedCase& request, const KGroupedTensors& tensors, EmuMath math);
+
+}  // namespace ww::cli

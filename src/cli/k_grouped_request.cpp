@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types and layout first: they say whether groups may end anywhere; then the groups, then sizes.
+#include "cli/k_grouped_request.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "select/config_text.hpp"
+
+namespace ww::cli {
+namespace {
+
+// A first run without flags: about two seconds with verification on two cores.
+constexpr std::int64_t kDefaultGroups = 8, kDefaultTotal = 2048, kDefaultM = 512, kDefaultN = 512;
+constexpr std::int64_t kBlock = 128;  // where groups of K-major operands begin and end
+constexpr const char* kEncodings[] = {"offsets", "indptr", "starts-counts", "row-ids", "masked"};
+
+bool names(const Flag& config, const char* key) {
+  return config && fmt::format(",{}", *config).find(fmt::format(",{}=", key)) != std::string::npos;
+}
+
+/// The types that gradients of weights usually have, where neither flags nor config say otherwise.
+GemmFlags with_usual_types(GemmFlags flags) {
+  if (!flags.dtype && !names(flags.config, "a")) flags.dtype = "bf16";
+  if (!flags.out_dtype && !names(flags.config, "d")) flags.out_dtype = "f32";
+  const bool fp8 = flags.dtype == "e4m3" || flags.dtype == "e5m2";
+  if (!flags.scale && !names(flags.config, "scale") && fp8) flags.scale = "block-1d";
+  return flags;
+}
+
+std::int64_t grain_of(const KGroupedProblem& p) {
+  return p.a_major == Major::mn && p.b_major == Major::mn ? 1 : kBlock;
+}
+
+Result<void> resolve_layout(const Flag& flag, KGroupedRequest& request) {
+  KGroupedProblem& p = request.problem;
+  p.a_major = p.b_major = bytes_of(p.a) == 2 ? Major::mn : Major::k;
+  if (!flag) return {};
+  WW_TRY(const MatrixLayout layout, parse_layout(*flag, "--layout"));
+  p.a_major = layout.a, p.b_major = layout.b;
+  return {};
+}
+
+Result<void> resolve_counts(const KGroupedFlags& flags, KGroupedRequest& request) {
+  std::int64_t groups = kDefaultGroups;
+  if (flags.groups) {
+    WW_TRY(groups, parse_integer(*flags.groups, "--groups", 1, kMostGroups));
+  }
+  if (!flags.ks) {
+    WW_TRY(const int kind,
+           parse_choice(flags.distribution, "--distribution", {"uniform", "zipf", "onehot", "half-empty"}, 0));
+    std::int64_t total = kDefaultTotal;
+    if (flags.total) {
+      WW_TRY(total, parse_integer(*flags.total, "--total", 0, kMostRows));
+    }
+    const std::int64_t grain = grain_of(request.problem);
+    request.counts = distribute(static_cast<Distribution>(kind), groups, total / grain);
+    for (std::int64_t& count : request.counts) count *= grain;
+    return {};
+  }
+  if (flags.distribution || flags.total)
+    return failure(ErrorCode::invalid, flags.total ? "--total" : "--distribution", "nothing beside --ks",
+                   quoted(flags.total ? *flags.total : *flags.distribution));
+  for (std::size_t at = 0; at <= flags.ks->size();) {
+    const std::size_t end = std::min(flags.ks->find(',', at), flags.ks->size());
+    WW_TRY(const std::int64_t count, parse_integer(flags.ks->substr(at, end - at), "--ks", 0, kMostRows));
+    request.counts.push_back(count);
+    at = end + 1;
+  }
+  if (flags.groups && groups != static_cast<std::int64_t>(request.counts.size()))
+    return failure(ErrorCode::invalid, "--groups", fmt::format("the {} groups of --ks", request.counts.size()),
+                   *flags.groups);
+  return {};
+}
+
+Result<void> resolve_spacing(const KGroupedFlags& flags, GroupSpacing& spacing) {
+  if (flags.align) {
+    WW_TRY(spacing.alignment, parse_integer(*flags.align, "--align", 1, 1 << 20));
+  }
+  if (flags.gap) {
+    WW_TRY(spacing.gap, parse_integer(*flags.gap, "--gap", 0, 1 << 20));
+  }
+  if (flags.gemm.k) {
+    WW_TRY(spacing.rows, parse_integer(*flags.gemm.k, "--k", 0, kMostRows));
+  }
+  return {};
+}
+
+/// What the device makes of groups that do not begin and end at whole blocks.
+void cut_to_blocks(GroupMeaning& meaning, std::int64_t grain) {
+  for (GroupRows& group : meaning.groups) {
+    const std::int64_t end = group.first + group.count;
+    if (group.count == 0 || (group.first % grain == 0 && end % grain == 0)) continue;
+    meaning.status |= GroupStatus::misaligned;
+    group.first = (group.first + grain - 1) / grain * grain;
+    group.count = std::max<std::int64_t>(end / grain * grain - group.first, 0);
+  }
+}
+
+}  // namespace
+
+Result<void> lay_out(KGroupedCase& request) {
+  KGroupedProblem& p = request.problem;
+  const GroupEncoding encoding = p.encoding;
+  GroupSpacing spacing = request.spacing;
+  const std::int64_t grain = grain_of(p);
+  if (!spacing.rows && encoding == GroupEncoding::masked) {  // whole blocks of K for every group
+    const std::int64_t most = *std::max_element(request.counts.begin(), request.counts.end());
+    spacing.rows = std::max<std::int64_t>((most + grain - 1) / grain, 1) * grain;
+  }
+  Result<GroupLayout> layout = make_layout(encoding, request.counts, spacing);
+  if (!layout) {  // its flags are those of groups of rows
+    Error error = layout.error();
+    if (error.argument == "--m") error = make_error(error.code, "--k", error.expected, error.actual);
+    if (error.argument == "--rows") error = make_error(error.code, "--ks", error.expected, error.actual);
+    return failure(std::move(error));
+  }
+  request.layout = std::move(*layout);
+  request.meaning = meaning_of(request.layout);
+  cut_to_blocks(request.meaning, grain);
+  p.groups = request.layout.groups, p.k = request.layout.rows, p.alignment = request.layout.alignment;
+  request.group_flags = fmt::format("--ks {} --encoding {} --k {}", fmt::join(request.counts, ","),
+                                    kEncodings[static_cast<int>(encoding)], p.k);
+  if (spacing.alignment > 1) request.group_flags += fmt::format(" --align {}", spacing.alignment);
+  if (spacing.gap > 0) request.group_flags += fmt::format(" --gap {}", spacing.gap);
+  WW_TRY(p.lda, operand_row(p.a_major == Major::mn ? p.m : p.total_k(), p.a));
+  WW_TRY(p.ldb, operand_row(p.b_major == Major::mn ? p.n : p.total_k(), p.b));
+  WW_CHECK(expect_bytes("--m", {p.a_major == Major::mn ? p.total_k() : p.m, p.lda}, bytes_of(p.a)));
+  WW_CHECK(expect_bytes("--n", {p.b_major == Major::mn ? p.total_k() : p.n, p.ldb}, bytes_of(p.b)));
+  WW_CHECK(expect_bytes("--m", {p.groups, p.m, p.n}, bytes_of(p.d)));
+  p.ldd = p.n, p.stride_d_group = p.m * p.n;
+  return {};
+}
+
+Result<KGroupedRequest> make_k_grouped_request(const KGroupedFlags& flags) {
+  KGroupedRequest request;
+  WW_CHECK(resolve_request(with_usual_types(flags.gemm), request));
+  KGroupedProblem& p = request.problem;
+  p.a = request.types.ab, p.b = request.types.b, p.d = request.types.d, p.scale = request.types.scale;
+  p.accumulate = flags.accumulate;
+  WW_CHECK(resolve_layout(flags.gemm.layout, request));
+  WW_TRY(const int encoding,
+         parse_choice(flags.encoding, "--encoding", {"offsets", "indptr", "starts-counts", "row-ids", "masked"}, 0));
+  p.encoding = static_cast<GroupEncoding>(encoding);
+  WW_CHECK(resolve_counts(flags, request));
+  WW_CHECK(resolve_spacing(flags, request.spacing));
+  WW_TRY(p.m, resolve_size(flags.gemm.m, "--m", std::nullopt, kDefaultM));
+  WW_TRY(p.n, resolve_size(flags.gemm.n, "--n", std::nullopt, kDefaultN));
+  WW_CHECK(lay_out(request));
+  if (p.scale == Scale::tensor) p.scale_a_group = p.scale_b_group = 1;
+  if (p.scale == Scale::row_column) p.scale_a_group = p.m, p.scale_b_group = p.n;
+  const bool nothing_given = !flags.groups && !flags.ks && !flags.total && !flags.gemm.m && !flags.gemm.n;
+  request.verify = flags.gemm.verify.value_or(nothing_given);
+  return request;
+}
+
+}  // namespace ww::cli

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of a product with groups of K as a problem and the groups' arrays.
+#pragma once
+
+#include "cli/group_layout.hpp"
+#include "cli/request.hpp"
+#include "warpwright/host/k_grouped.hpp"
+
+namespace ww::cli {
+
+/// Which product, and how its groups are told.
+struct KGroupedCase {
+  KGroupedProblem problem;  // with row strides
+  GroupLayout layout;       // its rows are rows of K
+  GroupMeaning meaning;     // of layout, cut to whole blocks where the problem needs them
+  GroupSpacing spacing;
+  std::vector<std::int64_t> counts;
+  std::string group_flags;  // the flags that describe the groups again
+};
+struct KGroupedRequest : Request, KGroupedCase {};
+
+Result<KGroupedRequest> make_k_grouped_request(const KGroupedFlags& flags);
+
+/// Lays `counts` out again, and sets everything that follows from them and from the problem's extents.
+Result<void> lay_out(KGroupedCase& request);
+
+}  // namespace ww::cli

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches whose matrices lie anywhere: bit for bit the batch with strides, with matrices in buffers of their own, in any
+// order, and some of them shared.
+#include <gtest/gtest.h>
+
+#include "random_problem.hpp"
+
+namespace ww {
+namespace {
+
+using namespace ww::testing;
+
+Device open_emu(bool check = false) {
+  auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {.check = check}});
+  if (!device) throw std::runtime_error(device.error().message);
+  return *device;
+}
+
+/// The matrices of one operand, each in a buffer of its own, and the array of where they are.
+struct Scattered {
+  std::vector<Buffer> matrices;
+  Buffer array;
+
+  static Scattered make(const Device& device, const std::uint8_t* bytes, std::size_t size, std::size_t step,
+                        std::size_t batch) {
+    Scattered made;
+    made.matrices.resize(batch);
+    std::vector<void*> pointers(batch);
+    for (std::size_t i = 0; i < batch; ++i) {
+      const std::size_t l = batch - 1 - i;  // why backwards: memory then has another order than the batch
+      if (step == 0 && i != 0) {
+        pointers[l] = pointers[batch - 1];
+        continue;
+      }
+      made.matrices[l] = device.allocate(std::max<std::size_t>(size, 16)).value();
+      device.upload(made.matrices[l].data(), bytes + l * step, size).value();
+      pointers[l] = made.matrices[l].data();
+    }
+    made.array = device.allocate(batch * sizeof(void*)).value();
+    device.upload(made.array.data(), pointers.data(), batch * sizeof(void*)).value();
+    return made;
+  }
+};
+
+/// Runs the batch of `host` with strides, and again with pointers; both D packed.
+void expect_same_bits(const HostProblem& host, const Device& device) {
+  const GemmProblem& p = host.problem;
+  const auto want = run_on(device, host);
+  ASSERT_TRUE(want) << want.error().message;
+  GemmProblem pointers = p;
+  pointers.pointer_array = true;
+  const auto made = plan(device, pointers, options_of(host));
+  ASSERT_TRUE(made) << made.error().message << "\n" << host.replay();
+  const auto batch = static_cast<std::size_t>(p.batch);
+  const bool a_mn = p.a_major == Major::mn, b_mn = p.b_major == Major::mn;
+  const auto bytes = [](std::int64_t rows, std::int64_t ld, DType type) {
+    return static_cast<std::size_t>(rows * ld * bytes_of(type));
+  };
+  const std::size_t size_d = bytes(p.d_layout == OutputLayout::row ? p.m : p.n, p.ldd, p.d);
+  const std::vector<std::uint8_t> untouched(size_d * batch, 0xa5);
+  const Scattered a = Scattered::make(device, host.a.data(), bytes(a_mn ? p.k : p.m, p.lda, p.a),
+                                      static_cast<std::size_t>(p.batch_a * bytes_of(p.a)), batch);
+  const Scattered b = Scattered::make(device, host.b.data(), bytes(b_mn ? p.k : p.n, p.ldb, p.b),
+                                      static_cast<std::size_t>(p.batch_b * bytes_of(p.b)), batch);
+  const Scattered d = Scattered::make(device, untouched.data(), size_d, size_d, batch);
+  const auto upload = [&](const void* data, std::size_t count) {
+    Buffer buffer = device.allocate(std::max<std::size_t>(count, 16)).value();
+    device.upload(buffer.data(), data, count).value();
+    return buffer;
+  };
+  const Buffer sa = upload(host.scale_a.data(), host.scale_a.size() * 4);
+  const Buffer sb = upload(host.scale_b.data(), host.scale_b.size() * 4);
+  const std::vector<std::uint8_t> zeros(made->workspace_bytes());
+  const Buffer workspace = upload(zeros.data(), zeros.size());
+  GemmOperands operands{.scale_a = static_cast<const float*>(sa.data()),
+                        .scale_b = static_cast<const float*>(sb.data())};
+  operands.workspace = workspace.data(), operands.workspace_bytes = zeros.size();
+  operands.a_pointers = static_cast<const void* const*>(a.array.data());
+  operands.b_pointers = static_cast<const void* const*>(b.array.data());
+  operands.d_pointers = static_cast<void* const*>(d.array.data());
+  for (int i = 0; i < 2; ++i) {  // maps of the run before must not matter
+    const auto ran = made->run(operands);
+    ASSERT_TRUE(ran) << ran.error().message << "\n" << host.replay();
+  }
+  GemmProblem packed = p;
+  packed.batch_d = static_cast<std::int64_t>(size_d) / bytes_of(p.d);
+  std::vector<std::uint8_t> all;
+  for (const Buffer& matrix : d.matrices) {
+    std::vector<std::uint8_t> one(size_d);
+    device.download(one.data(), matrix.data(), size_d).value();
+    all.insert(all.end(), one.begin(), one.end());
+  }
+  const auto got = packed_output(packed, all);
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(difference(host, *got, *want), "");
+}
+
+GemmProblem batch_of(DType type, Scale scale, DType d, std::int64_t batch) {
+  GemmProblem p{.m = 100, .n = 72, .k = 144, .a = type, .b = type, .d = d, .scale = scale};
+  p.batch = batch, p.batch_a = p.m * p.k, p.batch_b = p.n * p.k, p.batch_d = p.m * p.n;
+  return p;
+}
+
+TEST(PointerArrays, AreTheStridedBatchBitForBit) {
+  const Device device = open_emu();
+  std::uint64_t seed = 0;
+  GemmProblem block = batch_of(e4m3, Scale::block_1x128_128x128, bf16, 5);
+  block.batch_scale_a = block.m * 2, block.batch_scale_b = 2;
+  GemmProblem turned = batch_of(bf16, Scale::none, f32, 3);
+  turned.a_major = turned.b_major = Major::mn, turned.m = 104, turned.batch_a = turned.m * turned.k;
+  turned.d_layout = OutputLayout::column, turned.batch_d = turned.m * turned.n;
+  for (const GemmProblem& p : {batch_of(bf16, Scale::none, bf16, 4), block, turned, batch_of(f16, Scale::none, f16, 1)})
+    expect_same_bits(make_problem(p, {.tile_m = 128, .tile_n = 128, .cluster_m = 2, .cluster_n = 1}, ++seed), device);
+}
+
+TEST(PointerArrays, MatricesMayBeShared) {
+  GemmProblem p = batch_of(bf16, Scale::none, bf16, 4);
+  p.batch_b = 0;
+  expect_same_bits(make_problem(p, {.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1}, 9), open_emu());
+}
+
+TEST(PointerArrays, WithoutKAreZeros) {
+  GemmProblem p = batch_of(bf16, Scale::none, bf16, 3);
+  p.k = 0, p.batch_a = p.batch_b = 0;
+  expect_same_bits(make_problem(p, {.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1}, 9), open_emu());
+}
+
+TEST(PointerArrays, AreCleanUnderTheChecker) {
+  for (Schedule schedule : {Schedule::cooperative, Schedule::pingpong}) {
+    const bool pingpong = schedule == Schedule::pingpong;
+    const GemmConfig config{
+        .tile_m = 64, .tile_n = 64, .cluster_m = pingpong ? 1 : 2, .cluster_n = 1, .stages = 2, .schedule = schedule};
+    const Device device = open_emu(true);
+    expect_same_bits(make_problem(batch_of(bf16, Scale::none, bf16, 3), config, 11), device);
+    const auto report = device.backend().last_check();
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->verdict, Verdict::clean) << summary(*report);
+  }
+}
+
+TEST(PointerArrays, WhatIsMissingIsNamed) {
+  GemmProblem p = batch_of(bf16, Scale::none, bf16, 2);
+  p.pointer_array = true;
+  const auto made = plan(open_emu(), p, {.config = {.tile_m = 64, .tile_n = 64}});
+  ASSERT_TRUE(made) << made.error().message;
+  alignas(256) static char memory[4096];
+  ASSERT_LE(made->workspace_bytes(), sizeof memory);
+  GemmOperands operands;
+  operands.workspace = memory, operands.workspace_bytes = sizeof memory;
+  EXPECT_EQ(made->run(operands).error().argument, "d_pointers");
+  operands.d_pointers = reinterpret_cast<void* const*>(memory);
+  EXPECT_EQ(made->run(operands).error().argument, "a_pointers");
+  operands.a_pointers = reinterpret_cast<const void* const*>(memory);
+  EXPECT_EQ(made->run(operands).error().argument, "b_pointers");
+  const auto multistage = can_implement(p, {.config = {.schedule = Schedule::multistage}});
+  ASSERT_FALSE(multistage);
+  EXPECT_NE(multistage.error().message.find("pointer arrays"), std::string::npos) << multistage.error().message;
+}
+
+}  // namespace
+}  // namespace ww
