@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches whose matrices lie anywhere: bit for bit the batch with strides, with matrices in buffers of their own, in any
-// order, and some of them shared.
+// Batches whose matrices lie anywhere: bit for bit the batch with strides, with matrices in buffers of their own, in
+// any order, and some of them shared.
 #include <gtest/gtest.h>
 
 #include "random_problem.hpp"
