@@ -29,7 +29,9 @@ GemmProblem batch_of(const KGroupedProblem& p) {
   batch.scale_b_n = p.scale_b_n, batch.scale_b_k = p.scale_b_k;
   batch.a_major = p.a_major, batch.b_major = p.b_major;
   batch.batch = p.groups;
-  batch.batch_d = p.stride_d_group != 0 ? p.stride_d_group : p.m * (p.ldd != 0 ? p.ldd : p.n);
+  // why not just the product: extents are not checked yet; one that no 64 bits hold is refused as a stride
+  if (p.stride_d_group != 0) batch.batch_d = p.stride_d_group;
+  else if (__builtin_mul_overflow(p.m, p.ldd != 0 ? p.ldd : p.n, &batch.batch_d)) batch.batch_d = -1;
   batch.batch_scale_a = p.scale_a_group, batch.batch_scale_b = p.scale_b_group;
   if (p.accumulate) batch.epilogue = evt::acc + evt::c(p.d);
   return batch;

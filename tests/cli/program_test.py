@@ -157,6 +157,38 @@ class Program(unittest.TestCase):
                 if mechanism == "ragged":
                     self.assertGreater(sum(width["tiles"] for width in answer["widths"]), 2)
 
+    def test_groups_of_k_are_right_in_every_encoding_and_type(self) -> None:
+        small = ["k-grouped", "--device", "emu:sm90", "--m", "72", "--n", "64", "--sms", "2", "--tile", "64x64",
+                 "--cluster", "1x1", "--verify", "--json"]
+        for encoding in ("offsets", "indptr", "starts-counts", "row-ids", "masked"):
+            answer = self.one_object(run(*small, "--ks", "70,0,1,40", "--encoding", encoding))
+            self.assertTrue(answer["ok"] and answer["verified"], encoding)
+            self.assertEqual((answer["useful_k"], answer["status_names"]), (111, "none"))
+        for flags in (["--accumulate"], ["--dtype", "f16", "--out-dtype", "f16"]):
+            self.assertTrue(self.one_object(run(*small, "--ks", "70,0,1,40", *flags))["ok"], flags)
+        answer = self.one_object(run(*small, "--ks", "256,0,128", "--dtype", "e4m3"))
+        self.assertTrue(answer["ok"])
+        self.assertIn("scale=block-1d", answer["config"])
+        answer = self.one_object(run(*small, "--ks", "200,56,128", "--dtype", "e4m3"))
+        self.assertEqual((answer["ok"], answer["useful_k"], answer["status_names"]), (True, 256, "misaligned"))
+
+    def test_groups_of_k_refuse_by_flag(self) -> None:
+        self.refused(2, "--ks", "k-grouped", "--ks", "3,x")
+        self.refused(2, "--groups", "k-grouped", "--ks", "3,4", "--groups", "3")
+        self.refused(2, "--total", "k-grouped", "--ks", "3,4", "--total", "7")
+        self.refused(2, "--k", "k-grouped", "--ks", "30,40", "--k", "50")
+        self.refused(3, "a (layout)", "k-grouped", "--dtype", "e4m3", "--layout", "tn")
+
+    def test_pointer_arrays_and_fixed_extents_give_the_same_bits(self) -> None:
+        small = ["gemm", *SMALL, "--tile", "64x64", "--cluster", "1x1", "--json"]
+        batch = self.one_object(run(*small, "--batch", "3"))
+        self.assertEqual(self.one_object(run(*small, "--batch", "3", "--pointer-array"))["d_xxh3"], batch["d_xxh3"])
+        one = self.one_object(run(*small))
+        fixed = self.one_object(run(*small, "--fixed-n", "128", "--fixed-k", "256"))
+        self.assertEqual(fixed["d_xxh3"], one["d_xxh3"])
+        self.assertIn("fixed_n=128,fixed_k=256", fixed["config"])
+        self.refused(3, "n", "gemm", *SMALL, "--fixed-n", "136")
+
     def test_grouped_sizes_of_a_file_that_contradict_are_reported_by_name(self) -> None:
         sizes = npy(self.path / "sizes.npy", "<i4", (2,), struct.pack("<2i", 4, 99))
         result = run("grouped", "--device", "emu:sm90", "--offsets", sizes, "--m", "10", "--n", "64", "--k", "128",

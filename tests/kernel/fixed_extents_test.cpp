@@ -4,6 +4,7 @@
 
 #include "device/gemm_source.hpp"
 #include "random_problem.hpp"
+#include "warpwright/collective/builder.hpp"
 
 namespace ww {
 namespace {

@@ -4,11 +4,16 @@
 #include <gtest/gtest.h>
 
 #include "random_problem.hpp"
+#include "runtime/backend.hpp"
 
 namespace ww {
 namespace {
 
 using namespace ww::testing;
+
+void must(const Result<void>& done) {
+  if (!done) throw std::runtime_error(done.error().message);
+}
 
 Device open_emu(bool check = false) {
   auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {.check = check}});
@@ -33,11 +38,11 @@ struct Scattered {
         continue;
       }
       made.matrices[l] = device.allocate(std::max<std::size_t>(size, 16)).value();
-      device.upload(made.matrices[l].data(), bytes + l * step, size).value();
+      must(device.upload(made.matrices[l].data(), bytes + l * step, size));
       pointers[l] = made.matrices[l].data();
     }
     made.array = device.allocate(batch * sizeof(void*)).value();
-    device.upload(made.array.data(), pointers.data(), batch * sizeof(void*)).value();
+    must(device.upload(made.array.data(), pointers.data(), batch * sizeof(void*)));
     return made;
   }
 };
@@ -65,7 +70,7 @@ void expect_same_bits(const HostProblem& host, const Device& device) {
   const Scattered d = Scattered::make(device, untouched.data(), size_d, size_d, batch);
   const auto upload = [&](const void* data, std::size_t count) {
     Buffer buffer = device.allocate(std::max<std::size_t>(count, 16)).value();
-    device.upload(buffer.data(), data, count).value();
+    must(device.upload(buffer.data(), data, count));
     return buffer;
   };
   const Buffer sa = upload(host.scale_a.data(), host.scale_a.size() * 4);
@@ -87,7 +92,7 @@ void expect_same_bits(const HostProblem& host, const Device& device) {
   std::vector<std::uint8_t> all;
   for (const Buffer& matrix : d.matrices) {
     std::vector<std::uint8_t> one(size_d);
-    device.download(one.data(), matrix.data(), size_d).value();
+    must(device.download(one.data(), matrix.data(), size_d));
     all.insert(all.end(), one.begin(), one.end());
   }
   const auto got = packed_output(packed, all);
@@ -134,7 +139,7 @@ TEST(PointerArrays, AreCleanUnderTheChecker) {
     expect_same_bits(make_problem(batch_of(bf16, Scale::none, bf16, 3), config, 11), device);
     const auto report = device.backend().last_check();
     ASSERT_TRUE(report);
-    EXPECT_EQ(report->verdict, Verdict::clean) << summary(*report);
+    EXPECT_EQ(report->verdict, Verdict::clean) << report->findings.size() << " findings";
   }
 }
 
