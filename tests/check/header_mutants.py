@@ -152,9 +152,14 @@ GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it
      "wrong-result"),
     ("grouped: tail row stored twice", "collective/ragged_epilogue.hpp", "token < tile.rows && at < arguments.n",
      "token <= tile.rows && at < arguments.n", "data-race wrong-result"),
-    # the peers' multicast deadlock: CTAs that share an operand must agree on how long its K is
+    # the peers' multicast deadlock: CTAs that share an operand must agree on how long its K is. A deadlock whose waits
+    # are all for a peer's bytes goes by the name of transaction-count
     ("k-grouped: CTAs of a cluster take different groups", "scheduler/k_grouped.hpp", "table_[group_of(params_, index_)]",
-     "table_[(group_of(params_, index_) + static_cast<int>(arch::cluster_rank())) % params_.groups]", "deadlock"),
+     "table_[arch::cluster_rank() == 0 ? group_of(params_, index_) : 0]", "deadlock transaction-count"),
+    # as many stages in all, so nobody waits for ever: only D shows it
+    ("k-grouped: CTAs of a cluster take groups in another order", "scheduler/k_grouped.hpp",
+     "table_[group_of(params_, index_)]",
+     "table_[(group_of(params_, index_) + static_cast<int>(arch::cluster_rank())) % params_.groups]", "wrong-result"),
     # the peers' race: what a group in flight still reads is overwritten for the next one
     ("k-grouped: the ring starts anew with every group", "kernel/gemm.hpp",
      "        if constexpr (collective::has_k_tails(kConfig))\n",
