@@ -62,6 +62,16 @@ TEST(GroupedRequest, RowsEncodingAndMechanism) {
   EXPECT_EQ(r.meaning.rows(), 318);
 }
 
+TEST(GroupedRequest, SchedulerAndSplit) {
+  GroupedFlags flags;
+  flags.gemm.scheduler = "vertical";
+  EXPECT_EQ(make_grouped_request(flags).value().options.config.order, TileOrder::vertical);
+  flags.gemm.scheduler.reset(), flags.gemm.split = "4";
+  const GemmConfig split = make_grouped_request(flags).value().options.config;
+  EXPECT_EQ(split.order, TileOrder::split_k);
+  EXPECT_EQ(split.split, 4);
+}
+
 TEST(GroupedRequest, FlagsThatMeanNothing) {
   for (const char* text : {"", "1,,2", "-1", "1,x", "2147483648", "1, 2"})
     EXPECT_EQ(refused([&](GroupedFlags& f) { f.rows = text; }), "--rows") << text;
@@ -73,6 +83,10 @@ TEST(GroupedRequest, FlagsThatMeanNothing) {
   EXPECT_EQ(refused([](GroupedFlags& f) { f.distribution = "normal"; }), "--distribution");
   EXPECT_EQ(refused([](GroupedFlags& f) { f.encoding = "starts+counts"; }), "--encoding");
   EXPECT_EQ(refused([](GroupedFlags& f) { f.mechanism = "dense"; }), "--mechanism");
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.gemm.scheduler = "stream-k"; }), "--scheduler");
+  for (const char* text : {"1", "9", "x"})
+    EXPECT_EQ(refused([&](GroupedFlags& f) { f.gemm.split = text; }), "--split") << text;
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.gemm.split = "2", f.gemm.scheduler = "static"; }), "--split");
   EXPECT_EQ(refused([](GroupedFlags& f) { f.align = "0"; }), "--align");
   EXPECT_EQ(refused([](GroupedFlags& f) { f.gap = "1"; }), "--gap");
   EXPECT_EQ(refused([](GroupedFlags& f) { f.rows = "5,6", f.gemm.m = "10"; }), "--m");

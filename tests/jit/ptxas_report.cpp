@@ -173,7 +173,7 @@ int print_reports(const jit::Nvrtc& nvrtc, const std::vector<Shipped>& list, std
   return faulty == 0 && !list.empty() ? 0 : 1;
 }
 
-// 96 live values in 64 registers; registers of wgmma read in flight; descriptors that threads hold; a claim that no
+// 96 live values in 64 registers; wgmma's registers read in flight; descriptors that threads hold; a claim that no
 // launch bound stands behind.
 constexpr std::pair<const char*, const char*> kFaulty[] = {
     {"bytes spilled", R"(

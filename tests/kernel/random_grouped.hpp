@@ -132,7 +132,23 @@ inline GemmConfig descriptors_config(std::uint64_t i, bool common) {
           .order = vertical ? TileOrder::vertical : TileOrder::horizontal};
 }
 
-/// Problem number `i`.
+inline constexpr std::uint64_t kFirstSplitGrouped = 5'000'000;
+
+/// K in pieces across a cluster: every number of them, rounds of every kind, one math warpgroup and two.
+inline GemmConfig split_config(std::uint64_t i) {
+  struct Split {
+    int tile_m, tile_n, pieces;
+  };
+  constexpr Split kSplits[] = {{64, 128, 2}, {64, 256, 4}, {128, 256, 8}, {64, 64, 4}, {128, 128, 2}};
+  const Split& s = kSplits[i % 5];
+  return {.tile_m = s.tile_m,
+          .tile_n = s.tile_n,
+          .mechanism = Mechanism::ragged,
+          .order = TileOrder::split_k,
+          .split = s.pieces};
+}
+
+/// Problem number `i`; from kFirstSplitGrouped on, with a K that is split.
 inline HostGrouped numbered_grouped(std::uint64_t i) {
   std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 77);
   const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
@@ -191,6 +207,7 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
   }
   // why after those, and from the number alone: everything else of a problem, and so its D, stays what it was
   if (i / 30 % 6 == 1 || i / 30 % 6 == 5) h.config = descriptors_config(i, common);
+  if (i >= kFirstSplitGrouped) h.config = split_config(i);
   fill_grouped(h, rng);
   return h;
 }

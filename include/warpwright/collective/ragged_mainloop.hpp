@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mainloop of token tiles whose width is chosen at run time: one ring of stages, one multiply for each width.
-//   stage: tokens (width <= TILE_M, TILE_K) | weights (TILE_N, TILE_K); each math warpgroup owns part of the weights
-//   swapped: 64-row units of weights times (width) tokens       normal: 64-row units of tokens times its weights
+//   stage: tokens (width <= TILE_M, TILE_K) | weights (TILE_N, TILE_K); each math warpgroup owns a part of these
+//   swapped: 64-row units of weights times (width) tokens        normal: 64-row units of tokens times its weights
 // Both orientations accumulate the same products in the same order, so a row's bits do not depend on the width.
 #pragma once
 

@@ -2,7 +2,8 @@
 // {start, count} of every group in shared memory, from any of the five encodings; built by all threads of a CTA.
 //   raw [start, end) of the encoding -> cut to the matrix -> cut behind the largest end of the groups before
 // A group never reaches rows that do not exist or that an earlier group owns, whatever the sizes say; what was cut is
-// reported once, by CTA 0, in the status word. Sizes may not change during the kernel.
+// reported once, by CTA 0, in the status word. Sizes may not change during the kernel. No loop over groups is unrolled:
+// most threads have one group at most, and all of this runs before the first load.
 #pragma once
 
 #include "warpwright/arch/block_scan.hpp"
@@ -34,12 +35,14 @@ template <int kThreads> class GroupTable {
     const int each = ceil_div(sizes.groups, kThreads);  // consecutive groups of one thread
     const int first = thread * each, last = min(first + each, sizes.groups);
     u32 end_here = 0;
+    WW_NO_UNROLL
     for (int g = first; g < last; ++g) {
       const Span span = whole(cut(raw(sizes, g, status), sizes, g, status), sizes.grain, status);
       put(g, span);  // {start, end} for now
       if (span.end > span.start) end_here = max(end_here, static_cast<u32>(span.end));
     }
     i32 taken = static_cast<i32>(arch::cta::exclusive_max<kThreads>(end_here, thread, scratch).before);
+    WW_NO_UNROLL
     for (int g = first; g < last; ++g) {
       Span span = {static_cast<i32>(arch::shared::load(starts_ + 4 * g)),
                    static_cast<i32>(arch::shared::load(counts_ + 4 * g))};
@@ -78,8 +81,10 @@ template <int kThreads> class GroupTable {
     if (sizes.encoding == GroupEncoding::offsets) {
       const i32 before = g == 0 ? 0 : load(sizes.sizes + g - 1), end = load(sizes.sizes + g);
       if (end < before) status |= GroupStatus::overlap;
-      const i64 start = ceil_div(static_cast<i64>(max(before, 0)), static_cast<i64>(sizes.alignment)) * sizes.alignment;
-      return {static_cast<i32>(min<i64>(start, max(end, sizes.rows))), end};
+      // why 32 bits unsigned, which hold the sum of both: a division of 64 is a call, and every tile waits for it
+      const u32 step = static_cast<u32>(sizes.alignment);
+      const u32 start = (static_cast<u32>(max(before, 0)) + step - 1) / step * step;
+      return {static_cast<i32>(min(start, static_cast<u32>(max(end, sizes.rows)))), end};
     }
     if (sizes.encoding == GroupEncoding::indptr) {
       const i32 start = load(sizes.sizes + g), end = load(sizes.sizes + g + 1);
@@ -116,6 +121,7 @@ template <int kThreads> class GroupTable {
     arch::named_barrier::sync_cta();
     constexpr int kBatch = 8;  // loads under way together
     u32 status = 0;
+    WW_NO_UNROLL
     for (i64 first = thread; first <= sizes.rows; first += kBatch * kThreads) {
       i32 before[kBatch], here[kBatch];
       WW_UNROLL

@@ -38,6 +38,7 @@ template <int kThreads, int kTokens> class RaggedTiles {
 
     // A stable counting sort by bucket: two counts of 16 bits in a word, because G < 2^16.
     u32 low = 0, high = 0;
+    WW_NO_UNROLL
     for (int g = first; g < last; ++g) count_in(bucket_of(groups_[g].count), low, high);
     const arch::cta::Scan lows = arch::cta::exclusive_sum<kThreads>(low, thread, scratch);
     const arch::cta::Scan highs = arch::cta::exclusive_sum<kThreads>(high, thread, scratch + kScanBytes);
@@ -46,6 +47,7 @@ template <int kThreads, int kTokens> class RaggedTiles {
     next[2] += (lows.total & 0xffff) + (lows.total >> 16);
     next[3] += (lows.total & 0xffff) + (lows.total >> 16) + (highs.total & 0xffff);
     positions_ = (lows.total & 0xffff) + (lows.total >> 16) + (highs.total & 0xffff) + (highs.total >> 16);
+    WW_NO_UNROLL
     for (int g = first; g < last; ++g) {
       const int bucket = bucket_of(groups_[g].count);
       WW_UNROLL
@@ -57,9 +59,11 @@ template <int kThreads, int kTokens> class RaggedTiles {
 
     const u32 from = thread * each, to = min<u32>(from + each, positions_);
     u32 mine = 0;
+    WW_NO_UNROLL
     for (u32 p = from; p < to; ++p) mine += items_of(p);
     const arch::cta::Scan before = arch::cta::exclusive_sum<kThreads>(mine, thread, scratch);
     u32 item = before.before;
+    WW_NO_UNROLL
     for (u32 p = from; p < to; ++p) {
       arch::shared::store(first_items_ + 4 * p, item);
       item += items_of(p);
@@ -86,6 +90,7 @@ template <int kThreads, int kTokens> class RaggedTiles {
   /// All lanes of one warp: tiles of every width class, for the report.
   WW_DEVICE void count_widths(u32* counts) const {
     u32 mine[collective::kTokenWidthCount] = {};
+    WW_NO_UNROLL
     for (u32 p = arch::lane_index(); p < positions_; p += arch::kWarpSize) {
       const GroupRange range = groups_[static_cast<int>(arch::shared::load(order_ + 4 * p))];
       const int tiles = tiles_of(range.count), width = collective::token_class(rows_of(range.count, tiles));
