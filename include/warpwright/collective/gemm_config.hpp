@@ -77,7 +77,7 @@ enum class TileOrder : u8 {
   vertical,    // descriptors: all groups for one column of tiles; the group is found by binary search
   single,      // dense: one tile for each CTA, as many CTAs as tiles
   stream_k,    // dense: every CTA the same number of k-blocks; tiles between two CTAs are summed through workspace
-  split_k,     // dense: every tile in `split` pieces along K, summed across cluster_k CTAs and then through workspace
+  split_k,     // every tile in `split` pieces along K, summed across cluster_k CTAs and then (dense) through workspace
 };
 WW_HOST_DEVICE constexpr const char* name_of(TileOrder o) {
   return o == TileOrder::automatic    ? "auto"
@@ -134,7 +134,7 @@ struct GemmConfig {
   Mechanism mechanism = Mechanism::dense;
   TileOrder order = TileOrder::automatic;
   int group_capacity = 0;  // groups that fit the tables in shared memory
-  // split_k: pieces of K for each tile, of which cluster_k meet in one cluster and the rest in workspace
+  // split_k: pieces of K for each tile, of which cluster_k meet in one cluster and the rest in workspace (ragged: none)
   int split = 0, cluster_k = 0;
   int fixed_n = 0, fixed_k = 0;  // dense: the kernel is for this N, this K alone; 0: for any
   EpilogueTree epilogue = {};    // dense: what becomes of the scaled accumulator; empty: D is that
