@@ -60,9 +60,10 @@ void add_gemm_flags(CLI::App& app, GemmFlags& f) {
   text_flag(app, "--m", f.m, "INT", "rows of A and D");
   add_common_flags(app, f);
   text_flag(app, "--b-dtype", f.b_dtype, "e4m3|e5m2", "type of B when it is not that of A: FP8 types mix");
-  text_flag(
-      app, "--layout", f.layout, "nt|nn|tn|tt",
-      "A is (M, K) with n and (K, M) with t, B is (K, N) with n and (N, K) with t (default nt; others: bf16, f16)");
+  text_flag(app, "--layout", f.layout, "nt|nn|tn|tt",
+            "A is (M, K) with n and (K, M) with t, B is (K, N) with n and (N, K) with t (default nt; others: not FP8)");
+  text_flag(app, "--a-from", f.a_from, "auto|shared|registers",
+            "kernel: where the tensor core takes A from, a_source= of the config (default auto)");
   text_flag(app, "--d-layout", f.d_layout, "row|column",
             "what of D is contiguous on the device: --out is (M, N) all the same (default row)");
   text_flag(app, "--batch", f.batch, "INT",

@@ -247,6 +247,9 @@ Result<GemmRequest> make_request(const GemmFlags& flags) {
   }
   p.a_major = layout.a, p.b_major = layout.b;
   p.pointer_array = flags.pointer_array || request.options.config.pointer_array;
+  if (flags.a_from) {
+    WW_TRY(request.options.config.a_source, parse_operand_source(*flags.a_from, "--a-from"));
+  }
   p.d_layout = request.options.config.d_layout;
   WW_TRY(const int d_layout, parse_choice(flags.d_layout, "--d-layout", {"row", "column"}, -1));
   if (d_layout >= 0) p.d_layout = static_cast<OutputLayout>(d_layout);

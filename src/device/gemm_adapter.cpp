@@ -164,7 +164,8 @@ Result<runtime::TensorMapSpec> GemmAdapter::operand_map(const char* name, const 
   const std::int64_t k = product_.k;
   const int tile_k = made_.tile_k;
   if (major == Major::k) return matrix_map(base, type, rows, k, ld, box_rows, tile_k, SmemSwizzle::b128);
-  runtime::TensorMapSpec map = matrix_map(base, type, k, rows, ld, tile_k, collective::kMnBlock, SmemSwizzle::b128);
+  runtime::TensorMapSpec map =
+      matrix_map(base, type, k, rows, ld, tile_k, collective::mn_block(type), SmemSwizzle::b128);
   if (!collective::has_k_tails(made_)) return map;
   // (m, x, y) is row x + y - K, so that a box from x = K - count of plane y = end on ends with the group that does; see
   // collective/mainloop.hpp, load_rows()

@@ -59,6 +59,8 @@ std::string operand_fields(const GemmConfig& c) {
   std::string text = c.batched ? ", .batched = true" : "";
   if (c.a_major == Major::mn) text += ", .a_major = ww::Major::mn";
   if (c.b_major == Major::mn) text += ", .b_major = ww::Major::mn";
+  if (c.a_source != OperandSource::automatic)
+    text += fmt::format(", .a_source = ww::OperandSource::{}", name_of(c.a_source));
   if (c.d_layout == OutputLayout::column) text += ", .d_layout = ww::OutputLayout::column";
   if (c.c_layout == OutputLayout::column) text += ", .c_layout = ww::OutputLayout::column";
   if (c.pointer_array) text += ", .pointer_array = true";
@@ -89,17 +91,17 @@ runtime::KernelSource kernel_source(const KernelTemplate& kernel, const GemmConf
   c.raster = 1;
   c.band = RasterBand::along_m;
   if (c.schedule == Schedule::cooperative) c.schedule = Schedule::automatic;  // the same, under one name
+  if (c.a_source == OperandSource::shared) c.a_source = OperandSource::automatic;
   if (c.mechanism == Mechanism::dense) {
     if (c.order == TileOrder::fixed || c.order == TileOrder::single) c.order = TileOrder::automatic;
     if (c.order == TileOrder::split_k) c.split = collective::sums_in_workspace(c) ? 2 * c.cluster_k : c.cluster_k;
   }
   const std::string text = to_text(c);
   const std::string name = fmt::format("{}_{:016x}", kernel.prefix, XXH3_64bits(text.data(), text.size()));
-  return {name,
-          fmt::format(R"(// {}
+  return {name, fmt::format(R"(// {}
 #define WARPWRIGHT_WGMMA_ONLY
 #define WARPWRIGHT_WGMMA_{}_{}
-#include "{}"
+{}#include "{}"
 inline constexpr ww::GemmConfig kConfig = {{
     .arch = ww::Arch::{}, .a = ww::DType::{}, .b = ww::DType::{}, .d = ww::DType::{}, .scale = ww::Scale::{},
     .tile_m = {}, .tile_n = {}, .tile_k = {}, .cluster_m = {}, .cluster_n = {},
@@ -108,10 +110,12 @@ using Kernel = {}<kConfig>;
 WW_KERNEL({}, Kernel::kThreads, {}, params) {{ Kernel::run(params); }}
 WW_MODULE()
 )",
-                      text, name_of(c.a), name_of(c.b), kernel.header, name_of(c.arch), name_of(c.a), name_of(c.b),
-                      name_of(c.d), cpp_name(c.scale), c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n, c.stages,
-                      c.math_warpgroups, c.raster, operand_fields(c), schedule_fields(c), order_fields(c),
-                      extent_fields(c), epilogue_field(c.epilogue), kernel.type, name, kernel.params)};
+                            text, name_of(c.a), name_of(c.b),
+                            collective::a_from_registers(c) ? "#define WARPWRIGHT_WGMMA_A_FROM_REGISTERS\n" : "",
+                            kernel.header, name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d), cpp_name(c.scale),
+                            c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n, c.stages, c.math_warpgroups,
+                            c.raster, operand_fields(c), schedule_fields(c), order_fields(c), extent_fields(c),
+                            epilogue_field(c.epilogue), kernel.type, name, kernel.params)};
 }
 
 runtime::KernelSource pointer_maps_source() {

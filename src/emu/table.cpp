@@ -186,6 +186,8 @@ constexpr arch::EmuTable kTable = {
     .wgmma_commit = [](Site s) { warpgroup(s).commit(WW_CALLER); },
     .wgmma_wait = [](int pending, float* const* accumulators, int count,
                      Site s) { warpgroup(s).wait(WW_CALLER, pending, accumulators, count, s); },
+    .wgmma_hand_back = [](const u32* registers_a, int count,
+                          Site s) { warpgroup(s).hand_back(WW_CALLER, registers_a, count, s); },
     .stmatrix = [](u32 address, const u32* registers, int count, bool transposed,
                    Site s) { stmatrix(WW_CALLER, address, registers, count, transposed, s); },
     .ldmatrix = [](u32 address, u32* registers, int count, bool transposed,

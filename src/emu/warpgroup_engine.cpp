@@ -19,7 +19,7 @@ namespace {
 bool same_call(const arch::WgmmaCall& a, const arch::WgmmaCall& b) {
   return a.descriptor_a == b.descriptor_a && a.descriptor_b == b.descriptor_b && a.n == b.n && a.type_a == b.type_a &&
          a.type_b == b.type_b && a.major_a == b.major_a && a.major_b == b.major_b && a.accumulate == b.accumulate &&
-         a.scale_a == b.scale_a && a.scale_b == b.scale_b;
+         a.scale_a == b.scale_a && a.scale_b == b.scale_b && !a.registers_a == !b.registers_a;
 }
 
 void check_call(Thread& thread, const arch::WgmmaCall& call, arch::Site site) {
@@ -56,12 +56,14 @@ template <class Visit> void for_each_pair(u32 t, int n, float* tile, float* regi
   }
 }
 
-void widen_in_flight(Thread& thread, const float* registers, int n) {
+void widen_in_flight(Thread& thread, const void* registers, u64 bytes) {
   arch::StackHead& head = thread.head();
   const u64 first = reinterpret_cast<u64>(registers);
   head.in_flight_begin = min(head.in_flight_begin, first);
-  head.in_flight_end = max(head.in_flight_end, first + static_cast<u64>(n) * 2);
+  head.in_flight_end = max(head.in_flight_end, first + bytes);
 }
+
+u64 bytes_of_registers(int n) { return static_cast<u64>(n) * 2; }
 
 }  // namespace
 
@@ -80,6 +82,8 @@ void WarpgroupEngine::reset() {
     std::fill(std::begin(slot.registers), std::end(slot.registers), nullptr);
     std::fill(std::begin(slot.in_flight_until), std::end(slot.in_flight_until), 0u);
   }
+  fragments_.clear();
+  for (std::vector<InFlight>& of_thread : in_flight_a_) of_thread.clear();
   waiters_ = {};
   nearest_wait_ = ~0u;
 }
@@ -112,7 +116,8 @@ WarpgroupEngine::Wgmma& WarpgroupEngine::operation_of(Thread& thread, const arch
     check_call(thread, call, site);
     const u32 slot = slot_for(thread, registers, call.n, site);
     last_issue_ = site;
-    operations_.append() = {call, thread.wgmma_groups, 0, slot, {&thread, site}};
+    operations_.append() = {call, thread.wgmma_groups, 0, slot, fragments_.end(), {&thread, site}};
+    if (call.registers_a) fragments_.append();
   }
   Wgmma& operation = operations_[turn];
   if (!same_call(operation.call, call) || operation.group != thread.wgmma_groups)
@@ -137,12 +142,13 @@ void WarpgroupEngine::deposit(Thread& thread, const arch::WgmmaCall& call, float
   const u32 t = thread.index % kWarpgroupSize;
   Wgmma& operation = operation_of(thread, call, registers, site);
   Slot& slot = slots_[operation.slot];
+  const bool first_of_a = call.registers_a && take_fragment(thread, operation, call.registers_a);
   if (Checker* checker = thread.machine->checker())
-    checker->wgmma_deposited(thread, slot.in_flight_until[t] == 0, thread.wgmma_issued - 1, site);
+    checker->wgmma_deposited(thread, slot.in_flight_until[t] == 0 || first_of_a, thread.wgmma_issued - 1, site);
   if (slot.in_flight_until[t] == 0) {
     take_registers(slot, t, registers, call.accumulate);
     ++thread.registers_in_flight;
-    widen_in_flight(thread, registers, slot.n);
+    widen_in_flight(thread, registers, bytes_of_registers(slot.n));
   } else if (slot.registers[t] != registers)
     thread.machine->fail({&thread, site}, "wgmma diverges in its warpgroup: threads name different accumulators",
                          Rule::divergent_call);
@@ -154,6 +160,30 @@ void WarpgroupEngine::deposit(Thread& thread, const arch::WgmmaCall& call, float
   queue();
 }
 
+bool WarpgroupEngine::take_fragment(Thread& thread, const Wgmma& operation, const u32* registers_a) {
+  const u32 t = thread.index % kWarpgroupSize;
+  fragments_[operation.fragment][t] = registers_a;
+  for (InFlight& fragment : in_flight_a_[t])
+    if (fragment.registers == registers_a) {
+      fragment.until = thread.wgmma_issued;
+      return false;
+    }
+  InFlight fragment{registers_a, thread.wgmma_issued, {}};
+  std::memcpy(fragment.seen, registers_a, sizeof fragment.seen);
+  in_flight_a_[t].push_back(fragment);
+  widen_in_flight(thread, registers_a, sizeof fragment.seen);
+  return true;
+}
+
+void WarpgroupEngine::gather_fragment(const Wgmma& operation, u8* rows) {
+  const std::array<const u32*, 128>& registers = fragments_[operation.fragment];
+  for (u32 t = 0; t < kWarpgroupSize; ++t)
+    for (u32 i = 0; i < 4; ++i) {
+      const u32 row = 16 * (t / 32) + t % 32 / 4 + 8 * (i % 2), byte = 4 * (t % 4) + 16 * (i / 2);
+      std::memcpy(rows + row * 32 + byte, registers[t] + i, 4);
+    }
+}
+
 bool WarpgroupEngine::computes() const { return cta_.machine->context().options.math != EmuMath::off; }
 
 bool WarpgroupEngine::owns(const Thread& thread, u64 address, u32 bytes) const {
@@ -163,17 +193,23 @@ bool WarpgroupEngine::owns(const Thread& thread, u64 address, u32 bytes) const {
     const u64 first = reinterpret_cast<u64>(slot.registers[t]);
     if (address < first + static_cast<u64>(slot.n) * 2 && address + bytes > first) return true;
   }
+  for (const InFlight& fragment : in_flight_a_[t]) {
+    const u64 first = reinterpret_cast<u64>(fragment.registers);
+    if (address < first + sizeof fragment.seen && address + bytes > first) return true;
+  }
   return false;
 }
 
 void WarpgroupEngine::check_operands(const Wgmma& operation, u32 turn) {
   u32 a[2 * 64], b[2 * 256];
   const arch::WgmmaCall& call = operation.call;
-  operand_chunks(cta_, call.descriptor_a, call.major_a, 64, a, "A", operation.origin);
+  const bool shared_a = !call.registers_a;
+  if (shared_a) operand_chunks(cta_, call.descriptor_a, call.major_a, 64, a, "A", operation.origin);
   operand_chunks(cta_, call.descriptor_b, call.major_b, call.n, b, "B", operation.origin);
   const u32 warp = operation.origin.thread->index / kWarpgroupSize * 4;
   if (Checker* checker = cta_.machine->checker())
-    checker->wgmma_ready(*this, cta_, warp, turn, a, 2 * 64, b, 2 * static_cast<u32>(call.n), operation.origin);
+    checker->wgmma_ready(*this, cta_, warp, turn, a, shared_a ? 2 * 64 : 0, b, 2 * static_cast<u32>(call.n),
+                         operation.origin);
 }
 
 void WarpgroupEngine::queue() {
@@ -190,13 +226,15 @@ void WarpgroupEngine::execute_next() {
   const arch::WgmmaCall& call = operation.call;
   Machine& machine = *cta_.machine;
   if (computes()) {
-    gather_rows(cta_, call.descriptor_a, call.major_a, 64, a, "A", operation.origin);
+    if (call.registers_a) gather_fragment(operation, a);
+    else gather_rows(cta_, call.descriptor_a, call.major_a, 64, a, "A", operation.origin);
     gather_rows(cta_, call.descriptor_b, call.major_b, call.n, b, "B", operation.origin);
     const MmaMath math = machine.context().options.math == EmuMath::exact ? MmaMath::exact : MmaMath::fp32_chain;
     mma_m64({call.type_a, call.type_b}, call.n, a, b, slots_[operation.slot].values.data(), call.accumulate,
             call.scale_a, call.scale_b, math);
   }
   ++machine.counters().wgmmas;
+  if (call.registers_a) fragments_.drop_first();
   operations_.drop_first();
   queued_ = false;
   queue();
@@ -226,12 +264,37 @@ void WarpgroupEngine::hand_back(Thread& thread, float* registers, arch::Site sit
     slot.in_flight_until[t] = 0;
     --slot.threads_in_flight;
     --thread.registers_in_flight;
-    thread.head().in_flight_begin = ~u64{0}, thread.head().in_flight_end = 0;
-    if (thread.registers_in_flight == 0) return;
-    for (const Slot& other : slots_)
-      if (other.in_flight_until[t] != 0) widen_in_flight(thread, other.registers[t], other.n);
+    find_in_flight(thread);
     return;
   }
+}
+
+void WarpgroupEngine::hand_back(Thread& thread, const u32* registers_a, int count, arch::Site site) {
+  const u32 t = thread.index % kWarpgroupSize;
+  std::vector<InFlight>& in_flight = in_flight_a_[t];
+  for (std::size_t i = in_flight.size(); i-- > 0;) {
+    const InFlight fragment = in_flight[i];
+    if (fragment.registers < registers_a || fragment.registers >= registers_a + count) continue;
+    if (executed() < fragment.until)
+      thread.machine->fail({&thread, site}, "wgmma wait names registers of A that are still in flight after it",
+                           Rule::accumulator_in_flight);
+    if (Checker* checker = thread.machine->checker()) {
+      checker->wgmma_handed_back(thread);
+      if (std::memcmp(fragment.seen, fragment.registers, sizeof fragment.seen) != 0)
+        checker->registers_touched(thread, {}, site, true, "registers of A were written between a wgmma and its wait");
+    }
+    in_flight.erase(in_flight.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  find_in_flight(thread);
+}
+
+void WarpgroupEngine::find_in_flight(Thread& thread) {
+  const u32 t = thread.index % kWarpgroupSize;
+  thread.head().in_flight_begin = ~u64{0}, thread.head().in_flight_end = 0;
+  if (thread.registers_in_flight != 0)
+    for (const Slot& slot : slots_)
+      if (slot.in_flight_until[t] != 0) widen_in_flight(thread, slot.registers[t], bytes_of_registers(slot.n));
+  for (const InFlight& fragment : in_flight_a_[t]) widen_in_flight(thread, fragment.registers, sizeof fragment.seen);
 }
 
 void WarpgroupEngine::wait(Thread& thread, int pending, float* const* accumulators, int count, arch::Site site) {

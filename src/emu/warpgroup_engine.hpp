@@ -4,8 +4,10 @@
 // issue.
 //   registers --(first issue)--> slot --(operations)--> slot --(a wait that names it)--> registers
 // While a slot is in flight the registers hold a NaN nobody else makes, so that touching them early shows.
+// Registers of A stay where they are and are read when an operation is carried out, as shared memory is.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "emu/operation.hpp"
@@ -24,6 +26,8 @@ class WarpgroupEngine {
   void deposit(Thread& thread, const arch::WgmmaCall& call, float* registers, arch::Site site);
   void commit(Thread& thread);
   void wait(Thread& thread, int pending, float* const* accumulators, int count, arch::Site site);
+  /// After a wait: `count` registers of A are read, they are the thread's again.
+  void hand_back(Thread& thread, const u32* registers_a, int count, arch::Site site);
 
   /// Carries out the oldest ready operation. Called by the machine.
   void execute_next();
@@ -41,7 +45,14 @@ class WarpgroupEngine {
     u32 group = 0;
     u32 deposits = 0;
     u32 slot = 0;
+    u32 fragment = 0;  // in fragments_, when A is in registers
     Origin origin;
+  };
+  /// Four registers of A of one thread, which an operation reads or has read and no wait has named since.
+  struct InFlight {
+    const u32* registers;
+    u32 until;  // operations that must be done before they are the thread's again
+    u32 seen[4];
   };
   struct Slot {
     int n = 0;
@@ -57,6 +68,11 @@ class WarpgroupEngine {
   void hand_back(Thread& thread, float* registers, arch::Site site);
   /// Not in structure mode: operands are judged and not read, accumulators are poisoned and come back as zeros.
   bool computes() const;
+  /// Whether these registers of A were the thread's own.
+  bool take_fragment(Thread& thread, const Wgmma& operation, const u32* registers_a);
+  /// A of an operation as rows of 32 bytes.
+  void gather_fragment(const Wgmma& operation, u8* rows);
+  void find_in_flight(Thread& thread);
   void queue();
   void check_operands(const Wgmma& operation, u32 turn);
 
@@ -67,6 +83,8 @@ class WarpgroupEngine {
   u32 ready_ = 0;                   // operations that all threads have issued
   SequenceRing<Wgmma> operations_;  // from the oldest not yet carried out
   std::vector<Slot> slots_;
+  SequenceRing<std::array<const u32*, 128>> fragments_;  // of operations not yet carried out, by thread
+  std::array<std::vector<InFlight>, 128> in_flight_a_;   // by thread
   WaitList waiters_;
   u32 nearest_wait_ = ~0u;  // the fewest operations any waiter needs
 };

@@ -49,7 +49,7 @@ Result<void> check_dense_types(const GemmProblem& p, DType d) {
                    name_of(p.scale));
   for (const auto& [name, type, major] :
        {std::tuple("a (layout)", p.a, p.a_major), std::tuple("b (layout)", p.b, p.b_major)})
-    if (major != Major::k && bytes_of(type) != 2)
+    if (major != Major::k && is_fp8(type))
       return failure(ErrorCode::unsupported, name, fmt::format("K-major: wgmma takes {} no other way", name_of(type)),
                      name[0] == 'a' ? "M-major" : "N-major");
   return {};

@@ -13,8 +13,8 @@ namespace ww {
 namespace {
 
 constexpr std::string_view kKeys =
-    "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster, batched, layout, d_layout, c_layout, swap_ab, "
-    "schedule, promotion, mechanism, order, band, split, groups, pointers, fixed_n, fixed_k, epilogue";
+    "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster, batched, layout, a_source, d_layout, c_layout, "
+    "swap_ab, schedule, promotion, mechanism, order, band, split, groups, pointers, fixed_n, fixed_k, epilogue";
 constexpr int kLargestField = 1 << 16;
 constexpr int kLargestFixed = 1 << 30;  // of an extent
 
@@ -86,6 +86,8 @@ Result<void> assign(GemmConfig& config, std::string_view key, std::string_view v
   } else if (key == "layout") {
     WW_TRY(const MatrixLayout layout, parse_layout(value, argument));
     config.a_major = layout.a, config.b_major = layout.b;
+  } else if (key == "a_source") {
+    WW_TRY(config.a_source, parse_operand_source(value, argument));
   } else if (key == "d_layout" || key == "c_layout") {
     if (value != "row" && value != "column")
       return failure(ErrorCode::invalid, argument, "row or column", fmt::format("\"{}\"", value));
@@ -126,6 +128,7 @@ std::string to_text(const GemmConfig& c) {
   if (c.batched) text += ",batched=1";
   if (c.a_major != Major::k || c.b_major != Major::k)
     text += fmt::format(",layout={}", name_of(MatrixLayout{c.a_major, c.b_major}));
+  if (c.a_source != OperandSource::automatic) text += fmt::format(",a_source={}", name_of(c.a_source));
   if (c.d_layout != OutputLayout::row) text += fmt::format(",d_layout={}", name_of(c.d_layout));
   if (c.c_layout != OutputLayout::row) text += fmt::format(",c_layout={}", name_of(c.c_layout));
   if (c.swap_ab != SwapAb::automatic) text += fmt::format(",swap_ab={}", name_of(c.swap_ab));
@@ -151,6 +154,7 @@ std::string field_text(const GemmConfig& c, std::string_view field) {
   if (field == "swap_ab") return name_of(c.swap_ab);
   if (field == "scale") return name_of(c.scale);
   if (field == "layout") return name_of(MatrixLayout{c.a_major, c.b_major});
+  if (field == "a_source") return name_of(c.a_source);
   if (field == "tile") return fmt::format("{}x{}x{}", c.tile_m, c.tile_n, c.tile_k);
   if (field == "tile (m)") return fmt::format("{}", c.tile_m);
   if (field == "tile (n)") return fmt::format("{}", c.tile_n);
@@ -210,6 +214,12 @@ Result<MatrixLayout> parse_layout(std::string_view text, std::string_view argume
     for (Major b : {Major::k, Major::mn})
       if (text == name_of(MatrixLayout{a, b})) return MatrixLayout{a, b};
   return failure(ErrorCode::invalid, std::string(argument), "nt, nn, tn or tt", fmt::format("\"{}\"", text));
+}
+
+Result<OperandSource> parse_operand_source(std::string_view text, std::string_view argument) {
+  for (OperandSource s : {OperandSource::automatic, OperandSource::shared, OperandSource::registers})
+    if (text == name_of(s)) return s;
+  return failure(ErrorCode::invalid, std::string(argument), "auto, shared or registers", fmt::format("\"{}\"", text));
 }
 
 Result<Mechanism> parse_mechanism(std::string_view text, std::string_view argument) {

@@ -33,6 +33,7 @@ struct MatrixLayout {
 const char* name_of(MatrixLayout layout);
 Result<MatrixLayout> parse_layout(std::string_view text, std::string_view argument);
 
+Result<OperandSource> parse_operand_source(std::string_view text, std::string_view argument);
 Result<Mechanism> parse_mechanism(std::string_view text, std::string_view argument);
 Result<Schedule> parse_schedule(std::string_view text, std::string_view argument);
 Result<TileOrder> parse_order(std::string_view text, std::string_view argument);

@@ -54,14 +54,21 @@ Case stmatrix(i32 count, bool transposed) {
   return c;
 }
 
-Case ldmatrix() {
-  Case c{"ldmatrix_x4", "matrix", "arch_ldmatrix"};
+Case ldmatrix(bool transposed) {
+  Case c{transposed ? "ldmatrix_x4_transposed" : "ldmatrix_x4", "matrix", "arch_ldmatrix"};
   c.threads = 32;
   c.shared_bytes = 512;
+  c.arg = {0, transposed};
   c.in = random_words(128, 22);
+  const auto item_of = [&](u32 matrix, u32 row, u32 column) {
+    return c.in[place_of_row(8 * matrix + row) + column / 2] >> (16 * (column % 2)) & 0xFFFF;
+  };
   for (u32 lane = 0; lane < 32; ++lane)
-    for (u32 matrix = 0; matrix < 4; ++matrix)
-      c.expected.push_back(c.in[place_of_row(8 * matrix + lane / 4) + lane % 4]);
+    for (u32 matrix = 0; matrix < 4; ++matrix) {
+      const u32 row = lane / 4, column = 2 * (lane % 4);
+      c.expected.push_back(transposed ? item_of(matrix, column, row) | item_of(matrix, column + 1, row) << 16
+                                      : item_of(matrix, row, column) | item_of(matrix, row, column + 1) << 16);
+    }
   return c;
 }
 
@@ -289,7 +296,8 @@ std::vector<Case> data_cases() {
           stmatrix(1, true),
           stmatrix(2, true),
           stmatrix(4, true),
-          ldmatrix(),
+          ldmatrix(false),
+          ldmatrix(true),
           global(),
           global_predicated(),
           shared(),

@@ -10,6 +10,7 @@
 #include "kernels/tma.hpp"
 #include "kernels/warp.hpp"
 #include "kernels/wgmma.hpp"
+#include "kernels/wgmma_registers.hpp"
 #include "kernels/wgmma_types.hpp"
 #include "kernels/wgmma_widths.hpp"
 

@@ -142,7 +142,7 @@ const Expected kExpected[] = {
      {"stmatrix.sync.aligned.m8n8.x1.shared.b16", "stmatrix.sync.aligned.m8n8.x2.shared.b16",
       "stmatrix.sync.aligned.m8n8.x4.shared.b16", "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16",
       "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16", "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16"}},
-    {"arch_ldmatrix", {"ldmatrix.sync.aligned.m8n8.x4.shared.b16"}},
+    {"arch_ldmatrix", {"ldmatrix.sync.aligned.m8n8.x4.shared.b16", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"}},
     {"arch_special", {"%tid.x", "%ntid.x", "%ctaid.x", "%nctaid.x", "%cluster_ctarank", "%cluster_nctarank"}},
     {"arch_cluster_exchange",
      {"mapa.shared::cluster.u32", "ld.shared::cluster.u32", "st.shared::cluster.u32",
@@ -210,6 +210,38 @@ TEST(Ptx, WgmmaChainsAreThoseOfTheSource) {
     ASSERT_TRUE(kernels.count(kernel)) << kernel;
     EXPECT_TRUE(std::regex_search(kernels.at(kernel), std::regex(signs))) << kernel << " lacks " << signs;
   }
+}
+
+TEST(Ptx, WgmmaWithAFromRegisters) {
+  WW_NEEDS_NVRTC();
+  const Kernels kernels = kernels_in_ptx({"wgmma_registers"});
+  struct Kind {
+    const char *name, *operands, *tail, *load;  // of the instruction; after the predicate; how A comes to registers
+  };
+  constexpr const char *kRows = "ldmatrix.sync.aligned.m8n8.x4.shared", *kTwo = R"(p,\s*1,\s*1;)",
+                       *kColumns = "ldmatrix.sync.aligned.m8n8.x4.trans.shared";
+  const Kind kinds[] = {{"e4m3", "k32.f32.e4m3.e4m3 {", kTwo, kRows},
+                        {"e5m2", "k32.f32.e5m2.e5m2 {", kTwo, kRows},
+                        {"e4m3_e5m2", "k32.f32.e4m3.e5m2 {", kTwo, kRows},
+                        {"e5m2_e4m3", "k32.f32.e5m2.e4m3 {", kTwo, kRows},
+                        {"bf16", "k16.f32.bf16.bf16 {", R"(p,\s*1,\s*1,\s*0;)", kRows},
+                        {"bf16_k_mn", "k16.f32.bf16.bf16 {", R"(p,\s*1,\s*1,\s*1;)", kRows},
+                        {"bf16_mn_k", "k16.f32.bf16.bf16 {", R"(p,\s*1,\s*1,\s*0;)", kColumns},
+                        {"f16", "k16.f32.f16.f16 {", R"(p,\s*1,\s*1,\s*0;)", kRows},
+                        {"f16_mn_mn", "k16.f32.f16.f16 {", R"(p,\s*1,\s*1,\s*1;)", kColumns},
+                        {"tf32", "k8.f32.tf32.tf32 {", kTwo, kRows},
+                        {"tf32_mn_k", "k8.f32.tf32.tf32 {", kTwo, "ld.shared::cta.u32"}};
+  for (const Kind& kind : kinds)
+    for (int n : {8, 64, 136, 256}) {
+      const std::string name = std::string("arch_wgmma_registers_") + kind.name + "_" + std::to_string(n);
+      ASSERT_TRUE(kernels.count(name)) << name;
+      const std::string& ptx = kernels.at(name);
+      EXPECT_EQ(count(ptx, "wgmma.mma_async"), 4u) << name;
+      EXPECT_EQ(count(ptx, "m64n" + std::to_string(n) + kind.operands), 4u) << name;
+      EXPECT_GE(count(ptx, kind.load), 4u) << name;
+      EXPECT_TRUE(std::regex_search(ptx, std::regex(kind.tail))) << name;
+    }
+  EXPECT_TRUE(std::regex_search(kernels.at("arch_wgmma_registers_negate"), std::regex(R"(p,\s*-1,\s*1,\s*0;)")));
 }
 
 TEST(Ptx, WgmmaOfOtherTypesAndMajors) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of kernels/wgmma_types.hpp: operands of 128 bytes of K as rows (row, byte of K), put where a descriptor of
-// their
-// major and swizzle has them, against a chain of the tensor core's own sums (emu/numerics/mma.hpp).
+// Cases of kernels/wgmma_types.hpp and kernels/wgmma_registers.hpp: operands of 128 bytes of K as rows (row, byte of
+// K), put where a descriptor of their major and swizzle has them, against a chain of the tensor core's own sums
+// (emu/numerics/mma.hpp).
 #include <bit>
 #include <cstring>
 
@@ -23,6 +23,7 @@ struct Image {
   Major major;
   MatrixSwizzle swizzle;
   u32 leading, stride, step;  // bytes
+  u32 element = 2;            // bytes, MN-major
 
   u32 span() const {
     return swizzle == MatrixSwizzle::none  ? 16
@@ -30,23 +31,24 @@ struct Image {
            : swizzle == MatrixSwizzle::b64 ? 64
                                            : 128;
   }
-  /// Byte `k` of row `row` of an operand of two bytes an element when MN-major.
+  /// Byte `k` of row `row`.
   u32 place(u32 row, u32 k) const {
     u32 at;
     if (major == Major::k) {
       at = row % 8 * 128 + row / 8 * stride + k;
     } else {
-      const u32 element = k / 2, byte = 2 * row + k % 2;
-      at = element % 8 * span() + byte % span();
-      at += swizzle == MatrixSwizzle::none ? element / 8 * leading + byte / 16 * stride
-                                           : element / 8 * stride + byte / span() * leading;
+      const u32 depth = k / element, byte = element * row + k % element;
+      at = depth % 8 * span() + byte % span();
+      at += swizzle == MatrixSwizzle::none ? depth / 8 * leading + byte / 16 * stride
+                                           : depth / 8 * stride + byte / span() * leading;
     }
     return at ^ (at / 128 % 8 * 16 & (span() - 1) & ~15u);
   }
 };
 
-Image image_of(Major major, MatrixSwizzle swizzle = MatrixSwizzle::b128) {
+Image image_of(Major major, MatrixSwizzle swizzle = MatrixSwizzle::b128, DType type = bf16) {
   if (major == Major::k) return {major, swizzle, 0, 1024, 32};
+  if (type == tf32) return {major, swizzle, 32 * 128, 1024, 1024, 4};  // rows of 32 for each of 32 k
   switch (swizzle) {
     case MatrixSwizzle::b128: return {major, swizzle, 64 * 128, 1024, 2048};
     case MatrixSwizzle::b64: return {major, swizzle, 64 * 64, 512, 1024};
@@ -107,9 +109,9 @@ void append_fragments(std::vector<u32>& words, const std::vector<float>& tile, u
     }
 }
 
-Case stage(const std::string& name, const std::string& kernel, const MmaOperands& types, u32 n, bool special,
-           const Image& image_a, const Image& image_b) {
-  Case c{"wgmma_types_" + name, "wgmma_types", kernel};
+Case stage(const char* header, const std::string& name, const std::string& kernel, const MmaOperands& types, u32 n,
+           bool special, const Image& image_a, const Image& image_b, int scale_a = 1) {
+  Case c{header + ("_" + name), header, kernel};
   const std::vector<u8> a = rows_of(types.a, 64, special, 700 + n), b = rows_of(types.b, n, special, 701 + n);
   const u32 bytes_a = bytes_of_image(image_a, 64), bytes_b = bytes_of_image(image_b, n);
   const bool accumulate = n != 64;
@@ -134,7 +136,7 @@ Case stage(const std::string& name, const std::string& kernel, const MmaOperands
   append_fragments(c.in, d, n);
   for (u32 step = 0; step < 4; ++step)
     emu::mma_m64({types.a, types.b}, static_cast<int>(n), slice(a, step).data(), slice(b, step).data(), d.data(),
-                 step > 0 || accumulate, 1, 1, emu::MmaMath::exact);
+                 step > 0 || accumulate, scale_a, 1, emu::MmaMath::exact);
   append_fragments(c.expected, d, n);
   return c;
 }
@@ -160,15 +162,36 @@ std::vector<Case> wgmma_type_cases() {
     for (u32 n : {8u, 64u, 136u, 256u})
       for (bool special : {false, true}) {
         const std::string name = std::string(kind.name) + "_" + std::to_string(n);
-        cases.push_back(stage(name + (special ? "_special" : ""), "arch_wgmma_types_" + name, kind.types, n, special,
-                              image_of(kind.types.major_a), image_of(kind.types.major_b)));
+        cases.push_back(stage("wgmma_types", name + (special ? "_special" : ""), "arch_wgmma_types_" + name, kind.types,
+                              n, special, image_of(kind.types.major_a), image_of(kind.types.major_b)));
       }
   const MmaOperands both{bf16, bf16, mn, mn};
   const std::pair<const char*, MatrixSwizzle> swizzles[] = {
       {"b64", MatrixSwizzle::b64}, {"b32", MatrixSwizzle::b32}, {"none", MatrixSwizzle::none}};
   for (const auto& [name, swizzle] : swizzles)
-    cases.push_back(stage(std::string("mn_swizzle_") + name, "arch_wgmma_types_swizzles", both, 64, false,
-                          image_of(mn, swizzle), image_of(mn, swizzle)));
+    cases.push_back(stage("wgmma_types", std::string("mn_swizzle_") + name, "arch_wgmma_types_swizzles", both, 64,
+                          false, image_of(mn, swizzle), image_of(mn, swizzle)));
+  const Kind from_registers[] = {{"e4m3", e4m3},
+                                 {"e5m2", e5m2},
+                                 {"e4m3_e5m2", {e4m3, e5m2}},
+                                 {"e5m2_e4m3", {e5m2, e4m3}},
+                                 {"bf16", bf16},
+                                 {"bf16_k_mn", {bf16, bf16, k, mn}},
+                                 {"bf16_mn_k", {bf16, bf16, mn, k}},
+                                 {"f16", f16},
+                                 {"f16_mn_mn", {f16, f16, mn, mn}},
+                                 {"tf32", tf32},
+                                 {"tf32_mn_k", {tf32, tf32, mn, k}}};
+  for (const Kind& kind : from_registers)
+    for (u32 n : {8u, 64u, 136u, 256u})
+      for (bool special : {false, true}) {
+        const std::string name = std::string(kind.name) + "_" + std::to_string(n);
+        cases.push_back(stage("wgmma_registers", name + (special ? "_special" : ""), "arch_wgmma_registers_" + name,
+                              kind.types, n, special, image_of(kind.types.major_a, MatrixSwizzle::b128, kind.types.a),
+                              image_of(kind.types.major_b)));
+      }
+  cases.push_back(
+      stage("wgmma_registers", "negate", "arch_wgmma_registers_negate", bf16, 64, true, image_of(k), image_of(k), -1));
   return cases;
 }
 

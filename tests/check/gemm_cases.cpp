@@ -121,7 +121,7 @@ class Gemm : public GemmCase {
     const int panel = collective::panel_bytes(c);
     const auto operand = [&](const void* base, DType type, Major major, i64 rows, int box) {
       return major == Major::k ? matrix_map(base, type, rows, g.k, box, c.tile_k, 128)
-                               : matrix_map(base, type, g.k, rows, c.tile_k, collective::kMnBlock, 128);
+                               : matrix_map(base, type, g.k, rows, c.tile_k, collective::mn_block(type), 128);
     };
     if (g.k > 0) {
       set_map(p.a, operand(a_.data.get(), c.a, c.a_major, g.m, c.tile_m / c.cluster_n), g.batch_a);
@@ -211,6 +211,10 @@ std::vector<std::unique_ptr<GemmCase>> gemm_cases() {
   add("e5m2 x e4m3", "check_gemm_mixed", kMixed, 70, 200, 272, 1);
   add("tf32", "check_gemm_tf32", kTf32, 130, 72, 84, 1);
   add("MN-major", "check_gemm_mn_major", kMnMajor, 264, 136, 150, 1);
+  add("tf32, MN-major", "check_gemm_tf32_mn_major", kTf32MnMajor, 260, 136, 75, 1);
+  add("tf32, N-major, pingpong", "check_gemm_tf32_pingpong", kTf32Pingpong, 190, 200, 116, 1);
+  add("A from registers, bf16, two units", "check_gemm_registers_bf16", kRegistersBf16, 304, 136, 200, 1);
+  add("A from registers, block 1x2", "check_gemm_registers_block", kRegistersBlock, 200, 136, 400, 1);
   add("stream-k", "check_gemm_stream_k", kStreamK, 200, 136, 912, 3);
   add("stream-k, whole waves too", "check_gemm_stream_k", kStreamK, 400, 136, 304, 3);
   add("stream-k 2x1", "check_gemm_stream_k_2x1", kStreamK2x1, 200, 200, 640, 3);

@@ -34,6 +34,32 @@ inline constexpr GemmConfig kMixed =
     collective::resolve({.a = DType::e5m2, .scale = kBlock, .tile_m = 64, .tile_n = 64, .cluster_n = 2, .stages = 2});
 inline constexpr GemmConfig kTf32 =
     collective::resolve({.a = DType::tf32, .b = DType::tf32, .tile_m = 128, .tile_n = 64, .stages = 2});
+inline constexpr GemmConfig kTf32MnMajor = collective::resolve({.a = DType::tf32,
+                                                                .b = DType::tf32,
+                                                                .tile_m = 128,
+                                                                .tile_n = 96,
+                                                                .cluster_n = 2,
+                                                                .stages = 2,
+                                                                .a_major = Major::mn,
+                                                                .b_major = Major::mn});
+inline constexpr GemmConfig kTf32Pingpong = collective::resolve({.a = DType::tf32,
+                                                                 .b = DType::tf32,
+                                                                 .tile_m = 64,
+                                                                 .tile_n = 64,
+                                                                 .cluster_m = 2,
+                                                                 .stages = 3,
+                                                                 .b_major = Major::mn,
+                                                                 .schedule = Schedule::pingpong});
+inline constexpr GemmConfig kRegistersBf16 = collective::resolve({.a = DType::bf16,
+                                                                  .b = DType::bf16,
+                                                                  .tile_m = 256,
+                                                                  .tile_n = 64,
+                                                                  .cluster_m = 2,
+                                                                  .stages = 2,
+                                                                  .a_major = Major::mn,
+                                                                  .a_source = OperandSource::registers});
+inline constexpr GemmConfig kRegistersBlock = collective::resolve(
+    {.scale = kBlock, .tile_m = 128, .tile_n = 64, .cluster_n = 2, .stages = 2, .a_source = OperandSource::registers});
 inline constexpr GemmConfig kMnMajor = collective::resolve({.a = DType::bf16,
                                                             .b = DType::bf16,
                                                             .tile_m = 128,

@@ -244,6 +244,12 @@ Case product(const char* name, u32 passes) {
   return c;
 }
 
+Case fragments(const char* name, u32 passes) {
+  Case c = product(name, passes);
+  c.kernel = "check_fragments";
+  return c;
+}
+
 Case two_groups() {
   Case c = product("two_groups", 1);
   c.kernel = "check_two_groups";
@@ -467,6 +473,8 @@ const std::vector<Case>& legal_cases() {
       product("product", 1),
       product("product_again", 3),
       two_groups(),
+      fragments("fragments", 1),
+      fragments("fragments_again", 3),
       pipelined("pipelined", 6),
       pipelined("pipelined_one", 1),
       registers(),

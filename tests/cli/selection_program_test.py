@@ -59,6 +59,7 @@ class Selection(unittest.TestCase):
                                   (["--stages", "5"], "stages", "5"), (["--scheduler", "stream-k"], "order", "stream-k"),
                                   (["--schedule", "pingpong"], "schedule", "pingpong"),
                                   (["--promotion", "1"], "promotion", "1"), (["--split", "6"], "split", "6"),
+                                  (["--a-from", "registers"], "a_source", "registers"),
                                   (["--config", "raster=3", "--tile", "128x64x128"], "raster", "3")):
             with self.subTest(flags=flags):
                 answer = self.answer("configs", "gemm", *DECODE, *flags, "--top", "0")

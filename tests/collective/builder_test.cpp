@@ -21,6 +21,20 @@ TEST(Builder, ResolvesEveryAutoField) {
   EXPECT_EQ(resolve(c), c);
 }
 
+TEST(Builder, TakesMMajorTf32FromRegisters) {
+  const GemmConfig tt = resolve({.a = tf32, .b = tf32, .a_major = Major::mn});
+  EXPECT_TRUE(a_from_registers(tt));
+  EXPECT_FALSE(transposes_b(tt));
+  const GemmConfig nn = resolve({.a = tf32, .b = tf32, .b_major = Major::mn});
+  EXPECT_FALSE(a_from_registers(nn));
+  EXPECT_TRUE(transposes_b(nn));
+  for (Major b : {Major::k, Major::mn})
+    EXPECT_FALSE(a_from_registers(resolve({.a = bf16, .b = bf16, .a_major = Major::mn, .b_major = b})));
+  EXPECT_FALSE(fault_of(tt) || fault_of(nn));
+  EXPECT_EQ(mn_block(tf32), 32);
+  EXPECT_EQ(mn_block(bf16), 64);
+}
+
 TEST(Builder, KeepsWhatIsSet) {
   GemmConfig c = kBlock;
   c.tile_m = 64, c.tile_n = 32, c.stages = 3, c.cluster_m = 2, c.raster = 5;
@@ -102,6 +116,14 @@ TEST(Builder, NamesTheFaultyField) {
                                  Refusal{"d=e5m2", "d"},
                                  Refusal{"layout=nn", "layout"},
                                  Refusal{"a=bf16,b=bf16,layout=nn,tile=128x96x64", "tile (n)"},
+                                 Refusal{"a=tf32,b=tf32,layout=nn,tile=128x72x32", "tile (n)"},
+                                 Refusal{"a=tf32,b=tf32,layout=nn,schedule=multistage", "schedule"},
+                                 Refusal{"a=tf32,b=tf32,layout=tt,a_source=shared", "a_source"},
+                                 Refusal{"a_source=registers,schedule=multistage", "a_source"},
+                                 Refusal{"a_source=registers,mechanism=contiguous", "a_source"},
+                                 Refusal{"a_source=registers,scale=block,promotion=2", "promotion"},
+                                 Refusal{"a_source=registers,tile=128x256x128,warpgroups=1", "tile"},
+                                 Refusal{"a=tf32,b=tf32,layout=nn,tile=192x256x32", "tile"},
                                  Refusal{"a=bf16,b=bf16,layout=tt,tile=64x64x64,cluster=1x2", "tile (m)"}}) {
     const Result<GemmConfig> parsed = parse_config(refusal.text);
     ASSERT_TRUE(parsed) << refusal.text;
@@ -143,7 +165,8 @@ TEST(ConfigText, RoundTripsEveryDefaultConfig) {
 
 TEST(ConfigText, RoundTripsOperands) {
   for (const char* text : {"a=e4m3,b=e5m2", "a=tf32,b=tf32,batched=1", "a=bf16,b=bf16,layout=nn",
-                           "a=f16,b=f16,layout=tn", "a=f16,b=f16,layout=tt,batched=1"}) {
+                           "a=f16,b=f16,layout=tn", "a=f16,b=f16,layout=tt,batched=1",
+                           "a=bf16,b=bf16,a_source=registers", "a=bf16,b=bf16,layout=tt,a_source=shared"}) {
     const GemmConfig c = *parse_config(text);
     EXPECT_EQ(*parse_config(to_text(c)), c) << text;
     EXPECT_FALSE(fault_of(resolve(c))) << text;

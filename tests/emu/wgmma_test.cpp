@@ -177,6 +177,69 @@ TEST(EmuWgmma, AWaitHandsBackWhatItsGroupsFinished) {
   EXPECT_EQ(uncommitted, 10);
 }
 
+struct RegisterParams {
+  Params p;
+  u32 a[64][8];  // rows of A
+  int pending = 0;
+  bool clears = false;  // its registers of A, as soon as the call has returned
+};
+
+/// The product of one_tile with A in registers.
+void from_registers(const RegisterParams& r) {
+  const Params& p = r.p;
+  copy_in(p);
+  float acc[128];
+  float* accumulators[] = {acc};
+  const u32 registers = static_cast<u32>(p.n) / 2, row = 16 * (thread_index() / 32) + thread_index() % 32 / 4;
+  for (u32 v = 0; v < registers; ++v) acc[v] = p.c[position(thread_index(), v, p.n)];
+  u32 a[4];
+  for (u32 i = 0; i < 4; ++i) a[i] = r.a[row + 8 * (i % 2)][thread_index() % 4 + 4 * (i / 2)];
+  arch::WgmmaCall registers_call = call(p);
+  registers_call.descriptor_a = 0, registers_call.registers_a = a;
+  t().wgmma(registers_call, acc, here());
+  if (r.clears) std::fill(std::begin(a), std::end(a), 0u);
+  t().wgmma_commit(here());
+  t().wgmma_wait(r.pending, accumulators, r.pending == 0, here());
+  t().wgmma_hand_back(a, 4, here());
+  for (u32 v = 0; v < registers; ++v) write_global(p.d + position(thread_index(), v, p.n), acc[v]);
+}
+
+RegisterParams register_params(const Operands& o) {
+  RegisterParams r{o.params, {}};
+  std::memcpy(r.a, o.rows_a.data(), sizeof r.a);
+  return r;
+}
+
+TEST(EmuWgmma, AFromRegistersIsExactForEveryType) {
+  for (MmaTypes type :
+       {MmaTypes(e4m3), MmaTypes(e5m2), MmaTypes(e4m3, e5m2), MmaTypes(bf16), MmaTypes(f16), MmaTypes(tf32)})
+    for (int n : {8, 24, 128, 256}) {
+      Operands o(type, n, 1, 32, n != 24, n == 128 ? -1 : 1);
+      const auto stats = launch<from_registers>(register_params(o), {.shared_bytes = kShared}, o.memory());
+      ASSERT_TRUE(stats) << message(stats);
+      ASSERT_EQ(0, std::memcmp(o.d.data(), o.expected.data(), o.d.size() * 4))
+          << name_of(type.a) << " x " << name_of(type.b) << " n " << n;
+    }
+}
+
+TEST(EmuWgmma, RegistersOfAAreReadWhenTheOperationIsCarriedOut) {
+  Operands o(bf16, 8, 1, 0, true, 1);
+  RegisterParams r = register_params(o);
+  r.clears = true;
+  ASSERT_TRUE((launch<from_registers>(r, {.shared_bytes = kShared}, o.memory())));
+  EXPECT_EQ(0, std::memcmp(o.d.data(), o.c.data(), o.d.size() * 4)) << "a product of zeros";
+}
+
+TEST(EmuWgmma, AWaitHandsBackRegistersOfAOnlyWhenTheyAreRead) {
+  for (u64 seed = 0; seed < 10; ++seed) {
+    Operands o(bf16, 8, 1, 0, true, 1);
+    RegisterParams r = register_params(o);
+    r.pending = 1;
+    const auto result = launch<from_registers>(r, {.shared_bytes = kShared}, o.memory(), {.seed = seed});
+    EXPECT_NE(message(result).find("registers of A that are still in flight"), std::string::npos) << seed;
+  }
+}
+
 struct BadParams {
   Params p;
   u32 which;
@@ -194,6 +257,8 @@ void bad_wgmma(const BadParams& b) {
   if (b.which == 4) bad.type_a = bad.type_b = f32;
   if (b.which == 7) bad.type_b = bf16;
   if (b.which == 8) bad.major_b = Major::mn;  // of a type of one byte
+  const u32 registers_a[4] = {};
+  if (b.which == 9 && thread_index() == 5) bad.registers_a = registers_a;
   t().wgmma(bad, acc, here());
   if (b.which != 5 || thread_index() != 3) t().wgmma_commit(here());
   if (b.which == 5) t().wgmma(bad, acc, here());
@@ -213,7 +278,8 @@ TEST(EmuWgmma, WrongAndDivergentCallsAreReported) {
                          "diverges",
                          "wgmma wait: 2 operations needed, 1 done",
                          "not supported",
-                         "mn-major, are not supported"};
+                         "mn-major, are not supported",
+                         "diverges"};
   for (u32 which = 0; which < std::size(parts); ++which)
     EXPECT_REPORTS((launch<bad_wgmma>(BadParams{o.params, which}, {.shared_bytes = kShared}, o.memory())),
                    parts[which]);

@@ -61,6 +61,22 @@ std::vector<Shipped> all_listed() {
   return all;
 }
 
+/// A from registers, and tf32 as wgmma does not read it from shared memory: what schedules and orders put around it.
+std::vector<GemmConfig> register_configs() {
+  std::vector<GemmConfig> configs;
+  for (const char* operands : {"a=tf32,b=tf32,layout=nn", "a=tf32,b=tf32,layout=tn", "a=tf32,b=tf32,layout=tt",
+                               "a=bf16,b=bf16,a_source=registers", "a=f16,b=f16,layout=tn,a_source=registers",
+                               "scale=tensor,a_source=registers", "scale=block,a_source=registers"})
+    for (const char* shape :
+         {"tile=128x256x0,cluster=2x1", "tile=128x128x0,cluster=1x2,d=f32", "tile=64x64x0", "tile=192x64x0",
+          "tile=256x64x0", "tile=64x128x0,schedule=pingpong", "tile=128x64x0,order=stream-k",
+          "tile=128x128x0,order=split-k,split=2", "tile=128x128x0,order=dynamic"}) {
+      const GemmConfig c = collective::resolve(*parse_config(fmt::format("{},{}", operands, shape)));
+      if (!collective::fault_of(c)) configs.push_back(c);
+    }
+  return configs;
+}
+
 /// Every kernel once. Configs that a list gains are in here without a change.
 std::vector<Shipped> all_shipped() {
   std::vector<GemmConfig> configs;
@@ -74,6 +90,7 @@ std::vector<Shipped> all_shipped() {
         add(select::default_grouped_configs(a, d, scale));
       }
   add(select::all_default_configs());
+  add(register_configs());
   add(select::shipped_grouped_configs());
   std::vector<Shipped> all;
   std::set<std::string> seen;

@@ -15,7 +15,7 @@
 
 namespace ww::testing {
 
-inline constexpr int kAxes = 15;
+inline constexpr int kAxes = 16;
 enum Axis {
   kTypes,
   kOut,
@@ -31,10 +31,11 @@ enum Axis {
   kPromotion,
   kBatch,
   kEpilogue,
-  kSwap
+  kSwap,
+  kASource
 };
 /// Values of each axis; the first is what leaves most to the others.
-inline constexpr std::array<int, kAxes> kValues = {6, 4, 4, 4, 2, 10, 7, 3, 3, 3, 7, 3, 2, 8, 2};
+inline constexpr std::array<int, kAxes> kValues = {6, 4, 4, 4, 2, 10, 7, 3, 3, 3, 7, 3, 2, 8, 2, 2};
 using Row = std::array<unsigned char, kAxes>;
 
 inline constexpr const char* kTypeNames[] = {"a=e4m3,b=e4m3", "a=bf16,b=bf16", "a=f16,b=f16",
@@ -66,6 +67,8 @@ inline constexpr const char* kEpilogueNames[] = {"",
                                                  "row_sum(acc+aux0,out0)",
                                                  "column_amax(relu(acc),out0)"};
 
+inline constexpr const char* kASourceNames[] = {"a_source=auto", "a_source=registers"};
+
 /// The config of a row, resolved. Not checked.
 inline GemmConfig config_of(const Row& row) {
   // why cached: millions of rows are looked at, and text is slow to parse
@@ -86,6 +89,7 @@ inline GemmConfig config_of(const Row& row) {
     for (const char* t : kPromotionNames) add(kPromotion, t);
     for (const char* t : kBatchNames) add(kBatch, t);
     for (const char* t : kSwapNames) add(kSwap, t);
+    for (const char* t : kASourceNames) add(kASource, t);
     for (const char* t : kEpilogueNames) {
       all[kEpilogue].emplace_back();
       if (*t) all[kEpilogue].back().epilogue = parse_epilogue(t).value();
@@ -102,6 +106,7 @@ inline GemmConfig config_of(const Row& row) {
   c.stages = value(kStages).stages, c.math_warpgroups = value(kWarpgroups).math_warpgroups;
   c.schedule = value(kSchedule).schedule, c.order = value(kOrder).order, c.split = value(kOrder).split;
   c.cluster_k = kClusterK[row[kOrder]];
+  c.a_source = value(kASource).a_source;
   c.promotion = value(kPromotion).promotion, c.batched = value(kBatch).batched, c.epilogue = value(kEpilogue).epilogue;
   return collective::resolve(c);
 }
@@ -157,14 +162,14 @@ inline std::vector<Row> accepted_rows() {
     }
     shape = family;
     if (any)
-      combinations(shape, {kTile, kWarpgroups, kSchedule}, [&](Row& r) {
+      combinations(shape, {kTile, kWarpgroups, kSchedule, kASource}, [&](Row& r) {
         if (!collective::fault_of(config_of(r))) halves.push_back(r);
       });
   });
-  std::map<std::array<int, 11>, std::vector<Row>> sharings;
+  std::map<std::array<int, 12>, std::vector<Row>> sharings;
   for (Row half : halves) {
     const GemmConfig c = config_of(half);
-    const std::array<int, 11> key = {bytes_of(c.a),
+    const std::array<int, 12> key = {bytes_of(c.a),
                                      bytes_of(c.d),
                                      collective::promotes(c),
                                      half[kLayout],
@@ -172,6 +177,7 @@ inline std::vector<Row> accepted_rows() {
                                      half[kTile],
                                      half[kWarpgroups],
                                      half[kSchedule],
+                                     collective::a_from_registers(c),
                                      collective::output_columns(c),
                                      c.tile_n,
                                      collective::reduces(c.epilogue)};

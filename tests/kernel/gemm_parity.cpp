@@ -4,7 +4,7 @@
 //                                             1000000 on are those of operand_problem.hpp, from 2000000 on those of
 //                                             recipe_problem.hpp, from 3000000 on those of output_problem.hpp, from
 //                                             4000000 on those of scheduler_problem.hpp, from 5000000 on those of
-//                                             swap_problem.hpp
+//                                             swap_problem.hpp, from 7000000 on those of register_problem.hpp
 //   gemm_parity check <file> [device] [step]  runs every step-th problem on `device` (default emu:sm90) and compares
 //   hashes
 // A problem is a function of its number, so the file holds numbers and hashes only; both device and emulator must agree
@@ -23,6 +23,7 @@
 #include "operand_problem.hpp"
 #include "output_problem.hpp"
 #include "recipe_problem.hpp"
+#include "register_problem.hpp"
 #include "scheduler_problem.hpp"
 #include "swap_problem.hpp"
 
@@ -34,6 +35,7 @@ using namespace ww::testing;
 /// Problem number `i`: every type, recipe, output, cluster and tile, with tails in all three extents and padded
 /// strides.
 HostProblem numbered_problem(std::uint64_t i) {
+  if (i >= kFirstRegisterProblem) return register_problem(i);
   if (i >= kFirstSwapProblem) return swap_problem(i);
   if (i >= kFirstSchedulerProblem) return scheduler_problem(i);
   if (i >= kFirstOutputProblem) return output_problem(i);
@@ -65,7 +67,8 @@ HostProblem numbered_problem(std::uint64_t i) {
 
 /// CTAs that problem `i` runs on; 0: all of the device.
 int sms_of(std::uint64_t i) {
-  return i >= kFirstSwapProblem ? kSwapSms : i >= kFirstSchedulerProblem ? scheduler_sms(i) : 0;
+  if (i >= kFirstRegisterProblem || i < kFirstSchedulerProblem) return 0;
+  return i >= kFirstSwapProblem ? kSwapSms : scheduler_sms(i);
 }
 
 /// What the documentation says that problem `i` is, bit for bit.
@@ -93,8 +96,9 @@ Result<std::string> hash_on(const Device& device, std::uint64_t i, const HostPro
 /// An emulated device has as many SMs as problem `i` wants.
 Result<Device> open_device(const std::string& name, std::uint64_t i) {
   const bool emulated = name.starts_with("emu");
-  return Device::open(name,
-                      {.cache_dir = {}, .emu = {.sms = emulated && i >= kFirstSchedulerProblem ? kSchedulerSms : 0}});
+  return Device::open(
+      name, {.cache_dir = {},
+             .emu = {.sms = emulated && i >= kFirstSchedulerProblem && i < kFirstRegisterProblem ? kSchedulerSms : 0}});
 }
 
 int make(const std::string& path, std::uint64_t count, std::uint64_t first) {

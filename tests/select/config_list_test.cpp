@@ -29,7 +29,9 @@ constexpr Family kFamilies[] = {{e4m3, e4m3, bf16, Scale::block_1x128_128x128},
                                 {bf16, bf16, f32, Scale::none, Major::mn, Major::mn},
                                 {f16, f16, f16, Scale::none, Major::k, Major::mn},
                                 {bf16, bf16, bf16, Scale::none, Major::mn, Major::k, OutputLayout::column},
-                                {tf32, tf32, f32, Scale::none}};
+                                {tf32, tf32, f32, Scale::none},
+                                {tf32, tf32, f32, Scale::none, Major::mn, Major::mn},
+                                {tf32, tf32, bf16, Scale::none, Major::k, Major::mn}};
 
 GemmConfig config_of(const Family& f) {
   return {.a = f.a,

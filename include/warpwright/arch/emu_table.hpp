@@ -51,14 +51,15 @@ enum class ShuffleMode : u32 { index, up, down, butterfly };
 enum class VoteMode : u32 { ballot, any, all };
 enum class TensorMapField : u32 { address, extent, stride };
 
-/// wgmma.mma_async m64n<n>, both operands from shared memory through 64-bit matrix descriptors.
+/// wgmma.mma_async m64n<n>: B, and A unless it is in registers, from shared memory through 64-bit matrix descriptors.
 struct WgmmaCall {
   DType type_a, type_b;    // the same, or two FP8 types; D is FP32
   Major major_a, major_b;  // mn: 16-bit types only
   int n;                   // 8..256, step 8
   u64 descriptor_a, descriptor_b;
-  bool accumulate;       // false: D = A B
-  int scale_a, scale_b;  // +1 or -1
+  bool accumulate;                   // false: D = A B
+  int scale_a, scale_b;              // +1 or -1
+  const u32* registers_a = nullptr;  // this thread's four of A, in place of descriptor_a; read when it is carried out
 };
 
 struct TmaCoordinates {
@@ -117,6 +118,7 @@ struct EmuTable {
   void (*wgmma)(const WgmmaCall&, float* registers, Site);
   void (*wgmma_commit)(Site);
   void (*wgmma_wait)(int pending, float* const* accumulators, int count, Site);
+  void (*wgmma_hand_back)(const u32* registers_a, int count, Site);  // after a wait: these are read, the thread's again
 
   // warp matrices, 8x8 of 16-bit items: `address` is this lane's row
   void (*stmatrix)(u32 address, const u32* registers, int count, bool transposed, Site);

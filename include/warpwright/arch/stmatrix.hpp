@@ -45,6 +45,14 @@ WW_DEVICE Words<4> ldmatrix(SharedAddress row) {
                : "memory");
   return m;
 }
+WW_DEVICE Words<4> ldmatrix_transposed(SharedAddress row) {
+  Words<4> m;
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(m.w[0]), "=r"(m.w[1]), "=r"(m.w[2]), "=r"(m.w[3])
+               : "r"(row.value)
+               : "memory");
+  return m;
+}
 }  // namespace ptx
 #else
 inline namespace emu {
@@ -61,6 +69,11 @@ requires(kCount == 1 || kCount == 2 || kCount == 4) WW_DEVICE
 WW_DEVICE Words<4> ldmatrix(SharedAddress row WW_SITE) {
   Words<4> m;
   table->ldmatrix(row.value, m.w, 4, false, site);
+  return m;
+}
+WW_DEVICE Words<4> ldmatrix_transposed(SharedAddress row WW_SITE) {
+  Words<4> m;
+  table->ldmatrix(row.value, m.w, 4, true, site);
   return m;
 }
 }  // namespace emu

@@ -17,7 +17,6 @@ inline constexpr int kScaleBlock = 128;      // block recipe: K (and N for B) th
 inline constexpr int kSharedLimit = 232448;  // dynamic shared memory of one CTA on sm_90
 inline constexpr int kLargestStages = 16;
 inline constexpr int kAlignment = 1024;
-inline constexpr int kMnBlock = 64;  // of M or N: one row of an MN-major operand in shared memory, 128 bytes of 16 bits
 inline constexpr int kTicketStages = 2;     // dynamic: tiles announced ahead of the math warps
 inline constexpr int kLargestCluster = 16;  // CTAs; more than 8 are not portable, but every H100 and H200 has them
 inline constexpr int kPortableCluster = 8;
@@ -26,6 +25,12 @@ WW_HOST_DEVICE constexpr bool is_power_of_two(int n) { return n > 0 && (n & (n -
 WW_HOST_DEVICE constexpr pipeline::ClusterShape cluster_of(const GemmConfig& c) {
   return {c.cluster_m, c.cluster_n, max(1, c.cluster_k)};
 }
+/// Of M or N: one row of an MN-major operand in shared memory, 128 bytes.
+WW_HOST_DEVICE constexpr int mn_block(DType type) { return kRowBytes / bytes_of(type); }
+/// Math warps read A out of the stage, and the tensor core takes it from their registers.
+WW_HOST_DEVICE constexpr bool a_from_registers(const GemmConfig& c) { return c.a_source == OperandSource::registers; }
+/// wgmma reads 32-bit operands of shared memory K-major only: math warps turn B over in each stage.
+WW_HOST_DEVICE constexpr bool transposes_b(const GemmConfig& c) { return c.b_major == Major::mn && bytes_of(c.b) == 4; }
 /// One warpgroup loads, others multiply.
 WW_HOST_DEVICE constexpr bool has_roles(const GemmConfig& c) { return c.schedule != Schedule::multistage; }
 /// Tiles that a CTA works on at a time, one for each math warpgroup or one for all.
@@ -104,14 +109,17 @@ WW_HOST_DEVICE constexpr int scale_floats(const GemmConfig& c) {
 }
 
 /// Registers of a thread that accumulators may take: what is left must hold addresses and scales.
-WW_HOST_DEVICE constexpr int accumulator_registers(const GemmConfig& c) { return c.math_warpgroups == 3 ? 128 : 192; }
+// why less: 16 registers hold A, or 32 a column of B on its way
+WW_HOST_DEVICE constexpr int accumulator_registers(const GemmConfig& c) {
+  return (c.math_warpgroups == 3 ? 128 : 192) - (a_from_registers(c) || transposes_b(c) ? 32 : 0);
+}
 
 /// Sets of raw accumulators that take turns: with two, one block is multiplied while the other is promoted.
 // why one for several units, three warpgroups or wide tiles: two would not leave registers for the sums. Without roles
 // a loading thread would part two sets in flight
 WW_HOST_DEVICE constexpr int raw_accumulators(const GemmConfig& c) {
-  const bool room =
-      units_of(c) == 1 && c.math_warpgroups < 3 && has_roles(c) && 3 * c.tile_n / 2 <= accumulator_registers(c);
+  const bool room = units_of(c) == 1 && c.math_warpgroups < 3 && has_roles(c) && !a_from_registers(c) &&
+                    3 * c.tile_n / 2 <= accumulator_registers(c);
   return !promotes(c) ? 0 : c.promotion != 0 ? c.promotion : room ? 2 : 1;
 }
 
@@ -199,6 +207,8 @@ WW_HOST_DEVICE constexpr SumPlan sum_plan(const GemmConfig& c) {
 WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
   if (swaps(c)) return exchanged(resolve(exchanged(c)));
   const bool promoted = promotes(c);
+  if (c.a_source == OperandSource::automatic && c.a_major == Major::mn && bytes_of(c.a) == 4)
+    c.a_source = OperandSource::registers;
   if (c.math_warpgroups == 0)
     c.math_warpgroups = c.schedule == Schedule::pingpong      ? 2
                         : c.tile_m == 64                      ? 1
@@ -271,6 +281,24 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_swap(const GemmConfig& c) {
   return {};
 }
 
+/// The part of fault_of() about how operands come to the tensor core.
+WW_HOST_DEVICE constexpr ConfigFault fault_of_operands(const GemmConfig& c) {
+  const bool a_mn = c.a_major == Major::mn, b_mn = c.b_major == Major::mn;
+  const bool has_math_warps = c.mechanism == Mechanism::dense && has_roles(c);
+  if ((a_mn || b_mn) && is_fp8(c.a)) return {"layout", "nt: wgmma takes FP8 K-major only"};
+  if (a_mn && bytes_of(c.a) == 4 && !a_from_registers(c))
+    return {"a_source", "auto or registers for an M-major tf32 A: wgmma reads 32 bits K-major only from shared memory"};
+  if (a_from_registers(c) && !has_math_warps) return {"a_source", "auto or shared with multistage and groups"};
+  if (transposes_b(c) && !has_math_warps)
+    return {"schedule", "auto, cooperative or pingpong for an N-major tf32 B, which math warps turn over"};
+  if (a_mn && c.tile_m / c.cluster_n % mn_block(c.a) != 0)
+    return {"tile (m)", "64 rows of an M-major A (32 of tf32) for each CTA that shares it"};
+  if (b_mn && c.tile_n / c.cluster_m % mn_block(c.b) != 0)
+    return {"tile (n)", "64 columns of an N-major B (32 of tf32) for each CTA that shares it"};
+  if (c.promotion == 2 && a_from_registers(c)) return {"promotion", "auto or 1 with A from registers"};
+  return {};
+}
+
 WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (swaps(c)) {
     const ConfigFault fault = fault_of_swap(c);
@@ -282,8 +310,6 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (is_fp8(c.a) ? !is_fp8(c.b) : c.a != c.b || c.a == DType::f32)
     return {"a, b", "e4m3 and e5m2 in any mix, or one type of bf16, f16, tf32"};
   if (c.d == DType::e5m2 || c.d == DType::tf32) return {"d", "bf16, f16 or f32"};
-  const bool a_mn = c.a_major == Major::mn, b_mn = c.b_major == Major::mn;
-  if ((a_mn || b_mn) && bytes_of(c.a) != 2) return {"layout", "nt: wgmma takes FP8 and tf32 K-major only"};
   const bool by_column = c.c_layout == OutputLayout::column;
   if (const char* expected = fault_of(c.epilogue, by_column)) return {"epilogue", expected};
   const EpilogueStages stages = stages_of(c.epilogue);
@@ -313,16 +339,15 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return {"tile (k)", "128 bytes of K: 128 for FP8, 64 for bf16 and f16, 32 for tf32"};
   if (const ConfigFault fault = fault_of_scheduler(c)) return fault;
   if (c.tile_n % (8 * c.cluster_m) != 0) return {"tile (n)", "a multiple of 8 rows of B for each CTA that shares it"};
-  if (a_mn && c.tile_m / c.cluster_n % kMnBlock != 0)
-    return {"tile (m)", "64 rows of an operand that is not K-major for each CTA that shares it"};
-  if (b_mn && c.tile_n / c.cluster_m % kMnBlock != 0)
-    return {"tile (n)", "64 rows of an operand that is not K-major for each CTA that shares it"};
+  if (const ConfigFault fault = fault_of_operands(c)) return fault;
   if (c.promotion != 0 && !promoted) return {"promotion", "auto without block scales"};
   if (c.promotion > 2) return {"promotion", "auto, 1 or 2"};
   if (c.promotion == 2 && (units_of(c) > 1 || !has_roles(c)))
     return {"promotion", "1 with multistage, or where a math warpgroup has 128 rows"};
-  if ((units_of(c) + raw_accumulators(c)) * c.tile_n / 2 > accumulator_registers(c))
-    return {"tile", "accumulators of at most 192 registers a thread, 128 with three math warpgroups"};
+  const bool crowded = (units_of(c) + raw_accumulators(c)) * c.tile_n / 2 > accumulator_registers(c);
+  if (crowded && (a_from_registers(c) || transposes_b(c)))
+    return {"tile", "accumulators of at most 160 registers a thread, 96 with three math warpgroups, beside operands"};
+  if (crowded) return {"tile", "accumulators of at most 192 registers a thread, 128 with three math warpgroups"};
   // why: a thread starts with 128 registers, and one wgmma names all of its accumulator
   if (c.math_warpgroups == 3 && c.tile_n > 200) return {"tile (n)", "at most 200 with three math warpgroups"};
   if (c.tile_m > 256) return {"tile (m)", "at most 256 rows"};

@@ -108,6 +108,16 @@ WW_HOST_DEVICE constexpr const char* name_of(Schedule s) {
                                       : "multistage";
 }
 
+/// Where the tensor core takes A from.
+enum class OperandSource : u8 {
+  automatic,  // shared memory, where it can be read from there
+  shared,
+  registers,  // math warps read it out of the stage: tf32 may be M-major then
+};
+WW_HOST_DEVICE constexpr const char* name_of(OperandSource s) {
+  return s == OperandSource::automatic ? "auto" : s == OperandSource::shared ? "shared" : "registers";
+}
+
 // With swap_ab on, tile, cluster, math_warpgroups, raster and band speak of the instruction's M and N, which are N and
 // M of the problem; every other field still speaks of the problem (collective/swap_ab.hpp has the kernel's view).
 struct GemmConfig {
@@ -123,10 +133,11 @@ struct GemmConfig {
   int raster = 0;                          // cluster tiles across a band of tiles (swizzle width)
   RasterBand band = RasterBand::along_m;   // M runs fastest inside a band, then N; or the other way round
   bool batched = false;                    // dense: several matrices of one shape, [L, M, N, K]; rank-3 tensor maps
-  Major a_major = Major::k, b_major = Major::k;  // dense: how A and B lie in memory; mn: 16-bit types only
-  OutputLayout d_layout = OutputLayout::row;     // dense
-  OutputLayout c_layout = OutputLayout::row;     // of C, auxiliary matrices and stores: column in kernels under swap-AB
-  SwapAb swap_ab = SwapAb::automatic;            // dense
+  Major a_major = Major::k, b_major = Major::k;  // dense: how A and B lie in memory; mn: not FP8
+  OperandSource a_source = OperandSource::automatic;
+  OutputLayout d_layout = OutputLayout::row;  // dense
+  OutputLayout c_layout = OutputLayout::row;  // of C, auxiliary matrices and stores: column in kernels under swap-AB
+  SwapAb swap_ab = SwapAb::automatic;         // dense
   bool pointer_array = false;  // batched: every matrix of A, B, C and D where an array of pointers says; rank-2 maps
   Schedule schedule = Schedule::automatic;
   int promotion = 0;  // block scales: 1 or 2 sets of raw accumulators take turns; 0: 2 where registers allow

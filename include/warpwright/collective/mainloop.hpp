@@ -11,6 +11,7 @@
 #include "warpwright/collective/builder.hpp"
 #include "warpwright/collective/fixed_extents.hpp"
 #include "warpwright/collective/pointer_array.hpp"
+#include "warpwright/collective/stage_transpose.hpp"
 #include "warpwright/pipeline/ordered_barrier.hpp"
 #include "warpwright/pipeline/tma_pipeline.hpp"
 
@@ -18,7 +19,9 @@ namespace ww::collective {
 
 template <GemmConfig kConfig> struct Mainloop {
   static constexpr DType kType = kConfig.a;
-  static constexpr arch::MmaOperands kOperands{kConfig.a, kConfig.b, kConfig.a_major, kConfig.b_major};
+  static constexpr bool kTransposesB = transposes_b(kConfig);
+  static constexpr Major kMajorB = kTransposesB ? Major::k : kConfig.b_major;  // as wgmma finds it
+  static constexpr arch::MmaOperands kOperands{kConfig.a, kConfig.b, kConfig.a_major, kMajorB};
   static constexpr int kTileM = kConfig.tile_m, kTileN = kConfig.tile_n, kTileK = kConfig.tile_k;
   static constexpr int kUnits = units_of(kConfig);
   static constexpr SharedPlan kShared = shared_plan(kConfig);
@@ -140,13 +143,21 @@ template <GemmConfig kConfig> struct Mainloop {
   WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
                                  Accumulator (&acc)[kUnits]) {
     pipeline::Unordered order({}, 0);
-    multiply(k_blocks, base, pipeline, math_warpgroup, acc, order, 0);
+    multiply_as<Mainloop>(k_blocks, base, pipeline, math_warpgroup, acc, order, 0);
   }
   /// The same in its turn: from the first wait for a stage until the last products are issued. `offset`: the tile's
   /// scale_offset().
   template <class Order>
   WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
                                  Accumulator (&acc)[kUnits], Order& order, int offset) {
+    multiply_as<Mainloop>(k_blocks, base, pipeline, math_warpgroup, acc, order, offset);
+  }
+
+ protected:
+  // `Self` says where A comes from: Mainloop, or the one that is made from it.
+  template <class Self, class Order>
+  WW_DEVICE static void multiply_as(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+                                    Accumulator (&acc)[kUnits], Order& order, int offset) {
     if constexpr (kPromotes) clear(acc);
     order.wait();
     // why: where they differ from tile to tile, the compiler takes them for different from lane to lane
@@ -154,8 +165,8 @@ template <GemmConfig kConfig> struct Mainloop {
       pipeline.consumer_uniform();
       k_blocks = static_cast<int>(arch::warp::uniform(static_cast<u32>(k_blocks)));
     }
-    if constexpr (kPromotes) multiply_promoted(k_blocks, base, pipeline, math_warpgroup, acc, order, offset);
-    else multiply_plain(k_blocks, base, pipeline, math_warpgroup, acc, order);
+    if constexpr (kPromotes) multiply_promoted<Self>(k_blocks, base, pipeline, math_warpgroup, acc, order, offset);
+    else Self::multiply_plain(k_blocks, base, pipeline, math_warpgroup, acc, order);
   }
 
   /// A math warpgroup without k-blocks: what an empty sum is. Behind an epilogue that adds to it, -0, the neutral
@@ -169,7 +180,27 @@ template <GemmConfig kConfig> struct Mainloop {
   }
 
  protected:
-  // A slice of one operand of a stage, (kRows, TILE_K): one box K-major, a box for each 64 rows MN-major.
+  // Math warpgroups: the next stage, filled and as wgmma takes it.
+  WW_DEVICE static pipeline::Stage next_stage(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup) {
+    const pipeline::Stage stage = pipeline.consumer_wait();
+    if constexpr (kTransposesB) {
+      // why: in pingpong either one has all rows of its tile, as if it were the first
+      const int self = tiles_in_flight(kConfig) == 1
+                           ? math_warpgroup
+                           : static_cast<int>(arch::warp::uniform(arch::warpgroup_index())) - 1;
+      StageTranspose<kTileN, warpgroups_of_tile(kConfig), tiles_in_flight(kConfig), kTransposeBarrier>::run(
+          operand_b(base, stage).address, self);
+    }
+    return stage;
+  }
+  static constexpr int kTransposeBarrier = 8;  // named barriers from here on; epilogues have those before
+
+  // B of a stage, (TILE_N, TILE_K).
+  WW_DEVICE static atom::SharedTile<kMajorB> operand_b(arch::SharedAddress base, pipeline::Stage stage) {
+    return {shared_b(base)(_, _, static_cast<int>(stage.index)).address};
+  }
+
+  // A slice of one operand of a stage, (kRows, TILE_K): one box K-major, a box for each 128 bytes of rows MN-major.
   template <int kRows, bool kMulticast, class G, Major kMajor>
   WW_DEVICE static void load_slice(const atom::BoundTmaLoad<kMulticast>& load, const G& gX,
                                    const atom::SharedTile<kMajor>& sX) {
@@ -177,7 +208,7 @@ template <GemmConfig kConfig> struct Mainloop {
       atom::copy(load, gX, sX);
     } else {
       WW_UNROLL
-      for (int row = 0; row < kRows; row += kMnBlock) atom::copy(load, gX.rows_from(row), sX.rows_from(row));
+      for (int row = 0; row < kRows; row += mn_block(kType)) atom::copy(load, gX.rows_from(row), sX.rows_from(row));
     }
   }
 
@@ -193,16 +224,14 @@ template <GemmConfig kConfig> struct Mainloop {
   WW_DEVICE static void multiply_plain(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
                                        Accumulator (&acc)[kUnits], Order& order) {
     auto sA = shared_a(base);  // (TILE_M, TILE_K, STAGE)
-    auto sB = shared_b(base);  // (TILE_N, TILE_K, STAGE)
     pipeline::Stage previous{};
     int k = 0;
     do {
-      const pipeline::Stage stage = pipeline.consumer_wait();
+      const pipeline::Stage stage = next_stage(base, pipeline, math_warpgroup);
       arch::wgmma::fence();
       WW_UNROLL
       for (int u = 0; u < kUnits; ++u)
-        atom::gemm<kOperands>(acc[u], unit_rows(sA, math_warpgroup, u, stage.index),
-                              sB(_, _, static_cast<int>(stage.index)), k != 0);
+        atom::gemm<kOperands>(acc[u], unit_rows(sA, math_warpgroup, u, stage.index), operand_b(base, stage), k != 0);
       arch::wgmma::commit();
       arch::wgmma::wait<1>();  // the k-block before this one has been read
       if (k != 0) pipeline.consumer_release(previous);
@@ -231,22 +260,32 @@ template <GemmConfig kConfig> struct Mainloop {
 
   WW_DEVICE static Block start(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup, const Place& place,
                                Accumulator& raw) {
-    const pipeline::Stage stage = pipeline.consumer_wait();
-    const Block block{stage, Scales::template read<kUnits>(base + kShared.scales, stage, place.row)};
-    issue(base, stage, math_warpgroup, 0, raw);
+    const Block block = take(base, pipeline, place);
+    issue(base, block.stage, math_warpgroup, 0, raw);
     return block;
+  }
+  WW_DEVICE static Block take(arch::SharedAddress base, Pipeline& pipeline, const Place& place) {
+    const pipeline::Stage stage = pipeline.consumer_wait();
+    return {stage, Scales::template read<kUnits>(base + kShared.scales, stage, place.row)};
   }
 
   WW_DEVICE static void issue(arch::SharedAddress base, pipeline::Stage stage, int math_warpgroup, int unit,
                               Accumulator& raw) {
     arch::wgmma::fence();
-    atom::gemm<kOperands>(raw, unit_rows(shared_a(base), math_warpgroup, unit, stage.index),
-                          shared_b(base)(_, _, static_cast<int>(stage.index)), false);
+    atom::gemm<kOperands>(raw, unit_rows(shared_a(base), math_warpgroup, unit, stage.index), operand_b(base, stage),
+                          false);
     arch::wgmma::commit();
   }
 
   /// Of the unit's first row of this thread, from the first scale of A of the tile on.
   WW_DEVICE static int row_of(const Place& place, int unit) { return place.offset + place.row + kWarpgroupRows * unit; }
+
+  // raw = `unit`'s rows of a stage times B, done.
+  WW_DEVICE static void product(arch::SharedAddress base, pipeline::Stage stage, int math_warpgroup, int unit,
+                                Accumulator& raw) {
+    issue(base, stage, math_warpgroup, unit, raw);
+    arch::wgmma::wait<0>(raw);
+  }
 
   // acc += raw times the scales of `unit` of a block.
   WW_DEVICE static void promote(arch::SharedAddress base, Accumulator& acc, const Accumulator& raw, const Block& block,
@@ -304,7 +343,7 @@ template <GemmConfig kConfig> struct Mainloop {
   }
 
   // why: Hopper keeps 13 fraction bits while it accumulates FP8; 128 products is as far as that goes (docs/numerics.md)
-  template <class Order>
+  template <class Self, class Order>
   WW_DEVICE static void multiply_promoted(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
                                           int math_warpgroup, Accumulator (&acc)[kUnits], Order& order, int offset) {
     const Place place = place_of(math_warpgroup, offset);
@@ -312,7 +351,7 @@ template <GemmConfig kConfig> struct Mainloop {
       promote_overlapped(k_blocks, base, pipeline, math_warpgroup, place, acc[0], order);
     } else {
       for (int k = 0; k < k_blocks; ++k)
-        promote_units(base, pipeline, math_warpgroup, place, acc, k + 1 == k_blocks, order);
+        promote_units<Self>(base, pipeline, math_warpgroup, place, acc, k + 1 == k_blocks, order);
     }
   }
 
@@ -359,15 +398,14 @@ template <GemmConfig kConfig> struct Mainloop {
 
   // Several units, or three warpgroups, leave registers for one raw accumulator: multiply and promote one unit after
   // the other.
-  template <class Order>
+  template <class Self, class Order>
   WW_DEVICE static void promote_units(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
                                       const Place& place, Accumulator (&acc)[kUnits], bool last, Order& order) {
     Accumulator raw;
-    const Block block = start(base, pipeline, math_warpgroup, place, raw);
+    const Block block = take(base, pipeline, place);
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {
-      if (u != 0) issue(base, block.stage, math_warpgroup, u, raw);
-      arch::wgmma::wait<0>(raw);
+      Self::product(base, block.stage, math_warpgroup, u, raw);
       if (u + 1 == kUnits) {
         release_before(pipeline, block);
         if (last) order.arrive();  // why only now: no branch may part accumulators in flight (C7511)

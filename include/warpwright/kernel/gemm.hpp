@@ -16,7 +16,7 @@
 #include "warpwright/arch/role.hpp"
 #include "warpwright/collective/epilogue.hpp"
 #include "warpwright/collective/grouped_builder.hpp"
-#include "warpwright/collective/mainloop.hpp"
+#include "warpwright/collective/register_mainloop.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/kernel/partial_sums.hpp"
 #include "warpwright/scheduler/tile_scheduler.hpp"
@@ -28,7 +28,7 @@ template <GemmConfig kConfig> struct Gemm {
   static_assert(!(kGroupsK ? collective::fault_of_k_grouped(kConfig) : collective::fault_of(kConfig)),
                 "GemmConfig: resolve() it and look at fault_of()");
   using Params = conditional_t<kGroupsK, KGroupedParams, GemmParams>;
-  using Mainloop = collective::Mainloop<kConfig>;
+  using Mainloop = typename collective::MainloopOf<kConfig>::type;
   using Epilogue = collective::Epilogue<kConfig>;
   using Pipeline = typename Mainloop::Pipeline;
   using Tile = scheduler::Tile;

@@ -96,16 +96,20 @@ template <int kStages, ClusterShape kCluster, int kConsumerWarps, int kStoringWa
   }
 
   /// All lanes of a consumer warp, when none of them reads `stage` any more.
-  WW_DEVICE void consumer_release(Stage stage) {
-    arch::warp::sync();  // why: one lane's arrive speaks for the reads of all 32
-    if constexpr (kCluster.size() == 1) {
-      arch::mbarrier::arrive_if(releases_, empty(barriers_, stage.index));
-    } else {
-      arch::mbarrier::arrive_remote_if(releases_, empty(barriers_, stage.index), arch::lane_index());
-    }
-  }
+  WW_DEVICE void consumer_release(Stage stage) { release(releases_, stage); }
+  /// The same or nothing, as all lanes agree, without a branch: between products in flight one makes ptxas serialise
+  /// them (C7513).
+  WW_DEVICE void consumer_release_if(bool releases, Stage stage) { release(releases_ && releases, stage); }
 
  private:
+  WW_DEVICE void release(bool arrives, Stage stage) {
+    arch::warp::sync();  // why: one lane's arrive speaks for the reads of all 32
+    if constexpr (kCluster.size() == 1) {
+      arch::mbarrier::arrive_if(arrives, empty(barriers_, stage.index));
+    } else {
+      arch::mbarrier::arrive_remote_if(arrives, empty(barriers_, stage.index), arch::lane_index());
+    }
+  }
   WW_DEVICE static arch::MBarrier full(arch::SharedAddress base, u32 stage) {
     return {base + stage * arch::kMBarrierBytes};
   }

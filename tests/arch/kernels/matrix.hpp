@@ -31,11 +31,13 @@ WW_KERNEL(arch_stmatrix, 32, Params, p) {
   copy_out(p, arch::dynamic_shared(), 128);
 }
 
-/// Rows: the input's 128 words. Output: out[4 lane + i].
+/// Rows: the input's 128 words. arg[1]: transposed. Output: out[4 lane + i].
 WW_KERNEL(arch_ldmatrix, 32, Params, p) {
   copy_in(p.in, arch::dynamic_shared(), 128);
   arch::warp::sync();
-  arch::global::store4(p.out + 4 * arch::lane_index(), arch::ldmatrix(row_of(arch::lane_index())));
+  const arch::SharedAddress row = row_of(arch::lane_index());
+  arch::global::store4(p.out + 4 * arch::lane_index(),
+                       p.arg[1] == 0 ? arch::ldmatrix(row) : arch::ldmatrix_transposed(row));
 }
 
 }  // namespace ww::arch_test

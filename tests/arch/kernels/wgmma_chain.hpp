@@ -29,6 +29,20 @@ WW_DEVICE Operands stage_operands(const Params& p) {
   return {arch::make_descriptor(a, swizzle, leading, stride), arch::make_descriptor(b, swizzle, leading, stride)};
 }
 
+/// The same with descriptors of their own, by the arguments that wgmma_types.hpp explains.
+WW_DEVICE Operands stage_both(const Params& p) {
+  const u32 bytes_a = static_cast<u32>(p.arg[0]), bytes_b = static_cast<u32>(p.arg[1]);
+  const arch::SharedAddress a = arch::dynamic_shared(), b = a + round_up(bytes_a, 1024u);
+  copy_in(p.in, a, bytes_a / 4);
+  copy_in(p.in + bytes_a / 4, b, bytes_b / 4);
+  arch::fence::proxy_async_shared();
+  arch::named_barrier::sync_cta();
+  return {arch::make_descriptor(a, static_cast<arch::MatrixSwizzle>(p.arg[2]), static_cast<u32>(p.arg[4]),
+                                static_cast<u32>(p.arg[5])),
+          arch::make_descriptor(b, static_cast<arch::MatrixSwizzle>(p.arg[3]), static_cast<u32>(p.arg[8]),
+                                static_cast<u32>(p.arg[9]))};
+}
+
 template <int kN> WW_DEVICE void load_accumulator(const Params& p, arch::Accumulator<kN>& d) {
   const u32* from = p.in + (p.arg[0] + p.arg[1]) / 4 + arch::thread_index() * (kN / 2);
   WW_UNROLL

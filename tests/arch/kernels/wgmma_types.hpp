@@ -11,19 +11,6 @@
 
 namespace ww::arch_test {
 
-WW_DEVICE Operands stage_both(const Params& p) {
-  const u32 bytes_a = static_cast<u32>(p.arg[0]), bytes_b = static_cast<u32>(p.arg[1]);
-  const arch::SharedAddress a = arch::dynamic_shared(), b = a + round_up(bytes_a, 1024u);
-  copy_in(p.in, a, bytes_a / 4);
-  copy_in(p.in + bytes_a / 4, b, bytes_b / 4);
-  arch::fence::proxy_async_shared();
-  arch::named_barrier::sync_cta();
-  return {arch::make_descriptor(a, static_cast<arch::MatrixSwizzle>(p.arg[2]), static_cast<u32>(p.arg[4]),
-                                static_cast<u32>(p.arg[5])),
-          arch::make_descriptor(b, static_cast<arch::MatrixSwizzle>(p.arg[3]), static_cast<u32>(p.arg[8]),
-                                static_cast<u32>(p.arg[9]))};
-}
-
 template <arch::MmaOperands kOperands, int kN> WW_DEVICE void wgmma_single(const Params& p) {
   const Operands o = stage_both(p);
   arch::Accumulator<kN> d;

@@ -64,6 +64,11 @@ enum class Edit : i32 {
   registers_240,
   operand_rewritten,
   group_released_early,
+  fragment_written,
+  fragment_read,
+  fragment_no_fence,
+  fragment_not_named,
+  fragment_named_early,
   // store.hpp
   store_no_fence,
   store_no_barrier,

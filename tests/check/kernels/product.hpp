@@ -7,6 +7,7 @@
 #include "params.hpp"
 #include "warpwright/arch/convert.hpp"
 #include "warpwright/arch/registers.hpp"
+#include "warpwright/arch/stmatrix.hpp"
 #include "warpwright/atom/mma_atom.hpp"
 #include "warpwright/atom/tma_atom.hpp"
 #include "warpwright/pipeline/tma_pipeline.hpp"
@@ -118,6 +119,47 @@ WW_KERNEL(check_pipelined, 256, Params, p) {
     previous = stage;
   }
   arch::wgmma::wait<0>(acc);
+  write_accumulator(p.out, acc);
+}
+
+/// The product of check_product with A from registers: two fragments take turns, one is loaded while the products that
+/// read the other are in flight. arg[0] passes; each has its words in in[pass * 128 + ...].
+WW_KERNEL(check_fragments, 128, Params, p) {
+  const arch::SharedAddress base = arch::dynamic_shared();
+  const arch::MatrixDescriptor b = arch::make_descriptor(base + kOperandBytes, arch::MatrixSwizzle::b128, 0, 1024);
+  const u32 lane_row = 16 * arch::warp_index() + arch::lane_index() % 16;
+  arch::Accumulator<64> acc;
+  for (int v = 0; v < 32; ++v) acc[v] = 0;
+  u32 peek = 0;
+  arch::AFragment<1> even, odd;
+  const auto load = [&](arch::AFragment<1>& a) {  // any 16 bytes of a row are like the others
+    const arch::Words<4> words = arch::ldmatrix(base + lane_row * 128 + arch::lane_index() / 16 * 16);
+    for (int i = 0; i < 4; ++i) a.r[i] = words.w[i];  // @fragments_load
+  };
+  for (u32 pass = 0; pass < static_cast<u32>(p.arg[0]); ++pass) {
+    write_operands(p, base, pass);
+    arch::fence::proxy_async_shared();
+    arch::named_barrier::sync_cta();
+    for (u32 step = 0; step < 4; step += 2) {
+      if (!p.is(Edit::fragment_not_named)) arch::wgmma::wait<1>(even);
+      else arch::wgmma::wait<1>();
+      load(even);
+      if (!p.is(Edit::fragment_no_fence)) arch::wgmma::fence();
+      arch::wgmma::mma<DType::e4m3>(acc, even, b + 32 * step, true);  // @fragments_mma
+      arch::wgmma::commit();
+      if (p.is(Edit::fragment_written)) even.r[1] = 0;                   // @fragments_written
+      if (p.is(Edit::fragment_read)) peek += even.r[1] & 1;              // @fragments_read
+      if (p.is(Edit::fragment_named_early)) arch::wgmma::wait<1>(even);  // @fragments_wait
+      arch::wgmma::wait<1>(odd);
+      load(odd);
+      arch::wgmma::fence();
+      arch::wgmma::mma<DType::e4m3>(acc, odd, b + 32 * (step + 1), true);
+      arch::wgmma::commit();
+    }
+    arch::wgmma::wait<0>(acc, even, odd);
+    arch::named_barrier::sync_cta();
+  }
+  acc[0] += static_cast<float>(peek);
   write_accumulator(p.out, acc);
 }
 

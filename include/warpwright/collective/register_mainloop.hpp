@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mainloop with A from registers: math warpgroups read A out of the stage themselves, and the tensor core takes it
+// from their registers; B comes from shared memory as ever.
+//   half a stage at a time: load it into one fragment -> multiply;   the other half's products are in flight meanwhile
+//   stage:  | load 0 | multiply 0 | load 1 | multiply 1 |     a fragment is loaded anew when the products that read it,
+//           fragment    even                  odd             two halves back, are there
+// This is how A may be laid out as wgmma cannot read it from shared memory (tf32, M-major). All else is Mainloop's.
+#pragma once
+
+#include "warpwright/atom/a_fragment.hpp"
+#include "warpwright/collective/mainloop.hpp"
+
+namespace ww::collective {
+
+template <GemmConfig kConfig> struct RegisterMainloop : Mainloop<kConfig> {
+  static_assert(a_from_registers(kConfig));
+  using Base = Mainloop<kConfig>;
+  using Base::kOperands, Base::kType, Base::kUnits;
+  using typename Base::Accumulator;
+  using typename Base::Pipeline;
+  static constexpr int kSteps = 2;  // of the four of a stage
+  static constexpr int kHalves = 2;
+  using Fragment = arch::AFragment<kSteps>;
+  using Reader = atom::FragmentReader<kType, kConfig.a_major>;
+
+  /// As Mainloop's.
+  template <class Order>
+  WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+                                 Accumulator (&acc)[kUnits], Order& order, int offset) {
+    Base::template multiply_as<RegisterMainloop>(k_blocks, base, pipeline, math_warpgroup, acc, order, offset);
+  }
+
+  // See Mainloop's for why it is a do-while.
+  template <class Order>
+  WW_DEVICE static void multiply_plain(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+                                       Accumulator (&acc)[kUnits], Order& order) {
+    const Reader reader;
+    Fragment half[kHalves] = {};
+    pipeline::Stage previous{};
+    int k = 0;
+    do {
+      const pipeline::Stage stage = Base::next_stage(base, pipeline, math_warpgroup);
+      WW_UNROLL
+      for (int u = 0; u < kUnits; ++u) {
+        multiply_half<0>(reader, base, stage, math_warpgroup, u, acc[u], half[0], k != 0);
+        multiply_half<1>(reader, base, stage, math_warpgroup, u, acc[u], half[1], true, [&] {
+          if (u == 0) pipeline.consumer_release_if(k != 0, previous);  // none of its products is in flight any more
+        });
+      }
+      previous = stage;
+    } while (++k < k_blocks);
+    order.arrive();
+    if constexpr (kUnits == 1) arch::wgmma::wait<0>(acc[0], half[0], half[1]);
+    else arch::wgmma::wait<0>(acc[0], acc[1], half[0], half[1]);
+    pipeline.consumer_release(previous);
+  }
+
+  // raw (64, TILE_N) = this unit's rows of a stage times B, done.
+  WW_DEVICE static void product(arch::SharedAddress base, pipeline::Stage stage, int math_warpgroup, int unit,
+                                Accumulator& raw) {
+    const Reader reader;
+    Fragment early, late;
+    const auto sA = Base::unit_rows(Base::shared_a(base), math_warpgroup, unit, stage.index);  // (64, TILE_K)
+    const auto sB = Base::operand_b(base, stage);                                              // (TILE_N, TILE_K)
+    reader.template load<0>(early, sA);
+    reader.template load<kSteps>(late, sA);
+    arch::wgmma::fence();
+    atom::gemm<kOperands>(raw, early, sB, 0, false);
+    atom::gemm<kOperands>(raw, late, sB, kSteps, true);
+    arch::wgmma::commit();
+    arch::wgmma::wait<0>(raw, early, late);
+  }
+
+ private:
+  struct Nothing {
+    WW_DEVICE void operator()() const {}
+  };
+
+  // acc += one half of a stage: its k, this unit's rows. `between` runs when all but the newest products are there.
+  template <int kHalf, class Between = Nothing>
+  WW_DEVICE static void multiply_half(const Reader& reader, arch::SharedAddress base, pipeline::Stage stage,
+                                      int math_warpgroup, int unit, Accumulator& acc, Fragment& half, bool accumulate,
+                                      Between between = {}) {
+    arch::wgmma::wait<1>(half);  // what it holds has been read ...
+    between();
+    reader.template load<kHalf * kSteps>(half,
+                                         Base::unit_rows(Base::shared_a(base), math_warpgroup, unit, stage.index));
+    arch::wgmma::fence();  // ... and written anew
+    atom::gemm<kOperands>(acc, half, Base::operand_b(base, stage), kHalf * kSteps, accumulate);
+    arch::wgmma::commit();
+  }
+};
+
+/// The mainloop of a config with roles.
+template <GemmConfig kConfig, bool kFromRegisters = a_from_registers(kConfig)> struct MainloopOf {
+  using type = Mainloop<kConfig>;
+};
+template <GemmConfig kConfig> struct MainloopOf<kConfig, true> { using type = RegisterMainloop<kConfig>; };
+
+}  // namespace ww::collective
