@@ -88,7 +88,7 @@ TEST(GemmRegisters, EveryTypeAndMajor) {
                     .d = f32,
                     .a_major = a,
                     .b_major = type == bf16 ? Major::k : Major::mn},
-                   "tile=128x64x64,cluster=2x1,stages=3,a_source=registers", ++seed, EmuSchedule::adversarial);
+                   "tile=128x128x64,cluster=2x1,stages=3,a_source=registers", ++seed, EmuSchedule::adversarial);
 }
 
 TEST(GemmRegisters, UnitsBlocksAndOneKBlock) {
