@@ -33,7 +33,9 @@ template <GemmConfig kConfig> struct Mainloop {
   static constexpr bool kScalesColumns = scales_columns(kConfig);
   using Scales = BlockScales<kTileM, kTileN, kForm>;
   static constexpr u32 kScaleWarps = kPromotes && has_roles(kConfig) ? Scales::kWarps : 0;
-  using Pipeline = pipeline::TmaPipeline<kConfig.stages, kCluster, 4 * warpgroups_of_tile(kConfig), kScaleWarps>;
+  // why the last: who turns B over writes a stage that a peer of the cluster then fills again
+  using Pipeline = pipeline::TmaPipeline<kConfig.stages, kCluster, 4 * warpgroups_of_tile(kConfig), kScaleWarps,
+                                         kTransposesB && (kCluster.m > 1)>;
   using Accumulator = arch::Accumulator<kTileN>;
   static constexpr bool kStacked = stacks_matrices(kConfig);
   using GlobalA = atom::TileRow<kTileM, kTileK, kStacked>;       // (TILE_M, TILE_K, k)

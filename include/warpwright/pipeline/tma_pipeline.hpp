@@ -22,7 +22,9 @@ struct Stage {
   arch::MBarrier full;  // the barrier that copies into this stage signal
 };
 
-template <int kStages, ClusterShape kCluster, int kConsumerWarps, int kStoringWarps = 0> class TmaPipeline {
+/// kConsumersWrite: consumers change a stage before they release it.
+template <int kStages, ClusterShape kCluster, int kConsumerWarps, int kStoringWarps = 0, bool kConsumersWrite = false>
+class TmaPipeline {
  public:
   /// Bytes of shared memory for the barriers: full[kStages], then empty[kStages].
   static constexpr u32 kBytes = 2 * kStages * arch::kMBarrierBytes;
@@ -104,6 +106,7 @@ template <int kStages, ClusterShape kCluster, int kConsumerWarps, int kStoringWa
  private:
   WW_DEVICE void release(bool arrives, Stage stage) {
     arch::warp::sync();  // why: one lane's arrive speaks for the reads of all 32
+    if constexpr (kConsumersWrite && kCluster.size() > 1) arch::fence::acq_rel_cluster();  // ... and writes, to peers
     if constexpr (kCluster.size() == 1) {
       arch::mbarrier::arrive_if(arrives, empty(barriers_, stage.index));
     } else {
