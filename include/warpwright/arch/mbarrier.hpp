@@ -57,6 +57,16 @@ WW_DEVICE void arrive_remote_if(bool condition, MBarrier b, u32 rank) {
       "r"(rank), "r"(static_cast<u32>(condition))
       : "memory");
 }
+/// The same, and a release to all of the cluster: what the thread wrote, or knows to be written, comes before.
+WW_DEVICE void arrive_remote_release_if(bool condition, MBarrier b, u32 rank) {
+  asm volatile(
+      "{\n.reg .pred p;\n.reg .b32 remote;\n"
+      "setp.ne.u32 p, %2, 0;\n"
+      "@p mapa.shared::cluster.u32 remote, %0, %1;\n"
+      "@p mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n}" ::"r"(b.address.value),
+      "r"(rank), "r"(static_cast<u32>(condition))
+      : "memory");
+}
 WW_DEVICE void arrive_remote(MBarrier b, u32 rank) { arrive_remote_if(true, b, rank); }
 WW_DEVICE void expect_tx(MBarrier b, u32 bytes) {
   asm volatile("mbarrier.expect_tx.shared::cta.b64 [%0], %1;" ::"r"(b.address.value), "r"(bytes) : "memory");
@@ -110,6 +120,11 @@ WW_DEVICE void arrive_remote(MBarrier b, u32 rank WW_SITE) {
 }
 WW_DEVICE void arrive_remote_if(bool condition, MBarrier b, u32 rank WW_SITE) {
   if (condition) arrive_remote(b, rank, site);
+}
+WW_DEVICE void arrive_remote_release_if(bool condition, MBarrier b, u32 rank WW_SITE) {
+  if (!condition) return;
+  table->fence(Fence::acq_rel_cluster, site);
+  arrive_remote(b, rank, site);
 }
 WW_DEVICE void expect_tx(MBarrier b, u32 bytes WW_SITE) { table->mbarrier_expect_tx(b.address.value, bytes, site); }
 WW_DEVICE void arrive_expect_tx(MBarrier b, u32 bytes WW_SITE) {

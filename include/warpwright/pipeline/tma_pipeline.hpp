@@ -106,9 +106,10 @@ class TmaPipeline {
  private:
   WW_DEVICE void release(bool arrives, Stage stage) {
     arch::warp::sync();  // why: one lane's arrive speaks for the reads of all 32
-    if constexpr (kConsumersWrite && kCluster.size() > 1) arch::fence::acq_rel_cluster();  // ... and writes, to peers
     if constexpr (kCluster.size() == 1) {
       arch::mbarrier::arrive_if(arrives, empty(barriers_, stage.index));
+    } else if constexpr (kConsumersWrite) {  // why not a fence: between products in flight ptxas serialises (C7513)
+      arch::mbarrier::arrive_remote_release_if(arrives, empty(barriers_, stage.index), arch::lane_index());
     } else {
       arch::mbarrier::arrive_remote_if(arrives, empty(barriers_, stage.index), arch::lane_index());
     }
