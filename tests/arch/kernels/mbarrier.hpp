@@ -76,7 +76,8 @@ WW_KERNEL(arch_mbarrier_remote, 64, Params, p) {
   arch::cluster::sync();
   u32 rounds = 0;
   for (; rounds < static_cast<u32>(p.arg[0]); ++rounds) {
-    if (t < arch::cluster_size()) arch::mbarrier::arrive_remote(b, t);
+    if (rounds % 2 == 0 && t < arch::cluster_size()) arch::mbarrier::arrive_remote(b, t);
+    if (rounds % 2 == 1) arch::mbarrier::arrive_remote_release_if(t < arch::cluster_size(), b, t);
     arch::mbarrier::wait(b, rounds & 1);
     arch::warp::sync();
     arch::cluster::sync();  // why: a second arrival must not meet a barrier whose first round is not over
