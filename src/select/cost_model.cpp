@@ -101,7 +101,8 @@ double sums_us(const GemmConfig& c, double exchanges, double pieces, double unit
 }
 
 /// Tiles in bench/results.
-bool tile_is_recorded(const GemmConfig& c) {
+bool tile_is_recorded(const GemmConfig& c, bool swapped) {
+  if (swapped) return c.tile_m <= 128 && c.tile_n <= 64;
   if (c.tile_m == 64) return c.tile_n >= 32 && c.tile_n <= 192;
   if (c.tile_m == 128) return c.tile_n >= 128 || c.tile_n == 96;
   return c.tile_m == 192 ? c.tile_n == 128 || c.tile_n == 160 : c.tile_n == 128;
@@ -117,7 +118,7 @@ double doubt_of(const GemmConfig& c, bool swapped, const CostConstants& k) {
     return k.doubt;
   // up to 18 % longer than modelled: while one CTA promotes its only raw sums, the others of the cluster wait
   if (plane > 1 && (c.math_warpgroups == 3 || collective::raw_accumulators(c) == 1)) return k.doubt_plain;
-  return tile_is_recorded(c) && !swapped && plane <= 2 && along_k <= 4 ? 0 : k.doubt_plain;
+  return tile_is_recorded(c, swapped) && plane <= 2 && along_k <= 4 ? 0 : k.doubt_plain;
 }
 
 Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int sms, const CostConstants& k);
@@ -202,8 +203,7 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
 
   cost[Term::fill_drain] += k.cluster_us * std::log2(1.0 * in_cluster);
   if (c.order == TileOrder::single) cost[Term::fill_drain] += (busiest - 1) * k.single_us;
-  if (c.order == TileOrder::dynamic)
-    cost[Term::fill_drain] += k.ticket_us + (in_cluster > 1 ? busiest * k.cluster_ticket_us : 0);
+  if (c.order == TileOrder::dynamic) cost[Term::fill_drain] += k.ticket_us;
 
   // the limit leaves the clock at which dynamic power fits
   const double products = tiles * cut / sms * tile.tensor * (is_fp8(c.a) ? k.power_fp8 : k.power_16);

@@ -12,7 +12,7 @@ namespace {
 using namespace ww::testing;
 
 Device open_emu() {
-  auto device = Device::open("emu:sm90", {.cache_dir = {}});
+  auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {}});
   if (!device) throw std::runtime_error(device.error().message);
   return *device;
 }
