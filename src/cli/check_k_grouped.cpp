@@ -31,9 +31,9 @@ class KGroupedTarget final : public CheckTarget {
 
   std::string command() const override {
     const KGroupedProblem& p = request_.problem;
-    return fmt::format("warpwright check k-grouped --device {} {} --m {} --n {}{} --config {}{}{}", device_.info().name,
-                       request_.group_flags, p.m, p.n, p.accumulate ? " --accumulate" : "",
-                       shell_word(ww::to_text(options_.config)),
+    return fmt::format("warpwright check k-grouped --device {} {} --m {} --n {} --layout {}{} --config {}{}{}",
+                       device_.info().name, request_.group_flags, p.m, p.n, name_of(MatrixLayout{p.a_major, p.b_major}),
+                       p.accumulate ? " --accumulate" : "", shell_word(ww::to_text(options_.config)),
                        options_.sms > 0 ? fmt::format(" --sms {}", options_.sms) : "", settings_text(settings_));
   }
   std::string title() const override {

@@ -34,9 +34,11 @@ std::int64_t grain_of(const KGroupedProblem& p) {
   return p.a_major == Major::mn && p.b_major == Major::mn ? 1 : kBlock;
 }
 
-Result<void> resolve_layout(const Flag& flag, KGroupedRequest& request) {
+Result<void> resolve_layout(const Flag& flag, const Flag& config, KGroupedRequest& request) {
   KGroupedProblem& p = request.problem;
   p.a_major = p.b_major = bytes_of(p.a) == 2 ? Major::mn : Major::k;
+  if (!flag && names(config, "layout"))
+    p.a_major = request.options.config.a_major, p.b_major = request.options.config.b_major;
   if (!flag) return {};
   WW_TRY(const MatrixLayout layout, parse_layout(*flag, "--layout"));
   p.a_major = layout.a, p.b_major = layout.b;
@@ -140,7 +142,7 @@ Result<KGroupedRequest> make_k_grouped_request(const KGroupedFlags& flags) {
   KGroupedProblem& p = request.problem;
   p.a = request.types.ab, p.b = request.types.b, p.d = request.types.d, p.scale = request.types.scale;
   p.accumulate = flags.accumulate;
-  WW_CHECK(resolve_layout(flags.gemm.layout, request));
+  WW_CHECK(resolve_layout(flags.gemm.layout, flags.gemm.config, request));
   WW_TRY(const int encoding,
          parse_choice(flags.encoding, "--encoding", {"offsets", "indptr", "starts-counts", "row-ids", "masked"}, 0));
   p.encoding = static_cast<GroupEncoding>(encoding);

@@ -89,6 +89,9 @@ Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench) 
                    name_of(asked.scale));
   if (request.problem.batch != 1)
     return failure(ErrorCode::unsupported, "--batch", "1: what is timed is one product", *flags.batch);
+  if (request.problem.pointer_array)
+    return failure(ErrorCode::unsupported, "--pointer-array", "no arrays of pointers: what is timed is one product",
+                   "it");
   WW_TRY(BenchOptions options, bench_options(request, flags, bench));
   options.config = request.options.config;  // --config and the flags of its fields
   options.batch_invariant = request.options.batch_invariant;

@@ -150,6 +150,9 @@ Result<Outcome> check_gemm(const GemmFlags& flags, const CheckFlags& check) {
   if (!flags.m && !flags.n && !flags.k && !flags.a && !flags.b)
     problem.m = kDefaultM, problem.n = kDefaultN, problem.k = kDefaultK;
   WW_TRY(const GemmRequest gemm, make_request(problem));
+  if (gemm.problem.pointer_array)
+    return failure(ErrorCode::unsupported, "--pointer-array", "a batch by strides: check makes no arrays of pointers",
+                   "it");
   Progress progress;
   progress.phase("compile");
   WW_TRY(const Device device, open_checking_device(request.device));

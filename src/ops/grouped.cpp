@@ -21,8 +21,16 @@ struct GroupedDecision {
 Result<GroupedDecision> decide(const GroupedProblem& problem, const GemmOptions& options, int sms) {
   WW_TRY(const GroupedProblem checked, ops::validate(problem));
   WW_CHECK(ops::check_sms(options.sms, 0));
-  const GemmConfig config =
-      select::choose_grouped(checked, options.config, options.sms > 0 ? min(options.sms, sms) : sms);
+  const int resident = options.sms > 0 ? min(options.sms, sms) : sms;
+  GemmConfig config = select::choose_grouped(checked, options.config, resident);
+  if (options.batch_invariant && config.order == TileOrder::split_k) {
+    if (options.config.order == TileOrder::split_k)
+      return failure(ErrorCode::unsupported, "config, order", "one that leaves K whole, for batch_invariant",
+                     "split-k");
+    GemmConfig whole = options.config;  // a mechanism that is asked for is not split
+    whole.mechanism = Mechanism::ragged;
+    config = select::choose_grouped(checked, whole, resident);
+  }
   WW_CHECK(ops::validate(config, checked));
   WW_CHECK(ops::check_sms(options.sms, collective::cluster_of(config).size()));
   if (static_cast<double>(device::tile_bound(checked, config)) > ops::kLargestTileCount)

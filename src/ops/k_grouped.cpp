@@ -44,6 +44,8 @@ Result<void> check(const KGroupedProblem& p) {
   if (p.total_k() > ops::kLargestExtent)
     return failure(ErrorCode::unsupported, "k", fmt::format("at most {} in all groups", ops::kLargestExtent),
                    fmt::format("{} groups of {}", p.groups, p.k));
+  if (is_block(p.scale) && p.scale != Scale::block_1x128_1x128)
+    return failure(ErrorCode::unsupported, "scale", "none, tensor, row-column or block-1d", name_of(p.scale));
   if (is_block(p.scale) && (p.scale_a_group != 0 || p.scale_b_group != 0))
     return failure(ErrorCode::invalid, p.scale_a_group != 0 ? "scale_a_group" : "scale_b_group",
                    "0: scales for each 128 of K are those of the group that has them",
@@ -74,7 +76,9 @@ Result<KGroupedDecision> decide(const KGroupedProblem& problem, const GemmOption
   const Mechanism asked = options.config.mechanism;
   if (asked != Mechanism::dense && asked != Mechanism::k_grouped)  // dense: nobody asked
     return failure(ErrorCode::unsupported, "config, mechanism", "k-grouped for groups of K", name_of(asked));
-  decision.config = select::choose_k_grouped(decision.batch, options.config);
+  GemmConfig requested = options.config;
+  if (options.sms == 1 && requested.cluster_m == 0) requested.cluster_m = 1;
+  decision.config = select::choose_k_grouped(decision.batch, requested);
   WW_CHECK(check(decision.config, problem.groups));
   WW_CHECK(ops::check_sms(options.sms, collective::cluster_of(decision.config).size()));
   const bool masked = problem.encoding == GroupEncoding::masked;

@@ -43,7 +43,7 @@ double longest_cta(const GroupedProblem& p, const GemmConfig& c, int sms) {
 /// `config` of ragged, or the same with K split where that leaves the busiest CTA at most 7/8 of the work.
 /// why 7/8: a cluster starts later than a CTA, and its sum is another round trip between SMs
 GemmConfig split_where_few(const GemmConfig& config, const GroupedProblem& p, int sms) {
-  if (p.k < kLongK || p.rows == 0 || p.groups == 0) return config;
+  if (p.k < kLongK || p.rows == 0 || p.groups == 0 || sms < 2) return config;
   GemmConfig split = config;
   split.order = TileOrder::split_k;
   split.tile_m = split.tile_n = split.stages = 0;
@@ -136,13 +136,13 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
 GemmConfig choose_k_grouped(const GemmProblem& p, const GemmConfig& requested) {
   GemmConfig config = of_problem(p, requested);
   if (config.group_capacity == 0) config.group_capacity = group_capacity_for(p.batch);
-  const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
+  const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m > 1 || config.cluster_n ||
                       config.stages || config.math_warpgroups;
   if (!shaped) {
     const bool small = p.m <= 64 && p.n <= 64;
     config.tile_m = small ? 64 : 128;
     config.tile_n = small ? 64 : collective::promotes(config) || config.d == DType::f32 ? 128 : 256;
-    config.cluster_m = p.m > config.tile_m ? 2 : 1;
+    if (config.cluster_m == 0) config.cluster_m = p.m > config.tile_m ? 2 : 1;
     config.cluster_n = 1;
   }
   return collective::resolve_k_grouped(config);

@@ -118,7 +118,7 @@ void inline_headers(const std::string& text, std::set<std::string>& seen, std::s
   }
 }
 
-constexpr const char* kReleaseLine = "arch::mbarrier::arrive_if(releases_, empty(barriers_, stage.index));";
+constexpr const char* kReleaseLine = "arch::mbarrier::arrive_if(arrives, empty(barriers_, stage.index));";
 
 /// The shipped kernel's text without the release of its stages.
 Result<runtime::KernelSource> without_release(const GemmConfig& config) {

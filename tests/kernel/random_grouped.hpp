@@ -207,7 +207,8 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
   }
   // why after those, and from the number alone: everything else of a problem, and so its D, stays what it was
   if (i / 30 % 6 == 1 || i / 30 % 6 == 5) h.config = descriptors_config(i, common);
-  if (i >= kFirstSplitGrouped) h.config = split_config(i);
+  // why not eight pieces with large tables: slots, tables and a ring of large tiles do not fit together
+  if (i >= kFirstSplitGrouped) h.config = split_config(p.groups > 1024 ? 0 : i);
   fill_grouped(h, rng);
   return h;
 }

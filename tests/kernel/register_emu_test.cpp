@@ -134,7 +134,7 @@ TEST(GemmRegisters, RefusesWhatItCannotBe) {
     EXPECT_NE(answer.error().message.find(field), std::string::npos) << answer.error().message;
   }
   for (const auto& [config, layout] :
-       {std::pair{"a_source=shared", "tt"}, {"schedule=multistage", "nn"}, {"tile=128x72x32", "nn"}}) {
+       {std::pair{"a_source=shared,swap_ab=off", "tt"}, {"schedule=multistage", "nn"}, {"tile=128x72x32", "nn"}}) {
     GemmProblem p = tf32_problem(layout[0] == 't' ? Major::mn : Major::k, layout[1] == 'n' ? Major::mn : Major::k);
     EXPECT_FALSE(can_implement(p, {.config = *parse_config(config)})) << config << " " << layout;
   }

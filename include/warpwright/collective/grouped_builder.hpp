@@ -90,6 +90,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   if (c.promotion != 0) return {"promotion", "auto for ragged tiles"};
   if (c.d_layout != OutputLayout::row) return {"d_layout", "row for grouped products"};
   if (c.pointer_array) return {"pointer_array", "0 for grouped products"};
+  if (swaps(c)) return {"swap_ab", "auto or off for grouped products: their mechanism decides"};
+  if (c.a_source == OperandSource::registers) return {"a_source", "auto or shared with multistage and groups"};
   if (c.fixed_n != 0 || c.fixed_k != 0) return {c.fixed_n != 0 ? "fixed_n" : "fixed_k", "0 for grouped products"};
   if (c.a != c.b || (c.a != DType::e4m3 && bytes_of(c.a) != 2)) return {"a, b", "the same type of e4m3, bf16, f16"};
   if (c.d == DType::e4m3) return {"d", "bf16, f16 or f32"};

@@ -155,6 +155,16 @@ template <GemmConfig kConfig> struct Mainloop {
     multiply_as<Mainloop>(k_blocks, base, pipeline, math_warpgroup, acc, order, offset);
   }
 
+  /// A math warpgroup without k-blocks: what an empty sum is. Behind an epilogue that adds to it, -0, the neutral
+  /// element of addition: C + 0 would lose the sign of a C of -0.
+  WW_DEVICE static void clear(Accumulator (&acc)[kUnits], float zero = 0.0f) {
+    WW_UNROLL
+    for (int u = 0; u < kUnits; ++u) {
+      WW_UNROLL
+      for (int v = 0; v < Accumulator::kValues; ++v) acc[u][v] = zero;
+    }
+  }
+
  protected:
   // `Self` says where A comes from: Mainloop, or the one that is made from it.
   template <class Self, class Order>
@@ -171,17 +181,6 @@ template <GemmConfig kConfig> struct Mainloop {
     else Self::multiply_plain(k_blocks, base, pipeline, math_warpgroup, acc, order);
   }
 
-  /// A math warpgroup without k-blocks: what an empty sum is. Behind an epilogue that adds to it, -0, the neutral
-  /// element of addition: C + 0 would lose the sign of a C of -0.
-  WW_DEVICE static void clear(Accumulator (&acc)[kUnits], float zero = 0.0f) {
-    WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) {
-      WW_UNROLL
-      for (int v = 0; v < Accumulator::kValues; ++v) acc[u][v] = zero;
-    }
-  }
-
- protected:
   // Math warpgroups: the next stage, filled and as wgmma takes it.
   WW_DEVICE static pipeline::Stage next_stage(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup) {
     const pipeline::Stage stage = pipeline.consumer_wait();
