@@ -74,6 +74,9 @@ void store_async(Thread& thread, u32 address, const u32* words, u32 bytes, u32 b
                  fmt::format("st.async to CTA {} of the cluster with an mbarrier of CTA {}; expected the same CTA",
                              place.cta->rank, signal.cta->rank),
                  Rule::invalid_operation);
+  if (thread.cta->cluster->ctas.size() == 1)  // hardware: "an illegal instruction was encountered" (H200)
+    machine.fail({&thread, site}, "st.async in a launch without clusters: an illegal instruction",
+                 Rule::invalid_operation);
   machine.progress();
   if (place.cta != thread.cta) machine.counters().dsmem_bytes += bytes;
   Operation& operation = machine.new_operation(Operation::Kind::store_async, {&thread, site});

@@ -44,8 +44,6 @@ Result<void> check(const KGroupedProblem& p) {
   if (p.total_k() > ops::kLargestExtent)
     return failure(ErrorCode::unsupported, "k", fmt::format("at most {} in all groups", ops::kLargestExtent),
                    fmt::format("{} groups of {}", p.groups, p.k));
-  if (is_block(p.scale) && p.scale != Scale::block_1x128_1x128)
-    return failure(ErrorCode::unsupported, "scale", "none, tensor, row-column or block-1d", name_of(p.scale));
   if (is_block(p.scale) && (p.scale_a_group != 0 || p.scale_b_group != 0))
     return failure(ErrorCode::invalid, p.scale_a_group != 0 ? "scale_a_group" : "scale_b_group",
                    "0: scales for each 128 of K are those of the group that has them",

@@ -2,7 +2,8 @@
 // Thread-block clusters: the barrier of all their threads, and loads and stores in another CTA's shared memory (DSMEM).
 // The barriers are .aligned: all lanes of a warp must arrive together.
 // store_async says by itself that it has arrived: an mbarrier beside its bytes counts them, as it counts a TMA load's,
-// and whoever has waited for that mbarrier sees them. It needs no fence and no arrival of the writer.
+// and whoever has waited for that mbarrier sees them. It needs no fence and no arrival of the writer, and a launch with
+// clusters of two or more.
 // PTX ISA: barrier.cluster, mapa, ld/st.shared::cluster, st.async.
 #pragma once
 
