@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simplest run that still shows a finding: fifo before random before the searching schedules, sizes halved one
-// after
-// another for as long as the same rule meets the same lines.
+// after another for as long as the same rule meets the same lines.
 #pragma once
 
 #include <string>

@@ -36,7 +36,8 @@ class GemmTarget final : public CheckTarget {
     WW_TRY(scale_b_, device_.allocate(size(p.n, blocks(p.k), 4)));
     for (const Buffer* buffer : {&a_, &b_, &d_, &scale_a_, &scale_b_}) fill_noise(buffer->data(), buffer->bytes());
     operands_ = {.a = a_.data(), .b = b_.data(), .d = d_.data()};
-    WW_TRY(const EpilogueTensors epilogue, make_tensors(p.epilogue, p.m, p.n, 1, {}, 0, p.batch));
+    WW_TRY(EpilogueTensors epilogue, make_tensors(p.epilogue, p.m, p.n, 1, {}, 0, p.batch));
+    epilogue.layout = p.c_layout;
     WW_TRY(epilogue_, upload(device_, epilogue));
     const std::vector<std::byte> zeros(std::max<std::size_t>(plan_.workspace_bytes(), 16));
     WW_TRY(workspace_, device_.allocate(zeros.size()));

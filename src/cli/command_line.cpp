@@ -66,6 +66,8 @@ void add_gemm_flags(CLI::App& app, GemmFlags& f) {
             "kernel: where the tensor core takes A from, a_source= of the config (default auto)");
   text_flag(app, "--d-layout", f.d_layout, "row|column",
             "what of D is contiguous on the device: --out is (M, N) all the same (default row)");
+  text_flag(app, "--c-layout", f.c_layout, "row|column",
+            "what of C and the epilogue's other matrices is contiguous on the device: files are (M, N) (default row)");
   text_flag(app, "--batch", f.batch, "INT",
             "products of this shape: L matrices of A, B, D and their scales (default 1)");
   text_flag(app, "--scheduler", f.scheduler, "auto|single|static|dynamic|stream-k|split-k",

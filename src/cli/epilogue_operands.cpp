@@ -53,6 +53,7 @@ Result<void> make_node(const EpilogueNode& node, const Shape& matrix, std::uint6
     WW_TRY(to.auxiliary[node.slot], input(first ? files.auxiliary : none, node, matrix, seed));
   } else if (node.op == EpilogueOp::store) {
     WW_TRY(to.out[node.slot], output(node.type, matrix));
+    to.is_store[node.slot] = true;
   } else if (collective::is_reduction(node.op)) {
     WW_TRY(to.out[node.slot], output(f32, collective::is_row_reduction(node.op) ? column : row));
   }
@@ -83,21 +84,25 @@ Result<EpilogueBuffers> upload(const Device& device, const EpilogueTensors& tens
     made.buffers.push_back(std::move(buffer));
     return made.buffers.back().data();
   };
+  const auto copy_matrix = [&](const Matrix& matrix, std::int64_t& ld) -> Result<void*> {
+    if (tensors.layout == OutputLayout::row || matrix.bytes() == 0) return ld = matrix.ld(), copy(matrix);
+    WW_TRY(const Matrix stored, turned(matrix, tensors.m, kArgument));
+    return ld = stored.ld(), copy(stored);
+  };
   // what has the rows of one matrix serves all
   const auto step = [&](const Matrix& of, std::int64_t rows_of_one) {
-    return tensors.batch > 1 && of.rows() > rows_of_one ? of.rows() / tensors.batch * of.ld() : 0;
+    const std::int64_t ld = tensors.layout == OutputLayout::row ? of.ld() : of.cols();
+    return tensors.batch > 1 && of.rows() > rows_of_one ? of.rows() / tensors.batch * ld : 0;
   };
-  WW_TRY(to.c, copy(tensors.c));
-  to.ldc = tensors.c.ld(), to.batch_c = step(tensors.c, tensors.m);
+  WW_TRY(to.c, copy_matrix(tensors.c, to.ldc));
+  to.batch_c = step(tensors.c, tensors.m);
   for (int i = 0; i < kEpilogueSlots; ++i) {
     to.scalar[i] = tensors.scalar[i];
     WW_TRY(to.row_vector[i], copy(tensors.row[i]));
     WW_TRY(void* const column, copy(tensors.column[i]));
     to.column_vector[i] = static_cast<const float*>(column);
-    WW_TRY(to.auxiliary[i], copy(tensors.auxiliary[i]));
-    WW_TRY(to.out[i], copy(tensors.out[i]));
-    to.ld_auxiliary[i] = tensors.auxiliary[i].ld();
-    to.ld_out[i] = tensors.out[i].ld();
+    WW_TRY(to.auxiliary[i], copy_matrix(tensors.auxiliary[i], to.ld_auxiliary[i]));
+    WW_TRY(to.out[i], tensors.is_store[i] ? copy_matrix(tensors.out[i], to.ld_out[i]) : copy(tensors.out[i]));
     to.batch_row_vector[i] = step(tensors.row[i], 1);
     to.batch_column_vector[i] = step(tensors.column[i], tensors.m);
     to.batch_auxiliary[i] = step(tensors.auxiliary[i], tensors.m);
@@ -119,7 +124,17 @@ Result<void> download(const Device& device, const EpilogueBuffers& buffers, Epil
     if (matrix.bytes() == 0) return {};
     return device.download(matrix.data(), from, matrix.bytes());
   };
-  for (int i = 0; i < kEpilogueSlots; ++i) WW_CHECK(copy(tensors.out[i], buffers.operands.out[i]));
+  for (int i = 0; i < kEpilogueSlots; ++i) {
+    if (tensors.layout == OutputLayout::row || !tensors.is_store[i]) {
+      WW_CHECK(copy(tensors.out[i], buffers.operands.out[i]));
+      continue;
+    }
+    const std::int64_t columns = tensors.out[i].cols();
+    WW_TRY(Matrix stored,
+           Matrix::allocate(tensors.out[i].type(), tensors.batch * columns, tensors.m, tensors.m, kArgument));
+    WW_CHECK(copy(stored, buffers.operands.out[i]));
+    WW_TRY(tensors.out[i], turned(stored, columns, kArgument));
+  }
   WW_CHECK(copy(tensors.out_scales, buffers.operands.out_scales));
   return device.download(tensors.amax.data(), buffers.operands.amax, tensors.amax.size() * sizeof(float));
 }

@@ -195,13 +195,7 @@ Result<void> resolve_scheduler(const GemmFlags& flags, GemmConfig& config) {
   if (order >= 0) config.order = kOrders[order];
   WW_TRY(const int swap, parse_choice(flags.swap_ab, "--swap-ab", {"auto", "on", "off"}, -1));
   if (swap >= 0) config.swap_ab = static_cast<SwapAb>(swap);
-  if (!flags.split) return {};
-  WW_TRY(const std::int64_t split, parse_integer(*flags.split, "--split", 2, 1024));
-  config.split = static_cast<int>(split);
-  if (order < 0) config.order = TileOrder::split_k;
-  if (config.order != TileOrder::split_k)
-    return failure(ErrorCode::invalid, "--split", "--scheduler split-k with it", quoted(name_of(config.order)));
-  return {};
+  return resolve_split(flags, 1024, config);
 }
 
 /// Extents that the kernel is made for.
@@ -253,6 +247,9 @@ Result<GemmRequest> make_request(const GemmFlags& flags) {
   p.d_layout = request.options.config.d_layout;
   WW_TRY(const int d_layout, parse_choice(flags.d_layout, "--d-layout", {"row", "column"}, -1));
   if (d_layout >= 0) p.d_layout = static_cast<OutputLayout>(d_layout);
+  p.c_layout = request.options.config.c_layout;
+  WW_TRY(const int c_layout, parse_choice(flags.c_layout, "--c-layout", {"row", "column"}, -1));
+  if (c_layout >= 0) p.c_layout = static_cast<OutputLayout>(c_layout);
   WW_CHECK(resolve_epilogue(flags, request));
   WW_CHECK(resolve_sizes(flags, request));
   WW_CHECK(check_scales(request));

@@ -277,13 +277,7 @@ Result<void> resolve_scheduler(const GemmFlags& flags, GemmConfig& config) {
   WW_TRY(const int order, parse_choice(flags.scheduler, "--scheduler",
                                        {"auto", "static", "dynamic", "horizontal", "vertical", "split-k"}, -1));
   if (order >= 0) config.order = kOrders[order];
-  if (!flags.split) return {};
-  WW_TRY(const std::int64_t split, parse_integer(*flags.split, "--split", 2, 8));
-  config.split = static_cast<int>(split);
-  if (order < 0) config.order = TileOrder::split_k;
-  if (config.order != TileOrder::split_k)
-    return failure(ErrorCode::invalid, "--split", "--scheduler split-k with it", quoted(name_of(config.order)));
-  return {};
+  return resolve_split(flags, 8, config);
 }
 
 Result<void> resolve_mechanism(const Flag& flag, GemmConfig& config) {

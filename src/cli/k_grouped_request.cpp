@@ -136,9 +136,30 @@ Result<void> lay_out(KGroupedCase& request) {
   return {};
 }
 
+namespace {
+
+/// What a config may say, groups of K have no choice about, and would be dropped: the problem decides.
+Result<void> check_config(const KGroupedRequest& request, bool accumulate) {
+  const GemmConfig& c = request.options.config;
+  const auto refused = [&](std::string key, std::string expected, std::string actual) {
+    return failure(ErrorCode::unsupported, fmt::format("--config, key {}", key), std::move(expected),
+                   std::move(actual));
+  };
+  if (c.d_layout != OutputLayout::row) return refused("d_layout", "row for groups of K", name_of(c.d_layout));
+  if (c.c_layout != OutputLayout::row) return refused("c_layout", "row for groups of K", name_of(c.c_layout));
+  if (c.pointer_array) return refused("pointers", "0 for groups of K", "1");
+  const EpilogueTree accumulating = evt::acc + evt::c(request.types.d);
+  if (!c.epilogue.empty() && !(accumulate && c.epilogue == accumulating))
+    return refused("epilogue", "none; C is added with --accumulate", quoted(to_text(c.epilogue)));
+  return {};
+}
+
+}  // namespace
+
 Result<KGroupedRequest> make_k_grouped_request(const KGroupedFlags& flags) {
   KGroupedRequest request;
   WW_CHECK(resolve_request(with_usual_types(flags.gemm), request));
+  WW_CHECK(check_config(request, flags.accumulate));
   KGroupedProblem& p = request.problem;
   p.a = request.types.ab, p.b = request.types.b, p.d = request.types.d, p.scale = request.types.scale;
   p.accumulate = flags.accumulate;

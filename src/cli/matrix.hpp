@@ -52,4 +52,18 @@ class Matrix {
   std::unique_ptr<std::byte[]> data_;
 };
 
+/// Every `rows` rows, a matrix each, as their transpose, packed. `argument` is named when memory runs out.
+inline Result<Matrix> turned(const Matrix& matrix, std::int64_t rows, const std::string& argument) {
+  const std::int64_t cols = matrix.cols(), count = rows == 0 ? 1 : matrix.rows() / rows;
+  const auto width = static_cast<std::size_t>(bytes_of(matrix.type()));
+  WW_TRY(Matrix made, Matrix::allocate(matrix.type(), count * cols, rows, rows, argument));
+  for (std::int64_t row = 0; row < count * rows; ++row) {
+    const std::byte* from = matrix.row(row);
+    std::byte* to = made.row(row / rows * cols) + static_cast<std::size_t>(row % rows) * width;
+    const std::size_t step = static_cast<std::size_t>(rows) * width;
+    for (std::int64_t col = 0; col < cols; ++col, from += width, to += step) std::memcpy(to, from, width);
+  }
+  return made;
+}
+
 }  // namespace ww::cli

@@ -225,6 +225,16 @@ Result<void> check_scale_files(const Request& request) {
   return {};
 }
 
+Result<void> resolve_split(const GemmFlags& flags, std::int64_t most, GemmConfig& config) {
+  if (!flags.split) return {};
+  WW_TRY(const std::int64_t split, parse_integer(*flags.split, "--split", 2, most));
+  config.split = static_cast<int>(split);
+  if (!flags.scheduler) config.order = TileOrder::split_k;
+  if (config.order != TileOrder::split_k)
+    return failure(ErrorCode::invalid, "--split", "--scheduler split-k with it", quoted(name_of(config.order)));
+  return {};
+}
+
 Result<void> resolve_request(const GemmFlags& flags, Request& request) {
   WW_CHECK(resolve_execution(flags, request));
   WW_TRY(const ConfigText text, parse_config_flag(flags.config));

@@ -81,6 +81,8 @@ Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench) 
     return failure(ErrorCode::unsupported, "--layout", "nt: what is timed is K-major", *flags.layout);
   if (asked.d_layout != OutputLayout::row)
     return failure(ErrorCode::unsupported, "--d-layout", "row: what is timed is row-major", "column");
+  if (asked.c_layout != OutputLayout::row)
+    return failure(ErrorCode::unsupported, "--c-layout", "row: what is timed is row-major", "column");
   if (asked.a != asked.b || asked.a == DType::e5m2 || asked.a == DType::tf32)
     return failure(ErrorCode::unsupported, "--dtype", "e4m3, bf16 or f16 for both operands of what is timed",
                    fmt::format("{}, {}", name_of(asked.a), name_of(asked.b)));

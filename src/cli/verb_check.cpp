@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpwright check`: flags -> target -> many schedules -> one report. Schedule i has seed --seed + i; the first is
-// fifo,
-// the others take turns, so a longer campaign contains the shorter one.
+// fifo, the others take turns, so a longer campaign contains the shorter one.
 #include <fmt/format.h>
 
 #include <charconv>

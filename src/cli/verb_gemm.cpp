@@ -73,6 +73,7 @@ Result<HostOperands> host_operands(const GemmRequest& r) {
   WW_TRY(host.scale_b, host_operand(r.scale_b, scale_shape(p, false), r.seed, Operand::scale_b, kSizes));
   WW_TRY(host.d, Matrix::allocate(p.d, p.batch * p.m, d_shape(p).cols, d_shape(p).ld, "--m, --n"));
   WW_TRY(host.epilogue, make_tensors(p.epilogue, p.m, p.n, r.seed, r.epilogue_files, 0, p.batch));
+  host.epilogue.layout = p.c_layout;
   host.epilogue.scalar[kScalarAlpha] = r.alpha, host.epilogue.scalar[kScalarBeta] = r.beta;
   return host;
 }
@@ -89,13 +90,7 @@ Result<void> repeat(Matrix& matrix, std::int64_t rows) {
 /// An MN-major operand with a row for each of M or N, which is how operands are judged.
 Result<void> to_k_major(Matrix& matrix, Major major, std::int64_t k) {
   if (major == Major::k) return {};
-  const std::int64_t rows = matrix.cols(), count = k == 0 ? 1 : matrix.rows() / k, width = bytes_of(matrix.type());
-  WW_TRY(Matrix turned, Matrix::allocate(matrix.type(), count * rows, k, k, "--layout"));
-  for (std::int64_t at = 0; at < count * k; ++at)
-    for (std::int64_t row = 0; row < rows; ++row)
-      std::memcpy(turned.row(at / k * rows + row) + at % k * width, matrix.row(at) + row * width,
-                  static_cast<std::size_t>(width));
-  matrix = std::move(turned);
+  WW_TRY(matrix, turned(matrix, k, "--layout"));
   return {};
 }
 
@@ -157,13 +152,13 @@ Result<Matrix> stored_output(const GemmProblem& p, const Matrix& d) {
   return Matrix::allocate(p.d, turned ? p.batch * d.cols() : d.rows(), turned ? p.m : d.cols(), turned ? p.ldd : d.ld(),
                           "--m, --n");
 }
-void read_output(const GemmProblem& p, const Matrix& stored, Matrix& d) {
-  const std::int64_t width = bytes_of(p.d);
-  if (p.d_layout == OutputLayout::row) return static_cast<void>(std::memcpy(d.data(), stored.data(), d.bytes()));
-  for (std::int64_t row = 0; row < d.rows(); ++row)
-    for (std::int64_t column = 0; column < d.cols(); ++column)
-      std::memcpy(d.row(row) + column * width, stored.row(row / p.m * d.cols() + column) + row % p.m * width,
-                  static_cast<std::size_t>(width));
+Result<void> read_output(const GemmProblem& p, Matrix stored, Matrix& d) {
+  if (p.d_layout == OutputLayout::row) {
+    d = std::move(stored);
+    return {};
+  }
+  WW_TRY(d, turned(stored, d.cols(), "--m, --n"));
+  return {};
 }
 
 /// Arrays of pointers to the matrices of a batch, instead of the batch.
@@ -224,7 +219,7 @@ Result<void> execute(const Device& device, const GemmPlan& plan, HostOperands& h
   WW_TRY(run.timing, timed_runs(
                          device, [&] { return plan.run(operands); }, [&] { return plan.last_stats(); }));
   if (stored.bytes() > 0) WW_CHECK(device.download(stored.data(), d.data(), stored.bytes()));
-  read_output(plan.problem(), stored, host.d);
+  WW_CHECK(read_output(plan.problem(), std::move(stored), host.d));
   WW_CHECK(download(device, epilogue, host.epilogue));
   run.hash = XXH3_64bits(host.d.data(), host.d.bytes());
   return {};

@@ -16,7 +16,7 @@ using Flag = std::optional<std::string>;
 struct GemmFlags {
   Flag m, n, k, batch;               // sizes; deduced from files when those are given
   Flag b_dtype, layout;              // of B when it is the other FP8 type; nt|nn|tn|tt
-  Flag d_layout;                     // row|column
+  Flag d_layout, c_layout;           // row|column
   Flag a_from;                       // auto|shared|registers
   Flag dtype, out_dtype, scale;      // e4m3|bf16|f16, bf16|f16|f32, none|tensor|row-column|block
   Flag device, seed, config, sms;    // auto|emu:sm90|cuda:0, integer, key=value list, CTAs

@@ -13,12 +13,14 @@ namespace ww::cli {
 /// Host copies of everything that a tree names. Vectors are (1, N) and (M, 1); outputs are what the kernel wrote. Of a
 /// batch each tensor has the rows of all matrices, those of one after those of the one before, or of one for all.
 struct EpilogueTensors {
-  std::int64_t batch = 1, m = 0;  // matrices, and rows of each
+  std::int64_t batch = 1, m = 0;            // matrices, and rows of each
+  OutputLayout layout = OutputLayout::row;  // of matrices on the device: column, each is its transpose there
   std::array<float, kEpilogueSlots> scalar{1, 1, 1, 1};
   Matrix c;
   std::array<Matrix, kEpilogueSlots> row, column, auxiliary, out;
-  Matrix out_scales;              // (M, blocks)
-  std::vector<float> amax = {0};  // of each matrix
+  std::array<bool, kEpilogueSlots> is_store{};  // out: a matrix, not a reduction
+  Matrix out_scales;                            // (M, blocks)
+  std::vector<float> amax = {0};                // of each matrix
 };
 
 /// A number and how far the computed one may be from it; an infinite `error` accepts anything.

@@ -90,19 +90,37 @@ Result<void> bind(const GemmProblem& p, const Operand& operand, std::int64_t ele
   return {};
 }
 
-/// (M, N) in memory: two neighbouring elements are moved at once, so rows start at even elements.
+bool by_column(const GemmProblem& p) { return p.c_layout == OutputLayout::column; }
+
+/// (M, N) in memory: two neighbouring elements are moved at once, so rows start at even elements. (N, M): one at a time.
 Result<void> check_row(const GemmProblem& p, const char* name, std::int64_t ld, i64& row) {
-  if (ld == 0) ld = p.n;
-  if (ld < p.n || ld % 2 != 0)
-    return failure(ErrorCode::invalid, fmt::format("{} (row stride)", name),
-                   fmt::format("an even number of at least N = {} elements", p.n), fmt::format("{}", ld));
+  const std::int64_t width = by_column(p) ? p.m : p.n;
+  if (ld == 0) ld = width;
+  if (ld < width || (!by_column(p) && ld % 2 != 0))
+    return failure(ErrorCode::invalid, fmt::format("{} ({} stride)", name, by_column(p) ? "column" : "row"),
+                   by_column(p) ? fmt::format("at least M = {} elements", width)
+                                : fmt::format("an even number of at least N = {} elements", width),
+                   fmt::format("{}", ld));
   row = ld;
   return {};
 }
 Result<void> bind_matrix(const GemmProblem& p, const Operand& operand, std::int64_t ld, i64& row, i64& step,
                          MemoryRanges& memory) {
   WW_CHECK(check_row(p, operand.name, ld, row));
-  return bind(p, operand, (p.m - 1) * row + p.n, step, memory);
+  return bind(p, operand, by_column(p) ? (p.n - 1) * row + p.m : (p.m - 1) * row + p.n, step, memory);
+}
+
+/// C in place is read by the thread that then writes D: element by element the same memory.
+Result<void> check_in_place(const GemmProblem& p, const EpilogueNode& node, const EpilogueOperands& from,
+                            std::int64_t ldc, const void* d) {
+  if (from.c != d || d == nullptr) return {};
+  const bool whole = collective::output_columns(p.epilogue, p.n) == p.n;
+  if (whole && node.type == p.d && p.c_layout == p.d_layout && ldc == p.ldd &&
+      (p.batch <= 1 || from.batch_c == p.batch_d))
+    return {};
+  return failure(ErrorCode::invalid, "c", "D's type, layout and strides where C is D",
+                 fmt::format("{} by {}, {} apart, beside {} by {}, {} apart", name_of(node.type), name_of(p.c_layout),
+                             ldc, name_of(p.d), name_of(p.d_layout), p.ldd));
 }
 
 Result<void> bind_scalar(const GemmProblem& p, int slot, const EpilogueOperands& from,
@@ -194,10 +212,13 @@ std::size_t epilogue_workspace(const GemmProblem& problem, const GemmConfig& con
 }
 
 Result<void> bind_epilogue(const GemmProblem& problem, const GemmConfig& config, const EpilogueOperands& operands,
-                           void* workspace, collective::EpilogueArguments& arguments, MemoryRanges& memory) {
+                           const void* d, void* workspace, collective::EpilogueArguments& arguments,
+                           MemoryRanges& memory) {
   const EpilogueTree& tree = config.epilogue;
   for (int i = 0; i < tree.size(); ++i)
     if (is_first(tree, i)) WW_CHECK(bind_node(problem, tree.node(i), operands, arguments, memory));
+  for (int i = 0; i < tree.size(); ++i)
+    if (tree.node(i).op == EpilogueOp::c) WW_CHECK(check_in_place(problem, tree.node(i), operands, arguments.ldc, d));
   if (collective::swaps(config)) exchange_vectors(arguments);
   const Partials partials = partials_of(select::kernel_problem(problem, config), collective::kernel_config(config));
   if (partials.words() == 0) return {};

@@ -24,8 +24,9 @@ struct MemoryRanges {
 std::size_t epilogue_workspace(const GemmProblem& problem, const GemmConfig& config);
 
 /// Fills `arguments` and `memory` with what the tree names; `workspace` is where epilogue_workspace() bytes begin.
-/// Errors: invalid, naming the operand that is missing, misaligned or too narrow.
+/// Errors: invalid, naming the operand that is missing, misaligned or too narrow; C where it is `d` but lies unlike it.
 Result<void> bind_epilogue(const GemmProblem& problem, const GemmConfig& config, const EpilogueOperands& operands,
-                           void* workspace, collective::EpilogueArguments& arguments, MemoryRanges& memory);
+                           const void* d, void* workspace, collective::EpilogueArguments& arguments,
+                           MemoryRanges& memory);
 
 }  // namespace ww::device

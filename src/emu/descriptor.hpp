@@ -15,8 +15,7 @@
 namespace ww::emu {
 
 /// Offsets of the 16-byte chunks of one instruction's operand, 2 `rows` of them: of each row its two; MN-major, of each
-/// 8
-/// rows the 16 of its k. Reports addresses outside the CTA's memory.
+/// 8 rows the 16 of its k. Reports addresses outside the CTA's memory.
 void operand_chunks(Cta& cta, u64 descriptor, Major major, int rows, u32* offsets, const char* operand, Origin origin);
 
 /// Copies `rows` rows of 32 bytes, one instruction's worth of K, to `out` (rows, 32). Reports addresses outside the

@@ -18,8 +18,7 @@ Result<arch::TensorMap> encode(const runtime::TensorMapSpec& spec);
 Result<EmuStats> run(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options, int sms);
 
 /// The same under the checker, whatever options.check says. Never fails: what stops a run is a finding, what the
-/// emulator
-/// cannot judge makes the verdict incomplete. The same report for the same seed on any number of OS threads.
+/// emulator cannot judge makes the verdict incomplete. The same report for the same seed on any number of OS threads.
 /// `hooked`: the entry's module was compiled with its plain accesses instrumented (arch::ModuleInfo::checked); without
 /// it the verdict is incomplete unless there are findings.
 CheckReport check(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options, int sms,

@@ -65,8 +65,7 @@ u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch:
 }
 
 /// What stores through `map` reach: rows are cut at 16 bytes of memory, not at the extent, so up to 15 bytes after a
-/// row
-/// are overwritten (H200, 2026-11-20). Loads fill from the extent on.
+/// row are overwritten (H200, 2026-11-20). Loads fill from the extent on.
 TensorMapData as_stored(const TensorMapData& map) {
   TensorMapData stored = map;
   stored.extent[0] = round_up(map.extent[0] * map.element_bytes, u64{16}) / map.element_bytes;

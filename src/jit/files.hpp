@@ -47,8 +47,7 @@ Result<void> make_directories(const fs::path& directory);
 std::string why_not_trusted(const fs::path& directory);
 
 /// After this returns the file holds all of `bytes`, also through a crash; if it fails or the process dies, `path`
-/// holds
-/// what it held before. Temporary file in the same directory, fsync, rename, fsync of the directory.
+/// holds what it held before. Temporary file in the same directory, fsync, rename, fsync of the directory.
 Result<void> publish_file(const fs::path& path, std::string_view bytes);
 
 /// Removes what processes that were killed left behind: our temporary files and work directories older than an hour.

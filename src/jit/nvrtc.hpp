@@ -15,8 +15,7 @@ namespace ww::jit {
 class Nvrtc {
  public:
   /// The one of this process; the error says where it was looked for. Order: WARPWRIGHT_NVRTC (a file), the loader's
-  /// search
-  /// path (LD_LIBRARY_PATH, libraries already loaded by another package), CUDA_HOME, /usr/local/cuda.
+  /// search path (LD_LIBRARY_PATH, libraries already loaded by another package), CUDA_HOME, /usr/local/cuda.
   static Result<const Nvrtc*> get();
 
   /// Version and size of the library: two that differ may make different code.

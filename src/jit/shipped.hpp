@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Emulator modules compiled when the library was built (cmake/emu_modules.cmake): same source, same flags, same format
-// as
-// the cache. Their key leaves the compiler out: whoever built the library has answered for it.
+// as the cache. Their key leaves the compiler out: whoever built the library has answered for it.
 #pragma once
 
 #include <optional>

@@ -26,6 +26,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 struct Job {
   std::size_t kernel = 0;
   runtime::KernelSource source;
+  bool pointer_array = false;  // and the kernel before it, which makes its tensor maps
 };
 
 /// Fills `kernels`; entries with an error have no job.
@@ -48,17 +49,19 @@ std::vector<Job> jobs_of(const Device& device, std::span<const PrepareCase> case
       kernels[at->second].cases.push_back(i);
       continue;
     }
-    jobs.push_back({kernels.size(), std::move(source)});
+    jobs.push_back({kernels.size(), std::move(source), p.pointer_array});
     kernels.push_back({.cases = {i}, .config = decision->config});
   }
   return jobs;
 }
 
 /// Without exceptions: this runs at the top of a thread.
-std::optional<Error> make_kernel(const Device& device, const runtime::KernelSource& source) {
+std::optional<Error> make_kernel(const Device& device, const Job& job) {
   try {
-    const auto kernel = device.backend().kernel(source);
-    return kernel ? std::nullopt : std::optional(kernel.error());
+    if (const auto kernel = device.backend().kernel(job.source); !kernel) return kernel.error();
+    if (!job.pointer_array) return std::nullopt;
+    const auto maps = device.backend().kernel(device::pointer_maps_source());
+    return maps ? std::nullopt : std::optional(maps.error());
   } catch (const std::exception& error) {  // out of memory, at worst
     return make_error(ErrorCode::could_not_finish, {}, {}, {}, error.what());
   }
@@ -85,7 +88,7 @@ Prepared prepare(const Device& device, std::span<const PrepareCase> cases, const
     for (std::size_t i; (i = next++) < jobs.size();) {
       PreparedKernel& kernel = prepared.kernels[jobs[i].kernel];
       const auto begin = std::chrono::steady_clock::now();
-      kernel.error = make_kernel(device, jobs[i].source);
+      kernel.error = make_kernel(device, jobs[i]);
       kernel.seconds = seconds_since(begin);
       report(kernel);
     }

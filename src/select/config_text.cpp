@@ -171,7 +171,7 @@ std::string field_text(const GemmConfig& c, std::string_view field) {
   if (field == "raster") return fmt::format("{}", c.raster);
   if (field == "fixed_n") return fmt::format("{}", c.fixed_n);
   if (field == "fixed_k") return fmt::format("{}", c.fixed_k);
-  if (field == "pointer_array") return c.pointer_array ? "1" : "0";
+  if (field == "pointers") return c.pointer_array ? "1" : "0";
   if (field == "epilogue") return fmt::format("\"{}\"", to_text(c.epilogue));
   return to_text(c);
 }

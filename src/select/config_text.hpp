@@ -25,8 +25,7 @@ Result<GemmConfig> parse_config(std::string_view text, GemmConfig base = {});
 Result<DType> parse_dtype(std::string_view text, std::string_view argument);
 Result<Scale> parse_scale(std::string_view text, std::string_view argument);
 /// How A and B are stored, in the words of a BLAS for row-major arrays: A (M, K) is n and (K, M) t, B (K, N) is n and
-/// (N, K)
-/// t. nt is both K-major.
+/// (N, K) t. nt is both K-major.
 struct MatrixLayout {
   Major a = Major::k, b = Major::k;
 };

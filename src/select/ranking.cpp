@@ -71,7 +71,7 @@ GemmConfig of_problem(const GemmProblem& p, const GemmConfig& requested) {
   c.batched = p.batch > 1 || p.pointer_array;
   c.pointer_array = p.pointer_array;
   c.epilogue = p.epilogue;
-  c.a_major = p.a_major, c.b_major = p.b_major, c.d_layout = p.d_layout, c.c_layout = OutputLayout::row;
+  c.a_major = p.a_major, c.b_major = p.b_major, c.d_layout = p.d_layout, c.c_layout = p.c_layout;
   // one tile owns both halves
   if (c.tile_n == 0 && c.epilogue.has(EpilogueOp::swiglu_halves))
     c.tile_n = static_cast<int>(min<std::int64_t>(p.n, 256));

@@ -37,8 +37,7 @@ u32 swizzled(u32 offset, SmemSwizzle swizzle) {
 }
 
 /// Calls visit(byte in shared memory, byte in the tensor or -1) for each element of the box at `at`. A row of the
-/// tensor
-/// has `row` elements.
+/// tensor has `row` elements.
 template <class Visit> void walk(const Shape& s, const std::array<i32, 3>& at, u32 row, Visit visit) {
   const u32 size = element_bytes(s);
   for (u32 z = 0, element = 0; z < s.box[2]; ++z)

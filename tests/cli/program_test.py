@@ -178,6 +178,10 @@ class Program(unittest.TestCase):
         self.refused(2, "--total", "k-grouped", "--ks", "3,4", "--total", "7")
         self.refused(2, "--k", "k-grouped", "--ks", "30,40", "--k", "50")
         self.refused(3, "a (layout)", "k-grouped", "--dtype", "e4m3", "--layout", "tn")
+        for key in ("d_layout=column", "c_layout=column", "pointers=1", "epilogue=relu(acc)"):
+            self.refused(3, key.split("=")[0], "k-grouped", "--config", key)
+        # a layout that only the config names is the problem's
+        self.refused(3, "a (layout)", "k-grouped", "--config", "a=e4m3,b=e4m3,scale=tensor,layout=tn")
 
     def test_pointer_arrays_and_fixed_extents_give_the_same_bits(self) -> None:
         small = ["gemm", *SMALL, "--tile", "64x64", "--cluster", "1x1", "--json"]
@@ -188,6 +192,8 @@ class Program(unittest.TestCase):
         self.assertEqual(fixed["d_xxh3"], one["d_xxh3"])
         self.assertIn("fixed_n=128,fixed_k=256", fixed["config"])
         self.refused(3, "n", "gemm", *SMALL, "--fixed-n", "136")
+        self.refused(3, "--pointer-array", "bench", "gemm", *SMALL, "--batch", "3", "--pointer-array")
+        self.refused(3, "--pointer-array", "check", "gemm", *SMALL, "--batch", "3", "--pointer-array")
 
     def test_grouped_sizes_of_a_file_that_contradict_are_reported_by_name(self) -> None:
         sizes = npy(self.path / "sizes.npy", "<i4", (2,), struct.pack("<2i", 4, 99))
@@ -225,6 +231,22 @@ class Program(unittest.TestCase):
         self.assertEqual(len(hashes), 1)
         self.refused(2, "--d-layout", "gemm", *SMALL, "--d-layout", "n")
         self.refused(3, "m", "gemm", "--device", "emu:sm90", "--m", "65", "--n", "64", "--d-layout", "column")
+
+    def test_matrices_of_an_epilogue_by_column_give_the_same_d(self) -> None:
+        odd = ["gemm", "--device", "emu:sm90", "--m", "65", "--n", "72", "--k", "128", "--tile", "64x64", "--cluster",
+               "1x1", "--epilogue", "relu(store(acc+c, out0:f32)*alpha+aux0)", "--verify", "--json"]
+        for batch in ("1", "3"):
+            answers = [self.one_object(run(*odd, "--batch", batch, *layout))
+                       for layout in ([], ["--c-layout", "column"])]
+            self.assertEqual([answer["wrong"] for answer in answers], [0, 0])
+            self.assertEqual(answers[0]["d_xxh3"], answers[1]["d_xxh3"])
+            self.assertIn("c_layout=column", answers[1]["config"])
+        both = self.one_object(run("gemm", *SMALL, "--epilogue", "acc+c", "--c-layout", "column", "--d-layout", "column",
+                                   "--verify", "--json"))
+        self.assertEqual(both["wrong"], 0)
+        self.refused(3, "swap_ab", "gemm", *SMALL, "--epilogue", "acc+c", "--c-layout", "column", "--swap-ab", "on")
+        self.refused(3, "c_layout", "gemm", *SMALL, "--epilogue", "swiglu(acc)", "--c-layout", "column")
+        self.refused(3, "--c-layout", "bench", "gemm", *SMALL, "--c-layout", "column")
 
     def test_block_scales_of_both_operands_by_row(self) -> None:
         result = run("gemm", *SMALL, "--scale", "block-1d", "--verify", "--json")

@@ -90,6 +90,7 @@ TEST(Builder, NamesTheFaultyField) {
                                  Refusal{"stages=7,tile=128x128x128", "stages"},
                                  Refusal{"scale=block,tile=128x256x128", "tile"},
                                  Refusal{"scale=block,tile=192x136x128", "tile"},
+                                 Refusal{"tile=192x208x128", "tile (n)"},  // ptxas finds no registers for it
                                  Refusal{"scale=block,mechanism=contiguous,tile=128x96x128", "tile (n)"},
                                  Refusal{"scale=block-1d,mechanism=contiguous,tile=128x128x128", "scale"},
                                  Refusal{"scale=block-1d,a=bf16,b=bf16", "scale"},
@@ -106,6 +107,7 @@ TEST(Builder, NamesTheFaultyField) {
                                  Refusal{"swap_ab=on,tile=64x12x0", "tile (n)"},
                                  Refusal{"swap_ab=on,tile=128x8x0,cluster=2x1", "tile (n)"},
                                  Refusal{"c_layout=column,epilogue=swiglu(acc)", "c_layout"},
+                                 Refusal{"c_layout=column,swap_ab=on", "swap_ab"},
                                  Refusal{"d_layout=column,d=e4m3,epilogue=quantise(acc)", "d_layout"},
                                  Refusal{"scale=block,promotion=3", "promotion"},
                                  Refusal{"scale=block,schedule=multistage,promotion=2", "promotion"},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cache among processes: many at once, and processes killed in the middle. Never a wrong result, never a broken
-// entry
-// under an entry's name.
+// entry under an entry's name.
 #include <gtest/gtest.h>
 #include <signal.h>
 

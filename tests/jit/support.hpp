@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the tests of src/jit share: a scratch directory, module sources whose result is known, a compiler that counts
-// how
-// often it is called, and code run in a child process.
+// how often it is called, and code run in a child process.
 #pragma once
 
 #include <dlfcn.h>

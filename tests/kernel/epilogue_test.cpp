@@ -160,6 +160,42 @@ TEST(Epilogue, TreesOfOutputsByColumnGiveTheSameBits) {
     }
 }
 
+TEST(Epilogue, MatricesByColumnGiveTheSameBits) {
+  for (bool shared : {false, true}) {
+    EpilogueCase c = batch_case("column_sum(relu(store(acc+c,out0:f32)*aux1)+bias,out2)", bf16, 71, 136);
+    c.shared = shared;
+    const auto by_row = run_on(open_emu(), c);
+    c.problem.c_layout = OutputLayout::column;
+    const auto by_column = run_on(open_emu(), c);
+    ASSERT_TRUE(by_row && by_column) << c.replay() << (by_column ? "" : by_column.error().message);
+    EXPECT_EQ(bytes_of(*by_column), bytes_of(*by_row)) << c.replay();
+  }
+}
+
+TEST(Epilogue, CInPlaceLiesAsDDoes) {
+  EpilogueCase c = text_case("acc+c");
+  const Device device = open_emu();
+  const auto memory = device.allocate(1 << 20);
+  ASSERT_TRUE(memory);
+  auto* const bytes = static_cast<std::byte*>(memory->data());
+  const auto said = [&](std::int64_t ldc) {
+    const auto made = plan(device, c.problem, {.config = c.config});
+    const auto done = made->run({.a = bytes + (1 << 18),
+                                 .b = bytes + (1 << 19),
+                                 .d = bytes,
+                                 .scale_a = reinterpret_cast<float*>(bytes + (1 << 17)),
+                                 .scale_b = reinterpret_cast<float*>(bytes + (1 << 17)),
+                                 .epilogue = {.c = bytes, .ldc = ldc}});
+    return done ? std::string("none") : done.error().message;
+  };
+  EXPECT_EQ(said(0), "none");
+  EXPECT_NE(said(c.problem.n + 2).find("D's type, layout and strides"), std::string::npos) << said(c.problem.n + 2);
+  c.problem.c_layout = OutputLayout::column;
+  EXPECT_NE(said(0).find("D's type, layout and strides"), std::string::npos) << said(0);
+  c = text_case("acc+c", f32);  // C is bf16
+  EXPECT_NE(said(0).find("D's type, layout and strides"), std::string::npos) << said(0);
+}
+
 TEST(Epilogue, OutputsThatATreeDoesNotWriteAreTheSameInEveryRun) {
   const EpilogueCase c = batch_case("acc*alpha", f32, 8, 8);
   const auto run = run_on(open_emu(), c);

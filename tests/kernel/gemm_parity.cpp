@@ -8,8 +8,7 @@
 //   gemm_parity check <file> [device] [step]  runs every step-th problem on `device` (default emu:sm90) and compares
 //   hashes
 // A problem is a function of its number, so the file holds numbers and hashes only; both device and emulator must agree
-// with
-// it bit for bit. Exit status: 0 all equal, 1 a difference, 4 something could not run.
+// with it bit for bit. Exit status: 0 all equal, 1 a difference, 4 something could not run.
 #include <fmt/format.h>
 #include <xxhash.h>
 

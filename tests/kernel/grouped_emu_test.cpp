@@ -139,6 +139,16 @@ TEST(GroupedEmu, FewTilesOfALongKAreSplit) {
   EXPECT_EQ(order_of(other), TileOrder::dynamic);
   other = p, other.encoding = GroupEncoding::masked;  // nobody knows how many rows
   EXPECT_EQ(order_of(other), TileOrder::dynamic);
+  EXPECT_EQ(select::choose_grouped(p, {}, 1).order, TileOrder::dynamic);  // no SM for a peer
+}
+
+TEST(GroupedEmu, BatchInvariantGroupsAreNotSplit) {  // the bits of a row would follow how many rows there are
+  const GroupedProblem p{.groups = 1, .rows = 100, .n = 512, .k = 2048, .a = e4m3, .b = e4m3, .d = bf16};
+  const Device device = open_device({});
+  const auto usual = plan(device, p), invariant = plan(device, p, {.batch_invariant = true});
+  ASSERT_TRUE(usual && invariant);
+  EXPECT_EQ(usual->config().order, TileOrder::split_k);
+  EXPECT_EQ(invariant->config().order, TileOrder::dynamic);
 }
 
 TEST(GroupedEmu, DescriptorsTakeEveryEncoding) {

@@ -197,6 +197,14 @@ TEST(KGroupedEmu, WhatCannotBeIsRefused) {
   EXPECT_NE(error(p, {.config = {.schedule = Schedule::pingpong}}).find("schedule"), std::string::npos);
 }
 
+TEST(KGroupedEmu, OneSmHasNoClusters) {
+  const KGroupedProblem p{.groups = 4, .m = 256, .n = 64, .k = 100};  // two tiles of rows, which usually share B
+  EXPECT_TRUE(can_implement(p, {.sms = 1}));
+  const auto asked = can_implement(p, {.config = {.cluster_m = 2}, .sms = 1});
+  ASSERT_FALSE(asked);
+  EXPECT_EQ(asked.error().argument, "sms");
+}
+
 TEST(KGroupedEmu, RunRefusesWrongPointers) {
   const auto made = plan(open_emu(), KGroupedProblem{.groups = 2, .m = 8, .n = 8, .k = 8}, {.config = tile(64, 64)});
   ASSERT_TRUE(made) << made.error().message;

@@ -179,6 +179,7 @@ inline Result<EpilogueRun> run_on(const Device& device, const EpilogueCase& c) {
   cli::fill_normal(r.a, c.number, cli::Operand::a), cli::fill_normal(r.b, c.number, cli::Operand::b);
   r.scale_a.floats()[0] = 0.25f, r.scale_b.floats()[0] = 0.5f;
   WW_TRY(r.tensors, cli::make_tensors(p.epilogue, p.m, p.n, c.number, {}, c.pad, p.batch));
+  r.tensors.layout = p.c_layout;
   for (int i = 0; c.shared && i < kEpilogueSlots; ++i) {
     WW_TRY(r.tensors.row[i], first_of(r.tensors.row[i], 1));
     WW_TRY(r.tensors.column[i], first_of(r.tensors.column[i], p.m));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Schedules that are not the default one, bit for bit against the reference: pingpong and multistage by recipe,
-// cluster,
-// tile and depth with odd tails; promotion with one and two raw accumulators; and what pingpong is for, seen in a
-// counter.
+// cluster, tile and depth with odd tails; promotion with one and two raw accumulators; and what pingpong is for, seen
+// in a counter.
 #include <gtest/gtest.h>
 
 #include "random_problem.hpp"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrival counts against a brute-force model: every lane of every consumer warp of every CTA arrives where the
-// pipeline's
-// release sends it, and every CTA's producer multicasts to its mask. Clusters: every power of two shape up to 16
-// CTAs, along K as well.
+// pipeline's release sends it, and every CTA's producer multicasts to its mask. Clusters: every power of two shape up
+// to 16 CTAs, along K as well.
 #include "warpwright/pipeline/arrivals.hpp"
 
 #include <gtest/gtest.h>

@@ -61,6 +61,19 @@ TEST(ConfigList, IsFiniteDistinctAndWithoutFault) {
   }
 }
 
+TEST(ConfigList, LeavesOutWhatPtxasSerialises) {  // 256 rows, two accumulators a thread, and K cut or D in FP32
+  for (const Family& family : {kFamilies[2], kFamilies[3], kFamilies[4], kFamilies[5]})
+    for (const GemmConfig& c : config_list(config_of(family))) {
+      if (c.tile_m < 128 * c.math_warpgroups) continue;
+      EXPECT_TRUE(c.order != TileOrder::stream_k && c.order != TileOrder::split_k) << to_text(c);
+      EXPECT_NE(c.d, f32) << to_text(c);
+      EXPECT_LE(c.cluster_m * c.cluster_n, 2) << to_text(c);
+    }
+  GemmConfig asked = config_of(kFamilies[4]);  // on request it is there
+  asked.tile_m = 256, asked.tile_n = 64, asked.order = TileOrder::stream_k;
+  EXPECT_FALSE(collective::fault_of(collective::resolve(asked)));
+}
+
 TEST(ConfigList, IsTheSameEveryTime) {
   const GemmConfig family = config_of(kFamilies[0]);
   const std::vector<GemmConfig> first = config_list(family);

@@ -2,8 +2,7 @@
 // The contract between a kernel module on the emulated device and the emulator: one C table of operations, one entry.
 //   kernel code -> arch/<instruction>.hpp (emulator body) -> EmuTable -> src/emu/
 // A module is a shared object with hidden visibility; it exports warpwright_module and nothing else, so that no symbol
-// of
-// one kernel can stand in for another's. Addresses of shared memory are 32 bits: CTA rank in bits 24.., byte offset
+// of one kernel can stand in for another's. Addresses of shared memory are 32 bits: CTA rank in bits 24.., byte offset
 // below.
 // All operations act for the calling emulated thread. They return only when the thread may go on; an error never
 // returns.
@@ -141,8 +140,7 @@ struct EmuTable {
   u32 (*vote)(bool predicate, VoteMode, Site);
 
   // Memory seen by ordinary threads: the call checks bounds and alignment (natural for `bytes`) and gives a host
-  // pointer
-  // through which the module then reads or writes at once.
+  // pointer through which the module then reads or writes at once.
   void* (*shared_access)(u32 address, u32 bytes, Access, Site);
   void* (*global_access)(const void* address, u32 bytes, Access, MemoryOrder, Scope, Site);
   void (*global_wait_step)(const void* address, Site);  // one failed look of wait_global: lets others run

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who carries an instruction out: PTX (nvcc and NVRTC) or the emulator (any other compiler). A translation unit is one
-// or
-// the other, and every file of this folder holds the two bodies of its instructions in inline namespaces `ptx` and
+// or the other, and every file of this folder holds the two bodies of its instructions in inline namespaces `ptx` and
 // `emu`.
 // WW_KERNEL defines an entry point for both. Nothing outside arch/ asks which executor it is.
 #pragma once

@@ -18,8 +18,7 @@ struct MatrixDescriptor {
 
 // K-major, swizzled: rows of one span; stride: from 8 rows to the next 8.
 // MN-major, swizzled: a row is one span of M or N for one k; stride: from 8 k to the next 8, leading: from one span of
-// M
-// or N to the next.
+// M or N to the next.
 /// For K-major swizzled operands the stride is that of 8-row groups (8 x span when packed) and the leading offset is
 /// ignored.
 WW_HOST_DEVICE constexpr MatrixDescriptor make_descriptor(SharedAddress start, MatrixSwizzle swizzle, u32 leading_bytes,

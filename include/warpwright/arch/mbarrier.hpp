@@ -2,9 +2,8 @@
 // mbarrier: a phase completes when its pending arrivals and its pending transaction bytes are both zero.
 //   wait(parity P) returns once the phase of parity P has completed; on a fresh barrier wait(1) returns at once.
 // Scopes: the forms without .sem/.scope are used (release at CTA scope, acquire at CTA scope). That is enough here
-// because
-// the data these barriers guard is written by the async proxy, whose completion is what makes it visible; the explicit
-// cluster scopes cost 40 % (arrive) and 5 to 7 % (wait) of a GEMM (H200, CUDA 13.0, 2026-11-20).
+// because the data these barriers guard is written by the async proxy, whose completion is what makes it visible; the
+// explicit cluster scopes cost 40 % (arrive) and 5 to 7 % (wait) of a GEMM (H200, CUDA 13.0, 2026-11-20).
 // PTX ISA: mbarrier.*, mapa.
 #pragma once
 
@@ -46,8 +45,7 @@ WW_DEVICE void arrive_if(bool condition, MBarrier b) {
       : "memory");
 }
 /// The threads for which `condition` holds arrive at the barrier of the same offset in CTA `rank` of the cluster (this
-/// CTA
-/// included).
+/// CTA included).
 WW_DEVICE void arrive_remote_if(bool condition, MBarrier b, u32 rank) {
   asm volatile(
       "{\n.reg .pred p;\n.reg .b32 remote;\n"
@@ -75,8 +73,7 @@ WW_DEVICE void arrive_expect_tx(MBarrier b, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(b.address.value), "r"(bytes) : "memory");
 }
 /// One try; false may also be spurious. The GPU suspends it while the thread goes on: an arrival of the same thread
-/// that
-/// comes later, and does not depend on the result, can make it true (seen on an H200).
+/// that comes later, and does not depend on the result, can make it true (seen on an H200).
 WW_DEVICE bool try_wait(MBarrier b, u32 parity) {
   u32 done;
   asm volatile(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a warp is there for, in the kernel's own words: reports of the emulated device and of the watchdog say
-// "producer"
-// or "math 1" where they would say "warpgroup 2". On the GPU it is nothing, but for kernels built with a watchdog.
+// "producer" or "math 1" where they would say "warpgroup 2". On the GPU it is nothing, but for kernels built with a
+// watchdog.
 #pragma once
 
 #include "warpwright/arch/watchdog.hpp"

@@ -8,8 +8,7 @@
 //   cut
 //          at 16 bytes of memory: when the innermost extent ends between, the bytes up to there are overwritten.
 // Coordinates are element indices, innermost first; the innermost times the element size must be a multiple of 16
-// bytes,
-// and those of a store must not be negative: both are illegal instructions.
+// bytes, and those of a store must not be negative: both are illegal instructions.
 // PTX ISA: cp.async.bulk.tensor, cp.async.bulk.commit_group / wait_group, prefetch.tensormap.
 #pragma once
 

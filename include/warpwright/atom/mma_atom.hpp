@@ -2,9 +2,8 @@
 // One wgmma as an atom: its shape, which thread holds which element of C, and the loop over the K of a stage.
 //   C layout: (thread, value) -> m + 64 n,  ((4,8,4),(2,2,N/8)) : ((128,1,16),(64,8,512))
 // Operands are tiles of 128-byte rows under the 128-byte swizzle. K-major: a row is 128 bytes of K, one instruction
-// takes
-// 32 of them. MN-major (16 bits): a row is 64 of M or N for one k, one instruction takes 16 rows; 64 k are a block, and
-// blocks follow one another along M or N.
+// takes 32 of them. MN-major (16 bits): a row is 64 of M or N for one k, one instruction takes 16 rows; 64 k are a
+// block, and blocks follow one another along M or N.
 #pragma once
 
 #include "warpwright/arch/wgmma.hpp"

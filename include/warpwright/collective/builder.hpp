@@ -168,6 +168,11 @@ struct SumPlan {
   WW_HOST_DEVICE constexpr int slot() const { return warps * 32 * values * 4; }  // bytes
 };
 
+/// Of pipeline::ExchangePipeline: a full and an empty barrier for every math warp.
+WW_HOST_DEVICE constexpr int sum_barrier_bytes(const GemmConfig& c) {
+  return sums_in_cluster(c) ? 2 * 4 * c.math_warpgroups * 8 : 0;
+}
+
 /// Byte offsets from the start of dynamic shared memory.
 struct SharedPlan {
   int a_stage = 0, b_stage = 0;  // bytes of one stage
@@ -193,7 +198,7 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
   plan.ticket_barriers = plan.order + (tiles_in_flight(c) > 1 ? tiles_in_flight(c) * 8 : 0);
   plan.tickets = plan.ticket_barriers + (takes_tickets(c) ? 2 * kTicketStages * 8 : 0);
   plan.sum_barriers = plan.tickets + (takes_tickets(c) ? kTicketStages * 4 : 0);
-  plan.total = plan.sum_barriers + (sums_in_cluster(c) ? 2 * 4 * c.math_warpgroups * 8 : 0);
+  plan.total = plan.sum_barriers + sum_barrier_bytes(c);
   return plan;
 }
 
@@ -271,9 +276,11 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_swap(const GemmConfig& c) {
   if (c.mechanism != Mechanism::dense) return {"swap_ab", "auto or off for grouped products: their mechanism decides"};
   if (const char* expected = fault_of(c.epilogue)) return {"epilogue", expected};
   const EpilogueStages stages = stages_of(c.epilogue);
-  // why: columns of D are then rows of the instruction, and those of a pair or block lie in several threads
+  // why: pairs of columns are loaded at once, and M, columns of the instruction then, may be odd
+  if (c.c_layout == OutputLayout::column) return {"swap_ab", "auto or off with C by column"};
   if (c.pointer_array) return {"swap_ab", "auto or off with arrays of pointers"};
   if (c.fixed_n != 0) return {"swap_ab", "auto or off with a fixed N, which is rows of the instruction then"};
+  // why: columns of D are then rows of the instruction, and those of a pair or block lie in several threads
   if (stages.swiglu != EpilogueOp::none) return {"swap_ab", "auto or off with SwiGLU, which combines columns of D"};
   if (stages.quantise > EpilogueOp::quantise)
     return {"swap_ab", "auto or off with scales of 128 columns of D, which combine columns"};
@@ -319,7 +326,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return {"d_layout", "row for grouped products"};
   if (c.d_layout == OutputLayout::column && c.d == DType::e4m3) return {"d_layout", "row for e4m3"};
   if (by_column && (c.mechanism != Mechanism::dense || stages.swiglu != EpilogueOp::none || c.d == DType::e4m3))
-    return {"c_layout", "row, but in a dense kernel under swap-AB without SwiGLU or D in e4m3"};
+    return {"c_layout", "row with groups, SwiGLU or D in e4m3"};
   if (c.scale == Scale::block_128x128_1x128 && c.mechanism != Mechanism::dense)
     return {"scale", "none, tensor, row-column or block for grouped products"};
   if (promoted && !is_fp8(c.a)) return {"scale", "none, tensor or row-column for operands that are not FP8"};
@@ -356,7 +363,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return {"stages", "a ring and an output tile that fit 232448 bytes of shared memory"};
   if (c.raster < 1) return {"raster", "at least 1"};
   if (c.pointer_array && (!c.batched || c.mechanism != Mechanism::dense))
-    return {"pointer_array", "0 without a batch and for grouped products"};
+    return {"pointers", "0 without a batch and for grouped products"};
   if (c.pointer_array && !has_roles(c)) return {"schedule", "auto, cooperative or pingpong with pointer arrays"};
   if (c.fixed_n < 0 || (c.fixed_n > 0 && c.mechanism != Mechanism::dense)) return {"fixed_n", "0 for grouped products"};
   if (c.fixed_k < 0 || (c.fixed_k > 0 && c.mechanism != Mechanism::dense)) return {"fixed_k", "0 for grouped products"};

@@ -4,7 +4,7 @@
 // A thread's values come in pairs of neighbouring columns (atom/mma_atom.hpp), and so do its loads and stores: 4 bytes
 // of 16-bit elements, 8 of FP32; one at a time where columns are contiguous (c_layout). Matrices are not touched past
 // the edge of D; vectors repeat their last elements there.
-// Not here: what several threads must agree on, which is epilogue_reductions.hpp and epilogue_quantise.hpp.
+// Not here: what several threads must agree on, which is epilogue_reductions.hpp and epilogue_rows.hpp.
 #pragma once
 
 #include "warpwright/arch/convert.hpp"

@@ -136,7 +136,7 @@ struct GemmConfig {
   Major a_major = Major::k, b_major = Major::k;  // dense: how A and B lie in memory; mn: not FP8
   OperandSource a_source = OperandSource::automatic;
   OutputLayout d_layout = OutputLayout::row;  // dense
-  OutputLayout c_layout = OutputLayout::row;  // of C, auxiliary matrices and stores: column in kernels under swap-AB
+  OutputLayout c_layout = OutputLayout::row;  // of C, auxiliary matrices and stores
   SwapAb swap_ab = SwapAb::automatic;         // dense
   bool pointer_array = false;  // batched: every matrix of A, B, C and D where an array of pointers says; rank-2 maps
   Schedule schedule = Schedule::automatic;

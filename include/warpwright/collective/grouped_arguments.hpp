@@ -25,8 +25,7 @@ struct GroupRange {
 };
 
 /// Token boxes of the swapped mechanisms: a tile of any multiple of 8 rows is loaded by at most one box of each size
-/// and
-/// as many of the largest as it takes.
+/// and as many of the largest as it takes.
 inline constexpr int kTokenBoxes = 4;
 WW_HOST_DEVICE constexpr int token_box_rows(int box) { return 8 << box; }
 

@@ -50,7 +50,7 @@ WW_HOST_DEVICE constexpr GroupedSharedPlan grouped_shared_plan(const GemmConfig&
   plan.barriers = plan.item_barriers + 2 * kItemStages * 8;
   plan.sums = round_up(plan.barriers + 2 * c.stages * 8, 16);
   plan.sum_barriers = plan.sums + (sums_in_cluster(c) ? (c.cluster_k - 1) * slot_bytes(c) : 0);
-  plan.total = plan.sum_barriers + (sums_in_cluster(c) ? 2 * 4 * c.math_warpgroups * 8 : 0);
+  plan.total = plan.sum_barriers + sum_barrier_bytes(c);
   return plan;
 }
 
@@ -89,7 +89,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   if (tiles_in_flight(c) != 1 || !has_roles(c)) return {"schedule", "auto or cooperative for grouped products"};
   if (c.promotion != 0) return {"promotion", "auto for ragged tiles"};
   if (c.d_layout != OutputLayout::row) return {"d_layout", "row for grouped products"};
-  if (c.pointer_array) return {"pointer_array", "0 for grouped products"};
+  if (c.pointer_array) return {"pointers", "0 for grouped products"};
   if (swaps(c)) return {"swap_ab", "auto or off for grouped products: their mechanism decides"};
   if (c.a_source == OperandSource::registers) return {"a_source", "auto or shared with multistage and groups"};
   if (c.fixed_n != 0 || c.fixed_k != 0) return {c.fixed_n != 0 ? "fixed_n" : "fixed_k", "0 for grouped products"};

@@ -25,8 +25,7 @@ class Backend;
 enum class EmuSchedule { fifo, random, pct, adversarial };
 const char* name_of(EmuSchedule schedule);
 /// exact: the tensor core to the bit; fp32_chain: one fma after another, k ascending; off: operands are read and
-/// nothing
-/// is computed, so results mean nothing (a checker's speed).
+/// nothing is computed, so results mean nothing (a checker's speed).
 enum class EmuMath { exact, fp32_chain, off };
 
 /// How an emulated device behaves. Results and reports depend on these, never on `threads`.
@@ -134,9 +133,8 @@ struct Finding {
 enum class Verdict { clean, findings, incomplete };
 
 /// Shared, L2 and HBM traffic of one source line. HBM is a first-order model of L2: empty when the launch starts,
-/// losing
-/// nothing until its end. A sector of 32 bytes is read once, by the line that reads it first, and written once, by the
-/// line that writes it first; a read of what the launch itself has written costs nothing.
+/// losing nothing until its end. A sector of 32 bytes is read once, by the line that reads it first, and written once,
+/// by the line that writes it first; a read of what the launch itself has written costs nothing.
 struct LineTraffic {
   std::string file;
   int line = 0;

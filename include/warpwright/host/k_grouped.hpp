@@ -20,7 +20,8 @@ struct KGroupedProblem {
   std::int64_t m = 0, n = 0;
   std::int64_t k = 0;  // rows of A and B in memory, whatever their group; masked: of one group (Kmax), G Kmax in all
   DType a = DType::bf16, b = DType::bf16, d = DType::f32;
-  // none, tensor, row_column, block_1x128_1x128. Scales stand for K as a whole, not for groups, where they step along K
+  // none, tensor, row_column, block_1x128_1x128 or block_1x128_128x128. Scales stand for K as a whole, not for groups,
+  // where they step along K
   Scale scale = Scale::none;
   GroupEncoding encoding = GroupEncoding::offsets;
   std::int64_t alignment = 1;  // offsets: a group starts at the next multiple of this after the one before it ends

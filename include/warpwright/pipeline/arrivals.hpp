@@ -44,8 +44,7 @@ WW_HOST_DEVICE constexpr bool shares_operand(ClusterShape shape, int rank, int o
 }
 
 /// full[stage]: one arrival of the TMA producer, its own arrive.expect_tx (the copies count bytes, not arrivals), and
-/// one of
-/// each warp that writes to the stage by ordinary stores.
+/// one of each warp that writes to the stage by ordinary stores.
 WW_HOST_DEVICE constexpr int full_arrivals(int storing_warps) { return 1 + storing_warps; }
 
 /// empty[stage]: every consumer warp of every CTA that shares an operand with this one, once.

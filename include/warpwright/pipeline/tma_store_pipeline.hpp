@@ -2,8 +2,7 @@
 // The ring between threads that write an output buffer and the TMA stores that read it (CUTLASS: PipelineTmaStore).
 //   acquire -> all write -> publish -> issuer: tma::store ..., commit
 // One fixed thread issues, commits and waits, because bulk groups belong to the thread that made them; the group's
-// named
-// barrier holds the others.
+// named barrier holds the others.
 #pragma once
 
 #include "warpwright/arch/fence.hpp"
@@ -13,8 +12,7 @@
 namespace ww::pipeline {
 
 /// Groups of kThreads threads, one buffer each; group g meets at named barrier kFirstBarrier + g. kBuffers - 1 stores
-/// of a
-/// group may be in flight.
+/// of a group may be in flight.
 template <int kFirstBarrier, int kGroups, int kThreads, int kBuffers = 1> class TmaStorePipeline {
  public:
   WW_DEVICE explicit TmaStorePipeline(int group) : group_(group) {}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ragged groups as one list of tiles, made on the device: wide token tiles first, and inside a group all token tiles of
-// one
-// weight tile together, so that weights come from memory once.
+// one weight tile together, so that weights come from memory once.
 //   group -> ceil(count / TILE_M) token tiles of equal rows -> width class (collective/token_widths.hpp)
 //   item  -> position (binary search over first items) -> group, weight tile, token tile
 // Every CTA builds the same list; who takes which item is the kernel's business.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes that go to and come from HBM, by a first-order model of L2: it is empty when the launch starts and loses
-// nothing
-// until the end. So a sector of 32 bytes is read from HBM once, by the first line that reads it before anything has
-// written it, and written back once, for the first line that wrote it. Sectors count from the start of the operand.
+// nothing until the end. So a sector of 32 bytes is read from HBM once, by the first line that reads it before anything
+// has written it, and written back once, for the first line that wrote it. Sectors count from the start of the operand.
 // A log is one cluster's; SectorMerge takes the logs in the order of clusters, so nothing depends on OS threads.
 #pragma once
 

@@ -33,8 +33,7 @@ struct MmaTypes {
 /// Reentrant, allocates nothing, uses about 30 KiB of stack; the host's rounding and flush modes do not matter.
 ///
 /// A NaN term, Inf * 0 and +Inf - Inf give 0x7FFFFFFF, an Inf product or an Inf in C the signed Inf, a sum of zero +0.
-/// A
-/// finite sum of 2^128 or more becomes the signed Inf; a sum below 2^-126 is cut at the FP32 subnormal grid and keeps
+/// A finite sum of 2^128 or more becomes the signed Inf; a sum below 2^-126 is cut at the FP32 subnormal grid and keeps
 /// its sign, but is +0 when nothing is left. All of this is as an H200 does it (tests/gpu, 2026-11-20).
 void mma_m64(MmaTypes types, int n, const u8* a, const u8* b, float* d, bool accumulate, int scale_a, int scale_b,
              MmaMath math);

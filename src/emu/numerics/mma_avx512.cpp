@@ -5,8 +5,8 @@
 // An arithmetic right shift rounds down, the hardware cuts towards zero. So a negative product is shifted as -q - 1 (or
 // -q - 1/2), which lands one below -(q >> s) for every s, and the count of negative products is added back at the end.
 // FP8 needs 15 bits a term and runs two k in the halves of each 32-bit lane; bf16 and f16 take a whole lane. Of e5m2
-// the
-// significand is taken with three fraction bits, as e4m3 has them, so that any mix of the two is the same arithmetic.
+// the significand is taken with three fraction bits, as e4m3 has them, so that any mix of the two is the same
+// arithmetic.
 #include "emu/numerics/mma_term.hpp"
 
 #if defined(__x86_64__)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // wgmma of mixed FP8, e5m2, tf32 and MN-major operands: one warpgroup, four instructions along K, as single
-// instructions
-// and as the statement that holds four.
+// instructions and as the statement that holds four.
 //   arg[0], arg[1] bytes of A's and B's images   arg[2], arg[3] swizzles   arg[4..6] leading, stride bytes and bytes
 //   between instructions of A   arg[7] accumulate from the start   arg[8..10] those of B
 // Input: A, B, accumulators. Output: accumulators. Accumulators are ordered (thread, value).
