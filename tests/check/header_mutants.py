@@ -4,6 +4,7 @@
 shapes and run by check_gemm_test, those of grouped products by the library's own run-time compiler, for
 check_grouped_test, whose headers they replace. The test must fail and name the rule.
   header_mutants.py <source folder> <check_gemm_test> <check_grouped_test> <c++ compiler> [part of a name]"""
+import concurrent.futures
 import os
 import pathlib
 import shutil
@@ -259,10 +260,10 @@ def main():
     part = sys.argv[5] if len(sys.argv) > 5 else ""
     every = [(run_gemm, gemm_test, mutant) for mutant in MUTANTS]
     every += [(run_grouped, grouped_test, mutant) for mutant in GROUPED_MUTANTS]
-    failed = 0
-    for runner, test, (name, header, old, new, rules) in every:
-        if part not in name:
-            continue
+    every = [job for job in every if part in job[2][0]]
+
+    def outcome(job):
+        runner, test, (_, header, old, new, rules) = job
         with tempfile.TemporaryDirectory() as folder:
             work = pathlib.Path(folder)
             problem, caught = edit(source, work, header, old, new), ""
@@ -270,8 +271,14 @@ def main():
                 said, problem = runner(source, test, compiler, work)
             if not problem:
                 caught, problem = judge(said, rules)
-        failed += bool(problem)
-        print(f"{name:<44} {'MISSED: ' + problem if problem else caught}", flush=True)
+        return problem, caught
+
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for (_, _, (name, *_)), (problem, caught) in zip(every, pool.map(outcome, every)):
+            failed += bool(problem)
+            print(f"{name:<44} {'MISSED: ' + problem if problem else caught}", flush=True)
+    print(f"{len(every) - failed} of {len(every)} mutants caught by their rules")
     return 1 if failed else 0
 
 
