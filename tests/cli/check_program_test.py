@@ -150,6 +150,14 @@ class Check(unittest.TestCase):
         self.assertEqual((status, report["verdict"], report["schedules"]), (4, "incomplete", 0), report)
         self.assertIn("nothing", report["error"]["message"])
 
+    def test_arrays_of_pointers_are_incomplete_and_groups_of_k_name_their_layout(self) -> None:
+        status, report = answer("check", "gemm", "--batch", "2", "--pointer-array")
+        self.assertEqual((status, report["error"]["argument"]), (4, "--pointer-array"), report)
+        status, report = answer("check", "k-grouped", "--m", "64", "--n", "64", "--ks", "128,128", "--layout", "nn",
+                                "--schedules", "1", "--math", "off", "--tile", "64x64", "--sms", "2")
+        self.assertEqual((status, report["verdict"]), (0, "clean"), report)
+        self.assertIn("layout=nn", report["config"])
+
     def test_small_tiles_have_a_verdict_whatever_k_is(self) -> None:
         for k in ("0", "400"):
             for config in ("tile=64x64x64", "tile=64x64x64,cluster=2x1,stages=2"):

@@ -192,8 +192,7 @@ class Program(unittest.TestCase):
         self.assertEqual(fixed["d_xxh3"], one["d_xxh3"])
         self.assertIn("fixed_n=128,fixed_k=256", fixed["config"])
         self.refused(3, "n", "gemm", *SMALL, "--fixed-n", "136")
-        self.refused(3, "--pointer-array", "bench", "gemm", *SMALL, "--batch", "3", "--pointer-array")
-        self.refused(3, "--pointer-array", "check", "gemm", *SMALL, "--batch", "3", "--pointer-array")
+        self.refused(3, "--pointer-array", "bench", "gemm", *SMALL, "--pointer-array")
 
     def test_grouped_sizes_of_a_file_that_contradict_are_reported_by_name(self) -> None:
         sizes = npy(self.path / "sizes.npy", "<i4", (2,), struct.pack("<2i", 4, 99))
