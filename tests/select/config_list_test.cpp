@@ -74,6 +74,36 @@ TEST(ConfigList, LeavesOutWhatPtxasSerialises) {  // 256 rows, two accumulators 
   EXPECT_FALSE(collective::fault_of(collective::resolve(asked)));
 }
 
+TEST(ConfigList, LeavesOutWhatPtxasSpills) {  // as ptxas_report listed has found them, a few of each kind
+  for (const char* text :
+       {"scale=block,tile=128x128x128,cluster=1x1x2,order=split-k,split=2",
+        "scale=block,tile=192x128x128,cluster=1x1x4,order=split-k,split=4",
+        "scale=block-1d,tile=64x128x128,cluster=2x1x4,order=split-k,split=4",
+        "scale=block-1d,tile=128x128x128,cluster=2x1,order=stream-k",
+        "scale=block-1d,tile=64x128x128,cluster=1x1,schedule=pingpong",
+        "scale=block-1d,tile=128x192x128,cluster=1x2,schedule=multistage",
+        "scale=tensor,tile=256x192x128,cluster=2x1,order=dynamic", "scale=tensor,tile=128x224x128,order=stream-k",
+        "scale=row-column,tile=64x256x128,cluster=1x1x4,order=split-k,split=4",
+        "scale=row-column,tile=256x160x128,cluster=2x1", "scale=row-column,tile=64x256x128,cluster=2x1,order=dynamic",
+        "scale=row-column,tile=192x192x128,cluster=2x1,order=stream-k",
+        "a=bf16,b=bf16,tile=128x192x64,cluster=1x1,schedule=pingpong",
+        "a=bf16,b=bf16,d=f32,tile=128x256x64,cluster=2x1,order=stream-k",
+        "a=bf16,b=bf16,d=f32,tile=128x224x64,cluster=1x1x1,order=split-k,split=2"}) {
+    const GemmConfig spilling = collective::resolve(*parse_config(text));
+    ASSERT_FALSE(collective::fault_of(spilling)) << text;  // on request it is there
+    const std::vector<GemmConfig> list =
+        config_list({.a = spilling.a, .b = spilling.b, .d = spilling.d, .scale = spilling.scale});
+    EXPECT_GT(list.size(), 300u);
+    const auto same = [&](const GemmConfig& c) {
+      return c.tile_m == spilling.tile_m && c.tile_n == spilling.tile_n && c.cluster_m == spilling.cluster_m &&
+             c.cluster_n == spilling.cluster_n && c.cluster_k == spilling.cluster_k &&
+             c.schedule == spilling.schedule && c.order == spilling.order && c.split == spilling.split &&
+             !collective::swaps(c);
+    };
+    EXPECT_EQ(std::count_if(list.begin(), list.end(), same), 0) << text;
+  }
+}
+
 TEST(ConfigList, IsTheSameEveryTime) {
   const GemmConfig family = config_of(kFamilies[0]);
   const std::vector<GemmConfig> first = config_list(family);
