@@ -181,7 +181,7 @@ constexpr arch::EmuTable kTable = {
     .tma_prefetch_map = [](const void* map, Site s) { tma_prefetch_map(WW_CALLER, map, s); },
     .bulk_commit = [](Site) { bulk_commit(WW_CALLER); },
     .bulk_wait = [](int pending, bool read_only, Site s) { bulk_wait(WW_CALLER, pending, read_only, s); },
-    .wgmma = [](const arch::WgmmaCall& call, float* registers,
+    .wgmma = [](arch::WgmmaCall call, float* registers,
                 Site s) { warpgroup(s).deposit(WW_CALLER, call, registers, s); },
     .wgmma_commit = [](Site s) { warpgroup(s).commit(WW_CALLER); },
     .wgmma_wait = [](int pending, float* const* accumulators, int count,

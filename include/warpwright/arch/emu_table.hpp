@@ -23,7 +23,7 @@ struct Site {
 
 inline constexpr u32 kSharedRankShift = 24;
 inline constexpr u32 kSharedOffsetMask = (1u << kSharedRankShift) - 1;
-inline constexpr u32 kEmuTableVersion = 7;
+inline constexpr u32 kEmuTableVersion = 8;
 
 enum class Special : u32 {
   thread_index,
@@ -113,8 +113,8 @@ struct EmuTable {
   void (*bulk_wait)(int pending, bool read_only, Site);  // read_only: sources may be reused, data not yet visible
 
   // wgmma. `registers` are this thread's n/2 accumulators; the engine owns their values from issue until a wait names
-  // them
-  void (*wgmma)(const WgmmaCall&, float* registers, Site);
+  // them. why the call by value: a checked module announces stores to a local whose address it gives away
+  void (*wgmma)(WgmmaCall, float* registers, Site);
   void (*wgmma_commit)(Site);
   void (*wgmma_wait)(int pending, float* const* accumulators, int count, Site);
   void (*wgmma_hand_back)(const u32* registers_a, int count, Site);  // after a wait: these are read, the thread's again

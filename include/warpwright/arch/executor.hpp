@@ -22,7 +22,12 @@
 
 namespace ww::arch {
 inline namespace emu {
-inline const EmuTable* table = nullptr;          // set by the module's entry
+/// The emulator's operations, copied here by the module's entry; all zero before.
+inline EmuTable installed asm("warpwright_operations") = {};
+/// The same bytes under the name that instructions use. why a second, constant one: a call through it is one load, where
+/// a pointer to the table costs two, and -fsanitize=thread hooks no load of a constant
+extern const EmuTable operations asm("warpwright_operations") __attribute__((visibility("hidden")));
+inline constexpr const EmuTable* table = &operations;
 inline const KernelEntry* registered = nullptr;  // head of the list of this module's kernels
 
 struct Register {
@@ -57,9 +62,9 @@ struct Register {
   extern "C" __attribute__((visibility("default"))) WW_MODULE_UNHOOKED const ::ww::arch::ModuleInfo* \
   warpwright_module(const ::ww::arch::EmuTable* table) {                                             \
     static ::ww::arch::ModuleInfo info;                                                              \
-    if (::ww::arch::table != table) {                                                                \
+    if (::ww::arch::installed.version == 0) {                                                        \
       info = {::ww::arch::kEmuTableVersion, WW_MODULE_CHECKED ? 1u : 0u, ::ww::arch::registered};    \
-      ::ww::arch::table = table;                                                                     \
+      if (table->version == ::ww::arch::kEmuTableVersion) ::ww::arch::installed = *table;            \
     }                                                                                                \
     return &info;                                                                                    \
   }

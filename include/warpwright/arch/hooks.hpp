@@ -2,8 +2,8 @@
 // What a checked module tells the emulator about plain loads and stores: compiled with -fsanitize=thread, the compiler
 // calls __tsan_readN and __tsan_writeN before each; they are defined here, hidden, and no sanitizer runtime is linked.
 //   plain access -> __tsan_* of this module -> EmuTable::plain_access
-// Most accesses are to the thread's own stack with no accumulator near, to parameters, to the table or to shared memory
-// that a call has judged already. They are told apart here: a call for each would cost more than the rest of the check.
+// Most accesses are to the thread's own stack with no accumulator near, to parameters or to shared memory that a call
+// has judged already. They are told apart here: a call for each would cost more than the rest of the check.
 // At load the module counts one load and one store of its own: a module that sees nothing must not pass for a checked
 // one.
 // WW_MODULE includes these when WW_CHECKED is set; nobody else does.
@@ -45,7 +45,7 @@ __attribute__((no_sanitize("thread"), always_inline)) inline u64 here() {
 
 __attribute__((no_sanitize("thread"), always_inline)) inline void saw(const void* address, u64 bytes, bool write,
                                                                       const void* from) {
-  if (!table) [[unlikely]]
+  if (operations.version == 0) [[unlikely]]
     return saw_probe(address, write);
   const u64 block = here() & ~(kStackBlock - 1), top = stack_head_offset(block);
   auto* const head = reinterpret_cast<StackHead*>(block + top);
@@ -54,9 +54,7 @@ __attribute__((no_sanitize("thread"), always_inline)) inline void saw(const void
   if (at - block < top) {
     if (at >= head->in_flight_end || at + bytes <= head->in_flight_begin) return;
   } else {
-    if (!write && (at - reinterpret_cast<u64>(table) < sizeof *table || at == reinterpret_cast<u64>(&table) ||
-                   at - head->params < head->params_bytes))
-      return;
+    if (!write && at - head->params < head->params_bytes) return;
     if (at - head->shared < head->shared_bytes) return;
   }
   table->plain_access(address, static_cast<u32>(bytes), write, from);

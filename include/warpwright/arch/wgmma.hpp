@@ -125,6 +125,11 @@ template <int kPending, class... Named> WW_DEVICE void wait(Named&... named) {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
   (pin(named), ...);
 }
+/// The values of an accumulator that is the thread's own, for a stretch of code that touches each of them; what has
+/// changed goes back by put_back.
+template <int kN> WW_DEVICE const Accumulator<kN>& values(const Accumulator<kN>& d) { return d; }
+template <int kN> WW_DEVICE Accumulator<kN>& values(Accumulator<kN>& d) { return d; }
+template <int kN> WW_DEVICE void put_back(Accumulator<kN>&, const Accumulator<kN>&) {}
 }  // namespace ptx
 #else
 inline namespace emu {
@@ -182,6 +187,10 @@ WW_DEVICE void wait(Accumulator<kN>& d, Accumulator<kN>& e, AFragment<kSteps>& a
   wait_at<kPending>(site, d, e);
   hand_back(a, site), hand_back(b, site);
 }
+// why copies: a checked module announces each access to memory that the emulator knows of, and these are one access
+// for each accumulator where there would be one for each value (a third of all the instructions of a check)
+template <int kN> WW_DEVICE Accumulator<kN> values(const Accumulator<kN>& d) { return d; }
+template <int kN> WW_DEVICE void put_back(Accumulator<kN>& d, const Accumulator<kN>& changed) { d = changed; }
 }  // namespace emu
 #endif
 

@@ -297,12 +297,14 @@ template <GemmConfig kConfig> struct Mainloop {
   template <class Set, class Columns>
   WW_DEVICE static void promote(Accumulator& acc, const Accumulator& raw, const Set& scales, int unit,
                                 const Place& place, const Columns& columns) {
+    auto&& products = arch::wgmma::values(raw);
+    auto&& sums = arch::wgmma::values(acc);
     if constexpr (kForm == ScaleForm::columns) {
       WW_UNROLL
       for (int v = 0; v < Accumulator::kValues; v += 4) {  // two columns, rows r and r + 8
         const ColumnScales column = columns.pair(place.column + 2 * v);
         WW_UNROLL
-        for (int i = 0; i < 4; ++i) acc[v + i] = arch::fma(raw[v + i], column.s[i % 2], acc[v + i]);
+        for (int i = 0; i < 4; ++i) sums[v + i] = arch::fma(products[v + i], column.s[i % 2], sums[v + i]);
       }
     } else if constexpr (kForm == ScaleForm::both) {
       const auto& scale = scales.row[unit];
@@ -311,7 +313,7 @@ template <GemmConfig kConfig> struct Mainloop {
         const ColumnScales column = columns.pair(place.column + 2 * v);
         WW_UNROLL
         for (int i = 0; i < 4; ++i)
-          acc[v + i] = arch::fma(raw[v + i], arch::mul(scale[0][i / 2], column.s[i % 2]), acc[v + i]);
+          sums[v + i] = arch::fma(products[v + i], arch::mul(scale[0][i / 2], column.s[i % 2]), sums[v + i]);
       }
     } else {
       const auto& scale = scales.row[unit];
@@ -324,9 +326,10 @@ template <GemmConfig kConfig> struct Mainloop {
         const bool next = place.offset + 2 * first >= most * kScaleBlock;
         const float row[2] = {next ? scale[most][0] : scale[least][0], next ? scale[most][1] : scale[least][1]};
         WW_UNROLL
-        for (int v = first; v < first + kValues; ++v) acc[v] = arch::fma(raw[v], row[(v / 2) % 2], acc[v]);
+        for (int v = first; v < first + kValues; ++v) sums[v] = arch::fma(products[v], row[(v / 2) % 2], sums[v]);
       }
     }
+    arch::wgmma::put_back(acc, sums);
   }
 
   // A stage whose products are there may be overwritten, unless promotion still reads the scales of B in it.

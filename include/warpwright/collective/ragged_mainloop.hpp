@@ -168,8 +168,11 @@ template <GemmConfig kConfig> struct RaggedMainloop {
 
   template <class Accumulator, class ThreadScales>
   WW_DEVICE static void promote(Accumulator& acc, const Accumulator& raw, const ThreadScales& scales, int unit) {
+    auto&& products = arch::wgmma::values(raw);
+    auto&& sums = arch::wgmma::values(acc);
     WW_UNROLL
-    for (int v = 0; v < Accumulator::kValues; ++v) acc[v] = arch::fma(raw[v], scales.at(unit, v), acc[v]);
+    for (int v = 0; v < Accumulator::kValues; ++v) sums[v] = arch::fma(products[v], scales.at(unit, v), sums[v]);
+    arch::wgmma::put_back(acc, sums);
   }
 
   // The tensor core accumulates over all of K; one k-block stays in flight while the next is waited for.
