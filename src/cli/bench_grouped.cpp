@@ -257,6 +257,9 @@ Result<Outcome> run_bench_grouped(const GroupedFlags& flags, const BenchFlags& b
   if (request.sizes_from_file)
     return failure(ErrorCode::invalid, "--rows", "--rows, --distribution or --cases: bench makes its own operands",
                    request.group_flags);
+  if (!request.problem.epilogue.empty())
+    return failure(ErrorCode::invalid, "--epilogue", "nothing: bench grouped measures products alone",
+                   quoted(to_text(request.problem.epilogue)));
   WW_TRY(BenchOptions options, bench_options(request, flags.gemm, bench));
   WW_TRY(const std::vector<Variant> variants, variants_of(request, options, flags.mechanism));
   int skipped = 0;

@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "cli/check_emulation.hpp"
+#include "cli/epilogue_operands.hpp"
+#include "cli/execution.hpp"
 #include "select/config_text.hpp"
 
 namespace ww::cli {
@@ -47,6 +49,9 @@ class GroupedTarget final : public CheckTarget {
     WW_TRY(workspace_, device_.allocate(std::max<std::size_t>(plan_.workspace_bytes(), 16)));
     std::memset(workspace_.data(), 0, workspace_.bytes());
     operands_ = {.a = a_.data(), .b = b_.data(), .d = d_.data()};
+    WW_TRY(const EpilogueTensors epilogue, make_group_tensors(p.epilogue, rows, p.n, p.groups, 1));
+    WW_TRY(epilogue_, upload(device_, epilogue));
+    operands_.epilogue = epilogue_.operands;
     if (p.scale != Scale::none) {
       operands_.scale_a = static_cast<const float*>(scale_a_.data());
       operands_.scale_b = static_cast<const float*>(scale_b_.data());
@@ -71,7 +76,7 @@ class GroupedTarget final : public CheckTarget {
 
   std::string command() const override {
     return fmt::format("warpwright check grouped --device {} {} --n {} --k {} --config {}{}{}{}", device_.info().name,
-                       group_flags_, problem_.n, problem_.k, ww::to_text(options_.config),
+                       group_flags_, problem_.n, problem_.k, shell_word(ww::to_text(options_.config)),
                        problem_.zero_outside ? " --zero-outside" : "",
                        options_.sms > 0 ? fmt::format(" --sms {}", options_.sms) : "", settings_text(settings_));
   }
@@ -135,6 +140,7 @@ class GroupedTarget final : public CheckTarget {
   std::vector<std::int64_t> counts_;
   CheckSettings settings_;
   GroupedPlan plan_;
+  EpilogueBuffers epilogue_;
   Buffer a_, b_, d_, scale_a_, scale_b_, sizes_, sizes2_, status_, workspace_;
   GroupedOperands operands_;
   bool unfinished_ = false;

@@ -99,6 +99,15 @@ void add_gemm_flags(CLI::App& app, GemmFlags& f) {
             "float32 (ceil(N/128), ceil(K/128)); (N, ceil(K/128)) with block-1d; (N,); or one number");
 }
 
+/// Flags of `gemm` that grouped_request.cpp refuses with what to use instead; not in --help.
+void add_refused_flags(CLI::App& app, GemmFlags& f) {
+  const auto hidden = [&](const char* name, Flag& flag) { app.add_option(name, flag)->group(""); };
+  hidden("--swap-ab", f.swap_ab), hidden("--batch", f.batch), hidden("--layout", f.layout);
+  hidden("--d-layout", f.d_layout), hidden("--a-from", f.a_from), hidden("--b-dtype", f.b_dtype);
+  hidden("--fixed-n", f.fixed_n), hidden("--fixed-k", f.fixed_k);
+  app.add_flag("--pointer-array", f.pointer_array)->group("");
+}
+
 /// The same for groups of rows, each with a B of its own.
 void add_grouped_flags(CLI::App& app, GroupedFlags& g) {
   GemmFlags& f = g.gemm;
@@ -118,6 +127,7 @@ void add_grouped_flags(CLI::App& app, GroupedFlags& g) {
             "how tiles are handed out: ragged takes static, dynamic and split-k, descriptors horizontal and vertical, "
             "contiguous and masked static (default auto)");
   text_flag(app, "--split", f.split, "2|4|8", "split-k: pieces of K for each tile, one for each CTA of a cluster");
+  app.add_flag("--batch-invariant", f.batch_invariant, "a row's bits do not depend on the other rows: no split-k");
   app.add_flag("--zero-outside", g.zero_outside, "write zeros to rows of D in no group (default left alone)");
   text_flag(app, "--a", f.a, "FILE",
             "A (M, K), masked (G, Mmax, K): .npy or FILE.safetensors:TENSOR (default generated)");
@@ -125,6 +135,17 @@ void add_grouped_flags(CLI::App& app, GroupedFlags& g) {
   text_flag(app, "--scale-a", f.scale_a, "FILE",
             "float32 (M, ceil(K/128)); (M,) with row-column; (G,) or one number with tensor");
   text_flag(app, "--scale-b", f.scale_b, "FILE", "float32 (G, ceil(N/128), ceil(K/128)); (G, N); (G,) or one number");
+  text_flag(app, "--epilogue", f.epilogue, "EXPRESSION",
+            "D from acc, alpha, beta, c, bias, col0, aux0, ...: \"silu(acc*alpha + bias)\"; swiglu and quantise_block "
+            "with --mechanism auto, contiguous or masked (default what the flags below ask for)");
+  text_flag(app, "--alpha", f.alpha, "FLOAT", "alpha of the epilogue (default 1)");
+  text_flag(app, "--beta", f.beta, "FLOAT", "beta of the epilogue (default 1)");
+  text_flag(app, "--c", f.c, "FILE", "C (M, N) of the epilogue, masked (G, Mmax, N) (default generated)");
+  text_flag(app, "--bias", f.bias, "FILE",
+            "bias (G, N) of the epilogue, or (N,) for all groups (default generated, (G, N))");
+  text_flag(app, "--aux", f.aux, "FILE", "aux0 (M, N) of the epilogue, masked (G, Mmax, N) (default generated)");
+  text_flag(app, "--out-scales", f.out_scales, "FILE", "write the scales of quantise_block as .npy");
+  add_refused_flags(app, f);
   text_flag(app, "--offsets", g.offsets, "FILE", "int32 (G,): where each group ends");
   text_flag(app, "--indptr", g.indptr, "FILE", "int32 (G + 1,): where each starts, and the end");
   text_flag(app, "--starts", g.starts, "FILE", "int32 (G,): first rows, with --counts");

@@ -2,6 +2,7 @@
 // One tensor for each name of a tree; a matrix without elements is one that no node names.
 #include "cli/epilogue_operands.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "cli/execution.hpp"
@@ -38,9 +39,10 @@ Result<Matrix> output(DType type, const Shape& s) {
   return made;
 }
 
-Result<void> make_node(const EpilogueNode& node, const Shape& matrix, std::uint64_t seed, const EpilogueFiles& files,
-                       EpilogueTensors& to) {
-  const Shape row{1, matrix.columns, matrix.columns, matrix.batch}, column{matrix.rows, 1, 1, matrix.batch};
+/// `rows`: how many vectors along N there are.
+Result<void> make_node(const EpilogueNode& node, const Shape& matrix, std::int64_t rows, std::uint64_t seed,
+                       const EpilogueFiles& files, EpilogueTensors& to) {
+  const Shape row{1, matrix.columns, matrix.columns, rows}, column{matrix.rows, 1, 1, matrix.batch};
   const std::optional<ArrayFile> none;
   const bool first = node.slot == 0;
   if (node.op == EpilogueOp::c) {
@@ -62,16 +64,34 @@ Result<void> make_node(const EpilogueNode& node, const Shape& matrix, std::uint6
 
 }  // namespace
 
-Result<EpilogueTensors> make_tensors(const EpilogueTree& tree, std::int64_t m, std::int64_t n, std::uint64_t seed,
-                                     const EpilogueFiles& files, std::int64_t pad, std::int64_t batch) {
+namespace {
+
+Result<EpilogueTensors> tensors_of(const EpilogueTree& tree, const Shape& shape, std::int64_t rows, std::uint64_t seed,
+                                   const EpilogueFiles& files) {
+  const std::int64_t batch = shape.batch, m = shape.rows, n = shape.columns;
   EpilogueTensors made;
-  for (int i = 0; i < tree.size(); ++i) WW_CHECK(make_node(tree.node(i), {m, n, n + pad, batch}, seed, files, made));
+  for (int i = 0; i < tree.size(); ++i) WW_CHECK(make_node(tree.node(i), shape, rows, seed, files, made));
   made.batch = batch, made.m = m;
   made.amax.resize(static_cast<std::size_t>(max<std::int64_t>(batch, 1)));
   if (collective::stages_of(tree).quantise > EpilogueOp::quantise) {
     const std::int64_t blocks = (collective::output_columns(tree, n) + 127) / 128;
     WW_TRY(made.out_scales, output(f32, {m, blocks, blocks, batch}));
   }
+  return made;
+}
+
+}  // namespace
+
+Result<EpilogueTensors> make_tensors(const EpilogueTree& tree, std::int64_t m, std::int64_t n, std::uint64_t seed,
+                                     const EpilogueFiles& files, std::int64_t pad, std::int64_t batch) {
+  return tensors_of(tree, {m, n, n + pad, batch}, batch, seed, files);
+}
+
+Result<EpilogueTensors> make_group_tensors(const EpilogueTree& tree, std::int64_t rows, std::int64_t n,
+                                           std::int64_t groups, std::uint64_t seed, const EpilogueFiles& files,
+                                           std::int64_t pad) {
+  WW_TRY(EpilogueTensors made, tensors_of(tree, {rows, n, n + pad, 1}, groups, seed, files));
+  made.grouped = true;
   return made;
 }
 
@@ -98,12 +118,19 @@ Result<EpilogueBuffers> upload(const Device& device, const EpilogueTensors& tens
   to.batch_c = step(tensors.c, tensors.m);
   for (int i = 0; i < kEpilogueSlots; ++i) {
     to.scalar[i] = tensors.scalar[i];
+    if (const std::vector<float>& each = tensors.scalars[i]; !each.empty()) {
+      WW_TRY(Buffer buffer, device.allocate(std::max<std::size_t>(each.size() * sizeof(float), 16)));
+      WW_CHECK(device.upload(buffer.data(), each.data(), each.size() * sizeof(float)));
+      to.scalar_pointer[i] = static_cast<const float*>(buffer.data()), to.batch_scalar[i] = 1;
+      made.buffers.push_back(std::move(buffer));
+    }
     WW_TRY(to.row_vector[i], copy(tensors.row[i]));
     WW_TRY(void* const column, copy(tensors.column[i]));
     to.column_vector[i] = static_cast<const float*>(column);
     WW_TRY(to.auxiliary[i], copy_matrix(tensors.auxiliary[i], to.ld_auxiliary[i]));
     WW_TRY(to.out[i], tensors.is_store[i] ? copy_matrix(tensors.out[i], to.ld_out[i]) : copy(tensors.out[i]));
-    to.batch_row_vector[i] = step(tensors.row[i], 1);
+    to.batch_row_vector[i] =
+        tensors.grouped ? (tensors.row[i].rows() > 1 ? tensors.row[i].ld() : 0) : step(tensors.row[i], 1);
     to.batch_column_vector[i] = step(tensors.column[i], tensors.m);
     to.batch_auxiliary[i] = step(tensors.auxiliary[i], tensors.m);
     to.batch_out[i] = step(tensors.out[i], 0);

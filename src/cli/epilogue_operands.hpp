@@ -18,6 +18,12 @@ struct EpilogueFiles {
 Result<EpilogueTensors> make_tensors(const EpilogueTree& tree, std::int64_t m, std::int64_t n, std::uint64_t seed,
                                      const EpilogueFiles& files = {}, std::int64_t pad = 0, std::int64_t batch = 1);
 
+/// The same for groups of rows: matrices, outputs and vectors along M have `rows` rows, all groups in one; vectors
+/// along N have one for each of `groups`, but a file with one dimension serves them all.
+Result<EpilogueTensors> make_group_tensors(const EpilogueTree& tree, std::int64_t rows, std::int64_t n,
+                                           std::int64_t groups, std::uint64_t seed, const EpilogueFiles& files = {},
+                                           std::int64_t pad = 0);
+
 /// Device copies and the pointers to them.
 struct EpilogueBuffers {
   std::vector<Buffer> buffers;

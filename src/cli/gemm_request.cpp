@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "select/config_text.hpp"
 
 namespace ww::cli {
@@ -110,76 +108,11 @@ Result<void> check_scales(const GemmRequest& request) {
   return expect_of_batch(request, request.scale_b, {blocks_of(p.n), blocks_of(p.k)}, "(ceil(N/128), ceil(K/128))");
 }
 
-Result<float> parse_number(const Flag& flag, const char* argument) {
-  if (!flag) return 1.0f;
-  float value = 0;
-  const auto [end, status] = std::from_chars(flag->data(), flag->data() + flag->size(), value);
-  if (status == std::errc{} && end == flag->data() + flag->size()) return value;
-  return failure(ErrorCode::invalid, argument, "a number", quoted(*flag));
-}
-
-/// What --alpha, --beta, --c and --bias mean without --epilogue: acc*alpha + c*beta + bias.
-Result<EpilogueTree> usual_epilogue(const GemmFlags& flags, const EpilogueFiles& files) {
-  if (!flags.alpha && !flags.beta && !flags.c && !flags.bias) return EpilogueTree{};
-  evt::Expression e = evt::acc;
-  if (flags.alpha) e = e * evt::alpha;
-  if (files.c) {
-    WW_TRY(const DType type, element_type(*files.c, std::nullopt));
-    e = e + (flags.beta ? evt::c(type) * evt::beta : evt::c(type));
-  }
-  if (files.bias) {
-    WW_TRY(const DType type, element_type(*files.bias, std::nullopt));
-    e = e + evt::bias(type);
-  }
-  return EpilogueTree(e);
-}
-
-/// The expression from its flag, else from the config's text, else from the flags of its operands.
-Result<void> resolve_epilogue(const GemmFlags& flags, GemmRequest& request) {
-  EpilogueFiles& files = request.epilogue_files;
-  const auto open = [](const Flag& flag, const char* argument) -> Result<std::optional<ArrayFile>> {
-    if (!flag) return std::nullopt;
-    WW_TRY(ArrayFile array, open_array(*flag, argument));
-    return array;
-  };
-  WW_TRY(files.c, open(flags.c, "--c"));
-  WW_TRY(files.bias, open(flags.bias, "--bias"));
-  WW_TRY(files.auxiliary, open(flags.aux, "--aux"));
-  WW_TRY(request.alpha, parse_number(flags.alpha, "--alpha"));
-  WW_TRY(request.beta, parse_number(flags.beta, "--beta"));
-  GemmProblem& p = request.problem;
-  p.epilogue = request.options.config.epilogue;
-  if (flags.epilogue) {
-    Result<EpilogueTree> parsed = parse_epilogue(*flags.epilogue);
-    if (!parsed) {
-      const Error& e = parsed.error();
-      return failure(e.code, "--" + e.argument, e.expected, e.actual);
-    }
-    p.epilogue = *parsed;
-  } else if (p.epilogue.empty()) {
-    WW_TRY(p.epilogue, usual_epilogue(flags, files));
-  }
-  const collective::EpilogueStages stages = collective::stages_of(p.epilogue);
-  if (stages.quantise != EpilogueOp::none && !flags.out_dtype) p.d = DType::e4m3;
-  request.out_scales = flags.out_scales;
-  if (flags.out_scales && stages.quantise <= EpilogueOp::quantise)
-    return failure(ErrorCode::invalid, "--out-scales", "an epilogue that ends with quantise_block",
-                   quoted(to_text(p.epilogue)));
-  return flags.out_scales ? check_writable(*flags.out_scales, "--out-scales") : Result<void>{};
-}
-
-/// Files of operands that the expression does not name would change nothing: refused.
+/// Named by the expression, and of the right shape.
 Result<void> check_epilogue_files(const GemmRequest& request) {
   const GemmProblem& p = request.problem;
   const EpilogueFiles& files = request.epilogue_files;
-  const auto named = [&](const std::optional<ArrayFile>& file, EpilogueOp op, const char* name) -> Result<void> {
-    if (!file || p.epilogue.has(op, 0)) return {};
-    return failure(ErrorCode::invalid, file->file.argument(), fmt::format("an epilogue with {}", name),
-                   quoted(to_text(p.epilogue)));
-  };
-  WW_CHECK(named(files.c, EpilogueOp::c, "c"));
-  WW_CHECK(named(files.bias, EpilogueOp::row_vector, "bias"));
-  WW_CHECK(named(files.auxiliary, EpilogueOp::auxiliary, "aux0"));
+  WW_CHECK(check_files_named(files, p.epilogue));
   WW_CHECK(expect_of_batch(request, files.c, {p.m, p.n}, "(M, N)"));
   WW_CHECK(expect_of_batch(request, files.auxiliary, {p.m, p.n}, "(M, N)"));
   if (p.batch == 1 && files.bias && files.bias->shape == std::vector{std::int64_t{1}, p.n}) return {};
@@ -250,7 +183,8 @@ Result<GemmRequest> make_request(const GemmFlags& flags) {
   p.c_layout = request.options.config.c_layout;
   WW_TRY(const int c_layout, parse_choice(flags.c_layout, "--c-layout", {"row", "column"}, -1));
   if (c_layout >= 0) p.c_layout = static_cast<OutputLayout>(c_layout);
-  WW_CHECK(resolve_epilogue(flags, request));
+  WW_TRY(p.epilogue, resolve_epilogue(flags, request.options.config.epilogue, request));
+  if (collective::stages_of(p.epilogue).quantise != EpilogueOp::none && !flags.out_dtype) p.d = DType::e4m3;
   WW_CHECK(resolve_sizes(flags, request));
   WW_CHECK(check_scales(request));
   WW_CHECK(check_epilogue_files(request));

@@ -3,16 +3,13 @@
 // contradictions refused. Nothing is allocated and no device is touched.
 #pragma once
 
-#include "cli/epilogue_operands.hpp"
+#include "cli/epilogue_request.hpp"
 #include "cli/request.hpp"
 
 namespace ww::cli {
 
-struct GemmRequest : Request {
+struct GemmRequest : Request, EpilogueRequest {
   GemmProblem problem;  // row strides of A and B are K rounded up to 16 bytes
-  EpilogueFiles epilogue_files;
-  float alpha = 1, beta = 1;
-  std::optional<std::string> out_scales;
 };
 
 /// Rows of A and B as they are stored: K of them where those are MN-major.

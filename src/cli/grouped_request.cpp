@@ -270,6 +270,45 @@ Result<void> check_scales(GroupedRequest& request) {
   return expect_shape(request.scale_b, {p.groups, blocks_of(p.n), blocks_of(p.k)}, "(G, ceil(N/128), ceil(K/128))");
 }
 
+/// Named by the expression, and of the right shape: matrices as D before SwiGLU, bias for each group or for all.
+Result<void> check_epilogue_files(const GroupedRequest& request) {
+  const GroupedProblem& p = request.problem;
+  const EpilogueFiles& files = request.epilogue_files;
+  WW_CHECK(check_files_named(files, p.epilogue));
+  std::vector<std::int64_t> rows = rows_shape(p);
+  rows.push_back(p.n);
+  const char* const meaning = rows.size() > 2 ? "(G, Mmax, N)" : "(M, N)";
+  WW_CHECK(expect_shape(files.c, rows, meaning));
+  WW_CHECK(expect_shape(files.auxiliary, rows, meaning));
+  if (files.bias && files.bias->shape.size() == 1)
+    return expect_shape(files.bias, {p.n}, "(G, N), or (N,) for all groups");
+  return expect_shape(files.bias, {p.groups, p.n}, "(G, N), or (N,) for all groups");
+}
+
+/// Flags of a dense product that groups of rows decide otherwise: what says the same here.
+Result<void> refuse_dense_flags(const GemmFlags& f) {
+  const auto only = [](const Flag& flag, const char* argument, const char* value,
+                       const char* expected) -> Result<void> {
+    if (!flag || *flag == value) return {};
+    return failure(ErrorCode::unsupported, argument, expected, quoted(*flag));
+  };
+  WW_CHECK(only(f.swap_ab, "--swap-ab", "auto",
+                "auto: the mechanism decides; --mechanism descriptors has weights on the 64-row side, ragged where "
+                "tiles are narrow, contiguous and masked never"));
+  WW_CHECK(only(f.batch, "--batch", "1", "nothing: groups are the batch, --groups says how many"));
+  WW_CHECK(only(f.layout, "--layout", "nt", "nt: A (M, K) and B (G, N, K); K x N weights are for gemm and k-grouped"));
+  WW_CHECK(only(f.d_layout, "--d-layout", "row", "row: groups are rows of D"));
+  WW_CHECK(only(f.a_from, "--a-from", "auto", "auto: grouped kernels read A from shared memory"));
+  WW_CHECK(only(f.b_dtype, "--b-dtype", f.dtype ? f.dtype->c_str() : "e4m3",
+                "nothing: A and B of groups have one type, --dtype"));
+  WW_CHECK(only(f.fixed_n, "--fixed-n", "", "nothing: grouped kernels are for any N"));
+  WW_CHECK(only(f.fixed_k, "--fixed-k", "", "nothing: grouped kernels are for any K"));
+  if (f.pointer_array)
+    return failure(ErrorCode::unsupported, "--pointer-array",
+                   "nothing: weights are one tensor (G, N, K); gemm --batch takes arrays of pointers", "given");
+  return {};
+}
+
 /// Two fields of the config in short.
 Result<void> resolve_scheduler(const GemmFlags& flags, GemmConfig& config) {
   constexpr TileOrder kOrders[] = {TileOrder::automatic,  TileOrder::fixed,    TileOrder::dynamic,
@@ -296,6 +335,7 @@ Result<void> resolve_mechanism(const Flag& flag, GemmConfig& config) {
 
 Result<GroupedRequest> make_grouped_request(const GroupedFlags& flags) {
   GroupedRequest request;
+  WW_CHECK(refuse_dense_flags(flags.gemm));
   WW_CHECK(resolve_request(flags.gemm, request));
   WW_CHECK(resolve_mechanism(flags.mechanism, request.options.config));
   WW_CHECK(resolve_scheduler(flags.gemm, request.options.config));
@@ -304,6 +344,8 @@ Result<GroupedRequest> make_grouped_request(const GroupedFlags& flags) {
     return failure(ErrorCode::unsupported, request.b ? "--b" : "--config, key b", name_of(request.types.ab),
                    name_of(request.types.b), "operands of groups have one type");
   p.a = p.b = request.types.ab, p.d = request.types.d, p.scale = request.types.scale;
+  WW_TRY(p.epilogue, resolve_epilogue(flags.gemm, request.options.config.epilogue, request));
+  if (collective::stages_of(p.epilogue).quantise != EpilogueOp::none && !flags.gemm.out_dtype) p.d = DType::e4m3;
   WW_CHECK(resolve_groups_and_rows(flags, request));
   p.groups = request.layout.groups;
   p.rows = request.layout.rows;
@@ -312,6 +354,7 @@ Result<GroupedRequest> make_grouped_request(const GroupedFlags& flags) {
   p.zero_outside = flags.zero_outside;
   WW_CHECK(resolve_sizes(flags, request));
   WW_CHECK(check_scales(request));
+  WW_CHECK(check_epilogue_files(request));
   p.scale_a_group = request.scale_a_of_group, p.scale_b_group = request.scale_b_of_group;
   const bool nothing_given = !flags.groups && !flags.rows && !flags.total && !flags.gemm.m && !flags.gemm.n &&
                              !flags.gemm.k && !request.a && !request.b && !request.sizes_from_file;

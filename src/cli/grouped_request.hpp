@@ -3,13 +3,14 @@
 // then G and the groups, then the shapes of every array against them.
 #pragma once
 
+#include "cli/epilogue_request.hpp"
 #include "cli/group_layout.hpp"
 #include "cli/request.hpp"
 #include "warpwright/host/grouped.hpp"
 
 namespace ww::cli {
 
-struct GroupedRequest : Request {
+struct GroupedRequest : Request, EpilogueRequest {
   GroupedProblem problem;  // row strides of A and B are K rounded up to 16 bytes
   GroupLayout layout;
   GroupMeaning meaning;  // of layout

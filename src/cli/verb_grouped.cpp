@@ -26,12 +26,15 @@ struct Run {
   std::uint32_t status = 0;
   std::vector<TileWidth> widths;
   std::optional<Verdict> verdict;
-  std::uint64_t hash = 0;  // XXH3 of the packed bytes of D
+  std::uint64_t hash = 0;   // XXH3 of the packed bytes of D
+  std::int64_t judged = 0;  // elements
+  std::string where = "D";  // of the first wrong one
 };
 
 /// Host copies of the operands: A (rows, K), B (G N, K), D (rows, N); with masked counts rows are G Mmax.
 struct HostOperands {
   Matrix a, b, scale_a, scale_b, d;
+  EpilogueTensors epilogue;
 };
 
 struct Shapes {
@@ -41,7 +44,8 @@ struct Shapes {
 Shapes shapes_of(const GroupedRequest& r) {
   const GroupedProblem& p = r.problem;
   const std::int64_t rows = p.total_rows(), blocks = blocks_of(p.k);
-  Shapes s{.a = {p.a, rows, p.k, p.lda}, .b = {p.b, p.groups * p.n, p.k, p.ldb}, .d = {p.d, rows, p.n, p.n}};
+  const std::int64_t columns = collective::output_columns(p.epilogue, p.n);
+  Shapes s{.a = {p.a, rows, p.k, p.lda}, .b = {p.b, p.groups * p.n, p.k, p.ldb}, .d = {p.d, rows, columns, columns}};
   switch (p.scale) {
     case Scale::none: break;
     case Scale::tensor:
@@ -79,6 +83,9 @@ Result<HostOperands> host_operands(const GroupedRequest& r) {
   WW_TRY(host.scale_a, host_operand(r.scale_a, shapes.scale_a, r.seed, Operand::scale_a, kSizes));
   WW_TRY(host.scale_b, host_operand(r.scale_b, shapes.scale_b, r.seed, Operand::scale_b, kSizes));
   WW_TRY(host.d, Matrix::allocate(shapes.d.type, shapes.d.rows, shapes.d.cols, shapes.d.ld, kSizes));
+  const GroupedProblem& p = r.problem;
+  WW_TRY(host.epilogue, make_group_tensors(p.epilogue, p.total_rows(), p.n, p.groups, r.seed, r.epilogue_files));
+  host.epilogue.scalar[kScalarAlpha] = r.alpha, host.epilogue.scalar[kScalarBeta] = r.beta;
   if (!r.a) spoil(host.a, r.meaning);
   const bool scale_of_row = r.problem.scale == Scale::row_column || r.problem.scale == Scale::block_1x128_128x128;
   if (!r.scale_a && scale_of_row) spoil(host.scale_a, r.meaning);
@@ -111,6 +118,7 @@ Result<void> execute(const Device& device, const GroupedPlan& plan, const Groupe
   const std::vector<std::byte> zeros(plan.workspace_bytes());
   WW_TRY(const Buffer workspace, upload_bytes(device, zeros.data(), zeros.size()));
   WW_TRY(const Buffer status, upload_bytes(device, &run.status, sizeof run.status));
+  WW_TRY(const EpilogueBuffers epilogue, upload(device, host.epilogue));
   GroupedOperands operands{.a = a.data(), .b = b.data(), .d = d.data()};
   if (request.problem.scale != Scale::none) {
     operands.scale_a = static_cast<const float*>(scale_a.data());
@@ -121,10 +129,12 @@ Result<void> execute(const Device& device, const GroupedPlan& plan, const Groupe
   operands.status = static_cast<std::uint32_t*>(status.data());
   operands.workspace = workspace.data();
   operands.workspace_bytes = plan.workspace_bytes();
+  operands.epilogue = epilogue.operands;
   progress.phase(run.device.emulated ? "emulate" : "run");
   WW_TRY(run.timing, timed_runs(
                          device, [&] { return plan.run(operands); }, [&] { return plan.last_stats(); }));
   if (host.d.bytes() > 0) WW_CHECK(device.download(host.d.data(), d.data(), host.d.bytes()));
+  WW_CHECK(download(device, epilogue, host.epilogue));
   WW_CHECK(device.download(&run.status, status.data(), sizeof run.status));
   WW_TRY(run.widths, plan.widths(workspace.data()));
   run.hash = XXH3_64bits(host.d.data(), host.d.bytes());
@@ -217,11 +227,40 @@ Outcome report(const GroupedRequest& request, const Run& run) {
                   {"d_xxh3", fmt::format("{:016x}", run.hash)},
                   {"device_description", run.device.description}};
   if (run.timing.stats) report_stats(*run.timing.stats, outcome);
-  if (run.verdict) report_verdict(*run.verdict, useful * p.n, outcome);
+  if (run.verdict) report_verdict(*run.verdict, run.judged, outcome, run.where);
   report_groups(request, run, outcome);
   outcome.text +=
       fmt::format("  D          xxh3 {:016x}{}\n", run.hash, request.out ? ", written to " + *request.out : "");
   return outcome;
+}
+
+/// The product alone; or the product with its bounds, then the tree over the rows of every group.
+void judge(const GroupedRequest& request, const HostOperands& host, Run& run, std::atomic<int>* progress) {
+  const GroupedProblem& p = request.problem;
+  const bool scales = p.scale != Scale::none;
+  Claim claim{.a = host.a,
+              .b = host.b,
+              .d = host.d,
+              .scale = p.scale,
+              .scale_a = scales ? &host.scale_a : nullptr,
+              .scale_b = scales ? &host.scale_b : nullptr,
+              .math = run.device.emulated ? request.device_options.emu.math : EmuMath::exact,
+              .groups = &request.meaning.groups,
+              .outside = p.zero_outside ? static_cast<unsigned char>(0) : kUntouched};
+  run.judged = request.meaning.rows() * p.n;
+  if (p.epilogue.empty()) {
+    run.verdict = verify(claim, progress);
+    return;
+  }
+  BoundedProduct product{p.total_rows(), p.n, {}, {}, 1, claim.groups};
+  product.reference.resize(static_cast<std::size_t>(p.total_rows() * p.n));
+  product.error.resize(product.reference.size());
+  claim.reference = product.reference.data(), claim.error = product.error.data();
+  Verdict outside = verify(claim, progress);
+  EpilogueVerdict v = verify_epilogue(p.epilogue, product, host.epilogue, host.d);
+  v.verdict.outside = outside.outside, v.verdict.outside_wrong = outside.outside_wrong;
+  v.verdict.first_outside = outside.first_outside;
+  run.verdict = std::move(v.verdict), run.where = v.where, run.judged = v.elements;
 }
 
 }  // namespace
@@ -251,19 +290,8 @@ Result<Outcome> run_grouped(const GroupedFlags& flags) {
     progress.phase("write");
     WW_CHECK(write_npy(*request.out, "--out", host.d, p.encoding == GroupEncoding::masked ? p.groups : 0));
   }
-  if (request.verify) {
-    const bool scales = p.scale != Scale::none;
-    const Claim claim{.a = host.a,
-                      .b = host.b,
-                      .d = host.d,
-                      .scale = p.scale,
-                      .scale_a = scales ? &host.scale_a : nullptr,
-                      .scale_b = scales ? &host.scale_b : nullptr,
-                      .math = run.device.emulated ? request.device_options.emu.math : EmuMath::exact,
-                      .groups = &request.meaning.groups,
-                      .outside = p.zero_outside ? static_cast<unsigned char>(0) : kUntouched};
-    run.verdict = verify(claim, progress.phase("verify"));
-  }
+  if (request.out_scales) WW_CHECK(write_npy(*request.out_scales, "--out-scales", host.epilogue.out_scales));
+  if (request.verify) judge(request, host, run, progress.phase("verify"));
   return report(request, run);
 }
 

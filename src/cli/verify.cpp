@@ -357,7 +357,7 @@ template <DType kA, DType kB = kA> class Verifier {
     std::fill(std::begin(expected), std::end(expected), claim_.outside);
     const auto judge_rows = [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row)
-        for (std::int64_t column = 0; column < claim_.columns(); ++column) {
+        for (std::int64_t column = 0; column < claim_.d.cols(); ++column) {
           const std::byte* at = claim_.d.row(row) + column * width;
           ++verdict_.outside;
           if (std::memcmp(at, expected, static_cast<std::size_t>(width)) == 0) continue;

@@ -29,7 +29,8 @@ struct Claim {
   EmuMath math = EmuMath::exact;
   const std::vector<GroupRows>* groups = nullptr;  // ascending, without overlap
   unsigned char outside = 0xff;
-  // With both: the reference and its bound before the output conversion, (M, N), go there and D is not looked at.
+  // With both: the reference and its bound before the output conversion, (M, N), go there, and of D only rows in no
+  // group are looked at.
   double* reference = nullptr;
   double* error = nullptr;
   std::int64_t columns() const {

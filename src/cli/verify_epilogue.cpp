@@ -81,7 +81,7 @@ double element(const Matrix& matrix, std::int64_t row, std::int64_t column) {
   return decode(matrix.type(), matrix.row(row) + column * bytes_of(matrix.type()));
 }
 
-/// One matrix of a batch.
+/// One matrix of a batch, or one group of rows.
 class Judge {
  public:
   Judge(const EpilogueTree& tree, const BoundedProduct& product, const EpilogueTensors& tensors, const Matrix& d,
@@ -91,14 +91,16 @@ class Judge {
         product_(product),
         tensors_(tensors),
         d_(d),
-        matrix_(matrix) {
-    for (auto& rows : rows_) rows.resize(static_cast<std::size_t>(product.m));
+        matrix_(matrix),
+        rows_of_d_(product.groups ? (*product.groups)[static_cast<std::size_t>(matrix)]
+                                  : GroupRows{matrix * product.m, product.m}) {
+    for (auto& rows : rows_) rows.resize(static_cast<std::size_t>(rows_of_d_.count));
     for (auto& columns : columns_) columns.resize(static_cast<std::size_t>(product.n));
   }
 
   EpilogueVerdict run() {
     std::vector<Bounded> row(static_cast<std::size_t>(product_.n));
-    for (std::int64_t m = 0; m < product_.m; ++m) {
+    for (std::int64_t m = 0; m < rows_of_d_.count; ++m) {
       for (std::int64_t n = 0; n < product_.n; ++n) row[static_cast<std::size_t>(n)] = value(stages_.body, m, n);
       judge_row(m, gated(row));
     }
@@ -115,11 +117,14 @@ class Judge {
     const auto exact = [](double x) { return Bounded{x, 0}; };
     switch (node.op) {
       case EpilogueOp::accumulator: {
-        const auto i = static_cast<std::size_t>((matrix_ * product_.m + m) * product_.n + n);
+        const auto i = static_cast<std::size_t>(row_of(m) * product_.n + n);
         return {product_.reference[i], product_.error[i]};
       }
       case EpilogueOp::constant: return exact(std::bit_cast<float>(tree_.constant[node.slot]));
-      case EpilogueOp::scalar: return exact(tensors_.scalar[node.slot]);
+      case EpilogueOp::scalar: {
+        const std::vector<float>& each = tensors_.scalars[node.slot];
+        return exact(each.empty() ? tensors_.scalar[node.slot] : each[static_cast<std::size_t>(matrix_)]);
+      }
       case EpilogueOp::c: return exact(element(tensors_.c, input_row(tensors_.c, m), n));
       case EpilogueOp::row_vector: {
         const Matrix& row = tensors_.row[node.slot];
@@ -231,9 +236,9 @@ class Judge {
   }
 
   /// Row `m` of this matrix in a tensor that has those of all, and in an input, which may have them once.
-  std::int64_t row_of(std::int64_t m) const { return matrix_ * product_.m + m; }
+  std::int64_t row_of(std::int64_t m) const { return rows_of_d_.first + m; }
   std::int64_t input_row(const Matrix& input, std::int64_t m) const {
-    return input.rows() > product_.m ? row_of(m) : m;
+    return product_.groups || input.rows() > product_.m ? row_of(m) : m;
   }
 
   void judge(const char* where, std::int64_t row, std::int64_t column, double got, Bounded expected) {
@@ -260,6 +265,7 @@ class Judge {
   const EpilogueTensors& tensors_;
   const Matrix& d_;
   const std::int64_t matrix_;
+  const GroupRows rows_of_d_;
   std::array<std::vector<Reduction>, kEpilogueSlots> rows_, columns_;
   Reduction all_;
   EpilogueVerdict verdict_;
@@ -270,7 +276,8 @@ class Judge {
 EpilogueVerdict verify_epilogue(const EpilogueTree& tree, const BoundedProduct& product, const EpilogueTensors& tensors,
                                 const Matrix& d) {
   EpilogueVerdict all;
-  for (std::int64_t l = 0; l < product.batch; ++l) {
+  const std::int64_t judged = product.groups ? static_cast<std::int64_t>(product.groups->size()) : product.batch;
+  for (std::int64_t l = 0; l < judged; ++l) {
     const EpilogueVerdict one = Judge(tree, product, tensors, d, l).run();
     const Verdict& from = one.verdict;
     Verdict& to = all.verdict;

@@ -15,7 +15,9 @@ namespace ww::cli {
 struct EpilogueTensors {
   std::int64_t batch = 1, m = 0;            // matrices, and rows of each
   OutputLayout layout = OutputLayout::row;  // of matrices on the device: column, each is its transpose there
+  bool grouped = false;                     // vectors along N have a row for each group, or one for all
   std::array<float, kEpilogueSlots> scalar{1, 1, 1, 1};
+  std::array<std::vector<float>, kEpilogueSlots> scalars;  // one for each group instead, or none
   Matrix c;
   std::array<Matrix, kEpilogueSlots> row, column, auxiliary, out;
   std::array<bool, kEpilogueSlots> is_store{};  // out: a matrix, not a reduction
@@ -28,11 +30,13 @@ struct Bounded {
   double value = 0, error = 0;
 };
 
-/// The scaled products (m, n) of a batch, row-major, one after the other.
+/// The scaled products (m, n) of a batch, row-major, one after the other; or one (m, n) whose rows belong to groups, and
+/// only those are judged. Then tensors have the rows of D, but vectors along N, which have one for each group or one.
 struct BoundedProduct {
   std::int64_t m = 0, n = 0;
   std::vector<double> reference, error;
   std::int64_t batch = 1;
+  const std::vector<GroupRows>* groups = nullptr;
 };
 
 /// The verdict on D and on every output: `where` names the first tensor with a wrong element; rows count on from one

@@ -204,6 +204,23 @@ bool is_first(const EpilogueTree& tree, int at) {
   return true;
 }
 
+/// A step between groups for what has the rows of D would have no meaning.
+Result<void> check_no_steps(const EpilogueOperands& operands) {
+  const auto refuse = [](const char* name, std::int64_t step) -> Result<void> {
+    if (step == 0) return {};
+    return failure(ErrorCode::invalid, fmt::format("{} (batch stride)", name),
+                   "0 with groups of rows: it has the rows of D, all groups in one tensor", fmt::format("{}", step));
+  };
+  WW_CHECK(refuse("c", operands.batch_c));
+  WW_CHECK(refuse("out_scales", operands.batch_out_scales));
+  for (int i = 0; i < kEpilogueSlots; ++i) {
+    WW_CHECK(refuse(kColumnNames[i], operands.batch_column_vector[i]));
+    WW_CHECK(refuse(kAuxiliaryNames[i], operands.batch_auxiliary[i]));
+    WW_CHECK(refuse(kOutNames[i], operands.batch_out[i]));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::size_t epilogue_workspace(const GemmProblem& problem, const GemmConfig& config) {
@@ -239,6 +256,22 @@ Result<void> bind_epilogue(const GemmProblem& problem, const GemmConfig& config,
   take(arguments.column_counters, steps.column_counters, partials.column_counters);
   take(arguments.amax_counter, steps.amax_counter, partials.amax_counter);
   memory.add({"workspace of the epilogue", workspace, static_cast<std::uint64_t>(sets * partials.words()) * 4, true});
+  return {};
+}
+
+Result<void> bind_epilogue(const GroupedProblem& problem, const EpilogueOperands& operands,
+                           collective::EpilogueArguments& arguments, MemoryRanges& memory) {
+  const EpilogueTree& tree = problem.epilogue;
+  GemmProblem rows{.m = problem.total_rows(), .n = problem.n, .d = problem.d};
+  rows.epilogue = tree;
+  GemmProblem groups = rows;
+  groups.batch = problem.groups;
+  if (!tree.empty()) WW_CHECK(check_no_steps(operands));
+  for (int i = 0; i < tree.size(); ++i) {
+    const EpilogueNode node = tree.node(i);
+    const bool of_group = node.op == EpilogueOp::row_vector || node.op == EpilogueOp::scalar;
+    if (is_first(tree, i)) WW_CHECK(bind_node(of_group ? groups : rows, node, operands, arguments, memory));
+  }
   return {};
 }
 

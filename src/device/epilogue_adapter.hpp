@@ -9,6 +9,7 @@
 #include "runtime/backend.hpp"
 #include "warpwright/collective/epilogue_arguments.hpp"
 #include "warpwright/host/gemm.hpp"
+#include "warpwright/host/grouped.hpp"
 
 namespace ww::device {
 
@@ -28,5 +29,10 @@ std::size_t epilogue_workspace(const GemmProblem& problem, const GemmConfig& con
 Result<void> bind_epilogue(const GemmProblem& problem, const GemmConfig& config, const EpilogueOperands& operands,
                            const void* d, void* workspace, collective::EpilogueArguments& arguments,
                            MemoryRanges& memory);
+
+/// The same of groups of rows, whose trees do not reduce: vectors along N and scalars have a step from group to group,
+/// all else has the rows of D.
+Result<void> bind_epilogue(const GroupedProblem& problem, const EpilogueOperands& operands,
+                           collective::EpilogueArguments& arguments, MemoryRanges& memory);
 
 }  // namespace ww::device

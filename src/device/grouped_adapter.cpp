@@ -203,7 +203,8 @@ Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands,
   if (!ragged) {
     const int panel = uses_descriptors(c) ? collective::kRowBytes : collective::panel_bytes(c);
     const int rows = uses_descriptors(c) ? c.tile_m : collective::kWarpgroupRows;
-    WW_TRY(arguments.d, backend.encode(matrix_map(operands.d, g.d, g.total_rows(), g.n, g.ldd, rows,
+    const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
+    WW_TRY(arguments.d, backend.encode(matrix_map(operands.d, g.d, g.total_rows(), columns, g.ldd, rows,
                                                   panel / bytes_of(g.d), panel_swizzle(panel))));
   }
   return {};
@@ -236,9 +237,12 @@ Result<void> GroupedAdapter::launch_update(const collective::GroupedArguments& p
   return device_.backend().launch(launch);
 }
 
-Result<void> GroupedAdapter::launch_product(const GroupedOperands& operands, Stream stream) const {
+Result<void> GroupedAdapter::launch_product(const GroupedOperands& operands,
+                                            const collective::EpilogueArguments& epilogue, const MemoryRanges& memory,
+                                            Stream stream) const {
   collective::GroupedArguments arguments = arguments_;
   WW_CHECK(encode_maps(operands, arguments));
+  arguments.epilogue = epilogue;
   arguments.d_rows = operands.d;
   arguments.scale_a = operands.scale_a;
   arguments.scale_b = operands.scale_b;
@@ -249,7 +253,6 @@ Result<void> GroupedAdapter::launch_product(const GroupedOperands& operands, Str
     WW_CHECK(launch_update(arguments, operands, stream));
   }
 
-  const auto memory = product_memory(problem_, operands, workspace_bytes());
   runtime::Launch launch = product_launch_;
   launch.params = &arguments;
   launch.memory = memory;
@@ -261,7 +264,7 @@ Result<void> GroupedAdapter::launch_zeros(const GroupedOperands& operands, Strea
   kernel::ZeroRowsArguments arguments{};
   arguments.d = operands.d;
   arguments.stride_bytes = problem_.ldd * bytes_of(problem_.d);
-  arguments.row_bytes = problem_.n * bytes_of(problem_.d);
+  arguments.row_bytes = collective::output_columns(problem_.epilogue, problem_.n) * bytes_of(problem_.d);
   arguments.groups = group_sizes(operands);
   arguments.groups.status = nullptr;  // the product reports
 
@@ -277,10 +280,16 @@ Result<void> GroupedAdapter::run(const GroupedOperands& operands, Stream stream)
   if (!product_ && !zeros_) return {};
   WW_CHECK(check_pointer("d", operands.d, kMapAlignment));
   WW_CHECK(check_sizes(operands));
-  if (product_) WW_CHECK(check_product(operands));
+  collective::EpilogueArguments epilogue{};
+  MemoryRanges memory;
+  if (product_) {
+    WW_CHECK(check_product(operands));
+    memory = product_memory(problem_, operands, workspace_bytes());
+    WW_CHECK(bind_epilogue(problem_, operands.epilogue, epilogue, memory));
+  }
   // zeros first: statistics and reports of a run are then those of the product
   if (zeros_) WW_CHECK(launch_zeros(operands, stream));
-  if (product_) WW_CHECK(launch_product(operands, stream));
+  if (product_) WW_CHECK(launch_product(operands, epilogue, memory, stream));
   return {};
 }
 

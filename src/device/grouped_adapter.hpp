@@ -5,6 +5,7 @@
 // nothing and reads no sizes, so a stream that is being captured may take it.
 #pragma once
 
+#include "device/epilogue_adapter.hpp"
 #include "runtime/backend.hpp"
 #include "warpwright/collective/grouped_arguments.hpp"
 #include "warpwright/host/grouped.hpp"
@@ -43,7 +44,9 @@ class GroupedAdapter {
   collective::GroupDescriptors descriptors(const GroupedOperands& operands) const;
   Result<void> launch_update(const collective::GroupedArguments& product, const GroupedOperands& operands,
                              Stream stream) const;
-  Result<void> launch_product(const GroupedOperands& operands, Stream stream) const;
+  /// `memory`: of all operands, the epilogue's among them.
+  Result<void> launch_product(const GroupedOperands& operands, const collective::EpilogueArguments& epilogue,
+                              const MemoryRanges& memory, Stream stream) const;
   Result<void> launch_zeros(const GroupedOperands& operands, Stream stream) const;
 
   Device device_;

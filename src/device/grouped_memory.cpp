@@ -35,7 +35,8 @@ std::uint64_t weight_bytes(const GroupedProblem& p) {
 }
 
 MemoryRange d_memory(const GroupedProblem& p, const GroupedOperands& operands) {
-  return {"d", operands.d, span_bytes(p.total_rows(), p.n, p.ldd, bytes_of(p.d)), true};
+  const std::int64_t columns = collective::output_columns(p.epilogue, p.n);
+  return {"d", operands.d, span_bytes(p.total_rows(), columns, p.ldd, bytes_of(p.d)), true};
 }
 MemoryRange sizes_memory(const GroupedProblem& p, const GroupedOperands& operands) {
   const std::int64_t count = p.groups == 0                          ? 0
@@ -54,19 +55,18 @@ MemoryRange status_memory(const GroupedOperands& operands) {
 
 }  // namespace
 
-std::array<MemoryRange, 9> product_memory(const GroupedProblem& p, const GroupedOperands& operands,
-                                          std::size_t workspace_bytes) {
-  return {{
-      {"a", operands.a, span_bytes(p.total_rows(), p.k, p.lda, bytes_of(p.a)), false},
-      {"b", operands.b, weight_bytes(p), false},
-      d_memory(p, operands),
-      {"scale_a", operands.scale_a, scale_a_bytes(p), false},
-      {"scale_b", operands.scale_b, scale_b_bytes(p), false},
-      sizes_memory(p, operands),
-      sizes2_memory(p, operands),
-      status_memory(operands),
-      {"workspace", operands.workspace, workspace_bytes, true},
-  }};
+MemoryRanges product_memory(const GroupedProblem& p, const GroupedOperands& operands, std::size_t workspace_bytes) {
+  MemoryRanges memory;
+  memory.add({"a", operands.a, span_bytes(p.total_rows(), p.k, p.lda, bytes_of(p.a)), false});
+  memory.add({"b", operands.b, weight_bytes(p), false});
+  memory.add(d_memory(p, operands));
+  memory.add({"scale_a", operands.scale_a, scale_a_bytes(p), false});
+  memory.add({"scale_b", operands.scale_b, scale_b_bytes(p), false});
+  memory.add(sizes_memory(p, operands));
+  memory.add(sizes2_memory(p, operands));
+  memory.add(status_memory(operands));
+  memory.add({"workspace", operands.workspace, workspace_bytes, true});
+  return memory;
 }
 
 std::array<MemoryRange, 4> update_memory(const GroupedProblem& p, const GroupedOperands& operands,

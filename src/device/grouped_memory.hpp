@@ -5,14 +5,14 @@
 
 #include <array>
 
-#include "runtime/backend.hpp"
+#include "device/epilogue_adapter.hpp"
 #include "warpwright/host/grouped.hpp"
 
 namespace ww::device {
 
-/// `problem` has explicit strides; `workspace_bytes` is what the plan asks for.
-std::array<runtime::MemoryRange, 9> product_memory(const GroupedProblem& problem, const GroupedOperands& operands,
-                                                   std::size_t workspace_bytes);
+/// `problem` has explicit strides; `workspace_bytes` is what the plan asks for. Without what an epilogue names.
+MemoryRanges product_memory(const GroupedProblem& problem, const GroupedOperands& operands,
+                            std::size_t workspace_bytes);
 
 /// Of the launch that makes tensor maps of groups.
 std::array<runtime::MemoryRange, 4> update_memory(const GroupedProblem& problem, const GroupedOperands& operands,

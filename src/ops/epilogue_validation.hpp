@@ -3,6 +3,7 @@
 #pragma once
 
 #include "warpwright/host/gemm.hpp"
+#include "warpwright/host/grouped.hpp"
 
 namespace ww::ops {
 
@@ -11,6 +12,13 @@ Result<void> check_epilogue(const GemmProblem& problem);
 
 /// What a config does not know by itself: halves of N must lie in one tile.
 Result<void> check_epilogue_tile(const GemmProblem& problem, const GemmConfig& resolved);
+
+/// As much of a grouped problem as the two checks above look at.
+inline GemmProblem outputs_of(const GroupedProblem& problem) {
+  GemmProblem outputs{.m = problem.total_rows(), .n = problem.n, .d = problem.d};
+  outputs.epilogue = problem.epilogue;
+  return outputs;
+}
 
 /// The type of D for the checks that all products share, which know nothing of quantised outputs.
 inline DType plain_output(const GemmProblem& problem) {

@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "ops/epilogue_validation.hpp"
 #include "ops/operand_checks.hpp"
 #include "select/config_text.hpp"
 #include "warpwright/collective/grouped_builder.hpp"
@@ -46,7 +47,7 @@ void fill_block_scales(GroupedProblem& p) {
 void fill_strides(GroupedProblem& p) {
   if (p.lda == 0) p.lda = p.k;
   if (p.ldb == 0) p.ldb = p.k;
-  if (p.ldd == 0) p.ldd = p.n;
+  if (p.ldd == 0) p.ldd = collective::output_columns(p.epilogue, p.n);
   if (p.scale == Scale::none) p.scale_a_group = p.scale_b_group = 0;
   if (p.scale == Scale::none || p.scale == Scale::tensor) fill_tensor_scales(p);
   if (p.scale == Scale::row_column) fill_row_column_scales(p);
@@ -115,30 +116,33 @@ Result<void> check_encoding(GroupEncoding encoding, std::int64_t alignment) {
 Result<GroupedProblem> validate(const GroupedProblem& problem) {
   GroupedProblem p = problem;
   WW_CHECK(check_extents(p));
-  WW_CHECK(check_types(p.a, p.b, p.d, p.scale));
+  const GemmProblem outputs = outputs_of(p);
+  WW_CHECK(check_types(p.a, p.b, plain_output(outputs), p.scale));
+  WW_CHECK(check_epilogue(outputs));
   WW_CHECK(check_encoding(p.encoding, p.alignment));
   fill_strides(p);
   WW_CHECK(check_multiples(p.n, p.k, p.a, problem.lda == 0 && problem.ldb == 0));
   WW_CHECK(check_rows("lda", "k", p.total_rows(), p.k, p.lda, p.a));
+  const std::int64_t columns = collective::output_columns(p.epilogue, p.n), step = 16 / bytes_of(p.d);
+  if (columns % step != 0)  // why: tails of groups are stored 16 bytes at a time
+    return failure(ErrorCode::unsupported, "n", fmt::format("{} columns of D in {}, or a multiple", step, name_of(p.d)),
+                   fmt::format("{}", columns));
   WW_CHECK(check_rows("ldb", "k", p.n, p.k, p.ldb, p.b));
   if (p.stride_b_group == 0) p.stride_b_group = p.n * p.ldb;  // no overflow: ldb has been checked with N rows
   WW_CHECK(check_groups("stride_b_group", p.groups, p.stride_b_group, p.n, p.ldb, p.b));
-  WW_CHECK(check_rows("ldd", "n", p.total_rows(), p.n, p.ldd, p.d));
+  WW_CHECK(check_rows("ldd", "n", p.total_rows(), columns, p.ldd, p.d));
   WW_CHECK(check_scales(p));
   return p;
 }
 
 Result<void> validate(const GemmConfig& resolved, const GroupedProblem& problem) {
   WW_CHECK(check_mechanism(resolved, problem));
-  if (!resolved.epilogue.empty())
-    return failure(ErrorCode::unsupported, "config, epilogue", "none: only dense products have epilogue trees",
-                   to_text(resolved));
   if (resolved.group_capacity < problem.groups)
     return failure(ErrorCode::unsupported, "config, groups",
                    fmt::format("at least the {} of the problem", problem.groups), to_text(resolved));
   if (const collective::ConfigFault fault = collective::fault_of_grouped(resolved))
     return failure(ErrorCode::unsupported, fmt::format("config, {}", fault.field), fault.expected, to_text(resolved));
-  return {};
+  return check_epilogue_tile(outputs_of(problem), resolved);
 }
 
 }  // namespace ww::ops

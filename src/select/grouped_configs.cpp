@@ -8,6 +8,7 @@
 //     won nowhere, not even where weights are all of the traffic
 //   fewer tiles than SMs: those of ragged with K split between the CTAs of a cluster, where the longest CTA then loads
 //     clearly less
+//   SwiGLU and quantised outputs: contiguous, masked groups: masked
 // masked on request: the host knows only how many rows there is room for.
 // descriptors, on request: token tiles as wide as the average group, at most 64 rows
 #include "select/grouped_configs.hpp"
@@ -53,12 +54,14 @@ GemmConfig split_where_few(const GemmConfig& config, const GroupedProblem& p, in
   return few && halves <= 0.875 * whole ? split : config;
 }
 
-GemmConfig rasterised(GemmConfig config, Mechanism mechanism) {
+/// `halves`: N when one tile must own all of it, else 0.
+GemmConfig rasterised(GemmConfig config, Mechanism mechanism, std::int64_t halves = 0) {
   const bool promoted = collective::promotes(config), words = config.d == DType::f32;
   config.mechanism = mechanism;
   // why: promotion needs the registers that 256 columns would take, FP32 outputs the shared memory
   config.tile_m = promoted && !words ? 192 : 128;
   config.tile_n = promoted || words ? 128 : 256;
+  if (halves > 0) config.tile_n = static_cast<int>(min<std::int64_t>(halves, config.tile_n));
   config.cluster_m = promoted && !words ? 1 : 2;
   config.cluster_n = 1;
   return collective::resolve_grouped(config);
@@ -75,12 +78,20 @@ GemmConfig with_descriptors(GemmConfig config, const GroupedProblem& p) {
   return collective::resolve_grouped(config);
 }
 
+/// Only accumulators with tokens on the M side have neighbouring columns of D in one thread.
+bool combines_columns(const EpilogueTree& tree) {
+  const collective::EpilogueStages stages = collective::stages_of(tree);
+  return stages.swiglu != EpilogueOp::none || stages.quantise != EpilogueOp::none;
+}
+
 Mechanism mechanism_for(const GroupedProblem& p, const GemmConfig& requested) {
   if (requested.mechanism != Mechanism::dense) return requested.mechanism;
   if (requested.order == TileOrder::horizontal || requested.order == TileOrder::vertical) return Mechanism::descriptors;
   if (requested.order == TileOrder::dynamic || requested.order == TileOrder::split_k ||
       p.encoding == GroupEncoding::masked)
     return Mechanism::ragged;
+  if (combines_columns(p.epilogue))
+    return p.encoding == GroupEncoding::masked ? Mechanism::masked : Mechanism::contiguous;
   const bool many = p.rows >= kManyRows * max<std::int64_t>(p.groups, 1);
   return many && p.scale == Scale::block_1x128_128x128 && p.d != DType::f32 ? Mechanism::contiguous : Mechanism::ragged;
 }
@@ -117,6 +128,7 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
   config.b = problem.b;
   config.d = problem.d;
   config.scale = problem.scale;
+  config.epilogue = problem.epilogue;
   if (config.group_capacity == 0) config.group_capacity = group_capacity_for(problem.groups);
   config.mechanism = mechanism_for(problem, requested);
   const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
@@ -129,7 +141,7 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
     return open && problem.encoding != GroupEncoding::masked ? split_where_few(ragged(config), problem, sms)
                                                              : ragged(config);
   }
-  return rasterised(config, config.mechanism);
+  return rasterised(config, config.mechanism, config.epilogue.has(EpilogueOp::swiglu_halves) ? problem.n : 0);
 }
 
 /// The tiles of a dense product with such outputs: a group's K is as long as that of one.

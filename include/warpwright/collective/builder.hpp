@@ -271,9 +271,12 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_scheduler(const GemmConfig& c) {
   return {};
 }
 
+inline constexpr const char* kGroupedSwap =
+    "auto or off for grouped products: mechanism descriptors has weights on the M side, ragged where tiles are narrow";
+
 /// The part of fault_of() about swap-AB.
 WW_HOST_DEVICE constexpr ConfigFault fault_of_swap(const GemmConfig& c) {
-  if (c.mechanism != Mechanism::dense) return {"swap_ab", "auto or off for grouped products: their mechanism decides"};
+  if (c.mechanism != Mechanism::dense) return {"swap_ab", kGroupedSwap};
   if (const char* expected = fault_of(c.epilogue)) return {"epilogue", expected};
   const EpilogueStages stages = stages_of(c.epilogue);
   // why: pairs of columns are loaded at once, and M, columns of the instruction then, may be odd

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From accumulators of a token tile to D through the tensor map of its group: scale, convert, turn into rows of tokens
-// in shared memory, store by TMA. Rows past the end of the group are past the map's end: the hardware drops them.
+// From accumulators of a token tile to D through the tensor map of its group: scale, walk the tree, convert, turn into
+// rows of tokens in shared memory, store by TMA. Rows past the end of the group are past the map's end: the hardware
+// drops them.
 //   shared tile: panels of 128 bytes of columns, (TILE_M, panel) each, swizzled; a math warpgroup owns whole panels
 // The store is read from shared memory while the next tile is multiplied.
 #pragma once
@@ -15,6 +16,7 @@ template <GemmConfig kConfig> struct DescriptorEpilogue {
   using Values = RaggedEpilogue<kConfig>;  // which value is what, and its scale
   static constexpr TokenWidth kWidth{kConfig.tile_m, true};
   static constexpr DType kOut = kConfig.d;
+  static constexpr EpilogueTree kTree = kConfig.epilogue;
   static constexpr int kTokens = kConfig.tile_m, kPart = Mainloop::kPart;
   static constexpr int kPanelColumns = kRowBytes / bytes_of(kOut);
   static constexpr int kPanels = Mainloop::kWeights / kPanelColumns;
@@ -29,12 +31,40 @@ template <GemmConfig kConfig> struct DescriptorEpilogue {
   WW_DEVICE static void store(const GroupedArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
                               int math_warpgroup, Accumulator (&acc)[Shape::kUnits], const TokenTile& tile,
                               const arch::TensorMap& group_d, int row) {
-    const int first_column = tile.tile_n * Mainloop::kWeights + math_warpgroup * kPart;
+    if constexpr (kTree.empty()) {
+      write<true>(arguments, base, buffer, math_warpgroup, acc, tile, group_d, row);
+    } else {
+      WW_UNROLL
+      for (int u = 0; u < Shape::kUnits; ++u)
+        Values::template scale<kWidth>(arguments, acc[u], tile, column_of(math_warpgroup, tile), u);
+      store_tree(arguments, base, buffer, math_warpgroup, acc, tile, group_d, row);
+    }
+  }
+  /// The same of the tree over acc as it is: K = 0, where there is nothing to scale.
+  WW_DEVICE static void store_tree(const GroupedArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
+                                   int math_warpgroup, Accumulator (&acc)[Shape::kUnits], const TokenTile& tile,
+                                   const arch::TensorMap& group_d, int row) {
+    apply_tree<kConfig, kWidth>(arguments, acc, tile, column_of(math_warpgroup, tile));
+    write<false>(arguments, base, buffer, math_warpgroup, acc, tile, group_d, row);
+  }
+
+ private:
+  /// The first column of D that is the warpgroup's.
+  WW_DEVICE static int column_of(int math_warpgroup, const TokenTile& tile) {
+    return tile.tile_n * Mainloop::kWeights + math_warpgroup * kPart;
+  }
+
+  // why scales here without a tree: a unit's accumulators are done with before the next one's scales are loaded
+  template <bool kScales>
+  WW_DEVICE static void write(const GroupedArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
+                              int math_warpgroup, Accumulator (&acc)[Shape::kUnits], const TokenTile& tile,
+                              const arch::TensorMap& group_d, int row) {
+    const int first_column = column_of(math_warpgroup, tile);
     const SharedD sD{base + Mainloop::kShared.staging};  // (TILE_M, TILE_N)
     buffer.acquire();
     WW_UNROLL
     for (int u = 0; u < Shape::kUnits; ++u) {
-      Values::template scale<kWidth>(arguments, acc[u], tile, first_column, u);
+      if constexpr (kScales) Values::template scale<kWidth>(arguments, acc[u], tile, first_column, u);
       const int column = math_warpgroup * kPart + u * kWarpgroupRows;
       if constexpr (kOut == DType::f32) write_words(sD, column, acc[u]);
       else write_matrices(sD, column, acc[u]);
@@ -48,7 +78,6 @@ template <GemmConfig kConfig> struct DescriptorEpilogue {
     buffer.commit();
   }
 
- private:
   // 16-bit outputs: values 8j .. 8j + 7 of a warp are 16 weights of 16 tokens, four 8 x 8 matrices; a matrix turned
   // over is 8 rows of tokens, 16 bytes each.
   WW_DEVICE static void write_matrices(const SharedD& sD, int first_column, const Accumulator& acc) {

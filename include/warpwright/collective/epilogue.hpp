@@ -121,8 +121,9 @@ template <GemmConfig kConfig> struct Epilogue {
     const arch::TensorMap& map;  // (rows of D, N), box (64, one panel)
     void* d;                     // row 0
     i64 ldd;
-    i32 n;
+    i32 n;  // columns of D
     i32 row, rows, column;
+    i32 tile_n;
   };
   /// All threads of a math warpgroup: units of 64 rows that all belong to `to` by TMA, the others 16 bytes at a
   /// time, so that what lies behind the last row stays as it is.
@@ -131,7 +132,14 @@ template <GemmConfig kConfig> struct Epilogue {
     write(base, buffer, math_warpgroup, acc);
     send_rows(to, base, buffer, math_warpgroup);
   }
-  /// The same of zeros, after clear(): the buffer is read again and again and never written.
+  /// The same of a tree over the rows' accumulators: `n` columns of the product, and what the tree is told of the
+  /// rows' group. Matrices and vectors along M are indexed by the row of D.
+  WW_DEVICE static void store_rows(const Rows& to, i32 n, const EpilogueArguments& of_group, arch::SharedAddress base,
+                                   const Buffer& buffer, int math_warpgroup, Accumulator (&acc)[kUnits]) {
+    evaluate(of_group, extent_of_rows(to, n, math_warpgroup), base, buffer, math_warpgroup, acc);
+    send_rows(to, base, buffer, math_warpgroup);
+  }
+  /// store_rows() of zeros without a tree, after clear(): the buffer is read again and again and never written.
   WW_DEVICE static void store_zero_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer,
                                         int math_warpgroup) {
     send_rows(to, base, buffer, math_warpgroup);
@@ -163,6 +171,18 @@ template <GemmConfig kConfig> struct Epilogue {
 
  private:
   static constexpr int kPieceColumns = 16 / bytes_of(kOut);
+
+  // Rows end where those of the group in this tile do; its first row is not a multiple of anything.
+  WW_DEVICE static TileExtent extent_of_rows(const Rows& to, i32 n, int math_warpgroup) {
+    const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
+    TileExtent extent{};
+    extent.m = to.row + to.rows, extent.n = n;
+    extent.tile.n = to.tile_n;
+    extent.thread = thread;
+    extent.first_row = to.row + math_warpgroup * kUnits * kWarpgroupRows + 16 * (thread / 32) + thread % 32 / 4;
+    extent.first_column = to.tile_n * kTileN;
+    return extent;
+  }
 
   // The tree over the tile's accumulators, then D as in write().
   WW_DEVICE static void evaluate(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
@@ -228,8 +248,8 @@ template <GemmConfig kConfig> struct Epilogue {
 
   // `rows` rows of the shared tile from `first` on, 16 bytes a thread.
   WW_DEVICE static void copy_rows(const Rows& to, arch::SharedAddress base, int first, int rows) {
-    constexpr int kPieces = kTileN / kPieceColumns;  // of a row
-    const SharedD sD = shared_d(base);               // (TILE_M, TILE_N)
+    constexpr int kPieces = kColumns / kPieceColumns;  // of a row
+    const SharedD sD = shared_d(base);                 // (TILE_M, columns of D)
     for (int i = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize); i < rows * kPieces;
          i += static_cast<int>(arch::kWarpgroupSize)) {
       const int row = first + i / kPieces, column = i % kPieces * kPieceColumns;

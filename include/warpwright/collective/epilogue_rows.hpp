@@ -36,12 +36,14 @@ template <GemmConfig kConfig> struct EpilogueRows {
               const float low = gated(acc[u][v + half], acc[u][v + half + 1]);
               const float high = gated(acc[u][v + half + 4], acc[u][v + half + 5]);
               const Pair moved = neighbours(low, high);
-              out[u][v / 2 + half] = moved.x, out[u][v / 2 + half + 1] = moved.y;
+              acc[u][v / 2 + half] = moved.x, acc[u][v / 2 + half + 1] = moved.y;
             }
           }
           epilogue::rotate<kChunk>(acc[u]);
-          epilogue::rotate<kChunk / 2>(out[u]);
         }
+        // why results among the operands until here: a tile of 256 columns has no registers for both
+        WW_UNROLL
+        for (int v = 0; v < Output::kValues; ++v) out[u][v] = acc[u][v / (kChunk / 2) * kChunk + v % (kChunk / 2)];
       }
     }
   }

@@ -105,8 +105,11 @@ template <int kBy, int kN> WW_DEVICE void rotate(arch::Accumulator<kN>& acc) {
 
 }  // namespace epilogue
 
+// Many values at once let loads overlap; few keep the code of long trees short.
+WW_HOST_DEVICE constexpr int values_at_once(const EpilogueTree& tree) { return tree.size() > 6 ? 16 : 32; }
+
 /// The part of a tree that is evaluated for each element, by one math warpgroup.
-template <GemmConfig kConfig> class EpilogueWalk {
+template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> class EpilogueWalk {
   static constexpr EpilogueTree kTree = kConfig.epilogue;
   static constexpr int kRoot = stages_of(kTree).body;
   static constexpr int kUnits = units_of(kConfig);
@@ -138,8 +141,7 @@ template <GemmConfig kConfig> class EpilogueWalk {
   WW_DEVICE float scalar(int slot) const { return scalar_[slot]; }
 
  private:
-  // Many values at once let loads overlap; few keep the code of long trees short.
-  static constexpr int kChunk = epilogue::chunk_of<(kTree.size() > 6 ? 16 : 32)>(Accumulator::kValues);
+  static constexpr int kChunk = epilogue::chunk_of<kAtOnce>(Accumulator::kValues);
 
   /// Two columns, rows r and r + 8 of each unit.
   WW_DEVICE void apply_columns(Accumulator (&acc)[kUnits], int v, int column, Reductions& reductions) const {

@@ -148,7 +148,7 @@ struct GemmConfig {
   // split_k: pieces of K for each tile, of which cluster_k meet in one cluster and the rest in workspace (ragged: none)
   int split = 0, cluster_k = 0;
   int fixed_n = 0, fixed_k = 0;  // dense: the kernel is for this N, this K alone; 0: for any
-  EpilogueTree epilogue = {};    // dense: what becomes of the scaled accumulator; empty: D is that
+  EpilogueTree epilogue = {};    // what becomes of the scaled accumulator; empty: D is that
 
   bool operator==(const GemmConfig&) const = default;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "warpwright/arch/tensor_map.hpp"
+#include "warpwright/collective/epilogue_arguments.hpp"
 #include "warpwright/collective/group_encoding.hpp"
 
 namespace ww::collective {
@@ -67,6 +68,9 @@ struct GroupedArguments {
   GroupSizes groups;
   GroupedWorkspace* workspace;
   GroupDescriptors descriptors;  // mechanism descriptors
+  // Of a config with a tree; its matrix l is group l. Vectors along N and scalars step from group to group; matrices
+  // and vectors along M have the rows of D, and steps of 0
+  EpilogueArguments epilogue;
 };
 
 }  // namespace ww::collective

@@ -84,13 +84,30 @@ WW_HOST_DEVICE constexpr GemmConfig resolve_ragged(GemmConfig c) {
   return c;
 }
 
+/// The part of a fault that a tree brings to any product of groups of rows.
+WW_HOST_DEVICE constexpr ConfigFault fault_of_group_tree(const GemmConfig& c) {
+  if (const char* expected = fault_of(c.epilogue)) return {"epilogue", expected};
+  // why: tiles that share a row or a column count each other in, and only the device knows how many there are
+  if (reduces(c.epilogue)) return {"epilogue", "one without reductions for groups of rows: store() what they reduce"};
+  if (c.c_layout != OutputLayout::row) return {"c_layout", "row for grouped products"};
+  return {};
+}
+
 WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   const bool ragged = c.mechanism == Mechanism::ragged;
+  if (const ConfigFault fault = fault_of_group_tree(c)) return fault;
+  const EpilogueStages stages = stages_of(c.epilogue);
+  // why: columns of D are rows of the instruction, and those of a pair or block lie in several threads
+  if (stages.swiglu != EpilogueOp::none)
+    return {"mechanism", "contiguous, or masked for masked groups, with SwiGLU, which combines columns of D"};
+  if (stages.quantise != EpilogueOp::none)
+    return {"mechanism", "contiguous, or masked for masked groups, to quantise D, which combines its columns"};
   if (tiles_in_flight(c) != 1 || !has_roles(c)) return {"schedule", "auto or cooperative for grouped products"};
   if (c.promotion != 0) return {"promotion", "auto for ragged tiles"};
   if (c.d_layout != OutputLayout::row) return {"d_layout", "row for grouped products"};
+  if (c.c_layout != OutputLayout::row) return {"c_layout", "row for grouped products"};
   if (c.pointer_array) return {"pointers", "0 for grouped products"};
-  if (swaps(c)) return {"swap_ab", "auto or off for grouped products: their mechanism decides"};
+  if (swaps(c)) return {"swap_ab", kGroupedSwap};
   if (c.a_source == OperandSource::registers) return {"a_source", "auto or shared with multistage and groups"};
   if (c.fixed_n != 0 || c.fixed_k != 0) return {c.fixed_n != 0 ? "fixed_n" : "fixed_k", "0 for grouped products"};
   if (c.a != c.b || (c.a != DType::e4m3 && bytes_of(c.a) != 2)) return {"a, b", "the same type of e4m3, bf16, f16"};
@@ -146,6 +163,7 @@ WW_HOST_DEVICE constexpr GemmConfig resolve_raster(GemmConfig c) {
 }
 
 WW_HOST_DEVICE constexpr ConfigFault fault_of_raster(const GemmConfig& c) {
+  if (const ConfigFault fault = fault_of_group_tree(c)) return fault;
   if (const ConfigFault fault = fault_of(c)) return fault;
   if (c.cluster_n != 1 || c.cluster_m > 2)
     return {"cluster", "1x1 or 2x1: two token tiles may share the weights of their group"};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From accumulators of a token tile to rows of D: scale, convert, turn through shared memory, store 16 bytes at a time.
+// From accumulators of a token tile to rows of D: scale, walk the tree, convert, turn through shared memory, store 16
+// bytes at a time.
 //   16-bit outputs: each math warp writes its 16 rows or columns to its own staging buffer, reads whole 16-byte pieces
 //                   back and stores those of rows that belong to the tile; warps never wait for each other
 //   float outputs:  straight from registers
@@ -11,6 +12,7 @@
 #include "warpwright/arch/math.hpp"
 #include "warpwright/arch/stmatrix.hpp"
 #include "warpwright/collective/ragged_mainloop.hpp"
+#include "warpwright/collective/token_tree.hpp"
 
 namespace ww::collective {
 
@@ -18,6 +20,7 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
   using Mainloop = RaggedMainloop<kConfig>;
   static constexpr DType kOut = kConfig.d;
   static constexpr int kPart = Mainloop::kPart;
+  static constexpr EpilogueTree kTree = kConfig.epilogue;
   using Output = storage_t<kOut>;
 
   /// All threads of a math warpgroup: acc becomes its columns of the tile's rows of D.
@@ -25,19 +28,28 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
   WW_DEVICE static void store(const GroupedArguments& arguments, arch::SharedAddress base, int math_warpgroup,
                               Accumulator (&acc)[kUnits], const TokenTile& tile) {
     const int first_column = tile.tile_n * Mainloop::kWeights + math_warpgroup * kPart;
-    const arch::SharedAddress staging =
-        base +
-        (Mainloop::kShared.staging + (arch::warp_index() - arch::kWarpgroupSize / arch::kWarpSize) * kStagingBytes);
-    WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) {
-      scale<kWidth>(arguments, acc[u], tile, first_column, u);
-      if constexpr (kOut == DType::f32) {
-        store_words<kWidth>(arguments, acc[u], tile, first_column, u);
-      } else if constexpr (kWidth.swapped) {
-        store_columns(arguments, staging, acc[u], tile, first_column + u * kWarpgroupRows);
-      } else {
-        store_rows(arguments, staging, acc[u], tile, first_column, u * kWarpgroupRows);
-      }
+    if constexpr (kTree.empty()) {
+      write<kWidth, true>(arguments, base, acc, tile, first_column);
+    } else {
+      WW_UNROLL
+      for (int u = 0; u < kUnits; ++u) scale<kWidth>(arguments, acc[u], tile, first_column, u);
+      apply_tree<kConfig, kWidth>(arguments, acc, tile, first_column);
+      write<kWidth, false>(arguments, base, acc, tile, first_column);
+    }
+  }
+
+  /// All threads of a math warpgroup, K = 0: the tree over zeros, whatever the scales are, eight tokens at a time.
+  WW_DEVICE static void store_tree_of_zeros(const GroupedArguments& arguments, arch::SharedAddress base,
+                                            int math_warpgroup, const TokenTile& tile) {
+    constexpr TokenWidth kWidth = token_shape(0);
+    using Shape = typename Mainloop::template Shape<kWidth>;
+    const int first_column = tile.tile_n * Mainloop::kWeights + math_warpgroup * kPart;
+    WW_NO_UNROLL
+    for (int done = 0; done < tile.rows; done += kWidth.width) {
+      const TokenTile part{tile.group, tile.row + done, min(kWidth.width, tile.rows - done), tile.tile_n};
+      typename Shape::Accumulator acc[Shape::kUnits] = {};
+      apply_tree<kConfig, kWidth>(arguments, acc, part, first_column);
+      write<kWidth, false>(arguments, base, acc, part, first_column);
     }
   }
 
@@ -103,6 +115,26 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
   }
 
  private:
+  // why scales here without a tree: a unit's accumulators are done with before the next one's scales are loaded
+  template <TokenWidth kWidth, bool kScales, class Accumulator, int kUnits>
+  WW_DEVICE static void write(const GroupedArguments& arguments, arch::SharedAddress base, Accumulator (&acc)[kUnits],
+                              const TokenTile& tile, int first_column) {
+    const arch::SharedAddress staging =
+        base +
+        (Mainloop::kShared.staging + (arch::warp_index() - arch::kWarpgroupSize / arch::kWarpSize) * kStagingBytes);
+    WW_UNROLL
+    for (int u = 0; u < kUnits; ++u) {
+      if constexpr (kScales) scale<kWidth>(arguments, acc[u], tile, first_column, u);
+      if constexpr (kOut == DType::f32) {
+        store_words<kWidth>(arguments, acc[u], tile, first_column, u);
+      } else if constexpr (kWidth.swapped) {
+        store_columns(arguments, staging, acc[u], tile, first_column + u * kWarpgroupRows);
+      } else {
+        store_rows(arguments, staging, acc[u], tile, first_column, u * kWarpgroupRows);
+      }
+    }
+  }
+
   WW_DEVICE static Output* address(const GroupedArguments& arguments, int row, int column) {
     return static_cast<Output*>(arguments.d_rows) + row * arguments.ldd + column;
   }

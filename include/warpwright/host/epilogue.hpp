@@ -44,8 +44,9 @@ struct EpilogueOperands {
   float* out_scales = nullptr;                            // quantise_block: (M, ceil(columns of D / 128)) floats
   std::int64_t out_scales_row = 0, out_scales_block = 0;  // strides; both 0: packed row-major
   float* amax = nullptr;                                  // quantise: one float
-  // Of a batch: elements from what belongs to one matrix to what belongs to the next. 0 of an input: the same for all;
-  // of an output: one behind the other, packed. Matrices and vectors start at even elements.
+  // Of a batch, or of groups of rows (host/grouped.hpp says which): elements from what belongs to one matrix to what
+  // belongs to the next. 0 of an input: the same for all; of an output: one behind the other, packed. Matrices and
+  // vectors start at even elements.
   std::int64_t batch_scalar[kEpilogueSlots] = {};  // of scalar_pointer
   std::int64_t batch_c = 0;
   std::int64_t batch_row_vector[kEpilogueSlots] = {}, batch_column_vector[kEpilogueSlots] = {};

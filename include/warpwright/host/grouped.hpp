@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// D[r, :] = scale (A[r, :] . B[group of r]^T) for ragged groups of rows: A [M, K], B [G, N, K], D [M, N], all
+// D[r, :] = epilogue(scale (A[r, :] . B[group of r]^T)) for ragged groups of rows: A [M, K], B [G, N, K], D [M, N], all
 // row-major.
 // Which rows belong to which group is known on the device only, in one of five encodings of int32 arrays; the host
 // never reads them, so a captured graph may be replayed with other sizes. Groups may be empty and need no alignment.
@@ -13,6 +13,7 @@
 #include "warpwright/collective/gemm_config.hpp"
 #include "warpwright/collective/group_encoding.hpp"
 #include "warpwright/host/device.hpp"
+#include "warpwright/host/epilogue.hpp"
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/result.hpp"
 
@@ -27,8 +28,10 @@ struct GroupedProblem {
   GroupEncoding encoding = GroupEncoding::offsets;
   std::int64_t alignment = 1;  // offsets: a group starts at the next multiple of this after the one before it ends
   bool zero_outside = false;   // rows of D outside every group: written with zeros instead of left alone
-  std::int64_t lda = 0, ldb = 0, ldd = 0;  // row strides in elements; 0: K, K, N. Rows start at multiples of 16 bytes
-  std::int64_t stride_b_group = 0;         // elements from B[g] to B[g + 1]; 0: N * ldb
+  // row strides in elements; 0: K, K, columns of D, which are N, or N / 2 behind SwiGLU. Rows start at multiples of
+  // 16 bytes
+  std::int64_t lda = 0, ldb = 0, ldd = 0;
+  std::int64_t stride_b_group = 0;  // elements from B[g] to B[g + 1]; 0: N * ldb
   // float32 scales, strides in elements; a stride of 0 beside others that are set shares one scale
   //   tensor:      scale_a[g * scale_a_group], scale_b[g * scale_b_group]          (0, 0: one for the whole tensor)
   //   row_column:  scale_a[row * scale_a_row], scale_b[g * scale_b_group + n * scale_b_n]
@@ -38,6 +41,9 @@ struct GroupedProblem {
   // ceil(K/128))
   std::int64_t scale_a_row = 0, scale_a_k = 0, scale_a_group = 0;
   std::int64_t scale_b_n = 0, scale_b_k = 0, scale_b_group = 0;
+  // A tree without reductions; SwiGLU and quantise_block with mechanisms contiguous and masked alone, which `auto` then
+  // takes. Rows outside groups are not walked: zeros there are zeros.
+  EpilogueTree epilogue = {};
 
   /// Rows of A and D in memory: M, or G * Mmax.
   std::int64_t total_rows() const { return encoding == GroupEncoding::masked ? groups * rows : rows; }
@@ -55,6 +61,10 @@ struct GroupedOperands {
   std::uint32_t* status = nullptr;  // optional: GroupStatus bits are or-ed into it
   void* workspace = nullptr;        // GroupedPlan::workspace_bytes(), 256-byte aligned, zeroed once by the caller
   std::size_t workspace_bytes = 0;
+  // What the tree names, with G in the place of a batch: batch_row_vector is the step from bias[g] to bias[g + 1], N
+  // for bias [G, N] and 0 for one [N] that serves all groups; batch_scalar likewise. C, auxiliary matrices, outputs and
+  // column vectors have the rows of D, all groups in one tensor (masked: G * Mmax), and no such step.
+  EpilogueOperands epilogue = {};
 };
 
 /// Why this library cannot run `problem` with `options`, without touching a device; no error when it can.

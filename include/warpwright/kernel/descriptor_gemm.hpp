@@ -32,6 +32,7 @@ template <GemmConfig kConfig> struct DescriptorGemm {
   static constexpr int kThreads = collective::threads_of(kConfig);
   static constexpr auto kShared = Mainloop::kShared;
   static constexpr auto kRegisters = collective::registers_of(kConfig);
+  static constexpr bool kHasTree = !kConfig.epilogue.empty();
 
   using Tiles = scheduler::DescriptorTiles<kThreads, kConfig.tile_m, kConfig.order>;
   using Tile = scheduler::DescriptorTile;
@@ -91,8 +92,9 @@ template <GemmConfig kConfig> struct DescriptorGemm {
     i32 acquired = -1;  // the group whose maps this CTA may use
     for (Tile tile; walk.next(tile);) {
       const arch::TensorMap& group_a = arguments.descriptors.maps[collective::map_of_a(tile.group)];
-      if (arguments.k_blocks > 0 && tile.group != acquired) {
-        acquire(group_a, arguments.descriptors.maps[collective::map_of_d(tile.group)]);
+      if ((arguments.k_blocks > 0 || kHasTree) && tile.group != acquired) {
+        if (arguments.k_blocks > 0) arch::tensor_map::acquire(group_a);  // without K, A has no maps
+        acquire_output(arguments.descriptors.maps[collective::map_of_d(tile.group)]);
         acquired = tile.group;
       }
       announce(items, shared, tile);
@@ -103,8 +105,7 @@ template <GemmConfig kConfig> struct DescriptorGemm {
   }
 
   // why prefetch: the stores come last, and then their map is there
-  WW_DEVICE static void acquire(const arch::TensorMap& group_a, const arch::TensorMap& group_d) {
-    arch::tensor_map::acquire(group_a);
+  WW_DEVICE static void acquire_output(const arch::TensorMap& group_d) {
     arch::tensor_map::acquire(group_d);
     arch::tma::prefetch(group_d);
   }
@@ -129,8 +130,8 @@ template <GemmConfig kConfig> struct DescriptorGemm {
     for (;;) {
       const Tile tile = take(items, shared);
       if (tile.rows == 0) break;
-      if (arguments.k_blocks == 0) {  // no products: D is zero, whatever the scales are
-        Epilogue::Values::store_zeros(arguments, math_warpgroup, token_tile(tile));
+      if (arguments.k_blocks == 0) {
+        store_zeros(arguments, shared, buffer, math_warpgroup, tile);
         continue;
       }
       typename Epilogue::Accumulator acc[Epilogue::Shape::kUnits];  // (64, TILE_M) FP32 for each unit
@@ -139,6 +140,18 @@ template <GemmConfig kConfig> struct DescriptorGemm {
                       arguments.descriptors.maps[collective::map_of_d(tile.group)], tile.row);
     }
     buffer.drain();
+  }
+
+  // D of no products is zero, or the tree of zeros, whatever the scales are.
+  WW_DEVICE static void store_zeros(const GroupedArguments& arguments, arch::SharedAddress shared,
+                                    const typename Epilogue::Buffer& buffer, int math_warpgroup, const Tile& tile) {
+    if constexpr (kHasTree) {
+      typename Epilogue::Accumulator acc[Epilogue::Shape::kUnits] = {};
+      Epilogue::store_tree(arguments, shared, buffer, math_warpgroup, acc, token_tile(tile),
+                           arguments.descriptors.maps[collective::map_of_d(tile.group)], tile.row);
+    } else {
+      Epilogue::Values::store_zeros(arguments, math_warpgroup, token_tile(tile));
+    }
   }
 };
 

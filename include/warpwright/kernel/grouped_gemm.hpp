@@ -116,7 +116,35 @@ template <GemmConfig kConfig> struct GroupedGemm {
             arguments.n - column};
   }
   WW_DEVICE static typename Epilogue::Rows rows_of(const GroupedArguments& arguments, const Tile& tile) {
-    return {arguments.d, arguments.d_rows, arguments.ldd, arguments.n, tile.row, tile.rows, tile.tile_n * kTileN};
+    return {arguments.d,
+            arguments.d_rows,
+            arguments.ldd,
+            collective::output_columns(kConfig.epilogue, arguments.n),
+            tile.row,
+            tile.rows,
+            tile.tile_n * Epilogue::kColumns,
+            tile.tile_n};
+  }
+
+  /// acc is scaled.
+  WW_DEVICE static void store(const GroupedArguments& arguments, arch::SharedAddress shared,
+                              const typename Epilogue::Buffer& buffer, int math_warpgroup,
+                              typename Mainloop::Accumulator (&acc)[Mainloop::kUnits], const Tile& tile) {
+    if constexpr (kConfig.epilogue.empty())
+      Epilogue::store_rows(rows_of(arguments, tile), shared, buffer, math_warpgroup, acc);
+    else
+      Epilogue::store_rows(rows_of(arguments, tile), arguments.n, of_matrix(arguments.epilogue, tile.group), shared,
+                           buffer, math_warpgroup, acc);
+  }
+  /// K = 0: zeros, or the tree of zeros, whatever the scales are.
+  WW_DEVICE static void store_zeros(const GroupedArguments& arguments, arch::SharedAddress shared,
+                                    const typename Epilogue::Buffer& buffer, int math_warpgroup, const Tile& tile) {
+    if constexpr (kConfig.epilogue.empty()) {
+      Epilogue::store_zero_rows(rows_of(arguments, tile), shared, buffer, math_warpgroup);
+    } else if (tile.rows > 0) {
+      typename Mainloop::Accumulator acc[Mainloop::kUnits] = {};
+      store(arguments, shared, buffer, math_warpgroup, acc, tile);
+    }
   }
 
   WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared,
@@ -125,17 +153,16 @@ template <GemmConfig kConfig> struct GroupedGemm {
     Pipeline pipeline(barriers, pipeline::Role::consumer);
     typename Tiles::Walk walk(tiles);
     const typename Epilogue::Buffer buffer(math_warpgroup);
-    if (arguments.k_blocks == 0) {  // no products: D is zero, whatever the scales are
+    if (arguments.k_blocks == 0) {
       Epilogue::clear(shared, buffer, math_warpgroup);
-      for (Tile tile; walk.next(tile);)
-        Epilogue::store_zero_rows(rows_of(arguments, tile), shared, buffer, math_warpgroup);
+      for (Tile tile; walk.next(tile);) store_zeros(arguments, shared, buffer, math_warpgroup, tile);
     }
     for (Tile tile; walk.next(tile);) {
       typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit
       Mainloop::multiply(arguments.k_blocks, shared, pipeline, math_warpgroup, acc);
       if (tile.rows == 0) continue;
       Epilogue::scale(factors(arguments, tile), math_warpgroup, acc);
-      Epilogue::store_rows(rows_of(arguments, tile), shared, buffer, math_warpgroup, acc);
+      store(arguments, shared, buffer, math_warpgroup, acc, tile);
     }
     buffer.drain();
   }

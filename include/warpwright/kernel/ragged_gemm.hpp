@@ -153,8 +153,8 @@ template <GemmConfig kConfig> struct RaggedGemm {
     for (;;) {
       const scheduler::RaggedTile tile = take(items, shared);
       if (tile.width_class < 0) return;
-      if (arguments.k_blocks == 0) {  // no products: D is zero, whatever the scales are
-        if (Place::rank_k() == 0) Epilogue::store_zeros(arguments, math_warpgroup, token_tile(tile));
+      if (arguments.k_blocks == 0) {
+        if (Place::rank_k() == 0) store_zeros(arguments, shared, math_warpgroup, token_tile(tile));
       } else {
         multiply<0>(arguments, shared, pipeline, sum, math_warpgroup, tile);
       }
@@ -162,6 +162,13 @@ template <GemmConfig kConfig> struct RaggedGemm {
       // until the next tile, and moves the descriptors of every wgmma from registers of threads to uniform ones
       arch::warp::sync();
     }
+  }
+
+  // D of no products is zero, or the tree of zeros.
+  WW_DEVICE static void store_zeros(const GroupedArguments& arguments, arch::SharedAddress shared, int math_warpgroup,
+                                    const TokenTile& tile) {
+    if constexpr (kConfig.epilogue.empty()) Epilogue::store_zeros(arguments, math_warpgroup, tile);
+    else Epilogue::store_tree_of_zeros(arguments, shared, math_warpgroup, tile);
   }
 
   // The instance of the tile's width: accumulators are registers, so every width is a loop of its own.

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// An epilogue tree over a token tile in registers, tokens on either side of wgmma (token_widths.hpp).
+//   normal:   accumulators are (tokens, weights): rows and columns of D as the tree has them
+//   swapped:  they are (weights, tokens), which is D^T: row vectors are walked as column vectors and the other way
+//             round, matrices element by element (swap_ab.hpp); tokens may begin at an odd row
+// Matrices and vectors along M are indexed by the row of D in the whole tensor; vectors along N and scalars are those
+// of the tile's group. Every element is computed alike on both sides, so its bits do not depend on the width.
+#pragma once
+
+#include "warpwright/collective/epilogue_tree.hpp"
+#include "warpwright/collective/grouped_arguments.hpp"
+#include "warpwright/collective/ragged_scales.hpp"
+#include "warpwright/collective/token_widths.hpp"
+
+namespace ww::collective {
+
+/// The config of a walk over accumulators (64 units, n) of one math warpgroup.
+WW_HOST_DEVICE constexpr GemmConfig walk_config(GemmConfig c, int units, int n, bool swapped) {
+  c.tile_m = kWarpgroupRows * units, c.tile_n = n;
+  c.math_warpgroups = 1;
+  if (swapped) c.epilogue = exchanged(c.epilogue), c.c_layout = OutputLayout::column;
+  return c;
+}
+
+/// Row vectors as column vectors, and the other way round.
+WW_DEVICE EpilogueArguments exchanged(EpilogueArguments arguments) {
+  WW_UNROLL
+  for (int i = 0; i < kEpilogueSlots; ++i) {
+    const void* const row = arguments.row_vector[i];
+    arguments.row_vector[i] = arguments.column_vector[i], arguments.column_vector[i] = row;
+  }
+  return arguments;
+}
+
+/// All threads of a math warpgroup: the tree of kConfig over its columns of `tile`, from `first_column` of D on.
+template <GemmConfig kConfig, TokenWidth kWidth, class Accumulator, int kUnits>
+WW_DEVICE void apply_tree(const GroupedArguments& arguments, Accumulator (&acc)[kUnits], const TokenTile& tile,
+                          int first_column) {
+  constexpr GemmConfig kWalk = walk_config(kConfig, kUnits, 2 * Accumulator::kValues, kWidth.swapped);
+  const EpilogueArguments of_group = of_matrix(arguments.epilogue, tile.group);
+  const EpilogueArguments of_tile = kWidth.swapped ? exchanged(of_group) : of_group;
+  const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
+  const int row = 16 * (thread / 32) + thread % 32 / 4, end = tile.row + tile.rows;  // of the instruction; of tokens
+  TileExtent extent{};
+  extent.thread = thread;
+  if constexpr (kWidth.swapped)
+    extent.m = arguments.n, extent.n = end, extent.first_row = first_column + row, extent.first_column = tile.row;
+  else extent.m = end, extent.n = arguments.n, extent.first_row = tile.row + row, extent.first_column = first_column;
+  EpilogueReductions<kWalk> reductions(of_tile, extent);  // the tree has none
+  EpilogueWalk<kWalk, 16> walk(of_tile, extent);  // why not more at once: 128 accumulators beside them would spill
+  walk.apply(acc, reductions);
+}
+
+}  // namespace ww::collective

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of an epilogue, which products of one shape and of groups have in common: the tree, its scalars and the
+// files of its operands.
+#pragma once
+
+#include "cli/epilogue_operands.hpp"
+#include "cli/request.hpp"
+
+namespace ww::cli {
+
+struct EpilogueRequest {
+  EpilogueFiles epilogue_files;
+  float alpha = 1, beta = 1;
+  std::optional<std::string> out_scales;
+};
+
+/// The tree: of --epilogue, else `of_config`, else what --alpha, --beta, --c and --bias ask for. Opens the files.
+Result<EpilogueTree> resolve_epilogue(const GemmFlags& flags, const EpilogueTree& of_config, EpilogueRequest& request);
+
+/// Files of operands that the expression does not name would change nothing: refused.
+Result<void> check_files_named(const EpilogueFiles& files, const EpilogueTree& tree);
+
+}  // namespace ww::cli
