@@ -345,6 +345,7 @@ Result<GroupedRequest> make_grouped_request(const GroupedFlags& flags) {
                    name_of(request.types.b), "operands of groups have one type");
   p.a = p.b = request.types.ab, p.d = request.types.d, p.scale = request.types.scale;
   WW_TRY(p.epilogue, resolve_epilogue(flags.gemm, request.options.config.epilogue, request));
+  request.options.config.epilogue = p.epilogue;  // a flag decides over the config's text
   if (collective::stages_of(p.epilogue).quantise != EpilogueOp::none && !flags.gemm.out_dtype) p.d = DType::e4m3;
   WW_CHECK(resolve_groups_and_rows(flags, request));
   p.groups = request.layout.groups;

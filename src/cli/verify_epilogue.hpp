@@ -30,8 +30,8 @@ struct Bounded {
   double value = 0, error = 0;
 };
 
-/// The scaled products (m, n) of a batch, row-major, one after the other; or one (m, n) whose rows belong to groups, and
-/// only those are judged. Then tensors have the rows of D, but vectors along N, which have one for each group or one.
+/// The scaled products (m, n) of a batch, row-major, one after the other; or one (m, n) of which the rows of groups are
+/// judged. Then tensors have the rows of D, but vectors along N, which have one for each group or one.
 struct BoundedProduct {
   std::int64_t m = 0, n = 0;
   std::vector<double> reference, error;

@@ -21,6 +21,9 @@ struct GroupedDecision {
 Result<GroupedDecision> decide(const GroupedProblem& problem, const GemmOptions& options, int sms) {
   WW_TRY(const GroupedProblem checked, ops::validate(problem));
   WW_CHECK(ops::check_sms(options.sms, 0));
+  if (const EpilogueTree& asked = options.config.epilogue; !asked.empty() && asked != checked.epilogue)
+    return failure(ErrorCode::unsupported, "config, epilogue", "none, or that of the problem, which decides",
+                   to_text(asked));
   const int resident = options.sms > 0 ? min(options.sms, sms) : sms;
   GemmConfig config = select::choose_grouped(checked, options.config, resident);
   if (options.batch_invariant && config.order == TileOrder::split_k) {

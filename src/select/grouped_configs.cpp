@@ -87,11 +87,10 @@ bool combines_columns(const EpilogueTree& tree) {
 Mechanism mechanism_for(const GroupedProblem& p, const GemmConfig& requested) {
   if (requested.mechanism != Mechanism::dense) return requested.mechanism;
   if (requested.order == TileOrder::horizontal || requested.order == TileOrder::vertical) return Mechanism::descriptors;
-  if (requested.order == TileOrder::dynamic || requested.order == TileOrder::split_k ||
-      p.encoding == GroupEncoding::masked)
-    return Mechanism::ragged;
-  if (combines_columns(p.epilogue))
-    return p.encoding == GroupEncoding::masked ? Mechanism::masked : Mechanism::contiguous;
+  if (requested.order == TileOrder::dynamic || requested.order == TileOrder::split_k) return Mechanism::ragged;
+  const bool masked = p.encoding == GroupEncoding::masked;
+  if (combines_columns(p.epilogue)) return masked ? Mechanism::masked : Mechanism::contiguous;
+  if (masked) return Mechanism::ragged;
   const bool many = p.rows >= kManyRows * max<std::int64_t>(p.groups, 1);
   return many && p.scale == Scale::block_1x128_128x128 && p.d != DType::f32 ? Mechanism::contiguous : Mechanism::ragged;
 }

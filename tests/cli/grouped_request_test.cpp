@@ -96,6 +96,44 @@ TEST(GroupedRequest, FlagsThatMeanNothing) {
   EXPECT_EQ(refused([](GroupedFlags& f) { f.gemm.scale = "rowwise"; }), "--scale");
 }
 
+TEST(GroupedRequest, EpilogueOfFlagsAndOfText) {
+  using namespace evt;
+  GroupedFlags flags;
+  flags.gemm.alpha = "0.5";
+  EXPECT_EQ(make_grouped_request(flags).value().problem.epilogue, EpilogueTree(acc * alpha));
+  EXPECT_EQ(make_grouped_request(flags).value().alpha, 0.5f);
+  flags.gemm.epilogue = "silu(acc*alpha + bias:bf16)";
+  const GroupedRequest r = make_grouped_request(flags).value();
+  EXPECT_EQ(r.problem.epilogue, EpilogueTree(silu(acc * alpha + bias(bf16))));
+  EXPECT_EQ(r.options.config.epilogue, r.problem.epilogue);
+  flags.gemm.epilogue = "quantise_block(acc)", flags.gemm.alpha.reset();
+  EXPECT_EQ(make_grouped_request(flags).value().problem.d, DType::e4m3);
+}
+
+TEST(GroupedRequest, FlagsOfGemmThatGroupsDecideOtherwise) {
+  const auto with = [](Flag GemmFlags::*flag, const char* value) {
+    return refused([=](GroupedFlags& f) { f.gemm.*flag = value; });
+  };
+  EXPECT_EQ(with(&GemmFlags::swap_ab, "on"), "--swap-ab");
+  EXPECT_EQ(with(&GemmFlags::swap_ab, "off"), "--swap-ab");
+  EXPECT_EQ(with(&GemmFlags::swap_ab, "auto"), "");
+  EXPECT_EQ(with(&GemmFlags::batch, "2"), "--batch");
+  EXPECT_EQ(with(&GemmFlags::layout, "nn"), "--layout");
+  EXPECT_EQ(with(&GemmFlags::layout, "nt"), "");
+  EXPECT_EQ(with(&GemmFlags::d_layout, "column"), "--d-layout");
+  EXPECT_EQ(with(&GemmFlags::a_from, "registers"), "--a-from");
+  EXPECT_EQ(with(&GemmFlags::b_dtype, "e5m2"), "--b-dtype");
+  EXPECT_EQ(with(&GemmFlags::fixed_n, "128"), "--fixed-n");
+  EXPECT_EQ(with(&GemmFlags::fixed_k, "128"), "--fixed-k");
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.gemm.pointer_array = true; }), "--pointer-array");
+  EXPECT_EQ(with(&GemmFlags::alpha, "half"), "--alpha");
+  EXPECT_EQ(with(&GemmFlags::epilogue, "silu(acc"), "--epilogue, position 9");
+  EXPECT_EQ(with(&GemmFlags::out_scales, "scales.npy"), "--out-scales");
+  GroupedFlags flags;
+  flags.gemm.swap_ab = "on";
+  EXPECT_NE(make_grouped_request(flags).error().expected.find("--mechanism descriptors"), std::string::npos);
+}
+
 class GroupedFiles : public testing::Test {
  protected:
   Directory directory;
@@ -206,6 +244,35 @@ TEST_F(GroupedFiles, ScalesHaveTheShapeOfTheirRecipe) {
   EXPECT_EQ(with("block", block_a, groups), "--scale-b");
   EXPECT_EQ(with("none", one, one), "--scale-a");
   EXPECT_EQ(with("block", a, block_b), "--scale-a");
+}
+
+TEST_F(GroupedFiles, OperandsOfTheEpilogueHaveTheRowsOfDOrTheGroups) {
+  GroupedFlags flags;
+  flags.gemm.a = a, flags.gemm.b = b, flags.rows = "6,4";
+  const auto bias = [&](const std::string& name, const std::string& shape, std::size_t count) {
+    flags.gemm.bias = floats(name, shape, count);
+    const Result<GroupedRequest> request = make_grouped_request(flags);
+    return request ? "" : request.error().argument;
+  };
+  EXPECT_EQ(bias("b1.npy", "(2, 16)", 32), "");
+  EXPECT_EQ(bias("b2.npy", "(16,)", 16), "");
+  EXPECT_EQ(bias("b3.npy", "(2,)", 2), "--bias");
+  EXPECT_EQ(bias("b4.npy", "(1, 16)", 16), "--bias");
+  EXPECT_EQ(bias("b5.npy", "(3, 16)", 48), "--bias");
+  flags.gemm.bias.reset();
+  const auto c = [&](const std::string& name, const std::string& shape, std::size_t count) {
+    flags.gemm.c = floats(name, shape, count);
+    const Result<GroupedRequest> request = make_grouped_request(flags);
+    return request ? "" : request.error().argument;
+  };
+  EXPECT_EQ(c("c1.npy", "(10, 16)", 160), "");
+  EXPECT_EQ(make_grouped_request(flags).value().problem.epilogue, EpilogueTree(evt::acc + evt::c(f32)));
+  EXPECT_EQ(c("c2.npy", "(2, 5, 16)", 160), "--c");
+  flags.gemm.a = masked_a, flags.rows = "5,3", flags.encoding = "masked";
+  EXPECT_EQ(c("c3.npy", "(2, 5, 16)", 160), "");
+  EXPECT_EQ(c("c4.npy", "(10, 16)", 160), "--c");
+  flags.gemm.epilogue = "acc*alpha";
+  EXPECT_EQ(c("c5.npy", "(2, 5, 16)", 160), "--c");  // nothing names it
 }
 
 TEST_F(GroupedFiles, FortranOrderOfThreeExtentsIsRefusedWhenRead) {

@@ -157,6 +157,25 @@ class Program(unittest.TestCase):
                 if mechanism == "ragged":
                     self.assertGreater(sum(width["tiles"] for width in answer["widths"]), 2)
 
+    def test_grouped_epilogues_are_right_with_every_mechanism(self) -> None:
+        small = ["grouped", "--device", "emu:sm90", "--rows", "9,0,1,40", "--n", "96", "--k", "160", "--sms", "2",
+                 "--verify", "--json"]
+        bias = npy(self.path / "bias.npy", "<f4", (4, 96), struct.pack("<384f", *[i / 96 - 2 for i in range(384)]))
+        for mechanism, *flags in (("ragged", "--alpha", "0.5", "--bias", bias),
+                                  ("descriptors", "--epilogue", "silu(acc*alpha + bias)", "--zero-outside",
+                                   "--encoding", "starts-counts", "--gap", "2", "--bias", bias),
+                                  ("contiguous", "--epilogue", "swiglu(acc + bias)"),
+                                  ("masked", "--epilogue", "acc*alpha + c*beta + col0", "--encoding", "masked",
+                                   "--beta", "-1")):
+            with self.subTest(mechanism=mechanism):
+                answer = self.one_object(run(*small, "--mechanism", mechanism, *flags))
+                self.assertEqual((answer["ok"], answer["wrong"], answer.get("outside_wrong", 0)), (True, 0, 0))
+                self.assertEqual(answer["mechanism"], mechanism)
+                self.assertIn("epilogue=", answer["config"])
+        self.refused(3, "config, mechanism", *small[:-1], "--mechanism", "ragged", "--epilogue", "swiglu(acc)")
+        self.refused(3, "config, epilogue", *small[:-1], "--epilogue", "row_sum(acc, out0)")
+        self.refused(3, "--swap-ab", *small[:-1], "--swap-ab", "on")
+
     def test_groups_of_k_are_right_in_every_encoding_and_type(self) -> None:
         small = ["k-grouped", "--device", "emu:sm90", "--m", "72", "--n", "64", "--sms", "2", "--tile", "64x64",
                  "--cluster", "1x1", "--verify", "--json"]

@@ -40,6 +40,7 @@ CASES = [
     ("none", "contiguous", "automatic", "", "e4m3", "bf16", "block_1x128_128x128", 192, 128, 1),
     ("linear", "ragged", "automatic", LINEAR, "e4m3", "bf16", "block_1x128_128x128", 128, 256, 1),
     ("linear", "ragged", "automatic", LINEAR, "bf16", "f32", "none", 128, 256, 1),
+    ("linear", "ragged", "automatic", LINEAR, "bf16", "bf16", "none", 128, 256, 1),
     ("long", "ragged", "automatic", LONG, "e4m3", "bf16", "block_1x128_128x128", 128, 256, 1),
     ("long", "ragged", "automatic", LONG, "e4m3", "bf16", "row_column", 128, 256, 1),
     ("long", "ragged", "split_k", LONG, "bf16", "bf16", "none", 64, 128, 1),
@@ -77,6 +78,8 @@ def main(include: str, nvcc: str, *words: str) -> int:
             report = done.stdout + done.stderr
             spills = re.findall(r"(\d+) bytes spill", report)
             registers = re.findall(r"Used (\d+) registers", report)
+            # a stack frame without spills: an array that registers were meant for is indexed at run time
+            spills += re.findall(r"(\d+) bytes stack frame", report)
             bad = done.returncode != 0 or not spills or any(s != "0" for s in spills) or re.search(r"C75\d\d", report)
             print(f"{'WRONG' if bad else 'right'}: {name}: spills {spills}, registers {registers}", flush=True)
             if bad:

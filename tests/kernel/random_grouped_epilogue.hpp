@@ -37,7 +37,7 @@ inline EpilogueTree grouped_tree(std::uint64_t which, bool combines, std::uint64
   switch (which) {
     case 0: return acc * alpha + bias();
     case 1: return silu(acc * alpha + bias(bf16));
-    case 2: return acc * alpha + c(d == f32 ? f32 : bf16) * beta + bias();
+    case 2: return acc * alpha + c(d) * beta + bias();
     case 3:
       if (combines) return swiglu(acc * alpha + row(1, f16));
       return gelu(fma(store(acc * column(0), 2, f16), row(1, f16), aux(1, f32))) + column(3);
@@ -100,7 +100,7 @@ inline GroupedEpilogueCase numbered_grouped_epilogue(std::uint64_t i) {
   made.pad = 2 * pick(3);
   made.shared = pick(3) == 0;
   made.group_scalars = pick(2) == 0;
-  made.in_place = which == 2 && (p.d == bf16 || p.d == f32) && pick(2) == 0;
+  made.in_place = which == 2 && pick(2) == 0;
   if (made.in_place) made.pad = p.ldd - p.n;
   return made;
 }

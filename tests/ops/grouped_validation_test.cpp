@@ -120,6 +120,65 @@ TEST(GroupedValidation, RefusalsNameTheArgument) {
   for (std::size_t i = 0; i < std::size(cases); ++i) expect_refused(cases[i], static_cast<int>(i));
 }
 
+TEST(GroupedValidation, EpiloguesThatGroupsCannotHave) {
+  using namespace evt;
+  using P = GroupedProblem;
+  using O = GemmOptions;
+  const Case cases[] = {
+      {"epilogue", kInvalid,
+       [](P& p, O&) {
+         p.epilogue.set_node(0, {EpilogueOp::add, 0, f32});
+       }},
+      {"epilogue", kInvalid, [](P& p, O&) { p.epilogue = swiglu(acc) + 1.0f; }},
+      {"config, epilogue", kUnsupported, [](P& p, O&) { p.epilogue = row_sum(acc, 0); }},
+      {"config, epilogue", kUnsupported, [](P& p, O&) { p.epilogue = column_amax(acc, 1); }},
+      {"config, epilogue", kUnsupported, [](P& p, O&) { p.d = e4m3, p.epilogue = quantise(acc); }},
+      {"config, epilogue", kUnsupported,
+       [](P& p, O& o) { p.epilogue = acc * alpha, o.config.mechanism = Mechanism::ragged, o.config.epilogue = acc; }},
+      {"d (type)", kUnsupported, [](P& p, O&) { p.epilogue = quantise_block(acc); }},
+      {"d (type)", kUnsupported, [](P& p, O&) { p.d = e4m3, p.epilogue = acc * alpha; }},
+      {"n", kUnsupported, [](P& p, O&) { p.n = 136, p.epilogue = swiglu(acc); }},
+      {"n", kUnsupported, [](P& p, O&) { p.n = 136, p.d = e4m3, p.epilogue = quantise_block(acc); }},
+      {"ldd", kInvalid, [](P& p, O&) { p.epilogue = swiglu(acc), p.ldd = 56; }},
+      {"config, mechanism", kUnsupported,
+       [](P& p, O& o) { p.epilogue = swiglu(acc), o.config.mechanism = Mechanism::ragged; }},
+      {"config, mechanism", kUnsupported,
+       [](P& p, O& o) { p.epilogue = swiglu(acc), o.config.mechanism = Mechanism::descriptors; }},
+      {"config, mechanism", kUnsupported,
+       [](P& p, O& o) { p.epilogue = swiglu(acc), o.config.order = TileOrder::dynamic; }},
+      {"config, mechanism", kUnsupported,
+       [](P& p, O& o) { p.d = e4m3, p.epilogue = quantise_block(acc), o.config.mechanism = Mechanism::ragged; }},
+      {"epilogue, swiglu_halves", kUnsupported, [](P& p, O&) { p.n = 512, p.epilogue = swiglu_halves(acc); }},
+      {"config, c_layout", kUnsupported, [](P&, O& o) { o.config.c_layout = OutputLayout::column; }},
+      {"config, swap_ab", kUnsupported, [](P&, O& o) { o.config.swap_ab = SwapAb::on; }},
+  };
+  for (std::size_t i = 0; i < std::size(cases); ++i) expect_refused(cases[i], static_cast<int>(i));
+
+  GroupedProblem p = good();
+  p.epilogue = swiglu(acc);
+  const Result<void> refused = can_implement(p, {.config = {.mechanism = Mechanism::ragged}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().expected,
+            "contiguous, or masked for masked groups, with SwiGLU, which combines columns of D");
+}
+
+TEST(GroupedValidation, EpiloguesThatGroupsHave) {
+  using namespace evt;
+  for (Mechanism mechanism :
+       {Mechanism::dense, Mechanism::ragged, Mechanism::descriptors, Mechanism::contiguous, Mechanism::masked}) {
+    GroupedProblem p = good();
+    if (mechanism == Mechanism::masked) p.encoding = GroupEncoding::masked;
+    p.epilogue = silu(acc * alpha + bias(bf16)) * column(0) + c() * beta + aux(3, f16);
+    EXPECT_TRUE(can_implement(p, {.config = {.mechanism = mechanism}})) << name_of(mechanism);
+    const bool combines = mechanism != Mechanism::ragged && mechanism != Mechanism::descriptors;
+    p.epilogue = swiglu(acc + bias());
+    EXPECT_EQ(can_implement(p, {.config = {.mechanism = mechanism}}).has_value(), combines) << name_of(mechanism);
+    EXPECT_EQ(ops::validate(p)->ldd, 64);
+    p.d = e4m3, p.epilogue = quantise_block(acc);
+    EXPECT_EQ(can_implement(p, {.config = {.mechanism = mechanism}}).has_value(), combines) << name_of(mechanism);
+  }
+}
+
 TEST(GroupedValidation, EmptyProblemsAreLegal) {
   for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::indptr, GroupEncoding::starts_counts,
                                  GroupEncoding::row_ids, GroupEncoding::masked})
@@ -206,6 +265,18 @@ TEST(GroupedChoice, FollowsTheAverageRowsOfAGroup) {
         EXPECT_EQ(config.tile_m, many ? 192 : 128);
         EXPECT_EQ(config.tile_n, many ? 128 : 256);
       }
+}
+
+TEST(GroupedChoice, NormalOrientationWhereAnEpilogueCombinesColumns) {
+  GroupedProblem p = good();
+  for (const EpilogueTree& tree : {EpilogueTree(evt::swiglu(evt::acc)), EpilogueTree(evt::swiglu_halves(evt::acc))})
+    for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::masked}) {
+      p.epilogue = tree, p.encoding = encoding;
+      const GemmConfig config = select::choose_grouped(*ops::validate(p), {}, 132);
+      EXPECT_EQ(config.mechanism, encoding == GroupEncoding::masked ? Mechanism::masked : Mechanism::contiguous);
+      EXPECT_EQ(config.epilogue, tree);
+      EXPECT_EQ(config.tile_n, 128);  // all of N
+    }
 }
 
 TEST(GroupedChoice, RequestedMechanismsGetTheirTiles) {

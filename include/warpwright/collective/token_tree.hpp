@@ -47,7 +47,8 @@ WW_DEVICE void apply_tree(const GroupedArguments& arguments, Accumulator (&acc)[
     extent.m = arguments.n, extent.n = end, extent.first_row = first_column + row, extent.first_column = tile.row;
   else extent.m = end, extent.n = arguments.n, extent.first_row = tile.row + row, extent.first_column = first_column;
   EpilogueReductions<kWalk> reductions(of_tile, extent);  // the tree has none
-  EpilogueWalk<kWalk, 16> walk(of_tile, extent);  // why not more at once: 128 accumulators beside them would spill
+  // why half: more would spill beside 128 accumulators, and a ragged kernel has a walk for every width
+  EpilogueWalk<kWalk, values_at_once(kConfig.epilogue) / 2> walk(of_tile, extent);
   walk.apply(acc, reductions);
 }
 

@@ -93,8 +93,9 @@ template <GemmConfig kConfig> struct DescriptorGemm {
     for (Tile tile; walk.next(tile);) {
       const arch::TensorMap& group_a = arguments.descriptors.maps[collective::map_of_a(tile.group)];
       if ((arguments.k_blocks > 0 || kHasTree) && tile.group != acquired) {
-        if (arguments.k_blocks > 0) arch::tensor_map::acquire(group_a);  // without K, A has no maps
-        acquire_output(arguments.descriptors.maps[collective::map_of_d(tile.group)]);
+        const arch::TensorMap& group_d = arguments.descriptors.maps[collective::map_of_d(tile.group)];
+        if (arguments.k_blocks > 0) acquire(group_a, group_d);
+        else acquire(group_d);  // without K, A has no maps
         acquired = tile.group;
       }
       announce(items, shared, tile);
@@ -104,8 +105,12 @@ template <GemmConfig kConfig> struct DescriptorGemm {
     pipeline.producer_tail();
   }
 
+  WW_DEVICE static void acquire(const arch::TensorMap& group_a, const arch::TensorMap& group_d) {
+    arch::tensor_map::acquire(group_a);
+    acquire(group_d);
+  }
   // why prefetch: the stores come last, and then their map is there
-  WW_DEVICE static void acquire_output(const arch::TensorMap& group_d) {
+  WW_DEVICE static void acquire(const arch::TensorMap& group_d) {
     arch::tensor_map::acquire(group_d);
     arch::tma::prefetch(group_d);
   }

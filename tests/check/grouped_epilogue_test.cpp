@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Grouped products with epilogues are clean under every schedule, and right: each mechanism with operands and stores of
+// every kind or with SwiGLU, and with an accumulation in place, two runs with one workspace.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "case.hpp"
+#include "kernel/random_grouped_epilogue.hpp"
+
+namespace ww::check_test {
+namespace {
+
+using testing::GroupedEpilogueCase;
+
+/// Problem number `i` with few and small groups: a tail, an empty group, a group of several tiles.
+GroupedEpilogueCase small_case(std::uint64_t i, std::vector<std::int64_t> counts, bool in_place) {
+  GroupedEpilogueCase c = testing::numbered_grouped_epilogue(i);
+  testing::HostGrouped& h = c.host;
+  GroupedProblem& p = h.problem;
+  std::mt19937_64 rng(i);
+  p.groups = static_cast<std::int64_t>(counts.size());
+  p.n = 144, p.k = 272;
+  h.sizes.clear(), h.sizes2.clear();
+  testing::encode_groups(h, rng, counts);
+  p.lda = p.ldb = p.k, p.ldd = collective::output_columns(p.epilogue, p.n) + 16 / bytes_of(p.d);
+  p.stride_b_group = p.n * p.k;
+  testing::fill_grouped(h, rng);
+  c.in_place = in_place;
+  if (in_place) c.pad = p.ldd - p.n;
+  return c;
+}
+
+TEST(ShippedGroupedEpilogue, IsCleanAndRightUnderEverySchedule) {
+  const auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {.check = true}});
+  ASSERT_TRUE(device) << device.error().message;
+  // see numbered_grouped_epilogue(): groups with gaps; stores and SwiGLU, then accumulation
+  const std::uint64_t first = testing::kFirstGroupedEpilogue + 2 * testing::kGroupedEpilogueKinds;
+  for (std::uint64_t kind : {12, 13, 14, 8, 9, 11}) {
+    const GroupedEpilogueCase c = small_case(first + kind, {3, 0, 70, 1, 9}, kind < 12);
+    for (int i = 0; i < WW_CHECK_SCHEDULES; ++i) {
+      EmuOptions options = schedule_of(i, base_seed());
+      options.check = true;
+      device->backend().set_emu_options(options);
+      const auto run = testing::run_on(*device, c);
+      const auto report = device->backend().last_check();
+      ASSERT_TRUE(report) << (run ? "no report" : run.error().message);
+      const std::string replay =
+          fmt::format("kind {}, schedule {} seed {}; replay: WARPWRIGHT_CHECK_SEED={} ./check_grouped_epilogue_test",
+                      kind, name_of(options.schedule), options.seed, base_seed());
+      ASSERT_EQ(report->verdict, Verdict::clean) << replay << "\n" << summary(*report);
+      ASSERT_TRUE(run) << run.error().message << "\n" << replay;
+      ASSERT_EQ(testing::wrong(c, *run), "") << replay;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ww::check_test
