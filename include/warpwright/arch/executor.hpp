@@ -24,8 +24,8 @@ namespace ww::arch {
 inline namespace emu {
 /// The emulator's operations, copied here by the module's entry; all zero before.
 __attribute__((used, visibility("hidden"))) inline EmuTable installed asm("warpwright_operations") = {};
-/// The same bytes under the name that instructions use. why a second, constant one: a call through it is one load, where
-/// a pointer to the table costs two, and -fsanitize=thread hooks no load of a constant
+/// The same bytes under the name that instructions use. why a second, constant one: a call through it is one load,
+/// where a pointer to the table costs two, and -fsanitize=thread hooks no load of a constant
 __attribute__((visibility("hidden"))) extern const EmuTable operations asm("warpwright_operations");
 inline constexpr const EmuTable* table = &operations;
 inline const KernelEntry* registered = nullptr;  // head of the list of this module's kernels
