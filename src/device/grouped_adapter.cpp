@@ -195,8 +195,11 @@ Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands,
         matrix_map(operands.a, g.a, g.total_rows(), g.k, g.lda, box_rows, c.tile_k, SmemSwizzle::b128));
   };
   if (g.k > 0) {  // why: a tensor map has no empty extents; without K nothing is loaded
-    for (int box = 0; box < (ragged ? collective::kTokenBoxes : 1); ++box) {
-      WW_TRY(arguments.a[box], tokens(ragged ? collective::token_box_rows(box) : c.tile_m));
+    // contiguous, masked: a whole tile, and the rows of one math warpgroup for those that end early
+    const int boxes = ragged ? collective::kTokenBoxes : uses_descriptors(c) || !collective::loads_parts(c) ? 1 : 2;
+    for (int box = 0; box < boxes; ++box) {
+      const int rows = ragged ? collective::token_box_rows(box) : box == 0 ? c.tile_m : c.tile_m / c.math_warpgroups;
+      WW_TRY(arguments.a[box], tokens(rows));
     }
     WW_TRY(arguments.b, backend.encode(weights_map(g, c, operands.b)));
   }

@@ -168,6 +168,19 @@ GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it
      "wrong-result"),
     ("grouped: tail row stored twice", "collective/ragged_epilogue.hpp", "token < tile.rows && at < arguments.n",
      "token <= tile.rows && at < arguments.n", "data-race wrong-result"),
+    ("grouped: widths counted before the table is there", "kernel/ragged_gemm.hpp",
+     "        if (kWarpLists) arch::named_barrier::sync<kListed>(2 * arch::kWarpSize);\n", "",
+     "data-race uninitialised-read"),
+    ("grouped: row ids not looked for", "kernel/ragged_gemm.hpp", "      tiles.prepare(arguments.groups);\n", "",
+     "uninitialised-read wrong-result data-race"),
+    ("grouped: a sum before its cluster has met", "kernel/ragged_gemm.hpp",
+     "arch::warpgroup::claim_registers<kRegisters.math>();\n      if constexpr (kSplits) arch::cluster::wait();\n",
+     "arch::warpgroup::claim_registers<kRegisters.math>();\n", "phase-misuse data-race uninitialised-read deadlock"),
+    ("grouped: a short tile's bytes counted as a whole one's", "collective/mainloop.hpp",
+     "const u32 bytes = static_cast<u32>(parts) * (kPartRows * kRowBytes) + kShared.b_stage;",
+     "const u32 bytes = kStageBytes;", "transaction-count deadlock"),
+    ("grouped: rows multiplied that were not loaded", "kernel/grouped_gemm.hpp",
+     "if (tile.rows <= math_warpgroup * kPartRows) {", "if (tile.rows == 0) {", "uninitialised-read data-race"),
     # the peers' multicast deadlock: CTAs that share an operand must agree on how long its K is. A deadlock whose waits
     # are all for a peer's bytes goes by the name of transaction-count
     ("k-grouped: CTAs of a cluster take different groups", "scheduler/k_grouped.hpp", "table_[group_of(params_, index_)]",
@@ -186,8 +199,7 @@ GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it
     ("k-grouped: an empty group waits for products", "kernel/gemm.hpp",
      "if (!(collective::sums_in_cluster(kConfig) || kGroupsK) || tile.k.blocks > 0)", "if (true)", "deadlock"),
     ("k-grouped: tiles before the table of groups is there", "scheduler/group_table.hpp",
-     "      arch::global::atomic_or(sizes.status, status);\n    arch::named_barrier::sync_cta();\n",
-     "      arch::global::atomic_or(sizes.status, status);\n", "data-race uninitialised-read"),
+     "scratch);\n    arch::named_barrier::sync_cta();\n", "scratch);\n", "data-race uninitialised-read"),
 ]
 FLAGS = ["-std=c++20", "-O1", "-g1", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-DWW_CHECKED=1",
          "-fsanitize=thread", "-fno-optimize-sibling-calls"]

@@ -92,6 +92,84 @@ TEST(GroupedEmu, NormalOrientationTakesEveryEncoding) {
   }
 }
 
+TEST(GroupedEmu,
+     ListsByOneWarpAndByAll) {  // lanes with 1 to 4 groups, with fewer than others and none; 129 is too many
+  std::mt19937 rng(5);
+  std::uint64_t seed = 400;
+  for (int groups : {1, 31, 32, 33, 97, 128, 129}) {
+    GroupedProblem p = problem_for(kEncodings[seed % 5]);
+    std::vector<std::int32_t> counts(static_cast<std::size_t>(groups));
+    for (auto& count : counts)
+      count = static_cast<std::int32_t>(rng() % 3 == 0 ? 0 : rng() % 5 == 0 ? rng() % 150 : rng() % 9);
+    p.groups = groups, p.n = 40, p.k = 64, p.rows = 0;
+    for (std::int32_t count : counts)
+      p.rows = p.encoding == GroupEncoding::masked ? max<std::int64_t>(p.rows, count + 1) : p.rows + count + 1;
+    expect_dense_bits(make_grouped(p, counts, 1, ++seed),
+                      {.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged});
+  }
+}
+
+/// What the emulator saw of a product of `counts` rows in tiles of `tile_m` x 128 outside clusters on `sms` SMs, after
+/// every bit of D was right.
+EmuStats normal_stats(const std::vector<std::int32_t>& counts, int tile_m, int sms, GroupEncoding encoding,
+                      std::uint64_t seed) {
+  GroupedProblem p =
+      problem_for(encoding, tile_m == 192 ? Scale::block_1x128_128x128 : Scale::none, tile_m == 192 ? e4m3 : bf16);
+  p.groups = static_cast<std::int64_t>(counts.size());
+  p.rows = 0;
+  for (std::int32_t count : counts)
+    p.rows = encoding == GroupEncoding::masked ? max<std::int64_t>(p.rows, count) : p.rows + count + 5;
+  const HostGrouped host = make_grouped(p, counts, 5, seed);
+  const Device device = open_emu(seed, sms);
+  const GemmConfig config{.tile_m = tile_m, .tile_n = 128, .cluster_m = 1, .mechanism = normal_mechanism(encoding)};
+  const auto made = plan(device, p, {.config = config});
+  if (!made) throw std::runtime_error(made.error().message);
+  DeviceGrouped memory(device, host, made->workspace_bytes());
+  const auto ran = made->run(memory.operands());
+  if (!ran) throw std::runtime_error(ran.error().message);
+  const EmuStats stats = made->last_stats().value();
+  EXPECT_EQ(difference(host, memory.d(), dense_answer(device, host, dense_config(), 0xa5)), "")
+      << to_text(made->config()) << " on " << sms << " SMs, " << host.replay();
+  return stats;
+}
+
+TEST(GroupedEmu, MathWarpgroupsWithoutRowsMultiplyNothing) {
+  for (int tile_m : {128, 192, 256}) {
+    const int part_rows = tile_m == 192 ? 64 : tile_m / 2;  // of one math warpgroup
+    const std::uint64_t one_part = normal_stats({1}, tile_m, 4, GroupEncoding::indptr, 300).wgmmas;
+    ASSERT_GT(one_part, 0u);
+    for (const std::vector<std::int32_t>& counts :
+         {kCounts, {192, 1, 65, 64, 0, 129, 5}, {300, 0, 640, 385}, {0, 0, 700}, std::vector<std::int32_t>(9, 70)})
+      for (int sms : {3, 8, 40}) {
+        std::uint64_t parts = 0;
+        for (std::int32_t count : counts) parts += static_cast<std::uint64_t>(ceil_div(count, part_rows));
+        const GroupEncoding encoding = kEncodings[(sms + tile_m / 64) % 5];
+        EXPECT_EQ(normal_stats(counts, tile_m, sms, encoding, 301).wgmmas, parts * one_part)
+            << tile_m << " rows a tile, " << sms << " SMs, " << name_of(encoding);
+      }
+  }
+}
+
+TEST(GroupedEmu, TilesOfAGroupTakeEquallyLong) {  // two columns of tiles
+  struct Group {
+    std::int32_t rows;
+    std::uint64_t tiles, parts;  // parts: tiles with math warpgroups that have no rows
+  };
+  // 192 rows a tile: 2 and 2 warpgroups, not 3 and 1; 3, 2 and 2; 3 and 2; all of 3
+  for (const Group& g : {Group{200, 2, 2}, Group{400, 3, 2}, Group{300, 2, 1}, Group{560, 3, 0}}) {
+    const EmuStats stats = normal_stats({g.rows}, 192, 3, GroupEncoding::offsets, 310);
+    std::uint64_t tiles = 0, parts = 0;
+    for (const CtaWork& work : stats.work) tiles += work.tiles, parts += work.parts;
+    EXPECT_EQ(tiles, 2 * g.tiles) << g.rows;
+    EXPECT_EQ(parts, 2 * g.parts) << g.rows;
+  }
+}
+
+TEST(GroupedEmu, CtasTakeTurnsAtShortTiles) {  // every second tile along the rows is one, and CTAs are even
+  const EmuStats stats = normal_stats(std::vector<std::int32_t>(24, 300), 192, 4, GroupEncoding::offsets, 320);
+  for (const CtaWork& work : stats.work) EXPECT_EQ(work.parts, 12u) << "of " << work.tiles;
+}
+
 TEST(GroupedEmu, SplitKSumsAsTheDenseKernelDoes) {  // K is 2 or 4 blocks: CTAs with less than others, and with none
   struct Split {
     DType a;

@@ -256,11 +256,11 @@ GemmConfig chosen(std::int64_t groups, std::int64_t rows, GroupEncoding encoding
 
 TEST(GroupedChoice, FollowsTheAverageRowsOfAGroup) {
   constexpr Scale kBlock = Scale::block_1x128_128x128;
-  for (std::int64_t rows : {16, 16 * 159, 16 * 160, 1 << 20})
+  for (std::int64_t rows : {16, 16 * 223, 16 * 224, 1 << 20})
     for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::masked})
       for (Scale scale : {Scale::none, kBlock}) {
         const GemmConfig config = chosen(16, rows, encoding, scale);
-        const bool many = rows >= 16 * 160 && encoding == GroupEncoding::offsets && scale == kBlock;
+        const bool many = rows >= 16 * 224 && encoding == GroupEncoding::offsets && scale == kBlock;
         EXPECT_EQ(config.mechanism, many ? Mechanism::contiguous : Mechanism::ragged);
         EXPECT_EQ(config.tile_m, many ? 192 : 128);
         EXPECT_EQ(config.tile_n, many ? 128 : 256);

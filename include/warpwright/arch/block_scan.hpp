@@ -56,6 +56,26 @@ struct Maximum {
   WW_DEVICE u32 operator()(u32 a, u32 b) const { return a > b ? a : b; }
 };
 
+/// kCount sums over the lanes of a warp at once, step by step together: the shuffles of one hide those of the others.
+template <int kCount>
+WW_DEVICE void exclusive_sums_in_warp(const u32 (&values)[kCount], u32 (&before)[kCount], u32 (&total)[kCount]) {
+  WW_UNROLL
+  for (int i = 0; i < kCount; ++i) total[i] = values[i];  // inclusive, for now
+  WW_UNROLL
+  for (u32 step = 1; step < kWarpSize; step *= 2) {
+    u32 below[kCount];
+    WW_UNROLL
+    for (int i = 0; i < kCount; ++i) below[i] = warp::shuffle_up(total[i], step);
+    WW_UNROLL
+    for (int i = 0; i < kCount; ++i) total[i] += lane_index() >= step ? below[i] : 0;
+  }
+  WW_UNROLL
+  for (int i = 0; i < kCount; ++i) {
+    before[i] = total[i] - values[i];
+    total[i] = warp::shuffle(total[i], kWarpSize - 1);
+  }
+}
+
 /// Sum modulo 2^32 of the values of the threads before this one, and of all.
 template <u32 kThreads, int kBarrier = 0> WW_DEVICE Scan exclusive_sum(u32 value, u32 rank, SharedAddress scratch) {
   return exclusive_scan<kThreads, kBarrier>(value, rank, 0, scratch, Sum{});

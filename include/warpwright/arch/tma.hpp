@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // TMA: copies of a box of a global tensor to or from shared memory, issued by one thread, carried out by the async
 // proxy.
-//   load:  box -> shared memory of this CTA or of every CTA in `mask`, at the same offset; its bytes (out-of-bounds
-//   ones,
-//          which read as zero, included) are counted on the barrier of the same offset there.
+//   load:  box -> shared memory of this CTA or of every CTA in `mask`, at the same offset; its bytes (those out of
+//          bounds, which read as zero, included) are counted on the barrier of the same offset there.
+//   prefetch_3d:  box -> L2, no more than a hint: nobody learns when, and the emulator, which has no L2, moves nothing
 //   store: shared memory -> box, clipped at the tensor's edge; finished per bulk group of the issuing thread. Rows are
-//   cut
-//          at 16 bytes of memory: when the innermost extent ends between, the bytes up to there are overwritten.
+//          cut at 16 bytes of memory: when the innermost extent ends between, the bytes up to there are overwritten.
 // Coordinates are element indices, innermost first; the innermost times the element size must be a multiple of 16
 // bytes, and those of a store must not be negative: both are illegal instructions.
-// PTX ISA: cp.async.bulk.tensor, cp.async.bulk.commit_group / wait_group, prefetch.tensormap.
+// PTX ISA: cp.async.bulk.tensor, cp.async.bulk.prefetch.tensor, cp.async.bulk.commit_group / wait_group,
+// prefetch.tensormap.
 #pragma once
 
 #include "warpwright/arch/mbarrier.hpp"
@@ -30,6 +30,10 @@ namespace tma {
 inline namespace ptx {
 
 WW_DEVICE void prefetch(const TensorMap& map) { asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory"); }
+WW_DEVICE void prefetch_3d(const TensorMap& map, int x, int y, int z) {
+  asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%0, {%1, %2, %3}];" ::"l"(&map), "r"(x), "r"(y), "r"(z)
+               : "memory");
+}
 WW_DEVICE void load_1d(const TensorMap& map, MBarrier full, SharedAddress destination, int x,
                        CachePolicy policy = CachePolicy::evict_normal) {
   asm volatile(
@@ -109,6 +113,7 @@ template <int kPending> WW_DEVICE void wait() {
 inline namespace emu {
 
 WW_DEVICE void prefetch(const TensorMap& map WW_SITE) { table->tma_prefetch_map(&map, site); }
+WW_DEVICE void prefetch_3d(const TensorMap& map, int, int, int WW_SITE) { table->tma_prefetch_map(&map, site); }
 WW_DEVICE void load_1d(const TensorMap& map, MBarrier full, SharedAddress destination, int x,
                        CachePolicy = CachePolicy::evict_normal WW_SITE) {
   table->tma_load(&map, 1, full.address.value, destination.value, {{x}}, 0, site);

@@ -153,6 +153,11 @@ WW_HOST_DEVICE constexpr RasterSharedPlan raster_shared_plan(const GemmConfig& c
   return plan;
 }
 
+/// Tiles that end early load no rows for math warpgroups without any; peers of a cluster load what they share instead.
+WW_HOST_DEVICE constexpr bool loads_parts(const GemmConfig& c) {
+  return cluster_of(c).size() == 1 && c.math_warpgroups > 1;
+}
+
 WW_HOST_DEVICE constexpr GemmConfig resolve_raster(GemmConfig c) {
   const bool every_stage = c.stages == 0;
   if (c.order == TileOrder::automatic) c.order = TileOrder::fixed;

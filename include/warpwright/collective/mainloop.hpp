@@ -106,6 +106,24 @@ template <GemmConfig kConfig> struct Mainloop {
       }
     }
   }
+  /// One thread, no cluster: the same for the first `parts` math warpgroups, A in a box for each, and all of B; what
+  /// lies in the stage behind those rows is what was there before.
+  template <class A, class B>
+  WW_DEVICE static void fill_parts(const atom::TmaLoadAtom& load_part, const A& gA, const atom::TmaLoadAtom& load_b,
+                                   const B& gB, int parts, int k_blocks, arch::SharedAddress base, Pipeline& pipeline) {
+    static_assert(kCluster.size() == 1 && kConfig.a_major == Major::k && kConfig.b_major == Major::k);
+    constexpr int kPartRows = kUnits * kWarpgroupRows;
+    const u32 bytes = static_cast<u32>(parts) * (kPartRows * kRowBytes) + kShared.b_stage;
+    WW_NO_UNROLL
+    for (int k = 0; k < k_blocks; ++k) {
+      const pipeline::Stage stage = pipeline.producer_acquire(bytes);
+      const int s = static_cast<int>(stage.index);
+      atom::copy(load_b.with(stage.full), gB(_, _, k), shared_b(base)(_, _, s));
+      for (int part = 0; part < parts; ++part)
+        atom::copy(load_part.with(stage.full), gA(_, _, k).rows_from(part * kPartRows),  // (TILE_M / PARTS, TILE_K)
+                   shared_a(base)(_, _, s).rows_from(part * kPartRows));
+    }
+  }
 
   /// Where the block scales of `tile` are.
   WW_DEVICE static TileScales scales_of(const GemmArguments& arguments, TileCoord tile) {
@@ -153,6 +171,13 @@ template <GemmConfig kConfig> struct Mainloop {
   WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
                                  Accumulator (&acc)[kUnits], Order& order, int offset) {
     multiply_as<Mainloop>(k_blocks, base, pipeline, math_warpgroup, acc, order, offset);
+  }
+
+  /// A math warpgroup that has no rows in a tile: it lets the stages of k_blocks pass.
+  WW_DEVICE static void pass(int k_blocks, Pipeline& pipeline) {
+    static_assert(!kTransposesB, "all math warpgroups turn a stage over");
+    WW_NO_UNROLL
+    for (int k = 0; k < k_blocks; ++k) pipeline.consumer_release(pipeline.consumer_wait());
   }
 
   /// A math warpgroup without k-blocks: what an empty sum is. Behind an epilogue that adds to it, -0, the neutral

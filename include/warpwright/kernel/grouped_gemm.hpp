@@ -4,7 +4,8 @@
 //   all:       sizes on the device -> {start, count} -> token tiles in one rasterised order
 //   (scheduler/raster_groups.hpp)
 //   roles:     those of kernel/gemm.hpp
-// For groups of many rows: two token tiles of one group share their weights through a cluster.
+// For groups of many rows: two token tiles of one group share their weights through a cluster. In a tile that ends
+// early, math warpgroups without rows multiply nothing and, outside clusters, nothing is loaded for them.
 #pragma once
 
 #include "warpwright/arch/pdl.hpp"
@@ -32,8 +33,10 @@ template <GemmConfig kConfig> struct GroupedGemm {
   static constexpr auto kRegisters = collective::registers_of(kConfig);
   static constexpr int kTileM = kConfig.tile_m, kTileN = kConfig.tile_n, kTileK = kConfig.tile_k;
 
-  using Tiles = scheduler::RasterGroups<kThreads, kTileM, Mainloop::kCluster>;
+  using Tiles = scheduler::RasterGroups<kThreads, kTileM, kConfig.math_warpgroups, Mainloop::kCluster>;
   using Tile = scheduler::GroupedTile;
+  static constexpr int kPartRows = kTileM / kConfig.math_warpgroups;  // of a tile, of one math warpgroup
+  static constexpr bool kLoadsParts = collective::loads_parts(kConfig);
 
   WW_DEVICE static void run(const GroupedArguments& arguments) {
     const arch::SharedAddress shared = arch::dynamic_shared();
@@ -43,6 +46,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
       Pipeline::initialize(barriers);
       if (arguments.k_blocks > 0) {
         arch::tma::prefetch(arguments.a[0]);
+        if constexpr (kLoadsParts) arch::tma::prefetch(arguments.a[1]);
         arch::tma::prefetch(arguments.b);
       }
       arch::tma::prefetch(arguments.d);
@@ -88,6 +92,13 @@ template <GemmConfig kConfig> struct GroupedGemm {
     const atom::TileRow<kTileM, kTileK> gA{tile.row};                                // (TILE_M, TILE_K, k)
     const atom::TileRow<kTileN, kTileK, true> gB{tile.tile_n * kTileN, tile.group};  // (TILE_N, TILE_K, k)
     const atom::TmaLoadAtom load_a{arguments.a[0]}, load_b{arguments.b};
+    const int parts = ceil_div(tile.rows, kPartRows);
+    arch::note_work(arguments.k_blocks, parts < kConfig.math_warpgroups);
+    if constexpr (kLoadsParts) {
+      if (parts < kConfig.math_warpgroups)
+        return Mainloop::fill_parts(atom::TmaLoadAtom{arguments.a[1]}, gA, load_b, gB, parts, arguments.k_blocks,
+                                    shared, pipeline);
+    }
     if (Mainloop::kCluster.m == 1 || tile.shares)
       Mainloop::template fill<true>(load_a, gA, load_b, gB, arguments.k_blocks, shared, pipeline);
     else Mainloop::template fill<false>(load_a, gA, load_b, gB, arguments.k_blocks, shared, pipeline);
@@ -158,9 +169,12 @@ template <GemmConfig kConfig> struct GroupedGemm {
       for (Tile tile; walk.next(tile);) store_zeros(arguments, shared, buffer, math_warpgroup, tile);
     }
     for (Tile tile; walk.next(tile);) {
+      if (tile.rows <= math_warpgroup * kPartRows) {
+        Mainloop::pass(arguments.k_blocks, pipeline);
+        continue;
+      }
       typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit
       Mainloop::multiply(arguments.k_blocks, shared, pipeline, math_warpgroup, acc);
-      if (tile.rows == 0) continue;
       Epilogue::scale(factors(arguments, tile), math_warpgroup, acc);
       store(arguments, shared, buffer, math_warpgroup, acc, tile);
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ragged grouped GEMM in one launch: every CTA lists the tiles of all groups, a counter hands them out, the widest
 // first.
-//   all:       sizes on the device -> {start, count} -> list of tiles (scheduler/ragged_tiles.hpp)
+//   the producer's warp, or all where groups are many:
+//              sizes on the device -> {start, count} -> list of tiles (scheduler/ragged_tiles.hpp)
 //   producer:  next tile -> tell everyone -> for k: acquire stage, load weights and tokens
 //   scales:    tile -> for k: acquire stage, store the block's scales, signal full
 //   math:      tile -> the loop of its width: wait full, multiply, promote, release -> rows of D
@@ -47,36 +48,54 @@ template <GemmConfig kConfig> struct RaggedGemm {
   };
   using Sum = conditional_t<kSplits, collective::ClusterSum<collective::ragged_sum_plan(kConfig)>, NoSum>;
 
+  /// The producer's warp alone makes the list. The others see its items, one after the other, and no table.
+  static constexpr bool kWarpLists = kConfig.group_capacity <= Tiles::kWarpGroups;
+
   WW_DEVICE static void run(const GroupedArguments& arguments) {
     const arch::SharedAddress shared = arch::dynamic_shared();
     const u32 warpgroup = arch::warp::uniform(arch::warpgroup_index());
-    if (arch::thread_index() == 0) {
-      Pipeline::initialize(shared + kShared.barriers);
-      Items::initialize(shared + kShared.item_barriers);
-      if constexpr (kSplits) Sum::initialize(shared);
-      if (arguments.k_blocks > 0) {
-        for (const arch::TensorMap& map : arguments.a) arch::tma::prefetch(map);
-        arch::tma::prefetch(arguments.b);
-      }
-    }
-    pipeline::make_barriers_visible<Mainloop::kCluster>();
-    arch::pdl::launch_dependents();
-    arch::pdl::wait();  // nothing an earlier kernel wrote is read before this line
+    const u32 warp = arch::warp::uniform(arch::warp_index());
     Tiles tiles(shared + kShared.tables, kConfig.group_capacity, arguments.tiles_n);
-    tiles.build(arguments.groups, shared + kShared.scan);
+    typename Tiles::Table::Words loaded{};
+    arch::pdl::launch_dependents();
+    // why another warp initialises: sizes are on their way meanwhile
+    if (arch::thread_index() == arch::kWarpSize) initialize(arguments, shared);
+    if (kWarpLists && warp == 0) {
+      arch::pdl::wait();
+      loaded = Tiles::load_in_warp(arguments.groups);
+    }
+    if constexpr (kSplits) {
+      // why not all of make_barriers_visible: peers are needed for the first sum, not for the first load
+      arch::fence::mbarrier_init();
+      arch::cluster::arrive();
+      arch::named_barrier::sync_cta();
+    } else {
+      pipeline::make_barriers_visible<Mainloop::kCluster>();
+    }
+    arch::pdl::wait();  // nothing an earlier kernel wrote is read before this line, or the same in the first warp
+    if constexpr (kWarpLists) {
+      tiles.prepare(arguments.groups);
+      if (warp == 0) tiles.build_in_warp(arguments.groups, loaded);
+    } else {
+      tiles.build(arguments.groups, shared + kShared.scan);
+    }
 
     if (warpgroup == 0) {
       if constexpr (kRegisters.producer > 0) arch::warpgroup::release_registers<kRegisters.producer>();
-      if (arch::thread_index() == 0) {
-        produce(arguments, shared, tiles);
-      } else if (arch::warp_index() >= 1 && arch::warp_index() <= Mainloop::kScaleWarps) {
-        load_scales(arguments, shared, arch::warp_index() - 1);
-      } else if (arch::warp_index() == 3 && arch::block_index() == 0) {
-        tiles.count_widths(arguments.workspace->widths);
+      if (warp == 0) {
+        if (kWarpLists && arch::block_index() == 0) arch::named_barrier::arrive<kListed>(2 * arch::kWarpSize);
+        if (arch::thread_index() == 0) produce(arguments, shared, tiles);
+      } else if (warp <= Mainloop::kScaleWarps) {
+        load_scales(arguments, shared, warp - 1);
+      } else if (warp == 3 && arch::block_index() == 0) {
+        if (kWarpLists) arch::named_barrier::sync<kListed>(2 * arch::kWarpSize);
+        tiles.count_widths(arguments.groups.groups, arguments.workspace->widths);
       }
-      arch::warp::sync();  // the cluster barrier that follows is .aligned
+      arch::warp::sync();  // the cluster barriers that follow are .aligned
+      if constexpr (kSplits) arch::cluster::wait();
     } else {
       if constexpr (kRegisters.math > 0) arch::warpgroup::claim_registers<kRegisters.math>();
+      if constexpr (kSplits) arch::cluster::wait();
       consume(arguments, shared, static_cast<int>(warpgroup) - 1);
     }
     // why: peers may still arrive at this CTA's shared memory
@@ -84,6 +103,31 @@ template <GemmConfig kConfig> struct RaggedGemm {
   }
 
  private:
+  static constexpr int kListed = 1;  // named barrier: the table is there, for the warp that counts widths
+
+  WW_DEVICE static void initialize(const GroupedArguments& arguments, arch::SharedAddress shared) {
+    if constexpr (!kSplits) prefetch_weights(arguments);
+    Pipeline::initialize(shared + kShared.barriers);
+    Items::initialize(shared + kShared.item_barriers);
+    if constexpr (kSplits) Sum::initialize(shared);
+    if (arguments.k_blocks == 0) return;
+    for (const arch::TensorMap& map : arguments.a) arch::tma::prefetch(map);
+    arch::tma::prefetch(arguments.b);
+  }
+
+  // why: memory would idle until sizes are there and a list of tiles is made of them. The n-th tile of weights is the
+  // first of CTA n where all groups have rows, and few of them; otherwise it is some CTA's, unless its group is empty.
+  // L2 is what earlier kernels write to as well: nothing is read too early, and there is no wait to wait for. why not
+  // for clusters that split K: an H200 takes 5 % longer with it
+  WW_DEVICE static void prefetch_weights(const GroupedArguments& arguments) {
+    constexpr int kBlocks = max(1, kEarlyBytes / (kConfig.tile_n * collective::kRowBytes));
+    const int item = static_cast<int>(arch::block_index()), group = item / arguments.tiles_n;
+    if (group >= arguments.groups.groups) return;
+    for (int k = 0; k < min(arguments.k_blocks, kBlocks); ++k)
+      arch::tma::prefetch_3d(arguments.b, k * kConfig.tile_k, item % arguments.tiles_n * kConfig.tile_n, group);
+  }
+  static constexpr int kEarlyBytes = 1 << 16;  // of a CTA: what memory delivers until the list is there
+
   /// The k-blocks of every tile that are this CTA's.
   WW_DEVICE static KRange range_of(const GroupedArguments& arguments) {
     const KRange all{0, arguments.k_blocks};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// {start, count} of every group in shared memory, from any of the five encodings; built by all threads of a CTA.
+// {start, count} of every group in shared memory, from any of the five encodings; built by all threads of a CTA or, of
+// few groups, by one warp, which meets no other.
 //   raw [start, end) of the encoding -> cut to the matrix -> cut behind the largest end of the groups before
 // A group never reaches rows that do not exist or that an earlier group owns, whatever the sizes say; what was cut is
-// reported once, by CTA 0, in the status word. Sizes may not change during the kernel. No loop over groups is unrolled:
-// most threads have one group at most, and all of this runs before the first load.
+// reported once, by CTA 0, in the status word. Sizes may not change during the kernel. No loop over the groups of a
+// thread of the CTA is unrolled: most have one at most, and all of this runs before the first load.
 #pragma once
 
 #include "warpwright/arch/block_scan.hpp"
@@ -26,36 +27,37 @@ template <int kThreads> class GroupTable {
             static_cast<i32>(arch::shared::load(counts_ + 4 * group))};
   }
 
+  /// What memory holds about one group; which words, depends on the encoding.
+  struct Words {
+    i32 first, second;
+  };
+
   /// All threads of the CTA; ends with a barrier. `scratch`: arch::cta::scan_bytes(kThreads).
   WW_DEVICE void build(const GroupSizes& sizes, arch::SharedAddress scratch) const {
-    const int thread = static_cast<int>(arch::thread_index());
-    u32 status = 0;
-    if (sizes.encoding == GroupEncoding::row_ids) status |= find_runs(sizes, thread);
-
-    const int each = ceil_div(sizes.groups, kThreads);  // consecutive groups of one thread
-    const int first = thread * each, last = min(first + each, sizes.groups);
-    u32 end_here = 0;
-    WW_NO_UNROLL
-    for (int g = first; g < last; ++g) {
-      const Span span = whole(cut(raw(sizes, g, status), sizes, g, status), sizes.grain, status);
-      put(g, span);  // {start, end} for now
-      if (span.end > span.start) end_here = max(end_here, static_cast<u32>(span.end));
-    }
-    i32 taken = static_cast<i32>(arch::cta::exclusive_max<kThreads>(end_here, thread, scratch).before);
-    WW_NO_UNROLL
-    for (int g = first; g < last; ++g) {
-      Span span = {static_cast<i32>(arch::shared::load(starts_ + 4 * g)),
-                   static_cast<i32>(arch::shared::load(counts_ + 4 * g))};
-      if (may_overlap(sizes.encoding) && span.end > span.start && span.start < taken) {
-        status |= GroupStatus::overlap;
-        span.start = min(taken, span.end);
-      }
-      if (span.end > span.start) taken = max(taken, span.end);
-      put(g, {span.start, max(span.end - span.start, 0)});
-    }
-    if (status != 0 && sizes.status != nullptr && arch::block_index() == 0)
-      arch::global::atomic_or(sizes.status, status);
+    const u32 thread = arch::thread_index();
+    prepare(sizes);
+    build_by<kThreads>(sizes, thread, load_first<kThreads>(sizes, thread), scratch);
     arch::named_barrier::sync_cta();
+  }
+
+  /// All threads of the CTA, before build_in_warp(): what only row ids need, their runs.
+  WW_DEVICE void prepare(const GroupSizes& sizes) const {
+    if (sizes.encoding == GroupEncoding::row_ids)
+      report(sizes, find_runs(sizes, static_cast<int>(arch::thread_index())));
+  }
+  /// All lanes of the warp that builds, before: its first loads. Nothing in shared memory is read or written.
+  WW_DEVICE static Words load_in_warp(const GroupSizes& sizes) {
+    return load_first<arch::kWarpSize>(sizes, arch::lane_index());
+  }
+  /// The same lanes: build() without the others; the caller's warp::sync() makes the table visible. A lane has the
+  /// groups of first_group<kWarpSize>() from its own on.
+  WW_DEVICE void build_in_warp(const GroupSizes& sizes, Words loaded) const {
+    build_by<arch::kWarpSize>(sizes, arch::lane_index(), loaded, {});
+  }
+
+  /// The first of the consecutive groups of participant `rank` of kCount; they end where the next one's begin.
+  template <u32 kCount> WW_DEVICE static int first_group(const GroupSizes& sizes, u32 rank) {
+    return min(static_cast<int>(rank) * ceil_div(sizes.groups, static_cast<int>(kCount)), sizes.groups);
   }
 
  private:
@@ -69,6 +71,44 @@ template <int kThreads> class GroupTable {
   };
   static constexpr u32 kNoRow = 0x7fffffff;
 
+  template <u32 kCount> WW_DEVICE static Words load_first(const GroupSizes& sizes, u32 rank) {
+    const int first = first_group<kCount>(sizes, rank);
+    return first < sizes.groups ? load_words(sizes, first) : Words{0, 0};
+  }
+
+  /// kCount threads, this one being `rank` of them, with what load_first() found. A warp meets nobody.
+  template <u32 kCount>
+  WW_DEVICE void build_by(const GroupSizes& sizes, u32 rank, Words words, arch::SharedAddress scratch) const {
+    const int first = first_group<kCount>(sizes, rank), last = first_group<kCount>(sizes, rank + 1);
+    u32 status = 0, end_here = 0;
+    WW_NO_UNROLL
+    for (int g = first; g < last; ++g) {
+      const Words next = g + 1 < last ? load_words(sizes, g + 1) : Words{0, 0};  // on its way meanwhile
+      const Span span = whole(cut(raw(sizes, g, words, status), sizes, g, status), sizes.grain, status);
+      put(g, span);  // {start, end} for now
+      if (span.end > span.start) end_here = max(end_here, static_cast<u32>(span.end));
+      words = next;
+    }
+    i32 taken = static_cast<i32>(arch::cta::exclusive_max<kCount>(end_here, rank, scratch).before);
+    WW_NO_UNROLL
+    for (int g = first; g < last; ++g) {
+      Span span = {static_cast<i32>(arch::shared::load(starts_ + 4 * g)),
+                   static_cast<i32>(arch::shared::load(counts_ + 4 * g))};
+      if (may_overlap(sizes.encoding) && span.end > span.start && span.start < taken) {
+        status |= GroupStatus::overlap;
+        span.start = min(taken, span.end);
+      }
+      if (span.end > span.start) taken = max(taken, span.end);
+      put(g, {span.start, max(span.end - span.start, 0)});
+    }
+    report(sizes, status);
+  }
+
+  WW_DEVICE static void report(const GroupSizes& sizes, u32 status) {
+    if (status != 0 && sizes.status != nullptr && arch::block_index() == 0)
+      arch::global::atomic_or(sizes.status, status);
+  }
+
   WW_DEVICE void put(int group, Span span) const {
     arch::shared::store(starts_ + 4 * group, static_cast<u32>(span.start));
     arch::shared::store(counts_ + 4 * group, static_cast<u32>(span.end));
@@ -76,29 +116,37 @@ template <int kThreads> class GroupTable {
 
   WW_DEVICE static i32 load(const i32* p) { return static_cast<i32>(arch::global::load(p)); }
 
+  /// What memory holds about group g. why few branches: this is the first code of a launch, and not in any cache
+  WW_DEVICE static Words load_words(const GroupSizes& sizes, int g) {
+    if (sizes.encoding == GroupEncoding::row_ids) return {0, 0};  // the table has them
+    const bool offsets = sizes.encoding == GroupEncoding::offsets, masked = sizes.encoding == GroupEncoding::masked;
+    const i32* const second = (sizes.encoding == GroupEncoding::starts_counts ? sizes.sizes2 : sizes.sizes) + g +
+                              (sizes.encoding == GroupEncoding::indptr ? 1 : 0);
+    const i32* const first = sizes.sizes + g - (offsets ? 1 : 0);
+    return {masked ? g * sizes.alignment : offsets && g == 0 ? 0 : load(first), load(second)};
+  }
+
   /// What the encoding says about group g, complaints that only it can make included.
-  WW_DEVICE Span raw(const GroupSizes& sizes, int g, u32& status) const {
+  WW_DEVICE Span raw(const GroupSizes& sizes, int g, Words words, u32& status) const {
     if (sizes.encoding == GroupEncoding::offsets) {
-      const i32 before = g == 0 ? 0 : load(sizes.sizes + g - 1), end = load(sizes.sizes + g);
-      if (end < before) status |= GroupStatus::overlap;
+      const i32 end = words.second;
+      if (end < words.first) status |= GroupStatus::overlap;
       // why 32 bits unsigned, which hold the sum of both: a division of 64 is a call, and every tile waits for it
       const u32 step = static_cast<u32>(sizes.alignment);
-      const u32 start = (static_cast<u32>(max(before, 0)) + step - 1) / step * step;
+      u32 start = static_cast<u32>(max(words.first, 0));
+      if (step != 1) start = (start + step - 1) / step * step;
       return {static_cast<i32>(min(start, static_cast<u32>(max(end, sizes.rows)))), end};
     }
     if (sizes.encoding == GroupEncoding::indptr) {
-      const i32 start = load(sizes.sizes + g), end = load(sizes.sizes + g + 1);
-      if (end < start) status |= GroupStatus::overlap;
-      return {start, end};
+      if (words.second < words.first) status |= GroupStatus::overlap;
+      return {words.first, words.second};
     }
     if (sizes.encoding == GroupEncoding::row_ids) {
       const u32 start = arch::shared::load(starts_ + 4 * g), end = arch::shared::load(counts_ + 4 * g);
       return start == kNoRow ? Span{0, 0} : Span{static_cast<i32>(start), static_cast<i32>(end)};
     }
-    const i32 start = sizes.encoding == GroupEncoding::masked ? g * sizes.alignment : load(sizes.sizes + g);
-    const i32 count = load((sizes.encoding == GroupEncoding::masked ? sizes.sizes : sizes.sizes2) + g);
-    if (count < 0) status |= GroupStatus::overlap;
-    return {start, static_cast<i32>(min<i64>(i64{start} + max(count, 0), 0x7fffffff))};
+    if (words.second < 0) status |= GroupStatus::overlap;
+    return {words.first, static_cast<i32>(min<i64>(i64{words.first} + max(words.second, 0), 0x7fffffff))};
   }
 
   WW_DEVICE static Span cut(Span span, const GroupSizes& sizes, int g, u32& status) {

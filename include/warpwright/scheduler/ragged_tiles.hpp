@@ -3,7 +3,8 @@
 // one weight tile together, so that weights come from memory once.
 //   group -> ceil(count / TILE_M) token tiles of equal rows -> width class (collective/token_widths.hpp)
 //   item  -> position (binary search over first items) -> group, weight tile, token tile
-// Every CTA builds the same list; who takes which item is the kernel's business.
+// Every CTA builds the same list, of few groups by the warp that then asks for tiles: a launch waits for this list. Who
+// takes which item is the kernel's business.
 #pragma once
 
 #include "warpwright/collective/token_widths.hpp"
@@ -26,7 +27,63 @@ template <int kThreads, int kTokens> class RaggedTiles {
         first_items_(table + 12 * capacity),
         tiles_n_(tiles_n) {}
 
+  using Table = GroupTable<kThreads>;
+  static constexpr int kWarpGroups = 128;  // that one warp lists sooner than all do
+
   WW_DEVICE u32 items() const { return items_; }
+
+  /// All threads of the CTA, then one warp: see GroupTable.
+  WW_DEVICE void prepare(const GroupSizes& sizes) const { groups_.prepare(sizes); }
+  WW_DEVICE static typename Table::Words load_in_warp(const GroupSizes& sizes) { return Table::load_in_warp(sizes); }
+  /// build() by one warp, for at most kWarpGroups groups: items() and tile() are this warp's alone.
+  WW_DEVICE void build_in_warp(const GroupSizes& sizes, typename Table::Words loaded) {
+    groups_.build_in_warp(sizes, loaded);
+    const u32 lane = arch::lane_index();
+    const int first = Table::template first_group<arch::kWarpSize>(sizes, lane);
+    const int last = Table::template first_group<arch::kWarpSize>(sizes, lane + 1);
+    // A stable counting sort by bucket, and the items of each. The number of all groups fits 8 bits: four counts in a
+    // word.
+    static_assert(kBuckets == 4 && kWarpGroups < 256);
+    u32 sums[kBuckets + 1] = {};  // items of each bucket, groups of all
+    WW_NO_UNROLL
+    for (int g = first; g < last; ++g) {
+      const int count = groups_[g].count, bucket = bucket_of(count);
+      WW_UNROLL
+      for (int b = 0; b < kBuckets; ++b) sums[b] += b == bucket ? items_of_count(count) : 0;
+      sums[kBuckets] += bucket < 0 ? 0 : 1u << 8 * bucket;
+    }
+    u32 before[kBuckets + 1], total[kBuckets + 1];
+    arch::cta::exclusive_sums_in_warp(sums, before, total);
+
+    u32 position = 0, item = 0;  // where the bucket starts
+    u32 positions = before[kBuckets];
+    WW_UNROLL
+    for (int b = 0; b < kBuckets; ++b) {
+      positions += position << 8 * b;
+      before[b] += item;
+      position += total[kBuckets] >> 8 * b & 0xff;
+      item += total[b];
+    }
+    positions_ = position;
+    items_ = item;
+    WW_NO_UNROLL
+    for (int g = first; g < last; ++g) {
+      const int count = groups_[g].count, bucket = bucket_of(count);
+      if (bucket < 0) continue;
+      u32 at = 0;  // this group's first item
+      WW_UNROLL
+      for (int b = 0; b < kBuckets; ++b) {
+        if (b != bucket) continue;
+        at = before[b];
+        before[b] += items_of_count(count);
+      }
+      const u32 place = positions >> 8 * bucket & 0xff;
+      positions += 1u << 8 * bucket;
+      arch::shared::store(order_ + 4 * place, static_cast<u32>(g));
+      arch::shared::store(first_items_ + 4 * place, at);
+    }
+    arch::warp::sync();
+  }
 
   /// All threads of the CTA; ends with a barrier. `scratch`: twice arch::cta::scan_bytes(kThreads).
   WW_DEVICE void build(const GroupSizes& sizes, arch::SharedAddress scratch) {
@@ -80,18 +137,22 @@ template <int kThreads, int kTokens> class RaggedTiles {
     }
     const int group = static_cast<int>(arch::shared::load(order_ + 4 * low));
     const GroupRange range = groups_[group];
-    const int tiles = tiles_of(range.count), rows = rows_of(range.count, tiles);
+    const int tiles = tiles_of(range.count);
     const int local = static_cast<int>(item - arch::shared::load(first_items_ + 4 * low));
+    // why apart: three divisions less before the first load of a launch
+    if (tiles == 1) return {group, collective::token_class(range.count), range.start, range.count, local};
+    const int rows = rows_of(range.count, tiles);
     const int done = local % tiles * rows;
     return {group, collective::token_class(rows), range.start + done, min(rows, range.count - done), local / tiles};
   }
 
   /// All lanes of one warp: tiles of every width class, for the report.
-  WW_DEVICE void count_widths(u32* counts) const {
+  WW_DEVICE void count_widths(int groups, u32* counts) const {
     u32 mine[collective::kTokenWidthCount] = {};
     WW_NO_UNROLL
-    for (u32 p = arch::lane_index(); p < positions_; p += arch::kWarpSize) {
-      const GroupRange range = groups_[static_cast<int>(arch::shared::load(order_ + 4 * p))];
+    for (int g = static_cast<int>(arch::lane_index()); g < groups; g += static_cast<int>(arch::kWarpSize)) {
+      const GroupRange range = groups_[g];
+      if (range.count == 0) continue;
       const int tiles = tiles_of(range.count), width = collective::token_class(rows_of(range.count, tiles));
       WW_UNROLL
       for (int c = 0; c < collective::kTokenWidthCount; ++c) mine[c] += c == width ? tiles * tiles_n_ : 0;
@@ -104,7 +165,9 @@ template <int kThreads, int kTokens> class RaggedTiles {
   }
 
  private:
-  static constexpr int kBuckets = 4;  // widths above 3/4 of TILE_M, above 3/8, above 1/8, the rest
+  // Widths above 3/4 of TILE_M, those half way down to 32, above 32, and the rest: there the time of a tile is that of
+  // its weights, and groups stay in order.
+  static constexpr int kBuckets = 4, kWide = kTokens * 3 / 4, kNarrow = 32, kMiddle = (kWide + kNarrow) / 2;
   static constexpr u32 kScanBytes = arch::cta::scan_bytes(kThreads);
 
   WW_DEVICE static int tiles_of(int count) { return ceil_div(count, kTokens); }
@@ -113,8 +176,8 @@ template <int kThreads, int kTokens> class RaggedTiles {
   /// -1: an empty group has no place in the order.
   WW_DEVICE static int bucket_of(int count) {
     if (count == 0) return -1;
-    const int rows = rows_of(count, tiles_of(count));
-    return 8 * rows > 6 * kTokens ? 0 : 8 * rows > 3 * kTokens ? 1 : 8 * rows > kTokens ? 2 : 3;
+    const int tiles = tiles_of(count);  // ceil(count / tiles) > limit where count > limit * tiles
+    return count > kWide * tiles ? 0 : count > kMiddle * tiles ? 1 : count > kNarrow * tiles ? 2 : 3;
   }
   WW_DEVICE static void count_in(int bucket, u32& low, u32& high) {
     low += bucket == 0 ? 1u : bucket == 1 ? 1u << 16 : 0u;
@@ -122,7 +185,11 @@ template <int kThreads, int kTokens> class RaggedTiles {
   }
   WW_DEVICE u32 items_of(u32 position) const {
     const int group = static_cast<int>(arch::shared::load(order_ + 4 * position));
-    return static_cast<u32>(tiles_of(groups_[group].count)) * static_cast<u32>(tiles_n_);
+    return items_of_count(groups_[group].count);
+  }
+
+  WW_DEVICE u32 items_of_count(int count) const {
+    return static_cast<u32>(tiles_of(count)) * static_cast<u32>(tiles_n_);
   }
 
   GroupTable<kThreads> groups_;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups of rows as one static, rasterised order of tiles of TILE_M rows (mechanisms contiguous and masked).
-//   token tiles: of all groups one after the other, the last of a group may be partial
+//   token tiles: of all groups one after the other; a group has as many as it takes, each of whole parts but the last,
+//                a part being the rows of one math warpgroup. Parts are spread evenly, so that tiles of one group take
+//                equally long and find the weights that they share in L2
 //   a cluster of two takes two neighbours of that list against one column of weights: they share the weights when they
 //   are of one group, otherwise each loads its own
-// No communication between CTAs: every thread that asks walks the same sequence.
+// No communication between CTAs: every thread that asks walks the same sequence. In every round of it a CTA moves on by
+// one place, because what repeats along the tokens, as short tiles do, would otherwise be the same CTAs' every time.
 #pragma once
 
 #include "warpwright/pipeline/arrivals.hpp"
@@ -18,8 +21,10 @@ struct GroupedTile {
   bool shares;  // its weights with the peers of its cluster
 };
 
-template <int kThreads, int kTileM, pipeline::ClusterShape kCluster> class RasterGroups {
+/// kParts math warpgroups share the rows of a tile.
+template <int kThreads, int kTileM, int kParts, pipeline::ClusterShape kCluster> class RasterGroups {
   static_assert(kCluster.n == 1 && kCluster.m <= 2);
+  static constexpr int kPartRows = kTileM / kParts;
 
  public:
   /// `table`: three words for each of `capacity` >= G groups.
@@ -51,14 +56,16 @@ template <int kThreads, int kTileM, pipeline::ClusterShape kCluster> class Raste
    public:
     WW_DEVICE explicit Walk(const RasterGroups& groups)
         : groups_(groups),
-          next_(static_cast<int>(arch::block_index()) / kCluster.size()),
+          place_(static_cast<int>(arch::block_index()) / kCluster.size()),
           self_(static_cast<int>(arch::cluster_rank())) {}
 
     /// This CTA's next tile; false when there is none.
     WW_DEVICE bool next(GroupedTile& tile) {
-      if (next_ >= groups_.raster_.tiles()) return false;
-      const TileCoord at = rasterize(groups_.raster_, next_);
-      next_ += static_cast<int>(arch::grid_size()) / kCluster.size();
+      const int item = round_ + place_, clusters = static_cast<int>(arch::grid_size()) / kCluster.size();
+      if (item >= groups_.raster_.tiles()) return false;  // only in the last round
+      round_ += clusters;
+      place_ = place_ + 1 == clusters ? 0 : place_ + 1;
+      const TileCoord at = rasterize(groups_.raster_, item);
       const int first = at.m * kCluster.m;
       tile = groups_.tile(min(first + self_, groups_.token_tiles_ - 1), at.n);
       if constexpr (kCluster.m > 1) {
@@ -71,7 +78,8 @@ template <int kThreads, int kTileM, pipeline::ClusterShape kCluster> class Raste
 
    private:
     const RasterGroups& groups_;
-    int next_, self_;
+    int round_ = 0, place_;  // the round's first item, and which of its items is this cluster's
+    int self_;
   };
 
  private:
@@ -88,8 +96,12 @@ template <int kThreads, int kTileM, pipeline::ClusterShape kCluster> class Raste
   WW_DEVICE GroupedTile tile(int index, int tile_n) const {
     const int group = group_of(index);
     const GroupRange range = groups_[group];
-    const int done = (index - static_cast<int>(arch::shared::load(first_tiles_ + 4 * group))) * kTileM;
-    return {group, range.start + done, min(kTileM, range.count - done), tile_n, true};
+    const int within = index - static_cast<int>(arch::shared::load(first_tiles_ + 4 * group));
+    const int tiles = ceil_div(range.count, kTileM), parts = ceil_div(range.count, kPartRows);
+    const int each = parts / tiles, more = parts % tiles;  // the first tiles have one part more
+    const int done = (within * each + min(within, more)) * kPartRows;
+    const int rows = (each + (within < more ? 1 : 0)) * kPartRows;
+    return {group, range.start + done, min(rows, range.count - done), tile_n, true};
   }
 
   GroupTable<kThreads> groups_;

@@ -34,6 +34,7 @@ WW_KERNEL(arch_tma_load, 128, Params, p) {
     const arch::CachePolicy policy = policy_of(p.arg[5]);
     if (p.arg[3] == 1) arch::tma::load_1d(p.map[0], full, box, p.arg[0], policy);
     if (p.arg[3] == 2) arch::tma::load_2d(p.map[0], full, box, p.arg[0], p.arg[1], policy);
+    if (p.arg[3] == 3) arch::tma::prefetch_3d(p.map[0], p.arg[0], p.arg[1], p.arg[2]);
     if (p.arg[3] == 3) arch::tma::load_3d(p.map[0], full, box, p.arg[0], p.arg[1], p.arg[2], policy);
   }
   arch::mbarrier::wait(full, 0);
