@@ -92,7 +92,7 @@ Result<void> bind(const GemmProblem& p, const Operand& operand, std::int64_t ele
 
 bool by_column(const GemmProblem& p) { return p.c_layout == OutputLayout::column; }
 
-/// (M, N) in memory: two neighbouring elements are moved at once, so rows start at even elements. (N, M): one at a time.
+/// (M, N) in memory: two neighbouring elements are moved at once, so rows start at even ones. (N, M): one at a time.
 Result<void> check_row(const GemmProblem& p, const char* name, std::int64_t ld, i64& row) {
   const std::int64_t width = by_column(p) ? p.m : p.n;
   if (ld == 0) ld = width;

@@ -96,9 +96,9 @@ bool may_serialise(const GemmConfig& c) {
          (cuts_k || c.d == DType::f32 || c.cluster_m * c.cluster_n > 2);
 }
 
-/// Where ptxas 13.0 spills: `ptxas_report listed` of the tests, over the common families, found 79 such configs, 4 to 548
-/// bytes each. They are near the limit of registers and follow no law; this is the least rule that has them all, and
-/// 128 others with them, none of which was chosen for a measured problem.
+/// Where ptxas 13.0 spills: `ptxas_report listed` of the tests, over the common families, found 79 such configs, 8 to
+/// 548 bytes each. They are near the limit of registers and follow no law; this rule has them all, and 128 others with
+/// them, none of which was chosen for a measured problem.
 bool may_spill(const GemmConfig& c) {
   if (collective::swaps(c)) return false;
   const bool promoted = collective::promotes(c), pingpong = c.schedule == Schedule::pingpong;
