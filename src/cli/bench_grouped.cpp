@@ -70,7 +70,10 @@ struct Session {
 
 Result<Enqueue> plan_variant(const Session& session, const GroupedProblem& problem, const GroupedSets& sets,
                              const Variant& variant, std::string& detail) {
-  GemmOptions options{.config = variant.config, .sms = session.options.sms, .pdl = session.options.pdl};
+  const GemmOptions options{.config = variant.config,
+                            .sms = session.options.sms,
+                            .pdl = session.options.pdl,
+                            .batch_invariant = session.options.batch_invariant};
   WW_TRY(const GroupedPlan plan, ww::plan(session.device, problem, options));
   const std::vector<std::byte> zeros(std::max<std::size_t>(plan.workspace_bytes(), 16));
   WW_TRY(const Buffer workspace, session.device.allocate(zeros.size()));
@@ -261,6 +264,7 @@ Result<Outcome> run_bench_grouped(const GroupedFlags& flags, const BenchFlags& b
     return failure(ErrorCode::invalid, "--epilogue", "nothing: bench grouped measures products alone",
                    quoted(to_text(request.problem.epilogue)));
   WW_TRY(BenchOptions options, bench_options(request, flags.gemm, bench));
+  options.batch_invariant = request.options.batch_invariant;
   WW_TRY(const std::vector<Variant> variants, variants_of(request, options, flags.mechanism));
   int skipped = 0;
   std::vector<GroupedCase> cases = {{request.counts, request.problem.n, request.problem.k, "", {}, 0}};

@@ -103,7 +103,8 @@ void add_gemm_flags(CLI::App& app, GemmFlags& f) {
 void add_refused_flags(CLI::App& app, GemmFlags& f) {
   const auto hidden = [&](const char* name, Flag& flag) { app.add_option(name, flag)->group(""); };
   hidden("--swap-ab", f.swap_ab), hidden("--batch", f.batch), hidden("--layout", f.layout);
-  hidden("--d-layout", f.d_layout), hidden("--a-from", f.a_from), hidden("--b-dtype", f.b_dtype);
+  hidden("--d-layout", f.d_layout), hidden("--c-layout", f.c_layout), hidden("--a-from", f.a_from),
+      hidden("--b-dtype", f.b_dtype);
   hidden("--fixed-n", f.fixed_n), hidden("--fixed-k", f.fixed_k);
   app.add_flag("--pointer-array", f.pointer_array)->group("");
 }

@@ -67,7 +67,14 @@ Result<EpilogueTree> resolve_epilogue(const GemmFlags& flags, const EpilogueTree
   return tree;
 }
 
-Result<void> check_files_named(const EpilogueFiles& files, const EpilogueTree& tree) {
+Result<void> check_operands_named(const GemmFlags& flags, const EpilogueFiles& files, const EpilogueTree& tree) {
+  const auto scalar = [&](const Flag& flag, const char* argument, int slot) -> Result<void> {
+    if (!flag || tree.has(EpilogueOp::scalar, slot)) return {};
+    return failure(ErrorCode::invalid, argument, fmt::format("an epilogue with {}", argument + 2),
+                   tree.empty() ? "none" : quoted(to_text(tree)));
+  };
+  WW_CHECK(scalar(flags.alpha, "--alpha", kScalarAlpha));
+  WW_CHECK(scalar(flags.beta, "--beta", kScalarBeta));
   const auto named = [&](const std::optional<ArrayFile>& file, EpilogueOp op, const char* name) -> Result<void> {
     if (!file || tree.has(op, 0)) return {};
     return failure(ErrorCode::invalid, file->file.argument(), fmt::format("an epilogue with {}", name),

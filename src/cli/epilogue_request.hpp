@@ -17,7 +17,7 @@ struct EpilogueRequest {
 /// The tree: of --epilogue, else `of_config`, else what --alpha, --beta, --c and --bias ask for. Opens the files.
 Result<EpilogueTree> resolve_epilogue(const GemmFlags& flags, const EpilogueTree& of_config, EpilogueRequest& request);
 
-/// Files of operands that the expression does not name would change nothing: refused.
-Result<void> check_files_named(const EpilogueFiles& files, const EpilogueTree& tree);
+/// Scalars and files of operands that the expression does not name would change nothing: refused.
+Result<void> check_operands_named(const GemmFlags& flags, const EpilogueFiles& files, const EpilogueTree& tree);
 
 }  // namespace ww::cli

@@ -109,10 +109,10 @@ Result<void> check_scales(const GemmRequest& request) {
 }
 
 /// Named by the expression, and of the right shape.
-Result<void> check_epilogue_files(const GemmRequest& request) {
+Result<void> check_epilogue_files(const GemmFlags& flags, const GemmRequest& request) {
   const GemmProblem& p = request.problem;
   const EpilogueFiles& files = request.epilogue_files;
-  WW_CHECK(check_files_named(files, p.epilogue));
+  WW_CHECK(check_operands_named(flags, files, p.epilogue));
   WW_CHECK(expect_of_batch(request, files.c, {p.m, p.n}, "(M, N)"));
   WW_CHECK(expect_of_batch(request, files.auxiliary, {p.m, p.n}, "(M, N)"));
   if (p.batch == 1 && files.bias && files.bias->shape == std::vector{std::int64_t{1}, p.n}) return {};
@@ -187,7 +187,7 @@ Result<GemmRequest> make_request(const GemmFlags& flags) {
   if (collective::stages_of(p.epilogue).quantise != EpilogueOp::none && !flags.out_dtype) p.d = DType::e4m3;
   WW_CHECK(resolve_sizes(flags, request));
   WW_CHECK(check_scales(request));
-  WW_CHECK(check_epilogue_files(request));
+  WW_CHECK(check_epilogue_files(flags, request));
   fill_batch_strides(request);
   const bool nothing_given = !flags.m && !flags.n && !flags.k && !flags.a && !flags.b;
   request.verify = flags.verify.value_or(nothing_given);

@@ -271,10 +271,10 @@ Result<void> check_scales(GroupedRequest& request) {
 }
 
 /// Named by the expression, and of the right shape: matrices as D before SwiGLU, bias for each group or for all.
-Result<void> check_epilogue_files(const GroupedRequest& request) {
+Result<void> check_epilogue_files(const GemmFlags& flags, const GroupedRequest& request) {
   const GroupedProblem& p = request.problem;
   const EpilogueFiles& files = request.epilogue_files;
-  WW_CHECK(check_files_named(files, p.epilogue));
+  WW_CHECK(check_operands_named(flags, files, p.epilogue));
   std::vector<std::int64_t> rows = rows_shape(p);
   rows.push_back(p.n);
   const char* const meaning = rows.size() > 2 ? "(G, Mmax, N)" : "(M, N)";
@@ -292,12 +292,14 @@ Result<void> refuse_dense_flags(const GemmFlags& f) {
     if (!flag || *flag == value) return {};
     return failure(ErrorCode::unsupported, argument, expected, quoted(*flag));
   };
-  WW_CHECK(only(f.swap_ab, "--swap-ab", "auto",
-                "auto: the mechanism decides; --mechanism descriptors has weights on the 64-row side, ragged where "
-                "tiles are narrow, contiguous and masked never"));
+  WW_CHECK(
+      only(f.swap_ab, "--swap-ab", f.swap_ab == "off" ? "off" : "auto",
+           "auto or off: the mechanism decides; --mechanism descriptors has weights on the 64-row side, ragged where "
+           "tiles are narrow, contiguous and masked never"));
   WW_CHECK(only(f.batch, "--batch", "1", "nothing: groups are the batch, --groups says how many"));
   WW_CHECK(only(f.layout, "--layout", "nt", "nt: A (M, K) and B (G, N, K); K x N weights are for gemm and k-grouped"));
   WW_CHECK(only(f.d_layout, "--d-layout", "row", "row: groups are rows of D"));
+  WW_CHECK(only(f.c_layout, "--c-layout", "row", "row: groups are rows of C"));
   WW_CHECK(only(f.a_from, "--a-from", "auto", "auto: grouped kernels read A from shared memory"));
   WW_CHECK(only(f.b_dtype, "--b-dtype", f.dtype ? f.dtype->c_str() : "e4m3",
                 "nothing: A and B of groups have one type, --dtype"));
@@ -355,7 +357,7 @@ Result<GroupedRequest> make_grouped_request(const GroupedFlags& flags) {
   p.zero_outside = flags.zero_outside;
   WW_CHECK(resolve_sizes(flags, request));
   WW_CHECK(check_scales(request));
-  WW_CHECK(check_epilogue_files(request));
+  WW_CHECK(check_epilogue_files(flags.gemm, request));
   p.scale_a_group = request.scale_a_of_group, p.scale_b_group = request.scale_b_of_group;
   const bool nothing_given = !flags.groups && !flags.rows && !flags.total && !flags.gemm.m && !flags.gemm.n &&
                              !flags.gemm.k && !request.a && !request.b && !request.sizes_from_file;

@@ -78,7 +78,8 @@ Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench) 
   WW_TRY(const GemmRequest request, make_request(flags));
   const GemmProblem& asked = request.problem;
   if (asked.a_major != Major::k || asked.b_major != Major::k)
-    return failure(ErrorCode::unsupported, "--layout", "nt: what is timed is K-major", *flags.layout);
+    return failure(ErrorCode::unsupported, "--layout", "nt: what is timed is K-major",
+                   name_of(MatrixLayout{asked.a_major, asked.b_major}));
   if (asked.d_layout != OutputLayout::row)
     return failure(ErrorCode::unsupported, "--d-layout", "row: what is timed is row-major", "column");
   if (asked.c_layout != OutputLayout::row)
@@ -94,6 +95,9 @@ Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench) 
   if (request.problem.pointer_array)
     return failure(ErrorCode::unsupported, "--pointer-array", "no arrays of pointers: what is timed is one product",
                    "it");
+  if (!asked.epilogue.empty())
+    return failure(ErrorCode::unsupported, "--epilogue", "none: what is timed is the product alone",
+                   quoted(to_text(asked.epilogue)));
   WW_TRY(BenchOptions options, bench_options(request, flags, bench));
   options.config = request.options.config;  // --config and the flags of its fields
   options.batch_invariant = request.options.batch_invariant;

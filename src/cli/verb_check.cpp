@@ -115,6 +115,7 @@ Result<void> refuse(const Flag& flag, const char* argument, const char* expected
 
 Result<void> refuse_results(const GemmFlags& flags) {
   WW_CHECK(refuse(flags.out, "--out", "no output file: a check keeps no result"));
+  WW_CHECK(refuse(flags.out_scales, "--out-scales", "no output file: a check keeps no result"));
   if (!flags.verify.value_or(false)) return {};
   return failure(ErrorCode::invalid, "--verify", "no verification: a check keeps no result", "true");
 }

@@ -296,7 +296,8 @@ Result<Outcome> run_gemm(const GemmFlags& flags) {
     progress.phase("write");
     WW_CHECK(write_npy(*request.out, "--out", host.d, p.batch == 1 ? 0 : p.batch));
   }
-  if (request.out_scales) WW_CHECK(write_npy(*request.out_scales, "--out-scales", host.epilogue.out_scales));
+  if (request.out_scales)
+    WW_CHECK(write_npy(*request.out_scales, "--out-scales", host.epilogue.out_scales, p.batch == 1 ? 0 : p.batch));
   for (float amax : host.epilogue.amax) run.amax = std::max(run.amax, amax);
   run.judged = p.batch * p.m * p.n;
   if (request.verify) {

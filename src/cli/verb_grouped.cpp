@@ -286,11 +286,13 @@ Result<Outcome> run_grouped(const GroupedFlags& flags) {
   progress.phase("make operands");
   WW_TRY(HostOperands host, host_operands(request));
   WW_CHECK(execute(device, plan, request, host, run, progress));
+  const std::int64_t groups_of_file = p.encoding == GroupEncoding::masked ? p.groups : 0;
   if (request.out) {
     progress.phase("write");
-    WW_CHECK(write_npy(*request.out, "--out", host.d, p.encoding == GroupEncoding::masked ? p.groups : 0));
+    WW_CHECK(write_npy(*request.out, "--out", host.d, groups_of_file));
   }
-  if (request.out_scales) WW_CHECK(write_npy(*request.out_scales, "--out-scales", host.epilogue.out_scales));
+  if (request.out_scales)
+    WW_CHECK(write_npy(*request.out_scales, "--out-scales", host.epilogue.out_scales, groups_of_file));
   if (request.verify) judge(request, host, run, progress.phase("verify"));
   return report(request, run);
 }

@@ -112,11 +112,10 @@ Result<void> bind_matrix(const GemmProblem& p, const Operand& operand, std::int6
 
 /// C in place is read by the thread that then writes D: element by element the same memory.
 Result<void> check_in_place(const GemmProblem& p, const EpilogueNode& node, const EpilogueOperands& from,
-                            std::int64_t ldc, const void* d) {
-  if (from.c != d || d == nullptr) return {};
+                            std::int64_t ldc) {
   const bool whole = collective::output_columns(p.epilogue, p.n) == p.n;
   if (whole && node.type == p.d && p.c_layout == p.d_layout && ldc == p.ldd &&
-      (p.batch <= 1 || from.batch_c == p.batch_d))
+      (p.batch <= 1 || p.pointer_array || from.batch_c == p.batch_d))
     return {};
   return failure(ErrorCode::invalid, "c", "D's type, layout and strides where C is D",
                  fmt::format("{} by {}, {} apart, beside {} by {}, {} apart", name_of(node.type), name_of(p.c_layout),
@@ -229,13 +228,14 @@ std::size_t epilogue_workspace(const GemmProblem& problem, const GemmConfig& con
 }
 
 Result<void> bind_epilogue(const GemmProblem& problem, const GemmConfig& config, const EpilogueOperands& operands,
-                           const void* d, void* workspace, collective::EpilogueArguments& arguments,
+                           bool in_place, void* workspace, collective::EpilogueArguments& arguments,
                            MemoryRanges& memory) {
   const EpilogueTree& tree = config.epilogue;
   for (int i = 0; i < tree.size(); ++i)
     if (is_first(tree, i)) WW_CHECK(bind_node(problem, tree.node(i), operands, arguments, memory));
   for (int i = 0; i < tree.size(); ++i)
-    if (tree.node(i).op == EpilogueOp::c) WW_CHECK(check_in_place(problem, tree.node(i), operands, arguments.ldc, d));
+    if (in_place && tree.node(i).op == EpilogueOp::c)
+      WW_CHECK(check_in_place(problem, tree.node(i), operands, arguments.ldc));
   if (collective::swaps(config)) exchange_vectors(arguments);
   const Partials partials = partials_of(select::kernel_problem(problem, config), collective::kernel_config(config));
   if (partials.words() == 0) return {};
@@ -259,10 +259,11 @@ Result<void> bind_epilogue(const GemmProblem& problem, const GemmConfig& config,
   return {};
 }
 
-Result<void> bind_epilogue(const GroupedProblem& problem, const EpilogueOperands& operands,
+Result<void> bind_epilogue(const GroupedProblem& problem, const EpilogueOperands& operands, bool in_place,
                            collective::EpilogueArguments& arguments, MemoryRanges& memory) {
   const EpilogueTree& tree = problem.epilogue;
   GemmProblem rows{.m = problem.total_rows(), .n = problem.n, .d = problem.d};
+  rows.ldd = problem.ldd;
   rows.epilogue = tree;
   GemmProblem groups = rows;
   groups.batch = problem.groups;
@@ -271,6 +272,7 @@ Result<void> bind_epilogue(const GroupedProblem& problem, const EpilogueOperands
     const EpilogueNode node = tree.node(i);
     const bool of_group = node.op == EpilogueOp::row_vector || node.op == EpilogueOp::scalar;
     if (is_first(tree, i)) WW_CHECK(bind_node(of_group ? groups : rows, node, operands, arguments, memory));
+    if (in_place && node.op == EpilogueOp::c) WW_CHECK(check_in_place(rows, node, operands, arguments.ldc));
   }
   return {};
 }

@@ -25,14 +25,14 @@ struct MemoryRanges {
 std::size_t epilogue_workspace(const GemmProblem& problem, const GemmConfig& config);
 
 /// Fills `arguments` and `memory` with what the tree names; `workspace` is where epilogue_workspace() bytes begin.
-/// Errors: invalid, naming the operand that is missing, misaligned or too narrow; C where it is `d` but lies unlike it.
+/// Errors: invalid, naming the operand that is missing, misaligned or too narrow; `in_place`, C that lies unlike D.
 Result<void> bind_epilogue(const GemmProblem& problem, const GemmConfig& config, const EpilogueOperands& operands,
-                           const void* d, void* workspace, collective::EpilogueArguments& arguments,
+                           bool in_place, void* workspace, collective::EpilogueArguments& arguments,
                            MemoryRanges& memory);
 
 /// The same of groups of rows, whose trees do not reduce: vectors along N and scalars have a step from group to group,
 /// all else has the rows of D.
-Result<void> bind_epilogue(const GroupedProblem& problem, const EpilogueOperands& operands,
+Result<void> bind_epilogue(const GroupedProblem& problem, const EpilogueOperands& operands, bool in_place,
                            collective::EpilogueArguments& arguments, MemoryRanges& memory);
 
 }  // namespace ww::device

@@ -261,9 +261,9 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
        })
     memory.add(range);
   if (k_groups_) add_groups(*k_groups_, groups, memory);
+  const bool in_place = pointers_ ? operands.c_pointers == operands.d_pointers : operands.epilogue.c == operands.d;
   auto* const epilogue_space = static_cast<std::byte*>(operands.workspace) + epilogue_offset();
-  WW_CHECK(
-      bind_epilogue(problem_, config_, operands.epilogue, operands.d, epilogue_space, params.gemm.epilogue, memory));
+  WW_CHECK(bind_epilogue(problem_, config_, operands.epilogue, in_place, epilogue_space, params.gemm.epilogue, memory));
 
   runtime::Launch launch = launch_;
   launch.params = &params;

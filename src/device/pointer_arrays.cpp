@@ -74,12 +74,14 @@ void PointerArrays::add_memory(const GemmOperands& operands, const void* maps, s
   DType type_of_c = DType::f32;
   for (int i = 0; i < p.epilogue.size(); ++i)
     if (p.epilogue.node(i).op == EpilogueOp::c) type_of_c = p.epilogue.node(i).type;
-  const std::int64_t ldc = operands.epilogue.ldc != 0 ? operands.epilogue.ldc : p.n;
+  const bool by_row = p.c_layout == OutputLayout::row;
+  const std::int64_t ldc = operands.epilogue.ldc != 0 ? operands.epilogue.ldc : by_row ? p.n : p.m;
+  const std::uint64_t c = by_row ? span(p.m, p.n, ldc, type_of_c) : span(p.n, p.m, ldc, type_of_c);
   for (std::int64_t l = 0; l < p.batch; ++l) {
     memory.push_back({"d", operands.d_pointers[l], d, true});  // before C, which may be the same
     if (p.k > 0) memory.push_back({"a", operands.a_pointers[l], a, false});
     if (p.k > 0) memory.push_back({"b", operands.b_pointers[l], b, false});
-    if (has_c_) memory.push_back({"c", operands.c_pointers[l], span(p.m, p.n, ldc, type_of_c), false});
+    if (has_c_) memory.push_back({"c", operands.c_pointers[l], c, false});
   }
 }
 

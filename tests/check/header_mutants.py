@@ -245,7 +245,10 @@ def run_grouped(_, test, compiler, work):
 
 
 def run(test, **variables):
-    done = subprocess.run([test], capture_output=True, text=True, timeout=600, env={**os.environ, **variables})
+    try:
+        done = subprocess.run([test], capture_output=True, text=True, timeout=900, env={**os.environ, **variables})
+    except subprocess.TimeoutExpired:
+        return None, "the test did not end within 900 s"
     return ("" if done.returncode == 0 else done.stdout), ""
 
 
@@ -273,6 +276,9 @@ def main():
     every = [(run_gemm, gemm_test, mutant) for mutant in MUTANTS]
     every += [(run_grouped, grouped_test, mutant) for mutant in GROUPED_MUTANTS]
     every = [job for job in every if part in job[2][0]]
+    if not every:
+        print(f"no mutant has {part!r} in its name")
+        return 2
 
     def outcome(job):
         runner, test, (_, header, old, new, rules) = job

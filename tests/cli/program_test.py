@@ -212,6 +212,22 @@ class Program(unittest.TestCase):
         self.assertIn("fixed_n=128,fixed_k=256", fixed["config"])
         self.refused(3, "n", "gemm", *SMALL, "--fixed-n", "136")
         self.refused(3, "--pointer-array", "bench", "gemm", *SMALL, "--pointer-array")
+        for m in ("37", "72"):  # fewer and more rows than columns: what C's pointers reach follows its layout
+            turned = run("gemm", "--device", "emu:sm90", "--m", m, "--n", "48", "--k", "48", "--dtype", "bf16",
+                         "--tile", "64x64", "--cluster", "1x1", "--batch", "3", "--pointer-array", "--epilogue", "acc+c",
+                         "--c-layout", "column", "--verify", "--json")
+            self.assertEqual((turned.returncode, self.one_object(turned)["wrong"]), (0, 0), turned)
+
+    def test_what_an_epilogue_or_verb_does_not_take_is_refused(self) -> None:
+        self.refused(2, "--beta", "gemm", *SMALL, "--beta", "0.5")
+        self.refused(2, "--alpha", "gemm", *SMALL, "--epilogue", "relu(acc)", "--alpha", "0.5")
+        self.refused(2, "--beta", "grouped", "--rows", "3,4", "--beta", "0.5")
+        self.refused(3, "--epilogue", "bench", "gemm", *SMALL, "--epilogue", "silu(acc)")
+        self.refused(3, "--epilogue", "bench", "gemm", *SMALL, "--alpha", "0.5")
+        self.refused(3, "--layout", "bench", "gemm", *SMALL, "--dtype", "bf16", "--config", "layout=nn")
+        self.refused(2, "--out-scales", "check", "gemm", "--epilogue", "quantise_block(acc)", "--out-scales", "q.npy")
+        self.refused(3, "layout", "grouped", "--dtype", "bf16", "--config", "layout=nn,mechanism=contiguous")
+        self.refused(3, "--c-layout", "grouped", "--c-layout", "column")
 
     def test_grouped_sizes_of_a_file_that_contradict_are_reported_by_name(self) -> None:
         sizes = npy(self.path / "sizes.npy", "<i4", (2,), struct.pack("<2i", 4, 99))

@@ -108,6 +108,7 @@ TEST(Builder, NamesTheFaultyField) {
                                  Refusal{"swap_ab=on,tile=128x8x0,cluster=2x1", "tile (n)"},
                                  Refusal{"c_layout=column,epilogue=swiglu(acc)", "c_layout"},
                                  Refusal{"c_layout=column,swap_ab=on", "swap_ab"},
+                                 Refusal{"scale=block,d=e4m3,epilogue=quantise_block(swiglu(acc))", "scale"},
                                  Refusal{"d_layout=column,d=e4m3,epilogue=quantise(acc)", "d_layout"},
                                  Refusal{"scale=block,promotion=3", "promotion"},
                                  Refusal{"scale=block,schedule=multistage,promotion=2", "promotion"},

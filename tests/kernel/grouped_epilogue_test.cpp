@@ -241,6 +241,7 @@ TEST(GroupedEpilogue, RunRefusesOperandsThatAreMissingOrStepWhereNoGroupDoes) {
   EXPECT_EQ(refused([](E& e) { e.c = nullptr; }), "c");
   EXPECT_EQ(refused([](E& e) { e.ldc = 62; }), "c (row stride)");
   EXPECT_EQ(refused([](E& e) { e.batch_c = 64 * 64; }), "c (batch stride)");
+  EXPECT_EQ(refused([&](E& e) { e.c = d.data(), e.ldc = 66; }), "c") << "in place, but not as D lies";
   EXPECT_EQ(refused([](E& e) { e.auxiliary[1] = nullptr; }), "aux1");
   EXPECT_EQ(refused([](E& e) { e.batch_auxiliary[1] = 64; }), "aux1 (batch stride)");
   EXPECT_EQ(refused([](E& e) { e.column_vector[2] = nullptr; }), "col2");

@@ -71,7 +71,7 @@ WW_HOST_DEVICE constexpr int panel_bytes(const GemmConfig& c) {
 /// D is stored (N, M): rows of one panel of it in shared memory, 128 bytes of M.
 WW_HOST_DEVICE constexpr int column_panel_rows(const GemmConfig& c) { return kRowBytes / bytes_of(c.d); }
 
-/// N is a multiple of 8 but in kernels under swap-AB, where it is the M of the problem.
+/// N is a multiple of 8 but in kernels under swap-AB, where it is the M of the problem and C lies by column.
 WW_HOST_DEVICE constexpr bool may_have_odd_n(const GemmConfig& c) { return c.c_layout == OutputLayout::column; }
 
 /// Partial sums are scaled and added up in FP32 registers every 128 of K.
@@ -340,6 +340,10 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (c.tile_n < 8 || c.tile_n > 256 || c.tile_n % 8 != 0) return {"tile (n)", "a multiple of 8 up to 256"};
   if (stages.swiglu != EpilogueOp::none && c.tile_n % 16 != 0) return {"tile (n)", "a multiple of 16 for SwiGLU"};
   if (c.d == DType::e4m3 && output_columns(c) % 16 != 0) return {"tile (n)", "whole 16 bytes of a row of D"};
+  if (stages.quantise > EpilogueOp::quantise && stages.swiglu != EpilogueOp::none && promoted)
+    return {"scale",
+            "none, tensor or row-column to quantise by blocks behind SwiGLU: 256 columns of a tile become 128, "
+            "and promotion has registers for fewer"};
   if (stages.quantise > EpilogueOp::quantise && output_columns(c) % kScaleBlock != 0)
     return {"tile (n)", "whole 128 columns of D, to quantise by blocks"};
   if (promoted && groups_rows(c) && kScaleBlock % c.tile_n != 0)

@@ -84,8 +84,11 @@ WW_HOST_DEVICE constexpr GemmConfig resolve_ragged(GemmConfig c) {
   return c;
 }
 
-/// The part of a fault that a tree brings to any product of groups of rows.
-WW_HOST_DEVICE constexpr ConfigFault fault_of_group_tree(const GemmConfig& c) {
+/// The part of a fault that any product of groups of rows has: majors and trees.
+WW_HOST_DEVICE constexpr ConfigFault fault_of_rows(const GemmConfig& c) {
+  // why: M-major tokens would have groups start at any column of a box, and tokens are row-major everywhere
+  if (c.a_major != Major::k || c.b_major != Major::k) return {"layout", "nt for groups of rows"};
+  if (c.batched) return {"batched", "0 for groups of rows"};
   if (const char* expected = fault_of(c.epilogue)) return {"epilogue", expected};
   // why: tiles that share a row or a column count each other in, and only the device knows how many there are
   if (reduces(c.epilogue)) return {"epilogue", "one without reductions for groups of rows: store() what they reduce"};
@@ -95,7 +98,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_group_tree(const GemmConfig& c) {
 
 WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   const bool ragged = c.mechanism == Mechanism::ragged;
-  if (const ConfigFault fault = fault_of_group_tree(c)) return fault;
+  if (const ConfigFault fault = fault_of_rows(c)) return fault;
   const EpilogueStages stages = stages_of(c.epilogue);
   // why: columns of D are rows of the instruction, and those of a pair or block lie in several threads
   if (stages.swiglu != EpilogueOp::none)
@@ -105,7 +108,6 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   if (tiles_in_flight(c) != 1 || !has_roles(c)) return {"schedule", "auto or cooperative for grouped products"};
   if (c.promotion != 0) return {"promotion", "auto for ragged tiles"};
   if (c.d_layout != OutputLayout::row) return {"d_layout", "row for grouped products"};
-  if (c.c_layout != OutputLayout::row) return {"c_layout", "row for grouped products"};
   if (c.pointer_array) return {"pointers", "0 for grouped products"};
   if (swaps(c)) return {"swap_ab", kGroupedSwap};
   if (c.a_source == OperandSource::registers) return {"a_source", "auto or shared with multistage and groups"};
@@ -168,7 +170,7 @@ WW_HOST_DEVICE constexpr GemmConfig resolve_raster(GemmConfig c) {
 }
 
 WW_HOST_DEVICE constexpr ConfigFault fault_of_raster(const GemmConfig& c) {
-  if (const ConfigFault fault = fault_of_group_tree(c)) return fault;
+  if (const ConfigFault fault = fault_of_rows(c)) return fault;
   if (const ConfigFault fault = fault_of(c)) return fault;
   if (c.cluster_n != 1 || c.cluster_m > 2)
     return {"cluster", "1x1 or 2x1: two token tiles may share the weights of their group"};

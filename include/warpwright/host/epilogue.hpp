@@ -27,12 +27,12 @@ std::string to_text(const EpilogueTree& tree);
 ///   at the end swiglu(x), swiglu_halves(x); quantise(x), quantise_block(x), quantise_block_pow2(x)
 Result<EpilogueTree> parse_epilogue(std::string_view text);
 
-/// What a tree names, in device memory; the rest may stay empty. Vectors and matrices are contiguous in N.
+/// What a tree names, in device memory; the rest may stay empty. Vectors are contiguous, matrices in N.
 struct EpilogueOperands {
   float scalar[kEpilogueSlots] = {1, 1, 1, 1};       // alpha, beta, the factor of `quantise`, one more
   const float* scalar_pointer[kEpilogueSlots] = {};  // instead, when not null: one float each
-  // (M, N); with GemmProblem::c_layout column, the matrices here are (N, M) in memory, and M stands where N does in the
-  // strides. C may be D, with D's type, layout and strides
+  // (M, N); with GemmProblem::c_layout column, matrices are (N, M) in memory, and M stands where N does in the strides.
+  // C may be D, with D's type, layout and strides
   const void* c = nullptr;
   std::int64_t ldc = 0;                                   // elements from row to row; 0: N
   const void* row_vector[kEpilogueSlots] = {};            // (N)

@@ -101,7 +101,8 @@ class GemmPlan {
   const GemmProblem& problem() const;
   const GemmConfig& config() const;     // fully resolved
   std::size_t workspace_bytes() const;  // owned by the caller, 256-byte aligned, zeroed once before the first run
-  /// Validates pointers (null, alignment), then launches. M or N = 0 launches nothing; K = 0 writes zeros.
+  /// Validates pointers (null, alignment), then launches. M or N = 0 launches nothing; K = 0 is a product
+  /// of zeros.
   Result<void> run(const GemmOperands& operands, Stream stream = {}) const;
   /// Statistics of this thread's last run on an emulated device.
   std::optional<EmuStats> last_stats() const;
