@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One-line edits of the shipped headers. Those of the dense GEMM are compiled into a checked module of the corpus'
 shapes and run by check_gemm_test, those of grouped products by the library's own run-time compiler, for
-check_grouped_test, whose headers they replace. The test must fail and name the rule.
-  header_mutants.py <source folder> <check_gemm_test> <check_grouped_test> <c++ compiler> [part of a name]"""
+check_grouped_test and check_grouped_epilogue_test, whose headers they replace. The test must fail and name the rule.
+  header_mutants.py <source folder> <check_gemm_test> <check_grouped_test> <check_grouped_epilogue_test> <c++ compiler>
+                    [part of a name]"""
 import concurrent.futures
 import os
 import pathlib
@@ -201,6 +202,18 @@ GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it
     ("k-grouped: tiles before the table of groups is there", "scheduler/group_table.hpp",
      "scratch);\n    arch::named_barrier::sync_cta();\n", "scratch);\n", "data-race uninitialised-read"),
 ]
+GROUPED_EPILOGUE_MUTANTS = [  # the same
+    ("grouped epilogue: vectors of the first group", "collective/token_tree.hpp",
+     "of_matrix(arguments.epilogue, tile.group)", "of_matrix(arguments.epilogue, 0)", "wrong-result"),
+    ("grouped epilogue: rows past the group's", "collective/token_tree.hpp", "end = tile.row + tile.rows;",
+     "end = tile.row + tile.rows + 1;", "data-race wrong-result out-of-bounds"),
+    ("grouped epilogue: vectors not exchanged", "collective/token_tree.hpp",
+     "kWidth.swapped ? exchanged(of_group) : of_group", "of_group", "wrong-result out-of-bounds"),
+    ("grouped epilogue: rows of normal tiles past the group's", "collective/epilogue.hpp",
+     "extent.m = to.row + to.rows", "extent.m = to.row + to.rows + 1", "data-race wrong-result out-of-bounds"),
+    ("grouped epilogue: map of D not acquired without K", "kernel/descriptor_gemm.hpp",
+     "        else acquire(group_d);  // without K, A has no maps\n", "", "stale-descriptor"),
+]
 FLAGS = ["-std=c++20", "-O1", "-g1", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-DWW_CHECKED=1",
          "-fsanitize=thread", "-fno-optimize-sibling-calls"]
 
@@ -262,19 +275,21 @@ def judge(said, rules):
 
 def applies(source):
     """Every edit finds its text in the headers as they are: quick, where running them all is long."""
-    stale = [f"{name}: nothing to edit in {header}" for name, header, old, *_ in MUTANTS + GROUPED_MUTANTS
+    every = MUTANTS + GROUPED_MUTANTS + GROUPED_EPILOGUE_MUTANTS
+    stale = [f"{name}: nothing to edit in {header}" for name, header, old, *_ in every
              if old not in (source / "include" / "warpwright" / header).read_text()]
-    print(*stale, f"{len(stale)} of {len(MUTANTS + GROUPED_MUTANTS)} edits no longer apply", sep="\n")
+    print(*stale, f"{len(stale)} of {len(every)} edits no longer apply", sep="\n")
     return 1 if stale else 0
 
 
 def main():
     if sys.argv[1] == "applies":
         return applies(pathlib.Path(sys.argv[2]))
-    source, gemm_test, grouped_test, compiler = pathlib.Path(sys.argv[1]), *sys.argv[2:5]
-    part = sys.argv[5] if len(sys.argv) > 5 else ""
+    source, gemm_test, grouped_test, epilogue_test, compiler = pathlib.Path(sys.argv[1]), *sys.argv[2:6]
+    part = sys.argv[6] if len(sys.argv) > 6 else ""
     every = [(run_gemm, gemm_test, mutant) for mutant in MUTANTS]
     every += [(run_grouped, grouped_test, mutant) for mutant in GROUPED_MUTANTS]
+    every += [(run_grouped, epilogue_test, mutant) for mutant in GROUPED_EPILOGUE_MUTANTS]
     every = [job for job in every if part in job[2][0]]
     if not every:
         print(f"no mutant has {part!r} in its name")

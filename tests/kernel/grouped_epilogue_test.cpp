@@ -136,6 +136,8 @@ TEST(GroupedEpilogue, AccumulationHasTheBitsOfDense) { expect_dense_bits(2, 6); 
 TEST(GroupedEpilogue, EveryOperandAndSwigluHaveTheBitsOfDense) { expect_dense_bits(3, 7); }
 TEST(GroupedEpilogue, DrawnTreesAndQuantisedBlocksHaveTheBitsOfDense) { expect_dense_bits(4, 8); }
 
+TEST(GroupedEpilogue, MoreDrawnTreesHaveTheBitsOfDense) { expect_dense_bits(5, 9); }
+
 TEST(GroupedEpilogue, BiasIsOfItsGroupOrOfAll) {
   using namespace evt;
   const Device device = open_emu();

@@ -28,10 +28,10 @@ struct GroupedEpilogueRun {
   cli::EpilogueTensors tensors;
 };
 
-inline constexpr std::uint64_t kFirstGroupedEpilogue = 6'000'000, kGroupedEpilogueKinds = 20;
+inline constexpr std::uint64_t kFirstGroupedEpilogue = 6'000'000, kGroupedEpilogueKinds = 24;
 
-/// Tree `which` of 5 for a mechanism: three that everybody wants, one with operands of every kind, a drawn one; where
-/// columns may be combined, SwiGLU and quantised blocks in the place of the last two.
+/// Tree `which` of 6 for a mechanism: three that everybody wants, one with operands of every kind, two drawn ones; where
+/// columns may be combined, SwiGLU and quantised blocks in the place of the fourth and fifth.
 inline EpilogueTree grouped_tree(std::uint64_t which, bool combines, std::uint64_t seed, DType& d) {
   using namespace evt;
   switch (which) {
@@ -43,13 +43,13 @@ inline EpilogueTree grouped_tree(std::uint64_t which, bool combines, std::uint64
       return gelu(fma(store(acc * column(0), 2, f16), row(1, f16), aux(1, f32))) + column(3);
     default: break;
   }
-  if (combines) return d = e4m3, quantise_block(silu(acc + bias()) * column(1));
+  if (combines && which == 4) return d = e4m3, quantise_block(silu(acc + bias()) * column(1));
   for (;; ++seed) {
     DType drawn = d;
     const EpilogueTree tree = RandomTree(seed).make(drawn);
     const collective::EpilogueStages stages = collective::stages_of(tree);
-    if (!collective::reduces(tree) && stages.swiglu == EpilogueOp::none && stages.quantise == EpilogueOp::none)
-      return tree;
+    const bool plain = stages.swiglu == EpilogueOp::none && stages.quantise == EpilogueOp::none;
+    if (!collective::reduces(tree) && (plain || combines)) return d = drawn, tree;
   }
 }
 
@@ -88,7 +88,7 @@ inline GroupedEpilogueCase numbered_grouped_epilogue(std::uint64_t i) {
   if (p.encoding == GroupEncoding::offsets && pick(3) == 0) p.alignment = 1 << pick(6);
   constexpr std::int64_t kGroups[5] = {1, 2, 3, 8, 17};
   p.groups = kGroups[pick(5)];
-  p.n = 32 * (1 + pick(9)) + (p.d == e4m3 || which == 3 ? 0 : 8 * pick(4));
+  p.n = 32 * (1 + pick(9)) + (p.d == e4m3 || which >= 3 ? 0 : 8 * pick(4));
   p.k = 16 / bytes_of(p.a) * (pick(9) == 0 ? 0 : 1 + pick(24));
   p.zero_outside = pick(4) == 0;
   encode_groups(h, rng, random_counts(rng, p.groups, rng() % 6));
