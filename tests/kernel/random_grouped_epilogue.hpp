@@ -30,7 +30,7 @@ struct GroupedEpilogueRun {
 
 inline constexpr std::uint64_t kFirstGroupedEpilogue = 6'000'000, kGroupedEpilogueKinds = 24;
 
-/// Tree `which` of 6 for a mechanism: three that everybody wants, one with operands of every kind, two drawn ones; where
+/// Tree `which` of 6 for a mechanism: three that everybody wants, one with operands of every kind, two drawn; where
 /// columns may be combined, SwiGLU and quantised blocks in the place of the fourth and fifth.
 inline EpilogueTree grouped_tree(std::uint64_t which, bool combines, std::uint64_t seed, DType& d) {
   using namespace evt;
