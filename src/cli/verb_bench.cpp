@@ -9,6 +9,7 @@
 
 #include "cli/bench.hpp"
 #include "cli/gemm_request.hpp"
+#include "select/config_text.hpp"
 
 namespace ww::cli {
 namespace {
