@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "select/swap_ab.hpp"
 #include "warpwright/collective/builder.hpp"
@@ -35,8 +36,7 @@ struct Inside {
   double a = 1, b = 1;
 };
 
-/// `cold`: share of k-blocks that nobody had before.
-TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, double cold, const CostConstants& k) {
+TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, const CostConstants& k) {
   const double outputs = static_cast<double>(c.tile_m) * c.tile_n;
   const double stage_bytes = (c.tile_m + c.tile_n) * double{collective::kRowBytes};
   const double operand_bytes = 4.0 * c.tile_m / collective::kWarpgroupRows * (2048 + 32.0 * c.tile_n);
@@ -50,7 +50,7 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, d
       (a_bytes * inside.a + b_bytes * inside.b) / k.load_bytes_per_clock + filled / k.fill_bytes_per_clock;
   const double busy = std::max({tensor, shared, loads});
   // one stage is read, the others are on their way
-  const double slowest = std::max(busy, (busy + k.ring_clocks + cold * k.cold_clocks) / std::max(1, c.stages - 1));
+  const double slowest = std::max(busy, (busy + k.ring_clocks) / std::max(1, c.stages - 1));
   const bool pingpong = collective::tiles_in_flight(c) > 1, roles = collective::has_roles(c);
 
   TileCost t;
@@ -72,7 +72,8 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, d
 }
 
 /// Bytes from HBM: everything once, or what the tiles of a wave need, wave after wave, where L2 cannot hold more.
-double hbm_bytes(const GemmProblem& p, const GemmConfig& c, double waves, int resident, const CostConstants& k) {
+/// `at_once`: tiles of a wave, pieces of them counted as such.
+double hbm_bytes(const GemmProblem& p, const GemmConfig& c, double waves, double at_once, const CostConstants& k) {
   const double element = bytes_of(p.a), batch = static_cast<double>(p.batch);
   const double once = static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * element * batch;
   const double d = static_cast<double>(p.m) * static_cast<double>(collective::output_columns(p.epilogue, p.n)) *
@@ -83,9 +84,28 @@ double hbm_bytes(const GemmProblem& p, const GemmConfig& c, double waves, int re
   const int step = along_m ? c.cluster_m * c.tile_m : c.cluster_n * c.tile_n;
   const auto across = static_cast<double>(along_m ? p.m : p.n), along = static_cast<double>(along_m ? p.n : p.m);
   const double width = std::min(double{1.0 * c.raster * step}, std::ceil(across / step) * step);
-  const double length = static_cast<double>(resident) * c.tile_m * c.tile_n / width;
+  const double length = at_once * c.tile_m * c.tile_n / width;
   const double of_a_wave = (std::min(width, across) + std::min(length, along)) * static_cast<double>(p.k) * element;
   return std::max(once, of_a_wave * waves) + d;
+}
+
+/// Rows of both operands that L2 delivers for one cluster tile. CTAs of neighbouring SMs that read one line at one time
+/// read it once. They hold neighbours of the order, `pieces` of them at different K; clusters are spread two by two.
+double shared_rows(const GemmProblem& p, const GemmConfig& c, const Inside& inside, double pieces,
+                   const CostConstants& k) {
+  const int in_cluster = collective::cluster_of(c).size(), step = in_cluster == 1 ? 1 : 2;
+  const auto count = [](std::int64_t extent, int by) { return static_cast<double>(ceil_div(extent, by)); };
+  const double tiles_m = count(p.m, c.tile_m * c.cluster_m), tiles_n = count(p.n, c.tile_n * c.cluster_n);
+  const double all = tiles_m * tiles_n * static_cast<double>(p.batch);
+  const double tiles = std::max(1.0, std::min(k.sharing_ctas / in_cluster / pieces, all / step));
+  const bool along_m = c.band == RasterBand::along_m;
+  const double width = std::min(1.0 * c.raster, along_m ? tiles_m : tiles_n);
+  // different ones of the extent that runs fastest, and of the other
+  const double fast = std::min(tiles, width / std::gcd(static_cast<int>(width), step));
+  const double slow = std::min(tiles, std::max(1.0, tiles * step / width));
+  return ((along_m ? fast : slow) * c.cluster_m * c.tile_m * inside.a +
+          (along_m ? slow : fast) * c.cluster_n * c.tile_n * inside.b) /
+         tiles;
 }
 
 /// Partial tiles that CTAs hand to each other: through workspace, or inside a cluster `units` times.
@@ -104,7 +124,7 @@ double sums_us(const GemmConfig& c, double exchanges, double pieces, double unit
 bool tile_is_recorded(const GemmConfig& c, bool swapped) {
   if (swapped) return c.tile_m <= 128 && c.tile_n <= 64;
   if (c.tile_m == 64) return c.tile_n >= 32 && c.tile_n <= 192;
-  if (c.tile_m == 128) return c.tile_n >= 128 || c.tile_n == 96;
+  if (c.tile_m == 128) return c.tile_n >= 64;
   return c.tile_m == 192 ? c.tile_n == 128 || c.tile_n == 160 : c.tile_n == 128;
 }
 
@@ -166,7 +186,7 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   const Inside inside{share_inside(p.m, c.tile_m * c.cluster_m),
                       swapped ? share_inside(p.n, c.tile_n * c.cluster_n) : 1};
   const double units = cluster_tiles * pieces / clusters;  // of each cluster, on average
-  const TileCost tile = tile_cost(c, std::ceil(k_blocks / cut), inside, 1 / std::max(1.0, units), k);
+  const TileCost tile = tile_cost(c, std::ceil(k_blocks / cut), inside, k);
   const bool streams = c.order == TileOrder::stream_k && k_blocks > 0 && std::fmod(cluster_tiles, clusters) != 0;
   const double busiest = streams ? units : std::ceil(units);
   cost.waves = static_cast<int>(std::ceil(units));
@@ -181,25 +201,35 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   cost[Term::clusters] = std::max(0.0, units - tiles * cut / sms) * tile.total();
   cost[Term::last_wave] = (busiest - units) * tile.total();
   // even shares of every tile meet once; else a CTA hands on one tile's end and waits for another's
-  const double exchanges = !streams ? 0 : std::fmod(clusters, cluster_tiles) == 0 ? 1 : 2;
+  const bool even = std::fmod(clusters, cluster_tiles) == 0;
+  const double exchanges = !streams ? 0 : even ? 1 : 2;
   cost[Term::sums] = sums_us(c, exchanges, pieces, busiest, k);
   // those of the last wave and of one before it, as scheduler_params() takes them
   if (streams && units > 1) cost[Term::sums] += k.stream_slow * (1 + units - std::floor(units)) * tile.total();
   const double sm_us = busiest * tile.total();
 
   const double row_bytes = collective::kRowBytes * k_blocks;
-  const double l2_bytes =
-      cluster_tiles * (c.cluster_m * c.tile_m * inside.a + c.cluster_n * c.tile_n * inside.b) * row_bytes;
-  cost.hbm_bytes = hbm_bytes(p, c, units, cost.resident, k);
+  // Where K is cut evenly, neighbours stand at the same K and share reads of L2. Else those of the line, the last wave
+  // and one before it, each read for themselves.
+  const double own_rows = c.cluster_m * c.tile_m * inside.a + c.cluster_n * c.tile_n * inside.b;
+  const double shares = streams && even ? clusters / cluster_tiles : 1;
+  const bool aligned = !streams || (even && std::fmod(k_blocks, shares) == 0);
+  const double in_line = aligned ? 0 : std::min(1.0, (1 + units - std::floor(units)) / units);
+  const double together = shared_rows(p, c, inside, aligned ? pieces * shares : 1, k);
+  const double rows = together + in_line * (1 - k.lag_shared) * (own_rows - together);
+  const double l2_bytes = cluster_tiles * rows * row_bytes;
+  cost.hbm_bytes = hbm_bytes(p, c, units, cost.resident / cut, k);
   // what all rings together wait for; tiles that share an operand wait for the same bytes
   const double stage_bytes = (c.tile_m * inside.a + c.tile_n * inside.b) * collective::kRowBytes;
   const double once = static_cast<double>(p.m + p.n) * row_bytes * batch;
+  const double asked = cluster_tiles * own_rows * row_bytes * in_cluster / along_k;
   const double in_flight = std::min(1.0, units) * cost.resident * c.stages * stage_bytes *
-                           std::min(1.0, once / std::max(1.0, l2_bytes * in_cluster / along_k) * std::max(1.0, units));
+                           std::min(1.0, once / std::max(1.0, asked) * std::max(1.0, units));
   const double hbm_rate =  // without operands, K = 0, there is only D to write
       in_flight > 0 ? std::min(k.hbm_bytes_per_us, in_flight / k.hbm_latency_us) : k.hbm_bytes_per_us;
-  const double memory_us = std::max(l2_bytes / k.l2_bytes_per_us, cost.hbm_bytes / hbm_rate);
-  cost[Term::memory] = std::max(0.0, memory_us - sm_us) + k.memory_exposed * std::min(memory_us, sm_us);
+  const auto raised = [&](double us) { return std::pow(us, k.memory_overlap); };
+  const double all = raised(sm_us) + raised(l2_bytes / k.l2_bytes_per_us) + raised(cost.hbm_bytes / hbm_rate);
+  cost[Term::memory] = std::max(0.0, std::pow(all, 1 / k.memory_overlap) - sm_us);
 
   cost[Term::fill_drain] += k.cluster_us * std::log2(1.0 * in_cluster);
   if (c.order == TileOrder::single) cost[Term::fill_drain] += (busiest - 1) * k.single_us;

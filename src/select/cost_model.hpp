@@ -48,39 +48,40 @@ struct Cost {
 /// Rates and latencies of an H200. Clocks are at the full clock; those of the first group are fitted to recorded times
 /// (tests/select/fit_cost_model.cpp), the others are facts of the machine or measured apart.
 struct CostConstants {
-  double launch_us = 2.401;             // a kernel in a graph, to its first byte and from its last, with the first load
-  double block_clocks = 49.21;          // of each k-block: wait, fence, issue, wait
-  double scale_clocks = 33.6;           // of each k-block with block scales: their loads, and the wait for raw sums
-  double shared_bytes_per_clock = 192;  // operands read by wgmma and written by TMA
-  double load_bytes_per_clock = 165.7;  // into one SM by the loads that its CTA issues
-  double fill_bytes_per_clock = 24.72;  // of rows outside A, which TMA fills with zeros
-  double ring_clocks = 1250;            // from a stage being free to its next k-block being there
-  double cold_clocks = 460.3;           // more of them where it comes from HBM, as all do in a first wave
-  double cluster_clocks = 16.26;        // of each k-block: CTAs of two wait for each other; more by log2 of the size
-  double l2_bytes_per_us = 1.851e+07;   // out of all of L2
-  double hbm_bytes_per_us = 4.6e+06;    // as fitted beside memory_exposed; 4.3 TB/s seen
-  double hbm_latency_us = 0.6564;       // under load: bytes in flight over this are the bandwidth of a thin launch
-  double memory_exposed = 0.44;         // share of the smaller of SM and memory time that is not hidden
-  double tile_clocks = 269.3;           // of each tile: pipeline drain, barriers, address arithmetic
-  double store_clocks_per_kib = 38.64;  // of the epilogue, for each KiB of D
-  double promotion_exposed_one = 1.313;     // share of promotion's FMA clocks in sight: one set of raw accumulators
-  double promotion_exposed_two = 0.8651;    // two sets, or pingpong
-  double promotion_exposed_three = 0.5316;  // three math warpgroups
-  double power_fp8 = 2.028;                 // dynamic power of busy FP8 tensor cores, over what the limit leaves for it
-  double power_16 = 1.743;                  // the same of 16-bit operands
-  double power_load = 0.007344;             // of loads at 64 bytes a clock in every SM
-  double power_share = 0.4924;              // time is dynamic power to this: voltage falls with the clock
-  double exchange_us = 2.209;           // stream-K, split-K: a flag in global memory, the round trips to what it guards
-  double stream_slow = 0.1763;          // of streamed tiles: neighbours are at different K and share no loads
-  double cluster_exchange_us = 0.7805;  // split-K in a cluster: barriers of the cluster, for every tile
-  double dsmem_bytes_per_clock = 83.59;  // of partial tiles inside a cluster
-  double cluster_us = 0.326;             // of a launch with clusters of two; of larger ones by log2 of the size
+  double launch_us = 2.712;     // a kernel in a graph, to its first byte and from its last, with the first load
+  double block_clocks = 24.93;  // of each k-block: wait, fence, issue, wait
+  double scale_clocks = 56.73;  // of each k-block with block scales: their loads, and the wait for raw sums
+  double shared_bytes_per_clock = 183.1;   // operands read by wgmma and written by TMA
+  double load_bytes_per_clock = 111.8;     // into one SM by the loads that its CTA issues
+  double fill_bytes_per_clock = 18.29;     // of rows outside A, which TMA fills with zeros
+  double ring_clocks = 1659;               // from a stage being free to its next k-block being there
+  double cluster_clocks = 65.75;           // of each k-block: CTAs of two wait for each other; more by log2 of the size
+  double l2_bytes_per_us = 7.68e+06;       // out of all of L2, what neighbours read together once
+  double hbm_bytes_per_us = 4.522e+06;     // as fitted beside memory_overlap; 4.3 TB/s seen
+  double hbm_latency_us = 0.8243;          // under load: bytes in flight over this are the bandwidth of a thin launch
+  double memory_overlap = 3.022;           // SM, L2 and HBM time add by this power: 1 one after the other, much: hidden
+  double lag_shared = 0.2311;              // of what neighbours share, what they share still where K is cut unevenly
+  double tile_clocks = 711;                // of each tile: pipeline drain, barriers, address arithmetic
+  double store_clocks_per_kib = 27.13;     // of the epilogue, for each KiB of D
+  double promotion_exposed_one = 1.856;    // share of promotion's FMA clocks in sight: one set of raw accumulators
+  double promotion_exposed_two = 0.9409;   // two sets, or pingpong
+  double promotion_exposed_three = 0.193;  // three math warpgroups
+  double power_fp8 = 1.785;                // dynamic power of busy FP8 tensor cores, over what the limit leaves for it
+  double power_16 = 1.724;                 // the same of 16-bit operands
+  double power_load = 1.107;               // of loads at 64 bytes a clock in every SM
+  double power_share = 0.2941;             // time is dynamic power to this: voltage falls with the clock
+  double exchange_us = 1.695;           // stream-K, split-K: a flag in global memory, the round trips to what it guards
+  double stream_slow = 0.1393;          // of streamed tiles: their CTAs are at different K, and wait one by one
+  double cluster_exchange_us = 0.2337;  // split-K in a cluster: barriers of the cluster, for every tile
+  double dsmem_bytes_per_clock = 32.11;  // of partial tiles inside a cluster
+  double cluster_us = 0.6544;            // of a launch with clusters of two; of larger ones by log2 of the size
 
   double ghz = 1.98;                      // clock where power is not the limit
   double workspace_bytes_per_clock = 64;  // of partial tiles through L2, of one SM
   double l2_bytes = 40e6;                 // of operands that stay in L2 from one wave to the next
   double single_us = 1.5;                 // a CTA of its own for every tile loads nothing ahead
   double ticket_us = 0.3;                 // dynamic: the first ticket; the others come under the products
+  double sharing_ctas = 16;               // neighbours whose reads of one line are one read of L2: a GPC's
   double doubt_plain = 0.08;              // tiles and clusters without a recorded time, under an order that has some
   double doubt = 0.30;                    // schedules and orders without a recorded time
 };
