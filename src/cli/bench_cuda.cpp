@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds of replays, one contender after another on one stream. The host is always one round ahead of the GPU, so that
+// Rounds of replays, one contender after another on one stream, in another order each round: at the power limit the
+// one before decides a contender's clock (up to 7 %, bench/grouped_torch.py on an H200, 2026-11-22). The host is always one round ahead of the GPU, so that
 // the GPU is never idle between graphs and times come from events alone.
 //   stream:  e0 [graph A] e1 [graph B] e2 | e0' [graph A] e1' [graph B] e2' | …      A = e1 - e0, B = e2 - e1
 #include "cli/bench_cuda.hpp"
@@ -7,6 +8,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
+#include <random>
 #include <thread>
 
 #include <fmt/format.h>
@@ -200,13 +203,16 @@ class CudaGpuBench final : public GpuBench {
   }
 
   Result<void> race(Objects& objects, std::vector<Runner>& runners, int calls, const MeasureOptions& options) {
-    std::vector<CUevent> events[2];
-    for (std::vector<CUevent>& list : events) {
-      list.resize(runners.size() + 1);
-      for (CUevent& event : list) {
+    Round rounds[2];
+    for (Round& round : rounds) {
+      round.events.resize(runners.size() + 1);
+      for (CUevent& event : round.events) {
         WW_TRY(event, objects.event());
       }
+      round.order.resize(runners.size());
+      std::iota(round.order.begin(), round.order.end(), std::size_t{0});
     }
+    std::mt19937 random(0);
     const bool burst = options.burst && options.seconds >= 3;
     const double load = std::min(kLoadSeconds, 0.3 * options.seconds);
     const double end = options.seconds - (burst ? static_cast<double>(runners.size()) * (kIdleSeconds + 0.05) : 0);
@@ -216,36 +222,45 @@ class CudaGpuBench final : public GpuBench {
     bool previous_counts = false;
     for (int round = 0; counted < options.replays || (counted < kMaxRounds && seconds_since(start) < end); ++round) {
       const bool counts = seconds_since(start) >= load;
-      WW_CHECK(launch_round(runners, events[round % 2]));
+      std::shuffle(rounds[round % 2].order.begin(), rounds[round % 2].order.end(), random);
+      WW_CHECK(launch_round(runners, rounds[round % 2]));
       if (counts && seconds_since(start) >= sampled) {
         sampled += kSampleSeconds;
         if (const auto sample = nvml_ ? nvml_->sample() : std::nullopt) samples_.push_back(*sample);
       }
-      if (round > 0) WW_CHECK(finish_round(runners, events[(round - 1) % 2], calls, previous_counts));
+      if (round > 0) WW_CHECK(finish_round(runners, rounds[(round - 1) % 2], calls, previous_counts));
       counted += round > 0 && previous_counts;
       previous_counts = counts;
     }
     WW_CHECK(device_.synchronize({stream_}));
     for (Runner& runner : runners) summarize(runner);
-    if (burst) WW_CHECK(bursts(runners, events[0], calls));
+    if (burst) WW_CHECK(bursts(runners, rounds[0].events, calls));
     return {};
   }
 
-  Result<void> launch_round(const std::vector<Runner>& runners, const std::vector<CUevent>& events) {
-    WW_CHECK(record(events[0]));
-    for (std::size_t i = 0; i < runners.size(); ++i) {
-      WW_CHECK(driver_.check(driver_.graph_launch(runners[i].graph, stream_),
-                             "launching the graph of " + runners[i].contender->name));
-      WW_CHECK(record(events[i + 1]));
-    }
+  /// Who runs when, and an event before each of them and one behind the last.
+  struct Round {
+    std::vector<CUevent> events;
+    std::vector<std::size_t> order;
+  };
+
+  Result<void> launch(const Runner& runner, CUevent behind) {
+    WW_CHECK(
+        driver_.check(driver_.graph_launch(runner.graph, stream_), "launching the graph of " + runner.contender->name));
+    return record(behind);
+  }
+
+  Result<void> launch_round(const std::vector<Runner>& runners, const Round& round) {
+    WW_CHECK(record(round.events[0]));
+    for (std::size_t i = 0; i < runners.size(); ++i) WW_CHECK(launch(runners[round.order[i]], round.events[i + 1]));
     return {};
   }
 
-  Result<void> finish_round(std::vector<Runner>& runners, const std::vector<CUevent>& events, int calls, bool counts) {
-    WW_CHECK(driver_.check(driver_.event_synchronize(events.back()), "waiting for a round of replays"));
+  Result<void> finish_round(std::vector<Runner>& runners, const Round& round, int calls, bool counts) {
+    WW_CHECK(driver_.check(driver_.event_synchronize(round.events.back()), "waiting for a round of replays"));
     for (std::size_t i = 0; counts && i < runners.size(); ++i) {
-      WW_TRY(const double us, elapsed_us(events[i], events[i + 1]));
-      runners[i].us.push_back(us / calls);
+      WW_TRY(const double us, elapsed_us(round.events[i], round.events[i + 1]));
+      runners[round.order[i]].us.push_back(us / calls);
     }
     return {};
   }
@@ -261,7 +276,8 @@ class CudaGpuBench final : public GpuBench {
   Result<void> bursts(std::vector<Runner>& runners, const std::vector<CUevent>& events, int calls) {
     for (Runner& runner : runners) {
       std::this_thread::sleep_for(std::chrono::duration<double>(kIdleSeconds));
-      WW_CHECK(launch_round({runner}, events));
+      WW_CHECK(record(events[0]));
+      WW_CHECK(launch(runner, events[1]));
       WW_CHECK(driver_.check(driver_.event_synchronize(events[1]), "waiting for a burst"));
       WW_TRY(const double us, elapsed_us(events[0], events[1]));
       runner.contender->measured.burst_us = us / calls;

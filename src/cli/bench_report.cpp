@@ -19,11 +19,9 @@ namespace ww::cli {
 namespace {
 
 constexpr const char* kMethod =
-    "CUDA graph of at least 24 calls rotating over buffer sets of at least 240 MB; contenders interleaved in one loop "
-    "after "
-    "1.2 s of load; us = median of the replays (sustained); burst_us = one replay after 1 s of idling; operands from "
-    "N(0,1), "
-    "scales in [0.75, 1.25); A's block scales M-major, B's K-major";
+    "CUDA graph of at least 24 calls rotating over buffer sets of at least 240 MB; contenders interleaved in one loop, "
+    "in another order each round, after 1.2 s of load; us = median of the replays (sustained); burst_us = one replay "
+    "after 1 s of idling; operands from N(0,1), scales in [0.75, 1.25); A's block scales M-major, B's K-major";
 
 double tflops(const GemmProblem& p, double us) {
   return us > 0 ? 2e-6 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) / us : 0;

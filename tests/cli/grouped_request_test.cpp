@@ -115,12 +115,13 @@ TEST(GroupedRequest, FlagsOfGemmThatGroupsDecideOtherwise) {
     return refused([=](GroupedFlags& f) { f.gemm.*flag = value; });
   };
   EXPECT_EQ(with(&GemmFlags::swap_ab, "on"), "--swap-ab");
-  EXPECT_EQ(with(&GemmFlags::swap_ab, "off"), "--swap-ab");
+  EXPECT_EQ(with(&GemmFlags::swap_ab, "off"), "");
   EXPECT_EQ(with(&GemmFlags::swap_ab, "auto"), "");
   EXPECT_EQ(with(&GemmFlags::batch, "2"), "--batch");
   EXPECT_EQ(with(&GemmFlags::layout, "nn"), "--layout");
   EXPECT_EQ(with(&GemmFlags::layout, "nt"), "");
   EXPECT_EQ(with(&GemmFlags::d_layout, "column"), "--d-layout");
+  EXPECT_EQ(with(&GemmFlags::c_layout, "column"), "--c-layout");
   EXPECT_EQ(with(&GemmFlags::a_from, "registers"), "--a-from");
   EXPECT_EQ(with(&GemmFlags::b_dtype, "e5m2"), "--b-dtype");
   EXPECT_EQ(with(&GemmFlags::fixed_n, "128"), "--fixed-n");

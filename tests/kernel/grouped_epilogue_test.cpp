@@ -53,8 +53,10 @@ GroupedEpilogueRun dense_run(const Device& device, const GroupedEpilogueCase& c)
     if (!device.upload(buffer.data(), data, bytes)) throw std::runtime_error("upload");
     return buffer;
   };
-  if (p.zero_outside)
-    for (std::int64_t row = 0; row < p.total_rows(); ++row)
+  std::vector<bool> used(static_cast<std::size_t>(p.total_rows()));  // rows of groups, where D may be C
+  for (const auto& [start, count] : h.ranges) std::fill_n(used.begin() + start, count, true);
+  for (std::int64_t row = 0; p.zero_outside && row < p.total_rows(); ++row)
+    if (!used[static_cast<std::size_t>(row)])
       std::fill_n(run.d_before.begin() + row * p.ldd * bytes_of(p.d),
                   collective::output_columns(p.epilogue, p.n) * bytes_of(p.d), 0);
   const Buffer a = upload(h.a.data(), h.a.size()), b = upload(h.b.data(), h.b.size());
