@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounds of replays, one contender after another on one stream, in another order each round: at the power limit the
-// one before decides a contender's clock (up to 7 %, bench/grouped_torch.py on an H200, 2026-11-22). The host is always one round ahead of the GPU, so that
-// the GPU is never idle between graphs and times come from events alone.
+// one before decides a contender's clock (up to 7 %, bench/grouped_torch.py on an H200, 2026-11-22). The host is always
+// one round ahead of the GPU, so that the GPU is never idle between graphs and times come from events alone.
 //   stream:  e0 [graph A] e1 [graph B] e2 | e0' [graph A] e1' [graph B] e2' | …      A = e1 - e0, B = e2 - e1
 #include "cli/bench_cuda.hpp"
 
