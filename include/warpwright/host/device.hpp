@@ -61,7 +61,8 @@ struct Stream {
   void* handle = nullptr;
 };
 
-/// Tiles that one CTA worked on, how many of them only in part, and k-blocks of them all.
+/// Tiles that one CTA worked on, how many of them only in part, and k-blocks of them all. In part: some k-blocks of the
+/// tile; of groups of rows, tiles in which a math warpgroup has no rows.
 struct CtaWork {
   std::uint64_t tiles = 0, parts = 0, k_blocks = 0;
 };

@@ -40,7 +40,7 @@ template <int kPeers, int kWarps> class ExchangePipeline {
   }
   /// All lanes, when all stores are issued.
   WW_DEVICE void commit(u32 taker) {
-    arch::warp::sync();  // why: a lane that has yet to see the slot free must not be overtaken by its next round
+    arch::warp::sync();  // why: lanes go on together; none is overtaken without it, as all their bytes count
     arch::mbarrier::arrive_remote_if(arch::lane_index() == 0, full(), taker);
     state_.advance();
   }
