@@ -204,8 +204,7 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   const bool even = std::fmod(clusters, cluster_tiles) == 0;
   const double exchanges = !streams ? 0 : even ? 1 : 2;
   cost[Term::sums] = sums_us(c, exchanges, pieces, busiest, k);
-  // those of the last wave and of one before it, as scheduler_params() takes them
-  if (streams && units > 1) cost[Term::sums] += k.stream_slow * (1 + units - std::floor(units)) * tile.total();
+  if (streams) cost[Term::sums] += k.stream_cluster * std::log2(1.0 * in_cluster) * units * tile.total();
   const double sm_us = busiest * tile.total();
 
   const double row_bytes = collective::kRowBytes * k_blocks;

@@ -32,25 +32,25 @@ Cases recorded() {
 
 TEST(CostModel, MeetsRecordedTimes) {
   const Cases cases = recorded();
-  ASSERT_GE(cases.size(), 158u);
-  EXPECT_LT(ww::testing::error_of(cases, {}), 0.085);
+  ASSERT_GE(cases.size(), 346u);
+  EXPECT_LT(ww::testing::error_of(cases, {}), 0.08);
 }
 
 /// Of the configs that ran, the model takes one within a tenth of the fastest in nearly all cases.
 TEST(CostModel, TakesOneNearTheBestThatRan) {
   const Cases cases = recorded();
-  EXPECT_GE(ww::testing::near_best(cases, {}), 154) << "of " << cases.size();
-  EXPECT_LT(ww::testing::loss_of(cases, {}), 1.015);
+  EXPECT_GE(ww::testing::near_best(cases, {}), 342) << "of " << cases.size();
+  EXPECT_LT(ww::testing::loss_of(cases, {}), 1.012);
 }
 
-/// Constants fitted to every other case do nearly as well in the cases that they have not seen.
+/// Constants fitted to the cases of every other problem do nearly as well in those that they have not seen.
 TEST(CostModel, FitHoldsForCasesItHasNotSeen) {
   const Cases cases = recorded();
   for (const std::size_t first : {0, 1}) {
     const CostConstants k = ww::testing::fit(ww::testing::half_of(cases, first), {}, 20);
     const Cases unseen = ww::testing::half_of(cases, 1 - first);
-    EXPECT_LT(ww::testing::error_of(unseen, k), 0.095);
-    EXPECT_GE(ww::testing::near_best(unseen, k), 74) << "of " << unseen.size();
+    EXPECT_LT(ww::testing::error_of(unseen, k), 0.09);
+    EXPECT_GE(ww::testing::near_best(unseen, k), 166) << "of " << unseen.size();
   }
 }
 
