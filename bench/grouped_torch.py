@@ -1,37 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our grouped GEMM and torch._scaled_grouped_mm in one loop on one GPU, by the method of bench/README.md.
+"""Our grouped GEMM, torch._scaled_grouped_mm and, on request, DeepGEMM in one loop on one GPU, by the method of
+bench/README.md.
 
     bench/bridge/build.sh BUILD bridge.so
     python3 bench/grouped_torch.py --bridge bridge.so --cases bench/cases/h200_grouped.json --result out.json
 
 For each case: operands from N(0,1) in rotating sets of at least 240 MB; one CUDA graph of many calls per contender;
 every contender checked against FP64 at sampled rows, and the row-wise recipe element by element against torch's result;
-a second of load; then rounds of replays, each in another random order, medians. The library works on torch's own memory, stream and context.
+a second of load; then rounds of replays, each in another random order, medians. The library works on torch's own
+memory, stream and context.
 """
 import argparse
-import concurrent.futures
-import ctypes
 import dataclasses
-import datetime
 import json
 import math
 import pathlib
-import random
-import statistics
-import subprocess
 import sys
 import time
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 
-DTYPES = {"e4m3": 0, "bf16": 1, "f16": 2, "f32": 3}
-SCALES = {"none": 0, "tensor": 1, "row-column": 2, "block": 3}
-ENCODINGS = {"offsets": 0, "indptr": 1, "starts-counts": 2, "row-ids": 3, "masked": 4}
-ROTATION_BYTES = 240_000_000
-LOAD_SECONDS = 1.0
-GRAPH_SECONDS = 1.5e-3
-MIN_CALLS, MAX_CALLS = 24, 240
+import deepgemm
+from library import DTYPES, ENCODINGS, SCALES, Bridge, Launcher, Problem
+from loop import (ROTATION_BYTES, Contender, add_options, attempt, entry_of, excess, normal, number, race_all,
+                  record_of, round_up, scales)
 
 
 # What --variants may call by name; anything with a "=" is a config. The tiles beside 192x128 and the pieces of K are
@@ -73,40 +66,6 @@ def variants_of(options: argparse.Namespace) -> List[Variant]:
     return variants
 
 
-class Problem(ctypes.Structure):
-    """BridgeProblem of bridge/bridge.cpp."""
-    _fields_ = [(name, ctypes.c_int64) for name in (
-        "groups", "rows", "n", "k", "a", "b", "d", "scale", "encoding", "alignment", "zero_outside", "scale_a_row",
-        "scale_a_k", "scale_a_group", "scale_b_n", "scale_b_k", "scale_b_group")]
-
-
-class Bridge:
-    """The shared object of bridge/build.sh."""
-
-    def __init__(self, path: str, device: str) -> None:
-        self.library = ctypes.CDLL(path, mode=ctypes.RTLD_LOCAL)
-        for name, result, arguments in (
-                ("error", ctypes.c_char_p, []),
-                ("source_hash", ctypes.c_char_p, []),
-                ("open", ctypes.c_void_p, [ctypes.c_char_p]),
-                ("description", ctypes.c_char_p, [ctypes.c_void_p]),
-                ("plan", ctypes.c_void_p, [ctypes.c_void_p, ctypes.POINTER(Problem), ctypes.c_char_p, ctypes.c_int]),
-                ("config", ctypes.c_char_p, [ctypes.c_void_p]),
-                ("workspace_bytes", ctypes.c_int64, [ctypes.c_void_p]),
-                ("run", ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p * 9, ctypes.c_int64, ctypes.c_void_p]),
-                ("widths", ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64]),
-                ("close_plan", None, [ctypes.c_void_p])):
-            function = getattr(self.library, "ww_bridge_" + name)
-            function.restype, function.argtypes = result, arguments
-            setattr(self, name, function)
-        self.device = self.open(device.encode())
-        if not self.device:
-            raise RuntimeError(self.message())
-
-    def message(self) -> str:
-        return self.error().decode()
-
-
 @dataclasses.dataclass
 class Operands:
     """What one call reads and writes. Scales of every recipe are there; a contender takes those of its own."""
@@ -120,23 +79,7 @@ class Operands:
     masked_d: Optional[torch.Tensor] = None    # (G, Mmax, N)
     masked_row: Optional[torch.Tensor] = None  # (G, Mmax)
     masked_block: Optional[torch.Tensor] = None  # (ceil(K/128), round_up(G Mmax, 4))
-
-
-@dataclasses.dataclass
-class Contender:
-    name: str
-    recipe: str
-    enqueue: Callable[[Operands], Any]
-    result: Callable[[Operands], torch.Tensor]  # (M, N) after a run
-    config: str = ""
-    mechanism: str = ""
-    error: Optional[str] = None
-    max_error: float = 0.0
-    us: List[float] = dataclasses.field(default_factory=list)
-    graph: Any = None
-    calls: int = 0
-    widths: str = ""
-    keep: List[Any] = dataclasses.field(default_factory=list)
+    padded: Dict[str, deepgemm.Padded] = dataclasses.field(default_factory=dict)
 
 
 class Case:
@@ -152,6 +95,14 @@ class Case:
 
     def set_bytes(self) -> int:
         return self.m * self.k + self.groups * self.n * self.k + 2 * self.m * self.n
+
+    def deepgemm_layouts(self) -> List[str]:
+        return ["contiguous", "masked"] if self.entry.get("regime") == "decode" else ["contiguous"]
+
+    def deepgemm_job(self, layout: str) -> Tuple[str, int, int, int, int, int]:
+        rows = deepgemm.places(self.counts, layout == "masked")[1].numel()
+        return (layout, self.groups, rows // self.groups if layout == "masked" else rows, self.n, self.k,
+                -(-self.m // self.groups))
 
     def masked_rows(self) -> int:
         return self.groups * self.most
@@ -170,25 +121,7 @@ class Case:
         return p
 
 
-def round_up(value: int, step: int) -> int:
-    return -(-value // step) * step
-
-
-def normal(shape: Tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    """N(0,1) in e4m3. In pieces: FP32 of the largest operands would not fit beside them."""
-    out = torch.empty(math.prod(shape), dtype=torch.float8_e4m3fn, device="cuda")
-    piece = 1 << 27
-    for at in range(0, out.numel(), piece):
-        part = out[at:at + piece]
-        part.copy_(torch.randn(part.numel(), device="cuda", generator=generator).to(torch.float8_e4m3fn))
-    return out.view(shape)
-
-
-def scales(shape: Tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    return torch.rand(shape, device="cuda", generator=generator) * 0.5 + 0.75
-
-
-def make_sets(case: Case, masked: bool, seed: int) -> List[Operands]:
+def make_sets(case: Case, masked: bool, layouts: List[str], seed: int) -> List[Operands]:
     generator = torch.Generator(device="cuda").manual_seed(seed)
     sets = []
     for _ in range(min(256, max(2, -(-ROTATION_BYTES // case.set_bytes())))):
@@ -201,6 +134,9 @@ def make_sets(case: Case, masked: bool, seed: int) -> List[Operands]:
             tensor=(scales((1,), generator), scales((1,), generator)))
         if masked:
             add_masked(case, operands)
+        for layout in layouts:
+            operands.padded[layout] = deepgemm.padded(operands.a, case.n, operands.block[0], case.counts,
+                                                        layout == "masked")
         sets.append(operands)
     return sets
 
@@ -232,22 +168,16 @@ def our_contender(bridge: Bridge, case: Case, recipe: str, variant: Variant, siz
     if isinstance(plan, str):
         contender.error = plan
         return contender
-    contender.config = bridge.config(plan).decode()
-    size = max(16, bridge.workspace_bytes(plan))
-    workspace = torch.zeros(size, dtype=torch.uint8, device="cuda")
-    status = torch.zeros(1, dtype=torch.int32, device="cuda")
-    contender.keep = [workspace, status, sizes, plan, problem]
+    launcher = Launcher(bridge, plan)
+    contender.config = launcher.config
+    contender.keep = [launcher, problem]
 
     def enqueue(o: Operands) -> None:
         scale_a, scale_b = {"row-column": o.row, "block": o.block, "tensor": o.tensor}[recipe]
         if masked:
             scale_a = {"row-column": o.masked_row, "block": o.masked_block, "tensor": scale_a}[recipe]
         a, d = (o.masked_a, o.masked_d) if masked else (o.a, o.d)
-        pointers = (ctypes.c_void_p * 9)(a.data_ptr(), o.b.data_ptr(), d.data_ptr(), scale_a.data_ptr(),
-                                         scale_b.data_ptr(), sizes.data_ptr(), 0, status.data_ptr(),
-                                         workspace.data_ptr())
-        if bridge.run(plan, pointers, size, torch.cuda.current_stream().cuda_stream) != 0:
-            raise RuntimeError(bridge.message())
+        launcher(a, o.b, d, scale_a, scale_b, sizes)
 
     contender.enqueue = enqueue
     return contender
@@ -263,6 +193,23 @@ def torch_contender(offs: torch.Tensor) -> Contender:
         return out
 
     return Contender("torch row-column", "row-column", enqueue, lambda o: last[0], config="torch._scaled_grouped_mm")
+
+
+def deepgemm_contender(case: Case, layout: str, counts: torch.Tensor) -> Contender:
+    expected = -(-case.m // case.groups)
+    row_groups = deepgemm.places(case.counts, False)[1]
+
+    def enqueue(o: Operands) -> None:
+        p = o.padded[layout]
+        if layout == "contiguous":
+            deepgemm.contiguous(p.a, o.b, p.d, p.scale_a, o.block[1], row_groups)
+        else:
+            deepgemm.masked(p.a.view(case.groups, -1, case.k), o.b, p.d.view(case.groups, -1, case.n), p.scale_a,
+                            o.block[1], counts, expected)
+
+    return Contender(f"DeepGEMM {layout} block", "block", enqueue,
+                     lambda o: o.padded[layout].d[o.padded[layout].where], config="DeepGEMM " + layout,
+                     mechanism="deepgemm")
 
 
 def reference_rows(case: Case, o: Operands, recipe: str) -> List[Tuple[torch.Tensor, torch.Tensor]]:
@@ -289,15 +236,8 @@ def reference_rows(case: Case, o: Operands, recipe: str) -> List[Tuple[torch.Ten
     return answers
 
 
-def excess(got: torch.Tensor, expected: torch.Tensor, k: int) -> float:
-    """Largest error beyond the rounding of D (8 bits), over the root of K, which is a product's spread."""
-    got, expected = got.double(), expected.double()
-    error = ((got - expected).abs() - expected.abs() * 2 ** -8).clamp(min=0) / math.sqrt(k)
-    return math.inf if not bool(torch.isfinite(got).all()) else float(error.max())
-
-
 def check(case: Case, contender: Contender, o: Operands, torch_result: Optional[torch.Tensor]) -> None:
-    for d in (o.d, o.masked_d):
+    for d in (o.d, o.masked_d, *(p.d for p in o.padded.values())):
         if d is not None:
             d.fill_(math.nan)
     contender.enqueue(o)
@@ -313,77 +253,6 @@ def check(case: Case, contender: Contender, o: Operands, torch_result: Optional[
         raise RuntimeError(f"wrong result: error {contender.max_error:.3g} of the products' spread, at most 0.1")
 
 
-def call_seconds(contender: Contender, sets: List[Operands]) -> float:
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    begin.record()
-    for i in range(4):
-        contender.enqueue(sets[i % len(sets)])
-    end.record()
-    end.synchronize()
-    return begin.elapsed_time(end) * 1e-3 / 4
-
-
-def capture(contender: Contender, sets: List[Operands], calls: int) -> None:
-    contender.graph, contender.calls = torch.cuda.CUDAGraph(), calls
-    outputs: List[Any] = []
-    with torch.cuda.graph(contender.graph):
-        for i in range(calls):
-            outputs.append(contender.enqueue(sets[i % len(sets)]))
-            if len(outputs) > len(sets):  # as many outputs in rotation as ours has
-                outputs.pop(0)
-    contender.keep.append(outputs)
-
-
-def smi(fields: str) -> List[str]:
-    try:
-        out = subprocess.run(["nvidia-smi", "--query-gpu=" + fields, "--format=csv,noheader,nounits", "-i", "0"],
-                             capture_output=True, text=True, timeout=10, check=True).stdout
-        return [field.strip() for field in out.strip().split(",")]
-    except (OSError, subprocess.SubprocessError):
-        return []
-
-
-def race(contenders: List[Contender], seconds: float, replays: int, seed: int) -> List[str]:
-    # why random: at the power limit a replay's clock is what the one before it left; in a fixed order whoever followed
-    # torch, which takes less power, was up to 7 % faster than the same kernel two places later
-    rng = random.Random(seed)
-
-    def rounds(count: int) -> List[Tuple[List[int], List[Any]]]:
-        marks = []
-        for _ in range(count):
-            order = rng.sample(range(len(contenders)), len(contenders))
-            events = [torch.cuda.Event(enable_timing=True) for _ in range(len(order) + 1)]
-            events[0].record()
-            for i, event in zip(order, events[1:]):
-                contenders[i].graph.replay()
-                event.record()
-            marks.append((order, events))
-        return marks
-
-    first = rounds(2)
-    torch.cuda.synchronize()
-    one = first[1][1][0].elapsed_time(first[1][1][-1]) * 1e-3
-    rounds(max(1, math.ceil(LOAD_SECONDS / one)))  # no wait after it: the load goes on into what counts
-    counted = rounds(max(replays, min(31, int(seconds / one))))
-    clocks = smi("clocks.sm,power.draw")  # while the queue is worked off
-    torch.cuda.synchronize()
-    for order, events in counted:
-        for n, i in enumerate(order):
-            contenders[i].us.append(events[n].elapsed_time(events[n + 1]) * 1e3 / contenders[i].calls)
-    return clocks
-
-
-def attempt(contender: Contender, action: Callable[[], Any]) -> Any:
-    """One contender's failure is an entry of the result."""
-    if contender.error is not None:
-        return None
-    try:
-        return action()
-    except Exception as error:  # pylint: disable=broad-except
-        contender.error = f"{type(error).__name__}: {error}".splitlines()[0][:400]
-        return None
-
-
 def run_case(bridge: Bridge, case: Case, plans: Dict[Any, Any], options: argparse.Namespace) -> Dict[str, Any]:
     offs = torch.tensor(case.counts, dtype=torch.int32).cumsum(0, dtype=torch.int32).cuda()
     counts = torch.tensor(case.counts, dtype=torch.int32).cuda()
@@ -391,44 +260,25 @@ def run_case(bridge: Bridge, case: Case, plans: Dict[Any, Any], options: argpars
     for (recipe, variant), (plan, problem) in plans.items():
         contenders.append(our_contender(bridge, case, recipe, variant,
                                         counts if variant.mechanism == "masked" else offs, plan, problem))
+    layouts = case.deepgemm_layouts() if options.deepgemm else []
+    contenders += [deepgemm_contender(case, layout, counts) for layout in layouts]
     masked = any(c.mechanism == "masked" and c.error is None for c in contenders)
-    sets = make_sets(case, masked, options.seed)
+    sets = make_sets(case, masked, layouts, options.seed)
     torch_result = None
     for contender in contenders:
         attempt(contender, lambda: check(case, contender, sets[0], torch_result))  # pylint: disable=cell-var-from-loop
         if not contender.mechanism and contender.error is None:
             torch_result = contender.result(sets[0]).clone()
-    times = [attempt(c, lambda: call_seconds(c, sets)) for c in contenders]  # pylint: disable=cell-var-from-loop
-    fastest = min((t for t in times if t), default=1e-3)
-    calls = round_up(int(min(MAX_CALLS, max(MIN_CALLS, GRAPH_SECONDS / fastest))), len(sets))
+    clocks = race_all(contenders, sets, options)
     for contender in contenders:
-        attempt(contender, lambda: capture(contender, sets, calls))  # pylint: disable=cell-var-from-loop
-    racing = [c for c in contenders if c.error is None]
-    clocks = race(racing, options.seconds, options.replays, options.seed) if racing else []
-    for contender in racing:
-        if "mechanism=ragged" in contender.config:
-            text = ctypes.create_string_buffer(512)
-            if bridge.widths(contender.keep[3], contender.keep[0].data_ptr(), text, 512) == 0:
-                contender.widths = text.value.decode()
+        if contender.error is None and "mechanism=ragged" in contender.config:
+            contender.widths = contender.keep[0].widths()
     return summary(case, contenders, clocks, len(sets))
 
 
 def summary(case: Case, contenders: List[Contender], clocks: List[str], sets: int) -> Dict[str, Any]:
     flops = 2.0 * case.m * case.n * case.k
-    entries = []
-    for c in contenders:
-        entry: Dict[str, Any] = {"name": c.name, "recipe": c.recipe, "config": c.config}
-        if c.us:
-            us = statistics.median(c.us)
-            entry.update(us=us, us_low=min(c.us), us_high=max(c.us), replays=len(c.us), calls_per_graph=c.calls,
-                         tflops=flops / us * 1e-6, max_error=c.max_error)
-            if "roof_us" in case.entry:
-                entry["of_roof"] = case.entry["roof_us"] / us
-        if c.widths:
-            entry["widths"] = c.widths
-        if c.error is not None:
-            entry["error"] = c.error
-        entries.append(entry)
+    entries = [entry_of(c, flops, case.entry.get("roof_us")) for c in contenders]
     keys = ("regime", "groups", "n", "k", "roof_us", "peers_us", "tokens_per_group")
     result = {key: case.entry[key] for key in keys if key in case.entry}
     result.update(rows=case.m, buffer_sets=sets, contenders=entries)
@@ -436,7 +286,8 @@ def summary(case: Case, contenders: List[Contender], clocks: List[str], sets: in
         result.update(sm_mhz=float(clocks[0]), watts=float(clocks[1]))
     theirs = next((e["us"] for e in entries if e["name"].startswith("torch") and "us" in e), None)
     for recipe in ("row-column", "block", "tensor"):
-        ours = min((e for e in entries if e["recipe"] == recipe and "us" in e and not e["name"].startswith("torch")),
+        ours = min((e for e in entries if e["recipe"] == recipe and "us" in e and
+                    not e["name"].startswith(("torch", "DeepGEMM"))),
                    key=lambda e: e["us"], default=None)
         if ours is not None:
             result["best_" + recipe] = {"name": ours["name"], "us": ours["us"]}
@@ -444,11 +295,10 @@ def summary(case: Case, contenders: List[Contender], clocks: List[str], sets: in
                 result["torch_over_" + recipe] = theirs / ours["us"]
     if theirs:
         result["torch_us"] = theirs
+    peer = min((e["us"] for e in entries if e["name"].startswith("DeepGEMM") and "us" in e), default=None)
+    if peer and "best_block" in result:
+        result.update(deepgemm_us=peer, deepgemm_over_block=peer / result["best_block"]["us"])
     return result
-
-
-def number(value: Optional[float], digits: int = 1) -> str:
-    return f"{value:.{digits}f}" if value else "-"
 
 
 HEADER = (f"{'case':<42}{'rowcol':>9}{'block':>9}{'tensor':>9}{'torch':>9}{'torch/rc':>9}{'of roof':>8} | table: "
@@ -478,12 +328,14 @@ def variants_row(result: Dict[str, Any]) -> str:
         kind = {"block": "1x128_128x128", "tensor": "per_tensor"}.get(entry["recipe"])
         best = min((us for peer, us in peers.items() if kind and kind in peer), default=None)
         ratio = f" ({best * theirs / table / entry['us']:.2f})" if best and theirs and table else ""
+        if "deepgemm_us" in result and entry["recipe"] == "block":
+            ratio += f" [{result['deepgemm_us'] / entry['us']:.2f} of DeepGEMM]"
         parts.append(f"{entry['name']} {entry['us']:.1f}{ratio}")
     return "    " + "   ".join(parts)
 
 
 def compile_plans(bridge: Bridge, cases: List[Case], options: argparse.Namespace) -> Dict[int, Dict[Any, Any]]:
-    """Every plan of every case, many at a time: compiling takes seconds each and holds no lock of Python's."""
+    """Every plan of every case."""
     jobs = []
     for index, case in enumerate(cases):
         for recipe in options.recipes.split(","):
@@ -493,37 +345,23 @@ def compile_plans(bridge: Bridge, cases: List[Case], options: argparse.Namespace
                     continue
                 jobs.append((index, recipe, variant, case.problem(recipe, masked)))
 
-    def plan(job: Any) -> Any:
-        _, _, variant, problem = job
-        handle = bridge.plan(bridge.device, ctypes.byref(problem), variant.config.encode(), int(variant.pdl))
-        return handle if handle else bridge.message()
-
+    handles = bridge.compile([(problem, variant.config, variant.pdl) for _, _, variant, problem in jobs],
+                             options.compile_threads)
     plans: Dict[int, Dict[Any, Any]] = {index: {} for index in range(len(cases))}
-    with concurrent.futures.ThreadPoolExecutor(options.compile_threads) as pool:
-        for job, handle in zip(jobs, pool.map(plan, jobs)):
-            plans[job[0]][(job[1], job[2])] = (handle, job[3])
+    for (index, recipe, variant, problem), handle in zip(jobs, handles):
+        plans[index][(recipe, variant)] = (handle, problem)
     return plans
 
 
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bridge", required=True, help="the shared object of bench/bridge/build.sh")
+    add_options(parser)
     parser.add_argument("--cases", default=str(pathlib.Path(__file__).with_name("cases") / "h200_grouped.json"))
-    parser.add_argument("--cases-matching", default="", help="only cases whose line in the table contains this")
-    parser.add_argument("--result", default="", help="write the result as JSON, after every case")
-    parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--recipes", default="row-column,block,tensor")
     parser.add_argument("--mechanisms", default="contiguous,descriptors,ragged,masked", help="auto as well")
     parser.add_argument("--variants", default="",
                         help="instead: 'NAME;NAME+pdl;key=value,...': " + ", ".join(VARIANTS))
     parser.add_argument("--config", default="", help="key=value,... of every plan of ours")
-    parser.add_argument("--pdl", action="store_true", help="programmatic dependent launch")
-    parser.add_argument("--seconds", type=float, default=2.0, help="of counted replays for a case")
-    parser.add_argument("--seconds-total", type=float, default=330.0, help="no case starts later")
-    parser.add_argument("--replays", type=int, default=5, help="of every contender, at least")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--compile-threads", type=int, default=12)
-    parser.add_argument("--no-torch", action="store_true")
     parser.add_argument("--quick", action="store_true", help="every fourth case, half a second each")
     options = parser.parse_args()
     if options.quick:
@@ -543,15 +381,13 @@ def main() -> int:
     if not cases:
         print(f"no case matches {options.cases_matching!r}", file=sys.stderr)
         return 2
-    driver = smi("driver_version,power.limit,name")
-    record: Dict[str, Any] = {
-        "device": bridge.description(bridge.device).decode(), "gpu": driver[2] if driver else "",
-        "driver": driver[0] if driver else "", "power_limit_watts": driver[1] if driver else "",
-        "torch": torch.__version__, "cuda_of_torch": torch.version.cuda,
-        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "command": " ".join(["python3", *sys.argv]), "source_hash": bridge.source_hash().decode(),
-        "seed": options.seed, "method": " ".join((__doc__ or "").split("\n\n")[2].split()), "cases": []}
+    record = record_of(bridge, (__doc__ or "").split("\n\n")[2], options)
     plans = compile_plans(bridge, cases, options)
+    if options.deepgemm:
+        record["deepgemm"] = deepgemm.version()
+        for error in deepgemm.warm([case.deepgemm_job(layout) for case in cases for layout in case.deepgemm_layouts()],
+                                   options.compile_threads):
+            print(error, flush=True)
     record["compile_seconds"] = time.monotonic() - start
     print(f"{record['device']}, torch {torch.__version__}; plans in {record['compile_seconds']:.0f} s", flush=True)
     print(HEADER, flush=True)

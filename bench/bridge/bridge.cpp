@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A C interface of the grouped GEMM for benchmarks in other languages: plain integers, raw device pointers and a CUDA
-// stream, so that a framework's tensors can be used in place (bench/grouped_torch.py). Not part of the library: nothing
-// here is stable. A function that fails returns null, -1 or 1; ww_bridge_error() then says why, for this thread.
+// A C interface of the dense and the grouped GEMM for benchmarks in other languages: plain integers, raw device pointers
+// and a CUDA stream, so that a framework's tensors can be used in place (bench/library.py). Not part of the library:
+// nothing here is stable. A function that fails returns null, -1 or 1; ww_bridge_error() then says why, for this thread.
 #include <cstdint>
 #include <cstring>
 #include <new>
 #include <string>
+#include <variant>
 
 #include "jit/digest.hpp"
 #include "jit/embedded_headers.hpp"
 #include "select/config_text.hpp"
+#include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
 
 #define WW_BRIDGE extern "C" __attribute__((visibility("default")))
@@ -19,11 +21,12 @@ namespace {
 thread_local std::string error_text;
 
 struct BridgePlan {
-  ww::GroupedPlan plan;
+  std::variant<ww::GemmPlan, ww::GroupedPlan> plan;
   std::string config;
 };
 
-/// ww::GroupedProblem in integers; enumerations by their numeric values. grouped_torch.py has the same fields in order.
+/// ww::GroupedProblem in integers; enumerations by their numeric values. library.py has the same fields in
+/// order. A dense problem has groups = 0, and its rows as M; what speaks of groups is not read.
 struct BridgeProblem {
   std::int64_t groups, rows, n, k;
   std::int64_t a, b, d, scale, encoding, alignment, zero_outside;
@@ -31,7 +34,18 @@ struct BridgeProblem {
   std::int64_t scale_b_n, scale_b_k, scale_b_group;
 };
 
-ww::GroupedProblem problem_of(const BridgeProblem& p) {
+ww::GemmProblem dense_of(const BridgeProblem& p) {
+  ww::GemmProblem problem;
+  problem.m = p.rows, problem.n = p.n, problem.k = p.k;
+  problem.a = static_cast<ww::DType>(p.a), problem.b = static_cast<ww::DType>(p.b);
+  problem.d = static_cast<ww::DType>(p.d);
+  problem.scale = static_cast<ww::Scale>(p.scale);
+  problem.scale_a_row = p.scale_a_row, problem.scale_a_k = p.scale_a_k;
+  problem.scale_b_n = p.scale_b_n, problem.scale_b_k = p.scale_b_k;
+  return problem;
+}
+
+ww::GroupedProblem grouped_of(const BridgeProblem& p) {
   ww::GroupedProblem problem;
   problem.groups = p.groups, problem.rows = p.rows, problem.n = p.n, problem.k = p.k;
   problem.a = static_cast<ww::DType>(p.a), problem.b = static_cast<ww::DType>(p.b);
@@ -47,6 +61,43 @@ ww::GroupedProblem problem_of(const BridgeProblem& p) {
 template <class T> bool noted(const ww::Result<T>& result) {
   if (!result) error_text = result.error().message;
   return static_cast<bool>(result);
+}
+
+template <class Problem> void* planned(const void* device, const Problem& problem, const char* config, int pdl) {
+  ww::GemmConfig base;
+  base.a = problem.a, base.b = problem.b, base.d = problem.d, base.scale = problem.scale;
+  const ww::Result<ww::GemmConfig> parsed = ww::parse_config(config, base);
+  if (!noted(parsed)) return nullptr;
+  ww::GemmOptions options;
+  options.config = *parsed;
+  options.pdl = pdl != 0;
+  auto plan = ww::plan(*static_cast<const ww::Device*>(device), problem, options);
+  if (!noted(plan)) return nullptr;
+  std::string text = ww::to_text(plan->config());
+  return new (std::nothrow) BridgePlan{std::move(*plan), std::move(text)};
+}
+
+int ran(const ww::GemmPlan& plan, void* const* pointers, std::size_t workspace_bytes, void* stream) {
+  ww::GemmOperands operands;
+  operands.a = pointers[0], operands.b = pointers[1], operands.d = pointers[2];
+  operands.scale_a = static_cast<const float*>(pointers[3]);
+  operands.scale_b = static_cast<const float*>(pointers[4]);
+  operands.workspace = pointers[8];
+  operands.workspace_bytes = workspace_bytes;
+  return noted(plan.run(operands, {stream})) ? 0 : 1;
+}
+
+int ran(const ww::GroupedPlan& plan, void* const* pointers, std::size_t workspace_bytes, void* stream) {
+  ww::GroupedOperands operands;
+  operands.a = pointers[0], operands.b = pointers[1], operands.d = pointers[2];
+  operands.scale_a = static_cast<const float*>(pointers[3]);
+  operands.scale_b = static_cast<const float*>(pointers[4]);
+  operands.sizes = static_cast<const std::int32_t*>(pointers[5]);
+  operands.sizes2 = static_cast<const std::int32_t*>(pointers[6]);
+  operands.status = static_cast<std::uint32_t*>(pointers[7]);
+  operands.workspace = pointers[8];
+  operands.workspace_bytes = workspace_bytes;
+  return noted(plan.run(operands, {stream})) ? 0 : 1;
 }
 
 }  // namespace
@@ -75,18 +126,8 @@ WW_BRIDGE const char* ww_bridge_description(const void* device) {
 
 /// `config`: key=value,... as the program prints it; "" chooses everything. `pdl`: may start before its predecessor ends.
 WW_BRIDGE void* ww_bridge_plan(const void* device, const BridgeProblem* numbers, const char* config, int pdl) {
-  const ww::GroupedProblem problem = problem_of(*numbers);
-  ww::GemmConfig base;
-  base.a = problem.a, base.b = problem.b, base.d = problem.d, base.scale = problem.scale;
-  const ww::Result<ww::GemmConfig> parsed = ww::parse_config(config, base);
-  if (!noted(parsed)) return nullptr;
-  ww::GemmOptions options;
-  options.config = *parsed;
-  options.pdl = pdl != 0;
-  ww::Result<ww::GroupedPlan> plan = ww::plan(*static_cast<const ww::Device*>(device), problem, options);
-  if (!noted(plan)) return nullptr;
-  std::string text = ww::to_text(plan->config());
-  return new (std::nothrow) BridgePlan{std::move(*plan), std::move(text)};
+  return numbers->groups == 0 ? planned(device, dense_of(*numbers), config, pdl)
+                              : planned(device, grouped_of(*numbers), config, pdl);
 }
 
 WW_BRIDGE const char* ww_bridge_config(const void* plan) {
@@ -94,26 +135,20 @@ WW_BRIDGE const char* ww_bridge_config(const void* plan) {
 }
 
 WW_BRIDGE std::int64_t ww_bridge_workspace_bytes(const void* plan) {
-  return static_cast<std::int64_t>(static_cast<const BridgePlan*>(plan)->plan.workspace_bytes());
+  return std::visit([](const auto& p) { return static_cast<std::int64_t>(p.workspace_bytes()); },
+                    static_cast<const BridgePlan*>(plan)->plan);
 }
 
 /// Enqueues one run; `pointers`: a, b, d, scale_a, scale_b, sizes, sizes2, status, workspace.
 WW_BRIDGE int ww_bridge_run(const void* plan, void* const* pointers, std::int64_t workspace_bytes, void* stream) {
-  ww::GroupedOperands operands;
-  operands.a = pointers[0], operands.b = pointers[1], operands.d = pointers[2];
-  operands.scale_a = static_cast<const float*>(pointers[3]);
-  operands.scale_b = static_cast<const float*>(pointers[4]);
-  operands.sizes = static_cast<const std::int32_t*>(pointers[5]);
-  operands.sizes2 = static_cast<const std::int32_t*>(pointers[6]);
-  operands.status = static_cast<std::uint32_t*>(pointers[7]);
-  operands.workspace = pointers[8];
-  operands.workspace_bytes = static_cast<std::size_t>(workspace_bytes);
-  return noted(static_cast<const BridgePlan*>(plan)->plan.run(operands, {stream})) ? 0 : 1;
+  return std::visit([&](const auto& p) { return ran(p, pointers, static_cast<std::size_t>(workspace_bytes), stream); },
+                    static_cast<const BridgePlan*>(plan)->plan);
 }
 
 /// "8:3,64n:12" into `text`: tiles of each token width of the last finished run with this workspace; "n" is normal.
 WW_BRIDGE int ww_bridge_widths(const void* plan, const void* workspace, char* text, std::int64_t capacity) {
-  const ww::Result<std::vector<ww::TileWidth>> widths = static_cast<const BridgePlan*>(plan)->plan.widths(workspace);
+  const auto& grouped = std::get<ww::GroupedPlan>(static_cast<const BridgePlan*>(plan)->plan);
+  const ww::Result<std::vector<ww::TileWidth>> widths = grouped.widths(workspace);
   if (!noted(widths)) return 1;
   std::string line;
   for (const ww::TileWidth& w : *widths)

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our dense GEMM, cuBLASLt as torch calls it and, on request, DeepGEMM in one loop on one GPU, by the method of
+bench/README.md.
+
+    bench/bridge/build.sh BUILD bridge.so
+    python3 bench/dense_torch.py --bridge bridge.so --cases bench/cases/h200_shapes.json --deepgemm --result out.json
+
+For each case: operands from N(0,1) in rotating sets of at least 240 MB; one CUDA graph of many calls per contender;
+every contender checked against FP64 at sampled rows; a second of load; then rounds of replays of all recipes, each in
+another random order, medians. The library works on torch's own memory, stream and context.
+"""
+import argparse
+import dataclasses
+import json
+import math
+import pathlib
+import sys
+import time
+from typing import Any, Callable, Dict, List, Tuple
+
+import torch
+
+import deepgemm
+from library import DTYPES, SCALES, Bridge, Problem
+from loop import (ROTATION_BYTES, Contender, add_options, attempt, entry_of, excess, normal, number, race_all,
+                  record_of, round_up, scales)
+
+RECIPES = ("block", "tensor", "bf16")
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    m: int
+    n: int
+    k: int
+    roof_us: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.m}x{self.n}x{self.k}"
+
+    def problem(self, recipe: str) -> Problem:
+        dtype = DTYPES["bf16" if recipe == "bf16" else "e4m3"]
+        p = Problem(groups=0, rows=self.m, n=self.n, k=self.k, a=dtype, b=dtype, d=DTYPES["bf16"],
+                    scale=SCALES["none" if recipe == "bf16" else recipe])
+        if recipe == "block":  # A's scales M-major, as bench gemm has them; B's packed
+            p.scale_a_row, p.scale_a_k = 1, round_up(self.m, 4)
+            p.scale_b_n, p.scale_b_k = -(-self.k // 128), 1
+        return p
+
+
+@dataclasses.dataclass
+class Operands:
+    """What one call reads and writes, for every recipe."""
+    a: torch.Tensor                           # (M, K) e4m3
+    b: torch.Tensor                           # (N, K) e4m3
+    wide: Tuple[torch.Tensor, torch.Tensor]   # the same in bf16
+    d: torch.Tensor                           # (M, N) bf16
+    block: Tuple[torch.Tensor, torch.Tensor]  # (M, K/128) with M contiguous, (ceil(N/128), ceil(K/128))
+    tensor: Tuple[torch.Tensor, torch.Tensor]  # (1), (1)
+
+
+def make_sets(case: Case, seed: int) -> List[Operands]:
+    generator = torch.Generator(device="cuda").manual_seed(seed)
+    size = case.m * case.k + case.n * case.k + 2 * case.m * case.n
+    sets = []
+    for _ in range(min(256, max(2, -(-ROTATION_BYTES // size)))):
+        a, b = normal((case.m, case.k), generator), normal((case.n, case.k), generator)
+        scale_a = deepgemm.block_scales(case.m, case.k)
+        scale_a.copy_(scales((case.m, -(-case.k // 128)), generator))
+        sets.append(Operands(
+            a, b, (a.to(torch.bfloat16), b.to(torch.bfloat16)),
+            torch.empty((case.m, case.n), dtype=torch.bfloat16, device="cuda"),
+            (scale_a, scales((-(-case.n // 128), -(-case.k // 128)), generator)),
+            (scales((1,), generator), scales((1,), generator))))
+    return sets
+
+
+def ours(bridge: Bridge, name: str, recipe: str, plan: Any) -> Contender:
+    contender = Contender(name, recipe, lambda o: None, lambda o: o.d)
+    if isinstance(plan, str):
+        contender.error = plan
+        return contender
+    launcher = bridge.launcher(plan)
+    contender.config, contender.keep = launcher.config, [launcher]
+    contender.enqueue = {
+        "block": lambda o: launcher(o.a, o.b, o.d, *o.block), "tensor": lambda o: launcher(o.a, o.b, o.d, *o.tensor),
+        "bf16": lambda o: launcher(*o.wide, o.d, None, None)}[recipe]
+    return contender
+
+
+def peers(options: argparse.Namespace) -> List[Contender]:
+    calls: List[Tuple[str, str, Callable[[Operands], Any]]] = []
+    if not options.no_torch:
+        calls += [
+            ("torch", "tensor", lambda o: torch._scaled_mm(  # pylint: disable=protected-access
+                o.a, o.b.t(), *o.tensor, out_dtype=torch.bfloat16, use_fast_accum=True, out=o.d)),
+            ("torch", "bf16", lambda o: torch.mm(o.wide[0], o.wide[1].t(), out=o.d))]
+    if options.deepgemm:
+        calls += [("DeepGEMM", "block", lambda o: deepgemm.dense_block(o.a, o.b, o.d, *o.block)),
+                  ("DeepGEMM", "bf16", lambda o: deepgemm.dense_bf16(*o.wide, o.d))]
+    return [Contender(f"{name} {recipe}", recipe, call, lambda o: o.d, config=name)
+            for name, recipe, call in calls if recipe in options.recipes]
+
+
+def reference(case: Case, o: Operands) -> Tuple[torch.Tensor, Dict[str, torch.Tensor]]:
+    """A few row numbers (R), and each recipe's FP64 result of them (R, N)."""
+    rows = torch.tensor(sorted({i for i in (0, 1, 7, 8, 63, 64, case.m // 2, case.m - 1) if i < case.m}), device="cuda")
+    a = o.a.view(torch.uint8)[rows].view(torch.float8_e4m3fn).double()   # (R, K)
+    plain, block = [], []
+    scaled = a * o.block[0][rows].double().repeat_interleave(128, 1)[:, :case.k]
+    for at in range(0, case.n, 4096):  # in pieces of FP64
+        b = o.b[at:at + 4096].double()   # (n, K)
+        plain.append(a @ b.t())
+        by = o.block[1][at // 128:(at + 4096) // 128].double().repeat_interleave(128, 0)[:b.shape[0]]
+        block.append(scaled @ (b * by.repeat_interleave(128, 1)[:, :case.k]).t())
+    product = torch.cat(plain, 1)
+    return rows, {"bf16": product, "block": torch.cat(block, 1),
+                  "tensor": product * o.tensor[0].double() * o.tensor[1].double()}
+
+
+def check(contender: Contender, o: Operands, rows: torch.Tensor, expected: torch.Tensor, k: int) -> None:
+    o.d.fill_(math.nan)
+    contender.enqueue(o)
+    torch.cuda.synchronize()
+    contender.max_error = excess(o.d[rows], expected, k)
+    if not (contender.max_error < 0.1 and bool(torch.isfinite(o.d).all())):
+        raise RuntimeError(f"wrong result: error {contender.max_error:.3g} of the products' spread, at most 0.1")
+
+
+def run_case(bridge: Bridge, case: Case, plans: List[Tuple[str, str, Any]],
+             options: argparse.Namespace) -> Dict[str, Any]:
+    contenders = [ours(bridge, name, recipe, plan) for name, recipe, plan in plans] + peers(options)
+    sets = make_sets(case, options.seed)
+    rows, expected = reference(case, sets[0])
+    for c in contenders:
+        attempt(c, lambda: check(c, sets[0], rows, expected[c.recipe], case.k))  # pylint: disable=cell-var-from-loop
+    clocks = race_all(contenders, sets, options)
+    entries = [entry_of(c, 2.0 * case.m * case.n * case.k, case.roof_us) for c in contenders]
+    result: Dict[str, Any] = {"m": case.m, "n": case.n, "k": case.k, "roof_us": case.roof_us, "buffer_sets": len(sets),
+                              "contenders": entries}
+    if len(clocks) == 2:
+        result.update(sm_mhz=float(clocks[0]), watts=float(clocks[1]))
+    best = {(e["recipe"], e["config"] in ("torch", "DeepGEMM") and e["config"]): e["us"]
+            for e in sorted(entries, key=lambda e: -e.get("us", math.inf)) if "us" in e}
+    for recipe in RECIPES:
+        for peer in ("torch", "DeepGEMM"):
+            if (recipe, False) in best and (recipe, peer) in best:
+                result[f"{peer.lower()}_over_{recipe}"] = best[recipe, peer] / best[recipe, False]
+    return result
+
+
+def row(case: Case, result: Dict[str, Any]) -> str:
+    line = f"{case.name:<22}"
+    for recipe in RECIPES:
+        times = [f"{e['name'].removesuffix(' ' + recipe)} {number(e.get('us'))}" for e in result["contenders"]
+                 if e["recipe"] == recipe]
+        ratios = [f"{result[key]:.2f} of {key.split('_')[0]}" for key in sorted(result)
+                  if key.endswith("_over_" + recipe)]
+        line += f"  {recipe}: {', '.join(times)} ({', '.join(ratios)})" if times else ""
+    return line
+
+
+def parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
+    parser.add_argument("--cases", default=str(pathlib.Path(__file__).with_name("cases") / "h200_shapes.json"))
+    parser.add_argument("--recipes", default=",".join(RECIPES))
+    parser.add_argument("--variants", default="auto", help="'auto;key=value,...', each for every recipe")
+    options = parser.parse_args()
+    options.recipes = options.recipes.split(",")
+    if not set(options.recipes) <= set(RECIPES):
+        parser.error(f"--recipes: {','.join(options.recipes)}; expected some of {', '.join(RECIPES)}")
+    return options
+
+
+def main() -> int:
+    options = parse_options()
+    start = time.monotonic()
+    torch.cuda.set_device(torch.device(options.device))
+    torch.zeros(1, device="cuda")  # torch's context first: the library shares it
+    bridge = Bridge(options.bridge, options.device)
+    cases = [Case(e["m"], e["n"], e["k"], e.get("roof_us", 0.0))
+             for e in json.loads(pathlib.Path(options.cases).read_text())["cases"] if e.get("op") == "dense"]
+    cases = [case for case in cases if options.cases_matching in case.name]
+    if not cases:
+        print(f"no case matches {options.cases_matching!r}", file=sys.stderr)
+        return 2
+    record = record_of(bridge, (__doc__ or "").split("\n\n")[2], options)
+    variants = options.variants.split(";")
+    jobs = [(case, recipe, variant) for case in cases for recipe in options.recipes for variant in variants]
+    handles = bridge.compile([(case.problem(recipe), "" if variant == "auto" else variant, options.pdl)
+                              for case, recipe, variant in jobs], options.compile_threads)
+    if options.deepgemm:
+        record["deepgemm"] = deepgemm.version()
+        for error in deepgemm.warm([(recipe, 0, case.m, case.n, case.k, 0) for case in cases
+                                    for recipe in options.recipes if recipe != "tensor"], options.compile_threads):
+            print(error, flush=True)
+    record["compile_seconds"] = time.monotonic() - start
+    print(f"{record['device']}, torch {torch.__version__}; plans in {record['compile_seconds']:.0f} s", flush=True)
+    failed = 0
+    for index, case in enumerate(cases):
+        if time.monotonic() - start > options.seconds_total:
+            record["skipped"] = len(cases) - index
+            print(f"{len(cases) - index} cases skipped: {options.seconds_total:.0f} s are over", flush=True)
+            break
+        plans = [(f"{variant} {recipe}", recipe, handle) for (other, recipe, variant), handle in zip(jobs, handles)
+                 if other == case]
+        try:
+            result = run_case(bridge, case, plans, options)
+        except Exception as error:  # pylint: disable=broad-except
+            result = {"name": case.name, "error": f"{type(error).__name__}: {error}"[:400], "contenders": []}
+        failed += "error" in result or any("error" in e for e in result["contenders"])
+        record["cases"].append(result)
+        print(row(case, result) + result.get("error", ""), flush=True)
+        for entry in result["contenders"]:
+            if "error" in entry:
+                print(f"    {entry['name']}: {entry['error']}", flush=True)
+        if options.result:
+            pathlib.Path(options.result).write_text(json.dumps(record, indent=1) + "\n")
+        torch.cuda.empty_cache()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

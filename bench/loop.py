@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the benchmarks in Python share: operands, contenders, and the loop that races them (bench/README.md)."""
+import argparse
+import dataclasses
+import datetime
+import math
+import random
+import statistics
+import subprocess
+import sys
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+import torch
+
+ROTATION_BYTES = 240_000_000
+LOAD_SECONDS = 1.0
+GRAPH_SECONDS = 1.5e-3
+MIN_CALLS, MAX_CALLS = 24, 240
+
+
+@dataclasses.dataclass
+class Contender:
+    """One way to compute a case: `enqueue` and `result` take one of the rotating sets of operands."""
+    name: str
+    recipe: str
+    enqueue: Callable[[Any], Any]
+    result: Callable[[Any], torch.Tensor]  # (M, N) after a run
+    config: str = ""
+    mechanism: str = ""
+    error: Optional[str] = None
+    max_error: float = 0.0
+    us: List[float] = dataclasses.field(default_factory=list)
+    graph: Any = None
+    calls: int = 0
+    widths: str = ""
+    keep: List[Any] = dataclasses.field(default_factory=list)
+
+
+def round_up(value: int, step: int) -> int:
+    return -(-value // step) * step
+
+
+def normal(shape: Tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    """N(0,1) in e4m3. In pieces: FP32 of the largest operands would not fit beside them."""
+    out = torch.empty(math.prod(shape), dtype=torch.float8_e4m3fn, device="cuda")
+    piece = 1 << 27
+    for at in range(0, out.numel(), piece):
+        part = out[at:at + piece]
+        part.copy_(torch.randn(part.numel(), device="cuda", generator=generator).to(torch.float8_e4m3fn))
+    return out.view(shape)
+
+
+def scales(shape: Tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
+    return torch.rand(shape, device="cuda", generator=generator) * 0.5 + 0.75
+
+
+def excess(got: torch.Tensor, expected: torch.Tensor, k: int) -> float:
+    """Largest error beyond the rounding of D (8 bits), over the root of K, which is a product's spread."""
+    got, expected = got.double(), expected.double()
+    error = ((got - expected).abs() - expected.abs() * 2 ** -8).clamp(min=0) / math.sqrt(k)
+    return math.inf if not bool(torch.isfinite(got).all()) else float(error.max())
+
+
+def call_seconds(contender: Contender, sets: List[Any]) -> float:
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    for i in range(4):
+        contender.enqueue(sets[i % len(sets)])
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) * 1e-3 / 4
+
+
+def capture(contender: Contender, sets: List[Any], calls: int) -> None:
+    contender.graph, contender.calls = torch.cuda.CUDAGraph(), calls
+    outputs: List[Any] = []
+    with torch.cuda.graph(contender.graph):
+        for i in range(calls):
+            outputs.append(contender.enqueue(sets[i % len(sets)]))
+            if len(outputs) > len(sets):  # as many outputs in rotation as ours has
+                outputs.pop(0)
+    contender.keep.append(outputs)
+
+
+def smi(fields: str) -> List[str]:
+    try:
+        out = subprocess.run(["nvidia-smi", "--query-gpu=" + fields, "--format=csv,noheader,nounits", "-i", "0"],
+                             capture_output=True, text=True, timeout=10, check=True).stdout
+        return [field.strip() for field in out.strip().split(",")]
+    except (OSError, subprocess.SubprocessError):
+        return []
+
+
+def race(contenders: List[Contender], seconds: float, replays: int, seed: int) -> List[str]:
+    # why random: at the power limit a replay's clock is what the one before it left; in a fixed order whoever followed
+    # torch, which takes less power, was up to 7 % faster than the same kernel two places later
+    rng = random.Random(seed)
+
+    def rounds(count: int) -> List[Tuple[List[int], List[Any]]]:
+        marks = []
+        for _ in range(count):
+            order = rng.sample(range(len(contenders)), len(contenders))
+            events = [torch.cuda.Event(enable_timing=True) for _ in range(len(order) + 1)]
+            events[0].record()
+            for i, event in zip(order, events[1:]):
+                contenders[i].graph.replay()
+                event.record()
+            marks.append((order, events))
+        return marks
+
+    first = rounds(2)
+    torch.cuda.synchronize()
+    one = first[1][1][0].elapsed_time(first[1][1][-1]) * 1e-3
+    rounds(max(1, math.ceil(LOAD_SECONDS / one)))  # no wait after it: the load goes on into what counts
+    counted = rounds(max(replays, min(31, int(seconds / one))))
+    clocks = smi("clocks.sm,power.draw")  # while the queue is worked off
+    torch.cuda.synchronize()
+    for order, events in counted:
+        for n, i in enumerate(order):
+            contenders[i].us.append(events[n].elapsed_time(events[n + 1]) * 1e3 / contenders[i].calls)
+    return clocks
+
+
+def attempt(contender: Contender, action: Callable[[], Any]) -> Any:
+    """One contender's failure is an entry of the result."""
+    if contender.error is not None:
+        return None
+    try:
+        return action()
+    except Exception as error:  # pylint: disable=broad-except
+        contender.error = f"{type(error).__name__}: {error}".splitlines()[0][:400]
+        return None
+
+
+def race_all(contenders: List[Contender], sets: List[Any], options: argparse.Namespace) -> List[str]:
+    """Times of all that have no error yet, into Contender.us; clock in MHz and power in W while they ran."""
+    times = [attempt(c, lambda: call_seconds(c, sets)) for c in contenders]  # pylint: disable=cell-var-from-loop
+    fastest = min((t for t in times if t), default=1e-3)
+    calls = round_up(int(min(MAX_CALLS, max(MIN_CALLS, GRAPH_SECONDS / fastest))), len(sets))
+    for contender in contenders:
+        attempt(contender, lambda: capture(contender, sets, calls))  # pylint: disable=cell-var-from-loop
+    racing = [c for c in contenders if c.error is None]
+    return race(racing, options.seconds, options.replays, options.seed) if racing else []
+
+
+def entry_of(contender: Contender, flops: float, roof_us: Optional[float]) -> Dict[str, Any]:
+    entry: Dict[str, Any] = {"name": contender.name, "recipe": contender.recipe, "config": contender.config}
+    if contender.us:
+        us = statistics.median(contender.us)
+        entry.update(us=us, us_low=min(contender.us), us_high=max(contender.us), replays=len(contender.us),
+                     calls_per_graph=contender.calls, tflops=flops / us * 1e-6, max_error=contender.max_error)
+        if roof_us:
+            entry["of_roof"] = roof_us / us
+    if contender.widths:
+        entry["widths"] = contender.widths
+    if contender.error is not None:
+        entry["error"] = contender.error
+    return entry
+
+
+def record_of(bridge: Any, method: str, options: argparse.Namespace) -> Dict[str, Any]:
+    """What a result file says before its cases."""
+    driver = smi("driver_version,power.limit,name") or ["", "", ""]
+    return {"device": bridge.description(bridge.device).decode(), "gpu": driver[2], "driver": driver[0],
+            "power_limit_watts": driver[1], "torch": torch.__version__, "cuda_of_torch": torch.version.cuda,
+            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "command": " ".join(["python3", *sys.argv]), "source_hash": bridge.source_hash().decode(),
+            "seed": options.seed, "method": " ".join(method.split()), "cases": []}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--bridge", required=True, help="the shared object of bench/bridge/build.sh")
+    parser.add_argument("--cases-matching", default="", help="only cases whose line in the table contains this")
+    parser.add_argument("--result", default="", help="write the result as JSON, after every case")
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--pdl", action="store_true", help="programmatic dependent launch")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of counted replays for a case")
+    parser.add_argument("--seconds-total", type=float, default=330.0, help="no case starts later")
+    parser.add_argument("--replays", type=int, default=5, help="of every contender, at least")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--compile-threads", type=int, default=12)
+    parser.add_argument("--no-torch", action="store_true")
+    parser.add_argument("--deepgemm", action="store_true", help="DeepGEMM as well (bench/deepgemm.py)")
+
+
+def number(value: Optional[float], digits: int = 1) -> str:
+    return f"{value:.{digits}f}" if value else "-"
+
+
