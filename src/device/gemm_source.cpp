@@ -70,6 +70,7 @@ std::string operand_fields(const GemmConfig& c) {
 /// Between the scheduler's fields and the epilogue.
 std::string extent_fields(const GemmConfig& c) {
   std::string text;
+  if (c.epilogue_n != 0) text += fmt::format(", .epilogue_n = {}", c.epilogue_n);
   if (c.fixed_n != 0) text += fmt::format(", .fixed_n = {}", c.fixed_n);
   if (c.fixed_k != 0) text += fmt::format(", .fixed_k = {}", c.fixed_k);
   return text;

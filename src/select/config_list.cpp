@@ -82,10 +82,10 @@ std::vector<GemmConfig> make_shapes() {
 }
 
 /// Everything that tells two configs of one family apart.
-std::array<int, 15> key_of(const GemmConfig& c) {
-  return {c.tile_m,    c.tile_n,     c.tile_k,          c.cluster_m,     c.cluster_n,
-          c.cluster_k, c.stages,     c.math_warpgroups, int(c.schedule), c.raster,
-          c.promotion, int(c.order), c.split,           int(c.band),     int(c.swap_ab)};
+std::array<int, 16> key_of(const GemmConfig& c) {
+  return {c.tile_m, c.tile_n,          c.tile_k,        c.cluster_m, c.cluster_n, c.cluster_k,
+          c.stages, c.math_warpgroups, int(c.schedule), c.raster,    c.promotion, int(c.order),
+          c.split,  int(c.band),       int(c.swap_ab),  c.epilogue_n};
 }
 
 /// ptxas 13.0 serialises the wgmma of two accumulators where K differs from tile to tile, and with D in FP32. Such
@@ -163,7 +163,7 @@ std::vector<GemmConfig> config_list(const GemmConfig& requested) {
   if (last == requested) return list;
   last = requested;
   list.clear();
-  std::set<std::array<int, 15>> seen;
+  std::set<std::array<int, 16>> seen;
   const auto add = [&](const GemmConfig& c) {
     if (!collective::fault_of(c) && seen.insert(key_of(c)).second) list.push_back(c);
   };

@@ -61,10 +61,20 @@ WW_HOST_DEVICE constexpr int units_of(const GemmConfig& c) {
 /// Columns of D that one tile owns: TILE_N, or half of it behind SwiGLU.
 WW_HOST_DEVICE constexpr int output_columns(const GemmConfig& c) { return output_columns(c.epilogue, c.tile_n); }
 
-/// Bytes of one row of an output panel: the widest swizzle span that divides the tile's row.
+/// The epilogue tile: columns of D that are written to shared memory, and stored from there, at a time.
+WW_HOST_DEVICE constexpr int staged_columns(const GemmConfig& c) {
+  return c.epilogue_n > 0 ? c.epilogue_n : output_columns(c);
+}
+/// Buffers of such columns: one is written while the other is stored. why one for an odd number: the first part of the
+/// next tile would meet the last one of this
+WW_HOST_DEVICE constexpr int output_buffers(const GemmConfig& c) {
+  return output_columns(c) / staged_columns(c) % 2 == 0 ? 2 : 1;
+}
+
+/// Bytes of one row of an output panel: the widest swizzle span that divides the epilogue tile's row.
 WW_HOST_DEVICE constexpr int panel_bytes(const GemmConfig& c) {
   int bytes = kRowBytes;
-  while ((output_columns(c) * bytes_of(c.d)) % bytes != 0) bytes /= 2;
+  while ((staged_columns(c) * bytes_of(c.d)) % bytes != 0) bytes /= 2;
   return bytes;
 }
 
@@ -176,7 +186,7 @@ WW_HOST_DEVICE constexpr int sum_barrier_bytes(const GemmConfig& c) {
 /// Byte offsets from the start of dynamic shared memory.
 struct SharedPlan {
   int a_stage = 0, b_stage = 0;  // bytes of one stage
-  int d_tile = 0;                // bytes of one output tile
+  int d_tile = 0;                // bytes of what is staged of one output tile
   int a = 0, b = 0, d = 0, sums = 0, scales = 0, barriers = 0, order = 0;
   int ticket_barriers = 0, tickets = 0;  // dynamic
   int sum_barriers = 0;                  // of the slots for partial tiles of a cluster's peers, from `sums` on
@@ -189,7 +199,7 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
   plan.b_stage = c.tile_n * kRowBytes;
   plan.b = c.stages * plan.a_stage;
   plan.d = plan.b + c.stages * plan.b_stage;
-  plan.d_tile = c.tile_m * output_columns(c) * bytes_of(c.d);
+  plan.d_tile = c.tile_m * output_buffers(c) * staged_columns(c) * bytes_of(c.d);
   plan.sums = round_up(plan.d + tiles_in_flight(c) * plan.d_tile, kAlignment);
   plan.scales = plan.sums + (sums_in_cluster(c) ? (c.cluster_k - 1) * slot_bytes(c) : 0);
   // without roles every math thread reads its own from global memory
@@ -282,6 +292,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_swap(const GemmConfig& c) {
   // why: pairs of columns are loaded at once, and M, columns of the instruction then, may be odd
   if (c.c_layout == OutputLayout::column) return {"swap_ab", "auto or off with C by column"};
   if (c.pointer_array) return {"swap_ab", "auto or off with arrays of pointers"};
+  if (c.epilogue_n != 0) return {"epilogue_n", "0 under swap-AB, whose D lies by column"};
   if (c.fixed_n != 0) return {"swap_ab", "auto or off with a fixed N, which is rows of the instruction then"};
   // why: columns of D are then rows of the instruction, and those of a pair or block lie in several threads
   if (stages.swiglu != EpilogueOp::none) return {"swap_ab", "auto or off with SwiGLU, which combines columns of D"};
@@ -327,6 +338,12 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return {"d", "e4m3 with an epilogue that quantises, bf16, f16 or f32 without"};
   if (c.d_layout == OutputLayout::column && c.mechanism != Mechanism::dense)
     return {"d_layout", "row for grouped products"};
+  if (c.epilogue_n != 0) {
+    if (c.mechanism != Mechanism::dense || c.d_layout == OutputLayout::column)
+      return {"epilogue_n", "0 for grouped products and D by column"};
+    if (c.epilogue_n < 0 || c.epilogue_n * bytes_of(c.d) % 32 != 0 || output_columns(c) % c.epilogue_n != 0)
+      return {"epilogue_n", "0, or a divisor of the tile's columns of D, whole 32 bytes of them"};
+  }
   if (c.d_layout == OutputLayout::column && c.d == DType::e4m3) return {"d_layout", "row for e4m3"};
   if (by_column && (c.mechanism != Mechanism::dense || stages.swiglu != EpilogueOp::none || c.d == DType::e4m3))
     return {"c_layout", "row with groups, SwiGLU or D in e4m3"};

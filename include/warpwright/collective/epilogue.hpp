@@ -5,7 +5,8 @@
 //   banks
 // D with contiguous columns crosses over on the way: collective/column_output.hpp.
 // The store of a tile is read from shared memory while the next tile is multiplied; it is waited for only before that
-// buffer is written again, and at the end.
+// buffer is written again, and at the end. A tile may be staged in parts, epilogue_n columns each in two buffers that
+// take turns: that leaves room for more stages of operands.
 #pragma once
 
 #include "warpwright/arch/convert.hpp"
@@ -30,7 +31,9 @@ template <GemmConfig kConfig> struct Epilogue {
   static constexpr DType kOut = kConfig.d;
   static constexpr int kPanelBytes = panel_bytes(kConfig);
   static constexpr int kPanelColumns = kPanelBytes / bytes_of(kOut);
-  static constexpr int kPanels = kColumns / kPanelColumns;
+  static constexpr int kStaged = staged_columns(kConfig);  // columns of one part
+  static constexpr int kParts = kColumns / kStaged, kBuffers = output_buffers(kConfig);
+  static constexpr int kPanels = kStaged / kPanelColumns;
   static constexpr int kFirstBarrier = 1;  // named barrier of math warpgroup 0; 0 is the CTA's
 
   static constexpr EpilogueTree kTree = kConfig.epilogue;
@@ -103,16 +106,18 @@ template <GemmConfig kConfig> struct Epilogue {
     }
   }
 
-  using Buffer = pipeline::TmaStorePipeline<kFirstBarrier, kConfig.math_warpgroups, arch::kWarpgroupSize>;
+  using Buffer = pipeline::TmaStorePipeline<kFirstBarrier, kConfig.math_warpgroups, arch::kWarpgroupSize, kBuffers>;
 
   /// All threads of a math warpgroup: acc becomes its rows of `tile` of D.
   WW_DEVICE static void store(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
                               int math_warpgroup, Accumulator (&acc)[kUnits], TileCoord tile) {
-    if constexpr (kTree.empty()) write(base, buffer, math_warpgroup, acc);
-    else evaluate(arguments, base, buffer, math_warpgroup, acc, tile);
-    if (buffer.is_issuer()) {
-      issue(arguments, shared_d(base), math_warpgroup, tile);
-      buffer.commit();
+    if constexpr (kTree.empty()) {
+      send(arguments, base, buffer, math_warpgroup, acc, tile);
+    } else {
+      const TileExtent extent = extent_of<kConfig>(arguments, math_warpgroup, tile);
+      const auto sink = [&](Output(&out)[kUnits]) { send(arguments, base, buffer, math_warpgroup, out, tile); };
+      if constexpr (kConfig.batched) evaluate(epilogue_of<kConfig>(arguments, tile), extent, acc, sink);
+      else evaluate(arguments.epilogue, extent, acc, sink);
     }
   }
 
@@ -129,14 +134,15 @@ template <GemmConfig kConfig> struct Epilogue {
   /// time, so that what lies behind the last row stays as it is.
   WW_DEVICE static void store_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer, int math_warpgroup,
                                    Accumulator (&acc)[kUnits]) {
-    write(base, buffer, math_warpgroup, acc);
+    write(base, buffer, math_warpgroup, acc, 0);
     send_rows(to, base, buffer, math_warpgroup);
   }
   /// The same of a tree over the rows' accumulators: `n` columns of the product, and what the tree is told of the
   /// rows' group. Matrices and vectors along M are indexed by the row of D.
   WW_DEVICE static void store_rows(const Rows& to, i32 n, const EpilogueArguments& of_group, arch::SharedAddress base,
                                    const Buffer& buffer, int math_warpgroup, Accumulator (&acc)[kUnits]) {
-    evaluate(of_group, extent_of_rows(to, n, math_warpgroup), base, buffer, math_warpgroup, acc);
+    evaluate(of_group, extent_of_rows(to, n, math_warpgroup), acc,
+             [&](Output(&out)[kUnits]) { write(base, buffer, math_warpgroup, out, 0); });
     send_rows(to, base, buffer, math_warpgroup);
   }
   /// store_rows() of zeros without a tree, after clear(): the buffer is read again and again and never written.
@@ -151,7 +157,7 @@ template <GemmConfig kConfig> struct Epilogue {
     // this warpgroup's rows of one panel, or all of its panels
     constexpr u32 kPart = kUnits * (kColumnMajor ? Columns::kUnitBytes : kWarpgroupRows * kPanelBytes);
     buffer.acquire();
-    for (u32 panel = 0; panel < (kColumnMajor ? 1 : kPanels); ++panel)
+    for (u32 panel = 0; panel < (kColumnMajor ? 1 : kPanels * kBuffers); ++panel)
       for (u32 at = 16 * (arch::thread_index() % arch::kWarpgroupSize); at < kPart; at += 16 * arch::kWarpgroupSize)
         arch::shared::store4(
             base + (shared_plan(kConfig).d + panel * kTileM * kPanelBytes + math_warpgroup * kPart + at),
@@ -165,7 +171,7 @@ template <GemmConfig kConfig> struct Epilogue {
       return store(arguments, base, buffer, math_warpgroup, acc, tile);
     }
     if (!buffer.is_issuer()) return;
-    issue(arguments, shared_d(base), math_warpgroup, tile);
+    for (int part = 0; part < kParts; ++part) issue(arguments, base, math_warpgroup, tile, part);
     buffer.commit();
   }
 
@@ -184,16 +190,10 @@ template <GemmConfig kConfig> struct Epilogue {
     return extent;
   }
 
-  // The tree over the tile's accumulators, then D as in write().
-  WW_DEVICE static void evaluate(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
-                                 int math_warpgroup, Accumulator (&acc)[kUnits], TileCoord tile) {
-    const TileExtent extent = extent_of<kConfig>(arguments, math_warpgroup, tile);
-    if constexpr (kConfig.batched)
-      evaluate(epilogue_of<kConfig>(arguments, tile), extent, base, buffer, math_warpgroup, acc);
-    else evaluate(arguments.epilogue, extent, base, buffer, math_warpgroup, acc);
-  }
-  WW_DEVICE static void evaluate(const EpilogueArguments& arguments, const TileExtent& extent, arch::SharedAddress base,
-                                 const Buffer& buffer, int math_warpgroup, Accumulator (&acc)[kUnits]) {
+  // The tree over the tile's accumulators; `sink` takes what is to be rounded.
+  template <class Sink>
+  WW_DEVICE static void evaluate(const EpilogueArguments& arguments, const TileExtent& extent,
+                                 Accumulator (&acc)[kUnits], const Sink& sink) {
     EpilogueReductions<kConfig> reductions(arguments, extent);
     EpilogueWalk<kConfig> walk(arguments, extent);
     walk.apply(acc, reductions);
@@ -202,36 +202,49 @@ template <GemmConfig kConfig> struct Epilogue {
     if constexpr (kColumns != kTileN) {
       Output out[kUnits] = {};
       EpilogueRows<kConfig>::swiglu(acc, out);
-      finish(arguments, extent, out_scale, reductions, base, buffer, math_warpgroup, out);
+      finish(arguments, extent, out_scale, reductions, out, sink);
     } else {
-      finish(arguments, extent, out_scale, reductions, base, buffer, math_warpgroup, acc);
+      finish(arguments, extent, out_scale, reductions, acc, sink);
     }
   }
+  template <class Sink>
   WW_DEVICE static void finish(const EpilogueArguments& arguments, const TileExtent& extent, float out_scale,
-                               const EpilogueReductions<kConfig>& reductions, arch::SharedAddress base,
-                               const Buffer& buffer, int math_warpgroup, Output (&out)[kUnits]) {
+                               const EpilogueReductions<kConfig>& reductions, Output (&out)[kUnits], const Sink& sink) {
     if constexpr (EpilogueRows<kConfig>::kStages.quantise != EpilogueOp::none)
       EpilogueRows<kConfig>::quantise(arguments, extent, out_scale, reductions, out);
-    write(base, buffer, math_warpgroup, out);
+    sink(out);
   }
 
-  WW_DEVICE static void write(arch::SharedAddress base, const Buffer& buffer, int math_warpgroup,
-                              Output (&acc)[kUnits]) {
-    const SharedD sD = shared_d(base);  // (TILE_M, TILE_N)
+  // All parts of this warpgroup's rows of `tile`, each on its way before the next is written.
+  WW_DEVICE static void send(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
+                             int math_warpgroup, Output (&out)[kUnits], TileCoord tile) {
+    WW_UNROLL
+    for (int part = 0; part < kParts; ++part) {
+      write(base, buffer, math_warpgroup, out, part);
+      if (buffer.is_issuer()) {
+        issue(arguments, base, math_warpgroup, tile, part);
+        buffer.commit();
+      }
+    }
+  }
+
+  WW_DEVICE static void write(arch::SharedAddress base, const Buffer& buffer, int math_warpgroup, Output (&out)[kUnits],
+                              int part) {
+    const SharedD sD = shared_d(base, part);  // (TILE_M, columns of a part)
     buffer.acquire();
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {
       const int first_row = (math_warpgroup * kUnits + u) * kWarpgroupRows;
-      if constexpr (kColumnMajor) Columns::write(sD, first_row, acc[u]);
-      else if constexpr (kOut == DType::f32) write_words(sD, first_row, acc[u]);
-      else if constexpr (kOut == DType::e4m3) write_bytes(sD, first_row, acc[u]);
-      else write_matrices(sD, first_row, acc[u]);
+      if constexpr (kColumnMajor) Columns::write(sD, first_row, out[u]);
+      else if constexpr (kOut == DType::f32) write_words(sD, first_row, out[u], part);
+      else if constexpr (kOut == DType::e4m3) write_bytes(sD, first_row, out[u], part);
+      else write_matrices(sD, first_row, out[u], part);
     }
     buffer.publish();
   }
 
   WW_DEVICE static void send_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer, int math_warpgroup) {
-    const SharedD sD = shared_d(base);  // (TILE_M, TILE_N)
+    const SharedD sD = shared_d(base, 0);  // (TILE_M, TILE_N)
     for (int u = math_warpgroup * kUnits; u < (math_warpgroup + 1) * kUnits; ++u) {
       const int rows = to.rows - u * kWarpgroupRows;
       if (rows >= kWarpgroupRows) {
@@ -249,7 +262,7 @@ template <GemmConfig kConfig> struct Epilogue {
   // `rows` rows of the shared tile from `first` on, 16 bytes a thread.
   WW_DEVICE static void copy_rows(const Rows& to, arch::SharedAddress base, int first, int rows) {
     constexpr int kPieces = kColumns / kPieceColumns;  // of a row
-    const SharedD sD = shared_d(base);                 // (TILE_M, columns of D)
+    const SharedD sD = shared_d(base, 0);              // (TILE_M, columns of D)
     for (int i = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize); i < rows * kPieces;
          i += static_cast<int>(arch::kWarpgroupSize)) {
       const int row = first + i / kPieces, column = i % kPieces * kPieceColumns;
@@ -258,9 +271,9 @@ template <GemmConfig kConfig> struct Epilogue {
     }
   }
 
-  WW_DEVICE static SharedD shared_d(arch::SharedAddress base) {
-    constexpr u32 kOffset = shared_plan(kConfig).d;
-    return {base + kOffset};
+  WW_DEVICE static SharedD shared_d(arch::SharedAddress base, int part) {
+    constexpr u32 kOffset = shared_plan(kConfig).d, kBufferBytes = kTileM * kStaged * bytes_of(kOut);
+    return {base + (kOffset + static_cast<u32>(part % kBuffers) * kBufferBytes)};
   }
 
   WW_DEVICE static u32 pack(float low, float high) {
@@ -268,49 +281,58 @@ template <GemmConfig kConfig> struct Epilogue {
     else return arch::to_f16x2(low, high);
   }
 
+  // A thread's first value of a part: it has two rows, so half as many values as there are columns.
+  static constexpr int kPartValues = kStaged / 2;
+
   // 16-bit outputs: values 8j .. 8j + 7 of a warp are a 16 x 16 block of four 8 x 8 matrices.
-  WW_DEVICE static void write_matrices(const SharedD& sD, int first_row, const Output& acc) {
+  WW_DEVICE static void write_matrices(const SharedD& sD, int first_row, const Output& out, int part) {
     const int warp_row = first_row + 16 * static_cast<int>(arch::warp_index() % 4);
     const int lane = static_cast<int>(arch::lane_index());
     const int row = warp_row + lane % 16;  // matrices 0, 1 are rows 0-7, 8-15 of columns 0-7; 2, 3 of columns 8-15
+    const int first = part * kPartValues;
     WW_UNROLL
-    for (int j = 0; j < kColumns / 16; ++j) {
-      const arch::Words<4> block{{pack(acc[8 * j], acc[8 * j + 1]), pack(acc[8 * j + 2], acc[8 * j + 3]),
-                                  pack(acc[8 * j + 4], acc[8 * j + 5]), pack(acc[8 * j + 6], acc[8 * j + 7])}};
+    for (int j = 0; j < kStaged / 16; ++j) {
+      const int v = first + 8 * j;
+      const arch::Words<4> block{{pack(out[v], out[v + 1]), pack(out[v + 2], out[v + 3]), pack(out[v + 4], out[v + 5]),
+                                  pack(out[v + 6], out[v + 7])}};
       arch::stmatrix(sD(row, 16 * j + 8 * (lane / 16)), block);
     }
-    if constexpr (kColumns % 16 != 0) {  // the last 8 columns
-      constexpr int v = kColumns / 2 - 4;
-      arch::stmatrix(sD(row, kColumns - 8), arch::Words<2>{{pack(acc[v], acc[v + 1]), pack(acc[v + 2], acc[v + 3])}});
+    if constexpr (kStaged % 16 != 0) {  // the last 8 columns
+      const int v = first + kPartValues - 4;
+      arch::stmatrix(sD(row, kStaged - 8), arch::Words<2>{{pack(out[v], out[v + 1]), pack(out[v + 2], out[v + 3])}});
     }
   }
 
   // FP32 outputs: pairs of neighbouring columns, 8 bytes each.
-  WW_DEVICE static void write_words(const SharedD& sD, int first_row, const Output& acc) {
+  WW_DEVICE static void write_words(const SharedD& sD, int first_row, const Output& out, int part) {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     const int row = first_row + Atom::row(thread, 0), column = Atom::column(thread, 0);
+    const int first = part * kPartValues;
     WW_UNROLL
-    for (int v = 0; v < Output::kValues; v += 2)
+    for (int v = 0; v < kPartValues; v += 2)
       arch::shared::store2(sD(row + 8 * ((v / 2) % 2), column + 8 * (v / 4)),
-                           {{arch::bits_of(acc[v]), arch::bits_of(acc[v + 1])}});
+                           {{arch::bits_of(out[first + v]), arch::bits_of(out[first + v + 1])}});
   }
 
   // 8-bit outputs: neighbouring lanes exchange a pair each, so that one has four columns of row r, the other of r + 8.
-  WW_DEVICE static void write_bytes(const SharedD& sD, int first_row, const Output& acc) {
+  WW_DEVICE static void write_bytes(const SharedD& sD, int first_row, const Output& out, int part) {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     const bool odd = thread % 2 != 0;
     const int row = first_row + Atom::row(thread, 0) + (odd ? 8 : 0), column = 4 * (thread % 4 / 2);
     WW_UNROLL
-    for (int v = 0; v < Output::kValues; v += 4) {
-      const u32 mine = arch::to_e4m3x2(acc[v], acc[v + 1]) | u32{arch::to_e4m3x2(acc[v + 2], acc[v + 3])} << 16;
+    for (int v = 0; v < kPartValues; v += 4) {
+      const int at = part * kPartValues + v;
+      const u32 mine = arch::to_e4m3x2(out[at], out[at + 1]) | u32{arch::to_e4m3x2(out[at + 2], out[at + 3])} << 16;
       const u32 other = arch::warp::shuffle_xor(mine, 1);
       const u32 word = odd ? other >> 16 | (mine & 0xffff0000u) : (mine & 0xffffu) | other << 16;
       arch::shared::store(sD(row, column + 2 * v), word);
     }
   }
 
-  WW_DEVICE static void issue(const GemmArguments& arguments, const SharedD& sD, int math_warpgroup, TileCoord tile) {
+  WW_DEVICE static void issue(const GemmArguments& arguments, arch::SharedAddress base, int math_warpgroup,
+                              TileCoord tile, int part) {
     const arch::TensorMap& map = acquired_output<kConfig>(arguments, tile);
+    const SharedD sD = shared_d(base, part);  // (TILE_M, columns of a part)
     for (int u = math_warpgroup * kUnits; u < (math_warpgroup + 1) * kUnits; ++u) {
       if constexpr (kColumnMajor) {
         Columns::issue(map, sD, tile, u);
@@ -318,7 +340,8 @@ template <GemmConfig kConfig> struct Epilogue {
         for (int panel = 0; panel < kPanels; ++panel)
           atom::copy(atom::TmaStoreAtom{map}, sD.panel(u * kWarpgroupRows, panel),
                      atom::Box<stacks_matrices(kConfig)>{tile.m * kTileM + u * kWarpgroupRows,
-                                                         tile.n * kColumns + panel * kPanelColumns, tile.batch});
+                                                         tile.n * kColumns + part * kStaged + panel * kPanelColumns,
+                                                         tile.batch});
       }
     }
   }
