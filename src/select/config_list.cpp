@@ -22,6 +22,9 @@ struct Sharing {
 
 constexpr int kRows[] = {256, 192, 128, 64};  // of cooperative tiles: 2 x 128, 3 x 64, 2 x 64, 1 x 64
 constexpr int kColumns[] = {256, 224, 192, 160, 128, 96, 64, 32, 16};
+// Between these, for problems that they divide into whole waves: 2112 columns are 12 times 176, 7168 are 32 times 224.
+constexpr int kBetweenRows[] = {192, 128, 64};
+constexpr int kBetweenColumns[] = {240, 208, 176, 144, 112, 80};
 constexpr Sharing kSharings[] = {
     {1, 1, TileOrder::fixed, 0, 0},    {2, 1, TileOrder::fixed, 0, 0},    {1, 2, TileOrder::fixed, 0, 0},
     {2, 2, TileOrder::fixed, 0, 0},    {4, 1, TileOrder::fixed, 0, 0},    {1, 4, TileOrder::fixed, 0, 0},
@@ -76,6 +79,8 @@ std::vector<GemmConfig> make_shapes() {
                           .order = s.order,
                           .split = s.split,
                           .cluster_k = s.cluster_k});
+  for (int m : kBetweenRows)
+    for (int n : kBetweenColumns) add(Schedule::cooperative, {m, n});
   for (const Extent& tile : kPingpongTiles) add(Schedule::pingpong, tile);
   for (const Extent& tile : kMultistageTiles) add(Schedule::multistage, tile);
   return shapes;
