@@ -2,7 +2,9 @@
 // Enumeration in a fixed order: schedules, then tiles, then clusters and schedulers.
 #include "select/config_list.hpp"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 
 #include "warpwright/collective/builder.hpp"
@@ -124,6 +126,13 @@ bool may_spill(const GemmConfig& c) {
   return words && stream && c.tile_n == 256;
 }
 
+/// A width between those of kColumns. why not with block scales: such a tile meets two scales of B in most k-blocks, and
+/// of those that were measured none was near the best.
+bool is_between(const GemmConfig& c) {
+  return c.schedule == Schedule::cooperative && !collective::swaps(c) &&
+         std::find(std::begin(kColumns), std::end(kColumns), c.tile_n) == std::end(kColumns);
+}
+
 void take(int& field, int otherwise) {
   if (field == 0) field = otherwise;
 }
@@ -173,7 +182,9 @@ std::vector<GemmConfig> config_list(const GemmConfig& requested) {
     if (!collective::fault_of(c) && seen.insert(key_of(c)).second) list.push_back(c);
   };
   for (const GemmConfig& shape : config_shapes())
-    if (const GemmConfig c = complete(shape, requested); is_for(shape, requested) && !may_serialise(c) && !may_spill(c))
+    if (const GemmConfig c = complete(shape, requested); is_for(shape, requested) && !may_serialise(c) &&
+                                                         !may_spill(c) &&
+                                                         !(is_between(shape) && collective::promotes(c)))
       add(c);
   if (requested.tile_m != 0 || requested.tile_n != 0) add(complete({}, requested));
   return list;

@@ -64,7 +64,9 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
             block_us;
   if (collective::promotes(c)) t.promotion = promotion_in_sight(c, k) * outputs / kFmaPerClock * block_us;
   const double d_kib = c.tile_m * double{1.0 * collective::output_columns(c)} * bytes_of(c.d) / 1024;
-  const double epilogue = (k.tile_clocks + k.store_clocks_per_kib * d_kib) / (k.ghz * 1e3);
+  const double halvings = std::log2(1.0 * collective::kRowBytes / collective::panel_bytes(c));
+  const double store_clocks = k.store_clocks_per_kib * d_kib * (1 + k.narrow_panels * halvings);
+  const double epilogue = (k.tile_clocks + store_clocks) / (k.ghz * 1e3);
   // one warpgroup stores while the other multiplies; what is longer than that shows
   t.epilogue = pingpong ? std::max(0.0, epilogue - t.total()) : epilogue;
   if (!roles) t.epilogue += k.single_us;  // nobody loads ahead across tiles
@@ -125,7 +127,7 @@ bool tile_is_recorded(const GemmConfig& c, bool swapped) {
   if (swapped) return c.tile_m <= 128 && c.tile_n <= 64;
   if (c.tile_m == 64) return c.tile_n >= 32 && c.tile_n <= 192;
   if (c.tile_m == 128) return c.tile_n >= 64;
-  return c.tile_m == 192 ? c.tile_n == 128 || c.tile_n == 160 : c.tile_n == 128;
+  return c.tile_m == 192 ? c.tile_n >= 128 && c.tile_n <= 160 : c.tile_n == 128;
 }
 
 /// Share of its time by which a config may be worse than modelled.
@@ -138,7 +140,8 @@ double doubt_of(const GemmConfig& c, bool swapped, const CostConstants& k) {
     return k.doubt;
   // up to 18 % longer than modelled: while one CTA promotes its only raw sums, the others of the cluster wait
   if (plane > 1 && (c.math_warpgroups == 3 || collective::raw_accumulators(c) == 1)) return k.doubt_plain;
-  return tile_is_recorded(c, swapped) && plane <= 2 && along_k <= 4 ? 0 : k.doubt_plain;
+  if (!tile_is_recorded(c, swapped) || plane > 2 || along_k > 4) return k.doubt_plain;
+  return along_k > 1 ? k.doubt_sums : 0;
 }
 
 Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int sms, const CostConstants& k);

@@ -48,33 +48,34 @@ struct Cost {
 /// Rates and latencies of an H200. Clocks are at the full clock; those of the first group are fitted to recorded times
 /// (tests/select/fit_cost_model.cpp), the others are facts of the machine or measured apart.
 struct CostConstants {
-  double launch_us = 2.781;     // a kernel in a graph, to its first byte and from its last, with the first load
-  double block_clocks = 35.62;  // of each k-block: wait, fence, issue, wait
-  double scale_clocks = 56.78;  // of each k-block with block scales: their loads, and the wait for raw sums
-  double shared_bytes_per_clock = 191.4;  // operands read by wgmma and written by TMA
-  double load_bytes_per_clock = 128.4;    // into one SM by the loads that its CTA issues
-  double fill_bytes_per_clock = 18.3;     // of rows outside A, which TMA fills with zeros
-  double ring_clocks = 1592;              // from a stage being free to its next k-block being there
-  double cluster_clocks = 53.36;          // of each k-block: CTAs of two wait for each other; more by log2 of the size
-  double l2_bytes_per_us = 7.422e+06;     // out of all of L2, what neighbours read together once
-  double hbm_bytes_per_us = 4.362e+06;    // as fitted beside memory_overlap; 4.3 TB/s seen
-  double hbm_latency_us = 0.7745;         // under load: bytes in flight over this are the bandwidth of a thin launch
-  double memory_overlap = 3.513;          // SM, L2 and HBM time add by this power: 1 one after the other, much: hidden
-  double lag_shared = 0.1885;             // of what neighbours share, what they share still where K is cut unevenly
-  double tile_clocks = 910.7;             // of each tile: pipeline drain, barriers, address arithmetic
-  double store_clocks_per_kib = 27.54;    // of the epilogue, for each KiB of D
-  double promotion_exposed_one = 1.373;   // share of promotion's FMA clocks in sight: one set of raw accumulators
-  double promotion_exposed_two = 0.6789;  // two sets, or pingpong
-  double promotion_exposed_three = 0.5323;  // three math warpgroups
-  double power_fp8 = 1.906;                 // dynamic power of busy FP8 tensor cores, over what the limit leaves for it
-  double power_16 = 1.826;                  // the same of 16-bit operands
-  double power_load = 1.067;                // of loads at 64 bytes a clock in every SM
-  double power_share = 0.3005;              // time is dynamic power to this: voltage falls with the clock
-  double exchange_us = 1.805;           // stream-K, split-K: a flag in global memory, the round trips to what it guards
-  double stream_cluster = 0.1106;       // of all tiles of stream-K in clusters of two; more by log2 of the size
-  double cluster_exchange_us = 0.1486;  // split-K in a cluster: barriers of the cluster, for every tile
-  double dsmem_bytes_per_clock = 29.54;  // of partial tiles inside a cluster
-  double cluster_us = 0.8391;            // of a launch with clusters of two; of larger ones by log2 of the size
+  double launch_us = 2.775;     // a kernel in a graph, to its first byte and from its last, with the first load
+  double block_clocks = 44.45;  // of each k-block: wait, fence, issue, wait
+  double scale_clocks = 60.55;  // of each k-block with block scales: their loads, and the wait for raw sums
+  double shared_bytes_per_clock = 186.2;  // operands read by wgmma and written by TMA
+  double load_bytes_per_clock = 130.8;    // into one SM by the loads that its CTA issues
+  double fill_bytes_per_clock = 18.09;    // of rows outside A, which TMA fills with zeros
+  double ring_clocks = 1584;              // from a stage being free to its next k-block being there
+  double cluster_clocks = 49.21;          // of each k-block: CTAs of two wait for each other; more by log2 of the size
+  double l2_bytes_per_us = 7.573e+06;     // out of all of L2, what neighbours read together once
+  double hbm_bytes_per_us = 4.368e+06;    // as fitted beside memory_overlap; 4.3 TB/s seen
+  double hbm_latency_us = 0.7728;         // under load: bytes in flight over this are the bandwidth of a thin launch
+  double memory_overlap = 3.384;          // SM, L2 and HBM time add by this power: 1 one after the other, much: hidden
+  double lag_shared = 0.1916;             // of what neighbours share, what they share still where K is cut unevenly
+  double tile_clocks = 635.5;             // of each tile: pipeline drain, barriers, address arithmetic
+  double store_clocks_per_kib = 26.24;    // of the epilogue, for each KiB of D
+  double narrow_panels = 0.7255;          // stores of D in panels under 128 bytes: this much more for each halving
+  double promotion_exposed_one = 1.475;   // share of promotion's FMA clocks in sight: one set of raw accumulators
+  double promotion_exposed_two = 0.7852;  // two sets, or pingpong
+  double promotion_exposed_three = 0.5553;  // three math warpgroups
+  double power_fp8 = 2.064;                 // dynamic power of busy FP8 tensor cores, over what the limit leaves for it
+  double power_16 = 2.019;                  // the same of 16-bit operands
+  double power_load = 0.8414;               // of loads at 64 bytes a clock in every SM
+  double power_share = 0.2978;              // time is dynamic power to this: voltage falls with the clock
+  double exchange_us = 1.91;            // stream-K, split-K: a flag in global memory, the round trips to what it guards
+  double stream_cluster = 0.1013;       // of all tiles of stream-K in clusters of two; more by log2 of the size
+  double cluster_exchange_us = 0.1862;  // split-K in a cluster: barriers of the cluster, for every tile
+  double dsmem_bytes_per_clock = 27.07;  // of partial tiles inside a cluster
+  double cluster_us = 0.6798;            // of a launch with clusters of two; of larger ones by log2 of the size
 
   double ghz = 1.98;                      // clock where power is not the limit
   double workspace_bytes_per_clock = 64;  // of partial tiles through L2, of one SM
@@ -83,7 +84,8 @@ struct CostConstants {
   double ticket_us = 0.3;                 // dynamic: the first ticket; the others come under the products
   double sharing_ctas = 16;               // neighbours whose reads of one line are one read of L2: a GPC's
   double doubt_plain = 0.08;              // tiles and clusters without a recorded time, under an order that has some
-  double doubt = 0.30;                    // schedules and orders without a recorded time
+  double doubt_sums = 0.03;  // split-K in a cluster: up to 15 % longer than modelled where it was near the best
+  double doubt = 0.30;       // schedules and orders without a recorded time
 };
 
 /// `config` is resolved and without fault. SMs: of the device, or as many as a launch may use.
