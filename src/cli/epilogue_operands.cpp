@@ -62,10 +62,6 @@ Result<void> make_node(const EpilogueNode& node, const Shape& matrix, std::int64
   return {};
 }
 
-}  // namespace
-
-namespace {
-
 Result<EpilogueTensors> tensors_of(const EpilogueTree& tree, const Shape& shape, std::int64_t rows, std::uint64_t seed,
                                    const EpilogueFiles& files) {
   const std::int64_t batch = shape.batch, m = shape.rows, n = shape.columns;

@@ -101,6 +101,22 @@ void cut_to_blocks(GroupMeaning& meaning, std::int64_t grain) {
   }
 }
 
+/// What a config may say, groups of K have no choice about, and would be dropped: the problem decides.
+Result<void> check_config(const KGroupedRequest& request, bool accumulate) {
+  const GemmConfig& c = request.options.config;
+  const auto refused = [&](std::string key, std::string expected, std::string actual) {
+    return failure(ErrorCode::unsupported, fmt::format("--config, key {}", key), std::move(expected),
+                   std::move(actual));
+  };
+  if (c.d_layout != OutputLayout::row) return refused("d_layout", "row for groups of K", name_of(c.d_layout));
+  if (c.c_layout != OutputLayout::row) return refused("c_layout", "row for groups of K", name_of(c.c_layout));
+  if (c.pointer_array) return refused("pointers", "0 for groups of K", "1");
+  const EpilogueTree accumulating = evt::acc + evt::c(request.types.d);
+  if (!c.epilogue.empty() && !(accumulate && c.epilogue == accumulating))
+    return refused("epilogue", "none; C is added with --accumulate", quoted(to_text(c.epilogue)));
+  return {};
+}
+
 }  // namespace
 
 Result<void> lay_out(KGroupedCase& request) {
@@ -135,26 +151,6 @@ Result<void> lay_out(KGroupedCase& request) {
   p.ldd = p.n, p.stride_d_group = p.m * p.n;
   return {};
 }
-
-namespace {
-
-/// What a config may say, groups of K have no choice about, and would be dropped: the problem decides.
-Result<void> check_config(const KGroupedRequest& request, bool accumulate) {
-  const GemmConfig& c = request.options.config;
-  const auto refused = [&](std::string key, std::string expected, std::string actual) {
-    return failure(ErrorCode::unsupported, fmt::format("--config, key {}", key), std::move(expected),
-                   std::move(actual));
-  };
-  if (c.d_layout != OutputLayout::row) return refused("d_layout", "row for groups of K", name_of(c.d_layout));
-  if (c.c_layout != OutputLayout::row) return refused("c_layout", "row for groups of K", name_of(c.c_layout));
-  if (c.pointer_array) return refused("pointers", "0 for groups of K", "1");
-  const EpilogueTree accumulating = evt::acc + evt::c(request.types.d);
-  if (!c.epilogue.empty() && !(accumulate && c.epilogue == accumulating))
-    return refused("epilogue", "none; C is added with --accumulate", quoted(to_text(c.epilogue)));
-  return {};
-}
-
-}  // namespace
 
 Result<KGroupedRequest> make_k_grouped_request(const KGroupedFlags& flags) {
   KGroupedRequest request;
