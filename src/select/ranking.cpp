@@ -54,6 +54,10 @@ void exclude(std::vector<Exclusion>& list, const std::string& reason, const Gemm
   at->configs.push_back(config);
 }
 
+bool names_matrix(const EpilogueTree& tree) {
+  return tree.has(EpilogueOp::c) || tree.has(EpilogueOp::auxiliary) || tree.has(EpilogueOp::store);
+}
+
 GemmProblem with_nominal_rows(GemmProblem p) {
   p.m = kInvariantRows;
   return p;
@@ -71,7 +75,9 @@ GemmConfig of_problem(const GemmProblem& p, const GemmConfig& requested) {
   c.batched = p.batch > 1 || p.pointer_array;
   c.pointer_array = p.pointer_array;
   c.epilogue = p.epilogue;
-  c.a_major = p.a_major, c.b_major = p.b_major, c.d_layout = p.d_layout, c.c_layout = p.c_layout;
+  c.a_major = p.a_major, c.b_major = p.b_major, c.d_layout = p.d_layout;
+  // why: where there is no such matrix, both layouts are one kernel, which is compiled and cached once
+  c.c_layout = names_matrix(p.epilogue) ? p.c_layout : OutputLayout::row;
   // one tile owns both halves
   if (c.tile_n == 0 && c.epilogue.has(EpilogueOp::swiglu_halves))
     c.tile_n = static_cast<int>(min<std::int64_t>(p.n, 256));

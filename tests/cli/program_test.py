@@ -279,7 +279,7 @@ class Program(unittest.TestCase):
                                    "--verify", "--json"))
         self.assertEqual(both["wrong"], 0)
         self.refused(3, "swap_ab", "gemm", *SMALL, "--epilogue", "acc+c", "--c-layout", "column", "--swap-ab", "on")
-        self.refused(3, "c_layout", "gemm", *SMALL, "--epilogue", "swiglu(acc)", "--c-layout", "column")
+        self.refused(3, "c_layout", "gemm", *SMALL, "--epilogue", "swiglu(acc+c)", "--c-layout", "column")
         self.refused(3, "--c-layout", "bench", "gemm", *SMALL, "--c-layout", "column")
 
     def test_block_scales_of_both_operands_by_row(self) -> None:

@@ -106,6 +106,30 @@ TEST(Choose, TakesTheLayoutsOfTheProblem) {
   for (const Candidate& c : rank(p, {}).candidates) EXPECT_EQ(c.config.d_layout, OutputLayout::column);
 }
 
+TEST(Choose, LayoutOfMatricesCountsWhereTheTreeNamesOne) {
+  GemmProblem p = problem(16, 512, 512, Scale::tensor);
+  for (const char* text : {"", "silu(acc*alpha+bias)*col0", "row_sum(column_amax(acc,out0),out1)", "swiglu(acc)"}) {
+    p.epilogue = *text ? *parse_epilogue(text) : EpilogueTree{};
+    for (const bool emulated : {false, true}) {
+      p.c_layout = OutputLayout::row;
+      const GemmConfig by_row = choose(p, {.emulated = emulated});
+      p.c_layout = OutputLayout::column;
+      EXPECT_EQ(choose(p, {.emulated = emulated}), by_row) << "one kernel: " << text;
+      EXPECT_FALSE(collective::fault_of(by_row)) << text;
+    }
+    const GemmConfig swapped = choose(p, {.config = *parse_config("swap_ab=on")});
+    EXPECT_EQ(!collective::fault_of(swapped), !p.epilogue.has(EpilogueOp::swiglu)) << text;
+  }
+  for (const char* text : {"acc+c", "acc*aux2", "relu(store(acc,out3:f32))"}) {
+    p.epilogue = *parse_epilogue(text);
+    for (const OutputLayout layout : {OutputLayout::row, OutputLayout::column}) {
+      p.c_layout = layout;
+      EXPECT_EQ(choose(p, {}).c_layout, layout) << text;
+      EXPECT_EQ(choose(p, {.emulated = true}).c_layout, layout) << text;
+    }
+  }
+}
+
 TEST(Choose, WorkspaceLimitRulesOutStreamK) {
   const GemmProblem p = problem(256, 256, 65536);
   for (const std::size_t limit : {std::size_t{0}, std::size_t{1} << 20}) {

@@ -32,8 +32,8 @@ struct GemmProblem {
   // column: D is stored (N, M), ldd is the stride of those rows (0: M) and batch_d that of such matrices; not e4m3, and
   // M is a multiple of 16 bytes of D
   OutputLayout d_layout = OutputLayout::row;
-  // column: the epilogue's matrices, C, auxiliary ones and stores, are stored (N, M), and their ld is from column to
-  // column; whatever D's layout. Not with SwiGLU or D in e4m3, nor under swap-AB, which auto then leaves alone
+  // column: C, auxiliary matrices and stores of an epilogue that names any are stored (N, M), their ld from column to
+  // column, whatever D's layout. Not with SwiGLU or D in e4m3, nor under swap-AB, which auto then leaves alone
   OutputLayout c_layout = OutputLayout::row;
   // `batch` products of this shape; from one matrix, or the scales of one, to the next: elements, 0 = the same for all.
   // The matrices of D are disjoint, one behind the other or side by side in its stored rows.
