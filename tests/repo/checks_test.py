@@ -7,6 +7,7 @@ import unittest
 import layers
 import promises
 import style
+import wgmma_callers
 
 HEAD = "// SPDX-License-Identifier: Apache-2.0\n// A file.\n#pragma once\n"
 MECHANISMS = "| mechanism | file | test | example |\n|---|---|---|---|\n"
@@ -144,6 +145,24 @@ class Promises(Planted):
     def test_a_missing_document(self):
         (self.root / "docs/reliability.md").unlink()
         self.assert_found(promises.check, "does not exist")
+
+
+class WgmmaCallers(unittest.TestCase):
+    GOOD = ("lib.a:warpgroup_engine.cpp.o:                 U _ZN2ww3emu7mma_m64ENS0_8MmaTypesE\n"
+            "lib.a:launch.cpp.o:                 U _ZN2ww3emu8scheduleEv\n"
+            "lib.a:mma.cpp.o:                 U _ZN2ww3emu9mma_chainENS0_9MmaTargetE\n"
+            "lib.a:mma.cpp.o:0000000000000210 T _ZN2ww3emu7mma_m64ENS0_8MmaTypesE\n")
+
+    def test_a_good_archive_passes(self):
+        self.assertEqual(wgmma_callers.faults(self.GOOD), [])
+
+    def test_a_second_caller(self):
+        for name in ("7mma_m64", "10mma_m64_on", "9mma_chain", "14mma_exact_avx2"):
+            fault, = wgmma_callers.faults(self.GOOD + f"lib.a:table.cpp.o:                 U _ZN2ww3emu{name}Ev\n")
+            self.assertIn("got one from table.cpp.o", fault)
+
+    def test_an_archive_without_it(self):
+        self.assertEqual(len(wgmma_callers.faults("")), 1)
 
 
 if __name__ == "__main__":
