@@ -33,6 +33,29 @@ struct HostGrouped {
 
 inline constexpr std::uint8_t kUntouched = 0xa5;
 
+/// What grouped kernels are made of beside their tiles. why the order stays: problems are numbered by it, and hashes of
+/// them are kept
+struct GroupedTypes {
+  DType a;
+  Scale scale;
+  DType d;
+};
+inline constexpr GroupedTypes kGroupedTypes[11] = {{e4m3, Scale::block_1x128_128x128, bf16},
+                                                   {e4m3, Scale::row_column, bf16},
+                                                   {bf16, Scale::none, bf16},
+                                                   {e4m3, Scale::tensor, f16},
+                                                   {e4m3, Scale::block_1x128_128x128, f32},
+                                                   {f16, Scale::none, f16},
+                                                   {bf16, Scale::tensor, f32},
+                                                   {e4m3, Scale::none, bf16},
+                                                   {f16, Scale::row_column, f32},
+                                                   {e4m3, Scale::row_column, f32},
+                                                   {bf16, Scale::none, f32}};
+
+inline void set_types(HostGrouped& h, const GroupedTypes& types) {
+  h.problem.a = h.problem.b = types.a, h.problem.scale = types.scale, h.problem.d = types.d;
+}
+
 /// How many rows each of `groups` groups has; `kind` says what sort of lopsided.
 inline std::vector<std::int64_t> random_counts(std::mt19937_64& rng, std::int64_t groups, std::uint64_t kind) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(groups), 0);
@@ -157,22 +180,7 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
   GroupedProblem& p = h.problem;
   // why two kinds: kernels take seconds to compile; even numbers share nine of them, odd ones roam
   const bool common = i % 2 == 0;
-  struct Types {
-    DType a;
-    Scale scale;
-    DType d;
-  };
-  const Types types[9] = {{e4m3, Scale::block_1x128_128x128, bf16},
-                          {e4m3, Scale::row_column, bf16},
-                          {bf16, Scale::none, bf16},
-                          {e4m3, Scale::tensor, f16},
-                          {e4m3, Scale::block_1x128_128x128, f32},
-                          {f16, Scale::none, f16},
-                          {bf16, Scale::tensor, f32},
-                          {e4m3, Scale::none, bf16},
-                          {f16, Scale::row_column, f32}};
-  const Types& type = types[common ? i / 2 % 3 : 3 + i / 2 % 6];
-  p.a = p.b = type.a, p.scale = type.scale, p.d = type.d;
+  set_types(h, kGroupedTypes[common ? i / 2 % 3 : 3 + i / 2 % 6]);
   p.encoding = GroupEncoding(i / 6 % 5);
   if (p.encoding == GroupEncoding::offsets && pick(3) == 0) p.alignment = 1 << pick(8);
   const std::int64_t step = 16 / bytes_of(p.a), counts_of_groups[6] = {1, 2, 3, 8, 17, 60};
@@ -277,11 +285,11 @@ inline std::vector<std::uint8_t> reference(const HostGrouped& h) {
   return d;
 }
 
-/// Runs the problem on `device`, `times` times with one workspace; all of D comes back. A status other than 0 fails.
-inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const HostGrouped& h,
-                                                std::vector<TileWidth>* widths = nullptr, int times = 1) {
+/// D of the problem by `made`, which was planned for one of its shape, in memory of its own; `times` times with one
+/// workspace; all of D comes back. A status other than 0 fails.
+inline Result<std::vector<std::uint8_t>> run_plan(const Device& device, const GroupedPlan& made, const HostGrouped& h,
+                                                  std::vector<TileWidth>* widths = nullptr, int times = 1) {
   const GroupedProblem& p = h.problem;
-  WW_TRY(const GroupedPlan made, plan(device, p, {.config = h.config}));
   const auto upload = [&](const void* data, std::size_t bytes) -> Result<Buffer> {
     WW_TRY(Buffer buffer, device.allocate(std::max<std::size_t>(bytes, 256)));
     WW_CHECK(device.upload(buffer.data(), data, bytes));
@@ -321,6 +329,13 @@ inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const Host
   }
   WW_CHECK(device.download(d.data(), out.data(), d.size()));
   return d;
+}
+
+/// The same by a plan of its own.
+inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const HostGrouped& h,
+                                                std::vector<TileWidth>* widths = nullptr, int times = 1) {
+  WW_TRY(const GroupedPlan made, plan(device, h.problem, {.config = h.config}));
+  return run_plan(device, made, h, widths, times);
 }
 
 /// "" when equal, else the first wrong byte as (row, column) of D, and how many bytes differ.

@@ -62,20 +62,10 @@ inline GroupedEpilogueCase numbered_grouped_epilogue(std::uint64_t i) {
   HostGrouped& h = made.host;
   h.number = i;
   GroupedProblem& p = h.problem;
-  struct Types {
-    DType a;
-    Scale scale;
-    DType d;
-  };
-  const Types types[5] = {{e4m3, Scale::block_1x128_128x128, bf16},
-                          {bf16, Scale::none, bf16},
-                          {e4m3, Scale::row_column, f32},
-                          {e4m3, Scale::tensor, f16},
-                          {bf16, Scale::none, f32}};
   // kinds 4 t + m have tree t with mechanism m, and every mechanism its own type for it
   const std::uint64_t which = kind / 4, m = kind % 4;
-  const Types& type = types[(which + m) % 5];
-  p.a = p.b = type.a, p.scale = type.scale, p.d = type.d;
+  constexpr int kTypes[5] = {0, 2, 9, 3, 10};
+  set_types(h, kGroupedTypes[kTypes[(which + m) % 5]]);
   const Mechanism mechanisms[4] = {Mechanism::ragged, Mechanism::descriptors, Mechanism::contiguous, Mechanism::masked};
   GemmConfig& c = h.config;
   c.mechanism = mechanisms[m];
