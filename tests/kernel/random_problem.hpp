@@ -277,11 +277,10 @@ inline Result<std::vector<std::uint8_t>> packed_output(const GemmProblem& p, con
   return packed;
 }
 
-/// Runs the problem on `device`; D comes back packed. Guard bytes around every row of D are checked.
-inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const HostProblem& host,
-                                                EmuStats* stats = nullptr, int sms = 0) {
+/// D of the problem by `made`, which was planned for one of its shape, in memory of its own; packed. Guard bytes around
+/// every row of D are checked.
+inline Result<std::vector<std::uint8_t>> run_plan(const Device& device, const GemmPlan& made, const HostProblem& host) {
   const GemmProblem& p = host.problem;
-  WW_TRY(const GemmPlan made, plan(device, p, options_of(host, sms)));
   const auto upload = [&](const void* data, std::size_t bytes) -> Result<Buffer> {
     WW_TRY(Buffer buffer, device.allocate(std::max<std::size_t>(bytes, 16)));
     WW_CHECK(device.upload(buffer.data(), data, bytes));
@@ -305,9 +304,17 @@ inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const Host
                      .workspace = workspace.data(),
                      .workspace_bytes = zeros.size()}));
   WW_CHECK(device.synchronize());
-  if (stats) *stats = made.last_stats().value_or(EmuStats{});
   WW_CHECK(device.download(d.data(), out.data(), d.size()));
   return packed_output(p, d);
+}
+
+/// The same by a plan of its own.
+inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const HostProblem& host,
+                                                EmuStats* stats = nullptr, int sms = 0) {
+  WW_TRY(const GemmPlan made, plan(device, host.problem, options_of(host, sms)));
+  WW_TRY(const std::vector<std::uint8_t> d, run_plan(device, made, host));
+  if (stats) *stats = made.last_stats().value_or(EmuStats{});
+  return d;
 }
 
 /// "" when equal, else the first wrong (row, column) with both bit patterns and how many differ.

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// What run() of a dense plan says of its pointers: each that is missing, misaligned or too small is named before
+// anything is written, and none is asked for that the product does not read.
+#include <gtest/gtest.h>
+
+#include "random_problem.hpp"
+
+namespace ww {
+namespace {
+
+using namespace ww::testing;
+
+/// A plan with operands that it takes, and D full of a pattern.
+class Prepared {
+ public:
+  Prepared(const GemmProblem& problem, const GemmConfig& config)
+      : device_(Device::open("emu:sm90").value()),
+        plan_(plan(device_, problem, {.config = config}).value()),
+        memory_(device_.allocate(kBytes).value()),
+        workspace_(device_.allocate(plan_.workspace_bytes()).value()),
+        d_(device_.allocate(kBytes).value()) {
+    const std::vector<std::uint8_t> zeros(std::max(kBytes, plan_.workspace_bytes())), pattern(kBytes, kPattern);
+    const bool there = device_.upload(memory_.data(), zeros.data(), kBytes) &&
+                       device_.upload(workspace_.data(), zeros.data(), plan_.workspace_bytes()) &&
+                       device_.upload(d_.data(), pattern.data(), kBytes);
+    if (!there) throw std::runtime_error("upload");
+    operands.a = operands.b = memory_.data();
+    operands.d = d_.data();
+    operands.scale_a = operands.scale_b = static_cast<const float*>(memory_.data());
+    operands.workspace = workspace_.data(), operands.workspace_bytes = plan_.workspace_bytes();
+  }
+
+  /// What run() says of `operands` with a change: the argument that it names, or "accepted".
+  std::string said(const std::function<void(GemmOperands&)>& change) const {
+    GemmOperands changed = operands;
+    change(changed);
+    const auto ran = plan_.run(changed);
+    if (ran) return "accepted";
+    EXPECT_EQ(ran.error().code, ErrorCode::invalid);
+    EXPECT_NE(ran.error().message.find(ran.error().argument), std::string::npos) << ran.error().message;
+    return ran.error().argument;
+  }
+
+  /// Bytes of D that are not the pattern any more.
+  std::int64_t written() const {
+    std::vector<std::uint8_t> d(kBytes);
+    if (!device_.download(d.data(), d_.data(), kBytes)) throw std::runtime_error("download");
+    return static_cast<std::int64_t>(kBytes) - std::count(d.begin(), d.end(), kPattern);
+  }
+
+  std::size_t workspace_bytes() const { return plan_.workspace_bytes(); }
+
+  GemmOperands operands;
+
+ private:
+  static constexpr std::size_t kBytes = std::size_t{1} << 17;
+  static constexpr std::uint8_t kPattern = 0x5a;
+
+  Device device_;
+  GemmPlan plan_;
+  Buffer memory_, workspace_, d_;
+};
+
+template <class T> T* moved(T* pointer, std::uintptr_t bytes) {
+  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(pointer) + bytes);
+}
+const void* moved(const void* pointer, std::uintptr_t bytes) { return static_cast<const char*>(pointer) + bytes; }
+void* moved(void* pointer, std::uintptr_t bytes) { return static_cast<char*>(pointer) + bytes; }
+
+constexpr GemmConfig kStreamK{.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1, .order = TileOrder::stream_k};
+const GemmProblem kBlocks{.m = 192, .n = 72, .k = 256, .scale = Scale::block_1x128_128x128};
+using O = GemmOperands;
+
+TEST(OperandPointers, EachIsNamedAndNothingIsWritten) {
+  const Prepared p(kBlocks, kStreamK);
+  ASSERT_GT(p.workspace_bytes(), 0u);
+  for (const std::uintptr_t by : {1, 8}) {  // tensor maps want multiples of 16 bytes
+    EXPECT_EQ(p.said([&](O& o) { o.a = moved(o.a, by); }), "a");
+    EXPECT_EQ(p.said([&](O& o) { o.b = moved(o.b, by); }), "b");
+    EXPECT_EQ(p.said([&](O& o) { o.d = moved(o.d, by); }), "d");
+  }
+  for (const std::uintptr_t by : {1, 2}) {
+    EXPECT_EQ(p.said([&](O& o) { o.scale_a = moved(o.scale_a, by); }), "scale_a");
+    EXPECT_EQ(p.said([&](O& o) { o.scale_b = moved(o.scale_b, by); }), "scale_b");
+  }
+  for (const std::uintptr_t by : {16, 128})
+    EXPECT_EQ(p.said([&](O& o) { o.workspace = moved(o.workspace, by); }), "workspace");
+  EXPECT_EQ(p.said([](O& o) { o.a = nullptr; }), "a");
+  EXPECT_EQ(p.said([](O& o) { o.b = nullptr; }), "b");
+  EXPECT_EQ(p.said([](O& o) { o.d = nullptr; }), "d");
+  EXPECT_EQ(p.said([](O& o) { o.scale_a = nullptr; }), "scale_a");
+  EXPECT_EQ(p.said([](O& o) { o.scale_b = nullptr; }), "scale_b");
+  EXPECT_EQ(p.said([](O& o) { o.workspace = nullptr; }), "workspace");
+  EXPECT_EQ(p.said([](O& o) { o.workspace_bytes -= 1; }), "workspace_bytes");
+  EXPECT_EQ(p.said([](O& o) { o.workspace_bytes = 0; }), "workspace_bytes");
+  EXPECT_EQ(p.written(), 0);
+  // one step further on all of them are right
+  EXPECT_EQ(p.said([](O& o) { o.a = moved(o.a, 16), o.b = moved(o.b, 16), o.scale_a += 1, o.scale_b += 1; }),
+            "accepted");
+  EXPECT_EQ(p.written(), kBlocks.m * kBlocks.n * 2) << "zeros times anything";
+}
+
+TEST(OperandPointers, WithoutKOnlyDIsAskedFor) {
+  GemmProblem problem = kBlocks;
+  problem.k = 0;
+  const Prepared p(problem, kStreamK);
+  const auto none = [](O& o) { o.a = o.b = nullptr, o.scale_a = o.scale_b = nullptr; };
+  EXPECT_EQ(p.said([&](O& o) { none(o), o.d = nullptr; }), "d");
+  EXPECT_EQ(p.written(), 0);
+  EXPECT_EQ(p.said(none), "accepted");
+  EXPECT_EQ(p.written(), problem.m * problem.n * 2);
+}
+
+TEST(OperandPointers, ScalesOfNoRecipeAreNotAskedFor) {
+  GemmProblem problem = kBlocks;
+  problem.scale = Scale::none;
+  const Prepared p(problem, {.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1});
+  EXPECT_EQ(p.workspace_bytes(), 0u);
+  EXPECT_EQ(p.said([](O& o) { o.scale_a = o.scale_b = nullptr, o.workspace = nullptr; }), "accepted");
+  EXPECT_EQ(p.written(), problem.m * problem.n * 2);
+}
+
+TEST(OperandPointers, AProductWithoutElementsAsksForNothing) {
+  for (const bool rows : {false, true}) {
+    GemmProblem problem = kBlocks;
+    (rows ? problem.m : problem.n) = 0;
+    const Prepared p(problem, kStreamK);
+    EXPECT_EQ(p.said([](O& o) { o = {}; }), "accepted");
+    EXPECT_EQ(p.written(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace ww
