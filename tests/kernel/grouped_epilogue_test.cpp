@@ -3,6 +3,8 @@
 // group, products of no K, and what run() refuses.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "random_grouped_epilogue.hpp"
 
 namespace ww {
@@ -139,6 +141,18 @@ TEST(GroupedEpilogue, EveryOperandAndSwigluHaveTheBitsOfDense) { expect_dense_bi
 TEST(GroupedEpilogue, DrawnTreesAndQuantisedBlocksHaveTheBitsOfDense) { expect_dense_bits(4, 8); }
 
 TEST(GroupedEpilogue, MoreDrawnTreesHaveTheBitsOfDense) { expect_dense_bits(5, 9); }
+
+TEST(GroupedEpilogue, ProblemsHaveEveryEncodingThatTheirMechanismTakes) {
+  std::set<GroupEncoding> met[4];
+  for (std::uint64_t kind = 0; kind < kGroupedEpilogueKinds; ++kind) {
+    const HostGrouped h = numbered_grouped_epilogue(kFirstGroupedEpilogue + kind).host;
+    for (int m = 0; m < 4; ++m)
+      if (h.config.mechanism == kMechanisms[m]) met[m].insert(h.problem.encoding);
+  }
+  for (int m = 0; m < 2; ++m) EXPECT_EQ(met[m].size(), 5u) << name_of(kMechanisms[m]);
+  EXPECT_EQ(met[2].size(), 4u) << "contiguous takes all but masked";
+  EXPECT_EQ(met[3], std::set{GroupEncoding::masked});
+}
 
 TEST(GroupedEpilogue, BiasIsOfItsGroupOrOfAll) {
   using namespace evt;

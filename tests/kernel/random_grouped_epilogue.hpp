@@ -70,7 +70,9 @@ inline GroupedEpilogueCase numbered_grouped_epilogue(std::uint64_t i) {
   GemmConfig& c = h.config;
   c.mechanism = mechanisms[m];
   p.epilogue = grouped_tree(which, m >= 2, kind + 1, p.d);
-  p.encoding = m == 3 ? GroupEncoding::masked : GroupEncoding(i / kGroupedEpilogueKinds % (m == 2 ? 4 : 5));
+  // every mechanism has all that it takes among the trees of one turn, and every tree among five turns
+  const std::uint64_t turn = i / kGroupedEpilogueKinds;
+  p.encoding = m == 3 ? GroupEncoding::masked : GroupEncoding((turn + which + m) % (m == 2 ? 4 : 5));
   if (m == 0) c.tile_m = 64, c.tile_n = which % 2 == 0 ? 128 : 256;
   if (m == 0 && which == 1) c.order = TileOrder::split_k, c.split = 2;
   if (m == 1) c.tile_m = 8 * (1 + static_cast<int>(which) * 3 % 8), c.tile_n = 128;
