@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
     for (std::int64_t n = 0; n < kN; ++n) {
       const auto i = static_cast<std::size_t>(row * kN + n);
       different += naive[i].bits != ours[i].bits;
-      outside += !example::product(a, row, b, g * kN + n).holds(double(ww::arch::from_bf16(ours[i].bits)));
+      outside += !to_bf16(example::product(a, row, b, g * kN + n)).holds(double(ww::arch::from_bf16(ours[i].bits)));
     }
   }
   std::printf("%s: rows of the groups", device.info().description.c_str());
