@@ -13,7 +13,7 @@ using namespace ww::testing;
 
 constexpr GroupEncoding kEncodings[] = {GroupEncoding::offsets, GroupEncoding::indptr, GroupEncoding::starts_counts,
                                         GroupEncoding::row_ids, GroupEncoding::masked};
-const std::vector<std::int32_t> kCounts = {1, 9, 0, 40, 130, 3};
+const std::vector<std::int64_t> kCounts = {1, 9, 0, 40, 130, 3};
 
 Device open_emu(std::uint64_t seed = 0, int sms = EmuOptions{}.sms) {
   auto device = Device::open("emu:sm90", {.cache_dir = {}, .emu = {.seed = seed, .sms = sms}});
@@ -45,7 +45,7 @@ GemmConfig dense_like(const GemmConfig& config) {
 
 /// Runs `host` and compares all of D with the dense answer.
 void expect_dense_bits(const HostGrouped& host, const GemmConfig& config = {}) {
-  const Device device = open_emu(host.seed, std::max(EmuOptions{}.sms, 2 * config.split));  // two clusters
+  const Device device = open_emu(host.number, std::max(EmuOptions{}.sms, 2 * config.split));  // two clusters
   const auto made = plan(device, host.problem, {.config = config});
   ASSERT_TRUE(made) << made.error().message;
   DeviceGrouped memory(device, host, made->workspace_bytes());
@@ -98,11 +98,11 @@ TEST(GroupedEmu,
   std::uint64_t seed = 400;
   for (int groups : {1, 31, 32, 33, 97, 128, 129}) {
     GroupedProblem p = problem_for(kEncodings[seed % 5]);
-    std::vector<std::int32_t> counts(static_cast<std::size_t>(groups));
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(groups));
     for (auto& count : counts)
-      count = static_cast<std::int32_t>(rng() % 3 == 0 ? 0 : rng() % 5 == 0 ? rng() % 150 : rng() % 9);
+      count = static_cast<std::int64_t>(rng() % 3 == 0 ? 0 : rng() % 5 == 0 ? rng() % 150 : rng() % 9);
     p.groups = groups, p.n = 40, p.k = 64, p.rows = 0;
-    for (std::int32_t count : counts)
+    for (std::int64_t count : counts)
       p.rows = p.encoding == GroupEncoding::masked ? max<std::int64_t>(p.rows, count + 1) : p.rows + count + 1;
     expect_dense_bits(make_grouped(p, counts, 1, ++seed),
                       {.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged});
@@ -111,18 +111,18 @@ TEST(GroupedEmu,
 
 /// What the emulator saw of a product of `counts` rows in tiles of `tile_m` x 128 outside clusters on `sms` SMs, after
 /// every bit of D was right.
-EmuStats normal_stats(const std::vector<std::int32_t>& counts, int tile_m, int sms, GroupEncoding encoding,
+EmuStats normal_stats(const std::vector<std::int64_t>& counts, int tile_m, int sms, GroupEncoding encoding,
                       std::uint64_t seed) {
   GroupedProblem p =
       problem_for(encoding, tile_m == 192 ? Scale::block_1x128_128x128 : Scale::none, tile_m == 192 ? e4m3 : bf16);
   p.groups = static_cast<std::int64_t>(counts.size());
   p.rows = 0;
-  for (std::int32_t count : counts)
+  for (std::int64_t count : counts)
     p.rows = encoding == GroupEncoding::masked ? max<std::int64_t>(p.rows, count) : p.rows + count + 5;
   const HostGrouped host = make_grouped(p, counts, 5, seed);
   const Device device = open_emu(seed, sms);
   const GemmConfig config{.tile_m = tile_m, .tile_n = 128, .cluster_m = 1, .mechanism = normal_mechanism(encoding)};
-  const auto made = plan(device, p, {.config = config});
+  const auto made = plan(device, host.problem, {.config = config});
   if (!made) throw std::runtime_error(made.error().message);
   DeviceGrouped memory(device, host, made->workspace_bytes());
   const auto ran = made->run(memory.operands());
@@ -138,11 +138,11 @@ TEST(GroupedEmu, MathWarpgroupsWithoutRowsMultiplyNothing) {
     const int part_rows = tile_m == 192 ? 64 : tile_m / 2;  // of one math warpgroup
     const std::uint64_t one_part = normal_stats({1}, tile_m, 4, GroupEncoding::indptr, 300).wgmmas;
     ASSERT_GT(one_part, 0u);
-    for (const std::vector<std::int32_t>& counts :
-         {kCounts, {192, 1, 65, 64, 0, 129, 5}, {300, 0, 640, 385}, {0, 0, 700}, std::vector<std::int32_t>(9, 70)})
+    for (const std::vector<std::int64_t>& counts :
+         {kCounts, {192, 1, 65, 64, 0, 129, 5}, {300, 0, 640, 385}, {0, 0, 700}, std::vector<std::int64_t>(9, 70)})
       for (int sms : {3, 8, 40}) {
         std::uint64_t parts = 0;
-        for (std::int32_t count : counts) parts += static_cast<std::uint64_t>(ceil_div(count, part_rows));
+        for (std::int64_t count : counts) parts += static_cast<std::uint64_t>(ceil_div(count, part_rows));
         const GroupEncoding encoding = kEncodings[(sms + tile_m / 64) % 5];
         EXPECT_EQ(normal_stats(counts, tile_m, sms, encoding, 301).wgmmas, parts * one_part)
             << tile_m << " rows a tile, " << sms << " SMs, " << name_of(encoding);
@@ -152,7 +152,7 @@ TEST(GroupedEmu, MathWarpgroupsWithoutRowsMultiplyNothing) {
 
 TEST(GroupedEmu, TilesOfAGroupTakeEquallyLong) {  // two columns of tiles
   struct Group {
-    std::int32_t rows;
+    std::int64_t rows;
     std::uint64_t tiles, parts;  // parts: tiles with math warpgroups that have no rows
   };
   // 192 rows a tile: 2 and 2 warpgroups, not 3 and 1; 3, 2 and 2; 3 and 2; all of 3
@@ -166,7 +166,7 @@ TEST(GroupedEmu, TilesOfAGroupTakeEquallyLong) {  // two columns of tiles
 }
 
 TEST(GroupedEmu, CtasTakeTurnsAtShortTiles) {  // every second tile along the rows is one, and CTAs are even
-  const EmuStats stats = normal_stats(std::vector<std::int32_t>(24, 300), 192, 4, GroupEncoding::offsets, 320);
+  const EmuStats stats = normal_stats(std::vector<std::int64_t>(24, 300), 192, 4, GroupEncoding::offsets, 320);
   for (const CtaWork& work : stats.work) EXPECT_EQ(work.parts, 12u) << "of " << work.tiles;
 }
 
@@ -268,8 +268,8 @@ TEST(GroupedEmu, DescriptorsOfOneGroupAreTheDenseProduct) {
 TEST(GroupedEmu, DescriptorsOfManyGroups) {  // more than one update CTA, and more groups than its threads
   GroupedProblem p = problem_for(GroupEncoding::starts_counts);
   p.groups = 600, p.rows = 1400, p.n = 8, p.k = 16;
-  std::vector<std::int32_t> counts(600);
-  for (std::size_t g = 0; g < counts.size(); ++g) counts[g] = static_cast<std::int32_t>(g * 7 % 4);
+  std::vector<std::int64_t> counts(600);
+  for (std::size_t g = 0; g < counts.size(); ++g) counts[g] = static_cast<std::int64_t>(g * 7 % 4);
   counts[599] = 9;
   expect_dense_bits(make_grouped(p, counts, 0, 150), {.tile_m = 8, .mechanism = Mechanism::descriptors});
 }
@@ -293,8 +293,8 @@ TEST(GroupedEmu, RowsOutsideGroupsAreZeroedOnRequest) {
 TEST(GroupedEmu, ManyGroupsWithGapsAreZeroedBetween) {  // more groups than lanes of a warp
   GroupedProblem p = problem_for(GroupEncoding::starts_counts);
   p.groups = 40, p.rows = 160, p.n = 40, p.zero_outside = true;
-  std::vector<std::int32_t> counts(40);
-  for (std::size_t g = 0; g < counts.size(); ++g) counts[g] = static_cast<std::int32_t>(g * 7 % 4);
+  std::vector<std::int64_t> counts(40);
+  for (std::size_t g = 0; g < counts.size(); ++g) counts[g] = static_cast<std::int64_t>(g * 7 % 4);
   expect_dense_bits(make_grouped(p, counts, 2, 50), {.mechanism = Mechanism::ragged});
 }
 
@@ -308,7 +308,7 @@ TEST(GroupedEmu, NothingToMultiply) {
       p = problem_for(encoding);
       p.zero_outside = true;
       (which == 0 ? p.groups : which == 1 ? p.rows : p.n) = 0;
-      const std::vector<std::int32_t> counts(static_cast<std::size_t>(p.groups), 0);
+      const std::vector<std::int64_t> counts(static_cast<std::size_t>(p.groups), 0);
       expect_dense_bits(make_grouped(p, counts, 0, 61));
       expect_dense_bits(make_grouped(p, counts, 0, 63), {.mechanism = Mechanism::descriptors});
     }

@@ -1,99 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ragged problems with any encoding, and their exact answer: the dense plan run on each group alone. Every mechanism
-// accumulates in the same order as the dense kernel, so the two agree in every bit.
+// Ragged problems with given groups in any encoding, their operands in device memory, and their exact answer: the dense
+// plan run on each group alone. Every mechanism accumulates in the same order as the dense kernel, so the two agree in
+// every bit.
 #pragma once
 
 #include <memory>
 #include <stdexcept>
 
-#include "random_problem.hpp"
-#include "warpwright/host/grouped.hpp"
+#include "random_grouped.hpp"
 
 namespace ww::testing {
 
-struct GroupRows {
-  std::int32_t start, count;
-};
-
-/// `counts` rows for each group, laid out as the encoding allows: gaps where it can say so.
-struct HostGrouped {
-  GroupedProblem problem;  // strides of 0 filled in
-  std::uint64_t seed = 0;
-  std::vector<GroupRows> groups;
-  std::vector<std::int32_t> sizes, sizes2;
-  std::vector<std::uint8_t> a, b;
-  std::vector<float> scale_a, scale_b;
-
-  std::string replay() const {
-    std::string counts;
-    for (const GroupRows& g : groups) counts += fmt::format("{}{}", counts.empty() ? "" : ",", g.count);
-    return fmt::format("groups={} rows={} n={} k={} a={} d={} scale={} encoding={} alignment={} counts={} seed={}",
-                       problem.groups, problem.rows, problem.n, problem.k, name_of(problem.a), name_of(problem.d),
-                       name_of(problem.scale), name_of(problem.encoding), problem.alignment, counts, seed);
-  }
-};
-
-/// Rows of the groups, and the arrays that say so. `gap` rows precede each group where the encoding allows gaps.
-inline void lay_out(HostGrouped& host, const std::vector<std::int32_t>& counts, std::int32_t gap) {
-  GroupedProblem& p = host.problem;
+/// Rows of `counts` in the problem's, as the encoding allows: `gap` rows precede each group where it can say so.
+inline void lay_out(HostGrouped& host, const std::vector<std::int64_t>& counts, std::int64_t gap) {
+  const GroupedProblem& p = host.problem;
   const GroupEncoding e = p.encoding;
   const bool gaps = e == GroupEncoding::starts_counts || e == GroupEncoding::row_ids;
-  std::int32_t end = 0;
-  host.groups.clear(), host.sizes.clear(), host.sizes2.clear();
-  if (e == GroupEncoding::indptr) host.sizes.push_back(0);
-  for (std::int32_t count : counts) {
-    std::int32_t start = end + (gaps ? gap : 0);
-    if (e == GroupEncoding::offsets) start = static_cast<std::int32_t>(round_up(std::int64_t{end}, p.alignment));
-    if (e == GroupEncoding::masked) start = static_cast<std::int32_t>(p.rows * static_cast<int>(host.groups.size()));
+  std::int64_t end = 0;
+  host.ranges.clear();
+  for (std::int64_t count : counts) {
+    std::int64_t start = end + (gaps ? gap : 0);
     // why: the end of an empty group is not rounded up, so that the next group starts where it would without it
-    end = e == GroupEncoding::offsets && count == 0 ? end : start + count;
-    host.groups.push_back({start, count});
-    if (e == GroupEncoding::offsets || e == GroupEncoding::indptr) host.sizes.push_back(end);
-    if (e == GroupEncoding::masked) host.sizes.push_back(count);
-    if (e == GroupEncoding::starts_counts) host.sizes.push_back(start), host.sizes2.push_back(count);
+    if (e == GroupEncoding::offsets && count > 0) start = round_up(end, p.alignment);
+    if (e == GroupEncoding::masked) start = p.rows * static_cast<std::int64_t>(host.ranges.size());
+    end = start + count;
+    host.ranges.emplace_back(start, count);
   }
-  if (e == GroupEncoding::row_ids) {
-    host.sizes.assign(static_cast<std::size_t>(p.rows), -1);
-    for (std::size_t g = 0; g < host.groups.size(); ++g)
-      for (std::int32_t r = 0; r < host.groups[g].count; ++r)
-        host.sizes[static_cast<std::size_t>(host.groups[g].start + r)] = static_cast<std::int32_t>(g);
-  }
+  write_sizes(host);
 }
 
-/// Random operands; rows of A outside every group, and their scales, are NaN.
-inline HostGrouped make_grouped(GroupedProblem p, const std::vector<std::int32_t>& counts, std::int32_t gap,
-                                std::uint64_t seed) {
-  HostGrouped host{p, seed, {}, {}, {}, {}, {}, {}, {}};
+/// Random operands in packed rows; rows of A outside every group, and their scales, are NaN. Tensor scales: one for
+/// each group.
+inline HostGrouped make_grouped(const GroupedProblem& problem, const std::vector<std::int64_t>& counts,
+                                std::int64_t gap, std::uint64_t seed) {
+  HostGrouped host;
+  host.problem = problem, host.number = seed;
+  GroupedProblem& p = host.problem;
+  p.lda = p.ldb = p.k, p.ldd = p.n, p.stride_b_group = p.n * p.k;
   lay_out(host, counts, gap);
   std::mt19937_64 rng(seed);
-  fill_matrix(host.a, rng, p.a, p.total_rows(), p.k, p.k);
-  fill_matrix(host.b, rng, p.b, p.groups * p.n, p.k, p.k);
-  const auto scales = [&](std::int64_t count) {
-    std::vector<float> values(static_cast<std::size_t>(count));
-    for (float& v : values) v = 0.25f + static_cast<float>(rng() % 4096) / 1024.0f;
-    return values;
-  };
-  const std::int64_t blocks = ceil_div(p.k, 128);
+  fill_grouped(host, rng);
   if (p.scale == Scale::tensor) {
-    host.problem.scale_a_group = host.problem.scale_b_group = 1;
-    host.scale_a = scales(p.groups), host.scale_b = scales(p.groups);
+    p.scale_a_group = p.scale_b_group = 1;
+    for (std::vector<float>* scales : {&host.scale_a, &host.scale_b}) {
+      scales->resize(static_cast<std::size_t>(p.groups));
+      for (float& v : *scales) v = 0.25f + static_cast<float>(rng() % 4096) / 1024.0f;
+    }
   }
-  if (p.scale == Scale::row_column) host.scale_a = scales(p.total_rows()), host.scale_b = scales(p.groups * p.n);
-  if (p.scale == Scale::block_1x128_128x128)
-    host.scale_a = scales(p.total_rows() * blocks), host.scale_b = scales(p.groups * ceil_div(p.n, 128) * blocks);
-
   std::vector<bool> used(static_cast<std::size_t>(p.total_rows()));
-  for (const GroupRows& g : host.groups)
-    for (std::int32_t r = 0; r < g.count; ++r) used[static_cast<std::size_t>(g.start + r)] = true;
-  const std::size_t row_bytes = static_cast<std::size_t>(p.k) * bytes_of(p.a);
-  const std::size_t row_scales = p.scale == Scale::row_column            ? 1
-                                 : p.scale == Scale::block_1x128_128x128 ? static_cast<std::size_t>(blocks)
-                                                                         : 0;
-  for (std::size_t r = 0; r < used.size(); ++r) {
-    if (used[r]) continue;
-    std::fill_n(host.a.begin() + static_cast<std::ptrdiff_t>(r * row_bytes), row_bytes, 0xff);
-    std::fill_n(host.scale_a.begin() + static_cast<std::ptrdiff_t>(r * row_scales), row_scales, __builtin_nanf(""));
-  }
+  for (const auto& [start, count] : host.ranges) std::fill_n(used.begin() + start, count, true);
+  const std::int64_t of_row = p.scale == Scale::row_column ? 1 : is_block(p.scale) ? ceil_div(p.k, 128) : 0;
+  for (std::size_t r = 0; r < used.size(); ++r)
+    for (std::int64_t i = 0; i < of_row && !used[r]; ++i)
+      host.scale_a[r * static_cast<std::size_t>(p.scale_a_row) + static_cast<std::size_t>(i * p.scale_a_k)] =
+          __builtin_nanf("");
   return host;
 }
 
@@ -106,7 +66,7 @@ class DeviceGrouped {
     operands_.b = put(host.b.data(), host.b.size());
     operands_.scale_a = static_cast<const float*>(put(host.scale_a.data(), host.scale_a.size() * 4));
     operands_.scale_b = static_cast<const float*>(put(host.scale_b.data(), host.scale_b.size() * 4));
-    const std::vector<std::uint8_t> fresh(d_bytes(), 0xa5);
+    const std::vector<std::uint8_t> fresh(d_bytes(), kUntouched);
     operands_.d = put(fresh.data(), fresh.size());
     const std::vector<std::uint8_t> zeros(workspace_bytes + 4);
     operands_.workspace = put(zeros.data(), workspace_bytes);
@@ -119,7 +79,7 @@ class DeviceGrouped {
   void put_sizes(const HostGrouped& host) {
     operands_.sizes = static_cast<const std::int32_t*>(put(host.sizes.data(), host.sizes.size() * 4));
     operands_.sizes2 = static_cast<const std::int32_t*>(put(host.sizes2.data(), host.sizes2.size() * 4));
-    const std::vector<std::uint8_t> fresh(d_bytes(), 0xa5);
+    const std::vector<std::uint8_t> fresh(d_bytes(), kUntouched);
     check(device_.upload(operands_.d, fresh.data(), fresh.size()));
   }
 
@@ -162,47 +122,16 @@ class DeviceGrouped {
 inline std::vector<std::uint8_t> dense_answer(const Device& device, const HostGrouped& host, const GemmConfig& config,
                                               std::uint8_t outside) {
   const GroupedProblem& p = host.problem;
-  const auto row_bytes = static_cast<std::size_t>(p.n) * bytes_of(p.d);
-  std::vector<std::uint8_t> d(static_cast<std::size_t>(p.total_rows()) * row_bytes, outside);
-  const std::int64_t blocks = ceil_div(p.k, 128);
-  for (std::size_t g = 0; g < host.groups.size(); ++g) {
-    const GroupRows rows = host.groups[g];
-    HostProblem one{{.m = rows.count, .n = p.n, .k = p.k, .a = p.a, .b = p.b, .d = p.d, .scale = p.scale},
-                    config,
-                    host.seed,
-                    {},
-                    {},
-                    {},
-                    {}};
-    one.problem.lda = one.problem.ldb = p.k;
-    one.problem.ldd = p.n;
-    const auto slice = [](const auto& from, std::int64_t at, std::int64_t count) {
-      return std::decay_t<decltype(from)>(from.begin() + at, from.begin() + at + count);
-    };
-    const std::int64_t element = bytes_of(p.a), group = static_cast<std::int64_t>(g);
-    one.a = slice(host.a, rows.start * p.k * element, rows.count * p.k * element);
-    one.b = slice(host.b, group * p.n * p.k * element, p.n * p.k * element);
-    const std::int64_t a_scales = p.scale == Scale::row_column ? 1 : blocks;
-    const std::int64_t b_scales = p.scale == Scale::row_column ? p.n : ceil_div(p.n, 128) * blocks;
-    if (p.scale == Scale::tensor)
-      one.scale_a = slice(host.scale_a, group, 1), one.scale_b = slice(host.scale_b, group, 1);
-    else if (p.scale != Scale::none)
-      one.scale_a = slice(host.scale_a, rows.start * a_scales, rows.count * a_scales),
-      one.scale_b = slice(host.scale_b, group * b_scales, b_scales);
+  const std::int64_t row_bytes = p.n * bytes_of(p.d);
+  std::vector<std::uint8_t> d(static_cast<std::size_t>(p.total_rows() * row_bytes), outside);
+  for (std::int64_t g = 0; g < p.groups; ++g) {
+    HostProblem one = problem_of_group(host, g);
+    one.config = config;
     const auto product = run_on(device, one);
     if (!product) throw std::runtime_error(product.error().message + "\n" + host.replay());
-    std::copy(product->begin(), product->end(),
-              d.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(rows.start) * row_bytes));
+    std::copy(product->begin(), product->end(), d.begin() + host.ranges[static_cast<std::size_t>(g)].first * row_bytes);
   }
   return d;
-}
-
-/// "" when equal, else the first wrong element and how many differ.
-inline std::string difference(const HostGrouped& host, const std::vector<std::uint8_t>& got,
-                              const std::vector<std::uint8_t>& want) {
-  HostProblem shape{{.m = host.problem.total_rows(), .n = host.problem.n, .d = host.problem.d}, {}, 0, {}, {}, {}, {}};
-  const std::string text = difference(shape, got, want);
-  return text.empty() ? "" : text.substr(0, text.find(';')) + "; " + host.replay();
 }
 
 }  // namespace ww::testing

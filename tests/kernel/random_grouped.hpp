@@ -70,6 +70,27 @@ inline std::vector<std::int64_t> random_counts(std::mt19937_64& rng, std::int64_
   return counts;  // kind 5: all empty
 }
 
+/// The encoding's arrays, from the rows of the groups.
+inline void write_sizes(HostGrouped& h) {
+  const GroupedProblem& p = h.problem;
+  const auto push = [](std::vector<std::int32_t>& to, std::int64_t value) {
+    to.push_back(static_cast<std::int32_t>(value));
+  };
+  h.sizes.clear(), h.sizes2.clear();
+  if (p.encoding == GroupEncoding::indptr) push(h.sizes, h.ranges.empty() ? 0 : h.ranges[0].first);
+  if (p.encoding == GroupEncoding::row_ids) h.sizes.assign(static_cast<std::size_t>(p.rows), -1);
+  for (std::size_t g = 0; g < h.ranges.size(); ++g) {
+    const auto [start, count] = h.ranges[g];
+    switch (p.encoding) {
+      case GroupEncoding::offsets:
+      case GroupEncoding::indptr: push(h.sizes, start + count); break;
+      case GroupEncoding::starts_counts: push(h.sizes, start), push(h.sizes2, count); break;
+      case GroupEncoding::masked: push(h.sizes, count); break;
+      case GroupEncoding::row_ids: std::fill_n(h.sizes.begin() + start, count, static_cast<std::int32_t>(g)); break;
+    }
+  }
+}
+
 /// Lays the groups out in rows and writes the encoding's arrays.
 inline void encode_groups(HostGrouped& h, std::mt19937_64& rng, const std::vector<std::int64_t>& counts) {
   GroupedProblem& p = h.problem;
@@ -92,21 +113,7 @@ inline void encode_groups(HostGrouped& h, std::mt19937_64& rng, const std::vecto
     row += counts[g];
   }
   if (p.encoding != GroupEncoding::masked) p.rows = row + static_cast<std::int64_t>(rng() % 4);
-  const auto push = [](std::vector<std::int32_t>& to, std::int64_t value) {
-    to.push_back(static_cast<std::int32_t>(value));
-  };
-  if (p.encoding == GroupEncoding::indptr) push(h.sizes, h.ranges[0].first);
-  if (p.encoding == GroupEncoding::row_ids) h.sizes.assign(static_cast<std::size_t>(p.rows), -1);
-  for (std::size_t g = 0; g < counts.size(); ++g) {
-    const auto [start, count] = h.ranges[g];
-    switch (p.encoding) {
-      case GroupEncoding::offsets:
-      case GroupEncoding::indptr: push(h.sizes, start + count); break;
-      case GroupEncoding::starts_counts: push(h.sizes, start), push(h.sizes2, count); break;
-      case GroupEncoding::masked: push(h.sizes, count); break;
-      case GroupEncoding::row_ids: std::fill_n(h.sizes.begin() + start, count, static_cast<std::int32_t>(g)); break;
-    }
-  }
+  write_sizes(h);
 }
 
 /// Operands and scales of a laid-out problem: NaN outside groups, strides of scales chosen here.
@@ -246,7 +253,8 @@ inline HostProblem problem_of_group(const HostGrouped& h, std::int64_t g) {
   one.a.assign(h.a.begin() + start * row_a, h.a.begin() + (start + count) * row_a);
   one.b.assign(h.b.begin() + g * group_b, h.b.begin() + g * group_b + p.n * p.ldb * bytes_of(p.b));
   if (p.scale == Scale::tensor) {
-    one.scale_a = {h.scale_a[0]}, one.scale_b = {h.scale_b[static_cast<std::size_t>(g * p.scale_b_group)]};
+    one.scale_a = {h.scale_a[static_cast<std::size_t>(g * p.scale_a_group)]};
+    one.scale_b = {h.scale_b[static_cast<std::size_t>(g * p.scale_b_group)]};
   } else if (p.scale == Scale::row_column) {
     one.scale_a.assign(h.scale_a.begin() + start, h.scale_a.begin() + start + count);
     one.scale_b.assign(h.scale_b.begin() + g * p.n, h.scale_b.begin() + (g + 1) * p.n);
