@@ -186,19 +186,24 @@ Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::
   runtime::Backend& backend = device_.backend();
   const GemmProblem& g = product_;
   const GemmConfig& c = made_;
+  MapCache::Run maps(maps_);
   const auto encode = [&](const runtime::TensorMapSpec& matrix, std::int64_t stride) {
     return backend.encode(collective::stacks_matrices(c) ? batch_of(matrix, g.batch, stride) : matrix);
   };
+  const auto operand = [&](const char* name, const void* base, DType type, Major major, std::int64_t rows,
+                           std::int64_t ld, int box_rows, std::int64_t stride) -> Result<arch::TensorMap> {
+    WW_TRY(const runtime::TensorMapSpec map, operand_map(name, base, type, major, rows, ld, box_rows));
+    return collective::has_k_tails(c) ? backend.encode(map) : encode(map, stride);  // tails: it has its third mode
+  };
   if (g.k > 0) {  // why: a tensor map has no empty extents; without K nothing is loaded
-    WW_TRY(const runtime::TensorMapSpec a,
-           operand_map("a", operands.a, g.a, g.a_major, g.m, g.lda, c.tile_m / c.cluster_n));
-    WW_TRY(const runtime::TensorMapSpec b,
-           operand_map("b", operands.b, g.b, g.b_major, g.n, g.ldb, c.tile_n / c.cluster_m));
-    const bool tails = collective::has_k_tails(c);  // those maps have their third mode already
-    WW_TRY(arguments.a, tails ? backend.encode(a) : encode(a, g.batch_a));
-    WW_TRY(arguments.b, tails ? backend.encode(b) : encode(b, g.batch_b));
+    WW_TRY(arguments.a, maps.get(0, operands.a, [&] {
+      return operand("a", operands.a, g.a, g.a_major, g.m, g.lda, c.tile_m / c.cluster_n, g.batch_a);
+    }));
+    WW_TRY(arguments.b, maps.get(1, operands.b, [&] {
+      return operand("b", operands.b, g.b, g.b_major, g.n, g.ldb, c.tile_n / c.cluster_m, g.batch_b);
+    }));
   }
-  WW_TRY(arguments.d, encode(output_map(operands.d), g.batch_d));
+  WW_TRY(arguments.d, maps.get(2, operands.d, [&] { return encode(output_map(operands.d), g.batch_d); }));
   return {};
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host side of the GEMM kernel: one problem, one resolved config, one loaded kernel; launches with any pointers.
-// Everything that does not depend on pointers is computed once, here; run() encodes three tensor maps and launches.
+// Everything that does not depend on pointers is computed once, here; run() encodes three tensor maps, if runs before
+// did not, and launches.
 // Validation of the problem happened before (ops/); run() checks what only pointers can tell.
 #pragma once
 
 #include "device/k_groups.hpp"
+#include "device/map_cache.hpp"
 #include "device/pointer_arrays.hpp"
 #include "runtime/backend.hpp"
 #include "warpwright/host/gemm.hpp"
@@ -51,6 +53,7 @@ class GemmAdapter {
   kernel::KGroupedParams params_{};  // without pointers; without groups only the GemmParams of it count
   scheduler::WorkspacePlan workspace_;
   runtime::Launch launch_;  // without params, memory and stream
+  mutable MapCache maps_;   // of A, B and D
 };
 
 }  // namespace ww::device

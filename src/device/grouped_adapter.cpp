@@ -35,6 +35,8 @@ std::size_t list_bytes(std::int64_t groups) {
 }
 static_assert(sizeof(arch::TensorMap) == arch::tensor_map::kBytes && kMapsOffset % arch::tensor_map::kBytes == 0);
 
+constexpr unsigned kMapOfB = collective::kTokenBoxes, kMapOfD = kMapOfB + 1;  // behind those of A
+
 bool uses_descriptors(const GemmConfig& config) { return config.mechanism == Mechanism::descriptors; }
 
 static_assert(collective::kTokenWidthCount <= collective::kWidthClasses);
@@ -190,6 +192,7 @@ Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands,
   const GroupedProblem& g = problem_;
   const GemmConfig& c = config_;
   const bool ragged = c.mechanism == Mechanism::ragged;
+  MapCache::Run maps(maps_);
   const auto tokens = [&](int box_rows) {
     return backend.encode(
         matrix_map(operands.a, g.a, g.total_rows(), g.k, g.lda, box_rows, c.tile_k, SmemSwizzle::b128));
@@ -199,16 +202,18 @@ Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands,
     const int boxes = ragged ? collective::kTokenBoxes : uses_descriptors(c) || !collective::loads_parts(c) ? 1 : 2;
     for (int box = 0; box < boxes; ++box) {
       const int rows = ragged ? collective::token_box_rows(box) : box == 0 ? c.tile_m : c.tile_m / c.math_warpgroups;
-      WW_TRY(arguments.a[box], tokens(rows));
+      WW_TRY(arguments.a[box], maps.get(static_cast<unsigned>(box), operands.a, [&] { return tokens(rows); }));
     }
-    WW_TRY(arguments.b, backend.encode(weights_map(g, c, operands.b)));
+    WW_TRY(arguments.b, maps.get(kMapOfB, operands.b, [&] { return backend.encode(weights_map(g, c, operands.b)); }));
   }
   if (!ragged) {
     const int panel = uses_descriptors(c) ? collective::kRowBytes : collective::panel_bytes(c);
     const int rows = uses_descriptors(c) ? c.tile_m : collective::kWarpgroupRows;
     const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
-    WW_TRY(arguments.d, backend.encode(matrix_map(operands.d, g.d, g.total_rows(), columns, g.ldd, rows,
-                                                  panel / bytes_of(g.d), panel_swizzle(panel))));
+    WW_TRY(arguments.d, maps.get(kMapOfD, operands.d, [&] {
+      return backend.encode(matrix_map(operands.d, g.d, g.total_rows(), columns, g.ldd, rows, panel / bytes_of(g.d),
+                                       panel_swizzle(panel)));
+    }));
   }
   return {};
 }

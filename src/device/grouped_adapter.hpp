@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host side of grouped products: one problem, one resolved config, one loaded kernel (one more when rows outside
-// groups are zeroed, one more that makes descriptors); launches with any pointers. run() encodes tensor maps and
-// launches: it allocates nothing, waits for
-// nothing and reads no sizes, so a stream that is being captured may take it.
+// groups are zeroed, one more that makes descriptors); launches with any pointers. run() encodes tensor maps, if runs
+// before did not, and launches: it allocates nothing, waits for nothing and reads no sizes, so a stream that is being
+// captured may take it.
 #pragma once
 
 #include "device/epilogue_adapter.hpp"
+#include "device/map_cache.hpp"
 #include "runtime/backend.hpp"
 #include "warpwright/collective/grouped_arguments.hpp"
 #include "warpwright/host/grouped.hpp"
@@ -57,6 +58,7 @@ class GroupedAdapter {
   std::shared_ptr<const runtime::Kernel> zeros_;                   // null unless rows outside groups are zeroed
   runtime::Launch product_launch_, update_launch_, zeros_launch_;  // without params, memory and stream
   collective::GroupedArguments arguments_{};                       // without pointers
+  mutable MapCache maps_;                                          // of A in every box, B and D
 };
 
 }  // namespace ww::device

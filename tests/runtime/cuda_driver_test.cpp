@@ -11,6 +11,9 @@
 #include "runtime/cuda_backend.hpp"
 #include "test_kernel.hpp"
 #include "warpwright/arch/watchdog.hpp"
+#include "warpwright/collective/grouped_arguments.hpp"
+#include "warpwright/host/grouped.hpp"
+#include "warpwright/kernel/gemm_params.hpp"
 
 namespace ww::runtime {
 namespace {
@@ -116,7 +119,7 @@ TEST_F(FakeGpu, LaunchesCarryClusterPdlStreamAndParameters) {
   EXPECT_EQ(driver_->launch.blockDimX, test::kThreads);
   EXPECT_EQ(driver_->launch.sharedMemBytes, 200'000u);
   EXPECT_EQ(driver_->launch.hStream, launch.stream.handle);
-  EXPECT_EQ(std::memcmp(driver_->params, &params, sizeof(params)), 0);
+  EXPECT_EQ(std::memcmp(driver_->params.data(), &params, sizeof(params)), 0);
   ASSERT_EQ(driver_->attributes.size(), 2u);
   EXPECT_EQ(driver_->attributes[0].id, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
   EXPECT_EQ(driver_->attributes[0].value.clusterDim.x, 2u);
@@ -242,6 +245,65 @@ TEST_F(FakeGpu, TensorMapsAreEncodedAsSpecified) {
 
   spec.box[0] = 60;
   EXPECT_EQ(device.backend().encode(spec).error().argument, "tensor_map.box[0]");
+}
+
+/// The parameter of the last launch.
+template <class Params> Params launched(const FakeDriver& driver) {
+  Params params{};
+  EXPECT_EQ(driver.params.size(), sizeof params);
+  std::memcpy(&params, driver.params.data(), std::min(driver.params.size(), sizeof params));
+  return params;
+}
+
+TEST_F(FakeGpu, AWarmDenseRunEncodesTheMapsOfOtherPointersAlone) {
+  driver_->params_bytes = sizeof(kernel::GemmParams);
+  const Device device = Device::open("cuda:0").value();
+  const auto made = plan(device, {.m = 128, .n = 128, .k = 128, .a = bf16, .b = bf16},
+                         {.config = {.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1}});
+  if (!made) GTEST_SKIP() << made.error().message;
+  const auto encodes_of = [&](std::uint64_t a, std::uint64_t b, std::uint64_t d) {
+    const int before = driver_->encodes;
+    const auto ran = made->run({.a = reinterpret_cast<const void*>(a),
+                                .b = reinterpret_cast<const void*>(b),
+                                .d = reinterpret_cast<void*>(d)});
+    EXPECT_TRUE(ran) << ran.error().message;
+    const collective::GemmArguments gemm = launched<kernel::GemmParams>(*driver_).gemm;
+    EXPECT_EQ(gemm.a.words[0], a);
+    EXPECT_EQ(gemm.b.words[0], b);
+    EXPECT_EQ(gemm.d.words[0], d);
+    return driver_->encodes - before;
+  };
+  EXPECT_EQ(encodes_of(0x1000, 0x2000, 0x3000), 3);
+  EXPECT_EQ(encodes_of(0x1000, 0x2000, 0x3000), 0);
+  EXPECT_EQ(encodes_of(0x1000, 0x2100, 0x3000), 1);
+  EXPECT_EQ(encodes_of(0x3000, 0x2100, 0x1000), 2);
+  EXPECT_EQ(encodes_of(0x1000, 0x2000, 0x3000), 0);
+}
+
+TEST_F(FakeGpu, AWarmGroupedRunEncodesTheMapsOfOtherPointersAlone) {
+  driver_->params_bytes = sizeof(collective::GroupedArguments);
+  const Device device = Device::open("cuda:0").value();
+  const GroupedProblem problem{.groups = 2, .rows = 128, .n = 128, .k = 128, .a = bf16, .b = bf16};
+  const auto made = plan(device, problem, {.config = {.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged}});
+  if (!made) GTEST_SKIP() << made.error().message;
+  const auto encodes_of = [&](std::uint64_t a, std::uint64_t b, std::uint64_t d) {
+    const int before = driver_->encodes;
+    GroupedOperands operands{.a = reinterpret_cast<const void*>(a), .b = reinterpret_cast<const void*>(b)};
+    operands.d = reinterpret_cast<void*>(d), operands.sizes = reinterpret_cast<const std::int32_t*>(0x8000);
+    operands.workspace = reinterpret_cast<void*>(0x9000), operands.workspace_bytes = made->workspace_bytes();
+    const auto ran = made->run(operands);
+    EXPECT_TRUE(ran) << ran.error().message;
+    const auto arguments = launched<collective::GroupedArguments>(*driver_);
+    for (const arch::TensorMap& map : arguments.a) EXPECT_EQ(map.words[0], a);
+    EXPECT_EQ(arguments.b.words[0], b);
+    EXPECT_EQ(arguments.d_rows, operands.d);
+    return driver_->encodes - before;
+  };
+  constexpr int kOfA = collective::kTokenBoxes;  // D has none: rows of a group are stored without
+  EXPECT_EQ(encodes_of(0x1000, 0x2000, 0x3000), kOfA + 1);
+  EXPECT_EQ(encodes_of(0x1000, 0x2000, 0x4000), 0);
+  EXPECT_EQ(encodes_of(0x1000, 0x2100, 0x3000), 1);
+  EXPECT_EQ(encodes_of(0x1100, 0x2100, 0x3000), kOfA);
 }
 
 TEST_F(FakeGpu, ANewerDriversTensorMapsAreLeftAlone) {

@@ -49,7 +49,8 @@ CUresult fake_launch(const CUlaunchConfig* config, CUfunction, void** arguments,
   if (with_context() != CUDA_SUCCESS) return with_context();
   state.launch = *config;
   state.attributes.assign(config->attrs, config->attrs + config->numAttrs);
-  std::memcpy(state.params, arguments[0], sizeof(state.params));
+  const auto* const params = static_cast<const unsigned char*>(arguments[0]);
+  state.params.assign(params, params + state.params_bytes);
   ++state.launches;
   return state.launch_status;
 }
@@ -66,6 +67,8 @@ CUresult fake_encode(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank
     if (steps[i] != 1) return CUDA_ERROR_INVALID_VALUE;
   }
   std::memset(map, 0xFF, sizeof(*map));
+  map->opaque[0] = reinterpret_cast<cuuint64_t>(base);
+  ++state.encodes;
   return CUDA_SUCCESS;
 }
 
@@ -140,7 +143,7 @@ const std::vector<Entry>& entries() {
       {"cuFuncGetAttribute",
        address(+[](int* v, CUfunction_attribute, CUfunction) { return *v = 1024, with_context(); })},
       {"cuFuncGetParamInfo", address(+[](CUfunction, std::size_t, std::size_t* offset, std::size_t* bytes) {
-         return *offset = 0, *bytes = 16, with_context();
+         return *offset = 0, *bytes = state.params_bytes, with_context();
        })},
       {"cuLaunchKernelEx", address(fake_launch)},
       {"cuOccupancyMaxActiveClusters", address(+[](int* n, CUfunction, const CUlaunchConfig* c) {

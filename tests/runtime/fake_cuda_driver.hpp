@@ -17,7 +17,9 @@ struct FakeDriver {
   int live_host_allocations = 0;
   CUlaunchConfig launch{};
   std::vector<CUlaunchAttribute> attributes;
-  unsigned char params[16] = {};
+  std::size_t params_bytes = 16;  // of every kernel's parameter
+  std::vector<unsigned char> params;
+  int encodes = 0;
   struct {
     CUtensorMapDataType type;
     cuuint32_t rank;
