@@ -126,8 +126,8 @@ bool may_spill(const GemmConfig& c) {
   return words && stream && c.tile_n == 256;
 }
 
-/// A width between those of kColumns. why not with block scales: such a tile meets two scales of B in most k-blocks, and
-/// of those that were measured none was near the best.
+/// A width between those of kColumns. why not with block scales: such a tile meets two scales of B in most k-blocks,
+/// and of those that were measured none was near the best.
 bool is_between(const GemmConfig& c) {
   return c.schedule == Schedule::cooperative && !collective::swaps(c) &&
          std::find(std::begin(kColumns), std::end(kColumns), c.tile_n) == std::end(kColumns);

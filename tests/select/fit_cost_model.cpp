@@ -2,8 +2,8 @@
 // Fits the constants of the cost model to recorded times, and shows how well they do.
 //   fit_cost_model <result.json>...          with today's constants: the config taken of those that ran, and the best
 //   fit_cost_model --times <result.json>...  the same, and recorded and modelled time of every config
-//   fit_cost_model --fit <result.json>...    the same after a fit to all cases, whose constants it prints; then fits to the
-//                                            cases of every other problem, judged by those they have not seen
+//   fit_cost_model --fit <result.json>...    the same after a fit to all cases, whose constants it prints; then fits to
+//                                            those of every other problem, judged by those that they have not seen
 // A result is what `warpwright bench gemm --result FILE` writes.
 #include <fmt/format.h>
 
