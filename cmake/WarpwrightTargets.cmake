@@ -7,16 +7,20 @@ include(GNUInstallDirs)
 set(WARPWRIGHT_MODULE_DIR ${PROJECT_BINARY_DIR}/lib/warpwright/modules)
 set(WARPWRIGHT_MODULE_INSTALL_DIR ${CMAKE_INSTALL_LIBDIR}/warpwright/modules)
 
-# ww_common_flags(<target> [KERNEL]): language level, warnings, exact arithmetic, sanitizers.
+# ww_common_flags(<target> [KERNEL] [TEST]): language level, warnings, exact arithmetic, sanitizers.
 # KERNEL: the target is a kernel module. It is never sanitized, since instrumented kernels have hooks of their own and
 # -fsanitize=thread and =address exclude each other in one translation unit.
+# TEST: the target starts from precompiled headers.
 function(ww_common_flags target)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "KERNEL" "" "")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "KERNEL;TEST" "" "")
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   # why: kernel arithmetic is exact only when the compiler fuses nothing on its own (docs/numerics.md)
   # why: g++ 12 warns about std::string concatenation that is sound (GCC bug 105329)
   target_compile_options(${target} PRIVATE -Wall -Wextra $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> -ffp-contract=off)
+  if(ARG_TEST)
+    ww_precompiled_headers(${target})
+  endif()
   if(WARPWRIGHT_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
@@ -34,7 +38,7 @@ endfunction()
 function(ww_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "LONG;SERIAL" "TIMEOUT" "SOURCES;LIBRARIES;LABELS")
   add_executable(${name} ${ARG_SOURCES})
-  ww_common_flags(${name})
+  ww_common_flags(${name} TEST)
   target_link_libraries(${name} PRIVATE warpwright::warpwright GTest::gtest_main ${ARG_LIBRARIES})
   if(TARGET warpwright_modules)
     add_dependencies(${name} warpwright_modules)
