@@ -10,7 +10,7 @@ set(WARPWRIGHT_MODULE_INSTALL_DIR ${CMAKE_INSTALL_LIBDIR}/warpwright/modules)
 # ww_common_flags(<target> [KERNEL] [TEST]): language level, warnings, exact arithmetic, sanitizers.
 # KERNEL: the target is a kernel module. It is never sanitized, since instrumented kernels have hooks of their own and
 # -fsanitize=thread and =address exclude each other in one translation unit.
-# TEST: the target starts from precompiled headers.
+# TEST: the target takes longer to compile than to run, so a release build optimizes it less.
 function(ww_common_flags target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "KERNEL;TEST" "" "")
   target_compile_features(${target} PUBLIC cxx_std_20)
@@ -19,6 +19,7 @@ function(ww_common_flags target)
   # why: g++ 12 warns about std::string concatenation that is sound (GCC bug 105329)
   target_compile_options(${target} PRIVATE -Wall -Wextra $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> -ffp-contract=off)
   if(ARG_TEST)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
     ww_precompiled_headers(${target})
   endif()
   if(WARPWRIGHT_WERROR)
