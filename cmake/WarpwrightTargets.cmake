@@ -10,7 +10,7 @@ set(WARPWRIGHT_MODULE_INSTALL_DIR ${CMAKE_INSTALL_LIBDIR}/warpwright/modules)
 # ww_common_flags(<target> [KERNEL] [TEST]): language level, warnings, exact arithmetic, sanitizers.
 # KERNEL: the target is a kernel module. It is never sanitized, since instrumented kernels have hooks of their own and
 # -fsanitize=thread and =address exclude each other in one translation unit.
-# TEST: the target takes longer to compile than to run, so a release build optimizes it less.
+# TEST: part of a program that takes longer to compile than to run: precompiled headers, and -O1 in a release build.
 function(ww_common_flags target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "KERNEL;TEST" "" "")
   target_compile_features(${target} PUBLIC cxx_std_20)
