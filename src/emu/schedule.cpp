@@ -47,6 +47,8 @@ void Schedule::reset(const EmuOptions& options, u64 seed, u32 warps, u32 ctas) {
   queue_.clear();
   front_ = 0;
   heap_.clear();
+  ranked_.clear();
+  idle_places_.clear();
   demoted_.clear();
   change_points_.clear();
   yielded_.clear();
@@ -92,7 +94,15 @@ bool Schedule::is_victim(const Thread& thread) const {
 }
 
 void Schedule::push_ranked(const Waiting& waiting, u64 key) {
-  heap_.push_back({key, order_++, waiting});
+  u32 place = static_cast<u32>(ranked_.size());
+  if (idle_places_.empty()) {
+    ranked_.push_back(waiting);
+  } else {
+    place = idle_places_.back();
+    idle_places_.pop_back();
+    ranked_[place] = waiting;
+  }
+  heap_.push_back({key, order_++, place});
   std::push_heap(heap_.begin(), heap_.end());
 }
 
@@ -118,16 +128,17 @@ Next Schedule::pop_ranked() {
   ++pops_;
   if (!change_points_.empty() && pops_ > change_points_.back()) {
     change_points_.pop_back();
-    const Next leader = heap_.back().waiting.next();
+    const Next leader = ranked_[heap_.back().place].next();
     const u64 agent = leader.thread ? agent_of(*leader.thread) : agent_of(*leader.operation);
     heap_.back().key = next_low_--;
     demoted_.push_back({agent, heap_.back().key});
     std::push_heap(heap_.begin(), heap_.end());
     std::pop_heap(heap_.begin(), heap_.end());
   }
-  const Next next = heap_.back().waiting.next();
+  const Next next = ranked_[heap_.back().place].next();
+  idle_places_.push_back(heap_.back().place);
   heap_.pop_back();
-  if (!heap_.empty()) fetch_ahead(heap_.front().waiting.ready);
+  if (!heap_.empty()) fetch_ahead(ranked_[heap_.front().place].ready);
   return next;
 }
 

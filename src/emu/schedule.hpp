@@ -72,7 +72,7 @@ class Schedule {
   struct Ranked {
     u64 key;    // the larger goes first
     u64 order;  // then the older
-    Waiting waiting;
+    u32 place;  // in ranked_. why not what waits itself: the heap moves a dozen of these at every pop
     bool operator<(const Ranked& other) const { return key != other.key ? key < other.key : order > other.order; }
   };
   struct Demoted {
@@ -163,6 +163,8 @@ class Schedule {
   u64 priority_seed_ = 0, next_low_ = 0, order_ = 0, pops_ = 0;
   bool rank_engines_ = false;  // an engine has one priority; else each operation has its own
   std::vector<Ranked> heap_;
+  std::vector<Waiting> ranked_;
+  std::vector<u32> idle_places_;    // of ranked_
   std::vector<u64> change_points_;  // numbers of pops, the largest first
   std::vector<Demoted> demoted_;
 

@@ -51,7 +51,8 @@ struct RoleName {
   int number = -1;
 };
 
-struct Thread {
+// why aligned: it is fetched ahead, line by line, while another thread runs
+struct alignas(64) Thread {
   Fiber fiber;
   u32 registers_in_flight = 0;  // accumulators that a tensor core owns
   Machine* machine = nullptr;

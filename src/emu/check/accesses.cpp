@@ -86,7 +86,7 @@ Checker::Order Checker::order(const AccessRecord& old, bool old_write, const Act
     for (u32 slot = 0; slot < old.slots; ++slot)
       if (Clock::at(clock->h, old.slot + slot) < old.epoch) return Order::unordered;
     if (!old.generic) continue;
-    const bool far = threads_[old.slot].cta != actor.cta;
+    const bool far = ctas_of_slots_[old.slot] != actor.cta;
     // why not for reads before an asynchronous write: a remote arrive of the default scope is what all who multicast
     // rely on
     const bool after_read = !old_write && (!actor.generic || actor.kind == Access::store_async);
@@ -97,36 +97,40 @@ Checker::Order Checker::order(const AccessRecord& old, bool old_write, const Act
   return worst;
 }
 
+/// The bytes of `entry`, which shares `common` with an access to `bytes`, that still count after it.
+u16 Checker::judge(ShadowEntry entry, u16 common, u16 bytes, bool crowded, Actor& actor, u32 cta, u64 address) {
+  const AccessRecord& old = accesses_[entry.access];
+  const bool known = entry.access == actor.known[0] || entry.access == actor.known[1] ||
+                     entry.access == actor.known[2] || entry.access == actor.known[3];
+  if ((entry.write || actor.write) && !(old.atomic && actor.atomic) && !known) {
+    const Order verdict = order(old, entry.write, actor);
+    if (verdict == Order::ordered) {
+      actor.known[actor.next_known++ % 4] = entry.access;
+    } else {
+      const u32 first = static_cast<u32>(__builtin_ctz(common)), last = 32 - static_cast<u32>(__builtin_clz(common));
+      conflict(verdict, old, entry.write, actor, cta, address + first, address + last);
+      actor.found = true;
+    }
+  }
+  const bool again = !entry.write && old.slot == actor.slot && old.kind == actor.kind;
+  const bool gone = (actor.write && old.kind != Access::mbarrier) || again ||
+                    (crowded && !entry.write && order(old, false, actor) == Order::ordered);
+  return gone ? static_cast<u16>(entry.bytes & ~bytes) : entry.bytes;
+}
+
 void Checker::touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& actor, u32 cta, u64 address) {
-  ShadowEntry* entries = overflow.entries(granule);
+  ShadowEntry* const entries = overflow.entries(granule);
   actor.found = false;
   u32 kept = 0;
   u16 written = 0;
-  for (u32 i = 0; i < granule.count; ++i) {
+  // why judge() apart: where each lane of a warp reads words of its own, most entries are of other bytes
+  for (u32 i = 0, count = granule.count; i < count; ++i) {
     ShadowEntry entry = entries[i];
-    const u16 common = entry.bytes & bytes;
-    if (entry.write) written |= entry.bytes;
-    if (common) {
-      const AccessRecord& old = accesses_[entry.access];
-      const bool known = entry.access == actor.known[0] || entry.access == actor.known[1] ||
-                         entry.access == actor.known[2] || entry.access == actor.known[3];
-      if ((entry.write || actor.write) && !(old.atomic && actor.atomic) && !known) {
-        const Order verdict = order(old, entry.write, actor);
-        if (verdict == Order::ordered) {
-          actor.known[actor.next_known++ % 4] = entry.access;
-        } else {
-          const u32 first = static_cast<u32>(__builtin_ctz(common)),
-                    last = 32 - static_cast<u32>(__builtin_clz(common));
-          conflict(verdict, old, entry.write, actor, cta, address + first, address + last);
-          actor.found = true;
-        }
-      }
-      const bool again = !entry.write && old.slot == actor.slot && old.kind == actor.kind;
-      const bool crowded = !entry.write && granule.count > 8 && order(old, false, actor) == Order::ordered;
-      if ((actor.write && old.kind != Access::mbarrier) || again || crowded)
-        entry.bytes = static_cast<u16>(entry.bytes & ~bytes);
-    }
-    if (entry.bytes) entries[kept++] = entry;
+    written = static_cast<u16>(written | (entry.write ? entry.bytes : 0));
+    if (const u16 common = entry.bytes & bytes)
+      entry.bytes = judge(entry, common, bytes, count > 8, actor, cta, address);
+    entries[kept] = entry;
+    kept += entry.bytes != 0;
   }
   granule.count = kept;
   if (const u16 missing = static_cast<u16>(bytes & ~written);
@@ -279,7 +283,6 @@ u32 Checker::tma_store(Thread& thread, u32 offset, u32 bytes, arch::Site site) {
   ThreadState& self = state(thread);
   if (self.store_slot == ~0u) {
     self.store_slot = new_agents(2);
-    threads_.resize(agents_);
   }
   AccessRecord record;
   record.slot = self.store_slot;

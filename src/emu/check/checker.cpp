@@ -53,6 +53,7 @@ void Checker::start_launch(const LaunchContext& context) {
 
 void Checker::reset() {
   threads_.clear();
+  ctas_of_slots_.clear();
   clusters_.clear();
   for (auto& cta : ctas_) cta->exits = {};
   barriers_.clear();
@@ -89,16 +90,14 @@ void Checker::start_cluster(Cluster& cluster) {
     state.wgmma_issuers.assign(cta->warpgroups.size(), {});
     const u32 count = static_cast<u32>(cta->threads.size());
     const u32 first = new_agents(count);
-    threads_.resize(first + count);
     for (u32 i = 0; i < count; ++i) {
       cta->threads[i].check_slot = first + i;
       cta->threads[i].check_state = &threads_[first + i];
-      threads_[first + i].cta = cta->check_index;
+      threads_[first + i].cta = ctas_of_slots_[first + i] = cta->check_index;
       threads_[first + i].index = i;
       threads_[first + i].cluster = cluster.check_index;
     }
     state.tensor_slots = new_agents(static_cast<u32>(cta->warps.size()));
-    threads_.resize(agents_);
   }
 }
 
@@ -143,7 +142,7 @@ void Checker::named_barrier_arrives(Thread& thread, u32 id, bool last) {
 
 void Checker::named_barrier_passed(Thread& thread, u32 id, u32 round) {
   ThreadState& self = state(thread);
-  self.base = pool_.join(self.base, state(*thread.cta).named[id].of(round));
+  self.base = state(*thread.cta).named[id].after(pool_, round, self.base);
 }
 
 void Checker::convergence(Thread& thread, u32 mask) {
@@ -189,7 +188,7 @@ void Checker::warp_parted(Thread& thread, u32 which, u32 round) {
   ThreadState& self = state(thread);
   WarpState& warp = state(*thread.cta).warps[thread.index / kWarpSize];
   const Rounds& rounds = which == 0 ? warp.meetings : warp.syncs[which - 1].second;
-  self.base = pool_.join(self.base, rounds.of(round));
+  self.base = rounds.after(pool_, round, self.base);
   convergence(thread, which == 0 ? ~0u : thread.warp->syncs[which - 1].mask);
 }
 
@@ -210,7 +209,6 @@ void Checker::mbarrier_initialised(Thread& thread, MBarrier& barrier, arch::Site
   state_of.offset = barrier.offset;
   state_of.init_thread = thread.check_slot;
   state_of.init_epoch = state(thread).epoch;
-  threads_.resize(agents_);
   CtaState& cta = state(*thread.cta);
   cta.barriers.push_back(barrier.check_number);
   const u32 access = thread_access(thread, Access::mbarrier, false, site);

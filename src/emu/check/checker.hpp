@@ -16,6 +16,7 @@
 
 #include "emu/check/clock.hpp"
 #include "emu/check/shadow.hpp"
+#include "emu/check/slots.hpp"
 #include "emu/check/traffic.hpp"
 #include "emu/cta.hpp"
 #include "emu/operation.hpp"
@@ -125,7 +126,8 @@ class Checker {
     BarrierEvent history[8];
     u32 events = 0;
   };
-  struct ThreadState : ThreadClock {
+  // why aligned: it is fetched ahead, line by line, while another thread runs
+  struct alignas(64) ThreadState : ThreadClock {
     ThreadClock fenced;  // as of the last fence at cluster scope or wider
     arch::Scope fence_scope = arch::Scope::cta;
     ClockRef seen_relaxed;  // of relaxed atomic reads, acquired by the next fence
@@ -202,7 +204,11 @@ class Checker {
 
   ThreadState& state(const Thread& thread) { return *static_cast<ThreadState*>(thread.check_state); }
   CtaState& state(const Cta& cta) { return *ctas_[cta.check_index]; }
-  u32 new_agents(u32 count) { return std::exchange(agents_, agents_ + count); }
+  u32 new_agents(u32 count) {
+    threads_.resize(agents_ + count);
+    ctas_of_slots_.resize(agents_ + count, 0);
+    return std::exchange(agents_, agents_ + count);
+  }
   u32 new_access(const AccessRecord& record) {
     accesses_.push_back(record);
     return static_cast<u32>(accesses_.size() - 1);
@@ -211,6 +217,7 @@ class Checker {
   Actor actor_of(Thread& thread, u32 access, bool write, bool generic);
   Order order(const AccessRecord& old, bool old_write, const Actor& actor) const;
   void touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& actor, u32 cta, u64 address);
+  u16 judge(ShadowEntry entry, u16 common, u16 bytes, bool crowded, Actor& actor, u32 cta, u64 address);
   /// All of a granule. Most of them are as the one before was: a copy or an operand has one history.
   void touch_whole(Overflow& overflow, Granule& granule, Actor& actor, u32 cta, u64 address) {
     if (actor.repeats && granule == actor.before) granule = actor.after;
@@ -241,7 +248,8 @@ class Checker {
 
   const LaunchContext* context_ = nullptr;
   ClockPool pool_;
-  std::deque<ThreadState> threads_;  // by slot; slots that belong to other agents are unused
+  Slots<ThreadState> threads_;      // by slot; slots that belong to other agents are unused
+  std::vector<u32> ctas_of_slots_;  // why apart from threads_: it stays in caches
   std::vector<std::unique_ptr<CtaState>> ctas_;
   std::vector<ClusterState> clusters_;
   std::deque<BarrierState> barriers_;

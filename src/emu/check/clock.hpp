@@ -19,15 +19,25 @@ namespace ww::emu {
 
 class ClockPool;
 
+/// What resize() adds is anything. why: a join writes all of it at once
+struct Unset : std::allocator<u32> {
+  template <class> struct rebind { using other = Unset; };
+  void construct(u32* place) { ::new (static_cast<void*>(place)) u32; }
+  template <class... Values> void construct(u32* place, Values... values) {
+    ::new (static_cast<void*>(place)) u32(values...);
+  }
+};
+using Epochs = std::vector<u32, Unset>;
+
 struct Clock {
   ClockPool* pool = nullptr;
   u32 references = 0;
-  std::vector<u32> h, s, v;  // as long as needed; what is missing is zero
+  Epochs h, s, v;  // as long as needed; what is missing is zero
 
-  static u32 at(const std::vector<u32>& values, u32 slot) { return slot < values.size() ? values[slot] : 0; }
-  static void raise(std::vector<u32>& values, u32 slot, u32 epoch) {
+  static u32 at(const Epochs& values, u32 slot) { return slot < values.size() ? values[slot] : 0; }
+  static void raise(Epochs& values, u32 slot, u32 epoch) {
     if (epoch == 0) return;  // why: what is missing is zero, and most clocks know of few fences
-    if (slot >= values.size()) values.resize(slot + 1);
+    if (slot >= values.size()) values.resize(slot + 1, 0);
     values[slot] = max(values[slot], epoch);
   }
 };
@@ -122,9 +132,10 @@ class ClockPool {
     for (Memo& memo : memo_) memo = {};
   }
 
-  static void join_one(std::vector<u32>& to, const std::vector<u32>& from) {
-    if (to.size() < from.size()) to.resize(from.size());
-    raise_components(to.data(), from.data(), from.size());
+  static void join_one(Epochs& to, const Epochs& from) {
+    const std::size_t common = std::min(to.size(), from.size());
+    raise_components(to.data(), from.data(), common);
+    to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(common), from.end());
   }
 
  private:
@@ -138,8 +149,7 @@ class ClockPool {
     return static_cast<u32>(((reinterpret_cast<u64>(a) >> 4) * 0x9E3779B97F4A7C15ull + b * 0xD1342543DE82EF95ull) >>
                             56);
   }
-  static void join_into(std::vector<u32>& to, const std::vector<u32>& a, const std::vector<u32>& b, bool& is_a,
-                        bool& is_b) {
+  static void join_into(Epochs& to, const Epochs& a, const Epochs& b, bool& is_a, bool& is_b) {
     const std::size_t common = std::min(a.size(), b.size());
     to.resize(std::max(a.size(), b.size()));
     const Missing missing = join_components(to.data(), a.data(), b.data(), common);
@@ -227,6 +237,11 @@ struct Rounds {
   void complete() { released[round++ % 4] = open.take(); }
   /// What `of` released; the newest when that is too long ago.
   const ClockRef& of(u32 which) const { return released[(round - which <= 4 ? which : round - 1) % 4]; }
+  /// What a thread knows that took part in round `which` with all of `base` and has waited for it since. why no join:
+  /// what the round released has `base` in it, and half of all joins would be these
+  ClockRef after(ClockPool& pool, u32 which, const ClockRef& base) const {
+    return round - which <= 4 ? released[which % 4] : pool.join(base, of(which));
+  }
 };
 
 }  // namespace ww::emu

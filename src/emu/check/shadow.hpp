@@ -82,6 +82,7 @@ struct Granule {
 /// Entries of many granules; `overflow` is shared by the granules of one memory.
 struct Overflow {
   std::vector<std::vector<ShadowEntry>> lists = std::vector<std::vector<ShadowEntry>>(1);
+  u32 used = 1;  // lists from here on are of earlier runs. why kept: a run needs hundreds of them
 
   ShadowEntry* entries(Granule& granule) { return granule.overflow ? lists[granule.overflow].data() : granule.entries; }
   void append(Granule& granule, ShadowEntry entry) {
@@ -90,15 +91,16 @@ struct Overflow {
       return;
     }
     if (!granule.overflow) {
-      granule.overflow = static_cast<u32>(lists.size());
-      lists.emplace_back(granule.entries, granule.entries + granule.count);
+      granule.overflow = used++;
+      if (lists.size() < used) lists.emplace_back();
+      lists[granule.overflow].assign(granule.entries, granule.entries + granule.count);
     }
     auto& list = lists[granule.overflow];
     list.resize(granule.count);
     list.push_back(entry);
     ++granule.count;
   }
-  void clear() { lists.resize(1); }
+  void clear() { used = 1; }
 };
 
 /// Global memory, page by page as it is touched.
