@@ -181,8 +181,11 @@ constexpr arch::EmuTable kTable = {
     .tma_prefetch_map = [](const void* map, Site s) { tma_prefetch_map(WW_CALLER, map, s); },
     .bulk_commit = [](Site) { bulk_commit(WW_CALLER); },
     .bulk_wait = [](int pending, bool read_only, Site s) { bulk_wait(WW_CALLER, pending, read_only, s); },
-    .wgmma = [](arch::WgmmaCall call, float* registers,
-                Site s) { warpgroup(s).deposit(WW_CALLER, call, registers, s); },
+    .wgmma =
+        [](const arch::WgmmaShape& shape, u64 a, u64 b, bool accumulate, const u32* registers_a, float* registers,
+           Site s) {
+          warpgroup(s).deposit(WW_CALLER, {shape, a, b, accumulate, registers_a}, registers, s);
+        },
     .wgmma_commit = [](Site s) { warpgroup(s).commit(WW_CALLER); },
     .wgmma_wait = [](int pending, float* const* accumulators, int count,
                      Site s) { warpgroup(s).wait(WW_CALLER, pending, accumulators, count, s); },

@@ -17,9 +17,8 @@ namespace ww::emu {
 namespace {
 
 bool same_call(const arch::WgmmaCall& a, const arch::WgmmaCall& b) {
-  return a.descriptor_a == b.descriptor_a && a.descriptor_b == b.descriptor_b && a.n == b.n && a.type_a == b.type_a &&
-         a.type_b == b.type_b && a.major_a == b.major_a && a.major_b == b.major_b && a.accumulate == b.accumulate &&
-         a.scale_a == b.scale_a && a.scale_b == b.scale_b && !a.registers_a == !b.registers_a;
+  return a.descriptor_a == b.descriptor_a && a.descriptor_b == b.descriptor_b && a.accumulate == b.accumulate &&
+         !a.registers_a == !b.registers_a && static_cast<const arch::WgmmaShape&>(a) == b;
 }
 
 void check_call(Thread& thread, const arch::WgmmaCall& call, arch::Site site) {

@@ -70,10 +70,11 @@ inline void gemm_multiply(const GemmParams& p, const GemmShared& s, PipelineStat
     if (p.release_early) gemm_release(p, s, state.index);
     t().fence(arch::Fence::wgmma, here());
     for (u32 i = 0; i < 4; ++i)
-      t().wgmma({e4m3, e4m3, Major::k, Major::k, 128,
-                 matrix_descriptor(s.a + state.index * kTileBytes + row * kTile + 32 * i),
-                 matrix_descriptor(s.b + state.index * kTileBytes + 32 * i), i != 0 || (k != 0 && !p.promote), 1, 1},
-                acc, here());
+      wgmma({{e4m3, e4m3, Major::k, Major::k, 128, 1, 1},
+             matrix_descriptor(s.a + state.index * kTileBytes + row * kTile + 32 * i),
+             matrix_descriptor(s.b + state.index * kTileBytes + 32 * i),
+             i != 0 || (k != 0 && !p.promote)},
+            acc, here());
     t().wgmma_commit(here());
     t().wgmma_wait(0, accumulators, 1, here());
     if (!p.release_early) gemm_release(p, s, state.index);

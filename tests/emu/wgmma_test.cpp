@@ -39,16 +39,10 @@ u32 position(u32 thread, u32 v, int n) {
 
 arch::WgmmaCall call(const Params& p) {
   const u64 base = (shared_base() & 0x3FFFF) >> 4;
-  return {p.types.a,
-          p.types.b,
-          p.major_a,
-          p.major_b,
-          p.n,
+  return {{p.types.a, p.types.b, p.major_a, p.major_b, p.n, p.scale_a, 1},
           p.descriptor_a + base + (kOperandA >> 4),
           p.descriptor_b + base + (kOperandB >> 4),
-          p.accumulate,
-          p.scale_a,
-          1};
+          p.accumulate};
 }
 
 void one_tile(const Params& p) {
@@ -57,7 +51,7 @@ void one_tile(const Params& p) {
   float* accumulators[] = {acc};
   const u32 registers = static_cast<u32>(p.n) / 2;
   for (u32 v = 0; v < registers; ++v) acc[v] = p.c[position(thread_index(), v, p.n)];
-  t().wgmma(call(p), acc, here());
+  wgmma(call(p), acc, here());
   t().wgmma_commit(here());
   t().wgmma_wait(0, accumulators, 1, here());
   for (u32 v = 0; v < registers; ++v) write_global(p.d + position(thread_index(), v, p.n), acc[v]);
@@ -119,7 +113,7 @@ void look_early(const Params& p) {
   copy_in(p);
   float acc[4] = {1, 2, 3, 4};
   float* accumulators[] = {acc};
-  t().wgmma(call(p), acc, here());
+  wgmma(call(p), acc, here());
   write_global(p.d + thread_index(), acc[2]);
   t().wgmma_commit(here());
   t().wgmma_wait(0, accumulators, 1, here());
@@ -136,9 +130,9 @@ void two_groups(const Params& p) {
   copy_in(p);
   float first[4] = {}, second[4] = {};
   float *name_first[] = {first}, *name_second[] = {second};
-  t().wgmma(call(p), first, here());
+  wgmma(call(p), first, here());
   t().wgmma_commit(here());
-  for (int i = 0; i < 3; ++i) t().wgmma(call(p), second, here());
+  for (int i = 0; i < 3; ++i) wgmma(call(p), second, here());
   t().wgmma_commit(here());
   t().wgmma_wait(1, name_first, 1, here());
   for (u32 v = 0; v < 4; ++v) write_global(p.d + position(thread_index(), v, 8), first[v]);
@@ -149,7 +143,7 @@ void name_too_early(const Params& p) {
   copy_in(p);
   float acc[4] = {};
   float* accumulators[] = {acc};
-  t().wgmma(call(p), acc, here());
+  wgmma(call(p), acc, here());
   t().wgmma_commit(here());
   t().wgmma_wait(1, accumulators, 1, here());
 }
@@ -158,7 +152,7 @@ void not_committed(const Params& p) {
   copy_in(p);
   float acc[4] = {};
   float* accumulators[] = {acc};
-  t().wgmma(call(p), acc, here());
+  wgmma(call(p), acc, here());
   t().wgmma_wait(0, accumulators, 1, here());
 }
 
@@ -196,7 +190,7 @@ void from_registers(const RegisterParams& r) {
   for (u32 i = 0; i < 4; ++i) a[i] = r.a[row + 8 * (i % 2)][thread_index() % 4 + 4 * (i / 2)];
   arch::WgmmaCall registers_call = call(p);
   registers_call.descriptor_a = 0, registers_call.registers_a = a;
-  t().wgmma(registers_call, acc, here());
+  wgmma(registers_call, acc, here());
   if (r.clears) std::fill(std::begin(a), std::end(a), 0u);
   t().wgmma_commit(here());
   t().wgmma_wait(r.pending, accumulators, r.pending == 0, here());
@@ -262,11 +256,11 @@ void bad_wgmma(const BadParams& b) {
   if (b.which == 8) bad.major_b = Major::mn;  // of a type of one byte
   const u32 registers_a[4] = {};
   if (b.which == 9 && thread_index() == 5) bad.registers_a = registers_a;
-  t().wgmma(bad, acc, here());
+  wgmma(bad, acc, here());
   if (b.which != 5 || thread_index() != 3) t().wgmma_commit(here());
-  if (b.which == 5) t().wgmma(bad, acc, here());
+  if (b.which == 5) wgmma(bad, acc, here());
   if (b.which == 6 && thread_index() == 9) return;
-  if (b.which == 6) t().wgmma(bad, acc, here());
+  if (b.which == 6) wgmma(bad, acc, here());
   if (b.which == 6) t().wgmma_commit(here());
   t().wgmma_wait(0, accumulators, 1, here());
 }

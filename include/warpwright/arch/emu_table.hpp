@@ -50,14 +50,18 @@ enum class ShuffleMode : u32 { index, up, down, butterfly };
 enum class VoteMode : u32 { ballot, any, all };
 enum class TensorMapField : u32 { address, extent, stride };
 
-/// wgmma.mma_async m64n<n>: B, and A unless it is in registers, from shared memory through 64-bit matrix descriptors.
-struct WgmmaCall {
+/// wgmma.mma_async m64n<n>: what the instruction says of itself.
+struct WgmmaShape {
   DType type_a, type_b;    // the same, or two FP8 types; D is FP32
   Major major_a, major_b;  // mn: 16-bit types only
   int n;                   // 8..256, step 8
+  int scale_a, scale_b;    // +1 or -1
+  bool operator==(const WgmmaShape&) const = default;
+};
+/// And its operands: B, and A unless it is in registers, from shared memory through 64-bit matrix descriptors.
+struct WgmmaCall : WgmmaShape {
   u64 descriptor_a, descriptor_b;
   bool accumulate;                   // false: D = A B
-  int scale_a, scale_b;              // +1 or -1
   const u32* registers_a = nullptr;  // this thread's four of A, in place of descriptor_a; read when it is carried out
 };
 
@@ -113,8 +117,9 @@ struct EmuTable {
   void (*bulk_wait)(int pending, bool read_only, Site);  // read_only: sources may be reused, data not yet visible
 
   // wgmma. `registers` are this thread's n/2 accumulators; the engine owns their values from issue until a wait names
-  // them. why the call by value: a checked module announces stores to a local whose address it gives away
-  void (*wgmma)(WgmmaCall, float* registers, Site);
+  // them. why no WgmmaCall: a checked module announces every store to a local whose address it gives away
+  void (*wgmma)(const WgmmaShape&, u64 descriptor_a, u64 descriptor_b, bool accumulate, const u32* registers_a,
+                float* registers, Site);
   void (*wgmma_commit)(Site);
   void (*wgmma_wait)(int pending, float* const* accumulators, int count, Site);
   void (*wgmma_hand_back)(const u32* registers_a, int count, Site);  // after a wait: these are read, the thread's again

@@ -135,12 +135,13 @@ template <int kN> WW_DEVICE void put_back(Accumulator<kN>&, const Accumulator<kN
 inline namespace emu {
 WW_DEVICE void fence(WW_SITE_ONLY) { table->fence(Fence::wgmma, site); }
 WW_DEVICE void commit(WW_SITE_ONLY) { table->wgmma_commit(site); }
+template <MmaOperands kOperands, int kScaleA, int kScaleB, int kN>
+inline constexpr WgmmaShape kShapeOf{kOperands.a, kOperands.b, kOperands.major_a, kOperands.major_b, kN,
+                                     kScaleA,     kScaleB};
 template <MmaOperands kOperands, int kScaleA = 1, int kScaleB = 1, int kN>
 WW_DEVICE void mma(Accumulator<kN>& d, MatrixDescriptor a, MatrixDescriptor b, bool accumulate WW_SITE) {
   static_assert(kOperands.exists(), "wgmma: no such operands");
-  table->wgmma({kOperands.a, kOperands.b, kOperands.major_a, kOperands.major_b, kN, a.bits, b.bits, accumulate, kScaleA,
-                kScaleB},
-               d.r, site);
+  table->wgmma(kShapeOf<kOperands, kScaleA, kScaleB, kN>, a.bits, b.bits, accumulate, nullptr, d.r, site);
 }
 template <MmaOperands kOperands, int kScaleA = 1, int kScaleB = 1, int kN>
 WW_DEVICE void mma_row(Accumulator<kN>& d, MatrixDescriptor a, MatrixDescriptor b, bool accumulate WW_SITE) {
@@ -151,11 +152,12 @@ WW_DEVICE void mma_row(Accumulator<kN>& d, MatrixDescriptor a, MatrixDescriptor 
 template <MmaOperands kOperands, int kScaleA = 1, int kScaleB = 1, int kN, int kSteps>
 WW_DEVICE void mma(Accumulator<kN>& d, const AFragment<kSteps>& a, MatrixDescriptor b, bool accumulate WW_SITE) {
   static_assert(kOperands.exists_with_registers(), "wgmma: no such operands with A in registers");
+  // A in registers is K-major, whatever the operands say
+  constexpr MmaOperands kThese(kOperands.a, kOperands.b, Major::k, kOperands.major_b);
   for (int step = 0; step < kSteps; ++step)
-    table->wgmma({kOperands.a, kOperands.b, Major::k, kOperands.major_b, kN, 0,
-                  (b + wgmma_step(kOperands.major_b) * static_cast<u32>(step)).bits, accumulate || step != 0, kScaleA,
-                  kScaleB, a.r + 4 * step},
-                 d.r, site);
+    table->wgmma(kShapeOf<kThese, kScaleA, kScaleB, kN>, 0,
+                 (b + wgmma_step(kOperands.major_b) * static_cast<u32>(step)).bits, accumulate || step != 0,
+                 a.r + 4 * step, d.r, site);
 }
 template <int kPending, class... Accumulators> WW_DEVICE void wait_at(Site site, Accumulators&... accumulators) {
   float* const named[] = {accumulators.r..., nullptr};
