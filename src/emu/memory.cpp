@@ -13,34 +13,44 @@ namespace {
 /// Accesses are aligned to their size, up to 16 bytes.
 u32 natural_alignment(u32 bytes) { return bytes == 0 ? 1 : min(bytes & (~bytes + 1), 16u); }
 
-}  // namespace
-
-SharedPlace shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, arch::Site site) {
+/// Why shared_place() finds none. Apart from it, since each access to shared memory asks there.
+[[noreturn, gnu::noinline]] void refuse_place(Thread& thread, u32 rank, u32 offset, u32 bytes, u32 alignment,
+                                              Origin origin, u32 address) {
   Machine& machine = *thread.machine;
-  Cluster& cluster = *thread.cta->cluster;
-  const u32 rank = address >> arch::kSharedRankShift, offset = address & arch::kSharedOffsetMask;
+  const Cluster& cluster = *thread.cta->cluster;
   if (rank >= cluster.ctas.size())
     machine.fail(
-        {&thread, site},
+        origin,
         fmt::format("shared address 0x{:x} names CTA {} of a cluster of {}", address, rank, cluster.ctas.size()),
         Rule::out_of_bounds);
-  Cta& cta = *cluster.ctas[rank];
+  const Cta& cta = *cluster.ctas[rank];
   if (offset < kSharedBase || offset >= cta.shared_end || bytes > cta.shared_end - offset)
-    machine.fail({&thread, site},
+    machine.fail(origin,
                  fmt::format("shared memory out of bounds: {} bytes at offset 0x{:x}; the CTA has [0x{:x}, 0x{:x})",
                              bytes, offset, kSharedBase, cta.shared_end),
                  Rule::out_of_bounds);
   if (offset % alignment != 0)
-    machine.fail({&thread, site},
+    machine.fail(origin,
                  fmt::format("misaligned shared access: offset 0x{:x}, {} bytes, expected a multiple of {}", offset,
                              bytes, alignment),
                  Rule::misaligned);
-  if (cta.exited())
-    machine.fail(
-        {&thread, site},
-        fmt::format("access to the shared memory of CTA {} (cluster rank {}), which has exited", cta.index, rank),
-        Rule::exited_cta);
-  return {&cta, offset};
+  machine.fail(
+      origin, fmt::format("access to the shared memory of CTA {} (cluster rank {}), which has exited", cta.index, rank),
+      Rule::exited_cta);
+}
+
+}  // namespace
+
+SharedPlace shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, arch::Site site) {
+  Cluster& cluster = *thread.cta->cluster;
+  const u32 rank = address >> arch::kSharedRankShift, offset = address & arch::kSharedOffsetMask;
+  if (rank < cluster.ctas.size()) [[likely]] {
+    Cta& cta = *cluster.ctas[rank];
+    const bool inside = offset >= kSharedBase && offset < cta.shared_end && bytes <= cta.shared_end - offset;
+    if (inside && (offset & (alignment - 1)) == 0 && !cta.exited()) [[likely]]
+      return {&cta, offset};
+  }
+  refuse_place(thread, rank, offset, bytes, alignment, {&thread, site}, address);
 }
 
 SharedPlace own_shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, const char* what, arch::Site site) {

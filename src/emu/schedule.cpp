@@ -55,7 +55,7 @@ void Schedule::reset(const EmuOptions& options, u64 seed, u32 warps, u32 ctas) {
   late_threads_.clear();
   late_operations_.clear();
   next_low_ = kLowEnd - 1;
-  order_ = pops_ = 0;
+  pops_ = 0;
   if (kind_ == EmuSchedule::pct) {
     priority_seed_ = random_.next();
     rank_engines_ = random_.below(2) == 0;
@@ -102,8 +102,7 @@ void Schedule::push_ranked(const Waiting& waiting, u64 key) {
     idle_places_.pop_back();
     ranked_[place] = waiting;
   }
-  heap_.push_back({key, order_++, place});
-  std::push_heap(heap_.begin(), heap_.end());
+  heap_.push(key, place);
 }
 
 u64 Schedule::key_of(const Thread& thread) const {
@@ -124,21 +123,20 @@ u64 Schedule::key_of(const Operation& operation) {
 
 Next Schedule::pop_ranked() {
   if (heap_.empty()) return {};
-  std::pop_heap(heap_.begin(), heap_.end());
+  Ranked first = heap_.pop();
   ++pops_;
   if (!change_points_.empty() && pops_ > change_points_.back()) {
     change_points_.pop_back();
-    const Next leader = ranked_[heap_.back().place].next();
+    const Next leader = ranked_[first.place()].next();
     const u64 agent = leader.thread ? agent_of(*leader.thread) : agent_of(*leader.operation);
-    heap_.back().key = next_low_--;
-    demoted_.push_back({agent, heap_.back().key});
-    std::push_heap(heap_.begin(), heap_.end());
-    std::pop_heap(heap_.begin(), heap_.end());
+    first.key = next_low_--;
+    demoted_.push_back({agent, first.key});
+    heap_.push_again(first);
+    first = heap_.pop();
   }
-  const Next next = ranked_[heap_.back().place].next();
-  idle_places_.push_back(heap_.back().place);
-  heap_.pop_back();
-  if (!heap_.empty()) fetch_ahead(ranked_[heap_.front().place].ready);
+  const Next next = ranked_[first.place()].next();
+  idle_places_.push_back(first.place());
+  if (!heap_.empty()) fetch_ahead(ranked_[heap_.front().place()].ready);
   return next;
 }
 

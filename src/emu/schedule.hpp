@@ -12,6 +12,7 @@
 
 #include "emu/operation.hpp"
 #include "emu/random.hpp"
+#include "emu/ranking.hpp"
 #include "emu/thread.hpp"
 #include "warpwright/host/device.hpp"
 
@@ -68,12 +69,6 @@ class Schedule {
     Ready ready;
     Operation* operation;
     Next next() const { return {ready.thread, operation}; }
-  };
-  struct Ranked {
-    u64 key;    // the larger goes first
-    u64 order;  // then the older
-    u32 place;  // in ranked_. why not what waits itself: the heap moves a dozen of these at every pop
-    bool operator<(const Ranked& other) const { return key != other.key ? key < other.key : order > other.order; }
   };
   struct Demoted {
     u64 agent, key;
@@ -160,10 +155,10 @@ class Schedule {
   std::size_t front_ = 0;
 
   // pct
-  u64 priority_seed_ = 0, next_low_ = 0, order_ = 0, pops_ = 0;
+  u64 priority_seed_ = 0, next_low_ = 0, pops_ = 0;
   bool rank_engines_ = false;  // an engine has one priority; else each operation has its own
-  std::vector<Ranked> heap_;
-  std::vector<Waiting> ranked_;
+  Ranking heap_;
+  std::vector<Waiting> ranked_;     // by place
   std::vector<u32> idle_places_;    // of ranked_
   std::vector<u64> change_points_;  // numbers of pops, the largest first
   std::vector<Demoted> demoted_;

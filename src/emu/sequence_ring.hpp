@@ -15,9 +15,9 @@ template <class T> class SequenceRing {
   u32 begin() const { return begin_; }
   u32 end() const { return end_; }
   /// `sequence` in [begin, end). The reference holds until the next append.
-  T& operator[](u32 sequence) { return items_[sequence & (items_.size() - 1)]; }
+  T& operator[](u32 sequence) { return items_[sequence & last_]; }
   T& append() {
-    if (end_ - begin_ == items_.size()) grow();
+    if (end_ - begin_ > last_) grow();
     return (*this)[end_++];
   }
   void drop_first() { ++begin_; }
@@ -28,9 +28,11 @@ template <class T> class SequenceRing {
     std::vector<T> larger(items_.size() * 2);
     for (u32 i = begin_; i != end_; ++i) larger[i & (larger.size() - 1)] = (*this)[i];
     items_ = std::move(larger);
+    last_ = static_cast<u32>(items_.size() - 1);
   }
 
   std::vector<T> items_ = std::vector<T>(8);
+  u32 last_ = 7;  // of items_, whose number is a power of two. why kept: a division by the size of some T
   u32 begin_ = 0, end_ = 0;
 };
 

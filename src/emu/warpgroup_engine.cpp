@@ -16,9 +16,12 @@
 namespace ww::emu {
 namespace {
 
+/// As words: 127 of 128 threads ask, and find it so.
 bool same_call(const arch::WgmmaCall& a, const arch::WgmmaCall& b) {
-  return a.descriptor_a == b.descriptor_a && a.descriptor_b == b.descriptor_b && a.accumulate == b.accumulate &&
-         !a.registers_a == !b.registers_a && static_cast<const arch::WgmmaShape&>(a) == b;
+  const auto words = [](const arch::WgmmaShape& shape) { return std::bit_cast<std::array<u64, 2>>(shape); };
+  const std::array<u64, 2> x = words(a), y = words(b);
+  return ((a.descriptor_a ^ b.descriptor_a) | (a.descriptor_b ^ b.descriptor_b) | (x[0] ^ y[0]) | (x[1] ^ y[1]) |
+          (u32{a.accumulate} ^ u32{b.accumulate}) | (u32{!a.registers_a} ^ u32{!b.registers_a})) == 0;
 }
 
 void check_call(Thread& thread, const arch::WgmmaCall& call, arch::Site site) {
@@ -108,24 +111,21 @@ u32 WarpgroupEngine::slot_for(Thread& thread, const float* registers, int n, arc
   return static_cast<u32>(idle);
 }
 
-WarpgroupEngine::Wgmma& WarpgroupEngine::operation_of(Thread& thread, const arch::WgmmaCall& call,
-                                                      const float* registers, arch::Site site) {
-  const u32 turn = thread.wgmma_issued++;
-  if (turn == operations_.end()) {
-    check_call(thread, call, site);
-    const u32 slot = slot_for(thread, registers, call.n, site);
-    last_issue_ = site;
-    operations_.append() = {call, thread.wgmma_groups, 0, slot, fragments_.end(), {&thread, site}};
-    if (call.registers_a) fragments_.append();
-  }
-  Wgmma& operation = operations_[turn];
-  if (!same_call(operation.call, call) || operation.group != thread.wgmma_groups)
-    thread.machine->fail({&thread, site},
-                         fmt::format("wgmma diverges in its warpgroup: thread {} issued line {} with another "
-                                     "shape, descriptor, flag or group",
-                                     operation.origin.thread->index, operation.origin.site.line),
-                         Rule::divergent_call);
-  return operation;
+[[gnu::noinline]] void WarpgroupEngine::begin_operation(Thread& thread, const arch::WgmmaCall& call,
+                                                        const float* registers, arch::Site site) {
+  check_call(thread, call, site);
+  const u32 slot = slot_for(thread, registers, call.n, site);
+  last_issue_ = site;
+  operations_.append() = {call, thread.wgmma_groups, 0, slot, fragments_.end(), {&thread, site}};
+  if (call.registers_a) fragments_.append();
+}
+
+[[gnu::noinline]] void WarpgroupEngine::refuse(Thread& thread, const Wgmma& operation, arch::Site site) {
+  thread.machine->fail({&thread, site},
+                       fmt::format("wgmma diverges in its warpgroup: thread {} issued line {} with another "
+                                   "shape, descriptor, flag or group",
+                                   operation.origin.thread->index, operation.origin.site.line),
+                       Rule::divergent_call);
 }
 
 void WarpgroupEngine::take_registers(Slot& slot, u32 t, float* registers, bool accumulate) {
@@ -138,8 +138,10 @@ void WarpgroupEngine::take_registers(Slot& slot, u32 t, float* registers, bool a
 }
 
 void WarpgroupEngine::deposit(Thread& thread, const arch::WgmmaCall& call, float* registers, arch::Site site) {
-  const u32 t = thread.index % kWarpgroupSize;
-  Wgmma& operation = operation_of(thread, call, registers, site);
+  const u32 t = thread.index % kWarpgroupSize, turn = thread.wgmma_issued++;
+  if (turn == operations_.end()) begin_operation(thread, call, registers, site);
+  Wgmma& operation = operations_[turn];
+  if (!same_call(operation.call, call) || operation.group != thread.wgmma_groups) refuse(thread, operation, site);
   Slot& slot = slots_[operation.slot];
   const bool first_of_a = call.registers_a && take_fragment(thread, operation, call.registers_a);
   if (Checker* checker = thread.machine->checker())
@@ -307,6 +309,9 @@ void WarpgroupEngine::wait(Thread& thread, int pending, float* const* accumulato
     waiters_.push(thread);
     machine.park(thread, Wait::wgmma, site, needed, executed());
   }
+  // why ahead: a thread that has slept finds its accumulators in no cache
+  for (int i = 0; i < count; ++i)
+    for (int line = 0; line < 4; ++line) __builtin_prefetch(accumulators[i] + 16 * line, 1);
   if (Checker* checker = machine.checker()) checker->wgmma_waited(thread, needed);
   const u32 before = thread.registers_in_flight;
   for (int i = 0; i < count; ++i) hand_back(thread, accumulators[i], site);

@@ -62,7 +62,8 @@ class WarpgroupEngine {
     u32 in_flight_until[128] = {};  // operations that must be done before this thread's part is its own again; 0: it is
   };
 
-  Wgmma& operation_of(Thread& thread, const arch::WgmmaCall& call, const float* registers, arch::Site site);
+  void begin_operation(Thread& thread, const arch::WgmmaCall& call, const float* registers, arch::Site site);
+  [[noreturn]] void refuse(Thread& thread, const Wgmma& operation, arch::Site site);
   u32 slot_for(Thread& thread, const float* registers, int n, arch::Site site);
   void take_registers(Slot& slot, u32 t, float* registers, bool accumulate);
   void hand_back(Thread& thread, float* registers, arch::Site site);

@@ -23,7 +23,7 @@ struct Site {
 
 inline constexpr u32 kSharedRankShift = 24;
 inline constexpr u32 kSharedOffsetMask = (1u << kSharedRankShift) - 1;
-inline constexpr u32 kEmuTableVersion = 8;
+inline constexpr u32 kEmuTableVersion = 9;
 
 enum class Special : u32 {
   thread_index,
@@ -82,11 +82,12 @@ struct StackHead {
 
 inline constexpr u64 kStackBlock = 128 * 1024;
 /// From the block's start to its head; the hooks need it, so it is not hooked.
-/// why not one place for all: the hot ends of hundreds of stacks have to spread over the sets of caches and TLBs.
-/// So neighbours are 64 bytes and a page apart.
+/// why not one place for all: the hot ends of hundreds of stacks have to spread over the sets of caches and TLBs. So
+/// neighbours are 64 bytes apart, and four of them a page from the next four. why over no more than eight lines of a
+/// page: three KiB of each stack are hot, and two pages of each are more than a TLB holds.
 #if !defined(__CUDACC__)
 __attribute__((no_sanitize("thread"), always_inline)) constexpr u64 stack_head_offset(u64 block) {
-  return kStackBlock - 64 - (block / kStackBlock * (4096 + 64) & 0xFFC0);
+  return kStackBlock - 64 - (block / kStackBlock * 64 & 0x1C0) - (block / kStackBlock * 1024 & 0xF000);
 }
 #endif
 

@@ -130,6 +130,10 @@ template <int kPending, class... Named> WW_DEVICE void wait(Named&... named) {
 template <int kN> WW_DEVICE const Accumulator<kN>& values(const Accumulator<kN>& d) { return d; }
 template <int kN> WW_DEVICE Accumulator<kN>& values(Accumulator<kN>& d) { return d; }
 template <int kN> WW_DEVICE void put_back(Accumulator<kN>&, const Accumulator<kN>&) {}
+template <int kN> WW_DEVICE void fill(Accumulator<kN>& d, float value) {
+  WW_UNROLL
+  for (int v = 0; v < kN / 2; ++v) d[v] = value;
+}
 }  // namespace ptx
 #else
 inline namespace emu {
@@ -193,6 +197,11 @@ WW_DEVICE void wait(Accumulator<kN>& d, Accumulator<kN>& e, AFragment<kSteps>& a
 // for each accumulator where there would be one for each value (a third of all the instructions of a check)
 template <int kN> WW_DEVICE Accumulator<kN> values(const Accumulator<kN>& d) { return d; }
 template <int kN> WW_DEVICE void put_back(Accumulator<kN>& d, const Accumulator<kN>& changed) { d = changed; }
+template <int kN> WW_DEVICE void fill(Accumulator<kN>& d, float value) {
+  Accumulator<kN> filled;
+  for (int v = 0; v < kN / 2; ++v) filled.r[v] = value;
+  d = filled;
+}
 }  // namespace emu
 #endif
 

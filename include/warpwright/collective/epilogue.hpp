@@ -285,7 +285,8 @@ template <GemmConfig kConfig> struct Epilogue {
   static constexpr int kPartValues = kStaged / 2;
 
   // 16-bit outputs: values 8j .. 8j + 7 of a warp are a 16 x 16 block of four 8 x 8 matrices.
-  WW_DEVICE static void write_matrices(const SharedD& sD, int first_row, const Output& out, int part) {
+  WW_DEVICE static void write_matrices(const SharedD& sD, int first_row, const Output& output, int part) {
+    auto&& out = arch::wgmma::values(output);
     const int warp_row = first_row + 16 * static_cast<int>(arch::warp_index() % 4);
     const int lane = static_cast<int>(arch::lane_index());
     const int row = warp_row + lane % 16;  // matrices 0, 1 are rows 0-7, 8-15 of columns 0-7; 2, 3 of columns 8-15

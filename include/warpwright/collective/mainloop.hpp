@@ -184,10 +184,7 @@ template <GemmConfig kConfig> struct Mainloop {
   /// element of addition: C + 0 would lose the sign of a C of -0.
   WW_DEVICE static void clear(Accumulator (&acc)[kUnits], float zero = 0.0f) {
     WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) {
-      WW_UNROLL
-      for (int v = 0; v < Accumulator::kValues; ++v) acc[u][v] = zero;
-    }
+    for (int u = 0; u < kUnits; ++u) arch::wgmma::fill(acc[u], zero);
   }
 
  protected:
@@ -349,9 +346,13 @@ template <GemmConfig kConfig> struct Mainloop {
         const int least = 2 * first / kScaleBlock;
         const int most = (2 * first + kScaleBlock - scale_step(kTileN)) / kScaleBlock;
         const bool next = place.offset + 2 * first >= most * kScaleBlock;
-        const float row[2] = {next ? scale[most][0] : scale[least][0], next ? scale[most][1] : scale[least][1]};
+        const float upper = next ? scale[most][0] : scale[least][0], lower = next ? scale[most][1] : scale[least][1];
+        const float row[4] = {upper, upper, lower, lower};  // of four values; the host's compiler takes them at once
         WW_UNROLL
-        for (int v = first; v < first + kValues; ++v) sums[v] = arch::fma(products[v], row[(v / 2) % 2], sums[v]);
+        for (int v = first; v < first + kValues; v += 4) {
+          WW_UNROLL
+          for (int i = 0; i < 4; ++i) sums[v + i] = arch::fma(products[v + i], row[i], sums[v + i]);
+        }
       }
     }
     arch::wgmma::put_back(acc, sums);

@@ -120,17 +120,20 @@ u16 Checker::judge(ShadowEntry entry, u16 common, u16 bytes, bool crowded, Actor
 
 void Checker::touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& actor, u32 cta, u64 address) {
   ShadowEntry* const entries = overflow.entries(granule);
+  const u32 count = granule.count;
   actor.found = false;
   u32 kept = 0;
   u16 written = 0;
   // why judge() apart: where each lane of a warp reads words of its own, most entries are of other bytes
-  for (u32 i = 0, count = granule.count; i < count; ++i) {
+  for (u32 i = 0; i < count; ++i) {
     ShadowEntry entry = entries[i];
-    written = static_cast<u16>(written | (entry.write ? entry.bytes : 0));
-    if (const u16 common = entry.bytes & bytes)
+    const u16 common = entry.bytes & bytes;
+    if (common != 0) {
+      written = static_cast<u16>(written | (entry.write ? common : 0));
       entry.bytes = judge(entry, common, bytes, count > 8, actor, cta, address);
-    entries[kept] = entry;
-    kept += entry.bytes != 0;
+      if (entry.bytes == 0) continue;
+    }
+    entries[kept++] = entry;
   }
   granule.count = kept;
   if (const u16 missing = static_cast<u16>(bytes & ~written);
@@ -143,14 +146,21 @@ void Checker::touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& acto
 }
 
 void Checker::touch_whole_anew(Overflow& overflow, Granule& granule, Actor& actor, u32 cta, u64 address) {
-  actor.before = granule;
+  const Granule before = granule;
   touch(overflow, granule, 0xFFFF, actor, cta, address);
-  actor.after = granule;
-  actor.repeats = !actor.found && actor.before.overflow == 0 && granule.overflow == 0;
+  if (actor.found || before.overflow != 0 || granule.overflow != 0) return;
+  actor.turn = actor.noted++ % kTurns;
+  actor.turns = max(actor.turns, actor.turn + 1);
+  turns_[actor.turn] = {before, granule};
 }
 
 void Checker::touch_shared(CtaState& cta, u32 offset, u32 bytes, Actor& actor) {
   const u32 index = cta.cta->check_index;
+  if ((offset | bytes) % kGranule == 0)
+    return touch_each(
+        cta.overflow, bytes / kGranule,
+        [first = &cta.shadow[offset / kGranule]](u32 i) -> Granule& { return first[i]; }, actor, index,
+        [=](u32 i) { return u64{offset} + i * kGranule; });
   for (u32 at = offset; at < offset + bytes;) {
     const u32 begin = at % kGranule, end = min(kGranule, begin + offset + bytes - at);
     if (end - begin == kGranule) touch_whole(cta.overflow, cta.shadow[at / kGranule], actor, index, at);
@@ -308,12 +318,15 @@ void Checker::bulk_waited(Thread& thread, u32 groups, bool read_only) {
 
 // --- the tensor core ------------------------------------------------------------------------------
 
+[[gnu::noinline]] void Checker::use_unfenced(Thread& thread, arch::Site site) {
+  report(Rule::accumulator_in_flight, party(thread.check_slot, {}, "use of the accumulator registers"),
+         party(thread.check_slot, site, "wgmma.mma_async"), 0, 0, "registers", "",
+         "a wgmma takes over registers without wgmma.fence after the thread's own use of them");
+}
+
 void Checker::wgmma_deposited(Thread& thread, bool first_use, u32 turn, arch::Site site) {
   ThreadState& self = state(thread);
-  if (first_use && !self.wgmma_fenced)
-    report(Rule::accumulator_in_flight, party(thread.check_slot, {}, "use of the accumulator registers"),
-           party(thread.check_slot, site, "wgmma.mma_async"), 0, 0, "registers", "",
-           "a wgmma takes over registers without wgmma.fence after the thread's own use of them");
+  if (first_use && !self.wgmma_fenced) use_unfenced(thread, site);
   auto& turns = state(*thread.cta).wgmma_issuers[thread.index / kWarpgroupSize];
   if (turn == turns.end()) turns.append().clear();
   std::vector<ClockRef>& issuers = turns[turn];
@@ -343,8 +356,10 @@ void Checker::wgmma_ready(WarpgroupEngine&, Cta& cta, u32 first_warp, u32 turn, 
     actor.self = ~0u;  // all four warps must know, the issuers' own program order is not enough
     actor.clocks = issuers.data();
     actor.clock_count = static_cast<u32>(issuers.size());
-    for (u32 i = 0; i < count; ++i)
-      touch_whole(memory.overflow, memory.shadow[granules[i] / kGranule], actor, cta.check_index, granules[i]);
+    Granule* const shadow = memory.shadow.data();
+    touch_each(
+        memory.overflow, count, [=](u32 i) -> Granule& { return shadow[granules[i] / kGranule]; }, actor,
+        cta.check_index, [=](u32 i) { return u64{granules[i]}; });
     traffic_.copy(kind, origin.site, u64{count} * kGranule, 0, 0);
   };
   touch_all(Access::wgmma_a, a, a_count);

@@ -198,7 +198,11 @@ class Checker {
     u32 next_known = 0;
     bool read_of_nothing = true;  // reads are checked for initialisation
     bool found = false;           // a finding came out of the last granule
-    bool repeats = false;         // a whole granule that is as `before` becomes as `after`, and nothing is found
+    u32 turns = 0, turn = 0;      // of turns_ that are its own, and the last that was met
+    u32 noted = 0;                // that have been
+  };
+  /// A whole granule that is as `before` becomes as `after`, and nothing is found.
+  struct Turn {
     Granule before, after;
   };
 
@@ -218,12 +222,35 @@ class Checker {
   Order order(const AccessRecord& old, bool old_write, const Actor& actor) const;
   void touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& actor, u32 cta, u64 address);
   u16 judge(ShadowEntry entry, u16 common, u16 bytes, bool crowded, Actor& actor, u32 cta, u64 address);
-  /// All of a granule. Most of them are as the one before was: a copy or an operand has one history.
+  /// All of a granule. Most of them are as one of the last few was: a copy or an operand has few histories, the four
+  /// operands of a row of a stage for one.
   void touch_whole(Overflow& overflow, Granule& granule, Actor& actor, u32 cta, u64 address) {
-    if (actor.repeats && granule == actor.before) granule = actor.after;
-    else touch_whole_anew(overflow, granule, actor, cta, address);
+    for (u32 left = actor.turns, at = actor.turn; left != 0; --left) {
+      if (granule == turns_[at].before) {
+        granule = turns_[at].after;
+        actor.turn = at;
+        return;
+      }
+      at = at + 1 == actor.turns ? 0 : at + 1;  // rows repeat, so that the one that came after it once is next
+    }
+    touch_whole_anew(overflow, granule, actor, cta, address);
   }
   void touch_whole_anew(Overflow& overflow, Granule& granule, Actor& actor, u32 cta, u64 address);
+  /// All of `count` granules: granule_at(i) is at address_at(i).
+  template <class GranuleAt, class AddressAt>
+  void touch_each(Overflow& overflow, u32 count, GranuleAt granule_at, Actor& actor, u32 cta, AddressAt address_at) {
+    Turn last;  // why a copy: the loop keeps it at hand
+    bool met = false;
+    for (u32 i = 0; i < count; ++i) {
+      Granule& granule = granule_at(i);
+      if (met && granule == last.before) {
+        granule = last.after;
+        continue;
+      }
+      touch_whole(overflow, granule, actor, cta, address_at(i));
+      if ((met = actor.turns != 0)) last = turns_[actor.turn];
+    }
+  }
   void touch_shared(CtaState& cta, u32 offset, u32 bytes, Actor& actor);
   void touch_global(u64 address, u32 bytes, Actor& actor);
   bool in_module(u64 address);
@@ -234,6 +261,8 @@ class Checker {
   bool reaches(arch::Scope scope, const ThreadState& a, const ThreadState& b) const;
   void barrier_event(BarrierState& barrier, const char* what, i64 amount, u32 thread, u32 phase, arch::Site site);
   void check_barrier_use(Thread& thread, BarrierState& barrier, bool async, arch::Site site);
+
+  void use_unfenced(Thread& thread, arch::Site site);
 
   // findings.cpp
   FindingParty party(const AccessRecord& record) const;
@@ -260,6 +289,8 @@ class Checker {
   std::unordered_map<u64, std::vector<MapAcquire>> map_acquires_;
   GlobalShadow global_;
   Overflow global_overflow_;
+  static constexpr u32 kTurns = 4;
+  Turn turns_[kTurns];  // of the actor at hand. why not in it: most touch one granule
   u32 agents_ = 0;
   u32 used_ctas_ = 0, used_clusters_ = 0;
   bool hooked_ = false;
