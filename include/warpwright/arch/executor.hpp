@@ -53,9 +53,15 @@ struct Register {
 #if defined(WW_CHECKED)
 #define WW_MODULE_CHECKED ::ww::arch::hooks::work()
 #define WW_MODULE_UNHOOKED __attribute__((no_sanitize("thread")))
+// A function whose accesses the compiler does not announce, and what it announces itself, as those of its caller.
+#define WW_UNHOOKED __attribute__((no_sanitize("thread"), noinline)) inline
+#define WW_ANNOUNCE(address, bytes, write) \
+  ::ww::arch::hooks::saw(address, bytes, write, __builtin_return_address(0))
 #else
 #define WW_MODULE_CHECKED false
 #define WW_MODULE_UNHOOKED
+#define WW_UNHOOKED inline
+#define WW_ANNOUNCE(address, bytes, write) static_cast<void>(0)
 #endif
 // why the table last: from then on the hooks expect to be on the stack of an emulated thread
 #define WW_MODULE()                                                                                  \

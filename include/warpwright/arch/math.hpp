@@ -30,8 +30,13 @@ WW_DEVICE float add(float a, float b) { return __fadd_rn(a, b); }
 #else
 inline namespace emu {
 /// The one NaN of the GPU's FP32 units; the host's keep signs and payloads.
-WW_DEVICE float one_nan(float v) { return v != v ? float_of(kNanBits) : v; }
-WW_DEVICE float fma(float a, float b, float c) { return one_nan(__builtin_fmaf(a, b, c)); }
+// why always: compilers inline nothing that they hook into what they do not, wgmma::add_scaled
+__attribute__((always_inline)) WW_DEVICE float one_nan(float v) {
+  return v != v ? __builtin_bit_cast(float, kNanBits) : v;
+}
+__attribute__((always_inline)) WW_DEVICE float fma(float a, float b, float c) {
+  return one_nan(__builtin_fmaf(a, b, c));
+}
 WW_DEVICE float mul(float a, float b) { return one_nan(a * b); }
 WW_DEVICE float add(float a, float b) { return one_nan(a + b); }
 }  // namespace emu

@@ -319,25 +319,7 @@ template <GemmConfig kConfig> struct Mainloop {
   template <class Set, class Columns>
   WW_DEVICE static void promote(Accumulator& acc, const Accumulator& raw, const Set& scales, int unit,
                                 const Place& place, const Columns& columns) {
-    auto&& products = arch::wgmma::values(raw);
-    auto&& sums = arch::wgmma::values(acc);
-    if constexpr (kForm == ScaleForm::columns) {
-      WW_UNROLL
-      for (int v = 0; v < Accumulator::kValues; v += 4) {  // two columns, rows r and r + 8
-        const ColumnScales column = columns.pair(place.column + 2 * v);
-        WW_UNROLL
-        for (int i = 0; i < 4; ++i) sums[v + i] = arch::fma(products[v + i], column.s[i % 2], sums[v + i]);
-      }
-    } else if constexpr (kForm == ScaleForm::both) {
-      const auto& scale = scales.row[unit];
-      WW_UNROLL
-      for (int v = 0; v < Accumulator::kValues; v += 4) {  // two columns, rows r and r + 8
-        const ColumnScales column = columns.pair(place.column + 2 * v);
-        WW_UNROLL
-        for (int i = 0; i < 4; ++i)
-          sums[v + i] = arch::fma(products[v + i], arch::mul(scale[0][i / 2], column.s[i % 2]), sums[v + i]);
-      }
-    } else {
+    if constexpr (kForm == ScaleForm::rows) {
       const auto& scale = scales.row[unit];
       constexpr int kValues = scale_step(kTileN) / 2;  // whose columns share a scale wherever the tile starts
       WW_UNROLL
@@ -346,16 +328,24 @@ template <GemmConfig kConfig> struct Mainloop {
         const int least = 2 * first / kScaleBlock;
         const int most = (2 * first + kScaleBlock - scale_step(kTileN)) / kScaleBlock;
         const bool next = place.offset + 2 * first >= most * kScaleBlock;
-        const float upper = next ? scale[most][0] : scale[least][0], lower = next ? scale[most][1] : scale[least][1];
-        const float row[4] = {upper, upper, lower, lower};  // of four values; the host's compiler takes them at once
+        arch::wgmma::add_scaled<kValues>(acc, raw, next ? scale[most][0] : scale[least][0],
+                                         next ? scale[most][1] : scale[least][1], first);
+      }
+    } else {
+      auto&& products = arch::wgmma::values(raw);
+      auto&& sums = arch::wgmma::values(acc);
+      WW_UNROLL
+      for (int v = 0; v < Accumulator::kValues; v += 4) {  // two columns, rows r and r + 8
+        const ColumnScales column = columns.pair(place.column + 2 * v);
         WW_UNROLL
-        for (int v = first; v < first + kValues; v += 4) {
-          WW_UNROLL
-          for (int i = 0; i < 4; ++i) sums[v + i] = arch::fma(products[v + i], row[i], sums[v + i]);
+        for (int i = 0; i < 4; ++i) {
+          float scale = column.s[i % 2];
+          if constexpr (kForm == ScaleForm::both) scale = arch::mul(scales.row[unit][0][i / 2], scale);
+          sums[v + i] = arch::fma(products[v + i], scale, sums[v + i]);
         }
       }
+      arch::wgmma::put_back(acc, sums);
     }
-    arch::wgmma::put_back(acc, sums);
   }
 
   // A stage whose products are there may be overwritten, unless promotion still reads the scales of B in it.
