@@ -55,8 +55,7 @@ struct Register {
 #define WW_MODULE_UNHOOKED __attribute__((no_sanitize("thread")))
 // A function whose accesses the compiler does not announce, and what it announces itself, as those of its caller.
 #define WW_UNHOOKED __attribute__((no_sanitize("thread"), noinline)) inline
-#define WW_ANNOUNCE(address, bytes, write) \
-  ::ww::arch::hooks::saw(address, bytes, write, __builtin_return_address(0))
+#define WW_ANNOUNCE(address, bytes, write) ::ww::arch::hooks::saw(address, bytes, write, __builtin_return_address(0))
 #else
 #define WW_MODULE_CHECKED false
 #define WW_MODULE_UNHOOKED
