@@ -85,8 +85,7 @@ TEST(ConfigList, LeavesOutWhatPtxasSpills) {  // as ptxas_report listed has foun
         "scale=tensor,tile=256x192x128,cluster=2x1,order=dynamic", "scale=tensor,tile=128x224x128,order=stream-k",
         "scale=row-column,tile=64x256x128,cluster=1x1x4,order=split-k,split=4",
         "scale=row-column,tile=256x160x128,cluster=2x1", "scale=row-column,tile=64x256x128,cluster=2x1,order=dynamic",
-        "scale=row-column,tile=192x192x128,cluster=2x1,order=stream-k",
-        "scale=row-column,tile=128x240x128,cluster=2x1",
+        "scale=row-column,tile=192x192x128,cluster=2x1,order=stream-k", "scale=row-column,tile=128x240x128,cluster=2x1",
         "a=bf16,b=bf16,tile=128x192x64,cluster=1x1,schedule=pingpong",
         "a=bf16,b=bf16,d=f32,tile=128x256x64,cluster=2x1,order=stream-k",
         "a=bf16,b=bf16,d=f32,tile=128x224x64,cluster=1x1x1,order=split-k,split=2"}) {
