@@ -183,8 +183,17 @@ constexpr arch::EmuTable kTable = {
     .bulk_wait = [](int pending, bool read_only, Site s) { bulk_wait(WW_CALLER, pending, read_only, s); },
     .wgmma =
         [](const arch::WgmmaShape& shape, u64 a, u64 b, bool accumulate, const u32* registers_a, float* registers,
-           Site s) {
-          warpgroup(s).deposit(WW_CALLER, {shape, a, b, accumulate, registers_a}, registers, s);
+           arch::WgmmaSteps steps, Site s) {
+          WarpgroupEngine& engine = warpgroup(s);
+          Thread& thread = WW_CALLER;
+          arch::WgmmaCall call{shape, a, b, accumulate, registers_a};
+          for (u32 left = steps.count; left != 0; --left) {
+            engine.deposit(thread, call, registers, s);
+            call.descriptor_a += steps.a;
+            call.descriptor_b += steps.b;
+            call.accumulate = true;
+            if (call.registers_a) call.registers_a += 4;
+          }
         },
     .wgmma_commit = [](Site s) { warpgroup(s).commit(WW_CALLER); },
     .wgmma_wait = [](int pending, float* const* accumulators, int count,

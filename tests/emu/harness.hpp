@@ -22,7 +22,7 @@ using runtime::TensorMapSpec;
 
 inline const arch::EmuTable& t() { return *table(); }
 inline void wgmma(const arch::WgmmaCall& call, float* registers, arch::Site site) {
-  t().wgmma(call, call.descriptor_a, call.descriptor_b, call.accumulate, call.registers_a, registers, site);
+  t().wgmma(call, call.descriptor_a, call.descriptor_b, call.accumulate, call.registers_a, registers, {}, site);
 }
 inline u32 thread_index() { return t().special(arch::Special::thread_index); }
 inline u32 cluster_rank() { return t().special(arch::Special::cluster_rank); }

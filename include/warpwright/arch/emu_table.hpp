@@ -65,6 +65,12 @@ struct WgmmaCall : WgmmaShape {
   const u32* registers_a = nullptr;  // this thread's four of A, in place of descriptor_a; read when it is carried out
 };
 
+/// Instructions one after another: `count` of them, whose descriptors are so much apart, each with four registers of A
+/// more; all but the first accumulate.
+struct WgmmaSteps {
+  u16 count = 1, a = 0, b = 0;
+};
+
 struct TmaCoordinates {
   i32 at[5];
 };  // element indices, innermost first; unused ones 0
@@ -120,7 +126,7 @@ struct EmuTable {
   // wgmma. `registers` are this thread's n/2 accumulators; the engine owns their values from issue until a wait names
   // them. why no WgmmaCall: a checked module announces every store to a local whose address it gives away
   void (*wgmma)(const WgmmaShape&, u64 descriptor_a, u64 descriptor_b, bool accumulate, const u32* registers_a,
-                float* registers, Site);
+                float* registers, WgmmaSteps, Site);
   void (*wgmma_commit)(Site);
   void (*wgmma_wait)(int pending, float* const* accumulators, int count, Site);
   void (*wgmma_hand_back)(const u32* registers_a, int count, Site);  // after a wait: these are read, the thread's again

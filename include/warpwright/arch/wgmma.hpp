@@ -153,23 +153,21 @@ inline constexpr WgmmaShape kShapeOf{kOperands.a, kOperands.b, kOperands.major_a
 template <MmaOperands kOperands, int kScaleA = 1, int kScaleB = 1, int kN>
 WW_DEVICE void mma(Accumulator<kN>& d, MatrixDescriptor a, MatrixDescriptor b, bool accumulate WW_SITE) {
   static_assert(kOperands.exists(), "wgmma: no such operands");
-  table->wgmma(kShapeOf<kOperands, kScaleA, kScaleB, kN>, a.bits, b.bits, accumulate, nullptr, d.r, site);
+  table->wgmma(kShapeOf<kOperands, kScaleA, kScaleB, kN>, a.bits, b.bits, accumulate, nullptr, d.r, {}, site);
 }
 template <MmaOperands kOperands, int kScaleA = 1, int kScaleB = 1, int kN>
 WW_DEVICE void mma_row(Accumulator<kN>& d, MatrixDescriptor a, MatrixDescriptor b, bool accumulate WW_SITE) {
-  for (u32 step = 0; step < 4; ++step)
-    mma<kOperands, kScaleA, kScaleB>(d, a + wgmma_step(kOperands.major_a) * step,
-                                     b + wgmma_step(kOperands.major_b) * step, accumulate || step != 0, site);
+  static_assert(kOperands.exists(), "wgmma: no such operands");
+  constexpr WgmmaSteps kSteps{4, wgmma_step(kOperands.major_a) / 16, wgmma_step(kOperands.major_b) / 16};
+  table->wgmma(kShapeOf<kOperands, kScaleA, kScaleB, kN>, a.bits, b.bits, accumulate, nullptr, d.r, kSteps, site);
 }
 template <MmaOperands kOperands, int kScaleA = 1, int kScaleB = 1, int kN, int kSteps>
 WW_DEVICE void mma(Accumulator<kN>& d, const AFragment<kSteps>& a, MatrixDescriptor b, bool accumulate WW_SITE) {
   static_assert(kOperands.exists_with_registers(), "wgmma: no such operands with A in registers");
   // A in registers is K-major, whatever the operands say
   constexpr MmaOperands kThese(kOperands.a, kOperands.b, Major::k, kOperands.major_b);
-  for (int step = 0; step < kSteps; ++step)
-    table->wgmma(kShapeOf<kThese, kScaleA, kScaleB, kN>, 0,
-                 (b + wgmma_step(kOperands.major_b) * static_cast<u32>(step)).bits, accumulate || step != 0,
-                 a.r + 4 * step, d.r, site);
+  table->wgmma(kShapeOf<kThese, kScaleA, kScaleB, kN>, 0, b.bits, accumulate, a.r, d.r,
+               {kSteps, 0, wgmma_step(kOperands.major_b) / 16}, site);
 }
 template <int kPending, class... Accumulators> WW_DEVICE void wait_at(Site site, Accumulators&... accumulators) {
   float* const named[] = {accumulators.r..., nullptr};

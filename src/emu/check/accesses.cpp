@@ -74,7 +74,8 @@ Checker::Actor Checker::actor_of(Thread& thread, u32 access, bool write, bool ge
   return actor;
 }
 
-Checker::Order Checker::order(const AccessRecord& old, bool old_write, const Actor& actor) const {
+[[gnu::always_inline]] inline Checker::Order Checker::order_inline(const AccessRecord& old, bool old_write,
+                                                                   const Actor& actor) const {
   if (old.kind == Access::mbarrier) return Order::unordered;  // nobody touches a live mbarrier
   if (old.epoch == ~0u) return Order::unordered;
   const bool crosses = old.generic && !actor.generic && old_write;
@@ -97,13 +98,20 @@ Checker::Order Checker::order(const AccessRecord& old, bool old_write, const Act
   return worst;
 }
 
+Checker::Order Checker::order(const AccessRecord& old, bool old_write, const Actor& actor) const {
+  return order_inline(old, old_write, actor);
+}
+
 /// The bytes of `entry`, which shares `common` with an access to `bytes`, that still count after it.
 u16 Checker::judge(ShadowEntry entry, u16 common, u16 bytes, bool crowded, Actor& actor, u32 cta, u64 address) {
   const AccessRecord& old = accesses_[entry.access];
   const bool known = entry.access == actor.known[0] || entry.access == actor.known[1] ||
                      entry.access == actor.known[2] || entry.access == actor.known[3];
-  if ((entry.write || actor.write) && !(old.atomic && actor.atomic) && !known) {
-    const Order verdict = order(old, entry.write, actor);
+  const bool may_conflict = (entry.write || actor.write) && !(old.atomic && actor.atomic) && !known;
+  const bool may_fade =
+      crowded && !entry.write;  // what is ordered before this access is so before all that wait for it
+  const Order verdict = may_conflict || may_fade ? order_inline(old, entry.write, actor) : Order::unordered;
+  if (may_conflict) {
     if (verdict == Order::ordered) {
       actor.known[actor.next_known++ % 4] = entry.access;
     } else {
@@ -113,8 +121,7 @@ u16 Checker::judge(ShadowEntry entry, u16 common, u16 bytes, bool crowded, Actor
     }
   }
   const bool again = !entry.write && old.slot == actor.slot && old.kind == actor.kind;
-  const bool gone = (actor.write && old.kind != Access::mbarrier) || again ||
-                    (crowded && !entry.write && order(old, false, actor) == Order::ordered);
+  const bool gone = (actor.write && old.kind != Access::mbarrier) || again || (may_fade && verdict == Order::ordered);
   return gone ? static_cast<u16>(entry.bytes & ~bytes) : entry.bytes;
 }
 
@@ -357,13 +364,11 @@ void Checker::wgmma_ready(WarpgroupEngine&, Cta& cta, u32 first_warp, u32 turn, 
     actor.clocks = issuers.data();
     actor.clock_count = static_cast<u32>(issuers.size());
     Granule* const shadow = memory.shadow.data();
+    // why ahead: rows of 128 bytes lie a quarter of a KiB apart, and the last to touch them was some time ago
+    for (u32 i = 0; i < count; i += 2) __builtin_prefetch(&shadow[granules[i] / kGranule], 1);
     touch_each(
-        memory.overflow, count,
-        [=](u32 i) -> Granule& {  // why ahead: rows of 128 bytes lie a quarter of a KiB apart
-          if (i % 2 == 0) __builtin_prefetch(&shadow[granules[min(i + 16, count - 1)] / kGranule], 1);
-          return shadow[granules[i] / kGranule];
-        },
-        actor, cta.check_index, [=](u32 i) { return u64{granules[i]}; });
+        memory.overflow, count, [=](u32 i) -> Granule& { return shadow[granules[i] / kGranule]; }, actor,
+        cta.check_index, [=](u32 i) { return u64{granules[i]}; });
     traffic_.copy(kind, origin.site, u64{count} * kGranule, 0, 0);
   };
   touch_all(Access::wgmma_a, a, a_count);

@@ -220,6 +220,7 @@ class Checker {
   u32 thread_access(Thread& thread, Access kind, bool atomic, arch::Site site);
   Actor actor_of(Thread& thread, u32 access, bool write, bool generic);
   Order order(const AccessRecord& old, bool old_write, const Actor& actor) const;
+  Order order_inline(const AccessRecord& old, bool old_write, const Actor& actor) const;
   void touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& actor, u32 cta, u64 address);
   u16 judge(ShadowEntry entry, u16 common, u16 bytes, bool crowded, Actor& actor, u32 cta, u64 address);
   /// All of a granule. Most of them are as one of the last few was: a copy or an operand has few histories, the four
@@ -239,16 +240,12 @@ class Checker {
   /// All of `count` granules: granule_at(i) is at address_at(i).
   template <class GranuleAt, class AddressAt>
   void touch_each(Overflow& overflow, u32 count, GranuleAt granule_at, Actor& actor, u32 cta, AddressAt address_at) {
-    Turn last;  // why a copy: the loop keeps it at hand
-    bool met = false;
     for (u32 i = 0; i < count; ++i) {
-      Granule& granule = granule_at(i);
-      if (met && granule == last.before) {
-        granule = last.after;
-        continue;
-      }
-      touch_whole(overflow, granule, actor, cta, address_at(i));
-      if ((met = actor.turns != 0)) last = turns_[actor.turn];
+      touch_whole(overflow, granule_at(i), actor, cta, address_at(i));
+      if (actor.turns == 0) continue;
+      // why a loop in a loop: without calls in it, the histories stay in registers
+      const Turn last = turns_[actor.turn];
+      while (i + 1 < count && granule_at(i + 1) == last.before) granule_at(++i) = last.after;
     }
   }
   void touch_shared(CtaState& cta, u32 offset, u32 bytes, Actor& actor);
