@@ -147,8 +147,9 @@ WW_BRIDGE int ww_bridge_run(const void* plan, void* const* pointers, std::int64_
 
 /// "8:3,64n:12" into `text`: tiles of each token width of the last finished run with this workspace; "n" is normal.
 WW_BRIDGE int ww_bridge_widths(const void* plan, const void* workspace, char* text, std::int64_t capacity) {
-  const auto& grouped = std::get<ww::GroupedPlan>(static_cast<const BridgePlan*>(plan)->plan);
-  const ww::Result<std::vector<ww::TileWidth>> widths = grouped.widths(workspace);
+  const auto* const grouped = std::get_if<ww::GroupedPlan>(&static_cast<const BridgePlan*>(plan)->plan);
+  if (grouped == nullptr) return error_text = "a dense plan has no token widths", 1;
+  const ww::Result<std::vector<ww::TileWidth>> widths = grouped->widths(workspace);
   if (!noted(widths)) return 1;
   std::string line;
   for (const ww::TileWidth& w : *widths)

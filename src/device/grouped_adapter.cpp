@@ -36,6 +36,7 @@ std::size_t list_bytes(std::int64_t groups) {
 static_assert(sizeof(arch::TensorMap) == arch::tensor_map::kBytes && kMapsOffset % arch::tensor_map::kBytes == 0);
 
 constexpr unsigned kMapOfB = collective::kTokenBoxes, kMapOfD = kMapOfB + 1;  // behind those of A
+static_assert(kMapOfD < 16, "MapCache: an operand's number fits below an address that is a multiple of 16");
 
 bool uses_descriptors(const GemmConfig& config) { return config.mechanism == Mechanism::descriptors; }
 

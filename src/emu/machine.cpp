@@ -38,26 +38,15 @@ Stack own_stack() {
   return stack;
 }
 
-/// Huge pages pay where many threads take turns; a few thousand of them would be half a GiB.
-StackEdge stack_edge(const LaunchContext& context) {
-#if !defined(__SANITIZE_ADDRESS__)
-  const u32 fibers = context.resident * context.launch.cluster * context.launch.threads;
-  if (context.check && fibers > 256 && fibers <= 1024) return StackEdge::mark;
-#endif
-  static_cast<void>(context);
-  return StackEdge::protected_page;
-}
-
 }  // namespace
 
-Machine::Machine(const LaunchContext& context) : context_(context), stacks_(borrow_stacks(stack_edge(context))) {
+Machine::Machine(const LaunchContext& context) : context_(context), stacks_(borrow_stacks()) {
   counters_.ranges.resize(context.launch.memory.size());
   if (context.check) checker_ = borrow_checker(context);
   own_.stack = own_stack();
 }
 
 Machine::~Machine() {
-  if (failed_) stacks_->mark_edges();  // threads that never end have not been looked at
   give_back_stacks(std::move(stacks_));
   give_back_checker(std::move(checker_));
 }
@@ -205,9 +194,6 @@ void Machine::thread_ended(Thread& thread) {
   --live_threads_;
   --cta.cluster->live_threads;
   --cta.live_threads;
-  if (stacks_->overflowed(thread.fiber.stack))
-    fail({&thread, thread.site}, "the thread's stack has overflowed: it has written below the 60 KiB it may use",
-         Rule::out_of_bounds);
   if (checker_) checker_->thread_exits(thread);
   if (cta.live_threads == 0 && cta.unread_stores != 0)
     fail({&thread, thread.site}, "the CTA exits while bulk stores still read its shared memory: wait for them first",

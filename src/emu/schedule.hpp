@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "emu/operation.hpp"
+#include "emu/priority_heap.hpp"
 #include "emu/random.hpp"
-#include "emu/ranking.hpp"
 #include "emu/thread.hpp"
 #include "warpwright/host/device.hpp"
 
@@ -157,7 +157,7 @@ class Schedule {
   // pct
   u64 priority_seed_ = 0, next_low_ = 0, pops_ = 0;
   bool rank_engines_ = false;  // an engine has one priority; else each operation has its own
-  Ranking heap_;
+  PriorityHeap heap_;
   std::vector<Waiting> ranked_;     // by place
   std::vector<u32> idle_places_;    // of ranked_
   std::vector<u64> change_points_;  // numbers of pops, the largest first

@@ -311,7 +311,8 @@ void WarpgroupEngine::wait(Thread& thread, int pending, float* const* accumulato
   }
   // why ahead: a thread that has slept finds its accumulators in no cache
   for (int i = 0; i < count; ++i)
-    for (int line = 0; line < 4; ++line) __builtin_prefetch(accumulators[i] + 16 * line, 1);
+    for (u64 line = 0; line < 4; ++line)
+      __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<u64>(accumulators[i]) + 64 * line), 1);
   if (Checker* checker = machine.checker()) checker->wgmma_waited(thread, needed);
   const u32 before = thread.registers_in_flight;
   for (int i = 0; i < count; ++i) hand_back(thread, accumulators[i], site);

@@ -59,25 +59,6 @@ TEST(Check, SharedAccessesNeedABarrierBetweenThem) {
   }
 }
 
-// What a kernel with too large locals does: of many threads one writes right below its stack.
-void overflows_its_stack(const bool& broken) {
-  char local = 0;
-  const u64 block = reinterpret_cast<u64>(&local) / arch::kStackBlock * arch::kStackBlock;
-  if (broken && thread_index() == 77) *reinterpret_cast<volatile u64*>(block + 4096 - 16) = 1;
-  sync_cta();
-}
-TEST(Check, AStackThatOverflowsIsFoundAndTheNextRunIsClean) {
-  const Shape many{.threads = 512};
-  for (u64 seed = 0; seed < 3; ++seed) {
-    EXPECT_TRUE(check_launch<overflows_its_stack>(false, many, {}, {.seed = seed}).findings.empty()) << seed;
-#if !defined(__SANITIZE_ADDRESS__)
-    const CheckReport broken = check_launch<overflows_its_stack>(true, many, {}, {.seed = seed});
-    EXPECT_TRUE(has(broken, Rule::out_of_bounds)) << all_of(broken);
-    EXPECT_NE(all_of(broken).find("overflowed"), std::string::npos) << all_of(broken);
-#endif
-  }
-}
-
 void neighbours_in_a_granule(const bool&) {
   const u32 base = shared_base(), i = thread_index();
   *static_cast<u8*>(t().shared_access(base + i, 1, arch::Access::write, here())) = 1;

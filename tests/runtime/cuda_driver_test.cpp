@@ -260,7 +260,8 @@ TEST_F(FakeGpu, AWarmDenseRunEncodesTheMapsOfOtherPointersAlone) {
   const Device device = Device::open("cuda:0").value();
   const auto made = plan(device, {.m = 128, .n = 128, .k = 128, .a = bf16, .b = bf16},
                          {.config = {.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1}});
-  if (!made) GTEST_SKIP() << made.error().message;
+  if (!made && made.error().code == ErrorCode::could_not_finish) GTEST_SKIP() << made.error().message;  // no NVRTC
+  ASSERT_TRUE(made) << made.error().message;
   const auto encodes_of = [&](std::uint64_t a, std::uint64_t b, std::uint64_t d) {
     const int before = driver_->encodes;
     const auto ran = made->run({.a = reinterpret_cast<const void*>(a),
@@ -285,7 +286,8 @@ TEST_F(FakeGpu, AWarmGroupedRunEncodesTheMapsOfOtherPointersAlone) {
   const Device device = Device::open("cuda:0").value();
   const GroupedProblem problem{.groups = 2, .rows = 128, .n = 128, .k = 128, .a = bf16, .b = bf16};
   const auto made = plan(device, problem, {.config = {.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged}});
-  if (!made) GTEST_SKIP() << made.error().message;
+  if (!made && made.error().code == ErrorCode::could_not_finish) GTEST_SKIP() << made.error().message;  // no NVRTC
+  ASSERT_TRUE(made) << made.error().message;
   const auto encodes_of = [&](std::uint64_t a, std::uint64_t b, std::uint64_t d) {
     const int before = driver_->encodes;
     GroupedOperands operands{.a = reinterpret_cast<const void*>(a), .b = reinterpret_cast<const void*>(b)};

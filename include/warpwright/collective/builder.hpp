@@ -339,8 +339,9 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (c.d_layout == OutputLayout::column && c.mechanism != Mechanism::dense)
     return {"d_layout", "row for grouped products"};
   if (c.epilogue_n != 0) {
-    if (c.mechanism != Mechanism::dense || c.d_layout == OutputLayout::column)
-      return {"epilogue_n", "0 for grouped products and D by column"};
+    // why not with arrays of pointers: every part would acquire its matrix's tensor map again
+    if (c.mechanism != Mechanism::dense || c.pointer_array || c.d_layout == OutputLayout::column)
+      return {"epilogue_n", "0 for grouped products, arrays of pointers and D by column"};
     if (c.epilogue_n < 0 || c.epilogue_n * bytes_of(c.d) % 32 != 0 || output_columns(c) % c.epilogue_n != 0)
       return {"epilogue_n", "0, or a divisor of the tile's columns of D, whole 32 bytes of them"};
   }

@@ -281,7 +281,7 @@ template <GemmConfig kConfig> struct Epilogue {
     else return arch::to_f16x2(low, high);
   }
 
-  // A thread's first value of a part: it has two rows, so half as many values as there are columns.
+  // A thread's values of a part: it has two rows, so half as many as there are columns.
   static constexpr int kPartValues = kStaged / 2;
 
   // 16-bit outputs: values 8j .. 8j + 7 of a warp are a 16 x 16 block of four 8 x 8 matrices.
@@ -320,9 +320,10 @@ template <GemmConfig kConfig> struct Epilogue {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     const bool odd = thread % 2 != 0;
     const int row = first_row + Atom::row(thread, 0) + (odd ? 8 : 0), column = 4 * (thread % 4 / 2);
+    const int first = part * kPartValues;
     WW_UNROLL
     for (int v = 0; v < kPartValues; v += 4) {
-      const int at = part * kPartValues + v;
+      const int at = first + v;
       const u32 mine = arch::to_e4m3x2(out[at], out[at + 1]) | u32{arch::to_e4m3x2(out[at + 2], out[at + 3])} << 16;
       const u32 other = arch::warp::shuffle_xor(mine, 1);
       const u32 word = odd ? other >> 16 | (mine & 0xffff0000u) : (mine & 0xffffu) | other << 16;

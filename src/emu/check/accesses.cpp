@@ -298,9 +298,7 @@ void Checker::tma_global_row(Thread& thread, u64 address, u32 bytes, bool write,
 
 u32 Checker::tma_store(Thread& thread, u32 offset, u32 bytes, arch::Site site) {
   ThreadState& self = state(thread);
-  if (self.store_slot == ~0u) {
-    self.store_slot = new_agents(2);
-  }
+  if (self.store_slot == ~0u) self.store_slot = new_agents(2);
   AccessRecord record;
   record.slot = self.store_slot;
   record.epoch = self.stores = thread.bulk_first + static_cast<u32>(thread.bulk_groups.size());

@@ -19,7 +19,7 @@ WW_DEVICE arch::TensorMap* map_slot(const Params& p, u32 slot) {
 WW_DEVICE void change_map(const Params& p, arch::SharedAddress copy, u32 g, const u32* rows, u32 slot) {
   if (arch::lane_index() == 0) {
     arch::tensor_map::replace_address(copy, rows + 256 * g);  // @map_replace
-    arch::tensor_map::replace_extent<1>(copy, 8);  // @map_replace
+    arch::tensor_map::replace_extent<1>(copy, 8);             // @map_replace
   }
   if (!p.is(Edit::map_no_syncwarp)) arch::warp::sync();
   if (p.is(Edit::map_plain_copy))

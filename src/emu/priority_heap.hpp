@@ -20,7 +20,7 @@ struct Ranked {
   unsigned __int128 number() const { return static_cast<unsigned __int128>(key) << 64 | order; }
 };
 
-class Ranking {
+class PriorityHeap {
  public:
   bool empty() const { return items_.empty(); }
   const Ranked& front() const { return items_.front(); }
