@@ -9,7 +9,7 @@ at once, into the cache that this process then reads.
 import concurrent.futures
 import dataclasses
 import multiprocessing
-from typing import Any, List, Tuple
+from typing import Any, Dict, List, Tuple
 
 import torch
 
@@ -118,6 +118,13 @@ def _compile(job: Tuple[str, int, int, int, int, int]) -> str:
         return ""
     except Exception as error:  # pylint: disable=broad-except
         return f"{job}: {type(error).__name__}: {error}".splitlines()[0]
+
+
+def prepare(record: Dict[str, Any], jobs: List[Tuple[str, int, int, int, int, int]], processes: int) -> None:
+    """warm(), its errors printed, and the version into `record`."""
+    record["deepgemm"] = version()
+    for error in warm(jobs, processes):
+        print(error, flush=True)
 
 
 def warm(jobs: List[Tuple[str, int, int, int, int, int]], processes: int) -> List[str]:

@@ -23,7 +23,7 @@ import torch
 import deepgemm
 from library import DTYPES, SCALES, Bridge, Problem
 from loop import (ROTATION_BYTES, Contender, add_options, attempt, entry_of, excess, normal, number, race_all,
-                  record_of, round_up, scales)
+                  record_of, round_up, run_cases, scales)
 
 RECIPES = ("block", "tensor", "bf16")
 
@@ -177,9 +177,7 @@ def parse_options() -> argparse.Namespace:
 def main() -> int:
     options = parse_options()
     start = time.monotonic()
-    torch.cuda.set_device(torch.device(options.device))
-    torch.zeros(1, device="cuda")  # torch's context first: the library shares it
-    bridge = Bridge(options.bridge, options.device)
+    bridge = Bridge.on(options.bridge, options.device)
     cases = [Case(e["m"], e["n"], e["k"], e.get("roof_us", 0.0))
              for e in json.loads(pathlib.Path(options.cases).read_text())["cases"] if e.get("op") == "dense"]
     cases = [case for case in cases if options.cases_matching in case.name]
@@ -192,34 +190,17 @@ def main() -> int:
     handles = bridge.compile([(case.problem(recipe), "" if variant == "auto" else variant, options.pdl)
                               for case, recipe, variant in jobs], options.compile_threads)
     if options.deepgemm:
-        record["deepgemm"] = deepgemm.version()
-        for error in deepgemm.warm([(recipe, 0, case.m, case.n, case.k, 0) for case in cases
-                                    for recipe in options.recipes if recipe != "tensor"], options.compile_threads):
-            print(error, flush=True)
+        deepgemm.prepare(record, [(recipe, 0, case.m, case.n, case.k, 0) for case in cases
+                                  for recipe in options.recipes if recipe != "tensor"], options.compile_threads)
     record["compile_seconds"] = time.monotonic() - start
     print(f"{record['device']}, torch {torch.__version__}; plans in {record['compile_seconds']:.0f} s", flush=True)
-    failed = 0
-    for index, case in enumerate(cases):
-        if time.monotonic() - start > options.seconds_total:
-            record["skipped"] = len(cases) - index
-            print(f"{len(cases) - index} cases skipped: {options.seconds_total:.0f} s are over", flush=True)
-            break
+
+    def run(_: int, case: Case) -> Dict[str, Any]:
         plans = [(f"{variant} {recipe}", recipe, handle) for (other, recipe, variant), handle in zip(jobs, handles)
                  if other == case]
-        try:
-            result = run_case(bridge, case, plans, options)
-        except Exception as error:  # pylint: disable=broad-except
-            result = {"name": case.name, "error": f"{type(error).__name__}: {error}"[:400], "contenders": []}
-        failed += "error" in result or any("error" in e for e in result["contenders"])
-        record["cases"].append(result)
-        print(row(case, result) + result.get("error", ""), flush=True)
-        for entry in result["contenders"]:
-            if "error" in entry:
-                print(f"    {entry['name']}: {entry['error']}", flush=True)
-        if options.result:
-            pathlib.Path(options.result).write_text(json.dumps(record, indent=1) + "\n")
-        torch.cuda.empty_cache()
-    return 1 if failed else 0
+        return run_case(bridge, case, plans, options)
+
+    return 1 if run_cases(cases, record, options, start, run, lambda case, result: [row(case, result)]) else 0
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ import torch
 import deepgemm
 from library import DTYPES, ENCODINGS, SCALES, Bridge, Launcher, Problem
 from loop import (ROTATION_BYTES, Contender, add_options, attempt, entry_of, excess, normal, number, race_all,
-                  record_of, round_up, scales)
+                  record_of, round_up, run_cases, scales)
 
 
 # What --variants may call by name; anything with a "=" is a config. The tiles beside 192x128 and the pieces of K are
@@ -372,9 +372,7 @@ def parse_options() -> argparse.Namespace:
 def main() -> int:
     options = parse_options()
     start = time.monotonic()
-    torch.cuda.set_device(torch.device(options.device))
-    torch.zeros(1, device="cuda")  # torch's context first: the library shares it
-    bridge = Bridge(options.bridge, options.device)
+    bridge = Bridge.on(options.bridge, options.device)
     cases = [Case(entry) for entry in json.loads(pathlib.Path(options.cases).read_text())["cases"]
              if entry.get("op") == "grouped"]
     cases = [case for case in cases if options.cases_matching in case.name][::4 if options.quick else 1]
@@ -384,34 +382,17 @@ def main() -> int:
     record = record_of(bridge, (__doc__ or "").split("\n\n")[2], options)
     plans = compile_plans(bridge, cases, options)
     if options.deepgemm:
-        record["deepgemm"] = deepgemm.version()
-        for error in deepgemm.warm([case.deepgemm_job(layout) for case in cases for layout in case.deepgemm_layouts()],
-                                   options.compile_threads):
-            print(error, flush=True)
+        deepgemm.prepare(record, [case.deepgemm_job(layout) for case in cases for layout in case.deepgemm_layouts()],
+                         options.compile_threads)
     record["compile_seconds"] = time.monotonic() - start
     print(f"{record['device']}, torch {torch.__version__}; plans in {record['compile_seconds']:.0f} s", flush=True)
     print(HEADER, flush=True)
-    failed = 0
-    for index, case in enumerate(cases):
-        if time.monotonic() - start > options.seconds_total:
-            record["skipped"] = len(cases) - index
-            print(f"{len(cases) - index} cases skipped: {options.seconds_total:.0f} s are over", flush=True)
-            break
-        try:
-            result = run_case(bridge, case, plans[index], options)
-        except Exception as error:  # pylint: disable=broad-except
-            result = {"name": case.name, "error": f"{type(error).__name__}: {error}"[:400], "contenders": []}
-        failed += "error" in result or not any("best_" + r in result for r in SCALES)
-        record["cases"].append(result)
-        print(table_row(case.name, result) + ("   " + result["error"] if "error" in result else ""), flush=True)
-        if options.variants:
-            print(variants_row(result), flush=True)
-        for contender in result["contenders"]:
-            if "error" in contender:
-                print(f"    {contender['name']}: {contender['error']}", flush=True)
-        if options.result:
-            pathlib.Path(options.result).write_text(json.dumps(record, indent=1) + "\n")
-        torch.cuda.empty_cache()
+
+    def lines(case: Case, result: Dict[str, Any]) -> List[str]:
+        return [table_row(case.name, result)] + ([variants_row(result)] if options.variants else [])
+
+    failed = run_cases(cases, record, options, start,
+                       lambda index, case: run_case(bridge, case, plans[index], options), lines)
     return 1 if failed else 0
 
 

@@ -41,6 +41,13 @@ class Bridge:
         if not self.device:
             raise RuntimeError(self.message())
 
+    @staticmethod
+    def on(path: str, device: str) -> "Bridge":
+        """Opens `device` in torch's context, which the library shares."""
+        torch.cuda.set_device(torch.device(device))
+        torch.zeros(1, device="cuda")  # why: torch makes its context at the first use
+        return Bridge(path, device)
+
     def message(self) -> str:
         return self.error().decode()
 

@@ -3,11 +3,14 @@
 import argparse
 import dataclasses
 import datetime
+import json
 import math
+import pathlib
 import random
 import statistics
 import subprocess
 import sys
+import time
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
@@ -166,6 +169,30 @@ def record_of(bridge: Any, method: str, options: argparse.Namespace) -> Dict[str
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "command": " ".join(["python3", *sys.argv]), "source_hash": bridge.source_hash().decode(),
             "seed": options.seed, "method": " ".join(method.split()), "cases": []}
+
+
+def run_cases(cases: List[Any], record: Dict[str, Any], options: argparse.Namespace, start: float,
+              run: Callable[[int, Any], Dict[str, Any]], lines: Callable[[Any, Dict[str, Any]], List[str]]) -> int:
+    """Every case until the time is over, into `record` and the result file; prints `lines` of each. The number of cases
+    without a time of ours."""
+    failed = 0
+    for index, case in enumerate(cases):
+        if time.monotonic() - start > options.seconds_total:
+            record["skipped"] = len(cases) - index
+            print(f"{len(cases) - index} cases skipped: {options.seconds_total:.0f} s are over", flush=True)
+            break
+        try:
+            result = run(index, case)
+        except Exception as error:  # pylint: disable=broad-except
+            result = {"name": case.name, "error": f"{type(error).__name__}: {error}"[:400], "contenders": []}
+        failed += not any("us" in e and e["config"].startswith("arch=") for e in result["contenders"])
+        record["cases"].append(result)
+        errors = [f"    {e['name']}: {e['error']}" for e in result["contenders"] if "error" in e]
+        print("\n".join([*lines(case, result), *([result["error"]] if "error" in result else []), *errors]), flush=True)
+        if options.result:
+            pathlib.Path(options.result).write_text(json.dumps(record, indent=1) + "\n")
+        torch.cuda.empty_cache()
+    return failed
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -12,6 +12,7 @@ import argparse
 import json
 import math
 import os
+import statistics
 
 
 FLOP_PER_CLOCK = {"e4m3": 8192, "e5m2": 8192}  # of one SM; 16-bit types: half
@@ -108,12 +109,14 @@ def table(rows, same):
 
 def classes(rows):
     """Geometric means by rows of A."""
-    lines = ["| rows | cases | vs cuBLASLt | vs DeepGEMM (table) | of roof |", "|---|---|---|---|---|"]
-    for low, high in ((1, 32), (33, 128), (129, 512), (513, 2048), (2049, 1 << 30)):
+    lines = ["| rows | cases | vs cuBLASLt | vs cuBLASLt, same scales | vs DeepGEMM (table) | of roof |",
+             "|---|---|---|---|---|---|"]
+    for low, high in ((1, 32), (33, 128), (129, 512), (513, 2048), (2049, 1 << 30), (1, 1 << 30)):
         part = [r for r in rows if low <= r["m"] <= high]
         if part:
-            name = f"{low} to {high}" if high < 1 << 30 else f"from {low}"
-            means = [number(geometric_mean(r[key] for r in part)) for key in ("cublaslt", "deepgemm", "roof")]
+            name = f"{low} to {high}" if high < 1 << 30 else f"from {low}" if low > 1 else "all"
+            means = [number(geometric_mean(r[key] for r in part))
+                     for key in ("cublaslt", "same_recipe", "deepgemm", "roof")]
             lines.append(f"| {name} | {len(part)} | " + " | ".join("-" if m == "nan" else m for m in means) + " |")
     return "\n".join(lines)
 
@@ -160,6 +163,10 @@ def main():
     print(f"{len({r['config'] for r in rows})} distinct configs chosen in {len(rows)} cases; "
           f"{sum(r['to_best'] >= 0.9 for r in rows)} choices within 10 % of the best listed, "
           f"geometric mean {number(geometric_mean(r['to_best'] for r in rows), 3)}")
+    host = [c["host_us_per_call"] for case in result["cases"] for c in ours_of(case) if "host_us_per_call" in c]
+    if host:
+        print(f"Host time of a call: {min(host):.1f} us at least, {statistics.median(host):.1f} in the median of "
+              f"{len(host)} plans.")
     if options.plot:
         plot(rows, os.path.basename(options.result), options.plot)
 

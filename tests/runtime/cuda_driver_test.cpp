@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "fake_cuda_driver.hpp"
+#include "jit/nvrtc.hpp"
 #include "runtime/cuda_backend.hpp"
 #include "test_kernel.hpp"
 #include "warpwright/arch/watchdog.hpp"
@@ -104,7 +105,8 @@ TEST_F(FakeGpu, OutOfMemoryNamesBytesNeededAndFree) {
 TEST_F(FakeGpu, LaunchesCarryClusterPdlStreamAndParameters) {
   const Device device = Device::open("cuda:0").value();
   const auto loaded = kernel(device);
-  if (!loaded) GTEST_SKIP() << loaded.error().message;
+  if (!jit::Nvrtc::get()) GTEST_SKIP() << "no libnvrtc on this machine";
+  ASSERT_TRUE(loaded) << loaded.error().message;
   EXPECT_EQ(driver_->dynamic_shared, 232448 - 1024);
   EXPECT_EQ(driver_->large_clusters, 1);
 
@@ -135,7 +137,8 @@ TEST_F(FakeGpu, LaunchesCarryClusterPdlStreamAndParameters) {
 TEST_F(FakeGpu, LaunchesAreRefusedOrExplained) {
   const Device device = Device::open("cuda:0").value();
   const auto loaded = kernel(device);
-  if (!loaded) GTEST_SKIP() << loaded.error().message;
+  if (!jit::Nvrtc::get()) GTEST_SKIP() << "no libnvrtc on this machine";
+  ASSERT_TRUE(loaded) << loaded.error().message;
   const test::Params params{nullptr, 7};
   Launch launch = launch_of(loaded->get(), params);
   EXPECT_EQ(device.backend().max_active_clusters(launch).value(), 66);
@@ -162,7 +165,8 @@ TEST_F(FakeGpu, AFaultOfAWatchedKernelSaysWhoWaited) {
   {
     const Device device = Device::open("cuda:0").value();
     const auto loaded = kernel(device);
-    if (!loaded) GTEST_SKIP() << loaded.error().message;
+    if (!jit::Nvrtc::get()) GTEST_SKIP() << "no libnvrtc on this machine";
+    ASSERT_TRUE(loaded) << loaded.error().message;
     ASSERT_NE(driver_->watchdog_buffer, nullptr) << "the kernel has nowhere to write";
     EXPECT_EQ(driver_->live_host_allocations, 1);
     driver_->synchronize_status = CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -202,7 +206,8 @@ TEST_F(FakeGpu, ModulesAreUnloadedWithTheirLastUser) {
   {
     const Device device = Device::open("cuda:0").value();
     const auto loaded = kernel(device);
-    if (!loaded) GTEST_SKIP() << loaded.error().message;
+    if (!jit::Nvrtc::get()) GTEST_SKIP() << "no libnvrtc on this machine";
+    ASSERT_TRUE(loaded) << loaded.error().message;
     EXPECT_EQ(kernel(device)->get(), loaded->get());
     kept = *loaded;
   }
@@ -260,7 +265,7 @@ TEST_F(FakeGpu, AWarmDenseRunEncodesTheMapsOfOtherPointersAlone) {
   const Device device = Device::open("cuda:0").value();
   const auto made = plan(device, {.m = 128, .n = 128, .k = 128, .a = bf16, .b = bf16},
                          {.config = {.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1}});
-  if (!made && made.error().code == ErrorCode::could_not_finish) GTEST_SKIP() << made.error().message;  // no NVRTC
+  if (!jit::Nvrtc::get()) GTEST_SKIP() << "no libnvrtc on this machine";
   ASSERT_TRUE(made) << made.error().message;
   const auto encodes_of = [&](std::uint64_t a, std::uint64_t b, std::uint64_t d) {
     const int before = driver_->encodes;
@@ -286,7 +291,7 @@ TEST_F(FakeGpu, AWarmGroupedRunEncodesTheMapsOfOtherPointersAlone) {
   const Device device = Device::open("cuda:0").value();
   const GroupedProblem problem{.groups = 2, .rows = 128, .n = 128, .k = 128, .a = bf16, .b = bf16};
   const auto made = plan(device, problem, {.config = {.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged}});
-  if (!made && made.error().code == ErrorCode::could_not_finish) GTEST_SKIP() << made.error().message;  // no NVRTC
+  if (!jit::Nvrtc::get()) GTEST_SKIP() << "no libnvrtc on this machine";
   ASSERT_TRUE(made) << made.error().message;
   const auto encodes_of = [&](std::uint64_t a, std::uint64_t b, std::uint64_t d) {
     const int before = driver_->encodes;
