@@ -4,11 +4,13 @@
 //   enumerate accepted configs -> mark the pairs they have -> take rows greedily until every pair is in one
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 #include <map>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "select/config_text.hpp"
@@ -17,7 +19,7 @@
 
 namespace ww::testing {
 
-inline constexpr int kAxes = 16;
+inline constexpr int kAxes = 17;
 enum Axis {
   kTypes,
   kOut,
@@ -34,10 +36,11 @@ enum Axis {
   kBatch,
   kEpilogue,
   kSwap,
-  kASource
+  kASource,
+  kParts
 };
 /// Values of each axis; the first is what leaves most to the others.
-inline constexpr std::array<int, kAxes> kValues = {6, 4, 4, 4, 2, 10, 7, 3, 3, 3, 7, 3, 2, 8, 2, 2};
+inline constexpr std::array<int, kAxes> kValues = {6, 4, 4, 4, 2, 10, 7, 3, 3, 3, 7, 3, 2, 8, 2, 2, 4};
 using Row = std::array<unsigned char, kAxes>;
 
 inline constexpr const char* kTypeNames[] = {"a=e4m3,b=e4m3", "a=bf16,b=bf16", "a=f16,b=f16",
@@ -70,6 +73,15 @@ inline constexpr const char* kEpilogueNames[] = {"",
                                                  "column_amax(relu(acc),out0)"};
 
 inline constexpr const char* kASourceNames[] = {"a_source=auto", "a_source=registers"};
+// Parts in which a tile of D is staged, epilogue_n columns each: whole; two buffers in turns, once and twice; an odd
+// number of parts, which has one buffer.
+inline constexpr int kPartCounts[] = {1, 2, 4, 3};
+
+/// epilogue_n of a tile of D in so many parts; where its columns do not divide, what fault_of() refuses.
+inline int epilogue_n_of(const GemmConfig& c, int parts) {
+  const int columns = collective::output_columns(c);
+  return parts == 1 ? 0 : columns % parts == 0 ? columns / parts : -1;
+}
 
 /// The config of a row, resolved. Not checked.
 inline GemmConfig config_of(const Row& row) {
@@ -110,6 +122,7 @@ inline GemmConfig config_of(const Row& row) {
   c.cluster_k = kClusterK[row[kOrder]];
   c.a_source = value(kASource).a_source;
   c.promotion = value(kPromotion).promotion, c.batched = value(kBatch).batched, c.epilogue = value(kEpilogue).epilogue;
+  c.epilogue_n = epilogue_n_of(c, kPartCounts[row[kParts]]);
   return collective::resolve(c);
 }
 
@@ -148,9 +161,10 @@ void combinations(Row& row, const std::vector<Axis>& axes, const Visit& visit, s
   row[axes[at]] = 0;
 }
 
-/// Every accepted row. Two shortcuts, which covering_array_test.cpp checks with rows drawn from all combinations:
+/// Every accepted row. Three shortcuts, which covering_array_test.cpp checks with rows drawn from all combinations:
 /// a family (types to epilogue) that is refused under a tile in its plainest sharing is refused under every sharing,
-/// and how a tile may be shared does not depend on more than `key`.
+/// what is refused whole is not accepted in parts, which need less shared memory and nothing else, and how a tile may
+/// be shared does not depend on more than `key`.
 inline std::vector<Row> accepted_rows() {
   std::vector<Row> halves, rows;
   Row row{};
@@ -163,16 +177,21 @@ inline std::vector<Row> accepted_rows() {
       any = any || accepted(shape);
     }
     shape = family;
+    bool refused = false;  // whole, and not for shared memory
     if (any)
-      combinations(shape, {kTile, kWarpgroups, kSchedule, kASource}, [&](Row& r) {
-        if (!collective::fault_of(config_of(r))) halves.push_back(r);
+      combinations(shape, {kTile, kWarpgroups, kSchedule, kASource, kParts}, [&](Row& r) {
+        if (r[kParts] != 0 && refused) return;
+        const auto fault = collective::fault_of(config_of(r));
+        if (r[kParts] == 0) refused = fault && std::string_view(fault.field) != "stages";
+        if (!fault) halves.push_back(r);
       });
   });
-  std::map<std::array<int, 12>, std::vector<Row>> sharings;
+  std::map<std::array<int, 11>, std::vector<Row>> sharings;
+  std::vector<const std::vector<Row>*> of_half;
+  std::size_t count = 0;
   for (Row half : halves) {
     const GemmConfig c = config_of(half);
-    const std::array<int, 12> key = {bytes_of(c.a),
-                                     bytes_of(c.d),
+    const std::array<int, 11> key = {bytes_of(c.a),
                                      collective::promotes(c),
                                      half[kLayout],
                                      half[kSwap],
@@ -180,7 +199,7 @@ inline std::vector<Row> accepted_rows() {
                                      half[kWarpgroups],
                                      half[kSchedule],
                                      collective::a_from_registers(c),
-                                     collective::output_columns(c),
+                                     collective::shared_plan(collective::kernel_config(c)).d_tile,
                                      c.tile_n,
                                      collective::reduces(c.epilogue)};
     const auto [at, fresh] = sharings.try_emplace(key);
@@ -188,12 +207,15 @@ inline std::vector<Row> accepted_rows() {
       combinations(half, {kCluster, kOrder, kPromotion, kStages}, [&](Row& r) {
         if (!collective::fault_of(config_of(r))) at->second.push_back(r);
       });
-    for (const Row& sharing : at->second) {
-      Row whole = half;
-      for (const Axis axis : {kCluster, kOrder, kPromotion, kStages}) whole[axis] = sharing[axis];
-      rows.push_back(whole);
-    }
+    of_half.push_back(&at->second);
+    count += at->second.size();
   }
+  rows.reserve(count);  // why: half a gigabyte of them
+  for (std::size_t i = 0; i < halves.size(); ++i)
+    for (const Row& sharing : *of_half[i]) {
+      rows.push_back(halves[i]);
+      for (const Axis axis : {kCluster, kOrder, kPromotion, kStages}) rows.back()[axis] = sharing[axis];
+    }
   return rows;
 }
 
@@ -201,12 +223,15 @@ inline std::vector<Row> accepted_rows() {
 /// why sets: millions of rows are looked at, and a set compares a value with all others of its row at once.
 class Pairs {
  public:
-  Pairs() {
-    for (std::size_t value = 0; value < with_.size(); ++value) with_[value].set(value);  // no pair with itself
-  }
   void add(const Row& row) {
     const Values values = values_of(row);
     for (int axis = 0; axis < kAxes; ++axis) with_[index(axis, row[axis])] |= values;
+  }
+  /// No pair of `row` is missing. why not by missing(): this is asked of every row, many times
+  bool covers(const Row& row) const {
+    Values with = with_[index(0, row[0])];
+    for (int axis = 1; axis < kAxes; ++axis) with &= with_[index(axis, row[axis])];
+    return (values_of(row) & ~with).none();
   }
   /// How many pairs of `row` are not in.
   int missing(const Row& row) const {
@@ -230,35 +255,36 @@ class Pairs {
   }
   static Values values_of(const Row& row) {
     Values values;
-    for (int axis = 0; axis < kAxes; ++axis) values.set(index(axis, row[axis]));
+    for (int axis = 0; axis < kAxes; ++axis) values |= kOne[index(axis, row[axis])];
     return values;
   }
-  std::array<Values, kAll> with_;
+  static inline const std::array<Values, kAll> kOne = [] {  // sets of one value
+    std::array<Values, kAll> one;
+    for (std::size_t value = 0; value < one.size(); ++value) one[value].set(value);
+    return one;
+  }();
+  std::array<Values, kAll> with_ = kOne;  // no pair with itself is missing
 };
 
-/// The array: greedy over `rows`, each time the best of the next few thousand, from the first that has a pair still
-/// missing.
+/// The array: greedy over `rows`, from the first that has a pair still missing, each time the best of a few thousand
+/// from there to the end.
 inline std::vector<Row> covering_array(const std::vector<Row>& rows) {
-  constexpr std::size_t kLooked = 8000, kAhead = 32, kStride = 7919;  // prime: neighbours in the enumeration are alike
+  constexpr std::size_t kLooked = 8000, kStride = 7919;  // prime: neighbours in the enumeration are alike
   std::vector<Row> array;
   Pairs covered;
-  std::vector<std::size_t> left(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) left[i] = i * kStride % rows.size();
-  std::size_t start = 0;
-  while (true) {
-    // why ahead: twenty million rows in no order of memory
-    for (; start < left.size() && covered.missing(rows[left[start]]) == 0; ++start)
-      if (start + kAhead < left.size()) __builtin_prefetch(&rows[left[start + kAhead]]);
-    if (start == left.size()) return array;
-    std::size_t best = left[start], looked = 0;
-    int most = 0;
-    for (std::size_t i = start; i < left.size() && looked < kLooked; ++i, ++looked) {
-      const int gain = covered.missing(rows[left[i]]);
-      if (gain > most) most = gain, best = left[i];
+  for (std::size_t start = 0; start < rows.size(); ++start) {
+    while (!covered.covers(rows[start])) {
+      const Row* best = &rows[start];
+      int most = 0;
+      for (std::size_t i = 0; i < kLooked; ++i) {
+        const Row& row = rows[start + i * kStride % (rows.size() - start)];
+        if (const int gain = covered.missing(row); gain > most) most = gain, best = &row;
+      }
+      covered.add(*best);
+      array.push_back(*best);
     }
-    covered.add(rows[best]);
-    array.push_back(rows[best]);
   }
+  return array;
 }
 
 }  // namespace ww::testing
