@@ -201,6 +201,8 @@ std::vector<std::unique_ptr<GemmCase>> gemm_cases() {
   add("192 x 128, three math warpgroups", "check_gemm_tall", kTall, 260, 136, 528, 1);
   add("128 x 256, 2x1", "check_gemm_wide", kWide, 200, 296, 528, 1);
   add("bf16", "check_gemm_plain_bf16", kPlainBf16, 128, 192, 320, 1);
+  add("D in four parts", "check_gemm_even_parts", kEvenParts, 60, 136, 80, 1);
+  add("D in three parts", "check_gemm_odd_parts", kOddParts, 100, 200, 144, 1);
   add("plain 2x1", "check_gemm_plain_2x1", kPlain2x1, 256, 256, 384, 1);
   add("tensor, f32", "check_gemm_tensor_f32", kTensorF32, 200, 80, 400, 2);
   add("batch of three", "check_gemm_batched", kBatched, 200, 72, 272, 2, 3);

@@ -25,6 +25,11 @@ inline constexpr GemmConfig kWide =
     collective::resolve({.scale = Scale::tensor, .tile_m = 128, .tile_n = 256, .cluster_m = 2, .stages = 3});
 inline constexpr GemmConfig kPlainBf16 = collective::resolve(
     {.a = DType::bf16, .b = DType::bf16, .tile_m = 64, .tile_n = 64, .stages = 2, .math_warpgroups = 1});
+// D staged in parts: an even number of them, which take turns in two buffers, and an odd one, which have one
+inline constexpr GemmConfig kEvenParts = collective::resolve(
+    {.a = DType::bf16, .b = DType::bf16, .tile_m = 64, .tile_n = 64, .stages = 2, .epilogue_n = 16});
+inline constexpr GemmConfig kOddParts = collective::resolve(
+    {.d = DType::f16, .scale = Scale::tensor, .tile_m = 128, .tile_n = 96, .stages = 2, .epilogue_n = 32});
 inline constexpr GemmConfig kPlain2x1 =
     collective::resolve({.d = DType::f16, .tile_m = 128, .tile_n = 128, .cluster_m = 2, .stages = 2});
 inline constexpr GemmConfig kTensorF32 =
