@@ -23,7 +23,7 @@ import torch
 import deepgemm
 from library import DTYPES, SCALES, Bridge, Problem
 from loop import (ROTATION_BYTES, Contender, add_options, attempt, entry_of, excess, normal, number, race_all,
-                  record_of, round_up, run_cases, scales)
+                  record_of, round_up, run_cases, scales, variant_of)
 
 RECIPES = ("block", "tensor", "bf16")
 
@@ -166,7 +166,8 @@ def parse_options() -> argparse.Namespace:
     add_options(parser)
     parser.add_argument("--cases", default=str(pathlib.Path(__file__).with_name("cases") / "h200_shapes.json"))
     parser.add_argument("--recipes", default=",".join(RECIPES))
-    parser.add_argument("--variants", default="auto", help="'auto;key=value,...', each for every recipe")
+    parser.add_argument("--variants", default="auto", 
+                        help="'auto;key=value,...', each for every recipe; +pdl, -pdl: launches overlap, or never do")
     options = parser.parse_args()
     options.recipes = options.recipes.split(",")
     if not set(options.recipes) <= set(RECIPES):
@@ -187,8 +188,9 @@ def main() -> int:
     record = record_of(bridge, (__doc__ or "").split("\n\n")[2], options)
     variants = options.variants.split(";")
     jobs = [(case, recipe, variant) for case in cases for recipe in options.recipes for variant in variants]
-    handles = bridge.compile([(case.problem(recipe), "" if variant == "auto" else variant, options.pdl)
-                              for case, recipe, variant in jobs], options.compile_threads)
+    configs = [variant_of(variant) for _, _, variant in jobs]
+    handles = bridge.compile([(case.problem(recipe), "" if config == "auto" else config, pdl)
+                              for (case, recipe, _), (config, pdl) in zip(jobs, configs)], options.compile_threads)
     if options.deepgemm:
         deepgemm.prepare(record, [(recipe, 0, case.m, case.n, case.k, 0) for case in cases
                                   for recipe in options.recipes if recipe != "tensor"], options.compile_threads)

@@ -24,7 +24,7 @@ import torch
 import deepgemm
 from library import DTYPES, ENCODINGS, SCALES, Bridge, Launcher, Problem
 from loop import (ROTATION_BYTES, Contender, add_options, attempt, entry_of, excess, normal, number, race_all,
-                  record_of, round_up, run_cases, scales)
+                  record_of, round_up, run_cases, scales, variant_of)
 
 
 # What --variants may call by name; anything with a "=" is a config. The tiles beside 192x128 and the pieces of K are
@@ -34,6 +34,7 @@ VARIANTS = {
     "ragged": "mechanism=ragged", "masked": "mechanism=masked",
     "split-k": "mechanism=ragged,order=split-k,split=2", "split-k4": "mechanism=ragged,order=split-k,split=4",
     "split-k4-wide": "mechanism=ragged,order=split-k,split=4,tile=64x256x0",
+    "pair": "mechanism=ragged,tile=32x128x0,warpgroups=1,ctas_per_sm=2",
     "narrow": "mechanism=ragged,tile=64x64x0", "narrow-wide": "mechanism=ragged,tile=128x64x0",
     "192x128": "mechanism=contiguous,tile=192x128x0", "256x128": "mechanism=contiguous,tile=256x128x0",
     "128x128": "mechanism=contiguous,tile=128x128x0,cluster=2x1", "128x128x1": "mechanism=contiguous,tile=128x128x0",
@@ -45,7 +46,7 @@ class Variant:
     """One way to run every case: a config of ours, and whether launches overlap."""
     name: str
     config: str
-    pdl: bool
+    pdl: int
 
     @property
     def mechanism(self) -> str:
@@ -57,12 +58,12 @@ def variants_of(options: argparse.Namespace) -> List[Variant]:
     names = options.variants.split(";") if options.variants else options.mechanisms.split(",")
     variants = []
     for name in names:
-        base, plus, flag = name.strip().partition("+")
-        if plus and flag != "pdl" or "=" not in base and base not in VARIANTS:
+        base, pdl = variant_of(name.strip())
+        if "=" not in base and base not in VARIANTS:
             raise SystemExit(f"--variants: {name!r}; expected configs (key=value,...) or some of "
-                             f"{', '.join(VARIANTS)}, each with +pdl or without")
+                             f"{', '.join(VARIANTS)}, each with +pdl, -pdl or without")
         config = ",".join(part for part in (options.config, VARIANTS.get(base, base)) if part)
-        variants.append(Variant(name.strip(), config, options.pdl or flag == "pdl"))
+        variants.append(Variant(name.strip(), config, pdl))
     return variants
 
 
@@ -360,7 +361,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--recipes", default="row-column,block,tensor")
     parser.add_argument("--mechanisms", default="contiguous,descriptors,ragged,masked", help="auto as well")
     parser.add_argument("--variants", default="",
-                        help="instead: 'NAME;NAME+pdl;key=value,...': " + ", ".join(VARIANTS))
+                        help="instead: 'NAME;NAME+pdl;NAME-pdl;key=value,...': " + ", ".join(VARIANTS))
     parser.add_argument("--config", default="", help="key=value,... of every plan of ours")
     parser.add_argument("--quick", action="store_true", help="every fourth case, half a second each")
     options = parser.parse_args()

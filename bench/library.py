@@ -51,11 +51,11 @@ class Bridge:
     def message(self) -> str:
         return self.error().decode()
 
-    def compile(self, jobs: List[Tuple[Problem, str, bool]], threads: int) -> List[Any]:
+    def compile(self, jobs: List[Tuple[Problem, str, int]], threads: int) -> List[Any]:
         """A plan, or the text of its refusal, for each (problem, config, pdl). Many at a time: compiling takes seconds
         each and holds no lock of Python's."""
-        def one(job: Tuple[Problem, str, bool]) -> Any:
-            handle = self.plan(self.device, ctypes.byref(job[0]), job[1].encode(), int(job[2]))
+        def one(job: Tuple[Problem, str, int]) -> Any:
+            handle = self.plan(self.device, ctypes.byref(job[0]), job[1].encode(), job[2])
             return handle if handle else self.message()
 
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:

@@ -195,12 +195,19 @@ def run_cases(cases: List[Any], record: Dict[str, Any], options: argparse.Namesp
     return failed
 
 
+def variant_of(name: str) -> Tuple[str, int]:
+    """What is before "+pdl" or "-pdl", and whether launches overlap: 0, as the library chooses, 1 never, 2 always."""
+    for suffix, pdl in (("-pdl", 1), ("+pdl", 2)):
+        if name.endswith(suffix):
+            return name[:-len(suffix)], pdl
+    return name, 0
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bridge", required=True, help="the shared object of bench/bridge/build.sh")
     parser.add_argument("--cases-matching", default="", help="only cases whose line in the table contains this")
     parser.add_argument("--result", default="", help="write the result as JSON, after every case")
     parser.add_argument("--device", default="cuda:0")
-    parser.add_argument("--pdl", action="store_true", help="programmatic dependent launch")
     parser.add_argument("--seconds", type=float, default=2.0, help="of counted replays for a case")
     parser.add_argument("--seconds-total", type=float, default=330.0, help="no case starts later")
     parser.add_argument("--replays", type=int, default=5, help="of every contender, at least")

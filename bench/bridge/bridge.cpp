@@ -70,7 +70,7 @@ template <class Problem> void* planned(const void* device, const Problem& proble
   if (!noted(parsed)) return nullptr;
   ww::GemmOptions options;
   options.config = *parsed;
-  options.pdl = pdl != 0;
+  options.pdl = static_cast<ww::Pdl>(pdl);
   auto plan = ww::plan(*static_cast<const ww::Device*>(device), problem, options);
   if (!noted(plan)) return nullptr;
   std::string text = ww::to_text(plan->config());
@@ -124,7 +124,7 @@ WW_BRIDGE const char* ww_bridge_description(const void* device) {
   return static_cast<const ww::Device*>(device)->info().description.c_str();
 }
 
-/// `config`: key=value,... as the program prints it; "" chooses everything. `pdl`: may start before its predecessor ends.
+/// `config`: key=value,... as the program prints it; "" chooses everything. `pdl`: of enum Pdl.
 WW_BRIDGE void* ww_bridge_plan(const void* device, const BridgeProblem* numbers, const char* config, int pdl) {
   return numbers->groups == 0 ? planned(device, dense_of(*numbers), config, pdl)
                               : planned(device, grouped_of(*numbers), config, pdl);

@@ -33,7 +33,7 @@ struct BenchOptions {
   // case; empty: the selected one alone
   std::string variants;
   int sms = 0;
-  bool pdl = false;
+  Pdl pdl = Pdl::automatic;
   std::uint64_t seed = 0;
 
   bool peers = true;               // cuBLASLt beside ours

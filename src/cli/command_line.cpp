@@ -186,9 +186,9 @@ void add_bench_flags(CLI::App& app, BenchFlags& f) {
   text_flag(app, "--replays", f.replays, "INT", "replays of every contender at least");
   text_flag(app, "--seconds", f.seconds, "SECONDS", "time for a case");
   text_flag(app, "--seconds-total", f.seconds_total, "SECONDS", "time for all cases (0: no limit)");
+  text_flag(app, "--pdl", f.pdl, "auto|on|off", "programmatic dependent launch (default auto)");
   app.add_flag("--no-peers", f.no_peers, "without cuBLASLt");
   app.add_flag("--no-burst", f.no_burst, "without the cold replay of each contender");
-  app.add_flag("--pdl", f.pdl, "programmatic dependent launch");
 }
 
 void add_prepare_flags(CLI::App& app, PrepareFlags& f) {

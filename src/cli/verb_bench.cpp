@@ -34,13 +34,21 @@ Result<void> refuse_files(const GemmFlags& flags) {
   return {};
 }
 
+Result<Pdl> parse_pdl(const std::string& text) {
+  for (const auto& [name, pdl] : {std::pair{"auto", Pdl::automatic}, {"on", Pdl::on}, {"off", Pdl::off}})
+    if (text == name) return pdl;
+  return failure(ErrorCode::invalid, "--pdl", "auto, on or off", text);
+}
+
 Result<BenchOptions> bench_options(const Request& request, const GemmFlags& flags, const BenchFlags& bench) {
   BenchOptions options;
   options.device = request.device;
   options.device_options = request.device_options;
   options.dtype = request.types.ab, options.out = request.types.d, options.scale = request.types.scale;
   options.sms = request.options.sms;
-  options.pdl = bench.pdl;
+  if (bench.pdl) {
+    WW_TRY(options.pdl, parse_pdl(*bench.pdl));
+  }
   options.seed = request.seed;
   options.cases = bench.cases.value_or("");
   options.variants = bench.variants ? *bench.variants : flags.config.value_or("");

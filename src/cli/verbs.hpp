@@ -54,7 +54,8 @@ struct BenchFlags {
   Flag cases, min_m, variants, result;      // files and configs
   Flag cublaslt, peer_candidates, replays;  // the other library, how often
   Flag seconds, seconds_total;              // of a case, of all
-  bool no_peers = false, no_burst = false, pdl = false;
+  Flag pdl;
+  bool no_peers = false, no_burst = false;
   std::string command_line;
 };
 

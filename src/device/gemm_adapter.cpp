@@ -9,6 +9,7 @@
 #include "device/epilogue_adapter.hpp"
 #include "device/gemm_source.hpp"
 #include "device/operand_maps.hpp"
+#include "device/overlap.hpp"
 #include "select/swap_ab.hpp"
 #include "warpwright/collective/grouped_builder.hpp"
 
@@ -56,7 +57,7 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   launch.shared_bytes = static_cast<std::uint32_t>(k_groups ? collective::raster_shared_plan(config).total
                                                             : collective::shared_plan(config).total);
   launch.params_bytes = k_groups ? sizeof(kernel::KGroupedParams) : sizeof(kernel::GemmParams);
-  launch.pdl = options.pdl;
+  launch.pdl = overlaps(options.pdl, !k_groups && overlap_pays(problem));
   launch.cross_cta = collective::reduces(config.epilogue);  // tiles read each other's partial results
 
   kernel::KGroupedParams& params = adapter->params_;
@@ -84,7 +85,7 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
 
   WW_CHECK(adapter->share_out(options));
   if (problem.pointer_array) {
-    WW_TRY(adapter->pointers_, PointerArrays::create(device, problem, device.info().sms, options.pdl));
+    WW_TRY(adapter->pointers_, PointerArrays::create(device, problem, device.info().sms, launch.pdl));
     launch.pdl = true;  // the kernel before this one makes its maps, and lets it start early
   }
   return adapter;

@@ -42,6 +42,7 @@ std::string order_fields(const GemmConfig& c) {
       fmt::format(",\n    .mechanism = ww::Mechanism::{}, .order = ww::TileOrder::{}, .group_capacity = {}",
                   cpp_name(c.mechanism), cpp_name(c.order), c.group_capacity);
   if (c.split > 0) text += fmt::format(", .split = {}, .cluster_k = {}", c.split, c.cluster_k);
+  if (c.ctas_per_sm > 1) text += fmt::format(", .ctas_per_sm = {}", c.ctas_per_sm);
   return text;
 }
 
@@ -108,7 +109,7 @@ inline constexpr ww::GemmConfig kConfig = {{
     .tile_m = {}, .tile_n = {}, .tile_k = {}, .cluster_m = {}, .cluster_n = {},
     .stages = {}, .math_warpgroups = {}, .raster = {}{}{}{}{}{}}};
 using Kernel = {}<kConfig>;
-WW_KERNEL({}, Kernel::kThreads, {}, params) {{ Kernel::run(params); }}
+WW_RESIDENT_KERNEL({}, Kernel::kThreads, {}, {}, params) {{ Kernel::run(params); }}
 WW_MODULE()
 )",
                             text, name_of(c.a), name_of(c.b),
@@ -116,7 +117,7 @@ WW_MODULE()
                             kernel.header, name_of(c.arch), name_of(c.a), name_of(c.b), name_of(c.d), cpp_name(c.scale),
                             c.tile_m, c.tile_n, c.tile_k, c.cluster_m, c.cluster_n, c.stages, c.math_warpgroups,
                             c.raster, operand_fields(c), schedule_fields(c), order_fields(c), extent_fields(c),
-                            epilogue_field(c.epilogue), kernel.type, name, kernel.params)};
+                            epilogue_field(c.epilogue), kernel.type, name, max(1, c.ctas_per_sm), kernel.params)};
 }
 
 runtime::KernelSource pointer_maps_source() {

@@ -9,6 +9,7 @@
 #include "device/grouped_memory.hpp"
 #include "device/grouped_source.hpp"
 #include "device/operand_maps.hpp"
+#include "device/overlap.hpp"
 #include "warpwright/arch/tensor_map_update.hpp"
 #include "warpwright/collective/grouped_builder.hpp"
 #include "warpwright/kernel/descriptor_update.hpp"
@@ -23,7 +24,6 @@ namespace {
 
 constexpr std::uint64_t kWorkspaceAlignment = 256;
 constexpr std::size_t kCounterBytes = round_up(sizeof(GroupedWorkspace), std::size_t{kWorkspaceAlignment});
-constexpr std::int64_t kNarrowestTile = 8;  // rows
 
 // Workspace: counters | maps of A and D of every group | list of groups       the latter two for descriptors only
 constexpr std::size_t kMapsOffset = kCounterBytes;
@@ -56,9 +56,9 @@ runtime::TensorMapSpec weights_map(const GroupedProblem& g, const GemmConfig& c,
 }  // namespace
 
 std::int64_t tile_bound(const GroupedProblem& problem, const GemmConfig& config) {
+  // a group of r rows has ceil(r / TILE_M) <= (r + TILE_M - 1) / TILE_M of them
   const std::int64_t rows = problem.total_rows();
-  const std::int64_t narrowest = config.mechanism == Mechanism::ragged ? kNarrowestTile : config.tile_m;
-  const std::int64_t token_tiles = min(rows, ceil_div(rows, narrowest) + problem.groups);
+  const std::int64_t token_tiles = (rows + min(problem.groups, rows) * (config.tile_m - 1)) / config.tile_m;
   return token_tiles * ceil_div(problem.n, config.tile_n);
 }
 
@@ -103,11 +103,12 @@ Result<void> GroupedAdapter::prepare_product(const GemmOptions& options, int sms
   launch.params_bytes = sizeof(collective::GroupedArguments);
   launch.cross_cta = c.order == TileOrder::dynamic;  // CTAs share the counter of tiles
   // why always with descriptors: the kernel before this one is their update, which lets it start early
-  launch.pdl = options.pdl || uses_descriptors(c);
+  launch.pdl = overlaps(options.pdl, overlap_pays(c)) || uses_descriptors(c);
   launch.grid = launch.cluster;
   launch.params = &p;  // for the question below; run() has its own
   WW_TRY(const int resident, device_.backend().max_active_clusters(launch));
-  const auto clusters = min<std::int64_t>(tile_bound(g, c), max(1, min(sms / cluster, resident)));
+  const auto clusters =
+      min<std::int64_t>(tile_bound(g, c), max(1, min(sms / cluster * max(1, c.ctas_per_sm), resident)));
   launch.grid = static_cast<std::uint32_t>(clusters) * launch.cluster;
   return {};
 }
@@ -120,7 +121,7 @@ Result<void> GroupedAdapter::prepare_update(const GemmOptions& options, int sms)
   launch.threads = DescriptorUpdate::kThreads;
   launch.shared_bytes = static_cast<std::uint32_t>(DescriptorUpdate::shared_bytes(static_cast<int>(problem_.groups)));
   launch.params_bytes = sizeof(kernel::DescriptorUpdateArguments);
-  launch.pdl = options.pdl;
+  launch.pdl = overlaps(options.pdl, overlap_pays(config_));
   launch.grid = static_cast<std::uint32_t>(
       min<std::int64_t>(sms, ceil_div(problem_.groups, std::int64_t{DescriptorUpdate::kGroupsAtOnce})));
   return {};
@@ -133,7 +134,7 @@ Result<void> GroupedAdapter::prepare_zeros(const GemmOptions& options, int sms) 
   launch.threads = kernel::ZeroRows::kThreads;
   launch.shared_bytes = static_cast<std::uint32_t>(kernel::ZeroRows::shared_bytes(static_cast<int>(problem_.groups)));
   launch.params_bytes = sizeof(kernel::ZeroRowsArguments);
-  launch.pdl = options.pdl;
+  launch.pdl = overlaps(options.pdl, overlap_pays(config_));
   launch.grid = static_cast<std::uint32_t>(
       min<std::int64_t>(sms, ceil_div(problem_.total_rows(), std::int64_t{kernel::ZeroRows::kWarps})));
   return {};

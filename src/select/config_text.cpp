@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kKeys =
     "arch, a, b, d, scale, tile, cluster, stages, warpgroups, raster, batched, layout, a_source, d_layout, c_layout, "
-    "swap_ab, schedule, promotion, mechanism, order, band, split, groups, pointers, epilogue_n, fixed_n, "
+    "swap_ab, schedule, promotion, mechanism, order, band, split, groups, pointers, ctas_per_sm, epilogue_n, fixed_n, "
     "fixed_k, epilogue";
 constexpr int kLargestField = 1 << 16;
 constexpr int kLargestFixed = 1 << 30;  // of an extent
@@ -67,13 +67,15 @@ Result<void> assign(GemmConfig& config, std::string_view key, std::string_view v
     WW_TRY(const std::vector<int> cluster, parse_integers(key, value, extents));
     config.cluster_m = cluster[0], config.cluster_n = cluster[1];
     config.cluster_k = extents == 3 ? cluster[2] : 0;
-  } else if (key == "stages" || key == "warpgroups" || key == "raster" || key == "split" || key == "epilogue_n") {
+  } else if (key == "stages" || key == "warpgroups" || key == "raster" || key == "split" || key == "epilogue_n" ||
+             key == "ctas_per_sm") {
     WW_TRY(const std::vector<int> one, parse_integers(key, value, 1));
-    (key == "stages"       ? config.stages
-     : key == "warpgroups" ? config.math_warpgroups
-     : key == "raster"     ? config.raster
-     : key == "epilogue_n" ? config.epilogue_n
-                           : config.split) = one[0];
+    (key == "stages"        ? config.stages
+     : key == "warpgroups"  ? config.math_warpgroups
+     : key == "raster"      ? config.raster
+     : key == "epilogue_n"  ? config.epilogue_n
+     : key == "ctas_per_sm" ? config.ctas_per_sm
+                            : config.split) = one[0];
   } else if (key == "band") {
     if (value != "m" && value != "n")
       return failure(ErrorCode::invalid, argument, "m or n", fmt::format("\"{}\"", value));
@@ -142,6 +144,7 @@ std::string to_text(const GemmConfig& c) {
   if (c.split != 0) text += fmt::format(",split={}", c.split);
   if (c.group_capacity != 0) text += fmt::format(",groups={}", c.group_capacity);
   if (c.pointer_array) text += ",pointers=1";
+  if (c.ctas_per_sm != 0) text += fmt::format(",ctas_per_sm={}", c.ctas_per_sm);
   if (c.epilogue_n != 0) text += fmt::format(",epilogue_n={}", c.epilogue_n);
   if (c.fixed_n != 0) text += fmt::format(",fixed_n={}", c.fixed_n);
   if (c.fixed_k != 0) text += fmt::format(",fixed_k={}", c.fixed_k);
@@ -172,6 +175,7 @@ std::string field_text(const GemmConfig& c, std::string_view field) {
   if (field == "order") return name_of(c.order);
   if (field == "split") return fmt::format("{}", c.split);
   if (field == "raster") return fmt::format("{}", c.raster);
+  if (field == "ctas_per_sm") return fmt::format("{}", c.ctas_per_sm);
   if (field == "epilogue_n") return fmt::format("{}", c.epilogue_n);
   if (field == "fixed_n") return fmt::format("{}", c.fixed_n);
   if (field == "fixed_k") return fmt::format("{}", c.fixed_k);

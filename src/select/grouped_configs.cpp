@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two choices, both measured on an H200 (bench/results):
+// Choices, all measured on an H200 (bench/results):
 //   block scales, 224 rows a group and more: contiguous, 192 x 128 with three math warpgroups; at 261 rows a tenth
 //     faster than ragged, at 194 (two cases) 5 % slower and level, in random order
-//   everything else: ragged, 128 tokens x 256 weights, whose tiles take the width of each group; narrower tiles (64
-//   x 128)
-//     won nowhere, not even where weights are all of the traffic
+//   at most 32 rows a group, and few tiles: ragged, 32 tokens x 64 weights, two or three CTAs on each SM, with
+//     programmatic dependent launch; 3 to 13 % faster than what follows, where launches take up to 60 us
+//   everything else: ragged, 128 tokens x 256 weights, whose tiles take the width of each group. why not 32 or 64
+//     tokens for all short groups: a percent faster in long launches, but 1 to 12 % slower where a few groups have most
+//     rows, because each tile of tokens reads the weights again
 //   fewer tiles than SMs: those of ragged with K split between the CTAs of a cluster, where the longest CTA then loads
 //     clearly less
 //   SwiGLU and quantised outputs: contiguous, masked groups: masked
@@ -21,6 +23,7 @@ namespace {
 constexpr std::int64_t kManyRows = 224;                                        // of a group, on average
 constexpr std::int64_t kTokenStep = 8, kWidestTile = 64, kShortExtent = 1024;  // of descriptors
 constexpr std::int64_t kLongK = 1024;                                          // shorter ones have nothing to split
+constexpr std::int64_t kBriefRows = 32, kBriefWeights = 64, kBriefTiles = 15;  // of a tile; tiles for each SM
 constexpr int kGroupTiers[] = {128, 512, collective::kGroupLimit};
 
 GemmConfig ragged(GemmConfig config) {
@@ -30,6 +33,9 @@ GemmConfig ragged(GemmConfig config) {
   config.tile_n = 256;
   return collective::resolve_grouped(config);
 }
+
+/// Tiles of brief() when every group has rows, and few.
+std::int64_t brief_tiles(const GroupedProblem& p) { return min(p.groups, p.rows) * ceil_div(p.n, kBriefWeights); }
 
 /// Rows of weights, times the share of K, that the busiest CTA loads when all groups have the average number of rows:
 /// where there are few tiles this, and not the sum, is what a launch waits for.
@@ -52,6 +58,19 @@ GemmConfig split_where_few(const GemmConfig& config, const GroupedProblem& p, in
   const bool few = whole <= config.tile_n;  // one tile for each CTA at most
   return few && halves <= 0.875 * whole ? split : config;
 }
+
+/// Few rows in each group and few tiles. why not thousands of groups: their tables would leave too little to the rings
+bool is_brief(const GroupedProblem& p, int sms) {
+  return p.rows <= kBriefRows * p.groups && p.groups <= kGroupTiers[1] && brief_tiles(p) <= kBriefTiles * sms;
+}
+/// Narrow tiles, all of them loading at once.
+GemmConfig brief(GemmConfig config, int ctas_per_sm) {
+  config.mechanism = Mechanism::ragged;
+  config.ctas_per_sm = ctas_per_sm;
+  return collective::resolve_grouped(config);
+}
+/// why two CTAs of an SM where they have a tile each at most: a third would leave less of a ring to each
+int brief_ctas(const GroupedProblem& p, int sms) { return brief_tiles(p) <= 2 * sms ? 2 : 3; }
 
 /// `halves`: N when one tile must own all of it, else 0.
 GemmConfig rasterised(GemmConfig config, Mechanism mechanism, std::int64_t halves = 0) {
@@ -105,8 +124,8 @@ int group_capacity_for(std::int64_t groups) {
 std::vector<GemmConfig> default_grouped_configs(DType a, DType d, Scale scale) {
   const GemmConfig base{.a = a, .b = a, .d = d, .scale = scale, .group_capacity = kGroupTiers[0]};
   std::vector<GemmConfig> configs;
-  for (const GemmConfig& config :
-       {ragged(base), rasterised(base, Mechanism::contiguous), rasterised(base, Mechanism::masked)})
+  for (const GemmConfig& config : {ragged(base), brief(base, 2), brief(base, 3),
+                                   rasterised(base, Mechanism::contiguous), rasterised(base, Mechanism::masked)})
     if (!collective::fault_of_grouped(config)) configs.push_back(config);
   return configs;
 }
@@ -130,14 +149,14 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
   if (config.group_capacity == 0) config.group_capacity = group_capacity_for(problem.groups);
   config.mechanism = mechanism_for(problem, requested);
   const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
-                      config.stages || config.math_warpgroups || config.cluster_k;
+                      config.stages || config.math_warpgroups || config.cluster_k || config.ctas_per_sm;
   if (config.mechanism == Mechanism::descriptors) return with_descriptors(config, problem);
   if (shaped) return collective::resolve_grouped(config);
   if (config.mechanism == Mechanism::ragged) {
     const bool open = requested.mechanism == Mechanism::dense && requested.order == TileOrder::automatic;
-    // masked: the host does not know how many rows there are
-    return open && problem.encoding != GroupEncoding::masked ? split_where_few(ragged(config), problem, sms)
-                                                             : ragged(config);
+    if (!open || problem.encoding == GroupEncoding::masked) return ragged(config);
+    return is_brief(problem, sms) ? brief(config, brief_ctas(problem, sms))
+                                  : split_where_few(ragged(config), problem, sms);
   }
   return rasterised(config, config.mechanism, config.epilogue.has(EpilogueOp::swiglu_halves) ? problem.n : 0);
 }

@@ -122,8 +122,10 @@ std::string fault_of_registers(const test::CubinNotes& notes, const std::optiona
   constexpr int kFile = 65536, kStep = 8;
   const int registers = static_cast<int>(round_up(notes.registers, kStep));
   if (notes.threads <= 0) return "no launch bound";
-  if (registers * notes.threads > kFile)
-    return fmt::format("{} registers for {} threads are more than {}", registers, notes.threads, kFile);
+  const int ctas = config ? max(1, config->ctas_per_sm) : 1;
+  if (registers * notes.threads * ctas > kFile)
+    return fmt::format("{} registers for {} CTAs of {} threads are more than {}", registers, ctas, notes.threads,
+                       kFile);
   if (!config) return {};
   if (const int threads = collective::threads_of(*config); threads != notes.threads)
     return fmt::format("compiled for {} threads, launched with {}", notes.threads, threads);

@@ -106,6 +106,40 @@ TEST(GroupedEmu,
       p.rows = p.encoding == GroupEncoding::masked ? max<std::int64_t>(p.rows, count + 1) : p.rows + count + 1;
     expect_dense_bits(make_grouped(p, counts, 1, ++seed),
                       {.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged});
+    expect_dense_bits(make_grouped(p, counts, 1, ++seed), {.mechanism = Mechanism::ragged, .ctas_per_sm = 2});
+  }
+}
+
+TEST(GroupedEmu, TilesOfSeveralCtasOfAnSm) {  // groups of more rows than a tile has; all recipes
+  std::uint64_t seed = 500;
+  const std::tuple<DType, Scale, DType> types[] = {{e4m3, Scale::block_1x128_128x128, bf16},
+                                                   {e4m3, Scale::row_column, f16},
+                                                   {e4m3, Scale::tensor, f32},
+                                                   {bf16, Scale::none, bf16}};
+  for (const auto& [a, scale, d] : types)
+    for (int tile_n : {64, 128})
+      for (int ctas : {2, 3}) {
+        const TileOrder order = seed % 2 == 0 ? TileOrder::fixed : TileOrder::dynamic;
+        const HostGrouped host = make_grouped(problem_for(kEncodings[seed % 5], scale, a, d), kCounts, 5, seed);
+        expect_dense_bits(host,
+                          {.tile_n = tile_n, .mechanism = Mechanism::ragged, .order = order, .ctas_per_sm = ctas});
+        ++seed;
+      }
+}
+
+TEST(GroupedEmu, TheCounterIsUsedAndPutBackOnlyWhereTilesAreMoreThanCtas) {
+  const Device device = open_emu(0, 4);
+  HostGrouped host = make_grouped(problem_for(GroupEncoding::indptr), kCounts, 0, 530);
+  const auto made = plan(device, host.problem,
+                         {.config = {.mechanism = Mechanism::ragged, .order = TileOrder::dynamic, .ctas_per_sm = 2}});
+  ASSERT_TRUE(made) << made.error().message;
+  DeviceGrouped memory(device, host, made->workspace_bytes());
+  for (const std::vector<std::int64_t>& counts :  // three weight tiles each: 3, 30, 3, 0 and 30 tiles on 4 CTAs
+       {std::vector<std::int64_t>{0, 9, 0, 0, 0, 0}, kCounts, {0, 0, 0, 0, 30, 0}, {0, 0, 0, 0, 0, 0}, kCounts}) {
+    lay_out(host, counts, 0);
+    memory.put_sizes(host);
+    ASSERT_TRUE(made->run(memory.operands()));
+    EXPECT_EQ(difference(host, memory.d(), dense_answer(device, host, dense_config(), 0xa5)), "") << host.replay();
   }
 }
 
@@ -203,8 +237,30 @@ TEST(GroupedEmu, OneMathWarpgroup) {
         {.tile_m = tile_n, .tile_n = tile_n, .math_warpgroups = 1, .mechanism = Mechanism::ragged});
 }
 
+TEST(GroupedEmu, FewTilesOfShortGroupsShareSms) {
+  const GroupedProblem p{.groups = 6, .rows = 110, .n = 4096, .k = 2048, .a = e4m3, .b = e4m3, .d = bf16};
+  const auto chosen = [&](auto change, int sms = 132) {
+    GroupedProblem other = p;
+    change(other);
+    return select::choose_grouped(other, {}, sms).ctas_per_sm;
+  };
+  EXPECT_EQ(chosen([](GroupedProblem&) {}), 3);                                  // 384 tiles of 64 weights
+  EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 4; }), 2);                 // 256: a place for each with two
+  EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 31, o.rows = 900; }), 0);  // 1984: a long launch
+  EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 31, o.rows = 900, o.n = 2048; }), 3);
+  EXPECT_EQ(chosen([](GroupedProblem& o) { o.rows = 193; }), 0);  // more than 32 rows a group
+  EXPECT_EQ(chosen([](GroupedProblem& o) { o.encoding = GroupEncoding::masked, o.rows = 20; }), 0);
+  EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 513, o.n = 64; }), 0);  // tables instead of rings
+  EXPECT_EQ(chosen([](GroupedProblem&) {}, 4), 0);                            // 60 tiles at most
+  const GemmConfig config = select::choose_grouped(p, {}, 132);
+  EXPECT_EQ(config.order, TileOrder::fixed);
+  EXPECT_EQ(config.tile_m, 32);
+  EXPECT_EQ(config.tile_n, 64);
+  EXPECT_GE(config.stages, 5);
+}
+
 TEST(GroupedEmu, FewTilesOfALongKAreSplit) {
-  GroupedProblem p{.groups = 6, .rows = 110, .n = 4096, .k = 2048, .a = e4m3, .b = e4m3, .d = bf16};
+  GroupedProblem p{.groups = 6, .rows = 300, .n = 4096, .k = 2048, .a = e4m3, .b = e4m3, .d = bf16};
   const auto order_of = [&](const GroupedProblem& problem, const GemmConfig& config = {}) {
     return select::choose_grouped(problem, config, 132).order;
   };
@@ -213,7 +269,7 @@ TEST(GroupedEmu, FewTilesOfALongKAreSplit) {
   GroupedProblem other = p;
   other.k = 512;  // nothing to split
   EXPECT_EQ(order_of(other), TileOrder::dynamic);
-  other = p, other.groups = 32, other.rows = 600;  // tiles enough
+  other = p, other.groups = 32, other.rows = 1600;  // tiles enough
   EXPECT_EQ(order_of(other), TileOrder::dynamic);
   other = p, other.encoding = GroupEncoding::masked;  // nobody knows how many rows
   EXPECT_EQ(order_of(other), TileOrder::dynamic);

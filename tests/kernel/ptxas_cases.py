@@ -20,7 +20,8 @@ constexpr ww::EpilogueTree tree() {{
 inline constexpr ww::GemmConfig kConfig = ww::collective::{resolve}(ww::GemmConfig{{
     {fields}, .epilogue = tree()}});
 using Kernel = ww::kernel::{kernel}<kConfig>;
-WW_KERNEL(kernel, Kernel::kThreads, ww::{params}, params) {{ Kernel::run(params); }}
+constexpr int kCtas = kConfig.ctas_per_sm > 1 ? kConfig.ctas_per_sm : 1;
+WW_RESIDENT_KERNEL(kernel, Kernel::kThreads, kCtas, ww::{params}, params) {{ Kernel::run(params); }}
 WW_MODULE()
 """
 

@@ -178,7 +178,17 @@ inline GemmConfig split_config(std::uint64_t i) {
           .split = s.pieces};
 }
 
-/// Problem number `i`; from kFirstSplitGrouped on, with a K that is split.
+inline constexpr std::uint64_t kFirstBriefGrouped = 5'500'000;
+
+/// Several CTAs of an SM, with groups of more rows than their tiles too.
+inline GemmConfig brief_config(std::uint64_t i) {
+  return {.tile_n = i % 3 == 0 ? 128 : 64,
+          .mechanism = Mechanism::ragged,
+          .order = i % 4 == 1 ? TileOrder::dynamic : TileOrder::fixed,
+          .ctas_per_sm = 2 + static_cast<int>(i % 2)};
+}
+
+/// Problem number `i`; from kFirstSplitGrouped on with a K that is split, from kFirstBriefGrouped on in brief tiles.
 inline HostGrouped numbered_grouped(std::uint64_t i) {
   std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 77);
   const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
@@ -222,8 +232,9 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
   }
   // why after those, and from the number alone: everything else of a problem, and so its D, stays what it was
   if (i / 30 % 6 == 1 || i / 30 % 6 == 5) h.config = descriptors_config(i, common);
-  // why not eight pieces with large tables: slots, tables and a ring of large tiles do not fit together
-  if (i >= kFirstSplitGrouped) h.config = split_config(p.groups > 1024 ? 0 : i);
+  // why not eight pieces or three CTAs with large tables: tables, slots and a ring do not fit together
+  if (i >= kFirstBriefGrouped) h.config = brief_config(p.groups > 1024 ? 4 : i);
+  else if (i >= kFirstSplitGrouped) h.config = split_config(p.groups > 1024 ? 0 : i);
   fill_grouped(h, rng);
   return h;
 }

@@ -12,8 +12,8 @@
 // A device pass sees the bodies; nvcc's host pass only needs the declarations to agree.
 #define WW_SITE
 #define WW_SITE_ONLY
-#define WW_KERNEL(name, threads, Params, params) \
-  extern "C" __global__ void __launch_bounds__(threads, 1) name(const __grid_constant__ Params params)
+#define WW_RESIDENT_KERNEL(name, threads, ctas, Params, params) \
+  extern "C" __global__ void __launch_bounds__(threads, ctas) name(const __grid_constant__ Params params)
 #define WW_MODULE()
 
 #else
@@ -42,7 +42,7 @@ struct Register {
 #define WW_SITE , ::ww::arch::Site site = ::ww::arch::Site::here()
 #define WW_SITE_ONLY ::ww::arch::Site site = ::ww::arch::Site::here()
 
-#define WW_KERNEL(name, threads, Params, params)                                                                  \
+#define WW_RESIDENT_KERNEL(name, threads, ctas, Params, params)                                                   \
   static void name(const Params& params);                                                                         \
   static ::ww::arch::KernelEntry name##_entry{#name, [](const void* p) { name(*static_cast<const Params*>(p)); }, \
                                               sizeof(Params), threads, nullptr};                                  \
@@ -98,3 +98,6 @@ template <class T> struct SharedPtr {
 #if defined(WW_CHECKED) && !defined(__CUDACC__)
 #include "warpwright/arch/hooks.hpp"
 #endif
+
+// One CTA of an SM has all of its registers.
+#define WW_KERNEL(name, threads, Params, params) WW_RESIDENT_KERNEL(name, threads, 1, Params, params)

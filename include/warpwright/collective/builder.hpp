@@ -338,6 +338,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return {"d", "e4m3 with an epilogue that quantises, bf16, f16 or f32 without"};
   if (c.d_layout == OutputLayout::column && c.mechanism != Mechanism::dense)
     return {"d_layout", "row for grouped products"};
+  if (c.ctas_per_sm > 1) return {"ctas_per_sm", "0 or 1 but for ragged tiles"};
   if (c.epilogue_n != 0) {
     // why not with arrays of pointers: every part would acquire its matrix's tensor map again
     if (c.mechanism != Mechanism::dense || c.pointer_array || c.d_layout == OutputLayout::column)

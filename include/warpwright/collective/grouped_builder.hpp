@@ -61,10 +61,20 @@ WW_HOST_DEVICE constexpr SumPlan ragged_sum_plan(const GemmConfig& c) {
   return {cluster_of(c), warps, slot_bytes(c) / (warps * 32 * 4), plan.sums, plan.sum_barriers};
 }
 
+/// Dynamic shared memory that a CTA may have, beside the 1 KiB that the system takes of every CTA.
+WW_HOST_DEVICE constexpr int shared_limit(const GemmConfig& c) {
+  constexpr int kOfSm = 228 * 1024, kReserved = 1024;
+  static_assert(kOfSm - kReserved == kSharedLimit);
+  return kOfSm / max(1, c.ctas_per_sm) - kReserved;
+}
+
 /// Fills every field of 0 (but never changes one that is set). group_capacity must be set: it is a fact of the problem.
 WW_HOST_DEVICE constexpr GemmConfig resolve_ragged(GemmConfig c) {
-  if (c.math_warpgroups == 0) c.math_warpgroups = c.tile_n == 64 ? 1 : 2;
-  const bool splits = c.order == TileOrder::split_k;
+  const bool splits = c.order == TileOrder::split_k, shares = c.ctas_per_sm > 1;
+  if (shares && c.tile_m == 0) c.tile_m = 32;
+  if (shares && c.tile_n == 0) c.tile_n = 64;
+  if (shares && c.order == TileOrder::automatic) c.order = TileOrder::fixed;
+  if (c.math_warpgroups == 0) c.math_warpgroups = c.tile_n == 64 || shares ? 1 : 2;
   if (c.tile_m == 0) c.tile_m = c.mechanism == Mechanism::ragged && !splits ? 128 : 64;
   if (c.tile_n == 0) c.tile_n = c.tile_m > 64 ? 256 : 128;
   if (c.tile_k == 0) c.tile_k = kRowBytes / bytes_of(c.a);
@@ -79,7 +89,7 @@ WW_HOST_DEVICE constexpr GemmConfig resolve_ragged(GemmConfig c) {
     c.order = c.mechanism == Mechanism::ragged ? TileOrder::dynamic : TileOrder::vertical;
   if (c.stages == 0) {
     c.stages = c.mechanism == Mechanism::ragged ? kLargestStages : kUsualStages;
-    while (c.stages > 1 && grouped_shared_plan(c).total > kSharedLimit) --c.stages;
+    while (c.stages > 1 && grouped_shared_plan(c).total > shared_limit(c)) --c.stages;
   }
   return c;
 }
@@ -119,8 +129,11 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   if (c.math_warpgroups != 2 && !(ragged && c.math_warpgroups == 1)) return {"warpgroups", ragged ? "1 or 2" : "2"};
   if (c.tile_n != 64 * c.math_warpgroups && c.tile_n != 128 * c.math_warpgroups)
     return {"tile (n)", "64 or 128 rows of weights for each math warpgroup"};
-  if (ragged ? c.tile_m != 64 && c.tile_m != 128 : c.tile_m < 8 || c.tile_m > 64 || c.tile_m % 8 != 0)
-    return {"tile (m)", ragged ? "64 or 128 rows of tokens" : "8, 16, ... 64 rows of tokens"};
+  if (c.ctas_per_sm > 4 ||
+      (c.ctas_per_sm > 1 && (!ragged || c.order == TileOrder::split_k || c.math_warpgroups != 1 || c.tile_m != 32)))
+    return {"ctas_per_sm", "1, or up to 4 with ragged tiles of 32 tokens, one math warpgroup and whole K"};
+  if (ragged ? c.tile_m != 32 && c.tile_m != 64 && c.tile_m != 128 : c.tile_m < 8 || c.tile_m > 64 || c.tile_m % 8 != 0)
+    return {"tile (m)", ragged ? "32, 64 or 128 rows of tokens" : "8, 16, ... 64 rows of tokens"};
   if (c.tile_k != kRowBytes / bytes_of(c.a)) return {"tile (k)", "128 bytes of K: 128 for e4m3, 64 for bf16 and f16"};
   if (c.cluster_m != 1 || c.cluster_n != 1) return {"cluster", "1x1"};
   if (ragged ? c.order != TileOrder::dynamic && c.order != TileOrder::fixed && c.order != TileOrder::split_k
@@ -133,7 +146,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
     return {"cluster (k)", "as many CTAs as split has pieces"};
   if (c.group_capacity < 1 || c.group_capacity > kGroupLimit) return {"groups", "1 to 4096"};
   if (c.stages < 2 || c.stages > kLargestStages) return {"stages", "2 to 16"};
-  if (grouped_shared_plan(c).total > kSharedLimit)
+  if (grouped_shared_plan(c).total > shared_limit(c))
     return {"stages", "a ring, an epilogue and group tables that fit 232448 bytes of shared memory"};
   return {};
 }

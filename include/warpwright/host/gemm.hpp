@@ -70,14 +70,22 @@ struct GemmOperands {
   void* const* d_pointers = nullptr;
 };
 
+/// Programmatic dependent launch: whether a kernel may start before its predecessor in the stream has ended (CUDA). It
+/// reads nothing of an earlier kernel's, and writes nothing, before that; results are the same.
+enum class Pdl {
+  automatic,  // where launches are so short that it was measured to pay: grouped decode (docs/selection.md)
+  off,
+  on,
+};
+
 struct GemmOptions {
   // Fields of 0 are chosen to suit the others; dtypes and scale come from the problem. `swap_ab`: B's rows on the
   // 64-row side of the instruction, A's on the side that has steps of 8, for few rows of A; tile_m and cluster_m then
   // speak of B's rows, tile_n and cluster_n of A's. Auto takes it where the model says so, not where a tile or cluster
   // is given
   GemmConfig config = {};
-  int sms = 0;       // CTAs to launch at most; 0 = all of the device
-  bool pdl = false;  // CUDA: may start before the previous kernel of the stream has finished
+  int sms = 0;  // to fill at most; 0 = all of the device
+  Pdl pdl = Pdl::automatic;
   // The bits of a row of D depend on that row of A, on B and the scales alone, not on M or the number of SMs: every row
   // is summed over K in one order, with swap-AB or without. Refuses stream-K and split-K
   bool batch_invariant = false;

@@ -48,6 +48,10 @@ template <GemmConfig kConfig> struct RaggedGemm {
   };
   using Sum = conditional_t<kSplits, collective::ClusterSum<collective::ragged_sum_plan(kConfig)>, NoSum>;
 
+  /// CTAs of the next launch fit beside this one. why they start once this CTA's last loads are under way, and no
+  /// sooner: they would be on SMs where tiles of this launch could still be
+  static constexpr bool kShares = kConfig.ctas_per_sm > 1;
+
   /// The producer's warp alone makes the list. The others see its items, one after the other, and no table.
   static constexpr bool kWarpLists = kConfig.group_capacity <= Tiles::kWarpGroups;
 
@@ -57,7 +61,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
     const u32 warp = arch::warp::uniform(arch::warp_index());
     Tiles tiles(shared + kShared.tables, kConfig.group_capacity, arguments.tiles_n);
     typename Tiles::Table::Words loaded{};
-    arch::pdl::launch_dependents();
+    if constexpr (!kShares) arch::pdl::launch_dependents();
     // why another warp initialises: sizes are on their way meanwhile
     if (arch::thread_index() == arch::kWarpSize) initialize(arguments, shared);
     if (kWarpLists && warp == 0) {
@@ -106,7 +110,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
   static constexpr int kListed = 1;  // named barrier: the table is there, for the warp that counts widths
 
   WW_DEVICE static void initialize(const GroupedArguments& arguments, arch::SharedAddress shared) {
-    if constexpr (!kSplits) prefetch_weights(arguments);
+    if constexpr (!kSplits && !kShares) prefetch_weights(arguments);
     Pipeline::initialize(shared + kShared.barriers);
     Items::initialize(shared + kShared.item_barriers);
     if constexpr (kSplits) Sum::initialize(shared);
@@ -161,20 +165,22 @@ template <GemmConfig kConfig> struct RaggedGemm {
     const KRange range = range_of(arguments);
     const u32 ctas = static_cast<u32>(Place::clusters());  // that take different tiles
     u32 item = static_cast<u32>(Place::cluster());         // why: the first tile of each needs no counter
+    const bool shares_counter = tiles.items() > ctas;
     while (item < tiles.items()) {
       u32 next = item + ctas;
       // why before the loads: the counter answers while this tile is on its way
-      if constexpr (kConfig.order == TileOrder::dynamic)
+      if (kConfig.order == TileOrder::dynamic && shares_counter)
         next = scheduler::take_ticket(&arguments.workspace->ticket, ctas);
       const scheduler::RaggedTile tile = tiles.tile(item);
       announce(items, shared, tile);
       Mainloop::load(arguments, shared, pipeline, token_tile(tile), range, collective::token_width(tile.width_class));
       item = next;
     }
+    if constexpr (kShares) arch::pdl::launch_dependents();
     announce(items, shared, {0, -1, 0, 0, 0});
-    pipeline.producer_tail();
-    if constexpr (kConfig.order == TileOrder::dynamic)
+    if (kConfig.order == TileOrder::dynamic && shares_counter)
       scheduler::leave_tickets(&arguments.workspace->ticket, &arguments.workspace->finished, ctas);
+    pipeline.producer_tail();
   }
 
   WW_DEVICE static void load_scales(const GroupedArguments& arguments, arch::SharedAddress shared, u32 warp) {

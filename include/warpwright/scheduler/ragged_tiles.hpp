@@ -41,6 +41,17 @@ template <int kThreads, int kTokens> class RaggedTiles {
     const u32 lane = arch::lane_index();
     const int first = Table::template first_group<arch::kWarpSize>(sizes, lane);
     const int last = Table::template first_group<arch::kWarpSize>(sizes, lane + 1);
+    if constexpr (!kSorts) {
+      u32 sums[1] = {}, before[1], total[1];
+      WW_NO_UNROLL
+      for (int g = first; g < last; ++g) sums[0] += items_of_count(groups_[g].count);
+      arch::cta::exclusive_sums_in_warp(sums, before, total);
+      positions_ = static_cast<u32>(sizes.groups);
+      items_ = total[0];
+      list(first, last, before[0]);
+      arch::warp::sync();
+      return;
+    }
     // A stable counting sort by bucket, and the items of each. The number of all groups fits 8 bits: four counts in a
     // word.
     static_assert(kBuckets == 4 && kWarpGroups < 256);
@@ -91,7 +102,17 @@ template <int kThreads, int kTokens> class RaggedTiles {
     const int thread = static_cast<int>(arch::thread_index());
     const int each = ceil_div(sizes.groups, kThreads);
     const int first = thread * each, last = min(first + each, sizes.groups);
-
+    if constexpr (!kSorts) {
+      u32 mine = 0;
+      WW_NO_UNROLL
+      for (int g = first; g < last; ++g) mine += items_of_count(groups_[g].count);
+      const arch::cta::Scan before = arch::cta::exclusive_sum<kThreads>(mine, thread, scratch);
+      positions_ = static_cast<u32>(sizes.groups);
+      items_ = before.total;
+      list(first, last, before.before);
+      arch::named_barrier::sync_cta();
+      return;
+    }
     // A stable counting sort by bucket: two counts of 16 bits in a word, because G < 2^16.
     u32 low = 0, high = 0;
     WW_NO_UNROLL
@@ -135,7 +156,8 @@ template <int kThreads, int kTokens> class RaggedTiles {
       const u32 middle = (low + high) / 2;
       (arch::shared::load(first_items_ + 4 * middle) <= item ? low : high) = middle;
     }
-    const int group = static_cast<int>(arch::shared::load(order_ + 4 * low));
+    // why an empty group is never found without an order: the next one has the same first item
+    const int group = kSorts ? static_cast<int>(arch::shared::load(order_ + 4 * low)) : static_cast<int>(low);
     const GroupRange range = groups_[group];
     const int tiles = tiles_of(range.count);
     const int local = static_cast<int>(item - arch::shared::load(first_items_ + 4 * low));
@@ -168,6 +190,7 @@ template <int kThreads, int kTokens> class RaggedTiles {
   // Widths above 3/4 of TILE_M, those half way down to 32, above 32, and the rest: there the time of a tile is that of
   // its weights, and groups stay in order.
   static constexpr int kBuckets = 4, kWide = kTokens * 3 / 4, kNarrow = 32, kMiddle = (kWide + kNarrow) / 2;
+  static constexpr bool kSorts = kTokens > kNarrow;
   static constexpr u32 kScanBytes = arch::cta::scan_bytes(kThreads);
 
   WW_DEVICE static int tiles_of(int count) { return ceil_div(count, kTokens); }
@@ -182,6 +205,14 @@ template <int kThreads, int kTokens> class RaggedTiles {
   WW_DEVICE static void count_in(int bucket, u32& low, u32& high) {
     low += bucket == 0 ? 1u : bucket == 1 ? 1u << 16 : 0u;
     high += bucket == 2 ? 1u : bucket == 3 ? 1u << 16 : 0u;
+  }
+  /// First items of groups [first, last), in their own order.
+  WW_DEVICE void list(int first, int last, u32 item) const {
+    WW_NO_UNROLL
+    for (int g = first; g < last; ++g) {
+      arch::shared::store(first_items_ + 4 * g, item);
+      item += items_of_count(groups_[g].count);
+    }
   }
   WW_DEVICE u32 items_of(u32 position) const {
     const int group = static_cast<int>(arch::shared::load(order_ + 4 * position));
