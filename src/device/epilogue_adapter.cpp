@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands are visited node by node; one that is named twice is bound twice, which changes nothing.
+// Operands are bound node by node; one that is named twice is bound once.
 //   workspace: row partials | column partials | amax partials | counters of rows, columns and amax; of a batch each of
 //   them is one set for each matrix
 #include "device/epilogue_adapter.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -25,14 +26,10 @@ constexpr const char* kAuxiliaryNames[] = {"aux0", "aux1", "aux2", "aux3"};
 constexpr const char* kOutNames[] = {"out0", "out1", "out2", "out3"};
 constexpr const char* kScalarNames[] = {"alpha", "beta", "scalar2", "scalar3"};
 
-/// Floats and counters that the reductions of a tree keep between the tiles of one matrix.
-struct Partials {
-  std::int64_t rows = 0, columns = 0, amax = 0;                          // floats
-  std::int64_t row_counters = 0, column_counters = 0, amax_counter = 0;  // words
-  std::int64_t words() const { return rows + columns + amax + row_counters + column_counters + amax_counter; }
-};
-
-Partials partials_of(const GemmProblem& p, const GemmConfig& c) {
+/// `p` and `c` are the kernel's.
+EpiloguePartials partials_of(const GemmProblem& p, const GemmConfig& c) {
+  EpiloguePartials made;
+  if (p.m == 0 || p.n == 0) return made;
   std::int64_t rows = 0, columns = 0;
   for (int i = 0; i < c.epilogue.size(); ++i) {
     rows += collective::is_row_reduction(c.epilogue.node(i).op);
@@ -40,7 +37,6 @@ Partials partials_of(const GemmProblem& p, const GemmConfig& c) {
   }
   const std::int64_t tiles_m = ceil_div(p.m, c.tile_m), tiles_n = ceil_div(p.n, c.tile_n);
   const std::int64_t warps = tiles_m * 4 * collective::warpgroups_of_tile(c);
-  Partials made;
   if (rows > 0) made.rows = rows * tiles_n * p.m, made.row_counters = warps;
   if (columns > 0) made.columns = columns * warps * p.n, made.column_counters = tiles_n;
   if (c.epilogue.has(EpilogueOp::quantise)) made.amax = warps * tiles_n, made.amax_counter = 1;
@@ -196,11 +192,16 @@ void exchange_vectors(collective::EpilogueArguments& arguments) {
   }
 }
 
-/// False for a node that an earlier one has bound.
-bool is_first(const EpilogueTree& tree, int at) {
-  for (int i = 0; i < at; ++i)
-    if (tree.node(i) == tree.node(at)) return false;
-  return true;
+/// The nodes of `tree` that a launch has operands for; one that is named twice is there once.
+std::vector<EpilogueNode> operand_nodes(const EpilogueTree& tree) {
+  std::vector<EpilogueNode> nodes;
+  for (int i = 0; i < tree.size(); ++i) {
+    const EpilogueNode node = tree.node(i);
+    const bool loads = node.op >= EpilogueOp::scalar && node.op <= EpilogueOp::auxiliary;
+    const bool known = std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+    if (!known && (loads || collective::is_output(node.op) || collective::is_quantise(node.op))) nodes.push_back(node);
+  }
+  return nodes;
 }
 
 /// A step between groups for what has the rows of D would have no meaning.
@@ -222,26 +223,44 @@ Result<void> check_no_steps(const EpilogueOperands& operands) {
 
 }  // namespace
 
-std::size_t epilogue_workspace(const GemmProblem& problem, const GemmConfig& config) {
-  if (problem.m == 0 || problem.n == 0) return 0;
-  return static_cast<std::size_t>(problem.batch * partials_of(problem, config).words()) * 4;
+EpilogueAdapter::EpilogueAdapter(const GemmProblem& problem, const GemmConfig& config)
+    : rows_(problem),
+      groups_(problem),
+      nodes_(operand_nodes(config.epilogue)),
+      partials_(partials_of(select::kernel_problem(problem, config), collective::kernel_config(config))),
+      swaps_(collective::swaps(config)) {}
+
+EpilogueAdapter::EpilogueAdapter(const GroupedProblem& problem)
+    : rows_{.m = problem.total_rows(), .n = problem.n, .d = problem.d},
+      nodes_(operand_nodes(problem.epilogue)),
+      grouped_(!problem.epilogue.empty()) {
+  rows_.ldd = problem.ldd;
+  rows_.epilogue = problem.epilogue;
+  groups_ = rows_;
+  groups_.batch = problem.groups;
 }
 
-Result<void> bind_epilogue(const GemmProblem& problem, const GemmConfig& config, const EpilogueOperands& operands,
-                           bool in_place, void* workspace, collective::EpilogueArguments& arguments,
-                           MemoryRanges& memory) {
-  const EpilogueTree& tree = config.epilogue;
-  for (int i = 0; i < tree.size(); ++i)
-    if (is_first(tree, i)) WW_CHECK(bind_node(problem, tree.node(i), operands, arguments, memory));
-  for (int i = 0; i < tree.size(); ++i)
-    if (in_place && tree.node(i).op == EpilogueOp::c)
-      WW_CHECK(check_in_place(problem, tree.node(i), operands, arguments.ldc));
-  if (collective::swaps(config)) exchange_vectors(arguments);
-  const Partials partials = partials_of(select::kernel_problem(problem, config), collective::kernel_config(config));
-  if (partials.words() == 0) return {};
+std::size_t EpilogueAdapter::workspace_bytes() const {
+  return static_cast<std::size_t>(rows_.batch * partials_.words()) * 4;
+}
+
+Result<void> EpilogueAdapter::bind(const EpilogueOperands& operands, bool in_place, void* workspace,
+                                   collective::EpilogueArguments& arguments, MemoryRanges& memory) const {
+  if (grouped_) WW_CHECK(check_no_steps(operands));
+  for (const EpilogueNode& node : nodes_) {
+    const bool of_group = node.op == EpilogueOp::row_vector || node.op == EpilogueOp::scalar;
+    WW_CHECK(bind_node(of_group ? groups_ : rows_, node, operands, arguments, memory));
+    if (in_place && node.op == EpilogueOp::c) WW_CHECK(check_in_place(rows_, node, operands, arguments.ldc));
+  }
+  if (swaps_) exchange_vectors(arguments);
+  return partials_.words() == 0 ? Result<void>() : bind_partials(workspace, arguments, memory);
+}
+
+Result<void> EpilogueAdapter::bind_partials(void* workspace, collective::EpilogueArguments& arguments,
+                                            MemoryRanges& memory) const {
   WW_CHECK(check_pointer("workspace", workspace, 4));
   // why sets of everything and not of each matrix: counters stay together behind the partials
-  const std::int64_t sets = problem.batch;
+  const std::int64_t sets = rows_.batch;
   collective::EpilogueSteps& steps = arguments.steps;
   auto* floats = static_cast<float*>(workspace);
   const auto take = [&](auto*& pointer, i64& step, std::int64_t words) {
@@ -249,31 +268,13 @@ Result<void> bind_epilogue(const GemmProblem& problem, const GemmConfig& config,
     floats += sets * words;
     step = 4 * words;
   };
-  take(arguments.row_partials, steps.row_partials, partials.rows);
-  take(arguments.column_partials, steps.column_partials, partials.columns);
-  take(arguments.amax_partials, steps.amax_partials, partials.amax);
-  take(arguments.row_counters, steps.row_counters, partials.row_counters);
-  take(arguments.column_counters, steps.column_counters, partials.column_counters);
-  take(arguments.amax_counter, steps.amax_counter, partials.amax_counter);
-  memory.add({"workspace of the epilogue", workspace, static_cast<std::uint64_t>(sets * partials.words()) * 4, true});
-  return {};
-}
-
-Result<void> bind_epilogue(const GroupedProblem& problem, const EpilogueOperands& operands, bool in_place,
-                           collective::EpilogueArguments& arguments, MemoryRanges& memory) {
-  const EpilogueTree& tree = problem.epilogue;
-  GemmProblem rows{.m = problem.total_rows(), .n = problem.n, .d = problem.d};
-  rows.ldd = problem.ldd;
-  rows.epilogue = tree;
-  GemmProblem groups = rows;
-  groups.batch = problem.groups;
-  if (!tree.empty()) WW_CHECK(check_no_steps(operands));
-  for (int i = 0; i < tree.size(); ++i) {
-    const EpilogueNode node = tree.node(i);
-    const bool of_group = node.op == EpilogueOp::row_vector || node.op == EpilogueOp::scalar;
-    if (is_first(tree, i)) WW_CHECK(bind_node(of_group ? groups : rows, node, operands, arguments, memory));
-    if (in_place && node.op == EpilogueOp::c) WW_CHECK(check_in_place(rows, node, operands, arguments.ldc));
-  }
+  take(arguments.row_partials, steps.row_partials, partials_.rows);
+  take(arguments.column_partials, steps.column_partials, partials_.columns);
+  take(arguments.amax_partials, steps.amax_partials, partials_.amax);
+  take(arguments.row_counters, steps.row_counters, partials_.row_counters);
+  take(arguments.column_counters, steps.column_counters, partials_.column_counters);
+  take(arguments.amax_counter, steps.amax_counter, partials_.amax_counter);
+  memory.add({"workspace of the epilogue", workspace, workspace_bytes(), true});
   return {};
 }
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <span>
+#include <vector>
 
 #include "runtime/backend.hpp"
 #include "warpwright/collective/epilogue_arguments.hpp"
@@ -21,18 +22,37 @@ struct MemoryRanges {
   operator std::span<const runtime::MemoryRange>() const { return {range.data(), count}; }
 };
 
-/// Bytes of workspace for the reductions of `problem`'s tree, zeroed before the first launch; 0 without reductions.
-std::size_t epilogue_workspace(const GemmProblem& problem, const GemmConfig& config);
+/// Floats and counters that the reductions of a tree keep between the tiles of one matrix.
+struct EpiloguePartials {
+  std::int64_t rows = 0, columns = 0, amax = 0;                          // floats
+  std::int64_t row_counters = 0, column_counters = 0, amax_counter = 0;  // words
+  std::int64_t words() const { return rows + columns + amax + row_counters + column_counters + amax_counter; }
+};
 
-/// Fills `arguments` and `memory` with what the tree names; `workspace` is where epilogue_workspace() bytes begin.
-/// Errors: invalid, naming the operand that is missing, misaligned or too narrow; `in_place`, C that lies unlike D.
-Result<void> bind_epilogue(const GemmProblem& problem, const GemmConfig& config, const EpilogueOperands& operands,
-                           bool in_place, void* workspace, collective::EpilogueArguments& arguments,
-                           MemoryRanges& memory);
+/// One problem's tree. What pointers do not change is worked out once, here; bind() is a part of every run.
+class EpilogueAdapter {
+ public:
+  /// `problem` and `config` as they were given, not exchanged under swap-AB.
+  EpilogueAdapter(const GemmProblem& problem, const GemmConfig& config);
+  /// Of groups of rows, whose trees do not reduce: vectors along N and scalars have a step from group to group, all
+  /// else has the rows of D.
+  explicit EpilogueAdapter(const GroupedProblem& problem);
 
-/// The same of groups of rows, whose trees do not reduce: vectors along N and scalars have a step from group to group,
-/// all else has the rows of D.
-Result<void> bind_epilogue(const GroupedProblem& problem, const EpilogueOperands& operands, bool in_place,
-                           collective::EpilogueArguments& arguments, MemoryRanges& memory);
+  /// For reductions, zeroed before the first launch; 0 without them.
+  std::size_t workspace_bytes() const;
+
+  /// Fills `arguments` and `memory` with what the tree names; `workspace` is where workspace_bytes() begin.
+  /// Errors: invalid, naming the operand that is missing, misaligned or too narrow; `in_place`, C that lies unlike D.
+  Result<void> bind(const EpilogueOperands& operands, bool in_place, void* workspace,
+                    collective::EpilogueArguments& arguments, MemoryRanges& memory) const;
+
+ private:
+  Result<void> bind_partials(void* workspace, collective::EpilogueArguments& arguments, MemoryRanges& memory) const;
+
+  GemmProblem rows_, groups_;  // of operands with the rows of D, and of those that a group has its own of
+  std::vector<EpilogueNode> nodes_;
+  EpiloguePartials partials_;
+  bool swaps_ = false, grouped_ = false;
+};
 
 }  // namespace ww::device

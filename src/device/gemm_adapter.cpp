@@ -6,7 +6,6 @@
 
 #include <cstddef>
 
-#include "device/epilogue_adapter.hpp"
 #include "device/gemm_source.hpp"
 #include "device/operand_maps.hpp"
 #include "device/overlap.hpp"
@@ -36,7 +35,8 @@ GemmAdapter::GemmAdapter(const Device& device, const GemmProblem& problem, const
       problem_(problem),
       config_(config),
       product_(select::kernel_problem(problem, config)),
-      made_(collective::kernel_config(config)) {}
+      made_(collective::kernel_config(config)),
+      epilogue_(problem, config) {}
 
 Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& device, const GemmProblem& given,
                                                                const GemmConfig& chosen, const GemmOptions& options,
@@ -94,11 +94,11 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
 /// Of the scheduler, then of the epilogue, then tensor maps.
 std::size_t GemmAdapter::workspace_bytes() const {
   if (pointers_) return maps_offset() + pointer_map_bytes(product_);
-  const std::size_t epilogue = epilogue_workspace(product_, made_);
+  const std::size_t epilogue = epilogue_.workspace_bytes();
   return epilogue == 0 ? static_cast<std::size_t>(workspace_.bytes) : epilogue_offset() + epilogue;
 }
 std::size_t GemmAdapter::maps_offset() const {
-  return round_up(epilogue_offset() + epilogue_workspace(product_, made_), kMapsAlignment);
+  return round_up(epilogue_offset() + epilogue_.workspace_bytes(), kMapsAlignment);
 }
 std::size_t GemmAdapter::epilogue_offset() const {
   return static_cast<std::size_t>(round_up(workspace_.bytes, scheduler::kWorkspaceAlignment));
@@ -208,11 +208,47 @@ Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::
   return {};
 }
 
+void GemmAdapter::add_memory(const GemmOperands& operands, MemoryRanges& memory) const {
+  const GemmProblem& g = product_;
+  const bool swaps = collective::swaps(config_), block = is_block(g.scale);
+  const auto scale_span = [&](std::int64_t rows, std::int64_t row, std::int64_t column, std::int64_t batch) {
+    if (g.scale == Scale::none || g.k == 0) return std::uint64_t{0};
+    std::int64_t last = (g.batch - 1) * batch;
+    if (g.scale != Scale::tensor) last += (rows - 1) * row + (block ? (ceil_div(g.k, 128) - 1) * column : 0);
+    return static_cast<std::uint64_t>(last + 1) * sizeof(float);
+  };
+  const auto matrix_span = [&](std::int64_t rows, std::int64_t columns, std::int64_t ld, DType type,
+                               std::int64_t batch) {
+    const std::uint64_t one = span_bytes(rows, columns, ld, bytes_of(type));
+    return one == 0 ? one : one + static_cast<std::uint64_t>((g.batch - 1) * batch) * bytes_of(type);
+  };
+  const auto operand_span = [&](std::int64_t rows, Major major, std::int64_t ld, DType type, std::int64_t batch) {
+    return major == Major::k ? matrix_span(rows, g.k, ld, type, batch) : matrix_span(g.k, rows, ld, type, batch);
+  };
+  const bool by_column = g.d_layout == OutputLayout::column;
+  const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
+  if (!pointers_) {
+    memory.add({swaps ? "b" : "a", operands.a, operand_span(g.m, g.a_major, g.lda, g.a, g.batch_a), false});
+    memory.add({swaps ? "a" : "b", operands.b, operand_span(g.n, g.b_major, g.ldb, g.b, g.batch_b), false});
+    memory.add({"d", operands.d,
+                matrix_span(by_column ? columns : g.m, by_column ? g.m : columns, g.ldd, g.d, g.batch_d), true});
+  }
+  for (const MemoryRange& range : {
+           MemoryRange{swaps ? "scale_b" : "scale_a", operands.scale_a,
+                       scale_span(ceil_div(g.m, rows_of_scale(g.scale)), g.scale_a_row, g.scale_a_k, g.batch_scale_a),
+                       false},
+           MemoryRange{swaps ? "scale_a" : "scale_b", operands.scale_b,
+                       scale_span(ceil_div(g.n, columns_of_scale(g.scale)), g.scale_b_n, g.scale_b_k, g.batch_scale_b),
+                       false},
+           MemoryRange{"workspace", operands.workspace, static_cast<std::uint64_t>(workspace_.bytes), true},
+       })
+    memory.add(range);
+}
+
 Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KGroupPointers& groups) const {
   if (!kernel_) return {};
   WW_CHECK(check_pointers(given));
-  const bool swaps = collective::swaps(config_);
-  GemmOperands operands = swaps ? exchanged(given) : given;
+  GemmOperands operands = collective::swaps(config_) ? exchanged(given) : given;
   // why: templates of maps need an address, whichever; and none of these is the caller's
   if (pointers_) operands.a = operands.b = operands.d = operands.workspace;
   kernel::KGroupedParams params = params_;
@@ -231,45 +267,14 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
                             reinterpret_cast<u32*>(workspace + workspace_.flags)};
   }
 
-  const GemmProblem& g = product_;
-  const bool block = is_block(g.scale);
-  const auto scale_span = [&](std::int64_t rows, std::int64_t row, std::int64_t column, std::int64_t batch) {
-    if (g.scale == Scale::none || g.k == 0) return std::uint64_t{0};
-    std::int64_t last = (g.batch - 1) * batch;
-    if (g.scale != Scale::tensor) last += (rows - 1) * row + (block ? (ceil_div(g.k, 128) - 1) * column : 0);
-    return static_cast<std::uint64_t>(last + 1) * sizeof(float);
-  };
-  const auto matrix_span = [&](std::int64_t rows, std::int64_t columns, std::int64_t ld, DType type,
-                               std::int64_t batch) {
-    const std::uint64_t one = span_bytes(rows, columns, ld, bytes_of(type));
-    return one == 0 ? one : one + static_cast<std::uint64_t>((g.batch - 1) * batch) * bytes_of(type);
-  };
-  const auto operand_span = [&](std::int64_t rows, Major major, std::int64_t ld, DType type, std::int64_t batch) {
-    return major == Major::k ? matrix_span(rows, g.k, ld, type, batch) : matrix_span(g.k, rows, ld, type, batch);
-  };
-  const bool by_column = g.d_layout == OutputLayout::column;
-  const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
   MemoryRanges memory;
-  if (!pointers_) {
-    memory.add({swaps ? "b" : "a", operands.a, operand_span(g.m, g.a_major, g.lda, g.a, g.batch_a), false});
-    memory.add({swaps ? "a" : "b", operands.b, operand_span(g.n, g.b_major, g.ldb, g.b, g.batch_b), false});
-    memory.add({"d", operands.d,
-                matrix_span(by_column ? columns : g.m, by_column ? g.m : columns, g.ldd, g.d, g.batch_d), true});
+  if (device_.info().emulated) {
+    add_memory(operands, memory);
+    if (k_groups_) add_groups(*k_groups_, groups, memory);
   }
-  for (const MemoryRange& range : {
-           MemoryRange{swaps ? "scale_b" : "scale_a", operands.scale_a,
-                       scale_span(ceil_div(g.m, rows_of_scale(g.scale)), g.scale_a_row, g.scale_a_k, g.batch_scale_a),
-                       false},
-           MemoryRange{swaps ? "scale_a" : "scale_b", operands.scale_b,
-                       scale_span(ceil_div(g.n, columns_of_scale(g.scale)), g.scale_b_n, g.scale_b_k, g.batch_scale_b),
-                       false},
-           MemoryRange{"workspace", operands.workspace, static_cast<std::uint64_t>(workspace_.bytes), true},
-       })
-    memory.add(range);
-  if (k_groups_) add_groups(*k_groups_, groups, memory);
   const bool in_place = pointers_ ? operands.c_pointers == operands.d_pointers : operands.epilogue.c == operands.d;
   auto* const epilogue_space = static_cast<std::byte*>(operands.workspace) + epilogue_offset();
-  WW_CHECK(bind_epilogue(problem_, config_, operands.epilogue, in_place, epilogue_space, params.gemm.epilogue, memory));
+  WW_CHECK(epilogue_.bind(operands.epilogue, in_place, epilogue_space, params.gemm.epilogue, memory));
 
   runtime::Launch launch = launch_;
   launch.params = &params;
@@ -281,8 +286,11 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   params.gemm.maps = maps;
   params.gemm.c_pointers = operands.c_pointers;
   WW_CHECK(pointers_->launch(device_, operands, params.gemm.a, params.gemm.b, params.gemm.d, maps, stream));
-  std::vector<MemoryRange> everywhere(memory.range.begin(), memory.range.begin() + memory.count);
-  pointers_->add_memory(operands, maps, everywhere);
+  std::vector<MemoryRange> everywhere;
+  if (device_.info().emulated) {
+    everywhere.assign(memory.range.begin(), memory.range.begin() + memory.count);
+    pointers_->add_memory(operands, maps, everywhere);
+  }
   launch.memory = everywhere;
   return device_.backend().launch(launch);
 }

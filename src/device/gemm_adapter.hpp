@@ -5,6 +5,7 @@
 // Validation of the problem happened before (ops/); run() checks what only pointers can tell.
 #pragma once
 
+#include "device/epilogue_adapter.hpp"
 #include "device/k_groups.hpp"
 #include "device/map_cache.hpp"
 #include "device/pointer_arrays.hpp"
@@ -41,12 +42,15 @@ class GemmAdapter {
                                              std::int64_t rows, std::int64_t ld, int box_rows) const;
   runtime::TensorMapSpec output_map(const void* d) const;  // of one matrix
   Result<void> encode_maps(const GemmOperands& operands, collective::GemmArguments& arguments) const;
+  /// Of everything but the epilogue; `operands` as the kernel names them.
+  void add_memory(const GemmOperands& operands, MemoryRanges& memory) const;
 
   Device device_;
   GemmProblem problem_;  // as it was given,
   GemmConfig config_;
   GemmProblem product_;  // and as the kernel has it: under swap-AB A and B, M and N exchanged
   GemmConfig made_;
+  EpilogueAdapter epilogue_;
   std::shared_ptr<const runtime::Kernel> kernel_;  // null when there is nothing to launch (M or N = 0)
   std::optional<KGroups> k_groups_;
   std::optional<PointerArrays> pointers_;

@@ -294,8 +294,8 @@ Result<void> GroupedAdapter::run(const GroupedOperands& operands, Stream stream)
   MemoryRanges memory;
   if (product_) {
     WW_CHECK(check_product(operands));
-    memory = product_memory(problem_, operands, workspace_bytes());
-    WW_CHECK(bind_epilogue(problem_, operands.epilogue, operands.epilogue.c == operands.d, epilogue, memory));
+    if (device_.info().emulated) memory = product_memory(problem_, operands, workspace_bytes());
+    WW_CHECK(epilogue_.bind(operands.epilogue, operands.epilogue.c == operands.d, nullptr, epilogue, memory));
   }
   // zeros first: statistics and reports of a run are then those of the product
   if (zeros_) WW_CHECK(launch_zeros(operands, stream));

@@ -31,7 +31,7 @@ class GroupedAdapter {
 
  private:
   GroupedAdapter(const Device& device, const GroupedProblem& problem, const GemmConfig& config)
-      : device_(device), problem_(problem), config_(config) {}
+      : device_(device), problem_(problem), config_(config), epilogue_(problem) {}
 
   Result<void> prepare_product(const GemmOptions& options, int sms);
   Result<void> prepare_update(const GemmOptions& options, int sms);
@@ -53,6 +53,7 @@ class GroupedAdapter {
   Device device_;
   GroupedProblem problem_;
   GemmConfig config_;
+  EpilogueAdapter epilogue_;
   std::shared_ptr<const runtime::Kernel> product_;                 // null when no row can be in a group
   std::shared_ptr<const runtime::Kernel> update_;                  // null unless the mechanism is descriptors
   std::shared_ptr<const runtime::Kernel> zeros_;                   // null unless rows outside groups are zeroed

@@ -46,13 +46,10 @@ SmemSwizzle panel_swizzle(int panel_bytes) {
                              : SmemSwizzle::none;
 }
 
-Result<void> check_pointer(const char* name, const void* pointer, std::uint64_t alignment) {
+Result<void> pointer_fault(const char* name, const void* pointer, std::uint64_t alignment) {
   if (pointer == nullptr) return failure(ErrorCode::invalid, name, "a device pointer", "null");
-  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  if (address % alignment != 0)
-    return failure(ErrorCode::invalid, name, fmt::format("a pointer aligned to {} bytes", alignment),
-                   fmt::format("{:#x}", address));
-  return {};
+  return failure(ErrorCode::invalid, name, fmt::format("a pointer aligned to {} bytes", alignment),
+                 fmt::format("{:#x}", reinterpret_cast<std::uintptr_t>(pointer)));
 }
 
 }  // namespace ww::device

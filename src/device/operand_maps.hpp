@@ -8,8 +8,13 @@ namespace ww::device {
 
 inline constexpr std::uint64_t kMapAlignment = 16;  // bytes; of the base of a tensor map
 
-/// invalid, naming the operand, when `pointer` is null or not a multiple of `alignment` bytes.
-Result<void> check_pointer(const char* name, const void* pointer, std::uint64_t alignment);
+Result<void> pointer_fault(const char* name, const void* pointer, std::uint64_t alignment);
+
+/// invalid, naming the operand, when `pointer` is null or not a multiple of `alignment` bytes, a power of two.
+inline Result<void> check_pointer(const char* name, const void* pointer, std::uint64_t alignment) {
+  if (pointer != nullptr && (reinterpret_cast<std::uintptr_t>(pointer) & (alignment - 1)) == 0) return {};
+  return pointer_fault(name, pointer, alignment);
+}
 
 /// Bytes from the first to the last element of `rows` rows of `columns` elements.
 std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t stride, int element);

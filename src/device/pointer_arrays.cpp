@@ -15,7 +15,6 @@ using runtime::MemoryRange;
 Result<PointerArrays> PointerArrays::create(const Device& device, const GemmProblem& problem, int sms, bool pdl) {
   PointerArrays made;
   made.problem_ = problem;
-  made.emulated_ = device.info().emulated;
   made.has_c_ = problem.epilogue.has(EpilogueOp::c);
   WW_TRY(made.kernel_, device.backend().kernel(pointer_maps_source()));
   runtime::Launch& launch = made.launch_;
@@ -58,7 +57,6 @@ Result<void> PointerArrays::launch(const Device& device, const GemmOperands& ope
 }
 
 void PointerArrays::add_memory(const GemmOperands& operands, const void* maps, std::vector<MemoryRange>& memory) const {
-  if (!emulated_) return;
   const GemmProblem& p = problem_;
   const auto span = [](std::int64_t rows, std::int64_t columns, std::int64_t ld, DType type) {
     return span_bytes(rows, columns, ld, bytes_of(type));

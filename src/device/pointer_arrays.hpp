@@ -26,13 +26,12 @@ class PointerArrays {
   /// `maps`: templates of A, B and D, which need not be of any matrix; `to`: maps of all matrices.
   Result<void> launch(const Device& device, const GemmOperands& operands, const arch::TensorMap& a,
                       const arch::TensorMap& b, const arch::TensorMap& d, arch::TensorMap* to, Stream stream) const;
-  /// What the product may touch. An emulated device holds every access against it, so there, where device memory is the
-  /// host's, the arrays are read; on others nothing asks.
+  /// What the product may touch, on an emulated device: device memory is the host's there, and the arrays are read.
   void add_memory(const GemmOperands& operands, const void* maps, std::vector<runtime::MemoryRange>& memory) const;
 
  private:
   GemmProblem problem_;
-  bool emulated_ = false, has_c_ = false;
+  bool has_c_ = false;
   std::shared_ptr<const runtime::Kernel> kernel_;
   runtime::Launch launch_;  // without params, memory and stream
 };

@@ -40,11 +40,12 @@ class Kernel {
 };
 
 /// Global memory that a launch may touch. The emulator checks every access against these and counts bytes by `name`.
+/// why no initial values: an array that has room for many of them is on the path of every call
 struct MemoryRange {
-  const char* name = "";
-  const void* base = nullptr;
-  std::uint64_t bytes = 0;
-  bool writable = false;
+  const char* name;
+  const void* base;
+  std::uint64_t bytes;
+  bool writable;
 };
 
 struct Launch {
@@ -55,8 +56,8 @@ struct Launch {
   std::uint32_t shared_bytes = 0;
   const void* params = nullptr;  // the kernel's one parameter, passed by value
   std::size_t params_bytes = 0;
-  std::span<const MemoryRange> memory;
-  bool cross_cta = false;  // CTAs of different clusters wait for each other: all resident at once
+  std::span<const MemoryRange> memory;  // for emulated devices, which refuse what is not in it; others ask for none
+  bool cross_cta = false;               // CTAs of different clusters wait for each other: all resident at once
   bool pdl = false;
   Stream stream;
 };

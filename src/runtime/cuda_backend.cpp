@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <typeinfo>
 
 #include <fmt/format.h>
 
@@ -34,6 +35,9 @@ struct CudaKernel final : Kernel {
   CUmodule module = nullptr;
   CUfunction function = nullptr;
   std::size_t params_bytes = 0;  // 0: this driver cannot tell
+  // The last answer of CudaBackend::resident_clusters(): the shape that it is about, then the number. A kernel's
+  // launches have one shape, so it is the answer of all but the first. One word: launches of several threads use it
+  mutable std::atomic<std::uint64_t> resident{0};
 };
 
 CUdeviceptr address_of(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
@@ -177,27 +181,37 @@ class CudaBackend final : public Backend {
     WW_TRY(const CudaKernel* kernel, checked_kernel(launch));
     const CurrentContext current(*context_);
     WW_CHECK(current.status());
-    return resident_clusters(*kernel, DriverLaunch(launch, true));
+    return resident_clusters(*kernel, launch);
   }
 
  private:
   Result<const CudaKernel*> checked_kernel(const Launch& launch) const {
     WW_CHECK(check_limits(launch));
-    const auto* kernel = dynamic_cast<const CudaKernel*>(launch.kernel);
+    const bool made_here = typeid(*launch.kernel) == typeid(CudaKernel);  // a final class
+    const auto* kernel = made_here ? static_cast<const CudaKernel*>(launch.kernel) : nullptr;
     if (kernel == nullptr || kernel->context->handle != context_->handle)
       return failure(ErrorCode::invalid, "launch.kernel", "a kernel of " + info_.name, "one of another device");
     return kernel;
   }
 
-  Result<int> resident_clusters(const CudaKernel& kernel, const DriverLaunch& call) const {
+  /// Clusters of this launch's shape that can be resident at once: shape and kernel decide, the grid does not.
+  Result<int> resident_clusters(const CudaKernel& kernel, const Launch& launch) const {
+    constexpr int kCountBits = 24;
+    static_assert(kMaxClusterCtas < 1 << 5 && kMaxThreadsPerCta < 1 << 11 && kMaxSharedBytesPerCta < 1 << 24);
+    const std::uint64_t shape =
+        std::uint64_t{launch.shared_bytes} << 16 | std::uint64_t{launch.threads} << 5 | launch.cluster;
+    const std::uint64_t known = kernel.resident.load(std::memory_order_relaxed);
+    if (known >> kCountBits == shape) return static_cast<int>(known & ((1u << kCountBits) - 1));
     int clusters = 0;
+    const DriverLaunch call(launch, true);
     WW_CHECK(driver_.check(driver_.occupancy_max_active_clusters(&clusters, kernel.function, &call.config),
                            "cuOccupancyMaxActiveClusters"));
+    kernel.resident.store(shape << kCountBits | static_cast<std::uint64_t>(clusters), std::memory_order_relaxed);
     return clusters;
   }
 
   Result<void> check_resident(const Launch& launch, const CudaKernel& kernel) const {
-    WW_TRY(const int clusters, resident_clusters(kernel, DriverLaunch(launch, true)));
+    WW_TRY(const int clusters, resident_clusters(kernel, launch));
     const auto ctas = static_cast<std::uint32_t>(clusters) * launch.cluster;
     if (launch.grid <= ctas) return {};
     return failure(

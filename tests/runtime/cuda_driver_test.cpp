@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA backend against a stand-in for the driver: what it asks for, in which context, and what it makes of errors.
 // gtest_discover_tests gives each TEST a process of its own, so each may set the environment before the driver opens.
-#include <dlfcn.h>
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <cstring>
 
-#include "fake_cuda_driver.hpp"
+#include "fake_gpu.hpp"
 #include "jit/nvrtc.hpp"
 #include "runtime/cuda_backend.hpp"
 #include "test_kernel.hpp"
@@ -18,20 +15,6 @@
 
 namespace ww::runtime {
 namespace {
-
-class FakeGpu : public testing::Test {
- protected:
-  void SetUp() override {
-    setenv("WARPWRIGHT_CUDA_DRIVER", WW_TEST_DRIVER, 1);
-    void* library = dlopen(WW_TEST_DRIVER, RTLD_NOW | RTLD_LOCAL);
-    ASSERT_NE(library, nullptr) << dlerror();
-    driver_ = reinterpret_cast<FakeDriver* (*)()>(dlsym(library, "fake_cuda_driver"))();
-  }
-  /// A kernel needs NVRTC, which not every machine has.
-  Result<std::shared_ptr<const Kernel>> kernel(const Device& device) { return device.backend().kernel(test::source()); }
-
-  FakeDriver* driver_ = nullptr;
-};
 
 Launch launch_of(const Kernel* kernel, const test::Params& params) {
   Launch launch;
@@ -151,6 +134,7 @@ TEST_F(FakeGpu, LaunchesAreRefusedOrExplained) {
   launch.grid = 132;
   EXPECT_TRUE(device.backend().launch(launch));
   EXPECT_EQ(driver_->launches, 1);
+  EXPECT_EQ(driver_->occupancy_questions, 1) << "of one shape";
 
   driver_->launch_status = CUDA_ERROR_LAUNCH_FAILED;
   const Result<void> failed = device.backend().launch(launch);
@@ -158,6 +142,45 @@ TEST_F(FakeGpu, LaunchesAreRefusedOrExplained) {
   EXPECT_EQ(failed.error().code, ErrorCode::could_not_finish);
   EXPECT_NE(failed.error().message.find("CUDA_ERROR_LAUNCH_FAILED (719): a sentence"), std::string::npos)
       << failed.error().message;
+}
+
+/// What is known of one shape is not believed of another, and a refusal is one however often it is asked for.
+TEST_F(FakeGpu, CtasThatWaitForEachOtherAreResidentInEveryShape) {
+  const Device device = Device::open("cuda:0").value();
+  const auto loaded = kernel(device);
+  if (!jit::Nvrtc::get()) GTEST_SKIP() << "no libnvrtc on this machine";
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const test::Params params{nullptr, 7};
+  Launch launch = launch_of(loaded->get(), params);
+  launch.cross_cta = true;
+  struct Shape {
+    std::uint32_t cluster, threads, shared_bytes, resident;
+  };
+  const Shape shapes[] = {{2, 64, 200'000, 132},
+                          {2, 64, 100'000, 264},
+                          {2, 1024, 1'000, 264},
+                          {16, 64, 200'000, 128},
+                          {2, 64, 200'000, 132}};
+  int launches = 0;
+  for (const Shape& shape : shapes) {
+    launch.cluster = shape.cluster, launch.threads = shape.threads, launch.shared_bytes = shape.shared_bytes;
+    for (int turn = 0; turn < 3; ++turn) {
+      launch.grid = shape.resident + shape.cluster;
+      const Result<void> refused = device.backend().launch(launch);
+      ASSERT_FALSE(refused) << shape.resident;
+      EXPECT_EQ(refused.error().code, ErrorCode::invalid);
+      EXPECT_EQ(refused.error().argument, "launch.grid");
+      EXPECT_EQ(refused.error().expected,
+                "at most " + std::to_string(shape.resident) +
+                    " CTAs, all of which are resident, for a kernel whose CTAs wait for each other");
+      EXPECT_EQ(refused.error().actual, std::to_string(launch.grid));
+      EXPECT_EQ(driver_->launches, launches);
+      launch.grid = shape.resident;
+      EXPECT_TRUE(device.backend().launch(launch));
+      EXPECT_EQ(driver_->launches, ++launches);
+    }
+  }
+  EXPECT_EQ(driver_->occupancy_questions, 5) << "once for each change of shape";
 }
 
 TEST_F(FakeGpu, AFaultOfAWatchedKernelSaysWhoWaited) {

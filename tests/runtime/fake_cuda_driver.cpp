@@ -3,6 +3,7 @@
 //   FAKE_CUDA_CAPABILITY  "90" (default), "80", …      FAKE_CUDA_VERSION  13000 (default), 11080, …
 #include "fake_cuda_driver.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -55,6 +56,17 @@ CUresult fake_launch(const CUlaunchConfig* config, CUfunction, void** arguments,
   return state.launch_status;
 }
 
+/// 132 SMs of 2048 threads and 228 KiB of shared memory, 1 KiB of which each CTA loses.
+CUresult fake_occupancy(int* clusters, CUfunction, const CUlaunchConfig* c) {
+  unsigned cluster = 1;
+  for (unsigned i = 0; i < c->numAttrs; ++i)
+    if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) cluster = c->attrs[i].value.clusterDim.x;
+  const unsigned ctas = std::min(2048 / c->blockDimX, (228u << 10) / (c->sharedMemBytes + 1024));
+  *clusters = static_cast<int>(132 * ctas / cluster);
+  ++state.occupancy_questions;
+  return with_context();
+}
+
 CUresult fake_encode(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* base, const cuuint64_t* extents,
                      const cuuint64_t* strides, const cuuint32_t* box, const cuuint32_t* steps, CUtensorMapInterleave,
                      CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
@@ -72,7 +84,17 @@ CUresult fake_encode(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank
   return CUDA_SUCCESS;
 }
 
-template <class Function> void* address(Function* function) { return reinterpret_cast<void*>(function); }
+/// The address of a function that counts the call and then does what `closure`, which captures nothing, does.
+template <class Closure, class... Arguments> void* counted(Closure, CUresult (Closure::*)(Arguments...) const) {
+  CUresult (*call)(Arguments...) = [](Arguments... arguments) { return ++state.calls, Closure{}(arguments...); };
+  return reinterpret_cast<void*>(call);
+}
+template <class Closure> void* counted(Closure closure) { return counted(closure, &Closure::operator()); }
+
+template <auto Function> struct Call;
+template <class... Arguments, CUresult (*Function)(Arguments...)> struct Call<Function> {
+  CUresult operator()(Arguments... arguments) const { return Function(arguments...); }
+};
 
 struct Entry {
   std::string_view name;
@@ -81,78 +103,73 @@ struct Entry {
 
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> list = {
-      {"cuInit", address(+[](unsigned) { return CUDA_SUCCESS; })},
-      {"cuDriverGetVersion", address(+[](int* v) { return *v = number("FAKE_CUDA_VERSION", 13000), CUDA_SUCCESS; })},
-      {"cuGetErrorName", address(+[](CUresult e, const char** s) {
+      {"cuInit", counted([](unsigned) { return CUDA_SUCCESS; })},
+      {"cuDriverGetVersion", counted([](int* v) { return *v = number("FAKE_CUDA_VERSION", 13000), CUDA_SUCCESS; })},
+      {"cuGetErrorName", counted([](CUresult e, const char** s) {
          return *s = e == CUDA_ERROR_LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR_OTHER", CUDA_SUCCESS;
        })},
-      {"cuGetErrorString", address(+[](CUresult, const char** s) { return *s = "a sentence", CUDA_SUCCESS; })},
-      {"cuDeviceGetCount", address(+[](int* n) { return *n = 1, CUDA_SUCCESS; })},
+      {"cuGetErrorString", counted([](CUresult, const char** s) { return *s = "a sentence", CUDA_SUCCESS; })},
+      {"cuDeviceGetCount", counted([](int* n) { return *n = 1, CUDA_SUCCESS; })},
       {"cuDeviceGet",
-       address(+[](CUdevice* d, int i) { return *d = i, i == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE; })},
+       counted([](CUdevice* d, int i) { return *d = i, i == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE; })},
       {"cuDeviceGetName",
-       address(+[](char* s, int n, CUdevice) { return std::strncpy(s, "Fake H200", n), CUDA_SUCCESS; })},
-      {"cuDeviceGetAttribute", address(fake_attribute)},
-      {"cuDeviceTotalMem", address(+[](std::size_t* n, CUdevice) { return *n = kTotalMemory, CUDA_SUCCESS; })},
+       counted([](char* s, int n, CUdevice) { return std::strncpy(s, "Fake H200", n), CUDA_SUCCESS; })},
+      {"cuDeviceGetAttribute", counted(Call<fake_attribute>{})},
+      {"cuDeviceTotalMem", counted([](std::size_t* n, CUdevice) { return *n = kTotalMemory, CUDA_SUCCESS; })},
       {"cuDevicePrimaryCtxRetain",
-       address(+[](CUcontext* c, CUdevice) { return *c = kPrimary, ++state.retained, CUDA_SUCCESS; })},
-      {"cuDevicePrimaryCtxRelease", address(+[](CUdevice) { return --state.retained, CUDA_SUCCESS; })},
-      {"cuCtxPushCurrent", address(+[](CUcontext c) { return stack().push_back(c), ++state.pushes, CUDA_SUCCESS; })},
-      {"cuCtxPopCurrent", address(+[](CUcontext* c) { return *c = stack().back(), stack().pop_back(), CUDA_SUCCESS; })},
+       counted([](CUcontext* c, CUdevice) { return *c = kPrimary, ++state.retained, CUDA_SUCCESS; })},
+      {"cuDevicePrimaryCtxRelease", counted([](CUdevice) { return --state.retained, CUDA_SUCCESS; })},
+      {"cuCtxPushCurrent", counted([](CUcontext c) { return stack().push_back(c), ++state.pushes, CUDA_SUCCESS; })},
+      {"cuCtxPopCurrent", counted([](CUcontext* c) { return *c = stack().back(), stack().pop_back(), CUDA_SUCCESS; })},
       {"cuCtxGetCurrent",
-       address(+[](CUcontext* c) { return *c = stack().empty() ? nullptr : stack().back(), CUDA_SUCCESS; })},
-      {"cuMemAlloc", address(fake_alloc)},
-      {"cuMemFree", address(+[](CUdeviceptr p) {
+       counted([](CUcontext* c) { return *c = stack().empty() ? nullptr : stack().back(), CUDA_SUCCESS; })},
+      {"cuMemAlloc", counted(Call<fake_alloc>{})},
+      {"cuMemFree", counted([](CUdeviceptr p) {
          if (with_context() != CUDA_SUCCESS) return with_context();
          return std::free(reinterpret_cast<void*>(p)), --state.live_allocations, CUDA_SUCCESS;
        })},
       {"cuMemGetInfo",
-       address(+[](std::size_t* f, std::size_t* t) { return *f = kTotalMemory / 2, *t = kTotalMemory, CUDA_SUCCESS; })},
-      {"cuMemcpyHtoD", address(+[](CUdeviceptr d, const void* s, std::size_t n) {
+       counted([](std::size_t* f, std::size_t* t) { return *f = kTotalMemory / 2, *t = kTotalMemory, CUDA_SUCCESS; })},
+      {"cuMemcpyHtoD", counted([](CUdeviceptr d, const void* s, std::size_t n) {
          return std::memcpy(reinterpret_cast<void*>(d), s, n), with_context();
        })},
-      {"cuMemcpyDtoH", address(+[](void* d, CUdeviceptr s, std::size_t n) {
+      {"cuMemcpyDtoH", counted([](void* d, CUdeviceptr s, std::size_t n) {
          return std::memcpy(d, reinterpret_cast<const void*>(s), n), with_context();
        })},
-      {"cuStreamSynchronize", address(+[](CUstream) {
+      {"cuStreamSynchronize", counted([](CUstream) {
          ++state.synchronizations;
          return with_context() != CUDA_SUCCESS ? with_context() : state.synchronize_status;
        })},
-      {"cuModuleLoadData", address(+[](CUmodule* m, const void*) {
+      {"cuModuleLoadData", counted([](CUmodule* m, const void*) {
          return *m = reinterpret_cast<CUmodule>(0x2000), ++state.live_modules, with_context();
        })},
-      {"cuModuleUnload", address(+[](CUmodule) { return --state.live_modules, with_context(); })},
-      {"cuModuleGetFunction", address(+[](CUfunction* f, CUmodule, const char*) {
+      {"cuModuleUnload", counted([](CUmodule) { return --state.live_modules, with_context(); })},
+      {"cuModuleGetFunction", counted([](CUfunction* f, CUmodule, const char*) {
          return *f = reinterpret_cast<CUfunction>(0x3000), with_context();
        })},
-      {"cuModuleGetGlobal", address(+[](CUdeviceptr* p, std::size_t* n, CUmodule, const char* name) {
+      {"cuModuleGetGlobal", counted([](CUdeviceptr* p, std::size_t* n, CUmodule, const char* name) {
          if (std::string_view(name) != "ww_watchdog_buffer" || !std::getenv("WARPWRIGHT_WATCHDOG_MS"))
            return CUDA_ERROR_NOT_FOUND;
          *p = reinterpret_cast<CUdeviceptr>(&state.watchdog_buffer);
          return *n = sizeof(state.watchdog_buffer), with_context();
        })},
-      {"cuMemHostAlloc", address(+[](void** p, std::size_t n, unsigned) {
+      {"cuMemHostAlloc", counted([](void** p, std::size_t n, unsigned) {
          return *p = std::malloc(n), ++state.live_host_allocations, with_context();
        })},
-      {"cuMemFreeHost", address(+[](void* p) { return std::free(p), --state.live_host_allocations, with_context(); })},
-      {"cuFuncSetAttribute", address(+[](CUfunction, CUfunction_attribute which, int value) {
+      {"cuMemFreeHost", counted([](void* p) { return std::free(p), --state.live_host_allocations, with_context(); })},
+      {"cuFuncSetAttribute", counted([](CUfunction, CUfunction_attribute which, int value) {
          if (which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) state.dynamic_shared = value;
          if (which == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) state.large_clusters = value;
          return with_context();
        })},
       {"cuFuncGetAttribute",
-       address(+[](int* v, CUfunction_attribute, CUfunction) { return *v = 1024, with_context(); })},
-      {"cuFuncGetParamInfo", address(+[](CUfunction, std::size_t, std::size_t* offset, std::size_t* bytes) {
+       counted([](int* v, CUfunction_attribute, CUfunction) { return *v = 1024, with_context(); })},
+      {"cuFuncGetParamInfo", counted([](CUfunction, std::size_t, std::size_t* offset, std::size_t* bytes) {
          return *offset = 0, *bytes = state.params_bytes, with_context();
        })},
-      {"cuLaunchKernelEx", address(fake_launch)},
-      {"cuOccupancyMaxActiveClusters", address(+[](int* n, CUfunction, const CUlaunchConfig* c) {
-         unsigned cluster = 1;
-         for (unsigned i = 0; i < c->numAttrs; ++i)
-           if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) cluster = c->attrs[i].value.clusterDim.x;
-         return *n = static_cast<int>(132 / cluster), with_context();
-       })},
-      {"cuTensorMapEncodeTiled", address(fake_encode)},
+      {"cuLaunchKernelEx", counted(Call<fake_launch>{})},
+      {"cuOccupancyMaxActiveClusters", counted(Call<fake_occupancy>{})},
+      {"cuTensorMapEncodeTiled", counted(Call<fake_encode>{})},
   };
   return list;
 }
@@ -180,30 +197,30 @@ CUresult fake_end_capture(CUstream, CUgraph* graph) {
 /// What a test of the benchmark needs beyond the backend.
 const std::vector<Entry>& timing_entries() {
   static const std::vector<Entry> list = {
-      {"cuStreamCreate", address(+[](CUstream* s, unsigned) {
+      {"cuStreamCreate", counted([](CUstream* s, unsigned) {
          return *s = reinterpret_cast<CUstream>(0x5000), ++state.live_streams, with_context();
        })},
-      {"cuStreamDestroy", address(+[](CUstream) { return --state.live_streams, with_context(); })},
+      {"cuStreamDestroy", counted([](CUstream) { return --state.live_streams, with_context(); })},
       {"cuStreamBeginCapture",
-       address(+[](CUstream, CUstreamCaptureMode) { return state.capturing = true, with_context(); })},
-      {"cuStreamEndCapture", address(fake_end_capture)},
-      {"cuGraphInstantiateWithFlags", address(+[](CUgraphExec* e, CUgraph, unsigned long long) {
+       counted([](CUstream, CUstreamCaptureMode) { return state.capturing = true, with_context(); })},
+      {"cuStreamEndCapture", counted(Call<fake_end_capture>{})},
+      {"cuGraphInstantiateWithFlags", counted([](CUgraphExec* e, CUgraph, unsigned long long) {
          return *e = reinterpret_cast<CUgraphExec>(0x6001), ++state.live_graphs, with_context();
        })},
-      {"cuGraphDestroy", address(+[](CUgraph) { return --state.live_graphs, with_context(); })},
-      {"cuGraphExecDestroy", address(+[](CUgraphExec) { return --state.live_graphs, with_context(); })},
-      {"cuGraphLaunch", address(fake_graph_launch)},
-      {"cuEventCreate", address(+[](CUevent* e, unsigned) {
+      {"cuGraphDestroy", counted([](CUgraph) { return --state.live_graphs, with_context(); })},
+      {"cuGraphExecDestroy", counted([](CUgraphExec) { return --state.live_graphs, with_context(); })},
+      {"cuGraphLaunch", counted(Call<fake_graph_launch>{})},
+      {"cuEventCreate", counted([](CUevent* e, unsigned) {
          return *e = reinterpret_cast<CUevent>(new double(0)), ++state.live_events, with_context();
        })},
       {"cuEventDestroy",
-       address(+[](CUevent e) { return delete reinterpret_cast<double*>(e), --state.live_events, with_context(); })},
-      {"cuEventRecord", address(+[](CUevent e, CUstream) {
+       counted([](CUevent e) { return delete reinterpret_cast<double*>(e), --state.live_events, with_context(); })},
+      {"cuEventRecord", counted([](CUevent e, CUstream) {
          return *reinterpret_cast<double*>(e) = state.clock_microseconds, with_context();
        })},
-      {"cuEventSynchronize", address(+[](CUevent) { return with_context(); })},
-      {"cuEventElapsedTime", address(fake_elapsed)},
-      {"cuMemsetD8Async", address(+[](CUdeviceptr p, unsigned char value, std::size_t n, CUstream) {
+      {"cuEventSynchronize", counted([](CUevent) { return with_context(); })},
+      {"cuEventElapsedTime", counted(Call<fake_elapsed>{})},
+      {"cuMemsetD8Async", counted([](CUdeviceptr p, unsigned char value, std::size_t n, CUstream) {
          return std::memset(reinterpret_cast<void*>(p), value, n), with_context();
        })},
   };
@@ -220,7 +237,7 @@ extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress_v2(c
                                                                                cuuint64_t,
                                                                                CUdriverProcAddressQueryResult* found) {
   *found = CU_GET_PROC_ADDRESS_SUCCESS;
-  *function = address(not_supported);
+  *function = counted(Call<not_supported>{});
   for (const std::vector<Entry>* list : {&entries(), &timing_entries()})
     for (const Entry& entry : *list)
       if (entry.name == symbol) *function = entry.address;

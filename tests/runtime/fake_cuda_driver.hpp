@@ -7,6 +7,7 @@
 #include <vector>
 
 struct FakeDriver {
+  int calls = 0, occupancy_questions = 0;  // of all functions; of cuOccupancyMaxActiveClusters
   int retained = 0, pushes = 0, launches = 0, synchronizations = 0, live_allocations = 0, live_modules = 0;
   int live_streams = 0, live_events = 0, live_graphs = 0, graph_launches = 0;  // graphs and their executables
   bool capturing = false;
