@@ -103,7 +103,7 @@ Result<void> GroupedAdapter::prepare_product(const GemmOptions& options, int sms
   launch.params_bytes = sizeof(collective::GroupedArguments);
   launch.cross_cta = c.order == TileOrder::dynamic;  // CTAs share the counter of tiles
   // why always with descriptors: the kernel before this one is their update, which lets it start early
-  launch.pdl = overlaps(options.pdl, overlap_pays(c)) || uses_descriptors(c);
+  launch.pdl = overlaps(options.pdl, overlap_pays(g, c, sms)) || uses_descriptors(c);
   launch.grid = launch.cluster;
   launch.params = &p;  // for the question below; run() has its own
   WW_TRY(const int resident, device_.backend().max_active_clusters(launch));
@@ -121,7 +121,7 @@ Result<void> GroupedAdapter::prepare_update(const GemmOptions& options, int sms)
   launch.threads = DescriptorUpdate::kThreads;
   launch.shared_bytes = static_cast<std::uint32_t>(DescriptorUpdate::shared_bytes(static_cast<int>(problem_.groups)));
   launch.params_bytes = sizeof(kernel::DescriptorUpdateArguments);
-  launch.pdl = overlaps(options.pdl, overlap_pays(config_));
+  launch.pdl = overlaps(options.pdl, overlap_pays(problem_, config_, sms));
   launch.grid = static_cast<std::uint32_t>(
       min<std::int64_t>(sms, ceil_div(problem_.groups, std::int64_t{DescriptorUpdate::kGroupsAtOnce})));
   return {};
@@ -134,7 +134,7 @@ Result<void> GroupedAdapter::prepare_zeros(const GemmOptions& options, int sms) 
   launch.threads = kernel::ZeroRows::kThreads;
   launch.shared_bytes = static_cast<std::uint32_t>(kernel::ZeroRows::shared_bytes(static_cast<int>(problem_.groups)));
   launch.params_bytes = sizeof(kernel::ZeroRowsArguments);
-  launch.pdl = overlaps(options.pdl, overlap_pays(config_));
+  launch.pdl = overlaps(options.pdl, overlap_pays(problem_, config_, sms));
   launch.grid = static_cast<std::uint32_t>(
       min<std::int64_t>(sms, ceil_div(problem_.total_rows(), std::int64_t{kernel::ZeroRows::kWarps})));
   return {};

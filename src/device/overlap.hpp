@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a plan's launches may start before their predecessors have ended, where nobody says so: where that was
-// measured to pay, in launches of up to 60 us (docs/performance.md). In longer ones it gains a percent at most, and
-// those that leave a few SMs idle lose up to a fifth with it.
+// measured to pay (docs/performance.md). Launches that leave a few SMs idle lose up to a fifth with it: their
+// successor's first CTAs take just those, and all of its tiles may end up in one corner of the chip.
 #pragma once
 
-#include "warpwright/host/gemm.hpp"
+#include "warpwright/host/grouped.hpp"
 
 namespace ww::device {
 
@@ -13,7 +13,10 @@ inline bool overlaps(Pdl asked, bool pays) { return asked == Pdl::on || (asked =
 /// One product of few rows, K not so long that weights take most of the time.
 inline bool overlap_pays(const GemmProblem& p) { return p.batch == 1 && p.m <= 64 && p.k <= 8192; }
 
-/// Groups: where two launches share an SM, the second is there when the first one's last loads are under way.
-inline bool overlap_pays(const GemmConfig& config) { return config.ctas_per_sm > 1; }
+/// Short groups: an SM's next CTA is there when the last one leaves. Several CTAs of an SM, or a tile for each SM.
+inline bool overlap_pays(const GroupedProblem& p, const GemmConfig& c, int sms) {
+  const std::int64_t tiles = min(p.groups, p.total_rows()) * ceil_div(p.n, c.tile_n) * max(1, c.cluster_k);
+  return c.ctas_per_sm > 1 || (c.mechanism == Mechanism::ragged && tiles >= sms);
+}
 
 }  // namespace ww::device

@@ -73,7 +73,7 @@ struct GemmOperands {
 /// Programmatic dependent launch: whether a kernel may start before its predecessor in the stream has ended (CUDA). It
 /// reads nothing of an earlier kernel's, and writes nothing, before that; results are the same.
 enum class Pdl {
-  automatic,  // where launches are so short that it was measured to pay: grouped decode (docs/selection.md)
+  automatic,  // where it was measured to pay: few rows, dense or in each group (docs/selection.md)
   off,
   on,
 };

@@ -60,7 +60,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
     const u32 warpgroup = arch::warp::uniform(arch::warpgroup_index());
     const u32 warp = arch::warp::uniform(arch::warp_index());
     Tiles tiles(shared + kShared.tables, kConfig.group_capacity, arguments.tiles_n);
-    typename Tiles::Table::Words loaded{};
+    typename Tiles::Table::Batch loaded{};
     if constexpr (!kShares) arch::pdl::launch_dependents();
     // why another warp initialises: sizes are on their way meanwhile
     if (arch::thread_index() == arch::kWarpSize) initialize(arguments, shared);
@@ -110,19 +110,22 @@ template <GemmConfig kConfig> struct RaggedGemm {
   static constexpr int kListed = 1;  // named barrier: the table is there, for the warp that counts widths
 
   WW_DEVICE static void initialize(const GroupedArguments& arguments, arch::SharedAddress shared) {
-    if constexpr (!kSplits && !kShares) prefetch_weights(arguments);
     Pipeline::initialize(shared + kShared.barriers);
     Items::initialize(shared + kShared.item_barriers);
     if constexpr (kSplits) Sum::initialize(shared);
     if (arguments.k_blocks == 0) return;
     for (const arch::TensorMap& map : arguments.a) arch::tma::prefetch(map);
     arch::tma::prefetch(arguments.b);
+    if constexpr (!kSplits && !kShares) {
+      arch::pdl::wait();  // why: what is asked for while the launch before streams is gone from L2 when it ends
+      prefetch_weights(arguments);
+    }
   }
 
   // why: memory would idle until sizes are there and a list of tiles is made of them. The n-th tile of weights is the
   // first of CTA n where all groups have rows, and few of them; otherwise it is some CTA's, unless its group is empty.
-  // L2 is what earlier kernels write to as well: nothing is read too early, and there is no wait to wait for. why not
-  // for clusters that split K: an H200 takes 5 % longer with it
+  // why not for clusters that split K, nor for several CTAs of an SM: an H200 takes 5 % longer with it, because the
+  // loads queue behind it
   WW_DEVICE static void prefetch_weights(const GroupedArguments& arguments) {
     constexpr int kBlocks = max(1, kEarlyBytes / (kConfig.tile_n * collective::kRowBytes));
     const int item = static_cast<int>(arch::block_index()), group = item / arguments.tiles_n;

@@ -3,8 +3,9 @@
 // few groups, by one warp, which meets no other.
 //   raw [start, end) of the encoding -> cut to the matrix -> cut behind the largest end of the groups before
 // A group never reaches rows that do not exist or that an earlier group owns, whatever the sizes say; what was cut is
-// reported once, by CTA 0, in the status word. Sizes may not change during the kernel. No loop over the groups of a
-// thread of the CTA is unrolled: most have one at most, and all of this runs before the first load.
+// reported once, by CTA 0, in the status word. Sizes may not change during the kernel. All of this runs before the first
+// load of a launch: what memory holds about a thread's groups is asked for together, and no loop over groups is unrolled
+// but that, because this code is in no cache.
 #pragma once
 
 #include "warpwright/arch/block_scan.hpp"
@@ -31,6 +32,11 @@ template <int kThreads> class GroupTable {
   struct Words {
     i32 first, second;
   };
+  /// About consecutive groups of a thread, as many as a warp's lanes have at most.
+  static constexpr int kBatch = 4;
+  struct Batch {
+    Words words[kBatch];
+  };
 
   /// All threads of the CTA; ends with a barrier. `scratch`: arch::cta::scan_bytes(kThreads).
   WW_DEVICE void build(const GroupSizes& sizes, arch::SharedAddress scratch) const {
@@ -46,12 +52,12 @@ template <int kThreads> class GroupTable {
       report(sizes, find_runs(sizes, static_cast<int>(arch::thread_index())));
   }
   /// All lanes of the warp that builds, before: its first loads. Nothing in shared memory is read or written.
-  WW_DEVICE static Words load_in_warp(const GroupSizes& sizes) {
+  WW_DEVICE static Batch load_in_warp(const GroupSizes& sizes) {
     return load_first<arch::kWarpSize>(sizes, arch::lane_index());
   }
   /// The same lanes: build() without the others; the caller's warp::sync() makes the table visible. A lane has the
   /// groups of first_group<kWarpSize>() from its own on.
-  WW_DEVICE void build_in_warp(const GroupSizes& sizes, Words loaded) const {
+  WW_DEVICE void build_in_warp(const GroupSizes& sizes, const Batch& loaded) const {
     build_by<arch::kWarpSize>(sizes, arch::lane_index(), loaded, {});
   }
 
@@ -71,29 +77,38 @@ template <int kThreads> class GroupTable {
   };
   static constexpr u32 kNoRow = 0x7fffffff;
 
-  template <u32 kCount> WW_DEVICE static Words load_first(const GroupSizes& sizes, u32 rank) {
-    const int first = first_group<kCount>(sizes, rank);
-    return first < sizes.groups ? load_words(sizes, first) : Words{0, 0};
+  template <u32 kCount> WW_DEVICE static Batch load_first(const GroupSizes& sizes, u32 rank) {
+    return load_batch(sizes, first_group<kCount>(sizes, rank), first_group<kCount>(sizes, rank + 1));
+  }
+  WW_DEVICE static Batch load_batch(const GroupSizes& sizes, int from, int last) {
+    Batch batch;
+    WW_UNROLL
+    for (int i = 0; i < kBatch; ++i) batch.words[i] = from + i < last ? load_words(sizes, from + i) : Words{0, 0};
+    return batch;
   }
 
   /// kCount threads, this one being `rank` of them, with what load_first() found. A warp meets nobody.
   template <u32 kCount>
-  WW_DEVICE void build_by(const GroupSizes& sizes, u32 rank, Words words, arch::SharedAddress scratch) const {
+  WW_DEVICE void build_by(const GroupSizes& sizes, u32 rank, Batch batch, arch::SharedAddress scratch) const {
     const int first = first_group<kCount>(sizes, rank), last = first_group<kCount>(sizes, rank + 1);
+    WW_NO_UNROLL
+    for (int from = first; from < last && sizes.encoding != GroupEncoding::row_ids; from += kBatch) {
+      if (from != first) batch = load_batch(sizes, from, last);
+      WW_UNROLL
+      for (int i = 0; i < kBatch; ++i)
+        if (from + i < last) put(from + i, {batch.words[i].first, batch.words[i].second});  // as they are, for now
+    }
     u32 status = 0, end_here = 0;
     WW_NO_UNROLL
     for (int g = first; g < last; ++g) {
-      const Words next = g + 1 < last ? load_words(sizes, g + 1) : Words{0, 0};  // on its way meanwhile
-      const Span span = whole(cut(raw(sizes, g, words, status), sizes, g, status), sizes.grain, status);
+      const Span span = whole(cut(raw(sizes, at(g), status), sizes, g, status), sizes.grain, status);
       put(g, span);  // {start, end} for now
       if (span.end > span.start) end_here = max(end_here, static_cast<u32>(span.end));
-      words = next;
     }
     i32 taken = static_cast<i32>(arch::cta::exclusive_max<kCount>(end_here, rank, scratch).before);
     WW_NO_UNROLL
     for (int g = first; g < last; ++g) {
-      Span span = {static_cast<i32>(arch::shared::load(starts_ + 4 * g)),
-                   static_cast<i32>(arch::shared::load(counts_ + 4 * g))};
+      Span span = {at(g).first, at(g).second};
       if (may_overlap(sizes.encoding) && span.end > span.start && span.start < taken) {
         status |= GroupStatus::overlap;
         span.start = min(taken, span.end);
@@ -114,9 +129,14 @@ template <int kThreads> class GroupTable {
     arch::shared::store(counts_ + 4 * group, static_cast<u32>(span.end));
   }
 
+  WW_DEVICE Words at(int group) const {
+    return {static_cast<i32>(arch::shared::load(starts_ + 4 * group)),
+            static_cast<i32>(arch::shared::load(counts_ + 4 * group))};
+  }
+
   WW_DEVICE static i32 load(const i32* p) { return static_cast<i32>(arch::global::load(p)); }
 
-  /// What memory holds about group g. why few branches: this is the first code of a launch, and not in any cache
+  /// What memory holds about group g.
   WW_DEVICE static Words load_words(const GroupSizes& sizes, int g) {
     if (sizes.encoding == GroupEncoding::row_ids) return {0, 0};  // the table has them
     const bool offsets = sizes.encoding == GroupEncoding::offsets, masked = sizes.encoding == GroupEncoding::masked;
@@ -126,8 +146,8 @@ template <int kThreads> class GroupTable {
     return {masked ? g * sizes.alignment : offsets && g == 0 ? 0 : load(first), load(second)};
   }
 
-  /// What the encoding says about group g, complaints that only it can make included.
-  WW_DEVICE Span raw(const GroupSizes& sizes, int g, Words words, u32& status) const {
+  /// What the encoding says about a group, complaints that only it can make included.
+  WW_DEVICE static Span raw(const GroupSizes& sizes, Words words, u32& status) {
     if (sizes.encoding == GroupEncoding::offsets) {
       const i32 end = words.second;
       if (end < words.first) status |= GroupStatus::overlap;
@@ -142,8 +162,7 @@ template <int kThreads> class GroupTable {
       return {words.first, words.second};
     }
     if (sizes.encoding == GroupEncoding::row_ids) {
-      const u32 start = arch::shared::load(starts_ + 4 * g), end = arch::shared::load(counts_ + 4 * g);
-      return start == kNoRow ? Span{0, 0} : Span{static_cast<i32>(start), static_cast<i32>(end)};
+      return static_cast<u32>(words.first) == kNoRow ? Span{0, 0} : Span{words.first, words.second};
     }
     if (words.second < 0) status |= GroupStatus::overlap;
     return {words.first, static_cast<i32>(min<i64>(i64{words.first} + max(words.second, 0), 0x7fffffff))};

@@ -34,9 +34,9 @@ template <int kThreads, int kTokens> class RaggedTiles {
 
   /// All threads of the CTA, then one warp: see GroupTable.
   WW_DEVICE void prepare(const GroupSizes& sizes) const { groups_.prepare(sizes); }
-  WW_DEVICE static typename Table::Words load_in_warp(const GroupSizes& sizes) { return Table::load_in_warp(sizes); }
+  WW_DEVICE static typename Table::Batch load_in_warp(const GroupSizes& sizes) { return Table::load_in_warp(sizes); }
   /// build() by one warp, for at most kWarpGroups groups: items() and tile() are this warp's alone.
-  WW_DEVICE void build_in_warp(const GroupSizes& sizes, typename Table::Words loaded) {
+  WW_DEVICE void build_in_warp(const GroupSizes& sizes, const typename Table::Batch& loaded) {
     groups_.build_in_warp(sizes, loaded);
     const u32 lane = arch::lane_index();
     const int first = Table::template first_group<arch::kWarpSize>(sizes, lane);
