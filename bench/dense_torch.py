@@ -166,7 +166,7 @@ def parse_options() -> argparse.Namespace:
     add_options(parser)
     parser.add_argument("--cases", default=str(pathlib.Path(__file__).with_name("cases") / "h200_shapes.json"))
     parser.add_argument("--recipes", default=",".join(RECIPES))
-    parser.add_argument("--variants", default="auto", 
+    parser.add_argument("--variants", default="auto",
                         help="'auto;key=value,...', each for every recipe; +pdl, -pdl: launches overlap, or never do")
     options = parser.parse_args()
     options.recipes = options.recipes.split(",")

@@ -70,6 +70,7 @@ template <class Problem> void* planned(const void* device, const Problem& proble
   if (!noted(parsed)) return nullptr;
   ww::GemmOptions options;
   options.config = *parsed;
+  if (pdl < 0 || pdl > static_cast<int>(ww::Pdl::on)) return error_text = "pdl: expected 0 to 2", nullptr;
   options.pdl = static_cast<ww::Pdl>(pdl);
   auto plan = ww::plan(*static_cast<const ww::Device*>(device), problem, options);
   if (!noted(plan)) return nullptr;

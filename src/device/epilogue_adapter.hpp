@@ -14,8 +14,12 @@
 
 namespace ww::device {
 
-/// Memory ranges of one launch, without allocation.
+/// Memory ranges of one launch, without allocation. why no copies: what lies past `count` has no value
 struct MemoryRanges {
+  MemoryRanges() = default;
+  MemoryRanges(const MemoryRanges&) = delete;
+  MemoryRanges& operator=(const MemoryRanges&) = delete;
+
   std::array<runtime::MemoryRange, 32> range;
   std::size_t count = 0;
   void add(const runtime::MemoryRange& r) { range[count++] = r; }

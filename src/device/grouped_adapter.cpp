@@ -107,8 +107,9 @@ Result<void> GroupedAdapter::prepare_product(const GemmOptions& options, int sms
   launch.grid = launch.cluster;
   launch.params = &p;  // for the question below; run() has its own
   WW_TRY(const int resident, device_.backend().max_active_clusters(launch));
-  const auto clusters =
-      min<std::int64_t>(tile_bound(g, c), max(1, min(sms / cluster * max(1, c.ctas_per_sm), resident)));
+  // why only of the whole device: fewer would be spread over more SMs than were asked for
+  const int ctas = sms < device_.info().sms ? 1 : max(1, c.ctas_per_sm);
+  const auto clusters = min<std::int64_t>(tile_bound(g, c), max(1, min(sms / cluster * ctas, resident)));
   launch.grid = static_cast<std::uint32_t>(clusters) * launch.cluster;
   return {};
 }
@@ -294,7 +295,7 @@ Result<void> GroupedAdapter::run(const GroupedOperands& operands, Stream stream)
   MemoryRanges memory;
   if (product_) {
     WW_CHECK(check_product(operands));
-    if (device_.info().emulated) memory = product_memory(problem_, operands, workspace_bytes());
+    if (device_.info().emulated) add_product_memory(problem_, operands, workspace_bytes(), memory);
     WW_CHECK(epilogue_.bind(operands.epilogue, operands.epilogue.c == operands.d, nullptr, epilogue, memory));
   }
   // zeros first: statistics and reports of a run are then those of the product

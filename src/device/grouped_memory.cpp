@@ -55,8 +55,8 @@ MemoryRange status_memory(const GroupedOperands& operands) {
 
 }  // namespace
 
-MemoryRanges product_memory(const GroupedProblem& p, const GroupedOperands& operands, std::size_t workspace_bytes) {
-  MemoryRanges memory;
+void add_product_memory(const GroupedProblem& p, const GroupedOperands& operands, std::size_t workspace_bytes,
+                        MemoryRanges& memory) {
   memory.add({"a", operands.a, span_bytes(p.total_rows(), p.k, p.lda, bytes_of(p.a)), false});
   memory.add({"b", operands.b, weight_bytes(p), false});
   memory.add(d_memory(p, operands));
@@ -66,7 +66,6 @@ MemoryRanges product_memory(const GroupedProblem& p, const GroupedOperands& oper
   memory.add(sizes2_memory(p, operands));
   memory.add(status_memory(operands));
   memory.add({"workspace", operands.workspace, workspace_bytes, true});
-  return memory;
 }
 
 std::array<MemoryRange, 4> update_memory(const GroupedProblem& p, const GroupedOperands& operands,

@@ -11,8 +11,8 @@
 namespace ww::device {
 
 /// `problem` has explicit strides; `workspace_bytes` is what the plan asks for. Without what an epilogue names.
-MemoryRanges product_memory(const GroupedProblem& problem, const GroupedOperands& operands,
-                            std::size_t workspace_bytes);
+void add_product_memory(const GroupedProblem& problem, const GroupedOperands& operands, std::size_t workspace_bytes,
+                        MemoryRanges& memory);
 
 /// Of the launch that makes tensor maps of groups.
 std::array<runtime::MemoryRange, 4> update_memory(const GroupedProblem& problem, const GroupedOperands& operands,

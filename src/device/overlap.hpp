@@ -13,10 +13,10 @@ inline bool overlaps(Pdl asked, bool pays) { return asked == Pdl::on || (asked =
 /// One product of few rows, K not so long that weights take most of the time.
 inline bool overlap_pays(const GemmProblem& p) { return p.batch == 1 && p.m <= 64 && p.k <= 8192; }
 
-/// Short groups: an SM's next CTA is there when the last one leaves. Several CTAs of an SM, or a tile for each SM.
+/// Ragged groups with a tile for each SM, if none is empty.
 inline bool overlap_pays(const GroupedProblem& p, const GemmConfig& c, int sms) {
   const std::int64_t tiles = min(p.groups, p.total_rows()) * ceil_div(p.n, c.tile_n) * max(1, c.cluster_k);
-  return c.ctas_per_sm > 1 || (c.mechanism == Mechanism::ragged && tiles >= sms);
+  return c.mechanism == Mechanism::ragged && tiles >= sms;
 }
 
 }  // namespace ww::device

@@ -25,7 +25,11 @@ Result<GroupedDecision> decide(const GroupedProblem& problem, const GemmOptions&
     return failure(ErrorCode::unsupported, "config, epilogue", "none, or that of the problem, which decides",
                    to_text(asked));
   const int resident = options.sms > 0 ? min(options.sms, sms) : sms;
-  GemmConfig config = select::choose_grouped(checked, options.config, resident);
+  GemmConfig requested = options.config;
+  // why: the device would spread them over more SMs than were asked for
+  if (resident < sms && requested.ctas_per_sm == 0) requested.ctas_per_sm = 1;
+  GemmConfig config = select::choose_grouped(checked, requested, resident);
+  if (options.config.ctas_per_sm == 0 && config.ctas_per_sm == 1) config.ctas_per_sm = 0;
   if (options.batch_invariant && config.order == TileOrder::split_k) {
     if (options.config.order == TileOrder::split_k)
       return failure(ErrorCode::unsupported, "config, order", "one that leaves K whole, for batch_invariant",

@@ -56,7 +56,7 @@ struct Launch {
   std::uint32_t shared_bytes = 0;
   const void* params = nullptr;  // the kernel's one parameter, passed by value
   std::size_t params_bytes = 0;
-  std::span<const MemoryRange> memory;  // for emulated devices, which refuse what is not in it; others ask for none
+  std::span<const MemoryRange> memory;  // for emulated devices, which refuse what is not in it; others do not look
   bool cross_cta = false;               // CTAs of different clusters wait for each other: all resident at once
   bool pdl = false;
   Stream stream;

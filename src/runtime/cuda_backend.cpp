@@ -64,13 +64,16 @@ CUtensorMapSwizzle tensor_map_swizzle(SmemSwizzle swizzle) {
   return CU_TENSOR_MAP_SWIZZLE_NONE;
 }
 
+/// The first driver whose graphs know programmatic dependent launch: a captured stream may hold any launch.
+constexpr int kPdlInGraphs = 12030;
+
 /// A launch in the driver's words; the attributes live beside the config that points at them.
 struct DriverLaunch {
   CUlaunchAttribute attributes[2];
   CUlaunchConfig config;
 
   /// `occupancy`: for the question how many clusters fit, which the driver answers with 1 when no cluster is named.
-  explicit DriverLaunch(const Launch& launch, bool occupancy = false) : attributes{}, config{} {
+  explicit DriverLaunch(const Launch& launch, bool occupancy = false, bool pdl = false) : attributes{}, config{} {
     unsigned count = 0;
     if (launch.cluster > 1 || occupancy) {
       attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
@@ -79,7 +82,7 @@ struct DriverLaunch {
       attributes[count].value.clusterDim.z = 1;
       ++count;
     }
-    if (launch.pdl) {
+    if (pdl) {
       attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
       attributes[count].value.programmaticStreamSerializationAllowed = 1;
       ++count;
@@ -167,7 +170,7 @@ class CudaBackend final : public Backend {
     WW_CHECK(check_params(launch, kernel->params_bytes, 0));
     const CurrentContext current(*context_);
     WW_CHECK(current.status());
-    const DriverLaunch call(launch);
+    const DriverLaunch call(launch, false, launch.pdl && driver_.version >= kPdlInGraphs);
     if (launch.cross_cta) WW_CHECK(check_resident(launch, *kernel));
     void* arguments[1] = {const_cast<void*>(launch.params)};
     const CUresult status = driver_.launch_kernel_ex(&call.config, kernel->function, arguments, nullptr);

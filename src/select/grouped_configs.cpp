@@ -2,8 +2,8 @@
 // Choices, all measured on an H200 (bench/results):
 //   block scales, 224 rows a group and more: contiguous, 192 x 128 with three math warpgroups; at 261 rows a tenth
 //     faster than ragged, at 194 (two cases) 5 % slower and level, in random order
-//   at most 32 rows a group, and few tiles: ragged, 32 tokens x 64 weights, two or three CTAs on each SM, with
-//     programmatic dependent launch; 3 to 13 % faster than what follows, where launches take up to 60 us
+//   at most 32 rows a group, and few tiles, though enough for most SMs: ragged, 32 tokens x 64 weights, two or three
+//     CTAs on each SM; 3 to 13 % faster than what follows, where launches take up to 60 us
 //   everything else: ragged, 128 tokens x 256 weights, whose tiles take the width of each group. why not 32 or 64
 //     tokens for all short groups: a percent faster in long launches, but 1 to 12 % slower where a few groups have most
 //     rows, because each tile of tokens reads the weights again
@@ -59,9 +59,12 @@ GemmConfig split_where_few(const GemmConfig& config, const GroupedProblem& p, in
   return few && halves <= 0.875 * whole ? split : config;
 }
 
-/// Few rows in each group and few tiles. why not thousands of groups: their tables would leave too little to the rings
+/// Few rows in each group and few tiles, though not so few that SMs idle. why not thousands of groups: their tables
+/// would leave too little to the rings
 bool is_brief(const GroupedProblem& p, int sms) {
-  return p.rows <= kBriefRows * p.groups && p.groups <= kGroupTiers[1] && brief_tiles(p) <= kBriefTiles * sms;
+  const std::int64_t tiles = brief_tiles(p);
+  return p.rows <= kBriefRows * p.groups && p.groups <= kGroupTiers[1] && tiles <= kBriefTiles * sms &&
+         4 * tiles >= 3 * sms;
 }
 /// Narrow tiles, all of them loading at once.
 GemmConfig brief(GemmConfig config, int ctas_per_sm) {
@@ -106,6 +109,7 @@ Mechanism mechanism_for(const GroupedProblem& p, const GemmConfig& requested) {
   if (requested.mechanism != Mechanism::dense) return requested.mechanism;
   if (requested.order == TileOrder::horizontal || requested.order == TileOrder::vertical) return Mechanism::descriptors;
   if (requested.order == TileOrder::dynamic || requested.order == TileOrder::split_k) return Mechanism::ragged;
+  if (requested.ctas_per_sm > 1) return Mechanism::ragged;
   const bool masked = p.encoding == GroupEncoding::masked;
   if (combines_columns(p.epilogue)) return masked ? Mechanism::masked : Mechanism::contiguous;
   if (masked) return Mechanism::ragged;
@@ -149,14 +153,14 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
   if (config.group_capacity == 0) config.group_capacity = group_capacity_for(problem.groups);
   config.mechanism = mechanism_for(problem, requested);
   const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
-                      config.stages || config.math_warpgroups || config.cluster_k || config.ctas_per_sm;
+                      config.stages || config.math_warpgroups || config.cluster_k || config.ctas_per_sm > 1;
   if (config.mechanism == Mechanism::descriptors) return with_descriptors(config, problem);
   if (shaped) return collective::resolve_grouped(config);
   if (config.mechanism == Mechanism::ragged) {
     const bool open = requested.mechanism == Mechanism::dense && requested.order == TileOrder::automatic;
     if (!open || problem.encoding == GroupEncoding::masked) return ragged(config);
-    return is_brief(problem, sms) ? brief(config, brief_ctas(problem, sms))
-                                  : split_where_few(ragged(config), problem, sms);
+    return requested.ctas_per_sm == 0 && is_brief(problem, sms) ? brief(config, brief_ctas(problem, sms))
+                                                                : split_where_few(ragged(config), problem, sms);
   }
   return rasterised(config, config.mechanism, config.epilogue.has(EpilogueOp::swiglu_halves) ? problem.n : 0);
 }

@@ -224,6 +224,7 @@ class Program(unittest.TestCase):
         self.refused(2, "--beta", "grouped", "--rows", "3,4", "--beta", "0.5")
         self.refused(3, "--epilogue", "bench", "gemm", *SMALL, "--epilogue", "silu(acc)")
         self.refused(3, "--epilogue", "bench", "gemm", *SMALL, "--alpha", "0.5")
+        self.refused(2, "--pdl", "bench", "gemm", *SMALL, "--pdl", "maybe")
         self.refused(3, "--layout", "bench", "gemm", *SMALL, "--dtype", "bf16", "--config", "layout=nn")
         self.refused(2, "--out-scales", "check", "gemm", "--epilogue", "quantise_block(acc)", "--out-scales", "q.npy")
         self.refused(3, "layout", "grouped", "--dtype", "bf16", "--config", "layout=nn,mechanism=contiguous")

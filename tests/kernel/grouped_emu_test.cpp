@@ -117,14 +117,17 @@ TEST(GroupedEmu, TilesOfSeveralCtasOfAnSm) {  // groups of more rows than a tile
                                                    {e4m3, Scale::tensor, f32},
                                                    {bf16, Scale::none, bf16}};
   for (const auto& [a, scale, d] : types)
-    for (int tile_n : {64, 128})
-      for (int ctas : {2, 3}) {
-        const TileOrder order = seed % 2 == 0 ? TileOrder::fixed : TileOrder::dynamic;
-        const HostGrouped host = make_grouped(problem_for(kEncodings[seed % 5], scale, a, d), kCounts, 5, seed);
-        expect_dense_bits(host,
-                          {.tile_n = tile_n, .mechanism = Mechanism::ragged, .order = order, .ctas_per_sm = ctas});
-        ++seed;
-      }
+    for (const auto& [tile_n, warpgroups, ctas] : {std::tuple{64, 1, 2}, {64, 1, 3}, {128, 1, 2}, {256, 2, 0}}) {
+      const TileOrder order = seed % 2 == 0 ? TileOrder::fixed : TileOrder::dynamic;
+      const HostGrouped host = make_grouped(problem_for(kEncodings[seed % 5], scale, a, d), kCounts, 5, seed);
+      expect_dense_bits(host, {.tile_m = 32,
+                               .tile_n = tile_n,
+                               .math_warpgroups = warpgroups,
+                               .mechanism = Mechanism::ragged,
+                               .order = order,
+                               .ctas_per_sm = ctas});
+      ++seed;
+    }
 }
 
 TEST(GroupedEmu, TheCounterIsUsedAndPutBackOnlyWhereTilesAreMoreThanCtas) {
@@ -134,12 +137,24 @@ TEST(GroupedEmu, TheCounterIsUsedAndPutBackOnlyWhereTilesAreMoreThanCtas) {
                          {.config = {.mechanism = Mechanism::ragged, .order = TileOrder::dynamic, .ctas_per_sm = 2}});
   ASSERT_TRUE(made) << made.error().message;
   DeviceGrouped memory(device, host, made->workspace_bytes());
+  const auto counters = [&] {
+    std::array<std::uint32_t, 2> words{};  // ticket, finished
+    DeviceGrouped::check(device.download(words.data(), memory.operands().workspace, sizeof words));
+    return words;
+  };
+  using Words = std::array<std::uint32_t, 2>;
+  const Words marks = {1000, 0};  // a launch that used the counter would hand out other tiles, and put zeros there
   for (const std::vector<std::int64_t>& counts :  // three weight tiles each: 3, 30, 3, 0 and 30 tiles on 4 CTAs
        {std::vector<std::int64_t>{0, 9, 0, 0, 0, 0}, kCounts, {0, 0, 0, 0, 30, 0}, {0, 0, 0, 0, 0, 0}, kCounts}) {
     lay_out(host, counts, 0);
     memory.put_sizes(host);
+    const bool many = counts == kCounts;
+    const Words before = many ? Words{0, 0} : marks;
+    DeviceGrouped::check(device.upload(memory.operands().workspace, before.data(), sizeof before));
     ASSERT_TRUE(made->run(memory.operands()));
     EXPECT_EQ(difference(host, memory.d(), dense_answer(device, host, dense_config(), 0xa5)), "") << host.replay();
+    EXPECT_EQ(counters(), before) << host.replay();
+    EXPECT_EQ(made->last_stats().value().thread_read_bytes.count("workspace") > 0, many) << host.replay();
   }
 }
 
@@ -250,8 +265,10 @@ TEST(GroupedEmu, FewTilesOfShortGroupsShareSms) {
   EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 31, o.rows = 900, o.n = 2048; }), 3);
   EXPECT_EQ(chosen([](GroupedProblem& o) { o.rows = 193; }), 0);  // more than 32 rows a group
   EXPECT_EQ(chosen([](GroupedProblem& o) { o.encoding = GroupEncoding::masked, o.rows = 20; }), 0);
-  EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 513, o.n = 64; }), 0);  // tables instead of rings
-  EXPECT_EQ(chosen([](GroupedProblem&) {}, 4), 0);                            // 60 tiles at most
+  EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 513, o.n = 64; }), 0);               // tables instead of rings
+  EXPECT_EQ(chosen([](GroupedProblem&) {}, 4), 0);                                         // 60 tiles at most
+  EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 1, o.rows = 20, o.n = 1024; }), 0);  // 16 tiles on 132 SMs
+  EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 2, o.rows = 20, o.n = 3200; }), 2);  // 100
   const GemmConfig config = select::choose_grouped(p, {}, 132);
   EXPECT_EQ(config.order, TileOrder::fixed);
   EXPECT_EQ(config.tile_m, 32);

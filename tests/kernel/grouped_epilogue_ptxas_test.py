@@ -26,6 +26,7 @@ CASES = [
     ("long", "ragged", "split_k", LONG, "bf16", "bf16", "none", 64, 128, 1),
     ("long", "ragged", "fixed", LONG, "e4m3", "bf16", "block_1x128_128x128", 32, 64, 1),
     ("long", "ragged", "fixed", LONG, "bf16", "f32", "none", 32, 64, 1),
+    ("long", "ragged", "fixed", LONG, "e4m3", "bf16", "block_1x128_128x128", 32, 128, 1),
     ("linear", "descriptors", "automatic", LINEAR, "e4m3", "bf16", "block_1x128_128x128", 64, 128, 1),
     ("long", "descriptors", "automatic", LONG, "e4m3", "bf16", "block_1x128_128x128", 64, 256, 1),
     ("long", "descriptors", "automatic", LONG, "bf16", "f32", "none", 16, 128, 1),
@@ -46,7 +47,7 @@ def cases() -> list[tuple[str, str]]:
         fields = (f".a = T::{a}, .b = T::{a}, .d = T::{d}, .scale = ww::Scale::{scale}, .tile_m = {tile_m}, "
                   f".tile_n = {tile_n}, .cluster_m = {cluster}, .cluster_n = 1,\n    "
                   f".mechanism = ww::Mechanism::{mechanism}, .order = ww::TileOrder::{order}, .group_capacity = 128"
-                  f", .ctas_per_sm = {3 if tile_m == 32 else 0}")
+                  f", .ctas_per_sm = {(3 if tile_n == 64 else 2) if tile_m == 32 else 0}")
         made.append((f"{tree} {mechanism} {order} {a} {d} {scale} {tile_m}x{tile_n}",
                      ptxas_cases.source_of(nodes, header=header, kernel=kernel, resolve="resolve_grouped",
                                            params="collective::GroupedArguments", fields=fields)))

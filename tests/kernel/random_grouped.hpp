@@ -180,12 +180,16 @@ inline GemmConfig split_config(std::uint64_t i) {
 
 inline constexpr std::uint64_t kFirstBriefGrouped = 5'500'000;
 
-/// Several CTAs of an SM, with groups of more rows than their tiles too.
+/// Narrow tiles, several CTAs of an SM or one, with groups of more rows than the tiles too.
 inline GemmConfig brief_config(std::uint64_t i) {
-  return {.tile_n = i % 3 == 0 ? 128 : 64,
+  const TileOrder order = i % 4 == 1 ? TileOrder::dynamic : TileOrder::fixed;
+  if (i % 5 == 4)
+    return {.tile_m = 32, .tile_n = 256, .math_warpgroups = 2, .mechanism = Mechanism::ragged, .order = order};
+  const bool wide = i % 3 == 0;
+  return {.tile_n = wide ? 128 : 64,
           .mechanism = Mechanism::ragged,
-          .order = i % 4 == 1 ? TileOrder::dynamic : TileOrder::fixed,
-          .ctas_per_sm = 2 + static_cast<int>(i % 2)};
+          .order = order,
+          .ctas_per_sm = wide || i % 2 == 0 ? 2 : 3};
 }
 
 /// Problem number `i`; from kFirstSplitGrouped on with a K that is split, from kFirstBriefGrouped on in brief tiles.
@@ -233,7 +237,7 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
   // why after those, and from the number alone: everything else of a problem, and so its D, stays what it was
   if (i / 30 % 6 == 1 || i / 30 % 6 == 5) h.config = descriptors_config(i, common);
   // why not eight pieces or three CTAs with large tables: tables, slots and a ring do not fit together
-  if (i >= kFirstBriefGrouped) h.config = brief_config(p.groups > 1024 ? 4 : i);
+  if (i >= kFirstBriefGrouped) h.config = brief_config(p.groups > 1024 ? 2 : i);
   else if (i >= kFirstSplitGrouped) h.config = split_config(p.groups > 1024 ? 0 : i);
   fill_grouped(h, rng);
   return h;

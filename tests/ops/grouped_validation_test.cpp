@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <random>
 #include <string>
 
+#include "device/grouped_adapter.hpp"
 #include "ops/grouped_validation.hpp"
 #include "select/config_text.hpp"
 #include "select/grouped_configs.hpp"
@@ -260,7 +262,7 @@ GemmConfig chosen(std::int64_t groups, std::int64_t rows, GroupEncoding encoding
 
 TEST(GroupedChoice, FollowsTheAverageRowsOfAGroup) {
   constexpr Scale kBlock = Scale::block_1x128_128x128;
-  for (std::int64_t rows : {16, 16 * 223, 16 * 224, 1 << 20})
+  for (std::int64_t rows : {16 * 33, 16 * 223, 16 * 224, 1 << 20})
     for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::masked})
       for (Scale scale : {Scale::none, kBlock}) {
         const GemmConfig config = chosen(16, rows, encoding, scale);
@@ -377,6 +379,44 @@ TEST(GroupedChoice, EveryDefaultConfigHasNoFaultAndRoundTrips) {
       larger.stages = 0;
       EXPECT_EQ(collective::fault_of_grouped(collective::resolve_grouped(larger)).field, nullptr) << to_text(larger);
     }
+}
+
+TEST(GroupedChoice, BoundsTheTilesOfAnyGroups) {
+  std::mt19937_64 rng(3);
+  for (int tile_m : {32, 64, 128, 192})
+    for (int trial = 0; trial < 200; ++trial) {
+      GroupedProblem p{.groups = 1 + static_cast<std::int64_t>(rng() % 40), .n = 100};
+      std::int64_t tiles = 0;
+      for (std::int64_t g = 0; g < p.groups; ++g) {
+        const std::int64_t rows = rng() % 3 == 0 ? 0 : static_cast<std::int64_t>(rng() % 300);
+        p.rows += rows;
+        tiles += ceil_div(rows, tile_m);
+      }
+      const GemmConfig config{.tile_m = tile_m, .tile_n = 64, .mechanism = Mechanism::ragged};
+      EXPECT_GE(device::tile_bound(p, config), 2 * tiles) << p.groups << " groups, " << p.rows << " rows, " << tile_m;
+    }
+  const GemmConfig config{.tile_m = 32, .tile_n = 64, .mechanism = Mechanism::ragged};
+  EXPECT_EQ(device::tile_bound({.groups = 6, .rows = 110, .n = 4096}, config), 9 * 64);  // (110 + 6 * 31) / 32
+  EXPECT_EQ(device::tile_bound({.groups = 4096, .rows = 5, .n = 64}, config), 5);
+  EXPECT_EQ(device::tile_bound({.groups = 4, .rows = 0, .n = 64}, config), 0);
+}
+
+TEST(GroupedChoice, SeveralCtasOfAnSmAreRaggedAndOfTheWholeDevice) {
+  const GemmConfig asked = chosen(16, 1 << 20, GroupEncoding::offsets, Scale::block_1x128_128x128, {.ctas_per_sm = 2});
+  EXPECT_EQ(asked.mechanism, Mechanism::ragged);
+  EXPECT_EQ(asked.tile_m, 32);
+  EXPECT_EQ(chosen(16, 100, GroupEncoding::offsets, Scale::none, {.ctas_per_sm = 1}).tile_m, 128);
+  for (const auto& [text, field] : {std::pair{"mechanism=ragged,ctas_per_sm=4", "ctas_per_sm"},
+                                    {"mechanism=ragged,ctas_per_sm=3,tile=32x128x0", "ctas_per_sm"},
+                                    {"mechanism=ragged,ctas_per_sm=2,tile=64x64x0", "ctas_per_sm"},
+                                    {"mechanism=ragged,ctas_per_sm=2,order=split-k,split=2", "ctas_per_sm"},
+                                    {"mechanism=descriptors,ctas_per_sm=2", "ctas_per_sm"},
+                                    {"mechanism=contiguous,ctas_per_sm=2", "ctas_per_sm"}}) {
+    GemmConfig config = *parse_config(text, {.a = e4m3, .b = e4m3, .scale = Scale::block_1x128_128x128});
+    config.group_capacity = 128;
+    const auto fault = collective::fault_of_grouped(collective::resolve_grouped(config));
+    EXPECT_EQ(fault.field ? std::string(fault.field) : "", field) << text;
+  }
 }
 
 TEST(ConfigText, GroupKeysAreOfGroupedConfigsOnly) {

@@ -336,6 +336,72 @@ TEST_F(FakeGpu, AWarmGroupedRunEncodesTheMapsOfOtherPointersAlone) {
   EXPECT_EQ(encodes_of(0x1100, 0x2100, 0x3000), kOfA);
 }
 
+TEST_F(FakeGpu, LaunchesOverlapWhereItPays) {
+  if (!jit::Nvrtc::get()) GTEST_SKIP() << "no libnvrtc on this machine";
+  const Device device = Device::open("cuda:0").value();
+  void* const memory = reinterpret_cast<void*>(0x1000);
+  const auto overlapped = [&](const auto& made, auto operands) {
+    if (!made) return std::string(made.error().message);
+    operands.a = operands.b = operands.d = operands.workspace = memory;
+    operands.workspace_bytes = made->workspace_bytes();
+    if (const auto ran = made->run(operands); !ran) return std::string(ran.error().message);
+    for (const CUlaunchAttribute& attribute : driver_->attributes)
+      if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) return std::string("overlaps");
+    return std::string("waits");
+  };
+  const auto dense = [&](std::int64_t m, std::int64_t k, Pdl pdl) {
+    driver_->params_bytes = sizeof(kernel::GemmParams);
+    const GemmProblem problem{.m = m, .n = 128, .k = k, .a = bf16, .b = bf16};
+    return overlapped(plan(device, problem, {.config = {.tile_m = 64, .tile_n = 64, .cluster_m = 1}, .pdl = pdl}),
+                      GemmOperands{});
+  };
+  EXPECT_EQ(dense(64, 8192, Pdl::automatic), "overlaps");
+  EXPECT_EQ(dense(64, 8192, Pdl::off), "waits");
+  EXPECT_EQ(dense(65, 8192, Pdl::automatic), "waits");
+  EXPECT_EQ(dense(64, 8200, Pdl::automatic), "waits");
+  EXPECT_EQ(dense(65, 8200, Pdl::on), "overlaps");
+
+  const auto grouped = [&](std::int64_t groups, const GemmConfig& config, Pdl pdl) {
+    driver_->params_bytes = sizeof(collective::GroupedArguments);
+    const GroupedProblem problem{.groups = groups, .rows = 256, .n = 128, .k = 128, .a = bf16, .b = bf16};
+    GroupedOperands operands;
+    operands.sizes = static_cast<const std::int32_t*>(memory);
+    return overlapped(plan(device, problem, {.config = config, .pdl = pdl}), operands);
+  };
+  const GemmConfig wide{.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged};
+  const int sms = device.info().sms;  // a tile of `wide` for each group
+  EXPECT_EQ(grouped(sms - 1, wide, Pdl::automatic), "waits");
+  EXPECT_EQ(grouped(sms, wide, Pdl::automatic), "overlaps");
+  EXPECT_EQ(grouped(sms, wide, Pdl::off), "waits");
+  EXPECT_EQ(grouped(2, {.mechanism = Mechanism::ragged, .ctas_per_sm = 2}, Pdl::automatic), "waits");
+  EXPECT_EQ(grouped(sms, {.mechanism = Mechanism::ragged, .ctas_per_sm = 2}, Pdl::automatic), "overlaps");
+  EXPECT_EQ(grouped(sms, {.mechanism = Mechanism::contiguous}, Pdl::automatic), "waits");
+}
+
+TEST_F(FakeGpu, SeveralCtasOfAnSmAreLaunchedOnTheWholeDeviceAlone) {
+  if (!jit::Nvrtc::get()) GTEST_SKIP() << "no libnvrtc on this machine";
+  driver_->params_bytes = sizeof(collective::GroupedArguments);
+  const Device device = Device::open("cuda:0").value();
+  void* const memory = reinterpret_cast<void*>(0x1000);
+  const GroupedProblem problem{.groups = 6, .rows = 110, .n = 4096, .k = 2048, .a = e4m3, .b = e4m3};  // 384 tiles
+  const auto launched = [&](int sms, int ctas) {
+    const auto made = plan(device, problem, {.config = {.ctas_per_sm = ctas}, .sms = sms});
+    if (!made) return std::pair{made.error().message, 0u};
+    GroupedOperands operands;
+    operands.a = operands.b = operands.d = operands.workspace = memory;
+    operands.workspace_bytes = made->workspace_bytes();
+    operands.sizes = static_cast<const std::int32_t*>(memory);
+    if (const auto ran = made->run(operands); !ran) return std::pair{ran.error().message, 0u};
+    return std::pair{std::to_string(made->config().tile_m) + " " + std::to_string(made->config().ctas_per_sm),
+                     driver_->launch.gridDimX};
+  };
+  EXPECT_EQ(launched(0, 0), (std::pair{std::string("32 3"), 3u * 132}));
+  EXPECT_EQ(launched(0, 2), (std::pair{std::string("32 2"), 2u * 132}));
+  EXPECT_EQ(launched(20, 2), (std::pair{std::string("32 2"), 20u}));
+  EXPECT_EQ(launched(20, 0), (std::pair{std::string("128 0"), 20u}));
+  EXPECT_EQ(launched(0, 1).second, 132u);
+}
+
 TEST_F(FakeGpu, ANewerDriversTensorMapsAreLeftAlone) {
   setenv("FAKE_CUDA_VERSION", "13020", 1);
   const Device device = Device::open("cuda:0").value();

@@ -147,8 +147,8 @@ struct GemmConfig {
   int group_capacity = 0;  // groups that fit the tables in shared memory
   // split_k: pieces of K for each tile, of which cluster_k meet in one cluster and the rest in workspace (ragged: none)
   int split = 0, cluster_k = 0;
-  int ctas_per_sm = 0;  // ragged: CTAs that fit an SM together, 1 or 2; those of the next launch may be some of them
-  int epilogue_n = 0;   // dense: columns of D staged at a time, two such parts in turns; 0: the tile's
+  int ctas_per_sm = 0;           // ragged: CTAs that fit an SM together, 1 to 3; 0: one, or what suits the problem
+  int epilogue_n = 0;            // dense: columns of D staged at a time, two such parts in turns; 0: the tile's
   int fixed_n = 0, fixed_k = 0;  // dense: the kernel is for this N, this K alone; 0: for any
   EpilogueTree epilogue = {};    // what becomes of the scaled accumulator; empty: D is that
 

@@ -73,7 +73,7 @@ struct GemmOperands {
 /// Programmatic dependent launch: whether a kernel may start before its predecessor in the stream has ended (CUDA). It
 /// reads nothing of an earlier kernel's, and writes nothing, before that; results are the same.
 enum class Pdl {
-  automatic,  // where it was measured to pay: few rows, dense or in each group (docs/selection.md)
+  automatic,  // where it was measured to pay (docs/selection.md), from driver 12.3 on
   off,
   on,
 };
@@ -84,7 +84,7 @@ struct GemmOptions {
   // speak of B's rows, tile_n and cluster_n of A's. Auto takes it where the model says so, not where a tile or cluster
   // is given
   GemmConfig config = {};
-  int sms = 0;  // to fill at most; 0 = all of the device
+  int sms = 0;  // CTAs to launch at most; 0 = what fits the device
   Pdl pdl = Pdl::automatic;
   // The bits of a row of D depend on that row of A, on B and the scales alone, not on M or the number of SMs: every row
   // is summed over K in one order, with swap-AB or without. Refuses stream-K and split-K

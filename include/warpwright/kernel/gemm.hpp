@@ -65,7 +65,7 @@ template <GemmConfig kConfig> struct Gemm {
     }
     pipeline::make_barriers_visible<Mainloop::kCluster>();
     arch::pdl::launch_dependents();
-    arch::pdl::wait();  // nothing an earlier kernel wrote is read before this line
+    arch::pdl::wait();  // global memory is left alone before this line
     if constexpr (kGroupsK) Scheduler::read_groups(params.groups, shared);
 
     if (warpgroup == 0) {

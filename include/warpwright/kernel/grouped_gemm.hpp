@@ -53,7 +53,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
     }
     pipeline::make_barriers_visible<Mainloop::kCluster>();
     arch::pdl::launch_dependents();
-    arch::pdl::wait();  // nothing an earlier kernel wrote is read before this line
+    arch::pdl::wait();  // global memory is left alone before this line
     Tiles tiles(shared + kShared.tables, kConfig.group_capacity, arguments.tiles_n, arguments.raster);
     tiles.build(arguments.groups, shared + kShared.scan);
 

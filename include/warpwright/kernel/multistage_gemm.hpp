@@ -40,7 +40,7 @@ struct MultistageGemm {
     }
     pipeline::make_barriers_visible<Mainloop::kCluster>();
     arch::pdl::launch_dependents();
-    arch::pdl::wait();  // nothing an earlier kernel wrote is read before this line
+    arch::pdl::wait();  // global memory is left alone before this line
 
     typename Mainloop::Ring ring(barriers);
     const typename Epilogue::Buffer buffer(warpgroup);

@@ -29,7 +29,7 @@ struct ZeroRows {
   WW_DEVICE static void run(const ZeroRowsArguments& arguments) {
     arch::role("zeros");
     arch::pdl::launch_dependents();
-    arch::pdl::wait();  // nothing an earlier kernel wrote is read before this line
+    arch::pdl::wait();  // global memory is left alone before this line
     const arch::SharedAddress shared = arch::dynamic_shared();
     const int groups = arguments.groups.groups;
     const scheduler::GroupTable<kThreads> table(shared, groups);

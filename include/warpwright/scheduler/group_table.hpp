@@ -3,9 +3,9 @@
 // few groups, by one warp, which meets no other.
 //   raw [start, end) of the encoding -> cut to the matrix -> cut behind the largest end of the groups before
 // A group never reaches rows that do not exist or that an earlier group owns, whatever the sizes say; what was cut is
-// reported once, by CTA 0, in the status word. Sizes may not change during the kernel. All of this runs before the first
-// load of a launch: what memory holds about a thread's groups is asked for together, and no loop over groups is unrolled
-// but that, because this code is in no cache.
+// reported once, by CTA 0, in the status word. Sizes may not change during the kernel. All of this runs before the
+// first load of a launch: what memory holds about a thread's groups is asked for together, and no other loop over
+// groups is unrolled, because this code is in no cache.
 #pragma once
 
 #include "warpwright/arch/block_scan.hpp"
@@ -24,15 +24,15 @@ template <int kThreads> class GroupTable {
   WW_DEVICE GroupTable(arch::SharedAddress table, int capacity) : starts_(table), counts_(table + 4 * capacity) {}
 
   WW_DEVICE GroupRange operator[](int group) const {
-    return {static_cast<i32>(arch::shared::load(starts_ + 4 * group)),
-            static_cast<i32>(arch::shared::load(counts_ + 4 * group))};
+    const Words words = at(group);
+    return {words.first, words.second};
   }
 
   /// What memory holds about one group; which words, depends on the encoding.
   struct Words {
     i32 first, second;
   };
-  /// About consecutive groups of a thread, as many as a warp's lanes have at most.
+  /// About consecutive groups of a thread.
   static constexpr int kBatch = 4;
   struct Batch {
     Words words[kBatch];
@@ -108,7 +108,8 @@ template <int kThreads> class GroupTable {
     i32 taken = static_cast<i32>(arch::cta::exclusive_max<kCount>(end_here, rank, scratch).before);
     WW_NO_UNROLL
     for (int g = first; g < last; ++g) {
-      Span span = {at(g).first, at(g).second};
+      const Words found = at(g);
+      Span span = {found.first, found.second};
       if (may_overlap(sizes.encoding) && span.end > span.start && span.start < taken) {
         status |= GroupStatus::overlap;
         span.start = min(taken, span.end);
@@ -186,19 +187,19 @@ template <int kThreads> class GroupTable {
   WW_DEVICE u32 find_runs(const GroupSizes& sizes, int thread) const {
     for (int g = thread; g < sizes.groups; g += kThreads) put(g, {kNoRow, kNoRow});
     arch::named_barrier::sync_cta();
-    constexpr int kBatch = 8;  // loads under way together
+    constexpr int kLoads = 8;  // under way together
     u32 status = 0;
     WW_NO_UNROLL
-    for (i64 first = thread; first <= sizes.rows; first += kBatch * kThreads) {
-      i32 before[kBatch], here[kBatch];
+    for (i64 first = thread; first <= sizes.rows; first += kLoads * kThreads) {
+      i32 before[kLoads], here[kLoads];
       WW_UNROLL
-      for (int i = 0; i < kBatch; ++i) {
+      for (int i = 0; i < kLoads; ++i) {
         const i64 row = first + i * kThreads;
         before[i] = row >= 1 && row <= sizes.rows ? load(sizes.sizes + row - 1) : -1;
         here[i] = row < sizes.rows ? load(sizes.sizes + row) : -1;
       }
       WW_UNROLL
-      for (int i = 0; i < kBatch; ++i) {
+      for (int i = 0; i < kLoads; ++i) {
         const i64 row = first + i * kThreads;
         if (here[i] < -1 || here[i] >= sizes.groups) status |= GroupStatus::bad_id;
         if (row > sizes.rows || before[i] == here[i]) continue;

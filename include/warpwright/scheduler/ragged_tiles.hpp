@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ragged groups as one list of tiles, made on the device: wide token tiles first, and inside a group all token tiles of
-// one weight tile together, so that weights come from memory once.
+// Ragged groups as one list of tiles, made on the device: wide token tiles first (short ones, where no tile is wide,
+// stay in the order of their groups), and inside a group all token tiles of one weight tile together, so that weights
+// come from memory once.
 //   group -> ceil(count / TILE_M) token tiles of equal rows -> width class (collective/token_widths.hpp)
 //   item  -> position (binary search over first items) -> group, weight tile, token tile
 // Every CTA builds the same list, of few groups by the warp that then asks for tiles: a launch waits for this list. Who
@@ -29,6 +30,7 @@ template <int kThreads, int kTokens> class RaggedTiles {
 
   using Table = GroupTable<kThreads>;
   static constexpr int kWarpGroups = 128;  // that one warp lists sooner than all do
+  static_assert(kWarpGroups <= Table::kBatch * static_cast<int>(arch::kWarpSize), "a lane loads its groups together");
 
   WW_DEVICE u32 items() const { return items_; }
 
@@ -38,20 +40,100 @@ template <int kThreads, int kTokens> class RaggedTiles {
   /// build() by one warp, for at most kWarpGroups groups: items() and tile() are this warp's alone.
   WW_DEVICE void build_in_warp(const GroupSizes& sizes, const typename Table::Batch& loaded) {
     groups_.build_in_warp(sizes, loaded);
+    if constexpr (kSorts) sort_in_warp(sizes);
+    else list_in_warp(sizes);
+    arch::warp::sync();
+  }
+
+  /// All threads of the CTA; ends with a barrier. `scratch`: twice arch::cta::scan_bytes(kThreads).
+  WW_DEVICE void build(const GroupSizes& sizes, arch::SharedAddress scratch) {
+    groups_.build(sizes, scratch);
+    if constexpr (kSorts) sort(sizes, scratch);
+    else list_in_order(sizes, scratch);
+    arch::named_barrier::sync_cta();
+  }
+
+  /// Any thread, item < items().
+  WW_DEVICE RaggedTile tile(u32 item) const {
+    u32 low = 0, high = positions_;  // the position is in [low, high)
+    while (high - low > 1) {
+      const u32 middle = (low + high) / 2;
+      (arch::shared::load(first_items_ + 4 * middle) <= item ? low : high) = middle;
+    }
+    // why an empty group is never found without an order: the next one has the same first item, or all items are before
+    const int group = kSorts ? static_cast<int>(arch::shared::load(order_ + 4 * low)) : static_cast<int>(low);
+    const GroupRange range = groups_[group];
+    const int tiles = tiles_of(range.count);
+    const int local = static_cast<int>(item - arch::shared::load(first_items_ + 4 * low));
+    // why apart: three divisions less before the first load of a launch
+    if (tiles == 1) return {group, collective::token_class(range.count), range.start, range.count, local};
+    const int rows = rows_of(range.count, tiles);
+    const int done = local % tiles * rows;
+    return {group, collective::token_class(rows), range.start + done, min(rows, range.count - done), local / tiles};
+  }
+
+  /// All lanes of one warp: tiles of every width class, for the report.
+  WW_DEVICE void count_widths(int groups, u32* counts) const {
+    u32 mine[collective::kTokenWidthCount] = {};
+    WW_NO_UNROLL
+    for (int g = static_cast<int>(arch::lane_index()); g < groups; g += static_cast<int>(arch::kWarpSize)) {
+      const GroupRange range = groups_[g];
+      if (range.count == 0) continue;
+      const int tiles = tiles_of(range.count), width = collective::token_class(rows_of(range.count, tiles));
+      WW_UNROLL
+      for (int c = 0; c < collective::kTokenWidthCount; ++c) mine[c] += c == width ? tiles * tiles_n_ : 0;
+    }
+    WW_UNROLL
+    for (int c = 0; c < collective::kTokenWidthCount; ++c) {
+      const u32 sum = arch::warp::reduce_add(mine[c]);
+      if (arch::lane_index() == 0) arch::global::store(counts + c, sum);
+    }
+  }
+
+ private:
+  // Widths above 3/4 of TILE_M, those half way down to 32, above 32, and the rest: there the time of a tile is that of
+  // its weights, and groups stay in order.
+  static constexpr int kBuckets = 4, kWide = kTokens * 3 / 4, kNarrow = 32, kMiddle = (kWide + kNarrow) / 2;
+  static constexpr bool kSorts = kTokens > kNarrow;
+  static constexpr u32 kScanBytes = arch::cta::scan_bytes(kThreads);
+
+  WW_DEVICE void list_in_warp(const GroupSizes& sizes) {
     const u32 lane = arch::lane_index();
     const int first = Table::template first_group<arch::kWarpSize>(sizes, lane);
     const int last = Table::template first_group<arch::kWarpSize>(sizes, lane + 1);
-    if constexpr (!kSorts) {
-      u32 sums[1] = {}, before[1], total[1];
-      WW_NO_UNROLL
-      for (int g = first; g < last; ++g) sums[0] += items_of_count(groups_[g].count);
-      arch::cta::exclusive_sums_in_warp(sums, before, total);
-      positions_ = static_cast<u32>(sizes.groups);
-      items_ = total[0];
-      list(first, last, before[0]);
-      arch::warp::sync();
-      return;
+    const u32 sums[1] = {items_of_groups(first, last)};
+    u32 before[1], total[1];
+    arch::cta::exclusive_sums_in_warp(sums, before, total);
+    list(sizes, first, last, before[0], total[0]);
+  }
+  WW_DEVICE void list_in_order(const GroupSizes& sizes, arch::SharedAddress scratch) {
+    const u32 thread = arch::thread_index();
+    const int first = Table::template first_group<kThreads>(sizes, thread);
+    const int last = Table::template first_group<kThreads>(sizes, thread + 1);
+    const arch::cta::Scan scan = arch::cta::exclusive_sum<kThreads>(items_of_groups(first, last), thread, scratch);
+    list(sizes, first, last, scan.before, scan.total);
+  }
+  WW_DEVICE u32 items_of_groups(int first, int last) const {
+    u32 sum = 0;
+    WW_NO_UNROLL
+    for (int g = first; g < last; ++g) sum += items_of_count(groups_[g].count);
+    return sum;
+  }
+  /// Groups [first, last), whose first item is `item`, each at its own position.
+  WW_DEVICE void list(const GroupSizes& sizes, int first, int last, u32 item, u32 items) {
+    positions_ = static_cast<u32>(sizes.groups);
+    items_ = items;
+    WW_NO_UNROLL
+    for (int g = first; g < last; ++g) {
+      arch::shared::store(first_items_ + 4 * g, item);
+      item += items_of_count(groups_[g].count);
     }
+  }
+
+  WW_DEVICE void sort_in_warp(const GroupSizes& sizes) {
+    const u32 lane = arch::lane_index();
+    const int first = Table::template first_group<arch::kWarpSize>(sizes, lane);
+    const int last = Table::template first_group<arch::kWarpSize>(sizes, lane + 1);
     // A stable counting sort by bucket, and the items of each. The number of all groups fits 8 bits: four counts in a
     // word.
     static_assert(kBuckets == 4 && kWarpGroups < 256);
@@ -93,26 +175,12 @@ template <int kThreads, int kTokens> class RaggedTiles {
       arch::shared::store(order_ + 4 * place, static_cast<u32>(g));
       arch::shared::store(first_items_ + 4 * place, at);
     }
-    arch::warp::sync();
   }
 
-  /// All threads of the CTA; ends with a barrier. `scratch`: twice arch::cta::scan_bytes(kThreads).
-  WW_DEVICE void build(const GroupSizes& sizes, arch::SharedAddress scratch) {
-    groups_.build(sizes, scratch);
+  WW_DEVICE void sort(const GroupSizes& sizes, arch::SharedAddress scratch) {
     const int thread = static_cast<int>(arch::thread_index());
     const int each = ceil_div(sizes.groups, kThreads);
     const int first = thread * each, last = min(first + each, sizes.groups);
-    if constexpr (!kSorts) {
-      u32 mine = 0;
-      WW_NO_UNROLL
-      for (int g = first; g < last; ++g) mine += items_of_count(groups_[g].count);
-      const arch::cta::Scan before = arch::cta::exclusive_sum<kThreads>(mine, thread, scratch);
-      positions_ = static_cast<u32>(sizes.groups);
-      items_ = before.total;
-      list(first, last, before.before);
-      arch::named_barrier::sync_cta();
-      return;
-    }
     // A stable counting sort by bucket: two counts of 16 bits in a word, because G < 2^16.
     u32 low = 0, high = 0;
     WW_NO_UNROLL
@@ -146,52 +214,7 @@ template <int kThreads, int kTokens> class RaggedTiles {
       item += items_of(p);
     }
     items_ = before.total;
-    arch::named_barrier::sync_cta();
   }
-
-  /// Any thread, item < items().
-  WW_DEVICE RaggedTile tile(u32 item) const {
-    u32 low = 0, high = positions_;  // the position is in [low, high)
-    while (high - low > 1) {
-      const u32 middle = (low + high) / 2;
-      (arch::shared::load(first_items_ + 4 * middle) <= item ? low : high) = middle;
-    }
-    // why an empty group is never found without an order: the next one has the same first item
-    const int group = kSorts ? static_cast<int>(arch::shared::load(order_ + 4 * low)) : static_cast<int>(low);
-    const GroupRange range = groups_[group];
-    const int tiles = tiles_of(range.count);
-    const int local = static_cast<int>(item - arch::shared::load(first_items_ + 4 * low));
-    // why apart: three divisions less before the first load of a launch
-    if (tiles == 1) return {group, collective::token_class(range.count), range.start, range.count, local};
-    const int rows = rows_of(range.count, tiles);
-    const int done = local % tiles * rows;
-    return {group, collective::token_class(rows), range.start + done, min(rows, range.count - done), local / tiles};
-  }
-
-  /// All lanes of one warp: tiles of every width class, for the report.
-  WW_DEVICE void count_widths(int groups, u32* counts) const {
-    u32 mine[collective::kTokenWidthCount] = {};
-    WW_NO_UNROLL
-    for (int g = static_cast<int>(arch::lane_index()); g < groups; g += static_cast<int>(arch::kWarpSize)) {
-      const GroupRange range = groups_[g];
-      if (range.count == 0) continue;
-      const int tiles = tiles_of(range.count), width = collective::token_class(rows_of(range.count, tiles));
-      WW_UNROLL
-      for (int c = 0; c < collective::kTokenWidthCount; ++c) mine[c] += c == width ? tiles * tiles_n_ : 0;
-    }
-    WW_UNROLL
-    for (int c = 0; c < collective::kTokenWidthCount; ++c) {
-      const u32 sum = arch::warp::reduce_add(mine[c]);
-      if (arch::lane_index() == 0) arch::global::store(counts + c, sum);
-    }
-  }
-
- private:
-  // Widths above 3/4 of TILE_M, those half way down to 32, above 32, and the rest: there the time of a tile is that of
-  // its weights, and groups stay in order.
-  static constexpr int kBuckets = 4, kWide = kTokens * 3 / 4, kNarrow = 32, kMiddle = (kWide + kNarrow) / 2;
-  static constexpr bool kSorts = kTokens > kNarrow;
-  static constexpr u32 kScanBytes = arch::cta::scan_bytes(kThreads);
 
   WW_DEVICE static int tiles_of(int count) { return ceil_div(count, kTokens); }
   WW_DEVICE static int rows_of(int count, int tiles) { return ceil_div(count, tiles); }
@@ -205,14 +228,6 @@ template <int kThreads, int kTokens> class RaggedTiles {
   WW_DEVICE static void count_in(int bucket, u32& low, u32& high) {
     low += bucket == 0 ? 1u : bucket == 1 ? 1u << 16 : 0u;
     high += bucket == 2 ? 1u : bucket == 3 ? 1u << 16 : 0u;
-  }
-  /// First items of groups [first, last), in their own order.
-  WW_DEVICE void list(int first, int last, u32 item) const {
-    WW_NO_UNROLL
-    for (int g = first; g < last; ++g) {
-      arch::shared::store(first_items_ + 4 * g, item);
-      item += items_of_count(groups_[g].count);
-    }
   }
   WW_DEVICE u32 items_of(u32 position) const {
     const int group = static_cast<int>(arch::shared::load(order_ + 4 * position));
