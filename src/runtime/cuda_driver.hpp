@@ -36,6 +36,7 @@
   X(memcpy_dtoh, cuMemcpyDtoH, 3020)                                    \
   X(memcpy_htod_async, cuMemcpyHtoDAsync, 3020)                         \
   X(memcpy_dtoh_async, cuMemcpyDtoHAsync, 3020)                         \
+  X(memcpy_dtod_async, cuMemcpyDtoDAsync, 3020)                         \
   X(memset_d8_async, cuMemsetD8Async, 3020)                             \
   X(stream_create, cuStreamCreate, 2000)                                \
   X(stream_destroy, cuStreamDestroy, 4000)                              \

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chains of launches of tests/gpu/overlap_test.cpp on the emulated device, where launches never overlap: that they
+// are numbers and not NaN, that both kinds of plans give them, and that a launch which is missing is noticed.
+#include <gtest/gtest.h>
+
+#include "../gpu/overlap_chains.hpp"
+
+namespace ww::gpu_test {
+namespace {
+
+constexpr int kLinks = 5;
+
+class OverlapChain : public ::testing::TestWithParam<ChainCase> {
+ protected:
+  static std::vector<Bytes> run(const Device& device, const Chain& chain, int skipped = -1) {
+    const auto copy = [&](void* to, const void* from, std::size_t bytes) { return device.upload(to, from, bytes); };
+    return results_of(chain, [&] { must(chain.enqueue({{}, copy}, skipped)); });
+  }
+};
+
+TEST_P(OverlapChain, IsOfNumbersAndEveryLinkCounts) {
+  const Device device = must(Device::open("emu:sm90", {.cache_dir = {}, .emu = {}}));
+  for (Slots slots : {Slots::every, Slots::two}) {
+    Setting setting{device, Pdl::off, slots, kLinks, false};
+    const Chain off = GetParam().make(setting);
+    setting.pdl = Pdl::on;
+    const Chain on = GetParam().make(setting);
+    const std::vector<Bytes> want = run(device, off);
+    EXPECT_EQ(off.emptiness(want), "");
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(on.difference(run(device, on), want), "") << "run " << i;
+    EXPECT_NE(on.difference(run(device, on, kLinks / 2), want), "") << "a link less changes nothing";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Chains, OverlapChain, ::testing::ValuesIn(all_chains()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace ww::gpu_test
