@@ -3,9 +3,9 @@
 //   block scales, 224 rows a group and more: contiguous, 192 x 128 with three math warpgroups; at 261 rows a tenth
 //     faster than ragged, at 194 (two cases) 5 % slower and level, in random order
 //   at most 32 rows a group, and few tiles, though enough for most SMs: ragged, 32 tokens x 64 weights, two or three
-//     CTAs on each SM; 3 to 13 % faster than what follows, where launches take up to 60 us
+//     CTAs on each SM; where launches take up to 60 us level with what follows to a fifth faster
 //   everything else: ragged, 128 tokens x 256 weights, whose tiles take the width of each group. why not 32 or 64
-//     tokens for all short groups: a percent faster in long launches, but 1 to 12 % slower where a few groups have most
+//     tokens for all short groups: a percent faster in long launches, but 1 to 11 % slower where a few groups have most
 //     rows, because each tile of tokens reads the weights again
 //   fewer tiles than SMs: those of ragged with K split between the CTAs of a cluster, where the longest CTA then loads
 //     clearly less

@@ -40,8 +40,8 @@ template <int kThreads, int kTokens> class RaggedTiles {
   /// build() by one warp, for at most kWarpGroups groups: items() and tile() are this warp's alone.
   WW_DEVICE void build_in_warp(const GroupSizes& sizes, const typename Table::Batch& loaded) {
     groups_.build_in_warp(sizes, loaded);
-    if constexpr (kSorts) sort_in_warp(sizes);
-    else list_in_warp(sizes);
+    if (!kSorts || !any_wide_in_warp(sizes)) list_in_warp(sizes);
+    else sort_in_warp(sizes);
     arch::warp::sync();
   }
 
@@ -97,6 +97,15 @@ template <int kThreads, int kTokens> class RaggedTiles {
   static constexpr bool kSorts = kTokens > kNarrow;
   static constexpr u32 kScanBytes = arch::cta::scan_bytes(kThreads);
 
+  /// Whether a group of any lane has more rows than tiles that stay in order.
+  WW_DEVICE bool any_wide_in_warp(const GroupSizes& sizes) const {
+    const int last = Table::template first_group<arch::kWarpSize>(sizes, arch::lane_index() + 1);
+    int most = 0;
+    WW_NO_UNROLL
+    for (int g = Table::template first_group<arch::kWarpSize>(sizes, arch::lane_index()); g < last; ++g)
+      most = max(most, groups_[g].count);
+    return arch::warp::any(most > kNarrow);
+  }
   WW_DEVICE void list_in_warp(const GroupSizes& sizes) {
     const u32 lane = arch::lane_index();
     const int first = Table::template first_group<arch::kWarpSize>(sizes, lane);
@@ -125,6 +134,7 @@ template <int kThreads, int kTokens> class RaggedTiles {
     items_ = items;
     WW_NO_UNROLL
     for (int g = first; g < last; ++g) {
+      if constexpr (kSorts) arch::shared::store(order_ + 4 * g, static_cast<u32>(g));
       arch::shared::store(first_items_ + 4 * g, item);
       item += items_of_count(groups_[g].count);
     }
