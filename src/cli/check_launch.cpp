@@ -114,12 +114,13 @@ Result<void> parse_item(const std::string& item, const std::string& argument, La
     *number = static_cast<std::uint32_t>(parsed);
     return {};
   }
-  if (key != "cross")
-    return failure(ErrorCode::invalid, argument,
-                   "grid, cluster, threads, shared, cross, buffer, zeros, int, long, float or map, each with =VALUE",
-                   "\"" + item + "\"");
-  WW_TRY(const std::int64_t cross, parse_integer(value, where, 0, 1));
-  launch.cross_cta = cross == 1;
+  if (key != "cross" && key != "pdl")
+    return failure(
+        ErrorCode::invalid, argument,
+        "grid, cluster, threads, shared, cross, pdl, buffer, zeros, int, long, float or map, each with =VALUE",
+        "\"" + item + "\"");
+  WW_TRY(const std::int64_t set, parse_integer(value, where, 0, 1));
+  (key == "cross" ? launch.cross_cta : launch.pdl) = set == 1;
   return {};
 }
 
@@ -184,6 +185,7 @@ std::string to_text(const LaunchText& launch) {
   std::string text = fmt::format("grid={},cluster={},threads={},shared={}", launch.grid, launch.cluster, launch.threads,
                                  launch.shared);
   if (launch.cross_cta) text += ",cross=1";
+  if (launch.pdl) text += ",pdl=1";
   for (const LaunchParameter& p : launch.parameters)
     for (const Name& name : kNames)
       if (name.kind == p.kind) text += fmt::format(",{}={}", name.key, value_text(p));

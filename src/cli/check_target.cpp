@@ -145,6 +145,7 @@ class SourceTarget final : public CheckTarget {
     launch_.threads = text_.threads;
     launch_.shared_bytes = text_.shared;
     launch_.cross_cta = text_.cross_cta;
+    launch_.pdl = text_.pdl;
     launch_.params = params_.data();
     launch_.params_bytes = params_.size();
     launch_.memory = memory_;

@@ -117,8 +117,8 @@ void* global_access_called(const void* address, u32 bytes, arch::Access access, 
   return global_access(thread, address, bytes, access, order, scope, site);
 }
 
-// Launches here never overlap: there is nothing to wait for, and without the attribute the instructions do nothing.
-void pdl_nothing(Site) {}
+// Launches here never overlap: there is nothing to wait for, and only a checker asks whether a kernel would have.
+void pdl_launch_dependents(Site) {}
 
 [[gnu::noinline]] void plain_look(Thread& thread, const void* address, const void* from) {
   __builtin_unwind_init();
@@ -220,8 +220,11 @@ constexpr arch::EmuTable kTable = {
     .shared_access = shared_access_called,
     .global_access = global_access_called,
     .global_wait_step = global_wait_step,
-    .pdl_wait = pdl_nothing,
-    .pdl_launch_dependents = pdl_nothing,
+    .pdl_wait =
+        [](Site s) {
+          if (Checker* checker = machine().checker()) checker->pdl_waited(WW_LOOKER, s);
+        },
+    .pdl_launch_dependents = pdl_launch_dependents,
     .plain_access = plain_access,
     .role = role,
     .note_work = note_work,

@@ -217,6 +217,7 @@ void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site) {
   machine.counters().ranges[range].l2_read += bytes_inside(map, request.at);
   machine.progress();
   if (Checker* checker = machine.checker()) {
+    checker->tma_operand(thread, range, false, site);
     const u64 bytes = bytes_inside(map, request.at);
     const u32 copies = request.multicast == 0 ? 1 : static_cast<u32>(__builtin_popcount(request.multicast));
     checker->traffic().copy(Access::tma_load, site, u64{copies} * map.box_bytes(), bytes, bytes * (copies - 1));
@@ -282,6 +283,7 @@ void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, cons
   operation.range = range;
   operation.group = thread.bulk_first + static_cast<u32>(thread.bulk_groups.size()) - 1;
   if (Checker* checker = machine.checker()) {
+    checker->tma_operand(thread, range, true, site);
     const u32 note = checker->tma_store(thread, place.offset, map.box_bytes(), site);
     if (seen.in_global) checker->tensor_map_used(thread, reinterpret_cast<u64>(map_bytes), note, site);
     check_global(thread, as_stored(map), at, true, site);

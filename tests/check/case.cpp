@@ -24,8 +24,8 @@ u32* aligned(std::vector<u32>& storage, const std::vector<u32>& words) {
 
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-constexpr const char* kHeaders[] = {"ring.hpp",   "shared.hpp", "product.hpp",    "store.hpp",    "clusters.hpp",
-                                    "global.hpp", "counts.hpp", "tensor_map.hpp", "pipelines.hpp"};
+constexpr const char* kHeaders[] = {"ring.hpp",   "shared.hpp", "product.hpp",    "store.hpp",     "clusters.hpp",
+                                    "global.hpp", "counts.hpp", "tensor_map.hpp", "pipelines.hpp", "early.hpp"};
 
 /// The lines of a kernel header, first is number 1; empty when there is no such header.
 std::vector<std::string> lines_of(const std::string& header) {
@@ -82,6 +82,7 @@ runtime::Launch Prepared::launch() {
   launch.params_bytes = sizeof(params_);
   launch.memory = memory_;
   launch.cross_cta = case_.cross_cta;
+  launch.pdl = case_.pdl;
   return launch;
 }
 

@@ -24,7 +24,7 @@ struct Case {
   std::string name;
   const char* kernel;
   u32 threads = 128, grid = 1, cluster = 1, shared_bytes = 1024;
-  bool cross_cta = false;
+  bool cross_cta = false, pdl = false;
   bool map_in_out = false;  // the output starts with the first tensor map
   std::array<i32, 4> arg{};
   std::vector<TensorOf> tensors = {};

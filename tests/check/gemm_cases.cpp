@@ -66,6 +66,7 @@ class Gemm : public GemmCase {
     launch_.grid = clusters * launch_.cluster;
     want_ = testing::reference(host_, emu::MmaMath::exact, testing::cut_of(config, host_.problem, launch_.grid));
     fill_params();
+    launch_.pdl = true;
     launch_.threads = static_cast<u32>(collective::threads_of(config));
     launch_.shared_bytes = static_cast<u32>(collective::shared_plan(config).total);
     launch_.params = &params_;

@@ -30,6 +30,7 @@ GroupedEpilogueCase small_case(std::uint64_t i, std::vector<std::int64_t> counts
   p.stride_b_group = p.n * p.k;
   testing::fill_grouped(h, rng);
   c.in_place = in_place;
+  h.pdl = Pdl::on;
   if (in_place) c.pad = p.ldd - p.n;
   return c;
 }

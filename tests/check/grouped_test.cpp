@@ -28,6 +28,8 @@ std::vector<GroupedCase> grouped_cases() {
     p.encoding = encoding;
     return p;
   };
+  std::vector<std::int64_t> many(130);
+  many[1] = 3, many[70] = 66, many[129] = 1;
   return {
       {"descriptors, block, horizontal",
        problem(GroupEncoding::indptr, Scale::block_1x128_128x128, bf16, 136, 272),
@@ -53,6 +55,10 @@ std::vector<GroupedCase> grouped_cases() {
        problem(GroupEncoding::row_ids, Scale::block_1x128_128x128, bf16, 136, 272),
        {.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged},
        {3, 0, 70, 1, 9}},
+      {"ragged, more groups than one warp lists",
+       problem(GroupEncoding::offsets, Scale::block_1x128_128x128, bf16, 72, 144),
+       {.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged},
+       many},
       {"ragged, several CTAs of an SM",
        problem(GroupEncoding::offsets, Scale::block_1x128_128x128, bf16, 136, 272),
        {.mechanism = Mechanism::ragged, .ctas_per_sm = 2},
@@ -69,6 +75,7 @@ HostGrouped host_of(const GroupedCase& c) {
   HostGrouped h;
   GroupedProblem& p = h.problem = c.problem;
   h.config = c.config;
+  h.pdl = Pdl::on;
   p.groups = static_cast<std::int64_t>(c.counts.size());
   testing::encode_groups(h, rng, c.counts);
   p.lda = p.ldb = p.k, p.ldd = p.n, p.stride_b_group = p.n * p.k;
@@ -130,6 +137,7 @@ std::vector<HostKGrouped> k_grouped_cases() {
     HostKGrouped& h = hosts.emplace_back();
     KGroupedProblem& p = h.problem = c.problem;
     h.config = c.config;
+    h.pdl = Pdl::on;
     testing::encode_k_groups(h, rng, c.counts, h.tails() ? 1 : 128);
     p.lda = h.tails() ? p.m : p.total_k(), p.ldb = h.tails() ? p.n : p.total_k();
     p.ldd = p.n, p.stride_d_group = p.m * p.n;

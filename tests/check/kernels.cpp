@@ -3,6 +3,7 @@
 #include "gemm_kernels.hpp"
 #include "kernels/clusters.hpp"
 #include "kernels/counts.hpp"
+#include "kernels/early.hpp"
 #include "kernels/global.hpp"
 #include "kernels/pipelines.hpp"
 #include "kernels/product.hpp"

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "case.hpp"
+#include "kernels/early.hpp"
 #include "kernels/global.hpp"
 #include "kernels/pipelines.hpp"
 #include "kernels/ring.hpp"
@@ -448,6 +449,29 @@ Case map_store(const char* name, u32 groups) {
   return c;
 }
 
+// --- early.hpp ----------------------------------------------------------------------------------------------------
+
+Case early(const char* name, EarlyForm form, u32 cluster = 1) {
+  Case c = make(name, "check_early", 64, 128, 1024 + 64);
+  c.grid = 2, c.cluster = cluster;
+  c.pdl = form != kNobodyWaits;  // nothing to wait for
+  c.arg = {form};
+  c.tensors = {matrix(false, f32, 64, 2, 64, 1)};
+  c.out[1024] = 0;
+  c.expected[1024] = 128;
+  for (u32 i = 0; i < 128; ++i) c.expected[i] = c.in[i % 64] + c.in[64 + i % 64];
+  return c;
+}
+
+Case early_store() {
+  Case c = make("early_store", "check_early_store", 32, 1, 32 + 256);
+  c.pdl = true;
+  c.map_in_out = true;
+  c.tensors = {matrix(true, f32, 32, 9, 32, 8)};
+  for (u32 w = 0; w < 256; ++w) c.expected[32 + w] = 3 * w;
+  return c;
+}
+
 }  // namespace
 
 const std::vector<Case>& legal_cases() {
@@ -509,6 +533,13 @@ const std::vector<Case>& legal_cases() {
       resident_map("parameter_map", true),
       map_across(),
       map_store("map_store", 5),
+      early("early_all", kAllWait),
+      early("early_named_barrier", kNamedBarrier),
+      early("early_mbarrier", kMBarrier),
+      early("early_cluster_barrier", kClusterBarrier, 2),
+      early("early_bytes_landed", kBytesLanded),
+      early("early_without_attribute", kNobodyWaits),
+      early_store(),
   };
   return cases;
 }

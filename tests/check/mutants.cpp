@@ -549,13 +549,32 @@ std::vector<Mutant> pipeline_mutants() {
   };
 }
 
+std::vector<Mutant> early_mutants() {
+  const auto early = [](const char* name, const char* of, Edit edit, const char* mark) {
+    return Mutant{name, of, edit, {R::early_access}, {mark}, kAny};
+  };
+  return {
+      early("load before the kernels before have ended", "early_all", Edit::early_load, "early_load"),
+      early("plain load before the wait", "early_all", Edit::early_plain_load, "early_plain"),
+      early("store before the wait", "early_all", Edit::early_store, "early_store"),
+      early("atomic before the wait", "early_all", Edit::early_atomic, "early_atomic"),
+      early("TMA load before the wait", "early_all", Edit::early_tma_load, "early_tma_load"),
+      early("TMA store, nobody waits", "early_store", Edit::early_tma_store, "early_tma_store"),
+      early("map acquired before the wait", "early_store", Edit::early_acquire, "early_acquire"),
+      early("nobody waits", "early_all", Edit::early_never, "early_read"),
+      early("another warp waits, and no barrier follows", "early_named_barrier", Edit::early_no_barrier, "early_read"),
+      early("another warp arrives, then waits", "early_mbarrier", Edit::early_arrive, "early_read"),
+      early("no CTA of the cluster waits", "early_cluster_barrier", Edit::early_never, "early_read"),
+  };
+}
+
 }  // namespace
 
 const std::vector<Mutant>& mutants() {
   static const std::vector<Mutant> all = [] {
     std::vector<Mutant> list;
     for (auto* group : {ring_mutants, shared_mutants, product_mutants, store_mutants, cluster_mutants, global_mutants,
-                        counts_mutants, tensor_map_mutants, pipeline_mutants})
+                        counts_mutants, tensor_map_mutants, pipeline_mutants, early_mutants})
       for (Mutant& mutant : group()) list.push_back(std::move(mutant));
     return list;
   }();

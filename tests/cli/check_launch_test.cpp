@@ -11,7 +11,7 @@ namespace {
 
 TEST(CheckLaunch, TextComesBack) {
   const char* text =
-      "grid=8,cluster=2,threads=384,shared=65536,cross=1,buffer=4096,zeros=16,int=-7,long=9000000000,float=0.25,"
+      "grid=8,cluster=2,threads=384,shared=65536,cross=1,pdl=1,buffer=4096,zeros=16,int=-7,long=9000000000,float=0.25,"
       "map=0:bf16:64x32:64x8:128";
   const Result<LaunchText> launch = parse_launch(text, "--launch");
   ASSERT_TRUE(launch) << launch.error().message;
@@ -34,6 +34,7 @@ TEST(CheckLaunch, RefusalsNameTheKey) {
            {"threads=32,int=1.5", "int"},
            {"threads=32,float=x", "float"},
            {"threads=32,cross=2", "cross"},
+           {"threads=32,pdl=on", "pdl"},
            {"threads=32,map=0:bf16:64:64:128", "map"},
            {"threads=32,buffer=64,map=0:int4:64:64:128", "map"},
            {"threads=32,buffer=64,map=0:bf16:64x2:64:128", "map"},

@@ -14,6 +14,7 @@ namespace ww::testing {
 struct HostGrouped {
   GroupedProblem problem;  // strides filled in
   GemmConfig config;       // as requested
+  Pdl pdl = Pdl::automatic;
   std::uint64_t number = 0;
   std::vector<std::int32_t> sizes, sizes2;                    // as the encoding wants them
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;  // {start, count} of every group
@@ -357,7 +358,7 @@ inline Result<std::vector<std::uint8_t>> run_plan(const Device& device, const Gr
 /// The same by a plan of its own.
 inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const HostGrouped& h,
                                                 std::vector<TileWidth>* widths = nullptr, int times = 1) {
-  WW_TRY(const GroupedPlan made, plan(device, h.problem, {.config = h.config}));
+  WW_TRY(const GroupedPlan made, plan(device, h.problem, {.config = h.config, .pdl = h.pdl}));
   return run_plan(device, made, h, widths, times);
 }
 

@@ -96,6 +96,7 @@ enum class Rule {
   exited_cta,             // the shared memory of a CTA that has exited
   unfinished_store,       // a bulk store still reading shared memory at exit, or its source overwritten before that
   stale_descriptor,       // a tensor map in global memory used or changed without its fences
+  early_access,           // global memory touched before griddepcontrol.wait in a launch that may start early
   divergent_call,         // an .aligned call on which the threads of its warp or warpgroup disagree
   register_budget,
   named_barrier_count,

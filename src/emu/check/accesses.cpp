@@ -201,19 +201,18 @@ void Checker::global_access(Thread& thread, u64 address, u32 bytes, arch::Access
   const int range = range_of(*thread.machine, address, bytes);
   if (range < 0) return;
   const runtime::MemoryRange& memory = context_->launch.memory[static_cast<std::size_t>(range)];
-  traffic_.global(access == arch::Access::read    ? Access::load_global
-                  : access == arch::Access::write ? Access::store_global
-                                                  : Access::atomic_global,
-                  site, static_cast<u32>(range), address - reinterpret_cast<u64>(memory.base), bytes,
+  const Access kind = access == arch::Access::read    ? Access::load_global
+                      : access == arch::Access::write ? Access::store_global
+                                                      : Access::atomic_global;
+  if (may_be_early(thread)) [[unlikely]]
+    early_access(thread, name_of(kind), address, address + bytes, "", site);
+  traffic_.global(kind, site, static_cast<u32>(range), address - reinterpret_cast<u64>(memory.base), bytes,
                   access != arch::Access::read && order != arch::MemoryOrder::acquire);
   if (!memory.writable) return;
   ThreadState& self = state(thread);
   const bool atomic = access == arch::Access::atomic;
   const bool acquires = order == arch::MemoryOrder::acquire || order == arch::MemoryOrder::acq_rel;
   const bool releases = order == arch::MemoryOrder::release || order == arch::MemoryOrder::acq_rel;
-  const Access kind = atomic                          ? Access::atomic_global
-                      : access == arch::Access::write ? Access::store_global
-                                                      : Access::load_global;
   Actor actor = actor_of(thread, thread_access(thread, kind, atomic, site), access != arch::Access::read, true);
   touch_global(address, bytes, actor);
   if (!atomic) return;
@@ -260,6 +259,7 @@ u32 Checker::counted_write(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBar
   record.barrier = mbarrier.check_number;
   record.phase = mbarrier.phase;
   record.kind = kind;
+  record.waited = starts_early_ && !may_be_early(thread);
   record.generic = false;  // for those after it: the wait for the mbarrier is enough, at any distance
   record.site = site;
   record.from = thread.call;

@@ -46,6 +46,7 @@ void give_back_checker(std::unique_ptr<Checker> checker) {
 void Checker::start_launch(const LaunchContext& context) {
   context_ = &context;
   traffic_.turn(context.options.traffic);
+  starts_early_ = context.launch.pdl;
   unsupported_.clear();
   module_pages_.clear();  // why: another module, or an operand, may lie where one was
   for (u64& page : seen_module_pages_) page = 0;
@@ -68,7 +69,9 @@ void Checker::reset() {
   known_.clear();
   findings_.clear();
   traffic_.clear();
+  early_accesses_.clear();
   agents_ = used_ctas_ = used_clusters_ = 0;
+  if (starts_early_) new_agents(1);  // kEarlierKernels
   hooked_ = false;
 }
 
@@ -87,6 +90,7 @@ void Checker::start_cluster(Cluster& cluster) {
     state.barriers.clear();
     state.foreign.clear();
     state.exits = {};
+    state.pdl_wait = {};
     state.wgmma_issuers.assign(cta->warpgroups.size(), {});
     const u32 count = static_cast<u32>(cta->threads.size());
     const u32 first = new_agents(count);
@@ -285,6 +289,7 @@ void Checker::mbarrier_signalled(Cta& cta, MBarrier& mbarrier, u32 arrivals, i64
                          "copied",
                          access.phase, mbarrier.phase));
     barrier.bytes_landed = true;
+    if (access.waited) barrier.rounds.open.add_agent(pool_, kEarlierKernels, 1);
     return;
   }
   auto& thread = const_cast<Thread&>(*origin.thread);

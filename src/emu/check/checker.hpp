@@ -2,7 +2,7 @@
 // Happens-before over one machine's run: the mechanisms of the emulator tell it what threads and engines do, it keeps
 // clocks and shadows and collects findings. It changes nothing about the run.
 //   synchronisation  checker.cpp     memory  accesses.cpp     tensor maps  tensor_maps.cpp
-//   words  findings.cpp     traffic  traffic.hpp
+//   dependent launches  early_access.cpp     words  findings.cpp     traffic  traffic.hpp
 // Asynchronous operations are judged when they are issued, against every access known then; whoever comes later is
 // judged against them.
 #pragma once
@@ -104,6 +104,14 @@ class Checker {
   /// `operation`: the access of the copy, which has read the map when it has landed or read its source.
   void tensor_map_used(Thread& thread, u64 address, u32 operation, arch::Site site);
 
+  // Programmatic dependent launch, early_access.cpp.
+  void pdl_waited(Thread& thread, arch::Site site);
+  /// A copy to or from operand `range` of the launch is issued.
+  void tma_operand(Thread& thread, u32 range, bool write, arch::Site site) {
+    if (may_be_early(thread)) [[unlikely]]
+      tma_early(thread, range, write, site);
+  }
+
   // What stops a run, findings.cpp.
   void stopped(Rule rule, Origin origin, const std::string& what);
   /// A deadlock, or a livelock that `origin` stands for.
@@ -151,8 +159,14 @@ class Checker {
     u32 cluster_waits = ~0u;  // `waits` of the first lane at the cluster barrier
     u32 cluster_lanes = 0;
   };
+  struct PdlWait {
+    u32 thread = ~0u;  // slot
+    arch::Site site{};
+    const void* from = nullptr;
+  };
   struct CtaState {
     Cta* cta = nullptr;
+    PdlWait pdl_wait;  // the first of its first thread that has one
     std::vector<Granule> shadow;
     Overflow overflow;
     Rounds named[16];
@@ -174,6 +188,12 @@ class Checker {
     ClockRef released;
     u32 thread = 0;
     arch::Scope scope = arch::Scope::cta;
+  };
+  /// A finding that still lacks its other party: the wait comes later.
+  struct EarlyAccess {
+    std::size_t finding;
+    u32 thread;
+    PdlWait wait;  // of that thread
   };
   /// A thread's acquire of a tensor map: the first since the map last changed, and the newest.
   struct MapAcquire {
@@ -261,6 +281,16 @@ class Checker {
 
   void use_unfenced(Thread& thread, arch::Site site);
 
+  /// Kernels before this one may still run, as far as the thread knows.
+  bool may_be_early(const Thread& thread) {
+    if (!starts_early_) return false;
+    const ClockRef& known = state(thread).base;
+    return !known || Clock::at(known->h, kEarlierKernels) == 0;
+  }
+  void early_access(Thread& thread, const char* operation, u64 begin, u64 end, std::string space, arch::Site site);
+  void tma_early(Thread& thread, u32 range, bool write, arch::Site site);
+  void complete_early_accesses();
+
   // findings.cpp
   FindingParty party(const AccessRecord& record) const;
   FindingParty party(u32 thread, arch::Site site, std::string operation, const void* from = nullptr) const;
@@ -287,10 +317,13 @@ class Checker {
   GlobalShadow global_;
   Overflow global_overflow_;
   static constexpr u32 kTurns = 4;
-  Turn turns_[kTurns];  // of the actor at hand. why not in it: most touch one granule
+  Turn turns_[kTurns];                       // of the actor at hand. why not in it: most touch one granule
+  static constexpr u32 kEarlierKernels = 0;  // their slot, where the launch starts early
   u32 agents_ = 0;
   u32 used_ctas_ = 0, used_clusters_ = 0;
   bool hooked_ = false;
+  bool starts_early_ = false;  // the launch may: Launch::pdl
+  std::vector<EarlyAccess> early_accesses_;
   std::set<u64> module_pages_;      // of kernel code and its constants
   u64 seen_module_pages_[16] = {};  // of those, by number modulo 16; no operand shares them
   std::string unsupported_;

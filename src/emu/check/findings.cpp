@@ -283,6 +283,7 @@ void Checker::collect_spans(CheckResult& result) {
 
 CheckResult Checker::take_result() {
   CheckResult result;
+  complete_early_accesses();
   for (Finding& finding : findings_) finding.text = text_of(finding);
   result.findings = std::move(findings_);
   if (!context_->launch.cross_cta) collect_spans(result);

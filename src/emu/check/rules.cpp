@@ -17,6 +17,7 @@ const char* rule_name(Rule rule) {
     case Rule::exited_cta: return "exited-cta";
     case Rule::unfinished_store: return "unfinished-store";
     case Rule::stale_descriptor: return "stale-descriptor";
+    case Rule::early_access: return "early-access";
     case Rule::divergent_call: return "divergent-call";
     case Rule::register_budget: return "register-budget";
     case Rule::named_barrier_count: return "named-barrier-count";
@@ -64,6 +65,9 @@ const char* advice_for(Rule rule) {
       return "change a tensor map in global memory by tensor_map::release, after all that was issued with it is done; "
              "order that before tensor_map::acquire in every CTA that uses the map, in this launch, and that before "
              "the TMA";
+    case Rule::early_access:
+      return "call pdl::wait before the first access to global memory, in the thread itself or in one that it meets "
+             "at a barrier before the access; without the launch attribute nothing has to wait";
     case Rule::divergent_call: return "all threads of the warp or warpgroup make the same call in the same order";
     case Rule::register_budget: return "release registers before claiming them, within the CTA's share of 65536";
     case Rule::named_barrier_count: return "all threads that meet at a named barrier name the same number of threads";

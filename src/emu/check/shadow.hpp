@@ -56,6 +56,7 @@ struct AccessRecord {
   u8 slots = 1;  // wgmma: four, one for each warp
   bool generic = true;
   bool atomic = false;
+  bool waited = false;  // a copy: its issuer knew of a griddepcontrol.wait
   arch::Site site{};
   const void* from = nullptr;  // return address of the call
 };

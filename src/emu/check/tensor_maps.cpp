@@ -26,6 +26,8 @@ void Checker::tensor_map_replaced(Thread& thread, u32 offset, arch::Site site) {
 
 void Checker::tensor_map_released(Thread& thread, u32 offset, u64 address, arch::Site site) {
   const u32 part = 4 * thread.lane();
+  if (may_be_early(thread)) [[unlikely]]
+    early_access(thread, name_of(Access::tensor_map_release), address + part, address + part + 4, "", site);
   Actor reads = actor_of(thread, thread_access(thread, Access::tensor_map_copy, false, site), false, true);
   touch_shared(state(*thread.cta), offset + part, 4, reads);
   Actor writes = actor_of(thread, thread_access(thread, Access::tensor_map_release, false, site), true, true);
@@ -34,7 +36,10 @@ void Checker::tensor_map_released(Thread& thread, u32 offset, u64 address, arch:
     for (MapAcquire& acquire : found->second) acquire.outdated = true;
 }
 
-void Checker::tensor_map_acquired(Thread& thread, u64 address, arch::Site) {
+void Checker::tensor_map_acquired(Thread& thread, u64 address, arch::Site site) {
+  // why: what it lets TMA see are writes that happened before it
+  if (may_be_early(thread)) [[unlikely]]
+    early_access(thread, "fence.proxy.tensormap (acquire of a tensor map)", address, address + kMapBytes, "", site);
   ThreadState& self = state(thread);
   auto& acquires = map_acquires_[address];
   // why two: threads that know of the first only may use the map while this one, ahead of them, acquires it again

@@ -124,6 +124,17 @@ enum class Edit : i32 {
   commit_before_store,
   out_of_turn,
   turn_given_early,
+  // early.hpp
+  early_load,
+  early_plain_load,
+  early_store,
+  early_atomic,
+  early_tma_load,
+  early_tma_store,
+  early_acquire,
+  early_never,
+  early_no_barrier,
+  early_arrive,
 };
 
 struct Params {
