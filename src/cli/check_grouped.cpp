@@ -27,6 +27,7 @@ class GroupedTarget final : public CheckTarget {
         settings_(settings) {}
 
   Result<void> prepare() {
+    options_.pdl = Pdl::on;  // why: the launch of which most is asked
     WW_TRY(plan_, plan(device_, problem_, options_));
     options_.config = plan_.config();
     const GroupedProblem& p = problem_;

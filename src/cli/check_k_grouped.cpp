@@ -17,6 +17,7 @@ class KGroupedTarget final : public CheckTarget {
       : device_(std::move(device)), request_(std::move(request)), options_(options), settings_(settings) {}
 
   Result<void> prepare() {
+    options_.pdl = Pdl::on;  // why: the launch of which most is asked
     WW_TRY(plan_, plan(device_, request_.problem, options_));
     options_.config = plan_.config();
     WW_TRY(const KGroupedTensors tensors, make_tensors(request_, 0));

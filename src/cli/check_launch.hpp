@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The launch of a user's kernel as text, and its parameter block as bytes.
 //   grid=8,cluster=2,threads=384,shared=65536,cross=0,pdl=0,buffer=1048576,zeros=4096,map=0:bf16:512x1024:64x128:128
-// grid, cluster, threads, shared, cross and pdl describe the launch. The rest are members of the kernel's parameter struct,
-// in order, each aligned as C++ aligns it:
+// grid, cluster, threads, shared, cross and pdl (the launch may start early) describe the launch. The rest are members
+// of the kernel's parameter struct, in order, each aligned as C++ aligns it:
 //   buffer=BYTES  a pointer to that many bytes of noise        zeros=BYTES  the same, zeroed
 //   int=N  long=N  float=X                                      a value of 4, 8 or 4 bytes
 //   map=BUFFER:TYPE:EXTENTS:BOX:SWIZZLE                         a tensor map of the BUFFER-th pointer, packed rows,

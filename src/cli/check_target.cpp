@@ -22,6 +22,7 @@ class GemmTarget final : public CheckTarget {
       : device_(std::move(device)), problem_(problem), options_(options), settings_(settings) {}
 
   Result<void> prepare() {
+    options_.pdl = Pdl::on;  // why: the launch of which most is asked
     WW_TRY(plan_, plan(device_, problem_, options_));
     options_.config = plan_.config();
     const GemmProblem& p = plan_.problem();

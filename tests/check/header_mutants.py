@@ -205,7 +205,8 @@ GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it
     ("grouped: sizes read before kernels before have ended", "kernel/ragged_gemm.hpp",
      "    if (kWarpLists && warp == 0) {\n      arch::pdl::wait();\n", "    if (kWarpLists && warp == 0) {\n",
      "early-access"),
-    # of few groups, the first warp's wait and the barrier after it are enough; of many, nobody's is left
+    # where the first warp lists the groups, or another asks for weights ahead, its wait and the barrier after it are
+    # enough; of many groups and several CTAs of an SM, nobody's is left
     ("grouped: kernels before are waited for by one warp", "kernel/ragged_gemm.hpp",
      "    arch::pdl::wait();  // nothing", "    // nothing", "early-access"),
     # the peers' multicast deadlock: CTAs that share an operand must agree on how long its K is. A deadlock whose waits

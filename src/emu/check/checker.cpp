@@ -91,6 +91,7 @@ void Checker::start_cluster(Cluster& cluster) {
     state.foreign.clear();
     state.exits = {};
     state.pdl_wait = {};
+    state.unwaited = state.waited = {};
     state.wgmma_issuers.assign(cta->warpgroups.size(), {});
     const u32 count = static_cast<u32>(cta->threads.size());
     const u32 first = new_agents(count);

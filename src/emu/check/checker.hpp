@@ -166,7 +166,8 @@ class Checker {
   };
   struct CtaState {
     Cta* cta = nullptr;
-    PdlWait pdl_wait;  // the first of its first thread that has one
+    PdlWait pdl_wait;           // the first of its first thread that has one
+    ClockRef unwaited, waited;  // what the last thread that waited knew before, and after
     std::vector<Granule> shadow;
     Overflow overflow;
     Rounds named[16];

@@ -16,10 +16,15 @@ namespace ww::emu {
 void Checker::pdl_waited(Thread& thread, arch::Site site) {
   if (!starts_early_) return;
   ThreadState& self = state(thread);
-  self.base = pool_.raise(self.base, kEarlierKernels, 1);
+  CtaState& cta = state(*thread.cta);
+  // why kept: all threads wait after one barrier, with one clock, and are to go on with one
+  if (!cta.waited || !(cta.unwaited == self.base)) {
+    cta.unwaited = self.base;
+    cta.waited = pool_.raise(self.base, kEarlierKernels, 1);
+  }
+  self.base = cta.waited;
   const PdlWait wait{thread.check_slot, site, thread.call};
-  PdlWait& first = state(*thread.cta).pdl_wait;
-  if (wait.thread < first.thread) first = wait;
+  if (wait.thread < cta.pdl_wait.thread) cta.pdl_wait = wait;
   for (EarlyAccess& access : early_accesses_)  // of findings: few
     if (access.thread == wait.thread && access.wait.thread == ~0u) access.wait = wait;
 }
