@@ -157,9 +157,9 @@ MUTANTS = [  # name, header, old, new, rules
      "    if (!token.done) arch::mbarrier::wait(full(barriers_, state_.index), state_.parity);\n", "",
      "uninitialised-read data-race arrival-underflow deadlock"),
     ("kernels before are not waited for", "kernel/gemm.hpp",
-     "    arch::pdl::wait();  // nothing an earlier kernel wrote is read before this line\n", "", "early-access"),
+     "    arch::pdl::wait();  // global memory is left alone before this line\n", "", "early-access"),
     ("multistage: kernels before are not waited for", "kernel/multistage_gemm.hpp",
-     "    arch::pdl::wait();  // nothing an earlier kernel wrote is read before this line\n", "", "early-access"),
+     "    arch::pdl::wait();  // global memory is left alone before this line\n", "", "early-access"),
 ]
 GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it
     ("grouped: map of A not acquired", "kernel/descriptor_gemm.hpp", "    arch::tensor_map::acquire(group_a);\n", "",
@@ -197,7 +197,7 @@ GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it
     ("grouped: rows multiplied that were not loaded", "kernel/grouped_gemm.hpp",
      "if (tile.rows <= math_warpgroup * kPartRows) {", "if (tile.rows == 0) {", "uninitialised-read data-race"),
     ("grouped: kernels before are not waited for", "kernel/grouped_gemm.hpp",
-     "    arch::pdl::wait();  // nothing an earlier kernel wrote is read before this line\n", "", "early-access"),
+     "    arch::pdl::wait();  // global memory is left alone before this line\n", "", "early-access"),
     ("grouped: maps used before their update has ended", "kernel/descriptor_gemm.hpp",
      "    arch::pdl::wait();  // maps, list and operands are read only after this line\n", "", "early-access"),
     ("grouped: maps changed before kernels before have ended", "kernel/descriptor_update.hpp",
@@ -208,7 +208,7 @@ GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it
     # where the first warp lists the groups, or another asks for weights ahead, its wait and the barrier after it are
     # enough; of many groups and several CTAs of an SM, nobody's is left
     ("grouped: kernels before are waited for by one warp", "kernel/ragged_gemm.hpp",
-     "    arch::pdl::wait();  // nothing", "    // nothing", "early-access"),
+     "    arch::pdl::wait();  // global", "    // global", "early-access"),
     # the peers' multicast deadlock: CTAs that share an operand must agree on how long its K is. A deadlock whose waits
     # are all for a peer's bytes goes by the name of transaction-count
     ("k-grouped: CTAs of a cluster take different groups", "scheduler/k_grouped.hpp", "table_[group_of(params_, index_)]",
@@ -239,7 +239,7 @@ GROUPED_EPILOGUE_MUTANTS = [  # the same
     ("grouped epilogue: map of D not acquired without K", "kernel/descriptor_gemm.hpp",
      "        else acquire(group_d);  // without K, A has no maps\n", "", "stale-descriptor"),
     ("grouped epilogue: zeros before kernels before have ended", "kernel/zero_rows.hpp",
-     "    arch::pdl::wait();  // nothing an earlier kernel wrote is read before this line\n", "", "early-access"),
+     "    arch::pdl::wait();  // global memory is left alone before this line\n", "", "early-access"),
 ]
 FLAGS = ["-std=c++20", "-O1", "-g1", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-DWW_CHECKED=1",
          "-fsanitize=thread", "-fno-optimize-sibling-calls"]
