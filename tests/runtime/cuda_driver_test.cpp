@@ -117,6 +117,19 @@ TEST_F(FakeGpu, LaunchesCarryClusterPdlStreamAndParameters) {
   EXPECT_TRUE(driver_->attributes.empty());
 }
 
+TEST_F(FakeGpu, LaunchesOverlapOnlyWhereGraphsKnowHow) {
+  setenv("FAKE_CUDA_VERSION", "12020", 1);
+  const Device device = Device::open("cuda:0").value();
+  const auto loaded = kernel(device);
+  if (!jit::Nvrtc::get()) GTEST_SKIP() << "no libnvrtc on this machine";
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  const test::Params params{reinterpret_cast<std::uint32_t*>(0x4000), 7};
+  Launch launch = launch_of(loaded->get(), params);
+  launch.cluster = 1, launch.pdl = true;
+  ASSERT_TRUE(device.backend().launch(launch));
+  EXPECT_TRUE(driver_->attributes.empty());
+}
+
 TEST_F(FakeGpu, LaunchesAreRefusedOrExplained) {
   const Device device = Device::open("cuda:0").value();
   const auto loaded = kernel(device);
