@@ -3,6 +3,8 @@
 // read by the next launch as A, as C, as scales, or as the sizes of groups.
 #pragma once
 
+#include <ostream>
+
 #include "overlap_chain.hpp"
 
 namespace ww::gpu_test {
@@ -10,6 +12,9 @@ namespace ww::gpu_test {
 struct ChainCase {
   std::string name;
   std::function<Chain(const Setting&)> make;  // throws what it cannot do
+
+  /// why: its bytes, addresses among them, would be in the names that ctest lists
+  friend void PrintTo(const ChainCase& c, std::ostream* out) { *out << c.name; }
 };
 
 std::vector<ChainCase> dense_chains();

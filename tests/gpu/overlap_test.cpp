@@ -74,7 +74,7 @@ class Lane {
   CUgraphExec ready_ = nullptr;
 };
 
-class Overlap : public ::testing::TestWithParam<ChainCase> {
+class Overlap : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto driver = runtime::CudaDriver::get();
@@ -83,12 +83,21 @@ class Overlap : public ::testing::TestWithParam<ChainCase> {
     cuda_ = *driver;
   }
 
-  /// All runs of one chain. Errors are thrown: gtest reports them as failures.
+  // why no test for each chain: without a GPU each would be one more that is skipped
   void expect_same_bits(Slots slots) const {
+    for (const ChainCase& c : all_chains()) {
+      SCOPED_TRACE(c.name);
+      expect_same_bits(c, slots);
+    }
+  }
+
+ private:
+  /// All runs of one chain. Errors are thrown: gtest reports them as failures.
+  void expect_same_bits(const ChainCase& c, Slots slots) const {
     Setting setting{*gpu(), Pdl::off, slots, kLinks, true};
-    const Chain off = GetParam().make(setting);
+    const Chain off = c.make(setting);
     setting.pdl = Pdl::on;
-    const Chain on = GetParam().make(setting);
+    const Chain on = c.make(setting);
     const std::string where = slots == Slots::every ? "a slot for every link" : "two slots";
 
     // why after the uploads: they made the device's primary context, which the plan's runs use
@@ -115,19 +124,15 @@ class Overlap : public ::testing::TestWithParam<ChainCase> {
     }
     const auto less = lane.timed(on, shorter, [&] { lane.enqueue(on, kLinks / 2); });
     EXPECT_NE(on.difference(less, want), "") << where << ": a link less changes nothing";
-    std::printf("%-32s %-22s %6.1f us a link, overlapping %6.1f, in a graph %6.1f\n", GetParam().name.c_str(),
-                where.c_str(), alone, together, replayed);
+    std::printf("%-32s %-22s %6.1f us a link, overlapping %6.1f, in a graph %6.1f\n", c.name.c_str(), where.c_str(),
+                alone, together, replayed);
   }
 
- private:
   const runtime::CudaDriver* cuda_ = nullptr;
 };
 
-TEST_P(Overlap, ChangesNoBitOfAnyLink) { expect_same_bits(Slots::every); }
-TEST_P(Overlap, ChangesNoBitWhereTwoSlotsTakeTurns) { expect_same_bits(Slots::two); }
-
-INSTANTIATE_TEST_SUITE_P(Chains, Overlap, ::testing::ValuesIn(all_chains()),
-                         [](const auto& info) { return info.param.name; });
+TEST_F(Overlap, ChangesNoBitOfAnyLink) { expect_same_bits(Slots::every); }
+TEST_F(Overlap, ChangesNoBitWhereTwoSlotsTakeTurns) { expect_same_bits(Slots::two); }
 
 }  // namespace
 }  // namespace ww::gpu_test
