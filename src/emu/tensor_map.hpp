@@ -31,10 +31,10 @@ struct TensorMapData {
     return bytes;
   }
   /// Two modes step alike, so that their coordinates add up to one row: what the map spans says nothing about the
-  /// memory behind it, only its boxes do.
+  /// memory behind it, only its boxes do. why also where the inner has one row: the outer's coordinates step past it
   bool adds_coordinates() const {
     for (int d = 2; d < rank; ++d)
-      if (extent[d] > 1 && extent[d - 1] > 1 && stride[d - 1] == stride[d - 2]) return true;
+      if (extent[d] > 1 && stride[d - 1] == stride[d - 2]) return true;
     return false;
   }
 };
