@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a plan's launches may start before their predecessors have ended, where nobody says so: where that was
-// measured to pay (docs/performance.md). Launches that leave a few SMs idle lose up to a fifth with it: their
+// measured to pay (bench/results/diary.md). Launches that leave a few SMs idle lose up to a fifth with it: their
 // successor's first CTAs take just those, and all of its tiles may end up in one corner of the chip.
 #pragma once
 
