@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files as the program needs them: a regular file read at offsets, and a file that appears whole or not at all.
+// Files as the program needs them: a regular file read at offsets, and an output that never destroys what is no file.
 // Nothing is mapped, so a file that shrinks while it is read is an error and not a signal.
 #pragma once
 
@@ -40,12 +40,17 @@ class InputFile {
 /// Writes one part of a file; false when the file system refused it.
 using Sink = std::function<bool(const void* data, std::size_t bytes)>;
 
-/// Refuses, before any work is done, a path whose directory is missing or not writable, or that names a directory.
+/// Refuses, before any work is done, a path that write_file() could not write: a directory, a block device, a socket, a
+/// file without write permission, a folder that is missing or takes no new file.
 Result<void> check_writable(const std::string& path, const std::string& argument);
 
-/// Calls `fill` on a temporary name in the same directory, then fsync and rename: readers see the old file or the new.
-/// The temporary file is removed on failure.
+/// Writes what `fill` produces. A regular file, or one that does not exist yet, is replaced atomically: readers see the
+/// old content or all of the new one, permissions stay, a symlink stays and its target is replaced. A character device,
+/// a FIFO and standard output are written through. Nothing else is left behind on failure.
 Result<void> write_file(const std::string& path, const std::string& argument,
                         const std::function<bool(const Sink&)>& fill);
+
+/// Whether writing to `path` writes to standard output.
+bool is_standard_output(const std::string& path);
 
 }  // namespace ww::cli

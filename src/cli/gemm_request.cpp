@@ -74,11 +74,11 @@ Result<void> resolve_sizes(const GemmFlags& flags, GemmRequest& request) {
   return expect_bytes("--m", {p.batch, p.m, p.n}, bytes_of(p.d));
 }
 
-/// A file of what belongs to one matrix, or with L in front of that.
+/// A file of what belongs to one matrix, or with L in front of that, also where L is 1.
 Result<void> expect_of_batch(const GemmRequest& request, const std::optional<ArrayFile>& array,
                              std::vector<std::int64_t> shape, const char* meaning) {
   const std::int64_t batch = request.problem.batch;
-  if (!array || batch == 1 || array->shape.size() == shape.size()) return expect_shape(array, shape, meaning);
+  if (!array || array->shape.size() != shape.size() + 1) return expect_shape(array, shape, meaning);
   shape.insert(shape.begin(), batch);
   return expect_shape(array, shape, fmt::format("(L, {}", meaning + 1).c_str());
 }
@@ -95,11 +95,9 @@ Result<void> check_scales(const GemmRequest& request) {
                        p.batch == 1 ? "one element" : "one element, or (L,)",
                        fmt::format("shape {}", shape_text((*array)->shape)));
   if (p.scale == Scale::row_column) {
-    const bool one = p.batch == 1;
-    if (request.scale_a && !(one && request.scale_a->shape == std::vector{p.m, std::int64_t{1}}))
+    if (!(p.batch == 1 && request.scale_a && request.scale_a->shape == std::vector{p.m, std::int64_t{1}}))
       WW_CHECK(expect_of_batch(request, request.scale_a, {p.m}, "(M,)"));
-    if (request.scale_b && !(one && request.scale_b->shape == std::vector{std::int64_t{1}, p.n}))
-      WW_CHECK(expect_of_batch(request, request.scale_b, {p.n}, "(N,)"));
+    WW_CHECK(expect_of_batch(request, request.scale_b, {p.n}, "(N,)"));
   }
   if (!is_block(p.scale)) return {};
   WW_CHECK(expect_of_batch(request, request.scale_a, {p.m, blocks_of(p.k)}, "(M, ceil(K/128))"));
@@ -115,7 +113,6 @@ Result<void> check_epilogue_files(const GemmFlags& flags, const GemmRequest& req
   WW_CHECK(check_operands_named(flags, files, p.epilogue));
   WW_CHECK(expect_of_batch(request, files.c, {p.m, p.n}, "(M, N)"));
   WW_CHECK(expect_of_batch(request, files.auxiliary, {p.m, p.n}, "(M, N)"));
-  if (p.batch == 1 && files.bias && files.bias->shape == std::vector{std::int64_t{1}, p.n}) return {};
   return expect_of_batch(request, files.bias, {p.n}, "(N,)");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // .safetensors: 8 bytes of header length, a JSON object of {"name": {"dtype", "shape", "data_offsets": [begin, end]}},
-// then the data. The header is read as a stream of events: nothing is stored but the tensor asked for and a few names,
-// and depth is limited, so a hostile header costs no more than its own length.
+// then the data. The header is read as a stream of events: only the tensor asked for, a few names and every tensor's
+// offsets are stored, and depth is limited, so a hostile header costs no more than its own length.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -30,8 +30,8 @@ class Header : public nlohmann::json_sax<nlohmann::json> {
 
   Tensor found;
   int matches = 0;
-  std::int64_t last_byte = 0;      // the largest end of any tensor
-  std::vector<std::string> names;  // the first few
+  std::vector<std::pair<std::int64_t, std::int64_t>> extents;  // data_offsets of every tensor
+  std::vector<std::string> names;                              // the first few
   std::string problem;
 
   bool null() override { return scalar("null"); }
@@ -75,7 +75,7 @@ class Header : public nlohmann::json_sax<nlohmann::json> {
     if (depth_-- != 2 || metadata_) return true;
     if (!tensor_.has_dtype || !tensor_.has_shape || !tensor_.has_offsets || tensor_.offsets.size() != 2)
       return refuse(fmt::format("tensor \"{}\" without dtype, shape and two data_offsets", tensor_name_));
-    last_byte = std::max(last_byte, tensor_.offsets[1]);
+    extents.emplace_back(tensor_.offsets[0], tensor_.offsets[1]);
     if (tensor_name_ == wanted_) found = tensor_, ++matches;
     return true;
   }
@@ -148,9 +148,17 @@ Result<ArrayFile> open_safetensors(InputFile file, const std::string& wanted) {
   if (text.empty() || text[0] != '{' || !nlohmann::json::sax_parse(text, &header))
     return refuse("a header of tensors with dtype, shape and data_offsets",
                   header.problem.empty() ? "no JSON object" : header.problem);
+  std::sort(header.extents.begin(), header.extents.end());
+  std::int64_t end_of_data = 0;
+  for (const auto& [begin, end] : header.extents) {
+    if (begin != end_of_data || end < begin)
+      return refuse(fmt::format("tensors that follow one another: data_offsets that begin at {}", end_of_data),
+                    fmt::format("[{}, {}]", begin, end));
+    end_of_data = end;
+  }
   const std::uint64_t data_bytes = bytes - 8 - length;
-  if (static_cast<std::uint64_t>(header.last_byte) != data_bytes)
-    return refuse(fmt::format("{} bytes of data, as the header says", header.last_byte),
+  if (static_cast<std::uint64_t>(end_of_data) != data_bytes)
+    return refuse(fmt::format("{} bytes of data, as the header says", end_of_data),
                   fmt::format("{} bytes", data_bytes));
   if (header.matches != 1) {
     const bool more = header.names.size() > kNamesShown;

@@ -131,6 +131,30 @@ class Program(unittest.TestCase):
             self.assertNotEqual(refused.returncode, 0)
             self.assertIn(wrong[0], refused.stderr)
 
+    def test_a_leading_extent_of_one_is_taken_of_every_file(self) -> None:
+        m, n, k = 5, 136, 256
+        def array(name: str, *shape: int) -> str:
+            return npy(self.path / f"{name}.npy", "<f4", shape, struct.pack(f"<{math.prod(shape)}f",
+                                                                            *[1.0 + i for i in range(math.prod(shape))]))
+
+        def bits(name: str, *shape: int) -> str:
+            return npy(self.path / f"{name}.npy", "|u1", shape, bytes(0x30 + i % 16 for i in range(math.prod(shape))))
+
+        for scale, of_a, of_b in (("block", (m, 2), (2, 2)), ("block-1d", (m, 2), (n, 2)), ("row-column", (m,), (n,)),
+                                  ("tensor", (), ())):
+            hashes = set()
+            for one in ((), (1,)):
+                with self.subTest(scale=scale, one=one):
+                    files = ["--a", bits("a", *one, m, k), "--b", bits("b", *one, n, k),
+                             "--scale-a", array("sa", *one, *of_a), "--scale-b", array("sb", *one, *of_b),
+                             "--c", array("c", *one, m, n), "--bias", array("bias", *one, n),
+                             "--aux", array("aux", *one, m, n)]
+                    answer = self.one_object(run("gemm", "--device", "emu:sm90", *files, "--scale", scale, "--epilogue",
+                                                 "acc + c:f32 + bias + aux0:f32", "--verify", "--json"))
+                    self.assertTrue(answer["ok"], answer)
+                    hashes.add(answer["d_xxh3"])
+            self.assertEqual(len(hashes), 1, scale)
+
     def test_help_and_version_are_right(self) -> None:
         for arguments in (["--help"], ["--version"], ["gemm", "--help"], ["bench", "gemm", "--help"],
                           ["layout", "--help"]):
