@@ -21,7 +21,7 @@ MUTANTS = [  # name, header, old, new, rules
      "    if (!token.done) arch::mbarrier::wait(stage.full, state_.parity);\n", "",
      "data-race uninitialised-read stage-reuse"),
     ("release without syncwarp", "pipeline/tma_pipeline.hpp",
-     "    arch::warp::sync();  // why: one lane's arrive speaks for the reads", "    // for the reads",
+     "    arch::warp::sync();  // one lane's arrival stands for the reads", "    // for the reads",
      "data-race"),  # the lanes' own reads of the scales; wgmma reads, and waits for it, as a warp
     ("release to this CTA only", "pipeline/tma_pipeline.hpp",
      "shares_operand(kCluster, rank, static_cast<int>(lane))", "static_cast<int>(lane) == rank",
@@ -47,7 +47,7 @@ MUTANTS = [  # name, header, old, new, rules
     ("scales not handed over", "pipeline/tma_pipeline.hpp",
      "    arch::mbarrier::arrive_if(arch::lane_index() == 0, stage.full);\n", "", "deadlock"),
     ("scales committed without syncwarp", "pipeline/tma_pipeline.hpp",
-     "    arch::warp::sync();  // why: one lane's arrive speaks for the stores of all 32\n", "", "data-race"),
+     "    arch::warp::sync();  // one lane's arrival stands for the stores of all 32\n", "", "data-race"),
     ("wait<2> in flight", "collective/mainloop.hpp", "arch::wgmma::wait<1>();", "arch::wgmma::wait<2>();", "stage-reuse"),
     ("promotes before the wait", "collective/mainloop.hpp", "arch::wgmma::wait<0>(raw);", "arch::wgmma::wait<1>(raw);",
      "accumulator-in-flight"),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exclusive scan over a group of threads: a whole CTA, or consecutive whole warps of it that share a named barrier.
-//   warp: shuffles -> one word a warp in the caller's scratch -> barrier -> each warp scans those words
+//   warp: shuffles -> one 32-bit value per warp in the caller's scratch -> barrier -> each warp scans those values
 // The operator is associative, op(earlier, later), and need not commute: a sum, a maximum, a "last one set".
-// All threads of the group take part. When a scan returns, the scratch is free for the next one or anything else.
+// All threads of the group take part. When a scan returns, its scratch may be reused at once.
 #pragma once
 
 #include "warpwright/arch/named_barrier.hpp"
@@ -12,14 +12,14 @@
 namespace ww::arch::cta {
 
 struct Scan {
-  u32 before;  // of the threads before this one in the group; the identity for the first
-  u32 total;   // of all threads of the group
+  u32 before;  // over the threads before this one in the group; the identity for the first thread
+  u32 total;   // over all threads of the group
 };
 
-/// Bytes of scratch for a group of `threads`, 4-byte aligned.
+/// Returns the bytes of scratch for a group of `threads`; the scratch is 4-byte aligned.
 WW_HOST_DEVICE constexpr u32 scan_bytes(u32 threads) { return threads / kWarpSize * 4; }
 
-/// Inclusive scan over the lanes of a warp.
+/// Returns the inclusive scan over the lanes of a warp.
 template <class Operator> WW_DEVICE u32 warp_scan(u32 value, Operator op) {
   for (u32 step = 1; step < kWarpSize; step *= 2) {
     const u32 below = warp::shuffle_up(value, step);
@@ -28,7 +28,8 @@ template <class Operator> WW_DEVICE u32 warp_scan(u32 value, Operator op) {
   return value;
 }
 
-/// `rank` of this thread among the kThreads of the group: its lane must be rank % 32. They meet at barrier kBarrier.
+/// Scans over a group of kThreads threads that synchronise at barrier kBarrier. `rank` is this thread's index in the
+/// group; its lane must be rank % 32.
 template <u32 kThreads, int kBarrier, class Operator>
 requires(kThreads % kWarpSize == 0 && kThreads >= kWarpSize && kThreads <= kWarpSize * kWarpSize) WW_DEVICE Scan
     exclusive_scan(u32 value, u32 rank, u32 identity, SharedAddress scratch, Operator op) {
@@ -41,11 +42,11 @@ requires(kThreads % kWarpSize == 0 && kThreads >= kWarpSize && kThreads <= kWarp
 
   if (lane == kWarpSize - 1) shared::store(scratch + 4 * warp_of_group, inclusive);
   named_barrier::sync<kBarrier>(kThreads);
-  const u32 of_warp = lane < kWarps ? shared::load(scratch + 4 * lane) : identity;  // lane w: warp w's
+  const u32 of_warp = lane < kWarps ? shared::load(scratch + 4 * lane) : identity;  // lane w holds warp w's total
   const u32 warps = warp_scan(of_warp, op);
   const u32 warps_before = warp::shuffle(warps, (warp_of_group + kWarpSize - 1) % kWarpSize);
   const u32 total = warp::shuffle(warps, kWarps - 1);
-  named_barrier::sync<kBarrier>(kThreads);  // why: the scratch is read; whoever comes next may write it
+  named_barrier::sync<kBarrier>(kThreads);  // all warps have read the scratch, so that the next user may write it
   return {warp_of_group == 0 ? before : op(warps_before, before), total};
 }
 
@@ -56,11 +57,12 @@ struct Maximum {
   WW_DEVICE u32 operator()(u32 a, u32 b) const { return a > b ? a : b; }
 };
 
-/// kCount sums over the lanes of a warp at once, step by step together: the shuffles of one hide those of the others.
+/// Computes kCount sums over the lanes of a warp, step by step together, so that their shuffles hide each other's
+/// latency.
 template <int kCount>
 WW_DEVICE void exclusive_sums_in_warp(const u32 (&values)[kCount], u32 (&before)[kCount], u32 (&total)[kCount]) {
   WW_UNROLL
-  for (int i = 0; i < kCount; ++i) total[i] = values[i];  // inclusive, for now
+  for (int i = 0; i < kCount; ++i) total[i] = values[i];  // inclusive until the end of the loop
   WW_UNROLL
   for (u32 step = 1; step < kWarpSize; step *= 2) {
     u32 below[kCount];
@@ -76,11 +78,11 @@ WW_DEVICE void exclusive_sums_in_warp(const u32 (&values)[kCount], u32 (&before)
   }
 }
 
-/// Sum modulo 2^32 of the values of the threads before this one, and of all.
+/// Returns the sum modulo 2^32 over the threads before this one, and over all.
 template <u32 kThreads, int kBarrier = 0> WW_DEVICE Scan exclusive_sum(u32 value, u32 rank, SharedAddress scratch) {
   return exclusive_scan<kThreads, kBarrier>(value, rank, 0, scratch, Sum{});
 }
-/// Largest value of the threads before this one (0 for the first), and of all.
+/// Returns the largest value of the threads before this one (0 for the first), and of all.
 template <u32 kThreads, int kBarrier = 0> WW_DEVICE Scan exclusive_max(u32 value, u32 rank, SharedAddress scratch) {
   return exclusive_scan<kThreads, kBarrier>(value, rank, 0, scratch, Maximum{});
 }

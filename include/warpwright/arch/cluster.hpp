@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thread-block clusters: the barrier of all their threads, and loads and stores in another CTA's shared memory (DSMEM).
 // The barriers are .aligned: all lanes of a warp must arrive together.
-// store_async says by itself that it has arrived: an mbarrier beside its bytes counts them, as it counts a TMA load's,
-// and whoever has waited for that mbarrier sees them. It needs no fence and no arrival of the writer, and a launch with
-// clusters of two or more.
+// store_async signals its own completion: an mbarrier in the same CTA counts its bytes, as it counts a TMA load's.
+// Whoever has waited for that mbarrier sees the bytes, without a fence or an arrival of the writer. It requires a
+// launch with clusters of two or more CTAs.
 // PTX ISA: barrier.cluster, mapa, ld/st.shared::cluster, st.async.
 #pragma once
 
@@ -17,7 +17,7 @@ inline namespace ptx {
 WW_DEVICE void arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 WW_DEVICE void arrive_relaxed() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
 WW_DEVICE void wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-/// The address of the same offset in CTA `rank`.
+/// Returns the address of the same offset in CTA `rank`.
 WW_DEVICE SharedAddress map(SharedAddress address, u32 rank) {
   u32 mapped;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(mapped) : "r"(address.value), "r"(rank));
@@ -31,8 +31,8 @@ WW_DEVICE u32 load(SharedAddress mapped) {
 WW_DEVICE void store(SharedAddress mapped, u32 value) {
   asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(mapped.value), "r"(value) : "memory");
 }
-/// The lanes for which `condition` holds: one word to `mapped`, 4 bytes to the transaction count of `mapped_barrier`;
-/// both from map() with the same rank.
+/// Stores one 32-bit value to `mapped` from each lane for which `condition` holds, and counts 4 bytes on
+/// `mapped_barrier`. Both addresses come from map() with the same rank.
 WW_DEVICE void store_async_if(bool condition, SharedAddress mapped, u32 value, MBarrier mapped_barrier) {
   asm volatile(
       "{\n.reg .pred p;\n"
@@ -41,7 +41,7 @@ WW_DEVICE void store_async_if(bool condition, SharedAddress mapped, u32 value, M
       "r"(value), "r"(mapped_barrier.address.value), "r"(static_cast<u32>(condition))
       : "memory");
 }
-/// Four words, 16-byte aligned.
+/// Stores four 32-bit values; `mapped` is 16-byte aligned.
 WW_DEVICE void store_async4(SharedAddress mapped, const Words<4>& v, MBarrier mapped_barrier) {
   asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
                    mapped.value),
@@ -72,7 +72,7 @@ WW_DEVICE void store_async4(SharedAddress mapped, const Words<4>& v, MBarrier ma
 }  // namespace emu
 #endif
 
-/// All threads of all CTAs of the cluster; memory written before it is visible after it.
+/// Synchronises all threads of all CTAs of the cluster; memory written before it is visible after it.
 #if defined(__CUDACC__)
 WW_DEVICE void sync() {
   arrive();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conversions between FP32 and the storage types, with the hardware's rounding and NaN rules on both executors:
-//   narrowing rounds to nearest even; any NaN becomes 0x7FFF (bf16, f16) or 0x7F (e4m3, e5m2); f16 overflows to Inf,
-//   e4m3 saturates to +-448 and e5m2 to +-57344 (cvt.rn.satfinite). Widening is exact, one source for both; NaN becomes
-//   0x7FFFFFFF, except that
-//   bf16 is a plain shift and keeps its payload.
+// - Narrowing rounds to nearest even. Any NaN becomes 0x7FFF (bf16, f16) or 0x7F (e4m3, e5m2). f16 overflows to Inf;
+//   e4m3 saturates to +-448 and e5m2 to +-57344 (cvt.rn.satfinite).
+// - Widening is exact and has one source for both executors. NaN becomes 0x7FFFFFFF, except that bf16 is a plain shift
+//   and keeps its payload.
 // The host uses the same functions for operands and references. PTX ISA: cvt.
 #pragma once
 
@@ -60,8 +60,8 @@ WW_HOST_DEVICE constexpr u16 to_bf16(float v) {
   return static_cast<u16>((x + 0x7fffu + ((x >> 16) & 1)) >> 16);
 }
 
-/// FP32 to a smaller binary format by integer arithmetic: kBits of fraction, smallest normal exponent kMinExponent.
-/// Returns the magnitude's bits, which may run past the largest finite value.
+/// Rounds FP32 to a smaller binary format by integer arithmetic: kBits of fraction, smallest normal exponent
+/// kMinExponent. Returns the magnitude's bits, which may exceed the largest finite value.
 template <int kBits, int kMinExponent> WW_HOST_DEVICE constexpr u32 round_magnitude(u32 x) {
   const int exponent = static_cast<int>(x >> 23) - 127;
   const u32 significand = x >> 23 ? (x & 0x7fffffu) | 0x800000u : x & 0x7fffffu;
@@ -70,7 +70,7 @@ template <int kBits, int kMinExponent> WW_HOST_DEVICE constexpr u32 round_magnit
   if (shift > 25) return 0;
   const u32 kept = significand >> shift, rest = significand & ((1u << shift) - 1), half = 1u << (shift - 1);
   const u32 rounded = kept + (rest > half || (rest == half && (kept & 1)));
-  // why: adding (not or-ing) the exponent lets a carry out of the fraction raise it
+  // The exponent is added, not or-ed, so that a carry out of the fraction raises it.
   return below ? rounded : rounded + (static_cast<u32>(exponent - kMinExponent) << kBits);
 }
 
@@ -109,7 +109,7 @@ WW_HOST_DEVICE constexpr u16 to_e5m2x2(float low, float high) {
 }  // namespace emu
 #endif
 
-/// Widens a format with kBits of fraction, bias kBias and (unless kAllFinite) an all-ones exponent for Inf and NaN.
+/// Widens a format with kBits of fraction and bias kBias. Unless kAllFinite, an all-ones exponent means Inf or NaN.
 template <int kBits, int kBias, bool kAllFinite> WW_HOST_DEVICE float widen(u32 magnitude, u32 sign) {
   const u32 exponent = magnitude >> kBits, fraction = magnitude & ((1u << kBits) - 1);
   if (exponent == 0) {  // subnormal: an integer times a power of two, exact in FP32

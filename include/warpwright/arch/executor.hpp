@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who carries an instruction out: PTX (nvcc and NVRTC) or the emulator (any other compiler). A translation unit is one
-// or the other, and every file of this folder holds the two bodies of its instructions in inline namespaces `ptx` and
-// `emu`.
-// WW_KERNEL defines an entry point for both. Nothing outside arch/ asks which executor it is.
+// Selects the executor of the instructions: PTX (nvcc and NVRTC) or the emulator (any other compiler). A translation
+// unit belongs to one of them. Every file of this folder holds the two bodies of its instructions, in inline namespaces
+// `ptx` and `emu`.
+// WW_KERNEL defines an entry point for both. Nothing outside arch/ asks which executor it runs on.
 #pragma once
 
 #include "warpwright/core/dtype.hpp"
 
 #if defined(__CUDACC__)
 
-// A device pass sees the bodies; nvcc's host pass only needs the declarations to agree.
+// The device pass compiles the bodies; nvcc's host pass only needs declarations that agree.
 #define WW_SITE
 #define WW_SITE_ONLY
 #define WW_RESIDENT_KERNEL(name, threads, ctas, Params, params) \
@@ -22,10 +22,10 @@
 
 namespace ww::arch {
 inline namespace emu {
-/// The emulator's operations, copied here by the module's entry; all zero before.
+/// The emulator's operations, which the module's entry copies here; all zero before.
 __attribute__((used, visibility("hidden"))) inline EmuTable installed asm("warpwright_operations") = {};
-/// The same bytes under the name that instructions use. why a second, constant one: a call through it is one load,
-/// where a pointer to the table costs two, and -fsanitize=thread hooks no load of a constant
+/// The same bytes under the name that instructions use. This second, constant name makes a call one load, where a
+/// pointer to the table costs two, and -fsanitize=thread does not instrument loads of a constant.
 __attribute__((visibility("hidden"))) extern const EmuTable operations asm("warpwright_operations");
 inline constexpr const EmuTable* table = &operations;
 inline const KernelEntry* registered = nullptr;  // head of the list of this module's kernels
@@ -49,11 +49,12 @@ struct Register {
   static const ::ww::arch::Register name##_registered{name##_entry};                                              \
   static void name(const Params& params)
 
-// Ends every emulator module.
+// WW_MODULE ends every emulator module.
 #if defined(WW_CHECKED)
 #define WW_MODULE_CHECKED ::ww::arch::hooks::work()
 #define WW_MODULE_UNHOOKED __attribute__((no_sanitize("thread")))
-// A function whose accesses the compiler does not announce, and what it announces itself, as those of its caller.
+// WW_UNHOOKED marks a function whose accesses the compiler does not announce; WW_ANNOUNCE announces an access in its
+// place, as one of its caller.
 #define WW_UNHOOKED __attribute__((no_sanitize("thread"), noinline)) inline
 #define WW_ANNOUNCE(address, bytes, write) ::ww::arch::hooks::saw(address, bytes, write, __builtin_return_address(0))
 #else
@@ -62,7 +63,7 @@ struct Register {
 #define WW_UNHOOKED inline
 #define WW_ANNOUNCE(address, bytes, write) static_cast<void>(0)
 #endif
-// why the table last: from then on the hooks expect to be on the stack of an emulated thread
+// The table is installed last, because from then on the hooks expect the stack of an emulated thread.
 #define WW_MODULE()                                                                                  \
   extern "C" __attribute__((visibility("default"))) WW_MODULE_UNHOOKED const ::ww::arch::ModuleInfo* \
   warpwright_module(const ::ww::arch::EmuTable* table) {                                             \
@@ -78,7 +79,7 @@ struct Register {
 
 namespace ww::arch {
 
-/// A byte address in the shared memory of this CTA or, with another CTA's rank in its upper bits, of the cluster.
+/// A byte address in the shared memory of this CTA; with another CTA's rank in its upper bits, one of the cluster.
 struct SharedAddress {
   u32 value;
   WW_HOST_DEVICE constexpr SharedAddress operator+(u32 bytes) const { return {value + bytes}; }
@@ -99,5 +100,5 @@ template <class T> struct SharedPtr {
 #include "warpwright/arch/hooks.hpp"
 #endif
 
-// One CTA of an SM has all of its registers.
+// A kernel at an occupancy of one CTA per SM, which therefore has all registers of the SM.
 #define WW_KERNEL(name, threads, Params, params) WW_RESIDENT_KERNEL(name, threads, 1, Params, params)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fences: between proxies (ordinary accesses and the async units see memory through different doors) and between
+// Fences between proxies (ordinary accesses and the async units access memory through different proxies) and between
 // scopes.
 //   ordinary write -> fence::proxy_async_shared -> barrier -> TMA store or wgmma read
 // PTX ISA: fence.*, membar, fence.proxy.
@@ -11,7 +11,8 @@ namespace ww::arch::fence {
 
 #if defined(__CUDACC__)
 inline namespace ptx {
-/// Makes initialised barriers visible to the cluster; before the cluster barrier that follows their initialisation.
+/// Makes initialised barriers visible to the cluster. It precedes the cluster barrier that follows their
+/// initialisation.
 WW_DEVICE void mbarrier_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 /// Orders this thread's earlier accesses to shared memory before later ones of the async proxy.
 WW_DEVICE void proxy_async_shared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ordinary accesses to global memory: loads and stores of 2 to 16 bytes, predicated stores, atomics, acquire and
-// release, and the way to wait for another CTA's write (wait_global), which on the GPU has the watchdog's limit.
+// release. wait_global waits for another CTA's write; on the GPU the watchdog limits it.
 // PTX ISA: ld/st.global, ld.acquire.gpu, st.release.gpu, atom.global.
 #pragma once
 
@@ -17,10 +17,11 @@ WW_DEVICE u32 load(const void* p) {
   asm volatile("ld.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
   return v;
 }
-/// Data that no thread writes during the kernel.
+/// Loads data that no thread writes during the kernel.
 WW_DEVICE float load_constant(const float* p) {
   float v;
-  // why volatile: it must not move above griddepcontrol.wait, and only volatile statements keep their order
+  // The statement is volatile, because the load must not move above griddepcontrol.wait, and only volatile statements
+  // keep their order.
   asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(v) : "l"(p));
   return v;
 }
@@ -52,7 +53,7 @@ WW_DEVICE void store4(void* p, Words<4> v) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(p), "r"(v.w[0]), "r"(v.w[1]), "r"(v.w[2]), "r"(v.w[3])
                : "memory");
 }
-/// Nothing happens, whatever `p` is, unless `predicate` holds: a predicated instruction, no branch.
+/// Stores if `predicate` holds; otherwise `p` may be anything. It is a predicated instruction, without a branch.
 WW_DEVICE void store_if(bool predicate, void* p, u32 v) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.u32 p, %0, 0;\n@p st.global.u32 [%1], %2;\n}" ::"r"(static_cast<u32>(predicate)),
@@ -79,7 +80,7 @@ WW_DEVICE u32 load_acquire(const u32* p) {
 WW_DEVICE void store_release(u32* p, u32 v) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
-/// Returns the value before; relaxed at GPU scope.
+/// Returns the value before the addition; relaxed at GPU scope.
 WW_DEVICE u32 atomic_add(u32* p, u32 v) {
   u32 old;
   asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(p), "r"(v) : "memory");
@@ -103,7 +104,7 @@ WW_DEVICE u32 atomic_cas(u32* p, u32 expected, u32 desired) {
                : "memory");
   return old;
 }
-/// Until predicate(*p) holds for an acquired value, which is returned.
+/// Waits until predicate(*p) holds for an acquired value, and returns that value.
 template <class Predicate> WW_DEVICE u32 wait_global(const u32* p, Predicate predicate) {
   u32 v = load_acquire(p);
 #if defined(WARPWRIGHT_WATCHDOG_MS)
@@ -113,9 +114,9 @@ template <class Predicate> WW_DEVICE u32 wait_global(const u32* p, Predicate pre
 #endif
   return v;
 }
-/// The same by all lanes of a warp; they leave together.
-// why not one lane and a warp::sync: ptxas then takes the warp for parted from there on, keeps a mainloop around it out
-// of uniform registers, and a wgmma waits for its descriptors to be moved
+/// Does the same in all lanes of a warp, which leave together.
+// All lanes poll, because after one polling lane and a warp::sync ptxas treats the warp as diverged: it keeps the
+// surrounding mainloop out of uniform registers, and each wgmma then waits until its descriptors are moved.
 template <class Predicate> WW_DEVICE void wait_global_warp(const u32* p, Predicate predicate) {
 #if defined(WARPWRIGHT_WATCHDOG_MS)
   for (const Watchdog watchdog; !warp::all(predicate(load_acquire(p)));) watchdog.look_at_global(p);
@@ -153,7 +154,8 @@ WW_DEVICE void store_u16_if(bool predicate, void* p, u16 v WW_SITE) {
 WW_DEVICE void store4_if(bool predicate, void* p, Words<4> v WW_SITE) {
   if (predicate) write(p, v, MemoryOrder::relaxed, site);
 }
-// why: clusters may run on several OS threads, so what the ISA calls atomic is atomic on the host as well.
+// Host atomics are used, because clusters may run on several OS threads: what the ISA calls atomic must be atomic on
+// the host.
 WW_DEVICE u32 load_acquire(const u32* p WW_SITE) {
   return __atomic_load_n(atomic(const_cast<u32*>(p), MemoryOrder::acquire, site), __ATOMIC_ACQUIRE);
 }

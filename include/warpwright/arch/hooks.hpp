@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checked module tells the emulator about plain loads and stores: compiled with -fsanitize=thread, the compiler
-// calls __tsan_readN and __tsan_writeN before each; they are defined here, hidden, and no sanitizer runtime is linked.
+// How a checked module reports plain loads and stores to the emulator. Compiled with -fsanitize=thread, it calls
+// __tsan_readN and __tsan_writeN before each. They are defined here, hidden; no sanitizer runtime is linked.
 //   plain access -> __tsan_* of this module -> EmuTable::plain_access
-// Most accesses are to the thread's own stack with no accumulator near, to parameters or to shared memory that a call
-// has judged already. They are told apart here: a call for each would cost more than the rest of the check.
-// At load the module counts one load and one store of its own: a module that sees nothing must not pass for a checked
-// one.
-// WW_MODULE includes these when WW_CHECKED is set; nobody else does.
+// Most accesses go to the thread's own stack with no accumulator near, to parameters, or to shared memory that a call
+// has checked already. These are filtered here, because a call for each would cost more than the rest of the check.
+// At load the module counts one load and one store of its own, so that a module whose accesses are not instrumented
+// cannot pass for a checked one.
+// WW_MODULE includes this file when WW_CHECKED is set; nothing else does.
 #pragma once
 
 #include "warpwright/arch/executor.hpp"
@@ -20,19 +20,20 @@ namespace ww::arch::hooks {
 struct Probe {
   bool on = false;
   u32 loads = 0, stores = 0;
-  const float* local = nullptr;  // a local array that was handed out, as accumulators are
+  const float* local = nullptr;  // a local array whose address was passed on, as accumulators' are
   bool local_seen = false;
 };
 inline Probe probe;
 
-/// At the module's own start.
+/// Counts an access of the probe at the module's start.
 __attribute__((no_sanitize("thread"), noinline)) inline void saw_probe(const void* address, bool write) {
   if (!probe.on) return;
   ++(write ? probe.stores : probe.loads);
   if (probe.local && address == probe.local + 1) probe.local_seen = true;
 }
 
-/// Any address of the stack that runs. why asm: a local would have a frame made for it, a fifth of a hook's time
+/// Returns some address of the current stack. It is an asm statement, because a local variable would need a frame, a
+/// fifth of a hook's time.
 __attribute__((no_sanitize("thread"), always_inline)) inline u64 here() {
 #if defined(__x86_64__)
   u64 place;
@@ -60,7 +61,8 @@ __attribute__((no_sanitize("thread"), always_inline)) inline void saw(const void
   table->plain_access(address, static_cast<u32>(bytes), write, from);
 }
 
-/// Does the compiler call the hooks? `hidden` keeps the optimiser from knowing what is behind the pointer.
+/// Loads and stores once, so that the probe sees whether the compiler calls the hooks. The asm statements hide the
+/// pointer's target from the optimiser.
 __attribute__((noinline)) inline void load_and_store(u32* place) {
   asm volatile("" : "+r"(place)::"memory");
   const u32 seen = *place;
@@ -69,7 +71,8 @@ __attribute__((noinline)) inline void load_and_store(u32* place) {
 }
 __attribute__((no_sanitize("thread"))) inline void keep(float* local) { probe.local = local; }
 inline void (*volatile give_away)(float*) = keep;
-/// Some compilers leave out accesses of locals even when others know their address; accumulators are such locals.
+/// Loads from a local whose address others know. Some compilers do not instrument such accesses, and accumulators are
+/// such locals.
 __attribute__((noinline)) inline void load_local(u32 which) {
   float local[4];
   give_away(local);
@@ -99,7 +102,7 @@ __attribute__((no_sanitize("thread"))) inline bool work() {
     ::ww::arch::hooks::saw(p, bytes, true, __builtin_return_address(0));                                              \
   }
 
-// Atomics have been announced by arch/global.hpp already: they are only carried out.
+// arch/global.hpp has already announced atomics, so these only execute them.
 #define WW_HOOK_ATOMICS(bits, T)                                                                                  \
   WW_HOOK T __tsan_atomic##bits##_load(const volatile T* p, int) { return __atomic_load_n(p, __ATOMIC_SEQ_CST); } \
   WW_HOOK void __tsan_atomic##bits##_store(volatile T* p, T v, int) { __atomic_store_n(p, v, __ATOMIC_SEQ_CST); } \
@@ -143,7 +146,7 @@ WW_HOOK void __tsan_read_range(void* p, unsigned long n) {
 WW_HOOK void __tsan_write_range(void* p, unsigned long n) {
   ::ww::arch::hooks::saw(p, n, true, __builtin_return_address(0));
 }
-// clang's names for the copies that a struct assignment turns into
+// clang's names for the copies that a struct assignment becomes.
 WW_HOOK void* __tsan_memcpy(void* to, const void* from, unsigned long n) {
   ::ww::arch::hooks::saw(from, n, false, __builtin_return_address(0));
   ::ww::arch::hooks::saw(to, n, true, __builtin_return_address(0));

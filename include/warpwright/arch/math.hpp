@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// FP32 arithmetic that means the same on both executors. A multiply-add is written as fma; nothing else is ever fused
+// FP32 arithmetic with the same meaning on both executors. A multiply-add is written as fma; nothing else is ever fused
 // (-fmad=false for PTX, -ffp-contract=off on the host). The functions below are built from these three operations and
-// bit patterns, one source for both sides, so their results are equal to the bit; nothing here is `.approx`.
+// bit patterns, one source for both executors, so that their results are bit-equal. None is `.approx`.
 //   function     largest error (ulp)   at the edges
 //   exp2, exp    1.0                   overflow gives Inf; subnormal results are kept, then 0
 //   tanh         2.0                   +-1 past |x| = 9.02; tanh(x) = x for tiny and subnormal x, -0 included
 //   sigmoid      3.0                   subnormal results are kept
 //   reciprocal   0.51 (subnormal: 1)   1/+-0 = +-Inf, 1/+-Inf = +-0; below 2^-128 the reciprocal is Inf
 //   rsqrt        0.51                  +-0 gives +-Inf, Inf gives 0, x < 0 gives NaN
-// Every NaN that these functions return, fma, mul and add included, is 0x7FFFFFFF. FP32 subnormals are numbers, never
-// flushed.
+// Every NaN that these functions return, fma, mul and add included, is 0x7FFFFFFF. FP32 subnormals are never flushed.
 // PTX ISA: fma.rn, mul.rn, add.rn.
 #pragma once
 
@@ -29,8 +28,9 @@ WW_DEVICE float add(float a, float b) { return __fadd_rn(a, b); }
 }  // namespace ptx
 #else
 inline namespace emu {
-/// The one NaN of the GPU's FP32 units; the host's keep signs and payloads.
-// why always: compilers inline nothing that they hook into what they do not, wgmma::add_scaled
+/// Returns the canonical NaN of the GPU's FP32 units for any NaN; the host's NaNs keep signs and payloads.
+// Inlining is forced, because compilers do not inline an instrumented function into one that is not, such as
+// wgmma::add_scaled.
 __attribute__((always_inline)) WW_DEVICE float one_nan(float v) {
   return v != v ? __builtin_bit_cast(float, kNanBits) : v;
 }
@@ -42,29 +42,29 @@ WW_DEVICE float add(float a, float b) { return one_nan(a + b); }
 }  // namespace emu
 #endif
 
-/// x * 2^n for -252 <= n <= 254, rounded once when the result is subnormal.
+/// Returns x * 2^n for -252 <= n <= 254, rounded once when the result is subnormal.
 WW_DEVICE float scale_by_power(float x, i32 n) {
   const i32 half = n >> 1;
-  // why in two steps: 2^n itself may be no float
+  // The scaling takes two steps, because 2^n itself may not be representable.
   const float low = float_of(static_cast<u32>(127 + half) << 23),
               high = float_of(static_cast<u32>(127 + n - half) << 23);
   return mul(mul(x, low), high);
 }
 
-/// The integer nearest to a float of magnitude below 2^22, without a conversion instruction.
+/// The integer nearest to a float of magnitude below 2^22, found without a conversion instruction.
 struct Rounded {
   i32 integer;
   float value;
 };
 WW_DEVICE Rounded integer_of(float biased) {
-  // `biased` is x + 1.5 * 2^23: its last bit counts ones, so that the addition has rounded x to an integer
+  // `biased` is x + 1.5 * 2^23. Its last bit has the value 1, so the addition has rounded x to an integer.
   return {static_cast<i32>(bits_of(biased) - 0x4b400000u), add(biased, -0x1.8p23f)};
 }
 
-/// 2^x. n = round(x), r = x - n exactly, 2^r = 1 + r q(r) on |r| <= 1/2.
+/// Returns 2^x: n = round(x), r = x - n exactly, 2^r = 1 + r q(r) on |r| <= 1/2.
 WW_DEVICE float exp2(float x) {
   if (x != x) return float_of(kNanBits);
-  const float inside = x > 129.0f ? 129.0f : x < -151.0f ? -151.0f : x;  // Inf and 0 from here on
+  const float inside = x > 129.0f ? 129.0f : x < -151.0f ? -151.0f : x;  // the result is Inf or 0 beyond these limits
   const Rounded n = integer_of(add(inside, 0x1.8p23f));
   const float r = add(inside, -n.value);
   float q = 0x1.446de8p-13f;
@@ -76,7 +76,7 @@ WW_DEVICE float exp2(float x) {
   return scale_by_power(fma(q, r, 1.0f), n.integer);
 }
 
-/// e^x. n = round(x / ln 2), r = x - n ln 2 with ln 2 in two parts, e^r = 1 + (r + r^2 q(r)).
+/// Returns e^x: n = round(x / ln 2), r = x - n ln 2 with ln 2 in two parts, e^r = 1 + (r + r^2 q(r)).
 WW_DEVICE float exp(float x) {
   if (x != x) return float_of(kNanBits);
   const float inside = x > 90.0f ? 90.0f : x < -105.0f ? -105.0f : x;
@@ -103,7 +103,8 @@ WW_DEVICE Decomposed decompose(u32 magnitude) {
   return {normal & 0x7fffffu, static_cast<i32>(normal >> 23) - (subnormal ? 127 + 24 : 127)};
 }
 
-/// 1 / x. A cubic guess for the significand, then two Newton steps y + y (1 - m y); the last rounds once.
+/// Returns 1 / x: a cubic estimate of the significand, then two Newton steps y + y (1 - m y), of which the last rounds
+/// once.
 WW_DEVICE float reciprocal(float x) {
   const u32 sign = bits_of(x) & kSignBit, magnitude = bits_of(x) & ~kSignBit;
   if (magnitude > kInfinityBits) return float_of(kNanBits);
@@ -119,7 +120,8 @@ WW_DEVICE float reciprocal(float x) {
   return float_of(bits_of(scale_by_power(y, -d.exponent)) | sign);
 }
 
-/// 1 / sqrt(x). With h + l = m y exactly, the residual 1 - m y^2 of the second step is exact enough to round once.
+/// Returns 1 / sqrt(x). With h + l = m y exactly, the residual 1 - m y^2 of the second step is exact enough to round
+/// once.
 WW_DEVICE float rsqrt(float x) {
   const u32 bits = bits_of(x), magnitude = bits & ~kSignBit;
   if (magnitude > kInfinityBits) return float_of(kNanBits);
@@ -128,7 +130,8 @@ WW_DEVICE float rsqrt(float x) {
   if (magnitude == kInfinityBits) return 0.0f;
   const Decomposed d = decompose(magnitude);
   const float m =
-      float_of((d.exponent & 1 ? 0x40000000u : 0x3f800000u) | d.fraction);  // 1 <= m < 4, an even power left
+      // 1 <= m < 4, which leaves an even power of two
+      float_of((d.exponent & 1 ? 0x40000000u : 0x3f800000u) | d.fraction);
   float y = fma(-0x1.381f06p-6f, m, 0x1.8eb732p-3f);
   y = fma(y, m, -0x1.7a4c2ap-1f);
   y = fma(y, m, 0x1.8e6242p0f);
@@ -139,7 +142,7 @@ WW_DEVICE float rsqrt(float x) {
   return scale_by_power(y, -(d.exponent >> 1));
 }
 
-/// (e^x - e^-x) / (e^x + e^-x): an odd polynomial near zero, 1 - 2 / (e^2|x| + 1) elsewhere.
+/// Returns (e^x - e^-x) / (e^x + e^-x): an odd polynomial near zero, 1 - 2 / (e^2|x| + 1) elsewhere.
 WW_DEVICE float tanh(float x) {
   if (x != x) return float_of(kNanBits);
   const u32 sign = bits_of(x) & kSignBit;
@@ -158,7 +161,7 @@ WW_DEVICE float tanh(float x) {
   return float_of(bits_of(fma(-2.0f, reciprocal(denominator), 1.0f)) | sign);
 }
 
-/// 1 / (1 + e^-x), as e^x / (1 + e^x) for negative x so that no step overflows.
+/// Returns 1 / (1 + e^-x), for negative x as e^x / (1 + e^x), so that no step overflows.
 WW_DEVICE float sigmoid(float x) {
   if (x != x) return float_of(kNanBits);
   const float e = exp(float_of(bits_of(x) | kSignBit));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // mbarrier: a phase completes when its pending arrivals and its pending transaction bytes are both zero.
 //   wait(parity P) returns once the phase of parity P has completed; on a fresh barrier wait(1) returns at once.
-// Scopes: the forms without .sem/.scope are used (release at CTA scope, acquire at CTA scope). That is enough here
-// because the data these barriers guard is written by the async proxy, whose completion is what makes it visible; the
-// explicit cluster scopes cost 40 % (arrive) and 5 to 7 % (wait) of a GEMM (H200, CUDA 13.0, 2026-11-20).
+// Scopes: the forms without .sem/.scope are used (release and acquire at CTA scope). They suffice here, because the
+// data that these barriers guard is written by the async proxy, whose completion makes it visible. The explicit cluster
+// scopes cost 40 % (arrive) and 5 to 7 % (wait) of a GEMM (H200, CUDA 13.0, 2026-11-20).
 // PTX ISA: mbarrier.*, mapa.
 #pragma once
 
@@ -33,9 +33,8 @@ WW_DEVICE void invalidate(MBarrier b) {
 WW_DEVICE void arrive(MBarrier b, u32 count = 1) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(b.address.value), "r"(count) : "memory");
 }
-/// The threads for which `condition` holds arrive.
-// why predicated: a branch would let the other lanes run ahead into the next wait while the arrival is still to be
-// made.
+/// Arrives in the threads for which `condition` holds.
+// The arrival is predicated: after a branch the other lanes could reach the next wait before the arrival is made.
 WW_DEVICE void arrive_if(bool condition, MBarrier b) {
   asm volatile(
       "{\n.reg .pred p;\n"
@@ -44,8 +43,8 @@ WW_DEVICE void arrive_if(bool condition, MBarrier b) {
       "r"(static_cast<u32>(condition))
       : "memory");
 }
-/// The threads for which `condition` holds arrive at the barrier of the same offset in CTA `rank` of the cluster (this
-/// CTA included).
+/// Arrives, in the threads for which `condition` holds, at the barrier of the same offset in CTA `rank` of the cluster
+/// (which may be this CTA).
 WW_DEVICE void arrive_remote_if(bool condition, MBarrier b, u32 rank) {
   asm volatile(
       "{\n.reg .pred p;\n.reg .b32 remote;\n"
@@ -55,7 +54,8 @@ WW_DEVICE void arrive_remote_if(bool condition, MBarrier b, u32 rank) {
       "r"(rank), "r"(static_cast<u32>(condition))
       : "memory");
 }
-/// The same, and a release to all of the cluster: what the thread wrote, or knows to be written, comes before.
+/// Does the same with a release at cluster scope: what the thread has written, or has observed as written, comes
+/// before.
 WW_DEVICE void arrive_remote_release_if(bool condition, MBarrier b, u32 rank) {
   asm volatile(
       "{\n.reg .pred p;\n.reg .b32 remote;\n"
@@ -72,8 +72,8 @@ WW_DEVICE void expect_tx(MBarrier b, u32 bytes) {
 WW_DEVICE void arrive_expect_tx(MBarrier b, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(b.address.value), "r"(bytes) : "memory");
 }
-/// One try; false may also be spurious. The GPU suspends it while the thread goes on: an arrival of the same thread
-/// that comes later, and does not depend on the result, can make it true (seen on an H200).
+/// Tries once; false may be spurious. The GPU suspends the try while the thread continues: a later arrival of the same
+/// thread that does not depend on the result can make it true (observed on an H200).
 WW_DEVICE bool try_wait(MBarrier b, u32 parity) {
   u32 done;
   asm volatile(

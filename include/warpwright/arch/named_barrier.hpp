@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named barriers of a CTA, 16 of them; id 0 is the barrier of the whole CTA.
-// Ids are template arguments: an id that is not a constant makes ptxas reserve all 16.
+// The 16 named barriers of a CTA; id 0 is the barrier of the whole CTA.
+// Ids are template arguments, because an id that is not a constant makes ptxas reserve all 16.
 // PTX ISA: bar.sync, bar.arrive. `threads` is a multiple of 32 and the same at every use of a phase.
 #pragma once
 

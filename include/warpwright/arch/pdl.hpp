@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programmatic dependent launch: overlap this kernel's prologue with the tail of the one before it.
-// wait() returns when every kernel this one depends on has finished and its memory is visible; nothing that an earlier
-// kernel wrote may be read before it, and nothing that one reads or writes be written. Without the launch attribute
-// both are no-ops. PTX ISA: griddepcontrol.
+// Programmatic dependent launch: overlaps this kernel's prologue with the tail of the preceding kernel.
+// wait() returns when every kernel that this one depends on has finished and its memory is visible. Before it, nothing
+// that an earlier kernel wrote may be read, and nothing that an earlier kernel reads or writes may be written. Without
+// the launch attribute both functions are no-ops. PTX ISA: griddepcontrol.
 #pragma once
 
 #include "warpwright/arch/executor.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The register budget of a warpgroup: producers give registers back, math warpgroups claim them.
+// The register budget of a warpgroup: the producer gives registers back, consumer warpgroups claim them.
 // The launch gives every thread floor(65536 / threads / 8) * 8; all claims together must fit (384 threads: 40 + 2 x
 // 232).
-// PTX ISA: setmaxnreg. Never next to `trap`: ptxas would ignore the budget (and spill).
+// PTX ISA: setmaxnreg. A kernel with a `trap` must not use it, because ptxas would ignore the budget (and spill).
 #pragma once
 
 #include "warpwright/arch/executor.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a warp is there for, in the kernel's own words: reports of the emulated device and of the watchdog say
-// "producer" or "math 1" where they would say "warpgroup 2". On the GPU it is nothing, but for kernels built with a
-// watchdog.
+// The role of a warp, in the kernel's own words: reports of the emulated device and of the watchdog say "producer" or
+// "consumer 1" instead of "warpgroup 2". On the GPU it compiles to nothing, except in kernels with a watchdog.
 #pragma once
 
 #include "warpwright/arch/watchdog.hpp"
@@ -10,7 +9,7 @@ namespace ww::arch {
 
 #if defined(__CUDACC__)
 inline namespace ptx {
-/// From here on the calling threads are `name`, or "name number". At most 23 characters.
+/// Names the calling threads `name`, or "name number". `name` has at most 23 characters.
 template <u32 kBytes>
 WW_DEVICE void role([[maybe_unused]] const char (&name)[kBytes], [[maybe_unused]] int number = -1) {
   static_assert(kBytes <= WatchdogRole::kNameBytes, "the name of a role has at most 23 characters");
@@ -18,7 +17,7 @@ WW_DEVICE void role([[maybe_unused]] const char (&name)[kBytes], [[maybe_unused]
   note_role(name, number);
 #endif
 }
-/// A tile, or a part of one, that this CTA works on: for the statistics of the emulated device.
+/// Counts a tile, or a part of one, that this CTA works on in the statistics of the emulated device.
 WW_DEVICE void note_work(int, bool) {}
 }  // namespace ptx
 #else

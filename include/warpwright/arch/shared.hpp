@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ordinary loads and stores of this CTA's shared memory, 4 to 16 bytes, naturally aligned, and its atomics: relaxed at
-// CTA scope, each returns the value before. They order nothing else; a barrier does.
+// Ordinary loads and stores of this CTA's shared memory, 4 to 16 bytes, naturally aligned, and its atomics, relaxed at
+// CTA scope. Each atomic returns the value before. None of them orders other accesses; a barrier does.
 // PTX ISA: ld.shared::cta, st.shared::cta, atom.shared::cta.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace ww::arch {
 
-/// kCount 32-bit words that move together.
+/// kCount 32-bit values that are loaded or stored together.
 template <int kCount> struct Words { u32 w[kCount]; };
 
 namespace shared {
@@ -79,7 +79,8 @@ WW_DEVICE Words<4> load4(SharedAddress a WW_SITE) { return load_words<4>(a, site
 WW_DEVICE void store(SharedAddress a, u32 v WW_SITE) { store_words<1>(a, {{v}}, site); }
 WW_DEVICE void store2(SharedAddress a, Words<2> v WW_SITE) { store_words<2>(a, v, site); }
 WW_DEVICE void store4(SharedAddress a, Words<4> v WW_SITE) { store_words<4>(a, v, site); }
-// why plain: the threads of a cluster are fibers of one OS thread, and nothing runs between the read and the write.
+// A plain update suffices: the threads of a cluster are fibers of one OS thread, and nothing runs between the read and
+// the write.
 template <class Change> WW_DEVICE u32 change(SharedAddress a, Site site, Change change) {
   u32* const word = static_cast<u32*>(table->shared_access(a.value, 4, Access::atomic, site));
   const u32 old = *word;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who am I: indices of this thread, CTA and cluster. Grids, clusters and CTAs are one-dimensional in this library;
-// kernels fold further dimensions themselves.
+// Indices of this thread, CTA and cluster. Grids, clusters and CTAs are one-dimensional in this library; kernels map
+// further dimensions onto that one themselves.
 #pragma once
 
 #include "warpwright/arch/executor.hpp"
@@ -42,7 +42,8 @@ WW_DEVICE u32 cluster_size() {
   asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(v));
   return v;
 }
-/// Start of the launch's dynamic shared memory, 1024-byte aligned (the launch reserves it before any static object).
+/// Returns the start of the launch's dynamic shared memory, 1024-byte aligned (the launch reserves it before any static
+/// object).
 WW_DEVICE SharedAddress dynamic_shared() {
   extern __shared__ __align__(1024) u8 ww_dynamic_shared[];
   return {static_cast<u32>(__cvta_generic_to_shared(ww_dynamic_shared))};

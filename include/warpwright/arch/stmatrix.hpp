@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// stmatrix / ldmatrix: a warp moves one, two or four 8x8 matrices of 16-bit items. Lane l gives the address of row l %
-// 8 of matrix l / 8 (16 bytes, 16-byte aligned) and holds, in register i, items 2 (l % 4) and + 1 of row l / 4 of
-// matrix i. Transposed, register i holds them of column l / 4 instead: items 2 (l % 4) and + 1 down that column.
+// stmatrix / ldmatrix: a warp moves one, two or four 8x8 matrices of 16-bit items.
+// Lane l gives the address of row l % 8 of matrix l / 8 (16 bytes, 16-byte aligned). In register i it holds items 2 (l
+// % 4) and 2 (l % 4) + 1 of row l / 4 of matrix i. Transposed, register i holds the same items of column l / 4 instead.
 // PTX ISA: stmatrix, ldmatrix.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 128-byte opaque description of a global tensor that TMA walks. Encoded on the host by the backend of the device
-// (runtime/). As a kernel's parameter it may be used as it is; one in global memory needs the fences of
-// tensor_map_update.hpp, which is also how kernels change one.
+// The 128-byte opaque description of a global tensor that TMA reads. The backend of the device (runtime/) encodes it on
+// the host. A kernel parameter may be used as it is. One in global memory needs the fences of tensor_map_update.hpp, by
+// which kernels also change one.
 #pragma once
 
 #include "warpwright/core/meta.hpp"

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// TMA: copies of a box of a global tensor to or from shared memory, issued by one thread, carried out by the async
-// proxy.
-//   load:  box -> shared memory of this CTA or of every CTA in `mask`, at the same offset; its bytes (those out of
-//          bounds, which read as zero, included) are counted on the barrier of the same offset there.
-//   prefetch_3d:  box -> L2, no more than a hint: nobody learns when, and the emulator, which has no L2, moves nothing
-//   store: shared memory -> box, clipped at the tensor's edge; finished per bulk group of the issuing thread. Rows are
-//          cut at 16 bytes of memory: when the innermost extent ends between, the bytes up to there are overwritten.
-// Coordinates are element indices, innermost first; the innermost times the element size must be a multiple of 16
-// bytes, and those of a store must not be negative: both are illegal instructions.
+// TMA: copies of a box of a global tensor to or from shared memory, issued by one thread, executed by the async proxy.
+// - load: copies a box to shared memory of this CTA, or of every CTA in `mask`, at the same offset. Its bytes are
+//   counted on the barrier of the same offset there, including those out of bounds, which read as zero.
+// - prefetch_3d: hints that a box should be in L2. Nobody learns when it is; the emulator, which has no L2, moves
+//   nothing.
+// - store: copies shared memory to a box, clipped at the tensor's edge; complete per bulk group of the issuing thread.
+//   Rows are clipped at 16 bytes of memory: when the innermost extent ends between, the bytes up to there are
+//   overwritten.
+// Coordinates are element indices, innermost first. The innermost times the element size must be a multiple of 16
+// bytes, and those of a store must not be negative; both are illegal instructions otherwise.
 // PTX ISA: cp.async.bulk.tensor, cp.async.bulk.prefetch.tensor, cp.async.bulk.commit_group / wait_group,
 // prefetch.tensormap.
 #pragma once
@@ -17,7 +18,7 @@
 
 namespace ww::arch {
 
-/// L2 eviction priority of a copy (the 64-bit policies that createpolicy makes for whole accesses).
+/// The L2 eviction priority of a copy (the 64-bit policies that createpolicy makes for whole accesses).
 enum class CachePolicy : u64 {
   evict_normal = 0x1000000000000000,
   evict_first = 0x12F0000000000000,
@@ -99,11 +100,11 @@ WW_DEVICE void store_3d(const TensorMap& map, SharedAddress source, int x, int y
 }
 /// Closes this thread's bulk group.
 WW_DEVICE void commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-/// Until all but the newest `kPending` groups of this thread have read their shared memory.
+/// Waits until all but the newest `kPending` groups of this thread have read their shared memory.
 template <int kPending> WW_DEVICE void wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
 }
-/// Until all but the newest `kPending` groups of this thread are visible in global memory.
+/// Waits until all but the newest `kPending` groups of this thread are visible in global memory.
 template <int kPending> WW_DEVICE void wait() {
   asm volatile("cp.async.bulk.wait_group %0;" ::"n"(kPending) : "memory");
 }

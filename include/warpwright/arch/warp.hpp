@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A warp's collective operations; all 32 lanes take part in each.
+// The collective operations of a warp; all 32 lanes take part in each.
 // PTX ISA: elect.sync, bar.warp.sync, shfl.sync, vote.sync.
 #pragma once
 
@@ -11,7 +11,7 @@ inline constexpr u32 kAllLanes = 0xffffffffu;
 
 #if defined(__CUDACC__)
 inline namespace ptx {
-/// True in exactly one lane; which one is the hardware's choice.
+/// Returns true in exactly one lane, which the hardware chooses.
 WW_DEVICE bool elect() {
   u32 elected;
   asm volatile(
@@ -21,7 +21,7 @@ WW_DEVICE bool elect() {
       : "=r"(elected));
   return elected != 0;
 }
-/// Lanes of `mask` meet; memory they wrote before is visible to each other after.
+/// Synchronises the lanes of `mask`; memory that they wrote before is visible to each of them after.
 WW_DEVICE void sync(u32 mask = kAllLanes) { asm volatile("bar.warp.sync %0;" ::"r"(mask) : "memory"); }
 WW_DEVICE u32 shuffle(u32 value, u32 lane) {
   u32 r;
@@ -71,16 +71,16 @@ WW_DEVICE bool all(bool predicate WW_SITE) { return table->vote(predicate, VoteM
 }  // namespace emu
 #endif
 
-/// `value` of lane 0 in every lane: tells the compiler that a warp-wide value is uniform.
+/// Returns the `value` of lane 0 in every lane, which tells the compiler that it is warp-uniform.
 WW_DEVICE u32 uniform(u32 value) { return shuffle(value, 0); }
 
-/// Sum over the warp, the same in every lane.
+/// Returns the sum over the warp in every lane.
 WW_DEVICE u32 reduce_add(u32 value) {
   for (u32 step = kWarpSize / 2; step > 0; step /= 2) value += shuffle_xor(value, step);
   return value;
 }
 
-/// Inclusive prefix sum over the lanes.
+/// Returns the inclusive prefix sum over the lanes.
 WW_DEVICE u32 scan_add(u32 value) {
   for (u32 step = 1; step < kWarpSize; step *= 2) {
     const u32 below = shuffle_up(value, step);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A limit on every wait of a kernel built for debugging: compiled with WARPWRIGHT_WATCHDOG_MS, a wait that lasts longer
-// writes who waits for what into host memory and then faults, so a kernel that would hang ends with a report.
-//   wait -> limit -> record -> a moment for the others to write theirs -> store to an illegal address
-// Not covered: named barriers and the cluster barrier, which have no form that can be asked. The emulated device needs
-// none of this: it sees a deadlock.
+// A limit on every wait of a kernel built for debugging. Compiled with WARPWRIGHT_WATCHDOG_MS, a wait that lasts longer
+// records its thread and what it waits for in host memory and then faults, so that a kernel that would hang ends with a
+// report.
+//   wait -> limit -> record -> a delay in which others write theirs -> store to an illegal address
+// Not covered: named barriers and the cluster barrier, which cannot be polled. The emulated device needs none of this,
+// because it detects deadlocks.
 #pragma once
 
 #include "warpwright/arch/clock.hpp"
@@ -11,15 +12,15 @@
 
 namespace ww::arch {
 
-/// What a warp has called itself (arch/role.hpp).
+/// The role that a warp has set (arch/role.hpp).
 struct WatchdogRole {
   static constexpr u32 kNameBytes = 24;
-  u32 block;   // block index + 1; 0: nobody has said
-  i32 number;  // -1: none
+  u32 block;   // block index + 1; 0 when no role was set
+  i32 number;  // -1 for none
   u64 name[kNameBytes / 8];
 };
 
-/// One warp that gave up. `kind` is written last.
+/// The record of one warp that gave up. `kind` is written last.
 struct WatchdogRecord {
   enum Kind : u32 { none, mbarrier, global };
   u32 kind, cta, thread, lanes;
@@ -35,7 +36,7 @@ struct WatchdogBuffer {
 };
 
 #if defined(__CUDACC__) && defined(WARPWRIGHT_WATCHDOG_MS)
-// Found by name in the module, and set by whoever loads it; null: faults without a record.
+// The loader of the module finds these by name and sets them; without a buffer, the kernel faults without a record.
 extern "C" {
 __device__ WatchdogBuffer* ww_watchdog_buffer;
 __device__ u32 ww_watchdog_count;
@@ -69,14 +70,14 @@ class Watchdog {
 
  private:
   static constexpr u64 kNanoseconds = WARPWRIGHT_WATCHDOG_MS * 1000000ull;
-  static constexpr u64 kMoment = 20000000;  // for warps that gave up a little later
+  static constexpr u64 kMoment = 20000000;  // for warps that give up a little later
 
   WW_DEVICE bool expired() const { return global_timer() - start_ > kNanoseconds; }
 
   WW_DEVICE static void give_up(WatchdogRecord record, WatchdogRecord::Kind kind) {
     u32 active;
     asm volatile("activemask.b32 %0;" : "=r"(active));
-    const bool speaks = (active & ((1u << lane_index()) - 1)) == 0;  // the lowest lane, for all of them
+    const bool speaks = (active & ((1u << lane_index()) - 1)) == 0;  // the lowest lane writes for all of them
     if (speaks && ww_watchdog_buffer) {
       u32 slot;
       asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(slot) : "l"(&ww_watchdog_count) : "memory");
@@ -102,7 +103,7 @@ class Watchdog {
     const u64 now = global_timer();
     while (global_timer() - now < kMoment) {
     }
-    // why not trap: anywhere in a kernel it makes ptxas ignore setmaxnreg
+    // An illegal store instead of trap, because a trap anywhere in a kernel makes ptxas ignore setmaxnreg.
     asm volatile("st.global.u32 [%0], %1;" ::"l"(16ull), "r"(record.thread) : "memory");
   }
 

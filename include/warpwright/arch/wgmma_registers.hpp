@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX bodies of wgmma with A in registers. arch/wgmma.hpp includes it; it says nothing of its own.
+// PTX bodies of wgmma with A in registers; a part of arch/wgmma.hpp, which includes it.
 #pragma once
 
 #if !defined(WARPWRIGHT_WGMMA_ONLY) || defined(WARPWRIGHT_WGMMA_e4m3_e4m3)

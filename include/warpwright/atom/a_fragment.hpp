@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A from registers: 64 rows of a stage of A on their way from the swizzled tile that TMA wrote to a warpgroup's
-// AFragments, and the products that start from there.
+// A from registers: loads 64 rows of a stage of A from the swizzled tile that TMA wrote into a warpgroup's AFragments,
+// and issues the MMAs that read them.
 //   K-major          ldmatrix: 16 bytes of K of a row are a row of an 8x8 matrix, whatever the type
 //   M-major 16 bits  ldmatrix.trans: 8 rows of M for one k are a row of the matrix
-//   M-major 32 bits  ld.shared, four a step: two lanes of a warp meet in half of the banks
-// This is what lets tf32 be M-major: wgmma reads 32-bit operands K-major only from shared memory.
+//   M-major 32 bits  ld.shared, four a step, with two-way conflicts in half of the banks
+// This is how tf32 can be M-major, because wgmma reads 32-bit operands from shared memory K-major only.
 #pragma once
 
 #include "warpwright/arch/stmatrix.hpp"
@@ -12,14 +12,14 @@
 
 namespace ww::atom {
 
-/// How a thread of a warpgroup reads its part; a step is 32 bytes of K, one instruction.
+/// Reads one thread's part of a fragment; a step is 32 bytes of K, one instruction.
 template <DType kType, Major kMajor> class FragmentReader {
   static_assert(kMajor == Major::k || bytes_of(kType) != 1, "A from registers: FP8 is K-major only");
 
  public:
   WW_DEVICE FragmentReader() : at_(first(arch::thread_index() % arch::kWarpgroupSize)) {}
 
-  /// Steps kFirst, kFirst + 1, ... of sA (64, TILE_K).
+  /// Loads steps kFirst, kFirst + 1, ... of sA (64, TILE_K).
   template <int kFirst, int kSteps>
   WW_DEVICE void load(arch::AFragment<kSteps>& a, const SharedTile<kMajor>& sA) const {
     WW_UNROLL
@@ -33,8 +33,8 @@ template <DType kType, Major kMajor> class FragmentReader {
  private:
   static constexpr u32 kSpan = kSwizzleSpan;
 
-  // Where step 0 is for a thread: lane l names row l % 8 of matrix l / 8; matrix i has rows 8 (i % 2) and on, and the
-  // 16 bytes of K i / 2.
+  // Returns a thread's address of step 0. Lane l addresses row l % 8 of matrix l / 8. Matrix i holds 8 rows from 8 (i %
+  // 2) on, and the 16 bytes of K number i / 2.
   WW_DEVICE static u32 first(u32 thread) {
     const u32 warp = thread / arch::kWarpSize, lane = thread % arch::kWarpSize;
     const u32 row = lane % 8, low = lane / 8 % 2, late = lane / 16;
@@ -49,7 +49,7 @@ template <DType kType, Major kMajor> class FragmentReader {
   }
   static constexpr u32 kTf32Block = 32 * kSpan;  // 32 rows of M for each of 32 k
 
-  // why XOR: blocks are aligned to their swizzle pattern, so a step along a row changes no other bits
+  // Steps are XORed, because tiles are aligned to their swizzle pattern: a step along a row changes no other bits.
   WW_DEVICE arch::Words<4> step(arch::SharedAddress tile, u32 step) const {
     if constexpr (kMajor == Major::k) {
       return arch::ldmatrix(tile + (at_ ^ step * 32));
@@ -67,7 +67,7 @@ template <DType kType, Major kMajor> class FragmentReader {
   u32 at_;
 };
 
-/// acc (64, kN) += a sB (kN, K)^T over the steps of `a`, the first of which is step `first` of sB's stage.
+/// Computes acc (64, kN) += a sB (kN, K)^T over the steps of `a`; their first is step `first` of sB's stage.
 template <arch::MmaOperands kOperands, int kN, int kSteps>
 WW_DEVICE void gemm(arch::Accumulator<kN>& acc, const arch::AFragment<kSteps>& a,
                     const SharedTile<kOperands.major_b>& sB, int first, bool accumulate) {

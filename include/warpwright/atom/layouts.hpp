@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layouts of a GEMM's tiles in the algebra of core/: operands as TMA writes and wgmma reads them, the accumulator
-// of wgmma, the output tile. They are the definition; kernels compute with what atom/tiles.hpp and atom/mma_atom.hpp
-// say of it in integers.
+// of wgmma, the output tile. These are the definitions. Kernels use the integer arithmetic of atom/tiles.hpp and
+// atom/mma_atom.hpp, which must agree with them.
 #pragma once
 
 #include "warpwright/atom/tiles.hpp"
@@ -16,7 +16,7 @@ using KMajorLayout = decltype(composition(
     make_layout(Shape<Int<kRows>, Int<kSwizzleSpan / bytes_of(kType)>, Int<kStages>>{},
                 Stride<Int<kSwizzleSpan / bytes_of(kType)>, _1, Int<kRows * kSwizzleSpan / bytes_of(kType)>>{})));
 
-/// An MN-major one of 16-bit elements, ((64, kRows / 64), 64 of K, kStages).
+/// An MN-major operand of 16-bit elements, ((64, kRows / 64), 64 of K, kStages).
 template <int kRows, int kStages>
 using MnMajorLayout = decltype(composition(
     upcast<2>(Swizzle<3, 4, 3>{}),
@@ -44,7 +44,7 @@ using PanelLayout = decltype(composition(
     make_layout(Shape<Int<kRows>, Shape<Int<kPanelBytes / bytes_of(kType)>, Int<kPanels>>>{},
                 Stride<Int<kPanelBytes / bytes_of(kType)>, Stride<_1, Int<kRows * kPanelBytes / bytes_of(kType)>>>{})));
 
-/// One whose columns are contiguous, ((rows of a panel, panels), kColumns).
+/// An output tile whose columns are contiguous, ((rows of a panel, panels), kColumns).
 template <DType kType, int kColumns, int kPanels>
 using ColumnPanelLayout = decltype(composition(
     upcast<bytes_of(kType)>(Swizzle<3, 4, 3>{}),

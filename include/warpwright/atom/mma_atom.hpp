@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One wgmma as an atom: its shape, which thread holds which element of C, and the loop over the K of a stage.
 //   C layout: (thread, value) -> m + 64 n,  ((4,8,4),(2,2,N/8)) : ((128,1,16),(64,8,512))
-// Operands are tiles of 128-byte rows under the 128-byte swizzle. K-major: a row is 128 bytes of K, one instruction
-// takes 32 of them. MN-major (16 bits): a row is 64 of M or N for one k, one instruction takes 16 rows; 64 k are a
-// block, and blocks follow one another along M or N.
+// Operands are tiles of 128-byte rows under the 128-byte swizzle.
+// - K-major: a row is 128 bytes of K, of which one instruction takes 32.
+// - MN-major (16 bits): a row is 64 of M or N for one k, and one instruction takes 16 rows. 64 k form a block; blocks
+//   follow one another along M or N.
 #pragma once
 
 #include "warpwright/arch/wgmma.hpp"
@@ -15,7 +16,7 @@ template <DType kType, int kN> struct MmaAtom {
   static constexpr int kM = 64;
   static constexpr int kK = arch::wgmma_k(kType);
 
-  /// Row of value `v` of `thread` in the 64 x kN tile. Values v and v ^ 1 share a row.
+  /// Returns the row of value `v` of `thread` in the 64 x kN tile. Values v and v ^ 1 share a row.
   WW_HOST_DEVICE static constexpr int row(int thread, int v) {
     return thread / 4 % 8 + 16 * (thread / 32) + 8 * (v / 2 % 2);
   }
@@ -27,7 +28,8 @@ template <Major kMajor> WW_DEVICE arch::MatrixDescriptor descriptor_of(const Sha
                                kGroupBytes);
 }
 
-/// acc (64, kN) += sA (64, K) sB (kN, K)^T over one stage; `accumulate` false starts from zero. Issues, does not wait.
+/// Issues acc (64, kN) += sA (64, K) sB (kN, K)^T over one stage, without waiting; with `accumulate` false it starts
+/// from zero.
 template <arch::MmaOperands kOperands, int kN>
 WW_DEVICE void gemm(arch::Accumulator<kN>& acc, const SharedTile<kOperands.major_a>& sA,
                     const SharedTile<kOperands.major_b>& sB, bool accumulate) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiles a GEMM moves, by plain integers: where a box of a matrix begins, and where its copy in shared memory does.
+// The tiles of a GEMM in plain integers: where a box of a matrix begins, and where its copy in shared memory does.
 //   TileRow (rows, columns, k)    SharedOperand (rows, K, stage)    SharedPanels (rows, (columns of a panel, panels))
 //   SharedColumns ((rows of a panel, panels), columns)
-// They answer the slices that a mainloop asks of a tensor, in the same notation, and agree with the layouts of
-// atom/layouts.hpp (tests/atom). why not those layouts: of a GEMM's functions seven in eight were steps of their
-// algebra, and half of NVRTC's time went into inlining them.
+// They support the slices that a mainloop takes of a tensor, in the same notation, and agree with the layouts of
+// atom/layouts.hpp (tests/atom). Kernels do not use those layouts directly: seven in eight of a GEMM's functions were
+// steps of their algebra, and half of NVRTC's time went into inlining them.
 #pragma once
 
 #include "warpwright/arch/executor.hpp"
@@ -19,13 +19,13 @@ inline constexpr int kMnBlock = 64;  // of M or N, and of K
 inline constexpr int kMnBlockBytes = kMnBlock * kSwizzleSpan;
 
 // --- of a matrix in global memory --------------------------------------------------------------------
-/// Where a box of a matrix begins; kBatched: of matrix `batch` of several.
+/// Where a box of a matrix begins; with kBatched, in matrix `batch` of several.
 template <bool kBatched> struct Box {
   int row, column, batch = 0;
   WW_DEVICE Box rows_from(int rows) const { return {row + rows, column, batch}; }
 };
 
-/// The tiles (kRows, kColumns, k) of a matrix that begin at row `row`, and at column `column`, by their number along k.
+/// The tiles (kRows, kColumns, k) of a matrix from row `row` and column `column` on, indexed along k.
 template <int kRows, int kColumns, bool kBatched = false> struct TileRow {
   int row, batch = 0, column = 0;
   WW_DEVICE Box<kBatched> operator()(Underscore, Underscore, int k) const {
@@ -34,15 +34,16 @@ template <int kRows, int kColumns, bool kBatched = false> struct TileRow {
 };
 
 // --- in shared memory ----------------------------------------------------------------------------------
-/// A tile under the 128-byte swizzle, or whole groups of its rows: all that copies and descriptors ask is its start.
+/// A tile under the 128-byte swizzle, or whole groups of its rows. Copies and descriptors need only its start.
 template <Major kMajor = Major::k> struct SharedTile {
   static constexpr Major major = kMajor;
   arch::SharedAddress address;
-  /// From `rows` on: a multiple of 8 K-major, where a group begins; of 64 MN-major, where a block does.
+  /// Returns the tile from `rows` on: a multiple of 8 for K-major, where a row group begins; of 64 for MN-major, where
+  /// a block begins.
   WW_DEVICE SharedTile rows_from(int rows) const { return {address + static_cast<u32>(rows * kSwizzleSpan)}; }
 };
 
-/// A ring of operand tiles (kRows, 128 bytes of K or 64 k, STAGE). Of either major a row takes 128 bytes.
+/// A ring of operand tiles (kRows, 128 bytes of K or 64 k, STAGE). In either major a row takes 128 bytes.
 template <int kRows, Major kMajor = Major::k, int kStageRows = kRows> struct SharedOperand {
   static constexpr int rows = kRows;
   arch::SharedAddress base;
@@ -54,7 +55,7 @@ template <int kRows, Major kMajor = Major::k, int kStageRows = kRows> struct Sha
 /// An output tile: panels of kPanelBytes of columns, (kRows, panel) each, swizzled so that rows spread over the banks.
 template <DType kType, int kRows, int kPanelBytes> struct SharedPanels {
   static constexpr int kPanelColumns = kPanelBytes / bytes_of(kType);
-  static constexpr u32 kSwizzleMask = kPanelBytes - 16;  // 16-byte pieces: the row's low bits say which go where
+  static constexpr u32 kSwizzleMask = kPanelBytes - 16;  // 16-byte chunks: the row's low bits permute them
   arch::SharedAddress base;                              // a multiple of 1024
 
   WW_DEVICE arch::SharedAddress operator()(int row, int column) const {
@@ -63,7 +64,7 @@ template <DType kType, int kRows, int kPanelBytes> struct SharedPanels {
     const u32 panel = static_cast<u32>(column / kPanelColumns * (kRows * kPanelBytes));
     return base + (panel + start + (at ^ (start >> 3 & kSwizzleMask)));
   }
-  /// Panel `panel` from row `row`, a multiple of 8, on.
+  /// Returns panel `panel` from row `row`, a multiple of 8, on.
   WW_DEVICE SharedTile<> panel(int row, int panel) const {
     return {base + static_cast<u32>(panel * (kRows * kPanelBytes) + row * kPanelBytes)};
   }
@@ -85,7 +86,8 @@ template <DType kType, int kColumns> struct SharedColumns {
 };
 
 // --- slices --------------------------------------------------------------------------------------------
-/// Rows of slice `slice` of kSharers: (R, K, rest) -> (R / kSharers, K, rest). Works on both sides of a copy.
+/// Returns the rows of slice `slice` of kSharers: (R, K, rest) -> (R / kSharers, K, rest). It works on both sides of a
+/// copy.
 template <int kSharers, int kRows, int kColumns, bool kBatched>
 WW_DEVICE TileRow<kRows / kSharers, kColumns, kBatched> tma_partition(const TileRow<kRows, kColumns, kBatched>& tile,
                                                                       int slice) {

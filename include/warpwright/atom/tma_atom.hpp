@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// TMA copies as atoms: coordinates of the global tensor in, a shared tile out.
-//   tma_partition: of a tile that kSharers CTAs need, this CTA loads rows [slice R / kSharers, ...) and multicasts them
-//   atom.with<kMulticast>(barrier, mask) binds what changes from stage to stage; copy(atom, gX, sX) issues it from one
-//   thread
-// The global side is coordinates alone: only where a box starts matters, the tensor map knows the rest.
+// TMA copies as atoms, from coordinates of the global tensor to a shared tile.
+// - tma_partition: of a tile that kSharers CTAs need, this CTA loads rows [slice R / kSharers, ...) and multicasts
+//   them.
+// - atom.with<kMulticast>(barrier, mask) binds what changes from stage to stage; copy(atom, gX, sX) issues it from one
+//   thread.
+// The global side is coordinates alone: only the start of a box matters, because the tensor map holds the rest.
 #pragma once
 
 #include "warpwright/arch/tma.hpp"
@@ -11,9 +12,10 @@
 
 namespace ww::atom {
 
-/// A load bound to a barrier; kMulticast: to the CTAs of `mask`, otherwise to this one only.
-// why the type says which: with a branch on the mask ptxas 13.0 set a coordinate of a load under the wrong predicate in
-// some kernels (an M-major A in two boxes beside a B that peers share, two stages), and B came from elsewhere
+/// A load bound to a barrier: to the CTAs of `mask` with kMulticast, otherwise to this CTA only.
+// Multicast is part of the type to work around a ptxas 13.0 miscompilation: with a branch on the mask, some kernels
+// (M-major A in two boxes, B shared by peers, two stages) set a coordinate of a load under the wrong predicate and
+// loaded B from elsewhere.
 template <bool kMulticast> struct BoundTmaLoad {
   const arch::TensorMap& map;
   arch::MBarrier full;
@@ -29,7 +31,7 @@ struct TmaLoadAtom {
   }
 };
 
-/// Loads the box that starts at gX into sX. MN-major: rows are what is contiguous in memory.
+/// Loads the box that starts at gX into sX. For MN-major operands, rows are contiguous in memory.
 template <bool kMulticast, bool kBatched, Major kMajor>
 WW_DEVICE void copy(const BoundTmaLoad<kMulticast>& atom, const Box<kBatched>& gX, const SharedTile<kMajor>& sX) {
   const int x = kMajor == Major::k ? gX.column : gX.row, y = kMajor == Major::k ? gX.row : gX.column;
@@ -45,7 +47,7 @@ struct TmaStoreAtom {
   const arch::TensorMap& map;
 };
 
-/// Stores sX to the box that starts at gX. MN-major: rows are what is contiguous in memory.
+/// Stores sX to the box that starts at gX. For MN-major operands, rows are contiguous in memory.
 template <bool kBatched, Major kMajor>
 WW_DEVICE void copy(const TmaStoreAtom& atom, const SharedTile<kMajor>& sX, const Box<kBatched>& gX) {
   const int x = kMajor == Major::k ? gX.column : gX.row, y = kMajor == Major::k ? gX.row : gX.column;

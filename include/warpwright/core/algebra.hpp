@@ -2,7 +2,7 @@
 // The layout algebra on types: coalesce, composition, complement and the inverses of Layout<Shape, Stride>.
 //   composition(a, b)(i) = a(b(i)), shaped like b
 // Fully static layouts go through the loops of flat.hpp at compile time and come back as types. Run-time extents and
-// strides are followed mode by mode with the rank fixed; there, that steps divide evenly is the caller's promise.
+// strides are processed mode by mode with the rank fixed; the caller then guarantees that steps divide evenly.
 #pragma once
 
 #include "warpwright/core/flat.hpp"
@@ -27,13 +27,13 @@ template <FlatLayout kFlat, int... I> WW_HOST_DEVICE constexpr auto layout_of_mo
   if constexpr (kFlat.rank == 1) return make_layout(Int<kFlat.shape[0]>{}, Int<kFlat.stride[0]>{});
   else return make_layout(make_shape(Int<kFlat.shape[I]>{}...), make_stride(Int<kFlat.stride[I]>{}...));
 }
-/// A value as a static layout; one mode is a plain integer, not a tuple.
+/// Returns a value as a static layout; one mode is a plain integer, not a tuple.
 template <FlatLayout kFlat> WW_HOST_DEVICE constexpr auto layout_of() {
   return layout_of_modes<kFlat>(make_index_sequence<kFlat.rank>{});
 }
 
 // --- coalesce --------------------------------------------------------------------------------------
-// Modes are appended one by one to the reversed tail; only merges that the types prove are made.
+// Modes are appended one by one to the reversed tail. Only merges that the types prove are made.
 template <int I, class S, class D, class RS, class RD>
 WW_HOST_DEVICE constexpr auto coalesce_from(const S& shape, const D& stride, const RS& rs, const RD& rd) {
   if constexpr (I == rank_v<S>) {
@@ -61,7 +61,7 @@ WW_HOST_DEVICE constexpr auto coalesce_from(const S& shape, const D& stride, con
   }
 }
 
-/// The same function of an integer coordinate with as few modes as can be proved.
+/// Returns the same function of an integer coordinate, with as few modes as can be proved.
 template <LayoutType L> WW_HOST_DEVICE constexpr auto coalesce(const L& layout) {
   if constexpr (is_static_v<L>) return layout_of<coalesce(flat_of<L>)>();
   else return coalesce_from<0>(flatten(layout.shape()), flatten(layout.stride()), make_tuple(), make_tuple());
@@ -69,7 +69,7 @@ template <LayoutType L> WW_HOST_DEVICE constexpr auto coalesce(const L& layout) 
 template <class L, int... I> WW_HOST_DEVICE constexpr auto coalesce_modes(const L& layout, index_sequence<I...>) {
   return make_layout(coalesce(get<I>(layout))...);
 }
-/// Each top-level mode on its own: the rank stays.
+/// Coalesces each top-level mode on its own, so that the rank stays.
 template <LayoutType L> WW_HOST_DEVICE constexpr auto coalesce_modes(const L& layout) {
   return coalesce_modes(layout, make_index_sequence<rank_v<L>>{});
 }
@@ -78,7 +78,7 @@ template <LayoutType L> WW_HOST_DEVICE constexpr auto coalesce_modes(const L& la
 template <class A, class N, class D>
 WW_HOST_DEVICE constexpr auto compose_mode(const A& a, const N& extent, const D& step);
 
-// Run-time modes of a: mode i keeps as many steps as fit in it, the rest goes on to mode i + 1.
+// Run-time modes of a: mode i keeps as many steps as fit in it; the remaining steps continue in mode i + 1.
 template <int I, class S, class D, class N, class Step>
 WW_HOST_DEVICE constexpr auto compose_runtime(const S& shape, const D& stride, const N& extent, const Step& step) {
   if constexpr (I + 1 == rank_v<S>) {
@@ -111,7 +111,8 @@ template <class A, class B, int... I>
 WW_HOST_DEVICE constexpr auto composition_modes(const A& a, const B& b, index_sequence<I...>) {
   WW_RETURN(make_layout(composition(a, get<I>(b))...));
 }
-/// a after b: the offsets that `a` gives to the numbers that `b` gives. Shaped like b; a leaf may become several.
+/// Returns a after b: the offsets that `a` assigns to the offsets of `b`. It is shaped like b; a leaf may become
+/// several.
 template <LayoutType A, LayoutType B> WW_HOST_DEVICE constexpr auto composition(const A& a, const B& b) {
   if constexpr (is_tuple_v<decltype(b.shape())>) {
     return composition_modes(a, b, make_index_sequence<rank_v<B>>{});
@@ -128,7 +129,7 @@ WW_HOST_DEVICE constexpr auto complement_after(const Target& target, index_seque
   WW_RETURN(coalesce(make_layout(make_shape(Int<kGaps.shape[I]>{}..., ceil_div(target, repeat)),
                                  make_stride(Int<kGaps.stride[I]>{}..., repeat))));
 }
-/// The layout of all that `layout` does not touch below `target`, which may be a run-time number.
+/// Returns the layout of everything below `target` that `layout` does not reach. `target` may be a run-time number.
 template <LayoutType L, Integer N> WW_HOST_DEVICE constexpr auto complement(const L& layout, const N& target) {
   if constexpr (is_static_v<L>) {
     constexpr FlatLayout kGaps = complement_gaps(flat_of<L>);
@@ -147,12 +148,12 @@ template <LayoutType L> WW_HOST_DEVICE constexpr auto complement(const L& layout
 }
 
 // --- inverses --------------------------------------------------------------------------------------
-/// The longest r with layout(r(i)) == i.
+/// Returns the longest r with layout(r(i)) == i.
 template <LayoutType L>
 requires is_static_v<L> WW_HOST_DEVICE constexpr auto right_inverse(const L&) {
   return layout_of<right_inverse(flat_of<L>)>();
 }
-/// l(layout(i)) == i for every i.
+/// Returns an l with l(layout(i)) == i for every i.
 template <LayoutType L>
 requires is_static_v<L> WW_HOST_DEVICE constexpr auto left_inverse(const L&) {
   constexpr FlatLayout kInverse = left_inverse(flat_of<L>);

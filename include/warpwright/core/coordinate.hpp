@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts whose offsets are coordinates: what TMA wants in place of an address.
+// Layouts whose offsets are coordinates, which TMA takes in place of an address.
 //   stride E<1> is the unit step of coordinate 1, so (M,K):(1@1,1@0) maps (m, k) to the coordinate (k, m)
 // A sum of scaled basis vectors is an ArithTuple, added member by member; a CoordIterator is an engine pointing at one.
 // Everything that divides and slices layouts works on these unchanged.
@@ -59,7 +59,7 @@ template <class A, class B, int... I>
 WW_HOST_DEVICE constexpr auto sum_members(const A& a, const B& b, index_sequence<I...>) {
   WW_RETURN(make_arith_tuple((get<I>(a) + get<I>(b))...));
 }
-/// Member by member; the shorter one is filled up with zeros.
+/// Adds member by member; the shorter tuple is extended with zeros.
 template <class A, class B>
 requires((CoordPart<A> && (CoordPart<B> || is_constant_v<0, B>)) ||
          (CoordPart<B> && is_constant_v<0, A>)) WW_HOST_DEVICE constexpr auto
@@ -85,7 +85,7 @@ template <class C> struct CoordIterator {
 template <class S, int... I> WW_HOST_DEVICE constexpr auto identity_strides(const S& shape, index_sequence<I...>) {
   WW_RETURN(make_stride(compact_left(get<I>(shape), E<I>{})...));
 }
-/// The layout that maps (i, j, ...) to the coordinate (i, j, ...); a nested mode counts in its own coordinate.
+/// Returns the layout that maps (i, j, ...) to the coordinate (i, j, ...); a nested mode counts in its own coordinate.
 template <TupleLike S>
 requires IntTuple<S> WW_HOST_DEVICE constexpr auto make_identity_layout(const S& shape) {
   return make_layout(shape, identity_strides(shape, make_index_sequence<rank_v<S>>{}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cutting a layout into tiles and repeating a layout as a tile, all made of composition and complement:
+// Divides a layout into tiles, and repeats a layout as a tile, by composition and complement:
 //   logical_divide (a, t) = a after (t, complement(t, size(a)))        -> (tile, rest)
 //   logical_product(a, t) = (a, complement(a, size(a) cosize(t)) after t)  -> (tile, rest)
 // A tiler is an integer n (meaning n:1), a layout, or a tuple of tilers, one for each leading mode. The zipped, tiled
@@ -27,7 +27,7 @@ WW_HOST_DEVICE constexpr auto zip_modes(const L& pairs, index_sequence<I...>, in
   WW_RETURN(make_layout(make_layout(get<0>(get<I>(pairs))...),
                         make_layout(get<1>(get<I>(pairs))..., get<kPairs + J>(pairs)...)));
 }
-/// ((t0,r0),(t1,r1),x) -> ((t0,t1),(r0,r1,x)) for the first kPairs modes.
+/// Maps ((t0,r0),(t1,r1),x) to ((t0,t1),(r0,r1,x)) for the first kPairs modes.
 template <int kPairs, LayoutType L> WW_HOST_DEVICE constexpr auto zip_modes(const L& pairs) {
   return zip_modes(pairs, make_index_sequence<kPairs>{}, make_index_sequence<rank_v<L> - kPairs>{});
 }
@@ -39,7 +39,7 @@ template <bool kBoth, class T> WW_HOST_DEVICE constexpr auto open_modes(const T&
   if constexpr (kBoth) return concat(get<0>(t), get<1>(t));
   else return concat(make_tuple(get<0>(t)), get<1>(t));
 }
-/// Opens up the modes of mode 1, and with kBoth those of mode 0 as well.
+/// Replaces mode 1 by its own modes, and with kBoth mode 0 likewise.
 template <bool kBoth, LayoutType L> WW_HOST_DEVICE constexpr auto unpack_rest(const L& zipped) {
   WW_RETURN(make_layout(open_modes<kBoth>(zipped.shape()), open_modes<kBoth>(zipped.stride())));
 }
@@ -57,7 +57,7 @@ template <LayoutType L, Tiler T> WW_HOST_DEVICE constexpr auto logical_divide(co
   if constexpr (is_tuple_v<T>) {
     return divide_modes(layout, tiler, make_index_sequence<rank_v<T>>{}, make_index_sequence<rank_v<L> - rank_v<T>>{});
   } else if constexpr (StaticInteger<T> && RuntimeInteger<decltype(layout.shape())>) {
-    // why: this is the mode of every global tensor, and here composition and complement have one answer
+    // The mode of every global tensor takes this shortcut, which has the same result as composition and complement.
     return make_layout(make_shape(tiler, ceil_div(layout.shape(), tiler)),
                        make_stride(layout.stride(), tiler * layout.stride()));
   } else {
@@ -65,7 +65,7 @@ template <LayoutType L, Tiler T> WW_HOST_DEVICE constexpr auto logical_divide(co
     WW_RETURN(composition(layout, make_layout(tile, complement(tile, size(layout)))));
   }
 }
-/// ((tile...),(rest...)): one coordinate inside a tile, one that names the tile.
+/// Returns ((tile...),(rest...)): one coordinate inside a tile, one that names the tile.
 template <LayoutType L, Tiler T> WW_HOST_DEVICE constexpr auto zipped_divide(const L& layout, const T& tiler) {
   if constexpr (is_tuple_v<T>) return zip_modes<rank_v<T>>(logical_divide(layout, tiler));
   else return logical_divide(layout, tiler);
@@ -109,11 +109,11 @@ WW_HOST_DEVICE constexpr auto paired_product(const L& block, const M& tiler) {
   if constexpr (kBlockFirst) return pair_modes(get<0>(product), get<1>(product), make_index_sequence<kRank>{});
   else return pair_modes(get<1>(product), get<0>(product), make_index_sequence<kRank>{});
 }
-/// The block laid out over the tiler, block by block: mode i is (block i, tiler i).
+/// Lays the block out over the tiler, block by block: mode i is (block i, tiler i).
 template <LayoutType L, LayoutType M> WW_HOST_DEVICE constexpr auto blocked_product(const L& block, const M& tiler) {
   return paired_product<true>(block, tiler);
 }
-/// The same with the copies interleaved: mode i is (tiler i, block i).
+/// Does the same with the copies interleaved: mode i is (tiler i, block i).
 template <LayoutType L, LayoutType M> WW_HOST_DEVICE constexpr auto raked_product(const L& block, const M& tiler) {
   return paired_product<false>(block, tiler);
 }
@@ -123,7 +123,7 @@ struct CopiesToFill {
     return ceil_div(extent, size(atom_extent));
   }
 };
-/// `atom` repeated until it fills `shape`: dense copies, in the given order of modes (default: leftmost first).
+/// Repeats `atom` until it fills `shape`: dense copies, in the given order of modes (default: leftmost first).
 template <LayoutType L, IntTuple S, TupleLike O>
 WW_HOST_DEVICE constexpr auto tile_to_shape(const L& atom, const S& shape, const O& order) {
   auto block = append<rank_v<S>>(atom);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types as values: what a config, a kernel and a file reader mean by "e4m3".
-// Storage types of the same names hold the bits and nothing else; arithmetic on them lives in arch/convert.hpp.
+// Element types as values, for configs, kernels and file readers.
+// Storage types of the same names hold the bits and nothing else; arithmetic on them is in arch/convert.hpp.
 #pragma once
 
 #include "warpwright/core/meta.hpp"
@@ -18,15 +18,15 @@ inline constexpr DType f32 = DType::f32;
 inline constexpr DType e5m2 = DType::e5m2;
 inline constexpr DType tf32 = DType::tf32;
 
-/// Size of one element in bytes.
+/// Returns the size of one element in bytes.
 WW_HOST_DEVICE constexpr int bytes_of(DType type) {
   return type == DType::e4m3 || type == DType::e5m2 ? 1 : type == DType::f32 || type == DType::tf32 ? 4 : 2;
 }
 
-/// The two types of one byte; any mix of them can be multiplied.
+/// Returns whether the type has one byte; any mix of the two such types can be multiplied.
 WW_HOST_DEVICE constexpr bool is_fp8(DType type) { return bytes_of(type) == 1; }
 
-/// The name used in configs, flags and reports.
+/// Returns the name used in configs, flags and reports.
 WW_HOST_DEVICE constexpr const char* name_of(DType type) {
   return type == DType::e4m3   ? "e4m3"
          : type == DType::bf16 ? "bf16"
@@ -36,11 +36,11 @@ WW_HOST_DEVICE constexpr const char* name_of(DType type) {
                                : "f32";
 }
 
-/// Which extent of an operand is contiguous in memory: K, or the other one (M of A, N of B).
+/// The extent of an operand that is contiguous in memory: K, or the other one (M of A, N of B).
 enum class Major : u8 { k, mn };
 WW_HOST_DEVICE constexpr const char* name_of(Major major) { return major == Major::k ? "k" : "mn"; }
 
-/// Bits of one element.
+/// The bits of one element.
 struct e4m3_t {
   u8 bits;
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layout algebra on values: a layout without nesting is a list of modes extent:stride, and compose, complement and
-// the inverses are ordinary loops over such lists. algebra.hpp runs them at compile time; the answer becomes a type.
+// The layout algebra on values. A layout without nesting is a list of modes extent:stride; compose, complement and the
+// inverses are ordinary loops over such lists. algebra.hpp runs them at compile time and turns the result into a type.
 //   coalesce   the same function with the fewest modes            compose       r(i) = a(i * stride), i < extent
 //   complement the offsets, in order, that `a` steps over         right_inverse a(r(i)) = i    left_inverse l(a(i)) = i
-// A layout that has no such answer gives `valid == false`. Strides are not negative.
+// If no such layout exists, the result has `valid == false`. Strides are not negative.
 #pragma once
 
 #include "warpwright/core/meta.hpp"
@@ -30,7 +30,7 @@ struct FlatLayout {
     for (int i = 0; i < rank; ++i) product *= shape[i];
     return product;
   }
-  /// The offset of an integer coordinate; the last mode is not wrapped.
+  /// Returns the offset of an integer coordinate; the last mode is not wrapped.
   WW_HOST_DEVICE constexpr i64 operator()(i64 index) const {
     i64 offset = 0;
     for (int i = 0; i < rank; ++i) {
@@ -48,8 +48,8 @@ WW_HOST_DEVICE constexpr FlatLayout invalid_layout() {
   return none;
 }
 
-/// Merges modes that continue each other and drops extents of 1. With `keep_last` the function is also the same beyond
-/// the layout's size, where only the last mode counts on.
+/// Merges modes that continue each other and drops extents of 1. With `keep_last` the function also stays the same
+/// beyond the layout's size, where only the last mode advances.
 WW_HOST_DEVICE constexpr FlatLayout coalesce(const FlatLayout& a, bool keep_last = false) {
   FlatLayout r;
   r.valid = a.valid;
@@ -63,8 +63,8 @@ WW_HOST_DEVICE constexpr FlatLayout coalesce(const FlatLayout& a, bool keep_last
   return r;
 }
 
-/// a composed with extent:step. Valid when the steps land evenly in the modes of `a`: each mode is stepped over whole,
-/// or divides into steps, or holds all that is left.
+/// Composes a with extent:step. The result is valid if the steps land evenly in the modes of `a`: each mode is stepped
+/// over whole, or divides into steps, or holds all remaining steps.
 WW_HOST_DEVICE constexpr FlatLayout compose(const FlatLayout& layout, i64 extent, i64 step) {
   const FlatLayout a = coalesce(layout, true);
   FlatLayout r;
@@ -90,7 +90,7 @@ WW_HOST_DEVICE constexpr FlatLayout compose(const FlatLayout& layout, i64 extent
   return r;
 }
 
-/// Modes with extent above 1, smallest stride first.
+/// Returns the modes with extent above 1, smallest stride first.
 WW_HOST_DEVICE constexpr FlatLayout sorted_modes(const FlatLayout& layout) {
   FlatLayout a = coalesce(layout);
   if (a.rank == 1 && a.shape[0] == 1) a.rank = 0;
@@ -104,16 +104,16 @@ WW_HOST_DEVICE constexpr FlatLayout sorted_modes(const FlatLayout& layout) {
   return a;
 }
 
-/// What `a` leaves free below its own end, and, as a last mode of extent 0, the stride at which whole copies of `a`
-/// repeat: a = 4:2 gives (2,0):(1,8). `complement` puts a count into that last mode.
+/// Returns the offsets that `a` leaves free below its own end. A last mode of extent 0 holds the stride at which whole
+/// copies of `a` repeat: a = 4:2 gives (2,0):(1,8). `complement` sets that mode's extent.
 WW_HOST_DEVICE constexpr FlatLayout complement_gaps(const FlatLayout& layout) {
   const FlatLayout a = sorted_modes(layout);
   FlatLayout r;
   r.valid = a.valid;
   i64 current = 1;
   for (int i = 0; i < a.rank; ++i) {
-    if (a.stride[i] == 0) continue;                      // a broadcast mode occupies nothing of its own
-    if (a.stride[i] < current) return invalid_layout();  // modes that overlap or interleave leave no ordered rest
+    if (a.stride[i] == 0) continue;                      // a broadcast mode reaches no further offsets
+    if (a.stride[i] < current) return invalid_layout();  // modes that overlap or interleave have no ordered complement
     if (a.stride[i] / current > 1) r.append(a.stride[i] / current, current);
     current = a.shape[i] * a.stride[i];
   }
@@ -121,7 +121,8 @@ WW_HOST_DEVICE constexpr FlatLayout complement_gaps(const FlatLayout& layout) {
   return r;
 }
 
-/// The ordered layout that, beside `a`, reaches every offset below `target`, each once if a's strides divide.
+/// Returns the ordered layout that, together with `a`, reaches every offset below `target`, each once if a's strides
+/// divide.
 WW_HOST_DEVICE constexpr FlatLayout complement(const FlatLayout& a, i64 target) {
   FlatLayout r = complement_gaps(a);
   if (!r.valid) return r;
@@ -129,7 +130,7 @@ WW_HOST_DEVICE constexpr FlatLayout complement(const FlatLayout& a, i64 target) 
   return coalesce(r);
 }
 
-/// The longest r with a(r(i)) = i.
+/// Returns the longest r with a(r(i)) = i.
 WW_HOST_DEVICE constexpr FlatLayout right_inverse(const FlatLayout& layout) {
   const FlatLayout a = coalesce(layout);
   FlatLayout r;
@@ -145,7 +146,7 @@ WW_HOST_DEVICE constexpr FlatLayout right_inverse(const FlatLayout& layout) {
   return coalesce(r);
 }
 
-/// An l with l(a(i)) = i, for `a` whose sorted strides divide one another and leave room for each mode.
+/// Returns an l with l(a(i)) = i, for `a` whose sorted strides divide one another and leave room for each mode.
 WW_HOST_DEVICE constexpr FlatLayout left_inverse(const FlatLayout& layout) {
   const FlatLayout a = coalesce(layout), sorted = sorted_modes(layout);
   FlatLayout r;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integers as types: Int<8>{} is the number 8 known to the compiler, so layouts made of them fold to constants.
 //   Int<4>{} * Int<8>{}  is  Int<32>{}        Int<4>{} * n  is  int        Int<0>{} * n  is  Int<0>{}
-// A static and a run-time integer mix freely; a result stays static whenever both operands are, or when 0 and 1 decide.
+// Static and run-time integers mix freely. A result is static if both operands are, or if a 0 or 1 determines it.
 // Not here: checked arithmetic. Static overflow is a compile error; run-time extents are checked on the host.
 #pragma once
 
@@ -54,7 +54,7 @@ template <int A, int B> WW_HOST_DEVICE constexpr Int<(A ^ B)> operator^(Int<A>, 
 template <int A, int B> WW_HOST_DEVICE constexpr Int<(A << B)> operator<<(Int<A>, Int<B>) { return {}; }
 template <int A, int B> WW_HOST_DEVICE constexpr Int<(A >> B)> operator>>(Int<A>, Int<B>) { return {}; }
 
-// --- one static: 0 and 1 decide alone; every other mix converts to int and is computed at run time ---
+// --- one static: 0 and 1 determine the result; every other mix converts to int at run time ---
 template <RuntimeInteger T> WW_HOST_DEVICE constexpr T operator+(Int<0>, T b) { return b; }
 template <RuntimeInteger T> WW_HOST_DEVICE constexpr T operator+(T a, Int<0>) { return a; }
 template <RuntimeInteger T> WW_HOST_DEVICE constexpr Int<0> operator*(Int<0>, T) { return {}; }
@@ -66,7 +66,7 @@ template <RuntimeInteger T> WW_HOST_DEVICE constexpr T operator/(T a, Int<1>) { 
 template <RuntimeInteger T> WW_HOST_DEVICE constexpr Int<0> operator%(Int<0>, T) { return {}; }
 template <RuntimeInteger T> WW_HOST_DEVICE constexpr Int<0> operator%(T, Int<1>) { return {}; }
 
-// --- functions that must not lose a static answer -------------------------------------------------
+// --- functions that keep a static result ---------------------------------------------------------
 template <int A, int B> WW_HOST_DEVICE constexpr Int<(A < B ? A : B)> min(Int<A>, Int<B>) { return {}; }
 template <int A, int B> WW_HOST_DEVICE constexpr Int<(A < B ? B : A)> max(Int<A>, Int<B>) { return {}; }
 template <int A, int B> WW_HOST_DEVICE constexpr Int<(A + B - 1) / B> ceil_div(Int<A>, Int<B>) { return {}; }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few types and traits that kernel code needs in place of <cstdint>, <type_traits> and <utility>.
-// why: NVRTC ships no standard headers, and cuda/std costs 0.6 s a compile; kernels here include nothing else.
-// This file also decides the macros of the whole project: where a function may run, and WW_UNROLL before a loop over
-// registers, which have no addresses on a GPU; WW_CONSTANT declares objects that device code may bind references to;
-// WW_RETURN ends functions whose answer is often a type alone.
+// The few types and traits that kernel code needs in place of <cstdint>, <type_traits> and <utility>. NVRTC ships no
+// standard headers, and cuda/std costs 0.6 s a compile, so kernels here include nothing else.
+// This file also defines the macros of the whole project:
+// - where a function may run;
+// - WW_UNROLL before a loop over registers, which have no addresses on a GPU;
+// - WW_CONSTANT for objects that device code may bind references to;
+// - WW_RETURN for functions whose result is often a type alone.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -70,9 +72,9 @@ template <class T> WW_HOST_DEVICE constexpr typename remove_reference<T>::type&&
   return static_cast<typename remove_reference<T>::type&&>(t);
 }
 
-/// Returns the value of an expression. When its type says all (static integers, tuples and layouts of them) it is only
-/// looked at, and no function it would call is compiled: of a GEMM's functions more than half do nothing else, and
-/// NVRTC would spend its time on inlining and deleting them.
+/// Returns the value of an expression. If its type is empty (static integers, tuples and layouts of them), the
+/// expression is not evaluated and no function it calls is compiled. More than half of a GEMM's functions return such
+/// types, and NVRTC would spend its time on inlining and deleting them.
 #define WW_RETURN(...)                                            \
   using ReturnType = ::ww::remove_cvref_t<decltype(__VA_ARGS__)>; \
   if constexpr (__is_empty(ReturnType)) return ReturnType{};      \
@@ -80,7 +82,7 @@ template <class T> WW_HOST_DEVICE constexpr typename remove_reference<T>::type&&
 
 // --- index sequences -----------------------------------------------------------------------------
 template <int... I> struct index_sequence {};
-// why by halves: compilers have built-ins for this, NVRTC has none of them
+// Sequences are joined from halves, because NVRTC lacks the built-ins that other compilers have for this.
 template <class Low, class High> struct join_sequences;
 template <int... I, int... J> struct join_sequences<index_sequence<I...>, index_sequence<J...>> {
   using type = index_sequence<I..., (int(sizeof...(I)) + J)...>;

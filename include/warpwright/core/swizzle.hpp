@@ -3,7 +3,7 @@
 //   swizzle(o) = o ^ ((o & mask) >> S),  mask = B ones above bit M + S
 //   Swizzle<3,4,3> on bytes: 16-byte chunk c of a 128-byte row r goes to chunk c ^ (r % 8)
 // It holds for offsets from a base aligned to the pattern (1024 bytes for Swizzle<3,4,3>). A swizzled layout is a
-// layout followed by the swizzle; slicing one moves the fixed part into `offset`, because the exclusive-or comes last.
+// layout followed by the swizzle. Slicing one moves the fixed part into `offset`, because the exclusive-or comes last.
 #pragma once
 
 #include "warpwright/core/divide.hpp"
@@ -26,14 +26,14 @@ template <int N> inline constexpr int log2_v = N <= 1 ? 0 : 1 + log2_v<N / 2>;
 template <> inline constexpr int log2_v<0> = 0;
 template <> inline constexpr int log2_v<1> = 0;
 
-/// The swizzle of byte offsets as a swizzle of offsets in elements of kBytes.
+/// Returns the swizzle of byte offsets as a swizzle of offsets in elements of kBytes.
 template <int kBytes, int B, int M, int S> WW_HOST_DEVICE constexpr auto upcast(Swizzle<B, M, S>) {
   static_assert((1 << log2_v<kBytes>) == kBytes && log2_v<kBytes> <= M,
                 "upcast: expected a power of two up to a chunk");
   return Swizzle<B, M - log2_v<kBytes>, S>{};
 }
 
-/// coord -> swizzle(offset + layout(coord)).
+/// Maps coord to swizzle(offset + layout(coord)).
 template <class Z, Integer O, LayoutType L> struct ComposedLayout : TupleLeaf<0, Z>, TupleLeaf<1, O>, TupleLeaf<2, L> {
   constexpr ComposedLayout() = default;
   WW_HOST_DEVICE constexpr ComposedLayout(const Z& z, const O& o, const L& l)
@@ -67,19 +67,19 @@ template <int B, int M, int S, LayoutType L>
 WW_HOST_DEVICE constexpr auto composition(const Swizzle<B, M, S>& swizzle, const L& layout) {
   return ComposedLayout<Swizzle<B, M, S>, _0, L>(swizzle, _0{}, layout);
 }
-/// The same swizzle and offset around another layout.
+/// Returns the same swizzle and offset around another layout.
 template <ComposedType C, LayoutType L> WW_HOST_DEVICE constexpr auto rewrap(const C& composed, const L& inner) {
   return ComposedLayout<decltype(composed.swizzle()), decltype(composed.offset()), L>(composed.swizzle(),
                                                                                       composed.offset(), inner);
 }
 
-// --- what a layout can do, a swizzled one does on its inner layout -----------------------------------
+// --- operations on a layout, applied to the inner layout of a swizzled one ----------------------------
 template <ComposedType C> WW_HOST_DEVICE constexpr auto shape(const C& c) { return c.shape(); }
 template <ComposedType C> WW_HOST_DEVICE constexpr auto size(const C& c) { return size(c.shape()); }
 template <int I, int... J, ComposedType C> WW_HOST_DEVICE constexpr auto size(const C& c) {
   return size<I, J...>(c.shape());
 }
-/// A bound: the swizzle only exchanges offsets within blocks of 2^(B+M).
+/// Returns a bound, because the swizzle only exchanges offsets within blocks of 2^(B+M).
 template <int B, int M, int S, class O, class L>
 WW_HOST_DEVICE constexpr auto cosize(const ComposedLayout<Swizzle<B, M, S>, O, L>& c) {
   return ceil_div(c.offset() + cosize(c.inner()), Int<(1 << (B + M))>{}) * Int<(1 << (B + M))>{};

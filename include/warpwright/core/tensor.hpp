@@ -2,7 +2,7 @@
 // Tensor<Engine, Layout>: where the data starts, and how coordinates become offsets from there. A view, owning nothing.
 //   tensor(i, j)   the element (or, for an engine that only names addresses, the address)
 //   tensor(_, j)   the column, again a tensor           local_tile(tensor, tile, coord)   one tile, or a row of tiles
-// An engine is a pointer, a shared-memory address, a CoordIterator: anything that an offset can be added to.
+// An engine is anything to which an offset can be added: a pointer, a shared-memory address, a CoordIterator.
 #pragma once
 
 #include "warpwright/core/coordinate.hpp"
@@ -38,7 +38,7 @@ template <class Engine, AnyLayout L> struct Tensor : TupleLeaf<0, Engine>, Tuple
     return (*this)(make_coord(c0, c1, c...));
   }
 
-  /// The engine at coordinate 0: the address that a TMA box or a matrix descriptor starts from.
+  /// Returns the engine at coordinate 0: the start address of a TMA box or a matrix descriptor.
   WW_HOST_DEVICE constexpr auto origin() const { return data() + layout()(_0{}); }
 };
 
@@ -56,17 +56,17 @@ template <class Engine, IntTuple S, class... D>
 WW_HOST_DEVICE constexpr auto make_tensor(Engine engine, const S& shape, const D&... stride) {
   return make_tensor(engine, make_layout(shape, stride...));
 }
-/// A tensor of coordinates that starts at the origin. The layout's strides are basis vectors: (M,K):(1@1,1@0).
+/// Returns a tensor of coordinates that starts at the origin. The layout's strides are basis vectors: (M,K):(1@1,1@0).
 template <LayoutType L> WW_HOST_DEVICE constexpr auto make_coord_tensor(const L& layout) {
   return make_tensor(CoordIterator<ArithTuple<>>{}, layout);
 }
-/// The tensor whose element at (i, j, ...) is the coordinate (i, j, ...).
+/// Returns the tensor whose element at (i, j, ...) is the coordinate (i, j, ...).
 template <TupleLike S>
 requires IntTuple<S> WW_HOST_DEVICE constexpr auto make_identity_tensor(const S& shape) {
   return make_coord_tensor(make_identity_layout(shape));
 }
 
-// --- asking, and what works on the layout alone ------------------------------------------------------
+// --- queries, and operations on the layout alone ------------------------------------------------------
 template <TensorType T> WW_HOST_DEVICE constexpr auto shape(const T& tensor) { return tensor.shape(); }
 template <TensorType T> WW_HOST_DEVICE constexpr auto layout(const T& tensor) { return tensor.layout(); }
 template <TensorType T> WW_HOST_DEVICE constexpr auto size(const T& tensor) { return size(tensor.layout()); }
@@ -87,7 +87,7 @@ template <TensorType T, Tiler U> WW_HOST_DEVICE constexpr auto flat_divide(const
 }
 
 // --- slicing ---------------------------------------------------------------------------------------
-/// The fixed coordinates move the engine; under a swizzle they move the layout's offset instead.
+/// Fixes coordinates: they move the engine or, under a swizzle, the layout's offset.
 template <class C, TensorType T> WW_HOST_DEVICE constexpr auto slice(const C& coord, const T& tensor) {
   auto layout = tensor.layout();
   if constexpr (ComposedType<decltype(layout)>) {
@@ -96,7 +96,7 @@ template <class C, TensorType T> WW_HOST_DEVICE constexpr auto slice(const C& co
     return make_tensor(tensor.data() + crd2idx(coord, layout.shape(), layout.stride()), slice(coord, layout));
   }
 }
-/// The same shape, started at `coord`; the caller keeps within bounds.
+/// Returns the same shape, started at `coord`; the caller keeps within bounds.
 template <class C, TensorType T>
 requires(LayoutType<typename T::layout_type>) WW_HOST_DEVICE
     constexpr auto domain_offset(const C& coord, const T& tensor) {
@@ -116,7 +116,7 @@ template <class T, class... P> WW_HOST_DEVICE constexpr auto project(const Tuple
   return project(projection, t, make_index_sequence<int(sizeof...(P))>{});
 }
 
-/// Tile number `coord` of `tensor` cut into tiles of `tiler`; Underscores in `coord` keep the tiles of that mode:
+/// Returns tile `coord` of `tensor` divided by `tiler`; Underscores in `coord` keep the tiles of that mode:
 ///   local_tile(gA, Shape<_128, _64>{}, make_coord(m, _))  ->  (128, 64, K / 64)
 template <TensorType T, Tiler U, class C>
 WW_HOST_DEVICE constexpr auto local_tile(const T& tensor, const U& tiler, const C& coord) {
@@ -126,7 +126,8 @@ WW_HOST_DEVICE constexpr auto local_tile(const T& tensor, const U& tiler, const 
   else if constexpr (!is_tuple_v<C>) return tiles(make_coord(repeat<rank_v<U>>(Underscore{}), coord));
   else return tiles(make_coord(repeat<rank_v<U>>(Underscore{}), append<rank_v<Rest>>(coord, Underscore{})));
 }
-/// With a projection the tiler and the coordinate speak of (M, N, K) and the tensor has only the modes that are not X:
+/// With a projection, the tiler and the coordinate are over (M, N, K), and the tensor has only the modes that are not
+/// X:
 ///   local_tile(gA, tile_mnk, coord_mnk, Step<_1, X, _1>{})
 using X = Underscore;
 template <TensorType T, Tiler U, class C, TupleLike P>

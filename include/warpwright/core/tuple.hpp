@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tuple<T...>: a few values of different types, and the handful of walks over them that layouts need.
+// Tuple<T...>: a few values of different types, and the few traversals that layouts need.
 // Empty members (static integers, tuples of them) take no storage, so a static layout is an empty object.
 // A plain value counts as a tuple of one wherever that is unambiguous: rank_v<int> is 1, get<0>(5) is 5.
 #pragma once
@@ -9,7 +9,8 @@
 namespace ww {
 
 // --- storage --------------------------------------------------------------------------------------
-// why no [[no_unique_address]]: base classes lay out alike in every compiler that passes these between host and device
+// Base classes instead of [[no_unique_address]], because every compiler that passes these between host and device lays
+// them out alike.
 template <int I, class T, bool kEmpty = __is_empty(T)> struct TupleLeaf {
   T value{};
   constexpr TupleLeaf() = default;
@@ -37,18 +38,18 @@ template <class... T> WW_HOST_DEVICE constexpr Tuple<T...> make_tuple(const T&..
   else return Tuple<T...>(t...);
 }
 
-// --- what is a tuple ------------------------------------------------------------------------------
+// --- tuple traits ---------------------------------------------------------------------------------
 template <class T> inline constexpr bool is_tuple_v = false;
 template <class... T> inline constexpr bool is_tuple_v<Tuple<T...>> = true;
 template <class T> concept TupleLike = is_tuple_v<T>;
 
-/// Number of top-level members; 1 for a plain value.
+/// The number of top-level members; 1 for a plain value.
 template <class T> inline constexpr int rank_v = 1;
 template <class... T> inline constexpr int rank_v<Tuple<T...>> = int(sizeof...(T));
 template <class T> inline constexpr int rank_v<const T> = rank_v<T>;
 template <class T> inline constexpr int rank_v<T&> = rank_v<T>;
 
-/// Levels of nesting; 0 for a plain value.
+/// The levels of nesting; 0 for a plain value.
 template <class T> inline constexpr int depth_v = 0;
 template <class T> inline constexpr int depth_v<const T> = depth_v<T>;
 template <> inline constexpr int depth_v<Tuple<>> = 1;
@@ -61,11 +62,11 @@ template <int I, class T> WW_HOST_DEVICE constexpr T leaf_of(const TupleLeaf<I, 
 template <int I, class T> WW_HOST_DEVICE constexpr const T& leaf_of(const TupleLeaf<I, T, false>& l) { return l.value; }
 template <int I, class T> WW_HOST_DEVICE constexpr T& leaf_of(TupleLeaf<I, T, false>& l) { return l.value; }
 
-// why by leaf: the base class that holds member I is found by the compiler, no call goes through another
+// Overloads on the leaf let the compiler find the base class that holds member I without a call through another.
 template <int I, class T> WW_HOST_DEVICE constexpr T get(const TupleLeaf<I, T, true>&) { return {}; }
 template <int I, class T> WW_HOST_DEVICE constexpr const T& get(const TupleLeaf<I, T, false>& l) { return l.value; }
 template <int I, class T> WW_HOST_DEVICE constexpr T& get(TupleLeaf<I, T, false>& l) { return l.value; }
-/// What sits at the ends of nested tuples: integers, and the few types that join them (Underscore, ScaledBasis).
+/// The leaves of nested tuples: integers, and the few types that join them (Underscore, ScaledBasis).
 template <class T> inline constexpr bool is_leaf_v = Integer<T>;
 template <class T> concept Leaf = is_leaf_v<T>;
 
@@ -78,15 +79,15 @@ template <int I, int J, int... K, class T> WW_HOST_DEVICE constexpr auto get(con
   return get<J, K...>(get<I>(t));
 }
 
-// --- walks ----------------------------------------------------------------------------------------
-// why index_sequence helpers and named functors throughout core/, never a lambda: NVRTC takes a lambda for host code
-// unless everything unannotated is compiled for the device, and then every trait above becomes a variable in the PTX.
+// --- traversals -----------------------------------------------------------------------------------
+// core/ uses index_sequence helpers and named functors, never a lambda. NVRTC takes a lambda for host code unless
+// everything unannotated is compiled for the device, and then every trait above becomes a variable in the PTX.
 template <class T, class F, int... I>
 WW_HOST_DEVICE constexpr auto apply_indices(const T& t, F f, index_sequence<I...>) {
   return f(get<I>(t)...);
 }
 
-/// f(get<0>(t), get<1>(t), ...).
+/// Returns f(get<0>(t), get<1>(t), ...).
 template <class T, class F> WW_HOST_DEVICE constexpr auto apply(const T& t, F f) {
   return apply_indices(t, f, make_index_sequence<rank_v<T>>{});
 }
@@ -107,7 +108,7 @@ template <class T, class U, class F> WW_HOST_DEVICE constexpr auto transform(con
   return transform_pairs(t, u, f, make_index_sequence<rank_v<T>>{});
 }
 
-/// f(... f(f(initial, get<0>(t)), get<1>(t)) ...).
+/// Returns f(... f(f(initial, get<0>(t)), get<1>(t)) ...).
 template <int I = 0, class T, class V, class F> WW_HOST_DEVICE constexpr auto fold(const T& t, const V& initial, F f) {
   if constexpr (I == rank_v<T>) return initial;
   else return fold<I + 1>(t, f(initial, get<I>(t)), f);
@@ -126,7 +127,7 @@ template <class T> WW_HOST_DEVICE constexpr auto concat(const T& t) {
   if constexpr (is_tuple_v<T>) return t;
   else return concat_indices(t, make_index_sequence<rank_v<T>>{});
 }
-/// One tuple with the members of all; a plain value counts as a tuple of one.
+/// Returns one tuple with the members of all; a plain value counts as a tuple of one.
 template <class T, class U, class... V> WW_HOST_DEVICE constexpr auto concat(const T& t, const U& u, const V&... rest) {
   WW_RETURN(concat(concat_indices(t, u, make_index_sequence<rank_v<T>>{}, make_index_sequence<rank_v<U>>{}), rest...));
 }
@@ -136,7 +137,7 @@ template <int... I, class T> WW_HOST_DEVICE constexpr auto select(const T& t) { 
 template <int kFirst, class T, int... I> WW_HOST_DEVICE constexpr auto take_indices(const T& t, index_sequence<I...>) {
   WW_RETURN(make_tuple(get<kFirst + I>(t)...));
 }
-/// Members kFirst to kLast - 1.
+/// Returns members kFirst to kLast - 1.
 template <int kFirst, int kLast, class T> WW_HOST_DEVICE constexpr auto take(const T& t) {
   static_assert(0 <= kFirst && kFirst <= kLast && kLast <= rank_v<T>, "take<first, last>: outside the tuple");
   return take_indices<kFirst>(t, make_index_sequence<kLast - kFirst>{});
@@ -149,13 +150,13 @@ template <int N, class T> WW_HOST_DEVICE constexpr auto repeat(const T& value) {
   return repeat_indices(value, make_index_sequence<N>{});
 }
 
-/// `t` with `value` added until it has N members.
+/// Returns `t` with `value` appended until it has N members.
 template <int N, class T, class V> WW_HOST_DEVICE constexpr auto append(const T& t, const V& value) {
   static_assert(rank_v<T> <= N, "append<N>: the tuple is already longer");
   WW_RETURN(concat(t, repeat<N - rank_v<T>>(value)));
 }
 
-/// The members kFirst to kLast - 1 become one tuple: group<0, 2>((a, b, c)) is ((a, b), c).
+/// Makes members kFirst to kLast - 1 one tuple: group<0, 2>((a, b, c)) is ((a, b), c).
 template <int kFirst, int kLast, class T> WW_HOST_DEVICE constexpr auto group(const T& t) {
   WW_RETURN(concat(take<0, kFirst>(t), make_tuple(take<kFirst, kLast>(t)), take<kLast, rank_v<T>>(t)));
 }
@@ -164,13 +165,13 @@ template <class T> WW_HOST_DEVICE constexpr auto flatten(const T& t);
 template <class T, int... I> WW_HOST_DEVICE constexpr auto flatten_indices(const T& t, index_sequence<I...>) {
   WW_RETURN(concat(flatten(get<I>(t))...));
 }
-/// All leaves in one flat tuple.
+/// Returns all leaves in one flat tuple.
 template <class T> WW_HOST_DEVICE constexpr auto flatten(const T& t) {
   if constexpr (is_tuple_v<T>) return flatten_indices(t, make_index_sequence<rank_v<T>>{});
   else return make_tuple(t);
 }
 
-/// The leaf of a tuple of one, however deeply wrapped; anything else as it is.
+/// Returns the leaf of a tuple of one, however deeply nested; anything else as it is.
 template <class T> WW_HOST_DEVICE constexpr auto unwrap(const T& t) {
   if constexpr (is_tuple_v<T> && rank_v<T> == 1) return unwrap(get<0>(t));
   else return t;

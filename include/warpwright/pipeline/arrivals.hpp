@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who arrives where: the arrival counts of every barrier, derived from the roles and the cluster's shape.
-// A cluster is m x n x k CTAs, rank = x + m (y + n z). Only CTAs of one plane z work on the same K. In a plane, CTAs of
-// one column x share A's rows, CTAs of one row y share B's rows, so a CTA may overwrite its stage by multicast only
-// when all m + n - 1 CTAs that share with it have released theirs.
+// The arrival counts of every barrier, derived from the roles and the cluster's shape.
+// A cluster is m x n x k CTAs, rank = x + m (y + n z). Only CTAs of one plane z work on the same K. Within a plane,
+// CTAs of one column x share A's rows, and CTAs of one row y share B's rows. So a CTA may overwrite its stage by
+// multicast only when all m + n - 1 CTAs that share with it have released theirs.
 // tests/pipeline/arrivals_test.cpp counts the arrivals of every power-of-two cluster up to 16 CTAs one by one.
 #pragma once
 
@@ -25,29 +25,29 @@ WW_HOST_DEVICE constexpr ClusterCoord coord_of(ClusterShape shape, int rank) {
   return {rank % shape.m, rank / shape.m % shape.n, rank / shape.plane()};
 }
 
-/// CTAs of column x of plane z: they read the same rows of A. Bit = cluster rank.
+/// Returns the CTAs of column x of plane z, which read the same rows of A. Bit = cluster rank.
 WW_HOST_DEVICE constexpr u16 mask_of_column(ClusterShape shape, int x, int z = 0) {
   u32 mask = 0;
   for (int y = 0; y < shape.n; ++y) mask |= 1u << (x + y * shape.m + z * shape.plane());
   return static_cast<u16>(mask);
 }
 
-/// CTAs of row y of plane z: they read the same rows of B.
+/// Returns the CTAs of row y of plane z, which read the same rows of B.
 WW_HOST_DEVICE constexpr u16 mask_of_row(ClusterShape shape, int y, int z = 0) {
   return static_cast<u16>(((1u << shape.m) - 1) << (y * shape.m + z * shape.plane()));
 }
 
-/// Whether a stage of `rank` is written by multicasts of `other`, or the reverse: both sides of one operand slice.
+/// Returns whether multicasts of `other` write a stage of `rank`, or the reverse: both share an operand slice.
 WW_HOST_DEVICE constexpr bool shares_operand(ClusterShape shape, int rank, int other) {
   const ClusterCoord a = coord_of(shape, rank), b = coord_of(shape, other);
   return a.z == b.z && (a.x == b.x || a.y == b.y);
 }
 
-/// full[stage]: one arrival of the TMA producer, its own arrive.expect_tx (the copies count bytes, not arrivals), and
-/// one of each warp that writes to the stage by ordinary stores.
+/// Returns the arrivals on full[stage]: one of the TMA producer, its own arrive.expect_tx (copies count bytes, not
+/// arrivals), and one of each warp that writes to the stage by ordinary stores.
 WW_HOST_DEVICE constexpr int full_arrivals(int storing_warps) { return 1 + storing_warps; }
 
-/// empty[stage]: every consumer warp of every CTA that shares an operand with this one, once.
+/// Returns the arrivals on empty[stage]: one of every consumer warp of every CTA that shares an operand with this one.
 WW_HOST_DEVICE constexpr int empty_arrivals(ClusterShape shape, int consumer_warps) {
   return (shape.m + shape.n - 1) * consumer_warps;
 }

@@ -3,9 +3,9 @@
 // PipelineAsync).
 //   producer:  acquire = wait until every consumer warp has read the stage -> store -> commit
 //   consumer:  wait = until the record is there -> load -> release = this warp has read it
-// Ordinary stores and loads only; the barriers order them. In a cluster the producer, a warp of CTA 0, stores the
-// record in every CTA by st.async, whose bytes the full barrier there counts once one consumer thread of that CTA has
-// announced them: consumers wait in their own shared memory and release to CTA 0.
+// It uses ordinary stores and loads, which the barriers order. In a cluster the producer, a warp of CTA 0, stores the
+// record in every CTA by st.async. The full barrier there counts its bytes once one consumer thread of that CTA has
+// announced them. So consumers wait in their own shared memory and release to CTA 0.
 #pragma once
 
 #include "warpwright/arch/cluster.hpp"
@@ -17,7 +17,7 @@
 
 namespace ww::pipeline {
 
-/// kConsumerWarps of each of kCtas CTAs.
+/// The consumers are kConsumerWarps of each of kCtas CTAs.
 template <int kStages, int kConsumerWarps, int kCtas = 1> class AsyncPipeline {
  public:
   /// Bytes of shared memory for the barriers: full[kStages], then empty[kStages].
@@ -25,7 +25,7 @@ template <int kStages, int kConsumerWarps, int kCtas = 1> class AsyncPipeline {
 
   WW_DEVICE AsyncPipeline(arch::SharedAddress barriers, Role role) : barriers_(barriers), state_(role) {}
 
-  /// By one thread of the CTA, before make_barriers_visible.
+  /// Initialises the barriers. One thread of the CTA calls it, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress barriers) {
     for (u32 stage = 0; stage < kStages; ++stage) {
       arch::mbarrier::init(full(barriers, stage), 1);
@@ -33,24 +33,25 @@ template <int kStages, int kConsumerWarps, int kCtas = 1> class AsyncPipeline {
     }
   }
 
-  /// Producer thread: whether everyone has read the next stage; the token is for producer_acquire.
+  /// Returns whether everyone has read the next stage. Called by the producer thread; the token is for
+  /// producer_acquire.
   WW_DEVICE WaitToken producer_try_acquire() const {
     return {arch::mbarrier::try_wait(empty(barriers_, state_.index), state_.parity)};
   }
-  /// Producer thread: the next stage, read by everyone.
+  /// Waits until everyone has read the next stage, and returns it. Called by the producer thread.
   WW_DEVICE u32 producer_acquire(WaitToken token = {}) {
     if (!token.done) arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);
     return state_.index;
   }
-  /// Producer thread, when the record of the acquired stage is stored.
+  /// Publishes the record of the acquired stage. Called by the producer thread after storing it.
   WW_DEVICE void producer_commit() {
     arch::mbarrier::arrive(full(barriers_, state_.index));
     state_.advance();
   }
 
-  /// All lanes of a producing warp of CTA 0: `word` becomes the record at offset `record` in every CTA.
+  /// Makes `word` the record at offset `record` in every CTA. All lanes of a producing warp of CTA 0 call it.
   WW_DEVICE void producer_broadcast(arch::SharedAddress record, u32 word) {
-    arch::warp::sync();  // why: a lane that has yet to see the stage free must not be overtaken by its next turn
+    arch::warp::sync();  // otherwise the ring could advance past a lane that has not yet seen this stage free
     const u32 lane = arch::lane_index();
     if constexpr (kCtas == 1) {
       if (lane == 0) arch::shared::store(record, word);
@@ -63,25 +64,26 @@ template <int kStages, int kConsumerWarps, int kCtas = 1> class AsyncPipeline {
     state_.advance();
   }
 
-  /// Consumer threads: whether the next stage is written; the token is for consumer_wait.
+  /// Returns whether the next stage is written. Called by consumer threads; the token is for consumer_wait.
   WW_DEVICE WaitToken consumer_try_wait() const {
     return {arch::mbarrier::try_wait(full(barriers_, state_.index), state_.parity)};
   }
-  /// In a cluster, one consumer thread of each CTA before it waits: the next stage will get one word.
+  /// Announces the 4 bytes that the next stage will get. In a cluster, one consumer thread of each CTA calls it before
+  /// it waits.
   WW_DEVICE void consumer_announce() const {
     if constexpr (kCtas > 1) arch::mbarrier::arrive_expect_tx(full(barriers_, state_.index), 4);
   }
-  /// Consumer threads: the next stage, written.
+  /// Waits until the next stage is written, and returns it. Called by consumer threads.
   WW_DEVICE u32 consumer_wait(WaitToken token = {}) {
     if (!token.done) arch::mbarrier::wait(full(barriers_, state_.index), state_.parity);
     return state_.index;
   }
-  /// All lanes of a consumer warp, when all have read it.
+  /// Releases the stage. All lanes of a consumer warp call it after reading.
   WW_DEVICE void consumer_release() {
-    arch::warp::sync();  // why: one lane's arrive speaks for the reads of all 32
+    arch::warp::sync();  // the arrival of one lane stands for the reads of all 32
     release_if(arch::lane_index() == 0);
   }
-  /// One thread that stands for its warp.
+  /// Releases the stage in one thread that reads for its warp.
   WW_DEVICE void consumer_release_alone() { release_if(true); }
 
  private:

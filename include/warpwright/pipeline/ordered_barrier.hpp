@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups of warps that pass through a sequence of sections one after the other (CUTLASS: OrderedSequenceBarrier).
 //   wait = until it is this group's turn in its next section -> work -> arrive = the next group's turn
-// There are kDepth sections, taken in turn, and kLength groups; group 0 goes first. Group g of section s waits at
-// barrier (s, g), where only group g - 1 arrives, so a group never runs more than one round ahead of the others.
-//   pingpong: kLength 2; while one group is in the section (its products), the other is outside (its epilogue)
+// There are kDepth sections, entered in rotation, and kLength groups; group 0 goes first. Group g of section s waits at
+// barrier (s, g), where only group g - 1 arrives, so that a group never runs more than one round ahead of the others.
+//   pingpong: kLength 2; while one group is in the section (its MMAs), the other is outside (its epilogue)
 #pragma once
 
 #include "warpwright/arch/mbarrier.hpp"
@@ -12,7 +12,7 @@
 
 namespace ww::pipeline {
 
-/// The same for a group that waits for nobody.
+/// The same interface for a group that waits for nobody.
 struct Unordered {
   static constexpr u32 kBytes = 0;
   WW_DEVICE Unordered(arch::SharedAddress, u32) {}
@@ -28,21 +28,22 @@ template <int kDepth, int kLength, int kWarps> class OrderedBarrier {
   /// Bytes of shared memory for the barriers, (kLength, kDepth).
   static constexpr u32 kBytes = kDepth * kLength * arch::kMBarrierBytes;
 
-  // why group 0 starts as a producer does: nobody has arrived for it yet, and a fresh barrier lets that parity pass
+  // Group 0 starts as a producer does, because nobody has arrived for it yet, and a fresh barrier lets that parity
+  // pass.
   WW_DEVICE OrderedBarrier(arch::SharedAddress barriers, u32 group)
       : barriers_(barriers), group_(group), state_(group == 0 ? Role::producer : Role::consumer) {}
 
-  /// By one thread of the CTA, before make_barriers_visible.
+  /// Initialises the barriers. One thread of the CTA calls it, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress barriers) {
     for (u32 i = 0; i < kDepth * kLength; ++i) arch::mbarrier::init({barriers + i * arch::kMBarrierBytes}, kWarps);
   }
 
-  /// All threads of the group: until the group before it has arrived.
+  /// Waits until the preceding group has arrived. All threads of the group call it.
   WW_DEVICE void wait() const { arch::mbarrier::wait(turn_of(group_), state_.parity); }
 
-  /// All lanes of each warp of the group: this warp is through with the section.
+  /// Leaves the section. All lanes of each warp of the group call it.
   WW_DEVICE void arrive() {
-    arch::warp::sync();  // why: one lane's arrive speaks for all 32
+    arch::warp::sync();  // one lane's arrival stands for all 32
     arch::mbarrier::arrive_if(arch::lane_index() == 0, turn_of(group_ + 1 == kLength ? 0 : group_ + 1));
     state_.advance();
   }

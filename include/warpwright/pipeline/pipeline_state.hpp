@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a role stands in a ring of stages: the stage's index and the parity of the phase it waits for.
-// A consumer starts at parity 0 (nothing is full yet); a producer starts at parity 1, which a fresh barrier lets pass:
-// every stage begins empty.
+// A role's position in a ring of stages: the stage's index and the parity of the phase it waits for.
+// A consumer starts at parity 0, because nothing is full yet. A producer starts at parity 1, which a fresh barrier lets
+// pass, because every stage begins empty.
 #pragma once
 
 #include "warpwright/core/meta.hpp"
@@ -10,8 +10,8 @@ namespace ww::pipeline {
 
 enum class Role : u32 { consumer = 0, producer = 1 };
 
-/// The answer of a try, for the wait that follows: a wait blocks only when its try did not succeed. A fresh one has not
-/// tried.
+/// The result of a try, for the wait that follows: a wait blocks only if its try did not succeed. A default token means
+/// that nothing was tried.
 struct WaitToken {
   bool done = false;
 };
@@ -28,7 +28,7 @@ template <int kStages> struct PipelineState {
       parity ^= 1;
     }
   }
-  /// Past `count` stages at once: others use those.
+  /// Skips `count` stages that other roles use.
   WW_HOST_DEVICE constexpr void advance(u32 count) {
     const u32 to = index + count;
     parity ^= to / kStages & 1;

@@ -16,13 +16,13 @@
 
 namespace ww::pipeline {
 
-/// A stage handed out by acquire or wait.
+/// A stage returned by acquire or wait.
 struct Stage {
   u32 index;
   arch::MBarrier full;  // the barrier that copies into this stage signal
 };
 
-/// kConsumersWrite: consumers change a stage before they release it.
+/// With kConsumersWrite, consumers modify a stage before they release it.
 template <int kStages, ClusterShape kCluster, int kConsumerWarps, int kStoringWarps = 0, bool kConsumersWrite = false>
 class TmaPipeline {
  public:
@@ -35,7 +35,7 @@ class TmaPipeline {
     releases_ = lane < static_cast<u32>(kCluster.size()) && shares_operand(kCluster, rank, static_cast<int>(lane));
   }
 
-  /// By one thread of each CTA, before make_barriers_visible.
+  /// Initialises the barriers. One thread of each CTA calls it, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress barriers) {
     for (u32 stage = 0; stage < kStages; ++stage) {
       arch::mbarrier::init(full(barriers, stage), full_arrivals(kStoringWarps));
@@ -43,11 +43,12 @@ class TmaPipeline {
     }
   }
 
-  /// Producer thread: whether the next stage is free; the token is for producer_acquire.
+  /// Returns whether the next stage is free. Called by the producer thread; the token is for producer_acquire.
   WW_DEVICE WaitToken producer_try_acquire() const {
     return {arch::mbarrier::try_wait(empty(barriers_, state_.index), state_.parity)};
   }
-  /// Producer thread: the next stage, free in every CTA that shares its operands; `bytes` is what will land here.
+  /// Waits until the next stage is free in every CTA that shares its operands, and announces the `bytes` that will land
+  /// here. Called by the producer thread.
   WW_DEVICE Stage producer_acquire(u32 bytes, WaitToken token = {}) {
     if (!token.done) arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);
     const Stage stage{state_.index, full(barriers_, state_.index)};
@@ -56,20 +57,21 @@ class TmaPipeline {
     return stage;
   }
 
-  /// All lanes of a storing warp: the next stage, free to be written in this CTA.
+  /// Waits until the next stage may be written in this CTA. All lanes of a storing warp call it.
   WW_DEVICE Stage storer_acquire() {
     arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);
     const Stage stage{state_.index, full(barriers_, state_.index)};
     state_.advance();
     return stage;
   }
-  /// All lanes of a storing warp, when all have stored.
+  /// Commits a stage. All lanes of a storing warp call it after storing.
   WW_DEVICE void storer_commit(Stage stage) {
-    arch::warp::sync();  // why: one lane's arrive speaks for the stores of all 32
+    arch::warp::sync();  // one lane's arrival stands for the stores of all 32
     arch::mbarrier::arrive_if(arch::lane_index() == 0, stage.full);
   }
 
-  /// Producer thread, after its last stage: peers' consumers still arrive here, so this CTA must not exit before them.
+  /// Waits after the last stage, because peers' consumers still arrive here and this CTA must not exit before them.
+  /// Called by the producer thread.
   WW_DEVICE void producer_tail() {
     for (int i = 0; i < kStages; ++i) {
       arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);
@@ -77,38 +79,40 @@ class TmaPipeline {
     }
   }
 
-  /// Consumer threads: whether the next stage is filled; the token is for consumer_wait. Other work may lie between.
+  /// Returns whether the next stage is filled. Called by consumer threads; the token is for consumer_wait, and other
+  /// work may lie between.
   WW_DEVICE WaitToken consumer_try_wait() const {
     return {arch::mbarrier::try_wait(full(barriers_, state_.index), state_.parity)};
   }
-  /// Consumer threads: the next stage, filled.
+  /// Waits until the next stage is filled, and returns it. Called by consumer threads.
   WW_DEVICE Stage consumer_wait(WaitToken token = {}) {
     const Stage stage{state_.index, full(barriers_, state_.index)};
     if (!token.done) arch::mbarrier::wait(stage.full, state_.parity);
     state_.advance();
     return stage;
   }
-  /// Consumer threads: others consume the next `stages`. Only once those others have waited for all of them, as an
-  /// OrderedBarrier makes sure: a barrier tells one phase from the next, not from the one after that.
+  /// Skips `stages` stages that other consumers read. It is valid only after those have waited for all of them, as an
+  /// OrderedBarrier ensures, because a barrier distinguishes only consecutive phases.
   WW_DEVICE void consumer_skip(u32 stages) { state_.advance(stages); }
-  /// All lanes of a consumer warp: tells the compiler that they are at the same stage.
+  /// Tells the compiler that all lanes of a consumer warp are at the same stage. All of them call it.
   WW_DEVICE void consumer_uniform() {
     state_.index = arch::warp::uniform(state_.index);
     state_.parity = arch::warp::uniform(state_.parity);
   }
 
-  /// All lanes of a consumer warp, when none of them reads `stage` any more.
+  /// Releases `stage`. All lanes of a consumer warp call it when none reads it any more.
   WW_DEVICE void consumer_release(Stage stage) { release(releases_, stage); }
-  /// The same or nothing, as all lanes agree, without a branch: between products in flight one makes ptxas serialise
-  /// them (C7513).
+  /// Releases `stage` if `releases` holds, which must be the same in all lanes. It has no branch: among MMAs in flight,
+  /// a branch makes ptxas serialise them (C7513).
   WW_DEVICE void consumer_release_if(bool releases, Stage stage) { release(releases_ && releases, stage); }
 
  private:
   WW_DEVICE void release(bool arrives, Stage stage) {
-    arch::warp::sync();  // why: one lane's arrive speaks for the reads of all 32
+    arch::warp::sync();  // one lane's arrival stands for the reads of all 32
     if constexpr (kCluster.size() == 1) {
       arch::mbarrier::arrive_if(arrives, empty(barriers_, stage.index));
-    } else if constexpr (kConsumersWrite) {  // why not a fence: between products in flight ptxas serialises (C7513)
+    } else if constexpr (kConsumersWrite) {  // a fence instead, among MMAs in flight, makes ptxas serialise them
+                                             // (C7513)
       arch::mbarrier::arrive_remote_release_if(arrives, empty(barriers_, stage.index), arch::lane_index());
     } else {
       arch::mbarrier::arrive_remote_if(arrives, empty(barriers_, stage.index), arch::lane_index());
@@ -123,10 +127,10 @@ class TmaPipeline {
 
   arch::SharedAddress barriers_;
   PipelineState<kStages> state_;
-  bool releases_;  // this lane arrives, at the CTA of its own number
+  bool releases_;  // this lane arrives, at the CTA of its own index
 };
 
-/// All threads, once, between initialising barriers and the first arrival anywhere in the cluster.
+/// Makes initialised barriers visible. All threads call it once, before the first arrival anywhere in the cluster.
 template <ClusterShape kCluster> WW_DEVICE void make_barriers_visible() {
   arch::fence::mbarrier_init();
   if constexpr (kCluster.size() == 1) {
