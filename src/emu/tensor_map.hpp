@@ -30,8 +30,9 @@ struct TensorMapData {
     for (int d = 1; d < rank; ++d) bytes += (extent[d] - 1) * stride[d - 1];
     return bytes;
   }
-  /// Two modes step alike, so that their coordinates add up to one row: what the map spans says nothing about the
-  /// memory behind it, only its boxes do. why also where the inner has one row: the outer's coordinates step past it
+  /// True when two modes have one stride, so that their coordinates add up to one row. The extents of such a map do
+  /// not bound what it reads; its boxes do. This holds even if the inner mode has extent 1, because the outer mode's
+  /// coordinate then steps past it.
   bool adds_coordinates() const {
     for (int d = 2; d < rank; ++d)
       if (extent[d] > 1 && stride[d - 1] == stride[d - 2]) return true;

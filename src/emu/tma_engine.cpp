@@ -26,7 +26,7 @@ Part part_inside(const TensorMapData& map, const arch::TmaCoordinates& at, int d
   return {static_cast<u32>(first), static_cast<u32>(last)};
 }
 
-/// Memory that a copy may assume to be there: all of the tensor or, where two modes step alike, what the box has of it.
+/// Memory that a copy may assume to be there: all of the tensor or, where two modes have one stride, the box's part.
 struct Span {
   u64 base, bytes;
 };
@@ -43,7 +43,10 @@ Span span_of(const TensorMapData& map, const arch::TmaCoordinates& at) {
   return span;
 }
 
-/// Checks what the instruction says about `map`; returns the memory range of its tensor.
+constexpr u32 kNoRange = ~0u;
+
+/// Checks what the instruction says about `map`. Returns the memory range of its tensor, or kNoRange when the box has
+/// no part of it.
 u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch::TmaCoordinates& at, arch::Site site) {
   Machine& machine = *thread.machine;
   if (map.rank != rank)
@@ -54,7 +57,7 @@ u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch:
                              map.element_bytes),
                  Rule::misaligned);
   const Span span = span_of(map, at);
-  if (span.bytes == 0) return 0;  // of any range: nothing is counted there
+  if (span.bytes == 0) return kNoRange;
   const int range = range_of(machine, span.base, span.bytes);
   if (range < 0)
     machine.fail(
@@ -92,18 +95,30 @@ u64 reach_of(const TensorMapData& map, const arch::TmaCoordinates& at) {
   return reach;
 }
 
-/// A load fills what lies before the tensor; a store there is an illegal instruction.
-void check_store(Thread& thread, const TensorMapData& map, const runtime::MemoryRange& memory,
-                 const arch::TmaCoordinates& at, arch::Site site) {
+/// True when a row of the box has the same place in memory as another one: two modes have one stride, and the box has
+/// more than one row along each. Which of the two rows a store leaves there is then not defined.
+bool writes_twice(const TensorMapData& map, const arch::TmaCoordinates& at) {
+  const auto rows = [&](int d) { return part_inside(map, at, d).last - part_inside(map, at, d).first; };
+  for (int outer = 2; outer < map.rank; ++outer)
+    for (int inner = 1; inner < outer; ++inner)
+      if (map.stride[outer - 1] == map.stride[inner - 1] && rows(inner) > 1 && rows(outer) > 1) return true;
+  return false;
+}
+
+/// A load fills what lies before the tensor; a store there is an illegal instruction. `range`: what check_access() found.
+void check_store(Thread& thread, const TensorMapData& map, u32 range, const arch::TmaCoordinates& at, arch::Site site) {
   Machine& machine = *thread.machine;
-  if (!memory.writable)
-    machine.fail({&thread, site}, fmt::format("TMA store to read-only operand {}", memory.name), Rule::out_of_bounds);
-  if (map.adds_coordinates())
-    machine.fail({&thread, site}, "TMA store through a tensor map two modes of which step alike is not emulated");
   for (int d = 0; d < map.rank; ++d)
     if (at.at[d] < 0)
       machine.fail({&thread, site}, fmt::format("TMA store: coordinate {} of dimension {} is negative", at.at[d], d),
                    Rule::out_of_bounds);
+  if (range == kNoRange) return;
+  const runtime::MemoryRange& memory = machine.context().launch.memory[range];
+  if (!memory.writable)
+    machine.fail({&thread, site}, fmt::format("TMA store to read-only operand {}", memory.name), Rule::out_of_bounds);
+  if (writes_twice(map, at))
+    machine.fail({&thread, site}, "TMA store: rows of one box that share their memory are not emulated",
+                 Rule::unsupported);
   const u64 end = map.base - reinterpret_cast<u64>(memory.base) + reach_of(as_stored(map), at);
   if (end > memory.bytes)
     machine.fail({&thread, site},
@@ -214,9 +229,9 @@ void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site) {
     machine.fail(origin, fmt::format("TMA load: multicast mask 0x{:x} names CTAs outside the cluster of {}",
                                      request.multicast, ctas.size()));
   ++machine.counters().tma_loads;
-  machine.counters().ranges[range].l2_read += bytes_inside(map, request.at);
+  if (range != kNoRange) machine.counters().ranges[range].l2_read += bytes_inside(map, request.at);
   machine.progress();
-  if (Checker* checker = machine.checker()) {
+  if (Checker* checker = machine.checker(); checker && range != kNoRange) {
     checker->tma_operand(thread, range, false, site);
     const u64 bytes = bytes_inside(map, request.at);
     const u32 copies = request.multicast == 0 ? 1 : static_cast<u32>(__builtin_popcount(request.multicast));
@@ -253,7 +268,7 @@ void land_load(Operation& operation) {
     for_each_chunk(operation.shared + row * bytes, bytes, map.swizzle_bits,
                    [&](u32 offset, u32 at) { std::memcpy(shared + offset, source + at, 16); });
   });
-  cta.machine->counters().ranges[operation.range].shared_write += map.box_bytes();
+  if (operation.range != kNoRange) cta.machine->counters().ranges[operation.range].shared_write += map.box_bytes();
   signal_now(cta, operation.barrier, 0, 0, map.box_bytes(), operation.origin, operation.note);
 }
 
@@ -263,7 +278,7 @@ void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, cons
   const SeenMap seen = see_tensor_map(thread, map_bytes, site);
   const TensorMapData& map = seen.data;
   const u32 range = check_access(thread, map, rank, at, site);
-  check_store(thread, map, machine.context().launch.memory[range], at, site);
+  check_store(thread, map, range, at, site);
   const SharedPlace place = own_shared_place(thread, source, map.box_bytes(), kDestinationAlignment, "TMA store", site);
   BulkGroup& group = open_group(thread);
   ++group.unread;
@@ -283,12 +298,12 @@ void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, cons
   operation.range = range;
   operation.group = thread.bulk_first + static_cast<u32>(thread.bulk_groups.size()) - 1;
   if (Checker* checker = machine.checker()) {
-    checker->tma_operand(thread, range, true, site);
+    if (range != kNoRange) checker->tma_operand(thread, range, true, site);
     const u32 note = checker->tma_store(thread, place.offset, map.box_bytes(), site);
     if (seen.in_global) checker->tensor_map_used(thread, reinterpret_cast<u64>(map_bytes), note, site);
     check_global(thread, as_stored(map), at, true, site);
     checker->traffic().copy(Access::tma_store, site, map.box_bytes(), bytes_inside(map, at), 0);
-    if (machine.context().options.traffic)
+    if (machine.context().options.traffic && range != kNoRange)
       count_sectors(*checker, machine.context().launch.memory[range], range, map, at, true, site);
   }
   machine.submit(operation);
@@ -316,7 +331,8 @@ void write_store(Operation& operation) {
   for_each_row(map, operation.at, [&](u8* global, u32 first, u32 last, u32 row) {
     if (global) std::memcpy(global, operation.bytes.data() + row * bytes + first, last - first);
   });
-  operation.cta->machine->counters().ranges[operation.range].l2_write += bytes_inside(map, operation.at);
+  if (operation.range != kNoRange)
+    operation.cta->machine->counters().ranges[operation.range].l2_write += bytes_inside(map, operation.at);
   --group_of(operation).unwritten;
   wake_bulk_waiter(operation);
 }

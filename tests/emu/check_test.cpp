@@ -175,6 +175,33 @@ CheckReport check_gemm(GemmProblem& p, u32 grid, EmuOptions options = {}) {
       {range("a", p.a, false), range("b", p.b, false), range("d", p.d)}, options);
 }
 
+struct TwiceParams {
+  arch::TensorMap map;
+};
+void stores_rows_twice(const TwiceParams& p) {
+  for (u32 word = thread_index(); word < 64; word += 32) shared<u32>(shared_base() + 4 * word) = word;
+  t().fence(arch::Fence::proxy_async_shared, here());
+  sync_cta();
+  if (thread_index() != 0) return;
+  t().tma_store(&p.map, 3, shared_base(), {}, here());
+  t().bulk_commit(here());
+  t().bulk_wait(0, false, here());
+}
+TEST(Check, WhatIsNotEmulatedIsIncompleteAndNoFinding) {
+  alignas(16) static u8 data[256];
+  const TensorMapSpec spec{.base = data,
+                           .rank = 3,
+                           .extent = {64, 2, 2},
+                           .stride_bytes = {0, 64, 64},
+                           .box = {64, 2, 2},
+                           .swizzle = SmemSwizzle::none};
+  const CheckReport report =
+      check_launch<stores_rows_twice>(TwiceParams{*encode(spec)}, {.threads = 32}, {{"data", data, sizeof data, true}});
+  EXPECT_EQ(report.verdict, Verdict::incomplete);
+  EXPECT_TRUE(report.findings.empty()) << all_of(report);
+  EXPECT_NE(report.why_incomplete.find("not emulated"), std::string::npos) << report.why_incomplete;
+}
+
 TEST(Check, ThePipelinedGemmIsSilent) {
   for (u32 cluster : {1u, 2u})
     for (u64 seed = 0; seed < 4; ++seed) {

@@ -121,6 +121,36 @@ TEST(EmuTma, RankThreeWalksItsStrides) {
       }
 }
 
+TEST(EmuTma, ModesOfOneStrideAddUpToOneRow) {
+  // A batch of matrices of one row each: both outer modes step by a row.
+  auto in = random_bytes<u16>(4 * 32, 2);
+  std::vector<u8> raw(kBox);
+  std::vector<u16> out(in.size());
+  TensorMapSpec spec{.base = in.data(),
+                     .element = bf16,
+                     .rank = 3,
+                     .extent = {32, 1, 4},
+                     .stride_bytes = {0, 64, 64},
+                     .box = {16, 8, 1},
+                     .swizzle = SmemSwizzle::none};
+  const Shape shape{.threads = 32, .shared_bytes = kBox + 8};
+  Params p{*encode(spec), {}, raw.data(), {{8, 0, 2}}, {{8, 0, 3}}, 3, 16 * 8 * 2, 0};
+  spec.base = out.data();
+  p.target = *encode(spec);
+  const auto memory = [&](u64 bytes) {
+    return std::vector<MemoryRange>{range("in", in, false), range("raw", raw), {"out", out.data(), bytes, true}};
+  };
+  EXPECT_RUNS((launch<load_and_store>(p, shape, memory(256))));
+  for (u32 i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], i >= 3 * 32 + 8 && i < 3 * 32 + 24 ? in[i - 32] : 0) << i;
+  EXPECT_REPORTS((launch<load_and_store>(p, shape, memory(192))), "in no operand of the launch");
+  Params outside = p;
+  outside.store_at = {{8, 0, 4}};
+  EXPECT_RUNS((launch<load_and_store>(outside, shape, memory(256))));  // past the batch: nothing is written
+  spec.extent[1] = 2, spec.extent[2] = 3, spec.box[2] = 2;
+  p.target = *encode(spec), p.map = p.target, p.at = p.store_at = {{8, 0, 0}}, p.bytes = 16 * 8 * 2 * 2;
+  EXPECT_REPORTS((launch<load_and_store>(p, shape, memory(256))), "not emulated");
+}
+
 TEST(EmuTma, MulticastReachesExactlyTheMaskAndCountsItsReadOnce) {
   auto in = random_bytes<u8>(128 * 8, 2);
   for (u32 mask : {0b0001u, 0b1010u, 0b1111u})

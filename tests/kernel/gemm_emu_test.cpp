@@ -2,6 +2,8 @@
 // The GEMM kernel on the emulated device, bit for bit against the reference: every type, recipe, output, cluster, tail.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "random_problem.hpp"
 
 namespace ww {
@@ -192,6 +194,32 @@ TEST(GemmEmu, BatchesTakeAStrideForEveryTensor) {
   for (const char* config : {"", "cluster=2x1,stages=2", "cluster=1x2,tile=64x64x128"}) {
     expect_equal(own, *parse_config(config), 15);
     expect_equal(shared, *parse_config(config), 16, EmuSchedule::adversarial);
+  }
+}
+
+TEST(GemmEmu, RandomBatchesOfThinMatrices) {  // one row, one column of K, few columns: modes whose strides are equal
+  std::mt19937_64 random(20261122);
+  const auto one_of = [&](auto... values) {
+    const std::array<std::int64_t, sizeof...(values)> all{values...};
+    return all[random() % all.size()];
+  };
+  for (std::uint64_t seed = 400; seed < 440; ++seed) {
+    const DType type = std::array{e4m3, bf16, f16}[random() % 3];
+    GemmProblem p{
+        .m = one_of(1, 1, 2, 65), .n = one_of(8, 16, 72), .k = one_of(16, 128, 144, 272), .a = type, .b = type};
+    if (type != e4m3) {
+      p.b_major = random() % 2 ? Major::mn : Major::k;
+      if (p.b_major == Major::mn) p.k = one_of(8, 16, 128);
+      p.d = random() % 2 ? f32 : type;
+    }
+    p.scale = std::array{Scale::none, Scale::tensor, Scale::row_column, Scale::block_1x128_128x128,
+                         Scale::block_1x128_1x128}[random() % (type == e4m3 ? 5 : 3)];
+    p.batch = one_of(1, 2, 3);
+    if (random() % 4 != 0) p.batch_a = p.m * p.k;
+    if (random() % 4 != 0) p.batch_b = p.n * p.k;
+    p.batch_d = p.m * p.n;
+    if (random() % 2) p.batch_scale_a = 65 * 3, p.batch_scale_b = 72 * 3;
+    expect_equal(p, {}, seed);
   }
 }
 
