@@ -173,6 +173,72 @@ GroupMeaning meaning_of(const GroupLayout& layout) {
   return meaning;
 }
 
+namespace {
+
+Result<void> check_ids(const GroupLayout& layout, const std::string& argument) {
+  std::vector<std::int64_t> end(static_cast<std::size_t>(layout.groups), -1);  // of the run of each group
+  for (std::int64_t row = 0; row < layout.rows; ++row) {
+    const std::int64_t id = layout.sizes[static_cast<std::size_t>(row)];
+    if (id < -1 || id >= layout.groups)
+      return failure(ErrorCode::invalid, argument, fmt::format("ids from -1 (no group) to {}", layout.groups - 1),
+                     fmt::format("{} at row {}", id, row));
+    if (id < 0) continue;
+    std::int64_t& last = end[static_cast<std::size_t>(id)];
+    if (last != -1 && last != row)
+      return failure(ErrorCode::invalid, argument, "the rows of a group in one run",
+                     fmt::format("group {} in rows before {} and from {} on", id, last, row));
+    last = row + 1;
+  }
+  return {};
+}
+
+/// A group that has no negative size, ends within its limit and begins where the groups before it have ended.
+Result<void> check_span(const GroupLayout& layout, std::size_t g, Span span, std::int64_t taken,
+                        const std::string& argument) {
+  const auto wrong = [&](std::string expected) {
+    return failure(ErrorCode::invalid, argument, std::move(expected),
+                   fmt::format("group {} from row {} to row {}", g, span.start, span.end));
+  };
+  if (layout.encoding == GroupEncoding::offsets) {  // an empty group repeats the end of the one before it
+    const std::int64_t before = g > 0 ? layout.sizes[g - 1] : 0;
+    if (span.end < span.start && span.end != before) return wrong("ends that do not fall");
+    if (span.end == before) return {};
+  }
+  const bool counted = layout.encoding == GroupEncoding::starts_counts || layout.encoding == GroupEncoding::masked;
+  const std::int64_t count = counted ? (layout.sizes2.empty() ? layout.sizes : layout.sizes2)[g] : 0;
+  if (count < 0)
+    return failure(ErrorCode::invalid, argument, "counts of at least 0", fmt::format("{} of group {}", count, g));
+  if (span.end < span.start) return wrong("ends that do not fall");
+  const bool masked = layout.encoding == GroupEncoding::masked;
+  const std::int64_t limit = masked ? (static_cast<std::int64_t>(g) + 1) * layout.rows : layout.rows;
+  if (span.end > span.start && (span.start < 0 || span.end > limit))
+    return wrong(fmt::format("groups in rows 0 to {}", limit));
+  if (span.end > span.start && span.start < taken)
+    return wrong(fmt::format("a group after the one before it, from row {} on", taken));
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_sizes(const GroupLayout& layout, const std::string& argument, std::int64_t block) {
+  if (layout.encoding == GroupEncoding::row_ids) WW_CHECK(check_ids(layout, argument));
+  std::uint32_t status = 0;
+  std::int64_t taken = 0;
+  const std::vector<Span> spans = raw_spans(layout, status);
+  for (std::size_t g = 0; g < spans.size(); ++g) {
+    const Span span = spans[g];
+    // row ids name their groups in any order
+    if (layout.encoding != GroupEncoding::row_ids) WW_CHECK(check_span(layout, g, span, taken, argument));
+    if (span.end <= span.start) continue;
+    taken = span.end;
+    if (span.start % block != 0 || span.end % block != 0)
+      return failure(ErrorCode::unsupported, argument,
+                     fmt::format("groups that begin and end at multiples of {}, as K-major operands need", block),
+                     fmt::format("group {} from row {} to row {} of K", g, span.start, span.end));
+  }
+  return {};
+}
+
 std::string status_text(std::uint32_t status) {
   constexpr std::pair<std::uint32_t, const char*> kNames[] = {{GroupStatus::overrun, "overrun"},
                                                               {GroupStatus::overlap, "overlap"},

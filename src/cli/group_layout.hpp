@@ -58,6 +58,12 @@ struct GroupMeaning {
 };
 GroupMeaning meaning_of(const GroupLayout& layout);
 
+/// Whether the arrays describe groups that lie in the rows there are, one behind the other; with `block`, groups that
+/// begin and end at multiples of it. Errors name `argument` and the first group at fault: invalid, or unsupported where
+/// only the block is missed. A kernel cuts such groups and says so in the status word; whoever has the arrays on the
+/// host refuses them before anything runs.
+Result<void> check_sizes(const GroupLayout& layout, const std::string& argument, std::int64_t block = 1);
+
 /// "none", or names such as "overrun, overlap".
 std::string status_text(std::uint32_t status);
 

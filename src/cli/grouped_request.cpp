@@ -214,7 +214,9 @@ Result<void> resolve_groups_and_rows(const GroupedFlags& flags, GroupedRequest& 
                    fmt::format("shape {}", shape_text(request.a->shape)));
   request.sizes_from_file = files.encoding.has_value();
   if (request.sizes_from_file) {
+    const std::string argument = files.argument;
     WW_TRY(request.layout, layout_of_files(flags, std::move(files), request, groups));
+    WW_CHECK(check_sizes(request.layout, argument));
     request.group_flags = file_flags(flags, request.layout);
   } else {
     WW_CHECK(layout_of_flags(flags, groups, request));

@@ -90,15 +90,11 @@ Result<void> resolve_spacing(const KGroupedFlags& flags, GroupSpacing& spacing) 
   return {};
 }
 
-/// What the device makes of groups that do not begin and end at whole blocks.
-void cut_to_blocks(GroupMeaning& meaning, std::int64_t grain) {
-  for (GroupRows& group : meaning.groups) {
-    const std::int64_t end = group.first + group.count;
-    if (group.count == 0 || (group.first % grain == 0 && end % grain == 0)) continue;
-    meaning.status |= GroupStatus::misaligned;
-    group.first = (group.first + grain - 1) / grain * grain;
-    group.count = std::max<std::int64_t>(end / grain * grain - group.first, 0);
-  }
+/// The flag to blame for groups that miss whole blocks of K.
+std::string blocks_argument(const KGroupedCase& request) {
+  const bool whole =
+      std::all_of(request.counts.begin(), request.counts.end(), [](std::int64_t count) { return count % kBlock == 0; });
+  return !whole ? "--ks" : request.spacing.gap % kBlock != 0 ? "--gap" : "--align";
 }
 
 /// What a config may say, groups of K have no choice about, and would be dropped: the problem decides.
@@ -136,8 +132,8 @@ Result<void> lay_out(KGroupedCase& request) {
     return failure(std::move(error));
   }
   request.layout = std::move(*layout);
+  WW_CHECK(check_sizes(request.layout, blocks_argument(request), grain));
   request.meaning = meaning_of(request.layout);
-  cut_to_blocks(request.meaning, grain);
   p.groups = request.layout.groups, p.k = request.layout.rows, p.alignment = request.layout.alignment;
   request.group_flags = fmt::format("--ks {} --encoding {} --k {}", fmt::join(request.counts, ","),
                                     kEncodings[static_cast<int>(encoding)], p.k);

@@ -12,7 +12,7 @@ namespace ww::cli {
 struct KGroupedCase {
   KGroupedProblem problem;  // with row strides
   GroupLayout layout;       // its rows are rows of K
-  GroupMeaning meaning;     // of layout, cut to whole blocks where the problem needs them
+  GroupMeaning meaning;     // of layout
   GroupSpacing spacing;
   std::vector<std::int64_t> counts;
   std::string group_flags;  // the flags that describe the groups again

@@ -120,6 +120,40 @@ TEST(GroupMeaning, SizesThatContradictAreCutAndReported) {
   }
 }
 
+TEST(GroupSizes, WhatAKernelWouldCutIsRefusedByName) {
+  const auto fault = [](const GroupLayout& layout, std::int64_t block = 1) {
+    const auto checked = check_sizes(layout, "--sizes", block);
+    return checked ? std::string("none") : checked.error().message;
+  };
+  EXPECT_EQ(fault({E::offsets, 2, 10, 1, {4, 99}, {}}),
+            "invalid: argument --sizes: expected groups in rows 0 to 10, got group 1 from row 4 to row 99");
+  EXPECT_EQ(
+      fault({E::offsets, 2, 256, 1, {100, 128}, {}}, 128),
+      "unsupported: argument --sizes: expected groups that begin and end at multiples of 128, as K-major operands "
+      "need, got group 0 from row 0 to row 100 of K");
+  for (const GroupLayout& layout : std::vector<GroupLayout>{{E::offsets, 3, 10, 1, {6, 2, 9}, {}},
+                                                            {E::offsets, 2, 10, 1, {-5, 4}, {}},
+                                                            {E::offsets, 3, 200, 128, {5, 60, 200}, {}},
+                                                            {E::indptr, 1, 10, 1, {-3, 4}, {}},
+                                                            {E::indptr, 2, 10, 1, {0, 5, 4}, {}},
+                                                            {E::starts_counts, 2, 10, 1, {0, 2}, {4, 5}},
+                                                            {E::starts_counts, 2, 10, 1, {0, 2}, {-1, 3}},
+                                                            {E::starts_counts, 1, 10, 1, {7}, {INT32_MAX}},
+                                                            {E::masked, 2, 10, 1, {11, 10}, {}},
+                                                            {E::masked, 2, 10, 1, {-1, 10}, {}},
+                                                            {E::row_ids, 2, 5, 1, {0, 2, 1, -2, 1}, {}},
+                                                            {E::row_ids, 2, 5, 1, {0, 1, 0, 0, -1}, {}}})
+    EXPECT_EQ(fault(layout).substr(0, 26), "invalid: argument --sizes:") << name_of(layout.encoding);
+  const Counts counts = {384, 0, 128, 256, 0, 0};
+  for (E encoding : kAll)
+    for (std::int64_t alignment : {1, 128}) {
+      if (alignment > 1 && (encoding == E::indptr || encoding == E::masked)) continue;
+      const GroupLayout layout = make_layout(encoding, counts, {.alignment = alignment, .gap = 0, .rows = {}}).value();
+      EXPECT_EQ(fault(layout, 128), "none") << name_of(encoding);
+    }
+  EXPECT_EQ(fault({E::offsets, 3, 300, 128, {5, 5, 300}, {}}), "none") << "an empty group repeats an end";
+}
+
 TEST(GroupMeaning, StatusBitsHaveNames) {
   EXPECT_EQ(status_text(0), "none");
   EXPECT_EQ(status_text(GroupStatus::overrun | GroupStatus::scattered), "overrun, scattered");

@@ -212,14 +212,20 @@ class Program(unittest.TestCase):
         answer = self.one_object(run(*small, "--ks", "256,0,128", "--dtype", "e4m3"))
         self.assertTrue(answer["ok"])
         self.assertIn("scale=block-1d", answer["config"])
-        answer = self.one_object(run(*small, "--ks", "200,56,128", "--dtype", "e4m3"))
-        self.assertEqual((answer["ok"], answer["useful_k"], answer["status_names"]), (True, 256, "misaligned"))
 
     def test_groups_of_k_refuse_by_flag(self) -> None:
         self.refused(2, "--ks", "k-grouped", "--ks", "3,x")
         self.refused(2, "--groups", "k-grouped", "--ks", "3,4", "--groups", "3")
         self.refused(2, "--total", "k-grouped", "--ks", "3,4", "--total", "7")
         self.refused(2, "--k", "k-grouped", "--ks", "30,40", "--k", "50")
+        fp8 = ("k-grouped", "--verify", "--dtype", "e4m3", "--m", "64", "--n", "64")  # K-major: whole blocks of 128
+        self.refused(3, "--ks", *fp8, "--ks", "100,28")
+        self.refused(3, "--ks", *fp8, "--ks", "200,56,128", "--encoding", "row-ids")
+        self.refused(3, "--ks", *fp8, "--ks", "128,100", "--encoding", "masked")
+        self.refused(3, "--gap", *fp8, "--ks", "128,128", "--encoding", "starts-counts", "--gap", "16")
+        self.refused(3, "--align", *fp8, "--ks", "128,128", "--align", "100")
+        self.refused(3, "--ks", "k-grouped", "--ks", "100,28", "--layout", "nt")
+        self.refused(2, "--ks", "k-grouped", "--ks", "2147483647,2147483647")
         self.refused(3, "a (layout)", "k-grouped", "--dtype", "e4m3", "--layout", "tn")
         for key in ("d_layout=column", "c_layout=column", "pointers=1", "epilogue=relu(acc)"):
             self.refused(3, key.split("=")[0], "k-grouped", "--config", key)
@@ -254,13 +260,19 @@ class Program(unittest.TestCase):
         self.refused(3, "layout", "grouped", "--dtype", "bf16", "--config", "layout=nn,mechanism=contiguous")
         self.refused(3, "--c-layout", "grouped", "--c-layout", "column")
 
-    def test_grouped_sizes_of_a_file_that_contradict_are_reported_by_name(self) -> None:
+    def test_grouped_sizes_of_a_file_that_contradict_are_refused(self) -> None:
         sizes = npy(self.path / "sizes.npy", "<i4", (2,), struct.pack("<2i", 4, 99))
-        result = run("grouped", "--device", "emu:sm90", "--offsets", sizes, "--m", "10", "--n", "64", "--k", "128",
-                     "--verify", "--json", "--sms", "2")
-        self.assertEqual(result.returncode, 0, result)
-        answer = self.one_object(result)
-        self.assertEqual((answer["status_names"], answer["useful_rows"]), ("overrun", 10))
+        for verb in (("grouped", "--verify"), ("check", "grouped")):
+            small = (*verb, "--device", "emu:sm90", "--m", "10", "--n", "64", "--k", "128")
+            self.refused(2, "--offsets", *small, "--offsets", sizes)
+            self.refused(2, "--masked", *small, "--masked", sizes)
+
+    def test_batches_of_thin_matrices_are_right(self) -> None:
+        for flags in (("--m", "1", "--k", "128"), ("--m", "1", "--k", "256", "--scale", "block"),
+                      ("--m", "1", "--k", "64", "--dtype", "bf16")):
+            answer = self.one_object(run("gemm", "--device", "emu:sm90", "--n", "64", "--batch", "2", *flags,
+                                         "--verify", "--json"))
+            self.assertTrue(answer["ok"] and answer["verified"], flags)
 
     def test_row_column_scales_of_a_dense_gemm(self) -> None:
         result = run("gemm", *SMALL, "--scale", "row-column", "--verify", "--json")
