@@ -258,12 +258,19 @@ Result<DynamicLayout> each_mode(const DynamicLayout& layout, const Tiler& tiler,
   return checked(DynamicLayout::of(std::move(modes)));
 }
 
-// ((t0,r0),(t1,r1),x) -> ((t0,t1),(r0,r1,x)) for the first `pairs` modes.
-DynamicLayout zip(const DynamicLayout& pairs_first, std::size_t pairs) {
+// ((t0,r0),(t1,r1),x) -> ((t0,t1),(r0,r1,x)): each mode that `tiler` names is a (tile, rest) pair or, where the tiler
+// has a tuple of tilers, a tuple of them.
+DynamicLayout zip(const DynamicLayout& divided, const Tiler& tiler) {
+  if (!tiler.by_mode) return divided;
   std::vector<DynamicLayout> tiles, rests;
-  for (std::size_t i = 0; i < pairs_first.modes.size(); ++i) {
-    if (i < pairs) tiles.push_back(pairs_first.modes[i].modes[0]);
-    rests.push_back(i < pairs ? pairs_first.modes[i].modes[1] : pairs_first.modes[i]);
+  for (std::size_t i = 0; i < divided.modes.size(); ++i) {
+    if (i >= tiler.modes.size()) {
+      rests.push_back(divided.modes[i]);
+      continue;
+    }
+    const DynamicLayout zipped = zip(divided.modes[i], tiler.modes[i]);
+    tiles.push_back(zipped.mode(0));
+    rests.push_back(zipped.mode(1));
   }
   return DynamicLayout::of({DynamicLayout::of(std::move(tiles)), DynamicLayout::of(std::move(rests))});
 }
@@ -278,7 +285,7 @@ Result<DynamicLayout> logical_divide(const DynamicLayout& layout, const Tiler& t
 
 Result<DynamicLayout> zipped_divide(const DynamicLayout& layout, const Tiler& tiler) {
   WW_TRY(auto divided, logical_divide(layout, tiler));
-  return tiler.by_mode ? zip(divided, tiler.modes.size()) : divided;
+  return checked(zip(divided, tiler));
 }
 
 Result<DynamicLayout> logical_product(const DynamicLayout& block, const Tiler& tiler) {
@@ -292,13 +299,13 @@ Result<DynamicLayout> logical_product(const DynamicLayout& block, const Tiler& t
 
 Result<DynamicLayout> zipped_product(const DynamicLayout& block, const Tiler& tiler) {
   WW_TRY(auto product, logical_product(block, tiler));
-  return tiler.by_mode ? zip(product, tiler.modes.size()) : product;
+  return checked(zip(product, tiler));
 }
 
 Result<DynamicLayout> paired_product(const DynamicLayout& block, const DynamicLayout& tiler, bool block_first) {
   const int rank = std::max(block.rank(), tiler.rank());
   const auto padded = [rank](const DynamicLayout& layout) {
-    if (layout.rank() == rank) return layout;
+    // A leaf becomes a tuple too, because a composed leaf may have several modes, all of which belong to one pair.
     std::vector<DynamicLayout> modes = layout.leaf ? std::vector{layout} : layout.modes;
     modes.resize(static_cast<std::size_t>(rank));
     return DynamicLayout::of(std::move(modes));

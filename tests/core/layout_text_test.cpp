@@ -75,6 +75,21 @@ TEST(LayoutText, AgreesWithTheTypes) {
   EXPECT_EQ(first_line("complement(4:2)"), "2:1");
 }
 
+TEST(LayoutText, TilersOfTilersZipTheModesThatTheyDivide) {
+  EXPECT_EQ(first_line("zipped_divide((8,6), (2,(3)))"), "((2,(3)),(4,(2))):((1,(8)),(2,(24)))");
+  EXPECT_EQ(first_line("flat_divide((8,6), (2,(3)))"), "(2,(3),4,(2)):(1,(8),2,(24))");
+  EXPECT_EQ(first_line("tiled_divide((8,6), ((2)))"), "(((2)),(4),6):(((1)),(2),8)");
+  EXPECT_EQ(first_line("zipped_product((2,4), (3,(2)))"), "((2,(4)),(3,(2))):((1,(2)),(2,(1)))");
+  EXPECT_EQ(first_line("zipped_divide(((4,8),6), ((2,4),3))"), "(((2,4),3),((2,2),2)):(((1,4),32),((2,16),96))");
+  EXPECT_EQ(first_line("zipped_divide((8,6), (2,(3,2)))"),
+            "invalid: argument expression: expected a tiler of at most 1 modes, got 2; at position 0");
+}
+
+TEST(LayoutText, ProductsOfOneModeKeepEveryCopy) {
+  EXPECT_EQ(first_line("blocked_product(2:2, 4:1)"), "((2,(2,2))):((2,(1,4)))");
+  EXPECT_EQ(first_line("size(raked_product(2:2, 4:1))"), "8");
+}
+
 TEST(LayoutText, AppliesSlicesAndSwizzles) {
   EXPECT_EQ(first_line("(4,(2,2)):(2,(1,8))(1,(0,1))"), "10");
   EXPECT_EQ(first_line("(4,8)(31)"), "31");
@@ -132,6 +147,8 @@ TEST(LayoutText, HostileInputGetsAnAnswerOrAnError) {
                                 "4",
                                 "(4,8)",
                                 "(2,2):(1,4)",
+                                "(2,(4))",
+                                "((2),(2,(2)))",
                                 "1099511627776",
                                 "0",
                                 "-",
@@ -147,6 +164,8 @@ TEST(LayoutText, HostileInputGetsAnAnswerOrAnError) {
                                 "swizzle(3,4,3,",
                                 "raked_product(",
                                 "zipped_product(",
+                                "zipped_divide(",
+                                "tiled_divide(",
                                 "flat_divide(",
                                 "size(",
                                 "coalesce(",
