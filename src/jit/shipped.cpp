@@ -9,12 +9,17 @@
 #include "jit/build_facts.hpp"
 #include "jit/keys.hpp"
 
+// Where find_package(warpwright) found the modules. The package compiles this function into the programs and shared
+// libraries that link the library (cmake/warpwright-config.cmake.in), because a static library lies nowhere at run time.
+extern "C" const char* warpwright_module_directory() __attribute__((weak));
+
 namespace ww::jit {
 namespace {
 
 std::vector<fs::path> directories() {
   std::vector<fs::path> found;
   if (const char* own = std::getenv("WARPWRIGHT_MODULE_DIR"); own && *own) found.emplace_back(own);
+  if (warpwright_module_directory != nullptr) found.emplace_back(warpwright_module_directory());
   std::error_code ignored;
   Dl_info info{};
   std::vector<fs::path> binaries;

@@ -14,7 +14,8 @@ struct Shipped {
   Entry entry;
   fs::path path;
 };
-/// The first whole module for `text` in WARPWRIGHT_MODULE_DIR, beside this library or program, beside its build.
+/// The first whole module for `text` in WARPWRIGHT_MODULE_DIR, in the package that the program was built against, beside
+/// this library or program, in its build folder.
 std::optional<Shipped> find_shipped(std::string_view text);
 
 /// Build-time side: makes `directory`/<key>.so unless it is there and whole.

@@ -8,6 +8,7 @@ function(run)
   if(status)
     message(FATAL_ERROR "${ARGN}: exit status ${status}\n${output}")
   endif()
+  set(output "${output}" PARENT_SCOPE)
 endfunction()
 
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
@@ -30,15 +31,21 @@ foreach(file ${package})
 endforeach()
 
 run(${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${WORK_DIR}/build -DCMAKE_CXX_COMPILER=${COMPILER}
-    -DCMAKE_PREFIX_PATH=${prefix} -DEXPECTED_VERSION=${VERSION})
+    -DCMAKE_PREFIX_PATH=${prefix} -DEXPECTED_VERSION=${VERSION}
+    -DEXPECTED_MODULE_DIR=${prefix}/${MODULE_DIR})
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 
-# Two installed programs, with the installed modules and a cache of their own.
-set(environment ${CMAKE_COMMAND} -E env WARPWRIGHT_CACHE_DIR=${WORK_DIR}/cache)
-run(${environment} WARPWRIGHT_MODULE_DIR=${prefix}/lib/warpwright/modules ${WORK_DIR}/build/consumer)
+# Two installed programs with a cache of their own. The consumer lies outside the prefix and is told nothing by the
+# environment: it must load the installed modules, not those of the build folder, and compile none.
+set(environment ${CMAKE_COMMAND} -E env --unset=WARPWRIGHT_MODULE_DIR WARPWRIGHT_CACHE_DIR=${WORK_DIR}/cache)
+file(GLOB shipped ${prefix}/${MODULE_DIR}/*.so)
+run(${environment} ${WORK_DIR}/build/consumer)
+string(FIND "${output}" "${prefix}/${MODULE_DIR}/" found)
+if(shipped AND found EQUAL -1)
+  message(FATAL_ERROR "the consumer loaded no module of ${prefix}/${MODULE_DIR}:\n${output}")
+endif()
 run(${environment} ${prefix}/bin/warpwright gemm --m 64 --n 64 --k 128 --device emu:sm90 --verify)
 file(GLOB_RECURSE compiled ${WORK_DIR}/cache/*.so)
-file(GLOB shipped ${prefix}/lib/warpwright/modules/*.so)
 if(shipped AND compiled)
   message(FATAL_ERROR "modules are installed, yet these were compiled: ${compiled}")
 endif()

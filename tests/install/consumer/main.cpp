@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Uses the installed headers, library and emulator modules, nothing of the checkout: 64 ones times 64 ones is 64.
+// Prints the emulator modules that it has loaded.
 #include <cstdint>
 #include <cstdio>
+#include <fstream>
+#include <string>
 #include <vector>
 #include <warpwright/warpwright.hpp>
 
@@ -44,5 +47,8 @@ int main() {
       return 1;
     }
   }
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("/modules/") != std::string::npos) std::printf("%s\n", line.substr(line.find('/')).c_str());
   return 0;
 }
