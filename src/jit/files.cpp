@@ -38,6 +38,22 @@ void sync_directory(const fs::path& directory) {
   if (fd.valid()) ::fsync(fd.get());
 }
 
+/// Marks `path`, which `fd` names, as in use for as long as `fd` is open. False: a sweep removed it before that.
+bool take(const FileDescriptor& fd, const fs::path& path) {
+  ::flock(fd.get(), LOCK_EX | LOCK_NB);  // where it fails, the age of the file protects it
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+/// Whether nobody uses `path` any more. A file that its owner has locked is in use; `fd` then keeps it from being taken.
+bool is_left_over(const fs::path& path, FileDescriptor& fd) {
+  if (fd.valid() && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return true;
+  if (!fd.valid() || errno == EWOULDBLOCK) return false;
+  std::error_code gone;
+  const auto written = fs::last_write_time(path, gone);
+  return !gone && written < fs::file_time_type::clock::now() - std::chrono::hours(1);
+}
+
 }  // namespace
 
 FileDescriptor::~FileDescriptor() {
@@ -104,6 +120,7 @@ Result<void> publish_file(const fs::path& path, std::string_view bytes) {
   std::string name = (directory / kTemporaryPrefix).string() + "XXXXXX";
   FileDescriptor fd(::mkostemp(name.data(), O_CLOEXEC));
   if (!fd.valid()) return failure(file_error("create a file in", directory, errno));
+  if (!take(fd, name)) return publish_file(path, bytes);  // A sweep came between; the next name is another one.
   Result<void> done = write_all(fd.get(), name, bytes);
   if (done && ::fsync(fd.get()) != 0) done = failure(file_error("fsync", name, errno));
   if (done && ::rename(name.c_str(), path.c_str()) != 0) done = failure(file_error("rename to", path, errno));
@@ -117,19 +134,27 @@ Result<void> publish_file(const fs::path& path, std::string_view bytes) {
 
 void sweep_leftovers(const fs::path& directory) {
   std::error_code ignored;
-  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
   for (fs::directory_iterator it(directory, ignored), end; !ignored && it != end; it.increment(ignored)) {
+    const fs::path& path = it->path();
+    if (!path.filename().string().starts_with(kTemporaryPrefix)) continue;
+    FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     std::error_code gone;
-    if (!it->path().filename().string().starts_with(kTemporaryPrefix)) continue;
-    if (const auto written = fs::last_write_time(it->path(), gone); !gone && written < old)
-      fs::remove_all(it->path(), gone);
+    if (is_left_over(path, fd)) fs::remove_all(path, gone);
   }
 }
 
 Result<WorkDirectory> WorkDirectory::make(const fs::path& parent) {
   std::string name = (parent / kTemporaryPrefix).string() + "XXXXXX";
   if (!::mkdtemp(name.data())) return failure(file_error("create a directory in", parent, errno));
-  return WorkDirectory(name);
+  FileDescriptor lock(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock.valid() && errno != ENOENT) {
+    const Error error = file_error("open", name, errno);
+    ::rmdir(name.c_str());
+    return failure(error);
+  }
+  // A sweep came between; the next name is another one.
+  if (!lock.valid() || !take(lock, name)) return make(parent);
+  return WorkDirectory(name, std::move(lock));
 }
 
 WorkDirectory::~WorkDirectory() {

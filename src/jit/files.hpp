@@ -50,21 +50,25 @@ std::string why_not_trusted(const fs::path& directory);
 /// holds what it held before. Temporary file in the same directory, fsync, rename, fsync of the directory.
 Result<void> publish_file(const fs::path& path, std::string_view bytes);
 
-/// Removes what processes that were killed left behind: our temporary files and work directories older than an hour.
+/// Removes what processes that were killed left behind: temporary files, work directories and lock files of ours that no
+/// process holds locked. Where the file system has no locks, those older than an hour.
 void sweep_leftovers(const fs::path& directory);
 
-/// A directory of mode 0700 that is removed with its content.
+/// A directory of mode 0700 that is removed with its content. Its lock tells other processes that it is in use.
 class WorkDirectory {
  public:
   static Result<WorkDirectory> make(const fs::path& parent);
-  WorkDirectory(WorkDirectory&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+  WorkDirectory(WorkDirectory&& other) noexcept : path_(std::move(other.path_)), lock_(std::move(other.lock_)) {
+    other.path_.clear();
+  }
   WorkDirectory& operator=(WorkDirectory&&) = delete;
   ~WorkDirectory();
   const fs::path& path() const { return path_; }
 
  private:
-  explicit WorkDirectory(fs::path path) : path_(std::move(path)) {}
+  WorkDirectory(fs::path path, FileDescriptor lock) : path_(std::move(path)), lock_(std::move(lock)) {}
   fs::path path_;
+  FileDescriptor lock_;
 };
 
 bool is_noexec(const fs::path& path);

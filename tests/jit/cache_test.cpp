@@ -2,7 +2,10 @@
 // The parts of the cache without a compiler: where it lives, the format of an entry, keys, and one compile for many
 // threads.
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <random>
@@ -115,16 +118,37 @@ TEST(PublishFile, LeavesNoTemporaryAndReplacesWhole) {
   EXPECT_FALSE(publish_file(scratch / "d/entry/below", "x"));
 }
 
-TEST(SweepLeftovers, RemovesOldOnesOfOursOnly) {
+TEST(SweepLeftovers, RemovesWhatNoLivingProcessHolds) {
   const Scratch scratch;
-  for (const char* name : {".ww-old", ".ww-new", "entry.so"}) std::ofstream(scratch / name) << "x";
-  const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(2);
-  fs::last_write_time(scratch / ".ww-old", long_ago);
-  fs::last_write_time(scratch / "entry.so", long_ago);
+  fs::create_directories(scratch / ".ww-dead/include");
+  for (const char* name : {".ww-old", ".ww-new", ".ww-key.lock", ".ww-dead/kernel.cpp", "entry.so"})
+    std::ofstream(scratch / name) << "x";
+  const auto lock = advisory_lock(scratch / ".ww-live.lock", std::chrono::milliseconds(0));
+  ASSERT_TRUE(lock);
+  const Result<WorkDirectory> work = WorkDirectory::make(scratch.path());
+  ASSERT_TRUE(work);
   sweep_leftovers(scratch.path());
-  EXPECT_FALSE(fs::exists(scratch / ".ww-old"));
-  EXPECT_TRUE(fs::exists(scratch / ".ww-new"));
-  EXPECT_TRUE(fs::exists(scratch / "entry.so"));
+  for (const char* name : {".ww-old", ".ww-new", ".ww-key.lock", ".ww-dead"})
+    EXPECT_FALSE(fs::exists(scratch / name)) << name;
+  EXPECT_TRUE(fs::exists(work->path())) << "in use";
+  EXPECT_TRUE(fs::exists(scratch / ".ww-live.lock")) << "in use";
+  EXPECT_TRUE(fs::exists(scratch / "entry.so")) << "no leftover";
+}
+
+TEST(SweepLeftovers, AKilledProcessLeavesNothingAfterTheNextOne) {
+  const Scratch scratch;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Result<WorkDirectory> work = WorkDirectory::make(scratch.path());
+    if (!work || !write_file(work->path() / "kernel.cpp", "x")) ::_exit(1);
+    ::raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), fs::directory_iterator{}), 1);
+  sweep_leftovers(scratch.path());
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), fs::directory_iterator{}), 0);
 }
 
 TEST(MemoryCache, ManyThreadsOneCompile) {
