@@ -137,7 +137,7 @@ MUTANTS = [  # name, header, old, new, rules
      "      arch::global::wait_global_warp(flag, [](u32 value) { return value == 1; });\n", "",
      "data-race"),
     ("flag before the partial tile", "collective/workspace_sum.hpp",
-     "    arch::warp::sync();  // why: one lane's release speaks for the stores of all 32\n", "", "data-race"),
+     "    arch::warp::sync();  // one lane's release stands for the stores of all 32\n", "", "data-race"),
     ("flag of a partial tile not put back", "collective/workspace_sum.hpp",
      "      if (arch::lane_index() == 0) arch::global::store(flag, 0);", "      ", "wrong-workspace data-race"),
     ("tile counter not put back", "scheduler/ticket.hpp", "  arch::global::store(ticket, 0);\n", "",
@@ -237,7 +237,7 @@ GROUPED_EPILOGUE_MUTANTS = [  # the same
     ("grouped epilogue: vectors not exchanged", "collective/token_tree.hpp",
      "kWidth.swapped ? exchanged(of_group) : of_group", "of_group", "wrong-result out-of-bounds"),
     ("grouped epilogue: map of D not acquired without K", "kernel/descriptor_gemm.hpp",
-     "        else acquire(group_d);  // without K, A has no maps\n", "", "stale-descriptor"),
+     "        else acquire(group_d);  // for K = 0, A has no maps\n", "", "stale-descriptor"),
     ("grouped epilogue: zeros before kernels before have ended", "kernel/zero_rows.hpp",
      "    arch::pdl::wait();  // global memory is left alone before this line\n", "", "early-access"),
 ]

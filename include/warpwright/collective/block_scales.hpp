@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scales of the block recipes on their way to the math threads: two warps of the producer warpgroup read scale_a
-// and scale_b of a k-block from global memory and store what the math threads need into the stage.
+// Loads the scales of the block recipes for the consumer threads. Two warps of the producer warpgroup read scale_a and
+// scale_b of a k-block from global memory and store what the consumers need into the stage.
 //   1x128 x 128x128:  (blocks of 128 columns, TILE_M) floats, fl(scale_a[row] * scale_b[block])
-//   1x128 x 1x128:    TILE_M floats of A, then TILE_N of B; the math threads multiply them
+//   1x128 x 1x128:    TILE_M floats of A, then TILE_N of B; the consumers multiply them
 //   128x128 x 1x128:  (blocks of 128 rows, TILE_N) floats, fl(scale_a[block] * scale_b[column]); swap-AB
-// Ordinary loads take any strides. They are issued for several k-blocks at once and run ahead by the depth of the ring,
-// so no math thread waits for global memory, whose latency next to full-speed TMA is about two k-blocks (with the loads
-// in the math warps an H200 lost a third of its speed, CUDA 13.0, 2026-11-20).
+// Ordinary loads support any strides. They are issued for several k-blocks at once and run ahead by the depth of the
+// ring, so that no consumer waits for global memory, whose latency next to full-speed TMA is about two k-blocks. With
+// the loads in the consumer warps an H200 lost a third of its speed (CUDA 13.0, 2026-11-20).
 #pragma once
 
 #include "warpwright/arch/convert.hpp"
@@ -17,28 +17,28 @@
 
 namespace ww::collective {
 
-/// Of the rows r and r + 8 of each 64-row unit, for each scale of B that the tile meets.
+/// The scales of rows r and r + 8 of each MMA_M block, for each scale of B that the tile meets.
 template <int kUnits, int kBlocks> struct ScaleSet { float row[kUnits][kBlocks][2]; };
-/// Where every scale goes with columns.
+/// Empty for recipes whose scales all vary by column.
 template <int kUnits> struct ScaleSet<kUnits, 0> {};
 
-/// The block scales of one tile: of its row r (or r-th 128 rows) and k-block k a[r * a_row + k * a_k], of B's
-/// b[i * b_n + k * b_k].
+/// The block scales of one tile: a[r * a_row + k * a_k] for its row r (or r-th block of 128 rows) and k-block k, and
+/// b[i * b_n + k * b_k] of B.
 struct TileScales {
-  const float* a;  // of the tile's first row, or of the 128 rows with it
-  const float* b;  // of the tile's first column, or of the 128 columns with it
+  const float* a;  // of the tile's first row, or of the 128 rows that contain it
+  const float* b;  // of the tile's first column, or of the 128 columns that contain it
   i64 a_row, a_k, b_k;
-  i32 rows;  // or blocks of rows: past these the last one's scale is taken; such products are never stored
+  i32 rows;  // or blocks of rows; rows past these use the last scale, and their products are never stored
   i32 k_blocks;
   i64 b_n = 0;
-  i32 b_count = 1;  // columns, or blocks of columns, from b on; past these the last one's scale is taken
+  i32 b_count = 1;  // columns, or blocks of columns, from b on; columns past these use the last scale
 };
 
 /// Scales of two neighbouring columns.
 struct ColumnScales {
   float s[2];
 };
-/// Where a math thread finds the scales of the tile's columns: in the stage,
+/// The scales of the tile's columns in the stage.
 struct StageColumns {
   arch::SharedAddress at;
   WW_DEVICE ColumnScales pair(int column) const {
@@ -46,7 +46,7 @@ struct StageColumns {
     return {{arch::float_of(words.w[0]), arch::float_of(words.w[1])}};
   }
 };
-/// or, without scale warps, where the caller's are; kScaled: times one of A.
+/// The scales of the tile's columns in the caller's memory, for kernels without scale warps; kScaled: times one of A.
 template <bool kScaled> struct GlobalColumns {
   const float* b;  // of the k-block
   i64 b_n;
@@ -62,23 +62,23 @@ template <bool kScaled> struct GlobalColumns {
 template <int kTileM, int kTileN, ScaleForm kForm> struct BlockScales {
   static constexpr bool kOfRows = kForm != ScaleForm::columns;  // A has a scale for each row
   static constexpr bool kOfColumns = kForm != ScaleForm::rows;  // B has one for each column
-  static constexpr int kBlocks = kForm == ScaleForm::both ? 1   // of 128 rows or columns that a tile may meet
+  static constexpr int kBlocks = kForm == ScaleForm::both ? 1   // 128-row or 128-column blocks that a tile may meet
                                  : kOfRows                ? scale_blocks(kTileN)
                                                           : scale_blocks(kTileM);
   static constexpr int kSlotBytes = 4 * scale_floats(kForm, kTileM, kTileN);
   static constexpr int kColumnsAt =
-      kForm == ScaleForm::both ? 4 * kTileM : 0;  // bytes of a slot before those of columns
+      kForm == ScaleForm::both ? 4 * kTileM : 0;  // byte offset within a slot of the scales of columns
   static constexpr int kWarps = 2;
   static constexpr int kLanes = kWarps * static_cast<int>(arch::kWarpSize);
-  // of one lane: i, i + kLanes, ...; or all blocks
+  // Loads of one lane: i, i + kLanes, ...; or all blocks.
   static constexpr int kOfA = kOfRows ? kTileM / kLanes : kBlocks;
   static constexpr int kOfB = kOfColumns ? ceil_div(kTileN, kLanes) : kBlocks;
-  // k-blocks loaded together: the registers of a producer
+  // k-blocks loaded together, as many as the producer's registers allow.
   static constexpr int kBatch = kOfB > 1 ? max(1, 12 / (kOfA + kOfB)) : kOfA == 1 ? 6 : 8 / kOfA;
   template <int kUnits> using Set = ScaleSet<kUnits, kOfRows ? kBlocks : 0>;
 
   WW_DEVICE static arch::SharedAddress slot(arch::SharedAddress slots, u32 stage) { return slots + stage * kSlotBytes; }
-  /// `row`: of the tile's, counted from where the first scale of A begins.
+  /// Returns the column scales of a stage. `row` is the tile's, counted from where the first scale of A begins.
   WW_DEVICE static StageColumns columns(arch::SharedAddress slots, pipeline::Stage stage, int row) {
     return {slot(slots, stage.index) + (kColumnsAt + 4 * kTileN * block_of_row(row))};
   }
@@ -88,12 +88,12 @@ template <int kTileM, int kTileN, ScaleForm kForm> struct BlockScales {
     return GlobalColumns<!kOfRows>{scales.b + k * scales.b_k, scales.b_n, scales.b_count, a};
   }
 
-  /// All lanes of scale warp `warp` (0 or 1): all k-blocks of a tile.
+  /// Loads the scales of all k-blocks of a tile. All lanes of scale warp `warp` (0 or 1) call it.
   template <class Pipeline>
   WW_DEVICE static void load(const TileScales& scales, arch::SharedAddress slots, Pipeline& pipeline, u32 warp) {
     const u32 first = warp * arch::kWarpSize + arch::lane_index();  // row of the tile, or column
-    // why pointers that step along: products of k and a stride for all loads at once spill in the producer's 56
-    // registers
+    // The pointers advance, because computing products of k and a stride for all loads at once spills in the producer's
+    // 56 registers.
     const float* a[kOfA];
     const float* b[kOfB];
     WW_UNROLL
@@ -101,11 +101,11 @@ template <int kTileM, int kTileN, ScaleForm kForm> struct BlockScales {
     WW_UNROLL
     for (int j = 0; j < kOfB; ++j) b[j] = start_of_b(scales, first, j);
     for (int k0 = 0; k0 < scales.k_blocks; k0 += kBatch) {
-      // why products come later: every load is under way before the first product waits for one
+      // The products are computed later, so that every load is in flight before the first product waits for one.
       float of_a[kBatch][kOfA], of_b[kBatch][kOfB];
       WW_UNROLL
       for (int i = 0; i < kBatch; ++i) {
-        const bool more = k0 + i + 1 < scales.k_blocks;  // past the end the last block's are loaded again
+        const bool more = k0 + i + 1 < scales.k_blocks;  // past the end, the last block's are loaded again
         WW_UNROLL
         for (int j = 0; j < kOfB; ++j) {
           of_b[i][j] = arch::global::load_constant(b[j]);
@@ -127,7 +127,8 @@ template <int kTileM, int kTileN, ScaleForm kForm> struct BlockScales {
     }
   }
 
-  /// A math thread without scale warps: the scales of k-block k for its rows, the first of which is `row` in the tile.
+  /// Loads the scales of k-block k for a consumer thread's rows, from `row` of the tile on, in kernels without scale
+  /// warps.
   template <int kUnits> WW_DEVICE static Set<kUnits> read_global(const TileScales& scales, int row, int k) {
     Set<kUnits> read;
     if constexpr (kOfRows) {
@@ -149,7 +150,7 @@ template <int kTileM, int kTileN, ScaleForm kForm> struct BlockScales {
     return read;
   }
 
-  /// A math thread: the scales of its rows, the first of which is `row` in the tile.
+  /// Reads the scales of a consumer thread's rows, from `row` of the tile on.
   template <int kUnits> WW_DEVICE static Set<kUnits> read(arch::SharedAddress slots, pipeline::Stage stage, int row) {
     Set<kUnits> scales;
     if constexpr (kOfRows) {
@@ -170,13 +171,14 @@ template <int kTileM, int kTileN, ScaleForm kForm> struct BlockScales {
  private:
   WW_DEVICE static int block_of_row(int row) { return kOfRows || kBlocks == 1 ? 0 : row / kScaleBlock; }
 
-  // The first scale of A that lane `lane` loads as its r-th: of its r-th row, or of the tile's r-th block of them.
+  // Returns the address of the r-th scale of A that lane `lane` loads first: of its r-th row, or of the tile's r-th
+  // block of rows.
   WW_DEVICE static const float* start_of_a(const TileScales& scales, u32 lane, int r) {
     if constexpr (kOfRows) return scales.a + min(static_cast<int>(lane) + kLanes * r, scales.rows - 1) * scales.a_row;
     else if constexpr (kBlocks > 1) return scales.a + min(r, scales.rows - 1) * scales.a_row;
     else return scales.a;
   }
-  // The same of B and columns.
+  // Does the same for B and columns.
   WW_DEVICE static const float* start_of_b(const TileScales& scales, u32 lane, int j) {
     if constexpr (kOfColumns)
       return scales.b + min(static_cast<int>(lane) + kLanes * j, scales.b_count - 1) * scales.b_n;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Split-K inside a cluster: the CTAs along K hand their accumulators to the first of them, which adds them in order.
+// Split-K inside a cluster: the CTAs along K send their accumulators to the first of them, which adds them in order.
 //   peer:   accumulators -> (DSMEM) -> its slot in the first CTA's shared memory
 //   first:  acc = ((acc + peer 1) + peer 2) + ...     one FP32 rounding each
-// Warp w takes from warps w alone: both hold the same elements, so that nothing is said about where an element is.
-// A tile may have any number of values, in as many rounds as that takes.
+// Warp w reduces only with warps w of the peers: all hold the same elements, so that no element's position is sent.
+// A tile may have any number of values, in as many rounds as they need.
 #pragma once
 
 #include "warpwright/arch/math.hpp"
@@ -31,10 +31,11 @@ template <SumPlan kPlan> class ClusterSum {
         slot_(base + (static_cast<u32>(kPlan.slots) + static_cast<u32>(warp_of(math_warpgroup)) * kWarpBytes +
                       arch::lane_index() * 16)) {}
 
-  /// By one thread of each CTA, before make_barriers_visible.
+  /// Initialises the barriers. One thread of each CTA calls it, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress base) { Exchange::initialize(base + kPlan.barriers); }
 
-  /// A math warp of a peer. Not `has_part`: K was too short for it, acc holds nothing.
+  /// Sends the accumulators of a peer. Its consumer warps call it. Without `has_part`, K was too short for this peer
+  /// and acc holds nothing.
   template <class Accumulator, int kUnits> WW_DEVICE void give(const Accumulator (&acc)[kUnits], bool has_part) {
     constexpr int kValues = kUnits * Accumulator::kValues;
     const arch::SharedAddress to =
@@ -55,7 +56,8 @@ template <SumPlan kPlan> class ClusterSum {
     }
   }
 
-  /// A math warp of a peer that has no part of a tile of kValues a thread, and no accumulators either.
+  /// Takes part in the rounds of a tile of kValues per thread without accumulators. Consumer warps of a peer without
+  /// k-blocks call it.
   template <int kValues> WW_DEVICE void pass() {
     for (int round = 0; round < ceil_div(kValues, kEach); ++round) {
       exchange_.acquire(first_);
@@ -63,7 +65,7 @@ template <SumPlan kPlan> class ClusterSum {
     }
   }
 
-  /// A math warp of the first: `sources` CTAs along K, this one among them, have a part.
+  /// Adds the accumulators of `sources` CTAs along K, of which this is one. Consumer warps of the first CTA call it.
   template <class Accumulator, int kUnits> WW_DEVICE void take(Accumulator (&acc)[kUnits], int sources) {
     constexpr int kValues = kUnits * Accumulator::kValues;
     WW_UNROLL

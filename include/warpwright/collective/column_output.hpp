@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tile of D whose columns are contiguous in memory, (N, M) as it is stored: it lies in shared memory as it will lie
-// there, so one TMA box takes all columns of 64 rows (FP32: 32).
+// A tile of D whose columns are contiguous in memory, stored as (N, M). It has the same order in shared memory, so one
+// TMA box takes all columns of 64 rows (FP32: 32).
 //   shared tile: panels of 128 bytes of M, (panel rows, COLUMNS) each, 128-byte swizzle; those of a warpgroup together
-// 16-bit types cross over by stmatrix.trans, FP32 word by word; neither meets a bank conflict: eight columns of 16
-// bytes, or four of 32, are 128 different bytes under the swizzle.
+// 16-bit types are transposed by stmatrix.trans, FP32 element by element. Neither has bank conflicts: eight columns of
+// 16 bytes, or four of 32, are 128 different bytes under the swizzle.
 #pragma once
 
 #include "warpwright/arch/convert.hpp"
@@ -25,13 +25,14 @@ template <GemmConfig kConfig> struct ColumnOutput {
   using SharedD = atom::SharedColumns<kConfig.d, kColumns>;  // ((rows of a panel, panels), COLUMNS)
   static_assert(SharedD::kPanelRows == kPanelRows);
 
-  /// All threads of a math warpgroup: its 64 rows of sD (TILE_M, COLUMNS) from `first_row` on.
+  /// Writes this warpgroup's 64 rows of sD (TILE_M, COLUMNS) from `first_row` on. All its threads call it.
   WW_DEVICE static void write(const SharedD& sD, int first_row, const Output& acc) {
     if constexpr (kConfig.d == DType::f32) write_words(sD, first_row, acc);
     else write_matrices(sD, first_row, acc);
   }
 
-  /// The issuing thread: 64-row unit `unit` of sD (TILE_M, COLUMNS) to its place in `tile` of D.
+  /// Stores the 64-row block `unit` of sD (TILE_M, COLUMNS) to its position in `tile` of D. The issuing thread calls
+  /// it.
   WW_DEVICE static void issue(const arch::TensorMap& map, const SharedD& sD, TileCoord tile, int unit) {
     for (int panel = unit * kPanels; panel < (unit + 1) * kPanels; ++panel)
       atom::copy(
@@ -45,7 +46,7 @@ template <GemmConfig kConfig> struct ColumnOutput {
   }
 
   // Values 8j .. 8j + 7 of a warp are four 8 x 8 matrices: rows 0-7 and 8-15 of eight columns, then of the next eight.
-  // Turned round, a lane's address is that of one column of them.
+  // A lane's address is that of one column of them, because the store transposes.
   WW_DEVICE static void write_matrices(const SharedD& sD, int first_row, const Output& acc) {
     const int lane = static_cast<int>(arch::lane_index());
     const int row = first_row + 16 * static_cast<int>(arch::warp_index() % 4) + 8 * (lane / 8 % 2);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// From accumulators of a token tile to D through the tensor map of its group: scale, walk the tree, convert, turn into
-// rows of tokens in shared memory, store by TMA. Rows past the end of the group are past the map's end: the hardware
-// drops them.
-//   shared tile: panels of 128 bytes of columns, (TILE_M, panel) each, swizzled; a math warpgroup owns whole panels
-// The store is read from shared memory while the next tile is multiplied.
+// From accumulators of a token tile to D through the tensor map of its group: scale, evaluate the tree, convert,
+// transpose to rows of tokens in shared memory, store by TMA. Rows past the end of the group are past the map's end,
+// where the hardware drops them.
+//   shared tile: panels of 128 bytes of columns, (TILE_M, panel) each, swizzled; a consumer warpgroup owns whole panels
+// The store reads shared memory while the next tile is multiplied.
 #pragma once
 
 #include "warpwright/collective/ragged_epilogue.hpp"
@@ -13,21 +13,22 @@ namespace ww::collective {
 
 template <GemmConfig kConfig> struct DescriptorEpilogue {
   using Mainloop = RaggedMainloop<kConfig>;
-  using Values = RaggedEpilogue<kConfig>;  // which value is what, and its scale
+  using Values = RaggedEpilogue<kConfig>;  // which value is which element, and its scale
   static constexpr TokenWidth kWidth{kConfig.tile_m, true};
   static constexpr DType kOut = kConfig.d;
   static constexpr EpilogueTree kTree = kConfig.epilogue;
   static constexpr int kTokens = kConfig.tile_m, kPart = Mainloop::kPart;
   static constexpr int kPanelColumns = kRowBytes / bytes_of(kOut);
   static constexpr int kPanels = Mainloop::kWeights / kPanelColumns;
-  static constexpr int kFirstBarrier = 1;  // named barrier of math warpgroup 0; 0 is the CTA's
+  static constexpr int kFirstBarrier = 1;  // named barrier of consumer warpgroup 0; 0 is the CTA's
 
   using Shape = typename Mainloop::template Shape<kWidth>;
   using Accumulator = typename Shape::Accumulator;
   using SharedD = atom::SharedPanels<kOut, kTokens, kRowBytes>;  // (TILE_M, (columns of a panel, panels))
   using Buffer = pipeline::TmaStorePipeline<kFirstBarrier, 2, arch::kWarpgroupSize>;
 
-  /// All threads of a math warpgroup: acc becomes its columns of the tile's rows, from row `row` of the group on.
+  /// Stores acc as this warpgroup's columns of the tile's rows, from row `row` of the group on. All its threads call
+  /// it.
   WW_DEVICE static void store(const GroupedArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
                               int math_warpgroup, Accumulator (&acc)[Shape::kUnits], const TokenTile& tile,
                               const arch::TensorMap& group_d, int row) {
@@ -40,7 +41,7 @@ template <GemmConfig kConfig> struct DescriptorEpilogue {
       store_tree(arguments, base, buffer, math_warpgroup, acc, tile, group_d, row);
     }
   }
-  /// The same of the tree over acc as it is: K = 0, where there is nothing to scale.
+  /// Does the same with the tree over unscaled acc, for K = 0.
   WW_DEVICE static void store_tree(const GroupedArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
                                    int math_warpgroup, Accumulator (&acc)[Shape::kUnits], const TokenTile& tile,
                                    const arch::TensorMap& group_d, int row) {
@@ -49,12 +50,13 @@ template <GemmConfig kConfig> struct DescriptorEpilogue {
   }
 
  private:
-  /// The first column of D that is the warpgroup's.
+  /// Returns the first column of D that this warpgroup owns.
   WW_DEVICE static int column_of(int math_warpgroup, const TokenTile& tile) {
     return tile.tile_n * Mainloop::kWeights + math_warpgroup * kPart;
   }
 
-  // why scales here without a tree: a unit's accumulators are done with before the next one's scales are loaded
+  // Without a tree the scales are applied here, so that an MMA_M block's accumulators are finished before the next
+  // block's scales are loaded.
   template <bool kScales>
   WW_DEVICE static void write(const GroupedArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
                               int math_warpgroup, Accumulator (&acc)[Shape::kUnits], const TokenTile& tile,
@@ -78,8 +80,8 @@ template <GemmConfig kConfig> struct DescriptorEpilogue {
     buffer.commit();
   }
 
-  // 16-bit outputs: values 8j .. 8j + 7 of a warp are 16 weights of 16 tokens, four 8 x 8 matrices; a matrix turned
-  // over is 8 rows of tokens, 16 bytes each.
+  // 16-bit outputs: values 8j .. 8j + 7 of a warp are 16 weights of 16 tokens, four 8 x 8 matrices. A transposed matrix
+  // is 8 rows of tokens, 16 bytes each.
   WW_DEVICE static void write_matrices(const SharedD& sD, int first_column, const Accumulator& acc) {
     const int lane = static_cast<int>(arch::lane_index());
     const int column = first_column + 16 * static_cast<int>(arch::warp_index() % 4) + lane / 8 % 2 * 8;
@@ -94,7 +96,7 @@ template <GemmConfig kConfig> struct DescriptorEpilogue {
     }
   }
 
-  // FP32 outputs, a word at a time: the swizzle keeps the 32 words of a warp in different banks.
+  // FP32 outputs, one element at a time: the swizzle keeps the 32 elements of a warp in different banks.
   WW_DEVICE static void write_words(const SharedD& sD, int first_column, const Accumulator& acc) {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     WW_UNROLL

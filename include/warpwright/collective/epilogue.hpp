@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// From accumulators to D: scale, convert, write the tile to shared memory, store it by TMA, 64 rows a warpgroup at a
+// From accumulators to D: scale, convert, write the tile to shared memory, store it by TMA, 64 rows of a warpgroup at a
 // time.
-//   shared tile: panels of up to 128 bytes of columns, (TILE_M, panel) each, swizzled so that stmatrix rows spread over
-//   banks
-// D with contiguous columns crosses over on the way: collective/column_output.hpp.
-// The store of a tile is read from shared memory while the next tile is multiplied; it is waited for only before that
-// buffer is written again, and at the end. A tile may be staged in parts, epilogue_n columns each in two buffers that
-// take turns: that leaves room for more stages of operands.
+//   shared tile: panels of up to 128 bytes of columns, (TILE_M, panel) each, swizzled: stmatrix rows spread over banks
+// D with contiguous columns is transposed on the way: collective/column_output.hpp.
+// The store of a tile reads shared memory while the next tile is multiplied. It is waited for only before that buffer
+// is written again, and at the end. A tile may be staged in parts of epilogue_n columns in two alternating buffers,
+// which leaves room for more stages of operands.
 #pragma once
 
 #include "warpwright/arch/convert.hpp"
@@ -34,27 +33,28 @@ template <GemmConfig kConfig> struct Epilogue {
   static constexpr int kStaged = staged_columns(kConfig);  // columns of one part
   static constexpr int kParts = kColumns / kStaged, kBuffers = output_buffers(kConfig);
   static constexpr int kPanels = kStaged / kPanelColumns;
-  static constexpr int kFirstBarrier = 1;  // named barrier of math warpgroup 0; 0 is the CTA's
+  static constexpr int kFirstBarrier = 1;  // named barrier of consumer warpgroup 0; 0 is the CTA's
 
   static constexpr EpilogueTree kTree = kConfig.epilogue;
 
   using Atom = atom::MmaAtom<kConfig.a, kTileN>;
   using Accumulator = arch::Accumulator<kTileN>;
-  using Output = arch::Accumulator<kColumns>;  // what D is rounded from
+  using Output = arch::Accumulator<kColumns>;  // the values that D is rounded from
   static constexpr bool kColumnMajor = kConfig.d_layout == OutputLayout::column;
   using Columns = ColumnOutput<kConfig>;
   using SharedRows = atom::SharedPanels<kOut, kTileM, kPanelBytes>;  // (TILE_M, (columns of a panel, panels))
   using SharedD = conditional_t<kColumnMajor, typename Columns::SharedD, SharedRows>;
 
-  /// The scales that are left for the end: one for the tile, or one for each row and each column of it.
+  /// Scales that are applied once per output, after all of K: one for the tile, or one for each row and each column of
+  /// it.
   struct Factors {
     const float* a;  // tensor: the scale; row-column: of the tile's first row
     const float* b;  //                              of the tile's first column
     i64 a_row, b_n;
-    i32 rows, columns;  // past these the last one's scale is taken; such products are never stored
+    i32 rows, columns;  // rows and columns past these use the last scale; their products are never stored
   };
 
-  /// The tensor and row-column recipes: acc times fl(scale_a scale_b). Other recipes have nothing left to do here.
+  /// Multiplies acc by fl(scale_a scale_b) for the tensor and row-column recipes. Other recipes need nothing here.
   WW_DEVICE static void scale(const GemmArguments& arguments, int math_warpgroup, Accumulator (&acc)[kUnits],
                               TileCoord tile) {
     const float *scale_a = arguments.scale_a, *scale_b = arguments.scale_b;
@@ -108,7 +108,7 @@ template <GemmConfig kConfig> struct Epilogue {
 
   using Buffer = pipeline::TmaStorePipeline<kFirstBarrier, kConfig.math_warpgroups, arch::kWarpgroupSize, kBuffers>;
 
-  /// All threads of a math warpgroup: acc becomes its rows of `tile` of D.
+  /// Stores acc as this warpgroup's rows of `tile` of D. All its threads call it.
   WW_DEVICE static void store(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
                               int math_warpgroup, Accumulator (&acc)[kUnits], TileCoord tile) {
     if constexpr (kTree.empty()) {
@@ -121,7 +121,7 @@ template <GemmConfig kConfig> struct Epilogue {
     }
   }
 
-  /// Rows of D that are not a tile of it: `rows` from row `row` on, the tile's columns from `column` on.
+  /// Rows of D that are no tile of it: `rows` rows from row `row` on, the tile's columns from `column` on.
   struct Rows {
     const arch::TensorMap& map;  // (rows of D, N), box (64, one panel)
     void* d;                     // row 0
@@ -130,31 +130,32 @@ template <GemmConfig kConfig> struct Epilogue {
     i32 row, rows, column;
     i32 tile_n;
   };
-  /// All threads of a math warpgroup: units of 64 rows that all belong to `to` by TMA, the others 16 bytes at a
-  /// time, so that what lies behind the last row stays as it is.
+  /// Stores rows of D. All threads of a consumer warpgroup call it. Blocks of 64 rows that all belong to `to` are
+  /// stored by TMA, the others 16 bytes at a time, so that memory behind the last row stays unchanged.
   WW_DEVICE static void store_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer, int math_warpgroup,
                                    Accumulator (&acc)[kUnits]) {
     write(base, buffer, math_warpgroup, acc, 0);
     send_rows(to, base, buffer, math_warpgroup);
   }
-  /// The same of a tree over the rows' accumulators: `n` columns of the product, and what the tree is told of the
-  /// rows' group. Matrices and vectors along M are indexed by the row of D.
+  /// Does the same with a tree over the rows' accumulators. `n` is the columns of the product, `of_group` the tree's
+  /// arguments for the rows' group. Matrices and vectors along M are indexed by the row of D.
   WW_DEVICE static void store_rows(const Rows& to, i32 n, const EpilogueArguments& of_group, arch::SharedAddress base,
                                    const Buffer& buffer, int math_warpgroup, Accumulator (&acc)[kUnits]) {
     evaluate(of_group, extent_of_rows(to, n, math_warpgroup), acc,
              [&](Output(&out)[kUnits]) { write(base, buffer, math_warpgroup, out, 0); });
     send_rows(to, base, buffer, math_warpgroup);
   }
-  /// store_rows() of zeros without a tree, after clear(): the buffer is read again and again and never written.
+  /// Stores zeros without a tree, after clear(): the buffer is read repeatedly and never written.
   WW_DEVICE static void store_zero_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer,
                                         int math_warpgroup) {
     send_rows(to, base, buffer, math_warpgroup);
   }
 
-  /// All threads of a math warpgroup, instead of any store: its part of the buffer becomes zeros for store_zeros().
+  /// Clears this warpgroup's part of the staging buffer for store_zeros(). All threads of the consumer warpgroup call
+  /// it; it replaces store().
   WW_DEVICE static void clear(arch::SharedAddress base, const Buffer& buffer, int math_warpgroup) {
-    if constexpr (!kTree.empty()) return;  // zeros are accumulators like others
-    // this warpgroup's rows of one panel, or all of its panels
+    if constexpr (!kTree.empty()) return;  // with a tree, zeros are accumulators like others
+    // This warpgroup's rows of one panel, or all of its panels.
     constexpr u32 kPart = kUnits * (kColumnMajor ? Columns::kUnitBytes : kWarpgroupRows * kPanelBytes);
     buffer.acquire();
     for (u32 panel = 0; panel < (kColumnMajor ? 1 : kPanels * kBuffers); ++panel)
@@ -178,7 +179,7 @@ template <GemmConfig kConfig> struct Epilogue {
  private:
   static constexpr int kPieceColumns = 16 / bytes_of(kOut);
 
-  // Rows end where those of the group in this tile do; its first row is not a multiple of anything.
+  // Rows end at the end of the group's rows in this tile; the first row has no alignment.
   WW_DEVICE static TileExtent extent_of_rows(const Rows& to, i32 n, int math_warpgroup) {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     TileExtent extent{};
@@ -190,7 +191,7 @@ template <GemmConfig kConfig> struct Epilogue {
     return extent;
   }
 
-  // The tree over the tile's accumulators; `sink` takes what is to be rounded.
+  // Evaluates the tree over the tile's accumulators; `sink` receives the values to be rounded.
   template <class Sink>
   WW_DEVICE static void evaluate(const EpilogueArguments& arguments, const TileExtent& extent,
                                  Accumulator (&acc)[kUnits], const Sink& sink) {
@@ -215,7 +216,7 @@ template <GemmConfig kConfig> struct Epilogue {
     sink(out);
   }
 
-  // All parts of this warpgroup's rows of `tile`, each on its way before the next is written.
+  // Stores all parts of this warpgroup's rows of `tile`; each is in flight before the next is written.
   WW_DEVICE static void send(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
                              int math_warpgroup, Output (&out)[kUnits], TileCoord tile) {
     WW_UNROLL
@@ -259,7 +260,7 @@ template <GemmConfig kConfig> struct Epilogue {
     if (buffer.is_issuer()) buffer.commit();
   }
 
-  // `rows` rows of the shared tile from `first` on, 16 bytes a thread.
+  // Copies `rows` rows of the shared tile from `first` on, 16 bytes a thread.
   WW_DEVICE static void copy_rows(const Rows& to, arch::SharedAddress base, int first, int rows) {
     constexpr int kPieces = kColumns / kPieceColumns;  // of a row
     const SharedD sD = shared_d(base, 0);              // (TILE_M, columns of D)
@@ -315,7 +316,8 @@ template <GemmConfig kConfig> struct Epilogue {
                            {{arch::bits_of(out[first + v]), arch::bits_of(out[first + v + 1])}});
   }
 
-  // 8-bit outputs: neighbouring lanes exchange a pair each, so that one has four columns of row r, the other of r + 8.
+  // 8-bit outputs: neighbouring lanes exchange one pair each, so that one has four columns of row r, the other of r +
+  // 8.
   WW_DEVICE static void write_bytes(const SharedD& sD, int first_row, const Output& out, int part) {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     const bool odd = thread % 2 != 0;

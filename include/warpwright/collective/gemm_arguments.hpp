@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the collectives are told at launch: the operands and their scales; one plain structure for every config.
+// The launch arguments of the collectives: the operands and their scales, in one plain structure for every config.
 #pragma once
 
 #include "warpwright/arch/tensor_map.hpp"
@@ -7,21 +7,22 @@
 
 namespace ww::collective {
 
-/// Which tile of D, in units of CTA tiles, and of which matrix of a batch.
+/// A tile of D in units of CTA tiles, and its matrix of a batch.
 struct TileCoord {
   int m = 0, n = 0;
   int batch = 0;
 };
 
-/// Which k-blocks of a tile.
+/// A range of the k-blocks of a tile.
 struct KRange {
   i32 first = 0, blocks = 0;
 };
 
-/// Workspace for tiles that several CTAs sum: slots of one FP32 tile each, and a flag for each slot and math warp.
+/// Workspace for tiles whose K splits several clusters reduce: slots of one FP32 tile each, and a flag for each slot
+/// and consumer warp.
 struct PartialTiles {
   float* tiles = nullptr;
-  u32* flags = nullptr;  // 1: the warp's part of the slot is there; 0 between launches
+  u32* flags = nullptr;  // 1: the warp's part of the slot is stored; 0 between launches
 };
 
 inline constexpr int kMapsOfMatrix = 3;  // pointer arrays: A, B, D
@@ -39,16 +40,16 @@ struct GemmArguments {
   // batched
   i32 tiles_m;                       // CTA tiles along M that the scheduler counts for one matrix
   i32 batches;                       // L
-  i32 a_steps, b_steps;              // 0: one A or B for all of the batch
+  i32 a_steps, b_steps;              // 0: one A or B for the whole batch
   i64 scale_a_batch, scale_b_batch;  // floats from the scales of one matrix to the next; 0: the same
   EpilogueArguments epilogue;        // of a config with a tree
   PartialTiles partials;             // stream-K and split-K through workspace
-  // pointer arrays, in place of a, b, d and epilogue.c
+  // Pointer arrays, in place of a, b, d and epilogue.c.
   const arch::TensorMap* maps;    // (L, {A, B, D}), rank 2
   const void* const* c_pointers;  // (L)
 };
 
-/// The matrices of a batch stand below one another in a scheduler's M: its tile as one of its matrix.
+/// Converts a scheduler's tile to a tile of one matrix; the scheduler stacks the matrices of a batch along M.
 WW_DEVICE TileCoord tile_of_matrix(const GemmArguments& arguments, TileCoord tile) {
   const int batch = tile.m / arguments.tiles_m;
   return {tile.m - batch * arguments.tiles_m, tile.n, batch};

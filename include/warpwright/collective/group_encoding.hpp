@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a caller says which rows belong to which group, and what the device answers when that makes no sense.
+// How a caller describes which rows belong to which group, and what the device reports about an inconsistent
+// description.
 // Every encoding is reduced on the device to {start, count} per group (scheduler/group_table.hpp).
 #pragma once
 
@@ -7,7 +8,7 @@
 
 namespace ww {
 
-/// int32 arrays on the device; G groups, M rows.
+/// Encodings as int32 arrays on the device; G groups, M rows.
 enum class GroupEncoding : u8 {
   offsets,  // sizes[G]: end of each group (torch `offs`); the start is the previous end, rounded up to `alignment`
   indptr,   // sizes[G + 1]: group g is rows sizes[g] .. sizes[g + 1]
@@ -24,7 +25,7 @@ WW_HOST_DEVICE constexpr const char* name_of(GroupEncoding e) {
                                              : "masked";
 }
 
-/// Bits of the device-side status word. A group that breaks a rule is cut to the rows that break none.
+/// The bits of the device-side status word. A group that breaks a rule is cut to the rows that break none.
 struct GroupStatus {
   static constexpr u32 overrun =
       1;  // a group ends after the last row (of A, or of its masked block), or starts below 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the grouped kernels are told at launch; one plain structure for every mechanism.
+// The launch arguments of the grouped kernels; one plain structure for every variant.
 #pragma once
 
 #include "warpwright/arch/tensor_map.hpp"
@@ -8,7 +8,7 @@
 
 namespace ww::collective {
 
-/// The group description as it came, and the bounds it is cut to.
+/// The group description as given, and the bounds to which it is cut.
 struct GroupSizes {
   GroupEncoding encoding;
   i32 groups;
@@ -20,29 +20,29 @@ struct GroupSizes {
   i32 grain = 1;  // groups begin and end at multiples of it
 };
 
-/// Rows of one group, cut to what the status word complains about.
+/// The rows of one group, after the cuts that the status word reports.
 struct GroupRange {
   i32 start, count;
 };
 
-/// Token boxes of the swapped mechanisms: a tile of any multiple of 8 rows is loaded by at most one box of each size
-/// and as many of the largest as it takes.
+/// Token boxes of the swapped variants. A tile of any multiple of 8 rows is loaded by as many of the largest boxes as
+/// it takes and at most one of each smaller size.
 inline constexpr int kTokenBoxes = 4;
 WW_HOST_DEVICE constexpr int token_box_rows(int box) { return 8 << box; }
 
 inline constexpr int kWidthClasses = 16;
 
-/// Device memory that outlives a launch: counters return to zero at the end of every launch.
+/// Device memory that outlives a launch; counters return to zero at the end of every launch.
 struct GroupedWorkspace {
-  u32 ticket;                 // tiles handed out
+  u32 ticket;                 // tiles taken from the counter
   u32 finished;               // CTAs that will take no more
   u32 widths[kWidthClasses];  // tiles of each width class of the last launch
 };
 
-// Mechanism descriptors: what the first launch leaves in the workspace for the second.
+// Variant descriptors: what the first launch leaves in the workspace for the second.
 struct GroupDescriptors {
   arch::TensorMap* maps;  // (2, G): A and D of each group that has rows, from its first row on, as many rows as it has
-  u32* list;              // {groups listed, token tiles, 0, 0}, then 4 words a listed group, those with rows in order:
+  u32* list;              // {groups listed, token tiles, 0, 0}, then 16 bytes for each group that has rows, in order:
                           // {group, start, count, token tiles of the groups before it}
 };
 inline constexpr int kListedWords = 4;
@@ -60,16 +60,16 @@ struct GroupedArguments {
   i32 n, k;
   i32 k_blocks;          // ceil(K / TILE_K); 0 makes D zero
   i32 tiles_n;           // ceil(N / TILE_N)
-  i32 raster;            // contiguous: cluster tiles of tokens that are walked together before N advances
+  i32 raster;            // contiguous: cluster tiles of tokens that are processed together before N advances
   const float* scale_a;  // see ww::GroupedProblem
   const float* scale_b;
   i64 scale_a_row, scale_a_k, scale_a_group;
   i64 scale_b_n, scale_b_k, scale_b_group;
   GroupSizes groups;
   GroupedWorkspace* workspace;
-  GroupDescriptors descriptors;  // mechanism descriptors
-  // Of a config with a tree; its matrix l is group l. Vectors along N and scalars step from group to group; matrices
-  // and vectors along M have the rows of D, and steps of 0
+  GroupDescriptors descriptors;  // variant descriptors
+  // The arguments of a config's tree, whose matrix l is group l. Vectors along N and scalars step from group to group.
+  // Matrices and vectors along M have the rows of D and steps of 0.
   EpilogueArguments epilogue;
 };
 

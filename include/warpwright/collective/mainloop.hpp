@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The warp-specialised mainloop: one thread loads the operand ring by TMA, math warpgroups multiply from it.
+// The warp-specialised mainloop: one thread loads the operand ring by TMA, consumer warpgroups multiply from it.
 //   load:      for each k-block: acquire stage -> this CTA's slices of A and B, multicast to the CTAs that share them
 //   multiply:  for each k-block: wait -> wgmma -> release; block scales promote every block into FP32 registers
-// What a tile is, is the scheduler's business; who arrives where, the pipeline's.
+// Not here: what a tile is (scheduler/), and arrival counts (pipeline/).
 #pragma once
 
 #include "warpwright/atom/mma_atom.hpp"
@@ -20,7 +20,7 @@ namespace ww::collective {
 template <GemmConfig kConfig> struct Mainloop {
   static constexpr DType kType = kConfig.a;
   static constexpr bool kTransposesB = transposes_b(kConfig);
-  static constexpr Major kMajorB = kTransposesB ? Major::k : kConfig.b_major;  // as wgmma finds it
+  static constexpr Major kMajorB = kTransposesB ? Major::k : kConfig.b_major;  // as wgmma reads it
   static constexpr arch::MmaOperands kOperands{kConfig.a, kConfig.b, kConfig.a_major, kMajorB};
   static constexpr int kTileM = kConfig.tile_m, kTileN = kConfig.tile_n, kTileK = kConfig.tile_k;
   static constexpr int kUnits = units_of(kConfig);
@@ -33,7 +33,7 @@ template <GemmConfig kConfig> struct Mainloop {
   static constexpr bool kScalesColumns = scales_columns(kConfig);
   using Scales = BlockScales<kTileM, kTileN, kForm>;
   static constexpr u32 kScaleWarps = kPromotes && has_roles(kConfig) ? Scales::kWarps : 0;
-  // why the last: who turns B over writes a stage that a peer of the cluster then fills again
+  // The last argument: consumers that transpose B write a stage that a peer of the cluster then fills again.
   using Pipeline = pipeline::TmaPipeline<kConfig.stages, kCluster, 4 * warpgroups_of_tile(kConfig), kScaleWarps,
                                          kTransposesB && (kCluster.m > 1)>;
   using Accumulator = arch::Accumulator<kTileN>;
@@ -46,12 +46,12 @@ template <GemmConfig kConfig> struct Mainloop {
   WW_DEVICE static SharedA shared_a(arch::SharedAddress base) { return {base + kShared.a}; }
   WW_DEVICE static SharedB shared_b(arch::SharedAddress base) { return {base + kShared.b}; }
 
-  /// One thread: k-blocks `k` of `tile`.
+  /// Loads k-blocks `k` of `tile`. One thread calls it.
   WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                              TileCoord tile, KRange k) {
     load_blocks(arguments, base, pipeline, tile, k.first, k.first + k.blocks, {});
   }
-  /// One thread: k-blocks [first, last) of `tile`; the token is for the first of them.
+  /// Loads k-blocks [first, last) of `tile`; the token is for the first of them. One thread calls it.
   WW_DEVICE static void load_blocks(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                                     TileCoord tile, int first, int last, pipeline::WaitToken token) {
     const GlobalA gA{tile.m * kTileM, tile.batch * arguments.a_steps};
@@ -60,11 +60,11 @@ template <GemmConfig kConfig> struct Mainloop {
                atom::TmaLoadAtom{map_of_b<kConfig>(arguments, tile)}, gB, first, last, base, pipeline, token);
   }
 
-  /// One thread: the K of a group, `rows` rows of A (K, M) and B (K, N) that end before row `end`.
-  // why such coordinates: A and B are rank-3 tensors (M, K, K + 1) whose rows lie ld apart along both last modes, with
-  // (m, x, y) at row x + y - K. A box from x = K - rows of plane y = end on begins where the group does and, since no
-  // plane has more than K rows, ends where it does: TMA fills the rest of the last stage with zeros, whatever the next
-  // group holds. No tensor map changes from group to group
+  /// Loads the K of a group: `rows` rows of A (K, M) and B (K, N) that end before row `end`. One thread calls it.
+  // A and B are rank-3 tensors (M, K, K + 1) whose last two modes have the same stride ld, so that (m, x, y) is at row
+  // x + y - K. A box from x = K - rows of plane y = end on begins where the group does. Since no plane has more than K
+  // rows, it ends where the group does: TMA fills the rest of the last stage with zeros, whatever the next group holds.
+  // No tensor map changes from group to group.
   WW_DEVICE static void load_rows(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                                   TileCoord tile, i32 rows, i32 end, int k_blocks) {
     const GlobalA gA{tile.m * kTileM, end, arguments.k - rows};
@@ -72,14 +72,15 @@ template <GemmConfig kConfig> struct Mainloop {
     fill<true>(atom::TmaLoadAtom{arguments.a}, gA, atom::TmaLoadAtom{arguments.b}, gB, 0, k_blocks, base, pipeline, {});
   }
 
-  /// One thread: k_blocks stages from gA (TILE_M, TILE_K, k) and gB (TILE_N, TILE_K, k). Peers of the cluster that need
-  /// the same A or B load a slice each and multicast it; not kPeersShare: all of B is loaded for this CTA alone.
+  /// Fills k_blocks stages from gA (TILE_M, TILE_K, k) and gB (TILE_N, TILE_K, k). One thread calls it. Peers of the
+  /// cluster that need the same A or B load a slice each and multicast it; without kPeersShare, all of B is loaded for
+  /// this CTA alone.
   template <bool kPeersShare, class A, class B>
   WW_DEVICE static void fill(const atom::TmaLoadAtom& load_a, const A& gA, const atom::TmaLoadAtom& load_b, const B& gB,
                              int k_blocks, arch::SharedAddress base, Pipeline& pipeline) {
     fill<kPeersShare>(load_a, gA, load_b, gB, 0, k_blocks, base, pipeline, {});
   }
-  /// The same for k-blocks [first, last); the token is for the first of them.
+  /// Does the same for k-blocks [first, last); the token is for the first of them.
   template <bool kPeersShare, class A, class B>
   WW_DEVICE static void fill(const atom::TmaLoadAtom& load_a, const A& gA, const atom::TmaLoadAtom& load_b, const B& gB,
                              int first, int last, arch::SharedAddress base, Pipeline& pipeline,
@@ -106,8 +107,8 @@ template <GemmConfig kConfig> struct Mainloop {
       }
     }
   }
-  /// One thread, no cluster: the same for the first `parts` math warpgroups, A in a box for each, and all of B; what
-  /// lies in the stage behind those rows is what was there before.
+  /// Does the same without a cluster for the first `parts` consumer warpgroups: A in one box for each, and all of B.
+  /// The rest of the stage keeps its old contents. One thread calls it.
   template <class A, class B>
   WW_DEVICE static void fill_parts(const atom::TmaLoadAtom& load_part, const A& gA, const atom::TmaLoadAtom& load_b,
                                    const B& gB, int parts, int k_blocks, arch::SharedAddress base, Pipeline& pipeline) {
@@ -125,7 +126,7 @@ template <GemmConfig kConfig> struct Mainloop {
     }
   }
 
-  /// Where the block scales of `tile` are.
+  /// Returns the location of the block scales of `tile`.
   WW_DEVICE static TileScales scales_of(const GemmArguments& arguments, TileCoord tile) {
     const int row = min(tile.m * kTileM, arguments.m - 1);  // a tile may lie wholly past the edge
     constexpr int rows = rows_of_scale(kConfig.scale), columns = columns_of_scale(kConfig.scale);
@@ -143,12 +144,13 @@ template <GemmConfig kConfig> struct Mainloop {
             arguments.scale_b_n,
             ceil_div(n, columns) - first};
   }
-  /// How far into 128 columns of B, or rows of A, with one scale `tile` starts; 0 where every tile has one scale.
+  /// Returns the offset of `tile` within the 128 columns of B, or rows of A, that share a scale; 0 where every tile has
+  /// one scale.
   WW_DEVICE static int scale_offset(TileCoord tile) {
     if constexpr (!kPromotes || Scales::kBlocks == 1) return 0;
     else return (kForm == ScaleForm::columns ? tile.m * kTileM : tile.n * kTileN) % kScaleBlock;
   }
-  /// kScaleWarps warps, `warp` says which: the scales of k-blocks `k` of `tile`.
+  /// Loads the scales of k-blocks `k` of `tile`. kScaleWarps warps call it, each with its index `warp`.
   WW_DEVICE static void load_scales(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                                     TileCoord tile, KRange k, u32 warp) {
     TileScales scales = scales_of(arguments, tile);
@@ -159,42 +161,43 @@ template <GemmConfig kConfig> struct Mainloop {
     Scales::load(scales, base + kShared.scales, pipeline, warp);
   }
 
-  /// A math warpgroup, k_blocks >= 1: acc = its rows of A B^T, scaled by the block recipe when that is the recipe.
+  /// Computes acc = this warpgroup's rows of A B^T, scaled if the recipe is a block recipe. k_blocks >= 1. All threads
+  /// of a consumer warpgroup call it.
   WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
                                  Accumulator (&acc)[kUnits]) {
     pipeline::Unordered order({}, 0);
     multiply_as<Mainloop>(k_blocks, base, pipeline, math_warpgroup, acc, order, 0);
   }
-  /// The same in its turn: from the first wait for a stage until the last products are issued. `offset`: the tile's
-  /// scale_offset().
+  /// Does the same in the warpgroup's turn, which lasts from the first wait for a stage until the last MMAs are issued.
+  /// `offset` is the tile's scale_offset().
   template <class Order>
   WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
                                  Accumulator (&acc)[kUnits], Order& order, int offset) {
     multiply_as<Mainloop>(k_blocks, base, pipeline, math_warpgroup, acc, order, offset);
   }
 
-  /// A math warpgroup that has no rows in a tile: it lets the stages of k_blocks pass.
+  /// Releases the stages of k_blocks without reading them, for a consumer warpgroup that has no rows in a tile.
   WW_DEVICE static void pass(int k_blocks, Pipeline& pipeline) {
     static_assert(!kTransposesB, "all math warpgroups turn a stage over");
     WW_NO_UNROLL
     for (int k = 0; k < k_blocks; ++k) pipeline.consumer_release(pipeline.consumer_wait());
   }
 
-  /// A math warpgroup without k-blocks: what an empty sum is. Behind an epilogue that adds to it, -0, the neutral
-  /// element of addition: C + 0 would lose the sign of a C of -0.
+  /// Sets acc to an empty sum, for a consumer warpgroup without k-blocks. Behind an epilogue that adds to it this is
+  /// -0, the neutral element of addition, because C + 0 would lose the sign of a C of -0.
   WW_DEVICE static void clear(Accumulator (&acc)[kUnits], float zero = 0.0f) {
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) arch::wgmma::fill(acc[u], zero);
   }
 
  protected:
-  // `Self` says where A comes from: Mainloop, or the one that is made from it.
+  // `Self` determines where A comes from: Mainloop, or a mainloop derived from it.
   template <class Self, class Order>
   WW_DEVICE static void multiply_as(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
                                     Accumulator (&acc)[kUnits], Order& order, int offset) {
     if constexpr (kPromotes) clear(acc);
     order.wait();
-    // why: where they differ from tile to tile, the compiler takes them for different from lane to lane
+    // Values that differ from tile to tile are otherwise taken by the compiler to differ from lane to lane.
     if constexpr (kConfig.order == TileOrder::stream_k || kConfig.order == TileOrder::split_k || groups_k(kConfig)) {
       pipeline.consumer_uniform();
       k_blocks = static_cast<int>(arch::warp::uniform(static_cast<u32>(k_blocks)));
@@ -203,11 +206,11 @@ template <GemmConfig kConfig> struct Mainloop {
     else Self::multiply_plain(k_blocks, base, pipeline, math_warpgroup, acc, order);
   }
 
-  // Math warpgroups: the next stage, filled and as wgmma takes it.
+  // Returns the next stage, filled and in the layout that wgmma takes. Consumer warpgroups call it.
   WW_DEVICE static pipeline::Stage next_stage(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup) {
     const pipeline::Stage stage = pipeline.consumer_wait();
     if constexpr (kTransposesB) {
-      // why: in pingpong either one has all rows of its tile, as if it were the first
+      // In pingpong each warpgroup has all rows of its tile, as if it were the first.
       const int self = tiles_in_flight(kConfig) == 1
                            ? math_warpgroup
                            : static_cast<int>(arch::warp::uniform(arch::warpgroup_index())) - 1;
@@ -216,14 +219,15 @@ template <GemmConfig kConfig> struct Mainloop {
     }
     return stage;
   }
-  static constexpr int kTransposeBarrier = 8;  // named barriers from here on; epilogues have those before
+  static constexpr int kTransposeBarrier = 8;  // first of its named barriers; epilogues use those before
 
-  // B of a stage, (TILE_N, TILE_K).
+  // Returns B of a stage, (TILE_N, TILE_K).
   WW_DEVICE static atom::SharedTile<kMajorB> operand_b(arch::SharedAddress base, pipeline::Stage stage) {
     return {shared_b(base)(_, _, static_cast<int>(stage.index)).address};
   }
 
-  // A slice of one operand of a stage, (kRows, TILE_K): one box K-major, a box for each 128 bytes of rows MN-major.
+  // Loads a slice of one operand of a stage, (kRows, TILE_K): one box if K-major, a box for each 128 bytes of rows if
+  // MN-major.
   template <int kRows, bool kMulticast, class G, Major kMajor>
   WW_DEVICE static void load_slice(const atom::BoundTmaLoad<kMulticast>& load, const G& gX,
                                    const atom::SharedTile<kMajor>& sX) {
@@ -241,8 +245,8 @@ template <GemmConfig kConfig> struct Mainloop {
   }
 
   // The tensor core accumulates over all of K; one k-block stays in flight while the next is waited for.
-  // why do-while: a path around the loop would merge accumulators in flight with others, and ptxas would serialise
-  // (C7511)
+  // It is a do-while loop, because a path around the loop would merge accumulators in flight with others, and ptxas
+  // would serialise (C7511).
   template <class Order>
   WW_DEVICE static void multiply_plain(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
                                        Accumulator (&acc)[kUnits], Order& order) {
@@ -256,7 +260,7 @@ template <GemmConfig kConfig> struct Mainloop {
       for (int u = 0; u < kUnits; ++u)
         atom::gemm<kOperands>(acc[u], unit_rows(sA, math_warpgroup, u, stage.index), operand_b(base, stage), k != 0);
       arch::wgmma::commit();
-      arch::wgmma::wait<1>();  // the k-block before this one has been read
+      arch::wgmma::wait<1>();  // the preceding k-block has been read
       if (k != 0) pipeline.consumer_release(previous);
       previous = stage;
     } while (++k < k_blocks);
@@ -270,14 +274,14 @@ template <GemmConfig kConfig> struct Mainloop {
     else arch::wgmma::wait<0>(acc[0], acc[1]);
   }
 
-  /// One k-block on its way through the tensor core: where its products go, and what they are scaled by.
+  /// One k-block in flight through the tensor core: the stage that its MMAs read, and their scales.
   struct Block {
     pipeline::Stage stage;
     typename Scales::template Set<kUnits> scale;
   };
-  /// What of a tile is this thread's, and where the tile lies in B's scales.
+  /// This thread's part of a tile, and the tile's position among B's scales.
   struct Place {
-    int row, column;  // of the tile: the first of the thread
+    int row, column;  // of the tile: the thread's first
     int offset;       // scale_offset()
   };
 
@@ -300,17 +304,17 @@ template <GemmConfig kConfig> struct Mainloop {
     arch::wgmma::commit();
   }
 
-  /// Of the unit's first row of this thread, from the first scale of A of the tile on.
+  /// Returns this thread's first row in an MMA_M block, counted from the first scale of A of the tile.
   WW_DEVICE static int row_of(const Place& place, int unit) { return place.offset + place.row + kWarpgroupRows * unit; }
 
-  // raw = `unit`'s rows of a stage times B, done.
+  // Multiplies one MMA_M block's rows of a stage with B into `raw`, and waits for it.
   WW_DEVICE static void product(arch::SharedAddress base, pipeline::Stage stage, int math_warpgroup, int unit,
                                 Accumulator& raw) {
     issue(base, stage, math_warpgroup, unit, raw);
     arch::wgmma::wait<0>(raw);
   }
 
-  // acc += raw times the scales of `unit` of a block.
+  // Adds raw times the scales of one MMA_M block to acc.
   WW_DEVICE static void promote(arch::SharedAddress base, Accumulator& acc, const Accumulator& raw, const Block& block,
                                 int unit, const Place& place) {
     promote(acc, raw, block.scale, unit, place,
@@ -321,10 +325,10 @@ template <GemmConfig kConfig> struct Mainloop {
                                 const Place& place, const Columns& columns) {
     if constexpr (kForm == ScaleForm::rows) {
       const auto& scale = scales.row[unit];
-      constexpr int kValues = scale_step(kTileN) / 2;  // whose columns share a scale wherever the tile starts
+      constexpr int kValues = scale_step(kTileN) / 2;  // values whose columns share a scale wherever the tile starts
       WW_UNROLL
       for (int first = 0; first < Accumulator::kValues; first += kValues) {
-        // columns 2 first and on: in this block of 128 or, from this offset of the tile on, in the next
+        // Columns from 2 first on are in this block of 128 or, from this offset of the tile on, in the next.
         const int least = 2 * first / kScaleBlock;
         const int most = (2 * first + kScaleBlock - scale_step(kTileN)) / kScaleBlock;
         const bool next = place.offset + 2 * first >= most * kScaleBlock;
@@ -348,7 +352,7 @@ template <GemmConfig kConfig> struct Mainloop {
     }
   }
 
-  // A stage whose products are there may be overwritten, unless promotion still reads the scales of B in it.
+  // Releases a stage whose MMAs have finished, unless promotion still reads the scales of B in it.
   WW_DEVICE static void release_before(Pipeline& pipeline, const Block& block) {
     if constexpr (!kScalesColumns) pipeline.consumer_release(block.stage);
   }
@@ -362,7 +366,7 @@ template <GemmConfig kConfig> struct Mainloop {
     return {math_warpgroup * kUnits * kWarpgroupRows + Atom::row(thread, 0), Atom::column(thread, 0), offset};
   }
 
-  // why: Hopper keeps 13 fraction bits while it accumulates FP8; 128 products is as far as that goes (docs/numerics.md)
+  // Hopper keeps 13 fraction bits while it accumulates FP8, which suffices for 128 products (docs/numerics.md).
   template <class Self, class Order>
   WW_DEVICE static void multiply_promoted(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
                                           int math_warpgroup, Accumulator (&acc)[kUnits], Order& order, int offset) {
@@ -375,9 +379,9 @@ template <GemmConfig kConfig> struct Mainloop {
     }
   }
 
-  // Two raw accumulators take turns: one block is multiplied while the other is promoted.
-  // why not one loop with conditions: accumulators in flight must reach every wait on one path only, or ptxas
-  // serialises
+  // Two partial accumulators alternate: one block is multiplied while the other is promoted.
+  // It is not one loop with conditions, because accumulators in flight must reach every wait on one path only, or ptxas
+  // serialises.
   template <class Order>
   WW_DEVICE static void promote_overlapped(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
                                            int math_warpgroup, const Place& place, Accumulator& acc, Order& order) {
@@ -387,7 +391,7 @@ template <GemmConfig kConfig> struct Mainloop {
     WW_NO_UNROLL
     for (; k + 2 < k_blocks; k += 2) {
       const Block odd_block = start(base, pipeline, math_warpgroup, place, odd);
-      arch::wgmma::wait<1>(even);            // even is ours again: only now may it be read ...
+      arch::wgmma::wait<1>(even);            // `even` belongs to the thread again: only now may it be read ...
       release_before(pipeline, even_block);  // ... and its stage be overwritten
       promote(base, acc, even, even_block, 0, place);
       release_after(pipeline, even_block);
@@ -416,8 +420,8 @@ template <GemmConfig kConfig> struct Mainloop {
     }
   }
 
-  // Several units, or three warpgroups, leave registers for one raw accumulator: multiply and promote one unit after
-  // the other.
+  // Several MMA_M blocks, or three warpgroups, leave registers for one partial accumulator only: multiplies and
+  // promotes one block after the other.
   template <class Self, class Order>
   WW_DEVICE static void promote_units(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
                                       const Place& place, Accumulator (&acc)[kUnits], bool last, Order& order) {
@@ -428,7 +432,7 @@ template <GemmConfig kConfig> struct Mainloop {
       Self::product(base, block.stage, math_warpgroup, u, raw);
       if (u + 1 == kUnits) {
         release_before(pipeline, block);
-        if (last) order.arrive();  // why only now: no branch may part accumulators in flight (C7511)
+        if (last) order.arrive();  // only now, because no branch may separate accumulators in flight (C7511)
       }
       promote(base, acc[u], raw, block, u, place);
     }

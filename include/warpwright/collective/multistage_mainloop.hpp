@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mainloop without roles: the threads that multiply also keep the ring full, one of them by TMA.
-//   prologue:  k-blocks 0 .. stages - 1 under way
-//   k-block k: wait (its token was asked for while k - 1 was multiplied) -> wgmma -> block k - 1 is read: release its
+//   prologue:  loads of k-blocks 0 .. stages - 1 in flight
+//   k-block k: wait (its token was requested while k - 1 was multiplied) -> wgmma -> block k - 1 is read: release its
 //              stage, and load k - 1 + stages into it
-// Stages are released in one of two ways: each warp tells the CTAs that share an operand with it, which then refill at
-// their own pace; or all threads of the cluster meet after every k-block, the simplest thing that is right.
+// Stages are released in one of two ways. Each warp signals the CTAs that share an operand with it, which then refill
+// at their own pace; or all threads of the cluster synchronise after every k-block, which is the simplest correct way.
 #pragma once
 
 #include "warpwright/arch/cluster.hpp"
@@ -37,7 +37,7 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
           loads(arch::thread_index() == 0) {}
   };
 
-  /// All threads: acc = this warpgroup's rows of `tile`. k_blocks >= 1.
+  /// Computes acc = this warpgroup's rows of `tile`. k_blocks >= 1. All threads call it.
   WW_DEVICE static void multiply(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring, TileCoord tile,
                                  int warpgroup, Accumulator (&acc)[kUnits]) {
     load(arguments, base, ring, tile, 0, kStages);
@@ -46,17 +46,17 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
   }
 
  private:
-  // All lanes: the loading thread issues k-blocks [first, last), as far as there are any.
+  // Loads k-blocks [first, last), as far as they exist, in the loading thread. All lanes call it.
   WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring, TileCoord tile,
                              int first, int last) {
     last = min(last, k_blocks_of<kConfig>(arguments));
     if (ring.loads && kByWarp) Base::load_blocks(arguments, base, ring.filling, tile, first, last, {});
-    if (ring.loads && !kByWarp)  // no wait: whoever read the stages has been met at the cluster's barrier
+    if (ring.loads && !kByWarp)  // no wait: the cluster barrier has already synchronised with the readers of the stages
       for (int k = first; k < last; ++k) Base::load_blocks(arguments, base, ring.filling, tile, k, k + 1, {true});
-    arch::warp::sync();  // wgmma is for whole warps
+    arch::warp::sync();  // wgmma needs converged warps
   }
 
-  // All threads, when products no longer read `stage` of k-block k: it is filled with k-block k + kStages.
+  // Refills `stage` of k-block k with k-block k + kStages. All threads call it when no MMA reads the stage any more.
   WW_DEVICE static void pass_on(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring, TileCoord tile,
                                 pipeline::Stage stage, int k) {
     if constexpr (kByWarp) ring.reading.consumer_release(stage);
@@ -65,15 +65,15 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
     load(arguments, base, ring, tile, k + kStages, k + kStages + 1);
   }
 
-  // Whether the next k-block is there already: asked for now, needed only when this one is under way.
+  // Returns whether the next k-block has arrived; requested now, and needed only when this one is in flight.
   WW_DEVICE static pipeline::WaitToken peek(const Ring& ring, bool more) {
     return more ? ring.reading.consumer_try_wait() : pipeline::WaitToken{};
   }
 
-  // As Mainloop's; see there why it is a do-while.
+  // As in Mainloop, which explains the do-while loop.
   WW_DEVICE static void multiply_plain(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring,
                                        TileCoord tile, int warpgroup, Accumulator (&acc)[kUnits]) {
-    constexpr int kInFlight = kByWarp ? 1 : 0;  // a meeting of all can only follow what all have finished
+    constexpr int kInFlight = kByWarp ? 1 : 0;  // a barrier of all threads can only follow MMAs that all have finished
     auto sA = Base::shared_a(base);             // (TILE_M, TILE_K, STAGE)
     auto sB = Base::shared_b(base);             // (TILE_N, TILE_K, STAGE)
     pipeline::Stage previous{};
@@ -96,8 +96,8 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
     if constexpr (kByWarp) ring.reading.consumer_release(previous);
   }
 
-  // Every k-block is promoted as soon as it is multiplied. Math threads read their scales themselves: no warp is free
-  // to bring them, which is what a schedule with roles is better at.
+  // Promotes every k-block as soon as it is multiplied. Consumer threads load their scales themselves, because no warp
+  // is free for that; a schedule with roles does this better.
   WW_DEVICE static void multiply_promoted(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring,
                                           TileCoord tile, int warpgroup, Accumulator (&acc)[kUnits]) {
     const TileScales scales = Base::scales_of(arguments, tile);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices of a batch that lie anywhere: tensor maps of A, B and D of each, which the launch before made of an
-// array of pointers (kernel/pointer_maps.hpp). Where a config has no pointer arrays, a kernel has nothing of it.
+// Matrices of a batch at arbitrary addresses: tensor maps of A, B and D of each, which the preceding launch made from
+// an array of pointers (kernel/pointer_maps.hpp). Without pointer arrays, a kernel contains none of it.
 #pragma once
 
 #include "warpwright/arch/global.hpp"
@@ -21,14 +21,14 @@ WW_DEVICE const arch::TensorMap& map_of_b(const GemmArguments& arguments, TileCo
   else return arguments.b;
 }
 
-/// The thread that is about to load from A and B of `tile`.
+/// Acquires the maps of A and B of `tile`. The thread that loads from them calls it.
 template <GemmConfig kConfig> WW_DEVICE void acquire_operands(const GemmArguments& arguments, TileCoord tile) {
   if constexpr (kConfig.pointer_array) {
     arch::tensor_map::acquire(map_of_a<kConfig>(arguments, tile));
     arch::tensor_map::acquire(map_of_b<kConfig>(arguments, tile));
   }
 }
-/// The thread that is about to store to D: its map, acquired.
+/// Acquires and returns the map of D. The thread that stores to it calls it.
 template <GemmConfig kConfig>
 WW_DEVICE const arch::TensorMap& acquired_output(const GemmArguments& arguments, TileCoord tile) {
   if constexpr (kConfig.pointer_array) {
@@ -40,7 +40,7 @@ WW_DEVICE const arch::TensorMap& acquired_output(const GemmArguments& arguments,
   }
 }
 
-/// What the tree is told for the matrix of `tile`.
+/// Returns the tree's arguments for the matrix of `tile`.
 template <GemmConfig kConfig> WW_DEVICE EpilogueArguments epilogue_of(const GemmArguments& arguments, TileCoord tile) {
   EpilogueArguments epilogue = of_matrix(arguments.epilogue, tile.batch);
   if constexpr (kConfig.pointer_array && kConfig.epilogue.has(EpilogueOp::c))

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// From accumulators of a token tile to rows of D: scale, walk the tree, convert, turn through shared memory, store 16
-// bytes at a time.
-//   16-bit outputs: each math warp writes its 16 rows or columns to its own staging buffer, reads whole 16-byte pieces
-//                   back and stores those of rows that belong to the tile; warps never wait for each other
+// From accumulators of a token tile to rows of D: scale, evaluate the tree, convert, transpose through shared memory,
+// store 16 bytes at a time.
+//   16-bit outputs: each consumer warp writes its 16 rows or columns to its own staging buffer, reads whole 16-byte
+//   chunks
+//                   back, and stores those of rows that belong to the tile; warps never wait for each other
 //   float outputs:  straight from registers
-// Stores are predicated: rows past the tile's last belong to another group, or to nobody, and stay as they are.
+// Stores are predicated: rows past the tile's last belong to another group, or to none, and stay unchanged.
 #pragma once
 
 #include "warpwright/arch/convert.hpp"
@@ -23,7 +24,7 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
   static constexpr EpilogueTree kTree = kConfig.epilogue;
   using Output = storage_t<kOut>;
 
-  /// All threads of a math warpgroup: acc becomes its columns of the tile's rows of D.
+  /// Stores acc as this warpgroup's columns of the tile's rows of D. All its threads call it.
   template <TokenWidth kWidth, class Accumulator, int kUnits>
   WW_DEVICE static void store(const GroupedArguments& arguments, arch::SharedAddress base, int math_warpgroup,
                               Accumulator (&acc)[kUnits], const TokenTile& tile) {
@@ -38,7 +39,8 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
     }
   }
 
-  /// All threads of a math warpgroup, K = 0: the tree over zeros, whatever the scales are, eight tokens at a time.
+  /// Stores the tree over zeros for K = 0, whatever the scales are, eight tokens at a time. All threads of a consumer
+  /// warpgroup call it.
   WW_DEVICE static void store_tree_of_zeros(const GroupedArguments& arguments, arch::SharedAddress base,
                                             int math_warpgroup, const TokenTile& tile) {
     constexpr TokenWidth kWidth = token_shape(0);
@@ -53,7 +55,7 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
     }
   }
 
-  /// All threads of a math warpgroup, K = 0: zeros into its columns of the tile's rows.
+  /// Stores zeros for K = 0 to this warpgroup's columns of the tile's rows. All its threads call it.
   WW_DEVICE static void store_zeros(const GroupedArguments& arguments, int math_warpgroup, const TokenTile& tile) {
     constexpr int kPieces = kPart * bytes_of(kOut) / 16;  // of a row
     const int first_column = tile.tile_n * Mainloop::kWeights + math_warpgroup * kPart;
@@ -74,8 +76,9 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
     else return atom::MmaAtom<kConfig.a, 2 * Accumulator::kValues>::column(thread, v);
   }
 
-  /// The tensor and row-column recipes: acc times fl(scale_a scale_b). Others have nothing left to do.
-  // why unit by unit, two columns at a time: more scales and addresses at once spill beside 128 accumulators
+  /// Multiplies acc by fl(scale_a scale_b) for the tensor and row-column recipes. Others need nothing here.
+  // It works block by block and two columns at a time, because more scales and addresses at once spill beside 128
+  // accumulators.
   template <TokenWidth kWidth, class Accumulator>
   WW_DEVICE static void scale(const GroupedArguments& arguments, Accumulator& acc, const TokenTile& tile,
                               int first_column, int u) {
@@ -115,7 +118,8 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
   }
 
  private:
-  // why scales here without a tree: a unit's accumulators are done with before the next one's scales are loaded
+  // Without a tree the scales are applied here, so that an MMA_M block's accumulators are finished before the next
+  // block's scales are loaded.
   template <TokenWidth kWidth, bool kScales, class Accumulator, int kUnits>
   WW_DEVICE static void write(const GroupedArguments& arguments, arch::SharedAddress base, Accumulator (&acc)[kUnits],
                               const TokenTile& tile, int first_column) {
@@ -139,8 +143,8 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
     return static_cast<Output*>(arguments.d_rows) + row * arguments.ldd + column;
   }
 
-  // Swapped: this warp's 16 weights of a unit, 32 tokens at a time; a staging row is a token, 32 bytes at a pitch of
-  // 48.
+  // Swapped: stores this warp's 16 weights of an MMA_M block, 32 tokens at a time. A staging row is a token, 32 bytes
+  // at a pitch of 48.
   template <class Accumulator>
   WW_DEVICE static void store_columns(const GroupedArguments& arguments, arch::SharedAddress staging,
                                       const Accumulator& acc, const TokenTile& tile, int unit_column) {
@@ -152,7 +156,7 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
       constexpr int kGroup =
           8;  // tokens of a matrix; matrices 0, 1 are weights 0-7, 8-15, matrices 2, 3 the next tokens
       const int in_pass = min(kPass, kTokens - first);
-      arch::warp::sync();  // the pass before has been read
+      arch::warp::sync();  // the preceding pass has been read
       WW_UNROLL
       for (int t = 0; t < kPass; t += 2 * kGroup) {
         if (t >= in_pass) break;
@@ -175,8 +179,8 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
     }
   }
 
-  // Normal: this warp's 16 tokens of a unit, 64 columns at a time; a staging row is a token, 128 bytes at a pitch of
-  // 144.
+  // Normal: stores this warp's 16 tokens of an MMA_M block, 64 columns at a time. A staging row is a token, 128 bytes
+  // at a pitch of 144.
   template <class Accumulator>
   WW_DEVICE static void store_rows(const GroupedArguments& arguments, arch::SharedAddress staging,
                                    const Accumulator& acc, const TokenTile& tile, int first_column, int unit_row) {
@@ -186,7 +190,7 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
     const int token = unit_row + 16 * static_cast<int>(arch::warp_index() % 4);
     WW_UNROLL
     for (int first = 0; first < kColumns; first += kPass) {
-      arch::warp::sync();  // the pass before has been read
+      arch::warp::sync();  // the preceding pass has been read
       WW_UNROLL
       for (int j = 0; j < kPass; j += 16) {  // matrices 0, 1 are tokens 0-7, 8-15 of columns 0-7; 2, 3 of columns 8-15
         const int v = (first + j) / 2;
@@ -212,7 +216,7 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     const int token = token_of<kWidth, Accumulator>(thread, unit, 0);
     const int column = first_column + column_of<kWidth, Accumulator>(thread, unit, 0);
-    // why steps from one address: one of its own for each value spills
+    // Addresses step from one base, because a separate address for each value spills.
     Output* const first = address(arguments, tile.row + token, column);
     WW_UNROLL
     for (int v = 0; v < Accumulator::kValues; v += 4) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mainloop of token tiles whose width is chosen at run time: one ring of stages, one multiply for each width.
-//   stage: tokens (width <= TILE_M, TILE_K) | weights (TILE_N, TILE_K); each math warpgroup owns a part of these
-//   swapped: 64-row units of weights times (width) tokens        normal: 64-row units of tokens times its weights
+// The mainloop of token tiles whose width is chosen at run time: one ring of stages, one multiply loop for each width.
+//   stage: tokens (width <= TILE_M, TILE_K) | weights (TILE_N, TILE_K); each consumer warpgroup owns a part of these
+//   swapped: 64-row blocks of weights times (width) tokens        normal: 64-row blocks of tokens times its weights
 // Both orientations accumulate the same products in the same order, so a row's bits do not depend on the width.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace ww::collective {
 template <GemmConfig kConfig> struct RaggedMainloop {
   static constexpr DType kType = kConfig.a;
   static constexpr int kTokens = kConfig.tile_m, kWeights = kConfig.tile_n, kTileK = kConfig.tile_k;
-  static constexpr int kPart = kWeights / kConfig.math_warpgroups;  // weights of one math warpgroup
+  static constexpr int kPart = kWeights / kConfig.math_warpgroups;  // weights of one consumer warpgroup
   static constexpr GroupedSharedPlan kShared = grouped_shared_plan(kConfig);
   static constexpr bool kPromotes = promotes(kConfig);
 
@@ -25,20 +25,21 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   using SharedTokens = atom::SharedOperand<kTokens>;    // (TILE_M, TILE_K, STAGE)
   using SharedWeights = atom::SharedOperand<kWeights>;  // (TILE_N, TILE_K, STAGE)
 
-  /// How one width is multiplied.
+  /// The MMA shape of one width.
   template <TokenWidth kWidth> struct Shape {
     static constexpr int kUnits = kWidth.swapped ? kPart / kWarpgroupRows : kWidth.width / kWarpgroupRows;
     static constexpr int kN = kWidth.swapped ? kWidth.width : kPart;
     using Accumulator = arch::Accumulator<kN>;
     using Scales = ThreadScales<kUnits, kN, kWidth.swapped>;
-    // why: promoted and raw accumulators of every unit must leave registers for scales and addresses
+    // Promoted and partial accumulators of every MMA_M block must leave registers for scales and addresses.
     static constexpr bool kOverlaps = kUnits > 1 && kUnits* kN <= 160;
   };
 
   WW_DEVICE static SharedTokens shared_tokens(arch::SharedAddress base) { return {base + kShared.tokens}; }
   WW_DEVICE static SharedWeights shared_weights(arch::SharedAddress base) { return {base + kShared.weights}; }
 
-  /// One thread: k-blocks `range` of `tile`, `width` tokens each (those past the tile's rows are loaded and ignored).
+  /// Loads k-blocks `range` of `tile`, `width` tokens each (those past the tile's rows are loaded and ignored). One
+  /// thread calls it.
   WW_DEVICE static void load(const GroupedArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                              const TokenTile& tile, KRange range, int width) {
     load_blocks(arguments, base, pipeline, tile, range, width, [&](arch::MBarrier full, int s, int k) {
@@ -54,7 +55,7 @@ template <GemmConfig kConfig> struct RaggedMainloop {
     });
   }
 
-  /// All k-blocks of TILE_M tokens through the map of the tile's group, from row `row` of the group on.
+  /// Loads all k-blocks of TILE_M tokens through the map of the tile's group, from row `row` of the group on.
   WW_DEVICE static void load_group(const GroupedArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                                    const TokenTile& tile, const arch::TensorMap& group_a, int row) {
     load_blocks(arguments, base, pipeline, tile, {0, arguments.k_blocks}, kTokens,
@@ -64,7 +65,7 @@ template <GemmConfig kConfig> struct RaggedMainloop {
                 });
   }
 
-  /// A math warpgroup, k_blocks >= 1: acc = its part of the tile, scaled by the block recipe when that is the recipe.
+  /// Computes acc = this warpgroup's part of the tile, scaled if the recipe is the block recipe. k_blocks >= 1.
   template <TokenWidth kWidth>
   WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
                                  typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kUnits]) {
@@ -82,8 +83,8 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   }
 
  private:
-  /// Takes a stage for each k-block, copies weights; copy_tokens(barrier, stage, k) copies the rest.
-  // why no generic lambda at the call: NVRTC takes it for a host function
+  /// Acquires a stage for each k-block and copies weights; copy_tokens(barrier, stage, k) copies the tokens.
+  // The caller passes no generic lambda, because NVRTC takes one for a host function.
   template <class CopyTokens>
   WW_DEVICE static void load_blocks(const GroupedArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                                     const TokenTile& tile, KRange range, int width, const CopyTokens& copy_tokens) {
@@ -101,8 +102,8 @@ template <GemmConfig kConfig> struct RaggedMainloop {
     }
   }
 
-  // why also accumulators that wgmma overwrites: to ptxas a register never written is alive from the kernel's start,
-  // and those of all widths would be alive together
+  // Clears accumulators even before wgmma overwrites them. To ptxas a register that is never written is live from the
+  // kernel's start, and those of all widths would be live together.
   template <class Accumulator> WW_DEVICE static void clear(Accumulator& acc) {
     WW_UNROLL
     for (float& value : acc.r) value = 0.0f;
@@ -122,7 +123,8 @@ template <GemmConfig kConfig> struct RaggedMainloop {
     }
   }
 
-  // One k-block through raw accumulators: all units in flight when registers allow, one after the other otherwise.
+  // Promotes one k-block through partial accumulators: all MMA_M blocks in flight if registers allow, otherwise one
+  // after the other.
   template <TokenWidth kWidth>
   WW_DEVICE static void promote_block(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
                                       typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kUnits],
@@ -176,7 +178,8 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   }
 
   // The tensor core accumulates over all of K; one k-block stays in flight while the next is waited for.
-  // why do-while: a path around the loop would merge accumulators in flight with others, and ptxas would serialise
+  // It is a do-while loop, because a path around the loop would merge accumulators in flight with others, and ptxas
+  // would serialise.
   template <TokenWidth kWidth>
   WW_DEVICE static void accumulate(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
                                    typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kUnits]) {
@@ -189,7 +192,7 @@ template <GemmConfig kConfig> struct RaggedMainloop {
       WW_UNROLL
       for (int u = 0; u < kUnits; ++u) issue<kWidth>(base, stage.index, math_warpgroup, u, acc[u], k != 0);
       arch::wgmma::commit();
-      arch::wgmma::wait<1>();  // the k-block before this one has been read
+      arch::wgmma::wait<1>();  // the preceding k-block has been read
       if (k != 0) pipeline.consumer_release(previous);
       previous = stage;
     } while (++k < k_blocks);

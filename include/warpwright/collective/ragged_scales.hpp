@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The block scales of a ragged tile on their way to the math threads: warps of the producer warpgroup read scale_a
-// of the tile's tokens and scale_b of its weights from global memory, multiply them, and store them into the stage.
+// Loads the block scales of a ragged tile for the consumer threads. Warps of the producer warpgroup read scale_a of the
+// tile's tokens and scale_b of its weights from global memory, multiply them, and store them into the stage.
 //   slot of a stage: (128-column blocks of the weight tile, TILE_M) floats, fl(scale_a[token] * scale_b[block])
-// Scales need no padding and no alignment: tokens past the group's end take the last one, their products go nowhere.
+// Scales need no padding and no alignment: tokens past the group's end use the last scale, and their products are not
+// stored.
 #pragma once
 
 #include "warpwright/arch/convert.hpp"
@@ -16,7 +17,7 @@
 
 namespace ww::collective {
 
-/// What a tile is, to the collectives: tokens [row, row + rows) against weight tile `tile_n` of `group`.
+/// A tile as the collectives see it: tokens [row, row + rows) against weight tile `tile_n` of `group`.
 struct TokenTile {
   i32 group, row, rows, tile_n;
 };
@@ -29,12 +30,12 @@ template <int kTokens, int kWeights> struct RaggedScales {
   static constexpr int kRows = ceil_div(kTokens, kLanes);      // of one lane: i, i + kLanes
   static constexpr int kBatch = kRows * kBlocks == 1 ? 4 : 2;  // k-blocks loaded together; more would spill
 
-  /// Scales of the columns that a math warpgroup owns start here.
+  /// Returns where the scales of a consumer warpgroup's columns start.
   WW_DEVICE static arch::SharedAddress slot(arch::SharedAddress slots, u32 stage, int math_warpgroup) {
     return slots + (stage * kSlotBytes + math_warpgroup * kWeights / 2 / kScaleBlock * (kTokens * 4));
   }
 
-  /// All lanes of scale warp `warp` < kWarps: k-blocks `range` of `tile`.
+  /// Loads the scales of k-blocks `range` of `tile`. All lanes of scale warp `warp` < kWarps call it.
   template <class Pipeline>
   WW_DEVICE static void load(const GroupedArguments& arguments, arch::SharedAddress slots, Pipeline& pipeline,
                              const TokenTile& tile, KRange range, u32 warp) {
@@ -51,7 +52,7 @@ template <int kTokens, int kWeights> struct RaggedScales {
       b[j] = arguments.scale_b + tile.group * arguments.scale_b_group + block * arguments.scale_b_n;
     }
     for (int k0 = range.first; k0 < last; k0 += kBatch) {
-      // why products come later: every load is under way before the first product waits for one
+      // The products are computed later, so that every load is in flight before the first product waits for one.
       float token[kBatch][kRows], weight[kBatch][kBlocks];
       WW_UNROLL
       for (int i = 0; i < kBatch; ++i) {
@@ -80,10 +81,10 @@ template <int kTokens, int kWeights> struct RaggedScales {
   }
 };
 
-/// Scales of one k-block in a math thread's registers, as promotion needs them for value v of unit u.
+/// The scales of one k-block in a consumer thread's registers, as promotion needs them for value v of an MMA_M block.
 template <int kUnits, int kN, bool kSwapped> struct ThreadScales;
 
-// Tokens are the M side: two rows of each 64-row unit.
+// Tokens are the M side: two rows of each MMA_M block.
 template <int kUnits, int kN> struct ThreadScales<kUnits, kN, false> {
   float row[kUnits][2];
 
@@ -99,7 +100,7 @@ template <int kUnits, int kN> struct ThreadScales<kUnits, kN, false> {
   WW_DEVICE float at(int unit, int v) const { return row[unit][(v / 2) % 2]; }
 };
 
-// Tokens are the N side: two of every eight columns, the same for all units.
+// Tokens are the N side: two of every eight columns, the same for all MMA_M blocks.
 template <int kUnits, int kN> struct ThreadScales<kUnits, kN, true> {
   arch::Words<2> columns[kN / 8];
 

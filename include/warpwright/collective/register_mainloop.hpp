@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mainloop with A from registers: math warpgroups read A out of the stage themselves, and the tensor core takes it
-// from their registers; B comes from shared memory as ever.
-//   half a stage at a time: load it into one fragment -> multiply;   the other half's products are in flight meanwhile
-//   stage:  | load 0 | multiply 0 | load 1 | multiply 1 |     a fragment is loaded anew when the products that read it,
-//           fragment    even                  odd             two halves back, are there
-// This is how A may be laid out as wgmma cannot read it from shared memory (tf32, M-major). All else is Mainloop's.
+// The mainloop with A from registers: consumer warpgroups load A from the stage into registers, from which the tensor
+// core reads it; B comes from shared memory as usual.
+//   half a stage at a time: load it into one fragment -> multiply;   the other half's MMAs are in flight meanwhile
+//   stage:  | load 0 | multiply 0 | load 1 | multiply 1 |     a fragment is loaded again when the MMAs that read it,
+//           fragment    even                  odd             two halves before, have finished
+// It supports layouts of A that wgmma cannot read from shared memory (M-major tf32). Everything else is inherited from
+// Mainloop.
 #pragma once
 
 #include "warpwright/atom/a_fragment.hpp"
@@ -23,14 +24,14 @@ template <GemmConfig kConfig> struct RegisterMainloop : Mainloop<kConfig> {
   using Fragment = arch::AFragment<kSteps>;
   using Reader = atom::FragmentReader<kType, kConfig.a_major>;
 
-  /// As Mainloop's.
+  /// As in Mainloop.
   template <class Order>
   WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
                                  Accumulator (&acc)[kUnits], Order& order, int offset) {
     Base::template multiply_as<RegisterMainloop>(k_blocks, base, pipeline, math_warpgroup, acc, order, offset);
   }
 
-  // See Mainloop's for why it is a do-while.
+  // As in Mainloop, which explains the do-while loop.
   template <class Order>
   WW_DEVICE static void multiply_plain(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
                                        Accumulator (&acc)[kUnits], Order& order) {
@@ -44,7 +45,7 @@ template <GemmConfig kConfig> struct RegisterMainloop : Mainloop<kConfig> {
       for (int u = 0; u < kUnits; ++u) {
         multiply_half<0>(reader, base, stage, math_warpgroup, u, acc[u], half[0], k != 0);
         multiply_half<1>(reader, base, stage, math_warpgroup, u, acc[u], half[1], true, [&] {
-          if (u == 0) pipeline.consumer_release_if(k != 0, previous);  // none of its products is in flight any more
+          if (u == 0) pipeline.consumer_release_if(k != 0, previous);  // none of its MMAs is in flight any more
         });
       }
       previous = stage;
@@ -55,7 +56,7 @@ template <GemmConfig kConfig> struct RegisterMainloop : Mainloop<kConfig> {
     pipeline.consumer_release(previous);
   }
 
-  // raw (64, TILE_N) = this unit's rows of a stage times B, done.
+  // Multiplies one MMA_M block's rows of a stage with B into raw (64, TILE_N), and waits for it.
   WW_DEVICE static void product(arch::SharedAddress base, pipeline::Stage stage, int math_warpgroup, int unit,
                                 Accumulator& raw) {
     const Reader reader;
@@ -76,12 +77,13 @@ template <GemmConfig kConfig> struct RegisterMainloop : Mainloop<kConfig> {
     WW_DEVICE void operator()() const {}
   };
 
-  // acc += one half of a stage: its k, this unit's rows. `between` runs when all but the newest products are there.
+  // Adds one half of a stage to acc: its k, one MMA_M block's rows. `between` runs when all but the newest MMAs have
+  // finished.
   template <int kHalf, class Between = Nothing>
   WW_DEVICE static void multiply_half(const Reader& reader, arch::SharedAddress base, pipeline::Stage stage,
                                       int math_warpgroup, int unit, Accumulator& acc, Fragment& half, bool accumulate,
                                       Between between = {}) {
-    arch::wgmma::wait<1>(half);  // what it holds has been read ...
+    arch::wgmma::wait<1>(half);  // its old contents have been read ...
     between();
     reader.template load<kHalf * kSteps>(half,
                                          Base::unit_rows(Base::shared_a(base), math_warpgroup, unit, stage.index));

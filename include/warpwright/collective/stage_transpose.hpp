@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// An N-major tf32 B made K-major: wgmma reads 32-bit operands of shared memory K-major only, so the math warps turn
-// each stage over where it lies.
-//   TMA wrote blocks of 32 columns, 4 KiB each, a row of 32 columns for each k; K-major the same 32 columns are 32 rows
+// Transposes an N-major tf32 B to K-major, in its stage. wgmma reads 32-bit operands from shared memory K-major only,
+// so the consumer warps transpose each stage in place.
+//   TMA wrote blocks of 32 columns, 4 KiB each, a row of 32 columns for each k; K-major, the same 32 columns are 32
+//   rows
 //   of 32 k, in the same 4 KiB. A warp takes a block: lane n reads column n, all lanes have read, lane n writes row n.
-//   [k][n] -> registers -> [n][k],   both under the 128-byte swizzle; neither side meets in a bank
-// Then the writes are shown to the tensor core, and all warps that multiply from the stage meet.
-// why in place: a second tile would take a stage of the ring for itself. why not B in registers: only A may be there
-// why not the product turned over, D^T = B A^T: it helps one layout of three, and would turn epilogues over with it
+//   [k][n] -> registers -> [n][k],   both under the 128-byte swizzle, without bank conflicts
+// A proxy fence then makes the writes visible to the tensor core, and all warps that multiply from the stage
+// synchronise.
+// Alternatives: a second tile would take a stage of the ring. B cannot come from registers. The transposed problem D^T
+// = B A^T helps one layout of three and would transpose epilogues too.
 #pragma once
 
 #include "warpwright/arch/fence.hpp"
@@ -17,15 +19,16 @@
 
 namespace ww::collective {
 
-/// Of stages of kColumns columns, by kWarpgroups math warpgroups together; kGroups of those take turns in the ring.
-/// Group g meets at named barrier kFirstBarrier + g.
+/// Transposes stages of kColumns columns by kWarpgroups consumer warpgroups together; kGroups of those take turns in
+/// the ring. Group g synchronises at named barrier kFirstBarrier + g.
 template <int kColumns, int kWarpgroups, int kGroups, int kFirstBarrier> struct StageTranspose {
   static constexpr int kBlock = 32;  // columns, and k
   static_assert(kColumns % kBlock == 0, "an N-major tf32 B: whole blocks of 32 columns");
   static constexpr int kBlocks = kColumns / kBlock, kWarps = 4 * kWarpgroups;
   static constexpr u32 kSpan = atom::kSwizzleSpan, kBlockBytes = kBlock * kSpan;
 
-  /// All threads of math warpgroups: the columns at `tile`, which the producer filled. `math_warpgroup` counts from 0.
+  /// Transposes the columns at `tile`, which the producer filled. All threads of the consumer warpgroups call it;
+  /// `math_warpgroup` counts from 0.
   WW_DEVICE static void run(arch::SharedAddress tile, int math_warpgroup) {
     const int warp = math_warpgroup % kWarpgroups * 4 + static_cast<int>(arch::warp_index() % 4);
     WW_UNROLL
@@ -37,7 +40,7 @@ template <int kColumns, int kWarpgroups, int kGroups, int kFirstBarrier> struct 
   }
 
  private:
-  // A warp: one block.
+  // Transposes one block in one warp.
   WW_DEVICE static void turn_over(arch::SharedAddress block) {
     const u32 lane = arch::lane_index();
     u32 column[kBlock];
@@ -50,7 +53,7 @@ template <int kColumns, int kWarpgroups, int kGroups, int kFirstBarrier> struct 
                            {{column[k], column[k + 1], column[k + 2], column[k + 3]}});
   }
 
-  // why: ids are constants in the instruction
+  // The branches make each id a constant of its instruction.
   WW_DEVICE static void meet(int group) {
     static_assert(kGroups <= 2);
     if (kGroups == 1 || group == 0) arch::named_barrier::sync<kFirstBarrier>(kWarpgroups * arch::kWarpgroupSize);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // An epilogue tree over a token tile in registers, tokens on either side of wgmma (token_widths.hpp).
-//   normal:   accumulators are (tokens, weights): rows and columns of D as the tree has them
-//   swapped:  they are (weights, tokens), which is D^T: row vectors are walked as column vectors and the other way
-//             round, matrices element by element (swap_ab.hpp); tokens may begin at an odd row
+// - normal: accumulators are (tokens, weights), the rows and columns of D.
+// - swapped: accumulators are (weights, tokens), which is D^T. Row vectors are evaluated as column vectors and vice
+//   versa, matrices element by element (swap_ab.hpp); tokens may begin at an odd row.
 // Matrices and vectors along M are indexed by the row of D in the whole tensor; vectors along N and scalars are those
-// of the tile's group. Every element is computed alike on both sides, so its bits do not depend on the width.
+// of the tile's group. Both sides compute every element alike, so its bits do not depend on the width.
 #pragma once
 
 #include "warpwright/collective/epilogue_tree.hpp"
@@ -14,7 +14,7 @@
 
 namespace ww::collective {
 
-/// The config of a walk over accumulators (64 units, n) of one math warpgroup.
+/// Returns a config for evaluating the tree over accumulators (64 units, n) of one consumer warpgroup.
 WW_HOST_DEVICE constexpr GemmConfig walk_config(GemmConfig c, int units, int n, bool swapped) {
   c.tile_m = kWarpgroupRows * units, c.tile_n = n;
   c.math_warpgroups = 1;
@@ -22,7 +22,7 @@ WW_HOST_DEVICE constexpr GemmConfig walk_config(GemmConfig c, int units, int n, 
   return c;
 }
 
-/// Row vectors as column vectors, and the other way round.
+/// Exchanges row vectors and column vectors.
 WW_DEVICE EpilogueArguments exchanged(EpilogueArguments arguments) {
   WW_UNROLL
   for (int i = 0; i < kEpilogueSlots; ++i) {
@@ -32,7 +32,8 @@ WW_DEVICE EpilogueArguments exchanged(EpilogueArguments arguments) {
   return arguments;
 }
 
-/// All threads of a math warpgroup: the tree of kConfig over its columns of `tile`, from `first_column` of D on.
+/// Applies the tree of kConfig to this warpgroup's columns of `tile`, from `first_column` of D on. All its threads call
+/// it.
 template <GemmConfig kConfig, TokenWidth kWidth, class Accumulator, int kUnits>
 WW_DEVICE void apply_tree(const GroupedArguments& arguments, Accumulator (&acc)[kUnits], const TokenTile& tile,
                           int first_column) {
@@ -47,7 +48,8 @@ WW_DEVICE void apply_tree(const GroupedArguments& arguments, Accumulator (&acc)[
     extent.m = arguments.n, extent.n = end, extent.first_row = first_column + row, extent.first_column = tile.row;
   else extent.m = end, extent.n = arguments.n, extent.first_row = tile.row + row, extent.first_column = first_column;
   EpilogueReductions<kWalk> reductions(of_tile, extent);  // the tree has none
-  // why half: more would spill beside 128 accumulators, and a ragged kernel has a walk for every width
+  // Half as many values as usual, because more would spill beside 128 accumulators, and a ragged kernel has one
+  // evaluation for every width.
   EpilogueWalk<kWalk, values_at_once(kConfig.epilogue) / 2> walk(of_tile, extent);
   walk.apply(acc, reductions);
 }

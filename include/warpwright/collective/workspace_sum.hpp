@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles whose K is shared by CTAs of different clusters: all but the first store their accumulators in workspace, the
-// first waits for them in order and adds.
+// Reduces tiles whose K is split between CTAs of different clusters: all but the first store their accumulators in the
+// workspace; the first waits for them in order and adds.
 //   give:     accumulators -> slot -> flag = 1 (release)
-//   collect:  flag (acquire) -> acc = ((acc + piece 1) + piece 2) + ... , one FP32 rounding each -> flag = 0
-// A flag for each slot and warp: both sides' warps hold the same elements, and meet no other warp. Flags are zero again
-// when the launch ends.
+//   collect:  flag (acquire) -> acc = ((acc + split 1) + split 2) + ... , one FP32 rounding each -> flag = 0
+// Each slot and warp has a flag. The warps of both sides hold the same elements and synchronise with no other warp.
+// Flags are zero again when the launch ends.
 #pragma once
 
 #include "warpwright/arch/global.hpp"
@@ -22,7 +22,7 @@ template <GemmConfig kConfig> struct WorkspaceSum {
   static constexpr int kThreads = 32 * kWarps;
   using Accumulator = arch::Accumulator<kConfig.tile_n>;
 
-  /// All lanes of a math warp.
+  /// Stores this warp's accumulators. All lanes of a consumer warp call it.
   WW_DEVICE static void give(const PartialTiles& partials, i64 slot, int math_warpgroup, Accumulator (&acc)[kUnits]) {
     float* const to = part_of_thread(partials, slot, math_warpgroup);
     WW_UNROLL
@@ -33,11 +33,11 @@ template <GemmConfig kConfig> struct WorkspaceSum {
                              {{arch::bits_of(acc[u][v]), arch::bits_of(acc[u][v + 1]), arch::bits_of(acc[u][v + 2]),
                                arch::bits_of(acc[u][v + 3])}});
     }
-    arch::warp::sync();  // why: one lane's release speaks for the stores of all 32
+    arch::warp::sync();  // one lane's release stands for the stores of all 32
     if (arch::lane_index() == 0) arch::global::store_release(flag_of(partials, slot, math_warpgroup), 1);
   }
 
-  /// All lanes of a math warp: pieces 1 to pieces - 1 are in slots `slot`, slot + step, ...
+  /// Adds splits 1 to pieces - 1, which are in slots `slot`, slot + step, ... All lanes of a consumer warp call it.
   WW_DEVICE static void collect(const PartialTiles& partials, i64 slot, int step, int pieces, int math_warpgroup,
                                 Accumulator (&acc)[kUnits]) {
     pieces = static_cast<int>(arch::warp::uniform(static_cast<u32>(pieces)));  // see scheduler::uniform_for
@@ -55,13 +55,14 @@ template <GemmConfig kConfig> struct WorkspaceSum {
           for (int w = 0; w < 4; ++w) acc[u][v + w] = arch::add(acc[u][v + w], arch::float_of(part.w[w]));
         }
       }
-      arch::warp::sync();                                         // all have seen the flag
-      if (arch::lane_index() == 0) arch::global::store(flag, 0);  // for the next launch; nobody else looks at it again
+      arch::warp::sync();  // all have seen the flag
+      // for the next launch; nobody reads it again in this one
+      if (arch::lane_index() == 0) arch::global::store(flag, 0);
     }
   }
 
  private:
-  // [values / 4][threads][4]: the 16 bytes of neighbouring lanes are neighbours
+  // [values / 4][threads][4]: the 16 bytes of neighbouring lanes are neighbours.
   WW_DEVICE static float* part_of_thread(const PartialTiles& partials, i64 slot, int math_warpgroup) {
     const int thread = math_warpgroup * static_cast<int>(arch::kWarpgroupSize) +
                        static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);

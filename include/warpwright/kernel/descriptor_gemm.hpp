@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Second launch of the mechanism `descriptors`: weights on the M side of wgmma, token tiles of one width, tensor
-// maps of A and D that belong to the group (kernel/descriptor_update.hpp made them, in the launch before).
+// Second launch of the variant `descriptors`: weights on the M side of wgmma, token tiles of one width, and tensor maps
+// of A and D that belong to the group (kernel/descriptor_update.hpp made them in the preceding launch).
 //   all:       the list of groups -> shared memory
-//   producer:  next tile -> acquire the maps of its group -> tell everyone -> for k: acquire stage, load weights,
-//   tokens
+//   producer:  next tile -> acquire the maps of its group -> announce it -> for k: acquire stage, load weights, tokens
 //   scales:    tile -> for k: acquire stage, store the block's scales, signal full
-//   math:      tile -> for k: wait full, multiply, promote, release -> tile of D -> TMA store through the group's map
-// The producer's acquires speak for the whole CTA: math warps store with a map only after they took the tile from it.
+//   consumer:  tile -> for k: wait full, multiply, promote, release -> tile of D -> TMA store through the group's map
+// The producer's acquires cover the whole CTA, because consumer warps store with a map only after they took the tile
+// from it.
 #pragma once
 
 #include "warpwright/arch/pdl.hpp"
@@ -64,7 +64,8 @@ template <GemmConfig kConfig> struct DescriptorGemm {
   }
 
  private:
-  // One record of the item ring: four words, the group and the rows in the first; no rows: there is no more work.
+  // Writes a record of the item ring: 16 bytes, with the group and the rows in the first four; no rows means no more
+  // work.
   WW_DEVICE static void announce(Items& items, arch::SharedAddress shared, const Tile& tile) {
     const u32 stage = items.producer_acquire();
     arch::shared::store4(shared + (kShared.items + stage * collective::kItemBytes),
@@ -95,7 +96,7 @@ template <GemmConfig kConfig> struct DescriptorGemm {
       if ((arguments.k_blocks > 0 || kHasTree) && tile.group != acquired) {
         const arch::TensorMap& group_d = arguments.descriptors.maps[collective::map_of_d(tile.group)];
         if (arguments.k_blocks > 0) acquire(group_a, group_d);
-        else acquire(group_d);  // without K, A has no maps
+        else acquire(group_d);  // for K = 0, A has no maps
         acquired = tile.group;
       }
       announce(items, shared, tile);
@@ -109,7 +110,7 @@ template <GemmConfig kConfig> struct DescriptorGemm {
     arch::tensor_map::acquire(group_a);
     acquire(group_d);
   }
-  // why prefetch: the stores come last, and then their map is there
+  // Acquires and prefetches the map, so that it is present when the stores come at the end.
   WW_DEVICE static void acquire(const arch::TensorMap& group_d) {
     arch::tensor_map::acquire(group_d);
     arch::tma::prefetch(group_d);
@@ -139,7 +140,7 @@ template <GemmConfig kConfig> struct DescriptorGemm {
         store_zeros(arguments, shared, buffer, math_warpgroup, tile);
         continue;
       }
-      typename Epilogue::Accumulator acc[Epilogue::Shape::kUnits];  // (64, TILE_M) FP32 for each unit
+      typename Epilogue::Accumulator acc[Epilogue::Shape::kUnits];  // (64, TILE_M) FP32 for each MMA_M block
       Mainloop::template multiply<Epilogue::kWidth>(arguments.k_blocks, shared, pipeline, math_warpgroup, acc);
       Epilogue::store(arguments, shared, buffer, math_warpgroup, acc, token_tile(tile),
                       arguments.descriptors.maps[collective::map_of_d(tile.group)], tile.row);
@@ -147,7 +148,7 @@ template <GemmConfig kConfig> struct DescriptorGemm {
     buffer.drain();
   }
 
-  // D of no products is zero, or the tree of zeros, whatever the scales are.
+  // Stores D for K = 0: zeros, or the tree of zeros, whatever the scales are.
   WW_DEVICE static void store_zeros(const GroupedArguments& arguments, arch::SharedAddress shared,
                                     const typename Epilogue::Buffer& buffer, int math_warpgroup, const Tile& tile) {
     if constexpr (kHasTree) {

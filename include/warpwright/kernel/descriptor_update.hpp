@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// First launch of the mechanism `descriptors`: gives every group that has rows tensor maps of its own, and lists them.
+// First launch of the variant `descriptors`: gives every group that has rows its own tensor maps, and lists these
+// groups.
 //   all CTAs:  sizes on the device -> {start, count} of every group
 //   a warp:    template (a parameter) -> shared memory -> for its groups: replace address and rows -> release to global
 //              even warps make maps of A, odd ones of D, spread over the grid
 //   last CTA:  exclusive sum of token tiles over the groups -> the list that the tile scheduler reads
-// One map of A clips loads at the end of its group, one of D clips stores: no padding, no row of a neighbour is
-// touched.
+// A map of A clips loads at the end of its group, and one of D clips stores. So there is no padding, and no row of a
+// neighbour is touched.
 #pragma once
 
 #include "warpwright/arch/pdl.hpp"
@@ -57,7 +58,7 @@ struct DescriptorUpdate {
  private:
   using Table = scheduler::GroupTable<kThreads>;
 
-  /// A warp: the maps of A or of D of its groups, one after the other through one copy.
+  /// Makes the maps of A or of D of a warp's groups, one after the other through one copy.
   WW_DEVICE static void change_maps(const DescriptorUpdateArguments& arguments, const Table& ranges,
                                     arch::SharedAddress copy, u32 slot, bool is_d) {
     const char* rows = is_d ? static_cast<const char*>(arguments.d_rows) : static_cast<const char*>(arguments.a_rows);
@@ -65,7 +66,7 @@ struct DescriptorUpdate {
     const int step = static_cast<int>(arch::grid_size() * kGroupsAtOnce);
     for (int g = static_cast<int>(arch::block_index() * kGroupsAtOnce + slot); g < arguments.groups.groups; g += step) {
       const scheduler::GroupRange range = ranges[g];
-      if (range.count == 0) continue;  // why: a map has no empty extent, and nobody asks for this one
+      if (range.count == 0) continue;  // a map cannot have an empty extent, and nobody uses this one
       if (arch::lane_index() == 0) {
         arch::tensor_map::replace_address(copy, rows + range.start * stride);
         arch::tensor_map::replace_extent<1>(copy, static_cast<u32>(range.count));
@@ -73,11 +74,11 @@ struct DescriptorUpdate {
       arch::warp::sync();
       arch::tensor_map::release(arguments.descriptors.maps + (is_d ? collective::map_of_d(g) : collective::map_of_a(g)),
                                 copy);
-      arch::warp::sync();  // why: the next change comes after every lane's part of the copy has been read
+      arch::warp::sync();  // the next change must follow every lane's read of the copy
     }
   }
 
-  /// All threads of one CTA: the groups that have rows, and how many token tiles come before each.
+  /// Lists the groups that have rows, with the number of token tiles before each. All threads of one CTA call it.
   WW_DEVICE static void list_groups(const DescriptorUpdateArguments& arguments, const Table& ranges,
                                     arch::SharedAddress scratch) {
     const int thread = static_cast<int>(arch::thread_index()), groups = arguments.groups.groups;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warp-specialised persistent GEMM: one producer warpgroup feeds TMA, one or two others multiply.
-//   producer:  tile -> for k: acquire stage, load A and B, (hardware signals full)
-//   scales:    tile -> for k: acquire stage, store the block's scales, signal full   (two other warps of that
-//   warpgroup)
-//   math:      tile -> for k: wait full, multiply, promote, release stage -> sum with who has other k -> epilogue
-//   tickets:   dynamic order: next tile from the counter -> everyone   (one more warp of that warpgroup)
-//   k-grouped: first everyone reads how long the K of every group is; the ring runs on from group to group
-// Cooperative: the math warpgroups share each tile. Pingpong: tiles go to them in turn, and their products take
-// turns in the ring, so that the epilogue of one is under the products of the other.
-// Not here: what a tile is (scheduler/), how a stage is filled (collective/), who arrives where (pipeline/).
+// Warp-specialised persistent GEMM of one producer warpgroup and one to three consumer warpgroups.
+//   producer:   tile -> for k: acquire stage, load A and B by TMA, (hardware signals full)
+//   scales:     tile -> for k: acquire stage, store the block's scales, signal full   (two more producer warps)
+//   scheduler:  dynamic: next tile from the work-tile counter -> everyone             (one more producer warp)
+//   consumer:   tile -> for k: wait full, multiply, promote, release stage -> reduce K splits -> epilogue
+//   k-grouped:  every warp first reads the K lengths of all groups; the ring continues from group to group
+// Cooperative: the consumer warpgroups share each tile. Pingpong: they alternate between tiles and take turns in the
+// ring, so that the epilogue of one overlaps the MMAs of the other.
+// Not here: the order of tiles (scheduler/), filling of stages (collective/), arrival counts (pipeline/).
 #pragma once
 
 #include "warpwright/arch/pdl.hpp"
@@ -36,8 +35,8 @@ template <GemmConfig kConfig> struct Gemm {
       scheduler::TileScheduler<kConfig, 1 + static_cast<int>(Mainloop::kScaleWarps) + 4 * kConfig.math_warpgroups>;
   static constexpr u32 kTicketWarp = 3;
 
-  // why an order and not just two consumers: a barrier tells one phase from the next only, and the ring is filled
-  // tile by tile
+  // An order is needed beside two consumers, because a barrier distinguishes only consecutive phases and the ring is
+  // filled tile by tile.
   static constexpr int kTilesInFlight = collective::tiles_in_flight(kConfig);
   using Order = conditional_t<kTilesInFlight == 1, pipeline::Unordered,
                               pipeline::OrderedBarrier<1, kTilesInFlight, 4 * collective::warpgroups_of_tile(kConfig)>>;
@@ -74,7 +73,7 @@ template <GemmConfig kConfig> struct Gemm {
       if constexpr (kRegisters.math > 0) arch::warpgroup::claim_registers<kRegisters.math>();
       consume(params, shared, barriers, static_cast<int>(warpgroup) - 1);
     }
-    // why: peers may still multicast to, or arrive at, this CTA's shared memory
+    // Peers may still multicast to, or arrive at, this CTA's shared memory.
     if constexpr (Mainloop::kCluster.size() > 1) arch::cluster::sync();
   }
 
@@ -104,7 +103,7 @@ template <GemmConfig kConfig> struct Gemm {
       arch::role("producer");
       Pipeline pipeline(barriers, pipeline::Role::producer);
       Scheduler scheduler(params.scheduler, k_blocks(params), shared, scheduler::Reader::thread);
-      int matrix = -1;  // whose tensor maps this thread may use
+      int matrix = -1;  // whose tensor maps this thread has acquired
       for (Tile tile; scheduler.next(tile);) {
         arch::note_work(tile.k.blocks, !kGroupsK && tile.k.blocks < k_blocks(params));
         if constexpr (collective::has_k_tails(kConfig))
@@ -129,12 +128,12 @@ template <GemmConfig kConfig> struct Gemm {
     arch::warp::sync();  // the cluster barrier that follows is .aligned
   }
 
-  /// Whether the tile of this turn is for this math warpgroup.
+  /// Returns whether this consumer warpgroup takes the tile of this turn.
   WW_DEVICE static bool is_mine(int turn, int math_warpgroup) {
     return kTilesInFlight == 1 || turn % kTilesInFlight == math_warpgroup;
   }
 
-  /// No products for this tile: its group has no rows.
+  /// Returns whether this tile has no products, because its group has no rows.
   WW_DEVICE static bool is_empty(const Tile& tile) { return kGroupsK && tile.k.blocks == 0; }
 
   WW_DEVICE static void consume(const Params& params, arch::SharedAddress shared, arch::SharedAddress barriers,
@@ -163,7 +162,7 @@ template <GemmConfig kConfig> struct Gemm {
         pipeline.consumer_skip(static_cast<u32>(k_blocks(params)));
         continue;
       }
-      typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit
+      typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each MMA_M block
       int offset = 0;
       if constexpr (collective::promotes(kConfig) && Mainloop::Scales::kBlocks > 1)
         offset = Mainloop::scale_offset(at(params, tile));

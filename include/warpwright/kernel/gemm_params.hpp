@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything the GEMM kernel is told at launch, passed by value.
+// The launch parameters of the GEMM kernel, passed by value.
 #pragma once
 
 #include "warpwright/collective/gemm_arguments.hpp"
@@ -16,7 +16,7 @@ struct GemmParams {
 /// The same with groups of K.
 struct KGroupedParams : GemmParams {
   collective::GroupSizes groups;  // of rows of K
-  i32 keep_empty = 0;             // a group without rows leaves its D alone, which is C in place
+  i32 keep_empty = 0;             // a group without rows leaves its D unchanged, which is C in place
 };
 
 }  // namespace ww::kernel

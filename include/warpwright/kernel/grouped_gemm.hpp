@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grouped GEMM in normal orientation (mechanisms contiguous and masked): the dense kernel with tiles that start at
-// any row and weights that have a batch coordinate.
-//   all:       sizes on the device -> {start, count} -> token tiles in one rasterised order
-//   (scheduler/raster_groups.hpp)
-//   roles:     those of kernel/gemm.hpp
-// For groups of many rows: two token tiles of one group share their weights through a cluster. In a tile that ends
-// early, math warpgroups without rows multiply nothing and, outside clusters, nothing is loaded for them.
+// Grouped GEMM in normal orientation (variants contiguous and masked): the dense kernel with tiles that start at any
+// row, and weights that have a batch coordinate.
+//   all:    sizes on the device -> {start, count} -> token tiles in one rasterised order (scheduler/raster_groups.hpp)
+//   roles:  those of kernel/gemm.hpp
+// It suits groups of many rows: two token tiles of one group share their weights through a cluster. In a tile that ends
+// early, a consumer warpgroup without rows issues no MMA; outside clusters its operand rows are not loaded either.
 #pragma once
 
 #include "warpwright/arch/pdl.hpp"
@@ -63,7 +62,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
       if constexpr (kRegisters.math > 0) arch::warpgroup::claim_registers<kRegisters.math>();
       consume(arguments, shared, barriers, tiles, static_cast<int>(warpgroup) - 1);
     }
-    // why: peers may still multicast to, or arrive at, this CTA's shared memory
+    // Peers may still multicast to, or arrive at, this CTA's shared memory.
     if constexpr (Mainloop::kCluster.size() > 1) arch::cluster::sync();
   }
 
@@ -137,7 +136,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
             tile.tile_n};
   }
 
-  /// acc is scaled.
+  /// Stores a tile whose accumulators are scaled.
   WW_DEVICE static void store(const GroupedArguments& arguments, arch::SharedAddress shared,
                               const typename Epilogue::Buffer& buffer, int math_warpgroup,
                               typename Mainloop::Accumulator (&acc)[Mainloop::kUnits], const Tile& tile) {
@@ -147,7 +146,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
       Epilogue::store_rows(rows_of(arguments, tile), arguments.n, of_matrix(arguments.epilogue, tile.group), shared,
                            buffer, math_warpgroup, acc);
   }
-  /// K = 0: zeros, or the tree of zeros, whatever the scales are.
+  /// Stores a tile for K = 0: zeros, or the tree of zeros, whatever the scales are.
   WW_DEVICE static void store_zeros(const GroupedArguments& arguments, arch::SharedAddress shared,
                                     const typename Epilogue::Buffer& buffer, int math_warpgroup, const Tile& tile) {
     if constexpr (kConfig.epilogue.empty()) {
@@ -173,7 +172,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
         Mainloop::pass(arguments.k_blocks, pipeline);
         continue;
       }
-      typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit
+      typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each MMA_M block
       Mainloop::multiply(arguments.k_blocks, shared, pipeline, math_warpgroup, acc);
       Epilogue::scale(factors(arguments, tile), math_warpgroup, acc);
       store(arguments, shared, buffer, math_warpgroup, acc, tile);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Multistage GEMM without roles: every warpgroup multiplies, and one thread of the first also issues the TMA loads.
 //   tile -> prologue: the ring filled -> for k: wait, multiply, release, load `stages` blocks ahead -> epilogue
-// Fewer threads and all registers for accumulators, but nothing loads while everybody stores. Same operands, recipes,
-// clusters, scheduler and epilogue as kernel/gemm.hpp, same bits.
+// It has fewer threads and all registers for accumulators, but nothing loads during the epilogue. Operands, recipes,
+// clusters, scheduler and epilogue are those of kernel/gemm.hpp, with the same bits.
 #pragma once
 
 #include "warpwright/arch/pdl.hpp"
@@ -53,15 +53,15 @@ struct MultistageGemm {
     for (scheduler::Tile tile; scheduler.next(tile);) {
       const collective::TileCoord coord = at(params, tile);
       if (arch::thread_index() == 0) arch::note_work(tile.k.blocks, false);
-      typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each unit
+      typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each MMA_M block
       Mainloop::multiply(params.gemm, shared, ring, coord, warpgroup, acc);
       Epilogue::scale(params.gemm, warpgroup, acc, coord);
       Epilogue::store(params.gemm, shared, buffer, warpgroup, acc, coord);
     }
     buffer.drain();
-    // why: peers may still multicast to, or arrive at, this CTA's shared memory
+    // Peers may still multicast to, or arrive at, this CTA's shared memory.
     if constexpr (Mainloop::kCluster.size() > 1) {
-      arch::warp::sync();  // the issuer drained alone, and the barrier is .aligned
+      arch::warp::sync();  // only the issuer has drained, and the barrier is .aligned
       arch::cluster::sync();
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What several CTAs have of one tile becomes one sum: first inside the cluster, then through workspace. Where a config
-// splits no K, there is nothing of it in the kernel.
+// Reduces the K splits of a tile, first inside the cluster, then through the workspace. If a config does not split K,
+// the kernel contains none of it.
 #pragma once
 
 #include "warpwright/collective/cluster_sum.hpp"
@@ -24,15 +24,16 @@ template <GemmConfig kConfig> class PartialSums {
   WW_DEVICE PartialSums(arch::SharedAddress base, int math_warpgroup)
       : cluster_(base, math_warpgroup), math_warpgroup_(math_warpgroup) {}
 
-  /// By one thread of each CTA, before make_barriers_visible.
+  /// Initialises the barriers. One thread of each CTA calls it, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress base) {
     if constexpr (kInCluster) collective::ClusterSum<collective::sum_plan(kConfig)>::initialize(base);
   }
 
-  /// Of the CTAs along K of a cluster this is the one that sums.
+  /// Returns whether this CTA reduces for the CTAs along K of its cluster.
   WW_DEVICE static bool is_first_along_k() { return !kInCluster || scheduler::Place<kCluster>::rank_k() == 0; }
 
-  /// All threads of a math warpgroup. True: acc is the sum of all of `tile`, and this CTA stores it.
+  /// Returns true if acc is then the sum of all of `tile`, and this CTA stores it. All threads of a consumer warpgroup
+  /// call it.
   template <class Scheduler>
   WW_DEVICE bool complete(const collective::PartialTiles& partials, Accumulator (&acc)[kUnits],
                           const Scheduler& scheduler, const scheduler::Tile& tile) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// First launch of a batch with pointer arrays: tensor maps of A, B and D for every matrix.
+// First launch of a batch with pointer arrays: makes the tensor maps of A, B and D of every matrix.
 //   warp 0, 1, 2 of a CTA: template of A, B, D (a parameter) -> shared memory -> for each of the CTA's matrices: its
 //   address from the array -> replace it -> release to global memory
 // Only addresses differ from matrix to matrix; extents and strides are those of the template.
@@ -39,7 +39,7 @@ struct PointerMaps {
         arch::tensor_map::replace_address(copy, reinterpret_cast<const void*>(arch::global::load_u64(pointers + l)));
       arch::warp::sync();
       arch::tensor_map::release(arguments.maps + collective::kMapsOfMatrix * l + operand, copy);
-      arch::warp::sync();  // why: the next change comes after every lane's part of the copy has been read
+      arch::warp::sync();  // the next change must follow every lane's read of the copy
     }
   }
 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ragged grouped GEMM in one launch: every CTA lists the tiles of all groups; a counter hands them out, the widest
-// first, or CTA c takes tiles c, c + CTAs, ...
+// Ragged grouped GEMM in one launch. Every CTA lists the tiles of all groups. A work-tile counter distributes them, the
+// widest first, or CTA c takes tiles c, c + CTAs, ...
 //   the producer's warp, or all where groups are many:
 //              sizes on the device -> {start, count} -> list of tiles (scheduler/ragged_tiles.hpp)
-//   producer:  next tile -> tell everyone -> for k: acquire stage, load weights and tokens
+//   producer:  next tile -> announce it -> for k: acquire stage, load weights and tokens
 //   scales:    tile -> for k: acquire stage, store the block's scales, signal full
-//   math:      tile -> the loop of its width: wait full, multiply, promote, release -> rows of D
-// No padding, no host hint, no descriptor per group: rows start anywhere, tails are predicated stores.
+//   consumer:  tile -> the loop of its width: wait full, multiply, promote, release -> rows of D
+// It needs no padding, no host hint and no descriptor per group: rows start anywhere, tails are predicated stores.
 // Split-K, for few tiles: the CTAs of a cluster take the same tiles in a fixed order, each a part of K; the first adds
 // their sums in order and stores.
 #pragma once
@@ -48,11 +48,11 @@ template <GemmConfig kConfig> struct RaggedGemm {
   };
   using Sum = conditional_t<kSplits, collective::ClusterSum<collective::ragged_sum_plan(kConfig)>, NoSum>;
 
-  /// CTAs of the next launch fit beside this one. why they start once this CTA's last loads are under way, and no
-  /// sooner: on an H200 an earlier start was level at best, and up to 15 % slower
+  /// CTAs of the next launch fit beside this one. They start once this CTA's last loads are in flight and no sooner,
+  /// because on an H200 an earlier start was level at best and up to 15 % slower.
   static constexpr bool kShares = kConfig.ctas_per_sm > 1;
 
-  /// The producer's warp alone makes the list. The others see its items, one after the other, and no table.
+  /// The producer's warp alone makes the list. The other warps see its items, one after the other, and no table.
   static constexpr bool kWarpLists = kConfig.group_capacity <= Tiles::kWarpGroups;
 
   WW_DEVICE static void run(const GroupedArguments& arguments) {
@@ -62,14 +62,14 @@ template <GemmConfig kConfig> struct RaggedGemm {
     Tiles tiles(shared + kShared.tables, kConfig.group_capacity, arguments.tiles_n);
     typename Tiles::Table::Batch loaded{};
     if constexpr (!kShares) arch::pdl::launch_dependents();
-    // why another warp initialises: sizes are on their way meanwhile
+    // Another warp initialises, so that the loads of sizes are in flight meanwhile.
     if (arch::thread_index() == arch::kWarpSize) initialize(arguments, shared);
     if (kWarpLists && warp == 0) {
       arch::pdl::wait();
       loaded = Tiles::load_in_warp(arguments.groups);
     }
     if constexpr (kSplits) {
-      // why not all of make_barriers_visible: peers are needed for the first sum, not for the first load
+      // This is less than make_barriers_visible, because peers are needed for the first sum, not for the first load.
       arch::fence::mbarrier_init();
       arch::cluster::arrive();
       arch::named_barrier::sync_cta();
@@ -102,12 +102,12 @@ template <GemmConfig kConfig> struct RaggedGemm {
       if constexpr (kSplits) arch::cluster::wait();
       consume(arguments, shared, static_cast<int>(warpgroup) - 1);
     }
-    // why: peers may still arrive at this CTA's shared memory
+    // Peers may still arrive at this CTA's shared memory.
     if constexpr (kSplits) arch::cluster::sync();
   }
 
  private:
-  static constexpr int kListed = 1;  // named barrier: the table is there, for the warp that counts widths
+  static constexpr int kListed = 1;  // named barrier: the table is complete, for the warp that counts widths
 
   WW_DEVICE static void initialize(const GroupedArguments& arguments, arch::SharedAddress shared) {
     Pipeline::initialize(shared + kShared.barriers);
@@ -117,15 +117,15 @@ template <GemmConfig kConfig> struct RaggedGemm {
     for (const arch::TensorMap& map : arguments.a) arch::tma::prefetch(map);
     arch::tma::prefetch(arguments.b);
     if constexpr (!kSplits && !kShares) {
-      arch::pdl::wait();  // why: what is asked for while the launch before streams is gone from L2 when it ends
+      arch::pdl::wait();  // data prefetched while the preceding launch streams has left L2 when it ends
       prefetch_weights(arguments);
     }
   }
 
-  // why: memory would idle until sizes are there and a list of tiles is made of them. The n-th tile of weights is the
-  // first of CTA n where all groups have rows, and few of them; otherwise it is some CTA's, unless its group is empty.
-  // why not for clusters that split K, nor for several CTAs of an SM: an H200 takes 5 % longer with it, because the
-  // loads queue behind it
+  // Prefetching keeps memory busy until the sizes and the tile list are there. The n-th tile of weights is the first of
+  // CTA n if all groups have few rows and at least one; otherwise it belongs to some CTA, unless its group is empty.
+  // Clusters that split K and occupancies above one CTA per SM do not prefetch: an H200 takes 5 % longer with it,
+  // because the loads queue behind it.
   WW_DEVICE static void prefetch_weights(const GroupedArguments& arguments) {
     constexpr int kBlocks = max(1, kEarlyBytes / (kConfig.tile_n * collective::kRowBytes));
     const int item = static_cast<int>(arch::block_index()), group = item / arguments.tiles_n;
@@ -133,15 +133,15 @@ template <GemmConfig kConfig> struct RaggedGemm {
     for (int k = 0; k < min(arguments.k_blocks, kBlocks); ++k)
       arch::tma::prefetch_3d(arguments.b, k * kConfig.tile_k, item % arguments.tiles_n * kConfig.tile_n, group);
   }
-  static constexpr int kEarlyBytes = 1 << 16;  // of a CTA: what memory delivers until the list is there
+  static constexpr int kEarlyBytes = 1 << 16;  // of a CTA: what memory delivers until the list is complete
 
-  /// The k-blocks of every tile that are this CTA's.
+  /// Returns the k-blocks of every tile that belong to this CTA.
   WW_DEVICE static KRange range_of(const GroupedArguments& arguments) {
     const KRange all{0, arguments.k_blocks};
     return kSplits ? scheduler::part_of(all, Place::rank_k(), Mainloop::kCluster.k) : all;
   }
 
-  // One record of the item ring: four words, the group and its width class in the first.
+  // Writes a record of the item ring: 16 bytes, with the group and its width class in the first four.
   WW_DEVICE static void announce(Items& items, arch::SharedAddress shared, const scheduler::RaggedTile& tile) {
     const u32 stage = items.producer_acquire();
     arch::shared::store4(shared + (kShared.items + stage * collective::kItemBytes),
@@ -167,11 +167,11 @@ template <GemmConfig kConfig> struct RaggedGemm {
     Items items(shared + kShared.item_barriers, pipeline::Role::producer);
     const KRange range = range_of(arguments);
     const u32 ctas = static_cast<u32>(Place::clusters());  // that take different tiles
-    u32 item = static_cast<u32>(Place::cluster());         // why: the first tile of each needs no counter
+    u32 item = static_cast<u32>(Place::cluster());         // the first tile of each needs no counter
     const bool shares_counter = tiles.items() > ctas;
     while (item < tiles.items()) {
       u32 next = item + ctas;
-      // why before the loads: the counter answers while this tile is on its way
+      // The counter is read before the loads, so that its latency overlaps those of this tile.
       if (kConfig.order == TileOrder::dynamic && shares_counter)
         next = scheduler::take_ticket(&arguments.workspace->ticket, ctas);
       const scheduler::RaggedTile tile = tiles.tile(item);
@@ -211,20 +211,20 @@ template <GemmConfig kConfig> struct RaggedGemm {
       } else {
         multiply<0>(arguments, shared, pipeline, sum, math_warpgroup, tile);
       }
-      // why: lanes may have stored different pieces of D; without a place where they meet again ptxas lets them part
-      // until the next tile, and moves the descriptors of every wgmma from registers of threads to uniform ones
+      // Lanes may have stored different parts of D. Without a point of convergence ptxas lets them diverge until the
+      // next tile, and moves the descriptors of every wgmma from registers of threads to uniform ones.
       arch::warp::sync();
     }
   }
 
-  // D of no products is zero, or the tree of zeros.
+  // Stores D for K = 0: zeros, or the tree of zeros.
   WW_DEVICE static void store_zeros(const GroupedArguments& arguments, arch::SharedAddress shared, int math_warpgroup,
                                     const TokenTile& tile) {
     if constexpr (kConfig.epilogue.empty()) Epilogue::store_zeros(arguments, math_warpgroup, tile);
     else Epilogue::store_tree_of_zeros(arguments, shared, math_warpgroup, tile);
   }
 
-  // The instance of the tile's width: accumulators are registers, so every width is a loop of its own.
+  // Runs the instance of the tile's width. Accumulators are registers, so every width has its own loop.
   template <int kClass>
   WW_DEVICE static void multiply(const GroupedArguments& arguments, arch::SharedAddress shared, Pipeline& pipeline,
                                  Sum& sum, int math_warpgroup, const scheduler::RaggedTile& tile) {
@@ -235,11 +235,12 @@ template <GemmConfig kConfig> struct RaggedGemm {
     constexpr collective::TokenWidth kWidth = collective::token_shape(kClass);
     using Shape = typename Mainloop::template Shape<kWidth>;
     const KRange range = range_of(arguments);
-    // why no path around the products below: accumulators that one path leaves unwritten are alive from the start
+    // There must be no path around the products below, because accumulators that one path leaves unwritten are live
+    // from the start.
     if constexpr (kSplits) {
       if (range.blocks == 0) return sum.template pass<Shape::kUnits * Shape::Accumulator::kValues>();
     }
-    typename Shape::Accumulator acc[Shape::kUnits];  // (64, kN) FP32 for each unit
+    typename Shape::Accumulator acc[Shape::kUnits];  // (64, kN) FP32 for each MMA_M block
     Mainloop::template multiply<kWidth>(range.blocks, shared, pipeline, math_warpgroup, acc);
     if constexpr (kSplits) {
       if (Place::rank_k() != 0) return sum.give(acc, true);

@@ -2,7 +2,7 @@
 // Zeros the rows of D that belong to no group; the rows of groups are not touched. Any grid.
 //   every warp: gap before group g = [largest end of the groups before, start of g), 32 groups at a time, one a lane
 //   row r of a gap: warp r mod (warps of the grid), 16 bytes a lane
-// Relies on what GroupTable promises: ranges of groups that are not empty ascend and do not overlap.
+// It relies on a guarantee of GroupTable: ranges of groups that are not empty ascend and do not overlap.
 #pragma once
 
 #include "warpwright/arch/pdl.hpp"
@@ -54,7 +54,7 @@ struct ZeroRows {
   }
 
  private:
-  /// This warp's share of rows [from, to).
+  /// Clears this warp's rows of [from, to).
   WW_DEVICE static void clear(const ZeroRowsArguments& arguments, u32 from, u32 to) {
     const u32 warps = kWarps * arch::grid_size();
     const u32 self = arch::block_index() * kWarps + arch::warp_index();

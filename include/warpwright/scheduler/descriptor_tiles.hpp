@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiles of the mechanism `descriptors`, from the list of groups that the descriptor update left in global memory.
+// The tiles of the variant `descriptors`, from the list of groups that the descriptor update left in global memory.
 //   token tiles: TILE_M rows of a group, counted through all groups; only the last of a group is partial
 //   horizontal:  item -> (token tile, weight tile), weight tiles fastest; the group by a linear scan from the last one
 //   vertical:    item -> (weight tile, token tile), token tiles of all groups fastest; the group by binary search
-// CTA c takes items c, c + C, ...; the list is copied to shared memory once, because every tile looks at it.
+// CTA c takes items c, c + C, ... It copies the list to shared memory once, because every tile reads it.
 #pragma once
 
 #include "warpwright/arch/global.hpp"
@@ -13,8 +13,8 @@
 
 namespace ww::scheduler {
 
-/// `rows` tokens from row `row` of the group on, which starts at row `start` of the matrix, against weight tile
-/// `tile_n`.
+/// `rows` tokens of `group`, from row `row` of the group on, against weight tile `tile_n`. The group starts at row
+/// `start` of the matrix.
 struct DescriptorTile {
   i32 group, start, row, rows, tile_n;
 };
@@ -23,10 +23,10 @@ template <int kThreads, int kTokens, TileOrder kOrder> class DescriptorTiles {
   static_assert(kOrder == TileOrder::horizontal || kOrder == TileOrder::vertical);
 
  public:
-  /// `table`: four words for each listed group.
+  /// `table` has 16 bytes for each listed group.
   WW_DEVICE DescriptorTiles(arch::SharedAddress table, int tiles_n) : table_(table), tiles_n_(tiles_n) {}
 
-  /// All threads of the CTA; ends with a barrier.
+  /// Copies the list. All threads of the CTA call it; it ends with a barrier.
   WW_DEVICE void load(const u32* list) {
     const arch::Words<4> head = arch::global::load4(list);
     listed_ = head.w[0];
@@ -36,12 +36,12 @@ template <int kThreads, int kTokens, TileOrder kOrder> class DescriptorTiles {
     arch::named_barrier::sync_cta();
   }
 
-  /// One thread's walk over the tiles of this CTA.
+  /// One thread's iteration over the tiles of this CTA.
   class Walk {
    public:
     WW_DEVICE explicit Walk(const DescriptorTiles& tiles) : tiles_(tiles), item_(arch::block_index()) {}
 
-    /// This CTA's next tile; false when there is none.
+    /// Sets `tile` to this CTA's next tile; returns false when there is none.
     WW_DEVICE bool next(DescriptorTile& tile) {
       const u32 tiles_n = static_cast<u32>(tiles_.tiles_n_), token_tiles = tiles_.token_tiles_;
       if (item_ >= token_tiles * tiles_n) return false;
@@ -64,7 +64,7 @@ template <int kThreads, int kTokens, TileOrder kOrder> class DescriptorTiles {
   WW_DEVICE arch::SharedAddress record(u32 position) const { return table_ + collective::kListedWords * 4 * position; }
   WW_DEVICE u32 first_tile(u32 position) const { return arch::shared::load(record(position) + 12); }
 
-  /// The position that owns `token_tile`, which is not before that of `from`.
+  /// Returns the position that owns `token_tile`; it is not before `from`.
   WW_DEVICE u32 scan(u32 from, u32 token_tile) const {
     while (from + 1 < listed_ && first_tile(from + 1) <= token_tile) ++from;
     return from;

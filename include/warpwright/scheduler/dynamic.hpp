@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dynamic scheduler: a counter in global memory hands out tiles to clusters in the order in which they ask.
-//   one warp of CTA 0 of a cluster:  ticket -> number of the tile to every CTA of the cluster (DSMEM) -> next ticket
-//   every role of every CTA:         wait for the number -> tile
+// Dynamic tile scheduler: a work-tile counter in global memory gives tiles to clusters in the order in which they ask.
+//   scheduler warp, in CTA 0 of a cluster:  counter -> number of the tile to every CTA of the cluster (DSMEM) ->
+//   counter
+//   every role of every CTA:                wait for the number -> tile
 #pragma once
 
 #include "warpwright/arch/shared.hpp"
@@ -28,7 +29,7 @@ template <GemmConfig kConfig, int kReaders> class Dynamic {
         k_blocks_(k_blocks),
         reader_(reader) {}
 
-  /// By one thread of each CTA, before make_barriers_visible.
+  /// Initialises the ring. One thread of each CTA calls it, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress base) { Ring::initialize(base + kShared.ticket_barriers); }
 
   WW_DEVICE bool next(Tile& tile) {
@@ -45,7 +46,7 @@ template <GemmConfig kConfig, int kReaders> class Dynamic {
 
   WW_DEVICE Meeting meeting(const Tile&) const { return {}; }
 
-  /// All lanes of one warp of CTA 0.
+  /// Runs the scheduler warp: all lanes of one warp of CTA 0 call it.
   WW_DEVICE static void serve(const SchedulerParams& params, arch::SharedAddress base) {
     Ring ring(base + kShared.ticket_barriers, pipeline::Role::producer);
     const u32 takers = static_cast<u32>(Place::clusters()), tiles = static_cast<u32>(params.grid.tiles());
@@ -53,7 +54,7 @@ template <GemmConfig kConfig, int kReaders> class Dynamic {
     for (;;) {
       const bool more = number < tiles;
       u32 next = 0;
-      // why before the ring: the counter answers while a stage is waited for
+      // The counter is read before the ring is acquired, so that its latency overlaps the wait for a stage.
       if (more && arch::lane_index() == 0) next = take_ticket(&params.tickets->ticket, takers);
       const u32 stage = ring.producer_acquire();
       ring.producer_broadcast(base + (kShared.tickets + 4 * stage), more ? number : kNoTile);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// {start, count} of every group in shared memory, from any of the five encodings; built by all threads of a CTA or, of
-// few groups, by one warp, which meets no other.
-//   raw [start, end) of the encoding -> cut to the matrix -> cut behind the largest end of the groups before
-// A group never reaches rows that do not exist or that an earlier group owns, whatever the sizes say; what was cut is
-// reported once, by CTA 0, in the status word. Sizes may not change during the kernel. All of this runs before the
-// first load of a launch: what memory holds about a thread's groups is asked for together, and no other loop over
-// groups is unrolled, because this code is in no cache.
+// {start, count} of every group in shared memory, from any of the five encodings. All threads of a CTA build it or, if
+// groups are few, one warp alone.
+//   raw [start, end) of the encoding -> cut to the matrix -> cut behind the largest end of the preceding groups
+// A group never reaches rows that do not exist or that an earlier group owns, whatever the sizes say. CTA 0 reports
+// cuts once, in the status word. Sizes must not change during the kernel.
+// All of this runs before the first load of a launch. So a thread's loads about its groups are issued together, and no
+// other loop over groups is unrolled, because this code is not in the instruction cache.
 #pragma once
 
 #include "warpwright/arch/block_scan.hpp"
@@ -20,7 +20,7 @@ using collective::GroupSizes;
 
 template <int kThreads> class GroupTable {
  public:
-  /// `table`: two words for each of `capacity` >= G groups.
+  /// `table` has 8 bytes for each of `capacity` >= G groups.
   WW_DEVICE GroupTable(arch::SharedAddress table, int capacity) : starts_(table), counts_(table + 4 * capacity) {}
 
   WW_DEVICE GroupRange operator[](int group) const {
@@ -28,17 +28,18 @@ template <int kThreads> class GroupTable {
     return {words.first, words.second};
   }
 
-  /// What memory holds about one group; which words, depends on the encoding.
+  /// The values in memory about one group; their meaning depends on the encoding.
   struct Words {
     i32 first, second;
   };
-  /// About consecutive groups of a thread.
+  /// The values about consecutive groups of a thread.
   static constexpr int kBatch = 4;
   struct Batch {
     Words words[kBatch];
   };
 
-  /// All threads of the CTA; ends with a barrier. `scratch`: arch::cta::scan_bytes(kThreads).
+  /// Builds the table. All threads of the CTA call it; it ends with a barrier. `scratch` has
+  /// arch::cta::scan_bytes(kThreads).
   WW_DEVICE void build(const GroupSizes& sizes, arch::SharedAddress scratch) const {
     const u32 thread = arch::thread_index();
     prepare(sizes);
@@ -46,28 +47,30 @@ template <int kThreads> class GroupTable {
     arch::named_barrier::sync_cta();
   }
 
-  /// All threads of the CTA, before build_in_warp(): what only row ids need, their runs.
+  /// Finds the runs of row ids, which no other encoding needs. All threads of the CTA call it, before build_in_warp().
   WW_DEVICE void prepare(const GroupSizes& sizes) const {
     if (sizes.encoding == GroupEncoding::row_ids)
       report(sizes, find_runs(sizes, static_cast<int>(arch::thread_index())));
   }
-  /// All lanes of the warp that builds, before: its first loads. Nothing in shared memory is read or written.
+  /// Issues the first loads. All lanes of the building warp call it beforehand; it does not access shared memory.
   WW_DEVICE static Batch load_in_warp(const GroupSizes& sizes) {
     return load_first<arch::kWarpSize>(sizes, arch::lane_index());
   }
-  /// The same lanes: build() without the others; the caller's warp::sync() makes the table visible. A lane has the
-  /// groups of first_group<kWarpSize>() from its own on.
+  /// Builds the table in one warp, without the others; the caller's warp::sync() makes it visible. A lane owns the
+  /// groups from its first_group<kWarpSize>() on.
   WW_DEVICE void build_in_warp(const GroupSizes& sizes, const Batch& loaded) const {
     build_by<arch::kWarpSize>(sizes, arch::lane_index(), loaded, {});
   }
 
-  /// The first of the consecutive groups of participant `rank` of kCount; they end where the next one's begin.
+  /// Returns the first of the consecutive groups of participant `rank` of kCount; they end where the next participant's
+  /// begin.
   template <u32 kCount> WW_DEVICE static int first_group(const GroupSizes& sizes, u32 rank) {
     return min(static_cast<int>(rank) * ceil_div(sizes.groups, static_cast<int>(kCount)), sizes.groups);
   }
 
  private:
-  // why not the others: a row has one id, and masked blocks are apart; their groups may come in any order
+  // The other encodings cannot overlap: a row has one id, and masked blocks are disjoint. Their groups may come in any
+  // order.
   WW_DEVICE static bool may_overlap(GroupEncoding encoding) {
     return encoding != GroupEncoding::row_ids && encoding != GroupEncoding::masked;
   }
@@ -87,7 +90,8 @@ template <int kThreads> class GroupTable {
     return batch;
   }
 
-  /// kCount threads, this one being `rank` of them, with what load_first() found. A warp meets nobody.
+  /// Builds the table from load_first()'s values with kCount threads, of which this one is `rank`. A single warp needs
+  /// no barrier.
   template <u32 kCount>
   WW_DEVICE void build_by(const GroupSizes& sizes, u32 rank, Batch batch, arch::SharedAddress scratch) const {
     const int first = first_group<kCount>(sizes, rank), last = first_group<kCount>(sizes, rank + 1);
@@ -96,7 +100,7 @@ template <int kThreads> class GroupTable {
       if (from != first) batch = load_batch(sizes, from, last);
       WW_UNROLL
       for (int i = 0; i < kBatch; ++i)
-        if (from + i < last) put(from + i, {batch.words[i].first, batch.words[i].second});  // as they are, for now
+        if (from + i < last) put(from + i, {batch.words[i].first, batch.words[i].second});  // raw values, for now
     }
     u32 status = 0, end_here = 0;
     WW_NO_UNROLL
@@ -137,7 +141,7 @@ template <int kThreads> class GroupTable {
 
   WW_DEVICE static i32 load(const i32* p) { return static_cast<i32>(arch::global::load(p)); }
 
-  /// What memory holds about group g.
+  /// Loads the values in memory about group g.
   WW_DEVICE static Words load_words(const GroupSizes& sizes, int g) {
     if (sizes.encoding == GroupEncoding::row_ids) return {0, 0};  // the table has them
     const bool offsets = sizes.encoding == GroupEncoding::offsets, masked = sizes.encoding == GroupEncoding::masked;
@@ -147,12 +151,13 @@ template <int kThreads> class GroupTable {
     return {masked ? g * sizes.alignment : offsets && g == 0 ? 0 : load(first), load(second)};
   }
 
-  /// What the encoding says about a group, complaints that only it can make included.
+  /// Returns what the encoding says about a group, and reports the faults that only the raw values show.
   WW_DEVICE static Span raw(const GroupSizes& sizes, Words words, u32& status) {
     if (sizes.encoding == GroupEncoding::offsets) {
       const i32 end = words.second;
       if (end < words.first) status |= GroupStatus::overlap;
-      // why 32 bits unsigned, which hold the sum of both: a division of 64 is a call, and every tile waits for it
+      // 32-bit unsigned arithmetic suffices for the sum of both; a 64-bit division would be a function call on every
+      // tile's critical path.
       const u32 step = static_cast<u32>(sizes.alignment);
       u32 start = static_cast<u32>(max(words.first, 0));
       if (step != 1) start = (start + step - 1) / step * step;
@@ -176,18 +181,18 @@ template <int kThreads> class GroupTable {
     return {min(max(span.start, 0), limit), min(max(span.end, 0), limit)};
   }
 
-  /// The whole grains of a span.
+  /// Cuts a span to whole multiples of the granularity.
   WW_DEVICE static Span whole(Span span, i32 grain, u32& status) {
     if (grain == 1 || span.end <= span.start) return span;
     if (span.start % grain != 0 || span.end % grain != 0) status |= GroupStatus::misaligned;
     return {ceil_div(span.start, grain) * grain, span.end / grain * grain};
   }
 
-  /// Row ids: where the first run of every group starts and ends, into the table.
+  /// Row ids: writes start and end of the first run of every group into the table.
   WW_DEVICE u32 find_runs(const GroupSizes& sizes, int thread) const {
     for (int g = thread; g < sizes.groups; g += kThreads) put(g, {kNoRow, kNoRow});
     arch::named_barrier::sync_cta();
-    constexpr int kLoads = 8;  // under way together
+    constexpr int kLoads = 8;  // in flight together
     u32 status = 0;
     WW_NO_UNROLL
     for (i64 first = thread; first <= sizes.rows; first += kLoads * kThreads) {

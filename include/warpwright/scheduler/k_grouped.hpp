@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // K-grouped: the tiles of every group's D in one static order, group after group; cluster c of C takes tiles c, c + C,
-// ... of it. How many k-blocks a tile has is its group's business, and read from the table of groups in shared memory.
-//   order: | tiles of D[0] | tiles of D[1] | ...     an empty group has tiles, too: someone must write its zeros
-// All CTAs of a cluster work on one tile of this order, so on one group: multicast needs them to agree on how many
-// stages there are, and on what lies in them.
+// ... of it. The number of k-blocks of a tile depends on its group and is read from the group table in shared memory.
+//   order: | tiles of D[0] | tiles of D[1] | ...     an empty group has tiles too, because its zeros must be written
+// All CTAs of a cluster work on one tile of this order, hence on one group: multicast requires that they agree on the
+// number of stages and their contents.
 #pragma once
 
 #include "warpwright/collective/grouped_builder.hpp"
@@ -22,25 +22,25 @@ template <GemmConfig kConfig> class KGrouped {
   WW_DEVICE KGrouped(const SchedulerParams& params, int, arch::SharedAddress shared, Reader reader)
       : params_(params), table_(table(shared)), reader_(reader), index_(Place::cluster() - Place::clusters()) {}
 
-  /// All threads of the CTA, before any asks for tiles; ends with a barrier.
+  /// Builds the group table. All threads of the CTA call it before any asks for tiles; it ends with a barrier.
   WW_DEVICE static void read_groups(const GroupSizes& sizes, arch::SharedAddress shared) {
     table(shared).build(sizes, shared + kShared.scan);
   }
 
-  /// This CTA's next tile; false when there is none.
+  /// Sets `tile` to this CTA's next tile; returns false when there is none.
   WW_DEVICE bool next(Tile& tile) {
     index_ += Place::clusters();
     if (index_ >= params_.groups * tiles_of_group(params_)) return false;
     const GroupRange range = table_[group_of(params_, index_)];
     const i32 rows = uniform_for(reader_, range.count), start = uniform_for(reader_, range.start);
     const i32 blocks = ceil_div(rows, kConfig.tile_k);
-    // groups without tails begin at a whole k-block of the matrix
+    // Groups without tails begin at a whole k-block of the matrix.
     tile = Place::tile(index_, {collective::has_k_tails(kConfig) ? 0 : start / kConfig.tile_k, blocks});
     tile.rows = rows, tile.end = start + rows;
     return true;
   }
 
-  /// Where `tile` is in D, of which `batch` is the group's.
+  /// Returns the position of `tile` in D; its `batch` is the group.
   WW_DEVICE static TileCoord at(const SchedulerParams& params, const Tile& tile) {
     const int group = group_of(params, tile.index);
     TileCoord coord = Place::at(params.grid, tile.index - group * tiles_of_group(params));
@@ -58,7 +58,7 @@ template <GemmConfig kConfig> class KGrouped {
   const SchedulerParams& params_;
   Table table_;
   Reader reader_;
-  int index_;  // handed out last; before the first: so that the first follows
+  int index_;  // the last tile returned; starts one step before the first tile
 };
 
 }  // namespace ww::scheduler

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's half of the schedulers: how many clusters a launch has use for, what each scheduler is told, and what
-// workspace looks like. Plain arithmetic, the same for every device.
-//   workspace: ticket counter (256 bytes) | flags of all slots | slots of TILE_M x TILE_N floats
+// The host's half of the tile schedulers: how many clusters a launch can use, the parameters of each scheduler, and the
+// layout of the workspace. Plain arithmetic, the same for every device.
+//   workspace: work-tile counter (256 bytes) | flags of all slots | slots of TILE_M x TILE_N floats
 #pragma once
 
 #include "warpwright/collective/builder.hpp"
@@ -11,27 +11,28 @@ namespace ww::scheduler {
 
 inline constexpr i64 kWorkspaceAlignment = 256;
 
-/// Pieces of every tile that meet in workspace. Never more than there are k-blocks.
+/// Returns the K splits of every tile that are reduced through the workspace; never more than there are k-blocks.
 WW_HOST_DEVICE constexpr int pieces_of(const GemmConfig& c, int k_blocks) {
   if (c.order != TileOrder::split_k) return 1;
   return max(1, min(c.split / max(1, c.cluster_k), k_blocks));
 }
 
-/// Clusters that could all have something to do.
+/// Returns the number of clusters that can all have work.
 WW_HOST_DEVICE constexpr i64 useful_clusters(const GemmConfig& c, const TileGrid& grid, int k_blocks) {
   if (c.order == TileOrder::stream_k) return grid.tiles() * max(1, k_blocks);
   return grid.tiles() * pieces_of(c, k_blocks);
 }
 
-/// What the scheduler of `c` is told when `clusters` clusters run.
+/// Returns the parameters of the scheduler of `c` when `clusters` clusters run.
 WW_HOST_DEVICE constexpr SchedulerParams scheduler_params(const GemmConfig& c, const TileGrid& grid, int k_blocks,
                                                           i64 clusters) {
   SchedulerParams params;
   params.grid = grid;
   params.pieces = pieces_of(c, k_blocks);
   if (c.order == TileOrder::stream_k && k_blocks > 0) {
-    const i64 left = grid.tiles() % clusters;  // of whole waves
-    // why a whole wave more: shares of less than a tile would cut every tile, of between one and two only some
+    const i64 left = grid.tiles() % clusters;  // tiles beyond whole waves
+    // Stream-K takes a whole wave more: K ranges shorter than a tile would split every tile, ranges of one to two tiles
+    // split only some.
     params.stream_tiles = static_cast<i32>(left == 0 ? 0 : grid.tiles() < clusters ? left : left + clusters);
     const i64 blocks = static_cast<i64>(params.stream_tiles) * k_blocks;
     params.stream_blocks = static_cast<i32>(blocks / clusters);
@@ -40,7 +41,7 @@ WW_HOST_DEVICE constexpr SchedulerParams scheduler_params(const GemmConfig& c, c
   return params;
 }
 
-/// Byte offsets from the start of workspace; all of it empty when no CTA needs any.
+/// Byte offsets from the start of the workspace; all of it is empty when no CTA needs any.
 struct WorkspacePlan {
   i64 slots = 0;
   i64 flags = 0, tiles = 0;

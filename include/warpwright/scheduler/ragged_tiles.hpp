@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ragged groups as one list of tiles, made on the device: wide token tiles first (short ones, where no tile is wide,
-// stay in the order of their groups), and inside a group all token tiles of one weight tile together, so that weights
-// come from memory once.
+// Ragged groups as one list of tiles, built on the device. Wide token tiles come first; short ones, where no tile is
+// wide, stay in the order of their groups. Within a group, all token tiles of one weight tile are adjacent, so that
+// weights come from memory once.
 //   group -> ceil(count / TILE_M) token tiles of equal rows -> width class (collective/token_widths.hpp)
 //   item  -> position (binary search over first items) -> group, weight tile, token tile
-// Every CTA builds the same list, of few groups by the warp that then asks for tiles: a launch waits for this list. Who
-// takes which item is the kernel's business.
+// Every CTA builds the same list; for few groups, the warp that then asks for tiles builds it alone. The list is on a
+// launch's critical path. The kernel decides which CTA takes which item.
 #pragma once
 
 #include "warpwright/collective/token_widths.hpp"
@@ -21,7 +21,7 @@ struct RaggedTile {
 
 template <int kThreads, int kTokens> class RaggedTiles {
  public:
-  /// `table`: four words for each of `capacity` >= G groups.
+  /// `table` has 16 bytes for each of `capacity` >= G groups.
   WW_DEVICE RaggedTiles(arch::SharedAddress table, int capacity, int tiles_n)
       : groups_(table, capacity),
         order_(table + 8 * capacity),
@@ -29,15 +29,15 @@ template <int kThreads, int kTokens> class RaggedTiles {
         tiles_n_(tiles_n) {}
 
   using Table = GroupTable<kThreads>;
-  static constexpr int kWarpGroups = 128;  // that one warp lists sooner than all do
+  static constexpr int kWarpGroups = 128;  // up to so many, one warp lists faster than all warps
   static_assert(kWarpGroups <= Table::kBatch * static_cast<int>(arch::kWarpSize), "a lane loads its groups together");
 
   WW_DEVICE u32 items() const { return items_; }
 
-  /// All threads of the CTA, then one warp: see GroupTable.
+  /// Called by all threads of the CTA, then by one warp; see GroupTable.
   WW_DEVICE void prepare(const GroupSizes& sizes) const { groups_.prepare(sizes); }
   WW_DEVICE static typename Table::Batch load_in_warp(const GroupSizes& sizes) { return Table::load_in_warp(sizes); }
-  /// build() by one warp, for at most kWarpGroups groups: items() and tile() are this warp's alone.
+  /// Builds the list in one warp, for at most kWarpGroups groups; only this warp may then call items() and tile().
   WW_DEVICE void build_in_warp(const GroupSizes& sizes, const typename Table::Batch& loaded) {
     groups_.build_in_warp(sizes, loaded);
     if (!kSorts || !any_wide_in_warp(sizes)) list_in_warp(sizes);
@@ -45,7 +45,8 @@ template <int kThreads, int kTokens> class RaggedTiles {
     arch::warp::sync();
   }
 
-  /// All threads of the CTA; ends with a barrier. `scratch`: twice arch::cta::scan_bytes(kThreads).
+  /// Builds the list. All threads of the CTA call it; it ends with a barrier. `scratch` has twice
+  /// arch::cta::scan_bytes(kThreads).
   WW_DEVICE void build(const GroupSizes& sizes, arch::SharedAddress scratch) {
     groups_.build(sizes, scratch);
     if constexpr (kSorts) sort(sizes, scratch);
@@ -53,26 +54,27 @@ template <int kThreads, int kTokens> class RaggedTiles {
     arch::named_barrier::sync_cta();
   }
 
-  /// Any thread, item < items().
+  /// Returns a tile to any thread; item < items().
   WW_DEVICE RaggedTile tile(u32 item) const {
     u32 low = 0, high = positions_;  // the position is in [low, high)
     while (high - low > 1) {
       const u32 middle = (low + high) / 2;
       (arch::shared::load(first_items_ + 4 * middle) <= item ? low : high) = middle;
     }
-    // why an empty group is never found without an order: the next one has the same first item, or all items are before
+    // Without an order an empty group is never found: the next group has the same first item, or all items are before
+    // it.
     const int group = kSorts ? static_cast<int>(arch::shared::load(order_ + 4 * low)) : static_cast<int>(low);
     const GroupRange range = groups_[group];
     const int tiles = tiles_of(range.count);
     const int local = static_cast<int>(item - arch::shared::load(first_items_ + 4 * low));
-    // why apart: three divisions less before the first load of a launch
+    // This case is separate, because it saves three divisions before the first load of a launch.
     if (tiles == 1) return {group, collective::token_class(range.count), range.start, range.count, local};
     const int rows = rows_of(range.count, tiles);
     const int done = local % tiles * rows;
     return {group, collective::token_class(rows), range.start + done, min(rows, range.count - done), local / tiles};
   }
 
-  /// All lanes of one warp: tiles of every width class, for the report.
+  /// Counts the tiles of every width class for the report. All lanes of one warp call it.
   WW_DEVICE void count_widths(int groups, u32* counts) const {
     u32 mine[collective::kTokenWidthCount] = {};
     WW_NO_UNROLL
@@ -91,13 +93,13 @@ template <int kThreads, int kTokens> class RaggedTiles {
   }
 
  private:
-  // Widths above 3/4 of TILE_M, those half way down to 32, above 32, and the rest: there the time of a tile is that of
-  // its weights, and groups stay in order.
+  // Buckets: widths above 3/4 of TILE_M, those half way down to 32, those above 32, and the rest. The time of the rest
+  // is that of their weights, and their groups stay in order.
   static constexpr int kBuckets = 4, kWide = kTokens * 3 / 4, kNarrow = 32, kMiddle = (kWide + kNarrow) / 2;
   static constexpr bool kSorts = kTokens > kNarrow;
   static constexpr u32 kScanBytes = arch::cta::scan_bytes(kThreads);
 
-  /// Whether a group of any lane has more rows than tiles that stay in order.
+  /// Returns whether a group of any lane has more rows than tiles that stay in order.
   WW_DEVICE bool any_wide_in_warp(const GroupSizes& sizes) const {
     const int last = Table::template first_group<arch::kWarpSize>(sizes, arch::lane_index() + 1);
     int most = 0;
@@ -128,7 +130,7 @@ template <int kThreads, int kTokens> class RaggedTiles {
     for (int g = first; g < last; ++g) sum += items_of_count(groups_[g].count);
     return sum;
   }
-  /// Groups [first, last), whose first item is `item`, each at its own position.
+  /// Lists groups [first, last), each at its own position; the first item is `item`.
   WW_DEVICE void list(const GroupSizes& sizes, int first, int last, u32 item, u32 items) {
     positions_ = static_cast<u32>(sizes.groups);
     items_ = items;
@@ -144,10 +146,10 @@ template <int kThreads, int kTokens> class RaggedTiles {
     const u32 lane = arch::lane_index();
     const int first = Table::template first_group<arch::kWarpSize>(sizes, lane);
     const int last = Table::template first_group<arch::kWarpSize>(sizes, lane + 1);
-    // A stable counting sort by bucket, and the items of each. The number of all groups fits 8 bits: four counts in a
-    // word.
+    // A stable counting sort by bucket, with the items of each. All group counts fit 8 bits, so one 32-bit register
+    // holds four.
     static_assert(kBuckets == 4 && kWarpGroups < 256);
-    u32 sums[kBuckets + 1] = {};  // items of each bucket, groups of all
+    u32 sums[kBuckets + 1] = {};  // items of each bucket, then groups of all
     WW_NO_UNROLL
     for (int g = first; g < last; ++g) {
       const int count = groups_[g].count, bucket = bucket_of(count);
@@ -191,7 +193,7 @@ template <int kThreads, int kTokens> class RaggedTiles {
     const int thread = static_cast<int>(arch::thread_index());
     const int each = ceil_div(sizes.groups, kThreads);
     const int first = thread * each, last = min(first + each, sizes.groups);
-    // A stable counting sort by bucket: two counts of 16 bits in a word, because G < 2^16.
+    // A stable counting sort by bucket; one 32-bit register holds two 16-bit counts, because G < 2^16.
     u32 low = 0, high = 0;
     WW_NO_UNROLL
     for (int g = first; g < last; ++g) count_in(bucket_of(groups_[g].count), low, high);
@@ -229,7 +231,7 @@ template <int kThreads, int kTokens> class RaggedTiles {
   WW_DEVICE static int tiles_of(int count) { return ceil_div(count, kTokens); }
   WW_DEVICE static int rows_of(int count, int tiles) { return ceil_div(count, tiles); }
 
-  /// -1: an empty group has no place in the order.
+  /// Returns -1 for an empty group, which is not in the order.
   WW_DEVICE static int bucket_of(int count) {
     if (count == 0) return -1;
     const int tiles = tiles_of(count);  // ceil(count / tiles) > limit where count > limit * tiles

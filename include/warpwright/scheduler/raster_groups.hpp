@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of rows as one static, rasterised order of tiles of TILE_M rows (mechanisms contiguous and masked).
-//   token tiles: of all groups one after the other; a group has as many as it takes, each of whole parts but the last,
-//                a part being the rows of one math warpgroup. Parts are spread evenly, so that tiles of one group take
-//                equally long and find the weights that they share in L2
-//   a cluster of two takes two neighbours of that list against one column of weights: they share the weights when they
-//   are of one group, otherwise each loads its own
-// No communication between CTAs: every thread that asks walks the same sequence. In every round of it a CTA moves on by
-// one place, because what repeats along the tokens, as short tiles do, would otherwise be the same CTAs' every time.
+// Groups of rows as one static, rasterised order of tiles of TILE_M rows (variants contiguous and masked).
+// - Token tiles of all groups follow one another. A group has as few tiles as hold its rows. A part is
+//   the rows of one consumer warpgroup; the parts of a group are spread evenly over its tiles, so that its tiles take
+//   equally long and find their shared weights in L2.
+// - A cluster of two takes two neighbouring token tiles against one column of weights. They share the weights if they
+//   belong to one group; otherwise each loads its own.
+// CTAs do not communicate: every thread that asks iterates over the same sequence. In every round a CTA's position
+// advances by one, because a pattern that repeats along the tokens, such as short tiles, would otherwise always fall on
+// the same CTAs.
 #pragma once
 
 #include "warpwright/pipeline/arrivals.hpp"
@@ -21,17 +22,18 @@ struct GroupedTile {
   bool shares;  // its weights with the peers of its cluster
 };
 
-/// kParts math warpgroups share the rows of a tile.
+/// kParts consumer warpgroups share the rows of a tile.
 template <int kThreads, int kTileM, int kParts, pipeline::ClusterShape kCluster> class RasterGroups {
   static_assert(kCluster.n == 1 && kCluster.m <= 2);
   static constexpr int kPartRows = kTileM / kParts;
 
  public:
-  /// `table`: three words for each of `capacity` >= G groups.
+  /// `table` has 12 bytes for each of `capacity` >= G groups.
   WW_DEVICE RasterGroups(arch::SharedAddress table, int capacity, int tiles_n, int raster)
       : groups_(table, capacity), first_tiles_(table + 8 * capacity), raster_{0, tiles_n, raster} {}
 
-  /// All threads of the CTA; ends with a barrier. `scratch`: arch::cta::scan_bytes(kThreads).
+  /// Builds the table. All threads of the CTA call it; it ends with a barrier. `scratch` has
+  /// arch::cta::scan_bytes(kThreads).
   WW_DEVICE void build(const GroupSizes& sizes, arch::SharedAddress scratch) {
     groups_.build(sizes, scratch);
     group_count_ = sizes.groups;
@@ -51,7 +53,7 @@ template <int kThreads, int kTileM, int kParts, pipeline::ClusterShape kCluster>
     arch::named_barrier::sync_cta();
   }
 
-  /// One role's walk over the tiles of this CTA.
+  /// One role's iteration over the tiles of this CTA.
   class Walk {
    public:
     WW_DEVICE explicit Walk(const RasterGroups& groups)
@@ -59,7 +61,7 @@ template <int kThreads, int kTileM, int kParts, pipeline::ClusterShape kCluster>
           place_(static_cast<int>(arch::block_index()) / kCluster.size()),
           self_(static_cast<int>(arch::cluster_rank())) {}
 
-    /// This CTA's next tile; false when there is none.
+    /// Sets `tile` to this CTA's next tile; returns false when there is none.
     WW_DEVICE bool next(GroupedTile& tile) {
       const int item = round_ + place_, clusters = static_cast<int>(arch::grid_size()) / kCluster.size();
       if (item >= groups_.raster_.tiles()) return false;  // only in the last round
@@ -69,7 +71,7 @@ template <int kThreads, int kTileM, int kParts, pipeline::ClusterShape kCluster>
       const int first = at.m * kCluster.m;
       tile = groups_.tile(min(first + self_, groups_.token_tiles_ - 1), at.n);
       if constexpr (kCluster.m > 1) {
-        // why a duplicate: a CTA without a tile of its own keeps the ring of its peer going
+        // A CTA without a tile of its own takes a duplicate, so that its peer's ring continues.
         if (first + self_ >= groups_.token_tiles_) tile.rows = 0;
         tile.shares = groups_.group_of(first) == groups_.group_of(min(first + 1, groups_.token_tiles_ - 1));
       }
@@ -78,12 +80,12 @@ template <int kThreads, int kTileM, int kParts, pipeline::ClusterShape kCluster>
 
    private:
     const RasterGroups& groups_;
-    int round_ = 0, place_;  // the round's first item, and which of its items is this cluster's
+    int round_ = 0, place_;  // the round's first item, and this cluster's position in the round
     int self_;
   };
 
  private:
-  /// The group that owns token tile `index`: the last one that starts at or before it and is not empty.
+  /// Returns the group that owns token tile `index`: the last one that starts at or before it and is not empty.
   WW_DEVICE int group_of(int index) const {
     int low = 0, high = group_count_;  // the group is in [low, high); empty ones share their first tile with the next
     while (high - low > 1) {

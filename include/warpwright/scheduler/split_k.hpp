@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Split-K: every tile in equal pieces along K, handed out in a static order. The CTAs along K of a cluster share a
-// piece between them; pieces of different clusters meet in workspace.
-//   order: tile by tile, the last piece first. Piece 0 waits for the others, all of which come before it, and none of
-//   which waits: no cluster can wait for itself, or two for each other.
+// Split-K: the K of every tile is split equally, in a static order. The CTAs along K of a cluster divide one split
+// between them; splits of different clusters are reduced through the workspace.
+//   order: tile by tile, the last split first. Split 0 waits for the others, which all come before it and never wait.
+//   So no cluster waits for itself, and no two for each other.
 #pragma once
 
 #include "warpwright/scheduler/tile.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Static persistent scheduler: cluster c of C takes tiles c, c + C, c + 2C, ... of one rasterised order. With as many
-// clusters as tiles each has one. No communication between CTAs.
+// clusters as tiles, each has one. CTAs do not communicate.
 #pragma once
 
 #include "warpwright/scheduler/tile.hpp"
@@ -14,7 +14,7 @@ template <pipeline::ClusterShape kCluster> class StaticPersistent {
   WW_DEVICE StaticPersistent(const SchedulerParams& params, int k_blocks, arch::SharedAddress, Reader)
       : params_(params), k_blocks_(k_blocks), next_(Place::cluster()) {}
 
-  /// This CTA's next tile; false when there is none.
+  /// Sets `tile` to this CTA's next tile; returns false when there is none.
   WW_DEVICE bool next(Tile& tile) {
     if (next_ >= params_.grid.tiles()) return false;
     tile = Place::tile(next_, {0, k_blocks_});

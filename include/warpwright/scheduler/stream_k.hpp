@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream-K (Osama et al., 2023): the k-blocks of all tiles form one line, cut into equal shares for the clusters.
-//   tiles | 0      | 1      | 2      |      a share may end one tile, hold whole ones, and begin another
-//   share |  0  |  1  |  2  |  3  |  4  |
-// Whoever has the beginning of a tile sums it: it waits for those behind it in the line, each of which works on its end
-// of that tile first. Nobody waits before it has handed over what others wait for. Where there are more tiles than
-// clusters, only the first of the order, at most two waves of them, are cut; the others are whole waves and are shared
-// out as tiles afterwards, while nobody waits any more.
+// Stream-K (Osama et al., 2023): the k-blocks of all tiles form one line, divided into equal ranges for the clusters.
+//   tiles | 0      | 1      | 2      |      a range may end one tile, hold whole ones, and begin another
+//   range |  0  |  1  |  2  |  3  |  4  |
+// The cluster that has the beginning of a tile reduces it. It waits for the clusters behind it in the line, each of
+// which first works on its end of that tile. No cluster waits before it has stored the partial tiles that others wait
+// for.
+// If there are more tiles than clusters, only the first of the order, at most two waves, are split. The others are
+// whole waves and are distributed as tiles afterwards, when no cluster waits any more.
 #pragma once
 
 #include "warpwright/scheduler/tile.hpp"
@@ -27,7 +28,7 @@ template <pipeline::ClusterShape kCluster> class StreamK {
   WW_DEVICE bool next(Tile& tile) {
     const int cluster = Place::cluster(), first_whole = params_.stream_tiles + cluster;
     const int whole = index_ < first_whole ? first_whole : index_ + Place::clusters();
-    const int left = start_of(cluster + 1) - ((index_ + 1) * k_blocks_ + first_);  // of this share, in the line
+    const int left = start_of(cluster + 1) - ((index_ + 1) * k_blocks_ + first_);  // of this range, in the line
     const bool in_line = left > 0;
     index_ = in_line ? index_ + 1 : whole;
     tile = Place::tile(index_, {in_line ? first_ : 0, in_line ? min(k_blocks_ - first_, left) : k_blocks_});
@@ -37,7 +38,9 @@ template <pipeline::ClusterShape kCluster> class StreamK {
 
   WW_DEVICE Meeting meeting(const Tile& tile) const {
     const int cluster = Place::cluster();
-    if (tile.k.first != 0) return {2, Place::slot(cluster)};  // why 2 whatever it is: this is not the one that asks
+    if (tile.k.first != 0)
+      return {2, Place::slot(cluster)};  // the count 2 only marks the tile as split; this cluster
+                                         // does not reduce it
     Meeting meeting{1, Place::slot(cluster + 1)};
     if (tile.index >= params_.stream_tiles) return meeting;
     const int end = (tile.index + 1) * k_blocks_;
@@ -46,15 +49,15 @@ template <pipeline::ClusterShape kCluster> class StreamK {
   }
 
  private:
-  /// The first k-block of a cluster's share. The whole line has at most 2^30.
+  /// Returns the first k-block of a cluster's range. The whole line has at most 2^30.
   WW_DEVICE int start_of(int cluster) const {
     return cluster * params_.stream_blocks + min(cluster, params_.stream_extra);
   }
 
   const SchedulerParams& params_;
   int k_blocks_;
-  int index_;  // handed out last; before the first: the one before it
-  int first_;  // k-block of what comes next, if that is in the line
+  int index_;  // the last tile returned; starts one step before the first tile
+  int first_;  // first k-block of the next tile, if that is in the line
 };
 
 }  // namespace ww::scheduler

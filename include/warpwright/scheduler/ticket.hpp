@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A counter in global memory that hands out work, and puts itself back: it starts and ends every launch at zero.
+// A work-tile counter in global memory that resets itself: it is zero at the start and the end of every launch.
 #pragma once
 
 #include "warpwright/arch/global.hpp"
@@ -7,15 +7,15 @@
 namespace ww::scheduler {
 
 struct TicketCounter {
-  u32 ticket = 0;    // handed out so far
-  u32 finished = 0;  // takers that will take no more
+  u32 ticket = 0;    // tiles taken so far
+  u32 finished = 0;  // clusters or CTAs that will take no more
 };
 
-/// One thread of each of `takers`: the next item. Items 0 to takers - 1 need no counter, they are the takers' first.
+/// Returns the next item; one thread of each of `takers` calls it. Items 0 to takers - 1 are the takers' first and need
+/// no counter.
 WW_DEVICE u32 take_ticket(u32* ticket, u32 takers) { return takers + arch::global::atomic_add(ticket, 1); }
 
-/// The same thread, after its last: the last of all takers puts both counters back, so that the next launch finds
-/// zeros.
+/// Called by the same thread after its last item. The last of all takers resets both counters for the next launch.
 WW_DEVICE void leave_tickets(u32* ticket, u32* finished, u32 takers) {
   if (arch::global::atomic_add_acq_rel(finished, 1) + 1 != takers) return;
   arch::global::store(ticket, 0);

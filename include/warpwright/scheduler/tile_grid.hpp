@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cluster tiles of a problem in one order: bands of `raster` tiles along one extent; inside a band that extent runs
-// fastest, then the other. The tiles in flight at one time then form a block whose operands fit L2 instead of a strip.
+// The cluster tiles of a problem in one order: bands of `raster` tiles along one extent. Within a band that extent runs
+// fastest, then the other. The tiles in flight at one time then form a block, whose operands fit L2, instead of a
+// strip.
 #pragma once
 
 #include "warpwright/collective/gemm_arguments.hpp"
@@ -19,10 +20,10 @@ struct TileGrid {
   WW_HOST_DEVICE constexpr i64 tiles() const { return static_cast<i64>(cluster_tiles_m) * cluster_tiles_n; }
 };
 
-/// Cluster tile number `index` of the order.
+/// Returns cluster tile number `index` of the order.
 WW_HOST_DEVICE constexpr TileCoord rasterize(const TileGrid& grid, int index) {
   const bool along_m = grid.band == RasterBand::along_m;
-  const int across = along_m ? grid.cluster_tiles_m : grid.cluster_tiles_n;  // extent that is cut into bands
+  const int across = along_m ? grid.cluster_tiles_m : grid.cluster_tiles_n;  // the extent that is divided into bands
   const int band_tiles = grid.raster * (along_m ? grid.cluster_tiles_n : grid.cluster_tiles_m);
   const int band = index / band_tiles;
   const int first = band * grid.raster;

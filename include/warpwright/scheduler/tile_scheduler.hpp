@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler of a config: one type, one constructor, whichever it is.
+// Selects the scheduler of a config; all have one constructor.
 #pragma once
 
 #include "warpwright/scheduler/dynamic.hpp"
@@ -10,7 +10,7 @@
 
 namespace ww::scheduler {
 
-/// kReaders: warps of a CTA that ask for tiles.
+/// kReaders is the number of warps of a CTA that ask for tiles.
 template <GemmConfig kConfig, int kReaders>
 using DenseScheduler = conditional_t<
     kConfig.order == TileOrder::dynamic, Dynamic<kConfig, kReaders>,
