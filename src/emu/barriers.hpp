@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sixteen named barriers of a CTA (bar.sync, bar.arrive) and the barrier of the cluster (barrier.cluster).
-// Named barriers count threads and check that all name the same number; the cluster barrier waits for all that have not
-// exited.
+// Named barriers count threads and check that all name the same number. The cluster barrier waits for all threads that
+// have not exited.
 #pragma once
 
 #include "emu/cta.hpp"
 
 namespace ww::emu {
 
-/// `wait` false is bar.arrive.
+/// Arrives at a named barrier and, unless `wait` is false (bar.arrive), waits for it.
 void named_barrier(Thread& thread, u32 id, u32 threads, bool wait, arch::Site site);
 void cluster_arrive(Thread& thread, bool relaxed, arch::Site site);
 void cluster_wait(Thread& thread, arch::Site site);
-/// A remote arrival at an mbarrier has landed.
+/// Notes that a remote arrival at an mbarrier has landed.
 void remote_arrival_landed(Cluster& cluster, Machine& machine);
-/// An exited thread no longer holds up the cluster barrier.
+/// Notes that a thread has exited and no longer holds up the cluster barrier.
 void cluster_thread_ended(Thread& thread);
 
 }  // namespace ww::emu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a thread block, of its warps, and of the cluster it belongs to. Plain state; see machine.hpp for who
-// owns it.
+// The state of a thread block, of its warps, and of the cluster it belongs to. Plain state; machine.hpp says who owns
+// it.
 #pragma once
 
 #include <memory>
@@ -27,14 +27,14 @@ struct NamedBarrier {
   WaitList waiters;
 };
 
-/// A meeting of lanes.
+/// A synchronisation of lanes.
 struct WarpMeeting {
   u32 mask = 0, arrived = 0, round = 0;
-  u32 kind = 0;  // all lanes must come for the same thing
+  u32 kind = 0;  // all lanes must come for the same operation
   WaitList waiters;
 };
 
-/// A stmatrix of which some lanes have not come yet.
+/// A stmatrix that some lanes have not reached yet.
 struct MatrixStore {
   u32 address[kWarpSize];
   u32 registers[kWarpSize][4];
@@ -45,14 +45,14 @@ struct MatrixStore {
 
 struct Warp {
   WarpMeeting meeting;  // of all lanes: shuffle, vote, ldmatrix
-  // why: twice; a fast lane may be in the next meeting before a slow one has read the results of this one
+  // Two halves, because a fast lane may reach the next exchange before a slow one has read the results of this one.
   u32 values[2][kWarpSize] = {};
   u32 matrices[2][kWarpSize][4] = {};
   std::vector<WarpMeeting> syncs;  // by mask
   SequenceRing<MatrixStore> matrix_stores;
 };
 
-/// setmaxnreg: per-thread counts of the launch are pooled per CTA.
+/// setmaxnreg: the per-thread counts of the launch are pooled per CTA.
 struct RegisterPool {
   struct Change {
     u32 count;
@@ -78,7 +78,7 @@ struct Cta {
   std::unique_ptr<u8[], AlignedDelete> shared;  // indexed by offset; [0, kSharedBase) is out of bounds
   u32 shared_end = 0;
   u32 live_threads = 0;
-  u32 unread_stores = 0;  // bulk stores that still have to read shared memory
+  u32 unread_stores = 0;  // bulk stores that have not read shared memory yet
   RegisterPool registers;
   NamedBarrier named[16];
   std::vector<MBarrier> barriers;
@@ -97,7 +97,7 @@ struct Cluster {
   u32 live_threads = 0;
   u32 operations = 0;          // in flight
   u32 arrived = 0, phase = 0;  // of the cluster barrier
-  u32 remote_arrivals = 0;     // in flight: arriving at the cluster barrier releases them, so it waits for them
+  u32 remote_arrivals = 0;  // in flight: arriving at the cluster barrier releases them, so the barrier waits for them
   WaitList waiters;
 };
 

@@ -27,20 +27,20 @@ Fields decode(Cta& cta, u64 descriptor, const char* operand, Origin origin) {
           static_cast<u32>(descriptor >> 32 & 0x3FFF) << 4, mode == 0 ? 0 : 4 - mode};
 }
 
-/// Bytes from the start to chunk `chunk` of row `row`, before the swizzle.
+/// Returns the bytes from the start to chunk `chunk` of row `row`, before the swizzle.
 u32 k_major_chunk(const Fields& f, u32 row, u32 chunk) {
   return row % 8 * f.span() + row / 8 * f.stride + chunk * (f.swizzle_bits == 0 ? f.leading : 16);
 }
 
-/// The same of 8 rows from 8 `eight` on, for one k.
+/// Returns the same for 8 rows from 8 `eight` on, for one k.
 u32 mn_major_chunk(const Fields& f, u32 eight, u32 k) {
   if (f.swizzle_bits == 0) return k % 8 * 16 + k / 8 * f.leading + eight * f.stride;
   const u32 byte = 16 * eight;
   return k % 8 * f.span() + k / 8 * f.stride + byte % f.span() + byte / f.span() * f.leading;
 }
 
-/// The same eight rows over and over, `stride` bytes apart: true when all chunks lie in shared memory. why apart: it is
-/// every operand that our kernels have, in a tenth of the time
+/// Repeats the offsets of the first eight rows, `stride` bytes apart; returns true if all chunks lie in shared memory.
+/// This special case covers every operand of our kernels, in a tenth of the time.
 bool repeated_chunks(const Cta& cta, const Fields& f, u32 rows, u32* offsets) {
   constexpr u32 kEight = 16;  // chunks of eight rows
   u32 least = ~0u, most = 0;
@@ -60,7 +60,7 @@ bool repeated_chunks(const Cta& cta, const Fields& f, u32 rows, u32* offsets) {
 void operand_chunks(Cta& cta, u64 descriptor, Major major, int rows, u32* offsets, const char* operand, Origin origin) {
   const Fields fields = decode(cta, descriptor, operand, origin);
   const u32 chunks = 2 * static_cast<u32>(rows);
-  // the swizzle looks at an address modulo 1024
+  // The swizzle depends on an address modulo 1024.
   if (major == Major::k && fields.stride % 1024 == 0 && repeated_chunks(cta, fields, static_cast<u32>(rows), offsets))
     return;
   for (u32 i = 0; i < chunks; ++i) {
@@ -83,7 +83,7 @@ void gather_rows(Cta& cta, u64 descriptor, Major major, int rows, u8* out, const
   for (int chunk = 0; chunk < 2 * rows; ++chunk) {
     const u8* from = shared + offsets[chunk];
     if (major == Major::k) std::memcpy(out + chunk * 16, from, 16);
-    else  // eight rows of one k: two bytes to each
+    else  // eight rows of one k, two bytes each
       for (int row = 0; row < 8; ++row)
         std::memcpy(out + (chunk / 16 * 8 + row) * 32 + chunk % 16 * 2, from + 2 * row, 2);
   }

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // The 64-bit matrix descriptor of wgmma (sm_90): where the rows of an operand are in shared memory.
-//   bits 0-13 start >> 4, 16-29 LBO >> 4, 32-45 SBO >> 4, 49-51 base offset, 62-63 layout (0 none, 1 128 B, 2 64 B,
-//   3 32 B)
+//   bits 0-13 start >> 4, 16-29 LBO >> 4, 32-45 SBO >> 4, 49-51 base offset, 62-63 layout (0 none, 1 128 B, 2 64 B, 3
+//   32 B)
 //   K-major, swizzled:  start + (row % 8) * span + (row / 8) * SBO + byte, then XOR
 //   K-major, none:      start + (row % 8) * 16 + (row / 8) * SBO + chunk * LBO
 //   MN-major, swizzled: start + (k % 8) * span + (k / 8) * SBO + byte % span + byte / span * LBO, byte = 2 row; then
 //   XOR
 //   MN-major, none:     start + (k % 8) * 16 + (k / 8) * LBO + row / 8 * SBO + 2 row % 16
-// Not here: base offsets other than 0, which are refused.
+// Base offsets other than 0 are refused.
 #pragma once
 
 #include "emu/cta.hpp"
 
 namespace ww::emu {
 
-/// Offsets of the 16-byte chunks of one instruction's operand, 2 `rows` of them: of each row its two; MN-major, of each
-/// 8 rows the 16 of its k. Reports addresses outside the CTA's memory.
+/// Returns the offsets of the 2 `rows` 16-byte chunks of one instruction's operand: the two of each row or, MN-major,
+/// the 16 k of each 8 rows. Reports addresses outside the CTA's memory.
 void operand_chunks(Cta& cta, u64 descriptor, Major major, int rows, u32* offsets, const char* operand, Origin origin);
 
-/// Copies `rows` rows of 32 bytes, one instruction's worth of K, to `out` (rows, 32). Reports addresses outside the
-/// CTA's memory.
+/// Copies `rows` rows of 32 bytes, one instruction's K, to `out` (rows, 32). Reports addresses outside the CTA's
+/// memory.
 void gather_rows(Cta& cta, u64 descriptor, Major major, int rows, u8* out, const char* operand, Origin origin);
 
 }  // namespace ww::emu

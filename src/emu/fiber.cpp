@@ -6,7 +6,7 @@ namespace ww::emu {
 
 void prepare(Fiber& fiber, Stack stack, void (*entry)(boost::context::detail::transfer_t)) {
 #if defined(__SANITIZE_ADDRESS__)
-  // why: an earlier fiber may have been abandoned here with its frames still marked
+  // An earlier fiber may have been abandoned here with its frames still marked.
   ASAN_UNPOISON_MEMORY_REGION(stack.bottom, stack.top - stack.bottom);
 #endif
   fiber.stack = stack;

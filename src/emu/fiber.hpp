@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fiber is a place where execution can be left and taken up again: the scheduler's own stack or one emulated
-// thread's. Boost.Context does the switch (5 ns bare); under AddressSanitizer every switch is announced to it.
-// A fiber that fails is abandoned, not unwound: kernel code and the emulator's frames on it own nothing.
+// A fiber is a context of execution that can be left and resumed: the scheduler's own stack or that of one emulated
+// thread. Boost.Context switches (5 ns bare); under AddressSanitizer every switch is announced to it.
+// A fiber that fails is abandoned, not unwound, because kernel code and the emulator's frames on it own nothing.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>
@@ -24,10 +24,10 @@ struct Fiber {
 /// Prepares `fiber` to run `entry` on `stack` at the first switch to it; `entry` must call `arrived` first.
 void prepare(Fiber& fiber, Stack stack, void (*entry)(boost::context::detail::transfer_t));
 
-/// Completes a switch on its far side: notes where the fiber that was left goes on.
+/// Completes a switch on its far side: notes where the fiber that was left will resume.
 inline void arrived(boost::context::detail::transfer_t from) { static_cast<Fiber*>(from.data)->context = from.fctx; }
 
-/// Leaves `from`, goes on in `to`; returns when someone switches back.
+/// Leaves `from` and resumes `to`; returns when another fiber switches back.
 inline void switch_fiber(Fiber& from, Fiber& to) {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(&from.shadow_stack, to.stack.bottom, to.stack.top - to.stack.bottom);

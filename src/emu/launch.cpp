@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch: checks it, spreads its clusters over OS threads (or keeps all on one when they wait for each other), adds
-// up the statistics. Clusters are handed out in order and the report of the lowest one wins, so nothing depends on the
-// thread count.
+// A launch: checks it, distributes its clusters over OS threads (or keeps all on one when they wait for each other),
+// and adds up the statistics. Clusters start in order, and the report of the lowest one wins, so that nothing depends
+// on the thread count.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -50,7 +50,7 @@ Result<void> check_request(const arch::KernelEntry& entry, const runtime::Launch
   return {};
 }
 
-/// What the machines of one launch hand in.
+/// The results of all machines of one launch.
 struct Outcome {
   std::mutex mutex;
   Counters total;
@@ -95,7 +95,8 @@ struct Outcome {
   }
 };
 
-/// One OS thread: a machine that runs cluster after cluster, or all clusters at once when they wait for each other.
+/// Runs one OS thread: a machine that runs cluster after cluster, or all clusters at once when they wait for each
+/// other.
 void work(const LaunchContext& context, Outcome& outcome) {
   const u32 clusters = context.launch.grid / context.launch.cluster;
   const u32 batch = context.launch.cross_cta ? clusters : 1;
@@ -132,7 +133,7 @@ void run_workers(const LaunchContext& context, Outcome& outcome) {
   try {
     for (u32 i = 1; i < workers; ++i) others.emplace_back([&] { work(context, outcome); });
   } catch (const std::system_error&) {
-    // fewer threads change the time, not the result
+    // Fewer threads change the time, not the result.
   }
   work(context, outcome);
   for (std::thread& other : others) other.join();
@@ -171,7 +172,7 @@ struct AlignedBytes {
   AlignedBytes& operator=(const AlignedBytes&) = delete;
 };
 
-/// A launch from its check to the last thread; `outcome` says how it went.
+/// Runs a launch from its check to the last thread; `outcome` receives the results.
 Result<double> run_launch(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options,
                           int sms, bool check, bool hooked, Outcome& outcome) {
   WW_CHECK(check_request(entry, launch, sms));
@@ -212,7 +213,7 @@ CheckReport check(const arch::KernelEntry& entry, const runtime::Launch& launch,
     return report;
   }
   if (outcome.failed_cluster == ~0u) report.stats = stats_of(outcome.total, launch, *seconds);
-  // why: clusters after the one that stopped may or may not have run
+  // Clusters after the one that stopped may or may not have run.
   outcome.checks.erase(outcome.checks.upper_bound(outcome.failed_cluster), outcome.checks.end());
   summarise(outcome.checks, launch, hooked, outcome.failed_cluster != ~0u ? outcome.report : "", report);
   return report;

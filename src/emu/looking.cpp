@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the cycle of a thread's states as Brent does: one remembered state, renewed after 1, 2, 4, ... comparisons.
+// Finds the cycle of a thread's states by Brent's method: one remembered state, renewed after 1, 2, 4, ... comparisons.
 #include "emu/looking.hpp"
 
 namespace ww::emu {
@@ -34,7 +34,7 @@ Look look_again(Looking& looking, u32 loads, u64 address, const void* from, u64 
   return looking.idle ? Look::idle : Look::moves;
 }
 
-// why not instrumented: it reads the frames of others
+// Not instrumented, because it reads the frames of others.
 __attribute__((no_sanitize("address"))) u64 digest_of_stack(const void* low, const void* top) {
   u64 digest = reinterpret_cast<u64>(low);
   for (const u64* word = static_cast<const u64*>(low); word < top; ++word) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts clusters, moves between fibers and operations, notices when nothing can move.
+// Starts clusters, switches between fibers and operations, and detects that nothing can make progress.
 #include "emu/machine.hpp"
 
 #include <cstring>
@@ -22,7 +22,7 @@ thread_local Thread* current_thread = nullptr;
 
 namespace {
 
-/// AddressSanitizer wants to know the stack that a switch goes to, the scheduler's included.
+/// Returns the stack of the scheduler, because AddressSanitizer must know the target of every switch.
 Stack own_stack() {
   Stack stack;
 #if defined(__SANITIZE_ADDRESS__)
@@ -62,7 +62,7 @@ bool Machine::run(u32 first, u32 count) {
   try {
     loop();
   } catch (const Stop&) {
-    // the report is there
+    // The report has been made.
   }
   return !failed_;
 }
@@ -207,7 +207,7 @@ void Machine::thread_ended(Thread& thread) {
   __builtin_unreachable();
 }
 
-/// What Schedule could not ask for when it guessed who would be next.
+/// Prefetches what Schedule could not when it guessed the next thread.
 inline void fetch_ahead(const Thread& thread) {
   const auto fetch = [](const void* from, int lines) {
     for (int i = 0; i < lines; ++i) __builtin_prefetch(static_cast<const char*>(from) + 64 * i, 1);
@@ -259,7 +259,7 @@ void Machine::yield(Thread& thread) {
 }
 
 void Machine::poll(Thread& thread, Wait wait, arch::Site site, u32 a, u32 b) {
-  // why: under a random order a poller may be picked many times before the one it waits for
+  // Under a random order a poller may be picked many times before the thread it waits for.
   constexpr u64 kLooksWithoutProgress = 4096;
   note_wait(thread, wait, site, a, b);
   if (++idle_polls_ > kLooksWithoutProgress + 256 * u64{live_threads_})
@@ -315,7 +315,7 @@ void Machine::carry_out(Operation& operation) {
   if (operation.kind == Operation::Kind::wgmma) return operation.warpgroup->execute_next();
   switch (operation.kind) {
     case Operation::Kind::tma_load: land_load(operation); break;
-    case Operation::Kind::store_read: read_store(operation); return;  // goes on as a write
+    case Operation::Kind::store_read: read_store(operation); return;  // continues as a write
     case Operation::Kind::store_write: write_store(operation); break;
     case Operation::Kind::remote_arrive:
       signal_now(*operation.cta, operation.barrier, operation.arrivals, operation.expect_bytes, 0, operation.origin,
@@ -335,7 +335,7 @@ void Machine::fail(Origin origin, std::string what, Rule rule) {
     else if (checker_) checker_->stopped(rule, origin, what);
     report_ = failure_report(context_, origin, what);
   }
-  std::string().swap(what);  // why: an abandoned fiber runs no destructors
+  std::string().swap(what);  // an abandoned fiber runs no destructors
   if (!current_thread) throw Stop{};
   Thread& thread = *current_thread;
   current_thread = nullptr;

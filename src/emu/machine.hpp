@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One emulated machine: the clusters that are resident together, on one OS thread, under one schedule.
-//   loop: pick a thread or an operation; a thread runs until it must wait, an operation takes effect at once.
-// Only waits switch: parking goes straight to the next thread, and to the machine's own stack for operations.
-// Nothing runnable and nothing in flight while threads wait is a deadlock; only failed polls for long is a livelock.
+//   loop: pick a thread or an operation; a thread runs until it must wait, an operation takes effect at once
+// Only waits switch: parking switches directly to the next thread, and to the machine's own stack for operations.
+// If threads wait while nothing is runnable or in flight, it is a deadlock; many failed polls in a row are a livelock.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace ww::emu {
 
-/// What all machines of a launch share; read only.
+/// The state that all machines of a launch share, read only.
 struct LaunchContext {
   const arch::KernelEntry& entry;
   const runtime::Launch& launch;
@@ -48,50 +48,50 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  /// Runs clusters [first, first + count) of the grid, context.resident at a time. False: see `report`.
+  /// Runs clusters [first, first + count) of the grid, context.resident at a time. If it returns false, see `report`.
   bool run(u32 first, u32 count);
   const std::string& report() const { return report_; }
 
-  // For the mechanisms, on a thread's fiber:
-  /// Leaves the thread until somebody wakes it. `a` and `b` say what it waits for in a deadlock report.
+  // For the mechanisms, on a thread's fiber.
+  /// Suspends the thread until another wakes it. A deadlock report names `a` and `b`, which identify what it waits for.
   void park(Thread& thread, Wait wait, arch::Site site, u32 a = 0, u32 b = 0);
-  /// Lets others run; the thread goes on later.
+  /// Lets other threads run; the thread resumes later.
   void yield(Thread& thread);
-  /// The same after a look that found nothing. Too many of these in a row without progress are a livelock.
+  /// Yields after a poll without success. Too many of these in a row without progress are a livelock.
   void poll(Thread& thread, Wait wait, arch::Site site, u32 a = 0, u32 b = 0);
-  /// A thread that has loaded kLooksAtOnce times and more without an effect comes to its next load, which it makes when
-  /// this returns: others may run first. `registers` is WW_SAVED_REGISTERS of the function that the kernel called.
+  /// Yields before a load of a thread that has loaded kLooksAtOnce times or more without an effect; the thread makes
+  /// the load when this returns. `registers` is WW_SAVED_REGISTERS of the function that the kernel called.
   void look(Thread& thread, Wait wait, u64 address, u64 value, const void* from, const void* registers,
             arch::Site site);
-  /// It reads the time, over and over.
+  /// Notes that the thread reads the time repeatedly.
   void look_at_clock(Thread& thread);
-  /// True now and then under every schedule but fifo: a try that could pass fails.
+  /// Returns true now and then under every schedule but fifo, so that a try that could succeed fails.
   bool fails_spuriously(u32 one_in) { return schedule_.is_random() && schedule_.random().one_in(one_in); }
-  /// The same for a wait that could pass at once: the thread is slow.
+  /// Does the same for a wait that could pass at once, as if the thread were slow.
   bool dawdle(u32 one_in) { return !schedule_.keeps_priorities() && fails_spuriously(one_in); }
 
-  // Anywhere:
+  // From anywhere.
   void wake(Thread& thread) { schedule_.push(Ready(thread)); }
   void wake_all(WaitList& waiters);
   void progress() { idle_polls_ = 0; }
-  /// The same by a thread that meets others of its warp, which is no progress where all of them do nothing but look.
+  /// Notes progress of a thread that synchronises within its warp; this is none if all of its threads only poll.
   void meets(const Thread& thread) {
     if (!thread.idle()) progress();
   }
   Operation& new_operation(Operation::Kind kind, Origin origin) { return operations_.take(kind, origin); }
-  /// Hands an operation to the scheduler; it counts for its CTA's cluster until carried out.
+  /// Submits an operation to the scheduler; it counts for its CTA's cluster until executed.
   void submit(Operation& operation);
-  /// Records what went wrong and leaves; the first report wins and nothing of this machine runs afterwards.
+  /// Records an error and stops. The first report wins, and nothing of this machine runs afterwards.
   [[noreturn]] void fail(Origin origin, std::string what, Rule rule = Rule::invalid_operation);
 
   const LaunchContext& context() const { return context_; }
   Counters& counters() { return counters_; }
   u64 steps() const { return steps_; }
   u64 seed() const { return seed_; }
-  /// The map that was at `address` before this launch released another there: an SM may still remember it.
+  /// Returns the map at `address` before this launch released another there, because an SM may still have it cached.
   const TensorMapData* map_before(u64 address) const;
   void keep_map_before(u64 address, const TensorMapData& data);
-  /// Null when nobody watches.
+  /// Returns null when the run is not checked.
   Checker* checker() const { return checker_.get(); }
 
  private:
@@ -117,7 +117,7 @@ class Machine {
   std::unique_ptr<StackPool> stacks_;
   std::unique_ptr<Checker> checker_;
   Fiber own_;                     // where the loop runs
-  Operation* pending_ = nullptr;  // picked on a fiber, to be carried out on the machine's own stack
+  Operation* pending_ = nullptr;  // picked on a fiber, to be executed on the machine's own stack
   std::vector<std::unique_ptr<Cluster>> idle_, resident_;
   u32 next_cluster_ = 0, end_cluster_ = 0;
   std::unordered_map<u64, TensorMapData> maps_before_;
@@ -127,7 +127,7 @@ class Machine {
   std::string report_;
 };
 
-/// The emulated thread that runs on this OS thread right now; null on a machine's own stack.
+/// The emulated thread that runs on this OS thread at the moment; null on a machine's own stack.
 extern thread_local Thread* current_thread;
 
 }  // namespace ww::emu

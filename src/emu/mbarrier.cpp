@@ -172,8 +172,7 @@ void mbarrier_wait(Thread& thread, u32 address, u32 parity, arch::Site site) {
     machine.yield(thread);
   }
   for (;;) {
-    // why: looked up anew each time; the thread may be late, and the phase after the one it waits for may have
-    // completed
+    // Looked up again each time, because the thread may be late and the phase after the awaited one may have completed.
     MBarrier& barrier = barrier_at(*place.cta, place.offset, {&thread, site});
     if (passed(barrier, parity)) return note_passed(thread, barrier, awaited, site);
     barrier.waiters.push(thread);

@@ -10,10 +10,11 @@
 namespace ww::emu {
 namespace {
 
-/// Accesses are aligned to their size, up to 16 bytes.
+/// Returns the natural alignment: the access size, up to 16 bytes.
 u32 natural_alignment(u32 bytes) { return bytes == 0 ? 1 : min(bytes & (~bytes + 1), 16u); }
 
-/// Why shared_place() finds none. Apart from it, since each access to shared memory asks there.
+/// Reports why shared_place() finds no memory. It is a separate function, because every access to shared memory calls
+/// shared_place().
 [[noreturn, gnu::noinline]] void refuse_place(Thread& thread, u32 rank, u32 offset, u32 bytes, u32 alignment,
                                               Origin origin, u32 address) {
   Machine& machine = *thread.machine;
@@ -140,7 +141,8 @@ void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access
   if (access != arch::Access::read) {
     if (!memory.writable)
       machine.fail({&thread, site}, fmt::format("write to read-only operand {}", memory.name), Rule::out_of_bounds);
-    // why not always: load_acquire looks through an atomic pointer, and an atomic may leave the word as it is for ever
+    // Other accesses are excluded: load_acquire reads through an atomic pointer, and an atomic may never change the
+    // value.
     if (order != arch::MemoryOrder::acquire && !thread.idle()) machine.progress();
   }
   if (Checker* checker = machine.checker()) checker->global_access(thread, value, bytes, access, order, scope, site);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a thread may read and write: shared memory of its cluster, and the global ranges that the launch names.
+// The memory that a thread may access: shared memory of its cluster, and the global ranges that the launch names.
 // Every access is checked for bounds, alignment and permission before the kernel gets a pointer.
 #pragma once
 
@@ -13,20 +13,21 @@ struct SharedPlace {
   u8* data() const { return cta->shared.get() + offset; }
 };
 
-/// The bytes that a shared address names; a report when they are not all there or the CTA has exited.
+/// Returns the bytes at a shared address; reports when they do not all exist or the CTA has exited.
 SharedPlace shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, arch::Site site);
-/// The same, in this CTA's own memory only.
+/// Does the same for this CTA's own memory only.
 SharedPlace own_shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, const char* what, arch::Site site);
 
 void* shared_access(Thread& thread, u32 address, u32 bytes, arch::Access access, arch::Site site);
-/// st.async: `bytes` of `words`, 4 or 16, for `address`, some time; `barrier`, in the same CTA, then counts them.
+/// Issues st.async: `bytes` of `words`, 4 or 16, arrive at `address` later; then `barrier`, in the same CTA, counts
+/// them.
 void store_async(Thread& thread, u32 address, const u32* words, u32 bytes, u32 barrier, arch::Site site);
-/// It has arrived. Called by the machine.
+/// Completes an st.async. Called by the machine.
 void land_store(Operation& operation);
 void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access access, arch::MemoryOrder order,
                     arch::Scope scope, arch::Site site);
 
-/// Index of the launch's memory range that holds [base, base + bytes); -1 when none does.
+/// Returns the index of the launch's memory range that holds [base, base + bytes); -1 when none does.
 int range_of(const Machine& machine, u64 base, u64 bytes);
 
 }  // namespace ww::emu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An asynchronous operation that has been issued and not yet taken effect. The scheduler decides when each is carried
-// out; until then nobody sees it. One operation is one moment: a multicast load is one per destination, a bulk store is
-// two.
+// An asynchronous operation that was issued and has not taken effect yet. The scheduler decides when each is executed;
+// until then nothing observes it. An operation takes effect at one moment: a multicast load is one operation per
+// destination, a bulk store two.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ struct Operation {
   enum class Kind : u8 { tma_load, store_read, store_write, wgmma, remote_arrive, store_async };
   Kind kind{};
   Origin origin;
-  Cta* cta = nullptr;   // whose shared memory is read, written or signalled
+  Cta* cta = nullptr;   // the CTA whose shared memory is read, written or signalled
   u32 shared = 0;       // offset of the box
   u32 barrier = 0;      // offset of the mbarrier
   TensorMapData map{};  // as the operation saw it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heap of a schedule by priority: the largest key first, then the oldest. Four children a node, which lie in one or
-// two lines of cache: half the levels of a binary heap, and no branch on keys that nobody can predict.
+// The heap of a schedule by priority: the largest key first, then the oldest. Nodes have four children, in one or two
+// cache lines, which halves the levels of a binary heap, and the comparisons have no unpredictable branches.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,12 @@
 namespace ww::emu {
 
 struct Ranked {
-  u64 order;  // the older is the larger; the low bits say where what waits is kept: too large to move about
+  u64 order;  // the older is the larger; the low bits are the place of the item, which is too large to move
   u64 key;    // the larger goes first
 
   static constexpr u32 kPlaceBits = 24;
   u32 place() const { return static_cast<u32>(order & ((1u << kPlaceBits) - 1)); }
-  /// Both words as one number. why: branches on them are what nobody can predict
+  /// Returns both values as one number, because branches on them would be unpredictable.
   bool before(const Ranked& other) const { return number() > other.number(); }
   unsigned __int128 number() const { return static_cast<unsigned __int128>(key) << 64 | order; }
 };
@@ -29,13 +29,13 @@ class PriorityHeap {
     pushed_ = 0;
   }
   void push(u64 key, u32 place) { insert({~pushed_++ << Ranked::kPlaceBits | place, key}); }
-  /// What was popped, with another key.
+  /// Pushes a popped item again with another key.
   void push_again(Ranked item) { insert(item); }
   Ranked pop() {
     const Ranked first = items_.front(), last = items_.back();
     items_.pop_back();
     if (items_.empty()) return first;
-    // why the hole goes all the way down: the last one belongs near the bottom
+    // The hole moves all the way down, because the last item belongs near the bottom.
     std::size_t hole = 0, child = 1;
     const Ranked* const items = items_.data();
     const std::size_t count = items_.size();

@@ -9,7 +9,7 @@
 namespace ww::emu {
 namespace {
 
-/// All threads of a warpgroup must ask for the same thing in the same order.
+/// Checks that all threads of a warpgroup request the same counts in the same order.
 void check_uniform(Thread& thread, u32 count, bool increase, arch::Site site) {
   auto& changes = thread.cta->registers.changes[thread.index / kWarpgroupSize];
   const u32 turn = thread.register_changes++;

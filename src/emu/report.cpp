@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words for findings.
+// The texts of findings.
 #include "emu/report.hpp"
 
 #include <fmt/format.h>

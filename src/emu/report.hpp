@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of findings: what went wrong, where in the kernel's source, in which thread, and how to see it again; for a
-// deadlock, who waits on what, grouped by CTA and source line.
+// The text of findings: what went wrong, where in the kernel's source, in which thread, and how to reproduce it. For a
+// deadlock, it lists the waiting threads and what they wait for, grouped by CTA and source line.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,13 @@ namespace ww::emu {
 
 struct LaunchContext;
 
-/// "producer", "math 1", or "warpgroup 2" for threads that the kernel has not named.
+/// Returns "producer", "math 1", or "warpgroup 2" for threads that the kernel has not named.
 std::string words_of(const RoleName& role, u32 warpgroup);
-/// What a thread that is not runnable waits for, with what is missing.
+/// Returns what a thread that is not runnable waits for, and what is missing.
 std::string waits_on(const Thread& thread);
 std::string failure_report(const LaunchContext& context, Origin origin, const std::string& what);
 std::string deadlock_report(const LaunchContext& context, const std::vector<std::unique_ptr<Cluster>>& clusters);
-/// The waiting threads alone, one line a group.
+/// Returns the waiting threads alone, one line a group.
 std::string waiting_report(const std::vector<std::unique_ptr<Cluster>>& clusters);
 
 }  // namespace ww::emu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two schedules that look for mistakes on purpose.
-// PCT: Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010: n agents
+// The two schedules that search for bugs systematically.
+// PCT: Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010. n agents
 // of random priority and d - 1 moments at which the leader becomes the last find a bug of depth d with probability at
 // least 1 / (n k^(d-1)) in a run of k steps. k is not known beforehand, so each seed draws its magnitude.
 #include "emu/schedule.hpp"
@@ -27,7 +27,7 @@ namespace ww::emu {
 namespace {
 
 constexpr u64 kHighest = ~0ull >> 1;
-constexpr u64 kLowEnd = 1ull << 40;  // priorities below it belong to those that were demoted or gave way
+constexpr u64 kLowEnd = 1ull << 40;  // priorities below it belong to threads that were demoted or yielded
 
 u64 agent_of(const Thread& thread) { return u64{thread.cta->index} * 64 + thread.index / kWarpSize; }
 u64 agent_of(const Operation& operation) {
@@ -109,7 +109,7 @@ u64 Schedule::key_of(const Thread& thread) const {
   const u64 agent = agent_of(thread);
   for (const Demoted& demoted : demoted_)
     if (demoted.agent == agent) return demoted.key;
-  // lanes of a warp are neighbours, in an order of their own
+  // Lanes of a warp are neighbours, in a random order.
   return (random_key(priority_seed_ + agent) & ~0xFFull) | (mix(priority_seed_ + thread.index) & 0xFF);
 }
 
@@ -143,7 +143,7 @@ Next Schedule::pop_ranked() {
 Next Schedule::pop_adversarial() {
   if (!threads_.empty() || !operations_.empty()) return pop_random();
   const bool victim_waits = !late_threads_.empty() || !late_operations_.empty();
-  // why the toss: who polls may wait for the victim, or for another that polls
+  // A random choice, because a polling thread may wait for the victim or for another polling thread.
   if (!yielded_.empty() && (!victim_waits || random_.below(2) == 0)) return {take(yielded_), nullptr};
   if (!late_operations_.empty()) return {nullptr, take(late_operations_)};
   return {late_threads_.empty() ? nullptr : take(late_threads_), nullptr};

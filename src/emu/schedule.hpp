@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens next: one of the runnable threads or one of the operations in flight.
+// Chooses what happens next: one of the runnable threads or one of the operations in flight.
 //   fifo:        the one that became ready first
 //   random:      any, by a seeded generator
 //   pct:         the one of highest priority; priorities are random, and the leader drops to the last place a few times
-//   adversarial: any but the victim (one engine, warp, lane or CTA), which moves only when nothing else can
-// Under random each cluster draws a temper: engines as likely as threads, eager, or lazy; a slow engine and a fast one
-// uncover different mistakes. Everything depends on (options, seed, shape of the launch) alone.
+//   adversarial: delays one victim (an engine, warp, lane or CTA) until nothing else can make progress
+// Under random each cluster draws a bias: engines as likely as threads, more likely, or less likely, because slow and
+// fast engines uncover different bugs. Everything depends on (options, seed, shape of the launch) alone.
 #pragma once
 
 #include <vector>
@@ -26,14 +26,16 @@ struct Next {
 
 class Schedule {
  public:
-  /// `warps` of a CTA and CTAs of a cluster: what a victim is drawn from.
+  /// Resets for a run. `warps` is the warps of a CTA and `ctas` the CTAs of a cluster, from which the adversarial
+  /// scheduler draws its victim.
   void reset(const EmuOptions& options, u64 seed, u32 warps, u32 ctas);
 
-  /// Lines of its stack that a thread touches first: of the emulator's waits, and of the kernel that called.
+  /// The cache lines of its stack that a thread touches first: those of the emulator's waits, and of the kernel that
+  /// called.
   static constexpr int kFrames = 12;
 
   bool is_random() const { return kind_ != EmuSchedule::fifo; }
-  /// Priorities decide who is slow; a thread that gave way by chance would lose its own.
+  /// Returns whether priorities decide who is slow; a thread that yielded at random would lose its own.
   bool keeps_priorities() const { return kind_ == EmuSchedule::pct; }
   Random& random() { return random_; }
 
@@ -47,7 +49,7 @@ class Schedule {
     else if (kind_ == EmuSchedule::fifo) queue_.push_back({{}, &operation});
     else push_chosen(operation);
   }
-  /// A thread that goes on after others had a chance to.
+  /// Adds a thread that resumes after others had a chance to run.
   void push_yielded(const Ready& ready) {
     if (kind_ == EmuSchedule::pct) push_ranked({ready, nullptr}, next_low_--);
     else if (kind_ == EmuSchedule::adversarial) yielded_.push_back(ready.thread);
@@ -74,8 +76,8 @@ class Schedule {
     u64 agent, key;
   };
 
-  /// Hundreds of threads take turns in no order, so what one needs first has left the caches since it ran last: asked
-  /// for while another runs, it is there in time. A guess costs little when another goes first after all.
+  /// Prefetches a thread's state. Hundreds of threads run in random order, so that a thread's state has left the caches
+  /// since it last ran; prefetched while another thread runs, it arrives in time. A wrong guess costs little.
   static void fetch_ahead(const Ready& ready) {
     if (!ready.thread) return;
     const auto fetch = [](const void* from, int lines) {
@@ -91,11 +93,11 @@ class Schedule {
     return {threads_.empty() ? nullptr : take_thread(), nullptr};
   }
 
-  /// Any runnable thread, each as likely as the others; the one that may be next is drawn early.
+  /// Removes a uniformly chosen runnable thread; the one that may be next is drawn early.
   Thread* take_thread() {
     const u32 count = static_cast<u32>(threads_.size());
     u32 index = guess_;
-    if (guessed_from_ != count) {  // those that came since are as likely
+    if (guessed_from_ != count) {  // threads that came since are as likely
       const u32 drawn = random_.below(count);
       if (drawn >= guessed_from_) index = drawn;
     }
@@ -149,14 +151,14 @@ class Schedule {
   Temper temper_ = Temper::even;
   Random random_;
   std::vector<Ready> threads_;
-  u32 guess_ = 0, guessed_from_ = 0;  // drawn among so many, which are the first of threads_
+  u32 guess_ = 0, guessed_from_ = 0;  // drawn among the first guessed_from_ of threads_
   std::vector<Operation*> operations_;
   std::vector<Waiting> queue_;
   std::size_t front_ = 0;
 
   // pct
   u64 priority_seed_ = 0, next_low_ = 0, pops_ = 0;
-  bool rank_engines_ = false;  // an engine has one priority; else each operation has its own
+  bool rank_engines_ = false;  // each engine has one priority; otherwise each operation has its own
   PriorityHeap heap_;
   std::vector<Waiting> ranked_;     // by place
   std::vector<u32> idle_places_;    // of ranked_

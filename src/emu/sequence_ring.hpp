@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue indexed by an ever-growing sequence number. Collective instructions need it: the threads of a warp or
-// warpgroup do not meet, so the fastest may be several instructions ahead of the slowest, and each finds its
+// A queue indexed by an ever-growing sequence number. Collective instructions need it, because the threads of a warp or
+// warpgroup do not synchronise: the fastest may be several instructions ahead of the slowest, and each finds its
 // instruction by its own count.
 #pragma once
 
@@ -32,7 +32,7 @@ template <class T> class SequenceRing {
   }
 
   std::vector<T> items_ = std::vector<T>(8);
-  u32 last_ = 7;  // of items_, whose number is a power of two. why kept: a division by the size of some T
+  u32 last_ = 7;  // of items_, whose size is a power of two; kept, because computing it divides by the size of T
   u32 begin_ = 0, end_ = 0;
 };
 

@@ -25,7 +25,7 @@ std::vector<std::unique_ptr<StackPool>>& idle_pools() {
 }
 
 void* map_slab() {
-  // one block more than needed, of which the ends that are no whole blocks go back
+  // Maps one block more than needed and unmaps the partial blocks at both ends.
   void* mapped = mmap(nullptr, kSlabBytes + arch::kStackBlock, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();

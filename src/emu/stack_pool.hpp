@@ -16,7 +16,7 @@ struct Stack {
   char* top = nullptr;  // 64-byte aligned; the head begins here
 };
 
-/// Not shared between OS threads; a launch borrows one for each of its workers and gives it back.
+/// Not shared between OS threads; a launch borrows one for each of its workers and returns it.
 class StackPool {
  public:
   StackPool() = default;
@@ -24,14 +24,15 @@ class StackPool {
   StackPool& operator=(const StackPool&) = delete;
   ~StackPool();
 
-  /// The `index`-th stack, mapped on first use. Throws std::bad_alloc when the system has no more memory or mappings.
+  /// Returns the `index`-th stack, mapped on first use. Throws std::bad_alloc when the system has no more memory or
+  /// mappings.
   Stack at(std::size_t index);
 
  private:
   std::vector<void*> slabs_;
 };
 
-/// Pools outlive launches, since mapping some hundred stacks costs as much as running a small kernel.
+/// Pools outlive launches, because mapping some hundred stacks costs as much as running a small kernel.
 std::unique_ptr<StackPool> borrow_stacks();
 void give_back_stacks(std::unique_ptr<StackPool> pool);
 

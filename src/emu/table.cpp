@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds the table of operations that modules call to the mechanisms behind it, for the thread that runs now.
+// Binds the table of operations that modules call to the mechanisms behind it, for the current thread.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -22,7 +22,7 @@ using arch::Site;
 Thread& self() { return *current_thread; }
 Machine& machine() { return *self().machine; }
 
-/// The thread, which remembers from where in its module it called: reports find the kernel's own line by it.
+/// Returns the thread, with the module address of its call noted, by which reports find the kernel's own line.
 Thread& called_from(const void* address) {
   Thread& thread = self();
   thread.call = address;
@@ -31,7 +31,7 @@ Thread& called_from(const void* address) {
 }
 #define WW_CALLER called_from(__builtin_return_address(0))
 
-/// The same for what others see nothing of, whatever it tells: a thread may do it over and over while it waits.
+/// Does the same for operations without an effect on others, which a thread may repeat while it waits.
 Thread& noted_from(const void* address) {
   Thread& thread = self();
   thread.call = address;
@@ -77,12 +77,12 @@ void global_wait_step(const void* address, Site site) {
   machine().poll(thread, Wait::polling, site, static_cast<u32>(value), static_cast<u32>(value >> 32));
 }
 
-// Loads. why apart, and each after a call from the kernel in the place of it: their frames begin with the registers of
-// the kernel, and end where its stack begins.
+// Loads. Each is a separate function that the kernel calls directly: its frame begins with the kernel's registers and
+// ends where the kernel's stack begins.
 
 [[gnu::noinline]] void* shared_look(Thread& thread, u32 address, u32 bytes, arch::Access access, Site site) {
   __builtin_unwind_init();
-  u32 word = 0;  // an atomic that leaves what it finds is a look as well
+  u32 word = 0;  // an atomic that leaves the value unchanged is a poll as well
   if (access == arch::Access::atomic) std::memcpy(&word, shared_place(thread, address, 4, 4, site).data(), 4);
   thread.machine->look(thread, Wait::polling_shared, address, word, thread.call, WW_SAVED_REGISTERS, site);
   return shared_access(thread, address, bytes, access, site);
@@ -117,7 +117,8 @@ void* global_access_called(const void* address, u32 bytes, arch::Access access, 
   return global_access(thread, address, bytes, access, order, scope, site);
 }
 
-// Launches here never overlap: there is nothing to wait for, and only a checker asks whether a kernel would have.
+// Launches never overlap here: there is nothing to wait for, and only the checker asks whether a kernel would have
+// waited.
 void pdl_launch_dependents(Site) {}
 
 [[gnu::noinline]] void plain_look(Thread& thread, const void* address, const void* from) {
@@ -169,7 +170,7 @@ constexpr arch::EmuTable kTable = {
     .mbarrier_try_wait = [](u32 b, u32 parity, Site s) { return mbarrier_try_wait(WW_CALLER, b, parity, s); },
     .mbarrier_wait = [](u32 b, u32 parity, Site s) { mbarrier_wait(WW_CALLER, b, parity, s); },
     .fence =
-        [](arch::Fence kind, Site s) {  // fibers are sequentially consistent: only a checker cares
+        [](arch::Fence kind, Site s) {  // fibers are sequentially consistent: only the checker needs fences
           if (Checker* checker = machine().checker()) checker->fence(WW_LOOKER, kind, s);
         },
     .tma_load =

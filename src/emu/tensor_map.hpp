@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emulator's own tensor map: what TMA needs to walk a box of a global tensor, in the 128 opaque bytes that kernels
-// pass around. Encoding (emulator.hpp) refuses what cuTensorMapEncodeTiled refuses, so that a map which works here
-// works there.
+// The emulator's own tensor map: the description of a global tensor and its box for TMA, in the 128 opaque bytes that
+// kernels pass around. Encoding (emulator.hpp) refuses what cuTensorMapEncodeTiled refuses, so that a map that works
+// here works there.
 #pragma once
 
 #include "runtime/backend.hpp"
@@ -24,7 +24,7 @@ struct TensorMapData {
     for (int d = 0; d < rank; ++d) bytes *= box[d];
     return bytes;
   }
-  /// Bytes from the base to the end of the last element.
+  /// Returns the bytes from the base to the end of the last element.
   u64 span_bytes() const {
     u64 bytes = extent[0] * element_bytes;
     for (int d = 1; d < rank; ++d) bytes += (extent[d] - 1) * stride[d - 1];
@@ -43,7 +43,7 @@ static_assert(sizeof(TensorMapData) <= sizeof(arch::TensorMap));
 
 inline constexpr u64 kTensorMapMagic = 0x70614D7277577577ull;
 
-/// XOR of a shared byte address: bits 4.. with bits 7.., as many as the mode has. Acts on absolute address bits.
+/// XORs bits 4.. of a shared byte address with bits 7.., as many as the mode has. It acts on absolute address bits.
 constexpr u32 swizzle(u32 address, u32 bits) { return address ^ ((address & (((1u << bits) - 1) << 7)) >> 3); }
 
 }  // namespace ww::emu

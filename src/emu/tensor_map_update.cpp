@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks and carries out changes of tensor maps, and decides which version a TMA operation sees.
+// Checks and executes changes of tensor maps, and decides which version a TMA operation sees.
 #include "emu/tensor_map_update.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace ww::emu {
 namespace {
 
 constexpr u32 kMapBytes = sizeof(arch::TensorMap);
-constexpr u32 kReleaseKind = 48;  // of warp meetings: after shuffle, vote and ldmatrix
+constexpr u32 kReleaseKind = 48;  // kind of the warp exchange: after shuffle, vote and ldmatrix
 
 bool same(const TensorMapData& a, const TensorMapData& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
@@ -30,7 +30,7 @@ bool is_parameter(const Thread& thread, u64 address) {
   return address - reinterpret_cast<u64>(context.params) < context.launch.params_bytes;
 }
 
-/// The memory range that holds the map in global memory; a report when it is none or not aligned.
+/// Returns the memory range that holds the map in global memory; reports when there is none or it is not aligned.
 const runtime::MemoryRange& memory_of(Thread& thread, const void* map, u32 alignment, arch::Site site) {
   Machine& machine = *thread.machine;
   const u64 address = reinterpret_cast<u64>(map);
@@ -56,7 +56,7 @@ CachedMap* cached(Cta& cta, u64 address) {
   return nullptr;
 }
 
-/// What is wrong with `value` for the field; empty when nothing is.
+/// Returns what is wrong with `value` for the field; empty when nothing is.
 std::string wrong_with(const TensorMapData& data, arch::TensorMapField field, int dimension, u64 value) {
   const bool has_dimension = dimension < data.rank;
   switch (field) {
@@ -129,7 +129,7 @@ void tensor_map_release(Thread& thread, void* map, u32 copy, arch::Site site) {
     machine.fail({&thread, site}, fmt::format("tensor map: written to read-only operand {}", memory.name),
                  Rule::out_of_bounds);
   const u64 address = reinterpret_cast<u64>(map);
-  // why before the lanes meet: .sync brings them together, but orders none of the memory that another lane wrote
+  // Checked before the lanes synchronise: .sync converges them, but does not order memory that another lane wrote.
   if (Checker* checker = machine.checker()) checker->tensor_map_released(thread, place.offset, address, site);
   const u32 half = meet(thread, kReleaseKind, static_cast<u32>(address) ^ copy, site, [&](u32 lanes) {
     for (const u32 value : thread.warp->values[lanes])

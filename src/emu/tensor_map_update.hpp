@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor maps in global memory, and how kernels change them. TMA reads a map through a cache of its SM that nothing but
-// the acquire fence clears, so a CTA that has used a map, or whose SM has in an earlier kernel, may go on with the old
+// Tensor maps in global memory, and how kernels change them. TMA reads a map through a cache of its SM that only the
+// acquire fence clears. So a CTA that has used a map, or whose SM has in an earlier kernel, may continue with the old
 // one after a change. Here each CTA has such a cache; under every schedule but fifo a stale entry is used half the
 // time.
 //   replace: fields of a copy in shared memory      release: the copy to global memory      acquire: forget the entry
@@ -12,10 +12,10 @@
 
 namespace ww::emu {
 
-/// What the SM of a CTA remembers of the map at `address`.
+/// The cached map of a CTA's SM for `address`.
 struct CachedMap {
   u64 address = 0;
-  bool holds = false;  // false: acquired, the next use reads memory
+  bool holds = false;  // false: acquired, so the next use reads memory
   TensorMapData data{};
 };
 
@@ -25,7 +25,7 @@ struct SeenMap {
   bool in_global = false;  // not a parameter of the launch
 };
 
-/// The map at `map` for one TMA operation or prefetch of the thread; a report when there is none.
+/// Returns the map at `map` for one TMA operation or prefetch of the thread; reports when there is none.
 SeenMap see_tensor_map(Thread& thread, const void* map, arch::Site site);
 
 void tensor_map_replace(Thread& thread, u32 copy, arch::TensorMapField field, int dimension, u64 value,

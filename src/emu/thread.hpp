@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One emulated CUDA thread: its fiber, where it belongs, what it waits for, and the counters that tie its calls to
-// those of the other threads of its warp and warpgroup. Plain state; the rules live with the mechanisms that use it.
+// One emulated CUDA thread: its fiber, its position, what it waits for, and the counters that match its calls with
+// those of the other threads of its warp and warpgroup. Plain state; the rules are in the mechanisms that use it.
 #pragma once
 
 #include <memory>
@@ -28,42 +28,42 @@ enum class Wait : u8 {
   bulk,
   warp,
   registers,
-  polling,         // a word of global memory; its address is in wait_a, wait_b
-  polling_shared,  // a word of shared memory
+  polling,         // a 32-bit value in global memory; its address is in wait_a, wait_b
+  polling_shared,  // a 32-bit value in shared memory
   exited,
 };
 
-/// Who did something, for reports.
+/// The author of an action, for reports.
 struct Origin {
   const Thread* thread = nullptr;
   arch::Site site{};
 };
 
-/// Bulk stores between two commits of one thread.
+/// The bulk stores between two commits of one thread.
 struct BulkGroup {
   u32 unread = 0;     // sources not yet read
   u32 unwritten = 0;  // results not yet in global memory
 };
 
-/// What the kernel calls a thread.
+/// The kernel's name for a thread.
 struct RoleName {
   const char* name = nullptr;
   int number = -1;
 };
 
-// why aligned: it is fetched ahead, line by line, while another thread runs
+// Aligned, because it is prefetched line by line while another thread runs.
 struct alignas(64) Thread {
   Fiber fiber;
   u32 registers_in_flight = 0;  // accumulators that a tensor core owns
   Machine* machine = nullptr;
   Cta* cta = nullptr;
   Warp* warp = nullptr;
-  WarpgroupEngine* warpgroup = nullptr;  // null when the last warps of a CTA are no whole warpgroup
+  WarpgroupEngine* warpgroup = nullptr;  // null when the last warps of a CTA do not form a warpgroup
   u32 index = 0;                         // in the CTA
   const void* call = nullptr;            // return address of its last call of the table
-  u32 loads = 0;                         // since it last changed anything that others see
+  u32 loads = 0;                         // since its last action that others see
   u32 check_slot = 0;                    // the checker's name for it
-  void* check_state = nullptr;           // and what it knows of it
+  void* check_state = nullptr;           // and its state there
   RoleName role;
 
   Wait wait = Wait::none;
@@ -77,32 +77,33 @@ struct alignas(64) Thread {
   u32 cluster_phase = 0;
   bool cluster_arrived = false;
 
-  std::unique_ptr<Looking> looking;  // from its first long row of loads on
+  std::unique_ptr<Looking> looking;  // from its first long run of loads on
 
   u32 bulk_first = 0;                  // number of bulk_groups.front(); the last group is the open one
   std::vector<BulkGroup> bulk_groups;  // empty until the first bulk store
 
-  /// What the hooks of checked modules ask about its plain accesses.
+  /// Returns the state that the hooks of checked modules read at its plain accesses.
   arch::StackHead& head() const { return *reinterpret_cast<arch::StackHead*>(fiber.stack.top); }
   bool on_stack(u64 address) const {
     return address - reinterpret_cast<u64>(fiber.stack.bottom) < static_cast<u64>(fiber.stack.top - fiber.stack.bottom);
   }
   u32 lane() const { return index % 32; }
-  /// It looks at what it saw before and will do so until memory changes.
+  /// Returns whether the thread polls a value that has not changed since its last read.
   bool idle() const { return loads > kLooksAtOnce && looking && looking->idle; }
 };
 
-/// A thread to go on, and what it will touch first. why told apart: it has left the caches by the time it is woken.
+/// A thread to resume, and the memory it will touch first. That is stored separately, because the thread has left the
+/// caches by the time it is woken.
 struct Ready {
   Thread* thread = nullptr;
-  const void* context = nullptr;  // where its stack is hot, or was when it ran last
+  const void* context = nullptr;  // where its stack was in use when it last ran
   const void* check_state = nullptr;
 
   Ready() = default;
   explicit Ready(Thread& t) : thread(&t), context(t.fiber.context), check_state(t.check_state) {}
 };
 
-/// Waiting threads in the order they came.
+/// Waiting threads in order of arrival.
 struct WaitList {
   std::vector<Ready> threads;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks and carries out bulk tensor copies.
+// Checks and executes bulk tensor copies.
 #include "emu/tma_engine.hpp"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ Part part_inside(const TensorMapData& map, const arch::TmaCoordinates& at, int d
   return {static_cast<u32>(first), static_cast<u32>(last)};
 }
 
-/// Memory that a copy may assume to be there: all of the tensor or, where two modes have one stride, the box's part.
+/// The memory that a copy may access: all of the tensor or, where two modes have one stride, the box's part.
 struct Span {
   u64 base, bytes;
 };
@@ -45,8 +45,8 @@ Span span_of(const TensorMapData& map, const arch::TmaCoordinates& at) {
 
 constexpr u32 kNoRange = ~0u;
 
-/// Checks what the instruction says about `map`. Returns the memory range of its tensor, or kNoRange when the box has
-/// no part of it.
+/// Checks the instruction's use of `map`. Returns the memory range of its tensor, or kNoRange when the box has no part
+/// of it.
 u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch::TmaCoordinates& at, arch::Site site) {
   Machine& machine = *thread.machine;
   if (map.rank != rank)
@@ -67,8 +67,8 @@ u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch:
   return static_cast<u32>(range);
 }
 
-/// What stores through `map` reach: rows are cut at 16 bytes of memory, not at the extent, so up to 15 bytes after a
-/// row are overwritten (H200, 2026-11-20). Loads fill from the extent on.
+/// Returns the map as stores use it: rows are clipped at 16 bytes of memory, not at the extent, so up to 15 bytes after
+/// a row are overwritten (H200, 2026-11-20). Loads fill with zeros from the extent on.
 TensorMapData as_stored(const TensorMapData& map) {
   TensorMapData stored = map;
   stored.extent[0] = round_up(map.extent[0] * map.element_bytes, u64{16}) / map.element_bytes;
@@ -84,7 +84,7 @@ u64 bytes_inside(const TensorMapData& map, const arch::TmaCoordinates& at) {
   return bytes;
 }
 
-/// Bytes from the base to the end of what the box reaches; 0 when it reaches nothing.
+/// Returns the bytes from the base to the end of the box's memory; 0 when it has none.
 u64 reach_of(const TensorMapData& map, const arch::TmaCoordinates& at) {
   if (bytes_inside(map, at) == 0) return 0;
   u64 reach = 0;
@@ -95,8 +95,8 @@ u64 reach_of(const TensorMapData& map, const arch::TmaCoordinates& at) {
   return reach;
 }
 
-/// True when a row of the box has the same place in memory as another one: two modes have one stride, and the box has
-/// more than one row along each. Which of the two rows a store leaves there is then not defined.
+/// Returns whether two rows of the box have the same memory: two modes have one stride, and the box has more than one
+/// row along each. It is then undefined which of the rows a store leaves there.
 bool writes_twice(const TensorMapData& map, const arch::TmaCoordinates& at) {
   const auto rows = [&](int d) { return part_inside(map, at, d).last - part_inside(map, at, d).first; };
   for (int outer = 2; outer < map.rank; ++outer)
@@ -105,7 +105,8 @@ bool writes_twice(const TensorMapData& map, const arch::TmaCoordinates& at) {
   return false;
 }
 
-/// A load fills what lies before the tensor; a store there is an illegal instruction. `range`: what check_access() found.
+/// Checks a store. A load fills memory before the tensor with zeros, but a store there is an illegal instruction.
+/// `range` is the result of check_access().
 void check_store(Thread& thread, const TensorMapData& map, u32 range, const arch::TmaCoordinates& at, arch::Site site) {
   Machine& machine = *thread.machine;
   for (int d = 0; d < map.rank; ++d)
@@ -128,8 +129,8 @@ void check_store(Thread& thread, const TensorMapData& map, u32 range, const arch
                  Rule::out_of_bounds);
 }
 
-/// Calls visit(global, first, last, row): each row of the box, in order; bytes [first, last) of it are at `global` in
-/// memory, the rest is outside the tensor (first == last when all of it is).
+/// Calls visit(global, first, last, row) for each row of the box, in order. Bytes [first, last) of it are at `global`
+/// in memory; the rest is outside the tensor (first == last when all of it is).
 template <class Visit> void for_each_row(const TensorMapData& map, const arch::TmaCoordinates& at, Visit visit) {
   const Part inner = part_inside(map, at, 0);
   u32 rows = 1;
@@ -150,14 +151,14 @@ template <class Visit> void for_each_row(const TensorMapData& map, const arch::T
   }
 }
 
-/// One row of a box in shared memory, 16-byte chunk by chunk, at its swizzled places.
+/// Visits one row of a box in shared memory, in 16-byte chunks at their swizzled places.
 template <class Visit> void for_each_chunk(u32 offset, u32 bytes, u32 swizzle_bits, Visit visit) {
   for (u32 at = 0; at < bytes; at += 16) visit(swizzle(offset + at, swizzle_bits), at);
 }
 
 u32 row_bytes(const TensorMapData& map) { return u32{map.box[0]} * map.element_bytes; }
 
-/// `of_map`: this destination's landing tells that the map has been read.
+/// Issues one destination of a load. With `of_map`, its landing tells that the map has been read.
 void issue_load(Thread& thread, const TmaLoadRequest& request, const SeenMap& seen, bool of_map, u32 range, Cta& cta,
                 arch::Site site) {
   const TensorMapData& map = seen.data;
@@ -177,7 +178,7 @@ void issue_load(Thread& thread, const TmaLoadRequest& request, const SeenMap& se
   machine.submit(operation);
 }
 
-/// What a load reads and a store writes, when launches may race there.
+/// Checks the global memory that a load reads or a store writes, when launches may race there.
 void check_global(Thread& thread, const TensorMapData& map, const arch::TmaCoordinates& at, bool write,
                   arch::Site site) {
   for_each_row(map, at, [&](const u8* global, u32 first, u32 last, u32) {
@@ -186,7 +187,7 @@ void check_global(Thread& thread, const TensorMapData& map, const arch::TmaCoord
   });
 }
 
-/// The sectors that a copy touches in global memory, for the traffic of its line.
+/// Counts the sectors that a copy touches in global memory, for the traffic of its line.
 void count_sectors(Checker& checker, const runtime::MemoryRange& memory, u32 range, const TensorMapData& map,
                    const arch::TmaCoordinates& at, bool write, arch::Site site) {
   for_each_row(map, at, [&](const u8* global, u32 first, u32 last, u32) {
@@ -209,7 +210,7 @@ BulkGroup& group_of(const Operation& operation) {
 void wake_bulk_waiter(const Operation& operation) {
   auto& thread = const_cast<Thread&>(*operation.origin.thread);
   if (thread.wait != Wait::bulk) return;
-  thread.wait = Wait::none;  // why: it must not be woken twice
+  thread.wait = Wait::none;  // it must not be woken twice
   thread.machine->wake(thread);
 }
 
@@ -340,7 +341,7 @@ void write_store(Operation& operation) {
 void tma_prefetch_map(Thread& thread, const void* map, arch::Site site) { see_tensor_map(thread, map, site); }
 
 void bulk_commit(Thread& thread) {
-  open_group(thread);  // an empty group is a group
+  open_group(thread);  // an empty group counts as a group
   thread.bulk_groups.emplace_back();
 }
 
@@ -356,7 +357,7 @@ void bulk_wait(Thread& thread, int pending, bool read_only, arch::Site site) {
   };
   while (unfinished()) thread.machine->park(thread, Wait::bulk, site, static_cast<u32>(pending), read_only);
   if (Checker* checker = thread.machine->checker(); checker && !thread.bulk_groups.empty()) {
-    // why from the start of the kernel: groups that are done have left the list
+    // Counted from the start of the kernel, because completed groups have left the list.
     const u32 committed = thread.bulk_first + static_cast<u32>(thread.bulk_groups.size()) - 1;
     if (committed > static_cast<u32>(pending))
       checker->bulk_waited(thread, committed - static_cast<u32>(pending), read_only);

@@ -4,7 +4,7 @@
 //     multicast by itself
 //   store: issue -> (any moment) shared memory read -> (any later moment) global memory written; waits are per thread
 //     and group
-// Outside the tensor a load gives zeros, counted like any byte, and a store writes nothing.
+// Outside the tensor a load gives zeros, which are counted like any bytes, and a store writes nothing.
 #pragma once
 
 #include "emu/operation.hpp"
@@ -25,9 +25,9 @@ void tma_prefetch_map(Thread& thread, const void* map, arch::Site site);
 void bulk_commit(Thread& thread);
 void bulk_wait(Thread& thread, int pending, bool read_only, arch::Site site);
 
-// Moments of an operation, called by the machine.
+// Moments of an operation; called by the machine.
 void land_load(Operation& operation);
-void read_store(Operation& operation);  // hands the same operation back to the schedule as a write
+void read_store(Operation& operation);  // returns the same operation to the schedule as a write
 void write_store(Operation& operation);
 
 }  // namespace ww::emu

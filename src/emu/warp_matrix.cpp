@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// stmatrix and ldmatrix: up to four 8x8 matrices of 16-bit items. Lane 8 i + r names the address of row r of matrix i;
-// lane l holds, in register i, items (l / 4, 2 (l % 4)) and the next one, or their transposes.
+// stmatrix and ldmatrix: up to four 8x8 matrices of 16-bit items. Lane 8 i + r gives the address of row r of matrix i.
+// Lane l holds, in register i, items (l / 4, 2 (l % 4)) and the next one, or their transposes.
 #include <cstring>
 
 #include "emu/check/checker.hpp"
@@ -16,7 +16,7 @@ void check_count(Thread& thread, int count, const char* what, arch::Site site) {
     thread.machine->fail({&thread, site}, fmt::format("{}: {} matrices; expected 1, 2 or 4", what, count));
 }
 
-/// Row `row` of matrix `matrix` as its lanes hold it.
+/// Collects row `row` of matrix `matrix` from the registers of its lanes.
 void collect_row(const MatrixStore& store, u32 matrix, u32 row, u16* items) {
   for (u32 column = 0; column < 8; ++column) {
     const u32 r = store.transposed ? column : row, c = store.transposed ? row : column;

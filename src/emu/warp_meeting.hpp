@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The meeting of a warp's 32 lanes, on which shuffle, vote and ldmatrix are built.
+// The exchange of a warp's 32 lanes, on which shuffle, vote and ldmatrix are built.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,8 +9,8 @@
 
 namespace ww::emu {
 
-/// Waits until all 32 lanes have come with `value` for the same `kind` of exchange; returns which half of warp.values
-/// holds them. `last(half)` runs once, in the lane that comes last, before anybody goes on.
+/// Waits until all 32 lanes have come with `value` for the same `kind` of exchange, and returns which half of
+/// warp.values holds them. `last(half)` runs once, in the lane that comes last, before any lane continues.
 template <class Last> u32 meet(Thread& thread, u32 kind, u32 value, arch::Site site, Last last) {
   Machine& machine = *thread.machine;
   Warp& warp = *thread.warp;

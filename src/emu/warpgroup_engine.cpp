@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// wgmma: deposits, ordered execution, accumulators in flight, group waits.
+// wgmma: deposits of calls, ordered execution, accumulators in flight, group waits.
 #include "emu/warpgroup_engine.hpp"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 namespace ww::emu {
 namespace {
 
-/// As words: 127 of 128 threads ask, and find it so.
+/// Compares as 64-bit values, because 127 of 128 threads compare and find equality.
 bool same_call(const arch::WgmmaCall& a, const arch::WgmmaCall& b) {
   const auto words = [](const arch::WgmmaShape& shape) { return std::bit_cast<std::array<u64, 2>>(shape); };
   const std::array<u64, 2> x = words(a), y = words(b);
@@ -40,8 +40,8 @@ void check_call(Thread& thread, const arch::WgmmaCall& call, arch::Site site) {
     machine.fail({&thread, site}, "wgmma: operand scales must be +1 or -1");
 }
 
-/// Where thread t's registers are in a (64, n) tile: pairs (2j, 2j + 1) sit in row + 8 * (j % 2), columns column + 8 *
-/// (j / 2) ...
+/// The position of thread t's registers in a (64, n) tile: pairs (2j, 2j + 1) are in row + 8 * (j % 2), columns column
+/// + 8 * (j / 2) and the next.
 struct Fragment {
   int row, column;
   explicit Fragment(u32 t) : row(static_cast<int>(16 * (t / 32) + t % 32 / 4)), column(static_cast<int>(2 * (t % 4))) {}
@@ -155,7 +155,8 @@ void WarpgroupEngine::deposit(Thread& thread, const arch::WgmmaCall& call, float
                          Rule::divergent_call);
   slot.in_flight_until[t] = thread.wgmma_issued;
   if (++operation.deposits != kWarpgroupSize) return;
-  // why without arithmetic too: descriptors that name no shared memory must not go unseen
+  // Descriptors are validated with --math off as well; otherwise one that points outside shared memory would go
+  // unreported.
   if (thread.machine->checker() || !computes()) check_operands(operation, thread.wgmma_issued - 1);
   ++ready_;
   queue();
@@ -241,7 +242,7 @@ void WarpgroupEngine::execute_next() {
   queue();
   if (executed() < nearest_wait_) return;
   nearest_wait_ = ~0u;
-  machine.wake_all(waiters_);  // each looks again and comes back when it needs more
+  machine.wake_all(waiters_);  // each checks again and waits again if it needs more
 }
 
 void WarpgroupEngine::hand_back(Thread& thread, float* registers, arch::Site site) {
@@ -309,7 +310,7 @@ void WarpgroupEngine::wait(Thread& thread, int pending, float* const* accumulato
     waiters_.push(thread);
     machine.park(thread, Wait::wgmma, site, needed, executed());
   }
-  // why ahead: a thread that has slept finds its accumulators in no cache
+  // Prefetched, because the accumulators of a thread that slept have left the caches.
   for (int i = 0; i < count; ++i)
     for (u64 line = 0; line < 4; ++line)
       __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<u64>(accumulators[i]) + 64 * line), 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory: every access against those before it, granule by granule.
+// Memory: compares every access with those before it, granule by granule.
 #include <dlfcn.h>
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 u16 bytes_mask(u32 first, u32 last) { return static_cast<u16>((1u << last) - (1u << first)); }
 
-/// Where an address is that no operand holds. why: by the nearest operand, since addresses change from run to run.
+/// Describes an address that no operand holds. It names the nearest operand, because addresses change from run to run.
 std::string outside(const runtime::Launch& launch, u64 address, u32 bytes) {
   constexpr u64 kNear = 1u << 20;
   for (const runtime::MemoryRange& range : launch.memory) {
@@ -76,7 +76,7 @@ Checker::Actor Checker::actor_of(Thread& thread, u32 access, bool write, bool ge
 
 [[gnu::always_inline]] inline Checker::Order Checker::order_inline(const AccessRecord& old, bool old_write,
                                                                    const Actor& actor) const {
-  if (old.kind == Access::mbarrier) return Order::unordered;  // nobody touches a live mbarrier
+  if (old.kind == Access::mbarrier) return Order::unordered;  // no access may touch a live mbarrier
   if (old.epoch == ~0u) return Order::unordered;
   const bool crosses = old.generic && !actor.generic && old_write;
   if (old.slot == actor.self) return crosses && actor.self_visible < old.epoch ? Order::unfenced : Order::ordered;
@@ -88,8 +88,8 @@ Checker::Actor Checker::actor_of(Thread& thread, u32 access, bool write, bool ge
       if (Clock::at(clock->h, old.slot + slot) < old.epoch) return Order::unordered;
     if (!old.generic) continue;
     const bool far = ctas_of_slots_[old.slot] != actor.cta;
-    // why not for reads before an asynchronous write: a remote arrive of the default scope is what all who multicast
-    // rely on
+    // Reads before an asynchronous write are exempt, because every multicast relies on a remote arrive of the default
+    // scope.
     const bool after_read = !old_write && (!actor.generic || actor.kind == Access::store_async);
     if (far && !after_read && (actor.generic || crosses) && Clock::at(clock->s, old.slot) < old.epoch)
       worst = Order::narrow;
@@ -102,14 +102,14 @@ Checker::Order Checker::order(const AccessRecord& old, bool old_write, const Act
   return order_inline(old, old_write, actor);
 }
 
-/// The bytes of `entry`, which shares `common` with an access to `bytes`, that still count after it.
+/// Returns the bytes of `entry`, which shares `common` with an access to `bytes`, that still count after it.
 u16 Checker::judge(ShadowEntry entry, u16 common, u16 bytes, bool crowded, Actor& actor, u32 cta, u64 address) {
   const AccessRecord& old = accesses_[entry.access];
   const bool known = entry.access == actor.known[0] || entry.access == actor.known[1] ||
                      entry.access == actor.known[2] || entry.access == actor.known[3];
   const bool may_conflict = (entry.write || actor.write) && !(old.atomic && actor.atomic) && !known;
   const bool may_fade =
-      crowded && !entry.write;  // what is ordered before this access is so before all that wait for it
+      crowded && !entry.write;  // what is ordered before this access is ordered before everything that waits for it
   const Order verdict = may_conflict || may_fade ? order_inline(old, entry.write, actor) : Order::unordered;
   if (may_conflict) {
     if (verdict == Order::ordered) {
@@ -131,7 +131,7 @@ void Checker::touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& acto
   actor.found = false;
   u32 kept = 0;
   u16 written = 0;
-  // why judge() apart: where each lane of a warp reads words of its own, most entries are of other bytes
+  // judge() is separate, because most entries are of other bytes where each lane of a warp reads its own.
   for (u32 i = 0; i < count; ++i) {
     ShadowEntry entry = entries[i];
     const u16 common = entry.bytes & bytes;
@@ -177,7 +177,7 @@ void Checker::touch_shared(CtaState& cta, u32 offset, u32 bytes, Actor& actor) {
 }
 
 void Checker::touch_global(u64 address, u32 bytes, Actor& actor) {
-  actor.read_of_nothing = false;  // the caller of a launch wrote global memory
+  actor.read_of_nothing = false;  // the caller of a launch has written global memory
   for (u64 at = address; at < address + bytes;) {
     const u32 begin = static_cast<u32>(at % kGranule);
     const u32 end = static_cast<u32>(min(u64{kGranule}, begin + address + bytes - at));
@@ -221,7 +221,7 @@ void Checker::global_access(Thread& thread, u64 address, u32 bytes, arch::Access
     const ThreadState& releaser = threads_[location.thread];
     const bool wide = reaches(location.scope, releaser, self) && reaches(scope, releaser, self);
     ClockRef known = location.released;
-    if (!wide) {  // execution order is there, but not memory order
+    if (!wide) {  // execution order is known, but not memory order
       known = pool_.copy(known);
       known->s.clear();
       known->v.clear();
@@ -260,11 +260,11 @@ u32 Checker::counted_write(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBar
   record.phase = mbarrier.phase;
   record.kind = kind;
   record.waited = starts_early_ && !may_be_early(thread);
-  record.generic = false;  // for those after it: the wait for the mbarrier is enough, at any distance
+  record.generic = false;  // for later accesses: the wait for the mbarrier suffices, at any distance
   record.site = site;
   record.from = thread.call;
   const u32 access = new_access(record);
-  Actor actor = actor_of(thread, access, true, kind == Access::store_async);  // st.async is of the generic proxy
+  Actor actor = actor_of(thread, access, true, kind == Access::store_async);  // st.async belongs to the generic proxy
   touch_shared(state(cta), offset, bytes, actor);
   state(cta).foreign[barrier.slot] = access;
   return access;
@@ -343,7 +343,7 @@ void Checker::wgmma_deposited(Thread& thread, bool first_use, u32 turn, arch::Si
 void Checker::wgmma_ready(WarpgroupEngine&, Cta& cta, u32 first_warp, u32 turn, const u32* a, u32 a_count, const u32* b,
                           u32 b_count, Origin origin) {
   CtaState& memory = state(cta);
-  // in order: who issues this operation last has issued all before it
+  // In order: the last issuer of this operation has issued all before it.
   auto& turns = memory.wgmma_issuers[first_warp / 4];
   std::vector<ClockRef>& issuers = turns[turn];
   auto& thread = const_cast<Thread&>(*origin.thread);
@@ -358,11 +358,11 @@ void Checker::wgmma_ready(WarpgroupEngine&, Cta& cta, u32 first_warp, u32 turn, 
   const auto touch_all = [&](Access kind, const u32* granules, u32 count) {
     record.kind = kind;
     Actor actor = actor_of(thread, new_access(record), false, false);
-    actor.self = ~0u;  // all four warps must know, the issuers' own program order is not enough
+    actor.self = ~0u;  // all four warps must know; the issuers' own program order does not suffice
     actor.clocks = issuers.data();
     actor.clock_count = static_cast<u32>(issuers.size());
     Granule* const shadow = memory.shadow.data();
-    // why ahead: rows of 128 bytes lie a quarter of a KiB apart, and the last to touch them was some time ago
+    // Prefetched, because rows of 128 bytes lie a quarter of a KiB apart and were last touched some time ago.
     for (u32 i = 0; i < count; i += 2) __builtin_prefetch(&shadow[granules[i] / kGranule], 1);
     touch_each(
         memory.overflow, count, [=](u32 i) -> Granule& { return shadow[granules[i] / kGranule]; }, actor,
@@ -392,7 +392,7 @@ void Checker::registers_touched(Thread& thread, arch::Site issued, arch::Site to
 bool Checker::in_module(u64 address) {
   const u64 page = address / GlobalShadow::kPageBytes;
   if (module_pages_.count(page)) {
-    bool shared = false;  // with an operand, which a program may keep in its own data
+    bool shared = false;  // the page holds an operand too, which a program may keep in its own data
     for (const runtime::MemoryRange& range : context_->launch.memory) {
       const u64 begin = reinterpret_cast<u64>(range.base);
       shared = shared ||
@@ -408,20 +408,21 @@ bool Checker::in_module(u64 address) {
 }
 
 void Checker::plain_access(Thread& thread, u64 address, u32 bytes, bool write, const void* from) {
-  // why first: arguments and the pointer to the emulator's table are most of what is no local
+  // Checked first, because arguments and the pointer to the emulator's table are most of the accesses that are not
+  // local.
   const u64 params = reinterpret_cast<u64>(context_->params);
   const u64 page = address / GlobalShadow::kPageBytes;
   if (page == seen_module_pages_[page % std::size(seen_module_pages_)]) return;
   if (address - params < context_->launch.params_bytes && !write) return;
-  // why: no debug information is read here; the address in the module stands for the line until the report
+  // No debug information is read here; the address in the module stands for the line until the report.
   const arch::Site site{static_cast<const char*>(from), -1};
-  if (thread.on_stack(address)) {  // locals, and among them accumulators
+  if (thread.on_stack(address)) {  // locals, which include accumulators
     if (thread.warpgroup && thread.warpgroup->owns(thread, address, bytes))
       registers_touched(thread, thread.warpgroup->last_issue(), site, write,
                         "accumulators are touched between a wgmma and the wait that names them");
     return;
   }
-  for (const auto& cta : thread.cta->cluster->ctas)  // shared memory, through the pointer of a call that was judged
+  for (const auto& cta : thread.cta->cluster->ctas)  // shared memory, through the pointer of a call that was checked
     if (address - reinterpret_cast<u64>(cta->shared.get()) < cta->shared_end) return;
   const int range = range_of(*thread.machine, address, bytes);
   if (range < 0 && in_module(address)) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Synchronisation: what each barrier, fence and meeting makes known to whom.
+// Synchronisation: what each barrier, fence and warp-wide exchange makes known to which thread.
 #include "emu/check/checker.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace ww::emu {
 namespace {
 
 constexpr std::size_t kCheckersKept = 4;
-constexpr u32 kLargestKept = 16;  // CTAs at once; a larger one's memory goes back
+constexpr u32 kLargestKept = 16;  // CTAs at once; a larger checker's memory is freed
 
 std::mutex idle_mutex;
 std::vector<std::unique_ptr<Checker>>& idle_checkers() {
@@ -48,7 +48,7 @@ void Checker::start_launch(const LaunchContext& context) {
   traffic_.turn(context.options.traffic);
   starts_early_ = context.launch.pdl;
   unsupported_.clear();
-  module_pages_.clear();  // why: another module, or an operand, may lie where one was
+  module_pages_.clear();  // another module, or an operand, may lie where one was
   for (u64& page : seen_module_pages_) page = 0;
 }
 
@@ -220,7 +220,7 @@ void Checker::mbarrier_initialised(Thread& thread, MBarrier& barrier, arch::Site
   accesses_[access].barrier = barrier.check_number;
   Actor actor = actor_of(thread, access, true, true);
   touch_shared(cta, barrier.offset, 8, actor);
-  state(thread).last_access = ~0u;  // why: this record names one barrier and is no other's
+  state(thread).last_access = ~0u;  // this record names one barrier and must not be shared
   barrier_event(state_of, "initialised for", barrier.count, thread.check_slot, 0, site);
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Happens-before over one machine's run: the mechanisms of the emulator tell it what threads and engines do, it keeps
-// clocks and shadows and collects findings. It changes nothing about the run.
+// Happens-before over one machine's run. The mechanisms of the emulator report what threads and engines do; the checker
+// keeps clocks and shadow memory and collects findings. It changes nothing about the run.
 //   synchronisation  checker.cpp     memory  accesses.cpp     tensor maps  tensor_maps.cpp
-//   dependent launches  early_access.cpp     words  findings.cpp     traffic  traffic.hpp
-// Asynchronous operations are judged when they are issued, against every access known then; whoever comes later is
-// judged against them.
+//   dependent launches  early_access.cpp     texts  findings.cpp     traffic  traffic.hpp
+// An asynchronous operation is compared, when it is issued, with every access known by then; later accesses are
+// compared with it.
 #pragma once
 
 #include <deque>
@@ -26,34 +26,35 @@ namespace ww::emu {
 
 struct LaunchContext;
 
-/// Global bytes that one cluster touched, for the comparison with the others, which no synchronisation orders.
+/// Global bytes that one cluster touched, to be compared with those of the other clusters, which no synchronisation
+/// orders.
 struct GlobalSpan {
   u64 begin = 0, end = 0;
   bool write = false;
-  std::shared_ptr<const FindingParty> party;  // of all spans of one access
+  std::shared_ptr<const FindingParty> party;  // shared by all spans of one access
 };
 
-/// What the check of one batch of clusters found.
+/// The findings of one batch of clusters.
 struct CheckResult {
   std::vector<Finding> findings;
   std::vector<GlobalSpan> spans;
   std::vector<LineTraffic> traffic;
   std::vector<SectorRun> sectors;
   bool hooked = false;      // a plain access was seen
-  std::string unsupported;  // what was met and not modelled
+  std::string unsupported;  // an operation that occurred and is not modelled
 };
 
 class Checker {
  public:
-  /// Before the first run of a launch. What a checker holds of an earlier launch is only memory to use again.
+  /// Prepares for the first run of a launch. Memory of an earlier launch is reused.
   void start_launch(const LaunchContext& context);
-  /// Before each run.
+  /// Prepares for a run.
   void reset();
   void start_cluster(Cluster& cluster);
   void thread_exits(Thread& thread);
   void has_role(const Thread& thread) { state(thread).role = thread.role; }
   CheckResult take_result();
-  /// CTAs that it has had at once.
+  /// Returns the largest number of CTAs that it has held at once.
   u32 largest() const { return static_cast<u32>(ctas_.size()); }
 
   // Synchronisation, checker.cpp.
@@ -67,10 +68,10 @@ class Checker {
   void warp_parted(Thread& thread, u32 which, u32 round);
   void mbarrier_initialised(Thread& thread, MBarrier& barrier, arch::Site site);
   void mbarrier_invalidated(Thread& thread, MBarrier& barrier, arch::Site site);
-  /// Remembers the clock of a remote arrival until it lands; the result goes with the operation.
+  /// Remembers the clock of a remote arrival until it lands. The result belongs to the operation.
   u32 remote_arrive(Thread& thread, Cta& target, u32 offset, u32 count, arch::Site site);
-  /// At the barrier: an arrival or expectation by the origin's thread (`note` from remote_arrive), or bytes of a copy
-  /// (`access` from tma_load).
+  /// Notes a signal at the barrier: an arrival or expectation by the origin's thread (`note` from remote_arrive), or
+  /// bytes of a copy (`access` from tma_load).
   void mbarrier_signalled(Cta& cta, MBarrier& barrier, u32 arrivals, i64 expect, i64 arrived, Origin origin, u32 note);
   void mbarrier_completed(MBarrier& barrier);
   void mbarrier_passed(Thread& thread, MBarrier& barrier, u32 phase_at_start, arch::Site site);
@@ -79,42 +80,43 @@ class Checker {
   void shared_access(Thread& thread, Cta& cta, u32 offset, u32 bytes, Access kind, arch::Site site);
   void global_access(Thread& thread, u64 address, u32 bytes, arch::Access access, arch::MemoryOrder order,
                      arch::Scope scope, arch::Site site);
-  /// One destination of a load; the result goes with the operation.
+  /// Notes one destination of a load. The result belongs to the operation.
   u32 tma_load(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& barrier, arch::Site site);
   u32 store_async(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& barrier, arch::Site site);
   void tma_global_row(Thread& thread, u64 address, u32 bytes, bool write, arch::Site site);
-  /// The result goes to tensor_map_used.
+  /// Notes a bulk store. The result goes to tensor_map_used.
   u32 tma_store(Thread& thread, u32 offset, u32 bytes, arch::Site site);
   void bulk_waited(Thread& thread, u32 groups, bool read_only);
   void wgmma_deposited(Thread& thread, bool first_use_of_registers, u32 turn, arch::Site site);
-  /// All threads have issued operation `turn`, whose operands are the granules at `a` and `b`.
+  /// Notes that all threads have issued operation `turn`, whose operands are the granules at `a` and `b`.
   void wgmma_ready(WarpgroupEngine& engine, Cta& cta, u32 first_warp, u32 turn, const u32* a, u32 a_count, const u32* b,
                    u32 b_count, Origin origin);
   void wgmma_waited(Thread& thread, u32 done);
   void wgmma_handed_back(Thread& thread);
   void registers_touched(Thread& thread, arch::Site issued, arch::Site touched, bool write, const char* how);
-  /// A plain load or store of kernel code, on its way.
+  /// Notes a plain load or store of kernel code that is about to happen.
   void plain_access(Thread& thread, u64 address, u32 bytes, bool write, const void* from);
 
   // Tensor maps in global memory, tensor_maps.cpp.
   void tensor_map_replaced(Thread& thread, u32 offset, arch::Site site);
-  /// One lane's part: 4 of the 128 bytes.
+  /// Notes one lane's part of a release: 4 of the 128 bytes.
   void tensor_map_released(Thread& thread, u32 offset, u64 address, arch::Site site);
   void tensor_map_acquired(Thread& thread, u64 address, arch::Site site);
-  /// `operation`: the access of the copy, which has read the map when it has landed or read its source.
+  /// Notes a use of a map. `operation` is the access of the copy, which has read the map once it has landed or has read
+  /// its source.
   void tensor_map_used(Thread& thread, u64 address, u32 operation, arch::Site site);
 
   // Programmatic dependent launch, early_access.cpp.
   void pdl_waited(Thread& thread, arch::Site site);
-  /// A copy to or from operand `range` of the launch is issued.
+  /// Notes that a copy to or from operand `range` of the launch is issued.
   void tma_operand(Thread& thread, u32 range, bool write, arch::Site site) {
     if (may_be_early(thread)) [[unlikely]]
       tma_early(thread, range, write, site);
   }
 
-  // What stops a run, findings.cpp.
+  // Events that stop a run, findings.cpp.
   void stopped(Rule rule, Origin origin, const std::string& what);
-  /// A deadlock, or a livelock that `origin` stands for.
+  /// Reports a deadlock, or a livelock of the thread of `origin`.
   void stuck(Rule rule, Origin origin, const std::string& text, const std::vector<std::unique_ptr<Cluster>>& clusters);
 
   Traffic& traffic() { return traffic_; }
@@ -134,14 +136,15 @@ class Checker {
     BarrierEvent history[8];
     u32 events = 0;
   };
-  // why aligned: it is fetched ahead, line by line, while another thread runs
+  // Aligned, because it is prefetched line by line while another thread runs.
   struct alignas(64) ThreadState : ThreadClock {
     ThreadClock fenced;  // as of the last fence at cluster scope or wider
     arch::Scope fence_scope = arch::Scope::cta;
     ClockRef seen_relaxed;  // of relaxed atomic reads, acquired by the next fence
     u32 store_slot = ~0u;   // agents for its bulk stores: reads of the sources, writes of the results
     u32 stores = 0, stores_read = 0;
-    u32 last_access = ~0u;  // record to share, and what it says: there are too many records to stay in caches
+    u32 last_access = ~0u;  // a record that may be shared, with its key, because the records are too many to stay in
+                            // caches
     u32 last_epoch = 0;
     Access last_kind{};
     bool last_atomic = false;
@@ -154,7 +157,7 @@ class Checker {
     RoleName role;
   };
   struct WarpState {
-    Rounds meetings;  // of all lanes: shuffle, vote
+    Rounds meetings;  // exchanges of all lanes: shuffle, vote
     std::vector<std::pair<u32, Rounds>> syncs;
     u32 cluster_waits = ~0u;  // `waits` of the first lane at the cluster barrier
     u32 cluster_lanes = 0;
@@ -166,8 +169,8 @@ class Checker {
   };
   struct CtaState {
     Cta* cta = nullptr;
-    PdlWait pdl_wait;           // the first of its first thread that has one
-    ClockRef unwaited, waited;  // what the last thread that waited knew before, and after
+    PdlWait pdl_wait;           // the wait of its first thread that has one
+    ClockRef unwaited, waited;  // the knowledge of the last thread that waited, before and after
     std::vector<Granule> shadow;
     Overflow overflow;
     Rounds named[16];
@@ -190,7 +193,7 @@ class Checker {
     u32 thread = 0;
     arch::Scope scope = arch::Scope::cta;
   };
-  /// A finding that still lacks its other party: the wait comes later.
+  /// A finding whose second party is not known yet, because the wait comes later.
   struct EarlyAccess {
     std::size_t finding;
     u32 thread;
@@ -203,13 +206,13 @@ class Checker {
     bool outdated = false;  // the map has changed since
   };
   enum class Order { ordered, unordered, narrow, unfenced };
-  /// Who makes an access, with which knowledge.
+  /// The agent of an access and its knowledge.
   struct Actor {
     u32 access = 0;
     u32 slot = 0;  // kind and atomic too: of the access
     Access kind{};
     bool atomic = false;
-    u32 self = ~0u;  // slot of the thread whose program order counts
+    u32 self = ~0u;  // slot of the thread whose program order applies
     u32 self_epoch = 0, self_visible = 0;
     u32 cta = 0;
     bool write = false, generic = true;
@@ -218,11 +221,11 @@ class Checker {
     u32 known[4] = {~0u, ~0u, ~0u, ~0u};  // accesses found ordered before
     u32 next_known = 0;
     bool read_of_nothing = true;  // reads are checked for initialisation
-    bool found = false;           // a finding came out of the last granule
-    u32 turns = 0, turn = 0;      // of turns_ that are its own, and the last that was met
-    u32 noted = 0;                // that have been
+    bool found = false;           // the last granule produced a finding
+    u32 turns = 0, turn = 0;      // entries of turns_ that belong to it, and the last that matched
+    u32 noted = 0;                // entries noted so far
   };
-  /// A whole granule that is as `before` becomes as `after`, and nothing is found.
+  /// A whole granule in state `before` changes to state `after`, without a finding.
   struct Turn {
     Granule before, after;
   };
@@ -244,8 +247,8 @@ class Checker {
   Order order_inline(const AccessRecord& old, bool old_write, const Actor& actor) const;
   void touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& actor, u32 cta, u64 address);
   u16 judge(ShadowEntry entry, u16 common, u16 bytes, bool crowded, Actor& actor, u32 cta, u64 address);
-  /// All of a granule. Most of them are as one of the last few was: a copy or an operand has few histories, the four
-  /// operands of a row of a stage for one.
+  /// Accesses all of a granule. Most granules have the state of one of the last few, because a copy or an operand has
+  /// few histories; the four operands of a row of a stage are an example.
   void touch_whole(Overflow& overflow, Granule& granule, Actor& actor, u32 cta, u64 address) {
     for (u32 left = actor.turns, at = actor.turn; left != 0; --left) {
       if (granule == turns_[at].before) {
@@ -253,18 +256,18 @@ class Checker {
         actor.turn = at;
         return;
       }
-      at = at + 1 == actor.turns ? 0 : at + 1;  // rows repeat, so that the one that came after it once is next
+      at = at + 1 == actor.turns ? 0 : at + 1;  // rows repeat, so that the one that followed it before is next
     }
     touch_whole_anew(overflow, granule, actor, cta, address);
   }
   void touch_whole_anew(Overflow& overflow, Granule& granule, Actor& actor, u32 cta, u64 address);
-  /// All of `count` granules: granule_at(i) is at address_at(i).
+  /// Accesses all of `count` granules: granule_at(i) is at address_at(i).
   template <class GranuleAt, class AddressAt>
   void touch_each(Overflow& overflow, u32 count, GranuleAt granule_at, Actor& actor, u32 cta, AddressAt address_at) {
     for (u32 i = 0; i < count; ++i) {
       touch_whole(overflow, granule_at(i), actor, cta, address_at(i));
       if (actor.turns == 0) continue;
-      // why a loop in a loop: without calls in it, the histories stay in registers
+      // The inner loop contains no calls, so that the histories stay in registers.
       const Turn last = turns_[actor.turn];
       while (i + 1 < count && granule_at(i + 1) == last.before) granule_at(++i) = last.after;
     }
@@ -282,7 +285,7 @@ class Checker {
 
   void use_unfenced(Thread& thread, arch::Site site);
 
-  /// Kernels before this one may still run, as far as the thread knows.
+  /// Returns whether kernels before this one may still run, as far as the thread knows.
   bool may_be_early(const Thread& thread) {
     if (!starts_early_) return false;
     const ClockRef& known = state(thread).base;
@@ -306,7 +309,7 @@ class Checker {
   const LaunchContext* context_ = nullptr;
   ClockPool pool_;
   Slots<ThreadState> threads_;      // by slot; slots that belong to other agents are unused
-  std::vector<u32> ctas_of_slots_;  // why apart from threads_: it stays in caches
+  std::vector<u32> ctas_of_slots_;  // separate from threads_, so that it stays in caches
   std::vector<std::unique_ptr<CtaState>> ctas_;
   std::vector<ClusterState> clusters_;
   std::deque<BarrierState> barriers_;
@@ -318,8 +321,8 @@ class Checker {
   GlobalShadow global_;
   Overflow global_overflow_;
   static constexpr u32 kTurns = 4;
-  Turn turns_[kTurns];                       // of the actor at hand. why not in it: most touch one granule
-  static constexpr u32 kEarlierKernels = 0;  // their slot, where the launch starts early
+  Turn turns_[kTurns];  // of the current actor; not a member of it, because most actors touch one granule
+  static constexpr u32 kEarlierKernels = 0;  // their slot, if the launch may start early
   u32 agents_ = 0;
   u32 used_ctas_ = 0, used_clusters_ = 0;
   bool hooked_ = false;
@@ -333,14 +336,15 @@ class Checker {
   Traffic traffic_;
 };
 
-inline constexpr u32 kSharedSpaceOfNobody = ~0u;  // global memory, where a CTA is asked for
+inline constexpr u32 kSharedSpaceOfNobody = ~0u;  // global memory, where a CTA is expected
 inline constexpr std::size_t kMostFindings = 64;
 
-/// A checker for one launch, and its way back: schedules are short and many, and memory that has been used is warm.
+/// Borrows a checker for one launch, and returns it. Schedules are short and many, and memory that was used before is
+/// in caches.
 std::unique_ptr<Checker> borrow_checker(const LaunchContext& context);
 void give_back_checker(std::unique_ptr<Checker> checker);
 
-/// One report for a finding.
+/// Returns the report of a finding.
 std::string text_of(const Finding& finding);
 
 }  // namespace ww::emu

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops over whole clocks. why twice: eight components at a time where the CPU can, and every x86-64 can do four.
+// The loops over whole clocks, in two versions: eight components at a time where the CPU supports it, four on every
+// x86-64.
 #include "emu/check/clock.hpp"
 
 namespace ww::emu {

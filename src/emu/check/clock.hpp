@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector clocks that hundreds of threads share. An agent (a thread, a warp's tensor core, an mbarrier's copies, a
 // thread's bulk stores) has a slot and counts epochs; (slot, e) happened before the owner of a clock iff e <= h[slot].
-//   h: happens-before     s: the same through synchronisation of sufficient scope     v: made visible to the async
-//   proxy
-// A thread's clock is a shared, frozen base plus its own two counters, so that 256 threads that leave one barrier hold
-// one vector, and its join with another is computed once.
+// - h: happens-before
+// - s: the same through synchronisation of sufficient scope
+// - v: made visible to the async proxy
+// A thread's clock is a shared, frozen base plus its own two counters. So 256 threads that leave one barrier share one
+// vector, and its join with another is computed once.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace ww::emu {
 
 class ClockPool;
 
-/// What resize() adds is anything. why: a join writes all of it at once
+/// Leaves elements that resize() adds uninitialised, because a join writes all of them at once.
 struct Unset : std::allocator<u32> {
   template <class> struct rebind { using other = Unset; };
   void construct(u32* place) { ::new (static_cast<void*>(place)) u32; }
@@ -29,7 +30,7 @@ struct Unset : std::allocator<u32> {
   }
 };
 using Epochs = std::vector<u32, Unset>;
-/// What `to` has not yet of `from`. why no insert: with an allocator of our own it goes one by one
+/// Appends what `to` lacks of `from`. insert() is not used, because with a custom allocator it copies one by one.
 inline void append_rest(Epochs& to, const Epochs& from) {
   const std::size_t first = to.size();
   if (from.size() <= first) return;
@@ -40,19 +41,19 @@ inline void append_rest(Epochs& to, const Epochs& from) {
 struct Clock {
   ClockPool* pool = nullptr;
   u32 references = 0;
-  Epochs h, s, v;  // as long as needed; what is missing is zero
+  Epochs h, s, v;  // as long as needed; missing components are zero
 
   static u32 at(const Epochs& values, u32 slot) { return slot < values.size() ? values[slot] : 0; }
   static void raise(Epochs& values, u32 slot, u32 epoch) {
-    if (epoch == 0) return;  // why: what is missing is zero, and most clocks know of few fences
+    if (epoch == 0) return;  // missing components are zero, and most clocks know of few fences
     if (slot >= values.size()) values.resize(slot + 1, 0);
     values[slot] = max(values[slot], epoch);
   }
 };
 
-/// to = max(to, from), component by component.
+/// Computes to = max(to, from), component by component.
 void raise_components(u32* to, const u32* from, std::size_t count);
-/// to = max(a, b); tells which of the two lacks something of the other.
+/// Computes to = max(a, b), and returns which of the two lacks something of the other.
 struct Missing {
   bool in_a, in_b;
 };
@@ -98,7 +99,7 @@ class ClockPool {
   }
   void give_back(Clock* clock) { idle_.push_back(clock); }
 
-  /// The join of two frozen clocks; one of them when it knows all the other does.
+  /// Returns the join of two frozen clocks; one of them if it knows all that the other does.
   ClockRef join(const ClockRef& a, const ClockRef& b) {
     if (!b || a == b) return a;
     if (!a) return b;
@@ -115,7 +116,7 @@ class ClockPool {
     return result;
   }
 
-  /// `a`, knowing also that `slot` has reached `epoch`.
+  /// Returns `a` with the knowledge that `slot` has reached `epoch`.
   ClockRef raise(const ClockRef& a, u32 slot, u32 epoch) {
     if (epoch == 0 || (a && Clock::at(a->h, slot) >= epoch)) return a;
     Memo& memo = memo_[slot_of(a.get(), u64{slot} << 32 | epoch)];
@@ -177,17 +178,18 @@ inline ClockRef::~ClockRef() {
   if (clock_ && --clock_->references == 0) clock_->pool->give_back(clock_);
 }
 
-/// What a thread knows and has done.
+/// A thread's knowledge and own progress.
 struct ThreadClock {
   ClockRef base;
-  u32 epoch = 1;    // of what it does now
+  u32 epoch = 1;    // of its current actions
   u32 visible = 0;  // its own writes up to this epoch have crossed its last proxy fence
 };
 
-/// Collects what arrives at a barrier until the phase is over.
+/// Collects the clocks that arrive at a barrier until the phase is over.
 class Gathering {
  public:
-  /// `narrow`: the release does not reach as far as the barrier; only what `fenced` holds counts as properly scoped.
+  /// Adds a thread's clock. With `narrow`, the release does not reach as far as the barrier, and only what `fenced`
+  /// holds counts as properly scoped.
   void add(ClockPool& pool, const ThreadClock& thread, u32 slot, bool narrow, const ThreadClock* fenced = nullptr) {
     if (!clock_) clock_ = pool.fresh();
     if (thread.base && !has_joined(thread.base, narrow)) {
@@ -205,7 +207,7 @@ class Gathering {
     if (!clock_) clock_ = pool.fresh();
     Clock::raise(clock_->h, slot, epoch);
   }
-  /// Ends the round.
+  /// Ends the round and returns its clock.
   ClockRef take() {
     for (u32 i = 0; i < min(joined_count_, kJoined); ++i) joined_[i].base = {};
     joined_count_ = 0;
@@ -218,7 +220,8 @@ class Gathering {
     ClockPool::join_one(clock_->v, from.v);
   }
 
-  /// Whether it is one of the last few; the warps of a CTA come in any order, each with one clock for its lanes.
+  /// Returns whether `base` is one of the last few added. The warps of a CTA come in any order, each with one clock for
+  /// its lanes.
   bool has_joined(const ClockRef& base, bool narrow) {
     for (u32 i = 0; i < min(joined_count_, kJoined); ++i)
       if (joined_[i].base == base && joined_[i].narrow == narrow) return true;
@@ -236,17 +239,17 @@ class Gathering {
   u32 joined_count_ = 0;
 };
 
-/// A barrier's gathering and what its last rounds released.
+/// A barrier's current gathering, and the releases of its last rounds.
 struct Rounds {
   Gathering open;
   ClockRef released[4];
   u32 round = 0;
 
   void complete() { released[round++ % 4] = open.take(); }
-  /// What `of` released; the newest when that is too long ago.
+  /// Returns the release of round `which`; the newest if that is too long ago.
   const ClockRef& of(u32 which) const { return released[(round - which <= 4 ? which : round - 1) % 4]; }
-  /// What a thread knows that took part in round `which` with all of `base` and has waited for it since. why no join:
-  /// what the round released has `base` in it, and half of all joins would be these
+  /// Returns the knowledge of a thread that took part in round `which` with all of `base` and has waited for it since.
+  /// No join is needed, because the round's release includes `base`; half of all joins would be these.
   ClockRef after(ClockPool& pool, u32 which, const ClockRef& base) const {
     return round - which <= 4 ? released[which % 4] : pool.join(base, of(which));
   }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programmatic dependent launch. A launch with that attribute may start while kernels before it still run; until a
+// Programmatic dependent launch. A launch with that attribute may start while earlier kernels still run. Until a
 // griddepcontrol.wait has returned, what they read and write must be left alone:
 //   a wait of the thread, or of another that (happens before) -> the thread's access to global memory
-// The kernels before are an agent of the clocks, whose one epoch every wait makes known: the barriers that order two
-// threads' accesses pass on the wait as well. Without the attribute the launch starts when they have ended, and both
-// operations do nothing; why the attribute decides, and not whether a kernel calls them: one that lost its only call
-// must be reported, and the first kernel of a chain may call launch_dependents alone.
+// The earlier kernels are an agent of the clocks, whose one epoch every wait makes known. So barriers that order two
+// threads' accesses pass on the wait as well.
+// Without the attribute the launch starts when they have ended, and both operations do nothing. The attribute decides,
+// not whether a kernel calls them: a kernel that lost its only call must be reported, and the first kernel of a chain
+// may call launch_dependents alone.
 #include <fmt/format.h>
 
 #include "emu/check/checker.hpp"
@@ -17,7 +18,7 @@ void Checker::pdl_waited(Thread& thread, arch::Site site) {
   if (!starts_early_) return;
   ThreadState& self = state(thread);
   CtaState& cta = state(*thread.cta);
-  // why kept: all threads wait after one barrier, with one clock, and are to go on with one
+  // Kept, because all threads wait after one barrier with one clock, and should continue with one.
   if (!cta.waited || !(cta.unwaited == self.base)) {
     cta.unwaited = self.base;
     cta.waited = pool_.raise(self.base, kEarlierKernels, 1);
@@ -25,7 +26,7 @@ void Checker::pdl_waited(Thread& thread, arch::Site site) {
   self.base = cta.waited;
   const PdlWait wait{thread.check_slot, site, thread.call};
   if (wait.thread < cta.pdl_wait.thread) cta.pdl_wait = wait;
-  for (EarlyAccess& access : early_accesses_)  // of findings: few
+  for (EarlyAccess& access : early_accesses_)  // few, one for each finding
     if (access.thread == wait.thread && access.wait.thread == ~0u) access.wait = wait;
 }
 
@@ -43,8 +44,8 @@ void Checker::tma_early(Thread& thread, u32 range, bool write, arch::Site site) 
                fmt::format("operand {}", context_->launch.memory[range].name), site);
 }
 
-/// The second party of each: where the thread waits after all, else where the first thread of its CTA does.
-/// why at the end: the wait comes after the access, and which thread comes first depends on the schedule
+/// Sets the second party of each: the thread's own later wait, else that of the first thread of its CTA.
+/// This runs at the end, because the wait comes after the access, and which thread comes first depends on the schedule.
 void Checker::complete_early_accesses() {
   for (const EarlyAccess& access : early_accesses_) {
     Finding& finding = findings_[access.finding];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From conflicts to findings: which rule, who, where, and the text.
+// Turns conflicts into findings: the rule, both parties, their lines, and the text.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -179,7 +179,7 @@ void Checker::report(Rule rule, FindingParty first, FindingParty second, u64 beg
   finding.space = std::move(space);
   finding.barrier_history = std::move(history);
   finding.advice = advice_for(rule);
-  finding.text = what;  // the sentence; take_result makes the report of it
+  finding.text = what;  // one sentence; take_result adds the rest of the report
   findings_.push_back(std::move(finding));
 }
 

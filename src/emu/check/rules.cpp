@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spelling of rules, and what each suggests.
+// Names of rules, and their advice.
 #include "emu/check/rules.hpp"
 
 namespace ww {

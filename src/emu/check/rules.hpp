@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each rule of the checker suggests to whoever broke it.
+// The advice of each rule of the checker to the author of a kernel that broke it.
 #pragma once
 
 #include "warpwright/host/device.hpp"

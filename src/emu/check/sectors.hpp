@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes that go to and come from HBM, by a first-order model of L2: it is empty when the launch starts and loses
-// nothing until the end. So a sector of 32 bytes is read from HBM once, by the first line that reads it before anything
-// has written it, and written back once, for the first line that wrote it. Sectors count from the start of the operand.
-// A log is one cluster's; SectorMerge takes the logs in the order of clusters, so nothing depends on OS threads.
+// Bytes to and from HBM, by a first-order model of L2: it is empty when the launch starts and evicts nothing until the
+// end. So a sector of 32 bytes is read from HBM once, for the first line that reads it before anything has written it,
+// and written back once, for the first line that wrote it. Sectors count from the start of the operand.
+// A log covers one cluster. SectorMerge takes the logs in the order of clusters, so that nothing depends on OS threads.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct SectorRun {
   bool write = false;
 };
 
-/// Two numbers for each sector of a few pages, zero where nothing has been said.
+/// Two numbers for each sector of a few pages; zero where nothing was recorded.
 template <class T> class SectorPages {
  public:
   static constexpr u64 kSectors = 128;
@@ -52,7 +52,7 @@ template <class T> class SectorPages {
   u64 last_key_ = 0;
 };
 
-/// Who touched each sector first, in one cluster.
+/// The line that touched each sector first, in one cluster.
 class SectorLog {
  public:
   void touch(u32 range, u64 offset, u32 bytes, bool write, u32 line) {
@@ -66,7 +66,7 @@ class SectorLog {
       }
     }
   }
-  /// Sorted, reads before writes.
+  /// Returns the runs, sorted, reads before writes.
   std::vector<SectorRun> take() {
     std::vector<SectorRun> runs;
     for (const auto& [key, page] : pages_.pages())
@@ -101,7 +101,8 @@ class SectorLog {
   Pages pages_;
 };
 
-/// Adds the clusters up: of each run, the bytes that no cluster before has brought in or will write back anyway.
+/// Adds the clusters up: returns, for each run, the bytes that no earlier cluster has brought in or will write back
+/// anyway.
 class SectorMerge {
  public:
   u64 new_bytes(const SectorRun& run) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who touched each byte last. Memory is cut into granules of 16 bytes; a granule holds a few entries, each one access
-// and the bytes of it that still count: later writes take bytes from all entries, later reads of an agent from its own.
+// The last accesses to each byte. Memory is divided into granules of 16 bytes. A granule holds a few entries, each one
+// access and the bytes of it that still count: later writes take bytes from all entries, later reads of an agent from
+// its own.
 #pragma once
 
 #include <array>
@@ -49,7 +50,7 @@ struct AccessRecord {
   u32 slot = 0;       // agent
   u32 epoch = 0;      // ~0 while a copy is in flight
   u32 thread = 0;     // slot of the thread that did or issued it
-  u32 barrier = ~0u;  // that it completes on
+  u32 barrier = ~0u;  // the mbarrier that it completes on
   u32 phase = 0;      // of that barrier at issue
   u32 with = ~0u;     // a record that ends when this one does
   Access kind{};
@@ -65,16 +66,16 @@ struct ShadowEntry {
   u32 access = 0;
   u16 bytes = 0;  // of the granule, one bit each
   bool write = false;
-  u8 unused = 0;  // why: granules are compared as words
+  u8 unused = 0;  // explicit, because granules are compared as 64-bit values
 };
 
 struct alignas(32) Granule {
   static constexpr u32 kInline = 3;
-  u32 overflow = 0;  // 0: entries are here, else in the shadow's overflow list of that number
+  u32 overflow = 0;  // 0: entries are here; otherwise the number of the shadow's overflow list
   u32 count = 0;
   ShadowEntry entries[kInline];
 
-  /// As two vectors: hundreds of thousands are compared in a run.
+  /// Compares as two vectors, because a run compares hundreds of thousands of granules.
   bool operator==(const Granule& other) const {
     typedef u64 Half __attribute__((vector_size(16)));
     struct Halves {
@@ -86,10 +87,10 @@ struct alignas(32) Granule {
   }
 };
 
-/// Entries of many granules; `overflow` is shared by the granules of one memory.
+/// Entries of granules that hold many; all granules of one memory share `overflow`.
 struct Overflow {
   std::vector<std::vector<ShadowEntry>> lists = std::vector<std::vector<ShadowEntry>>(1);
-  u32 used = 1;  // lists from here on are of earlier runs. why kept: a run needs hundreds of them
+  u32 used = 1;  // lists from here on are of earlier runs; kept, because a run needs hundreds of them
 
   ShadowEntry* entries(Granule& granule) { return granule.overflow ? lists[granule.overflow].data() : granule.entries; }
   void append(Granule& granule, ShadowEntry entry) {
@@ -110,7 +111,7 @@ struct Overflow {
   void clear() { used = 1; }
 };
 
-/// Global memory, page by page as it is touched.
+/// The shadow of global memory, allocated page by page as it is touched.
 class GlobalShadow {
  public:
   static constexpr u64 kPageBytes = 4096;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements by number that stay where they are, in chunks: hundreds of threads point to theirs. What has been used is
-// kept for the next run, neighbours next to each other.
+// A chunked array. Elements never move, because hundreds of threads keep pointers to theirs. Used chunks are kept for
+// the next run, with neighbours next to each other.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ template <class T> class Slots {
     while (chunks_.size() * kChunk < count) chunks_.push_back(std::make_unique<T[]>(kChunk));
     size_ = max(size_, count);
   }
-  /// All as they were made.
+  /// Resets all elements to their initial state.
   void clear() {
     for (u32 i = 0; i < size_; ++i) (*this)[i] = T{};
     size_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One addr2line process for each new address, which only findings ask for.
+// Runs one addr2line process for each new address; only findings ask for addresses.
 #include "emu/check/source_lines.hpp"
 
 #include <dlfcn.h>
@@ -44,9 +44,9 @@ std::string output_of(const char* const* arguments) {
   return text;
 }
 
-/// Pairs of lines, function and "file:line", innermost first.
-// why some are skipped: around every kernel there is what WW_KERNEL makes, a lambda that takes a void*, and around the
-// library's own kernels a generated kernel.cpp; neither is a line that anybody wrote.
+/// Parses pairs of lines, function and "file:line", innermost first.
+// Some are skipped: around every kernel there is the code of WW_KERNEL, a lambda that takes a void*, and around the
+// library's own kernels a generated kernel.cpp. Nobody wrote those lines.
 SourceLines parse(const std::string& text) {
   SourceLines lines;
   std::string function;

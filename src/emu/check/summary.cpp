@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges the clusters of a launch, in their order: nothing here depends on which OS thread ran them.
+// Merges the clusters of a launch in their order, so that nothing depends on which OS thread ran them.
 #include "emu/check/summary.hpp"
 
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ Finding race_between(const Span& first, const Span& second, const runtime::Launc
   return finding;
 }
 
-/// Spans of different clusters that overlap where one is a write.
+/// Reports spans of different clusters that overlap if one is a write.
 void compare_clusters(const std::map<u32, CheckResult>& results, const runtime::Launch& launch,
                       std::map<Key, std::size_t>& known, std::vector<Finding>& findings) {
   std::vector<Span> spans;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results of all clusters as one report: findings once each, global memory compared across clusters, the verdict.
+// Combines the results of all clusters into one report: each finding once, global memory compared across clusters, the
+// verdict.
 #pragma once
 
 #include <map>
@@ -9,7 +10,7 @@
 
 namespace ww::emu {
 
-/// `results` by first cluster; `stopped` is the emulator's own report of what ended the run early, or empty.
+/// `results` are keyed by first cluster. `stopped` is the emulator's own report of what ended the run early, or empty.
 void summarise(std::map<u32, CheckResult>& results, const runtime::Launch& launch, bool hooked,
                const std::string& stopped, CheckReport& report);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor maps in global memory. What must hold when a TMA operation uses one:
+// Tensor maps in global memory. This must hold when a TMA operation uses one:
 //   the last change -> release by tensormap.cp_fenceproxy -> (happens before) -> acquire in this CTA -> (before) -> use
-// and a change comes only after every operation that was issued with the map is known to be done.
-// The acquire is asked for in every launch, also where nothing in this launch wrote the map: an earlier kernel or the
-// host did, stream order covers ordinary reads only, and the SM's cache of maps outlives kernels.
-// The fence may be another thread's of the CTA if it happens before the use: proxy fences order along such a path.
+// A change must come after every operation that was issued with the map is known to have completed.
+// The acquire is required in every launch, even if nothing in this launch wrote the map: an earlier kernel or the host
+// did, stream order covers ordinary reads only, and the SM's cache of maps outlives kernels.
+// Another thread of the CTA may execute the fence if it happens before the use, because proxy fences order along such a
+// path.
 #include "emu/check/checker.hpp"
 #include "emu/machine.hpp"
 #include "emu/memory.hpp"
@@ -18,7 +19,7 @@ constexpr u32 kMapBytes = sizeof(arch::TensorMap);
 
 void Checker::tensor_map_replaced(Thread& thread, u32 offset, arch::Site site) {
   const u32 access = thread_access(thread, Access::tensor_map_replace, false, site);
-  Actor reads = actor_of(thread, access, false, true);  // what it does not replace, it keeps
+  Actor reads = actor_of(thread, access, false, true);  // it keeps the fields that it does not replace
   touch_shared(state(*thread.cta), offset, kMapBytes, reads);
   Actor writes = actor_of(thread, access, true, true);
   touch_shared(state(*thread.cta), offset, kMapBytes, writes);
@@ -37,12 +38,12 @@ void Checker::tensor_map_released(Thread& thread, u32 offset, u64 address, arch:
 }
 
 void Checker::tensor_map_acquired(Thread& thread, u64 address, arch::Site site) {
-  // why: what it lets TMA see are writes that happened before it
+  // Its wait matters, because it makes writes that happened before it visible to TMA.
   if (may_be_early(thread)) [[unlikely]]
     early_access(thread, "fence.proxy.tensormap (acquire of a tensor map)", address, address + kMapBytes, "", site);
   ThreadState& self = state(thread);
   auto& acquires = map_acquires_[address];
-  // why two: threads that know of the first only may use the map while this one, ahead of them, acquires it again
+  // Two are kept: threads that know of the first only may use the map while this one, ahead of them, acquires it again.
   std::erase_if(acquires, [&](const MapAcquire& a) { return a.slot == thread.check_slot && a.outdated; });
   MapAcquire* newest = nullptr;
   int mine = 0;
@@ -50,10 +51,10 @@ void Checker::tensor_map_acquired(Thread& thread, u64 address, arch::Site site) 
     if (acquire.slot == thread.check_slot) newest = &acquire, ++mine;
   if (mine < 2) newest = &acquires.emplace_back();
   *newest = {thread.check_slot, self.epoch, self.cta, self.base};
-  ++self.epoch;  // what the thread writes from here on comes after
+  ++self.epoch;  // later writes of the thread come after
 }
 
-/// The CTA's acquire that the thread knows of, its own before others'; null when there is none.
+/// Returns the CTA's acquire that the thread knows of, preferring its own; null when there is none.
 const Checker::MapAcquire* Checker::map_acquire_before(Thread& thread, u64 address) const {
   const ThreadState& self = threads_[thread.check_slot];
   const auto found = map_acquires_.find(address);
@@ -107,7 +108,7 @@ void Checker::tensor_map_used(Thread& thread, u64 address, u32 operation, arch::
         written = true;
         judge_map_write(old, record, acquire, address);
       } else if (old.kind == Access::tensor_map_use && old.slot == record.slot) {
-        continue;  // this one is done no earlier
+        continue;  // this one completes no earlier
       }
       entries[kept++] = entries[i];
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts, line by line.
+// Counts traffic line by line.
 #include "emu/check/traffic.hpp"
 
 #include "emu/check/source_lines.hpp"
@@ -92,7 +92,7 @@ void Traffic::shared(const Thread& thread, u32 offset, u32 bytes, Access kind, a
   group.lanes |= 1u << lane;
   group.offset[lane] = offset;
   group.bytes[lane] = static_cast<u8>(min(bytes, 255u));
-  constexpr std::size_t kMostOpen = 64;  // why: one lane may come for ever where the others never do
+  constexpr std::size_t kMostOpen = 64;  // one lane may come repeatedly while the others never do
   if (pending.groups.front().lanes != ~0u && pending.groups.size() < kMostOpen) return;
   count(line, pending.groups.front());
   pending.groups.erase(pending.groups.begin());

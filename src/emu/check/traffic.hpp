@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared, L2 and HBM traffic by source line (HBM: sectors.hpp), and how shared accesses of a warp fall on the 32
-// banks of 4 bytes.
-//   wavefronts of a warp-wide access = the most different words that any bank has to give
-//   8- and 16-byte accesses go in halves and quarters of a warp, matrix rows in groups of eight
-// The n-th access of each lane at a line makes the n-th warp-wide access: lanes need not meet. Lanes that never come
-// leave partial accesses, counted as they are at the end.
+// Shared, L2 and HBM traffic by source line (HBM: sectors.hpp), and the distribution of a warp's shared accesses over
+// the 32 banks of 4 bytes.
+//   wavefronts of a warp-wide access = the most different 32-bit values that any bank has to deliver
+//   8- and 16-byte accesses take halves and quarters of a warp, matrix rows groups of eight
+// The n-th accesses of all lanes at a line form the n-th warp-wide access, because lanes need not be converged. Lanes
+// that never come leave partial accesses, which are counted as they are at the end.
 #pragma once
 
 #include <map>
@@ -20,15 +20,15 @@ namespace ww::emu {
 class Traffic {
  public:
   void clear();
-  /// One lane's access; `lanes` of a warp make a group.
+  /// Counts one lane's access; `lanes` of a warp form a group.
   void shared(const Thread& thread, u32 offset, u32 bytes, Access kind, arch::Site site);
   void copy(Access kind, arch::Site site, u64 shared_bytes, u64 l2_bytes, u64 saved);
-  /// `bytes` from `offset` of operand `range` of the launch.
+  /// Counts `bytes` from `offset` of operand `range` of the launch.
   void global(Access kind, arch::Site site, u32 range, u64 offset, u32 bytes, bool write);
-  /// The lines that take() returns are numbered as those of the sectors.
+  /// Returns the sectors; their lines are numbered as those that take() returns.
   std::vector<SectorRun> take_sectors() { return sectors_.take(); }
   std::vector<LineTraffic> take();
-  /// Counts nothing while off.
+  /// Switches counting on or off.
   void turn(bool on) { on_ = on; }
 
  private:
@@ -61,7 +61,8 @@ class Traffic {
   WarpLine* last_ = nullptr;
 };
 
-/// Passes over the banks that `count` accesses of `bytes` at `offset` need, and the fewest any pattern would need.
+/// Computes the passes over the banks that `count` accesses of `bytes` at `offset` need, and the fewest that any
+/// pattern would need.
 void bank_passes(const u32* offset, u32 count, u32 bytes, u64& passes, u64& ideal);
 
 const char* name_of(Access kind);

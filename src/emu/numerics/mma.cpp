@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the engine of one tensor-core multiply by the CPU at hand, and gives it the floating-point environment that
-// its results are defined in. No arithmetic here.
+// Selects the engine of one tensor-core multiply for this CPU, and sets the floating-point environment in which its
+// results are defined. No arithmetic here.
 #include "emu/numerics/mma.hpp"
 
 #include "emu/numerics/mma_term.hpp"
@@ -13,8 +13,8 @@ namespace ww::emu {
 namespace {
 
 #if defined(__x86_64__)
-/// Round to nearest, subnormals kept, nothing trapped, for as long as it lives.
-// why: a host program may run its threads with flush-to-zero (any library linked with -ffast-math sets it)
+/// Sets round to nearest, subnormals kept, no traps, for its lifetime.
+// A host program may run its threads with flush-to-zero, because any library linked with -ffast-math sets it.
 class DefaultFloatingPoint {
  public:
   DefaultFloatingPoint() : saved_(_mm_getcsr()) { _mm_setcsr(0x1F80); }
@@ -44,7 +44,7 @@ bool mma_supports(MmaTarget target) {
 }
 
 MmaTarget mma_best_target() {
-  // why: a constant of the machine, looked up once; initialisation of a local static is thread-safe
+  // A constant of the machine, determined once; the initialisation of a local static is thread-safe.
   static const MmaTarget best = mma_supports(MmaTarget::avx512) ? MmaTarget::avx512
                                 : mma_supports(MmaTarget::avx2) ? MmaTarget::avx2
                                                                 : MmaTarget::portable;
@@ -57,7 +57,7 @@ void mma_m64_on(MmaTarget target, MmaTypes types, int n, const u8* a, const u8* 
   const MmaCall call{types.a, types.b, n, a, b, d, accumulate, scale_a < 0, scale_b < 0};
   if (math == MmaMath::fp32_chain) return mma_chain(target, call);
   switch (target) {
-    // why not tf32: eight products a lane of 32 bits gain too little to write it a third time
+    // tf32 uses AVX2, because eight products per 32-bit lane gain too little to justify a third version.
     case MmaTarget::avx512: return types.a == DType::tf32 ? mma_exact_avx2(call) : mma_exact_avx512(call);
     case MmaTarget::avx2: return mma_exact_avx2(call);
     case MmaTarget::portable: return mma_exact_portable(call);

@@ -2,17 +2,18 @@
 // The fused sum of mma.hpp in AVX-512: one row of A against 16 columns of B at a time, exponents first, terms second.
 //   pass 1: e[k] = ea[k] + eb[k], top = max(e, exponent of C)
 //   pass 2: sum += (signed product) >> (top - e[k])
-// An arithmetic right shift rounds down, the hardware cuts towards zero. So a negative product is shifted as -q - 1 (or
-// -q - 1/2), which lands one below -(q >> s) for every s, and the count of negative products is added back at the end.
-// FP8 needs 15 bits a term and runs two k in the halves of each 32-bit lane; bf16 and f16 take a whole lane. Of e5m2
-// the significand is taken with three fraction bits, as e4m3 has them, so that any mix of the two is the same
+// An arithmetic right shift rounds down, while the hardware truncates towards zero. So a negative product is shifted as
+// -q - 1 (or -q - 1/2), which lands one below -(q >> s) for every s, and the count of negative products is added back
+// at the end.
+// FP8 needs 15 bits a term and processes two k in the halves of each 32-bit lane; bf16 and f16 take a whole lane. The
+// significand of e5m2 is taken with three fraction bits, as e4m3 has them, so that any mix of the two is the same
 // arithmetic.
 #include "emu/numerics/mma_term.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-// why: GCC 12's intrinsics pass a deliberately undefined vector and then warn about it (GCC bug 105593)
+// GCC 12's intrinsics pass a deliberately undefined vector and then warn about it (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -27,7 +28,7 @@ namespace {
 constexpr int kLanes = 16;
 constexpr int kSteps = 16;  // dwords of K: two e4m3 or one 16-bit element each
 
-/// The rows of A, each dword ready to be broadcast to all columns.
+/// The rows of A, each 32-bit element ready to be broadcast to all columns.
 struct alignas(64) PackedA {
   u32 exponent[kMmaRows][kSteps];
   u32 factor[kMmaRows][kSteps];
@@ -61,7 +62,7 @@ WW_AVX512_INLINE AddendC decode_c(__m512i bits) {
           _mm512_mask_mov_epi32(exponent, zero, _mm512_set1_epi32(2 * kZeroExponent))};
 }
 
-/// Puts C itself where it is Inf and the canonical NaN where it is NaN.
+/// Inserts C itself where it is Inf, and the canonical NaN where it is NaN.
 WW_AVX512_INLINE __m512i settle_c(__m512i result, __m512i c) {
   const __m512i infinity = _mm512_set1_epi32(static_cast<i32>(kInfinity));
   const __m512i magnitude = _mm512_and_si512(c, _mm512_set1_epi32(0x7FFFFFFF));
@@ -174,7 +175,7 @@ WW_AVX512_INLINE __m512i fused_row_fp8(const PackedA& a, const PackedB& b, int r
     if (k % 2 == 0) even = _mm512_dpwssd_epi32(even, term, sign);
     else odd = _mm512_dpwssd_epi32(odd, term, sign);
   }
-  // every negative B has put a -1 under A's sign into the sum
+  // Every negative B has put a -1 under A's sign into the sum.
   const __m512i a_negative = _mm512_set1_epi32(static_cast<i32>(a.facts[row].negative));
   const __m512i both = _mm512_popcnt_epi32(_mm512_and_si512(b.negative, a_negative));
   const __m512i owed = _mm512_sub_epi32(_mm512_popcnt_epi32(b.negative), _mm512_slli_epi32(both, 1));
@@ -186,7 +187,8 @@ WW_AVX512_INLINE __m512i fused_row_fp8(const PackedA& a, const PackedB& b, int r
   const __m512i plus = _mm512_add_epi32(sum, c_term);
   sum = _mm512_mask_sub_epi32(plus, _mm512_movepi32_mask(c_bits), sum, c_term);
 
-  // below 2^21, so FP32 holds it; 13 of its 23 fraction bits stay. Scaling is exact: the unit is at least 2^-139.
+  // The sum is below 2^21, so FP32 holds it; 13 of its 23 fraction bits stay. Scaling is exact, because the unit is at
+  // least 2^-139.
   const __m512i cut = _mm512_and_si512(_mm512_castps_si512(_mm512_cvtepi32_ps(sum)), _mm512_set1_epi32(~0x3FF));
   const __m512 unit = _mm512_cvtepi32_ps(_mm512_sub_epi32(top, _mm512_set1_epi32(13)));
   const __m512i finite = _mm512_castps_si512(_mm512_scalef_ps(_mm512_castsi512_ps(cut), unit));
@@ -242,7 +244,7 @@ template <class Format> WW_AVX512_INLINE void pack_b(const MmaCall& call, Packed
 /// Normalises (products + c) * 2^(top - 25) towards zero; the sum needs 33 bits with its sign.
 WW_AVX512_INLINE __m512i normalise_wide(__m512i products, __m512i c, __m512i top) {
   const __m512i total = _mm512_add_epi32(products, c);
-  // its sign is that of both addends, or of `total` when they differ: (p & c) | ((p | c) & t)
+  // Its sign is that of both addends, or of `total` when they differ: (p & c) | ((p | c) & t).
   const __m512i sign = _mm512_ternarylogic_epi32(products, c, total, 0xE8);
   const __mmask16 minus = _mm512_movepi32_mask(sign);
   const __m512i magnitude = _mm512_mask_sub_epi32(total, minus, _mm512_setzero_si512(), total);
@@ -253,11 +255,11 @@ WW_AVX512_INLINE __m512i normalise_wide(__m512i products, __m512i c, __m512i top
   const __m512i field = _mm512_add_epi32(_mm512_srli_epi32(_mm512_castps_si512(cut), 23), unit);
   const __mmask16 over = _mm512_cmpgt_epi32_mask(field, _mm512_set1_epi32(254));
   const __m512i finite = _mm512_mask_mov_epi32(scaled, over, _mm512_set1_epi32(static_cast<i32>(kInfinity)));
-  const __mmask16 signed_lanes = _mm512_mask_test_epi32_mask(minus, finite, finite);  // nothing left is +0
+  const __mmask16 signed_lanes = _mm512_mask_test_epi32_mask(minus, finite, finite);  // an empty sum is +0
   return _mm512_mask_or_epi32(finite, signed_lanes, finite, _mm512_set1_epi32(static_cast<i32>(0x80000000u)));
 }
 
-/// Overwrites the outputs whose products hold a NaN or an Inf.
+/// Overwrites the outputs whose products contain a NaN or an Inf.
 WW_AVX512 __attribute__((noinline)) __m512i settle_products(__m512i result, __m512i c, const RowFacts& a,
                                                             const PackedB& b) {
   alignas(64) u32 out[kLanes], addend[kLanes];
@@ -280,7 +282,8 @@ WW_AVX512_INLINE __m512i fused_row(const PackedA& a, const PackedB& b, int row, 
     top = _mm512_max_epi32(top, e[k]);
   }
   const __m512i above = _mm512_add_epi32(top, _mm512_set1_epi32(1));  // products carry one bit more than F
-  // every negative product is one short after its shift. The 16 products reach 2047^2 * 2^9 < 2^31; C is kept apart.
+  // Every negative product is one too small after its shift. The 16 products reach 2047^2 * 2^9 < 2^31; C is kept
+  // apart.
   const __m512i a_negative = _mm512_set1_epi32(static_cast<i32>(a.facts[row].negative));
   __m512i sum = _mm512_popcnt_epi32(_mm512_xor_si512(b.negative, a_negative));
 #pragma GCC unroll 16

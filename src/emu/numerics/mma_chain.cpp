@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plain alternative to the tensor core's sum: d = fma(a[k], b[k], d) in FP32, k ascending, one rounding a step.
-// It is one defined order, so every target gives the same bits. A NaN result is 0x7FFFFFFF; all else is IEEE's.
+// It is one defined order, so every target gives the same bits. A NaN result is 0x7FFFFFFF; everything else follows
+// IEEE.
 #include "emu/numerics/mma_term.hpp"
 #include "warpwright/arch/convert.hpp"
 
@@ -62,7 +63,7 @@ void chain_avx2(const MmaCall& call) { chain(call); }
 
 void mma_chain(MmaTarget target, const MmaCall& call) {
   if (target == MmaTarget::portable) chain_portable(call);
-  else chain_avx2(call);  // why: 16 lanes gain nothing here, the conversions take as long as the sums
+  else chain_avx2(call);  // 16 lanes gain nothing here, because the conversions take as long as the sums
 }
 
 }  // namespace ww::emu

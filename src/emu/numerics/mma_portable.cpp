@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fused sum of mma.hpp in the compiler's own vectors: one row of A against eight columns of B, 32-bit lanes.
-// It is written for any CPU and compiled a second time for AVX2, whose per-lane shifts it needs to be quick.
-// Magnitudes are shifted and the sign is put on afterwards. Outputs that are not normal numbers are settled one by one.
+// It is written for any CPU and compiled a second time for AVX2, whose per-lane shifts make it fast.
+// Magnitudes are shifted and the sign is applied afterwards. Outputs that are not normal numbers are computed one by
+// one.
 #include "emu/numerics/mma_term.hpp"
 
-// why: the vectors never cross a call that is not inlined, so their calling convention cannot matter
+// The vectors never cross a call that is not inlined, so their calling convention cannot matter.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace ww::emu {
@@ -31,7 +32,7 @@ struct PackedB {
   bool special;
 };
 
-/// Element k of a row as a term; notes in `facts` what kind of value it is.
+/// Decodes element k of a row as a term, and notes its kind of value in `facts`.
 template <DType kType> WW_ALWAYS_INLINE MmaTerm read_term(const u8* row, int k, bool flip, RowFacts& facts) {
   using Format = MmaFormat<kType>;
   u32 bits = 0;
@@ -91,8 +92,8 @@ WW_ALWAYS_INLINE void decode_c(const Lanes& bits, AddendC& c) {
   c.exponent = (zero & kZeroExponent) | (~zero & (field - 126 + normal));
 }
 
-/// The products of one row with eight columns, and C, aligned to the largest exponent `top`. Sixteen products of 2^27
-/// fit a lane, C on top of them might not: it stays apart.
+/// Aligns the products of one row with eight columns, and C, to the largest exponent `top`. Sixteen products of 2^27
+/// fit a lane, but C on top of them might not, so it stays separate.
 template <DType kType>
 WW_ALWAYS_INLINE void align(const PackedA& a, const PackedB& b, int row, const AddendC& c, Lanes& top, Lanes& sum,
                             Lanes& addend) {
@@ -118,7 +119,8 @@ WW_ALWAYS_INLINE void align(const PackedA& a, const PackedB& b, int row, const A
 }
 static_assert(MmaFormat<DType::e4m3>::kSumFraction == 23 - 10 && MmaFormat<DType::bf16>::kSumFraction == 23 + 2);
 
-/// Normalises the lanes whose result is a normal number or zero; `rare` is set where it is not, or C is not finite.
+/// Normalises the lanes whose result is a normal number or zero; `rare` is set for the others, and where C is not
+/// finite.
 template <DType kType>
 WW_ALWAYS_INLINE void normalise_lanes(const AddendC& c, const Lanes& top, const Lanes& sum, const Lanes& addend,
                                       Lanes& out, Lanes& rare) {
@@ -127,7 +129,7 @@ WW_ALWAYS_INLINE void normalise_lanes(const AddendC& c, const Lanes& top, const 
   const Unsigned total = (Unsigned)sum + (Unsigned)addend;
   const Lanes sign = ((sum & addend) | ((sum | addend) & (Lanes)total)) >> 31;
   const Unsigned magnitude = (total ^ (Unsigned)sign) - (Unsigned)sign;
-  // The leading one, from the exponent of a conversion that is exact; then the bits that do not stay.
+  // The leading one follows from the exponent of an exact conversion; then the bits below the result are removed.
   const Lanes leading = ((Lanes) __builtin_convertvector((Lanes)(magnitude >> 8), Floats) >> 23) - 127 + 8;
   const Lanes excess = leading - Format::kOutFraction;
   const Lanes drop = excess > 0 ? excess : Lanes{};
@@ -140,7 +142,7 @@ WW_ALWAYS_INLINE void normalise_lanes(const AddendC& c, const Lanes& top, const 
   out = some & ((sign & static_cast<i32>(0x80000000u)) | (field << 23) | (value & 0x7FFFFF));
 }
 
-/// One output by scalar arithmetic, whatever it holds.
+/// Computes one output by scalar arithmetic, whatever its value.
 template <DType kType> u32 settle(const RowFacts& a, const RowFacts& b, u32 c, i32 top, i32 sum, i32 addend) {
   using Format = MmaFormat<kType>;
   if (const u32 special = special_result(a, b, c)) return special;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engines of mma.hpp share: the operand formats, one decoded operand, the result of a fused sum, and the
-// values that are not finite. The engines differ in how they align and add; they do not differ in any of this.
+// Shared by the engines of mma.hpp: the operand formats, one decoded operand, the result of a fused sum, and values
+// that are not finite. The engines differ only in how they align and add.
 #pragma once
 
 #include "emu/numerics/mma.hpp"
@@ -10,7 +10,7 @@ namespace ww::emu {
 inline constexpr int kMmaRows = 64;
 inline constexpr int kMmaRowBytes = 32;
 
-/// One call of mma_m64; the signs of the scales are already "flip the sign bit of every element".
+/// One call of mma_m64; the signs of the scales have become "flip the sign bit of every element".
 struct MmaCall {
   DType type_a, type_b;
   int n;
@@ -26,7 +26,7 @@ void mma_exact_avx2(const MmaCall& call);
 void mma_exact_avx512(const MmaCall& call);
 void mma_chain(MmaTarget target, const MmaCall& call);
 
-/// An operand format as the tensor core reads it. `kSumFraction` is F, `kOutFraction` what normalisation keeps.
+/// An operand format as the tensor core reads it. `kSumFraction` is F; normalisation keeps `kOutFraction` bits.
 template <DType kType> struct MmaFormat;
 template <> struct MmaFormat<DType::e4m3> {
   static constexpr int kK = 32, kBits = 8, kFraction = 3, kBias = 7, kSumFraction = 13, kOutFraction = 13;
@@ -49,8 +49,8 @@ template <> struct MmaFormat<DType::f16> {
   static constexpr bool kHasInfinity = true;
 };
 
-// why: a zero term has no exponent. These never win a maximum against a term that is there (-252 and up), and
-// three of them still fit the 16-bit lanes of the e4m3 engine.
+// A zero term has no exponent. This value never wins a maximum against an existing term (-252 and up), and three of
+// them still fit the 16-bit lanes of the e4m3 engine.
 inline constexpr i32 kZeroExponent = -2000;
 inline constexpr u32 kNan = 0x7FFFFFFFu;
 inline constexpr u32 kInfinity = 0x7F800000u;
@@ -62,7 +62,7 @@ struct MmaTerm {
   bool negative;
 };
 
-/// Decodes magnitude bits; NaN and Inf give some finite term, their rows are settled by `special_result`.
+/// Decodes magnitude bits. NaN and Inf give some finite term; `special_result` handles their rows.
 template <int kFraction, int kBias> inline MmaTerm decode_term(u32 magnitude, bool negative) {
   const i32 field = static_cast<i32>(magnitude >> kFraction);
   const i32 hidden = field != 0 ? 1 << kFraction : 0;
@@ -71,13 +71,13 @@ template <int kFraction, int kBias> inline MmaTerm decode_term(u32 magnitude, bo
   return {significand, significand == 0 ? kZeroExponent : exponent, negative};
 }
 
-/// One row of an operand: bit k tells about element k.
+/// Facts about one row of an operand; bit k is about element k.
 struct RowFacts {
   u32 negative, zero, infinite, nan;
   bool special() const { return (infinite | nan) != 0; }
 };
 
-/// NaN or the signed Inf when a term of row(a) . row(b) + c is not finite, and 0 when all are.
+/// Returns NaN or the signed Inf when a term of row(a) . row(b) + c is not finite, and 0 when all are finite.
 inline u32 special_result(const RowFacts& a, const RowFacts& b, u32 c) {
   const u32 infinite = a.infinite | b.infinite;
   const u32 negative = a.negative ^ b.negative;
@@ -89,7 +89,7 @@ inline u32 special_result(const RowFacts& a, const RowFacts& b, u32 c) {
   return plus ? kInfinity : minus ? kInfinity | 0x80000000u : 0;
 }
 
-/// The FP32 bits of sum * 2^unit, cut towards zero to `fraction` bits, or at the subnormal grid; +0 when nothing is
+/// Returns the FP32 bits of sum * 2^unit, truncated to `fraction` bits or at the subnormal grid; +0 when nothing is
 /// left.
 inline u32 normalise(i64 sum, i32 unit, int fraction) {
   if (sum == 0) return 0;
