@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only the build knows: version, compiler and folders of this library. Filled in by CMake (build_facts.cpp.in).
+// Facts that only the build knows: version, compiler and folders of this library. CMake fills them in
+// (build_facts.cpp.in).
 #pragma once
 
 namespace ww::jit {

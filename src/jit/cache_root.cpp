@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the cache lives. Modules found there are loaded into the process, so the directory must be nobody else's.
+// Finds the cache directory. Modules found there are loaded into the process, so nobody else may own or write it.
 #include <pwd.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two public compiles: memory, then what was shipped, then disk, then a compiler.
+// The two public compiles. They look in memory, then among the shipped modules, then on disk, and then compile.
 #include <chrono>
 
 #include "jit/disk_cache.hpp"
@@ -19,7 +19,8 @@ std::string log_with(const std::string& log, const std::string& note) {
   return note.empty() ? log : log + (log.empty() || log.ends_with('\n') ? "" : "\n") + note + "\n";
 }
 
-// A path that dlopen accepts: the entry's own file, or an anonymous copy where that is not on disk or not executable.
+// Returns a path that dlopen accepts: the entry's own file, or an anonymous copy if that is not on disk or not
+// executable.
 Result<fs::path> loadable(const Entry& entry, const fs::path& file) {
   if (!file.empty() && !is_noexec(file)) return file;
   Result<fs::path> anonymous = anonymous_file(entry.payload);

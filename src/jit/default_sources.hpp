@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that the library ships emulator modules for: one source for each default configuration.
+// The kernels for which the library ships emulator modules: one source for each default configuration.
 // Declared here for the module generator; defined where configurations are known.
 #pragma once
 

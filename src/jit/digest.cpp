@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one translation unit that knows which hash it is.
+// The only translation unit that depends on the hash function.
 #include "jit/digest.hpp"
 
 #include <cstdint>

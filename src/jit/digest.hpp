@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // XXH3-128, for two uses: cache keys (a list of fields) and checksums of cache entries (bytes).
-// Not a defence against forgery: who may write the cache directory is (files.hpp, why_not_trusted).
+// It is no defence against forgery; that rests on who may write the cache directory (files.hpp, why_not_trusted).
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace ww::jit {
 
 inline constexpr std::size_t kKeyLength = 32;  // hexadecimal digits
 
-/// Each field enters with its length, so ("ab", "c") and ("a", "bc") differ.
+/// Returns the key of a list of fields. Each field enters with its length, so ("ab", "c") and ("a", "bc") differ.
 std::string key_of(const std::vector<std::string_view>& fields);
 
 using Checksum = std::array<unsigned char, 16>;

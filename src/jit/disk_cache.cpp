@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Look, lock, look again, build, publish. Each step that fails leaves a result that is right and a note that says why
-// it was not kept; only the build itself can fail a call.
+// Look, lock, look again, build, publish. A step that fails still leaves a correct result, with a note that says why it
+// was not kept; only the build itself can fail a call.
 #include "jit/disk_cache.hpp"
 
 #include <unistd.h>
@@ -88,7 +88,7 @@ Result<DiskCache::Found> DiskCache::get(std::string_view target, const std::stri
   if (look()) return found;  // another process was first
   sweep_leftovers(directory);
   if (const Result<void> built = build_in_work(); !built) {
-    if (lock) ::unlink(lock_file.c_str());  // nothing of what failed stays behind
+    if (lock) ::unlink(lock_file.c_str());  // nothing of the failed build remains
     return failure(built.error());
   }
   const Result<void> published = made ? publish_file(file, pack(found.entry, key)) : made;

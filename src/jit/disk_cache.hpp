@@ -2,7 +2,7 @@
 // The cache on disk: <root>/<library version>/<target>/<key><suffix>, each file an Entry.
 //   read -> whole? use it : remove it, build, publish by rename
 // A cache that cannot be written, created or trusted never fails a call: the result is used without being kept, and the
-// reason is in `note`. Locks keep processes from building the same thing at once; correctness rests on rename alone.
+// reason is in `note`. Locks keep processes from building the same entry at once; correctness rests on rename alone.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@ class DiskCache {
     bool built = false;  // by this call
     std::string note;    // why the result was not kept
   };
-  /// The entry of `key` if it is there and whole, else what `build` makes of a work directory.
+  /// Returns the entry of `key` if it exists and is whole; otherwise the result of `build` in a work directory.
   Result<Found> get(std::string_view target, const std::string& key, std::string_view suffix,
                     const std::function<Result<Entry>(const fs::path& work)>& build) const;
 
@@ -31,10 +31,10 @@ class DiskCache {
   Result<WorkDirectory> work_directory() const;
 
   fs::path base_;         // <root>/<library version>; empty: no cache
-  std::string no_cache_;  // then why
+  std::string no_cache_;  // then the reason
 };
 
-/// The entry in `file`; a broken one is removed and counts as absent.
+/// Returns the entry in `file`; a broken one is removed and counts as absent.
 std::optional<Entry> read_entry(const fs::path& file, std::string_view key);
 
 }  // namespace ww::jit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel headers as they were when the library was built (cmake/embed_headers.cmake writes the definitions).
-// A kernel is always compiled against these texts, never against whatever lies on the user's include path.
+// A kernel is always compiled against these texts, never against files on the user's include path.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ struct EmbeddedHeader {
 
 std::span<const EmbeddedHeader> embedded_headers();
 
-/// Digest of the code in src/jit; part of every cache key.
+/// Returns the digest of the code in src/jit, which is part of every cache key.
 std::string_view library_build_id();
 
 }  // namespace ww::jit

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trailer is read only when magic, key and lengths agree; the checksum then covers every byte before it.
+// The trailer is read only if magic, key and lengths agree; the checksum then covers every byte before it.
 #include "jit/entry.hpp"
 
 #include <cstdint>

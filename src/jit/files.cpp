@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// System calls with EINTR, short writes and error texts taken care of once.
+// System calls, with EINTR, short writes and error texts handled once.
 #include "jit/files.hpp"
 
 #include <fcntl.h>
@@ -32,20 +32,22 @@ Result<void> write_all(int fd, const fs::path& path, std::string_view bytes) {
   return {};
 }
 
-// why: a rename survives a power cut only when its directory has reached the disk too
+// A rename survives a power cut only when its directory has reached the disk too.
 void sync_directory(const fs::path& directory) {
   FileDescriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.valid()) ::fsync(fd.get());
 }
 
-/// Marks `path`, which `fd` names, as in use for as long as `fd` is open. False: a sweep removed it before that.
+/// Marks `path`, which `fd` names, as in use for as long as `fd` is open. Returns false if a sweep removed it before
+/// that.
 bool take(const FileDescriptor& fd, const fs::path& path) {
-  ::flock(fd.get(), LOCK_EX | LOCK_NB);  // where it fails, the age of the file protects it
+  ::flock(fd.get(), LOCK_EX | LOCK_NB);  // if it fails, the age of the file protects it
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
 
-/// Whether nobody uses `path` any more. A file that its owner has locked is in use; `fd` then keeps it from being taken.
+/// Returns whether nobody uses `path` any more. A file that its owner has locked is in use; `fd` then keeps others from
+/// locking it.
 bool is_left_over(const fs::path& path, FileDescriptor& fd) {
   if (fd.valid() && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return true;
   if (!fd.valid() || errno == EWOULDBLOCK) return false;
@@ -95,7 +97,7 @@ Result<void> make_directories(const fs::path& directory) {
   for (const fs::path& part : directory) {
     so_far /= part;
     if (::mkdir(so_far.c_str(), 0700) == 0 || errno == EEXIST) continue;
-    const int error_number = errno;  // EROFS or EACCES on a parent that exists is no obstacle
+    const int error_number = errno;  // EROFS or EACCES on an existing parent is no obstacle
     std::error_code ignored;
     if (!fs::is_directory(so_far, ignored)) return failure(file_error("mkdir", so_far, error_number));
   }
@@ -120,7 +122,7 @@ Result<void> publish_file(const fs::path& path, std::string_view bytes) {
   std::string name = (directory / kTemporaryPrefix).string() + "XXXXXX";
   FileDescriptor fd(::mkostemp(name.data(), O_CLOEXEC));
   if (!fd.valid()) return failure(file_error("create a file in", directory, errno));
-  if (!take(fd, name)) return publish_file(path, bytes);  // A sweep came between; the next name is another one.
+  if (!take(fd, name)) return publish_file(path, bytes);  // a sweep came between; the next name is a different one
   Result<void> done = write_all(fd.get(), name, bytes);
   if (done && ::fsync(fd.get()) != 0) done = failure(file_error("fsync", name, errno));
   if (done && ::rename(name.c_str(), path.c_str()) != 0) done = failure(file_error("rename to", path, errno));
@@ -152,7 +154,7 @@ Result<WorkDirectory> WorkDirectory::make(const fs::path& parent) {
     ::rmdir(name.c_str());
     return failure(error);
   }
-  // A sweep came between; the next name is another one.
+  // A sweep came between; the next name is a different one.
   if (!lock.valid() || !take(lock, name)) return make(parent);
   return WorkDirectory(name, std::move(lock));
 }

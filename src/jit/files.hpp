@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few file operations of the cache, each with its failure as text: whole-file reads, durable atomic publishing,
-// work directories, anonymous executable files, and advisory locks.
+// The file operations of the cache, each with its failure as text: whole-file reads, durable atomic publishing, work
+// directories, anonymous executable files, and advisory locks.
 // Nothing here is specific to kernels, and nothing relies on a lock for safety.
 #pragma once
 
@@ -34,24 +34,26 @@ class FileDescriptor {
   int fd_;
 };
 
-/// "open /a/b: Permission denied", code could_not_finish.
+/// Returns an error such as "open /a/b: Permission denied", code could_not_finish.
 Error file_error(std::string_view operation, const fs::path& path, int error_number);
 
 Result<std::string> read_file(const fs::path& path);
 Result<void> write_file(const fs::path& path, std::string_view bytes);  // plain: for work directories
 
-/// mkdir -p; every directory that is new gets mode 0700.
+/// Creates a directory and its parents; every new one gets mode 0700.
 Result<void> make_directories(const fs::path& directory);
 
-/// Why code from `directory` must not be run: owner is neither this user nor root, or others may write. Empty: trusted.
+/// Returns why code from `directory` must not be run: its owner is neither this user nor root, or others may write it.
+/// Empty: it is trusted.
 std::string why_not_trusted(const fs::path& directory);
 
-/// After this returns the file holds all of `bytes`, also through a crash; if it fails or the process dies, `path`
-/// holds what it held before. Temporary file in the same directory, fsync, rename, fsync of the directory.
+/// Replaces a file durably. After this returns, the file holds all of `bytes`, also after a crash; if it fails or the
+/// process dies, `path` holds its old contents. It uses a temporary file in the same directory, fsync, rename, and
+/// fsync of the directory.
 Result<void> publish_file(const fs::path& path, std::string_view bytes);
 
-/// Removes what processes that were killed left behind: temporary files, work directories and lock files of ours that no
-/// process holds locked. Where the file system has no locks, those older than an hour.
+/// Removes the leftovers of killed processes: temporary files, work directories and lock files of ours that no process
+/// holds locked. If the file system has no locks, it removes those older than an hour.
 void sweep_leftovers(const fs::path& directory);
 
 /// A directory of mode 0700 that is removed with its content. Its lock tells other processes that it is in use.
@@ -73,13 +75,14 @@ class WorkDirectory {
 
 bool is_noexec(const fs::path& path);
 
-/// A path under /proc/self/fd for an anonymous file with these bytes, for dlopen where no directory will do.
-/// why: the descriptor stays open for the life of the process: dlopen knows libraries by this name, so it must stay
-/// unique.
+/// Returns a path under /proc/self/fd for an anonymous file with these bytes, for dlopen where no directory can be
+/// used.
+/// The descriptor stays open for the life of the process, because dlopen identifies libraries by this name, so it must
+/// stay unique.
 Result<fs::path> anonymous_file(std::string_view bytes);
 
-/// Holds flock on `path` while alive; empty when it could not be had in `timeout` or at all. Saves work, guards
-/// nothing.
+/// Holds flock on `path` while alive; empty if it could not be acquired in `timeout` or at all. It saves work and
+/// guards nothing.
 std::optional<FileDescriptor> advisory_lock(const fs::path& path, std::chrono::milliseconds timeout);
 
 }  // namespace ww::jit

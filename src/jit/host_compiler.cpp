@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiler runs by posix_spawn in a work directory that holds the embedded headers, the source and all it writes.
-// why the headers are written for each compile: they cost milliseconds, and a kept copy could be altered.
+// Runs the compiler by posix_spawn in a work directory that holds the embedded headers, the source and everything it
+// writes.
+// The headers are written for each compile, because that costs milliseconds and a kept copy could be altered.
 #include "jit/host_compiler.hpp"
 
 #include <fcntl.h>
@@ -31,7 +32,8 @@ namespace {
 
 bool has_x86_64_v3() {
 #if defined(__x86_64__)
-  // __builtin_cpu_supports also asks the operating system for the wide registers; the other bits need only the CPU.
+  // __builtin_cpu_supports also asks the operating system for the wide registers; the other bits depend on the CPU
+  // alone.
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi") ||
       !__builtin_cpu_supports("bmi2"))
     return false;
@@ -43,7 +45,7 @@ bool has_x86_64_v3() {
 #endif
 }
 
-// Absolute path of an executable file called `name`, which may be a path itself; empty when there is none.
+// Returns the absolute path of an executable file called `name`, which may be a path itself; empty when there is none.
 fs::path locate(const std::string& name) {
   const auto runs = [](const fs::path& path) {
     std::error_code ignored;
@@ -69,13 +71,14 @@ Result<HostCompiler> identified(const fs::path& path) {
                                         status.st_mtim.tv_nsec)};
 }
 
-// Runs `arguments` with output in `log`; the result is the exit status, 128 + signal, or -1 when it cannot be known.
+// Runs `arguments` with output in `log`. Returns the exit status, 128 + signal, or -1 when it cannot be known.
 Result<int> run(const std::vector<std::string>& arguments, const fs::path& work, const fs::path& log) {
   std::vector<char*> argv;
   argv.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  std::string temporary = "TMPDIR=" + work.string();  // the compiler's own files die with the work directory
+  std::string temporary = "TMPDIR=" + work.string();  // the compiler's temporary files are removed with the work
+                                                      // directory
   std::string language = "LC_ALL=C";
   std::vector<char*> environment{temporary.data(), language.data()};
   for (char** variable = environ; *variable; ++variable)
@@ -90,7 +93,7 @@ Result<int> run(const std::vector<std::string>& arguments, const fs::path& work,
   posix_spawn_file_actions_adddup2(&files, 1, 2);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  sigset_t none, defaults;  // why: the application may block or ignore signals that a compiler's own children need
+  sigset_t none, defaults;  // the application may block or ignore signals that a compiler's own children need
   sigemptyset(&none);
   sigemptyset(&defaults);
   for (int signal : {SIGCHLD, SIGPIPE, SIGINT, SIGTERM}) sigaddset(&defaults, signal);
@@ -104,7 +107,7 @@ Result<int> run(const std::vector<std::string>& arguments, const fs::path& work,
   if (error != 0) return failure(file_error("run", argv[0], error));
   int status = 0;
   while (::waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return -1;  // the application ignores SIGCHLD: judge by the file that came out
+    if (errno != EINTR) return -1;  // the application ignores SIGCHLD, so the output file decides
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -122,7 +125,7 @@ std::string tail(const std::string& text) {
   return text.size() <= kTail ? text : "..." + text.substr(text.size() - kTail);
 }
 
-// Calls at function entry and exit are of no use here; the two compilers name the switch differently.
+// Calls at function entry and exit are useless here; the two compilers name the switch differently.
 std::vector<std::string> hook_flags(const fs::path& compiler) {
   std::error_code ignored;
   const std::string name = fs::canonical(compiler, ignored).filename().string();
@@ -141,7 +144,7 @@ const std::vector<IsaLevel>& loadable_isa_levels() {
 std::vector<std::string> module_flags(IsaLevel isa, Flavour flavour) {
   std::vector<std::string> flags = {"-std=c++20",        "-O2", "-shared", "-fPIC", "-fvisibility=hidden",
                                     "-Wl,-Bsymbolic",
-                                    "-ffp-contract=off",  // why: docs/numerics.md, what is fused is written arch::fma
+                                    "-ffp-contract=off",  // fused operations are written arch::fma (docs/numerics.md)
                                     "-fno-math-errno"};
   if (isa == IsaLevel::x86_64_v3) flags.push_back("-march=x86-64-v3");
   if (flavour == Flavour::checked)
@@ -162,7 +165,7 @@ Result<HostCompiler> HostCompiler::find() {
 }
 
 Result<Entry> HostCompiler::compile(std::string_view text, IsaLevel isa, const fs::path& work, Flavour flavour) const {
-  // why: kernels report their own file names; what they show must not be the work directory of the day
+  // Kernels report their own file names, in which the temporary work directory must not appear.
   const std::vector<std::string> prefixes = {fmt::format("-fmacro-prefix-map={}/=", work.string()),
                                              fmt::format("-fdebug-prefix-map={}/=", work.string())};
   WW_CHECK(write_headers(work));
@@ -177,7 +180,7 @@ Result<Entry> HostCompiler::compile(std::string_view text, IsaLevel isa, const f
   if (flavour == Flavour::plain) {
     for (const std::string& argument : {source, std::string("-o"), module}) arguments.push_back(argument);
     WW_TRY(status, run(arguments, work, work / "log"));
-  } else {  // why two steps: a link with the sanitizer's flag would bring its runtime
+  } else {  // two steps, because linking with the sanitizer's flag would add its runtime
     std::erase_if(arguments, [](const std::string& flag) { return flag == "-shared" || flag.starts_with("-Wl,"); });
     for (const std::string& argument : hook_flags(path)) arguments.push_back(argument);
     for (const std::string& argument : {source, std::string("-c"), std::string("-o"), object})

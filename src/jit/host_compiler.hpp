@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's C++ compiler as a maker of emulator modules: which one, with which flags, and how it is run (no shell).
-// The flags are those of the library itself where results depend on them: no contraction, no fast math.
+// The host's C++ compiler as a compiler of emulator modules: which one, with which flags, and how it is run (no shell).
+// The flags equal the library's own where results depend on them: no contraction, no fast math.
 #pragma once
 
 #include <filesystem>
@@ -16,26 +16,26 @@ namespace ww::jit {
 /// Checked modules report their plain loads and stores to the emulator (arch/hooks.hpp).
 enum class Flavour { plain, checked };
 
-/// The instruction-set levels modules are compiled for; each is part of the key.
+/// The instruction-set levels for which modules are compiled; each is part of the key.
 enum class IsaLevel { baseline, x86_64_v3 };
 
-/// The best level of this CPU first, then those below it: what may be loaded here.
+/// Returns the levels that may be loaded here: the best of this CPU first, then those below it.
 const std::vector<IsaLevel>& loadable_isa_levels();
 
 struct HostCompiler {
   std::filesystem::path path;
-  std::string identity;  // path, size and modification time: an upgraded compiler is another one
+  std::string identity;  // path, size and modification time, so that an upgraded compiler counts as another
 
-  /// WARPWRIGHT_CXX (a name or a path; nothing else is tried then), the compiler that built this library, c++, g++,
-  /// clang++.
+  /// Finds the compiler: WARPWRIGHT_CXX (a name or a path; nothing else is tried then), the compiler that built this
+  /// library, c++, g++, clang++.
   static Result<HostCompiler> find();
 
-  /// Payload: the shared object made of `text` in the directory `work`. Log: the compiler's warnings.
+  /// Compiles `text` in the directory `work`. The payload is the shared object, the log the compiler's warnings.
   Result<Entry> compile(std::string_view text, IsaLevel isa, const std::filesystem::path& work,
                         Flavour flavour = Flavour::plain) const;
 };
 
-/// Without paths, so that it can be part of a key.
+/// Returns the flags without paths, so that they can be part of a key.
 std::vector<std::string> module_flags(IsaLevel isa, Flavour flavour = Flavour::plain);
 
 }  // namespace ww::jit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the source of a kernel to something a backend can load: NVRTC for the GPU, the host compiler for the emulator,
-// and one cache for both. Nothing here knows what a GEMM is.
+// From the source of a kernel to something that a backend can load: NVRTC for the GPU, the host compiler for the
+// emulator, and one cache for both. Nothing here depends on GEMMs.
 #pragma once
 
 #include <filesystem>
@@ -15,19 +15,20 @@ namespace ww::jit {
 struct Compiled {
   std::vector<char> image;     // cubin; empty for a host module
   std::filesystem::path path;  // shared object; empty for a cubin that never touched a disk
-  double compile_seconds = 0;  // 0 when it came from a cache or from the shipped modules
+  double compile_seconds = 0;  // 0 if it came from a cache or from the shipped modules
   std::string log;             // compiler output (ptxas info for cubins)
 };
 
-/// API argument, WARPWRIGHT_CACHE_DIR, XDG_CACHE_HOME/warpwright, ~/.cache/warpwright, in this order.
+/// Returns the cache directory from the API argument, WARPWRIGHT_CACHE_DIR, XDG_CACHE_HOME/warpwright, or
+/// ~/.cache/warpwright, in this order.
 Result<std::filesystem::path> cache_root(const std::filesystem::path& requested);
 
-/// The cubin of `text` for sm_90a.
+/// Returns the cubin of `text` for sm_90a.
 Result<Compiled> compile_cubin(std::string_view text, const std::filesystem::path& cache_dir);
 
-/// A shared object that exports warpwright_module: shipped with the library, cached, or compiled now by the host's C++
-/// compiler.
-/// `checked`: its plain loads and stores are reported to the emulator; such modules are never shipped.
+/// Returns a shared object that exports warpwright_module: shipped with the library, cached, or compiled now by the
+/// host's C++ compiler. With `checked`, its plain loads and stores are reported to the emulator; such modules are never
+/// shipped.
 Result<Compiled> compile_module(std::string_view text, const std::filesystem::path& cache_dir, bool checked = false);
 
 }  // namespace ww::jit

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of fields is fixed; texts of headers enter through one digest that is computed once a process.
+// The order of fields is fixed. Header texts enter through one digest, which is computed once a process.
 #include "jit/keys.hpp"
 
 #include "jit/build_facts.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decides the result of a compile, as a key: two calls with one key may share one result.
+// The key of everything that determines the result of a compile: two calls with one key may share one result.
 //   cubin          library, headers, source, NVRTC's flags and identity
 //   module source  library, headers, source, host flags with the instruction-set level   (shipped modules)
 //   module         module source, compiler identity                                       (cached modules)

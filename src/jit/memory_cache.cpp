@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A map of shared futures: whoever inserts the future makes the value, everybody else waits for it.
+// A map of shared futures: the caller that inserts a future produces the value, all others wait for it.
 #include "jit/memory_cache.hpp"
 
 #include <exception>
@@ -60,7 +60,7 @@ void MemoryCache::clear() {
 }
 
 MemoryCache& MemoryCache::of_process() {
-  static MemoryCache& cache = *new MemoryCache;  // why: never destroyed, threads may outlive static destructors
+  static MemoryCache& cache = *new MemoryCache;  // never destroyed, because threads may outlive static destructors
   return cache;
 }
 

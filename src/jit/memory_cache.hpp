@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled kernels of this process by key. Threads that ask for the same key at once share one compile.
-// Failures are handed to everybody who waited and then forgotten, so that a later call tries again.
+// Failures are returned to all that waited and then forgotten, so that a later call tries again.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace ww::jit {
 
 class MemoryCache {
  public:
-  /// compile_seconds is that of `produce` for the caller that ran it and 0 for everybody else.
+  /// compile_seconds is that of `produce` for the caller that ran it, and 0 for all others.
   Result<Compiled> get(const std::string& key, const std::function<Result<Compiled>()>& produce);
   void clear();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Build-time program: compiles default_sources() into a directory of shipped modules, in parallel, and removes modules
-// that no source asks for any more.   usage: <generator> DIRECTORY [JOBS]
+// that no source needs any more.   usage: <generator> DIRECTORY [JOBS]
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
     if (it->path().extension() != ".so") continue;
     if (!wanted.count(it->path().filename())) {
       fs::remove(it->path(), ignored);
-    } else {  // why: published files are private to their owner, installed ones are for everybody
+    } else {  // published files are private to their owner, installed ones readable by all
       fs::permissions(it->path(),
                       fs::perms::owner_write | fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read,
                       ignored);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading, binding and one call: headers go in as memory, cubin and log come out, no file is written or read.
+// Loads NVRTC, binds its functions, and compiles: headers are passed in memory, cubin and log come back, no file is
+// written or read.
 #include "jit/nvrtc.hpp"
 
 #include <dlfcn.h>
@@ -36,14 +37,15 @@ std::string file_of(void* library) {
 
 }  // namespace
 
-// why not -default-device: it turns every inline constexpr of the headers into a global variable of the cubin (674 KB
-// instead of 163 KB for a GEMM, 15 % more compile time; NVRTC 13.0, November 2026). Device functions say WW_DEVICE.
+// -default-device is not used, because it turns every inline constexpr of the headers into a global variable of the
+// cubin (674 KB instead of 163 KB for a GEMM, 15 % more compile time; NVRTC 13.0, November 2026). Device functions say
+// WW_DEVICE.
 const std::vector<const char*>& Nvrtc::flags() {
   static const std::vector<const char*> flags = {
       "--gpu-architecture=sm_90a",
       "-std=c++20",
-      "-fmad=false",         // why: kernel arithmetic is fused only where it says arch::fma (docs/numerics.md)
-      "--ptxas-options=-v",  // registers and spills, into the log
+      "-fmad=false",         // kernel arithmetic is fused only where it says arch::fma (docs/numerics.md)
+      "--ptxas-options=-v",  // writes registers and spills into the log
       "-lineinfo",
   };
   return flags;
@@ -57,7 +59,7 @@ std::vector<std::string> Nvrtc::debug_flags() {
 }
 
 Result<const Nvrtc*> Nvrtc::get() {
-#if !defined(WARPWRIGHT_HAS_CUDA) || WARPWRIGHT_HAS_CUDA  // 0: a build that wants no GPU at all
+#if !defined(WARPWRIGHT_HAS_CUDA) || WARPWRIGHT_HAS_CUDA  // 0: a build without GPU support
   static const Result<const Nvrtc*> loaded = []() -> Result<const Nvrtc*> {
     static Nvrtc nvrtc;
     WW_CHECK(nvrtc.load());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's run-time compiler, found with dlopen: the library needs neither a CUDA toolkit to build nor one to start.
-// why no nvrtc.h: its ABI is a dozen C functions that have not changed since CUDA 11.
+// NVIDIA's run-time compiler, found with dlopen: the library needs no CUDA toolkit to build or to start.
+// nvrtc.h is not included, because its ABI is a dozen C functions that have not changed since CUDA 11.
 #pragma once
 
 #include <string>
@@ -14,19 +14,20 @@ namespace ww::jit {
 
 class Nvrtc {
  public:
-  /// The one of this process; the error says where it was looked for. Order: WARPWRIGHT_NVRTC (a file), the loader's
-  /// search path (LD_LIBRARY_PATH, libraries already loaded by another package), CUDA_HOME, /usr/local/cuda.
+  /// Returns the one NVRTC of this process; the error says where it was searched. Order: WARPWRIGHT_NVRTC (a file), the
+  /// loader's search path (LD_LIBRARY_PATH, libraries already loaded by another package), CUDA_HOME, /usr/local/cuda.
   static Result<const Nvrtc*> get();
 
-  /// Version and size of the library: two that differ may make different code.
+  /// Returns version and size of the library, because different ones may generate different code.
   const std::string& identity() const { return identity_; }
 
-  /// Payload: cubin. Log: what NVRTC and ptxas said. The error carries the log.
+  /// Compiles `text`. The payload is the cubin, the log the output of NVRTC and ptxas, which an error contains too.
   Result<Entry> compile(std::string_view text) const;
 
-  /// What decides the result besides text, headers, identity() and the flags for debugging.
+  /// Returns the flags that determine the result besides text, headers, identity() and the flags for debugging.
   static const std::vector<const char*>& flags();
-  /// From the environment, read at each call: WARPWRIGHT_WATCHDOG_MS=N, N >= 1, limits every wait (arch/watchdog.hpp).
+  /// Returns flags from the environment, read at each call: WARPWRIGHT_WATCHDOG_MS=N, N >= 1, limits every wait
+  /// (arch/watchdog.hpp).
   static std::vector<std::string> debug_flags();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where shipped modules are looked for, and how the build makes them.
+// Searches for shipped modules, and makes them at build time.
 #include "jit/shipped.hpp"
 
 #include <dlfcn.h>
@@ -9,8 +9,9 @@
 #include "jit/build_facts.hpp"
 #include "jit/keys.hpp"
 
-// Where find_package(warpwright) found the modules. The package compiles this function into the programs and shared
-// libraries that link the library (cmake/warpwright-config.cmake.in), because a static library lies nowhere at run time.
+// The directory where find_package(warpwright) found the modules. The package compiles this function into the programs
+// and shared libraries that link the library (cmake/warpwright-config.cmake.in), because a static library has no
+// location at run time.
 extern "C" const char* warpwright_module_directory() __attribute__((weak));
 
 namespace ww::jit {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device has to offer to the layers above: memory, tensor maps, kernels, launches.
+// The services of a device to the layers above: memory, tensor maps, kernels, launches.
 // Two implementations: cuda_backend.cpp (the driver by dlopen) and emu_backend.cpp (the emulator on this CPU).
 #pragma once
 
@@ -33,14 +33,15 @@ struct KernelSource {
   std::string text;
 };
 
-/// A loaded kernel; belongs to the backend that made it.
+/// A loaded kernel; it belongs to the backend that made it.
 class Kernel {
  public:
   virtual ~Kernel() = default;
 };
 
-/// Global memory that a launch may touch. The emulator checks every access against these and counts bytes by `name`.
-/// why no initial values: an array that has room for many of them is on the path of every call
+/// Global memory that a launch may touch. The emulator checks every access against these ranges and counts bytes by
+/// `name`.
+/// There are no initial values, because an array with room for many ranges is on the path of every call.
 struct MemoryRange {
   const char* name;
   const void* base;
@@ -56,8 +57,8 @@ struct Launch {
   std::uint32_t shared_bytes = 0;
   const void* params = nullptr;  // the kernel's one parameter, passed by value
   std::size_t params_bytes = 0;
-  std::span<const MemoryRange> memory;  // for emulated devices, which refuse what is not in it; others do not look
-  bool cross_cta = false;               // CTAs of different clusters wait for each other: all resident at once
+  std::span<const MemoryRange> memory;  // for emulated devices, which refuse other memory; other devices ignore it
+  bool cross_cta = false;  // CTAs of different clusters wait for each other, so all must be resident at once
   bool pdl = false;
   Stream stream;
 };
@@ -71,15 +72,17 @@ class Backend {
   virtual Result<void> download(void* destination, const void* source, std::size_t bytes) = 0;
   virtual Result<void> synchronize(Stream stream) = 0;
   virtual Result<arch::TensorMap> encode(const TensorMapSpec& spec) = 0;
-  /// From memory, then disk, then the compiler.
+  /// Returns the kernel from memory, from disk, or from the compiler.
   virtual Result<std::shared_ptr<const Kernel>> kernel(const KernelSource& source) = 0;
   virtual Result<void> launch(const Launch& launch) = 0;
-  /// Clusters of this launch's shape that can be resident at once.
+  /// Returns the number of clusters of this launch's shape that can be resident at once.
   virtual Result<int> max_active_clusters(const Launch& launch) = 0;
-  /// How launches from here on are emulated; not while one runs. Kernels keep their flavour (EmuOptions::check).
+  /// Sets how later launches are emulated; not to be called while one runs. Kernels keep their instrumentation
+  /// (EmuOptions::check).
   virtual void set_emu_options(const EmuOptions&) {}
   virtual std::optional<EmuStats> last_stats() const { return std::nullopt; }
-  /// Of this thread's last launch under EmuOptions::check, also when that launch returned an error for its findings.
+  /// Returns the report of this thread's last launch under EmuOptions::check, also if that launch returned an error for
+  /// its findings.
   virtual std::optional<CheckReport> last_check() const { return std::nullopt; }
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every call makes the primary context current for its duration and leaves the calling thread as it was. A launch
-// builds one CUlaunchConfig on the stack: no allocation, no lock, no synchronisation, so it can be captured in a graph.
-// Kernels get all the shared memory and every cluster size they may ask for when they are loaded, never at launch.
+// The CUDA backend. Every call makes the primary context current for its duration and then restores the calling
+// thread's. A launch builds one CUlaunchConfig on the stack, without allocation, lock or synchronisation, so that it
+// can be captured in a graph. Kernels are given all shared memory and every cluster size that they may need when they
+// are loaded, never at launch.
 #include "runtime/cuda_backend.hpp"
 
 #if WARPWRIGHT_HAS_CUDA
@@ -24,7 +25,7 @@
 namespace ww::runtime {
 namespace {
 
-/// A module and its one function; unloaded when the last plan that uses it is gone.
+/// A module and its one function; unloaded when the last plan that uses it is destroyed.
 struct CudaKernel final : Kernel {
   explicit CudaKernel(std::shared_ptr<const CudaContext> context) : context(std::move(context)) {}
   ~CudaKernel() override {
@@ -34,9 +35,10 @@ struct CudaKernel final : Kernel {
   std::shared_ptr<const CudaContext> context;
   CUmodule module = nullptr;
   CUfunction function = nullptr;
-  std::size_t params_bytes = 0;  // 0: this driver cannot tell
-  // The last answer of CudaBackend::resident_clusters(): the shape that it is about, then the number. A kernel's
-  // launches have one shape, so it is the answer of all but the first. One word: launches of several threads use it
+  std::size_t params_bytes = 0;  // 0: this driver does not know
+  // The last result of CudaBackend::resident_clusters(): the launch shape, then the number. A kernel's launches have
+  // one shape, so this serves all but the first. Both are in one 64-bit value, because launches of several threads use
+  // it.
   mutable std::atomic<std::uint64_t> resident{0};
 };
 
@@ -48,7 +50,7 @@ CUtensorMapDataType tensor_map_type(DType type) {
     case DType::e5m2: return CU_TENSOR_MAP_DATA_TYPE_UINT8;
     case DType::bf16: return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
     case DType::f16: return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-    case DType::tf32:  // why not TFLOAT32: that rounds while it copies, the tensor core cuts
+    case DType::tf32:  // not TFLOAT32, which rounds while it copies; the tensor core truncates
     case DType::f32: return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
   }
   return CU_TENSOR_MAP_DATA_TYPE_UINT8;
@@ -64,15 +66,15 @@ CUtensorMapSwizzle tensor_map_swizzle(SmemSwizzle swizzle) {
   return CU_TENSOR_MAP_SWIZZLE_NONE;
 }
 
-/// The first driver whose graphs know programmatic dependent launch: a captured stream may hold any launch.
+/// The first driver whose graphs support programmatic dependent launch: a captured stream may hold any launch.
 constexpr int kPdlInGraphs = 12030;
 
-/// A launch in the driver's words; the attributes live beside the config that points at them.
+/// A launch as the driver takes it; the attributes are stored beside the config that points at them.
 struct DriverLaunch {
   CUlaunchAttribute attributes[2];
   CUlaunchConfig config;
 
-  /// `occupancy`: for the question how many clusters fit, which the driver answers with 1 when no cluster is named.
+  /// With `occupancy`, for the query of how many clusters fit, which the driver answers with 1 if no cluster is given.
   explicit DriverLaunch(const Launch& launch, bool occupancy = false, bool pdl = false) : attributes{}, config{} {
     unsigned count = 0;
     if (launch.cluster > 1 || occupancy) {
@@ -137,7 +139,7 @@ class CudaBackend final : public Backend {
     WW_CHECK(current.status());
     WW_CHECK(driver_.check(driver_.memcpy_htod(address_of(destination), source, bytes),
                            fmt::format("copying {} bytes to {}", bytes, info_.name)));
-    // why: a copy from pageable memory returns when it is staged; a launch on a non-blocking stream could overtake it
+    // A copy from pageable memory returns when it is staged, and a launch on a non-blocking stream could overtake it.
     return driver_.check(driver_.stream_synchronize(nullptr), "waiting for a copy to the device");
   }
 
@@ -197,7 +199,8 @@ class CudaBackend final : public Backend {
     return kernel;
   }
 
-  /// Clusters of this launch's shape that can be resident at once: shape and kernel decide, the grid does not.
+  /// Returns the number of clusters of this launch's shape that can be resident at once. It depends on shape and
+  /// kernel, not on the grid.
   Result<int> resident_clusters(const CudaKernel& kernel, const Launch& launch) const {
     constexpr int kCountBits = 24;
     static_assert(kMaxClusterCtas < 1 << 5 && kMaxThreadsPerCta < 1 << 11 && kMaxSharedBytesPerCta < 1 << 24);
@@ -233,10 +236,11 @@ class CudaBackend final : public Backend {
   std::filesystem::path cache_dir_;
   KernelCache<Kernel> kernels_;
   mutable std::mutex watchdog_mutex_;
-  mutable std::shared_ptr<arch::WatchdogBuffer> watchdog_;  // host memory that kernels write; null until one has it
+  mutable std::shared_ptr<arch::WatchdogBuffer> watchdog_;  // host memory that kernels write; null until a kernel has a
+                                                            // watchdog
 };
 
-/// Gives a module that was compiled with a watchdog the place for its report.
+/// Gives a module that was compiled with a watchdog the address of its report.
 Result<void> CudaBackend::arm_watchdog(CUmodule module) const {
   CUdeviceptr variable = 0;
   std::size_t bytes = 0;
@@ -255,11 +259,11 @@ Result<void> CudaBackend::arm_watchdog(CUmodule module) const {
                    context->driver.mem_free_host(p);
                  }};
   }
-  const arch::WatchdogBuffer* address = watchdog_.get();  // one address space: the device's pointer is the host's
+  const arch::WatchdogBuffer* address = watchdog_.get();  // one address space: the device's pointer equals the host's
   return driver_.check(driver_.memcpy_htod(variable, &address, sizeof address), "arming the watchdog");
 }
 
-/// A failure that the watchdog knows more about says so.
+/// Adds the watchdog's report to a failure, if there is one.
 Result<void> CudaBackend::explained(Result<void> result) const {
   if (result) return result;
   const std::lock_guard lock(watchdog_mutex_);
@@ -284,7 +288,7 @@ Result<arch::TensorMap> CudaBackend::encode(const TensorMapSpec& spec) {
                                       CU_TENSOR_MAP_INTERLEAVE_NONE, tensor_map_swizzle(spec.swizzle),
                                       CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
       "cuTensorMapEncodeTiled"));
-  // why: drivers up to CUDA 13.1 mis-set this bit for tensors below 128 KiB (hardware.md 3.9; CuTe clears it as well)
+  // Drivers up to CUDA 13.1 mis-set this bit for tensors below 128 KiB; CuTe clears it as well.
   if (driver_.version <= 13010 && extent_bytes(spec) < 131072) map.opaque[1] &= ~(cuuint64_t{1} << 21);
   arch::TensorMap result;
   static_assert(sizeof(result) == sizeof(map));

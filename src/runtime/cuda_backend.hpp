@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU of compute capability 9.0 as a Backend, through the driver API and its primary context, so that pointers
-// and streams of the CUDA runtime and of frameworks are its own. Without the toolkit's headers at build time these
-// functions exist and say so.
+// A GPU of compute capability 9.0 as a Backend, through the driver API and its primary context, so that it shares
+// pointers and streams with the CUDA runtime and frameworks. Without the toolkit's headers at build time these
+// functions exist and return an error that says so.
 #pragma once
 
 #include <string>
@@ -20,19 +20,19 @@ struct CudaDeviceSummary {
   bool supported = false;   // kernels of this library run there
 };
 
-/// What is there, without creating a context. `reason` says why `devices` is empty.
+/// The GPUs of this machine, found without creating a context. `reason` says why `devices` is empty.
 struct CudaPresence {
   std::vector<CudaDeviceSummary> devices;
   std::string reason;
 };
 CudaPresence cuda_presence();
 
-/// Errors: unsupported with the compute capability found, could_not_finish with the driver's words.
+/// Opens a GPU. Errors: unsupported with the compute capability found, could_not_finish with the driver's message.
 Result<std::shared_ptr<Backend>> open_cuda_backend(int ordinal, const DeviceOptions& options);
 
 #if WARPWRIGHT_HAS_CUDA
-/// The context behind a backend that open_cuda_backend made, for code that needs the driver itself (the benchmark);
-/// null for any other backend.
+/// Returns the context behind a backend that open_cuda_backend made, for code that needs the driver itself (the
+/// benchmark); null for any other backend.
 std::shared_ptr<const CudaContext> cuda_context(const Backend& backend);
 #endif
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens the driver and resolves its table. WARPWRIGHT_CUDA_DRIVER names another library than libcuda.so.1 (tests, and
-// machines that keep it where the loader does not look).
+// Opens the driver and resolves its table. WARPWRIGHT_CUDA_DRIVER names another library than libcuda.so.1 (for tests,
+// and for machines that keep it where the loader does not search).
 #include "runtime/cuda_driver.hpp"
 
 #if WARPWRIGHT_HAS_CUDA

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA driver as a table of functions, opened at run time: the library links nothing of CUDA and starts on machines
-// that have none. Signatures come from the toolkit's own cudaTypedefs.h, at the version asked of cuGetProcAddress, so a
-// function of another shape cannot be called. Empty without the toolkit's headers (WARPWRIGHT_HAS_CUDA).
+// without it. Signatures come from the toolkit's own cudaTypedefs.h, at the version requested of cuGetProcAddress, so
+// that a function with another signature cannot be called. Empty without the toolkit's headers (WARPWRIGHT_HAS_CUDA).
 #pragma once
 
 #if WARPWRIGHT_HAS_CUDA
@@ -12,7 +12,7 @@
 
 #include "warpwright/host/result.hpp"
 
-// member, driver function, version of its signature (12000 = since CUDA 12.0)
+// Member, driver function, version of its signature (12000 = since CUDA 12.0).
 #define WW_CUDA_DRIVER_FUNCTIONS(X)                                     \
   X(init, cuInit, 2000)                                                 \
   X(driver_get_version, cuDriverGetVersion, 2020)                       \
@@ -61,7 +61,7 @@
   X(graph_destroy, cuGraphDestroy, 10000)                               \
   X(graph_exec_destroy, cuGraphExecDestroy, 10000)
 
-// Null with an older driver, or without what only debugging needs.
+// Null with an older driver, and for functions that only debugging needs.
 #define WW_CUDA_DRIVER_OPTIONAL_FUNCTIONS(X)        \
   X(func_get_param_info, cuFuncGetParamInfo, 12040) \
   X(module_get_global, cuModuleGetGlobal, 3020)     \
@@ -76,12 +76,13 @@ struct CudaDriver {
   WW_CUDA_DRIVER_OPTIONAL_FUNCTIONS(WW_MEMBER)
 #undef WW_MEMBER
 
-  int version = 0;  // of CUDA, the highest the driver supports: 13000 = 13.0
+  int version = 0;  // of CUDA, the highest that the driver supports: 13000 = 13.0
 
-  /// Opens libcuda.so.1 and calls cuInit once in the life of the process; the answer, good or bad, stays.
+  /// Opens libcuda.so.1 and calls cuInit once in the life of the process, and keeps the result, good or bad.
   static Result<const CudaDriver*> get();
 
-  /// `what` is the call: "cuMemAlloc of 4096 bytes". The error carries the driver's name and sentence for `status`.
+  /// Converts `status` to an error with the driver's name and sentence for it. `what` is the call: "cuMemAlloc of 4096
+  /// bytes".
   Result<void> check(CUresult status, std::string_view what) const;
 };
 
@@ -98,8 +99,8 @@ struct CudaContext {
   CUcontext handle;
 };
 
-/// Makes the context current on this thread and gives the thread back as it was: the caller may be inside a framework
-/// that has its own. Costs one query when it is current already.
+/// Makes the context current on this thread and restores the previous one afterwards, because the caller may be inside
+/// a framework that has its own. Costs one query if it is current already.
 class CurrentContext {
  public:
   explicit CurrentContext(const CudaContext& context) : driver_(context.driver) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names to backends. "auto" is cuda:0 when that is a GPU these kernels run on, else the emulator; a GPU that is there
-// and fits but cannot be opened is an error, so that nobody measures the emulator by accident.
+// Names to backends. "auto" is cuda:0 if these kernels run on that GPU, else the emulator. A suitable GPU that cannot
+// be opened is an error, so that nobody measures the emulator by accident.
 #include "warpwright/host/device.hpp"
 
 #include <charconv>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kEmulator = "emu:sm90";
 constexpr std::string_view kCudaPrefix = "cuda:";
 
-/// "emu:sm90, cuda:0 (NVIDIA H200), cuda:1 (...)": what this machine has, for error messages.
+/// Lists the devices of this machine for error messages: "emu:sm90, cuda:0 (NVIDIA H200), cuda:1 (...)".
 std::string existing_devices() {
   std::string list(kEmulator);
   const runtime::CudaPresence cuda = runtime::cuda_presence();

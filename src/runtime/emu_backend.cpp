@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory with an honest refusal, modules by dlopen, launches through emu::run.
-// Modules stay loaded for the life of the process: their entries are referenced by plans of unknown lifetime.
+// The emulator's backend: memory that is refused when it cannot be had, modules by dlopen, launches through emu::run.
+// Modules stay loaded for the life of the process, because plans of unknown lifetime reference their entries.
 #include "runtime/emu_backend.hpp"
 
 #include <dlfcn.h>
@@ -23,7 +23,7 @@
 namespace ww::runtime {
 namespace {
 
-constexpr std::size_t kAllocationAlignment = 256;  // the driver's, so that alignment errors show up here too
+constexpr std::size_t kAllocationAlignment = 256;  // the driver's, so that alignment errors appear here too
 constexpr int kMinimumSms = 4;                     // two to four simulated SMs are fastest on a CPU; a cluster must fit
 
 struct EmuKernel final : Kernel {
@@ -31,7 +31,7 @@ struct EmuKernel final : Kernel {
       : owner(owner), entry(entry), hooked(hooked) {}
   const Backend* owner;
   const arch::KernelEntry* entry;
-  bool hooked;  // the module tells its plain loads and stores
+  bool hooked;  // the module reports its plain loads and stores
 };
 
 struct LoadedEntry {
@@ -39,14 +39,14 @@ struct LoadedEntry {
   bool hooked;
 };
 
-/// A number from a one-number file of the kernel's, or `otherwise` ("max", no such file).
+/// Returns the number in a one-number file of the kernel's, or `otherwise` ("max", no such file).
 std::uint64_t number_in(const char* path, std::uint64_t otherwise) {
   std::ifstream file(path);
   std::uint64_t value = 0;
   return file >> value ? value : otherwise;
 }
 
-/// What this process may use at most: physical memory, or less in a container.
+/// Returns the most memory that this process may use: physical memory, or less in a container.
 std::uint64_t memory_limit() {
   const auto pages = static_cast<std::uint64_t>(std::max(0L, sysconf(_SC_PHYS_PAGES)));
   const std::uint64_t physical = pages * static_cast<std::uint64_t>(std::max(1L, sysconf(_SC_PAGESIZE)));
@@ -55,7 +55,8 @@ std::uint64_t memory_limit() {
   return std::min({physical, cgroup2, cgroup1});
 }
 
-/// MemAvailable of /proc/meminfo: what can be had now without swapping. `otherwise` where there is no such line.
+/// Returns MemAvailable of /proc/meminfo, which can be allocated now without swapping; `otherwise` if there is no such
+/// line.
 std::uint64_t memory_available(std::uint64_t otherwise) {
   std::ifstream file("/proc/meminfo");
   std::string key, unit;
@@ -72,7 +73,7 @@ Result<LoadedEntry> load_entry(const std::filesystem::path& path, const std::str
   };
   void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
-    // why: the usual cause is a cache on a noexec mount, and the loader's words do not say so
+    // The usual cause is a cache on a noexec mount, which the loader's message does not mention.
     const char* reason = dlerror();
     return failed(
         fmt::format("{}; the folder must allow execution, see WARPWRIGHT_CACHE_DIR", reason ? reason : "dlopen"));

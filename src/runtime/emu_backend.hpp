@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emulated device as a Backend: global memory is this process's memory, a kernel is a shared object bound to the
-// emulator's table, a launch runs at once on the calling thread (and the emulator's own) and leaves its statistics.
+// The emulated device as a Backend. Global memory is this process's memory, and a kernel is a shared object bound to
+// the emulator's table. A launch runs at once on the calling thread (and the emulator's own) and leaves its statistics.
 // The machine itself is src/emu/; this file only loads, checks and forwards.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace ww::runtime {
 
-/// "emu:sm90". Never fails on a machine that can run this program.
+/// Opens "emu:sm90". It never fails on a machine that can run this program.
 Result<std::shared_ptr<Backend>> open_emu_backend(const DeviceOptions& options);
 
 }  // namespace ww::runtime

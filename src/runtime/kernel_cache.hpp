@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory cache in front of the compiler: one slot for each key, filled by the first thread that asks. Others that
-// want the same key wait, those that want another go on. A failure fills nothing, so the next call tries again.
-// Nothing is ever evicted: kernels of a program are few, and modules must stay loaded while launches are in flight.
+// need the same key wait; those that need another continue. A failure fills nothing, so the next call tries again.
+// Nothing is ever evicted, because a program has few kernels, and modules must stay loaded while launches are in
+// flight.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refusals of a launch, each with its field.
+// Refusals of a launch; each names its field.
 #include "runtime/launch_limits.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One test for each sentence of the tensor map's requirements.
+// One check for each requirement of a tensor map.
 #include "runtime/tensor_map_limits.hpp"
 
 #include <fmt/format.h>

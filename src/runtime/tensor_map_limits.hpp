@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits of a tiled tensor map (PTX ISA, tensormap; CUDA driver, cuTensorMapEncodeTiled), checked before an encoder
-// sees the spec: the driver answers all of them with one INVALID_VALUE, this names the field, the limit and the value.
-// Encoding itself is the backend's.
+// The limits of a tiled tensor map (PTX ISA, tensormap; CUDA driver, cuTensorMapEncodeTiled), checked before encoding.
+// The driver reports each violation as INVALID_VALUE; these errors name the field, the limit and the value.
+// The backend encodes.
 #pragma once
 
 #include "runtime/backend.hpp"
 
 namespace ww::runtime {
 
-/// Errors: invalid, argument "tensor_map.<field>".
+/// Checks a spec. Errors: invalid, argument "tensor_map.<field>".
 Result<void> check_limits(const TensorMapSpec& spec);
 
-/// Bytes of the shared memory pattern that repeats: the widest inner box of a swizzle. 0 for none.
+/// Returns the bytes after which the shared-memory pattern of a swizzle repeats, which is its widest inner box; 0 for
+/// none.
 int span_bytes(SmemSwizzle swizzle);
 
-/// Bytes from the first to past the last element of the tensor.
+/// Returns the bytes from the start of the tensor's first element to the end of its last.
 std::uint64_t extent_bytes(const TensorMapSpec& spec);
 
 }  // namespace ww::runtime

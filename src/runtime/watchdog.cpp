@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups the records of warps that wait for the same thing.
+// Groups the records of warps that wait for the same condition.
 #include "runtime/watchdog.hpp"
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ struct Group {
 
 std::string watchdog_text(const arch::WatchdogBuffer& buffer) {
   std::map<std::pair<u32, std::string>, Group> groups;
-  std::set<std::pair<u32, u32>> warps;  // why not records: the lanes of a warp may give up apart
+  std::set<std::pair<u32, u32>> warps;  // not records, because the lanes of a warp may give up separately
   u32 milliseconds = 0, count = 0;
   for (const arch::WatchdogRecord& record : buffer.records) {
     if (record.kind == arch::WatchdogRecord::none) continue;

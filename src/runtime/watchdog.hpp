@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the watchdog of a kernel left behind (arch/watchdog.hpp), in words.
+// The watchdog's records of a kernel (arch/watchdog.hpp) as text.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace ww::runtime {
 
-/// One line for each CTA and thing waited for; empty when nobody gave up.
+/// Returns one line for each CTA and awaited condition; empty when no warp gave up.
 std::string watchdog_text(const arch::WatchdogBuffer& buffer);
 
 }  // namespace ww::runtime
