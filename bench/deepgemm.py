@@ -130,6 +130,6 @@ def prepare(record: Dict[str, Any], jobs: List[Tuple[str, int, int, int, int, in
 def warm(jobs: List[Tuple[str, int, int, int, int, int]], processes: int) -> List[str]:
     """Compiles for each (kind, groups, rows, n, k, expected rows a group), kinds block, bf16, contiguous, masked; what
     went wrong."""
-    context = multiprocessing.get_context("spawn")  # why: a forked process may not use CUDA
+    context = multiprocessing.get_context("spawn")  # a forked process may not use CUDA
     with concurrent.futures.ProcessPoolExecutor(min(processes, max(1, len(jobs))), mp_context=context) as pool:
         return [error for error in pool.map(_compile, jobs) if error]

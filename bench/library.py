@@ -45,7 +45,7 @@ class Bridge:
     def on(path: str, device: str) -> "Bridge":
         """Opens `device` in torch's context, which the library shares."""
         torch.cuda.set_device(torch.device(device))
-        torch.zeros(1, device="cuda")  # why: torch makes its context at the first use
+        torch.zeros(1, device="cuda")  # torch makes its context at the first use
         return Bridge(path, device)
 
     def message(self) -> str:

@@ -95,8 +95,8 @@ def smi(fields: str) -> List[str]:
 
 
 def race(contenders: List[Contender], seconds: float, replays: int, seed: int) -> List[str]:
-    # why random: at the power limit a replay's clock is what the one before it left; in a fixed order whoever followed
-    # torch, which takes less power, was up to 7 % faster than the same kernel two places later
+    # Random, because at the power limit a replay's clock depends on the preceding replay. In a fixed order a contender
+    # that followed torch, which takes less power, was up to 7 % faster than the same kernel two places later.
     rng = random.Random(seed)
 
     def rounds(count: int) -> List[Tuple[List[int], List[Any]]]:

@@ -75,7 +75,7 @@ def rows_of(result):
         chosen, best = ours[0], min(ours, key=lambda c: c["us"])
         peer = peer_of(case, {"cublaslt_fp8_per_tensor", "cublaslt_bf16"})
         same = peer_of(case, {"cublaslt_fp8_1x128_128x128"}) if case.get("scale") == "block" else None
-        # how the table's DeepGEMM would have done here: it is placed by cuBLASLt, which ran on both occasions
+        # The estimated time of the table's DeepGEMM on this machine, scaled by cuBLASLt, which ran on both occasions.
         table = case.get("vs_table_deepgemm")
         scale = best["us"] / chosen["us"]
         rows.append({

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Install and export: library, headers, program, emulator modules, and the package for find_package(warpwright CONFIG).
-# The headers are installed whole, since the host compiler needs them to build emulator modules on demand.
+# All headers are installed, because the host compiler needs them to build emulator modules on demand.
 include(CMakePackageConfigHelpers)
 
 # Header-only dependencies are compiled into the library; a consumer need not have them.

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# ww_precompiled_headers(<target>): the target starts from the standard and third-party headers that most of our files
-# include, parsed once for the libraries and once, with GoogleTest, for the programs of the tests.
-# why: parsing them is 2 to 3 s of each of some 200 files (g++ 12). No header of ours is among them, so an edit rebuilds
+# ww_precompiled_headers(<target>): the target uses precompiled standard and third-party headers, parsed once for the
+# libraries and once, with GoogleTest, for the programs of the tests.
+# Parsing them takes 2 to 3 s of each of some 200 files (g++ 12). No header of ours is among them, so an edit rebuilds
 # no more than without, and a file that forgets one of ours does not compile.
-# why not with a compiler launcher: ccache needs CCACHE_SLOPPINESS=pch_defines,time_macros, which ./ww sets; nor with
-# clang-tidy, which cannot read what g++ wrote. Builds without also find a file that forgets a standard header.
+# They are off with a compiler launcher, because ccache needs CCACHE_SLOPPINESS=pch_defines,time_macros, which ./ww
+# sets; and with clang-tidy, which cannot read g++'s. Builds without them also find a file that forgets a standard
+# header.
 find_package(tl-expected REQUIRED)
 set(precompiled_default ${PROJECT_IS_TOP_LEVEL})
 if(CMAKE_CXX_COMPILER_LAUNCHER OR CMAKE_CXX_CLANG_TIDY)
@@ -23,7 +24,7 @@ function(ww_precompiled_headers target)
           functional limits map memory mutex numeric optional random set span string string_view thread vector)
     list(APPEND headers <${name}>)
   endforeach()
-  # why an owner for each: programs are compiled with -fPIE, libraries with -fPIC
+  # Two owners, because programs are compiled with -fPIE and libraries with -fPIC.
   set(owner warpwright_library_headers)
   set(empty ${PROJECT_BINARY_DIR}/CMakeFiles/precompiled.cpp)
   if(type STREQUAL EXECUTABLE)
@@ -42,11 +43,10 @@ function(ww_precompiled_headers target)
     target_link_libraries(${owner} PRIVATE ${libraries})
     target_precompile_headers(${owner} PRIVATE ${headers})
   endif()
-  # why: a precompiled header is refused where the macros differ that it was compiled with
+  # A precompiled header is refused if it was compiled with other macros.
   target_link_libraries(${target} PRIVATE ${libraries})
   target_precompile_headers(${target} REUSE_FROM ${owner})
-  # why: in what comes from a precompiled header, g++ 12 no longer sees that it is of the system, and warns about
-  # std::string where it does not without
+  # g++ 12 no longer treats code from a precompiled header as system code, and then warns about std::string.
   target_compile_options(${target} PRIVATE
                          $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>)
 endfunction()

@@ -15,8 +15,9 @@ function(ww_common_flags target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "KERNEL;TEST" "" "")
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
-  # why: kernel arithmetic is exact only when the compiler fuses nothing on its own (docs/numerics.md)
-  # why: g++ 12 warns about std::string concatenation that is sound (GCC bug 105329)
+  # -ffp-contract=off, because kernel arithmetic is exact only if the compiler fuses nothing on its own
+  # (docs/numerics.md).
+  # -Wno-restrict, because g++ 12 warns about correct std::string concatenation (GCC bug 105329).
   target_compile_options(${target} PRIVATE -Wall -Wextra $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> -ffp-contract=off)
   if(ARG_TEST)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
@@ -27,7 +28,7 @@ function(ww_common_flags target)
   endif()
   if(WARPWRIGHT_SANITIZE AND NOT ARG_KERNEL)
     target_compile_options(${target} PRIVATE -fsanitize=${WARPWRIGHT_SANITIZE} -fno-omit-frame-pointer)
-    # why PUBLIC: whoever links a sanitized static library must link the sanitizer's run time
+    # PUBLIC, because a program that links a sanitized static library must link the sanitizer's run time.
     target_link_options(${target} PUBLIC -fsanitize=${WARPWRIGHT_SANITIZE})
   endif()
 endfunction()
@@ -60,7 +61,7 @@ function(ww_add_test name)
     list(APPEND properties RUN_SERIAL ON)
   endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_entries PROPERTIES ${properties})
-  # why a file: gtest_discover_tests cannot pass on a property that is a list
+  # The labels go through a file, because gtest_discover_tests cannot pass a property that is a list.
   set(script ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
   file(CONFIGURE OUTPUT ${script} @ONLY CONTENT [[
 if(@name@_entries)

@@ -20,7 +20,7 @@ function(ww_embed_headers target)
     DEPENDS ${inputs} ${code} ${WW_EMBED_SCRIPT}
     COMMENT "Embedding kernel headers"
     VERBATIM)
-  # why: the target lives in another directory, whose build rules do not see this command
+  # The target is in another directory, whose build rules do not include this command.
   add_custom_target(${target}_embedded_headers DEPENDS ${output})
   add_dependencies(${target} ${target}_embedded_headers)
   target_sources(${target} PRIVATE ${output})
@@ -30,7 +30,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
-# why: compilers need only accept literals of 65536 bytes; adjacent ones are joined to one null-terminated text
+# Compilers need only accept literals of 65536 bytes; adjacent ones are joined to one null-terminated text.
 set(chunk_bytes 60000)
 set(names)
 foreach(folder IN LISTS WW_EMBEDDED_FOLDERS)

@@ -59,7 +59,7 @@ void compose() {
   for (int i = 0; i < 4; ++i)
     for (int j = 0; j < 8; ++j) check(transposed(j, i) == rows(i, j), "the transpose swaps coordinates");
 
-  // An inverse answers "which coordinate holds offset x".
+  // An inverse returns the coordinate at offset x.
   constexpr auto inverse = right_inverse(rows);
   for (int x = 0; x < 32; ++x) check(rows(inverse(x)) == x, "rows(inverse(x)) is x");
 }
@@ -80,7 +80,7 @@ void divide() {
   check(size<2>(tile) == 2 && tile(1, 2, 1) == 8.f * 3 + 6, "element (1,2) of tile (1,1) is A(3,6)");
 }
 
-// 4. The same cut on coordinates instead of addresses: what a TMA instruction is told.
+// 4. The same tiles on coordinates instead of addresses, which is what a TMA instruction takes.
 void coordinates_for_tma() {
   const auto mA =
       make_coord_tensor(make_layout(make_shape(512, 256), make_stride(E<1>{}, E<0>{})));  // (m, k) -> {k, m}

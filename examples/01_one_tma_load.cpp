@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One TMA load: a box of a matrix goes to shared memory, and from there to another matrix. Nobody copies: one thread
-// asks, the hardware walks the box, and an mbarrier tells everybody when the bytes have landed.
+// One TMA load: a box of a matrix goes to shared memory, and from there to another matrix. No thread copies: one thread
+// issues the load, the hardware reads the box, and an mbarrier signals when its bytes have landed.
 //   matrix (6, 20)  --box (8, 8) at row 2, column 16-->  shared memory  --store-->  tile (8, 8)
-// The box hangs over two edges of the matrix; what is outside arrives as zeros.
+// The box exceeds two edges of the matrix; elements outside arrive as zeros.
 //   example_01_one_tma_load [device]        device: emu:sm90 (default) or cuda:0
 #include <cstdio>
 #include <cstdlib>

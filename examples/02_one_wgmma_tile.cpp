@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One wgmma tile: D (64, 64) = A (64, 64) B (64, 64)^T, bf16 in, FP32 out, on one warpgroup of 128 threads.
-//   TMA lays A and B into shared memory, rows of 128 bytes, 16-byte chunks XOR-ed with the row ("128B swizzle"), so
-//   that the tensor core reads 8 rows at once without bank conflicts. Four instructions of 16 along K follow each other
-//   in
-//   one accumulator, which lives in the registers of the 128 threads.
+// TMA writes A and B to shared memory in rows of 128 bytes, with 16-byte chunks XORed with the row ("128B swizzle"), so
+// that the tensor core reads 8 rows at once without bank conflicts. Four instructions of 16 along K accumulate into one
+// accumulator in the registers of the 128 threads.
 //   example_02_one_wgmma_tile [device]      device: emu:sm90 (default) or cuda:0
 #include <cstdio>
 #include <cstdlib>

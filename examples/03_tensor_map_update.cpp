@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor map that the kernel changes: each group of rows gets a map of its own, made from one template of the host.
+// A tensor map that the kernel changes: each group of rows gets its own map, made from one template of the host.
 //   matrix (20, 8) = rows of group 0 | group 1 | group 2 | group 3, none a multiple of the box of 8 rows
 //   CTA g:  template -> shared memory -> replace address and rows -> release to global memory -> acquire -> load box
-// A box that hangs over the end of its group then reads zeros, not the first rows of the next group; nothing is padded
-// and the host never learns where groups start. That is how ragged groups meet TMA.
+// A box that exceeds the end of its group then reads zeros, not the first rows of the next group. Nothing is padded,
+// and the host never learns where groups start. This is how ragged groups use TMA.
 //   example_03_tensor_map_update [device]        device: emu:sm90 (default) or cuda:0
 #include <array>
 #include <cstdio>
@@ -104,7 +104,8 @@ ww::runtime::TensorMapSpec matrix_of(const ww::Buffer& buffer, int rows) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const ww::Device device = example::open(argc, argv, {.check = true});  // without step 2's acquire it says so
+  // without step 2's acquire the checker reports it
+  const ww::Device device = example::open(argc, argv, {.check = true});
   ww::runtime::Backend& backend = device.backend();
 
   std::vector<float> matrix(kRows * kColumns), tiles(kGroups * kBoxRows * kColumns, -1.0f);

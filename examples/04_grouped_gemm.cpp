@@ -19,7 +19,7 @@ using example::kBlock, example::require;
 constexpr std::int64_t kGroups = 6, kN = 256, kK = 256;
 const std::vector<std::int32_t> kCounts{1, 9, 0, 40, 130, 300};
 
-/// Everything on the device. The host knows G, M, N and K; which rows are whose it does not.
+/// The operands on the device. The host knows G, M, N and K, but not which rows belong to which group.
 struct Operands {
   std::int64_t rows;
   ww::Buffer a, scale_a;  // (M, K) e4m3, (M, K / 128)

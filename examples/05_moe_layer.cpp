@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A mixture-of-experts layer from two grouped products. For each token x, its two best experts e and their weights w_e:
 //   y = sum_e w_e Down_e (silu(Gate_e x) * (Up_e x))
-//   route:    rows (token, expert) sorted by expert: the rows of an expert follow each other, expert e's up to ends[e]
-//   up:       (R, H) x (E, 2I, H) -> (R, 2I), gate and up in turns -> SwiGLU -> (R, I) in e4m3, a scale for 128 columns
-//   down:     (R, I) x (E, H, I) -> (R, H), from those values and scales where they are
+//   route:    rows (token, expert) sorted by expert: the rows of an expert are adjacent, expert e's up to ends[e]
+//   up:       (R, H) x (E, 2I, H) -> (R, 2I), gate and up interleaved -> SwiGLU -> (R, I) in e4m3, one scale per 128
+//   columns
+//   down:     (R, I) x (E, H, I) -> (R, H), from those values and scales in place
 //   combine:  rows back to their tokens, weighted                              host
-// SwiGLU and the quantisation are the epilogue of `up`: what lies between the products is e4m3. `up` has a scale for
-// each row of x and of the weights, because promotion of block scales leaves no registers for such an epilogue.
-// Checked twice: each product against FP64 on the operands that the device got, every element within its bound
-// (docs/numerics.md, section 7), and the layer against FP64 without quantisation, token by token, unsorted.
+// SwiGLU and the quantisation are the epilogue of `up`, so that the intermediate is e4m3. `up` has a scale for each row
+// of x and of the weights, because promotion of block scales leaves no registers for such an epilogue.
+// The result is checked twice: each product against FP64 on the operands that the device got, every element within its
+// bound (docs/numerics.md, section 7), and the layer against FP64 without quantisation, token by token, unsorted.
 //   example_05_moe_layer [device]        device: emu:sm90 (default) or cuda:0
 #include <cstdio>
 #include <numeric>

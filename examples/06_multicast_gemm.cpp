@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The multicast GEMM: a ring of stages that the multiplying threads fill themselves, in three steps.
-//   1  one CTA alone: every tile of A and of B is read from L2 by every CTA that needs it
+//   1  one CTA alone: every CTA reads every tile of A and of B that it needs from L2
 //   2  clusters of two CTAs that need the same B: each loads half of it and multicasts, so B is read once a pair.
-//      A stage may be written again when both have read it; here all threads of the cluster meet after every k-block
-//   3  the same, but each warp tells the producers that its stage is free, and nobody waits for anybody's sake
-// Same kernel, kernel/multistage_gemm.hpp: the cluster's shape and the way stages are released are template arguments.
+//      A stage may be written again when both have read it; here all threads of the cluster synchronise after every
+//      k-block
+//   3  the same, but each warp signals the producers that its stage is free, without a barrier of all threads
+// All use kernel/multistage_gemm.hpp: the cluster's shape and the way stages are released are template arguments.
 // `warpwright gemm --config schedule=multistage,cluster=2x1` runs the third on your own sizes.
 #include <algorithm>
 #include <string>

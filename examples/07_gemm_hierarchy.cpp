@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GEMM hierarchy from the top down, as the CUTLASS 3.x articles tell it: four steps from "a product of these types"
-// to D, and what each layer has decided when it hands over to the next.
+// The GEMM hierarchy from the top down, as the CUTLASS 3.x articles describe it: four steps from "a product of these
+// types" to D, and what each layer decides.
 //   1  builder         a config with `auto` fields -> instruction, stages, epilogue tile, registers, shared memory
 //   2  epilogue        a visitor tree: D = alpha A B^T + beta C, a value of the same config
 //   3  kernel          mainloop and epilogue of that config, joined with a tile scheduler
-//   4  device adapter  can it be done? how much workspace? then launch, and again with other pointers
+//   4  device adapter  feasibility and workspace, then a launch, and another with other pointers
 //   example_07_gemm_hierarchy [device]        device: emu:sm90 (default) or cuda:0
 #include <cstdio>
 #include <functional>
@@ -27,11 +27,11 @@ using example::require;
 
 constexpr int kM = 384, kN = 256, kK = 320;  // six tiles of five k-blocks for four CTAs: stream-K cuts some of them
 
-// 1. The builder. What is not said here is `auto`: one tile's rows, columns and k-block, the ring, who multiplies.
+// 1. The builder. Fields that are not set here are `auto`: one tile's rows, columns and k-block, the ring, the roles.
 constexpr ww::GemmConfig kAsked{.a = ww::bf16, .b = ww::bf16, .d = ww::f32, .order = ww::TileOrder::stream_k};
 constexpr ww::GemmConfig kMainloopConfig = ww::collective::resolve(kAsked);
 
-// 2. The epilogue, in the same constexpr value. Its operands have no address yet, its shape no size.
+// 2. The epilogue, in the same constexpr value. Its operands have no address yet, and its shape no size.
 constexpr ww::EpilogueTree kTree = ww::evt::alpha * ww::evt::acc + ww::evt::beta * ww::evt::c(ww::f32);
 constexpr ww::GemmConfig with_epilogue(ww::GemmConfig config) { return config.epilogue = kTree, config; }
 constexpr ww::GemmConfig kConfig = ww::collective::resolve(with_epilogue(kAsked));
@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
   const bool same_tree = show_epilogue();
   const auto kernel = require(device.backend().kernel(show_kernel()));  // compiled here, and kept for the adapter
 
-  // 4. The device adapter. A config that cannot exist is one sentence, and costs no compile.
+  // 4. The device adapter. An impossible config is refused in one sentence, without a compile.
   const ww::GemmProblem problem{
       .m = kM, .n = kN, .k = kK, .a = kConfig.a, .b = kConfig.b, .d = kConfig.d, .epilogue = kTree};
   ww::GemmConfig too_deep = kConfig;

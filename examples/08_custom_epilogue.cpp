@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A custom epilogue: the layer of a network that the product is only a part of, in the same kernel.
+// A custom epilogue: a network layer around the product, in the same kernel.
 //   D = silu(alpha A B^T + bias) + C, in place of C; beside it the largest magnitude of each row of D
 // The epilogue is a value, written as a C++ expression or as text; the kernel is compiled for it once.
 //   example_08_custom_epilogue [device]        device: emu:sm90 (default) or cuda:0

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stream-K and split-K: seven tiles of work on three CTAs. Whole tiles would keep one CTA busy for a third round while
-// two wait; stream-K cuts the line of all k-blocks into three equal shares, and split-K cuts every tile in three.
+// two wait. Stream-K divides the line of all k-blocks into three equal ranges, and split-K divides the K of every tile
+// by three.
 //   tiles  | 0 | 1 | 2 | 3 | 4 | 5 | 6 |      static: 3, 2, 2 tiles
-//   shares |    0     |    1    |    2   |    stream-K: the same number of k-blocks each, two tiles are summed
-// Same operands, same product; where K is cut the FP32 sums are added in order of K, so each of the three is exact
-// in its own order and the same in every run. Workspace is zeroed once and used again and again.
+//   ranges |    0     |    1    |    2   |    stream-K: the same number of k-blocks each, two tiles are reduced
+// Operands and product are the same. Where K is split the FP32 sums are added in order of K, so each of the three is
+// exact in its own order and the same in every run. The workspace is zeroed once and used repeatedly.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -30,7 +31,7 @@ Answer multiply(const ww::Device& device, const ww::Buffer& a, const ww::Buffer&
   const ww::Buffer d = example::upload(device, std::vector<float>(kM * kN));
   const ww::Buffer workspace = example::upload(device, std::vector<ww::u8>(plan.workspace_bytes() + 1));  // zeros
   std::vector<float> first;
-  for (int run = 0; run < 2; ++run) {  // why twice: the second finds the flags as the first left them
+  for (int run = 0; run < 2; ++run) {  // twice, because the second finds the flags as the first left them
     example::require(plan.run({.a = a.data(),
                                .b = b.data(),
                                .d = d.data(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // e4m3 with FP32 scales, on the host: activations share one for 1 x 128 values, weights one for 128 x 128, or each row
-// has one; how floats become such operands, and what a product of two, and SwiGLU of it, is in FP64, with the error a
-// kernel may make.
+// has one. The functions convert floats to such operands, and compute a product of two, and SwiGLU of it, in FP64, with
+// the error that a kernel may make.
 #pragma once
 
 #include <algorithm>

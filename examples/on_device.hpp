@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every example does before and after its one idea: open the device named on the command line, copy vectors there
-// and back, and stop with the library's own sentence when something is refused.
+// Shared by all examples: opens the device named on the command line, copies vectors there and back, and stops with the
+// library's own message when something is refused.
 #pragma once
 
 #include <cstdio>

@@ -17,7 +17,7 @@ namespace {
 
 constexpr u32 kUnwritten = 0xC0DEDEADu;
 
-/// The text of a header with its neighbours' in place of their includes, each once.
+/// Returns the text of a header with its neighbours' texts in place of their includes, each once.
 std::string inlined(std::string_view header, std::set<std::string>& seen) {
   std::string result;
   for (const KernelText& kernel : kernel_texts()) {
@@ -33,7 +33,7 @@ std::string inlined(std::string_view header, std::set<std::string>& seen) {
   return result;
 }
 
-/// The kernel's parameter, with tensor maps from `encode`.
+/// Returns the kernel's parameter, with tensor maps from `encode`.
 template <class Encode> Result<Params> params_of(const Case& c, const u32* in, u32* out, Encode encode) {
   Params params{};
   params.in = in;
@@ -67,7 +67,7 @@ struct Free {
 };
 using Words = std::unique_ptr<u32[], Free>;
 
-/// Copied to memory aligned as device allocations are.
+/// Returns a copy in memory aligned as device allocations are.
 Words aligned_copy(const std::vector<u32>& words) {
   constexpr std::size_t kAlignment = 256;
   Words copy(static_cast<u32*>(std::aligned_alloc(kAlignment, round_up(words.size() * 4 + 1, kAlignment))));

@@ -31,7 +31,7 @@ struct Case {
   std::array<i32, 16> arg{};
   std::vector<TensorOf> tensors = {};
   std::vector<u32> in = {}, out = {}, expected = {};
-  std::string error = {};  // not empty: both executors must refuse it, the emulated device with these words
+  std::string error = {};  // not empty: both executors must refuse it, the emulated device with this text
 };
 
 std::vector<Case> synchronisation_cases();
@@ -42,17 +42,17 @@ std::vector<Case> data_cases();
 std::vector<Case> tensor_map_cases();
 const std::vector<Case>& all_cases();
 
-/// Names of the kernel headers, and the one translation unit that a header makes for a run-time compiler.
+/// Returns the names of the kernel headers, and the translation unit of a header for a run-time compiler.
 const std::vector<const char*>& kernel_headers();
 std::string kernel_source(std::string_view header);
 
-/// The kernel compiled into this program; null when there is none of that name.
+/// Returns the kernel compiled into this program; null when there is none of that name.
 const arch::KernelEntry* find_kernel(std::string_view name);
 
 Result<std::vector<u32>> run_in_process(const Case& c, const EmuOptions& options);
 Result<std::vector<u32>> run_on_device(const Case& c, const Device& device, const runtime::Kernel& kernel);
 
-/// Empty when equal, else how many words differ and the first of them.
+/// Returns an empty text when equal, otherwise how many values differ and the first of them.
 std::string difference(const std::vector<u32>& got, const std::vector<u32>& expected);
 
 inline std::vector<u32> random_words(std::size_t count, u64 seed) {

@@ -36,7 +36,7 @@ TEST(Convert, WideningIsExactForEveryPattern) {
   }
 }
 
-/// Round to nearest even by comparing with the two neighbours in the list of all magnitudes of the format.
+/// Rounds to nearest even by comparing with the two neighbours in the list of all magnitudes of the format.
 class Neighbours {
  public:
   explicit Neighbours(DType type) : type_(type) {

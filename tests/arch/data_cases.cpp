@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of kernels/warp.hpp, matrix.hpp, memory.hpp, scan.hpp and arithmetic.hpp. What conversions and functions give
-// is checked against neighbours and long double elsewhere (convert_test.cpp, math_test.cpp); here both executors must
-// give it.
+// Cases of kernels/warp.hpp, matrix.hpp, memory.hpp, scan.hpp and arithmetic.hpp. The results of conversions and
+// functions are checked against neighbours and long double elsewhere (convert_test.cpp, math_test.cpp); here both
+// executors must return them.
 #include <bit>
 
 #include "case.hpp"
@@ -277,7 +277,7 @@ Case counted() {
   for (u32 t = 0; t < 32; ++t) {
     const float a = arch::float_of(c.in[t]), b = arch::float_of(c.in[32 + t]);
     float v = __builtin_fmaf(a, b, a);
-    v = v * b + a;  // two roundings: the tests, too, are compiled without contraction
+    v = v * b + a;  // two roundings, because the tests are compiled without contraction too
     v = v * a + b;
     v = __builtin_fmaf(v, v, __builtin_fmaf(a, a, b));
     const float square = b * b;

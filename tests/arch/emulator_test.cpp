@@ -10,7 +10,7 @@
 namespace ww::arch_test {
 namespace {
 
-/// One test for each header of kernels/: a process for each case would cost more than the cases.
+/// One test for each header of kernels/, because a process for each case would cost more than the cases.
 class OnEmulator : public testing::TestWithParam<const char*> {};
 
 void run_case(const Case& c) {

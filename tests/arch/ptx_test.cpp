@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the instructions become under NVRTC: the opcode of each in the PTX of the kernel that uses it, no spills and no
-// serialised wgmma (C75xx) from ptxas, and no floating-point operation that the source did not write.
+// The code that the instructions become under NVRTC: the opcode of each in the PTX of the kernel that uses it, no
+// spills and no serialised wgmma (C75xx) from ptxas, and no floating-point operation that the source did not write.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +55,8 @@ std::string ptx_of(const std::string& source) {
 
 using Kernels = std::map<std::string, std::string>;
 
-/// The PTX of each kernel of some headers; one that does not compile gives the compiler's words under its own name.
+/// Returns the PTX of each kernel of some headers; for one that does not compile, the compiler's output under its own
+/// name.
 Kernels kernels_in_ptx(const std::vector<const char*>& headers) {
   Kernels found;
   for (const char* header : headers) {
@@ -72,7 +73,7 @@ Kernels kernels_in_ptx(const std::vector<const char*>& headers) {
   return found;
 }
 
-/// The 96 kernels of wgmma_widths have a test of their own: they take four times as long as all others.
+/// The 96 kernels of wgmma_widths have a test of their own, because they take four times as long as all others.
 std::vector<const char*> all_but_widths() {
   std::vector<const char*> headers;
   for (const char* header : kernel_headers())

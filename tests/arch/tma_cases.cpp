@@ -70,7 +70,8 @@ std::vector<u8> loaded(const Shape& s, const std::vector<u32>& tensor, const std
   return image;
 }
 
-/// A store cuts a row at 16 bytes of memory, not at its extent: what follows the row there is overwritten.
+/// Stores a box. A store clips a row at 16 bytes of memory, not at its extent, so that memory after the row is
+/// overwritten.
 void stored(const Shape& s, std::vector<u32>& tensor, const u32* image, const std::array<i32, 3>& at) {
   const u32 row = round_up(s.extent[0] * element_bytes(s), 16u) / element_bytes(s);
   walk(s, at, row, [&](u32 from, i64 to) {

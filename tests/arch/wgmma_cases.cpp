@@ -13,7 +13,7 @@ namespace {
 
 using arch::MatrixSwizzle;
 
-/// How an operand lies in shared memory: byte k of row r, 16-byte chunks of a row, groups of 8 rows.
+/// The layout of an operand in shared memory: byte k of row r, 16-byte chunks of a row, groups of 8 rows.
 struct Layout {
   MatrixSwizzle swizzle;
   u32 k_bytes, leading, stride, step;  // bytes: of a row, descriptor fields, from instruction to instruction
@@ -76,7 +76,7 @@ std::vector<u8> slice(const std::vector<u8>& rows, u32 first, u32 count, u32 k_b
   return out;
 }
 
-/// Where value v of thread t is in a (64, n) tile.
+/// Returns the position of value v of thread t in a (64, n) tile.
 u32 position(u32 t, u32 v, u32 n) {
   return (16 * (t / 32) + t % 32 / 4 + 8 * (v / 2 % 2)) * n + 2 * (t % 4) + v % 2 + 8 * (v / 4);
 }
@@ -152,7 +152,7 @@ Case width(DType type, u32 n) {
   return c;
 }
 
-/// What the elements of one row, or of C, look like. Products of `tiny` and of `small` straddle the FP32 subnormals.
+/// The elements of one row, or of C. Products of `tiny` and of `small` straddle the FP32 subnormals.
 enum class Edge { plain, tiny, small, huge, infinity, infinities, infinity_among_zeros, nan, zeros, cancelling, one };
 constexpr u32 kEdges = 11;
 

@@ -18,7 +18,7 @@ using arch::MmaOperands;
 
 constexpr u32 kRowBytes = 128;
 
-/// Where the 16-byte pieces of an operand are.
+/// The positions of the 16-byte chunks of an operand.
 struct Image {
   Major major;
   MatrixSwizzle swizzle;
@@ -74,7 +74,7 @@ std::vector<u8> rows_of(DType type, u32 rows, bool special, u64 seed) {
       else if (type == bf16) bits = (raw & 0x807f) | (124 + near_one) << 7;
       else bits = (raw & 0x83ff) | (12 + near_one) << 10;
     } else if (type == tf32 && (raw & 0x7f800000) == 0x7f800000) {
-      bits = raw & ~0x1fffu;  // why: whether a NaN whose payload is all cut away stays one is not settled
+      bits = raw & ~0x1fffu;  // whether a NaN whose payload is cleared entirely stays one is undecided
     }
     std::memcpy(&bytes[i], &bits, size);
   }
@@ -89,7 +89,7 @@ void put_image(std::vector<u32>& in, const std::vector<u8>& rows, const Image& i
   std::memcpy(&in[words], out.data(), bytes);
 }
 
-/// Bytes of an image of `rows` rows: whole blocks of 64, MN-major.
+/// Returns the bytes of an image of `rows` rows; whole blocks of 64 if MN-major.
 u32 bytes_of_image(const Image& image, u32 rows) {
   return (image.major == Major::k ? rows : round_up(rows, 64u)) * kRowBytes;
 }

@@ -143,7 +143,7 @@ bool names_mark(const Finding& finding, const std::vector<std::string>& marks) {
   for (const FindingParty* party : {&finding.first, &finding.second})
     if (is_marked(party->file, party->line, marks) || is_marked(party->inner_file, party->inner_line, marks))
       return true;
-  for (const char* header : kHeaders) {  // a deadlock names everybody who waits
+  for (const char* header : kHeaders) {  // a deadlock names every waiting thread
     const std::string prefix = std::string(header) + ":";
     for (std::size_t at = finding.text.find(prefix); at != std::string::npos; at = finding.text.find(prefix, at + 1))
       if (is_marked(header, std::atoi(finding.text.c_str() + at + prefix.size()), marks)) return true;

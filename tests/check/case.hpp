@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The corpus that proves the checker: correct kernels with their input and the output they must leave, and mutants,
-// each a one-line edit of one of them with the rule and the line that a report must name.
+// The corpus that tests the checker: correct kernels with their input and expected output, and mutants. Each mutant is
+// a one-line edit of a kernel, with the rule and the line that a report must name.
 //   seeds: base_seed() is the commit's, or WARPWRIGHT_CHECK_SEED; schedule i of a kernel uses base_seed() + i
 #pragma once
 
@@ -31,14 +31,14 @@ struct Case {
   std::vector<u32> in = {}, out = {}, expected = {};
 };
 
-/// How a mutant is found: by every run where clocks decide; otherwise by some schedule of the first 50.
+/// How a mutant is found: by every run if clocks decide; otherwise by some schedule of the first 50.
 enum class Needs { every_run, some_schedule };
 
 struct Mutant {
   const char* name;
   const char* of;  // the case that is edited
   Edit edit;
-  std::vector<Rule> rules;         // the rule that must catch it; more than one where the order of two events names it
+  std::vector<Rule> rules;         // the rule that must find it; several if the order of two events decides
   std::vector<std::string> marks;  // a party of the finding stands on a line with one of these
   Needs needs;
 };
@@ -49,7 +49,7 @@ const Case& case_named(std::string_view name);
 
 /// A kernel of the corpus' module; null when there is none of that name.
 const arch::KernelEntry* find_kernel(std::string_view name);
-/// Whether the module's hooks work.
+/// Returns whether the module's hooks work.
 bool is_hooked();
 
 /// Input, output and parameters of a case in memory aligned as device allocations are.
@@ -74,7 +74,7 @@ class Prepared {
 };
 
 u64 base_seed();
-/// Schedule `index` of a sweep: the kinds that search, in turn, each with a seed of its own.
+/// Returns schedule `index` of a sweep: the searching kinds in rotation, each with its own seed.
 EmuOptions schedule_of(int index, u64 base);
 
 /// Whether `file`:`line` is a line of kernels/ that bears one of the marks.

@@ -84,7 +84,7 @@ class Gemm : public GemmCase {
     return emu::check(entry_, fresh(), options, sms(), is_hooked());
   }
   std::string difference() const override {
-    // what the next launch with this workspace relies on
+    // The next launch with this workspace relies on this.
     for (i64 i = 0; i < plan_.tiles; ++i)
       if (reinterpret_cast<const u8*>(workspace_.data())[i] != 0)
         return fmt::format("    wrong-workspace in byte {}: flags and counters end a launch at zero", i);
@@ -99,7 +99,7 @@ class Gemm : public GemmCase {
     return testing::make_problem(problem, config, 1);
   }
   int sms() const { return static_cast<int>(max(8u, launch_.grid)); }
-  const runtime::Launch& fresh() {  // but for the workspace, which is as the last launch left it
+  const runtime::Launch& fresh() {  // the workspace keeps what the last launch left
     std::memset(d_start_, 0xa5, d_bytes_);
     return launch_;
   }

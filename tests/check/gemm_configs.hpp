@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes of the shipped GEMM that the corpus holds: recipes, clusters, units, types.
+// The shapes of the shipped GEMM in the corpus: recipes, clusters, MMA_M blocks, types.
 #pragma once
 
 #include "warpwright/collective/builder.hpp"
@@ -25,7 +25,8 @@ inline constexpr GemmConfig kWide =
     collective::resolve({.scale = Scale::tensor, .tile_m = 128, .tile_n = 256, .cluster_m = 2, .stages = 3});
 inline constexpr GemmConfig kPlainBf16 = collective::resolve(
     {.a = DType::bf16, .b = DType::bf16, .tile_m = 64, .tile_n = 64, .stages = 2, .math_warpgroups = 1});
-// D staged in parts: an even number of them, which take turns in two buffers, and an odd one, which have one
+// D staged in parts: an even number of them, which alternate between two buffers, and an odd one, which have one
+// buffer.
 inline constexpr GemmConfig kEvenParts = collective::resolve(
     {.a = DType::bf16, .b = DType::bf16, .tile_m = 64, .tile_n = 64, .stages = 2, .epilogue_n = 16});
 inline constexpr GemmConfig kOddParts = collective::resolve(

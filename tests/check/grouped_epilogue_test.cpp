@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grouped products with epilogues are clean under every schedule, and right: each mechanism with operands and stores of
-// every kind or with SwiGLU, with an accumulation in place, without K; two runs with one workspace. Kernels are
-// compiled here, by the compiler that WARPWRIGHT_CXX names: header_mutants.py puts other headers before the library's.
+// Grouped products with epilogues are clean under every schedule, and correct: each variant with operands and stores of
+// every kind or with SwiGLU, with an accumulation in place, and without K; two runs with one workspace. The compiler
+// that WARPWRIGHT_CXX names compiles the kernels here, because header_mutants.py puts other headers before the
+// library's.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

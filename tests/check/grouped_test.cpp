@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shipped grouped products of one launch and of two are clean under every schedule, and right: launches by the
-// library itself, two runs with one workspace, so that what a run leaves behind matters. Kernels are compiled here, by
-// the compiler that WARPWRIGHT_CXX names: header_mutants.py puts other headers before the library's.
+// The shipped grouped products of one launch and of two are clean under every schedule, and correct. The library
+// launches them, twice with one workspace, so that its final state is tested too. The compiler that WARPWRIGHT_CXX
+// names compiles the kernels here, because header_mutants.py puts other headers before the library's.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

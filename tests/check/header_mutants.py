@@ -29,7 +29,7 @@ MUTANTS = [  # name, header, old, new, rules
     ("empty counts no peer", "pipeline/arrivals.hpp", "(shape.m + shape.n - 1) * consumer_warps", "consumer_warps",
      "stage-reuse arrival-underflow"),
     ("full counts two", "pipeline/arrivals.hpp", "return 1 + storing_warps;", "return 2 + storing_warps;", "deadlock"),
-    # the producer's tail waits for its own peers, not for those that sums are sent to
+    # The producer's tail waits for its own peers, not for the CTA that reduces.
     ("no last cluster sync, but the tail", "kernel/gemm.hpp",
      "    if constexpr (Mainloop::kCluster.size() > 1) arch::cluster::sync();\n", "", "exited-cta"),
     ("barriers not made visible", "kernel/gemm.hpp", "    pipeline::make_barriers_visible<Mainloop::kCluster>();\n", "",
@@ -205,19 +205,19 @@ GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it
     ("grouped: sizes read before kernels before have ended", "kernel/ragged_gemm.hpp",
      "    if (kWarpLists && warp == 0) {\n      arch::pdl::wait();\n", "    if (kWarpLists && warp == 0) {\n",
      "early-access"),
-    # where the first warp lists the groups, or another asks for weights ahead, its wait and the barrier after it are
-    # enough; of many groups and several CTAs of an SM, nobody's is left
+    # If the first warp lists the groups, or another prefetches weights, its wait and the barrier after it suffice; with
+    # many groups and several CTAs per SM no other wait is left.
     ("grouped: kernels before are waited for by one warp", "kernel/ragged_gemm.hpp",
      "    arch::pdl::wait();  // global", "    // global", "early-access"),
-    # the peers' multicast deadlock: CTAs that share an operand must agree on how long its K is. A deadlock whose waits
-    # are all for a peer's bytes goes by the name of transaction-count
+    # A deadlock of multicast peers: CTAs that share an operand must agree on the length of its K. A deadlock whose
+    # waits are all for a peer's bytes is reported as transaction-count.
     ("k-grouped: CTAs of a cluster take different groups", "scheduler/k_grouped.hpp", "table_[group_of(params_, index_)]",
      "table_[arch::cluster_rank() == 0 ? group_of(params_, index_) : 0]", "deadlock transaction-count"),
-    # as many stages in all, so nobody waits for ever: only D shows it
+    # The total number of stages is the same, so nobody waits for ever; only D shows the error.
     ("k-grouped: CTAs of a cluster take groups in another order", "scheduler/k_grouped.hpp",
      "table_[group_of(params_, index_)]",
      "table_[(group_of(params_, index_) + static_cast<int>(arch::cluster_rank())) % params_.groups]", "wrong-result"),
-    # the peers' race: what a group in flight still reads is overwritten for the next one
+    # A race of multicast peers: the next group overwrites what a group in flight still reads.
     ("k-grouped: the ring starts anew with every group", "kernel/gemm.hpp",
      "        if constexpr (collective::has_k_tails(kConfig))\n",
      "        pipeline = Pipeline(barriers, pipeline::Role::producer);\n"
@@ -277,7 +277,7 @@ def run_gemm(source, test, compiler, work):
 
 def run_grouped(_, test, compiler, work):
     wrapper = work / "c++"
-    # why a copy and no -I before the others: quoted names are looked for beside the including file first
+    # The headers are copied, because -I does not suffice: quoted names are searched beside the including file first.
     wrapper.write_text('#!/bin/sh\nfor a in "$@"; do\n  case "$a" in -I*) cp -r '
                        f'"{work}/include/." "${{a#-I}}/" ;; esac\ndone\nexec "{shutil.which(compiler)}" "$@"\n')
     wrapper.chmod(0o755)

@@ -34,7 +34,8 @@ bool has(const CheckReport& report, Rule rule) {
   return false;
 }
 
-/// The kernel without its mistake is silent and the one with it breaks exactly `rule`, whatever the schedule.
+/// Expects that the kernel without its mistake has no findings and the one with it breaks exactly `rule`, whatever the
+/// schedule.
 template <auto kKernel> void expect_rule(Rule rule, const Shape& shape) {
   for (u64 seed = 0; seed < 6; ++seed) {
     const EmuOptions options{.seed = seed, .schedule = seed == 5 ? EmuSchedule::fifo : EmuSchedule::random};
@@ -243,7 +244,7 @@ TEST(Check, TrafficCountsBanksAndMulticast) {
   EXPECT_GT(conflicts, 0u) << "rows of 128 bytes without a swizzle fall on the same banks";
 }
 
-/// Lane i stores `bytes` at i * stride; on the hardware a pass takes one word of each of the 32 banks.
+/// Lane i stores `bytes` at i * stride; on the hardware a pass takes one 32-bit value from each of the 32 banks.
 struct Pattern {
   u32 bytes, stride, passes, ideal;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules compiled for checking: their plain loads and stores are seen, and only such modules can be called clean.
+// Modules compiled for checking report their plain loads and stores, and only such modules can be called clean.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -186,7 +186,7 @@ TEST_F(CheckedModule, AccumulatorsOfALaterGroupStayInFlight) {
 TEST_F(CheckedModule, ParametersAreOnlyRead) {
   expect("accumulators", 2, Rule::out_of_bounds, "second: store at kernel.cpp");
 }
-/// All that a report holds but the time it took.
+/// Returns the contents of a report without its time.
 std::string bytes_of(CheckReport report) {
   report.stats.seconds = 0;
   cli::WireWriter wire;

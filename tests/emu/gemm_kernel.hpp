@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small warp-specialised GEMM against the bare table: one producer warpgroup, two math warpgroups, TMA with multicast
-// of B over a cluster of two, mbarrier pipeline, wgmma, promotion every 128 of K, TMA store. D (f32) = A (e4m3, M x K)
-// B (e4m3, N x K)^T.
+// A small warp-specialised GEMM against the bare table: one producer warpgroup, two consumer warpgroups, TMA with
+// multicast of B over a cluster of two, mbarrier pipeline, wgmma, promotion every 128 of K, TMA store. D (f32) = A
+// (e4m3, M x K) B (e4m3, N x K)^T.
 #pragma once
 
 #include "harness.hpp"
@@ -85,7 +85,7 @@ inline void gemm_multiply(const GemmParams& p, const GemmShared& s, PipelineStat
     for (int v = 0; v < 64; ++v) sum[v] = acc[v];
 }
 
-/// Writes the accumulators to shared memory as four blocks of 32 columns, unswizzled, and lets one thread store them.
+/// Writes the accumulators to shared memory as four blocks of 32 columns, unswizzled; one thread stores them.
 inline void gemm_epilogue(const GemmParams& p, const GemmShared& s, const float* acc, u32 tile_m, u32 tile_n) {
   const u32 thread = thread_index() - 128;
   if (thread == 0) t().bulk_wait(0, true, here());

@@ -64,7 +64,7 @@ struct TmaParams {
   u32 expect;
 };
 
-/// CTA 1 multicasts into CTA 0, which announces the bytes only after it has heard from CTA 1 that they were issued.
+/// CTA 1 multicasts into CTA 0, which announces the bytes only after CTA 1 has signalled that they were issued.
 void bytes_before_expect(const TmaParams& p) {
   const u32 barrier = shared_base(), told = shared_base() + 8, box = shared_base() + 128;
   if (thread_index() == 0) {

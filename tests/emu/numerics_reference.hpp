@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor core's fused sum again, one output at a time, straight from its definition and slowly: terms are integers
-// with an exponent, alignment is a division of a 128-bit integer, normalisation is arithmetic on doubles that hold
-// every step exactly. It shares no code with src/emu/numerics, so an agreement of the two means something.
+// A slow second implementation of the tensor core's fused sum, one output at a time, straight from its definition.
+// Terms are integers with an exponent, alignment is a division of a 128-bit integer, and normalisation is arithmetic on
+// doubles that hold every step exactly. It shares no code with src/emu/numerics.
 #pragma once
 
 #include <cmath>
@@ -80,8 +80,8 @@ inline Value product(const Value& a, const Value& b) {
   return p;
 }
 
-/// Cuts `x` to `digits` significant bits, then at 2^-149, towards zero; the bits of the FP32, Inf past its range, +0
-/// when nothing is left.
+/// Truncates `x` to `digits` significant bits, then at 2^-149, towards zero. Returns the bits of the FP32: Inf past its
+/// range, +0 when nothing is left.
 inline uint32_t cut_to_f32(double x, int digits) {
   const uint32_t sign = std::signbit(x) ? 0x80000000u : 0;
   int exponent = 0;
@@ -96,7 +96,7 @@ inline uint32_t cut_to_f32(double x, int digits) {
   return sign | bits;
 }
 
-/// The fused sum of `terms` with `sum_fraction` kept bits, as FP32 of `out_digits` significant bits.
+/// Returns the fused sum of `terms` with `sum_fraction` kept bits, as FP32 of `out_digits` significant bits.
 inline uint32_t fused_sum(const std::vector<Value>& terms, int sum_fraction, int out_digits) {
   bool nan = false, plus = false, minus = false;
   std::optional<int> top;

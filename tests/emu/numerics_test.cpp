@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor core's arithmetic against a slow reference of its own, on every target this CPU runs, bit for bit.
+// The tensor core's arithmetic against a slow reference, on every target that this CPU supports, bit for bit.
 // Every failure names the seed and the case; operands are a function of both.
 #include "emu/numerics/mma.hpp"
 
@@ -26,7 +26,7 @@ constexpr MmaTypes kTypes[] = {
 constexpr int kColumns[] = {8, 16, 24, 64, 120, 128, 200, 256};
 constexpr MmaTarget kTargets[] = {MmaTarget::portable, MmaTarget::avx2, MmaTarget::avx512};
 
-/// What random operands look like. Raw bits hold NaN in nearly every row of 32; the others reach the finite paths.
+/// The kind of random operands. Raw bits contain NaN in nearly every row of 32; the others reach the finite paths.
 /// heavy: sums at the top of their range; edge: products around the FP32 subnormals; wild: zeros, ones and infinities.
 enum class Mix { raw, finite, tame, sparse, cancelling, tiny, heavy, edge, wild };
 constexpr Mix kMixes[] = {Mix::raw,  Mix::finite, Mix::tame, Mix::sparse, Mix::cancelling,
@@ -99,7 +99,7 @@ Case make_case(MmaTypes types, int n, Mix mix, unsigned seed) {
     to.resize(static_cast<size_t>(rows) * 32);
     const int bytes = bytes_of(type);
     for (size_t i = 0; i < to.size(); i += static_cast<size_t>(bytes)) {
-      // why: whole rows of plain numbers beside wild ones, so that one output does not hide another
+      // Whole rows of plain numbers stand beside wild ones, so that one output does not hide another.
       const Mix local = mix == Mix::raw && (i / 32) % 3 != 0 && rng() % 64 != 0 ? Mix::finite : mix;
       const u32 element = random_element(type, local, rng);
       std::memcpy(&to[i], &element, static_cast<size_t>(bytes));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lanes do together: shuffles, votes, partial syncs, elect, matrix loads and stores.
+// Warp-wide operations: shuffles, votes, partial syncs, elect, matrix loads and stores.
 #include "harness.hpp"
 
 #include <set>

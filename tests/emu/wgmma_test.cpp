@@ -63,7 +63,7 @@ struct Operands {
   std::vector<float> c, d, expected;
   Params params{};
 
-  /// Places rows of 32 bytes, `k` bytes into their span, as the layout `mode` of a descriptor wants them.
+  /// Places rows of 32 bytes, `k` bytes into their span, in the layout `mode` of a descriptor.
   Operands(MmaTypes type, int n, u32 mode, u32 k, bool accumulate, int scale_a)
       : rows_a(random_bytes<u8>(64 * 32, 1)),
         rows_b(random_bytes<u8>(static_cast<u32>(n) * 32, 2)),

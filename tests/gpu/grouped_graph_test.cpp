@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One captured launch of a grouped product, replayed with other sizes: nothing about the groups may be baked into it.
+// One captured launch of a grouped product, replayed with other sizes: nothing about the groups may be fixed in it.
 // Needs a GPU; the size vectors include all empty, one-hot, one row each, and back to the first.
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST_P(Replay, OtherSizesInTheSameGraph) {
   CUstream stream = nullptr;
   CUgraph graph = nullptr;
   CUgraphExec ready = nullptr;
-  // why after the uploads: they made the device's primary context, which the plan's runs use
+  // After the uploads, because they made the device's primary context, which the plan's runs use.
   CUcontext context = nullptr;
   CUdevice ordinal = 0;
   ASSERT_EQ(cuda.device_get(&ordinal, 0), CUDA_SUCCESS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three ways to wait for ever: an arrival that nobody makes, a word that nobody writes, and the shipped GEMM whose
-// pipeline has lost the line that releases a stage.
+// Three ways to wait for ever: an arrival that nobody makes, a value that nobody writes, and the shipped GEMM without
+// the line that releases a stage.
 #include "hanging_kernels.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that never end, with launches for either executor, and what the watchdog and the emulated device must say.
+// Kernels that never end, with launches for either executor, and the expected reports of the watchdog and the emulated
+// device.
 #pragma once
 
 #include <memory>

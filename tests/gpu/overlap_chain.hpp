@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches each of which reads what the one before it wrote, and how to run them and look at what they left: for a
-// device's stream or graph, and for the emulated device. What the launches are: overlap_chains.hpp.
-//   slots: a matrix that launches hand on has one buffer for each launch, so that every link is compared and one that
-//   reads too early finds NaN; or two in turns, so that one that writes too early spoils what another still reads
+// Chains of launches in which each reads what the preceding one wrote, and how to run them and compare their results:
+// in a device's stream or graph, and on the emulated device. overlap_chains.hpp defines the launches.
+//   slots: a matrix that launches pass on has one buffer for each launch, so that every link is compared and one that
+//   reads too early finds NaN; or two in alternation, so that one that writes too early overwrites what another still
+//   reads
 #pragma once
 
 #include <fmt/format.h>
@@ -99,7 +100,7 @@ class Chain {
     return {};
   }
 
-  /// Why results say nothing: a NaN or an infinity, or a matrix all the same. Empty: they are numbers.
+  /// Returns why results are meaningless: a NaN or an infinity, or a matrix of equal values. Empty: they are numbers.
   std::string emptiness(const std::vector<Bytes>& results) const {
     for (std::size_t i = 0; i < watched_.size(); ++i) {
       if (!watched_[i].type) continue;
@@ -150,7 +151,7 @@ class Chain {
   std::vector<Buffer> kept_;
 };
 
-/// Resets, does `run`, and answers with what the links left.
+/// Resets, calls `run`, and returns the results of the links.
 template <class Run> std::vector<Bytes> results_of(const Chain& chain, Run run) {
   must(chain.reset());
   run();

@@ -13,7 +13,7 @@ struct ChainCase {
   std::string name;
   std::function<Chain(const Setting&)> make;  // throws what it cannot do
 
-  /// why: its bytes, addresses among them, would be in the names that ctest lists
+  /// The default would print its bytes, addresses among them, in the names that ctest lists.
   friend void PrintTo(const ChainCase& c, std::ostream* out) { *out << c.name; }
 };
 

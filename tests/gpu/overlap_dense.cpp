@@ -82,7 +82,7 @@ Chain scales_from_amax(const Setting& s, Extents e, const char* config) {
   const Step step = step_of(chain, s, p, config);
   GemmOperands o = step.operands;
   o.a = chain.input(numbers(e4m3, p.m * p.k, 0, 3)), o.b = chain.input(numbers(e4m3, p.n * p.k, 0, 4));
-  // why two less: the largest of a row is about four of the root of the mean square
+  // Two less, because the largest of a row is about four times the root of the mean square.
   o.scale_b = static_cast<const float*>(chain.input(scales(p.n, shrinking(p.k) - 2, 5)));
   for (int i = 0; i < s.links; ++i) {
     o.scale_a = static_cast<const float*>(amax.of(i)), o.d = d.of(i + 1), o.epilogue.out[1] = amax.of(i + 1);

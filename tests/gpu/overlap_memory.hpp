@@ -29,7 +29,7 @@ class Ring {
   std::vector<void*> slots_;
 };
 
-inline constexpr std::int64_t kDrawn = 1'000'003;  // why a prime: rows of a matrix then start at other places of it
+inline constexpr std::int64_t kDrawn = 1'000'003;  // a prime, so that rows of a matrix start at different positions
 
 /// `count` numbers of size 1 to 2, times 2^exponent, of both signs and every mantissa; after kDrawn they come again.
 inline Bytes numbers(DType type, std::int64_t count, int exponent, std::uint64_t seed) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches that overlap give the bits of launches that do not: chains in which every launch reads what the one before
-// it wrote, in a stream and as a captured graph, with programmatic dependent launch and without. Needs a GPU; the
+// Launches that overlap give the bits of launches that do not: chains in which every launch reads what the preceding
+// one wrote, in a stream and as a captured graph, with programmatic dependent launch and without. Needs a GPU; the
 // chains themselves are tested on the emulated device (tests/kernel/overlap_emu_test.cpp).
 #include <gtest/gtest.h>
 
@@ -83,7 +83,7 @@ class Overlap : public ::testing::Test {
     cuda_ = *driver;
   }
 
-  // why no test for each chain: without a GPU each would be one more that is skipped
+  // There is no test for each chain, because without a GPU each would be one more skipped test.
   void expect_same_bits(Slots slots) const {
     for (const ChainCase& c : all_chains()) {
       SCOPED_TRACE(c.name);
@@ -100,7 +100,7 @@ class Overlap : public ::testing::Test {
     const Chain on = c.make(setting);
     const std::string where = slots == Slots::every ? "a slot for every link" : "two slots";
 
-    // why after the uploads: they made the device's primary context, which the plan's runs use
+    // After the uploads, because they made the device's primary context, which the plan's runs use.
     CUdevice ordinal = 0;
     CUcontext context = nullptr;
     check(cuda_->device_get(&ordinal, 0));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both executors, bit for bit: each case of tests/arch runs on the emulated device (kernels compiled into this program)
 // and on cuda:0 (the same texts through NVRTC), from the same input. Without a GPU every test is skipped and says why.
-// An error on the GPU ends the context of its process. So every header's cases run in a child; when one meets an error
-// (as a case that both executors must refuse does) the child ends, and the next child goes on after that case.
-// Nothing can hang: mbarrier waits give up by an illegal store in a first run, and an alarm ends each child. Only when
-// the guarded build of a kernel has passed does the plain one, with the wait loop that users get, run.
-// WARPWRIGHT_PARITY_DUMP=<folder> keeps the GPU's words of each case that differs.
+// An error on the GPU ends the context of its process. So every header's cases run in a child; when a case meets an
+// error (as one that both executors must refuse does), the child ends and the next child continues after that case.
+// Nothing can hang: mbarrier waits give up by an illegal store in a first run, and an alarm ends each child. The plain
+// build of a kernel, with the wait loop that users get, runs only after the guarded one has passed.
+// WARPWRIGHT_PARITY_DUMP=<folder> keeps the GPU's output of each case that differs.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

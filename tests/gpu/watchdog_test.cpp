@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that wait for ever, built with the watchdog: the launch ends within seconds with an error that names role,
-// block, barrier and parity, and so does its process. Without a GPU these tests are skipped and say why; everywhere the
-// emulated device must call the same kernels deadlocks, so that what hangs here is known to hang.
-// A fault ends the context of its process: each hang has a child of its own, which an alarm ends if nothing else does.
+// block, barrier and parity, and so does its process. Without a GPU these tests are skipped and say why. Everywhere the
+// emulated device must report the same kernels as deadlocks, which shows that they hang.
+// A fault ends the context of its process, so each hang runs in its own child, which an alarm ends if nothing else
+// does.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>

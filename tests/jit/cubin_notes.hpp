@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a cubin and ptxas' log say about its kernel: registers, spills and stack from the log (ptxas -v), the launch
+// The facts about a kernel in its cubin and ptxas' log: registers, spills and stack from the log (ptxas -v), the launch
 // bound from the ELF section .nv.info.<kernel>, a list of attributes
 //   byte format, byte attribute, 16 bits: the value, or with format 4 the bytes of the value that follows
-// Attribute 5 holds the three extents of the largest block (cuobjdump -elf prints it as EIATTR_MAX_THREADS);
-// and the code itself: instructions of 16 bytes, the opcode in the low 12 bits.
+// Attribute 5 holds the three extents of the largest block (cuobjdump -elf prints it as EIATTR_MAX_THREADS). The code
+// itself has instructions of 16 bytes, with the opcode in the low 12 bits.
 #pragma once
 
 #include <elf.h>
@@ -22,7 +22,7 @@ struct CubinNotes {
   int spilled = 0;    // bytes stored and loaded, of all functions
   int stack = 0;      // bytes
   int threads = 0;    // the launch bound; 0: none
-  int moved = 0;      // registers made uniform between one wgmma and the next: descriptors that were a thread's
+  int moved = 0;      // registers made uniform between one wgmma and the next, such as descriptors that threads hold
 };
 
 template <class T> T read_at(std::string_view bytes, std::size_t at) {
@@ -64,8 +64,8 @@ inline std::string_view section_of(std::string_view cubin, std::string_view pref
   return {};
 }
 
-/// Of one .text section: R2UR between two wgmmas of one k-block. Descriptors belong in uniform registers; a mainloop
-/// that ptxas does not know to be the same for all lanes computes them in every thread and moves them each time.
+/// Counts the R2UR between two wgmmas of one k-block in a .text section. Descriptors belong in uniform registers; if
+/// ptxas does not know that a mainloop is uniform, every thread computes them and they are moved each time.
 inline int moves_in_code(std::string_view code) {
   constexpr std::size_t kInstruction = 16, kNear = 40;  // bytes; instructions from one wgmma of a k-block to the next
   constexpr std::uint32_t kOpcode = 0xfff, kHgmma = 0x9f0, kQgmma = 0x9f3, kR2ur = 0x2ca;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ptxas says of every kernel that this library chooses by itself: the dense and the grouped default configs of all
-// types and recipes, and whatever else ships as an emulator module. Each must keep its values in registers (no spills,
-// no stack), leave wgmma asynchronous (no C75xx), and start with the registers that its roles then share out. Grouped
-// kernels keep wgmma's descriptors in uniform registers.
+// ptxas' report on every kernel that this library chooses by itself: the dense and the grouped default configs of all
+// types and recipes, and everything else that ships as an emulator module. Each must keep its values in registers (no
+// spills, no stack), leave wgmma asynchronous (no C75xx), and start with the registers that its roles then
+// redistribute. Grouped kernels keep wgmma's descriptors in uniform registers.
 //   ptxas_report all                     the whole list, as a table
 //   ptxas_report sample <seed> <count>   about `count` of them, others with another seed
 //   ptxas_report listed <seed> <count>   the same of every dense config that auto may choose, in the common families:
@@ -46,14 +46,15 @@ Shipped shipped(const GemmConfig& config) {
           config.mechanism == Mechanism::dense ? device::gemm_source(config) : device::grouped_source(config), config};
 }
 
-/// What auto chooses from, in families that LLMs use.
+/// Returns the configs among which auto chooses, in families that LLMs use.
 std::vector<Shipped> all_listed() {
   struct Family {
     DType a, d;
     Scale scale;
   };
   std::vector<Shipped> all;
-  std::set<std::string> seen;  // some schedulers differ by their launch alone, and NVRTC says nothing of a text twice
+  std::set<std::string> seen;  // some schedulers differ by their launch alone, and NVRTC reports nothing for a repeated
+                               // text
   for (const Family& f : {Family{e4m3, bf16, Scale::block_1x128_128x128}, Family{e4m3, bf16, Scale::block_1x128_1x128},
                           Family{e4m3, bf16, Scale::tensor}, Family{e4m3, bf16, Scale::row_column},
                           Family{bf16, bf16, Scale::none}, Family{bf16, f32, Scale::none}})
@@ -62,7 +63,8 @@ std::vector<Shipped> all_listed() {
   return all;
 }
 
-/// A from registers, and tf32 as wgmma does not read it from shared memory: what schedules and orders put around it.
+/// Returns configs with A from registers, and tf32 layouts that wgmma does not read from shared memory, with every
+/// schedule.
 std::vector<GemmConfig> register_configs() {
   std::vector<GemmConfig> configs;
   for (const char* operands : {"a=tf32,b=tf32,layout=nn", "a=tf32,b=tf32,layout=tn", "a=tf32,b=tf32,layout=tt",
@@ -109,15 +111,15 @@ struct Report {
   std::string fault;         // empty: none
 };
 
-/// CPU time of this thread: what a compile costs whatever else the machine does.
+/// Returns the CPU time of this thread: the cost of a compile whatever else the machine does.
 double cpu_seconds() {
   timespec t{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-/// What the registers of `notes` break. Those that roles claim must have been allocated at the launch, or setmaxnreg
-/// waits for ever.
+/// Returns the fault in the registers of `notes`. The registers that roles claim must have been allocated at the
+/// launch; otherwise setmaxnreg waits for ever.
 std::string fault_of_registers(const test::CubinNotes& notes, const std::optional<GemmConfig>& config) {
   constexpr int kFile = 65536, kStep = 8;
   const int registers = static_cast<int>(round_up(notes.registers, kStep));
@@ -193,8 +195,8 @@ int print_reports(const jit::Nvrtc& nvrtc, const std::vector<Shipped>& list, std
   return faulty == 0 && !list.empty() ? 0 : 1;
 }
 
-// 96 live values in 64 registers; wgmma's registers read in flight; descriptors that threads hold; a claim that no
-// launch bound stands behind.
+// 96 live values in 64 registers; wgmma's registers read in flight; descriptors that threads hold; a claim without a
+// launch bound.
 constexpr std::pair<const char*, const char*> kFaulty[] = {
     {"bytes spilled", R"(
 extern "C" __global__ void __launch_bounds__(1024, 1) spills(float* p) {

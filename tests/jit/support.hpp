@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of src/jit share: a scratch directory, module sources whose result is known, a compiler that counts
-// how often it is called, and code run in a child process.
+// Shared by the tests of src/jit: a scratch directory, module sources whose result is known, a compiler that counts its
+// calls, and code run in a child process.
 #pragma once
 
 #include <dlfcn.h>
@@ -64,7 +64,8 @@ class Variable {
   std::optional<std::string> old_;
 };
 
-/// As another process would: a new file under an old name. Code that is mapped from the old file stays what it was.
+/// Replaces a file as another process would: a new file under an old name. Code that is mapped from the old file stays
+/// unchanged.
 inline void replace_file(const fs::path& path, const std::string& bytes) {
   std::ofstream(path.string() + ".new", std::ios::binary) << bytes;
   fs::rename(path.string() + ".new", path);

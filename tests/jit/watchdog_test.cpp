@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The watchdog of kernels built for debugging: it compiles, its cubins have keys of their own, and what a kernel left
-// in the buffer becomes words. That a hanging kernel really ends is for a GPU to show.
+// The watchdog of kernels built for debugging: it compiles, its cubins have their own keys, and a kernel's records
+// become text. Only a GPU can show that a hanging kernel ends.
 #include "runtime/watchdog.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA backend against a stand-in for the driver: what it asks for, in which context, and what it makes of errors.
-// gtest_discover_tests gives each TEST a process of its own, so each may set the environment before the driver opens.
+// The CUDA backend against a stand-in for the driver: its calls, the context in which it makes them, and its errors.
+// gtest_discover_tests gives each TEST its own process, so each may set the environment before the driver opens.
 #include <cstdlib>
 #include <cstring>
 
@@ -157,7 +157,7 @@ TEST_F(FakeGpu, LaunchesAreRefusedOrExplained) {
       << failed.error().message;
 }
 
-/// What is known of one shape is not believed of another, and a refusal is one however often it is asked for.
+/// The answer about one shape is not used for another, and a refusal stays one however often it is requested.
 TEST_F(FakeGpu, CtasThatWaitForEachOtherAreResidentInEveryShape) {
   const Device device = Device::open("cuda:0").value();
   const auto loaded = kernel(device);

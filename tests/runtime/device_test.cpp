@@ -83,7 +83,7 @@ TEST_F(EmulatedMemory, MoreThanThereIsIsRefusedWithBytesNeededAndPresent) {
 }
 
 TEST_F(EmulatedMemory, ManyBuffersAreRefusedTogether) {
-  // why: untouched pages cost nothing, so only counting what was handed out keeps a later write from being fatal
+  // Untouched pages cost nothing, so only counting what was handed out keeps a later write from being fatal.
   std::vector<Buffer> buffers;
   const std::size_t part = device_.info().memory_bytes / 5;
   while (buffers.size() < 6) {

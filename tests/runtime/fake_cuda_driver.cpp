@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stand-in for libcuda.so.1: one device, host memory, and a record of what it was asked. It executes no kernel.
+// A stand-in for libcuda.so.1: one device, host memory, and a record of its calls. It executes no kernel.
 //   FAKE_CUDA_CAPABILITY  "90" (default), "80", …      FAKE_CUDA_VERSION  13000 (default), 11080, …
 #include "fake_cuda_driver.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the stand-in for the driver remembers; tests read it through fake_cuda_driver() of the same library.
+// The records of the stand-in for the driver; tests read them through fake_cuda_driver() of the same library.
 #pragma once
 
 #include <cuda.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of a plan does on the host once it has run before: for each launch it asks the driver which context is
-// current and launches, and nothing else; it allocates nothing. Counted by the stand-in for the driver and by this
-// program's operator new.
+// The host path of a repeated run of a plan: for each launch it asks the driver for the current context and launches,
+// and nothing else; it allocates nothing. The stand-in for the driver and this program's operator new count.
 #include <cstdlib>
 #include <new>
 #include <string>
@@ -19,8 +18,7 @@ namespace {
 std::size_t allocations = 0;
 }
 
-// why not under sanitizers: their own operators know how memory was allocated; the driver's calls are counted all the
-// same
+// Not under sanitizers, whose own operators know how memory was allocated; the driver's calls are counted all the same.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 void* operator new(std::size_t bytes) {
   ++allocations;
@@ -33,7 +31,7 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
   if (void* p = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit)) return p;
   throw std::bad_alloc();
 }
-// why noinline: where GCC 12 inlines these, it warns that free() is given what operator new returned
+// Not inlined, because GCC 12 would warn that free() is given what operator new returned.
 [[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a run of a plan keeps its thread, in CPU time, once it has run before:
+// The CPU time that a repeated run of a plan takes on its thread:
 //   build/…/host_path_time                                        against the stand-in: this library's own part
 //   WARPWRIGHT_CUDA_DRIVER=libcuda.so.1 build/…/host_path_time    on a GPU: with the driver's
-// The smallest of many rounds: what else a machine does makes rounds longer, never shorter.
+// It prints the smallest of many rounds, because other work on a machine makes rounds longer, never shorter.
 #include <dlfcn.h>
 #include <time.h>
 

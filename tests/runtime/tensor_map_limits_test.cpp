@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every sentence of the tensor map's requirements: the last value that is taken and the first that is not.
+// Every requirement of a tensor map: the last value that is accepted and the first that is not.
 #include "runtime/tensor_map_limits.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who am I, clusters and DSMEM, register budgets, named barriers, fences, clocks, dependent launch.
+// Indices, clusters and DSMEM, register budgets, named barriers, fences, clocks, dependent launch.
 #pragma once
 
 #include "params.hpp"
@@ -36,8 +36,8 @@ WW_KERNEL(arch_cluster_exchange, 64, Params, p) {
   arch::cluster::wait();
 }
 
-/// Twice: each thread writes its four words, turned round, into the next CTA, and two of three threads a word into the
-/// CTA after that.
+/// Twice, each thread writes its four values, reversed, into the next CTA, and two of three threads write one value
+/// into the CTA after that.
 WW_KERNEL(arch_cluster_store_async, 64, Params, p) {
   const u32 t = arch::thread_index(), rank = arch::cluster_rank(), size = arch::cluster_size();
   const u32 next = (rank + 1) % size, after = (rank + 2) % size;
@@ -66,7 +66,8 @@ WW_KERNEL(arch_cluster_store_async, 64, Params, p) {
   }
 }
 
-/// One producer and two math warpgroups move registers. Output: a sum over arg[0] words that each thread reads.
+/// One producer and two consumer warpgroups exchange registers. Output: a sum over arg[0] values that each thread
+/// reads.
 WW_KERNEL(arch_registers, 384, Params, p) {
   const u32 t = arch::thread_index();
   u32 sum = t;
@@ -80,7 +81,7 @@ WW_KERNEL(arch_registers, 384, Params, p) {
   arch::global::store(p.out + t, sum);
 }
 
-/// Barrier 2: warpgroup 0 arrives and goes on, warpgroup 1 waits. Barrier 15: warpgroup 1 alone. Then all.
+/// Barrier 2: warpgroup 0 arrives and continues, warpgroup 1 waits. Barrier 15: warpgroup 1 alone. Then all.
 WW_KERNEL(arch_named_barriers, 256, Params, p) {
   const u32 t = arch::thread_index();
   const arch::SharedAddress words = arch::dynamic_shared();
@@ -99,7 +100,7 @@ WW_KERNEL(arch_named_barriers, 256, Params, p) {
   arch::global::store(p.out + t, arch::shared::load(words + 4 * ((t + 64) % 256)));
 }
 
-/// Fences change no value; what they order shows in the TMA kernels.
+/// Fences change no value; the TMA kernels show what they order.
 WW_KERNEL(arch_fences, 128, Params, p) {
   const u32 t = arch::thread_index();
   const arch::SharedAddress word = arch::dynamic_shared() + 4 * t;

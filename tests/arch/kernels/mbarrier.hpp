@@ -10,14 +10,14 @@
 
 namespace ww::arch_test {
 
-/// Whether the phase of that parity has completed; a try may fail for no reason.
+/// Returns whether the phase of that parity has completed; a single try may fail spuriously.
 WW_DEVICE bool completes(arch::MBarrier b, u32 parity) {
   for (int attempt = 0; attempt < 1000; ++attempt)
     if (arch::mbarrier::try_wait(b, parity)) return true;
   return false;
 }
 
-/// out[0]: what each look saw, one bit after the other; out[1]: how many looks.
+/// out[0]: the result of each try, one bit after the other; out[1]: the number of tries.
 WW_KERNEL(arch_mbarrier_phases, 32, Params, p) {
   if (arch::thread_index() != 0) return;
   const arch::MBarrier b{arch::dynamic_shared()};
@@ -26,11 +26,11 @@ WW_KERNEL(arch_mbarrier_phases, 32, Params, p) {
     seen |= static_cast<u32>(done) << looks++;
     return done;
   };
-  // why each arrival depends on the look before it: a GPU suspends a try_wait while its thread goes on, and an arrival
-  // that only follows in program order may be what it then sees
+  // Each arrival depends on the preceding try, because a GPU suspends a try_wait while its thread continues, and could
+  // then observe an arrival that only follows in program order.
   arch::mbarrier::init(b, 2);
   const bool fresh = note(arch::mbarrier::try_wait(b, 0));
-  note(completes(b, 1));  // on a fresh barrier the phase before counts as completed
+  note(completes(b, 1));  // on a fresh barrier the preceding phase counts as completed
   arch::mbarrier::arrive_if(!fresh, b);
   arch::mbarrier::arrive_if(!note(arch::mbarrier::try_wait(b, 0)), b);
   note(completes(b, 0));
@@ -80,7 +80,7 @@ WW_KERNEL(arch_mbarrier_remote, 64, Params, p) {
     if (rounds % 2 == 1) arch::mbarrier::arrive_remote_release_if(t < arch::cluster_size(), b, t);
     arch::mbarrier::wait(b, rounds & 1);
     arch::warp::sync();
-    arch::cluster::sync();  // why: a second arrival must not meet a barrier whose first round is not over
+    arch::cluster::sync();  // a second arrival must not reach a barrier whose first round is not over
   }
   arch::global::store(p.out + arch::block_index() * 64 + t, rounds);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every test kernel of this folder is given: tensor maps, one input, one output, and small integers whose meaning
-// its own comment states. The same text is compiled by g++ into the test programs and by NVRTC for a GPU.
+// The parameter of every test kernel of this folder: tensor maps, one input, one output, and small integers whose
+// meaning the kernel's comment states. g++ compiles the same text into the test programs, and NVRTC for a GPU.
 #pragma once
 
 #include "warpwright/arch/global.hpp"

@@ -68,7 +68,7 @@ WW_KERNEL(arch_tma_multicast, 128, Params, p) {
   arch::warp::sync();
   arch::mbarrier::wait(full, 0);
   copy_out(p, boxes, ctas * bytes / 4);
-  arch::cluster::sync();  // why: nobody leaves while a peer's shared memory is still written
+  arch::cluster::sync();  // no CTA may exit while a peer's shared memory is still written
 }
 
 WW_KERNEL(arch_tma_store, 128, Params, p) {

@@ -16,7 +16,7 @@ WW_DEVICE u32 bits_set(u32 v) {
 WW_KERNEL(arch_warp, 64, Params, p) {
   const u32 t = arch::thread_index(), lane = arch::lane_index();
   const u32 v = arch::global::load(p.in + t);
-  // each half of the warp meets on its own and exchanges through shared memory
+  // Each half of the warp synchronises on its own and exchanges through shared memory.
   const arch::SharedAddress words = arch::dynamic_shared();
   arch::shared::store(words + 4 * t, v);
   if (lane < 16) arch::warp::sync(0x0000ffffu);

@@ -54,7 +54,7 @@ template <int kN> WW_DEVICE void store_accumulator(u32* out, const arch::Accumul
   for (int v = 0; v < kN / 2; ++v) arch::global::store(out + arch::thread_index() * (kN / 2) + v, arch::bits_of(d[v]));
 }
 
-/// why a constant number of steps: for one that may be zero ptxas inserts waits of its own (C7517, C7519).
+/// The number of steps is a constant, because ptxas inserts waits of its own where it may be zero (C7517, C7519).
 template <DType kType, int kN, int kSteps, int kScaleA = 1, int kScaleB = 1>
 WW_DEVICE void wgmma_chain(const Params& p) {
   const Operands o = stage_operands(p);

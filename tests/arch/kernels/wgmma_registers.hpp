@@ -56,7 +56,7 @@ template <arch::MmaOperands kOperands, int kN> WW_DEVICE void wgmma_registers_pa
   atom::gemm<kOperands>(d, odd, sB, 2, true);
   arch::wgmma::commit();
   arch::wgmma::wait<1>(even);
-  reader.template load<2>(even, sA);  // ours again: what it holds now counts no more
+  reader.template load<2>(even, sA);  // the registers belong to the thread again; their old contents no longer matter
   arch::wgmma::wait<0>(d);
   arch::wgmma::wait<0>(even, odd);
   store_accumulator(p.out, d);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches that may start before their predecessors have ended: who waits for those, and who learns of it how.
+// Launches that may start before their predecessors have ended: which threads wait for those, and how others learn of
+// it.
 #pragma once
 
 #include "params.hpp"
@@ -10,7 +11,7 @@ namespace ww::check_test {
 
 enum EarlyForm : i32 { kAllWait, kNamedBarrier, kMBarrier, kClusterBarrier, kBytesLanded, kNobodyWaits };
 
-/// One thread, warp 0, or CTA 0 of a cluster waits, the others learn of it at a barrier, which arg[0] names.
+/// One thread, warp 0, or CTA 0 of a cluster waits; the others learn of it at a barrier, which arg[0] names.
 /// out[64 block + t] = in[t] + in[64 + t]; the second half comes by TMA. out[1024] counts the threads.
 WW_KERNEL(check_early, 64, Params, p) {
   const u32 t = arch::thread_index(), rank = arch::cluster_rank();

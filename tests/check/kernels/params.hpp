@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every kernel of this folder is given, and the one-line edits that turn a correct kernel into a wrong one.
-// A comment `@name` marks the lines of which a report about an edit must name one; tests/check/mutants.cpp pairs
-// them.
+// The parameter of every kernel of this folder, and the one-line edits that turn a correct kernel into a wrong one.
+// A comment `@name` marks the lines of which a report about an edit must name one; tests/check/mutants.cpp pairs them.
 #pragma once
 
 #include "warpwright/arch/cluster.hpp"
@@ -143,7 +142,7 @@ struct Params {
   u32* out;
   Edit edit;
   i32 arg[4];
-  /// Whether the kernel is to be wrong in this way.
+  /// Returns whether the kernel must be wrong in this way.
   WW_DEVICE constexpr bool is(Edit which) const { return edit == which; }
 };
 

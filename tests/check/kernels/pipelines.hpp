@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's pipelines as kernels use them, and what goes wrong when their rules are broken.
+// The library's pipelines as kernels use them, and the errors when their rules are broken.
 //   tokens:       TmaPipeline; every wait follows a try, with work in between
-//   transactions: two threads fill a stage: half a block each by TMA, and one of them a word by an ordinary store
-//   order:        two groups of two warps take turns in two sections, arg[0] rounds
-// The first two leave what check_ring does: out[thread] = sum over blocks of 3^(blocks left) * word.
+//   transactions: two threads fill a stage: half a block each by TMA, and one of them a value by an ordinary store
+//   order:        two groups of two warps alternate in two sections, arg[0] rounds
+// The first two compute what check_ring does: out[thread] = sum over blocks of 3^(blocks left) * word.
 #pragma once
 
 #include "params.hpp"

@@ -122,8 +122,8 @@ WW_KERNEL(check_pipelined, 256, Params, p) {
   write_accumulator(p.out, acc);
 }
 
-/// The product of check_product with A from registers: two fragments take turns, one is loaded while the products that
-/// read the other are in flight. arg[0] passes; each has its words in in[pass * 128 + ...].
+/// The product of check_product with A from registers: two fragments alternate, one is loaded while the MMAs that read
+/// the other are in flight. arg[0] passes; each has its values in in[pass * 128 + ...].
 WW_KERNEL(check_fragments, 128, Params, p) {
   const arch::SharedAddress base = arch::dynamic_shared();
   const arch::MatrixDescriptor b = arch::make_descriptor(base + kOperandBytes, arch::MatrixSwizzle::b128, 0, 1024);
@@ -163,7 +163,7 @@ WW_KERNEL(check_fragments, 128, Params, p) {
   write_accumulator(p.out, acc);
 }
 
-/// One producer and two math warpgroups move registers. out[t] = t.
+/// One producer and two consumer warpgroups exchange registers. out[t] = t.
 WW_KERNEL(check_registers, 384, Params, p) {
   if (arch::warpgroup_index() == 0) {
     arch::warpgroup::release_registers<40>();
