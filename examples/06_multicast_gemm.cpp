@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <string>
 
-#include "device/operand_maps.hpp"
+#include "launch/operand_maps.hpp"
 #include "on_device.hpp"
 #include "runtime/backend.hpp"
 #include "warpwright/arch/convert.hpp"
@@ -69,8 +69,8 @@ void launch(const ww::Device& device, const Step& step, const Operands& operands
   const ww::GemmConfig c = config_of(step);
   const int panel = ww::collective::panel_bytes(c);
   const auto map = [&](const ww::Buffer& buffer, ww::DType type, int rows, int columns, int box_rows, int box_columns) {
-    return require(backend.encode(
-        ww::device::matrix_map(buffer.data(), type, rows, columns, columns, box_rows, box_columns, SmemSwizzle::b128)));
+    return require(backend.encode(ww::adapters::matrix_map(buffer.data(), type, rows, columns, columns, box_rows,
+                                                           box_columns, SmemSwizzle::b128)));
   };
   ww::kernel::GemmParams params{};
   params.gemm.a = map(operands.a, c.a, kM, kK, kTile, c.tile_k);

@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "device/gemm_source.hpp"
+#include "launch/gemm_source.hpp"
 #include "on_device.hpp"
 #include "runtime/backend.hpp"
 #include "select/config_text.hpp"
@@ -68,7 +68,7 @@ bool show_epilogue() {
 
 /// What the device adapter compiles for kConfig; the same text for both executors.
 ww::runtime::KernelSource show_kernel() {
-  const ww::runtime::KernelSource source = ww::device::gemm_source(kConfig);
+  const ww::runtime::KernelSource source = ww::adapters::gemm_source(kConfig);
   std::printf(
       "3  kernel    %s\n   mainloop  one thread loads %u bytes a stage, %d warpgroups have %d wgmma tile(s) of "
       "64 x %d each\n   epilogue  %d panel(s) of D a tile\n",

@@ -3,10 +3,12 @@
 // files of its operands.
 #pragma once
 
-#include "cli/epilogue_operands.hpp"
 #include "cli/request.hpp"
+#include "operations/epilogue_operands.hpp"
 
 namespace ww::cli {
+
+using namespace operations;
 
 struct EpilogueRequest {
   EpilogueFiles epilogue_files;

@@ -1,69 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory, the stopwatch, and the words for what a run did.
+// The words for what a run did.
 #include "cli/execution.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-
-#include "cli/memory.hpp"
 
 namespace ww::cli {
-
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-Result<void> check_fits(const DeviceInfo& device, WideBytes once, const char* argument) {
-  const auto fits = [argument](const char* where, WideBytes needed, std::uint64_t present) -> Result<void> {
-    if (needed <= present) return {};
-    const double gigabytes = static_cast<double>(needed) * 1e-9;
-    const std::string exact =
-        needed <= UINT64_MAX ? fmt::format("{}", static_cast<std::uint64_t>(needed)) : "over 2^64";
-    return failure(ErrorCode::could_not_finish, argument, fmt::format("at most {} bytes, {}", present, where),
-                   fmt::format("{} bytes needed ({:.1f} GB)", exact, gigabytes));
-  };
-  // an emulated device's memory is this process's memory
-  WW_CHECK(fits("the memory available to this process", device.emulated ? 2 * once : once, available_memory()));
-  if (device.emulated || device.memory_bytes == 0) return {};
-  return fits("the memory of the device", once, device.memory_bytes);
-}
-
-Result<Matrix> host_operand(const std::optional<ArrayFile>& file, const OperandShape& shape, std::uint64_t seed,
-                            Operand which, const char* argument) {
-  if (file) return read_matrix(*file, shape.type, shape.rows, shape.cols, shape.ld);
-  WW_TRY(Matrix matrix, Matrix::allocate(shape.type, shape.rows, shape.cols, shape.ld, argument));
-  const bool scales = which == Operand::scale_a || which == Operand::scale_b;
-  scales ? fill_scales(matrix, seed, which) : fill_normal(matrix, seed, which);
-  return matrix;
-}
-
-Result<Buffer> upload(const Device& device, const Matrix& matrix) {
-  WW_TRY(Buffer buffer, device.allocate(std::max<std::size_t>(matrix.bytes(), 16)));
-  if (matrix.bytes() > 0) WW_CHECK(device.upload(buffer.data(), matrix.data(), matrix.bytes()));
-  return buffer;
-}
-
-Result<Timing> timed_runs(const Device& device, const std::function<Result<void>()>& run,
-                          const std::function<std::optional<EmuStats>()>& stats) {
-  const auto once = [&](int times) -> Result<double> {
-    const double start = now_seconds();
-    for (int i = 0; i < times; ++i) WW_CHECK(run());
-    WW_CHECK(device.synchronize());
-    return now_seconds() - start;
-  };
-  Timing timing;
-  WW_TRY(timing.seconds, once(1));
-  timing.stats = stats();
-  if (timing.stats) timing.seconds = timing.stats->seconds;
-  if (device.info().emulated) return timing;
-  WW_TRY(const double second, once(1));
-  timing.runs = static_cast<int>(std::clamp(0.05 / std::max(second, 1e-6), 1.0, 1000.0));
-  WW_TRY(const double total, once(timing.runs));
-  timing.seconds = total / timing.runs;
-  return timing;
-}
 
 std::string scaled(double value, const char* unit) {
   const char* prefix = "";

@@ -4,11 +4,13 @@
 #pragma once
 
 #include "cli/epilogue_request.hpp"
-#include "cli/group_layout.hpp"
 #include "cli/request.hpp"
+#include "reference/group_layout.hpp"
 #include "warpwright/host/grouped.hpp"
 
 namespace ww::cli {
+
+using namespace ref;
 
 struct GroupedRequest : Request, EpilogueRequest {
   GroupedProblem problem;  // row strides of A and B are K rounded up to 16 bytes

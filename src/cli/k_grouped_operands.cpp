@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "cli/verify_epilogue.hpp"
+#include "reference/verify_epilogue.hpp"
 
 namespace ww::cli {
 namespace {

@@ -8,6 +8,8 @@
 
 namespace ww::cli {
 
+using operations::upload;
+
 /// Host copies, A and B as stored. D is (G M, N); accumulating, C is what D held before.
 struct KGroupedTensors {
   Matrix a, b, scale_a, scale_b, c, d;

@@ -2,11 +2,13 @@
 // The flags of a product with groups of K as a problem and the groups' arrays.
 #pragma once
 
-#include "cli/group_layout.hpp"
 #include "cli/request.hpp"
+#include "reference/group_layout.hpp"
 #include "warpwright/host/k_grouped.hpp"
 
 namespace ww::cli {
+
+using namespace ref;
 
 /// Which product, and how its groups are told.
 struct KGroupedCase {

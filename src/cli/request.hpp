@@ -9,11 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/array_file.hpp"
 #include "cli/verbs.hpp"
+#include "io/array_file.hpp"
 #include "warpwright/host/gemm.hpp"
 
 namespace ww::cli {
+
+using namespace io;
+using namespace ref;
 
 struct Types {
   DType ab = DType::e4m3, d = DType::bf16;

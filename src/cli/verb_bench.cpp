@@ -7,11 +7,12 @@
 #include <charconv>
 #include <cstdio>
 
-#include "cli/bench.hpp"
+#include "bench/native/bench.hpp"
 #include "cli/gemm_request.hpp"
 #include "select/config_text.hpp"
 
-namespace ww::cli {
+namespace ww::bench {
+
 namespace {
 
 Result<double> parse_seconds(const std::string& text, const std::string& argument) {
@@ -82,6 +83,12 @@ Result<BenchOptions> bench_options(const Request& request, const GemmFlags& flag
   return options;
 }
 
+}  // namespace ww::bench
+
+namespace ww::cli {
+
+using namespace bench;
+
 Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench) {
   WW_CHECK(refuse_files(flags));
   WW_TRY(const GemmRequest request, make_request(flags));
@@ -113,6 +120,10 @@ Result<Outcome> run_bench_gemm(const GemmFlags& flags, const BenchFlags& bench) 
   options.variants = bench.variants.value_or("");
   options.m = request.problem.m, options.n = request.problem.n, options.k = request.problem.k;
   return run_bench(options);
+}
+
+Result<Outcome> run_bench_grouped(const GroupedFlags& flags, const BenchFlags& bench_flags) {
+  return bench::bench_grouped(flags, bench_flags);
 }
 
 }  // namespace ww::cli

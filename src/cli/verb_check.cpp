@@ -6,13 +6,16 @@
 #include <charconv>
 #include <chrono>
 
-#include "cli/check_report.hpp"
-#include "cli/check_shrink.hpp"
+#include "check/report.hpp"
+#include "check/shrink.hpp"
 #include "cli/gemm_request.hpp"
 #include "cli/progress.hpp"
 #include "cli/verbs.hpp"
 
 namespace ww::cli {
+
+using namespace campaign;
+
 namespace {
 
 constexpr const char* kDefaultM = "256";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpwright layout <expr>`: the layout algebra as text. The language is that of layout_text.hpp.
-#include "cli/layout_text.hpp"
+// `warpwright layout <expr>`: the layout algebra as text. The language is that of src/layout/text.hpp.
 #include "cli/verbs.hpp"
+#include "layout/text.hpp"
 
 namespace ww::cli {
 

@@ -2,7 +2,7 @@
 // `warpwright prepare gemm`: compiles what the problem of the flags, or those of a case file, will need.
 #include <fmt/format.h>
 
-#include "cli/bench_case.hpp"
+#include "bench/native/case.hpp"
 #include "cli/execution.hpp"
 #include "cli/gemm_request.hpp"
 #include "cli/progress.hpp"
@@ -10,6 +10,9 @@
 #include "warpwright/host/prepare.hpp"
 
 namespace ww::cli {
+
+using namespace bench;
+
 namespace {
 
 /// The one problem of the flags, or each of --cases with everything but its sizes from the flags.

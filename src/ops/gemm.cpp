@@ -2,7 +2,7 @@
 // ww::plan and ww::can_implement: validate, choose a config, make the adapter.
 #include "warpwright/host/gemm.hpp"
 
-#include "device/gemm_adapter.hpp"
+#include "launch/gemm_adapter.hpp"
 #include "ops/gemm_choice.hpp"
 #include "ops/operand_checks.hpp"
 
@@ -24,7 +24,7 @@ Result<GemmPlan> plan(const Device& device, const GemmProblem& problem, const Ge
   const DeviceInfo& info = device.info();
   WW_TRY(const ops::Decision decision, ops::decide(problem, options, {info.sms, info.emulated}));
   GemmPlan made;
-  WW_TRY(made.adapter_, device::GemmAdapter::create(device, decision.problem, decision.config, options));
+  WW_TRY(made.adapter_, adapters::GemmAdapter::create(device, decision.problem, decision.config, options));
   return made;
 }
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "device/grouped_adapter.hpp"
+#include "launch/grouped_adapter.hpp"
 #include "ops/grouped_validation.hpp"
 #include "ops/operand_checks.hpp"
 #include "select/grouped_configs.hpp"
@@ -40,7 +40,7 @@ Result<GroupedDecision> decide(const GroupedProblem& problem, const GemmOptions&
   }
   WW_CHECK(ops::validate(config, checked));
   WW_CHECK(ops::check_sms(options.sms, collective::cluster_of(config).size()));
-  if (static_cast<double>(device::tile_bound(checked, config)) > ops::kLargestTileCount)
+  if (static_cast<double>(adapters::tile_bound(checked, config)) > ops::kLargestTileCount)
     return failure(ErrorCode::unsupported, "rows, n", "fewer than 1e9 tiles",
                    fmt::format("{} x {}", checked.total_rows(), checked.n));
   return GroupedDecision{checked, config};
@@ -65,7 +65,7 @@ std::optional<EmuStats> GroupedPlan::last_stats() const { return adapter_->last_
 Result<GroupedPlan> plan(const Device& device, const GroupedProblem& problem, const GemmOptions& options) {
   WW_TRY(const GroupedDecision decision, decide(problem, options, device.info().sms));
   GroupedPlan made;
-  WW_TRY(made.adapter_, device::GroupedAdapter::create(device, decision.problem, decision.config, options));
+  WW_TRY(made.adapter_, adapters::GroupedAdapter::create(device, decision.problem, decision.config, options));
   return made;
 }
 

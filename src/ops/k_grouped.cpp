@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "device/gemm_adapter.hpp"
+#include "launch/gemm_adapter.hpp"
 #include "ops/gemm_validation.hpp"
 #include "ops/grouped_validation.hpp"
 #include "ops/operand_checks.hpp"
@@ -19,7 +19,7 @@ namespace {
 struct KGroupedDecision {
   GemmProblem batch;  // with explicit strides
   GemmConfig config;  // resolved
-  device::KGroups groups;
+  adapters::KGroups groups;
 };
 
 GemmProblem batch_of(const KGroupedProblem& p) {
@@ -122,7 +122,8 @@ Result<KGroupedPlan> plan(const Device& device, const KGroupedProblem& problem, 
   WW_TRY(const KGroupedDecision decision, decide(problem, options));
   KGroupedPlan made;
   made.problem_ = with_strides(problem, decision.batch);
-  WW_TRY(made.adapter_, device::GemmAdapter::create(device, decision.batch, decision.config, options, decision.groups));
+  WW_TRY(made.adapter_,
+         adapters::GemmAdapter::create(device, decision.batch, decision.config, options, decision.groups));
   return made;
 }
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "device/gemm_source.hpp"
+#include "launch/gemm_source.hpp"
 #include "ops/gemm_choice.hpp"
 #include "runtime/backend.hpp"
 
@@ -43,7 +43,7 @@ std::vector<Job> jobs_of(const Device& device, std::span<const PrepareCase> case
     }
     const GemmProblem& p = decision->problem;
     if (p.m == 0 || p.n == 0 || p.batch == 0) continue;
-    runtime::KernelSource source = device::gemm_source(decision->config);
+    runtime::KernelSource source = adapters::gemm_source(decision->config);
     const auto [at, fresh] = known.try_emplace(source.text, kernels.size());
     if (!fresh) {
       kernels[at->second].cases.push_back(i);
@@ -60,7 +60,7 @@ std::optional<Error> make_kernel(const Device& device, const Job& job) {
   try {
     if (const auto kernel = device.backend().kernel(job.source); !kernel) return kernel.error();
     if (!job.pointer_array) return std::nullopt;
-    const auto maps = device.backend().kernel(device::pointer_maps_source());
+    const auto maps = device.backend().kernel(adapters::pointer_maps_source());
     return maps ? std::nullopt : std::optional(maps.error());
   } catch (const std::exception& error) {  // out of memory, at worst
     return make_error(ErrorCode::could_not_finish, {}, {}, {}, error.what());

@@ -7,10 +7,12 @@
 #include <cstring>
 #include <functional>
 
-#include "files.hpp"
+#include "io/files.hpp"
 
 namespace ww::cli {
 namespace {
+
+using namespace test;
 
 std::string ints(const std::vector<std::int32_t>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * 4};

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "cli/check_wire.hpp"
+#include "check/wire.hpp"
 #include "runtime/backend.hpp"
 
 namespace ww {
@@ -189,7 +189,7 @@ TEST_F(CheckedModule, ParametersAreOnlyRead) {
 /// Returns the contents of a report without its time.
 std::string bytes_of(CheckReport report) {
   report.stats.seconds = 0;
-  cli::WireWriter wire;
+  campaign::WireWriter wire;
   wire(report);
   return wire.bytes;
 }

@@ -8,8 +8,8 @@
 #include <array>
 #include <set>
 
-#include "device/gemm_source.hpp"
 #include "jit/embedded_headers.hpp"
+#include "launch/gemm_source.hpp"
 #include "warpwright/arch/mbarrier.hpp"
 #include "warpwright/collective/builder.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
@@ -122,7 +122,7 @@ constexpr const char* kReleaseLine = "arch::mbarrier::arrive_if(arrives, empty(b
 
 /// The shipped kernel's text without the release of its stages.
 Result<runtime::KernelSource> without_release(const GemmConfig& config) {
-  runtime::KernelSource source = device::gemm_source(config);
+  runtime::KernelSource source = adapters::gemm_source(config);
   std::string text;
   std::set<std::string> seen;
   inline_headers(source.text, seen, text);

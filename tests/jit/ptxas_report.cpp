@@ -20,10 +20,10 @@
 #include <thread>
 
 #include "cubin_notes.hpp"
-#include "device/gemm_source.hpp"
-#include "device/grouped_source.hpp"
 #include "jit/default_sources.hpp"
 #include "jit/nvrtc.hpp"
+#include "launch/gemm_source.hpp"
+#include "launch/grouped_source.hpp"
 #include "select/config_list.hpp"
 #include "select/config_text.hpp"
 #include "select/default_configs.hpp"
@@ -43,7 +43,8 @@ struct Shipped {
 
 Shipped shipped(const GemmConfig& config) {
   return {to_text(config),
-          config.mechanism == Mechanism::dense ? device::gemm_source(config) : device::grouped_source(config), config};
+          config.mechanism == Mechanism::dense ? adapters::gemm_source(config) : adapters::grouped_source(config),
+          config};
 }
 
 /// Returns the configs among which auto chooses, in families that LLMs use.

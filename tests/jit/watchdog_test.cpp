@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "device/gemm_source.hpp"
 #include "jit/jit.hpp"
 #include "jit/memory_cache.hpp"
 #include "jit/nvrtc.hpp"
+#include "launch/gemm_source.hpp"
 #include "select/default_configs.hpp"
 #include "support.hpp"
 
@@ -66,7 +66,7 @@ TEST(Watchdog, TheGemmCompilesWithItAndKeepsItsRegisters) {
   const test::Scratch scratch;
   const test::Variable variable("WARPWRIGHT_WATCHDOG_MS", "1000");
   const GemmConfig config = select::all_default_configs().front();
-  const auto compiled = compile_cubin(device::gemm_source(config).text, scratch.path());
+  const auto compiled = compile_cubin(adapters::gemm_source(config).text, scratch.path());
   ASSERT_TRUE(compiled) << compiled.error().message;
   EXPECT_TRUE(holds(compiled->image, "ww_watchdog_buffer"));
   EXPECT_EQ(compiled->log.find("setmaxnreg ignored"), std::string::npos) << compiled->log;

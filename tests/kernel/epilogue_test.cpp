@@ -18,7 +18,7 @@ Device open_emu() {
 void expect_right(const EpilogueCase& c) {
   const auto run = run_on(open_emu(), c);
   ASSERT_TRUE(run) << run.error().message << "\n" << c.replay();
-  const cli::EpilogueVerdict v = verify(c, *run);
+  const ref::EpilogueVerdict v = verify(c, *run);
   EXPECT_EQ(v.verdict.wrong, 0) << v.where << " (" << v.verdict.first->row << ", " << v.verdict.first->column
                                 << "): got " << v.verdict.first->got << ", expected " << v.verdict.first->expected
                                 << " +- " << v.verdict.first->bound << "\n"

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "device/gemm_source.hpp"
+#include "launch/gemm_source.hpp"
 #include "random_epilogue.hpp"
 #include "random_problem.hpp"
 #include "warpwright/collective/builder.hpp"
@@ -64,7 +64,7 @@ TEST(EpilogueTile, PartsOfTrees) {
     c.config.tile_m = 128, c.config.tile_n = 64, c.config.epilogue_n = columns;
     const auto run = run_on(open_emu(), c);
     ASSERT_TRUE(run) << run.error().message << "\n" << c.replay();
-    const cli::EpilogueVerdict v = verify(c, *run);
+    const ref::EpilogueVerdict v = verify(c, *run);
     EXPECT_EQ(v.verdict.wrong, 0) << v.where << "\n" << c.replay();
   }
 }
@@ -97,7 +97,7 @@ TEST(EpilogueTile, IsAKernelOfItsOwnAndRefusedByName) {
   GemmConfig parts = whole;
   parts.epilogue_n = 32;
   EXPECT_EQ(*parse_config(to_text(parts)), parts) << to_text(parts);
-  EXPECT_NE(device::gemm_source(parts).name, device::gemm_source(whole).name);
+  EXPECT_NE(adapters::gemm_source(parts).name, adapters::gemm_source(whole).name);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // Kernels for one N and one K: the bits of the kernel for any, and a refusal of every other problem.
 #include <gtest/gtest.h>
 
-#include "device/gemm_source.hpp"
+#include "launch/gemm_source.hpp"
 #include "random_problem.hpp"
 #include "warpwright/collective/builder.hpp"
 
@@ -65,8 +65,8 @@ TEST(FixedExtents, AreAKernelOfTheirOwn) {
   const std::string text = to_text(fixed);
   EXPECT_NE(text.find(",fixed_k=1048576"), std::string::npos) << text;
   EXPECT_EQ(*parse_config(text), fixed);
-  EXPECT_NE(device::gemm_source(fixed).name, device::gemm_source(any).name);
-  EXPECT_NE(device::gemm_source(fixed).text.find(".fixed_k = 1048576"), std::string::npos);
+  EXPECT_NE(adapters::gemm_source(fixed).name, adapters::gemm_source(any).name);
+  EXPECT_NE(adapters::gemm_source(fixed).text.find(".fixed_k = 1048576"), std::string::npos);
 }
 
 }  // namespace

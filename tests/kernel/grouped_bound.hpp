@@ -3,14 +3,14 @@
 // reference, which shares the tensor core's arithmetic with the emulator, cannot say.
 #pragma once
 
-#include "cli/verify.hpp"
 #include "random_grouped.hpp"
+#include "reference/verify.hpp"
 
 namespace ww::testing {
 
 /// `rows` rows of `bytes` as a matrix.
-inline cli::Matrix matrix_of(const void* bytes, DType type, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
-  cli::Matrix matrix = cli::Matrix::allocate(type, rows, columns, ld, "reference").value();
+inline ref::Matrix matrix_of(const void* bytes, DType type, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
+  ref::Matrix matrix = ref::Matrix::allocate(type, rows, columns, ld, "reference").value();
   std::memcpy(matrix.data(), bytes, matrix.bytes());
   return matrix;
 }
@@ -28,14 +28,14 @@ inline std::string outside_bound(const HostGrouped& h, const std::vector<std::ui
     const auto scales = [&](const std::vector<float>& values, std::int64_t rows, std::int64_t columns) {
       return matrix_of(values.data(), f32, p.scale == Scale::none ? 0 : rows, columns, columns);
     };
-    const cli::Matrix a = matrix_of(one.a.data(), p.a, count, p.k, p.lda);
-    const cli::Matrix b = matrix_of(one.b.data(), p.b, p.n, p.k, p.ldb);
-    const cli::Matrix out =
+    const ref::Matrix a = matrix_of(one.a.data(), p.a, count, p.k, p.lda);
+    const ref::Matrix b = matrix_of(one.b.data(), p.b, p.n, p.k, p.ldb);
+    const ref::Matrix out =
         matrix_of(d.data() + start * p.ldd * bytes_of(p.d), p.d, count, p.n, p.ldd);  // the last row is whole: ldd rows
-    const cli::Matrix sa = scales(one.scale_a, block || vectors ? count : 1, block ? blocks : 1);
-    const cli::Matrix sb = scales(one.scale_b, block ? ceil_div(p.n, 128) : 1, block ? blocks : vectors ? p.n : 1);
+    const ref::Matrix sa = scales(one.scale_a, block || vectors ? count : 1, block ? blocks : 1);
+    const ref::Matrix sb = scales(one.scale_b, block ? ceil_div(p.n, 128) : 1, block ? blocks : vectors ? p.n : 1);
     const bool has = p.scale != Scale::none;
-    const cli::Verdict verdict = cli::verify(
+    const ref::Verdict verdict = ref::verify(
         {.a = a, .b = b, .d = out, .scale = p.scale, .scale_a = has ? &sa : nullptr, .scale_b = has ? &sb : nullptr});
     if (verdict.wrong != 0)
       return fmt::format("group {}: {} elements outside the FP64 bound, the first at ({}, {}): {} for {} within {}\n{}",

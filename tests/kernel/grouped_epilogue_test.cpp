@@ -64,7 +64,7 @@ GroupedEpilogueRun dense_run(const Device& device, const GroupedEpilogueCase& c)
   const Buffer a = upload(h.a.data(), h.a.size()), b = upload(h.b.data(), h.b.size());
   const Buffer sa = upload(h.scale_a.data(), h.scale_a.size() * 4), sb = upload(h.scale_b.data(), h.scale_b.size() * 4);
   const Buffer d = upload(run.d_before.data(), run.d_before.size());
-  const cli::EpilogueBuffers whole = cli::upload(device, run.tensors).value();
+  const operations::EpilogueBuffers whole = operations::upload(device, run.tensors).value();
   const auto at = [](auto* base, std::int64_t bytes) {
     return base ? reinterpret_cast<decltype(base)>(reinterpret_cast<std::uintptr_t>(base) +
                                                    static_cast<std::uintptr_t>(bytes))
@@ -117,7 +117,7 @@ GroupedEpilogueRun dense_run(const Device& device, const GroupedEpilogueCase& c)
     if (!ran) throw std::runtime_error(ran.error().message + "\n" + c.replay());
   }
   run.d.resize(run.d_before.size());
-  if (!device.download(run.d.data(), d.data(), run.d.size()) || !cli::download(device, whole, run.tensors))
+  if (!device.download(run.d.data(), d.data(), run.d.size()) || !operations::download(device, whole, run.tensors))
     throw std::runtime_error("download");
   return run;
 }

@@ -3,23 +3,23 @@
 // what the exact reference, which shares the tensor core's arithmetic with the emulator, cannot say.
 #pragma once
 
-#include "cli/verify.hpp"
-#include "cli/verify_epilogue.hpp"
 #include "random_k_grouped.hpp"
+#include "reference/verify.hpp"
+#include "reference/verify_epilogue.hpp"
 
 namespace ww::testing {
 
 /// `rows` rows of a matrix with rows of `ld` elements, and of `columns` values, as a matrix of its own.
-inline cli::Matrix copied(const std::uint8_t* bytes, DType type, std::int64_t rows, std::int64_t columns,
+inline ref::Matrix copied(const std::uint8_t* bytes, DType type, std::int64_t rows, std::int64_t columns,
                           std::int64_t ld) {
-  cli::Matrix matrix = cli::Matrix::allocate(type, rows, columns, columns, "reference").value();
+  ref::Matrix matrix = ref::Matrix::allocate(type, rows, columns, columns, "reference").value();
   for (std::int64_t r = 0; r < rows && columns > 0; ++r)
     std::memcpy(matrix.row(r), bytes + r * ld * bytes_of(type), static_cast<std::size_t>(columns * bytes_of(type)));
   return matrix;
 }
 /// The same of an MN-major operand, (K, rows) as stored.
-inline cli::Matrix turned(const std::uint8_t* bytes, DType type, std::int64_t rows, std::int64_t k, std::int64_t ld) {
-  cli::Matrix matrix = cli::Matrix::allocate(type, rows, k, k, "reference").value();
+inline ref::Matrix turned(const std::uint8_t* bytes, DType type, std::int64_t rows, std::int64_t k, std::int64_t ld) {
+  ref::Matrix matrix = ref::Matrix::allocate(type, rows, k, k, "reference").value();
   const int size = bytes_of(type);
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t i = 0; i < k; ++i) std::memcpy(matrix.row(r) + i * size, bytes + (i * ld + r) * size, size);
@@ -41,29 +41,29 @@ inline std::string outside_bound(const HostKGrouped& h, const std::vector<std::u
       return copied(reinterpret_cast<const std::uint8_t*>(values.data()), f32, has ? rows : 0, columns, columns);
     };
     const bool block = is_block(p.scale), vectors = p.scale == Scale::row_column;
-    const cli::Matrix a = operand(one.a, p.a, p.a_major, p.m, one.problem.lda);
-    const cli::Matrix b = operand(one.b, p.b, p.b_major, p.n, one.problem.ldb);
-    const cli::Matrix sa = scales(one.scale_a, block || vectors ? p.m : 1, block ? blocks : 1);
-    const cli::Matrix sb = scales(one.scale_b, block ? ceil_div(p.n, columns_of_scale(p.scale)) : 1,
+    const ref::Matrix a = operand(one.a, p.a, p.a_major, p.m, one.problem.lda);
+    const ref::Matrix b = operand(one.b, p.b, p.b_major, p.n, one.problem.ldb);
+    const ref::Matrix sa = scales(one.scale_a, block || vectors ? p.m : 1, block ? blocks : 1);
+    const ref::Matrix sb = scales(one.scale_b, block ? ceil_div(p.n, columns_of_scale(p.scale)) : 1,
                                   block     ? blocks
                                   : vectors ? p.n
                                             : 1);
     const std::int64_t at = static_cast<std::int64_t>(g) * p.stride_d_group * bytes_of(p.d);
-    const cli::Matrix out = copied(d.data() + at, p.d, p.m, p.n, p.ldd);
-    cli::Claim claim{.a = a, .b = b, .d = out, .scale = p.scale};
+    const ref::Matrix out = copied(d.data() + at, p.d, p.m, p.n, p.ldd);
+    ref::Claim claim{.a = a, .b = b, .d = out, .scale = p.scale};
     if (p.scale != Scale::none) claim.scale_a = &sa, claim.scale_b = &sb;
-    cli::Verdict verdict;
+    ref::Verdict verdict;
     if (!p.accumulate) {
-      verdict = cli::verify(claim);
+      verdict = ref::verify(claim);
     } else {
-      cli::BoundedProduct product{p.m, p.n, {}, {}};
+      ref::BoundedProduct product{p.m, p.n, {}, {}};
       product.reference.resize(static_cast<std::size_t>(p.m * p.n)), product.error.resize(product.reference.size());
       claim.reference = product.reference.data(), claim.error = product.error.data();
-      cli::verify(claim);
-      cli::EpilogueTensors tensors;
+      ref::verify(claim);
+      ref::EpilogueTensors tensors;
       tensors.m = p.m;
       tensors.c = copied(h.c.data() + at, p.d, p.m, p.n, p.ldd);
-      verdict = cli::verify_epilogue(evt::acc + evt::c(p.d), product, tensors, out).verdict;
+      verdict = ref::verify_epilogue(evt::acc + evt::c(p.d), product, tensors, out).verdict;
     }
     if (verdict.wrong != 0)
       return fmt::format("group {}: {} elements outside the FP64 bound, the first at ({}, {}): {} for {} within {}\n{}",

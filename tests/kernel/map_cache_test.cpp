@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensor maps of runs before: a table that never answers with the map of another operand or address, whatever it has
 // forgotten and whoever else uses it; and plans whose pointers change one by one, which read and write nothing else.
-#include "device/map_cache.hpp"
+#include "launch/map_cache.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace ww {
 namespace {
 
 using namespace ww::testing;
-using device::MapCache;
+using adapters::MapCache;
 
 const void* address(std::uint64_t i) { return reinterpret_cast<const void*>(static_cast<std::uintptr_t>(i)); }
 

@@ -7,9 +7,9 @@
 
 #include <random>
 
-#include "cli/epilogue_operands.hpp"
 #include "cli/execution.hpp"
-#include "cli/operands.hpp"
+#include "operations/epilogue_operands.hpp"
+#include "reference/operands.hpp"
 #include "select/config_text.hpp"
 #include "warpwright/host/gemm.hpp"
 
@@ -152,14 +152,14 @@ inline EpilogueCase numbered_epilogue(std::uint64_t i, std::uint64_t trees) {
 
 /// What a run leaves on the host.
 struct EpilogueRun {
-  cli::Matrix a, b, scale_a, scale_b, d;
-  cli::EpilogueTensors tensors;
+  ref::Matrix a, b, scale_a, scale_b, d;
+  ref::EpilogueTensors tensors;
 };
 
 /// Without the rows of all matrices but the first.
-inline Result<cli::Matrix> first_of(const cli::Matrix& all, std::int64_t rows) {
-  WW_TRY(cli::Matrix first,
-         cli::Matrix::allocate(all.type(), std::min(rows, all.rows()), all.cols(), all.ld(), "batch"));
+inline Result<ref::Matrix> first_of(const ref::Matrix& all, std::int64_t rows) {
+  WW_TRY(ref::Matrix first,
+         ref::Matrix::allocate(all.type(), std::min(rows, all.rows()), all.cols(), all.ld(), "batch"));
   std::memcpy(first.data(), all.data(), first.bytes());
   return first;
 }
@@ -172,13 +172,13 @@ inline Result<EpilogueRun> run_on(const Device& device, const EpilogueCase& c) {
   GemmProblem strided = p;
   strided.lda = strided.ldb = ld;
   WW_TRY(const GemmPlan made, plan(device, strided, {.config = c.config, .batch_invariant = true}));
-  WW_TRY(r.a, cli::Matrix::allocate(p.a, (p.batch_a == 0 ? 1 : p.batch) * p.m, p.k, ld, "a"));
-  WW_TRY(r.b, cli::Matrix::allocate(p.b, (p.batch_b == 0 ? 1 : p.batch) * p.n, p.k, ld, "b"));
-  WW_TRY(r.scale_a, cli::Matrix::allocate(f32, 1, 1, 1, "scale_a"));
-  WW_TRY(r.scale_b, cli::Matrix::allocate(f32, 1, 1, 1, "scale_b"));
-  cli::fill_normal(r.a, c.number, cli::Operand::a), cli::fill_normal(r.b, c.number, cli::Operand::b);
+  WW_TRY(r.a, ref::Matrix::allocate(p.a, (p.batch_a == 0 ? 1 : p.batch) * p.m, p.k, ld, "a"));
+  WW_TRY(r.b, ref::Matrix::allocate(p.b, (p.batch_b == 0 ? 1 : p.batch) * p.n, p.k, ld, "b"));
+  WW_TRY(r.scale_a, ref::Matrix::allocate(f32, 1, 1, 1, "scale_a"));
+  WW_TRY(r.scale_b, ref::Matrix::allocate(f32, 1, 1, 1, "scale_b"));
+  ref::fill_normal(r.a, c.number, ref::Operand::a), ref::fill_normal(r.b, c.number, ref::Operand::b);
   r.scale_a.floats()[0] = 0.25f, r.scale_b.floats()[0] = 0.5f;
-  WW_TRY(r.tensors, cli::make_tensors(p.epilogue, p.m, p.n, c.number, {}, c.pad, p.batch));
+  WW_TRY(r.tensors, operations::make_tensors(p.epilogue, p.m, p.n, c.number, {}, c.pad, p.batch));
   r.tensors.layout = p.c_layout;
   for (int i = 0; c.shared && i < kEpilogueSlots; ++i) {
     WW_TRY(r.tensors.row[i], first_of(r.tensors.row[i], 1));
@@ -191,13 +191,13 @@ inline Result<EpilogueRun> run_on(const Device& device, const EpilogueCase& c) {
   const float scalars[] = {0.125f, -0.75f, 1.5f, 0.3f};
   std::copy(std::begin(scalars), std::end(scalars), r.tensors.scalar.begin());
   const bool by_row = p.d_layout == OutputLayout::row;
-  WW_TRY(r.d, cli::Matrix::allocate(p.d, p.batch * (by_row ? p.m : columns), by_row ? columns : p.m, made.problem().ldd,
+  WW_TRY(r.d, ref::Matrix::allocate(p.d, p.batch * (by_row ? p.m : columns), by_row ? columns : p.m, made.problem().ldd,
                                     "d"));
-  WW_TRY(const Buffer a, cli::upload(device, r.a));
-  WW_TRY(const Buffer b, cli::upload(device, r.b));
-  WW_TRY(const Buffer scale_a, cli::upload(device, r.scale_a));
-  WW_TRY(const Buffer scale_b, cli::upload(device, r.scale_b));
-  WW_TRY(cli::EpilogueBuffers epilogue, cli::upload(device, r.tensors));
+  WW_TRY(const Buffer a, operations::upload(device, r.a));
+  WW_TRY(const Buffer b, operations::upload(device, r.b));
+  WW_TRY(const Buffer scale_a, operations::upload(device, r.scale_a));
+  WW_TRY(const Buffer scale_b, operations::upload(device, r.scale_b));
+  WW_TRY(operations::EpilogueBuffers epilogue, operations::upload(device, r.tensors));
   WW_TRY(const Buffer d, device.allocate(std::max<std::size_t>(r.d.bytes(), 16)));
   const std::vector<std::uint8_t> zeros(std::max<std::size_t>(made.workspace_bytes(), 16));
   WW_TRY(const Buffer workspace, device.allocate(zeros.size()));
@@ -221,41 +221,41 @@ inline Result<EpilogueRun> run_on(const Device& device, const EpilogueCase& c) {
     WW_CHECK(device.synchronize());
   }
   WW_CHECK(device.download(r.d.data(), d.data(), r.d.bytes()));
-  WW_CHECK(cli::download(device, epilogue, r.tensors));
+  WW_CHECK(operations::download(device, epilogue, r.tensors));
   return r;
 }
 
-inline cli::EpilogueVerdict verify(const EpilogueCase& c, const EpilogueRun& r) {
+inline ref::EpilogueVerdict verify(const EpilogueCase& c, const EpilogueRun& r) {
   const GemmProblem& p = c.problem;
-  cli::BoundedProduct product{p.m, p.n, {}, {}, p.batch};
+  ref::BoundedProduct product{p.m, p.n, {}, {}, p.batch};
   product.reference.resize(static_cast<std::size_t>(p.batch * p.m * p.n));
   product.error.resize(product.reference.size());
   // a matrix that serves the batch is judged as one of each
-  const auto repeated = [&](const cli::Matrix& matrix, std::int64_t rows) {
-    cli::Matrix all = *cli::Matrix::allocate(matrix.type(), rows, matrix.cols(), matrix.ld(), "batch");
+  const auto repeated = [&](const ref::Matrix& matrix, std::int64_t rows) {
+    ref::Matrix all = *ref::Matrix::allocate(matrix.type(), rows, matrix.cols(), matrix.ld(), "batch");
     for (std::int64_t row = 0; row < rows; row += matrix.rows())
       std::memcpy(all.row(row), matrix.data(), matrix.bytes());
     return all;
   };
-  const cli::Matrix a = repeated(r.a, p.batch * p.m), b = repeated(r.b, p.batch * p.n);
-  std::vector<cli::GroupRows> groups;
+  const ref::Matrix a = repeated(r.a, p.batch * p.m), b = repeated(r.b, p.batch * p.n);
+  std::vector<ref::GroupRows> groups;
   for (std::int64_t l = 0; l < p.batch; ++l) groups.push_back({l * p.m, p.m});
-  cli::Claim claim{.a = a, .b = b, .d = r.d, .scale = p.scale, .scale_a = &r.scale_a, .scale_b = &r.scale_b};
+  ref::Claim claim{.a = a, .b = b, .d = r.d, .scale = p.scale, .scale_a = &r.scale_a, .scale_b = &r.scale_b};
   claim.groups = &groups;
   claim.reference = product.reference.data(), claim.error = product.error.data();
-  cli::verify(claim);
-  return cli::verify_epilogue(p.epilogue, product, r.tensors, r.d);
+  ref::verify(claim);
+  return ref::verify_epilogue(p.epilogue, product, r.tensors, r.d);
 }
 
 /// Every byte that the problem writes.
 inline std::vector<std::uint8_t> bytes_of(const EpilogueRun& r) {
   std::vector<std::uint8_t> all;
-  const auto take = [&](const cli::Matrix& m) {
+  const auto take = [&](const ref::Matrix& m) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(m.data());
     all.insert(all.end(), bytes, bytes + m.bytes());
   };
   take(r.d), take(r.tensors.out_scales);
-  for (const cli::Matrix& out : r.tensors.out) take(out);
+  for (const ref::Matrix& out : r.tensors.out) take(out);
   const auto* amax = reinterpret_cast<const std::uint8_t*>(r.tensors.amax.data());
   all.insert(all.end(), amax, amax + r.tensors.amax.size() * sizeof(float));
   return all;

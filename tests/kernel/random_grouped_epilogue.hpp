@@ -25,7 +25,7 @@ struct GroupedEpilogueCase {
 /// What a run leaves on the host.
 struct GroupedEpilogueRun {
   std::vector<std::uint8_t> d, d_before;
-  cli::EpilogueTensors tensors;
+  ref::EpilogueTensors tensors;
 };
 
 inline constexpr std::uint64_t kFirstGroupedEpilogue = 6'000'000, kGroupedEpilogueKinds = 24;
@@ -101,8 +101,8 @@ inline GroupedEpilogueCase numbered_grouped_epilogue(std::uint64_t i) {
 inline Result<GroupedEpilogueRun> prepare(const GroupedEpilogueCase& c) {
   const GroupedProblem& p = c.host.problem;
   GroupedEpilogueRun run;
-  WW_TRY(run.tensors,
-         cli::make_group_tensors(p.epilogue, p.total_rows(), p.n, c.shared ? 1 : p.groups, c.host.number, {}, c.pad));
+  WW_TRY(run.tensors, operations::make_group_tensors(p.epilogue, p.total_rows(), p.n, c.shared ? 1 : p.groups,
+                                                     c.host.number, {}, c.pad));
   const float scalars[] = {0.125f, -0.75f, 1.5f, 0.3f};
   std::copy(std::begin(scalars), std::end(scalars), run.tensors.scalar.begin());
   for (std::int64_t g = 0; c.group_scalars && g < p.groups; ++g)
@@ -132,7 +132,7 @@ inline Result<GroupedEpilogueRun> run_on(const Device& device, const GroupedEpil
   WW_TRY(const Buffer status, upload(zeros.data(), 4));
   WW_TRY(const Buffer workspace, upload(zeros.data(), zeros.size()));
   WW_TRY(const Buffer d, upload(run.d_before.data(), run.d_before.size()));
-  WW_TRY(cli::EpilogueBuffers epilogue, cli::upload(device, run.tensors));
+  WW_TRY(operations::EpilogueBuffers epilogue, operations::upload(device, run.tensors));
   if (c.in_place) epilogue.operands.c = d.data(), epilogue.operands.ldc = h.problem.ldd;
   for (int turn = 0; turn < times; ++turn) {
     WW_CHECK(device.upload(d.data(), run.d_before.data(), run.d_before.size()));
@@ -154,7 +154,7 @@ inline Result<GroupedEpilogueRun> run_on(const Device& device, const GroupedEpil
   if (complaint != 0) return failure(ErrorCode::wrong_result, "status", "0", fmt::format("{}", complaint));
   run.d.resize(run.d_before.size());
   WW_CHECK(device.download(run.d.data(), d.data(), run.d.size()));
-  WW_CHECK(cli::download(device, epilogue, run.tensors));
+  WW_CHECK(operations::download(device, epilogue, run.tensors));
   return run;
 }
 
@@ -180,11 +180,11 @@ inline std::string wrong(const GroupedEpilogueCase& c, const GroupedEpilogueRun&
   const GroupedProblem& p = c.host.problem;
   const std::int64_t rows = p.total_rows(), columns = collective::output_columns(p.epilogue, p.n), size = bytes_of(p.d);
   std::string text = touched(c, "D", run.d.data(), run.d_before.data(), columns * size, p.ldd * size, p.zero_outside);
-  for (const cli::Matrix& out : run.tensors.out)
+  for (const ref::Matrix& out : run.tensors.out)
     if (text.empty() && out.bytes() > 0)
       text = touched(c, "out", reinterpret_cast<const std::uint8_t*>(out.data()), nullptr, p.n * bytes_of(out.type()),
                      out.ld() * bytes_of(out.type()), false);
-  const cli::Matrix& block = run.tensors.out_scales;
+  const ref::Matrix& block = run.tensors.out_scales;
   if (text.empty() && block.bytes() > 0)
     text = touched(c, "out_scales", reinterpret_cast<const std::uint8_t*>(block.data()), nullptr, block.ld() * 4,
                    block.ld() * 4, false);
@@ -192,7 +192,7 @@ inline std::string wrong(const GroupedEpilogueCase& c, const GroupedEpilogueRun&
 
   const std::int64_t blocks = ceil_div(p.k, 128), blocks_n = ceil_div(p.n, 128);
   const bool by_block = p.scale == Scale::block_1x128_128x128, vectors = p.scale == Scale::row_column;
-  cli::Matrix sa = cli::Matrix::allocate(f32, by_block || vectors ? rows : 1, by_block ? blocks : 1,
+  ref::Matrix sa = ref::Matrix::allocate(f32, by_block || vectors ? rows : 1, by_block ? blocks : 1,
                                          by_block ? blocks : 1, "scale_a")
                        .value();
   if (p.scale == Scale::tensor) sa.floats()[0] = c.host.scale_a[0];
@@ -204,24 +204,24 @@ inline std::string wrong(const GroupedEpilogueCase& c, const GroupedEpilogueRun&
                               : p.scale == Scale::tensor && p.scale_b_group == 0 ? 1
                                                                                  : p.groups;
   const std::int64_t b_columns = by_block ? blocks : vectors ? p.n : 1;
-  const cli::Matrix sb =
-      p.scale == Scale::none ? cli::Matrix() : matrix_of(c.host.scale_b.data(), f32, b_rows, b_columns, b_columns);
-  const cli::Matrix a = matrix_of(c.host.a.data(), p.a, rows, p.k, p.lda);
-  const cli::Matrix b = matrix_of(c.host.b.data(), p.b, p.groups * p.n, p.k, p.ldb);
-  const cli::Matrix d = matrix_of(run.d.data(), p.d, rows, columns, p.ldd);
-  std::vector<cli::GroupRows> groups;
+  const ref::Matrix sb =
+      p.scale == Scale::none ? ref::Matrix() : matrix_of(c.host.scale_b.data(), f32, b_rows, b_columns, b_columns);
+  const ref::Matrix a = matrix_of(c.host.a.data(), p.a, rows, p.k, p.lda);
+  const ref::Matrix b = matrix_of(c.host.b.data(), p.b, p.groups * p.n, p.k, p.ldb);
+  const ref::Matrix d = matrix_of(run.d.data(), p.d, rows, columns, p.ldd);
+  std::vector<ref::GroupRows> groups;
   for (const auto& [start, count] : c.host.ranges) groups.push_back({start, count});
   const bool scaled = p.scale != Scale::none;
-  cli::Claim claim{
+  ref::Claim claim{
       .a = a, .b = b, .d = d, .scale = p.scale, .scale_a = scaled ? &sa : nullptr, .scale_b = scaled ? &sb : nullptr};
-  cli::BoundedProduct product{rows, p.n, {}, {}, 1, &groups};
+  ref::BoundedProduct product{rows, p.n, {}, {}, 1, &groups};
   product.reference.resize(static_cast<std::size_t>(rows * p.n)), product.error.resize(product.reference.size());
   claim.groups = &groups;
   claim.reference = product.reference.data(), claim.error = product.error.data();
-  cli::verify(claim);
-  const cli::EpilogueVerdict v = cli::verify_epilogue(p.epilogue, product, run.tensors, d);
+  ref::verify(claim);
+  const ref::EpilogueVerdict v = ref::verify_epilogue(p.epilogue, product, run.tensors, d);
   if (!v.verdict.first) return "";
-  const cli::Mismatch& f = *v.verdict.first;
+  const ref::Mismatch& f = *v.verdict.first;
   return fmt::format("{} of {} elements outside the FP64 bound, the first in {} at ({}, {}): {} for {} within {}\n{}",
                      v.verdict.wrong, v.elements, v.where, f.row, f.column, f.got, f.expected, f.bound, c.replay());
 }
@@ -229,12 +229,12 @@ inline std::string wrong(const GroupedEpilogueCase& c, const GroupedEpilogueRun&
 /// Every byte that the problem writes.
 inline std::vector<std::uint8_t> bytes_of(const GroupedEpilogueRun& run) {
   std::vector<std::uint8_t> all = run.d;
-  const auto take = [&](const cli::Matrix& m) {
+  const auto take = [&](const ref::Matrix& m) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(m.data());
     all.insert(all.end(), bytes, bytes + m.bytes());
   };
   take(run.tensors.out_scales);
-  for (const cli::Matrix& out : run.tensors.out) take(out);
+  for (const ref::Matrix& out : run.tensors.out) take(out);
   return all;
 }
 

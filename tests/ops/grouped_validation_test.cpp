@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "device/grouped_adapter.hpp"
+#include "launch/grouped_adapter.hpp"
 #include "ops/grouped_validation.hpp"
 #include "select/config_text.hpp"
 #include "select/grouped_configs.hpp"
@@ -393,12 +393,12 @@ TEST(GroupedChoice, BoundsTheTilesOfAnyGroups) {
         tiles += ceil_div(rows, tile_m);
       }
       const GemmConfig config{.tile_m = tile_m, .tile_n = 64, .mechanism = Mechanism::ragged};
-      EXPECT_GE(device::tile_bound(p, config), 2 * tiles) << p.groups << " groups, " << p.rows << " rows, " << tile_m;
+      EXPECT_GE(adapters::tile_bound(p, config), 2 * tiles) << p.groups << " groups, " << p.rows << " rows, " << tile_m;
     }
   const GemmConfig config{.tile_m = 32, .tile_n = 64, .mechanism = Mechanism::ragged};
-  EXPECT_EQ(device::tile_bound({.groups = 6, .rows = 110, .n = 4096}, config), 9 * 64);  // (110 + 6 * 31) / 32
-  EXPECT_EQ(device::tile_bound({.groups = 4096, .rows = 5, .n = 64}, config), 5);
-  EXPECT_EQ(device::tile_bound({.groups = 4, .rows = 0, .n = 64}, config), 0);
+  EXPECT_EQ(adapters::tile_bound({.groups = 6, .rows = 110, .n = 4096}, config), 9 * 64);  // (110 + 6 * 31) / 32
+  EXPECT_EQ(adapters::tile_bound({.groups = 4096, .rows = 5, .n = 64}, config), 5);
+  EXPECT_EQ(adapters::tile_bound({.groups = 4, .rows = 0, .n = 64}, config), 0);
 }
 
 TEST(GroupedChoice, SeveralCtasOfAnSmAreRaggedAndOfTheWholeDevice) {

@@ -97,7 +97,7 @@ struct GemmOptions {
 /// Why this library cannot run `problem` with `options`, without touching a device; no error when it can.
 Result<void> can_implement(const GemmProblem& problem, const GemmOptions& options = {});
 
-namespace device {
+namespace adapters {
 class GemmAdapter;
 }
 
@@ -117,7 +117,7 @@ class GemmPlan {
 
  private:
   friend Result<GemmPlan> plan(const Device&, const GemmProblem&, const GemmOptions&);
-  std::shared_ptr<const device::GemmAdapter> adapter_;
+  std::shared_ptr<const adapters::GemmAdapter> adapter_;
 };
 
 Result<GemmPlan> plan(const Device& device, const GemmProblem& problem, const GemmOptions& options = {});

@@ -70,7 +70,7 @@ struct GroupedOperands {
 /// Why this library cannot run `problem` with `options`, without touching a device; no error when it can.
 Result<void> can_implement(const GroupedProblem& problem, const GemmOptions& options = {});
 
-namespace device {
+namespace adapters {
 class GroupedAdapter;
 }
 
@@ -96,7 +96,7 @@ class GroupedPlan {
 
  private:
   friend Result<GroupedPlan> plan(const Device&, const GroupedProblem&, const GemmOptions&);
-  std::shared_ptr<const device::GroupedAdapter> adapter_;
+  std::shared_ptr<const adapters::GroupedAdapter> adapter_;
 };
 
 Result<GroupedPlan> plan(const Device& device, const GroupedProblem& problem, const GemmOptions& options = {});

@@ -68,7 +68,7 @@ class KGroupedPlan {
  private:
   friend Result<KGroupedPlan> plan(const Device&, const KGroupedProblem&, const GemmOptions&);
   KGroupedProblem problem_;  // with explicit strides
-  std::shared_ptr<const device::GemmAdapter> adapter_;
+  std::shared_ptr<const adapters::GemmAdapter> adapter_;
 };
 
 Result<KGroupedPlan> plan(const Device& device, const KGroupedProblem& problem, const GemmOptions& options = {});

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// `warpwright bench gemm`: our plans and cuBLASLt side by side on one GPU, by the method of bench/README.md.
+//   for each case: operands N(0,1) in rotating sets > L2 -> one CUDA graph of >= 24 calls per contender ->
+//                  load for 1.2 s -> replay A B C A B C ..., medians (sustained) -> 1 s idle, one replay each (burst)
+// On an emulated device there is nothing to race against: one run is timed and its statistics are printed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/request.hpp"
+#include "warpwright/host/gemm.hpp"
+
+namespace ww::bench {
+
+using namespace cli;
+
+struct BenchOptions {
+  std::string device = "auto";
+  DeviceOptions device_options;
+
+  std::filesystem::path cases;  // JSON {"cases":[{"op":"dense","m","n","k"}]}; empty: the one case below
+  std::int64_t min_m = 0;       // of the file's cases, those with at least this M
+  std::int64_t m = 0, n = 0, k = 0;
+  DType dtype = DType::e4m3;  // of A and B
+  DType out = DType::bf16;
+  Scale scale = Scale::block_1x128_128x128;
+
+  GemmConfig config = {};  // what every variant starts from; fields of 0 are chosen
+  bool batch_invariant = false;
+  // "key=value,..." separated by ';', "auto" = the selected one; "best:N": the N that the cost model puts first for a
+  // case; empty: the selected one alone
+  std::string variants;
+  int sms = 0;
+  Pdl pdl = Pdl::automatic;
+  std::uint64_t seed = 0;
+
+  bool peers = true;               // cuBLASLt beside ours
+  std::filesystem::path cublaslt;  // the library; empty: WARPWRIGHT_CUBLASLT, then where toolkits and PyTorch keep it
+  int peer_candidates = 1;  // 1: the heuristic's first algorithm (what PyTorch uses); more: the fastest of so many
+  bool burst = true;
+  int replays = 7;              // of every contender, at least
+  double seconds_per_case = 6;  // load, replays and idling together
+  double seconds_total = 0;     // 0: no limit; a case that would not fit is listed as skipped
+
+  std::string command_line;                          // goes into the result
+  std::filesystem::path result;                      // file for the JSON; empty: none
+  std::function<void(const std::string&)> progress;  // one line per finished case; may be empty
+};
+
+/// Configs of a list "a;b"; "auto" and an empty list are one empty text.
+std::vector<std::string> split_variants(const std::string& text);
+
+/// Text: the table. JSON: device, driver, libraries, date, command, hash of the kernels' sources, and each case.
+/// A case or contender that cannot run is an entry with its error; the call fails when no case ran at all.
+Result<Outcome> run_bench(const BenchOptions& options);
+
+/// What the flags of any operation and those of a benchmark say; sizes are left alone.
+Result<BenchOptions> bench_options(const Request& request, const GemmFlags& flags, const BenchFlags& bench);
+/// Refuses operands from files and results to files.
+Result<void> refuse_files(const GemmFlags& flags);
+
+Result<Outcome> bench_grouped(const GroupedFlags& flags, const BenchFlags& bench);
+
+}  // namespace ww::bench

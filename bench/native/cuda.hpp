@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stopwatch on a GPU: graphs, interleaved replays, bursts, host time, clock and power.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/native/contender.hpp"
+#include "measure/nvml.hpp"
+
+namespace ww::bench {
+
+using namespace measure;
+
+struct MeasureOptions {
+  int replays = 7;
+  double seconds = 6;
+  bool burst = true;
+};
+
+struct GpuFacts {
+  std::string driver_version;  // "" when NVML is not there
+  double power_limit_watts = 0;
+};
+
+class GpuBench {
+ public:
+  virtual ~GpuBench() = default;
+  /// Makes the context of `device` current on this thread until it is destroyed; use it on one thread.
+  static Result<std::unique_ptr<GpuBench>> open(const Device& device);
+
+  virtual GpuFacts facts() const = 0;
+  /// Fills `measured` or `error` of each contender. Samples are taken during the replays.
+  virtual std::vector<GpuSample> measure(const SpotCheck& check, std::span<const BufferSet> sets,
+                                         std::vector<Contender>& contenders, const MeasureOptions& options) = 0;
+};
+
+/// Host microseconds of one call of `enqueue`, warm, the stream kept busy but never waited for inside the clock.
+Result<double> host_us_per_call(const Device& device, const Enqueue& enqueue, std::span<const BufferSet> sets,
+                                ::ww::Stream stream, int calls = 1000);
+
+}  // namespace ww::bench

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands are bound node by node; one that is named twice is bound once.
+//   workspace: row partials | column partials | amax partials | counters of rows, columns and amax; of a batch each of
+//   them is one set for each matrix
+#include "launch/epilogue_adapter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "launch/operand_maps.hpp"
+#include "select/swap_ab.hpp"
+#include "warpwright/collective/builder.hpp"
+
+namespace ww::adapters {
+namespace {
+
+using runtime::MemoryRange;
+
+// why literals: ranges keep the pointer
+constexpr const char* kRowNames[] = {"bias", "row1", "row2", "row3"};
+constexpr const char* kColumnNames[] = {"col0", "col1", "col2", "col3"};
+constexpr const char* kAuxiliaryNames[] = {"aux0", "aux1", "aux2", "aux3"};
+constexpr const char* kOutNames[] = {"out0", "out1", "out2", "out3"};
+constexpr const char* kScalarNames[] = {"alpha", "beta", "scalar2", "scalar3"};
+
+/// `p` and `c` are the kernel's.
+EpiloguePartials partials_of(const GemmProblem& p, const GemmConfig& c) {
+  EpiloguePartials made;
+  if (p.m == 0 || p.n == 0) return made;
+  std::int64_t rows = 0, columns = 0;
+  for (int i = 0; i < c.epilogue.size(); ++i) {
+    rows += collective::is_row_reduction(c.epilogue.node(i).op);
+    columns += collective::is_column_reduction(c.epilogue.node(i).op);
+  }
+  const std::int64_t tiles_m = ceil_div(p.m, c.tile_m), tiles_n = ceil_div(p.n, c.tile_n);
+  const std::int64_t warps = tiles_m * 4 * collective::warpgroups_of_tile(c);
+  if (rows > 0) made.rows = rows * tiles_n * p.m, made.row_counters = warps;
+  if (columns > 0) made.columns = columns * warps * p.n, made.column_counters = tiles_n;
+  if (c.epilogue.has(EpilogueOp::quantise)) made.amax = warps * tiles_n, made.amax_counter = 1;
+  return made;
+}
+
+/// Where the operands of one node lie for the matrices of a batch: the step in bytes, and the bytes of all of them.
+struct Extent {
+  std::int64_t step = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// `elements` of each matrix, `stride` from one to the next. Inputs may be shared (0), outputs are packed then and
+/// never overlap.
+Result<Extent> extent_of(const GemmProblem& p, const char* name, std::int64_t elements, std::int64_t stride, DType type,
+                         int alignment, bool writable) {
+  const int size = bytes_of(type);
+  if (p.batch > 1 && writable && stride == 0) stride = round_up<std::int64_t>(elements, alignment / size);
+  std::int64_t last = 0;
+  if (stride < 0 || stride * size % alignment != 0 || (writable && p.batch > 1 && stride < elements) ||
+      __builtin_mul_overflow(max<std::int64_t>(p.batch - 1, 0), stride, &last) || last > (std::int64_t{1} << 56))
+    return failure(ErrorCode::invalid, fmt::format("{} (batch stride)", name),
+                   fmt::format("a multiple of {} elements{}", alignment / size,
+                               writable ? fmt::format(", at least the {} of one matrix", elements) : ", at least 0"),
+                   fmt::format("{}", stride));
+  return Extent{p.batch > 1 ? stride * size : 0, static_cast<std::uint64_t>(last + elements) * size};
+}
+
+/// What a launch passes for one operand of a tree.
+struct Operand {
+  const char* name;
+  const void* base;
+  std::int64_t stride;  // of a batch
+  DType type;
+  int alignment;  // in bytes
+  bool writable;
+};
+
+/// `elements` for each matrix; the step between them goes to `step`.
+Result<void> bind(const GemmProblem& p, const Operand& operand, std::int64_t elements, i64& step,
+                  MemoryRanges& memory) {
+  WW_CHECK(check_pointer(operand.name, operand.base, operand.alignment));
+  WW_TRY(const Extent extent,
+         extent_of(p, operand.name, elements, operand.stride, operand.type, operand.alignment, operand.writable));
+  step = extent.step;
+  memory.add({operand.name, operand.base, extent.bytes, operand.writable});
+  return {};
+}
+
+bool by_column(const GemmProblem& p) { return p.c_layout == OutputLayout::column; }
+
+/// (M, N) in memory: two neighbouring elements are moved at once, so rows start at even ones. (N, M): one at a time.
+Result<void> check_row(const GemmProblem& p, const char* name, std::int64_t ld, i64& row) {
+  const std::int64_t width = by_column(p) ? p.m : p.n;
+  if (ld == 0) ld = width;
+  if (ld < width || (!by_column(p) && ld % 2 != 0))
+    return failure(ErrorCode::invalid, fmt::format("{} ({} stride)", name, by_column(p) ? "column" : "row"),
+                   by_column(p) ? fmt::format("at least M = {} elements", width)
+                                : fmt::format("an even number of at least N = {} elements", width),
+                   fmt::format("{}", ld));
+  row = ld;
+  return {};
+}
+Result<void> bind_matrix(const GemmProblem& p, const Operand& operand, std::int64_t ld, i64& row, i64& step,
+                         MemoryRanges& memory) {
+  WW_CHECK(check_row(p, operand.name, ld, row));
+  return bind(p, operand, by_column(p) ? (p.n - 1) * row + p.m : (p.m - 1) * row + p.n, step, memory);
+}
+
+/// C in place is read by the thread that then writes D: element by element the same memory.
+Result<void> check_in_place(const GemmProblem& p, const EpilogueNode& node, const EpilogueOperands& from,
+                            std::int64_t ldc) {
+  const bool whole = collective::output_columns(p.epilogue, p.n) == p.n;
+  if (whole && node.type == p.d && p.c_layout == p.d_layout && ldc == p.ldd &&
+      (p.batch <= 1 || p.pointer_array || from.batch_c == p.batch_d))
+    return {};
+  return failure(ErrorCode::invalid, "c", "D's type, layout and strides where C is D",
+                 fmt::format("{} by {}, {} apart, beside {} by {}, {} apart", name_of(node.type), name_of(p.c_layout),
+                             ldc, name_of(p.d), name_of(p.d_layout), p.ldd));
+}
+
+Result<void> bind_scalar(const GemmProblem& p, int slot, const EpilogueOperands& from,
+                         collective::EpilogueArguments& to, MemoryRanges& memory) {
+  to.scalar[slot] = from.scalar[slot];
+  to.scalar_pointer[slot] = from.scalar_pointer[slot];
+  if (!from.scalar_pointer[slot]) return {};
+  return bind(p, {kScalarNames[slot], from.scalar_pointer[slot], from.batch_scalar[slot], f32, 4, false}, 1,
+              to.steps.scalar[slot], memory);
+}
+
+Result<void> bind_quantised(const GemmProblem& p, const EpilogueOperands& from, EpilogueOp op,
+                            collective::EpilogueArguments& to, MemoryRanges& memory) {
+  if (op == EpilogueOp::quantise) {
+    WW_CHECK(bind_scalar(p, kScalarOutScale, from, to, memory));
+    to.amax = from.amax;
+    return bind(p, {"amax", from.amax, from.batch_amax, f32, 4, true}, 1, to.steps.amax, memory);
+  }
+  const std::int64_t blocks = ceil_div(collective::output_columns(p.epilogue, p.n), 128);
+  std::int64_t row = from.out_scales_row, block = from.out_scales_block;
+  if (row == 0 && block == 0) row = blocks, block = 1;
+  if (row < 0 || block < 0)
+    return failure(ErrorCode::invalid, "out_scales (strides)", "at least 0", fmt::format("{}, {}", row, block));
+  to.out_scales = from.out_scales, to.out_scales_row = row, to.out_scales_block = block;
+  return bind(p, {"out_scales", from.out_scales, from.batch_out_scales, f32, 4, true},
+              (p.m - 1) * row + (blocks - 1) * block + 1, to.steps.out_scales, memory);
+}
+
+Result<void> bind_node(const GemmProblem& p, const EpilogueNode& node, const EpilogueOperands& from,
+                       collective::EpilogueArguments& to, MemoryRanges& memory) {
+  const int slot = node.slot, two = 2 * bytes_of(node.type);
+  collective::EpilogueSteps& steps = to.steps;
+  if (node.op == EpilogueOp::scalar) return bind_scalar(p, slot, from, to, memory);
+  if (node.op == EpilogueOp::c && p.pointer_array) return check_row(p, "c", from.ldc, to.ldc);  // each is anywhere
+  if (node.op == EpilogueOp::c) {
+    to.c = from.c;
+    return bind_matrix(p, {"c", from.c, from.batch_c, node.type, two, false}, from.ldc, to.ldc, steps.c, memory);
+  }
+  if (node.op == EpilogueOp::row_vector) {
+    to.row_vector[slot] = from.row_vector[slot];
+    return bind(p, {kRowNames[slot], from.row_vector[slot], from.batch_row_vector[slot], node.type, two, false}, p.n,
+                steps.row_vector[slot], memory);
+  }
+  if (node.op == EpilogueOp::column_vector) {
+    to.column_vector[slot] = from.column_vector[slot];
+    return bind(p, {kColumnNames[slot], from.column_vector[slot], from.batch_column_vector[slot], f32, 4, false}, p.m,
+                steps.column_vector[slot], memory);
+  }
+  if (node.op == EpilogueOp::auxiliary) {
+    to.auxiliary[slot] = from.auxiliary[slot];
+    return bind_matrix(p,
+                       {kAuxiliaryNames[slot], from.auxiliary[slot], from.batch_auxiliary[slot], node.type, two, false},
+                       from.ld_auxiliary[slot], to.ld_auxiliary[slot], steps.auxiliary[slot], memory);
+  }
+  if (node.op == EpilogueOp::store) {
+    to.out[slot] = from.out[slot];
+    return bind_matrix(p, {kOutNames[slot], from.out[slot], from.batch_out[slot], node.type, two, true},
+                       from.ld_out[slot], to.ld_out[slot], steps.out[slot], memory);
+  }
+  if (collective::is_reduction(node.op)) {
+    to.out[slot] = from.out[slot];
+    return bind(p, {kOutNames[slot], from.out[slot], from.batch_out[slot], f32, 4, true},
+                collective::is_row_reduction(node.op) ? p.m : p.n, steps.out[slot], memory);
+  }
+  if (collective::is_quantise(node.op)) return bind_quantised(p, from, node.op, to, memory);
+  return {};
+}
+
+/// Row vectors are the kernel's column vectors, and the other way round.
+void exchange_vectors(collective::EpilogueArguments& arguments) {
+  for (int i = 0; i < kEpilogueSlots; ++i) {
+    std::swap(arguments.row_vector[i], arguments.column_vector[i]);
+    std::swap(arguments.steps.row_vector[i], arguments.steps.column_vector[i]);
+  }
+}
+
+/// The nodes of `tree` that a launch has operands for; one that is named twice is there once.
+std::vector<EpilogueNode> operand_nodes(const EpilogueTree& tree) {
+  std::vector<EpilogueNode> nodes;
+  for (int i = 0; i < tree.size(); ++i) {
+    const EpilogueNode node = tree.node(i);
+    const bool loads = node.op >= EpilogueOp::scalar && node.op <= EpilogueOp::auxiliary;
+    const bool known = std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+    if (!known && (loads || collective::is_output(node.op) || collective::is_quantise(node.op))) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+/// A step between groups for what has the rows of D would have no meaning.
+Result<void> check_no_steps(const EpilogueOperands& operands) {
+  const auto refuse = [](const char* name, std::int64_t step) -> Result<void> {
+    if (step == 0) return {};
+    return failure(ErrorCode::invalid, fmt::format("{} (batch stride)", name),
+                   "0 with groups of rows: it has the rows of D, all groups in one tensor", fmt::format("{}", step));
+  };
+  WW_CHECK(refuse("c", operands.batch_c));
+  WW_CHECK(refuse("out_scales", operands.batch_out_scales));
+  for (int i = 0; i < kEpilogueSlots; ++i) {
+    WW_CHECK(refuse(kColumnNames[i], operands.batch_column_vector[i]));
+    WW_CHECK(refuse(kAuxiliaryNames[i], operands.batch_auxiliary[i]));
+    WW_CHECK(refuse(kOutNames[i], operands.batch_out[i]));
+  }
+  return {};
+}
+
+}  // namespace
+
+EpilogueAdapter::EpilogueAdapter(const GemmProblem& problem, const GemmConfig& config)
+    : rows_(problem),
+      groups_(problem),
+      nodes_(operand_nodes(config.epilogue)),
+      partials_(partials_of(select::kernel_problem(problem, config), collective::kernel_config(config))),
+      swaps_(collective::swaps(config)) {}
+
+EpilogueAdapter::EpilogueAdapter(const GroupedProblem& problem)
+    : rows_{.m = problem.total_rows(), .n = problem.n, .d = problem.d},
+      nodes_(operand_nodes(problem.epilogue)),
+      grouped_(!problem.epilogue.empty()) {
+  rows_.ldd = problem.ldd;
+  rows_.epilogue = problem.epilogue;
+  groups_ = rows_;
+  groups_.batch = problem.groups;
+}
+
+std::size_t EpilogueAdapter::workspace_bytes() const {
+  return static_cast<std::size_t>(rows_.batch * partials_.words()) * 4;
+}
+
+Result<void> EpilogueAdapter::bind(const EpilogueOperands& operands, bool in_place, void* workspace,
+                                   collective::EpilogueArguments& arguments, MemoryRanges& memory) const {
+  if (grouped_) WW_CHECK(check_no_steps(operands));
+  for (const EpilogueNode& node : nodes_) {
+    const bool of_group = node.op == EpilogueOp::row_vector || node.op == EpilogueOp::scalar;
+    WW_CHECK(bind_node(of_group ? groups_ : rows_, node, operands, arguments, memory));
+    if (in_place && node.op == EpilogueOp::c) WW_CHECK(check_in_place(rows_, node, operands, arguments.ldc));
+  }
+  if (swaps_) exchange_vectors(arguments);
+  return partials_.words() == 0 ? Result<void>() : bind_partials(workspace, arguments, memory);
+}
+
+Result<void> EpilogueAdapter::bind_partials(void* workspace, collective::EpilogueArguments& arguments,
+                                            MemoryRanges& memory) const {
+  WW_CHECK(check_pointer("workspace", workspace, 4));
+  // why sets of everything and not of each matrix: counters stay together behind the partials
+  const std::int64_t sets = rows_.batch;
+  collective::EpilogueSteps& steps = arguments.steps;
+  auto* floats = static_cast<float*>(workspace);
+  const auto take = [&](auto*& pointer, i64& step, std::int64_t words) {
+    pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(floats);
+    floats += sets * words;
+    step = 4 * words;
+  };
+  take(arguments.row_partials, steps.row_partials, partials_.rows);
+  take(arguments.column_partials, steps.column_partials, partials_.columns);
+  take(arguments.amax_partials, steps.amax_partials, partials_.amax);
+  take(arguments.row_counters, steps.row_counters, partials_.row_counters);
+  take(arguments.column_counters, steps.column_counters, partials_.column_counters);
+  take(arguments.amax_counter, steps.amax_counter, partials_.amax_counter);
+  memory.add({"workspace of the epilogue", workspace, workspace_bytes(), true});
+  return {};
+}
+
+}  // namespace ww::adapters

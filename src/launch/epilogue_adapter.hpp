@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host side of an epilogue tree: which operands it names, whether the pointers given fit, and where partial results
+// of reductions lie in the workspace.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "runtime/backend.hpp"
+#include "warpwright/collective/epilogue_arguments.hpp"
+#include "warpwright/host/gemm.hpp"
+#include "warpwright/host/grouped.hpp"
+
+namespace ww::adapters {
+
+/// Memory ranges of one launch, without allocation. why no copies: what lies past `count` has no value
+struct MemoryRanges {
+  MemoryRanges() = default;
+  MemoryRanges(const MemoryRanges&) = delete;
+  MemoryRanges& operator=(const MemoryRanges&) = delete;
+
+  std::array<runtime::MemoryRange, 32> range;
+  std::size_t count = 0;
+  void add(const runtime::MemoryRange& r) { range[count++] = r; }
+  operator std::span<const runtime::MemoryRange>() const { return {range.data(), count}; }
+};
+
+/// Floats and counters that the reductions of a tree keep between the tiles of one matrix.
+struct EpiloguePartials {
+  std::int64_t rows = 0, columns = 0, amax = 0;                          // floats
+  std::int64_t row_counters = 0, column_counters = 0, amax_counter = 0;  // words
+  std::int64_t words() const { return rows + columns + amax + row_counters + column_counters + amax_counter; }
+};
+
+/// One problem's tree. What pointers do not change is worked out once, here; bind() is a part of every run.
+class EpilogueAdapter {
+ public:
+  /// `problem` and `config` as they were given, not exchanged under swap-AB.
+  EpilogueAdapter(const GemmProblem& problem, const GemmConfig& config);
+  /// Of groups of rows, whose trees do not reduce: vectors along N and scalars have a step from group to group, all
+  /// else has the rows of D.
+  explicit EpilogueAdapter(const GroupedProblem& problem);
+
+  /// For reductions, zeroed before the first launch; 0 without them.
+  std::size_t workspace_bytes() const;
+
+  /// Fills `arguments` and `memory` with what the tree names; `workspace` is where workspace_bytes() begin.
+  /// Errors: invalid, naming the operand that is missing, misaligned or too narrow; `in_place`, C that lies unlike D.
+  Result<void> bind(const EpilogueOperands& operands, bool in_place, void* workspace,
+                    collective::EpilogueArguments& arguments, MemoryRanges& memory) const;
+
+ private:
+  Result<void> bind_partials(void* workspace, collective::EpilogueArguments& arguments, MemoryRanges& memory) const;
+
+  GemmProblem rows_, groups_;  // of operands with the rows of D, and of those that a group has its own of
+  std::vector<EpilogueNode> nodes_;
+  EpiloguePartials partials_;
+  bool swaps_ = false, grouped_ = false;
+};
+
+}  // namespace ww::adapters

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor maps, grid and parameters of a GEMM launch.
+#include "launch/gemm_adapter.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+
+#include "launch/gemm_source.hpp"
+#include "launch/operand_maps.hpp"
+#include "launch/overlap.hpp"
+#include "select/swap_ab.hpp"
+#include "warpwright/collective/grouped_builder.hpp"
+
+namespace ww::adapters {
+
+using runtime::MemoryRange;
+using runtime::SmemSwizzle;
+
+namespace {
+constexpr i64 kLargestGrid = i64{1} << 30;  // why: kernels number tiles and their pieces in 32 bits
+
+/// Pointers as the kernel names them. What belongs to the epilogue is exchanged where it is bound.
+GemmOperands exchanged(const GemmOperands& operands) {
+  GemmOperands to = operands;
+  to.a = operands.b, to.b = operands.a;
+  to.scale_a = operands.scale_b, to.scale_b = operands.scale_a;
+  return to;
+}
+
+}  // namespace
+
+GemmAdapter::GemmAdapter(const Device& device, const GemmProblem& problem, const GemmConfig& config)
+    : device_(device),
+      problem_(problem),
+      config_(config),
+      product_(select::kernel_problem(problem, config)),
+      made_(collective::kernel_config(config)),
+      epilogue_(problem, config) {}
+
+Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& device, const GemmProblem& given,
+                                                               const GemmConfig& chosen, const GemmOptions& options,
+                                                               const std::optional<KGroups>& k_groups) {
+  std::shared_ptr<GemmAdapter> adapter(new GemmAdapter(device, given, chosen));
+  adapter->k_groups_ = k_groups;
+  const GemmProblem& problem = adapter->product_;
+  const GemmConfig& config = adapter->made_;
+  if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return adapter;
+
+  WW_TRY(adapter->kernel_, device.backend().kernel(gemm_source(config)));
+
+  runtime::Launch& launch = adapter->launch_;
+  const int cluster = collective::cluster_of(config).size();
+  launch.kernel = adapter->kernel_.get();
+  launch.cluster = static_cast<std::uint32_t>(cluster);
+  launch.threads = static_cast<std::uint32_t>(collective::threads_of(config));
+  launch.shared_bytes = static_cast<std::uint32_t>(k_groups ? collective::raster_shared_plan(config).total
+                                                            : collective::shared_plan(config).total);
+  launch.params_bytes = k_groups ? sizeof(kernel::KGroupedParams) : sizeof(kernel::GemmParams);
+  launch.pdl = overlaps(options.pdl, !k_groups && overlap_pays(problem));
+  launch.cross_cta = collective::reduces(config.epilogue);  // tiles read each other's partial results
+
+  kernel::KGroupedParams& params = adapter->params_;
+  collective::GemmArguments& p = params.gemm;
+  p.m = static_cast<i32>(problem.m);
+  p.n = static_cast<i32>(problem.n);
+  p.k = static_cast<i32>(problem.k);
+  p.k_blocks = static_cast<i32>(ceil_div(problem.k, config.tile_k));
+  scheduler::TileGrid& grid = params.scheduler.grid;
+  grid.cluster_tiles_m = static_cast<int>(ceil_div(problem.m, config.tile_m * config.cluster_m));
+  grid.cluster_tiles_n = static_cast<int>(ceil_div(problem.n, config.tile_n * config.cluster_n));
+  grid.band = config.band;
+  grid.raster = min(config.raster, grid.band == RasterBand::along_m ? grid.cluster_tiles_m : grid.cluster_tiles_n);
+  if (config.batched) {
+    p.tiles_m = grid.cluster_tiles_m * config.cluster_m;
+    if (!k_groups) grid.cluster_tiles_m *= static_cast<int>(problem.batch);
+    p.batches = static_cast<i32>(problem.batch);
+    p.a_steps = problem.batch_a != 0, p.b_steps = problem.batch_b != 0;
+    p.scale_a_batch = problem.batch_scale_a, p.scale_b_batch = problem.batch_scale_b;
+  }
+  p.scale_a_row = problem.scale_a_row;
+  p.scale_a_k = problem.scale_a_k;
+  p.scale_b_n = problem.scale_b_n;
+  p.scale_b_k = problem.scale_b_k;
+
+  WW_CHECK(adapter->share_out(options));
+  if (problem.pointer_array) {
+    WW_TRY(adapter->pointers_, PointerArrays::create(device, problem, device.info().sms, launch.pdl));
+    launch.pdl = true;  // the kernel before this one makes its maps, and lets it start early
+  }
+  return adapter;
+}
+
+/// Of the scheduler, then of the epilogue, then tensor maps.
+std::size_t GemmAdapter::workspace_bytes() const {
+  if (pointers_) return maps_offset() + pointer_map_bytes(product_);
+  const std::size_t epilogue = epilogue_.workspace_bytes();
+  return epilogue == 0 ? static_cast<std::size_t>(workspace_.bytes) : epilogue_offset() + epilogue;
+}
+std::size_t GemmAdapter::maps_offset() const {
+  return round_up(epilogue_offset() + epilogue_.workspace_bytes(), kMapsAlignment);
+}
+std::size_t GemmAdapter::epilogue_offset() const {
+  return static_cast<std::size_t>(round_up(workspace_.bytes, scheduler::kWorkspaceAlignment));
+}
+
+/// Grid, scheduler and workspace.
+Result<void> GemmAdapter::share_out(const GemmOptions& options) {
+  const int cluster = static_cast<int>(launch_.cluster), k_blocks = params_.gemm.k_blocks;
+  const int sms = options.sms > 0 ? min(options.sms, device_.info().sms) : device_.info().sms;
+  launch_.grid = launch_.cluster;
+  launch_.params = &params_;  // for the question below; run() has its own
+  WW_TRY(const int resident, device_.backend().max_active_clusters(launch_));
+  if (resident < 1)
+    return failure(ErrorCode::unsupported, "config, key cluster", "a cluster that the device has room for",
+                   fmt::format("{} CTAs with {} bytes of shared memory each", cluster, launch_.shared_bytes));
+  const scheduler::TileGrid grid = params_.scheduler.grid;
+  const i64 useful = scheduler::useful_clusters(made_, grid, k_blocks) * (k_groups_ ? k_groups_->groups : 1);
+  if (useful > kLargestGrid)
+    return failure(ErrorCode::unsupported, "m, n, split", "at most 2^30 pieces of tiles", fmt::format("{}", useful));
+  const i64 clusters =
+      made_.order == TileOrder::single ? useful : min<i64>(useful, max(1, min(sms / cluster, resident)));
+  if (clusters * cluster > kLargestGrid)
+    return failure(ErrorCode::unsupported, "m, n", "at most 2^30 CTAs", fmt::format("{}", clusters * cluster));
+  launch_.grid = static_cast<std::uint32_t>(clusters * cluster);
+  params_.scheduler = scheduler::scheduler_params(made_, grid, k_blocks, clusters);
+  if (k_groups_) params_.scheduler.groups = static_cast<i32>(k_groups_->groups);
+  workspace_ = scheduler::workspace_plan(made_, params_.scheduler, clusters);
+  launch_.cross_cta = workspace_.waits || collective::reduces(made_.epilogue);
+  return {};
+}
+
+Result<void> GemmAdapter::check_pointers(const GemmOperands& operands) const {
+  if (!pointers_) WW_CHECK(check_pointer("d", operands.d, kMapAlignment));
+  if (workspace_bytes() > 0) {
+    WW_CHECK(check_pointer("workspace", operands.workspace, scheduler::kWorkspaceAlignment));
+    if (operands.workspace_bytes < workspace_bytes())
+      return failure(ErrorCode::invalid, "workspace_bytes", fmt::format("at least {}", workspace_bytes()),
+                     fmt::format("{}", operands.workspace_bytes));
+  }
+  if (pointers_) WW_CHECK(pointers_->check(operands));
+  if (problem_.k == 0) return {};
+  if (!pointers_) WW_CHECK(check_pointer("a", operands.a, kMapAlignment));
+  if (!pointers_) WW_CHECK(check_pointer("b", operands.b, kMapAlignment));
+  if (problem_.scale != Scale::none) {
+    WW_CHECK(check_pointer("scale_a", operands.scale_a, alignof(float)));
+    WW_CHECK(check_pointer("scale_b", operands.scale_b, alignof(float)));
+  }
+  return {};
+}
+
+runtime::TensorMapSpec GemmAdapter::output_map(const void* d) const {
+  const GemmProblem& g = product_;
+  const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
+  if (g.d_layout == OutputLayout::column)
+    return matrix_map(d, g.d, columns, g.m, g.ldd, collective::output_columns(made_),
+                      collective::column_panel_rows(made_), SmemSwizzle::b128);
+  const int panel = collective::panel_bytes(made_);
+  return matrix_map(d, g.d, g.m, columns, g.ldd, collective::kWarpgroupRows, panel / bytes_of(g.d),
+                    panel_swizzle(panel));
+}
+
+Result<runtime::TensorMapSpec> GemmAdapter::operand_map(const char* name, const void* base, DType type, Major major,
+                                                        std::int64_t rows, std::int64_t ld, int box_rows) const {
+  const std::int64_t k = product_.k;
+  const int tile_k = made_.tile_k;
+  if (major == Major::k) return matrix_map(base, type, rows, k, ld, box_rows, tile_k, SmemSwizzle::b128);
+  runtime::TensorMapSpec map =
+      matrix_map(base, type, k, rows, ld, tile_k, collective::mn_block(type), SmemSwizzle::b128);
+  if (!collective::has_k_tails(made_)) return map;
+  // (m, x, y) is row x + y - K, so that a box from x = K - count of plane y = end on ends with the group that does; see
+  // collective/mainloop.hpp, load_rows()
+  map.rank = 3;
+  map.extent[2] = static_cast<std::uint64_t>(k) + 1;
+  map.stride_bytes[2] = map.stride_bytes[1];
+  map.box[2] = 1;
+  const auto address = reinterpret_cast<std::uintptr_t>(base);
+  const std::uint64_t before = static_cast<std::uint64_t>(k) * map.stride_bytes[1];
+  if (address <= before)
+    return failure(ErrorCode::unsupported, name, fmt::format("an address above {:#x}, the bytes of all K", before),
+                   fmt::format("{:#x}", address));
+  map.base = reinterpret_cast<const void*>(address - before);
+  return map;
+}
+
+Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::GemmArguments& arguments) const {
+  runtime::Backend& backend = device_.backend();
+  const GemmProblem& g = product_;
+  const GemmConfig& c = made_;
+  MapCache::Run maps(maps_);
+  const auto encode = [&](const runtime::TensorMapSpec& matrix, std::int64_t stride) {
+    return backend.encode(collective::stacks_matrices(c) ? batch_of(matrix, g.batch, stride) : matrix);
+  };
+  const auto operand = [&](const char* name, const void* base, DType type, Major major, std::int64_t rows,
+                           std::int64_t ld, int box_rows, std::int64_t stride) -> Result<arch::TensorMap> {
+    WW_TRY(const runtime::TensorMapSpec map, operand_map(name, base, type, major, rows, ld, box_rows));
+    return collective::has_k_tails(c) ? backend.encode(map) : encode(map, stride);  // tails: it has its third mode
+  };
+  if (g.k > 0) {  // why: a tensor map has no empty extents; without K nothing is loaded
+    WW_TRY(arguments.a, maps.get(0, operands.a, [&] {
+      return operand("a", operands.a, g.a, g.a_major, g.m, g.lda, c.tile_m / c.cluster_n, g.batch_a);
+    }));
+    WW_TRY(arguments.b, maps.get(1, operands.b, [&] {
+      return operand("b", operands.b, g.b, g.b_major, g.n, g.ldb, c.tile_n / c.cluster_m, g.batch_b);
+    }));
+  }
+  WW_TRY(arguments.d, maps.get(2, operands.d, [&] { return encode(output_map(operands.d), g.batch_d); }));
+  return {};
+}
+
+void GemmAdapter::add_memory(const GemmOperands& operands, MemoryRanges& memory) const {
+  const GemmProblem& g = product_;
+  const bool swaps = collective::swaps(config_), block = is_block(g.scale);
+  const auto scale_span = [&](std::int64_t rows, std::int64_t row, std::int64_t column, std::int64_t batch) {
+    if (g.scale == Scale::none || g.k == 0) return std::uint64_t{0};
+    std::int64_t last = (g.batch - 1) * batch;
+    if (g.scale != Scale::tensor) last += (rows - 1) * row + (block ? (ceil_div(g.k, 128) - 1) * column : 0);
+    return static_cast<std::uint64_t>(last + 1) * sizeof(float);
+  };
+  const auto matrix_span = [&](std::int64_t rows, std::int64_t columns, std::int64_t ld, DType type,
+                               std::int64_t batch) {
+    const std::uint64_t one = span_bytes(rows, columns, ld, bytes_of(type));
+    return one == 0 ? one : one + static_cast<std::uint64_t>((g.batch - 1) * batch) * bytes_of(type);
+  };
+  const auto operand_span = [&](std::int64_t rows, Major major, std::int64_t ld, DType type, std::int64_t batch) {
+    return major == Major::k ? matrix_span(rows, g.k, ld, type, batch) : matrix_span(g.k, rows, ld, type, batch);
+  };
+  const bool by_column = g.d_layout == OutputLayout::column;
+  const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
+  if (!pointers_) {
+    memory.add({swaps ? "b" : "a", operands.a, operand_span(g.m, g.a_major, g.lda, g.a, g.batch_a), false});
+    memory.add({swaps ? "a" : "b", operands.b, operand_span(g.n, g.b_major, g.ldb, g.b, g.batch_b), false});
+    memory.add({"d", operands.d,
+                matrix_span(by_column ? columns : g.m, by_column ? g.m : columns, g.ldd, g.d, g.batch_d), true});
+  }
+  for (const MemoryRange& range : {
+           MemoryRange{swaps ? "scale_b" : "scale_a", operands.scale_a,
+                       scale_span(ceil_div(g.m, rows_of_scale(g.scale)), g.scale_a_row, g.scale_a_k, g.batch_scale_a),
+                       false},
+           MemoryRange{swaps ? "scale_a" : "scale_b", operands.scale_b,
+                       scale_span(ceil_div(g.n, columns_of_scale(g.scale)), g.scale_b_n, g.scale_b_k, g.batch_scale_b),
+                       false},
+           MemoryRange{"workspace", operands.workspace, static_cast<std::uint64_t>(workspace_.bytes), true},
+       })
+    memory.add(range);
+}
+
+Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KGroupPointers& groups) const {
+  if (!kernel_) return {};
+  WW_CHECK(check_pointers(given));
+  GemmOperands operands = collective::swaps(config_) ? exchanged(given) : given;
+  // why: templates of maps need an address, whichever; and none of these is the caller's
+  if (pointers_) operands.a = operands.b = operands.d = operands.workspace;
+  kernel::KGroupedParams params = params_;
+  if (k_groups_) {
+    WW_CHECK(check_groups(*k_groups_, groups));
+    params.groups = group_sizes(*k_groups_, groups);
+    params.keep_empty = given.epilogue.c == given.d;
+  }
+  WW_CHECK(encode_maps(operands, params.gemm));
+  params.gemm.scale_a = operands.scale_a;
+  params.gemm.scale_b = operands.scale_b;
+  if (workspace_.bytes > 0) {
+    auto* const workspace = static_cast<std::byte*>(operands.workspace);
+    params.scheduler.tickets = reinterpret_cast<scheduler::TicketCounter*>(workspace);
+    params.gemm.partials = {reinterpret_cast<float*>(workspace + workspace_.tiles),
+                            reinterpret_cast<u32*>(workspace + workspace_.flags)};
+  }
+
+  MemoryRanges memory;
+  if (device_.info().emulated) {
+    add_memory(operands, memory);
+    if (k_groups_) add_groups(*k_groups_, groups, memory);
+  }
+  const bool in_place = pointers_ ? operands.c_pointers == operands.d_pointers : operands.epilogue.c == operands.d;
+  auto* const epilogue_space = static_cast<std::byte*>(operands.workspace) + epilogue_offset();
+  WW_CHECK(epilogue_.bind(operands.epilogue, in_place, epilogue_space, params.gemm.epilogue, memory));
+
+  runtime::Launch launch = launch_;
+  launch.params = &params;
+  launch.memory = memory;
+  launch.stream = stream;
+  if (!pointers_) return device_.backend().launch(launch);
+
+  auto* const maps = reinterpret_cast<arch::TensorMap*>(static_cast<std::byte*>(operands.workspace) + maps_offset());
+  params.gemm.maps = maps;
+  params.gemm.c_pointers = operands.c_pointers;
+  WW_CHECK(pointers_->launch(device_, operands, params.gemm.a, params.gemm.b, params.gemm.d, maps, stream));
+  std::vector<MemoryRange> everywhere;
+  if (device_.info().emulated) {
+    everywhere.assign(memory.range.begin(), memory.range.begin() + memory.count);
+    pointers_->add_memory(operands, maps, everywhere);
+  }
+  launch.memory = everywhere;
+  return device_.backend().launch(launch);
+}
+
+}  // namespace ww::adapters

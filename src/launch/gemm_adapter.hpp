@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host side of the GEMM kernel: one problem, one resolved config, one loaded kernel; launches with any pointers.
+// Everything that does not depend on pointers is computed once, here; run() encodes three tensor maps, if runs before
+// did not, and launches.
+// Validation of the problem happened before (ops/); run() checks what only pointers can tell.
+#pragma once
+
+#include "launch/epilogue_adapter.hpp"
+#include "launch/k_groups.hpp"
+#include "launch/map_cache.hpp"
+#include "launch/pointer_arrays.hpp"
+#include "runtime/backend.hpp"
+#include "warpwright/host/gemm.hpp"
+#include "warpwright/kernel/gemm_params.hpp"
+#include "warpwright/scheduler/launch_plan.hpp"
+
+namespace ww::adapters {
+
+class GemmAdapter {
+ public:
+  /// `problem` has explicit strides, `config` is resolved and without fault. Compiles or loads the kernel. With
+  /// `k_groups` the problem is a batch of as many products as there are groups; its A and B are those of all K.
+  static Result<std::shared_ptr<const GemmAdapter>> create(const Device& device, const GemmProblem& problem,
+                                                           const GemmConfig& config, const GemmOptions& options,
+                                                           const std::optional<KGroups>& k_groups = {});
+
+  const GemmProblem& problem() const { return problem_; }
+  const GemmConfig& config() const { return config_; }
+  std::size_t workspace_bytes() const;
+  Result<void> run(const GemmOperands& operands, Stream stream, const KGroupPointers& groups = {}) const;
+  std::optional<EmuStats> last_stats() const { return device_.backend().last_stats(); }
+
+ private:
+  GemmAdapter(const Device& device, const GemmProblem& problem, const GemmConfig& config);
+
+  Result<void> share_out(const GemmOptions& options);
+  std::size_t epilogue_offset() const;  // in the workspace
+  std::size_t maps_offset() const;      // the same, of tensor maps of pointer arrays
+  Result<void> check_pointers(const GemmOperands& operands) const;
+  /// Of A or B as stored, `rows` along M or N.
+  Result<runtime::TensorMapSpec> operand_map(const char* name, const void* base, DType type, Major major,
+                                             std::int64_t rows, std::int64_t ld, int box_rows) const;
+  runtime::TensorMapSpec output_map(const void* d) const;  // of one matrix
+  Result<void> encode_maps(const GemmOperands& operands, collective::GemmArguments& arguments) const;
+  /// Of everything but the epilogue; `operands` as the kernel names them.
+  void add_memory(const GemmOperands& operands, MemoryRanges& memory) const;
+
+  Device device_;
+  GemmProblem problem_;  // as it was given,
+  GemmConfig config_;
+  GemmProblem product_;  // and as the kernel has it: under swap-AB A and B, M and N exchanged
+  GemmConfig made_;
+  EpilogueAdapter epilogue_;
+  std::shared_ptr<const runtime::Kernel> kernel_;  // null when there is nothing to launch (M or N = 0)
+  std::optional<KGroups> k_groups_;
+  std::optional<PointerArrays> pointers_;
+  kernel::KGroupedParams params_{};  // without pointers; without groups only the GemmParams of it count
+  scheduler::WorkspacePlan workspace_;
+  runtime::Launch launch_;  // without params, memory and stream
+  mutable MapCache maps_;   // of A, B and D
+};
+
+}  // namespace ww::adapters

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor maps, grids and parameters of the launches of a grouped product.
+#include "launch/grouped_adapter.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "launch/grouped_memory.hpp"
+#include "launch/grouped_source.hpp"
+#include "launch/operand_maps.hpp"
+#include "launch/overlap.hpp"
+#include "warpwright/arch/tensor_map_update.hpp"
+#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/kernel/descriptor_update.hpp"
+#include "warpwright/kernel/zero_rows.hpp"
+
+namespace ww::adapters {
+
+using collective::GroupedWorkspace;
+using runtime::SmemSwizzle;
+
+namespace {
+
+constexpr std::uint64_t kWorkspaceAlignment = 256;
+constexpr std::size_t kCounterBytes = round_up(sizeof(GroupedWorkspace), std::size_t{kWorkspaceAlignment});
+
+// Workspace: counters | maps of A and D of every group | list of groups       the latter two for descriptors only
+constexpr std::size_t kMapsOffset = kCounterBytes;
+std::size_t list_offset(std::int64_t groups) {
+  return kMapsOffset + 2 * static_cast<std::size_t>(groups) * arch::tensor_map::kBytes;
+}
+std::size_t list_bytes(std::int64_t groups) {
+  return sizeof(u32) * collective::kListedWords * static_cast<std::size_t>(1 + groups);
+}
+static_assert(sizeof(arch::TensorMap) == arch::tensor_map::kBytes && kMapsOffset % arch::tensor_map::kBytes == 0);
+
+constexpr unsigned kMapOfB = collective::kTokenBoxes, kMapOfD = kMapOfB + 1;  // behind those of A
+static_assert(kMapOfD < 16, "MapCache: an operand's number fits below an address that is a multiple of 16");
+
+bool uses_descriptors(const GemmConfig& config) { return config.mechanism == Mechanism::descriptors; }
+
+static_assert(collective::kTokenWidthCount <= collective::kWidthClasses);
+
+/// B [G, N, K] walked in boxes of rows of one group.
+runtime::TensorMapSpec weights_map(const GroupedProblem& g, const GemmConfig& c, const void* base) {
+  runtime::TensorMapSpec spec =
+      matrix_map(base, g.b, g.n, g.k, g.ldb, c.tile_n / c.cluster_m, c.tile_k, SmemSwizzle::b128);
+  spec.rank = 3;
+  spec.extent[2] = static_cast<std::uint64_t>(g.groups);
+  spec.stride_bytes[2] = static_cast<std::uint64_t>(g.stride_b_group) * bytes_of(g.b);
+  spec.box[2] = 1;
+  return spec;
+}
+
+}  // namespace
+
+std::int64_t tile_bound(const GroupedProblem& problem, const GemmConfig& config) {
+  // a group of r rows has ceil(r / TILE_M) <= (r + TILE_M - 1) / TILE_M of them
+  const std::int64_t rows = problem.total_rows();
+  const std::int64_t token_tiles = (rows + min(problem.groups, rows) * (config.tile_m - 1)) / config.tile_m;
+  return token_tiles * ceil_div(problem.n, config.tile_n);
+}
+
+Result<std::shared_ptr<const GroupedAdapter>> GroupedAdapter::create(const Device& device,
+                                                                     const GroupedProblem& problem,
+                                                                     const GemmConfig& config,
+                                                                     const GemmOptions& options) {
+  std::shared_ptr<GroupedAdapter> adapter(new GroupedAdapter(device, problem, config));
+  if (problem.total_rows() == 0 || problem.n == 0) return adapter;
+  const int sms = options.sms > 0 ? min(options.sms, device.info().sms) : device.info().sms;
+  if (problem.groups > 0) WW_CHECK(adapter->prepare_product(options, sms));
+  if (problem.groups > 0 && uses_descriptors(config)) WW_CHECK(adapter->prepare_update(options, sms));
+  if (problem.zero_outside) WW_CHECK(adapter->prepare_zeros(options, sms));
+  return adapter;
+}
+
+Result<void> GroupedAdapter::prepare_product(const GemmOptions& options, int sms) {
+  const GroupedProblem& g = problem_;
+  const GemmConfig& c = config_;
+  WW_TRY(product_, device_.backend().kernel(grouped_source(c)));
+
+  collective::GroupedArguments& p = arguments_;
+  p.ldd = g.ldd;
+  p.n = static_cast<i32>(g.n);
+  p.k = static_cast<i32>(g.k);
+  p.k_blocks = static_cast<i32>(ceil_div(g.k, c.tile_k));
+  p.tiles_n = static_cast<i32>(ceil_div(g.n, c.tile_n));
+  p.raster = c.raster;
+  p.scale_a_row = g.scale_a_row;
+  p.scale_a_k = g.scale_a_k;
+  p.scale_a_group = g.scale_a_group;
+  p.scale_b_n = g.scale_b_n;
+  p.scale_b_k = g.scale_b_k;
+  p.scale_b_group = g.scale_b_group;
+
+  runtime::Launch& launch = product_launch_;
+  const int cluster = collective::cluster_of(c).size();
+  launch.kernel = product_.get();
+  launch.cluster = static_cast<std::uint32_t>(cluster);
+  launch.threads = static_cast<std::uint32_t>(collective::threads_of(c));
+  launch.shared_bytes = static_cast<std::uint32_t>(collective::grouped_shared_bytes(c));
+  launch.params_bytes = sizeof(collective::GroupedArguments);
+  launch.cross_cta = c.order == TileOrder::dynamic;  // CTAs share the counter of tiles
+  // why always with descriptors: the kernel before this one is their update, which lets it start early
+  launch.pdl = overlaps(options.pdl, overlap_pays(g, c, sms)) || uses_descriptors(c);
+  launch.grid = launch.cluster;
+  launch.params = &p;  // for the question below; run() has its own
+  WW_TRY(const int resident, device_.backend().max_active_clusters(launch));
+  // why only of the whole device: fewer would be spread over more SMs than were asked for
+  const int ctas = sms < device_.info().sms ? 1 : max(1, c.ctas_per_sm);
+  const auto clusters = min<std::int64_t>(tile_bound(g, c), max(1, min(sms / cluster * ctas, resident)));
+  launch.grid = static_cast<std::uint32_t>(clusters) * launch.cluster;
+  return {};
+}
+
+Result<void> GroupedAdapter::prepare_update(const GemmOptions& options, int sms) {
+  using kernel::DescriptorUpdate;
+  WW_TRY(update_, device_.backend().kernel(descriptor_update_source()));
+  runtime::Launch& launch = update_launch_;
+  launch.kernel = update_.get();
+  launch.threads = DescriptorUpdate::kThreads;
+  launch.shared_bytes = static_cast<std::uint32_t>(DescriptorUpdate::shared_bytes(static_cast<int>(problem_.groups)));
+  launch.params_bytes = sizeof(kernel::DescriptorUpdateArguments);
+  launch.pdl = overlaps(options.pdl, overlap_pays(problem_, config_, sms));
+  launch.grid = static_cast<std::uint32_t>(
+      min<std::int64_t>(sms, ceil_div(problem_.groups, std::int64_t{DescriptorUpdate::kGroupsAtOnce})));
+  return {};
+}
+
+Result<void> GroupedAdapter::prepare_zeros(const GemmOptions& options, int sms) {
+  WW_TRY(zeros_, device_.backend().kernel(zero_rows_source()));
+  runtime::Launch& launch = zeros_launch_;
+  launch.kernel = zeros_.get();
+  launch.threads = kernel::ZeroRows::kThreads;
+  launch.shared_bytes = static_cast<std::uint32_t>(kernel::ZeroRows::shared_bytes(static_cast<int>(problem_.groups)));
+  launch.params_bytes = sizeof(kernel::ZeroRowsArguments);
+  launch.pdl = overlaps(options.pdl, overlap_pays(problem_, config_, sms));
+  launch.grid = static_cast<std::uint32_t>(
+      min<std::int64_t>(sms, ceil_div(problem_.total_rows(), std::int64_t{kernel::ZeroRows::kWarps})));
+  return {};
+}
+
+std::size_t GroupedAdapter::workspace_bytes() const {
+  if (!uses_descriptors(config_)) return kCounterBytes;
+  return round_up(list_offset(problem_.groups) + list_bytes(problem_.groups), std::size_t{kWorkspaceAlignment});
+}
+
+Result<void> GroupedAdapter::check_sizes(const GroupedOperands& operands) const {
+  if (problem_.groups == 0) return {};
+  WW_CHECK(check_pointer("sizes", operands.sizes, alignof(std::int32_t)));
+  if (problem_.encoding == GroupEncoding::starts_counts)
+    WW_CHECK(check_pointer("sizes2", operands.sizes2, alignof(std::int32_t)));
+  if (operands.status != nullptr) WW_CHECK(check_pointer("status", operands.status, alignof(std::uint32_t)));
+  return {};
+}
+
+Result<void> GroupedAdapter::check_workspace(const GroupedOperands& operands) const {
+  WW_CHECK(check_pointer("workspace", operands.workspace, kWorkspaceAlignment));
+  if (operands.workspace_bytes < workspace_bytes())
+    return failure(ErrorCode::invalid, "workspace_bytes", fmt::format("at least {}", workspace_bytes()),
+                   fmt::format("{}", operands.workspace_bytes));
+  return {};
+}
+
+Result<void> GroupedAdapter::check_product(const GroupedOperands& operands) const {
+  WW_CHECK(check_workspace(operands));
+  if (problem_.k == 0) return {};
+  WW_CHECK(check_pointer("a", operands.a, kMapAlignment));
+  WW_CHECK(check_pointer("b", operands.b, kMapAlignment));
+  if (problem_.scale != Scale::none) {
+    WW_CHECK(check_pointer("scale_a", operands.scale_a, alignof(float)));
+    WW_CHECK(check_pointer("scale_b", operands.scale_b, alignof(float)));
+  }
+  return {};
+}
+
+collective::GroupSizes GroupedAdapter::group_sizes(const GroupedOperands& operands) const {
+  const GroupedProblem& g = problem_;
+  const bool masked = g.encoding == GroupEncoding::masked;
+  collective::GroupSizes sizes{};
+  sizes.encoding = g.groups > 0 ? g.encoding : GroupEncoding::offsets;  // why: row ids would be read without groups
+  sizes.groups = static_cast<i32>(g.groups);
+  sizes.rows = static_cast<i32>(g.total_rows());
+  sizes.alignment = static_cast<i32>(masked ? g.rows : g.alignment);
+  sizes.sizes = operands.sizes;
+  sizes.sizes2 = operands.sizes2;
+  sizes.status = operands.status;
+  return sizes;
+}
+
+Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands,
+                                         collective::GroupedArguments& arguments) const {
+  runtime::Backend& backend = device_.backend();
+  const GroupedProblem& g = problem_;
+  const GemmConfig& c = config_;
+  const bool ragged = c.mechanism == Mechanism::ragged;
+  MapCache::Run maps(maps_);
+  const auto tokens = [&](int box_rows) {
+    return backend.encode(
+        matrix_map(operands.a, g.a, g.total_rows(), g.k, g.lda, box_rows, c.tile_k, SmemSwizzle::b128));
+  };
+  if (g.k > 0) {  // why: a tensor map has no empty extents; without K nothing is loaded
+    // contiguous, masked: a whole tile, and the rows of one math warpgroup for those that end early
+    const int boxes = ragged ? collective::kTokenBoxes : uses_descriptors(c) || !collective::loads_parts(c) ? 1 : 2;
+    for (int box = 0; box < boxes; ++box) {
+      const int rows = ragged ? collective::token_box_rows(box) : box == 0 ? c.tile_m : c.tile_m / c.math_warpgroups;
+      WW_TRY(arguments.a[box], maps.get(static_cast<unsigned>(box), operands.a, [&] { return tokens(rows); }));
+    }
+    WW_TRY(arguments.b, maps.get(kMapOfB, operands.b, [&] { return backend.encode(weights_map(g, c, operands.b)); }));
+  }
+  if (!ragged) {
+    const int panel = uses_descriptors(c) ? collective::kRowBytes : collective::panel_bytes(c);
+    const int rows = uses_descriptors(c) ? c.tile_m : collective::kWarpgroupRows;
+    const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
+    WW_TRY(arguments.d, maps.get(kMapOfD, operands.d, [&] {
+      return backend.encode(matrix_map(operands.d, g.d, g.total_rows(), columns, g.ldd, rows, panel / bytes_of(g.d),
+                                       panel_swizzle(panel)));
+    }));
+  }
+  return {};
+}
+
+collective::GroupDescriptors GroupedAdapter::descriptors(const GroupedOperands& operands) const {
+  char* const workspace = static_cast<char*>(operands.workspace);
+  return {reinterpret_cast<arch::TensorMap*>(workspace + kMapsOffset),
+          reinterpret_cast<u32*>(workspace + list_offset(problem_.groups))};
+}
+
+Result<void> GroupedAdapter::launch_update(const collective::GroupedArguments& product, const GroupedOperands& operands,
+                                           Stream stream) const {
+  kernel::DescriptorUpdateArguments arguments{};
+  arguments.a = product.a[0];
+  arguments.d = product.d;
+  arguments.a_rows = problem_.k > 0 ? operands.a : nullptr;
+  arguments.d_rows = operands.d;
+  arguments.a_stride_bytes = problem_.lda * bytes_of(problem_.a);
+  arguments.d_stride_bytes = problem_.ldd * bytes_of(problem_.d);
+  arguments.tile_m = config_.tile_m;
+  arguments.groups = product.groups;
+  arguments.descriptors = product.descriptors;
+
+  const auto memory = update_memory(problem_, operands, workspace_bytes());
+  runtime::Launch launch = update_launch_;
+  launch.params = &arguments;
+  launch.memory = memory;
+  launch.stream = stream;
+  return device_.backend().launch(launch);
+}
+
+Result<void> GroupedAdapter::launch_product(const GroupedOperands& operands,
+                                            const collective::EpilogueArguments& epilogue, const MemoryRanges& memory,
+                                            Stream stream) const {
+  collective::GroupedArguments arguments = arguments_;
+  WW_CHECK(encode_maps(operands, arguments));
+  arguments.epilogue = epilogue;
+  arguments.d_rows = operands.d;
+  arguments.scale_a = operands.scale_a;
+  arguments.scale_b = operands.scale_b;
+  arguments.groups = group_sizes(operands);
+  arguments.workspace = static_cast<GroupedWorkspace*>(operands.workspace);
+  if (update_) {
+    arguments.descriptors = descriptors(operands);
+    WW_CHECK(launch_update(arguments, operands, stream));
+  }
+
+  runtime::Launch launch = product_launch_;
+  launch.params = &arguments;
+  launch.memory = memory;
+  launch.stream = stream;
+  return device_.backend().launch(launch);
+}
+
+Result<void> GroupedAdapter::launch_zeros(const GroupedOperands& operands, Stream stream) const {
+  kernel::ZeroRowsArguments arguments{};
+  arguments.d = operands.d;
+  arguments.stride_bytes = problem_.ldd * bytes_of(problem_.d);
+  arguments.row_bytes = collective::output_columns(problem_.epilogue, problem_.n) * bytes_of(problem_.d);
+  arguments.groups = group_sizes(operands);
+  arguments.groups.status = nullptr;  // the product reports
+
+  const auto memory = zeros_memory(problem_, operands);
+  runtime::Launch launch = zeros_launch_;
+  launch.params = &arguments;
+  launch.memory = memory;
+  launch.stream = stream;
+  return device_.backend().launch(launch);
+}
+
+Result<void> GroupedAdapter::run(const GroupedOperands& operands, Stream stream) const {
+  if (!product_ && !zeros_) return {};
+  WW_CHECK(check_pointer("d", operands.d, kMapAlignment));
+  WW_CHECK(check_sizes(operands));
+  collective::EpilogueArguments epilogue{};
+  MemoryRanges memory;
+  if (product_) {
+    WW_CHECK(check_product(operands));
+    if (device_.info().emulated) add_product_memory(problem_, operands, workspace_bytes(), memory);
+    WW_CHECK(epilogue_.bind(operands.epilogue, operands.epilogue.c == operands.d, nullptr, epilogue, memory));
+  }
+  // zeros first: statistics and reports of a run are then those of the product
+  if (zeros_) WW_CHECK(launch_zeros(operands, stream));
+  if (product_) WW_CHECK(launch_product(operands, epilogue, memory, stream));
+  return {};
+}
+
+Result<std::vector<TileWidth>> GroupedAdapter::widths(const void* workspace) const {
+  std::vector<TileWidth> widths;
+  if (!product_ || config_.mechanism != Mechanism::ragged) return widths;
+  WW_CHECK(check_pointer("workspace", workspace, kWorkspaceAlignment));
+  GroupedWorkspace counted;
+  WW_CHECK(device_.download(&counted, workspace, sizeof counted));
+  for (int i = 0; i < collective::kTokenWidthCount; ++i) {
+    const collective::TokenWidth shape = collective::token_shape(i);
+    if (counted.widths[i] > 0) widths.push_back({shape.width, shape.swapped, counted.widths[i]});
+  }
+  return widths;
+}
+
+}  // namespace ww::adapters

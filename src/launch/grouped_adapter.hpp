@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host side of grouped products: one problem, one resolved config, one loaded kernel (one more when rows outside
+// groups are zeroed, one more that makes descriptors); launches with any pointers. run() encodes tensor maps, if runs
+// before did not, and launches: it allocates nothing, waits for nothing and reads no sizes, so a stream that is being
+// captured may take it.
+#pragma once
+
+#include "launch/epilogue_adapter.hpp"
+#include "launch/map_cache.hpp"
+#include "runtime/backend.hpp"
+#include "warpwright/collective/grouped_arguments.hpp"
+#include "warpwright/host/grouped.hpp"
+
+namespace ww::adapters {
+
+/// No sizes of groups make more tiles than this.
+std::int64_t tile_bound(const GroupedProblem& problem, const GemmConfig& config);
+
+class GroupedAdapter {
+ public:
+  /// `problem` has explicit strides, `config` is resolved and without fault. Compiles or loads the kernels.
+  static Result<std::shared_ptr<const GroupedAdapter>> create(const Device& device, const GroupedProblem& problem,
+                                                              const GemmConfig& config, const GemmOptions& options);
+
+  const GroupedProblem& problem() const { return problem_; }
+  const GemmConfig& config() const { return config_; }
+  std::size_t workspace_bytes() const;
+  Result<void> run(const GroupedOperands& operands, Stream stream) const;
+  Result<std::vector<TileWidth>> widths(const void* workspace) const;
+  std::optional<EmuStats> last_stats() const { return device_.backend().last_stats(); }
+
+ private:
+  GroupedAdapter(const Device& device, const GroupedProblem& problem, const GemmConfig& config)
+      : device_(device), problem_(problem), config_(config), epilogue_(problem) {}
+
+  Result<void> prepare_product(const GemmOptions& options, int sms);
+  Result<void> prepare_update(const GemmOptions& options, int sms);
+  Result<void> prepare_zeros(const GemmOptions& options, int sms);
+
+  Result<void> check_sizes(const GroupedOperands& operands) const;
+  Result<void> check_workspace(const GroupedOperands& operands) const;
+  Result<void> check_product(const GroupedOperands& operands) const;
+  collective::GroupSizes group_sizes(const GroupedOperands& operands) const;
+  Result<void> encode_maps(const GroupedOperands& operands, collective::GroupedArguments& arguments) const;
+  collective::GroupDescriptors descriptors(const GroupedOperands& operands) const;
+  Result<void> launch_update(const collective::GroupedArguments& product, const GroupedOperands& operands,
+                             Stream stream) const;
+  /// `memory`: of all operands, the epilogue's among them.
+  Result<void> launch_product(const GroupedOperands& operands, const collective::EpilogueArguments& epilogue,
+                              const MemoryRanges& memory, Stream stream) const;
+  Result<void> launch_zeros(const GroupedOperands& operands, Stream stream) const;
+
+  Device device_;
+  GroupedProblem problem_;
+  GemmConfig config_;
+  EpilogueAdapter epilogue_;
+  std::shared_ptr<const runtime::Kernel> product_;                 // null when no row can be in a group
+  std::shared_ptr<const runtime::Kernel> update_;                  // null unless the mechanism is descriptors
+  std::shared_ptr<const runtime::Kernel> zeros_;                   // null unless rows outside groups are zeroed
+  runtime::Launch product_launch_, update_launch_, zeros_launch_;  // without params, memory and stream
+  collective::GroupedArguments arguments_{};                       // without pointers
+  mutable MapCache maps_;                                          // of A in every box, B and D
+};
+
+}  // namespace ww::adapters

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups of K on their way to the kernel: what a problem says about them, the arrays of a launch, and the memory those
+// take.
+#pragma once
+
+#include "launch/epilogue_adapter.hpp"
+#include "warpwright/collective/grouped_arguments.hpp"
+
+namespace ww::adapters {
+
+/// What is known before a launch.
+struct KGroups {
+  GroupEncoding encoding = GroupEncoding::offsets;
+  std::int64_t groups = 0;
+  std::int64_t rows = 0;       // of K in memory
+  std::int64_t alignment = 1;  // offsets: of the start of a group; masked: rows of one
+  std::int64_t grain = 1;      // groups begin and end at multiples of it
+};
+
+/// Device arrays; the status word may be null.
+struct KGroupPointers {
+  const std::int32_t* sizes = nullptr;
+  const std::int32_t* sizes2 = nullptr;
+  std::uint32_t* status = nullptr;
+};
+
+Result<void> check_groups(const KGroups& groups, const KGroupPointers& pointers);
+collective::GroupSizes group_sizes(const KGroups& groups, const KGroupPointers& pointers);
+void add_groups(const KGroups& groups, const KGroupPointers& pointers, MemoryRanges& memory);
+
+}  // namespace ww::adapters

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor maps that runs of one plan have encoded before. All of such a map but its base follows from the plan, so the
+// operand and its address are the whole key, and what is found is what would be encoded.
+// why: the driver encodes a map in a good part of a microsecond, and a warm call has three or more
+// Never waits: a thread that finds another one in the table encodes its maps. Never allocates: 128 maps, 18 KiB, four
+// for each value of a hash, one of which makes room.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+
+#include "warpwright/arch/tensor_map.hpp"
+#include "warpwright/host/result.hpp"
+
+namespace ww::adapters {
+
+class MapCache {
+ public:
+  /// The table for the maps of one run.
+  class Run {
+   public:
+    explicit Run(MapCache& cache) : cache_(cache), lock_(cache.mutex_, std::try_to_lock) {}
+
+    /// The map of operand `which`, 0 to 15, at `base`, a multiple of 16 that is not null; `encode()` makes it where the
+    /// table has none.
+    template <class Encode> Result<arch::TensorMap> get(unsigned which, const void* base, const Encode& encode) {
+      if (!lock_) return encode();
+      const std::uint64_t key = reinterpret_cast<std::uintptr_t>(base) | which;
+      Set& set = cache_.sets_[set_of(key)];
+      for (unsigned way = 0; way < kWays; ++way)
+        if (set.key[way] == key) return set.map[way];
+      Result<arch::TensorMap> map = encode();
+      if (!map) return map;
+      // why not the oldest: of one map too many, taken in turns, it is the next that is wanted
+      const unsigned way = cache_.turn_++ % kWays;
+      set.key[way] = key, set.map[way] = *map;
+      return map;
+    }
+
+   private:
+    MapCache& cache_;
+    std::unique_lock<std::mutex> lock_;
+  };
+
+ private:
+  static constexpr unsigned kSetBits = 5, kWays = 4;
+  struct Set {
+    std::uint64_t key[kWays] = {};  // address + operand; 0: none
+    arch::TensorMap map[kWays];
+  };
+
+  /// why two products: addresses are multiples of large powers of two, and often evenly spaced
+  static std::size_t set_of(std::uint64_t key) {
+    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+    key *= kOdd;
+    key = (key ^ key >> 32) * kOdd;
+    return static_cast<std::size_t>(key >> (64 - kSetBits));
+  }
+
+  std::mutex mutex_;
+  unsigned turn_ = 0;
+  std::array<Set, std::size_t{1} << kSetBits> sets_;
+};
+
+}  // namespace ww::adapters

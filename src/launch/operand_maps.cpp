@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pointers, spans and tensor maps of row-major operands.
+#include "launch/operand_maps.hpp"
+
+#include <fmt/format.h>
+
+namespace ww::adapters {
+
+using runtime::SmemSwizzle;
+using runtime::TensorMapSpec;
+
+std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t stride, int element) {
+  if (rows == 0 || columns == 0) return 0;
+  return static_cast<std::uint64_t>((rows - 1) * stride + columns) * element;
+}
+
+TensorMapSpec matrix_map(const void* base, DType type, std::int64_t rows, std::int64_t columns, std::int64_t stride,
+                         int box_rows, int box_columns, SmemSwizzle swizzle) {
+  TensorMapSpec spec;
+  spec.base = base;
+  spec.element = type;
+  spec.rank = 2;
+  spec.extent[0] = static_cast<std::uint64_t>(columns);
+  spec.extent[1] = static_cast<std::uint64_t>(rows);
+  spec.stride_bytes[1] = static_cast<std::uint64_t>(stride) * bytes_of(type);
+  spec.box[0] = static_cast<std::uint32_t>(box_columns);
+  spec.box[1] = static_cast<std::uint32_t>(box_rows);
+  spec.swizzle = swizzle;
+  return spec;
+}
+
+TensorMapSpec batch_of(TensorMapSpec spec, std::int64_t count, std::int64_t stride) {
+  spec.rank = 3;
+  spec.extent[2] = stride == 0 ? 1 : static_cast<std::uint64_t>(count);
+  // why not 0: what one matrix needs no stride for must still be a legal one
+  spec.stride_bytes[2] =
+      stride == 0 ? spec.stride_bytes[1] : static_cast<std::uint64_t>(stride) * bytes_of(spec.element);
+  spec.box[2] = 1;
+  return spec;
+}
+
+SmemSwizzle panel_swizzle(int panel_bytes) {
+  return panel_bytes == 128  ? SmemSwizzle::b128
+         : panel_bytes == 64 ? SmemSwizzle::b64
+         : panel_bytes == 32 ? SmemSwizzle::b32
+                             : SmemSwizzle::none;
+}
+
+Result<void> pointer_fault(const char* name, const void* pointer, std::uint64_t alignment) {
+  if (pointer == nullptr) return failure(ErrorCode::invalid, name, "a device pointer", "null");
+  return failure(ErrorCode::invalid, name, fmt::format("a pointer aligned to {} bytes", alignment),
+                 fmt::format("{:#x}", reinterpret_cast<std::uintptr_t>(pointer)));
+}
+
+}  // namespace ww::adapters

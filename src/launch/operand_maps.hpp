@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every adapter does with an operand: check its pointer, measure its memory, describe it to TMA.
+#pragma once
+
+#include "runtime/backend.hpp"
+
+namespace ww::adapters {
+
+inline constexpr std::uint64_t kMapAlignment = 16;  // bytes; of the base of a tensor map
+
+Result<void> pointer_fault(const char* name, const void* pointer, std::uint64_t alignment);
+
+/// invalid, naming the operand, when `pointer` is null or not a multiple of `alignment` bytes, a power of two.
+inline Result<void> check_pointer(const char* name, const void* pointer, std::uint64_t alignment) {
+  if (pointer != nullptr && (reinterpret_cast<std::uintptr_t>(pointer) & (alignment - 1)) == 0) return {};
+  return pointer_fault(name, pointer, alignment);
+}
+
+/// Bytes from the first to the last element of `rows` rows of `columns` elements.
+std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t stride, int element);
+
+/// A row-major matrix walked in boxes of `box_rows` x `box_columns`.
+runtime::TensorMapSpec matrix_map(const void* base, DType type, std::int64_t rows, std::int64_t columns,
+                                  std::int64_t stride, int box_rows, int box_columns, runtime::SmemSwizzle swizzle);
+
+/// `count` matrices of `spec`, `stride` elements apart; 0: it is the same one.
+runtime::TensorMapSpec batch_of(runtime::TensorMapSpec spec, std::int64_t count, std::int64_t stride);
+
+/// The swizzle whose span is one row of an output panel.
+runtime::SmemSwizzle panel_swizzle(int panel_bytes);
+
+}  // namespace ww::adapters

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tensors that an epilogue tree names: made from files or from the seed, copied to a device and back.
+#pragma once
+
+#include "io/array_file.hpp"
+#include "reference/verify_epilogue.hpp"
+
+namespace ww::operations {
+
+using namespace io;
+using namespace ref;
+
+/// Inputs that come from files; the others are generated.
+struct EpilogueFiles {
+  std::optional<ArrayFile> c, bias, column, auxiliary;  // of slot 0
+};
+
+/// Host tensors of `tree` for a product (m, n): inputs filled, outputs of 0xff bytes. Rows of matrices are `pad`
+/// elements longer than n; pad is even. Scalars stay 1. Of a batch every tensor has the rows of `batch` matrices but
+/// those from files with one dimension less, which serve all of it.
+Result<EpilogueTensors> make_tensors(const EpilogueTree& tree, std::int64_t m, std::int64_t n, std::uint64_t seed,
+                                     const EpilogueFiles& files = {}, std::int64_t pad = 0, std::int64_t batch = 1);
+
+/// The same for groups of rows: matrices, outputs and vectors along M have `rows` rows, all groups in one; vectors
+/// along N have one for each of `groups`, but a file with one dimension serves them all.
+Result<EpilogueTensors> make_group_tensors(const EpilogueTree& tree, std::int64_t rows, std::int64_t n,
+                                           std::int64_t groups, std::uint64_t seed, const EpilogueFiles& files = {},
+                                           std::int64_t pad = 0);
+
+/// Device copies and the pointers to them.
+struct EpilogueBuffers {
+  std::vector<Buffer> buffers;
+  EpilogueOperands operands;
+};
+Result<EpilogueBuffers> upload(const Device& device, const EpilogueTensors& tensors);
+
+/// The outputs into `tensors`.
+Result<void> download(const Device& device, const EpilogueBuffers& buffers, EpilogueTensors& tensors);
+
+}  // namespace ww::operations

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// A counter-based generator: one 64-bit hash of the position gives four table indices of 16 bits.
+// why a table: rounding a normal variate to 8 or 16 bits leaves little to compute per element, and no libm call
+// whose last bit differs between machines decides an element.
+#include "reference/operands.hpp"
+
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "reference/element.hpp"
+#include "reference/parallel.hpp"
+
+namespace ww::ref {
+namespace {
+
+constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
+
+/// The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+constexpr std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
+}
+
+std::uint64_t row_key(std::uint64_t seed, Operand which, std::int64_t row) {
+  return mix(mix(mix(seed + kGolden) + static_cast<std::uint64_t>(which)) + static_cast<std::uint64_t>(row) * kGolden);
+}
+
+std::uint64_t draw(std::uint64_t key, std::int64_t counter) {
+  return mix(key + (static_cast<std::uint64_t>(counter) + 1) * kGolden);
+}
+
+double polynomial(const double (&coefficients)[8], double x) {
+  double value = 0;
+  for (int i = 7; i >= 0; --i) value = value * x + coefficients[i];
+  return value;
+}
+
+/// The quantile of N(0, 1): algorithm AS 241 (Wichura 1988), relative error about 1e-16.
+double normal_quantile(double p) {
+  constexpr double kCentre[2][8] = {
+      {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
+       4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3},
+      {1.0, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3, 2.1213794301586595867e4,
+       3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3}};
+  constexpr double kTail[2][8] = {
+      {1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0, 3.64784832476320460504e0,
+       1.27045825245236838258e0, 2.41780725177450611770e-1, 2.27238449892691845833e-2, 7.74545014278341407640e-4},
+      {1.0, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1, 1.48103976427480074590e-1,
+       1.51986665636164571966e-2, 5.47593808499534494600e-4, 1.05075007164441684324e-9}};
+  const double q = p - 0.5;
+  if (std::fabs(q) <= 0.425) {
+    const double r = 0.180625 - q * q;
+    return q * polynomial(kCentre[0], r) / polynomial(kCentre[1], r);
+  }
+  const double r = std::sqrt(-std::log(q < 0 ? p : 1 - p)) - 1.6;  // p >= 2^-17 keeps r below 5 - 1.6
+  const double value = polynomial(kTail[0], r) / polynomial(kTail[1], r);
+  return q < 0 ? -value : value;
+}
+
+/// Bits of `type` for the middle of each of 2^16 equally likely intervals.
+template <class Bits> std::vector<Bits> quantile_table(DType type) {
+  std::vector<Bits> table(1 << 16);
+  for (int i = 0; i < 1 << 16; ++i) {
+    const double value = normal_quantile((i + 0.5) / (1 << 16));
+    if constexpr (sizeof(Bits) == 4) table[i] = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    else table[i] = static_cast<Bits>(encode(type, value));
+  }
+  return table;
+}
+
+template <class Bits> void fill_with_table(Matrix& matrix, std::uint64_t seed, Operand which) {
+  const std::vector<Bits> table = quantile_table<Bits>(matrix.type());
+  constexpr std::int64_t kRowsAtOnce = 16;
+  parallel_for((matrix.rows() + kRowsAtOnce - 1) / kRowsAtOnce, [&](std::int64_t group) {
+    const std::int64_t last = std::min(matrix.rows(), (group + 1) * kRowsAtOnce);
+    for (std::int64_t row = group * kRowsAtOnce; row < last; ++row) {
+      const std::uint64_t key = row_key(seed, which, row);
+      std::byte* out = matrix.row(row);
+      for (std::int64_t column = 0; column < matrix.cols(); column += 4) {
+        std::uint64_t bits = draw(key, column / 4);
+        const std::int64_t count = std::min<std::int64_t>(4, matrix.cols() - column);
+        for (std::int64_t i = 0; i < count; ++i, bits >>= 16)
+          std::memcpy(out + (column + i) * static_cast<std::int64_t>(sizeof(Bits)), &table[bits & 0xffff],
+                      sizeof(Bits));
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void fill_normal(Matrix& matrix, std::uint64_t seed, Operand which) {
+  switch (bytes_of(matrix.type())) {
+    case 1: return fill_with_table<std::uint8_t>(matrix, seed, which);
+    case 2: return fill_with_table<std::uint16_t>(matrix, seed, which);
+    default: return fill_with_table<std::uint32_t>(matrix, seed, which);
+  }
+}
+
+void fill_scales(Matrix& matrix, std::uint64_t seed, Operand which) {
+  for (std::int64_t row = 0; row < matrix.rows(); ++row) {
+    const std::uint64_t key = row_key(seed, which, row);
+    float* out = reinterpret_cast<float*>(matrix.row(row));
+    for (std::int64_t column = 0; column < matrix.cols(); ++column) {
+      const std::uint64_t bits = draw(key, column);
+      const std::uint32_t exponent = 127 - 2 + static_cast<std::uint32_t>(bits >> 62);
+      out[column] = std::bit_cast<float>(exponent << 23 | static_cast<std::uint32_t>(bits & 0x7fffff));
+    }
+  }
+}
+
+}  // namespace ww::ref

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A loop over independent pieces of work on every core. Which thread takes a piece never shows in a result.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace ww::ref {
+
+/// Calls `body(i)` once for each i < count. With fewer threads than wished for the calling thread does the rest.
+template <class Body> void parallel_for(std::int64_t count, const Body& body) {
+  std::atomic<std::int64_t> next{0};
+  const auto work = [&] {
+    for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) body(i);
+  };
+  const std::int64_t cores = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::thread> threads;
+  try {
+    for (std::int64_t i = 1; i < std::min(cores, count); ++i) threads.emplace_back(work);
+  } catch (const std::system_error&) {  // a limit on threads costs time, not the result
+  }
+  work();
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace ww::ref

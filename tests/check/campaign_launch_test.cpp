@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launch grammar of `warpwright check --source`: there and back, refusals, and the bytes of the parameter struct.
+#include "check/launch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace ww::campaign {
+namespace {
+
+TEST(CheckLaunch, TextComesBack) {
+  const char* text =
+      "grid=8,cluster=2,threads=384,shared=65536,cross=1,pdl=1,buffer=4096,zeros=16,int=-7,long=9000000000,float=0.25,"
+      "map=0:bf16:64x32:64x8:128";
+  const Result<LaunchText> launch = parse_launch(text, "--launch");
+  ASSERT_TRUE(launch) << launch.error().message;
+  EXPECT_EQ(to_text(*launch), text);
+  EXPECT_EQ(launch->buffers(), 2u);
+  const runtime::TensorMapSpec& map = launch->parameters.back().spec;
+  EXPECT_EQ(map.rank, 2);
+  EXPECT_EQ(map.stride_bytes[1], 128u);
+  EXPECT_EQ(map.swizzle, runtime::SmemSwizzle::b128);
+}
+
+TEST(CheckLaunch, RefusalsNameTheKey) {
+  for (const auto& [text, key] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"", "--launch"},
+           {"threads", "threads"},
+           {"grid=2", "--launch"},
+           {"threads=32,grid=0", "grid"},
+           {"threads=32,buffer=0", "buffer"},
+           {"threads=32,colour=1", "--launch"},
+           {"threads=32,int=1.5", "int"},
+           {"threads=32,float=x", "float"},
+           {"threads=32,cross=2", "cross"},
+           {"threads=32,pdl=on", "pdl"},
+           {"threads=32,map=0:bf16:64:64:128", "map"},
+           {"threads=32,buffer=64,map=0:int4:64:64:128", "map"},
+           {"threads=32,buffer=64,map=0:bf16:64x2:64:128", "map"},
+           {"threads=32,buffer=64,map=0:bf16:64:64:48", "map"},
+           {"threads=32,buffer=64,map=1:bf16:64:64:0", "map"},
+       }) {
+    const Result<LaunchText> launch = parse_launch(text, "--launch");
+    ASSERT_FALSE(launch) << text;
+    EXPECT_EQ(launch.error().code, ErrorCode::invalid);
+    EXPECT_NE(launch.error().argument.find(key), std::string::npos) << text << ": " << launch.error().message;
+  }
+}
+
+TEST(CheckLaunch, ParametersLieAsInAStruct) {
+  struct Params {
+    std::int32_t first;
+    void* buffer;
+    float number;
+    arch::TensorMap map;
+    std::int32_t last;
+  };
+  const Result<LaunchText> launch =
+      parse_launch("threads=32,int=5,buffer=2048,float=1.5,map=0:f32:16x32:16x8:0,int=-1", "--launch");
+  ASSERT_TRUE(launch) << launch.error().message;
+  const Result<Device> device = Device::open("emu:sm90");
+  ASSERT_TRUE(device) << device.error().message;
+  const Result<Buffer> buffer = device->allocate(2048);
+  ASSERT_TRUE(buffer);
+  const auto bytes = pack_parameters(*launch, {buffer->data()}, device->backend());
+  ASSERT_TRUE(bytes) << bytes.error().message;
+  ASSERT_EQ(bytes->size(), sizeof(Params));
+  Params params;
+  std::memcpy(&params, bytes->data(), sizeof params);
+  EXPECT_EQ(params.first, 5);
+  EXPECT_EQ(params.buffer, buffer->data());
+  EXPECT_EQ(params.number, 1.5f);
+  EXPECT_EQ(params.last, -1);
+}
+
+}  // namespace
+}  // namespace ww::campaign
