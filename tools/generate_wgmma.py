@@ -27,8 +27,8 @@ namespace ww::arch::generated {
 
 /// m64nNk(32 bytes), D in FP32. issue(d, descriptor_a, descriptor_b, accumulate), issue_row alike for four times the K.
 /// Majors: 0 K-major, 1 MN-major.
-// why four in one statement: NVRTC's time goes with the register operands of asm statements, not with their text
-// why a file for each pair of types: to read all of them takes NVRTC a tenth of a GEMM's time, and a GEMM needs one
+// Four MMAs share a statement, because NVRTC's time follows the register operands of asm statements, not their text.
+// Each pair of types has its file, because a GEMM needs one, and reading all takes NVRTC a tenth of the GEMM's time.
 template <DType kA, DType kB, int kN> struct Wgmma;
 
 """
@@ -43,8 +43,8 @@ namespace ww::arch::generated {
 
 /// m64nNk(32 bytes), D in FP32. issue(d, registers of a, descriptor_b, accumulate), issue_pair alike for twice the K.
 /// Majors: 0 K-major, 1 MN-major.
-// why two in one statement and not a stage's four: half a stage is loaded while the other half is multiplied
-// why files of their own: few kernels need them, and NVRTC reads what it is given
+// Issues two MMAs per statement instead of all four of a stage, so that ldmatrix of one half overlaps the MMAs of the
+// other. These bodies have their own files, because few kernels need them and NVRTC reads whatever it is given.
 template <DType kA, DType kB, int kN> struct WgmmaRegisters;
 
 """

@@ -6,7 +6,7 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$1
 out=$2
-# why exclude-libs: a framework in the same process may bring its own {fmt}, xxHash or Boost
+# exclude-libs, because a framework in the same process may bring its own {fmt}, xxHash or Boost.
 exec "${CXX:-g++}" -shared -fPIC -O2 -std=c++20 -Wall -Wextra -fvisibility=hidden \
   '-DFMT_BEGIN_NAMESPACE=namespace fmt { inline namespace warpwright {' '-DFMT_END_NAMESPACE=}}' \
   -I"$root/include" -I"$root/src" "$root/bench/bridge/bridge.cpp" \

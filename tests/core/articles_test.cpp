@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What published walks through CuTe kernels print, as tests: cluster layouts, multicast masks, a CTA's slices and the
-// accumulator. Sources: Colfax's tutorial on clusters and 2-SM UMMA (CUTLASS Blackwell examples 03 and 04); PTX m64nNk.
+// Outputs that published articles on CuTe kernels print, as tests: cluster layouts, multicast masks, a CTA's slices and
+// the accumulator. Sources: Colfax's tutorial on clusters and 2-SM UMMA (CUTLASS Blackwell examples 03 and 04); PTX
+// m64nNk.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GemmOptions::batch_invariant on the emulated device: row i of D has the same bits for every M and number of SMs. And
-// where the mode is needed: stream-K cuts K where M and the SMs say.
+// GemmOptions::batch_invariant on the emulated device: row i of D has the same bits for every M and number of SMs. Also
+// where the mode is needed: stream-K splits K depending on M and the SMs.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -21,7 +21,7 @@ Device open_emu() {
   return *device;
 }
 
-/// The first `m` rows of `all` as a problem of their own.
+/// Returns the first `m` rows of `all` as a separate problem.
 HostProblem first_rows(const HostProblem& all, std::int64_t m) {
   HostProblem host = all;
   host.problem.m = m;
@@ -36,7 +36,7 @@ std::int64_t first_difference(const std::vector<std::uint8_t>& d, const std::vec
   return -1;
 }
 
-/// Rows of M = 1 ... 300 against those of M = 300; tiles that auto took for them.
+/// Compares the rows of M = 1 ... 300 with those of M = 300, and returns the tiles that auto chose for them.
 std::set<int> expect_invariant(const GemmProblem& problem, std::uint64_t seed, const std::set<std::int64_t>& ms) {
   const Device device = open_emu();
   const HostProblem all = make_problem(problem, {}, seed);

@@ -39,7 +39,7 @@ enum Axis {
   kASource,
   kParts
 };
-/// Values of each axis; the first is what leaves most to the others.
+/// The number of values of each axis; the first value constrains the other axes least.
 inline constexpr std::array<int, kAxes> kValues = {6, 4, 4, 4, 2, 10, 7, 3, 3, 3, 7, 3, 2, 8, 2, 2, 4};
 using Row = std::array<unsigned char, kAxes>;
 
@@ -73,11 +73,12 @@ inline constexpr const char* kEpilogueNames[] = {"",
                                                  "column_amax(relu(acc),out0)"};
 
 inline constexpr const char* kASourceNames[] = {"a_source=auto", "a_source=registers"};
-// Parts in which a tile of D is staged, epilogue_n columns each: whole; two buffers in turns, once and twice; an odd
-// number of parts, which has one buffer.
+// The number of parts in which a tile of D is staged, epilogue_n columns each: whole; two alternating buffers, once and
+// twice; an odd number of parts, which has one buffer.
 inline constexpr int kPartCounts[] = {1, 2, 4, 3};
 
-/// epilogue_n of a tile of D in so many parts; where its columns do not divide, what fault_of() refuses.
+/// Returns the epilogue_n of a tile of D in so many parts; if its columns do not divide, a value that fault_of()
+/// refuses.
 inline int epilogue_n_of(const GemmConfig& c, int parts) {
   const int columns = collective::output_columns(c);
   return parts == 1 ? 0 : columns % parts == 0 ? columns / parts : -1;
@@ -85,7 +86,7 @@ inline int epilogue_n_of(const GemmConfig& c, int parts) {
 
 /// The config of a row, resolved. Not checked.
 inline GemmConfig config_of(const Row& row) {
-  // why cached: millions of rows are looked at, and text is slow to parse
+  // Cached, because millions of rows are visited and parsing text is slow.
   static const auto parsed = [] {
     std::array<std::vector<GemmConfig>, kAxes> all;
     const auto add = [&](Axis axis, const char* text) { all[axis].push_back(parse_config(text).value()); };
@@ -161,16 +162,16 @@ void combinations(Row& row, const std::vector<Axis>& axes, const Visit& visit, s
   row[axes[at]] = 0;
 }
 
-/// Every accepted row. Three shortcuts, which covering_array_test.cpp checks with rows drawn from all combinations:
-/// a family (types to epilogue) that is refused under a tile in its plainest sharing is refused under every sharing,
-/// what is refused whole is not accepted in parts, which need less shared memory and nothing else, and how a tile may
-/// be shared does not depend on more than `key`.
+/// Returns every accepted row. covering_array_test.cpp checks three shortcuts with rows drawn from all combinations:
+/// - A family (types to epilogue) that is refused under a tile in its plainest sharing is refused under every sharing.
+/// - A family that is refused whole is not accepted in parts, which only need less shared memory.
+/// - How a tile may be shared depends on nothing but `key`.
 inline std::vector<Row> accepted_rows() {
   std::vector<Row> halves, rows;
   Row row{};
   combinations(row, {kTypes, kOut, kRecipe, kLayout, kOutLayout, kBatch, kEpilogue, kSwap}, [&](Row& family) {
     Row shape = family;
-    // why first: most families are refused whatever their tile is
+    // First, because most families are refused whatever their tile is.
     bool any = false;
     for (const int tile : {0, 1, 5, 6}) {
       shape[kTile] = static_cast<unsigned char>(tile), shape[kWarpgroups] = tile == 0 ? 0 : 1;
@@ -210,7 +211,7 @@ inline std::vector<Row> accepted_rows() {
     of_half.push_back(&at->second);
     count += at->second.size();
   }
-  rows.reserve(count);  // why: half a gigabyte of them
+  rows.reserve(count);  // they take half a gigabyte
   for (std::size_t i = 0; i < halves.size(); ++i)
     for (const Row& sharing : *of_half[i]) {
       rows.push_back(halves[i]);
@@ -220,14 +221,15 @@ inline std::vector<Row> accepted_rows() {
 }
 
 /// Which pairs of values occur: for every value of every axis, the set of values that occur with it.
-/// why sets: millions of rows are looked at, and a set compares a value with all others of its row at once.
+/// Sets are used, because millions of rows are visited, and a set compares a value with all others of its row at once.
 class Pairs {
  public:
   void add(const Row& row) {
     const Values values = values_of(row);
     for (int axis = 0; axis < kAxes; ++axis) with_[index(axis, row[axis])] |= values;
   }
-  /// No pair of `row` is missing. why not by missing(): this is asked of every row, many times
+  /// Returns whether no pair of `row` is missing. It does not call missing(), because it is called many times for every
+  /// row.
   bool covers(const Row& row) const {
     Values with = with_[index(0, row[0])];
     for (int axis = 1; axis < kAxes; ++axis) with &= with_[index(axis, row[axis])];

@@ -29,7 +29,7 @@ std::string hash_of(const EpilogueRun& run) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-/// Compiling dominates: all plans first, on every core; they stay in the device's cache.
+/// Makes all plans first, on every core, because compiling dominates; they stay in the device's cache.
 void compile_all(const Device& device, const std::vector<EpilogueCase>& cases) {
   std::atomic<std::size_t> next = 0;
   std::vector<std::jthread> workers;

@@ -21,9 +21,9 @@ Device open_emu() {
   return *device;
 }
 
-// Even and odd numbers of parts, panels of 32, 64 and 128 bytes, every schedule, two units, a batch; several tiles for
-// one CTA, so that a tile meets buffers that the one before it has left. Under the checker: a store that still reads
-// what is written is a finding.
+// Even and odd numbers of parts, panels of 32, 64 and 128 bytes, every schedule, two MMA_M blocks, a batch; several
+// tiles for one CTA, so that a tile finds the buffers of the preceding one in use. Under the checker, a store that
+// still reads what is written is a finding.
 TEST(EpilogueTile, PartsHaveTheBitsOfTheWhole) {
   const GemmProblem half{.m = 270, .n = 264, .k = 72, .a = bf16, .b = bf16};
   const GemmProblem block{.m = 400, .n = 200, .k = 272, .scale = Scale::block_1x128_128x128};

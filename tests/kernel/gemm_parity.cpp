@@ -70,7 +70,7 @@ int sms_of(std::uint64_t i) {
   return i >= kFirstSwapProblem ? kSwapSms : scheduler_sms(i);
 }
 
-/// What the documentation says that problem `i` is, bit for bit.
+/// Returns D of problem `i` as the documentation defines it, bit for bit.
 std::vector<std::uint8_t> reference_of_number(std::uint64_t i, const HostProblem& host, const GemmConfig& resolved) {
   return reference(host, emu::MmaMath::exact, sms_of(i) == 0 ? KCut{} : cut_of(resolved, host.problem, sms_of(i)));
 }
@@ -132,7 +132,7 @@ int check(const std::string& path, const std::string& name, std::uint64_t step) 
   const auto device = open_device(name, expected.front().first);
   if (!device) return fmt::print(stderr, "{}\n", device.error().message), 4;
 
-  // Compiling dominates: make all plans first, on every core; they stay in the device's cache.
+  // Makes all plans first, on every core, because compiling dominates; they stay in the device's cache.
   std::atomic<std::size_t> next = 0;
   {
     std::vector<std::jthread> workers;

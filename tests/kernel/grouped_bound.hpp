@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether D of a grouped problem lies within the bound of docs/numerics.md of the product in FP64: what the exact
-// reference, which shares the tensor core's arithmetic with the emulator, cannot say.
+// Checks that D of a grouped problem lies within the bound of docs/numerics.md of the product in FP64. The exact
+// reference, which shares the tensor core's arithmetic with the emulator, cannot check this.
 #pragma once
 
 #include "random_grouped.hpp"

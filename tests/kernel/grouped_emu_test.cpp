@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grouped products on the emulated device, bit for bit against the dense plan on each group: encodings, mechanisms,
-// recipes, empty problems, rows outside groups, what run() refuses.
+// Grouped products on the emulated device, bit for bit against the dense plan on each group: encodings, variants,
+// recipes, empty problems, rows outside groups, refusals of run().
 #include <gtest/gtest.h>
 
 #include "grouped_problem.hpp"
@@ -23,7 +23,7 @@ Device open_emu(std::uint64_t seed = 0, int sms = EmuOptions{}.sms) {
 
 GemmConfig dense_config() { return {.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1}; }
 
-/// The mechanism with tokens on the M side.
+/// Returns the variant with tokens on the M side.
 Mechanism normal_mechanism(GroupEncoding encoding) {
   return encoding == GroupEncoding::masked ? Mechanism::masked : Mechanism::contiguous;
 }
@@ -35,7 +35,7 @@ GroupedProblem problem_for(GroupEncoding encoding, Scale scale = Scale::none, DT
   return p;
 }
 
-/// The dense plan that sums K in the same pieces in the same order.
+/// Returns the dense config that splits and sums K in the same way.
 GemmConfig dense_like(const GemmConfig& config) {
   GemmConfig dense = dense_config();
   if (config.order == TileOrder::split_k)
@@ -143,7 +143,7 @@ TEST(GroupedEmu, TheCounterIsUsedAndPutBackOnlyWhereTilesAreMoreThanCtas) {
     return words;
   };
   using Words = std::array<std::uint32_t, 2>;
-  const Words marks = {1000, 0};  // a launch that used the counter would hand out other tiles, and put zeros there
+  const Words marks = {1000, 0};  // a launch that used the counter would take other tiles, and reset it to zero
   for (const std::vector<std::int64_t>& counts :  // three weight tiles each: 3, 30, 3, 0 and 30 tiles on 4 CTAs
        {std::vector<std::int64_t>{0, 9, 0, 0, 0, 0}, kCounts, {0, 0, 0, 0, 30, 0}, {0, 0, 0, 0, 0, 0}, kCounts}) {
     lay_out(host, counts, 0);
@@ -155,7 +155,7 @@ TEST(GroupedEmu, TheCounterIsUsedAndPutBackOnlyWhereTilesAreMoreThanCtas) {
     EXPECT_EQ(difference(host, memory.d(), dense_answer(device, host, dense_config(), 0xa5)), "") << host.replay();
     EXPECT_EQ(counters(), before) << host.replay();
   }
-  const Words taken = {1, 0};  // a ticket that nobody has: the tile behind it stays undone
+  const Words taken = {1, 0};  // a number that no CTA takes: the tile behind it is not computed
   DeviceGrouped::check(device.upload(memory.operands().workspace, taken.data(), sizeof taken));
   memory.put_sizes(host);
   ASSERT_TRUE(made->run(memory.operands()));
@@ -163,8 +163,8 @@ TEST(GroupedEmu, TheCounterIsUsedAndPutBackOnlyWhereTilesAreMoreThanCtas) {
   EXPECT_EQ(counters(), (Words{0, 0}));
 }
 
-/// What the emulator saw of a product of `counts` rows in tiles of `tile_m` x 128 outside clusters on `sms` SMs, after
-/// every bit of D was right.
+/// Returns the emulator's statistics of a product of `counts` rows in tiles of `tile_m` x 128 outside clusters on `sms`
+/// SMs, after checking every bit of D.
 EmuStats normal_stats(const std::vector<std::int64_t>& counts, int tile_m, int sms, GroupEncoding encoding,
                       std::uint64_t seed) {
   GroupedProblem p =
@@ -189,7 +189,7 @@ EmuStats normal_stats(const std::vector<std::int64_t>& counts, int tile_m, int s
 
 TEST(GroupedEmu, MathWarpgroupsWithoutRowsMultiplyNothing) {
   for (int tile_m : {128, 192, 256}) {
-    const int part_rows = tile_m == 192 ? 64 : tile_m / 2;  // of one math warpgroup
+    const int part_rows = tile_m == 192 ? 64 : tile_m / 2;  // of one consumer warpgroup
     const std::uint64_t one_part = normal_stats({1}, tile_m, 4, GroupEncoding::indptr, 300).wgmmas;
     ASSERT_GT(one_part, 0u);
     for (const std::vector<std::int64_t>& counts :
@@ -207,7 +207,7 @@ TEST(GroupedEmu, MathWarpgroupsWithoutRowsMultiplyNothing) {
 TEST(GroupedEmu, TilesOfAGroupTakeEquallyLong) {  // two columns of tiles
   struct Group {
     std::int64_t rows;
-    std::uint64_t tiles, parts;  // parts: tiles with math warpgroups that have no rows
+    std::uint64_t tiles, parts;  // parts: tiles with consumer warpgroups that have no rows
   };
   // 192 rows a tile: 2 and 2 warpgroups, not 3 and 1; 3, 2 and 2; 3 and 2; all of 3
   for (const Group& g : {Group{200, 2, 2}, Group{400, 3, 2}, Group{300, 2, 1}, Group{560, 3, 0}}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Epilogue trees over groups of rows: the bits of the dense plan on each group alone, the bound of FP64, rows in no
-// group, products of no K, and what run() refuses.
+// group, K = 0, and refusals of run().
 #include <gtest/gtest.h>
 
 #include <set>
@@ -164,7 +164,7 @@ TEST(GroupedEpilogue, BiasIsOfItsGroupOrOfAll) {
       c.shared = shared, c.group_scalars = !shared;
       const GroupedEpilogueRun run = run_or_throw(device, c);
       EXPECT_EQ(wrong(c, run), "");
-      // a mechanism changes no bit; masked groups lie elsewhere
+      // A variant changes no bit; masked groups have other positions.
       if (mechanism == Mechanism::ragged) of_ragged = run.d;
       if (mechanism != Mechanism::masked) {
         EXPECT_EQ(run.d, of_ragged) << c.replay();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ragged problems with given groups in any encoding, their operands in device memory, and their exact answer: the dense
-// plan run on each group alone. Every mechanism accumulates in the same order as the dense kernel, so the two agree in
+// plan run on each group alone. Every variant accumulates in the same order as the dense kernel, so the two agree in
 // every bit.
 #pragma once
 
@@ -20,7 +20,7 @@ inline void lay_out(HostGrouped& host, const std::vector<std::int64_t>& counts, 
   host.ranges.clear();
   for (std::int64_t count : counts) {
     std::int64_t start = end + (gaps ? gap : 0);
-    // why: the end of an empty group is not rounded up, so that the next group starts where it would without it
+    // The end of an empty group is not rounded up, so that the next group starts where it would without it.
     if (e == GroupEncoding::offsets && count > 0) start = round_up(end, p.alignment);
     if (e == GroupEncoding::masked) start = p.rows * static_cast<std::int64_t>(host.ranges.size());
     end = start + count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which spans the K of each tile is summed, as docs/numerics.md says it for every scheduler: the reference's half of
-// split-K and stream-K. It shares no code with the schedulers.
+// The spans in which the K of each tile is summed, as docs/numerics.md defines them for every scheduler: the
+// reference's half of split-K and stream-K. It shares no code with the schedulers.
 #pragma once
 
 #include "random_problem.hpp"
@@ -22,7 +22,7 @@ inline std::vector<KSpan> parts_of(KSpan span, std::int64_t parts) {
   return spans;
 }
 
-/// docs/numerics.md, "Split K": pieces through workspace, each shared by the CTAs along K of a cluster.
+/// docs/numerics.md, section 3a: splits through the workspace, each divided between the CTAs along K of a cluster.
 inline KCut split_cut(const GemmConfig& c, std::int64_t k_blocks) {
   const std::int64_t pieces = std::min<std::int64_t>(c.split / c.cluster_k, k_blocks);
   return {c.tile_m, c.tile_n, [=](std::int64_t, std::int64_t) {
@@ -33,8 +33,8 @@ inline KCut split_cut(const GemmConfig& c, std::int64_t k_blocks) {
           }};
 }
 
-/// docs/numerics.md, "Stream-K": the k-blocks of the first tiles in a line, cut into a share for each cluster. M runs
-/// fastest here: one band holds all rows.
+/// docs/numerics.md, section 3a: the k-blocks of the first tiles in a line, divided into a range for each cluster. M
+/// runs fastest here: one band holds all rows.
 inline KCut stream_cut(const GemmConfig& c, const GemmProblem& p, std::int64_t k_blocks, std::int64_t ctas) {
   const std::int64_t rows = ceil_div(p.m, c.tile_m * c.cluster_m), columns = ceil_div(p.n, c.tile_n * c.cluster_n);
   const std::int64_t tiles = rows * columns;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups of K on the emulated device, bit for bit against the exact reference of each group alone: tails, empty groups,
-// NaN beyond a group's end, clusters, contradicting sizes, what plan() and run() refuse.
+// NaN beyond a group's end, clusters, contradicting sizes, refusals of plan() and run().
 #include <gtest/gtest.h>
 
 #include "random_k_grouped.hpp"
@@ -111,7 +111,7 @@ TEST(KGroupedEmu, OneBlockScaledGroupIsTheDenseProduct) {
   EXPECT_EQ(difference(h, *got, *want), "");
 }
 
-// The neighbours of a group hold NaN and infinity: the bits of its D are those beside ordinary neighbours.
+// The neighbours of a group hold NaN and infinity; its D has the bits that it has beside ordinary neighbours.
 TEST(KGroupedEmu, NothingOfANeighbourReachesD) {
   const Device device = open_emu();
   for (std::uint32_t bits : {0xffffu, 0x7f80u}) {

@@ -66,7 +66,7 @@ int check(const std::string& path, const std::string& name, std::uint64_t step) 
   }
   if (expected.empty()) return fmt::print(stderr, "{}: no hashes\n", path), 4;
 
-  // Compiling dominates: make all plans first, on every core; they stay in the device's cache.
+  // Makes all plans first, on every core, because compiling dominates; they stay in the device's cache.
   std::atomic<std::size_t> next = 0;
   {
     std::vector<std::jthread> workers;

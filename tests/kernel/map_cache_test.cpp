@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor maps of runs before: a table that never answers with the map of another operand or address, whatever it has
-// forgotten and whoever else uses it; and plans whose pointers change one by one, which read and write nothing else.
+// Tensor maps of earlier runs: a table that never returns the map of another operand or address, whatever it has
+// forgotten and whoever else uses it; and plans whose pointers change one by one, which access nothing else.
 #include "launch/map_cache.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What run() of a dense plan says of its pointers: each that is missing, misaligned or too small is named before
-// anything is written, and none is asked for that the product does not read.
+// The checks of a dense plan's run() on its pointers: each that is missing, misaligned or too small is named before
+// anything is written, and none is required that the product does not read.
 #include <gtest/gtest.h>
 
 #include "random_problem.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The chains of launches of tests/gpu/overlap_test.cpp on the emulated device, where launches never overlap: that they
-// are numbers and not NaN, that both kinds of plans give them, and that a launch which is missing is noticed.
+// The chains of launches of tests/gpu/overlap_test.cpp on the emulated device, where launches never overlap: their
+// results are numbers and not NaN, both kinds of plans give the same, and a missing launch is noticed.
 #include <gtest/gtest.h>
 
 #include "../gpu/overlap_chains.hpp"

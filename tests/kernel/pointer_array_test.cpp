@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches whose matrices lie anywhere: bit for bit the batch with strides, with matrices in buffers of their own, in
-// any order, and some of them shared.
+// Batches whose matrices have arbitrary addresses: bit for bit the batch with strides, with matrices in separate
+// buffers, in any order, and some of them shared.
 #include <gtest/gtest.h>
 
 #include "random_problem.hpp"
@@ -21,7 +21,7 @@ Device open_emu(bool check = false) {
   return *device;
 }
 
-/// The matrices of one operand, each in a buffer of its own, and the array of where they are.
+/// The matrices of one operand, each in its own buffer, and the array of their addresses.
 struct Scattered {
   std::vector<Buffer> matrices;
   Buffer array;
@@ -32,7 +32,7 @@ struct Scattered {
     made.matrices.resize(batch);
     std::vector<void*> pointers(batch);
     for (std::size_t i = 0; i < batch; ++i) {
-      const std::size_t l = batch - 1 - i;  // why backwards: memory then has another order than the batch
+      const std::size_t l = batch - 1 - i;  // backwards, so that memory has another order than the batch
       if (step == 0 && i != 0) {
         pointers[l] = pointers[batch - 1];
         continue;
@@ -83,7 +83,7 @@ void expect_same_bits(const HostProblem& host, const Device& device) {
   operands.a_pointers = static_cast<const void* const*>(a.array.data());
   operands.b_pointers = static_cast<const void* const*>(b.array.data());
   operands.d_pointers = static_cast<void* const*>(d.array.data());
-  for (int i = 0; i < 2; ++i) {  // maps of the run before must not matter
+  for (int i = 0; i < 2; ++i) {  // maps of the preceding run must not matter
     const auto ran = made->run(operands);
     ASSERT_TRUE(ran) << ran.error().message << "\n" << host.replay();
   }

@@ -78,7 +78,7 @@ class RandomTree {
     }
   }
 
-  /// `outer`: still on the path from the root where an output may stand.
+  /// Draws an expression. `outer`: it is still on the path from the root, where an output may stand.
   evt::Expression expression(int depth, bool outer) {
     if (depth == 1 || (!outer && pick(4) == 0)) return leaf();
     switch (pick(outer ? 16 : 12)) {
@@ -164,7 +164,7 @@ inline Result<ref::Matrix> first_of(const ref::Matrix& all, std::int64_t rows) {
   return first;
 }
 
-/// Twice on `device`, with one workspace zeroed before the first run: counters must come back to zero.
+/// Runs twice on `device`, with one workspace zeroed before the first run, because counters must return to zero.
 inline Result<EpilogueRun> run_on(const Device& device, const EpilogueCase& c) {
   const GemmProblem& p = c.problem;
   EpilogueRun r;
@@ -230,7 +230,7 @@ inline ref::EpilogueVerdict verify(const EpilogueCase& c, const EpilogueRun& r) 
   ref::BoundedProduct product{p.m, p.n, {}, {}, p.batch};
   product.reference.resize(static_cast<std::size_t>(p.batch * p.m * p.n));
   product.error.resize(product.reference.size());
-  // a matrix that serves the batch is judged as one of each
+  // A matrix that serves the batch is judged as one of each.
   const auto repeated = [&](const ref::Matrix& matrix, std::int64_t rows) {
     ref::Matrix all = *ref::Matrix::allocate(matrix.type(), rows, matrix.cols(), matrix.ld(), "batch");
     for (std::int64_t row = 0; row < rows; row += matrix.rows())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random grouped problems and their exact answer: every encoding, mechanism, recipe and type, groups of every kind.
+// Random grouped problems and their exact answer: every encoding, variant, recipe and type, groups of every kind.
 // The reference of a group is the dense reference of its rows (random_problem.hpp); rows outside keep a pattern, or are
-// zero when that is asked for. Rows of A outside every group hold NaN: none may reach a row of D that counts.
+// zero on request. Rows of A outside every group hold NaN, which must not reach a row of D of any group.
 #pragma once
 
 #include "k_cuts.hpp"
@@ -34,8 +34,7 @@ struct HostGrouped {
 
 inline constexpr std::uint8_t kUntouched = 0xa5;
 
-/// What grouped kernels are made of beside their tiles. why the order stays: problems are numbered by it, and hashes of
-/// them are kept
+/// The types of grouped kernels. Their order stays, because problems are numbered by it, and hashes of them are kept.
 struct GroupedTypes {
   DType a;
   Scale scale;
@@ -57,7 +56,7 @@ inline void set_types(HostGrouped& h, const GroupedTypes& types) {
   h.problem.a = h.problem.b = types.a, h.problem.scale = types.scale, h.problem.d = types.d;
 }
 
-/// How many rows each of `groups` groups has; `kind` says what sort of lopsided.
+/// Returns how many rows each of `groups` groups has; `kind` selects the distribution.
 inline std::vector<std::int64_t> random_counts(std::mt19937_64& rng, std::int64_t groups, std::uint64_t kind) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(groups), 0);
   const auto pick = [&](std::uint64_t most) { return static_cast<std::int64_t>(rng() % (most + 1)); };
@@ -165,7 +164,8 @@ inline GemmConfig descriptors_config(std::uint64_t i, bool common) {
 
 inline constexpr std::uint64_t kFirstSplitGrouped = 5'000'000;
 
-/// K in pieces across a cluster: every number of them, rounds of every kind, one math warpgroup and two.
+/// Returns a config that splits K across a cluster: every number of splits, rounds of every kind, one consumer
+/// warpgroup and two.
 inline GemmConfig split_config(std::uint64_t i) {
   struct Split {
     int tile_m, tile_n, pieces;
@@ -181,7 +181,8 @@ inline GemmConfig split_config(std::uint64_t i) {
 
 inline constexpr std::uint64_t kFirstBriefGrouped = 5'500'000;
 
-/// Narrow tiles, several CTAs of an SM or one, with groups of more rows than the tiles too.
+/// Returns a config of narrow tiles at an occupancy of one or several CTAs per SM, also for groups of more rows than
+/// the tiles.
 inline GemmConfig brief_config(std::uint64_t i) {
   const TileOrder order = i % 4 == 1 ? TileOrder::dynamic : TileOrder::fixed;
   if (i % 5 == 4)
@@ -193,14 +194,14 @@ inline GemmConfig brief_config(std::uint64_t i) {
           .ctas_per_sm = wide || i % 2 == 0 ? 2 : 3};
 }
 
-/// Problem number `i`; from kFirstSplitGrouped on with a K that is split, from kFirstBriefGrouped on in brief tiles.
+/// Returns problem number `i`: with split K from kFirstSplitGrouped on, at higher occupancy from kFirstBriefGrouped on.
 inline HostGrouped numbered_grouped(std::uint64_t i) {
   std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 77);
   const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
   HostGrouped h;
   h.number = i;
   GroupedProblem& p = h.problem;
-  // why two kinds: kernels take seconds to compile; even numbers share nine of them, odd ones roam
+  // Two kinds, because kernels take seconds to compile: even numbers share nine of them, odd ones vary freely.
   const bool common = i % 2 == 0;
   set_types(h, kGroupedTypes[common ? i / 2 % 3 : 3 + i / 2 % 6]);
   p.encoding = GroupEncoding(i / 6 % 5);
@@ -235,9 +236,9 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
     h.config.cluster_m = !common && pick(3) == 0 ? 1 : 2;
     h.config.raster = 1 + static_cast<int>(pick(4));
   }
-  // why after those, and from the number alone: everything else of a problem, and so its D, stays what it was
+  // After those, and from the number alone, so that everything else of a problem, and its D, stays unchanged.
   if (i / 30 % 6 == 1 || i / 30 % 6 == 5) h.config = descriptors_config(i, common);
-  // why not eight pieces or three CTAs with large tables: tables, slots and a ring do not fit together
+  // Not eight splits or three CTAs with large tables, because tables, slots and a ring do not fit together.
   if (i >= kFirstBriefGrouped) h.config = brief_config(p.groups > 1024 ? 2 : i);
   else if (i >= kFirstSplitGrouped) h.config = split_config(p.groups > 1024 ? 0 : i);
   fill_grouped(h, rng);
@@ -283,7 +284,7 @@ inline HostProblem problem_of_group(const HostGrouped& h, std::int64_t g) {
   return one;
 }
 
-/// In which pieces the K of every tile is summed.
+/// Returns how the K of every tile is split and summed.
 inline KCut cut_of(const HostGrouped& h) {
   if (h.config.order != TileOrder::split_k || h.problem.k == 0) return {};
   GemmConfig config = h.config;
@@ -309,8 +310,8 @@ inline std::vector<std::uint8_t> reference(const HostGrouped& h) {
   return d;
 }
 
-/// D of the problem by `made`, which was planned for one of its shape, in memory of its own; `times` times with one
-/// workspace; all of D comes back. A status other than 0 fails.
+/// Runs the problem by `made`, which was planned for one of its shape, `times` times in its own memory with one
+/// workspace; returns all of D. A status other than 0 fails.
 inline Result<std::vector<std::uint8_t>> run_plan(const Device& device, const GroupedPlan& made, const HostGrouped& h,
                                                   std::vector<TileWidth>* widths = nullptr, int times = 1) {
   const GroupedProblem& p = h.problem;
@@ -331,7 +332,7 @@ inline Result<std::vector<std::uint8_t>> run_plan(const Device& device, const Gr
   WW_TRY(const Buffer workspace, upload(zeros.data(), zeros.size()));
   WW_TRY(const Buffer out, upload(d.data(), d.size()));
   for (int i = 0; i < times; ++i) {
-    // why: D of the run before would hide tiles that this one skips
+    // D of the preceding run would hide tiles that this one skips.
     WW_CHECK(device.upload(out.data(), d.data(), d.size()));
     WW_CHECK(made.run({.a = a.data(),
                        .b = b.data(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbered grouped problems with an epilogue, every mechanism: FP64 says what each element may be, and rows in no group
-// keep their bytes in D and in all else that the tree writes.
-// Problems of one number modulo kGroupedEpilogueKinds share their kernel: compiling is most of the time.
+// Numbered grouped problems with an epilogue, in every variant. FP64 bounds each element, and rows in no group keep
+// their bytes in D and in everything else that the tree writes.
+// Problems of one number modulo kGroupedEpilogueKinds share their kernel, because compiling is most of the time.
 #pragma once
 
 #include "grouped_bound.hpp"
@@ -30,8 +30,8 @@ struct GroupedEpilogueRun {
 
 inline constexpr std::uint64_t kFirstGroupedEpilogue = 6'000'000, kGroupedEpilogueKinds = 24;
 
-/// Tree `which` of 6 for a mechanism: three that everybody wants, one with operands of every kind, two drawn; where
-/// columns may be combined, SwiGLU and quantised blocks in the place of the fourth and fifth.
+/// Returns tree `which` of 6 for a variant: three common ones, one with operands of every kind, two drawn. Where
+/// columns may be combined, SwiGLU and quantised blocks replace the fourth and fifth.
 inline EpilogueTree grouped_tree(std::uint64_t which, bool combines, std::uint64_t seed, DType& d) {
   using namespace evt;
   switch (which) {
@@ -62,7 +62,7 @@ inline GroupedEpilogueCase numbered_grouped_epilogue(std::uint64_t i) {
   HostGrouped& h = made.host;
   h.number = i;
   GroupedProblem& p = h.problem;
-  // kinds 4 t + m have tree t with mechanism m, and every mechanism its own type for it
+  // Kinds 4 t + m have tree t with variant m, and every variant its own type for it.
   const std::uint64_t which = kind / 4, m = kind % 4;
   constexpr int kTypes[5] = {0, 2, 9, 3, 10};
   set_types(h, kGroupedTypes[kTypes[(which + m) % 5]]);
@@ -70,7 +70,7 @@ inline GroupedEpilogueCase numbered_grouped_epilogue(std::uint64_t i) {
   GemmConfig& c = h.config;
   c.mechanism = mechanisms[m];
   p.epilogue = grouped_tree(which, m >= 2, kind + 1, p.d);
-  // every mechanism has all that it takes among the trees of one turn, and every tree among five turns
+  // Every variant has all that it supports among the trees of one turn, and every tree among five turns.
   const std::uint64_t turn = i / kGroupedEpilogueKinds;
   p.encoding = m == 3 ? GroupEncoding::masked : GroupEncoding((turn + which + m) % (m == 2 ? 4 : 5));
   if (m == 0) c.tile_m = 64, c.tile_n = which % 2 == 0 ? 128 : 256;
@@ -112,7 +112,7 @@ inline Result<GroupedEpilogueRun> prepare(const GroupedEpilogueCase& c) {
   return run;
 }
 
-/// `times` times on `device` with one workspace: counters must come back to zero.
+/// Runs `times` times on `device` with one workspace, because counters must return to zero.
 inline Result<GroupedEpilogueRun> run_on(const Device& device, const GroupedEpilogueCase& c, int times = 2) {
   const HostGrouped& h = c.host;
   WW_TRY(const GroupedPlan made, plan(device, h.problem, {.config = h.config, .pdl = h.pdl}));

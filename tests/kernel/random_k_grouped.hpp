@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random problems with groups of K, and their exact answer: group by group the reference of the dense product
 // (random_problem.hpp) on copies of the group's rows alone, plus C.
-// Rows of A and B in no group hold NaN, and so do scales of no group: what a kernel reads beyond a group's end shows.
+// Rows of A and B in no group hold NaN, and so do scales of no group, so that a read beyond a group's end shows.
 #pragma once
 
 #include "random_grouped.hpp"
@@ -37,7 +37,7 @@ struct HostKGrouped {
   }
 };
 
-/// Lays groups of `counts` grains out along K and writes the encoding's arrays.
+/// Lays groups of `counts` granules out along K and writes the encoding's arrays.
 inline void encode_k_groups(HostKGrouped& h, std::mt19937_64& rng, const std::vector<std::int64_t>& counts,
                             std::int64_t grain) {
   KGroupedProblem& p = h.problem;
@@ -142,7 +142,7 @@ inline HostKGrouped numbered_k_grouped(std::uint64_t i) {
   const std::int64_t counts_of_groups[6] = {1, 2, 3, 5, 8, 20};
   const std::int64_t groups = counts_of_groups[pick(6)];
   std::vector<std::int64_t> counts = random_counts(rng, groups, rng() % 6);
-  for (auto& count : counts) count %= h.tails() ? 300 : 5;  // grains of 128
+  for (auto& count : counts) count %= h.tails() ? 300 : 5;  // granules of 128
   if (p.encoding == GroupEncoding::offsets && pick(3) == 0) p.alignment = 1 << pick(h.tails() ? 7 : 2);
   encode_k_groups(h, rng, counts, h.tails() ? 1 : 128);
   const std::int64_t step = 16 / bytes_of(p.a);

@@ -27,7 +27,8 @@ struct HostProblem {
   // block: (M, kb), and (nb, kb) or (N, kb); row-column: (M), (N); tensor: one; none: empty. Of a batch: those of each
   // matrix that has its own, one set behind the other
   std::vector<float> scale_a, scale_b;
-  /// Everything the operands follow from. The same test makes the same ones again; `warpwright gemm` draws others.
+  /// Returns everything that determines the operands. The same test makes the same ones again; `warpwright gemm` draws
+  /// others.
   std::string replay() const {
     const std::string batch =
         problem.batch == 1
@@ -50,7 +51,7 @@ struct HostProblem {
 
 /// N(0, 1) in `type`, as bits.
 inline std::uint32_t random_element(std::mt19937_64& rng, DType type) {
-  // why Box-Muller by hand: std::normal_distribution differs between standard libraries
+  // Box-Muller, because std::normal_distribution differs between standard libraries.
   const double u = (static_cast<double>(rng() >> 11) + 1) * 0x1p-53, v = static_cast<double>(rng() >> 11) * 0x1p-53;
   const auto x = static_cast<float>(std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v));
   if (type == tf32) return arch::bits_of(x);
@@ -143,9 +144,9 @@ inline void gather_columns(const std::uint8_t* bytes, std::int64_t rows, std::in
 
 /// k-blocks [first, second) of one CTA.
 using KSpan = std::pair<std::int64_t, std::int64_t>;
-/// How the K of a tile is summed: the spans of a piece in order, then the pieces in order.
+/// How the K of a tile is summed: the spans of a split in order, then the splits in order.
 using KPieces = std::vector<std::vector<KSpan>>;
-/// Which tiles a kernel has, and how it sums each; without `pieces` every tile is one span.
+/// The tiles of a kernel, and how it sums each; without `pieces` every tile is one span.
 struct KCut {
   std::int64_t tile_m = 64, tile_n = 64;
   std::function<KPieces(std::int64_t tile_row, std::int64_t tile_column)> pieces;
@@ -187,7 +188,7 @@ inline void multiply_span(const HostProblem& host, std::int64_t l, std::int64_t 
   if (promotes) std::copy(promoted.begin(), promoted.end(), sum);
 }
 
-/// Adds up the spans of each piece, and the pieces, element by element.
+/// Adds the spans of each split, and the splits, element by element.
 inline std::vector<float> sum_pieces(const HostProblem& host, std::int64_t l, std::int64_t m0, std::int64_t n0,
                                      const KPieces& pieces, emu::MmaMath math) {
   const auto add = [](std::vector<float>& to, const std::vector<float>& from) {
@@ -252,7 +253,7 @@ inline std::vector<std::uint8_t> reference(const HostProblem& host, emu::MmaMath
 
 /// How the problem is planned on `sms` CTAs (0: all of the device).
 inline GemmOptions options_of(const HostProblem& host, int sms = 0) {
-  // why: the reference sums K in one piece unless the config says how it is cut; a choice of its own would not
+  // The reference does not split K unless the config says how; the library's own choice might.
   const bool whole = host.config.order == TileOrder::automatic && host.config.split <= 1;
   return {.config = host.config, .sms = sms, .batch_invariant = whole};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GEMMs whose A comes from registers, and tf32 in all four layouts, on the emulated device bit for bit against the
-// reference, which knows nothing of where operands come from: tails, empty K, clusters, batches, schedules.
+// GEMMs whose A comes from registers, and tf32 in all four layouts, on the emulated device, bit for bit against the
+// reference, which does not depend on where operands come from: tails, empty K, clusters, batches, schedules.
 #include <gtest/gtest.h>
 
 #include "k_cuts.hpp"

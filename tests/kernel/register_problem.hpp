@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbered problems over A from registers: tf32 in its four layouts, the other types K-major and, of 16 bits, M-major,
-// with units, clusters, both schedules with roles, batches. A problem is a function of its number.
+// with several MMA_M blocks, clusters, both schedules with roles, batches. A problem is a function of its number.
 #pragma once
 
 #include "random_problem.hpp"

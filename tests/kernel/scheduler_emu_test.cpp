@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every tile scheduler on the emulated device: D bit for bit against the reference, which sums K in the same documented
-// order, and the counters that show who did what.
+// order, and the counters that show which CTA did what.
 #include <gtest/gtest.h>
 
 #include "k_cuts.hpp"
@@ -48,7 +48,8 @@ constexpr Scale kBlock = Scale::block_1x128_128x128;
 #if defined(WW_EVERY_CLUSTER)
 constexpr const char* kClusters[] = {"1x1", "2x1", "1x2", "2x2", "4x1", "1x4", "4x2", "4x4"};
 #else
-constexpr const char* kClusters[] = {"1x1", "2x2"};  // why two: each needs five kernels, and compiling is the time
+constexpr const char* kClusters[] = {"1x1", "2x2"};  // two only, because each needs five kernels and compiling is most
+                                                     // of the time
 #endif
 
 TEST(Schedulers, EveryOneUnderEveryCluster) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules that are not the default one, bit for bit against the reference: pingpong and multistage by recipe,
-// cluster, tile and depth with odd tails; promotion with one and two raw accumulators; and what pingpong is for, seen
-// in a counter.
+// Schedules other than the default, bit for bit against the reference: pingpong and multistage by recipe, cluster, tile
+// and depth with odd tails; promotion with one and two partial accumulators; and the effect of pingpong, seen in a
+// counter.
 #include <gtest/gtest.h>
 
 #include "random_problem.hpp"
@@ -107,7 +107,7 @@ TEST(Schedules, PromotionWithOneRawAccumulatorComputesWhatTwoDo) {
       expect_equal({.m = 200, .n = 136, .k = k, .scale = Scale::block_1x128_128x128}, config, 80);
 }
 
-// With two raw accumulators the sums of a k block are promoted while the products of the next one are under way.
+// With two partial accumulators, the sums of a k-block are promoted while the MMAs of the next one are in flight.
 TEST(Schedules, WithTwoRawAccumulatorsWgmmaIsInFlightDuringPromotion) {
   const auto overlapped = [](const char* config) {
     return expect_equal({.m = 256, .n = 256, .k = 1024, .scale = Scale::block_1x128_128x128}, config, 85)
@@ -119,7 +119,7 @@ TEST(Schedules, WithTwoRawAccumulatorsWgmmaIsInFlightDuringPromotion) {
   EXPECT_EQ(overlapped("tile=64x128x128,schedule=pingpong,promotion=2"), promotions);
 }
 
-// Warpgroups share no tile in pingpong, so what is in flight under a store is another tile's product.
+// Warpgroups share no tile in pingpong, so the MMAs in flight under a store are another tile's.
 TEST(Schedules, InPingpongOneEpilogueRunsUnderTheOthersProducts) {
   const char* config = "schedule=pingpong,tile=64x128x128";
   const EmuStats many = expect_equal({.m = 512, .n = 512, .k = 1024, .scale = Scale::block_1x128_128x128}, config, 90,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every refusal of a GEMM problem names its argument, what was expected and what came, before any device is touched.
+// Every refusal of a GEMM problem names its argument, the expected value and the actual one, before any device is
+// touched.
 #include "warpwright/host/gemm.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every refusal of a grouped problem names its argument, what was expected and what came, before any device is touched;
-// and what the choice of a config is, by shape.
+// Every refusal of a grouped problem names its argument, the expected value and the actual one, before any device is
+// touched; and the choice of a config, by shape.
 #include <gtest/gtest.h>
 
 #include <cstdint>

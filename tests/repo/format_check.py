@@ -32,7 +32,7 @@ def main() -> int:
     def differs(*paths: pathlib.Path) -> bool:
         return subprocess.run([tool, "--dry-run", "-Werror", *map(str, paths)], capture_output=True).returncode != 0
 
-    # why all at once first: to start clang-format takes longer than to format a file
+    # All files at once first, because starting clang-format takes longer than formatting a file.
     unformatted = [str(path.relative_to(root)) for path in sources if differs(path)] if differs(*sources) else []
     print("\n".join(wide))
     if unformatted:

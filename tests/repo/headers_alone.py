@@ -20,7 +20,7 @@ def compile_alone(root: pathlib.Path, command: List[str], header: pathlib.Path) 
     name = header.relative_to(root / "include")
     kernel_layer = len(name.parts) > 1 and name.parts[1] in tree.LAYERS
     nothing_else = ["-nostdinc", "-nostdinc++"] if kernel_layer else []
-    # why twice: a header without an include guard shows
+    # Included twice, so that a missing include guard shows.
     source = f'#include "{name}"\n#include "{name}"\n'
     result = subprocess.run([*command, *nothing_else, f"-I{root / 'include'}", *FLAGS], input=source, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

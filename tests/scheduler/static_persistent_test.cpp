@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rasterised order visits every cluster tile once, in bands, whatever the band's width; what the host tells the
-// schedulers.
+// The rasterised order visits every cluster tile once, in bands, whatever the band's width; the parameters that the
+// host gives the schedulers.
 #include "warpwright/scheduler/launch_plan.hpp"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(StaticPersistent, ABandOfNRunsFastest) {
   }
 }
 
-// Shares of the line differ by one k-block at most, and only tiles of less than two waves are in it.
+// Ranges of the line differ by one k-block at most, and only tiles of less than two waves are in it.
 TEST(StreamK, SharesAreEqualWithinOneBlock) {
   GemmConfig config;
   config.order = TileOrder::stream_k, config.cluster_m = config.cluster_n = 1;

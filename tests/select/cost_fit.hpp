@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How well constants of the cost model meet recorded times, and the constants that meet them best.
+// How well constants of the cost model match recorded times, and the constants that match them best.
 #pragma once
 
 #include <algorithm>
@@ -57,11 +57,11 @@ using Cases = std::vector<RecordedCase>;
 
 inline double modelled_us(const GemmProblem& p, const GemmConfig& c, const CostConstants& k) {
   const Cost cost = select::cost_of(p, c, kRecordedSms, k);
-  return cost.total() - cost[select::Term::doubt];  // what is recorded is no longer in doubt
+  return cost.total() - cost[select::Term::doubt];  // recorded times have no uncertainty
 }
 
-/// Root of the mean square of log(modelled / recorded). A time twice that of the case's best counts a quarter: slow
-/// configs need to be told from fast ones, not from each other.
+/// Returns the root of the mean square of log(modelled / recorded). A time twice that of the case's best has a quarter
+/// of the weight, because slow configs need to be told from fast ones, not from each other.
 inline double error_of(const Cases& cases, const CostConstants& k) {
   double sum = 0, weights = 0;
   for (const RecordedCase& one : cases)
@@ -73,7 +73,7 @@ inline double error_of(const Cases& cases, const CostConstants& k) {
   return std::sqrt(sum / weights);
 }
 
-/// Of the configs that ran, the one that a choice among them takes, doubts included.
+/// Returns the config that a choice among those that ran takes, uncertainty penalties included.
 inline const RecordedTime& taken(const RecordedCase& one, const CostConstants& k) {
   return *std::min_element(one.times.begin(), one.times.end(), [&](const RecordedTime& a, const RecordedTime& b) {
     return select::cost_of(one.problem, a.config, kRecordedSms, k).total() <
@@ -94,8 +94,8 @@ inline double loss_of(const Cases& cases, const CostConstants& k) {
   return std::exp(sum / static_cast<double>(cases.size()));
 }
 
-/// The cases of every other problem, from `first` on. why not every other case: a problem that ran in several results
-/// would be on both sides.
+/// Returns the cases of every other problem, from `first` on. It is not every other case, because a problem that ran in
+/// several results would be on both sides.
 inline Cases half_of(const Cases& cases, std::size_t first) {
   using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, DType, Scale>;
   std::map<Key, std::size_t> numbers;
@@ -108,9 +108,9 @@ inline Cases half_of(const Cases& cases, std::size_t first) {
   return half;
 }
 
-/// What a fit makes small. why not the error alone: two configs that are near each other decide a choice, and the error
-/// does not see which of them is modelled as the faster. A choice counts as if those within a few percent of the least
-/// modelled time were taken by lot: so it has no steps, and a lead by a hair is worth nothing.
+/// Returns the objective of a fit. The error alone does not suffice: two configs of similar times decide a choice, and
+/// the error does not see which of them is modelled as the faster. A choice counts as if it were random among configs
+/// within a few percent of the least modelled time, so that the objective has no steps and a tiny lead gains nothing.
 inline double objective_of(const Cases& cases, const CostConstants& k) {
   constexpr double kHair = 0.02;
   double sum = 0, weights = 0, loss = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model against recorded times of our kernels, and what must hold of it everywhere.
+// The model against recorded times of our kernels, and properties that it must have everywhere.
 #include "select/cost_model.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What auto takes, what it leaves alone, and why the others are excluded.
+// What auto chooses, which fields it leaves alone, and why the other configs are excluded.
 #include "select/ranking.hpp"
 
 #include <gtest/gtest.h>
@@ -88,7 +88,7 @@ TEST(Choose, WhatIsGivenIsCompleted) {
     EXPECT_EQ(given("tile=64x32x128", emulated).tile_n, 32);
     EXPECT_EQ(given("schedule=pingpong", emulated).schedule, Schedule::pingpong);
     EXPECT_EQ(given("order=split-k", emulated).order, TileOrder::split_k);
-    // nothing fits: what comes back has the fault of the request
+    // Nothing fits: the result has the fault of the request.
     EXPECT_EQ(std::string(collective::fault_of(given("stages=1", emulated)).field), "stages");
     EXPECT_EQ(std::string(collective::fault_of(given("tile=128x132x128", emulated)).field), "tile (n)");
   }

@@ -41,7 +41,7 @@ inline bool read_cases(const std::string& path, std::vector<RecordedCase>& cases
       auto& times = recorded.times;
       const auto same = [&](const RecordedTime& r) { return r.config == *config; };
       const auto at = std::find_if(times.begin(), times.end(), same);
-      // why the least: the first contender of a loop reads up to a tenth slow where power is the limit
+      // The least time, because the first contender of a loop is up to a tenth slow where power is the limit.
       if (at != times.end()) at->us = std::min<double>(at->us, contender["us"]);
       else times.push_back({*config, contender["us"]});
       recorded.problem.a = config->a, recorded.problem.b = config->b, recorded.problem.d = config->d;

@@ -8,8 +8,8 @@ namespace ww::arch::generated {
 
 /// m64nNk(32 bytes), D in FP32. issue(d, descriptor_a, descriptor_b, accumulate), issue_row alike for four times the K.
 /// Majors: 0 K-major, 1 MN-major.
-// why four in one statement: NVRTC's time goes with the register operands of asm statements, not with their text
-// why a file for each pair of types: to read all of them takes NVRTC a tenth of a GEMM's time, and a GEMM needs one
+// Four MMAs share a statement, because NVRTC's time follows the register operands of asm statements, not their text.
+// Each pair of types has its file, because a GEMM needs one, and reading all takes NVRTC a tenth of the GEMM's time.
 template <DType kA, DType kB, int kN> struct Wgmma;
 
 template <> struct Wgmma<DType::e4m3, DType::e4m3, 8> {

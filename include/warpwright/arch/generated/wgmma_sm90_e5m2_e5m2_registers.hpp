@@ -8,8 +8,8 @@ namespace ww::arch::generated {
 
 /// m64nNk(32 bytes), D in FP32. issue(d, registers of a, descriptor_b, accumulate), issue_pair alike for twice the K.
 /// Majors: 0 K-major, 1 MN-major.
-// why two in one statement and not a stage's four: half a stage is loaded while the other half is multiplied
-// why files of their own: few kernels need them, and NVRTC reads what it is given
+// Issues two MMAs per statement instead of all four of a stage, so that ldmatrix of one half overlaps the MMAs of the
+// other. These bodies have their own files, because few kernels need them and NVRTC reads whatever it is given.
 template <DType kA, DType kB, int kN> struct WgmmaRegisters;
 
 template <> struct WgmmaRegisters<DType::e5m2, DType::e5m2, 8> {
