@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases to contenders to figures: who takes part, what the figures mean, how they are shown. The stopwatch is
-// bench_cuda.cpp, the data bench_case.cpp, the peer bench_cublaslt.cpp.
+// Runs the cases: selects the contenders, derives the figures and formats them. The stopwatch is cuda.cpp, the data
+// case.cpp, the peer cublaslt.cpp.
 #include "bench/native/bench.hpp"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ Result<Contender> plan_contender(const Device& device, const GemmProblem& proble
   return result;
 }
 
-/// The configs that the model puts first for this problem, as many as "best:N" says.
+/// Returns the configs that the model ranks first for this problem, as many as "best:N" says.
 Result<std::vector<std::string>> best_configs(const Device& device, const GemmProblem& problem,
                                               const BenchOptions& options, const std::string& best) {
   WW_TRY(const std::int64_t count, count_of_best(best));
@@ -93,7 +93,7 @@ Result<std::vector<std::string>> best_configs(const Device& device, const GemmPr
   return texts;
 }
 
-/// The texts of --variants, each "best:N" replaced by what it stands for.
+/// Returns the texts of --variants, each "best:N" replaced by its configs.
 Result<std::vector<std::string>> variants_of(const Device& device, const GemmProblem& problem,
                                              const BenchOptions& options) {
   std::vector<std::string> texts;
@@ -129,7 +129,7 @@ std::vector<Contender> our_contenders(const Device& device, const GemmProblem& p
   return list;
 }
 
-/// The peers of a problem; one that cannot take part is listed with its reason.
+/// Adds the peers of a problem; one that cannot take part is listed with its reason.
 void add_peers(std::vector<Contender>& list, const Result<std::shared_ptr<CublasLt>>& cublaslt,
                const GemmProblem& problem, const Device& device, const BufferSet& set, int candidates) {
   const bool fp8 = problem.a == DType::e4m3;
@@ -149,7 +149,7 @@ void add_peers(std::vector<Contender>& list, const Result<std::shared_ptr<Cublas
   }
 }
 
-/// The emulator has no peer and no clock: one run, checked and timed on the wall.
+/// Runs each contender once on an emulated device, which has no peer and no clock; checked, and timed on the wall.
 void run_emulated(const Device& device, const GemmProblem& problem, const BufferSet& set,
                   std::vector<Contender>& contenders, std::vector<EmuStats>& stats) {
   for (Contender& contender : contenders) {

@@ -2,7 +2,7 @@
 // `warpwright bench gemm`: our plans and cuBLASLt side by side on one GPU, by the method of bench/README.md.
 //   for each case: operands N(0,1) in rotating sets > L2 -> one CUDA graph of >= 24 calls per contender ->
 //                  load for 1.2 s -> replay A B C A B C ..., medians (sustained) -> 1 s idle, one replay each (burst)
-// On an emulated device there is nothing to race against: one run is timed and its statistics are printed.
+// On an emulated device there is no peer: one run is timed and its statistics are printed.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct BenchOptions {
   DType out = DType::bf16;
   Scale scale = Scale::block_1x128_128x128;
 
-  GemmConfig config = {};  // what every variant starts from; fields of 0 are chosen
+  GemmConfig config = {};  // the base of every variant; fields of 0 are chosen
   bool batch_invariant = false;
   // "key=value,..." separated by ';', "auto" = the selected one; "best:N": the N that the cost model puts first for a
   // case; empty: the selected one alone
@@ -51,14 +51,15 @@ struct BenchOptions {
   std::function<void(const std::string&)> progress;  // one line per finished case; may be empty
 };
 
-/// Configs of a list "a;b"; "auto" and an empty list are one empty text.
+/// Splits a list "a;b" of configs; "auto" and an empty list give one empty text.
 std::vector<std::string> split_variants(const std::string& text);
 
-/// Text: the table. JSON: device, driver, libraries, date, command, hash of the kernels' sources, and each case.
+/// Runs the cases. Text: the table. JSON: device, driver, libraries, date, command, hash of the kernels' sources, and
+/// each case.
 /// A case or contender that cannot run is an entry with its error; the call fails when no case ran at all.
 Result<Outcome> run_bench(const BenchOptions& options);
 
-/// What the flags of any operation and those of a benchmark say; sizes are left alone.
+/// Combines the flags of any operation with those of a benchmark; sizes are not changed.
 Result<BenchOptions> bench_options(const Request& request, const GemmFlags& flags, const BenchFlags& bench);
 /// Refuses operands from files and results to files.
 Result<void> refuse_files(const GemmFlags& flags);

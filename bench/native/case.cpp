@@ -215,7 +215,7 @@ Result<double> spot_check(const Device& device, const GemmProblem& p, const Buff
   std::mt19937_64 random(7);
   double worst = 0;
   for (int sample = 0; sample < kSamples; ++sample) {
-    // the four corners first: tails are where kernels go wrong
+    // The four corners first, because kernels tend to fail at tails.
     const std::int64_t row =
         sample < 4 ? (sample & 1) * (p.m - 1) : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(p.m));
     const std::int64_t column =
@@ -230,7 +230,7 @@ Result<double> spot_check(const Device& device, const GemmProblem& p, const Buff
       sum += term;
       squares += term * term;
     }
-    // why: D itself is rounded to 8 bits or more, which is no error of the product
+    // The rounding of D itself to 8 bits or more is no error of the product.
     const double error =
         std::max(0.0, std::fabs(d[0] - sum) - 0x1p-8 * std::fabs(sum)) / std::max(std::sqrt(squares), 1e-30);
     worst = std::isfinite(d[0]) ? std::max(worst, error) : INFINITY;

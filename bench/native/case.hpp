@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A benchmark case and its data: the problem, the sets of buffers the calls rotate over, and a spot check of results.
-// Scales are near 1 and stored the way every contender takes them without a copy: A's M-major, B's K-major with rows
+// A benchmark case and its data: the problem, the sets of buffers over which calls rotate, and a spot check of results.
+// Scales are near 1 and stored so that every contender takes them without a copy: A's M-major, B's K-major with rows
 // padded to a multiple of 4 floats (cuBLASLt's layouts; our strides are free).
 #pragma once
 
@@ -29,7 +29,7 @@ void read_peers(const nlohmann::json& entry, std::map<std::string, double>& peer
 
 GemmProblem problem_of(const BenchCase& bench_case, const BenchOptions& options);
 
-/// Microseconds of a peer by name, 0 when the case has none.
+/// Returns a peer's microseconds by name, 0 when the case has none.
 double table_us(const BenchCase& bench_case, const std::string& name);
 
 /// Device memory of one call.
@@ -41,7 +41,8 @@ struct BufferSet {
   static constexpr int kTensorScaleB = 4, kTensorScales = 8;
 };
 
-/// A long random vector that operands are cut from: generating every byte of every set would take longer than the runs.
+/// A long random vector from which operands are cut, because generating every byte of every set would take longer than
+/// the runs.
 class DataPool {
  public:
   DataPool(DType type, std::uint64_t seed);
@@ -59,21 +60,22 @@ struct BenchData {
   DataPool a, b, scales;
 };
 
-/// Sets of `bytes` each that are together larger than 240 MB, two at least.
+/// Returns the number of sets of `bytes` each that together exceed 240 MB; at least two.
 std::size_t rotation_sets(std::size_t bytes);
 
 /// Elements of a device buffer as numbers.
 Result<std::vector<double>> fetch(const Device& device, const void* base, std::int64_t first, std::int64_t count,
                                   DType type);
 
-/// Enough sets that one rotation moves more than 240 MB, so that no operand is found in L2.
+/// Makes so many sets that one rotation moves more than 240 MB, so that no operand is found in L2.
 Result<std::vector<BufferSet>> make_sets(const Device& device, const GemmProblem& problem, const BenchData& data);
 
-/// What D should be: scales of the recipe actually run, which for a peer may differ from the problem's.
+/// The scales of the recipe that ran, which for a peer may differ from the problem's.
 enum class Recipe { unscaled, tensor, block };
 
-/// Largest |got - FP64| over sampled elements, in units of the root of the sum of squared products: rounding and short
-/// accumulators stay below 0.1, a wrong element is about 1. A non-finite element counts as infinitely wrong.
+/// Returns the largest |got - FP64| over sampled elements, in units of the root of the sum of squared products.
+/// Rounding and short accumulators stay below 0.1; a wrong element is about 1. A non-finite element counts as
+/// infinitely wrong.
 Result<double> spot_check(const Device& device, const GemmProblem& problem, const BufferSet& set, Recipe recipe);
 
 }  // namespace ww::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whoever takes part in a case: something that can put one call on a stream, and what was measured about it.
+// A contender of a case: it can enqueue one call on a stream, and holds its measurements.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace ww::bench {
 
-/// Puts one call that reads and writes `set` on the stream; never synchronises, so that it can be captured.
+/// Enqueues one call that reads and writes `set`; never synchronises, so that it can be captured.
 using Enqueue = std::function<Result<void>(const BufferSet& set, ::ww::Stream stream)>;
 
 struct Measured {
@@ -26,14 +26,14 @@ struct Contender {
   std::string name;    // "warpwright", "cublaslt_fp8_per_tensor"
   std::string detail;  // resolved config, or library and algorithm
   bool ours = false;
-  bool masked = false;  // grouped: told of the groups by masked counts
+  bool masked = false;  // grouped: the groups are given by masked counts
   Recipe recipe = Recipe::unscaled;
   std::vector<Enqueue> alternatives;  // the fastest is measured; usually one
   std::optional<Error> error;         // why nothing, or nothing more, was measured
   Measured measured;
 };
 
-/// How wrong the result of a contender in `set` is, in units that bench_case.hpp's spot_check has.
+/// Returns the error of a contender's result in `set`, in the units of case.hpp's spot_check.
 using SpotCheck = std::function<Result<double>(const BufferSet& set, const Contender& contender)>;
 
 }  // namespace ww::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few functions of cuBLASLt that one matmul needs, with their types taken from its header.
+// The few functions of cuBLASLt that one matmul needs, with their types from its header.
 #include "bench/native/cublaslt.hpp"
 
 #if WARPWRIGHT_HAS_CUDA && __has_include(<cublasLt.h>)
@@ -41,7 +41,7 @@ Result<void> check(cublasStatus_t status, std::string_view what) {
                             status == CUBLAS_STATUS_NOT_SUPPORTED ? " (not supported)" : ""));
 }
 
-/// Where toolkits and PyTorch's wheels keep the library, newest major version first.
+/// Returns where toolkits and PyTorch's wheels keep the library, newest major version first.
 std::vector<std::string> places(const std::filesystem::path& requested) {
   if (!requested.empty()) return {requested.string()};
   if (const char* named = std::getenv("WARPWRIGHT_CUBLASLT"); named != nullptr && *named != '\0') return {named};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rounds of replays, one contender after another on one stream, in another order each round: at the power limit the
-// one before decides a contender's clock (up to 7 %, bench/grouped_torch.py on an H200, 2026-11-22). The host is always
-// one round ahead of the GPU, so that the GPU is never idle between graphs and times come from events alone.
+// Rounds of replays, one contender after another on one stream, in another order each round, because at the power limit
+// a contender's clock depends on its predecessor (up to 7 %, bench/grouped_torch.py on an H200, 2026-11-22). The host
+// is always one round ahead of the GPU, so that the GPU is never idle between graphs and times come from events alone.
 //   stream:  e0 [graph A] e1 [graph B] e2 | e0' [graph A] e1' [graph B] e2' | …      A = e1 - e0, B = e2 - e1
 #include "bench/native/cuda.hpp"
 
@@ -45,7 +45,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double kLoadSeconds = 1.2;      // until clocks have settled under power
 constexpr double kIdleSeconds = 1.0;      // before a burst
 constexpr double kSampleSeconds = 0.4;    // between samples of clock and power
-constexpr double kGraphSeconds = 1.5e-3;  // a graph is at least this long, so that its launch does not count
+constexpr double kGraphSeconds = 1.5e-3;  // a graph is at least this long, so that its launch is negligible
 constexpr int kMinCalls = 24, kMaxCalls = 240, kMaxRounds = 61;
 constexpr double kMaxError = 0.1;  // spot_check's bound
 
@@ -83,7 +83,8 @@ class Objects {
     for (int i = 0; i < calls && recorded; ++i)
       recorded = enqueue(sets[static_cast<std::size_t>(i) % sets.size()], {stream});
     CUgraph graph = nullptr;
-    const CUresult ended = driver_.stream_end_capture(stream, &graph);  // also after a failure: the stream must go on
+    // also after a failure, because the stream is used further
+    const CUresult ended = driver_.stream_end_capture(stream, &graph);
     CUgraphExec ready = nullptr;
     Result<void> result = recorded ? driver_.check(ended, "ending a capture") : recorded;
     if (result) result = driver_.check(driver_.graph_instantiate(&ready, graph, 0), "instantiating a graph");
@@ -157,7 +158,7 @@ class CudaGpuBench final : public GpuBench {
   }
 
  private:
-  /// More calls for short kernels, whole rotations always.
+  /// Returns the calls of a graph: more for short kernels, always whole rotations.
   static int calls_of_graph(double seconds, std::size_t sets) {
     const double wanted = std::isfinite(seconds) && seconds > 0 ? kGraphSeconds / seconds : kMinCalls;
     const int calls = static_cast<int>(std::clamp(wanted, double{kMinCalls}, double{kMaxCalls}));
@@ -165,7 +166,7 @@ class CudaGpuBench final : public GpuBench {
     return (calls + rotation - 1) / rotation * rotation;
   }
 
-  /// Runs every alternative once on poisoned output, checks it, keeps the fastest, and takes ours' host time.
+  /// Runs every alternative once on poisoned output, checks it, keeps the fastest, and measures our host time.
   Result<double> first_contact(const SpotCheck& check, std::span<const BufferSet> sets, Contender& contender) {
     std::size_t best = 0;
     double best_seconds = INFINITY;
@@ -238,7 +239,7 @@ class CudaGpuBench final : public GpuBench {
     return {};
   }
 
-  /// Who runs when, and an event before each of them and one behind the last.
+  /// The order of the contenders, with an event before each of them and one behind the last.
   struct Round {
     std::vector<CUevent> events;
     std::vector<std::size_t> order;

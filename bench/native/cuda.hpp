@@ -37,7 +37,8 @@ class GpuBench {
                                          std::vector<Contender>& contenders, const MeasureOptions& options) = 0;
 };
 
-/// Host microseconds of one call of `enqueue`, warm, the stream kept busy but never waited for inside the clock.
+/// Returns the host microseconds of one warm call of `enqueue`; the stream is kept busy but never waited for inside the
+/// clock.
 Result<double> host_us_per_call(const Device& device, const Enqueue& enqueue, std::span<const BufferSet> sets,
                                 ::ww::Stream stream, int calls = 1000);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpwright bench grouped`: our mechanisms side by side on one GPU, by the method of bench/README.md, beside the
-// times that the case file has of other libraries. Peers in the loop: bench/grouped_torch.py.
+// `warpwright bench grouped`: our kernel variants side by side on one GPU, by the method of bench/README.md, beside the
+// times of other libraries in the case file. Peers in the loop: bench/grouped_torch.py.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ struct Variant {
   GemmConfig config;
 };
 
-/// The configs of --variants or --config; else one for each mechanism, or the one of --mechanism.
+/// Returns the configs of --variants or --config; otherwise one for each kernel variant, or that of its flag.
 Result<std::vector<Variant>> variants_of(const GroupedRequest& request, const BenchOptions& options,
                                          const Flag& mechanism) {
   std::vector<Variant> list;
@@ -58,7 +58,8 @@ Result<std::vector<Variant>> variants_of(const GroupedRequest& request, const Be
   return list;
 }
 
-/// Four times the rows, most of them unused, is no way to run ragged prefill: the mechanism is for decoding.
+/// Returns whether masked groups make sense: with more than four times the rows, most of them unused, a case is ragged
+/// prefill, while masked groups are for decoding.
 bool suits_masked(const GroupedCase& grouped) { return grouped.groups() * grouped.most() <= 4 * grouped.rows(); }
 
 struct Session {
@@ -87,7 +88,7 @@ Result<Enqueue> plan_variant(const Session& session, const GroupedProblem& probl
   });
 }
 
-/// The emulator has no clock: one run, checked and timed on the wall.
+/// Runs once on the emulator, which has no clock; checked, and timed on the wall.
 Result<void> run_once(const Session& session, const BufferSet& set, Contender& contender, const SpotCheck& check) {
   const std::vector<unsigned char> poison(set.d.bytes(), 0xFF);
   WW_CHECK(session.device.upload(set.d.data(), poison.data(), poison.size()));

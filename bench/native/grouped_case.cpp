@@ -87,7 +87,7 @@ GroupedProblem problem_of(const GroupedCase& grouped, const BenchOptions& option
 Result<GroupedSets> make_grouped_sets(const Device& device, const GroupedCase& grouped, const BenchOptions& options,
                                       const BenchData& data) {
   const std::int64_t groups = grouped.groups(), n = grouped.n, k = grouped.k;
-  // why the larger: offsets and masked counts share the buffers; the rotation is counted in useful bytes
+  // The larger of both, because offsets and masked counts share the buffers; the rotation is counted in useful bytes.
   const std::int64_t room = std::max(grouped.rows(), groups * grouped.most());
   const std::size_t useful = bytes_for(grouped.rows(), k, options.dtype) + bytes_for(groups * n, k, options.dtype) +
                              bytes_for(grouped.rows(), n, options.out);
@@ -173,7 +173,7 @@ Result<double> spot_check(const Device& device, const GroupedCase& grouped, cons
   }
   double worst = 0;
   for (int sample = 0; sample < kSamples; ++sample) {
-    // corners of the first and the last group first: tails are where kernels go wrong
+    // Corners of the first and the last group first, because kernels tend to fail at tails.
     const bool corner = sample < 8;
     const std::int64_t g = corner ? (sample & 4 ? used.back() : used.front()) : used[random() % used.size()];
     const std::int64_t count = grouped.counts[static_cast<std::size_t>(g)];
@@ -194,7 +194,7 @@ Result<double> spot_check(const Device& device, const GroupedCase& grouped, cons
         squares += term * term;
       }
     }
-    // why: D itself is rounded to 8 bits or more, which is no error of the product
+    // The rounding of D itself to 8 bits or more is no error of the product.
     const double error =
         std::max(0.0, std::fabs(d[0] - sum) - 0x1p-8 * std::fabs(sum)) / std::max(std::sqrt(squares), 1e-30);
     worst = std::isfinite(d[0]) ? std::max(worst, error) : INFINITY;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A grouped benchmark case and its data. The same sets of buffers serve contenders that are told of the groups by
-// offsets and by masked counts: A, D and A's scales have room for either, and random contents suit both.
+// A grouped benchmark case and its data. The same sets of buffers serve contenders whose groups are given by offsets
+// and by masked counts: A, D and A's scales have room for either, and random contents suit both.
 #pragma once
 
 #include "bench/native/case.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A benchmark's figures as a table and as JSON, and what is derived from them:
+// A benchmark's figures as a table and as JSON, and the derived ratios:
 //   ratio = cuBLASLt us / ours us          vs_table_deepgemm = ratio / (cuBLASLt us / DeepGEMM us of the case file)
-// so that above 1 is faster than the peer in both, and the second places us against a library that was not in the run.
+// Above 1, ours is faster than the peer in both; the second compares with a library that was not in the run.
 #pragma once
 
 #include <optional>
@@ -41,12 +41,12 @@ std::optional<Error> first_failure(const CaseResult& result);
 Fields measured_fields(const Contender& contender, double flops);
 /// Medians of the samples of one case.
 std::optional<GpuSample> typical(std::vector<GpuSample> samples);
-/// Where, when, by which command, of which sources, by which method.
+/// Returns place, time, command, sources and method of a run.
 Fields facts_fields(const Facts& facts, const BenchOptions& options);
 
 std::string one_line(const CaseResult& result);
 Outcome report(const std::vector<CaseResult>& results, const Facts& facts, const BenchOptions& options);
-/// Indented JSON, under a temporary name and renamed.
+/// Writes indented JSON under a temporary name and renames it.
 Result<void> write_result(const std::filesystem::path& path, const Fields& json);
 
 }  // namespace ww::bench

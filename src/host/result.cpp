@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the one sentence of an error and maps its code to an exit status.
+// Builds the sentence of an error and maps its code to an exit status.
 #include "warpwright/host/result.hpp"
 
 #include <fmt/format.h>

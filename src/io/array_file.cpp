@@ -15,7 +15,7 @@ void swap_bytes(std::byte* data, std::int64_t elements, int width) {
   for (std::int64_t i = 0; i < elements; ++i) std::reverse(data + i * width, data + (i + 1) * width);
 }
 
-/// Columns one after another in the file become strided writes; a few columns are read at a time.
+/// Reads an array whose columns follow one another in the file, by strided writes, a few columns at a time.
 Result<void> read_columns(const ArrayFile& array, Matrix& matrix) {
   const std::int64_t width = bytes_of(matrix.type()), rows = matrix.rows(), ld = matrix.ld();
   const std::int64_t group =
@@ -72,7 +72,7 @@ std::optional<std::int64_t> checked_elements(const std::vector<std::int64_t>& sh
   for (std::int64_t extent : shape) {
     if (extent < 0) return std::nullopt;
     empty |= extent == 0;
-    // why: a zero extent must not hide others whose product overflows
+    // A zero extent must not hide others whose product overflows.
     if (extent > 0 && __builtin_mul_overflow(elements, extent, &elements)) return std::nullopt;
   }
   if (__builtin_mul_overflow(elements, std::int64_t{element_bytes}, &bytes)) return std::nullopt;

@@ -21,7 +21,7 @@ namespace {
 std::string reason(int error) { return std::generic_category().message(error); }
 std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text); }
 
-/// A path that names nothing is invalid use; whatever else stops us, the same call may succeed later.
+/// Returns invalid for a path that names nothing; after any other error the same call may succeed later.
 ErrorCode code_of(int error) {
   const bool absent = error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP;
   return absent ? ErrorCode::invalid : ErrorCode::could_not_finish;
@@ -43,7 +43,7 @@ bool write_all(int descriptor, const void* data, std::size_t bytes) {
   return true;
 }
 
-/// What an output path stands for.
+/// The target of an output path.
 struct Output {
   std::string path;     // behind all symlinks
   bool stream = false;  // is written through, not replaced
@@ -57,7 +57,7 @@ bool is_open_as(const struct stat& status, int descriptor) {
   return ::fstat(descriptor, &open) == 0 && open.st_dev == status.st_dev && open.st_ino == status.st_ino;
 }
 
-/// The path behind a chain of symlinks, whose last link may point to nothing.
+/// Returns the path behind a chain of symlinks, whose last link may point to nothing.
 std::string follow(std::string path) {
   constexpr int kMostLinks = 40;  // as many as Linux follows
   for (int i = 0; i < kMostLinks; ++i) {
@@ -100,7 +100,7 @@ Result<Output> open_output(const std::string& path, const std::string& argument)
   return output;
 }
 
-/// A new file in the folder of `path`; its name is put into `name`.
+/// Creates a new file in the folder of `path` and stores its name in `name`.
 int create_beside(const std::string& path, std::string& name) {
   static std::atomic<unsigned> count = 0;
   int descriptor = -1;
@@ -111,15 +111,15 @@ int create_beside(const std::string& path, std::string& name) {
   return descriptor;
 }
 
-/// The owner and the permissions of the old file. Another owner than ours can be kept by root alone; a file that gets a
-/// new owner loses its set-user-ID and set-group-ID bits.
+/// Copies owner and permissions of the old file. Only root can keep another owner; a file that gets a new owner loses
+/// its set-user-ID and set-group-ID bits.
 bool keep_permissions(int descriptor, const Output& output) {
   if (!output.exists) return true;
   const bool owned = ::fchown(descriptor, output.status.st_uid, output.status.st_gid) == 0;
   return ::fchmod(descriptor, output.status.st_mode & (owned ? 07777 : 0777)) == 0;
 }
 
-/// Returns 0 or the error number.
+/// Replaces a file; returns 0 or the error number.
 int replace(const Output& output, const std::function<bool(const Sink&)>& fill) {
   std::string name;
   const int descriptor = create_beside(output.path, name);
@@ -155,7 +155,7 @@ class PipeSignalBlock {
   bool was_pending_ = false;
 };
 
-/// Returns 0 or the error number.
+/// Writes through an existing file; returns 0 or the error number.
 int write_through(const Output& output, const std::function<bool(const Sink&)>& fill) {
   const PipeSignalBlock block;
   const int descriptor = output.descriptor >= 0 ? ::fcntl(output.descriptor, F_DUPFD_CLOEXEC, 0)
@@ -173,7 +173,7 @@ int write_through(const Output& output, const std::function<bool(const Sink&)>& 
 Result<InputFile> InputFile::open(const std::string& path, const std::string& argument) {
   InputFile file;
   file.path_ = path, file.argument_ = argument;
-  // why: O_NONBLOCK, or opening a FIFO waits for its writer before fstat can refuse it
+  // O_NONBLOCK, because opening a FIFO would otherwise wait for its writer before fstat can refuse it.
   file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file.descriptor_ < 0) {
     return failure(code_of(errno), argument, "a file that can be read",

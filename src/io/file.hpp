@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files as the program needs them: a regular file read at offsets, and an output that never destroys what is no file.
-// Nothing is mapped, so a file that shrinks while it is read is an error and not a signal.
+// Files for input and output: a regular file read at offsets, and an output that replaces only regular files.
+// Nothing is mapped, so that a file that shrinks while it is read is an error and not a signal.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class InputFile {
   const std::string& path() const { return path_; }
   const std::string& argument() const { return argument_; }
   std::uint64_t bytes() const { return bytes_; }
-  /// Exactly `bytes` bytes from `offset`, or could_not_finish.
+  /// Reads exactly `bytes` bytes from `offset`, or returns could_not_finish.
   Result<void> read(std::uint64_t offset, void* destination, std::size_t bytes) const;
 
  private:
@@ -37,7 +37,7 @@ class InputFile {
   std::string path_, argument_;
 };
 
-/// Writes one part of a file; false when the file system refused it.
+/// Writes one part of a file; returns false when the file system refused it.
 using Sink = std::function<bool(const void* data, std::size_t bytes)>;
 
 /// Refuses, before any work is done, a path that write_file() could not write: a directory, a block device, a socket, a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values and errors as the text of one JSON object.
+// Formats values and errors as the text of one JSON object.
 #include "io/json.hpp"
 
 #include <cmath>
@@ -41,7 +41,7 @@ Json convert(const Value& value) {
       value.data);
 }
 
-/// Codes are words for programs: "could_not_finish", not "could not finish".
+/// Returns the code as one identifier for programs: "could_not_finish", not "could not finish".
 std::string code_text(ErrorCode code) {
   std::string text = name_of(code);
   for (char& c : text)

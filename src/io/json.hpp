@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A JSON value as plain data: what reports are made of, without the JSON library's header.
+// A JSON value as plain data, from which reports are built without the JSON library's header.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +33,10 @@ struct Value {
   Value(List value) : data(std::move(value)) {}
 };
 
-/// {"ok":false,"error":{"code","argument","expected","actual","message"}}
+/// Returns {"ok":false,"error":{"code","argument","expected","actual","message"}}.
 Fields error_fields(const Error& error);
 
-/// One line without a line break; bytes that are not UTF-8 are replaced.
+/// Returns one line without a line break; bytes that are not UTF-8 are replaced.
 std::string to_json(const Fields& fields);
 
 }  // namespace ww::io

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NumPy's .npy: magic, version, header length, then a Python dictionary such as
 //   {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
-// The dictionary is read by a scanner that knows these three keys and nothing else of Python.
+// The scanner of the dictionary knows these three keys and nothing else of Python.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Header {
   std::vector<std::int64_t> shape;
 };
 
-/// Reads the dictionary front to back; a function that returns false has met something else.
+/// Reads the dictionary front to back; a function returns false when it finds something else.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -89,7 +89,7 @@ class Scanner {
   std::string_view text_;
 };
 
-/// "<f4" and its like; false for types that no operand can have.
+/// Parses "<f4" and the like; returns false for types that no operand can have.
 bool parse_descr(const std::string& descr, ElementKind& kind, bool& big_endian) {
   if (descr.size() != 3 || std::string_view("<>|").find(descr[0]) == std::string_view::npos) return false;
   const std::string type = descr.substr(1);

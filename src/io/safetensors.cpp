@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // .safetensors: 8 bytes of header length, a JSON object of {"name": {"dtype", "shape", "data_offsets": [begin, end]}},
-// then the data. The header is read as a stream of events: only the tensor asked for, a few names and every tensor's
-// offsets are stored, and depth is limited, so a hostile header costs no more than its own length.
+// then the data. The header is read as a stream of events. Only the requested tensor, a few names and every tensor's
+// offsets are stored, and depth is limited, so that a hostile header costs no more than its own length.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -101,7 +101,7 @@ class Header : public nlohmann::json_sax<nlohmann::json> {
     if (problem.empty()) problem = std::move(what);
     return false;
   }
-  /// A value where the format has none; unknown plain fields of a tensor are skipped.
+  /// Handles a value where the format has none; unknown plain fields of a tensor are skipped.
   bool scalar(const char* what) {
     if (depth_ == 2 && !metadata_ && field_ != "dtype" && field_ != "shape" && field_ != "data_offsets") return true;
     return refuse(fmt::format("{} where the format has none", what));

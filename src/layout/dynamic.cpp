@@ -15,7 +15,8 @@ tl::unexpected<Error> refuse(std::string expected, std::string actual) {
   return failure(ErrorCode::invalid, "expression", std::move(expected), std::move(actual));
 }
 
-// Largest offset and product of extents, or an error. Depth is counted so that a hostile tree ends early.
+// Computes the largest offset and the product of extents, or an error. Depth is limited, so that a hostile tree ends
+// early.
 Result<void> measure(const DynamicLayout& layout, int depth, int& count, i64& size, i64& last) {
   if (depth > kDeepest) return refuse(fmt::format("at most {} levels of nesting", kDeepest), "more");
   if (!layout.leaf) {
@@ -82,8 +83,8 @@ i64 fill_compact(DynamicLayout& layout, i64 stride) {
   return stride;
 }
 
-// The coalesced layout with value(i) at i < count, if there is one: the longest even run gives the first mode, then the
-// starts of the runs are looked at in the same way.
+// Returns the coalesced layout with value(i) at i < count, if there is one: the longest even run gives the first mode,
+// then the starts of the runs are treated in the same way.
 template <class F> Result<DynamicLayout> recover(const F& value, i64 count) {
   std::vector<DynamicLayout> modes;
   const auto no = [&] { return refuse("layouts that compose", "steps that do not divide the modes evenly"); };
@@ -101,7 +102,7 @@ template <class F> Result<DynamicLayout> recover(const F& value, i64 count) {
   return layout;
 }
 
-// What a layout leaves free below its own end, and the step at which copies of the whole repeat.
+// Returns the offsets that a layout leaves free below its own end, and the step at which copies of the whole repeat.
 Result<i64> gaps(const DynamicLayout& layout, std::vector<DynamicLayout>& free) {
   i64 current = 1;
   for (const auto& leaf : by_stride(merged_leaves(layout))) {

@@ -12,8 +12,9 @@
 
 namespace ww {
 
-/// The value of `expression` as text: the layout, its size and cosize and, when it has one or two modes, a table of its
-/// offsets (at most 64 x 32). An error says where in the expression, what was expected and what was found.
+/// Returns the value of `expression` as text: the layout, its size and cosize and, when it has one or two modes, a
+/// table of its offsets (at most 64 x 32). An error gives the position in the expression, what was expected and what
+/// was found.
 Result<std::string> evaluate_layout(std::string_view expression);
 
 }  // namespace ww

@@ -13,7 +13,7 @@ using i64 = std::int64_t;
 using Kind = LayoutValue::Kind;
 constexpr i64 kMostRows = 64, kMostColumns = 32;
 
-// Errors of the algebra know no position; those of the caller's argument do.
+// Adds the position of the caller's argument to an error of the algebra, which has none.
 template <class T> Result<T> located(Result<T> result, std::size_t position) {
   if (result) return result;
   return refuse_at(position, result.error().expected, result.error().actual);
@@ -47,7 +47,7 @@ Result<i64> plain_offset(const DynamicLayout& layout, const LayoutValue& coord) 
   return sum;
 }
 
-// The modes that face an underscore.
+// Collects the modes that correspond to an underscore.
 void kept_modes(const DynamicLayout& layout, const LayoutValue& coord, std::vector<DynamicLayout>& kept) {
   if (coord.kind == Kind::underscore) kept.push_back(layout);
   for (std::size_t i = 0; i < coord.members.size(); ++i)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an expression of the layout language can be, and how one turns into another:
+// The values of expressions of the layout language, and the conversions between them:
 //   integer  7      all of a mode  _      tuple  (2,_)      layout  Sw<B,M,S> o offset o shape:stride
-// A tuple of integers is a shape, a coordinate or a tile, as the place it stands in asks.
+// A tuple of integers is a shape, a coordinate or a tile, depending on its position.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bits of an element to a number and back, for generating operands and for judging results.
-// why: written apart from arch/convert.hpp, so that a verification does not share a mistake with what it verifies.
+// Converts bits of an element to a number and back, for generating operands and for judging results.
+// It shares no code with arch/convert.hpp, so that a verification does not repeat a mistake of what it verifies.
 // e4m3 is the OCP type: bias 7, no Inf, NaN is S.1111.111, largest 448.
 #pragma once
 
@@ -21,7 +21,7 @@ inline double decode_e4m3(std::uint8_t bits) {
   return bits & 0x80 ? -value : value;
 }
 
-/// bias 15, Inf and NaN as in f16, largest 57344.
+/// Decodes e5m2: bias 15, Inf and NaN as in f16, largest 57344.
 inline double decode_e5m2(std::uint8_t bits) {
   const int exponent = bits >> 2 & 31, fraction = bits & 3;
   double value = exponent ? std::ldexp(4 + fraction, exponent - 17) : std::ldexp(fraction, -16);
@@ -40,7 +40,7 @@ inline double decode_f16(std::uint16_t bits) {
   return bits & 0x8000 ? -value : value;
 }
 
-/// The element at `data` of any type; `data` needs no alignment.
+/// Decodes the element at `data` of any type; `data` needs no alignment.
 inline double decode(DType type, const void* data) {
   const auto* bytes = static_cast<const std::uint8_t*>(data);
   const std::uint16_t half = static_cast<std::uint16_t>(bytes[0] | (bytes_of(type) > 1 ? bytes[1] << 8 : 0));
@@ -57,7 +57,7 @@ inline double decode(DType type, const void* data) {
                                                   : word);  // as the tensor core reads it
 }
 
-/// What rounding to a type needs: kept fraction bits, smallest normal exponent, largest finite value.
+/// The parameters of rounding to a type: kept fraction bits, smallest normal exponent, largest finite value.
 struct Format {
   int fraction_bits;
   int min_exponent;
@@ -75,7 +75,7 @@ inline constexpr Format format_of(DType type) {
   return {23, -126, 0x1.fffffep127};
 }
 
-/// The nearest value of `type`, ties to even; finite values beyond the largest saturate. `value` is finite.
+/// Returns the nearest value of `type`, ties to even; finite values beyond the largest saturate. `value` is finite.
 inline double round_to(DType type, double value) {
   const Format format = format_of(type);
   int exponent = 0;
@@ -85,7 +85,7 @@ inline double round_to(DType type, double value) {
   return std::min(std::max(rounded, -format.largest), format.largest);
 }
 
-/// The bits of `round_to(type, value)` for the types of one or two bytes.
+/// Returns the bits of `round_to(type, value)` for the types of one or two bytes.
 inline std::uint16_t encode(DType type, double value) {
   const Format format = format_of(type);
   const int bias = 1 - format.min_exponent, width = bytes_of(type) * 8;

@@ -49,7 +49,7 @@ std::vector<std::int64_t> distribute(Distribution distribution, std::int64_t gro
   std::vector<std::int64_t> counts;
   double before = 0;
   std::int64_t given = 0;
-  for (double weight : weights) {  // why cumulative: rounding never loses a row
+  for (double weight : weights) {  // cumulative, so that rounding never loses a row
     before += weight;
     const auto until = static_cast<std::int64_t>(static_cast<double>(total) * (before / all) + 0.5);
     counts.push_back(weight > 0 ? std::min(until, total) - given : 0);
@@ -67,7 +67,7 @@ Result<GroupLayout> make_layout(GroupEncoding encoding, const std::vector<std::i
   for (std::int64_t count : counts) {
     const std::int64_t start = round_up(end, spacing.alignment);
     groups.push_back({start, count});
-    // an empty group of offsets has no start of its own: aligning there would change where it ends
+    // An empty group of offsets has no start of its own: aligning there would change where it ends.
     if (count > 0 || encoding != GroupEncoding::offsets) end = start + count + spacing.gap;
     if (end > kMostRows)
       return failure(ErrorCode::invalid, "--rows", fmt::format("at most {} rows in all", kMostRows),
@@ -107,7 +107,7 @@ struct Span {
   std::int64_t start = 0, end = 0;
 };
 
-/// Row ids: the first run of every group.
+/// Returns the first run of every group of row ids.
 std::vector<Span> first_runs(const GroupLayout& layout, std::uint32_t& status) {
   std::vector<Span> spans(static_cast<std::size_t>(layout.groups));
   std::vector<bool> seen(spans.size());
@@ -122,7 +122,7 @@ std::vector<Span> first_runs(const GroupLayout& layout, std::uint32_t& status) {
   return spans;
 }
 
-/// What the arrays say, rows that do not exist included.
+/// Returns the spans in the arrays, including rows that do not exist.
 std::vector<Span> raw_spans(const GroupLayout& layout, std::uint32_t& status) {
   if (layout.encoding == GroupEncoding::row_ids) return first_runs(layout, status);
   std::vector<Span> spans;

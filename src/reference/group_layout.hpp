@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of rows on the host: how many rows each has, the int32 arrays that say so in one of the five encodings, and
-// what those arrays mean row by row. The last is written apart from scheduler/group_table.hpp, which it judges.
+// Groups of rows on the host: the number of rows of each, the int32 arrays that encode them in one of the five
+// encodings, and the meaning of those arrays row by row. The last shares no code with scheduler/group_table.hpp, which
+// it checks.
 //   rows 3,0,2 with a gap of 1:   starts-counts {0, 4, 5} {3, 0, 2}      row-ids {0, 0, 0, -1, -1, 2, 2}
 #pragma once
 
@@ -15,12 +16,12 @@
 namespace ww::ref {
 
 inline constexpr std::int64_t kMostGroups = 4096;
-inline constexpr std::int64_t kMostRows = INT32_MAX;  // what the arrays can say
+inline constexpr std::int64_t kMostRows = INT32_MAX;  // the largest number that the arrays can hold
 
 enum class Distribution { uniform, zipf, onehot, half_empty };
 
-/// `total` rows for `groups` groups. zipf: group g in proportion to 1 / (g + 1); onehot: all in the middle group;
-/// half_empty: none in every second group.
+/// Distributes `total` rows over `groups` groups. zipf: group g in proportion to 1 / (g + 1); onehot: all in the middle
+/// group; half_empty: none in every second group.
 std::vector<std::int64_t> distribute(Distribution distribution, std::int64_t groups, std::int64_t total);
 
 /// The device's view of the groups.
@@ -34,14 +35,14 @@ struct GroupLayout {
   std::int64_t total_rows() const { return encoding == GroupEncoding::masked ? groups * rows : rows; }
 };
 
-/// Where rows lie beyond what the counts say.
+/// Positions of rows beyond the counts.
 struct GroupSpacing {
   std::int64_t alignment = 1;        // a group starts at a multiple of this: offsets, starts-counts, row-ids
   std::int64_t gap = 0;              // rows between groups: starts-counts, row-ids
   std::optional<std::int64_t> rows;  // M, or Mmax; default what the groups need
 };
 
-/// Errors name the flag of `grouped` that cannot be met.
+/// Encodes the groups. Errors name the flag of `grouped` that cannot be met.
 Result<GroupLayout> make_layout(GroupEncoding encoding, const std::vector<std::int64_t>& counts,
                                 const GroupSpacing& spacing);
 
@@ -64,7 +65,7 @@ GroupMeaning meaning_of(const GroupLayout& layout);
 /// host refuses them before anything runs.
 Result<void> check_sizes(const GroupLayout& layout, const std::string& argument, std::int64_t block = 1);
 
-/// "none", or names such as "overrun, overlap".
+/// Returns "none", or names such as "overrun, overlap".
 std::string status_text(std::uint32_t status);
 
 }  // namespace ww::ref

@@ -20,7 +20,8 @@ class Matrix {
  public:
   Matrix() = default;
 
-  /// Uninitialised but for the padding; `argument` is named when memory runs out. Sizes have been checked for overflow.
+  /// Allocates a matrix, uninitialised but for the padding; `argument` is named when memory runs out. Sizes have been
+  /// checked for overflow.
   static Result<Matrix> allocate(DType type, std::int64_t rows, std::int64_t cols, std::int64_t ld,
                                  const std::string& argument) {
     Matrix matrix;
@@ -52,7 +53,8 @@ class Matrix {
   std::unique_ptr<std::byte[]> data_;
 };
 
-/// Every `rows` rows, a matrix each, as their transpose, packed. `argument` is named when memory runs out.
+/// Returns the packed transpose of every `rows` rows, which form one matrix each. `argument` is named when memory runs
+/// out.
 inline Result<Matrix> turned(const Matrix& matrix, std::int64_t rows, const std::string& argument) {
   const std::int64_t cols = matrix.cols(), count = rows == 0 ? 1 : matrix.rows() / rows;
   const auto width = static_cast<std::size_t>(bytes_of(matrix.type()));

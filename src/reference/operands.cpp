@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A counter-based generator: one 64-bit hash of the position gives four table indices of 16 bits.
-// why a table: rounding a normal variate to 8 or 16 bits leaves little to compute per element, and no libm call
-// whose last bit differs between machines decides an element.
+// A table is used, because rounding a normal variate to 8 or 16 bits leaves little to compute per element, and no
+// element then depends on a libm call whose last bit differs between machines.
 #include "reference/operands.hpp"
 
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands made from a seed. Element (row, column) is a function of (seed, which, row, column) alone, so a larger
+// Operands generated from a seed. Element (row, column) depends on (seed, which, row, column) alone, so a larger
 // problem contains the smaller one and the order of filling does not matter.
 //   values:  N(0, 1) rounded to the type; e4m3 saturates            scales:  in [1/4, 4), powers of two equally likely
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace ww::ref {
 
-/// Which operand a number belongs to; two operands of one seed have nothing in common.
+/// The operand to which a number belongs; two operands of one seed are independent.
 enum class Operand : std::uint64_t { a = 1, b = 2, scale_a = 3, scale_b = 4 };
 
 /// Fills a matrix of e4m3, bf16, f16 or f32. Values are 2^16 quantiles of the normal distribution, drawn alike.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop over independent pieces of work on every core. Which thread takes a piece never shows in a result.
+// A loop over independent items on every core. Results do not depend on which thread takes which item.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace ww::ref {
 
-/// Calls `body(i)` once for each i < count. With fewer threads than wished for the calling thread does the rest.
+/// Calls `body(i)` once for each i < count. If fewer threads can be started, the calling thread does the rest.
 template <class Body> void parallel_for(std::int64_t count, const Body& body) {
   std::atomic<std::int64_t> next{0};
   const auto work = [&] {

@@ -21,7 +21,7 @@
 #include "reference/element.hpp"
 #include "reference/parallel.hpp"
 
-// why: the loops below are plain vector code; the widest unit that is there does them, with the same bits everywhere
+// The loops below are plain vector code; the widest available unit executes them, with the same bits everywhere.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #define WW_CLI_VECTOR __attribute__((target_clones("default", "avx2", "avx512f")))
@@ -32,7 +32,7 @@
 namespace ww::ref {
 namespace {
 
-constexpr int kTile = 64;       // rows and columns of D judged together
+constexpr int kTile = 64;       // rows and columns of D that are checked together
 constexpr int kStep = 128;      // of K: the granularity of block scales
 constexpr int kMaxChunks = 16;  // instructions in kStep
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -53,7 +53,7 @@ Arithmetic arithmetic_of(DType type, EmuMath math) {
   return rule;
 }
 
-/// A (kTile rows, kStep of K) piece of an operand: numbers, and the largest magnitude per row and instruction.
+/// A (kTile rows, kStep of K) part of an operand: numbers, and the largest magnitude per row and instruction.
 struct Slab {
   alignas(64) double value[kTile * kStep];  // a: [row][k]   b: [k][row]
   alignas(64) double largest[kMaxChunks][kTile];
@@ -66,7 +66,8 @@ struct Tile {
   Slab a, b;
 };
 
-/// Bits to numbers. A table where the format is not a plain shift; 32-bit entries keep the one of f16 in the cache.
+/// Converts bits to numbers, by a table if the format is not a plain shift; 32-bit entries keep that of f16 in the
+/// cache.
 template <DType kType> class Decoder {
  public:
   Decoder() : table_(is_fp8(kType) ? 256 : kType == DType::f16 ? 65536 : 0) {
@@ -85,8 +86,8 @@ template <DType kType> class Decoder {
   std::vector<float> table_;
 };
 
-/// Decodes rows [first, first + count) x [k, k + depth) of `matrix`; what a slab has beyond that is zero.
-/// why eight rows at once: written along K, one row of a k-major slab touches a cache line per element
+/// Decodes rows [first, first + count) x [k, k + depth) of `matrix`; the rest of a slab is zero.
+/// It decodes eight rows at once, because one row of a k-major slab, written along K, touches a cache line per element.
 template <bool kKMajor, DType kType>
 void load(Slab& slab, const Matrix& matrix, const Decoder<kType>& decoder, std::int64_t first, int count,
           std::int64_t k, int chunk) {
@@ -118,7 +119,7 @@ void load(Slab& slab, const Matrix& matrix, const Decoder<kType>& decoder, std::
 /// Eight numbers side by side, on any CPU: the compiler splits them into what the target has.
 typedef double Eight __attribute__((vector_size(64)));
 
-/// sum += a . b^T over k in [from, to) for a whole tile, four rows and sixteen columns in registers.
+/// Computes sum += a . b^T over k in [from, to) for a whole tile, four rows and sixteen columns in registers.
 WW_CLI_VECTOR void multiply(const double* a, const double* b, double* sum, int from, int to) {
   constexpr int kRows = 4, kColumns = 16;
   for (int column = 0; column < kTile; column += kColumns)
@@ -141,7 +142,7 @@ WW_CLI_VECTOR void multiply(const double* a, const double* b, double* sum, int f
     }
 }
 
-/// The step of B_j for a whole tile, after `sum` has gone from `before` to S_j.
+/// Computes the step of B_j for a whole tile, after `sum` has gone from `before` to S_j.
 WW_CLI_VECTOR void widen(const double* before, const double* sum, double* bound, const double* largest_a,
                          const double* largest_b, const Arithmetic& rule) {
   const double c = rule.chunk;
@@ -159,12 +160,12 @@ WW_CLI_VECTOR void widen(const double* before, const double* sum, double* bound,
       const double fp32 = c * 1.01 * kUnit * (old + b + c * product) + c * 0x1p-149;
       const double next = b + (chain ? fp32 : exact) + c * 0x1p-52 * (old + c * product);
       const double overflow = now + next >= kLargest ? kInfinity : next;
-      bound[i] = now <= std::numeric_limits<double>::max() ? overflow : b;  // NaN and Inf judge themselves
+      bound[i] = now <= std::numeric_limits<double>::max() ? overflow : b;  // NaN and Inf need no bound
     }
 }
 
-/// reference += t S and its bound, for a row of elements and scales that FP32 can hold; u = 2^-24.
-/// `fused`: product and sum round once (fma); else the product alone rounds.
+/// Computes reference += t S and its bound, for a row of elements and scales that FP32 can hold; u = 2^-24.
+/// With `fused`, product and sum round once (fma); otherwise the product alone rounds.
 WW_CLI_VECTOR void scale_row(const double* scales, const double* sum, const double* bound, bool fused,
                              double* reference, double* error) {
   for (int i = 0; i < kTile; ++i) {
@@ -177,12 +178,12 @@ WW_CLI_VECTOR void scale_row(const double* scales, const double* sum, const doub
     const double next = raw + rounding + 0x1p-52 * (now + std::fabs(product));  // and this reference's own
     const double overflow = now + next >= kLargest ? kInfinity : next;
     reference[i] = total;
-    error[i] = now <= std::numeric_limits<double>::max() ? overflow : carried;  // NaN and Inf judge themselves
+    error[i] = now <= std::numeric_limits<double>::max() ? overflow : carried;  // NaN and Inf need no bound
   }
 }
 
-/// The same for one element where FP32 has no finite scale: t is NaN, Inf, or a product of scales beyond the largest
-/// number. A bound of Inf or NaN accepts anything: overflow on the way, or Inf times a sum whose sign is not known.
+/// Does the same for one element if FP32 has no finite scale: t is NaN, Inf, or a product of scales beyond the largest
+/// number. A bound of Inf or NaN accepts anything: overflow on the way, or Inf times a sum of unknown sign.
 void scale_by_special(double t, double s, double bound, double& reference, double& error) {
   const bool sign_known = std::isnan(t) || std::fabs(s) > bound || !std::isfinite(s);
   reference += t * s;
@@ -190,7 +191,7 @@ void scale_by_special(double t, double s, double bound, double& reference, doubl
   else if (std::isfinite(reference)) error = kInfinity;
 }
 
-/// The bound of an element after conversion to `type`, and whether an Inf of the reference's sign is right as well.
+/// Returns the bound of an element after conversion to `type`.
 double output_bound(DType type, double reference, double error) {
   if (type == DType::f32) return error;
   const double relative = type == DType::bf16 ? 0x1p-8 : 0x1p-11, tiny = type == DType::bf16 ? 0x1p-134 : 0x1p-25;
@@ -227,7 +228,7 @@ template <DType kA, DType kB = kA> class Verifier {
   }
 
  private:
-  /// Rows of D that are judged together: all of one group.
+  /// Rows of D that are checked together: all of one group.
   struct Rows {
     std::int64_t first = 0, count = 0, group = 0;
   };
@@ -280,7 +281,7 @@ template <DType kA, DType kB = kA> class Verifier {
     const std::int64_t i = r * kTile;
     if (std::all_of(std::begin(t), std::end(t), [](double x) { return std::fabs(x) <= kLargest; }))
       return scale_row(t, tile.sum + i, tile.bound + i, fused, tile.reference + i, tile.error + i);
-    // why both: neighbours of a special scale are ordinary
+    // Both are computed, because neighbours of a special scale are ordinary.
     double ordinary[kTile], reference[kTile], error[kTile];
     for (int c = 0; c < kTile; ++c) ordinary[c] = std::fabs(t[c]) <= kLargest ? t[c] : 0;
     std::copy_n(tile.reference + i, kTile, reference), std::copy_n(tile.error + i, kTile, error);
@@ -306,7 +307,7 @@ template <DType kA, DType kB = kA> class Verifier {
     clear(tile.sum), clear(tile.bound);
   }
 
-  /// The scales of a whole K at once: none, of the tensor or the group, or of the row and each column.
+  /// Scales that are applied once per output, after all of K: none, per tensor, per group, or per row and column.
   void finish(Tile& tile, const Rows& rows, std::int64_t column, int columns) {
     if (claim_.scale == Scale::none || claim_.a.cols() == 0) {
       std::copy(std::begin(tile.sum), std::end(tile.sum), tile.reference);
@@ -349,7 +350,7 @@ template <DType kA, DType kB = kA> class Verifier {
     merge(local);
   }
 
-  /// Every byte of every row between groups.
+  /// Checks every byte of every row between groups.
   void judge_outside() {
     const DType type = claim_.d.type();
     const std::int64_t width = bytes_of(type);
@@ -375,7 +376,7 @@ template <DType kA, DType kB = kA> class Verifier {
     judge_rows(end, claim_.d.rows());
   }
 
-  /// The result does not depend on the order in which tiles arrive: ties go to the earlier element.
+  /// Merges results independently of the order in which tiles arrive: ties go to the earlier element.
   void merge(const Verdict& local) {
     const auto earlier = [](const Mismatch& x, const Mismatch& y) {
       return x.row != y.row ? x.row < y.row : x.column < y.column;

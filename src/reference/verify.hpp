@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges D against FP64, every element within its own bound (docs/numerics.md section 7): no norm, no tolerance.
-// A right result never fails; a dropped k-block or a swapped scale leaves the bound of nearly every element it touches.
-// Not a second implementation of the tensor core: the bound follows from what one instruction may lose.
+// Compares D with FP64, every element within its own bound (docs/numerics.md section 7): no norm, no tolerance.
+// A correct result never fails; a dropped k-block or a swapped scale exceeds the bound of nearly every element it
+// affects.
+// It does not model the tensor core again: the bound follows from what one instruction may lose.
 #pragma once
 
 #include <atomic>
@@ -29,8 +30,8 @@ struct Claim {
   EmuMath math = EmuMath::exact;
   const std::vector<GroupRows>* groups = nullptr;  // ascending, without overlap
   unsigned char outside = 0xff;
-  // With both: the reference and its bound before the output conversion, (M, N), go there, and of D only rows in no
-  // group are looked at.
+  // With both: the reference and its bound before the output conversion, (M, N), are stored there, and of D only rows
+  // in no group are checked.
   double* reference = nullptr;
   double* error = nullptr;
   std::int64_t columns() const {
@@ -46,7 +47,7 @@ struct Mismatch {
 struct Verdict {
   std::int64_t wrong = 0;                 // elements outside their bound
   std::optional<Mismatch> first;          // the first of them, row by row
-  Mismatch worst;                         // the right-or-wrong element with the largest finite |got - expected|
+  Mismatch worst;                         // the element with the largest finite |got - expected|, right or wrong
   double max_error = 0;                   // that difference
   double max_error_of_bound = 0;          // the largest |got - expected| / bound: above 1 is wrong
   std::int64_t outside = 0;               // elements in no group

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One pass over the rows: each element's tree with bounds, then what rows share, then what columns share.
-// Every FP32 operation adds half a unit of its result; a function adds its error in units from arch/math.hpp and passes
+// Every FP32 operation adds half a unit of its result. A function adds its error in units from arch/math.hpp and passes
 // its operand's error on by its steepest slope.
 #include "reference/verify_epilogue.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 constexpr double kHalfUnit = 0x1p-24, kUnit = 0x1p-23, kTiny = 0x1p-149;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// `relative` of the result's size for one or several roundings; anything goes where FP32 may overflow.
+/// Adds `relative` of the result's size for one or several roundings; accepts anything if FP32 may overflow.
 Bounded rounded(double value, double error, double relative = kHalfUnit) {
   const double size = std::fabs(value) + error;
   if (!(size < 0x1.fffffep127)) return {value, kInfinity};
@@ -40,13 +40,13 @@ Bounded silu(Bounded x) {  // slope at most 1.1; 3 units of sigmoid, half a unit
 }
 Bounded gelu(Bounded x) {
   const double inner = 1.5957691216057308 * (x.value + 0.044715 * x.value * x.value * x.value);
-  // slope at most 1.13; |z sigmoid'(z)| <= 0.224, and z has six roundings and two constants behind it
+  // The slope is at most 1.13; |z sigmoid'(z)| <= 0.224, and z has six roundings and two constants behind it.
   const double of_inner = std::fabs(x.value) * 0.224 * 8 * kHalfUnit;
   return rounded(x.value * sigmoid_of(inner), 1.13 * x.error + of_inner + 0x1p-149 * std::fabs(x.value), 3.5 * kUnit);
 }
 Bounded clamp(Bounded x, Bounded low, Bounded high) {
   const double value = x.value < low.value ? low.value : x.value > high.value ? high.value : x.value;
-  // why: bounds that cross make a step at x = low, and FP32 may be on its other side
+  // Bounds that cross make a step at x = low, and FP32 may be on its other side.
   const bool at_step = std::fabs(x.value - low.value) <= x.error + low.error;
   const double step = at_step ? std::max(low.value - high.value, 0.0) : 0;
   return {value, std::max({x.error, low.error, high.error}) + step};
@@ -72,7 +72,7 @@ struct Reduction {
   }
   Bounded result(bool of_sum) const {
     if (!of_sum) return {amax, amax_error};
-    // an addition for each value at most, each off by half a unit of no more than the sum of magnitudes
+    // At most one addition for each value, each off by half a unit of no more than the sum of magnitudes.
     return {sum, sum_error + static_cast<double>(count) * 1.01 * kHalfUnit * magnitude + kTiny};
   }
 };
@@ -186,7 +186,7 @@ class Judge {
     }
   }
 
-  /// The scale against the block's amax, then the elements against the scale that was returned.
+  /// Checks the scale against the block's amax, then the elements against the scale that was returned.
   void judge_blocks(std::int64_t m, const std::vector<Bounded>& row) {
     const auto columns = static_cast<std::int64_t>(row.size());
     for (std::int64_t first = 0; first < columns; first += 128) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges what an epilogue tree made of a product: D, stored matrices, reductions, scales. The tree is evaluated
-// again in FP64, every node with a bound on what FP32 may have made of it (docs/numerics.md section 9).
+// Checks what an epilogue tree made of a product: D, stored matrices, reductions, scales. The tree is evaluated again
+// in FP64, every node with a bound on the error of FP32 (docs/numerics.md section 9).
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace ww::ref {
 
-/// Host copies of everything that a tree names. Vectors are (1, N) and (M, 1); outputs are what the kernel wrote. Of a
-/// batch each tensor has the rows of all matrices, those of one after those of the one before, or of one for all.
+/// Host copies of every tensor that a tree names. Vectors are (1, N) and (M, 1); outputs are those that the kernel
+/// wrote. In a batch, each tensor has the rows of all matrices, one after the other, or of one that serves all.
 struct EpilogueTensors {
   std::int64_t batch = 1, m = 0;            // matrices, and rows of each
   OutputLayout layout = OutputLayout::row;  // of matrices on the device: column, each is its transpose there
@@ -25,7 +25,7 @@ struct EpilogueTensors {
   std::vector<float> amax = {0};                // of each matrix
 };
 
-/// A number and how far the computed one may be from it; an infinite `error` accepts anything.
+/// A number and the largest error of the computed one; an infinite `error` accepts anything.
 struct Bounded {
   double value = 0, error = 0;
 };
