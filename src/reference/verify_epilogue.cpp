@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One pass over the rows: each element's tree with bounds, then what rows share, then what columns share.
-// Every FP32 operation adds half a unit of its result. A function adds its error in units from arch/math.hpp and passes
-// its operand's error on by its steepest slope.
 #include "reference/verify_epilogue.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "reference/element.hpp"
@@ -15,42 +12,8 @@
 namespace ww::ref {
 namespace {
 
-constexpr double kHalfUnit = 0x1p-24, kUnit = 0x1p-23, kTiny = 0x1p-149;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+using namespace bounded;
 
-/// Adds `relative` of the result's size for one or several roundings; accepts anything if FP32 may overflow.
-Bounded rounded(double value, double error, double relative = kHalfUnit) {
-  const double size = std::fabs(value) + error;
-  if (!(size < 0x1.fffffep127)) return {value, kInfinity};
-  return {value, error + relative * size + kTiny};
-}
-
-Bounded add(Bounded x, Bounded y) { return rounded(x.value + y.value, x.error + y.error); }
-double product_error(Bounded x, Bounded y) {
-  return std::fabs(x.value) * y.error + std::fabs(y.value) * x.error + x.error * y.error;
-}
-Bounded multiply(Bounded x, Bounded y) { return rounded(x.value * y.value, product_error(x, y)); }
-Bounded fma(Bounded x, Bounded y, Bounded z) {
-  return rounded(x.value * y.value + z.value, product_error(x, y) + z.error);
-}
-double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
-Bounded sigmoid(Bounded x) { return rounded(sigmoid_of(x.value), x.error / 4, 3 * kUnit); }
-Bounded silu(Bounded x) {  // slope at most 1.1; 3 units of sigmoid, half a unit of the product
-  return rounded(x.value * sigmoid_of(x.value), 1.1 * x.error + 0x1p-149 * std::fabs(x.value), 3.5 * kUnit);
-}
-Bounded gelu(Bounded x) {
-  const double inner = 1.5957691216057308 * (x.value + 0.044715 * x.value * x.value * x.value);
-  // The slope is at most 1.13; |z sigmoid'(z)| <= 0.224, and z has six roundings and two constants behind it.
-  const double of_inner = std::fabs(x.value) * 0.224 * 8 * kHalfUnit;
-  return rounded(x.value * sigmoid_of(inner), 1.13 * x.error + of_inner + 0x1p-149 * std::fabs(x.value), 3.5 * kUnit);
-}
-Bounded clamp(Bounded x, Bounded low, Bounded high) {
-  const double value = x.value < low.value ? low.value : x.value > high.value ? high.value : x.value;
-  // Bounds that cross make a step at x = low, and FP32 may be on its other side.
-  const bool at_step = std::fabs(x.value - low.value) <= x.error + low.error;
-  const double step = at_step ? std::max(low.value - high.value, 0.0) : 0;
-  return {value, std::max({x.error, low.error, high.error}) + step};
-}
 Bounded convert(Bounded x, DType type) {
   if (type == DType::f32) return x;
   const Format format = format_of(type);
@@ -148,11 +111,10 @@ class Judge {
 
   Bounded function(const EpilogueNode& node, Bounded x, std::int64_t m, std::int64_t n) {
     switch (node.op) {
-      case EpilogueOp::relu: return {std::max(x.value, 0.0), x.error};
-      case EpilogueOp::gelu: return gelu(x);
-      case EpilogueOp::silu: return silu(x);
-      case EpilogueOp::sigmoid: return sigmoid(x);
-      case EpilogueOp::tanh: return rounded(std::tanh(x.value), x.error, 2 * kUnit);
+#define WW_EPILOGUE_CASE(name, formula) \
+  case EpilogueOp::name: return bounded::name(x);
+      WW_EPILOGUE_FUNCTIONS(WW_EPILOGUE_CASE)
+#undef WW_EPILOGUE_CASE
       case EpilogueOp::convert: return convert(x, node.type);
       case EpilogueOp::store: {
         const Matrix& out = tensors_.out[node.slot];

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "reference/epilogue_bounds.hpp"
 #include "reference/verify.hpp"
 #include "warpwright/host/epilogue.hpp"
 
@@ -23,11 +24,6 @@ struct EpilogueTensors {
   std::array<bool, kEpilogueSlots> is_store{};  // out: a matrix, not a reduction
   Matrix out_scales;                            // (M, blocks)
   std::vector<float> amax = {0};                // of each matrix
-};
-
-/// A number and the largest error of the computed one; an infinite `error` accepts anything.
-struct Bounded {
-  double value = 0, error = 0;
 };
 
 /// The scaled products (m, n) of a batch, row-major, one after the other; or one (m, n) of which the rows of groups are

@@ -21,12 +21,11 @@ struct Function {
   std::string_view name;
   EpilogueOp op;
 };
+#define WW_EPILOGUE_NAME(name, formula) {#name, EpilogueOp::name},
 constexpr Function kFunctions[] = {
-    {"relu", EpilogueOp::relu},
-    {"gelu", EpilogueOp::gelu},
-    {"silu", EpilogueOp::silu},
-    {"sigmoid", EpilogueOp::sigmoid},
-    {"tanh", EpilogueOp::tanh},
+    // clang-format off
+    WW_EPILOGUE_FUNCTIONS(WW_EPILOGUE_NAME)
+    // clang-format on
     {"convert", EpilogueOp::convert},
     {"clamp", EpilogueOp::clamp},
     {"fma", EpilogueOp::fma},
@@ -41,6 +40,7 @@ constexpr Function kFunctions[] = {
     {"quantise_block", EpilogueOp::quantise_block},
     {"quantise_block_pow2", EpilogueOp::quantise_block_pow2},
 };
+#undef WW_EPILOGUE_NAME
 
 /// The names of leaves: those with a digit have one for each slot.
 struct Name {

@@ -2,14 +2,26 @@
 // An epilogue as a value: D = f(accumulator, C, vectors, scalars) as a postfix array of nodes, operands before the node
 // that takes them. Empty: D is the scaled accumulator.
 //   silu(acc * alpha + bias)  =  acc, scalar 0, multiply, row_vector 0, add, silu
+// Functions of one operand are lines of WW_EPILOGUE_FUNCTIONS: a line makes the node, its name in texts, its C++
+// function and its line of `gemm --help`. What else it needs is its FP32 form (collective/epilogue_functions.hpp) and
+// its FP64 form with a bound (epilogue_bounds.hpp of the reference).
 // Part of GemmConfig, so part of the kernel's type; walked on the device by collective/epilogue_tree.hpp. Made by the
 // expressions of host/epilogue.hpp or from text (select/epilogue_text.cpp). What each node rounds: docs/numerics.md.
 #pragma once
 
 #include "warpwright/core/dtype.hpp"
 
+/// name, what it makes of x
+#define WW_EPILOGUE_FUNCTIONS(X)                                      \
+  X(relu, "+0 where x <= 0, else x; NaN stays")                       \
+  X(gelu, "x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)), GELU by tanh") \
+  X(silu, "x sigmoid(x)")                                             \
+  X(sigmoid, "1 / (1 + e^-x)")                                        \
+  X(tanh, "(e^x - e^-x) / (e^x + e^-x)")
+
 namespace ww {
 
+#define WW_EPILOGUE_OP(name, formula) name,
 enum class EpilogueOp : u8 {
   none,
   // leaves
@@ -21,11 +33,9 @@ enum class EpilogueOp : u8 {
   column_vector,  // v[m], broadcast along the columns; FP32
   auxiliary,      // X[m, n]
   // one operand
-  relu,
-  gelu,  // tanh form
-  silu,
-  sigmoid,
-  tanh,
+  // clang-format off
+  WW_EPILOGUE_FUNCTIONS(WW_EPILOGUE_OP)
+  // clang-format on
   convert,   // rounds to `type` and goes on in FP32
   store,     // writes X[m, n] and goes on with what it wrote from
   row_amax,  // out[m] = max over n of |x|
@@ -47,6 +57,7 @@ enum class EpilogueOp : u8 {
 
   too_long,  // no node: what an expression of more than 32 nodes or 8 constants is made of
 };
+#undef WW_EPILOGUE_OP
 
 WW_HOST_DEVICE constexpr int operands_of(EpilogueOp op) {
   return op <= EpilogueOp::auxiliary ? 0 : op < EpilogueOp::add ? 1 : op < EpilogueOp::fma ? 2 : 3;

@@ -12,19 +12,13 @@
 #include "warpwright/arch/math.hpp"
 #include "warpwright/atom/mma_atom.hpp"
 #include "warpwright/collective/builder.hpp"
+#include "warpwright/collective/epilogue_functions.hpp"
 #include "warpwright/collective/epilogue_reductions.hpp"
 #include "warpwright/collective/gemm_arguments.hpp"
 
 namespace ww::collective {
 
 namespace epilogue {
-
-/// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, as x sigmoid(2 ...), which does not cancel for negative x.
-WW_DEVICE float gelu(float x) {
-  const float inner = arch::fma(arch::mul(x, x), 0x1.2444f2p-4f, 0x1.988454p0f);  // 2 sqrt(2 / pi) {0.044715, 1}
-  return arch::mul(x, arch::sigmoid(arch::mul(x, inner)));
-}
-WW_DEVICE float silu(float x) { return arch::mul(x, arch::sigmoid(x)); }
 
 template <DType kType> WW_DEVICE float round_to(float x) {
   if constexpr (kType == DType::bf16) return arch::from_bf16(arch::to_bf16(x));
@@ -235,7 +229,7 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
         } else {
           const Pair z = value<operand_node(kTree, kNode, 2)>(at, reductions, sums);
           if constexpr (node.op == EpilogueOp::fma) return {arch::fma(x.x, y.x, z.x), arch::fma(x.y, y.y, z.y)};
-          else return {clamp(x.x, y.x, z.x), clamp(x.y, y.y, z.y)};
+          else return {epilogue::clamp(x.x, y.x, z.x), epilogue::clamp(x.y, y.y, z.y)};
         }
       }
     }
@@ -289,15 +283,9 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
 
   template <int kNode> WW_DEVICE static float one(float x) {
     constexpr EpilogueNode node = kTree.node(kNode);
-    if constexpr (node.op == EpilogueOp::relu) return x <= 0.0f ? 0.0f : x;  // NaN stays
-    else if constexpr (node.op == EpilogueOp::gelu) return epilogue::gelu(x);
-    else if constexpr (node.op == EpilogueOp::silu) return epilogue::silu(x);
-    else if constexpr (node.op == EpilogueOp::sigmoid) return arch::sigmoid(x);
-    else if constexpr (node.op == EpilogueOp::tanh) return arch::tanh(x);
-    else if constexpr (node.op == EpilogueOp::convert) return epilogue::round_to<node.type>(x);
-    else return x;
+    if constexpr (node.op == EpilogueOp::convert) return epilogue::round_to<node.type>(x);
+    else return epilogue::function<node.op>(x);
   }
-  WW_DEVICE static float clamp(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
 
   const EpilogueArguments& arguments_;
   const TileExtent& extent_;
