@@ -47,6 +47,7 @@ inline Bounded clamp(Bounded x, Bounded low, Bounded high) {
 inline double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
 
 inline Bounded relu(Bounded x) { return {std::max(x.value, 0.0), x.error}; }
+inline Bounded relu2(Bounded x) { return multiply(relu(x), relu(x)); }
 inline Bounded gelu(Bounded x) {
   const double inner = 1.5957691216057308 * (x.value + 0.044715 * x.value * x.value * x.value);
   // The slope is at most 1.13; |z sigmoid'(z)| <= 0.224, and z has six roundings and two constants behind it.

@@ -37,6 +37,10 @@ EpilogueCase text_case(const char* epilogue, DType d = bf16, std::int64_t m = 13
 
 TEST(Epilogue, BiasAndActivation) { expect_right(text_case("silu(acc*alpha+bias)")); }
 
+TEST(Epilogue, SquaredRelu) {
+  for (DType d : {bf16, f32}) expect_right(text_case("relu2(acc*alpha+bias)", d));
+}
+
 // clamp(x, -2, acc * 0.5), and an x of -2 but for a rounding where the bounds have crossed.
 TEST(Epilogue, ClampStepsWhereItsBoundsCross) { expect_right(numbered_epilogue(440, 500)); }
 

@@ -9,6 +9,7 @@
 namespace ww::collective::epilogue {
 
 WW_DEVICE float relu(float x) { return x <= 0.0f ? 0.0f : x; }
+WW_DEVICE float relu2(float x) { return arch::mul(relu(x), relu(x)); }
 /// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, as x sigmoid(2 ...), which does not cancel for negative x.
 WW_DEVICE float gelu(float x) {
   const float inner = arch::fma(arch::mul(x, x), 0x1.2444f2p-4f, 0x1.988454p0f);  // 2 sqrt(2 / pi) {0.044715, 1}

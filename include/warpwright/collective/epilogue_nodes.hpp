@@ -14,6 +14,7 @@
 /// name, what it makes of x
 #define WW_EPILOGUE_FUNCTIONS(X)                                      \
   X(relu, "+0 where x <= 0, else x; NaN stays")                       \
+  X(relu2, "relu(x)^2")                                               \
   X(gelu, "x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)), GELU by tanh") \
   X(silu, "x sigmoid(x)")                                             \
   X(sigmoid, "1 / (1 + e^-x)")                                        \
