@@ -12,7 +12,7 @@
 namespace ww::ref {
 namespace {
 
-using namespace bounded;
+using bounded::kHalfUnit, bounded::kInfinity, bounded::kTiny, bounded::kUnit, bounded::multiply, bounded::rounded;
 
 Bounded convert(Bounded x, DType type) {
   if (type == DType::f32) return x;
@@ -101,10 +101,15 @@ class Judge {
         const Matrix& auxiliary = tensors_.auxiliary[node.slot];
         return exact(element(auxiliary, input_row(auxiliary, m), n));
       }
-      case EpilogueOp::add: return add(operand(0), operand(1));
-      case EpilogueOp::multiply: return multiply(operand(0), operand(1));
-      case EpilogueOp::fma: return fma(operand(0), operand(1), operand(2));
-      case EpilogueOp::clamp: return clamp(operand(0), operand(1), operand(2));
+      case EpilogueOp::add: return bounded::add(operand(0), operand(1));
+      case EpilogueOp::multiply: return bounded::multiply(operand(0), operand(1));
+      case EpilogueOp::divide: return bounded::divide(operand(0), operand(1));
+      case EpilogueOp::fma: return bounded::fma(operand(0), operand(1), operand(2));
+      case EpilogueOp::clamp: return bounded::clamp(operand(0), operand(1), operand(2));
+#define WW_EPILOGUE_CASE(name, formula) \
+  case EpilogueOp::name: return bounded::name(operand(0), operand(1));
+        WW_EPILOGUE_FUNCTIONS_OF_TWO(WW_EPILOGUE_CASE)
+#undef WW_EPILOGUE_CASE
       default: return function(node, operand(0), m, n);
     }
   }
@@ -133,7 +138,7 @@ class Judge {
     std::vector<Bounded> out(row.size() / 2);
     const bool halves = stages_.swiglu == EpilogueOp::swiglu_halves;
     for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = multiply(silu(row[halves ? i : 2 * i]), row[halves ? i + out.size() : 2 * i + 1]);
+      out[i] = multiply(bounded::silu(row[halves ? i : 2 * i]), row[halves ? i + out.size() : 2 * i + 1]);
     return out;
   }
 

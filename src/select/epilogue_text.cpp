@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Epilogue trees as text: a printer, and a recursive-descent parser that makes the same expressions as C++ does.
-//   sum := product (("+" | "-") product)*      product := factor ("*" factor)*      factor := "-" factor | primary
+//   sum := product (("+" | "-") product)*   product := factor (("*" | "/") factor)*   factor := "-" factor | primary
 //   primary := number | name [":" type] | function "(" sum ("," argument)* ")" | "(" sum ")"
 #include <fmt/format.h>
 
@@ -25,6 +25,7 @@ struct Function {
 constexpr Function kFunctions[] = {
     // clang-format off
     WW_EPILOGUE_FUNCTIONS(WW_EPILOGUE_NAME)
+    WW_EPILOGUE_FUNCTIONS_OF_TWO(WW_EPILOGUE_NAME)
     // clang-format on
     {"convert", EpilogueOp::convert},
     {"clamp", EpilogueOp::clamp},
@@ -89,10 +90,10 @@ class Parser {
 
   Result<Expression> product() {
     WW_TRY(Expression left, factor());
-    while (peek() == '*') {
-      ++at_;
+    while (peek() == '*' || peek() == '/') {
+      const bool divides = text_[at_++] == '/';
       WW_TRY(const Expression right, factor());
-      left = left * right;
+      left = divides ? left / right : left * right;
     }
     return left;
   }
@@ -144,6 +145,11 @@ class Parser {
     } else if (collective::is_output(op)) {
       WW_CHECK(expect(','));
       WW_CHECK(output(node));
+    } else if (operands_of(op) == 2) {
+      WW_CHECK(expect(','));
+      WW_TRY(const Expression y, sum());
+      WW_CHECK(expect(')'));
+      return Expression(node, x, y);
     } else if (operands_of(op) == 3) {
       WW_CHECK(expect(','));
       WW_TRY(const Expression y, sum());
@@ -246,8 +252,9 @@ std::string text_of(const EpilogueTree& tree, int last) {
   const auto wrapped = [&](int i, bool wrap) { return wrap ? "(" + operand(i) + ")" : operand(i); };
   if (operands_of(node.op) == 0) return leaf_text(tree, node);
   if (node.op == EpilogueOp::add) return operand(0) + "+" + wrapped(1, is(1, EpilogueOp::add));
-  if (node.op == EpilogueOp::multiply)
-    return wrapped(0, is(0, EpilogueOp::add)) + "*" + wrapped(1, is(1, EpilogueOp::add) || is(1, EpilogueOp::multiply));
+  if (node.op == EpilogueOp::multiply || node.op == EpilogueOp::divide)
+    return wrapped(0, is(0, EpilogueOp::add)) + (node.op == EpilogueOp::multiply ? "*" : "/") +
+           wrapped(1, is(1, EpilogueOp::add) || is(1, EpilogueOp::multiply) || is(1, EpilogueOp::divide));
   std::string text;
   for (const Function& f : kFunctions)
     if (f.op == node.op) text = std::string(f.name) + "(";

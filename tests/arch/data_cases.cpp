@@ -263,7 +263,7 @@ Case math() {
   for (u32 i = 0; i < kCount; ++i) {
     const float x = arch::float_of(c.in[i]), y = arch::float_of(c.in[i + 1]), z = arch::float_of(c.in[i + 2]);
     for (float v : {__builtin_fmaf(x, y, z), x * y, x + y, arch::exp2(x), arch::exp(x), arch::tanh(x), arch::sigmoid(x),
-                    arch::reciprocal(x), arch::rsqrt(x)})
+                    arch::reciprocal(x), arch::rsqrt(x), x / y, arch::gelu_erf(x)})
       c.expected.push_back(one_nan(v));
   }
   return c;

@@ -89,10 +89,51 @@ TEST(Math, RsqrtIsRoundedAlmostAlwaysRight) {
   EXPECT_BOUND(w, 0.51, 0);
 }
 
+TEST(Math, GeluOfErfIsWithinItsBounds) {
+  const auto reference = [](long double x) { return 0.5L * x * std::erfc(-x * std::sqrt(0.5L)); };
+  const Worst above = worst_error([](float x) { return gelu_erf(std::fabs(x)); },
+                                  [&](long double x) { return reference(std::fabs(x)); }, 0, 10);
+  EXPECT_BOUND(above, 4.0, 1.0);
+  // -Inf times 0 has no value in FP64; the limit is checked below
+  const auto below = [&](long double x) { return std::isinf(x) ? -0.0L : reference(-std::fabs(x)); };
+  const Worst w = worst_error([](float x) { return gelu_erf(-std::fabs(x)); }, below, 0, 14.5f);
+  EXPECT_BOUND(w, 7.0, 3.5);
+}
+
+/// Every pair of exponents, among them those of zeros, subnormals, Inf and NaN. A quotient of 64 digits rounds to FP32
+/// as the exact one does, because no inexact quotient of two floats is that close to a tie.
+TEST(Math, DivisionIsThatOfIeee754) {
+  std::mt19937 generator(11);
+  const auto of_exponent = [&](u32 exponent, int i) {
+    const u32 fraction = i == 0 ? 0 : i == 1 ? 0x7fffffu : generator() & 0x7fffffu;
+    return float_of((generator() & 1) << 31 | exponent << 23 | fraction);
+  };
+  for (u32 x = 0; x < 256; ++x)
+    for (u32 y = 0; y < 256; ++y)
+      for (int i = 0; i < 6; ++i) {
+        const float a = of_exponent(x, i % 3), b = of_exponent(y, (i + i / 3) % 3);
+        const long double quotient = static_cast<long double>(a) / static_cast<long double>(b);
+        const float want = static_cast<float>(quotient), got = div(a, b);
+        ASSERT_EQ(bits_of(got), std::isnan(want) ? kNanBits : bits_of(want)) << std::hexfloat << a << " / " << b;
+      }
+}
+
 TEST(Math, SpecialValues) {
   for (float nan : {float_of(0x7f800001u), float_of(0xffc00000u), float_of(0x7fffffffu)})
-    for (float v : {exp2(nan), exp(nan), tanh(nan), sigmoid(nan), reciprocal(nan), rsqrt(nan)})
+    for (float v : {exp2(nan), exp(nan), tanh(nan), sigmoid(nan), reciprocal(nan), rsqrt(nan), gelu_erf(nan),
+                    div(nan, 1.0f), div(1.0f, nan), div(nan, 0.0f)})
       EXPECT_EQ(bits_of(v), kNanBits);
+  EXPECT_EQ(bits_of(div(0.0f, -0.0f)), kNanBits);
+  EXPECT_EQ(bits_of(div(-kInf, kInf)), kNanBits);
+  EXPECT_EQ(div(-1.0f, 0.0f), -kInf);
+  EXPECT_EQ(div(0x1p-149f, -0.0f), -kInf);
+  EXPECT_EQ(bits_of(div(-1.0f, kInf)), 0x80000000u);
+  EXPECT_EQ(bits_of(gelu_erf(-kInf)), 0x80000000u);
+  EXPECT_EQ(bits_of(gelu_erf(-20.0f)), 0x80000000u);
+  EXPECT_EQ(bits_of(gelu_erf(-0.0f)), 0x80000000u);
+  EXPECT_EQ(bits_of(gelu_erf(0.0f)), 0u);
+  EXPECT_EQ(gelu_erf(kInf), kInf);
+  EXPECT_EQ(gelu_erf(20.0f), 20.0f);
   EXPECT_EQ(exp2(kInf), kInf);
   EXPECT_EQ(bits_of(exp2(-kInf)), 0u);
   EXPECT_EQ(exp2(128.0f), kInf);

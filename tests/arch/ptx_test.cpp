@@ -181,7 +181,7 @@ const Expected kExpected[] = {
     {"arch_convert",
      {"cvt.rn.bf16x2.f32", "cvt.rn.f16x2.f32", "cvt.rn.satfinite.e4m3x2.f32", "cvt.rn.satfinite.e5m2x2.f32",
       "cvt.rn.bf16.f32", "cvt.rn.f16.f32"}},
-    {"arch_math", {"fma.rn.f32", "mul.rn.f32", "add.rn.f32"}},
+    {"arch_math", {"fma.rn.f32", "mul.rn.f32", "add.rn.f32", "div.rn.f32"}},
 };
 
 TEST(Ptx, HoldsTheOpcodeOfEachInstruction) {
@@ -311,7 +311,8 @@ TEST(Ptx, NoApproximationNoFlushNoContraction) {
     const bool writes_fma = name == "arch_math" || name == "arch_counted";
     EXPECT_TRUE(writes_fma || count(text, "fma.") == 0) << name;
     // rounding is always spelled out: `mul.f32` without .rn is the form that ptxas may fuse
-    for (const char* fusible : {"\tmul.f32", "\tadd.f32", "\tsub.f32"}) EXPECT_EQ(count(text, fusible), 0u) << name;
+    for (const char* fusible : {"\tmul.f32", "\tadd.f32", "\tsub.f32", "\tdiv.f32", "\tdiv.full"})
+      EXPECT_EQ(count(text, fusible), 0u) << name;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "random_epilogue.hpp"
+#include "warpwright/collective/epilogue_functions.hpp"
 
 namespace ww {
 namespace {
@@ -39,6 +40,53 @@ TEST(Epilogue, BiasAndActivation) { expect_right(text_case("silu(acc*alpha+bias)
 
 TEST(Epilogue, SquaredRelu) {
   for (DType d : {bf16, f32}) expect_right(text_case("relu2(acc*alpha+bias)", d));
+}
+
+TEST(Epilogue, QuotientsAndExtremes) {
+  expect_right(text_case("acc/(2+sigmoid(bias))", f32));
+  expect_right(text_case("max(min(acc*alpha,col0),c)", f32));
+  expect_right(text_case("exp(min(acc,1))*gelu_erf(acc)", f32));
+  expect_right(text_case("softcap(acc,max(bias,0.5))"));
+}
+
+/// The same value in two ways, each operation of which rounds alike.
+TEST(Epilogue, EqualTreesGiveEqualBits) {
+  const std::pair<const char*, const char*> same[] = {
+      {"softcap(acc,30)", "tanh(acc/30)*30"},
+      {"acc/2", "acc*0.5"},
+      {"max(acc,0)", "relu(acc)"},
+      {"relu2(acc)", "relu(acc)*relu(acc)"},
+      {"min(max(acc,-1),1)", "clamp(acc,-1,1)"},
+      {"-max(-acc,-c)", "min(acc,c)"},
+      {"exp(acc)/exp(acc)*acc", "acc*1"},
+  };
+  for (const auto& [one, other] : same) {
+    const auto x = run_on(open_emu(), text_case(one, f32, 70, 72)),
+               y = run_on(open_emu(), text_case(other, f32, 70, 72));
+    ASSERT_TRUE(x && y) << one << (x ? y.error().message : x.error().message);
+    EXPECT_EQ(bytes_of(*x), bytes_of(*y)) << one << " and " << other;
+  }
+}
+
+TEST(Epilogue, ExtremesOfZerosAndNan) {
+  using collective::epilogue::max, collective::epilogue::min, arch::bits_of;
+  const float inf = std::numeric_limits<float>::infinity(), edges[] = {0.0f, 0x1p-149f, 1.0f, 0x1.fffffep127f, inf};
+  for (const float nan : {arch::float_of(0xffc00001u), arch::float_of(0x7f800001u)})
+    for (const float x : edges)
+      for (const u32 got : {bits_of(max(nan, x)), bits_of(max(x, nan)), bits_of(min(nan, -x)), bits_of(min(x, nan))})
+        EXPECT_EQ(got, arch::kNanBits) << x;
+  EXPECT_EQ(bits_of(max(0.0f, -0.0f)), 0u);
+  EXPECT_EQ(bits_of(max(-0.0f, 0.0f)), 0u);
+  EXPECT_EQ(bits_of(max(-0.0f, -0.0f)), arch::kSignBit);
+  EXPECT_EQ(bits_of(min(0.0f, -0.0f)), arch::kSignBit);
+  EXPECT_EQ(bits_of(min(-0.0f, 0.0f)), arch::kSignBit);
+  EXPECT_EQ(bits_of(min(0.0f, 0.0f)), 0u);
+  for (float x : edges)
+    for (float y : edges)
+      for (const auto& [a, b] : {std::pair{x, y}, std::pair{-x, y}, std::pair{x, -y}, std::pair{-x, -y}}) {
+        EXPECT_EQ(max(a, b), a > b ? a : b) << a << ", " << b;
+        EXPECT_EQ(bits_of(min(a, b)), bits_of(-max(-a, -b))) << a << ", " << b;
+      }
 }
 
 // clamp(x, -2, acc * 0.5), and an x of -2 but for a rounding where the bounds have crossed.

@@ -21,6 +21,13 @@ TEST(EpilogueText, ExpressionsOfBothKindsAreTheSameTree) {
       {"-2*acc + 1e-3", -2.0f * acc + 1e-3f},
       {"fma(acc, alpha, clamp(aux0, -1, scalar3))", fma(acc, alpha, clamp(aux(0), -1.0f, scalar(3)))},
       {"relu(gelu(tanh(sigmoid(convert(acc, e4m3)))))", relu(gelu(tanh(sigmoid(convert(acc, e4m3)))))},
+      {"acc/alpha/2", acc / alpha / 2.0f},
+      {"acc/(alpha*bias)*2", acc / (alpha * bias()) * 2.0f},
+      {"acc*(alpha/bias)", acc * (alpha / bias())},
+      {"acc/(alpha/-bias)", acc / (alpha / -bias())},
+      {"(acc+1)/(c+2)", (acc + 1.0f) / (c() + 2.0f)},
+      {"max(acc, min(col0, exp(aux1)))", max(acc, min(column(0), exp(aux(1))))},
+      {"softcap(gelu_erf(relu2(acc)), 30)", softcap(gelu_erf(relu2(acc)), 30.0f)},
       {"row_sum(row_amax(acc,out3),out0)", row_sum(row_amax(acc, 3), 0)},
       {"column_amax(column_sum(store(acc,out2:f16),out1),out0)", column_amax(column_sum(store(acc, 2, f16), 1), 0)},
       {"quantise_block_pow2(swiglu(acc))", quantise_block_pow2(swiglu(acc))},
@@ -40,7 +47,7 @@ TEST(EpilogueText, ExpressionsOfBothKindsAreTheSameTree) {
 TEST(EpilogueText, RandomTreesAndTheirConfigsRoundTrip) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     GemmConfig config;
-    config.epilogue = testing::RandomTree(seed).make(config.d);
+    config.epilogue = testing::RandomTree(seed, seed % 2 == 1).make(config.d);
     const auto tree = parse_epilogue(to_text(config.epilogue));
     ASSERT_TRUE(tree) << tree.error().message;
     ASSERT_EQ(*tree, config.epilogue) << "seed " << seed << ": " << to_text(config.epilogue);
@@ -54,7 +61,7 @@ TEST(EpilogueText, RandomTreesHaveEveryNode) {
   bool seen[static_cast<int>(EpilogueOp::too_long)] = {};
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     DType d = bf16;
-    const EpilogueTree tree = testing::RandomTree(seed).make(d);
+    const EpilogueTree tree = testing::RandomTree(seed, true).make(d);
     for (int i = 0; i < tree.size(); ++i) seen[static_cast<int>(tree.node(i).op)] = true;
   }
   seen[static_cast<int>(EpilogueOp::swiglu_halves)] = true;  // needs an N of its own: Epilogue.SwigluOfPairsAndOfHalves
@@ -81,6 +88,9 @@ TEST(EpilogueText, ErrorsNameThePosition) {
       {"convert(acc)", "position 12: expected \",\""},
       {"convert(acc, int8)", "position 14: expected a type"},
       {"clamp(acc, 1)", "position 13: expected \",\""},
+      {"max(acc)", "position 8: expected \",\""},
+      {"softcap(acc, 1, 2)", "position 15: expected \")\""},
+      {"acc/", "position 5: expected acc, alpha"},
       {"fma(acc, 1)", "position 11: expected \",\""},
       {"row_sum(acc)", "position 12: expected \",\""},
       {"row_sum(acc, out4)", "position 14: expected an output, out0 to out3"},

@@ -36,7 +36,9 @@ struct EpilogueCase {
 /// Draws expressions. Results stay near 1, so that bounds stay tight and nothing overflows.
 class RandomTree {
  public:
-  explicit RandomTree(std::uint64_t seed) : rng_(seed) {}
+  /// Recorded hashes name trees by their seed, so what a seed draws must not change: nodes that are newer than those
+  /// records are drawn with `newer` alone.
+  explicit RandomTree(std::uint64_t seed, bool newer = false) : rng_(seed), newer_(newer) {}
 
   EpilogueTree make(DType& d) {
     for (;;) {
@@ -81,6 +83,7 @@ class RandomTree {
   /// Draws an expression. `outer`: it is still on the path from the root, where an output may stand.
   evt::Expression expression(int depth, bool outer) {
     if (depth == 1 || (!outer && pick(4) == 0)) return leaf();
+    if (newer_ && pick(2) == 0) return newer(depth, outer);
     switch (pick(outer ? 16 : 12)) {
       case 0:
       case 1: return expression(depth - 1, outer) + expression(depth - 1, false);
@@ -108,14 +111,30 @@ class RandomTree {
     }
   }
 
+  evt::Expression newer(int depth, bool outer) {
+    const evt::Expression x = expression(depth - 1, outer);
+    switch (pick(8)) {
+      case 0: return x / evt::max(expression(depth - 1, false), 0.5f);
+      case 1: return x / evt::min(leaf(), -0.25f);
+      case 2: return evt::max(x, expression(depth - 1, false));
+      case 3: return evt::min(x, expression(depth - 1, false));
+      case 4: return evt::exp(evt::min(x, 1.0f));
+      case 5: return evt::relu2(x);
+      case 6: return evt::gelu_erf(x);
+      default: return evt::softcap(x, pick(2) ? evt::Expression(3.0f) : evt::max(leaf(), 1.0f));
+    }
+  }
+
   static constexpr DType kTypeOfC = DType::bf16;
   std::mt19937_64 rng_;
+  bool newer_;
   int outputs_ = 0;
 };
 
-inline constexpr std::uint64_t kFirstBatchedEpilogue = 1'000'000;
+inline constexpr std::uint64_t kFirstBatchedEpilogue = 1'000'000, kFirstNewerEpilogue = 2'000'000;
 
-/// Problem `i` of a family in which `trees` trees are used in turn; from kFirstBatchedEpilogue on those of batches.
+/// Problem `i` of a family in which `trees` trees are used in turn; from kFirstBatchedEpilogue on those of batches,
+/// from kFirstNewerEpilogue on those of one product again, whose trees have every node.
 inline EpilogueCase numbered_epilogue(std::uint64_t i, std::uint64_t trees) {
   const std::uint64_t kind = i % trees;
   std::mt19937_64 of_kind(kind * 0x9e3779b97f4a7c15ull + 7), rng(i * 0x9e3779b97f4a7c15ull + 1);
@@ -126,7 +145,7 @@ inline EpilogueCase numbered_epilogue(std::uint64_t i, std::uint64_t trees) {
   p.a = p.b = kind % 2 == 0 ? bf16 : e4m3;
   p.d = DType(1 + draw(of_kind, 3));
   p.scale = kind % 4 == 1 ? Scale::tensor : Scale::none;
-  p.epilogue = RandomTree(kind + 1).make(p.d);
+  p.epilogue = RandomTree(kind + 1, i >= kFirstNewerEpilogue).make(p.d);
   const collective::EpilogueStages stages = collective::stages_of(p.epilogue);
   const bool blocks = stages.quantise > EpilogueOp::quantise, halved = stages.swiglu != EpilogueOp::none;
   made.config.tile_m = draw(of_kind, 2) == 0 ? 64 : 128;
@@ -137,7 +156,7 @@ inline EpilogueCase numbered_epilogue(std::uint64_t i, std::uint64_t trees) {
   p.k = 64 * static_cast<std::int64_t>(draw(rng, 20) == 0 ? 0 : 1 + draw(rng, 3));
   made.pad = 2 * static_cast<std::int64_t>(draw(rng, 3));
   made.in_place = p.d == bf16 && !halved && p.epilogue.has(EpilogueOp::c) && draw(rng, 2) == 0;
-  if (i >= kFirstBatchedEpilogue) {
+  if (i >= kFirstBatchedEpilogue && i < kFirstNewerEpilogue) {
     p.batch = 2 + static_cast<std::int64_t>(draw(rng, 3)), p.m = 1 + p.m / 2;
     const std::int64_t row = std::max<std::int64_t>(p.k, 16);
     if (draw(rng, 3) != 0) p.batch_a = p.m * row;

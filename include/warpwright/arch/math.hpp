@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // FP32 arithmetic with the same meaning on both executors. A multiply-add is written as fma; nothing else is ever fused
-// (-fmad=false for PTX, -ffp-contract=off on the host). The functions below are built from these three operations and
+// (-fmad=false for PTX, -ffp-contract=off on the host). The functions below are built from fma, mul, add and
 // bit patterns, one source for both executors, so that their results are bit-equal. None is `.approx`.
 //   function     largest error (ulp)   at the edges
+//   div          0.5 (IEEE 754)        x / +-0 = +-Inf, 0 / 0 and Inf / Inf are NaN; subnormal quotients are kept
 //   exp2, exp    1.0                   overflow gives Inf; subnormal results are kept, then 0
 //   tanh         2.0                   +-1 past |x| = 9.02; tanh(x) = x for tiny and subnormal x, -0 included
 //   sigmoid      3.0                   subnormal results are kept
 //   reciprocal   0.51 (subnormal: 1)   1/+-0 = +-Inf, 1/+-Inf = +-0; below 2^-128 the reciprocal is Inf
 //   rsqrt        0.51                  +-0 gives +-Inf, Inf gives 0, x < 0 gives NaN
-// Every NaN that these functions return, fma, mul and add included, is 0x7FFFFFFF. FP32 subnormals are never flushed.
-// PTX ISA: fma.rn, mul.rn, add.rn.
+//   gelu_erf     4 (x < 0: 7)          +-0 stays, Inf gives Inf, -Inf gives the limit -0; subnormal results within 3.5
+// Every NaN that these functions return, fma, mul, add and div included, is 0x7FFFFFFF. FP32 subnormals are kept.
+// PTX ISA: fma.rn, mul.rn, add.rn, div.rn.
 #pragma once
 
 #include "warpwright/arch/convert.hpp"
@@ -25,6 +27,7 @@ inline namespace ptx {
 WW_DEVICE float fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 WW_DEVICE float mul(float a, float b) { return __fmul_rn(a, b); }
 WW_DEVICE float add(float a, float b) { return __fadd_rn(a, b); }
+WW_DEVICE float div(float a, float b) { return __fdiv_rn(a, b); }
 }  // namespace ptx
 #else
 inline namespace emu {
@@ -39,6 +42,7 @@ __attribute__((always_inline)) WW_DEVICE float fma(float a, float b, float c) {
 }
 WW_DEVICE float mul(float a, float b) { return one_nan(a * b); }
 WW_DEVICE float add(float a, float b) { return one_nan(a + b); }
+WW_DEVICE float div(float a, float b) { return one_nan(a / b); }
 }  // namespace emu
 #endif
 
@@ -166,6 +170,31 @@ WW_DEVICE float sigmoid(float x) {
   if (x != x) return float_of(kNanBits);
   const float e = exp(float_of(bits_of(x) | kSignBit));
   return mul(bits_of(x) & kSignBit ? e : 1.0f, reciprocal(add(1.0f, e)));
+}
+
+/// x (1 + erf(x / sqrt(2))) / 2, the exact GELU. With a = |x| and r(a) = erfc(a / sqrt(2)) e^(a^2 / 2) / 2 it is
+/// x r e^(-a^2 / 2) for x < 0, which does not cancel, and x minus that for x > 0. r is s times a polynomial in
+/// u = 1 - s with s = 1 / (1 + 0.3 a), off by 2^-28 on 0 <= a <= 16. a^2 is carried in two parts, because the
+/// exponential turns its absolute error into a relative one.
+WW_DEVICE float gelu_erf(float x) {
+  const float inside = x > 16.0f ? 16.0f : x < -16.0f ? -16.0f : x;  // e^-128 is 0
+  const float a = float_of(bits_of(inside) & ~kSignBit);
+  const float part = mul(a, 0x1.333334p-2f), s = reciprocal(add(part, 1.0f));
+  const float u = add(mul(part, s), -0.375f);
+  float q = 0x1.520068p-6f;
+  q = fma(q, u, -0x1.d41db4p-9f);
+  q = fma(q, u, -0x1.6807dap-5f);
+  q = fma(q, u, 0x1.696294p-13f);
+  q = fma(q, u, 0x1.77309cp-4f);
+  q = fma(q, u, -0x1.9da6dp-6f);
+  q = fma(q, u, -0x1.c9878ap-3f);
+  q = fma(q, u, 0x1.b8ea14p-2f);
+  q = fma(q, u, -0x1.b479b2p-2f);
+  q = fma(q, u, 0x1.136b18p-2f);
+  const float tail = mul(mul(q, s), inside);  // x r
+  const float high = mul(a, a), low = fma(a, a, -high);
+  const float e = exp(mul(-0.5f, high)), power = fma(mul(e, -0.5f), low, e);
+  return x > 0.0f ? fma(-tail, power, x) : mul(tail, power);
 }
 
 }  // namespace ww::arch

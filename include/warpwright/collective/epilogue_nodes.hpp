@@ -2,9 +2,9 @@
 // An epilogue as a value: D = f(accumulator, C, vectors, scalars) as a postfix array of nodes, operands before the node
 // that takes them. Empty: D is the scaled accumulator.
 //   silu(acc * alpha + bias)  =  acc, scalar 0, multiply, row_vector 0, add, silu
-// Functions of one operand are lines of WW_EPILOGUE_FUNCTIONS: a line makes the node, its name in texts, its C++
-// function and its line of `gemm --help`. What else it needs is its FP32 form (collective/epilogue_functions.hpp) and
-// its FP64 form with a bound (epilogue_bounds.hpp of the reference).
+// Functions are lines of WW_EPILOGUE_FUNCTIONS and WW_EPILOGUE_FUNCTIONS_OF_TWO. A line makes the node, its name in
+// texts, its C++ function and its line of `gemm --help`. What else a function needs is its FP32 form
+// (collective/epilogue_functions.hpp) and its FP64 form with a bound (epilogue_bounds.hpp of the reference).
 // Part of GemmConfig, so part of the kernel's type; walked on the device by collective/epilogue_tree.hpp. Made by the
 // expressions of host/epilogue.hpp or from text (select/epilogue_text.cpp). What each node rounds: docs/numerics.md.
 #pragma once
@@ -15,10 +15,17 @@
 #define WW_EPILOGUE_FUNCTIONS(X)                                      \
   X(relu, "+0 where x <= 0, else x; NaN stays")                       \
   X(relu2, "relu(x)^2")                                               \
+  X(gelu_erf, "x (1 + erf(x / sqrt(2))) / 2, the exact GELU")         \
   X(gelu, "x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)), GELU by tanh") \
   X(silu, "x sigmoid(x)")                                             \
   X(sigmoid, "1 / (1 + e^-x)")                                        \
-  X(tanh, "(e^x - e^-x) / (e^x + e^-x)")
+  X(tanh, "(e^x - e^-x) / (e^x + e^-x)")                              \
+  X(exp, "e^x")
+/// The same of two operands.
+#define WW_EPILOGUE_FUNCTIONS_OF_TWO(X)                                                         \
+  X(max, "the larger of x and y, NaN where either is NaN, +0 of two zeros unless both are -0")  \
+  X(min, "the smaller of x and y, NaN where either is NaN, -0 of two zeros unless both are +0") \
+  X(softcap, "tanh(x / y) y")
 
 namespace ww {
 
@@ -52,6 +59,10 @@ enum class EpilogueOp : u8 {
   // two
   add,
   multiply,
+  divide,
+  // clang-format off
+  WW_EPILOGUE_FUNCTIONS_OF_TWO(WW_EPILOGUE_OP)
+  // clang-format on
   // three
   fma,    // x y + z, one rounding
   clamp,  // x between y and z

@@ -222,10 +222,8 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
         return {one<kNode>(x.x), one<kNode>(x.y)};
       } else {
         const Pair y = value<operand_node(kTree, kNode, 1)>(at, reductions, sums);
-        if constexpr (node.op == EpilogueOp::add) {
-          return {arch::add(x.x, y.x), arch::add(x.y, y.y)};
-        } else if constexpr (node.op == EpilogueOp::multiply) {
-          return {arch::mul(x.x, y.x), arch::mul(x.y, y.y)};
+        if constexpr (kOperands == 2) {
+          return {epilogue::function<node.op>(x.x, y.x), epilogue::function<node.op>(x.y, y.y)};
         } else {
           const Pair z = value<operand_node(kTree, kNode, 2)>(at, reductions, sums);
           if constexpr (node.op == EpilogueOp::fma) return {arch::fma(x.x, y.x, z.x), arch::fma(x.y, y.y, z.y)};

@@ -22,8 +22,8 @@ std::string to_text(const EpilogueTree& tree);
 /// Errors are invalid and name the position (from 1), what may stand there and what does.
 ///   names      acc; alpha, beta, scalar2, scalar3; c; bias (= row0), row1 to row3; col0 to col3; aux0 to aux3; numbers
 ///   types      name:bf16, :f16, :f32 for c, aux and row; without: bf16 for matrices, f32 for vectors
-///   functions  relu(x) and all others of WW_EPILOGUE_FUNCTIONS (collective/epilogue_nodes.hpp); convert(x, type);
-///              clamp(x, low, high); fma(x, y, z); + - * ( )
+///   functions  relu(x), max(x, y) and all others of WW_EPILOGUE_FUNCTIONS and WW_EPILOGUE_FUNCTIONS_OF_TWO
+///              (collective/epilogue_nodes.hpp); convert(x, type); clamp(x, low, high); fma(x, y, z); + - * / ( )
 ///              store(x, out0:type); row_amax(x, out1), row_sum, column_amax, column_sum
 ///   at the end swiglu(x), swiglu_halves(x); quantise(x), quantise_block(x), quantise_block_pow2(x)
 Result<EpilogueTree> parse_epilogue(std::string_view text);
@@ -116,14 +116,20 @@ constexpr Expression aux(int slot, DType type = bf16) {
 
 constexpr Expression operator+(const Expression& x, const Expression& y) { return {{EpilogueOp::add}, x, y}; }
 constexpr Expression operator*(const Expression& x, const Expression& y) { return {{EpilogueOp::multiply}, x, y}; }
+constexpr Expression operator/(const Expression& x, const Expression& y) { return {{EpilogueOp::divide}, x, y}; }
 /// x + y (-1) and x (-1): exact, so that each rounds as a subtraction and a negation do.
 constexpr Expression operator-(const Expression& x, const Expression& y) { return x + y * -1.0f; }
 constexpr Expression operator-(const Expression& x) { return x * -1.0f; }
 
-/// relu(x), gelu(x), ...: every line of WW_EPILOGUE_FUNCTIONS, in collective/epilogue_nodes.hpp.
+/// relu(x), gelu(x), ..., max(x, y), ...: every line of WW_EPILOGUE_FUNCTIONS and WW_EPILOGUE_FUNCTIONS_OF_TWO, in
+/// collective/epilogue_nodes.hpp.
 #define WW_EPILOGUE_FUNCTION(name, formula) \
   constexpr Expression name(const Expression& x) { return {{EpilogueOp::name}, x}; }
 WW_EPILOGUE_FUNCTIONS(WW_EPILOGUE_FUNCTION)
+#undef WW_EPILOGUE_FUNCTION
+#define WW_EPILOGUE_FUNCTION(name, formula) \
+  constexpr Expression name(const Expression& x, const Expression& y) { return {{EpilogueOp::name}, x, y}; }
+WW_EPILOGUE_FUNCTIONS_OF_TWO(WW_EPILOGUE_FUNCTION)
 #undef WW_EPILOGUE_FUNCTION
 constexpr Expression convert(const Expression& x, DType type) { return {{EpilogueOp::convert, 0, type}, x}; }
 constexpr Expression fma(const Expression& x, const Expression& y, const Expression& z) {

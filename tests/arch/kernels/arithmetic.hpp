@@ -29,7 +29,7 @@ WW_KERNEL(arch_convert, 128, Params, p) {
   }
 }
 
-/// 9 words for each input word and the two after it.
+/// 11 words for each input word and the two after it.
 WW_KERNEL(arch_math, 128, Params, p) {
   const u32 count = static_cast<u32>(p.arg[0]);
   for (u32 i = arch::block_index() * 128 + arch::thread_index(); i < count; i += arch::grid_size() * 128) {
@@ -39,9 +39,10 @@ WW_KERNEL(arch_math, 128, Params, p) {
         arch::bits_of(arch::fma(a, b, c)), arch::bits_of(arch::mul(a, b)),     arch::bits_of(arch::add(a, b)),
         arch::bits_of(arch::exp2(a)),      arch::bits_of(arch::exp(a)),        arch::bits_of(arch::tanh(a)),
         arch::bits_of(arch::sigmoid(a)),   arch::bits_of(arch::reciprocal(a)), arch::bits_of(arch::rsqrt(a)),
+        arch::bits_of(arch::div(a, b)),    arch::bits_of(arch::gelu_erf(a)),
     };
     WW_UNROLL
-    for (int k = 0; k < 9; ++k) arch::global::store(p.out + 9 * i + k, values[k]);
+    for (int k = 0; k < 11; ++k) arch::global::store(p.out + 11 * i + k, values[k]);
   }
 }
 
