@@ -188,7 +188,7 @@ Result<double> run_launch(const arch::KernelEntry& entry, const runtime::Launch&
     outcome.out_of_memory = true;
   }
   if (outcome.out_of_memory)
-    return failure(ErrorCode::could_not_finish, "kernel", "memory for the emulated CTAs", "none left");
+    return failure(ErrorCode::could_not_finish, "kernel", "memory for the emulated CTAs", "out of memory");
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 

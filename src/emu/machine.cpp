@@ -263,7 +263,7 @@ void Machine::poll(Thread& thread, Wait wait, arch::Site site, u32 a, u32 b) {
   constexpr u64 kLooksWithoutProgress = 4096;
   note_wait(thread, wait, site, a, b);
   if (++idle_polls_ > kLooksWithoutProgress + 256 * u64{live_threads_})
-    fail({&thread, site}, "livelock: threads keep looking and nothing else moves\n" + waiting_report(resident_),
+    fail({&thread, site}, "livelock: threads poll and nothing else makes progress\n" + waiting_report(resident_),
          Rule::livelock);
   yield(thread);
   thread.wait = Wait::none;

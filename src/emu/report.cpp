@@ -46,7 +46,7 @@ std::string global_word(const Thread& thread) {
   const int range = range_of(*thread.machine, address, 1);
   if (range < 0) return "global memory";
   const runtime::MemoryRange& memory = thread.machine->context().launch.memory[static_cast<std::size_t>(range)];
-  return fmt::format("global memory, byte {} of operand {}, which stays as it is",
+  return fmt::format("global memory, byte {} of operand {}, whose value does not change",
                      address - reinterpret_cast<u64>(memory.base), memory.name);
 }
 
@@ -90,7 +90,7 @@ std::string waits_on(const Thread& thread) {
     case Wait::polling: return global_word(thread);
     case Wait::polling_shared: {
       const u32 offset = thread.wait_a & arch::kSharedOffsetMask, rank = thread.wait_a >> arch::kSharedRankShift;
-      return fmt::format("shared memory, offset 0x{:x} of cluster rank {}, which stays as it is", offset, rank);
+      return fmt::format("shared memory, offset 0x{:x} of cluster rank {}, whose value does not change", offset, rank);
     }
     case Wait::none: return "nothing: runnable";
     case Wait::exited: return "exited";

@@ -38,10 +38,11 @@ const runtime::MemoryRange& memory_of(Thread& thread, const void* map, u32 align
     machine.fail({&thread, site}, fmt::format("tensor map: not {}-byte aligned", alignment), Rule::misaligned);
   const int range = range_of(machine, address, kMapBytes);
   if (range < 0)
-    machine.fail({&thread, site},
-                 fmt::format("tensor map: its {} bytes at 0x{:x} are no parameter and in no operand of the launch",
-                             kMapBytes, address),
-                 Rule::out_of_bounds);
+    machine.fail(
+        {&thread, site},
+        fmt::format("tensor map: its {} bytes at 0x{:x} are neither a parameter nor in an operand of the launch",
+                    kMapBytes, address),
+        Rule::out_of_bounds);
   return machine.context().launch.memory[static_cast<std::size_t>(range)];
 }
 

@@ -123,7 +123,7 @@ void check_store(Thread& thread, const TensorMapData& map, u32 range, const arch
   const u64 end = map.base - reinterpret_cast<u64>(memory.base) + reach_of(as_stored(map), at);
   if (end > memory.bytes)
     machine.fail({&thread, site},
-                 fmt::format("TMA store: {} bytes after operand {} are overwritten, since rows are cut "
+                 fmt::format("TMA store: {} bytes after operand {} are overwritten, because rows are clipped "
                              "at 16 bytes",
                              end - memory.bytes, memory.name),
                  Rule::out_of_bounds);

@@ -19,7 +19,7 @@ template <class Last> u32 meet(Thread& thread, u32 kind, u32 value, arch::Site s
   if (meeting.kind != kind)
     machine.fail(
         {&thread, site},
-        fmt::format("lane {} is at another warp-wide operation than lanes 0x{:08x}", thread.lane(), meeting.arrived),
+        fmt::format("lane {} executes another warp-wide operation than lanes 0x{:08x}", thread.lane(), meeting.arrived),
         Rule::divergent_call);
   const u32 round = meeting.round, half = round & 1;
   warp.values[half][thread.lane()] = value;

@@ -42,7 +42,7 @@ TEST(EmuDevice, NamedBarriersCountAndCompare) {
   EXPECT_REPORTS((launch<mismatch>(Params{}, {})), "named barrier 3: this thread expects");
   EXPECT_REPORTS((launch<too_few>(Params{}, {})), "warps 0-2 (96 threads)");
   EXPECT_REPORTS((launch<too_few>(Params{}, {})), "named barrier 5: 96 of 128 threads have arrived");
-  EXPECT_REPORTS((launch<no_such_barrier>(Params{}, {})), "there are 16 a CTA");
+  EXPECT_REPORTS((launch<no_such_barrier>(Params{}, {})), "expected an id from 0 to 15");
 }
 
 void distributed(const Params& p) {

@@ -79,7 +79,7 @@ TEST(EmuTma, LoadsSwizzleOnAddressBitsAndStoresUndoIt) {
           ASSERT_EQ(raw[offset], expected)
               << "bits " << c.bits << " at " << x << "," << y << " row " << r << " byte " << i;
           inside += in_tensor;
-          // a store cuts rows at 16 bytes: here at the pitch
+          // A store clips rows at 16 bytes: here at the pitch.
           const u32 to_x = static_cast<u32>(store_x + i), to_y = static_cast<u32>(store_y + r);
           if (to_x >= kWidth || to_y >= kHeight) continue;
           stored[to_y * kWidth + to_x] = expected;
@@ -240,7 +240,7 @@ TEST(EmuTma, AStoreThatOverwritesWhatFollowsItsOperandIsReported) {
     const auto result =
         launch<load_wrongly>(params, {.threads = 32, .shared_bytes = kBox + 8}, {{"data", data, bytes, true}});
     if (bytes < 64) {
-      EXPECT_REPORTS(result, "rows are cut at 16 bytes");
+      EXPECT_REPORTS(result, "rows are clipped at 16 bytes");
     } else {
       EXPECT_RUNS(result);
     }

@@ -41,7 +41,8 @@ const char* advice_for(Rule rule) {
              "for "
              "its warp";
     case Rule::proxy_fence:
-      return "every thread that wrote calls fence::proxy_async_shared() after its writes and before the barrier that "
+      return "call fence::proxy_async_shared() in every thread that wrote, after its writes and before the barrier "
+             "that "
              "precedes the asynchronous access";
     case Rule::scope: return "use a release and an acquire whose scope holds both parties";
     case Rule::stage_reuse:
@@ -59,25 +60,28 @@ const char* advice_for(Rule rule) {
       return "keep the CTA alive until its peers are done with its shared memory: a cluster barrier or a producer tail "
              "before exit";
     case Rule::unfinished_store:
-      return "the thread that issued the store commits it and waits with wait_read before the source is written again "
-             "and before exit";
+      return "commit the store in the thread that issued it, and wait there with wait_read before the source is "
+             "written "
+             "again and before exit";
     case Rule::stale_descriptor:
       return "change a tensor map in global memory by tensor_map::release, after all that was issued with it is done; "
              "order that before tensor_map::acquire in every CTA that uses the map, in this launch, and that before "
              "the TMA";
     case Rule::early_access:
-      return "call pdl::wait before the first access to global memory, in the thread itself or in one that it meets "
-             "at a barrier before the access; without the launch attribute nothing has to wait";
-    case Rule::divergent_call: return "all threads of the warp or warpgroup make the same call in the same order";
+      return "call pdl::wait before the first access to global memory, in the thread itself or in one with which it "
+             "synchronises before the access; without the launch attribute no wait is needed";
+    case Rule::divergent_call: return "make the same calls in the same order in all threads of the warp or warpgroup";
     case Rule::register_budget: return "release registers before claiming them, within the CTA's share of 65536";
-    case Rule::named_barrier_count: return "all threads that meet at a named barrier name the same number of threads";
+    case Rule::named_barrier_count:
+      return "all threads that synchronise at a named barrier must name the same number of threads";
     case Rule::out_of_bounds: return "stay inside the shared memory of the launch and its operands";
     case Rule::misaligned:
       return "align the address to the size of the access, boxes and innermost coordinates to what TMA needs";
     case Rule::uninitialised_read: return "write the bytes before they are read";
-    case Rule::deadlock: return "compare arrivals, bytes and parity of the barriers named above with what the roles do";
+    case Rule::deadlock:
+      return "compare arrivals, bytes and parity of the barriers named above with the operations of the roles";
     case Rule::livelock:
-      return "nothing that these threads look at can change any more; wait with wait_global, and publish with a "
+      return "no value that these threads poll can change any more; wait with wait_global, and publish with a "
              "release";
     case Rule::invalid_operation: return "see the instruction in the PTX ISA";
     case Rule::unsupported: return "the emulated device does not model this";
