@@ -29,7 +29,7 @@ fs::path home() {
 fs::path choose(const fs::path& requested) {
   if (!requested.empty()) return requested;
   if (fs::path own = from_environment("WARPWRIGHT_CACHE_DIR"); !own.empty()) return own;
-  // why: the XDG specification says to ignore relative paths
+  // The XDG specification says to ignore relative paths.
   if (fs::path xdg = from_environment("XDG_CACHE_HOME"); xdg.is_absolute()) return xdg / "warpwright";
   if (fs::path user = home(); !user.empty()) return user / ".cache" / "warpwright";
   return {};

@@ -47,7 +47,7 @@ std::optional<Shipped> find_shipped(std::string_view text) {
       const fs::path path = directory / (key + ".so");
       const Result<std::string> file = read_file(path);
       if (!file) continue;
-      // why not read_entry: an installed file that is broken is the package manager's to replace, not ours to remove
+      // Not read_entry(), which removes a broken file: an installed one is the package manager's to replace.
       if (std::optional<Entry> entry = unpack(*file, key)) return Shipped{std::move(*entry), path};
     }
   }
