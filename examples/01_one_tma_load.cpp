@@ -5,13 +5,9 @@
 // The box exceeds two edges of the matrix; elements outside arrive as zeros.
 //   example_01_one_tma_load [device]        device: emu:sm90 (default) or cuda:0
 #include <cstdio>
-#include <cstdlib>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
-#include "runtime/backend.hpp"
-#include "warpwright/host/device.hpp"
+#include "on_device.hpp"
+#include "warpwright/host/kernel.hpp"
 
 namespace {
 
@@ -69,57 +65,28 @@ struct Params {
 
 constexpr int kRows = 6, kColumns = 20, kBox = 8, kRow = 2, kColumn = 16;
 
-template <class T> T require(ww::Result<T> result) {
-  if (!result) {
-    std::fprintf(stderr, "%s\n", result.error().message.c_str());
-    std::exit(1);
-  }
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
-
 /// A row-major (rows, columns) float tensor and the (8, 8) box that TMA takes from it.
-ww::runtime::TensorMapSpec tensor(const ww::Buffer& buffer, int rows, int columns) {
-  ww::runtime::TensorMapSpec spec;
-  spec.base = buffer.data();
-  spec.element = ww::f32;
-  spec.rank = 2;
-  spec.extent[0] = static_cast<std::uint64_t>(columns);  // innermost first
-  spec.extent[1] = static_cast<std::uint64_t>(rows);
-  spec.stride_bytes[1] = static_cast<std::uint64_t>(columns) * sizeof(float);  // a multiple of 16
-  spec.box[0] = spec.box[1] = kBox;
-  spec.swizzle = ww::runtime::SmemSwizzle::none;
-  return spec;
+ww::arch::TensorMap tensor(const ww::Device& device, const ww::Buffer& buffer, int rows, int columns) {
+  return example::require(device.tensor_map(
+      ww::TensorMapSpec::matrix(buffer.data(), ww::f32, rows, columns, columns, kBox, kBox, ww::SmemSwizzle::none)));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const ww::Device device = require(ww::Device::open(argc > 1 ? argv[1] : "emu:sm90"));
-  ww::runtime::Backend& backend = device.backend();
-
+  const ww::Device device = example::open(argc, argv);
   std::vector<float> matrix(kRows * kColumns), tile(kBox * kBox, -1.0f);
   for (int i = 0; i < kRows * kColumns; ++i) matrix[static_cast<std::size_t>(i)] = static_cast<float>(i + 1);
-  const std::size_t matrix_bytes = matrix.size() * sizeof(float), tile_bytes = tile.size() * sizeof(float);
-  const ww::Buffer in = require(device.allocate(matrix_bytes)), out = require(device.allocate(tile_bytes));
-  require(device.upload(in.data(), matrix.data(), matrix_bytes));
-  require(device.upload(out.data(), tile.data(), tile_bytes));
+  const ww::Buffer in = example::upload(device, matrix), out = example::upload(device, tile);
 
-  const Params params{require(backend.encode(tensor(in, kRows, kColumns))),
-                      require(backend.encode(tensor(out, kBox, kBox))), kColumn, kRow};
-  const auto kernel = require(backend.kernel({"one_tma_load", kKernel}));
+  const Params params{tensor(device, in, kRows, kColumns), tensor(device, out, kBox, kBox), kColumn, kRow};
+  const ww::Kernel kernel = example::require(ww::Kernel::compile(device, {"one_tma_load", kKernel}));
   // The emulated device checks every access against these ranges.
-  const ww::runtime::MemoryRange memory[] = {{"matrix", in.data(), matrix_bytes, false},
-                                             {"tile", out.data(), tile_bytes, true}};
-  ww::runtime::Launch launch;
-  launch.kernel = kernel.get();
-  launch.threads = 32;
-  launch.shared_bytes = kBox * kBox * sizeof(float) + 8;
-  launch.params = &params;
-  launch.params_bytes = sizeof(params);
-  launch.memory = memory;
-  require(backend.launch(launch));
-  require(device.synchronize());
-  require(device.download(tile.data(), out.data(), tile_bytes));
+  const ww::MemoryRange memory[] = {{"matrix", in.data(), in.bytes(), false}, {"tile", out.data(), out.bytes(), true}};
+  example::require(
+      kernel.launch(params, {.threads = 32, .shared_bytes = kBox * kBox * sizeof(float) + 8, .memory = memory}));
+  example::require(device.synchronize());
+  tile = example::download<float>(device, out, tile.size());
 
   int wrong = 0;
   for (int row = 0; row < kBox; ++row) {

@@ -5,14 +5,10 @@
 // accumulator in the registers of the 128 threads.
 //   example_02_one_wgmma_tile [device]      device: emu:sm90 (default) or cuda:0
 #include <cstdio>
-#include <cstdlib>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
-#include "runtime/backend.hpp"
+#include "on_device.hpp"
 #include "warpwright/arch/convert.hpp"
-#include "warpwright/host/device.hpp"
+#include "warpwright/host/kernel.hpp"
 
 namespace {
 
@@ -80,62 +76,33 @@ struct Params {
 
 constexpr std::size_t kSize = 64, kElements = kSize * kSize;
 
-template <class T> T require(ww::Result<T> result) {
-  if (!result) {
-    std::fprintf(stderr, "%s\n", result.error().message.c_str());
-    std::exit(1);
-  }
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
-
 /// A (64, 64) bf16 operand, K innermost: the whole of it is one box, its rows are the swizzle's 128 bytes.
-ww::runtime::TensorMapSpec operand(const ww::Buffer& buffer) {
-  ww::runtime::TensorMapSpec spec;
-  spec.base = buffer.data();
-  spec.element = ww::bf16;
-  spec.rank = 2;
-  spec.extent[0] = spec.extent[1] = kSize;
-  spec.stride_bytes[1] = kSize * sizeof(ww::bf16_t);
-  spec.box[0] = spec.box[1] = kSize;
-  spec.swizzle = ww::runtime::SmemSwizzle::b128;
-  return spec;
+ww::arch::TensorMap operand(const ww::Device& device, const ww::Buffer& buffer) {
+  return example::require(device.tensor_map(
+      ww::TensorMapSpec::matrix(buffer.data(), ww::bf16, kSize, kSize, kSize, kSize, kSize, ww::SmemSwizzle::b128)));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const ww::Device device = require(ww::Device::open(argc > 1 ? argv[1] : "emu:sm90"));
-  ww::runtime::Backend& backend = device.backend();
-
+  const ww::Device device = example::open(argc, argv);
   // Small integers: every product and sum is exact, so the check is an equality.
   std::vector<ww::bf16_t> a(kElements), b(kElements);
   for (std::size_t i = 0; i < kElements; ++i) {
     a[i].bits = ww::arch::to_bf16(static_cast<float>(i * 7 % 9) - 4.0f);
     b[i].bits = ww::arch::to_bf16(static_cast<float>(i * 5 % 13) - 6.0f);
   }
-  const std::size_t bytes = kElements * sizeof(ww::bf16_t), d_bytes = kElements * sizeof(float);
-  const ww::Buffer device_a = require(device.allocate(bytes)), device_b = require(device.allocate(bytes));
-  const ww::Buffer device_d = require(device.allocate(d_bytes));
-  require(device.upload(device_a.data(), a.data(), bytes));
-  require(device.upload(device_b.data(), b.data(), bytes));
+  const ww::Buffer device_a = example::upload(device, a), device_b = example::upload(device, b);
+  const ww::Buffer device_d = example::upload(device, std::vector<float>(kElements));
 
-  const Params params{require(backend.encode(operand(device_a))), require(backend.encode(operand(device_b))),
-                      static_cast<float*>(device_d.data())};
-  const auto kernel = require(backend.kernel({"one_wgmma_tile", kKernel}));
-  const ww::runtime::MemoryRange memory[] = {{"a", device_a.data(), bytes, false},
-                                             {"b", device_b.data(), bytes, false},
-                                             {"d", device_d.data(), d_bytes, true}};
-  ww::runtime::Launch launch;
-  launch.kernel = kernel.get();
-  launch.threads = 128;
-  launch.shared_bytes = 2 * 64 * 128 + 8;
-  launch.params = &params;
-  launch.params_bytes = sizeof(params);
-  launch.memory = memory;
-  require(backend.launch(launch));
-  require(device.synchronize());
-  std::vector<float> d(kElements);
-  require(device.download(d.data(), device_d.data(), d_bytes));
+  const Params params{operand(device, device_a), operand(device, device_b), static_cast<float*>(device_d.data())};
+  const ww::Kernel kernel = example::require(ww::Kernel::compile(device, {"one_wgmma_tile", kKernel}));
+  const ww::MemoryRange memory[] = {{"a", device_a.data(), device_a.bytes(), false},
+                                    {"b", device_b.data(), device_b.bytes(), false},
+                                    {"d", device_d.data(), device_d.bytes(), true}};
+  example::require(kernel.launch(params, {.threads = 128, .shared_bytes = 2 * 64 * 128 + 8, .memory = memory}));
+  example::require(device.synchronize());
+  const std::vector<float> d = example::download<float>(device, device_d, kElements);
 
   int wrong = 0;
   for (std::size_t m = 0; m < kSize; ++m)

@@ -9,7 +9,7 @@
 #include <cstdio>
 
 #include "on_device.hpp"
-#include "runtime/backend.hpp"
+#include "warpwright/host/kernel.hpp"
 
 namespace {
 
@@ -87,18 +87,9 @@ constexpr std::array<int, 4> kEnds{5, 5, 13, 16};  // rows of the groups: 5, 0, 
 constexpr int kRows = 20, kGroups = static_cast<int>(kEnds.size());
 
 /// A (rows, 8) float matrix and the (8, 8) box that TMA takes from it.
-ww::runtime::TensorMapSpec matrix_of(const ww::Buffer& buffer, int rows) {
-  ww::runtime::TensorMapSpec spec;
-  spec.base = buffer.data();
-  spec.element = ww::f32;
-  spec.rank = 2;
-  spec.extent[0] = kColumns;  // innermost first
-  spec.extent[1] = static_cast<std::uint64_t>(rows);
-  spec.stride_bytes[1] = kColumns * sizeof(float);
-  spec.box[0] = kColumns;
-  spec.box[1] = kBoxRows;
-  spec.swizzle = ww::runtime::SmemSwizzle::none;
-  return spec;
+ww::arch::TensorMap matrix_of(const ww::Device& device, const ww::Buffer& buffer, int rows) {
+  return example::require(device.tensor_map(ww::TensorMapSpec::matrix(buffer.data(), ww::f32, rows, kColumns, kColumns,
+                                                                      kBoxRows, kColumns, ww::SmemSwizzle::none)));
 }
 
 }  // namespace
@@ -106,8 +97,6 @@ ww::runtime::TensorMapSpec matrix_of(const ww::Buffer& buffer, int rows) {
 int main(int argc, char** argv) {
   // without step 2's acquire the checker reports it
   const ww::Device device = example::open(argc, argv, {.check = true});
-  ww::runtime::Backend& backend = device.backend();
-
   std::vector<float> matrix(kRows * kColumns), tiles(kGroups * kBoxRows * kColumns, -1.0f);
   for (std::size_t i = 0; i < matrix.size(); ++i) matrix[i] = static_cast<float>(i + 1);
   const std::vector<int> row_ends(kEnds.begin(), kEnds.end());
@@ -115,23 +104,17 @@ int main(int argc, char** argv) {
   const ww::Buffer ends = example::upload(device, row_ends);
   const ww::Buffer maps = example::require(device.allocate(kGroups * sizeof(ww::arch::TensorMap)));
 
-  const Params params{example::require(backend.encode(matrix_of(in, 1))),  // address and rows are going to be replaced
-                      example::require(backend.encode(matrix_of(out, kGroups * kBoxRows))), in.data(), ends.data(),
-                      maps.data()};
-  const auto kernel = example::require(backend.kernel({"tensor_map_update", kKernel}));
-  const ww::runtime::MemoryRange memory[] = {{"matrix", in.data(), matrix.size() * sizeof(float), false},
-                                             {"ends", ends.data(), row_ends.size() * sizeof(int), false},
-                                             {"maps", maps.data(), maps.bytes(), true},
-                                             {"tiles", out.data(), tiles.size() * sizeof(float), true}};
-  ww::runtime::Launch launch;
-  launch.kernel = kernel.get();
-  launch.grid = kGroups;
-  launch.threads = 32;
-  launch.shared_bytes = 128 + kBoxRows * kColumns * sizeof(float) + 8;
-  launch.params = &params;
-  launch.params_bytes = sizeof(params);
-  launch.memory = memory;
-  example::require(backend.launch(launch));
+  const Params params{matrix_of(device, in, 1),  // address and rows are going to be replaced
+                      matrix_of(device, out, kGroups * kBoxRows), in.data(), ends.data(), maps.data()};
+  const ww::Kernel kernel = example::require(ww::Kernel::compile(device, {"tensor_map_update", kKernel}));
+  const ww::MemoryRange memory[] = {{"matrix", in.data(), in.bytes(), false},
+                                    {"ends", ends.data(), ends.bytes(), false},
+                                    {"maps", maps.data(), maps.bytes(), true},
+                                    {"tiles", out.data(), out.bytes(), true}};
+  example::require(kernel.launch(params, {.grid = kGroups,
+                                          .threads = 32,
+                                          .shared_bytes = 128 + kBoxRows * kColumns * sizeof(float) + 8,
+                                          .memory = memory}));
   example::require(device.synchronize());
   tiles = example::download<float>(device, out, tiles.size());
 

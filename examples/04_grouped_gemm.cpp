@@ -40,8 +40,8 @@ int naive_grouped_gemm(const ww::Device& device, const Operands& on, const ww::B
   for (std::int64_t g = 0, start = 0; g < kGroups; ++g) {
     const std::int64_t end = ends[static_cast<std::size_t>(g)];
     if (end == start) continue;
-    const ww::GemmPlan product = require(
-        ww::plan(device, ww::GemmProblem{.m = end - start, .n = kN, .k = kK, .scale = ww::Scale::block_1x128_128x128}));
+    const ww::GemmPlan product = require(ww::plan_gemm(
+        device, ww::GemmProblem{.m = end - start, .n = kN, .k = kK, .scale = ww::Scale::block_1x128_128x128}));
     require(product.run({.a = at<ww::u8>(on.a, start * kK),
                          .b = at<ww::u8>(on.b, g * kN * kK),
                          .d = at<ww::bf16_t>(d, start * kN),
@@ -55,12 +55,13 @@ int naive_grouped_gemm(const ww::Device& device, const Operands& on, const ww::B
 
 /// All groups at once. Returns the token widths that the device chose.
 std::vector<ww::TileWidth> grouped_gemm(const ww::Device& device, const Operands& on, const ww::Buffer& d) {
-  const ww::GroupedPlan product = require(ww::plan(device, ww::GroupedProblem{.groups = kGroups,
-                                                                              .rows = on.rows,
-                                                                              .n = kN,
-                                                                              .k = kK,
-                                                                              .scale = ww::Scale::block_1x128_128x128,
-                                                                              .encoding = ww::GroupEncoding::offsets}));
+  const ww::GroupedPlan product =
+      require(ww::plan_grouped(device, ww::GroupedProblem{.groups = kGroups,
+                                                          .rows = on.rows,
+                                                          .n = kN,
+                                                          .k = kK,
+                                                          .scale = ww::Scale::block_1x128_128x128,
+                                                          .encoding = ww::GroupEncoding::offsets}));
   const auto workspace = example::upload(device, std::vector<ww::u8>(product.workspace_bytes()));  // zeroed once
   require(product.run({.a = on.a.data(),
                        .b = on.b.data(),

@@ -63,7 +63,7 @@ void multiply(const ww::Device& device, ww::GroupedProblem problem, const std::v
   for (const Row& row : rows)
     for (std::int64_t e = row.expert; e < kExperts; ++e) ++ends[e];
   problem.groups = kExperts, problem.rows = kRows, problem.encoding = ww::GroupEncoding::offsets;
-  const ww::GroupedPlan plan = require(ww::plan(device, problem));
+  const ww::GroupedPlan plan = require(ww::plan_grouped(device, problem));
   const ww::Buffer sizes = example::upload(device, ends);
   const ww::Buffer workspace = example::upload(device, std::vector<ww::u8>(plan.workspace_bytes()));  // zeros
   ww::GroupedOperands operands{.a = a.values.data(), .b = w.values.data(), .d = d};

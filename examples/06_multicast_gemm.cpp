@@ -10,11 +10,10 @@
 #include <algorithm>
 #include <string>
 
-#include "launch/operand_maps.hpp"
 #include "on_device.hpp"
-#include "runtime/backend.hpp"
 #include "warpwright/arch/convert.hpp"
 #include "warpwright/collective/builder.hpp"
+#include "warpwright/host/kernel.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 
 namespace {
@@ -43,7 +42,7 @@ ww::GemmConfig config_of(const Step& step) {
                                   .schedule = ww::Schedule::multistage});
 }
 
-ww::runtime::KernelSource source_of(const Step& step) {
+ww::KernelSource source_of(const Step& step) {
   const std::string name = "multicast_" + std::to_string(step.cluster_m) + "_" + step.release;
   return {name, R"(#include "warpwright/kernel/multistage_gemm.hpp"
 using namespace ww;
@@ -62,15 +61,13 @@ struct Operands {
   const ww::Buffer &a, &b, &d;
 };
 
-/// Every CTA takes one tile of D; the two of a cluster are neighbours along M.
-void launch(const ww::Device& device, const Step& step, const Operands& operands) {
-  using ww::runtime::SmemSwizzle;
-  ww::runtime::Backend& backend = device.backend();
+/// Every CTA takes one tile of D; the two of a cluster are neighbours along M. Returns what the launch did.
+ww::EmuStats launch(const ww::Device& device, const Step& step, const Operands& operands) {
   const ww::GemmConfig c = config_of(step);
   const int panel = ww::collective::panel_bytes(c);
   const auto map = [&](const ww::Buffer& buffer, ww::DType type, int rows, int columns, int box_rows, int box_columns) {
-    return require(backend.encode(ww::adapters::matrix_map(buffer.data(), type, rows, columns, columns, box_rows,
-                                                           box_columns, SmemSwizzle::b128)));
+    return require(device.tensor_map(ww::TensorMapSpec::matrix(buffer.data(), type, rows, columns, columns, box_rows,
+                                                               box_columns, ww::SmemSwizzle::b128)));
   };
   ww::kernel::GemmParams params{};
   params.gemm.a = map(operands.a, c.a, kM, kK, kTile, c.tile_k);
@@ -81,21 +78,18 @@ void launch(const ww::Device& device, const Step& step, const Operands& operands
   params.scheduler.grid.cluster_tiles_m = kM / kTile / step.cluster_m;
   params.scheduler.grid.cluster_tiles_n = kN / kTile;
 
-  const auto kernel = require(backend.kernel(source_of(step)));
-  const ww::runtime::MemoryRange memory[] = {{"a", operands.a.data(), sizeof(ww::bf16_t) * kM * kK, false},
-                                             {"b", operands.b.data(), sizeof(ww::bf16_t) * kN * kK, false},
-                                             {"d", operands.d.data(), sizeof(float) * kM * kN, true}};
-  ww::runtime::Launch launch;
-  launch.kernel = kernel.get();
-  launch.grid = static_cast<ww::u32>(params.scheduler.grid.tiles()) * static_cast<ww::u32>(step.cluster_m);
-  launch.cluster = static_cast<ww::u32>(step.cluster_m);
-  launch.threads = static_cast<ww::u32>(ww::collective::threads_of(c));
-  launch.shared_bytes = static_cast<ww::u32>(ww::collective::shared_plan(c).total);
-  launch.params = &params;
-  launch.params_bytes = sizeof(params);
-  launch.memory = memory;
-  require(backend.launch(launch));
+  const ww::Kernel kernel = require(ww::Kernel::compile(device, source_of(step)));
+  const ww::MemoryRange memory[] = {{"a", operands.a.data(), operands.a.bytes(), false},
+                                    {"b", operands.b.data(), operands.b.bytes(), false},
+                                    {"d", operands.d.data(), operands.d.bytes(), true}};
+  const auto cluster = static_cast<ww::u32>(step.cluster_m);
+  require(kernel.launch(params, {.grid = static_cast<ww::u32>(params.scheduler.grid.tiles()) * cluster,
+                                 .cluster = cluster,
+                                 .threads = static_cast<ww::u32>(ww::collective::threads_of(c)),
+                                 .shared_bytes = static_cast<ww::u32>(ww::collective::shared_plan(c).total),
+                                 .memory = memory}));
   require(device.synchronize());
+  return kernel.last_stats().value_or(ww::EmuStats{});
 }
 
 }  // namespace
@@ -116,9 +110,8 @@ int main(int argc, char** argv) {
   std::vector<ww::EmuStats> stats;
   for (const Step& step : kSteps) {
     const ww::Buffer device_d = example::upload(device, std::vector<float>(kM * kN, -1.0f));
-    launch(device, step, {device_a, device_b, device_d});
+    stats.push_back(launch(device, step, {device_a, device_b, device_d}));
     const bool equal = example::download<float>(device, device_d, kM * kN) == expected;
-    stats.push_back(device.backend().last_stats().value_or(ww::EmuStats{}));
     std::printf("%-22s %s, KiB from L2: A %5llu B %5llu, waits %llu\n", step.name, equal ? "right" : "WRONG",
                 static_cast<unsigned long long>(stats.back().l2_read_bytes["a"] / 1024),
                 static_cast<unsigned long long>(stats.back().l2_read_bytes["b"] / 1024),

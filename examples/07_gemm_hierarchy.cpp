@@ -13,12 +13,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "launch/gemm_source.hpp"
 #include "on_device.hpp"
-#include "runtime/backend.hpp"
-#include "select/config_text.hpp"
 #include "warpwright/arch/convert.hpp"
+#include "warpwright/host/config.hpp"
 #include "warpwright/host/gemm.hpp"
+#include "warpwright/host/kernel.hpp"
 #include "warpwright/kernel/gemm.hpp"
 
 namespace {
@@ -67,8 +66,8 @@ bool show_epilogue() {
 }
 
 /// What the device adapter compiles for kConfig; the same text for both executors.
-ww::runtime::KernelSource show_kernel() {
-  const ww::runtime::KernelSource source = ww::adapters::gemm_source(kConfig);
+ww::KernelSource show_kernel() {
+  const ww::KernelSource source = ww::kernel_source(kConfig);
   std::printf(
       "3  kernel    %s\n   mainloop  one thread loads %u bytes a stage, %d warpgroups have %d wgmma tile(s) of "
       "64 x %d each\n   epilogue  %d panel(s) of D a tile\n",
@@ -131,7 +130,7 @@ int main(int argc, char** argv) {
   const ww::Device device = example::open(argc, argv);
   show_builder();
   const bool same_tree = show_epilogue();
-  const auto kernel = require(device.backend().kernel(show_kernel()));  // compiled here, and kept for the adapter
+  const auto kernel = require(ww::Kernel::compile(device, show_kernel()));  // compiled here, and kept for the adapter
 
   // 4. The device adapter. An impossible config is refused in one sentence, without a compile.
   const ww::GemmProblem problem{
@@ -142,7 +141,7 @@ int main(int argc, char** argv) {
   std::printf("4  device\n   refused   %s\n", refused ? "nothing" : refused.error().message.c_str());
   require(ww::can_implement(problem, {.config = kConfig}));
 
-  const ww::GemmPlan plan = require(ww::plan(device, problem, {.config = kConfig}));
+  const ww::GemmPlan plan = require(ww::plan_gemm(device, problem, {.config = kConfig}));
   const ww::Buffer workspace = example::upload(device, std::vector<ww::u8>(plan.workspace_bytes()));  // zeroed once
   std::printf("   workspace %zu bytes for tiles that two CTAs share; the caller's\n", plan.workspace_bytes());
   Operands host{bf16_integers(kM * kK, 7, 9), bf16_integers(kN * kK, 5, 13), std::vector<float>(kM * kN)};

@@ -45,8 +45,8 @@ int main(int argc, char** argv) {
   constexpr ww::EpilogueTree tree = row_amax(silu(acc * alpha + bias()) + c(), 0);
   const ww::EpilogueTree text = require(ww::parse_epilogue("row_amax(silu(acc*alpha + bias) + c, out0)"));
 
-  const ww::GemmPlan plan = require(
-      ww::plan(device, ww::GemmProblem{.m = kM, .n = kN, .k = kK, .a = ww::bf16, .b = ww::bf16, .epilogue = tree}));
+  const ww::GemmPlan plan = require(ww::plan_gemm(
+      device, ww::GemmProblem{.m = kM, .n = kN, .k = kK, .a = ww::bf16, .b = ww::bf16, .epilogue = tree}));
 
   std::mt19937 rng(8);
   const auto a = random_bf16(rng, kM * kK), b = random_bf16(rng, kN * kK), c0 = random_bf16(rng, kM * kN);

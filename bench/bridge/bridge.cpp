@@ -63,6 +63,13 @@ template <class T> bool noted(const ww::Result<T>& result) {
   return static_cast<bool>(result);
 }
 
+auto plan_of(const ww::Device& device, const ww::GemmProblem& problem, const ww::GemmOptions& options) {
+  return ww::plan_gemm(device, problem, options);
+}
+auto plan_of(const ww::Device& device, const ww::GroupedProblem& problem, const ww::GemmOptions& options) {
+  return ww::plan_grouped(device, problem, options);
+}
+
 template <class Problem> void* planned(const void* device, const Problem& problem, const char* config, int pdl) {
   ww::GemmConfig base;
   base.a = problem.a, base.b = problem.b, base.d = problem.d, base.scale = problem.scale;
@@ -72,7 +79,7 @@ template <class Problem> void* planned(const void* device, const Problem& proble
   options.config = *parsed;
   if (pdl < 0 || pdl > static_cast<int>(ww::Pdl::on)) return error_text = "pdl: expected 0 to 2", nullptr;
   options.pdl = static_cast<ww::Pdl>(pdl);
-  auto plan = ww::plan(*static_cast<const ww::Device*>(device), problem, options);
+  auto plan = plan_of(*static_cast<const ww::Device*>(device), problem, options);
   if (!noted(plan)) return nullptr;
   std::string text = ww::to_text(plan->config());
   return new (std::nothrow) BridgePlan{std::move(*plan), std::move(text)};

@@ -55,7 +55,7 @@ Result<Contender> plan_contender(const Device& device, const GemmProblem& proble
   if (!variant.empty()) {
     WW_TRY(plan_options.config, parse_config(variant, options.config));
   }
-  WW_TRY(const GemmPlan plan, ww::plan(device, problem, plan_options));
+  WW_TRY(const GemmPlan plan, ww::plan_gemm(device, problem, plan_options));
   WW_TRY(const Buffer workspace, device.allocate(plan.workspace_bytes()));
   const std::vector<std::byte> zeros(plan.workspace_bytes());
   if (!zeros.empty()) WW_CHECK(device.upload(workspace.data(), zeros.data(), zeros.size()));

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reference/element.hpp"
+#include "warpwright/core/meta.hpp"
 
 namespace ww::bench {
 namespace {

@@ -75,7 +75,7 @@ Result<Enqueue> plan_variant(const Session& session, const GroupedProblem& probl
                             .sms = session.options.sms,
                             .pdl = session.options.pdl,
                             .batch_invariant = session.options.batch_invariant};
-  WW_TRY(const GroupedPlan plan, ww::plan(session.device, problem, options));
+  WW_TRY(const GroupedPlan plan, ww::plan_grouped(session.device, problem, options));
   const std::vector<std::byte> zeros(std::max<std::size_t>(plan.workspace_bytes(), 16));
   WW_TRY(const Buffer workspace, session.device.allocate(zeros.size()));
   WW_CHECK(session.device.upload(workspace.data(), zeros.data(), zeros.size()));

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host API in one include: devices, problems, plans.
+// The host API in one include: devices, problems, plans, kernels of your own.
 #pragma once
 
+#include "warpwright/host/config.hpp"
 #include "warpwright/host/device.hpp"
+#include "warpwright/host/explain.hpp"
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
+#include "warpwright/host/kernel.hpp"
+#include "warpwright/host/launch.hpp"
 #include "warpwright/host/prepare.hpp"
 #include "warpwright/host/result.hpp"

@@ -28,8 +28,8 @@ class GroupedTarget final : public CheckTarget {
 
   Result<void> prepare() {
     options_.pdl = Pdl::on;  // why: the launch of which most is asked
-    WW_TRY(plan_, plan(device_, problem_, options_));
-    options_.config = plan_.config();
+    WW_TRY(plan_, plan_grouped(device_, problem_, options_));
+    options_.config = plan_->config();
     const GroupedProblem& p = problem_;
     const auto noise = [&](std::int64_t rows, std::int64_t columns, int bytes) -> Result<Buffer> {
       WW_TRY(Buffer buffer,
@@ -47,7 +47,7 @@ class GroupedTarget final : public CheckTarget {
     WW_TRY(sizes_, copied(layout_.sizes));
     WW_TRY(sizes2_, copied(layout_.sizes2));
     WW_TRY(status_, copied({0}));
-    WW_TRY(workspace_, device_.allocate(std::max<std::size_t>(plan_.workspace_bytes(), 16)));
+    WW_TRY(workspace_, device_.allocate(std::max<std::size_t>(plan_->workspace_bytes(), 16)));
     std::memset(workspace_.data(), 0, workspace_.bytes());
     operands_ = {.a = a_.data(), .b = b_.data(), .d = d_.data()};
     WW_TRY(const EpilogueTensors epilogue, make_group_tensors(p.epilogue, rows, p.n, p.groups, 1));
@@ -61,7 +61,7 @@ class GroupedTarget final : public CheckTarget {
     if (!layout_.sizes2.empty()) operands_.sizes2 = static_cast<const std::int32_t*>(sizes2_.data());
     operands_.status = static_cast<std::uint32_t*>(status_.data());
     operands_.workspace = workspace_.data();
-    operands_.workspace_bytes = plan_.workspace_bytes();
+    operands_.workspace_bytes = plan_->workspace_bytes();
     return {};
   }
 
@@ -70,7 +70,7 @@ class GroupedTarget final : public CheckTarget {
     if (unfinished_) std::memset(workspace_.data(), 0, workspace_.bytes());
     unfinished_ = true;
     choose(device_.backend(), schedule, settings_);
-    CheckReport report = report_of(device_.backend(), plan_.run(operands_));
+    CheckReport report = report_of(device_.backend(), plan_->run(operands_));
     unfinished_ = report.verdict != ww::Verdict::clean;
     return report;
   }
@@ -140,7 +140,7 @@ class GroupedTarget final : public CheckTarget {
   GroupSpacing spacing_;
   std::vector<std::int64_t> counts_;
   CheckSettings settings_;
-  GroupedPlan plan_;
+  std::optional<GroupedPlan> plan_;  // once prepared
   EpilogueBuffers epilogue_;
   Buffer a_, b_, d_, scale_a_, scale_b_, sizes_, sizes2_, status_, workspace_;
   GroupedOperands operands_;

@@ -18,8 +18,8 @@ class KGroupedTarget final : public CheckTarget {
 
   Result<void> prepare() {
     options_.pdl = Pdl::on;  // why: the launch of which most is asked
-    WW_TRY(plan_, plan(device_, request_.problem, options_));
-    options_.config = plan_.config();
+    WW_TRY(plan_, plan_k_grouped(device_, request_.problem, options_));
+    options_.config = plan_->config();
     WW_TRY(const KGroupedTensors tensors, make_tensors(request_, 0));
     WW_TRY(buffers_, upload(device_, request_, tensors));
     return {};
@@ -27,7 +27,7 @@ class KGroupedTarget final : public CheckTarget {
 
   CheckReport run(const ScheduleRun& schedule) override {
     choose(device_.backend(), schedule, settings_);
-    return report_of(device_.backend(), plan_.run(buffers_.operands));
+    return report_of(device_.backend(), plan_->run(buffers_.operands));
   }
 
   std::string command() const override {
@@ -85,7 +85,7 @@ class KGroupedTarget final : public CheckTarget {
   KGroupedCase request_;
   GemmOptions options_;  // with the resolved config, so that a smaller problem is solved by the same kernel
   CheckSettings settings_;
-  KGroupedPlan plan_;
+  std::optional<KGroupedPlan> plan_;  // once prepared
   KGroupedBuffers buffers_;
 };
 

@@ -23,9 +23,9 @@ class GemmTarget final : public CheckTarget {
 
   Result<void> prepare() {
     options_.pdl = Pdl::on;  // why: the launch of which most is asked
-    WW_TRY(plan_, plan(device_, problem_, options_));
-    options_.config = plan_.config();
-    const GemmProblem& p = plan_.problem();
+    WW_TRY(plan_, plan_gemm(device_, problem_, options_));
+    options_.config = plan_->config();
+    const GemmProblem& p = plan_->problem();
     const auto size = [&](std::int64_t rows, std::int64_t columns, int bytes) {
       return static_cast<std::size_t>(std::max<std::int64_t>(p.batch * rows * columns * bytes, 16));
     };
@@ -40,10 +40,10 @@ class GemmTarget final : public CheckTarget {
     WW_TRY(EpilogueTensors epilogue, make_tensors(p.epilogue, p.m, p.n, 1, {}, 0, p.batch));
     epilogue.layout = p.c_layout;
     WW_TRY(epilogue_, upload(device_, epilogue));
-    const std::vector<std::byte> zeros(std::max<std::size_t>(plan_.workspace_bytes(), 16));
+    const std::vector<std::byte> zeros(std::max<std::size_t>(plan_->workspace_bytes(), 16));
     WW_TRY(workspace_, device_.allocate(zeros.size()));
     WW_CHECK(device_.upload(workspace_.data(), zeros.data(), zeros.size()));
-    operands_.workspace = workspace_.data(), operands_.workspace_bytes = plan_.workspace_bytes();
+    operands_.workspace = workspace_.data(), operands_.workspace_bytes = plan_->workspace_bytes();
     operands_.epilogue = epilogue_.operands;
     if (p.scale != Scale::none) {
       operands_.scale_a = static_cast<const float*>(scale_a_.data());
@@ -56,7 +56,7 @@ class GemmTarget final : public CheckTarget {
     // why each time: a run that was stopped leaves flags behind
     std::memset(workspace_.data(), 0, workspace_.bytes());
     choose(device_.backend(), schedule, settings_);
-    return report_of(device_.backend(), plan_.run(operands_));
+    return report_of(device_.backend(), plan_->run(operands_));
   }
 
   std::string command() const override {
@@ -106,7 +106,7 @@ class GemmTarget final : public CheckTarget {
   GemmProblem problem_;
   GemmOptions options_;  // with the resolved config, so that a smaller problem is solved by the same kernel
   CheckSettings settings_;
-  GemmPlan plan_;
+  std::optional<GemmPlan> plan_;  // once prepared
   Buffer a_, b_, d_, scale_a_, scale_b_, workspace_;
   EpilogueBuffers epilogue_;
   GemmOperands operands_;

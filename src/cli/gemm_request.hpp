@@ -5,6 +5,7 @@
 
 #include "cli/epilogue_request.hpp"
 #include "cli/request.hpp"
+#include "warpwright/core/meta.hpp"
 
 namespace ww::cli {
 

@@ -5,6 +5,7 @@
 
 #include "cli/execution.hpp"
 #include "cli/k_grouped_request.hpp"
+#include "warpwright/core/meta.hpp"
 
 namespace ww::cli {
 

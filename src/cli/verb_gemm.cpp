@@ -286,7 +286,7 @@ Result<Outcome> run_gemm(const GemmFlags& flags) {
   WW_CHECK(check_fits(run.device, bytes, "--m, --n, --k"));
   progress.phase("plan and compile");
   const double start = now_seconds();
-  WW_TRY(const GemmPlan plan, plan(device, request.problem, request.options));
+  WW_TRY(const GemmPlan plan, plan_gemm(device, request.problem, request.options));
   run.plan_seconds = now_seconds() - start;
   run.config = plan.config();
   progress.phase("make operands");

@@ -280,7 +280,7 @@ Result<Outcome> run_grouped(const GroupedFlags& flags) {
                       "--rows, --n, --k"));
   progress.phase("plan and compile");
   const double start = now_seconds();
-  WW_TRY(const GroupedPlan plan, plan(device, p, request.options));
+  WW_TRY(const GroupedPlan plan, plan_grouped(device, p, request.options));
   run.plan_seconds = now_seconds() - start;
   run.config = plan.config();
   progress.phase("make operands");

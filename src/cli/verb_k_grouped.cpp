@@ -103,7 +103,7 @@ Result<Outcome> run_k_grouped(const KGroupedFlags& flags) {
   WW_CHECK(check_fits(run.device, bytes_of(p), "--ks, --m, --n"));
   progress.phase("plan and compile");
   const double start = now_seconds();
-  WW_TRY(const KGroupedPlan plan, plan(device, p, request.options));
+  WW_TRY(const KGroupedPlan plan, plan_k_grouped(device, p, request.options));
   run.plan_seconds = now_seconds() - start;
   run.config = plan.config();
   progress.phase("make operands");

@@ -131,6 +131,7 @@ Result<void> GemmAdapter::share_out(const GemmOptions& options) {
 }
 
 Result<void> GemmAdapter::check_pointers(const GemmOperands& operands) const {
+  WW_CHECK(check_global_scale(operands.global_scale));
   if (!pointers_) WW_CHECK(check_pointer("d", operands.d, kMapAlignment));
   if (workspace_bytes() > 0) {
     WW_CHECK(check_pointer("workspace", operands.workspace, scheduler::kWorkspaceAlignment));
@@ -153,20 +154,20 @@ runtime::TensorMapSpec GemmAdapter::output_map(const void* d) const {
   const GemmProblem& g = product_;
   const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
   if (g.d_layout == OutputLayout::column)
-    return matrix_map(d, g.d, columns, g.m, g.ldd, collective::output_columns(made_),
-                      collective::column_panel_rows(made_), SmemSwizzle::b128);
+    return TensorMapSpec::matrix(d, g.d, columns, g.m, g.ldd, collective::output_columns(made_),
+                                 collective::column_panel_rows(made_), SmemSwizzle::b128);
   const int panel = collective::panel_bytes(made_);
-  return matrix_map(d, g.d, g.m, columns, g.ldd, collective::kWarpgroupRows, panel / bytes_of(g.d),
-                    panel_swizzle(panel));
+  return TensorMapSpec::matrix(d, g.d, g.m, columns, g.ldd, collective::kWarpgroupRows, panel / bytes_of(g.d),
+                               panel_swizzle(panel));
 }
 
 Result<runtime::TensorMapSpec> GemmAdapter::operand_map(const char* name, const void* base, DType type, Major major,
                                                         std::int64_t rows, std::int64_t ld, int box_rows) const {
   const std::int64_t k = product_.k;
   const int tile_k = made_.tile_k;
-  if (major == Major::k) return matrix_map(base, type, rows, k, ld, box_rows, tile_k, SmemSwizzle::b128);
+  if (major == Major::k) return TensorMapSpec::matrix(base, type, rows, k, ld, box_rows, tile_k, SmemSwizzle::b128);
   runtime::TensorMapSpec map =
-      matrix_map(base, type, k, rows, ld, tile_k, collective::mn_block(type), SmemSwizzle::b128);
+      TensorMapSpec::matrix(base, type, k, rows, ld, tile_k, collective::mn_block(type), SmemSwizzle::b128);
   if (!collective::has_k_tails(made_)) return map;
   // (m, x, y) is row x + y - K, so that a box from x = K - count of plane y = end on ends with the group that does; see
   // collective/mainloop.hpp, load_rows()
@@ -258,8 +259,8 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
     params.keep_empty = given.epilogue.c == given.d;
   }
   WW_CHECK(encode_maps(operands, params.gemm));
-  params.gemm.scale_a = operands.scale_a;
-  params.gemm.scale_b = operands.scale_b;
+  params.gemm.scale_a = static_cast<const float*>(operands.scale_a);
+  params.gemm.scale_b = static_cast<const float*>(operands.scale_b);
   if (workspace_.bytes > 0) {
     auto* const workspace = static_cast<std::byte*>(operands.workspace);
     params.scheduler.tickets = reinterpret_cast<scheduler::TicketCounter*>(workspace);

@@ -45,7 +45,7 @@ static_assert(collective::kTokenWidthCount <= collective::kWidthClasses);
 /// B [G, N, K] walked in boxes of rows of one group.
 runtime::TensorMapSpec weights_map(const GroupedProblem& g, const GemmConfig& c, const void* base) {
   runtime::TensorMapSpec spec =
-      matrix_map(base, g.b, g.n, g.k, g.ldb, c.tile_n / c.cluster_m, c.tile_k, SmemSwizzle::b128);
+      TensorMapSpec::matrix(base, g.b, g.n, g.k, g.ldb, c.tile_n / c.cluster_m, c.tile_k, SmemSwizzle::b128);
   spec.rank = 3;
   spec.extent[2] = static_cast<std::uint64_t>(g.groups);
   spec.stride_bytes[2] = static_cast<std::uint64_t>(g.stride_b_group) * bytes_of(g.b);
@@ -164,6 +164,7 @@ Result<void> GroupedAdapter::check_workspace(const GroupedOperands& operands) co
 }
 
 Result<void> GroupedAdapter::check_product(const GroupedOperands& operands) const {
+  WW_CHECK(check_global_scale(operands.global_scale));
   WW_CHECK(check_workspace(operands));
   if (problem_.k == 0) return {};
   WW_CHECK(check_pointer("a", operands.a, kMapAlignment));
@@ -198,7 +199,7 @@ Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands,
   MapCache::Run maps(maps_);
   const auto tokens = [&](int box_rows) {
     return backend.encode(
-        matrix_map(operands.a, g.a, g.total_rows(), g.k, g.lda, box_rows, c.tile_k, SmemSwizzle::b128));
+        TensorMapSpec::matrix(operands.a, g.a, g.total_rows(), g.k, g.lda, box_rows, c.tile_k, SmemSwizzle::b128));
   };
   if (g.k > 0) {  // why: a tensor map has no empty extents; without K nothing is loaded
     // contiguous, masked: a whole tile, and the rows of one math warpgroup for those that end early
@@ -214,8 +215,8 @@ Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands,
     const int rows = uses_descriptors(c) ? c.tile_m : collective::kWarpgroupRows;
     const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
     WW_TRY(arguments.d, maps.get(kMapOfD, operands.d, [&] {
-      return backend.encode(matrix_map(operands.d, g.d, g.total_rows(), columns, g.ldd, rows, panel / bytes_of(g.d),
-                                       panel_swizzle(panel)));
+      return backend.encode(TensorMapSpec::matrix(operands.d, g.d, g.total_rows(), columns, g.ldd, rows,
+                                                  panel / bytes_of(g.d), panel_swizzle(panel)));
     }));
   }
   return {};
@@ -255,8 +256,8 @@ Result<void> GroupedAdapter::launch_product(const GroupedOperands& operands,
   WW_CHECK(encode_maps(operands, arguments));
   arguments.epilogue = epilogue;
   arguments.d_rows = operands.d;
-  arguments.scale_a = operands.scale_a;
-  arguments.scale_b = operands.scale_b;
+  arguments.scale_a = static_cast<const float*>(operands.scale_a);
+  arguments.scale_b = static_cast<const float*>(operands.scale_b);
   arguments.groups = group_sizes(operands);
   arguments.workspace = static_cast<GroupedWorkspace*>(operands.workspace);
   if (update_) {

@@ -14,21 +14,6 @@ std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t s
   return static_cast<std::uint64_t>((rows - 1) * stride + columns) * element;
 }
 
-TensorMapSpec matrix_map(const void* base, DType type, std::int64_t rows, std::int64_t columns, std::int64_t stride,
-                         int box_rows, int box_columns, SmemSwizzle swizzle) {
-  TensorMapSpec spec;
-  spec.base = base;
-  spec.element = type;
-  spec.rank = 2;
-  spec.extent[0] = static_cast<std::uint64_t>(columns);
-  spec.extent[1] = static_cast<std::uint64_t>(rows);
-  spec.stride_bytes[1] = static_cast<std::uint64_t>(stride) * bytes_of(type);
-  spec.box[0] = static_cast<std::uint32_t>(box_columns);
-  spec.box[1] = static_cast<std::uint32_t>(box_rows);
-  spec.swizzle = swizzle;
-  return spec;
-}
-
 TensorMapSpec batch_of(TensorMapSpec spec, std::int64_t count, std::int64_t stride) {
   spec.rank = 3;
   spec.extent[2] = stride == 0 ? 1 : static_cast<std::uint64_t>(count);
@@ -44,6 +29,11 @@ SmemSwizzle panel_swizzle(int panel_bytes) {
          : panel_bytes == 64 ? SmemSwizzle::b64
          : panel_bytes == 32 ? SmemSwizzle::b32
                              : SmemSwizzle::none;
+}
+
+Result<void> check_global_scale(const float* global_scale) {
+  if (global_scale == nullptr) return {};
+  return failure(ErrorCode::unsupported, "global_scale", "null: only 4-bit types will have one", "a pointer");
 }
 
 Result<void> pointer_fault(const char* name, const void* pointer, std::uint64_t alignment) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/backend.hpp"
+#include "warpwright/core/meta.hpp"
 
 namespace ww::adapters {
 
@@ -16,12 +17,11 @@ inline Result<void> check_pointer(const char* name, const void* pointer, std::ui
   return pointer_fault(name, pointer, alignment);
 }
 
+/// unsupported, unless it is null: no operand type here has a global scale.
+Result<void> check_global_scale(const float* global_scale);
+
 /// Bytes from the first to the last element of `rows` rows of `columns` elements.
 std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t stride, int element);
-
-/// A row-major matrix walked in boxes of `box_rows` x `box_columns`.
-runtime::TensorMapSpec matrix_map(const void* base, DType type, std::int64_t rows, std::int64_t columns,
-                                  std::int64_t stride, int box_rows, int box_columns, runtime::SmemSwizzle swizzle);
 
 /// `count` matrices of `spec`, `stride` elements apart; 0: it is the same one.
 runtime::TensorMapSpec batch_of(runtime::TensorMapSpec spec, std::int64_t count, std::int64_t stride);

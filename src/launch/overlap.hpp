@@ -4,6 +4,7 @@
 // successor's first CTAs take just those, and all of its tiles may end up in one corner of the chip.
 #pragma once
 
+#include "warpwright/core/meta.hpp"
 #include "warpwright/host/grouped.hpp"
 
 namespace ww::adapters {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "operations/host_operand.hpp"
+#include "warpwright/core/meta.hpp"
 
 namespace ww::operations {
 namespace {

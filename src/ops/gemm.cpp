@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ww::plan and ww::can_implement: validate, choose a config, make the adapter.
+// ww::plan_gemm and ww::can_implement: validate, choose a config, make the adapter.
 #include "warpwright/host/gemm.hpp"
 
 #include "launch/gemm_adapter.hpp"
@@ -12,20 +12,29 @@ Result<void> can_implement(const GemmProblem& problem, const GemmOptions& option
   return {};
 }
 
-const GemmProblem& GemmPlan::problem() const { return adapter_->problem(); }
-const GemmConfig& GemmPlan::config() const { return adapter_->config(); }
-std::size_t GemmPlan::workspace_bytes() const { return adapter_->workspace_bytes(); }
-Result<void> GemmPlan::run(const GemmOperands& operands, Stream stream) const {
-  return adapter_->run(operands, stream);
-}
-std::optional<EmuStats> GemmPlan::last_stats() const { return adapter_->last_stats(); }
+class GemmPlan::Impl {
+ public:
+  std::shared_ptr<const adapters::GemmAdapter> adapter;
+};
 
-Result<GemmPlan> plan(const Device& device, const GemmProblem& problem, const GemmOptions& options) {
+const char* name_of(ScaleType type) {
+  return type == ScaleType::f32 ? "f32" : type == ScaleType::e8m0 ? "e8m0" : "e4m3";
+}
+
+const GemmProblem& GemmPlan::problem() const { return impl_->adapter->problem(); }
+const GemmConfig& GemmPlan::config() const { return impl_->adapter->config(); }
+std::size_t GemmPlan::workspace_bytes() const { return impl_->adapter->workspace_bytes(); }
+Result<void> GemmPlan::run(const GemmOperands& operands, Stream stream) const {
+  return impl_->adapter->run(operands, stream);
+}
+std::optional<EmuStats> GemmPlan::last_stats() const { return impl_->adapter->last_stats(); }
+
+Result<GemmPlan> plan_gemm(const Device& device, const GemmProblem& problem, const GemmOptions& options) {
   const DeviceInfo& info = device.info();
   WW_TRY(const ops::Decision decision, ops::decide(problem, options, {info.sms, info.emulated}));
-  GemmPlan made;
-  WW_TRY(made.adapter_, adapters::GemmAdapter::create(device, decision.problem, decision.config, options));
-  return made;
+  GemmPlan::Impl made;
+  WW_TRY(made.adapter, adapters::GemmAdapter::create(device, decision.problem, decision.config, options));
+  return GemmPlan(std::make_shared<const GemmPlan::Impl>(std::move(made)));
 }
 
 }  // namespace ww

@@ -83,6 +83,7 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
   WW_CHECK(check_extent("n", p.n));
   WW_CHECK(check_extent("k", p.k));
   WW_CHECK(check_dense_types(p, plain_output(p)));
+  WW_CHECK(check_scale_type(p.scale, p.scale_type));
   WW_CHECK(check_epilogue(p));
   if (p.d_layout == OutputLayout::column && p.d == e4m3)
     return failure(ErrorCode::unsupported, "d (layout)", "rows contiguous for e4m3", "columns");

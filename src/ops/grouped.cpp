@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ww::plan and ww::can_implement of grouped products: validate, choose a config, make the adapter.
+// ww::plan_grouped and ww::can_implement of grouped products: validate, choose a config, make the adapter.
 #include "warpwright/host/grouped.hpp"
 
 #include <fmt/format.h>
@@ -53,20 +53,27 @@ Result<void> can_implement(const GroupedProblem& problem, const GemmOptions& opt
   return {};
 }
 
-const GroupedProblem& GroupedPlan::problem() const { return adapter_->problem(); }
-const GemmConfig& GroupedPlan::config() const { return adapter_->config(); }
-std::size_t GroupedPlan::workspace_bytes() const { return adapter_->workspace_bytes(); }
-Result<void> GroupedPlan::run(const GroupedOperands& operands, Stream stream) const {
-  return adapter_->run(operands, stream);
-}
-Result<std::vector<TileWidth>> GroupedPlan::widths(const void* workspace) const { return adapter_->widths(workspace); }
-std::optional<EmuStats> GroupedPlan::last_stats() const { return adapter_->last_stats(); }
+class GroupedPlan::Impl {
+ public:
+  std::shared_ptr<const adapters::GroupedAdapter> adapter;
+};
 
-Result<GroupedPlan> plan(const Device& device, const GroupedProblem& problem, const GemmOptions& options) {
+const GroupedProblem& GroupedPlan::problem() const { return impl_->adapter->problem(); }
+const GemmConfig& GroupedPlan::config() const { return impl_->adapter->config(); }
+std::size_t GroupedPlan::workspace_bytes() const { return impl_->adapter->workspace_bytes(); }
+Result<void> GroupedPlan::run(const GroupedOperands& operands, Stream stream) const {
+  return impl_->adapter->run(operands, stream);
+}
+Result<std::vector<TileWidth>> GroupedPlan::widths(const void* workspace) const {
+  return impl_->adapter->widths(workspace);
+}
+std::optional<EmuStats> GroupedPlan::last_stats() const { return impl_->adapter->last_stats(); }
+
+Result<GroupedPlan> plan_grouped(const Device& device, const GroupedProblem& problem, const GemmOptions& options) {
   WW_TRY(const GroupedDecision decision, decide(problem, options, device.info().sms));
-  GroupedPlan made;
-  WW_TRY(made.adapter_, adapters::GroupedAdapter::create(device, decision.problem, decision.config, options));
-  return made;
+  GroupedPlan::Impl made;
+  WW_TRY(made.adapter, adapters::GroupedAdapter::create(device, decision.problem, decision.config, options));
+  return GroupedPlan(std::make_shared<const GroupedPlan::Impl>(std::move(made)));
 }
 
 }  // namespace ww

@@ -118,6 +118,7 @@ Result<GroupedProblem> validate(const GroupedProblem& problem) {
   WW_CHECK(check_extents(p));
   const GemmProblem outputs = outputs_of(p);
   WW_CHECK(check_types(p.a, p.b, plain_output(outputs), p.scale));
+  WW_CHECK(check_scale_type(p.scale, p.scale_type));
   WW_CHECK(check_epilogue(outputs));
   WW_CHECK(check_encoding(p.encoding, p.alignment));
   fill_strides(p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ww::plan and ww::can_implement of groups of K: the problem as a batch of dense products that share A and B, what only
+// ww::plan_k_grouped and ww::can_implement of groups of K: the problem as a batch of dense products that share A and B, what only
 // groups have to satisfy, and the dense adapter.
 #include "warpwright/host/k_grouped.hpp"
 
@@ -24,6 +24,7 @@ struct KGroupedDecision {
 
 GemmProblem batch_of(const KGroupedProblem& p) {
   GemmProblem batch{.m = p.m, .n = p.n, .k = p.total_k(), .a = p.a, .b = p.b, .d = p.d, .scale = p.scale};
+  batch.scale_type = p.scale_type;
   batch.lda = p.lda, batch.ldb = p.ldb, batch.ldd = p.ldd;
   batch.scale_a_row = p.scale_a_row, batch.scale_a_k = p.scale_a_k;
   batch.scale_b_n = p.scale_b_n, batch.scale_b_k = p.scale_b_k;
@@ -104,27 +105,36 @@ Result<void> can_implement(const KGroupedProblem& problem, const GemmOptions& op
   return {};
 }
 
-const GemmConfig& KGroupedPlan::config() const { return adapter_->config(); }
-std::optional<EmuStats> KGroupedPlan::last_stats() const { return adapter_->last_stats(); }
+class KGroupedPlan::Impl {
+ public:
+  KGroupedProblem problem;  // with explicit strides
+  std::shared_ptr<const adapters::GemmAdapter> adapter;
+};
+
+const KGroupedProblem& KGroupedPlan::problem() const { return impl_->problem; }
+const GemmConfig& KGroupedPlan::config() const { return impl_->adapter->config(); }
+std::optional<EmuStats> KGroupedPlan::last_stats() const { return impl_->adapter->last_stats(); }
 
 Result<void> KGroupedPlan::run(const KGroupedOperands& operands, Stream stream) const {
-  GemmOperands batch{
-      .a = operands.a, .b = operands.b, .d = operands.d, .scale_a = operands.scale_a, .scale_b = operands.scale_b};
-  if (problem_.accumulate) {
+  GemmOperands batch{.a = operands.a,
+                     .b = operands.b,
+                     .d = operands.d,
+                     .scale_a = operands.scale_a,
+                     .scale_b = operands.scale_b,
+                     .global_scale = operands.global_scale};
+  if (impl_->problem.accumulate) {
     batch.epilogue.c = operands.c != nullptr ? operands.c : operands.d;
-    batch.epilogue.ldc = problem_.ldd;
-    batch.epilogue.batch_c = problem_.stride_d_group;
+    batch.epilogue.ldc = impl_->problem.ldd;
+    batch.epilogue.batch_c = impl_->problem.stride_d_group;
   }
-  return adapter_->run(batch, stream, {operands.sizes, operands.sizes2, operands.status});
+  return impl_->adapter->run(batch, stream, {operands.sizes, operands.sizes2, operands.status});
 }
 
-Result<KGroupedPlan> plan(const Device& device, const KGroupedProblem& problem, const GemmOptions& options) {
+Result<KGroupedPlan> plan_k_grouped(const Device& device, const KGroupedProblem& problem, const GemmOptions& options) {
   WW_TRY(const KGroupedDecision decision, decide(problem, options));
-  KGroupedPlan made;
-  made.problem_ = with_strides(problem, decision.batch);
-  WW_TRY(made.adapter_,
-         adapters::GemmAdapter::create(device, decision.batch, decision.config, options, decision.groups));
-  return made;
+  KGroupedPlan::Impl made{with_strides(problem, decision.batch), nullptr};
+  WW_TRY(made.adapter, adapters::GemmAdapter::create(device, decision.batch, decision.config, options, decision.groups));
+  return KGroupedPlan(std::make_shared<const KGroupedPlan::Impl>(std::move(made)));
 }
 
 }  // namespace ww

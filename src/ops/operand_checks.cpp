@@ -55,6 +55,11 @@ Result<void> check_dense_types(const GemmProblem& p, DType d) {
   return {};
 }
 
+Result<void> check_scale_type(Scale scale, ScaleType type) {
+  if (scale == Scale::none || type == ScaleType::f32) return {};
+  return failure(ErrorCode::unsupported, "scale_type", "f32: no kernel here reads scales of 8 bits", name_of(type));
+}
+
 Result<void> check_multiples(std::int64_t n, std::int64_t k, DType type, bool packed) {
   if (n % 8 != 0) return failure(ErrorCode::unsupported, "n", "a multiple of 8", fmt::format("{}", n));
   const int multiple = kRowAlignment / bytes_of(type);

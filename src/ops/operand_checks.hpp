@@ -5,6 +5,7 @@
 
 #include <span>
 
+#include "warpwright/core/meta.hpp"
 #include "warpwright/host/gemm.hpp"
 
 namespace ww::ops {
@@ -24,6 +25,9 @@ Result<void> check_types(DType a, DType b, DType d, Scale scale);
 /// The same of a dense product with outputs `d`, which takes more: e5m2 beside e4m3, tf32, and 16-bit operands that are
 /// not K-major.
 Result<void> check_dense_types(const GemmProblem& problem, DType d);
+
+/// Scales of a type that kernels read.
+Result<void> check_scale_type(Scale scale, ScaleType type);
 
 /// N is a multiple of 8, K of 16 bytes when `packed` rows depend on it.
 Result<void> check_multiples(std::int64_t n, std::int64_t k, DType type, bool packed);

@@ -9,44 +9,20 @@
 #include <span>
 #include <string>
 
-#include "warpwright/arch/tensor_map.hpp"
 #include "warpwright/host/device.hpp"
+#include "warpwright/host/launch.hpp"
 
 namespace ww::runtime {
 
-enum class SmemSwizzle { none, b32, b64, b128 };
-
-/// A tiled tensor map: extents and boxes in elements, innermost dimension first.
-struct TensorMapSpec {
-  const void* base = nullptr;  // 16-byte aligned
-  DType element = DType::e4m3;
-  int rank = 2;                        // 1..3 (the driver allows 5)
-  std::uint64_t extent[5] = {};        // >= 1
-  std::uint64_t stride_bytes[5] = {};  // of dimensions 1..rank-1, multiples of 16; [0] is ignored
-  std::uint32_t box[5] = {};           // 1..256; box[0] * element size a multiple of 16 and within the swizzle's span
-  SmemSwizzle swizzle = SmemSwizzle::b128;
-};
-
-/// One translation unit for either executor. `name` is the kernel's entry; `text` includes "warpwright/kernel/…".
-struct KernelSource {
-  std::string name;
-  std::string text;
-};
+using ww::KernelSource;
+using ww::MemoryRange;
+using ww::SmemSwizzle;
+using ww::TensorMapSpec;
 
 /// A loaded kernel; it belongs to the backend that made it.
 class Kernel {
  public:
   virtual ~Kernel() = default;
-};
-
-/// Global memory that a launch may touch. The emulator checks every access against these ranges and counts bytes by
-/// `name`.
-/// There are no initial values, because an array with room for many ranges is on the path of every call.
-struct MemoryRange {
-  const char* name;
-  const void* base;
-  std::uint64_t bytes;
-  bool writable;
 };
 
 struct Launch {
@@ -63,7 +39,12 @@ struct Launch {
   Stream stream;
 };
 
-class Backend {
+}  // namespace ww::runtime
+
+namespace ww {
+
+/// What Device::backend() is for the library.
+class Device::Backend {
  public:
   virtual ~Backend() = default;
   virtual const DeviceInfo& info() const = 0;
@@ -73,10 +54,10 @@ class Backend {
   virtual Result<void> synchronize(Stream stream) = 0;
   virtual Result<arch::TensorMap> encode(const TensorMapSpec& spec) = 0;
   /// Returns the kernel from memory, from disk, or from the compiler.
-  virtual Result<std::shared_ptr<const Kernel>> kernel(const KernelSource& source) = 0;
-  virtual Result<void> launch(const Launch& launch) = 0;
+  virtual Result<std::shared_ptr<const runtime::Kernel>> kernel(const KernelSource& source) = 0;
+  virtual Result<void> launch(const runtime::Launch& launch) = 0;
   /// Returns the number of clusters of this launch's shape that can be resident at once.
-  virtual Result<int> max_active_clusters(const Launch& launch) = 0;
+  virtual Result<int> max_active_clusters(const runtime::Launch& launch) = 0;
   /// Sets how later launches are emulated; not to be called while one runs. Kernels keep their instrumentation
   /// (EmuOptions::check).
   virtual void set_emu_options(const EmuOptions&) {}
@@ -86,4 +67,8 @@ class Backend {
   virtual std::optional<CheckReport> last_check() const { return std::nullopt; }
 };
 
-}  // namespace ww::runtime
+namespace runtime {
+using Backend = Device::Backend;
+}
+
+}  // namespace ww

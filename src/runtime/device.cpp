@@ -74,6 +74,8 @@ Result<void> Device::download(void* host_destination, const void* device_source,
   return backend_->download(host_destination, device_source, bytes);
 }
 
+Result<arch::TensorMap> Device::tensor_map(const TensorMapSpec& spec) const { return backend_->encode(spec); }
+
 Result<void> Device::synchronize(Stream stream) const { return backend_->synchronize(stream); }
 
 }  // namespace ww

@@ -25,7 +25,7 @@ Ran run(EmuSchedule schedule, std::uint64_t seed, int threads = 1) {
   options.emu.threads = threads;
   const auto device = Device::open("emu:sm90", options);
   EXPECT_TRUE(device) << device.error().message;
-  const auto made = plan(*device, kProblem);
+  const auto made = plan_gemm(*device, kProblem);
   EXPECT_TRUE(made) << made.error().message;
   const auto a = device->allocate(256 * 256 * 2), b = device->allocate(256 * 256 * 2),
              d = device->allocate(256 * 256 * 4);

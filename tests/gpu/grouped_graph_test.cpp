@@ -51,7 +51,7 @@ TEST_P(Replay, OtherSizesInTheSameGraph) {
   const runtime::CudaDriver& cuda = **driver;
   HostGrouped h = problem_of(GetParam());
   set_counts(h, {17, 0, 301, 9, 1, 64});
-  const auto made = plan(*device, h.problem, {.config = h.config});
+  const auto made = plan_grouped(*device, h.problem, {.config = h.config});
   ASSERT_TRUE(made) << made.error().message;
 
   const auto upload = [&](const void* data, std::size_t bytes) {

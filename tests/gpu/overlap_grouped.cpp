@@ -62,7 +62,7 @@ class SizesWriter {
     // D [1, G] = A [1, K] B[G, K]^T + C [1, G] with zeros for A and B: the bits of C, which are of FP32 subnormals
     GemmProblem p{.m = 1, .n = groups, .k = 64, .a = bf16, .b = bf16, .d = f32};
     p.epilogue = evt::acc + evt::c(f32);
-    plan_ = must(plan(s.device, p, {.config = must(parse_config("tile=64x64x0,cluster=1x1")), .pdl = s.pdl}));
+    plan_ = must(plan_gemm(s.device, p, {.config = must(parse_config("tile=64x64x0,cluster=1x1")), .pdl = s.pdl}));
     operands_.a = chain.input(Bytes(static_cast<std::size_t>(2 * p.k)));
     operands_.b = chain.input(Bytes(static_cast<std::size_t>(2 * p.n * p.k)));
     operands_.workspace_bytes = plan_->workspace_bytes();
@@ -107,7 +107,7 @@ Chain grouped_chain(const Setting& s, const GroupedCase& c, SizesBy by) {
   void* const sizes = chain.watched("sizes", Bytes(static_cast<std::size_t>(p.groups) * 4), std::nullopt);
   auto* const table = static_cast<std::int32_t*>(chain.input(offsets_of_links(p, s.links)));
   const SizesWriter writer(chain, s, by, sizes, p.groups);
-  const GroupedPlan made = must(plan(s.device, p, {.config = must(parse_config(c.config)), .pdl = s.pdl}));
+  const GroupedPlan made = must(plan_grouped(s.device, p, {.config = must(parse_config(c.config)), .pdl = s.pdl}));
 
   GroupedOperands o;
   o.workspace_bytes = made.workspace_bytes();

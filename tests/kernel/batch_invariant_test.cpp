@@ -48,7 +48,7 @@ std::set<int> expect_invariant(const GemmProblem& problem, std::uint64_t seed, c
     for (const int sms : {0, 3}) {
       if (sms == 3 && m % 10 != 1) continue;
       const HostProblem host = first_rows(all, m);
-      const auto planned = plan(device, host.problem, {.sms = sms, .batch_invariant = true});
+      const auto planned = plan_gemm(device, host.problem, {.sms = sms, .batch_invariant = true});
       EXPECT_TRUE(planned) << (planned ? "" : planned.error().message);
       tiles.insert(planned->config().tile_m);
       const auto d = run_on(device, host, nullptr, sms);

@@ -36,8 +36,8 @@ void compile_all(const Device& device, const std::vector<EpilogueCase>& cases) {
   for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
     workers.emplace_back([&] {
       for (std::size_t i; (i = next++) < cases.size();)
-        (void)plan(device, cases[i].problem,
-                   {.config = cases[i].config, .batch_invariant = true});  // an error shows again when it is run
+        (void)plan_gemm(device, cases[i].problem,
+                        {.config = cases[i].config, .batch_invariant = true});  // an error shows again when it is run
     });
 }
 

@@ -151,7 +151,7 @@ TEST(Epilogue, ABatchAccumulatesInPlace) {
 TEST(Epilogue, AScalarOfEachMatrixOfABatchAndWhatIsRefused) {
   const Device device = open_emu();
   EpilogueCase c = batch_case("acc*alpha", f32, 8, 8);
-  const auto made = plan(device, c.problem, {.config = c.config});
+  const auto made = plan_gemm(device, c.problem, {.config = c.config});
   ASSERT_TRUE(made) << made.error().message;
   const auto upload = [&](const auto& values) {
     const auto buffer = device.allocate(sizeof(values));
@@ -176,7 +176,7 @@ TEST(Epilogue, AScalarOfEachMatrixOfABatchAndWhatIsRefused) {
   EXPECT_NE(refused.error().message.find("alpha (batch stride)"), std::string::npos) << refused.error().message;
 
   c = batch_case("row_sum(acc,out1)", f32, 8, 8);
-  const auto sums = plan(device, c.problem, {.config = c.config});
+  const auto sums = plan_gemm(device, c.problem, {.config = c.config});
   ASSERT_TRUE(sums) << sums.error().message;
   const Buffer workspace = *device.allocate(sums->workspace_bytes());
   o.workspace = workspace.data(), o.workspace_bytes = sums->workspace_bytes();
@@ -231,7 +231,7 @@ TEST(Epilogue, CInPlaceLiesAsDDoes) {
   ASSERT_TRUE(memory);
   auto* const bytes = static_cast<std::byte*>(memory->data());
   const auto said = [&](std::int64_t ldc) {
-    const auto made = plan(device, c.problem, {.config = c.config});
+    const auto made = plan_gemm(device, c.problem, {.config = c.config});
     const auto done = made->run({.a = bytes + (1 << 18),
                                  .b = bytes + (1 << 19),
                                  .d = bytes,
@@ -306,7 +306,7 @@ TEST(Epilogue, RefusalsNameWhatIsWrong) {
 TEST(Epilogue, MissingAndMisplacedOperandsAreNamed) {
   const Device device = open_emu();
   const EpilogueCase c = text_case("row_sum(acc+c,out1)");
-  const auto made = plan(device, c.problem, {.config = c.config});
+  const auto made = plan_gemm(device, c.problem, {.config = c.config});
   ASSERT_TRUE(made) << made.error().message;
   const auto memory = device.allocate(1 << 20);
   ASSERT_TRUE(memory);

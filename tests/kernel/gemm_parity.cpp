@@ -81,7 +81,7 @@ Result<std::vector<std::uint8_t>> run_number(const Device& device, std::uint64_t
 
 /// In which element D of problem `i` differs from the reference; empty: nowhere.
 Result<std::string> difference_on(const Device& device, std::uint64_t i, const HostProblem& host) {
-  WW_TRY(const GemmPlan made, plan(device, host.problem, options_of(host, sms_of(i))));
+  WW_TRY(const GemmPlan made, plan_gemm(device, host.problem, options_of(host, sms_of(i))));
   WW_TRY(const std::vector<std::uint8_t> d, run_number(device, i, host));
   return difference(host, d, reference_of_number(i, host, made.config()));
 }
@@ -140,7 +140,8 @@ int check(const std::string& path, const std::string& name, std::uint64_t step) 
       workers.emplace_back([&] {
         for (std::size_t i; (i = next++) < expected.size();) {
           const HostProblem host = numbered_problem(expected[i].first);
-          (void)plan(*device, host.problem, options_of(host, sms_of(expected[i].first)));  // an error shows again below
+          (void)plan_gemm(*device, host.problem,
+                          options_of(host, sms_of(expected[i].first)));  // an error shows again below
         }
       });
   }

@@ -46,7 +46,7 @@ GemmConfig dense_like(const GemmConfig& config) {
 /// Runs `host` and compares all of D with the dense answer.
 void expect_dense_bits(const HostGrouped& host, const GemmConfig& config = {}) {
   const Device device = open_emu(host.number, std::max(EmuOptions{}.sms, 2 * config.split));  // two clusters
-  const auto made = plan(device, host.problem, {.config = config});
+  const auto made = plan_grouped(device, host.problem, {.config = config});
   ASSERT_TRUE(made) << made.error().message;
   DeviceGrouped memory(device, host, made->workspace_bytes());
   const auto ran = made->run(memory.operands());
@@ -133,8 +133,9 @@ TEST(GroupedEmu, TilesOfSeveralCtasOfAnSm) {  // groups of more rows than a tile
 TEST(GroupedEmu, TheCounterIsUsedAndPutBackOnlyWhereTilesAreMoreThanCtas) {
   const Device device = open_emu(0, 4);
   HostGrouped host = make_grouped(problem_for(GroupEncoding::indptr), kCounts, 0, 530);
-  const auto made = plan(device, host.problem,
-                         {.config = {.mechanism = Mechanism::ragged, .order = TileOrder::dynamic, .ctas_per_sm = 2}});
+  const auto made =
+      plan_grouped(device, host.problem,
+                   {.config = {.mechanism = Mechanism::ragged, .order = TileOrder::dynamic, .ctas_per_sm = 2}});
   ASSERT_TRUE(made) << made.error().message;
   DeviceGrouped memory(device, host, made->workspace_bytes());
   const auto counters = [&] {
@@ -176,7 +177,7 @@ EmuStats normal_stats(const std::vector<std::int64_t>& counts, int tile_m, int s
   const HostGrouped host = make_grouped(p, counts, 5, seed);
   const Device device = open_emu(seed, sms);
   const GemmConfig config{.tile_m = tile_m, .tile_n = 128, .cluster_m = 1, .mechanism = normal_mechanism(encoding)};
-  const auto made = plan(device, host.problem, {.config = config});
+  const auto made = plan_grouped(device, host.problem, {.config = config});
   if (!made) throw std::runtime_error(made.error().message);
   DeviceGrouped memory(device, host, made->workspace_bytes());
   const auto ran = made->run(memory.operands());
@@ -301,7 +302,7 @@ TEST(GroupedEmu, FewTilesOfALongKAreSplit) {
 TEST(GroupedEmu, BatchInvariantGroupsAreNotSplit) {  // the bits of a row would follow how many rows there are
   const GroupedProblem p{.groups = 1, .rows = 50, .n = 512, .k = 2048, .a = e4m3, .b = e4m3, .d = bf16};
   const Device device = open_emu();
-  const auto usual = plan(device, p), invariant = plan(device, p, {.batch_invariant = true});
+  const auto usual = plan_grouped(device, p), invariant = plan_grouped(device, p, {.batch_invariant = true});
   ASSERT_TRUE(usual && invariant);
   EXPECT_EQ(usual->config().order, TileOrder::split_k);
   EXPECT_EQ(invariant->config().order, TileOrder::dynamic);
@@ -399,7 +400,7 @@ TEST_P(GroupedEmuRuns, OnePlanOneWorkspaceOtherSizes) {
   const HostGrouped first = make_grouped(problem_for(GroupEncoding::indptr), kCounts, 0, 70);
   HostGrouped second = first;
   const Device device = open_emu();
-  const auto made = plan(device, first.problem, {.config = {.mechanism = GetParam()}});
+  const auto made = plan_grouped(device, first.problem, {.config = {.mechanism = GetParam()}});
   ASSERT_TRUE(made) << made.error().message;
   DeviceGrouped memory(device, first, made->workspace_bytes());
   ASSERT_TRUE(made->run(memory.operands()));
@@ -415,7 +416,7 @@ TEST(GroupedEmu, WidthsOfTheLastRunAreReported) {
   p.groups = 5, p.rows = 500;
   const HostGrouped host = make_grouped(p, {1, 9, 40, 130, 256}, 0, 80);
   const Device device = open_emu();
-  const auto made = plan(device, p, {.config = {.mechanism = Mechanism::ragged}});
+  const auto made = plan_grouped(device, p, {.config = {.mechanism = Mechanism::ragged}});
   ASSERT_TRUE(made) << made.error().message;
   DeviceGrouped memory(device, host, made->workspace_bytes());
   for (int run = 0; run < 2; ++run) {  // counts of one run, not of all
@@ -433,7 +434,7 @@ TEST(GroupedEmu, WidthsOfTheLastRunAreReported) {
 TEST_P(GroupedEmuRuns, SizesThatOverrunAreCutAndReported) {
   HostGrouped host = make_grouped(problem_for(GroupEncoding::offsets), {1, 9, 0, 40, 130, 60}, 0, 90);
   const Device device = open_emu();
-  const auto made = plan(device, host.problem, {.config = {.mechanism = GetParam()}});
+  const auto made = plan_grouped(device, host.problem, {.config = {.mechanism = GetParam()}});
   ASSERT_TRUE(made) << made.error().message;
   const auto want = dense_answer(device, host, dense_config(), 0xa5);
   host.sizes.back() = 1 << 30;
@@ -450,7 +451,7 @@ INSTANTIATE_TEST_SUITE_P(Mechanisms, GroupedEmuRuns, ::testing::Values(Mechanism
 TEST(GroupedEmu, RunRefusesWrongPointers) {
   const HostGrouped host = make_grouped(problem_for(GroupEncoding::starts_counts, Scale::tensor, e4m3), kCounts, 1, 95);
   const Device device = open_emu();
-  const auto made = plan(device, host.problem, {.config = {.mechanism = Mechanism::ragged}});
+  const auto made = plan_grouped(device, host.problem, {.config = {.mechanism = Mechanism::ragged}});
   ASSERT_TRUE(made) << made.error().message;
   DeviceGrouped memory(device, host, made->workspace_bytes());
   const GroupedOperands good = memory.operands();

@@ -81,7 +81,7 @@ GroupedEpilogueRun dense_run(const Device& device, const GroupedEpilogueCase& c)
     GemmConfig config{.tile_m = 64, .tile_n = 128, .cluster_m = 1, .cluster_n = 1};
     if (h.config.order == TileOrder::split_k)
       config.order = TileOrder::split_k, config.split = config.cluster_k = h.config.split;
-    const GemmPlan made = plan(device, one, {.config = config}).value();
+    const GemmPlan made = plan_gemm(device, one, {.config = config}).value();
     EpilogueOperands of = whole.operands;
     for (int i = 0; i < kEpilogueSlots; ++i) {
       of.scalar_pointer[i] = at(of.scalar_pointer[i], g * of.batch_scalar[i] * 4);
@@ -215,7 +215,7 @@ TEST(GroupedEpilogue, AutoTakesNormalOrientationWhereColumnsCombine) {
     const bool masked = encoding == GroupEncoding::masked;
     GroupedEpilogueCase c = small_case(masked ? Mechanism::masked : Mechanism::ragged, swiglu(acc), 96);
     c.host.config = {};
-    const auto made = plan(device, c.host.problem);
+    const auto made = plan_grouped(device, c.host.problem);
     ASSERT_TRUE(made) << made.error().message;
     EXPECT_EQ(made->config().mechanism, masked ? Mechanism::masked : Mechanism::contiguous);
     EXPECT_EQ(wrong(c, run_or_throw(device, c)), "");
@@ -228,7 +228,7 @@ TEST(GroupedEpilogue, RunRefusesOperandsThatAreMissingOrStepWhereNoGroupDoes) {
   GroupedProblem p{.groups = 2, .rows = 64, .n = 64, .k = 64, .a = bf16, .b = bf16};
   p.epilogue = store(acc * alpha + bias(bf16) + c() + aux(1) + column(2), 3);
   p.zero_outside = true;
-  const auto made = plan(device, p);
+  const auto made = plan_grouped(device, p);
   ASSERT_TRUE(made) << made.error().message;
   const Buffer memory = device.allocate(1 << 16).value();
   const std::vector<std::uint8_t> fresh(1 << 16);

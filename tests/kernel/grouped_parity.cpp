@@ -48,7 +48,7 @@ std::string replay(std::uint64_t i) {
 /// The plan of problem `i`, as running it makes it.
 void compile(const Device& device, std::uint64_t i) {
   const HostGrouped host = i >= kFirstGroupedEpilogue ? numbered_grouped_epilogue(i).host : numbered_grouped(i);
-  (void)plan(device, host.problem, {.config = host.config});  // an error shows again when it is run
+  (void)plan_grouped(device, host.problem, {.config = host.config});  // an error shows again when it is run
 }
 
 int verify(std::uint64_t first, std::uint64_t count, const std::string& name, std::uint64_t step) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups of K on the emulated device, bit for bit against the exact reference of each group alone: tails, empty groups,
-// NaN beyond a group's end, clusters, contradicting sizes, refusals of plan() and run().
+// NaN beyond a group's end, clusters, contradicting sizes, refusals of plan_k_grouped() and run().
 #include <gtest/gtest.h>
 
 #include "random_k_grouped.hpp"
@@ -167,7 +167,7 @@ TEST(KGroupedEmu, NothingToMultiplyOrToStore) {
   for (int which = 0; which < 3; ++which) {
     KGroupedProblem none{.groups = 2, .m = 8, .n = 8, .k = 8};
     (which == 0 ? none.groups : which == 1 ? none.m : none.n) = 0;
-    const auto made = plan(device, none);
+    const auto made = plan_k_grouped(device, none);
     ASSERT_TRUE(made) << made.error().message;
     EXPECT_TRUE(made->run({}));  // nothing is launched, so nothing is asked for
   }
@@ -206,7 +206,8 @@ TEST(KGroupedEmu, OneSmHasNoClusters) {
 }
 
 TEST(KGroupedEmu, RunRefusesWrongPointers) {
-  const auto made = plan(open_emu(), KGroupedProblem{.groups = 2, .m = 8, .n = 8, .k = 8}, {.config = tile(64, 64)});
+  const auto made =
+      plan_k_grouped(open_emu(), KGroupedProblem{.groups = 2, .m = 8, .n = 8, .k = 8}, {.config = tile(64, 64)});
   ASSERT_TRUE(made) << made.error().message;
   alignas(16) char memory[16];
   const auto* const sizes = reinterpret_cast<const std::int32_t*>(memory);

@@ -74,7 +74,7 @@ int check(const std::string& path, const std::string& name, std::uint64_t step) 
       workers.emplace_back([&] {
         for (std::size_t i; (i = next++) < expected.size();) {
           const HostKGrouped host = numbered_k_grouped(expected[i].first);
-          (void)plan(*device, host.problem, {.config = host.config});  // an error shows again below
+          (void)plan_k_grouped(*device, host.problem, {.config = host.config});  // an error shows again below
         }
       });
   }

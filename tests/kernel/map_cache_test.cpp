@@ -145,7 +145,7 @@ TEST(MapsOfPlans, FollowThePointersOfADenseRun) {
   for (const GemmProblem& p : {one, batch}) {
     const GemmConfig config{.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1};
     const HostProblem host[2] = {make_problem(p, config, 1), make_problem(p, config, 2)};
-    const auto made = plan(device, host[0].problem, options_of(host[0]));
+    const auto made = plan_gemm(device, host[0].problem, options_of(host[0]));
     ASSERT_TRUE(made) << made.error().message;
     const Pair a(device, host[0].a, host[1].a), b(device, host[0].b, host[1].b);
     expect_no_stale_map(device, *made, GemmOperands{}, a, b, elements_of(p.batch, p.batch_d, p.m, p.n) * 2,
@@ -172,7 +172,7 @@ TEST(MapsOfPlans, FollowThePointersOfAGroupedRun) {
       fill_grouped(h, operands);
     }
     const GroupedProblem& p = host[0].problem;
-    const auto made = plan(device, p, {.config = host[0].config});
+    const auto made = plan_grouped(device, p, {.config = host[0].config});
     ASSERT_TRUE(made) << made.error().message;
     const Pair a(device, host[0].a, host[1].a), b(device, host[0].b, host[1].b);
     std::vector<std::uint8_t> sizes(host[0].sizes.size() * 4), zeros(made->workspace_bytes());
@@ -199,7 +199,7 @@ TEST(MapsOfPlans, ExtentsAndStridesAreThoseOfTheirOwnPlan) {  // the same three 
   const Buffer a = device.allocate(1 << 15).value(), b = device.allocate(1 << 15).value(),
                d = device.allocate(1 << 15).value();
   std::vector<GemmPlan> plans;
-  for (const GemmProblem& p : problems) plans.push_back(plan(device, p, {.config = config}).value());
+  for (const GemmProblem& p : problems) plans.push_back(plan_gemm(device, p, {.config = config}).value());
   for (int round = 0; round < 2; ++round)
     for (std::size_t i = 0; i < problems.size(); ++i) {
       const HostProblem host = make_problem(problems[i], config, 10 * i + static_cast<std::uint64_t>(round));

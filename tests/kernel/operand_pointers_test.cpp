@@ -15,7 +15,7 @@ class Prepared {
  public:
   Prepared(const GemmProblem& problem, const GemmConfig& config)
       : device_(Device::open("emu:sm90").value()),
-        plan_(plan(device_, problem, {.config = config}).value()),
+        plan_(plan_gemm(device_, problem, {.config = config}).value()),
         memory_(device_.allocate(kBytes).value()),
         workspace_(device_.allocate(plan_.workspace_bytes()).value()),
         d_(device_.allocate(kBytes).value()) {

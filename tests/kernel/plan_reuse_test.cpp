@@ -42,7 +42,7 @@ TEST(Plan, RunsAgainWithOtherPointersAndFromSeveralThreads) {
     return make_problem({.m = 200, .n = 136, .k = 272, .scale = Scale::block_1x128_128x128},
                         *parse_config("cluster=2x1"), seed);
   };
-  const auto made = plan(device, problem(0).problem, options_of(problem(0), 0));
+  const auto made = plan_gemm(device, problem(0).problem, options_of(problem(0), 0));
   ASSERT_TRUE(made) << made.error().message;
   expect_exact(device, *made, problem);
 }
@@ -66,7 +66,7 @@ TEST(GroupedPlan, RunsAgainWithOtherSizesAndFromSeveralThreads) {
   const Device device = open_emu();
   for (Mechanism mechanism : {Mechanism::ragged, Mechanism::descriptors}) {
     const auto problem = [&](std::uint64_t number) { return grouped_problem(mechanism, number); };
-    const auto made = plan(device, problem(0).problem, {.config = problem(0).config});
+    const auto made = plan_grouped(device, problem(0).problem, {.config = problem(0).config});
     ASSERT_TRUE(made) << made.error().message;
     expect_exact(device, *made, problem);
   }

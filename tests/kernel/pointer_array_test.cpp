@@ -54,7 +54,7 @@ void expect_same_bits(const HostProblem& host, const Device& device) {
   ASSERT_TRUE(want) << want.error().message;
   GemmProblem pointers = p;
   pointers.pointer_array = true;
-  const auto made = plan(device, pointers, options_of(host));
+  const auto made = plan_gemm(device, pointers, options_of(host));
   ASSERT_TRUE(made) << made.error().message << "\n" << host.replay();
   const auto batch = static_cast<std::size_t>(p.batch);
   const bool a_mn = p.a_major == Major::mn, b_mn = p.b_major == Major::mn;
@@ -146,7 +146,7 @@ TEST(PointerArrays, AreCleanUnderTheChecker) {
 TEST(PointerArrays, WhatIsMissingIsNamed) {
   GemmProblem p = batch_of(bf16, Scale::none, bf16, 2);
   p.pointer_array = true;
-  const auto made = plan(open_emu(), p, {.config = {.tile_m = 64, .tile_n = 64}});
+  const auto made = plan_gemm(open_emu(), p, {.config = {.tile_m = 64, .tile_n = 64}});
   ASSERT_TRUE(made) << made.error().message;
   alignas(256) static char memory[4096];
   ASSERT_LE(made->workspace_bytes(), sizeof memory);

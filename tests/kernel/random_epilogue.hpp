@@ -190,7 +190,7 @@ inline Result<EpilogueRun> run_on(const Device& device, const EpilogueCase& c) {
   const std::int64_t ld = std::max<std::int64_t>(p.k, 16), columns = collective::output_columns(p.epilogue, p.n);
   GemmProblem strided = p;
   strided.lda = strided.ldb = ld;
-  WW_TRY(const GemmPlan made, plan(device, strided, {.config = c.config, .batch_invariant = true}));
+  WW_TRY(const GemmPlan made, plan_gemm(device, strided, {.config = c.config, .batch_invariant = true}));
   WW_TRY(r.a, ref::Matrix::allocate(p.a, (p.batch_a == 0 ? 1 : p.batch) * p.m, p.k, ld, "a"));
   WW_TRY(r.b, ref::Matrix::allocate(p.b, (p.batch_b == 0 ? 1 : p.batch) * p.n, p.k, ld, "b"));
   WW_TRY(r.scale_a, ref::Matrix::allocate(f32, 1, 1, 1, "scale_a"));

@@ -359,7 +359,7 @@ inline Result<std::vector<std::uint8_t>> run_plan(const Device& device, const Gr
 /// The same by a plan of its own.
 inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const HostGrouped& h,
                                                 std::vector<TileWidth>* widths = nullptr, int times = 1) {
-  WW_TRY(const GroupedPlan made, plan(device, h.problem, {.config = h.config, .pdl = h.pdl}));
+  WW_TRY(const GroupedPlan made, plan_grouped(device, h.problem, {.config = h.config, .pdl = h.pdl}));
   return run_plan(device, made, h, widths, times);
 }
 

@@ -115,7 +115,7 @@ inline Result<GroupedEpilogueRun> prepare(const GroupedEpilogueCase& c) {
 /// Runs `times` times on `device` with one workspace, because counters must return to zero.
 inline Result<GroupedEpilogueRun> run_on(const Device& device, const GroupedEpilogueCase& c, int times = 2) {
   const HostGrouped& h = c.host;
-  WW_TRY(const GroupedPlan made, plan(device, h.problem, {.config = h.config, .pdl = h.pdl}));
+  WW_TRY(const GroupedPlan made, plan_grouped(device, h.problem, {.config = h.config, .pdl = h.pdl}));
   WW_TRY(GroupedEpilogueRun run, prepare(c));
   const auto upload = [&](const void* data, std::size_t bytes) -> Result<Buffer> {
     WW_TRY(Buffer buffer, device.allocate(std::max<std::size_t>(bytes, 256)));

@@ -252,7 +252,7 @@ inline std::vector<std::uint8_t> reference(const HostKGrouped& h) {
 /// Runs the problem on `device`; all of D comes back. A status other than `status` fails.
 inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const HostKGrouped& h, std::uint32_t status = 0) {
   const KGroupedProblem& p = h.problem;
-  WW_TRY(const KGroupedPlan made, plan(device, p, {.config = h.config, .pdl = h.pdl}));
+  WW_TRY(const KGroupedPlan made, plan_k_grouped(device, p, {.config = h.config, .pdl = h.pdl}));
   const auto upload = [&](const void* data, std::size_t bytes) -> Result<Buffer> {
     WW_TRY(Buffer buffer, device.allocate(std::max<std::size_t>(bytes, 256)));
     WW_CHECK(device.upload(buffer.data(), data, bytes));

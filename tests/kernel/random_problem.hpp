@@ -15,6 +15,7 @@
 #include "emu/numerics/mma.hpp"
 #include "select/config_text.hpp"
 #include "warpwright/arch/convert.hpp"
+#include "warpwright/core/meta.hpp"
 #include "warpwright/host/gemm.hpp"
 
 namespace ww::testing {
@@ -312,7 +313,7 @@ inline Result<std::vector<std::uint8_t>> run_plan(const Device& device, const Ge
 /// The same by a plan of its own.
 inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const HostProblem& host,
                                                 EmuStats* stats = nullptr, int sms = 0) {
-  WW_TRY(const GemmPlan made, plan(device, host.problem, options_of(host, sms)));
+  WW_TRY(const GemmPlan made, plan_gemm(device, host.problem, options_of(host, sms)));
   WW_TRY(const std::vector<std::uint8_t> d, run_plan(device, made, host));
   if (stats) *stats = made.last_stats().value_or(EmuStats{});
   return d;

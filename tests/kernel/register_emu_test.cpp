@@ -112,7 +112,7 @@ TEST(GemmRegisters, PiecesOfK) {
     const HostProblem host = make_problem(p, *parse_config(config), 660);
     const auto got = run_on(open_emu(660, EmuSchedule::random), host, nullptr, kSms);
     ASSERT_TRUE(got) << got.error().message << "\n" << host.replay();
-    const auto made = plan(open_emu(660, EmuSchedule::random), p, {.config = host.config, .sms = kSms});
+    const auto made = plan_gemm(open_emu(660, EmuSchedule::random), p, {.config = host.config, .sms = kSms});
     ASSERT_TRUE(made) << made.error().message;
     EXPECT_EQ(difference(host, *got, reference(host, emu::MmaMath::exact, cut_of(made->config(), p, kSms))), "")
         << order;

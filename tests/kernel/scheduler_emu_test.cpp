@@ -32,7 +32,7 @@ Ran expect_exact(const GemmProblem& problem, const std::string& text, int sms, s
                  EmuSchedule schedule = EmuSchedule::random) {
   HostProblem host = make_problem(problem, config_of(text + ",raster=64"), seed);
   const Device device = open_emu(sms, seed, schedule);
-  const auto made = plan(device, host.problem, {.config = host.config});
+  const auto made = plan_gemm(device, host.problem, {.config = host.config});
   EXPECT_TRUE(made) << made.error().message << " " << text;
   Ran ran{made->config(), {}};
   const auto got = run_on(device, host, &ran.stats);
@@ -162,7 +162,7 @@ TEST(Workspace, IsChecked) {
   const Device device = open_emu(4);
   const HostProblem host =
       make_problem({.m = 100, .n = 200, .k = 512, .scale = kBlock}, config_of(small_tiles("stream-k")), 15);
-  const auto made = plan(device, host.problem, {.config = host.config, .sms = 3});
+  const auto made = plan_gemm(device, host.problem, {.config = host.config, .sms = 3});
   ASSERT_TRUE(made) << made.error().message;
   ASSERT_GT(made->workspace_bytes(), 0u);
   const auto buffer = device.allocate(made->workspace_bytes() + 256);

@@ -29,7 +29,7 @@ void expect_equal(const GemmProblem& problem, const std::string& config, std::ui
                   EmuSchedule schedule = EmuSchedule::random, int sms = 0) {
   const HostProblem host = make_problem(problem, swapped(config), seed);
   const Device device = open_emu(seed, schedule, sms);
-  const auto made = plan(device, host.problem, options_of(host, sms));
+  const auto made = plan_gemm(device, host.problem, options_of(host, sms));
   ASSERT_TRUE(made) << made.error().message << "\n" << host.replay();
   EXPECT_EQ(made->config().swap_ab, SwapAb::on);
   const auto got = run_on(device, host, nullptr, sms);
@@ -61,7 +61,7 @@ TEST(SwapAb, EmptyExtents) {
 
 TEST(SwapAb, TheTileOfARequestWithoutOne) {
   expect_equal({.m = 3, .n = 136, .k = 256, .scale = kBlock}, "", 150);
-  const auto made = plan(open_emu(), {.m = 3, .n = 136, .k = 256, .scale = kBlock}, {.config = swapped("")});
+  const auto made = plan_gemm(open_emu(), {.m = 3, .n = 136, .k = 256, .scale = kBlock}, {.config = swapped("")});
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(made->config().tile_m, 128);
   EXPECT_EQ(made->config().tile_n, 8);

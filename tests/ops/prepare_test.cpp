@@ -68,7 +68,7 @@ TEST(Prepare, CompilesEachKernelOnceAndPlansCompileNothing) {
   EXPECT_EQ(prepared.kernels[1].cases, (std::vector<std::size_t>{1}));
   EXPECT_EQ(prepared.kernels[1].config.tile_n, 16);
   EXPECT_EQ(jit::test::lines_of(scratch / "log"), 2);
-  for (const PrepareCase& one : cases) EXPECT_TRUE(plan(device, one.problem, one.options));
+  for (const PrepareCase& one : cases) EXPECT_TRUE(plan_gemm(device, one.problem, one.options));
   EXPECT_EQ(jit::test::lines_of(scratch / "log"), 2) << "plans found everything";
   EXPECT_EQ(leftovers(scratch / "cache"), std::vector<std::string>{});
 }

@@ -11,6 +11,7 @@
 
 #include "reference/element.hpp"
 #include "reference/operands.hpp"
+#include "warpwright/core/meta.hpp"
 
 namespace ww::ref {
 namespace {

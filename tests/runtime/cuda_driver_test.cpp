@@ -299,8 +299,8 @@ template <class Params> Params launched(const FakeDriver& driver) {
 TEST_F(FakeGpu, AWarmDenseRunEncodesTheMapsOfOtherPointersAlone) {
   driver_->params_bytes = sizeof(kernel::GemmParams);
   const Device device = Device::open("cuda:0").value();
-  const auto made = plan(device, {.m = 128, .n = 128, .k = 128, .a = bf16, .b = bf16},
-                         {.config = {.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1}});
+  const auto made = plan_gemm(device, {.m = 128, .n = 128, .k = 128, .a = bf16, .b = bf16},
+                              {.config = {.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1}});
   if (!jit::Nvrtc::get()) GTEST_SKIP() << "no libnvrtc on this machine";
   ASSERT_TRUE(made) << made.error().message;
   const auto encodes_of = [&](std::uint64_t a, std::uint64_t b, std::uint64_t d) {
@@ -326,7 +326,8 @@ TEST_F(FakeGpu, AWarmGroupedRunEncodesTheMapsOfOtherPointersAlone) {
   driver_->params_bytes = sizeof(collective::GroupedArguments);
   const Device device = Device::open("cuda:0").value();
   const GroupedProblem problem{.groups = 2, .rows = 128, .n = 128, .k = 128, .a = bf16, .b = bf16};
-  const auto made = plan(device, problem, {.config = {.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged}});
+  const auto made =
+      plan_grouped(device, problem, {.config = {.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged}});
   if (!jit::Nvrtc::get()) GTEST_SKIP() << "no libnvrtc on this machine";
   ASSERT_TRUE(made) << made.error().message;
   const auto encodes_of = [&](std::uint64_t a, std::uint64_t b, std::uint64_t d) {
@@ -365,7 +366,7 @@ TEST_F(FakeGpu, LaunchesOverlapWhereItPays) {
   const auto dense = [&](std::int64_t m, std::int64_t k, Pdl pdl) {
     driver_->params_bytes = sizeof(kernel::GemmParams);
     const GemmProblem problem{.m = m, .n = 128, .k = k, .a = bf16, .b = bf16};
-    return overlapped(plan(device, problem, {.config = {.tile_m = 64, .tile_n = 64, .cluster_m = 1}, .pdl = pdl}),
+    return overlapped(plan_gemm(device, problem, {.config = {.tile_m = 64, .tile_n = 64, .cluster_m = 1}, .pdl = pdl}),
                       GemmOperands{});
   };
   EXPECT_EQ(dense(64, 8192, Pdl::automatic), "overlaps");
@@ -379,7 +380,7 @@ TEST_F(FakeGpu, LaunchesOverlapWhereItPays) {
     const GroupedProblem problem{.groups = groups, .rows = 256, .n = 128, .k = 128, .a = bf16, .b = bf16};
     GroupedOperands operands;
     operands.sizes = static_cast<const std::int32_t*>(memory);
-    return overlapped(plan(device, problem, {.config = config, .pdl = pdl}), operands);
+    return overlapped(plan_grouped(device, problem, {.config = config, .pdl = pdl}), operands);
   };
   const GemmConfig wide{.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged};
   const int sms = device.info().sms;  // a tile of `wide` for each group
@@ -398,7 +399,7 @@ TEST_F(FakeGpu, SeveralCtasOfAnSmAreLaunchedOnTheWholeDeviceAlone) {
   void* const memory = reinterpret_cast<void*>(0x1000);
   const GroupedProblem problem{.groups = 6, .rows = 110, .n = 4096, .k = 2048, .a = e4m3, .b = e4m3};  // 384 tiles
   const auto launched = [&](int sms, int ctas) {
-    const auto made = plan(device, problem, {.config = {.ctas_per_sm = ctas}, .sms = sms});
+    const auto made = plan_grouped(device, problem, {.config = {.ctas_per_sm = ctas}, .sms = sms});
     if (!made) return std::pair{made.error().message, 0u};
     GroupedOperands operands;
     operands.a = operands.b = operands.d = operands.workspace = memory;

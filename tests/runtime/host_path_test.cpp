@@ -75,6 +75,16 @@ GroupedOperands grouped_operands() {
   return operands;
 }
 
+auto plan_of(const Device& device, const GemmProblem& problem, const GemmOptions& options) {
+  return plan_gemm(device, problem, options);
+}
+auto plan_of(const Device& device, const GroupedProblem& problem, const GemmOptions& options) {
+  return plan_grouped(device, problem, options);
+}
+auto plan_of(const Device& device, const KGroupedProblem& problem, const GemmOptions& options) {
+  return plan_k_grouped(device, problem, options);
+}
+
 class HostPath : public FakeGpu {
  protected:
   void SetUp() override {
@@ -88,7 +98,7 @@ class HostPath : public FakeGpu {
   template <class Problem, class Operands>
   void expect_launches_alone(const std::string& what, const Problem& problem, const Operands& operands, int launches,
                              const GemmOptions& options = {}) {
-    const auto made = plan(*device_, problem, options);
+    const auto made = plan_of(*device_, problem, options);
     ASSERT_TRUE(made) << what << ": " << made.error().message;
     for (const bool current : {true, false}) {
       SCOPED_TRACE(what + (current ? ", in the device's context" : ", in no context"));
@@ -156,7 +166,7 @@ TEST_F(HostPath, OfAGroupedRunIsItsLaunches) {
 TEST_F(HostPath, AllocationsAreCounted) {
   if (!kCountsAllocations) GTEST_SKIP() << "a sanitizer's operator new";
   const std::size_t before = allocations;
-  const auto made = plan(*device_, GemmProblem{.m = 128, .n = 128, .k = 128, .a = bf16, .b = bf16});
+  const auto made = plan_gemm(*device_, GemmProblem{.m = 128, .n = 128, .k = 128, .a = bf16, .b = bf16});
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_GT(allocations, before);
 }

@@ -32,6 +32,13 @@ double thread_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+auto plan_of(const Device& device, const GemmProblem& problem, const GemmOptions& options) {
+  return plan_gemm(device, problem, options);
+}
+auto plan_of(const Device& device, const GroupedProblem& problem, const GemmOptions& options) {
+  return plan_grouped(device, problem, options);
+}
+
 class Times {
  public:
   explicit Times(Device device) : device_(std::move(device)) {}
@@ -46,7 +53,7 @@ class Times {
 
   template <class Problem, class Operands>
   Result<void> print(const char* what, const Problem& problem, Operands operands, const GemmOptions& options = {}) {
-    WW_TRY(const auto made, plan(device_, problem, options));
+    WW_TRY(const auto made, plan_of(device_, problem, options));
     if (made.workspace_bytes() > kBytes)
       return failure(ErrorCode::invalid, "workspace", fmt::format("at most {}", kBytes),
                      fmt::format("{}", made.workspace_bytes()));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "warpwright/arch/special.hpp"
+#include "warpwright/core/meta.hpp"
 
 namespace ww::arch {
 

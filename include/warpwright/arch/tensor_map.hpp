@@ -4,7 +4,7 @@
 // which kernels also change one.
 #pragma once
 
-#include "warpwright/core/meta.hpp"
+#include "warpwright/core/numbers.hpp"
 
 namespace ww::arch {
 

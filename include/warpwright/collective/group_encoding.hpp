@@ -4,7 +4,7 @@
 // Every encoding is reduced on the device to {start, count} per group (scheduler/group_table.hpp).
 #pragma once
 
-#include "warpwright/core/meta.hpp"
+#include "warpwright/core/numbers.hpp"
 
 namespace ww {
 

@@ -3,7 +3,7 @@
 // Storage types of the same names hold the bits and nothing else; arithmetic on them is in arch/convert.hpp.
 #pragma once
 
-#include "warpwright/core/meta.hpp"
+#include "warpwright/core/numbers.hpp"
 
 namespace ww {
 

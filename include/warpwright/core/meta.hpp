@@ -1,40 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The few types and traits that kernel code needs in place of <cstdint>, <type_traits> and <utility>. NVRTC ships no
 // standard headers, and cuda/std costs 0.6 s a compile, so kernels here include nothing else.
-// This file also defines the macros of the whole project:
-// - where a function may run;
-// - WW_UNROLL before a loop over registers, which have no addresses on a GPU;
-// - WW_CONSTANT for objects that device code may bind references to;
-// - WW_RETURN for functions whose result is often a type alone.
+// It also defines WW_RETURN, for functions whose result is often a type alone. Host headers include numbers.hpp alone, so
+// that `using namespace ww` brings no second min(), max() or move() into a user's program.
 #pragma once
 
-#if defined(__CUDACC__)
-#define WW_HOST_DEVICE __host__ __device__ __forceinline__
-#define WW_DEVICE __device__ __forceinline__
-#define WW_UNROLL _Pragma("unroll")
-#define WW_NO_UNROLL _Pragma("unroll 1")
-#define WW_CONSTANT static __device__ constexpr
-#else
-#define WW_HOST_DEVICE inline
-#define WW_DEVICE inline
-#define WW_UNROLL
-#define WW_NO_UNROLL
-#define WW_CONSTANT inline constexpr
-#endif
+#include "warpwright/core/numbers.hpp"
 
 namespace ww {
-
-using i8 = signed char;
-using u8 = unsigned char;
-using i16 = short;
-using u16 = unsigned short;
-using i32 = int;
-using u32 = unsigned int;
-using i64 = long long;
-using u64 = unsigned long long;
-using uptr = decltype(sizeof(0));
-
-static_assert(sizeof(i16) == 2 && sizeof(i32) == 4 && sizeof(i64) == 8 && sizeof(uptr) == 8);
 
 // --- type traits ---------------------------------------------------------------------------------
 template <class T, class U> inline constexpr bool is_same_v = false;

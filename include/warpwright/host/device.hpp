@@ -13,13 +13,10 @@
 #include <vector>
 
 #include "warpwright/collective/gemm_config.hpp"
+#include "warpwright/host/launch.hpp"
 #include "warpwright/host/result.hpp"
 
 namespace ww {
-
-namespace runtime {
-class Backend;
-}
 
 /// In which order asynchronous work completes and threads go on (src/emu/schedule.hpp).
 enum class EmuSchedule { fifo, random, pct, adversarial };
@@ -191,11 +188,15 @@ class Device {
   Result<void> download(void* host_destination, const void* device_source, std::size_t bytes) const;
   Result<void> synchronize(Stream stream = {}) const;
 
-  runtime::Backend& backend() const { return *backend_; }
+  /// Encodes a tensor map for kernels of this device. Errors: invalid names the field of `spec`.
+  Result<arch::TensorMap> tensor_map(const TensorMapSpec& spec) const;
+
+  class Backend;  // of the library alone
+  Backend& backend() const { return *backend_; }
 
  private:
-  explicit Device(std::shared_ptr<runtime::Backend> backend) : backend_(std::move(backend)) {}
-  std::shared_ptr<runtime::Backend> backend_;
+  explicit Device(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}
+  std::shared_ptr<Backend> backend_;
 };
 
 }  // namespace ww

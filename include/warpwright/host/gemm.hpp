@@ -14,12 +14,21 @@
 
 namespace ww {
 
+/// What scales are stored as. Kernels read f32 so far; the others are refused as unsupported.
+enum class ScaleType {
+  f32,
+  e8m0,  // a power of two in 8 bits: MXFP8, MXFP4
+  e4m3,  // NVFP4, beside a global scale
+};
+const char* name_of(ScaleType type);
+
 struct GemmProblem {
   std::int64_t m = 0, n = 0, k = 0;
   DType a = DType::e4m3, b = DType::e4m3, d = DType::bf16;
   Scale scale = Scale::none;
+  ScaleType scale_type = ScaleType::f32;
   std::int64_t lda = 0, ldb = 0, ldd = 0;  // row strides in elements; 0: K, K, N. Rows start at multiples of 16 bytes
-  // float32 scales, strides in elements
+  // Scales are of `scale_type`, their strides in elements
   //   row_column:  scale_a[row * scale_a_row], scale_b[n * scale_b_n]
   //   block:       scale_a[row * scale_a_row + kb * scale_a_k], scale_b[nb * scale_b_n + kb * scale_b_k]
   //                kb = k / 128; nb = n / 128 with block_1x128_128x128, n with block_1x128_1x128
@@ -47,14 +56,15 @@ struct GemmProblem {
   EpilogueTree epilogue = {};
 };
 
-/// Device pointers. `scale_a` and `scale_b` are read for every recipe but Scale::none; one float each for
+/// Device pointers. `scale_a` and `scale_b` are read for every recipe but Scale::none; one element each for
 /// Scale::tensor.
 struct GemmOperands {
   const void* a = nullptr;
   const void* b = nullptr;
   void* d = nullptr;
-  const float* scale_a = nullptr;
-  const float* scale_b = nullptr;
+  const void* scale_a = nullptr;  // of GemmProblem::scale_type
+  const void* scale_b = nullptr;
+  const float* global_scale = nullptr;  // one more factor of every product, of 4-bit types; null: 1
   // GemmPlan::workspace_bytes(), 256-byte aligned, zeroed once by the caller: every run leaves its counters at zero
   // again, so that a captured graph may be replayed. After a run that failed, zero it again
   void* workspace = nullptr;
@@ -97,10 +107,6 @@ struct GemmOptions {
 /// Why this library cannot run `problem` with `options`, without touching a device; no error when it can.
 Result<void> can_implement(const GemmProblem& problem, const GemmOptions& options = {});
 
-namespace adapters {
-class GemmAdapter;
-}
-
 /// A compiled kernel and everything about its launch but the pointers. Copyable, thread-safe, reusable; one workspace
 /// serves one run at a time. The bits of D follow from config and GemmOptions::sms; only stream-K depends on the
 /// latter.
@@ -116,10 +122,13 @@ class GemmPlan {
   std::optional<EmuStats> last_stats() const;
 
  private:
-  friend Result<GemmPlan> plan(const Device&, const GemmProblem&, const GemmOptions&);
-  std::shared_ptr<const adapters::GemmAdapter> adapter_;
+  class Impl;
+  friend Result<GemmPlan> plan_gemm(const Device&, const GemmProblem&, const GemmOptions&);
+  explicit GemmPlan(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<const Impl> impl_;
 };
 
-Result<GemmPlan> plan(const Device& device, const GemmProblem& problem, const GemmOptions& options = {});
+/// Chooses a config, compiles or loads its kernel, and asks the device how much of it runs at once.
+Result<GemmPlan> plan_gemm(const Device& device, const GemmProblem& problem, const GemmOptions& options = {});
 
 }  // namespace ww

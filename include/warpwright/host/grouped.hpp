@@ -25,6 +25,7 @@ struct GroupedProblem {
   std::int64_t n = 0, k = 0;
   DType a = DType::e4m3, b = DType::e4m3, d = DType::bf16;
   Scale scale = Scale::none;
+  ScaleType scale_type = ScaleType::f32;
   GroupEncoding encoding = GroupEncoding::offsets;
   std::int64_t alignment = 1;  // offsets: a group starts at the next multiple of this after the one before it ends
   bool zero_outside = false;   // rows of D outside every group: written with zeros instead of left alone
@@ -32,7 +33,7 @@ struct GroupedProblem {
   // 16 bytes
   std::int64_t lda = 0, ldb = 0, ldd = 0;
   std::int64_t stride_b_group = 0;  // elements from B[g] to B[g + 1]; 0: N * ldb
-  // float32 scales, strides in elements; a stride of 0 beside others that are set shares one scale
+  // Scales are of `scale_type`, their strides in elements; a stride of 0 beside others that are set shares one scale
   //   tensor:      scale_a[g * scale_a_group], scale_b[g * scale_b_group]          (0, 0: one for the whole tensor)
   //   row_column:  scale_a[row * scale_a_row], scale_b[g * scale_b_group + n * scale_b_n]
   //   block:       scale_a[row * scale_a_row + kb * scale_a_k], scale_b[g * scale_b_group + nb * scale_b_n + kb *
@@ -54,8 +55,9 @@ struct GroupedOperands {
   const void* a = nullptr;
   const void* b = nullptr;
   void* d = nullptr;
-  const float* scale_a = nullptr;
-  const float* scale_b = nullptr;
+  const void* scale_a = nullptr;  // of GroupedProblem::scale_type
+  const void* scale_b = nullptr;
+  const float* global_scale = nullptr;  // as in GemmOperands
   const std::int32_t* sizes = nullptr;
   const std::int32_t* sizes2 = nullptr;
   std::uint32_t* status = nullptr;  // optional: GroupStatus bits are or-ed into it
@@ -69,10 +71,6 @@ struct GroupedOperands {
 
 /// Why this library cannot run `problem` with `options`, without touching a device; no error when it can.
 Result<void> can_implement(const GroupedProblem& problem, const GemmOptions& options = {});
-
-namespace adapters {
-class GroupedAdapter;
-}
 
 /// Tiles of one launch that were `width` rows of tokens wide.
 struct TileWidth {
@@ -95,10 +93,13 @@ class GroupedPlan {
   std::optional<EmuStats> last_stats() const;
 
  private:
-  friend Result<GroupedPlan> plan(const Device&, const GroupedProblem&, const GemmOptions&);
-  std::shared_ptr<const adapters::GroupedAdapter> adapter_;
+  class Impl;
+  friend Result<GroupedPlan> plan_grouped(const Device&, const GroupedProblem&, const GemmOptions&);
+  explicit GroupedPlan(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<const Impl> impl_;
 };
 
-Result<GroupedPlan> plan(const Device& device, const GroupedProblem& problem, const GemmOptions& options = {});
+/// Chooses a config and compiles or loads the kernels of its launches.
+Result<GroupedPlan> plan_grouped(const Device& device, const GroupedProblem& problem, const GemmOptions& options = {});
 
 }  // namespace ww

@@ -23,6 +23,7 @@ struct KGroupedProblem {
   // none, tensor, row_column, block_1x128_1x128 or block_1x128_128x128. Scales stand for K as a whole, not for groups,
   // where they step along K
   Scale scale = Scale::none;
+  ScaleType scale_type = ScaleType::f32;
   GroupEncoding encoding = GroupEncoding::offsets;
   std::int64_t alignment = 1;  // offsets: a group starts at the next multiple of this after the one before it ends
   // mn: A is stored (K, M), B is stored (K, N). Both mn: groups begin and end at any row. With a K-major operand, that
@@ -32,7 +33,7 @@ struct KGroupedProblem {
   bool accumulate = false;                 // D[g] = C[g] + product, C of D's type and strides; else D[g] = product
   std::int64_t lda = 0, ldb = 0, ldd = 0;  // row strides in elements of A and B as stored; 0: packed
   std::int64_t stride_d_group = 0;         // elements from D[g] to D[g + 1]; 0: M * ldd
-  // float32 scales, as GemmProblem has them; from one group's to the next: tensor and row_column only, 0 = one set
+  // Scales of `scale_type`, as GemmProblem has them; from one group's to the next: tensor and row_column only, 0 = one set
   std::int64_t scale_a_row = 0, scale_a_k = 0, scale_a_group = 0;
   std::int64_t scale_b_n = 0, scale_b_k = 0, scale_b_group = 0;
 
@@ -46,8 +47,9 @@ struct KGroupedOperands {
   const void* b = nullptr;
   const void* c = nullptr;  // accumulate: null or `d`, in place; else matrices apart from D
   void* d = nullptr;
-  const float* scale_a = nullptr;
-  const float* scale_b = nullptr;
+  const void* scale_a = nullptr;  // of KGroupedProblem::scale_type
+  const void* scale_b = nullptr;
+  const float* global_scale = nullptr;  // as in GemmOperands
   const std::int32_t* sizes = nullptr;
   const std::int32_t* sizes2 = nullptr;
   std::uint32_t* status = nullptr;  // optional: GroupStatus bits are or-ed into it
@@ -59,18 +61,21 @@ Result<void> can_implement(const KGroupedProblem& problem, const GemmOptions& op
 /// A compiled kernel and everything about its launch but the pointers. Copyable, thread-safe; needs no workspace.
 class KGroupedPlan {
  public:
-  const KGroupedProblem& problem() const { return problem_; }
+  const KGroupedProblem& problem() const;
   const GemmConfig& config() const;  // fully resolved
   /// Validates pointers (null, alignment), then launches. Never synchronises, never reads sizes: graph-capturable.
   Result<void> run(const KGroupedOperands& operands, Stream stream = {}) const;
   std::optional<EmuStats> last_stats() const;
 
  private:
-  friend Result<KGroupedPlan> plan(const Device&, const KGroupedProblem&, const GemmOptions&);
-  KGroupedProblem problem_;  // with explicit strides
-  std::shared_ptr<const adapters::GemmAdapter> adapter_;
+  class Impl;
+  friend Result<KGroupedPlan> plan_k_grouped(const Device&, const KGroupedProblem&, const GemmOptions&);
+  explicit KGroupedPlan(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<const Impl> impl_;
 };
 
-Result<KGroupedPlan> plan(const Device& device, const KGroupedProblem& problem, const GemmOptions& options = {});
+/// Chooses a config and compiles or loads its kernel.
+Result<KGroupedPlan> plan_k_grouped(const Device& device, const KGroupedProblem& problem,
+                                    const GemmOptions& options = {});
 
 }  // namespace ww

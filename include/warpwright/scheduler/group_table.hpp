@@ -12,6 +12,7 @@
 #include "warpwright/arch/global.hpp"
 #include "warpwright/arch/named_barrier.hpp"
 #include "warpwright/collective/grouped_arguments.hpp"
+#include "warpwright/core/meta.hpp"
 
 namespace ww::scheduler {
 

@@ -6,6 +6,7 @@
 
 #include "warpwright/collective/gemm_arguments.hpp"
 #include "warpwright/collective/gemm_config.hpp"
+#include "warpwright/core/meta.hpp"
 
 namespace ww::scheduler {
 

@@ -18,7 +18,7 @@ ww::Result<std::vector<float>> multiply_ones() {
   const std::vector<std::uint16_t> ones(kSize * kSize, 0x3f80);
   std::vector<float> result(kSize * kSize);
   WW_TRY(const ww::Device device, ww::Device::open("emu:sm90"));
-  WW_TRY(const ww::GemmPlan plan, ww::plan(device, problem));
+  WW_TRY(const ww::GemmPlan plan, ww::plan_gemm(device, problem));
   WW_TRY(const ww::Buffer a, device.allocate(ones.size() * sizeof(ones[0])));
   WW_TRY(const ww::Buffer d, device.allocate(result.size() * sizeof(result[0])));
   WW_TRY(const ww::Buffer workspace, device.allocate(plan.workspace_bytes()));

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launch of one kernel is made of, whichever executor carries it out: its source, the memory that it may touch,
+// and descriptions of the tensors that TMA walks. host/kernel.hpp compiles and launches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "warpwright/arch/tensor_map.hpp"
+#include "warpwright/core/dtype.hpp"
+
+namespace ww {
+
+/// How TMA permutes the 16-byte chunks of a box in shared memory, named by the bytes of its rows.
+enum class SmemSwizzle { none, b32, b64, b128 };
+
+/// A tiled tensor map: extents and boxes in elements, innermost dimension first.
+struct TensorMapSpec {
+  const void* base = nullptr;  // 16-byte aligned
+  DType element = DType::e4m3;
+  int rank = 2;                        // 1..3 (the driver allows 5)
+  std::uint64_t extent[5] = {};        // >= 1
+  std::uint64_t stride_bytes[5] = {};  // of dimensions 1..rank-1, multiples of 16; [0] is ignored
+  std::uint32_t box[5] = {};           // 1..256; box[0] * element size a multiple of 16 and within the swizzle's span
+  SmemSwizzle swizzle = SmemSwizzle::b128;
+
+  /// Of a row-major matrix (rows, columns) whose rows are `stride` elements apart.
+  static TensorMapSpec matrix(const void* base, DType element, std::int64_t rows, std::int64_t columns,
+                              std::int64_t stride, int box_rows, int box_columns, SmemSwizzle swizzle) {
+    TensorMapSpec spec;
+    spec.base = base;
+    spec.element = element;
+    spec.extent[0] = static_cast<std::uint64_t>(columns);
+    spec.extent[1] = static_cast<std::uint64_t>(rows);
+    spec.stride_bytes[1] = static_cast<std::uint64_t>(stride) * static_cast<std::uint64_t>(bytes_of(element));
+    spec.box[0] = static_cast<std::uint32_t>(box_columns);
+    spec.box[1] = static_cast<std::uint32_t>(box_rows);
+    spec.swizzle = swizzle;
+    return spec;
+  }
+};
+
+/// One translation unit for either executor: NVRTC compiles it for a GPU, the host's compiler for an emulated device.
+/// `name` is the kernel's entry, as WW_KERNEL names it; `text` may include every header below warpwright/ up to
+/// warpwright/kernel/, and ends with WW_MODULE().
+struct KernelSource {
+  std::string name;
+  std::string text;
+};
+
+/// Global memory that a launch may touch. An emulated device checks every access against these ranges and counts bytes
+/// by `name`. The members have no initial values because an array with room for many is on the path of every call.
+struct MemoryRange {
+  const char* name;
+  const void* base;
+  std::uint64_t bytes;
+  bool writable;
+};
+
+}  // namespace ww
