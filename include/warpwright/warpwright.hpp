@@ -12,3 +12,4 @@
 #include "warpwright/host/launch.hpp"
 #include "warpwright/host/prepare.hpp"
 #include "warpwright/host/result.hpp"
+#include "warpwright/host/verify.hpp"

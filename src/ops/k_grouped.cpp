@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ww::plan_k_grouped and ww::can_implement of groups of K: the problem as a batch of dense products that share A and B, what only
-// groups have to satisfy, and the dense adapter.
+// ww::plan_k_grouped and ww::can_implement of groups of K: the problem as a batch of dense products that share A and B,
+// what only groups have to satisfy, and the dense adapter.
 #include "warpwright/host/k_grouped.hpp"
 
 #include <fmt/format.h>
@@ -133,7 +133,8 @@ Result<void> KGroupedPlan::run(const KGroupedOperands& operands, Stream stream) 
 Result<KGroupedPlan> plan_k_grouped(const Device& device, const KGroupedProblem& problem, const GemmOptions& options) {
   WW_TRY(const KGroupedDecision decision, decide(problem, options));
   KGroupedPlan::Impl made{with_strides(problem, decision.batch), nullptr};
-  WW_TRY(made.adapter, adapters::GemmAdapter::create(device, decision.batch, decision.config, options, decision.groups));
+  WW_TRY(made.adapter,
+         adapters::GemmAdapter::create(device, decision.batch, decision.config, options, decision.groups));
   return KGroupedPlan(std::make_shared<const KGroupedPlan::Impl>(std::move(made)));
 }
 

@@ -2,9 +2,9 @@
 // ww::Kernel: a loaded kernel and the device that it belongs to.
 #include "warpwright/host/kernel.hpp"
 
+#include "jit/files.hpp"
 #include "launch/gemm_source.hpp"
 #include "launch/grouped_source.hpp"
-#include "jit/files.hpp"
 #include "runtime/backend.hpp"
 
 namespace ww {

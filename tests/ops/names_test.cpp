@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that says `using namespace ww` beside `using namespace std` keeps the names that programs have of their own:
-// none below is ambiguous. The compiler is the test.
+// A program that says `using namespace ww` beside `using namespace std` keeps the names that programs have of their
+// own: none below is ambiguous. The compiler is the test.
 #include <gtest/gtest.h>
 #include <sys/select.h>
 #include <unistd.h>

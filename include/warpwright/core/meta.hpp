@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The few types and traits that kernel code needs in place of <cstdint>, <type_traits> and <utility>. NVRTC ships no
 // standard headers, and cuda/std costs 0.6 s a compile, so kernels here include nothing else.
-// It also defines WW_RETURN, for functions whose result is often a type alone. Host headers include numbers.hpp alone, so
-// that `using namespace ww` brings no second min(), max() or move() into a user's program.
+// It also defines WW_RETURN, for functions whose result is often a type alone. Host headers include numbers.hpp alone,
+// so that `using namespace ww` brings no second min(), max() or move() into a user's program.
 #pragma once
 
 #include "warpwright/core/numbers.hpp"

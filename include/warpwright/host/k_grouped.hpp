@@ -33,7 +33,8 @@ struct KGroupedProblem {
   bool accumulate = false;                 // D[g] = C[g] + product, C of D's type and strides; else D[g] = product
   std::int64_t lda = 0, ldb = 0, ldd = 0;  // row strides in elements of A and B as stored; 0: packed
   std::int64_t stride_d_group = 0;         // elements from D[g] to D[g + 1]; 0: M * ldd
-  // Scales of `scale_type`, as GemmProblem has them; from one group's to the next: tensor and row_column only, 0 = one set
+  // Scales of `scale_type`, as GemmProblem has them. Steps from one group's to the next are for tensor and row_column
+  // alone; 0 is one set for all groups.
   std::int64_t scale_a_row = 0, scale_a_k = 0, scale_a_group = 0;
   std::int64_t scale_b_n = 0, scale_b_k = 0, scale_b_group = 0;
 

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+// ww::verify: every problem is a list of dense products. Each is copied out of the caller's arrays, whatever their
+// strides, and judged by reference/.
+#include "warpwright/host/verify.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "ops/gemm_validation.hpp"
+#include "ops/grouped_validation.hpp"
+#include "ops/operand_checks.hpp"
+#include "reference/verify_epilogue.hpp"
+#include "warpwright/collective/builder.hpp"
+
+namespace ww {
+namespace {
+
+using ref::Matrix;
+
+/// A tensor of the caller: element (row, column) is at base + row * row_step + column * column_step.
+struct View {
+  const char* name = "";
+  const void* base = nullptr;
+  DType type = DType::f32;
+  std::int64_t rows = 0, columns = 0, row_step = 0, column_step = 0;
+};
+
+Result<Matrix> copy_of(const View& v) {
+  if (v.rows == 0 || v.columns == 0) return Matrix::allocate(v.type, v.rows, v.columns, v.columns, v.name);
+  if (v.base == nullptr) return failure(ErrorCode::invalid, v.name, "a host pointer", "null");
+  WW_TRY(Matrix made, Matrix::allocate(v.type, v.rows, v.columns, v.columns, v.name));
+  const auto width = static_cast<std::int64_t>(bytes_of(v.type));
+  for (std::int64_t row = 0; row < v.rows; ++row) {
+    const std::byte* const from = static_cast<const std::byte*>(v.base) + row * v.row_step * width;
+    std::byte* const to = made.row(row);
+    if (v.column_step == 1) std::memcpy(to, from, static_cast<std::size_t>(v.columns * width));
+    else
+      for (std::int64_t column = 0; column < v.columns; ++column)
+        std::memcpy(to + column * width, from + column * v.column_step * width, static_cast<std::size_t>(width));
+  }
+  return made;
+}
+
+const void* at(const void* base, std::int64_t elements, DType type) {
+  if (base == nullptr) return nullptr;
+  return static_cast<const std::byte*>(base) + elements * bytes_of(type);
+}
+
+/// (rows, k) of an operand, which is stored by rows or by k.
+View operand(const char* name, const void* base, DType type, Major major, std::int64_t rows, std::int64_t k,
+             std::int64_t ld) {
+  return major == Major::k ? View{name, base, type, rows, k, ld, 1} : View{name, base, type, rows, k, 1, ld};
+}
+
+/// (m, n) of a matrix, which is stored by rows or by columns.
+View matrix(const char* name, const void* base, DType type, OutputLayout layout, std::int64_t m, std::int64_t n,
+            std::int64_t ld) {
+  const bool row = layout == OutputLayout::row;
+  if (ld == 0) ld = row ? n : m;
+  return {name, base, type, m, n, row ? ld : 1, row ? 1 : ld};
+}
+
+/// One dense product and what became of it.
+struct Product {
+  std::int64_t number = 0, m = 0, n = 0, k = 0;
+  View a = {}, b = {}, d = {}, scale_a = {}, scale_b = {};
+  EpilogueTree epilogue = {};
+  OutputLayout c_layout = OutputLayout::row;
+  EpilogueOperands operands = {};  // of this product alone
+};
+
+/// The scales of `p`, whose strides are `row` and `k` for A, and for B likewise.
+struct ScaleStrides {
+  std::int64_t a_row = 0, a_k = 0, b_n = 0, b_k = 0;
+};
+void set_scales(Product& p, Scale scale, const void* a, const void* b, const ScaleStrides& s) {
+  if (scale == Scale::none || p.k == 0) return;
+  const std::int64_t blocks = ceil_div(p.k, ops::kScaleSpan);
+  p.scale_a = {"scale_a", a, DType::f32, 1, 1, 0, 1}, p.scale_b = {"scale_b", b, DType::f32, 1, 1, 0, 1};
+  if (scale == Scale::row_column) {
+    p.scale_a = {"scale_a", a, DType::f32, p.m, 1, s.a_row, 1};
+    p.scale_b = {"scale_b", b, DType::f32, 1, p.n, 0, s.b_n};
+  } else if (is_block(scale)) {
+    p.scale_a = {"scale_a", a, DType::f32, p.m, blocks, s.a_row, s.a_k};
+    p.scale_b = {"scale_b", b, DType::f32, ceil_div(p.n, columns_of_scale(scale)), blocks, s.b_n, s.b_k};
+  }
+}
+
+Result<void> add_node(const Product& p, const EpilogueNode& node, ref::EpilogueTensors& to) {
+  const EpilogueOperands& o = p.operands;
+  const int slot = node.slot;
+  if (node.op == EpilogueOp::c) {
+    if (o.c == p.d.base)
+      return failure(ErrorCode::invalid, "c", "C as it was before the run", "D, which the run wrote over it");
+    WW_TRY(to.c, copy_of(matrix("c", o.c, node.type, p.c_layout, p.m, p.n, o.ldc)));
+  } else if (node.op == EpilogueOp::row_vector) {
+    WW_TRY(to.row[slot], copy_of({"row_vector", o.row_vector[slot], node.type, 1, p.n, 0, 1}));
+  } else if (node.op == EpilogueOp::column_vector) {
+    WW_TRY(to.column[slot], copy_of({"column_vector", o.column_vector[slot], DType::f32, p.m, 1, 1, 1}));
+  } else if (node.op == EpilogueOp::auxiliary) {
+    WW_TRY(to.auxiliary[slot],
+           copy_of(matrix("auxiliary", o.auxiliary[slot], node.type, p.c_layout, p.m, p.n, o.ld_auxiliary[slot])));
+  } else if (node.op == EpilogueOp::store) {
+    WW_TRY(to.out[slot], copy_of(matrix("out", o.out[slot], node.type, p.c_layout, p.m, p.n, o.ld_out[slot])));
+    to.is_store[static_cast<std::size_t>(slot)] = true;
+  } else if (collective::is_reduction(node.op)) {
+    const bool rows = collective::is_row_reduction(node.op);
+    WW_TRY(to.out[slot], copy_of({"out", o.out[slot], DType::f32, rows ? p.m : 1, rows ? 1 : p.n, 1, 1}));
+  }
+  return {};
+}
+
+Result<ref::EpilogueTensors> tensors_of(const Product& p) {
+  ref::EpilogueTensors made;
+  made.m = p.m;
+  for (int i = 0; i < p.epilogue.size(); ++i) WW_CHECK(add_node(p, p.epilogue.node(i), made));
+  for (std::size_t i = 0; i < kEpilogueSlots; ++i)
+    made.scalar[i] = p.operands.scalar_pointer[i] != nullptr ? *p.operands.scalar_pointer[i] : p.operands.scalar[i];
+  const EpilogueOp quantise = collective::stages_of(p.epilogue).quantise;
+  if (quantise == EpilogueOp::none) return made;
+  if (quantise == EpilogueOp::quantise) {
+    if (p.operands.amax == nullptr) return failure(ErrorCode::invalid, "amax", "a host pointer", "null");
+    made.amax = {*p.operands.amax};
+    return made;
+  }
+  const std::int64_t blocks = ceil_div(p.d.columns, ops::kScaleSpan);
+  View scales{"out_scales",
+              p.operands.out_scales,
+              DType::f32,
+              p.m,
+              blocks,
+              p.operands.out_scales_row,
+              p.operands.out_scales_block};
+  if (scales.row_step == 0 && scales.column_step == 0) scales.row_step = blocks, scales.column_step = 1;
+  WW_TRY(made.out_scales, copy_of(scales));
+  return made;
+}
+
+void add(const ref::Verdict& from, const std::string& where, std::int64_t elements, std::int64_t product,
+         Verification& to) {
+  const auto element = [&](const ref::Mismatch& m) {
+    return Verification::Element{where, product, m.row, m.column, m.got, m.expected, m.bound};
+  };
+  to.elements += elements, to.wrong += from.wrong;
+  if (!to.first && from.first) to.first = element(*from.first);
+  if (from.max_error > to.max_error) to.max_error = from.max_error, to.worst = element(from.worst);
+  to.max_error_of_bound = std::max(to.max_error_of_bound, from.max_error_of_bound);
+}
+
+Result<void> judge(const Product& p, Scale scale, const VerifyOptions& options, Verification& to) {
+  if (p.m == 0 || p.n == 0) return {};
+  WW_TRY(const Matrix a, copy_of(p.a));
+  WW_TRY(const Matrix b, copy_of(p.b));
+  WW_TRY(const Matrix d, copy_of(p.d));
+  WW_TRY(const Matrix scale_a, copy_of(p.scale_a));
+  WW_TRY(const Matrix scale_b, copy_of(p.scale_b));
+  ref::Claim claim{.a = a, .b = b, .d = d, .scale = p.k == 0 ? Scale::none : scale, .math = options.math};
+  if (claim.scale != Scale::none) claim.scale_a = &scale_a, claim.scale_b = &scale_b;
+  if (p.epilogue.empty()) {
+    add(ref::verify(claim), "D", p.m * p.n, p.number, to);
+    return {};
+  }
+  ref::BoundedProduct product{p.m, p.n, {}, {}};
+  product.reference.resize(static_cast<std::size_t>(p.m * p.n)), product.error.resize(product.reference.size());
+  claim.reference = product.reference.data(), claim.error = product.error.data();
+  ref::verify(claim);
+  WW_TRY(const ref::EpilogueTensors tensors, tensors_of(p));
+  const ref::EpilogueVerdict verdict = ref::verify_epilogue(p.epilogue, product, tensors, d);
+  add(verdict.verdict, verdict.where, verdict.elements, p.number, to);
+  return {};
+}
+
+DType type_of_c(const EpilogueTree& tree) {
+  for (int i = 0; i < tree.size(); ++i)
+    if (tree.node(i).op == EpilogueOp::c) return tree.node(i).type;
+  return DType::f32;
+}
+
+/// The operands of matrix `l` of a batch.
+EpilogueOperands of_matrix(const GemmProblem& p, const EpilogueOperands& all, std::int64_t l) {
+  EpilogueOperands one = all;
+  one.c = at(all.c, l * all.batch_c, type_of_c(p.epilogue));
+  for (int i = 0; i < p.epilogue.size(); ++i) {
+    const EpilogueNode node = p.epilogue.node(i);
+    const int s = node.slot;
+    if (node.op == EpilogueOp::row_vector)
+      one.row_vector[s] = at(all.row_vector[s], l * all.batch_row_vector[s], node.type);
+    if (node.op == EpilogueOp::column_vector && all.column_vector[s] != nullptr)
+      one.column_vector[s] = all.column_vector[s] + l * all.batch_column_vector[s];
+    if (node.op == EpilogueOp::auxiliary)
+      one.auxiliary[s] = at(all.auxiliary[s], l * all.batch_auxiliary[s], node.type);
+    const bool store = node.op == EpilogueOp::store;
+    if (!store && !collective::is_reduction(node.op)) continue;
+    const bool by_row = p.c_layout == OutputLayout::row;
+    const std::int64_t ld = all.ld_out[s] != 0 ? all.ld_out[s] : by_row ? p.n : p.m;
+    const std::int64_t packed = store ? (by_row ? p.m : p.n) * ld : collective::is_row_reduction(node.op) ? p.m : p.n;
+    const std::int64_t step = all.batch_out[s] != 0 ? all.batch_out[s] : packed;
+    one.out[s] = const_cast<void*>(at(all.out[s], l * step, store ? node.type : DType::f32));
+  }
+  for (int s = 0; s < kEpilogueSlots; ++s)
+    if (all.scalar_pointer[s] != nullptr) one.scalar_pointer[s] = all.scalar_pointer[s] + l * all.batch_scalar[s];
+  const std::int64_t blocks = ceil_div(collective::output_columns(p.epilogue, p.n), ops::kScaleSpan);
+  if (all.out_scales != nullptr)
+    one.out_scales = all.out_scales + l * (all.batch_out_scales != 0 ? all.batch_out_scales : p.m * blocks);
+  if (all.amax != nullptr) one.amax = all.amax + l * (all.batch_amax != 0 ? all.batch_amax : 1);
+  return one;
+}
+
+/// The operands of the rows of D from `first` on, and of group `g`.
+EpilogueOperands of_rows(const GroupedProblem& p, const EpilogueOperands& all, std::int64_t g, std::int64_t first) {
+  EpilogueOperands one = all;
+  const auto row = [&](std::int64_t ld) { return first * (ld != 0 ? ld : p.n); };
+  one.c = at(all.c, row(all.ldc), type_of_c(p.epilogue));
+  for (int i = 0; i < p.epilogue.size(); ++i) {
+    const EpilogueNode node = p.epilogue.node(i);
+    const int s = node.slot;
+    if (node.op == EpilogueOp::row_vector)
+      one.row_vector[s] = at(all.row_vector[s], g * all.batch_row_vector[s], node.type);
+    if (node.op == EpilogueOp::column_vector && all.column_vector[s] != nullptr)
+      one.column_vector[s] = all.column_vector[s] + first;
+    if (node.op == EpilogueOp::auxiliary) one.auxiliary[s] = at(all.auxiliary[s], row(all.ld_auxiliary[s]), node.type);
+    if (node.op == EpilogueOp::store) one.out[s] = const_cast<void*>(at(all.out[s], row(all.ld_out[s]), node.type));
+  }
+  for (int s = 0; s < kEpilogueSlots; ++s)
+    if (all.scalar_pointer[s] != nullptr) one.scalar_pointer[s] = all.scalar_pointer[s] + g * all.batch_scalar[s];
+  const std::int64_t blocks = ceil_div(collective::output_columns(p.epilogue, p.n), ops::kScaleSpan);
+  const bool packed = all.out_scales_row == 0 && all.out_scales_block == 0;
+  if (all.out_scales != nullptr) one.out_scales = all.out_scales + first * (packed ? blocks : all.out_scales_row);
+  return one;
+}
+
+/// The rows of every group, as the caller's arrays have them.
+Result<std::vector<ref::GroupRows>> groups_of(GroupEncoding encoding, std::int64_t groups, std::int64_t rows,
+                                              std::int64_t alignment, const std::int32_t* sizes,
+                                              const std::int32_t* sizes2, std::int64_t block) {
+  if (groups == 0) return std::vector<ref::GroupRows>{};
+  const bool two = encoding == GroupEncoding::starts_counts;
+  if (sizes == nullptr || (two && sizes2 == nullptr))
+    return failure(ErrorCode::invalid, sizes == nullptr ? "sizes" : "sizes2", "a host pointer", "null");
+  const std::int64_t count = encoding == GroupEncoding::row_ids  ? rows
+                             : encoding == GroupEncoding::indptr ? groups + 1
+                                                                 : groups;
+  ref::GroupLayout layout{.encoding = encoding, .groups = groups, .rows = rows, .alignment = alignment};
+  layout.sizes.assign(sizes, sizes + count);
+  if (two) layout.sizes2.assign(sizes2, sizes2 + groups);
+  WW_CHECK(ref::check_sizes(layout, "sizes", block));
+  return ref::meaning_of(layout).groups;
+}
+
+/// Rows of D that no group has must be zeros.
+void judge_outside(const GroupedProblem& p, const void* d, const std::vector<ref::GroupRows>& groups,
+                   Verification& to) {
+  std::vector<bool> inside(static_cast<std::size_t>(p.total_rows()), false);
+  for (const ref::GroupRows& group : groups) std::fill_n(inside.begin() + group.first, group.count, true);
+  const std::int64_t bytes = collective::output_columns(p.epilogue, p.n) * bytes_of(p.d);
+  for (std::int64_t row = 0; row < p.total_rows(); ++row) {
+    if (inside[static_cast<std::size_t>(row)]) continue;
+    const auto* const from = static_cast<const unsigned char*>(at(d, row * p.ldd, p.d));
+    const auto* const found = std::find_if(from, from + bytes, [](unsigned char byte) { return byte != 0; });
+    to.elements += bytes / bytes_of(p.d);
+    if (found == from + bytes) continue;
+    ++to.wrong;
+    if (!to.first) to.first = {"D outside every group", -1, row, (found - from) / bytes_of(p.d), 1, 0, 0};
+  }
+}
+
+}  // namespace
+
+Result<Verification> verify(const GemmProblem& problem, const GemmOperands& o, const VerifyOptions& options) {
+  WW_TRY(const GemmProblem p, ops::validate(problem));
+  Verification made;
+  for (std::int64_t l = 0; l < p.batch; ++l) {
+    const auto base = [&](const void* one, const auto* pointers, std::int64_t step, DType type) -> const void* {
+      if (!p.pointer_array) return at(one, l * step, type);
+      return pointers == nullptr ? nullptr : pointers[l];
+    };
+    Product product{.number = l, .m = p.m, .n = p.n, .k = p.k};
+    product.a = operand("a", base(o.a, o.a_pointers, p.batch_a, p.a), p.a, p.a_major, p.m, p.k, p.lda);
+    product.b = operand("b", base(o.b, o.b_pointers, p.batch_b, p.b), p.b, p.b_major, p.n, p.k, p.ldb);
+    product.d = matrix("d", base(o.d, o.d_pointers, p.batch_d, p.d), p.d, p.d_layout, p.m,
+                       collective::output_columns(p.epilogue, p.n), p.ldd);
+    set_scales(product, p.scale, at(o.scale_a, l * p.batch_scale_a, DType::f32),
+               at(o.scale_b, l * p.batch_scale_b, DType::f32), {p.scale_a_row, p.scale_a_k, p.scale_b_n, p.scale_b_k});
+    product.epilogue = p.epilogue, product.c_layout = p.c_layout;
+    product.operands = of_matrix(p, o.epilogue, l);
+    if (p.pointer_array) product.operands.c = o.c_pointers == nullptr ? nullptr : o.c_pointers[l];
+    WW_CHECK(judge(product, p.scale, options, made));
+  }
+  return made;
+}
+
+Result<Verification> verify(const GroupedProblem& problem, const GroupedOperands& o, const VerifyOptions& options) {
+  WW_TRY(const GroupedProblem p, ops::validate(problem));
+  WW_TRY(const std::vector<ref::GroupRows> groups,
+         groups_of(p.encoding, p.groups, p.rows, p.alignment, o.sizes, o.sizes2, 1));
+  Verification made;
+  for (std::int64_t g = 0; g < static_cast<std::int64_t>(groups.size()); ++g) {
+    const auto [first, count] = groups[static_cast<std::size_t>(g)];
+    Product product{.number = g, .m = count, .n = p.n, .k = p.k};
+    product.a = operand("a", at(o.a, first * p.lda, p.a), p.a, Major::k, count, p.k, p.lda);
+    product.b = operand("b", at(o.b, g * p.stride_b_group, p.b), p.b, Major::k, p.n, p.k, p.ldb);
+    product.d = matrix("d", at(o.d, first * p.ldd, p.d), p.d, OutputLayout::row, count,
+                       collective::output_columns(p.epilogue, p.n), p.ldd);
+    const std::int64_t scale_row = p.scale == Scale::tensor ? g * p.scale_a_group : first * p.scale_a_row;
+    set_scales(product, p.scale, at(o.scale_a, scale_row, DType::f32), at(o.scale_b, g * p.scale_b_group, DType::f32),
+               {p.scale_a_row, p.scale_a_k, p.scale_b_n, p.scale_b_k});
+    product.epilogue = p.epilogue;
+    product.operands = of_rows(p, o.epilogue, g, first);
+    WW_CHECK(judge(product, p.scale, options, made));
+  }
+  if (p.zero_outside && o.d != nullptr) judge_outside(p, o.d, groups, made);
+  return made;
+}
+
+Result<Verification> verify(const KGroupedProblem& problem, const KGroupedOperands& o, const VerifyOptions& options) {
+  WW_CHECK(can_implement(problem));
+  KGroupedProblem p = problem;
+  const bool by_k = p.a_major == Major::mn && p.b_major == Major::mn;
+  WW_TRY(const std::vector<ref::GroupRows> groups,
+         groups_of(p.encoding, p.groups, p.k, p.alignment, o.sizes, o.sizes2, by_k ? 1 : ops::kScaleSpan));
+  if (p.lda == 0) p.lda = p.a_major == Major::k ? p.total_k() : p.m;
+  if (p.ldb == 0) p.ldb = p.b_major == Major::k ? p.total_k() : p.n;
+  if (p.ldd == 0) p.ldd = p.n;
+  if (p.stride_d_group == 0) p.stride_d_group = p.m * p.ldd;
+  const std::int64_t blocks = ceil_div(p.total_k(), ops::kScaleSpan);
+  ScaleStrides strides{p.scale_a_row, p.scale_a_k, p.scale_b_n, p.scale_b_k};
+  const bool block = is_block(p.scale);
+  if (strides.a_row == 0 && strides.a_k == 0) strides.a_row = block ? blocks : 1, strides.a_k = block ? 1 : 0;
+  if (strides.b_n == 0 && strides.b_k == 0) strides.b_n = block ? blocks : 1, strides.b_k = block ? 1 : 0;
+  Verification made;
+  for (std::int64_t g = 0; g < static_cast<std::int64_t>(groups.size()); ++g) {
+    const auto [first, count] = groups[static_cast<std::size_t>(g)];
+    Product product{.number = g, .m = p.m, .n = p.n, .k = count};
+    const auto start = [&, k = first](Major major, std::int64_t ld) { return major == Major::k ? k : k * ld; };
+    product.a = operand("a", at(o.a, start(p.a_major, p.lda), p.a), p.a, p.a_major, p.m, count, p.lda);
+    product.b = operand("b", at(o.b, start(p.b_major, p.ldb), p.b), p.b, p.b_major, p.n, count, p.ldb);
+    product.d = matrix("d", at(o.d, g * p.stride_d_group, p.d), p.d, OutputLayout::row, p.m, p.n, p.ldd);
+    const std::int64_t k_block = first / ops::kScaleSpan;
+    set_scales(product, p.scale, at(o.scale_a, block ? k_block * strides.a_k : g * p.scale_a_group, DType::f32),
+               at(o.scale_b, block ? k_block * strides.b_k : g * p.scale_b_group, DType::f32), strides);
+    if (p.accumulate) {
+      product.epilogue = evt::acc + evt::c(p.d);
+      product.operands.c = at(o.c != nullptr ? o.c : o.d, g * p.stride_d_group, p.d);
+      product.operands.ldc = p.ldd;
+    }
+    WW_CHECK(judge(product, p.scale, options, made));
+  }
+  return made;
+}
+
+}  // namespace ww
