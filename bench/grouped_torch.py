@@ -30,14 +30,14 @@ from loop import (ROTATION_BYTES, Contender, add_options, attempt, entry_of, exc
 # What --variants may call by name; anything with a "=" is a config. The tiles beside 192x128 and the pieces of K are
 # those that few or uneven tiles may want.
 VARIANTS = {
-    "auto": "", "contiguous": "mechanism=contiguous", "descriptors": "mechanism=descriptors",
-    "ragged": "mechanism=ragged", "masked": "mechanism=masked",
-    "split-k": "mechanism=ragged,order=split-k,split=2", "split-k4": "mechanism=ragged,order=split-k,split=4",
-    "split-k4-wide": "mechanism=ragged,order=split-k,split=4,tile=64x256x0",
-    "pair": "mechanism=ragged,tile=32x128x0,warpgroups=1,ctas_per_sm=2",
-    "narrow": "mechanism=ragged,tile=64x64x0", "narrow-wide": "mechanism=ragged,tile=128x64x0",
-    "192x128": "mechanism=contiguous,tile=192x128x0", "256x128": "mechanism=contiguous,tile=256x128x0",
-    "128x128": "mechanism=contiguous,tile=128x128x0,cluster=2x1", "128x128x1": "mechanism=contiguous,tile=128x128x0",
+    "auto": "", "contiguous": "variant=contiguous", "descriptors": "variant=descriptors",
+    "ragged": "variant=ragged", "masked": "variant=masked",
+    "split-k": "variant=ragged,tile_scheduler=split-k,split=2", "split-k4": "variant=ragged,tile_scheduler=split-k,split=4",
+    "split-k4-wide": "variant=ragged,tile_scheduler=split-k,split=4,tile=64x256x0",
+    "pair": "variant=ragged,tile=32x128x0,consumer_warpgroups=1,occupancy=2",
+    "narrow": "variant=ragged,tile=64x64x0", "narrow-wide": "variant=ragged,tile=128x64x0",
+    "192x128": "variant=contiguous,tile=192x128x0", "256x128": "variant=contiguous,tile=256x128x0",
+    "128x128": "variant=contiguous,tile=128x128x0,cluster=2x1", "128x128x1": "variant=contiguous,tile=128x128x0",
 }
 
 
@@ -49,13 +49,13 @@ class Variant:
     pdl: int
 
     @property
-    def mechanism(self) -> str:
+    def kernel(self) -> str:
         fields = dict(item.split("=", 1) for item in self.config.split(",") if "=" in item)
-        return fields.get("mechanism", "auto")
+        return fields.get("variant", "auto")
 
 
 def variants_of(options: argparse.Namespace) -> List[Variant]:
-    names = options.variants.split(";") if options.variants else options.mechanisms.split(",")
+    names = options.variants.split(";") if options.variants else options.kernels.split(",")
     variants = []
     for name in names:
         base, pdl = variant_of(name.strip())
@@ -165,7 +165,7 @@ def our_contender(bridge: Bridge, case: Case, recipe: str, variant: Variant, siz
     """`plan`: a handle of the bridge, or the text of its refusal."""
     masked = problem.encoding == ENCODINGS["masked"]
     contender = Contender(f"{variant.name} {recipe}", recipe, lambda o: None,
-                          lambda o: o.masked_d[masked_positions(case)] if masked else o.d, mechanism=variant.mechanism)
+                          lambda o: o.masked_d[masked_positions(case)] if masked else o.d, variant=variant.kernel)
     if isinstance(plan, str):
         contender.error = plan
         return contender
@@ -210,7 +210,7 @@ def deepgemm_contender(case: Case, layout: str, counts: torch.Tensor) -> Contend
 
     return Contender(f"DeepGEMM {layout} block", "block", enqueue,
                      lambda o: o.padded[layout].d[o.padded[layout].where], config="DeepGEMM " + layout,
-                     mechanism="deepgemm")
+                     variant="deepgemm")
 
 
 def reference_rows(case: Case, o: Operands, recipe: str) -> List[Tuple[torch.Tensor, torch.Tensor]]:
@@ -260,19 +260,19 @@ def run_case(bridge: Bridge, case: Case, plans: Dict[Any, Any], options: argpars
     contenders = [] if options.no_torch else [torch_contender(offs)]
     for (recipe, variant), (plan, problem) in plans.items():
         contenders.append(our_contender(bridge, case, recipe, variant,
-                                        counts if variant.mechanism == "masked" else offs, plan, problem))
+                                        counts if variant.kernel == "masked" else offs, plan, problem))
     layouts = case.deepgemm_layouts() if options.deepgemm else []
     contenders += [deepgemm_contender(case, layout, counts) for layout in layouts]
-    masked = any(c.mechanism == "masked" and c.error is None for c in contenders)
+    masked = any(c.variant == "masked" and c.error is None for c in contenders)
     sets = make_sets(case, masked, layouts, options.seed)
     torch_result = None
     for contender in contenders:
         attempt(contender, lambda: check(case, contender, sets[0], torch_result))  # pylint: disable=cell-var-from-loop
-        if not contender.mechanism and contender.error is None:
+        if not contender.variant and contender.error is None:
             torch_result = contender.result(sets[0]).clone()
     clocks = race_all(contenders, sets, options)
     for contender in contenders:
-        if contender.error is None and "mechanism=ragged" in contender.config:
+        if contender.error is None and "variant=ragged" in contender.config:
             contender.widths = contender.keep[0].widths()
     return summary(case, contenders, clocks, len(sets))
 
@@ -341,7 +341,7 @@ def compile_plans(bridge: Bridge, cases: List[Case], options: argparse.Namespace
     for index, case in enumerate(cases):
         for recipe in options.recipes.split(","):
             for variant in variants_of(options):
-                masked = variant.mechanism == "masked"
+                masked = variant.kernel == "masked"
                 if masked and not case.has_masked():
                     continue
                 jobs.append((index, recipe, variant, case.problem(recipe, masked)))
@@ -359,7 +359,7 @@ def parse_options() -> argparse.Namespace:
     add_options(parser)
     parser.add_argument("--cases", default=str(pathlib.Path(__file__).with_name("cases") / "h200_grouped.json"))
     parser.add_argument("--recipes", default="row-column,block,tensor")
-    parser.add_argument("--mechanisms", default="contiguous,descriptors,ragged,masked", help="auto as well")
+    parser.add_argument("--kernels", default="contiguous,descriptors,ragged,masked", help="auto as well")
     parser.add_argument("--variants", default="",
                         help="instead: 'NAME;NAME+pdl;NAME-pdl;key=value,...': " + ", ".join(VARIANTS))
     parser.add_argument("--config", default="", help="key=value,... of every plan of ours")

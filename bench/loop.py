@@ -29,7 +29,7 @@ class Contender:
     enqueue: Callable[[Any], Any]
     result: Callable[[Any], torch.Tensor]  # (M, N) after a run
     config: str = ""
-    mechanism: str = ""
+    variant: str = ""
     error: Optional[str] = None
     max_error: float = 0.0
     us: List[float] = dataclasses.field(default_factory=list)

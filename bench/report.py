@@ -45,9 +45,10 @@ def short(config):
     text = fields.get("tile", "?").rsplit("x", 1)[0]
     if fields.get("cluster", "1x1") != "1x1":
         text += " c" + fields["cluster"]
-    for key in ("schedule", "order", "split", "promotion"):
-        if fields.get(key, "auto") not in ("auto", "static", "0"):
-            text += " " + (fields[key] if key in ("schedule", "order") else f"{key} {fields[key]}")
+    usual = {"schedule": "cooperative", "tile_scheduler": "static", "split": "0", "partial_accumulators": "0"}
+    for key, value in usual.items():
+        if fields.get(key, value) not in (value, "auto") and (key, fields[key]) != ("partial_accumulators", "2"):
+            text += " " + (fields[key] if key in ("schedule", "tile_scheduler") else f"{key} {fields[key]}")
     return text
 
 

@@ -12,7 +12,7 @@
 
 #include "on_device.hpp"
 #include "warpwright/arch/convert.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 #include "warpwright/host/kernel.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 
@@ -32,23 +32,18 @@ constexpr Step kSteps[] = {{"one CTA", 1, "by_warp"},
                            {"2x1, release by warp", 2, "by_warp"}};
 
 ww::GemmConfig config_of(const Step& step) {
-  return ww::collective::resolve({.a = ww::bf16,
-                                  .b = ww::bf16,
-                                  .d = ww::f32,
-                                  .tile_m = kTile,
-                                  .tile_n = kTile,
-                                  .cluster_m = step.cluster_m,
-                                  .stages = 3,
-                                  .schedule = ww::Schedule::multistage});
+  return ww::collective::resolve({.operands = {.a = ww::bf16, .b = ww::bf16, .d = ww::f32},
+                                  .tile = {kTile, kTile},
+                                  .cluster = {step.cluster_m},
+                                  .sm90 = {.schedule = ww::Schedule::multistage, .stages = 3}});
 }
 
 ww::KernelSource source_of(const Step& step) {
   const std::string name = "multicast_" + std::to_string(step.cluster_m) + "_" + step.release;
   return {name, R"(#include "warpwright/kernel/multistage_gemm.hpp"
 using namespace ww;
-inline constexpr GemmConfig kConfig = collective::resolve({.a = DType::bf16, .b = DType::bf16, .d = DType::f32,
-    .tile_m = 128, .tile_n = 128, .cluster_m = )" +
-                    std::to_string(step.cluster_m) + R"(, .stages = 3, .schedule = Schedule::multistage});
+inline constexpr GemmConfig kConfig = collective::resolve({.operands = {.a = DType::bf16, .b = DType::bf16, .d = DType::f32}, .tile = {128, 128}, .cluster = {)" +
+                    std::to_string(step.cluster_m) + R"(}, .sm90 = {.schedule = Schedule::multistage, .stages = 3}});
 using Kernel = kernel::MultistageGemm<kConfig, collective::StageRelease::)" +
                     step.release + R"(>;
 WW_KERNEL()" + name +
@@ -70,11 +65,11 @@ ww::EmuStats launch(const ww::Device& device, const Step& step, const Operands& 
                                                                box_columns, ww::SmemSwizzle::b128)));
   };
   ww::kernel::GemmParams params{};
-  params.gemm.a = map(operands.a, c.a, kM, kK, kTile, c.tile_k);
-  params.gemm.b = map(operands.b, c.b, kN, kK, kTile / step.cluster_m, c.tile_k);  // this CTA's share
-  params.gemm.d = map(operands.d, c.d, kM, kN, 64, panel / ww::bytes_of(c.d));
+  params.gemm.a = map(operands.a, c.operands.a, kM, kK, kTile, c.tile.k);
+  params.gemm.b = map(operands.b, c.operands.b, kN, kK, kTile / step.cluster_m, c.tile.k);  // this CTA's share
+  params.gemm.d = map(operands.d, c.operands.d, kM, kN, 64, panel / ww::bytes_of(c.operands.d));
   params.gemm.m = kM, params.gemm.n = kN, params.gemm.k = kK;
-  params.gemm.k_blocks = kK / c.tile_k;
+  params.gemm.k_blocks = kK / c.tile.k;
   params.scheduler.grid.cluster_tiles_m = kM / kTile / step.cluster_m;
   params.scheduler.grid.cluster_tiles_n = kN / kTile;
 

@@ -27,7 +27,8 @@ using example::require;
 constexpr int kM = 384, kN = 256, kK = 320;  // six tiles of five k-blocks for four CTAs: stream-K cuts some of them
 
 // 1. The builder. Fields that are not set here are `auto`: one tile's rows, columns and k-block, the ring, the roles.
-constexpr ww::GemmConfig kAsked{.a = ww::bf16, .b = ww::bf16, .d = ww::f32, .order = ww::TileOrder::stream_k};
+constexpr ww::GemmConfig kAsked{.operands = {.a = ww::bf16, .b = ww::bf16, .d = ww::f32},
+                                .sm90 = {.tile_scheduler = ww::TileScheduler::stream_k}};
 constexpr ww::GemmConfig kMainloopConfig = ww::collective::resolve(kAsked);
 
 // 2. The epilogue, in the same constexpr value. Its operands have no address yet, and its shape no size.
@@ -46,13 +47,13 @@ void show_builder() {
   const ww::collective::SharedPlan shared = ww::collective::shared_plan(c);
   const ww::collective::RegisterSplit registers = ww::collective::registers_of(c);
   std::printf("1  builder\n   asked     %s\n   resolved  %s\n", ww::to_text(kAsked).c_str(), ww::to_text(c).c_str());
-  std::printf("   stages    %d of %d + %d bytes of A and B; one more would need %d of %d bytes\n", c.stages,
+  std::printf("   stages    %d of %d + %d bytes of A and B; one more would need %d of %d bytes\n", c.sm90.stages,
               shared.a_stage, shared.b_stage, shared.total + shared.a_stage + shared.b_stage,
               ww::collective::kSharedLimit);
-  std::printf("   epilogue  tile of %d x %d, stored in panels of %d rows and %d bytes\n", c.tile_m,
+  std::printf("   epilogue  tile of %d x %d, stored in panels of %d rows and %d bytes\n", c.tile.m,
               ww::collective::output_columns(c), ww::collective::kWarpgroupRows, ww::collective::panel_bytes(c));
-  std::printf("   registers %d a producer's thread, %d a math thread, %d threads\n", registers.producer, registers.math,
-              ww::collective::threads_of(c));
+  std::printf("   registers %d a producer's thread, %d a consumer thread, %d threads\n", registers.producer,
+              registers.math, ww::collective::threads_of(c));
   std::printf("   shared    A at %d, B at %d, D at %d, barriers at %d, %d bytes in all\n", shared.a, shared.b, shared.d,
               shared.barriers, shared.total);
 }
@@ -71,7 +72,7 @@ ww::KernelSource show_kernel() {
   std::printf(
       "3  kernel    %s\n   mainloop  one thread loads %u bytes a stage, %d warpgroups have %d wgmma tile(s) of "
       "64 x %d each\n   epilogue  %d panel(s) of D a tile\n",
-      source.name.c_str(), Kernel::Mainloop::kStageBytes, kConfig.math_warpgroups, Kernel::Mainloop::kUnits,
+      source.name.c_str(), Kernel::Mainloop::kStageBytes, kConfig.sm90.consumer_warpgroups, Kernel::Mainloop::kUnits,
       Kernel::Mainloop::kTileN, Kernel::Epilogue::kPanels);
   std::printf("%s", source.text.substr(source.text.find("using Kernel")).c_str());
   return source;
@@ -133,10 +134,15 @@ int main(int argc, char** argv) {
   const auto kernel = require(ww::Kernel::compile(device, show_kernel()));  // compiled here, and kept for the adapter
 
   // 4. The device adapter. An impossible config is refused in one sentence, without a compile.
-  const ww::GemmProblem problem{
-      .m = kM, .n = kN, .k = kK, .a = kConfig.a, .b = kConfig.b, .d = kConfig.d, .epilogue = kTree};
+  const ww::GemmProblem problem{.m = kM,
+                                .n = kN,
+                                .k = kK,
+                                .a = kConfig.operands.a,
+                                .b = kConfig.operands.b,
+                                .d = kConfig.operands.d,
+                                .epilogue = kTree};
   ww::GemmConfig too_deep = kConfig;
-  too_deep.stages = ww::collective::kLargestStages;
+  too_deep.sm90.stages = ww::collective::kLargestStages;
   const ww::Result<void> refused = ww::can_implement(problem, {.config = too_deep});
   std::printf("4  device\n   refused   %s\n", refused ? "nothing" : refused.error().message.c_str());
   require(ww::can_implement(problem, {.config = kConfig}));

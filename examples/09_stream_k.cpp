@@ -71,9 +71,9 @@ int main(int argc, char** argv) {
   const ww::Device device = example::open(argc, argv, {.sms = kCtas});
   const ww::Buffer a = example::upload(device, integers(kM * kK, 13)),
                    b = example::upload(device, integers(kN * kK, 11));
-  const Answer whole = multiply(device, a, b, "order=static");
+  const Answer whole = multiply(device, a, b, "tile_scheduler=static");
   show("static", whole);
-  for (const char* scheduler : {"order=stream-k", "order=split-k,split=3"}) {
+  for (const char* scheduler : {"tile_scheduler=stream-k", "tile_scheduler=split-k,split=3"}) {
     const Answer cut = multiply(device, a, b, scheduler);
     show(scheduler, cut);
     if (cut.d != whole.d) return std::printf("%s computes another product\n", scheduler), 1;

@@ -10,7 +10,7 @@
 
 #include "jit/digest.hpp"
 #include "jit/embedded_headers.hpp"
-#include "select/config_text.hpp"
+#include "config/config_text.hpp"
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
 
@@ -72,7 +72,7 @@ auto plan_of(const ww::Device& device, const ww::GroupedProblem& problem, const 
 
 template <class Problem> void* planned(const void* device, const Problem& problem, const char* config, int pdl) {
   ww::GemmConfig base;
-  base.a = problem.a, base.b = problem.b, base.d = problem.d, base.scale = problem.scale;
+  base.operands.a = problem.a, base.operands.b = problem.b, base.operands.d = problem.d, base.operands.scale = problem.scale;
   const ww::Result<ww::GemmConfig> parsed = ww::parse_config(config, base);
   if (!noted(parsed)) return nullptr;
   ww::GemmOptions options;

@@ -14,9 +14,9 @@
 #include "bench/native/cublaslt.hpp"
 #include "bench/native/cuda.hpp"
 #include "bench/native/report.hpp"
+#include "config/config_text.hpp"
 #include "ops/gemm_choice.hpp"
 #include "runtime/backend.hpp"
-#include "select/config_text.hpp"
 
 namespace ww::bench {
 

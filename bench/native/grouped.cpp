@@ -15,8 +15,8 @@
 #include "bench/native/report.hpp"
 #include "cli/execution.hpp"
 #include "cli/grouped_request.hpp"
+#include "config/config_text.hpp"
 #include "runtime/backend.hpp"
-#include "select/config_text.hpp"
 
 namespace ww::bench {
 namespace {
@@ -36,7 +36,7 @@ struct Variant {
 
 /// Returns the configs of --variants or --config; otherwise one for each kernel variant, or that of its flag.
 Result<std::vector<Variant>> variants_of(const GroupedRequest& request, const BenchOptions& options,
-                                         const Flag& mechanism) {
+                                         const Flag& only) {
   std::vector<Variant> list;
   for (const std::string& text : split_variants(options.variants)) {
     Variant variant{"auto", {}};
@@ -47,12 +47,13 @@ Result<std::vector<Variant>> variants_of(const GroupedRequest& request, const Be
   }
   if (options.variants.empty()) {
     list.clear();
-    for (Mechanism m : {Mechanism::contiguous, Mechanism::descriptors, Mechanism::ragged, Mechanism::masked})
-      list.push_back({"", {.mechanism = m}});
-    if (mechanism) list = {{"auto", {.mechanism = request.options.config.mechanism}}};
+    for (GroupedVariant m :
+         {GroupedVariant::contiguous, GroupedVariant::descriptors, GroupedVariant::ragged, GroupedVariant::masked})
+      list.push_back({"", {.row_groups = {.variant = m}}});
+    if (only) list = {{"auto", {.row_groups = {.variant = request.options.config.row_groups.variant}}}};
   }
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (list[i].config.mechanism != Mechanism::dense) list[i].name = name_of(list[i].config.mechanism);
+    if (list[i].config.row_groups.variant != GroupedVariant::automatic) list[i].name = name_of(list[i].config.row_groups.variant);
     if (!options.variants.empty() && list.size() > 1) list[i].name += fmt::format("[{}]", i);
   }
   return list;
@@ -106,7 +107,7 @@ Result<GroupedResult> run_case(Session& session, const GroupedCase& grouped, con
   WW_TRY(const GroupedSets sets, make_grouped_sets(session.device, grouped, options, session.data));
   result.sets = sets.sets.size();
   for (const Variant& variant : variants) {
-    const bool masked = variant.config.mechanism == Mechanism::masked;
+    const bool masked = variant.config.row_groups.variant == GroupedVariant::masked;
     if (masked && variants.size() > 1 && !suits_masked(grouped)) continue;
     Contender contender;
     contender.name = variant.name, contender.ours = true;
@@ -266,7 +267,7 @@ Result<Outcome> bench_grouped(const GroupedFlags& flags, const BenchFlags& bench
                    quoted(to_text(request.problem.epilogue)));
   WW_TRY(BenchOptions options, bench_options(request, flags.gemm, bench));
   options.batch_invariant = request.options.batch_invariant;
-  WW_TRY(const std::vector<Variant> variants, variants_of(request, options, flags.mechanism));
+  WW_TRY(const std::vector<Variant> variants, variants_of(request, options, flags.variant));
   int skipped = 0;
   std::vector<GroupedCase> cases = {{request.counts, request.problem.n, request.problem.k, "", {}, 0}};
   if (!options.cases.empty()) {

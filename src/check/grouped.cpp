@@ -8,8 +8,8 @@
 
 #include "check/emulation.hpp"
 #include "cli/execution.hpp"
+#include "config/config_text.hpp"
 #include "operations/epilogue_operands.hpp"
-#include "select/config_text.hpp"
 
 namespace ww::campaign {
 namespace {
@@ -116,7 +116,7 @@ class GroupedTarget final : public CheckTarget {
       p.rows = smaller.layout.rows;
     } else {
       std::int64_t& size = axis == 0 ? p.n : p.k;
-      const std::int64_t least = axis == 0 ? options_.config.tile_n : options_.config.tile_k;
+      const std::int64_t least = axis == 0 ? options_.config.tile.n : options_.config.tile.k;
       if (size <= least) return std::unique_ptr<CheckTarget>();  // below one tile a problem is as large as a tile
       size = std::max(least, (size / 2 + 15) / 16 * 16);
       WW_TRY(p.lda, operand_row(p.k, p.a));

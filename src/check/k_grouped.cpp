@@ -6,7 +6,7 @@
 
 #include "check/emulation.hpp"
 #include "cli/k_grouped_operands.hpp"
-#include "select/config_text.hpp"
+#include "config/config_text.hpp"
 
 namespace ww::campaign {
 namespace {
@@ -72,7 +72,7 @@ class KGroupedTarget final : public CheckTarget {
       smaller.spacing.rows.reset();
     } else {
       std::int64_t& size = axis == 0 ? p.m : p.n;
-      const std::int64_t least = axis == 0 ? c.tile_m : c.tile_n;
+      const std::int64_t least = axis == 0 ? c.tile.m : c.tile.n;
       if (size <= least) return std::unique_ptr<CheckTarget>();  // below one tile a problem is as large as a tile
       size = std::max(least, (size / 2 + 15) / 16 * 16);
     }

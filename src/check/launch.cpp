@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "cli/gemm_request.hpp"
-#include "select/config_text.hpp"
+#include "config/config_text.hpp"
 
 namespace ww::campaign {
 

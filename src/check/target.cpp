@@ -8,10 +8,10 @@
 
 #include "check/emulation.hpp"
 #include "cli/gemm_request.hpp"
+#include "config/config_text.hpp"
 #include "io/file.hpp"
 #include "operations/epilogue_operands.hpp"
-#include "select/config_text.hpp"
-#include "warpwright/collective/swap_ab.hpp"
+#include "warpwright/config/swap_ab.hpp"
 
 namespace ww::campaign {
 namespace {
@@ -89,7 +89,7 @@ class GemmTarget final : public CheckTarget {
     std::int64_t& size = axis == 0 ? p.m : axis == 1 ? p.n : p.k;
     // why: below one tile a problem is as large as a tile
     const bool swaps = collective::swaps(c);
-    const std::int64_t least = axis == 2 ? c.tile_k : (axis == 0) != swaps ? c.tile_m : c.tile_n;
+    const std::int64_t least = axis == 2 ? c.tile.k : (axis == 0) != swaps ? c.tile.m : c.tile.n;
     if (size <= least) return std::unique_ptr<CheckTarget>();
     const bool any = axis == 0 && p.a_major == Major::k && p.d_layout == OutputLayout::row;
     const std::int64_t step = any ? 1 : 16;

@@ -42,7 +42,8 @@ void add_common_flags(CLI::App& app, GemmFlags& f) {
   text_flag(app, "--math", f.math, "exact|fp32", "emulator: the tensor core to the bit, or a chain of FP32 fma");
   text_flag(app, "--schedule", f.schedule, "auto|cooperative|pingpong|multistage",
             "kernel: which warps load and multiply, and when");
-  text_flag(app, "--promotion", f.promotion, "auto|1|2", "kernel, block scales: raw accumulators that take turns");
+  text_flag(app, "--partial-accumulators", f.partial_accumulators, "auto|1|2",
+            "kernel, block scales: partial accumulators that take turns");
   text_flag(app, "--tile", f.tile, "auto|MxNxK",
             "kernel: outputs of a tile and its K, such as 128x192x128 (K may be left out)");
   text_flag(app, "--cluster", f.cluster, "auto|MxN", "kernel: CTAs of a cluster along M and N, such as 2x1");
@@ -70,7 +71,7 @@ void add_gemm_flags(CLI::App& app, GemmFlags& f) {
             "what of C and the epilogue's other matrices is contiguous on the device: files are (M, N) (default row)");
   text_flag(app, "--batch", f.batch, "INT",
             "products of this shape: L matrices of A, B, D and their scales (default 1)");
-  text_flag(app, "--scheduler", f.scheduler, "auto|single|static|dynamic|stream-k|split-k",
+  text_flag(app, "--tile-scheduler", f.tile_scheduler, "auto|single|static|dynamic|stream-k|split-k",
             "how tiles are handed out: order= of the config (default auto)");
   app.add_flag("--batch-invariant", f.batch_invariant,
                "a row's bits do not depend on M or the number of SMs: no stream-k, no split-k");
@@ -123,8 +124,8 @@ void add_grouped_flags(CLI::App& app, GroupedFlags& g) {
             "how the device is told (default offsets)");
   text_flag(app, "--align", g.align, "INT", "groups start at multiples of this (default 1)");
   text_flag(app, "--gap", g.gap, "INT", "rows between groups: starts-counts, row-ids (default 0)");
-  text_flag(app, "--mechanism", g.mechanism, "auto|contiguous|masked|descriptors|ragged", "which kernel");
-  text_flag(app, "--scheduler", f.scheduler, "auto|static|dynamic|horizontal|vertical|split-k",
+  text_flag(app, "--variant", g.variant, "auto|contiguous|masked|descriptors|ragged", "which kernel");
+  text_flag(app, "--tile-scheduler", f.tile_scheduler, "auto|static|dynamic|horizontal|vertical|split-k",
             "how tiles are handed out: ragged takes static, dynamic and split-k, descriptors horizontal and vertical, "
             "contiguous and masked static (default auto)");
   text_flag(app, "--split", f.split, "2|4|8", "split-k: pieces of K for each tile, one for each CTA of a cluster");
@@ -138,7 +139,7 @@ void add_grouped_flags(CLI::App& app, GroupedFlags& g) {
   text_flag(app, "--scale-b", f.scale_b, "FILE", "float32 (G, ceil(N/128), ceil(K/128)); (G, N); (G,) or one number");
   text_flag(app, "--epilogue", f.epilogue, "EXPRESSION",
             "D from acc, alpha, beta, c, bias, col0, aux0, ...: \"silu(acc*alpha + bias)\"; swiglu and quantise_block "
-            "with --mechanism auto, contiguous or masked (default what the flags below ask for)");
+            "with --variant auto, contiguous or masked (default what the flags below ask for)");
   text_flag(app, "--alpha", f.alpha, "FLOAT", "alpha of the epilogue (default 1)");
   text_flag(app, "--beta", f.beta, "FLOAT", "beta of the epilogue (default 1)");
   text_flag(app, "--c", f.c, "FILE", "C (M, N) of the epilogue, masked (G, Mmax, N) (default generated)");

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "select/config_text.hpp"
+#include "config/config_text.hpp"
 
 namespace ww::cli {
 namespace {
@@ -118,13 +118,13 @@ Result<void> check_epilogue_files(const GemmFlags& flags, const GemmRequest& req
 
 /// Three fields of the config in short.
 Result<void> resolve_scheduler(const GemmFlags& flags, GemmConfig& config) {
-  constexpr TileOrder kOrders[] = {TileOrder::automatic, TileOrder::single,   TileOrder::fixed,
-                                   TileOrder::dynamic,   TileOrder::stream_k, TileOrder::split_k};
-  WW_TRY(const int order, parse_choice(flags.scheduler, "--scheduler",
+  constexpr TileScheduler kOrders[] = {TileScheduler::automatic, TileScheduler::single,   TileScheduler::fixed,
+                                       TileScheduler::dynamic,   TileScheduler::stream_k, TileScheduler::split_k};
+  WW_TRY(const int order, parse_choice(flags.tile_scheduler, "--tile-scheduler",
                                        {"auto", "single", "static", "dynamic", "stream-k", "split-k"}, -1));
-  if (order >= 0) config.order = kOrders[order];
+  if (order >= 0) config.sm90.tile_scheduler = kOrders[order];
   WW_TRY(const int swap, parse_choice(flags.swap_ab, "--swap-ab", {"auto", "on", "off"}, -1));
-  if (swap >= 0) config.swap_ab = static_cast<SwapAb>(swap);
+  if (swap >= 0) config.sm90.swap_ab = static_cast<SwapAb>(swap);
   return resolve_split(flags, 1024, config);
 }
 
@@ -136,8 +136,8 @@ Result<void> resolve_fixed(const GemmFlags& flags, GemmConfig& config) {
     field = static_cast<int>(extent);
     return {};
   };
-  WW_CHECK(take(flags.fixed_n, "--fixed-n", config.fixed_n));
-  return take(flags.fixed_k, "--fixed-k", config.fixed_k);
+  WW_CHECK(take(flags.fixed_n, "--fixed-n", config.dense.fixed_n));
+  return take(flags.fixed_k, "--fixed-k", config.dense.fixed_k);
 }
 
 }  // namespace
@@ -162,7 +162,7 @@ Result<GemmRequest> make_request(const GemmFlags& flags) {
   WW_CHECK(resolve_fixed(flags, request.options.config));
   GemmProblem& p = request.problem;
   p.a = request.types.ab, p.b = request.types.b, p.d = request.types.d, p.scale = request.types.scale;
-  MatrixLayout layout{request.options.config.a_major, request.options.config.b_major};
+  MatrixLayout layout{request.options.config.operands.layout.a, request.options.config.operands.layout.b};
   if (flags.layout) {
     const std::string in_config = name_of(layout);
     WW_TRY(layout, parse_layout(*flags.layout, "--layout"));
@@ -170,14 +170,14 @@ Result<GemmRequest> make_request(const GemmFlags& flags) {
       return failure(ErrorCode::invalid, "--config, key layout", *flags.layout, in_config, "--layout decides");
   }
   p.a_major = layout.a, p.b_major = layout.b;
-  p.pointer_array = flags.pointer_array || request.options.config.pointer_array;
+  p.pointer_array = flags.pointer_array || request.options.config.operands.pointer_array;
   if (flags.a_from) {
-    WW_TRY(request.options.config.a_source, parse_operand_source(*flags.a_from, "--a-from"));
+    WW_TRY(request.options.config.sm90.a_source, parse_operand_source(*flags.a_from, "--a-from"));
   }
-  p.d_layout = request.options.config.d_layout;
+  p.d_layout = request.options.config.operands.d_layout;
   WW_TRY(const int d_layout, parse_choice(flags.d_layout, "--d-layout", {"row", "column"}, -1));
   if (d_layout >= 0) p.d_layout = static_cast<OutputLayout>(d_layout);
-  p.c_layout = request.options.config.c_layout;
+  p.c_layout = request.options.config.operands.c_layout;
   WW_TRY(const int c_layout, parse_choice(flags.c_layout, "--c-layout", {"row", "column"}, -1));
   if (c_layout >= 0) p.c_layout = static_cast<OutputLayout>(c_layout);
   WW_TRY(p.epilogue, resolve_epilogue(flags, request.options.config.epilogue, request));

@@ -294,10 +294,9 @@ Result<void> refuse_dense_flags(const GemmFlags& f) {
     if (!flag || *flag == value) return {};
     return failure(ErrorCode::unsupported, argument, expected, quoted(*flag));
   };
-  WW_CHECK(
-      only(f.swap_ab, "--swap-ab", f.swap_ab == "off" ? "off" : "auto",
-           "auto or off: the mechanism decides; --mechanism descriptors has weights on the 64-row side, ragged where "
-           "tiles are narrow, contiguous and masked never"));
+  WW_CHECK(only(f.swap_ab, "--swap-ab", f.swap_ab == "off" ? "off" : "auto",
+                "auto or off: the variant decides; --variant descriptors has weights on the 64-row side, ragged where "
+                "tiles are narrow, contiguous and masked never"));
   WW_CHECK(only(f.batch, "--batch", "1", "nothing: groups are the batch, --groups says how many"));
   WW_CHECK(only(f.layout, "--layout", "nt", "nt: A (M, K) and B (G, N, K); K x N weights are for gemm and k-grouped"));
   WW_CHECK(only(f.d_layout, "--d-layout", "row", "row: groups are rows of D"));
@@ -315,23 +314,23 @@ Result<void> refuse_dense_flags(const GemmFlags& f) {
 
 /// Two fields of the config in short.
 Result<void> resolve_scheduler(const GemmFlags& flags, GemmConfig& config) {
-  constexpr TileOrder kOrders[] = {TileOrder::automatic,  TileOrder::fixed,    TileOrder::dynamic,
-                                   TileOrder::horizontal, TileOrder::vertical, TileOrder::split_k};
-  WW_TRY(const int order, parse_choice(flags.scheduler, "--scheduler",
+  constexpr TileScheduler kOrders[] = {TileScheduler::automatic,  TileScheduler::fixed,    TileScheduler::dynamic,
+                                       TileScheduler::horizontal, TileScheduler::vertical, TileScheduler::split_k};
+  WW_TRY(const int order, parse_choice(flags.tile_scheduler, "--tile-scheduler",
                                        {"auto", "static", "dynamic", "horizontal", "vertical", "split-k"}, -1));
-  if (order >= 0) config.order = kOrders[order];
+  if (order >= 0) config.sm90.tile_scheduler = kOrders[order];
   return resolve_split(flags, 8, config);
 }
 
-Result<void> resolve_mechanism(const Flag& flag, GemmConfig& config) {
+Result<void> resolve_variant(const Flag& flag, GemmConfig& config) {
   WW_TRY(const int chosen,
-         parse_choice(flag, "--mechanism", {"auto", "contiguous", "masked", "descriptors", "ragged"}, 0));
+         parse_choice(flag, "--variant", {"auto", "contiguous", "masked", "descriptors", "ragged"}, 0));
   if (chosen == 0) return {};
-  const auto mechanism = static_cast<Mechanism>(chosen);  // after dense, which the config has for auto
-  if (config.mechanism != Mechanism::dense && config.mechanism != mechanism)
-    return failure(ErrorCode::invalid, "--config, key mechanism", name_of(mechanism), name_of(config.mechanism),
-                   "--mechanism says so");
-  config.mechanism = mechanism;
+  const auto variant = static_cast<GroupedVariant>(chosen);
+  if (config.row_groups.variant != GroupedVariant::automatic && config.row_groups.variant != variant)
+    return failure(ErrorCode::invalid, "--config, key variant", name_of(variant), name_of(config.row_groups.variant),
+                   "--variant says so");
+  config.row_groups.variant = variant;
   return {};
 }
 
@@ -341,7 +340,7 @@ Result<GroupedRequest> make_grouped_request(const GroupedFlags& flags) {
   GroupedRequest request;
   WW_CHECK(refuse_dense_flags(flags.gemm));
   WW_CHECK(resolve_request(flags.gemm, request));
-  WW_CHECK(resolve_mechanism(flags.mechanism, request.options.config));
+  WW_CHECK(resolve_variant(flags.variant, request.options.config));
   WW_CHECK(resolve_scheduler(flags.gemm, request.options.config));
   GroupedProblem& p = request.problem;
   if (request.types.b != request.types.ab)

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "select/config_text.hpp"
+#include "config/config_text.hpp"
 
 namespace ww::cli {
 namespace {
@@ -38,7 +38,7 @@ Result<void> resolve_layout(const Flag& flag, const Flag& config, KGroupedReques
   KGroupedProblem& p = request.problem;
   p.a_major = p.b_major = bytes_of(p.a) == 2 ? Major::mn : Major::k;
   if (!flag && names(config, "layout"))
-    p.a_major = request.options.config.a_major, p.b_major = request.options.config.b_major;
+    p.a_major = request.options.config.operands.layout.a, p.b_major = request.options.config.operands.layout.b;
   if (!flag) return {};
   WW_TRY(const MatrixLayout layout, parse_layout(*flag, "--layout"));
   p.a_major = layout.a, p.b_major = layout.b;
@@ -104,9 +104,11 @@ Result<void> check_config(const KGroupedRequest& request, bool accumulate) {
     return failure(ErrorCode::unsupported, fmt::format("--config, key {}", key), std::move(expected),
                    std::move(actual));
   };
-  if (c.d_layout != OutputLayout::row) return refused("d_layout", "row for groups of K", name_of(c.d_layout));
-  if (c.c_layout != OutputLayout::row) return refused("c_layout", "row for groups of K", name_of(c.c_layout));
-  if (c.pointer_array) return refused("pointers", "0 for groups of K", "1");
+  if (c.operands.d_layout != OutputLayout::row)
+    return refused("d_layout", "row for groups of K", name_of(c.operands.d_layout));
+  if (c.operands.c_layout != OutputLayout::row)
+    return refused("c_layout", "row for groups of K", name_of(c.operands.c_layout));
+  if (c.operands.pointer_array) return refused("pointers", "0 for groups of K", "1");
   const EpilogueTree accumulating = evt::acc + evt::c(request.types.d);
   if (!c.epilogue.empty() && !(accumulate && c.epilogue == accumulating))
     return refused("epilogue", "none; C is added with --accumulate", quoted(to_text(c.epilogue)));

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "select/config_text.hpp"
+#include "config/config_text.hpp"
 
 namespace ww::cli {
 
@@ -68,12 +68,12 @@ Result<ConfigText> parse_config_flag(const Flag& flag) {
     const Error& e = config.error();
     return failure(e.code, "--" + e.argument, e.expected, e.actual);
   };
-  WW_TRY(text.config, parse({.a = DType::e4m3, .b = DType::e4m3, .d = DType::bf16, .scale = Scale::none}));
-  WW_TRY(const GemmConfig other, parse({.a = DType::f16, .b = DType::f16, .d = DType::f32, .scale = Scale::tensor}));
-  if (text.config.a == other.a) text.a = other.a;
-  if (text.config.b == other.b) text.b = other.b;
-  if (text.config.d == other.d) text.d = other.d;
-  if (text.config.scale == other.scale) text.scale = other.scale;
+  WW_TRY(text.config, parse({.operands = {.a = DType::e4m3, .b = DType::e4m3, .d = DType::bf16, .scale = Scale::none}}));
+  WW_TRY(const GemmConfig other, parse({.operands = {.a = DType::f16, .b = DType::f16, .d = DType::f32, .scale = Scale::tensor}}));
+  if (text.config.operands.a == other.operands.a) text.a = other.operands.a;
+  if (text.config.operands.b == other.operands.b) text.b = other.operands.b;
+  if (text.config.operands.d == other.operands.d) text.d = other.operands.d;
+  if (text.config.operands.scale == other.operands.scale) text.scale = other.operands.scale;
   return text;
 }
 
@@ -228,10 +228,11 @@ Result<void> check_scale_files(const Request& request) {
 Result<void> resolve_split(const GemmFlags& flags, std::int64_t most, GemmConfig& config) {
   if (!flags.split) return {};
   WW_TRY(const std::int64_t split, parse_integer(*flags.split, "--split", 2, most));
-  config.split = static_cast<int>(split);
-  if (!flags.scheduler) config.order = TileOrder::split_k;
-  if (config.order != TileOrder::split_k)
-    return failure(ErrorCode::invalid, "--split", "--scheduler split-k with it", quoted(name_of(config.order)));
+  config.sm90.split = static_cast<int>(split);
+  if (!flags.tile_scheduler) config.sm90.tile_scheduler = TileScheduler::split_k;
+  if (config.sm90.tile_scheduler != TileScheduler::split_k)
+    return failure(ErrorCode::invalid, "--split", "--tile-scheduler split-k with it",
+                   quoted(name_of(config.sm90.tile_scheduler)));
   return {};
 }
 
@@ -245,14 +246,15 @@ Result<void> resolve_request(const GemmFlags& flags, Request& request) {
   WW_CHECK(resolve_types(flags, text, request));
   const Types& t = request.types;
   request.options.config = text.config;
-  request.options.config.a = t.ab, request.options.config.b = t.b;
-  request.options.config.d = t.d, request.options.config.scale = t.scale;
+  request.options.config.operands.a = t.ab, request.options.config.operands.b = t.b;
+  request.options.config.operands.d = t.d, request.options.config.operands.scale = t.scale;
   WW_TRY(const Schedules schedules, split_schedules(flags));
   if (schedules.kernel) {
-    WW_TRY(request.options.config.schedule, parse_schedule(*schedules.kernel, "--schedule"));
+    WW_TRY(request.options.config.sm90.schedule, parse_schedule(*schedules.kernel, "--schedule"));
   }
-  WW_TRY(request.options.config.promotion,
-         parse_choice(flags.promotion, "--promotion", {"auto", "1", "2"}, request.options.config.promotion));
+  WW_TRY(request.options.config.sm90.partial_accumulators,
+         parse_choice(flags.partial_accumulators, "--partial-accumulators", {"auto", "1", "2"},
+                      request.options.config.sm90.partial_accumulators));
   WW_CHECK(resolve_shape(flags, request.options.config));
   request.options.batch_invariant = flags.batch_invariant;
   if (flags.out) {

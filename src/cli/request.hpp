@@ -46,7 +46,7 @@ Result<std::int64_t> parse_integer(const std::string& text, const std::string& a
 Result<int> parse_choice(const Flag& flag, const std::string& argument, std::initializer_list<const char*> names,
                          int otherwise);
 
-/// --split, at most `most`, into `config`, whose order says what --scheduler does.
+/// --split, at most `most`, into `config`, whose order says what --tile-scheduler does.
 Result<void> resolve_split(const GemmFlags& flags, std::int64_t most, GemmConfig& config);
 
 /// --schedule is the kernel's and --emu-schedule the emulated device's; their words differ, and the device's are

@@ -9,7 +9,7 @@
 
 #include "bench/native/bench.hpp"
 #include "cli/gemm_request.hpp"
-#include "select/config_text.hpp"
+#include "config/config_text.hpp"
 
 namespace ww::bench {
 

@@ -10,7 +10,7 @@
 #include "cli/execution.hpp"
 #include "cli/grouped_request.hpp"
 #include "cli/progress.hpp"
-#include "select/config_text.hpp"
+#include "config/config_text.hpp"
 
 namespace ww::cli {
 namespace {
@@ -211,7 +211,7 @@ Outcome report(const GroupedRequest& request, const Run& run) {
       run.device.emulated ? ", emulated" : fmt::format(", mean of {}", run.timing.runs), duration(run.plan_seconds));
   outcome.json = {{"device", run.device.name},
                   {"config", to_text(run.config)},
-                  {"mechanism", name_of(run.config.mechanism)},
+                  {"variant", name_of(run.config.row_groups.variant)},
                   {"encoding", name_of(p.encoding)},
                   {"groups", p.groups},
                   {"rows", p.total_rows()},

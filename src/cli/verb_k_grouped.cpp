@@ -7,7 +7,7 @@
 
 #include "cli/k_grouped_operands.hpp"
 #include "cli/progress.hpp"
-#include "select/config_text.hpp"
+#include "config/config_text.hpp"
 
 namespace ww::cli {
 namespace {

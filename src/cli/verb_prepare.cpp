@@ -6,7 +6,7 @@
 #include "cli/execution.hpp"
 #include "cli/gemm_request.hpp"
 #include "cli/progress.hpp"
-#include "select/config_text.hpp"
+#include "config/config_text.hpp"
 #include "warpwright/host/prepare.hpp"
 
 namespace ww::cli {

@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "cli/gemm_request.hpp"
+#include "config/config_text.hpp"
 #include "ops/gemm_choice.hpp"
 #include "ops/operand_checks.hpp"
-#include "select/config_text.hpp"
-#include "warpwright/collective/swap_ab.hpp"
+#include "warpwright/config/swap_ab.hpp"
 
 namespace ww::cli {
 namespace {
@@ -122,8 +122,8 @@ std::string because(const Selection& s, const Cost& cost) {
 /// Whose rows are the tile's, in words.
 std::string tile_meaning(const GemmConfig& c) {
   return collective::swaps(c) ? fmt::format("on: a tile is {} rows of B x {} of A, and D^T is what the kernel computes",
-                                            c.tile_m, c.tile_n)
-                              : fmt::format("off: a tile is {} rows of A x {} of B", c.tile_m, c.tile_n);
+                                            c.tile.m, c.tile.n)
+                              : fmt::format("off: a tile is {} rows of A x {} of B", c.tile.m, c.tile.n);
 }
 
 }  // namespace

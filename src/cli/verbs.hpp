@@ -20,11 +20,12 @@ struct GemmFlags {
   Flag a_from;                       // auto|shared|registers
   Flag dtype, out_dtype, scale;      // e4m3|bf16|f16, bf16|f16|f32, none|tensor|row-column|block
   Flag device, seed, config, sms;    // auto|emu:sm90|cuda:0, integer, key=value list, CTAs
-  Flag schedule, promotion;          // the kernel's: auto|cooperative|..., auto|1|2
+  Flag schedule;                     // the kernel's: auto|cooperative|...
+  Flag partial_accumulators;         // auto|1|2
   Flag math, emu_schedule, threads;  // the emulated device: exact|fp32, fifo|random|..., OS threads
   Flag a, b, scale_a, scale_b, out;  // FILE.npy or FILE.safetensors:TENSOR; --out is .npy
   Flag tile, cluster, stages;        // 128x192x128, 2x1, auto|INT
-  Flag scheduler, split;             // auto|single|static|dynamic|stream-k|split-k, pieces of K
+  Flag tile_scheduler, split;        // auto|single|static|dynamic|stream-k|split-k, K splits
   Flag swap_ab;                      // auto|on|off
   Flag epilogue, alpha, beta;        // an expression, and its scalars
   Flag c, bias, aux, out_scales;     // FILE; --out-scales is written
@@ -37,7 +38,7 @@ struct GemmFlags {
 struct GroupedFlags {
   GemmFlags gemm;
   Flag groups, rows, distribution, total;                 // how many rows each group has
-  Flag encoding, align, gap, mechanism;                   // how that is said, where groups lie, which kernel
+  Flag encoding, align, gap, variant;                     // how that is said, where groups lie, which kernel
   Flag offsets, indptr, starts, counts, row_ids, masked;  // the arrays from files instead
   bool zero_outside = false;
 };

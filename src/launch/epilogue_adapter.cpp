@@ -12,7 +12,7 @@
 
 #include "launch/operand_maps.hpp"
 #include "select/swap_ab.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 
 namespace ww::adapters {
 namespace {
@@ -35,7 +35,7 @@ EpiloguePartials partials_of(const GemmProblem& p, const GemmConfig& c) {
     rows += collective::is_row_reduction(c.epilogue.node(i).op);
     columns += collective::is_column_reduction(c.epilogue.node(i).op);
   }
-  const std::int64_t tiles_m = ceil_div(p.m, c.tile_m), tiles_n = ceil_div(p.n, c.tile_n);
+  const std::int64_t tiles_m = ceil_div(p.m, c.tile.m), tiles_n = ceil_div(p.n, c.tile.n);
   const std::int64_t warps = tiles_m * 4 * collective::warpgroups_of_tile(c);
   if (rows > 0) made.rows = rows * tiles_n * p.m, made.row_counters = warps;
   if (columns > 0) made.columns = columns * warps * p.n, made.column_counters = tiles_n;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/backend.hpp"
-#include "warpwright/collective/epilogue_arguments.hpp"
+#include "warpwright/config/epilogue_arguments.hpp"
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
 

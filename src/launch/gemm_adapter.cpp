@@ -10,7 +10,7 @@
 #include "launch/operand_maps.hpp"
 #include "launch/overlap.hpp"
 #include "select/swap_ab.hpp"
-#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/config/grouped_builder.hpp"
 
 namespace ww::adapters {
 
@@ -65,14 +65,15 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   p.m = static_cast<i32>(problem.m);
   p.n = static_cast<i32>(problem.n);
   p.k = static_cast<i32>(problem.k);
-  p.k_blocks = static_cast<i32>(ceil_div(problem.k, config.tile_k));
+  p.k_blocks = static_cast<i32>(ceil_div(problem.k, config.tile.k));
   scheduler::TileGrid& grid = params.scheduler.grid;
-  grid.cluster_tiles_m = static_cast<int>(ceil_div(problem.m, config.tile_m * config.cluster_m));
-  grid.cluster_tiles_n = static_cast<int>(ceil_div(problem.n, config.tile_n * config.cluster_n));
-  grid.band = config.band;
-  grid.raster = min(config.raster, grid.band == RasterBand::along_m ? grid.cluster_tiles_m : grid.cluster_tiles_n);
-  if (config.batched) {
-    p.tiles_m = grid.cluster_tiles_m * config.cluster_m;
+  grid.cluster_tiles_m = static_cast<int>(ceil_div(problem.m, config.tile.m * config.cluster.m));
+  grid.cluster_tiles_n = static_cast<int>(ceil_div(problem.n, config.tile.n * config.cluster.n));
+  grid.band = config.raster.band;
+  grid.raster =
+      min(config.raster.width, grid.band == RasterBand::along_m ? grid.cluster_tiles_m : grid.cluster_tiles_n);
+  if (config.operands.batched) {
+    p.tiles_m = grid.cluster_tiles_m * config.cluster.m;
     if (!k_groups) grid.cluster_tiles_m *= static_cast<int>(problem.batch);
     p.batches = static_cast<i32>(problem.batch);
     p.a_steps = problem.batch_a != 0, p.b_steps = problem.batch_b != 0;
@@ -118,8 +119,9 @@ Result<void> GemmAdapter::share_out(const GemmOptions& options) {
   const i64 useful = scheduler::useful_clusters(made_, grid, k_blocks) * (k_groups_ ? k_groups_->groups : 1);
   if (useful > kLargestGrid)
     return failure(ErrorCode::unsupported, "m, n, split", "at most 2^30 pieces of tiles", fmt::format("{}", useful));
-  const i64 clusters =
-      made_.order == TileOrder::single ? useful : min<i64>(useful, max(1, min(sms / cluster, resident)));
+  const i64 clusters = made_.sm90.tile_scheduler == TileScheduler::single
+                           ? useful
+                           : min<i64>(useful, max(1, min(sms / cluster, resident)));
   if (clusters * cluster > kLargestGrid)
     return failure(ErrorCode::unsupported, "m, n", "at most 2^30 CTAs", fmt::format("{}", clusters * cluster));
   launch_.grid = static_cast<std::uint32_t>(clusters * cluster);
@@ -164,7 +166,7 @@ runtime::TensorMapSpec GemmAdapter::output_map(const void* d) const {
 Result<runtime::TensorMapSpec> GemmAdapter::operand_map(const char* name, const void* base, DType type, Major major,
                                                         std::int64_t rows, std::int64_t ld, int box_rows) const {
   const std::int64_t k = product_.k;
-  const int tile_k = made_.tile_k;
+  const int tile_k = made_.tile.k;
   if (major == Major::k) return TensorMapSpec::matrix(base, type, rows, k, ld, box_rows, tile_k, SmemSwizzle::b128);
   runtime::TensorMapSpec map =
       TensorMapSpec::matrix(base, type, k, rows, ld, tile_k, collective::mn_block(type), SmemSwizzle::b128);
@@ -199,10 +201,10 @@ Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::
   };
   if (g.k > 0) {  // why: a tensor map has no empty extents; without K nothing is loaded
     WW_TRY(arguments.a, maps.get(0, operands.a, [&] {
-      return operand("a", operands.a, g.a, g.a_major, g.m, g.lda, c.tile_m / c.cluster_n, g.batch_a);
+      return operand("a", operands.a, g.a, g.a_major, g.m, g.lda, c.tile.m / c.cluster.n, g.batch_a);
     }));
     WW_TRY(arguments.b, maps.get(1, operands.b, [&] {
-      return operand("b", operands.b, g.b, g.b_major, g.n, g.ldb, c.tile_n / c.cluster_m, g.batch_b);
+      return operand("b", operands.b, g.b, g.b_major, g.n, g.ldb, c.tile.n / c.cluster.m, g.batch_b);
     }));
   }
   WW_TRY(arguments.d, maps.get(2, operands.d, [&] { return encode(output_map(operands.d), g.batch_d); }));

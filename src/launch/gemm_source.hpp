@@ -4,7 +4,7 @@
 #pragma once
 
 #include "runtime/backend.hpp"
-#include "warpwright/collective/gemm_config.hpp"
+#include "warpwright/config/gemm_config.hpp"
 
 namespace ww::adapters {
 

@@ -11,7 +11,7 @@
 #include "launch/operand_maps.hpp"
 #include "launch/overlap.hpp"
 #include "warpwright/arch/tensor_map_update.hpp"
-#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/config/grouped_builder.hpp"
 #include "warpwright/kernel/descriptor_update.hpp"
 #include "warpwright/kernel/zero_rows.hpp"
 
@@ -38,14 +38,14 @@ static_assert(sizeof(arch::TensorMap) == arch::tensor_map::kBytes && kMapsOffset
 constexpr unsigned kMapOfB = collective::kTokenBoxes, kMapOfD = kMapOfB + 1;  // behind those of A
 static_assert(kMapOfD < 16, "MapCache: an operand's number fits below an address that is a multiple of 16");
 
-bool uses_descriptors(const GemmConfig& config) { return config.mechanism == Mechanism::descriptors; }
+bool uses_descriptors(const GemmConfig& config) { return config.row_groups.variant == GroupedVariant::descriptors; }
 
 static_assert(collective::kTokenWidthCount <= collective::kWidthClasses);
 
 /// B [G, N, K] walked in boxes of rows of one group.
 runtime::TensorMapSpec weights_map(const GroupedProblem& g, const GemmConfig& c, const void* base) {
   runtime::TensorMapSpec spec =
-      TensorMapSpec::matrix(base, g.b, g.n, g.k, g.ldb, c.tile_n / c.cluster_m, c.tile_k, SmemSwizzle::b128);
+      TensorMapSpec::matrix(base, g.b, g.n, g.k, g.ldb, c.tile.n / c.cluster.m, c.tile.k, SmemSwizzle::b128);
   spec.rank = 3;
   spec.extent[2] = static_cast<std::uint64_t>(g.groups);
   spec.stride_bytes[2] = static_cast<std::uint64_t>(g.stride_b_group) * bytes_of(g.b);
@@ -58,8 +58,8 @@ runtime::TensorMapSpec weights_map(const GroupedProblem& g, const GemmConfig& c,
 std::int64_t tile_bound(const GroupedProblem& problem, const GemmConfig& config) {
   // a group of r rows has ceil(r / TILE_M) <= (r + TILE_M - 1) / TILE_M of them
   const std::int64_t rows = problem.total_rows();
-  const std::int64_t token_tiles = (rows + min(problem.groups, rows) * (config.tile_m - 1)) / config.tile_m;
-  return token_tiles * ceil_div(problem.n, config.tile_n);
+  const std::int64_t token_tiles = (rows + min(problem.groups, rows) * (config.tile.m - 1)) / config.tile.m;
+  return token_tiles * ceil_div(problem.n, config.tile.n);
 }
 
 Result<std::shared_ptr<const GroupedAdapter>> GroupedAdapter::create(const Device& device,
@@ -84,9 +84,9 @@ Result<void> GroupedAdapter::prepare_product(const GemmOptions& options, int sms
   p.ldd = g.ldd;
   p.n = static_cast<i32>(g.n);
   p.k = static_cast<i32>(g.k);
-  p.k_blocks = static_cast<i32>(ceil_div(g.k, c.tile_k));
-  p.tiles_n = static_cast<i32>(ceil_div(g.n, c.tile_n));
-  p.raster = c.raster;
+  p.k_blocks = static_cast<i32>(ceil_div(g.k, c.tile.k));
+  p.tiles_n = static_cast<i32>(ceil_div(g.n, c.tile.n));
+  p.raster = c.raster.width;
   p.scale_a_row = g.scale_a_row;
   p.scale_a_k = g.scale_a_k;
   p.scale_a_group = g.scale_a_group;
@@ -101,14 +101,14 @@ Result<void> GroupedAdapter::prepare_product(const GemmOptions& options, int sms
   launch.threads = static_cast<std::uint32_t>(collective::threads_of(c));
   launch.shared_bytes = static_cast<std::uint32_t>(collective::grouped_shared_bytes(c));
   launch.params_bytes = sizeof(collective::GroupedArguments);
-  launch.cross_cta = c.order == TileOrder::dynamic;  // CTAs share the counter of tiles
+  launch.cross_cta = c.sm90.tile_scheduler == TileScheduler::dynamic;  // CTAs share the counter of tiles
   // why always with descriptors: the kernel before this one is their update, which lets it start early
   launch.pdl = overlaps(options.pdl, overlap_pays(g, c, sms)) || uses_descriptors(c);
   launch.grid = launch.cluster;
   launch.params = &p;  // for the question below; run() has its own
   WW_TRY(const int resident, device_.backend().max_active_clusters(launch));
   // why only of the whole device: fewer would be spread over more SMs than were asked for
-  const int ctas = sms < device_.info().sms ? 1 : max(1, c.ctas_per_sm);
+  const int ctas = sms < device_.info().sms ? 1 : max(1, c.sm90.occupancy);
   const auto clusters = min<std::int64_t>(tile_bound(g, c), max(1, min(sms / cluster * ctas, resident)));
   launch.grid = static_cast<std::uint32_t>(clusters) * launch.cluster;
   return {};
@@ -195,24 +195,26 @@ Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands,
   runtime::Backend& backend = device_.backend();
   const GroupedProblem& g = problem_;
   const GemmConfig& c = config_;
-  const bool ragged = c.mechanism == Mechanism::ragged;
+  const bool ragged = c.row_groups.variant == GroupedVariant::ragged;
   MapCache::Run maps(maps_);
   const auto tokens = [&](int box_rows) {
     return backend.encode(
-        TensorMapSpec::matrix(operands.a, g.a, g.total_rows(), g.k, g.lda, box_rows, c.tile_k, SmemSwizzle::b128));
+        TensorMapSpec::matrix(operands.a, g.a, g.total_rows(), g.k, g.lda, box_rows, c.tile.k, SmemSwizzle::b128));
   };
   if (g.k > 0) {  // why: a tensor map has no empty extents; without K nothing is loaded
-    // contiguous, masked: a whole tile, and the rows of one math warpgroup for those that end early
+    // contiguous, masked: a whole tile, and the rows of one consumer warpgroup for those that end early
     const int boxes = ragged ? collective::kTokenBoxes : uses_descriptors(c) || !collective::loads_parts(c) ? 1 : 2;
     for (int box = 0; box < boxes; ++box) {
-      const int rows = ragged ? collective::token_box_rows(box) : box == 0 ? c.tile_m : c.tile_m / c.math_warpgroups;
+      const int rows = ragged     ? collective::token_box_rows(box)
+                       : box == 0 ? c.tile.m
+                                  : c.tile.m / c.sm90.consumer_warpgroups;
       WW_TRY(arguments.a[box], maps.get(static_cast<unsigned>(box), operands.a, [&] { return tokens(rows); }));
     }
     WW_TRY(arguments.b, maps.get(kMapOfB, operands.b, [&] { return backend.encode(weights_map(g, c, operands.b)); }));
   }
   if (!ragged) {
     const int panel = uses_descriptors(c) ? collective::kRowBytes : collective::panel_bytes(c);
-    const int rows = uses_descriptors(c) ? c.tile_m : collective::kWarpgroupRows;
+    const int rows = uses_descriptors(c) ? c.tile.m : collective::kWarpgroupRows;
     const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
     WW_TRY(arguments.d, maps.get(kMapOfD, operands.d, [&] {
       return backend.encode(TensorMapSpec::matrix(operands.d, g.d, g.total_rows(), columns, g.ldd, rows,
@@ -237,7 +239,7 @@ Result<void> GroupedAdapter::launch_update(const collective::GroupedArguments& p
   arguments.d_rows = operands.d;
   arguments.a_stride_bytes = problem_.lda * bytes_of(problem_.a);
   arguments.d_stride_bytes = problem_.ldd * bytes_of(problem_.d);
-  arguments.tile_m = config_.tile_m;
+  arguments.tile_m = config_.tile.m;
   arguments.groups = product.groups;
   arguments.descriptors = product.descriptors;
 
@@ -307,7 +309,7 @@ Result<void> GroupedAdapter::run(const GroupedOperands& operands, Stream stream)
 
 Result<std::vector<TileWidth>> GroupedAdapter::widths(const void* workspace) const {
   std::vector<TileWidth> widths;
-  if (!product_ || config_.mechanism != Mechanism::ragged) return widths;
+  if (!product_ || config_.row_groups.variant != GroupedVariant::ragged) return widths;
   WW_CHECK(check_pointer("workspace", workspace, kWorkspaceAlignment));
   GroupedWorkspace counted;
   WW_CHECK(device_.download(&counted, workspace, sizeof counted));

@@ -8,7 +8,7 @@
 #include "launch/epilogue_adapter.hpp"
 #include "launch/map_cache.hpp"
 #include "runtime/backend.hpp"
-#include "warpwright/collective/grouped_arguments.hpp"
+#include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/host/grouped.hpp"
 
 namespace ww::adapters {
@@ -55,7 +55,7 @@ class GroupedAdapter {
   GemmConfig config_;
   EpilogueAdapter epilogue_;
   std::shared_ptr<const runtime::Kernel> product_;                 // null when no row can be in a group
-  std::shared_ptr<const runtime::Kernel> update_;                  // null unless the mechanism is descriptors
+  std::shared_ptr<const runtime::Kernel> update_;                  // null unless the variant is descriptors
   std::shared_ptr<const runtime::Kernel> zeros_;                   // null unless rows outside groups are zeroed
   runtime::Launch product_launch_, update_launch_, zeros_launch_;  // without params, memory and stream
   collective::GroupedArguments arguments_{};                       // without pointers

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernel carries out which mechanism.
+// Which kernel carries out which variant.
 #include "launch/grouped_source.hpp"
 
 #include "launch/gemm_source.hpp"
-#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/config/grouped_builder.hpp"
 
 namespace ww::adapters {
 
 runtime::KernelSource grouped_source(const GemmConfig& config) {
   constexpr const char* kName = "warpwright_grouped";
   constexpr const char* kParams = "ww::collective::GroupedArguments";
-  if (config.mechanism == Mechanism::descriptors)
+  if (config.row_groups.variant == GroupedVariant::descriptors)
     return kernel_source({kName, "warpwright/kernel/descriptor_gemm.hpp", "ww::kernel::DescriptorGemm", kParams},
                          config);
   if (collective::is_ragged(config))

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The translation units of grouped products: the kernel of a mechanism for one config, the one that makes
+// The translation units of grouped products: the kernel of a variant for one config, the one that makes
 // tensor maps of groups, and the one that zeros the rows of D outside every group.
 #pragma once
 
 #include "runtime/backend.hpp"
-#include "warpwright/collective/gemm_config.hpp"
+#include "warpwright/config/gemm_config.hpp"
 
 namespace ww::adapters {
 
-/// `config` is resolved and of a grouped mechanism. The kernel is named warpwright_grouped_<hash of the config's text>.
+/// `config` is resolved and of a grouped variant. The kernel is named warpwright_grouped_<hash of the config's text>.
 runtime::KernelSource grouped_source(const GemmConfig& config);
 
 runtime::KernelSource descriptor_update_source();

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "launch/epilogue_adapter.hpp"
-#include "warpwright/collective/grouped_arguments.hpp"
+#include "warpwright/config/grouped_arguments.hpp"
 
 namespace ww::adapters {
 

@@ -16,8 +16,8 @@ inline bool overlap_pays(const GemmProblem& p) { return p.batch == 1 && p.m <= 6
 
 /// Ragged groups with a tile for each SM, if none is empty.
 inline bool overlap_pays(const GroupedProblem& p, const GemmConfig& c, int sms) {
-  const std::int64_t tiles = min(p.groups, p.total_rows()) * ceil_div(p.n, c.tile_n) * max(1, c.cluster_k);
-  return c.mechanism == Mechanism::ragged && tiles >= sms;
+  const std::int64_t tiles = min(p.groups, p.total_rows()) * ceil_div(p.n, c.tile.n) * max(1, c.cluster.k);
+  return c.row_groups.variant == GroupedVariant::ragged && tiles >= sms;
 }
 
 }  // namespace ww::adapters

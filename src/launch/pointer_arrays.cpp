@@ -6,7 +6,7 @@
 
 #include "launch/gemm_source.hpp"
 #include "launch/operand_maps.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 
 namespace ww::adapters {
 

@@ -12,7 +12,7 @@
 #include "ops/grouped_validation.hpp"
 #include "ops/operand_checks.hpp"
 #include "reference/verify_epilogue.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 
 namespace ww {
 namespace {

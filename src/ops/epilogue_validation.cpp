@@ -19,12 +19,12 @@ Result<void> check_epilogue(const GemmProblem& p) {
 }
 
 Result<void> check_epilogue_tile(const GemmProblem& p, const GemmConfig& c) {
-  if (!p.epilogue.has(EpilogueOp::swiglu_halves) || p.n == 0 || p.n == c.tile_n) return {};
+  if (!p.epilogue.has(EpilogueOp::swiglu_halves) || p.n == 0 || p.n == c.tile.n) return {};
   return failure(ErrorCode::unsupported, "epilogue, swiglu_halves",
                  "one tile that owns both halves: N = TILE_N, at most 256, 128 of groups with block scales; or columns "
                  "interleaved, "
                  "as swiglu takes them",
-                 fmt::format("N = {}, TILE_N = {}", p.n, c.tile_n));
+                 fmt::format("N = {}, TILE_N = {}", p.n, c.tile.n));
 }
 
 }  // namespace ww::ops

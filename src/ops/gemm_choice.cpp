@@ -10,7 +10,7 @@
 #include "ops/gemm_validation.hpp"
 #include "ops/operand_checks.hpp"
 #include "select/swap_ab.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 
 namespace ww::ops {
 namespace {
@@ -26,14 +26,17 @@ select::Request request_of(const GemmOptions& options, const Place& place) {
 /// What is asked for by name may not contradict the mode.
 Result<void> check_invariance(const GemmOptions& options) {
   if (!options.batch_invariant || select::is_batch_invariant(options.config)) return {};
-  return failure(ErrorCode::invalid, "config, order",
+  return failure(ErrorCode::invalid, "config, tile_scheduler",
                  "auto, static, dynamic or single: batch-invariant sums take K in one piece",
-                 options.config.order == TileOrder::automatic ? "a split" : name_of(options.config.order));
+                 options.config.sm90.tile_scheduler == TileScheduler::automatic
+                     ? "a split"
+                     : name_of(options.config.sm90.tile_scheduler));
 }
 
 /// A kernel for some extents alone computes no others.
 Result<void> check_fixed(const GemmProblem& p, const GemmConfig& config) {
-  for (const auto& [name, fixed, extent] : {std::tuple("n", config.fixed_n, p.n), std::tuple("k", config.fixed_k, p.k)})
+  for (const auto& [name, fixed, extent] :
+       {std::tuple("n", config.dense.fixed_n, p.n), std::tuple("k", config.dense.fixed_k, p.k)})
     if (fixed != 0 && fixed != extent)
       return failure(ErrorCode::unsupported, name,
                      fmt::format("{}: the config has fixed_{}={}, a kernel for no other extent", fixed, name, fixed),
@@ -43,8 +46,8 @@ Result<void> check_fixed(const GemmProblem& p, const GemmConfig& config) {
 
 Result<void> check_tiles(const GemmProblem& p, const GemmConfig& config) {
   const GemmProblem product = select::kernel_problem(p, config);
-  const auto tiles = static_cast<double>(ceil_div(product.m, config.tile_m)) *
-                     static_cast<double>(ceil_div(product.n, config.tile_n)) * static_cast<double>(p.batch);
+  const auto tiles = static_cast<double>(ceil_div(product.m, config.tile.m)) *
+                     static_cast<double>(ceil_div(product.n, config.tile.n)) * static_cast<double>(p.batch);
   if (tiles <= kLargestTileCount) return {};
   return failure(ErrorCode::unsupported, "m, n", "fewer than 1e9 tiles",
                  fmt::format("{} x {}{}", p.m, p.n, p.batch == 1 ? "" : fmt::format(", batch {}", p.batch)));

@@ -6,10 +6,10 @@
 
 #include <array>
 
+#include "config/config_text.hpp"
 #include "ops/epilogue_validation.hpp"
 #include "ops/operand_checks.hpp"
-#include "select/config_text.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 
 namespace ww::ops {
 namespace {
@@ -107,9 +107,10 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
 }
 
 Result<void> validate(const GemmConfig& resolved) {
-  if (resolved.mechanism != Mechanism::dense || resolved.group_capacity != 0)
-    return failure(ErrorCode::unsupported, "config, mechanism", "dense, without groups: this product has none",
-                   to_text(resolved));
+  const bool has_groups = resolved.row_groups != RowGroups{} || resolved.k_groups != KGroups{};
+  if (resolved.grouping != Grouping::dense || has_groups)
+    return failure(ErrorCode::unsupported, resolved.grouping != Grouping::dense ? "config, grouping" : "config, variant",
+                   "dense, without groups: this product has none", to_text(resolved));
   if (const collective::ConfigFault fault = collective::fault_of(resolved))
     return failure(ErrorCode::unsupported, fmt::format("config, {}", fault.field), fault.expected,
                    field_text(resolved, fault.field), "config " + to_text(resolved));

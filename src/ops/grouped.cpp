@@ -8,7 +8,7 @@
 #include "ops/grouped_validation.hpp"
 #include "ops/operand_checks.hpp"
 #include "select/grouped_configs.hpp"
-#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/config/grouped_builder.hpp"
 
 namespace ww {
 namespace {
@@ -24,18 +24,19 @@ Result<GroupedDecision> decide(const GroupedProblem& problem, const GemmOptions&
   if (const EpilogueTree& asked = options.config.epilogue; !asked.empty() && asked != checked.epilogue)
     return failure(ErrorCode::unsupported, "config, epilogue", "none, or that of the problem, which decides",
                    to_text(asked));
+  if (options.config.grouping == Grouping::k_groups)
+    return failure(ErrorCode::unsupported, "config, grouping", "row-groups for groups of rows", "k-groups");
   const int resident = options.sms > 0 ? min(options.sms, sms) : sms;
   GemmConfig requested = options.config;
   // why: the device would spread them over more SMs than were asked for
-  if (resident < sms && requested.ctas_per_sm == 0) requested.ctas_per_sm = 1;
+  if (resident < sms && requested.sm90.occupancy == 0) requested.sm90.occupancy = 1;
   GemmConfig config = select::choose_grouped(checked, requested, resident);
-  if (options.config.ctas_per_sm == 0 && config.ctas_per_sm == 1) config.ctas_per_sm = 0;
-  if (options.batch_invariant && config.order == TileOrder::split_k) {
-    if (options.config.order == TileOrder::split_k)
-      return failure(ErrorCode::unsupported, "config, order", "one that leaves K whole, for batch_invariant",
+  if (options.batch_invariant && config.sm90.tile_scheduler == TileScheduler::split_k) {
+    if (options.config.sm90.tile_scheduler == TileScheduler::split_k)
+      return failure(ErrorCode::unsupported, "config, tile_scheduler", "one that leaves K whole, for batch_invariant",
                      "split-k");
-    GemmConfig whole = options.config;  // a mechanism that is asked for is not split
-    whole.mechanism = Mechanism::ragged;
+    GemmConfig whole = options.config;  // a variant that is asked for is not split
+    whole.row_groups.variant = GroupedVariant::ragged;
     config = select::choose_grouped(checked, whole, resident);
   }
   WW_CHECK(ops::validate(config, checked));

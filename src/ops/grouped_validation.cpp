@@ -6,10 +6,10 @@
 
 #include <array>
 
+#include "config/config_text.hpp"
 #include "ops/epilogue_validation.hpp"
 #include "ops/operand_checks.hpp"
-#include "select/config_text.hpp"
-#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/config/grouped_builder.hpp"
 
 namespace ww::ops {
 namespace {
@@ -75,17 +75,18 @@ Result<void> check_scales(const GroupedProblem& p) {
   return {};
 }
 
-/// Which encodings a mechanism takes.
-Result<void> check_mechanism(const GemmConfig& c, const GroupedProblem& p) {
+/// Which encodings a variant takes.
+Result<void> check_variant(const GemmConfig& c, const GroupedProblem& p) {
   const bool masked = p.encoding == GroupEncoding::masked;
   const auto refused = [&](const char* expected) {
-    return failure(ErrorCode::unsupported, "config, mechanism", expected, to_text(c));
+    return failure(ErrorCode::unsupported, "config, variant", expected, to_text(c));
   };
-  if (c.mechanism == Mechanism::dense)
+  if (c.row_groups.variant == GroupedVariant::automatic)
     return refused("contiguous, masked, descriptors or ragged for a product with groups");
-  if (c.mechanism == Mechanism::masked && !masked)
+  if (c.row_groups.variant == GroupedVariant::masked && !masked)
     return refused("contiguous, descriptors or ragged for groups that are not masked");
-  if (c.mechanism == Mechanism::contiguous && masked) return refused("masked, descriptors or ragged for masked groups");
+  if (c.row_groups.variant == GroupedVariant::contiguous && masked)
+    return refused("masked, descriptors or ragged for masked groups");
   return {};
 }
 
@@ -137,8 +138,8 @@ Result<GroupedProblem> validate(const GroupedProblem& problem) {
 }
 
 Result<void> validate(const GemmConfig& resolved, const GroupedProblem& problem) {
-  WW_CHECK(check_mechanism(resolved, problem));
-  if (resolved.group_capacity < problem.groups)
+  WW_CHECK(check_variant(resolved, problem));
+  if (resolved.row_groups.capacity < problem.groups)
     return failure(ErrorCode::unsupported, "config, groups",
                    fmt::format("at least the {} of the problem", problem.groups), to_text(resolved));
   if (const collective::ConfigFault fault = collective::fault_of_grouped(resolved))

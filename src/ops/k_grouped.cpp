@@ -5,13 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "config/config_text.hpp"
 #include "launch/gemm_adapter.hpp"
 #include "ops/gemm_validation.hpp"
 #include "ops/grouped_validation.hpp"
 #include "ops/operand_checks.hpp"
-#include "select/config_text.hpp"
 #include "select/grouped_configs.hpp"
-#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/config/grouped_builder.hpp"
 
 namespace ww {
 namespace {
@@ -61,7 +61,8 @@ Result<void> check(const GemmConfig& config, std::int64_t groups) {
   const auto refused = [&](std::string field, std::string expected) {
     return failure(ErrorCode::unsupported, "config, " + field, std::move(expected), to_text(config));
   };
-  if (config.group_capacity < groups) return refused("groups", fmt::format("at least the {} of the problem", groups));
+  if (config.k_groups.capacity < groups)
+    return refused("groups", fmt::format("at least the {} of the problem", groups));
   if (const collective::ConfigFault fault = collective::fault_of_k_grouped(config))
     return refused(fault.field, fault.expected);
   return {};
@@ -72,11 +73,11 @@ Result<KGroupedDecision> decide(const KGroupedProblem& problem, const GemmOption
   KGroupedDecision decision;
   WW_TRY(decision.batch, ops::validate(batch_of(problem)));
   WW_CHECK(ops::check_sms(options.sms, 0));
-  const Mechanism asked = options.config.mechanism;
-  if (asked != Mechanism::dense && asked != Mechanism::k_grouped)  // dense: nobody asked
-    return failure(ErrorCode::unsupported, "config, mechanism", "k-grouped for groups of K", name_of(asked));
+  if (options.config.grouping == Grouping::row_groups || options.config.row_groups != RowGroups{})
+    return failure(ErrorCode::unsupported, "config, variant", "none: groups of K have one kernel",
+                   name_of(options.config.row_groups.variant));
   GemmConfig requested = options.config;
-  if (options.sms == 1 && requested.cluster_m == 0) requested.cluster_m = 1;
+  if (options.sms == 1 && requested.cluster.m == 0) requested.cluster.m = 1;
   decision.config = select::choose_k_grouped(decision.batch, requested);
   WW_CHECK(check(decision.config, problem.groups));
   WW_CHECK(ops::check_sms(options.sms, collective::cluster_of(decision.config).size()));

@@ -56,7 +56,7 @@ Result<KernelSource> read_kernel_source(const std::filesystem::path& path, std::
 }
 
 KernelSource kernel_source(const GemmConfig& config) {
-  const bool grouped = config.mechanism != Mechanism::dense && config.mechanism != Mechanism::k_grouped;
+  const bool grouped = config.grouping != Grouping::dense && config.grouping != Grouping::k_groups;
   return grouped ? adapters::grouped_source(config) : adapters::gemm_source(config);
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "warpwright/collective/group_encoding.hpp"
+#include "warpwright/config/group_encoding.hpp"
 #include "warpwright/host/result.hpp"
 
 namespace ww::ref {

@@ -11,7 +11,7 @@
 
 #include "reference/group_layout.hpp"
 #include "reference/matrix.hpp"
-#include "warpwright/collective/gemm_config.hpp"
+#include "warpwright/config/gemm_config.hpp"
 #include "warpwright/host/device.hpp"
 
 namespace ww::ref {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "reference/element.hpp"
-#include "warpwright/collective/epilogue_nodes.hpp"
+#include "warpwright/config/epilogue_nodes.hpp"
 
 namespace ww::ref {
 namespace {

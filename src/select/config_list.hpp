@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "warpwright/collective/gemm_config.hpp"
+#include "warpwright/config/gemm_config.hpp"
 
 namespace ww::select {
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "select/swap_ab.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 
 namespace ww::select {
 namespace {
@@ -25,10 +25,10 @@ struct TileCost {
 
 /// Share of promotion that nobody's products hide.
 double promotion_in_sight(const GemmConfig& c, const CostConstants& k) {
-  return c.math_warpgroups == 3                 ? k.promotion_exposed_three
-         : collective::raw_accumulators(c) == 2 ? k.promotion_exposed_two
-         : collective::tiles_in_flight(c) > 1   ? k.promotion_exposed_two
-                                                : k.promotion_exposed_one;
+  return c.sm90.consumer_warpgroups == 3            ? k.promotion_exposed_three
+         : collective::partial_accumulators(c) == 2 ? k.promotion_exposed_two
+         : collective::tiles_in_flight(c) > 1       ? k.promotion_exposed_two
+                                                    : k.promotion_exposed_one;
 }
 
 /// Shares of the rows of A's tiles that A has, and of B's that B has.
@@ -37,20 +37,20 @@ struct Inside {
 };
 
 TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, const CostConstants& k) {
-  const double outputs = static_cast<double>(c.tile_m) * c.tile_n;
-  const double stage_bytes = (c.tile_m + c.tile_n) * double{collective::kRowBytes};
-  const double operand_bytes = 4.0 * c.tile_m / collective::kWarpgroupRows * (2048 + 32.0 * c.tile_n);
+  const double outputs = static_cast<double>(c.tile.m) * c.tile.n;
+  const double stage_bytes = (c.tile.m + c.tile.n) * double{collective::kRowBytes};
+  const double operand_bytes = 4.0 * c.tile.m / collective::kWarpgroupRows * (2048 + 32.0 * c.tile.n);
   const double tensor = outputs / kProductsPerClock;
   const double shared = (operand_bytes + stage_bytes) / k.shared_bytes_per_clock;
   // multicast: each CTA of a cluster issues its part of what they share
-  const double a_bytes = double{collective::kRowBytes} * c.tile_m / c.cluster_n;
-  const double b_bytes = double{collective::kRowBytes} * c.tile_n / c.cluster_m;
-  const double filled = double{collective::kRowBytes} * (c.tile_m * (1 - inside.a) + c.tile_n * (1 - inside.b));
+  const double a_bytes = double{collective::kRowBytes} * c.tile.m / c.cluster.n;
+  const double b_bytes = double{collective::kRowBytes} * c.tile.n / c.cluster.m;
+  const double filled = double{collective::kRowBytes} * (c.tile.m * (1 - inside.a) + c.tile.n * (1 - inside.b));
   const double loads =
       (a_bytes * inside.a + b_bytes * inside.b) / k.load_bytes_per_clock + filled / k.fill_bytes_per_clock;
   const double busy = std::max({tensor, shared, loads});
   // one stage is read, the others are on their way
-  const double slowest = std::max(busy, (busy + k.ring_clocks) / std::max(1, c.stages - 1));
+  const double slowest = std::max(busy, (busy + k.ring_clocks) / std::max(1, c.sm90.stages - 1));
   const bool pingpong = collective::tiles_in_flight(c) > 1, roles = collective::has_roles(c);
 
   TileCost t;
@@ -60,10 +60,10 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
   t.loads = (a_bytes + b_bytes) / 64 * block_us;
   // why twice: without roles the thread that loads also multiplies
   t.issue = (k.block_clocks * (roles ? 1 : 2) + (collective::promotes(c) ? k.scale_clocks : 0) +
-             k.cluster_clocks * std::log2(1.0 * c.cluster_m * c.cluster_n)) *
+             k.cluster_clocks * std::log2(1.0 * c.cluster.m * c.cluster.n)) *
             block_us;
   if (collective::promotes(c)) t.promotion = promotion_in_sight(c, k) * outputs / kFmaPerClock * block_us;
-  const double d_kib = c.tile_m * double{1.0 * collective::output_columns(c)} * bytes_of(c.d) / 1024;
+  const double d_kib = c.tile.m * double{1.0 * collective::output_columns(c)} * bytes_of(c.operands.d) / 1024;
   const double halvings = std::log2(1.0 * collective::kRowBytes / collective::panel_bytes(c));
   const double store_clocks = k.store_clocks_per_kib * d_kib * (1 + k.narrow_panels * halvings);
   const double epilogue = (k.tile_clocks + store_clocks) / (k.ghz * 1e3);
@@ -82,11 +82,11 @@ double hbm_bytes(const GemmProblem& p, const GemmConfig& c, double waves, double
                    bytes_of(p.d) * batch;
   if (once <= k.l2_bytes) return once + d;
   // a wave covers a band `raster` cluster tiles wide, as far as its CTAs reach
-  const bool along_m = c.band == RasterBand::along_m;
-  const int step = along_m ? c.cluster_m * c.tile_m : c.cluster_n * c.tile_n;
+  const bool along_m = c.raster.band == RasterBand::along_m;
+  const int step = along_m ? c.cluster.m * c.tile.m : c.cluster.n * c.tile.n;
   const auto across = static_cast<double>(along_m ? p.m : p.n), along = static_cast<double>(along_m ? p.n : p.m);
-  const double width = std::min(double{1.0 * c.raster * step}, std::ceil(across / step) * step);
-  const double length = at_once * c.tile_m * c.tile_n / width;
+  const double width = std::min(double{1.0 * c.raster.width * step}, std::ceil(across / step) * step);
+  const double length = at_once * c.tile.m * c.tile.n / width;
   const double of_a_wave = (std::min(width, across) + std::min(length, along)) * static_cast<double>(p.k) * element;
   return std::max(once, of_a_wave * waves) + d;
 }
@@ -97,49 +97,50 @@ double shared_rows(const GemmProblem& p, const GemmConfig& c, const Inside& insi
                    const CostConstants& k) {
   const int in_cluster = collective::cluster_of(c).size(), step = in_cluster == 1 ? 1 : 2;
   const auto count = [](std::int64_t extent, int by) { return static_cast<double>(ceil_div(extent, by)); };
-  const double tiles_m = count(p.m, c.tile_m * c.cluster_m), tiles_n = count(p.n, c.tile_n * c.cluster_n);
+  const double tiles_m = count(p.m, c.tile.m * c.cluster.m), tiles_n = count(p.n, c.tile.n * c.cluster.n);
   const double all = tiles_m * tiles_n * static_cast<double>(p.batch);
   const double tiles = std::max(1.0, std::min(k.sharing_ctas / in_cluster / pieces, all / step));
-  const bool along_m = c.band == RasterBand::along_m;
-  const double width = std::min(1.0 * c.raster, along_m ? tiles_m : tiles_n);
+  const bool along_m = c.raster.band == RasterBand::along_m;
+  const double width = std::min(1.0 * c.raster.width, along_m ? tiles_m : tiles_n);
   // different ones of the extent that runs fastest, and of the other
   const double fast = std::min(tiles, width / std::gcd(static_cast<int>(width), step));
   const double slow = std::min(tiles, std::max(1.0, tiles * step / width));
-  return ((along_m ? fast : slow) * c.cluster_m * c.tile_m * inside.a +
-          (along_m ? slow : fast) * c.cluster_n * c.tile_n * inside.b) /
+  return ((along_m ? fast : slow) * c.cluster.m * c.tile.m * inside.a +
+          (along_m ? slow : fast) * c.cluster.n * c.tile.n * inside.b) /
          tiles;
 }
 
 /// Partial tiles that CTAs hand to each other: through workspace, or inside a cluster `units` times.
 double sums_us(const GemmConfig& c, double exchanges, double pieces, double units, const CostConstants& k) {
-  const double tile_bytes = 4.0 * c.tile_m * c.tile_n;
+  const double tile_bytes = 4.0 * c.tile.m * c.tile.n;
   const double way = tile_bytes / (k.workspace_bytes_per_clock * k.ghz * 1e3);
   double us = 0;
   us += exchanges * (k.exchange_us + way);
   if (pieces > 1) us += k.exchange_us + pieces * way;
-  if (c.cluster_k > 1)
-    us += units * (k.cluster_exchange_us + (c.cluster_k - 1) * tile_bytes / (k.dsmem_bytes_per_clock * k.ghz * 1e3));
+  if (c.cluster.k > 1)
+    us += units * (k.cluster_exchange_us + (c.cluster.k - 1) * tile_bytes / (k.dsmem_bytes_per_clock * k.ghz * 1e3));
   return us;
 }
 
 /// Tiles in bench/results.
 bool tile_is_recorded(const GemmConfig& c, bool swapped) {
-  if (swapped) return c.tile_m <= 128 && c.tile_n <= 64;
-  if (c.tile_m == 64) return c.tile_n >= 32 && c.tile_n <= 192;
-  if (c.tile_m == 128) return c.tile_n >= 64;
-  return c.tile_m == 192 ? c.tile_n >= 128 && c.tile_n <= 160 : c.tile_n == 128;
+  if (swapped) return c.tile.m <= 128 && c.tile.n <= 64;
+  if (c.tile.m == 64) return c.tile.n >= 32 && c.tile.n <= 192;
+  if (c.tile.m == 128) return c.tile.n >= 64;
+  return c.tile.m == 192 ? c.tile.n >= 128 && c.tile.n <= 160 : c.tile.n == 128;
 }
 
 /// Share of its time by which a config may be worse than modelled.
 double doubt_of(const GemmConfig& c, bool swapped, const CostConstants& k) {
-  const int plane = c.cluster_m * c.cluster_n, along_k = std::max(1, c.cluster_k);
+  const int plane = c.cluster.m * c.cluster.n, along_k = std::max(1, c.cluster.k);
   // pingpong has some recorded times, all of them longer than modelled
   if (!collective::has_roles(c) || collective::tiles_in_flight(c) > 1) return k.doubt;
-  if (c.order == TileOrder::split_k ? c.split != along_k
-                                    : c.order == TileOrder::single || c.order == TileOrder::dynamic)
+  if (c.sm90.tile_scheduler == TileScheduler::split_k
+          ? c.sm90.split != along_k
+          : c.sm90.tile_scheduler == TileScheduler::single || c.sm90.tile_scheduler == TileScheduler::dynamic)
     return k.doubt;
   // up to 18 % longer than modelled: while one CTA promotes its only raw sums, the others of the cluster wait
-  if (plane > 1 && (c.math_warpgroups == 3 || collective::raw_accumulators(c) == 1)) return k.doubt_plain;
+  if (plane > 1 && (c.sm90.consumer_warpgroups == 3 || collective::partial_accumulators(c) == 1)) return k.doubt_plain;
   if (!tile_is_recorded(c, swapped) || plane > 2 || along_k > 4) return k.doubt_plain;
   return along_k > 1 ? k.doubt_sums : 0;
 }
@@ -171,14 +172,15 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   Cost cost;
   cost[Term::fill_drain] = k.launch_us;
   if (p.m == 0 || p.n == 0 || p.batch == 0) return cost;
-  const int in_cluster = collective::cluster_of(c).size(), along_k = std::max(1, c.cluster_k);
+  const int in_cluster = collective::cluster_of(c).size(), along_k = std::max(1, c.cluster.k);
   const auto count = [](std::int64_t extent, int step) { return static_cast<double>(ceil_div(extent, step)); };
-  const double k_blocks = count(p.k, c.tile_k), batch = static_cast<double>(p.batch);
-  const double pieces =
-      c.order == TileOrder::split_k ? std::max(1.0, std::min(1.0 * (c.split / along_k), k_blocks)) : 1;
-  const double cluster_tiles = count(p.m, c.tile_m * c.cluster_m) * count(p.n, c.tile_n * c.cluster_n) * batch;
-  const double tiles = cluster_tiles * c.cluster_m * c.cluster_n;  // with those past the edge
-  const double exact = static_cast<double>(p.m) * static_cast<double>(p.n) * batch / c.tile_m / c.tile_n;
+  const double k_blocks = count(p.k, c.tile.k), batch = static_cast<double>(p.batch);
+  const double pieces = c.sm90.tile_scheduler == TileScheduler::split_k
+                            ? std::max(1.0, std::min(1.0 * (c.sm90.split / along_k), k_blocks))
+                            : 1;
+  const double cluster_tiles = count(p.m, c.tile.m * c.cluster.m) * count(p.n, c.tile.n * c.cluster.n) * batch;
+  const double tiles = cluster_tiles * c.cluster.m * c.cluster.n;  // with those past the edge
+  const double exact = static_cast<double>(p.m) * static_cast<double>(p.n) * batch / c.tile.m / c.tile.n;
   cost.resident = resident_ctas(in_cluster, std::max(sms, in_cluster));
   const double clusters = cost.resident / in_cluster;
 
@@ -186,11 +188,12 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   const double cut = pieces * along_k;
   const auto share_inside = [&](std::int64_t extent, int step) { return extent / (count(extent, step) * step); };
   // why not of B always: the constants are fitted so, with rows of B past N that nobody met in numbers
-  const Inside inside{share_inside(p.m, c.tile_m * c.cluster_m),
-                      swapped ? share_inside(p.n, c.tile_n * c.cluster_n) : 1};
+  const Inside inside{share_inside(p.m, c.tile.m * c.cluster.m),
+                      swapped ? share_inside(p.n, c.tile.n * c.cluster.n) : 1};
   const double units = cluster_tiles * pieces / clusters;  // of each cluster, on average
   const TileCost tile = tile_cost(c, std::ceil(k_blocks / cut), inside, k);
-  const bool streams = c.order == TileOrder::stream_k && k_blocks > 0 && std::fmod(cluster_tiles, clusters) != 0;
+  const bool streams =
+      c.sm90.tile_scheduler == TileScheduler::stream_k && k_blocks > 0 && std::fmod(cluster_tiles, clusters) != 0;
   const double busiest = streams ? units : std::ceil(units);
   cost.waves = static_cast<int>(std::ceil(units));
 
@@ -213,7 +216,7 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   const double row_bytes = collective::kRowBytes * k_blocks;
   // Where K is cut evenly, neighbours stand at the same K and share reads of L2. Else those of the line, the last wave
   // and one before it, each read for themselves.
-  const double own_rows = c.cluster_m * c.tile_m * inside.a + c.cluster_n * c.tile_n * inside.b;
+  const double own_rows = c.cluster.m * c.tile.m * inside.a + c.cluster.n * c.tile.n * inside.b;
   const double shares = streams && even ? clusters / cluster_tiles : 1;
   const bool aligned = !streams || (even && std::fmod(k_blocks, shares) == 0);
   const double in_line = aligned ? 0 : std::min(1.0, (1 + units - std::floor(units)) / units);
@@ -222,10 +225,10 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   const double l2_bytes = cluster_tiles * rows * row_bytes;
   cost.hbm_bytes = hbm_bytes(p, c, units, cost.resident / cut, k);
   // what all rings together wait for; tiles that share an operand wait for the same bytes
-  const double stage_bytes = (c.tile_m * inside.a + c.tile_n * inside.b) * collective::kRowBytes;
+  const double stage_bytes = (c.tile.m * inside.a + c.tile.n * inside.b) * collective::kRowBytes;
   const double once = static_cast<double>(p.m + p.n) * row_bytes * batch;
   const double asked = cluster_tiles * own_rows * row_bytes * in_cluster / along_k;
-  const double in_flight = std::min(1.0, units) * cost.resident * c.stages * stage_bytes *
+  const double in_flight = std::min(1.0, units) * cost.resident * c.sm90.stages * stage_bytes *
                            std::min(1.0, once / std::max(1.0, asked) * std::max(1.0, units));
   const double hbm_rate =  // without operands, K = 0, there is only D to write
       in_flight > 0 ? std::min(k.hbm_bytes_per_us, in_flight / k.hbm_latency_us) : k.hbm_bytes_per_us;
@@ -234,11 +237,11 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   cost[Term::memory] = std::max(0.0, std::pow(all, 1 / k.memory_overlap) - sm_us);
 
   cost[Term::fill_drain] += k.cluster_us * std::log2(1.0 * in_cluster);
-  if (c.order == TileOrder::single) cost[Term::fill_drain] += (busiest - 1) * k.single_us;
-  if (c.order == TileOrder::dynamic) cost[Term::fill_drain] += k.ticket_us;
+  if (c.sm90.tile_scheduler == TileScheduler::single) cost[Term::fill_drain] += (busiest - 1) * k.single_us;
+  if (c.sm90.tile_scheduler == TileScheduler::dynamic) cost[Term::fill_drain] += k.ticket_us;
 
   // the limit leaves the clock at which dynamic power fits
-  const double products = tiles * cut / sms * tile.tensor * (is_fp8(c.a) ? k.power_fp8 : k.power_16);
+  const double products = tiles * cut / sms * tile.tensor * (is_fp8(c.operands.a) ? k.power_fp8 : k.power_16);
   const double power = (products + tiles * cut / sms * tile.loads * k.power_load) / cost.total();
   cost[Term::power] = cost.total() * (std::pow(std::max(1.0, power), k.power_share) - 1);
   cost[Term::doubt] = doubt_of(c, swapped, k) * cost.total();

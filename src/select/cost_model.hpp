@@ -64,9 +64,9 @@ struct CostConstants {
   double tile_clocks = 635.5;             // of each tile: pipeline drain, barriers, address arithmetic
   double store_clocks_per_kib = 26.24;    // of the epilogue, for each KiB of D
   double narrow_panels = 0.7255;          // stores of D in panels under 128 bytes: this much more for each halving
-  double promotion_exposed_one = 1.475;   // share of promotion's FMA clocks in sight: one set of raw accumulators
+  double promotion_exposed_one = 1.475;   // share of promotion's FMA clocks in sight: one set of partial accumulators
   double promotion_exposed_two = 0.7852;  // two sets, or pingpong
-  double promotion_exposed_three = 0.5553;  // three math warpgroups
+  double promotion_exposed_three = 0.5553;  // three consumer warpgroups
   double power_fp8 = 2.064;                 // dynamic power of busy FP8 tensor cores, over what the limit leaves for it
   double power_16 = 2.019;                  // the same of 16-bit operands
   double power_load = 0.8414;               // of loads at 64 bytes a clock in every SM

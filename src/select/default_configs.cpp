@@ -4,7 +4,7 @@
 // efficiency is the share of the tensor peak that the tile's shared-memory traffic allows (docs/selection.md).
 #include "select/default_configs.hpp"
 
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 
 namespace ww::select {
 namespace {
@@ -16,16 +16,16 @@ struct TileShape {
 
 constexpr TileShape kWide{128, 256, 2, 0.95};  // 1.0 by its shared-memory traffic; three stages hide less
 constexpr TileShape kMiddle{128, 192, 2, 0.98};
-constexpr TileShape kTall{192, 128, 1, 0.9};  // three math warpgroups: two are multiplied while one is promoted
+constexpr TileShape kTall{192, 128, 1, 0.9};  // three consumer warpgroups: two are multiplied while one is promoted
 constexpr TileShape kSquare{128, 128, 2, 0.8};
 constexpr TileShape kSmall{64, 64, 1, 0.45};
 constexpr double kTileStart = 2000;  // prologue and epilogue of a tile, in outputs
 
 GemmConfig with_shape(GemmConfig config, const TileShape& shape) {
-  config.tile_m = shape.tile_m;
-  config.tile_n = shape.tile_n;
-  config.cluster_m = shape.cluster_m;
-  config.cluster_n = 1;
+  config.tile.m = shape.tile_m;
+  config.tile.n = shape.tile_n;
+  config.cluster.m = shape.cluster_m;
+  config.cluster.n = 1;
   return collective::resolve(config);
 }
 
@@ -57,7 +57,7 @@ double cost(const GemmProblem& problem, const TileShape& shape, int sms) {
 std::vector<GemmConfig> default_configs(DType a, DType d, Scale scale) {
   std::vector<GemmConfig> configs;
   for (const TileShape& shape : shapes_for(d, scale)) {
-    const GemmConfig config = with_shape({.a = a, .b = a, .d = d, .scale = scale}, shape);
+    const GemmConfig config = with_shape({.operands = {.a = a, .b = a, .d = d, .scale = scale}}, shape);
     if (!collective::fault_of(config)) configs.push_back(config);
   }
   return configs;
@@ -74,17 +74,16 @@ std::vector<GemmConfig> all_default_configs() {
 
 GemmConfig choose_default(const GemmProblem& problem, const GemmConfig& requested, int sms) {
   GemmConfig config = requested;
-  if (config.swap_ab == SwapAb::off) config.swap_ab = SwapAb::automatic;
   if (collective::swaps(config)) {  // on request only: 128 rows of B, and as few of A as there are
-    if (config.tile_m == 0 && config.math_warpgroups == 0) config.tile_m = problem.n <= 64 ? 64 : 128;
-    if (config.tile_n == 0)
-      config.tile_n =
+    if (config.tile.m == 0 && config.sm90.consumer_warpgroups == 0) config.tile.m = problem.n <= 64 ? 64 : 128;
+    if (config.tile.n == 0)
+      config.tile.n =
           static_cast<int>(min<std::int64_t>(64, round_up<std::int64_t>(max<std::int64_t>(problem.m, 8), 8)));
     return collective::resolve(config);
   }
-  const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
-                      config.stages || config.math_warpgroups || config.promotion ||
-                      config.schedule != Schedule::automatic;
+  const bool shaped = config.tile.m || config.tile.n || config.tile.k || config.cluster.m || config.cluster.n ||
+                      config.sm90.stages || config.sm90.consumer_warpgroups || config.sm90.partial_accumulators ||
+                      config.sm90.schedule != Schedule::automatic;
   if (shaped) return collective::resolve(config);
 
   std::vector<TileShape> shapes = shapes_for(problem.d, problem.scale);

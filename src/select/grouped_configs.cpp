@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choices, all measured on an H200 (bench/results):
-//   block scales, 224 rows a group and more: contiguous, 192 x 128 with three math warpgroups; at 261 rows a tenth
+//   block scales, 224 rows a group and more: contiguous, 192 x 128 with three consumer warpgroups; at 261 rows a tenth
 //     faster than ragged, at 194 (two cases) 5 % slower and level, in random order
 //   at most 32 rows a group, and few tiles, though enough for most SMs: ragged, 32 tokens x 64 weights, two or three
 //     CTAs on each SM; where launches take up to 60 us level with what follows to a fifth faster
@@ -15,7 +15,7 @@
 #include "select/grouped_configs.hpp"
 
 #include "select/ranking.hpp"
-#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/config/grouped_builder.hpp"
 
 namespace ww::select {
 namespace {
@@ -27,10 +27,10 @@ constexpr std::int64_t kBriefRows = 32, kBriefWeights = 64, kBriefTiles = 15;  /
 constexpr int kGroupTiers[] = {128, 512, collective::kGroupLimit};
 
 GemmConfig ragged(GemmConfig config) {
-  config.mechanism = Mechanism::ragged;
-  if (config.order == TileOrder::split_k) return collective::resolve_grouped(config);
-  config.tile_m = 128;
-  config.tile_n = 256;
+  config.row_groups.variant = GroupedVariant::ragged;
+  if (config.sm90.tile_scheduler == TileScheduler::split_k) return collective::resolve_grouped(config);
+  config.tile.m = 128;
+  config.tile.n = 256;
   return collective::resolve_grouped(config);
 }
 
@@ -41,9 +41,9 @@ std::int64_t brief_tiles(const GroupedProblem& p) { return min(p.groups, p.rows)
 /// where there are few tiles this, and not the sum, is what a launch waits for.
 double longest_cta(const GroupedProblem& p, const GemmConfig& c, int sms) {
   const std::int64_t groups = min(p.groups, p.rows), rows = ceil_div(p.rows, max<std::int64_t>(groups, 1));
-  const std::int64_t tiles = groups * ceil_div(rows, c.tile_m) * ceil_div(p.n, c.tile_n);
-  const int split = max(1, c.cluster_k);
-  return static_cast<double>(ceil_div(tiles, max(1, sms / split))) * c.tile_n / split;
+  const std::int64_t tiles = groups * ceil_div(rows, c.tile.m) * ceil_div(p.n, c.tile.n);
+  const int split = max(1, c.cluster.k);
+  return static_cast<double>(ceil_div(tiles, max(1, sms / split))) * c.tile.n / split;
 }
 
 /// `config` of ragged, or the same with K split where that leaves the busiest CTA at most 7/8 of the work.
@@ -51,11 +51,11 @@ double longest_cta(const GroupedProblem& p, const GemmConfig& c, int sms) {
 GemmConfig split_where_few(const GemmConfig& config, const GroupedProblem& p, int sms) {
   if (p.k < kLongK || p.rows == 0 || p.groups == 0 || sms < 2) return config;
   GemmConfig split = config;
-  split.order = TileOrder::split_k;
-  split.tile_m = split.tile_n = split.stages = 0;
+  split.sm90.tile_scheduler = TileScheduler::split_k;
+  split.tile.m = split.tile.n = split.sm90.stages = 0;
   split = collective::resolve_grouped(split);
   const double whole = longest_cta(p, config, sms), halves = longest_cta(p, split, sms);
-  const bool few = whole <= config.tile_n;  // one tile for each CTA at most
+  const bool few = whole <= config.tile.n;  // one tile for each CTA at most
   return few && halves <= 0.875 * whole ? split : config;
 }
 
@@ -67,24 +67,24 @@ bool is_brief(const GroupedProblem& p, int sms) {
          4 * tiles >= 3 * sms;
 }
 /// Narrow tiles, all of them loading at once.
-GemmConfig brief(GemmConfig config, int ctas_per_sm) {
-  config.mechanism = Mechanism::ragged;
-  config.ctas_per_sm = ctas_per_sm;
+GemmConfig brief(GemmConfig config, int occupancy) {
+  config.row_groups.variant = GroupedVariant::ragged;
+  config.sm90.occupancy = occupancy;
   return collective::resolve_grouped(config);
 }
 /// why two CTAs of an SM where they have a tile each at most: a third would leave less of a ring to each
 int brief_ctas(const GroupedProblem& p, int sms) { return brief_tiles(p) <= 2 * sms ? 2 : 3; }
 
 /// `halves`: N when one tile must own all of it, else 0.
-GemmConfig rasterised(GemmConfig config, Mechanism mechanism, std::int64_t halves = 0) {
-  const bool promoted = collective::promotes(config), words = config.d == DType::f32;
-  config.mechanism = mechanism;
+GemmConfig rasterised(GemmConfig config, GroupedVariant variant, std::int64_t halves = 0) {
+  const bool promoted = collective::promotes(config), words = config.operands.d == DType::f32;
+  config.row_groups.variant = variant;
   // why: promotion needs the registers that 256 columns would take, FP32 outputs the shared memory
-  config.tile_m = promoted && !words ? 192 : 128;
-  config.tile_n = promoted || words ? 128 : 256;
-  if (halves > 0) config.tile_n = static_cast<int>(min<std::int64_t>(halves, config.tile_n));
-  config.cluster_m = promoted && !words ? 1 : 2;
-  config.cluster_n = 1;
+  config.tile.m = promoted && !words ? 192 : 128;
+  config.tile.n = promoted || words ? 128 : 256;
+  if (halves > 0) config.tile.n = static_cast<int>(min<std::int64_t>(halves, config.tile.n));
+  config.cluster.m = promoted && !words ? 1 : 2;
+  config.cluster.n = 1;
   return collective::resolve_grouped(config);
 }
 
@@ -93,9 +93,9 @@ GemmConfig rasterised(GemmConfig config, Mechanism mechanism, std::int64_t halve
 GemmConfig with_descriptors(GemmConfig config, const GroupedProblem& p) {
   const std::int64_t groups = max<std::int64_t>(p.encoding == GroupEncoding::masked ? 1 : p.groups, 1);
   const std::int64_t rows = max<std::int64_t>(min(ceil_div(p.rows, groups), kWidestTile), 1);
-  if (config.tile_m == 0) config.tile_m = static_cast<int>(round_up(rows, kTokenStep));
-  if (config.order == TileOrder::automatic)
-    config.order = min(p.n, p.k) <= kShortExtent ? TileOrder::horizontal : TileOrder::vertical;
+  if (config.tile.m == 0) config.tile.m = static_cast<int>(round_up(rows, kTokenStep));
+  if (config.sm90.tile_scheduler == TileScheduler::automatic)
+    config.sm90.tile_scheduler = min(p.n, p.k) <= kShortExtent ? TileScheduler::horizontal : TileScheduler::vertical;
   return collective::resolve_grouped(config);
 }
 
@@ -105,16 +105,21 @@ bool combines_columns(const EpilogueTree& tree) {
   return stages.swiglu != EpilogueOp::none || stages.quantise != EpilogueOp::none;
 }
 
-Mechanism mechanism_for(const GroupedProblem& p, const GemmConfig& requested) {
-  if (requested.mechanism != Mechanism::dense) return requested.mechanism;
-  if (requested.order == TileOrder::horizontal || requested.order == TileOrder::vertical) return Mechanism::descriptors;
-  if (requested.order == TileOrder::dynamic || requested.order == TileOrder::split_k) return Mechanism::ragged;
-  if (requested.ctas_per_sm > 1) return Mechanism::ragged;
+GroupedVariant variant_for(const GroupedProblem& p, const GemmConfig& requested) {
+  if (requested.row_groups.variant != GroupedVariant::automatic) return requested.row_groups.variant;
+  if (requested.sm90.tile_scheduler == TileScheduler::horizontal ||
+      requested.sm90.tile_scheduler == TileScheduler::vertical)
+    return GroupedVariant::descriptors;
+  if (requested.sm90.tile_scheduler == TileScheduler::dynamic ||
+      requested.sm90.tile_scheduler == TileScheduler::split_k)
+    return GroupedVariant::ragged;
+  if (requested.sm90.occupancy > 1) return GroupedVariant::ragged;
   const bool masked = p.encoding == GroupEncoding::masked;
-  if (combines_columns(p.epilogue)) return masked ? Mechanism::masked : Mechanism::contiguous;
-  if (masked) return Mechanism::ragged;
+  if (combines_columns(p.epilogue)) return masked ? GroupedVariant::masked : GroupedVariant::contiguous;
+  if (masked) return GroupedVariant::ragged;
   const bool many = p.rows >= kManyRows * max<std::int64_t>(p.groups, 1);
-  return many && p.scale == Scale::block_1x128_128x128 && p.d != DType::f32 ? Mechanism::contiguous : Mechanism::ragged;
+  return many && p.scale == Scale::block_1x128_128x128 && p.d != DType::f32 ? GroupedVariant::contiguous
+                                                                            : GroupedVariant::ragged;
 }
 
 }  // namespace
@@ -126,10 +131,12 @@ int group_capacity_for(std::int64_t groups) {
 }
 
 std::vector<GemmConfig> default_grouped_configs(DType a, DType d, Scale scale) {
-  const GemmConfig base{.a = a, .b = a, .d = d, .scale = scale, .group_capacity = kGroupTiers[0]};
+  const GemmConfig base{.operands = {.a = a, .b = a, .d = d, .scale = scale},
+                        .row_groups = {.capacity = kGroupTiers[0]}};
   std::vector<GemmConfig> configs;
-  for (const GemmConfig& config : {ragged(base), brief(base, 2), brief(base, 3),
-                                   rasterised(base, Mechanism::contiguous), rasterised(base, Mechanism::masked)})
+  for (const GemmConfig& config :
+       {ragged(base), brief(base, 2), brief(base, 3), rasterised(base, GroupedVariant::contiguous),
+        rasterised(base, GroupedVariant::masked)})
     if (!collective::fault_of_grouped(config)) configs.push_back(config);
   return configs;
 }
@@ -139,44 +146,46 @@ std::vector<GemmConfig> shipped_grouped_configs() {
   for (const auto& [a, scale] :
        {std::pair{e4m3, Scale::block_1x128_128x128}, std::pair{e4m3, Scale::tensor}, std::pair{bf16, Scale::none}})
     for (const GemmConfig& config : default_grouped_configs(a, bf16, scale))
-      if (config.mechanism != Mechanism::masked) shipped.push_back(config);
+      if (config.row_groups.variant != GroupedVariant::masked) shipped.push_back(config);
   return shipped;
 }
 
 GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& requested, int sms) {
   GemmConfig config = requested;
-  config.a = problem.a;
-  config.b = problem.b;
-  config.d = problem.d;
-  config.scale = problem.scale;
+  config.operands.a = problem.a;
+  config.operands.b = problem.b;
+  config.operands.d = problem.d;
+  config.operands.scale = problem.scale;
   config.epilogue = problem.epilogue;
-  if (config.group_capacity == 0) config.group_capacity = group_capacity_for(problem.groups);
-  config.mechanism = mechanism_for(problem, requested);
-  const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m || config.cluster_n ||
-                      config.stages || config.math_warpgroups || config.cluster_k || config.ctas_per_sm > 1;
-  if (config.mechanism == Mechanism::descriptors) return with_descriptors(config, problem);
+  if (config.row_groups.capacity == 0) config.row_groups.capacity = group_capacity_for(problem.groups);
+  config.row_groups.variant = variant_for(problem, requested);
+  const bool shaped = config.tile.m || config.tile.n || config.tile.k || config.cluster.m || config.cluster.n ||
+                      config.sm90.stages || config.sm90.consumer_warpgroups || config.cluster.k ||
+                      config.sm90.occupancy > 1;
+  if (config.row_groups.variant == GroupedVariant::descriptors) return with_descriptors(config, problem);
   if (shaped) return collective::resolve_grouped(config);
-  if (config.mechanism == Mechanism::ragged) {
-    const bool open = requested.mechanism == Mechanism::dense && requested.order == TileOrder::automatic;
+  if (config.row_groups.variant == GroupedVariant::ragged) {
+    const bool open =
+        requested.row_groups.variant == GroupedVariant::automatic && requested.sm90.tile_scheduler == TileScheduler::automatic;
     if (!open || problem.encoding == GroupEncoding::masked) return ragged(config);
-    return requested.ctas_per_sm == 0 && is_brief(problem, sms) ? brief(config, brief_ctas(problem, sms))
-                                                                : split_where_few(ragged(config), problem, sms);
+    return requested.sm90.occupancy == 0 && is_brief(problem, sms) ? brief(config, brief_ctas(problem, sms))
+                                                                   : split_where_few(ragged(config), problem, sms);
   }
-  return rasterised(config, config.mechanism, config.epilogue.has(EpilogueOp::swiglu_halves) ? problem.n : 0);
+  return rasterised(config, config.row_groups.variant, config.epilogue.has(EpilogueOp::swiglu_halves) ? problem.n : 0);
 }
 
 /// The tiles of a dense product with such outputs: a group's K is as long as that of one.
 GemmConfig choose_k_grouped(const GemmProblem& p, const GemmConfig& requested) {
   GemmConfig config = of_problem(p, requested);
-  if (config.group_capacity == 0) config.group_capacity = group_capacity_for(p.batch);
-  const bool shaped = config.tile_m || config.tile_n || config.tile_k || config.cluster_m > 1 || config.cluster_n ||
-                      config.stages || config.math_warpgroups;
+  if (config.k_groups.capacity == 0) config.k_groups.capacity = group_capacity_for(p.batch);
+  const bool shaped = config.tile.m || config.tile.n || config.tile.k || config.cluster.m > 1 || config.cluster.n ||
+                      config.sm90.stages || config.sm90.consumer_warpgroups;
   if (!shaped) {
     const bool small = p.m <= 64 && p.n <= 64;
-    config.tile_m = small ? 64 : 128;
-    config.tile_n = small ? 64 : collective::promotes(config) || config.d == DType::f32 ? 128 : 256;
-    if (config.cluster_m == 0) config.cluster_m = p.m > config.tile_m ? 2 : 1;
-    config.cluster_n = 1;
+    config.tile.m = small ? 64 : 128;
+    config.tile.n = small ? 64 : collective::promotes(config) || config.operands.d == DType::f32 ? 128 : 256;
+    if (config.cluster.m == 0) config.cluster.m = p.m > config.tile.m ? 2 : 1;
+    config.cluster.n = 1;
   }
   return collective::resolve_k_grouped(config);
 }

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "warpwright/collective/gemm_config.hpp"
+#include "warpwright/config/gemm_config.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
 
@@ -13,7 +13,7 @@ namespace ww::select {
 /// Groups that the tables in shared memory hold: the smallest of 128, 512, 4096 for `groups`. Few values, few kernels.
 int group_capacity_for(std::int64_t groups);
 
-/// Resolved configs of every mechanism for at most 128 groups, in the order ragged, contiguous, masked;
+/// Resolved configs of every variant for at most 128 groups, in the order ragged, contiguous, masked;
 /// empty when no kernel takes the types.
 std::vector<GemmConfig> default_grouped_configs(DType a, DType d, Scale scale);
 

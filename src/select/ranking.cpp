@@ -9,7 +9,7 @@
 #include "select/config_list.hpp"
 #include "select/default_configs.hpp"
 #include "select/swap_ab.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 #include "warpwright/scheduler/launch_plan.hpp"
 
 namespace ww::select {
@@ -22,9 +22,9 @@ constexpr int kInvariantSms = 132;
 std::size_t workspace_of(const GemmProblem& given, const GemmConfig& c, int sms) {
   const GemmProblem p = kernel_problem(given, c);
   scheduler::TileGrid grid;
-  grid.cluster_tiles_m = static_cast<int>(ceil_div(p.m, c.tile_m * c.cluster_m) * p.batch);
-  grid.cluster_tiles_n = static_cast<int>(ceil_div(p.n, c.tile_n * c.cluster_n));
-  const int k_blocks = static_cast<int>(ceil_div(p.k, c.tile_k)), cluster = collective::cluster_of(c).size();
+  grid.cluster_tiles_m = static_cast<int>(ceil_div(p.m, c.tile.m * c.cluster.m) * p.batch);
+  grid.cluster_tiles_n = static_cast<int>(ceil_div(p.n, c.tile.n * c.cluster.n));
+  const int k_blocks = static_cast<int>(ceil_div(p.k, c.tile.k)), cluster = collective::cluster_of(c).size();
   const i64 clusters = max<i64>(1, min<i64>(scheduler::useful_clusters(c, grid, k_blocks), sms / cluster));
   const auto params = scheduler::scheduler_params(c, grid, k_blocks, clusters);
   return static_cast<std::size_t>(scheduler::workspace_plan(c, params, clusters).bytes);
@@ -33,14 +33,13 @@ std::size_t workspace_of(const GemmProblem& given, const GemmConfig& c, int sms)
 /// Why this call cannot take `c`, or "".
 std::string objection(const GemmProblem& p, const GemmConfig& c, const Request& request) {
   if (request.batch_invariant && !is_batch_invariant(c))
-    return fmt::format("order: batch-invariant sums take K in one piece, {} cuts it", name_of(c.order));
+    return fmt::format("order: batch-invariant sums take K in one piece, {} cuts it", name_of(c.sm90.tile_scheduler));
   // why: their partial results are summed in the order of whole tiles
-  if (collective::reduces(p.epilogue) && c.order != TileOrder::automatic && c.order != TileOrder::fixed &&
-      request.config.order == TileOrder::automatic)
-    return fmt::format("order: an epilogue that reduces gets {} on request only", name_of(c.order));
+  if (collective::reduces(p.epilogue) && c.sm90.tile_scheduler != TileScheduler::fixed && request.config.sm90.tile_scheduler == TileScheduler::automatic)
+    return fmt::format("order: an epilogue that reduces gets {} on request only", name_of(c.sm90.tile_scheduler));
   if (collective::cluster_of(c).size() > request.sms)
     return fmt::format("cluster: more CTAs than the {} SMs that may be used", request.sms);
-  if (p.epilogue.has(EpilogueOp::swiglu_halves) && p.n != c.tile_n)
+  if (p.epilogue.has(EpilogueOp::swiglu_halves) && p.n != c.tile.n)
     return fmt::format("tile (n): one tile owns both halves of SwiGLU, N = {}", p.n);
   if (collective::sums_in_workspace(c) && workspace_of(p, c, request.sms) > request.workspace_limit)
     return fmt::format("workspace: more than the limit of {} bytes", request.workspace_limit);
@@ -66,21 +65,22 @@ GemmProblem with_nominal_rows(GemmProblem p) {
 }  // namespace
 
 bool is_batch_invariant(const GemmConfig& c) {
-  return c.order != TileOrder::stream_k && c.order != TileOrder::split_k && c.split <= 1 && c.cluster_k <= 1;
+  return c.sm90.tile_scheduler != TileScheduler::stream_k && c.sm90.tile_scheduler != TileScheduler::split_k &&
+         c.sm90.split <= 1 && c.cluster.k <= 1;
 }
 
 GemmConfig of_problem(const GemmProblem& p, const GemmConfig& requested) {
   GemmConfig c = requested;
-  c.a = p.a, c.b = p.b, c.d = p.d, c.scale = p.scale;
-  c.batched = p.batch > 1 || p.pointer_array;
-  c.pointer_array = p.pointer_array;
+  c.operands.a = p.a, c.operands.b = p.b, c.operands.d = p.d, c.operands.scale = p.scale;
+  c.operands.batched = p.batch > 1 || p.pointer_array;
+  c.operands.pointer_array = p.pointer_array;
   c.epilogue = p.epilogue;
-  c.a_major = p.a_major, c.b_major = p.b_major, c.d_layout = p.d_layout;
+  c.operands.layout.a = p.a_major, c.operands.layout.b = p.b_major, c.operands.d_layout = p.d_layout;
   // why: where there is no such matrix, both layouts are one kernel, which is compiled and cached once
-  c.c_layout = names_matrix(p.epilogue) ? p.c_layout : OutputLayout::row;
+  c.operands.c_layout = names_matrix(p.epilogue) ? p.c_layout : OutputLayout::row;
   // one tile owns both halves
-  if (c.tile_n == 0 && c.epilogue.has(EpilogueOp::swiglu_halves))
-    c.tile_n = static_cast<int>(min<std::int64_t>(p.n, 256));
+  if (c.tile.n == 0 && c.epilogue.has(EpilogueOp::swiglu_halves))
+    c.tile.n = static_cast<int>(min<std::int64_t>(p.n, 256));
   return c;
 }
 

@@ -2,7 +2,7 @@
 // A dense problem as its kernel sees it: under swap-AB with the names of its operands exchanged.
 #pragma once
 
-#include "warpwright/collective/swap_ab.hpp"
+#include "warpwright/config/swap_ab.hpp"
 #include "warpwright/host/gemm.hpp"
 
 namespace ww::select {

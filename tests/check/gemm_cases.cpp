@@ -59,7 +59,8 @@ class Gemm : public GemmCase {
         scale_a_(host_.scale_a.data(), host_.scale_a.size() * 4),
         scale_b_(host_.scale_b.data(), host_.scale_b.size() * 4) {
     name = std::move(case_name);
-    d_.assign(static_cast<std::size_t>(problem.batch * problem.m * problem.n * bytes_of(config.d)) + 256, 0xa5);
+    d_.assign(static_cast<std::size_t>(problem.batch * problem.m * problem.n * bytes_of(config.operands.d)) + 256,
+              0xa5);
     d_start_ = d_.data() + (256 - reinterpret_cast<std::uintptr_t>(d_.data()) % 256) % 256;
     d_bytes_ = d_.size() - 256;
     launch_.cluster = static_cast<u32>(collective::cluster_of(config).size());
@@ -94,8 +95,10 @@ class Gemm : public GemmCase {
 
  private:
   static testing::HostProblem make(GemmProblem problem, const GemmConfig& config) {
-    problem.a = config.a, problem.b = config.b, problem.d = config.d, problem.scale = config.scale;
-    problem.a_major = config.a_major, problem.b_major = config.b_major, problem.d_layout = config.d_layout;
+    problem.a = config.operands.a, problem.b = config.operands.b, problem.d = config.operands.d,
+    problem.scale = config.operands.scale;
+    problem.a_major = config.operands.layout.a, problem.b_major = config.operands.layout.b,
+    problem.d_layout = config.operands.d_layout;
     return testing::make_problem(problem, config, 1);
   }
   int sms() const { return static_cast<int>(max(8u, launch_.grid)); }
@@ -104,7 +107,7 @@ class Gemm : public GemmCase {
     return launch_;
   }
   void set_map(arch::TensorMap& map, runtime::TensorMapSpec spec, i64 batch_stride) {
-    if (config_.batched) {
+    if (config_.operands.batched) {
       spec.rank = 3;
       spec.extent[2] = static_cast<u64>(batch_stride == 0 ? 1 : host_.problem.batch);
       spec.stride_bytes[2] =
@@ -121,28 +124,30 @@ class Gemm : public GemmCase {
     collective::GemmArguments& p = params_.gemm;
     const int panel = collective::panel_bytes(c);
     const auto operand = [&](const void* base, DType type, Major major, i64 rows, int box) {
-      return major == Major::k ? matrix_map(base, type, rows, g.k, box, c.tile_k, 128)
-                               : matrix_map(base, type, g.k, rows, c.tile_k, collective::mn_block(type), 128);
+      return major == Major::k ? matrix_map(base, type, rows, g.k, box, c.tile.k, 128)
+                               : matrix_map(base, type, g.k, rows, c.tile.k, collective::mn_block(type), 128);
     };
     if (g.k > 0) {
-      set_map(p.a, operand(a_.data.get(), c.a, c.a_major, g.m, c.tile_m / c.cluster_n), g.batch_a);
-      set_map(p.b, operand(b_.data.get(), c.b, c.b_major, g.n, c.tile_n / c.cluster_m), g.batch_b);
+      set_map(p.a, operand(a_.data.get(), c.operands.a, c.operands.layout.a, g.m, c.tile.m / c.cluster.n), g.batch_a);
+      set_map(p.b, operand(b_.data.get(), c.operands.b, c.operands.layout.b, g.n, c.tile.n / c.cluster.m), g.batch_b);
     }
-    const bool by_row = c.d_layout == OutputLayout::row;
+    const bool by_row = c.operands.d_layout == OutputLayout::row;
     set_map(p.d,
-            by_row ? matrix_map(d_start_, c.d, g.m, g.n, collective::kWarpgroupRows, panel / bytes_of(c.d), panel)
-                   : matrix_map(d_start_, c.d, g.n, g.m, c.tile_n, collective::column_panel_rows(c), 128),
+            by_row ? matrix_map(d_start_, c.operands.d, g.m, g.n, collective::kWarpgroupRows,
+                                panel / bytes_of(c.operands.d), panel)
+                   : matrix_map(d_start_, c.operands.d, g.n, g.m, c.tile.n, collective::column_panel_rows(c), 128),
             g.batch_d);
     p.m = static_cast<i32>(g.m), p.n = static_cast<i32>(g.n), p.k = static_cast<i32>(g.k);
-    p.k_blocks = static_cast<i32>(ceil_div(g.k, static_cast<i64>(c.tile_k)));
+    p.k_blocks = static_cast<i32>(ceil_div(g.k, static_cast<i64>(c.tile.k)));
     p.scale_a = reinterpret_cast<const float*>(scale_a_.data.get());
     p.scale_b = reinterpret_cast<const float*>(scale_b_.data.get());
     p.scale_a_k = p.scale_b_k = 1;
-    p.scale_a_row = p.scale_b_n = c.scale == Scale::row_column ? 1 : ceil_div(g.k, static_cast<i64>(128));
-    scheduler::TileGrid grid{static_cast<int>(ceil_div(g.m, static_cast<i64>(c.tile_m * c.cluster_m))),
-                             static_cast<int>(ceil_div(g.n, static_cast<i64>(c.tile_n * c.cluster_n))), c.raster};
-    if (c.batched) {
-      p.tiles_m = grid.cluster_tiles_m * c.cluster_m;
+    p.scale_a_row = p.scale_b_n = c.operands.scale == Scale::row_column ? 1 : ceil_div(g.k, static_cast<i64>(128));
+    scheduler::TileGrid grid{static_cast<int>(ceil_div(g.m, static_cast<i64>(c.tile.m * c.cluster.m))),
+                             static_cast<int>(ceil_div(g.n, static_cast<i64>(c.tile.n * c.cluster.n))),
+                             c.raster.width};
+    if (c.operands.batched) {
+      p.tiles_m = grid.cluster_tiles_m * c.cluster.m;
       grid.cluster_tiles_m *= static_cast<int>(g.batch);
       p.batches = static_cast<i32>(g.batch);
       p.a_steps = g.batch_a != 0, p.b_steps = g.batch_b != 0;
@@ -199,7 +204,7 @@ std::vector<std::unique_ptr<GemmCase>> gemm_cases() {
   add("block-1d 2x1, tails", "check_gemm_column_scales", kColumnScales, 200, 136, 400, 1);
   add("multistage, block-1d", "check_gemm_multistage_column_scales", kColumnScalesMultistage, 200, 136, 272, 1);
   add("two scales of B in a tile", "check_gemm_two_scales", kTwoScales, 260, 200, 400, 1);
-  add("192 x 128, three math warpgroups", "check_gemm_tall", kTall, 260, 136, 528, 1);
+  add("192 x 128, three consumer warpgroups", "check_gemm_tall", kTall, 260, 136, 528, 1);
   add("128 x 256, 2x1", "check_gemm_wide", kWide, 200, 296, 528, 1);
   add("bf16", "check_gemm_plain_bf16", kPlainBf16, 128, 192, 320, 1);
   add("D in four parts", "check_gemm_even_parts", kEvenParts, 60, 136, 80, 1);

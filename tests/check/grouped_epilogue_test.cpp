@@ -23,7 +23,7 @@ GroupedEpilogueCase small_case(std::uint64_t i, std::vector<std::int64_t> counts
   p.groups = static_cast<std::int64_t>(counts.size());
   p.n = 144, p.k = k;
   p.encoding = GroupEncoding::starts_counts, p.alignment = 1;
-  p.zero_outside = h.config.mechanism == Mechanism::ragged || k == 0 || in_place;
+  p.zero_outside = h.config.row_groups.variant == GroupedVariant::ragged || k == 0 || in_place;
   c.pad = 4, c.shared = false, c.group_scalars = true;
   h.sizes.clear(), h.sizes2.clear();
   testing::encode_groups(h, rng, counts);

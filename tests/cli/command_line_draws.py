@@ -7,10 +7,10 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 import operand_files
 
 NAMES = {
-    "tile-scheduler": "--scheduler",
-    "variant": "--mechanism",
-    "partial-accumulators": "--promotion",
-    "variant-key": "mechanism",
+    "tile-scheduler": "--tile-scheduler",
+    "variant": "--variant",
+    "partial-accumulators": "--partial-accumulators",
+    "variant-key": "variant",
     "order-key": "order",
 }
 GENERATED: Optional[str] = None  # the word that asks for generated values beside given operands
@@ -229,7 +229,7 @@ def draw_grouped_kernel(rng: random.Random) -> Kernel:
             flags["--split"] = rng.choice(["2", "4"])
             traits["cluster"] = 4
         if scheduler in ("auto", "static") and one_in(rng, 3):
-            flags["--config"] = f"ctas_per_sm={rng.choice([2, 3])}"
+            flags["--config"] = f"occupancy={rng.choice([2, 3])}"
     elif variant == "descriptors":
         scheduler = pick(rng, horizontal=1, vertical=1)
         flags["--tile"] = f"{rng.choice([8, 16, 32, 64])}x128"

@@ -39,15 +39,15 @@ TEST(GroupedRequest, NothingGivenIsAVerifiedRun) {
   EXPECT_EQ(r.problem.groups, 8);
   EXPECT_EQ(r.problem.rows, 512);
   EXPECT_EQ(r.problem.scale, Scale::block_1x128_128x128);
-  EXPECT_EQ(r.options.config.mechanism, Mechanism::dense);  // auto
+  EXPECT_EQ(r.options.config.row_groups.variant, GroupedVariant::automatic);
 }
 
-TEST(GroupedRequest, RowsEncodingAndMechanism) {
+TEST(GroupedRequest, RowsEncodingAndVariant) {
   GroupedFlags flags;
   flags.rows = "17,0,301";
   flags.encoding = "starts-counts";
   flags.gap = "3";
-  flags.mechanism = "descriptors";
+  flags.variant = "descriptors";
   flags.gemm.n = "96", flags.gemm.k = "100", flags.gemm.scale = "row-column", flags.gemm.m = "400";
   flags.zero_outside = true;
   const GroupedRequest r = make_grouped_request(flags).value();
@@ -56,9 +56,9 @@ TEST(GroupedRequest, RowsEncodingAndMechanism) {
   EXPECT_EQ(r.problem.rows, 400);
   EXPECT_EQ(r.problem.lda, 112);
   EXPECT_EQ(r.problem.scale, Scale::row_column);
-  EXPECT_EQ(r.options.config.scale, Scale::row_column);
+  EXPECT_EQ(r.options.config.operands.scale, Scale::row_column);
   EXPECT_TRUE(r.problem.zero_outside);
-  EXPECT_EQ(r.options.config.mechanism, Mechanism::descriptors);
+  EXPECT_EQ(r.options.config.row_groups.variant, GroupedVariant::descriptors);
   EXPECT_EQ(r.layout.sizes, (std::vector<std::int32_t>{0, 20, 23}));
   EXPECT_EQ(r.layout.sizes2, (std::vector<std::int32_t>{17, 0, 301}));
   EXPECT_EQ(r.meaning.rows(), 318);
@@ -66,12 +66,12 @@ TEST(GroupedRequest, RowsEncodingAndMechanism) {
 
 TEST(GroupedRequest, SchedulerAndSplit) {
   GroupedFlags flags;
-  flags.gemm.scheduler = "vertical";
-  EXPECT_EQ(make_grouped_request(flags).value().options.config.order, TileOrder::vertical);
-  flags.gemm.scheduler.reset(), flags.gemm.split = "4";
+  flags.gemm.tile_scheduler = "vertical";
+  EXPECT_EQ(make_grouped_request(flags).value().options.config.sm90.tile_scheduler, TileScheduler::vertical);
+  flags.gemm.tile_scheduler.reset(), flags.gemm.split = "4";
   const GemmConfig split = make_grouped_request(flags).value().options.config;
-  EXPECT_EQ(split.order, TileOrder::split_k);
-  EXPECT_EQ(split.split, 4);
+  EXPECT_EQ(split.sm90.tile_scheduler, TileScheduler::split_k);
+  EXPECT_EQ(split.sm90.split, 4);
 }
 
 TEST(GroupedRequest, FlagsThatMeanNothing) {
@@ -84,11 +84,11 @@ TEST(GroupedRequest, FlagsThatMeanNothing) {
   EXPECT_EQ(refused([](GroupedFlags& f) { f.rows = "1,2", f.distribution = "zipf"; }), "--distribution");
   EXPECT_EQ(refused([](GroupedFlags& f) { f.distribution = "normal"; }), "--distribution");
   EXPECT_EQ(refused([](GroupedFlags& f) { f.encoding = "starts+counts"; }), "--encoding");
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.mechanism = "dense"; }), "--mechanism");
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.gemm.scheduler = "stream-k"; }), "--scheduler");
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.variant = "dense"; }), "--variant");
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.gemm.tile_scheduler = "stream-k"; }), "--tile-scheduler");
   for (const char* text : {"1", "9", "x"})
     EXPECT_EQ(refused([&](GroupedFlags& f) { f.gemm.split = text; }), "--split") << text;
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.gemm.split = "2", f.gemm.scheduler = "static"; }), "--split");
+  EXPECT_EQ(refused([](GroupedFlags& f) { f.gemm.split = "2", f.gemm.tile_scheduler = "static"; }), "--split");
   EXPECT_EQ(refused([](GroupedFlags& f) { f.align = "0"; }), "--align");
   EXPECT_EQ(refused([](GroupedFlags& f) { f.gap = "1"; }), "--gap");
   EXPECT_EQ(refused([](GroupedFlags& f) { f.rows = "5,6", f.gemm.m = "10"; }), "--m");
@@ -134,7 +134,7 @@ TEST(GroupedRequest, FlagsOfGemmThatGroupsDecideOtherwise) {
   EXPECT_EQ(with(&GemmFlags::out_scales, "scales.npy"), "--out-scales");
   GroupedFlags flags;
   flags.gemm.swap_ab = "on";
-  EXPECT_NE(make_grouped_request(flags).error().expected.find("--mechanism descriptors"), std::string::npos);
+  EXPECT_NE(make_grouped_request(flags).error().expected.find("--variant descriptors"), std::string::npos);
 }
 
 class GroupedFiles : public testing::Test {

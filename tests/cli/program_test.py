@@ -162,41 +162,41 @@ class Program(unittest.TestCase):
             self.assertEqual((result.returncode, result.stderr), (0, ""), arguments)
             self.assertIn("warpwright" if arguments == ["--version"] else "--", result.stdout)
 
-    def test_a_grouped_gemm_is_right_for_every_encoding_and_mechanism(self) -> None:
+    def test_a_grouped_gemm_is_right_for_every_encoding_and_variant(self) -> None:
         small = ["grouped", "--device", "emu:sm90", "--rows", "9,0,1,40", "--n", "96", "--k", "160", "--sms", "2",
                  "--verify", "--json"]
-        for encoding, mechanism, more in (("offsets", "ragged", []), ("offsets", "contiguous", ["--zero-outside"]),
+        for encoding, variant, more in (("offsets", "ragged", []), ("offsets", "contiguous", ["--zero-outside"]),
                                           ("indptr", "ragged", ["--scale", "row-column"]),
                                           ("starts-counts", "ragged", ["--gap", "3", "--scale", "tensor"]),
                                           ("row-ids", "contiguous", ["--align", "16", "--m", "80"]),
                                           ("masked", "masked", ["--dtype", "bf16"])):
-            with self.subTest(encoding=encoding, mechanism=mechanism):
-                result = run(*small, "--encoding", encoding, "--mechanism", mechanism, *more)
+            with self.subTest(encoding=encoding, variant=variant):
+                result = run(*small, "--encoding", encoding, "--variant", variant, *more)
                 self.assertEqual(result.returncode, 0, result)
                 answer = self.one_object(result)
                 self.assertEqual((answer["ok"], answer["verified"], answer["wrong"]), (True, True, 0))
                 self.assertEqual((answer["useful_rows"], answer["groups"]), (50, 4))
-                self.assertEqual((answer["mechanism"], answer["status_names"]), (mechanism, "none"))
+                self.assertEqual((answer["variant"], answer["status_names"]), (variant, "none"))
                 self.assertEqual(answer.get("outside_wrong", 0), 0)
-                if mechanism == "ragged":
+                if variant == "ragged":
                     self.assertGreater(sum(width["tiles"] for width in answer["widths"]), 2)
 
-    def test_grouped_epilogues_are_right_with_every_mechanism(self) -> None:
+    def test_grouped_epilogues_are_right_with_every_variant(self) -> None:
         small = ["grouped", "--device", "emu:sm90", "--rows", "9,0,1,40", "--n", "96", "--k", "160", "--sms", "2",
                  "--verify", "--json"]
         bias = npy(self.path / "bias.npy", "<f4", (4, 96), struct.pack("<384f", *[i / 96 - 2 for i in range(384)]))
-        for mechanism, *flags in (("ragged", "--alpha", "0.5", "--bias", bias),
+        for variant, *flags in (("ragged", "--alpha", "0.5", "--bias", bias),
                                   ("descriptors", "--epilogue", "silu(acc*alpha + bias)", "--zero-outside",
                                    "--encoding", "starts-counts", "--gap", "2", "--bias", bias),
                                   ("contiguous", "--epilogue", "swiglu(acc + bias)"),
                                   ("masked", "--epilogue", "acc*alpha + c*beta + col0", "--encoding", "masked",
                                    "--beta", "-1")):
-            with self.subTest(mechanism=mechanism):
-                answer = self.one_object(run(*small, "--mechanism", mechanism, *flags))
+            with self.subTest(variant=variant):
+                answer = self.one_object(run(*small, "--variant", variant, *flags))
                 self.assertEqual((answer["ok"], answer["wrong"], answer.get("outside_wrong", 0)), (True, 0, 0))
-                self.assertEqual(answer["mechanism"], mechanism)
+                self.assertEqual(answer["variant"], variant)
                 self.assertIn("epilogue=", answer["config"])
-        self.refused(3, "config, mechanism", *small[:-1], "--mechanism", "ragged", "--epilogue", "swiglu(acc)")
+        self.refused(3, "config, variant", *small[:-1], "--variant", "ragged", "--epilogue", "swiglu(acc)")
         self.refused(3, "config, epilogue", *small[:-1], "--epilogue", "row_sum(acc, out0)")
         self.refused(3, "--swap-ab", *small[:-1], "--swap-ab", "on")
 
@@ -257,7 +257,7 @@ class Program(unittest.TestCase):
         self.refused(2, "--pdl", "bench", "gemm", *SMALL, "--pdl", "maybe")
         self.refused(3, "--layout", "bench", "gemm", *SMALL, "--dtype", "bf16", "--config", "layout=nn")
         self.refused(2, "--out-scales", "check", "gemm", "--epilogue", "quantise_block(acc)", "--out-scales", "q.npy")
-        self.refused(3, "layout", "grouped", "--dtype", "bf16", "--config", "layout=nn,mechanism=contiguous")
+        self.refused(3, "layout", "grouped", "--dtype", "bf16", "--config", "layout=nn,variant=contiguous")
         self.refused(3, "--c-layout", "grouped", "--c-layout", "column")
 
     def test_grouped_sizes_of_a_file_that_contradict_are_refused(self) -> None:
@@ -332,7 +332,7 @@ class Program(unittest.TestCase):
     def test_grouped_refusals_name_the_flag(self) -> None:
         for argument, *flags in (("--rows", "--rows", "1,x"), ("--groups", "--groups", "0"),
                                  ("--gap", "--gap", "2"), ("--encoding", "--encoding", "ids"),
-                                 ("--mechanism", "--mechanism", "dense"), ("--total", "--rows", "1", "--total", "2"),
+                                 ("--variant", "--variant", "dense"), ("--total", "--rows", "1", "--total", "2"),
                                  ("--offsets", "--offsets", str(self.path / "none.npy"))):
             self.refused(2, argument, "grouped", *flags)
 

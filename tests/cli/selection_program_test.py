@@ -56,9 +56,9 @@ class Selection(unittest.TestCase):
 
     def test_configs_agree_with_the_flags(self) -> None:
         for flags, key, value in ((["--tile", "64x32"], "tile", "64x32x128"), (["--cluster", "2x1"], "cluster", "2x1"),
-                                  (["--stages", "5"], "stages", "5"), (["--scheduler", "stream-k"], "order", "stream-k"),
+                                  (["--stages", "5"], "stages", "5"), (["--tile-scheduler", "stream-k"], "tile_scheduler", "stream-k"),
                                   (["--schedule", "pingpong"], "schedule", "pingpong"),
-                                  (["--promotion", "1"], "promotion", "1"), (["--split", "6"], "split", "6"),
+                                  (["--partial-accumulators", "1"], "promotion", "1"), (["--split", "6"], "split", "6"),
                                   (["--a-from", "registers"], "a_source", "registers"),
                                   (["--config", "raster=3", "--tile", "128x64x128"], "raster", "3")):
             with self.subTest(flags=flags):
@@ -67,11 +67,11 @@ class Selection(unittest.TestCase):
                 for config in answer["configs"]:
                     got = fields(config["config"])[key]  # a cluster may go on along K
                     self.assertTrue(got == value or (key == "cluster" and got.startswith(value + "x")), got)
-        for auto in (["--tile", "auto"], ["--cluster", "auto"], ["--stages", "auto"], ["--scheduler", "auto"]):
+        for auto in (["--tile", "auto"], ["--cluster", "auto"], ["--stages", "auto"], ["--tile-scheduler", "auto"]):
             self.assertEqual(self.answer("configs", "gemm", *DECODE, *auto)["count"],
                              self.answer("configs", "gemm", *DECODE)["count"])
         for config in self.answer("configs", "gemm", *DECODE, "--batch-invariant", "--top", "0")["configs"]:
-            self.assertNotIn(fields(config["config"]).get("order"), ("stream-k", "split-k"))
+            self.assertNotIn(fields(config["config"]).get("tile_scheduler"), ("stream-k", "split-k"))
 
     def test_swap_ab_is_chosen_asked_for_and_said(self) -> None:
         few = ["--m", "16", "--n", "7168", "--k", "2048"]
@@ -127,8 +127,8 @@ class Selection(unittest.TestCase):
                 (["--tile", "128x132x128"], 3, "config, tile (n)", "132"),
                 (["--cluster", "3x1"], 3, "config, cluster", "3x1"),
                 (["--stages", "40"], 3, "config, stages", "40"),
-                (["--schedule", "pingpong", "--scheduler", "dynamic"], 3, "config, order", "dynamic"),
-                (["--scheduler", "stream-k", "--batch-invariant"], 2, "config, order", "stream-k"),
+                (["--schedule", "pingpong", "--tile-scheduler", "dynamic"], 3, "config, tile_scheduler", "dynamic"),
+                (["--tile-scheduler", "stream-k", "--batch-invariant"], 2, "config, tile_scheduler", "stream-k"),
                 (["--tile", "128"], 2, "--tile", '"128"'), (["--cluster", "2by1"], 2, "--cluster", '"2by1"'),
                 (["--stages", "many"], 2, "--stages", '"many"')):
             for verb in ([], ["check"], ["configs"], ["explain"]):

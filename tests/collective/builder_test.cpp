@@ -1,35 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // The builder: what auto fields become, which configs are refused, and that shared memory is laid out without overlap.
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "select/config_text.hpp"
+#include "config/config_text.hpp"
 #include "select/default_configs.hpp"
 
 namespace ww::collective {
 namespace {
 
-constexpr GemmConfig kBlock{.scale = Scale::block_1x128_128x128};
+constexpr GemmConfig kBlock{.operands = {.scale = Scale::block_1x128_128x128}};
 
 TEST(Builder, ResolvesEveryAutoField) {
   const GemmConfig c = resolve(kBlock);
-  EXPECT_EQ(to_text(c),
-            "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=block,tile=128x128x128,cluster=1x1,stages=5,warpgroups=2,raster=16");
+  EXPECT_EQ(
+      to_text(c),
+      "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=block,tile=128x128x128,cluster=1x1,raster=16,band=m,schedule=cooperative,"
+      "stages=5,consumer_warpgroups=2,partial_accumulators=2,tile_scheduler=static,a_source=shared,swap_ab=off,"
+      "occupancy=1");
   EXPECT_EQ(resolve(c), c);
 }
 
 TEST(Builder, TakesMMajorTf32FromRegisters) {
-  const GemmConfig tt = resolve({.a = tf32, .b = tf32, .a_major = Major::mn});
+  const GemmConfig tt = resolve({.operands = {.a = tf32, .b = tf32, .layout = {.a = Major::mn}}});
   EXPECT_TRUE(a_from_registers(tt));
   EXPECT_FALSE(transposes_b(tt));
-  const GemmConfig nn = resolve({.a = tf32, .b = tf32, .b_major = Major::mn});
+  const GemmConfig nn = resolve({.operands = {.a = tf32, .b = tf32, .layout = {.b = Major::mn}}});
   EXPECT_FALSE(a_from_registers(nn));
   EXPECT_TRUE(transposes_b(nn));
   for (Major b : {Major::k, Major::mn})
-    EXPECT_FALSE(a_from_registers(resolve({.a = bf16, .b = bf16, .a_major = Major::mn, .b_major = b})));
+    EXPECT_FALSE(a_from_registers(resolve({.operands = {.a = bf16, .b = bf16, .layout = {.a = Major::mn, .b = b}}})));
   EXPECT_FALSE(fault_of(tt) || fault_of(nn));
   EXPECT_EQ(mn_block(tf32), 32);
   EXPECT_EQ(mn_block(bf16), 64);
@@ -37,14 +40,14 @@ TEST(Builder, TakesMMajorTf32FromRegisters) {
 
 TEST(Builder, KeepsWhatIsSet) {
   GemmConfig c = kBlock;
-  c.tile_m = 64, c.tile_n = 32, c.stages = 3, c.cluster_m = 2, c.raster = 5;
+  c.tile.m = 64, c.tile.n = 32, c.sm90.stages = 3, c.cluster.m = 2, c.raster.width = 5;
   const GemmConfig r = resolve(c);
-  EXPECT_EQ(r.tile_m, 64);
-  EXPECT_EQ(r.tile_n, 32);
-  EXPECT_EQ(r.stages, 3);
-  EXPECT_EQ(r.cluster_m, 2);
-  EXPECT_EQ(r.raster, 5);
-  EXPECT_EQ(r.math_warpgroups, 1);
+  EXPECT_EQ(r.tile.m, 64);
+  EXPECT_EQ(r.tile.n, 32);
+  EXPECT_EQ(r.sm90.stages, 3);
+  EXPECT_EQ(r.cluster.m, 2);
+  EXPECT_EQ(r.raster.width, 5);
+  EXPECT_EQ(r.sm90.consumer_warpgroups, 1);
 }
 
 TEST(Builder, CountsTheScalesOfBThatATileMeets) {
@@ -58,9 +61,9 @@ TEST(Builder, CountsTheScalesOfBThatATileMeets) {
     EXPECT_EQ(scale_blocks(tile_n), most) << tile_n;
     EXPECT_EQ(scale_blocks(tile_n) == 1, kScaleBlock % tile_n == 0) << tile_n;
   }
-  EXPECT_EQ(resolve(*parse_config("scale=block,tile=128x160x128")).stages, 5);  // 37 KB each, 40 KB of D
-  EXPECT_EQ(raw_accumulators(resolve(*parse_config("scale=block,tile=128x160x128"))), 1);
-  EXPECT_EQ(raw_accumulators(resolve(*parse_config("scale=block,tile=128x128x128"))), 2);
+  EXPECT_EQ(resolve(*parse_config("scale=block,tile=128x160x128")).sm90.stages, 5);  // 37 KB each, 40 KB of D
+  EXPECT_EQ(partial_accumulators(resolve(*parse_config("scale=block,tile=128x160x128"))), 1);
+  EXPECT_EQ(partial_accumulators(resolve(*parse_config("scale=block,tile=128x128x128"))), 2);
 }
 
 struct Refusal {
@@ -69,65 +72,66 @@ struct Refusal {
 };
 
 TEST(Builder, NamesTheFaultyField) {
-  for (const Refusal& refusal : {Refusal{"a=bf16", "a, b"},
-                                 Refusal{"d=e4m3", "d"},
-                                 Refusal{"warpgroups=4", "warpgroups"},
-                                 Refusal{"tile=96x0x0", "tile (m)"},
-                                 Refusal{"tile=128x264x128", "tile (n)"},
-                                 Refusal{"tile=128x12x128", "tile (n)"},
-                                 Refusal{"tile=128x128x64", "tile (k)"},
-                                 Refusal{"cluster=8x1", "cluster"},
-                                 Refusal{"cluster=3x1", "cluster"},
-                                 Refusal{"cluster=4x4x2,order=split-k,split=2", "cluster"},
-                                 Refusal{"split=4", "split"},
-                                 Refusal{"cluster=1x1x2", "split"},
-                                 Refusal{"cluster=1x1x2,order=split-k,split=3", "cluster (k)"},
-                                 Refusal{"order=split-k,split=1", "split"},
-                                 Refusal{"order=horizontal", "order"},
-                                 Refusal{"tile=128x8x128,cluster=2x1", "tile (n)"},
-                                 Refusal{"tile=256x256x128", "tile"},
-                                 Refusal{"stages=1", "stages"},
-                                 Refusal{"stages=7,tile=128x128x128", "stages"},
-                                 Refusal{"scale=block,tile=128x256x128", "tile"},
-                                 Refusal{"scale=block,tile=192x136x128", "tile"},
-                                 Refusal{"tile=192x208x128", "tile (n)"},  // ptxas finds no registers for it
-                                 Refusal{"scale=block,mechanism=contiguous,tile=128x96x128", "tile (n)"},
-                                 Refusal{"scale=block-1d,mechanism=contiguous,tile=128x128x128", "scale"},
-                                 Refusal{"scale=block-1d,a=bf16,b=bf16", "scale"},
-                                 Refusal{"scale=block,promotion=2,tile=128x136x128", "tile"},
-                                 Refusal{"schedule=pingpong,warpgroups=3", "warpgroups"},
-                                 Refusal{"schedule=pingpong,tile=192x128x128", "tile (m)"},
-                                 Refusal{"promotion=1", "promotion"},
-                                 Refusal{"d_layout=column,mechanism=contiguous", "d_layout"},
-                                 Refusal{"swap_ab=on,epilogue=swiglu(acc)", "swap_ab"},
-                                 Refusal{"swap_ab=on,d=e4m3,epilogue=quantise(acc)", "swap_ab"},
-                                 Refusal{"swap_ab=on,d=e4m3,epilogue=quantise_block(acc)", "swap_ab"},
-                                 Refusal{"swap_ab=on,mechanism=contiguous", "swap_ab"},
-                                 Refusal{"swap_ab=on,tile=96x16x0", "tile (m)"},
-                                 Refusal{"swap_ab=on,tile=64x12x0", "tile (n)"},
-                                 Refusal{"swap_ab=on,tile=128x8x0,cluster=2x1", "tile (n)"},
-                                 Refusal{"c_layout=column,epilogue=swiglu(acc)", "c_layout"},
-                                 Refusal{"c_layout=column,swap_ab=on", "swap_ab"},
-                                 Refusal{"scale=block,d=e4m3,epilogue=quantise_block(swiglu(acc))", "scale"},
-                                 Refusal{"d_layout=column,d=e4m3,epilogue=quantise(acc)", "d_layout"},
-                                 Refusal{"scale=block,promotion=3", "promotion"},
-                                 Refusal{"scale=block,schedule=multistage,promotion=2", "promotion"},
-                                 Refusal{"scale=block,promotion=2,tile=256x64x128", "promotion"},
-                                 Refusal{"scale=block,a=bf16,b=bf16", "scale"},
-                                 Refusal{"a=e5m2,b=bf16", "a, b"},
-                                 Refusal{"a=tf32", "a, b"},
-                                 Refusal{"d=e5m2", "d"},
-                                 Refusal{"layout=nn", "layout"},
-                                 Refusal{"a=bf16,b=bf16,layout=nn,tile=128x96x64", "tile (n)"},
-                                 Refusal{"a=tf32,b=tf32,layout=nn,tile=128x72x32", "tile (n)"},
-                                 Refusal{"a=tf32,b=tf32,layout=nn,schedule=multistage", "schedule"},
-                                 Refusal{"a=tf32,b=tf32,layout=tt,a_source=shared", "a_source"},
-                                 Refusal{"a_source=registers,schedule=multistage", "a_source"},
-                                 Refusal{"a_source=registers,mechanism=contiguous", "a_source"},
-                                 Refusal{"a_source=registers,scale=block,promotion=2", "promotion"},
-                                 Refusal{"a_source=registers,tile=128x256x128,warpgroups=1", "tile"},
-                                 Refusal{"a=tf32,b=tf32,layout=nn,tile=192x256x32", "tile"},
-                                 Refusal{"a=bf16,b=bf16,layout=tt,tile=64x64x64,cluster=1x2", "tile (m)"}}) {
+  for (const Refusal& refusal :
+       {Refusal{"a=bf16", "a, b"},
+        Refusal{"d=e4m3", "d"},
+        Refusal{"consumer_warpgroups=4", "consumer_warpgroups"},
+        Refusal{"tile=96x0x0", "tile (m)"},
+        Refusal{"tile=128x264x128", "tile (n)"},
+        Refusal{"tile=128x12x128", "tile (n)"},
+        Refusal{"tile=128x128x64", "tile (k)"},
+        Refusal{"cluster=8x1", "cluster"},
+        Refusal{"cluster=3x1", "cluster"},
+        Refusal{"cluster=4x4x2,tile_scheduler=split-k,split=2", "cluster"},
+        Refusal{"tile_scheduler=static,split=4", "split"},
+        Refusal{"cluster=1x1x2", "split"},
+        Refusal{"cluster=1x1x2,tile_scheduler=split-k,split=3", "cluster (k)"},
+        Refusal{"tile_scheduler=split-k,split=1", "split"},
+        Refusal{"tile_scheduler=horizontal", "tile_scheduler"},
+        Refusal{"tile=128x8x128,cluster=2x1", "tile (n)"},
+        Refusal{"tile=256x256x128", "tile"},
+        Refusal{"stages=1", "stages"},
+        Refusal{"stages=7,tile=128x128x128", "stages"},
+        Refusal{"scale=block,tile=128x256x128", "tile"},
+        Refusal{"scale=block,tile=192x136x128", "tile"},
+        Refusal{"tile=192x208x128", "tile (n)"},  // ptxas finds no registers for it
+        Refusal{"scale=block,variant=contiguous,tile=128x96x128", "tile (n)"},
+        Refusal{"scale=block-1d,variant=contiguous,tile=128x128x128", "scale"},
+        Refusal{"scale=block-1d,a=bf16,b=bf16", "scale"},
+        Refusal{"scale=block,partial_accumulators=2,tile=128x136x128", "tile"},
+        Refusal{"schedule=pingpong,consumer_warpgroups=3", "consumer_warpgroups"},
+        Refusal{"schedule=pingpong,tile=192x128x128", "tile (m)"},
+        Refusal{"partial_accumulators=1", "partial_accumulators"},
+        Refusal{"d_layout=column,variant=contiguous", "d_layout"},
+        Refusal{"swap_ab=on,epilogue=swiglu(acc)", "swap_ab"},
+        Refusal{"swap_ab=on,d=e4m3,epilogue=quantise(acc)", "swap_ab"},
+        Refusal{"swap_ab=on,d=e4m3,epilogue=quantise_block(acc)", "swap_ab"},
+        Refusal{"swap_ab=on,variant=contiguous", "swap_ab"},
+        Refusal{"swap_ab=on,tile=96x16x0", "tile (m)"},
+        Refusal{"swap_ab=on,tile=64x12x0", "tile (n)"},
+        Refusal{"swap_ab=on,tile=128x8x0,cluster=2x1", "tile (n)"},
+        Refusal{"c_layout=column,epilogue=swiglu(acc)", "c_layout"},
+        Refusal{"c_layout=column,swap_ab=on", "swap_ab"},
+        Refusal{"scale=block,d=e4m3,epilogue=quantise_block(swiglu(acc))", "scale"},
+        Refusal{"d_layout=column,d=e4m3,epilogue=quantise(acc)", "d_layout"},
+        Refusal{"scale=block,partial_accumulators=3", "partial_accumulators"},
+        Refusal{"scale=block,schedule=multistage,partial_accumulators=2", "partial_accumulators"},
+        Refusal{"scale=block,partial_accumulators=2,tile=256x64x128", "partial_accumulators"},
+        Refusal{"scale=block,a=bf16,b=bf16", "scale"},
+        Refusal{"a=e5m2,b=bf16", "a, b"},
+        Refusal{"a=tf32", "a, b"},
+        Refusal{"d=e5m2", "d"},
+        Refusal{"layout=nn", "layout"},
+        Refusal{"a=bf16,b=bf16,layout=nn,tile=128x96x64", "tile (n)"},
+        Refusal{"a=tf32,b=tf32,layout=nn,tile=128x72x32", "tile (n)"},
+        Refusal{"a=tf32,b=tf32,layout=nn,schedule=multistage", "schedule"},
+        Refusal{"a=tf32,b=tf32,layout=tt,a_source=shared", "a_source"},
+        Refusal{"a_source=registers,schedule=multistage", "a_source"},
+        Refusal{"a_source=registers,variant=contiguous", "a_source"},
+        Refusal{"a_source=registers,scale=block,partial_accumulators=2", "partial_accumulators"},
+        Refusal{"a_source=registers,tile=128x256x128,consumer_warpgroups=1", "tile"},
+        Refusal{"a=tf32,b=tf32,layout=nn,tile=192x256x32", "tile"},
+        Refusal{"a=bf16,b=bf16,layout=tt,tile=64x64x64,cluster=1x2", "tile (m)"}}) {
     const Result<GemmConfig> parsed = parse_config(refusal.text);
     ASSERT_TRUE(parsed) << refusal.text;
     const ConfigFault fault = fault_of(resolve(*parsed));
@@ -139,10 +143,10 @@ TEST(Builder, NamesTheFaultyField) {
 TEST(Builder, SharedMemoryIsDisjointAlignedAndFits) {
   for (const GemmConfig& c : select::all_default_configs()) {
     const SharedPlan p = shared_plan(c);
-    EXPECT_EQ(p.b, p.a + c.stages * c.tile_m * 128) << to_text(c);
-    EXPECT_EQ(p.d, p.b + c.stages * c.tile_n * 128) << to_text(c);
-    EXPECT_GE(p.scales, p.d + c.tile_m * c.tile_n * bytes_of(c.d)) << to_text(c);
-    EXPECT_EQ(p.barriers - p.scales, promotes(c) ? c.stages * c.tile_m * 4 : 0) << to_text(c);
+    EXPECT_EQ(p.b, p.a + c.sm90.stages * c.tile.m * 128) << to_text(c);
+    EXPECT_EQ(p.d, p.b + c.sm90.stages * c.tile.n * 128) << to_text(c);
+    EXPECT_GE(p.scales, p.d + c.tile.m * c.tile.n * bytes_of(c.operands.d)) << to_text(c);
+    EXPECT_EQ(p.barriers - p.scales, promotes(c) ? c.sm90.stages * c.tile.m * 4 : 0) << to_text(c);
     EXPECT_EQ(p.a % 1024 | p.b % 1024 | p.d % 1024 | p.a_stage % 1024 | p.b_stage % 1024, 0) << to_text(c);
     EXPECT_LE(p.total, kSharedLimit) << to_text(c);
   }
@@ -177,8 +181,9 @@ TEST(ConfigText, RoundTripsOperands) {
 }
 
 TEST(ConfigText, RoundTripsEverySchedulerField) {
-  for (const char* text : {"order=single", "order=static,band=n,raster=3", "order=dynamic,cluster=4x4",
-                           "order=stream-k,cluster=2x1", "order=split-k,split=6,cluster=1x2x2", "order=split-k"}) {
+  for (const char* text : {"tile_scheduler=single", "tile_scheduler=static,band=n,raster=3",
+                           "tile_scheduler=dynamic,cluster=4x4", "tile_scheduler=stream-k,cluster=2x1",
+                           "tile_scheduler=split-k,split=6,cluster=1x2x2", "tile_scheduler=split-k"}) {
     const Result<GemmConfig> parsed = parse_config(text);
     ASSERT_TRUE(parsed) << text << ": " << parsed.error().message;
     const GemmConfig resolved = resolve(*parsed);
@@ -188,18 +193,18 @@ TEST(ConfigText, RoundTripsEverySchedulerField) {
 }
 
 TEST(Builder, SplitKPrefersTheCluster) {
-  const auto cluster_k = [](const char* text) { return resolve(*parse_config(text)).cluster_k; };
-  EXPECT_EQ(cluster_k("order=split-k,split=4"), 4);
-  EXPECT_EQ(cluster_k("order=split-k,split=4,cluster=2x1"), 4);
-  EXPECT_EQ(cluster_k("order=split-k,split=8,cluster=2x1"), 1);  // more than 8 CTAs are not portable
-  EXPECT_EQ(cluster_k("order=split-k,split=6"), 1);
-  EXPECT_EQ(cluster_k("order=static"), 0);
+  const auto cluster_k = [](const char* text) { return resolve(*parse_config(text)).cluster.k; };
+  EXPECT_EQ(cluster_k("tile_scheduler=split-k,split=4"), 4);
+  EXPECT_EQ(cluster_k("tile_scheduler=split-k,split=4,cluster=2x1"), 4);
+  EXPECT_EQ(cluster_k("tile_scheduler=split-k,split=8,cluster=2x1"), 1);  // more than 8 CTAs are not portable
+  EXPECT_EQ(cluster_k("tile_scheduler=split-k,split=6"), 1);
+  EXPECT_EQ(cluster_k("tile_scheduler=static"), 0);
 }
 
 TEST(ConfigText, RefusesByNameAndValue) {
-  for (const char* text :
-       {"tile", "tile=128x128", "tile=128x128x128x1", "stages=-1", "stages=70000", "stages=4x", "bogus=1", "a=e5m3",
-        "layout=n", "batched=2", "band=k", "order=streamk", "cluster=1x1x1x1", "scale=row", "arch=sm80", "stages="}) {
+  for (const char* text : {"tile", "tile=128x128", "tile=128x128x128x1", "stages=-1", "stages=70000", "stages=4x",
+                           "bogus=1", "a=e5m3", "layout=n", "batched=2", "band=k", "tile_scheduler=streamk",
+                           "cluster=1x1x1x1", "scale=row", "arch=sm80", "stages="}) {
     const Result<GemmConfig> parsed = parse_config(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().code, ErrorCode::invalid) << text;

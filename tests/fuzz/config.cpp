@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Config text: what is accepted prints as text that means the same config; what is refused is refused in words.
+#include "config/config_text.hpp"
 #include "fuzz.hpp"
-#include "select/config_text.hpp"
 
 void ww::fuzz::repair(std::string&) {}
 

@@ -2,8 +2,8 @@
 // Epilogue text: a tree that is accepted has no fault and prints as text that means the same tree, by itself and inside
 // a config; what is refused is refused in words, with a position inside the text or just behind it.
 #include "warpwright/host/epilogue.hpp"
+#include "config/config_text.hpp"
 #include "fuzz.hpp"
-#include "select/config_text.hpp"
 
 void ww::fuzz::repair(std::string&) {}
 

@@ -15,14 +15,14 @@ using testing::HostGrouped;
 
 constexpr std::int64_t kGroups = 6, kRows = 520;
 
-HostGrouped problem_of(Mechanism mechanism) {
+HostGrouped problem_of(GroupedVariant variant) {
   HostGrouped h;
   GroupedProblem& p = h.problem;
   p = {.groups = kGroups, .rows = kRows, .n = 392, .k = 400, .scale = Scale::block_1x128_128x128};
   p.lda = p.ldb = p.k, p.ldd = p.n, p.stride_b_group = p.n * p.k;
   const std::int64_t blocks = ceil_div(p.k, 128), blocks_n = ceil_div(p.n, 128);
   p.scale_a_row = blocks, p.scale_a_k = 1, p.scale_b_n = blocks, p.scale_b_k = 1, p.scale_b_group = blocks_n * blocks;
-  h.config.mechanism = mechanism;
+  h.config.row_groups.variant = variant;
   std::mt19937_64 rng(7);
   testing::fill_matrix(h.a, rng, p.a, p.rows, p.k, p.lda);
   testing::fill_matrix(h.b, rng, p.b, p.groups * p.n, p.k, p.ldb);
@@ -41,7 +41,7 @@ void set_counts(HostGrouped& h, const std::vector<std::int64_t>& counts) {
   }
 }
 
-class Replay : public ::testing::TestWithParam<Mechanism> {};
+class Replay : public ::testing::TestWithParam<GroupedVariant> {};
 
 TEST_P(Replay, OtherSizesInTheSameGraph) {
   const auto driver = runtime::CudaDriver::get();
@@ -111,7 +111,8 @@ TEST_P(Replay, OtherSizesInTheSameGraph) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Mechanisms, Replay,
-                         ::testing::Values(Mechanism::ragged, Mechanism::contiguous, Mechanism::descriptors),
+                         ::testing::Values(GroupedVariant::ragged, GroupedVariant::contiguous,
+                                           GroupedVariant::descriptors),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "jit/embedded_headers.hpp"
 #include "launch/gemm_source.hpp"
 #include "warpwright/arch/mbarrier.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 
 namespace ww::gpu_test {
@@ -158,7 +158,7 @@ class GemmWithoutRelease final : public Hanging {
   static constexpr i64 kM = 64, kN = 64;
   static constexpr int kElement = 2;
   u32 full() const { return static_cast<u32>(collective::shared_plan(config_).barriers); }
-  u32 empty() const { return full() + static_cast<u32>(config_.stages) * arch::kMBarrierBytes; }
+  u32 empty() const { return full() + static_cast<u32>(config_.sm90.stages) * arch::kMBarrierBytes; }
 
   static runtime::TensorMapSpec map_of(const Buffer& buffer, i64 rows, i64 columns, int box_rows, int box_columns) {
     runtime::TensorMapSpec spec;
@@ -172,14 +172,14 @@ class GemmWithoutRelease final : public Hanging {
 
   Result<void> prepare(const Device& device) {
     GemmConfig wanted;
-    wanted.a = wanted.b = wanted.d = DType::bf16;
-    wanted.scale = Scale::none;
-    wanted.tile_m = kM, wanted.tile_n = kN, wanted.cluster_m = wanted.cluster_n = 1;
-    wanted.stages = 3, wanted.math_warpgroups = 1, wanted.raster = 1;
+    wanted.operands.a = wanted.operands.b = wanted.operands.d = DType::bf16;
+    wanted.operands.scale = Scale::none;
+    wanted.tile.m = kM, wanted.tile.n = kN, wanted.cluster.m = wanted.cluster.n = 1;
+    wanted.sm90.stages = 3, wanted.sm90.consumer_warpgroups = 1, wanted.raster.width = 1;
     config_ = collective::resolve(wanted);
     WW_TRY(const runtime::KernelSource source, without_release(config_));
     WW_TRY(kernel_, device.backend().kernel(source));
-    const i64 k = (config_.stages + 1) * config_.tile_k;
+    const i64 k = (config_.sm90.stages + 1) * config_.tile.k;
     for (Buffer* operand : {&a_, &b_}) {
       WW_TRY(*operand, device.allocate(static_cast<std::size_t>(kM * k * kElement)));
       const std::vector<char> zeros(operand->bytes());
@@ -187,11 +187,11 @@ class GemmWithoutRelease final : public Hanging {
     }
     WW_TRY(d_, device.allocate(kM * kN * kElement));
     collective::GemmArguments& p = params_.gemm;
-    WW_TRY(p.a, device.backend().encode(map_of(a_, kM, k, config_.tile_m, config_.tile_k)));
-    WW_TRY(p.b, device.backend().encode(map_of(b_, kN, k, config_.tile_n, config_.tile_k)));
+    WW_TRY(p.a, device.backend().encode(map_of(a_, kM, k, config_.tile.m, config_.tile.k)));
+    WW_TRY(p.b, device.backend().encode(map_of(b_, kN, k, config_.tile.n, config_.tile.k)));
     const int panel = collective::panel_bytes(config_);
     WW_TRY(p.d, device.backend().encode(map_of(d_, kM, kN, collective::kWarpgroupRows, panel / kElement)));
-    p.m = kM, p.n = kN, p.k = static_cast<i32>(k), p.k_blocks = config_.stages + 1;
+    p.m = kM, p.n = kN, p.k = static_cast<i32>(k), p.k_blocks = config_.sm90.stages + 1;
     params_.scheduler.grid = {1, 1, 1};
     memory_ = {
         {{"a", a_.data(), a_.bytes(), false}, {"b", b_.data(), b_.bytes(), false}, {"d", d_.data(), d_.bytes(), true}}};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains of dense products: D, what an epilogue reduces, and scales of D, each read by the next launch.
+#include "config/config_text.hpp"
 #include "overlap_chains.hpp"
 #include "overlap_memory.hpp"
-#include "select/config_text.hpp"
 
 namespace ww::gpu_test {
 namespace {
@@ -145,8 +145,8 @@ Chain pointer_arrays(const Setting& s, Extents e, const char* config) {
 }  // namespace
 
 std::vector<ChainCase> dense_chains() {
-  constexpr const char* kStreamK = "tile=128x128x0,cluster=1x1,order=stream-k";
-  constexpr const char* kSplitK = "tile=64x128x0,cluster=1x1,order=split-k,split=4";
+  constexpr const char* kStreamK = "tile=128x128x0,cluster=1x1,tile_scheduler=stream-k";
+  constexpr const char* kSplitK = "tile=64x128x0,cluster=1x1,tile_scheduler=split-k,split=4";
   constexpr const char* kMultistage = "tile=128x128x0,cluster=1x1,schedule=multistage";
   constexpr const char* kSmall = "tile=64x64x0,cluster=1x1";
   const auto turns = [=](const Setting& s) {
@@ -165,7 +165,7 @@ std::vector<ChainCase> dense_chains() {
       {"StreamK", a_from({640, 2048}, {200, 328}, kStreamK)},
       {"SplitKInWorkspace", a_from({128, 4096}, {72, 264}, kSplitK)},
       {"Multistage", a_from({1024, 2048}, {136, 264}, kMultistage)},
-      {"Dynamic", a_from({1024, 2048}, {136, 264}, "tile=64x64x0,cluster=1x1,order=dynamic")},
+      {"Dynamic", a_from({1024, 2048}, {136, 264}, "tile=64x64x0,cluster=1x1,tile_scheduler=dynamic")},
       {"Reductions", reduces},
       {"KernelsInTurn", turns},
       {"Fp8CFromD",

@@ -3,9 +3,9 @@
 // by a small product that overlaps with both its neighbours. D is the next A, or (FP8) the next C.
 #include <algorithm>
 
+#include "config/config_text.hpp"
 #include "overlap_chains.hpp"
 #include "overlap_memory.hpp"
-#include "select/config_text.hpp"
 #include "warpwright/host/grouped.hpp"
 
 namespace ww::gpu_test {
@@ -135,17 +135,17 @@ Chain grouped_chain(const Setting& s, const GroupedCase& c, SizesBy by) {
 
 std::vector<ChainCase> grouped_chains() {
   const std::pair<const char*, GroupedCase> cases[] = {
-      {"RaggedStatic2Ctas", {"mechanism=ragged,tile=32x64x0,order=static,ctas_per_sm=2"}},
-      {"RaggedStatic3Ctas", {"mechanism=ragged,tile=32x64x0,order=static,ctas_per_sm=3"}},
-      {"RaggedDynamic2Ctas", {"mechanism=ragged,tile=32x64x0,order=dynamic,ctas_per_sm=2"}},
-      {"RaggedDynamic3Ctas", {"mechanism=ragged,tile=32x64x0,order=dynamic,ctas_per_sm=3"}},
-      {"RaggedWideDynamic", {"mechanism=ragged,tile=128x256x0,order=dynamic"}},
-      {"RaggedSplitK", {"mechanism=ragged,tile=64x128x0,order=split-k,split=2"}},
-      {"RaggedFp8CFromD", {"mechanism=ragged,tile=32x64x0,order=static,ctas_per_sm=2", e4m3}},
-      {"ZeroOutside", {"mechanism=ragged,tile=32x64x0,order=static,ctas_per_sm=2", bf16, true}},
-      {"ZeroOutsideWideDynamic", {"mechanism=ragged,tile=128x256x0,order=dynamic", bf16, true}},
-      {"Descriptors", {"mechanism=descriptors,tile=16x128x0,order=horizontal"}},
-      {"Contiguous", {"mechanism=contiguous"}},
+      {"RaggedStatic2Ctas", {"variant=ragged,tile=32x64x0,tile_scheduler=static,occupancy=2"}},
+      {"RaggedStatic3Ctas", {"variant=ragged,tile=32x64x0,tile_scheduler=static,occupancy=3"}},
+      {"RaggedDynamic2Ctas", {"variant=ragged,tile=32x64x0,tile_scheduler=dynamic,occupancy=2"}},
+      {"RaggedDynamic3Ctas", {"variant=ragged,tile=32x64x0,tile_scheduler=dynamic,occupancy=3"}},
+      {"RaggedWideDynamic", {"variant=ragged,tile=128x256x0,tile_scheduler=dynamic"}},
+      {"RaggedSplitK", {"variant=ragged,tile=64x128x0,tile_scheduler=split-k,split=2"}},
+      {"RaggedFp8CFromD", {"variant=ragged,tile=32x64x0,tile_scheduler=static,occupancy=2", e4m3}},
+      {"ZeroOutside", {"variant=ragged,tile=32x64x0,tile_scheduler=static,occupancy=2", bf16, true}},
+      {"ZeroOutsideWideDynamic", {"variant=ragged,tile=128x256x0,tile_scheduler=dynamic", bf16, true}},
+      {"Descriptors", {"variant=descriptors,tile=16x128x0,tile_scheduler=horizontal"}},
+      {"Contiguous", {"variant=contiguous"}},
   };
   std::vector<ChainCase> chains;
   for (const auto& [name, c] : cases)

@@ -19,16 +19,16 @@
 #include <set>
 #include <thread>
 
+#include "config/config_text.hpp"
 #include "cubin_notes.hpp"
 #include "jit/default_sources.hpp"
 #include "jit/nvrtc.hpp"
 #include "launch/gemm_source.hpp"
 #include "launch/grouped_source.hpp"
 #include "select/config_list.hpp"
-#include "select/config_text.hpp"
 #include "select/default_configs.hpp"
 #include "select/grouped_configs.hpp"
-#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/config/grouped_builder.hpp"
 
 namespace {
 
@@ -43,7 +43,7 @@ struct Shipped {
 
 Shipped shipped(const GemmConfig& config) {
   return {to_text(config),
-          config.mechanism == Mechanism::dense ? adapters::gemm_source(config) : adapters::grouped_source(config),
+          config.grouping == Grouping::dense ? adapters::gemm_source(config) : adapters::grouped_source(config),
           config};
 }
 
@@ -59,7 +59,7 @@ std::vector<Shipped> all_listed() {
   for (const Family& f : {Family{e4m3, bf16, Scale::block_1x128_128x128}, Family{e4m3, bf16, Scale::block_1x128_1x128},
                           Family{e4m3, bf16, Scale::tensor}, Family{e4m3, bf16, Scale::row_column},
                           Family{bf16, bf16, Scale::none}, Family{bf16, f32, Scale::none}})
-    for (const GemmConfig& config : select::config_list({.a = f.a, .b = f.a, .d = f.d, .scale = f.scale}))
+    for (const GemmConfig& config : select::config_list({.operands = {.a = f.a, .b = f.a, .d = f.d, .scale = f.scale}}))
       if (Shipped one = shipped(config); seen.insert(one.source.text).second) all.push_back(std::move(one));
   return all;
 }
@@ -73,8 +73,8 @@ std::vector<GemmConfig> register_configs() {
                                "scale=tensor,a_source=registers", "scale=block,a_source=registers"})
     for (const char* shape :
          {"tile=128x256x0,cluster=2x1", "tile=128x128x0,cluster=1x2,d=f32", "tile=64x64x0", "tile=192x64x0",
-          "tile=256x64x0", "tile=64x128x0,schedule=pingpong", "tile=128x64x0,order=stream-k",
-          "tile=128x128x0,order=split-k,split=2", "tile=128x128x0,order=dynamic"}) {
+          "tile=256x64x0", "tile=64x128x0,schedule=pingpong", "tile=128x64x0,tile_scheduler=stream-k",
+          "tile=128x128x0,tile_scheduler=split-k,split=2", "tile=128x128x0,tile_scheduler=dynamic"}) {
       const GemmConfig c = collective::resolve(*parse_config(fmt::format("{},{}", operands, shape)));
       if (!collective::fault_of(c)) configs.push_back(c);
     }
@@ -125,7 +125,7 @@ std::string fault_of_registers(const test::CubinNotes& notes, const std::optiona
   constexpr int kFile = 65536, kStep = 8;
   const int registers = static_cast<int>(round_up(notes.registers, kStep));
   if (notes.threads <= 0) return "no launch bound";
-  const int ctas = config ? max(1, config->ctas_per_sm) : 1;
+  const int ctas = config ? max(1, config->sm90.occupancy) : 1;
   if (registers * notes.threads * ctas > kFile)
     return fmt::format("{} registers for {} CTAs of {} threads are more than {}", registers, ctas, notes.threads,
                        kFile);
@@ -133,7 +133,7 @@ std::string fault_of_registers(const test::CubinNotes& notes, const std::optiona
   if (const int threads = collective::threads_of(*config); threads != notes.threads)
     return fmt::format("compiled for {} threads, launched with {}", notes.threads, threads);
   const collective::RegisterSplit split = collective::registers_of(*config);
-  const int claimed = 128 * (split.producer + config->math_warpgroups * split.math);
+  const int claimed = 128 * (split.producer + config->sm90.consumer_warpgroups * split.math);
   if (claimed > registers * notes.threads)
     return fmt::format("roles claim {} registers of {}", claimed, registers * notes.threads);
   return {};
@@ -159,7 +159,7 @@ Report report_on(const jit::Nvrtc& nvrtc, const Shipped& one) {
   else if (compiled->log.find("C75") != std::string::npos) report.fault = "ptxas warns:\n" + compiled->log;
   else if (compiled->log.find("arning") != std::string::npos || compiled->log.find("ignored") != std::string::npos)
     report.fault = compiled->log;
-  else if (notes.moved > 0 && (!one.config || one.config->mechanism != Mechanism::dense))
+  else if (notes.moved > 0 && (!one.config || one.config->grouping != Grouping::dense))
     report.fault = fmt::format("{} moves to uniform registers between wgmmas", notes.moved);
   else report.fault = fault_of_registers(notes, one.config);
   return report;
@@ -258,7 +258,7 @@ int main(int argc, char** argv) {
   if (verb == "config" && argc > 2) {
     const auto config = parse_config(argv[2]);
     if (!config) return fmt::print(stderr, "{}\n", config.error().message), 2;
-    const bool dense = config->mechanism == Mechanism::dense;
+    const bool dense = config->grouping == Grouping::dense;
     return print_reports(**nvrtc,
                          {shipped(dense ? collective::resolve(*config) : collective::resolve_grouped(*config))}, 1);
   }

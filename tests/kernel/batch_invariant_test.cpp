@@ -50,7 +50,7 @@ std::set<int> expect_invariant(const GemmProblem& problem, std::uint64_t seed, c
       const HostProblem host = first_rows(all, m);
       const auto planned = plan_gemm(device, host.problem, {.sms = sms, .batch_invariant = true});
       EXPECT_TRUE(planned) << (planned ? "" : planned.error().message);
-      tiles.insert(planned->config().tile_m);
+      tiles.insert(planned->config().tile.m);
       const auto d = run_on(device, host, nullptr, sms);
       EXPECT_TRUE(d) << (d ? "" : d.error().message);
       EXPECT_EQ(first_difference(*d, *whole, problem.n * bytes_of(problem.d)), -1) << "M = " << m << ", " << sms;
@@ -93,7 +93,7 @@ TEST(BatchInvariant, WhatAGpuWouldTakeGivesTheSameBits) {
 TEST(BatchInvariant, StreamKIsNot) {
   const Device device = open_emu();
   const HostProblem all = make_problem({.m = kMost, .n = 136, .k = 1040, .d = f32},
-                                       *parse_config("tile=64x64x128,cluster=1x1,order=stream-k"), 4);
+                                       *parse_config("tile=64x64x128,cluster=1x1,tile_scheduler=stream-k"), 4);
   const auto whole = run_on(device, all);
   ASSERT_TRUE(whole) << whole.error().message;
   int differ = 0;

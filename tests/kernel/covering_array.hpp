@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "select/config_text.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "config/config_text.hpp"
+#include "warpwright/config/builder.hpp"
 #include "warpwright/host/gemm.hpp"
 
 namespace ww::testing {
@@ -54,13 +54,16 @@ inline constexpr const char* kTileNames[] = {"tile=64x64x0",   "tile=128x128x0",
                                              "tile=64x24x0",   "tile=128x32x0"};
 inline constexpr const char* kClusterNames[] = {"1x1", "2x1", "1x2", "2x2", "4x1", "1x4", "4x4"};
 inline constexpr const char* kStageNames[] = {"stages=0", "stages=2", "stages=4"};
-inline constexpr const char* kWarpgroupNames[] = {"warpgroups=1", "warpgroups=2", "warpgroups=3"};
+inline constexpr const char* kWarpgroupNames[] = {"consumer_warpgroups=1", "consumer_warpgroups=2",
+                                                  "consumer_warpgroups=3"};
 inline constexpr const char* kScheduleNames[] = {"schedule=cooperative", "schedule=pingpong", "schedule=multistage"};
-inline constexpr const char* kOrderNames[] = {"order=static",         "order=single",          "order=dynamic",
-                                              "order=stream-k",       "order=split-k,split=4", "order=split-k,split=3",
-                                              "order=split-k,split=6"};
+inline constexpr const char* kOrderNames[] = {"tile_scheduler=static",          "tile_scheduler=single",
+                                              "tile_scheduler=dynamic",         "tile_scheduler=stream-k",
+                                              "tile_scheduler=split-k,split=4", "tile_scheduler=split-k,split=3",
+                                              "tile_scheduler=split-k,split=6"};
 inline constexpr int kClusterK[] = {0, 0, 0, 0, 4, 1, 2};  // of the orders
-inline constexpr const char* kPromotionNames[] = {"promotion=0", "promotion=1", "promotion=2"};
+inline constexpr const char* kPromotionNames[] = {"partial_accumulators=0", "partial_accumulators=1",
+                                                  "partial_accumulators=2"};
 inline constexpr const char* kBatchNames[] = {"batched=0", "batched=1"};
 inline constexpr const char* kSwapNames[] = {"swap_ab=auto", "swap_ab=on"};
 inline constexpr const char* kEpilogueNames[] = {"",
@@ -113,33 +116,37 @@ inline GemmConfig config_of(const Row& row) {
   }();
   const auto value = [&](Axis axis) -> const GemmConfig& { return parsed[axis][row[axis]]; };
   GemmConfig c;
-  c.a = value(kTypes).a, c.b = value(kTypes).b, c.d = value(kOut).d, c.scale = value(kRecipe).scale;
-  c.a_major = value(kLayout).a_major, c.b_major = value(kLayout).b_major;
-  c.d_layout = value(kOutLayout).d_layout, c.swap_ab = value(kSwap).swap_ab;
-  c.tile_m = value(kTile).tile_m, c.tile_n = value(kTile).tile_n;
-  c.cluster_m = value(kCluster).cluster_m, c.cluster_n = value(kCluster).cluster_n;
-  c.stages = value(kStages).stages, c.math_warpgroups = value(kWarpgroups).math_warpgroups;
-  c.schedule = value(kSchedule).schedule, c.order = value(kOrder).order, c.split = value(kOrder).split;
-  c.cluster_k = kClusterK[row[kOrder]];
-  c.a_source = value(kASource).a_source;
-  c.promotion = value(kPromotion).promotion, c.batched = value(kBatch).batched, c.epilogue = value(kEpilogue).epilogue;
-  c.epilogue_n = epilogue_n_of(c, kPartCounts[row[kParts]]);
+  c.operands.a = value(kTypes).operands.a, c.operands.b = value(kTypes).operands.b, c.operands.d = value(kOut).operands.d,
+  c.operands.scale = value(kRecipe).operands.scale;
+  c.operands.layout.a = value(kLayout).operands.layout.a, c.operands.layout.b = value(kLayout).operands.layout.b;
+  c.operands.d_layout = value(kOutLayout).operands.d_layout, c.sm90.swap_ab = value(kSwap).sm90.swap_ab;
+  c.tile.m = value(kTile).tile.m, c.tile.n = value(kTile).tile.n;
+  c.cluster.m = value(kCluster).cluster.m, c.cluster.n = value(kCluster).cluster.n;
+  c.sm90.stages = value(kStages).sm90.stages, c.sm90.consumer_warpgroups = value(kWarpgroups).sm90.consumer_warpgroups;
+  c.sm90.schedule = value(kSchedule).sm90.schedule, c.sm90.tile_scheduler = value(kOrder).sm90.tile_scheduler,
+  c.sm90.split = value(kOrder).sm90.split;
+  c.cluster.k = kClusterK[row[kOrder]];
+  c.sm90.a_source = value(kASource).sm90.a_source;
+  c.sm90.partial_accumulators = value(kPromotion).sm90.partial_accumulators, c.operands.batched = value(kBatch).operands.batched,
+  c.epilogue = value(kEpilogue).epilogue;
+  c.dense.epilogue_n = epilogue_n_of(c, kPartCounts[row[kParts]]);
   return collective::resolve(c);
 }
 
 /// A problem that a row's kernel is for, with odd tails, `m` and `n` a little more than two of its tiles.
 inline GemmProblem problem_of(const Row& row) {
   const GemmConfig c = config_of(row);
-  const int step = 16 / bytes_of(c.a);
-  GemmProblem p{.m = 2 * c.tile_m + 8, .n = 2 * c.tile_n + 32, .k = 5 * c.tile_k + step};
+  const int step = 16 / bytes_of(c.operands.a);
+  GemmProblem p{.m = 2 * c.tile.m + 8, .n = 2 * c.tile.n + 32, .k = 5 * c.tile.k + step};
   if (collective::swaps(c)) {
-    const bool any = c.a_major == Major::k && c.d_layout == OutputLayout::row;
-    p.m = 2 * c.tile_n + (any ? 5 : 8), p.n = 2 * c.tile_m + 8;
+    const bool any = c.operands.layout.a == Major::k && c.operands.d_layout == OutputLayout::row;
+    p.m = 2 * c.tile.n + (any ? 5 : 8), p.n = 2 * c.tile.m + 8;
   }
-  p.a = c.a, p.b = c.b, p.d = c.d, p.scale = c.scale, p.a_major = c.a_major, p.b_major = c.b_major;
-  p.d_layout = c.d_layout;
+  p.a = c.operands.a, p.b = c.operands.b, p.d = c.operands.d, p.scale = c.operands.scale,
+  p.a_major = c.operands.layout.a, p.b_major = c.operands.layout.b;
+  p.d_layout = c.operands.d_layout;
   p.epilogue = c.epilogue;
-  if (c.batched) {
+  if (c.operands.batched) {
     p.batch = 3;
     p.batch_a = p.m * p.k, p.batch_b = p.n * p.k, p.batch_d = p.m * p.n;
   }
@@ -192,7 +199,7 @@ inline std::vector<Row> accepted_rows() {
   std::size_t count = 0;
   for (Row half : halves) {
     const GemmConfig c = config_of(half);
-    const std::array<int, 11> key = {bytes_of(c.a),
+    const std::array<int, 11> key = {bytes_of(c.operands.a),
                                      collective::promotes(c),
                                      half[kLayout],
                                      half[kSwap],
@@ -201,7 +208,7 @@ inline std::vector<Row> accepted_rows() {
                                      half[kSchedule],
                                      collective::a_from_registers(c),
                                      collective::shared_plan(collective::kernel_config(c)).d_tile,
-                                     c.tile_n,
+                                     c.tile.n,
                                      collective::reduces(c.epilogue)};
     const auto [at, fresh] = sharings.try_emplace(key);
     if (fresh)

@@ -16,7 +16,7 @@ using namespace ww::testing;
 std::string flags_of(const Row& row) {
   GemmConfig config = config_of(row);
   const GemmProblem p = problem_of(row);
-  const int cluster = config.cluster_m * config.cluster_n * std::max(1, config.cluster_k);
+  const int cluster = config.cluster.m * config.cluster.n * std::max(1, config.cluster.k);
   config.epilogue = {};  // said by --epilogue
   std::string text =
       fmt::format("--m {} --n {} --k {} --dtype {} --b-dtype {} --scale {} --layout {} --sms {} --config {}", p.m, p.n,

@@ -21,8 +21,8 @@ TILES = {"block_1x128_128x128": 128, "tensor": 256}
 def cases() -> list[tuple[str, str]]:
     return [(f"{text} {scale} 128x{tile_n}",
              ptxas_cases.source_of(nodes, header="gemm", kernel="Gemm", params="kernel::GemmParams", resolve="resolve",
-                                   fields=f".d = T::{d}, .scale = ww::Scale::{scale}, .tile_m = 128, "
-                                          f".tile_n = {tile_n}"))
+                                   fields=f".operands = {{.d = T::{d}, .scale = ww::Scale::{scale}}}, "
+                                          f".tile = {{128, {tile_n}}}"))
             for text, (d, nodes) in TREES.items() for scale, tile_n in TILES.items()]
 
 

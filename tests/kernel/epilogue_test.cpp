@@ -32,7 +32,7 @@ EpilogueCase text_case(const char* epilogue, DType d = bf16, std::int64_t m = 13
   const auto tree = parse_epilogue(epilogue);
   if (!tree) throw std::runtime_error(tree.error().message);
   c.problem.epilogue = *tree;
-  c.config.tile_m = 128, c.config.tile_n = 64;
+  c.config.tile.m = 128, c.config.tile.n = 64;
   return c;
 }
 
@@ -127,14 +127,14 @@ TEST(Epilogue, EachMatrixOfABatchIsReducedForItself) {
   expect_right(batch_case("column_amax(column_sum(row_sum(row_amax(acc,out0),out1),out2),out3)", f32));
   expect_right(batch_case("quantise(acc*alpha)", e4m3, 70, 144));
   EpilogueCase blocks = batch_case("quantise_block(swiglu(acc))", e4m3, 70, 320);
-  blocks.config.tile_n = 256;
+  blocks.config.tile.n = 256;
   expect_right(blocks);
 }
 
 TEST(Epilogue, BatchesAreReducedInEveryOrderThatTakesKWhole) {
-  for (const TileOrder order : {TileOrder::fixed, TileOrder::dynamic}) {
+  for (const TileScheduler order : {TileScheduler::fixed, TileScheduler::dynamic}) {
     EpilogueCase c = batch_case("column_sum(row_sum(acc*alpha+c,out0),out1)", f32, 70, 136);
-    c.config.order = order, c.config.cluster_m = 2;  // the second CTA has a tile past the edge
+    c.config.sm90.tile_scheduler = order, c.config.cluster.m = 2;  // the second CTA has a tile past the edge
     expect_right(c);
   }
 }
@@ -264,23 +264,23 @@ TEST(Epilogue, WithoutProductsTheTreeStillCounts) {
 TEST(Epilogue, SwigluOfPairsAndOfHalves) {
   expect_right(text_case("swiglu(acc)", bf16, 130, 160));
   EpilogueCase halves = text_case("swiglu_halves(acc*alpha)", f32, 70, 96);
-  halves.config.tile_n = 96;
+  halves.config.tile.n = 96;
   expect_right(halves);
 }
 
 TEST(Epilogue, Quantises) {
   expect_right(text_case("quantise(acc*alpha)", e4m3, 130, 144));
   EpilogueCase blocks = text_case("quantise_block(acc)", e4m3, 130, 272);
-  blocks.config.tile_n = 128;
+  blocks.config.tile.n = 128;
   expect_right(blocks);
   blocks = text_case("quantise_block_pow2(swiglu(acc))", e4m3, 70, 320);
-  blocks.config.tile_n = 256;
+  blocks.config.tile.n = 256;
   expect_right(blocks);
 }
 
 TEST(Epilogue, AZeroBlockHasScaleOne) {
   EpilogueCase c = text_case("quantise_block(acc*0)", e4m3, 70, 128);
-  c.config.tile_n = 128;
+  c.config.tile.n = 128;
   const auto run = run_on(open_emu(), c);
   ASSERT_TRUE(run) << run.error().message;
   for (std::int64_t m = 0; m < 70; ++m) {

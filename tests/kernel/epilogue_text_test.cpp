@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "random_epilogue.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 
 namespace ww {
 namespace {
@@ -47,7 +47,7 @@ TEST(EpilogueText, ExpressionsOfBothKindsAreTheSameTree) {
 TEST(EpilogueText, RandomTreesAndTheirConfigsRoundTrip) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     GemmConfig config;
-    config.epilogue = testing::RandomTree(seed, seed % 2 == 1).make(config.d);
+    config.epilogue = testing::RandomTree(seed, seed % 2 == 1).make(config.operands.d);
     const auto tree = parse_epilogue(to_text(config.epilogue));
     ASSERT_TRUE(tree) << tree.error().message;
     ASSERT_EQ(*tree, config.epilogue) << "seed " << seed << ": " << to_text(config.epilogue);

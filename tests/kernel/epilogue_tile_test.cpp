@@ -8,7 +8,7 @@
 #include "launch/gemm_source.hpp"
 #include "random_epilogue.hpp"
 #include "random_problem.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 
 namespace ww {
 namespace {
@@ -33,7 +33,7 @@ TEST(EpilogueTile, PartsHaveTheBitsOfTheWhole) {
   const std::pair<const char*, GemmProblem> cases[] = {{"tile=128x256x0,epilogue_n=64", half},
                                                        {"tile=128x160x0,cluster=1x2,epilogue_n=32", half},
                                                        {"tile=256x64x0,epilogue_n=32", half},
-                                                       {"tile=64x96x0,order=stream-k,epilogue_n=48", half},
+                                                       {"tile=64x96x0,tile_scheduler=stream-k,epilogue_n=48", half},
                                                        {"tile=64x64x0,epilogue_n=16", words},
                                                        {"tile=64x64x0,schedule=pingpong,epilogue_n=32", half},
                                                        {"tile=64x64x0,schedule=multistage,epilogue_n=32", batch},
@@ -61,7 +61,7 @@ TEST(EpilogueTile, PartsOfTrees) {
     EpilogueCase c;
     c.problem = {.m = 260, .n = 192, .k = 64, .a = bf16, .b = bf16, .d = d};
     c.problem.epilogue = parse_epilogue(text).value();
-    c.config.tile_m = 128, c.config.tile_n = 64, c.config.epilogue_n = columns;
+    c.config.tile.m = 128, c.config.tile.n = 64, c.config.dense.epilogue_n = columns;
     const auto run = run_on(open_emu(), c);
     ASSERT_TRUE(run) << run.error().message << "\n" << c.replay();
     const ref::EpilogueVerdict v = verify(c, *run);
@@ -70,7 +70,7 @@ TEST(EpilogueTile, PartsOfTrees) {
 }
 
 TEST(EpilogueTile, LeavesRoomForStages) {
-  const auto stages = [](const char* text) { return collective::resolve(parse_config(text).value()).stages; };
+  const auto stages = [](const char* text) { return collective::resolve(parse_config(text).value()).sm90.stages; };
   EXPECT_EQ(stages("a=bf16,b=bf16,tile=128x256x0"), 3);
   EXPECT_EQ(stages("a=bf16,b=bf16,tile=128x256x0,epilogue_n=64"), 4);
   EXPECT_EQ(stages("a=bf16,b=bf16,tile=128x192x0,epilogue_n=32"), 5);
@@ -79,23 +79,24 @@ TEST(EpilogueTile, LeavesRoomForStages) {
 TEST(EpilogueTile, IsAKernelOfItsOwnAndRefusedByName) {
   const GemmProblem p{.m = 64, .n = 64, .k = 128, .a = bf16, .b = bf16};
   const auto error = [&](GemmConfig config, GemmProblem problem) {
-    config.tile_m = config.tile_n = 64;
+    config.tile.m = config.tile.n = 64;
     const auto done = can_implement(problem, {.config = config});
     return done ? std::string("none") : done.error().message;
   };
-  EXPECT_EQ(error({.epilogue_n = 32}, p), "none");
-  EXPECT_NE(
-      error({.epilogue_n = 24}, p).find("config, epilogue_n: expected 0, or a divisor of the tile's columns of D"),
-      std::string::npos)
-      << error({.epilogue_n = 24}, p);
+  EXPECT_EQ(error({.dense = {.epilogue_n = 32}}, p), "none");
+  EXPECT_NE(error({.dense = {.epilogue_n = 24}}, p)
+                .find("config, epilogue_n: expected 0, or a divisor of the tile's columns of D"),
+            std::string::npos)
+      << error({.dense = {.epilogue_n = 24}}, p);
   GemmProblem by_column = p;
   by_column.d_layout = OutputLayout::column;
-  EXPECT_NE(error({.epilogue_n = 32}, by_column).find("0 for grouped products, arrays"), std::string::npos);
-  EXPECT_NE(error({.swap_ab = SwapAb::on, .epilogue_n = 32}, p).find("0 under swap-AB"), std::string::npos);
+  EXPECT_NE(error({.dense = {.epilogue_n = 32}}, by_column).find("0 for grouped products, arrays"), std::string::npos);
+  EXPECT_NE(error({.sm90 = {.swap_ab = SwapAb::on}, .dense = {.epilogue_n = 32}}, p).find("0 under swap-AB"),
+            std::string::npos);
 
-  const GemmConfig whole = collective::resolve({.a = bf16, .b = bf16, .tile_m = 64, .tile_n = 64});
+  const GemmConfig whole = collective::resolve({.operands = {.a = bf16, .b = bf16}, .tile = {64, 64}});
   GemmConfig parts = whole;
-  parts.epilogue_n = 32;
+  parts.dense.epilogue_n = 32;
   EXPECT_EQ(*parse_config(to_text(parts)), parts) << to_text(parts);
   EXPECT_NE(adapters::gemm_source(parts).name, adapters::gemm_source(whole).name);
 }

@@ -4,7 +4,7 @@
 
 #include "launch/gemm_source.hpp"
 #include "random_problem.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 
 namespace ww {
 namespace {
@@ -26,18 +26,18 @@ TEST(FixedExtents, ComputeTheBitsOfAnyExtents) {
   const GemmProblem block{.m = 200, .n = 136, .k = 400, .scale = Scale::block_1x128_128x128};
   const GemmProblem rows{.m = 130, .n = 200, .k = 208, .a = bf16, .b = bf16, .scale = Scale::row_column};
   const Case cases[] = {
-      {block, {.tile_m = 128, .tile_n = 64, .cluster_m = 2, .cluster_n = 1}},
-      {block, {.tile_m = 64, .tile_n = 96, .cluster_m = 1, .cluster_n = 1, .schedule = Schedule::multistage}},
-      {rows, {.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 2, .schedule = Schedule::pingpong}},
-      {rows, {.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1, .order = TileOrder::stream_k}}};
+      {block, {.tile = {128, 64}, .cluster = {2, 1}}},
+      {block, {.tile = {64, 96}, .cluster = {1, 1}, .sm90 = {.schedule = Schedule::multistage}}},
+      {rows, {.tile = {64, 64}, .cluster = {1, 2}, .sm90 = {.schedule = Schedule::pingpong}}},
+      {rows, {.tile = {64, 64}, .cluster = {1, 1}, .sm90 = {.tile_scheduler = TileScheduler::stream_k}}}};
   std::uint64_t seed = 0;
   for (const Case& c : cases) {
     HostProblem host = make_problem(c.problem, c.config, ++seed);
     const auto want = run_on(device, host);
     ASSERT_TRUE(want) << want.error().message << "\n" << host.replay();
     for (int fixed = 1; fixed < 4; ++fixed) {
-      host.config.fixed_n = fixed & 1 ? static_cast<int>(c.problem.n) : 0;
-      host.config.fixed_k = fixed & 2 ? static_cast<int>(c.problem.k) : 0;
+      host.config.dense.fixed_n = fixed & 1 ? static_cast<int>(c.problem.n) : 0;
+      host.config.dense.fixed_k = fixed & 2 ? static_cast<int>(c.problem.k) : 0;
       const auto got = run_on(device, host);
       ASSERT_TRUE(got) << got.error().message << "\n" << host.replay();
       EXPECT_EQ(difference(host, *got, *want), "");
@@ -51,17 +51,17 @@ TEST(FixedExtents, OtherExtentsAreRefusedByName) {
     const auto done = can_implement(p, {.config = config});
     return done ? std::string("none") : done.error().message;
   };
-  EXPECT_EQ(error({.fixed_n = 64, .fixed_k = 128}), "none");
-  EXPECT_EQ(error({.fixed_n = 72}),
+  EXPECT_EQ(error({.dense = {.fixed_n = 64, .fixed_k = 128}}), "none");
+  EXPECT_EQ(error({.dense = {.fixed_n = 72}}),
             "unsupported: argument n: expected 72: the config has fixed_n=72, a kernel for no other extent, got 64");
-  EXPECT_EQ(error({.fixed_k = 256}),
+  EXPECT_EQ(error({.dense = {.fixed_k = 256}}),
             "unsupported: argument k: expected 256: the config has fixed_k=256, a kernel for no other extent, got 128");
 }
 
 TEST(FixedExtents, AreAKernelOfTheirOwn) {
-  const GemmConfig any = collective::resolve({.a = bf16, .b = bf16, .tile_m = 64, .tile_n = 64});
+  const GemmConfig any = collective::resolve({.operands = {.a = bf16, .b = bf16}, .tile = {64, 64}});
   GemmConfig fixed = any;
-  fixed.fixed_k = 1 << 20;
+  fixed.dense.fixed_k = 1 << 20;
   const std::string text = to_text(fixed);
   EXPECT_NE(text.find(",fixed_k=1048576"), std::string::npos) << text;
   EXPECT_EQ(*parse_config(text), fixed);

@@ -106,7 +106,7 @@ TEST(GemmEmu, MulticastReadsSharedOperandsOnce) {
   EXPECT_EQ(one.l2_write_bytes.at("d"), 512u * 512 * 2);
 }
 
-TEST(GemmEmu, ThreeMathWarpgroupsComputeWhatTwoDo) {
+TEST(GemmEmu, ThreeConsumerWarpgroupsComputeWhatTwoDo) {
   for (const char* cluster : {"1x1", "2x1"})
     expect_equal({.m = 410, .n = 136, .k = 400, .scale = Scale::block_1x128_128x128},
                  *parse_config(std::string("tile=192x128x128,cluster=") + cluster), 12);
@@ -153,7 +153,7 @@ TEST(GemmEmu, TilesThatMeetSeveralScalesOfB) {
   for (const char* config :
        {"tile=192x96x128", "tile=128x160x128,cluster=2x1", "tile=128x192x128", "tile=128x136x128,stages=2",
         "tile=128x176x128,stages=2", "tile=64x96x128,schedule=pingpong", "tile=128x96x128,schedule=multistage",
-        "tile=256x48x128,cluster=1x2", "tile=64x96x128,order=split-k,split=2,raster=64"}) {
+        "tile=256x48x128,cluster=1x2", "tile=64x96x128,tile_scheduler=split-k,split=2,raster=64"}) {
     const HostProblem host =
         make_problem({.m = 200, .n = 584, .k = 400, .scale = kBlock}, *parse_config(config), ++seed);
     const auto got = run_on(open_emu(seed), host);

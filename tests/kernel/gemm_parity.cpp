@@ -57,10 +57,10 @@ HostProblem numbered_problem(std::uint64_t i) {
   GemmConfig config;
   const int clusters[3][2] = {{1, 1}, {2, 1}, {1, 2}};
   const auto& cluster = clusters[i / 3 % 3];
-  config.cluster_m = cluster[0], config.cluster_n = cluster[1];
-  config.tile_m = pick(3) == 0 ? 64 : 128;
-  config.tile_n = pick(2) == 0 ? 64 : 128;
-  config.raster = 1 + static_cast<int>(pick(4));
+  config.cluster.m = cluster[0], config.cluster.n = cluster[1];
+  config.tile.m = pick(3) == 0 ? 64 : 128;
+  config.tile.n = pick(2) == 0 ? 64 : 128;
+  config.raster.width = 1 + static_cast<int>(pick(4));
   return make_problem(p, config, i);
 }
 

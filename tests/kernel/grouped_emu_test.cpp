@@ -21,11 +21,11 @@ Device open_emu(std::uint64_t seed = 0, int sms = EmuOptions{}.sms) {
   return *device;
 }
 
-GemmConfig dense_config() { return {.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1}; }
+GemmConfig dense_config() { return {.tile = {64, 64}, .cluster = {1, 1}}; }
 
 /// Returns the variant with tokens on the M side.
-Mechanism normal_mechanism(GroupEncoding encoding) {
-  return encoding == GroupEncoding::masked ? Mechanism::masked : Mechanism::contiguous;
+GroupedVariant normal_variant(GroupEncoding encoding) {
+  return encoding == GroupEncoding::masked ? GroupedVariant::masked : GroupedVariant::contiguous;
 }
 
 GroupedProblem problem_for(GroupEncoding encoding, Scale scale = Scale::none, DType a = bf16, DType d = bf16) {
@@ -38,14 +38,14 @@ GroupedProblem problem_for(GroupEncoding encoding, Scale scale = Scale::none, DT
 /// Returns the dense config that splits and sums K in the same way.
 GemmConfig dense_like(const GemmConfig& config) {
   GemmConfig dense = dense_config();
-  if (config.order == TileOrder::split_k)
-    dense.order = TileOrder::split_k, dense.split = dense.cluster_k = config.cluster_k;
+  if (config.sm90.tile_scheduler == TileScheduler::split_k)
+    dense.sm90.tile_scheduler = TileScheduler::split_k, dense.sm90.split = dense.cluster.k = config.cluster.k;
   return dense;
 }
 
 /// Runs `host` and compares all of D with the dense answer.
 void expect_dense_bits(const HostGrouped& host, const GemmConfig& config = {}) {
-  const Device device = open_emu(host.number, std::max(EmuOptions{}.sms, 2 * config.split));  // two clusters
+  const Device device = open_emu(host.number, std::max(EmuOptions{}.sms, 2 * config.sm90.split));  // two clusters
   const auto made = plan_grouped(device, host.problem, {.config = config});
   ASSERT_TRUE(made) << made.error().message;
   DeviceGrouped memory(device, host, made->workspace_bytes());
@@ -60,27 +60,28 @@ void expect_dense_bits(const HostGrouped& host, const GemmConfig& config = {}) {
 TEST(GroupedEmu, RaggedTakesEveryEncoding) {
   std::uint64_t seed = 1;
   for (GroupEncoding encoding : kEncodings)
-    expect_dense_bits(make_grouped(problem_for(encoding), kCounts, 5, ++seed), {.mechanism = Mechanism::ragged});
+    expect_dense_bits(make_grouped(problem_for(encoding), kCounts, 5, ++seed),
+                      {.row_groups = {.variant = GroupedVariant::ragged}});
 }
 
 TEST(GroupedEmu, RaggedBlockScalesInEveryEncoding) {
   std::uint64_t seed = 10;
   for (GroupEncoding encoding : kEncodings)
     expect_dense_bits(make_grouped(problem_for(encoding, Scale::block_1x128_128x128, e4m3), kCounts, 5, ++seed),
-                      {.mechanism = Mechanism::ragged});
+                      {.row_groups = {.variant = GroupedVariant::ragged}});
 }
 
 TEST(GroupedEmu, RaggedTensorScalesOfEachGroup) {
   for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::masked})
     expect_dense_bits(make_grouped(problem_for(encoding, Scale::tensor, e4m3), kCounts, 0, 20),
-                      {.mechanism = Mechanism::ragged});
+                      {.row_groups = {.variant = GroupedVariant::ragged}});
 }
 
 TEST(GroupedEmu, RowAndColumnScales) {
   for (GroupEncoding encoding : {GroupEncoding::indptr, GroupEncoding::masked})
-    for (Mechanism mechanism : {Mechanism::ragged, normal_mechanism(encoding)})
+    for (GroupedVariant variant : {GroupedVariant::ragged, normal_variant(encoding)})
       expect_dense_bits(make_grouped(problem_for(encoding, Scale::row_column), kCounts, 0, 25),
-                        {.mechanism = mechanism});
+                        {.row_groups = {.variant = variant}});
 }
 
 TEST(GroupedEmu, NormalOrientationTakesEveryEncoding) {
@@ -88,7 +89,7 @@ TEST(GroupedEmu, NormalOrientationTakesEveryEncoding) {
   for (GroupEncoding encoding : kEncodings) {
     GroupedProblem p = problem_for(encoding, Scale::block_1x128_128x128, e4m3);
     p.zero_outside = seed % 2 == 0;
-    expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), {.mechanism = normal_mechanism(encoding)});
+    expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), {.row_groups = {.variant = normal_variant(encoding)}});
   }
 }
 
@@ -105,8 +106,9 @@ TEST(GroupedEmu,
     for (std::int64_t count : counts)
       p.rows = p.encoding == GroupEncoding::masked ? max<std::int64_t>(p.rows, count + 1) : p.rows + count + 1;
     expect_dense_bits(make_grouped(p, counts, 1, ++seed),
-                      {.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged});
-    expect_dense_bits(make_grouped(p, counts, 1, ++seed), {.mechanism = Mechanism::ragged, .ctas_per_sm = 2});
+                      {.tile = {64, 128}, .row_groups = {.variant = GroupedVariant::ragged}});
+    expect_dense_bits(make_grouped(p, counts, 1, ++seed),
+                      {.sm90 = {.occupancy = 2}, .row_groups = {.variant = GroupedVariant::ragged}});
   }
 }
 
@@ -118,14 +120,11 @@ TEST(GroupedEmu, TilesOfSeveralCtasOfAnSm) {  // groups of more rows than a tile
                                                    {bf16, Scale::none, bf16}};
   for (const auto& [a, scale, d] : types)
     for (const auto& [tile_n, warpgroups, ctas] : {std::tuple{64, 1, 2}, {64, 1, 3}, {128, 1, 2}, {256, 2, 0}}) {
-      const TileOrder order = seed % 2 == 0 ? TileOrder::fixed : TileOrder::dynamic;
+      const TileScheduler order = seed % 2 == 0 ? TileScheduler::fixed : TileScheduler::dynamic;
       const HostGrouped host = make_grouped(problem_for(kEncodings[seed % 5], scale, a, d), kCounts, 5, seed);
-      expect_dense_bits(host, {.tile_m = 32,
-                               .tile_n = tile_n,
-                               .math_warpgroups = warpgroups,
-                               .mechanism = Mechanism::ragged,
-                               .order = order,
-                               .ctas_per_sm = ctas});
+      expect_dense_bits(host, {.tile = {32, tile_n},
+                               .sm90 = {.consumer_warpgroups = warpgroups, .tile_scheduler = order, .occupancy = ctas},
+                               .row_groups = {.variant = GroupedVariant::ragged}});
       ++seed;
     }
 }
@@ -133,9 +132,9 @@ TEST(GroupedEmu, TilesOfSeveralCtasOfAnSm) {  // groups of more rows than a tile
 TEST(GroupedEmu, TheCounterIsUsedAndPutBackOnlyWhereTilesAreMoreThanCtas) {
   const Device device = open_emu(0, 4);
   HostGrouped host = make_grouped(problem_for(GroupEncoding::indptr), kCounts, 0, 530);
-  const auto made =
-      plan_grouped(device, host.problem,
-                   {.config = {.mechanism = Mechanism::ragged, .order = TileOrder::dynamic, .ctas_per_sm = 2}});
+  const auto made = plan_grouped(device, host.problem,
+                                 {.config = {.sm90 = {.tile_scheduler = TileScheduler::dynamic, .occupancy = 2},
+                                             .row_groups = {.variant = GroupedVariant::ragged}}});
   ASSERT_TRUE(made) << made.error().message;
   DeviceGrouped memory(device, host, made->workspace_bytes());
   const auto counters = [&] {
@@ -176,7 +175,7 @@ EmuStats normal_stats(const std::vector<std::int64_t>& counts, int tile_m, int s
     p.rows = encoding == GroupEncoding::masked ? max<std::int64_t>(p.rows, count) : p.rows + count + 5;
   const HostGrouped host = make_grouped(p, counts, 5, seed);
   const Device device = open_emu(seed, sms);
-  const GemmConfig config{.tile_m = tile_m, .tile_n = 128, .cluster_m = 1, .mechanism = normal_mechanism(encoding)};
+  const GemmConfig config{.tile = {tile_m, 128}, .cluster = {1}, .row_groups = {.variant = normal_variant(encoding)}};
   const auto made = plan_grouped(device, host.problem, {.config = config});
   if (!made) throw std::runtime_error(made.error().message);
   DeviceGrouped memory(device, host, made->workspace_bytes());
@@ -188,7 +187,7 @@ EmuStats normal_stats(const std::vector<std::int64_t>& counts, int tile_m, int s
   return stats;
 }
 
-TEST(GroupedEmu, MathWarpgroupsWithoutRowsMultiplyNothing) {
+TEST(GroupedEmu, ConsumerWarpgroupsWithoutRowsMultiplyNothing) {
   for (int tile_m : {128, 192, 256}) {
     const int part_rows = tile_m == 192 ? 64 : tile_m / 2;  // of one consumer warpgroup
     const std::uint64_t one_part = normal_stats({1}, tile_m, 4, GroupEncoding::indptr, 300).wgmmas;
@@ -240,22 +239,22 @@ TEST(GroupedEmu, SplitKSumsAsTheDenseKernelDoes) {  // K is 2 or 4 blocks: CTAs 
   for (const Split& s : splits) {
     GroupedProblem p = problem_for(kEncodings[seed % 5], s.scale, s.a, s.d);
     p.zero_outside = seed % 2 == 0;
-    const GemmConfig config{.tile_m = s.tile_m,
-                            .tile_n = s.tile_n,
-                            .mechanism = Mechanism::ragged,
-                            .order = TileOrder::split_k,
-                            .split = s.pieces};
+    const GemmConfig config{.tile = {s.tile_m, s.tile_n},
+                            .sm90 = {.tile_scheduler = TileScheduler::split_k, .split = s.pieces},
+                            .row_groups = {.variant = GroupedVariant::ragged}};
     expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), config);
     p.k = 0;
     expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), config);
   }
 }
 
-TEST(GroupedEmu, OneMathWarpgroup) {
+TEST(GroupedEmu, OneConsumerWarpgroup) {
   for (int tile_n : {64, 128})
     expect_dense_bits(
         make_grouped(problem_for(GroupEncoding::indptr, Scale::block_1x128_128x128, e4m3), kCounts, 0, 220),
-        {.tile_m = tile_n, .tile_n = tile_n, .math_warpgroups = 1, .mechanism = Mechanism::ragged});
+        {.tile = {tile_n, tile_n},
+         .sm90 = {.consumer_warpgroups = 1},
+         .row_groups = {.variant = GroupedVariant::ragged}});
 }
 
 TEST(GroupedEmu, FewTilesOfShortGroupsShareSms) {
@@ -263,40 +262,41 @@ TEST(GroupedEmu, FewTilesOfShortGroupsShareSms) {
   const auto chosen = [&](auto change, int sms = 132) {
     GroupedProblem other = p;
     change(other);
-    return select::choose_grouped(other, {}, sms).ctas_per_sm;
+    return select::choose_grouped(other, {}, sms).sm90.occupancy;
   };
   EXPECT_EQ(chosen([](GroupedProblem&) {}), 3);                                  // 384 tiles of 64 weights
   EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 4; }), 2);                 // 256: a place for each with two
-  EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 31, o.rows = 900; }), 0);  // 1984: a long launch
+  EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 31, o.rows = 900; }), 1);  // 1984: a long launch
   EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 31, o.rows = 900, o.n = 2048; }), 3);
-  EXPECT_EQ(chosen([](GroupedProblem& o) { o.rows = 193; }), 0);  // more than 32 rows a group
-  EXPECT_EQ(chosen([](GroupedProblem& o) { o.encoding = GroupEncoding::masked, o.rows = 20; }), 0);
-  EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 513, o.n = 64; }), 0);               // tables instead of rings
-  EXPECT_EQ(chosen([](GroupedProblem&) {}, 4), 0);                                         // 60 tiles at most
-  EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 1, o.rows = 20, o.n = 1024; }), 0);  // 16 tiles on 132 SMs
+  EXPECT_EQ(chosen([](GroupedProblem& o) { o.rows = 193; }), 1);  // more than 32 rows a group
+  EXPECT_EQ(chosen([](GroupedProblem& o) { o.encoding = GroupEncoding::masked, o.rows = 20; }), 1);
+  EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 513, o.n = 64; }), 1);               // tables instead of rings
+  EXPECT_EQ(chosen([](GroupedProblem&) {}, 4), 1);                                         // 60 tiles at most
+  EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 1, o.rows = 20, o.n = 1024; }), 1);  // 16 tiles on 132 SMs
   EXPECT_EQ(chosen([](GroupedProblem& o) { o.groups = 2, o.rows = 20, o.n = 3200; }), 2);  // 100
   const GemmConfig config = select::choose_grouped(p, {}, 132);
-  EXPECT_EQ(config.order, TileOrder::fixed);
-  EXPECT_EQ(config.tile_m, 32);
-  EXPECT_EQ(config.tile_n, 64);
-  EXPECT_GE(config.stages, 5);
+  EXPECT_EQ(config.sm90.tile_scheduler, TileScheduler::fixed);
+  EXPECT_EQ(config.tile.m, 32);
+  EXPECT_EQ(config.tile.n, 64);
+  EXPECT_GE(config.sm90.stages, 5);
 }
 
 TEST(GroupedEmu, FewTilesOfALongKAreSplit) {
   GroupedProblem p{.groups = 6, .rows = 300, .n = 4096, .k = 2048, .a = e4m3, .b = e4m3, .d = bf16};
   const auto order_of = [&](const GroupedProblem& problem, const GemmConfig& config = {}) {
-    return select::choose_grouped(problem, config, 132).order;
+    return select::choose_grouped(problem, config, 132).sm90.tile_scheduler;
   };
-  EXPECT_EQ(order_of(p), TileOrder::split_k);
-  EXPECT_EQ(order_of(p, {.mechanism = Mechanism::ragged}), TileOrder::dynamic);  // what is asked for stays
+  EXPECT_EQ(order_of(p), TileScheduler::split_k);
+  EXPECT_EQ(order_of(p, {.row_groups = {.variant = GroupedVariant::ragged}}),
+            TileScheduler::dynamic);  // what is asked for stays
   GroupedProblem other = p;
   other.k = 512;  // nothing to split
-  EXPECT_EQ(order_of(other), TileOrder::dynamic);
+  EXPECT_EQ(order_of(other), TileScheduler::dynamic);
   other = p, other.groups = 32, other.rows = 1600;  // tiles enough
-  EXPECT_EQ(order_of(other), TileOrder::dynamic);
+  EXPECT_EQ(order_of(other), TileScheduler::dynamic);
   other = p, other.encoding = GroupEncoding::masked;  // nobody knows how many rows
-  EXPECT_EQ(order_of(other), TileOrder::dynamic);
-  EXPECT_EQ(select::choose_grouped(p, {}, 1).order, TileOrder::dynamic);  // no SM for a peer
+  EXPECT_EQ(order_of(other), TileScheduler::dynamic);
+  EXPECT_EQ(select::choose_grouped(p, {}, 1).sm90.tile_scheduler, TileScheduler::dynamic);  // no SM for a peer
 }
 
 TEST(GroupedEmu, BatchInvariantGroupsAreNotSplit) {  // the bits of a row would follow how many rows there are
@@ -304,8 +304,8 @@ TEST(GroupedEmu, BatchInvariantGroupsAreNotSplit) {  // the bits of a row would 
   const Device device = open_emu();
   const auto usual = plan_grouped(device, p), invariant = plan_grouped(device, p, {.batch_invariant = true});
   ASSERT_TRUE(usual && invariant);
-  EXPECT_EQ(usual->config().order, TileOrder::split_k);
-  EXPECT_EQ(invariant->config().order, TileOrder::dynamic);
+  EXPECT_EQ(usual->config().sm90.tile_scheduler, TileScheduler::split_k);
+  EXPECT_EQ(invariant->config().sm90.tile_scheduler, TileScheduler::dynamic);
 }
 
 TEST(GroupedEmu, DescriptorsTakeEveryEncoding) {
@@ -313,9 +313,10 @@ TEST(GroupedEmu, DescriptorsTakeEveryEncoding) {
   for (GroupEncoding encoding : kEncodings) {
     GroupedProblem p = problem_for(encoding, Scale::block_1x128_128x128, e4m3);
     p.zero_outside = seed % 2 == 0;
-    expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), {.tile_m = 16, .mechanism = Mechanism::descriptors});
+    expect_dense_bits(make_grouped(p, kCounts, 5, ++seed),
+                      {.tile = {16}, .row_groups = {.variant = GroupedVariant::descriptors}});
     expect_dense_bits(make_grouped(p, {0, 0, 0, 0, 0, 0}, 5, ++seed),
-                      {.tile_m = 16, .mechanism = Mechanism::descriptors});
+                      {.tile = {16}, .row_groups = {.variant = GroupedVariant::descriptors}});
   }
 }
 
@@ -331,17 +332,18 @@ TEST(GroupedEmu, DescriptorsInEveryWidthOrderAndType) {
                           {f16, Scale::row_column, f16}};
   for (int i = 0; i < 8; ++i) {  // 8, 16, ... 64 tokens
     const Types& t = types[i % 4];
-    const TileOrder order = i % 3 == 0 ? TileOrder::horizontal : TileOrder::vertical;
-    expect_dense_bits(
-        make_grouped(problem_for(GroupEncoding::starts_counts, t.scale, t.a, t.d), kCounts, 1, 130 + i),
-        {.tile_m = 8 * (i + 1), .tile_n = i % 2 == 0 ? 128 : 256, .mechanism = Mechanism::descriptors, .order = order});
+    const TileScheduler order = i % 3 == 0 ? TileScheduler::horizontal : TileScheduler::vertical;
+    expect_dense_bits(make_grouped(problem_for(GroupEncoding::starts_counts, t.scale, t.a, t.d), kCounts, 1, 130 + i),
+                      {.tile = {8 * (i + 1), i % 2 == 0 ? 128 : 256},
+                       .sm90 = {.tile_scheduler = order},
+                       .row_groups = {.variant = GroupedVariant::descriptors}});
   }
 }
 
 TEST(GroupedEmu, DescriptorsOfOneGroupAreTheDenseProduct) {
   GroupedProblem p = problem_for(GroupEncoding::indptr);
   p.groups = 1, p.rows = 77;
-  expect_dense_bits(make_grouped(p, {77}, 0, 140), {.mechanism = Mechanism::descriptors});
+  expect_dense_bits(make_grouped(p, {77}, 0, 140), {.row_groups = {.variant = GroupedVariant::descriptors}});
 }
 
 TEST(GroupedEmu, DescriptorsOfManyGroups) {  // more than one update CTA, and more groups than its threads
@@ -350,13 +352,14 @@ TEST(GroupedEmu, DescriptorsOfManyGroups) {  // more than one update CTA, and mo
   std::vector<std::int64_t> counts(600);
   for (std::size_t g = 0; g < counts.size(); ++g) counts[g] = static_cast<std::int64_t>(g * 7 % 4);
   counts[599] = 9;
-  expect_dense_bits(make_grouped(p, counts, 0, 150), {.tile_m = 8, .mechanism = Mechanism::descriptors});
+  expect_dense_bits(make_grouped(p, counts, 0, 150),
+                    {.tile = {8}, .row_groups = {.variant = GroupedVariant::descriptors}});
 }
 
 TEST(GroupedEmu, AlignedStartsOfOffsets) {
   GroupedProblem p = problem_for(GroupEncoding::offsets);
   p.alignment = 16, p.zero_outside = true;
-  expect_dense_bits(make_grouped(p, {1, 33, 0, 40, 16, 3}, 0, 30), {.mechanism = Mechanism::ragged});
+  expect_dense_bits(make_grouped(p, {1, 33, 0, 40, 16, 3}, 0, 30), {.row_groups = {.variant = GroupedVariant::ragged}});
 }
 
 TEST(GroupedEmu, RowsOutsideGroupsAreZeroedOnRequest) {
@@ -364,8 +367,9 @@ TEST(GroupedEmu, RowsOutsideGroupsAreZeroedOnRequest) {
   for (GroupEncoding encoding : kEncodings) {
     GroupedProblem p = problem_for(encoding);
     p.zero_outside = true;
-    expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), {.mechanism = Mechanism::ragged});
-    expect_dense_bits(make_grouped(p, {0, 0, 0, 0, 0, 0}, 5, ++seed), {.mechanism = Mechanism::ragged});
+    expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), {.row_groups = {.variant = GroupedVariant::ragged}});
+    expect_dense_bits(make_grouped(p, {0, 0, 0, 0, 0, 0}, 5, ++seed),
+                      {.row_groups = {.variant = GroupedVariant::ragged}});
   }
 }
 
@@ -374,33 +378,33 @@ TEST(GroupedEmu, ManyGroupsWithGapsAreZeroedBetween) {  // more groups than lane
   p.groups = 40, p.rows = 160, p.n = 40, p.zero_outside = true;
   std::vector<std::int64_t> counts(40);
   for (std::size_t g = 0; g < counts.size(); ++g) counts[g] = static_cast<std::int64_t>(g * 7 % 4);
-  expect_dense_bits(make_grouped(p, counts, 2, 50), {.mechanism = Mechanism::ragged});
+  expect_dense_bits(make_grouped(p, counts, 2, 50), {.row_groups = {.variant = GroupedVariant::ragged}});
 }
 
 TEST(GroupedEmu, NothingToMultiply) {
   for (GroupEncoding encoding : kEncodings) {
     GroupedProblem p = problem_for(encoding);
     p.k = 0, p.zero_outside = encoding != GroupEncoding::indptr;
-    expect_dense_bits(make_grouped(p, kCounts, 5, 60), {.mechanism = Mechanism::ragged});
-    expect_dense_bits(make_grouped(p, kCounts, 5, 62), {.mechanism = Mechanism::descriptors});
+    expect_dense_bits(make_grouped(p, kCounts, 5, 60), {.row_groups = {.variant = GroupedVariant::ragged}});
+    expect_dense_bits(make_grouped(p, kCounts, 5, 62), {.row_groups = {.variant = GroupedVariant::descriptors}});
     for (int which = 0; which < 3; ++which) {  // no groups, no rows, no columns
       p = problem_for(encoding);
       p.zero_outside = true;
       (which == 0 ? p.groups : which == 1 ? p.rows : p.n) = 0;
       const std::vector<std::int64_t> counts(static_cast<std::size_t>(p.groups), 0);
       expect_dense_bits(make_grouped(p, counts, 0, 61));
-      expect_dense_bits(make_grouped(p, counts, 0, 63), {.mechanism = Mechanism::descriptors});
+      expect_dense_bits(make_grouped(p, counts, 0, 63), {.row_groups = {.variant = GroupedVariant::descriptors}});
     }
   }
 }
 
-class GroupedEmuRuns : public ::testing::TestWithParam<Mechanism> {};
+class GroupedEmuRuns : public ::testing::TestWithParam<GroupedVariant> {};
 
 TEST_P(GroupedEmuRuns, OnePlanOneWorkspaceOtherSizes) {
   const HostGrouped first = make_grouped(problem_for(GroupEncoding::indptr), kCounts, 0, 70);
   HostGrouped second = first;
   const Device device = open_emu();
-  const auto made = plan_grouped(device, first.problem, {.config = {.mechanism = GetParam()}});
+  const auto made = plan_grouped(device, first.problem, {.config = {.row_groups = {.variant = GetParam()}}});
   ASSERT_TRUE(made) << made.error().message;
   DeviceGrouped memory(device, first, made->workspace_bytes());
   ASSERT_TRUE(made->run(memory.operands()));
@@ -416,7 +420,7 @@ TEST(GroupedEmu, WidthsOfTheLastRunAreReported) {
   p.groups = 5, p.rows = 500;
   const HostGrouped host = make_grouped(p, {1, 9, 40, 130, 256}, 0, 80);
   const Device device = open_emu();
-  const auto made = plan_grouped(device, p, {.config = {.mechanism = Mechanism::ragged}});
+  const auto made = plan_grouped(device, p, {.config = {.row_groups = {.variant = GroupedVariant::ragged}}});
   ASSERT_TRUE(made) << made.error().message;
   DeviceGrouped memory(device, host, made->workspace_bytes());
   for (int run = 0; run < 2; ++run) {  // counts of one run, not of all
@@ -434,7 +438,7 @@ TEST(GroupedEmu, WidthsOfTheLastRunAreReported) {
 TEST_P(GroupedEmuRuns, SizesThatOverrunAreCutAndReported) {
   HostGrouped host = make_grouped(problem_for(GroupEncoding::offsets), {1, 9, 0, 40, 130, 60}, 0, 90);
   const Device device = open_emu();
-  const auto made = plan_grouped(device, host.problem, {.config = {.mechanism = GetParam()}});
+  const auto made = plan_grouped(device, host.problem, {.config = {.row_groups = {.variant = GetParam()}}});
   ASSERT_TRUE(made) << made.error().message;
   const auto want = dense_answer(device, host, dense_config(), 0xa5);
   host.sizes.back() = 1 << 30;
@@ -445,13 +449,14 @@ TEST_P(GroupedEmuRuns, SizesThatOverrunAreCutAndReported) {
   EXPECT_EQ(memory.status(), GroupStatus::overrun);
 }
 
-INSTANTIATE_TEST_SUITE_P(Mechanisms, GroupedEmuRuns, ::testing::Values(Mechanism::ragged, Mechanism::descriptors),
+INSTANTIATE_TEST_SUITE_P(Mechanisms, GroupedEmuRuns,
+                         ::testing::Values(GroupedVariant::ragged, GroupedVariant::descriptors),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST(GroupedEmu, RunRefusesWrongPointers) {
   const HostGrouped host = make_grouped(problem_for(GroupEncoding::starts_counts, Scale::tensor, e4m3), kCounts, 1, 95);
   const Device device = open_emu();
-  const auto made = plan_grouped(device, host.problem, {.config = {.mechanism = Mechanism::ragged}});
+  const auto made = plan_grouped(device, host.problem, {.config = {.row_groups = {.variant = GroupedVariant::ragged}}});
   ASSERT_TRUE(made) << made.error().message;
   DeviceGrouped memory(device, host, made->workspace_bytes());
   const GroupedOperands good = memory.operands();

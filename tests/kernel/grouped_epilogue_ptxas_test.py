@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Grouped kernels with epilogue trees, every mechanism: ptxas spills nothing and serialises no wgmma (C75xx).
+"""Grouped kernels with epilogue trees, every variant: ptxas spills nothing and serialises no wgmma (C75xx).
     grouped_epilogue_ptxas_test.py <include folder> <nvcc> [words of the cases to take ...]"""
 import sys
 
@@ -13,7 +13,7 @@ SWIGLU = LINEAR + ", {O::swiglu}"
 SWIGLU_BLOCKS = LINEAR + ", {O::swiglu}, {O::quantise_block}"
 KERNELS = {"ragged": ("ragged_gemm", "RaggedGemm"), "descriptors": ("descriptor_gemm", "DescriptorGemm"),
            "contiguous": ("grouped_gemm", "GroupedGemm"), "masked": ("grouped_gemm", "GroupedGemm")}
-# name, mechanism, order, tree, a, d, scale, tile_m, tile_n, cluster_m
+# name, variant, order, tree, a, d, scale, tile_m, tile_n, cluster_m
 CASES = [
     ("none", "ragged", "automatic", "", "e4m3", "bf16", "block_1x128_128x128", 128, 256, 1),
     ("none", "descriptors", "automatic", "", "e4m3", "bf16", "block_1x128_128x128", 64, 128, 1),
@@ -42,13 +42,14 @@ CASES = [
 
 def cases() -> list[tuple[str, str]]:
     made = []
-    for tree, mechanism, order, nodes, a, d, scale, tile_m, tile_n, cluster in CASES:
-        header, kernel = KERNELS[mechanism]
-        fields = (f".a = T::{a}, .b = T::{a}, .d = T::{d}, .scale = ww::Scale::{scale}, .tile_m = {tile_m}, "
-                  f".tile_n = {tile_n}, .cluster_m = {cluster}, .cluster_n = 1,\n    "
-                  f".mechanism = ww::Mechanism::{mechanism}, .order = ww::TileOrder::{order}, .group_capacity = 128"
-                  f", .ctas_per_sm = {(3 if tile_n == 64 else 2) if tile_m == 32 else 0}")
-        made.append((f"{tree} {mechanism} {order} {a} {d} {scale} {tile_m}x{tile_n}",
+    for tree, variant, order, nodes, a, d, scale, tile_m, tile_n, cluster in CASES:
+        header, kernel = KERNELS[variant]
+        fields = (f".operands = {{.a = T::{a}, .b = T::{a}, .d = T::{d}, .scale = ww::Scale::{scale}}}, "
+                  f".tile = {{{tile_m}, {tile_n}}}, .cluster = {{{cluster}, 1}},\n    "
+                  f".sm90 = {{.tile_scheduler = ww::TileScheduler::{order}, "
+                  f".occupancy = {(3 if tile_n == 64 else 2) if tile_m == 32 else 0}}},\n    "
+                  f".row_groups = {{.variant = ww::GroupedVariant::{variant}, .capacity = 128}}")
+        made.append((f"{tree} {variant} {order} {a} {d} {scale} {tile_m}x{tile_n}",
                      ptxas_cases.source_of(nodes, header=header, kernel=kernel, resolve="resolve_grouped",
                                            params="collective::GroupedArguments", fields=fields)))
     return made

@@ -12,8 +12,8 @@ namespace {
 
 using namespace ww::testing;
 
-constexpr Mechanism kMechanisms[] = {Mechanism::ragged, Mechanism::descriptors, Mechanism::contiguous,
-                                     Mechanism::masked};
+constexpr GroupedVariant kVariants[] = {GroupedVariant::ragged, GroupedVariant::descriptors, GroupedVariant::contiguous,
+                                        GroupedVariant::masked};
 
 Device open_emu() {
   auto device = Device::open("emu:sm90");
@@ -22,15 +22,15 @@ Device open_emu() {
 }
 
 /// A group of one row, an empty one, tails of every width, gaps between them where the encoding has them.
-GroupedEpilogueCase small_case(Mechanism mechanism, const EpilogueTree& tree, std::int64_t k, DType d = bf16) {
+GroupedEpilogueCase small_case(GroupedVariant variant, const EpilogueTree& tree, std::int64_t k, DType d = bf16) {
   GroupedEpilogueCase made;
   HostGrouped& h = made.host;
   GroupedProblem& p = h.problem;
   p = {.groups = 5, .n = 144, .k = k, .a = bf16, .b = bf16, .d = d};
-  p.encoding = mechanism == Mechanism::masked ? GroupEncoding::masked : GroupEncoding::starts_counts;
+  p.encoding = variant == GroupedVariant::masked ? GroupEncoding::masked : GroupEncoding::starts_counts;
   p.epilogue = tree;
-  h.config = {.tile_m = 64, .tile_n = 128, .mechanism = mechanism};
-  if (mechanism == Mechanism::descriptors) h.config.tile_m = 24;
+  h.config = {.tile = {64, 128}, .row_groups = {.variant = variant}};
+  if (variant == GroupedVariant::descriptors) h.config.tile.m = 24;
   std::mt19937_64 rng(7);
   encode_groups(h, rng, {1, 0, 70, 131, 9});
   p.lda = p.ldb = p.k, p.ldd = collective::output_columns(tree, p.n) + 16, p.stride_b_group = p.n * p.ldb;
@@ -78,9 +78,9 @@ GroupedEpilogueRun dense_run(const Device& device, const GroupedEpilogueCase& c)
     one.epilogue = p.epilogue;
     one.scale_a_row = p.scale_a_row, one.scale_a_k = p.scale_a_k;
     one.scale_b_n = p.scale_b_n, one.scale_b_k = p.scale_b_k;
-    GemmConfig config{.tile_m = 64, .tile_n = 128, .cluster_m = 1, .cluster_n = 1};
-    if (h.config.order == TileOrder::split_k)
-      config.order = TileOrder::split_k, config.split = config.cluster_k = h.config.split;
+    GemmConfig config{.tile = {64, 128}, .cluster = {1, 1}};
+    if (h.config.sm90.tile_scheduler == TileScheduler::split_k)
+      config.sm90.tile_scheduler = TileScheduler::split_k, config.sm90.split = config.cluster.k = h.config.sm90.split;
     const GemmPlan made = plan_gemm(device, one, {.config = config}).value();
     EpilogueOperands of = whole.operands;
     for (int i = 0; i < kEpilogueSlots; ++i) {
@@ -147,9 +147,9 @@ TEST(GroupedEpilogue, ProblemsHaveEveryEncodingThatTheirMechanismTakes) {
   for (std::uint64_t kind = 0; kind < kGroupedEpilogueKinds; ++kind) {
     const HostGrouped h = numbered_grouped_epilogue(kFirstGroupedEpilogue + kind).host;
     for (int m = 0; m < 4; ++m)
-      if (h.config.mechanism == kMechanisms[m]) met[m].insert(h.problem.encoding);
+      if (h.config.row_groups.variant == kVariants[m]) met[m].insert(h.problem.encoding);
   }
-  for (int m = 0; m < 2; ++m) EXPECT_EQ(met[m].size(), 5u) << name_of(kMechanisms[m]);
+  for (int m = 0; m < 2; ++m) EXPECT_EQ(met[m].size(), 5u) << name_of(kVariants[m]);
   EXPECT_EQ(met[2].size(), 4u) << "contiguous takes all but masked";
   EXPECT_EQ(met[3], std::set{GroupEncoding::masked});
 }
@@ -159,14 +159,14 @@ TEST(GroupedEpilogue, BiasIsOfItsGroupOrOfAll) {
   const Device device = open_emu();
   for (bool shared : {false, true}) {
     std::vector<std::uint8_t> of_ragged;
-    for (Mechanism mechanism : kMechanisms) {
-      GroupedEpilogueCase c = small_case(mechanism, acc * alpha + bias(), 96);
+    for (GroupedVariant variant : kVariants) {
+      GroupedEpilogueCase c = small_case(variant, acc * alpha + bias(), 96);
       c.shared = shared, c.group_scalars = !shared;
       const GroupedEpilogueRun run = run_or_throw(device, c);
       EXPECT_EQ(wrong(c, run), "");
       // A variant changes no bit; masked groups have other positions.
-      if (mechanism == Mechanism::ragged) of_ragged = run.d;
-      if (mechanism != Mechanism::masked) {
+      if (variant == GroupedVariant::ragged) of_ragged = run.d;
+      if (variant != GroupedVariant::masked) {
         EXPECT_EQ(run.d, of_ragged) << c.replay();
       }
     }
@@ -176,9 +176,9 @@ TEST(GroupedEpilogue, BiasIsOfItsGroupOrOfAll) {
 TEST(GroupedEpilogue, RowsInNoGroupAreLeftAloneOrZeroAndNotTheTreeOfZeros) {
   using namespace evt;
   const Device device = open_emu();
-  for (Mechanism mechanism : kMechanisms)
+  for (GroupedVariant variant : kVariants)
     for (bool zero : {false, true}) {
-      GroupedEpilogueCase c = small_case(mechanism, store(acc + bias(), 0, f32) + 1.0f, 96, f32);
+      GroupedEpilogueCase c = small_case(variant, store(acc + bias(), 0, f32) + 1.0f, 96, f32);
       c.host.problem.zero_outside = zero;
       EXPECT_EQ(wrong(c, run_or_throw(device, c)), "");
     }
@@ -187,9 +187,9 @@ TEST(GroupedEpilogue, RowsInNoGroupAreLeftAloneOrZeroAndNotTheTreeOfZeros) {
 TEST(GroupedEpilogue, WithoutKItIsTheTreeOfZeros) {
   using namespace evt;
   const Device device = open_emu();
-  for (Mechanism mechanism : kMechanisms)
+  for (GroupedVariant variant : kVariants)
     for (DType d : {bf16, f32}) {
-      const GroupedEpilogueCase c = small_case(mechanism, acc * alpha + bias() + column(0), 0, d);
+      const GroupedEpilogueCase c = small_case(variant, acc * alpha + bias() + column(0), 0, d);
       EXPECT_EQ(wrong(c, run_or_throw(device, c)), "");
     }
 }
@@ -197,11 +197,11 @@ TEST(GroupedEpilogue, WithoutKItIsTheTreeOfZeros) {
 TEST(GroupedEpilogue, SwigluOfHalvesInOneTile) {
   using namespace evt;
   const Device device = open_emu();
-  for (Mechanism mechanism : {Mechanism::contiguous, Mechanism::masked}) {
-    GroupedEpilogueCase c = small_case(mechanism, swiglu_halves(acc * alpha + bias()), 96);
-    c.host.config.tile_n = 144;
+  for (GroupedVariant variant : {GroupedVariant::contiguous, GroupedVariant::masked}) {
+    GroupedEpilogueCase c = small_case(variant, swiglu_halves(acc * alpha + bias()), 96);
+    c.host.config.tile.n = 144;
     EXPECT_EQ(wrong(c, run_or_throw(device, c)), "");
-    c.host.config.tile_n = 64;
+    c.host.config.tile.n = 64;
     const auto refused = run_on(device, c);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().argument, "epilogue, swiglu_halves");
@@ -213,11 +213,11 @@ TEST(GroupedEpilogue, AutoTakesNormalOrientationWhereColumnsCombine) {
   const Device device = open_emu();
   for (GroupEncoding encoding : {GroupEncoding::starts_counts, GroupEncoding::masked}) {
     const bool masked = encoding == GroupEncoding::masked;
-    GroupedEpilogueCase c = small_case(masked ? Mechanism::masked : Mechanism::ragged, swiglu(acc), 96);
+    GroupedEpilogueCase c = small_case(masked ? GroupedVariant::masked : GroupedVariant::ragged, swiglu(acc), 96);
     c.host.config = {};
     const auto made = plan_grouped(device, c.host.problem);
     ASSERT_TRUE(made) << made.error().message;
-    EXPECT_EQ(made->config().mechanism, masked ? Mechanism::masked : Mechanism::contiguous);
+    EXPECT_EQ(made->config().row_groups.variant, masked ? GroupedVariant::masked : GroupedVariant::contiguous);
     EXPECT_EQ(wrong(c, run_or_throw(device, c)), "");
   }
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "random_problem.hpp"
-#include "warpwright/collective/swap_ab.hpp"
+#include "warpwright/config/swap_ab.hpp"
 
 namespace ww::testing {
 
@@ -24,11 +24,11 @@ inline std::vector<KSpan> parts_of(KSpan span, std::int64_t parts) {
 
 /// docs/numerics.md, section 3a: splits through the workspace, each divided between the CTAs along K of a cluster.
 inline KCut split_cut(const GemmConfig& c, std::int64_t k_blocks) {
-  const std::int64_t pieces = std::min<std::int64_t>(c.split / c.cluster_k, k_blocks);
-  return {c.tile_m, c.tile_n, [=](std::int64_t, std::int64_t) {
+  const std::int64_t pieces = std::min<std::int64_t>(c.sm90.split / c.cluster.k, k_blocks);
+  return {c.tile.m, c.tile.n, [=](std::int64_t, std::int64_t) {
             KPieces all;
             for (std::int64_t i = 0; i < pieces; ++i)
-              all.push_back(parts_of(part_of({0, k_blocks}, i, pieces), c.cluster_k));
+              all.push_back(parts_of(part_of({0, k_blocks}, i, pieces), c.cluster.k));
             return all;
           }};
 }
@@ -36,13 +36,13 @@ inline KCut split_cut(const GemmConfig& c, std::int64_t k_blocks) {
 /// docs/numerics.md, section 3a: the k-blocks of the first tiles in a line, divided into a range for each cluster. M
 /// runs fastest here: one band holds all rows.
 inline KCut stream_cut(const GemmConfig& c, const GemmProblem& p, std::int64_t k_blocks, std::int64_t ctas) {
-  const std::int64_t rows = ceil_div(p.m, c.tile_m * c.cluster_m), columns = ceil_div(p.n, c.tile_n * c.cluster_n);
+  const std::int64_t rows = ceil_div(p.m, c.tile.m * c.cluster.m), columns = ceil_div(p.n, c.tile.n * c.cluster.n);
   const std::int64_t tiles = rows * columns;
-  const std::int64_t clusters = std::min(ctas / (c.cluster_m * c.cluster_n), tiles * k_blocks);
+  const std::int64_t clusters = std::min(ctas / (c.cluster.m * c.cluster.n), tiles * k_blocks);
   const std::int64_t left = tiles % clusters;
   const std::int64_t line = left == 0 ? 0 : tiles < clusters ? left : left + clusters;
-  return {c.tile_m, c.tile_n, [=](std::int64_t row, std::int64_t column) -> KPieces {
-            const std::int64_t index = column / c.cluster_n * rows + row / c.cluster_m;
+  return {c.tile.m, c.tile.n, [=](std::int64_t row, std::int64_t column) -> KPieces {
+            const std::int64_t index = column / c.cluster.n * rows + row / c.cluster.m;
             if (index >= line) return {{{0, k_blocks}}};
             const KSpan tile{index * k_blocks, (index + 1) * k_blocks};
             KPieces pieces;
@@ -66,9 +66,9 @@ inline KCut cut_of(const GemmConfig& c, const GemmProblem& p, std::int64_t ctas)
       cut.pieces = [pieces](std::int64_t row, std::int64_t column) { return pieces(column, row); };
     return cut;
   }
-  const std::int64_t k_blocks = ceil_div(p.k, c.tile_k);
-  if (k_blocks > 0 && c.order == TileOrder::split_k) return split_cut(c, k_blocks);
-  if (k_blocks > 0 && c.order == TileOrder::stream_k) return stream_cut(c, p, k_blocks, ctas);
+  const std::int64_t k_blocks = ceil_div(p.k, c.tile.k);
+  if (k_blocks > 0 && c.sm90.tile_scheduler == TileScheduler::split_k) return split_cut(c, k_blocks);
+  if (k_blocks > 0 && c.sm90.tile_scheduler == TileScheduler::stream_k) return stream_cut(c, p, k_blocks, ctas);
   return {};
 }
 

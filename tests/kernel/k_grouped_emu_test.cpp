@@ -17,7 +17,7 @@ Device open_emu(std::uint64_t seed = 0) {
 }
 
 GemmConfig tile(int m, int n, int cluster_m = 1, int cluster_n = 1) {
-  return {.tile_m = m, .tile_n = n, .cluster_m = cluster_m, .cluster_n = cluster_n};
+  return {.tile = {m, n}, .cluster = {cluster_m, cluster_n}};
 }
 
 /// Groups of `counts` rows of bf16, one after the other.
@@ -191,16 +191,18 @@ TEST(KGroupedEmu, WhatCannotBeIsRefused) {
   p.scale_a_group = 0, p.encoding = GroupEncoding::masked, p.k = 48;
   EXPECT_NE(error(p).find("argument k"), std::string::npos) << error(p);
   p = {.groups = 4, .m = 64, .n = 64, .k = 100};
-  EXPECT_NE(error(p, {.config = {.mechanism = Mechanism::ragged}}).find("mechanism"), std::string::npos);
-  EXPECT_NE(error(p, {.config = {.order = TileOrder::stream_k}}).find("order"), std::string::npos);
-  EXPECT_NE(error(p, {.config = {.tile_m = 128, .tile_n = 64, .cluster_m = 2}}).find("tile (n)"), std::string::npos);
-  EXPECT_NE(error(p, {.config = {.schedule = Schedule::pingpong}}).find("schedule"), std::string::npos);
+  EXPECT_NE(error(p, {.config = {.row_groups = {.variant = GroupedVariant::ragged}}}).find("variant"),
+            std::string::npos);
+  EXPECT_NE(error(p, {.config = {.sm90 = {.tile_scheduler = TileScheduler::stream_k}}}).find("tile_scheduler"),
+            std::string::npos);
+  EXPECT_NE(error(p, {.config = {.tile = {128, 64}, .cluster = {2}}}).find("tile (n)"), std::string::npos);
+  EXPECT_NE(error(p, {.config = {.sm90 = {.schedule = Schedule::pingpong}}}).find("schedule"), std::string::npos);
 }
 
 TEST(KGroupedEmu, OneSmHasNoClusters) {
   const KGroupedProblem p{.groups = 4, .m = 256, .n = 64, .k = 100};  // two tiles of rows, which usually share B
   EXPECT_TRUE(can_implement(p, {.sms = 1}));
-  const auto asked = can_implement(p, {.config = {.cluster_m = 2}, .sms = 1});
+  const auto asked = can_implement(p, {.config = {.cluster = {2}}, .sms = 1});
   ASSERT_FALSE(asked);
   EXPECT_EQ(asked.error().argument, "sms");
 }

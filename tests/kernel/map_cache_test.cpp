@@ -143,7 +143,7 @@ TEST(MapsOfPlans, FollowThePointersOfADenseRun) {
   GemmProblem batch = one;
   batch.batch = 3, batch.batch_a = one.m * one.k, batch.batch_b = one.n * one.k, batch.batch_d = one.m * one.n;
   for (const GemmProblem& p : {one, batch}) {
-    const GemmConfig config{.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1};
+    const GemmConfig config{.tile = {64, 64}, .cluster = {1, 1}};
     const HostProblem host[2] = {make_problem(p, config, 1), make_problem(p, config, 2)};
     const auto made = plan_gemm(device, host[0].problem, options_of(host[0]));
     ASSERT_TRUE(made) << made.error().message;
@@ -159,13 +159,13 @@ TEST(MapsOfPlans, FollowThePointersOfADenseRun) {
 
 TEST(MapsOfPlans, FollowThePointersOfAGroupedRun) {
   const Device device = open_emu();
-  for (Mechanism mechanism : {Mechanism::ragged, Mechanism::contiguous, Mechanism::descriptors}) {
+  for (GroupedVariant variant : {GroupedVariant::ragged, GroupedVariant::contiguous, GroupedVariant::descriptors}) {
     HostGrouped host[2];
     for (std::uint64_t i : {0, 1}) {
       HostGrouped& h = host[i];
       GroupedProblem& p = h.problem;
       p = {.groups = 3, .n = 72, .k = 96, .a = bf16, .b = bf16};
-      h.config = {.tile_m = mechanism == Mechanism::contiguous ? 128 : 64, .tile_n = 128, .mechanism = mechanism};
+      h.config = {.tile = {variant == GroupedVariant::contiguous ? 128 : 64, 128}, .row_groups = {.variant = variant}};
       std::mt19937_64 groups(1), operands(i);
       encode_groups(h, groups, {9, 0, 70});
       p.lda = p.ldb = p.k, p.ldd = p.n, p.stride_b_group = p.n * p.k;
@@ -191,7 +191,7 @@ TEST(MapsOfPlans, FollowThePointersOfAGroupedRun) {
 
 TEST(MapsOfPlans, ExtentsAndStridesAreThoseOfTheirOwnPlan) {  // the same three pointers for every plan
   const Device device = open_emu();
-  const GemmConfig config{.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1};
+  const GemmConfig config{.tile = {64, 64}, .cluster = {1, 1}};
   const GemmProblem first{.m = 72, .n = 72, .k = 96, .a = bf16, .b = bf16, .lda = 96, .ldb = 96, .ldd = 72};
   std::vector<GemmProblem> problems(7, first);
   problems[1].m = 64, problems[2].n = 64, problems[3].k = 88;

@@ -67,7 +67,7 @@ template <class T> T* moved(T* pointer, std::uintptr_t bytes) {
 const void* moved(const void* pointer, std::uintptr_t bytes) { return static_cast<const char*>(pointer) + bytes; }
 void* moved(void* pointer, std::uintptr_t bytes) { return static_cast<char*>(pointer) + bytes; }
 
-constexpr GemmConfig kStreamK{.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1, .order = TileOrder::stream_k};
+constexpr GemmConfig kStreamK{.tile = {64, 64}, .cluster = {1, 1}, .sm90 = {.tile_scheduler = TileScheduler::stream_k}};
 const GemmProblem kBlocks{.m = 192, .n = 72, .k = 256, .scale = Scale::block_1x128_128x128};
 using O = GemmOperands;
 
@@ -114,7 +114,7 @@ TEST(OperandPointers, WithoutKOnlyDIsAskedFor) {
 TEST(OperandPointers, ScalesOfNoRecipeAreNotAskedFor) {
   GemmProblem problem = kBlocks;
   problem.scale = Scale::none;
-  const Prepared p(problem, {.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1});
+  const Prepared p(problem, {.tile = {64, 64}, .cluster = {1, 1}});
   EXPECT_EQ(p.workspace_bytes(), 0u);
   EXPECT_EQ(p.said([](O& o) { o.scale_a = o.scale_b = nullptr, o.workspace = nullptr; }), "accepted");
   EXPECT_EQ(p.written(), problem.m * problem.n * 2);

@@ -48,10 +48,10 @@ TEST(Plan, RunsAgainWithOtherPointersAndFromSeveralThreads) {
 }
 
 /// Groups of other sizes for every number; all else of the problem is the same.
-HostGrouped grouped_problem(Mechanism mechanism, std::uint64_t number) {
+HostGrouped grouped_problem(GroupedVariant variant, std::uint64_t number) {
   HostGrouped h;
   h.number = number;
-  h.config = {.tile_m = mechanism == Mechanism::descriptors ? 16 : 64, .tile_n = 128, .mechanism = mechanism};
+  h.config = {.tile = {variant == GroupedVariant::descriptors ? 16 : 64, 128}, .row_groups = {.variant = variant}};
   GroupedProblem& p = h.problem;
   p = {.groups = 4, .n = 136, .k = 96, .a = bf16, .b = bf16};
   std::mt19937_64 rng(number);
@@ -64,8 +64,8 @@ HostGrouped grouped_problem(Mechanism mechanism, std::uint64_t number) {
 
 TEST(GroupedPlan, RunsAgainWithOtherSizesAndFromSeveralThreads) {
   const Device device = open_emu();
-  for (Mechanism mechanism : {Mechanism::ragged, Mechanism::descriptors}) {
-    const auto problem = [&](std::uint64_t number) { return grouped_problem(mechanism, number); };
+  for (GroupedVariant variant : {GroupedVariant::ragged, GroupedVariant::descriptors}) {
+    const auto problem = [&](std::uint64_t number) { return grouped_problem(variant, number); };
     const auto made = plan_grouped(device, problem(0).problem, {.config = problem(0).config});
     ASSERT_TRUE(made) << made.error().message;
     expect_exact(device, *made, problem);

@@ -115,26 +115,26 @@ TEST(PointerArrays, AreTheStridedBatchBitForBit) {
   turned.a_major = turned.b_major = Major::mn, turned.m = 104, turned.batch_a = turned.m * turned.k;
   turned.d_layout = OutputLayout::column, turned.batch_d = turned.m * turned.n;
   for (const GemmProblem& p : {batch_of(bf16, Scale::none, bf16, 4), block, turned, batch_of(f16, Scale::none, f16, 1)})
-    expect_same_bits(make_problem(p, {.tile_m = 128, .tile_n = 128, .cluster_m = 2, .cluster_n = 1}, ++seed), device);
+    expect_same_bits(make_problem(p, {.tile = {128, 128}, .cluster = {2, 1}}, ++seed), device);
 }
 
 TEST(PointerArrays, MatricesMayBeShared) {
   GemmProblem p = batch_of(bf16, Scale::none, bf16, 4);
   p.batch_b = 0;
-  expect_same_bits(make_problem(p, {.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1}, 9), open_emu());
+  expect_same_bits(make_problem(p, {.tile = {64, 64}, .cluster = {1, 1}}, 9), open_emu());
 }
 
 TEST(PointerArrays, WithoutKAreZeros) {
   GemmProblem p = batch_of(bf16, Scale::none, bf16, 3);
   p.k = 0, p.batch_a = p.batch_b = 0;
-  expect_same_bits(make_problem(p, {.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1}, 9), open_emu());
+  expect_same_bits(make_problem(p, {.tile = {64, 64}, .cluster = {1, 1}}, 9), open_emu());
 }
 
 TEST(PointerArrays, AreCleanUnderTheChecker) {
   for (Schedule schedule : {Schedule::cooperative, Schedule::pingpong}) {
     const bool pingpong = schedule == Schedule::pingpong;
     const GemmConfig config{
-        .tile_m = 64, .tile_n = 64, .cluster_m = pingpong ? 1 : 2, .cluster_n = 1, .stages = 2, .schedule = schedule};
+        .tile = {64, 64}, .cluster = {pingpong ? 1 : 2, 1}, .sm90 = {.schedule = schedule, .stages = 2}};
     const Device device = open_emu(true);
     expect_same_bits(make_problem(batch_of(bf16, Scale::none, bf16, 3), config, 11), device);
     const auto report = device.backend().last_check();
@@ -146,7 +146,7 @@ TEST(PointerArrays, AreCleanUnderTheChecker) {
 TEST(PointerArrays, WhatIsMissingIsNamed) {
   GemmProblem p = batch_of(bf16, Scale::none, bf16, 2);
   p.pointer_array = true;
-  const auto made = plan_gemm(open_emu(), p, {.config = {.tile_m = 64, .tile_n = 64}});
+  const auto made = plan_gemm(open_emu(), p, {.config = {.tile = {64, 64}}});
   ASSERT_TRUE(made) << made.error().message;
   alignas(256) static char memory[4096];
   ASSERT_LE(made->workspace_bytes(), sizeof memory);
@@ -157,7 +157,7 @@ TEST(PointerArrays, WhatIsMissingIsNamed) {
   EXPECT_EQ(made->run(operands).error().argument, "a_pointers");
   operands.a_pointers = reinterpret_cast<const void* const*>(memory);
   EXPECT_EQ(made->run(operands).error().argument, "b_pointers");
-  const auto multistage = can_implement(p, {.config = {.schedule = Schedule::multistage}});
+  const auto multistage = can_implement(p, {.config = {.sm90 = {.schedule = Schedule::multistage}}});
   ASSERT_FALSE(multistage);
   EXPECT_NE(multistage.error().message.find("pointer arrays"), std::string::npos) << multistage.error().message;
 }

@@ -20,7 +20,7 @@ constexpr ww::EpilogueTree tree() {{
 inline constexpr ww::GemmConfig kConfig = ww::collective::{resolve}(ww::GemmConfig{{
     {fields}, .epilogue = tree()}});
 using Kernel = ww::kernel::{kernel}<kConfig>;
-constexpr int kCtas = kConfig.ctas_per_sm > 1 ? kConfig.ctas_per_sm : 1;
+constexpr int kCtas = kConfig.sm90.occupancy;
 WW_RESIDENT_KERNEL(kernel, Kernel::kThreads, kCtas, ww::{params}, params) {{ Kernel::run(params); }}
 WW_MODULE()
 """

@@ -8,9 +8,9 @@
 #include <random>
 
 #include "cli/execution.hpp"
+#include "config/config_text.hpp"
 #include "operations/epilogue_operands.hpp"
 #include "reference/operands.hpp"
-#include "select/config_text.hpp"
 #include "warpwright/host/gemm.hpp"
 
 namespace ww::testing {
@@ -148,9 +148,9 @@ inline EpilogueCase numbered_epilogue(std::uint64_t i, std::uint64_t trees) {
   p.epilogue = RandomTree(kind + 1, i >= kFirstNewerEpilogue).make(p.d);
   const collective::EpilogueStages stages = collective::stages_of(p.epilogue);
   const bool blocks = stages.quantise > EpilogueOp::quantise, halved = stages.swiglu != EpilogueOp::none;
-  made.config.tile_m = draw(of_kind, 2) == 0 ? 64 : 128;
-  made.config.tile_n = blocks ? (halved ? 256 : 128) : draw(of_kind, 2) == 0 ? 64 : 96;
-  made.config.cluster_m = kind % 3 == 0 ? 2 : 1;
+  made.config.tile.m = draw(of_kind, 2) == 0 ? 64 : 128;
+  made.config.tile.n = blocks ? (halved ? 256 : 128) : draw(of_kind, 2) == 0 ? 64 : 96;
+  made.config.cluster.m = kind % 3 == 0 ? 2 : 1;
   p.m = 1 + static_cast<std::int64_t>(draw(rng, 200));
   p.n = (p.d == e4m3 || halved ? 32 : 8) * (1 + static_cast<std::int64_t>(draw(rng, 9)));
   p.k = 64 * static_cast<std::int64_t>(draw(rng, 20) == 0 ? 0 : 1 + draw(rng, 3));

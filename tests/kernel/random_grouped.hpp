@@ -6,7 +6,7 @@
 
 #include "k_cuts.hpp"
 #include "random_problem.hpp"
-#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/config/grouped_builder.hpp"
 #include "warpwright/host/grouped.hpp"
 
 namespace ww::testing {
@@ -156,10 +156,10 @@ inline void fill_grouped(HostGrouped& h, std::mt19937_64& rng) {
 /// Common problems share two configs for each recipe, others roam over widths, weight tiles and orders.
 inline GemmConfig descriptors_config(std::uint64_t i, bool common) {
   const bool wide = i / 30 % 6 == 5, vertical = common ? wide : i / 2 % 2 == 0;
-  return {.tile_m = common ? (wide ? 64 : 16) : 8 * (1 + static_cast<int>(i / 2 % 8)),
-          .tile_n = !common && i / 2 % 3 == 0 ? 256 : 128,
-          .mechanism = Mechanism::descriptors,
-          .order = vertical ? TileOrder::vertical : TileOrder::horizontal};
+  return {.tile = {common ? (wide ? 64 : 16) : 8 * (1 + static_cast<int>(i / 2 % 8)),
+                   !common && i / 2 % 3 == 0 ? 256 : 128},
+          .sm90 = {.tile_scheduler = vertical ? TileScheduler::vertical : TileScheduler::horizontal},
+          .row_groups = {.variant = GroupedVariant::descriptors}};
 }
 
 inline constexpr std::uint64_t kFirstSplitGrouped = 5'000'000;
@@ -172,11 +172,9 @@ inline GemmConfig split_config(std::uint64_t i) {
   };
   constexpr Split kSplits[] = {{64, 128, 2}, {64, 256, 4}, {128, 256, 8}, {64, 64, 4}, {128, 128, 2}};
   const Split& s = kSplits[i % 5];
-  return {.tile_m = s.tile_m,
-          .tile_n = s.tile_n,
-          .mechanism = Mechanism::ragged,
-          .order = TileOrder::split_k,
-          .split = s.pieces};
+  return {.tile = {s.tile_m, s.tile_n},
+          .sm90 = {.tile_scheduler = TileScheduler::split_k, .split = s.pieces},
+          .row_groups = {.variant = GroupedVariant::ragged}};
 }
 
 inline constexpr std::uint64_t kFirstBriefGrouped = 5'500'000;
@@ -184,14 +182,15 @@ inline constexpr std::uint64_t kFirstBriefGrouped = 5'500'000;
 /// Returns a config of narrow tiles at an occupancy of one or several CTAs per SM, also for groups of more rows than
 /// the tiles.
 inline GemmConfig brief_config(std::uint64_t i) {
-  const TileOrder order = i % 4 == 1 ? TileOrder::dynamic : TileOrder::fixed;
+  const TileScheduler order = i % 4 == 1 ? TileScheduler::dynamic : TileScheduler::fixed;
   if (i % 5 == 4)
-    return {.tile_m = 32, .tile_n = 256, .math_warpgroups = 2, .mechanism = Mechanism::ragged, .order = order};
+    return {.tile = {32, 256},
+            .sm90 = {.consumer_warpgroups = 2, .tile_scheduler = order},
+            .row_groups = {.variant = GroupedVariant::ragged}};
   const bool wide = i % 3 == 0;
-  return {.tile_n = wide ? 128 : 64,
-          .mechanism = Mechanism::ragged,
-          .order = order,
-          .ctas_per_sm = wide || i % 2 == 0 ? 2 : 3};
+  return {.tile = {.n = wide ? 128 : 64},
+          .sm90 = {.tile_scheduler = order, .occupancy = wide || i % 2 == 0 ? 2 : 3},
+          .row_groups = {.variant = GroupedVariant::ragged}};
 }
 
 /// Returns problem number `i`: with split K from kFirstSplitGrouped on, at higher occupancy from kFirstBriefGrouped on.
@@ -223,18 +222,18 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
   p.stride_b_group = p.n * p.ldb + (pick(3) == 0 ? step : 0);
 
   const bool masked = p.encoding == GroupEncoding::masked;
-  const Mechanism mechanisms[3] = {Mechanism::ragged, Mechanism::ragged,
-                                   masked ? Mechanism::masked : Mechanism::contiguous};
-  h.config.mechanism = mechanisms[i / 30 % 3];
-  if (h.config.mechanism == Mechanism::ragged) {
-    h.config.tile_m = i / 30 % 3 == 0 ? 64 : 128;
-    h.config.tile_n = h.config.tile_m == 64 ? 128 : 256;
-    h.config.order = !common && pick(3) == 0 ? TileOrder::fixed : TileOrder::dynamic;
+  const GroupedVariant variants[3] = {GroupedVariant::ragged, GroupedVariant::ragged,
+                                      masked ? GroupedVariant::masked : GroupedVariant::contiguous};
+  h.config.row_groups.variant = variants[i / 30 % 3];
+  if (h.config.row_groups.variant == GroupedVariant::ragged) {
+    h.config.tile.m = i / 30 % 3 == 0 ? 64 : 128;
+    h.config.tile.n = h.config.tile.m == 64 ? 128 : 256;
+    h.config.sm90.tile_scheduler = !common && pick(3) == 0 ? TileScheduler::fixed : TileScheduler::dynamic;
   } else {
-    h.config.tile_m = h.config.tile_n = 128;
-    if (p.scale == Scale::block_1x128_128x128 && p.d != f32 && i / 180 % 2 == 1) h.config.tile_m = 192;
-    h.config.cluster_m = !common && pick(3) == 0 ? 1 : 2;
-    h.config.raster = 1 + static_cast<int>(pick(4));
+    h.config.tile.m = h.config.tile.n = 128;
+    if (p.scale == Scale::block_1x128_128x128 && p.d != f32 && i / 180 % 2 == 1) h.config.tile.m = 192;
+    h.config.cluster.m = !common && pick(3) == 0 ? 1 : 2;
+    h.config.raster.width = 1 + static_cast<int>(pick(4));
   }
   // After those, and from the number alone, so that everything else of a problem, and its D, stays unchanged.
   if (i / 30 % 6 == 1 || i / 30 % 6 == 5) h.config = descriptors_config(i, common);
@@ -286,11 +285,11 @@ inline HostProblem problem_of_group(const HostGrouped& h, std::int64_t g) {
 
 /// Returns how the K of every tile is split and summed.
 inline KCut cut_of(const HostGrouped& h) {
-  if (h.config.order != TileOrder::split_k || h.problem.k == 0) return {};
+  if (h.config.sm90.tile_scheduler != TileScheduler::split_k || h.problem.k == 0) return {};
   GemmConfig config = h.config;
-  config.a = h.problem.a;
+  config.operands.a = h.problem.a;
   config = collective::resolve_grouped(config);
-  return split_cut(config, ceil_div(h.problem.k, config.tile_k));
+  return split_cut(config, ceil_div(h.problem.k, config.tile.k));
 }
 
 /// All of D as the launch should leave it, padding between rows included.

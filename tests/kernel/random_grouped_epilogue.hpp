@@ -66,17 +66,18 @@ inline GroupedEpilogueCase numbered_grouped_epilogue(std::uint64_t i) {
   const std::uint64_t which = kind / 4, m = kind % 4;
   constexpr int kTypes[5] = {0, 2, 9, 3, 10};
   set_types(h, kGroupedTypes[kTypes[(which + m) % 5]]);
-  const Mechanism mechanisms[4] = {Mechanism::ragged, Mechanism::descriptors, Mechanism::contiguous, Mechanism::masked};
+  const GroupedVariant variants[4] = {GroupedVariant::ragged, GroupedVariant::descriptors, GroupedVariant::contiguous,
+                                      GroupedVariant::masked};
   GemmConfig& c = h.config;
-  c.mechanism = mechanisms[m];
+  c.row_groups.variant = variants[m];
   p.epilogue = grouped_tree(which, m >= 2, kind + 1, p.d);
   // Every variant has all that it supports among the trees of one turn, and every tree among five turns.
   const std::uint64_t turn = i / kGroupedEpilogueKinds;
   p.encoding = m == 3 ? GroupEncoding::masked : GroupEncoding((turn + which + m) % (m == 2 ? 4 : 5));
-  if (m == 0) c.tile_m = 64, c.tile_n = which % 2 == 0 ? 128 : 256;
-  if (m == 0 && which == 1) c.order = TileOrder::split_k, c.split = 2;
-  if (m == 1) c.tile_m = 8 * (1 + static_cast<int>(which) * 3 % 8), c.tile_n = 128;
-  if (m >= 2) c.tile_m = 128, c.tile_n = 128, c.cluster_m = which % 2 == 0 ? 2 : 1;
+  if (m == 0) c.tile.m = 64, c.tile.n = which % 2 == 0 ? 128 : 256;
+  if (m == 0 && which == 1) c.sm90.tile_scheduler = TileScheduler::split_k, c.sm90.split = 2;
+  if (m == 1) c.tile.m = 8 * (1 + static_cast<int>(which) * 3 % 8), c.tile.n = 128;
+  if (m >= 2) c.tile.m = 128, c.tile.n = 128, c.cluster.m = which % 2 == 0 ? 2 : 1;
   if (p.encoding == GroupEncoding::offsets && pick(3) == 0) p.alignment = 1 << pick(6);
   constexpr std::int64_t kGroups[5] = {1, 2, 3, 8, 17};
   p.groups = kGroups[pick(5)];

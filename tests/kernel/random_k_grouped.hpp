@@ -155,9 +155,9 @@ inline HostKGrouped numbered_k_grouped(std::uint64_t i) {
   h.in_place = pick(3) != 0;
   const int cluster = static_cast<int>(i / 10 % 3);
   const bool small = i / 30 % 2 == 1;  // the narrowest that an MN-major operand in slices takes
-  h.config.cluster_m = cluster == 1 ? 2 : 1, h.config.cluster_n = cluster == 2 ? 2 : 1;
-  h.config.tile_m = small && cluster != 2 ? 64 : 128, h.config.tile_n = small && cluster != 1 ? 64 : 128;
-  h.config.raster = 1 + static_cast<int>(pick(3));
+  h.config.cluster.m = cluster == 1 ? 2 : 1, h.config.cluster.n = cluster == 2 ? 2 : 1;
+  h.config.tile.m = small && cluster != 2 ? 64 : 128, h.config.tile.n = small && cluster != 1 ? 64 : 128;
+  h.config.raster.width = 1 + static_cast<int>(pick(3));
   fill_k_grouped(h, rng);
   return h;
 }

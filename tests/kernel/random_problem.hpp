@@ -12,8 +12,8 @@
 #include <random>
 #include <vector>
 
+#include "config/config_text.hpp"
 #include "emu/numerics/mma.hpp"
-#include "select/config_text.hpp"
 #include "warpwright/arch/convert.hpp"
 #include "warpwright/core/meta.hpp"
 #include "warpwright/host/gemm.hpp"
@@ -255,7 +255,7 @@ inline std::vector<std::uint8_t> reference(const HostProblem& host, emu::MmaMath
 /// How the problem is planned on `sms` CTAs (0: all of the device).
 inline GemmOptions options_of(const HostProblem& host, int sms = 0) {
   // The reference does not split K unless the config says how; the library's own choice might.
-  const bool whole = host.config.order == TileOrder::automatic && host.config.split <= 1;
+  const bool whole = host.config.sm90.tile_scheduler == TileScheduler::automatic && host.config.sm90.split <= 1;
   return {.config = host.config, .sms = sms, .batch_invariant = whole};
 }
 

@@ -105,7 +105,8 @@ TEST(GemmRegisters, UnitsBlocksAndOneKBlock) {
 
 TEST(GemmRegisters, PiecesOfK) {
   constexpr int kSms = 4;
-  for (const char* order : {"order=stream-k", "order=split-k,split=4,cluster=1x1x2", "order=dynamic"}) {
+  for (const char* order :
+       {"tile_scheduler=stream-k", "tile_scheduler=split-k,split=4,cluster=1x1x2", "tile_scheduler=dynamic"}) {
     GemmProblem p = tf32_problem(Major::mn, Major::mn);
     p.k = 300;
     const std::string config = std::string("tile=64x64x32,stages=3,raster=64,a_source=registers,") + order;
@@ -123,12 +124,12 @@ TEST(GemmRegisters, RefusesWhatItCannotBe) {
   const auto device = open_emu(0, EmuSchedule::random);
   const std::pair<const char*, const char*> kRefused[] = {
       {"schedule=multistage,a_source=registers", "a_source"},
-      {"a_source=registers,promotion=2", "promotion"},
+      {"a_source=registers,partial_accumulators=2", "partial_accumulators"},
       {"a_source=registers,tile=256x192x128", "tile"},
   };
   for (const auto& [config, field] : kRefused) {
     GemmProblem p{.m = 256, .n = 256, .k = 256, .scale = Scale::none};
-    if (std::string(field) == "promotion") p.scale = Scale::block_1x128_128x128;
+    if (std::string(field) == "partial_accumulators") p.scale = Scale::block_1x128_128x128;
     const auto answer = can_implement(p, {.config = *parse_config(config)});
     ASSERT_FALSE(answer) << config;
     EXPECT_NE(answer.error().message.find(field), std::string::npos) << answer.error().message;

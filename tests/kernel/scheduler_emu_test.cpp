@@ -57,8 +57,8 @@ TEST(Schedulers, EveryOneUnderEveryCluster) {
   for (const char* cluster : kClusters)
     for (const char* order : {"single", "static", "dynamic", "stream-k", "split-k"}) {
       const bool splits = std::string(order) == "split-k";
-      const std::string text = fmt::format("tile=64x64x128,cluster={}{},order={}{}", cluster, splits ? "x1" : "", order,
-                                           splits ? ",split=3" : "");
+      const std::string text = fmt::format("tile=64x64x128,cluster={}{},tile_scheduler={}{}", cluster,
+                                           splits ? "x1" : "", order, splits ? ",split=3" : "");
       expect_exact({.m = 330, .n = 200, .k = 16 * 37, .scale = kBlock}, text, 48, ++seed);
     }
 }
@@ -93,14 +93,14 @@ TEST(StreamK, WholeWavesAreNotCut) {
 TEST(SplitK, SumsInAClusterAreDsmemBytesAndNoWorkspace) {
   const GemmProblem problem{.m = 100, .n = 200, .k = 16 * 37, .scale = kBlock};  // 2 x 4 tiles
   const Ran ran = expect_exact(problem, small_tiles("split-k") + ",split=4", 8, 5);
-  EXPECT_EQ(ran.config.cluster_k, 4);
+  EXPECT_EQ(ran.config.cluster.k, 4);
   EXPECT_EQ(ran.stats.dsmem_bytes, 8u * 3 * 64 * 64 * 4);
   EXPECT_EQ(ran.stats.thread_write_bytes.count("workspace"), 0u);
 }
 
 TEST(SplitK, SumsAcrossClustersAreWorkspaceBytes) {
   const GemmProblem problem{.m = 100, .n = 200, .k = 16 * 37, .scale = kBlock};
-  const Ran ran = expect_exact(problem, "tile=64x64x128,cluster=1x1x1,order=split-k,split=3", 5, 6);
+  const Ran ran = expect_exact(problem, "tile=64x64x128,cluster=1x1x1,tile_scheduler=split-k,split=3", 5, 6);
   EXPECT_EQ(ran.stats.dsmem_bytes, 0u);
   // partial tiles, and a flag of each of four warps put back
   EXPECT_EQ(ran.stats.thread_write_bytes.at("workspace"), 8u * 2 * (64 * 64 * 4 + 4 * 4));
@@ -108,20 +108,21 @@ TEST(SplitK, SumsAcrossClustersAreWorkspaceBytes) {
 
 TEST(SplitK, MorePiecesThanBlocksAndThanCtas) {
   const GemmProblem problem{.m = 70, .n = 72, .k = 272, .scale = kBlock};  // 3 k-blocks
-  expect_exact(problem, "tile=64x64x128,cluster=1x1x1,order=split-k,split=7", 1, 7);
+  expect_exact(problem, "tile=64x64x128,cluster=1x1x1,tile_scheduler=split-k,split=7", 1, 7);
   expect_exact(problem, small_tiles("split-k") + ",split=4", 4, 8);
-  expect_exact(problem, "tile=64x64x128,cluster=1x1x2,order=split-k,split=8", 4, 9);
+  expect_exact(problem, "tile=64x64x128,cluster=1x1x2,tile_scheduler=split-k,split=8", 4, 9);
 }
 
 TEST(SplitK, NoKIsZeros) {
-  for (const char* text : {"cluster=1x1x1,order=split-k,split=3", "cluster=1x1x4,order=split-k,split=4",
-                           "cluster=1x1,order=stream-k", "cluster=1x1,order=dynamic"})
+  for (const char* text :
+       {"cluster=1x1x1,tile_scheduler=split-k,split=3", "cluster=1x1x4,tile_scheduler=split-k,split=4",
+        "cluster=1x1,tile_scheduler=stream-k", "cluster=1x1,tile_scheduler=dynamic"})
     expect_exact({.m = 70, .n = 72, .k = 0, .scale = kBlock}, std::string("tile=64x64x128,") + text, 4, 10);
 }
 
 TEST(Schedulers, BitsOfAllButStreamKDoNotDependOnTheNumberOfCtas) {
-  for (const char* text :
-       {"cluster=1x1x1,order=split-k,split=3", "cluster=1x1,order=dynamic", "cluster=1x1,order=single"})
+  for (const char* text : {"cluster=1x1x1,tile_scheduler=split-k,split=3", "cluster=1x1,tile_scheduler=dynamic",
+                           "cluster=1x1,tile_scheduler=single"})
     for (const int sms : {1, 3, 9})
       expect_exact({.m = 130, .n = 136, .k = 640, .scale = kBlock}, std::string("tile=64x64x128,") + text, sms, 11);
 }

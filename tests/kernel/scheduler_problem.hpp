@@ -31,7 +31,7 @@ inline HostProblem scheduler_problem(std::uint64_t i) {
   p.n = 8 * (1 + pick(60));
   p.k = step * (pick(13) == 0 ? 0 : 1 + pick(150));
   const std::string text =
-      fmt::format("tile={}x{}x0,{},order={},raster=64", pick(3) == 0 ? 128 : 64, 64,
+      fmt::format("tile={}x{}x0,{},tile_scheduler={},raster=64", pick(3) == 0 ? 128 : 64, 64,
                   order == "split-k" ? kSplits[pick(6)] : fmt::format("cluster={}", kClusters[pick(8)]), order);
   return make_problem(p, *parse_config(text), i);
 }

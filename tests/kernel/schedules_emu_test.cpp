@@ -59,7 +59,7 @@ TEST(Schedules, PingpongTilesAndDepths) {
   const GemmProblem block{.m = 200, .n = 264, .k = 656, .scale = Scale::block_1x128_128x128};
   const GemmProblem plain{.m = 200, .n = 264, .k = 656, .a = bf16, .b = bf16};
   for (const char* config : {"schedule=pingpong", "schedule=pingpong,stages=2",
-                             "schedule=pingpong,promotion=1,stages=3", "schedule=pingpong,tile=128x64x128"})
+                             "schedule=pingpong,partial_accumulators=1,stages=3", "schedule=pingpong,tile=128x64x128"})
     expect_equal(block, config, 60, EmuSchedule::random, 2);
   for (const char* config : {"schedule=pingpong", "schedule=pingpong,stages=2,tile=64x128x64",
                              "schedule=pingpong,tile=128x128x64,cluster=2x1"})
@@ -73,7 +73,7 @@ TEST(Schedules, MultistageTilesAndDepths) {
                              "schedule=multistage,tile=192x64x128", "schedule=multistage,tile=256x32x128,cluster=1x2"})
     expect_equal(block, config, 62, EmuSchedule::random, 2);
   for (const char* config : {"schedule=multistage", "schedule=multistage,stages=2,tile=64x64x64",
-                             "schedule=multistage,tile=128x128x64,warpgroups=1,cluster=2x1"})
+                             "schedule=multistage,tile=128x128x64,consumer_warpgroups=1,cluster=2x1"})
     expect_equal(plain, config, 63, EmuSchedule::random, 2);
 }
 
@@ -101,22 +101,23 @@ TEST(Schedules, Batches) {
                  config, 75);
 }
 
-TEST(Schedules, PromotionWithOneRawAccumulatorComputesWhatTwoDo) {
-  for (const char* config : {"promotion=1", "promotion=2", "promotion=2,tile=192x64x128", "promotion=1,tile=64x64x128"})
+TEST(Schedules, PromotionWithOnePartialAccumulatorComputesWhatTwoDo) {
+  for (const char* config : {"partial_accumulators=1", "partial_accumulators=2",
+                             "partial_accumulators=2,tile=192x64x128", "partial_accumulators=1,tile=64x64x128"})
     for (const std::int64_t k : {128, 256, 656})
       expect_equal({.m = 200, .n = 136, .k = k, .scale = Scale::block_1x128_128x128}, config, 80);
 }
 
 // With two partial accumulators, the sums of a k-block are promoted while the MMAs of the next one are in flight.
-TEST(Schedules, WithTwoRawAccumulatorsWgmmaIsInFlightDuringPromotion) {
+TEST(Schedules, WithTwoPartialAccumulatorsWgmmaIsInFlightDuringPromotion) {
   const auto overlapped = [](const char* config) {
     return expect_equal({.m = 256, .n = 256, .k = 1024, .scale = Scale::block_1x128_128x128}, config, 85)
         .results_under_wgmma;
   };
   const std::uint64_t promotions = 4 * 2 * (8 - 2);  // tiles, warpgroups, k blocks but the last two
-  EXPECT_EQ(overlapped("tile=128x128x128,promotion=2"), promotions);
-  EXPECT_EQ(overlapped("tile=128x128x128,promotion=1"), 0u);
-  EXPECT_EQ(overlapped("tile=64x128x128,schedule=pingpong,promotion=2"), promotions);
+  EXPECT_EQ(overlapped("tile=128x128x128,partial_accumulators=2"), promotions);
+  EXPECT_EQ(overlapped("tile=128x128x128,partial_accumulators=1"), 0u);
+  EXPECT_EQ(overlapped("tile=64x128x128,schedule=pingpong,partial_accumulators=2"), promotions);
 }
 
 // Warpgroups share no tile in pingpong, so the MMAs in flight under a store are another tile's.

@@ -6,7 +6,7 @@
 #include "ops/gemm_choice.hpp"
 #include "random_epilogue.hpp"
 #include "swap_problem.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 
 namespace ww {
 namespace {
@@ -31,7 +31,7 @@ void expect_equal(const GemmProblem& problem, const std::string& config, std::ui
   const Device device = open_emu(seed, schedule, sms);
   const auto made = plan_gemm(device, host.problem, options_of(host, sms));
   ASSERT_TRUE(made) << made.error().message << "\n" << host.replay();
-  EXPECT_EQ(made->config().swap_ab, SwapAb::on);
+  EXPECT_EQ(made->config().sm90.swap_ab, SwapAb::on);
   const auto got = run_on(device, host, nullptr, sms);
   ASSERT_TRUE(got) << got.error().message << "\n" << host.replay();
   const KCut cut = sms == 0 ? KCut{} : cut_of(made->config(), host.problem, sms);
@@ -63,9 +63,9 @@ TEST(SwapAb, TheTileOfARequestWithoutOne) {
   expect_equal({.m = 3, .n = 136, .k = 256, .scale = kBlock}, "", 150);
   const auto made = plan_gemm(open_emu(), {.m = 3, .n = 136, .k = 256, .scale = kBlock}, {.config = swapped("")});
   ASSERT_TRUE(made) << made.error().message;
-  EXPECT_EQ(made->config().tile_m, 128);
-  EXPECT_EQ(made->config().tile_n, 8);
-  EXPECT_GE(made->config().stages, 8) << "a ring of the weights is as deep as shared memory allows";
+  EXPECT_EQ(made->config().tile.m, 128);
+  EXPECT_EQ(made->config().tile.n, 8);
+  EXPECT_GE(made->config().sm90.stages, 8) << "a ring of the weights is as deep as shared memory allows";
 }
 
 struct Recipe {
@@ -117,17 +117,19 @@ TEST(SwapAb, Schedules) {
   for (const EmuSchedule schedule : {EmuSchedule::fifo, EmuSchedule::random, EmuSchedule::adversarial}) {
     expect_equal(p, "tile=64x16x128,schedule=pingpong", 300, schedule);
     expect_equal(p, "tile=256x16x128,schedule=multistage", 301, schedule);
-    expect_equal(p, "tile=64x16x128,order=dynamic", 302, schedule);
+    expect_equal(p, "tile=64x16x128,tile_scheduler=dynamic", 302, schedule);
   }
 }
 
 TEST(SwapAb, SplitAlongKInAClusterAndThroughWorkspace) {
   const GemmProblem p{.m = 9, .n = 200, .k = 1680, .scale = kBlock};
-  expect_equal(p, "tile=64x16x128,order=split-k,split=4,cluster=1x1x4,raster=64", 310, EmuSchedule::adversarial, 8);
-  expect_equal(p, "tile=128x16x128,order=split-k,split=3,cluster=1x1x1,raster=64", 311, EmuSchedule::random, 8);
+  expect_equal(p, "tile=64x16x128,tile_scheduler=split-k,split=4,cluster=1x1x4,raster=64", 310,
+               EmuSchedule::adversarial, 8);
+  expect_equal(p, "tile=128x16x128,tile_scheduler=split-k,split=3,cluster=1x1x1,raster=64", 311, EmuSchedule::random,
+               8);
   GemmProblem rows = p;  // several tiles along M, which is the instruction's N
   rows.m = 70;
-  expect_equal(rows, "tile=64x16x128,order=stream-k,raster=64", 312, EmuSchedule::random, 8);
+  expect_equal(rows, "tile=64x16x128,tile_scheduler=stream-k,raster=64", 312, EmuSchedule::random, 8);
 }
 
 TEST(SwapAb, LayoutsAndBatches) {
@@ -261,22 +263,22 @@ TEST(SwapAb, AutoTakesItForFewRowsAndOnRequest) {
     EXPECT_TRUE(decision) << decision.error().message;
     return decision->config;
   };
-  for (std::int64_t m : {1, 8, 16, 32}) EXPECT_EQ(chosen(m, "").swap_ab, SwapAb::on) << m;
-  EXPECT_EQ(chosen(4096, "").swap_ab, SwapAb::automatic);
-  EXPECT_EQ(chosen(4096, "swap_ab=on").swap_ab, SwapAb::on);
-  EXPECT_EQ(chosen(16, "swap_ab=off").swap_ab, SwapAb::automatic);
-  EXPECT_EQ(chosen(16, "tile=64x64x0").swap_ab, SwapAb::automatic) << "a tile is one of A's rows by B's";
-  EXPECT_EQ(chosen(16, "tile=64x16x0,swap_ab=on").swap_ab, SwapAb::on);
+  for (std::int64_t m : {1, 8, 16, 32}) EXPECT_EQ(chosen(m, "").sm90.swap_ab, SwapAb::on) << m;
+  EXPECT_EQ(chosen(4096, "").sm90.swap_ab, SwapAb::off);
+  EXPECT_EQ(chosen(4096, "swap_ab=on").sm90.swap_ab, SwapAb::on);
+  EXPECT_EQ(chosen(16, "swap_ab=off").sm90.swap_ab, SwapAb::off);
+  EXPECT_EQ(chosen(16, "tile=64x64x0").sm90.swap_ab, SwapAb::off) << "a tile is one of A's rows by B's";
+  EXPECT_EQ(chosen(16, "tile=64x16x0,swap_ab=on").sm90.swap_ab, SwapAb::on);
 }
 
 TEST(SwapAb, ItsKernelIsThatOfTheTurnedProduct) {
-  const GemmConfig c =
-      collective::resolve({.a = e4m3, .b = e5m2, .scale = kBlock, .tile_m = 128, .tile_n = 16, .swap_ab = SwapAb::on});
+  const GemmConfig c = collective::resolve(
+      {.operands = {.a = e4m3, .b = e5m2, .scale = kBlock}, .tile = {128, 16}, .sm90 = {.swap_ab = SwapAb::on}});
   const GemmConfig kernel = collective::kernel_config(c);
-  EXPECT_EQ(kernel.a, e5m2);
-  EXPECT_EQ(kernel.scale, Scale::block_128x128_1x128);
-  EXPECT_EQ(kernel.d_layout, OutputLayout::column);
-  EXPECT_EQ(kernel.swap_ab, SwapAb::automatic);
+  EXPECT_EQ(kernel.operands.a, e5m2);
+  EXPECT_EQ(kernel.operands.scale, Scale::block_128x128_1x128);
+  EXPECT_EQ(kernel.operands.d_layout, OutputLayout::column);
+  EXPECT_EQ(kernel.sm90.swap_ab, SwapAb::off);
   EXPECT_EQ(collective::exchanged(kernel), c);
   EXPECT_FALSE(collective::fault_of(kernel));
   EXPECT_EQ(*parse_config(to_text(kernel)), kernel);

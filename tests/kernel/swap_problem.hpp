@@ -24,13 +24,13 @@ inline const SwapKernel& swap_kernel(std::uint64_t i) {
   constexpr Scale k2d = Scale::block_1x128_128x128, k1d = Scale::block_1x128_1x128;
   static constexpr SwapKernel kKernels[] = {
       {"tile=128x16x128", e4m3, e4m3, bf16, k2d},
-      {"tile=64x8x128,order=split-k,cluster=1x1x8,split=8,raster=64", e4m3, e4m3, bf16, k2d},
+      {"tile=64x8x128,tile_scheduler=split-k,cluster=1x1x8,split=8,raster=64", e4m3, e4m3, bf16, k2d},
       {"tile=192x24x128", e4m3, e5m2, f32, k2d},  // two scales of 128 rows of B for some tiles
       {"tile=256x32x128,cluster=2x1", e4m3, e4m3, bf16, k2d, true},
       {"tile=128x40x128", e5m2, e4m3, f16, k1d},
       {"tile=128x32x128,cluster=1x2", e4m3, e4m3, bf16, Scale::tensor},
       {"tile=64x64x128,schedule=pingpong", e4m3, e4m3, f32, Scale::row_column},
-      {"tile=128x16x64,order=stream-k,raster=64", bf16, bf16, bf16, Scale::none},
+      {"tile=128x16x64,tile_scheduler=stream-k,raster=64", bf16, bf16, bf16, Scale::none},
       {"tile=128x64x64", bf16, bf16, bf16, Scale::none, true, Major::mn, Major::mn},
       {"tile=64x48x64", f16, f16, f16, Scale::row_column, false, Major::k, Major::mn, OutputLayout::column},
       {"tile=128x8x32", tf32, tf32, f32, Scale::none},
@@ -68,7 +68,7 @@ inline HostProblem swap_problem(std::uint64_t i) {
     if (is_block(p.scale)) p.batch_scale_a = (p.m + 5) * (blocks + 1), p.batch_scale_b = (rows + 5) * (blocks + 1);
   }
   GemmConfig config = *parse_config(kernel.config);
-  config.swap_ab = SwapAb::on;
+  config.sm90.swap_ab = SwapAb::on;
   return make_problem(p, config, i);
 }
 

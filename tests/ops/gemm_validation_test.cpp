@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "config/config_text.hpp"
 #include "ops/gemm_validation.hpp"
-#include "select/config_text.hpp"
 
 namespace ww {
 namespace {
@@ -102,7 +102,7 @@ TEST(GemmValidation, EmptyProblemsAreLegal) {
 
 TEST(GemmValidation, ConfigFaultsShowTheValueAndTheWholeConfig) {
   GemmOptions options;
-  options.config.stages = 1;
+  options.config.sm90.stages = 1;
   const Result<void> answer = can_implement(good(), options);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, ErrorCode::unsupported);
@@ -126,11 +126,11 @@ TEST(GemmValidation, RowColumnScalesTakeEveryOperandTypeAndVectors) {
 
 TEST(GemmValidation, ConfigsOfGroupedProductsAreRefused) {
   GemmOptions options;
-  options.config.mechanism = Mechanism::ragged;
+  options.config.row_groups.variant = GroupedVariant::ragged;
   const Result<void> answer = can_implement(good(), options);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, ErrorCode::unsupported);
-  EXPECT_EQ(answer.error().argument, "config, mechanism");
+  EXPECT_EQ(answer.error().argument, "config, variant");
 }
 
 TEST(GemmValidation, NegativeSmsAreInvalid) {

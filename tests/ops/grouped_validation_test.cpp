@@ -7,11 +7,11 @@
 #include <random>
 #include <string>
 
+#include "config/config_text.hpp"
 #include "launch/grouped_adapter.hpp"
 #include "ops/grouped_validation.hpp"
-#include "select/config_text.hpp"
 #include "select/grouped_configs.hpp"
-#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/config/grouped_builder.hpp"
 
 namespace ww {
 namespace {
@@ -87,40 +87,40 @@ TEST(GroupedValidation, RefusalsNameTheArgument) {
       {"scale_b (strides)", kInvalid, [](P& p, O&) { p.scale = Scale::row_column, p.scale_b_n = -1; }},
       {"sms", kInvalid, [](P&, O& o) { o.sms = -1; }},
       {"sms", kInvalid,
-       [](P&, O& o) { o.sms = 1, o.config.mechanism = Mechanism::contiguous, o.config.cluster_m = 2; }},
-      {"config, mechanism", kUnsupported, [](P&, O& o) { o.config.mechanism = Mechanism::masked; }},
-      {"config, mechanism", kUnsupported,
-       [](P& p, O& o) { p.encoding = GroupEncoding::masked, o.config.mechanism = Mechanism::contiguous; }},
-      {"config, groups", kUnsupported, [](P&, O& o) { o.config.group_capacity = 7; }},
+       [](P&, O& o) { o.sms = 1, o.config.row_groups.variant = GroupedVariant::contiguous, o.config.cluster.m = 2; }},
+      {"config, variant", kUnsupported, [](P&, O& o) { o.config.row_groups.variant = GroupedVariant::masked; }},
+      {"config, variant", kUnsupported,
+       [](P& p, O& o) { p.encoding = GroupEncoding::masked, o.config.row_groups.variant = GroupedVariant::contiguous; }},
+      {"config, groups", kUnsupported, [](P&, O& o) { o.config.row_groups.capacity = 7; }},
       {"config, epilogue", kUnsupported,
        [](P&, O& o) {
          o.config.epilogue.set_node(0, {EpilogueOp::accumulator, 0, DType::f32});
        }},
-      {"config, groups", kUnsupported, [](P&, O& o) { o.config.group_capacity = 5000; }},
-      {"config, tile (n)", kUnsupported, [](P&, O& o) { o.config.tile_n = 96; }},
-      {"config, tile (n)", kUnsupported, [](P&, O& o) { o.config.tile_n = 64, o.config.math_warpgroups = 2; }},
-      {"config, split", kUnsupported, [](P&, O& o) { o.config.order = TileOrder::split_k, o.config.split = 3; }},
-      {"config, split", kUnsupported, [](P&, O& o) { o.config.split = 2, o.config.mechanism = Mechanism::ragged; }},
+      {"config, groups", kUnsupported, [](P&, O& o) { o.config.row_groups.capacity = 5000; }},
+      {"config, tile (n)", kUnsupported, [](P&, O& o) { o.config.tile.n = 96; }},
+      {"config, tile (n)", kUnsupported, [](P&, O& o) { o.config.tile.n = 64, o.config.sm90.consumer_warpgroups = 2; }},
+      {"config, split", kUnsupported, [](P&, O& o) { o.config.sm90.tile_scheduler = TileScheduler::split_k, o.config.sm90.split = 3; }},
+      {"config, split", kUnsupported, [](P&, O& o) { o.config.sm90.split = 2, o.config.row_groups.variant = GroupedVariant::ragged; }},
       {"config, cluster (k)", kUnsupported,
-       [](P&, O& o) { o.config.order = TileOrder::split_k, o.config.split = 4, o.config.cluster_k = 2; }},
-      {"config, order", kUnsupported,
-       [](P&, O& o) { o.config.mechanism = Mechanism::contiguous, o.config.order = TileOrder::split_k; }},
-      {"config, order", kUnsupported, [](P&, O& o) { o.batch_invariant = true, o.config.order = TileOrder::split_k; }},
-      {"config, swap_ab", kUnsupported, [](P&, O& o) { o.config.swap_ab = SwapAb::on; }},
+       [](P&, O& o) { o.config.sm90.tile_scheduler = TileScheduler::split_k, o.config.sm90.split = 4, o.config.cluster.k = 2; }},
+      {"config, tile_scheduler", kUnsupported,
+       [](P&, O& o) { o.config.row_groups.variant = GroupedVariant::contiguous, o.config.sm90.tile_scheduler = TileScheduler::split_k; }},
+      {"config, tile_scheduler", kUnsupported, [](P&, O& o) { o.batch_invariant = true, o.config.sm90.tile_scheduler = TileScheduler::split_k; }},
+      {"config, swap_ab", kUnsupported, [](P&, O& o) { o.config.sm90.swap_ab = SwapAb::on; }},
       {"config, swap_ab", kUnsupported,
-       [](P&, O& o) { o.config.mechanism = Mechanism::contiguous, o.config.swap_ab = SwapAb::on; }},
-      {"config, a_source", kUnsupported, [](P&, O& o) { o.config.a_source = OperandSource::registers; }},
-      {"config, layout", kUnsupported, [](P&, O& o) { o.config.b_major = Major::mn; }},
+       [](P&, O& o) { o.config.row_groups.variant = GroupedVariant::contiguous, o.config.sm90.swap_ab = SwapAb::on; }},
+      {"config, a_source", kUnsupported, [](P&, O& o) { o.config.sm90.a_source = OperandSource::registers; }},
+      {"config, layout", kUnsupported, [](P&, O& o) { o.config.operands.layout.b = Major::mn; }},
       {"config, layout", kUnsupported,
-       [](P&, O& o) { o.config.mechanism = Mechanism::contiguous, o.config.a_major = Major::mn; }},
-      {"config, batched", kUnsupported, [](P&, O& o) { o.config.batched = true; }},
-      {"config, pointers", kUnsupported, [](P&, O& o) { o.config.pointer_array = true; }},
-      {"config, order", kUnsupported,
-       [](P&, O& o) { o.config.mechanism = Mechanism::ragged, o.config.order = TileOrder::horizontal; }},
-      {"config, order", kUnsupported,
-       [](P&, O& o) { o.config.mechanism = Mechanism::contiguous, o.config.order = TileOrder::dynamic; }},
+       [](P&, O& o) { o.config.row_groups.variant = GroupedVariant::contiguous, o.config.operands.layout.a = Major::mn; }},
+      {"config, batched", kUnsupported, [](P&, O& o) { o.config.operands.batched = true; }},
+      {"config, pointers", kUnsupported, [](P&, O& o) { o.config.operands.pointer_array = true; }},
+      {"config, tile_scheduler", kUnsupported,
+       [](P&, O& o) { o.config.row_groups.variant = GroupedVariant::ragged, o.config.sm90.tile_scheduler = TileScheduler::horizontal; }},
+      {"config, tile_scheduler", kUnsupported,
+       [](P&, O& o) { o.config.row_groups.variant = GroupedVariant::contiguous, o.config.sm90.tile_scheduler = TileScheduler::dynamic; }},
       {"config, cluster", kUnsupported,
-       [](P&, O& o) { o.config.mechanism = Mechanism::contiguous, o.config.cluster_n = 2; }},
+       [](P&, O& o) { o.config.row_groups.variant = GroupedVariant::contiguous, o.config.cluster.n = 2; }},
   };
   ASSERT_TRUE(can_implement(good()));
   for (std::size_t i = 0; i < std::size(cases); ++i) expect_refused(cases[i], static_cast<int>(i));
@@ -140,29 +140,33 @@ TEST(GroupedValidation, EpiloguesThatGroupsCannotHave) {
       {"config, epilogue", kUnsupported, [](P& p, O&) { p.epilogue = column_amax(acc, 1); }},
       {"config, epilogue", kUnsupported, [](P& p, O&) { p.d = e4m3, p.epilogue = quantise(acc); }},
       {"config, epilogue", kUnsupported,
-       [](P& p, O& o) { p.epilogue = acc * alpha, o.config.mechanism = Mechanism::ragged, o.config.epilogue = acc; }},
+       [](P& p, O& o) {
+         p.epilogue = acc * alpha, o.config.row_groups.variant = GroupedVariant::ragged, o.config.epilogue = acc;
+       }},
       {"d (type)", kUnsupported, [](P& p, O&) { p.epilogue = quantise_block(acc); }},
       {"d (type)", kUnsupported, [](P& p, O&) { p.d = e4m3, p.epilogue = acc * alpha; }},
       {"n", kUnsupported, [](P& p, O&) { p.n = 136, p.epilogue = swiglu(acc); }},
       {"n", kUnsupported, [](P& p, O&) { p.n = 136, p.d = e4m3, p.epilogue = quantise_block(acc); }},
       {"ldd", kInvalid, [](P& p, O&) { p.epilogue = swiglu(acc), p.ldd = 56; }},
-      {"config, mechanism", kUnsupported,
-       [](P& p, O& o) { p.epilogue = swiglu(acc), o.config.mechanism = Mechanism::ragged; }},
-      {"config, mechanism", kUnsupported,
-       [](P& p, O& o) { p.epilogue = swiglu(acc), o.config.mechanism = Mechanism::descriptors; }},
-      {"config, mechanism", kUnsupported,
-       [](P& p, O& o) { p.epilogue = swiglu(acc), o.config.order = TileOrder::dynamic; }},
-      {"config, mechanism", kUnsupported,
-       [](P& p, O& o) { p.d = e4m3, p.epilogue = quantise_block(acc), o.config.mechanism = Mechanism::ragged; }},
+      {"config, variant", kUnsupported,
+       [](P& p, O& o) { p.epilogue = swiglu(acc), o.config.row_groups.variant = GroupedVariant::ragged; }},
+      {"config, variant", kUnsupported,
+       [](P& p, O& o) { p.epilogue = swiglu(acc), o.config.row_groups.variant = GroupedVariant::descriptors; }},
+      {"config, variant", kUnsupported,
+       [](P& p, O& o) { p.epilogue = swiglu(acc), o.config.sm90.tile_scheduler = TileScheduler::dynamic; }},
+      {"config, variant", kUnsupported,
+       [](P& p, O& o) {
+         p.d = e4m3, p.epilogue = quantise_block(acc), o.config.row_groups.variant = GroupedVariant::ragged;
+       }},
       {"epilogue, swiglu_halves", kUnsupported, [](P& p, O&) { p.n = 512, p.epilogue = swiglu_halves(acc); }},
-      {"config, c_layout", kUnsupported, [](P&, O& o) { o.config.c_layout = OutputLayout::column; }},
-      {"config, swap_ab", kUnsupported, [](P&, O& o) { o.config.swap_ab = SwapAb::on; }},
+      {"config, c_layout", kUnsupported, [](P&, O& o) { o.config.operands.c_layout = OutputLayout::column; }},
+      {"config, swap_ab", kUnsupported, [](P&, O& o) { o.config.sm90.swap_ab = SwapAb::on; }},
   };
   for (std::size_t i = 0; i < std::size(cases); ++i) expect_refused(cases[i], static_cast<int>(i));
 
   GroupedProblem p = good();
   p.epilogue = swiglu(acc);
-  const Result<void> refused = can_implement(p, {.config = {.mechanism = Mechanism::ragged}});
+  const Result<void> refused = can_implement(p, {.config = {.row_groups = {.variant = GroupedVariant::ragged}}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().expected,
             "contiguous, or masked for masked groups, with SwiGLU, which combines columns of D");
@@ -170,18 +174,20 @@ TEST(GroupedValidation, EpiloguesThatGroupsCannotHave) {
 
 TEST(GroupedValidation, EpiloguesThatGroupsHave) {
   using namespace evt;
-  for (Mechanism mechanism :
-       {Mechanism::dense, Mechanism::ragged, Mechanism::descriptors, Mechanism::contiguous, Mechanism::masked}) {
+  for (GroupedVariant variant : {GroupedVariant::automatic, GroupedVariant::ragged, GroupedVariant::descriptors,
+                                 GroupedVariant::contiguous, GroupedVariant::masked}) {
     GroupedProblem p = good();
-    if (mechanism == Mechanism::masked) p.encoding = GroupEncoding::masked;
+    if (variant == GroupedVariant::masked) p.encoding = GroupEncoding::masked;
     p.epilogue = silu(acc * alpha + bias(bf16)) * column(0) + c() * beta + aux(3, f16);
-    EXPECT_TRUE(can_implement(p, {.config = {.mechanism = mechanism}})) << name_of(mechanism);
-    const bool combines = mechanism != Mechanism::ragged && mechanism != Mechanism::descriptors;
+    EXPECT_TRUE(can_implement(p, {.config = {.row_groups = {.variant = variant}}})) << name_of(variant);
+    const bool combines = variant != GroupedVariant::ragged && variant != GroupedVariant::descriptors;
     p.epilogue = swiglu(acc + bias());
-    EXPECT_EQ(can_implement(p, {.config = {.mechanism = mechanism}}).has_value(), combines) << name_of(mechanism);
+    EXPECT_EQ(can_implement(p, {.config = {.row_groups = {.variant = variant}}}).has_value(), combines)
+        << name_of(variant);
     EXPECT_EQ(ops::validate(p)->ldd, 64);
     p.d = e4m3, p.epilogue = quantise_block(acc);
-    EXPECT_EQ(can_implement(p, {.config = {.mechanism = mechanism}}).has_value(), combines) << name_of(mechanism);
+    EXPECT_EQ(can_implement(p, {.config = {.row_groups = {.variant = variant}}}).has_value(), combines)
+        << name_of(variant);
   }
 }
 
@@ -200,15 +206,16 @@ TEST(GroupedValidation, EmptyProblemsAreLegal) {
 TEST(GroupedValidation, EveryEncodingRunsRaggedAndWithDescriptors) {
   for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::indptr, GroupEncoding::starts_counts,
                                  GroupEncoding::row_ids, GroupEncoding::masked})
-    for (Mechanism mechanism : {Mechanism::ragged, Mechanism::descriptors, Mechanism::contiguous, Mechanism::masked}) {
+    for (GroupedVariant variant :
+         {GroupedVariant::ragged, GroupedVariant::descriptors, GroupedVariant::contiguous, GroupedVariant::masked}) {
       GroupedProblem p = good();
       p.encoding = encoding;
       GemmOptions options;
-      options.config.mechanism = mechanism;
+      options.config.row_groups.variant = variant;
       const bool masked = encoding == GroupEncoding::masked;
-      const bool any = mechanism == Mechanism::ragged || mechanism == Mechanism::descriptors;
-      const bool takes = any || (mechanism == Mechanism::masked) == masked;
-      EXPECT_EQ(can_implement(p, options).has_value(), takes) << name_of(encoding) << " " << name_of(mechanism);
+      const bool any = variant == GroupedVariant::ragged || variant == GroupedVariant::descriptors;
+      const bool takes = any || (variant == GroupedVariant::masked) == masked;
+      EXPECT_EQ(can_implement(p, options).has_value(), takes) << name_of(encoding) << " " << name_of(variant);
     }
 }
 
@@ -267,9 +274,9 @@ TEST(GroupedChoice, FollowsTheAverageRowsOfAGroup) {
       for (Scale scale : {Scale::none, kBlock}) {
         const GemmConfig config = chosen(16, rows, encoding, scale);
         const bool many = rows >= 16 * 224 && encoding == GroupEncoding::offsets && scale == kBlock;
-        EXPECT_EQ(config.mechanism, many ? Mechanism::contiguous : Mechanism::ragged);
-        EXPECT_EQ(config.tile_m, many ? 192 : 128);
-        EXPECT_EQ(config.tile_n, many ? 128 : 256);
+        EXPECT_EQ(config.row_groups.variant, many ? GroupedVariant::contiguous : GroupedVariant::ragged);
+        EXPECT_EQ(config.tile.m, many ? 192 : 128);
+        EXPECT_EQ(config.tile.n, many ? 128 : 256);
       }
 }
 
@@ -279,40 +286,44 @@ TEST(GroupedChoice, NormalOrientationWhereAnEpilogueCombinesColumns) {
     for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::masked}) {
       p.epilogue = tree, p.encoding = encoding;
       const GemmConfig config = select::choose_grouped(*ops::validate(p), {}, 132);
-      EXPECT_EQ(config.mechanism, encoding == GroupEncoding::masked ? Mechanism::masked : Mechanism::contiguous);
+      EXPECT_EQ(config.row_groups.variant,
+                encoding == GroupEncoding::masked ? GroupedVariant::masked : GroupedVariant::contiguous);
       EXPECT_EQ(config.epilogue, tree);
-      EXPECT_EQ(config.tile_n, 128);  // all of N
+      EXPECT_EQ(config.tile.n, 128);  // all of N
     }
 }
 
 TEST(GroupedChoice, RequestedMechanismsGetTheirTiles) {
-  const GemmConfig masked = chosen(16, 1 << 16, GroupEncoding::masked, Scale::none, {.mechanism = Mechanism::masked});
-  EXPECT_EQ(masked.tile_n, 256);
-  EXPECT_EQ(masked.cluster_m, 2);
-  EXPECT_EQ(chosen(16, 1 << 16, GroupEncoding::offsets, Scale::none, {.order = TileOrder::dynamic}).mechanism,
-            Mechanism::ragged);
+  const GemmConfig masked =
+      chosen(16, 1 << 16, GroupEncoding::masked, Scale::none, {.row_groups = {.variant = GroupedVariant::masked}});
+  EXPECT_EQ(masked.tile.n, 256);
+  EXPECT_EQ(masked.cluster.m, 2);
+  EXPECT_EQ(
+      chosen(16, 1 << 16, GroupEncoding::offsets, Scale::none, {.sm90 = {.tile_scheduler = TileScheduler::dynamic}})
+          .row_groups.variant,
+      GroupedVariant::ragged);
 }
 
 TEST(GroupedChoice, TablesComeInThreeSizes) {
   for (const auto& [groups, capacity] :
        {std::pair{0, 128}, {1, 128}, {128, 128}, {129, 512}, {513, 4096}, {4096, 4096}})
-    EXPECT_EQ(chosen(groups, 100).group_capacity, capacity) << groups;
+    EXPECT_EQ(chosen(groups, 100).row_groups.capacity, capacity) << groups;
 }
 
 TEST(GroupedChoice, RequestedFieldsAreKept) {
-  GemmConfig requested{.stages = 3, .mechanism = Mechanism::contiguous, .group_capacity = 200};
+  GemmConfig requested{.sm90 = {.stages = 3}, .row_groups = {.variant = GroupedVariant::contiguous, .capacity = 200}};
   GemmConfig got = chosen(16, 64, GroupEncoding::offsets, Scale::none, requested);
-  EXPECT_EQ(got.stages, 3);
-  EXPECT_EQ(got.mechanism, Mechanism::contiguous);
-  EXPECT_EQ(got.group_capacity, 200);
-  got = chosen(16, 1 << 16, GroupEncoding::offsets, Scale::none, {.order = TileOrder::dynamic});
-  EXPECT_EQ(got.mechanism, Mechanism::ragged);
+  EXPECT_EQ(got.sm90.stages, 3);
+  EXPECT_EQ(got.row_groups.variant, GroupedVariant::contiguous);
+  EXPECT_EQ(got.row_groups.capacity, 200);
+  got = chosen(16, 1 << 16, GroupEncoding::offsets, Scale::none, {.sm90 = {.tile_scheduler = TileScheduler::dynamic}});
+  EXPECT_EQ(got.row_groups.variant, GroupedVariant::ragged);
 }
 
 TEST(GroupedChoice, DescriptorsAreAsWideAsTheAverageGroup) {
-  const GemmConfig requested{.mechanism = Mechanism::descriptors};
+  const GemmConfig requested{.row_groups = {.variant = GroupedVariant::descriptors}};
   const auto width = [&](std::int64_t groups, std::int64_t rows, GroupEncoding encoding = GroupEncoding::offsets) {
-    return chosen(groups, rows, encoding, Scale::none, requested).tile_m;
+    return chosen(groups, rows, encoding, Scale::none, requested).tile.m;
   };
   EXPECT_EQ(width(16, 0), 8);
   EXPECT_EQ(width(16, 16 * 8), 8);
@@ -321,20 +332,22 @@ TEST(GroupedChoice, DescriptorsAreAsWideAsTheAverageGroup) {
   EXPECT_EQ(width(16, 16 * 64), 64);
   EXPECT_EQ(width(16, 16 * 1000), 64);
   EXPECT_EQ(width(16, 20, GroupEncoding::masked), 24);  // room for 20 rows in each group
-  EXPECT_EQ(chosen(4096, 16, GroupEncoding::offsets, Scale::none, requested).group_capacity, 4096);
+  EXPECT_EQ(chosen(4096, 16, GroupEncoding::offsets, Scale::none, requested).row_groups.capacity, 4096);
   GemmConfig given = requested;
-  given.tile_m = 32, given.order = TileOrder::vertical;
-  EXPECT_EQ(chosen(16, 16, GroupEncoding::offsets, Scale::none, given).tile_m, 32);
-  EXPECT_EQ(chosen(16, 16, GroupEncoding::offsets, Scale::none, given).order, TileOrder::vertical);
+  given.tile.m = 32, given.sm90.tile_scheduler = TileScheduler::vertical;
+  EXPECT_EQ(chosen(16, 16, GroupEncoding::offsets, Scale::none, given).tile.m, 32);
+  EXPECT_EQ(chosen(16, 16, GroupEncoding::offsets, Scale::none, given).sm90.tile_scheduler, TileScheduler::vertical);
 }
 
 TEST(GroupedChoice, DescriptorsKeepWeightTilesOfAGroupTogetherWhereTheyAreFewOrShort) {
-  for (const auto& [n, k, order] : {std::tuple{1024, 7168, TileOrder::horizontal},
-                                    {4096, 1024, TileOrder::horizontal},
-                                    {4096, 7168, TileOrder::vertical}}) {
+  for (const auto& [n, k, order] : {std::tuple{1024, 7168, TileScheduler::horizontal},
+                                    {4096, 1024, TileScheduler::horizontal},
+                                    {4096, 7168, TileScheduler::vertical}}) {
     GroupedProblem p = good();
     p.n = n, p.k = k, p.lda = p.ldb = p.ldd = p.stride_b_group = 0;
-    EXPECT_EQ(select::choose_grouped(*ops::validate(p), {.mechanism = Mechanism::descriptors}, 132).order, order);
+    EXPECT_EQ(
+        select::choose_grouped(*ops::validate(p), {.row_groups = {.variant = GroupedVariant::descriptors}}, 132).sm90.tile_scheduler,
+        order);
   }
 }
 
@@ -342,17 +355,13 @@ TEST(GroupedChoice, DescriptorsHaveEightStagesWhereTheyFit) {
   for (int width : {8, 16, 32, 64})
     for (int weights : {128, 256})
       for (int capacity : {128, 512, 4096}) {
-        const GemmConfig config = collective::resolve_grouped({.a = e4m3,
-                                                               .b = e4m3,
-                                                               .d = bf16,
-                                                               .scale = Scale::block_1x128_128x128,
-                                                               .tile_m = width,
-                                                               .tile_n = weights,
-                                                               .mechanism = Mechanism::descriptors,
-                                                               .group_capacity = capacity});
+        const GemmConfig config = collective::resolve_grouped(
+            {.operands = {.a = e4m3, .b = e4m3, .d = bf16, .scale = Scale::block_1x128_128x128},
+             .tile = {width, weights},
+             .row_groups = {.variant = GroupedVariant::descriptors, .capacity = capacity}});
         EXPECT_EQ(collective::fault_of_grouped(config).field, nullptr) << to_text(config);
         if (weights == 128 && capacity <= 512) {
-          EXPECT_EQ(config.stages, 8) << to_text(config);
+          EXPECT_EQ(config.sm90.stages, 8) << to_text(config);
         }
       }
 }
@@ -373,10 +382,10 @@ TEST(GroupedChoice, EveryDefaultConfigHasNoFaultAndRoundTrips) {
       }
   for (int capacity : {512, 4096})
     for (const GemmConfig& config : select::default_grouped_configs(e4m3, bf16, Scale::block_1x128_128x128)) {
-      if (config.ctas_per_sm == 3 && capacity > 512) continue;  // its tables would leave no ring; auto does not ask
+      if (config.sm90.occupancy == 3 && capacity > 512) continue;  // its tables would leave no ring; auto does not ask
       GemmConfig larger = config;
-      larger.group_capacity = capacity;
-      larger.stages = 0;
+      larger.row_groups.capacity = capacity;
+      larger.sm90.stages = 0;
       EXPECT_EQ(collective::fault_of_grouped(collective::resolve_grouped(larger)).field, nullptr) << to_text(larger);
     }
 }
@@ -392,57 +401,61 @@ TEST(GroupedChoice, BoundsTheTilesOfAnyGroups) {
         p.rows += rows;
         tiles += ceil_div(rows, tile_m);
       }
-      const GemmConfig config{.tile_m = tile_m, .tile_n = 64, .mechanism = Mechanism::ragged};
+      const GemmConfig config{.tile = {tile_m, 64}, .row_groups = {.variant = GroupedVariant::ragged}};
       EXPECT_GE(adapters::tile_bound(p, config), 2 * tiles) << p.groups << " groups, " << p.rows << " rows, " << tile_m;
     }
-  const GemmConfig config{.tile_m = 32, .tile_n = 64, .mechanism = Mechanism::ragged};
+  const GemmConfig config{.tile = {32, 64}, .row_groups = {.variant = GroupedVariant::ragged}};
   EXPECT_EQ(adapters::tile_bound({.groups = 6, .rows = 110, .n = 4096}, config), 9 * 64);  // (110 + 6 * 31) / 32
   EXPECT_EQ(adapters::tile_bound({.groups = 4096, .rows = 5, .n = 64}, config), 5);
   EXPECT_EQ(adapters::tile_bound({.groups = 4, .rows = 0, .n = 64}, config), 0);
 }
 
 TEST(GroupedChoice, SeveralCtasOfAnSmAreRaggedAndOfTheWholeDevice) {
-  const GemmConfig asked = chosen(16, 1 << 20, GroupEncoding::offsets, Scale::block_1x128_128x128, {.ctas_per_sm = 2});
-  EXPECT_EQ(asked.mechanism, Mechanism::ragged);
-  EXPECT_EQ(asked.tile_m, 32);
-  EXPECT_EQ(chosen(16, 100, GroupEncoding::offsets, Scale::none, {.ctas_per_sm = 1}).tile_m, 128);
-  for (const auto& [text, field] : {std::pair{"mechanism=ragged,ctas_per_sm=4", "ctas_per_sm"},
-                                    {"mechanism=ragged,ctas_per_sm=3,tile=32x128x0", "ctas_per_sm"},
-                                    {"mechanism=ragged,ctas_per_sm=2,tile=64x64x0", "ctas_per_sm"},
-                                    {"mechanism=ragged,ctas_per_sm=2,order=split-k,split=2", "ctas_per_sm"},
-                                    {"mechanism=descriptors,ctas_per_sm=2", "ctas_per_sm"},
-                                    {"mechanism=contiguous,ctas_per_sm=2", "ctas_per_sm"}}) {
-    GemmConfig config = *parse_config(text, {.a = e4m3, .b = e4m3, .scale = Scale::block_1x128_128x128});
-    config.group_capacity = 128;
+  const GemmConfig asked =
+      chosen(16, 1 << 20, GroupEncoding::offsets, Scale::block_1x128_128x128, {.sm90 = {.occupancy = 2}});
+  EXPECT_EQ(asked.row_groups.variant, GroupedVariant::ragged);
+  EXPECT_EQ(asked.tile.m, 32);
+  EXPECT_EQ(chosen(16, 100, GroupEncoding::offsets, Scale::none, {.sm90 = {.occupancy = 1}}).tile.m, 128);
+  for (const auto& [text, field] : {std::pair{"variant=ragged,occupancy=4", "occupancy"},
+                                    {"variant=ragged,occupancy=3,tile=32x128x0", "occupancy"},
+                                    {"variant=ragged,occupancy=2,tile=64x64x0", "occupancy"},
+                                    {"variant=ragged,occupancy=2,tile_scheduler=split-k,split=2", "occupancy"},
+                                    {"variant=descriptors,occupancy=2", "occupancy"},
+                                    {"variant=contiguous,occupancy=2", "occupancy"}}) {
+    GemmConfig config = *parse_config(text, {.operands = {.a = e4m3, .b = e4m3, .scale = Scale::block_1x128_128x128}});
+    config.row_groups.capacity = 128;
     const auto fault = collective::fault_of_grouped(collective::resolve_grouped(config));
     EXPECT_EQ(fault.field ? std::string(fault.field) : "", field) << text;
   }
 }
 
 TEST(ConfigText, GroupKeysAreOfGroupedConfigsOnly) {
-  const GemmConfig dense{.tile_m = 128, .tile_n = 128, .tile_k = 64, .cluster_m = 2, .cluster_n = 1, .stages = 4};
-  EXPECT_EQ(to_text(dense),
-            "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=none,tile=128x128x64,cluster=2x1,stages=4,warpgroups=0,raster=0");
+  const GemmConfig dense{.tile = {128, 128, 64}, .cluster = {2, 1}, .sm90 = {.stages = 4}};
+  EXPECT_EQ(
+      to_text(dense),
+      "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=none,tile=128x128x64,cluster=2x1,raster=0,band=m,stages=4,"
+      "consumer_warpgroups=0");
   GemmConfig grouped = dense;
-  grouped.scale = Scale::row_column;
-  grouped.mechanism = Mechanism::descriptors;
-  grouped.order = TileOrder::horizontal;
-  grouped.group_capacity = 512;
-  EXPECT_EQ(to_text(grouped),
-            "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=row-column,tile=128x128x64,cluster=2x1,stages=4,warpgroups=0,"
-            "raster=0,mechanism=descriptors,order=horizontal,groups=512");
-  for (Mechanism m :
-       {Mechanism::dense, Mechanism::contiguous, Mechanism::masked, Mechanism::descriptors, Mechanism::ragged})
-    for (TileOrder o :
-         {TileOrder::automatic, TileOrder::fixed, TileOrder::dynamic, TileOrder::horizontal, TileOrder::vertical}) {
+  grouped.operands.scale = Scale::row_column;
+  grouped.row_groups.variant = GroupedVariant::descriptors;
+  grouped.sm90.tile_scheduler = TileScheduler::horizontal;
+  grouped.row_groups.capacity = 512;
+  EXPECT_EQ(
+      to_text(grouped),
+      "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=row-column,tile=128x128x64,cluster=2x1,raster=0,band=m,stages=4,"
+      "consumer_warpgroups=0,tile_scheduler=horizontal,variant=descriptors,groups=512");
+  for (GroupedVariant m : {GroupedVariant::automatic, GroupedVariant::contiguous, GroupedVariant::masked,
+                           GroupedVariant::descriptors, GroupedVariant::ragged})
+    for (TileScheduler o : {TileScheduler::automatic, TileScheduler::fixed, TileScheduler::dynamic,
+                            TileScheduler::horizontal, TileScheduler::vertical}) {
       GemmConfig config = dense;
-      config.mechanism = m, config.order = o, config.group_capacity = 3;
+      config.row_groups.variant = m, config.sm90.tile_scheduler = o, config.row_groups.capacity = 3;
       EXPECT_EQ(*parse_config(to_text(config)), config) << to_text(config);
     }
 }
 
 TEST(ConfigText, WrongValuesOfGroupKeysAreRefused) {
-  for (const char* text : {"mechanism=sorted", "order=fixed", "groups=-1", "groups=4096x1", "scale=row_column"}) {
+  for (const char* text : {"variant=sorted", "tile_scheduler=fixed", "groups=-1", "groups=4096x1", "scale=row_column"}) {
     const auto parsed = parse_config(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().code, ErrorCode::invalid) << text;

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "select/config_text.hpp"
+#include "config/config_text.hpp"
 #include "support.hpp"
 
 namespace ww {
@@ -66,7 +66,7 @@ TEST(Prepare, CompilesEachKernelOnceAndPlansCompileNothing) {
   EXPECT_EQ(last, 2u);
   EXPECT_EQ(prepared.kernels[0].cases, (std::vector<std::size_t>{0, 2})) << "the empty one needs no kernel";
   EXPECT_EQ(prepared.kernels[1].cases, (std::vector<std::size_t>{1}));
-  EXPECT_EQ(prepared.kernels[1].config.tile_n, 16);
+  EXPECT_EQ(prepared.kernels[1].config.tile.n, 16);
   EXPECT_EQ(jit::test::lines_of(scratch / "log"), 2);
   for (const PrepareCase& one : cases) EXPECT_TRUE(plan_gemm(device, one.problem, one.options));
   EXPECT_EQ(jit::test::lines_of(scratch / "log"), 2) << "plans found everything";
@@ -78,7 +78,7 @@ TEST(Prepare, ErrorsAreKeptApart) {
   const jit::test::Variable compiler("WARPWRIGHT_CXX", failing_compiler(scratch, ".tile_n = 16,").string());
   const Device device = open_with_cache(scratch / "cache");
   PrepareCase impossible = case_of(kConfigs[0]);
-  impossible.options.config.stages = 1;
+  impossible.options.config.sm90.stages = 1;
   const std::vector<PrepareCase> cases = {case_of(kConfigs[1]), impossible, case_of(kConfigs[2])};
   const Prepared prepared = prepare(device, cases, {.threads = 3});
   ASSERT_EQ(prepared.kernels.size(), 3u);

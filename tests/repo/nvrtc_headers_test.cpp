@@ -16,7 +16,7 @@
 namespace {
 
 constexpr int kSkipped = 77;
-constexpr std::array kLayers = {"core", "arch", "atom", "pipeline", "collective", "scheduler", "kernel"};
+constexpr std::array kLayers = {"core", "arch", "atom", "pipeline", "config", "scheduler", "collective", "kernel"};
 
 using Program = struct OpaqueProgram*;
 

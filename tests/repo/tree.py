@@ -10,7 +10,7 @@ import re
 import sys
 from typing import Callable, Iterator, List, NamedTuple
 
-LAYERS = ["core", "arch", "atom", "pipeline", "collective", "scheduler", "kernel"]
+LAYERS = ["core", "arch", "atom", "pipeline", "config", "scheduler", "collective", "kernel"]
 CPP_SUFFIXES = {".hpp", ".h", ".cpp", ".cc", ".cu", ".cuh", ".inl", ".ipp"}
 TEXT_SUFFIXES = CPP_SUFFIXES | {".py", ".sh", ".cmake", ".txt", ".md", ".in", ".json", ".c", ".toml", ".yml"}
 TEXT_NAMES = {"ww", "run", ".clang-format", ".clang-tidy", ".gitignore"}

@@ -9,7 +9,7 @@
 #include "runtime/cuda_backend.hpp"
 #include "test_kernel.hpp"
 #include "warpwright/arch/watchdog.hpp"
-#include "warpwright/collective/grouped_arguments.hpp"
+#include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 
@@ -300,7 +300,7 @@ TEST_F(FakeGpu, AWarmDenseRunEncodesTheMapsOfOtherPointersAlone) {
   driver_->params_bytes = sizeof(kernel::GemmParams);
   const Device device = Device::open("cuda:0").value();
   const auto made = plan_gemm(device, {.m = 128, .n = 128, .k = 128, .a = bf16, .b = bf16},
-                              {.config = {.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1}});
+                              {.config = {.tile = {64, 64}, .cluster = {1, 1}}});
   if (!jit::Nvrtc::get()) GTEST_SKIP() << "no libnvrtc on this machine";
   ASSERT_TRUE(made) << made.error().message;
   const auto encodes_of = [&](std::uint64_t a, std::uint64_t b, std::uint64_t d) {
@@ -327,7 +327,7 @@ TEST_F(FakeGpu, AWarmGroupedRunEncodesTheMapsOfOtherPointersAlone) {
   const Device device = Device::open("cuda:0").value();
   const GroupedProblem problem{.groups = 2, .rows = 128, .n = 128, .k = 128, .a = bf16, .b = bf16};
   const auto made =
-      plan_grouped(device, problem, {.config = {.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged}});
+      plan_grouped(device, problem, {.config = {.tile = {64, 128}, .row_groups = {.variant = GroupedVariant::ragged}}});
   if (!jit::Nvrtc::get()) GTEST_SKIP() << "no libnvrtc on this machine";
   ASSERT_TRUE(made) << made.error().message;
   const auto encodes_of = [&](std::uint64_t a, std::uint64_t b, std::uint64_t d) {
@@ -366,7 +366,7 @@ TEST_F(FakeGpu, LaunchesOverlapWhereItPays) {
   const auto dense = [&](std::int64_t m, std::int64_t k, Pdl pdl) {
     driver_->params_bytes = sizeof(kernel::GemmParams);
     const GemmProblem problem{.m = m, .n = 128, .k = k, .a = bf16, .b = bf16};
-    return overlapped(plan_gemm(device, problem, {.config = {.tile_m = 64, .tile_n = 64, .cluster_m = 1}, .pdl = pdl}),
+    return overlapped(plan_gemm(device, problem, {.config = {.tile = {64, 64}, .cluster = {1}}, .pdl = pdl}),
                       GemmOperands{});
   };
   EXPECT_EQ(dense(64, 8192, Pdl::automatic), "overlaps");
@@ -382,14 +382,16 @@ TEST_F(FakeGpu, LaunchesOverlapWhereItPays) {
     operands.sizes = static_cast<const std::int32_t*>(memory);
     return overlapped(plan_grouped(device, problem, {.config = config, .pdl = pdl}), operands);
   };
-  const GemmConfig wide{.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged};
+  const GemmConfig wide{.tile = {64, 128}, .row_groups = {.variant = GroupedVariant::ragged}};
   const int sms = device.info().sms;  // a tile of `wide` for each group
   EXPECT_EQ(grouped(sms - 1, wide, Pdl::automatic), "waits");
   EXPECT_EQ(grouped(sms, wide, Pdl::automatic), "overlaps");
   EXPECT_EQ(grouped(sms, wide, Pdl::off), "waits");
-  EXPECT_EQ(grouped(2, {.mechanism = Mechanism::ragged, .ctas_per_sm = 2}, Pdl::automatic), "waits");
-  EXPECT_EQ(grouped(sms, {.mechanism = Mechanism::ragged, .ctas_per_sm = 2}, Pdl::automatic), "overlaps");
-  EXPECT_EQ(grouped(sms, {.mechanism = Mechanism::contiguous}, Pdl::automatic), "waits");
+  EXPECT_EQ(grouped(2, {.sm90 = {.occupancy = 2}, .row_groups = {.variant = GroupedVariant::ragged}}, Pdl::automatic),
+            "waits");
+  EXPECT_EQ(grouped(sms, {.sm90 = {.occupancy = 2}, .row_groups = {.variant = GroupedVariant::ragged}}, Pdl::automatic),
+            "overlaps");
+  EXPECT_EQ(grouped(sms, {.row_groups = {.variant = GroupedVariant::contiguous}}, Pdl::automatic), "waits");
 }
 
 TEST_F(FakeGpu, SeveralCtasOfAnSmAreLaunchedOnTheWholeDeviceAlone) {
@@ -399,14 +401,14 @@ TEST_F(FakeGpu, SeveralCtasOfAnSmAreLaunchedOnTheWholeDeviceAlone) {
   void* const memory = reinterpret_cast<void*>(0x1000);
   const GroupedProblem problem{.groups = 6, .rows = 110, .n = 4096, .k = 2048, .a = e4m3, .b = e4m3};  // 384 tiles
   const auto launched = [&](int sms, int ctas) {
-    const auto made = plan_grouped(device, problem, {.config = {.ctas_per_sm = ctas}, .sms = sms});
+    const auto made = plan_grouped(device, problem, {.config = {.sm90 = {.occupancy = ctas}}, .sms = sms});
     if (!made) return std::pair{made.error().message, 0u};
     GroupedOperands operands;
     operands.a = operands.b = operands.d = operands.workspace = memory;
     operands.workspace_bytes = made->workspace_bytes();
     operands.sizes = static_cast<const std::int32_t*>(memory);
     if (const auto ran = made->run(operands); !ran) return std::pair{ran.error().message, 0u};
-    return std::pair{std::to_string(made->config().tile_m) + " " + std::to_string(made->config().ctas_per_sm),
+    return std::pair{std::to_string(made->config().tile.m) + " " + std::to_string(made->config().sm90.occupancy),
                      driver_->launch.gridDimX};
   };
   EXPECT_EQ(launched(0, 0), (std::pair{std::string("32 3"), 3u * 132}));

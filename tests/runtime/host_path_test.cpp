@@ -8,7 +8,7 @@
 #include "fake_gpu.hpp"
 #include "jit/nvrtc.hpp"
 #include "runtime/cuda_backend.hpp"
-#include "warpwright/collective/grouped_arguments.hpp"
+#include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/host/epilogue.hpp"
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
@@ -122,18 +122,18 @@ class HostPath : public FakeGpu {
   std::optional<Device> device_;
 };
 
-constexpr GemmConfig kSmall{.tile_m = 64, .tile_n = 64, .cluster_m = 1, .cluster_n = 1};  // compiles soon
+constexpr GemmConfig kSmall{.tile = {64, 64}, .cluster = {1, 1}};  // compiles soon
 
 TEST_F(HostPath, OfADenseRunIsItsLaunch) {
   const GemmOperands operands = dense_operands();
   GemmProblem problem{.m = 1024, .n = 1024, .k = 1024, .a = bf16, .b = bf16};
   GemmConfig stream_k = kSmall;
-  stream_k.order = TileOrder::stream_k;
+  stream_k.sm90.tile_scheduler = TileScheduler::stream_k;
   expect_launches_alone("stream-k, whose CTAs wait for each other", problem, operands, 1, {.config = stream_k});
   problem.batch = 3, problem.pointer_array = true;
   expect_launches_alone("arrays of pointers: their maps, then the product", problem, operands, 2, {.config = kSmall});
   const GemmProblem few{.m = 16, .n = 1024, .k = 1024, .scale = Scale::block_1x128_128x128};
-  expect_launches_alone("block scales, swap-AB", few, operands, 1, {.config = {.swap_ab = SwapAb::on}});
+  expect_launches_alone("block scales, swap-AB", few, operands, 1, {.config = {.sm90 = {.swap_ab = SwapAb::on}}});
 }
 
 TEST_F(HostPath, OfAnEpilogueIsTheLaunch) {
@@ -148,11 +148,11 @@ TEST_F(HostPath, OfAnEpilogueIsTheLaunch) {
 TEST_F(HostPath, OfAGroupedRunIsItsLaunches) {
   const GroupedOperands operands = grouped_operands();
   GroupedProblem problem{.groups = 4, .rows = 512, .n = 1024, .k = 1024, .a = bf16, .b = bf16};
-  GemmConfig config{.tile_m = 64, .tile_n = 128, .mechanism = Mechanism::ragged};
+  GemmConfig config{.tile = {64, 128}, .row_groups = {.variant = GroupedVariant::ragged}};
   expect_launches_alone("ragged", problem, operands, 1, {.config = config});
-  config.mechanism = Mechanism::descriptors;
+  config.row_groups.variant = GroupedVariant::descriptors;
   expect_launches_alone("descriptors: their update, then the product", problem, operands, 2, {.config = config});
-  config.mechanism = Mechanism::contiguous;
+  config.row_groups.variant = GroupedVariant::contiguous;
   problem.zero_outside = true, problem.epilogue = parse_epilogue("silu(acc*alpha+bias)").value();
   problem.alignment = 64;
   expect_launches_alone("zeros, then the product", problem, operands, 2, {.config = config});

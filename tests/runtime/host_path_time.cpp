@@ -91,7 +91,8 @@ Result<void> print_all() {
   operands.epilogue.out[1] = memory[7];
   GemmProblem problem{.m = kExtent, .n = kExtent, .k = kExtent, .a = bf16, .b = bf16};
   WW_CHECK(times.print("bf16", problem, operands));
-  WW_CHECK(times.print("stream-k", problem, operands, {.config = {.order = TileOrder::stream_k}}));
+  WW_CHECK(
+      times.print("stream-k", problem, operands, {.config = {.sm90 = {.tile_scheduler = TileScheduler::stream_k}}}));
   WW_TRY(problem.epilogue, parse_epilogue("silu(acc*alpha+bias)+beta*c"));
   WW_CHECK(times.print("with an epilogue", problem, operands));
   WW_TRY(problem.epilogue, parse_epilogue("row_amax(acc,out1)"));
@@ -102,7 +103,8 @@ Result<void> print_all() {
   GroupedOperands grouped{.a = operands.a, .b = operands.b, .d = operands.d};
   grouped.sizes = static_cast<const std::int32_t*>(memory[3]), grouped.workspace = operands.workspace;
   const GroupedProblem groups{.groups = 2, .rows = kExtent, .n = 512, .k = kExtent, .a = bf16, .b = bf16};
-  return times.print("grouped, ragged", groups, grouped, {.config = {.mechanism = Mechanism::ragged}});
+  return times.print("grouped, ragged", groups, grouped,
+                     {.config = {.row_groups = {.variant = GroupedVariant::ragged}}});
 }
 
 }  // namespace

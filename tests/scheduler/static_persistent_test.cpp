@@ -48,7 +48,7 @@ TEST(StaticPersistent, ABandOfNRunsFastest) {
 // Ranges of the line differ by one k-block at most, and only tiles of less than two waves are in it.
 TEST(StreamK, SharesAreEqualWithinOneBlock) {
   GemmConfig config;
-  config.order = TileOrder::stream_k, config.cluster_m = config.cluster_n = 1;
+  config.sm90.tile_scheduler = TileScheduler::stream_k, config.cluster.m = config.cluster.n = 1;
   for (int tiles : {1, 5, 17, 131, 132, 133, 300})
     for (int k_blocks : {1, 7, 56})
       for (i64 clusters : {1, 4, 132}) {
@@ -78,24 +78,24 @@ TEST(SplitK, PiecesAreEqualWithinOneBlockAndNeverEmpty) {
 
 TEST(Workspace, IsWhatTheSchedulersWriteAndNoMore) {
   GemmConfig config;
-  config.tile_m = 64, config.tile_n = 32, config.math_warpgroups = 1, config.cluster_m = config.cluster_n = 1;
+  config.tile.m = 64, config.tile.n = 32, config.sm90.consumer_warpgroups = 1, config.cluster.m = config.cluster.n = 1;
   const TileGrid grid{3, 1, 1};
-  const auto bytes = [&](TileOrder order, int split, int cluster_k, int k_blocks, i64 clusters) {
-    config.order = order, config.split = split, config.cluster_k = cluster_k;
+  const auto bytes = [&](TileScheduler order, int split, int cluster_k, int k_blocks, i64 clusters) {
+    config.sm90.tile_scheduler = order, config.sm90.split = split, config.cluster.k = cluster_k;
     const WorkspacePlan plan = workspace_plan(config, scheduler_params(config, grid, k_blocks, clusters), clusters);
     EXPECT_EQ(plan.waits, plan.bytes > 0);
     return plan.bytes;
   };
   constexpr i64 kTile = 64 * 32 * 4;
-  EXPECT_EQ(bytes(TileOrder::fixed, 0, 0, 8, 2), 0);
-  EXPECT_EQ(bytes(TileOrder::dynamic, 0, 0, 8, 2), 256);
-  EXPECT_EQ(bytes(TileOrder::stream_k, 0, 0, 8, 2), 512 + 2 * kTile);
-  EXPECT_EQ(bytes(TileOrder::stream_k, 0, 0, 8, 3), 0);  // whole waves
-  EXPECT_EQ(bytes(TileOrder::stream_k, 0, 0, 0, 2), 0);
-  EXPECT_EQ(bytes(TileOrder::split_k, 4, 1, 8, 2), 512 + 3 * 3 * kTile);
-  EXPECT_EQ(bytes(TileOrder::split_k, 4, 1, 2, 2), 512 + 3 * kTile);  // K has two blocks only
-  EXPECT_EQ(bytes(TileOrder::split_k, 4, 4, 8, 2), 0);                // the cluster needs none
-  EXPECT_EQ(bytes(TileOrder::split_k, 4, 2, 8, 2), 512 + 3 * kTile);
+  EXPECT_EQ(bytes(TileScheduler::fixed, 0, 0, 8, 2), 0);
+  EXPECT_EQ(bytes(TileScheduler::dynamic, 0, 0, 8, 2), 256);
+  EXPECT_EQ(bytes(TileScheduler::stream_k, 0, 0, 8, 2), 512 + 2 * kTile);
+  EXPECT_EQ(bytes(TileScheduler::stream_k, 0, 0, 8, 3), 0);  // whole waves
+  EXPECT_EQ(bytes(TileScheduler::stream_k, 0, 0, 0, 2), 0);
+  EXPECT_EQ(bytes(TileScheduler::split_k, 4, 1, 8, 2), 512 + 3 * 3 * kTile);
+  EXPECT_EQ(bytes(TileScheduler::split_k, 4, 1, 2, 2), 512 + 3 * kTile);  // K has two blocks only
+  EXPECT_EQ(bytes(TileScheduler::split_k, 4, 4, 8, 2), 0);                // the cluster needs none
+  EXPECT_EQ(bytes(TileScheduler::split_k, 4, 2, 8, 2), 512 + 3 * kTile);
 }
 
 }  // namespace

@@ -8,11 +8,11 @@
 #include <cmath>
 #include <filesystem>
 
+#include "config/config_text.hpp"
 #include "cost_fit.hpp"
 #include "select/config_list.hpp"
-#include "select/config_text.hpp"
 #include "select/ranking.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 
 namespace ww::select {
 namespace {
@@ -85,17 +85,17 @@ TEST(CostModel, TermsSayWhatTheyAreAbout) {
   EXPECT_GT(cost("tile=128x128x128", p)[Term::epilogue], 0);
   EXPECT_GT(cost("tile=128x128x128,cluster=4x1", p)[Term::clusters], 0);
   EXPECT_EQ(cost("tile=128x128x128,cluster=2x1", p)[Term::clusters], 0);
-  EXPECT_EQ(cost("tile=128x128x128,order=stream-k", p)[Term::last_wave], 0);
+  EXPECT_EQ(cost("tile=128x128x128,tile_scheduler=stream-k", p)[Term::last_wave], 0);
   EXPECT_GT(cost("tile=128x128x128", p)[Term::last_wave], 0) << "1024 tiles on 132 SMs";
-  EXPECT_GT(cost("tile=128x128x128,order=stream-k", p)[Term::sums], 0);
+  EXPECT_GT(cost("tile=128x128x128,tile_scheduler=stream-k", p)[Term::sums], 0);
   GemmProblem edge = p;
   edge.m = 4097;
   EXPECT_EQ(cost("tile=128x256x128", p)[Term::edges], 0);
   EXPECT_GT(cost("tile=128x256x128", edge)[Term::edges], 0);
   GemmProblem block = p;
   block.scale = Scale::block_1x128_128x128;
-  EXPECT_GT(cost("tile=128x128x128,promotion=1", block)[Term::promotion],
-            cost("tile=128x128x128,promotion=2", block)[Term::promotion]);
+  EXPECT_GT(cost("tile=128x128x128,partial_accumulators=1", block)[Term::promotion],
+            cost("tile=128x128x128,partial_accumulators=2", block)[Term::promotion]);
   const GemmProblem decode{.m = 16, .n = 7168, .k = 16384, .scale = Scale::tensor};
   EXPECT_GT(cost("tile=64x64x128", decode).hbm_bytes, 7168 * 16384.0);
   GemmProblem no_k = p;

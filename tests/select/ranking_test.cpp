@@ -8,10 +8,10 @@
 #include <set>
 #include <string>
 
+#include "config/config_text.hpp"
 #include "ops/gemm_choice.hpp"
-#include "select/config_text.hpp"
 #include "select/default_configs.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 
 namespace ww::select {
 namespace {
@@ -21,9 +21,9 @@ GemmProblem problem(std::int64_t m, std::int64_t n, std::int64_t k, Scale scale 
 }
 
 TEST(Choose, SuitsTheProblem) {
-  EXPECT_EQ(choose(problem(64, 24576, 1536), {}).tile_m, 64) << "no more rows than there are";
-  EXPECT_EQ(choose(problem(4096, 2112, 7168), {}).tile_m, 192) << "22 rows of tiles: three waves instead of five";
-  EXPECT_EQ(choose(problem(4096, 2112, 7168, Scale::tensor), {}).tile_n, 192) << "11 columns of tiles: three waves";
+  EXPECT_EQ(choose(problem(64, 24576, 1536), {}).tile.m, 64) << "no more rows than there are";
+  EXPECT_EQ(choose(problem(4096, 2112, 7168), {}).tile.m, 192) << "22 rows of tiles: three waves instead of five";
+  EXPECT_EQ(choose(problem(4096, 2112, 7168, Scale::tensor), {}).tile.n, 192) << "11 columns of tiles: three waves";
   EXPECT_FALSE(is_batch_invariant(choose(problem(64, 2112, 7168), {}))) << "33 tiles of 56 k-blocks for 132 SMs";
   EXPECT_FALSE(is_batch_invariant(choose(problem(256, 256, 65536), {}))) << "few tiles, long K";
 }
@@ -32,12 +32,12 @@ TEST(Choose, TakesSwapAbForFewRowsOnly) {
   for (const Scale scale : {Scale::tensor, Scale::block_1x128_128x128}) {
     for (const std::int64_t m : {1, 8, 16}) {
       const GemmConfig c = choose(problem(m, 7168, 2048, scale), {});
-      EXPECT_EQ(c.swap_ab, SwapAb::on) << m;
-      EXPECT_LE(c.tile_n, 16) << m;
-      EXPECT_GE(c.stages, 8) << to_text(c);
+      EXPECT_EQ(c.sm90.swap_ab, SwapAb::on) << m;
+      EXPECT_LE(c.tile.n, 16) << m;
+      EXPECT_GE(c.sm90.stages, 8) << to_text(c);
     }
-    EXPECT_EQ(choose(problem(512, 7168, 2048, scale), {}).swap_ab, SwapAb::automatic);
-    EXPECT_EQ(choose(problem(16, 7168, 2048, scale), {.emulated = true}).swap_ab, SwapAb::automatic);
+    EXPECT_EQ(choose(problem(512, 7168, 2048, scale), {}).sm90.swap_ab, SwapAb::off);
+    EXPECT_EQ(choose(problem(16, 7168, 2048, scale), {.emulated = true}).sm90.swap_ab, SwapAb::off);
   }
   const GemmProblem p = problem(16, 7168, 2048);
   EXPECT_EQ(cost_of(p, choose(p, {.config = *parse_config("swap_ab=on,tile=64x64x0")}), 132).waves,
@@ -82,12 +82,12 @@ TEST(Choose, WhatIsGivenIsCompleted) {
     return choose(p, {.config = *parse_config(text), .emulated = emulated});
   };
   for (const bool emulated : {false, true}) {
-    EXPECT_EQ(given("stages=10", emulated).stages, 10) << "only small tiles have room for ten";
+    EXPECT_EQ(given("stages=10", emulated).sm90.stages, 10) << "only small tiles have room for ten";
     EXPECT_FALSE(collective::fault_of(given("stages=10", emulated)));
-    EXPECT_EQ(given("cluster=4x2", emulated).cluster_m, 4);
-    EXPECT_EQ(given("tile=64x32x128", emulated).tile_n, 32);
-    EXPECT_EQ(given("schedule=pingpong", emulated).schedule, Schedule::pingpong);
-    EXPECT_EQ(given("order=split-k", emulated).order, TileOrder::split_k);
+    EXPECT_EQ(given("cluster=4x2", emulated).cluster.m, 4);
+    EXPECT_EQ(given("tile=64x32x128", emulated).tile.n, 32);
+    EXPECT_EQ(given("schedule=pingpong", emulated).sm90.schedule, Schedule::pingpong);
+    EXPECT_EQ(given("tile_scheduler=split-k", emulated).sm90.tile_scheduler, TileScheduler::split_k);
     // Nothing fits: the result has the fault of the request.
     EXPECT_EQ(std::string(collective::fault_of(given("stages=1", emulated)).field), "stages");
     EXPECT_EQ(std::string(collective::fault_of(given("tile=128x132x128", emulated)).field), "tile (n)");
@@ -100,10 +100,10 @@ TEST(Choose, TakesTheLayoutsOfTheProblem) {
   for (const bool emulated : {false, true}) {
     const GemmConfig c = choose(p, {.emulated = emulated});
     EXPECT_FALSE(collective::fault_of(c)) << to_text(c);
-    EXPECT_EQ(c.d_layout, OutputLayout::column) << to_text(c);
-    EXPECT_EQ(c.a_major, Major::mn) << to_text(c);
+    EXPECT_EQ(c.operands.d_layout, OutputLayout::column) << to_text(c);
+    EXPECT_EQ(c.operands.layout.a, Major::mn) << to_text(c);
   }
-  for (const Candidate& c : rank(p, {}).candidates) EXPECT_EQ(c.config.d_layout, OutputLayout::column);
+  for (const Candidate& c : rank(p, {}).candidates) EXPECT_EQ(c.config.operands.d_layout, OutputLayout::column);
 }
 
 TEST(Choose, LayoutOfMatricesCountsWhereTheTreeNamesOne) {
@@ -124,8 +124,8 @@ TEST(Choose, LayoutOfMatricesCountsWhereTheTreeNamesOne) {
     p.epilogue = *parse_epilogue(text);
     for (const OutputLayout layout : {OutputLayout::row, OutputLayout::column}) {
       p.c_layout = layout;
-      EXPECT_EQ(choose(p, {}).c_layout, layout) << text;
-      EXPECT_EQ(choose(p, {.emulated = true}).c_layout, layout) << text;
+      EXPECT_EQ(choose(p, {}).operands.c_layout, layout) << text;
+      EXPECT_EQ(choose(p, {.emulated = true}).operands.c_layout, layout) << text;
     }
   }
 }
@@ -160,12 +160,12 @@ TEST(Choose, BatchInvariantConfigsNeverCutK) {
 }
 
 TEST(Choose, BatchInvarianceRefusesWhatItCannotKeep) {
-  for (const char* text : {"order=stream-k", "order=split-k", "split=4", "cluster=1x1x2"}) {
+  for (const char* text : {"tile_scheduler=stream-k", "tile_scheduler=split-k", "split=4", "cluster=1x1x2"}) {
     const auto decided =
         ops::decide(problem(64, 256, 512), {.config = *parse_config(text), .batch_invariant = true}, {});
     ASSERT_FALSE(decided) << text;
     EXPECT_EQ(decided.error().code, ErrorCode::invalid);
-    EXPECT_EQ(decided.error().argument, "config, order");
+    EXPECT_EQ(decided.error().argument, "config, tile_scheduler");
   }
 }
 

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "select/config_text.hpp"
+#include "config/config_text.hpp"
+#include "warpwright/config/builder.hpp"
 #include "warpwright/host/gemm.hpp"
 
 namespace ww::testing {
@@ -36,16 +37,18 @@ inline bool read_cases(const std::string& path, std::vector<RecordedCase>& cases
     recorded.problem.lda = recorded.problem.ldb = recorded.problem.k, recorded.problem.ldd = recorded.problem.n;
     for (const auto& contender : one["contenders"]) {
       if (!contender.value("name", "").starts_with("warpwright") || contender.value("us", 0.0) <= 0) continue;
-      const auto config = parse_config(contender.value("config", ""));
-      if (!config) return false;
+      const auto parsed = parse_config(contender.value("config", ""));
+      if (!parsed) return false;
+      const GemmConfig config = collective::resolve(*parsed);  // older results left out fields at their defaults
       auto& times = recorded.times;
-      const auto same = [&](const RecordedTime& r) { return r.config == *config; };
+      const auto same = [&](const RecordedTime& r) { return r.config == config; };
       const auto at = std::find_if(times.begin(), times.end(), same);
       // The least time, because the first contender of a loop is up to a tenth slow where power is the limit.
       if (at != times.end()) at->us = std::min<double>(at->us, contender["us"]);
-      else times.push_back({*config, contender["us"]});
-      recorded.problem.a = config->a, recorded.problem.b = config->b, recorded.problem.d = config->d;
-      recorded.problem.scale = config->scale;
+      else times.push_back({config, contender["us"]});
+      recorded.problem.a = config.operands.a, recorded.problem.b = config.operands.b,
+      recorded.problem.d = config.operands.d;
+      recorded.problem.scale = config.operands.scale;
     }
     if (recorded.times.empty()) continue;
     std::stable_sort(recorded.times.begin(), recorded.times.end(),

@@ -12,7 +12,7 @@
 #include "warpwright/arch/convert.hpp"
 #include "warpwright/arch/global.hpp"
 #include "warpwright/arch/math.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 #include "warpwright/pipeline/tma_pipeline.hpp"
 
 namespace ww::collective {

@@ -9,7 +9,7 @@
 #include "warpwright/arch/math.hpp"
 #include "warpwright/arch/shared.hpp"
 #include "warpwright/arch/wgmma.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 #include "warpwright/pipeline/exchange_pipeline.hpp"
 
 namespace ww::collective {
@@ -23,12 +23,12 @@ template <SumPlan kPlan> class ClusterSum {
   using Exchange = pipeline::ExchangePipeline<kCluster.k - 1, kPlan.warps>;
 
  public:
-  WW_DEVICE ClusterSum(arch::SharedAddress base, int math_warpgroup)
+  WW_DEVICE ClusterSum(arch::SharedAddress base, int consumer_warpgroup)
       : self_(pipeline::coord_of(kCluster, static_cast<int>(arch::cluster_rank()))),
         first_(arch::cluster_rank() - static_cast<u32>(self_.z * kCluster.plane())),
-        exchange_(base + kPlan.barriers, warp_of(math_warpgroup),
+        exchange_(base + kPlan.barriers, warp_of(consumer_warpgroup),
                   self_.z == 0 ? pipeline::Role::consumer : pipeline::Role::producer),
-        slot_(base + (static_cast<u32>(kPlan.slots) + static_cast<u32>(warp_of(math_warpgroup)) * kWarpBytes +
+        slot_(base + (static_cast<u32>(kPlan.slots) + static_cast<u32>(warp_of(consumer_warpgroup)) * kWarpBytes +
                       arch::lane_index() * 16)) {}
 
   /// Initialises the barriers. One thread of each CTA calls it, before make_barriers_visible.
@@ -92,8 +92,8 @@ template <SumPlan kPlan> class ClusterSum {
   }
 
  private:
-  WW_DEVICE static int warp_of(int math_warpgroup) {
-    return 4 * math_warpgroup + static_cast<int>(arch::warp_index() % 4);
+  WW_DEVICE static int warp_of(int consumer_warpgroup) {
+    return 4 * consumer_warpgroup + static_cast<int>(arch::warp_index() % 4);
   }
   template <class Accumulator, int kUnits> WW_DEVICE static u32 bits(const Accumulator (&acc)[kUnits], int i) {
     return arch::bits_of(acc[i / Accumulator::kValues][i % Accumulator::kValues]);

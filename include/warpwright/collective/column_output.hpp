@@ -10,24 +10,24 @@
 #include "warpwright/arch/stmatrix.hpp"
 #include "warpwright/atom/mma_atom.hpp"
 #include "warpwright/atom/tma_atom.hpp"
-#include "warpwright/collective/builder.hpp"
-#include "warpwright/collective/gemm_arguments.hpp"
+#include "warpwright/config/builder.hpp"
+#include "warpwright/config/gemm_arguments.hpp"
 
 namespace ww::collective {
 
 template <GemmConfig kConfig> struct ColumnOutput {
-  static constexpr int kTileM = kConfig.tile_m, kColumns = output_columns(kConfig);
+  static constexpr int kTileM = kConfig.tile.m, kColumns = output_columns(kConfig);
   static constexpr int kPanelRows = column_panel_rows(kConfig);      // of D
   static constexpr int kPanels = kWarpgroupRows / kPanelRows;        // of 64 rows
   static constexpr u32 kUnitBytes = kPanels * kColumns * kRowBytes;  // of 64 rows
-  using Atom = atom::MmaAtom<kConfig.a, kConfig.tile_n>;
+  using Atom = atom::MmaAtom<kConfig.operands.a, kConfig.tile.n>;
   using Output = arch::Accumulator<kColumns>;
-  using SharedD = atom::SharedColumns<kConfig.d, kColumns>;  // ((rows of a panel, panels), COLUMNS)
+  using SharedD = atom::SharedColumns<kConfig.operands.d, kColumns>;  // ((rows of a panel, panels), COLUMNS)
   static_assert(SharedD::kPanelRows == kPanelRows);
 
   /// Writes this warpgroup's 64 rows of sD (TILE_M, COLUMNS) from `first_row` on. All its threads call it.
   WW_DEVICE static void write(const SharedD& sD, int first_row, const Output& acc) {
-    if constexpr (kConfig.d == DType::f32) write_words(sD, first_row, acc);
+    if constexpr (kConfig.operands.d == DType::f32) write_words(sD, first_row, acc);
     else write_matrices(sD, first_row, acc);
   }
 
@@ -42,7 +42,7 @@ template <GemmConfig kConfig> struct ColumnOutput {
 
  private:
   WW_DEVICE static u32 pack(float low, float high) {
-    return kConfig.d == DType::bf16 ? arch::to_bf16x2(low, high) : arch::to_f16x2(low, high);
+    return kConfig.operands.d == DType::bf16 ? arch::to_bf16x2(low, high) : arch::to_f16x2(low, high);
   }
 
   // Values 8j .. 8j + 7 of a warp are four 8 x 8 matrices: rows 0-7 and 8-15 of eight columns, then of the next eight.

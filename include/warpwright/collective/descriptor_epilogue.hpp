@@ -14,10 +14,10 @@ namespace ww::collective {
 template <GemmConfig kConfig> struct DescriptorEpilogue {
   using Mainloop = RaggedMainloop<kConfig>;
   using Values = RaggedEpilogue<kConfig>;  // which value is which element, and its scale
-  static constexpr TokenWidth kWidth{kConfig.tile_m, true};
-  static constexpr DType kOut = kConfig.d;
+  static constexpr TokenWidth kWidth{kConfig.tile.m, true};
+  static constexpr DType kOut = kConfig.operands.d;
   static constexpr EpilogueTree kTree = kConfig.epilogue;
-  static constexpr int kTokens = kConfig.tile_m, kPart = Mainloop::kPart;
+  static constexpr int kTokens = kConfig.tile.m, kPart = Mainloop::kPart;
   static constexpr int kPanelColumns = kRowBytes / bytes_of(kOut);
   static constexpr int kPanels = Mainloop::kWeights / kPanelColumns;
   static constexpr int kFirstBarrier = 1;  // named barrier of consumer warpgroup 0; 0 is the CTA's
@@ -30,44 +30,44 @@ template <GemmConfig kConfig> struct DescriptorEpilogue {
   /// Stores acc as this warpgroup's columns of the tile's rows, from row `row` of the group on. All its threads call
   /// it.
   WW_DEVICE static void store(const GroupedArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
-                              int math_warpgroup, Accumulator (&acc)[Shape::kUnits], const TokenTile& tile,
+                              int consumer_warpgroup, Accumulator (&acc)[Shape::kUnits], const TokenTile& tile,
                               const arch::TensorMap& group_d, int row) {
     if constexpr (kTree.empty()) {
-      write<true>(arguments, base, buffer, math_warpgroup, acc, tile, group_d, row);
+      write<true>(arguments, base, buffer, consumer_warpgroup, acc, tile, group_d, row);
     } else {
       WW_UNROLL
       for (int u = 0; u < Shape::kUnits; ++u)
-        Values::template scale<kWidth>(arguments, acc[u], tile, column_of(math_warpgroup, tile), u);
-      store_tree(arguments, base, buffer, math_warpgroup, acc, tile, group_d, row);
+        Values::template scale<kWidth>(arguments, acc[u], tile, column_of(consumer_warpgroup, tile), u);
+      store_tree(arguments, base, buffer, consumer_warpgroup, acc, tile, group_d, row);
     }
   }
   /// Does the same with the tree over unscaled acc, for K = 0.
   WW_DEVICE static void store_tree(const GroupedArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
-                                   int math_warpgroup, Accumulator (&acc)[Shape::kUnits], const TokenTile& tile,
+                                   int consumer_warpgroup, Accumulator (&acc)[Shape::kUnits], const TokenTile& tile,
                                    const arch::TensorMap& group_d, int row) {
-    apply_tree<kConfig, kWidth>(arguments, acc, tile, column_of(math_warpgroup, tile));
-    write<false>(arguments, base, buffer, math_warpgroup, acc, tile, group_d, row);
+    apply_tree<kConfig, kWidth>(arguments, acc, tile, column_of(consumer_warpgroup, tile));
+    write<false>(arguments, base, buffer, consumer_warpgroup, acc, tile, group_d, row);
   }
 
  private:
   /// Returns the first column of D that this warpgroup owns.
-  WW_DEVICE static int column_of(int math_warpgroup, const TokenTile& tile) {
-    return tile.tile_n * Mainloop::kWeights + math_warpgroup * kPart;
+  WW_DEVICE static int column_of(int consumer_warpgroup, const TokenTile& tile) {
+    return tile.tile_n * Mainloop::kWeights + consumer_warpgroup * kPart;
   }
 
   // Without a tree the scales are applied here, so that an MMA_M block's accumulators are finished before the next
   // block's scales are loaded.
   template <bool kScales>
   WW_DEVICE static void write(const GroupedArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
-                              int math_warpgroup, Accumulator (&acc)[Shape::kUnits], const TokenTile& tile,
+                              int consumer_warpgroup, Accumulator (&acc)[Shape::kUnits], const TokenTile& tile,
                               const arch::TensorMap& group_d, int row) {
-    const int first_column = column_of(math_warpgroup, tile);
+    const int first_column = column_of(consumer_warpgroup, tile);
     const SharedD sD{base + Mainloop::kShared.staging};  // (TILE_M, TILE_N)
     buffer.acquire();
     WW_UNROLL
     for (int u = 0; u < Shape::kUnits; ++u) {
       if constexpr (kScales) Values::template scale<kWidth>(arguments, acc[u], tile, first_column, u);
-      const int column = math_warpgroup * kPart + u * kWarpgroupRows;
+      const int column = consumer_warpgroup * kPart + u * kWarpgroupRows;
       if constexpr (kOut == DType::f32) write_words(sD, column, acc[u]);
       else write_matrices(sD, column, acc[u]);
     }
@@ -75,7 +75,7 @@ template <GemmConfig kConfig> struct DescriptorEpilogue {
     if (!buffer.is_issuer()) return;
     WW_UNROLL
     for (int i = 0; i < kPanels / 2; ++i)
-      atom::copy(atom::TmaStoreAtom{group_d}, sD.panel(0, math_warpgroup * (kPanels / 2) + i),  // (TILE_M, panel)
+      atom::copy(atom::TmaStoreAtom{group_d}, sD.panel(0, consumer_warpgroup * (kPanels / 2) + i),  // (TILE_M, panel)
                  atom::Box<false>{row, first_column + i * kPanelColumns});
     buffer.commit();
   }

@@ -14,20 +14,20 @@
 #include "warpwright/arch/stmatrix.hpp"
 #include "warpwright/atom/mma_atom.hpp"
 #include "warpwright/atom/tma_atom.hpp"
-#include "warpwright/collective/builder.hpp"
 #include "warpwright/collective/column_output.hpp"
 #include "warpwright/collective/epilogue_rows.hpp"
 #include "warpwright/collective/fixed_extents.hpp"
 #include "warpwright/collective/pointer_array.hpp"
+#include "warpwright/config/builder.hpp"
 #include "warpwright/pipeline/tma_store_pipeline.hpp"
 
 namespace ww::collective {
 
 template <GemmConfig kConfig> struct Epilogue {
-  static constexpr int kTileM = kConfig.tile_m, kTileN = kConfig.tile_n;
+  static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n;
   static constexpr int kColumns = output_columns(kConfig);  // of D, of one tile
   static constexpr int kUnits = units_of(kConfig);
-  static constexpr DType kOut = kConfig.d;
+  static constexpr DType kOut = kConfig.operands.d;
   static constexpr int kPanelBytes = panel_bytes(kConfig);
   static constexpr int kPanelColumns = kPanelBytes / bytes_of(kOut);
   static constexpr int kStaged = staged_columns(kConfig);  // columns of one part
@@ -37,10 +37,10 @@ template <GemmConfig kConfig> struct Epilogue {
 
   static constexpr EpilogueTree kTree = kConfig.epilogue;
 
-  using Atom = atom::MmaAtom<kConfig.a, kTileN>;
+  using Atom = atom::MmaAtom<kConfig.operands.a, kTileN>;
   using Accumulator = arch::Accumulator<kTileN>;
   using Output = arch::Accumulator<kColumns>;  // the values that D is rounded from
-  static constexpr bool kColumnMajor = kConfig.d_layout == OutputLayout::column;
+  static constexpr bool kColumnMajor = kConfig.operands.d_layout == OutputLayout::column;
   using Columns = ColumnOutput<kConfig>;
   using SharedRows = atom::SharedPanels<kOut, kTileM, kPanelBytes>;  // (TILE_M, (columns of a panel, panels))
   using SharedD = conditional_t<kColumnMajor, typename Columns::SharedD, SharedRows>;
@@ -55,35 +55,35 @@ template <GemmConfig kConfig> struct Epilogue {
   };
 
   /// Multiplies acc by fl(scale_a scale_b) for the tensor and row-column recipes. Other recipes need nothing here.
-  WW_DEVICE static void scale(const GemmArguments& arguments, int math_warpgroup, Accumulator (&acc)[kUnits],
+  WW_DEVICE static void scale(const GemmArguments& arguments, int consumer_warpgroup, Accumulator (&acc)[kUnits],
                               TileCoord tile) {
     const float *scale_a = arguments.scale_a, *scale_b = arguments.scale_b;
-    if constexpr (kConfig.batched)
+    if constexpr (kConfig.operands.batched)
       scale_a += tile.batch * arguments.scale_a_batch, scale_b += tile.batch * arguments.scale_b_batch;
-    if constexpr (kConfig.scale == Scale::tensor) {
-      scale(Factors{scale_a, scale_b, 0, 0, 1, 1}, math_warpgroup, acc);
-    } else if constexpr (kConfig.scale == Scale::row_column) {
+    if constexpr (kConfig.operands.scale == Scale::tensor) {
+      scale(Factors{scale_a, scale_b, 0, 0, 1, 1}, consumer_warpgroup, acc);
+    } else if constexpr (kConfig.operands.scale == Scale::row_column) {
       const int row = min(tile.m * kTileM, arguments.m - 1);  // a tile may lie wholly past the edge
       const int n = n_of<kConfig>(arguments), column = min(tile.n * kTileN, n - 1);
       scale(Factors{scale_a + row * arguments.scale_a_row, scale_b + column * arguments.scale_b_n,
                     arguments.scale_a_row, arguments.scale_b_n, arguments.m - row, n - column},
-            math_warpgroup, acc);
+            consumer_warpgroup, acc);
     }
   }
-  WW_DEVICE static void scale(const Factors& factors, int math_warpgroup, Accumulator (&acc)[kUnits]) {
-    if constexpr (kConfig.scale == Scale::tensor) {
+  WW_DEVICE static void scale(const Factors& factors, int consumer_warpgroup, Accumulator (&acc)[kUnits]) {
+    if constexpr (kConfig.operands.scale == Scale::tensor) {
       const float s = arch::mul(arch::global::load_constant(factors.a), arch::global::load_constant(factors.b));
       WW_UNROLL
       for (int u = 0; u < kUnits; ++u) {
         WW_UNROLL
         for (int v = 0; v < Accumulator::kValues; ++v) acc[u][v] = arch::mul(acc[u][v], s);
       }
-    } else if constexpr (kConfig.scale == Scale::row_column) {
+    } else if constexpr (kConfig.operands.scale == Scale::row_column) {
       const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
       const auto at = [](const float* scales, i64 stride, int i, int count) {
         return arch::global::load_constant(scales + min(i, count - 1) * stride);
       };
-      const int first_row = math_warpgroup * kUnits * kWarpgroupRows + Atom::row(thread, 0);
+      const int first_row = consumer_warpgroup * kUnits * kWarpgroupRows + Atom::row(thread, 0);
       float rows[kUnits][2];
       WW_UNROLL
       for (int u = 0; u < kUnits; ++u) {
@@ -106,17 +106,18 @@ template <GemmConfig kConfig> struct Epilogue {
     }
   }
 
-  using Buffer = pipeline::TmaStorePipeline<kFirstBarrier, kConfig.math_warpgroups, arch::kWarpgroupSize, kBuffers>;
+  using Buffer =
+      pipeline::TmaStorePipeline<kFirstBarrier, kConfig.sm90.consumer_warpgroups, arch::kWarpgroupSize, kBuffers>;
 
   /// Stores acc as this warpgroup's rows of `tile` of D. All its threads call it.
   WW_DEVICE static void store(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
-                              int math_warpgroup, Accumulator (&acc)[kUnits], TileCoord tile) {
+                              int consumer_warpgroup, Accumulator (&acc)[kUnits], TileCoord tile) {
     if constexpr (kTree.empty()) {
-      send(arguments, base, buffer, math_warpgroup, acc, tile);
+      send(arguments, base, buffer, consumer_warpgroup, acc, tile);
     } else {
-      const TileExtent extent = extent_of<kConfig>(arguments, math_warpgroup, tile);
-      const auto sink = [&](Output(&out)[kUnits]) { send(arguments, base, buffer, math_warpgroup, out, tile); };
-      if constexpr (kConfig.batched) evaluate(epilogue_of<kConfig>(arguments, tile), extent, acc, sink);
+      const TileExtent extent = extent_of<kConfig>(arguments, consumer_warpgroup, tile);
+      const auto sink = [&](Output(&out)[kUnits]) { send(arguments, base, buffer, consumer_warpgroup, out, tile); };
+      if constexpr (kConfig.operands.batched) evaluate(epilogue_of<kConfig>(arguments, tile), extent, acc, sink);
       else evaluate(arguments.epilogue, extent, acc, sink);
     }
   }
@@ -132,28 +133,28 @@ template <GemmConfig kConfig> struct Epilogue {
   };
   /// Stores rows of D. All threads of a consumer warpgroup call it. Blocks of 64 rows that all belong to `to` are
   /// stored by TMA, the others 16 bytes at a time, so that memory behind the last row stays unchanged.
-  WW_DEVICE static void store_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer, int math_warpgroup,
-                                   Accumulator (&acc)[kUnits]) {
-    write(base, buffer, math_warpgroup, acc, 0);
-    send_rows(to, base, buffer, math_warpgroup);
+  WW_DEVICE static void store_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer,
+                                   int consumer_warpgroup, Accumulator (&acc)[kUnits]) {
+    write(base, buffer, consumer_warpgroup, acc, 0);
+    send_rows(to, base, buffer, consumer_warpgroup);
   }
   /// Does the same with a tree over the rows' accumulators. `n` is the columns of the product, `of_group` the tree's
   /// arguments for the rows' group. Matrices and vectors along M are indexed by the row of D.
   WW_DEVICE static void store_rows(const Rows& to, i32 n, const EpilogueArguments& of_group, arch::SharedAddress base,
-                                   const Buffer& buffer, int math_warpgroup, Accumulator (&acc)[kUnits]) {
-    evaluate(of_group, extent_of_rows(to, n, math_warpgroup), acc,
-             [&](Output(&out)[kUnits]) { write(base, buffer, math_warpgroup, out, 0); });
-    send_rows(to, base, buffer, math_warpgroup);
+                                   const Buffer& buffer, int consumer_warpgroup, Accumulator (&acc)[kUnits]) {
+    evaluate(of_group, extent_of_rows(to, n, consumer_warpgroup), acc,
+             [&](Output(&out)[kUnits]) { write(base, buffer, consumer_warpgroup, out, 0); });
+    send_rows(to, base, buffer, consumer_warpgroup);
   }
   /// Stores zeros without a tree, after clear(): the buffer is read repeatedly and never written.
   WW_DEVICE static void store_zero_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer,
-                                        int math_warpgroup) {
-    send_rows(to, base, buffer, math_warpgroup);
+                                        int consumer_warpgroup) {
+    send_rows(to, base, buffer, consumer_warpgroup);
   }
 
   /// Clears this warpgroup's part of the staging buffer for store_zeros(). All threads of the consumer warpgroup call
   /// it; it replaces store().
-  WW_DEVICE static void clear(arch::SharedAddress base, const Buffer& buffer, int math_warpgroup) {
+  WW_DEVICE static void clear(arch::SharedAddress base, const Buffer& buffer, int consumer_warpgroup) {
     if constexpr (!kTree.empty()) return;  // with a tree, zeros are accumulators like others
     // This warpgroup's rows of one panel, or all of its panels.
     constexpr u32 kPart = kUnits * (kColumnMajor ? Columns::kUnitBytes : kWarpgroupRows * kPanelBytes);
@@ -161,18 +162,18 @@ template <GemmConfig kConfig> struct Epilogue {
     for (u32 panel = 0; panel < (kColumnMajor ? 1 : kPanels * kBuffers); ++panel)
       for (u32 at = 16 * (arch::thread_index() % arch::kWarpgroupSize); at < kPart; at += 16 * arch::kWarpgroupSize)
         arch::shared::store4(
-            base + (shared_plan(kConfig).d + panel * kTileM * kPanelBytes + math_warpgroup * kPart + at),
+            base + (shared_plan(kConfig).d + panel * kTileM * kPanelBytes + consumer_warpgroup * kPart + at),
             {{0, 0, 0, 0}});
     buffer.publish();
   }
   WW_DEVICE static void store_zeros(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
-                                    int math_warpgroup, TileCoord tile) {
+                                    int consumer_warpgroup, TileCoord tile) {
     if constexpr (!kTree.empty()) {
       Accumulator acc[kUnits] = {};
-      return store(arguments, base, buffer, math_warpgroup, acc, tile);
+      return store(arguments, base, buffer, consumer_warpgroup, acc, tile);
     }
     if (!buffer.is_issuer()) return;
-    for (int part = 0; part < kParts; ++part) issue(arguments, base, math_warpgroup, tile, part);
+    for (int part = 0; part < kParts; ++part) issue(arguments, base, consumer_warpgroup, tile, part);
     buffer.commit();
   }
 
@@ -180,13 +181,13 @@ template <GemmConfig kConfig> struct Epilogue {
   static constexpr int kPieceColumns = 16 / bytes_of(kOut);
 
   // Rows end at the end of the group's rows in this tile; the first row has no alignment.
-  WW_DEVICE static TileExtent extent_of_rows(const Rows& to, i32 n, int math_warpgroup) {
+  WW_DEVICE static TileExtent extent_of_rows(const Rows& to, i32 n, int consumer_warpgroup) {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     TileExtent extent{};
     extent.m = to.row + to.rows, extent.n = n;
     extent.tile.n = to.tile_n;
     extent.thread = thread;
-    extent.first_row = to.row + math_warpgroup * kUnits * kWarpgroupRows + 16 * (thread / 32) + thread % 32 / 4;
+    extent.first_row = to.row + consumer_warpgroup * kUnits * kWarpgroupRows + 16 * (thread / 32) + thread % 32 / 4;
     extent.first_column = to.tile_n * kTileN;
     return extent;
   }
@@ -218,24 +219,24 @@ template <GemmConfig kConfig> struct Epilogue {
 
   // Stores all parts of this warpgroup's rows of `tile`; each is in flight before the next is written.
   WW_DEVICE static void send(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
-                             int math_warpgroup, Output (&out)[kUnits], TileCoord tile) {
+                             int consumer_warpgroup, Output (&out)[kUnits], TileCoord tile) {
     WW_UNROLL
     for (int part = 0; part < kParts; ++part) {
-      write(base, buffer, math_warpgroup, out, part);
+      write(base, buffer, consumer_warpgroup, out, part);
       if (buffer.is_issuer()) {
-        issue(arguments, base, math_warpgroup, tile, part);
+        issue(arguments, base, consumer_warpgroup, tile, part);
         buffer.commit();
       }
     }
   }
 
-  WW_DEVICE static void write(arch::SharedAddress base, const Buffer& buffer, int math_warpgroup, Output (&out)[kUnits],
-                              int part) {
+  WW_DEVICE static void write(arch::SharedAddress base, const Buffer& buffer, int consumer_warpgroup,
+                              Output (&out)[kUnits], int part) {
     const SharedD sD = shared_d(base, part);  // (TILE_M, columns of a part)
     buffer.acquire();
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {
-      const int first_row = (math_warpgroup * kUnits + u) * kWarpgroupRows;
+      const int first_row = (consumer_warpgroup * kUnits + u) * kWarpgroupRows;
       if constexpr (kColumnMajor) Columns::write(sD, first_row, out[u]);
       else if constexpr (kOut == DType::f32) write_words(sD, first_row, out[u], part);
       else if constexpr (kOut == DType::e4m3) write_bytes(sD, first_row, out[u], part);
@@ -244,9 +245,10 @@ template <GemmConfig kConfig> struct Epilogue {
     buffer.publish();
   }
 
-  WW_DEVICE static void send_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer, int math_warpgroup) {
+  WW_DEVICE static void send_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer,
+                                  int consumer_warpgroup) {
     const SharedD sD = shared_d(base, 0);  // (TILE_M, TILE_N)
-    for (int u = math_warpgroup * kUnits; u < (math_warpgroup + 1) * kUnits; ++u) {
+    for (int u = consumer_warpgroup * kUnits; u < (consumer_warpgroup + 1) * kUnits; ++u) {
       const int rows = to.rows - u * kWarpgroupRows;
       if (rows >= kWarpgroupRows) {
         if (!buffer.is_issuer()) continue;
@@ -333,11 +335,11 @@ template <GemmConfig kConfig> struct Epilogue {
     }
   }
 
-  WW_DEVICE static void issue(const GemmArguments& arguments, arch::SharedAddress base, int math_warpgroup,
+  WW_DEVICE static void issue(const GemmArguments& arguments, arch::SharedAddress base, int consumer_warpgroup,
                               TileCoord tile, int part) {
     const arch::TensorMap& map = acquired_output<kConfig>(arguments, tile);
     const SharedD sD = shared_d(base, part);  // (TILE_M, columns of a part)
-    for (int u = math_warpgroup * kUnits; u < (math_warpgroup + 1) * kUnits; ++u) {
+    for (int u = consumer_warpgroup * kUnits; u < (consumer_warpgroup + 1) * kUnits; ++u) {
       if constexpr (kColumnMajor) {
         Columns::issue(map, sD, tile, u);
       } else {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "warpwright/arch/math.hpp"
-#include "warpwright/collective/epilogue_nodes.hpp"
+#include "warpwright/config/epilogue_nodes.hpp"
 
 namespace ww::collective::epilogue {
 

@@ -10,8 +10,8 @@
 #include "warpwright/arch/global.hpp"
 #include "warpwright/arch/math.hpp"
 #include "warpwright/arch/warp.hpp"
-#include "warpwright/collective/builder.hpp"
 #include "warpwright/collective/fixed_extents.hpp"
+#include "warpwright/config/builder.hpp"
 
 namespace ww::collective {
 
@@ -20,12 +20,12 @@ struct Pair {
   float x, y;
 };
 
-/// Where a thread of a math warpgroup is in D.
+/// Where a thread of a consumer warpgroup is in D.
 struct TileExtent {
   i32 m, n;  // of the product
   TileCoord tile;
   int tiles_m, tiles_n;  // that hold elements of it
-  int warp;              // of the math warps of the CTA
+  int warp;              // of the consumer warps of the CTA
   int thread;            // of the warpgroup
   int first_row;         // of this thread
   int first_column;      // of the tile
@@ -36,18 +36,18 @@ struct TileExtent {
 };
 
 template <GemmConfig kConfig>
-WW_DEVICE TileExtent extent_of(const GemmArguments& arguments, int math_warpgroup, TileCoord tile) {
+WW_DEVICE TileExtent extent_of(const GemmArguments& arguments, int consumer_warpgroup, TileCoord tile) {
   const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
-  const int row = tile.m * kConfig.tile_m + math_warpgroup * units_of(kConfig) * kWarpgroupRows;
+  const int row = tile.m * kConfig.tile.m + consumer_warpgroup * units_of(kConfig) * kWarpgroupRows;
   return {arguments.m,
           n_of<kConfig>(arguments),
           tile,
-          ceil_div(arguments.m, kConfig.tile_m),
-          ceil_div(n_of<kConfig>(arguments), kConfig.tile_n),
-          4 * math_warpgroup + thread / 32,
+          ceil_div(arguments.m, kConfig.tile.m),
+          ceil_div(n_of<kConfig>(arguments), kConfig.tile.n),
+          4 * consumer_warpgroup + thread / 32,
           thread,
           row + 16 * (thread / 32) + thread % 32 / 4,
-          tile.n * kConfig.tile_n};
+          tile.n * kConfig.tile.n};
 }
 
 WW_DEVICE float magnitude_of(float x) { return arch::float_of(arch::bits_of(x) & ~arch::kSignBit); }
@@ -208,7 +208,7 @@ template <GemmConfig kConfig> class EpilogueReductions {
   template <int kNode> WW_DEVICE void combine_columns() const {
     constexpr EpilogueNode node = kTree.node(kNode);
     if constexpr (is_column_reduction(node.op)) {
-      const int last = min(extent_.first_column + kConfig.tile_n, extent_.n);
+      const int last = min(extent_.first_column + kConfig.tile.n, extent_.n);
       for (int column = extent_.first_column + static_cast<int>(arch::lane_index()); column < last;
            column += static_cast<int>(arch::kWarpSize)) {
         float all = 0.0f;

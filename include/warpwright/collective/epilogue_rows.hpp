@@ -14,7 +14,7 @@ template <GemmConfig kConfig> struct EpilogueRows {
   static constexpr EpilogueStages kStages = stages_of(kConfig.epilogue);
   static constexpr int kUnits = units_of(kConfig);
   static constexpr int kColumns = output_columns(kConfig);
-  using Accumulator = arch::Accumulator<kConfig.tile_n>;
+  using Accumulator = arch::Accumulator<kConfig.tile.n>;
   using Output = arch::Accumulator<kColumns>;
 
   /// out (64, TILE_N / 2) for each unit.
@@ -71,7 +71,7 @@ template <GemmConfig kConfig> struct EpilogueRows {
  private:
   WW_DEVICE static float gated(float gate, float up) { return arch::mul(epilogue::silu(gate), up); }
   WW_DEVICE static int columns_of(const TileExtent& extent) {
-    return kColumns == kConfig.tile_n ? extent.n : extent.n / 2;
+    return kColumns == kConfig.tile.n ? extent.n : extent.n / 2;
   }
 
   /// Lane q of four has columns q and 4 + q of eight and takes columns 2q and 2q + 1.

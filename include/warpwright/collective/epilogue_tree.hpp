@@ -11,10 +11,10 @@
 #include "warpwright/arch/global.hpp"
 #include "warpwright/arch/math.hpp"
 #include "warpwright/atom/mma_atom.hpp"
-#include "warpwright/collective/builder.hpp"
 #include "warpwright/collective/epilogue_functions.hpp"
 #include "warpwright/collective/epilogue_reductions.hpp"
-#include "warpwright/collective/gemm_arguments.hpp"
+#include "warpwright/config/builder.hpp"
+#include "warpwright/config/gemm_arguments.hpp"
 
 namespace ww::collective {
 
@@ -102,15 +102,15 @@ template <int kBy, int kN> WW_DEVICE void rotate(arch::Accumulator<kN>& acc) {
 // Many values at once let loads overlap; few keep the code of long trees short.
 WW_HOST_DEVICE constexpr int values_at_once(const EpilogueTree& tree) { return tree.size() > 6 ? 16 : 32; }
 
-/// The part of a tree that is evaluated for each element, by one math warpgroup.
+/// The part of a tree that is evaluated for each element, by one consumer warpgroup.
 template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> class EpilogueWalk {
   static constexpr EpilogueTree kTree = kConfig.epilogue;
   static constexpr int kRoot = stages_of(kTree).body;
   static constexpr int kUnits = units_of(kConfig);
-  using Atom = atom::MmaAtom<kConfig.a, kConfig.tile_n>;
-  using Accumulator = arch::Accumulator<kConfig.tile_n>;
+  using Atom = atom::MmaAtom<kConfig.operands.a, kConfig.tile.n>;
+  using Accumulator = arch::Accumulator<kConfig.tile.n>;
   using Reductions = EpilogueReductions<kConfig>;
-  static constexpr bool kByColumn = kConfig.c_layout == OutputLayout::column;
+  static constexpr bool kByColumn = kConfig.operands.c_layout == OutputLayout::column;
   static constexpr bool kOddN = may_have_odd_n(kConfig);
 
  public:

@@ -2,16 +2,16 @@
 // Extents of a problem as a kernel sees them: constants where its config fixes them, arguments otherwise.
 #pragma once
 
-#include "warpwright/collective/builder.hpp"
-#include "warpwright/collective/gemm_arguments.hpp"
+#include "warpwright/config/builder.hpp"
+#include "warpwright/config/gemm_arguments.hpp"
 
 namespace ww::collective {
 
 template <GemmConfig kConfig> WW_DEVICE i32 n_of(const GemmArguments& arguments) {
-  return kConfig.fixed_n > 0 ? kConfig.fixed_n : arguments.n;
+  return kConfig.dense.fixed_n > 0 ? kConfig.dense.fixed_n : arguments.n;
 }
 template <GemmConfig kConfig> WW_DEVICE i32 k_blocks_of(const GemmArguments& arguments) {
-  return kConfig.fixed_k > 0 ? ceil_div(kConfig.fixed_k, kConfig.tile_k) : arguments.k_blocks;
+  return kConfig.dense.fixed_k > 0 ? ceil_div(kConfig.dense.fixed_k, kConfig.tile.k) : arguments.k_blocks;
 }
 
 }  // namespace ww::collective

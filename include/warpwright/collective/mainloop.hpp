@@ -8,40 +8,41 @@
 #include "warpwright/atom/mma_atom.hpp"
 #include "warpwright/atom/tma_atom.hpp"
 #include "warpwright/collective/block_scales.hpp"
-#include "warpwright/collective/builder.hpp"
 #include "warpwright/collective/fixed_extents.hpp"
 #include "warpwright/collective/pointer_array.hpp"
 #include "warpwright/collective/stage_transpose.hpp"
+#include "warpwright/config/builder.hpp"
 #include "warpwright/pipeline/ordered_barrier.hpp"
 #include "warpwright/pipeline/tma_pipeline.hpp"
 
 namespace ww::collective {
 
 template <GemmConfig kConfig> struct Mainloop {
-  static constexpr DType kType = kConfig.a;
+  static constexpr DType kType = kConfig.operands.a;
   static constexpr bool kTransposesB = transposes_b(kConfig);
-  static constexpr Major kMajorB = kTransposesB ? Major::k : kConfig.b_major;  // as wgmma reads it
-  static constexpr arch::MmaOperands kOperands{kConfig.a, kConfig.b, kConfig.a_major, kMajorB};
-  static constexpr int kTileM = kConfig.tile_m, kTileN = kConfig.tile_n, kTileK = kConfig.tile_k;
+  static constexpr Major kMajorB = kTransposesB ? Major::k : kConfig.operands.layout.b;  // as wgmma reads it
+  static constexpr arch::MmaOperands kOperands{kConfig.operands.a, kConfig.operands.b, kConfig.operands.layout.a,
+                                               kMajorB};
+  static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n, kTileK = kConfig.tile.k;
   static constexpr int kUnits = units_of(kConfig);
   static constexpr SharedPlan kShared = shared_plan(kConfig);
   static constexpr pipeline::ClusterShape kCluster = cluster_of(kConfig);
   static constexpr u32 kStageBytes = kShared.a_stage + kShared.b_stage;
   static constexpr bool kPromotes = promotes(kConfig);
 
-  static constexpr ScaleForm kForm = scale_form(kConfig.scale);
+  static constexpr ScaleForm kForm = scale_form(kConfig.operands.scale);
   static constexpr bool kScalesColumns = scales_columns(kConfig);
   using Scales = BlockScales<kTileM, kTileN, kForm>;
   static constexpr u32 kScaleWarps = kPromotes && has_roles(kConfig) ? Scales::kWarps : 0;
   // The last argument: consumers that transpose B write a stage that a peer of the cluster then fills again.
-  using Pipeline = pipeline::TmaPipeline<kConfig.stages, kCluster, 4 * warpgroups_of_tile(kConfig), kScaleWarps,
+  using Pipeline = pipeline::TmaPipeline<kConfig.sm90.stages, kCluster, 4 * warpgroups_of_tile(kConfig), kScaleWarps,
                                          kTransposesB && (kCluster.m > 1)>;
   using Accumulator = arch::Accumulator<kTileN>;
   static constexpr bool kStacked = stacks_matrices(kConfig);
-  using GlobalA = atom::TileRow<kTileM, kTileK, kStacked>;       // (TILE_M, TILE_K, k)
-  using GlobalB = atom::TileRow<kTileN, kTileK, kStacked>;       // (TILE_N, TILE_K, k)
-  using SharedA = atom::SharedOperand<kTileM, kConfig.a_major>;  // (TILE_M, TILE_K, STAGE)
-  using SharedB = atom::SharedOperand<kTileN, kConfig.b_major>;  // (TILE_N, TILE_K, STAGE)
+  using GlobalA = atom::TileRow<kTileM, kTileK, kStacked>;                 // (TILE_M, TILE_K, k)
+  using GlobalB = atom::TileRow<kTileN, kTileK, kStacked>;                 // (TILE_N, TILE_K, k)
+  using SharedA = atom::SharedOperand<kTileM, kConfig.operands.layout.a>;  // (TILE_M, TILE_K, STAGE)
+  using SharedB = atom::SharedOperand<kTileN, kConfig.operands.layout.b>;  // (TILE_N, TILE_K, STAGE)
 
   WW_DEVICE static SharedA shared_a(arch::SharedAddress base) { return {base + kShared.a}; }
   WW_DEVICE static SharedB shared_b(arch::SharedAddress base) { return {base + kShared.b}; }
@@ -112,7 +113,8 @@ template <GemmConfig kConfig> struct Mainloop {
   template <class A, class B>
   WW_DEVICE static void fill_parts(const atom::TmaLoadAtom& load_part, const A& gA, const atom::TmaLoadAtom& load_b,
                                    const B& gB, int parts, int k_blocks, arch::SharedAddress base, Pipeline& pipeline) {
-    static_assert(kCluster.size() == 1 && kConfig.a_major == Major::k && kConfig.b_major == Major::k);
+    static_assert(kCluster.size() == 1 && kConfig.operands.layout.a == Major::k &&
+                  kConfig.operands.layout.b == Major::k);
     constexpr int kPartRows = kUnits * kWarpgroupRows;
     const u32 bytes = static_cast<u32>(parts) * (kPartRows * kRowBytes) + kShared.b_stage;
     WW_NO_UNROLL
@@ -129,10 +131,10 @@ template <GemmConfig kConfig> struct Mainloop {
   /// Returns the location of the block scales of `tile`.
   WW_DEVICE static TileScales scales_of(const GemmArguments& arguments, TileCoord tile) {
     const int row = min(tile.m * kTileM, arguments.m - 1);  // a tile may lie wholly past the edge
-    constexpr int rows = rows_of_scale(kConfig.scale), columns = columns_of_scale(kConfig.scale);
+    constexpr int rows = rows_of_scale(kConfig.operands.scale), columns = columns_of_scale(kConfig.operands.scale);
     const int n = n_of<kConfig>(arguments), first = min(tile.n * kTileN, n - 1) / columns;
     const float *scale_a = arguments.scale_a, *scale_b = arguments.scale_b;
-    if constexpr (kConfig.batched)
+    if constexpr (kConfig.operands.batched)
       scale_a += tile.batch * arguments.scale_a_batch, scale_b += tile.batch * arguments.scale_b_batch;
     return {scale_a + row / rows * arguments.scale_a_row,
             scale_b + first * arguments.scale_b_n,
@@ -163,22 +165,22 @@ template <GemmConfig kConfig> struct Mainloop {
 
   /// Computes acc = this warpgroup's rows of A B^T, scaled if the recipe is a block recipe. k_blocks >= 1. All threads
   /// of a consumer warpgroup call it.
-  WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+  WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
                                  Accumulator (&acc)[kUnits]) {
     pipeline::Unordered order({}, 0);
-    multiply_as<Mainloop>(k_blocks, base, pipeline, math_warpgroup, acc, order, 0);
+    multiply_as<Mainloop>(k_blocks, base, pipeline, consumer_warpgroup, acc, order, 0);
   }
   /// Does the same in the warpgroup's turn, which lasts from the first wait for a stage until the last MMAs are issued.
   /// `offset` is the tile's scale_offset().
   template <class Order>
-  WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+  WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
                                  Accumulator (&acc)[kUnits], Order& order, int offset) {
-    multiply_as<Mainloop>(k_blocks, base, pipeline, math_warpgroup, acc, order, offset);
+    multiply_as<Mainloop>(k_blocks, base, pipeline, consumer_warpgroup, acc, order, offset);
   }
 
   /// Releases the stages of k_blocks without reading them, for a consumer warpgroup that has no rows in a tile.
   WW_DEVICE static void pass(int k_blocks, Pipeline& pipeline) {
-    static_assert(!kTransposesB, "all math warpgroups turn a stage over");
+    static_assert(!kTransposesB, "all consumer warpgroups turn a stage over");
     WW_NO_UNROLL
     for (int k = 0; k < k_blocks; ++k) pipeline.consumer_release(pipeline.consumer_wait());
   }
@@ -193,26 +195,27 @@ template <GemmConfig kConfig> struct Mainloop {
  protected:
   // `Self` determines where A comes from: Mainloop, or a mainloop derived from it.
   template <class Self, class Order>
-  WW_DEVICE static void multiply_as(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+  WW_DEVICE static void multiply_as(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
                                     Accumulator (&acc)[kUnits], Order& order, int offset) {
     if constexpr (kPromotes) clear(acc);
     order.wait();
     // Values that differ from tile to tile are otherwise taken by the compiler to differ from lane to lane.
-    if constexpr (kConfig.order == TileOrder::stream_k || kConfig.order == TileOrder::split_k || groups_k(kConfig)) {
+    if constexpr (kConfig.sm90.tile_scheduler == TileScheduler::stream_k ||
+                  kConfig.sm90.tile_scheduler == TileScheduler::split_k || groups_k(kConfig)) {
       pipeline.consumer_uniform();
       k_blocks = static_cast<int>(arch::warp::uniform(static_cast<u32>(k_blocks)));
     }
-    if constexpr (kPromotes) multiply_promoted<Self>(k_blocks, base, pipeline, math_warpgroup, acc, order, offset);
-    else Self::multiply_plain(k_blocks, base, pipeline, math_warpgroup, acc, order);
+    if constexpr (kPromotes) multiply_promoted<Self>(k_blocks, base, pipeline, consumer_warpgroup, acc, order, offset);
+    else Self::multiply_plain(k_blocks, base, pipeline, consumer_warpgroup, acc, order);
   }
 
   // Returns the next stage, filled and in the layout that wgmma takes. Consumer warpgroups call it.
-  WW_DEVICE static pipeline::Stage next_stage(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup) {
+  WW_DEVICE static pipeline::Stage next_stage(arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup) {
     const pipeline::Stage stage = pipeline.consumer_wait();
     if constexpr (kTransposesB) {
       // In pingpong each warpgroup has all rows of its tile, as if it were the first.
       const int self = tiles_in_flight(kConfig) == 1
-                           ? math_warpgroup
+                           ? consumer_warpgroup
                            : static_cast<int>(arch::warp::uniform(arch::warpgroup_index())) - 1;
       StageTranspose<kTileN, warpgroups_of_tile(kConfig), tiles_in_flight(kConfig), kTransposeBarrier>::run(
           operand_b(base, stage).address, self);
@@ -239,26 +242,27 @@ template <GemmConfig kConfig> struct Mainloop {
     }
   }
 
-  WW_DEVICE static auto unit_rows(const SharedA& sA, int math_warpgroup, int unit, u32 stage) {
+  WW_DEVICE static auto unit_rows(const SharedA& sA, int consumer_warpgroup, int unit, u32 stage) {
     return sA(_, _, static_cast<int>(stage))
-        .rows_from((math_warpgroup * kUnits + unit) * kWarpgroupRows);  // (64, TILE_K)
+        .rows_from((consumer_warpgroup * kUnits + unit) * kWarpgroupRows);  // (64, TILE_K)
   }
 
   // The tensor core accumulates over all of K; one k-block stays in flight while the next is waited for.
   // It is a do-while loop, because a path around the loop would merge accumulators in flight with others, and ptxas
   // would serialise (C7511).
   template <class Order>
-  WW_DEVICE static void multiply_plain(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
-                                       Accumulator (&acc)[kUnits], Order& order) {
+  WW_DEVICE static void multiply_plain(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
+                                       int consumer_warpgroup, Accumulator (&acc)[kUnits], Order& order) {
     auto sA = shared_a(base);  // (TILE_M, TILE_K, STAGE)
     pipeline::Stage previous{};
     int k = 0;
     do {
-      const pipeline::Stage stage = next_stage(base, pipeline, math_warpgroup);
+      const pipeline::Stage stage = next_stage(base, pipeline, consumer_warpgroup);
       arch::wgmma::fence();
       WW_UNROLL
       for (int u = 0; u < kUnits; ++u)
-        atom::gemm<kOperands>(acc[u], unit_rows(sA, math_warpgroup, u, stage.index), operand_b(base, stage), k != 0);
+        atom::gemm<kOperands>(acc[u], unit_rows(sA, consumer_warpgroup, u, stage.index), operand_b(base, stage),
+                              k != 0);
       arch::wgmma::commit();
       arch::wgmma::wait<1>();  // the preceding k-block has been read
       if (k != 0) pipeline.consumer_release(previous);
@@ -285,10 +289,10 @@ template <GemmConfig kConfig> struct Mainloop {
     int offset;       // scale_offset()
   };
 
-  WW_DEVICE static Block start(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup, const Place& place,
+  WW_DEVICE static Block start(arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup, const Place& place,
                                Accumulator& raw) {
     const Block block = take(base, pipeline, place);
-    issue(base, block.stage, math_warpgroup, 0, raw);
+    issue(base, block.stage, consumer_warpgroup, 0, raw);
     return block;
   }
   WW_DEVICE static Block take(arch::SharedAddress base, Pipeline& pipeline, const Place& place) {
@@ -296,10 +300,10 @@ template <GemmConfig kConfig> struct Mainloop {
     return {stage, Scales::template read<kUnits>(base + kShared.scales, stage, place.row)};
   }
 
-  WW_DEVICE static void issue(arch::SharedAddress base, pipeline::Stage stage, int math_warpgroup, int unit,
+  WW_DEVICE static void issue(arch::SharedAddress base, pipeline::Stage stage, int consumer_warpgroup, int unit,
                               Accumulator& raw) {
     arch::wgmma::fence();
-    atom::gemm<kOperands>(raw, unit_rows(shared_a(base), math_warpgroup, unit, stage.index), operand_b(base, stage),
+    atom::gemm<kOperands>(raw, unit_rows(shared_a(base), consumer_warpgroup, unit, stage.index), operand_b(base, stage),
                           false);
     arch::wgmma::commit();
   }
@@ -308,9 +312,9 @@ template <GemmConfig kConfig> struct Mainloop {
   WW_DEVICE static int row_of(const Place& place, int unit) { return place.offset + place.row + kWarpgroupRows * unit; }
 
   // Multiplies one MMA_M block's rows of a stage with B into `raw`, and waits for it.
-  WW_DEVICE static void product(arch::SharedAddress base, pipeline::Stage stage, int math_warpgroup, int unit,
+  WW_DEVICE static void product(arch::SharedAddress base, pipeline::Stage stage, int consumer_warpgroup, int unit,
                                 Accumulator& raw) {
-    issue(base, stage, math_warpgroup, unit, raw);
+    issue(base, stage, consumer_warpgroup, unit, raw);
     arch::wgmma::wait<0>(raw);
   }
 
@@ -360,22 +364,23 @@ template <GemmConfig kConfig> struct Mainloop {
     if constexpr (kScalesColumns) pipeline.consumer_release(block.stage);
   }
 
-  WW_DEVICE static Place place_of(int math_warpgroup, int offset) {
+  WW_DEVICE static Place place_of(int consumer_warpgroup, int offset) {
     using Atom = atom::MmaAtom<kType, kTileN>;
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
-    return {math_warpgroup * kUnits * kWarpgroupRows + Atom::row(thread, 0), Atom::column(thread, 0), offset};
+    return {consumer_warpgroup * kUnits * kWarpgroupRows + Atom::row(thread, 0), Atom::column(thread, 0), offset};
   }
 
   // Hopper keeps 13 fraction bits while it accumulates FP8, which suffices for 128 products (docs/numerics.md).
   template <class Self, class Order>
   WW_DEVICE static void multiply_promoted(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
-                                          int math_warpgroup, Accumulator (&acc)[kUnits], Order& order, int offset) {
-    const Place place = place_of(math_warpgroup, offset);
-    if constexpr (raw_accumulators(kConfig) == 2) {
-      promote_overlapped(k_blocks, base, pipeline, math_warpgroup, place, acc[0], order);
+                                          int consumer_warpgroup, Accumulator (&acc)[kUnits], Order& order,
+                                          int offset) {
+    const Place place = place_of(consumer_warpgroup, offset);
+    if constexpr (partial_accumulators(kConfig) == 2) {
+      promote_overlapped(k_blocks, base, pipeline, consumer_warpgroup, place, acc[0], order);
     } else {
       for (int k = 0; k < k_blocks; ++k)
-        promote_units<Self>(base, pipeline, math_warpgroup, place, acc, k + 1 == k_blocks, order);
+        promote_units<Self>(base, pipeline, consumer_warpgroup, place, acc, k + 1 == k_blocks, order);
     }
   }
 
@@ -384,25 +389,25 @@ template <GemmConfig kConfig> struct Mainloop {
   // serialises.
   template <class Order>
   WW_DEVICE static void promote_overlapped(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
-                                           int math_warpgroup, const Place& place, Accumulator& acc, Order& order) {
+                                           int consumer_warpgroup, const Place& place, Accumulator& acc, Order& order) {
     Accumulator even, odd;
-    Block even_block = start(base, pipeline, math_warpgroup, place, even);
+    Block even_block = start(base, pipeline, consumer_warpgroup, place, even);
     int k = 0;  // the block in `even`
     WW_NO_UNROLL
     for (; k + 2 < k_blocks; k += 2) {
-      const Block odd_block = start(base, pipeline, math_warpgroup, place, odd);
+      const Block odd_block = start(base, pipeline, consumer_warpgroup, place, odd);
       arch::wgmma::wait<1>(even);            // `even` belongs to the thread again: only now may it be read ...
       release_before(pipeline, even_block);  // ... and its stage be overwritten
       promote(base, acc, even, even_block, 0, place);
       release_after(pipeline, even_block);
-      even_block = start(base, pipeline, math_warpgroup, place, even);
+      even_block = start(base, pipeline, consumer_warpgroup, place, even);
       arch::wgmma::wait<1>(odd);
       release_before(pipeline, odd_block);
       promote(base, acc, odd, odd_block, 0, place);
       release_after(pipeline, odd_block);
     }
     if (k + 1 < k_blocks) {
-      const Block odd_block = start(base, pipeline, math_warpgroup, place, odd);
+      const Block odd_block = start(base, pipeline, consumer_warpgroup, place, odd);
       order.arrive();
       arch::wgmma::wait<0>(even, odd);
       release_before(pipeline, even_block);
@@ -423,13 +428,13 @@ template <GemmConfig kConfig> struct Mainloop {
   // Several MMA_M blocks, or three warpgroups, leave registers for one partial accumulator only: multiplies and
   // promotes one block after the other.
   template <class Self, class Order>
-  WW_DEVICE static void promote_units(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+  WW_DEVICE static void promote_units(arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
                                       const Place& place, Accumulator (&acc)[kUnits], bool last, Order& order) {
     Accumulator raw;
     const Block block = take(base, pipeline, place);
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {
-      Self::product(base, block.stage, math_warpgroup, u, raw);
+      Self::product(base, block.stage, consumer_warpgroup, u, raw);
       if (u + 1 == kUnits) {
         release_before(pipeline, block);
         if (last) order.arrive();  // only now, because no branch may separate accumulators in flight (C7511)

@@ -23,7 +23,7 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
   using Base::kCluster, Base::kType, Base::kUnits;
   using typename Base::Accumulator;
   using typename Base::Pipeline;
-  static constexpr int kStages = kConfig.stages;
+  static constexpr int kStages = kConfig.sm90.stages;
   static constexpr bool kByWarp = kRelease == StageRelease::by_warp;
 
   /// This thread's two ends of the ring.

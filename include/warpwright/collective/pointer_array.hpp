@@ -5,25 +5,25 @@
 
 #include "warpwright/arch/global.hpp"
 #include "warpwright/arch/tensor_map_update.hpp"
-#include "warpwright/collective/builder.hpp"
-#include "warpwright/collective/gemm_arguments.hpp"
+#include "warpwright/config/builder.hpp"
+#include "warpwright/config/gemm_arguments.hpp"
 
 namespace ww::collective {
 
 template <GemmConfig kConfig>
 WW_DEVICE const arch::TensorMap& map_of_a(const GemmArguments& arguments, TileCoord tile) {
-  if constexpr (kConfig.pointer_array) return arguments.maps[kMapsOfMatrix * tile.batch];
+  if constexpr (kConfig.operands.pointer_array) return arguments.maps[kMapsOfMatrix * tile.batch];
   else return arguments.a;
 }
 template <GemmConfig kConfig>
 WW_DEVICE const arch::TensorMap& map_of_b(const GemmArguments& arguments, TileCoord tile) {
-  if constexpr (kConfig.pointer_array) return arguments.maps[kMapsOfMatrix * tile.batch + 1];
+  if constexpr (kConfig.operands.pointer_array) return arguments.maps[kMapsOfMatrix * tile.batch + 1];
   else return arguments.b;
 }
 
 /// Acquires the maps of A and B of `tile`. The thread that loads from them calls it.
 template <GemmConfig kConfig> WW_DEVICE void acquire_operands(const GemmArguments& arguments, TileCoord tile) {
-  if constexpr (kConfig.pointer_array) {
+  if constexpr (kConfig.operands.pointer_array) {
     arch::tensor_map::acquire(map_of_a<kConfig>(arguments, tile));
     arch::tensor_map::acquire(map_of_b<kConfig>(arguments, tile));
   }
@@ -31,7 +31,7 @@ template <GemmConfig kConfig> WW_DEVICE void acquire_operands(const GemmArgument
 /// Acquires and returns the map of D. The thread that stores to it calls it.
 template <GemmConfig kConfig>
 WW_DEVICE const arch::TensorMap& acquired_output(const GemmArguments& arguments, TileCoord tile) {
-  if constexpr (kConfig.pointer_array) {
+  if constexpr (kConfig.operands.pointer_array) {
     const arch::TensorMap& map = arguments.maps[kMapsOfMatrix * tile.batch + 2];
     arch::tensor_map::acquire(map);
     return map;
@@ -43,7 +43,7 @@ WW_DEVICE const arch::TensorMap& acquired_output(const GemmArguments& arguments,
 /// Returns the tree's arguments for the matrix of `tile`.
 template <GemmConfig kConfig> WW_DEVICE EpilogueArguments epilogue_of(const GemmArguments& arguments, TileCoord tile) {
   EpilogueArguments epilogue = of_matrix(arguments.epilogue, tile.batch);
-  if constexpr (kConfig.pointer_array && kConfig.epilogue.has(EpilogueOp::c))
+  if constexpr (kConfig.operands.pointer_array && kConfig.epilogue.has(EpilogueOp::c))
     epilogue.c = reinterpret_cast<const void*>(arch::global::load_u64(arguments.c_pointers + tile.batch));
   return epilogue;
 }

@@ -19,16 +19,16 @@ namespace ww::collective {
 
 template <GemmConfig kConfig> struct RaggedEpilogue {
   using Mainloop = RaggedMainloop<kConfig>;
-  static constexpr DType kOut = kConfig.d;
+  static constexpr DType kOut = kConfig.operands.d;
   static constexpr int kPart = Mainloop::kPart;
   static constexpr EpilogueTree kTree = kConfig.epilogue;
   using Output = storage_t<kOut>;
 
   /// Stores acc as this warpgroup's columns of the tile's rows of D. All its threads call it.
   template <TokenWidth kWidth, class Accumulator, int kUnits>
-  WW_DEVICE static void store(const GroupedArguments& arguments, arch::SharedAddress base, int math_warpgroup,
+  WW_DEVICE static void store(const GroupedArguments& arguments, arch::SharedAddress base, int consumer_warpgroup,
                               Accumulator (&acc)[kUnits], const TokenTile& tile) {
-    const int first_column = tile.tile_n * Mainloop::kWeights + math_warpgroup * kPart;
+    const int first_column = tile.tile_n * Mainloop::kWeights + consumer_warpgroup * kPart;
     if constexpr (kTree.empty()) {
       write<kWidth, true>(arguments, base, acc, tile, first_column);
     } else {
@@ -42,10 +42,10 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
   /// Stores the tree over zeros for K = 0, whatever the scales are, eight tokens at a time. All threads of a consumer
   /// warpgroup call it.
   WW_DEVICE static void store_tree_of_zeros(const GroupedArguments& arguments, arch::SharedAddress base,
-                                            int math_warpgroup, const TokenTile& tile) {
+                                            int consumer_warpgroup, const TokenTile& tile) {
     constexpr TokenWidth kWidth = token_shape(0);
     using Shape = typename Mainloop::template Shape<kWidth>;
-    const int first_column = tile.tile_n * Mainloop::kWeights + math_warpgroup * kPart;
+    const int first_column = tile.tile_n * Mainloop::kWeights + consumer_warpgroup * kPart;
     WW_NO_UNROLL
     for (int done = 0; done < tile.rows; done += kWidth.width) {
       const TokenTile part{tile.group, tile.row + done, min(kWidth.width, tile.rows - done), tile.tile_n};
@@ -56,9 +56,9 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
   }
 
   /// Stores zeros for K = 0 to this warpgroup's columns of the tile's rows. All its threads call it.
-  WW_DEVICE static void store_zeros(const GroupedArguments& arguments, int math_warpgroup, const TokenTile& tile) {
+  WW_DEVICE static void store_zeros(const GroupedArguments& arguments, int consumer_warpgroup, const TokenTile& tile) {
     constexpr int kPieces = kPart * bytes_of(kOut) / 16;  // of a row
-    const int first_column = tile.tile_n * Mainloop::kWeights + math_warpgroup * kPart;
+    const int first_column = tile.tile_n * Mainloop::kWeights + consumer_warpgroup * kPart;
     for (int i = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize); i < tile.rows * kPieces;
          i += arch::kWarpgroupSize) {
       const int column = first_column + i % kPieces * (16 / bytes_of(kOut));
@@ -67,13 +67,13 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
   }
 
   template <TokenWidth kWidth, class Accumulator> WW_DEVICE static int token_of(int thread, int unit, int v) {
-    if constexpr (kWidth.swapped) return atom::MmaAtom<kConfig.a, 2 * Accumulator::kValues>::column(thread, v);
-    else return unit * kWarpgroupRows + atom::MmaAtom<kConfig.a, 2 * Accumulator::kValues>::row(thread, v);
+    if constexpr (kWidth.swapped) return atom::MmaAtom<kConfig.operands.a, 2 * Accumulator::kValues>::column(thread, v);
+    else return unit * kWarpgroupRows + atom::MmaAtom<kConfig.operands.a, 2 * Accumulator::kValues>::row(thread, v);
   }
   template <TokenWidth kWidth, class Accumulator> WW_DEVICE static int column_of(int thread, int unit, int v) {
     if constexpr (kWidth.swapped)
-      return unit * kWarpgroupRows + atom::MmaAtom<kConfig.a, 2 * Accumulator::kValues>::row(thread, v);
-    else return atom::MmaAtom<kConfig.a, 2 * Accumulator::kValues>::column(thread, v);
+      return unit * kWarpgroupRows + atom::MmaAtom<kConfig.operands.a, 2 * Accumulator::kValues>::row(thread, v);
+    else return atom::MmaAtom<kConfig.operands.a, 2 * Accumulator::kValues>::column(thread, v);
   }
 
   /// Multiplies acc by fl(scale_a scale_b) for the tensor and row-column recipes. Others need nothing here.
@@ -82,13 +82,13 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
   template <TokenWidth kWidth, class Accumulator>
   WW_DEVICE static void scale(const GroupedArguments& arguments, Accumulator& acc, const TokenTile& tile,
                               int first_column, int u) {
-    if constexpr (kConfig.scale == Scale::tensor) {
+    if constexpr (kConfig.operands.scale == Scale::tensor) {
       const float s = arch::mul(arch::global::load_constant(arguments.scale_a + tile.group * arguments.scale_a_group),
                                 arch::global::load_constant(arguments.scale_b + tile.group * arguments.scale_b_group));
       WW_UNROLL
       for (int v = 0; v < Accumulator::kValues; ++v) acc[v] = arch::mul(acc[v], s);
-    } else if constexpr (kConfig.scale == Scale::row_column) {
-      using Atom = atom::MmaAtom<kConfig.a, 2 * Accumulator::kValues>;
+    } else if constexpr (kConfig.operands.scale == Scale::row_column) {
+      using Atom = atom::MmaAtom<kConfig.operands.a, 2 * Accumulator::kValues>;
       const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
       const float* const b = arguments.scale_b + tile.group * arguments.scale_b_group;
       const auto of_token = [&](int token) -> float {

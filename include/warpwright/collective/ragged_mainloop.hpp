@@ -12,16 +12,17 @@
 namespace ww::collective {
 
 template <GemmConfig kConfig> struct RaggedMainloop {
-  static constexpr DType kType = kConfig.a;
-  static constexpr int kTokens = kConfig.tile_m, kWeights = kConfig.tile_n, kTileK = kConfig.tile_k;
-  static constexpr int kPart = kWeights / kConfig.math_warpgroups;  // weights of one consumer warpgroup
+  static constexpr DType kType = kConfig.operands.a;
+  static constexpr int kTokens = kConfig.tile.m, kWeights = kConfig.tile.n, kTileK = kConfig.tile.k;
+  static constexpr int kPart = kWeights / kConfig.sm90.consumer_warpgroups;  // weights of one consumer warpgroup
   static constexpr GroupedSharedPlan kShared = grouped_shared_plan(kConfig);
   static constexpr bool kPromotes = promotes(kConfig);
 
   using Scales = RaggedScales<kTokens, kWeights>;
   static constexpr u32 kScaleWarps = kPromotes ? Scales::kWarps : 0;
   static constexpr pipeline::ClusterShape kCluster = cluster_of(kConfig);  // along K alone
-  using Pipeline = pipeline::TmaPipeline<kConfig.stages, kCluster, 4 * kConfig.math_warpgroups, kScaleWarps>;
+  using Pipeline =
+      pipeline::TmaPipeline<kConfig.sm90.stages, kCluster, 4 * kConfig.sm90.consumer_warpgroups, kScaleWarps>;
   using SharedTokens = atom::SharedOperand<kTokens>;    // (TILE_M, TILE_K, STAGE)
   using SharedWeights = atom::SharedOperand<kWeights>;  // (TILE_N, TILE_K, STAGE)
 
@@ -67,7 +68,7 @@ template <GemmConfig kConfig> struct RaggedMainloop {
 
   /// Computes acc = this warpgroup's part of the tile, scaled if the recipe is the block recipe. k_blocks >= 1.
   template <TokenWidth kWidth>
-  WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+  WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
                                  typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kUnits]) {
     WW_UNROLL
     for (auto& unit : acc) clear(unit);
@@ -76,9 +77,9 @@ template <GemmConfig kConfig> struct RaggedMainloop {
       WW_UNROLL
       for (auto& unit : raw) clear(unit);
       WW_NO_UNROLL
-      for (int k = 0; k < k_blocks; ++k) promote_block<kWidth>(base, pipeline, math_warpgroup, acc, raw);
+      for (int k = 0; k < k_blocks; ++k) promote_block<kWidth>(base, pipeline, consumer_warpgroup, acc, raw);
     } else {
-      accumulate<kWidth>(k_blocks, base, pipeline, math_warpgroup, acc);
+      accumulate<kWidth>(k_blocks, base, pipeline, consumer_warpgroup, acc);
     }
   }
 
@@ -110,15 +111,15 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   }
 
   template <TokenWidth kWidth>
-  WW_DEVICE static void issue(arch::SharedAddress base, u32 stage, int math_warpgroup, int unit,
+  WW_DEVICE static void issue(arch::SharedAddress base, u32 stage, int consumer_warpgroup, int unit,
                               typename Shape<kWidth>::Accumulator& acc, bool accumulate) {
     auto sA = shared_tokens(base)(_, _, static_cast<int>(stage));   // (TILE_M, TILE_K)
     auto sB = shared_weights(base)(_, _, static_cast<int>(stage));  // (TILE_N, TILE_K)
     if constexpr (kWidth.swapped) {
-      const int row = math_warpgroup * kPart + unit * kWarpgroupRows;
+      const int row = consumer_warpgroup * kPart + unit * kWarpgroupRows;
       atom::gemm<kType>(acc, sB.rows_from(row), sA, accumulate);  // (64, TILE_K) (TILE_M, TILE_K)
     } else {
-      atom::gemm<kType>(acc, sA.rows_from(unit * kWarpgroupRows), sB.rows_from(math_warpgroup * kPart),
+      atom::gemm<kType>(acc, sA.rows_from(unit * kWarpgroupRows), sB.rows_from(consumer_warpgroup * kPart),
                         accumulate);  // (64, TILE_K) (PART, TILE_K)
     }
   }
@@ -126,7 +127,7 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   // Promotes one k-block through partial accumulators: all MMA_M blocks in flight if registers allow, otherwise one
   // after the other.
   template <TokenWidth kWidth>
-  WW_DEVICE static void promote_block(arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+  WW_DEVICE static void promote_block(arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
                                       typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kUnits],
                                       typename Shape<kWidth>::Accumulator (&raw)[Shape<kWidth>::kOverlaps ? 2 : 1]) {
     using Shape = Shape<kWidth>;
@@ -135,16 +136,16 @@ template <GemmConfig kConfig> struct RaggedMainloop {
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     const pipeline::Stage stage = pipeline.consumer_wait();
     auto& first = raw[0];
-    start<kWidth>(base, stage, math_warpgroup, 0, first);
+    start<kWidth>(base, stage, consumer_warpgroup, 0, first);
     typename Shape::Scales scales;
-    scales.read(Scales::slot(base + kShared.scales, stage.index, math_warpgroup), thread);
+    scales.read(Scales::slot(base + kShared.scales, stage.index, consumer_warpgroup), thread);
     if constexpr (kUnits == 1) {
       arch::wgmma::wait<0>(first);
       pipeline.consumer_release(stage);
       promote(acc[0], first, scales, 0);
     } else if constexpr (Shape::kOverlaps) {
       auto& second = raw[1];
-      start<kWidth>(base, stage, math_warpgroup, 1, second);
+      start<kWidth>(base, stage, consumer_warpgroup, 1, second);
       arch::wgmma::wait<1>(first);
       promote(acc[0], first, scales, 0);
       arch::wgmma::wait<0>(second);
@@ -153,7 +154,7 @@ template <GemmConfig kConfig> struct RaggedMainloop {
     } else {
       arch::wgmma::wait<0>(first);
       promote(acc[0], first, scales, 0);
-      start<kWidth>(base, stage, math_warpgroup, 1, first);
+      start<kWidth>(base, stage, consumer_warpgroup, 1, first);
       arch::wgmma::wait<0>(first);
       pipeline.consumer_release(stage);
       promote(acc[1], first, scales, 1);
@@ -161,10 +162,10 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   }
 
   template <TokenWidth kWidth>
-  WW_DEVICE static void start(arch::SharedAddress base, pipeline::Stage stage, int math_warpgroup, int unit,
+  WW_DEVICE static void start(arch::SharedAddress base, pipeline::Stage stage, int consumer_warpgroup, int unit,
                               typename Shape<kWidth>::Accumulator& raw) {
     arch::wgmma::fence();
-    issue<kWidth>(base, stage.index, math_warpgroup, unit, raw, false);
+    issue<kWidth>(base, stage.index, consumer_warpgroup, unit, raw, false);
     arch::wgmma::commit();
   }
 
@@ -181,7 +182,7 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   // It is a do-while loop, because a path around the loop would merge accumulators in flight with others, and ptxas
   // would serialise.
   template <TokenWidth kWidth>
-  WW_DEVICE static void accumulate(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+  WW_DEVICE static void accumulate(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
                                    typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kUnits]) {
     constexpr int kUnits = Shape<kWidth>::kUnits;
     pipeline::Stage previous{};
@@ -190,7 +191,7 @@ template <GemmConfig kConfig> struct RaggedMainloop {
       const pipeline::Stage stage = pipeline.consumer_wait();
       arch::wgmma::fence();
       WW_UNROLL
-      for (int u = 0; u < kUnits; ++u) issue<kWidth>(base, stage.index, math_warpgroup, u, acc[u], k != 0);
+      for (int u = 0; u < kUnits; ++u) issue<kWidth>(base, stage.index, consumer_warpgroup, u, acc[u], k != 0);
       arch::wgmma::commit();
       arch::wgmma::wait<1>();  // the preceding k-block has been read
       if (k != 0) pipeline.consumer_release(previous);

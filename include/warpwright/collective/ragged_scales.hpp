@@ -10,9 +10,9 @@
 #include "warpwright/arch/global.hpp"
 #include "warpwright/arch/math.hpp"
 #include "warpwright/atom/mma_atom.hpp"
-#include "warpwright/collective/gemm_arguments.hpp"
-#include "warpwright/collective/grouped_arguments.hpp"
-#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/config/gemm_arguments.hpp"
+#include "warpwright/config/grouped_arguments.hpp"
+#include "warpwright/config/grouped_builder.hpp"
 #include "warpwright/pipeline/tma_pipeline.hpp"
 
 namespace ww::collective {
@@ -31,8 +31,8 @@ template <int kTokens, int kWeights> struct RaggedScales {
   static constexpr int kBatch = kRows * kBlocks == 1 ? 4 : 2;  // k-blocks loaded together; more would spill
 
   /// Returns where the scales of a consumer warpgroup's columns start.
-  WW_DEVICE static arch::SharedAddress slot(arch::SharedAddress slots, u32 stage, int math_warpgroup) {
-    return slots + (stage * kSlotBytes + math_warpgroup * kWeights / 2 / kScaleBlock * (kTokens * 4));
+  WW_DEVICE static arch::SharedAddress slot(arch::SharedAddress slots, u32 stage, int consumer_warpgroup) {
+    return slots + (stage * kSlotBytes + consumer_warpgroup * kWeights / 2 / kScaleBlock * (kTokens * 4));
   }
 
   /// Loads the scales of k-blocks `range` of `tile`. All lanes of scale warp `warp` < kWarps call it.

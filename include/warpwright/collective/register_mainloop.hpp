@@ -22,29 +22,29 @@ template <GemmConfig kConfig> struct RegisterMainloop : Mainloop<kConfig> {
   static constexpr int kSteps = 2;  // of the four of a stage
   static constexpr int kHalves = 2;
   using Fragment = arch::AFragment<kSteps>;
-  using Reader = atom::FragmentReader<kType, kConfig.a_major>;
+  using Reader = atom::FragmentReader<kType, kConfig.operands.layout.a>;
 
   /// As in Mainloop.
   template <class Order>
-  WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
+  WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
                                  Accumulator (&acc)[kUnits], Order& order, int offset) {
-    Base::template multiply_as<RegisterMainloop>(k_blocks, base, pipeline, math_warpgroup, acc, order, offset);
+    Base::template multiply_as<RegisterMainloop>(k_blocks, base, pipeline, consumer_warpgroup, acc, order, offset);
   }
 
   // As in Mainloop, which explains the do-while loop.
   template <class Order>
-  WW_DEVICE static void multiply_plain(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int math_warpgroup,
-                                       Accumulator (&acc)[kUnits], Order& order) {
+  WW_DEVICE static void multiply_plain(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
+                                       int consumer_warpgroup, Accumulator (&acc)[kUnits], Order& order) {
     const Reader reader;
     Fragment half[kHalves] = {};
     pipeline::Stage previous{};
     int k = 0;
     do {
-      const pipeline::Stage stage = Base::next_stage(base, pipeline, math_warpgroup);
+      const pipeline::Stage stage = Base::next_stage(base, pipeline, consumer_warpgroup);
       WW_UNROLL
       for (int u = 0; u < kUnits; ++u) {
-        multiply_half<0>(reader, base, stage, math_warpgroup, u, acc[u], half[0], k != 0);
-        multiply_half<1>(reader, base, stage, math_warpgroup, u, acc[u], half[1], true, [&] {
+        multiply_half<0>(reader, base, stage, consumer_warpgroup, u, acc[u], half[0], k != 0);
+        multiply_half<1>(reader, base, stage, consumer_warpgroup, u, acc[u], half[1], true, [&] {
           if (u == 0) pipeline.consumer_release_if(k != 0, previous);  // none of its MMAs is in flight any more
         });
       }
@@ -57,12 +57,12 @@ template <GemmConfig kConfig> struct RegisterMainloop : Mainloop<kConfig> {
   }
 
   // Multiplies one MMA_M block's rows of a stage with B into raw (64, TILE_N), and waits for it.
-  WW_DEVICE static void product(arch::SharedAddress base, pipeline::Stage stage, int math_warpgroup, int unit,
+  WW_DEVICE static void product(arch::SharedAddress base, pipeline::Stage stage, int consumer_warpgroup, int unit,
                                 Accumulator& raw) {
     const Reader reader;
     Fragment early, late;
-    const auto sA = Base::unit_rows(Base::shared_a(base), math_warpgroup, unit, stage.index);  // (64, TILE_K)
-    const auto sB = Base::operand_b(base, stage);                                              // (TILE_N, TILE_K)
+    const auto sA = Base::unit_rows(Base::shared_a(base), consumer_warpgroup, unit, stage.index);  // (64, TILE_K)
+    const auto sB = Base::operand_b(base, stage);                                                  // (TILE_N, TILE_K)
     reader.template load<0>(early, sA);
     reader.template load<kSteps>(late, sA);
     arch::wgmma::fence();
@@ -81,12 +81,12 @@ template <GemmConfig kConfig> struct RegisterMainloop : Mainloop<kConfig> {
   // finished.
   template <int kHalf, class Between = Nothing>
   WW_DEVICE static void multiply_half(const Reader& reader, arch::SharedAddress base, pipeline::Stage stage,
-                                      int math_warpgroup, int unit, Accumulator& acc, Fragment& half, bool accumulate,
-                                      Between between = {}) {
+                                      int consumer_warpgroup, int unit, Accumulator& acc, Fragment& half,
+                                      bool accumulate, Between between = {}) {
     arch::wgmma::wait<1>(half);  // its old contents have been read ...
     between();
     reader.template load<kHalf * kSteps>(half,
-                                         Base::unit_rows(Base::shared_a(base), math_warpgroup, unit, stage.index));
+                                         Base::unit_rows(Base::shared_a(base), consumer_warpgroup, unit, stage.index));
     arch::wgmma::fence();  // ... and written anew
     atom::gemm<kOperands>(acc, half, Base::operand_b(base, stage), kHalf * kSteps, accumulate);
     arch::wgmma::commit();

@@ -28,15 +28,15 @@ template <int kColumns, int kWarpgroups, int kGroups, int kFirstBarrier> struct 
   static constexpr u32 kSpan = atom::kSwizzleSpan, kBlockBytes = kBlock * kSpan;
 
   /// Transposes the columns at `tile`, which the producer filled. All threads of the consumer warpgroups call it;
-  /// `math_warpgroup` counts from 0.
-  WW_DEVICE static void run(arch::SharedAddress tile, int math_warpgroup) {
-    const int warp = math_warpgroup % kWarpgroups * 4 + static_cast<int>(arch::warp_index() % 4);
+  /// `consumer_warpgroup` counts from 0.
+  WW_DEVICE static void run(arch::SharedAddress tile, int consumer_warpgroup) {
+    const int warp = consumer_warpgroup % kWarpgroups * 4 + static_cast<int>(arch::warp_index() % 4);
     WW_UNROLL
     for (int first = 0; first < kBlocks; first += kWarps)
       if (kBlocks % kWarps == 0 || first + warp < kBlocks)
         turn_over(tile + static_cast<u32>(first + warp) * kBlockBytes);
     arch::fence::proxy_async_shared();
-    meet(math_warpgroup / kWarpgroups);
+    meet(consumer_warpgroup / kWarpgroups);
   }
 
  private:

@@ -11,20 +11,21 @@
 #include "warpwright/arch/math.hpp"
 #include "warpwright/arch/warp.hpp"
 #include "warpwright/arch/wgmma.hpp"
-#include "warpwright/collective/builder.hpp"
-#include "warpwright/collective/gemm_arguments.hpp"
+#include "warpwright/config/builder.hpp"
+#include "warpwright/config/gemm_arguments.hpp"
 
 namespace ww::collective {
 
 template <GemmConfig kConfig> struct WorkspaceSum {
   static constexpr int kUnits = units_of(kConfig);
-  static constexpr int kWarps = 4 * kConfig.math_warpgroups;
+  static constexpr int kWarps = 4 * kConfig.sm90.consumer_warpgroups;
   static constexpr int kThreads = 32 * kWarps;
-  using Accumulator = arch::Accumulator<kConfig.tile_n>;
+  using Accumulator = arch::Accumulator<kConfig.tile.n>;
 
   /// Stores this warp's accumulators. All lanes of a consumer warp call it.
-  WW_DEVICE static void give(const PartialTiles& partials, i64 slot, int math_warpgroup, Accumulator (&acc)[kUnits]) {
-    float* const to = part_of_thread(partials, slot, math_warpgroup);
+  WW_DEVICE static void give(const PartialTiles& partials, i64 slot, int consumer_warpgroup,
+                             Accumulator (&acc)[kUnits]) {
+    float* const to = part_of_thread(partials, slot, consumer_warpgroup);
     WW_UNROLL
     for (int u = 0; u < kUnits; ++u) {
       WW_UNROLL
@@ -34,18 +35,18 @@ template <GemmConfig kConfig> struct WorkspaceSum {
                                arch::bits_of(acc[u][v + 3])}});
     }
     arch::warp::sync();  // one lane's release stands for the stores of all 32
-    if (arch::lane_index() == 0) arch::global::store_release(flag_of(partials, slot, math_warpgroup), 1);
+    if (arch::lane_index() == 0) arch::global::store_release(flag_of(partials, slot, consumer_warpgroup), 1);
   }
 
   /// Adds splits 1 to pieces - 1, which are in slots `slot`, slot + step, ... All lanes of a consumer warp call it.
-  WW_DEVICE static void collect(const PartialTiles& partials, i64 slot, int step, int pieces, int math_warpgroup,
+  WW_DEVICE static void collect(const PartialTiles& partials, i64 slot, int step, int pieces, int consumer_warpgroup,
                                 Accumulator (&acc)[kUnits]) {
     pieces = static_cast<int>(arch::warp::uniform(static_cast<u32>(pieces)));  // see scheduler::uniform_for
     WW_NO_UNROLL
     for (int piece = 1; piece < pieces; ++piece, slot += step) {
-      u32* const flag = flag_of(partials, slot, math_warpgroup);
+      u32* const flag = flag_of(partials, slot, consumer_warpgroup);
       arch::global::wait_global_warp(flag, [](u32 value) { return value == 1; });
-      const float* const from = part_of_thread(partials, slot, math_warpgroup);
+      const float* const from = part_of_thread(partials, slot, consumer_warpgroup);
       WW_UNROLL
       for (int u = 0; u < kUnits; ++u) {
         WW_UNROLL
@@ -63,13 +64,13 @@ template <GemmConfig kConfig> struct WorkspaceSum {
 
  private:
   // [values / 4][threads][4]: the 16 bytes of neighbouring lanes are neighbours.
-  WW_DEVICE static float* part_of_thread(const PartialTiles& partials, i64 slot, int math_warpgroup) {
-    const int thread = math_warpgroup * static_cast<int>(arch::kWarpgroupSize) +
+  WW_DEVICE static float* part_of_thread(const PartialTiles& partials, i64 slot, int consumer_warpgroup) {
+    const int thread = consumer_warpgroup * static_cast<int>(arch::kWarpgroupSize) +
                        static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
-    return partials.tiles + slot * (kConfig.tile_m * kConfig.tile_n) + 4 * thread;
+    return partials.tiles + slot * (kConfig.tile.m * kConfig.tile.n) + 4 * thread;
   }
-  WW_DEVICE static u32* flag_of(const PartialTiles& partials, i64 slot, int math_warpgroup) {
-    return partials.flags + slot * kWarps + 4 * math_warpgroup + arch::warp_index() % 4;
+  WW_DEVICE static u32* flag_of(const PartialTiles& partials, i64 slot, int consumer_warpgroup) {
+    return partials.flags + slot * kWarps + 4 * consumer_warpgroup + arch::warp_index() % 4;
   }
 };
 

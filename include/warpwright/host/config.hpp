@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "warpwright/collective/gemm_config.hpp"
+#include "warpwright/config/gemm_config.hpp"
 #include "warpwright/host/result.hpp"
 
 namespace ww {

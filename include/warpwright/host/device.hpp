@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "warpwright/collective/gemm_config.hpp"
+#include "warpwright/config/gemm_config.hpp"
 #include "warpwright/host/launch.hpp"
 #include "warpwright/host/result.hpp"
 
@@ -59,7 +59,7 @@ struct Stream {
 };
 
 /// Tiles that one CTA worked on, how many of them only in part, and k-blocks of them all. In part: some k-blocks of the
-/// tile; of groups of rows, tiles in which a math warpgroup has no rows.
+/// tile; of groups of rows, tiles in which a consumer warpgroup has no rows.
 struct CtaWork {
   std::uint64_t tiles = 0, parts = 0, k_blocks = 0;
 };

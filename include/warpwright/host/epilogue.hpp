@@ -2,7 +2,7 @@
 // Epilogues as C++ expressions and as text, and the pointers that a launch gives them.
 //   using namespace ww::evt;
 //   problem.epilogue = silu(acc * alpha + bias());                    or  *parse_epilogue("silu(acc * alpha + bias)")
-// Both are the same value (collective/epilogue_nodes.hpp); print and parse round-trip. Every operation rounds once, in
+// Both are the same value (config/epilogue_nodes.hpp); print and parse round-trip. Every operation rounds once, in
 // the order written; a multiply-add that rounds once is written fma(x, y, z). docs/numerics.md has the formulas.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "warpwright/collective/epilogue_nodes.hpp"
+#include "warpwright/config/epilogue_nodes.hpp"
 #include "warpwright/host/result.hpp"
 
 namespace ww {
@@ -23,7 +23,7 @@ std::string to_text(const EpilogueTree& tree);
 ///   names      acc; alpha, beta, scalar2, scalar3; c; bias (= row0), row1 to row3; col0 to col3; aux0 to aux3; numbers
 ///   types      name:bf16, :f16, :f32 for c, aux and row; without: bf16 for matrices, f32 for vectors
 ///   functions  relu(x), max(x, y) and all others of WW_EPILOGUE_FUNCTIONS and WW_EPILOGUE_FUNCTIONS_OF_TWO
-///              (collective/epilogue_nodes.hpp); convert(x, type); clamp(x, low, high); fma(x, y, z); + - * / ( )
+///              (config/epilogue_nodes.hpp); convert(x, type); clamp(x, low, high); fma(x, y, z); + - * / ( )
 ///              store(x, out0:type); row_amax(x, out1), row_sum, column_amax, column_sum
 ///   at the end swiglu(x), swiglu_halves(x); quantise(x), quantise_block(x), quantise_block_pow2(x)
 Result<EpilogueTree> parse_epilogue(std::string_view text);
@@ -122,7 +122,7 @@ constexpr Expression operator-(const Expression& x, const Expression& y) { retur
 constexpr Expression operator-(const Expression& x) { return x * -1.0f; }
 
 /// relu(x), gelu(x), ..., max(x, y), ...: every line of WW_EPILOGUE_FUNCTIONS and WW_EPILOGUE_FUNCTIONS_OF_TWO, in
-/// collective/epilogue_nodes.hpp.
+/// config/epilogue_nodes.hpp.
 #define WW_EPILOGUE_FUNCTION(name, formula) \
   constexpr Expression name(const Expression& x) { return {{EpilogueOp::name}, x}; }
 WW_EPILOGUE_FUNCTIONS(WW_EPILOGUE_FUNCTION)

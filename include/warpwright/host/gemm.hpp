@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "warpwright/collective/gemm_config.hpp"
+#include "warpwright/config/gemm_config.hpp"
 #include "warpwright/host/device.hpp"
 #include "warpwright/host/epilogue.hpp"
 #include "warpwright/host/result.hpp"

@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "warpwright/collective/gemm_config.hpp"
-#include "warpwright/collective/group_encoding.hpp"
+#include "warpwright/config/gemm_config.hpp"
+#include "warpwright/config/group_encoding.hpp"
 #include "warpwright/host/device.hpp"
 #include "warpwright/host/epilogue.hpp"
 #include "warpwright/host/gemm.hpp"
@@ -42,7 +42,7 @@ struct GroupedProblem {
   // ceil(K/128))
   std::int64_t scale_a_row = 0, scale_a_k = 0, scale_a_group = 0;
   std::int64_t scale_b_n = 0, scale_b_k = 0, scale_b_group = 0;
-  // A tree without reductions; SwiGLU and quantise_block with mechanisms contiguous and masked alone, which `auto` then
+  // A tree without reductions; SwiGLU and quantise_block with variants contiguous and masked alone, which `auto` then
   // takes. Rows outside groups are not walked: zeros there are zeros.
   EpilogueTree epilogue = {};
 

@@ -10,7 +10,7 @@
 #include <memory>
 #include <optional>
 
-#include "warpwright/collective/group_encoding.hpp"
+#include "warpwright/config/group_encoding.hpp"
 #include "warpwright/host/gemm.hpp"
 
 namespace ww {

@@ -23,7 +23,7 @@ using collective::GroupedArguments;
 using collective::TokenTile;
 
 template <GemmConfig kConfig> struct DescriptorGemm {
-  static_assert(kConfig.mechanism == Mechanism::descriptors && !collective::fault_of_ragged(kConfig),
+  static_assert(kConfig.row_groups.variant == GroupedVariant::descriptors && !collective::fault_of_ragged(kConfig),
                 "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
   using Mainloop = collective::RaggedMainloop<kConfig>;
   using Epilogue = collective::DescriptorEpilogue<kConfig>;
@@ -34,7 +34,7 @@ template <GemmConfig kConfig> struct DescriptorGemm {
   static constexpr auto kRegisters = collective::registers_of(kConfig);
   static constexpr bool kHasTree = !kConfig.epilogue.empty();
 
-  using Tiles = scheduler::DescriptorTiles<kThreads, kConfig.tile_m, kConfig.order>;
+  using Tiles = scheduler::DescriptorTiles<kThreads, kConfig.tile.m, kConfig.sm90.tile_scheduler>;
   using Tile = scheduler::DescriptorTile;
   using Items = pipeline::AsyncPipeline<collective::kItemStages, 8 + Mainloop::kScaleWarps>;
 
@@ -128,21 +128,21 @@ template <GemmConfig kConfig> struct DescriptorGemm {
     }
   }
 
-  WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared, int math_warpgroup) {
-    arch::role("math", math_warpgroup);
+  WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared, int consumer_warpgroup) {
+    arch::role("math", consumer_warpgroup);
     Pipeline pipeline(shared + kShared.barriers, pipeline::Role::consumer);
     Items items(shared + kShared.item_barriers, pipeline::Role::consumer);
-    const typename Epilogue::Buffer buffer(math_warpgroup);
+    const typename Epilogue::Buffer buffer(consumer_warpgroup);
     for (;;) {
       const Tile tile = take(items, shared);
       if (tile.rows == 0) break;
       if (arguments.k_blocks == 0) {
-        store_zeros(arguments, shared, buffer, math_warpgroup, tile);
+        store_zeros(arguments, shared, buffer, consumer_warpgroup, tile);
         continue;
       }
       typename Epilogue::Accumulator acc[Epilogue::Shape::kUnits];  // (64, TILE_M) FP32 for each MMA_M block
-      Mainloop::template multiply<Epilogue::kWidth>(arguments.k_blocks, shared, pipeline, math_warpgroup, acc);
-      Epilogue::store(arguments, shared, buffer, math_warpgroup, acc, token_tile(tile),
+      Mainloop::template multiply<Epilogue::kWidth>(arguments.k_blocks, shared, pipeline, consumer_warpgroup, acc);
+      Epilogue::store(arguments, shared, buffer, consumer_warpgroup, acc, token_tile(tile),
                       arguments.descriptors.maps[collective::map_of_d(tile.group)], tile.row);
     }
     buffer.drain();
@@ -150,13 +150,13 @@ template <GemmConfig kConfig> struct DescriptorGemm {
 
   // Stores D for K = 0: zeros, or the tree of zeros, whatever the scales are.
   WW_DEVICE static void store_zeros(const GroupedArguments& arguments, arch::SharedAddress shared,
-                                    const typename Epilogue::Buffer& buffer, int math_warpgroup, const Tile& tile) {
+                                    const typename Epilogue::Buffer& buffer, int consumer_warpgroup, const Tile& tile) {
     if constexpr (kHasTree) {
       typename Epilogue::Accumulator acc[Epilogue::Shape::kUnits] = {};
-      Epilogue::store_tree(arguments, shared, buffer, math_warpgroup, acc, token_tile(tile),
+      Epilogue::store_tree(arguments, shared, buffer, consumer_warpgroup, acc, token_tile(tile),
                            arguments.descriptors.maps[collective::map_of_d(tile.group)], tile.row);
     } else {
-      Epilogue::Values::store_zeros(arguments, math_warpgroup, token_tile(tile));
+      Epilogue::Values::store_zeros(arguments, consumer_warpgroup, token_tile(tile));
     }
   }
 };

@@ -14,8 +14,8 @@
 #include "warpwright/arch/registers.hpp"
 #include "warpwright/arch/role.hpp"
 #include "warpwright/collective/epilogue.hpp"
-#include "warpwright/collective/grouped_builder.hpp"
 #include "warpwright/collective/register_mainloop.hpp"
+#include "warpwright/config/grouped_builder.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/kernel/partial_sums.hpp"
 #include "warpwright/scheduler/tile_scheduler.hpp"
@@ -31,8 +31,8 @@ template <GemmConfig kConfig> struct Gemm {
   using Epilogue = collective::Epilogue<kConfig>;
   using Pipeline = typename Mainloop::Pipeline;
   using Tile = scheduler::Tile;
-  using Scheduler =
-      scheduler::TileScheduler<kConfig, 1 + static_cast<int>(Mainloop::kScaleWarps) + 4 * kConfig.math_warpgroups>;
+  using Scheduler = scheduler::SchedulerOf<kConfig, 1 + static_cast<int>(Mainloop::kScaleWarps) +
+                                                        4 * kConfig.sm90.consumer_warpgroups>;
   static constexpr u32 kTicketWarp = 3;
 
   // An order is needed beside two consumers, because a barrier distinguishes only consecutive phases and the ring is
@@ -54,7 +54,7 @@ template <GemmConfig kConfig> struct Gemm {
       Order::initialize(shared + kShared.order);
       if constexpr (collective::takes_tickets(kConfig)) Scheduler::initialize(shared);
       PartialSums<kConfig>::initialize(shared);
-      if constexpr (!kConfig.pointer_array) {
+      if constexpr (!kConfig.operands.pointer_array) {
         if (k_blocks(params) > 0) {
           arch::tma::prefetch(params.gemm.a);
           arch::tma::prefetch(params.gemm.b);
@@ -83,16 +83,16 @@ template <GemmConfig kConfig> struct Gemm {
   WW_DEVICE static collective::TileCoord at(const Params& params, const Tile& tile) {
     if constexpr (kGroupsK) return Scheduler::at(params.scheduler, tile);
     scheduler::TileGrid grid = params.scheduler.grid;
-    if constexpr (kConfig.fixed_n > 0)
-      grid.cluster_tiles_n = ceil_div(kConfig.fixed_n, kConfig.tile_n * kConfig.cluster_n);
+    if constexpr (kConfig.dense.fixed_n > 0)
+      grid.cluster_tiles_n = ceil_div(kConfig.dense.fixed_n, kConfig.tile.n * kConfig.cluster.n);
     const collective::TileCoord at = scheduler::Place<Mainloop::kCluster>::at(grid, tile.index);
-    if constexpr (kConfig.batched) return collective::tile_of_matrix(params.gemm, at);
+    if constexpr (kConfig.operands.batched) return collective::tile_of_matrix(params.gemm, at);
     else return at;
   }
 
   WW_DEVICE static void load(const Params& params, arch::SharedAddress shared, Pipeline& pipeline,
                              collective::TileCoord coord, collective::KRange k, int& matrix) {
-    if (kConfig.pointer_array && coord.batch != matrix && k.blocks > 0)
+    if (kConfig.operands.pointer_array && coord.batch != matrix && k.blocks > 0)
       collective::acquire_operands<kConfig>(params.gemm, coord), matrix = coord.batch;
     Mainloop::load(params.gemm, shared, pipeline, coord, k);
   }
@@ -129,36 +129,36 @@ template <GemmConfig kConfig> struct Gemm {
   }
 
   /// Returns whether this consumer warpgroup takes the tile of this turn.
-  WW_DEVICE static bool is_mine(int turn, int math_warpgroup) {
-    return kTilesInFlight == 1 || turn % kTilesInFlight == math_warpgroup;
+  WW_DEVICE static bool is_mine(int turn, int consumer_warpgroup) {
+    return kTilesInFlight == 1 || turn % kTilesInFlight == consumer_warpgroup;
   }
 
   /// Returns whether this tile has no products, because its group has no rows.
   WW_DEVICE static bool is_empty(const Tile& tile) { return kGroupsK && tile.k.blocks == 0; }
 
   WW_DEVICE static void consume(const Params& params, arch::SharedAddress shared, arch::SharedAddress barriers,
-                                int math_warpgroup) {
-    arch::role("math", math_warpgroup);
+                                int consumer_warpgroup) {
+    arch::role("math", consumer_warpgroup);
     Pipeline pipeline(barriers, pipeline::Role::consumer);
-    Order order(shared + kShared.order, static_cast<u32>(math_warpgroup));
+    Order order(shared + kShared.order, static_cast<u32>(consumer_warpgroup));
     Scheduler scheduler(params.scheduler, k_blocks(params), shared, scheduler::Reader::warp);
-    PartialSums<kConfig> sums(shared, math_warpgroup);
-    const typename Epilogue::Buffer buffer(math_warpgroup);
-    const int part = kTilesInFlight == 1 ? math_warpgroup : 0;  // of the tile's rows
+    PartialSums<kConfig> sums(shared, consumer_warpgroup);
+    const typename Epilogue::Buffer buffer(consumer_warpgroup);
+    const int part = kTilesInFlight == 1 ? consumer_warpgroup : 0;  // of the tile's rows
     const arch::SharedAddress output =
-        shared + (math_warpgroup - part) * kShared.d_tile;  // as if its D were the only one
-    if (!kGroupsK && k_blocks(params) == 0) {               // no products: D is zero, whatever the scales are
+        shared + (consumer_warpgroup - part) * kShared.d_tile;  // as if its D were the only one
+    if (!kGroupsK && k_blocks(params) == 0) {                   // no products: D is zero, whatever the scales are
       Epilogue::clear(output, buffer, part);
       int turn = 0;
       for (Tile tile; scheduler.next(tile); ++turn)
-        if (is_mine(turn, math_warpgroup) && sums.is_first_along_k())
+        if (is_mine(turn, consumer_warpgroup) && sums.is_first_along_k())
           Epilogue::store_zeros(params.gemm, output, buffer, part, at(params, tile));
       buffer.drain();
       return;
     }
     int turn = 0;
     for (Tile tile; scheduler.next(tile); ++turn) {
-      if (!is_mine(turn, math_warpgroup)) {
+      if (!is_mine(turn, consumer_warpgroup)) {
         pipeline.consumer_skip(static_cast<u32>(k_blocks(params)));
         continue;
       }

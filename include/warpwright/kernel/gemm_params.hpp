@@ -2,8 +2,8 @@
 // The launch parameters of the GEMM kernel, passed by value.
 #pragma once
 
-#include "warpwright/collective/gemm_arguments.hpp"
-#include "warpwright/collective/grouped_arguments.hpp"
+#include "warpwright/config/gemm_arguments.hpp"
+#include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/scheduler/tile.hpp"
 
 namespace ww::kernel {

@@ -11,9 +11,9 @@
 #include "warpwright/arch/registers.hpp"
 #include "warpwright/arch/role.hpp"
 #include "warpwright/collective/epilogue.hpp"
-#include "warpwright/collective/grouped_arguments.hpp"
-#include "warpwright/collective/grouped_builder.hpp"
 #include "warpwright/collective/mainloop.hpp"
+#include "warpwright/config/grouped_arguments.hpp"
+#include "warpwright/config/grouped_builder.hpp"
 #include "warpwright/scheduler/raster_groups.hpp"
 
 namespace ww::kernel {
@@ -30,11 +30,11 @@ template <GemmConfig kConfig> struct GroupedGemm {
   static constexpr int kThreads = collective::threads_of(kConfig);
   static constexpr auto kShared = collective::raster_shared_plan(kConfig);
   static constexpr auto kRegisters = collective::registers_of(kConfig);
-  static constexpr int kTileM = kConfig.tile_m, kTileN = kConfig.tile_n, kTileK = kConfig.tile_k;
+  static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n, kTileK = kConfig.tile.k;
 
-  using Tiles = scheduler::RasterGroups<kThreads, kTileM, kConfig.math_warpgroups, Mainloop::kCluster>;
+  using Tiles = scheduler::RasterGroups<kThreads, kTileM, kConfig.sm90.consumer_warpgroups, Mainloop::kCluster>;
   using Tile = scheduler::GroupedTile;
-  static constexpr int kPartRows = kTileM / kConfig.math_warpgroups;  // of a tile, of one math warpgroup
+  static constexpr int kPartRows = kTileM / kConfig.sm90.consumer_warpgroups;  // of a tile, of one consumer warpgroup
   static constexpr bool kLoadsParts = collective::loads_parts(kConfig);
 
   WW_DEVICE static void run(const GroupedArguments& arguments) {
@@ -53,7 +53,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
     pipeline::make_barriers_visible<Mainloop::kCluster>();
     arch::pdl::launch_dependents();
     arch::pdl::wait();  // global memory is left alone before this line
-    Tiles tiles(shared + kShared.tables, kConfig.group_capacity, arguments.tiles_n, arguments.raster);
+    Tiles tiles(shared + kShared.tables, group_capacity(kConfig), arguments.tiles_n, arguments.raster);
     tiles.build(arguments.groups, shared + kShared.scan);
 
     if (warpgroup == 0) {
@@ -92,9 +92,9 @@ template <GemmConfig kConfig> struct GroupedGemm {
     const atom::TileRow<kTileN, kTileK, true> gB{tile.tile_n * kTileN, tile.group};  // (TILE_N, TILE_K, k)
     const atom::TmaLoadAtom load_a{arguments.a[0]}, load_b{arguments.b};
     const int parts = ceil_div(tile.rows, kPartRows);
-    arch::note_work(arguments.k_blocks, parts < kConfig.math_warpgroups);
+    arch::note_work(arguments.k_blocks, parts < kConfig.sm90.consumer_warpgroups);
     if constexpr (kLoadsParts) {
-      if (parts < kConfig.math_warpgroups)
+      if (parts < kConfig.sm90.consumer_warpgroups)
         return Mainloop::fill_parts(atom::TmaLoadAtom{arguments.a[1]}, gA, load_b, gB, parts, arguments.k_blocks,
                                     shared, pipeline);
     }
@@ -115,7 +115,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
   }
   WW_DEVICE static typename Epilogue::Factors factors(const GroupedArguments& arguments, const Tile& tile) {
     const float* b = arguments.scale_b + tile.group * arguments.scale_b_group;
-    if (kConfig.scale == Scale::tensor)
+    if (kConfig.operands.scale == Scale::tensor)
       return {arguments.scale_a + tile.group * arguments.scale_a_group, b, 0, 0, 1, 1};
     const int column = min(tile.tile_n * kTileN, arguments.n - 1);
     return {arguments.scale_a + tile.row * arguments.scale_a_row,
@@ -138,44 +138,44 @@ template <GemmConfig kConfig> struct GroupedGemm {
 
   /// Stores a tile whose accumulators are scaled.
   WW_DEVICE static void store(const GroupedArguments& arguments, arch::SharedAddress shared,
-                              const typename Epilogue::Buffer& buffer, int math_warpgroup,
+                              const typename Epilogue::Buffer& buffer, int consumer_warpgroup,
                               typename Mainloop::Accumulator (&acc)[Mainloop::kUnits], const Tile& tile) {
     if constexpr (kConfig.epilogue.empty())
-      Epilogue::store_rows(rows_of(arguments, tile), shared, buffer, math_warpgroup, acc);
+      Epilogue::store_rows(rows_of(arguments, tile), shared, buffer, consumer_warpgroup, acc);
     else
       Epilogue::store_rows(rows_of(arguments, tile), arguments.n, of_matrix(arguments.epilogue, tile.group), shared,
-                           buffer, math_warpgroup, acc);
+                           buffer, consumer_warpgroup, acc);
   }
   /// Stores a tile for K = 0: zeros, or the tree of zeros, whatever the scales are.
   WW_DEVICE static void store_zeros(const GroupedArguments& arguments, arch::SharedAddress shared,
-                                    const typename Epilogue::Buffer& buffer, int math_warpgroup, const Tile& tile) {
+                                    const typename Epilogue::Buffer& buffer, int consumer_warpgroup, const Tile& tile) {
     if constexpr (kConfig.epilogue.empty()) {
-      Epilogue::store_zero_rows(rows_of(arguments, tile), shared, buffer, math_warpgroup);
+      Epilogue::store_zero_rows(rows_of(arguments, tile), shared, buffer, consumer_warpgroup);
     } else if (tile.rows > 0) {
       typename Mainloop::Accumulator acc[Mainloop::kUnits] = {};
-      store(arguments, shared, buffer, math_warpgroup, acc, tile);
+      store(arguments, shared, buffer, consumer_warpgroup, acc, tile);
     }
   }
 
   WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared,
-                                arch::SharedAddress barriers, const Tiles& tiles, int math_warpgroup) {
-    arch::role("math", math_warpgroup);
+                                arch::SharedAddress barriers, const Tiles& tiles, int consumer_warpgroup) {
+    arch::role("math", consumer_warpgroup);
     Pipeline pipeline(barriers, pipeline::Role::consumer);
     typename Tiles::Walk walk(tiles);
-    const typename Epilogue::Buffer buffer(math_warpgroup);
+    const typename Epilogue::Buffer buffer(consumer_warpgroup);
     if (arguments.k_blocks == 0) {
-      Epilogue::clear(shared, buffer, math_warpgroup);
-      for (Tile tile; walk.next(tile);) store_zeros(arguments, shared, buffer, math_warpgroup, tile);
+      Epilogue::clear(shared, buffer, consumer_warpgroup);
+      for (Tile tile; walk.next(tile);) store_zeros(arguments, shared, buffer, consumer_warpgroup, tile);
     }
     for (Tile tile; walk.next(tile);) {
-      if (tile.rows <= math_warpgroup * kPartRows) {
+      if (tile.rows <= consumer_warpgroup * kPartRows) {
         Mainloop::pass(arguments.k_blocks, pipeline);
         continue;
       }
       typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each MMA_M block
-      Mainloop::multiply(arguments.k_blocks, shared, pipeline, math_warpgroup, acc);
-      Epilogue::scale(factors(arguments, tile), math_warpgroup, acc);
-      store(arguments, shared, buffer, math_warpgroup, acc, tile);
+      Mainloop::multiply(arguments.k_blocks, shared, pipeline, consumer_warpgroup, acc);
+      Epilogue::scale(factors(arguments, tile), consumer_warpgroup, acc);
+      store(arguments, shared, buffer, consumer_warpgroup, acc, tile);
     }
     buffer.drain();
   }

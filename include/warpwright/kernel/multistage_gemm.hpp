@@ -71,7 +71,7 @@ struct MultistageGemm {
 
   WW_DEVICE static collective::TileCoord at(const GemmParams& params, const scheduler::Tile& tile) {
     const collective::TileCoord at = scheduler::Place<Mainloop::kCluster>::at(params.scheduler.grid, tile.index);
-    if constexpr (kConfig.batched) return collective::tile_of_matrix(params.gemm, at);
+    if constexpr (kConfig.operands.batched) return collective::tile_of_matrix(params.gemm, at);
     else return at;
   }
 };

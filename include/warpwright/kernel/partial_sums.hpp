@@ -14,15 +14,15 @@ template <GemmConfig kConfig> class PartialSums {
   static constexpr bool kInWorkspace = collective::sums_in_workspace(kConfig);
   static constexpr int kUnits = collective::units_of(kConfig);
   static constexpr pipeline::ClusterShape kCluster = collective::cluster_of(kConfig);
-  using Accumulator = arch::Accumulator<kConfig.tile_n>;
+  using Accumulator = arch::Accumulator<kConfig.tile.n>;
   using Workspace = collective::WorkspaceSum<kConfig>;
   struct NoCluster {
     WW_DEVICE NoCluster(arch::SharedAddress, int) {}
   };
 
  public:
-  WW_DEVICE PartialSums(arch::SharedAddress base, int math_warpgroup)
-      : cluster_(base, math_warpgroup), math_warpgroup_(math_warpgroup) {}
+  WW_DEVICE PartialSums(arch::SharedAddress base, int consumer_warpgroup)
+      : cluster_(base, consumer_warpgroup), consumer_warpgroup_(consumer_warpgroup) {}
 
   /// Initialises the barriers. One thread of each CTA calls it, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress base) {
@@ -47,17 +47,17 @@ template <GemmConfig kConfig> class PartialSums {
     if constexpr (kInWorkspace) {
       const scheduler::Meeting meeting = scheduler.meeting(tile);
       if (tile.k.first != 0) {
-        Workspace::give(partials, meeting.slot, math_warpgroup_, acc);
+        Workspace::give(partials, meeting.slot, consumer_warpgroup_, acc);
         return false;
       }
-      Workspace::collect(partials, meeting.slot, kCluster.plane(), meeting.pieces, math_warpgroup_, acc);
+      Workspace::collect(partials, meeting.slot, kCluster.plane(), meeting.pieces, consumer_warpgroup_, acc);
     }
     return true;
   }
 
  private:
   conditional_t<kInCluster, collective::ClusterSum<collective::sum_plan(kConfig)>, NoCluster> cluster_;
-  int math_warpgroup_;
+  int consumer_warpgroup_;
 };
 
 }  // namespace ww::kernel

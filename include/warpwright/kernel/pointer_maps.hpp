@@ -9,7 +9,7 @@
 #include "warpwright/arch/pdl.hpp"
 #include "warpwright/arch/role.hpp"
 #include "warpwright/arch/tensor_map_update.hpp"
-#include "warpwright/collective/gemm_arguments.hpp"
+#include "warpwright/config/gemm_arguments.hpp"
 
 namespace ww::kernel {
 

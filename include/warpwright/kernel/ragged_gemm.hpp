@@ -38,8 +38,9 @@ template <GemmConfig kConfig> struct RaggedGemm {
   static constexpr auto kShared = collective::grouped_shared_plan(kConfig);
   static constexpr auto kRegisters = collective::registers_of(kConfig);
 
-  using Tiles = scheduler::RaggedTiles<kThreads, kConfig.tile_m>;
-  using Items = pipeline::AsyncPipeline<collective::kItemStages, 4 * kConfig.math_warpgroups + Mainloop::kScaleWarps>;
+  using Tiles = scheduler::RaggedTiles<kThreads, kConfig.tile.m>;
+  using Items =
+      pipeline::AsyncPipeline<collective::kItemStages, 4 * kConfig.sm90.consumer_warpgroups + Mainloop::kScaleWarps>;
 
   static constexpr bool kSplits = collective::sums_in_cluster(kConfig);
   using Place = scheduler::Place<Mainloop::kCluster>;
@@ -50,16 +51,16 @@ template <GemmConfig kConfig> struct RaggedGemm {
 
   /// CTAs of the next launch fit beside this one. They start once this CTA's last loads are in flight and no sooner,
   /// because on an H200 an earlier start was level at best and up to 15 % slower.
-  static constexpr bool kShares = kConfig.ctas_per_sm > 1;
+  static constexpr bool kShares = kConfig.sm90.occupancy > 1;
 
   /// The producer's warp alone makes the list. The other warps see its items, one after the other, and no table.
-  static constexpr bool kWarpLists = kConfig.group_capacity <= Tiles::kWarpGroups;
+  static constexpr bool kWarpLists = group_capacity(kConfig) <= Tiles::kWarpGroups;
 
   WW_DEVICE static void run(const GroupedArguments& arguments) {
     const arch::SharedAddress shared = arch::dynamic_shared();
     const u32 warpgroup = arch::warp::uniform(arch::warpgroup_index());
     const u32 warp = arch::warp::uniform(arch::warp_index());
-    Tiles tiles(shared + kShared.tables, kConfig.group_capacity, arguments.tiles_n);
+    Tiles tiles(shared + kShared.tables, group_capacity(kConfig), arguments.tiles_n);
     typename Tiles::Table::Batch loaded{};
     if constexpr (!kShares) arch::pdl::launch_dependents();
     // Another warp initialises, so that the loads of sizes are in flight meanwhile.
@@ -127,11 +128,11 @@ template <GemmConfig kConfig> struct RaggedGemm {
   // Clusters that split K and occupancies above one CTA per SM do not prefetch: an H200 takes 5 % longer with it,
   // because the loads queue behind it.
   WW_DEVICE static void prefetch_weights(const GroupedArguments& arguments) {
-    constexpr int kBlocks = max(1, kEarlyBytes / (kConfig.tile_n * collective::kRowBytes));
+    constexpr int kBlocks = max(1, kEarlyBytes / (kConfig.tile.n * collective::kRowBytes));
     const int item = static_cast<int>(arch::block_index()), group = item / arguments.tiles_n;
     if (group >= arguments.groups.groups) return;
     for (int k = 0; k < min(arguments.k_blocks, kBlocks); ++k)
-      arch::tma::prefetch_3d(arguments.b, k * kConfig.tile_k, item % arguments.tiles_n * kConfig.tile_n, group);
+      arch::tma::prefetch_3d(arguments.b, k * kConfig.tile.k, item % arguments.tiles_n * kConfig.tile.n, group);
   }
   static constexpr int kEarlyBytes = 1 << 16;  // of a CTA: what memory delivers until the list is complete
 
@@ -172,7 +173,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
     while (item < tiles.items()) {
       u32 next = item + ctas;
       // The counter is read before the loads, so that its latency overlaps those of this tile.
-      if (kConfig.order == TileOrder::dynamic && shares_counter)
+      if (kConfig.sm90.tile_scheduler == TileScheduler::dynamic && shares_counter)
         next = scheduler::take_ticket(&arguments.workspace->ticket, ctas);
       const scheduler::RaggedTile tile = tiles.tile(item);
       announce(items, shared, tile);
@@ -181,7 +182,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
     }
     if constexpr (kShares) arch::pdl::launch_dependents();
     announce(items, shared, {0, -1, 0, 0, 0});
-    if (kConfig.order == TileOrder::dynamic && shares_counter)
+    if (kConfig.sm90.tile_scheduler == TileScheduler::dynamic && shares_counter)
       scheduler::leave_tickets(&arguments.workspace->ticket, &arguments.workspace->finished, ctas);
     pipeline.producer_tail();
   }
@@ -198,18 +199,18 @@ template <GemmConfig kConfig> struct RaggedGemm {
     }
   }
 
-  WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared, int math_warpgroup) {
-    arch::role("math", math_warpgroup);
+  WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared, int consumer_warpgroup) {
+    arch::role("math", consumer_warpgroup);
     Pipeline pipeline(shared + kShared.barriers, pipeline::Role::consumer);
     Items items(shared + kShared.item_barriers, pipeline::Role::consumer);
-    Sum sum(shared, math_warpgroup);
+    Sum sum(shared, consumer_warpgroup);
     for (;;) {
       const scheduler::RaggedTile tile = take(items, shared);
       if (tile.width_class < 0) return;
       if (arguments.k_blocks == 0) {
-        if (Place::rank_k() == 0) store_zeros(arguments, shared, math_warpgroup, token_tile(tile));
+        if (Place::rank_k() == 0) store_zeros(arguments, shared, consumer_warpgroup, token_tile(tile));
       } else {
-        multiply<0>(arguments, shared, pipeline, sum, math_warpgroup, tile);
+        multiply<0>(arguments, shared, pipeline, sum, consumer_warpgroup, tile);
       }
       // Lanes may have stored different parts of D. Without a point of convergence ptxas lets them diverge until the
       // next tile, and moves the descriptors of every wgmma from registers of threads to uniform ones.
@@ -218,19 +219,19 @@ template <GemmConfig kConfig> struct RaggedGemm {
   }
 
   // Stores D for K = 0: zeros, or the tree of zeros.
-  WW_DEVICE static void store_zeros(const GroupedArguments& arguments, arch::SharedAddress shared, int math_warpgroup,
-                                    const TokenTile& tile) {
-    if constexpr (kConfig.epilogue.empty()) Epilogue::store_zeros(arguments, math_warpgroup, tile);
-    else Epilogue::store_tree_of_zeros(arguments, shared, math_warpgroup, tile);
+  WW_DEVICE static void store_zeros(const GroupedArguments& arguments, arch::SharedAddress shared,
+                                    int consumer_warpgroup, const TokenTile& tile) {
+    if constexpr (kConfig.epilogue.empty()) Epilogue::store_zeros(arguments, consumer_warpgroup, tile);
+    else Epilogue::store_tree_of_zeros(arguments, shared, consumer_warpgroup, tile);
   }
 
   // Runs the instance of the tile's width. Accumulators are registers, so every width has its own loop.
   template <int kClass>
   WW_DEVICE static void multiply(const GroupedArguments& arguments, arch::SharedAddress shared, Pipeline& pipeline,
-                                 Sum& sum, int math_warpgroup, const scheduler::RaggedTile& tile) {
-    if constexpr (kClass + 1 < collective::token_classes(kConfig.tile_m)) {
+                                 Sum& sum, int consumer_warpgroup, const scheduler::RaggedTile& tile) {
+    if constexpr (kClass + 1 < collective::token_classes(kConfig.tile.m)) {
       if (tile.width_class != kClass)
-        return multiply<kClass + 1>(arguments, shared, pipeline, sum, math_warpgroup, tile);
+        return multiply<kClass + 1>(arguments, shared, pipeline, sum, consumer_warpgroup, tile);
     }
     constexpr collective::TokenWidth kWidth = collective::token_shape(kClass);
     using Shape = typename Mainloop::template Shape<kWidth>;
@@ -241,12 +242,12 @@ template <GemmConfig kConfig> struct RaggedGemm {
       if (range.blocks == 0) return sum.template pass<Shape::kUnits * Shape::Accumulator::kValues>();
     }
     typename Shape::Accumulator acc[Shape::kUnits];  // (64, kN) FP32 for each MMA_M block
-    Mainloop::template multiply<kWidth>(range.blocks, shared, pipeline, math_warpgroup, acc);
+    Mainloop::template multiply<kWidth>(range.blocks, shared, pipeline, consumer_warpgroup, acc);
     if constexpr (kSplits) {
       if (Place::rank_k() != 0) return sum.give(acc, true);
       sum.take(acc, min(Mainloop::kCluster.k, arguments.k_blocks));
     }
-    Epilogue::template store<kWidth>(arguments, shared, math_warpgroup, acc, token_tile(tile));
+    Epilogue::template store<kWidth>(arguments, shared, consumer_warpgroup, acc, token_tile(tile));
   }
 };
 

@@ -8,8 +8,8 @@
 
 #include "warpwright/arch/global.hpp"
 #include "warpwright/arch/named_barrier.hpp"
-#include "warpwright/collective/grouped_arguments.hpp"
-#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/config/grouped_arguments.hpp"
+#include "warpwright/config/grouped_builder.hpp"
 
 namespace ww::scheduler {
 
@@ -19,8 +19,8 @@ struct DescriptorTile {
   i32 group, start, row, rows, tile_n;
 };
 
-template <int kThreads, int kTokens, TileOrder kOrder> class DescriptorTiles {
-  static_assert(kOrder == TileOrder::horizontal || kOrder == TileOrder::vertical);
+template <int kThreads, int kTokens, TileScheduler kOrder> class DescriptorTiles {
+  static_assert(kOrder == TileScheduler::horizontal || kOrder == TileScheduler::vertical);
 
  public:
   /// `table` has 16 bytes for each listed group.
@@ -45,7 +45,7 @@ template <int kThreads, int kTokens, TileOrder kOrder> class DescriptorTiles {
     WW_DEVICE bool next(DescriptorTile& tile) {
       const u32 tiles_n = static_cast<u32>(tiles_.tiles_n_), token_tiles = tiles_.token_tiles_;
       if (item_ >= token_tiles * tiles_n) return false;
-      constexpr bool kHorizontal = kOrder == TileOrder::horizontal;
+      constexpr bool kHorizontal = kOrder == TileScheduler::horizontal;
       const u32 token_tile = kHorizontal ? item_ / tiles_n : item_ % token_tiles;
       const u32 tile_n = kHorizontal ? item_ % tiles_n : item_ / token_tiles;
       item_ += arch::grid_size();

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "warpwright/arch/shared.hpp"
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 #include "warpwright/pipeline/async_pipeline.hpp"
 #include "warpwright/scheduler/ticket.hpp"
 #include "warpwright/scheduler/tile.hpp"

@@ -11,7 +11,7 @@
 #include "warpwright/arch/block_scan.hpp"
 #include "warpwright/arch/global.hpp"
 #include "warpwright/arch/named_barrier.hpp"
-#include "warpwright/collective/grouped_arguments.hpp"
+#include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/core/meta.hpp"
 
 namespace ww::scheduler {

@@ -6,7 +6,7 @@
 // number of stages and their contents.
 #pragma once
 
-#include "warpwright/collective/grouped_builder.hpp"
+#include "warpwright/config/grouped_builder.hpp"
 #include "warpwright/scheduler/group_table.hpp"
 #include "warpwright/scheduler/tile.hpp"
 
@@ -33,9 +33,9 @@ template <GemmConfig kConfig> class KGrouped {
     if (index_ >= params_.groups * tiles_of_group(params_)) return false;
     const GroupRange range = table_[group_of(params_, index_)];
     const i32 rows = uniform_for(reader_, range.count), start = uniform_for(reader_, range.start);
-    const i32 blocks = ceil_div(rows, kConfig.tile_k);
+    const i32 blocks = ceil_div(rows, kConfig.tile.k);
     // Groups without tails begin at a whole k-block of the matrix.
-    tile = Place::tile(index_, {collective::has_k_tails(kConfig) ? 0 : start / kConfig.tile_k, blocks});
+    tile = Place::tile(index_, {collective::has_k_tails(kConfig) ? 0 : start / kConfig.tile.k, blocks});
     tile.rows = rows, tile.end = start + rows;
     return true;
   }
@@ -51,7 +51,9 @@ template <GemmConfig kConfig> class KGrouped {
   WW_DEVICE Meeting meeting(const Tile&) const { return {}; }
 
  private:
-  WW_DEVICE static Table table(arch::SharedAddress shared) { return {shared + kShared.tables, kConfig.group_capacity}; }
+  WW_DEVICE static Table table(arch::SharedAddress shared) {
+    return {shared + kShared.tables, group_capacity(kConfig)};
+  }
   WW_DEVICE static int tiles_of_group(const SchedulerParams& params) { return static_cast<int>(params.grid.tiles()); }
   WW_DEVICE static int group_of(const SchedulerParams& params, int index) { return index / tiles_of_group(params); }
 

@@ -4,7 +4,7 @@
 //   workspace: work-tile counter (256 bytes) | flags of all slots | slots of TILE_M x TILE_N floats
 #pragma once
 
-#include "warpwright/collective/builder.hpp"
+#include "warpwright/config/builder.hpp"
 #include "warpwright/scheduler/tile.hpp"
 
 namespace ww::scheduler {
@@ -13,13 +13,13 @@ inline constexpr i64 kWorkspaceAlignment = 256;
 
 /// Returns the K splits of every tile that are reduced through the workspace; never more than there are k-blocks.
 WW_HOST_DEVICE constexpr int pieces_of(const GemmConfig& c, int k_blocks) {
-  if (c.order != TileOrder::split_k) return 1;
-  return max(1, min(c.split / max(1, c.cluster_k), k_blocks));
+  if (c.sm90.tile_scheduler != TileScheduler::split_k) return 1;
+  return max(1, min(c.sm90.split / max(1, c.cluster.k), k_blocks));
 }
 
 /// Returns the number of clusters that can all have work.
 WW_HOST_DEVICE constexpr i64 useful_clusters(const GemmConfig& c, const TileGrid& grid, int k_blocks) {
-  if (c.order == TileOrder::stream_k) return grid.tiles() * max(1, k_blocks);
+  if (c.sm90.tile_scheduler == TileScheduler::stream_k) return grid.tiles() * max(1, k_blocks);
   return grid.tiles() * pieces_of(c, k_blocks);
 }
 
@@ -29,7 +29,7 @@ WW_HOST_DEVICE constexpr SchedulerParams scheduler_params(const GemmConfig& c, c
   SchedulerParams params;
   params.grid = grid;
   params.pieces = pieces_of(c, k_blocks);
-  if (c.order == TileOrder::stream_k && k_blocks > 0) {
+  if (c.sm90.tile_scheduler == TileScheduler::stream_k && k_blocks > 0) {
     const i64 left = grid.tiles() % clusters;  // tiles beyond whole waves
     // Stream-K takes a whole wave more: K ranges shorter than a tile would split every tile, ranges of one to two tiles
     // split only some.
@@ -58,8 +58,8 @@ WW_HOST_DEVICE constexpr WorkspacePlan workspace_plan(const GemmConfig& c, const
   plan.waits = plan.slots > 0 || collective::takes_tickets(c);
   if (!plan.waits) return plan;
   plan.flags = kWorkspaceAlignment;
-  plan.tiles = round_up(plan.flags + plan.slots * 4 * c.math_warpgroups * 4, kWorkspaceAlignment);
-  plan.bytes = plan.tiles + plan.slots * c.tile_m * c.tile_n * 4;
+  plan.tiles = round_up(plan.flags + plan.slots * 4 * c.sm90.consumer_warpgroups * 4, kWorkspaceAlignment);
+  plan.bytes = plan.tiles + plan.slots * c.tile.m * c.tile.n * 4;
   return plan;
 }
 

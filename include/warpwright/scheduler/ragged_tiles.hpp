@@ -2,13 +2,13 @@
 // Ragged groups as one list of tiles, built on the device. Wide token tiles come first; short ones, where no tile is
 // wide, stay in the order of their groups. Within a group, all token tiles of one weight tile are adjacent, so that
 // weights come from memory once.
-//   group -> ceil(count / TILE_M) token tiles of equal rows -> width class (collective/token_widths.hpp)
+//   group -> ceil(count / TILE_M) token tiles of equal rows -> width class (config/token_widths.hpp)
 //   item  -> position (binary search over first items) -> group, weight tile, token tile
 // Every CTA builds the same list; for few groups, the warp that then asks for tiles builds it alone. The list is on a
 // launch's critical path. The kernel decides which CTA takes which item.
 #pragma once
 
-#include "warpwright/collective/token_widths.hpp"
+#include "warpwright/config/token_widths.hpp"
 #include "warpwright/scheduler/group_table.hpp"
 
 namespace ww::scheduler {

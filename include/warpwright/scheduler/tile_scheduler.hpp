@@ -13,12 +13,13 @@ namespace ww::scheduler {
 /// kReaders is the number of warps of a CTA that ask for tiles.
 template <GemmConfig kConfig, int kReaders>
 using DenseScheduler = conditional_t<
-    kConfig.order == TileOrder::dynamic, Dynamic<kConfig, kReaders>,
-    conditional_t<kConfig.order == TileOrder::stream_k, StreamK<collective::cluster_of(kConfig)>,
-                  conditional_t<kConfig.order == TileOrder::split_k, SplitK<collective::cluster_of(kConfig)>,
-                                StaticPersistent<collective::cluster_of(kConfig)>>>>;
+    kConfig.sm90.tile_scheduler == TileScheduler::dynamic, Dynamic<kConfig, kReaders>,
+    conditional_t<
+        kConfig.sm90.tile_scheduler == TileScheduler::stream_k, StreamK<collective::cluster_of(kConfig)>,
+        conditional_t<kConfig.sm90.tile_scheduler == TileScheduler::split_k, SplitK<collective::cluster_of(kConfig)>,
+                      StaticPersistent<collective::cluster_of(kConfig)>>>>;
 template <GemmConfig kConfig, int kReaders>
-using TileScheduler =
+using SchedulerOf =
     conditional_t<collective::groups_k(kConfig), KGrouped<kConfig>, DenseScheduler<kConfig, kReaders>>;
 
 }  // namespace ww::scheduler

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "warpwright/arch/tensor_map.hpp"
-#include "warpwright/collective/epilogue_arguments.hpp"
-#include "warpwright/collective/group_encoding.hpp"
+#include "warpwright/config/epilogue_arguments.hpp"
+#include "warpwright/config/group_encoding.hpp"
 
 namespace ww::collective {
 
@@ -52,7 +52,7 @@ WW_HOST_DEVICE constexpr int map_of_d(int group) { return 2 * group + 1; }
 
 struct GroupedArguments {
   arch::TensorMap a[kTokenBoxes];  // (rows, K), boxes (token_box_rows(i), 128 bytes); contiguous: a[0], (TILE_M, 128
-                                   // bytes), and a[1], (rows of a math warpgroup, 128 bytes)
+                                   // bytes), and a[1], (rows of a consumer warpgroup, 128 bytes)
   arch::TensorMap b;               // (G, N, K), box (1, TILE_N / CLUSTER_M, 128 bytes), 128-byte swizzle
   arch::TensorMap d;               // contiguous: (rows, N), box (64, one panel)
   void* d_rows;                    // row 0 of D

@@ -8,11 +8,11 @@
 // Every element of D is the same sum in the same order of K, so its bits do not depend on it.
 #pragma once
 
-#include "warpwright/collective/gemm_config.hpp"
+#include "warpwright/config/gemm_config.hpp"
 
 namespace ww::collective {
 
-WW_HOST_DEVICE constexpr bool swaps(const GemmConfig& c) { return c.swap_ab == SwapAb::on; }
+WW_HOST_DEVICE constexpr bool swaps(const GemmConfig& c) { return c.sm90.swap_ab == SwapAb::on; }
 
 WW_HOST_DEVICE constexpr OutputLayout exchanged(OutputLayout layout) {
   return layout == OutputLayout::row ? OutputLayout::column : OutputLayout::row;
@@ -45,12 +45,12 @@ WW_HOST_DEVICE constexpr EpilogueTree exchanged(EpilogueTree tree) {
 /// Of a config with swap_ab on the kernel that runs, which has it off; of that the config again.
 WW_HOST_DEVICE constexpr GemmConfig exchanged(GemmConfig c) {
   const GemmConfig from = c;
-  c.a = from.b, c.b = from.a;
-  c.a_major = from.b_major, c.b_major = from.a_major;
-  c.scale = exchanged(from.scale);
-  c.d_layout = exchanged(from.d_layout), c.c_layout = exchanged(from.c_layout);
+  c.operands.a = from.operands.b, c.operands.b = from.operands.a;
+  c.operands.layout.a = from.operands.layout.b, c.operands.layout.b = from.operands.layout.a;
+  c.operands.scale = exchanged(from.operands.scale);
+  c.operands.d_layout = exchanged(from.operands.d_layout), c.operands.c_layout = exchanged(from.operands.c_layout);
   c.epilogue = exchanged(from.epilogue);
-  c.swap_ab = swaps(from) ? SwapAb::automatic : SwapAb::on;
+  c.sm90.swap_ab = swaps(from) ? SwapAb::off : SwapAb::on;
   return c;
 }
 

@@ -6,7 +6,7 @@
 // texts, its C++ function and its line of `gemm --help`. What else a function needs is its FP32 form
 // (collective/epilogue_functions.hpp) and its FP64 form with a bound (epilogue_bounds.hpp of the reference).
 // Part of GemmConfig, so part of the kernel's type; walked on the device by collective/epilogue_tree.hpp. Made by the
-// expressions of host/epilogue.hpp or from text (select/epilogue_text.cpp). What each node rounds: docs/numerics.md.
+// expressions of host/epilogue.hpp or from text (config/epilogue_text.cpp). What each node rounds: docs/numerics.md.
 #pragma once
 
 #include "warpwright/core/dtype.hpp"

@@ -3,7 +3,7 @@
 // trees; entries that a tree does not name are not read.
 #pragma once
 
-#include "warpwright/collective/epilogue_nodes.hpp"
+#include "warpwright/config/epilogue_nodes.hpp"
 
 namespace ww::collective {
 

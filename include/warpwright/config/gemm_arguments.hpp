@@ -3,7 +3,7 @@
 #pragma once
 
 #include "warpwright/arch/tensor_map.hpp"
-#include "warpwright/collective/epilogue_arguments.hpp"
+#include "warpwright/config/epilogue_arguments.hpp"
 
 namespace ww::collective {
 

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills the `auto` fields of a GemmConfig, says what is wrong with one, and lays out shared memory for it.
+//   shared memory: A stages | B stages | D tile | scales | barriers | tile numbers
+//   every operand block aligned to 1024 bytes (128-byte swizzle)
+// The same constexpr functions serve the kernel (as constants), the host (before a launch) and the CLI (to print).
+#pragma once
+
+#include "warpwright/config/gemm_config.hpp"
+#include "warpwright/config/swap_ab.hpp"
+#include "warpwright/pipeline/arrivals.hpp"
+
+namespace ww::collective {
+
+inline constexpr int kRowBytes = 128;        // K bytes of one stage row: the span of the 128-byte swizzle
+inline constexpr int kWarpgroupRows = 64;    // M of one wgmma
+inline constexpr int kScaleBlock = 128;      // block recipe: K (and N for B) that one scale covers
+inline constexpr int kSharedLimit = 232448;  // dynamic shared memory of one CTA on sm_90
+inline constexpr int kLargestStages = 16;
+inline constexpr int kAlignment = 1024;
+inline constexpr int kTicketStages = 2;     // dynamic: tiles announced ahead of the consumer warps
+inline constexpr int kLargestCluster = 16;  // CTAs; more than 8 are not portable, but every H100 and H200 has them
+inline constexpr int kPortableCluster = 8;
+
+WW_HOST_DEVICE constexpr bool is_power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
+WW_HOST_DEVICE constexpr pipeline::ClusterShape cluster_of(const GemmConfig& c) {
+  return {c.cluster.m, c.cluster.n, max(1, c.cluster.k)};
+}
+/// Of M or N: one row of an MN-major operand in shared memory, 128 bytes.
+WW_HOST_DEVICE constexpr int mn_block(DType type) { return kRowBytes / bytes_of(type); }
+/// Consumer warps read A out of the stage, and the tensor core takes it from their registers.
+WW_HOST_DEVICE constexpr bool a_from_registers(const GemmConfig& c) {
+  return c.sm90.a_source == OperandSource::registers;
+}
+/// wgmma reads 32-bit operands of shared memory K-major only: consumer warps turn B over in each stage.
+WW_HOST_DEVICE constexpr bool transposes_b(const GemmConfig& c) {
+  return c.operands.layout.b == Major::mn && bytes_of(c.operands.b) == 4;
+}
+/// One warpgroup loads, others multiply.
+WW_HOST_DEVICE constexpr bool has_roles(const GemmConfig& c) { return c.sm90.schedule != Schedule::multistage; }
+/// Tiles that a CTA works on at a time, one for each consumer warpgroup or one for all.
+WW_HOST_DEVICE constexpr int tiles_in_flight(const GemmConfig& c) {
+  return c.sm90.schedule == Schedule::pingpong ? c.sm90.consumer_warpgroups : 1;
+}
+/// Consumer warpgroups that share the rows of one tile.
+WW_HOST_DEVICE constexpr int warpgroups_of_tile(const GemmConfig& c) {
+  return c.sm90.consumer_warpgroups / tiles_in_flight(c);
+}
+WW_HOST_DEVICE constexpr int threads_of(const GemmConfig& c) {
+  return 128 * (has_roles(c) + c.sm90.consumer_warpgroups);
+}
+/// How the register file is divided once the roles are known; {0, 0}: as launched.
+struct RegisterSplit {
+  int producer = 0, math = 0;  // of a thread
+};
+// why: a CTA starts with the same number for all threads, 168 of 384 or 128 of 512; what producers give up is what math
+// warps may claim. Two warpgroups have 255 each from the start, nothing to move.
+WW_HOST_DEVICE constexpr RegisterSplit registers_of(const GemmConfig& c) {
+  return !has_roles(c)                     ? RegisterSplit{}
+         : c.sm90.consumer_warpgroups == 3 ? RegisterSplit{56, 152}
+         : c.sm90.consumer_warpgroups == 2 ? RegisterSplit{56, 224}
+                                           : RegisterSplit{};
+}
+
+/// 64-row units that each consumer warpgroup multiplies one after the other.
+WW_HOST_DEVICE constexpr int units_of(const GemmConfig& c) {
+  return c.tile.m / (kWarpgroupRows * warpgroups_of_tile(c));
+}
+
+/// Columns of D that one tile owns: TILE_N, or half of it behind SwiGLU.
+WW_HOST_DEVICE constexpr int output_columns(const GemmConfig& c) { return output_columns(c.epilogue, c.tile.n); }
+
+/// The epilogue tile: columns of D that are written to shared memory, and stored from there, at a time.
+WW_HOST_DEVICE constexpr int staged_columns(const GemmConfig& c) {
+  return c.dense.epilogue_n > 0 ? c.dense.epilogue_n : output_columns(c);
+}
+/// Buffers of such columns: one is written while the other is stored. why one for an odd number: the first part of the
+/// next tile would meet the last one of this
+WW_HOST_DEVICE constexpr int output_buffers(const GemmConfig& c) {
+  return output_columns(c) / staged_columns(c) % 2 == 0 ? 2 : 1;
+}
+
+/// Bytes of one row of an output panel: the widest swizzle span that divides the epilogue tile's row.
+WW_HOST_DEVICE constexpr int panel_bytes(const GemmConfig& c) {
+  int bytes = kRowBytes;
+  while ((staged_columns(c) * bytes_of(c.operands.d)) % bytes != 0) bytes /= 2;
+  return bytes;
+}
+
+/// D is stored (N, M): rows of one panel of it in shared memory, 128 bytes of M.
+WW_HOST_DEVICE constexpr int column_panel_rows(const GemmConfig& c) { return kRowBytes / bytes_of(c.operands.d); }
+
+/// N is a multiple of 8 but in kernels under swap-AB, where it is the M of the problem and C lies by column.
+WW_HOST_DEVICE constexpr bool may_have_odd_n(const GemmConfig& c) {
+  return c.operands.c_layout == OutputLayout::column;
+}
+
+/// Partial sums are scaled and added up in FP32 registers every 128 of K.
+WW_HOST_DEVICE constexpr bool promotes(const GemmConfig& c) { return is_block(c.operands.scale); }
+/// What of the block scales of a tile waits in shared memory: what differs from row to row, from column to column, or
+/// both. The rest is multiplied to it before.
+enum class ScaleForm : u8 { rows, both, columns };
+WW_HOST_DEVICE constexpr ScaleForm scale_form(Scale scale) {
+  return scale == Scale::block_1x128_1x128     ? ScaleForm::both
+         : scale == Scale::block_128x128_1x128 ? ScaleForm::columns
+                                               : ScaleForm::rows;
+}
+/// The recipe scales each column of D for itself.
+WW_HOST_DEVICE constexpr bool scales_columns(const GemmConfig& c) {
+  return promotes(c) && scale_form(c.operands.scale) != ScaleForm::rows;
+}
+
+/// Columns between two places where a tile of `tile_n` may pass from one scale of B to the next: tiles start at
+/// multiples of tile_n, scales at multiples of 128.
+WW_HOST_DEVICE constexpr int scale_step(int tile_n) { return min(kScaleBlock, tile_n & -tile_n); }
+/// Scales of 128 columns of B that one tile may need: 1 where tile_n divides 128, else 2, or 3 for odd wide tiles.
+/// The same of rows of A that share scales.
+WW_HOST_DEVICE constexpr int scale_blocks(int tile_n) {
+  return (kScaleBlock - scale_step(tile_n) + tile_n - 1) / kScaleBlock + 1;
+}
+/// Floats that scale one k-block of a tile: a product for each row and scale of B; those of A, then those of B; or a
+/// product for each scale of A and column.
+WW_HOST_DEVICE constexpr int scale_floats(ScaleForm form, int tile_m, int tile_n) {
+  return form == ScaleForm::rows   ? scale_blocks(tile_n) * tile_m
+         : form == ScaleForm::both ? tile_m + tile_n
+                                   : scale_blocks(tile_m) * tile_n;
+}
+WW_HOST_DEVICE constexpr int scale_floats(const GemmConfig& c) {
+  return promotes(c) ? scale_floats(scale_form(c.operands.scale), c.tile.m, c.tile.n) : 0;
+}
+
+/// Registers of a thread that accumulators may take: what is left must hold addresses and scales.
+// why less: 16 registers hold A, or 32 a column of B on its way
+WW_HOST_DEVICE constexpr int accumulator_registers(const GemmConfig& c) {
+  return (c.sm90.consumer_warpgroups == 3 ? 128 : 192) - (a_from_registers(c) || transposes_b(c) ? 32 : 0);
+}
+
+/// Sets of partial accumulators that take turns: with two, one block is multiplied while the other is promoted.
+// why one for several units, three warpgroups or wide tiles: two would not leave registers for the sums. Without roles
+// a loading thread would part two sets in flight
+WW_HOST_DEVICE constexpr int partial_accumulators(const GemmConfig& c) {
+  const bool room = units_of(c) == 1 && c.sm90.consumer_warpgroups < 3 && has_roles(c) && !a_from_registers(c) &&
+                    3 * c.tile.n / 2 <= accumulator_registers(c);
+  return !promotes(c) ? 0 : c.sm90.partial_accumulators != 0 ? c.sm90.partial_accumulators : room ? 2 : 1;
+}
+
+/// Groups of K; all else is as in a batch of dense products.
+WW_HOST_DEVICE constexpr bool groups_k(const GemmConfig& c) { return c.grouping == Grouping::k_groups; }
+/// Groups of rows of A and D.
+WW_HOST_DEVICE constexpr bool groups_rows(const GemmConfig& c) { return c.grouping == Grouping::row_groups; }
+/// Groups of K may begin and end at any row of K: the tensor maps of A and B end where a group does. With a K-major
+/// operand they begin and end at whole blocks of scales.
+WW_HOST_DEVICE constexpr bool has_k_tails(const GemmConfig& c) {
+  return groups_k(c) && c.operands.layout.a == Major::mn && c.operands.layout.b == Major::mn;
+}
+
+/// The matrices of a batch are one rank-3 tensor.
+WW_HOST_DEVICE constexpr bool stacks_matrices(const GemmConfig& c) {
+  return c.operands.batched && !c.operands.pointer_array;
+}
+
+/// The dense kernel takes its tiles from a counter.
+WW_HOST_DEVICE constexpr bool takes_tickets(const GemmConfig& c) {
+  return c.grouping == Grouping::dense && c.sm90.tile_scheduler == TileScheduler::dynamic;
+}
+/// CTAs of a cluster split K between them.
+WW_HOST_DEVICE constexpr bool sums_in_cluster(const GemmConfig& c) { return c.cluster.k > 1; }
+/// CTAs of different clusters may split K between them.
+WW_HOST_DEVICE constexpr bool sums_in_workspace(const GemmConfig& c) {
+  return c.sm90.tile_scheduler == TileScheduler::stream_k ||
+         (c.sm90.tile_scheduler == TileScheduler::split_k && c.sm90.split > max(1, c.cluster.k));
+}
+
+/// Rounds in which partial tiles, which are FP32, cross the cluster: the slots of all peers take a third of shared
+/// memory at most, the operand ring needs the rest.
+WW_HOST_DEVICE constexpr int sum_rounds(const GemmConfig& c) {
+  int rounds = 1;
+  while (3 * (c.cluster.k - 1) * c.tile.m * c.tile.n * 4 > rounds * kSharedLimit) rounds *= 2;
+  return rounds;
+}
+/// Bytes of a peer's slot.
+WW_HOST_DEVICE constexpr int slot_bytes(const GemmConfig& c) { return c.tile.m * c.tile.n * 4 / sum_rounds(c); }
+
+/// How partial tiles cross a cluster.
+struct SumPlan {
+  pipeline::ClusterShape cluster;
+  int warps = 0;                // consumer warps of a CTA
+  int values = 0;               // of a thread in one round
+  int slots = 0, barriers = 0;  // byte offsets: a slot for each peer, and what ExchangePipeline needs
+  WW_HOST_DEVICE constexpr int slot() const { return warps * 32 * values * 4; }  // bytes
+};
+
+/// Of pipeline::ExchangePipeline: a full and an empty barrier for every consumer warp.
+WW_HOST_DEVICE constexpr int sum_barrier_bytes(const GemmConfig& c) {
+  return sums_in_cluster(c) ? 2 * 4 * c.sm90.consumer_warpgroups * 8 : 0;
+}
+
+/// Byte offsets from the start of dynamic shared memory.
+struct SharedPlan {
+  int a_stage = 0, b_stage = 0;  // bytes of one stage
+  int d_tile = 0;                // bytes of what is staged of one output tile
+  int a = 0, b = 0, d = 0, sums = 0, scales = 0, barriers = 0, order = 0;
+  int ticket_barriers = 0, tickets = 0;  // dynamic
+  int sum_barriers = 0;                  // of the slots for partial tiles of a cluster's peers, from `sums` on
+  int total = 0;
+};
+
+WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
+  SharedPlan plan;
+  plan.a_stage = c.tile.m * kRowBytes;
+  plan.b_stage = c.tile.n * kRowBytes;
+  plan.b = c.sm90.stages * plan.a_stage;
+  plan.d = plan.b + c.sm90.stages * plan.b_stage;
+  plan.d_tile = c.tile.m * output_buffers(c) * staged_columns(c) * bytes_of(c.operands.d);
+  plan.sums = round_up(plan.d + tiles_in_flight(c) * plan.d_tile, kAlignment);
+  plan.scales = plan.sums + (sums_in_cluster(c) ? (c.cluster.k - 1) * slot_bytes(c) : 0);
+  // without roles every consumer thread reads its own from global memory
+  plan.barriers = plan.scales + (has_roles(c) ? c.sm90.stages * scale_floats(c) * 4 : 0);
+  plan.order = plan.barriers + 2 * c.sm90.stages * 8;
+  plan.ticket_barriers = plan.order + (tiles_in_flight(c) > 1 ? tiles_in_flight(c) * 8 : 0);
+  plan.tickets = plan.ticket_barriers + (takes_tickets(c) ? 2 * kTicketStages * 8 : 0);
+  plan.sum_barriers = plan.tickets + (takes_tickets(c) ? kTicketStages * 4 : 0);
+  plan.total = plan.sum_barriers + sum_barrier_bytes(c);
+  return plan;
+}
+
+WW_HOST_DEVICE constexpr SumPlan sum_plan(const GemmConfig& c) {
+  const SharedPlan plan = shared_plan(c);
+  return {cluster_of(c), 4 * c.sm90.consumer_warpgroups, units_of(c) * c.tile.n / 2 / sum_rounds(c), plan.sums,
+          plan.sum_barriers};
+}
+
+/// Fills the fields of the schedule that every kernel resolves alike.
+WW_HOST_DEVICE constexpr void resolve_schedule(Sm90Schedule& s) {
+  if (s.schedule == Schedule::automatic) s.schedule = Schedule::cooperative;
+  if (s.a_source == OperandSource::automatic) s.a_source = OperandSource::shared;
+  if (s.swap_ab == SwapAb::automatic) s.swap_ab = SwapAb::off;
+  if (s.occupancy == 0) s.occupancy = 1;
+}
+
+/// Fills every open field (but never changes one that is set). What comes out depends on `c` alone: the text of a
+/// resolved config means the same kernel on every device.
+WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
+  if (swaps(c)) return exchanged(resolve(exchanged(c)));
+  const bool promoted = promotes(c);
+  if (c.sm90.a_source == OperandSource::automatic && c.operands.layout.a == Major::mn && bytes_of(c.operands.a) == 4)
+    c.sm90.a_source = OperandSource::registers;
+  resolve_schedule(c.sm90);
+  if (c.sm90.tile_scheduler == TileScheduler::automatic)
+    c.sm90.tile_scheduler = c.sm90.split > 1 || c.cluster.k > 1 ? TileScheduler::split_k : TileScheduler::fixed;
+  if (c.sm90.consumer_warpgroups == 0)
+    c.sm90.consumer_warpgroups = c.sm90.schedule == Schedule::pingpong ? 2
+                                 : c.tile.m == 64                      ? 1
+                                 : c.tile.m % 192 == 0 && c.tile.m > 0 ? 3
+                                                                       : 2;
+  if (c.tile.m == 0) c.tile.m = kWarpgroupRows * warpgroups_of_tile(c);
+  // why: promoted and partial accumulators together leave no room for more than 128 columns; without promotion 256 columns
+  // read least shared memory per product
+  if (c.tile.n == 0) c.tile.n = promoted || bytes_of(c.operands.d) == 4 ? 128 : 256;
+  if (c.tile.k == 0) c.tile.k = kRowBytes / bytes_of(c.operands.a);
+  if (c.cluster.m == 0) c.cluster.m = 1;
+  if (c.cluster.n == 0) c.cluster.n = 1;
+  if (c.sm90.tile_scheduler == TileScheduler::split_k) {
+    if (c.sm90.split == 0) c.sm90.split = max(2, c.cluster.k);
+    // why: sums inside a cluster need neither workspace nor a wait for other clusters
+    if (c.cluster.k == 0)
+      c.cluster.k = is_power_of_two(c.sm90.split) && c.cluster.m * c.cluster.n * c.sm90.split <= kPortableCluster
+                        ? c.sm90.split
+                        : 1;
+  }
+  if (c.raster.width == 0)
+    c.raster.width = max(1, 16 / (c.raster.band == RasterBand::along_m ? c.cluster.m : c.cluster.n));
+  if (promoted && c.sm90.partial_accumulators == 0 && warpgroups_of_tile(c) > 0)
+    c.sm90.partial_accumulators = partial_accumulators(c);
+  if (c.sm90.stages == 0 && c.tile.m > 0 && c.tile.n > 0) {
+    c.sm90.stages = kLargestStages;
+    while (c.sm90.stages > 1 && shared_plan(c).total > kSharedLimit) --c.sm90.stages;
+  }
+  return c;
+}
+
+/// What a resolved config breaks: the field, and what it takes. Empty field: nothing.
+struct ConfigFault {
+  const char* field = nullptr;
+  const char* expected = nullptr;
+  WW_HOST_DEVICE constexpr explicit operator bool() const { return field != nullptr; }
+};
+
+/// The part of fault_of() about who works on which tile.
+WW_HOST_DEVICE constexpr ConfigFault fault_of_scheduler(const GemmConfig& c) {
+  if (c.grouping == Grouping::dense &&
+      (c.sm90.tile_scheduler == TileScheduler::horizontal || c.sm90.tile_scheduler == TileScheduler::vertical))
+    return {"tile_scheduler", "auto, single, static, dynamic, stream-k or split-k"};
+  const int ctas = c.cluster.m * c.cluster.n * max(1, c.cluster.k);
+  if (!is_power_of_two(c.cluster.m) || !is_power_of_two(c.cluster.n) || ctas > kLargestCluster)
+    return {"cluster", "1, 2 or 4 CTAs along M and along N, at most 16 in all"};
+  if (c.cluster.m > 4 || c.cluster.n > 4) return {"cluster", "at most 4 CTAs along M and along N"};
+  if ((tiles_in_flight(c) > 1 || !has_roles(c)) &&
+      (takes_tickets(c) || c.sm90.tile_scheduler == TileScheduler::stream_k ||
+       c.sm90.tile_scheduler == TileScheduler::split_k))
+    return {"tile_scheduler", "auto, single or static with pingpong and multistage"};
+  // why: tiles count each other in, so a launch keeps all its CTAs resident
+  if (c.sm90.tile_scheduler == TileScheduler::single && reduces(c.epilogue))
+    return {"tile_scheduler", "auto, static, dynamic, stream-k or split-k with an epilogue that reduces"};
+  if (c.sm90.tile_scheduler != TileScheduler::split_k)
+    return c.sm90.split > 1 || c.cluster.k > 1 ? ConfigFault{"split", "order split-k with it"} : ConfigFault{};
+  if (c.sm90.split < 2 || c.sm90.split > 1024) return {"split", "2 to 1024 pieces"};
+  if (!is_power_of_two(c.cluster.k) || c.sm90.split % c.cluster.k != 0)
+    return {"cluster (k)", "1, 2, 4, 8 or 16 CTAs, a divisor of split"};
+  if (c.cluster.k > 1 && units_of(c) * c.tile.n / 2 % (4 * sum_rounds(c)) != 0)  // 16 bytes a thread and step
+    return {"tile (n)", "a multiple of 16 for sums across a cluster"};
+  return {};
+}
+
+inline constexpr const char* kGroupedSwap =
+    "auto or off for grouped products: variant descriptors has weights on the M side, ragged where tiles are narrow";
+
+/// The part of fault_of() about swap-AB.
+WW_HOST_DEVICE constexpr ConfigFault fault_of_swap(const GemmConfig& c) {
+  if (c.grouping != Grouping::dense) return {"swap_ab", kGroupedSwap};
+  if (const char* expected = fault_of(c.epilogue)) return {"epilogue", expected};
+  const EpilogueStages stages = stages_of(c.epilogue);
+  // why: pairs of columns are loaded at once, and M, columns of the instruction then, may be odd
+  if (c.operands.c_layout == OutputLayout::column) return {"swap_ab", "auto or off with C by column"};
+  if (c.operands.pointer_array) return {"swap_ab", "auto or off with arrays of pointers"};
+  if (c.dense.epilogue_n != 0) return {"epilogue_n", "0 under swap-AB, whose D lies by column"};
+  if (c.dense.fixed_n != 0) return {"swap_ab", "auto or off with a fixed N, which is rows of the instruction then"};
+  // why: columns of D are then rows of the instruction, and those of a pair or block lie in several threads
+  if (stages.swiglu != EpilogueOp::none) return {"swap_ab", "auto or off with SwiGLU, which combines columns of D"};
+  if (stages.quantise > EpilogueOp::quantise)
+    return {"swap_ab", "auto or off with scales of 128 columns of D, which combine columns"};
+  if (stages.quantise != EpilogueOp::none || c.operands.d == DType::e4m3)
+    return {"swap_ab", "auto or off with D in e4m3"};
+  return {};
+}
+
+/// The part of fault_of() about how operands come to the tensor core.
+WW_HOST_DEVICE constexpr ConfigFault fault_of_operands(const GemmConfig& c) {
+  const bool a_mn = c.operands.layout.a == Major::mn, b_mn = c.operands.layout.b == Major::mn;
+  const bool has_consumer_warps = c.grouping == Grouping::dense && has_roles(c);
+  if ((a_mn || b_mn) && is_fp8(c.operands.a)) return {"layout", "nt: wgmma takes FP8 K-major only"};
+  if (a_mn && bytes_of(c.operands.a) == 4 && !a_from_registers(c))
+    return {"a_source", "auto or registers for an M-major tf32 A: wgmma reads 32 bits K-major only from shared memory"};
+  if (a_from_registers(c) && !has_consumer_warps) return {"a_source", "auto or shared with multistage and groups"};
+  if (transposes_b(c) && !has_consumer_warps)
+    return {"schedule", "auto, cooperative or pingpong for an N-major tf32 B, which consumer warps turn over"};
+  if (a_mn && c.tile.m / c.cluster.n % mn_block(c.operands.a) != 0)
+    return {"tile (m)", "64 rows of an M-major A (32 of tf32) for each CTA that shares it"};
+  if (b_mn && c.tile.n / c.cluster.m % mn_block(c.operands.b) != 0)
+    return {"tile (n)", "64 columns of an N-major B (32 of tf32) for each CTA that shares it"};
+  if (c.sm90.partial_accumulators == 2 && a_from_registers(c))
+    return {"partial_accumulators", "auto or 1 with A from registers"};
+  return {};
+}
+
+WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
+  if (swaps(c)) {
+    const ConfigFault fault = fault_of_swap(c);
+    return fault ? fault : fault_of(exchanged(c));
+  }
+  const bool promoted = promotes(c);
+  if (c.grouping != Grouping::dense && (tiles_in_flight(c) != 1 || !has_roles(c)))
+    return {"schedule", "auto or cooperative for grouped products"};
+  if (is_fp8(c.operands.a) ? !is_fp8(c.operands.b) : c.operands.a != c.operands.b || c.operands.a == DType::f32)
+    return {"a, b", "e4m3 and e5m2 in any mix, or one type of bf16, f16, tf32"};
+  if (c.operands.d == DType::e5m2 || c.operands.d == DType::tf32) return {"d", "bf16, f16 or f32"};
+  const bool by_column = c.operands.c_layout == OutputLayout::column;
+  if (const char* expected = fault_of(c.epilogue, by_column)) return {"epilogue", expected};
+  const EpilogueStages stages = stages_of(c.epilogue);
+  if ((c.operands.d == DType::e4m3) != (stages.quantise != EpilogueOp::none))
+    return {"d", "e4m3 with an epilogue that quantises, bf16, f16 or f32 without"};
+  if (c.operands.d_layout == OutputLayout::column && c.grouping != Grouping::dense)
+    return {"d_layout", "row for grouped products"};
+  if (c.sm90.occupancy > 1) return {"occupancy", "0 or 1 but for ragged tiles"};
+  if (c.dense.epilogue_n != 0) {
+    // why not with arrays of pointers: every part would acquire its matrix's tensor map again
+    if (c.grouping != Grouping::dense || c.operands.pointer_array || c.operands.d_layout == OutputLayout::column)
+      return {"epilogue_n", "0 for grouped products, arrays of pointers and D by column"};
+    if (c.dense.epilogue_n < 0 || c.dense.epilogue_n * bytes_of(c.operands.d) % 32 != 0 ||
+        output_columns(c) % c.dense.epilogue_n != 0)
+      return {"epilogue_n", "0, or a divisor of the tile's columns of D, whole 32 bytes of them"};
+  }
+  if (c.operands.d_layout == OutputLayout::column && c.operands.d == DType::e4m3) return {"d_layout", "row for e4m3"};
+  if (by_column && (c.grouping != Grouping::dense || stages.swiglu != EpilogueOp::none || c.operands.d == DType::e4m3))
+    return {"c_layout", "row with groups, SwiGLU or D in e4m3"};
+  if (c.operands.scale == Scale::block_128x128_1x128 && c.grouping != Grouping::dense)
+    return {"scale", "none, tensor, row-column or block for grouped products"};
+  if (promoted && !is_fp8(c.operands.a)) return {"scale", "none, tensor or row-column for operands that are not FP8"};
+  if (c.sm90.consumer_warpgroups < 1 || c.sm90.consumer_warpgroups > 3) return {"consumer_warpgroups", "1, 2 or 3"};
+  if (c.sm90.schedule == Schedule::pingpong && c.sm90.consumer_warpgroups != 2)
+    return {"consumer_warpgroups", "2 for pingpong"};
+  if (c.tile.m != 64 * warpgroups_of_tile(c) && c.tile.m != 128 * warpgroups_of_tile(c))
+    return {"tile (m)", "64 or 128 rows for each consumer warpgroup"};
+  if (c.tile.n < 8 || c.tile.n > 256 || c.tile.n % 8 != 0) return {"tile (n)", "a multiple of 8 up to 256"};
+  if (stages.swiglu != EpilogueOp::none && c.tile.n % 16 != 0) return {"tile (n)", "a multiple of 16 for SwiGLU"};
+  if (c.operands.d == DType::e4m3 && output_columns(c) % 16 != 0) return {"tile (n)", "whole 16 bytes of a row of D"};
+  if (stages.quantise > EpilogueOp::quantise && stages.swiglu != EpilogueOp::none && promoted)
+    return {"scale",
+            "none, tensor or row-column to quantise by blocks behind SwiGLU: 256 columns of a tile become 128, "
+            "and promotion has registers for fewer"};
+  if (stages.quantise > EpilogueOp::quantise && output_columns(c) % kScaleBlock != 0)
+    return {"tile (n)", "whole 128 columns of D, to quantise by blocks"};
+  if (promoted && groups_rows(c) && kScaleBlock % c.tile.n != 0)
+    return {"tile (n)", "8, 16, 32, 64 or 128 with block scales of groups"};
+  if (scales_columns(c) && groups_rows(c)) return {"scale", "none, tensor, row-column or block for groups of rows"};
+  if (c.tile.k != kRowBytes / bytes_of(c.operands.a))
+    return {"tile (k)", "128 bytes of K: 128 for FP8, 64 for bf16 and f16, 32 for tf32"};
+  if (const ConfigFault fault = fault_of_scheduler(c)) return fault;
+  if (c.tile.n % (8 * c.cluster.m) != 0) return {"tile (n)", "a multiple of 8 rows of B for each CTA that shares it"};
+  if (const ConfigFault fault = fault_of_operands(c)) return fault;
+  if (c.sm90.partial_accumulators != 0 && !promoted) return {"partial_accumulators", "auto without block scales"};
+  if (c.sm90.partial_accumulators > 2) return {"partial_accumulators", "auto, 1 or 2"};
+  if (c.sm90.partial_accumulators == 2 && (units_of(c) > 1 || !has_roles(c)))
+    return {"partial_accumulators", "1 with multistage, or where a consumer warpgroup has 128 rows"};
+  const bool crowded = (units_of(c) + partial_accumulators(c)) * c.tile.n / 2 > accumulator_registers(c);
+  if (crowded && (a_from_registers(c) || transposes_b(c)))
+    return {"tile",
+            "accumulators of at most 160 registers a thread, 96 with three consumer warpgroups, beside operands"};
+  if (crowded) return {"tile", "accumulators of at most 192 registers a thread, 128 with three consumer warpgroups"};
+  // why: a thread starts with 128 registers, and one wgmma names all of its accumulator
+  if (c.sm90.consumer_warpgroups == 3 && c.tile.n > 200)
+    return {"tile (n)", "at most 200 with three consumer warpgroups"};
+  if (c.tile.m > 256) return {"tile (m)", "at most 256 rows"};
+  if (c.sm90.stages < 2 || c.sm90.stages > kLargestStages) return {"stages", "2 to 16"};
+  if (shared_plan(c).total > kSharedLimit)
+    return {"stages", "a ring and an output tile that fit 232448 bytes of shared memory"};
+  if (c.raster.width < 1) return {"raster", "at least 1"};
+  if (c.operands.pointer_array && (!c.operands.batched || c.grouping != Grouping::dense))
+    return {"pointers", "0 without a batch and for grouped products"};
+  if (c.operands.pointer_array && !has_roles(c))
+    return {"schedule", "auto, cooperative or pingpong with pointer arrays"};
+  if (c.dense.fixed_n < 0 || (c.dense.fixed_n > 0 && c.grouping != Grouping::dense))
+    return {"fixed_n", "0 for grouped products"};
+  if (c.dense.fixed_k < 0 || (c.dense.fixed_k > 0 && c.grouping != Grouping::dense))
+    return {"fixed_k", "0 for grouped products"};
+  return {};
+}
+
+}  // namespace ww::collective

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names of enumerations in text: names_of(E{}) lists them by value, once, for printing, parsing, help and errors.
+#pragma once
+
+#include "warpwright/core/dtype.hpp"
+#include "warpwright/core/target.hpp"
+
+namespace ww {
+
+struct EnumNames {
+  const char* type = nullptr;  // of the enumeration, in namespace ww
+  const char* value[9] = {};   // by number; null behind the last
+  int unlisted = 0;            // so many of the last are no choice of a user: help and errors leave them out
+  WW_HOST_DEVICE constexpr int count() const {
+    int n = 0;
+    while (value[n] != nullptr) ++n;
+    return n;
+  }
+};
+
+WW_HOST_DEVICE constexpr EnumNames names_of(Arch) { return {"Arch", {name_of(Arch::sm90)}}; }
+WW_HOST_DEVICE constexpr EnumNames names_of(DType) {
+  return {"DType", {name_of(e4m3), name_of(bf16), name_of(f16), name_of(f32), name_of(e5m2), name_of(tf32)}};
+}
+
+template <class E> concept NamedEnum = requires(E e) { names_of(e); };
+
+template <NamedEnum E> WW_HOST_DEVICE constexpr const char* name_of(E e) {
+  return names_of(e).value[static_cast<int>(e)];
+}
+
+}  // namespace ww

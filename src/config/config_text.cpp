@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints and parses GemmConfig by walking the table of its fields.
+#include "config/config_text.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "config/value_text.hpp"
+#include "warpwright/config/fields.hpp"
+
+namespace ww {
+namespace config {
+
+Result<std::vector<int>> parse_integers(std::string_view text, int count, int most, const std::string& argument) {
+  std::vector<int> values;
+  std::string_view rest = text;
+  for (int i = 0; i < count; ++i) {
+    int value = 0;
+    const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    const bool last = i + 1 == count;
+    const std::size_t used = static_cast<std::size_t>(end - rest.data());
+    const bool terminated = last ? used == rest.size() : used < rest.size() && rest[used] == 'x';
+    if (status != std::errc{} || !terminated || value < 0 || value > most)
+      return failure(ErrorCode::invalid, argument,
+                     count == 1 ? fmt::format("an integer from 0 (auto) to {}", most)
+                                : fmt::format("{} integers from 0 (auto) to {} joined by x", count, most),
+                     quoted(text));
+    values.push_back(value);
+    rest.remove_prefix(last ? used : used + 1);
+  }
+  return values;
+}
+
+Result<void> read(std::string_view text, int, const std::string& argument, bool& value) {
+  if (text != "0" && text != "1") return failure(ErrorCode::invalid, argument, "0 or 1", quoted(text));
+  value = text == "1";
+  return {};
+}
+
+Result<void> read(std::string_view text, int most, const std::string& argument, int& value) {
+  WW_TRY(const std::vector<int> one, parse_integers(text, 1, most, argument));
+  value = one[0];
+  return {};
+}
+
+Result<void> read(std::string_view text, int most, const std::string& argument, Tile& value) {
+  WW_TRY(const std::vector<int> tile, parse_integers(text, 3, most, argument));
+  value = {tile[0], tile[1], tile[2]};
+  return {};
+}
+
+Result<void> read(std::string_view text, int most, const std::string& argument, Cluster& value) {
+  const int extents = std::count(text.begin(), text.end(), 'x') == 2 ? 3 : 2;
+  WW_TRY(const std::vector<int> cluster, parse_integers(text, extents, most, argument));
+  value = {cluster[0], cluster[1], extents == 3 ? cluster[2] : 0};
+  return {};
+}
+
+Result<void> read(std::string_view text, int, const std::string& argument, MatrixLayout& value) {
+  for (Major a : {Major::k, Major::mn})
+    for (Major b : {Major::k, Major::mn})
+      if (text == name_of(MatrixLayout{a, b})) return value = {a, b}, Result<void>{};
+  return failure(ErrorCode::invalid, argument, "nt, nn, tn or tt", quoted(text));
+}
+
+Result<void> read(std::string_view text, int, const std::string&, EpilogueTree& value) {
+  WW_TRY(value, parse_epilogue(text));
+  return {};
+}
+
+namespace {
+
+/// The first comma outside parentheses.
+std::size_t end_of_item(std::string_view text) {
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    depth += (text[i] == '(') - (text[i] == ')');
+    if (text[i] == ',' && depth <= 0) return i;
+  }
+  return text.size();
+}
+
+std::string all_keys() {
+  std::string keys;
+  const GemmConfig config;
+  for_each_field(config, [&](const ConfigField& field, const auto&, const auto&) {
+    keys += fmt::format("{}{}", keys.empty() ? "" : ", ", field.key);
+  });
+  return keys;
+}
+
+Result<void> assign(GemmConfig& config, std::string_view key, std::string_view text) {
+  Result<void> answer = failure(ErrorCode::invalid, "config", "keys " + all_keys(), quoted(key));
+  for_each_field(config, [&](const ConfigField& field, auto& value, const auto&) {
+    if (key == field.key) answer = read(text, field.most, fmt::format("config, key {}", key), value);
+  });
+  return answer;
+}
+
+/// The part of `text` that `which`, m, n or k, is.
+std::string extent_of(std::string_view text, char which) {
+  for (char at = 'm'; at != which; at = at == 'm' ? 'n' : 'k')
+    text.remove_prefix(std::min(text.size(), text.find('x') + 1));
+  return std::string(text.substr(0, text.find('x')));
+}
+
+/// "auto|on|off", "INT", "INTxINTxINT"
+template <NamedEnum E> std::string choices(const E& value) {
+  const EnumNames names = names_of(value);
+  std::string text;
+  for (int i = 0; i < names.count() - names.unlisted; ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : "|", names.value[i]);
+  return text;
+}
+std::string choices(bool) { return "0|1"; }
+std::string choices(int) { return "INT"; }
+std::string choices(const Tile&) { return "MxN"; }
+std::string choices(const Cluster&) { return "MxN"; }
+std::string choices(MatrixLayout) { return "nt|nn|tn|tt"; }
+std::string choices(const EpilogueTree&) { return "EXPRESSION"; }
+
+}  // namespace
+}  // namespace config
+
+std::string to_text(const GemmConfig& c) {
+  std::string text;
+  for_each_field(c, [&](const ConfigField& field, const auto& value, const auto& otherwise) {
+    if (field.always || value != otherwise)
+      text += fmt::format("{}{}={}", text.empty() ? "" : ",", field.key, config::text_of(value));
+  });
+  return text;
+}
+
+std::string field_text(const GemmConfig& c, std::string_view field) {
+  if (const std::size_t comma = field.find(", "); comma != std::string_view::npos)
+    return fmt::format("{}, {}", field_text(c, field.substr(0, comma)), field_text(c, field.substr(comma + 2)));
+  const std::string_view key = field.substr(0, field.find(" ("));
+  std::string text;
+  for_each_field(c, [&](const ConfigField& f, const auto& value, const auto&) {
+    if (key == f.key) text = config::text_of(value);
+  });
+  if (key == "epilogue") return config::quoted(text);
+  return key == field ? text : config::extent_of(text, field[key.size() + 2]);
+}
+
+Result<GemmConfig> parse_config(std::string_view text, GemmConfig base) {
+  std::set<std::string_view> seen;
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, config::end_of_item(text));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos)
+      return failure(ErrorCode::invalid, "config", "key=value pairs joined by commas", config::quoted(item));
+    const std::string_view key = item.substr(0, equals);
+    WW_CHECK(config::assign(base, key, item.substr(equals + 1)));
+    if (!seen.insert(key).second)
+      return failure(ErrorCode::invalid, fmt::format("config, key {}", key), "one value", "two");
+  }
+  return base;
+}
+
+std::string choices_of(std::string_view key) {
+  std::string text;
+  const GemmConfig c;
+  for_each_field(c, [&](const ConfigField& field, const auto& value, const auto&) {
+    if (key == field.key) text = config::choices(value);
+  });
+  return text;
+}
+
+std::string help_of(std::string_view key) {
+  std::string text;
+  const GemmConfig c;
+  for_each_field(c, [&](const ConfigField& field, const auto&, const auto&) {
+    if (key == field.key) text = field.help;
+  });
+  return text;
+}
+
+Result<DType> parse_dtype(std::string_view text, std::string_view argument) {
+  return config::parse_enum<DType>(text, std::string(argument));
+}
+Result<MatrixLayout> parse_layout(std::string_view text, std::string_view argument) {
+  MatrixLayout layout;
+  WW_CHECK(config::read(text, 0, std::string(argument), layout));
+  return layout;
+}
+Result<OperandSource> parse_operand_source(std::string_view text, std::string_view argument) {
+  return config::parse_enum<OperandSource>(text, std::string(argument));
+}
+Result<Schedule> parse_schedule(std::string_view text, std::string_view argument) {
+  return config::parse_enum<Schedule>(text, std::string(argument));
+}
+
+}  // namespace ww
