@@ -26,7 +26,7 @@ struct Answer {
 Answer multiply(const ww::Device& device, const ww::Buffer& a, const ww::Buffer& b, const char* scheduler) {
   const ww::GemmProblem problem{.m = kM, .n = kN, .k = kK, .a = ww::bf16, .b = ww::bf16, .d = ww::f32};
   const std::string text = std::string("tile=64x64x64,cluster=1x1,") + scheduler;
-  const ww::GemmConfig config = example::require(ww::parse_config(text, {}));
+  const ww::GemmConfig config = example::require(ww::parse_config(text));
   const ww::GemmPlan plan = example::require(ww::plan_gemm(device, problem, {.config = config, .sms = kCtas}));
   const ww::Buffer d = example::upload(device, std::vector<float>(kM * kN));
   const ww::Buffer workspace = example::upload(device, std::vector<ww::u8>(plan.workspace_bytes() + 1));  // zeros

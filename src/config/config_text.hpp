@@ -11,17 +11,13 @@
 #include <string_view>
 
 #include "warpwright/config/gemm_config.hpp"
+#include "warpwright/host/config.hpp"
 #include "warpwright/host/result.hpp"
 
 namespace ww {
 
-std::string to_text(const GemmConfig& config);
-
 /// The value of a field as collective::fault_of names it: "tile (n)" of tile=128x136x128 is "136".
 std::string field_text(const GemmConfig& config, std::string_view field);
-
-/// `base` supplies what the text leaves out. Errors: invalid, naming the key, what it takes and what came.
-Result<GemmConfig> parse_config(std::string_view text, GemmConfig base = {});
 
 /// "auto|shared|registers": what the field of `key` takes, for the help of a flag; "INT" and the like where it is not
 /// one of several names.

@@ -345,9 +345,9 @@ TEST(GroupedChoice, DescriptorsKeepWeightTilesOfAGroupTogetherWhereTheyAreFewOrS
                                     {4096, 7168, TileScheduler::vertical}}) {
     GroupedProblem p = good();
     p.n = n, p.k = k, p.lda = p.ldb = p.ldd = p.stride_b_group = 0;
-    EXPECT_EQ(
-        select::choose_grouped(*ops::validate(p), {.row_groups = {.variant = GroupedVariant::descriptors}}, 132).sm90.tile_scheduler,
-        order);
+    EXPECT_EQ(select::choose_grouped(*ops::validate(p), {.row_groups = {.variant = GroupedVariant::descriptors}}, 132)
+                  .sm90.tile_scheduler,
+              order);
   }
 }
 
@@ -431,19 +431,17 @@ TEST(GroupedChoice, SeveralCtasOfAnSmAreRaggedAndOfTheWholeDevice) {
 
 TEST(ConfigText, GroupKeysAreOfGroupedConfigsOnly) {
   const GemmConfig dense{.tile = {128, 128, 64}, .cluster = {2, 1}, .sm90 = {.stages = 4}};
-  EXPECT_EQ(
-      to_text(dense),
-      "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=none,tile=128x128x64,cluster=2x1,raster=0,band=m,stages=4,"
-      "consumer_warpgroups=0");
+  EXPECT_EQ(to_text(dense),
+            "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=none,tile=128x128x64,cluster=2x1,raster=0,band=m,stages=4,"
+            "consumer_warpgroups=0");
   GemmConfig grouped = dense;
   grouped.operands.scale = Scale::row_column;
   grouped.row_groups.variant = GroupedVariant::descriptors;
   grouped.sm90.tile_scheduler = TileScheduler::horizontal;
   grouped.row_groups.capacity = 512;
-  EXPECT_EQ(
-      to_text(grouped),
-      "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=row-column,tile=128x128x64,cluster=2x1,raster=0,band=m,stages=4,"
-      "consumer_warpgroups=0,tile_scheduler=horizontal,variant=descriptors,groups=512");
+  EXPECT_EQ(to_text(grouped),
+            "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=row-column,tile=128x128x64,cluster=2x1,raster=0,band=m,stages=4,"
+            "consumer_warpgroups=0,tile_scheduler=horizontal,variant=descriptors,groups=512");
   for (GroupedVariant m : {GroupedVariant::automatic, GroupedVariant::contiguous, GroupedVariant::masked,
                            GroupedVariant::descriptors, GroupedVariant::ragged})
     for (TileScheduler o : {TileScheduler::automatic, TileScheduler::fixed, TileScheduler::dynamic,
@@ -455,7 +453,8 @@ TEST(ConfigText, GroupKeysAreOfGroupedConfigsOnly) {
 }
 
 TEST(ConfigText, WrongValuesOfGroupKeysAreRefused) {
-  for (const char* text : {"variant=sorted", "tile_scheduler=fixed", "groups=-1", "groups=4096x1", "scale=row_column"}) {
+  for (const char* text :
+       {"variant=sorted", "tile_scheduler=fixed", "groups=-1", "groups=4096x1", "scale=row_column"}) {
     const auto parsed = parse_config(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().code, ErrorCode::invalid) << text;

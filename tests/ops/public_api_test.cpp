@@ -100,9 +100,9 @@ TEST(PublicApi, AKernelOfOnesOwnRunsAndIsCheckedAtItsMemory) {
 }
 
 TEST(PublicApi, AConfigOfTextIsTheConfigOfItsText) {
-  const ww::GemmConfig config = ww::parse_config("tile=128x64x128,cluster=2x1,stages=4", {}).value();
-  EXPECT_EQ(ww::parse_config(ww::to_text(config), {}).value(), config);
-  EXPECT_EQ(ww::parse_config("tile=1", {}).error().code, ww::ErrorCode::invalid);
+  const ww::GemmConfig config = ww::parse_config("tile=128x64x128,cluster=2x1,stages=4").value();
+  EXPECT_EQ(ww::parse_config(ww::to_text(config)).value(), config);
+  EXPECT_EQ(ww::parse_config("tile=1").error().code, ww::ErrorCode::invalid);
 }
 
 TEST(PublicApi, AChoiceIsExplainedAsData) {

@@ -2,7 +2,7 @@
 // The architectures that kernels are written for. A tag of configs and devices; it holds no limits or rates.
 #pragma once
 
-#include "warpwright/core/meta.hpp"
+#include "warpwright/core/numbers.hpp"
 
 namespace ww {
 

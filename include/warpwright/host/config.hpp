@@ -15,6 +15,6 @@ namespace ww {
 std::string to_text(const GemmConfig& config);
 
 /// `base` supplies what the text leaves out. Errors: invalid, naming the key, what it takes and what came.
-Result<GemmConfig> parse_config(std::string_view text, GemmConfig base);
+Result<GemmConfig> parse_config(std::string_view text, GemmConfig base = {});
 
 }  // namespace ww
