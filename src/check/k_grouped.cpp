@@ -64,11 +64,11 @@ class KGroupedTarget final : public CheckTarget {
     const GemmConfig& c = options_.config;
     if (axis == 2) {
       const bool tails = p.a_major == Major::mn && p.b_major == Major::mn;
-      const std::int64_t grain = tails ? 1 : 128;
-      if (std::all_of(smaller.counts.begin(), smaller.counts.end(), [&](std::int64_t n) { return n <= grain; }))
+      const std::int64_t granularity = tails ? 1 : 128;
+      if (std::all_of(smaller.counts.begin(), smaller.counts.end(), [&](std::int64_t n) { return n <= granularity; }))
         return std::unique_ptr<CheckTarget>();
       // why up: a group stays a group
-      for (std::int64_t& count : smaller.counts) count = (count / grain + 1) / 2 * grain;
+      for (std::int64_t& count : smaller.counts) count = (count / granularity + 1) / 2 * granularity;
       smaller.spacing.rows.reset();
     } else {
       std::int64_t& size = axis == 0 ? p.m : p.n;

@@ -37,12 +37,12 @@ Shapes shapes_of(const KGroupedProblem& p) {
   return s;
 }
 
-/// NaN, which all bits set are in every type, wherever no group has `grain` of K along `major`.
-void spoil(Matrix& matrix, Major major, const GroupMeaning& meaning, std::int64_t grain) {
+/// NaN, which all bits set are in every type, wherever no group has `granularity` of K along `major`.
+void spoil(Matrix& matrix, Major major, const GroupMeaning& meaning, std::int64_t granularity) {
   const std::int64_t extent = major == Major::mn ? matrix.rows() : matrix.cols(), width = bytes_of(matrix.type());
   std::vector<bool> used(static_cast<std::size_t>(extent));
   for (const GroupRows& group : meaning.groups)
-    std::fill_n(used.begin() + group.first / grain, group.count / grain, true);
+    std::fill_n(used.begin() + group.first / granularity, group.count / granularity, true);
   for (std::int64_t at = 0; at < extent; ++at) {
     if (used[static_cast<std::size_t>(at)]) continue;
     if (major == Major::mn) std::memset(matrix.row(at), 0xff, static_cast<std::size_t>(matrix.cols() * width));

@@ -30,7 +30,7 @@ GemmFlags with_usual_types(GemmFlags flags) {
   return flags;
 }
 
-std::int64_t grain_of(const KGroupedProblem& p) {
+std::int64_t granularity_of(const KGroupedProblem& p) {
   return p.a_major == Major::mn && p.b_major == Major::mn ? 1 : kBlock;
 }
 
@@ -57,9 +57,9 @@ Result<void> resolve_counts(const KGroupedFlags& flags, KGroupedRequest& request
     if (flags.total) {
       WW_TRY(total, parse_integer(*flags.total, "--total", 0, kMostRows));
     }
-    const std::int64_t grain = grain_of(request.problem);
-    request.counts = distribute(static_cast<Distribution>(kind), groups, total / grain);
-    for (std::int64_t& count : request.counts) count *= grain;
+    const std::int64_t granularity = granularity_of(request.problem);
+    request.counts = distribute(static_cast<Distribution>(kind), groups, total / granularity);
+    for (std::int64_t& count : request.counts) count *= granularity;
     return {};
   }
   if (flags.distribution || flags.total)
@@ -121,10 +121,10 @@ Result<void> lay_out(KGroupedCase& request) {
   KGroupedProblem& p = request.problem;
   const GroupEncoding encoding = p.encoding;
   GroupSpacing spacing = request.spacing;
-  const std::int64_t grain = grain_of(p);
+  const std::int64_t granularity = granularity_of(p);
   if (!spacing.rows && encoding == GroupEncoding::masked) {  // whole blocks of K for every group
     const std::int64_t most = *std::max_element(request.counts.begin(), request.counts.end());
-    spacing.rows = std::max<std::int64_t>((most + grain - 1) / grain, 1) * grain;
+    spacing.rows = std::max<std::int64_t>((most + granularity - 1) / granularity, 1) * granularity;
   }
   Result<GroupLayout> layout = make_layout(encoding, request.counts, spacing);
   if (!layout) {  // its flags are those of groups of rows
@@ -134,7 +134,7 @@ Result<void> lay_out(KGroupedCase& request) {
     return failure(std::move(error));
   }
   request.layout = std::move(*layout);
-  WW_CHECK(check_sizes(request.layout, blocks_argument(request), grain));
+  WW_CHECK(check_sizes(request.layout, blocks_argument(request), granularity));
   request.meaning = meaning_of(request.layout);
   p.groups = request.layout.groups, p.k = request.layout.rows, p.alignment = request.layout.alignment;
   request.group_flags = fmt::format("--ks {} --encoding {} --k {}", fmt::join(request.counts, ","),

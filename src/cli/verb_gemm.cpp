@@ -90,7 +90,7 @@ Result<void> repeat(Matrix& matrix, std::int64_t rows) {
 /// An MN-major operand with a row for each of M or N, which is how operands are judged.
 Result<void> to_k_major(Matrix& matrix, Major major, std::int64_t k) {
   if (major == Major::k) return {};
-  WW_TRY(matrix, turned(matrix, k, "--layout"));
+  WW_TRY(matrix, transposed(matrix, k, "--layout"));
   return {};
 }
 
@@ -148,16 +148,16 @@ Result<void> judge_epilogue(const GemmRequest& request, HostOperands& host, EmuM
 
 /// D as the device has it: as `d`, or (N, M) for each matrix.
 Result<Matrix> stored_output(const GemmProblem& p, const Matrix& d) {
-  const bool turned = p.d_layout == OutputLayout::column;
-  return Matrix::allocate(p.d, turned ? p.batch * d.cols() : d.rows(), turned ? p.m : d.cols(), turned ? p.ldd : d.ld(),
-                          "--m, --n");
+  const bool transposed = p.d_layout == OutputLayout::column;
+  return Matrix::allocate(p.d, transposed ? p.batch * d.cols() : d.rows(), transposed ? p.m : d.cols(),
+                          transposed ? p.ldd : d.ld(), "--m, --n");
 }
 Result<void> read_output(const GemmProblem& p, Matrix stored, Matrix& d) {
   if (p.d_layout == OutputLayout::row) {
     d = std::move(stored);
     return {};
   }
-  WW_TRY(d, turned(stored, d.cols(), "--m, --n"));
+  WW_TRY(d, transposed(stored, d.cols(), "--m, --n"));
   return {};
 }
 

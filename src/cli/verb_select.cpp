@@ -21,7 +21,7 @@ using select::Term;
 
 struct Selection {
   GemmRequest request;
-  ops::Place place;
+  ops::LaunchTarget place;
   ops::Alternatives all;
   std::size_t top = 0;
 };

@@ -18,7 +18,7 @@ using runtime::MemoryRange;
 using runtime::SmemSwizzle;
 
 namespace {
-constexpr i64 kLargestGrid = i64{1} << 30;  // why: kernels number tiles and their pieces in 32 bits
+constexpr i64 kLargestGrid = i64{1} << 30;  // why: kernels number tiles and their splits in 32 bits
 
 /// Pointers as the kernel names them. What belongs to the epilogue is exchanged where it is bound.
 GemmOperands exchanged(const GemmOperands& operands) {
@@ -118,7 +118,7 @@ Result<void> GemmAdapter::share_out(const GemmOptions& options) {
   const scheduler::TileGrid grid = params_.scheduler.grid;
   const i64 useful = scheduler::useful_clusters(made_, grid, k_blocks) * (k_groups_ ? k_groups_->groups : 1);
   if (useful > kLargestGrid)
-    return failure(ErrorCode::unsupported, "m, n, split", "at most 2^30 pieces of tiles", fmt::format("{}", useful));
+    return failure(ErrorCode::unsupported, "m, n, split", "at most 2^30 splits of tiles", fmt::format("{}", useful));
   const i64 clusters = made_.sm90.tile_scheduler == TileScheduler::single
                            ? useful
                            : min<i64>(useful, max(1, min(sms / cluster, resident)));
@@ -265,7 +265,7 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   params.gemm.scale_b = static_cast<const float*>(operands.scale_b);
   if (workspace_.bytes > 0) {
     auto* const workspace = static_cast<std::byte*>(operands.workspace);
-    params.scheduler.tickets = reinterpret_cast<scheduler::TicketCounter*>(workspace);
+    params.scheduler.work_tile_counter = reinterpret_cast<scheduler::WorkTileCounter*>(workspace);
     params.gemm.partials = {reinterpret_cast<float*>(workspace + workspace_.tiles),
                             reinterpret_cast<u32*>(workspace + workspace_.flags)};
   }

@@ -20,7 +20,7 @@ collective::GroupSizes group_sizes(const KGroups& groups, const KGroupPointers& 
   sizes.groups = static_cast<i32>(groups.groups);
   sizes.rows = static_cast<i32>(groups.rows);
   sizes.alignment = static_cast<i32>(groups.alignment);
-  sizes.grain = static_cast<i32>(groups.grain);
+  sizes.granularity = static_cast<i32>(groups.granularity);
   sizes.sizes = pointers.sizes;
   sizes.sizes2 = pointers.sizes2;
   sizes.status = pointers.status;

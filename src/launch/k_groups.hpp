@@ -12,9 +12,9 @@ namespace ww::adapters {
 struct KGroups {
   GroupEncoding encoding = GroupEncoding::offsets;
   std::int64_t groups = 0;
-  std::int64_t rows = 0;       // of K in memory
-  std::int64_t alignment = 1;  // offsets: of the start of a group; masked: rows of one
-  std::int64_t grain = 1;      // groups begin and end at multiples of it
+  std::int64_t rows = 0;         // of K in memory
+  std::int64_t alignment = 1;    // offsets: of the start of a group; masked: rows of one
+  std::int64_t granularity = 1;  // groups begin and end at multiples of it
 };
 
 /// Device arrays; the status word may be null.

@@ -103,7 +103,7 @@ Result<EpilogueBuffers> upload(const Device& device, const EpilogueTensors& tens
   };
   const auto copy_matrix = [&](const Matrix& matrix, std::int64_t& ld) -> Result<void*> {
     if (tensors.layout == OutputLayout::row || matrix.bytes() == 0) return ld = matrix.ld(), copy(matrix);
-    WW_TRY(const Matrix stored, turned(matrix, tensors.m, kArgument));
+    WW_TRY(const Matrix stored, transposed(matrix, tensors.m, kArgument));
     return ld = stored.ld(), copy(stored);
   };
   // what has the rows of one matrix serves all
@@ -157,7 +157,7 @@ Result<void> download(const Device& device, const EpilogueBuffers& buffers, Epil
     WW_TRY(Matrix stored,
            Matrix::allocate(tensors.out[i].type(), tensors.batch * columns, tensors.m, tensors.m, kArgument));
     WW_CHECK(copy(stored, buffers.operands.out[i]));
-    WW_TRY(tensors.out[i], turned(stored, columns, kArgument));
+    WW_TRY(tensors.out[i], transposed(stored, columns, kArgument));
   }
   WW_CHECK(copy(tensors.out_scales, buffers.operands.out_scales));
   return device.download(tensors.amax.data(), buffers.operands.amax, tensors.amax.size() * sizeof(float));

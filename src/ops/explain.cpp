@@ -22,7 +22,7 @@ RankedConfig ranked(const GemmConfig& config, const select::Cost& cost) {
   return made;
 }
 
-Result<Explanation> explain_on(const GemmProblem& problem, const GemmOptions& options, const ops::Place& place) {
+Result<Explanation> explain_on(const GemmProblem& problem, const GemmOptions& options, const ops::LaunchTarget& place) {
   WW_TRY(ops::Alternatives all, ops::alternatives(problem, options, place));
   Explanation made{.problem = all.decision.problem,
                    .sms = options.sms > 0 ? std::min(options.sms, place.sms) : place.sms,

@@ -15,7 +15,7 @@
 namespace ww::ops {
 namespace {
 
-select::Request request_of(const GemmOptions& options, const Place& place) {
+select::Request request_of(const GemmOptions& options, const LaunchTarget& place) {
   return {.config = options.config,
           .sms = options.sms > 0 ? min(options.sms, place.sms) : place.sms,
           .emulated = place.emulated,
@@ -27,7 +27,7 @@ select::Request request_of(const GemmOptions& options, const Place& place) {
 Result<void> check_invariance(const GemmOptions& options) {
   if (!options.batch_invariant || select::is_batch_invariant(options.config)) return {};
   return failure(ErrorCode::invalid, "config, tile_scheduler",
-                 "auto, static, dynamic or single: batch-invariant sums take K in one piece",
+                 "auto, static, dynamic or single: batch-invariant sums take K in one split",
                  options.config.sm90.tile_scheduler == TileScheduler::automatic
                      ? "a split"
                      : name_of(options.config.sm90.tile_scheduler));
@@ -55,7 +55,7 @@ Result<void> check_tiles(const GemmProblem& p, const GemmConfig& config) {
 
 }  // namespace
 
-Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, const Place& place) {
+Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, const LaunchTarget& place) {
   WW_TRY(const GemmProblem checked, validate(problem));
   WW_CHECK(check_sms(options.sms, 0));
   WW_CHECK(check_invariance(options));
@@ -68,7 +68,7 @@ Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, 
   return Decision{checked, config};
 }
 
-Result<Alternatives> alternatives(const GemmProblem& problem, const GemmOptions& options, const Place& place) {
+Result<Alternatives> alternatives(const GemmProblem& problem, const GemmOptions& options, const LaunchTarget& place) {
   WW_TRY(const Decision decision, decide(problem, options, place));
   return Alternatives{decision, select::rank(decision.problem, request_of(options, place))};
 }

@@ -8,7 +8,7 @@
 namespace ww::ops {
 
 /// What a choice knows of its device.
-struct Place {
+struct LaunchTarget {
   int sms = 132;
   bool emulated = false;
 };
@@ -18,13 +18,13 @@ struct Decision {
   GemmConfig config;    // resolved
 };
 
-Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, const Place& place);
+Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, const LaunchTarget& place);
 
 /// All that was to choose from, for the same arguments.
 struct Alternatives {
   Decision decision;
   select::Ranking ranking;
 };
-Result<Alternatives> alternatives(const GemmProblem& problem, const GemmOptions& options, const Place& place);
+Result<Alternatives> alternatives(const GemmProblem& problem, const GemmOptions& options, const LaunchTarget& place);
 
 }  // namespace ww::ops

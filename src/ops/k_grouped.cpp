@@ -86,7 +86,7 @@ Result<KGroupedDecision> decide(const KGroupedProblem& problem, const GemmOption
                      .groups = problem.groups,
                      .rows = problem.total_k(),
                      .alignment = masked ? problem.k : problem.alignment,
-                     .grain = collective::has_k_tails(decision.config) ? 1 : ops::kScaleSpan};
+                     .granularity = collective::has_k_tails(decision.config) ? 1 : ops::kScaleSpan};
   return decision;
 }
 

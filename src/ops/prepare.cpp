@@ -34,7 +34,7 @@ std::vector<Job> jobs_of(const Device& device, std::span<const PrepareCase> case
                          std::vector<PreparedKernel>& kernels) {
   std::vector<Job> jobs;
   std::map<std::string, std::size_t> known;  // source text -> entry
-  const ops::Place place{device.info().sms, device.info().emulated};
+  const ops::LaunchTarget place{device.info().sms, device.info().emulated};
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const Result<ops::Decision> decision = ops::decide(cases[i].problem, cases[i].options, place);
     if (!decision) {

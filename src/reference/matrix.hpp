@@ -55,7 +55,7 @@ class Matrix {
 
 /// Returns the packed transpose of every `rows` rows, which form one matrix each. `argument` is named when memory runs
 /// out.
-inline Result<Matrix> turned(const Matrix& matrix, std::int64_t rows, const std::string& argument) {
+inline Result<Matrix> transposed(const Matrix& matrix, std::int64_t rows, const std::string& argument) {
   const std::int64_t cols = matrix.cols(), count = rows == 0 ? 1 : matrix.rows() / rows;
   const auto width = static_cast<std::size_t>(bytes_of(matrix.type()));
   WW_TRY(Matrix made, Matrix::allocate(matrix.type(), count * cols, rows, rows, argument));

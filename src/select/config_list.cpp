@@ -102,7 +102,7 @@ Key key_of(const GemmConfig& config) {
 bool may_serialise(const GemmConfig& c) {
   const bool cuts_k =
       c.sm90.tile_scheduler == TileScheduler::stream_k || c.sm90.tile_scheduler == TileScheduler::split_k;
-  return collective::units_of(c) > 1 && !collective::promotes(c) &&
+  return collective::mma_blocks_of(c) > 1 && !collective::promotes(c) &&
          (cuts_k || c.operands.d == DType::f32 || c.cluster.m * c.cluster.n > 2);
 }
 
@@ -115,7 +115,7 @@ bool may_spill(const GemmConfig& c) {
   const bool by_rows = c.operands.scale == Scale::row_column, both = c.operands.scale == Scale::block_1x128_1x128;
   const bool counter = c.sm90.tile_scheduler == TileScheduler::dynamic,
              stream = c.sm90.tile_scheduler == TileScheduler::stream_k;
-  const int registers = (collective::units_of(c) + (promoted ? 1 : 0)) * c.tile.n / 2;
+  const int registers = (collective::mma_blocks_of(c) + (promoted ? 1 : 0)) * c.tile.n / 2;
   if (promoted) {
     if (collective::sums_in_cluster(c)) return registers >= 128 && (both || c.sm90.consumer_warpgroups > 1);
     if (!both) return false;
@@ -169,7 +169,7 @@ GemmConfig complete(const GemmConfig& shape, const GemmConfig& requested) {
   const bool splits = c.sm90.split > 1 || c.cluster.k > 1;
   if (c.sm90.tile_scheduler == TileScheduler::automatic)
     c.sm90.tile_scheduler = splits ? TileScheduler::split_k : shape.sm90.tile_scheduler;
-  // why: a number of pieces that is asked for decides itself how many of them meet in a cluster
+  // why: a number of splits that is asked for decides itself how many of them are reduced in one cluster
   if (c.sm90.tile_scheduler == TileScheduler::split_k && !splits && shape.sm90.tile_scheduler == TileScheduler::split_k)
     c.sm90.split = shape.sm90.split, take(c.cluster.k, shape.cluster.k);
   return collective::resolve(c);

@@ -74,7 +74,7 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
 }
 
 /// Bytes from HBM: everything once, or what the tiles of a wave need, wave after wave, where L2 cannot hold more.
-/// `at_once`: tiles of a wave, pieces of them counted as such.
+/// `at_once`: tiles of a wave, splits of them counted as such.
 double hbm_bytes(const GemmProblem& p, const GemmConfig& c, double waves, double at_once, const CostConstants& k) {
   const double element = bytes_of(p.a), batch = static_cast<double>(p.batch);
   const double once = static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * element * batch;
@@ -92,14 +92,14 @@ double hbm_bytes(const GemmProblem& p, const GemmConfig& c, double waves, double
 }
 
 /// Rows of both operands that L2 delivers for one cluster tile. CTAs of neighbouring SMs that read one line at one time
-/// read it once. They hold neighbours of the order, `pieces` of them at different K; clusters are spread two by two.
-double shared_rows(const GemmProblem& p, const GemmConfig& c, const Inside& inside, double pieces,
+/// read it once. They hold neighbours of the order, `splits` of them at different K; clusters are spread two by two.
+double shared_rows(const GemmProblem& p, const GemmConfig& c, const Inside& inside, double splits,
                    const CostConstants& k) {
   const int in_cluster = collective::cluster_of(c).size(), step = in_cluster == 1 ? 1 : 2;
   const auto count = [](std::int64_t extent, int by) { return static_cast<double>(ceil_div(extent, by)); };
   const double tiles_m = count(p.m, c.tile.m * c.cluster.m), tiles_n = count(p.n, c.tile.n * c.cluster.n);
   const double all = tiles_m * tiles_n * static_cast<double>(p.batch);
-  const double tiles = std::max(1.0, std::min(k.sharing_ctas / in_cluster / pieces, all / step));
+  const double tiles = std::max(1.0, std::min(k.sharing_ctas / in_cluster / splits, all / step));
   const bool along_m = c.raster.band == RasterBand::along_m;
   const double width = std::min(1.0 * c.raster.width, along_m ? tiles_m : tiles_n);
   // different ones of the extent that runs fastest, and of the other
@@ -111,12 +111,12 @@ double shared_rows(const GemmProblem& p, const GemmConfig& c, const Inside& insi
 }
 
 /// Partial tiles that CTAs hand to each other: through workspace, or inside a cluster `units` times.
-double sums_us(const GemmConfig& c, double exchanges, double pieces, double units, const CostConstants& k) {
+double sums_us(const GemmConfig& c, double exchanges, double splits, double units, const CostConstants& k) {
   const double tile_bytes = 4.0 * c.tile.m * c.tile.n;
   const double way = tile_bytes / (k.workspace_bytes_per_clock * k.ghz * 1e3);
   double us = 0;
   us += exchanges * (k.exchange_us + way);
-  if (pieces > 1) us += k.exchange_us + pieces * way;
+  if (splits > 1) us += k.exchange_us + splits * way;
   if (c.cluster.k > 1)
     us += units * (k.cluster_exchange_us + (c.cluster.k - 1) * tile_bytes / (k.dsmem_bytes_per_clock * k.ghz * 1e3));
   return us;
@@ -131,18 +131,19 @@ bool tile_is_recorded(const GemmConfig& c, bool swapped) {
 }
 
 /// Share of its time by which a config may be worse than modelled.
-double doubt_of(const GemmConfig& c, bool swapped, const CostConstants& k) {
+double uncertainty_of(const GemmConfig& c, bool swapped, const CostConstants& k) {
   const int plane = c.cluster.m * c.cluster.n, along_k = std::max(1, c.cluster.k);
   // pingpong has some recorded times, all of them longer than modelled
-  if (!collective::has_roles(c) || collective::tiles_in_flight(c) > 1) return k.doubt;
+  if (!collective::has_roles(c) || collective::tiles_in_flight(c) > 1) return k.uncertainty;
   if (c.sm90.tile_scheduler == TileScheduler::split_k
           ? c.sm90.split != along_k
           : c.sm90.tile_scheduler == TileScheduler::single || c.sm90.tile_scheduler == TileScheduler::dynamic)
-    return k.doubt;
+    return k.uncertainty;
   // up to 18 % longer than modelled: while one CTA promotes its only raw sums, the others of the cluster wait
-  if (plane > 1 && (c.sm90.consumer_warpgroups == 3 || collective::partial_accumulators(c) == 1)) return k.doubt_plain;
-  if (!tile_is_recorded(c, swapped) || plane > 2 || along_k > 4) return k.doubt_plain;
-  return along_k > 1 ? k.doubt_sums : 0;
+  if (plane > 1 && (c.sm90.consumer_warpgroups == 3 || collective::partial_accumulators(c) == 1))
+    return k.uncertainty_plain;
+  if (!tile_is_recorded(c, swapped) || plane > 2 || along_k > 4) return k.uncertainty_plain;
+  return along_k > 1 ? k.uncertainty_sums : 0;
 }
 
 Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int sms, const CostConstants& k);
@@ -175,7 +176,7 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   const int in_cluster = collective::cluster_of(c).size(), along_k = std::max(1, c.cluster.k);
   const auto count = [](std::int64_t extent, int step) { return static_cast<double>(ceil_div(extent, step)); };
   const double k_blocks = count(p.k, c.tile.k), batch = static_cast<double>(p.batch);
-  const double pieces = c.sm90.tile_scheduler == TileScheduler::split_k
+  const double splits = c.sm90.tile_scheduler == TileScheduler::split_k
                             ? std::max(1.0, std::min(1.0 * (c.sm90.split / along_k), k_blocks))
                             : 1;
   const double cluster_tiles = count(p.m, c.tile.m * c.cluster.m) * count(p.n, c.tile.n * c.cluster.n) * batch;
@@ -185,12 +186,12 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   const double clusters = cost.resident / in_cluster;
 
   // what one CTA does at a time: a tile, or a share of its k-blocks
-  const double cut = pieces * along_k;
+  const double cut = splits * along_k;
   const auto share_inside = [&](std::int64_t extent, int step) { return extent / (count(extent, step) * step); };
   // why not of B always: the constants are fitted so, with rows of B past N that nobody met in numbers
   const Inside inside{share_inside(p.m, c.tile.m * c.cluster.m),
                       swapped ? share_inside(p.n, c.tile.n * c.cluster.n) : 1};
-  const double units = cluster_tiles * pieces / clusters;  // of each cluster, on average
+  const double units = cluster_tiles * splits / clusters;  // of each cluster, on average
   const TileCost tile = tile_cost(c, std::ceil(k_blocks / cut), inside, k);
   const bool streams =
       c.sm90.tile_scheduler == TileScheduler::stream_k && k_blocks > 0 && std::fmod(cluster_tiles, clusters) != 0;
@@ -209,7 +210,7 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   // even shares of every tile meet once; else a CTA hands on one tile's end and waits for another's
   const bool even = std::fmod(clusters, cluster_tiles) == 0;
   const double exchanges = !streams ? 0 : even ? 1 : 2;
-  cost[Term::sums] = sums_us(c, exchanges, pieces, busiest, k);
+  cost[Term::sums] = sums_us(c, exchanges, splits, busiest, k);
   if (streams) cost[Term::sums] += k.stream_cluster * std::log2(1.0 * in_cluster) * units * tile.total();
   const double sm_us = busiest * tile.total();
 
@@ -220,7 +221,7 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   const double shares = streams && even ? clusters / cluster_tiles : 1;
   const bool aligned = !streams || (even && std::fmod(k_blocks, shares) == 0);
   const double in_line = aligned ? 0 : std::min(1.0, (1 + units - std::floor(units)) / units);
-  const double together = shared_rows(p, c, inside, aligned ? pieces * shares : 1, k);
+  const double together = shared_rows(p, c, inside, aligned ? splits * shares : 1, k);
   const double rows = together + in_line * (1 - k.lag_shared) * (own_rows - together);
   const double l2_bytes = cluster_tiles * rows * row_bytes;
   cost.hbm_bytes = hbm_bytes(p, c, units, cost.resident / cut, k);
@@ -238,13 +239,13 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
 
   cost[Term::fill_drain] += k.cluster_us * std::log2(1.0 * in_cluster);
   if (c.sm90.tile_scheduler == TileScheduler::single) cost[Term::fill_drain] += (busiest - 1) * k.single_us;
-  if (c.sm90.tile_scheduler == TileScheduler::dynamic) cost[Term::fill_drain] += k.ticket_us;
+  if (c.sm90.tile_scheduler == TileScheduler::dynamic) cost[Term::fill_drain] += k.work_tile_us;
 
   // the limit leaves the clock at which dynamic power fits
   const double products = tiles * cut / sms * tile.tensor * (is_fp8(c.operands.a) ? k.power_fp8 : k.power_16);
   const double power = (products + tiles * cut / sms * tile.loads * k.power_load) / cost.total();
   cost[Term::power] = cost.total() * (std::pow(std::max(1.0, power), k.power_share) - 1);
-  cost[Term::doubt] = doubt_of(c, swapped, k) * cost.total();
+  cost[Term::uncertainty] = uncertainty_of(c, swapped, k) * cost.total();
   return cost;
 }
 
@@ -253,7 +254,7 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
 const char* name_of(Term term) {
   constexpr const char* kNames[kTerms] = {"tensor",         "power", "shared memory", "issue",     "promotion",
                                           "epilogue",       "edges", "clusters",      "last wave", "memory",
-                                          "fill and drain", "sums",  "doubt"};
+                                          "fill and drain", "sums",  "uncertainty"};
   return kNames[static_cast<int>(term)];
 }
 

@@ -15,19 +15,19 @@ namespace ww::select {
 
 /// Where time goes. The sum of all terms is the modelled time.
 enum class Term {
-  tensor,      // the products, were the tensor cores busy on every SM and at the full clock
-  power,       // the clock that the power limit takes from busy tensor cores; idle SMs leave it to the others
-  shared,      // shared memory or the way from L2 is slower than they are
-  issue,       // waits, fences and instruction issue of each k-block
-  promotion,   // block scales: FP32 sums that no other warpgroup's products hide
-  epilogue,    // of tiles whose epilogue nothing hides
-  edges,       // tiles that reach past M or N
-  clusters,    // SMs that a cluster of this size leaves idle
-  last_wave,   // SMs without a tile while others have one
-  memory,      // L2 and HBM beyond what the SMs hide
-  fill_drain,  // launch, the first loads, the last stores
-  sums,        // partial tiles between CTAs: stream-K and split-K
-  doubt,       // a kind of config that no recorded measurement covers
+  tensor,       // the products, were the tensor cores busy on every SM and at the full clock
+  power,        // the clock that the power limit takes from busy tensor cores; idle SMs leave it to the others
+  shared,       // shared memory or the way from L2 is slower than they are
+  issue,        // waits, fences and instruction issue of each k-block
+  promotion,    // block scales: FP32 sums that no other warpgroup's products hide
+  epilogue,     // of tiles whose epilogue nothing hides
+  edges,        // tiles that reach past M or N
+  clusters,     // SMs that a cluster of this size leaves idle
+  last_wave,    // SMs without a tile while others have one
+  memory,       // L2 and HBM beyond what the SMs hide
+  fill_drain,   // launch, the first loads, the last stores
+  sums,         // partial tiles between CTAs: stream-K and split-K
+  uncertainty,  // a kind of config that no recorded measurement covers
 };
 inline constexpr int kTerms = 13;
 /// A few words for tables: "last wave".
@@ -81,11 +81,11 @@ struct CostConstants {
   double workspace_bytes_per_clock = 64;  // of partial tiles through L2, of one SM
   double l2_bytes = 40e6;                 // of operands that stay in L2 from one wave to the next
   double single_us = 1.5;                 // a CTA of its own for every tile loads nothing ahead
-  double ticket_us = 0.3;                 // dynamic: the first ticket; the others come under the products
+  double work_tile_us = 0.3;              // dynamic: the first work tile; the others come under the products
   double sharing_ctas = 16;               // neighbours whose reads of one line are one read of L2: a GPC's
-  double doubt_plain = 0.08;              // tiles and clusters without a recorded time, under an order that has some
-  double doubt_sums = 0.03;  // split-K in a cluster: up to 15 % longer than modelled where it was near the best
-  double doubt = 0.30;       // schedules and orders without a recorded time
+  double uncertainty_plain = 0.08;        // tiles and clusters without a recorded time, under an order that has some
+  double uncertainty_sums = 0.03;  // split-K in a cluster: up to 15 % longer than modelled where it was near the best
+  double uncertainty = 0.30;       // schedules and orders without a recorded time
 };
 
 /// `config` is resolved and without fault. SMs: of the device, or as many as a launch may use.

@@ -33,9 +33,10 @@ std::size_t workspace_of(const GemmProblem& given, const GemmConfig& c, int sms)
 /// Why this call cannot take `c`, or "".
 std::string objection(const GemmProblem& p, const GemmConfig& c, const Request& request) {
   if (request.batch_invariant && !is_batch_invariant(c))
-    return fmt::format("order: batch-invariant sums take K in one piece, {} cuts it", name_of(c.sm90.tile_scheduler));
+    return fmt::format("order: batch-invariant sums take K in one split, {} cuts it", name_of(c.sm90.tile_scheduler));
   // why: their partial results are summed in the order of whole tiles
-  if (collective::reduces(p.epilogue) && c.sm90.tile_scheduler != TileScheduler::fixed && request.config.sm90.tile_scheduler == TileScheduler::automatic)
+  if (collective::reduces(p.epilogue) && c.sm90.tile_scheduler != TileScheduler::fixed &&
+      request.config.sm90.tile_scheduler == TileScheduler::automatic)
     return fmt::format("order: an epilogue that reduces gets {} on request only", name_of(c.sm90.tile_scheduler));
   if (collective::cluster_of(c).size() > request.sms)
     return fmt::format("cluster: more CTAs than the {} SMs that may be used", request.sms);

@@ -144,8 +144,7 @@ class Gemm : public GemmCase {
     p.scale_a_k = p.scale_b_k = 1;
     p.scale_a_row = p.scale_b_n = c.operands.scale == Scale::row_column ? 1 : ceil_div(g.k, static_cast<i64>(128));
     scheduler::TileGrid grid{static_cast<int>(ceil_div(g.m, static_cast<i64>(c.tile.m * c.cluster.m))),
-                             static_cast<int>(ceil_div(g.n, static_cast<i64>(c.tile.n * c.cluster.n))),
-                             c.raster.width};
+                             static_cast<int>(ceil_div(g.n, static_cast<i64>(c.tile.n * c.cluster.n))), c.raster.width};
     if (c.operands.batched) {
       p.tiles_m = grid.cluster_tiles_m * c.cluster.m;
       grid.cluster_tiles_m *= static_cast<int>(g.batch);
@@ -162,7 +161,7 @@ class Gemm : public GemmCase {
     launch_.cross_cta = plan_.waits;
     workspace_.assign(static_cast<std::size_t>(plan_.bytes) / sizeof(Line) + 1, Line{});
     u8* const base = reinterpret_cast<u8*>(workspace_.data());
-    params_.scheduler.tickets = reinterpret_cast<scheduler::TicketCounter*>(base);
+    params_.scheduler.work_tile_counter = reinterpret_cast<scheduler::WorkTileCounter*>(base);
     params_.gemm.partials = {reinterpret_cast<float*>(base + plan_.tiles), reinterpret_cast<u32*>(base + plan_.flags)};
   }
 

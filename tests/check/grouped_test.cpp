@@ -119,7 +119,7 @@ std::vector<HostKGrouped> k_grouped_cases() {
   struct Case {
     KGroupedProblem problem;
     GemmConfig config;
-    std::vector<std::int64_t> counts;  // of grains
+    std::vector<std::int64_t> counts;  // of multiples of the granularity
   };
   const auto problem = [](DType type, Scale scale, GroupEncoding encoding, std::int64_t m, std::int64_t n) {
     KGroupedProblem p{.m = m, .n = n, .a = type, .b = type, .scale = scale};

@@ -243,10 +243,10 @@ class Program(unittest.TestCase):
         self.refused(3, "n", "gemm", *SMALL, "--fixed-n", "136")
         self.refused(3, "--pointer-array", "bench", "gemm", *SMALL, "--pointer-array")
         for m in ("37", "72"):  # fewer and more rows than columns: what C's pointers reach follows its layout
-            turned = run("gemm", "--device", "emu:sm90", "--m", m, "--n", "48", "--k", "48", "--dtype", "bf16",
+            transposed = run("gemm", "--device", "emu:sm90", "--m", m, "--n", "48", "--k", "48", "--dtype", "bf16",
                          "--tile", "64x64", "--cluster", "1x1", "--batch", "3", "--pointer-array", "--epilogue", "acc+c",
                          "--c-layout", "column", "--verify", "--json")
-            self.assertEqual((turned.returncode, self.one_object(turned)["wrong"]), (0, 0), turned)
+            self.assertEqual((transposed.returncode, self.one_object(transposed)["wrong"]), (0, 0), transposed)
 
     def test_what_an_epilogue_or_verb_does_not_take_is_refused(self) -> None:
         self.refused(2, "--beta", "gemm", *SMALL, "--beta", "0.5")

@@ -102,7 +102,7 @@ TEST(BatchInvariant, StreamKIsNot) {
     ASSERT_TRUE(d) << d.error().message;
     differ += first_difference(*d, *whole, 136 * 4) >= 0;
   }
-  EXPECT_GT(differ, 0) << "sums of other pieces round alike in every element: the mode would not be needed";
+  EXPECT_GT(differ, 0) << "sums of other splits round alike in every element: the mode would not be needed";
 }
 
 }  // namespace

@@ -119,13 +119,13 @@ TEST(GemmEmu, RowAndColumnScales) {
 
 TEST(GemmEmu, BlockScalesOfBothOperandsByRow) {
   const GemmProblem p{.m = 200, .n = 136, .k = 400, .scale = Scale::block_1x128_1x128};
-  GemmProblem turned = p;  // M- and N-major scales
-  turned.scale_a_row = turned.scale_b_n = 1, turned.scale_a_k = 203, turned.scale_b_k = 136;
+  GemmProblem transposed = p;  // M- and N-major scales
+  transposed.scale_a_row = transposed.scale_b_n = 1, transposed.scale_a_k = 203, transposed.scale_b_k = 136;
   std::uint64_t seed = 300;
   for (const char* config : {"", "tile=128x64x128,cluster=2x1,stages=2", "tile=64x40x128,cluster=1x2",
                              "tile=64x64x128,schedule=pingpong", "tile=128x64x128,schedule=multistage"}) {
     expect_equal(p, *parse_config(config), ++seed);
-    expect_equal(turned, *parse_config(config), seed, EmuSchedule::adversarial);
+    expect_equal(transposed, *parse_config(config), seed, EmuSchedule::adversarial);
   }
   GemmProblem batch = p;
   batch.batch = 2, batch.batch_a = 200 * 400, batch.batch_d = 200 * 136, batch.batch_scale_a = 200 * 4;
@@ -161,15 +161,15 @@ TEST(GemmEmu, TilesThatMeetSeveralScalesOfB) {
     const KCut cut = std::string_view(config).find("split-k") == std::string_view::npos
                          ? KCut{}
                          : KCut{64, 96, [](std::int64_t, std::int64_t) {
-                                  return KPieces{{{0, 2}, {2, 4}}};
+                                  return KSplits{{{0, 2}, {2, 4}}};
                                 }};
     EXPECT_EQ(difference(host, *got, reference(host, emu::MmaMath::exact, cut)), "");
   }
-  GemmProblem turned{.m = 200, .n = 400, .k = 272, .scale = kBlock};
-  turned.scale_a_row = turned.scale_b_n = 1, turned.scale_a_k = 200, turned.scale_b_k = 5;
-  turned.batch = 2, turned.batch_a = 200 * 272, turned.batch_d = 200 * 400;
-  turned.batch_scale_a = 600, turned.batch_scale_b = 17;
-  expect_equal(turned, *parse_config("tile=128x96x128"), 360, EmuSchedule::adversarial);
+  GemmProblem transposed{.m = 200, .n = 400, .k = 272, .scale = kBlock};
+  transposed.scale_a_row = transposed.scale_b_n = 1, transposed.scale_a_k = 200, transposed.scale_b_k = 5;
+  transposed.batch = 2, transposed.batch_a = 200 * 272, transposed.batch_d = 200 * 400;
+  transposed.batch_scale_a = 600, transposed.batch_scale_b = 17;
+  expect_equal(transposed, *parse_config("tile=128x96x128"), 360, EmuSchedule::adversarial);
 }
 
 TEST(GemmEmu, NanScalesOfABlockReachItsColumnsOnly) {

@@ -138,7 +138,7 @@ TEST(GroupedEmu, TheCounterIsUsedAndPutBackOnlyWhereTilesAreMoreThanCtas) {
   ASSERT_TRUE(made) << made.error().message;
   DeviceGrouped memory(device, host, made->workspace_bytes());
   const auto counters = [&] {
-    std::array<std::uint32_t, 2> words{};  // ticket, finished
+    std::array<std::uint32_t, 2> words{};  // next_tile, finished
     DeviceGrouped::check(device.download(words.data(), memory.operands().workspace, sizeof words));
     return words;
   };
@@ -229,7 +229,7 @@ TEST(GroupedEmu, SplitKSumsAsTheDenseKernelDoes) {  // K is 2 or 4 blocks: CTAs 
     DType a;
     Scale scale;
     DType d;
-    int tile_m, tile_n, pieces;
+    int tile_m, tile_n, splits;
   };
   const Split splits[] = {{e4m3, Scale::block_1x128_128x128, bf16, 64, 128, 2},
                           {bf16, Scale::none, bf16, 64, 256, 4},
@@ -240,7 +240,7 @@ TEST(GroupedEmu, SplitKSumsAsTheDenseKernelDoes) {  // K is 2 or 4 blocks: CTAs 
     GroupedProblem p = problem_for(kEncodings[seed % 5], s.scale, s.a, s.d);
     p.zero_outside = seed % 2 == 0;
     const GemmConfig config{.tile = {s.tile_m, s.tile_n},
-                            .sm90 = {.tile_scheduler = TileScheduler::split_k, .split = s.pieces},
+                            .sm90 = {.tile_scheduler = TileScheduler::split_k, .split = s.splits},
                             .row_groups = {.variant = GroupedVariant::ragged}};
     expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), config);
     p.k = 0;

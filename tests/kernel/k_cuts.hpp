@@ -9,7 +9,7 @@
 namespace ww::testing {
 
 /// Part `part` of `parts` of [from, to): equal within one, the longer ones first.
-inline KSpan part_of(KSpan span, std::int64_t part, std::int64_t parts) {
+inline KSpan split_of(KSpan span, std::int64_t part, std::int64_t parts) {
   const std::int64_t count = span.second - span.first, each = count / parts, longer = count % parts;
   const auto start = [&](std::int64_t i) { return span.first + i * each + std::min(i, longer); };
   return {start(part), start(part + 1)};
@@ -18,17 +18,17 @@ inline KSpan part_of(KSpan span, std::int64_t part, std::int64_t parts) {
 inline std::vector<KSpan> parts_of(KSpan span, std::int64_t parts) {
   std::vector<KSpan> spans;
   for (std::int64_t i = 0; i < parts; ++i)
-    if (const KSpan one = part_of(span, i, parts); one.first < one.second) spans.push_back(one);
+    if (const KSpan one = split_of(span, i, parts); one.first < one.second) spans.push_back(one);
   return spans;
 }
 
 /// docs/numerics.md, section 3a: splits through the workspace, each divided between the CTAs along K of a cluster.
 inline KCut split_cut(const GemmConfig& c, std::int64_t k_blocks) {
-  const std::int64_t pieces = std::min<std::int64_t>(c.sm90.split / c.cluster.k, k_blocks);
+  const std::int64_t splits = std::min<std::int64_t>(c.sm90.split / c.cluster.k, k_blocks);
   return {c.tile.m, c.tile.n, [=](std::int64_t, std::int64_t) {
-            KPieces all;
-            for (std::int64_t i = 0; i < pieces; ++i)
-              all.push_back(parts_of(part_of({0, k_blocks}, i, pieces), c.cluster.k));
+            KSplits all;
+            for (std::int64_t i = 0; i < splits; ++i)
+              all.push_back(parts_of(split_of({0, k_blocks}, i, splits), c.cluster.k));
             return all;
           }};
 }
@@ -41,29 +41,29 @@ inline KCut stream_cut(const GemmConfig& c, const GemmProblem& p, std::int64_t k
   const std::int64_t clusters = std::min(ctas / (c.cluster.m * c.cluster.n), tiles * k_blocks);
   const std::int64_t left = tiles % clusters;
   const std::int64_t line = left == 0 ? 0 : tiles < clusters ? left : left + clusters;
-  return {c.tile.m, c.tile.n, [=](std::int64_t row, std::int64_t column) -> KPieces {
+  return {c.tile.m, c.tile.n, [=](std::int64_t row, std::int64_t column) -> KSplits {
             const std::int64_t index = column / c.cluster.n * rows + row / c.cluster.m;
             if (index >= line) return {{{0, k_blocks}}};
             const KSpan tile{index * k_blocks, (index + 1) * k_blocks};
-            KPieces pieces;
+            KSplits splits;
             for (std::int64_t i = 0; i < clusters; ++i) {
-              const KSpan share = part_of({0, line * k_blocks}, i, clusters);
+              const KSpan share = split_of({0, line * k_blocks}, i, clusters);
               const KSpan mine{std::max(share.first, tile.first), std::min(share.second, tile.second)};
-              if (mine.first < mine.second) pieces.push_back({{mine.first - tile.first, mine.second - tile.first}});
+              if (mine.first < mine.second) splits.push_back({{mine.first - tile.first, mine.second - tile.first}});
             }
-            return pieces;
+            return splits;
           }};
 }
 
 /// The cut of a resolved config whose bands hold all of M (under swap-AB of N), on `ctas` CTAs.
 inline KCut cut_of(const GemmConfig& c, const GemmProblem& p, std::int64_t ctas) {
   if (collective::swaps(c)) {  // what is said of rows holds for columns
-    GemmProblem turned = p;
-    std::swap(turned.m, turned.n);
-    KCut cut = cut_of(collective::exchanged(c), turned, ctas);
+    GemmProblem transposed = p;
+    std::swap(transposed.m, transposed.n);
+    KCut cut = cut_of(collective::exchanged(c), transposed, ctas);
     std::swap(cut.tile_m, cut.tile_n);
-    if (const auto pieces = cut.pieces)
-      cut.pieces = [pieces](std::int64_t row, std::int64_t column) { return pieces(column, row); };
+    if (const auto splits = cut.splits)
+      cut.splits = [splits](std::int64_t row, std::int64_t column) { return splits(column, row); };
     return cut;
   }
   const std::int64_t k_blocks = ceil_div(p.k, c.tile.k);

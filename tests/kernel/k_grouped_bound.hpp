@@ -18,7 +18,8 @@ inline ref::Matrix copied(const std::uint8_t* bytes, DType type, std::int64_t ro
   return matrix;
 }
 /// The same of an MN-major operand, (K, rows) as stored.
-inline ref::Matrix turned(const std::uint8_t* bytes, DType type, std::int64_t rows, std::int64_t k, std::int64_t ld) {
+inline ref::Matrix transposed(const std::uint8_t* bytes, DType type, std::int64_t rows, std::int64_t k,
+                              std::int64_t ld) {
   ref::Matrix matrix = ref::Matrix::allocate(type, rows, k, k, "reference").value();
   const int size = bytes_of(type);
   for (std::int64_t r = 0; r < rows; ++r)
@@ -34,7 +35,7 @@ inline std::string outside_bound(const HostKGrouped& h, const std::vector<std::u
     const std::int64_t k = one.problem.k, blocks = ceil_div(k, 128);
     const auto operand = [&](const std::vector<std::uint8_t>& bytes, DType type, Major major, std::int64_t rows,
                              std::int64_t ld) {
-      return major == Major::mn ? turned(bytes.data(), type, rows, k, ld) : copied(bytes.data(), type, rows, k, ld);
+      return major == Major::mn ? transposed(bytes.data(), type, rows, k, ld) : copied(bytes.data(), type, rows, k, ld);
     };
     const auto scales = [&](const std::vector<float>& values, std::int64_t rows, std::int64_t columns) {
       const bool has = p.scale != Scale::none;

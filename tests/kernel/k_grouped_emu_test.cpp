@@ -22,11 +22,11 @@ GemmConfig tile(int m, int n, int cluster_m = 1, int cluster_n = 1) {
 
 /// Groups of `counts` rows of bf16, one after the other.
 HostKGrouped make(KGroupedProblem p, const std::vector<std::int64_t>& counts, const GemmConfig& config,
-                  std::uint64_t seed, std::int64_t grain = 1) {
+                  std::uint64_t seed, std::int64_t granularity = 1) {
   std::mt19937_64 rng(seed);
   HostKGrouped h;
   h.problem = p, h.config = config, h.number = seed;
-  encode_k_groups(h, rng, counts, grain);
+  encode_k_groups(h, rng, counts, granularity);
   KGroupedProblem& q = h.problem;
   const std::int64_t step = 16 / bytes_of(q.a);
   q.lda = round_up(q.a_major == Major::mn ? q.m : q.total_k(), step);

@@ -111,10 +111,12 @@ TEST(PointerArrays, AreTheStridedBatchBitForBit) {
   std::uint64_t seed = 0;
   GemmProblem block = batch_of(e4m3, Scale::block_1x128_128x128, bf16, 5);
   block.batch_scale_a = block.m * 2, block.batch_scale_b = 2;
-  GemmProblem turned = batch_of(bf16, Scale::none, f32, 3);
-  turned.a_major = turned.b_major = Major::mn, turned.m = 104, turned.batch_a = turned.m * turned.k;
-  turned.d_layout = OutputLayout::column, turned.batch_d = turned.m * turned.n;
-  for (const GemmProblem& p : {batch_of(bf16, Scale::none, bf16, 4), block, turned, batch_of(f16, Scale::none, f16, 1)})
+  GemmProblem transposed = batch_of(bf16, Scale::none, f32, 3);
+  transposed.a_major = transposed.b_major = Major::mn, transposed.m = 104,
+  transposed.batch_a = transposed.m * transposed.k;
+  transposed.d_layout = OutputLayout::column, transposed.batch_d = transposed.m * transposed.n;
+  for (const GemmProblem& p :
+       {batch_of(bf16, Scale::none, bf16, 4), block, transposed, batch_of(f16, Scale::none, f16, 1)})
     expect_same_bits(make_problem(p, {.tile = {128, 128}, .cluster = {2, 1}}, ++seed), device);
 }
 

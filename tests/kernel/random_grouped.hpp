@@ -168,12 +168,12 @@ inline constexpr std::uint64_t kFirstSplitGrouped = 5'000'000;
 /// warpgroup and two.
 inline GemmConfig split_config(std::uint64_t i) {
   struct Split {
-    int tile_m, tile_n, pieces;
+    int tile_m, tile_n, splits;
   };
   constexpr Split kSplits[] = {{64, 128, 2}, {64, 256, 4}, {128, 256, 8}, {64, 64, 4}, {128, 128, 2}};
   const Split& s = kSplits[i % 5];
   return {.tile = {s.tile_m, s.tile_n},
-          .sm90 = {.tile_scheduler = TileScheduler::split_k, .split = s.pieces},
+          .sm90 = {.tile_scheduler = TileScheduler::split_k, .split = s.splits},
           .row_groups = {.variant = GroupedVariant::ragged}};
 }
 

@@ -39,20 +39,20 @@ struct HostKGrouped {
 
 /// Lays groups of `counts` granules out along K and writes the encoding's arrays.
 inline void encode_k_groups(HostKGrouped& h, std::mt19937_64& rng, const std::vector<std::int64_t>& counts,
-                            std::int64_t grain) {
+                            std::int64_t granularity) {
   KGroupedProblem& p = h.problem;
   HostGrouped rows;
   rows.problem.encoding = p.encoding, rows.problem.alignment = p.alignment;
   rows.problem.groups = p.groups = static_cast<std::int64_t>(counts.size());
   encode_groups(rows, rng, counts);
-  p.k = rows.problem.rows * grain;
-  if (p.encoding == GroupEncoding::offsets) p.alignment *= grain;
-  for (const auto& [first, count] : rows.ranges) h.ranges.emplace_back(first * grain, count * grain);
+  p.k = rows.problem.rows * granularity;
+  if (p.encoding == GroupEncoding::offsets) p.alignment *= granularity;
+  for (const auto& [first, count] : rows.ranges) h.ranges.emplace_back(first * granularity, count * granularity);
   const bool ids = p.encoding == GroupEncoding::row_ids;
   for (std::int32_t size : rows.sizes)
-    h.sizes.insert(h.sizes.end(), ids ? static_cast<std::size_t>(grain) : 1,
-                   ids ? size : static_cast<std::int32_t>(size * grain));
-  for (std::int32_t size : rows.sizes2) h.sizes2.push_back(static_cast<std::int32_t>(size * grain));
+    h.sizes.insert(h.sizes.end(), ids ? static_cast<std::size_t>(granularity) : 1,
+                   ids ? size : static_cast<std::int32_t>(size * granularity));
+  for (std::int32_t size : rows.sizes2) h.sizes2.push_back(static_cast<std::int32_t>(size * granularity));
 }
 
 /// An operand of `rows` along M or N: values in groups, NaN elsewhere.

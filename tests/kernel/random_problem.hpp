@@ -146,11 +146,11 @@ inline void gather_columns(const std::uint8_t* bytes, std::int64_t rows, std::in
 /// k-blocks [first, second) of one CTA.
 using KSpan = std::pair<std::int64_t, std::int64_t>;
 /// How the K of a tile is summed: the spans of a split in order, then the splits in order.
-using KPieces = std::vector<std::vector<KSpan>>;
-/// The tiles of a kernel, and how it sums each; without `pieces` every tile is one span.
+using KSplits = std::vector<std::vector<KSpan>>;
+/// The tiles of a kernel, and how it sums each; without `splits` every tile is one span.
 struct KCut {
   std::int64_t tile_m = 64, tile_n = 64;
-  std::function<KPieces(std::int64_t tile_row, std::int64_t tile_column)> pieces;
+  std::function<KSplits(std::int64_t tile_row, std::int64_t tile_column)> splits;
 };
 
 /// The FP32 sums of matrix `l` over `span` of K: 64 rows from m0, 64 columns from n0, promoted where the recipe says
@@ -190,15 +190,15 @@ inline void multiply_span(const HostProblem& host, std::int64_t l, std::int64_t 
 }
 
 /// Adds the spans of each split, and the splits, element by element.
-inline std::vector<float> sum_pieces(const HostProblem& host, std::int64_t l, std::int64_t m0, std::int64_t n0,
-                                     const KPieces& pieces, emu::MmaMath math) {
+inline std::vector<float> sum_splits(const HostProblem& host, std::int64_t l, std::int64_t m0, std::int64_t n0,
+                                     const KSplits& splits, emu::MmaMath math) {
   const auto add = [](std::vector<float>& to, const std::vector<float>& from) {
     for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
   };
   std::vector<float> total(64 * 64), piece(64 * 64), part(64 * 64);
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    for (std::size_t j = 0; j < pieces[i].size(); ++j) {
-      multiply_span(host, l, m0, n0, pieces[i][j], math, part.data());
+  for (std::size_t i = 0; i < splits.size(); ++i) {
+    for (std::size_t j = 0; j < splits[i].size(); ++j) {
+      multiply_span(host, l, m0, n0, splits[i][j], math, part.data());
       if (j == 0) piece = part;
       else add(piece, part);
     }
@@ -215,7 +215,7 @@ inline std::vector<std::uint8_t> reference_of(const HostProblem& host, std::int6
   const float* const scale_a = host.scale_a.data() + l * p.batch_scale_a;
   const float* const scale_b = host.scale_b.data() + l * p.batch_scale_b;
   const int size = bytes_of(p.d);
-  const KPieces whole = {{{0, ceil_div(p.k * bytes_of(p.a), 128)}}};
+  const KSplits whole = {{{0, ceil_div(p.k * bytes_of(p.a), 128)}}};
   std::vector<std::uint8_t> d(static_cast<std::size_t>(p.m * p.n) * size, 0);
   const auto store = [&](std::int64_t m, std::int64_t n, float value) {
     if (p.scale == Scale::tensor && p.k > 0) value = value * (scale_a[0] * scale_b[0]);
@@ -226,10 +226,10 @@ inline std::vector<std::uint8_t> reference_of(const HostProblem& host, std::int6
     std::memcpy(&d[static_cast<std::size_t>(m * p.n + n) * size], &bits, size);
   };
   const auto store_tile = [&](std::int64_t from_m, std::int64_t to_m, std::int64_t from_n, std::int64_t to_n) {
-    const KPieces pieces = cut.pieces ? cut.pieces(from_m / cut.tile_m, from_n / cut.tile_n) : whole;
+    const KSplits splits = cut.splits ? cut.splits(from_m / cut.tile_m, from_n / cut.tile_n) : whole;
     for (std::int64_t m0 = from_m; m0 < to_m; m0 += 64)
       for (std::int64_t n0 = from_n; n0 < to_n; n0 += 64) {
-        const std::vector<float> sum = sum_pieces(host, l, m0, n0, pieces, math);
+        const std::vector<float> sum = sum_splits(host, l, m0, n0, splits, math);
         for (std::int64_t i = 0; i < std::min<std::int64_t>(64, to_m - m0); ++i)
           for (std::int64_t j = 0; j < std::min<std::int64_t>(64, to_n - n0); ++j)
             store(m0 + i, n0 + j, sum[static_cast<std::size_t>(i * 64 + j)]);

@@ -256,7 +256,7 @@ TEST(SwapAb, RefusalsAreOneSentence) {
 }
 
 TEST(SwapAb, AutoTakesItForFewRowsAndOnRequest) {
-  const ops::Place h200{132, false};
+  const ops::LaunchTarget h200{132, false};
   const auto chosen = [&](std::int64_t m, const char* config) {
     const auto decision =
         ops::decide({.m = m, .n = 7168, .k = 2048, .scale = kBlock}, {.config = *parse_config(config)}, h200);

@@ -38,10 +38,10 @@ TEST(StaticPersistent, ABandOfMRunsFastest) {
 }
 
 TEST(StaticPersistent, ABandOfNRunsFastest) {
-  const TileGrid grid{3, 5, 2, RasterBand::along_n}, turned{5, 3, 2};
+  const TileGrid grid{3, 5, 2, RasterBand::along_n}, transposed{5, 3, 2};
   for (int i = 0; i < 15; ++i) {
-    EXPECT_EQ(rasterize(grid, i).m, rasterize(turned, i).n) << i;
-    EXPECT_EQ(rasterize(grid, i).n, rasterize(turned, i).m) << i;
+    EXPECT_EQ(rasterize(grid, i).m, rasterize(transposed, i).n) << i;
+    EXPECT_EQ(rasterize(grid, i).n, rasterize(transposed, i).m) << i;
   }
 }
 
@@ -66,7 +66,7 @@ TEST(SplitK, PiecesAreEqualWithinOneBlockAndNeverEmpty) {
     for (int parts = 1; parts <= blocks; ++parts) {
       int next = 3;
       for (int part = 0; part < parts; ++part) {
-        const KRange range = part_of({3, blocks}, part, parts);
+        const KRange range = split_of({3, blocks}, part, parts);
         EXPECT_EQ(range.first, next);
         EXPECT_GE(range.blocks, blocks / parts);
         EXPECT_LE(range.blocks, blocks / parts + 1);

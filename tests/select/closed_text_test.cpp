@@ -22,7 +22,7 @@
 namespace ww {
 namespace {
 
-constexpr ops::Place kPlaces[] = {{1, true}, {4, true}, {132, false}};
+constexpr ops::LaunchTarget kPlaces[] = {{1, true}, {4, true}, {132, false}};
 constexpr int kConfigs = 2000;
 
 std::uint64_t seed() {
@@ -78,14 +78,14 @@ GemmConfig draw_request(Draw& draw) {
 
 /// The kernel of `config` given back as text to `place`, and what it was.
 void expect_same(const GemmConfig& config,
-                 const std::function<GemmConfig(const GemmConfig&, const ops::Place&)>& choose,
+                 const std::function<GemmConfig(const GemmConfig&, const ops::LaunchTarget&)>& choose,
                  const std::function<KernelSource(const GemmConfig&)>& source) {
   const std::string text = to_text(config);
   const auto parsed = parse_config(text);
   ASSERT_TRUE(parsed) << parsed.error().message;
   EXPECT_EQ(*parsed, config) << text;
   const std::string kernel = source(config).text;
-  for (const ops::Place& place : kPlaces) {
+  for (const ops::LaunchTarget& place : kPlaces) {
     const GemmConfig again = choose(*parsed, place);
     EXPECT_EQ(to_text(again), text) << "on " << place.sms << " SMs";
     EXPECT_EQ(source(again).text, kernel) << "on " << place.sms << " SMs";
@@ -96,10 +96,10 @@ void expect_same(const GemmConfig& config,
 int dense(Draw& draw) {
   const GemmProblem problem = draw_gemm(draw);
   const GemmConfig request = draw_request(draw);
-  const ops::Place place = kPlaces[draw.below(3)];
+  const ops::LaunchTarget place = kPlaces[draw.below(3)];
   const auto decision = ops::decide(problem, {.config = request}, place);
   if (!decision) return 0;
-  const auto choose = [&](const GemmConfig& given, const ops::Place& there) {
+  const auto choose = [&](const GemmConfig& given, const ops::LaunchTarget& there) {
     const auto decided = ops::decide(problem, {.config = given}, there);
     EXPECT_TRUE(decided) << decided.error().message;
     return decided ? decided->config : GemmConfig{};
@@ -120,7 +120,7 @@ int row_groups(Draw& draw) {
                "occupancy=2", "occupancy=1", "tile_scheduler=split-k", "tile_scheduler=horizontal"}));
   const auto problem = ops::validate(p);
   if (!problem) return 0;
-  const auto choose = [&](const GemmConfig& given, const ops::Place& there) {
+  const auto choose = [&](const GemmConfig& given, const ops::LaunchTarget& there) {
     return select::choose_grouped(*problem, given, there.sms);
   };
   const GemmConfig config = choose(request, kPlaces[draw.below(3)]);
@@ -134,7 +134,9 @@ int k_groups(Draw& draw) {
   p.batch = 1 + draw.below(200);
   p.epilogue = {};
   const GemmConfig request = *parse_config(draw.of({"", "", "tile=128x128x0", "cluster=2x1", "raster=2", "stages=3"}));
-  const auto choose = [&](const GemmConfig& given, const ops::Place&) { return select::choose_k_grouped(p, given); };
+  const auto choose = [&](const GemmConfig& given, const ops::LaunchTarget&) {
+    return select::choose_k_grouped(p, given);
+  };
   const GemmConfig config = choose(request, kPlaces[0]);
   if (collective::fault_of_k_grouped(config)) return 0;
   expect_same(config, choose, adapters::gemm_source);

@@ -57,7 +57,7 @@ using Cases = std::vector<RecordedCase>;
 
 inline double modelled_us(const GemmProblem& p, const GemmConfig& c, const CostConstants& k) {
   const Cost cost = select::cost_of(p, c, kRecordedSms, k);
-  return cost.total() - cost[select::Term::doubt];  // recorded times have no uncertainty
+  return cost.total() - cost[select::Term::uncertainty];  // recorded times have no uncertainty
 }
 
 /// Returns the root of the mean square of log(modelled / recorded). A time twice that of the case's best has a quarter
@@ -120,7 +120,7 @@ inline double objective_of(const Cases& cases, const CostConstants& k) {
     for (const RecordedTime& r : one.times) {
       const Cost cost = select::cost_of(one.problem, r.config, kRecordedSms, k);
       const double weight = std::pow(one.best() / r.us, 2), total = cost.total();
-      sum += weight * std::pow(std::log((total - cost[select::Term::doubt]) / r.us), 2);
+      sum += weight * std::pow(std::log((total - cost[select::Term::uncertainty]) / r.us), 2);
       weights += weight;
       logs.push_back(std::log(total));
     }

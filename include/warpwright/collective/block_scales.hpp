@@ -18,9 +18,9 @@
 namespace ww::collective {
 
 /// The scales of rows r and r + 8 of each MMA_M block, for each scale of B that the tile meets.
-template <int kUnits, int kBlocks> struct ScaleSet { float row[kUnits][kBlocks][2]; };
+template <int kMmaBlocks, int kBlocks> struct ScaleSet { float row[kMmaBlocks][kBlocks][2]; };
 /// Empty for recipes whose scales all vary by column.
-template <int kUnits> struct ScaleSet<kUnits, 0> {};
+template <int kMmaBlocks> struct ScaleSet<kMmaBlocks, 0> {};
 
 /// The block scales of one tile: a[r * a_row + k * a_k] for its row r (or r-th block of 128 rows) and k-block k, and
 /// b[i * b_n + k * b_k] of B.
@@ -75,7 +75,7 @@ template <int kTileM, int kTileN, ScaleForm kForm> struct BlockScales {
   static constexpr int kOfB = kOfColumns ? ceil_div(kTileN, kLanes) : kBlocks;
   // k-blocks loaded together, as many as the producer's registers allow.
   static constexpr int kBatch = kOfB > 1 ? max(1, 12 / (kOfA + kOfB)) : kOfA == 1 ? 6 : 8 / kOfA;
-  template <int kUnits> using Set = ScaleSet<kUnits, kOfRows ? kBlocks : 0>;
+  template <int kMmaBlocks> using Set = ScaleSet<kMmaBlocks, kOfRows ? kBlocks : 0>;
 
   WW_DEVICE static arch::SharedAddress slot(arch::SharedAddress slots, u32 stage) { return slots + stage * kSlotBytes; }
   /// Returns the column scales of a stage. `row` is the tile's, counted from where the first scale of A begins.
@@ -129,15 +129,15 @@ template <int kTileM, int kTileN, ScaleForm kForm> struct BlockScales {
 
   /// Loads the scales of k-block k for a consumer thread's rows, from `row` of the tile on, in kernels without scale
   /// warps.
-  template <int kUnits> WW_DEVICE static Set<kUnits> read_global(const TileScales& scales, int row, int k) {
-    Set<kUnits> read;
+  template <int kMmaBlocks> WW_DEVICE static Set<kMmaBlocks> read_global(const TileScales& scales, int row, int k) {
+    Set<kMmaBlocks> read;
     if constexpr (kOfRows) {
       float b[kBlocks];
       WW_UNROLL
       for (int j = 0; j < kBlocks; ++j)
         b[j] = kOfColumns ? 1.0f : arch::global::load_constant(start_of_b(scales, 0, j) + k * scales.b_k);
       WW_UNROLL
-      for (int u = 0; u < kUnits; ++u) {
+      for (int u = 0; u < kMmaBlocks; ++u) {
         WW_UNROLL
         for (int half = 0; half < 2; ++half) {
           const int r = min(row + 64 * u + 8 * half, scales.rows - 1);
@@ -151,11 +151,12 @@ template <int kTileM, int kTileN, ScaleForm kForm> struct BlockScales {
   }
 
   /// Reads the scales of a consumer thread's rows, from `row` of the tile on.
-  template <int kUnits> WW_DEVICE static Set<kUnits> read(arch::SharedAddress slots, pipeline::Stage stage, int row) {
-    Set<kUnits> scales;
+  template <int kMmaBlocks>
+  WW_DEVICE static Set<kMmaBlocks> read(arch::SharedAddress slots, pipeline::Stage stage, int row) {
+    Set<kMmaBlocks> scales;
     if constexpr (kOfRows) {
       WW_UNROLL
-      for (int u = 0; u < kUnits; ++u) {
+      for (int u = 0; u < kMmaBlocks; ++u) {
         WW_UNROLL
         for (int j = 0; j < kBlocks; ++j) {
           WW_UNROLL

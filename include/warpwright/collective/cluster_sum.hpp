@@ -36,8 +36,9 @@ template <SumPlan kPlan> class ClusterSum {
 
   /// Sends the accumulators of a peer. Its consumer warps call it. Without `has_part`, K was too short for this peer
   /// and acc holds nothing.
-  template <class Accumulator, int kUnits> WW_DEVICE void give(const Accumulator (&acc)[kUnits], bool has_part) {
-    constexpr int kValues = kUnits * Accumulator::kValues;
+  template <class Accumulator, int kMmaBlocks>
+  WW_DEVICE void send_partial(const Accumulator (&acc)[kMmaBlocks], bool has_part) {
+    constexpr int kValues = kMmaBlocks * Accumulator::kValues;
     const arch::SharedAddress to =
         arch::cluster::map(slot_ + static_cast<u32>(self_.z - 1) * kSlotBytes, first_);  // [kEach / 4][32 lanes][4]
     WW_UNROLL
@@ -66,8 +67,8 @@ template <SumPlan kPlan> class ClusterSum {
   }
 
   /// Adds the accumulators of `sources` CTAs along K, of which this is one. Consumer warps of the first CTA call it.
-  template <class Accumulator, int kUnits> WW_DEVICE void take(Accumulator (&acc)[kUnits], int sources) {
-    constexpr int kValues = kUnits * Accumulator::kValues;
+  template <class Accumulator, int kMmaBlocks> WW_DEVICE void reduce(Accumulator (&acc)[kMmaBlocks], int sources) {
+    constexpr int kValues = kMmaBlocks * Accumulator::kValues;
     WW_UNROLL
     for (int round = 0; round < ceil_div(kValues, kEach); ++round) {
       const int values = min(kEach, kValues - round * kEach);
@@ -95,7 +96,7 @@ template <SumPlan kPlan> class ClusterSum {
   WW_DEVICE static int warp_of(int consumer_warpgroup) {
     return 4 * consumer_warpgroup + static_cast<int>(arch::warp_index() % 4);
   }
-  template <class Accumulator, int kUnits> WW_DEVICE static u32 bits(const Accumulator (&acc)[kUnits], int i) {
+  template <class Accumulator, int kMmaBlocks> WW_DEVICE static u32 bits(const Accumulator (&acc)[kMmaBlocks], int i) {
     return arch::bits_of(acc[i / Accumulator::kValues][i % Accumulator::kValues]);
   }
 

@@ -33,8 +33,8 @@ template <GemmConfig kConfig> struct ColumnOutput {
 
   /// Stores the 64-row block `unit` of sD (TILE_M, COLUMNS) to its position in `tile` of D. The issuing thread calls
   /// it.
-  WW_DEVICE static void issue(const arch::TensorMap& map, const SharedD& sD, TileCoord tile, int unit) {
-    for (int panel = unit * kPanels; panel < (unit + 1) * kPanels; ++panel)
+  WW_DEVICE static void issue(const arch::TensorMap& map, const SharedD& sD, TileCoord tile, int mma_block) {
+    for (int panel = mma_block * kPanels; panel < (mma_block + 1) * kPanels; ++panel)
       atom::copy(
           atom::TmaStoreAtom{map}, sD.panel(panel),
           atom::Box<stacks_matrices(kConfig)>{tile.m * kTileM + panel * kPanelRows, tile.n * kColumns, tile.batch});

@@ -30,20 +30,20 @@ template <GemmConfig kConfig> struct DescriptorEpilogue {
   /// Stores acc as this warpgroup's columns of the tile's rows, from row `row` of the group on. All its threads call
   /// it.
   WW_DEVICE static void store(const GroupedArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
-                              int consumer_warpgroup, Accumulator (&acc)[Shape::kUnits], const TokenTile& tile,
+                              int consumer_warpgroup, Accumulator (&acc)[Shape::kMmaBlocks], const TokenTile& tile,
                               const arch::TensorMap& group_d, int row) {
     if constexpr (kTree.empty()) {
       write<true>(arguments, base, buffer, consumer_warpgroup, acc, tile, group_d, row);
     } else {
       WW_UNROLL
-      for (int u = 0; u < Shape::kUnits; ++u)
+      for (int u = 0; u < Shape::kMmaBlocks; ++u)
         Values::template scale<kWidth>(arguments, acc[u], tile, column_of(consumer_warpgroup, tile), u);
       store_tree(arguments, base, buffer, consumer_warpgroup, acc, tile, group_d, row);
     }
   }
   /// Does the same with the tree over unscaled acc, for K = 0.
   WW_DEVICE static void store_tree(const GroupedArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
-                                   int consumer_warpgroup, Accumulator (&acc)[Shape::kUnits], const TokenTile& tile,
+                                   int consumer_warpgroup, Accumulator (&acc)[Shape::kMmaBlocks], const TokenTile& tile,
                                    const arch::TensorMap& group_d, int row) {
     apply_tree<kConfig, kWidth>(arguments, acc, tile, column_of(consumer_warpgroup, tile));
     write<false>(arguments, base, buffer, consumer_warpgroup, acc, tile, group_d, row);
@@ -59,13 +59,13 @@ template <GemmConfig kConfig> struct DescriptorEpilogue {
   // block's scales are loaded.
   template <bool kScales>
   WW_DEVICE static void write(const GroupedArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
-                              int consumer_warpgroup, Accumulator (&acc)[Shape::kUnits], const TokenTile& tile,
+                              int consumer_warpgroup, Accumulator (&acc)[Shape::kMmaBlocks], const TokenTile& tile,
                               const arch::TensorMap& group_d, int row) {
     const int first_column = column_of(consumer_warpgroup, tile);
     const SharedD sD{base + Mainloop::kShared.staging};  // (TILE_M, TILE_N)
     buffer.acquire();
     WW_UNROLL
-    for (int u = 0; u < Shape::kUnits; ++u) {
+    for (int u = 0; u < Shape::kMmaBlocks; ++u) {
       if constexpr (kScales) Values::template scale<kWidth>(arguments, acc[u], tile, first_column, u);
       const int column = consumer_warpgroup * kPart + u * kWarpgroupRows;
       if constexpr (kOut == DType::f32) write_words(sD, column, acc[u]);

@@ -26,7 +26,7 @@ namespace ww::collective {
 template <GemmConfig kConfig> struct Epilogue {
   static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n;
   static constexpr int kColumns = output_columns(kConfig);  // of D, of one tile
-  static constexpr int kUnits = units_of(kConfig);
+  static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
   static constexpr DType kOut = kConfig.operands.d;
   static constexpr int kPanelBytes = panel_bytes(kConfig);
   static constexpr int kPanelColumns = kPanelBytes / bytes_of(kOut);
@@ -55,7 +55,7 @@ template <GemmConfig kConfig> struct Epilogue {
   };
 
   /// Multiplies acc by fl(scale_a scale_b) for the tensor and row-column recipes. Other recipes need nothing here.
-  WW_DEVICE static void scale(const GemmArguments& arguments, int consumer_warpgroup, Accumulator (&acc)[kUnits],
+  WW_DEVICE static void scale(const GemmArguments& arguments, int consumer_warpgroup, Accumulator (&acc)[kMmaBlocks],
                               TileCoord tile) {
     const float *scale_a = arguments.scale_a, *scale_b = arguments.scale_b;
     if constexpr (kConfig.operands.batched)
@@ -70,11 +70,11 @@ template <GemmConfig kConfig> struct Epilogue {
             consumer_warpgroup, acc);
     }
   }
-  WW_DEVICE static void scale(const Factors& factors, int consumer_warpgroup, Accumulator (&acc)[kUnits]) {
+  WW_DEVICE static void scale(const Factors& factors, int consumer_warpgroup, Accumulator (&acc)[kMmaBlocks]) {
     if constexpr (kConfig.operands.scale == Scale::tensor) {
       const float s = arch::mul(arch::global::load_constant(factors.a), arch::global::load_constant(factors.b));
       WW_UNROLL
-      for (int u = 0; u < kUnits; ++u) {
+      for (int u = 0; u < kMmaBlocks; ++u) {
         WW_UNROLL
         for (int v = 0; v < Accumulator::kValues; ++v) acc[u][v] = arch::mul(acc[u][v], s);
       }
@@ -83,10 +83,10 @@ template <GemmConfig kConfig> struct Epilogue {
       const auto at = [](const float* scales, i64 stride, int i, int count) {
         return arch::global::load_constant(scales + min(i, count - 1) * stride);
       };
-      const int first_row = consumer_warpgroup * kUnits * kWarpgroupRows + Atom::row(thread, 0);
-      float rows[kUnits][2];
+      const int first_row = consumer_warpgroup * kMmaBlocks * kWarpgroupRows + Atom::row(thread, 0);
+      float rows[kMmaBlocks][2];
       WW_UNROLL
-      for (int u = 0; u < kUnits; ++u) {
+      for (int u = 0; u < kMmaBlocks; ++u) {
         WW_UNROLL
         for (int half = 0; half < 2; ++half)
           rows[u][half] = at(factors.a, factors.a_row, first_row + kWarpgroupRows * u + 8 * half, factors.rows);
@@ -97,7 +97,7 @@ template <GemmConfig kConfig> struct Epilogue {
         const float columns[2] = {at(factors.b, factors.b_n, column, factors.columns),
                                   at(factors.b, factors.b_n, column + 1, factors.columns)};
         WW_UNROLL
-        for (int u = 0; u < kUnits; ++u) {
+        for (int u = 0; u < kMmaBlocks; ++u) {
           WW_UNROLL
           for (int i = 0; i < 4; ++i)
             acc[u][v + i] = arch::mul(acc[u][v + i], arch::mul(rows[u][i / 2], columns[i % 2]));
@@ -111,12 +111,12 @@ template <GemmConfig kConfig> struct Epilogue {
 
   /// Stores acc as this warpgroup's rows of `tile` of D. All its threads call it.
   WW_DEVICE static void store(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
-                              int consumer_warpgroup, Accumulator (&acc)[kUnits], TileCoord tile) {
+                              int consumer_warpgroup, Accumulator (&acc)[kMmaBlocks], TileCoord tile) {
     if constexpr (kTree.empty()) {
       send(arguments, base, buffer, consumer_warpgroup, acc, tile);
     } else {
       const TileExtent extent = extent_of<kConfig>(arguments, consumer_warpgroup, tile);
-      const auto sink = [&](Output(&out)[kUnits]) { send(arguments, base, buffer, consumer_warpgroup, out, tile); };
+      const auto sink = [&](Output(&out)[kMmaBlocks]) { send(arguments, base, buffer, consumer_warpgroup, out, tile); };
       if constexpr (kConfig.operands.batched) evaluate(epilogue_of<kConfig>(arguments, tile), extent, acc, sink);
       else evaluate(arguments.epilogue, extent, acc, sink);
     }
@@ -134,16 +134,16 @@ template <GemmConfig kConfig> struct Epilogue {
   /// Stores rows of D. All threads of a consumer warpgroup call it. Blocks of 64 rows that all belong to `to` are
   /// stored by TMA, the others 16 bytes at a time, so that memory behind the last row stays unchanged.
   WW_DEVICE static void store_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer,
-                                   int consumer_warpgroup, Accumulator (&acc)[kUnits]) {
+                                   int consumer_warpgroup, Accumulator (&acc)[kMmaBlocks]) {
     write(base, buffer, consumer_warpgroup, acc, 0);
     send_rows(to, base, buffer, consumer_warpgroup);
   }
   /// Does the same with a tree over the rows' accumulators. `n` is the columns of the product, `of_group` the tree's
   /// arguments for the rows' group. Matrices and vectors along M are indexed by the row of D.
   WW_DEVICE static void store_rows(const Rows& to, i32 n, const EpilogueArguments& of_group, arch::SharedAddress base,
-                                   const Buffer& buffer, int consumer_warpgroup, Accumulator (&acc)[kUnits]) {
+                                   const Buffer& buffer, int consumer_warpgroup, Accumulator (&acc)[kMmaBlocks]) {
     evaluate(of_group, extent_of_rows(to, n, consumer_warpgroup), acc,
-             [&](Output(&out)[kUnits]) { write(base, buffer, consumer_warpgroup, out, 0); });
+             [&](Output(&out)[kMmaBlocks]) { write(base, buffer, consumer_warpgroup, out, 0); });
     send_rows(to, base, buffer, consumer_warpgroup);
   }
   /// Stores zeros without a tree, after clear(): the buffer is read repeatedly and never written.
@@ -157,7 +157,7 @@ template <GemmConfig kConfig> struct Epilogue {
   WW_DEVICE static void clear(arch::SharedAddress base, const Buffer& buffer, int consumer_warpgroup) {
     if constexpr (!kTree.empty()) return;  // with a tree, zeros are accumulators like others
     // This warpgroup's rows of one panel, or all of its panels.
-    constexpr u32 kPart = kUnits * (kColumnMajor ? Columns::kUnitBytes : kWarpgroupRows * kPanelBytes);
+    constexpr u32 kPart = kMmaBlocks * (kColumnMajor ? Columns::kUnitBytes : kWarpgroupRows * kPanelBytes);
     buffer.acquire();
     for (u32 panel = 0; panel < (kColumnMajor ? 1 : kPanels * kBuffers); ++panel)
       for (u32 at = 16 * (arch::thread_index() % arch::kWarpgroupSize); at < kPart; at += 16 * arch::kWarpgroupSize)
@@ -169,7 +169,7 @@ template <GemmConfig kConfig> struct Epilogue {
   WW_DEVICE static void store_zeros(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
                                     int consumer_warpgroup, TileCoord tile) {
     if constexpr (!kTree.empty()) {
-      Accumulator acc[kUnits] = {};
+      Accumulator acc[kMmaBlocks] = {};
       return store(arguments, base, buffer, consumer_warpgroup, acc, tile);
     }
     if (!buffer.is_issuer()) return;
@@ -187,7 +187,7 @@ template <GemmConfig kConfig> struct Epilogue {
     extent.m = to.row + to.rows, extent.n = n;
     extent.tile.n = to.tile_n;
     extent.thread = thread;
-    extent.first_row = to.row + consumer_warpgroup * kUnits * kWarpgroupRows + 16 * (thread / 32) + thread % 32 / 4;
+    extent.first_row = to.row + consumer_warpgroup * kMmaBlocks * kWarpgroupRows + 16 * (thread / 32) + thread % 32 / 4;
     extent.first_column = to.tile_n * kTileN;
     return extent;
   }
@@ -195,14 +195,14 @@ template <GemmConfig kConfig> struct Epilogue {
   // Evaluates the tree over the tile's accumulators; `sink` receives the values to be rounded.
   template <class Sink>
   WW_DEVICE static void evaluate(const EpilogueArguments& arguments, const TileExtent& extent,
-                                 Accumulator (&acc)[kUnits], const Sink& sink) {
+                                 Accumulator (&acc)[kMmaBlocks], const Sink& sink) {
     EpilogueReductions<kConfig> reductions(arguments, extent);
     EpilogueWalk<kConfig> walk(arguments, extent);
     walk.apply(acc, reductions);
     reductions.finish();
     const float out_scale = walk.scalar(kScalarOutScale);
     if constexpr (kColumns != kTileN) {
-      Output out[kUnits] = {};
+      Output out[kMmaBlocks] = {};
       EpilogueRows<kConfig>::swiglu(acc, out);
       finish(arguments, extent, out_scale, reductions, out, sink);
     } else {
@@ -211,7 +211,8 @@ template <GemmConfig kConfig> struct Epilogue {
   }
   template <class Sink>
   WW_DEVICE static void finish(const EpilogueArguments& arguments, const TileExtent& extent, float out_scale,
-                               const EpilogueReductions<kConfig>& reductions, Output (&out)[kUnits], const Sink& sink) {
+                               const EpilogueReductions<kConfig>& reductions, Output (&out)[kMmaBlocks],
+                               const Sink& sink) {
     if constexpr (EpilogueRows<kConfig>::kStages.quantise != EpilogueOp::none)
       EpilogueRows<kConfig>::quantise(arguments, extent, out_scale, reductions, out);
     sink(out);
@@ -219,7 +220,7 @@ template <GemmConfig kConfig> struct Epilogue {
 
   // Stores all parts of this warpgroup's rows of `tile`; each is in flight before the next is written.
   WW_DEVICE static void send(const GemmArguments& arguments, arch::SharedAddress base, const Buffer& buffer,
-                             int consumer_warpgroup, Output (&out)[kUnits], TileCoord tile) {
+                             int consumer_warpgroup, Output (&out)[kMmaBlocks], TileCoord tile) {
     WW_UNROLL
     for (int part = 0; part < kParts; ++part) {
       write(base, buffer, consumer_warpgroup, out, part);
@@ -231,12 +232,12 @@ template <GemmConfig kConfig> struct Epilogue {
   }
 
   WW_DEVICE static void write(arch::SharedAddress base, const Buffer& buffer, int consumer_warpgroup,
-                              Output (&out)[kUnits], int part) {
+                              Output (&out)[kMmaBlocks], int part) {
     const SharedD sD = shared_d(base, part);  // (TILE_M, columns of a part)
     buffer.acquire();
     WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) {
-      const int first_row = (consumer_warpgroup * kUnits + u) * kWarpgroupRows;
+    for (int u = 0; u < kMmaBlocks; ++u) {
+      const int first_row = (consumer_warpgroup * kMmaBlocks + u) * kWarpgroupRows;
       if constexpr (kColumnMajor) Columns::write(sD, first_row, out[u]);
       else if constexpr (kOut == DType::f32) write_words(sD, first_row, out[u], part);
       else if constexpr (kOut == DType::e4m3) write_bytes(sD, first_row, out[u], part);
@@ -248,7 +249,7 @@ template <GemmConfig kConfig> struct Epilogue {
   WW_DEVICE static void send_rows(const Rows& to, arch::SharedAddress base, const Buffer& buffer,
                                   int consumer_warpgroup) {
     const SharedD sD = shared_d(base, 0);  // (TILE_M, TILE_N)
-    for (int u = consumer_warpgroup * kUnits; u < (consumer_warpgroup + 1) * kUnits; ++u) {
+    for (int u = consumer_warpgroup * kMmaBlocks; u < (consumer_warpgroup + 1) * kMmaBlocks; ++u) {
       const int rows = to.rows - u * kWarpgroupRows;
       if (rows >= kWarpgroupRows) {
         if (!buffer.is_issuer()) continue;
@@ -339,7 +340,7 @@ template <GemmConfig kConfig> struct Epilogue {
                               TileCoord tile, int part) {
     const arch::TensorMap& map = acquired_output<kConfig>(arguments, tile);
     const SharedD sD = shared_d(base, part);  // (TILE_M, columns of a part)
-    for (int u = consumer_warpgroup * kUnits; u < (consumer_warpgroup + 1) * kUnits; ++u) {
+    for (int u = consumer_warpgroup * kMmaBlocks; u < (consumer_warpgroup + 1) * kMmaBlocks; ++u) {
       if constexpr (kColumnMajor) {
         Columns::issue(map, sD, tile, u);
       } else {

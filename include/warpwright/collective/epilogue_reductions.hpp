@@ -30,7 +30,7 @@ struct TileExtent {
   int first_row;         // of this thread
   int first_column;      // of the tile
 
-  WW_DEVICE int row(int unit, int half) const { return first_row + kWarpgroupRows * unit + 8 * half; }
+  WW_DEVICE int row(int mma_block, int half) const { return first_row + kWarpgroupRows * mma_block + 8 * half; }
   /// False for a tile wholly past the edge.
   WW_DEVICE bool counts() const { return tile.m < tiles_m && tile.n < tiles_n; }
 };
@@ -38,7 +38,7 @@ struct TileExtent {
 template <GemmConfig kConfig>
 WW_DEVICE TileExtent extent_of(const GemmArguments& arguments, int consumer_warpgroup, TileCoord tile) {
   const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
-  const int row = tile.m * kConfig.tile.m + consumer_warpgroup * units_of(kConfig) * kWarpgroupRows;
+  const int row = tile.m * kConfig.tile.m + consumer_warpgroup * mma_blocks_of(kConfig) * kWarpgroupRows;
   return {arguments.m,
           n_of<kConfig>(arguments),
           tile,
@@ -80,7 +80,7 @@ WW_DEVICE bool arrives_last(u32* counter, int count) {
 
 template <GemmConfig kConfig> class EpilogueReductions {
   static constexpr EpilogueTree kTree = kConfig.epilogue;
-  static constexpr int kUnits = units_of(kConfig);
+  static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
   static constexpr int kWarps = 4 * warpgroups_of_tile(kConfig);
   static constexpr bool kOddN = may_have_odd_n(kConfig);
 
@@ -90,7 +90,7 @@ template <GemmConfig kConfig> class EpilogueReductions {
     WW_UNROLL
     for (int i = 0; i < kEpilogueSlots; ++i) {
       WW_UNROLL
-      for (int u = 0; u < 2 * kUnits; ++u) rows_[i][u / 2][u % 2] = 0.0f;
+      for (int u = 0; u < 2 * kMmaBlocks; ++u) rows_[i][u / 2][u % 2] = 0.0f;
     }
   }
 
@@ -100,9 +100,9 @@ template <GemmConfig kConfig> class EpilogueReductions {
   };
 
   /// Of two columns that are inside, or of the first of them.
-  template <int kNode> WW_DEVICE void take_row(int unit, int half, bool inside, bool second_inside, Pair x) {
+  template <int kNode> WW_DEVICE void take_row(int mma_block, int half, bool inside, bool second_inside, Pair x) {
     constexpr bool kSum = kTree.node(kNode).op == EpilogueOp::row_sum;
-    float& row = rows_[reduction_index(kTree, kNode)][unit][half];
+    float& row = rows_[reduction_index(kTree, kNode)][mma_block][half];
     const Pair taken = kSum ? x : Pair{magnitude_of(x.x), magnitude_of(x.y)};
     row = combine<kSum>(combine<kSum>(row, inside ? taken.x : 0.0f), second_inside ? taken.y : 0.0f);
   }
@@ -179,7 +179,7 @@ template <GemmConfig kConfig> class EpilogueReductions {
     if constexpr (is_row_reduction(kOp)) {
       constexpr int kIndex = reduction_index(kTree, kNode);
       WW_UNROLL
-      for (int i = 0; i < 2 * kUnits; ++i) {
+      for (int i = 0; i < 2 * kMmaBlocks; ++i) {
         const float all = combine_lanes<kOp == EpilogueOp::row_sum, 1, 2>(rows_[kIndex][i / 2][i % 2]);
         const int row = extent_.row(i / 2, i % 2);
         if (extent_.thread % 4 == 0 && row < extent_.m) write(row_partials(kIndex, extent_.tile.n) + row, all);
@@ -194,7 +194,7 @@ template <GemmConfig kConfig> class EpilogueReductions {
     if constexpr (is_row_reduction(node.op)) {
       const int lane = static_cast<int>(arch::lane_index());
       const int row = extent_.first_row - lane / 4 + kWarpgroupRows * (lane / 16) + lane % 16;
-      if (lane < 16 * kUnits && row < extent_.m) {
+      if (lane < 16 * kMmaBlocks && row < extent_.m) {
         float all = 0.0f;
         for (int t = 0; t < extent_.tiles_n; ++t)
           all =
@@ -223,7 +223,7 @@ template <GemmConfig kConfig> class EpilogueReductions {
 
   const EpilogueArguments& arguments_;
   const TileExtent& extent_;
-  float rows_[kEpilogueSlots][kUnits][2];
+  float rows_[kEpilogueSlots][kMmaBlocks][2];
 };
 
 }  // namespace ww::collective

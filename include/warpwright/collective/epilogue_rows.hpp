@@ -12,16 +12,16 @@ namespace ww::collective {
 
 template <GemmConfig kConfig> struct EpilogueRows {
   static constexpr EpilogueStages kStages = stages_of(kConfig.epilogue);
-  static constexpr int kUnits = units_of(kConfig);
+  static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
   static constexpr int kColumns = output_columns(kConfig);
   using Accumulator = arch::Accumulator<kConfig.tile.n>;
   using Output = arch::Accumulator<kColumns>;
 
   /// out (64, TILE_N / 2) for each unit.
-  WW_DEVICE static void swiglu(Accumulator (&acc)[kUnits], Output (&out)[kUnits]) {
+  WW_DEVICE static void swiglu(Accumulator (&acc)[kMmaBlocks], Output (&out)[kMmaBlocks]) {
     constexpr bool kHalves = kStages.swiglu == EpilogueOp::swiglu_halves;
     WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) {
+    for (int u = 0; u < kMmaBlocks; ++u) {
       if constexpr (kHalves) {
         WW_UNROLL
         for (int v = 0; v < Output::kValues; ++v) out[u][v] = gated(acc[u][v], acc[u][v + Output::kValues]);
@@ -50,11 +50,11 @@ template <GemmConfig kConfig> struct EpilogueRows {
 
   /// Values ready for conversion to e4m3; their amax, or the scales of their blocks, on their way to memory.
   WW_DEVICE static void quantise(const EpilogueArguments& arguments, const TileExtent& extent, float scale,
-                                 const EpilogueReductions<kConfig>& reductions, Output (&out)[kUnits]) {
+                                 const EpilogueReductions<kConfig>& reductions, Output (&out)[kMmaBlocks]) {
     if constexpr (kStages.quantise == EpilogueOp::quantise) {
       float amax = 0.0f;
       WW_UNROLL
-      for (int u = 0; u < kUnits; ++u) {
+      for (int u = 0; u < kMmaBlocks; ++u) {
         WW_UNROLL
         for (int v = 0; v < Output::kValues; ++v) {
           const bool inside = extent.row(u, v / 2 % 2) < extent.m && column_of(extent, v) < columns_of(extent);
@@ -98,13 +98,13 @@ template <GemmConfig kConfig> struct EpilogueRows {
   }
 
   WW_DEVICE static void quantise_blocks(const EpilogueArguments& arguments, const TileExtent& extent,
-                                        Output (&out)[kUnits]) {
+                                        Output (&out)[kMmaBlocks]) {
     constexpr int kBlockValues = kScaleBlock / 2;  // of a thread, two rows
     WW_UNROLL
     for (int block = 0; block < kColumns / kScaleBlock; ++block) {
       const int index = extent.tile.n * (kColumns / kScaleBlock) + block;
       WW_UNROLL
-      for (int u = 0; u < kUnits; ++u) {
+      for (int u = 0; u < kMmaBlocks; ++u) {
         float amax[2] = {0.0f, 0.0f}, inverse[2];
         WW_UNROLL
         for (int i = 0; i < kBlockValues; ++i) {

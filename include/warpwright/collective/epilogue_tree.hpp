@@ -106,7 +106,7 @@ WW_HOST_DEVICE constexpr int values_at_once(const EpilogueTree& tree) { return t
 template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> class EpilogueWalk {
   static constexpr EpilogueTree kTree = kConfig.epilogue;
   static constexpr int kRoot = stages_of(kTree).body;
-  static constexpr int kUnits = units_of(kConfig);
+  static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
   using Atom = atom::MmaAtom<kConfig.operands.a, kConfig.tile.n>;
   using Accumulator = arch::Accumulator<kConfig.tile.n>;
   using Reductions = EpilogueReductions<kConfig>;
@@ -121,14 +121,14 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
   }
 
   /// Every value of acc becomes the tree's; `reductions` takes what the tree reduces.
-  WW_DEVICE void apply(Accumulator (&acc)[kUnits], Reductions& reductions) const {
+  WW_DEVICE void apply(Accumulator (&acc)[kMmaBlocks], Reductions& reductions) const {
     WW_NO_UNROLL
     for (int first = 0; first < Accumulator::kValues; first += kChunk) {
       WW_UNROLL
       for (int v = 0; v < kChunk; v += 4)
         apply_columns(acc, v, Atom::column(extent_.thread, 0) + 2 * (first + v), reductions);
       WW_UNROLL
-      for (int u = 0; u < kUnits; ++u) epilogue::rotate<kChunk>(acc[u]);
+      for (int u = 0; u < kMmaBlocks; ++u) epilogue::rotate<kChunk>(acc[u]);
     }
   }
 
@@ -138,16 +138,16 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
   static constexpr int kChunk = epilogue::chunk_of<kAtOnce>(Accumulator::kValues);
 
   /// Two columns, rows r and r + 8 of each unit.
-  WW_DEVICE void apply_columns(Accumulator (&acc)[kUnits], int v, int column, Reductions& reductions) const {
+  WW_DEVICE void apply_columns(Accumulator (&acc)[kMmaBlocks], int v, int column, Reductions& reductions) const {
     Pair vectors[kEpilogueSlots];
     load_row_vectors<kRoot>(column, vectors);
     typename Reductions::Columns sums{};
     WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) {
+    for (int u = 0; u < kMmaBlocks; ++u) {
       WW_UNROLL
       for (int half = 0; half < 2; ++half) {
         float &x = acc[u][v + 2 * half], &y = acc[u][v + 2 * half + 1];
-        const Place at{u, half, extent_.row(u, half), extent_.first_column + column, Pair{x, y}, vectors};
+        const ElementPair at{u, half, extent_.row(u, half), extent_.first_column + column, Pair{x, y}, vectors};
         const Pair result = value<kRoot>(at, reductions, sums);
         x = result.x, y = result.y;
       }
@@ -156,8 +156,8 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
   }
 
   /// Two neighbouring elements of D.
-  struct Place {
-    int unit, half;
+  struct ElementPair {
+    int mma_block, half;
     int row, column;  // of D; column is even
     Pair acc;
     const Pair* vectors;  // of these columns, by slot
@@ -174,7 +174,7 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
   template <int kSlot = 0> WW_DEVICE void load_column_vectors() {
     if constexpr (kTree.has(EpilogueOp::column_vector, kSlot)) {
       WW_UNROLL
-      for (int i = 0; i < 2 * kUnits; ++i)
+      for (int i = 0; i < 2 * kMmaBlocks; ++i)
         column_vector_[kSlot][i / 2][i % 2] = epilogue::load_constant_one<type_of(EpilogueOp::column_vector, kSlot)>(
             arguments_.column_vector[kSlot], min(extent_.row(i / 2, i % 2), extent_.m - 1));
     }
@@ -205,7 +205,7 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
   }
 
   template <int kNode>
-  WW_DEVICE Pair value(const Place& at, Reductions& reductions, typename Reductions::Columns& sums) const {
+  WW_DEVICE Pair value(const ElementPair& at, Reductions& reductions, typename Reductions::Columns& sums) const {
     constexpr EpilogueNode node = kTree.node(kNode);
     constexpr int kOperands = operands_of(node.op);
     if constexpr (kOperands == 0) {
@@ -216,7 +216,7 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
         if constexpr (node.op == EpilogueOp::store)
           store<node.type>(at, arguments_.out[node.slot], arguments_.ld_out[node.slot], x);
         if constexpr (is_row_reduction(node.op))
-          reductions.template take_row<kNode>(at.unit, at.half, at.column < extent_.n,
+          reductions.template take_row<kNode>(at.mma_block, at.half, at.column < extent_.n,
                                               at.column + (kOddN ? 1 : 0) < extent_.n, x);
         if constexpr (is_column_reduction(node.op)) reductions.template take_column<kNode>(at.row < extent_.m, x, sums);
         return {one<kNode>(x.x), one<kNode>(x.y)};
@@ -233,12 +233,12 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
     }
   }
 
-  WW_DEVICE bool inside(const Place& at, int second = 0) const {
+  WW_DEVICE bool inside(const ElementPair& at, int second = 0) const {
     return at.row < extent_.m && at.column + second < extent_.n;
   }
 
   /// Two elements of a matrix like D; not past its edge.
-  template <DType kType> WW_DEVICE Pair load(const Place& at, const void* matrix, i64 ld) const {
+  template <DType kType> WW_DEVICE Pair load(const ElementPair& at, const void* matrix, i64 ld) const {
     // why not a clamped address as for vectors: with D in place another warp may be storing there
     if constexpr (kByColumn) {
       Pair both{0.0f, 0.0f};
@@ -250,7 +250,7 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
       return epilogue::load_pair<kType>(matrix, at.row * ld + at.column);
     }
   }
-  template <DType kType> WW_DEVICE void store(const Place& at, void* matrix, i64 ld, Pair x) const {
+  template <DType kType> WW_DEVICE void store(const ElementPair& at, void* matrix, i64 ld, Pair x) const {
     if constexpr (kByColumn) {
       epilogue::store_one_if<kType>(inside(at), matrix, at.column * ld + at.row, x.x);
       epilogue::store_one_if<kType>(inside(at, 1), matrix, (at.column + 1) * ld + at.row, x.y);
@@ -259,7 +259,7 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
     }
   }
 
-  template <int kNode> WW_DEVICE Pair leaf(const Place& at) const {
+  template <int kNode> WW_DEVICE Pair leaf(const ElementPair& at) const {
     constexpr EpilogueNode node = kTree.node(kNode);
     if constexpr (node.op == EpilogueOp::accumulator) {
       return at.acc;
@@ -271,7 +271,7 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
     } else if constexpr (node.op == EpilogueOp::row_vector) {
       return at.vectors[node.slot];
     } else if constexpr (node.op == EpilogueOp::column_vector) {
-      const float x = column_vector_[node.slot][at.unit][at.half];
+      const float x = column_vector_[node.slot][at.mma_block][at.half];
       return {x, x};
     } else {
       if constexpr (node.op == EpilogueOp::c) return load<node.type>(at, arguments_.c, arguments_.ldc);
@@ -288,7 +288,7 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
   const EpilogueArguments& arguments_;
   const TileExtent& extent_;
   float scalar_[kEpilogueSlots];
-  float column_vector_[kEpilogueSlots][kUnits][2];
+  float column_vector_[kEpilogueSlots][kMmaBlocks][2];
 };
 
 }  // namespace ww::collective

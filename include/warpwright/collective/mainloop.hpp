@@ -24,7 +24,7 @@ template <GemmConfig kConfig> struct Mainloop {
   static constexpr arch::MmaOperands kOperands{kConfig.operands.a, kConfig.operands.b, kConfig.operands.layout.a,
                                                kMajorB};
   static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n, kTileK = kConfig.tile.k;
-  static constexpr int kUnits = units_of(kConfig);
+  static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
   static constexpr SharedPlan kShared = shared_plan(kConfig);
   static constexpr pipeline::ClusterShape kCluster = cluster_of(kConfig);
   static constexpr u32 kStageBytes = kShared.a_stage + kShared.b_stage;
@@ -115,7 +115,7 @@ template <GemmConfig kConfig> struct Mainloop {
                                    const B& gB, int parts, int k_blocks, arch::SharedAddress base, Pipeline& pipeline) {
     static_assert(kCluster.size() == 1 && kConfig.operands.layout.a == Major::k &&
                   kConfig.operands.layout.b == Major::k);
-    constexpr int kPartRows = kUnits * kWarpgroupRows;
+    constexpr int kPartRows = kMmaBlocks * kWarpgroupRows;
     const u32 bytes = static_cast<u32>(parts) * (kPartRows * kRowBytes) + kShared.b_stage;
     WW_NO_UNROLL
     for (int k = 0; k < k_blocks; ++k) {
@@ -166,7 +166,7 @@ template <GemmConfig kConfig> struct Mainloop {
   /// Computes acc = this warpgroup's rows of A B^T, scaled if the recipe is a block recipe. k_blocks >= 1. All threads
   /// of a consumer warpgroup call it.
   WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
-                                 Accumulator (&acc)[kUnits]) {
+                                 Accumulator (&acc)[kMmaBlocks]) {
     pipeline::Unordered order({}, 0);
     multiply_as<Mainloop>(k_blocks, base, pipeline, consumer_warpgroup, acc, order, 0);
   }
@@ -174,7 +174,7 @@ template <GemmConfig kConfig> struct Mainloop {
   /// `offset` is the tile's scale_offset().
   template <class Order>
   WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
-                                 Accumulator (&acc)[kUnits], Order& order, int offset) {
+                                 Accumulator (&acc)[kMmaBlocks], Order& order, int offset) {
     multiply_as<Mainloop>(k_blocks, base, pipeline, consumer_warpgroup, acc, order, offset);
   }
 
@@ -187,16 +187,16 @@ template <GemmConfig kConfig> struct Mainloop {
 
   /// Sets acc to an empty sum, for a consumer warpgroup without k-blocks. Behind an epilogue that adds to it this is
   /// -0, the neutral element of addition, because C + 0 would lose the sign of a C of -0.
-  WW_DEVICE static void clear(Accumulator (&acc)[kUnits], float zero = 0.0f) {
+  WW_DEVICE static void clear(Accumulator (&acc)[kMmaBlocks], float zero = 0.0f) {
     WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) arch::wgmma::fill(acc[u], zero);
+    for (int u = 0; u < kMmaBlocks; ++u) arch::wgmma::fill(acc[u], zero);
   }
 
  protected:
   // `Self` determines where A comes from: Mainloop, or a mainloop derived from it.
   template <class Self, class Order>
   WW_DEVICE static void multiply_as(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
-                                    Accumulator (&acc)[kUnits], Order& order, int offset) {
+                                    Accumulator (&acc)[kMmaBlocks], Order& order, int offset) {
     if constexpr (kPromotes) clear(acc);
     order.wait();
     // Values that differ from tile to tile are otherwise taken by the compiler to differ from lane to lane.
@@ -242,9 +242,9 @@ template <GemmConfig kConfig> struct Mainloop {
     }
   }
 
-  WW_DEVICE static auto unit_rows(const SharedA& sA, int consumer_warpgroup, int unit, u32 stage) {
+  WW_DEVICE static auto mma_block_rows(const SharedA& sA, int consumer_warpgroup, int mma_block, u32 stage) {
     return sA(_, _, static_cast<int>(stage))
-        .rows_from((consumer_warpgroup * kUnits + unit) * kWarpgroupRows);  // (64, TILE_K)
+        .rows_from((consumer_warpgroup * kMmaBlocks + mma_block) * kWarpgroupRows);  // (64, TILE_K)
   }
 
   // The tensor core accumulates over all of K; one k-block stays in flight while the next is waited for.
@@ -252,7 +252,7 @@ template <GemmConfig kConfig> struct Mainloop {
   // would serialise (C7511).
   template <class Order>
   WW_DEVICE static void multiply_plain(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
-                                       int consumer_warpgroup, Accumulator (&acc)[kUnits], Order& order) {
+                                       int consumer_warpgroup, Accumulator (&acc)[kMmaBlocks], Order& order) {
     auto sA = shared_a(base);  // (TILE_M, TILE_K, STAGE)
     pipeline::Stage previous{};
     int k = 0;
@@ -260,8 +260,8 @@ template <GemmConfig kConfig> struct Mainloop {
       const pipeline::Stage stage = next_stage(base, pipeline, consumer_warpgroup);
       arch::wgmma::fence();
       WW_UNROLL
-      for (int u = 0; u < kUnits; ++u)
-        atom::gemm<kOperands>(acc[u], unit_rows(sA, consumer_warpgroup, u, stage.index), operand_b(base, stage),
+      for (int u = 0; u < kMmaBlocks; ++u)
+        atom::gemm<kOperands>(acc[u], mma_block_rows(sA, consumer_warpgroup, u, stage.index), operand_b(base, stage),
                               k != 0);
       arch::wgmma::commit();
       arch::wgmma::wait<1>();  // the preceding k-block has been read
@@ -273,62 +273,64 @@ template <GemmConfig kConfig> struct Mainloop {
     pipeline.consumer_release(previous);
   }
 
-  WW_DEVICE static void hand_back(Accumulator (&acc)[kUnits]) {
-    if constexpr (kUnits == 1) arch::wgmma::wait<0>(acc[0]);
+  WW_DEVICE static void hand_back(Accumulator (&acc)[kMmaBlocks]) {
+    if constexpr (kMmaBlocks == 1) arch::wgmma::wait<0>(acc[0]);
     else arch::wgmma::wait<0>(acc[0], acc[1]);
   }
 
   /// One k-block in flight through the tensor core: the stage that its MMAs read, and their scales.
   struct Block {
     pipeline::Stage stage;
-    typename Scales::template Set<kUnits> scale;
+    typename Scales::template Set<kMmaBlocks> scale;
   };
   /// This thread's part of a tile, and the tile's position among B's scales.
-  struct Place {
+  struct TilePosition {
     int row, column;  // of the tile: the thread's first
     int offset;       // scale_offset()
   };
 
-  WW_DEVICE static Block start(arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup, const Place& place,
-                               Accumulator& raw) {
+  WW_DEVICE static Block start(arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
+                               const TilePosition& place, Accumulator& raw) {
     const Block block = take(base, pipeline, place);
     issue(base, block.stage, consumer_warpgroup, 0, raw);
     return block;
   }
-  WW_DEVICE static Block take(arch::SharedAddress base, Pipeline& pipeline, const Place& place) {
+  WW_DEVICE static Block take(arch::SharedAddress base, Pipeline& pipeline, const TilePosition& place) {
     const pipeline::Stage stage = pipeline.consumer_wait();
-    return {stage, Scales::template read<kUnits>(base + kShared.scales, stage, place.row)};
+    return {stage, Scales::template read<kMmaBlocks>(base + kShared.scales, stage, place.row)};
   }
 
-  WW_DEVICE static void issue(arch::SharedAddress base, pipeline::Stage stage, int consumer_warpgroup, int unit,
+  WW_DEVICE static void issue(arch::SharedAddress base, pipeline::Stage stage, int consumer_warpgroup, int mma_block,
                               Accumulator& raw) {
     arch::wgmma::fence();
-    atom::gemm<kOperands>(raw, unit_rows(shared_a(base), consumer_warpgroup, unit, stage.index), operand_b(base, stage),
-                          false);
+    atom::gemm<kOperands>(raw, mma_block_rows(shared_a(base), consumer_warpgroup, mma_block, stage.index),
+                          operand_b(base, stage), false);
     arch::wgmma::commit();
   }
 
   /// Returns this thread's first row in an MMA_M block, counted from the first scale of A of the tile.
-  WW_DEVICE static int row_of(const Place& place, int unit) { return place.offset + place.row + kWarpgroupRows * unit; }
+  WW_DEVICE static int row_of(const TilePosition& place, int mma_block) {
+    return place.offset + place.row + kWarpgroupRows * mma_block;
+  }
 
   // Multiplies one MMA_M block's rows of a stage with B into `raw`, and waits for it.
-  WW_DEVICE static void product(arch::SharedAddress base, pipeline::Stage stage, int consumer_warpgroup, int unit,
+  WW_DEVICE static void product(arch::SharedAddress base, pipeline::Stage stage, int consumer_warpgroup, int mma_block,
                                 Accumulator& raw) {
-    issue(base, stage, consumer_warpgroup, unit, raw);
+    issue(base, stage, consumer_warpgroup, mma_block, raw);
     arch::wgmma::wait<0>(raw);
   }
 
   // Adds raw times the scales of one MMA_M block to acc.
   WW_DEVICE static void promote(arch::SharedAddress base, Accumulator& acc, const Accumulator& raw, const Block& block,
-                                int unit, const Place& place) {
-    promote(acc, raw, block.scale, unit, place,
-            Scales::columns(base + kShared.scales, block.stage, row_of(place, unit)));
+                                int mma_block, const TilePosition& place) {
+    promote(acc, raw, block.scale, mma_block, place,
+            Scales::columns(base + kShared.scales, block.stage, row_of(place, mma_block)));
   }
   template <class Set, class Columns>
-  WW_DEVICE static void promote(Accumulator& acc, const Accumulator& raw, const Set& scales, int unit,
-                                const Place& place, const Columns& columns) {
+  WW_DEVICE static void promote(Accumulator& acc, const Accumulator& raw, const Set& scales, int mma_block,
+                                const TilePosition& place, const Columns& columns) {
     if constexpr (kForm == ScaleForm::rows) {
-      const auto& scale = scales.row[unit];
+      const auto& scale = scales.row[mma_block];
       constexpr int kValues = scale_step(kTileN) / 2;  // values whose columns share a scale wherever the tile starts
       WW_UNROLL
       for (int first = 0; first < Accumulator::kValues; first += kValues) {
@@ -348,7 +350,7 @@ template <GemmConfig kConfig> struct Mainloop {
         WW_UNROLL
         for (int i = 0; i < 4; ++i) {
           float scale = column.s[i % 2];
-          if constexpr (kForm == ScaleForm::both) scale = arch::mul(scales.row[unit][0][i / 2], scale);
+          if constexpr (kForm == ScaleForm::both) scale = arch::mul(scales.row[mma_block][0][i / 2], scale);
           sums[v + i] = arch::fma(products[v + i], scale, sums[v + i]);
         }
       }
@@ -364,18 +366,18 @@ template <GemmConfig kConfig> struct Mainloop {
     if constexpr (kScalesColumns) pipeline.consumer_release(block.stage);
   }
 
-  WW_DEVICE static Place place_of(int consumer_warpgroup, int offset) {
+  WW_DEVICE static TilePosition place_of(int consumer_warpgroup, int offset) {
     using Atom = atom::MmaAtom<kType, kTileN>;
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
-    return {consumer_warpgroup * kUnits * kWarpgroupRows + Atom::row(thread, 0), Atom::column(thread, 0), offset};
+    return {consumer_warpgroup * kMmaBlocks * kWarpgroupRows + Atom::row(thread, 0), Atom::column(thread, 0), offset};
   }
 
   // Hopper keeps 13 fraction bits while it accumulates FP8, which suffices for 128 products (docs/numerics.md).
   template <class Self, class Order>
   WW_DEVICE static void multiply_promoted(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
-                                          int consumer_warpgroup, Accumulator (&acc)[kUnits], Order& order,
+                                          int consumer_warpgroup, Accumulator (&acc)[kMmaBlocks], Order& order,
                                           int offset) {
-    const Place place = place_of(consumer_warpgroup, offset);
+    const TilePosition place = place_of(consumer_warpgroup, offset);
     if constexpr (partial_accumulators(kConfig) == 2) {
       promote_overlapped(k_blocks, base, pipeline, consumer_warpgroup, place, acc[0], order);
     } else {
@@ -389,7 +391,8 @@ template <GemmConfig kConfig> struct Mainloop {
   // serialises.
   template <class Order>
   WW_DEVICE static void promote_overlapped(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
-                                           int consumer_warpgroup, const Place& place, Accumulator& acc, Order& order) {
+                                           int consumer_warpgroup, const TilePosition& place, Accumulator& acc,
+                                           Order& order) {
     Accumulator even, odd;
     Block even_block = start(base, pipeline, consumer_warpgroup, place, even);
     int k = 0;  // the block in `even`
@@ -429,13 +432,14 @@ template <GemmConfig kConfig> struct Mainloop {
   // promotes one block after the other.
   template <class Self, class Order>
   WW_DEVICE static void promote_units(arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
-                                      const Place& place, Accumulator (&acc)[kUnits], bool last, Order& order) {
+                                      const TilePosition& place, Accumulator (&acc)[kMmaBlocks], bool last,
+                                      Order& order) {
     Accumulator raw;
     const Block block = take(base, pipeline, place);
     WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) {
+    for (int u = 0; u < kMmaBlocks; ++u) {
       Self::product(base, block.stage, consumer_warpgroup, u, raw);
-      if (u + 1 == kUnits) {
+      if (u + 1 == kMmaBlocks) {
         release_before(pipeline, block);
         if (last) order.arrive();  // only now, because no branch may separate accumulators in flight (C7511)
       }

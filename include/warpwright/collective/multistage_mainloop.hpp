@@ -20,7 +20,7 @@ enum class StageRelease : u8 {
 template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop : Mainloop<kConfig> {
   static_assert(!has_roles(kConfig));
   using Base = Mainloop<kConfig>;
-  using Base::kCluster, Base::kType, Base::kUnits;
+  using Base::kCluster, Base::kType, Base::kMmaBlocks;
   using typename Base::Accumulator;
   using typename Base::Pipeline;
   static constexpr int kStages = kConfig.sm90.stages;
@@ -39,7 +39,7 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
 
   /// Computes acc = this warpgroup's rows of `tile`. k_blocks >= 1. All threads call it.
   WW_DEVICE static void multiply(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring, TileCoord tile,
-                                 int warpgroup, Accumulator (&acc)[kUnits]) {
+                                 int warpgroup, Accumulator (&acc)[kMmaBlocks]) {
     load(arguments, base, ring, tile, 0, kStages);
     if constexpr (Base::kPromotes) multiply_promoted(arguments, base, ring, tile, warpgroup, acc);
     else multiply_plain(arguments, base, ring, tile, warpgroup, acc);
@@ -72,7 +72,7 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
 
   // As in Mainloop, which explains the do-while loop.
   WW_DEVICE static void multiply_plain(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring,
-                                       TileCoord tile, int warpgroup, Accumulator (&acc)[kUnits]) {
+                                       TileCoord tile, int warpgroup, Accumulator (&acc)[kMmaBlocks]) {
     constexpr int kInFlight = kByWarp ? 1 : 0;  // a barrier of all threads can only follow MMAs that all have finished
     auto sA = Base::shared_a(base);             // (TILE_M, TILE_K, STAGE)
     auto sB = Base::shared_b(base);             // (TILE_N, TILE_K, STAGE)
@@ -83,8 +83,8 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
       const pipeline::Stage stage = ring.reading.consumer_wait(token);
       arch::wgmma::fence();
       WW_UNROLL
-      for (int u = 0; u < kUnits; ++u)
-        atom::gemm<Base::kOperands>(acc[u], Base::unit_rows(sA, warpgroup, u, stage.index),
+      for (int u = 0; u < kMmaBlocks; ++u)
+        atom::gemm<Base::kOperands>(acc[u], Base::mma_block_rows(sA, warpgroup, u, stage.index),
                                     sB(_, _, static_cast<int>(stage.index)), k != 0);
       arch::wgmma::commit();
       arch::wgmma::wait<kInFlight>();
@@ -99,20 +99,20 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
   // Promotes every k-block as soon as it is multiplied. Consumer threads load their scales themselves, because no warp
   // is free for that; a schedule with roles does this better.
   WW_DEVICE static void multiply_promoted(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring,
-                                          TileCoord tile, int warpgroup, Accumulator (&acc)[kUnits]) {
+                                          TileCoord tile, int warpgroup, Accumulator (&acc)[kMmaBlocks]) {
     const TileScales scales = Base::scales_of(arguments, tile);
-    const typename Base::Place place = Base::place_of(warpgroup, Base::scale_offset(tile));
+    const typename Base::TilePosition place = Base::place_of(warpgroup, Base::scale_offset(tile));
     Base::clear(acc);
     pipeline::WaitToken token = peek(ring, true);
     for (int k = 0; k < k_blocks_of<kConfig>(arguments); ++k) {
-      const auto scale = Base::Scales::template read_global<kUnits>(scales, place.row, k);
+      const auto scale = Base::Scales::template read_global<kMmaBlocks>(scales, place.row, k);
       const pipeline::Stage stage = ring.reading.consumer_wait(token);
       Accumulator raw;
       WW_UNROLL
-      for (int u = 0; u < kUnits; ++u) {
+      for (int u = 0; u < kMmaBlocks; ++u) {
         Base::issue(base, stage, warpgroup, u, raw);
         arch::wgmma::wait<0>(raw);
-        if (u + 1 == kUnits) {
+        if (u + 1 == kMmaBlocks) {
           pass_on(arguments, base, ring, tile, stage, k);
           token = peek(ring, k + 1 < k_blocks_of<kConfig>(arguments));
         }

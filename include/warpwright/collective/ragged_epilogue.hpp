@@ -25,15 +25,15 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
   using Output = storage_t<kOut>;
 
   /// Stores acc as this warpgroup's columns of the tile's rows of D. All its threads call it.
-  template <TokenWidth kWidth, class Accumulator, int kUnits>
+  template <TokenWidth kWidth, class Accumulator, int kMmaBlocks>
   WW_DEVICE static void store(const GroupedArguments& arguments, arch::SharedAddress base, int consumer_warpgroup,
-                              Accumulator (&acc)[kUnits], const TokenTile& tile) {
+                              Accumulator (&acc)[kMmaBlocks], const TokenTile& tile) {
     const int first_column = tile.tile_n * Mainloop::kWeights + consumer_warpgroup * kPart;
     if constexpr (kTree.empty()) {
       write<kWidth, true>(arguments, base, acc, tile, first_column);
     } else {
       WW_UNROLL
-      for (int u = 0; u < kUnits; ++u) scale<kWidth>(arguments, acc[u], tile, first_column, u);
+      for (int u = 0; u < kMmaBlocks; ++u) scale<kWidth>(arguments, acc[u], tile, first_column, u);
       apply_tree<kConfig, kWidth>(arguments, acc, tile, first_column);
       write<kWidth, false>(arguments, base, acc, tile, first_column);
     }
@@ -49,7 +49,7 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
     WW_NO_UNROLL
     for (int done = 0; done < tile.rows; done += kWidth.width) {
       const TokenTile part{tile.group, tile.row + done, min(kWidth.width, tile.rows - done), tile.tile_n};
-      typename Shape::Accumulator acc[Shape::kUnits] = {};
+      typename Shape::Accumulator acc[Shape::kMmaBlocks] = {};
       apply_tree<kConfig, kWidth>(arguments, acc, part, first_column);
       write<kWidth, false>(arguments, base, acc, part, first_column);
     }
@@ -66,13 +66,14 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
     }
   }
 
-  template <TokenWidth kWidth, class Accumulator> WW_DEVICE static int token_of(int thread, int unit, int v) {
+  template <TokenWidth kWidth, class Accumulator> WW_DEVICE static int token_of(int thread, int mma_block, int v) {
     if constexpr (kWidth.swapped) return atom::MmaAtom<kConfig.operands.a, 2 * Accumulator::kValues>::column(thread, v);
-    else return unit * kWarpgroupRows + atom::MmaAtom<kConfig.operands.a, 2 * Accumulator::kValues>::row(thread, v);
+    else
+      return mma_block * kWarpgroupRows + atom::MmaAtom<kConfig.operands.a, 2 * Accumulator::kValues>::row(thread, v);
   }
-  template <TokenWidth kWidth, class Accumulator> WW_DEVICE static int column_of(int thread, int unit, int v) {
+  template <TokenWidth kWidth, class Accumulator> WW_DEVICE static int column_of(int thread, int mma_block, int v) {
     if constexpr (kWidth.swapped)
-      return unit * kWarpgroupRows + atom::MmaAtom<kConfig.operands.a, 2 * Accumulator::kValues>::row(thread, v);
+      return mma_block * kWarpgroupRows + atom::MmaAtom<kConfig.operands.a, 2 * Accumulator::kValues>::row(thread, v);
     else return atom::MmaAtom<kConfig.operands.a, 2 * Accumulator::kValues>::column(thread, v);
   }
 
@@ -120,14 +121,14 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
  private:
   // Without a tree the scales are applied here, so that an MMA_M block's accumulators are finished before the next
   // block's scales are loaded.
-  template <TokenWidth kWidth, bool kScales, class Accumulator, int kUnits>
-  WW_DEVICE static void write(const GroupedArguments& arguments, arch::SharedAddress base, Accumulator (&acc)[kUnits],
-                              const TokenTile& tile, int first_column) {
+  template <TokenWidth kWidth, bool kScales, class Accumulator, int kMmaBlocks>
+  WW_DEVICE static void write(const GroupedArguments& arguments, arch::SharedAddress base,
+                              Accumulator (&acc)[kMmaBlocks], const TokenTile& tile, int first_column) {
     const arch::SharedAddress staging =
         base +
         (Mainloop::kShared.staging + (arch::warp_index() - arch::kWarpgroupSize / arch::kWarpSize) * kStagingBytes);
     WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) {
+    for (int u = 0; u < kMmaBlocks; ++u) {
       if constexpr (kScales) scale<kWidth>(arguments, acc[u], tile, first_column, u);
       if constexpr (kOut == DType::f32) {
         store_words<kWidth>(arguments, acc[u], tile, first_column, u);
@@ -211,11 +212,11 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
 
   template <TokenWidth kWidth, class Accumulator>
   WW_DEVICE static void store_words(const GroupedArguments& arguments, const Accumulator& acc, const TokenTile& tile,
-                                    int first_column, int unit) {
+                                    int first_column, int mma_block) {
     constexpr int kStep = 8;  // of the MMA, in rows and columns, from values 0, 1 to 2, 3 and to 4, 5
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
-    const int token = token_of<kWidth, Accumulator>(thread, unit, 0);
-    const int column = first_column + column_of<kWidth, Accumulator>(thread, unit, 0);
+    const int token = token_of<kWidth, Accumulator>(thread, mma_block, 0);
+    const int column = first_column + column_of<kWidth, Accumulator>(thread, mma_block, 0);
     // Addresses step from one base, because a separate address for each value spills.
     Output* const first = address(arguments, tile.row + token, column);
     WW_UNROLL

@@ -28,12 +28,12 @@ template <GemmConfig kConfig> struct RaggedMainloop {
 
   /// The MMA shape of one width.
   template <TokenWidth kWidth> struct Shape {
-    static constexpr int kUnits = kWidth.swapped ? kPart / kWarpgroupRows : kWidth.width / kWarpgroupRows;
+    static constexpr int kMmaBlocks = kWidth.swapped ? kPart / kWarpgroupRows : kWidth.width / kWarpgroupRows;
     static constexpr int kN = kWidth.swapped ? kWidth.width : kPart;
     using Accumulator = arch::Accumulator<kN>;
-    using Scales = ThreadScales<kUnits, kN, kWidth.swapped>;
+    using Scales = ThreadScales<kMmaBlocks, kN, kWidth.swapped>;
     // Promoted and partial accumulators of every MMA_M block must leave registers for scales and addresses.
-    static constexpr bool kOverlaps = kUnits > 1 && kUnits* kN <= 160;
+    static constexpr bool kOverlaps = kMmaBlocks > 1 && kMmaBlocks* kN <= 160;
   };
 
   WW_DEVICE static SharedTokens shared_tokens(arch::SharedAddress base) { return {base + kShared.tokens}; }
@@ -69,13 +69,13 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   /// Computes acc = this warpgroup's part of the tile, scaled if the recipe is the block recipe. k_blocks >= 1.
   template <TokenWidth kWidth>
   WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
-                                 typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kUnits]) {
+                                 typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kMmaBlocks]) {
     WW_UNROLL
-    for (auto& unit : acc) clear(unit);
+    for (auto& accumulator : acc) clear(accumulator);
     if constexpr (kPromotes) {
       typename Shape<kWidth>::Accumulator raw[Shape<kWidth>::kOverlaps ? 2 : 1];
       WW_UNROLL
-      for (auto& unit : raw) clear(unit);
+      for (auto& accumulator : raw) clear(accumulator);
       WW_NO_UNROLL
       for (int k = 0; k < k_blocks; ++k) promote_block<kWidth>(base, pipeline, consumer_warpgroup, acc, raw);
     } else {
@@ -111,15 +111,15 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   }
 
   template <TokenWidth kWidth>
-  WW_DEVICE static void issue(arch::SharedAddress base, u32 stage, int consumer_warpgroup, int unit,
+  WW_DEVICE static void issue(arch::SharedAddress base, u32 stage, int consumer_warpgroup, int mma_block,
                               typename Shape<kWidth>::Accumulator& acc, bool accumulate) {
     auto sA = shared_tokens(base)(_, _, static_cast<int>(stage));   // (TILE_M, TILE_K)
     auto sB = shared_weights(base)(_, _, static_cast<int>(stage));  // (TILE_N, TILE_K)
     if constexpr (kWidth.swapped) {
-      const int row = consumer_warpgroup * kPart + unit * kWarpgroupRows;
+      const int row = consumer_warpgroup * kPart + mma_block * kWarpgroupRows;
       atom::gemm<kType>(acc, sB.rows_from(row), sA, accumulate);  // (64, TILE_K) (TILE_M, TILE_K)
     } else {
-      atom::gemm<kType>(acc, sA.rows_from(unit * kWarpgroupRows), sB.rows_from(consumer_warpgroup * kPart),
+      atom::gemm<kType>(acc, sA.rows_from(mma_block * kWarpgroupRows), sB.rows_from(consumer_warpgroup * kPart),
                         accumulate);  // (64, TILE_K) (PART, TILE_K)
     }
   }
@@ -128,18 +128,18 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   // after the other.
   template <TokenWidth kWidth>
   WW_DEVICE static void promote_block(arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
-                                      typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kUnits],
+                                      typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kMmaBlocks],
                                       typename Shape<kWidth>::Accumulator (&raw)[Shape<kWidth>::kOverlaps ? 2 : 1]) {
     using Shape = Shape<kWidth>;
-    constexpr int kUnits = Shape::kUnits;
-    static_assert(kUnits == 1 || kUnits == 2);
+    constexpr int kMmaBlocks = Shape::kMmaBlocks;
+    static_assert(kMmaBlocks == 1 || kMmaBlocks == 2);
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     const pipeline::Stage stage = pipeline.consumer_wait();
     auto& first = raw[0];
     start<kWidth>(base, stage, consumer_warpgroup, 0, first);
     typename Shape::Scales scales;
     scales.read(Scales::slot(base + kShared.scales, stage.index, consumer_warpgroup), thread);
-    if constexpr (kUnits == 1) {
+    if constexpr (kMmaBlocks == 1) {
       arch::wgmma::wait<0>(first);
       pipeline.consumer_release(stage);
       promote(acc[0], first, scales, 0);
@@ -162,19 +162,19 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   }
 
   template <TokenWidth kWidth>
-  WW_DEVICE static void start(arch::SharedAddress base, pipeline::Stage stage, int consumer_warpgroup, int unit,
+  WW_DEVICE static void start(arch::SharedAddress base, pipeline::Stage stage, int consumer_warpgroup, int mma_block,
                               typename Shape<kWidth>::Accumulator& raw) {
     arch::wgmma::fence();
-    issue<kWidth>(base, stage.index, consumer_warpgroup, unit, raw, false);
+    issue<kWidth>(base, stage.index, consumer_warpgroup, mma_block, raw, false);
     arch::wgmma::commit();
   }
 
   template <class Accumulator, class ThreadScales>
-  WW_DEVICE static void promote(Accumulator& acc, const Accumulator& raw, const ThreadScales& scales, int unit) {
+  WW_DEVICE static void promote(Accumulator& acc, const Accumulator& raw, const ThreadScales& scales, int mma_block) {
     auto&& products = arch::wgmma::values(raw);
     auto&& sums = arch::wgmma::values(acc);
     WW_UNROLL
-    for (int v = 0; v < Accumulator::kValues; ++v) sums[v] = arch::fma(products[v], scales.at(unit, v), sums[v]);
+    for (int v = 0; v < Accumulator::kValues; ++v) sums[v] = arch::fma(products[v], scales.at(mma_block, v), sums[v]);
     arch::wgmma::put_back(acc, sums);
   }
 
@@ -183,21 +183,21 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   // would serialise.
   template <TokenWidth kWidth>
   WW_DEVICE static void accumulate(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
-                                   typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kUnits]) {
-    constexpr int kUnits = Shape<kWidth>::kUnits;
+                                   typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kMmaBlocks]) {
+    constexpr int kMmaBlocks = Shape<kWidth>::kMmaBlocks;
     pipeline::Stage previous{};
     int k = 0;
     do {
       const pipeline::Stage stage = pipeline.consumer_wait();
       arch::wgmma::fence();
       WW_UNROLL
-      for (int u = 0; u < kUnits; ++u) issue<kWidth>(base, stage.index, consumer_warpgroup, u, acc[u], k != 0);
+      for (int u = 0; u < kMmaBlocks; ++u) issue<kWidth>(base, stage.index, consumer_warpgroup, u, acc[u], k != 0);
       arch::wgmma::commit();
       arch::wgmma::wait<1>();  // the preceding k-block has been read
       if (k != 0) pipeline.consumer_release(previous);
       previous = stage;
     } while (++k < k_blocks);
-    if constexpr (kUnits == 1) arch::wgmma::wait<0>(acc[0]);
+    if constexpr (kMmaBlocks == 1) arch::wgmma::wait<0>(acc[0]);
     else arch::wgmma::wait<0>(acc[0], acc[1]);
     pipeline.consumer_release(previous);
   }

@@ -82,26 +82,26 @@ template <int kTokens, int kWeights> struct RaggedScales {
 };
 
 /// The scales of one k-block in a consumer thread's registers, as promotion needs them for value v of an MMA_M block.
-template <int kUnits, int kN, bool kSwapped> struct ThreadScales;
+template <int kMmaBlocks, int kN, bool kSwapped> struct ThreadScales;
 
 // Tokens are the M side: two rows of each MMA_M block.
-template <int kUnits, int kN> struct ThreadScales<kUnits, kN, false> {
-  float row[kUnits][2];
+template <int kMmaBlocks, int kN> struct ThreadScales<kMmaBlocks, kN, false> {
+  float row[kMmaBlocks][2];
 
   WW_DEVICE void read(arch::SharedAddress slot, int thread) {
     const int first = atom::MmaAtom<DType::e4m3, kN>::row(thread, 0);
     WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) {
+    for (int u = 0; u < kMmaBlocks; ++u) {
       WW_UNROLL
       for (int half = 0; half < 2; ++half)
         row[u][half] = arch::float_of(arch::shared::load(slot + 4 * (first + 64 * u + 8 * half)));
     }
   }
-  WW_DEVICE float at(int unit, int v) const { return row[unit][(v / 2) % 2]; }
+  WW_DEVICE float at(int mma_block, int v) const { return row[mma_block][(v / 2) % 2]; }
 };
 
 // Tokens are the N side: two of every eight columns, the same for all MMA_M blocks.
-template <int kUnits, int kN> struct ThreadScales<kUnits, kN, true> {
+template <int kMmaBlocks, int kN> struct ThreadScales<kMmaBlocks, kN, true> {
   arch::Words<2> columns[kN / 8];
 
   WW_DEVICE void read(arch::SharedAddress slot, int thread) {

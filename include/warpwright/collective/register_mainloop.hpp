@@ -16,7 +16,7 @@ namespace ww::collective {
 template <GemmConfig kConfig> struct RegisterMainloop : Mainloop<kConfig> {
   static_assert(a_from_registers(kConfig));
   using Base = Mainloop<kConfig>;
-  using Base::kOperands, Base::kType, Base::kUnits;
+  using Base::kOperands, Base::kType, Base::kMmaBlocks;
   using typename Base::Accumulator;
   using typename Base::Pipeline;
   static constexpr int kSteps = 2;  // of the four of a stage
@@ -27,14 +27,14 @@ template <GemmConfig kConfig> struct RegisterMainloop : Mainloop<kConfig> {
   /// As in Mainloop.
   template <class Order>
   WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
-                                 Accumulator (&acc)[kUnits], Order& order, int offset) {
+                                 Accumulator (&acc)[kMmaBlocks], Order& order, int offset) {
     Base::template multiply_as<RegisterMainloop>(k_blocks, base, pipeline, consumer_warpgroup, acc, order, offset);
   }
 
   // As in Mainloop, which explains the do-while loop.
   template <class Order>
   WW_DEVICE static void multiply_plain(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
-                                       int consumer_warpgroup, Accumulator (&acc)[kUnits], Order& order) {
+                                       int consumer_warpgroup, Accumulator (&acc)[kMmaBlocks], Order& order) {
     const Reader reader;
     Fragment half[kHalves] = {};
     pipeline::Stage previous{};
@@ -42,7 +42,7 @@ template <GemmConfig kConfig> struct RegisterMainloop : Mainloop<kConfig> {
     do {
       const pipeline::Stage stage = Base::next_stage(base, pipeline, consumer_warpgroup);
       WW_UNROLL
-      for (int u = 0; u < kUnits; ++u) {
+      for (int u = 0; u < kMmaBlocks; ++u) {
         multiply_half<0>(reader, base, stage, consumer_warpgroup, u, acc[u], half[0], k != 0);
         multiply_half<1>(reader, base, stage, consumer_warpgroup, u, acc[u], half[1], true, [&] {
           if (u == 0) pipeline.consumer_release_if(k != 0, previous);  // none of its MMAs is in flight any more
@@ -51,18 +51,19 @@ template <GemmConfig kConfig> struct RegisterMainloop : Mainloop<kConfig> {
       previous = stage;
     } while (++k < k_blocks);
     order.arrive();
-    if constexpr (kUnits == 1) arch::wgmma::wait<0>(acc[0], half[0], half[1]);
+    if constexpr (kMmaBlocks == 1) arch::wgmma::wait<0>(acc[0], half[0], half[1]);
     else arch::wgmma::wait<0>(acc[0], acc[1], half[0], half[1]);
     pipeline.consumer_release(previous);
   }
 
   // Multiplies one MMA_M block's rows of a stage with B into raw (64, TILE_N), and waits for it.
-  WW_DEVICE static void product(arch::SharedAddress base, pipeline::Stage stage, int consumer_warpgroup, int unit,
+  WW_DEVICE static void product(arch::SharedAddress base, pipeline::Stage stage, int consumer_warpgroup, int mma_block,
                                 Accumulator& raw) {
     const Reader reader;
     Fragment early, late;
-    const auto sA = Base::unit_rows(Base::shared_a(base), consumer_warpgroup, unit, stage.index);  // (64, TILE_K)
-    const auto sB = Base::operand_b(base, stage);                                                  // (TILE_N, TILE_K)
+    const auto sA =
+        Base::mma_block_rows(Base::shared_a(base), consumer_warpgroup, mma_block, stage.index);  // (64, TILE_K)
+    const auto sB = Base::operand_b(base, stage);                                                // (TILE_N, TILE_K)
     reader.template load<0>(early, sA);
     reader.template load<kSteps>(late, sA);
     arch::wgmma::fence();
@@ -81,12 +82,12 @@ template <GemmConfig kConfig> struct RegisterMainloop : Mainloop<kConfig> {
   // finished.
   template <int kHalf, class Between = Nothing>
   WW_DEVICE static void multiply_half(const Reader& reader, arch::SharedAddress base, pipeline::Stage stage,
-                                      int consumer_warpgroup, int unit, Accumulator& acc, Fragment& half,
+                                      int consumer_warpgroup, int mma_block, Accumulator& acc, Fragment& half,
                                       bool accumulate, Between between = {}) {
     arch::wgmma::wait<1>(half);  // its old contents have been read ...
     between();
-    reader.template load<kHalf * kSteps>(half,
-                                         Base::unit_rows(Base::shared_a(base), consumer_warpgroup, unit, stage.index));
+    reader.template load<kHalf * kSteps>(
+        half, Base::mma_block_rows(Base::shared_a(base), consumer_warpgroup, mma_block, stage.index));
     arch::wgmma::fence();  // ... and written anew
     atom::gemm<kOperands>(acc, half, Base::operand_b(base, stage), kHalf * kSteps, accumulate);
     arch::wgmma::commit();

@@ -34,10 +34,10 @@ WW_DEVICE EpilogueArguments exchanged(EpilogueArguments arguments) {
 
 /// Applies the tree of kConfig to this warpgroup's columns of `tile`, from `first_column` of D on. All its threads call
 /// it.
-template <GemmConfig kConfig, TokenWidth kWidth, class Accumulator, int kUnits>
-WW_DEVICE void apply_tree(const GroupedArguments& arguments, Accumulator (&acc)[kUnits], const TokenTile& tile,
+template <GemmConfig kConfig, TokenWidth kWidth, class Accumulator, int kMmaBlocks>
+WW_DEVICE void apply_tree(const GroupedArguments& arguments, Accumulator (&acc)[kMmaBlocks], const TokenTile& tile,
                           int first_column) {
-  constexpr GemmConfig kWalk = walk_config(kConfig, kUnits, 2 * Accumulator::kValues, kWidth.swapped);
+  constexpr GemmConfig kWalk = walk_config(kConfig, kMmaBlocks, 2 * Accumulator::kValues, kWidth.swapped);
   const EpilogueArguments of_group = of_matrix(arguments.epilogue, tile.group);
   const EpilogueArguments of_tile = kWidth.swapped ? exchanged(of_group) : of_group;
   const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduces tiles whose K is split between CTAs of different clusters: all but the first store their accumulators in the
 // workspace; the first waits for them in order and adds.
-//   give:     accumulators -> slot -> flag = 1 (release)
-//   collect:  flag (acquire) -> acc = ((acc + split 1) + split 2) + ... , one FP32 rounding each -> flag = 0
+//   store_partial:  accumulators -> slot -> flag = 1 (release)
+//   reduce:  flag (acquire) -> acc = ((acc + split 1) + split 2) + ... , one FP32 rounding each -> flag = 0
 // Each slot and warp has a flag. The warps of both sides hold the same elements and synchronise with no other warp.
 // Flags are zero again when the launch ends.
 #pragma once
@@ -17,17 +17,17 @@
 namespace ww::collective {
 
 template <GemmConfig kConfig> struct WorkspaceSum {
-  static constexpr int kUnits = units_of(kConfig);
+  static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
   static constexpr int kWarps = 4 * kConfig.sm90.consumer_warpgroups;
   static constexpr int kThreads = 32 * kWarps;
   using Accumulator = arch::Accumulator<kConfig.tile.n>;
 
   /// Stores this warp's accumulators. All lanes of a consumer warp call it.
-  WW_DEVICE static void give(const PartialTiles& partials, i64 slot, int consumer_warpgroup,
-                             Accumulator (&acc)[kUnits]) {
+  WW_DEVICE static void store_partial(const PartialTiles& partials, i64 slot, int consumer_warpgroup,
+                                      Accumulator (&acc)[kMmaBlocks]) {
     float* const to = part_of_thread(partials, slot, consumer_warpgroup);
     WW_UNROLL
-    for (int u = 0; u < kUnits; ++u) {
+    for (int u = 0; u < kMmaBlocks; ++u) {
       WW_UNROLL
       for (int v = 0; v < Accumulator::kValues; v += 4)
         arch::global::store4(to + (u * Accumulator::kValues + v) * kThreads,
@@ -38,17 +38,17 @@ template <GemmConfig kConfig> struct WorkspaceSum {
     if (arch::lane_index() == 0) arch::global::store_release(flag_of(partials, slot, consumer_warpgroup), 1);
   }
 
-  /// Adds splits 1 to pieces - 1, which are in slots `slot`, slot + step, ... All lanes of a consumer warp call it.
-  WW_DEVICE static void collect(const PartialTiles& partials, i64 slot, int step, int pieces, int consumer_warpgroup,
-                                Accumulator (&acc)[kUnits]) {
-    pieces = static_cast<int>(arch::warp::uniform(static_cast<u32>(pieces)));  // see scheduler::uniform_for
+  /// Adds splits 1 to splits - 1, which are in slots `slot`, slot + step, ... All lanes of a consumer warp call it.
+  WW_DEVICE static void reduce(const PartialTiles& partials, i64 slot, int step, int splits, int consumer_warpgroup,
+                               Accumulator (&acc)[kMmaBlocks]) {
+    splits = static_cast<int>(arch::warp::uniform(static_cast<u32>(splits)));  // see scheduler::uniform_for
     WW_NO_UNROLL
-    for (int piece = 1; piece < pieces; ++piece, slot += step) {
+    for (int split = 1; split < splits; ++split, slot += step) {
       u32* const flag = flag_of(partials, slot, consumer_warpgroup);
       arch::global::wait_global_warp(flag, [](u32 value) { return value == 1; });
       const float* const from = part_of_thread(partials, slot, consumer_warpgroup);
       WW_UNROLL
-      for (int u = 0; u < kUnits; ++u) {
+      for (int u = 0; u < kMmaBlocks; ++u) {
         WW_UNROLL
         for (int v = 0; v < Accumulator::kValues; v += 4) {
           const arch::Words<4> part = arch::global::load4(from + (u * Accumulator::kValues + v) * kThreads);

@@ -17,7 +17,7 @@ inline constexpr int kScaleBlock = 128;      // block recipe: K (and N for B) th
 inline constexpr int kSharedLimit = 232448;  // dynamic shared memory of one CTA on sm_90
 inline constexpr int kLargestStages = 16;
 inline constexpr int kAlignment = 1024;
-inline constexpr int kTicketStages = 2;     // dynamic: tiles announced ahead of the consumer warps
+inline constexpr int kWorkTileStages = 2;   // dynamic: tiles announced ahead of the consumer warps
 inline constexpr int kLargestCluster = 16;  // CTAs; more than 8 are not portable, but every H100 and H200 has them
 inline constexpr int kPortableCluster = 8;
 
@@ -62,7 +62,7 @@ WW_HOST_DEVICE constexpr RegisterSplit registers_of(const GemmConfig& c) {
 }
 
 /// 64-row units that each consumer warpgroup multiplies one after the other.
-WW_HOST_DEVICE constexpr int units_of(const GemmConfig& c) {
+WW_HOST_DEVICE constexpr int mma_blocks_of(const GemmConfig& c) {
   return c.tile.m / (kWarpgroupRows * warpgroups_of_tile(c));
 }
 
@@ -138,7 +138,7 @@ WW_HOST_DEVICE constexpr int accumulator_registers(const GemmConfig& c) {
 // why one for several units, three warpgroups or wide tiles: two would not leave registers for the sums. Without roles
 // a loading thread would part two sets in flight
 WW_HOST_DEVICE constexpr int partial_accumulators(const GemmConfig& c) {
-  const bool room = units_of(c) == 1 && c.sm90.consumer_warpgroups < 3 && has_roles(c) && !a_from_registers(c) &&
+  const bool room = mma_blocks_of(c) == 1 && c.sm90.consumer_warpgroups < 3 && has_roles(c) && !a_from_registers(c) &&
                     3 * c.tile.n / 2 <= accumulator_registers(c);
   return !promotes(c) ? 0 : c.sm90.partial_accumulators != 0 ? c.sm90.partial_accumulators : room ? 2 : 1;
 }
@@ -159,7 +159,7 @@ WW_HOST_DEVICE constexpr bool stacks_matrices(const GemmConfig& c) {
 }
 
 /// The dense kernel takes its tiles from a counter.
-WW_HOST_DEVICE constexpr bool takes_tickets(const GemmConfig& c) {
+WW_HOST_DEVICE constexpr bool uses_work_tile_counter(const GemmConfig& c) {
   return c.grouping == Grouping::dense && c.sm90.tile_scheduler == TileScheduler::dynamic;
 }
 /// CTAs of a cluster split K between them.
@@ -199,8 +199,8 @@ struct SharedPlan {
   int a_stage = 0, b_stage = 0;  // bytes of one stage
   int d_tile = 0;                // bytes of what is staged of one output tile
   int a = 0, b = 0, d = 0, sums = 0, scales = 0, barriers = 0, order = 0;
-  int ticket_barriers = 0, tickets = 0;  // dynamic
-  int sum_barriers = 0;                  // of the slots for partial tiles of a cluster's peers, from `sums` on
+  int work_tile_barriers = 0, work_tiles = 0;  // dynamic
+  int sum_barriers = 0;                        // of the slots for partial tiles of a cluster's peers, from `sums` on
   int total = 0;
 };
 
@@ -216,16 +216,16 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
   // without roles every consumer thread reads its own from global memory
   plan.barriers = plan.scales + (has_roles(c) ? c.sm90.stages * scale_floats(c) * 4 : 0);
   plan.order = plan.barriers + 2 * c.sm90.stages * 8;
-  plan.ticket_barriers = plan.order + (tiles_in_flight(c) > 1 ? tiles_in_flight(c) * 8 : 0);
-  plan.tickets = plan.ticket_barriers + (takes_tickets(c) ? 2 * kTicketStages * 8 : 0);
-  plan.sum_barriers = plan.tickets + (takes_tickets(c) ? kTicketStages * 4 : 0);
+  plan.work_tile_barriers = plan.order + (tiles_in_flight(c) > 1 ? tiles_in_flight(c) * 8 : 0);
+  plan.work_tiles = plan.work_tile_barriers + (uses_work_tile_counter(c) ? 2 * kWorkTileStages * 8 : 0);
+  plan.sum_barriers = plan.work_tiles + (uses_work_tile_counter(c) ? kWorkTileStages * 4 : 0);
   plan.total = plan.sum_barriers + sum_barrier_bytes(c);
   return plan;
 }
 
 WW_HOST_DEVICE constexpr SumPlan sum_plan(const GemmConfig& c) {
   const SharedPlan plan = shared_plan(c);
-  return {cluster_of(c), 4 * c.sm90.consumer_warpgroups, units_of(c) * c.tile.n / 2 / sum_rounds(c), plan.sums,
+  return {cluster_of(c), 4 * c.sm90.consumer_warpgroups, mma_blocks_of(c) * c.tile.n / 2 / sum_rounds(c), plan.sums,
           plan.sum_barriers};
 }
 
@@ -295,7 +295,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_scheduler(const GemmConfig& c) {
     return {"cluster", "1, 2 or 4 CTAs along M and along N, at most 16 in all"};
   if (c.cluster.m > 4 || c.cluster.n > 4) return {"cluster", "at most 4 CTAs along M and along N"};
   if ((tiles_in_flight(c) > 1 || !has_roles(c)) &&
-      (takes_tickets(c) || c.sm90.tile_scheduler == TileScheduler::stream_k ||
+      (uses_work_tile_counter(c) || c.sm90.tile_scheduler == TileScheduler::stream_k ||
        c.sm90.tile_scheduler == TileScheduler::split_k))
     return {"tile_scheduler", "auto, single or static with pingpong and multistage"};
   // why: tiles count each other in, so a launch keeps all its CTAs resident
@@ -303,10 +303,10 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_scheduler(const GemmConfig& c) {
     return {"tile_scheduler", "auto, static, dynamic, stream-k or split-k with an epilogue that reduces"};
   if (c.sm90.tile_scheduler != TileScheduler::split_k)
     return c.sm90.split > 1 || c.cluster.k > 1 ? ConfigFault{"split", "order split-k with it"} : ConfigFault{};
-  if (c.sm90.split < 2 || c.sm90.split > 1024) return {"split", "2 to 1024 pieces"};
+  if (c.sm90.split < 2 || c.sm90.split > 1024) return {"split", "2 to 1024 splits"};
   if (!is_power_of_two(c.cluster.k) || c.sm90.split % c.cluster.k != 0)
     return {"cluster (k)", "1, 2, 4, 8 or 16 CTAs, a divisor of split"};
-  if (c.cluster.k > 1 && units_of(c) * c.tile.n / 2 % (4 * sum_rounds(c)) != 0)  // 16 bytes a thread and step
+  if (c.cluster.k > 1 && mma_blocks_of(c) * c.tile.n / 2 % (4 * sum_rounds(c)) != 0)  // 16 bytes a thread and step
     return {"tile (n)", "a multiple of 16 for sums across a cluster"};
   return {};
 }
@@ -409,9 +409,9 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (const ConfigFault fault = fault_of_operands(c)) return fault;
   if (c.sm90.partial_accumulators != 0 && !promoted) return {"partial_accumulators", "auto without block scales"};
   if (c.sm90.partial_accumulators > 2) return {"partial_accumulators", "auto, 1 or 2"};
-  if (c.sm90.partial_accumulators == 2 && (units_of(c) > 1 || !has_roles(c)))
+  if (c.sm90.partial_accumulators == 2 && (mma_blocks_of(c) > 1 || !has_roles(c)))
     return {"partial_accumulators", "1 with multistage, or where a consumer warpgroup has 128 rows"};
-  const bool crowded = (units_of(c) + partial_accumulators(c)) * c.tile.n / 2 > accumulator_registers(c);
+  const bool crowded = (mma_blocks_of(c) + partial_accumulators(c)) * c.tile.n / 2 > accumulator_registers(c);
   if (crowded && (a_from_registers(c) || transposes_b(c)))
     return {"tile",
             "accumulators of at most 160 registers a thread, 96 with three consumer warpgroups, beside operands"};

@@ -73,7 +73,7 @@ enum class TileScheduler : u8 {
   vertical,    // descriptors: all groups for one column of tiles; the group is found by binary search
   single,      // dense: one tile for each CTA, as many CTAs as tiles
   stream_k,    // dense: every CTA the same number of k-blocks; tiles between two CTAs are summed through workspace
-  split_k,     // every tile in `split` pieces along K, summed across cluster_k CTAs and then (dense) through workspace
+  split_k,     // every tile in `split` splits of K, summed across cluster_k CTAs and then (dense) through workspace
 };
 WW_HOST_DEVICE constexpr EnumNames names_of(TileScheduler) {
   return {"TileScheduler", {"auto", "static", "dynamic", "horizontal", "vertical", "single", "stream-k", "split-k"}};

@@ -16,8 +16,8 @@ struct GroupSizes {
   i32 alignment;  // offsets: of the start of a group; masked: Mmax
   const i32* sizes;
   const i32* sizes2;
-  u32* status;    // or null
-  i32 grain = 1;  // groups begin and end at multiples of it
+  u32* status;          // or null
+  i32 granularity = 1;  // groups begin and end at multiples of it
 };
 
 /// The rows of one group, after the cuts that the status word reports.
@@ -34,7 +34,7 @@ inline constexpr int kWidthClasses = 16;
 
 /// Device memory that outlives a launch; counters return to zero at the end of every launch.
 struct GroupedWorkspace {
-  u32 ticket;                 // tiles taken from the counter
+  u32 next_tile;              // tiles handed out by the counter
   u32 finished;               // CTAs that will take no more
   u32 widths[kWidthClasses];  // tiles of each width class of the last launch
 };

@@ -156,9 +156,9 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   if (c.sm90.tile_scheduler != TileScheduler::split_k && (c.sm90.split > 1 || c.cluster.k > 1))
     return {"split", "order split-k with it"};
   if (c.sm90.tile_scheduler == TileScheduler::split_k && c.sm90.split != 2 && c.sm90.split != 4 && c.sm90.split != 8)
-    return {"split", "2, 4 or 8 pieces, one for each CTA of a cluster"};
+    return {"split", "2, 4 or 8 splits, one for each CTA of a cluster"};
   if (c.sm90.tile_scheduler == TileScheduler::split_k && c.cluster.k != c.sm90.split)
-    return {"cluster (k)", "as many CTAs as split has pieces"};
+    return {"cluster (k)", "as many CTAs as split has splits"};
   if (group_capacity(c) < 1 || group_capacity(c) > kGroupLimit) return {"groups", "1 to 4096"};
   if (c.sm90.stages < 2 || c.sm90.stages > kLargestStages) return {"stages", "2 to 16"};
   if (grouped_shared_plan(c).total > shared_limit(c))

@@ -140,7 +140,7 @@ template <GemmConfig kConfig> struct DescriptorGemm {
         store_zeros(arguments, shared, buffer, consumer_warpgroup, tile);
         continue;
       }
-      typename Epilogue::Accumulator acc[Epilogue::Shape::kUnits];  // (64, TILE_M) FP32 for each MMA_M block
+      typename Epilogue::Accumulator acc[Epilogue::Shape::kMmaBlocks];  // (64, TILE_M) FP32 for each MMA_M block
       Mainloop::template multiply<Epilogue::kWidth>(arguments.k_blocks, shared, pipeline, consumer_warpgroup, acc);
       Epilogue::store(arguments, shared, buffer, consumer_warpgroup, acc, token_tile(tile),
                       arguments.descriptors.maps[collective::map_of_d(tile.group)], tile.row);
@@ -152,7 +152,7 @@ template <GemmConfig kConfig> struct DescriptorGemm {
   WW_DEVICE static void store_zeros(const GroupedArguments& arguments, arch::SharedAddress shared,
                                     const typename Epilogue::Buffer& buffer, int consumer_warpgroup, const Tile& tile) {
     if constexpr (kHasTree) {
-      typename Epilogue::Accumulator acc[Epilogue::Shape::kUnits] = {};
+      typename Epilogue::Accumulator acc[Epilogue::Shape::kMmaBlocks] = {};
       Epilogue::store_tree(arguments, shared, buffer, consumer_warpgroup, acc, token_tile(tile),
                            arguments.descriptors.maps[collective::map_of_d(tile.group)], tile.row);
     } else {

@@ -33,7 +33,7 @@ template <GemmConfig kConfig> struct Gemm {
   using Tile = scheduler::Tile;
   using Scheduler = scheduler::SchedulerOf<kConfig, 1 + static_cast<int>(Mainloop::kScaleWarps) +
                                                         4 * kConfig.sm90.consumer_warpgroups>;
-  static constexpr u32 kTicketWarp = 3;
+  static constexpr u32 kSchedulerWarp = 3;
 
   // An order is needed beside two consumers, because a barrier distinguishes only consecutive phases and the ring is
   // filled tile by tile.
@@ -52,7 +52,7 @@ template <GemmConfig kConfig> struct Gemm {
     if (arch::thread_index() == 0) {
       Pipeline::initialize(barriers);
       Order::initialize(shared + kShared.order);
-      if constexpr (collective::takes_tickets(kConfig)) Scheduler::initialize(shared);
+      if constexpr (collective::uses_work_tile_counter(kConfig)) Scheduler::initialize(shared);
       PartialSums<kConfig>::initialize(shared);
       if constexpr (!kConfig.operands.pointer_array) {
         if (k_blocks(params) > 0) {
@@ -85,7 +85,7 @@ template <GemmConfig kConfig> struct Gemm {
     scheduler::TileGrid grid = params.scheduler.grid;
     if constexpr (kConfig.dense.fixed_n > 0)
       grid.cluster_tiles_n = ceil_div(kConfig.dense.fixed_n, kConfig.tile.n * kConfig.cluster.n);
-    const collective::TileCoord at = scheduler::Place<Mainloop::kCluster>::at(grid, tile.index);
+    const collective::TileCoord at = scheduler::CtaPosition<Mainloop::kCluster>::at(grid, tile.index);
     if constexpr (kConfig.operands.batched) return collective::tile_of_matrix(params.gemm, at);
     else return at;
   }
@@ -117,10 +117,10 @@ template <GemmConfig kConfig> struct Gemm {
       Scheduler scheduler(params.scheduler, k_blocks(params), shared, scheduler::Reader::warp);
       for (Tile tile; scheduler.next(tile);)
         Mainloop::load_scales(params.gemm, shared, pipeline, at(params, tile), tile.k, arch::warp_index() - 1);
-    } else if (arch::warp_index() == kTicketWarp) {
-      if constexpr (collective::takes_tickets(kConfig)) {
+    } else if (arch::warp_index() == kSchedulerWarp) {
+      if constexpr (collective::uses_work_tile_counter(kConfig)) {
         if (arch::cluster_rank() == 0) {
-          arch::role("tickets");
+          arch::role("scheduler");
           Scheduler::serve(params.scheduler, shared);
         }
       }
@@ -162,7 +162,7 @@ template <GemmConfig kConfig> struct Gemm {
         pipeline.consumer_skip(static_cast<u32>(k_blocks(params)));
         continue;
       }
-      typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each MMA_M block
+      typename Mainloop::Accumulator acc[Mainloop::kMmaBlocks];  // (64, TILE_N) FP32 for each MMA_M block
       int offset = 0;
       if constexpr (collective::promotes(kConfig) && Mainloop::Scales::kBlocks > 1)
         offset = Mainloop::scale_offset(at(params, tile));

@@ -139,7 +139,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
   /// Stores a tile whose accumulators are scaled.
   WW_DEVICE static void store(const GroupedArguments& arguments, arch::SharedAddress shared,
                               const typename Epilogue::Buffer& buffer, int consumer_warpgroup,
-                              typename Mainloop::Accumulator (&acc)[Mainloop::kUnits], const Tile& tile) {
+                              typename Mainloop::Accumulator (&acc)[Mainloop::kMmaBlocks], const Tile& tile) {
     if constexpr (kConfig.epilogue.empty())
       Epilogue::store_rows(rows_of(arguments, tile), shared, buffer, consumer_warpgroup, acc);
     else
@@ -152,7 +152,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
     if constexpr (kConfig.epilogue.empty()) {
       Epilogue::store_zero_rows(rows_of(arguments, tile), shared, buffer, consumer_warpgroup);
     } else if (tile.rows > 0) {
-      typename Mainloop::Accumulator acc[Mainloop::kUnits] = {};
+      typename Mainloop::Accumulator acc[Mainloop::kMmaBlocks] = {};
       store(arguments, shared, buffer, consumer_warpgroup, acc, tile);
     }
   }
@@ -172,7 +172,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
         Mainloop::pass(arguments.k_blocks, pipeline);
         continue;
       }
-      typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each MMA_M block
+      typename Mainloop::Accumulator acc[Mainloop::kMmaBlocks];  // (64, TILE_N) FP32 for each MMA_M block
       Mainloop::multiply(arguments.k_blocks, shared, pipeline, consumer_warpgroup, acc);
       Epilogue::scale(factors(arguments, tile), consumer_warpgroup, acc);
       store(arguments, shared, buffer, consumer_warpgroup, acc, tile);

@@ -53,7 +53,7 @@ struct MultistageGemm {
     for (scheduler::Tile tile; scheduler.next(tile);) {
       const collective::TileCoord coord = at(params, tile);
       if (arch::thread_index() == 0) arch::note_work(tile.k.blocks, false);
-      typename Mainloop::Accumulator acc[Mainloop::kUnits];  // (64, TILE_N) FP32 for each MMA_M block
+      typename Mainloop::Accumulator acc[Mainloop::kMmaBlocks];  // (64, TILE_N) FP32 for each MMA_M block
       Mainloop::multiply(params.gemm, shared, ring, coord, warpgroup, acc);
       Epilogue::scale(params.gemm, warpgroup, acc, coord);
       Epilogue::store(params.gemm, shared, buffer, warpgroup, acc, coord);
@@ -70,7 +70,7 @@ struct MultistageGemm {
   WW_DEVICE static int k_blocks(const GemmParams& params) { return collective::k_blocks_of<kConfig>(params.gemm); }
 
   WW_DEVICE static collective::TileCoord at(const GemmParams& params, const scheduler::Tile& tile) {
-    const collective::TileCoord at = scheduler::Place<Mainloop::kCluster>::at(params.scheduler.grid, tile.index);
+    const collective::TileCoord at = scheduler::CtaPosition<Mainloop::kCluster>::at(params.scheduler.grid, tile.index);
     if constexpr (kConfig.operands.batched) return collective::tile_of_matrix(params.gemm, at);
     else return at;
   }

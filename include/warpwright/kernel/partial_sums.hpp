@@ -12,7 +12,7 @@ namespace ww::kernel {
 template <GemmConfig kConfig> class PartialSums {
   static constexpr bool kInCluster = collective::sums_in_cluster(kConfig);
   static constexpr bool kInWorkspace = collective::sums_in_workspace(kConfig);
-  static constexpr int kUnits = collective::units_of(kConfig);
+  static constexpr int kMmaBlocks = collective::mma_blocks_of(kConfig);
   static constexpr pipeline::ClusterShape kCluster = collective::cluster_of(kConfig);
   using Accumulator = arch::Accumulator<kConfig.tile.n>;
   using Workspace = collective::WorkspaceSum<kConfig>;
@@ -30,27 +30,27 @@ template <GemmConfig kConfig> class PartialSums {
   }
 
   /// Returns whether this CTA reduces for the CTAs along K of its cluster.
-  WW_DEVICE static bool is_first_along_k() { return !kInCluster || scheduler::Place<kCluster>::rank_k() == 0; }
+  WW_DEVICE static bool is_first_along_k() { return !kInCluster || scheduler::CtaPosition<kCluster>::rank_k() == 0; }
 
   /// Returns true if acc is then the sum of all of `tile`, and this CTA stores it. All threads of a consumer warpgroup
   /// call it.
   template <class Scheduler>
-  WW_DEVICE bool complete(const collective::PartialTiles& partials, Accumulator (&acc)[kUnits],
+  WW_DEVICE bool complete(const collective::PartialTiles& partials, Accumulator (&acc)[kMmaBlocks],
                           const Scheduler& scheduler, const scheduler::Tile& tile) {
     if constexpr (kInCluster) {
       if (!is_first_along_k()) {
-        cluster_.give(acc, tile.k.blocks > 0);
+        cluster_.send_partial(acc, tile.k.blocks > 0);
         return false;
       }
-      cluster_.take(acc, min(kCluster.k, tile.cluster_k.blocks));
+      cluster_.reduce(acc, min(kCluster.k, tile.cluster_k.blocks));
     }
     if constexpr (kInWorkspace) {
-      const scheduler::Meeting meeting = scheduler.meeting(tile);
+      const scheduler::FixUp fix_up = scheduler.fix_up(tile);
       if (tile.k.first != 0) {
-        Workspace::give(partials, meeting.slot, consumer_warpgroup_, acc);
+        Workspace::store_partial(partials, fix_up.slot, consumer_warpgroup_, acc);
         return false;
       }
-      Workspace::collect(partials, meeting.slot, kCluster.plane(), meeting.pieces, consumer_warpgroup_, acc);
+      Workspace::reduce(partials, fix_up.slot, kCluster.plane(), fix_up.splits, consumer_warpgroup_, acc);
     }
     return true;
   }

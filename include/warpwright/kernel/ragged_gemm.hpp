@@ -18,8 +18,8 @@
 #include "warpwright/collective/ragged_epilogue.hpp"
 #include "warpwright/pipeline/async_pipeline.hpp"
 #include "warpwright/scheduler/ragged_tiles.hpp"
-#include "warpwright/scheduler/ticket.hpp"
 #include "warpwright/scheduler/tile.hpp"
+#include "warpwright/scheduler/work_tile_counter.hpp"
 
 namespace ww::kernel {
 
@@ -43,7 +43,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
       pipeline::AsyncPipeline<collective::kItemStages, 4 * kConfig.sm90.consumer_warpgroups + Mainloop::kScaleWarps>;
 
   static constexpr bool kSplits = collective::sums_in_cluster(kConfig);
-  using Place = scheduler::Place<Mainloop::kCluster>;
+  using CtaPosition = scheduler::CtaPosition<Mainloop::kCluster>;
   struct NoSum {
     WW_DEVICE NoSum(arch::SharedAddress, int) {}
   };
@@ -139,7 +139,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
   /// Returns the k-blocks of every tile that belong to this CTA.
   WW_DEVICE static KRange range_of(const GroupedArguments& arguments) {
     const KRange all{0, arguments.k_blocks};
-    return kSplits ? scheduler::part_of(all, Place::rank_k(), Mainloop::kCluster.k) : all;
+    return kSplits ? scheduler::split_of(all, CtaPosition::rank_k(), Mainloop::kCluster.k) : all;
   }
 
   // Writes a record of the item ring: 16 bytes, with the group and its width class in the first four.
@@ -167,14 +167,14 @@ template <GemmConfig kConfig> struct RaggedGemm {
     Pipeline pipeline(shared + kShared.barriers, pipeline::Role::producer);
     Items items(shared + kShared.item_barriers, pipeline::Role::producer);
     const KRange range = range_of(arguments);
-    const u32 ctas = static_cast<u32>(Place::clusters());  // that take different tiles
-    u32 item = static_cast<u32>(Place::cluster());         // the first tile of each needs no counter
+    const u32 ctas = static_cast<u32>(CtaPosition::clusters());  // that take different tiles
+    u32 item = static_cast<u32>(CtaPosition::cluster());         // the first tile of each needs no counter
     const bool shares_counter = tiles.items() > ctas;
     while (item < tiles.items()) {
       u32 next = item + ctas;
       // The counter is read before the loads, so that its latency overlaps those of this tile.
       if (kConfig.sm90.tile_scheduler == TileScheduler::dynamic && shares_counter)
-        next = scheduler::take_ticket(&arguments.workspace->ticket, ctas);
+        next = scheduler::next_work_tile(&arguments.workspace->next_tile, ctas);
       const scheduler::RaggedTile tile = tiles.tile(item);
       announce(items, shared, tile);
       Mainloop::load(arguments, shared, pipeline, token_tile(tile), range, collective::token_width(tile.width_class));
@@ -183,7 +183,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
     if constexpr (kShares) arch::pdl::launch_dependents();
     announce(items, shared, {0, -1, 0, 0, 0});
     if (kConfig.sm90.tile_scheduler == TileScheduler::dynamic && shares_counter)
-      scheduler::leave_tickets(&arguments.workspace->ticket, &arguments.workspace->finished, ctas);
+      scheduler::retire_from_counter(&arguments.workspace->next_tile, &arguments.workspace->finished, ctas);
     pipeline.producer_tail();
   }
 
@@ -208,7 +208,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
       const scheduler::RaggedTile tile = take(items, shared);
       if (tile.width_class < 0) return;
       if (arguments.k_blocks == 0) {
-        if (Place::rank_k() == 0) store_zeros(arguments, shared, consumer_warpgroup, token_tile(tile));
+        if (CtaPosition::rank_k() == 0) store_zeros(arguments, shared, consumer_warpgroup, token_tile(tile));
       } else {
         multiply<0>(arguments, shared, pipeline, sum, consumer_warpgroup, tile);
       }
@@ -239,13 +239,13 @@ template <GemmConfig kConfig> struct RaggedGemm {
     // There must be no path around the products below, because accumulators that one path leaves unwritten are live
     // from the start.
     if constexpr (kSplits) {
-      if (range.blocks == 0) return sum.template pass<Shape::kUnits * Shape::Accumulator::kValues>();
+      if (range.blocks == 0) return sum.template pass<Shape::kMmaBlocks * Shape::Accumulator::kValues>();
     }
-    typename Shape::Accumulator acc[Shape::kUnits];  // (64, kN) FP32 for each MMA_M block
+    typename Shape::Accumulator acc[Shape::kMmaBlocks];  // (64, kN) FP32 for each MMA_M block
     Mainloop::template multiply<kWidth>(range.blocks, shared, pipeline, consumer_warpgroup, acc);
     if constexpr (kSplits) {
-      if (Place::rank_k() != 0) return sum.give(acc, true);
-      sum.take(acc, min(Mainloop::kCluster.k, arguments.k_blocks));
+      if (CtaPosition::rank_k() != 0) return sum.send_partial(acc, true);
+      sum.reduce(acc, min(Mainloop::kCluster.k, arguments.k_blocks));
     }
     Epilogue::template store<kWidth>(arguments, shared, consumer_warpgroup, acc, token_tile(tile));
   }

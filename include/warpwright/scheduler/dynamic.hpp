@@ -8,8 +8,8 @@
 #include "warpwright/arch/shared.hpp"
 #include "warpwright/config/builder.hpp"
 #include "warpwright/pipeline/async_pipeline.hpp"
-#include "warpwright/scheduler/ticket.hpp"
 #include "warpwright/scheduler/tile.hpp"
+#include "warpwright/scheduler/work_tile_counter.hpp"
 
 namespace ww::scheduler {
 
@@ -17,51 +17,52 @@ namespace ww::scheduler {
 template <GemmConfig kConfig, int kReaders> class Dynamic {
   static constexpr pipeline::ClusterShape kCluster = collective::cluster_of(kConfig);
   static constexpr collective::SharedPlan kShared = collective::shared_plan(kConfig);
-  using Ring = pipeline::AsyncPipeline<collective::kTicketStages, kReaders, kCluster.size()>;
-  using Place = scheduler::Place<kCluster>;
+  using Ring = pipeline::AsyncPipeline<collective::kWorkTileStages, kReaders, kCluster.size()>;
+  using CtaPosition = scheduler::CtaPosition<kCluster>;
   static constexpr u32 kNoTile = 0xffffffff;
 
  public:
   WW_DEVICE Dynamic(const SchedulerParams& params, int k_blocks, arch::SharedAddress base, Reader reader)
       : base_(base),
-        ring_(base + kShared.ticket_barriers, pipeline::Role::consumer),
+        ring_(base + kShared.work_tile_barriers, pipeline::Role::consumer),
         params_(params),
         k_blocks_(k_blocks),
         reader_(reader) {}
 
   /// Initialises the ring. One thread of each CTA calls it, before make_barriers_visible.
-  WW_DEVICE static void initialize(arch::SharedAddress base) { Ring::initialize(base + kShared.ticket_barriers); }
+  WW_DEVICE static void initialize(arch::SharedAddress base) { Ring::initialize(base + kShared.work_tile_barriers); }
 
   WW_DEVICE bool next(Tile& tile) {
     if (reader_ == Reader::thread) ring_.consumer_announce();
     const u32 stage = ring_.consumer_wait();
-    const u32 loaded = arch::shared::load(base_ + (kShared.tickets + 4 * stage));
+    const u32 loaded = arch::shared::load(base_ + (kShared.work_tiles + 4 * stage));
     const u32 number = static_cast<u32>(uniform_for(reader_, static_cast<i32>(loaded)));
     if (reader_ == Reader::thread) ring_.consumer_release_alone();
     else ring_.consumer_release();
     if (number == kNoTile) return false;
-    tile = Place::tile(static_cast<int>(number), {0, k_blocks_});
+    tile = CtaPosition::tile(static_cast<int>(number), {0, k_blocks_});
     return true;
   }
 
-  WW_DEVICE Meeting meeting(const Tile&) const { return {}; }
+  WW_DEVICE FixUp fix_up(const Tile&) const { return {}; }
 
   /// Runs the scheduler warp: all lanes of one warp of CTA 0 call it.
   WW_DEVICE static void serve(const SchedulerParams& params, arch::SharedAddress base) {
-    Ring ring(base + kShared.ticket_barriers, pipeline::Role::producer);
-    const u32 takers = static_cast<u32>(Place::clusters()), tiles = static_cast<u32>(params.grid.tiles());
-    u32 number = static_cast<u32>(Place::cluster());
+    Ring ring(base + kShared.work_tile_barriers, pipeline::Role::producer);
+    const u32 takers = static_cast<u32>(CtaPosition::clusters()), tiles = static_cast<u32>(params.grid.tiles());
+    u32 number = static_cast<u32>(CtaPosition::cluster());
     for (;;) {
       const bool more = number < tiles;
       u32 next = 0;
       // The counter is read before the ring is acquired, so that its latency overlaps the wait for a stage.
-      if (more && arch::lane_index() == 0) next = take_ticket(&params.tickets->ticket, takers);
+      if (more && arch::lane_index() == 0) next = next_work_tile(&params.work_tile_counter->next, takers);
       const u32 stage = ring.producer_acquire();
-      ring.producer_broadcast(base + (kShared.tickets + 4 * stage), more ? number : kNoTile);
+      ring.producer_broadcast(base + (kShared.work_tiles + 4 * stage), more ? number : kNoTile);
       if (!more) break;
       number = arch::warp::uniform(next);
     }
-    if (arch::lane_index() == 0) leave_tickets(&params.tickets->ticket, &params.tickets->finished, takers);
+    if (arch::lane_index() == 0)
+      retire_from_counter(&params.work_tile_counter->next, &params.work_tile_counter->finished, takers);
   }
 
  private:

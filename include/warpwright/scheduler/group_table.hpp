@@ -106,7 +106,7 @@ template <int kThreads> class GroupTable {
     u32 status = 0, end_here = 0;
     WW_NO_UNROLL
     for (int g = first; g < last; ++g) {
-      const Span span = whole(cut(raw(sizes, at(g), status), sizes, g, status), sizes.grain, status);
+      const Span span = whole(cut(raw(sizes, at(g), status), sizes, g, status), sizes.granularity, status);
       put(g, span);  // {start, end} for now
       if (span.end > span.start) end_here = max(end_here, static_cast<u32>(span.end));
     }
@@ -183,10 +183,10 @@ template <int kThreads> class GroupTable {
   }
 
   /// Cuts a span to whole multiples of the granularity.
-  WW_DEVICE static Span whole(Span span, i32 grain, u32& status) {
-    if (grain == 1 || span.end <= span.start) return span;
-    if (span.start % grain != 0 || span.end % grain != 0) status |= GroupStatus::misaligned;
-    return {ceil_div(span.start, grain) * grain, span.end / grain * grain};
+  WW_DEVICE static Span whole(Span span, i32 granularity, u32& status) {
+    if (granularity == 1 || span.end <= span.start) return span;
+    if (span.start % granularity != 0 || span.end % granularity != 0) status |= GroupStatus::misaligned;
+    return {ceil_div(span.start, granularity) * granularity, span.end / granularity * granularity};
   }
 
   /// Row ids: writes start and end of the first run of every group into the table.

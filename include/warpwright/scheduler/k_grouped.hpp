@@ -15,12 +15,15 @@ namespace ww::scheduler {
 template <GemmConfig kConfig> class KGrouped {
   static constexpr pipeline::ClusterShape kCluster = collective::cluster_of(kConfig);
   static constexpr collective::RasterSharedPlan kShared = collective::raster_shared_plan(kConfig);
-  using Place = scheduler::Place<kCluster>;
+  using CtaPosition = scheduler::CtaPosition<kCluster>;
   using Table = GroupTable<collective::threads_of(kConfig)>;
 
  public:
   WW_DEVICE KGrouped(const SchedulerParams& params, int, arch::SharedAddress shared, Reader reader)
-      : params_(params), table_(table(shared)), reader_(reader), index_(Place::cluster() - Place::clusters()) {}
+      : params_(params),
+        table_(table(shared)),
+        reader_(reader),
+        index_(CtaPosition::cluster() - CtaPosition::clusters()) {}
 
   /// Builds the group table. All threads of the CTA call it before any asks for tiles; it ends with a barrier.
   WW_DEVICE static void read_groups(const GroupSizes& sizes, arch::SharedAddress shared) {
@@ -29,13 +32,13 @@ template <GemmConfig kConfig> class KGrouped {
 
   /// Sets `tile` to this CTA's next tile; returns false when there is none.
   WW_DEVICE bool next(Tile& tile) {
-    index_ += Place::clusters();
+    index_ += CtaPosition::clusters();
     if (index_ >= params_.groups * tiles_of_group(params_)) return false;
     const GroupRange range = table_[group_of(params_, index_)];
     const i32 rows = uniform_for(reader_, range.count), start = uniform_for(reader_, range.start);
     const i32 blocks = ceil_div(rows, kConfig.tile.k);
     // Groups without tails begin at a whole k-block of the matrix.
-    tile = Place::tile(index_, {collective::has_k_tails(kConfig) ? 0 : start / kConfig.tile.k, blocks});
+    tile = CtaPosition::tile(index_, {collective::has_k_tails(kConfig) ? 0 : start / kConfig.tile.k, blocks});
     tile.rows = rows, tile.end = start + rows;
     return true;
   }
@@ -43,12 +46,12 @@ template <GemmConfig kConfig> class KGrouped {
   /// Returns the position of `tile` in D; its `batch` is the group.
   WW_DEVICE static TileCoord at(const SchedulerParams& params, const Tile& tile) {
     const int group = group_of(params, tile.index);
-    TileCoord coord = Place::at(params.grid, tile.index - group * tiles_of_group(params));
+    TileCoord coord = CtaPosition::at(params.grid, tile.index - group * tiles_of_group(params));
     coord.batch = group;
     return coord;
   }
 
-  WW_DEVICE Meeting meeting(const Tile&) const { return {}; }
+  WW_DEVICE FixUp fix_up(const Tile&) const { return {}; }
 
  private:
   WW_DEVICE static Table table(arch::SharedAddress shared) {

@@ -12,7 +12,7 @@ namespace ww::scheduler {
 inline constexpr i64 kWorkspaceAlignment = 256;
 
 /// Returns the K splits of every tile that are reduced through the workspace; never more than there are k-blocks.
-WW_HOST_DEVICE constexpr int pieces_of(const GemmConfig& c, int k_blocks) {
+WW_HOST_DEVICE constexpr int splits_of(const GemmConfig& c, int k_blocks) {
   if (c.sm90.tile_scheduler != TileScheduler::split_k) return 1;
   return max(1, min(c.sm90.split / max(1, c.cluster.k), k_blocks));
 }
@@ -20,7 +20,7 @@ WW_HOST_DEVICE constexpr int pieces_of(const GemmConfig& c, int k_blocks) {
 /// Returns the number of clusters that can all have work.
 WW_HOST_DEVICE constexpr i64 useful_clusters(const GemmConfig& c, const TileGrid& grid, int k_blocks) {
   if (c.sm90.tile_scheduler == TileScheduler::stream_k) return grid.tiles() * max(1, k_blocks);
-  return grid.tiles() * pieces_of(c, k_blocks);
+  return grid.tiles() * splits_of(c, k_blocks);
 }
 
 /// Returns the parameters of the scheduler of `c` when `clusters` clusters run.
@@ -28,7 +28,7 @@ WW_HOST_DEVICE constexpr SchedulerParams scheduler_params(const GemmConfig& c, c
                                                           i64 clusters) {
   SchedulerParams params;
   params.grid = grid;
-  params.pieces = pieces_of(c, k_blocks);
+  params.splits = splits_of(c, k_blocks);
   if (c.sm90.tile_scheduler == TileScheduler::stream_k && k_blocks > 0) {
     const i64 left = grid.tiles() % clusters;  // tiles beyond whole waves
     // Stream-K takes a whole wave more: K ranges shorter than a tile would split every tile, ranges of one to two tiles
@@ -54,8 +54,8 @@ WW_HOST_DEVICE constexpr WorkspacePlan workspace_plan(const GemmConfig& c, const
   WorkspacePlan plan;
   const i64 plane = collective::cluster_of(c).plane();
   if (params.stream_tiles > 0) plan.slots = clusters * plane;
-  if (params.pieces > 1) plan.slots = params.grid.tiles() * (params.pieces - 1) * plane;
-  plan.waits = plan.slots > 0 || collective::takes_tickets(c);
+  if (params.splits > 1) plan.slots = params.grid.tiles() * (params.splits - 1) * plane;
+  plan.waits = plan.slots > 0 || collective::uses_work_tile_counter(c);
   if (!plan.waits) return plan;
   plan.flags = kWorkspaceAlignment;
   plan.tiles = round_up(plan.flags + plan.slots * 4 * c.sm90.consumer_warpgroups * 4, kWorkspaceAlignment);

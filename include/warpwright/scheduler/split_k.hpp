@@ -10,26 +10,26 @@
 namespace ww::scheduler {
 
 template <pipeline::ClusterShape kCluster> class SplitK {
-  using Place = scheduler::Place<kCluster>;
+  using CtaPosition = scheduler::CtaPosition<kCluster>;
 
  public:
   WW_DEVICE SplitK(const SchedulerParams& params, int k_blocks, arch::SharedAddress, Reader)
-      : params_(params), k_blocks_(k_blocks), next_(Place::cluster()) {}
+      : params_(params), k_blocks_(k_blocks), next_(CtaPosition::cluster()) {}
 
   WW_DEVICE bool next(Tile& tile) {
-    if (next_ >= params_.grid.tiles() * params_.pieces) return false;
-    const int index = next_ / params_.pieces, piece = params_.pieces - 1 - next_ % params_.pieces;
-    tile = Place::tile(index, part_of({0, k_blocks_}, piece, params_.pieces));
-    next_ += Place::clusters();
+    if (next_ >= params_.grid.tiles() * params_.splits) return false;
+    const int index = next_ / params_.splits, split = params_.splits - 1 - next_ % params_.splits;
+    tile = CtaPosition::tile(index, split_of({0, k_blocks_}, split, params_.splits));
+    next_ += CtaPosition::clusters();
     return true;
   }
 
-  WW_DEVICE Meeting meeting(const Tile& tile) const {
-    if (params_.pieces == 1) return {};
+  WW_DEVICE FixUp fix_up(const Tile& tile) const {
+    if (params_.splits == 1) return {};
     const KRange all{0, k_blocks_};
-    int piece = 0;
-    while (part_of(all, piece, params_.pieces).first != tile.cluster_k.first) ++piece;
-    return {params_.pieces, Place::slot(static_cast<i64>(tile.index) * (params_.pieces - 1) + max(piece - 1, 0))};
+    int split = 0;
+    while (split_of(all, split, params_.splits).first != tile.cluster_k.first) ++split;
+    return {params_.splits, CtaPosition::slot(static_cast<i64>(tile.index) * (params_.splits - 1) + max(split - 1, 0))};
   }
 
  private:

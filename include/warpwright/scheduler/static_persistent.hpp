@@ -8,21 +8,21 @@
 namespace ww::scheduler {
 
 template <pipeline::ClusterShape kCluster> class StaticPersistent {
-  using Place = scheduler::Place<kCluster>;
+  using CtaPosition = scheduler::CtaPosition<kCluster>;
 
  public:
   WW_DEVICE StaticPersistent(const SchedulerParams& params, int k_blocks, arch::SharedAddress, Reader)
-      : params_(params), k_blocks_(k_blocks), next_(Place::cluster()) {}
+      : params_(params), k_blocks_(k_blocks), next_(CtaPosition::cluster()) {}
 
   /// Sets `tile` to this CTA's next tile; returns false when there is none.
   WW_DEVICE bool next(Tile& tile) {
     if (next_ >= params_.grid.tiles()) return false;
-    tile = Place::tile(next_, {0, k_blocks_});
-    next_ += Place::clusters();
+    tile = CtaPosition::tile(next_, {0, k_blocks_});
+    next_ += CtaPosition::clusters();
     return true;
   }
 
-  WW_DEVICE Meeting meeting(const Tile&) const { return {}; }
+  WW_DEVICE FixUp fix_up(const Tile&) const { return {}; }
 
  private:
   const SchedulerParams& params_;

@@ -14,38 +14,38 @@
 namespace ww::scheduler {
 
 template <pipeline::ClusterShape kCluster> class StreamK {
-  using Place = scheduler::Place<kCluster>;
+  using CtaPosition = scheduler::CtaPosition<kCluster>;
 
  public:
   WW_DEVICE StreamK(const SchedulerParams& params, int k_blocks, arch::SharedAddress, Reader)
       : params_(params), k_blocks_(k_blocks) {
-    const int start = start_of(Place::cluster());
+    const int start = start_of(CtaPosition::cluster());
     const int index = start / max(1, k_blocks);
     first_ = start - index * k_blocks;
     index_ = index - 1;
   }
 
   WW_DEVICE bool next(Tile& tile) {
-    const int cluster = Place::cluster(), first_whole = params_.stream_tiles + cluster;
-    const int whole = index_ < first_whole ? first_whole : index_ + Place::clusters();
+    const int cluster = CtaPosition::cluster(), first_whole = params_.stream_tiles + cluster;
+    const int whole = index_ < first_whole ? first_whole : index_ + CtaPosition::clusters();
     const int left = start_of(cluster + 1) - ((index_ + 1) * k_blocks_ + first_);  // of this range, in the line
     const bool in_line = left > 0;
     index_ = in_line ? index_ + 1 : whole;
-    tile = Place::tile(index_, {in_line ? first_ : 0, in_line ? min(k_blocks_ - first_, left) : k_blocks_});
+    tile = CtaPosition::tile(index_, {in_line ? first_ : 0, in_line ? min(k_blocks_ - first_, left) : k_blocks_});
     first_ = 0;
     return index_ < params_.grid.tiles();
   }
 
-  WW_DEVICE Meeting meeting(const Tile& tile) const {
-    const int cluster = Place::cluster();
+  WW_DEVICE FixUp fix_up(const Tile& tile) const {
+    const int cluster = CtaPosition::cluster();
     if (tile.k.first != 0)
-      return {2, Place::slot(cluster)};  // the count 2 only marks the tile as split; this cluster
-                                         // does not reduce it
-    Meeting meeting{1, Place::slot(cluster + 1)};
-    if (tile.index >= params_.stream_tiles) return meeting;
+      return {2, CtaPosition::slot(cluster)};  // the count 2 only marks the tile as split; this cluster
+                                               // does not reduce it
+    FixUp fix_up{1, CtaPosition::slot(cluster + 1)};
+    if (tile.index >= params_.stream_tiles) return fix_up;
     const int end = (tile.index + 1) * k_blocks_;
-    while (start_of(cluster + meeting.pieces) < end) ++meeting.pieces;
-    return meeting;
+    while (start_of(cluster + fix_up.splits) < end) ++fix_up.splits;
+    return fix_up;
   }
 
  private:

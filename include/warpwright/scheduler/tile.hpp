@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A scheduler's tiles, and its parameters at launch. Every scheduler of the dense kernel has one interface:
 //   Scheduler scheduler(params, k_blocks, shared, reader);
-//   while (scheduler.next(tile)) ...     scheduler.meeting(tile): how its K splits are reduced
+//   while (scheduler.next(tile)) ...     scheduler.fix_up(tile): how its K splits are reduced
 // Each role of each CTA has its own scheduler; all see the same tiles in the same order.
 #pragma once
 
 #include "warpwright/arch/special.hpp"
 #include "warpwright/arch/warp.hpp"
 #include "warpwright/pipeline/arrivals.hpp"
-#include "warpwright/scheduler/ticket.hpp"
 #include "warpwright/scheduler/tile_grid.hpp"
+#include "warpwright/scheduler/work_tile_counter.hpp"
 
 namespace ww::scheduler {
 
@@ -24,8 +24,8 @@ struct Tile {
 
 /// The reduction of a tile's K splits through the workspace. Split 0 begins at k-block 0; its owner adds the others in
 /// order and stores the tile.
-struct Meeting {
-  i32 pieces = 1;  // 1: no other cluster has a split of this tile
+struct FixUp {
+  i32 splits = 1;  // 1: no other cluster has a split of this tile
   i64 slot = 0;    // of this split; for the owner of split 0, the slot of split 1
 };
 
@@ -41,29 +41,29 @@ WW_DEVICE i32 uniform_for(Reader reader, i32 value) {
 
 struct SchedulerParams {
   TileGrid grid;
-  i32 pieces = 1;                    // split-K: splits of each tile through the workspace
-  i32 stream_tiles = 0;              // stream-K: the first tiles of the order, which are distributed by k-blocks
-  i32 stream_blocks = 0;             // k-blocks of each cluster ...
-  i32 stream_extra = 0;              // ... and one more for so many of the first clusters
-  TicketCounter* tickets = nullptr;  // dynamic
-  i32 groups = 1;                    // k-grouped: the grid is that of one group
+  i32 splits = 1;         // split-K: splits of each tile through the workspace
+  i32 stream_tiles = 0;   // stream-K: the first tiles of the order, which are distributed by k-blocks
+  i32 stream_blocks = 0;  // k-blocks of each cluster ...
+  i32 stream_extra = 0;   // ... and one more for so many of the first clusters
+  WorkTileCounter* work_tile_counter = nullptr;  // dynamic
+  i32 groups = 1;                                // k-grouped: the grid is that of one group
 };
 
 /// Returns part `part` of `parts` of `k`; the parts differ by at most one k-block.
-WW_HOST_DEVICE constexpr KRange part_of(KRange k, int part, int parts) {
+WW_HOST_DEVICE constexpr KRange split_of(KRange k, int part, int parts) {
   const int each = k.blocks / parts, extra = k.blocks % parts;
   return {k.first + part * each + min(part, extra), each + (part < extra ? 1 : 0)};
 }
 
 /// The position of this CTA. These are functions, not members, because kernels have no registers to keep such values
 /// from tile to tile.
-template <pipeline::ClusterShape kCluster> struct Place {
+template <pipeline::ClusterShape kCluster> struct CtaPosition {
   WW_DEVICE static int cluster() { return static_cast<int>(arch::block_index()) / kCluster.size(); }
   WW_DEVICE static int clusters() { return static_cast<int>(arch::grid_size()) / kCluster.size(); }
 
   /// Returns this CTA's part of cluster tile `index`, of which its cluster works on `k`.
   WW_DEVICE static Tile tile(int index, KRange k) {
-    return {index, kCluster.k > 1 ? part_of(k, rank_k(), kCluster.k) : k, k};
+    return {index, kCluster.k > 1 ? split_of(k, rank_k(), kCluster.k) : k, k};
   }
   /// Returns the position of a tile in D. It may lie wholly outside (edge of a cluster tile).
   // The position is not part of the tile: consumer warps need it only after multiplying and have no registers for it
