@@ -60,10 +60,10 @@ std::vector<std::string> split_variants(const std::string& text);
 Result<Outcome> run_bench(const BenchOptions& options);
 
 /// Combines the flags of any operation with those of a benchmark; sizes are not changed.
-Result<BenchOptions> bench_options(const Request& request, const GemmFlags& flags, const BenchFlags& bench);
-/// Refuses operands from files and results to files.
-Result<void> refuse_files(const GemmFlags& flags);
+Result<BenchOptions> bench_options(const Request& request, const Flags& flags);
+/// Refuses flags that say nothing beside others of the same command line: sizes beside --cases.
+Result<void> check_cases_flags(const Flags& flags);
 
-Result<Outcome> bench_grouped(const GroupedFlags& flags, const BenchFlags& bench);
+Result<Outcome> bench_grouped(const Flags& flags);
 
 }  // namespace ww::bench

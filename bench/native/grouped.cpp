@@ -34,26 +34,37 @@ struct Variant {
   GemmConfig config;
 };
 
-/// Returns the configs of --variants or --config; otherwise one for each kernel variant, or that of its flag.
-Result<std::vector<Variant>> variants_of(const GroupedRequest& request, const BenchOptions& options,
-                                         const Flag& only) {
+/// A config that asks for types and scales alone.
+GemmConfig untouched(const GemmConfig& c) {
+  return {.operands = {.a = c.operands.a, .b = c.operands.b, .d = c.operands.d, .scale = c.operands.scale}};
+}
+
+/// Returns the configs of --variants; otherwise one for each kernel variant, or that of its flag. All of them start
+/// from what --config and the flags of its fields ask for.
+Result<std::vector<Variant>> variants_of(const GroupedRequest& request, const BenchOptions& options) {
+  const GemmConfig& asked = request.options.config;
   std::vector<Variant> list;
   for (const std::string& text : split_variants(options.variants)) {
-    Variant variant{"auto", {}};
+    Variant variant{"auto", asked};
     if (!text.empty()) {
-      WW_TRY(variant.config, parse_config(text));
+      WW_TRY(variant.config, parse_config(text, asked));
     }
     list.push_back(std::move(variant));
   }
   if (options.variants.empty()) {
-    list.clear();
-    for (GroupedVariant m :
-         {GroupedVariant::contiguous, GroupedVariant::descriptors, GroupedVariant::ragged, GroupedVariant::masked})
-      list.push_back({"", {.row_groups = {.variant = m}}});
-    if (only) list = {{"auto", {.row_groups = {.variant = request.options.config.row_groups.variant}}}};
+    list = {{"auto", asked}};
+    if (asked == untouched(asked)) {
+      list.clear();
+      for (GroupedVariant m :
+           {GroupedVariant::contiguous, GroupedVariant::descriptors, GroupedVariant::ragged, GroupedVariant::masked}) {
+        list.push_back({"", asked});
+        list.back().config.row_groups.variant = m;
+      }
+    }
   }
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (list[i].config.row_groups.variant != GroupedVariant::automatic) list[i].name = name_of(list[i].config.row_groups.variant);
+    if (list[i].config.row_groups.variant != GroupedVariant::automatic)
+      list[i].name = name_of(list[i].config.row_groups.variant);
     if (!options.variants.empty() && list.size() > 1) list[i].name += fmt::format("[{}]", i);
   }
   return list;
@@ -256,18 +267,15 @@ Result<Outcome> run_cases(Session& session, const std::vector<GroupedCase>& case
 
 }  // namespace
 
-Result<Outcome> bench_grouped(const GroupedFlags& flags, const BenchFlags& bench) {
-  WW_CHECK(refuse_files(flags.gemm));
+Result<Outcome> bench_grouped(const Flags& flags) {
+  WW_CHECK(check_cases_flags(flags));
   WW_TRY(const GroupedRequest request, make_grouped_request(flags));
-  if (request.sizes_from_file)
-    return failure(ErrorCode::invalid, "--rows", "--rows, --distribution or --cases: bench makes its own operands",
-                   request.group_flags);
   if (!request.problem.epilogue.empty())
-    return failure(ErrorCode::invalid, "--epilogue", "nothing: bench grouped measures products alone",
+    return failure(ErrorCode::unsupported, "--config, key epilogue", "none: what is timed is the product alone",
                    quoted(to_text(request.problem.epilogue)));
-  WW_TRY(BenchOptions options, bench_options(request, flags.gemm, bench));
+  WW_TRY(BenchOptions options, bench_options(request, flags));
   options.batch_invariant = request.options.batch_invariant;
-  WW_TRY(const std::vector<Variant> variants, variants_of(request, options, flags.variant));
+  WW_TRY(const std::vector<Variant> variants, variants_of(request, options));
   int skipped = 0;
   std::vector<GroupedCase> cases = {{request.counts, request.problem.n, request.problem.k, "", {}, 0}};
   if (!options.cases.empty()) {

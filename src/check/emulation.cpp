@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "emu/random.hpp"
+#include "host/messages.hpp"
 
 namespace ww::campaign {
 
@@ -63,7 +64,7 @@ Result<Device> open_checking_device(const std::string& name) {
   options.emu.check = true;
   WW_TRY(const Device device, Device::open(name == "auto" ? "emu:sm90" : name, options));
   if (!device.info().emulated)
-    return failure(ErrorCode::invalid, "--device", "an emulated device, emu:sm90", "\"" + name + "\"");
+    return failure(ErrorCode::invalid, "--device", "an emulated device, emu:sm90", quoted(name));
   return device;
 }
 

@@ -11,6 +11,7 @@
 
 #include "cli/gemm_request.hpp"
 #include "config/config_text.hpp"
+#include "host/messages.hpp"
 
 namespace ww::campaign {
 
@@ -51,7 +52,7 @@ Result<void> parse_map(const std::string& value, const std::string& where, Launc
   const std::vector<std::string> parts = split(value, ':');
   if (parts.size() != 5)
     return failure(ErrorCode::invalid, where, "BUFFER:TYPE:EXTENTS:BOX:SWIZZLE, such as 0:bf16:512x1024:64x128:128",
-                   "\"" + value + "\"");
+                   quoted(value));
   WW_TRY(const std::int64_t buffer, parse_integer(parts[0], where, 0, 255));
   parameter.buffer = static_cast<std::size_t>(buffer);
   runtime::TensorMapSpec& spec = parameter.spec;
@@ -59,7 +60,7 @@ Result<void> parse_map(const std::string& value, const std::string& where, Launc
   WW_TRY(const std::vector<std::int64_t> extents, parse_sizes(parts[2], where));
   WW_TRY(const std::vector<std::int64_t> box, parse_sizes(parts[3], where));
   if (extents.size() != box.size() || extents.size() > 5)
-    return failure(ErrorCode::invalid, where, "as many extents as sizes of the box, at most 5", "\"" + value + "\"");
+    return failure(ErrorCode::invalid, where, "as many extents as sizes of the box, at most 5", quoted(value));
   spec.rank = static_cast<int>(extents.size());
   auto stride = static_cast<std::uint64_t>(bytes_of(spec.element));
   for (std::size_t i = 0; i < extents.size(); ++i) {
@@ -92,7 +93,7 @@ Result<void> parse_parameter(Kind kind, const std::string& value, const std::str
   } else if (kind == Kind::float32) {
     const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), parameter.number);
     if (status != std::errc{} || end != value.data() + value.size())
-      return failure(ErrorCode::invalid, where, "a number", "\"" + value + "\"");
+      return failure(ErrorCode::invalid, where, "a number", quoted(value));
   } else {
     WW_CHECK(parse_map(value, where, parameter));
   }
@@ -121,7 +122,7 @@ Result<void> parse_item(const std::string& item, const std::string& argument, La
     return failure(
         ErrorCode::invalid, argument,
         "grid, cluster, threads, shared, cross, pdl, buffer, zeros, int, long, float or map, each with =VALUE",
-        "\"" + item + "\"");
+        quoted(item));
   WW_TRY(const std::int64_t set, parse_integer(value, where, 0, 1));
   (key == "cross" ? launch.cross_cta : launch.pdl) = set == 1;
   return {};
@@ -176,7 +177,7 @@ std::size_t LaunchText::buffers() const {
 Result<LaunchText> parse_launch(const std::string& text, const std::string& argument) {
   LaunchText launch;
   for (const std::string& item : split(text, ',')) WW_CHECK(parse_item(item, argument, launch));
-  if (launch.threads == 0) return failure(ErrorCode::invalid, argument, "threads=N", "\"" + text + "\"");
+  if (launch.threads == 0) return failure(ErrorCode::invalid, argument, "threads=N", quoted(text));
   for (const LaunchParameter& p : launch.parameters)
     if (p.kind == Kind::map && p.buffer >= launch.buffers())
       return failure(ErrorCode::invalid, argument + ", key map", fmt::format("one of {} buffers", launch.buffers()),

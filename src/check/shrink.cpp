@@ -93,7 +93,7 @@ class Shrinker {
 }  // namespace
 
 std::string replay_command(const CheckTarget& target, const ScheduleRun& schedule) {
-  return fmt::format("{} --schedules 1 --schedule {} --seed {}", target.command(), name_of(schedule.kind),
+  return fmt::format("{} --schedules 1 --emu-schedule {} --seed {}", target.command(), name_of(schedule.kind),
                      schedule.seed);
 }
 

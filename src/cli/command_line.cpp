@@ -1,367 +1,219 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grammar, and the only file that includes CLI11 (it costs seconds to compile).
-//   warpwright <operation> <flags>          warpwright <verb> <operation> <same flags>
-// Flags stay text here; what they mean and whether they are right is decided behind verbs.hpp.
+// From argv to a command: the parser is built from the table of commands.cpp, and this is the only file that includes
+// CLI11 (it costs seconds to compile). Everything that CLI11 would refuse is refused here, in the program's own words.
 #include "cli/command_line.hpp"
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
-#include <new>
-#include <stdexcept>
+#include <fmt/format.h>
 
-#include "cli/verbs.hpp"
-#include "jit/build_facts.hpp"
+#include <algorithm>
+#include <new>
+
+#include "cli/flags.hpp"
+#include "cli/request.hpp"
+#include "io/file.hpp"
 
 namespace ww::cli {
 namespace {
 
-void text_flag(CLI::App& app, const char* name, Flag& flag, const char* values, const char* meaning) {
-  app.add_option(name, flag, meaning)->type_name(values);
-}
+/// A command with its parser, and the options that stand for its rows.
+struct Parser {
+  const Command* command = nullptr;
+  CLI::App* app = nullptr;
+  std::vector<std::pair<const FlagRow*, CLI::Option*>> options;
+};
 
-/// The flags of every operation, whatever it multiplies.
-void add_common_flags(CLI::App& app, GemmFlags& f) {
-  text_flag(app, "--n", f.n, "INT", "rows of B, columns of D");
-  text_flag(app, "--k", f.k, "INT", "columns of A and B");
-  text_flag(app, "--dtype", f.dtype, "e4m3|e5m2|bf16|f16|tf32",
-            "type of A and B (default e4m3, or what the files hold)");
-  text_flag(app, "--out-dtype", f.out_dtype, "bf16|f16|f32", "type of D (default bf16)");
-  text_flag(app, "--scale", f.scale, "none|tensor|row-column|block|block-1d",
-            "scales: block = A by 1x128, B by 128x128, block-1d = both by 1x128, row-column = one for each row of A "
-            "and of B "
-            "(default block for 8-bit types, else none)");
-  text_flag(app, "--device", f.device, "auto|emu:sm90|cuda:N",
-            "where to run (default auto: cuda:0, else the emulator)");
-  text_flag(app, "--seed", f.seed, "INT", "of the generated operands and of the emulator's schedule (default 0)");
-  text_flag(app, "--config", f.config, "KEY=VALUE,...",
-            "kernel config, as the program prints it; what is left out is chosen");
-  text_flag(app, "--sms", f.sms, "INT", "CTAs to launch at most (default all of the device)");
-  text_flag(app, "--out", f.out, "FILE", "write D as .npy (bf16 as '<V2', as ml_dtypes does)");
-  text_flag(app, "--math", f.math, "exact|fp32", "emulator: the tensor core to the bit, or a chain of FP32 fma");
-  text_flag(app, "--schedule", f.schedule, "auto|cooperative|pingpong|multistage",
-            "kernel: which warps load and multiply, and when");
-  text_flag(app, "--partial-accumulators", f.partial_accumulators, "auto|1|2",
-            "kernel, block scales: partial accumulators that take turns");
-  text_flag(app, "--tile", f.tile, "auto|MxNxK",
-            "kernel: outputs of a tile and its K, such as 128x192x128 (K may be left out)");
-  text_flag(app, "--cluster", f.cluster, "auto|MxN", "kernel: CTAs of a cluster along M and N, such as 2x1");
-  text_flag(app, "--stages", f.stages, "auto|INT", "kernel: depth of the operand ring");
-  text_flag(app, "--emu-schedule", f.emu_schedule, "fifo|random|pct|adversarial",
-            "emulator: the order in which asynchronous work completes (--schedule takes these words too)");
-  text_flag(app, "--threads", f.threads, "INT", "emulator: OS threads (default one per core)");
-  app.add_flag_function(
-      "--verify,!--no-verify", [&f](std::int64_t count) { f.verify = count > 0; },
-      "compare every element with FP64 (default when no size is given)");
-}
-
-/// The flags that say which GEMM: of `gemm` itself and of every verb that takes a GEMM.
-void add_gemm_flags(CLI::App& app, GemmFlags& f) {
-  text_flag(app, "--m", f.m, "INT", "rows of A and D");
-  add_common_flags(app, f);
-  text_flag(app, "--b-dtype", f.b_dtype, "e4m3|e5m2", "type of B when it is not that of A: FP8 types mix");
-  text_flag(app, "--layout", f.layout, "nt|nn|tn|tt",
-            "A is (M, K) with n and (K, M) with t, B is (K, N) with n and (N, K) with t (default nt; others: not FP8)");
-  text_flag(app, "--a-from", f.a_from, "auto|shared|registers",
-            "kernel: where the tensor core takes A from, a_source= of the config (default auto)");
-  text_flag(app, "--d-layout", f.d_layout, "row|column",
-            "what of D is contiguous on the device: --out is (M, N) all the same (default row)");
-  text_flag(app, "--c-layout", f.c_layout, "row|column",
-            "what of C and the epilogue's other matrices is contiguous on the device: files are (M, N) (default row)");
-  text_flag(app, "--batch", f.batch, "INT",
-            "products of this shape: L matrices of A, B, D and their scales (default 1)");
-  text_flag(app, "--tile-scheduler", f.tile_scheduler, "auto|single|static|dynamic|stream-k|split-k",
-            "how tiles are handed out: order= of the config (default auto)");
-  app.add_flag("--batch-invariant", f.batch_invariant,
-               "a row's bits do not depend on M or the number of SMs: no stream-k, no split-k");
-  text_flag(app, "--swap-ab", f.swap_ab, "auto|on|off",
-            "rows of B on the 64-row side of the instruction, for few rows of A: --tile is then B's rows x A's "
-            "(default auto)");
-  text_flag(app, "--fixed-n", f.fixed_n, "INT", "kernel: for this N alone, fixed_n= of the config");
-  text_flag(app, "--fixed-k", f.fixed_k, "INT", "kernel: for this K alone, fixed_k= of the config");
-  app.add_flag("--pointer-array", f.pointer_array, "the matrices of a batch lie where arrays of pointers say");
-  text_flag(app, "--split", f.split, "INT", "split-k: pieces of K for each tile, split= of the config");
-  text_flag(app, "--a", f.a, "FILE",
-            "A (M, K), or (L, M, K) of a batch: .npy or FILE.safetensors:TENSOR (default generated)");
-  text_flag(app, "--epilogue", f.epilogue, "EXPRESSION",
-            "D from acc, alpha, beta, c, bias, col0, aux0, ...: \"silu(acc*alpha + bias)\" "
-            "(default what the flags below ask for)");
-  text_flag(app, "--alpha", f.alpha, "FLOAT", "alpha of the epilogue (default 1)");
-  text_flag(app, "--beta", f.beta, "FLOAT", "beta of the epilogue (default 1)");
-  text_flag(app, "--c", f.c, "FILE", "C (M, N) of the epilogue, or (L, M, N) of a batch (default generated)");
-  text_flag(app, "--bias", f.bias, "FILE", "bias (N,) of the epilogue, or (L, N) (default generated)");
-  text_flag(app, "--aux", f.aux, "FILE", "aux0 (M, N) of the epilogue, or (L, M, N) (default generated)");
-  text_flag(app, "--out-scales", f.out_scales, "FILE", "write the scales of quantise_block as .npy");
-  text_flag(app, "--b", f.b, "FILE", "B (N, K), or (L, N, K); without L one B serves the batch, and so for scales");
-  text_flag(app, "--scale-a", f.scale_a, "FILE",
-            "float32 (M, ceil(K/128)); (M,) with row-column, one number with tensor");
-  text_flag(app, "--scale-b", f.scale_b, "FILE",
-            "float32 (ceil(N/128), ceil(K/128)); (N, ceil(K/128)) with block-1d; (N,); or one number");
-}
-
-/// Flags of `gemm` that grouped_request.cpp refuses with what to use instead; not in --help.
-void add_refused_flags(CLI::App& app, GemmFlags& f) {
-  const auto hidden = [&](const char* name, Flag& flag) { app.add_option(name, flag)->group(""); };
-  hidden("--swap-ab", f.swap_ab), hidden("--batch", f.batch), hidden("--layout", f.layout);
-  hidden("--d-layout", f.d_layout), hidden("--c-layout", f.c_layout), hidden("--a-from", f.a_from),
-      hidden("--b-dtype", f.b_dtype);
-  hidden("--fixed-n", f.fixed_n), hidden("--fixed-k", f.fixed_k);
-  app.add_flag("--pointer-array", f.pointer_array)->group("");
-}
-
-/// The same for groups of rows, each with a B of its own.
-void add_grouped_flags(CLI::App& app, GroupedFlags& g) {
-  GemmFlags& f = g.gemm;
-  text_flag(app, "--groups", g.groups, "INT", "G, the number of groups (default 8, or what is listed)");
-  text_flag(app, "--rows", g.rows, "INT,INT,...", "rows of each group");
-  text_flag(app, "--distribution", g.distribution, "uniform|zipf|onehot|half-empty",
-            "instead: how --total rows are distributed (default uniform)");
-  text_flag(app, "--total", g.total, "INT", "rows of all groups (default 512)");
-  text_flag(app, "--m", f.m, "INT", "rows of A and D, or of one masked group (default what the groups need)");
-  add_common_flags(app, f);
-  text_flag(app, "--encoding", g.encoding, "offsets|indptr|starts-counts|row-ids|masked",
-            "how the device is told (default offsets)");
-  text_flag(app, "--align", g.align, "INT", "groups start at multiples of this (default 1)");
-  text_flag(app, "--gap", g.gap, "INT", "rows between groups: starts-counts, row-ids (default 0)");
-  text_flag(app, "--variant", g.variant, "auto|contiguous|masked|descriptors|ragged", "which kernel");
-  text_flag(app, "--tile-scheduler", f.tile_scheduler, "auto|static|dynamic|horizontal|vertical|split-k",
-            "how tiles are handed out: ragged takes static, dynamic and split-k, descriptors horizontal and vertical, "
-            "contiguous and masked static (default auto)");
-  text_flag(app, "--split", f.split, "2|4|8", "split-k: pieces of K for each tile, one for each CTA of a cluster");
-  app.add_flag("--batch-invariant", f.batch_invariant, "a row's bits do not depend on the other rows: no split-k");
-  app.add_flag("--zero-outside", g.zero_outside, "write zeros to rows of D in no group (default left alone)");
-  text_flag(app, "--a", f.a, "FILE",
-            "A (M, K), masked (G, Mmax, K): .npy or FILE.safetensors:TENSOR (default generated)");
-  text_flag(app, "--b", f.b, "FILE", "B (G, N, K)");
-  text_flag(app, "--scale-a", f.scale_a, "FILE",
-            "float32 (M, ceil(K/128)); (M,) with row-column; (G,) or one number with tensor");
-  text_flag(app, "--scale-b", f.scale_b, "FILE", "float32 (G, ceil(N/128), ceil(K/128)); (G, N); (G,) or one number");
-  text_flag(app, "--epilogue", f.epilogue, "EXPRESSION",
-            "D from acc, alpha, beta, c, bias, col0, aux0, ...: \"silu(acc*alpha + bias)\"; swiglu and quantise_block "
-            "with --variant auto, contiguous or masked (default what the flags below ask for)");
-  text_flag(app, "--alpha", f.alpha, "FLOAT", "alpha of the epilogue (default 1)");
-  text_flag(app, "--beta", f.beta, "FLOAT", "beta of the epilogue (default 1)");
-  text_flag(app, "--c", f.c, "FILE", "C (M, N) of the epilogue, masked (G, Mmax, N) (default generated)");
-  text_flag(app, "--bias", f.bias, "FILE",
-            "bias (G, N) of the epilogue, or (N,) for all groups (default generated, (G, N))");
-  text_flag(app, "--aux", f.aux, "FILE", "aux0 (M, N) of the epilogue, masked (G, Mmax, N) (default generated)");
-  text_flag(app, "--out-scales", f.out_scales, "FILE", "write the scales of quantise_block as .npy");
-  add_refused_flags(app, f);
-  text_flag(app, "--offsets", g.offsets, "FILE", "int32 (G,): where each group ends");
-  text_flag(app, "--indptr", g.indptr, "FILE", "int32 (G + 1,): where each starts, and the end");
-  text_flag(app, "--starts", g.starts, "FILE", "int32 (G,): first rows, with --counts");
-  text_flag(app, "--counts", g.counts, "FILE", "int32 (G,): how many rows");
-  text_flag(app, "--row-ids", g.row_ids, "FILE", "int32 (M,): the group of each row, -1 for none");
-  text_flag(app, "--masked", g.masked, "FILE", "int32 (G,): rows used of each (Mmax, K) of A");
-}
-
-/// Groups of K, each with a D of its own.
-void add_k_grouped_flags(CLI::App& app, KGroupedFlags& g) {
-  GemmFlags& f = g.gemm;
-  text_flag(app, "--groups", g.groups, "INT", "G, the number of groups (default 8, or what is listed)");
-  text_flag(app, "--ks", g.ks, "INT,INT,...", "rows of K of each group");
-  text_flag(app, "--distribution", g.distribution, "uniform|zipf|onehot|half-empty",
-            "instead: how --total rows of K are distributed (default uniform)");
-  text_flag(app, "--total", g.total, "INT", "rows of K of all groups (default 2048)");
-  text_flag(app, "--m", f.m, "INT", "columns of A (K, M), rows of every D (default 512)");
-  add_common_flags(app, f);
-  text_flag(app, "--layout", f.layout, "nt|nn|tn|tt",
-            "A is (M, K) with n and (K, M) with t, B is (K, N) with n and (N, K) with t "
-            "(default tn for 16-bit types; FP8 and tf32: nt, groups at multiples of 128)");
-  text_flag(app, "--encoding", g.encoding, "offsets|indptr|starts-counts|row-ids|masked",
-            "how the device is told (default offsets)");
-  text_flag(app, "--align", g.align, "INT", "groups start at multiples of this (default 1)");
-  text_flag(app, "--gap", g.gap, "INT", "rows between groups: starts-counts, row-ids (default 0)");
-  app.add_flag("--accumulate", g.accumulate, "D += A^T B, in place (default D = A^T B)");
-}
-
-void add_bench_flags(CLI::App& app, BenchFlags& f) {
-  text_flag(app, "--cases", f.cases, "FILE", "JSON list of problems (default the one problem of the flags)");
-  text_flag(app, "--min-m", f.min_m, "INT", "of those cases, the ones with at least this M");
-  text_flag(app, "--variants", f.variants, "CONFIG;CONFIG",
-            "configs to race against each other; best:N among them: the N that the model puts first");
-  text_flag(app, "--result", f.result, "FILE", "write the result as JSON");
-  text_flag(app, "--cublaslt", f.cublaslt, "FILE", "the cuBLASLt library to compare with");
-  text_flag(app, "--peer-candidates", f.peer_candidates, "INT", "cuBLASLt algorithms to try (default 1)");
-  text_flag(app, "--replays", f.replays, "INT", "replays of every contender at least");
-  text_flag(app, "--seconds", f.seconds, "SECONDS", "time for a case");
-  text_flag(app, "--seconds-total", f.seconds_total, "SECONDS", "time for all cases (0: no limit)");
-  text_flag(app, "--pdl", f.pdl, "auto|on|off", "programmatic dependent launch (default auto)");
-  app.add_flag("--no-peers", f.no_peers, "without cuBLASLt");
-  app.add_flag("--no-burst", f.no_burst, "without the cold replay of each contender");
-}
-
-void add_prepare_flags(CLI::App& app, PrepareFlags& f) {
-  text_flag(app, "--cases", f.cases, "FILE", "JSON list of problems (default the one problem of the flags)");
-  text_flag(app, "--jobs", f.jobs, "INT", "threads that compile (default one per core)");
-}
-
-void add_select_flags(CLI::App& app, SelectFlags& f, const char* otherwise) {
-  text_flag(app, "--top", f.top, "INT", otherwise);
-}
-
-/// `check` reads three of a GEMM's flags in its own way: how many processes, which arithmetic, which schedules only.
-void add_campaign_flags(CLI::App& app, GemmFlags& f, CheckFlags& c) {
-  for (const char* name : {"--math", "--emu-schedule", "--threads"})
-    if (CLI::Option* of_gemm = app.get_option_no_throw(name)) app.remove_option(of_gemm);
-  if (!app.get_option_no_throw("--device")) {
-    text_flag(app, "--device", f.device, "emu:sm90", "the emulated device");
-    text_flag(app, "--seed", f.seed, "INT", "of the first schedule (default 0)");
+void add_options(Parser& parser, Flags& flags) {
+  for (const FlagRow& row : flag_rows()) {
+    if (!reads(*parser.command, row)) continue;
+    CLI::Option* option = nullptr;
+    if (is_switch(row)) {
+      option = parser.app->add_flag(row.name, flags.*std::get<bool Flags::*>(row.member), row.meaning);
+      option->disable_flag_override();
+    } else {
+      option = parser.app->add_option(row.name, flags.*std::get<Flag Flags::*>(row.member), row.meaning);
+      option->type_name(row.values);
+    }
+    // Several are counted after parsing: CLI11's own refusal does not name what came.
+    option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    parser.options.emplace_back(&row, option);
   }
-  text_flag(app, "--math", f.math, "on|off|fp32", "off: operands are read, products are not computed (default on)");
-  text_flag(app, "--emu-schedule", f.emu_schedule, "fifo|random|pct|adversarial",
-            "one kind only (default all in turn)");
-  if (!app.get_option_no_throw("--schedule"))
-    text_flag(app, "--schedule", f.schedule, "fifo|random|pct|adversarial", "the same");
-  text_flag(app, "--threads", f.threads, "INT", "processes (default one per core)");
-  text_flag(app, "--schedules", c.schedules, "INT", "how many (default 200)");
-  text_flag(app, "--time", c.time, "TIME", "no schedule starts later: 60s, 500ms, 2m (default 60s)");
-  text_flag(app, "--pct-depth", c.pct_depth, "INT", "things that must happen in order for a bug (default 3)");
-  app.add_flag("--no-shrink", c.no_shrink, "do not look for a simpler run that shows a finding");
-  app.add_flag("--traffic", c.traffic, "bytes and bank conflicts of each source line");
 }
 
-void add_source_flags(CLI::App& app, CheckFlags& c) {
-  text_flag(app, "--source", c.source, "FILE", "a header that defines a kernel with WW_KERNEL");
-  text_flag(app, "--entry", c.entry, "NAME", "the kernel");
-  text_flag(
-      app, "--launch", c.launch, "KEY=VALUE,...",
-      "grid, cluster, threads, shared, then parameters: buffer=BYTES, zeros=BYTES, int=N, long=N, float=X, map=...");
+/// One parser for each command. What is unknown stays in remaining(), so that it can be refused by name.
+std::vector<Parser> add_commands(CLI::App& app, Flags& flags) {
+  std::vector<Parser> parsers;
+  CLI::App *verb = nullptr, *made = &app;
+  for (const Command& c : commands()) {
+    if (c.verb_bit != kProgram) {
+      CLI::App* under = *c.verb && *c.operation ? verb : &app;
+      made = under->add_subcommand(*c.operation ? c.operation : c.verb, c.meaning);
+    }
+    if (!*c.operation) verb = made;
+    made->allow_extras()->require_subcommand(0, 1)->footer(std::string("Exit status: ") + exit_statuses(c));
+    parsers.push_back({&c, made, {}});
+    add_options(parsers.back(), flags);
+  }
+  return parsers;
 }
 
-/// CLI11's refusal in our words: the flag it names, and what it says.
-Error parse_failure(const CLI::ParseError& error, const std::string& verb) {
+std::string program_name(const Command& command) {
+  const std::string name = name_of(command);
+  return name.empty() ? "warpwright" : "warpwright " + name;
+}
+
+/// "gemm, grouped or k-grouped": what may follow `command`.
+std::string words_after(const Command& command) {
+  std::vector<std::string> words;
+  for (const Command& c : commands())
+    if (follows(c, command)) words.push_back(*c.operation ? c.operation : c.verb);
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  return text;
+}
+
+std::string values_of(const FlagRow& row) {
+  return is_switch(row) ? std::string("no value") : "a value: " + std::string(row.values);
+}
+
+/// Why `command` does not take `word`, which nothing matched.
+Error refuse_word(const Command& command, const std::string& word) {
+  if (!word.starts_with("-") || word == "-" || word == "--") {
+    const std::string next = words_after(command);
+    return make_error(ErrorCode::invalid, program_name(command), next.empty() ? "flags alone" : next, quoted(word));
+  }
+  const std::string name = word.substr(0, word.find('='));
+  for (const Refusal& refusal : refusals())
+    if (name == refusal.name && refusal.operations & command.operation_bit && refusal.verbs & command.verb_bit)
+      return make_error(command.verb_bit == kCheck ? ErrorCode::invalid : ErrorCode::unsupported, name,
+                        refusal.expected, quoted(word));
+  std::string readers;
+  for (const Command& c : commands())
+    for (const FlagRow& row : flag_rows())
+      if (c.run && name == row.name && reads(c, row)) {
+        readers += (readers.empty() ? "" : ", ") + name_of(c);
+        break;
+      }
+  return make_error(ErrorCode::invalid, printable(name),
+                    "a flag of " + program_name(command) + ", as its --help lists them", quoted(word),
+                    readers.empty() ? "" : "it is one of " + readers);
+}
+
+/// "--flag=": CLI11 would take the next word for the value. "--switch=value": it would take "true".
+Result<void> check_values(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word == "--") break;
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos) continue;
+    for (const FlagRow& row : flag_rows())
+      if (word.substr(0, equals) == row.name && (is_switch(row) || equals + 1 == word.size()))
+        return failure(ErrorCode::invalid, row.name, values_of(row),
+                       is_switch(row) ? quoted(word.substr(equals + 1)) : "nothing");
+  }
+  return {};
+}
+
+/// CLI11's refusal in our words: a flag that lacks its value.
+Error refuse_value(const Parser& parser, const CLI::ParseError& error) {
   const std::string what = error.what();
-  std::string argument;
-  for (std::size_t at = what.find("--"); at != std::string::npos && argument.empty(); at = what.find("--", at + 2))
-    if (at == 0 || what[at - 1] == ' ') argument = what.substr(at, what.find_first_of(" :,=", at) - at);
-  const std::string help = "warpwright" + (verb.empty() ? "" : " " + verb) + " --help";
-  return make_error(ErrorCode::invalid, argument, "a command line as " + help + " describes it", what);
+  for (const auto& [row, option] : parser.options)
+    if (what.starts_with(std::string(row->name) + ":"))
+      return make_error(ErrorCode::invalid, row->name, values_of(*row), "nothing");
+  return make_error(ErrorCode::invalid, "",
+                    "a command line as " + program_name(*parser.command) + " --help describes it", what);
 }
 
-std::string join(int argc, const char* const* argv) {
-  std::string line = "warpwright";
-  for (int i = 1; i < argc; ++i) line += std::string(" ") + argv[i];
-  return line;
+/// The command that the words name, down to its operation.
+const Parser& chosen(const std::vector<Parser>& parsers) {
+  const CLI::App* at = parsers.front().app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  return *std::find_if(parsers.begin(), parsers.end(), [&](const Parser& p) { return p.app == at; });
 }
 
-bool wants_json(int argc, const char* const* argv) {
-  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i)
-    if (std::string_view(argv[i]) == "--json") return true;
+/// An option that was given: once, to the command that reads it, and with no other flag for a value.
+Result<void> check_option(const FlagRow& row, const CLI::Option& option, bool in_place, const Command& command) {
+  if (!in_place)
+    return failure(ErrorCode::invalid, row.name,
+                   reads(command, row) ? "its place after " + program_name(command) : "no command after it",
+                   reads(command, row) ? "it before that" : quoted(name_of(command)));
+  if (option.count() > 1)
+    return failure(ErrorCode::invalid, row.name, "to be given once", fmt::format("it {} times", option.count()));
+  const std::string value = is_switch(row) ? "" : option.results().front();
+  if (!value.starts_with("--")) return {};
+  return failure(ErrorCode::invalid, row.name, values_of(row), "the flag " + quoted(value));
+}
+
+/// Refuses what CLI11 left over or read without a word: unknown flags, flags given twice or before the command that
+/// reads them, contradictions.
+Result<void> check_words(const std::vector<Parser>& parsers, const Parser& parser, const Flags& flags) {
+  for (const Parser& p : parsers) {
+    if (!p.app->parsed()) continue;
+    for (const auto& [row, option] : p.options)
+      if (option->count() > 0) WW_CHECK(check_option(*row, *option, p.app == parser.app, *parser.command));
+    const std::vector<std::string> left = p.app->remaining();
+    if (!left.empty()) return failure(refuse_word(*p.command, left.front()));
+  }
+  if (flags.verify && flags.no_verify)
+    return failure(ErrorCode::invalid, "--no-verify", "nothing beside --verify", "both");
+  for (const auto& [row, option] : parser.options)
+    if (is_positional(*row) && option->count() == 0)
+      return failure(ErrorCode::invalid, row->name, row->values, "nothing");
+  const bool complete = parser.command->verb_bit == kProgram ? flags.version : parser.command->run != nullptr;
+  if (!complete)
+    return failure(ErrorCode::invalid, program_name(*parser.command), words_after(*parser.command), "nothing");
+  return {};
+}
+
+bool wants_json(const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    if (word == "--json" || word == "--") return word == "--json";
   return false;
 }
 
-int run_verb(int argc, const char* const* argv, bool& json) {
-  CLI::App app("GEMM kernels that run on NVIDIA GPUs and, unmodified, on an emulated device on this CPU.",
-               "warpwright");
-  app.set_version_flag("--version", std::string("warpwright ") + jit::library_version());
-  app.require_subcommand(1);
-  app.footer("Exit status: 0 right, 1 wrong result, 2 invalid use, 3 unsupported, 4 could not finish.");
-  const auto json_flag = [&](CLI::App* verb) {
-    verb->add_flag("--json", json, "one JSON object on stdout, errors included");
-  };
+/// Whether one of the files that the command writes is standard output: its report goes to stderr then.
+bool writes_standard_output(const Flags& flags) {
+  for (const Flag* file : {&flags.out, &flags.out_scales, &flags.result})
+    if (*file && io::is_standard_output(**file)) return true;
+  return false;
+}
 
-  GemmFlags gemm_flags;
-  GroupedFlags grouped_flags;
-  KGroupedFlags k_grouped_flags;
-  BenchFlags bench_flags;
-  CheckFlags check_flags;
-  SelectFlags select_flags;
-  PrepareFlags prepare_flags;
-  std::string expression;
-  CLI::App* info = app.add_subcommand("info", "what this build can do on this machine");
-  CLI::App* gemm = app.add_subcommand("gemm", "D = scale (A B^T), once; without flags a verified first run");
-  CLI::App* grouped = app.add_subcommand("grouped", "the same for groups of rows, each with its own B");
-  CLI::App* k_grouped =
-      app.add_subcommand("k-grouped", "groups of K, each with its own D: gradients of experts' weights");
-  CLI::App* layout = app.add_subcommand("layout", "evaluate a layout expression");
-  CLI::App* configs = app.add_subcommand("configs", "what an operation can run with, best first by modelled time");
-  CLI::App* configs_gemm = configs->add_subcommand("gemm", "for the problem that the flags describe; nothing runs");
-  configs->require_subcommand(1);
-  CLI::App* explain = app.add_subcommand("explain", "why auto chose what it did");
-  CLI::App* explain_gemm = explain->add_subcommand("gemm", "for the problem that the flags describe; nothing runs");
-  explain->require_subcommand(1);
-  CLI::App* prepare = app.add_subcommand("prepare", "compile ahead of time what an operation will need");
-  CLI::App* prepare_gemm = prepare->add_subcommand("gemm", "the kernels of the flags' problem, or of a list");
-  prepare->require_subcommand(1);
-  CLI::App* bench = app.add_subcommand("bench", "measure an operation");
-  CLI::App* bench_grouped = bench->add_subcommand("grouped", "our ways to treat groups of rows side by side");
-  CLI::App* bench_gemm = bench->add_subcommand("gemm", "our kernels and cuBLASLt side by side");
-  bench->require_subcommand(1);
-  CLI::App* check = app.add_subcommand("check", "run a kernel under many schedules and look for races and hangs");
-  CLI::App* check_gemm = check->add_subcommand("gemm", "the library's own kernels");
-  CLI::App* check_grouped = check->add_subcommand("grouped", "the library's own kernels for groups of rows");
-  CLI::App* check_k_grouped = check->add_subcommand("k-grouped", "the library's own kernel for groups of K");
-  for (CLI::App* verb : {check, check_gemm, check_grouped, check_k_grouped})
-    verb->footer("Exit status: 0 clean, 1 findings, 2 invalid use, 4 incomplete: nothing can be said.");
-  for (CLI::App* verb : {info, gemm, grouped, layout, bench_gemm, bench_grouped, check, check_gemm, check_grouped,
-                         k_grouped, check_k_grouped, configs_gemm, explain_gemm, prepare_gemm})
-    json_flag(verb);
-  add_gemm_flags(*gemm, gemm_flags);
-  add_grouped_flags(*grouped, grouped_flags);
-  add_k_grouped_flags(*k_grouped, k_grouped_flags);
-  layout->add_option("expression", expression, "such as (4,2):(1,4)")->required();
-  add_gemm_flags(*prepare_gemm, gemm_flags);
-  add_prepare_flags(*prepare_gemm, prepare_flags);
-  add_gemm_flags(*configs_gemm, gemm_flags);
-  add_select_flags(*configs_gemm, select_flags, "how many to show (default 20; 0: all)");
-  add_gemm_flags(*explain_gemm, gemm_flags);
-  add_select_flags(*explain_gemm, select_flags, "how many runners-up to compare with (default 3)");
-  add_gemm_flags(*bench_gemm, gemm_flags);
-  add_bench_flags(*bench_gemm, bench_flags);
-  bench_flags.command_line = join(argc, argv);
-  add_gemm_flags(*check_gemm, gemm_flags);
-  add_campaign_flags(*check_gemm, gemm_flags, check_flags);
-  add_campaign_flags(*check, gemm_flags, check_flags);
-  add_source_flags(*check, check_flags);
-  add_grouped_flags(*check_grouped, grouped_flags);
-  add_campaign_flags(*check_grouped, grouped_flags.gemm, check_flags);
-  add_k_grouped_flags(*check_k_grouped, k_grouped_flags);
-  add_campaign_flags(*check_k_grouped, k_grouped_flags.gemm, check_flags);
-  add_grouped_flags(*bench_grouped, grouped_flags);
-  add_bench_flags(*bench_grouped, bench_flags);
-
+int run_verb(const std::vector<std::string>& words, const char* const* argv) {
+  CLI::App app(commands().front().meaning, "warpwright");
+  Flags flags;
+  const std::vector<Parser> parsers = add_commands(app, flags);
+  const bool json = wants_json(words);  // before parsing: a broken command line has no flags yet
+  if (Result<void> good = check_values(words); !good) return show(failure(good.error()), json);
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {  // --help, --version
+    app.parse(static_cast<int>(words.size()) + 1, argv);
+  } catch (const CLI::Success& help) {  // --help
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    std::string verb;
-    for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
-      at = at->get_subcommands().front();
-      verb += (verb.empty() ? "" : " ") + at->get_name();
-    }
-    return show(failure(parse_failure(error, verb)), json);
-  } catch (const std::invalid_argument& error) {  // CLI11's own for a flag's value: --verify=maybe
-    return show(failure(ErrorCode::invalid, "a flag that takes no value", "true or false", error.what()), json);
+    return show(failure(refuse_value(chosen(parsers), error)), json);
   }
-  if (*info) return show(run_info(), json);
-  if (*gemm) return show(run_gemm(gemm_flags), json);
-  if (*k_grouped) return show(run_k_grouped(k_grouped_flags), json);
-  if (*grouped) return show(run_grouped(grouped_flags), json);
-  if (*layout) return show(run_layout(expression), json);
-  if (*prepare_gemm) return show(run_prepare_gemm(gemm_flags, prepare_flags), json);
-  if (*configs_gemm) return show(run_configs_gemm(gemm_flags, select_flags), json);
-  if (*explain_gemm) return show(run_explain_gemm(gemm_flags, select_flags), json);
-  if (*check_gemm) return show(run_check_gemm(gemm_flags, check_flags), json);
-  if (*check_k_grouped) return show(run_check_k_grouped(k_grouped_flags, check_flags), json);
-  if (*check_grouped) return show(run_check_grouped(grouped_flags, check_flags), json);
-  if (*check) return show(run_check_source(gemm_flags, check_flags), json);
-  if (*bench_grouped) return show(run_bench_grouped(grouped_flags, bench_flags), json);
-  return show(run_bench_gemm(gemm_flags, bench_flags), json);
+  const Parser& parser = chosen(parsers);
+  if (Result<void> good = check_words(parsers, parser, flags); !good) return show(failure(good.error()), json);
+  flags.command_line = "warpwright";
+  for (const std::string& word : words) flags.command_line += " " + word;
+  Result<Outcome> outcome = parser.command->run(flags);
+  if (!outcome) outcome = failure(in_flags(outcome.error(), flags));
+  else if (outcome->error) outcome->error = in_flags(*outcome->error, flags);
+  return show(outcome, json, writes_standard_output(flags) ? stderr : stdout);
 }
 
 }  // namespace
 
 int run_program(int argc, const char* const* argv) {
-  bool json = wants_json(argc, argv);  // before parsing: a broken command line has no flags yet
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   try {
-    return run_verb(argc, argv, json);
+    return run_verb(words, argv);
   } catch (const std::bad_alloc&) {
-    return show(failure(ErrorCode::could_not_finish, "", "memory", "an allocation that failed"), json);
+    return show(failure(ErrorCode::could_not_finish, "", "", "", "out of memory"), wants_json(words));
   } catch (const std::exception& error) {  // the program's own last resort: the library does not throw
-    return show(failure(ErrorCode::could_not_finish, "", "", error.what()), json);
+    return show(failure(ErrorCode::could_not_finish, "", "", error.what()), wants_json(words));
   }
 }
 

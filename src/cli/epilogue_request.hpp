@@ -17,9 +17,13 @@ struct EpilogueRequest {
 };
 
 /// The tree: of --epilogue, else `of_config`, else what --alpha, --beta, --c and --bias ask for. Opens the files.
-Result<EpilogueTree> resolve_epilogue(const GemmFlags& flags, const EpilogueTree& of_config, EpilogueRequest& request);
+Result<EpilogueTree> resolve_epilogue(const Flags& flags, const EpilogueTree& of_config, EpilogueRequest& request);
 
-/// Scalars and files of operands that the expression does not name would change nothing: refused.
-Result<void> check_operands_named(const GemmFlags& flags, const EpilogueFiles& files, const EpilogueTree& tree);
+/// Beside an operand from a file every other one comes from a file too, or is asked for as "generated": random values
+/// are never mixed with data unasked. Fills request.sources.
+Result<void> check_operands_given(const Flags& flags, const EpilogueTree& tree, Request& request);
+
+/// Scalars and operands that the expression does not name would change nothing: refused.
+Result<void> check_operands_named(const Flags& flags, const EpilogueTree& tree);
 
 }  // namespace ww::cli

@@ -15,13 +15,14 @@ constexpr std::int64_t kDefaultM = 1024, kDefaultN = 2048, kDefaultK = 2048;
 /// A matrix, or those of a batch.
 Result<void> expect_matrix(const std::optional<ArrayFile>& array, const char* meaning, const char* of_batch) {
   if (!array || array->shape.size() == 2 || array->shape.size() == 3) return {};
-  return failure(
-      ErrorCode::invalid, array->file.argument(), fmt::format("a 2-D array {}, or a 3-D one {}", meaning, of_batch),
-      fmt::format("{}-D, shape {}", array->shape.size(), shape_text(array->shape)), "file " + array->file.path());
+  return failure(ErrorCode::invalid, array->file.argument(),
+                 fmt::format("a 2-D array {}, or a 3-D one {}", meaning, of_batch),
+                 fmt::format("{}-D, shape {}", array->shape.size(), shape_text(array->shape)),
+                 "file " + printable(array->file.path()));
 }
 
 /// L from its flag, else from the files that have it, else 1.
-Result<void> resolve_batch(const GemmFlags& flags, GemmRequest& request) {
+Result<void> resolve_batch(const Flags& flags, GemmRequest& request) {
   GemmProblem& p = request.problem;
   std::optional<std::int64_t> in_file;
   for (const std::optional<ArrayFile>* array : {&request.a, &request.b}) {
@@ -51,7 +52,7 @@ void fill_batch_strides(GemmRequest& request) {
   pack_batch(p);
 }
 
-Result<void> resolve_sizes(const GemmFlags& flags, GemmRequest& request) {
+Result<void> resolve_sizes(const Flags& flags, GemmRequest& request) {
   GemmProblem& p = request.problem;
   const bool a_mn = p.a_major == Major::mn, b_mn = p.b_major == Major::mn;
   WW_CHECK(expect_matrix(request.a, a_mn ? "(K, M)" : "(M, K)", a_mn ? "(L, K, M)" : "(L, M, K)"));
@@ -84,9 +85,9 @@ Result<void> expect_of_batch(const GemmRequest& request, const std::optional<Arr
 }
 
 /// One number; of row-column scales also (M, 1) and (1, N), which is how a keepdim reduction leaves them.
-Result<void> check_scales(const GemmRequest& request) {
+Result<void> check_scales(const Flags& flags, const GemmRequest& request) {
   const GemmProblem& p = request.problem;
-  WW_CHECK(check_scale_files(request));
+  WW_CHECK(check_scale_files(flags, request));
   if (p.scale == Scale::tensor)
     for (const std::optional<ArrayFile>* array : {&request.scale_a, &request.scale_b})
       if (*array && checked_elements((*array)->shape, 4) != 1 &&
@@ -107,17 +108,17 @@ Result<void> check_scales(const GemmRequest& request) {
 }
 
 /// Named by the expression, and of the right shape.
-Result<void> check_epilogue_files(const GemmFlags& flags, const GemmRequest& request) {
+Result<void> check_epilogue_files(const Flags& flags, const GemmRequest& request) {
   const GemmProblem& p = request.problem;
   const EpilogueFiles& files = request.epilogue_files;
-  WW_CHECK(check_operands_named(flags, files, p.epilogue));
+  WW_CHECK(check_operands_named(flags, p.epilogue));
   WW_CHECK(expect_of_batch(request, files.c, {p.m, p.n}, "(M, N)"));
   WW_CHECK(expect_of_batch(request, files.auxiliary, {p.m, p.n}, "(M, N)"));
   return expect_of_batch(request, files.bias, {p.n}, "(N,)");
 }
 
 /// Three fields of the config in short.
-Result<void> resolve_scheduler(const GemmFlags& flags, GemmConfig& config) {
+Result<void> resolve_scheduler(const Flags& flags, GemmConfig& config) {
   constexpr TileScheduler kOrders[] = {TileScheduler::automatic, TileScheduler::single,   TileScheduler::fixed,
                                        TileScheduler::dynamic,   TileScheduler::stream_k, TileScheduler::split_k};
   WW_TRY(const int order, parse_choice(flags.tile_scheduler, "--tile-scheduler",
@@ -128,8 +129,16 @@ Result<void> resolve_scheduler(const GemmFlags& flags, GemmConfig& config) {
   return resolve_split(flags, 1024, config);
 }
 
+/// `config` with the fields that follow from the problem.
+GemmConfig with_problem(GemmConfig config, const GemmProblem& p) {
+  config.operands.layout.a = p.a_major, config.operands.layout.b = p.b_major;
+  config.operands.d_layout = p.d_layout, config.operands.c_layout = p.c_layout;
+  config.operands.pointer_array = p.pointer_array, config.epilogue = p.epilogue;
+  return config;
+}
+
 /// Extents that the kernel is made for.
-Result<void> resolve_fixed(const GemmFlags& flags, GemmConfig& config) {
+Result<void> resolve_fixed(const Flags& flags, GemmConfig& config) {
   const auto take = [](const Flag& flag, const char* argument, int& field) -> Result<void> {
     if (!flag) return {};
     WW_TRY(const std::int64_t extent, parse_integer(*flag, argument, 1, 1 << 30));
@@ -155,7 +164,7 @@ void pack_batch(GemmProblem& p) {
   pack(p.batch_scale_b, block ? scale_rows_of_b(p) * blocks_of(p.k) : vector ? p.n : 1);
 }
 
-Result<GemmRequest> make_request(const GemmFlags& flags) {
+Result<GemmRequest> make_request(const Flags& flags) {
   GemmRequest request;
   WW_CHECK(resolve_request(flags, request));
   WW_CHECK(resolve_scheduler(flags, request.options.config));
@@ -164,10 +173,7 @@ Result<GemmRequest> make_request(const GemmFlags& flags) {
   p.a = request.types.ab, p.b = request.types.b, p.d = request.types.d, p.scale = request.types.scale;
   MatrixLayout layout{request.options.config.operands.layout.a, request.options.config.operands.layout.b};
   if (flags.layout) {
-    const std::string in_config = name_of(layout);
     WW_TRY(layout, parse_layout(*flags.layout, "--layout"));
-    if (in_config != "nt" && in_config != *flags.layout)
-      return failure(ErrorCode::invalid, "--config, key layout", *flags.layout, in_config, "--layout decides");
   }
   p.a_major = layout.a, p.b_major = layout.b;
   p.pointer_array = flags.pointer_array || request.options.config.operands.pointer_array;
@@ -183,11 +189,13 @@ Result<GemmRequest> make_request(const GemmFlags& flags) {
   WW_TRY(p.epilogue, resolve_epilogue(flags, request.options.config.epilogue, request));
   if (collective::stages_of(p.epilogue).quantise != EpilogueOp::none && !flags.out_dtype) p.d = DType::e4m3;
   WW_CHECK(resolve_sizes(flags, request));
-  WW_CHECK(check_scales(request));
+  WW_CHECK(check_scales(flags, request));
   WW_CHECK(check_epilogue_files(flags, request));
+  WW_CHECK(check_operands_given(flags, p.epilogue, request));
+  WW_CHECK(check_config_agrees(flags, with_problem(request.options.config, p)));
   fill_batch_strides(request);
   const bool nothing_given = !flags.m && !flags.n && !flags.k && !flags.a && !flags.b;
-  request.verify = flags.verify.value_or(nothing_given);
+  request.verify = verify_of(flags).value_or(nothing_given);
   return request;
 }
 

@@ -23,6 +23,6 @@ inline std::int64_t scale_rows_of_b(const GemmProblem& p) { return ceil_div(p.n,
 /// Batch strides that are not 0 become those of matrices, and of their packed scales, one behind the other.
 void pack_batch(GemmProblem& problem);
 
-Result<GemmRequest> make_request(const GemmFlags& flags);
+Result<GemmRequest> make_request(const Flags& flags);
 
 }  // namespace ww::cli

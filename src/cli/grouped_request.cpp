@@ -38,7 +38,7 @@ Result<std::vector<std::int32_t>> read_sizes(const std::string& name, const std:
   return read_integers(array);
 }
 
-Result<SizeFiles> open_sizes(const GroupedFlags& flags) {
+Result<SizeFiles> open_sizes(const Flags& flags) {
   SizeFiles files;
   struct Choice {
     const Flag* flag;
@@ -86,7 +86,7 @@ Result<std::vector<std::int64_t>> parse_rows(const std::string& text) {
 }
 
 /// G, which several flags and files may say.
-Result<std::int64_t> resolve_groups(const GroupedFlags& flags, const SizeFiles& files, const Request& request,
+Result<std::int64_t> resolve_groups(const Flags& flags, const SizeFiles& files, const Request& request,
                                     std::int64_t listed) {
   std::optional<std::int64_t> groups;
   std::string said_by;
@@ -116,8 +116,7 @@ Result<std::int64_t> resolve_groups(const GroupedFlags& flags, const SizeFiles& 
   return failure(ErrorCode::invalid, said_by, fmt::format("1 to {} groups", kMostGroups), fmt::format("{}", result));
 }
 
-Result<GroupLayout> layout_of_files(const GroupedFlags& flags, SizeFiles files, const Request& request,
-                                    std::int64_t groups) {
+Result<GroupLayout> layout_of_files(const Flags& flags, SizeFiles files, const Request& request, std::int64_t groups) {
   GroupLayout layout{.encoding = *files.encoding, .groups = groups};
   if (flags.encoding) {
     WW_TRY(const int named, parse_choice(flags.encoding, "--encoding", kEncodings, 0));
@@ -137,7 +136,7 @@ Result<GroupLayout> layout_of_files(const GroupedFlags& flags, SizeFiles files, 
   for (std::size_t g = 0; g < files.sizes.size(); ++g)
     needed =
         std::max<std::int64_t>(needed, std::int64_t{files.sizes[g]} + (files.sizes2.empty() ? 0 : files.sizes2[g]));
-  WW_TRY(layout.rows, resolve_size(flags.gemm.m, "--m", rows, needed));
+  WW_TRY(layout.rows, resolve_size(flags.m, "--m", rows, needed));
   if (flags.align) {
     WW_TRY(layout.alignment, parse_integer(*flags.align, "--align", 1, 1 << 20));
     if (layout.alignment > 1 && layout.encoding != GroupEncoding::offsets)
@@ -147,7 +146,7 @@ Result<GroupLayout> layout_of_files(const GroupedFlags& flags, SizeFiles files, 
   return layout;
 }
 
-Result<void> layout_of_flags(const GroupedFlags& flags, std::int64_t groups, GroupedRequest& request) {
+Result<void> layout_of_flags(const Flags& flags, std::int64_t groups, GroupedRequest& request) {
   std::vector<std::int64_t>& counts = request.counts;
   WW_TRY(const int encoding, parse_choice(flags.encoding, "--encoding", kEncodings, 0));
   const bool masked = static_cast<GroupEncoding>(encoding) == GroupEncoding::masked;
@@ -159,8 +158,8 @@ Result<void> layout_of_flags(const GroupedFlags& flags, std::int64_t groups, Gro
     WW_TRY(spacing.gap, parse_integer(*flags.gap, "--gap", 0, 1 << 20));
   }
   if (request.a) spacing.rows = request.a->shape[masked];
-  if (flags.gemm.m) {
-    WW_TRY(spacing.rows, resolve_size(flags.gemm.m, "--m", spacing.rows, 0));
+  if (flags.m) {
+    WW_TRY(spacing.rows, resolve_size(flags.m, "--m", spacing.rows, 0));
   }
   if (counts.empty()) {
     WW_TRY(const int kind,
@@ -180,7 +179,7 @@ Result<void> layout_of_flags(const GroupedFlags& flags, std::int64_t groups, Gro
 }
 
 /// The flags of files again.
-std::string file_flags(const GroupedFlags& flags, const GroupLayout& layout) {
+std::string file_flags(const Flags& flags, const GroupLayout& layout) {
   std::string text = fmt::format("--groups {} --m {}", layout.groups, layout.rows);
   for (const auto& [flag, argument] : {std::pair{&flags.offsets, "--offsets"},
                                        {&flags.indptr, "--indptr"},
@@ -196,10 +195,10 @@ Result<void> expect_extents(const std::optional<ArrayFile>& array, std::size_t e
   if (!array || array->shape.size() == extents) return {};
   return failure(ErrorCode::invalid, array->file.argument(), fmt::format("a {}-D array {}", extents, meaning),
                  fmt::format("{}-D, shape {}", array->shape.size(), shape_text(array->shape)),
-                 "file " + array->file.path());
+                 "file " + printable(array->file.path()));
 }
 
-Result<void> resolve_groups_and_rows(const GroupedFlags& flags, GroupedRequest& request) {
+Result<void> resolve_groups_and_rows(const Flags& flags, GroupedRequest& request) {
   WW_CHECK(expect_extents(request.b, 3, "(G, N, K)"));
   WW_TRY(SizeFiles files, open_sizes(flags));
   if (flags.rows) {
@@ -225,7 +224,7 @@ Result<void> resolve_groups_and_rows(const GroupedFlags& flags, GroupedRequest& 
   return {};
 }
 
-Result<void> resolve_sizes(const GroupedFlags& flags, GroupedRequest& request) {
+Result<void> resolve_sizes(const Flags& flags, GroupedRequest& request) {
   GroupedProblem& p = request.problem;
   const auto last = [](const std::optional<ArrayFile>& array) {
     return array ? std::optional(array->shape.back()) : std::nullopt;
@@ -234,8 +233,8 @@ Result<void> resolve_sizes(const GroupedFlags& flags, GroupedRequest& request) {
     return failure(ErrorCode::invalid, "--b", fmt::format("K = {} columns as in --a", *last(request.a)),
                    fmt::format("{}", *last(request.b)));
   const auto rows_of_b = request.b ? std::optional(request.b->shape[1]) : std::nullopt;
-  WW_TRY(p.n, resolve_size(flags.gemm.n, "--n", rows_of_b, kDefaultN));
-  WW_TRY(p.k, resolve_size(flags.gemm.k, "--k", request.a ? last(request.a) : last(request.b), kDefaultK));
+  WW_TRY(p.n, resolve_size(flags.n, "--n", rows_of_b, kDefaultN));
+  WW_TRY(p.k, resolve_size(flags.k, "--k", request.a ? last(request.a) : last(request.b), kDefaultK));
   WW_TRY(p.lda, operand_row(p.k, p.a));
   p.ldb = p.lda;
   WW_CHECK(expect_bytes("--m", {p.total_rows(), p.lda}, bytes_of(p.a)));
@@ -249,9 +248,9 @@ std::vector<std::int64_t> rows_shape(const GroupedProblem& p) {
   return {p.rows};
 }
 
-Result<void> check_scales(GroupedRequest& request) {
+Result<void> check_scales(const Flags& flags, GroupedRequest& request) {
   const GroupedProblem& p = request.problem;
-  WW_CHECK(check_scale_files(request));
+  WW_CHECK(check_scale_files(flags, request));
   if (p.scale == Scale::tensor) {
     for (const auto& [array, of_group] :
          {std::pair{&request.scale_a, &request.scale_a_of_group}, {&request.scale_b, &request.scale_b_of_group}}) {
@@ -273,10 +272,10 @@ Result<void> check_scales(GroupedRequest& request) {
 }
 
 /// Named by the expression, and of the right shape: matrices as D before SwiGLU, bias for each group or for all.
-Result<void> check_epilogue_files(const GemmFlags& flags, const GroupedRequest& request) {
+Result<void> check_epilogue_files(const Flags& flags, const GroupedRequest& request) {
   const GroupedProblem& p = request.problem;
   const EpilogueFiles& files = request.epilogue_files;
-  WW_CHECK(check_operands_named(flags, files, p.epilogue));
+  WW_CHECK(check_operands_named(flags, p.epilogue));
   std::vector<std::int64_t> rows = rows_shape(p);
   rows.push_back(p.n);
   const char* const meaning = rows.size() > 2 ? "(G, Mmax, N)" : "(M, N)";
@@ -287,33 +286,8 @@ Result<void> check_epilogue_files(const GemmFlags& flags, const GroupedRequest& 
   return expect_shape(files.bias, {p.groups, p.n}, "(G, N), or (N,) for all groups");
 }
 
-/// Flags of a dense product that groups of rows decide otherwise: what says the same here.
-Result<void> refuse_dense_flags(const GemmFlags& f) {
-  const auto only = [](const Flag& flag, const char* argument, const char* value,
-                       const char* expected) -> Result<void> {
-    if (!flag || *flag == value) return {};
-    return failure(ErrorCode::unsupported, argument, expected, quoted(*flag));
-  };
-  WW_CHECK(only(f.swap_ab, "--swap-ab", f.swap_ab == "off" ? "off" : "auto",
-                "auto or off: the variant decides; --variant descriptors has weights on the 64-row side, ragged where "
-                "tiles are narrow, contiguous and masked never"));
-  WW_CHECK(only(f.batch, "--batch", "1", "nothing: groups are the batch, --groups says how many"));
-  WW_CHECK(only(f.layout, "--layout", "nt", "nt: A (M, K) and B (G, N, K); K x N weights are for gemm and k-grouped"));
-  WW_CHECK(only(f.d_layout, "--d-layout", "row", "row: groups are rows of D"));
-  WW_CHECK(only(f.c_layout, "--c-layout", "row", "row: groups are rows of C"));
-  WW_CHECK(only(f.a_from, "--a-from", "auto", "auto: grouped kernels read A from shared memory"));
-  WW_CHECK(only(f.b_dtype, "--b-dtype", f.dtype ? f.dtype->c_str() : "e4m3",
-                "nothing: A and B of groups have one type, --dtype"));
-  WW_CHECK(only(f.fixed_n, "--fixed-n", "", "nothing: grouped kernels are for any N"));
-  WW_CHECK(only(f.fixed_k, "--fixed-k", "", "nothing: grouped kernels are for any K"));
-  if (f.pointer_array)
-    return failure(ErrorCode::unsupported, "--pointer-array",
-                   "nothing: weights are one tensor (G, N, K); gemm --batch takes arrays of pointers", "given");
-  return {};
-}
-
 /// Two fields of the config in short.
-Result<void> resolve_scheduler(const GemmFlags& flags, GemmConfig& config) {
+Result<void> resolve_scheduler(const Flags& flags, GemmConfig& config) {
   constexpr TileScheduler kOrders[] = {TileScheduler::automatic,  TileScheduler::fixed,    TileScheduler::dynamic,
                                        TileScheduler::horizontal, TileScheduler::vertical, TileScheduler::split_k};
   WW_TRY(const int order, parse_choice(flags.tile_scheduler, "--tile-scheduler",
@@ -327,29 +301,25 @@ Result<void> resolve_variant(const Flag& flag, GemmConfig& config) {
          parse_choice(flag, "--variant", {"auto", "contiguous", "masked", "descriptors", "ragged"}, 0));
   if (chosen == 0) return {};
   const auto variant = static_cast<GroupedVariant>(chosen);
-  if (config.row_groups.variant != GroupedVariant::automatic && config.row_groups.variant != variant)
-    return failure(ErrorCode::invalid, "--config, key variant", name_of(variant), name_of(config.row_groups.variant),
-                   "--variant says so");
   config.row_groups.variant = variant;
   return {};
 }
 
 }  // namespace
 
-Result<GroupedRequest> make_grouped_request(const GroupedFlags& flags) {
+Result<GroupedRequest> make_grouped_request(const Flags& flags) {
   GroupedRequest request;
-  WW_CHECK(refuse_dense_flags(flags.gemm));
-  WW_CHECK(resolve_request(flags.gemm, request));
+  WW_CHECK(resolve_request(flags, request));
   WW_CHECK(resolve_variant(flags.variant, request.options.config));
-  WW_CHECK(resolve_scheduler(flags.gemm, request.options.config));
+  WW_CHECK(resolve_scheduler(flags, request.options.config));
   GroupedProblem& p = request.problem;
   if (request.types.b != request.types.ab)
     return failure(ErrorCode::unsupported, request.b ? "--b" : "--config, key b", name_of(request.types.ab),
                    name_of(request.types.b), "operands of groups have one type");
   p.a = p.b = request.types.ab, p.d = request.types.d, p.scale = request.types.scale;
-  WW_TRY(p.epilogue, resolve_epilogue(flags.gemm, request.options.config.epilogue, request));
+  WW_TRY(p.epilogue, resolve_epilogue(flags, request.options.config.epilogue, request));
   request.options.config.epilogue = p.epilogue;  // a flag decides over the config's text
-  if (collective::stages_of(p.epilogue).quantise != EpilogueOp::none && !flags.gemm.out_dtype) p.d = DType::e4m3;
+  if (collective::stages_of(p.epilogue).quantise != EpilogueOp::none && !flags.out_dtype) p.d = DType::e4m3;
   WW_CHECK(resolve_groups_and_rows(flags, request));
   p.groups = request.layout.groups;
   p.rows = request.layout.rows;
@@ -357,12 +327,14 @@ Result<GroupedRequest> make_grouped_request(const GroupedFlags& flags) {
   p.alignment = request.layout.alignment;
   p.zero_outside = flags.zero_outside;
   WW_CHECK(resolve_sizes(flags, request));
-  WW_CHECK(check_scales(request));
-  WW_CHECK(check_epilogue_files(flags.gemm, request));
+  WW_CHECK(check_scales(flags, request));
+  WW_CHECK(check_epilogue_files(flags, request));
+  WW_CHECK(check_operands_given(flags, p.epilogue, request));
+  WW_CHECK(check_config_agrees(flags, request.options.config));
   p.scale_a_group = request.scale_a_of_group, p.scale_b_group = request.scale_b_of_group;
-  const bool nothing_given = !flags.groups && !flags.rows && !flags.total && !flags.gemm.m && !flags.gemm.n &&
-                             !flags.gemm.k && !request.a && !request.b && !request.sizes_from_file;
-  request.verify = flags.gemm.verify.value_or(nothing_given);
+  const bool nothing_given = !flags.groups && !flags.rows && !flags.total && !flags.m && !flags.n && !flags.k &&
+                             !request.a && !request.b && !request.sizes_from_file;
+  request.verify = verify_of(flags).value_or(nothing_given);
   return request;
 }
 

@@ -23,7 +23,7 @@ struct GroupedRequest : Request, EpilogueRequest {
   bool scale_a_of_group = false, scale_b_of_group = false;  // per tensor: one number for each group
 };
 
-Result<GroupedRequest> make_grouped_request(const GroupedFlags& flags);
+Result<GroupedRequest> make_grouped_request(const Flags& flags);
 
 /// The flags that make `layout` again from counts.
 std::string layout_flags(const GroupLayout& layout, const std::vector<std::int64_t>& counts,

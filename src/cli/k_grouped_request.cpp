@@ -17,12 +17,10 @@ constexpr std::int64_t kDefaultGroups = 8, kDefaultTotal = 2048, kDefaultM = 512
 constexpr std::int64_t kBlock = 128;  // where groups of K-major operands begin and end
 constexpr const char* kEncodings[] = {"offsets", "indptr", "starts-counts", "row-ids", "masked"};
 
-bool names(const Flag& config, const char* key) {
-  return config && fmt::format(",{}", *config).find(fmt::format(",{}=", key)) != std::string::npos;
-}
+bool names(const Flag& config, const char* key) { return config && names_key(*config, key); }
 
 /// The types that gradients of weights usually have, where neither flags nor config say otherwise.
-GemmFlags with_usual_types(GemmFlags flags) {
+Flags with_usual_types(Flags flags) {
   if (!flags.dtype && !names(flags.config, "a")) flags.dtype = "bf16";
   if (!flags.out_dtype && !names(flags.config, "d")) flags.out_dtype = "f32";
   const bool fp8 = flags.dtype == "e4m3" || flags.dtype == "e5m2";
@@ -45,7 +43,7 @@ Result<void> resolve_layout(const Flag& flag, const Flag& config, KGroupedReques
   return {};
 }
 
-Result<void> resolve_counts(const KGroupedFlags& flags, KGroupedRequest& request) {
+Result<void> resolve_counts(const Flags& flags, KGroupedRequest& request) {
   std::int64_t groups = kDefaultGroups;
   if (flags.groups) {
     WW_TRY(groups, parse_integer(*flags.groups, "--groups", 1, kMostGroups));
@@ -77,15 +75,15 @@ Result<void> resolve_counts(const KGroupedFlags& flags, KGroupedRequest& request
   return {};
 }
 
-Result<void> resolve_spacing(const KGroupedFlags& flags, GroupSpacing& spacing) {
+Result<void> resolve_spacing(const Flags& flags, GroupSpacing& spacing) {
   if (flags.align) {
     WW_TRY(spacing.alignment, parse_integer(*flags.align, "--align", 1, 1 << 20));
   }
   if (flags.gap) {
     WW_TRY(spacing.gap, parse_integer(*flags.gap, "--gap", 0, 1 << 20));
   }
-  if (flags.gemm.k) {
-    WW_TRY(spacing.rows, parse_integer(*flags.gemm.k, "--k", 0, kMostRows));
+  if (flags.k) {
+    WW_TRY(spacing.rows, parse_integer(*flags.k, "--k", 0, kMostRows));
   }
   return {};
 }
@@ -150,26 +148,29 @@ Result<void> lay_out(KGroupedCase& request) {
   return {};
 }
 
-Result<KGroupedRequest> make_k_grouped_request(const KGroupedFlags& flags) {
+Result<KGroupedRequest> make_k_grouped_request(const Flags& flags) {
   KGroupedRequest request;
-  WW_CHECK(resolve_request(with_usual_types(flags.gemm), request));
+  WW_CHECK(resolve_request(with_usual_types(flags), request));
   WW_CHECK(check_config(request, flags.accumulate));
   KGroupedProblem& p = request.problem;
   p.a = request.types.ab, p.b = request.types.b, p.d = request.types.d, p.scale = request.types.scale;
   p.accumulate = flags.accumulate;
-  WW_CHECK(resolve_layout(flags.gemm.layout, flags.gemm.config, request));
+  WW_CHECK(resolve_layout(flags.layout, flags.config, request));
+  GemmConfig chosen = request.options.config;
+  chosen.operands.layout.a = p.a_major, chosen.operands.layout.b = p.b_major;
+  WW_CHECK(check_config_agrees(flags, chosen));
   WW_TRY(const int encoding,
          parse_choice(flags.encoding, "--encoding", {"offsets", "indptr", "starts-counts", "row-ids", "masked"}, 0));
   p.encoding = static_cast<GroupEncoding>(encoding);
   WW_CHECK(resolve_counts(flags, request));
   WW_CHECK(resolve_spacing(flags, request.spacing));
-  WW_TRY(p.m, resolve_size(flags.gemm.m, "--m", std::nullopt, kDefaultM));
-  WW_TRY(p.n, resolve_size(flags.gemm.n, "--n", std::nullopt, kDefaultN));
+  WW_TRY(p.m, resolve_size(flags.m, "--m", std::nullopt, kDefaultM));
+  WW_TRY(p.n, resolve_size(flags.n, "--n", std::nullopt, kDefaultN));
   WW_CHECK(lay_out(request));
   if (p.scale == Scale::tensor) p.scale_a_group = p.scale_b_group = 1;
   if (p.scale == Scale::row_column) p.scale_a_group = p.m, p.scale_b_group = p.n;
-  const bool nothing_given = !flags.groups && !flags.ks && !flags.total && !flags.gemm.m && !flags.gemm.n;
-  request.verify = flags.gemm.verify.value_or(nothing_given);
+  const bool nothing_given = !flags.groups && !flags.ks && !flags.total && !flags.m && !flags.n;
+  request.verify = verify_of(flags).value_or(nothing_given);
   return request;
 }
 

@@ -21,7 +21,7 @@ struct KGroupedCase {
 };
 struct KGroupedRequest : Request, KGroupedCase {};
 
-Result<KGroupedRequest> make_k_grouped_request(const KGroupedFlags& flags);
+Result<KGroupedRequest> make_k_grouped_request(const Flags& flags);
 
 /// Lays `counts` out again, and sets everything that follows from them and from the problem's extents.
 Result<void> lay_out(KGroupedCase& request);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renders outcomes and errors. The only file that writes to stdout.
+// Renders outcomes and errors: nothing of them can steer a terminal. The only file that writes to stdout.
 #include "cli/report.hpp"
 
 #include <cstdio>
 
+#include "host/messages.hpp"
+
 namespace ww::cli {
 
-int show(const Result<Outcome>& result, bool json) {
+int show(const Result<Outcome>& result, bool json, std::FILE* stream) {
   const Error* error = !result ? &result.error() : result->error ? &*result->error : nullptr;
   std::string out;
   if (json) {
@@ -14,12 +16,12 @@ int show(const Result<Outcome>& result, bool json) {
     if (result && error) fields.push_back(error_fields(*error)[1]);
     out = to_json(fields) + "\n";
   } else if (result) {
-    out = result->text;
+    out = printable_lines(result->text);
   }
-  const bool written = std::fwrite(out.data(), 1, out.size(), stdout) == out.size() && std::fflush(stdout) == 0;
+  const bool written = std::fwrite(out.data(), 1, out.size(), stream) == out.size() && std::fflush(stream) == 0;
   if (error && !json) std::fprintf(stderr, "warpwright: %s\n", error->message.c_str());
   if (error) return exit_status(error->code);
-  if (!written) std::fprintf(stderr, "warpwright: could not finish: writing to stdout failed\n");
+  if (!written) std::fprintf(stderr, "warpwright: could not finish: the report could not be written\n");
   return written ? 0 : exit_status(ErrorCode::could_not_finish);
 }
 

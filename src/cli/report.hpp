@@ -3,6 +3,7 @@
 //   text mode:  the lines on stdout, an error on stderr        --json:  exactly one object on stdout, errors included
 #pragma once
 
+#include <cstdio>
 #include <optional>
 #include <string>
 
@@ -20,7 +21,7 @@ struct Outcome {
   std::optional<Error> error;
 };
 
-/// Prints `result` on stdout (and an error's sentence on stderr unless `json`) and returns the exit status.
-int show(const Result<Outcome>& result, bool json);
+/// Prints `result` on `out` (and an error's sentence on stderr unless `json`) and returns the exit status.
+int show(const Result<Outcome>& result, bool json, std::FILE* out = stdout);
 
 }  // namespace ww::cli

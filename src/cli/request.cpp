@@ -6,12 +6,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <tuple>
 
 #include "config/config_text.hpp"
 
 namespace ww::cli {
-
-std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text); }
 
 Result<std::int64_t> parse_integer(const std::string& text, const std::string& argument, std::int64_t least,
                                    std::int64_t most) {
@@ -68,8 +67,10 @@ Result<ConfigText> parse_config_flag(const Flag& flag) {
     const Error& e = config.error();
     return failure(e.code, "--" + e.argument, e.expected, e.actual);
   };
-  WW_TRY(text.config, parse({.operands = {.a = DType::e4m3, .b = DType::e4m3, .d = DType::bf16, .scale = Scale::none}}));
-  WW_TRY(const GemmConfig other, parse({.operands = {.a = DType::f16, .b = DType::f16, .d = DType::f32, .scale = Scale::tensor}}));
+  WW_TRY(text.config,
+         parse({.operands = {.a = DType::e4m3, .b = DType::e4m3, .d = DType::bf16, .scale = Scale::none}}));
+  WW_TRY(const GemmConfig other,
+         parse({.operands = {.a = DType::f16, .b = DType::f16, .d = DType::f32, .scale = Scale::tensor}}));
   if (text.config.operands.a == other.operands.a) text.a = other.operands.a;
   if (text.config.operands.b == other.operands.b) text.b = other.operands.b;
   if (text.config.operands.d == other.operands.d) text.d = other.operands.d;
@@ -83,13 +84,7 @@ template <class T> Result<void> agree(const char* key, const std::optional<T>& i
                  "the flags and files decide types and scale");
 }
 
-Result<std::optional<ArrayFile>> open_operand(const Flag& flag, const std::string& argument) {
-  if (!flag) return std::nullopt;
-  WW_TRY(ArrayFile array, open_array(*flag, argument));
-  return array;
-}
-
-Result<void> resolve_types(const GemmFlags& flags, const ConfigText& text, Request& request) {
+Result<void> resolve_types(const Flags& flags, const ConfigText& text, Request& request) {
   Types& t = request.types;
   const auto types = {DType::e4m3, DType::e5m2, DType::bf16, DType::f16, DType::tf32};
   WW_TRY(std::optional<DType> type, parse_type(flags.dtype, "--dtype", types));
@@ -127,8 +122,8 @@ Result<void> resolve_types(const GemmFlags& flags, const ConfigText& text, Reque
   return agree("scale", text.scale, t.scale);
 }
 
-/// Fields of the config with flags of their own, which decide where --config says otherwise.
-Result<void> resolve_shape(const GemmFlags& flags, GemmConfig& config) {
+/// Fields of the config with flags of their own.
+Result<void> resolve_shape(const Flags& flags, GemmConfig& config) {
   const auto take = [&](const Flag& flag, const char* key, const std::string& value) -> Result<void> {
     if (!flag || *flag == "auto") return {};
     Result<GemmConfig> parsed = parse_config(fmt::format("{}={}", key, value), config);
@@ -136,14 +131,17 @@ Result<void> resolve_shape(const GemmFlags& flags, GemmConfig& config) {
     const Error& e = parsed.error();
     return failure(e.code, fmt::format("--{}", key), e.expected, quoted(*flag));
   };
-  // tile_k follows from the type and may be left out
-  const bool two = flags.tile && std::count(flags.tile->begin(), flags.tile->end(), 'x') == 1;
-  WW_CHECK(take(flags.tile, "tile", flags.tile.value_or("") + (two ? "x0" : "")));
-  WW_CHECK(take(flags.cluster, "cluster", flags.cluster.value_or("")));
+  // The last extent of a tile and of a cluster may be left out: K follows from the type, or is that of --config.
+  const auto two = [](const Flag& flag) { return flag && std::count(flag->begin(), flag->end(), 'x') == 1; };
+  WW_CHECK(
+      take(flags.tile, "tile", flags.tile.value_or("") + (two(flags.tile) ? fmt::format("x{}", config.tile.k) : "")));
+  WW_CHECK(take(flags.cluster, "cluster",
+                flags.cluster.value_or("") +
+                    (two(flags.cluster) && config.cluster.k > 0 ? fmt::format("x{}", config.cluster.k) : "")));
   return take(flags.stages, "stages", flags.stages.value_or(""));
 }
 
-Result<void> resolve_execution(const GemmFlags& flags, Request& request) {
+Result<void> resolve_execution(const Flags& flags, Request& request) {
   request.device = flags.device.value_or("auto");
   if (request.device.empty())
     return failure(ErrorCode::invalid, "--device", "auto, emu:sm90 or cuda:<ordinal>", quoted(""));
@@ -162,28 +160,23 @@ Result<void> resolve_execution(const GemmFlags& flags, Request& request) {
   }
   WW_TRY(const int math, parse_choice(flags.math, "--math", {"exact", "fp32"}, 0));
   emu.math = math == 0 ? EmuMath::exact : EmuMath::fp32_chain;
-  WW_TRY(const Schedules schedules, split_schedules(flags));
-  WW_TRY(const int schedule, parse_emu_schedule(schedules.emulator, 1));
+  WW_TRY(const int schedule, parse_emu_schedule(flags.emu_schedule, 1));
   emu.schedule = static_cast<EmuSchedule>(schedule);
-  if (schedules.kernel) WW_CHECK(parse_schedule(*schedules.kernel, "--schedule"));
   return {};
 }
 
 }  // namespace
 
+Result<std::optional<ArrayFile>> open_operand(const Flag& flag, const std::string& argument) {
+  if (!flag || *flag == kGenerated) return std::nullopt;
+  WW_TRY(ArrayFile array, open_array(*flag, argument));
+  return array;
+}
+
 Result<void> expect_shape(const std::optional<ArrayFile>& array, std::vector<std::int64_t> shape, const char* meaning) {
   if (!array || array->shape == shape) return {};
   return failure(ErrorCode::invalid, array->file.argument(), fmt::format("shape {} = {}", meaning, shape_text(shape)),
-                 shape_text(array->shape), "file " + array->file.path());
-}
-
-Result<Schedules> split_schedules(const GemmFlags& flags) {
-  Schedules split{flags.schedule, flags.emu_schedule};
-  if (!flags.schedule || !parse_emu_schedule(flags.schedule, 0)) return split;
-  if (flags.emu_schedule)
-    return failure(ErrorCode::invalid, "--schedule", "auto, cooperative, pingpong or multistage beside --emu-schedule",
-                   quoted(*flags.schedule));
-  return Schedules{std::nullopt, flags.schedule};
+                 shape_text(array->shape), "file " + printable(array->file.path()));
 }
 
 Result<int> parse_emu_schedule(const Flag& flag, int otherwise) {
@@ -212,31 +205,52 @@ Result<std::int64_t> operand_row(std::int64_t k, DType type) {
   return failure(ErrorCode::invalid, "--k", "a size whose bytes fit 63 bits", fmt::format("{}", k));
 }
 
-Result<void> check_scale_files(const Request& request) {
-  for (const std::optional<ArrayFile>* array : {&request.scale_a, &request.scale_b}) {
-    if (!*array) continue;
-    const std::string& argument = (*array)->file.argument();
-    if (request.types.scale == Scale::none)
+Result<void> check_scale_files(const Flags& flags, const Request& request) {
+  for (const auto& [flag, argument, array] : {std::tuple{&flags.scale_a, "--scale-a", &request.scale_a},
+                                              std::tuple{&flags.scale_b, "--scale-b", &request.scale_b}}) {
+    if (*flag && request.types.scale == Scale::none)
       return failure(ErrorCode::invalid, argument, "--scale tensor, row-column, block or block-1d with it",
                      "--scale none");
-    if ((*array)->kind != ElementKind::f32)
+    if (*array && (*array)->kind != ElementKind::f32)
       return failure(ErrorCode::invalid, argument, "float32 elements", name_of((*array)->kind));
   }
   return {};
 }
 
-Result<void> resolve_split(const GemmFlags& flags, std::int64_t most, GemmConfig& config) {
+std::string sources_text(const Request& request) {
+  std::string text;
+  for (const auto& [name, source] : request.sources)
+    text += fmt::format("{} {} {}", text.empty() ? "  operands  " : ",", name, source);
+  return text.empty() ? text : text + "\n";
+}
+
+Result<void> check_config_agrees(const Flags& flags, const GemmConfig& chosen) {
+  if (!flags.config) return {};
+  WW_TRY(const GemmConfig text, parse_config(*flags.config));
+  for (const ConfigFlag& row : config_flags()) {
+    const std::string given = text_of(flags, row.flag);
+    if (given.empty() || !names_key(*flags.config, row.key)) continue;
+    const std::string in_config = field_text(text, row.key), in_flags = field_text(chosen, row.key);
+    if (in_config != in_flags)
+      return failure(ErrorCode::invalid, row.flag, fmt::format("{}={} as in --config", row.key, in_config),
+                     quoted(given));
+  }
+  return {};
+}
+
+Result<void> resolve_split(const Flags& flags, std::int64_t most, GemmConfig& config) {
   if (!flags.split) return {};
   WW_TRY(const std::int64_t split, parse_integer(*flags.split, "--split", 2, most));
   config.sm90.split = static_cast<int>(split);
-  if (!flags.tile_scheduler) config.sm90.tile_scheduler = TileScheduler::split_k;
+  if (!flags.tile_scheduler && config.sm90.tile_scheduler == TileScheduler::automatic)
+    config.sm90.tile_scheduler = TileScheduler::split_k;
   if (config.sm90.tile_scheduler != TileScheduler::split_k)
     return failure(ErrorCode::invalid, "--split", "--tile-scheduler split-k with it",
                    quoted(name_of(config.sm90.tile_scheduler)));
   return {};
 }
 
-Result<void> resolve_request(const GemmFlags& flags, Request& request) {
+Result<void> resolve_request(const Flags& flags, Request& request) {
   WW_CHECK(resolve_execution(flags, request));
   WW_TRY(const ConfigText text, parse_config_flag(flags.config));
   WW_TRY(request.a, open_operand(flags.a, "--a"));
@@ -248,9 +262,8 @@ Result<void> resolve_request(const GemmFlags& flags, Request& request) {
   request.options.config = text.config;
   request.options.config.operands.a = t.ab, request.options.config.operands.b = t.b;
   request.options.config.operands.d = t.d, request.options.config.operands.scale = t.scale;
-  WW_TRY(const Schedules schedules, split_schedules(flags));
-  if (schedules.kernel) {
-    WW_TRY(request.options.config.sm90.schedule, parse_schedule(*schedules.kernel, "--schedule"));
+  if (flags.schedule) {
+    WW_TRY(request.options.config.sm90.schedule, parse_schedule(*flags.schedule, "--schedule"));
   }
   WW_TRY(request.options.config.sm90.partial_accumulators,
          parse_choice(flags.partial_accumulators, "--partial-accumulators", {"auto", "1", "2"},

@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/verbs.hpp"
+#include "cli/flags.hpp"
+#include "host/messages.hpp"
 #include "io/array_file.hpp"
 #include "warpwright/host/gemm.hpp"
 
@@ -33,10 +34,20 @@ struct Request {
   bool verify = false;
   std::optional<std::string> out;
   std::optional<ArrayFile> a, b, scale_a, scale_b;  // operands that come from files
+  /// Where every operand comes from, a file or "generated"; empty when all are generated.
+  std::vector<std::pair<std::string, std::string>> sources;
 };
 
+/// "  operands   a x.npy, b generated": one line, or nothing when all are generated.
+std::string sources_text(const Request& request);
+
+/// In place of a file: random values.
+inline constexpr const char* kGenerated = "generated";
+/// The file that a flag names, or nothing.
+Result<std::optional<ArrayFile>> open_operand(const Flag& flag, const std::string& argument);
+
 /// Everything above but `verify`; shapes of files are not looked at.
-Result<void> resolve_request(const GemmFlags& flags, Request& request);
+Result<void> resolve_request(const Flags& flags, Request& request);
 
 /// An integer in [least, most], or the error of `argument`.
 Result<std::int64_t> parse_integer(const std::string& text, const std::string& argument, std::int64_t least,
@@ -47,15 +58,9 @@ Result<int> parse_choice(const Flag& flag, const std::string& argument, std::ini
                          int otherwise);
 
 /// --split, at most `most`, into `config`, whose order says what --tile-scheduler does.
-Result<void> resolve_split(const GemmFlags& flags, std::int64_t most, GemmConfig& config);
+Result<void> resolve_split(const Flags& flags, std::int64_t most, GemmConfig& config);
 
-/// --schedule is the kernel's and --emu-schedule the emulated device's; their words differ, and the device's are
-/// taken in --schedule too, as they always were.
-struct Schedules {
-  Flag kernel, emulator;
-};
-Result<Schedules> split_schedules(const GemmFlags& flags);
-/// One of the emulated device's, as EmuSchedule; `otherwise` without a flag.
+/// --emu-schedule, one of the emulated device's, as EmuSchedule; `otherwise` without a flag.
 Result<int> parse_emu_schedule(const Flag& flag, int otherwise);
 
 /// A size from its flag, else from the first file that has it, else the default; all that are given must agree.
@@ -72,9 +77,10 @@ Result<void> expect_bytes(const char* argument, std::vector<std::int64_t> shape,
 Result<std::int64_t> operand_row(std::int64_t k, DType type);
 
 /// Files of scales are float32, and there only with a recipe that reads them.
-Result<void> check_scale_files(const Request& request);
+Result<void> check_scale_files(const Flags& flags, const Request& request);
 
-std::string quoted(const std::string& text);
+/// Refuses a flag that contradicts what --config says of the same field. `chosen` has what the flags ask for.
+Result<void> check_config_agrees(const Flags& flags, const GemmConfig& chosen);
 
 inline std::int64_t blocks_of(std::int64_t size) { return size / 128 + (size % 128 != 0); }
 

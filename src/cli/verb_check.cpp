@@ -8,9 +8,9 @@
 
 #include "check/report.hpp"
 #include "check/shrink.hpp"
+#include "cli/flags.hpp"
 #include "cli/gemm_request.hpp"
 #include "cli/progress.hpp"
-#include "cli/verbs.hpp"
 
 namespace ww::cli {
 
@@ -45,7 +45,7 @@ Result<double> parse_duration(const std::string& text, const std::string& argume
                        : unit == "h"               ? 3600
                                                    : 0;
   if (status == std::errc{} && scale > 0 && value >= 0 && value * scale <= 1e6) return value * scale;
-  return failure(ErrorCode::invalid, argument, "a time such as 60s, 500ms or 2m", "\"" + text + "\"");
+  return failure(ErrorCode::invalid, argument, "a time such as 60s, 500ms or 2m", quoted(text));
 }
 
 double seconds_now() {
@@ -60,44 +60,43 @@ std::vector<ScheduleRun> rotation(std::size_t count, std::uint64_t seed, std::op
   return runs;
 }
 
-Result<CheckRequest> make_check_request(const GemmFlags& flags, const CheckFlags& check) {
+Result<CheckRequest> make_check_request(const Flags& flags) {
   CheckRequest request;
   request.device = flags.device.value_or("auto");
   std::int64_t count = 200, seed = 0;
-  if (check.schedules) {
-    WW_TRY(count, parse_integer(*check.schedules, "--schedules", 1, 10'000'000));
+  if (flags.schedules) {
+    WW_TRY(count, parse_integer(*flags.schedules, "--schedules", 1, 10'000'000));
   }
   if (flags.seed) {
     WW_TRY(seed, parse_integer(*flags.seed, "--seed", 0));
   }
-  if (check.time) {
-    WW_TRY(request.seconds, parse_duration(*check.time, "--time"));
+  if (flags.time) {
+    WW_TRY(request.seconds, parse_duration(*flags.time, "--time"));
   }
   if (flags.threads) {
     WW_TRY(const std::int64_t processes, parse_integer(*flags.threads, "--threads", 1, 256));
     request.processes = static_cast<int>(processes);
   }
-  if (check.pct_depth) {
-    WW_TRY(const std::int64_t depth, parse_integer(*check.pct_depth, "--pct-depth", 1, 64));
+  if (flags.pct_depth) {
+    WW_TRY(const std::int64_t depth, parse_integer(*flags.pct_depth, "--pct-depth", 1, 64));
     request.settings.pct_depth = static_cast<int>(depth);
   }
   WW_TRY(const int math, parse_choice(flags.math, "--math", {"on", "off", "fp32"}, 0));
   request.settings.math = math == 0 ? EmuMath::exact : math == 1 ? EmuMath::off : EmuMath::fp32_chain;
-  WW_TRY(const Schedules schedules, split_schedules(flags));
-  WW_TRY(const int kind, parse_emu_schedule(schedules.emulator, -1));
+  WW_TRY(const int kind, parse_emu_schedule(flags.emu_schedule, -1));
   const auto only = kind < 0 ? std::nullopt : std::optional(static_cast<EmuSchedule>(kind));
   request.schedules = rotation(static_cast<std::size_t>(count), static_cast<std::uint64_t>(seed), only);
   return request;
 }
 
-Outcome run_campaign(CheckTarget& target, const CheckRequest& request, const CheckFlags& check, Progress& progress) {
+Outcome run_campaign(CheckTarget& target, const CheckRequest& request, const Flags& flags, Progress& progress) {
   const PoolOptions options{
       .processes = request.processes, .seconds = request.seconds, .permille = progress.phase("check")};
   const Campaign campaign = run_schedules(
       request.schedules, [&](const ScheduleRun& run) { return target.run(run); }, options);
   std::vector<Replay> replays;
   std::atomic<int>* permille = progress.phase("shrink");
-  const std::size_t shrunk = check.no_shrink ? 0 : std::min(kShrunkFindings, campaign.findings.size());
+  const std::size_t shrunk = flags.no_shrink ? 0 : std::min(kShrunkFindings, campaign.findings.size());
   const double end = seconds_now() + std::max(10.0, request.seconds / 4);
   for (std::size_t i = 0; i < campaign.findings.size(); ++i) {
     const ScheduleRun& run = request.schedules[campaign.findings[i].first];
@@ -108,26 +107,14 @@ Outcome run_campaign(CheckTarget& target, const CheckRequest& request, const Che
     replays.push_back(std::move(replay));
     *permille = static_cast<int>(1000 * (i + 1) / campaign.findings.size());
   }
-  return report_campaign(target, request.schedules, campaign, replays, check.traffic);
-}
-
-Result<void> refuse(const Flag& flag, const char* argument, const char* expected) {
-  if (!flag) return {};
-  return failure(ErrorCode::invalid, argument, expected, "\"" + *flag + "\"");
-}
-
-Result<void> refuse_results(const GemmFlags& flags) {
-  WW_CHECK(refuse(flags.out, "--out", "no output file: a check keeps no result"));
-  WW_CHECK(refuse(flags.out_scales, "--out-scales", "no output file: a check keeps no result"));
-  if (!flags.verify.value_or(false)) return {};
-  return failure(ErrorCode::invalid, "--verify", "no verification: a check keeps no result", "true");
+  return report_campaign(target, request.schedules, campaign, replays, flags.traffic);
 }
 
 /// What cannot be run cannot be judged, and says so with a verdict. A wrong command line has none.
-Result<Outcome> judged(Result<Outcome> result) {
+Result<Outcome> judged(Result<Outcome> result, const Flags& flags) {
   if (result || result.error().code == ErrorCode::invalid) return result;
   Outcome outcome;
-  outcome.error = result.error();
+  outcome.error = in_flags(result.error(), flags);
   outcome.error->code = ErrorCode::could_not_finish;
   outcome.text = "check\n  verdict    incomplete\n  incomplete " + outcome.error->message + "\n";
   outcome.json = {{"ok", false},
@@ -137,106 +124,78 @@ Result<Outcome> judged(Result<Outcome> result) {
   return outcome;
 }
 
-Result<Flag> kernel_schedule(const GemmFlags& flags) {
-  WW_TRY(Schedules schedules, split_schedules(flags));
-  return std::move(schedules.kernel);
+/// Without the flags that a check reads in its own way: how many processes, which arithmetic, which schedules only.
+Flags of_problem(Flags flags) {
+  flags.math.reset(), flags.emu_schedule.reset(), flags.threads.reset(), flags.seed.reset();
+  return flags;
 }
 
-Result<Outcome> check_gemm(const GemmFlags& flags, const CheckFlags& check) {
-  WW_TRY(const CheckRequest request, make_check_request(flags, check));
-  WW_CHECK(refuse_results(flags));
-  GemmFlags problem = flags;
-  problem.math.reset();
-  WW_TRY(problem.schedule, kernel_schedule(flags));
-  problem.emu_schedule.reset();
-  problem.threads.reset();
-  if (!flags.m && !flags.n && !flags.k && !flags.a && !flags.b)
-    problem.m = kDefaultM, problem.n = kDefaultN, problem.k = kDefaultK;
+Result<Outcome> check_gemm(const Flags& flags) {
+  WW_TRY(const CheckRequest request, make_check_request(flags));
+  Flags problem = of_problem(flags);
+  if (!flags.m && !flags.n && !flags.k) problem.m = kDefaultM, problem.n = kDefaultN, problem.k = kDefaultK;
   WW_TRY(const GemmRequest gemm, make_request(problem));
   if (gemm.problem.pointer_array)
-    return failure(ErrorCode::unsupported, "--pointer-array", "a batch by strides: check makes no arrays of pointers",
-                   "it");
+    return failure(ErrorCode::unsupported, "--config, key pointers", "0: check makes no arrays of pointers", "1");
   Progress progress;
   progress.phase("compile");
   WW_TRY(const Device device, open_checking_device(request.device));
   WW_TRY(const std::unique_ptr<CheckTarget> target,
          make_gemm_target(device, gemm.problem, gemm.options, request.settings));
-  return run_campaign(*target, request, check, progress);
+  return run_campaign(*target, request, flags, progress);
 }
 
-Result<Outcome> check_grouped(const GroupedFlags& flags, const CheckFlags& check) {
-  WW_TRY(const CheckRequest request, make_check_request(flags.gemm, check));
-  WW_CHECK(refuse_results(flags.gemm));
-  GroupedFlags problem = flags;
-  problem.gemm.math.reset();
-  WW_TRY(problem.gemm.schedule, kernel_schedule(flags.gemm));
-  problem.gemm.emu_schedule.reset();
-  problem.gemm.threads.reset();
+Result<Outcome> check_grouped(const Flags& flags) {
+  WW_TRY(const CheckRequest request, make_check_request(flags));
+  Flags problem = of_problem(flags);
   // smaller than a first run of the operation: hundreds of schedules in a minute
   const bool described = flags.offsets || flags.indptr || flags.starts || flags.row_ids || flags.masked;
-  if (!flags.rows && !flags.total && !flags.gemm.a && !described) problem.total = kDefaultGroupedTotal;
-  if (!flags.gemm.n && !flags.gemm.b) problem.gemm.n = kDefaultN;
-  if (!flags.gemm.k && !flags.gemm.a && !flags.gemm.b) problem.gemm.k = kDefaultGroupedK;
+  if (!flags.rows && !flags.total && !described) problem.total = kDefaultGroupedTotal;
+  if (!flags.n) problem.n = kDefaultN;
+  if (!flags.k) problem.k = kDefaultGroupedK;
   WW_TRY(const GroupedRequest grouped, make_grouped_request(problem));
   Progress progress;
   progress.phase("compile");
   WW_TRY(const Device device, open_checking_device(request.device));
   WW_TRY(const std::unique_ptr<CheckTarget> target, make_grouped_target(device, grouped, request.settings));
-  return run_campaign(*target, request, check, progress);
+  return run_campaign(*target, request, flags, progress);
 }
 
-Result<Outcome> check_k_grouped(const KGroupedFlags& flags, const CheckFlags& check) {
-  WW_TRY(const CheckRequest request, make_check_request(flags.gemm, check));
-  WW_CHECK(refuse_results(flags.gemm));
-  KGroupedFlags problem = flags;
-  problem.gemm.math.reset();
-  WW_TRY(problem.gemm.schedule, kernel_schedule(flags.gemm));
-  problem.gemm.emu_schedule.reset();
-  problem.gemm.threads.reset();
+Result<Outcome> check_k_grouped(const Flags& flags) {
+  WW_TRY(const CheckRequest request, make_check_request(flags));
+  Flags problem = of_problem(flags);
   if (!flags.ks && !flags.total) problem.total = kDefaultKGroupedTotal;
-  if (!flags.gemm.m) problem.gemm.m = kDefaultM;
-  if (!flags.gemm.n) problem.gemm.n = kDefaultN;
+  if (!flags.m) problem.m = kDefaultM;
+  if (!flags.n) problem.n = kDefaultN;
   WW_TRY(const KGroupedRequest grouped, make_k_grouped_request(problem));
   Progress progress;
   progress.phase("compile");
   WW_TRY(const Device device, open_checking_device(request.device));
   WW_TRY(const std::unique_ptr<CheckTarget> target, make_k_grouped_target(device, grouped, request.settings));
-  return run_campaign(*target, request, check, progress);
+  return run_campaign(*target, request, flags, progress);
 }
 
-Result<Outcome> check_source(const GemmFlags& flags, const CheckFlags& check) {
-  WW_TRY(const Flag of_library, kernel_schedule(flags));
-  if (of_library)
-    return failure(ErrorCode::invalid, "--schedule", "fifo, random, pct or adversarial with a kernel of your own",
-                   quoted(*of_library));
-  if (!check.source)
+Result<Outcome> check_source(const Flags& flags) {
+  if (!flags.source)
     return failure(ErrorCode::invalid, "--source", "gemm, or --source FILE --entry NAME --launch ...", "neither");
-  if (!check.entry)
+  if (!flags.entry)
     return failure(ErrorCode::invalid, "--entry", "the name that WW_KERNEL gives the kernel", "nothing");
-  if (!check.launch) return failure(ErrorCode::invalid, "--launch", "grid=N,threads=N,... and parameters", "nothing");
-  WW_TRY(const CheckRequest request, make_check_request(flags, check));
-  WW_TRY(const LaunchText launch, parse_launch(*check.launch, "--launch"));
+  if (!flags.launch) return failure(ErrorCode::invalid, "--launch", "grid=N,threads=N,... and parameters", "nothing");
+  WW_TRY(const CheckRequest request, make_check_request(flags));
+  WW_TRY(const LaunchText launch, parse_launch(*flags.launch, "--launch"));
   Progress progress;
   progress.phase("compile");
   WW_TRY(const Device device, open_checking_device(request.device));
   WW_TRY(const std::unique_ptr<CheckTarget> target,
-         make_source_target(device, *check.source, *check.entry, launch, request.settings));
-  return run_campaign(*target, request, check, progress);
+         make_source_target(device, *flags.source, *flags.entry, launch, request.settings));
+  return run_campaign(*target, request, flags, progress);
 }
 
 }  // namespace
 
-Result<Outcome> run_check_gemm(const GemmFlags& flags, const CheckFlags& check) {
-  return judged(check_gemm(flags, check));
-}
-Result<Outcome> run_check_grouped(const GroupedFlags& flags, const CheckFlags& check) {
-  return judged(check_grouped(flags, check));
-}
-Result<Outcome> run_check_k_grouped(const KGroupedFlags& flags, const CheckFlags& check) {
-  return judged(check_k_grouped(flags, check));
-}
-Result<Outcome> run_check_source(const GemmFlags& flags, const CheckFlags& check) {
-  return judged(check_source(flags, check));
-}
+Result<Outcome> run_check_gemm(const Flags& flags) { return judged(check_gemm(flags), flags); }
+Result<Outcome> run_check_grouped(const Flags& flags) { return judged(check_grouped(flags), flags); }
+Result<Outcome> run_check_k_grouped(const Flags& flags) { return judged(check_k_grouped(flags), flags); }
+Result<Outcome> run_check_source(const Flags& flags) { return judged(check_source(flags), flags); }
 
 }  // namespace ww::cli

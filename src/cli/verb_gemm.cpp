@@ -230,15 +230,11 @@ Outcome report(const GemmRequest& request, const Run& run) {
   const double flops = 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) *
                        static_cast<double>(p.k);
   const double rate = run.timing.seconds > 0 ? flops / run.timing.seconds : 0;
-  const auto source = [](const std::optional<ArrayFile>& file) {
-    return file ? file->file.path() : std::string("generated");
-  };
   Outcome outcome;
   outcome.text = fmt::format("gemm {}{} x {} x {}, {} -> {}, scale {}, seed {}\n",
                              p.batch == 1 ? "" : fmt::format("{} of ", p.batch), p.m, p.n, p.k, name_of(p.a),
                              name_of(p.d), name_of(p.scale), request.seed);
-  if (request.a || request.b)
-    outcome.text += fmt::format("  operands   a {}, b {}\n", source(request.a), source(request.b));
+  outcome.text += sources_text(request);
   outcome.text += fmt::format("  device     {}: {}\n", run.device.name, run.device.description);
   outcome.text += fmt::format("  config     {}\n", to_text(run.config));
   outcome.text += fmt::format("  time       {}, {}{}; plan {}\n", duration(run.timing.seconds), scaled(rate, "FLOP/s"),
@@ -272,7 +268,7 @@ Outcome report(const GemmRequest& request, const Run& run) {
 
 }  // namespace
 
-Result<Outcome> run_gemm(const GemmFlags& flags) {
+Result<Outcome> run_gemm(const Flags& flags) {
   WW_TRY(const GemmRequest request, make_request(flags));
   Run run;
   Progress progress;

@@ -195,15 +195,11 @@ Outcome report(const GroupedRequest& request, const Run& run) {
   const std::int64_t useful = request.meaning.rows();
   const double flops = 2.0 * static_cast<double>(useful) * static_cast<double>(p.n) * static_cast<double>(p.k);
   const double rate = run.timing.seconds > 0 ? flops / run.timing.seconds : 0;
-  const auto source = [](const std::optional<ArrayFile>& file) {
-    return file ? file->file.path() : std::string("generated");
-  };
   Outcome outcome;
   outcome.text = fmt::format("grouped {} groups, {} of {} rows, x {} x {}, {} -> {}, scale {}, {}, seed {}\n", p.groups,
                              useful, p.total_rows(), p.n, p.k, name_of(p.a), name_of(p.d), name_of(p.scale),
                              name_of(p.encoding), request.seed);
-  if (request.a || request.b)
-    outcome.text += fmt::format("  operands   a {}, b {}\n", source(request.a), source(request.b));
+  outcome.text += sources_text(request);
   outcome.text += fmt::format("  device     {}: {}\n", run.device.name, run.device.description);
   outcome.text += fmt::format("  config     {}\n", to_text(run.config));
   outcome.text += fmt::format(
@@ -265,7 +261,7 @@ void judge(const GroupedRequest& request, const HostOperands& host, Run& run, st
 
 }  // namespace
 
-Result<Outcome> run_grouped(const GroupedFlags& flags) {
+Result<Outcome> run_grouped(const Flags& flags) {
   WW_TRY(const GroupedRequest request, make_grouped_request(flags));
   Run run;
   Progress progress;

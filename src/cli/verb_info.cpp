@@ -2,7 +2,7 @@
 // `warpwright info`: what this build can do on this machine, and why not where it cannot.
 #include <fmt/format.h>
 
-#include "cli/verbs.hpp"
+#include "cli/flags.hpp"
 #include "jit/build_facts.hpp"
 #include "jit/host_compiler.hpp"
 #include "jit/jit.hpp"
@@ -48,7 +48,18 @@ void add_device(std::string& lines, List& list, const std::string& name, const s
 
 }  // namespace
 
-Result<Outcome> run_info() {
+Result<Outcome> run_version(const Flags&) {
+  Outcome outcome;
+  outcome.text = fmt::format("warpwright {}\n", jit::library_version());
+  outcome.json = {{"ok", true},
+                  {"name", "warpwright"},
+                  {"version", jit::library_version()},
+                  {"compiler", jit::build_compiler()},
+                  {"cuda_headers", WARPWRIGHT_HAS_CUDA != 0}};
+  return outcome;
+}
+
+Result<Outcome> run_info(const Flags&) {
   Outcome outcome;
   std::string& text = outcome.text;
   List devices;

@@ -91,7 +91,7 @@ Outcome report(const KGroupedRequest& request, const Run& run) {
 
 }  // namespace
 
-Result<Outcome> run_k_grouped(const KGroupedFlags& flags) {
+Result<Outcome> run_k_grouped(const Flags& flags) {
   WW_TRY(const KGroupedRequest request, make_k_grouped_request(flags));
   const KGroupedProblem& p = request.problem;
   Run run;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpwright layout <expr>`: the layout algebra as text. The language is that of src/layout/text.hpp.
-#include "cli/verbs.hpp"
+#include "cli/flags.hpp"
 #include "layout/text.hpp"
 
 namespace ww::cli {
 
-Result<Outcome> run_layout(const std::string& expression) {
+Result<Outcome> run_layout(const Flags& flags) {
+  const std::string& expression = *flags.expression;
   WW_TRY(std::string text, evaluate_layout(expression));
   Outcome outcome;
   outcome.json = {{"ok", true}, {"expression", expression}, {"result", text}};

@@ -16,19 +16,19 @@ using namespace bench;
 namespace {
 
 /// The one problem of the flags, or each of --cases with everything but its sizes from the flags.
-Result<std::vector<GemmRequest>> requests_of(const GemmFlags& flags, const PrepareFlags& prepare) {
+Result<std::vector<GemmRequest>> requests_of(const Flags& flags) {
   std::vector<GemmRequest> requests;
-  if (!prepare.cases) {
+  if (!flags.cases) {
     WW_TRY(GemmRequest request, make_request(flags));
     requests.push_back(std::move(request));
     return requests;
   }
   BenchOptions of_file;
-  of_file.cases = *prepare.cases;
+  of_file.cases = *flags.cases;
   int skipped = 0;
   WW_TRY(const std::vector<BenchCase> cases, bench_cases(of_file, skipped));
   for (const BenchCase& one : cases) {
-    GemmFlags sized = flags;
+    Flags sized = flags;
     sized.m = fmt::format("{}", one.m), sized.n = fmt::format("{}", one.n), sized.k = fmt::format("{}", one.k);
     WW_TRY(GemmRequest request, make_request(sized));
     requests.push_back(std::move(request));
@@ -71,13 +71,14 @@ Outcome report(const DeviceInfo& device, const Prepared& prepared, std::size_t c
 
 }  // namespace
 
-Result<Outcome> run_prepare_gemm(const GemmFlags& flags, const PrepareFlags& prepare) {
+Result<Outcome> run_prepare_gemm(const Flags& flags) {
+  WW_CHECK(check_cases_flags(flags));
   PrepareOptions options;
-  if (prepare.jobs) {
-    WW_TRY(const std::int64_t jobs, parse_integer(*prepare.jobs, "--jobs", 1, 256));
+  if (flags.jobs) {
+    WW_TRY(const std::int64_t jobs, parse_integer(*flags.jobs, "--jobs", 1, 256));
     options.threads = static_cast<int>(jobs);
   }
-  WW_TRY(const std::vector<GemmRequest> requests, requests_of(flags, prepare));
+  WW_TRY(const std::vector<GemmRequest> requests, requests_of(flags));
   WW_TRY(const Device device, Device::open(flags.device.value_or("auto"), requests.front().device_options));
   std::vector<PrepareCase> cases;
   for (const GemmRequest& request : requests) cases.push_back({request.problem, request.options});

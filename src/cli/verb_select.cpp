@@ -26,11 +26,11 @@ struct Selection {
   std::size_t top = 0;
 };
 
-Result<Selection> make_selection(const GemmFlags& flags, const SelectFlags& select, int top) {
+Result<Selection> make_selection(const Flags& flags, int top) {
   Selection s;
   WW_TRY(s.request, make_request(flags));
-  if (select.top) {
-    WW_TRY(const std::int64_t count, parse_integer(*select.top, "--top", 0, 1'000'000));
+  if (flags.top) {
+    WW_TRY(const std::int64_t count, parse_integer(*flags.top, "--top", 0, 1'000'000));
     top = static_cast<int>(count);
   }
   s.top = static_cast<std::size_t>(top);
@@ -128,8 +128,8 @@ std::string tile_meaning(const GemmConfig& c) {
 
 }  // namespace
 
-Result<Outcome> run_configs_gemm(const GemmFlags& flags, const SelectFlags& select) {
-  WW_TRY(const Selection s, make_selection(flags, select, 20));
+Result<Outcome> run_configs_gemm(const Flags& flags) {
+  WW_TRY(const Selection s, make_selection(flags, 20));
   const std::vector<Candidate>& candidates = s.all.ranking.candidates;
   Outcome outcome;
   outcome.text = title(s, "configs") + fmt::format("  {:>4} {:>9}  config\n", "rank", "us");
@@ -148,8 +148,8 @@ Result<Outcome> run_configs_gemm(const GemmFlags& flags, const SelectFlags& sele
   return outcome;
 }
 
-Result<Outcome> run_explain_gemm(const GemmFlags& flags, const SelectFlags& select) {
-  WW_TRY(const Selection s, make_selection(flags, select, 3));
+Result<Outcome> run_explain_gemm(const Flags& flags) {
+  WW_TRY(const Selection s, make_selection(flags, 3));
   const GemmConfig& chosen = s.all.decision.config;
   const std::vector<Candidate>& candidates = s.all.ranking.candidates;
   const Cost cost = select::cost_of(s.all.decision.problem, chosen, sms_of(s));

@@ -143,6 +143,15 @@ std::string field_text(const GemmConfig& c, std::string_view field) {
   return key == field ? text : config::extent_of(text, field[key.size() + 2]);
 }
 
+bool names_key(std::string_view text, std::string_view key) {
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, config::end_of_item(text));
+    if (item.substr(0, item.find('=')) == key) return true;
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+  }
+  return false;
+}
+
 Result<GemmConfig> parse_config(std::string_view text, GemmConfig base) {
   std::set<std::string_view> seen;
   while (!text.empty()) {

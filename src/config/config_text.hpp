@@ -24,6 +24,8 @@ std::string field_text(const GemmConfig& config, std::string_view field);
 std::string choices_of(std::string_view key);
 /// What the field of `key` is.
 std::string help_of(std::string_view key);
+/// Whether `text`, which parses, has the key.
+bool names_key(std::string_view text, std::string_view key);
 
 Result<DType> parse_dtype(std::string_view text, std::string_view argument);
 /// One of nt, nn, tn, tt.

@@ -4,9 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "host/messages.hpp"
+
 namespace ww {
 
 Error make_error(ErrorCode code, std::string argument, std::string expected, std::string actual, std::string detail) {
+  for (std::string* text : {&argument, &expected, &actual, &detail}) *text = printable_lines(*text);
   std::string message = name_of(code);
   if (!argument.empty()) message += fmt::format(": argument {}", argument);
   if (!expected.empty()) message += fmt::format(": expected {}", expected);

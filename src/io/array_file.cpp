@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "host/messages.hpp"
+
 namespace ww::io {
 namespace {
 
@@ -96,18 +98,19 @@ Result<DType> element_type(const ArrayFile& array, std::optional<DType> wanted) 
     case ElementKind::i32:
       return failure(ErrorCode::invalid, array.file.argument(),
                      wanted ? fmt::format("elements of type {}", ww::name_of(*wanted)) : "e4m3, bf16, f16 or f32",
-                     fmt::format("int32 in {}", array.file.path()));
+                     fmt::format("int32 in {}", printable(array.file.path())));
   }
   if (wanted && *wanted != type)
     return failure(ErrorCode::invalid, array.file.argument(), fmt::format("elements of type {}", ww::name_of(*wanted)),
-                   fmt::format("{} in {}", name_of(array.kind), array.file.path()));
+                   fmt::format("{} in {}", name_of(array.kind), printable(array.file.path())));
   return type;
 }
 
 Result<Matrix> read_matrix(const ArrayFile& array, DType type, std::int64_t rows, std::int64_t cols, std::int64_t ld) {
   if (array.column_major && array.shape.size() > 2)
     return failure(ErrorCode::invalid, array.file.argument(), "an array in C order",
-                   fmt::format("Fortran order, shape {}", shape_text(array.shape)), "file " + array.file.path());
+                   fmt::format("Fortran order, shape {}", shape_text(array.shape)),
+                   "file " + printable(array.file.path()));
   WW_TRY(Matrix matrix, Matrix::allocate(type, rows, cols, ld, array.file.argument()));
   if (rows == 0 || cols == 0) return matrix;
   WW_CHECK(array.column_major ? read_columns(array, matrix) : read_rows(array, matrix));
@@ -120,7 +123,7 @@ Result<std::vector<std::int32_t>> read_integers(const ArrayFile& array) {
   if (array.kind != ElementKind::i32 || array.shape.size() != 1)
     return failure(ErrorCode::invalid, array.file.argument(), "a 1-D array of int32",
                    fmt::format("{} of shape {}", name_of(array.kind), shape_text(array.shape)),
-                   "file " + array.file.path());
+                   "file " + printable(array.file.path()));
   std::vector<std::int32_t> values(static_cast<std::size_t>(array.shape[0]));
   WW_CHECK(array.file.read(array.offset, values.data(), values.size() * 4));
   if (array.big_endian) swap_bytes(reinterpret_cast<std::byte*>(values.data()), array.shape[0], 4);

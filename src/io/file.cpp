@@ -15,11 +15,12 @@
 #include <system_error>
 #include <vector>
 
+#include "host/messages.hpp"
+
 namespace ww::io {
 namespace {
 
 std::string reason(int error) { return std::generic_category().message(error); }
-std::string quoted(const std::string& text) { return fmt::format("\"{}\"", text); }
 
 /// Returns invalid for a path that names nothing; after any other error the same call may succeed later.
 ErrorCode code_of(int error) {
@@ -205,7 +206,7 @@ Result<void> InputFile::read(std::uint64_t offset, void* destination, std::size_
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0)
       return failure(ErrorCode::could_not_finish, argument_,
-                     fmt::format("{} bytes at offset {} of {}", wanted, offset, path_),
+                     fmt::format("{} bytes at offset {} of {}", wanted, offset, printable(path_)),
                      got == 0 ? "the end of the file" : reason(errno));
     to += got, offset += static_cast<std::uint64_t>(got), bytes -= static_cast<std::size_t>(got);
   }

@@ -61,7 +61,7 @@ Fields error_fields(const Error& error) {
 }
 
 std::string to_json(const Fields& fields) {
-  return convert(fields).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return convert(fields).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 }  // namespace ww::io

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "host/messages.hpp"
 #include "io/array_file.hpp"
 
 namespace ww::io {
@@ -109,7 +110,8 @@ bool parse_descr(const std::string& descr, ElementKind& kind, bool& big_endian) 
 Result<ArrayFile> open_npy(InputFile file) {
   const std::string argument = file.argument();
   const auto refuse = [&](std::string expected, std::string actual) {
-    return failure(ErrorCode::invalid, argument, std::move(expected), std::move(actual), "file " + file.path());
+    return failure(ErrorCode::invalid, argument, std::move(expected), std::move(actual),
+                   "file " + printable(file.path()));
   };
   unsigned char fixed[12] = {};
   const std::size_t head = static_cast<std::size_t>(std::min<std::uint64_t>(file.bytes(), 12));
@@ -133,14 +135,15 @@ Result<ArrayFile> open_npy(InputFile file) {
   Header header;
   if (!Scanner(text).header(header))
     return refuse("a header {'descr': …, 'fortran_order': …, 'shape': (…)} of one plain element type",
-                  fmt::format("\"{}\"", text.substr(0, 120)));
+                  quoted(text.substr(0, 120)));
   ArrayFile array{
       .file = std::move(file), .shape = header.shape, .column_major = header.fortran_order, .offset = start + length};
   const auto refuse_array = [&](std::string expected, std::string actual) {
-    return failure(ErrorCode::invalid, argument, std::move(expected), std::move(actual), "file " + array.file.path());
+    return failure(ErrorCode::invalid, argument, std::move(expected), std::move(actual),
+                   "file " + printable(array.file.path()));
   };
   if (!parse_descr(header.descr, array.kind, array.big_endian))
-    return refuse_array("element type u1, i1, V1, u2, V2, f2, f4 or i4", fmt::format("\"{}\"", header.descr));
+    return refuse_array("element type u1, i1, V1, u2, V2, f2, f4 or i4", quoted(header.descr));
   const std::optional<std::int64_t> elements = checked_elements(array.shape, bytes_of(array.kind));
   if (!elements) return refuse_array("a shape that fits memory", shape_text(array.shape));
   const std::uint64_t present = array.file.bytes() - array.offset;

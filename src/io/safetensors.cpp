@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "host/messages.hpp"
 #include "io/array_file.hpp"
 
 namespace ww::io {
@@ -46,7 +47,7 @@ class Header : public nlohmann::json_sax<nlohmann::json> {
       tensor_.shape.push_back(static_cast<std::int64_t>(value));
     else if (field_ == "data_offsets" && tensor_.offsets.size() < 2)
       tensor_.offsets.push_back(static_cast<std::int64_t>(value));
-    else return refuse(fmt::format("too many numbers in {}", field_));
+    else return refuse(fmt::format("too many numbers in {}", printable(field_)));
     return true;
   }
   bool string(std::string& value) override {
@@ -68,13 +69,13 @@ class Header : public nlohmann::json_sax<nlohmann::json> {
     }
     tensor_name_ = name;
     metadata_ = name == "__metadata__";
-    if (!metadata_ && names.size() <= kNamesShown) names.push_back(name);
+    if (!metadata_ && names.size() <= kNamesShown) names.push_back(printable(name));
     return true;
   }
   bool end_object() override {
     if (depth_-- != 2 || metadata_) return true;
     if (!tensor_.has_dtype || !tensor_.has_shape || !tensor_.has_offsets || tensor_.offsets.size() != 2)
-      return refuse(fmt::format("tensor \"{}\" without dtype, shape and two data_offsets", tensor_name_));
+      return refuse(fmt::format("tensor {} without dtype, shape and two data_offsets", quoted(tensor_name_)));
     extents.emplace_back(tensor_.offsets[0], tensor_.offsets[1]);
     if (tensor_name_ == wanted_) found = tensor_, ++matches;
     return true;
@@ -130,7 +131,7 @@ Result<ArrayFile> open_safetensors(InputFile file, const std::string& wanted) {
   ArrayFile array{.file = std::move(file)};
   const auto refuse = [&](std::string expected, std::string actual) {
     return failure(ErrorCode::invalid, array.file.argument(), std::move(expected), std::move(actual),
-                   "file " + array.file.path());
+                   "file " + printable(array.file.path()));
   };
   const std::uint64_t bytes = array.file.bytes();
   if (bytes < 8) return refuse("a .safetensors file", fmt::format("{} bytes", bytes));
@@ -165,12 +166,12 @@ Result<ArrayFile> open_safetensors(InputFile file, const std::string& wanted) {
     if (more) header.names.pop_back();
     return refuse(fmt::format("FILE.safetensors:TENSOR with one of the tensors {}{}", fmt::join(header.names, ", "),
                               more ? ", …" : ""),
-                  fmt::format("\"{}\"{}", wanted, header.matches > 1 ? ", which is there more than once" : ""));
+                  fmt::format("{}{}", quoted(wanted), header.matches > 1 ? ", which is there more than once" : ""));
   }
 
   const Tensor& tensor = header.found;
   if (!parse_kind(tensor.dtype, array.kind))
-    return refuse("dtype F8_E4M3, F8_E5M2, BF16, F16, F32 or I32", fmt::format("\"{}\"", tensor.dtype));
+    return refuse("dtype F8_E4M3, F8_E5M2, BF16, F16, F32 or I32", quoted(tensor.dtype));
   array.shape = tensor.shape;
   array.offset = 8 + length + static_cast<std::uint64_t>(tensor.offsets[0]);
   const std::optional<std::int64_t> elements = checked_elements(tensor.shape, bytes_of(array.kind));

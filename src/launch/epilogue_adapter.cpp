@@ -109,13 +109,19 @@ Result<void> bind_matrix(const GemmProblem& p, const Operand& operand, std::int6
 /// C in place is read by the thread that then writes D: element by element the same memory.
 Result<void> check_in_place(const GemmProblem& p, const EpilogueNode& node, const EpilogueOperands& from,
                             std::int64_t ldc) {
-  const bool whole = collective::output_columns(p.epilogue, p.n) == p.n;
-  if (whole && node.type == p.d && p.c_layout == p.d_layout && ldc == p.ldd &&
-      (p.batch <= 1 || p.pointer_array || from.batch_c == p.batch_d))
+  const std::int64_t columns = collective::output_columns(p.epilogue, p.n);
+  if (columns != p.n)
+    return failure(ErrorCode::invalid, "c", fmt::format("another matrix than D, which has {} columns", columns),
+                   fmt::format("D itself, with {} columns", p.n));
+  const bool strided = p.batch > 1 && !p.pointer_array;
+  if (node.type == p.d && p.c_layout == p.d_layout && ldc == p.ldd && (!strided || from.batch_c == p.batch_d))
     return {};
-  return failure(ErrorCode::invalid, "c", "D's type, layout and strides where C is D",
-                 fmt::format("{} by {}, {} apart, beside {} by {}, {} apart", name_of(node.type), name_of(p.c_layout),
-                             ldc, name_of(p.d), name_of(p.d_layout), p.ldd));
+  const auto place = [&](DType type, OutputLayout layout, std::int64_t ld, std::int64_t batch) {
+    return fmt::format("{} by {}, {} elements apart{}", name_of(type), name_of(layout), ld,
+                       strided ? fmt::format(", matrices {} apart", batch) : "");
+  };
+  return failure(ErrorCode::invalid, "c", place(p.d, p.d_layout, p.ldd, p.batch_d) + ", because C is D",
+                 place(node.type, p.c_layout, ldc, from.batch_c));
 }
 
 Result<void> bind_scalar(const GemmProblem& p, int slot, const EpilogueOperands& from,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "config/config_text.hpp"
+#include "host/messages.hpp"
 #include "launch/gemm_adapter.hpp"
 #include "ops/gemm_validation.hpp"
 #include "ops/grouped_validation.hpp"
@@ -36,6 +37,18 @@ GemmProblem batch_of(const KGroupedProblem& p) {
   batch.batch_scale_a = p.scale_a_group, batch.batch_scale_b = p.scale_b_group;
   if (p.accumulate) batch.epilogue = evt::acc + evt::c(p.d);
   return batch;
+}
+
+/// An error about the batch as one about the groups that it stands for.
+Error in_group_terms(Error error) {
+  constexpr std::pair<const char*, const char*> kNames[] = {{"batch_d", "stride_d_group"},
+                                                            {"batch_scale_a", "scale_a_group"},
+                                                            {"batch_scale_b", "scale_b_group"},
+                                                            {"batch", "groups"}};
+  for (const auto& [of_batch, of_groups] : kNames)
+    if (error.argument.starts_with(of_batch))
+      return with_argument(error, of_groups + error.argument.substr(std::string_view(of_batch).size()));
+  return error;
 }
 
 Result<void> check(const KGroupedProblem& p) {
@@ -71,7 +84,9 @@ Result<void> check(const GemmConfig& config, std::int64_t groups) {
 Result<KGroupedDecision> decide(const KGroupedProblem& problem, const GemmOptions& options) {
   WW_CHECK(check(problem));
   KGroupedDecision decision;
-  WW_TRY(decision.batch, ops::validate(batch_of(problem)));
+  Result<GemmProblem> batch = ops::validate(batch_of(problem));
+  if (!batch) return failure(in_group_terms(batch.error()));
+  decision.batch = *batch;
   WW_CHECK(ops::check_sms(options.sms, 0));
   if (options.config.grouping == Grouping::row_groups || options.config.row_groups != RowGroups{})
     return failure(ErrorCode::unsupported, "config, variant", "none: groups of K have one kernel",

@@ -13,7 +13,7 @@ NAMES = {
     "variant-key": "variant",
     "order-key": "order",
 }
-GENERATED: Optional[str] = None  # the word that asks for generated values beside given operands
+GENERATED: Optional[str] = "generated"  # the word that asks for generated values beside given operands
 
 FP8 = ("e4m3", "e5m2")
 UNARY = ["relu", "gelu", "silu", "sigmoid", "tanh"]
@@ -342,7 +342,7 @@ def draw_dense(rng: random.Random, kernel: Kernel, portable: bool) -> Line:
     if one_in(rng, 4):
         own = lambda: [batch] if batch > 1 and not one_in(rng, 3) else []
         a_t, b_n = t["layout"][0] == "t", t["layout"][1] == "n"
-        give(rng, files, {}, "--a", file_type(t["a"]), own() + ([k, m] if a_t else [m, k]))
+        give(rng, files, flags, "--a", file_type(t["a"]), own() + ([k, m] if a_t else [m, k]))
         give(rng, files, flags, "--b", file_type(t["b"]), own() + ([k, n] if b_n else [n, k]))
         give_scales(rng, files, flags, t["scale"], own, (m, n, k))
         if epilogue:
@@ -438,7 +438,7 @@ def draw_grouped(rng: random.Random, kernel: Kernel, portable: bool) -> Line:
     if one_in(rng, 4):
         groups = len(counts)
         of_rows = [groups, rows] if encoding == "masked" else [rows]
-        give(rng, files, {}, "--a", t["a"], of_rows + [k])
+        give(rng, files, flags, "--a", t["a"], of_rows + [k])
         give(rng, files, flags, "--b", t["b"], [groups, n, k])
         shapes = {"none": None, "tensor": ([groups], [1]), "row-column": (of_rows, [groups, n]),
                   "block": (of_rows + [blocks(k)], [groups, blocks(n), blocks(k)])}[t["scale"]]

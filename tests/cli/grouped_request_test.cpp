@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <cstring>
 #include <functional>
 
@@ -23,8 +25,8 @@ std::string ints_npy(const std::vector<std::int32_t>& values) {
 std::string bytes(std::size_t count) { return std::string(count, '\x38'); }  // 1.0 in e4m3
 
 /// The argument of the refusal, or "".
-std::string refused(const std::function<void(GroupedFlags&)>& change) {
-  GroupedFlags flags;
+std::string refused(const std::function<void(Flags&)>& change) {
+  Flags flags;
   change(flags);
   const Result<GroupedRequest> request = make_grouped_request(flags);
   if (request) return "";
@@ -43,12 +45,12 @@ TEST(GroupedRequest, NothingGivenIsAVerifiedRun) {
 }
 
 TEST(GroupedRequest, RowsEncodingAndVariant) {
-  GroupedFlags flags;
+  Flags flags;
   flags.rows = "17,0,301";
   flags.encoding = "starts-counts";
   flags.gap = "3";
   flags.variant = "descriptors";
-  flags.gemm.n = "96", flags.gemm.k = "100", flags.gemm.scale = "row-column", flags.gemm.m = "400";
+  flags.n = "96", flags.k = "100", flags.scale = "row-column", flags.m = "400";
   flags.zero_outside = true;
   const GroupedRequest r = make_grouped_request(flags).value();
   EXPECT_FALSE(r.verify);
@@ -65,10 +67,10 @@ TEST(GroupedRequest, RowsEncodingAndVariant) {
 }
 
 TEST(GroupedRequest, SchedulerAndSplit) {
-  GroupedFlags flags;
-  flags.gemm.tile_scheduler = "vertical";
+  Flags flags;
+  flags.tile_scheduler = "vertical";
   EXPECT_EQ(make_grouped_request(flags).value().options.config.sm90.tile_scheduler, TileScheduler::vertical);
-  flags.gemm.tile_scheduler.reset(), flags.gemm.split = "4";
+  flags.tile_scheduler.reset(), flags.split = "4";
   const GemmConfig split = make_grouped_request(flags).value().options.config;
   EXPECT_EQ(split.sm90.tile_scheduler, TileScheduler::split_k);
   EXPECT_EQ(split.sm90.split, 4);
@@ -76,65 +78,57 @@ TEST(GroupedRequest, SchedulerAndSplit) {
 
 TEST(GroupedRequest, FlagsThatMeanNothing) {
   for (const char* text : {"", "1,,2", "-1", "1,x", "2147483648", "1, 2"})
-    EXPECT_EQ(refused([&](GroupedFlags& f) { f.rows = text; }), "--rows") << text;
+    EXPECT_EQ(refused([&](Flags& f) { f.rows = text; }), "--rows") << text;
   for (const char* text : {"0", "4097", "-1", "x"})
-    EXPECT_EQ(refused([&](GroupedFlags& f) { f.groups = text; }), "--groups") << text;
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.groups = "3", f.rows = "1,2"; }), "--rows");
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.rows = "1,2", f.total = "3"; }), "--total");
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.rows = "1,2", f.distribution = "zipf"; }), "--distribution");
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.distribution = "normal"; }), "--distribution");
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.encoding = "starts+counts"; }), "--encoding");
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.variant = "dense"; }), "--variant");
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.gemm.tile_scheduler = "stream-k"; }), "--tile-scheduler");
-  for (const char* text : {"1", "9", "x"})
-    EXPECT_EQ(refused([&](GroupedFlags& f) { f.gemm.split = text; }), "--split") << text;
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.gemm.split = "2", f.gemm.tile_scheduler = "static"; }), "--split");
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.align = "0"; }), "--align");
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.gap = "1"; }), "--gap");
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.rows = "5,6", f.gemm.m = "10"; }), "--m");
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.rows = "2147483647,2147483647"; }), "--rows");
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.gemm.n = "4611686018427387904"; }), "--n");
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.gemm.k = "9223372036854775807"; }), "--k");
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.gemm.scale = "rowwise"; }), "--scale");
+    EXPECT_EQ(refused([&](Flags& f) { f.groups = text; }), "--groups") << text;
+  EXPECT_EQ(refused([](Flags& f) { f.groups = "3", f.rows = "1,2"; }), "--rows");
+  EXPECT_EQ(refused([](Flags& f) { f.rows = "1,2", f.total = "3"; }), "--total");
+  EXPECT_EQ(refused([](Flags& f) { f.rows = "1,2", f.distribution = "zipf"; }), "--distribution");
+  EXPECT_EQ(refused([](Flags& f) { f.distribution = "normal"; }), "--distribution");
+  EXPECT_EQ(refused([](Flags& f) { f.encoding = "starts+counts"; }), "--encoding");
+  EXPECT_EQ(refused([](Flags& f) { f.variant = "dense"; }), "--variant");
+  EXPECT_EQ(refused([](Flags& f) { f.tile_scheduler = "stream-k"; }), "--tile-scheduler");
+  for (const char* text : {"1", "9", "x"}) EXPECT_EQ(refused([&](Flags& f) { f.split = text; }), "--split") << text;
+  EXPECT_EQ(refused([](Flags& f) { f.split = "2", f.tile_scheduler = "static"; }), "--split");
+  EXPECT_EQ(refused([](Flags& f) { f.align = "0"; }), "--align");
+  EXPECT_EQ(refused([](Flags& f) { f.gap = "1"; }), "--gap");
+  EXPECT_EQ(refused([](Flags& f) { f.rows = "5,6", f.m = "10"; }), "--m");
+  EXPECT_EQ(refused([](Flags& f) { f.rows = "2147483647,2147483647"; }), "--rows");
+  EXPECT_EQ(refused([](Flags& f) { f.n = "4611686018427387904"; }), "--n");
+  EXPECT_EQ(refused([](Flags& f) { f.k = "9223372036854775807"; }), "--k");
+  EXPECT_EQ(refused([](Flags& f) { f.scale = "rowwise"; }), "--scale");
 }
 
 TEST(GroupedRequest, EpilogueOfFlagsAndOfText) {
   using namespace evt;
-  GroupedFlags flags;
-  flags.gemm.alpha = "0.5";
+  Flags flags;
+  flags.alpha = "0.5";
   EXPECT_EQ(make_grouped_request(flags).value().problem.epilogue, EpilogueTree(acc * alpha));
   EXPECT_EQ(make_grouped_request(flags).value().alpha, 0.5f);
-  flags.gemm.epilogue = "silu(acc*alpha + bias:bf16)";
+  flags.epilogue = "silu(acc*alpha + bias:bf16)";
   const GroupedRequest r = make_grouped_request(flags).value();
   EXPECT_EQ(r.problem.epilogue, EpilogueTree(silu(acc * alpha + bias(bf16))));
   EXPECT_EQ(r.options.config.epilogue, r.problem.epilogue);
-  flags.gemm.epilogue = "quantise_block(acc)", flags.gemm.alpha.reset();
+  flags.epilogue = "quantise_block(acc)", flags.alpha.reset();
   EXPECT_EQ(make_grouped_request(flags).value().problem.d, DType::e4m3);
 }
 
-TEST(GroupedRequest, FlagsOfGemmThatGroupsDecideOtherwise) {
-  const auto with = [](Flag GemmFlags::*flag, const char* value) {
-    return refused([=](GroupedFlags& f) { f.gemm.*flag = value; });
-  };
-  EXPECT_EQ(with(&GemmFlags::swap_ab, "on"), "--swap-ab");
-  EXPECT_EQ(with(&GemmFlags::swap_ab, "off"), "");
-  EXPECT_EQ(with(&GemmFlags::swap_ab, "auto"), "");
-  EXPECT_EQ(with(&GemmFlags::batch, "2"), "--batch");
-  EXPECT_EQ(with(&GemmFlags::layout, "nn"), "--layout");
-  EXPECT_EQ(with(&GemmFlags::layout, "nt"), "");
-  EXPECT_EQ(with(&GemmFlags::d_layout, "column"), "--d-layout");
-  EXPECT_EQ(with(&GemmFlags::c_layout, "column"), "--c-layout");
-  EXPECT_EQ(with(&GemmFlags::a_from, "registers"), "--a-from");
-  EXPECT_EQ(with(&GemmFlags::b_dtype, "e5m2"), "--b-dtype");
-  EXPECT_EQ(with(&GemmFlags::fixed_n, "128"), "--fixed-n");
-  EXPECT_EQ(with(&GemmFlags::fixed_k, "128"), "--fixed-k");
-  EXPECT_EQ(refused([](GroupedFlags& f) { f.gemm.pointer_array = true; }), "--pointer-array");
-  EXPECT_EQ(with(&GemmFlags::alpha, "half"), "--alpha");
-  EXPECT_EQ(with(&GemmFlags::epilogue, "silu(acc"), "--epilogue, position 9");
-  EXPECT_EQ(with(&GemmFlags::out_scales, "scales.npy"), "--out-scales");
-  GroupedFlags flags;
-  flags.gemm.swap_ab = "on";
-  EXPECT_NE(make_grouped_request(flags).error().expected.find("--variant descriptors"), std::string::npos);
+TEST(GroupedRequest, FlagsOfAnEpilogueThatMeanNothing) {
+  EXPECT_EQ(refused([](Flags& f) { f.alpha = "half"; }), "--alpha");
+  EXPECT_EQ(refused([](Flags& f) { f.epilogue = "silu(acc"; }), "--epilogue, position 9");
+  EXPECT_EQ(refused([](Flags& f) { f.out_scales = "scales.npy"; }), "--out-scales");
+}
+
+TEST(GroupedRequest, ReasonsForFlagsOfGemmAreInTheTable) {
+  for (const char* name : {"--swap-ab", "--batch", "--layout", "--d-layout", "--c-layout", "--a-from", "--b-dtype",
+                           "--fixed-n", "--fixed-k", "--pointer-array"}) {
+    const auto refusal = std::find_if(refusals().begin(), refusals().end(), [&](const Refusal& r) {
+      return std::string_view(r.name) == name && (r.operations & kGrouped) != 0 && (r.verbs & kRun) != 0;
+    });
+    ASSERT_NE(refusal, refusals().end()) << name;
+    for (const FlagRow& row : flag_rows())
+      EXPECT_FALSE(std::string_view(row.name) == name && (row.operations & kGrouped) != 0) << name;
+  }
 }
 
 class GroupedFiles : public testing::Test {
@@ -152,9 +146,9 @@ class GroupedFiles : public testing::Test {
 };
 
 TEST_F(GroupedFiles, EveryEncodingFromFiles) {
-  const auto meaning = [&](const std::function<void(GroupedFlags&)>& change, const std::string& operand) {
-    GroupedFlags flags;
-    flags.gemm.a = operand, flags.gemm.b = b;
+  const auto meaning = [&](const std::function<void(Flags&)>& change, const std::string& operand) {
+    Flags flags;
+    flags.a = operand, flags.b = b, flags.scale = "none";
     change(flags);
     const Result<GroupedRequest> request = make_grouped_request(flags);
     EXPECT_TRUE(request) << request.error().message;
@@ -169,13 +163,13 @@ TEST_F(GroupedFiles, EveryEncodingFromFiles) {
   const std::string offsets = array("o.npy", {4, 9}), indptr = array("i.npy", {1, 4, 9});
   const std::string starts = array("s.npy", {0, 6}), counts = array("c.npy", {3, 4});
   const std::string ids = array("r.npy", {-1, 0, 0, -1, 1, 1, 1, 1, -1, -1});
-  EXPECT_EQ(meaning([&](GroupedFlags& f) { f.offsets = offsets; }, a), (Rows{0, 4, 4, 5}));
-  EXPECT_EQ(meaning([&](GroupedFlags& f) { f.indptr = indptr; }, a), (Rows{1, 3, 4, 5}));
-  EXPECT_EQ(meaning([&](GroupedFlags& f) { f.starts = starts, f.counts = counts; }, a), (Rows{0, 3, 6, 4}));
-  EXPECT_EQ(meaning([&](GroupedFlags& f) { f.row_ids = ids; }, a), (Rows{1, 2, 4, 4}));
-  EXPECT_EQ(meaning([&](GroupedFlags& f) { f.masked = counts; }, masked_a), (Rows{0, 3, 5, 4}));
+  EXPECT_EQ(meaning([&](Flags& f) { f.offsets = offsets; }, a), (Rows{0, 4, 4, 5}));
+  EXPECT_EQ(meaning([&](Flags& f) { f.indptr = indptr; }, a), (Rows{1, 3, 4, 5}));
+  EXPECT_EQ(meaning([&](Flags& f) { f.starts = starts, f.counts = counts; }, a), (Rows{0, 3, 6, 4}));
+  EXPECT_EQ(meaning([&](Flags& f) { f.row_ids = ids; }, a), (Rows{1, 2, 4, 4}));
+  EXPECT_EQ(meaning([&](Flags& f) { f.masked = counts; }, masked_a), (Rows{0, 3, 5, 4}));
   EXPECT_EQ(meaning(
-                [&](GroupedFlags& f) {
+                [&](Flags& f) {
                   f.offsets = directory.write("t.safetensors",
                                               safetensors(R"({"o":{"dtype":"I32","shape":[2],"data_offsets":[0,8]}})",
                                                           ints({4, 9}))) +
@@ -184,55 +178,84 @@ TEST_F(GroupedFiles, EveryEncodingFromFiles) {
                 a),
             (Rows{0, 4, 4, 5}));
   const std::string big = directory.write("big.npy", npy_of(">i4", "(2,)", std::string("\0\0\0\4\0\0\0\11", 8)));
-  EXPECT_EQ(meaning([&](GroupedFlags& f) { f.offsets = big; }, a), (Rows{0, 4, 4, 5}));
+  EXPECT_EQ(meaning([&](Flags& f) { f.offsets = big; }, a), (Rows{0, 4, 4, 5}));
 }
 
 TEST_F(GroupedFiles, FilesThatDoNotFit) {
-  const auto with = [&](const std::function<void(GroupedFlags&)>& change) {
-    return refused([&](GroupedFlags& f) {
-      f.gemm.a = a, f.gemm.b = b, f.offsets = directory / "o.npy";
+  const auto with = [&](const std::function<void(Flags&)>& change) {
+    return refused([&](Flags& f) {
+      f.a = a, f.b = b, f.offsets = directory / "o.npy", f.scale = "none";
       change(f);
     });
   };
   array("o.npy", {4, 9});
-  EXPECT_EQ(with([](GroupedFlags&) {}), "");
-  EXPECT_EQ(with([&](GroupedFlags& f) { f.offsets = array("o3.npy", {1, 2, 3}); }), "--b");
-  EXPECT_EQ(with([&](GroupedFlags& f) { f.offsets = floats("f.npy", "(2,)", 2); }), "--offsets");
-  EXPECT_EQ(with([&](GroupedFlags& f) {
+  EXPECT_EQ(with([](Flags&) {}), "");
+  EXPECT_EQ(with([&](Flags& f) { f.offsets = array("o3.npy", {1, 2, 3}); }), "--b");
+  EXPECT_EQ(with([&](Flags& f) { f.offsets = floats("f.npy", "(2,)", 2); }), "--offsets");
+  EXPECT_EQ(with([&](Flags& f) {
               f.offsets = directory.write("2d.npy", npy_of("<i4", "(1, 2)", ints({4, 9})));
             }),
             "--offsets");
-  EXPECT_EQ(with([&](GroupedFlags& f) {
+  EXPECT_EQ(with([&](Flags& f) {
               f.offsets = directory.write("t.npy", ints_npy({4, 9}).substr(0, 130));
             }),
             "--offsets");
-  EXPECT_EQ(with([&](GroupedFlags& f) { f.offsets = directory / "none.npy"; }), "--offsets");
-  EXPECT_EQ(with([&](GroupedFlags& f) { f.indptr = directory / "o.npy"; }), "--indptr");
-  EXPECT_EQ(with([&](GroupedFlags& f) { f.rows = "4,5"; }), "--rows");
-  EXPECT_EQ(with([&](GroupedFlags& f) { f.encoding = "masked"; }), "--encoding");
-  EXPECT_EQ(with([&](GroupedFlags& f) { f.groups = "3"; }), "--offsets");
-  EXPECT_EQ(with([&](GroupedFlags& f) { f.gemm.m = "11"; }), "--m");
-  EXPECT_EQ(with([&](GroupedFlags& f) { f.gemm.a = masked_a; }), "--a");
-  EXPECT_EQ(with([&](GroupedFlags& f) { f.gemm.b = a; }), "--b");
-  EXPECT_EQ(with([&](GroupedFlags& f) { f.gemm.a = directory / "o.npy"; }), "--a");  // int32 is no operand
-  EXPECT_EQ(with([&](GroupedFlags& f) { f.starts = directory / "o.npy", f.offsets.reset(); }), "--counts");
-  EXPECT_EQ(with([&](GroupedFlags& f) {
+  EXPECT_EQ(with([&](Flags& f) { f.offsets = directory / "none.npy"; }), "--offsets");
+  EXPECT_EQ(with([&](Flags& f) { f.indptr = directory / "o.npy"; }), "--indptr");
+  EXPECT_EQ(with([&](Flags& f) { f.rows = "4,5"; }), "--rows");
+  EXPECT_EQ(with([&](Flags& f) { f.encoding = "masked"; }), "--encoding");
+  EXPECT_EQ(with([&](Flags& f) { f.groups = "3"; }), "--offsets");
+  EXPECT_EQ(with([&](Flags& f) { f.m = "11"; }), "--m");
+  EXPECT_EQ(with([&](Flags& f) { f.a = masked_a; }), "--a");
+  EXPECT_EQ(with([&](Flags& f) { f.b = a; }), "--b");
+  EXPECT_EQ(with([&](Flags& f) { f.a = directory / "o.npy"; }), "--a");  // int32 is no operand
+  EXPECT_EQ(with([&](Flags& f) { f.starts = directory / "o.npy", f.offsets.reset(); }), "--counts");
+  EXPECT_EQ(with([&](Flags& f) {
               f.starts = directory / "o.npy", f.counts = array("c3.npy", {1, 2, 3}), f.offsets.reset();
             }),
             "--counts");
-  EXPECT_EQ(with([&](GroupedFlags& f) { f.row_ids = array("r.npy", {0, 1}), f.offsets.reset(); }), "--row-ids");
-  EXPECT_EQ(with([&](GroupedFlags& f) { f.indptr = array("e.npy", {}), f.offsets.reset(); }), "--indptr");
-  EXPECT_EQ(refused([&](GroupedFlags& f) { f.row_ids = directory / "o.npy"; }), "--groups");
-  EXPECT_EQ(refused([&](GroupedFlags& f) { f.masked = directory / "o.npy", f.gemm.a = a; }), "--a");
+  EXPECT_EQ(with([&](Flags& f) { f.row_ids = array("r.npy", {0, 1}), f.offsets.reset(); }), "--row-ids");
+  EXPECT_EQ(with([&](Flags& f) { f.indptr = array("e.npy", {}), f.offsets.reset(); }), "--indptr");
+  EXPECT_EQ(refused([&](Flags& f) { f.row_ids = directory / "o.npy"; }), "--groups");
+  EXPECT_EQ(refused([&](Flags& f) { f.masked = directory / "o.npy", f.a = a; }), "--a");
+}
+
+TEST_F(GroupedFiles, NothingIsGeneratedBesideThemUnlessAskedFor) {
+  array("o.npy", {4, 9});
+  const std::string scale_a = floats("ba.npy", "(10, 1)", 10), scale_b = floats("bb.npy", "(2, 1, 1)", 2);
+  const std::string bias = floats("bias.npy", "(2, 16)", 32);
+  const auto with = [&](const std::function<void(Flags&)>& change) {
+    return refused([&](Flags& f) {
+      f.a = a, f.b = b, f.offsets = directory / "o.npy", f.scale_a = scale_a, f.scale_b = scale_b;
+      change(f);
+    });
+  };
+  EXPECT_EQ(with([](Flags&) {}), "");
+  EXPECT_EQ(with([](Flags& f) { f.a.reset(), f.m = "10"; }), "--a");
+  EXPECT_EQ(with([](Flags& f) { f.b.reset(), f.n = "16"; }), "--b");
+  EXPECT_EQ(with([](Flags& f) { f.scale_a.reset(); }), "--scale-a");
+  EXPECT_EQ(with([](Flags& f) { f.scale_b.reset(); }), "--scale-b");
+  EXPECT_EQ(with([](Flags& f) { f.scale_a.reset(), f.scale_b.reset(); }), "--scale-a");
+  EXPECT_EQ(with([](Flags& f) { f.scale_a.reset(), f.scale_b.reset(), f.scale = "none"; }), "");
+  EXPECT_EQ(with([](Flags& f) { f.scale_a = f.scale_b = "generated"; }), "");
+  EXPECT_EQ(with([](Flags& f) { f.scale_a = f.scale_b = "generated", f.scale = "none"; }), "--scale-a");
+  EXPECT_EQ(with([](Flags& f) { f.a = "generated", f.m = "10"; }), "");
+  EXPECT_EQ(with([](Flags& f) { f.epilogue = "acc + bias"; }), "--bias");
+  EXPECT_EQ(with([&](Flags& f) { f.epilogue = "acc + bias + c", f.bias = bias; }), "--c");
+  EXPECT_EQ(with([&](Flags& f) { f.epilogue = "acc + bias + aux0", f.bias = bias; }), "--aux");
+  EXPECT_EQ(with([&](Flags& f) { f.epilogue = "acc + bias + aux0", f.bias = bias, f.aux = "generated"; }), "");
+  EXPECT_EQ(with([](Flags& f) { f.c = "generated"; }), "");
+  EXPECT_EQ(refused([&](Flags& f) { f.bias = bias, f.rows = "6,4", f.n = "16", f.dtype = "bf16"; }), "--a");
+  EXPECT_EQ(refused([](Flags& f) { f.a = f.scale_b = f.c = f.bias = "generated"; }), "");
 }
 
 TEST_F(GroupedFiles, ScalesHaveTheShapeOfTheirRecipe) {
   array("o.npy", {4, 9});
   const auto with = [&](const char* scale, const std::string& scale_a, const std::string& scale_b) {
-    return refused([&](GroupedFlags& f) {
-      f.gemm.a = a, f.gemm.b = b, f.offsets = directory / "o.npy";
-      f.gemm.scale = scale;
-      f.gemm.scale_a = scale_a, f.gemm.scale_b = scale_b;
+    return refused([&](Flags& f) {
+      f.a = a, f.b = b, f.offsets = directory / "o.npy";
+      f.scale = scale;
+      f.scale_a = scale_a, f.scale_b = scale_b;
     });
   };
   const std::string one = floats("1.npy", "()", 1), groups = floats("g.npy", "(2,)", 2);
@@ -250,10 +273,10 @@ TEST_F(GroupedFiles, ScalesHaveTheShapeOfTheirRecipe) {
 }
 
 TEST_F(GroupedFiles, OperandsOfTheEpilogueHaveTheRowsOfDOrTheGroups) {
-  GroupedFlags flags;
-  flags.gemm.a = a, flags.gemm.b = b, flags.rows = "6,4";
+  Flags flags;
+  flags.a = a, flags.b = b, flags.rows = "6,4", flags.scale = "none";
   const auto bias = [&](const std::string& name, const std::string& shape, std::size_t count) {
-    flags.gemm.bias = floats(name, shape, count);
+    flags.bias = floats(name, shape, count);
     const Result<GroupedRequest> request = make_grouped_request(flags);
     return request ? "" : request.error().argument;
   };
@@ -262,19 +285,19 @@ TEST_F(GroupedFiles, OperandsOfTheEpilogueHaveTheRowsOfDOrTheGroups) {
   EXPECT_EQ(bias("b3.npy", "(2,)", 2), "--bias");
   EXPECT_EQ(bias("b4.npy", "(1, 16)", 16), "--bias");
   EXPECT_EQ(bias("b5.npy", "(3, 16)", 48), "--bias");
-  flags.gemm.bias.reset();
+  flags.bias.reset();
   const auto c = [&](const std::string& name, const std::string& shape, std::size_t count) {
-    flags.gemm.c = floats(name, shape, count);
+    flags.c = floats(name, shape, count);
     const Result<GroupedRequest> request = make_grouped_request(flags);
     return request ? "" : request.error().argument;
   };
   EXPECT_EQ(c("c1.npy", "(10, 16)", 160), "");
   EXPECT_EQ(make_grouped_request(flags).value().problem.epilogue, EpilogueTree(evt::acc + evt::c(f32)));
   EXPECT_EQ(c("c2.npy", "(2, 5, 16)", 160), "--c");
-  flags.gemm.a = masked_a, flags.rows = "5,3", flags.encoding = "masked";
+  flags.a = masked_a, flags.rows = "5,3", flags.encoding = "masked";
   EXPECT_EQ(c("c3.npy", "(2, 5, 16)", 160), "");
   EXPECT_EQ(c("c4.npy", "(10, 16)", 160), "--c");
-  flags.gemm.epilogue = "acc*alpha";
+  flags.epilogue = "acc*alpha";
   EXPECT_EQ(c("c5.npy", "(2, 5, 16)", 160), "--c");  // nothing names it
 }
 

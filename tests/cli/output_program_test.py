@@ -146,6 +146,23 @@ class Output(unittest.TestCase):
         self.assertEqual(result.returncode, 4, result)
         self.assertIn(b"Broken pipe", result.stderr)
 
+    def test_standard_output_takes_the_data_and_the_report_goes_to_stderr(self) -> None:
+        for name in ("/dev/stdout", "/proc/self/fd/1"):
+            result = run(*GEMM, "--out", name)  # a pipe
+            self.assertEqual((result.returncode, len(result.stdout)), (0, BYTES), result)
+            self.assertIn(b"xxh3", result.stderr)
+            file = self.path / "d.npy"
+            with file.open("wb") as stream:  # a regular file
+                stream.write(b"before")
+                stream.flush()
+                status = subprocess.run([PROGRAM, *GEMM, "--out", name], stdout=stream, stderr=subprocess.PIPE,
+                                        timeout=120, check=False)
+            self.assertEqual(status.returncode, 0, status)
+            self.assertEqual((file.read_bytes()[:12], file.stat().st_size), (b"before\x93NUMPY", 6 + BYTES))
+        answer = run(*GEMM, "--out", "/dev/stdout", "--json")
+        self.assertEqual(len(answer.stdout), BYTES)
+        self.assertTrue(json.loads(answer.stderr)["ok"])
+
     def test_what_cannot_be_an_output_is_refused_before_anything_runs(self) -> None:
         self.refused(2, self.path, "directory")
         self.refused(2, self.path / "none" / "d.npy", "No such file")
@@ -178,6 +195,13 @@ class Output(unittest.TestCase):
         self.refused(4, folder / "new.npy", "denied")
         folder.chmod(0o755)
         self.assertEqual((file.read_bytes(), os.listdir(folder)), (b"old", ["d.npy"]))
+
+    def test_two_outputs_in_one_file_are_refused(self) -> None:
+        both = self.path / "d.npy"
+        result = run(*WRITERS["--out-scales"], "--out", str(both), "--out-scales", str(both), "--json")
+        self.assertEqual(result.returncode, 2, result)
+        self.assertEqual(json.loads(result.stdout)["error"]["argument"], "--out-scales")
+        self.assertEqual(self.names(), [])
 
 
 if __name__ == "__main__":

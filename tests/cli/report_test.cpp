@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "host/messages.hpp"
+
 namespace ww::cli {
 namespace {
 
@@ -56,11 +58,37 @@ TEST(Report, EveryErrorCodeHasItsStatus) {
 }
 
 TEST(Report, JsonHoldsAnyBytesAndNumbers) {
-  EXPECT_EQ(to_json({{"s", std::string("a\"\\\n\xff\0b", 7)}}), "{\"s\":\"a\\\"\\\\\\n\xef\xbf\xbd\\u0000b\"}");
+  EXPECT_EQ(to_json({{"s", std::string("a\"\\\n\xff\0b", 7)}}), "{\"s\":\"a\\\"\\\\\\n\\ufffd\\u0000b\"}");
   EXPECT_EQ(
       to_json(
           {{"nan", NAN}, {"inf", -INFINITY}, {"n", std::int64_t{-1}}, {"l", List{1, Fields{{"x", true}}, Value{}}}}),
       "{\"nan\":\"nan\",\"inf\":\"-inf\",\"n\":-1,\"l\":[1,{\"x\":true},null]}");
+}
+
+TEST(Report, NothingThatIsShownSteersTheTerminal) {
+  Outcome outcome = wrong();
+  outcome.text = "a\tb\n\x1b[31m\xc2\x9b\x7f\n";
+  outcome.error = make_error(ErrorCode::invalid, "--\x1b]0;x\a", "\r", std::string("\0\x80", 2), "\xe2\x80\xae");
+  const Shown text = shown(outcome, false);
+  EXPECT_EQ(text.out, "a\tb\n\\x1b[31m\\xc2\\x9b\\x7f\n");
+  EXPECT_EQ(text.err,
+            "warpwright: invalid: argument --\\x1b]0;x\\x07: expected \\x0d, got \\x00\\x80; \\xe2\\x80\\xae\n");
+  for (const char c : shown(outcome, true).out) EXPECT_TRUE((c >= ' ' && c < 0x7f) || c == '\n');
+}
+
+TEST(Report, TextThatIsTextStaysAsItIs) {
+  for (const char* text : {"", "d.npy", "naïve … ‘x’ 矩阵 𝔸", "a  b", "\\x1b"}) EXPECT_EQ(printable(text), text);
+  EXPECT_EQ(printable("a\nb\tc"), "a\\x0ab\\x09c");
+  EXPECT_EQ(printable_lines("a\nb\tc"), "a\nb\tc");
+  EXPECT_EQ(printable("\xc0\x80\xed\xa0\x80\xf4\x90\x80\x80\xe2\x82"),
+            "\\xc0\\x80\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80\\xe2\\x82");
+  EXPECT_EQ(quoted("x\x1b"), "\"x\\x1b\"");
+}
+
+TEST(Report, AnErrorUnderAnotherNameSaysSoInItsSentence) {
+  const Error error = with_argument(make_error(ErrorCode::invalid, "m", "8", "7", "argument m"), "--m");
+  EXPECT_EQ(error.argument, "--m");
+  EXPECT_EQ(error.message, "invalid: argument --m: expected 8, got 7; argument m");
 }
 
 }  // namespace

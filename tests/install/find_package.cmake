@@ -12,7 +12,8 @@ function(run)
 endfunction()
 
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
-foreach(file bin/warpwright include/warpwright/warpwright.hpp include/warpwright/core/meta.hpp)
+foreach(file bin/warpwright include/warpwright/warpwright.hpp include/warpwright/core/meta.hpp
+        share/bash-completion/completions/warpwright share/zsh/site-functions/_warpwright share/man/man1/warpwright.1)
   if(NOT EXISTS ${prefix}/${file})
     message(FATAL_ERROR "not installed: ${file}")
   endif()

@@ -148,6 +148,26 @@ TEST(Epilogue, ABatchAccumulatesInPlace) {
   }
 }
 
+TEST(Epilogue, CInPlaceThatLiesUnlikeDIsRefusedWithBothPlaces) {
+  const Device device = open_emu();
+  const EpilogueCase c = batch_case("acc+c", bf16, 8, 8);
+  const auto made = plan(device, c.problem, {.config = c.config});
+  ASSERT_TRUE(made) << made.error().message;
+  const Buffer memory = device.allocate(1 << 16).value();
+  const auto refused = [&](std::int64_t ldc, std::int64_t batch_c) {
+    GemmOperands o{.a = memory.data(), .b = memory.data(), .d = memory.data()};
+    o.epilogue.c = memory.data(), o.epilogue.ldc = ldc, o.epilogue.batch_c = batch_c;
+    const auto answer = made->run(o);
+    return answer ? make_error(ErrorCode::invalid, "", "", "") : answer.error();
+  };
+  for (const Error& error : {refused(8, 128), refused(16, 64)}) {
+    EXPECT_EQ(error.argument, "c");
+    EXPECT_NE(error.expected.substr(0, error.actual.size()), error.actual) << error.message;
+    EXPECT_NE(error.expected.find("matrices 64 apart"), std::string::npos) << error.message;
+  }
+  EXPECT_NE(refused(8, 128).actual.find("matrices 128 apart"), std::string::npos);
+}
+
 TEST(Epilogue, AScalarOfEachMatrixOfABatchAndWhatIsRefused) {
   const Device device = open_emu();
   EpilogueCase c = batch_case("acc*alpha", f32, 8, 8);

@@ -12,6 +12,7 @@
 #include "ops/grouped_validation.hpp"
 #include "select/grouped_configs.hpp"
 #include "warpwright/config/grouped_builder.hpp"
+#include "warpwright/host/k_grouped.hpp"
 
 namespace ww {
 namespace {
@@ -450,6 +451,45 @@ TEST(ConfigText, GroupKeysAreOfGroupedConfigsOnly) {
       config.row_groups.variant = m, config.sm90.tile_scheduler = o, config.row_groups.capacity = 3;
       EXPECT_EQ(*parse_config(to_text(config)), config) << to_text(config);
     }
+}
+
+TEST(ConfigText, AKeyIsGivenOnce) {
+  for (const char* text :
+       {"stages=3,stages=3", "a=e4m3,tile=64x64x128,a=bf16", "epilogue=relu(acc),stages=2,epilogue="}) {
+    const auto parsed = parse_config(text);
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_NE(parsed.error().message.find("one value"), std::string::npos) << parsed.error().message;
+  }
+  EXPECT_TRUE(names_key("a=e4m3,epilogue=store(acc,out0),tile=1x1x1", "tile"));
+  EXPECT_FALSE(names_key("a=e4m3,epilogue=store(acc,out0)", "out0)"));
+}
+
+TEST(KGroupedValidation, ErrorsNameTheArgumentsOfGroups) {
+  const KGroupedProblem p{
+      .groups = 4, .m = 64, .n = 64, .k = 256, .a = bf16, .b = bf16, .d = f32, .scale = Scale::tensor};
+  const auto argument = [&](auto spoil) {
+    KGroupedProblem wrong = p;
+    spoil(wrong);
+    const Result<void> answer = can_implement(wrong, {});
+    return answer ? std::string("accepted") : answer.error().argument;
+  };
+  EXPECT_EQ(argument([](KGroupedProblem&) {}), "accepted");
+  EXPECT_EQ(argument([](KGroupedProblem& w) { w.stride_d_group = 63; }), "stride_d_group");
+  EXPECT_EQ(argument([](KGroupedProblem& w) { w.stride_d_group = 1000; }), "stride_d_group");
+  EXPECT_EQ(argument([](KGroupedProblem& w) { w.stride_d_group = -4; }), "stride_d_group");
+  EXPECT_EQ(argument([](KGroupedProblem& w) { w.scale_a_group = -1; }), "scale_a_group (strides)");
+  EXPECT_EQ(argument([](KGroupedProblem& w) { w.scale_b_group = -1; }), "scale_b_group (strides)");
+  const Result<void> answer = can_implement({.groups = 4,
+                                             .m = 64,
+                                             .n = 64,
+                                             .k = 256,
+                                             .a = bf16,
+                                             .b = bf16,
+                                             .d = f32,
+                                             .scale = Scale::tensor,
+                                             .stride_d_group = 63},
+                                            {});
+  EXPECT_EQ(answer.error().message.find("batch_d"), std::string::npos) << answer.error().message;
 }
 
 TEST(ConfigText, WrongValuesOfGroupKeysAreRefused) {

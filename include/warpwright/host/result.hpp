@@ -25,7 +25,8 @@ struct Error {
 
 template <class T> using Result = tl::expected<T, Error>;
 
-/// "invalid: argument k: expected a multiple of 16, got 17". `detail` is appended after "; " when present.
+/// "invalid: argument k: expected a multiple of 16, got 17". `detail` is appended after "; " when present. Characters
+/// that a terminal would act upon, which may come from files and command lines, are spelled out as \xHH.
 Error make_error(ErrorCode code, std::string argument, std::string expected, std::string actual,
                  std::string detail = {});
 

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one description of the program's commands and flags. A new verb is a row of kCommands and its own file; a new
+// flag is a row of kFlags and a member of Flags.
+#include "cli/flags.hpp"
+#include "host/messages.hpp"
+
+namespace ww::cli {
+
+Result<Outcome> run_info(const Flags&);
+Result<Outcome> run_version(const Flags&);
+Result<Outcome> run_gemm(const Flags&);
+Result<Outcome> run_grouped(const Flags&);
+Result<Outcome> run_k_grouped(const Flags&);
+Result<Outcome> run_layout(const Flags&);
+Result<Outcome> run_configs_gemm(const Flags&);
+Result<Outcome> run_explain_gemm(const Flags&);
+Result<Outcome> run_prepare_gemm(const Flags&);
+Result<Outcome> run_bench_gemm(const Flags&);
+Result<Outcome> run_bench_grouped(const Flags&);
+Result<Outcome> run_check_gemm(const Flags&);
+Result<Outcome> run_check_grouped(const Flags&);
+Result<Outcome> run_check_k_grouped(const Flags&);
+Result<Outcome> run_check_source(const Flags&);
+Result<Outcome> run_completion(const Flags&);
+Result<Outcome> run_man(const Flags&);
+
+namespace {
+
+constexpr unsigned kAll = kRun | kConfigs | kExplain | kPrepare | kBench | kCheck;  // verbs of an operation
+constexpr unsigned kNotBench = kAll & ~static_cast<unsigned>(kBench);
+constexpr unsigned kChoice = kConfigs | kExplain;
+constexpr unsigned kDense = kGemm, kRows = kGrouped, kAny = kGemm | kGrouped | kKGrouped;
+constexpr unsigned kNotK = kGemm | kGrouped;
+constexpr unsigned kEveryOperation = kAny | kNone;
+
+using F = Flags;
+
+constexpr FlagRow kFlags[] = {
+    // the problem
+    {"--m", &F::m, "INT", "rows of A and D", kGemm, kAll},
+    {"--m", &F::m, "INT", "rows of A and D, or of one masked group (default what the groups need)", kRows, kNotBench},
+    {"--m", &F::m, "INT", "columns of A (K, M), rows of every D (default 512)", kKGrouped, kAll},
+    {"--n", &F::n, "INT", "rows of B, columns of D", kAny, kAll},
+    {"--k", &F::k, "INT", "columns of A and B", kNotK, kAll},
+    {"--k", &F::k, "INT", "rows of K, or of one masked group (default what the groups need)", kKGrouped, kAll},
+    {"--groups", &F::groups, "INT", "number of groups G (default 8, or what is listed)", kRows | kKGrouped, kAll},
+    {"--rows", &F::rows, "INT,INT,...", "rows of each group", kRows, kAll},
+    {"--ks", &F::ks, "INT,INT,...", "rows of K of each group", kKGrouped, kAll},
+    {"--distribution", &F::distribution, "uniform|zipf|onehot|half-empty",
+     "instead: how --total rows are distributed (default uniform)", kRows | kKGrouped, kAll},
+    {"--total", &F::total, "INT", "rows of all groups (default 512)", kRows, kAll},
+    {"--total", &F::total, "INT", "rows of K of all groups (default 2048)", kKGrouped, kAll},
+    {"--batch", &F::batch, "INT", "products of this shape: L matrices of A, B, D and their scales (default 1)", kGemm,
+     kNotBench},
+    {"--dtype", &F::dtype, "e4m3|e5m2|bf16|f16|tf32", "type of A and B (default e4m3, or what the files hold)", kNotK,
+     kAll},
+    {"--dtype", &F::dtype, "e4m3|e5m2|bf16|f16|tf32", "type of A and B (default bf16)", kKGrouped, kAll},
+    {"--b-dtype", &F::b_dtype, "e4m3|e5m2", "type of B when it is not that of A: FP8 types mix", kGemm, kNotBench},
+    {"--out-dtype", &F::out_dtype, "bf16|f16|f32", "type of D (default bf16)", kNotK, kAll},
+    {"--out-dtype", &F::out_dtype, "bf16|f16|f32", "type of D (default f32)", kKGrouped, kAll},
+    {"--scale", &F::scale, "none|tensor|row-column|block|block-1d",
+     "scales: block is A by 1x128 and B by 128x128, block-1d both by 1x128, row-column one for each row of A and of B "
+     "(default block for 8-bit types, else none)",
+     kNotK, kAll},
+    {"--scale", &F::scale, "none|tensor|row-column|block|block-1d",
+     "scales: block is A by 1x128 and B by 128x128, block-1d both by 1x128, row-column one for each row of A and of B "
+     "(default block-1d for 8-bit types, else none)",
+     kKGrouped, kAll},
+    {"--layout", &F::layout, "nt|nn|tn|tt",
+     "A is (M, K) with n and (K, M) with t, B is (K, N) with n and (N, K) with t (default nt; others: not FP8)", kGemm,
+     kNotBench},
+    {"--layout", &F::layout, "nt|nn|tn|tt",
+     "A is (M, K) with n and (K, M) with t, B is (K, N) with n and (N, K) with t (default tn for 16-bit types; FP8 and "
+     "tf32: nt, groups at multiples of 128)",
+     kKGrouped, kAll},
+    {"--d-layout", &F::d_layout, "row|column",
+     "what of D is contiguous on the device: --out is (M, N) all the same (default row)", kGemm, kNotBench},
+    {"--c-layout", &F::c_layout, "row|column",
+     "what of C and the epilogue's other matrices is contiguous on the device: files are (M, N) (default row)", kGemm,
+     kNotBench},
+    {"--pointer-array", &F::pointer_array, "", "the matrices of a batch lie where arrays of pointers say", kGemm,
+     kNotBench & ~static_cast<unsigned>(kCheck)},
+    {"--encoding", &F::encoding, "offsets|indptr|starts-counts|row-ids|masked",
+     "how the device is told (default offsets)", kRows, kNotBench},
+    {"--encoding", &F::encoding, "offsets|indptr|starts-counts|row-ids|masked",
+     "how the device is told (default offsets)", kKGrouped, kAll},
+    {"--align", &F::align, "INT", "groups start at multiples of this (default 1)", kRows, kNotBench},
+    {"--align", &F::align, "INT", "groups start at multiples of this (default 1)", kKGrouped, kAll},
+    {"--gap", &F::gap, "INT", "rows between groups: starts-counts, row-ids (default 0)", kRows, kNotBench},
+    {"--gap", &F::gap, "INT", "rows between groups: starts-counts, row-ids (default 0)", kKGrouped, kAll},
+    {"--zero-outside", &F::zero_outside, "", "write zeros to rows of D in no group (default left alone)", kRows,
+     kNotBench},
+    {"--accumulate", &F::accumulate, "", "D += A^T B, in place (default D = A^T B)", kKGrouped, kAll},
+    {"--offsets", &F::offsets, "FILE", "int32 (G,): where each group ends", kRows, kNotBench},
+    {"--indptr", &F::indptr, "FILE", "int32 (G + 1,): where each starts, and the end", kRows, kNotBench},
+    {"--starts", &F::starts, "FILE", "int32 (G,): first rows, with --counts", kRows, kNotBench},
+    {"--counts", &F::counts, "FILE", "int32 (G,): how many rows, with --starts", kRows, kNotBench},
+    {"--row-ids", &F::row_ids, "FILE", "int32 (M,): the group of each row, -1 for none", kRows, kNotBench},
+    {"--masked", &F::masked, "FILE", "int32 (G,): rows used of each (Mmax, K) of A", kRows, kNotBench},
+    {"--epilogue", &F::epilogue, "EXPRESSION",
+     "D from acc, alpha, beta, c, bias, col0, aux0, ...: \"silu(acc*alpha + bias)\" (default what the flags below ask "
+     "for)",
+     kGemm, kNotBench},
+    {"--epilogue", &F::epilogue, "EXPRESSION",
+     "D from acc, alpha, beta, c, bias, col0, aux0, ...: \"silu(acc*alpha + bias)\"; swiglu and quantise_block with "
+     "--variant auto, contiguous or masked (default what the flags below ask for)",
+     kRows, kNotBench},
+    {"--alpha", &F::alpha, "FLOAT", "alpha of the epilogue (default 1)", kNotK, kRun},
+    {"--beta", &F::beta, "FLOAT", "beta of the epilogue (default 1)", kNotK, kRun},
+
+    // operands and results
+    {"--a", &F::a, "FILE", "A (M, K), or (L, M, K) of a batch: .npy, FILE.safetensors:TENSOR or generated", kGemm,
+     kRun},
+    {"--a", &F::a, "FILE", "A (M, K), masked (G, Mmax, K): .npy, FILE.safetensors:TENSOR or generated", kRows, kRun},
+    {"--b", &F::b, "FILE", "B (N, K), or (L, N, K); without L one B serves the batch, and so for scales", kGemm, kRun},
+    {"--b", &F::b, "FILE", "B (G, N, K)", kRows, kRun},
+    {"--scale-a", &F::scale_a, "FILE", "float32 (M, ceil(K/128)); (M,) with row-column, one number with tensor", kGemm,
+     kRun},
+    {"--scale-a", &F::scale_a, "FILE", "float32 (M, ceil(K/128)); (M,) with row-column; (G,) or one number with tensor",
+     kRows, kRun},
+    {"--scale-b", &F::scale_b, "FILE",
+     "float32 (ceil(N/128), ceil(K/128)); (N, ceil(K/128)) with block-1d; (N,); or one number", kGemm, kRun},
+    {"--scale-b", &F::scale_b, "FILE", "float32 (G, ceil(N/128), ceil(K/128)); (G, N); (G,) or one number", kRows,
+     kRun},
+    {"--c", &F::c, "FILE", "C (M, N) of the epilogue, or (L, M, N) of a batch", kGemm, kRun},
+    {"--c", &F::c, "FILE", "C (M, N) of the epilogue, masked (G, Mmax, N)", kRows, kRun},
+    {"--bias", &F::bias, "FILE", "bias (N,) of the epilogue, or (L, N)", kGemm, kRun},
+    {"--bias", &F::bias, "FILE", "bias (G, N) of the epilogue, or (N,) for all groups", kRows, kRun},
+    {"--aux", &F::aux, "FILE", "aux0 (M, N) of the epilogue, or (L, M, N)", kGemm, kRun},
+    {"--aux", &F::aux, "FILE", "aux0 (M, N) of the epilogue, masked (G, Mmax, N)", kRows, kRun},
+    {"--out", &F::out, "FILE", "write D as .npy (bf16 as '<V2', as ml_dtypes does)", kAny, kRun},
+    {"--out-scales", &F::out_scales, "FILE", "write the scales of quantise_block as .npy", kNotK, kRun},
+    {"--verify", &F::verify, "", "compare every element with FP64 (default when no size is given)", kAny, kRun},
+    {"--no-verify", &F::no_verify, "", "compare nothing, also when no size is given", kAny, kRun},
+
+    // where it runs
+    {"--device", &F::device, "auto|emu:sm90|cuda:N", "where to run (default auto: cuda:0, else the emulator)", kAny,
+     kRun | kBench | kPrepare},
+    {"--device", &F::device, "auto|emu:sm90|cuda:N", "the device to choose for (default an H200)", kAny, kChoice},
+    {"--device", &F::device, "emu:sm90", "the emulated device", kEveryOperation, kCheck},
+    {"--sms", &F::sms, "INT", "CTAs to launch at most (default all of the device)", kAny, kAll},
+    {"--seed", &F::seed, "INT", "of the generated operands and of the emulator's schedule (default 0)", kAny,
+     kRun | kBench},
+    {"--seed", &F::seed, "INT", "of the first schedule (default 0)", kEveryOperation, kCheck},
+    {"--math", &F::math, "exact|fp32", "emulator: the tensor core to the bit, or a chain of FP32 fma", kAny,
+     kRun | kBench},
+    {"--math", &F::math, "on|off|fp32", "off: operands are read, products are not computed (default on)",
+     kEveryOperation, kCheck},
+    {"--emu-schedule", &F::emu_schedule, "fifo|random|pct|adversarial",
+     "emulator: the order in which asynchronous work completes", kAny, kRun | kBench},
+    {"--emu-schedule", &F::emu_schedule, "fifo|random|pct|adversarial", "one kind only (default all in turn)",
+     kEveryOperation, kCheck},
+    {"--threads", &F::threads, "INT", "emulator: OS threads (default one per core)", kAny, kRun | kBench},
+    {"--threads", &F::threads, "INT", "processes (default one per core)", kEveryOperation, kCheck},
+
+    // the kernel
+    {"--config", &F::config, "KEY=VALUE,...", "kernel config, as the program prints it; what is left out is chosen",
+     kAny, kAll},
+    {"--variant", &F::variant, "auto|contiguous|masked|descriptors|ragged", "which kernel", kRows, kAll},
+    {"--schedule", &F::schedule, "auto|cooperative|pingpong|multistage",
+     "kernel: which warps load and multiply, and when", kAny, kAll},
+    {"--partial-accumulators", &F::partial_accumulators, "auto|1|2",
+     "kernel, block scales: partial accumulators that take turns", kAny, kAll},
+    {"--tile", &F::tile, "auto|MxNxK", "kernel: outputs of a tile and its K, such as 128x192x128 (K may be left out)",
+     kAny, kAll},
+    {"--cluster", &F::cluster, "auto|MxN", "kernel: CTAs of a cluster along M and N, such as 2x1", kAny, kAll},
+    {"--stages", &F::stages, "auto|INT", "kernel: depth of the operand ring", kAny, kAll},
+    {"--tile-scheduler", &F::tile_scheduler, "auto|single|static|dynamic|stream-k|split-k",
+     "how tiles are handed out: tile_scheduler= of the config (default auto)", kGemm, kAll},
+    {"--tile-scheduler", &F::tile_scheduler, "auto|static|dynamic|horizontal|vertical|split-k",
+     "how tiles are handed out: ragged takes static, dynamic and split-k, descriptors horizontal and vertical, "
+     "contiguous and masked static (default auto)",
+     kRows, kAll},
+    {"--split", &F::split, "INT", "split-k: pieces of K for each tile, split= of the config", kGemm, kAll},
+    {"--split", &F::split, "2|4|8", "split-k: pieces of K for each tile, one for each CTA of a cluster", kRows, kAll},
+    {"--batch-invariant", &F::batch_invariant, "",
+     "a row's bits do not depend on M or the number of SMs: no stream-k, no split-k", kGemm, kAll},
+    {"--batch-invariant", &F::batch_invariant, "", "a row's bits do not depend on the other rows: no split-k", kRows,
+     kAll},
+    {"--swap-ab", &F::swap_ab, "auto|on|off",
+     "rows of B on the 64-row side of the instruction, for few rows of A: --tile is then B's rows x A's (default auto)",
+     kGemm, kAll},
+    {"--a-from", &F::a_from, "auto|shared|registers",
+     "kernel: where the tensor core takes A from, a_source= of the config (default auto)", kGemm, kAll},
+    {"--fixed-n", &F::fixed_n, "INT", "kernel: for this N alone, fixed_n= of the config", kGemm, kAll},
+    {"--fixed-k", &F::fixed_k, "INT", "kernel: for this K alone, fixed_k= of the config", kGemm, kAll},
+
+    // what the verbs add
+    {"--top", &F::top, "INT", "how many to show (default 20; 0: all)", kAny, kConfigs},
+    {"--top", &F::top, "INT", "how many runners-up to compare with (default 3)", kAny, kExplain},
+    {"--cases", &F::cases, "FILE", "JSON list of problems (default the one problem of the flags)", kAny,
+     kBench | kPrepare},
+    {"--jobs", &F::jobs, "INT", "threads that compile (default one per core)", kAny, kPrepare},
+    {"--min-m", &F::min_m, "INT", "of those cases, the ones with at least this M", kGemm, kBench},
+    {"--variants", &F::variants, "CONFIG;CONFIG",
+     "configs to race against each other; best:N among them: the N that the model puts first", kGemm, kBench},
+    {"--variants", &F::variants, "CONFIG;CONFIG", "configs to race against each other", kRows, kBench},
+    {"--result", &F::result, "FILE", "write the result as JSON", kAny, kBench},
+    {"--cublaslt", &F::cublaslt, "FILE", "the cuBLASLt library to compare with", kGemm, kBench},
+    {"--peer-candidates", &F::peer_candidates, "INT", "cuBLASLt algorithms to try (default 1)", kGemm, kBench},
+    {"--no-peers", &F::no_peers, "", "without cuBLASLt", kGemm, kBench},
+    {"--replays", &F::replays, "INT", "replays of every contender at least", kAny, kBench},
+    {"--seconds", &F::seconds, "SECONDS", "time for a case", kAny, kBench},
+    {"--seconds-total", &F::seconds_total, "SECONDS", "time for all cases (0: no limit)", kAny, kBench},
+    {"--pdl", &F::pdl, "auto|on|off", "programmatic dependent launch (default auto)", kAny, kBench},
+    {"--no-burst", &F::no_burst, "", "without the cold replay of each contender", kAny, kBench},
+    {"--source", &F::source, "FILE", "a header that defines a kernel with WW_KERNEL", kNone, kCheck},
+    {"--entry", &F::entry, "NAME", "the kernel", kNone, kCheck},
+    {"--launch", &F::launch, "KEY=VALUE,...",
+     "grid, cluster, threads, shared, then parameters: buffer=BYTES, zeros=BYTES, int=N, long=N, float=X, map=...",
+     kNone, kCheck},
+    {"--schedules", &F::schedules, "INT", "how many schedules (default 200)", kEveryOperation, kCheck},
+    {"--time", &F::time, "TIME", "no schedule starts later: 60s, 500ms, 2m (default 60s)", kEveryOperation, kCheck},
+    {"--pct-depth", &F::pct_depth, "INT", "things that must happen in order for a bug (default 3)", kEveryOperation,
+     kCheck},
+    {"--no-shrink", &F::no_shrink, "", "do not look for a simpler run that shows a finding", kEveryOperation, kCheck},
+    {"--traffic", &F::traffic, "", "bytes and bank conflicts of each source line", kEveryOperation, kCheck},
+    {"expression", &F::expression, "EXPRESSION", "such as (4,2):(1,4)", kNone, kLayout},
+    {"shell", &F::shell, "bash|zsh", "the shell to write the completion for", kNone, kCompletion},
+    {"--version", &F::version, "", "the version of the program; with --json what it was built with too", kNone,
+     kProgram},
+    {"--json", &F::json, "", "one JSON object on stdout, errors included", kEveryOperation,
+     kAll | kInfo | kLayout | kProgram},
+};
+
+constexpr Refusal kRefusals[] = {
+    {"--swap-ab",
+     "nothing: the variant decides; --variant descriptors has weights on the 64-row side, ragged where tiles are "
+     "narrow, contiguous and masked never",
+     kRows, kAll},
+    {"--batch", "nothing: groups are the batch, --groups says how many", kRows, kAll},
+    {"--layout", "nothing: A is (M, K) and B (G, N, K); K x N weights are for gemm and k-grouped", kRows, kAll},
+    {"--d-layout", "nothing: groups are rows of D", kRows, kAll},
+    {"--c-layout", "nothing: groups are rows of C", kRows, kAll},
+    {"--a-from", "nothing: grouped kernels read A from shared memory", kRows, kAll},
+    {"--b-dtype", "nothing: A and B of groups have one type, --dtype", kRows, kAll},
+    {"--fixed-n", "nothing: grouped kernels are for any N", kRows, kAll},
+    {"--fixed-k", "nothing: grouped kernels are for any K", kRows, kAll},
+    {"--pointer-array", "nothing: weights are one tensor (G, N, K); gemm --batch takes arrays of pointers", kRows,
+     kAll},
+    {"--layout", "nothing: what is timed is nt, K-major", kGemm, kBench},
+    {"--d-layout", "nothing: what is timed is row-major", kGemm, kBench},
+    {"--c-layout", "nothing: what is timed is row-major", kGemm, kBench},
+    {"--b-dtype", "nothing: what is timed has one type, --dtype", kGemm, kBench},
+    {"--batch", "nothing: what is timed is one product", kGemm, kBench},
+    {"--pointer-array", "nothing: what is timed is one product", kGemm, kBench},
+    {"--epilogue", "nothing: what is timed is the product alone", kNotK, kBench},
+    {"--pointer-array", "a batch by strides: check makes no arrays of pointers", kGemm, kCheck},
+};
+
+constexpr ConfigFlag kConfigFlags[] = {
+    {"--layout", "layout"},
+    {"--d-layout", "d_layout"},
+    {"--c-layout", "c_layout"},
+    {"--epilogue", "epilogue"},
+    {"--variant", "variant"},
+    {"--schedule", "schedule"},
+    {"--partial-accumulators", "partial_accumulators"},
+    {"--tile", "tile"},
+    {"--cluster", "cluster"},
+    {"--stages", "stages"},
+    {"--tile-scheduler", "tile_scheduler"},
+    {"--split", "split"},
+    {"--swap-ab", "swap_ab"},
+    {"--a-from", "a_source"},
+    {"--fixed-n", "fixed_n"},
+    {"--fixed-k", "fixed_k"},
+    {"--pointer-array", "pointers"},
+};
+
+/// Arguments of the library and the flags that give them, the likeliest last.
+struct LibraryArgument {
+  const char* name;
+  const char* flags[2];
+};
+constexpr LibraryArgument kLibraryArguments[] = {
+    {"m", {"", "--m"}},
+    {"n", {"", "--n"}},
+    {"k", {"", "--k"}},
+    {"batch", {"", "--batch"}},
+    {"groups", {"", "--groups"}},
+    {"rows", {"--rows", "--m"}},
+    {"alignment", {"", "--align"}},
+    {"encoding", {"", "--encoding"}},
+    {"sms", {"", "--sms"}},
+    {"device", {"", "--device"}},
+    {"scale", {"", "--scale"}},
+    {"epilogue", {"", "--epilogue"}},
+    {"a (type)", {"--a", "--dtype"}},
+    {"b (type)", {"--b-dtype", "--dtype"}},
+    {"d (type)", {"", "--out-dtype"}},
+    {"a (layout)", {"", "--layout"}},
+    {"b (layout)", {"", "--layout"}},
+    {"d (layout)", {"", "--d-layout"}},
+    {"a, b", {"", "--dtype"}},
+};
+
+constexpr Command kCommands[] = {
+    {"", "", "GEMM kernels that run on NVIDIA GPUs and, unmodified, on an emulated device on this CPU.", kNone,
+     kProgram, run_version},
+    {"info", "", "what this build can do on this machine", kNone, kInfo, run_info},
+    {"", "gemm", "D = scale (A B^T), once; without flags a verified first run", kGemm, kRun, run_gemm},
+    {"", "grouped", "the same for groups of rows, each with its own B", kGrouped, kRun, run_grouped},
+    {"", "k-grouped", "groups of K, each with its own D: gradients of experts' weights", kKGrouped, kRun,
+     run_k_grouped},
+    {"layout", "", "evaluate a layout expression", kNone, kLayout, run_layout},
+    {"configs", "", "what an operation can run with, best first by modelled time", kNone, kConfigs, nullptr},
+    {"configs", "gemm", "for the problem that the flags describe; nothing runs", kGemm, kConfigs, run_configs_gemm},
+    {"explain", "", "why auto chose what it did", kNone, kExplain, nullptr},
+    {"explain", "gemm", "for the problem that the flags describe; nothing runs", kGemm, kExplain, run_explain_gemm},
+    {"prepare", "", "compile ahead of time what an operation will need", kNone, kPrepare, nullptr},
+    {"prepare", "gemm", "the kernels of the flags' problem, or of a list", kGemm, kPrepare, run_prepare_gemm},
+    {"bench", "", "measure an operation", kNone, kBench, nullptr},
+    {"bench", "gemm", "our kernels and cuBLASLt side by side", kGemm, kBench, run_bench_gemm},
+    {"bench", "grouped", "our ways to treat groups of rows side by side", kGrouped, kBench, run_bench_grouped},
+    {"check", "", "run a kernel under many schedules and look for races and hangs", kNone, kCheck, run_check_source},
+    {"check", "gemm", "the library's own kernels", kGemm, kCheck, run_check_gemm},
+    {"check", "grouped", "the library's own kernels for groups of rows", kGrouped, kCheck, run_check_grouped},
+    {"check", "k-grouped", "the library's own kernel for groups of K", kKGrouped, kCheck, run_check_k_grouped},
+    {"completion", "", "print the completion of a shell", kNone, kCompletion, run_completion},
+    {"man", "", "print the manual page", kNone, kMan, run_man},
+};
+
+}  // namespace
+
+std::span<const FlagRow> flag_rows() { return kFlags; }
+std::span<const ConfigFlag> config_flags() { return kConfigFlags; }
+std::span<const Refusal> refusals() { return kRefusals; }
+std::span<const Command> commands() { return kCommands; }
+
+std::string name_of(const Command& c) {
+  return std::string(c.verb) + (*c.verb && *c.operation ? " " : "") + c.operation;
+}
+
+bool follows(const Command& c, const Command& before) {
+  if (before.verb_bit == kProgram) return c.verb_bit != kProgram && !(*c.verb && *c.operation);
+  return *c.operation && *before.verb && !*before.operation && c.verb_bit == before.verb_bit;
+}
+
+const char* exit_statuses(const Command& command) {
+  return command.verb_bit == kCheck ? "0 clean, 1 findings, 2 invalid use, 4 incomplete: nothing can be said."
+                                    : "0 right, 1 wrong result, 2 invalid use, 3 unsupported, 4 could not finish.";
+}
+
+std::string text_of(const Flags& flags, std::string_view name) {
+  for (const FlagRow& row : kFlags) {
+    if (name != row.name) continue;
+    if (is_switch(row)) return flags.*std::get<bool Flags::*>(row.member) ? row.name : "";
+    return (flags.*std::get<Flag Flags::*>(row.member)).value_or("");
+  }
+  return "";
+}
+
+Error in_flags(const Error& error, const Flags& flags) {
+  constexpr std::string_view kConfig = "config";
+  std::string_view argument = error.argument;
+  if (argument.starts_with(kConfig)) {
+    for (const ConfigFlag& row : kConfigFlags)
+      for (const char* before : {"config, ", "config, key "})
+        if (const std::string key = before + std::string(row.key);
+            (argument == key || argument.starts_with(key + " ")) && !text_of(flags, row.flag).empty())
+          return with_argument(error, row.flag);
+    return with_argument(error, "--" + error.argument);
+  }
+  if (argument.starts_with("launch.") && flags.launch)
+    return with_argument(error, "--launch, " + std::string(argument.substr(7)));
+  std::string named;
+  for (std::size_t end = 0; !argument.empty(); argument.remove_prefix(std::min(argument.size(), end + 2))) {
+    const LibraryArgument* found = nullptr;
+    for (const LibraryArgument& row : kLibraryArguments)
+      if (argument == row.name || argument.starts_with(std::string(row.name) + ", ")) found = &row;
+    if (!found) {  // a part of the argument before it, such as a function of the epilogue
+      if (!named.empty()) named += ", " + std::string(argument);
+      break;
+    }
+    end = std::string_view(found->name).size();
+    const bool first = *found->flags[0] && !text_of(flags, found->flags[0]).empty();
+    named += (named.empty() ? "" : ", ") + std::string(found->flags[first ? 0 : 1]);
+  }
+  return named.empty() ? error : with_argument(error, named);
+}
+
+}  // namespace ww::cli

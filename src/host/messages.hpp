@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text of messages. What came from a file or a command line is made safe for a terminal: escape sequences, NUL and
+// characters that reorder or hide others are spelled out.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "warpwright/host/result.hpp"
+
+namespace ww {
+
+/// `text` with control characters, bytes that are not UTF-8, and invisible or direction-changing characters as \xHH.
+std::string printable(std::string_view text);
+/// The same, but line breaks and tabs stay: a report of several lines.
+std::string printable_lines(std::string_view text);
+/// printable() between double quotes.
+std::string quoted(const std::string& text);
+/// The same; without it std::quoted, found beside a std::string, would be the better match.
+inline std::string quoted(std::string& text) { return quoted(static_cast<const std::string&>(text)); }
+
+/// `error` under the caller's name for its argument: a stride's own name, a flag.
+Error with_argument(Error error, std::string argument);
+
+}  // namespace ww
