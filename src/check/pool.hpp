@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "warpwright/host/device.hpp"
+#include "warpwright/host/report.hpp"
 
 namespace ww::campaign {
 

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "warpwright/host/device.hpp"
+#include "warpwright/host/report.hpp"
 
 namespace ww::campaign {
 

@@ -88,6 +88,8 @@ Result<int> run(const std::vector<std::string>& arguments, const fs::path& work,
 
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
+  // Debug information records the current directory, and an entry of the cache serves callers in every directory.
+  posix_spawn_file_actions_addchdir_np(&files, work.c_str());
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawn_file_actions_adddup2(&files, 1, 2);
@@ -167,7 +169,7 @@ Result<HostCompiler> HostCompiler::find() {
 Result<Entry> HostCompiler::compile(std::string_view text, IsaLevel isa, const fs::path& work, Flavour flavour) const {
   // Kernels report their own file names, in which the temporary work directory must not appear.
   const std::vector<std::string> prefixes = {fmt::format("-fmacro-prefix-map={}/=", work.string()),
-                                             fmt::format("-fdebug-prefix-map={}/=", work.string())};
+                                             fmt::format("-fdebug-prefix-map={}={}", work.string(), kSourceFolder)};
   WW_CHECK(write_headers(work));
   WW_CHECK(write_file(work / "kernel.cpp", text));
   std::vector<std::string> arguments = {path.string()};

@@ -35,6 +35,10 @@ struct HostCompiler {
                         Flavour flavour = Flavour::plain) const;
 };
 
+/// The folder that debug information names instead of the temporary work directory. It holds the library's headers, and
+/// any source whose #line names a relative path.
+inline constexpr const char* kSourceFolder = "/warpwright-source";
+
 /// Returns the flags without paths, so that they can be part of a key.
 std::vector<std::string> module_flags(IsaLevel isa, Flavour flavour = Flavour::plain);
 

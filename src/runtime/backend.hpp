@@ -11,6 +11,7 @@
 
 #include "warpwright/host/device.hpp"
 #include "warpwright/host/launch.hpp"
+#include "warpwright/host/report.hpp"
 
 namespace ww::runtime {
 
@@ -56,6 +57,8 @@ class Device::Backend {
   /// Returns the kernel from memory, from disk, or from the compiler.
   virtual Result<std::shared_ptr<const runtime::Kernel>> kernel(const KernelSource& source) = 0;
   virtual Result<void> launch(const runtime::Launch& launch) = 0;
+  /// Returns the error that launch() would return for its arguments, without running anything.
+  virtual Result<void> check_launch(const runtime::Launch&) const { return {}; }
   /// Returns the number of clusters of this launch's shape that can be resident at once.
   virtual Result<int> max_active_clusters(const runtime::Launch& launch) = 0;
   /// Sets how later launches are emulated; not to be called while one runs. Kernels keep their instrumentation

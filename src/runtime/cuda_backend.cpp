@@ -167,6 +167,11 @@ class CudaBackend final : public Backend {
     });
   }
 
+  Result<void> check_launch(const Launch& launch) const override {
+    WW_TRY(const CudaKernel* kernel, checked_kernel(launch));
+    return check_params(launch, kernel->params_bytes, 0);
+  }
+
   Result<void> launch(const Launch& launch) override {
     WW_TRY(const CudaKernel* kernel, checked_kernel(launch));
     WW_CHECK(check_params(launch, kernel->params_bytes, 0));

@@ -84,9 +84,13 @@ Result<LoadedEntry> load_entry(const std::filesystem::path& path, const std::str
   if (info == nullptr || info->table_version != arch::kEmuTableVersion)
     return failed(fmt::format("built for table version {}, this library has {}", info ? info->table_version : 0,
                               arch::kEmuTableVersion));
-  for (const arch::KernelEntry* entry = info->kernels; entry != nullptr; entry = entry->next)
+  std::string names;
+  for (const arch::KernelEntry* entry = info->kernels; entry != nullptr; entry = entry->next) {
     if (name == entry->name) return LoadedEntry{entry, info->checked != 0};
-  return failed(fmt::format("it holds no kernel {}", name));
+    names += (names.empty() ? "" : ", ") + std::string(entry->name);
+  }
+  return failure(ErrorCode::invalid, "entry", names.empty() ? "a kernel of the source, which defines none" : names,
+                 "\"" + name + "\"");
 }
 
 /// Bytes held by all buffers of one device; outlives the device in the deleters of its buffers.
@@ -160,14 +164,14 @@ class EmuBackend final : public Backend {
     });
   }
 
+  Result<void> check_launch(const Launch& launch) const override {
+    WW_CHECK(checked_kernel(launch));
+    return {};
+  }
+
   Result<void> launch(const Launch& launch) override {
     WW_TRY(const EmuKernel* kernel, checked_kernel(launch));
     const int sms = sms_for(launch);
-    if (launch.cross_cta && launch.grid > static_cast<std::uint32_t>(sms))
-      return failure(
-          ErrorCode::invalid, "launch.grid",
-          fmt::format("at most {} CTAs, all of which are resident, for a kernel whose CTAs wait for each other", sms),
-          fmt::format("{}", launch.grid));
     last_run.backend = 0;  // a run that fails leaves no statistics
     last_run.check.reset();
     if (options_.emu.check) return check(*kernel, launch, sms);
@@ -227,6 +231,12 @@ class EmuBackend final : public Backend {
     if (kernel == nullptr || kernel->owner != this)
       return failure(ErrorCode::invalid, "launch.kernel", "a kernel of this device", "one of another device");
     WW_CHECK(check_params(launch, kernel->entry->params_bytes, kernel->entry->threads));
+    const int sms = sms_for(launch);
+    if (launch.cross_cta && launch.grid > static_cast<std::uint32_t>(sms))
+      return failure(
+          ErrorCode::invalid, "launch.grid",
+          fmt::format("at most {} CTAs, all of which are resident, for a kernel whose CTAs wait for each other", sms),
+          fmt::format("{}", launch.grid));
     return kernel;
   }
 

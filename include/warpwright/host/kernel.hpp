@@ -16,6 +16,7 @@
 #include "warpwright/host/device.hpp"
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/launch.hpp"
+#include "warpwright/host/report.hpp"
 
 namespace ww {
 

@@ -21,6 +21,7 @@
 #include "emu/cta.hpp"
 #include "emu/operation.hpp"
 #include "warpwright/host/device.hpp"
+#include "warpwright/host/report.hpp"
 
 namespace ww::emu {
 

@@ -2,7 +2,7 @@
 // The advice of each rule of the checker to the author of a kernel that broke it.
 #pragma once
 
-#include "warpwright/host/device.hpp"
+#include "warpwright/host/report.hpp"
 
 namespace ww::emu {
 

@@ -21,6 +21,9 @@ extern char** environ;
 namespace ww::emu {
 namespace {
 
+/// What src/jit puts in the place of its work directory (jit::kSourceFolder).
+constexpr std::string_view kSourceFolder = "/warpwright-source/";
+
 std::string output_of(const char* const* arguments) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return {};
@@ -61,9 +64,10 @@ SourceLines parse(const std::string& text) {
     const std::size_t colon = line.rfind(':');
     const int number = colon == std::string::npos ? 0 : std::atoi(line.c_str() + colon + 1);
     if (number == 0) continue;
-    const std::string file = line.substr(0, colon);
+    std::string file = line.substr(0, colon);
+    if (file.starts_with(kSourceFolder)) file.erase(0, kSourceFolder.size());
     const bool wrapper = function == "operator()" || function == "_FUN" || function == "__invoke" ||
-                         function.find("UlPKvE") != std::string::npos || file.ends_with("/kernel.cpp");
+                         function.find("UlPKvE") != std::string::npos || file == "kernel.cpp";
     if (wrapper && !lines.inner_file.empty()) continue;
     if (lines.inner_file.empty()) lines.inner_file = file, lines.inner_line = number;
     lines.outer_file = file, lines.outer_line = number;

@@ -13,7 +13,7 @@
 #include "emu/check/sectors.hpp"
 #include "emu/check/shadow.hpp"
 #include "emu/thread.hpp"
-#include "warpwright/host/device.hpp"
+#include "warpwright/host/report.hpp"
 
 namespace ww::emu {
 
