@@ -12,6 +12,7 @@ set_target_properties(warpwright PROPERTIES INTERFACE_LINK_LIBRARIES "${librarie
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/warpwright)
 install(TARGETS warpwright EXPORT warpwright-targets)
 install(DIRECTORY include/warpwright TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
+install(TARGETS warpwright_check_worker RUNTIME DESTINATION ${WARPWRIGHT_LIBEXEC_INSTALL_DIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(WARPWRIGHT_BUILD_CLI)
   install(TARGETS warpwright_cli)

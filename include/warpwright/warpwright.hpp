@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host API in one include: devices, problems, plans, kernels of your own.
+// The host API in one include: devices, problems, plans, kernels of your own, checks.
 #pragma once
 
+#include "warpwright/host/check.hpp"
 #include "warpwright/host/config.hpp"
 #include "warpwright/host/device.hpp"
+#include "warpwright/host/emulation.hpp"
 #include "warpwright/host/explain.hpp"
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
@@ -11,5 +13,6 @@
 #include "warpwright/host/kernel.hpp"
 #include "warpwright/host/launch.hpp"
 #include "warpwright/host/prepare.hpp"
+#include "warpwright/host/report.hpp"
 #include "warpwright/host/result.hpp"
 #include "warpwright/host/verify.hpp"

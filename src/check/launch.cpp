@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function for each form of a value; every refusal names --launch and the key.
+// The text of launches, one function for each form of a value, and their limits.
 #include "check/launch.hpp"
 
 #include <fmt/format.h>
@@ -7,19 +7,16 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 
-#include "cli/gemm_request.hpp"
 #include "config/config_text.hpp"
 #include "host/messages.hpp"
+#include "runtime/launch_limits.hpp"
+#include "runtime/tensor_map_limits.hpp"
 
-namespace ww::campaign {
-
-using namespace cli;
-
+namespace ww {
 namespace {
 
-using Kind = LaunchParameter::Kind;
+using Kind = CheckParameter::Kind;
 
 struct Name {
   Kind kind;
@@ -27,6 +24,7 @@ struct Name {
 };
 constexpr Name kNames[] = {{Kind::buffer, "buffer"}, {Kind::zeros, "zeros"},   {Kind::int32, "int"},
                            {Kind::int64, "long"},    {Kind::float32, "float"}, {Kind::map, "map"}};
+constexpr std::size_t kMostExtents = 5;
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -38,70 +36,61 @@ std::vector<std::string> split(const std::string& text, char separator) {
   }
 }
 
+Result<std::int64_t> parse_integer(const std::string& text, const std::string& where, std::int64_t least,
+                                   std::int64_t most) {
+  std::int64_t value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status == std::errc{} && end == text.data() + text.size() && value >= least && value <= most) return value;
+  return failure(ErrorCode::invalid, where, fmt::format("an integer from {} to {}", least, most), quoted(text));
+}
+
 /// "512x1024" as numbers.
-Result<std::vector<std::int64_t>> parse_sizes(const std::string& text, const std::string& where) {
-  std::vector<std::int64_t> sizes;
+template <class T>
+Result<std::vector<T>> parse_sizes(const std::string& text, const std::string& where, std::int64_t most) {
+  std::vector<T> sizes;
   for (const std::string& part : split(text, 'x')) {
-    WW_TRY(const std::int64_t size, parse_integer(part, where, 1, std::int64_t{1} << 32));
-    sizes.push_back(size);
+    WW_TRY(const std::int64_t size, parse_integer(part, where, 1, most));
+    sizes.push_back(static_cast<T>(size));
   }
   return sizes;
 }
 
-Result<void> parse_map(const std::string& value, const std::string& where, LaunchParameter& parameter) {
+Result<void> parse_map(const std::string& value, const std::string& where, CheckTensorMap& map) {
   const std::vector<std::string> parts = split(value, ':');
   if (parts.size() != 5)
     return failure(ErrorCode::invalid, where, "BUFFER:TYPE:EXTENTS:BOX:SWIZZLE, such as 0:bf16:512x1024:64x128:128",
                    quoted(value));
   WW_TRY(const std::int64_t buffer, parse_integer(parts[0], where, 0, 255));
-  parameter.buffer = static_cast<std::size_t>(buffer);
-  runtime::TensorMapSpec& spec = parameter.spec;
-  WW_TRY(spec.element, parse_dtype(parts[1], where));
-  WW_TRY(const std::vector<std::int64_t> extents, parse_sizes(parts[2], where));
-  WW_TRY(const std::vector<std::int64_t> box, parse_sizes(parts[3], where));
-  if (extents.size() != box.size() || extents.size() > 5)
-    return failure(ErrorCode::invalid, where, "as many extents as sizes of the box, at most 5", quoted(value));
-  spec.rank = static_cast<int>(extents.size());
-  auto stride = static_cast<std::uint64_t>(bytes_of(spec.element));
-  for (std::size_t i = 0; i < extents.size(); ++i) {
-    spec.extent[i] = static_cast<std::uint64_t>(extents[i]);
-    spec.box[i] = static_cast<std::uint32_t>(std::min<std::int64_t>(box[i], UINT32_MAX));
-    spec.stride_bytes[i] = stride;
-    if (__builtin_mul_overflow(stride, spec.extent[i], &stride))
-      return failure(ErrorCode::invalid, where, "extents whose bytes fit 64 bits", parts[2]);
-  }
+  map.buffer = static_cast<std::size_t>(buffer);
+  WW_TRY(map.element, parse_dtype(parts[1], where));
+  WW_TRY(map.extent, parse_sizes<std::uint64_t>(parts[2], where, std::int64_t{1} << 32));
+  WW_TRY(map.box, parse_sizes<std::uint32_t>(parts[3], where, UINT32_MAX));
   WW_TRY(const std::int64_t swizzle, parse_integer(parts[4], where, 0, 128));
-  if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128)
-    return failure(ErrorCode::invalid, where, "a swizzle of 0, 32, 64 or 128", parts[4]);
-  spec.swizzle = swizzle == 128  ? runtime::SmemSwizzle::b128
-                 : swizzle == 64 ? runtime::SmemSwizzle::b64
-                 : swizzle == 32 ? runtime::SmemSwizzle::b32
-                                 : runtime::SmemSwizzle::none;
+  map.swizzle_bytes = static_cast<int>(swizzle);
   return {};
 }
 
-Result<void> parse_parameter(Kind kind, const std::string& value, const std::string& where, LaunchText& launch) {
-  LaunchParameter parameter;
-  parameter.kind = kind;
+Result<void> parse_parameter(Kind kind, const std::string& value, const std::string& where, CheckLaunch& launch) {
+  CheckParameter parameter{.kind = kind};
   if (kind == Kind::buffer || kind == Kind::zeros) {
     WW_TRY(const std::int64_t bytes, parse_integer(value, where, 1, std::int64_t{1} << 40));
     parameter.bytes = static_cast<std::uint64_t>(bytes);
   } else if (kind == Kind::int32) {
     WW_TRY(parameter.integer, parse_integer(value, where, INT32_MIN, UINT32_MAX));
   } else if (kind == Kind::int64) {
-    WW_TRY(parameter.integer, parse_integer(value, where, INT64_MIN));
+    WW_TRY(parameter.integer, parse_integer(value, where, INT64_MIN, INT64_MAX));
   } else if (kind == Kind::float32) {
     const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), parameter.number);
     if (status != std::errc{} || end != value.data() + value.size())
       return failure(ErrorCode::invalid, where, "a number", quoted(value));
   } else {
-    WW_CHECK(parse_map(value, where, parameter));
+    WW_CHECK(parse_map(value, where, parameter.tensor_map));
   }
-  launch.parameters.push_back(parameter);
+  launch.parameters.push_back(std::move(parameter));
   return {};
 }
 
-Result<void> parse_item(const std::string& item, const std::string& argument, LaunchText& launch) {
+Result<void> parse_item(const std::string& item, const std::string& argument, CheckLaunch& launch) {
   const std::size_t equals = item.find('=');
   const std::string key = item.substr(0, equals);
   const std::string value = equals == std::string::npos ? "" : item.substr(equals + 1);
@@ -111,10 +100,10 @@ Result<void> parse_item(const std::string& item, const std::string& argument, La
   std::uint32_t* number = key == "grid"      ? &launch.grid
                           : key == "cluster" ? &launch.cluster
                           : key == "threads" ? &launch.threads
-                          : key == "shared"  ? &launch.shared
+                          : key == "shared"  ? &launch.shared_bytes
                                              : nullptr;
   if (number) {
-    WW_TRY(const std::int64_t parsed, parse_integer(value, where, key == "shared" ? 0 : 1, 1 << 30));
+    WW_TRY(const std::int64_t parsed, parse_integer(value, where, key == "shared" ? 0 : 1, INT32_MAX));
     *number = static_cast<std::uint32_t>(parsed);
     return {};
   }
@@ -128,17 +117,7 @@ Result<void> parse_item(const std::string& item, const std::string& argument, La
   return {};
 }
 
-std::string sizes_text(const auto* sizes, int rank) {
-  std::string text;
-  for (int i = 0; i < rank; ++i) text += fmt::format("{}{}", i ? "x" : "", sizes[i]);
-  return text;
-}
-
-int swizzle_bytes(runtime::SmemSwizzle swizzle) {
-  return swizzle == runtime::SmemSwizzle::none ? 0 : 16 << static_cast<int>(swizzle);
-}
-
-std::string value_text(const LaunchParameter& p) {
+std::string value_text(const CheckParameter& p) {
   switch (p.kind) {
     case Kind::buffer:
     case Kind::zeros: return fmt::to_string(p.bytes);
@@ -147,74 +126,137 @@ std::string value_text(const LaunchParameter& p) {
     case Kind::float32: return fmt::to_string(p.number);
     case Kind::map: break;
   }
-  return fmt::format("{}:{}:{}:{}:{}", p.buffer, name_of(p.spec.element), sizes_text(p.spec.extent, p.spec.rank),
-                     sizes_text(p.spec.box, p.spec.rank), swizzle_bytes(p.spec.swizzle));
+  const CheckTensorMap& map = p.tensor_map;
+  return fmt::format("{}:{}:{}:{}:{}", map.buffer, name_of(map.element), fmt::join(map.extent, "x"),
+                     fmt::join(map.box, "x"), map.swizzle_bytes);
 }
-
-struct Packer {
-  std::vector<std::byte> bytes;
-  std::size_t alignment = 1;
-
-  void align(std::size_t to) {
-    alignment = std::max(alignment, to);
-    bytes.resize((bytes.size() + to - 1) / to * to);
-  }
-  template <class T> void add(const T& value) {
-    align(alignof(T));
-    const auto* data = reinterpret_cast<const std::byte*>(&value);
-    bytes.insert(bytes.end(), data, data + sizeof value);
-  }
-};
 
 }  // namespace
 
-std::size_t LaunchText::buffers() const {
-  return static_cast<std::size_t>(std::count_if(parameters.begin(), parameters.end(), [](const LaunchParameter& p) {
-    return p.kind == Kind::buffer || p.kind == Kind::zeros;
-  }));
-}
-
-Result<LaunchText> parse_launch(const std::string& text, const std::string& argument) {
-  LaunchText launch;
+Result<CheckLaunch> parse_check_launch(const std::string& text, const std::string& argument) {
+  CheckLaunch launch;
   for (const std::string& item : split(text, ',')) WW_CHECK(parse_item(item, argument, launch));
   if (launch.threads == 0) return failure(ErrorCode::invalid, argument, "threads=N", quoted(text));
-  for (const LaunchParameter& p : launch.parameters)
-    if (p.kind == Kind::map && p.buffer >= launch.buffers())
-      return failure(ErrorCode::invalid, argument + ", key map", fmt::format("one of {} buffers", launch.buffers()),
-                     fmt::to_string(p.buffer));
+  WW_CHECK(campaign::check_maps(launch, argument + ", key map"));
   return launch;
 }
 
-std::string to_text(const LaunchText& launch) {
+std::string to_text(const CheckLaunch& launch) {
   std::string text = fmt::format("grid={},cluster={},threads={},shared={}", launch.grid, launch.cluster, launch.threads,
-                                 launch.shared);
+                                 launch.shared_bytes);
   if (launch.cross_cta) text += ",cross=1";
   if (launch.pdl) text += ",pdl=1";
-  for (const LaunchParameter& p : launch.parameters)
+  for (const CheckParameter& p : launch.parameters)
     for (const Name& name : kNames)
       if (name.kind == p.kind) text += fmt::format(",{}={}", name.key, value_text(p));
   return text;
 }
 
-Result<std::vector<std::byte>> pack_parameters(const LaunchText& launch, const std::vector<void*>& pointers,
-                                               runtime::Backend& backend) {
-  Packer packer;
-  std::size_t next = 0;
-  for (const LaunchParameter& p : launch.parameters) {
-    if (p.kind == Kind::buffer || p.kind == Kind::zeros) packer.add(pointers[next++]);
-    else if (p.kind == Kind::int32) packer.add(static_cast<std::int32_t>(p.integer));
-    else if (p.kind == Kind::int64) packer.add(p.integer);
-    else if (p.kind == Kind::float32) packer.add(p.number);
-    else {
-      runtime::TensorMapSpec spec = p.spec;
-      spec.base = pointers[p.buffer];
-      WW_TRY(const arch::TensorMap map, backend.encode(spec));
-      packer.add(map);
-    }
-  }
-  packer.align(packer.alignment);
-  if (packer.bytes.empty()) packer.bytes.resize(1);  // an empty struct has one byte
-  return packer.bytes;
+namespace campaign {
+
+std::size_t buffers_of(const CheckLaunch& launch) {
+  return static_cast<std::size_t>(
+      std::count_if(launch.parameters.begin(), launch.parameters.end(),
+                    [](const CheckParameter& p) { return p.kind == Kind::buffer || p.kind == Kind::zeros; }));
 }
 
-}  // namespace ww::campaign
+Result<runtime::TensorMapSpec> spec_of(const CheckTensorMap& map, const std::string& where) {
+  if (map.extent.empty() || map.extent.size() != map.box.size() || map.extent.size() > kMostExtents)
+    return failure(ErrorCode::invalid, where, "as many extents as sizes of the box, 1 to 5",
+                   fmt::format("{} and {}", map.extent.size(), map.box.size()));
+  const int s = map.swizzle_bytes;
+  if (s != 0 && s != 32 && s != 64 && s != 128)
+    return failure(ErrorCode::invalid, where, "a swizzle of 0, 32, 64 or 128", fmt::format("{}", s));
+  runtime::TensorMapSpec spec;
+  spec.base = reinterpret_cast<const void*>(std::uintptr_t{256});  // as aligned as every buffer
+  spec.element = map.element;
+  spec.rank = static_cast<int>(map.extent.size());
+  auto stride = static_cast<std::uint64_t>(bytes_of(map.element));
+  for (std::size_t i = 0; i < map.extent.size(); ++i) {
+    spec.extent[i] = map.extent[i];
+    spec.box[i] = map.box[i];
+    spec.stride_bytes[i] = stride;
+    if (__builtin_mul_overflow(stride, spec.extent[i], &stride))
+      return failure(ErrorCode::invalid, where, "extents whose bytes fit 64 bits",
+                     fmt::format("{}", fmt::join(map.extent, "x")));
+  }
+  spec.swizzle = s == 128  ? runtime::SmemSwizzle::b128
+                 : s == 64 ? runtime::SmemSwizzle::b64
+                 : s == 32 ? runtime::SmemSwizzle::b32
+                           : runtime::SmemSwizzle::none;
+  if (const Result<void> fits = runtime::check_limits(spec); !fits)
+    return failure(fits.error().code, where, fits.error().argument + " of " + fits.error().expected,
+                   fits.error().actual);
+  return spec;
+}
+
+Result<void> check_maps(const CheckLaunch& launch, const std::string& where) {
+  const std::size_t buffers = buffers_of(launch);
+  for (const CheckParameter& p : launch.parameters) {
+    if (p.kind != Kind::map) continue;
+    if (p.tensor_map.buffer >= buffers)
+      return failure(ErrorCode::invalid, where, fmt::format("one of {} buffers", buffers),
+                     fmt::to_string(p.tensor_map.buffer));
+    WW_CHECK(spec_of(p.tensor_map, where));
+  }
+  return {};
+}
+
+Result<void> check_launch(const CheckLaunch& launch) {
+  runtime::Launch whole;
+  struct Any final : runtime::Kernel {
+  } any;  // limits that hold for every kernel
+  whole.kernel = &any;
+  whole.grid = launch.grid, whole.cluster = launch.cluster, whole.threads = launch.threads;
+  whole.shared_bytes = launch.shared_bytes;
+  whole.params = &any;
+  WW_CHECK(runtime::check_limits(whole));
+  return check_maps(launch, "launch.parameters, key map");
+}
+
+namespace {
+
+class Packer {
+ public:
+  template <class T> void add(const T& value) {
+    align(alignof(T));
+    const auto* data = reinterpret_cast<const std::byte*>(&value);
+    bytes_.insert(bytes_.end(), data, data + sizeof value);
+  }
+  std::vector<std::byte> take() {
+    align(alignment_);
+    if (bytes_.empty()) bytes_.resize(1);  // an empty struct has one byte
+    return std::move(bytes_);
+  }
+
+ private:
+  void align(std::size_t to) {
+    alignment_ = std::max(alignment_, to);
+    bytes_.resize((bytes_.size() + to - 1) / to * to);
+  }
+  std::vector<std::byte> bytes_;
+  std::size_t alignment_ = 1;
+};
+
+}  // namespace
+
+std::vector<std::byte> pack_parameters(const CheckLaunch& launch, const std::vector<void*>& pointers,
+                                       const std::vector<arch::TensorMap>& maps) {
+  Packer packer;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < launch.parameters.size(); ++i) {
+    const CheckParameter& p = launch.parameters[i];
+    switch (p.kind) {
+      case Kind::buffer:
+      case Kind::zeros: packer.add(pointers[next++]); break;
+      case Kind::int32: packer.add(static_cast<std::int32_t>(p.integer)); break;
+      case Kind::int64: packer.add(p.integer); break;
+      case Kind::float32: packer.add(p.number); break;
+      case Kind::map: packer.add(maps[i]); break;
+    }
+  }
+  return packer.take();
+}
+
+}  // namespace campaign
+}  // namespace ww

@@ -1,174 +1,183 @@
 // SPDX-License-Identifier: Apache-2.0
-// fork, pipes, one shared page. A child sends (length, schedule number, report) for each schedule and ends with status
-// 0.
+// One round of schedules: workers start in order, a worker that dies is replaced, what takes too long is cut.
 #include "check/pool.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstring>
 #include <map>
 #include <thread>
 #include <utility>
 
-#include "check/wire.hpp"
+#include "check/job_wire.hpp"
 
 namespace ww::campaign {
 namespace {
 
-constexpr int kMaxProcesses = 256;
+constexpr int kTickMilliseconds = 100;
+constexpr int kMostReplacements = 8;  // of workers that a kernel ended; each costs a start
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-/// The page that parent and children share.
-struct Shared {
-  std::atomic<std::uint64_t> next;
-  struct Worker {
-    std::atomic<std::int64_t> current;  // number of the schedule it runs, -1 for none
-    std::atomic<double> start;
-  } workers[kMaxProcesses];
-};
-
-struct SharedPage {
-  Shared* data;
-  SharedPage() {
-    void* page = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    data = page == MAP_FAILED ? nullptr : new (page) Shared{};
-  }
-  ~SharedPage() {
-    if (data) ::munmap(data, sizeof(Shared));
-  }
-  SharedPage(const SharedPage&) = delete;
-};
-
-bool write_all(int descriptor, const std::string& bytes) {
-  for (std::size_t at = 0; at < bytes.size();) {
-    const ssize_t count = ::write(descriptor, bytes.data() + at, bytes.size() - at);
-    if (count < 0 && errno != EINTR) return false;
-    if (count > 0) at += static_cast<std::size_t>(count);
-  }
-  return true;
+std::string lines_of(const FindingParty& p) {
+  return fmt::format("{}:{}/{}:{}", p.file, p.line, p.inner_file, p.inner_line);
 }
 
-struct Child {
-  pid_t id = -1;
-  int pipe = -1;
-  std::string received;
-  bool killed = false;
-};
+}  // namespace
 
-class Pool {
+std::string key_of(const Finding& finding) {
+  std::string a = lines_of(finding.first), b = lines_of(finding.second);
+  if (b < a) std::swap(a, b);
+  return fmt::format("{} {} {}", rule_name(finding.rule), a, b);
+}
+
+Pool::Pool(PoolSettings settings) : settings_(std::move(settings)) {
+  const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  slots_.resize(
+      static_cast<std::size_t>(std::clamp(settings_.processes > 0 ? settings_.processes : cores, 1, kMostProcesses)));
+}
+
+Pool::~Pool() = default;
+
+Result<void> Pool::start(std::size_t number) {
+  if (!page_.data())
+    return failure(ErrorCode::could_not_finish, "worker", "memory that worker processes can share", "none");
+  if (program_.empty()) {
+    WW_TRY(program_, find_worker(settings_.worker));
+  }
+  Slot& slot = slots_[number];
+  slot.process.reset();
+  slot.set_up = false;
+  page_.data()->workers[number].current = -1;
+  WW_TRY(WorkerProcess process, WorkerProcess::start(program_, page_, number));
+  slot.process.emplace(std::move(process));
+  return {};
+}
+
+bool Pool::give_job(std::size_t number) {
+  Slot& slot = slots_[number];
+  if (!slot.process && !start(number)) return false;
+  if (slot.set_up) return true;
+  return slot.set_up = slot.process->send(Message::set_up, job_);
+}
+
+Result<CheckTarget> Pool::set_up(const SetUp& job) {
+  SetUp copy = job;
+  copy.fingerprint = fingerprint();
+  WireWriter wire;
+  wire(copy);
+  job_ = std::move(wire.bytes);
+  for (Slot& slot : slots_) slot.set_up = false;
+  if (!slots_[0].process) WW_CHECK(start(0));
+  give_job(0);
+  WorkerProcess& worker = *slots_[0].process;
+  for (;;) {
+    if (stop_requested()) {
+      slots_[0].process.reset();
+      return failure(ErrorCode::could_not_finish, "stop", "no stop", "one that was requested before a schedule ran");
+    }
+    pollfd ready{worker.descriptor(), POLLIN, 0};
+    if (::poll(&ready, 1, kTickMilliseconds) > 0 && !worker.receive()) {
+      const std::string how = worker.end();
+      slots_[0].process.reset();
+      return failure(ErrorCode::could_not_finish, "worker", "a process that prepares the kernel",
+                     how.empty() ? "one that ended" : "one that ended with " + how);
+    }
+    tick(0);
+    const std::optional<WorkerProcess::Received> message = worker.next();
+    if (!message) continue;
+    Ready answer;
+    WireReader reader(message->bytes);
+    reader(answer);
+    if (message->kind != Message::ready || !reader.good)
+      return failure(ErrorCode::could_not_finish, "worker", "an answer of this build", "another");
+    if (answer.failed) return failure(std::move(answer.error));
+    return std::move(answer.target);
+  }
+}
+
+void Pool::tick(double fraction) {
+  if (!settings_.tick || now() - ticked_ < 1e-3 * kTickMilliseconds) return;
+  ticked_ = now();
+  settings_.tick(fraction);
+}
+
+/// The campaign's side of one list of schedules.
+class Pool::Round {
  public:
-  Pool(const std::vector<ScheduleRun>& schedules, const std::function<CheckReport(const ScheduleRun&)>& run,
-       const PoolOptions& options)
-      : schedules_(schedules), run_(run), options_(options), start_(now()), deadline_(start_ + options.seconds) {}
+  Round(Pool& pool, const ScheduleList& schedules, const RunSettings& settings)
+      : pool_(pool), schedules_(schedules), settings_(settings), start_(now()), deadline_(start_ + settings.seconds) {}
 
   Campaign campaign() {
-    if (!shared_.data) return failed("no memory to share with child processes");
-    const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    const int wanted = std::clamp(options_.processes > 0 ? options_.processes : cores, 1, kMaxProcesses);
-    const auto count = std::min(static_cast<std::size_t>(wanted), schedules_.size());
-    children_.reserve(count);
-    for (std::size_t i = 0; i < count; ++i)
-      if (!start_child(i)) break;
-    if (children_.empty() && count > 0) return failed("no child process could be started");
+    shared().next = 0;
+    Run run{schedules_, deadline_};
+    WireWriter wire;
+    wire(run);
+    order_ = std::move(wire.bytes);
+    const std::size_t count = std::min<std::uint64_t>(pool_.slots_.size(), schedules_.size());
+    working_.assign(count, false), killed_.assign(count, false);
+    for (std::size_t i = 0; i < count; ++i) working_[i] = enlist(i);
+    if (count > 0 && std::none_of(working_.begin(), working_.end(), [](bool w) { return w; }))
+      result_.why_incomplete = "no worker process could be started";
     collect();
-    for (std::size_t i = 0; i < children_.size(); ++i) judge(i);
     return finish();
   }
 
  private:
-  Campaign failed(std::string why) const {
-    Campaign campaign;
-    campaign.why_incomplete = std::move(why);
-    return campaign;
-  }
+  SharedPage& shared() const { return *pool_.page_.data(); }
 
-  bool start_child(std::size_t index) {
-    int ends[2];
-    if (::pipe(ends) != 0) return false;
-    shared_.data->workers[index].current = -1;
-    const pid_t parent = ::getpid();
-    const pid_t id = ::fork();
-    if (id == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (::getppid() != parent) ::_exit(1);
-      ::close(ends[0]);
-      for (const Child& other : children_) ::close(other.pipe);
-      ::_exit(work(shared_.data->workers[index], ends[1]) ? 0 : 1);
-    }
-    ::close(ends[1]);
-    if (id < 0) {
-      ::close(ends[0]);
-      return false;
-    }
-    children_.push_back({id, ends[0], {}, false});
-    return true;
-  }
-
-  /// In the child.
-  bool work(Shared::Worker& self, int descriptor) {
-    for (std::uint64_t i; (i = shared_.data->next++) < schedules_.size();) {
-      if (i > 0 && now() > deadline_) return true;
-      self.start = now();
-      self.current = static_cast<std::int64_t>(i);
-      ScheduleRun schedule = schedules_[i];
-      schedule.traffic = i == 0;
-      CheckReport report = run_(schedule);
-      WireWriter wire;
-      wire(i), wire(report);
-      WireWriter length;
-      std::uint64_t bytes = wire.bytes.size();
-      length(bytes);
-      if (!write_all(descriptor, length.bytes + wire.bytes)) return false;
-      self.current = -1;
-    }
-    return true;
+  /// Gives worker `i` the job, when it does not have it, and the order to run.
+  bool enlist(std::size_t i) {
+    shared().workers[i].current = -1;
+    if (!pool_.give_job(i)) return false;
+    return pool_.slots_[i].process->send(Message::run, order_);
   }
 
   void collect() {
-    std::size_t open = children_.size();
-    while (open > 0) {
+    while (std::any_of(working_.begin(), working_.end(), [](bool w) { return w; })) {
       std::vector<pollfd> polls;
-      std::vector<Child*> owners;
-      for (Child& child : children_)
-        if (child.pipe >= 0) polls.push_back({child.pipe, POLLIN, 0}), owners.push_back(&child);
-      ::poll(polls.data(), polls.size(), 100);
+      std::vector<std::size_t> owners;
+      for (std::size_t i = 0; i < working_.size(); ++i)
+        if (working_[i]) polls.push_back({pool_.slots_[i].process->descriptor(), POLLIN, 0}), owners.push_back(i);
+      ::poll(polls.data(), polls.size(), kTickMilliseconds);
       for (std::size_t i = 0; i < polls.size(); ++i)
-        if (polls[i].revents != 0 && !receive(*owners[i])) --open;
-      if (now() > deadline_ + options_.grace)
-        for (Child& child : children_)
-          if (child.pipe >= 0 && !child.killed) ::kill(child.id, SIGKILL), child.killed = true;
+        if (polls[i].revents != 0) hear(owners[i]);
+      if (pool_.stop_requested()) return stop();
+      if (now() > deadline_ + settings_.grace)
+        for (std::size_t i = 0; i < working_.size(); ++i)
+          if (working_[i] && !killed_[i]) pool_.slots_[i].process->kill(), killed_[i] = true;
       show_progress();
     }
   }
 
-  /// False at the end of the pipe.
-  bool receive(Child& child) {
-    char buffer[65536];
-    const ssize_t count = ::read(child.pipe, buffer, sizeof buffer);
-    if (count < 0 && errno == EINTR) return true;
-    if (count <= 0) {
-      ::close(child.pipe);
-      child.pipe = -1;
-      return false;
+  void stop() {
+    result_.stopped = true;
+    for (std::size_t i = 0; i < working_.size(); ++i) {
+      if (!working_[i]) continue;
+      working_[i] = false;
+      pool_.slots_[i].process.reset();
     }
-    child.received.append(buffer, static_cast<std::size_t>(count));
-    for (;;) {
-      std::uint64_t bytes = 0;
-      if (child.received.size() < sizeof bytes) return true;
-      std::memcpy(&bytes, child.received.data(), sizeof bytes);
-      if (child.received.size() - sizeof bytes < bytes) return true;
-      take(std::string_view(child.received).substr(sizeof bytes, bytes));
-      child.received.erase(0, sizeof bytes + bytes);
+  }
+
+  void hear(std::size_t i) {
+    WorkerProcess& worker = *pool_.slots_[i].process;
+    if (!worker.receive()) return lost(i);
+    while (const std::optional<WorkerProcess::Received> message = worker.next()) {
+      if (message->kind == Message::ran) take(message->bytes);
+      if (message->kind == Message::done) working_[i] = false;
+      if (message->kind == Message::ready && refuses(message->bytes)) {
+        // A later worker that cannot build the target, for want of memory say, takes no part.
+        pool_.slots_[i].process.reset();
+        working_[i] = false;
+        return;
+      }
     }
+  }
+
+  static bool refuses(std::string_view bytes) {
+    Ready answer;
+    WireReader wire(bytes);
+    wire(answer);
+    return !wire.good || answer.failed;
   }
 
   void take(std::string_view message) {
@@ -179,7 +188,7 @@ class Pool {
     if (!wire.good || index >= schedules_.size()) return;
     ++result_.ran;
     longest_ = std::max(longest_, report.stats.seconds);
-    if (report.verdict == ww::Verdict::incomplete)
+    if (report.verdict == Verdict::incomplete)
       note_incomplete(index, report.why_incomplete.empty() ? "no reason was given" : report.why_incomplete);
     for (std::size_t i = 0; i < report.findings.size(); ++i) note_finding(report.findings[i], index, i);
     if (index == 0) result_.example = std::move(report);
@@ -187,11 +196,11 @@ class Pool {
 
   void note_finding(Finding& finding, std::size_t index, std::size_t position) {
     const std::string key = key_of(finding);
-    // schedules start in order, so those before this one have started and will be heard
-    if (key == options_.until) shared_.data->next = schedules_.size();
+    // Schedules start in order, so those before this one have started and will be heard.
+    if (key == settings_.until) shared().next = schedules_.size();
     Seen& seen = found_[key];
     Found& found = seen.found;
-    // why: one report may hold a pair of lines twice, once for each that came later
+    // One report may hold a pair of lines twice, once for each access that came later.
     if (std::exchange(seen.last, index) == index) return;
     if (found.schedules++ != 0 && found.first <= index) return;
     found.first = index;
@@ -205,32 +214,35 @@ class Pool {
     result_.why_incomplete = fmt::format("schedule {} ({}): {}", index, to_text(schedules_[index]), why);
   }
 
-  /// After the end of a child: one that was cut or died did not finish its schedule.
-  void judge(std::size_t index) {
-    int status = 0;
-    while (::waitpid(children_[index].id, &status, 0) < 0 && errno == EINTR) {
-    }
-    const std::int64_t current = shared_.data->workers[index].current;
-    if (current < 0) return;
-    const auto schedule = static_cast<std::size_t>(current);
-    if (!children_[index].killed) {
-      const std::string how = WIFSIGNALED(status)
-                                  ? fmt::format("signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)))
-                                  : fmt::format("status {}", WEXITSTATUS(status));
-      return note_incomplete(schedule, "the process that ran it ended with " + how +
-                                           "; a kernel that accesses memory outside its operands does this");
-    }
-    const double ran = now() - shared_.data->workers[index].start;
-    // why: a schedule of ordinary length is cut by the clock; one that is much longer than any may never end
-    if (ran > std::max(options_.grace, 10 * longest_) || result_.ran == 0)
+  /// A worker that was cut or died did not finish its schedule; the others, and one in its place, go on.
+  void lost(std::size_t i) {
+    working_[i] = false;
+    const std::int64_t current = shared().workers[i].current;
+    const std::string how = pool_.slots_[i].process->end();
+    pool_.slots_[i].process.reset();
+    pool_.slots_[i].set_up = false;
+    if (current >= 0) judge(i, static_cast<std::size_t>(current), how);
+    if (killed_[i] || shared().next >= schedules_.size()) return;
+    if (replaced_++ < kMostReplacements) working_[i] = enlist(i);
+    if (!working_[i] && result_.why_incomplete.empty()) result_.why_incomplete = "a worker process ended";
+  }
+
+  void judge(std::size_t i, std::size_t schedule, const std::string& how) {
+    if (!killed_[i])
+      return note_incomplete(schedule,
+                             fmt::format("the process that ran it ended{}; a kernel that accesses memory outside its "
+                                         "operands does this",
+                                         how.empty() ? "" : " with " + how));
+    const double ran = now() - shared().workers[i].start;
+    // A schedule of ordinary length is cut by the clock; one that is much longer than any may never end.
+    if (ran > std::max(settings_.grace, 10 * longest_) || result_.ran == 0)
       note_incomplete(schedule, fmt::format("it had not ended after {:.0f} s", ran));
   }
 
   void show_progress() {
-    if (!options_.permille || schedules_.empty()) return;
     const double by_count = static_cast<double>(result_.ran) / static_cast<double>(schedules_.size());
-    const double by_time = options_.seconds > 0 ? (now() - start_) / options_.seconds : 0;
-    *options_.permille = static_cast<int>(1000 * std::min(1.0, std::max(by_count, by_time)));
+    const double by_time = settings_.seconds > 0 ? (now() - start_) / settings_.seconds : 0;
+    pool_.tick(std::min(1.0, std::max(by_count, by_time)));
   }
 
   Campaign finish() {
@@ -238,18 +250,22 @@ class Pool {
     std::sort(result_.findings.begin(), result_.findings.end(), [](const Found& a, const Found& b) {
       return a.first != b.first ? a.first < b.first : a.position < b.position;
     });
+    if (result_.stopped)
+      result_.why_incomplete = fmt::format("interrupted after {} of {} schedules", result_.ran, schedules_.size()) +
+                               (result_.why_incomplete.empty() ? "" : "; " + result_.why_incomplete);
     if (result_.ran == 0 && result_.why_incomplete.empty())
       result_.why_incomplete = "no schedule ended in the time given";
     result_.seconds = now() - start_;
     return std::move(result_);
   }
 
-  const std::vector<ScheduleRun>& schedules_;
-  const std::function<CheckReport(const ScheduleRun&)>& run_;
-  const PoolOptions& options_;
+  Pool& pool_;
+  const ScheduleList& schedules_;
+  const RunSettings& settings_;
   const double start_, deadline_;
-  SharedPage shared_;
-  std::vector<Child> children_;
+  std::string order_;
+  std::vector<bool> working_, killed_;
+  int replaced_ = 0;
   struct Seen {
     Found found;
     std::size_t last = ~std::size_t{0};  // the schedule that was counted last
@@ -260,23 +276,8 @@ class Pool {
   double longest_ = 0;
 };
 
-std::string lines_of(const FindingParty& p) {
-  return fmt::format("{}:{}/{}:{}", p.file, p.line, p.inner_file, p.inner_line);
-}
-
-}  // namespace
-
-std::string to_text(const ScheduleRun& run) { return fmt::format("{}, seed {}", name_of(run.kind), run.seed); }
-
-std::string key_of(const Finding& finding) {
-  std::string a = lines_of(finding.first), b = lines_of(finding.second);
-  if (b < a) std::swap(a, b);
-  return fmt::format("{} {} {}", rule_name(finding.rule), a, b);
-}
-
-Campaign run_schedules(const std::vector<ScheduleRun>& schedules,
-                       const std::function<CheckReport(const ScheduleRun&)>& run, const PoolOptions& options) {
-  return Pool(schedules, run, options).campaign();
+Campaign Pool::run(const ScheduleList& schedules, const RunSettings& settings) {
+  return Round(*this, schedules, settings).campaign();
 }
 
 }  // namespace ww::campaign

@@ -3,18 +3,22 @@
 // after another for as long as the same rule meets the same lines.
 #pragma once
 
-#include <string>
-
-#include "check/target.hpp"
+#include "check/pool.hpp"
 
 namespace ww::campaign {
 
-/// Target and schedule as one command line.
-std::string replay_command(const CheckTarget& target, const ScheduleRun& schedule);
+/// Sizes of a target that may be halved, numbered from 0.
+int axes(const CheckTarget& target);
+/// `target`, which has its config resolved, with one size halved; empty when that one is as small as it may be.
+std::optional<CheckTarget> halved(const CheckTarget& target, int axis);
 
-/// `found_by` showed the finding of `key` on `target`. The command that shows it most simply; no schedule of the search
-/// starts after `seconds`.
-std::string shrink(CheckTarget& target, const std::string& key, const ScheduleRun& found_by, int processes,
-                   double seconds);
+struct Smallest {
+  CheckTarget target;
+  ScheduleRun schedule;
+};
+
+/// `found_by` showed the finding of `key` on the target of `job`. Returns the simplest run that was found to show it;
+/// no schedule of the search starts after `seconds`. The pool is left with another job.
+Smallest shrink(Pool& pool, const SetUp& job, const std::string& key, const ScheduleRun& found_by, double seconds);
 
 }  // namespace ww::campaign

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstring>
+#include <map>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -35,6 +36,15 @@ class WireWriter {
     (*this)(size);
     for (T& item : list) (*this)(item);
   }
+  void operator()(std::map<std::string, std::uint64_t>& counters) {
+    std::uint64_t size = counters.size();
+    (*this)(size);
+    for (auto& [key, count] : counters) {
+      std::string name = key;
+      all(name, count);
+    }
+  }
+  template <class... T> void all(T&... values) { ((*this)(values), ...); }
 };
 
 /// Reads what WireWriter wrote; `good` is false once the bytes run out.
@@ -65,6 +75,17 @@ class WireReader {
     list.resize(size);
     for (T& item : list) (*this)(item);
   }
+  void operator()(std::map<std::string, std::uint64_t>& counters) {
+    std::uint64_t size = 0;
+    (*this)(size);
+    for (; size > 0 && good; --size) {
+      std::string name;
+      std::uint64_t count = 0;
+      all(name, count);
+      counters[name] = count;
+    }
+  }
+  template <class... T> void all(T&... values) { ((*this)(values), ...); }
 
  private:
   bool has(std::uint64_t bytes) { return good = good && bytes <= rest_.size(); }
@@ -87,10 +108,11 @@ template <class Wire> void describe(Wire& wire, LineTraffic& t) {
 template <class Wire> void describe(Wire& wire, OperandTraffic& t) {
   wire(t.name), wire(t.hbm_read_bytes), wire(t.hbm_write_bytes);
 }
-/// Without the counters by operand, which nobody asks for.
+template <class Wire> void describe(Wire& wire, CtaWork& w) { wire.all(w.tiles, w.parts, w.k_blocks); }
 template <class Wire> void describe(Wire& wire, EmuStats& s) {
   wire(s.seconds), wire(s.ctas), wire(s.fibers), wire(s.switches), wire(s.tma_loads), wire(s.tma_stores);
-  wire(s.wgmmas), wire(s.stores_under_wgmma), wire(s.results_under_wgmma);
+  wire(s.wgmmas), wire(s.stores_under_wgmma), wire(s.results_under_wgmma), wire(s.dsmem_bytes);
+  wire.all(s.work, s.l2_read_bytes, s.l2_write_bytes, s.shared_write_bytes, s.thread_read_bytes, s.thread_write_bytes);
 }
 template <class Wire> void describe(Wire& wire, CheckReport& r) {
   wire(r.verdict), wire(r.findings), wire(r.why_incomplete), wire(r.stats), wire(r.traffic);

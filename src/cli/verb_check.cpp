@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpwright check`: flags -> target -> many schedules -> one report. Schedule i has seed --seed + i; the first is
-// fifo, the others take turns, so a longer campaign contains the shorter one.
+// `warpwright check`: flags -> a target of ww::check and its options -> one report.
 #include <fmt/format.h>
 
 #include <charconv>
-#include <chrono>
 
-#include "check/report.hpp"
-#include "check/shrink.hpp"
+#include "cli/check_report.hpp"
 #include "cli/flags.hpp"
 #include "cli/gemm_request.hpp"
+#include "cli/grouped_request.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/k_grouped_request.hpp"
 #include "cli/progress.hpp"
+#include "host/messages.hpp"
 
 namespace ww::cli {
-
-using namespace campaign;
-
 namespace {
 
 constexpr const char* kDefaultM = "256";
@@ -24,15 +22,6 @@ constexpr const char* kDefaultK = "1024";
 constexpr const char* kDefaultGroupedTotal = "200";
 constexpr const char* kDefaultGroupedK = "512";
 constexpr const char* kDefaultKGroupedTotal = "1024";
-constexpr std::size_t kShrunkFindings = 4;  // each costs seconds; the rest are often the same mistake
-
-struct CheckRequest {
-  std::string device = "auto";
-  std::vector<ScheduleRun> schedules;
-  double seconds = 60;
-  int processes = 0;
-  CheckSettings settings;
-};
 
 /// "60s", "500ms", "2m", "60".
 Result<double> parse_duration(const std::string& text, const std::string& argument) {
@@ -48,80 +37,79 @@ Result<double> parse_duration(const std::string& text, const std::string& argume
   return failure(ErrorCode::invalid, argument, "a time such as 60s, 500ms or 2m", quoted(text));
 }
 
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+/// A check runs on an emulated device, whatever auto is elsewhere.
+Result<void> expect_emulated(const Flag& flag) {
+  if (!flag || *flag == "auto") return {};
+  WW_TRY(const Device named, Device::open(*flag));
+  if (named.info().emulated) return {};
+  return failure(ErrorCode::invalid, "--device", "an emulated device, emu:sm90", quoted(*flag));
 }
 
-std::vector<ScheduleRun> rotation(std::size_t count, std::uint64_t seed, std::optional<EmuSchedule> only) {
-  constexpr EmuSchedule kTurns[] = {EmuSchedule::random, EmuSchedule::pct, EmuSchedule::adversarial};
-  std::vector<ScheduleRun> runs;
-  for (std::size_t i = 0; i < count; ++i)
-    runs.push_back({only ? *only : i == 0 ? EmuSchedule::fifo : kTurns[(i - 1) % 3], seed + i});
-  return runs;
-}
-
-Result<CheckRequest> make_check_request(const Flags& flags) {
-  CheckRequest request;
-  request.device = flags.device.value_or("auto");
-  std::int64_t count = 200, seed = 0;
+Result<CheckOptions> make_check_options(const Flags& flags) {
+  CheckOptions options;
   if (flags.schedules) {
-    WW_TRY(count, parse_integer(*flags.schedules, "--schedules", 1, 10'000'000));
+    WW_TRY(const std::int64_t count, parse_integer(*flags.schedules, "--schedules", 1, 10'000'000));
+    options.schedules = static_cast<std::size_t>(count);
   }
   if (flags.seed) {
-    WW_TRY(seed, parse_integer(*flags.seed, "--seed", 0));
+    WW_TRY(const std::int64_t seed, parse_integer(*flags.seed, "--seed", 0));
+    options.seed = static_cast<std::uint64_t>(seed);
   }
   if (flags.time) {
-    WW_TRY(request.seconds, parse_duration(*flags.time, "--time"));
+    WW_TRY(options.seconds, parse_duration(*flags.time, "--time"));
   }
   if (flags.threads) {
     WW_TRY(const std::int64_t processes, parse_integer(*flags.threads, "--threads", 1, 256));
-    request.processes = static_cast<int>(processes);
+    options.processes = static_cast<int>(processes);
   }
   if (flags.pct_depth) {
     WW_TRY(const std::int64_t depth, parse_integer(*flags.pct_depth, "--pct-depth", 1, 64));
-    request.settings.pct_depth = static_cast<int>(depth);
+    options.pct_depth = static_cast<int>(depth);
   }
   WW_TRY(const int math, parse_choice(flags.math, "--math", {"on", "off", "fp32"}, 0));
-  request.settings.math = math == 0 ? EmuMath::exact : math == 1 ? EmuMath::off : EmuMath::fp32_chain;
+  options.math = math == 0 ? EmuMath::exact : math == 1 ? EmuMath::off : EmuMath::fp32_chain;
   WW_TRY(const int kind, parse_emu_schedule(flags.emu_schedule, -1));
-  const auto only = kind < 0 ? std::nullopt : std::optional(static_cast<EmuSchedule>(kind));
-  request.schedules = rotation(static_cast<std::size_t>(count), static_cast<std::uint64_t>(seed), only);
-  return request;
+  if (kind >= 0) options.only = static_cast<EmuSchedule>(kind);
+  options.shrink = !flags.no_shrink;
+  options.traffic = flags.traffic;
+  WW_CHECK(expect_emulated(flags.device));
+  return options;
 }
 
-Outcome run_campaign(CheckTarget& target, const CheckRequest& request, const Flags& flags, Progress& progress) {
-  const PoolOptions options{
-      .processes = request.processes, .seconds = request.seconds, .permille = progress.phase("check")};
-  const Campaign campaign = run_schedules(
-      request.schedules, [&](const ScheduleRun& run) { return target.run(run); }, options);
-  std::vector<Replay> replays;
-  std::atomic<int>* permille = progress.phase("shrink");
-  const std::size_t shrunk = flags.no_shrink ? 0 : std::min(kShrunkFindings, campaign.findings.size());
-  const double end = seconds_now() + std::max(10.0, request.seconds / 4);
-  for (std::size_t i = 0; i < campaign.findings.size(); ++i) {
-    const ScheduleRun& run = request.schedules[campaign.findings[i].first];
-    Replay replay{replay_command(target, run), ""};
-    if (i < shrunk)
-      replay.smallest = shrink(target, key_of(campaign.findings[i].finding), run, request.processes,
-                               (end - seconds_now()) / static_cast<double>(shrunk - i));
-    replays.push_back(std::move(replay));
-    *permille = static_cast<int>(1000 * (i + 1) / campaign.findings.size());
-  }
-  return report_campaign(target, request.schedules, campaign, replays, flags.traffic);
+/// The library's argument as the flag that it came from.
+Error launch_in_flags(const Error& error) {
+  const std::string& argument = error.argument;
+  const std::string flag = argument == "entry" || argument == "source"  ? "--" + argument
+                           : argument == "launch.parameters"            ? "--launch"
+                           : argument == "launch.shared_bytes"          ? "--launch, key shared"
+                           : argument.starts_with("launch.parameters,") ? "--launch" + argument.substr(17)
+                           : argument.starts_with("launch.")            ? "--launch, key " + argument.substr(7)
+                                                                        : argument;
+  if (flag == argument) return error;
+  return make_error(error.code, flag, error.expected, error.actual);
+}
+
+Result<Outcome> run_campaign(const CheckTarget& target, CheckOptions options) {
+  Progress progress;
+  const Interrupt interrupt;
+  std::stop_source stop;
+  std::string phase;
+  std::atomic<int>* permille = nullptr;
+  options.stop = stop.get_token();
+  options.progress = [&](const CheckProgress& now) {
+    if (interrupt.requested()) stop.request_stop();
+    if (phase != now.phase) permille = progress.phase(phase = now.phase);
+    *permille = static_cast<int>(1000 * now.fraction);
+  };
+  const Result<CheckCampaign> campaign = ww::check(target, options);
+  if (!campaign) return failure(launch_in_flags(campaign.error()));
+  return report_campaign(*campaign, options);
 }
 
 /// What cannot be run cannot be judged, and says so with a verdict. A wrong command line has none.
 Result<Outcome> judged(Result<Outcome> result, const Flags& flags) {
   if (result || result.error().code == ErrorCode::invalid) return result;
-  Outcome outcome;
-  outcome.error = in_flags(result.error(), flags);
-  outcome.error->code = ErrorCode::could_not_finish;
-  outcome.text = "check\n  verdict    incomplete\n  incomplete " + outcome.error->message + "\n";
-  outcome.json = {{"ok", false},
-                  {"verdict", "incomplete"},
-                  {"why_incomplete", outcome.error->message},
-                  {"schedules", std::uint64_t{0}}};
-  return outcome;
+  return report_incomplete(in_flags(result.error(), flags));
 }
 
 /// Without the flags that a check reads in its own way: how many processes, which arithmetic, which schedules only.
@@ -131,48 +119,44 @@ Flags of_problem(Flags flags) {
 }
 
 Result<Outcome> check_gemm(const Flags& flags) {
-  WW_TRY(const CheckRequest request, make_check_request(flags));
+  WW_TRY(const CheckOptions options, make_check_options(flags));
   Flags problem = of_problem(flags);
   if (!flags.m && !flags.n && !flags.k) problem.m = kDefaultM, problem.n = kDefaultN, problem.k = kDefaultK;
   WW_TRY(const GemmRequest gemm, make_request(problem));
   if (gemm.problem.pointer_array)
     return failure(ErrorCode::unsupported, "--config, key pointers", "0: check makes no arrays of pointers", "1");
-  Progress progress;
-  progress.phase("compile");
-  WW_TRY(const Device device, open_checking_device(request.device));
-  WW_TRY(const std::unique_ptr<CheckTarget> target,
-         make_gemm_target(device, gemm.problem, gemm.options, request.settings));
-  return run_campaign(*target, request, flags, progress);
+  return run_campaign(GemmCheck{gemm.problem, gemm.options}, options);
+}
+
+/// Counts when there are any, else the arrays that came from files.
+CheckGroups groups_of(const GroupLayout& layout, const std::vector<std::int64_t>& counts, const GroupSpacing& spacing,
+                      const std::string& flags) {
+  if (!counts.empty()) return {.counts = counts, .alignment = spacing.alignment, .gap = spacing.gap};
+  return {.sizes = layout.sizes, .sizes2 = layout.sizes2, .flags = flags};
 }
 
 Result<Outcome> check_grouped(const Flags& flags) {
-  WW_TRY(const CheckRequest request, make_check_request(flags));
+  WW_TRY(const CheckOptions options, make_check_options(flags));
   Flags problem = of_problem(flags);
-  // smaller than a first run of the operation: hundreds of schedules in a minute
+  // Smaller than a first run of the operation: hundreds of schedules in a minute.
   const bool described = flags.offsets || flags.indptr || flags.starts || flags.row_ids || flags.masked;
   if (!flags.rows && !flags.total && !described) problem.total = kDefaultGroupedTotal;
   if (!flags.n) problem.n = kDefaultN;
   if (!flags.k) problem.k = kDefaultGroupedK;
   WW_TRY(const GroupedRequest grouped, make_grouped_request(problem));
-  Progress progress;
-  progress.phase("compile");
-  WW_TRY(const Device device, open_checking_device(request.device));
-  WW_TRY(const std::unique_ptr<CheckTarget> target, make_grouped_target(device, grouped, request.settings));
-  return run_campaign(*target, request, flags, progress);
+  const CheckGroups groups = groups_of(grouped.layout, grouped.counts, grouped.spacing, grouped.group_flags);
+  return run_campaign(GroupedCheck{grouped.problem, groups, grouped.options}, options);
 }
 
 Result<Outcome> check_k_grouped(const Flags& flags) {
-  WW_TRY(const CheckRequest request, make_check_request(flags));
+  WW_TRY(const CheckOptions options, make_check_options(flags));
   Flags problem = of_problem(flags);
   if (!flags.ks && !flags.total) problem.total = kDefaultKGroupedTotal;
   if (!flags.m) problem.m = kDefaultM;
   if (!flags.n) problem.n = kDefaultN;
   WW_TRY(const KGroupedRequest grouped, make_k_grouped_request(problem));
-  Progress progress;
-  progress.phase("compile");
-  WW_TRY(const Device device, open_checking_device(request.device));
-  WW_TRY(const std::unique_ptr<CheckTarget> target, make_k_grouped_target(device, grouped, request.settings));
-  return run_campaign(*target, request, flags, progress);
+  const CheckGroups groups = groups_of(grouped.layout, grouped.counts, grouped.spacing, grouped.group_flags);
+  return run_campaign(KGroupedCheck{grouped.problem, groups, grouped.options}, options);
 }
 
 Result<Outcome> check_source(const Flags& flags) {
@@ -181,14 +165,9 @@ Result<Outcome> check_source(const Flags& flags) {
   if (!flags.entry)
     return failure(ErrorCode::invalid, "--entry", "the name that WW_KERNEL gives the kernel", "nothing");
   if (!flags.launch) return failure(ErrorCode::invalid, "--launch", "grid=N,threads=N,... and parameters", "nothing");
-  WW_TRY(const CheckRequest request, make_check_request(flags));
-  WW_TRY(const LaunchText launch, parse_launch(*flags.launch, "--launch"));
-  Progress progress;
-  progress.phase("compile");
-  WW_TRY(const Device device, open_checking_device(request.device));
-  WW_TRY(const std::unique_ptr<CheckTarget> target,
-         make_source_target(device, *flags.source, *flags.entry, launch, request.settings));
-  return run_campaign(*target, request, flags, progress);
+  WW_TRY(const CheckOptions options, make_check_options(flags));
+  WW_TRY(const CheckLaunch launch, parse_check_launch(*flags.launch, "--launch"));
+  return run_campaign(KernelCheck{.source = *flags.source, .entry = *flags.entry, .launch = launch}, options);
 }
 
 }  // namespace

@@ -13,14 +13,15 @@ TEST(CheckLaunch, TextComesBack) {
   const char* text =
       "grid=8,cluster=2,threads=384,shared=65536,cross=1,pdl=1,buffer=4096,zeros=16,int=-7,long=9000000000,float=0.25,"
       "map=0:bf16:64x32:64x8:128";
-  const Result<LaunchText> launch = parse_launch(text, "--launch");
+  const Result<CheckLaunch> launch = parse_check_launch(text, "--launch");
   ASSERT_TRUE(launch) << launch.error().message;
   EXPECT_EQ(to_text(*launch), text);
-  EXPECT_EQ(launch->buffers(), 2u);
-  const runtime::TensorMapSpec& map = launch->parameters.back().spec;
-  EXPECT_EQ(map.rank, 2);
-  EXPECT_EQ(map.stride_bytes[1], 128u);
-  EXPECT_EQ(map.swizzle, runtime::SmemSwizzle::b128);
+  EXPECT_EQ(buffers_of(*launch), 2u);
+  const Result<runtime::TensorMapSpec> map = spec_of(launch->parameters.back().tensor_map, "map");
+  ASSERT_TRUE(map);
+  EXPECT_EQ(map->rank, 2);
+  EXPECT_EQ(map->stride_bytes[1], 128u);
+  EXPECT_EQ(map->swizzle, runtime::SmemSwizzle::b128);
 }
 
 TEST(CheckLaunch, RefusalsNameTheKey) {
@@ -41,7 +42,7 @@ TEST(CheckLaunch, RefusalsNameTheKey) {
            {"threads=32,buffer=64,map=0:bf16:64:64:48", "map"},
            {"threads=32,buffer=64,map=1:bf16:64:64:0", "map"},
        }) {
-    const Result<LaunchText> launch = parse_launch(text, "--launch");
+    const Result<CheckLaunch> launch = parse_check_launch(text, "--launch");
     ASSERT_FALSE(launch) << text;
     EXPECT_EQ(launch.error().code, ErrorCode::invalid);
     EXPECT_NE(launch.error().argument.find(key), std::string::npos) << text << ": " << launch.error().message;
@@ -56,20 +57,19 @@ TEST(CheckLaunch, ParametersLieAsInAStruct) {
     arch::TensorMap map;
     std::int32_t last;
   };
-  const Result<LaunchText> launch =
-      parse_launch("threads=32,int=5,buffer=2048,float=1.5,map=0:f32:16x32:16x8:0,int=-1", "--launch");
+  const Result<CheckLaunch> launch =
+      parse_check_launch("threads=32,int=5,buffer=2048,float=1.5,map=0:f32:16x32:16x8:0,int=-1", "--launch");
   ASSERT_TRUE(launch) << launch.error().message;
-  const Result<Device> device = Device::open("emu:sm90");
-  ASSERT_TRUE(device) << device.error().message;
-  const Result<Buffer> buffer = device->allocate(2048);
-  ASSERT_TRUE(buffer);
-  const auto bytes = pack_parameters(*launch, {buffer->data()}, device->backend());
-  ASSERT_TRUE(bytes) << bytes.error().message;
-  ASSERT_EQ(bytes->size(), sizeof(Params));
+  int memory = 0;
+  std::vector<arch::TensorMap> maps(launch->parameters.size());
+  std::memset(&maps[3], 7, sizeof maps[3]);
+  const std::vector<std::byte> bytes = pack_parameters(*launch, {&memory}, maps);
+  ASSERT_EQ(bytes.size(), sizeof(Params));
   Params params;
-  std::memcpy(&params, bytes->data(), sizeof params);
+  std::memcpy(&params, bytes.data(), sizeof params);
   EXPECT_EQ(params.first, 5);
-  EXPECT_EQ(params.buffer, buffer->data());
+  EXPECT_EQ(params.buffer, &memory);
+  EXPECT_EQ(std::memcmp(&params.map, &maps[3], sizeof params.map), 0);
   EXPECT_EQ(params.number, 1.5f);
   EXPECT_EQ(params.last, -1);
 }

@@ -4,56 +4,36 @@
 #include "check/pool.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
+#include <sys/wait.h>
 
-#include <csignal>
+#include <chrono>
+#include <thread>
 
-#include "check/wire.hpp"
+#include "check/job_wire.hpp"
 
 namespace ww::campaign {
 namespace {
 
-std::vector<ScheduleRun> schedules(std::size_t count) {
-  std::vector<ScheduleRun> runs;
-  for (std::size_t i = 0; i < count; ++i) runs.push_back({EmuSchedule::random, i});
-  return runs;
-}
+struct Case {
+  std::uint64_t schedules = 0;
+  int processes = 2;
+  RunSettings run = {};
+  std::stop_token stop = {};
+};
 
-Finding finding(Rule rule, int first_line, int second_line, std::string text) {
-  Finding f;
-  f.rule = rule;
-  f.first.file = f.second.file = "kernel.hpp";
-  f.first.line = first_line;
-  f.second.line = second_line;
-  f.text = std::move(text);
-  return f;
-}
-
-CheckReport clean(const ScheduleRun&) {
-  CheckReport report;
-  report.verdict = ww::Verdict::clean;
-  return report;
-}
-
-/// Every third schedule from the sixth on has a race, each from the ninth on a deadlock.
-CheckReport buggy(const ScheduleRun& run) {
-  CheckReport report = clean(run);
-  const bool swapped = run.seed % 2 == 0;
-  if (run.seed >= 6 && run.seed % 3 == 0)
-    report.findings.push_back(
-        finding(Rule::data_race, swapped ? 20 : 10, swapped ? 10 : 20, "race " + std::to_string(run.seed)));
-  if (!report.findings.empty())
-    report.findings.push_back(finding(Rule::data_race, 10, 20, "race, the other way round"));
-  if (run.seed >= 9) report.findings.push_back(finding(Rule::deadlock, 30, 0, "deadlock " + std::to_string(run.seed)));
-  if (!report.findings.empty()) report.verdict = ww::Verdict::findings;
-  return report;
+Campaign run(const char* what, const Case& c) {
+  Pool pool({.processes = c.processes, .worker = WW_FAKE_WORKER, .stop = c.stop});
+  const Result<CheckTarget> ready = pool.set_up({.target = KernelCheck{.text = "x", .entry = what}});
+  EXPECT_TRUE(ready) << ready.error().message;
+  if (!ready) return {};
+  return pool.run({.count = c.schedules, .one_kind = true, .kind = EmuSchedule::random}, c.run);
 }
 
 TEST(CheckPool, FindingsDoNotDependOnTheProcesses) {
-  for (int processes : {1, 2, 5, 200}) {
-    const Campaign campaign = run_schedules(schedules(40), buggy, {.processes = processes});
+  for (int processes : {1, 2, 5, 60}) {
+    const Campaign campaign = run("buggy", {.schedules = 40, .processes = processes});
     EXPECT_EQ(campaign.ran, 40u);
-    EXPECT_EQ(campaign.verdict(), ww::Verdict::findings);
+    EXPECT_EQ(campaign.why_incomplete, "");
     ASSERT_EQ(campaign.findings.size(), 2u) << processes;
     EXPECT_EQ(campaign.findings[0].first, 6u);
     EXPECT_EQ(campaign.findings[0].schedules, 12u);
@@ -64,67 +44,105 @@ TEST(CheckPool, FindingsDoNotDependOnTheProcesses) {
   }
 }
 
-TEST(CheckPool, CleanOnlyWhenEveryScheduleIs) {
-  EXPECT_EQ(run_schedules(schedules(7), clean, {}).verdict(), ww::Verdict::clean);
-  const Campaign campaign = run_schedules(schedules(7),
-                                          [](const ScheduleRun& run) {
-                                            CheckReport report = clean(run);
-                                            if (run.seed == 5)
-                                              report.verdict = ww::Verdict::incomplete,
-                                              report.why_incomplete = "no idea";
-                                            return report;
-                                          },
-                                          {});
-  EXPECT_EQ(campaign.verdict(), ww::Verdict::incomplete);
-  EXPECT_EQ(campaign.why_incomplete, "schedule 5 (random, seed 5): no idea");
+TEST(CheckPool, APoolRunsOneJobAfterAnother) {
+  Pool pool({.processes = 2, .worker = WW_FAKE_WORKER});
+  for (const char* what : {"clean", "buggy", "dies", "clean"}) {
+    ASSERT_TRUE(pool.set_up({.target = KernelCheck{.text = "x", .entry = what}}));
+    const Campaign campaign = pool.run({.count = 12, .one_kind = true, .kind = EmuSchedule::random}, {});
+    EXPECT_EQ(campaign.ran, std::string(what) == "dies" ? 11u : 12u) << what;
+    EXPECT_EQ(campaign.findings.size(), std::string(what) == "buggy" ? 2u : 0u) << what;
+  }
 }
 
-TEST(CheckPool, ADeadProcessIsIncompleteAndTheOthersGoOn) {
-  const Campaign campaign = run_schedules(schedules(20),
-                                          [](const ScheduleRun& run) {
-                                            if (run.seed == 3) ::raise(SIGKILL);
-                                            return clean(run);
-                                          },
-                                          {.processes = 2});
-  EXPECT_EQ(campaign.verdict(), ww::Verdict::incomplete);
-  EXPECT_EQ(campaign.ran, 19u);
-  EXPECT_NE(campaign.why_incomplete.find("schedule 3 (random, seed 3): the process that ran it ended with signal 9"),
+TEST(CheckPool, AnUnsureScheduleMakesTheCampaignIncomplete) {
+  EXPECT_EQ(run("clean", {.schedules = 7}).why_incomplete, "");
+  EXPECT_EQ(run("unsure", {.schedules = 7}).why_incomplete, "schedule 5 (random, seed 5): no idea");
+}
+
+TEST(CheckPool, ADeadWorkerIsIncompleteAndTheOthersGoOn) {
+  for (int processes : {1, 2}) {
+    const Campaign campaign = run("dies", {.schedules = 20, .processes = processes});
+    EXPECT_EQ(campaign.ran, 19u) << processes;
+    EXPECT_NE(campaign.why_incomplete.find("schedule 3 (random, seed 3): the process that ran it ended with signal 11"),
+              std::string::npos)
+        << campaign.why_incomplete;
+  }
+}
+
+TEST(CheckPool, WorkersThatAlwaysDieEndTheCampaign) {
+  const Campaign campaign = run("always dies", {.schedules = 1000});
+  EXPECT_EQ(campaign.ran, 0u);
+  EXPECT_NE(campaign.why_incomplete.find("schedule 0 (random, seed 0): the process that ran it ended with signal 9"),
             std::string::npos)
       << campaign.why_incomplete;
 }
 
+TEST(CheckPool, AWorkerThatDiesWhileItPreparesIsAnError) {
+  Pool pool({.processes = 1, .worker = WW_FAKE_WORKER});
+  const Result<CheckTarget> ready = pool.set_up({.target = KernelCheck{.text = "x", .entry = "dies early"}});
+  ASSERT_FALSE(ready);
+  EXPECT_EQ(ready.error().code, ErrorCode::could_not_finish);
+  EXPECT_NE(ready.error().message.find("signal 6"), std::string::npos) << ready.error().message;
+  const Result<CheckTarget> refused = pool.set_up({.target = KernelCheck{.text = "x", .entry = "refuses"}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid);
+}
+
 TEST(CheckPool, AHangingScheduleIsIncomplete) {
-  const Campaign campaign = run_schedules(schedules(6),
-                                          [](const ScheduleRun& run) {
-                                            if (run.seed == 4)
-                                              for (;;) ::pause();
-                                            return clean(run);
-                                          },
-                                          {.processes = 2, .seconds = 0.2, .grace = 0.2});
-  EXPECT_EQ(campaign.verdict(), ww::Verdict::incomplete);
+  const Campaign campaign = run("hangs", {.schedules = 6, .run = {.seconds = 0.2, .grace = 0.2}});
   EXPECT_NE(campaign.why_incomplete.find("schedule 4 (random, seed 4): it had not ended"), std::string::npos)
       << campaign.why_incomplete;
 }
 
 TEST(CheckPool, TimeThatEndsBeforeOneScheduleIsIncomplete) {
-  const Campaign campaign = run_schedules(schedules(3),
-                                          [](const ScheduleRun&) -> CheckReport {
-                                            for (;;) ::pause();
-                                          },
-                                          {.processes = 1, .seconds = 0, .grace = 0.1});
+  const Campaign campaign = run("always hangs", {.schedules = 3, .processes = 1, .run = {.seconds = 0, .grace = 0.1}});
   EXPECT_EQ(campaign.ran, 0u);
-  EXPECT_EQ(campaign.verdict(), ww::Verdict::incomplete);
-  EXPECT_EQ(run_schedules({}, clean, {}).verdict(), ww::Verdict::incomplete);
+  EXPECT_NE(campaign.why_incomplete, "");
+  EXPECT_NE(run("clean", {.schedules = 0}).why_incomplete, "");
 }
 
 TEST(CheckPool, AShortTimeStillRunsTheFirstSchedule) {
-  const Campaign campaign = run_schedules(schedules(1000), clean, {.processes = 1, .seconds = 0});
+  const Campaign campaign = run("clean", {.schedules = 1000, .processes = 1, .run = {.seconds = 0}});
   EXPECT_EQ(campaign.ran, 1u);
-  EXPECT_EQ(campaign.verdict(), ww::Verdict::clean);
+  EXPECT_EQ(campaign.why_incomplete, "");
+}
+
+TEST(CheckPool, AFoundKeyStartsNoFurtherSchedule) {
+  const Campaign all = run("buggy", {.schedules = 100});
+  const Campaign campaign =
+      run("buggy", {.schedules = 100'000, .processes = 1, .run = {.until = key_of(all.findings[0].finding)}});
+  EXPECT_LT(campaign.ran, 100'000u);
+  ASSERT_FALSE(campaign.findings.empty());
+  EXPECT_EQ(campaign.findings[0].first, 6u);
+}
+
+TEST(CheckPool, AStopEndsWhatHangsAndKeepsWhatRan) {
+  std::stop_source stop;
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    stop.request_stop();
+  });
+  const Campaign campaign = run("hangs", {.schedules = 5, .processes = 1, .stop = stop.get_token()});
+  later.join();
+  EXPECT_TRUE(campaign.stopped);
+  EXPECT_EQ(campaign.ran, 4u);
+  EXPECT_EQ(campaign.why_incomplete, "interrupted after 4 of 5 schedules");
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a worker is left";
+}
+
+TEST(CheckPool, AWorkerOfAnotherBuildIsRefused) {
+  Pool pool({.processes = 1, .worker = "/bin/true"});
+  EXPECT_FALSE(pool.set_up({.target = KernelCheck{.text = "x", .entry = "clean"}}));
+  Pool missing({.processes = 1, .worker = "/nowhere/worker"});
+  const Result<CheckTarget> ready = missing.set_up({.target = KernelCheck{.text = "x", .entry = "clean"}});
+  ASSERT_FALSE(ready);
+  EXPECT_EQ(ready.error().argument, "worker");
 }
 
 TEST(CheckWire, ReportsComeBackWholeAndTruncatedOnesAreNoticed) {
-  CheckReport report = buggy({EmuSchedule::pct, 12});
+  CheckReport report;
+  report.verdict = Verdict::findings;
+  report.findings.resize(2);
   report.findings[0].second = {3, 4, 5, "warpgroup 1", "a", 6, "b", 7, std::string("x\0y", 3)};
   report.findings[0].parties.assign(2, report.findings[0].second);
   report.findings[0].begin = ~0ull;
@@ -147,6 +165,48 @@ TEST(CheckWire, ReportsComeBackWholeAndTruncatedOnesAreNoticed) {
     cut(part);
     EXPECT_FALSE(cut.good) << size;
   }
+}
+
+TEST(CheckWire, JobsComeBackWhole) {
+  GroupedCheck grouped{.problem = {.groups = 3, .rows = 9, .n = 64, .k = 128, .alignment = 4},
+                       .groups = {.counts = {3, 0, 5}, .gap = 1, .sizes = {1, -2}, .flags = "--rows"},
+                       .options = {.sms = 7}};
+  grouped.problem.epilogue = *parse_epilogue("silu(acc*alpha)");
+  KernelCheck kernel{.source = "a b.hpp", .text = "text", .entry = "e"};
+  kernel.launch = *parse_check_launch("threads=32,buffer=64,float=0.1,map=0:bf16:64x2:64x2:128");
+  for (const CheckTarget& target :
+       {CheckTarget(GemmCheck{.problem = {.m = 1, .n = 2, .k = 3, .batch = 4}}), CheckTarget(grouped),
+        CheckTarget(KGroupedCheck{.problem = {.m = 5}}), CheckTarget(kernel)}) {
+    campaign::SetUp job{.fingerprint = "f", .target = target, .math = EmuMath::off, .pct_depth = 5, .cache_dir = "/c"};
+    WireWriter writer;
+    writer(job);
+    campaign::SetUp back;
+    WireReader reader(writer.bytes);
+    reader(back);
+    ASSERT_TRUE(reader.good);
+    EXPECT_EQ(back.target.index(), target.index());
+    WireWriter again;
+    again(back);
+    EXPECT_EQ(again.bytes, writer.bytes);
+    if (const auto* one = std::get_if<GroupedCheck>(&back.target)) {
+      EXPECT_EQ(to_text(one->problem.epilogue), "silu(acc*alpha)");
+      EXPECT_EQ(one->groups.sizes, grouped.groups.sizes);
+    }
+    if (const auto* one = std::get_if<KernelCheck>(&back.target)) {
+      EXPECT_EQ(one->launch, kernel.launch);
+    }
+  }
+}
+
+TEST(CheckSchedules, TakeTurnsFromFifoOn) {
+  const ScheduleList all{.count = 8, .seed = 3, .traffic = true};
+  EXPECT_EQ(to_text(all[0]), "fifo, seed 3");
+  EXPECT_EQ(to_text(all[1]), "random, seed 4");
+  EXPECT_EQ(to_text(all[3]), "adversarial, seed 6");
+  EXPECT_TRUE(all[0].traffic);
+  EXPECT_FALSE(all[1].traffic);
+  const ScheduleList one{.count = 8, .one_kind = true, .kind = EmuSchedule::pct};
+  EXPECT_EQ(to_text(one[0]), "pct, seed 0");
 }
 
 }  // namespace

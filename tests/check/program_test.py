@@ -2,12 +2,15 @@
 """`warpwright check` from outside: verdicts and exit statuses, one JSON object, replay commands that show the finding
 again, reports that do not depend on the number of processes. Usage: check_program_test.py <path of warpwright>"""
 import json
+import os
 import pathlib
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from typing import Any, Dict, Tuple
 
@@ -116,6 +119,11 @@ class Check(unittest.TestCase):
             self.assertEqual(result.returncode, status, result.stdout)
             for line in excerpt if status else ():
                 self.assertIn(line, result.stdout.splitlines(), "README shows what the program does not say")
+            if status:  # the prose gives the same counts
+                counts = re.findall(r"in (\d+ of \d+) schedules", result.stdout)
+                prose = text.split("How to read it:")[1].split("```")[0]
+                self.assertEqual(re.findall(r"in \*\*(\d+ of \d+)\*\* schedules", " ".join(prose.split())), counts)
+                self.assertNotRegex(prose, r"\bin \d+ (of \d+ )?schedules")
             for line in result.stdout.splitlines():
                 if line.startswith(("    first:", "    second:", "    advice:", "finding")):
                     self.assertIn(line, text)
@@ -147,8 +155,101 @@ class Check(unittest.TestCase):
                 self.assertEqual(status, 2, report)
                 self.assertIn(argument.strip("-"), report["error"]["argument"])
         status, report = answer("check", "--source", source, "--entry", "nothing", "--launch", LAUNCH)
-        self.assertEqual((status, report["verdict"], report["schedules"]), (4, "incomplete", 0), report)
-        self.assertIn("nothing", report["error"]["message"])
+        self.assertEqual((status, report["error"]["argument"]), (2, "--entry"), report)
+        self.assertIn("expected exchange, got \"nothing\"", report["error"]["message"])
+
+    def test_a_launch_is_refused_before_anything_runs(self) -> None:
+        source = self.source("")
+        good = {"grid": "2", "cluster": "1", "threads": "64", "shared": "1024"}
+        parameters = "buffer=256,buffer=512,int=64"
+        for argument, change, members in (
+            ("--launch, key threads", {"threads": "1000000000"}, parameters),
+            ("--launch, key threads", {"threads": "33"}, parameters),
+            ("--launch, key threads", {"threads": "128"}, parameters),
+            ("--launch, key grid", {"grid": "3", "cluster": "2"}, parameters),
+            ("--launch, key grid", {"grid": "1000", "cross": "1"}, parameters),
+            ("--launch, key cluster", {"grid": "17", "cluster": "17"}, parameters),
+            ("--launch, key shared", {"shared": "300000"}, parameters),
+            ("--launch", {}, "buffer=256,buffer=512"),
+            ("--launch", {}, "buffer=256"),
+            ("--launch", {}, parameters + ",long=1"),
+        ):
+            launch = ",".join(f"{key}={value}" for key, value in {**good, **change}.items()) + "," + members
+            with self.subTest(launch=launch):
+                status, report = answer("check", "--source", source, "--entry", "exchange", "--launch", launch)
+                self.assertEqual((status, report["error"]["argument"]), (2, argument), report)
+                self.assertNotIn("verdict", report)
+
+    def test_a_file_is_called_what_it_was_called_wherever_it_was_compiled(self) -> None:
+        # The second of each pair comes from the cache, which another folder filled.
+        text = EXCHANGE.replace("SYNC", "") + f"// {self.path}\n"
+        for folder in ("one", "two"):
+            (self.path / folder / "deep").mkdir(parents=True)
+            (self.path / folder / "deep" / "my kernel.hpp").write_text(text)
+        absolute = str(self.path / "one" / "deep" / "my kernel.hpp")
+        for given in ("deep/my kernel.hpp", "./deep/../deep/my kernel.hpp", absolute):
+            for folder in ("one", "two"):
+                result = subprocess.run([PROGRAM, "check", "--source", given, "--entry", "exchange", "--launch", LAUNCH,
+                                         "--schedules", "1", "--no-shrink", "--json"], cwd=self.path / folder,
+                                        capture_output=True, text=True, timeout=120)
+                report = json.loads(result.stdout)
+                finding = next(f for f in report["findings"] if f["rule"] == "data-race")
+                for party in ("first", "second"):
+                    self.assertEqual((finding[party]["file"], finding[party]["inner_file"]), (given, given))
+
+    def test_the_librarys_files_are_called_as_they_are_included(self) -> None:
+        _, report = answer("check", "gemm", *SMALL, "--schedules", "1", "--traffic")
+        files = {line["file"] for line in report["traffic"]}
+        self.assertTrue(files)
+        self.assertEqual([name for name in files if not name.startswith("warpwright/")], [])
+
+    def test_compiler_errors_appear_once(self) -> None:
+        source = self.source("this is no C++;")
+        arguments = ["check", "--source", source, "--entry", "exchange", "--launch", LAUNCH]
+        result = run(*arguments)
+        self.assertEqual(result.returncode, 4)
+        error = re.search(r".*my_kernel.hpp:12:.*error:.*", result.stdout)
+        self.assertIsNotNone(error, result)
+        self.assertEqual((result.stdout + result.stderr).count(error.group()), 1)
+        status, report = answer(*arguments)
+        self.assertEqual((status, report["verdict"]), (4, "incomplete"))
+        self.assertEqual(json.dumps(report).count("my_kernel.hpp:12:"), report["why_incomplete"].count("my_kernel.hpp:12:"))
+
+    def interrupt(self, with_signal: int, *arguments: str) -> subprocess.CompletedProcess:
+        """Interrupts the program once a worker has used half a second of processor time."""
+        with subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as program:
+            workers: Dict[int, float] = {}
+            deadline = time.monotonic() + 60
+            while sum(workers.values()) < 0.5 and time.monotonic() < deadline:
+                time.sleep(0.05)
+                for task in pathlib.Path(f"/proc/{program.pid}/task").iterdir():
+                    for child in (task / "children").read_text().split():
+                        fields = pathlib.Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()
+                        workers[int(child)] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            self.assertGreaterEqual(sum(workers.values()), 0.5, "no worker ran")
+            program.send_signal(with_signal)
+            out, err = program.communicate(timeout=30)
+            for worker in workers:
+                self.assertFalse(pathlib.Path(f"/proc/{worker}").exists(), "a worker is left")
+            return subprocess.CompletedProcess(arguments, program.returncode, out, err)
+
+    def test_an_interrupt_reports_what_ran(self) -> None:
+        source = self.source("arch::named_barrier::sync_cta();")
+        kernel = ["check", "--source", source, "--entry", "exchange", "--launch", LAUNCH, "--schedules", "5000000"]
+        run(*kernel[:-1], "1")  # compiled
+        for with_signal in (signal.SIGINT, signal.SIGTERM):
+            result = self.interrupt(with_signal, *kernel, "--json")
+            report = json.loads(result.stdout)
+            self.assertEqual((result.returncode, report["verdict"], report["interrupted"]), (4, "incomplete", True))
+            self.assertGreater(report["schedules"], 0)
+            self.assertRegex(report["why_incomplete"], "^interrupted after [0-9]+ of 5000000 schedules$")
+        text = self.interrupt(signal.SIGINT, *kernel)
+        self.assertRegex(text.stdout, "\n  verdict    incomplete\n  incomplete interrupted after [0-9]+ of 5000000")
+        source = self.source("")
+        report = json.loads(self.interrupt(signal.SIGINT, *kernel, "--json").stdout)
+        self.assertEqual((report["verdict"], report["interrupted"]), ("findings", True))
+        self.assertIn("data-race", [f["rule"] for f in report["findings"]])
 
     def test_arrays_of_pointers_are_refused_and_groups_of_k_name_their_layout(self) -> None:
         status, report = answer("check", "gemm", "--batch", "2", "--pointer-array")

@@ -13,6 +13,7 @@ endfunction()
 
 run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${prefix})
 foreach(file bin/warpwright include/warpwright/warpwright.hpp include/warpwright/core/meta.hpp
+        libexec/warpwright/warpwright-check-worker
         share/bash-completion/completions/warpwright share/zsh/site-functions/_warpwright share/man/man1/warpwright.1)
   if(NOT EXISTS ${prefix}/${file})
     message(FATAL_ERROR "not installed: ${file}")
@@ -46,6 +47,9 @@ if(shipped AND found EQUAL -1)
   message(FATAL_ERROR "the consumer loaded no module of ${prefix}/${MODULE_DIR}:\n${output}")
 endif()
 run(${environment} ${prefix}/bin/warpwright gemm --m 64 --n 64 --k 128 --device emu:sm90 --verify)
+# The emulator modules of a checked kernel are compiled, by the worker of the prefix and no other.
+run(${environment} --unset=WARPWRIGHT_CHECK_WORKER WARPWRIGHT_CACHE_DIR=${WORK_DIR}/check_cache
+    ${WORK_DIR}/build/checker ${prefix}/libexec/warpwright/warpwright-check-worker)
 file(GLOB_RECURSE compiled ${WORK_DIR}/cache/*.so)
 if(shipped AND compiled)
   message(FATAL_ERROR "modules are installed, yet these were compiled: ${compiled}")

@@ -17,7 +17,6 @@
 
 namespace ww {
 
-
 /// How an emulated device behaves. Results and reports depend on these, never on `threads`.
 struct EmuOptions {
   std::uint64_t seed = 0;

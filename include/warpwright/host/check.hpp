@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Campaigns of the checker: one kernel under many schedules on the emulated device, every rule that it broke as data.
+//   const auto campaign = ww::check(ww::GemmCheck{.problem = {.m = 256, .n = 256, .k = 1024}}, {.schedules = 50});
+//   if (campaign && campaign->verdict() == ww::Verdict::clean) ...
+// Kernels run in worker processes, which are programs of their own and never forks of the caller: a kernel that
+// crashes or hangs makes the campaign incomplete, whatever threads the caller has.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "warpwright/host/gemm.hpp"
+#include "warpwright/host/grouped.hpp"
+#include "warpwright/host/k_grouped.hpp"
+#include "warpwright/host/report.hpp"
+#include "warpwright/host/result.hpp"
+
+namespace ww {
+
+/// The library's GEMM on operands of noise. Not with arrays of pointers (GemmProblem::pointer_array).
+struct GemmCheck {
+  GemmProblem problem = {};
+  GemmOptions options = {};
+};
+
+/// How the rows of the groups lie, as counts or as the int32 arrays that the device reads.
+struct CheckGroups {
+  std::vector<std::int64_t> counts = {};  // rows of each group; the problem's groups and, when 0, rows follow from them
+  std::int64_t alignment = 1;             // of each group's first row, with counts
+  std::int64_t gap = 0;                   // rows between groups, with counts; starts-counts and row-ids only
+  std::vector<std::int32_t> sizes = {}, sizes2 = {};  // without counts: GroupedOperands::sizes and sizes2
+  std::string flags = {};  // without counts: how a command line of the program names the arrays, for replays
+};
+
+/// The library's grouped GEMM.
+struct GroupedCheck {
+  GroupedProblem problem = {};
+  CheckGroups groups = {};
+  GemmOptions options = {};
+};
+
+/// The library's product with groups of K; the counts are rows of K.
+struct KGroupedCheck {
+  KGroupedProblem problem = {};
+  CheckGroups groups = {};
+  GemmOptions options = {};
+};
+
+/// A tensor map as a member of a kernel's parameters: packed rows, the innermost extent first.
+struct CheckTensorMap {
+  std::size_t buffer = 0;  // number of the buffer that it describes, counted over buffers and zeros
+  DType element = DType::bf16;
+  std::vector<std::uint64_t> extent = {};
+  std::vector<std::uint32_t> box = {};
+  int swizzle_bytes = 128;  // 0, 32, 64 or 128
+
+  bool operator==(const CheckTensorMap&) const = default;
+};
+
+/// One member of a kernel's parameter struct.
+struct CheckParameter {
+  enum class Kind { buffer, zeros, int32, int64, float32, map };
+  Kind kind = Kind::buffer;
+  std::uint64_t bytes = 0;   // of buffer and zeros
+  std::int64_t integer = 0;  // int32, int64
+  float number = 0;          // float32
+  CheckTensorMap tensor_map = {};
+
+  /// A pointer to `bytes` of noise, the same before every schedule.
+  static CheckParameter buffer(std::uint64_t bytes) { return {.kind = Kind::buffer, .bytes = bytes}; }
+  /// A pointer to `bytes` of zeros: counters and flags.
+  static CheckParameter zeros(std::uint64_t bytes) { return {.kind = Kind::zeros, .bytes = bytes}; }
+  static CheckParameter int32(std::int32_t value) { return {.kind = Kind::int32, .integer = value}; }
+  static CheckParameter int64(std::int64_t value) { return {.kind = Kind::int64, .integer = value}; }
+  static CheckParameter float32(float value) { return {.kind = Kind::float32, .number = value}; }
+  static CheckParameter map(CheckTensorMap map) { return {.kind = Kind::map, .tensor_map = std::move(map)}; }
+
+  bool operator==(const CheckParameter&) const = default;
+};
+
+/// The launch of a kernel and the members of its parameter struct, in order, aligned as C++ aligns them.
+struct CheckLaunch {
+  std::uint32_t grid = 1, cluster = 1;  // CTAs, and CTAs of a cluster
+  std::uint32_t threads = 0;            // of a CTA
+  std::uint32_t shared_bytes = 0;       // dynamic shared memory of a CTA
+  bool cross_cta = false;               // CTAs of different clusters wait for each other: all resident at once
+  bool pdl = false;                     // the launch may start before the one before it has ended
+  std::vector<CheckParameter> parameters = {};
+
+  bool operator==(const CheckLaunch&) const = default;
+};
+
+/// A kernel of your own: a header that defines it with WW_KERNEL and includes "warpwright/..." alone.
+struct KernelCheck {
+  std::filesystem::path source = {};  // the file; when `text` is given, only its name in findings
+  std::string text = {};              // the header itself
+  std::string entry = {};             // the name that WW_KERNEL gives the kernel
+  CheckLaunch launch = {};
+};
+
+using CheckTarget = std::variant<GemmCheck, GroupedCheck, KGroupedCheck, KernelCheck>;
+
+/// Parses "grid=8,cluster=2,threads=384,shared=65536,buffer=1048576,int=3", the text of the program's --launch.
+/// Errors are invalid and name `argument` and the key.
+Result<CheckLaunch> parse_check_launch(const std::string& text, const std::string& argument = "launch");
+/// parse_check_launch(to_text(launch)) == launch.
+std::string to_text(const CheckLaunch& launch);
+
+/// A schedule and its seed determine a run.
+struct CheckSchedule {
+  EmuSchedule kind = EmuSchedule::fifo;
+  std::uint64_t seed = 0;
+};
+
+struct CheckProgress {
+  const char* phase = "";  // "compile", "check", "shrink"
+  double fraction = 0;     // of the phase, 0 to 1
+};
+
+struct CheckOptions {
+  std::size_t schedules = 200;
+  std::uint64_t seed = 0;                // schedule i has seed + i
+  std::optional<EmuSchedule> only = {};  // one kind; without it the first is fifo and the other kinds take turns
+  double seconds = 60;                   // no schedule starts later
+  int processes = 0;                     // 0: one per core. The report does not depend on it
+  EmuMath math = EmuMath::exact;         // off: operands are read and judged, products are not computed
+  int pct_depth = 3;                     // EmuSchedule::pct: bugs that need so many things in order are looked for
+  bool shrink = true;                    // look for a simpler run that shows each of the first findings
+  bool traffic = false;                  // count the bytes and bank conflicts of the first schedule
+  std::filesystem::path cache_dir = {};  // as DeviceOptions::cache_dir
+  // The worker's program. Empty: WARPWRIGHT_CHECK_WORKER of the environment, else the one of the package, which is
+  // found as the emulator modules are
+  std::filesystem::path worker = {};
+  std::function<void(const CheckProgress&)> progress = {};  // called by the calling thread, about ten times a second
+  std::stop_token stop = {};                                // a requested stop ends the campaign with what it has
+};
+
+/// What is needed to see a finding again: check(target, replay_options(...)).
+struct CheckReplay {
+  CheckTarget target = {};
+  CheckSchedule schedule = {};
+  std::string command = {};  // the same as a command line of the program; empty when a command line cannot say it
+};
+
+struct CheckFinding {
+  Finding finding = {};                      // both parties, of the first schedule that shows it
+  std::size_t schedules = 0;                 // how many schedules show it
+  CheckReplay replay = {};                   // that first schedule
+  std::optional<CheckReplay> smallest = {};  // the simplest run that was found to show it, with CheckOptions::shrink
+};
+
+struct CheckCampaign {
+  CheckTarget target = {};                  // with every choice made: the config that ran
+  std::vector<CheckFinding> findings = {};  // by the first schedule that shows them
+  std::size_t schedules_ran = 0, schedules_asked = 0;
+  std::string why_incomplete = {};  // empty: nothing is missing
+  bool stopped = false;             // CheckOptions::stop ended it
+  double seconds = 0;               // of the schedules, without compiling and shrinking
+  EmuStats stats = {};              // of the first schedule, as what follows
+  std::vector<LineTraffic> traffic = {};
+  std::vector<OperandTraffic> operands = {};
+
+  /// Clean says that the schedules that ran broke no rule, and that nothing is missing.
+  Verdict verdict() const {
+    if (!findings.empty()) return Verdict::findings;
+    return schedules_ran == 0 || !why_incomplete.empty() ? Verdict::incomplete : Verdict::clean;
+  }
+};
+
+/// Runs `target` under many schedules. Everything is validated before a schedule runs. Errors: invalid (an option, the
+/// problem, the launch, an entry that the source does not define), unsupported (no kernel solves the problem),
+/// could_not_finish (the kernel does not compile, no worker can be started).
+Result<CheckCampaign> check(const CheckTarget& target, const CheckOptions& options = {});
+
+/// `options` for the one schedule of `replay`.
+CheckOptions replay_options(const CheckReplay& replay, CheckOptions options = {});
+
+/// "clean", "findings" or "incomplete".
+const char* name_of(Verdict verdict);
+
+}  // namespace ww

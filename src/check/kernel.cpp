@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel of the user's own under the checker: its source as a translation unit whose lines are those of the file that
+// was named, and its parameter struct packed as C++ lays it out.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "check/launch.hpp"
+#include "check/runner.hpp"
+
+namespace ww::campaign {
+namespace {
+
+using Kind = CheckParameter::Kind;
+
+/// `text` inside the quotes of a #line directive.
+std::string in_line_directive(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') out += std::string("\\") + c;
+    else if (byte < 0x20) out += fmt::format("\\{:03o}", byte);
+    else out += c;
+  }
+  return out;
+}
+
+class KernelRunner final : public Runner {
+ public:
+  KernelRunner(Device device, const KernelCheck& check, CheckSettings settings)
+      : device_(std::move(device)), check_(check), settings_(settings) {}
+
+  Result<void> prepare() {
+    WW_CHECK(check_launch(check_.launch));
+    const std::string name = check_.source.empty() ? "kernel.hpp" : check_.source.string();
+    std::string unit = fmt::format("#line 1 \"{}\"\n{}\n", in_line_directive(name), check_.text);
+    if (check_.text.find("WW_MODULE") == std::string::npos) unit += "WW_MODULE()\n";
+    WW_TRY(kernel_, device_.backend().kernel({check_.entry, unit}));
+    // Everything about the launch is refused before memory is asked for: of the parameters the size alone counts.
+    const std::vector<void*> nowhere(buffers_of(check_.launch));
+    const std::vector<std::byte> size =
+        pack_parameters(check_.launch, nowhere, std::vector<arch::TensorMap>(check_.launch.parameters.size()));
+    describe_launch(size);
+    if (Result<void> fits = device_.backend().check_launch(launch_); !fits) return failure(in_our_words(fits.error()));
+    WW_CHECK(allocate());
+    WW_TRY(const std::vector<arch::TensorMap> maps, encode());
+    params_ = pack_parameters(check_.launch, pointers_, maps);
+    describe_launch(params_);
+    return {};
+  }
+
+  CheckReport run(const ScheduleRun& schedule) override {
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      if (zeroed_[i]) std::memset(pointers_[i], 0, buffers_[i].bytes());
+      else fill_noise(pointers_[i], buffers_[i].bytes());
+    }
+    choose(device_.backend(), schedule, settings_);
+    return report_of(device_.backend(), device_.backend().launch(launch_));
+  }
+
+  CheckTarget target() const override { return check_; }
+
+ private:
+  Error in_our_words(const Error& error) const {
+    if (error.argument == "launch.params_bytes")
+      return make_error(error.code, "launch.parameters", "members of " + error.expected + " (bytes)", error.actual);
+    return error;
+  }
+
+  Result<void> allocate() {
+    for (const CheckParameter& p : check_.launch.parameters) {
+      if (p.kind != Kind::buffer && p.kind != Kind::zeros) continue;
+      WW_TRY(Buffer buffer, device_.allocate(p.bytes));
+      buffers_.push_back(std::move(buffer));
+      zeroed_.push_back(p.kind == Kind::zeros);
+      pointers_.push_back(buffers_.back().data());
+      names_.push_back(fmt::format("buffer {}", names_.size()));
+    }
+    for (std::size_t i = 0; i < buffers_.size(); ++i)
+      memory_.push_back({names_[i].c_str(), pointers_[i], buffers_[i].bytes(), true});
+    return {};
+  }
+
+  /// One for each parameter; those of other kinds stay empty.
+  Result<std::vector<arch::TensorMap>> encode() {
+    std::vector<arch::TensorMap> maps(check_.launch.parameters.size());
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+      if (check_.launch.parameters[i].kind != Kind::map) continue;
+      WW_TRY(runtime::TensorMapSpec spec, spec_of(check_.launch.parameters[i].tensor_map, "launch.parameters"));
+      spec.base = pointers_[check_.launch.parameters[i].tensor_map.buffer];
+      WW_TRY(maps[i], device_.backend().encode(spec));
+    }
+    return maps;
+  }
+
+  void describe_launch(const std::vector<std::byte>& params) {
+    const CheckLaunch& from = check_.launch;
+    launch_.kernel = kernel_.get();
+    launch_.grid = from.grid, launch_.cluster = from.cluster, launch_.threads = from.threads;
+    launch_.shared_bytes = from.shared_bytes;
+    launch_.cross_cta = from.cross_cta, launch_.pdl = from.pdl;
+    launch_.params = params.data(), launch_.params_bytes = params.size();
+    launch_.memory = memory_;
+  }
+
+  Device device_;
+  KernelCheck check_;
+  CheckSettings settings_;
+  std::shared_ptr<const runtime::Kernel> kernel_;
+  std::vector<Buffer> buffers_;
+  std::vector<bool> zeroed_;
+  std::vector<void*> pointers_;
+  std::vector<std::string> names_;
+  std::vector<std::byte> params_;
+  std::vector<runtime::MemoryRange> memory_;
+  runtime::Launch launch_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Runner>> make_runner(const Device& device, const KernelCheck& check, CheckSettings settings) {
+  return prepared<KernelRunner>(device, check, settings);
+}
+
+}  // namespace ww::campaign

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the four kinds of targets share.
+#include "check/runner.hpp"
+
+#include <cstring>
+
+namespace ww::campaign {
+
+Result<std::unique_ptr<Runner>> make_runner(const SetUp& job) {
+  DeviceOptions options;
+  options.cache_dir = job.cache_dir;
+  options.emu.check = true;
+  WW_TRY(const Device device, Device::open("emu:sm90", options));
+  return std::visit(
+      [&](const auto& target) {
+        return make_runner(device, target, CheckSettings{.math = job.math, .pct_depth = job.pct_depth});
+      },
+      job.target);
+}
+
+void fill_noise(void* memory, std::size_t bytes) {
+  auto* out = static_cast<std::byte*>(memory);
+  std::uint64_t state = 1;
+  for (std::size_t at = 0; at < bytes; at += 8) {  // splitmix64
+    std::uint64_t word = state += 0x9E3779B97F4A7C15ull;
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9ull;
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EBull;
+    word ^= word >> 31;
+    std::memcpy(out + at, &word, std::min<std::size_t>(8, bytes - at));
+  }
+}
+
+Result<Buffer> noise(const Device& device, std::int64_t bytes) {
+  WW_TRY(Buffer buffer, device.allocate(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 16))));
+  fill_noise(buffer.data(), buffer.bytes());
+  return buffer;
+}
+
+Result<Buffer> copied(const Device& device, const std::vector<std::int32_t>& values) {
+  WW_TRY(Buffer buffer, device.allocate(std::max<std::size_t>(values.size() * sizeof(std::int32_t), 16)));
+  if (!values.empty()) std::memcpy(buffer.data(), values.data(), values.size() * sizeof(std::int32_t));
+  return buffer;
+}
+
+std::int64_t span_of(std::initializer_list<Extent> extents) {
+  std::int64_t elements = 1;
+  for (const Extent& extent : extents) {
+    if (extent.size <= 0) return 0;
+    elements += (extent.size - 1) * extent.stride;
+  }
+  return elements;
+}
+
+void choose(runtime::Backend& backend, const ScheduleRun& schedule, CheckSettings settings) {
+  EmuOptions options;
+  options.seed = schedule.seed;
+  options.schedule = schedule.kind;
+  options.math = settings.math;
+  options.pct_depth = settings.pct_depth;
+  options.threads = 1;
+  options.check = true;
+  options.traffic = schedule.traffic;
+  backend.set_emu_options(options);
+}
+
+CheckReport report_of(const runtime::Backend& backend, const Result<void>& done) {
+  if (std::optional<CheckReport> report = backend.last_check()) return std::move(*report);
+  CheckReport report;
+  report.why_incomplete = done ? "nothing was launched under the checker" : done.error().message;
+  return report;
+}
+
+}  // namespace ww::campaign
