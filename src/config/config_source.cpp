@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks the field table; members of one structure follow each other there.
+// Walks the field table, in which the members of one structure are consecutive.
 #include "config/config_source.hpp"
 
 #include "config/value_text.hpp"
@@ -17,7 +17,7 @@ std::string source_of(const EpilogueTree& tree) {
 
 namespace {
 
-/// Collects ".sm90 = {.schedule = ..., .stages = ...}" and the like, a line for each structure.
+/// Collects ".sm90 = {.schedule = ..., .stages = ...}" and the like, one line for each structure.
 class Initialiser {
  public:
   void add(std::string_view member, const std::string& value) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A config as C++: what a kernel's source is instantiated with.
+// Writes a config as C++, with which a kernel's source is instantiated.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace ww {
 
-/// A braced initialiser of ww::GemmConfig with every field that is not at its default.
+/// Returns a braced initialiser of ww::GemmConfig with every field that is not at its default.
 std::string to_source(const GemmConfig& config);
 
 }  // namespace ww

@@ -70,7 +70,7 @@ Result<void> read(std::string_view text, int, const std::string&, EpilogueTree& 
 
 namespace {
 
-/// The first comma outside parentheses.
+/// Returns the position of the first comma outside parentheses.
 std::size_t end_of_item(std::string_view text) {
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -97,14 +97,14 @@ Result<void> assign(GemmConfig& config, std::string_view key, std::string_view t
   return answer;
 }
 
-/// The part of `text` that `which`, m, n or k, is.
+/// Returns the extent of `text` that `which` names (m, n or k).
 std::string extent_of(std::string_view text, char which) {
   for (char at = 'm'; at != which; at = at == 'm' ? 'n' : 'k')
     text.remove_prefix(std::min(text.size(), text.find('x') + 1));
   return std::string(text.substr(0, text.find('x')));
 }
 
-/// "auto|on|off", "INT", "INTxINTxINT"
+/// Returns "auto|on|off", "INT", "INTxINTxINT".
 template <NamedEnum E> std::string choices(const E& value) {
   const EnumNames names = names_of(value);
   std::string text;

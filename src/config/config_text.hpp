@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GemmConfig as one line of text and back: what the CLI takes and prints, what a bench result stores.
+// GemmConfig as one line of text and back. The CLI takes and prints it, and bench results store it.
 //   arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=block,tile=128x128x128,cluster=2x1,raster=8,band=m,schedule=cooperative,
 //   stages=6,consumer_warpgroups=2,partial_accumulators=2,tile_scheduler=static,a_source=shared,swap_ab=off,occupancy=1
 // Missing keys are open. The text of a resolved config is closed: on every device it resolves to the same kernel.
-// parse_config(to_text(c)) == c for every config that may be asked for; the text of a kernel under swap-AB may have
-// 16-bit column vectors, which no request does.
+// parse_config(to_text(c)) == c for every config that a caller may request. The text of a kernel under swap-AB may have
+// 16-bit column vectors, which no request has.
 #pragma once
 
 #include <string>
@@ -16,19 +16,20 @@
 
 namespace ww {
 
-/// The value of a field as collective::fault_of names it: "tile (n)" of tile=128x136x128 is "136".
+/// Returns the value of a field by the name that collective::fault_of gives it: "tile (n)" of tile=128x136x128 is
+/// "136".
 std::string field_text(const GemmConfig& config, std::string_view field);
 
-/// "auto|shared|registers": what the field of `key` takes, for the help of a flag; "INT" and the like where it is not
-/// one of several names.
+/// Returns the values of the field of `key` for the help of a flag: "auto|shared|registers", or "INT" and the like if
+/// it has no named values.
 std::string choices_of(std::string_view key);
-/// What the field of `key` is.
+/// Returns the description of the field of `key`.
 std::string help_of(std::string_view key);
 /// Whether `text`, which parses, has the key.
 bool names_key(std::string_view text, std::string_view key);
 
 Result<DType> parse_dtype(std::string_view text, std::string_view argument);
-/// One of nt, nn, tn, tt.
+/// Parses one of nt, nn, tn, tt.
 Result<MatrixLayout> parse_layout(std::string_view text, std::string_view argument);
 Result<OperandSource> parse_operand_source(std::string_view text, std::string_view argument);
 Result<Schedule> parse_schedule(std::string_view text, std::string_view argument);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epilogue trees as text: a printer, and a recursive-descent parser that makes the same expressions as C++ does.
-//   sum := product (("+" | "-") product)*   product := factor (("*" | "/") factor)*   factor := "-" factor | primary
+// Prints epilogue trees as text, and parses them by recursive descent into the same expressions that C++ builds.
+//   sum := product (("+" | "-") product)*      product := factor ("*" factor)*      factor := "-" factor | primary
 //   primary := number | name [":" type] | function "(" sum ("," argument)* ")" | "(" sum ")"
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using evt::Expression;
 
-constexpr int kDeepest = 64;  // parentheses and signs inside each other
+constexpr int kDeepest = 64;  // nested parentheses and signs
 constexpr DType kTypes[] = {DType::bf16, DType::f16, DType::f32, DType::e4m3};
 
 struct Function {
@@ -43,7 +43,7 @@ constexpr Function kFunctions[] = {
 };
 #undef WW_EPILOGUE_NAME
 
-/// The names of leaves: those with a digit have one for each slot.
+/// The name of a leaf. A name with a digit stands for one leaf per slot.
 struct Name {
   std::string_view name;
   EpilogueOp op;
@@ -134,7 +134,7 @@ class Parser {
     return error(kOperandNames);
   }
 
-  /// Behind the function's name.
+  /// Parses a call; the function's name has been consumed.
   Result<Expression> call(EpilogueOp op) {
     WW_CHECK(expect('('));
     WW_TRY(const Expression x, sum());
@@ -173,7 +173,7 @@ class Parser {
     return {};
   }
 
-  /// Which slot of `n` the word names; -1: none.
+  /// Returns the slot of `n` that the word names, or -1 if it names none.
   static int slot_of(std::string_view name, const Name& n) {
     if (n.slot >= 0) return name == n.name ? n.slot : -1;
     if (name.size() != n.name.size() + 1 || !name.starts_with(n.name)) return -1;
@@ -214,7 +214,7 @@ class Parser {
     return text_.substr(start, at_ - start);
   }
 
-  /// The next character that is no blank; NUL at the end.
+  /// Returns the next non-blank character, or NUL at the end.
   char peek() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
     return at_ < text_.size() ? text_[at_] : '\0';

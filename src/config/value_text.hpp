@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the value of one field is written, by its type: as text and back, and as C++ in the source of a kernel.
+// Writes the value of one field, by its type: as text and back, and as C++ in the source of a kernel.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace ww::config {
 
 inline std::string quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
 
-/// "auto, shared or registers"
+/// Returns "auto, shared or registers".
 inline std::string listed(const EnumNames& names) {
   std::string text;
   const int count = names.count() - names.unlisted;
@@ -26,7 +26,7 @@ inline std::string listed(const EnumNames& names) {
   return text;
 }
 
-/// What the text of a value may say; `argument` is how an error calls it.
+/// Parses the text of a value; `argument` is its name in errors.
 template <NamedEnum E> Result<E> parse_enum(std::string_view text, std::string argument) {
   const EnumNames names = names_of(E{});
   for (int i = 0; i < names.count(); ++i)
@@ -34,7 +34,7 @@ template <NamedEnum E> Result<E> parse_enum(std::string_view text, std::string a
   return failure(ErrorCode::invalid, std::move(argument), listed(names), quoted(text));
 }
 
-/// "128x64" into `count` integers from 0 to `most`.
+/// Parses "128x64" into `count` integers from 0 to `most`.
 Result<std::vector<int>> parse_integers(std::string_view text, int count, int most, const std::string& argument);
 
 // --- text ---------------------------------------------------------------------------------------------------------

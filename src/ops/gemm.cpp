@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ww::plan_gemm and ww::can_implement: validate, choose a config, make the adapter.
+// ww::plan_gemm and ww::can_implement: validate the problem, choose a config, make the adapter.
 #include "warpwright/host/gemm.hpp"
 
 #include "launch/gemm_adapter.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of checks: problem, options, config; each refusal names its argument.
+// Checks the problem, then the options, then the config. Each refusal names its argument.
 #include "ops/gemm_choice.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ select::Request request_of(const GemmOptions& options, const LaunchTarget& place
           .workspace_limit = options.workspace_limit};
 }
 
-/// What is asked for by name may not contradict the mode.
+/// Refuses options that contradict batch_invariant.
 Result<void> check_invariance(const GemmOptions& options) {
   if (!options.batch_invariant || select::is_batch_invariant(options.config)) return {};
   return failure(ErrorCode::invalid, "config, tile_scheduler",
@@ -33,7 +33,7 @@ Result<void> check_invariance(const GemmOptions& options) {
                      : name_of(options.config.sm90.tile_scheduler));
 }
 
-/// A kernel for some extents alone computes no others.
+/// Refuses a config with fixed extents that differ from the problem's.
 Result<void> check_fixed(const GemmProblem& p, const GemmConfig& config) {
   for (const auto& [name, fixed, extent] :
        {std::tuple("n", config.dense.fixed_n, p.n), std::tuple("k", config.dense.fixed_k, p.k)})

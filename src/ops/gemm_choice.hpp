@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a problem and its options to the config that runs: validated, chosen, validated again. Nothing is compiled.
+// Turns a problem and its options into the config that runs: validates, chooses, and validates the result. Compiles
+// nothing.
 #pragma once
 
 #include "select/ranking.hpp"
@@ -7,7 +8,7 @@
 
 namespace ww::ops {
 
-/// What a choice knows of its device.
+/// The properties of a device on which the choice depends.
 struct LaunchTarget {
   int sms = 132;
   bool emulated = false;
@@ -20,7 +21,7 @@ struct Decision {
 
 Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, const LaunchTarget& place);
 
-/// All that was to choose from, for the same arguments.
+/// The ranked candidates for the same arguments.
 struct Alternatives {
   Decision decision;
   select::Ranking ranking;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks in the order a reader would: extents, types, strides, sizes in bytes.
+// Checks extents, types, strides, then sizes in bytes.
 #include "ops/gemm_validation.hpp"
 
 #include <fmt/format.h>
@@ -14,16 +14,16 @@
 namespace ww::ops {
 namespace {
 
-/// Scales of `p` that are a matrix: every recipe but none and tensor.
+/// Sets strides of 0 of scales that are matrices, that is for every recipe except none and tensor.
 void fill_scale_strides(GemmProblem& p) {
   const bool block = is_block(p.scale);
-  // why 1 for row-column: its scales are vectors
+  // The row stride of row_column scales is 1, because they are vectors.
   const std::int64_t row = block ? ceil_div(p.k, kScaleSpan) : 1, column = block ? 1 : 0;
   if (p.scale_a_row == 0 && p.scale_a_k == 0) p.scale_a_row = row, p.scale_a_k = column;
   if (p.scale_b_n == 0 && p.scale_b_k == 0) p.scale_b_n = row, p.scale_b_k = column;
 }
 
-/// D as it lies in memory.
+/// The layout of D in memory.
 struct StoredOutput {
   std::int64_t rows, width;
 };
@@ -53,7 +53,7 @@ Result<void> check_scales(const GemmProblem& p) {
   return {};
 }
 
-/// Matrices of a batch: strides that TMA can follow, and a D whose matrices do not overlap.
+/// Checks a batch: strides that TMA can follow, and matrices of D that do not overlap.
 Result<void> check_batch(const GemmProblem& p) {
   WW_CHECK(check_extent("batch", p.batch));
   WW_CHECK(check_groups("batch_a", p.batch, p.batch_a, p.a_major == Major::k ? p.m : p.k, p.lda, p.a));
@@ -87,7 +87,7 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
   WW_CHECK(check_epilogue(p));
   if (p.d_layout == OutputLayout::column && p.d == e4m3)
     return failure(ErrorCode::unsupported, "d (layout)", "rows contiguous for e4m3", "columns");
-  // why: a TMA store writes whole 16 bytes of a stored row, and past M lies something else
+  // TMA stores whole units of 16 bytes, so that a partial one would overwrite what follows a stored row.
   if (const std::int64_t step = 16 / bytes_of(p.d); p.d_layout == OutputLayout::column && p.m % step != 0)
     return failure(ErrorCode::unsupported, "m",
                    fmt::format("a multiple of {} for columns of D in {}", step, name_of(p.d)), fmt::format("{}", p.m));
@@ -101,7 +101,7 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
   const StoredOutput d = stored_output(p);
   WW_CHECK(check_rows("ldd", p.d_layout == OutputLayout::row ? "n" : "m", d.rows, d.width, p.ldd, p.d));
   WW_CHECK(check_scales(p));
-  if (p.pointer_array) p.batch_a = p.batch_b = p.batch_d = 0;  // not read
+  if (p.pointer_array) p.batch_a = p.batch_b = p.batch_d = 0;  // ignored
   WW_CHECK(check_batch(p));
   return p;
 }
@@ -109,7 +109,8 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
 Result<void> validate(const GemmConfig& resolved) {
   const bool has_groups = resolved.row_groups != RowGroups{} || resolved.k_groups != KGroups{};
   if (resolved.grouping != Grouping::dense || has_groups)
-    return failure(ErrorCode::unsupported, resolved.grouping != Grouping::dense ? "config, grouping" : "config, variant",
+    return failure(ErrorCode::unsupported,
+                   resolved.grouping != Grouping::dense ? "config, grouping" : "config, variant",
                    "dense, without groups: this product has none", to_text(resolved));
   if (const collective::ConfigFault fault = collective::fault_of(resolved))
     return failure(ErrorCode::unsupported, fmt::format("config, {}", fault.field), fault.expected,

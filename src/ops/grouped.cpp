@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ww::plan_grouped and ww::can_implement of grouped products: validate, choose a config, make the adapter.
+// ww::plan_grouped and ww::can_implement: validate the problem, choose a config, make the adapter.
 #include "warpwright/host/grouped.hpp"
 
 #include <fmt/format.h>
@@ -28,14 +28,14 @@ Result<GroupedDecision> decide(const GroupedProblem& problem, const GemmOptions&
     return failure(ErrorCode::unsupported, "config, grouping", "row-groups for groups of rows", "k-groups");
   const int resident = options.sms > 0 ? min(options.sms, sms) : sms;
   GemmConfig requested = options.config;
-  // why: the device would spread them over more SMs than were asked for
+  // One CTA per SM; otherwise the device would spread the CTAs over more SMs than the caller allowed.
   if (resident < sms && requested.sm90.occupancy == 0) requested.sm90.occupancy = 1;
   GemmConfig config = select::choose_grouped(checked, requested, resident);
   if (options.batch_invariant && config.sm90.tile_scheduler == TileScheduler::split_k) {
     if (options.config.sm90.tile_scheduler == TileScheduler::split_k)
       return failure(ErrorCode::unsupported, "config, tile_scheduler", "one that leaves K whole, for batch_invariant",
                      "split-k");
-    GemmConfig whole = options.config;  // a variant that is asked for is not split
+    GemmConfig whole = options.config;  // a variant that the caller requests is not split
     whole.row_groups.variant = GroupedVariant::ragged;
     config = select::choose_grouped(checked, whole, resident);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks in the order a reader would: groups and extents, types, encoding, strides, scales; then the config.
+// Checks groups and extents, types, encoding, strides and scales, then the config.
 #include "ops/grouped_validation.hpp"
 
 #include <fmt/format.h>
@@ -75,7 +75,7 @@ Result<void> check_scales(const GroupedProblem& p) {
   return {};
 }
 
-/// Which encodings a variant takes.
+/// Checks that the variant accepts the problem's encoding.
 Result<void> check_variant(const GemmConfig& c, const GroupedProblem& p) {
   const bool masked = p.encoding == GroupEncoding::masked;
   const auto refused = [&](const char* expected) {
@@ -126,11 +126,11 @@ Result<GroupedProblem> validate(const GroupedProblem& problem) {
   WW_CHECK(check_multiples(p.n, p.k, p.a, problem.lda == 0 && problem.ldb == 0));
   WW_CHECK(check_rows("lda", "k", p.total_rows(), p.k, p.lda, p.a));
   const std::int64_t columns = collective::output_columns(p.epilogue, p.n), step = 16 / bytes_of(p.d);
-  if (columns % step != 0)  // why: tails of groups are stored 16 bytes at a time
+  if (columns % step != 0)  // tails of groups are stored 16 bytes at a time
     return failure(ErrorCode::unsupported, "n", fmt::format("{} columns of D in {}, or a multiple", step, name_of(p.d)),
                    fmt::format("{}", columns));
   WW_CHECK(check_rows("ldb", "k", p.n, p.k, p.ldb, p.b));
-  if (p.stride_b_group == 0) p.stride_b_group = p.n * p.ldb;  // no overflow: ldb has been checked with N rows
+  if (p.stride_b_group == 0) p.stride_b_group = p.n * p.ldb;  // cannot overflow: ldb has been checked with N rows
   WW_CHECK(check_groups("stride_b_group", p.groups, p.stride_b_group, p.n, p.ldb, p.b));
   WW_CHECK(check_rows("ldd", "n", p.total_rows(), columns, p.ldd, p.d));
   WW_CHECK(check_scales(p));

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a grouped GEMM must satisfy before anything runs, argument by argument. The sizes of the groups are on the
-// device and never seen here: the kernels cut them to the rows there are.
+// Checks what a grouped GEMM must satisfy before anything runs, argument by argument. The sizes of the groups are on
+// the device and never read here; the kernels cut them to the rows that exist.
 #pragma once
 
 #include "warpwright/host/grouped.hpp"
 
 namespace ww::ops {
 
-/// How many groups there may be, and how they are told; of groups of rows and of K.
+/// Checks the number of groups, for groups of rows and of K.
 Result<void> check_group_count(std::int64_t groups);
 Result<void> check_encoding(GroupEncoding encoding, std::int64_t alignment);
 
-/// Fills strides of 0 (and sets those that the recipe does not read to 0), then checks extents, types, strides, the
-/// encoding. invalid: the call contradicts itself; unsupported: a legal product that no kernel here computes.
+/// Fills strides of 0, sets the strides that the recipe does not read to 0, then checks extents, types, strides and the
+/// encoding. Errors: invalid if the call contradicts itself; unsupported if the product is legal but no kernel here
+/// computes it.
 Result<GroupedProblem> validate(const GroupedProblem& problem);
 
-/// unsupported, with the config's field, what it takes and the whole config. `problem` has been validated.
+/// Checks a resolved config against a validated problem. The error, unsupported, names the config's field, what it
+/// accepts and the whole config.
 Result<void> validate(const GemmConfig& resolved, const GroupedProblem& problem);
 
 }  // namespace ww::ops

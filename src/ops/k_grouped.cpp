@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ww::plan_k_grouped and ww::can_implement of groups of K: the problem as a batch of dense products that share A and B,
-// what only groups have to satisfy, and the dense adapter.
+// ww::plan_k_grouped and ww::can_implement. The problem becomes a batch of dense products that share A and B; the
+// checks that only groups need follow, and the dense adapter launches it.
 #include "warpwright/host/k_grouped.hpp"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ GemmProblem batch_of(const KGroupedProblem& p) {
   batch.scale_b_n = p.scale_b_n, batch.scale_b_k = p.scale_b_k;
   batch.a_major = p.a_major, batch.b_major = p.b_major;
   batch.batch = p.groups;
-  // why not just the product: extents are not checked yet; one that no 64 bits hold is refused as a stride
+  // Extents are not checked yet, so the product may overflow 64 bits; in that case the check of strides refuses it.
   if (p.stride_d_group != 0) batch.batch_d = p.stride_d_group;
   else if (__builtin_mul_overflow(p.m, p.ldd != 0 ? p.ldd : p.n, &batch.batch_d)) batch.batch_d = -1;
   batch.batch_scale_a = p.scale_a_group, batch.batch_scale_b = p.scale_b_group;
@@ -105,7 +105,7 @@ Result<KGroupedDecision> decide(const KGroupedProblem& problem, const GemmOption
   return decision;
 }
 
-/// `problem` with the strides of `batch`.
+/// Returns `problem` with the strides of `batch`.
 KGroupedProblem with_strides(KGroupedProblem problem, const GemmProblem& batch) {
   problem.lda = batch.lda, problem.ldb = batch.ldb, problem.ldd = batch.ldd;
   problem.stride_d_group = batch.batch_d;

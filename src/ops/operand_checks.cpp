@@ -10,7 +10,7 @@ namespace ww::ops {
 namespace {
 
 constexpr int kRowAlignment = 16;                               // bytes; TMA strides and bases
-constexpr std::int64_t kLargestStride = std::int64_t{1} << 40;  // bytes; of TMA
+constexpr std::int64_t kLargestStride = std::int64_t{1} << 40;  // bytes; TMA's limit
 
 }  // namespace
 

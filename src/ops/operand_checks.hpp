@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that dense and grouped products share: extents, types, rows of matrices, strides of scales, SMs.
-// Each refusal names the argument, what was expected and what came.
+// Checks that dense and grouped products share: extents, types, rows of matrices, strides of scales, SMs. Each refusal
+// names the argument, what was expected and what it got.
 #pragma once
 
 #include <span>
@@ -10,43 +10,43 @@
 
 namespace ww::ops {
 
-inline constexpr int kTypicalSms = 132;           // for answers that come before any device
-inline constexpr std::int64_t kScaleSpan = 128;   // block recipe: K (and N for B) that one scale covers
+inline constexpr int kTypicalSms = 132;           // assumed when the question precedes the choice of a device
+inline constexpr std::int64_t kScaleSpan = 128;   // block recipe: elements of K (and of N for B) that one scale covers
 inline constexpr double kLargestTileCount = 1e9;  // schedulers count tiles in 32 bits
 
-// why: TMA coordinates are 32 bits and a tile may reach past the edge
+// TMA coordinates are 32 bits wide, and a tile may reach past the edge.
 inline constexpr std::int64_t kLargestExtent = 0x7fffffff - 1024;
 
 Result<void> check_extent(const char* name, std::int64_t value);
 
-/// Operands of one type, an output, and a recipe that the operands allow.
+/// Checks that the operands have one type and that the output and the recipe suit it.
 Result<void> check_types(DType a, DType b, DType d, Scale scale);
 
-/// The same of a dense product with outputs `d`, which takes more: e5m2 beside e4m3, tf32, and 16-bit operands that are
-/// not K-major.
+/// The counterpart for dense products with outputs `d`, which also support e5m2 beside e4m3, tf32, and 16-bit operands
+/// that are not K-major.
 Result<void> check_dense_types(const GemmProblem& problem, DType d);
 
 /// Scales of a type that kernels read.
 Result<void> check_scale_type(Scale scale, ScaleType type);
 
-/// N is a multiple of 8, K of 16 bytes when `packed` rows depend on it.
+/// Checks that N is a multiple of 8 and, if rows are `packed`, that K is a multiple of 16 bytes.
 Result<void> check_multiples(std::int64_t n, std::int64_t k, DType type, bool packed);
 
-/// Rows of a matrix: long enough, 16-byte multiples, and within 64-bit addressing.
+/// Checks the rows of a matrix: long enough, multiples of 16 bytes, and addressable in 64 bits.
 Result<void> check_rows(const char* stride_name, const char* width_name, std::int64_t rows, std::int64_t width,
                         std::int64_t stride, DType type);
 
-/// B[group, N, K]: strides that TMA can follow, within 64-bit addressing.
+/// Checks B[group, N, K]: strides that TMA can follow, addressable in 64 bits.
 Result<void> check_groups(const char* stride_name, std::int64_t groups, std::int64_t stride, std::int64_t rows,
                           std::int64_t row_stride, DType type);
 
-/// One coordinate of a scale tensor.
+/// One axis of a scale tensor.
 struct ScaleAxis {
   std::int64_t count, stride;
 };
 Result<void> check_scale_strides(const char* name, std::span<const ScaleAxis> axes);
 
-/// `sms` is 0 or holds a cluster.
+/// Checks that `sms` is 0 or at least one cluster.
 Result<void> check_sms(int sms, int cluster);
 
 }  // namespace ww::ops

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decide for every case, group by kernel source, then a pool of threads over the groups.
+// Chooses a config for every case, merges cases with the same kernel source, then compiles on a pool of threads.
 #include "warpwright/host/prepare.hpp"
 
 #include <algorithm>
@@ -22,18 +22,18 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// A kernel to be made: its entry of the result, and what to compile.
+/// A kernel to compile: its entry in the result, and its source.
 struct Job {
   std::size_t kernel = 0;
   runtime::KernelSource source;
-  bool pointer_array = false;  // and the kernel before it, which makes its tensor maps
+  bool pointer_array = false;  // also compile the kernel that builds tensor maps from pointers
 };
 
-/// Fills `kernels`; entries with an error have no job.
+/// Fills `kernels`; entries with an error get no job.
 std::vector<Job> jobs_of(const Device& device, std::span<const PrepareCase> cases,
                          std::vector<PreparedKernel>& kernels) {
   std::vector<Job> jobs;
-  std::map<std::string, std::size_t> known;  // source text -> entry
+  std::map<std::string, std::size_t> known;  // source text -> index of the entry
   const ops::LaunchTarget place{device.info().sms, device.info().emulated};
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const Result<ops::Decision> decision = ops::decide(cases[i].problem, cases[i].options, place);
@@ -55,14 +55,14 @@ std::vector<Job> jobs_of(const Device& device, std::span<const PrepareCase> case
   return jobs;
 }
 
-/// Without exceptions: this runs at the top of a thread.
+/// Compiles one kernel. It lets no exception escape, because it runs at the top of a thread.
 std::optional<Error> make_kernel(const Device& device, const Job& job) {
   try {
     if (const auto kernel = device.backend().kernel(job.source); !kernel) return kernel.error();
     if (!job.pointer_array) return std::nullopt;
     const auto maps = device.backend().kernel(adapters::pointer_maps_source());
     return maps ? std::nullopt : std::optional(maps.error());
-  } catch (const std::exception& error) {  // out of memory, at worst
+  } catch (const std::exception& error) {  // std::bad_alloc, for example
     return make_error(ErrorCode::could_not_finish, {}, {}, {}, error.what());
   }
 }
@@ -98,7 +98,7 @@ Prepared prepare(const Device& device, std::span<const PrepareCase> cases, const
   std::vector<std::jthread> threads;
   try {
     while (threads.size() + 1 < std::min(wanted, jobs.size())) threads.emplace_back(work);
-  } catch (const std::exception&) {  // as many as there are
+  } catch (const std::exception&) {  // continue with the threads that were created
   }
   work();
   threads.clear();

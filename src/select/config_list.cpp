@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enumeration in a fixed order: schedules, then tiles, then clusters and schedulers.
+// Enumerates configs in a fixed order: schedules, then tiles, then clusters and schedulers.
 #include "select/config_list.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 struct Extent {
   int m, n;
 };
-/// Who works on what: a scheduler under one cluster.
+/// A tile scheduler and the cluster that it runs under.
 struct Sharing {
   int cluster_m, cluster_n;
   TileScheduler order;
@@ -26,7 +26,8 @@ struct Sharing {
 
 constexpr int kRows[] = {256, 192, 128, 64};  // of cooperative tiles: 2 x 128, 3 x 64, 2 x 64, 1 x 64
 constexpr int kColumns[] = {256, 224, 192, 160, 128, 96, 64, 32, 16};
-// Between these, for problems that they divide into whole waves: 2112 columns are 12 times 176, 7168 are 64 times 112.
+// Widths between these serve problems that they divide into whole waves: 2112 columns are 12 times 176, 7168 are 64
+// times 112.
 constexpr int kBetweenRows[] = {192, 128, 64};
 constexpr int kBetweenColumns[] = {240, 208, 176, 144, 112, 80};
 constexpr Sharing kSharings[] = {
@@ -41,7 +42,7 @@ constexpr Sharing kSharings[] = {
 constexpr Extent kPingpongTiles[] = {{128, 256}, {128, 192}, {128, 128}, {64, 256}, {64, 192}, {64, 128}, {64, 64}};
 constexpr Extent kMultistageTiles[] = {{128, 256}, {128, 192}, {128, 128}, {64, 128}, {64, 64}};
 constexpr Extent kFewClusters[] = {{1, 1}, {2, 1}, {1, 2}};
-// Under swap-AB: rows of B, and of A. Few rows of A are all that it is for.
+// Extents under swap-AB: rows of B, and rows of A. Swap-AB serves only problems with few rows of A.
 constexpr int kSwappedRows[] = {256, 128, 64};
 constexpr int kSwappedColumns[] = {64, 48, 32, 24, 16, 8};
 constexpr Sharing kSwappedSharings[] = {
@@ -97,8 +98,8 @@ Key key_of(const GemmConfig& config) {
   return key;
 }
 
-/// ptxas 13.0 serialises the wgmma of two accumulators where K differs from tile to tile, and with D in FP32. Such
-/// tiles are for many rows and narrow D; one that is asked for is compiled all the same.
+/// Returns true where ptxas 13.0 may serialise the wgmma of two accumulators: where K differs from tile to tile, and
+/// with D in FP32. Such tiles serve many rows and narrow D. A config that the caller requests is compiled nevertheless.
 bool may_serialise(const GemmConfig& c) {
   const bool cuts_k =
       c.sm90.tile_scheduler == TileScheduler::stream_k || c.sm90.tile_scheduler == TileScheduler::split_k;
@@ -106,9 +107,9 @@ bool may_serialise(const GemmConfig& c) {
          (cuts_k || c.operands.d == DType::f32 || c.cluster.m * c.cluster.n > 2);
 }
 
-/// Where ptxas 13.0 spills: `ptxas_report listed` of the tests, over the common families, found 80 such configs, 8 to
-/// 548 bytes each. They are near the limit of registers and follow no law; this rule has them all, and 130 others with
-/// them, none of which was chosen for a measured problem.
+/// Returns true where ptxas 13.0 may spill. `ptxas_report listed` of the tests, over the common families, found 80 such
+/// configs with 8 to 548 bytes each. They are near the register limit and follow no simple law. This rule covers all of
+/// them and 130 other configs, none of which was chosen for a measured problem.
 bool may_spill(const GemmConfig& c) {
   if (collective::swaps(c)) return false;
   const bool promoted = collective::promotes(c), pingpong = c.sm90.schedule == Schedule::pingpong;
@@ -132,8 +133,8 @@ bool may_spill(const GemmConfig& c) {
   return words && stream && c.tile.n == 256;
 }
 
-/// A width of kBetweenColumns with block scales: such a tile meets two scales of B in most k-blocks, and none that was
-/// measured is more than 2 % faster than the best of other widths.
+/// Returns true for a width of kBetweenColumns with block scales. Such a tile needs two scales of B in most k-blocks,
+/// and no measured one is more than 2 % faster than the best of the other widths.
 bool meets_two_scales(const GemmConfig& c) {
   return collective::promotes(c) && !collective::swaps(c) &&
          std::find(std::begin(kBetweenColumns), std::end(kBetweenColumns), c.tile.n) != std::end(kBetweenColumns);
@@ -151,7 +152,7 @@ const std::vector<GemmConfig>& config_shapes() {
 }
 
 bool is_for(const GemmConfig& shape, const GemmConfig& requested) {
-  // why not with a tile or cluster that is asked for: it is one of rows by columns of D unless swap_ab says otherwise
+  // A requested tile or cluster rules swap-AB out: it counts rows by columns of D unless swap_ab says otherwise.
   const bool free =
       requested.tile.m == 0 && requested.tile.n == 0 && requested.cluster.m == 0 && requested.cluster.n == 0;
   return !collective::swaps(shape) || collective::swaps(requested) ||
@@ -169,14 +170,14 @@ GemmConfig complete(const GemmConfig& shape, const GemmConfig& requested) {
   const bool splits = c.sm90.split > 1 || c.cluster.k > 1;
   if (c.sm90.tile_scheduler == TileScheduler::automatic)
     c.sm90.tile_scheduler = splits ? TileScheduler::split_k : shape.sm90.tile_scheduler;
-  // why: a number of splits that is asked for decides itself how many of them are reduced in one cluster
+  // An explicit split count also fixes how many of its parts are reduced within one cluster.
   if (c.sm90.tile_scheduler == TileScheduler::split_k && !splits && shape.sm90.tile_scheduler == TileScheduler::split_k)
     c.sm90.split = shape.sm90.split, take(c.cluster.k, shape.cluster.k);
   return collective::resolve(c);
 }
 
 std::vector<GemmConfig> config_list(const GemmConfig& requested) {
-  // why: a program plans the same family for one M after the other, and building the list is most of a choice
+  // Programs often plan the same family for one M after another, and building the list dominates the time of a choice.
   thread_local GemmConfig last{.tile = {-1}};
   thread_local std::vector<GemmConfig> list;
   if (last == requested) return list;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The finite list of configs of a family of dense problems: every tile, cluster, schedule and scheduler that auto
-// chooses from, in one order. A family is what a problem says about its kernel: types, recipe, layout, batch, epilogue.
+// chooses from, in one order. A family is the part of a problem that its kernel depends on: types, recipe, layout,
+// batch, epilogue.
 #pragma once
 
 #include <vector>
@@ -9,18 +10,21 @@
 
 namespace ww::select {
 
-/// One entry before it meets a family or a request: shape, schedule and scheduler; every other field is auto.
+/// Returns the entries before a family or a request fills them in: shape, schedule and scheduler are set, every other
+/// field is auto.
 const std::vector<GemmConfig>& config_shapes();
 
-/// Whether `shape` may become a config for `requested`: those under swap-AB not where it is off, and not where a tile
-/// or cluster is asked for without it.
+/// Returns whether `shape` may become a config for `requested`. Swap-AB shapes may not if it is off, or if a tile or
+/// cluster is requested without it.
 bool is_for(const GemmConfig& shape, const GemmConfig& requested);
 
-/// `shape` with everything that `requested` sets, resolved. Not checked: see collective::fault_of.
+/// Returns `shape` with everything that `requested` sets, resolved. The result is not checked: see
+/// collective::fault_of.
 GemmConfig complete(const GemmConfig& shape, const GemmConfig& requested);
 
-/// Resolved configs of the family of `requested` that agree with all it sets and that a kernel exists for, each once.
-/// Stages, raster and what else no shape sets are resolved. A request that names a shape of its own is in the list.
+/// Returns the resolved configs of the family of `requested`, each once, that agree with all it sets and for which a
+/// kernel exists. Stages, raster and the other fields that no shape sets are resolved. A request with a shape of its
+/// own is in the list too.
 std::vector<GemmConfig> config_list(const GemmConfig& requested);
 
 }  // namespace ww::select

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks of a k-block, of a tile, of a CTA's tiles; then what the machine adds.
+// Computes the clocks of a k-block, of a tile, and of the tiles of a CTA, then adds the effects of the whole machine.
 #include "select/cost_model.hpp"
 
 #include <algorithm>
@@ -12,18 +12,18 @@
 namespace ww::select {
 namespace {
 
-constexpr double kProductsPerClock = 32;  // outputs of one k-block of 128 bytes: 4096 FP8 products a clock, whatever
-                                          // the type, because a narrower k-block has proportionally dearer products
+constexpr double kProductsPerClock = 32;  // outputs of one 128-byte k-block: 4096 FP8 products a clock; a k-block of a
+                                          // wider type has proportionally fewer but dearer products
 constexpr double kFmaPerClock = 128;      // FP32, of one SM
 
 /// Microseconds of each part of one tile, or of its share of K, at the full clock.
 struct TileCost {
   double tensor = 0, shared = 0, issue = 0, promotion = 0, epilogue = 0;
-  double loads = 0;  // of the CTA at 64 bytes a clock: what they take from the power limit
+  double loads = 0;  // loads of the CTA at 64 bytes a clock, for the power they draw
   double total() const { return tensor + shared + issue + promotion + epilogue; }
 };
 
-/// Share of promotion that nobody's products hide.
+/// Returns the share of promotion that no MMAs hide.
 double promotion_in_sight(const GemmConfig& c, const CostConstants& k) {
   return c.sm90.consumer_warpgroups == 3            ? k.promotion_exposed_three
          : collective::partial_accumulators(c) == 2 ? k.promotion_exposed_two
@@ -31,7 +31,7 @@ double promotion_in_sight(const GemmConfig& c, const CostConstants& k) {
                                                     : k.promotion_exposed_one;
 }
 
-/// Shares of the rows of A's tiles that A has, and of B's that B has.
+/// The share of the rows of A's tiles that lie inside A, and the same for B.
 struct Inside {
   double a = 1, b = 1;
 };
@@ -42,14 +42,14 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
   const double operand_bytes = 4.0 * c.tile.m / collective::kWarpgroupRows * (2048 + 32.0 * c.tile.n);
   const double tensor = outputs / kProductsPerClock;
   const double shared = (operand_bytes + stage_bytes) / k.shared_bytes_per_clock;
-  // multicast: each CTA of a cluster issues its part of what they share
+  // With multicast, each CTA of a cluster issues its part of the shared operands.
   const double a_bytes = double{collective::kRowBytes} * c.tile.m / c.cluster.n;
   const double b_bytes = double{collective::kRowBytes} * c.tile.n / c.cluster.m;
   const double filled = double{collective::kRowBytes} * (c.tile.m * (1 - inside.a) + c.tile.n * (1 - inside.b));
   const double loads =
       (a_bytes * inside.a + b_bytes * inside.b) / k.load_bytes_per_clock + filled / k.fill_bytes_per_clock;
   const double busy = std::max({tensor, shared, loads});
-  // one stage is read, the others are on their way
+  // One stage is read while the others are being loaded.
   const double slowest = std::max(busy, (busy + k.ring_clocks) / std::max(1, c.sm90.stages - 1));
   const bool pingpong = collective::tiles_in_flight(c) > 1, roles = collective::has_roles(c);
 
@@ -58,7 +58,7 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
   t.tensor = tensor * block_us;
   t.shared = (slowest - tensor) * block_us;
   t.loads = (a_bytes + b_bytes) / 64 * block_us;
-  // why twice: without roles the thread that loads also multiplies
+  // Twice without warp specialisation, because the thread that loads also multiplies.
   t.issue = (k.block_clocks * (roles ? 1 : 2) + (collective::promotes(c) ? k.scale_clocks : 0) +
              k.cluster_clocks * std::log2(1.0 * c.cluster.m * c.cluster.n)) *
             block_us;
@@ -67,21 +67,21 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
   const double halvings = std::log2(1.0 * collective::kRowBytes / collective::panel_bytes(c));
   const double store_clocks = k.store_clocks_per_kib * d_kib * (1 + k.narrow_panels * halvings);
   const double epilogue = (k.tile_clocks + store_clocks) / (k.ghz * 1e3);
-  // one warpgroup stores while the other multiplies; what is longer than that shows
+  // One warpgroup stores while the other multiplies; only the excess is exposed.
   t.epilogue = pingpong ? std::max(0.0, epilogue - t.total()) : epilogue;
-  if (!roles) t.epilogue += k.single_us;  // nobody loads ahead across tiles
+  if (!roles) t.epilogue += k.single_us;  // without warp specialisation no load runs ahead across tiles
   return t;
 }
 
-/// Bytes from HBM: everything once, or what the tiles of a wave need, wave after wave, where L2 cannot hold more.
-/// `at_once`: tiles of a wave, splits of them counted as such.
+/// Returns the bytes read from HBM: everything once or, if L2 cannot hold more, what the tiles of each wave need.
+/// `at_once` counts the tiles of a wave; a part of a tile counts as one.
 double hbm_bytes(const GemmProblem& p, const GemmConfig& c, double waves, double at_once, const CostConstants& k) {
   const double element = bytes_of(p.a), batch = static_cast<double>(p.batch);
   const double once = static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * element * batch;
   const double d = static_cast<double>(p.m) * static_cast<double>(collective::output_columns(p.epilogue, p.n)) *
                    bytes_of(p.d) * batch;
   if (once <= k.l2_bytes) return once + d;
-  // a wave covers a band `raster` cluster tiles wide, as far as its CTAs reach
+  // A wave covers a band of tiles `raster` cluster tiles wide.
   const bool along_m = c.raster.band == RasterBand::along_m;
   const int step = along_m ? c.cluster.m * c.tile.m : c.cluster.n * c.tile.n;
   const auto across = static_cast<double>(along_m ? p.m : p.n), along = static_cast<double>(along_m ? p.n : p.m);
@@ -91,8 +91,9 @@ double hbm_bytes(const GemmProblem& p, const GemmConfig& c, double waves, double
   return std::max(once, of_a_wave * waves) + d;
 }
 
-/// Rows of both operands that L2 delivers for one cluster tile. CTAs of neighbouring SMs that read one line at one time
-/// read it once. They hold neighbours of the order, `splits` of them at different K; clusters are spread two by two.
+/// Returns the rows of both operands that L2 delivers for one cluster tile. CTAs on neighbouring SMs that read a line
+/// at the same time read it once. They work on consecutive tiles of the order, with `pieces` of them at different K;
+/// clusters are distributed in pairs.
 double shared_rows(const GemmProblem& p, const GemmConfig& c, const Inside& inside, double splits,
                    const CostConstants& k) {
   const int in_cluster = collective::cluster_of(c).size(), step = in_cluster == 1 ? 1 : 2;
@@ -102,7 +103,7 @@ double shared_rows(const GemmProblem& p, const GemmConfig& c, const Inside& insi
   const double tiles = std::max(1.0, std::min(k.sharing_ctas / in_cluster / splits, all / step));
   const bool along_m = c.raster.band == RasterBand::along_m;
   const double width = std::min(1.0 * c.raster.width, along_m ? tiles_m : tiles_n);
-  // different ones of the extent that runs fastest, and of the other
+  // Distinct tiles along the extent that runs fastest, and along the other.
   const double fast = std::min(tiles, width / std::gcd(static_cast<int>(width), step));
   const double slow = std::min(tiles, std::max(1.0, tiles * step / width));
   return ((along_m ? fast : slow) * c.cluster.m * c.tile.m * inside.a +
@@ -110,7 +111,7 @@ double shared_rows(const GemmProblem& p, const GemmConfig& c, const Inside& insi
          tiles;
 }
 
-/// Partial tiles that CTAs hand to each other: through workspace, or inside a cluster `units` times.
+/// Returns the time to sum partial tiles between CTAs: through workspace, or `units` times inside a cluster.
 double sums_us(const GemmConfig& c, double exchanges, double splits, double units, const CostConstants& k) {
   const double tile_bytes = 4.0 * c.tile.m * c.tile.n;
   const double way = tile_bytes / (k.workspace_bytes_per_clock * k.ghz * 1e3);
@@ -122,7 +123,7 @@ double sums_us(const GemmConfig& c, double exchanges, double splits, double unit
   return us;
 }
 
-/// Tiles in bench/results.
+/// Returns whether bench/results has measurements of this tile.
 bool tile_is_recorded(const GemmConfig& c, bool swapped) {
   if (swapped) return c.tile.m <= 128 && c.tile.n <= 64;
   if (c.tile.m == 64) return c.tile.n >= 32 && c.tile.n <= 192;
@@ -130,16 +131,17 @@ bool tile_is_recorded(const GemmConfig& c, bool swapped) {
   return c.tile.m == 192 ? c.tile.n >= 128 && c.tile.n <= 160 : c.tile.n == 128;
 }
 
-/// Share of its time by which a config may be worse than modelled.
+/// Returns the share of its time by which a config may be slower than modelled.
 double uncertainty_of(const GemmConfig& c, bool swapped, const CostConstants& k) {
   const int plane = c.cluster.m * c.cluster.n, along_k = std::max(1, c.cluster.k);
-  // pingpong has some recorded times, all of them longer than modelled
+  // Pingpong has few recorded times, all of them longer than modelled.
   if (!collective::has_roles(c) || collective::tiles_in_flight(c) > 1) return k.uncertainty;
   if (c.sm90.tile_scheduler == TileScheduler::split_k
           ? c.sm90.split != along_k
           : c.sm90.tile_scheduler == TileScheduler::single || c.sm90.tile_scheduler == TileScheduler::dynamic)
     return k.uncertainty;
-  // up to 18 % longer than modelled: while one CTA promotes its only raw sums, the others of the cluster wait
+  // Measured up to 18 % longer than modelled: while one CTA promotes its only partial accumulator, the others of the
+  // cluster wait.
   if (plane > 1 && (c.sm90.consumer_warpgroups == 3 || collective::partial_accumulators(c) == 1))
     return k.uncertainty_plain;
   if (!tile_is_recorded(c, swapped) || plane > 2 || along_k > 4) return k.uncertainty_plain;
@@ -157,7 +159,7 @@ double Cost::total() const {
 }
 
 int resident_ctas(int cluster, int sms) {
-  // hardware: GPCs have different numbers of SMs, and a cluster lives in one
+  // Hardware fact: GPCs differ in their number of SMs, and a cluster is resident in one GPC.
   const double share = cluster <= 2 ? 1.0 : cluster <= 4 ? 120.0 / 132 : cluster <= 8 ? 120.0 / 132 : 112.0 / 132;
   return std::max(1, static_cast<int>(sms * share) / cluster) * cluster;
 }
@@ -180,15 +182,15 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
                             ? std::max(1.0, std::min(1.0 * (c.sm90.split / along_k), k_blocks))
                             : 1;
   const double cluster_tiles = count(p.m, c.tile.m * c.cluster.m) * count(p.n, c.tile.n * c.cluster.n) * batch;
-  const double tiles = cluster_tiles * c.cluster.m * c.cluster.n;  // with those past the edge
+  const double tiles = cluster_tiles * c.cluster.m * c.cluster.n;  // including those past the edge
   const double exact = static_cast<double>(p.m) * static_cast<double>(p.n) * batch / c.tile.m / c.tile.n;
   cost.resident = resident_ctas(in_cluster, std::max(sms, in_cluster));
   const double clusters = cost.resident / in_cluster;
 
-  // what one CTA does at a time: a tile, or a share of its k-blocks
+  // The unit of work of a CTA: a tile, or a share of its k-blocks.
   const double cut = splits * along_k;
   const auto share_inside = [&](std::int64_t extent, int step) { return extent / (count(extent, step) * step); };
-  // why not of B always: the constants are fitted so, with rows of B past N that nobody met in numbers
+  // Not always B's share: the constants are fitted this way, with rows of B past N that affect no numbers.
   const Inside inside{share_inside(p.m, c.tile.m * c.cluster.m),
                       swapped ? share_inside(p.n, c.tile.n * c.cluster.n) : 1};
   const double units = cluster_tiles * splits / clusters;  // of each cluster, on average
@@ -198,7 +200,7 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   const double busiest = streams ? units : std::ceil(units);
   cost.waves = static_cast<int>(std::ceil(units));
 
-  const double share = exact * cut / sms;  // units of an SM, had every SM the same and no tile an edge
+  const double share = exact * cut / sms;  // units of an SM if all SMs had equally many and no tile had an edge
   cost[Term::tensor] = share * tile.tensor;
   cost[Term::shared] = share * tile.shared;
   cost[Term::issue] = share * tile.issue;
@@ -207,7 +209,8 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   cost[Term::edges] = (tiles - exact) * cut / sms * tile.total();
   cost[Term::clusters] = std::max(0.0, units - tiles * cut / sms) * tile.total();
   cost[Term::last_wave] = (busiest - units) * tile.total();
-  // even shares of every tile meet once; else a CTA hands on one tile's end and waits for another's
+  // With even shares of every tile, partial sums meet once; otherwise a CTA hands on the end of one tile and waits for
+  // another's.
   const bool even = std::fmod(clusters, cluster_tiles) == 0;
   const double exchanges = !streams ? 0 : even ? 1 : 2;
   cost[Term::sums] = sums_us(c, exchanges, splits, busiest, k);
@@ -215,8 +218,8 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   const double sm_us = busiest * tile.total();
 
   const double row_bytes = collective::kRowBytes * k_blocks;
-  // Where K is cut evenly, neighbours stand at the same K and share reads of L2. Else those of the line, the last wave
-  // and one before it, each read for themselves.
+  // If K is cut evenly, neighbours are at the same K and share reads of L2. Otherwise only the CTAs of this line, the
+  // last wave and the one before it read separately.
   const double own_rows = c.cluster.m * c.tile.m * inside.a + c.cluster.n * c.tile.n * inside.b;
   const double shares = streams && even ? clusters / cluster_tiles : 1;
   const bool aligned = !streams || (even && std::fmod(k_blocks, shares) == 0);
@@ -225,13 +228,13 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   const double rows = together + in_line * (1 - k.lag_shared) * (own_rows - together);
   const double l2_bytes = cluster_tiles * rows * row_bytes;
   cost.hbm_bytes = hbm_bytes(p, c, units, cost.resident / cut, k);
-  // what all rings together wait for; tiles that share an operand wait for the same bytes
+  // All rings together wait for these bytes; tiles that share an operand wait for the same bytes.
   const double stage_bytes = (c.tile.m * inside.a + c.tile.n * inside.b) * collective::kRowBytes;
   const double once = static_cast<double>(p.m + p.n) * row_bytes * batch;
   const double asked = cluster_tiles * own_rows * row_bytes * in_cluster / along_k;
   const double in_flight = std::min(1.0, units) * cost.resident * c.sm90.stages * stage_bytes *
                            std::min(1.0, once / std::max(1.0, asked) * std::max(1.0, units));
-  const double hbm_rate =  // without operands, K = 0, there is only D to write
+  const double hbm_rate =  // without operands (K = 0) only D is written
       in_flight > 0 ? std::min(k.hbm_bytes_per_us, in_flight / k.hbm_latency_us) : k.hbm_bytes_per_us;
   const auto raised = [&](double us) { return std::pow(us, k.memory_overlap); };
   const double all = raised(sm_us) + raised(l2_bytes / k.l2_bytes_per_us) + raised(cost.hbm_bytes / hbm_rate);
@@ -241,7 +244,7 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   if (c.sm90.tile_scheduler == TileScheduler::single) cost[Term::fill_drain] += (busiest - 1) * k.single_us;
   if (c.sm90.tile_scheduler == TileScheduler::dynamic) cost[Term::fill_drain] += k.work_tile_us;
 
-  // the limit leaves the clock at which dynamic power fits
+  // The power limit reduces the clock until the dynamic power fits.
   const double products = tiles * cut / sms * tile.tensor * (is_fp8(c.operands.a) ? k.power_fp8 : k.power_16);
   const double power = (products + tiles * cut / sms * tile.loads * k.power_load) / cost.total();
   cost[Term::power] = cost.total() * (std::pow(std::max(1.0, power), k.power_share) - 1);

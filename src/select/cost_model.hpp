@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a config costs on Hopper, to first order: microseconds, term by term (docs/selection.md).
-//   one k-block of a tile takes the clocks of its slowest resource: tensor cores, shared memory, or the way from L2
-//   a tile takes its k-blocks, promotion that nothing hides, and the epilogue that nothing hides
-//   a launch takes the tiles of its busiest SM, memory time that is not hidden, fill, drain, and sums between CTAs
-// Pure arithmetic on a resolved config; constants come from recorded measurements (tests/select/fit_cost_model.cpp).
+// A first-order model of a config's time on Hopper, in microseconds, term by term (docs/selection.md):
+//   a k-block of a tile takes the clocks of its slowest resource: tensor cores, shared memory, or the path from L2
+//   a tile takes its k-blocks, and the exposed parts of promotion and epilogue
+//   a launch takes the tiles of its busiest SM, exposed memory time, fill, drain, and sums between CTAs
+// The model is pure arithmetic on a resolved config. Its constants are fitted to recorded measurements
+// (tests/select/fit_cost_model.cpp).
 #pragma once
 
 #include <array>
@@ -13,26 +14,26 @@
 
 namespace ww::select {
 
-/// Where time goes. The sum of all terms is the modelled time.
+/// The terms of the model. Their sum is the modelled time.
 enum class Term {
-  tensor,       // the products, were the tensor cores busy on every SM and at the full clock
-  power,        // the clock that the power limit takes from busy tensor cores; idle SMs leave it to the others
-  shared,       // shared memory or the way from L2 is slower than they are
+  tensor,       // the products, with busy tensor cores on every SM at the full clock
+  power,        // the clock that the power limit takes from busy tensor cores; idle SMs leave power to the others
+  shared,       // excess of shared memory or of the path from L2 over the tensor cores
   issue,        // waits, fences and instruction issue of each k-block
-  promotion,    // block scales: FP32 sums that no other warpgroup's products hide
-  epilogue,     // of tiles whose epilogue nothing hides
+  promotion,    // block scales: FP32 sums that no other warpgroup's MMAs hide
+  epilogue,     // epilogues that no MMAs hide
   edges,        // tiles that reach past M or N
   clusters,     // SMs that a cluster of this size leaves idle
   last_wave,    // SMs without a tile while others have one
-  memory,       // L2 and HBM beyond what the SMs hide
+  memory,       // L2 and HBM time that the SMs do not hide
   fill_drain,   // launch, the first loads, the last stores
   sums,         // partial tiles between CTAs: stream-K and split-K
-  uncertainty,  // a kind of config that no recorded measurement covers
+  uncertainty,  // a margin for kinds of config that no recorded measurement covers
 };
 inline constexpr int kTerms = 13;
-/// A few words for tables: "last wave".
+/// Returns a short name for tables: "last wave".
 const char* name_of(Term term);
-/// What it is, for a sentence: "SMs without a tile in the last wave".
+/// Returns a description for a sentence: "SMs without a tile in the last wave".
 const char* meaning_of(Term term);
 
 struct Cost {
@@ -45,53 +46,59 @@ struct Cost {
   double hbm_bytes = 0;  // by the model of L2
 };
 
-/// Rates and latencies of an H200. Clocks are at the full clock; those of the first group are fitted to recorded times
-/// (tests/select/fit_cost_model.cpp), the others are facts of the machine or measured apart.
+/// Rates and latencies of an H200; clocks are at the full clock. The first group is fitted to recorded times
+/// (tests/select/fit_cost_model.cpp). The others are hardware facts or were measured separately.
 struct CostConstants {
-  double launch_us = 2.775;     // a kernel in a graph, to its first byte and from its last, with the first load
+  double launch_us = 2.775;     // a kernel in a graph: until its first load has arrived, and after its last store
   double block_clocks = 44.45;  // of each k-block: wait, fence, issue, wait
-  double scale_clocks = 60.55;  // of each k-block with block scales: their loads, and the wait for raw sums
+  double scale_clocks = 60.55;  // of each k-block with block scales: loading them, and waiting for partial sums
   double shared_bytes_per_clock = 186.2;  // operands read by wgmma and written by TMA
   double load_bytes_per_clock = 130.8;    // into one SM by the loads that its CTA issues
   double fill_bytes_per_clock = 18.09;    // of rows outside A, which TMA fills with zeros
-  double ring_clocks = 1584;              // from a stage being free to its next k-block being there
-  double cluster_clocks = 49.21;          // of each k-block: CTAs of two wait for each other; more by log2 of the size
-  double l2_bytes_per_us = 7.573e+06;     // out of all of L2, what neighbours read together once
-  double hbm_bytes_per_us = 4.368e+06;    // as fitted beside memory_overlap; 4.3 TB/s seen
-  double hbm_latency_us = 0.7728;         // under load: bytes in flight over this are the bandwidth of a thin launch
-  double memory_overlap = 3.384;          // SM, L2 and HBM time add by this power: 1 one after the other, much: hidden
-  double lag_shared = 0.1916;             // of what neighbours share, what they share still where K is cut unevenly
-  double tile_clocks = 635.5;             // of each tile: pipeline drain, barriers, address arithmetic
-  double store_clocks_per_kib = 26.24;    // of the epilogue, for each KiB of D
-  double narrow_panels = 0.7255;          // stores of D in panels under 128 bytes: this much more for each halving
-  double promotion_exposed_one = 1.475;   // share of promotion's FMA clocks in sight: one set of partial accumulators
-  double promotion_exposed_two = 0.7852;  // two sets, or pingpong
-  double promotion_exposed_three = 0.5553;  // three consumer warpgroups
-  double power_fp8 = 2.064;                 // dynamic power of busy FP8 tensor cores, over what the limit leaves for it
-  double power_16 = 2.019;                  // the same of 16-bit operands
-  double power_load = 0.8414;               // of loads at 64 bytes a clock in every SM
-  double power_share = 0.2978;              // time is dynamic power to this: voltage falls with the clock
-  double exchange_us = 1.91;            // stream-K, split-K: a flag in global memory, the round trips to what it guards
-  double stream_cluster = 0.1013;       // of all tiles of stream-K in clusters of two; more by log2 of the size
-  double cluster_exchange_us = 0.1862;  // split-K in a cluster: barriers of the cluster, for every tile
+  double ring_clocks = 1584;              // from the release of a stage to the arrival of its next k-block
+  double cluster_clocks = 49.21;          // of each k-block: CTAs of a pair wait for each other; grows with log2 of the
+                                          // cluster size
+  double l2_bytes_per_us = 7.573e+06;     // from all of L2; a line that neighbours read together counts once
+  double hbm_bytes_per_us = 4.368e+06;    // fitted together with memory_overlap; 4.3 TB/s were observed
+  double hbm_latency_us = 0.7728;  // under load: bytes in flight divided by this are the bandwidth of a thin launch
+  double memory_overlap = 3.384;   // SM, L2 and HBM times add with this exponent: 1 adds them, a large one takes
+                                   // the maximum
+  double lag_shared = 0.1916;      // share of reads between neighbours that remains where K is cut unevenly
+  double tile_clocks = 635.5;      // of each tile: pipeline drain, barriers, address arithmetic
+  double store_clocks_per_kib = 26.24;  // of the epilogue, for each KiB of D
+  double narrow_panels = 0.7255;  // relative increase of store time for each halving of D's panels below 128 bytes
+  double promotion_exposed_one = 1.475;     // exposed share of promotion's FMA clocks with one partial accumulator
+  double promotion_exposed_two = 0.7852;    // with two, or pingpong
+  double promotion_exposed_three = 0.5553;  // with three consumer warpgroups
+  double power_fp8 = 2.064;     // dynamic power of busy FP8 tensor cores, relative to the power budget left for it
+  double power_16 = 2.019;      // the same for 16-bit operands
+  double power_load = 0.8414;   // of loads at 64 bytes a clock in every SM
+  double power_share = 0.2978;  // time grows with dynamic power to this exponent, because voltage falls with the clock
+  double exchange_us = 1.91;    // stream-K, split-K: a flag in global memory, and the round trips to the data
+                                // that it guards
+  double stream_cluster = 0.1013;  // relative to all tiles of stream-K in clusters of two; grows with log2 of the size
+  double cluster_exchange_us = 0.1862;   // split-K in a cluster: barriers of the cluster, for every tile
   double dsmem_bytes_per_clock = 27.07;  // of partial tiles inside a cluster
-  double cluster_us = 0.6798;            // of a launch with clusters of two; of larger ones by log2 of the size
+  double cluster_us = 0.6798;            // of a launch with clusters of two; grows with log2 of the size
 
   double ghz = 1.98;                      // clock where power is not the limit
   double workspace_bytes_per_clock = 64;  // of partial tiles through L2, of one SM
   double l2_bytes = 40e6;                 // of operands that stay in L2 from one wave to the next
-  double single_us = 1.5;                 // a CTA of its own for every tile loads nothing ahead
-  double work_tile_us = 0.3;              // dynamic: the first work tile; the others come under the products
-  double sharing_ctas = 16;               // neighbours whose reads of one line are one read of L2: a GPC's
-  double uncertainty_plain = 0.08;        // tiles and clusters without a recorded time, under an order that has some
-  double uncertainty_sums = 0.03;  // split-K in a cluster: up to 15 % longer than modelled where it was near the best
-  double uncertainty = 0.30;       // schedules and orders without a recorded time
+  double single_us = 1.5;                 // a CTA that runs a single tile loads nothing ahead
+  double work_tile_us = 0.3;              // dynamic scheduler: the first draw from the work-tile counter; later ones
+                                          // are hidden by MMAs
+  double sharing_ctas = 16;               // neighbours whose reads of one line are one read of L2: those of a GPC
+  double uncertainty_plain = 0.08;        // tiles and clusters without a recorded time, under a scheduler that has some
+  double uncertainty_sums = 0.03;  // split-K in a cluster: measured up to 15 % longer than modelled where it was close
+                                   // to the best
+  double uncertainty = 0.30;       // schedules and schedulers without a recorded time
 };
 
-/// `config` is resolved and without fault. SMs: of the device, or as many as a launch may use.
+/// Returns the modelled cost. `config` is resolved and without fault. `sms` are those of the device, or the limit of
+/// the launch.
 Cost cost_of(const GemmProblem& problem, const GemmConfig& config, int sms, const CostConstants& constants = {});
 
-/// CTAs in clusters of `cluster` that are resident on `sms` SMs at once (measured on an H200 for its 132).
+/// Returns how many CTAs, in clusters of `cluster`, `sms` SMs hold at once (measured on an H200 for its 132).
 int resident_ctas(int cluster, int sms);
 
 }  // namespace ww::select

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// First-order choice on an emulated device: waves of tiles times what one tile costs.
+// First-order choice on an emulated device: waves of tiles times the cost of one tile.
 //   cost = ceil(tiles / SMs) * (tile_m * tile_n / efficiency + start)
-// efficiency is the share of the tensor peak that the tile's shared-memory traffic allows (docs/selection.md).
+// `efficiency` is the share of the tensor peak that the tile's shared-memory traffic allows (docs/selection.md).
 #include "select/default_configs.hpp"
 
 #include "warpwright/config/builder.hpp"
@@ -14,9 +14,9 @@ struct TileShape {
   double efficiency;
 };
 
-constexpr TileShape kWide{128, 256, 2, 0.95};  // 1.0 by its shared-memory traffic; three stages hide less
+constexpr TileShape kWide{128, 256, 2, 0.95};  // shared-memory traffic would allow 1.0; three stages hide less
 constexpr TileShape kMiddle{128, 192, 2, 0.98};
-constexpr TileShape kTall{192, 128, 1, 0.9};  // three consumer warpgroups: two are multiplied while one is promoted
+constexpr TileShape kTall{192, 128, 1, 0.9};  // three consumer warpgroups: two multiply while one promotes
 constexpr TileShape kSquare{128, 128, 2, 0.8};
 constexpr TileShape kSmall{64, 64, 1, 0.45};
 constexpr double kTileStart = 2000;  // prologue and epilogue of a tile, in outputs
@@ -30,13 +30,13 @@ GemmConfig with_shape(GemmConfig config, const TileShape& shape) {
 }
 
 std::vector<TileShape> shapes_for(DType d, Scale scale) {
-  // why: promotion needs the registers that 256 columns would take, FP32 outputs the shared memory
+  // 256 columns are too wide here: promotion needs those registers, and FP32 outputs that shared memory.
   if (d == DType::f32) return {kSquare, kSmall};
   if (is_block(scale)) return {kTall, kSquare, kSmall};
   return {kWide, kMiddle, kSmall};
 }
 
-/// Those of `shapes` with a tile as the epilogue needs it; all of them when none has.
+/// Returns those of `shapes` whose tile fits the epilogue, or all of them if none does.
 std::vector<TileShape> shapes_that_fit(const GemmConfig& config, const std::vector<TileShape>& shapes) {
   std::vector<TileShape> fit;
   for (const TileShape& shape : shapes)
@@ -74,7 +74,7 @@ std::vector<GemmConfig> all_default_configs() {
 
 GemmConfig choose_default(const GemmProblem& problem, const GemmConfig& requested, int sms) {
   GemmConfig config = requested;
-  if (collective::swaps(config)) {  // on request only: 128 rows of B, and as few of A as there are
+  if (collective::swaps(config)) {  // only on request: 128 rows of B, and as few rows of A as there are
     if (config.tile.m == 0 && config.sm90.consumer_warpgroups == 0) config.tile.m = problem.n <= 64 ? 64 : 128;
     if (config.tile.n == 0)
       config.tile.n =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The short list that emulated devices choose from: shipped emulator modules cover all_default_configs(), anything else
-// is compiled on demand. What a GPU chooses from is in config_list.hpp.
+// The short list from which emulated devices choose. Shipped emulator modules cover all_default_configs(); any other
+// config is compiled on demand. A GPU chooses from config_list.hpp.
 #pragma once
 
 #include <vector>
@@ -10,17 +10,17 @@
 
 namespace ww::select {
 
-/// Resolved configs for operands of type `a`, outputs `d` and recipe `scale`, largest tile first; empty when
-/// unsupported.
+/// Returns the resolved configs for operands of type `a`, outputs `d` and recipe `scale`, largest tile first. Empty if
+/// the combination is unsupported.
 std::vector<GemmConfig> default_configs(DType a, DType d, Scale scale);
 
-/// Every default config of every supported combination.
+/// Returns every default config of every supported combination.
 std::vector<GemmConfig> all_default_configs();
 
-/// The config for `problem` on `sms` SMs of an emulated device. Fields that `requested` sets are kept; when it sets any
-/// of tile, cluster, stages or warpgroups, the rest is resolved around them instead of taken from the list. Not
-/// checked: see collective::fault_of. `requested` has the problem's types, recipe, layout and epilogue, as of_problem()
-/// gives it.
+/// Returns the config for `problem` on `sms` SMs of an emulated device, with all fields that `requested` sets. If it
+/// sets tile, cluster, stages or warpgroups, the rest is resolved around them instead of taken from the list. The
+/// result is not checked: see collective::fault_of. `requested` has the problem's types, recipe, layout and epilogue,
+/// as of_problem() returns it.
 GemmConfig choose_default(const GemmProblem& problem, const GemmConfig& requested, int sms);
 
 }  // namespace ww::select

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice for one dense problem: the list of its family, without what the call rules out, by modelled time.
+// The choice for one dense problem: the list of its family without what the call rules out, sorted by modelled time.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace ww::select {
 
-/// What a call asks for beside the problem.
+/// The options of a call besides the problem.
 struct Request {
   GemmConfig config = {};  // fields of 0 are free; types, recipe, layout and epilogue come from the problem
   int sms = 132;           // that the launch may use
@@ -24,29 +24,29 @@ struct Candidate {
   Cost cost;
 };
 
-/// Configs that are not candidates, for one reason.
+/// Configs that are excluded for one reason.
 struct Exclusion {
   std::string reason;  // "tile (n): expected a multiple of 8 up to 256"
   std::vector<GemmConfig> configs;
 };
 
 struct Ranking {
-  std::vector<Candidate> candidates;  // fastest first; equals in the order of the list
+  std::vector<Candidate> candidates;  // fastest first; ties in the order of the list
   std::vector<Exclusion> exclusions;  // in the order of the list
 };
 
 /// `problem` is validated, with explicit strides.
 Ranking rank(const GemmProblem& problem, const Request& request);
 
-/// The config to run, resolved. Emulated devices take it from the short list whose modules ship (default_configs.hpp),
-/// because there a kernel costs seconds and its modelled time means nothing. Not checked: when no candidate is left,
-/// what comes back has the fault of the request.
+/// Returns the resolved config. On an emulated device it is one whose module is shipped (default_configs.hpp), so that
+/// no compiler is needed; modelled times mean nothing there. The result is not checked: if no candidate is left, it has
+/// the fault of the request.
 GemmConfig choose(const GemmProblem& problem, const Request& request);
 
-/// Every row of D is summed over K in one order, whatever M, the tile and the number of CTAs are.
+/// Returns whether every row of D is summed over K in one order, whatever M, the tile and the number of CTAs are.
 bool is_batch_invariant(const GemmConfig& config);
 
-/// The fields of `requested` that the problem decides, set.
+/// Returns `requested` with the fields set that the problem decides.
 GemmConfig of_problem(const GemmProblem& problem, const GemmConfig& requested);
 
 }  // namespace ww::select

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dense problem as its kernel sees it: under swap-AB with the names of its operands exchanged.
+// A dense problem as its kernel sees it: under swap-AB, with A and B exchanged.
 #pragma once
 
 #include "warpwright/config/swap_ab.hpp"
@@ -7,7 +7,8 @@
 
 namespace ww::select {
 
-/// D^T = B A^T: M and N, A and B, their scales and strides exchanged; D where it was. `problem` has explicit strides.
+/// Returns D^T = B A^T: M and N, A and B, their scales and strides are exchanged; D stays where it is. `problem` has
+/// explicit strides.
 inline GemmProblem exchanged(const GemmProblem& problem) {
   GemmProblem p = problem;
   p.m = problem.n, p.n = problem.m;
@@ -24,7 +25,7 @@ inline GemmProblem exchanged(const GemmProblem& problem) {
   return p;
 }
 
-/// Beside collective::kernel_config: the problem that the kernel solves.
+/// Returns the problem as the kernel sees it (transposed under swap-AB); the counterpart of kernel_config().
 inline GemmProblem kernel_problem(const GemmProblem& problem, const GemmConfig& config) {
   return collective::swaps(config) ? exchanged(problem) : problem;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last nodes of an epilogue tree, which look at more than one column of a row: SwiGLU and quantisation to e4m3.
-//   swiglu:          columns 2j and 2j + 1 lie in one thread; results move within groups of four lanes, so that every
+// The last nodes of an epilogue tree, which combine several columns of a row: SwiGLU and quantisation to e4m3.
+//   swiglu:          one thread holds columns 2j and 2j + 1; results move within groups of four lanes, so that every
 //                    thread again holds pairs of neighbouring columns
-//   quantise_block:  128 columns of a row lie in four lanes: amax by two shuffles, one scale, one product each
+//   quantise_block:  four lanes hold 128 columns of a row; amax takes two shuffles, then one scale and one product each
 // A block of zeros has scale 1. A scale is at least 2^-126, so that its reciprocal is finite.
 #pragma once
 
@@ -17,7 +17,7 @@ template <GemmConfig kConfig> struct EpilogueRows {
   using Accumulator = arch::Accumulator<kConfig.tile.n>;
   using Output = arch::Accumulator<kColumns>;
 
-  /// out (64, TILE_N / 2) for each unit.
+  /// Combines gate and up columns into out, which is (64, TILE_N / 2) for each MMA_M block.
   WW_DEVICE static void swiglu(Accumulator (&acc)[kMmaBlocks], Output (&out)[kMmaBlocks]) {
     constexpr bool kHalves = kStages.swiglu == EpilogueOp::swiglu_halves;
     WW_UNROLL
@@ -41,14 +41,15 @@ template <GemmConfig kConfig> struct EpilogueRows {
           }
           epilogue::rotate<kChunk>(acc[u]);
         }
-        // why results among the operands until here: a tile of 256 columns has no registers for both
+        // The results share registers with the operands until here, because a tile of 256 columns has no registers for
+        // both.
         WW_UNROLL
         for (int v = 0; v < Output::kValues; ++v) out[u][v] = acc[u][v / (kChunk / 2) * kChunk + v % (kChunk / 2)];
       }
     }
   }
 
-  /// Values ready for conversion to e4m3; their amax, or the scales of their blocks, on their way to memory.
+  /// Makes values ready for conversion to e4m3, and writes their amax or the scales of their blocks.
   WW_DEVICE static void quantise(const EpilogueArguments& arguments, const TileExtent& extent, float scale,
                                  const EpilogueReductions<kConfig>& reductions, Output (&out)[kMmaBlocks]) {
     if constexpr (kStages.quantise == EpilogueOp::quantise) {
@@ -74,7 +75,7 @@ template <GemmConfig kConfig> struct EpilogueRows {
     return kColumns == kConfig.tile.n ? extent.n : extent.n / 2;
   }
 
-  /// Lane q of four has columns q and 4 + q of eight and takes columns 2q and 2q + 1.
+  /// Lane q of four holds columns q and 4 + q of eight; it gets columns 2q and 2q + 1.
   WW_DEVICE static Pair neighbours(float low, float high) {
     const u32 lane = arch::lane_index(), q = lane % 4, from = lane - q + 2 * q % 4;
     const auto at = [](float x, u32 source) { return arch::float_of(arch::warp::shuffle(arch::bits_of(x), source)); };
@@ -82,7 +83,7 @@ template <GemmConfig kConfig> struct EpilogueRows {
     return q < 2 ? of_low : of_high;
   }
 
-  /// Of D, of a thread's value.
+  /// Returns the column of D of a thread's value.
   WW_DEVICE static int column_of(const TileExtent& extent, int v) {
     return extent.tile.n * kColumns + 2 * (extent.thread % 4) + v % 2 + 8 * (v / 4);
   }
@@ -99,7 +100,7 @@ template <GemmConfig kConfig> struct EpilogueRows {
 
   WW_DEVICE static void quantise_blocks(const EpilogueArguments& arguments, const TileExtent& extent,
                                         Output (&out)[kMmaBlocks]) {
-    constexpr int kBlockValues = kScaleBlock / 2;  // of a thread, two rows
+    constexpr int kBlockValues = kScaleBlock / 2;  // values of a thread, in two rows
     WW_UNROLL
     for (int block = 0; block < kColumns / kScaleBlock; ++block) {
       const int index = extent.tile.n * (kColumns / kScaleBlock) + block;

@@ -253,8 +253,8 @@ WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
                                  : c.tile.m % 192 == 0 && c.tile.m > 0 ? 3
                                                                        : 2;
   if (c.tile.m == 0) c.tile.m = kWarpgroupRows * warpgroups_of_tile(c);
-  // why: promoted and partial accumulators together leave no room for more than 128 columns; without promotion 256 columns
-  // read least shared memory per product
+  // Promotion needs registers for two kinds of accumulators, which leaves room for at most 128 columns. Without it, 256
+  // columns read the least shared memory per product.
   if (c.tile.n == 0) c.tile.n = promoted || bytes_of(c.operands.d) == 4 ? 128 : 256;
   if (c.tile.k == 0) c.tile.k = kRowBytes / bytes_of(c.operands.a);
   if (c.cluster.m == 0) c.cluster.m = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of enumerations in text: names_of(E{}) lists them by value, once, for printing, parsing, help and errors.
+// The names of enumerators in text. names_of(E{}) lists them by value, once for printing, parsing, help and errors.
 #pragma once
 
 #include "warpwright/core/dtype.hpp"
@@ -9,8 +9,8 @@ namespace ww {
 
 struct EnumNames {
   const char* type = nullptr;  // of the enumeration, in namespace ww
-  const char* value[9] = {};   // by number; null behind the last
-  int unlisted = 0;            // so many of the last are no choice of a user: help and errors leave them out
+  const char* value[9] = {};   // by number; null after the last
+  int unlisted = 0;            // this many at the end are not available to users; help and errors omit them
   WW_HOST_DEVICE constexpr int count() const {
     int n = 0;
     while (value[n] != nullptr) ++n;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an epilogue tree is told at launch: an entry for each operand that a tree can name. One plain structure for all
-// trees; entries that a tree does not name are not read.
+// Launch arguments of an epilogue tree, with an entry for each operand that a tree can name. One plain structure serves
+// all trees; entries that a tree does not name are not read.
 #pragma once
 
 #include "warpwright/config/epilogue_nodes.hpp"
 
 namespace ww::collective {
 
-/// Bytes from what belongs to one matrix of a batch to what belongs to the next; 0: the same for all.
+/// Strides in bytes from the operands of one matrix of a batch to those of the next; 0: all share one.
 struct EpilogueSteps {
   i64 scalar[kEpilogueSlots], row_vector[kEpilogueSlots], column_vector[kEpilogueSlots], auxiliary[kEpilogueSlots];
   i64 out[kEpilogueSlots];
@@ -16,7 +16,7 @@ struct EpilogueSteps {
 };
 
 struct EpilogueArguments {
-  float scalar[kEpilogueSlots];                 // taken when scalar_pointer is null
+  float scalar[kEpilogueSlots];                 // used if scalar_pointer is null
   const float* scalar_pointer[kEpilogueSlots];  // one float each
   const void* c;                                // (M, N), rows ldc elements apart; c_layout column: columns
   i64 ldc;
@@ -29,13 +29,13 @@ struct EpilogueArguments {
   float* out_scales;  // quantise_block: [m * out_scales_row + block * out_scales_block]
   i64 out_scales_row, out_scales_block;
   float* amax;  // quantise: one float
-  // Results of tiles on their way to the last one that needs them (epilogue_reductions.hpp).
+  // Partial results of tiles, which the last tile of a row or column combines (epilogue_reductions.hpp).
   float *row_partials, *column_partials, *amax_partials;
   u32 *row_counters, *column_counters, *amax_counter;
   EpilogueSteps steps;  // batched
 };
 
-/// What the tree is told for matrix `batch`.
+/// Returns the arguments for matrix `batch`.
 WW_DEVICE EpilogueArguments of_matrix(EpilogueArguments arguments, int batch) {
   const auto step = [batch](const void* pointer, i64 bytes) {
     return static_cast<char*>(const_cast<void*>(pointer)) + batch * bytes;

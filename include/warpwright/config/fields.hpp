@@ -11,8 +11,8 @@ namespace ww {
 struct ConfigField {
   const char* key;        // in text
   const char* member;     // in C++: "sm90.stages"
-  bool always = false;    // printed at its default too
-  int most = 1 << 16;     // of an integer
+  bool always = false;    // printed even at its default
+  int most = 1 << 16;     // largest value of an integer
   const char* help = "";  // of the flag that sets it
 };
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One value that describes a GEMM kernel completely: template argument, JIT key, line of text, row of a bench result.
-//   GemmConfig = arch, operands, tile, cluster, raster, one schedule per architecture, one of {Dense, RowGroups, KGroups}
-//                chosen by `grouping`, epilogue
-// A field of 0 or `automatic` is open; config/builder.hpp resolves it. Text form and parser: src/config/config_text.cpp.
-// Plain structures throughout, because a config is a template argument under NVRTC: what does not apply stays default.
+//   GemmConfig = arch, operands, tile, cluster, raster, one schedule per architecture, the one of {Dense, RowGroups,
+//                KGroups} that `grouping` selects, epilogue
+// A field of 0 or `automatic` is open; config/builder.hpp resolves it. src/config/config_text.cpp has its text form and
+// parser. All parts are plain structures, because a config is a template argument under NVRTC; those that do not apply
+// keep their defaults.
 #pragma once
 
 #include "warpwright/config/enum_names.hpp"
@@ -12,110 +13,110 @@
 
 namespace ww {
 
-/// How raw products become D.
+/// The recipe by which raw products become D.
 enum class Scale : u8 {
   none,                 // D = A B^T
   tensor,               // D = scale_a[0] * scale_b[0] * A B^T; grouped: one each per tensor or per group
   row_column,           // D[m, n] = (scale_a[m] * scale_b[n]) * (A B^T)[m, n]
-  block_1x128_128x128,  // A scaled by row and 128 of K, B by 128 x 128; partial sums promoted to FP32 every 128 of K
-  block_1x128_1x128,    // the same with B scaled by row and 128 of K, as A is
-  block_128x128_1x128,  // the first of these with A and B exchanged: of a kernel under swap-AB, of no problem
+  block_1x128_128x128,  // A per row and 128 of K, B per 128 x 128; sums promoted to FP32 after every 128 of K
+  block_1x128_1x128,    // the same with B scaled per row and 128 of K, like A
+  block_128x128_1x128,  // block_1x128_128x128 with A and B exchanged; only kernels under swap-AB have it
 };
 WW_HOST_DEVICE constexpr EnumNames names_of(Scale) {
   return {"Scale", {"none", "tensor", "row-column", "block", "block-1d", "block-swapped"}, 1};
 }
 
-/// Scales for each 128 of K.
+/// Returns whether scales change after every 128 of K.
 WW_HOST_DEVICE constexpr bool is_block(Scale scale) { return scale >= Scale::block_1x128_128x128; }
 
-/// Rows of D that share a scale of A, and columns that share one of B, with recipes that have several.
+/// Returns the rows of D that share a scale of A, and the columns that share one of B, for recipes with several scales.
 WW_HOST_DEVICE constexpr int rows_of_scale(Scale scale) { return scale == Scale::block_128x128_1x128 ? 128 : 1; }
 WW_HOST_DEVICE constexpr int columns_of_scale(Scale scale) { return scale == Scale::block_1x128_128x128 ? 128 : 1; }
 
-/// What of D is contiguous in memory: its rows, (M, N) as it is stored, or its columns, (N, M).
+/// The contiguous direction of D in memory: its rows, stored as (M, N), or its columns, stored as (N, M).
 enum class OutputLayout : u8 { row, column };
 WW_HOST_DEVICE constexpr EnumNames names_of(OutputLayout) { return {"OutputLayout", {"row", "column"}}; }
 
-/// Which operand is on the M side of the instruction, whose M is 64 and whose N is any multiple of 8.
+/// The operand on the M side of the instruction, whose M is 64 and whose N is any multiple of 8.
 enum class SwapAb : u8 {
-  automatic,  // in a resolved config: off
-  on,         // B: D^T = B A^T, a few rows of A waste nothing
+  automatic,  // off in a resolved config
+  on,         // B: D^T = B A^T, so that a few rows of A waste nothing
   off,        // A
 };
 WW_HOST_DEVICE constexpr EnumNames names_of(SwapAb) { return {"SwapAb", {"auto", "on", "off"}}; }
 
-/// Which of Dense, RowGroups and KGroups a config is about.
+/// Selects the structure of a config that applies: Dense, RowGroups or KGroups.
 enum class Grouping : u8 {
   dense,
-  row_groups,  // groups of rows of A and D, each with a B of its own
-  k_groups,    // groups of K, each with a D of its own: the dense kernel, whose tiles know how long their K is
+  row_groups,  // groups of rows of A and D, each with its own B
+  k_groups,    // groups of K, each with its own D: the dense kernel, with a different K per tile
 };
 WW_HOST_DEVICE constexpr EnumNames names_of(Grouping) { return {"Grouping", {"dense", "row-groups", "k-groups"}}; }
 
 /// The kernel for groups of rows.
 enum class GroupedVariant : u8 {
   automatic,
-  contiguous,   // groups of rows in one matrix: normal orientation, rasterised, multicast where a pair shares its group
+  contiguous,   // groups of rows in one matrix: A on the M side, rasterised, multicast to CTAs of one group
   masked,       // the same for [G, Mmax, K]
-  descriptors,  // weights on the M side, one token width; tensor maps of A and D patched on the device for each group
-  ragged,       // one launch: token width chosen for each group on the device, long tiles first
+  descriptors,  // weights on the M side, one token width; the device patches tensor maps of A and D for each group
+  ragged,       // one launch; the device chooses a token width for each group and starts long tiles first
 };
 WW_HOST_DEVICE constexpr EnumNames names_of(GroupedVariant) {
   return {"GroupedVariant", {"auto", "contiguous", "masked", "descriptors", "ragged"}};
 }
 
-/// How tiles of D are handed out to CTAs.
+/// The order in which CTAs get tiles of D.
 enum class TileScheduler : u8 {
   automatic,
   fixed,       // CTA c takes tiles c, c + C, ... of one order
-  dynamic,     // the next tile from a counter in global memory
-  horizontal,  // descriptors: N runs fastest inside a group; the group is found by a linear scan
-  vertical,    // descriptors: all groups for one column of tiles; the group is found by binary search
+  dynamic,     // each CTA takes its next tile from a counter in global memory
+  horizontal,  // descriptors: N runs fastest inside a group; a linear scan finds the group
+  vertical,    // descriptors: all groups for one column of tiles; a binary search finds the group
   single,      // dense: one tile for each CTA, as many CTAs as tiles
-  stream_k,    // dense: every CTA the same number of k-blocks; tiles between two CTAs are summed through workspace
-  split_k,     // every tile in `split` splits of K, summed across cluster_k CTAs and then (dense) through workspace
+  stream_k,    // dense: every CTA gets equally many k-blocks; tiles of several CTAs are summed through workspace
+  split_k,     // `split` K splits per tile, reduced in clusters of k CTAs and then (dense) through workspace
 };
 WW_HOST_DEVICE constexpr EnumNames names_of(TileScheduler) {
   return {"TileScheduler", {"auto", "static", "dynamic", "horizontal", "vertical", "single", "stream-k", "split-k"}};
 }
 
-/// Which way a band of tiles is narrow: `raster` tiles along M, walked along N, or the other way round.
+/// The narrow direction of a band of tiles. along_m: `raster` tiles along M, traversed along N; along_n: the reverse.
 enum class RasterBand : u8 { along_m, along_n };
 WW_HOST_DEVICE constexpr EnumNames names_of(RasterBand) { return {"RasterBand", {"m", "n"}}; }
 
-/// Which warps load and multiply, and when.
+/// The division of loading and multiplying between warps.
 enum class Schedule : u8 {
   automatic,    // cooperative
   cooperative,  // one warpgroup loads; the consumer warpgroups share each tile by rows
-  pingpong,     // one warpgroup loads; two consumer warpgroups have a tile each, one multiplies while the other stores
-  multistage,   // no roles: every warpgroup multiplies, and one thread of them also issues the loads
+  pingpong,     // one warpgroup loads; two consumer warpgroups have a tile each; one multiplies while the other stores
+  multistage,   // no warp specialisation: every warpgroup multiplies, and one thread of them also issues the loads
 };
 WW_HOST_DEVICE constexpr EnumNames names_of(Schedule) {
   return {"Schedule", {"auto", "cooperative", "pingpong", "multistage"}};
 }
 
-/// Where the tensor core takes A from.
+/// The source from which the tensor core reads A.
 enum class OperandSource : u8 {
-  automatic,  // shared memory, where it can be read from there
+  automatic,  // shared memory, if wgmma can read the layout there
   shared,
-  registers,  // consumer warps read it out of the stage: tf32 may be M-major then
+  registers,  // consumer warps load it from the stage; allows M-major tf32
 };
 WW_HOST_DEVICE constexpr EnumNames names_of(OperandSource) {
   return {"OperandSource", {"auto", "shared", "registers"}};
 }
 
-/// How A and B lie in memory; mn: not FP8.
+/// The layout of A and B in memory. mn is not available for FP8.
 struct MatrixLayout {
   Major a = Major::k, b = Major::k;
   bool operator==(const MatrixLayout&) const = default;
 };
-/// BLAS' letters: A is (M, K) with n and (K, M) with t, B is (K, N) with n and (N, K) with t.
+/// Returns the layout in BLAS terms: A is (M, K) with n and (K, M) with t, B is (K, N) with n and (N, K) with t.
 WW_HOST_DEVICE constexpr const char* name_of(MatrixLayout layout) {
   const bool a = layout.a == Major::mn, b = layout.b == Major::mn;
   return a ? (b ? "tn" : "tt") : b ? "nn" : "nt";
 }
 
-/// What the problem says about its matrices.
+/// The types and layouts of a problem's matrices.
 struct Operands {
   DType a = DType::e4m3, b = DType::e4m3, d = DType::bf16;
   Scale scale = Scale::none;
@@ -123,7 +124,7 @@ struct Operands {
   OutputLayout d_layout = OutputLayout::row;  // dense
   OutputLayout c_layout = OutputLayout::row;  // of C, auxiliary matrices and stores
   bool batched = false;                       // several matrices of one shape, [L, M, N, K]; rank-3 tensor maps
-  bool pointer_array = false;  // batched: every matrix of A, B, C and D where an array of pointers says; rank-2 maps
+  bool pointer_array = false;  // batched: arrays of pointers locate every matrix of A, B, C and D; rank-2 maps
   bool operator==(const Operands&) const = default;
 };
 
@@ -139,19 +140,19 @@ struct Cluster {
   bool operator==(const Cluster&) const = default;
 };
 
-/// The order of cluster tiles: bands of `width` of them.
+/// The order of cluster tiles: bands that are `width` of them wide.
 struct Raster {
   int width = 0;                          // cluster tiles across a band (swizzle width)
-  RasterBand band = RasterBand::along_m;  // M runs fastest inside a band, then N; or the other way round
+  RasterBand band = RasterBand::along_m;  // M runs fastest inside a band, then N; or the reverse
   bool operator==(const Raster&) const = default;
 };
 
-/// How an sm_90 kernel does its work.
+/// The schedule of an sm_90 kernel.
 struct Sm90Schedule {
   Schedule schedule = Schedule::automatic;
   int stages = 0;                // depth of the operand ring
-  int consumer_warpgroups = 0;   // 1 to 3; each owns tile.m / consumer_warpgroups rows (pingpong: a tile)
-  int partial_accumulators = 0;  // block scales: 1 or 2 of them take turns; 0: 2 where registers allow
+  int consumer_warpgroups = 0;   // 1 to 3; each owns an equal share of tile_m's rows (pingpong: a tile)
+  int partial_accumulators = 0;  // block scales: 1 or 2 partial accumulators used in turn; 0: 2 if registers allow
   TileScheduler tile_scheduler = TileScheduler::automatic;
   int split = 0;  // split_k: K splits of each tile; cluster.k of them are reduced in one cluster, then all in workspace
   OperandSource a_source = OperandSource::automatic;
@@ -162,8 +163,8 @@ struct Sm90Schedule {
 
 /// One product, or a batch of them.
 struct Dense {
-  int epilogue_n = 0;            // columns of D staged at a time, two such parts in turns; 0: the tile's
-  int fixed_n = 0, fixed_k = 0;  // the kernel is for this N, this K alone; 0: for any
+  int epilogue_n = 0;            // dense: columns of D staged at a time, in two alternating buffers; 0: the tile's
+  int fixed_n = 0, fixed_k = 0;  // dense: the kernel is specialised for this N or K; 0: for any
   bool operator==(const Dense&) const = default;
 };
 
@@ -180,8 +181,9 @@ struct KGroups {
   bool operator==(const KGroups&) const = default;
 };
 
-// With swap_ab on, tile, cluster, consumer_warpgroups and raster speak of the instruction's M and N, which are N and M
-// of the problem; every other field still speaks of the problem (config/swap_ab.hpp has the kernel's view).
+/// Describes a kernel. With swap_ab on, tile, cluster, consumer warpgroups, raster and band refer to the instruction's
+/// M and N, which are N and M of the problem. All other fields still refer to the problem (swap_ab.hpp has the kernel's
+/// view).
 struct GemmConfig {
   Arch arch = Arch::sm90;
   Operands operands = {};
@@ -193,7 +195,7 @@ struct GemmConfig {
   Dense dense = {};
   RowGroups row_groups = {};
   KGroups k_groups = {};
-  EpilogueTree epilogue = {};  // what becomes of the scaled accumulator; empty: D is that
+  EpilogueTree epilogue = {};  // applied to the scaled accumulator; if empty, D is the accumulator
 
   bool operator==(const GemmConfig&) const = default;
 };

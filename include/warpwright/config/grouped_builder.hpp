@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills the `auto` fields of a grouped GemmConfig, says what is wrong with one, and lays out shared memory for it.
+// Fills the `auto` fields of a grouped GemmConfig, reports what is wrong with one, and lays out shared memory for it.
 //   ragged, descriptors:  token stages | weight stages | staging of the epilogue | scales | group tables | barriers
 //                         descriptors: the staging is a whole tile of D, which TMA stores
 //   contiguous, masked, k-grouped:  the dense plan (builder.hpp) | group tables
@@ -12,14 +12,14 @@
 namespace ww::collective {
 
 inline constexpr int kGroupLimit = 4096;
-inline constexpr int kGroupBytes = 16;  // of the tables in shared memory, a group
-inline constexpr int kUsualStages = 8;  // of descriptors: deeper rings only crowd out tables
+inline constexpr int kGroupBytes = 16;  // of the tables in shared memory, per group
+inline constexpr int kUsualStages = 8;  // of descriptors: a deeper ring would only take space from the tables
 inline constexpr int kItemStages = 2;   // tiles announced ahead of the consumer warps
 inline constexpr int kItemBytes = 16;
 inline constexpr int kScanBytes = 256;                    // scratch of block scans
 inline constexpr int kStagingBytes = 16 * (64 * 2 + 16);  // of a consumer warp: 16 rows of 64 16-bit columns, padded
 
-/// Token tiles of a width chosen at run time, weights on either side of wgmma.
+/// Returns whether token tiles have a width chosen at run time, with weights on either side of wgmma.
 WW_HOST_DEVICE constexpr bool is_ragged(const GemmConfig& c) {
   return c.row_groups.variant == GroupedVariant::ragged || c.row_groups.variant == GroupedVariant::descriptors;
 }
@@ -37,7 +37,7 @@ WW_HOST_DEVICE constexpr GroupedSharedPlan grouped_shared_plan(const GemmConfig&
   GroupedSharedPlan plan;
   plan.token_stage = c.tile.m * kRowBytes;
   plan.weight_stage = c.tile.n * kRowBytes;
-  // why: every 128 columns of weights have their own scale
+  // Every 128 columns of weights have their own scale.
   plan.scale_stage = promotes(c) ? c.tile.m * ceil_div(c.tile.n, kScaleBlock) * 4 : 0;
   plan.weights = c.sm90.stages * plan.token_stage;
   plan.staging = plan.weights + c.sm90.stages * plan.weight_stage;
@@ -55,21 +55,22 @@ WW_HOST_DEVICE constexpr GroupedSharedPlan grouped_shared_plan(const GemmConfig&
   return plan;
 }
 
-/// Slots are as large as the widest tile wants them; a narrow one takes fewer rounds.
+/// Returns the plan of the exchange. Slots have the size of the widest tile; a narrow tile takes fewer rounds.
 WW_HOST_DEVICE constexpr SumPlan ragged_sum_plan(const GemmConfig& c) {
   const GroupedSharedPlan plan = grouped_shared_plan(c);
   const int warps = 4 * c.sm90.consumer_warpgroups;
   return {cluster_of(c), warps, slot_bytes(c) / (warps * 32 * 4), plan.sums, plan.sum_barriers};
 }
 
-/// Dynamic shared memory that a CTA may have, beside the 1 KiB that the system takes of every CTA.
+/// Returns the dynamic shared memory available to a CTA, without the 1 KiB that the system reserves per CTA.
 WW_HOST_DEVICE constexpr int shared_limit(const GemmConfig& c) {
   constexpr int kOfSm = 228 * 1024, kReserved = 1024;
   static_assert(kOfSm - kReserved == kSharedLimit);
   return kOfSm / max(1, c.sm90.occupancy) - kReserved;
 }
 
-/// Fills every field of 0 (but never changes one that is set). group_capacity must be set: it is a fact of the problem.
+/// Fills every field that is 0 and never changes one that is set. group_capacity must be set, because it is a property
+/// of the problem.
 WW_HOST_DEVICE constexpr GemmConfig resolve_ragged(GemmConfig c) {
   const bool splits = c.sm90.tile_scheduler == TileScheduler::split_k, shares = c.sm90.occupancy > 1;
   if (shares && c.tile.m == 0) c.tile.m = 32;
@@ -97,13 +98,13 @@ WW_HOST_DEVICE constexpr GemmConfig resolve_ragged(GemmConfig c) {
   return c;
 }
 
-/// The part of a fault that any product of groups of rows has: majors and trees.
+/// The part of fault_of() that all products of groups of rows share: majors and trees.
 WW_HOST_DEVICE constexpr ConfigFault fault_of_rows(const GemmConfig& c) {
-  // why: M-major tokens would have groups start at any column of a box, and tokens are row-major everywhere
+  // M-major tokens would let groups start at any column of a box; tokens are row-major everywhere.
   if (c.operands.layout.a != Major::k || c.operands.layout.b != Major::k) return {"layout", "nt for groups of rows"};
   if (c.operands.batched) return {"batched", "0 for groups of rows"};
   if (const char* expected = fault_of(c.epilogue)) return {"epilogue", expected};
-  // why: tiles that share a row or a column count each other in, and only the device knows how many there are
+  // Tiles that share a row or column count each other's arrival, and only the device knows how many there are.
   if (reduces(c.epilogue)) return {"epilogue", "one without reductions for groups of rows: store() what they reduce"};
   if (c.operands.c_layout != OutputLayout::row) return {"c_layout", "row for grouped products"};
   return {};
@@ -113,12 +114,12 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   const bool ragged = c.row_groups.variant == GroupedVariant::ragged;
   if (const ConfigFault fault = fault_of_rows(c)) return fault;
   const EpilogueStages stages = stages_of(c.epilogue);
-  // why: columns of D are rows of the instruction, and those of a pair or block lie in several threads
+  // Columns of D are rows of the instruction, and several threads hold those of a pair or block.
   if (stages.swiglu != EpilogueOp::none)
     return {"variant", "contiguous, or masked for masked groups, with SwiGLU, which combines columns of D"};
   if (stages.quantise != EpilogueOp::none)
     return {"variant", "contiguous, or masked for masked groups, to quantise D, which combines its columns"};
-  // why two of 128 weights: with three a consumer thread's registers are too few for their sums
+  // At most two CTAs with 128 weights: with three, a consumer thread would have too few registers for its sums.
   const int most =
       !ragged || c.sm90.tile_scheduler == TileScheduler::split_k || c.sm90.consumer_warpgroups != 1 || c.tile.m != 32
           ? 1
@@ -184,7 +185,8 @@ WW_HOST_DEVICE constexpr RasterSharedPlan raster_shared_plan(const GemmConfig& c
   return plan;
 }
 
-/// Tiles that end early load no rows for consumer warpgroups without any; peers of a cluster load what they share instead.
+/// Returns whether tiles that end early skip the operand rows of consumer warpgroups without rows. In a cluster they do
+/// not skip them, because peers share the loads.
 WW_HOST_DEVICE constexpr bool loads_parts(const GemmConfig& c) {
   return cluster_of(c).size() == 1 && c.sm90.consumer_warpgroups > 1;
 }
@@ -222,7 +224,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_k_grouped(const GemmConfig& c) {
   if (!groups_k(c)) return {"grouping", "k-groups"};
   if (!c.operands.batched) return {"batched", "1 with groups of K"};
   if (const ConfigFault fault = fault_of(c)) return fault;
-  // why: with groups of different K, a scheduler that cuts K or hands out tiles by a counter has no order of its own
+  // Schedulers that split K or use a work-tile counter have no order for groups of different K.
   if (c.sm90.tile_scheduler != TileScheduler::fixed) return {"tile_scheduler", "static"};
   if (reduces(c.epilogue)) return {"epilogue", "one without reductions for groups of K"};
   if (group_capacity(c) < 1 || group_capacity(c) > kGroupLimit) return {"groups", "1 to 4096"};

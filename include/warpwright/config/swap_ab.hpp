@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Swap-AB as a change of names: D^T = B A^T is a product like any other, of B and A with their types, layouts and
-// scales exchanged, and of a D that lies in memory as it did. So no kernel knows of it: what runs is the kernel of the
-// exchanged config.
+// Swap-AB as an exchange of names. D^T = B A^T is an ordinary product of B and A, with their types, layouts and scales
+// exchanged and D unchanged in memory. No kernel knows of it: the kernel of the exchanged config runs.
 //   weights B (N, K)  -> the instruction's M side, 64 rows at least
 //   tokens A (M, K)   -> its N side, 8 rows at least
 //   D (M, N) by rows  -> D^T (N, M) by columns; C and auxiliary matrices alike; row vectors are column vectors
-// Every element of D is the same sum in the same order of K, so its bits do not depend on it.
+// Every element of D is the same sum in the same order of K, so its bits do not depend on swap-AB.
 #pragma once
 
 #include "warpwright/config/gemm_config.hpp"
@@ -42,7 +41,7 @@ WW_HOST_DEVICE constexpr EpilogueTree exchanged(EpilogueTree tree) {
   return tree;
 }
 
-/// Of a config with swap_ab on the kernel that runs, which has it off; of that the config again.
+/// Maps a config with swap_ab on to the config of its kernel, which has it off, and back.
 WW_HOST_DEVICE constexpr GemmConfig exchanged(GemmConfig c) {
   const GemmConfig from = c;
   c.operands.a = from.operands.b, c.operands.b = from.operands.a;
@@ -54,7 +53,7 @@ WW_HOST_DEVICE constexpr GemmConfig exchanged(GemmConfig c) {
   return c;
 }
 
-/// The config of the kernel that runs for `c`: a template argument of it.
+/// Returns the config of the kernel that runs for `c`; it is a template argument of the kernel.
 WW_HOST_DEVICE constexpr GemmConfig kernel_config(const GemmConfig& c) { return swaps(c) ? exchanged(c) : c; }
 
 }  // namespace ww::collective

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs as text: what the program prints and takes, what a file of tuned configs holds.
-//   tile=128x128x128,cluster=2x1,stages=6      keys that are left out stay open, and are chosen to suit the others
+// Configs as text, as the program prints and takes them and a file of tuned configs holds them.
+//   tile=128x128x128,cluster=2x1,stages=6      keys that are left out stay open and are chosen to suit the others
 #pragma once
 
 #include <string>
@@ -11,10 +11,11 @@
 
 namespace ww {
 
-/// The text of `config`; parse_config() makes the same config of it.
+/// Returns the text of `config`, from which parse_config() makes the same config.
 std::string to_text(const GemmConfig& config);
 
-/// `base` supplies what the text leaves out. Errors: invalid, naming the key, what it takes and what came.
+/// Parses a config. `base` supplies what the text omits. Errors: invalid; they name the key, what it accepts and what
+/// it got.
 Result<GemmConfig> parse_config(std::string_view text, GemmConfig base = {});
 
 }  // namespace ww

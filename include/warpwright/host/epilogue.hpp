@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Epilogues as C++ expressions and as text, and the pointers that a launch gives them.
+// Epilogues as C++ expressions and as text, and the pointers that a launch passes to them.
 //   using namespace ww::evt;
 //   problem.epilogue = silu(acc * alpha + bias());                    or  *parse_epilogue("silu(acc * alpha + bias)")
-// Both are the same value (config/epilogue_nodes.hpp); print and parse round-trip. Every operation rounds once, in
-// the order written; a multiply-add that rounds once is written fma(x, y, z). docs/numerics.md has the formulas.
+// Both lines make the same value (epilogue_nodes.hpp); print and parse round-trip. Every operation rounds once, in the
+// order written; fma(x, y, z) is a multiply-add that rounds once. docs/numerics.md has the formulas.
 #pragma once
 
 #include <bit>
@@ -16,38 +16,40 @@
 
 namespace ww {
 
-/// The text of `tree`: what parse_epilogue() makes the same tree of. No blanks, so that it can stand in a config.
+/// Returns the text of `tree`, from which parse_epilogue() makes the same tree. It contains no blanks, so that it can
+/// be part of a config's text.
 std::string to_text(const EpilogueTree& tree);
 
-/// Errors are invalid and name the position (from 1), what may stand there and what does.
+/// Parses an epilogue expression. Errors are invalid; they name the position (from 1), what is accepted there, and what
+/// was found.
 ///   names      acc; alpha, beta, scalar2, scalar3; c; bias (= row0), row1 to row3; col0 to col3; aux0 to aux3; numbers
 ///   types      name:bf16, :f16, :f32 for c, aux and row; without: bf16 for matrices, f32 for vectors
-///   functions  relu(x), max(x, y) and all others of WW_EPILOGUE_FUNCTIONS and WW_EPILOGUE_FUNCTIONS_OF_TWO
-///              (config/epilogue_nodes.hpp); convert(x, type); clamp(x, low, high); fma(x, y, z); + - * / ( )
+///   functions  relu gelu silu sigmoid tanh; convert(x, type); clamp(x, low, high); fma(x, y, z); + - * ( )
 ///              store(x, out0:type); row_amax(x, out1), row_sum, column_amax, column_sum
 ///   at the end swiglu(x), swiglu_halves(x); quantise(x), quantise_block(x), quantise_block_pow2(x)
 Result<EpilogueTree> parse_epilogue(std::string_view text);
 
-/// What a tree names, in device memory; the rest may stay empty. Vectors are contiguous, matrices in N.
+/// The operands of a tree, in device memory. Operands that the tree does not name may stay empty. Vectors are
+/// contiguous; matrices are contiguous along N.
 struct EpilogueOperands {
-  float scalar[kEpilogueSlots] = {1, 1, 1, 1};       // alpha, beta, the factor of `quantise`, one more
-  const float* scalar_pointer[kEpilogueSlots] = {};  // instead, when not null: one float each
-  // (M, N); with GemmProblem::c_layout column, matrices are (N, M) in memory, and M stands where N does in the strides.
-  // C may be D, with D's type, layout and strides
+  float scalar[kEpilogueSlots] = {1, 1, 1, 1};       // alpha, beta, the factor of `quantise`, and one more
+  const float* scalar_pointer[kEpilogueSlots] = {};  // when not null, one float each that replaces the value above
+  // Matrices are (M, N). With GemmProblem::c_layout column they are (N, M) in memory, and M replaces N in the strides.
+  // C may be the same memory as D if its type, layout and strides are D's.
   const void* c = nullptr;
-  std::int64_t ldc = 0;                                   // elements from row to row; 0: N
-  const void* row_vector[kEpilogueSlots] = {};            // (N)
-  const float* column_vector[kEpilogueSlots] = {};        // (M)
-  const void* auxiliary[kEpilogueSlots] = {};             // (M, N)
-  std::int64_t ld_auxiliary[kEpilogueSlots] = {};         // 0: N
-  void* out[kEpilogueSlots] = {};                         // store: (M, N); row reductions: (M) floats; column ones: (N)
-  std::int64_t ld_out[kEpilogueSlots] = {};               // of store; 0: N
-  float* out_scales = nullptr;                            // quantise_block: (M, ceil(columns of D / 128)) floats
+  std::int64_t ldc = 0;                             // elements from row to row; 0: N
+  const void* row_vector[kEpilogueSlots] = {};      // (N)
+  const float* column_vector[kEpilogueSlots] = {};  // (M)
+  const void* auxiliary[kEpilogueSlots] = {};       // (M, N)
+  std::int64_t ld_auxiliary[kEpilogueSlots] = {};   // 0: N
+  void* out[kEpilogueSlots] = {};            // store: (M, N); row reductions: (M) floats; column reductions: (N) floats
+  std::int64_t ld_out[kEpilogueSlots] = {};  // of store; 0: N
+  float* out_scales = nullptr;               // quantise_block: (M, ceil(columns of D / 128)) floats
   std::int64_t out_scales_row = 0, out_scales_block = 0;  // strides; both 0: packed row-major
   float* amax = nullptr;                                  // quantise: one float
-  // Of a batch, or of groups of rows (host/grouped.hpp says which): elements from what belongs to one matrix to what
-  // belongs to the next. 0 of an input: the same for all; of an output: one behind the other, packed. Matrices and
-  // vectors start at even elements.
+  // Strides of a batch or of groups of rows (host/grouped.hpp): the elements between the operands of consecutive
+  // matrices. 0 means that all matrices share an input, and that outputs are packed one after another. Every matrix and
+  // vector starts at an even element.
   std::int64_t batch_scalar[kEpilogueSlots] = {};  // of scalar_pointer
   std::int64_t batch_c = 0;
   std::int64_t batch_row_vector[kEpilogueSlots] = {}, batch_column_vector[kEpilogueSlots] = {};
@@ -58,7 +60,7 @@ struct EpilogueOperands {
 
 namespace evt {
 
-/// A tree under construction.
+/// An expression from which an epilogue tree is built.
 class Expression {
  public:
   constexpr Expression(float value) : tree_{} {  // NOLINT: numbers are expressions
@@ -117,7 +119,8 @@ constexpr Expression aux(int slot, DType type = bf16) {
 constexpr Expression operator+(const Expression& x, const Expression& y) { return {{EpilogueOp::add}, x, y}; }
 constexpr Expression operator*(const Expression& x, const Expression& y) { return {{EpilogueOp::multiply}, x, y}; }
 constexpr Expression operator/(const Expression& x, const Expression& y) { return {{EpilogueOp::divide}, x, y}; }
-/// x + y (-1) and x (-1): exact, so that each rounds as a subtraction and a negation do.
+/// Subtraction and negation, as x + y * (-1) and x * (-1). The products are exact, so both round as IEEE subtraction
+/// and negation do.
 constexpr Expression operator-(const Expression& x, const Expression& y) { return x + y * -1.0f; }
 constexpr Expression operator-(const Expression& x) { return x * -1.0f; }
 

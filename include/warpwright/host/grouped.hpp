@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // D[r, :] = epilogue(scale (A[r, :] . B[group of r]^T)) for ragged groups of rows: A [M, K], B [G, N, K], D [M, N], all
-// row-major.
-// Which rows belong to which group is known on the device only, in one of five encodings of int32 arrays; the host
-// never reads them, so a captured graph may be replayed with other sizes. Groups may be empty and need no alignment.
+// row-major. Only the device knows which rows belong to which group, in one of five encodings of int32 arrays. The host
+// never reads the arrays, so a captured graph may be replayed with other sizes. Groups may be empty and need no
+// alignment.
 #pragma once
 
 #include <cstdint>
@@ -27,30 +27,31 @@ struct GroupedProblem {
   Scale scale = Scale::none;
   ScaleType scale_type = ScaleType::f32;
   GroupEncoding encoding = GroupEncoding::offsets;
-  std::int64_t alignment = 1;  // offsets: a group starts at the next multiple of this after the one before it ends
-  bool zero_outside = false;   // rows of D outside every group: written with zeros instead of left alone
-  // row strides in elements; 0: K, K, columns of D, which are N, or N / 2 behind SwiGLU. Rows start at multiples of
-  // 16 bytes
+  std::int64_t alignment = 1;  // offsets: each group starts at the first multiple of this after the end of the previous
+                               // one
+  bool zero_outside = false;   // if true, rows of D outside every group are zeroed; otherwise they are left alone
+  // Row strides in elements. 0: K for A and B; for D its number of columns, which is N, or N / 2 after SwiGLU. Rows
+  // start at multiples of 16 bytes.
   std::int64_t lda = 0, ldb = 0, ldd = 0;
   std::int64_t stride_b_group = 0;  // elements from B[g] to B[g + 1]; 0: N * ldb
-  // Scales are of `scale_type`, their strides in elements; a stride of 0 beside others that are set shares one scale
+  // float32 scales; strides in elements. A stride of 0 beside others that are set shares one scale.
   //   tensor:      scale_a[g * scale_a_group], scale_b[g * scale_b_group]          (0, 0: one for the whole tensor)
   //   row_column:  scale_a[row * scale_a_row], scale_b[g * scale_b_group + n * scale_b_n]
-  //   block:       scale_a[row * scale_a_row + kb * scale_a_k], scale_b[g * scale_b_group + nb * scale_b_n + kb *
-  //   scale_b_k]
-  // row and column recipes: all 0 means packed row-major (M), (G, N); block: (M, ceil(K/128)), (G, ceil(N/128),
-  // ceil(K/128))
+  //   block:       scale_a[row * scale_a_row + kb * scale_a_k],
+  //                scale_b[g * scale_b_group + nb * scale_b_n + kb * scale_b_k]
+  // If all strides are 0, scales are packed row-major. row_column: (M) and (G, N). block: (M, ceil(K/128)) and (G,
+  // ceil(N/128), ceil(K/128)).
   std::int64_t scale_a_row = 0, scale_a_k = 0, scale_a_group = 0;
   std::int64_t scale_b_n = 0, scale_b_k = 0, scale_b_group = 0;
-  // A tree without reductions; SwiGLU and quantise_block with variants contiguous and masked alone, which `auto` then
-  // takes. Rows outside groups are not walked: zeros there are zeros.
+  // An epilogue without reductions. SwiGLU and quantise_block need the variant contiguous or masked, which `auto` then
+  // chooses. Rows outside groups skip the epilogue: a row of zeros stays a row of zeros.
   EpilogueTree epilogue = {};
 
-  /// Rows of A and D in memory: M, or G * Mmax.
+  /// Returns the rows of A and D in memory: M, or G * Mmax.
   std::int64_t total_rows() const { return encoding == GroupEncoding::masked ? groups * rows : rows; }
 };
 
-/// Device pointers. What `sizes` and `sizes2` hold: see GroupEncoding.
+/// Device pointers. GroupEncoding documents what `sizes` and `sizes2` hold.
 struct GroupedOperands {
   const void* a = nullptr;
   const void* b = nullptr;
@@ -60,35 +61,38 @@ struct GroupedOperands {
   const float* global_scale = nullptr;  // as in GemmOperands
   const std::int32_t* sizes = nullptr;
   const std::int32_t* sizes2 = nullptr;
-  std::uint32_t* status = nullptr;  // optional: GroupStatus bits are or-ed into it
-  void* workspace = nullptr;        // GroupedPlan::workspace_bytes(), 256-byte aligned, zeroed once by the caller
+  std::uint32_t* status = nullptr;  // optional: the kernel ORs GroupStatus bits into it
+  void* workspace = nullptr;        // GroupedPlan::workspace_bytes() bytes, 256-byte aligned, zeroed once by the caller
   std::size_t workspace_bytes = 0;
-  // What the tree names, with G in the place of a batch: batch_row_vector is the step from bias[g] to bias[g + 1], N
-  // for bias [G, N] and 0 for one [N] that serves all groups; batch_scalar likewise. C, auxiliary matrices, outputs and
-  // column vectors have the rows of D, all groups in one tensor (masked: G * Mmax), and no such step.
+  // Operands that the tree names, with G groups in place of a batch. batch_row_vector is the stride from bias[g] to
+  // bias[g + 1]: N for bias [G, N], 0 for one bias [N] that serves all groups. batch_scalar is the same for scalars. C,
+  // auxiliary matrices, outputs and column vectors have the rows of D, with all groups in one tensor (masked: G *
+  // Mmax), and no stride between groups.
   EpilogueOperands epilogue = {};
 };
 
-/// Why this library cannot run `problem` with `options`, without touching a device; no error when it can.
+/// Returns the reason why this library cannot run `problem` with `options`, or no error. Touches no device.
 Result<void> can_implement(const GroupedProblem& problem, const GemmOptions& options = {});
 
-/// Tiles of one launch that were `width` rows of tokens wide.
+/// The number of tiles of one launch that were `width` rows of tokens wide.
 struct TileWidth {
   int width = 0;
   bool swapped = false;  // weights on the M side of wgmma
   std::uint64_t tiles = 0;
 };
 
-/// A compiled kernel and everything about its launch but the pointers. Copyable, thread-safe; one workspace serves one
-/// run at a time.
+/// A compiled kernel and its launch parameters except the pointers. Plans are copyable and thread-safe; a workspace
+/// serves one run at a time.
 class GroupedPlan {
  public:
   const GroupedProblem& problem() const;
   const GemmConfig& config() const;     // fully resolved
   std::size_t workspace_bytes() const;  // owned by the caller, 256-byte aligned; zeroed before its first use
-  /// Validates pointers (null, alignment), then launches. Never synchronises, never reads sizes: graph-capturable.
+  /// Validates the pointers (null, alignment), then launches the kernel. It never synchronises and never reads sizes,
+  /// so that a graph can capture it.
   Result<void> run(const GroupedOperands& operands, Stream stream = {}) const;
-  /// The token widths of the last finished run that used `workspace` (copied from the device); ragged only, else empty.
+  /// Copies from the device the token widths of the last finished run that used `workspace`. Only the ragged variant
+  /// records them; for the others the list is empty.
   Result<std::vector<TileWidth>> widths(const void* workspace) const;
   std::optional<EmuStats> last_stats() const;
 

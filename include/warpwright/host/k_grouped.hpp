@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// D[g] [M, N] = scale (A_g . B_g^T) for ragged groups of K, each with a D of its own: the gradients of the weights of
-// experts, where A and B are activations and gradients as they lie, (tokens, M) and (tokens, N), and K are the tokens.
+// D[g] [M, N] = scale (A_g . B_g^T) for ragged groups of K, each with its own D. This is the weight gradient of
+// experts: A and B are activations and gradients as they are stored, (tokens, M) and (tokens, N), and K counts tokens.
 //   D[g][m, n] = (C[g][m, n] +) sum over the rows k of group g of A[k, m] B[k, n]
-// Which rows belong to which group is known on the device only, in the encodings of groups of rows (host/grouped.hpp);
-// the host never reads them. A group may be empty: its D is zero or, when accumulating, C.
+// Only the device knows which rows belong to which group, in the encodings of groups of rows (host/grouped.hpp). The
+// host never reads them. A group may be empty: its D is zero or, when accumulating, C.
 #pragma once
 
 #include <cstdint>
@@ -18,53 +18,58 @@ namespace ww {
 struct KGroupedProblem {
   std::int64_t groups = 0;  // G, at most 4096
   std::int64_t m = 0, n = 0;
-  std::int64_t k = 0;  // rows of A and B in memory, whatever their group; masked: of one group (Kmax), G Kmax in all
+  std::int64_t k = 0;  // rows of A and B in memory, in all groups together; masked: of one group (Kmax), G * Kmax in
+                       // all
   DType a = DType::bf16, b = DType::bf16, d = DType::f32;
-  // none, tensor, row_column, block_1x128_1x128 or block_1x128_128x128. Scales stand for K as a whole, not for groups,
-  // where they step along K
+  // none, tensor, row_column, block_1x128_1x128 or block_1x128_128x128. Scales that step along K are indexed by the
+  // whole K, not by the K of a group.
   Scale scale = Scale::none;
   ScaleType scale_type = ScaleType::f32;
   GroupEncoding encoding = GroupEncoding::offsets;
-  std::int64_t alignment = 1;  // offsets: a group starts at the next multiple of this after the one before it ends
-  // mn: A is stored (K, M), B is stored (K, N). Both mn: groups begin and end at any row. With a K-major operand, that
-  // is (M, K) or (N, K), which FP8 and tf32 need, they begin and end at multiples of 128: others are cut to whole ones,
-  // and the status word says misaligned
+  std::int64_t alignment = 1;  // offsets: each group starts at the first multiple of this after the end of the previous
+                               // one
+  // mn: A is stored as (K, M), B as (K, N). If both are mn, groups may begin and end at any row. A K-major operand, (M,
+  // K) or (N, K), which FP8 and tf32 require, restricts groups to begin and end at multiples of 128. Other groups are
+  // cut to whole blocks of 128, and the status word reports `misaligned`.
   Major a_major = Major::mn, b_major = Major::mn;
-  bool accumulate = false;                 // D[g] = C[g] + product, C of D's type and strides; else D[g] = product
+  bool accumulate = false;  // D[g] = C[g] + product, where C has D's type and strides; otherwise D[g] = product
   std::int64_t lda = 0, ldb = 0, ldd = 0;  // row strides in elements of A and B as stored; 0: packed
   std::int64_t stride_d_group = 0;         // elements from D[g] to D[g + 1]; 0: M * ldd
-  // Scales of `scale_type`, as GemmProblem has them. Steps from one group's to the next are for tensor and row_column
-  // alone; 0 is one set for all groups.
+  // float32 scales, as in GemmProblem. The group strides apply only to tensor and row_column; 0 = all groups share one
+  // set.
   std::int64_t scale_a_row = 0, scale_a_k = 0, scale_a_group = 0;
   std::int64_t scale_b_n = 0, scale_b_k = 0, scale_b_group = 0;
 
-  /// Rows of K in memory.
+  /// Returns the rows of K in memory.
   std::int64_t total_k() const { return encoding == GroupEncoding::masked ? groups * k : k; }
 };
 
-/// Device pointers. What `sizes` and `sizes2` hold: see GroupEncoding; their rows are rows of K.
+/// Device pointers. GroupEncoding documents what `sizes` and `sizes2` hold; here they count rows of K.
 struct KGroupedOperands {
   const void* a = nullptr;
   const void* b = nullptr;
-  const void* c = nullptr;  // accumulate: null or `d`, in place; else matrices apart from D
+  const void* c = nullptr;  // accumulate: null or `d` for in-place accumulation; otherwise matrices that do not overlap
+                            // D
   void* d = nullptr;
   const void* scale_a = nullptr;  // of KGroupedProblem::scale_type
   const void* scale_b = nullptr;
   const float* global_scale = nullptr;  // as in GemmOperands
   const std::int32_t* sizes = nullptr;
   const std::int32_t* sizes2 = nullptr;
-  std::uint32_t* status = nullptr;  // optional: GroupStatus bits are or-ed into it
+  std::uint32_t* status = nullptr;  // optional: the kernel ORs GroupStatus bits into it
 };
 
-/// Why this library cannot run `problem` with `options`, without touching a device; no error when it can.
+/// Returns the reason why this library cannot run `problem` with `options`, or no error. Touches no device.
 Result<void> can_implement(const KGroupedProblem& problem, const GemmOptions& options = {});
 
-/// A compiled kernel and everything about its launch but the pointers. Copyable, thread-safe; needs no workspace.
+/// A compiled kernel and its launch parameters except the pointers. Plans are copyable and thread-safe, and need no
+/// workspace.
 class KGroupedPlan {
  public:
   const KGroupedProblem& problem() const;
   const GemmConfig& config() const;  // fully resolved
-  /// Validates pointers (null, alignment), then launches. Never synchronises, never reads sizes: graph-capturable.
+  /// Validates the pointers (null, alignment), then launches the kernel. It never synchronises and never reads sizes,
+  /// so that a graph can capture it.
   Result<void> run(const KGroupedOperands& operands, Stream stream = {}) const;
   std::optional<EmuStats> last_stats() const;
 

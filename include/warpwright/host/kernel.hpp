@@ -24,33 +24,36 @@ namespace ww {
 struct KernelLaunch {
   std::uint32_t grid = 1;                    // CTAs, a multiple of `cluster`
   std::uint32_t cluster = 1;                 // CTAs of a cluster, at most 16
-  std::uint32_t threads = 0;                 // of a CTA: those that WW_KERNEL was given
+  std::uint32_t threads = 0;                 // of a CTA, equal to the number in WW_KERNEL
   std::uint32_t shared_bytes = 0;            // dynamic shared memory of a CTA
-  std::span<const MemoryRange> memory = {};  // all global memory that the kernel touches; only emulated devices look
-  bool cross_cta = false;                    // CTAs of different clusters wait for each other, so all must be resident
-  bool pdl = false;                          // may start before its predecessor in the stream has ended
+  std::span<const MemoryRange> memory = {};  // all global memory that the kernel accesses; read only by emulated
+                                             // devices
+  bool cross_cta = false;  // CTAs of different clusters wait for each other, so that all must be resident
+  bool pdl = false;        // may start before its predecessor in the stream has ended
   Stream stream = {};
 };
 
 class Kernel {
  public:
-  /// From memory, then the cache on disk, then the compiler. Errors: could_not_finish with the compiler's messages.
+  /// Loads the kernel from memory or the cache on disk, or compiles it. Errors: could_not_finish with the compiler's
+  /// messages.
   static Result<Kernel> compile(const Device& device, const KernelSource& source);
 
   const std::string& name() const;
-  /// Enqueues one launch; an emulated device has finished it when this returns. `params` is the kernel's one parameter
-  /// as its bytes. Errors: invalid names the field of the launch; could_not_finish is the kernel's own failure.
+  /// Enqueues one launch; on an emulated device the launch has finished when this returns. `params` holds the bytes of
+  /// the kernel's parameter. Errors: invalid names the field of the launch; could_not_finish is the kernel's own
+  /// failure.
   Result<void> launch(const void* params, std::size_t params_bytes, const KernelLaunch& launch) const;
   template <class Params> Result<void> launch(const Params& params, const KernelLaunch& shape) const {
     static_assert(std::is_trivially_copyable_v<Params>, "a kernel's parameter is passed as its bytes");
     return launch(&params, sizeof params, shape);
   }
-  /// Clusters of this shape that the device holds at once.
+  /// Returns how many clusters of this shape the device holds at once.
   Result<int> max_active_clusters(const KernelLaunch& launch) const;
-  /// Statistics of this thread's last launch on an emulated device.
+  /// Returns statistics of this thread's last launch on an emulated device.
   std::optional<EmuStats> last_stats() const;
-  /// What the checker found in this thread's last launch on a device with EmuOptions::check, also when that launch
-  /// returned an error for its findings.
+  /// Returns the checker's report on this thread's last launch on a device with EmuOptions::check, even if that launch
+  /// returned an error because of its findings.
   std::optional<CheckReport> last_check() const;
 
   class Impl;
@@ -60,10 +63,10 @@ class Kernel {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// The source file at `path`, whose kernel is called `name`.
+/// Reads the source file at `path`, whose kernel is called `name`.
 Result<KernelSource> read_kernel_source(const std::filesystem::path& path, std::string name);
 
-/// The translation unit that plans with this resolved config compile, dense or grouped.
+/// Returns the translation unit that plans with this resolved config compile, dense or grouped.
 KernelSource kernel_source(const GemmConfig& config);
 
 }  // namespace ww

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch of one kernel is made of, whichever executor carries it out: its source, the memory that it may touch,
-// and descriptions of the tensors that TMA walks. host/kernel.hpp compiles and launches.
+// The parts of a kernel launch that both executors share: its source, the memory that it may access, and descriptions
+// of the tensors that TMA copies. host/kernel.hpp compiles and launches.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace ww {
 
-/// How TMA permutes the 16-byte chunks of a box in shared memory, named by the bytes of its rows.
+/// The permutation that TMA applies to the 16-byte chunks of a box in shared memory, named by the bytes of its rows.
 enum class SmemSwizzle { none, b32, b64, b128 };
 
 /// A tiled tensor map: extents and boxes in elements, innermost dimension first.
@@ -25,7 +25,7 @@ struct TensorMapSpec {
   std::uint32_t box[5] = {};           // 1..256; box[0] * element size a multiple of 16 and within the swizzle's span
   SmemSwizzle swizzle = SmemSwizzle::b128;
 
-  /// Of a row-major matrix (rows, columns) whose rows are `stride` elements apart.
+  /// Describes a row-major matrix (rows, columns) whose rows are `stride` elements apart.
   static TensorMapSpec matrix(const void* base, DType element, std::int64_t rows, std::int64_t columns,
                               std::int64_t stride, int box_rows, int box_columns, SmemSwizzle swizzle) {
     TensorMapSpec spec;
@@ -42,15 +42,16 @@ struct TensorMapSpec {
 };
 
 /// One translation unit for either executor: NVRTC compiles it for a GPU, the host's compiler for an emulated device.
-/// `name` is the kernel's entry, as WW_KERNEL names it; `text` may include every header below warpwright/ up to
+/// `name` is the kernel's entry, as given to WW_KERNEL. `text` may include every header below warpwright/ up to
 /// warpwright/kernel/, and ends with WW_MODULE().
 struct KernelSource {
   std::string name;
   std::string text;
 };
 
-/// Global memory that a launch may touch. An emulated device checks every access against these ranges and counts bytes
-/// by `name`. The members have no initial values because an array with room for many is on the path of every call.
+/// Global memory that a launch may access. An emulated device checks every access against these ranges and counts bytes
+/// by `name`. The members have no initial values, because every call would have to initialise an array with room for
+/// many.
 struct MemoryRange {
   const char* name;
   const void* base;

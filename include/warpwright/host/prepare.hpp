@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels ahead of time: everything that a list of problems will need, compiled on several threads and kept in the
-// device's cache, in memory and on disk. A plan of one of these problems compiles nothing afterwards.
+// Ahead-of-time compilation: compiles every kernel that a list of problems needs, on several threads, and keeps it in
+// the device's cache, in memory and on disk. Planning one of these problems afterwards compiles nothing.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,17 @@ struct PrepareCase {
   GemmOptions options = {};
 };
 
-/// One kernel, of the config that a plan of its cases would take.
+/// One kernel: the config that a plan would choose for its cases.
 struct PreparedKernel {
-  std::vector<std::size_t> cases = {};  // which of the list need it, ascending
-  GemmConfig config = {};               // of the first of them
-  double seconds = 0;                   // until it was there; almost nothing from a cache
-  std::optional<Error> error = {};      // then there is no kernel, and nothing of it is on disk
+  std::vector<std::size_t> cases = {};  // indices of the cases that need it, ascending
+  GemmConfig config = {};               // config of the first of these cases
+  double seconds = 0;                   // time to compile or load it; almost nothing from a cache
+  std::optional<Error> error = {};      // if set, the kernel was not made, and nothing of it is on disk
 };
 
 struct PrepareOptions {
   int threads = 0;  // 0: one for each core
-  // After each kernel, from whichever thread made it, one call at a time; may be empty
+  // Called after each kernel from the thread that made it, one call at a time; may be empty.
   std::function<void(std::size_t done, std::size_t of, const PreparedKernel&)> progress = {};
 };
 
@@ -38,8 +38,8 @@ struct Prepared {
   double seconds = 0;
 };
 
-/// Compiles each kernel once, however many cases share it. A case that no kernel solves is an entry with its error and
-/// does not stop the others; neither does a compiler that fails. Cases without elements need no kernel.
+/// Compiles each kernel once, however many cases share it. A case that no kernel solves becomes an entry with its error
+/// and does not stop the others; neither does a compiler that fails. Cases without elements need no kernel.
 Prepared prepare(const Device& device, std::span<const PrepareCase> cases, const PrepareOptions& options = {});
 
 }  // namespace ww
