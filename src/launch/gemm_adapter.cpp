@@ -204,7 +204,7 @@ Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::
       return operand("a", operands.a, g.a, g.a_major, g.m, g.lda, c.tile.m / c.cluster.n, g.batch_a);
     }));
     WW_TRY(arguments.b, maps.get(1, operands.b, [&] {
-      return operand("b", operands.b, g.b, g.b_major, g.n, g.ldb, c.tile.n / c.cluster.m, g.batch_b);
+      return operand("b", operands.b, g.b, g.b_major, g.n, g.ldb, c.tile.n / collective::slices_of_b(c), g.batch_b);
     }));
   }
   WW_TRY(arguments.d, maps.get(2, operands.d, [&] { return encode(output_map(operands.d), g.batch_d); }));

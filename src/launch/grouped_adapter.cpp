@@ -44,8 +44,8 @@ static_assert(collective::kTokenWidthCount <= collective::kWidthClasses);
 
 /// B [G, N, K] walked in boxes of rows of one group.
 runtime::TensorMapSpec weights_map(const GroupedProblem& g, const GemmConfig& c, const void* base) {
-  runtime::TensorMapSpec spec =
-      TensorMapSpec::matrix(base, g.b, g.n, g.k, g.ldb, c.tile.n / c.cluster.m, c.tile.k, SmemSwizzle::b128);
+  runtime::TensorMapSpec spec = TensorMapSpec::matrix(base, g.b, g.n, g.k, g.ldb, c.tile.n / collective::slices_of_b(c),
+                                                      c.tile.k, SmemSwizzle::b128);
   spec.rank = 3;
   spec.extent[2] = static_cast<std::uint64_t>(g.groups);
   spec.stride_bytes[2] = static_cast<std::uint64_t>(g.stride_b_group) * bytes_of(g.b);

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "warpwright/config/builder.hpp"
+
 namespace ww::ops {
 
 Result<void> check_epilogue(const GemmProblem& p) {
@@ -19,11 +21,9 @@ Result<void> check_epilogue(const GemmProblem& p) {
 }
 
 Result<void> check_epilogue_tile(const GemmProblem& p, const GemmConfig& c) {
-  if (!p.epilogue.has(EpilogueOp::swiglu_halves) || p.n == 0 || p.n == c.tile.n) return {};
+  if (collective::fits_halves(c, p.n)) return {};
   return failure(ErrorCode::unsupported, "epilogue, swiglu_halves",
-                 "one tile that owns both halves: N = TILE_N, at most 256, 128 of groups with block scales; or columns "
-                 "interleaved, "
-                 "as swiglu takes them",
+                 "a TILE_N that divides N and 256: each half of a tile within 128 columns that share a scale",
                  fmt::format("N = {}, TILE_N = {}", p.n, c.tile.n));
 }
 

@@ -10,7 +10,7 @@ namespace ww::ops {
 /// The tree of `problem` is whole, D has the type that it makes and as many columns as it leaves.
 Result<void> check_epilogue(const GemmProblem& problem);
 
-/// What a config does not know by itself: halves of N must lie in one tile.
+/// What a config does not know by itself: whether halves of SwiGLU meet the scales of B where its tiles can have them.
 Result<void> check_epilogue_tile(const GemmProblem& problem, const GemmConfig& resolved);
 
 /// As much of a grouped problem as the two checks above look at.

@@ -75,14 +75,14 @@ GemmConfig brief(GemmConfig config, int occupancy) {
 /// why two CTAs of an SM where they have a tile each at most: a third would leave less of a ring to each
 int brief_ctas(const GroupedProblem& p, int sms) { return brief_tiles(p) <= 2 * sms ? 2 : 3; }
 
-/// `halves`: N when one tile must own all of it, else 0.
-GemmConfig rasterised(GemmConfig config, GroupedVariant variant, std::int64_t halves = 0) {
+/// `n`: columns of the product, where SwiGLU pairs its halves.
+GemmConfig rasterised(GemmConfig config, GroupedVariant variant, std::int64_t n = 0) {
   const bool promoted = collective::promotes(config), words = config.operands.d == DType::f32;
   config.row_groups.variant = variant;
   // why: promotion needs the registers that 256 columns would take, FP32 outputs the shared memory
   config.tile.m = promoted && !words ? 192 : 128;
   config.tile.n = promoted || words ? 128 : 256;
-  if (halves > 0) config.tile.n = static_cast<int>(min<std::int64_t>(halves, config.tile.n));
+  if (n > 0 && collective::pairs_halves(config)) config.tile.n = collective::tile_of_halves(config, n, config.tile.n);
   config.cluster.m = promoted && !words ? 1 : 2;
   config.cluster.n = 1;
   return collective::resolve_grouped(config);
@@ -171,7 +171,7 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
     return requested.sm90.occupancy == 0 && is_brief(problem, sms) ? brief(config, brief_ctas(problem, sms))
                                                                    : split_where_few(ragged(config), problem, sms);
   }
-  return rasterised(config, config.row_groups.variant, config.epilogue.has(EpilogueOp::swiglu_halves) ? problem.n : 0);
+  return rasterised(config, config.row_groups.variant, problem.n);
 }
 
 /// The tiles of a dense product with such outputs: a group's K is as long as that of one.

@@ -40,8 +40,8 @@ std::string objection(const GemmProblem& p, const GemmConfig& c, const Request& 
     return fmt::format("order: an epilogue that reduces gets {} on request only", name_of(c.sm90.tile_scheduler));
   if (collective::cluster_of(c).size() > request.sms)
     return fmt::format("cluster: more CTAs than the {} SMs that may be used", request.sms);
-  if (p.epilogue.has(EpilogueOp::swiglu_halves) && p.n != c.tile.n)
-    return fmt::format("tile (n): one tile owns both halves of SwiGLU, N = {}", p.n);
+  if (!collective::fits_halves(c, p.n))
+    return fmt::format("tile (n): halves of SwiGLU's tile within 128 columns that share a scale, N = {}", p.n);
   if (collective::sums_in_workspace(c) && workspace_of(p, c, request.sms) > request.workspace_limit)
     return fmt::format("workspace: more than the limit of {} bytes", request.workspace_limit);
   return "";
@@ -79,9 +79,8 @@ GemmConfig of_problem(const GemmProblem& p, const GemmConfig& requested) {
   c.operands.layout.a = p.a_major, c.operands.layout.b = p.b_major, c.operands.d_layout = p.d_layout;
   // why: where there is no such matrix, both layouts are one kernel, which is compiled and cached once
   c.operands.c_layout = names_matrix(p.epilogue) ? p.c_layout : OutputLayout::row;
-  // one tile owns both halves
-  if (c.tile.n == 0 && c.epilogue.has(EpilogueOp::swiglu_halves))
-    c.tile.n = static_cast<int>(min<std::int64_t>(p.n, 256));
+  if (c.tile.n == 0 && collective::pairs_halves(c) && (p.n <= 256 || collective::shares_scales_of_halves(c)))
+    c.tile.n = collective::tile_of_halves(c, p.n, 256);
   return c;
 }
 

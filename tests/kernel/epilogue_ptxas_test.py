@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three epilogue trees in two kernels each: ptxas spills nothing and serialises no wgmma (C75xx).
+"""Four epilogue trees in two kernels each: ptxas spills nothing and serialises no wgmma (C75xx).
     epilogue_ptxas_test.py <include folder> <nvcc> [words of the cases to take ...]"""
 import sys
 
@@ -14,6 +14,7 @@ TREES = {
     "softcap(gelu_erf(acc)/bias,scalar2)*max(acc,0)": (
         "bf16", "{O::accumulator}, {O::gelu_erf}, {O::row_vector}, {O::divide}, {O::scalar, 2}, {O::softcap}, "
         "{O::accumulator}, {O::constant}, {O::max}, {O::multiply}"),
+    "swiglu_halves(acc+bias)": ("bf16", "{O::accumulator}, {O::row_vector}, {O::add}, {O::swiglu_halves}"),
 }
 TILES = {"block_1x128_128x128": 128, "tensor": 256}
 

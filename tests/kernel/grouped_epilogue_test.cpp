@@ -194,17 +194,19 @@ TEST(GroupedEpilogue, WithoutKItIsTheTreeOfZeros) {
     }
 }
 
-TEST(GroupedEpilogue, SwigluOfHalvesInOneTile) {
+TEST(GroupedEpilogue, SwigluOfHalvesInOneTileAndInMany) {
   using namespace evt;
   const Device device = open_emu();
   for (GroupedVariant variant : {GroupedVariant::contiguous, GroupedVariant::masked}) {
     GroupedEpilogueCase c = small_case(variant, swiglu_halves(acc * alpha + bias()), 96);
-    c.host.config.tile.n = 144;
-    EXPECT_EQ(wrong(c, run_or_throw(device, c)), "");
-    c.host.config.tile.n = 64;
-    const auto refused = run_on(device, c);
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().argument, "epilogue, swiglu_halves");
+    std::vector<std::uint8_t> of_one_tile;
+    for (const auto& [tile_n, cluster_m] : {std::pair{144, 1}, {64, 1}, {48, 2}}) {
+      c.host.config.tile.n = tile_n, c.host.config.cluster.m = cluster_m;
+      const GroupedEpilogueRun run = run_or_throw(device, c);
+      EXPECT_EQ(wrong(c, run), "");
+      if (tile_n == 144) of_one_tile = run.d;
+      EXPECT_EQ(run.d, of_one_tile) << c.replay();
+    }
   }
 }
 

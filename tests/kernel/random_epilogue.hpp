@@ -45,7 +45,8 @@ class RandomTree {
       outputs_ = 0;
       evt::Expression e = expression(6, true);
       const std::uint64_t end = pick(8);
-      if (end == 0) e = pick(2) ? evt::swiglu(e) : evt::swiglu(e + evt::acc);
+      if (end == 0) e = newer_ ? evt::swiglu_halves(e) : pick(2) ? evt::swiglu(e) : evt::swiglu(e + evt::acc);
+      if (end == 1 && newer_) e = evt::swiglu(e);
       const std::uint64_t quantise = pick(6);
       if (quantise == 0) e = evt::quantise(e);
       if (quantise == 1) e = pick(2) ? evt::quantise_block(e) : evt::quantise_block_pow2(e);

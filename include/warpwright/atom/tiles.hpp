@@ -33,6 +33,9 @@ template <int kRows, int kColumns, bool kBatched = false> struct TileRow {
   }
 };
 
+/// The same of a tile in two halves: the second half of its rows lies `skip` rows further on than the first half ends.
+template <int kRows, int kColumns, bool kBatched = false> struct TileHalves { int row, batch = 0, skip = 0; };
+
 // --- in shared memory ----------------------------------------------------------------------------------
 /// A tile under the 128-byte swizzle, or whole groups of its rows. Copies and descriptors need only its start.
 template <Major kMajor = Major::k> struct SharedTile {
@@ -93,6 +96,12 @@ WW_DEVICE TileRow<kRows / kSharers, kColumns, kBatched> tma_partition(const Tile
                                                                       int slice) {
   static_assert(kRows % kSharers == 0, "tma_partition: expected rows that the sharing CTAs can split evenly");
   return {tile.row + slice * (kRows / kSharers), tile.batch, tile.column};
+}
+template <int kSharers, int kRows, int kColumns, bool kBatched>
+WW_DEVICE TileRow<kRows / kSharers, kColumns, kBatched> tma_partition(const TileHalves<kRows, kColumns, kBatched>& tile,
+                                                                      int slice) {
+  static_assert(kSharers % 2 == 0 && kRows % kSharers == 0, "tma_partition: expected slices within a half each");
+  return {tile.row + slice * (kRows / kSharers) + (slice >= kSharers / 2 ? tile.skip : 0), tile.batch};
 }
 template <int kSharers, int kRows, Major kMajor, int kStageRows>
 WW_DEVICE SharedOperand<kRows / kSharers, kMajor, kStageRows> tma_partition(

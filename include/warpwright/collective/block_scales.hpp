@@ -33,6 +33,10 @@ struct TileScales {
   i64 b_n = 0;
   i32 b_count = 1;  // columns, or blocks of columns, from b on; columns past these use the last scale
 };
+/// Where halves are paired: the columns of B between the gates of a tile and its ups, too.
+struct HalvesScales : TileScales {
+  i32 skip;
+};
 
 /// Scales of two neighbouring columns.
 struct ColumnScales {
@@ -58,14 +62,20 @@ template <bool kScaled> struct GlobalColumns {
     return kScaled ? arch::mul(a, of_b) : of_b;
   }
 };
+/// The same where columns from kHalf on are the ups of SwiGLU's halves.
+template <bool kScaled, int kHalf> struct GlobalHalves {
+  GlobalColumns<kScaled> columns;
+  i32 skip;
+  WW_DEVICE ColumnScales pair(int column) const { return columns.pair(column + (column >= kHalf ? skip : 0)); }
+};
 
-template <int kTileM, int kTileN, ScaleForm kForm> struct BlockScales {
+template <int kTileM, int kTileN, ScaleForm kForm, bool kHalves = false> struct BlockScales {
   static constexpr bool kOfRows = kForm != ScaleForm::columns;  // A has a scale for each row
   static constexpr bool kOfColumns = kForm != ScaleForm::rows;  // B has one for each column
   static constexpr int kBlocks = kForm == ScaleForm::both ? 1   // 128-row or 128-column blocks that a tile may meet
-                                 : kOfRows                ? scale_blocks(kTileN)
+                                 : kOfRows                ? scale_blocks_of_b(kTileN, kHalves)
                                                           : scale_blocks(kTileM);
-  static constexpr int kSlotBytes = 4 * scale_floats(kForm, kTileM, kTileN);
+  static constexpr int kSlotBytes = 4 * scale_floats(kForm, kTileM, kTileN, kHalves);
   static constexpr int kColumnsAt =
       kForm == ScaleForm::both ? 4 * kTileM : 0;  // byte offset within a slot of the scales of columns
   static constexpr int kWarps = 2;
@@ -75,6 +85,7 @@ template <int kTileM, int kTileN, ScaleForm kForm> struct BlockScales {
   static constexpr int kOfB = kOfColumns ? ceil_div(kTileN, kLanes) : kBlocks;
   // k-blocks loaded together, as many as the producer's registers allow.
   static constexpr int kBatch = kOfB > 1 ? max(1, 12 / (kOfA + kOfB)) : kOfA == 1 ? 6 : 8 / kOfA;
+  using Scales = conditional_t<kHalves, HalvesScales, TileScales>;
   template <int kMmaBlocks> using Set = ScaleSet<kMmaBlocks, kOfRows ? kBlocks : 0>;
 
   WW_DEVICE static arch::SharedAddress slot(arch::SharedAddress slots, u32 stage) { return slots + stage * kSlotBytes; }
@@ -82,15 +93,17 @@ template <int kTileM, int kTileN, ScaleForm kForm> struct BlockScales {
   WW_DEVICE static StageColumns columns(arch::SharedAddress slots, pipeline::Stage stage, int row) {
     return {slot(slots, stage.index) + (kColumnsAt + 4 * kTileN * block_of_row(row))};
   }
-  WW_DEVICE static auto global_columns(const TileScales& scales, int row, int k) {
+  WW_DEVICE static auto global_columns(const Scales& scales, int row, int k) {
     const float a =
         kOfRows ? 1.0f : arch::global::load_constant(start_of_a(scales, 0, block_of_row(row)) + k * scales.a_k);
-    return GlobalColumns<!kOfRows>{scales.b + k * scales.b_k, scales.b_n, scales.b_count, a};
+    const GlobalColumns<!kOfRows> columns{scales.b + k * scales.b_k, scales.b_n, scales.b_count, a};
+    if constexpr (kHalves) return GlobalHalves<!kOfRows, kTileN / 2>{columns, scales.skip};
+    else return columns;
   }
 
   /// Loads the scales of all k-blocks of a tile. All lanes of scale warp `warp` (0 or 1) call it.
   template <class Pipeline>
-  WW_DEVICE static void load(const TileScales& scales, arch::SharedAddress slots, Pipeline& pipeline, u32 warp) {
+  WW_DEVICE static void load(const Scales& scales, arch::SharedAddress slots, Pipeline& pipeline, u32 warp) {
     const u32 first = warp * arch::kWarpSize + arch::lane_index();  // row of the tile, or column
     // The pointers advance, because computing products of k and a stride for all loads at once spills in the producer's
     // 56 registers.
@@ -129,7 +142,7 @@ template <int kTileM, int kTileN, ScaleForm kForm> struct BlockScales {
 
   /// Loads the scales of k-block k for a consumer thread's rows, from `row` of the tile on, in kernels without scale
   /// warps.
-  template <int kMmaBlocks> WW_DEVICE static Set<kMmaBlocks> read_global(const TileScales& scales, int row, int k) {
+  template <int kMmaBlocks> WW_DEVICE static Set<kMmaBlocks> read_global(const Scales& scales, int row, int k) {
     Set<kMmaBlocks> read;
     if constexpr (kOfRows) {
       float b[kBlocks];
@@ -174,14 +187,17 @@ template <int kTileM, int kTileN, ScaleForm kForm> struct BlockScales {
 
   // Returns the address of the r-th scale of A that lane `lane` loads first: of its r-th row, or of the tile's r-th
   // block of rows.
-  WW_DEVICE static const float* start_of_a(const TileScales& scales, u32 lane, int r) {
+  WW_DEVICE static const float* start_of_a(const Scales& scales, u32 lane, int r) {
     if constexpr (kOfRows) return scales.a + min(static_cast<int>(lane) + kLanes * r, scales.rows - 1) * scales.a_row;
     else if constexpr (kBlocks > 1) return scales.a + min(r, scales.rows - 1) * scales.a_row;
     else return scales.a;
   }
   // Does the same for B and columns.
-  WW_DEVICE static const float* start_of_b(const TileScales& scales, u32 lane, int j) {
-    if constexpr (kOfColumns)
+  WW_DEVICE static const float* start_of_b(const Scales& scales, u32 lane, int j) {
+    if constexpr (kOfColumns && kHalves) {
+      const int column = static_cast<int>(lane) + kLanes * j;
+      return scales.b + min(column + (column >= kTileN / 2 ? scales.skip : 0), scales.b_count - 1) * scales.b_n;
+    } else if constexpr (kOfColumns)
       return scales.b + min(static_cast<int>(lane) + kLanes * j, scales.b_count - 1) * scales.b_n;
     else if constexpr (kBlocks > 1) return scales.b + min(j, scales.b_count - 1) * scales.b_n;
     else return scales.b;

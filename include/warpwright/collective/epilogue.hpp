@@ -64,13 +64,16 @@ template <GemmConfig kConfig> struct Epilogue {
       scale(Factors{scale_a, scale_b, 0, 0, 1, 1}, consumer_warpgroup, acc);
     } else if constexpr (kConfig.operands.scale == Scale::row_column) {
       const int row = min(tile.m * kTileM, arguments.m - 1);  // a tile may lie wholly past the edge
-      const int n = n_of<kConfig>(arguments), column = min(tile.n * kTileN, n - 1);
+      const int n = n_of<kConfig>(arguments), column = min(tile.n * kColumnStep<kConfig>, n - 1);
       scale(Factors{scale_a + row * arguments.scale_a_row, scale_b + column * arguments.scale_b_n,
                     arguments.scale_a_row, arguments.scale_b_n, arguments.m - row, n - column},
-            consumer_warpgroup, acc);
+            consumer_warpgroup, acc, skip_of(n));
     }
   }
-  WW_DEVICE static void scale(const Factors& factors, int consumer_warpgroup, Accumulator (&acc)[kMmaBlocks]) {
+  /// Columns of B between the gates of a tile and its ups, where halves of `n` columns are paired.
+  WW_DEVICE static constexpr int skip_of(int n) { return pairs_halves(kConfig) ? n / 2 - kTileN / 2 : 0; }
+  WW_DEVICE static void scale(const Factors& factors, int consumer_warpgroup, Accumulator (&acc)[kMmaBlocks],
+                              int skip = 0) {
     if constexpr (kConfig.operands.scale == Scale::tensor) {
       const float s = arch::mul(arch::global::load_constant(factors.a), arch::global::load_constant(factors.b));
       WW_UNROLL
@@ -93,7 +96,8 @@ template <GemmConfig kConfig> struct Epilogue {
       }
       WW_UNROLL
       for (int v = 0; v < Accumulator::kValues; v += 4) {  // two columns, rows r and r + 8
-        const int column = Atom::column(thread, v);
+        const int of_tile = Atom::column(thread, v);
+        const int column = pairs_halves(kConfig) && of_tile >= kTileN / 2 ? of_tile + skip : of_tile;
         const float columns[2] = {at(factors.b, factors.b_n, column, factors.columns),
                                   at(factors.b, factors.b_n, column + 1, factors.columns)};
         WW_UNROLL
@@ -188,7 +192,7 @@ template <GemmConfig kConfig> struct Epilogue {
     extent.tile.n = to.tile_n;
     extent.thread = thread;
     extent.first_row = to.row + consumer_warpgroup * kMmaBlocks * kWarpgroupRows + 16 * (thread / 32) + thread % 32 / 4;
-    extent.first_column = to.tile_n * kTileN;
+    extent.first_column = to.tile_n * kColumnStep<kConfig>;
     return extent;
   }
 

@@ -35,6 +35,20 @@ struct TileExtent {
   WW_DEVICE bool counts() const { return tile.m < tiles_m && tile.n < tiles_n; }
 };
 
+/// Columns of the product from the first of one tile to the first of the next; of halves gates alone.
+template <GemmConfig kConfig> inline constexpr int kColumnStep = kConfig.tile.n / (pairs_halves(kConfig) ? 2 : 1);
+
+/// The column of the product that is `column` of the tile's accumulators; N where there is none.
+template <GemmConfig kConfig> WW_DEVICE int product_column(const TileExtent& extent, int column) {
+  if constexpr (pairs_halves(kConfig)) {
+    const bool up = column >= kConfig.tile.n / 2;
+    const int gate = extent.first_column + column - (up ? kConfig.tile.n / 2 : 0);
+    return gate >= extent.n / 2 ? extent.n : gate + (up ? extent.n / 2 : 0);
+  } else {
+    return extent.first_column + column;
+  }
+}
+
 template <GemmConfig kConfig>
 WW_DEVICE TileExtent extent_of(const GemmArguments& arguments, int consumer_warpgroup, TileCoord tile) {
   const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
@@ -47,7 +61,7 @@ WW_DEVICE TileExtent extent_of(const GemmArguments& arguments, int consumer_warp
           4 * consumer_warpgroup + thread / 32,
           thread,
           row + 16 * (thread / 32) + thread % 32 / 4,
-          tile.n * kConfig.tile.n};
+          tile.n * kColumnStep<kConfig>};
 }
 
 WW_DEVICE float magnitude_of(float x) { return arch::float_of(arch::bits_of(x) & ~arch::kSignBit); }
@@ -208,17 +222,24 @@ template <GemmConfig kConfig> class EpilogueReductions {
   template <int kNode> WW_DEVICE void combine_columns() const {
     constexpr EpilogueNode node = kTree.node(kNode);
     if constexpr (is_column_reduction(node.op)) {
-      const int last = min(extent_.first_column + kConfig.tile.n, extent_.n);
-      for (int column = extent_.first_column + static_cast<int>(arch::lane_index()); column < last;
-           column += static_cast<int>(arch::kWarpSize)) {
-        float all = 0.0f;
-        for (int w = 0; w < extent_.tiles_m * kWarps; ++w)
-          all = combine<node.op == EpilogueOp::column_sum>(
-              all, read(column_partials(reduction_index(kTree, kNode), w) + column));
-        write(static_cast<float*>(arguments_.out[node.slot]) + column, all);
-      }
+      constexpr int kStep = kColumnStep<kConfig>, kHalves = kConfig.tile.n / kStep;
+      const int last = min(extent_.first_column + kStep, extent_.n / kHalves);
+      combine_columns<kNode>(extent_.first_column, last);
+      if constexpr (kHalves == 2)  // the ups of those gates
+        combine_columns<kNode>(extent_.first_column + extent_.n / 2, last + extent_.n / 2);
     }
     if constexpr (kNode > 0) combine_columns<kNode - 1>();
+  }
+  template <int kNode> WW_DEVICE void combine_columns(int first, int last) const {
+    constexpr EpilogueNode node = kTree.node(kNode);
+    for (int column = first + static_cast<int>(arch::lane_index()); column < last;
+         column += static_cast<int>(arch::kWarpSize)) {
+      float all = 0.0f;
+      for (int w = 0; w < extent_.tiles_m * kWarps; ++w)
+        all = combine<node.op == EpilogueOp::column_sum>(
+            all, read(column_partials(reduction_index(kTree, kNode), w) + column));
+      write(static_cast<float*>(arguments_.out[node.slot]) + column, all);
+    }
   }
 
   const EpilogueArguments& arguments_;

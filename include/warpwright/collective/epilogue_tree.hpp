@@ -139,20 +139,21 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
 
   /// Two columns, rows r and r + 8 of each unit.
   WW_DEVICE void apply_columns(Accumulator (&acc)[kMmaBlocks], int v, int column, Reductions& reductions) const {
+    const int of_product = product_column<kConfig>(extent_, column);
     Pair vectors[kEpilogueSlots];
-    load_row_vectors<kRoot>(column, vectors);
+    load_row_vectors<kRoot>(of_product, vectors);
     typename Reductions::Columns sums{};
     WW_UNROLL
     for (int u = 0; u < kMmaBlocks; ++u) {
       WW_UNROLL
       for (int half = 0; half < 2; ++half) {
         float &x = acc[u][v + 2 * half], &y = acc[u][v + 2 * half + 1];
-        const ElementPair at{u, half, extent_.row(u, half), extent_.first_column + column, Pair{x, y}, vectors};
+        const ElementPair at{u, half, extent_.row(u, half), of_product, Pair{x, y}, vectors};
         const Pair result = value<kRoot>(at, reductions, sums);
         x = result.x, y = result.y;
       }
     }
-    reductions.finish_columns(extent_.first_column + column, sums);
+    reductions.finish_columns(of_product, sums);
   }
 
   /// Two neighbouring elements of D.
@@ -186,17 +187,16 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
     return DType::f32;
   }
 
-  template <int kNode> WW_DEVICE void load_row_vectors(int column, Pair (&vectors)[kEpilogueSlots]) const {
+  template <int kNode> WW_DEVICE void load_row_vectors(int first, Pair (&vectors)[kEpilogueSlots]) const {
     constexpr EpilogueNode node = kTree.node(kNode);
     if constexpr (node.op == EpilogueOp::row_vector && is_first_use(kNode)) {
       const void* const vector = arguments_.row_vector[node.slot];
-      const int first = extent_.first_column + column;
       if constexpr (kOddN)
         vectors[node.slot] = {epilogue::load_constant_one<node.type>(vector, min(first, extent_.n - 1)),
                               epilogue::load_constant_one<node.type>(vector, min(first + 1, extent_.n - 1))};
       else vectors[node.slot] = epilogue::load_pair<node.type>(vector, min(first, extent_.n - 2));
     }
-    if constexpr (kNode > 0) load_row_vectors<kNode - 1>(column, vectors);
+    if constexpr (kNode > 0) load_row_vectors<kNode - 1>(first, vectors);
   }
   WW_HOST_DEVICE static constexpr bool is_first_use(int at) {
     for (int i = 0; i < at; ++i)

@@ -32,20 +32,30 @@ template <GemmConfig kConfig> struct Mainloop {
 
   static constexpr ScaleForm kForm = scale_form(kConfig.operands.scale);
   static constexpr bool kScalesColumns = scales_columns(kConfig);
-  using Scales = BlockScales<kTileM, kTileN, kForm>;
+  static constexpr bool kHalves = pairs_halves(kConfig);
+  using Scales = BlockScales<kTileM, kTileN, kForm, kHalves>;
   static constexpr u32 kScaleWarps = kPromotes && has_roles(kConfig) ? Scales::kWarps : 0;
   // The last argument: consumers that transpose B write a stage that a peer of the cluster then fills again.
   using Pipeline = pipeline::TmaPipeline<kConfig.sm90.stages, kCluster, 4 * warpgroups_of_tile(kConfig), kScaleWarps,
                                          kTransposesB && (kCluster.m > 1)>;
   using Accumulator = arch::Accumulator<kTileN>;
   static constexpr bool kStacked = stacks_matrices(kConfig);
-  using GlobalA = atom::TileRow<kTileM, kTileK, kStacked>;                 // (TILE_M, TILE_K, k)
-  using GlobalB = atom::TileRow<kTileN, kTileK, kStacked>;                 // (TILE_N, TILE_K, k)
+  using GlobalA = atom::TileRow<kTileM, kTileK, kStacked>;  // (TILE_M, TILE_K, k)
+  template <bool kBatched>
+  using TileB = conditional_t<kHalves, atom::TileHalves<kTileN, kTileK, kBatched>,
+                              atom::TileRow<kTileN, kTileK, kBatched>>;  // (TILE_N, TILE_K, k)
+  static constexpr int kSlicesB = slices_of_b(kConfig);
   using SharedA = atom::SharedOperand<kTileM, kConfig.operands.layout.a>;  // (TILE_M, TILE_K, STAGE)
   using SharedB = atom::SharedOperand<kTileN, kConfig.operands.layout.b>;  // (TILE_N, TILE_K, STAGE)
 
   WW_DEVICE static SharedA shared_a(arch::SharedAddress base) { return {base + kShared.a}; }
   WW_DEVICE static SharedB shared_b(arch::SharedAddress base) { return {base + kShared.b}; }
+
+  /// Tile `tile_n` of B or, of several, of matrix `batch`; `n`: rows of B.
+  template <bool kBatched> WW_DEVICE static TileB<kBatched> tile_of_b(int tile_n, int batch, int n) {
+    if constexpr (kHalves) return {tile_n * (kTileN / 2), batch, n / 2 - kTileN / 2};
+    else return {tile_n * kTileN, batch};
+  }
 
   /// Loads k-blocks `k` of `tile`. One thread calls it.
   WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
@@ -56,7 +66,7 @@ template <GemmConfig kConfig> struct Mainloop {
   WW_DEVICE static void load_blocks(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                                     TileCoord tile, int first, int last, pipeline::WaitToken token) {
     const GlobalA gA{tile.m * kTileM, tile.batch * arguments.a_steps};
-    const GlobalB gB{tile.n * kTileN, tile.batch * arguments.b_steps};
+    const auto gB = tile_of_b<kStacked>(tile.n, tile.batch * arguments.b_steps, n_of<kConfig>(arguments));
     fill<true>(atom::TmaLoadAtom{map_of_a<kConfig>(arguments, tile)}, gA,
                atom::TmaLoadAtom{map_of_b<kConfig>(arguments, tile)}, gB, first, last, base, pipeline, token);
   }
@@ -69,7 +79,7 @@ template <GemmConfig kConfig> struct Mainloop {
   WW_DEVICE static void load_rows(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                                   TileCoord tile, i32 rows, i32 end, int k_blocks) {
     const GlobalA gA{tile.m * kTileM, end, arguments.k - rows};
-    const GlobalB gB{tile.n * kTileN, end, arguments.k - rows};
+    const atom::TileRow<kTileN, kTileK, kStacked> gB{tile.n * kTileN, end, arguments.k - rows};
     fill<true>(atom::TmaLoadAtom{arguments.a}, gA, atom::TmaLoadAtom{arguments.b}, gB, 0, k_blocks, base, pipeline, {});
   }
 
@@ -90,9 +100,9 @@ template <GemmConfig kConfig> struct Mainloop {
     constexpr bool kSharesA = kCluster.n > 1, kSharesB = kPeersShare && kCluster.m > 1;
     const u16 mask_a = kSharesA ? pipeline::mask_of_column(kCluster, self.x, self.z) : 0;
     const u16 mask_b = kSharesB ? pipeline::mask_of_row(kCluster, self.y, self.z) : 0;
-    auto tAgA = atom::tma_partition<kCluster.n>(gA, self.y);              // (TILE_M / CLUSTER_N, TILE_K, k)
-    auto tAsA = atom::tma_partition<kCluster.n>(shared_a(base), self.y);  // (TILE_M / CLUSTER_N, TILE_K, STAGE)
-    constexpr int kSlices = kPeersShare ? 1 : kCluster.m;                 // of B, loaded by this CTA
+    auto tAgA = atom::tma_partition<kCluster.n>(gA, self.y);                 // (TILE_M / CLUSTER_N, TILE_K, k)
+    auto tAsA = atom::tma_partition<kCluster.n>(shared_a(base), self.y);     // (TILE_M / CLUSTER_N, TILE_K, STAGE)
+    constexpr int kSlices = kPeersShare ? kSlicesB / kCluster.m : kSlicesB;  // of B, loaded by this CTA
     WW_NO_UNROLL
     for (int k = first; k < last; ++k) {
       const pipeline::Stage stage = pipeline.producer_acquire(kStageBytes, token);
@@ -101,9 +111,9 @@ template <GemmConfig kConfig> struct Mainloop {
       load_slice<tAsA.rows>(load_a.with<kSharesA>(stage.full, mask_a), tAgA(_, _, k), tAsA(_, _, s));
       WW_UNROLL
       for (int slice = 0; slice < kSlices; ++slice) {
-        const int mine = kPeersShare ? self.x : slice;
-        auto tBgB = atom::tma_partition<kCluster.m>(gB, mine);              // (TILE_N / CLUSTER_M, TILE_K, k)
-        auto tBsB = atom::tma_partition<kCluster.m>(shared_b(base), mine);  // (TILE_N / CLUSTER_M, TILE_K, STAGE)
+        const int mine = kPeersShare ? self.x * kSlices + slice : slice;
+        auto tBgB = atom::tma_partition<kSlicesB>(gB, mine);              // (TILE_N / SLICES, TILE_K, k)
+        auto tBsB = atom::tma_partition<kSlicesB>(shared_b(base), mine);  // (TILE_N / SLICES, TILE_K, STAGE)
         load_slice<tBsB.rows>(load_b.with<kSharesB>(stage.full, mask_b), tBgB(_, _, k), tBsB(_, _, s));
       }
     }
@@ -121,7 +131,10 @@ template <GemmConfig kConfig> struct Mainloop {
     for (int k = 0; k < k_blocks; ++k) {
       const pipeline::Stage stage = pipeline.producer_acquire(bytes);
       const int s = static_cast<int>(stage.index);
-      atom::copy(load_b.with(stage.full), gB(_, _, k), shared_b(base)(_, _, s));
+      WW_UNROLL
+      for (int slice = 0; slice < kSlicesB; ++slice)
+        atom::copy(load_b.with(stage.full), atom::tma_partition<kSlicesB>(gB, slice)(_, _, k),
+                   atom::tma_partition<kSlicesB>(shared_b(base), slice)(_, _, s));
       for (int part = 0; part < parts; ++part)
         atom::copy(load_part.with(stage.full), gA(_, _, k).rows_from(part * kPartRows),  // (TILE_M / PARTS, TILE_K)
                    shared_a(base)(_, _, s).rows_from(part * kPartRows));
@@ -129,37 +142,54 @@ template <GemmConfig kConfig> struct Mainloop {
   }
 
   /// Returns the location of the block scales of `tile`.
-  WW_DEVICE static TileScales scales_of(const GemmArguments& arguments, TileCoord tile) {
+  WW_DEVICE static auto scales_of(const GemmArguments& arguments, TileCoord tile) {
     const int row = min(tile.m * kTileM, arguments.m - 1);  // a tile may lie wholly past the edge
     constexpr int rows = rows_of_scale(kConfig.operands.scale), columns = columns_of_scale(kConfig.operands.scale);
-    const int n = n_of<kConfig>(arguments), first = min(tile.n * kTileN, n - 1) / columns;
+    const int n = n_of<kConfig>(arguments), first = first_column(tile.n, n) / columns;
     const float *scale_a = arguments.scale_a, *scale_b = arguments.scale_b;
     if constexpr (kConfig.operands.batched)
       scale_a += tile.batch * arguments.scale_a_batch, scale_b += tile.batch * arguments.scale_b_batch;
-    return {scale_a + row / rows * arguments.scale_a_row,
-            scale_b + first * arguments.scale_b_n,
-            arguments.scale_a_row,
-            arguments.scale_a_k,
-            arguments.scale_b_k,
-            ceil_div(arguments.m, rows) - row / rows,
-            k_blocks_of<kConfig>(arguments),
-            arguments.scale_b_n,
-            ceil_div(n, columns) - first};
+    const TileScales scales{scale_a + row / rows * arguments.scale_a_row,
+                            scale_b + first * arguments.scale_b_n,
+                            arguments.scale_a_row,
+                            arguments.scale_a_k,
+                            arguments.scale_b_k,
+                            ceil_div(arguments.m, rows) - row / rows,
+                            k_blocks_of<kConfig>(arguments),
+                            arguments.scale_b_n,
+                            ceil_div(n, columns) - first};
+    if constexpr (kHalves) return of_halves(scales, tile.n, n);
+    else return scales;
+  }
+  /// The first column of B of tile `tile_n`, or the last one of B; of halves the first gate.
+  WW_DEVICE static int first_column(int tile_n, int n) {
+    return kHalves ? min(tile_n * (kTileN / 2), n / 2 - 1) : min(tile_n * kTileN, n - 1);
+  }
+  /// `scales`, which begin with those of the first gate, and where those of the ups are.
+  WW_DEVICE static HalvesScales of_halves(const TileScales& scales, int tile_n, int n) {
+    HalvesScales made{scales, n / 2 - kTileN / 2};
+    if constexpr (!kScalesColumns) {  // the two scales of a tile, one step apart
+      const int gate = first_column(tile_n, n);
+      made.b_n *= (gate + n / 2) / kScaleBlock - gate / kScaleBlock;
+      made.b_count = 2;
+    }
+    return made;
   }
   /// Returns the offset of `tile` within the 128 columns of B, or rows of A, that share a scale; 0 where every tile has
   /// one scale.
   WW_DEVICE static int scale_offset(TileCoord tile) {
-    if constexpr (!kPromotes || Scales::kBlocks == 1) return 0;
+    if constexpr (!kPromotes || Scales::kBlocks == 1 || (kHalves && kForm == ScaleForm::rows)) return 0;
     else return (kForm == ScaleForm::columns ? tile.m * kTileM : tile.n * kTileN) % kScaleBlock;
   }
   /// Loads the scales of k-blocks `k` of `tile`. kScaleWarps warps call it, each with its index `warp`.
   WW_DEVICE static void load_scales(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                                     TileCoord tile, KRange k, u32 warp) {
-    TileScales scales = scales_of(arguments, tile);
+    auto scales = scales_of(arguments, tile);
     scales.a += k.first * scales.a_k, scales.b += k.first * scales.b_k, scales.k_blocks = k.blocks;
     load_scales(scales, base, pipeline, warp);
   }
-  WW_DEVICE static void load_scales(const TileScales& scales, arch::SharedAddress base, Pipeline& pipeline, u32 warp) {
+  WW_DEVICE static void load_scales(const typename Scales::Scales& scales, arch::SharedAddress base, Pipeline& pipeline,
+                                    u32 warp) {
     Scales::load(scales, base + kShared.scales, pipeline, warp);
   }
 
@@ -331,12 +361,14 @@ template <GemmConfig kConfig> struct Mainloop {
                                 const TilePosition& place, const Columns& columns) {
     if constexpr (kForm == ScaleForm::rows) {
       const auto& scale = scales.row[mma_block];
-      constexpr int kValues = scale_step(kTileN) / 2;  // values whose columns share a scale wherever the tile starts
+      constexpr int kValues =
+          scale_step(kHalves ? kTileN / 2 : kTileN) / 2;  // values whose columns share a scale wherever the tile starts
       WW_UNROLL
       for (int first = 0; first < Accumulator::kValues; first += kValues) {
         // Columns from 2 first on are in this block of 128 or, from this offset of the tile on, in the next.
-        const int least = 2 * first / kScaleBlock;
-        const int most = (2 * first + kScaleBlock - scale_step(kTileN)) / kScaleBlock;
+        // Of halves the first block is of the gates and the second of the ups.
+        const int least = kHalves ? first / (kTileN / 4) : 2 * first / kScaleBlock;
+        const int most = kHalves ? least : (2 * first + kScaleBlock - scale_step(kTileN)) / kScaleBlock;
         const bool next = place.offset + 2 * first >= most * kScaleBlock;
         arch::wgmma::add_scaled<kValues>(acc, raw, next ? scale[most][0] : scale[least][0],
                                          next ? scale[most][1] : scale[least][1], first);

@@ -100,7 +100,7 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
   // is free for that; a schedule with roles does this better.
   WW_DEVICE static void multiply_promoted(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring,
                                           TileCoord tile, int warpgroup, Accumulator (&acc)[kMmaBlocks]) {
-    const TileScales scales = Base::scales_of(arguments, tile);
+    const auto scales = Base::scales_of(arguments, tile);
     const typename Base::TilePosition place = Base::place_of(warpgroup, Base::scale_offset(tile));
     Base::clear(acc);
     pipeline::WaitToken token = peek(ring, true);

@@ -69,6 +69,13 @@ WW_HOST_DEVICE constexpr int mma_blocks_of(const GemmConfig& c) {
 /// Columns of D that one tile owns: TILE_N, or half of it behind SwiGLU.
 WW_HOST_DEVICE constexpr int output_columns(const GemmConfig& c) { return output_columns(c.epilogue, c.tile.n); }
 
+/// SwiGLU of halves: the first half of a tile's columns are gates, the other half their ups, N / 2 columns further on.
+WW_HOST_DEVICE constexpr bool pairs_halves(const GemmConfig& c) {
+  return stages_of(c.epilogue).swiglu == EpilogueOp::swiglu_halves;
+}
+/// Slices of TILE_N rows of B that are loaded at a time: one for each CTA that shares them, and gates apart from ups.
+WW_HOST_DEVICE constexpr int slices_of_b(const GemmConfig& c) { return max(c.cluster.m, pairs_halves(c) ? 2 : 1); }
+
 /// The epilogue tile: columns of D that are written to shared memory, and stored from there, at a time.
 WW_HOST_DEVICE constexpr int staged_columns(const GemmConfig& c) {
   return c.dense.epilogue_n > 0 ? c.dense.epilogue_n : output_columns(c);
@@ -117,15 +124,33 @@ WW_HOST_DEVICE constexpr int scale_step(int tile_n) { return min(kScaleBlock, ti
 WW_HOST_DEVICE constexpr int scale_blocks(int tile_n) {
   return (kScaleBlock - scale_step(tile_n) + tile_n - 1) / kScaleBlock + 1;
 }
+/// Scales of 128 columns of B that one tile may need: with halves those of the gates and of the ups, each half within
+/// one (fits_halves()).
+WW_HOST_DEVICE constexpr int scale_blocks_of_b(int tile_n, bool halves) { return halves ? 2 : scale_blocks(tile_n); }
+/// Halves whose scales of B are of 128 columns.
+WW_HOST_DEVICE constexpr bool shares_scales_of_halves(const GemmConfig& c) {
+  return pairs_halves(c) && promotes(c) && scale_form(c.operands.scale) == ScaleForm::rows;
+}
+/// Whether then every half of a tile lies within 128 columns that share a scale; `n` columns of the product.
+WW_HOST_DEVICE constexpr bool fits_halves(const GemmConfig& c, i64 n) {
+  return !shares_scales_of_halves(c) || n <= kScaleBlock ||
+         (c.tile.n > 0 && 2 * kScaleBlock % c.tile.n == 0 && n % c.tile.n == 0);
+}
+/// The widest TILE_N for halves of `n` columns, at most `most`: all of them where that fits, so that one tile has both
+/// halves, else what fits_halves().
+WW_HOST_DEVICE constexpr int tile_of_halves(const GemmConfig& c, i64 n, int most) {
+  if (!shares_scales_of_halves(c) || n <= kScaleBlock) return static_cast<int>(min<i64>(n, most));
+  return static_cast<int>(min<i64>(n & -n, kScaleBlock));
+}
 /// Floats that scale one k-block of a tile: a product for each row and scale of B; those of A, then those of B; or a
 /// product for each scale of A and column.
-WW_HOST_DEVICE constexpr int scale_floats(ScaleForm form, int tile_m, int tile_n) {
-  return form == ScaleForm::rows   ? scale_blocks(tile_n) * tile_m
+WW_HOST_DEVICE constexpr int scale_floats(ScaleForm form, int tile_m, int tile_n, bool halves) {
+  return form == ScaleForm::rows   ? scale_blocks_of_b(tile_n, halves) * tile_m
          : form == ScaleForm::both ? tile_m + tile_n
                                    : scale_blocks(tile_m) * tile_n;
 }
 WW_HOST_DEVICE constexpr int scale_floats(const GemmConfig& c) {
-  return promotes(c) ? scale_floats(scale_form(c.operands.scale), c.tile.m, c.tile.n) : 0;
+  return promotes(c) ? scale_floats(scale_form(c.operands.scale), c.tile.m, c.tile.n, pairs_halves(c)) : 0;
 }
 
 /// Registers of a thread that accumulators may take: what is left must hold addresses and scales.
@@ -345,8 +370,9 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_operands(const GemmConfig& c) {
     return {"schedule", "auto, cooperative or pingpong for an N-major tf32 B, which consumer warps turn over"};
   if (a_mn && c.tile.m / c.cluster.n % mn_block(c.operands.a) != 0)
     return {"tile (m)", "64 rows of an M-major A (32 of tf32) for each CTA that shares it"};
-  if (b_mn && c.tile.n / c.cluster.m % mn_block(c.operands.b) != 0)
-    return {"tile (n)", "64 columns of an N-major B (32 of tf32) for each CTA that shares it"};
+  if (b_mn && c.tile.n / slices_of_b(c) % mn_block(c.operands.b) != 0)
+    return {"tile (n)",
+            "64 columns of an N-major B (32 of tf32) for each CTA that shares it, and for each half of SwiGLU"};
   if (c.sm90.partial_accumulators == 2 && a_from_registers(c))
     return {"partial_accumulators", "auto or 1 with A from registers"};
   return {};

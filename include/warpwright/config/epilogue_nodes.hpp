@@ -52,7 +52,7 @@ enum class EpilogueOp : u8 {
   column_sum,
   // of a whole row of the tile; the last nodes of a tree
   swiglu,               // columns 2j (gate) and 2j + 1 (up) become column j: silu(gate) up
-  swiglu_halves,        // columns j and j + N / 2; one tile owns both, so TILE_N = N
+  swiglu_halves,        // columns j and j + N / 2 become column j
   quantise,             // D is e4m3: x times scalar 2, amax of |x| returned
   quantise_block,       // D is e4m3: x over amax / 448 of its 128 columns; scales returned
   quantise_block_pow2,  // the same, the scale rounded up to a power of two

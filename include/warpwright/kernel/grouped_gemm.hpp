@@ -88,8 +88,8 @@ template <GemmConfig kConfig> struct GroupedGemm {
 
   WW_DEVICE static void load(const GroupedArguments& arguments, arch::SharedAddress shared, Pipeline& pipeline,
                              const Tile& tile) {
-    const atom::TileRow<kTileM, kTileK> gA{tile.row};                                // (TILE_M, TILE_K, k)
-    const atom::TileRow<kTileN, kTileK, true> gB{tile.tile_n * kTileN, tile.group};  // (TILE_N, TILE_K, k)
+    const atom::TileRow<kTileM, kTileK> gA{tile.row};                                          // (TILE_M, TILE_K, k)
+    const auto gB = Mainloop::template tile_of_b<true>(tile.tile_n, tile.group, arguments.n);  // (TILE_N, TILE_K, k)
     const atom::TmaLoadAtom load_a{arguments.a[0]}, load_b{arguments.b};
     const int parts = ceil_div(tile.rows, kPartRows);
     arch::note_work(arguments.k_blocks, parts < kConfig.sm90.consumer_warpgroups);
@@ -103,21 +103,25 @@ template <GemmConfig kConfig> struct GroupedGemm {
     else Mainloop::template fill<false>(load_a, gA, load_b, gB, arguments.k_blocks, shared, pipeline);
   }
 
-  WW_DEVICE static collective::TileScales block_scales(const GroupedArguments& arguments, const Tile& tile) {
-    const int block_n = min(tile.tile_n * kTileN, arguments.n - 1) / collective::kScaleBlock;
-    return {arguments.scale_a + tile.row * arguments.scale_a_row,
-            arguments.scale_b + tile.group * arguments.scale_b_group + block_n * arguments.scale_b_n,
-            arguments.scale_a_row,
-            arguments.scale_a_k,
-            arguments.scale_b_k,
-            max(tile.rows, 1),
-            arguments.k_blocks};
+  WW_DEVICE static auto block_scales(const GroupedArguments& arguments, const Tile& tile) {
+    const int block_n = Mainloop::first_column(tile.tile_n, arguments.n) / collective::kScaleBlock;
+    const collective::TileScales scales{
+        arguments.scale_a + tile.row * arguments.scale_a_row,
+        arguments.scale_b + tile.group * arguments.scale_b_group + block_n * arguments.scale_b_n,
+        arguments.scale_a_row,
+        arguments.scale_a_k,
+        arguments.scale_b_k,
+        max(tile.rows, 1),
+        arguments.k_blocks,
+        Mainloop::kHalves ? arguments.scale_b_n : 0};
+    if constexpr (Mainloop::kHalves) return Mainloop::of_halves(scales, tile.tile_n, arguments.n);
+    else return scales;
   }
   WW_DEVICE static typename Epilogue::Factors factors(const GroupedArguments& arguments, const Tile& tile) {
     const float* b = arguments.scale_b + tile.group * arguments.scale_b_group;
     if (kConfig.operands.scale == Scale::tensor)
       return {arguments.scale_a + tile.group * arguments.scale_a_group, b, 0, 0, 1, 1};
-    const int column = min(tile.tile_n * kTileN, arguments.n - 1);
+    const int column = min(tile.tile_n * collective::kColumnStep<kConfig>, arguments.n - 1);
     return {arguments.scale_a + tile.row * arguments.scale_a_row,
             b + column * arguments.scale_b_n,
             arguments.scale_a_row,
@@ -174,7 +178,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
       }
       typename Mainloop::Accumulator acc[Mainloop::kMmaBlocks];  // (64, TILE_N) FP32 for each MMA_M block
       Mainloop::multiply(arguments.k_blocks, shared, pipeline, consumer_warpgroup, acc);
-      Epilogue::scale(factors(arguments, tile), consumer_warpgroup, acc);
+      Epilogue::scale(factors(arguments, tile), consumer_warpgroup, acc, Epilogue::skip_of(arguments.n));
       store(arguments, shared, buffer, consumer_warpgroup, acc, tile);
     }
     buffer.drain();
