@@ -117,7 +117,7 @@ Result<void> check_values(const std::vector<std::string>& words) {
   return {};
 }
 
-/// CLI11's refusal in our words: a flag that lacks its value.
+/// Rewrites CLI11's refusal with the flag it names first, then what it says.
 Error refuse_value(const Parser& parser, const CLI::ParseError& error) {
   const std::string what = error.what();
   for (const auto& [row, option] : parser.options)
@@ -185,7 +185,7 @@ int run_verb(const std::vector<std::string>& words, const char* const* argv) {
   CLI::App app(commands().front().meaning, "warpwright");
   Flags flags;
   const std::vector<Parser> parsers = add_commands(app, flags);
-  const bool json = wants_json(words);  // before parsing: a broken command line has no flags yet
+  const bool json = wants_json(words);  // before parsing, because a broken command line has no flags yet
   if (Result<void> good = check_values(words); !good) return show(failure(good.error()), json);
   try {
     app.parse(static_cast<int>(words.size()) + 1, argv);
@@ -212,7 +212,7 @@ int run_program(int argc, const char* const* argv) {
     return run_verb(words, argv);
   } catch (const std::bad_alloc&) {
     return show(failure(ErrorCode::could_not_finish, "", "", "", "out of memory"), wants_json(words));
-  } catch (const std::exception& error) {  // the program's own last resort: the library does not throw
+  } catch (const std::exception& error) {  // the program's last resort; the library does not throw
     return show(failure(ErrorCode::could_not_finish, "", "", error.what()), wants_json(words));
   }
 }

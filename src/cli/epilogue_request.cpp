@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Precedence of the tree: its flag, the config's text, the flags of its operands.
+// Resolves the epilogue. Precedence: its flag, the config's text, the flags of its operands.
 #include "cli/epilogue_request.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ Result<DType> type_of(const std::optional<ArrayFile>& file, DType generated) {
   return element_type(*file, std::nullopt);
 }
 
-/// What --alpha, --beta, --c and --bias mean without --epilogue: acc*alpha + c*beta + bias.
+/// Returns the epilogue of --alpha, --beta, --c and --bias without --epilogue: acc*alpha + c*beta + bias.
 Result<EpilogueTree> usual_epilogue(const Flags& flags, const EpilogueFiles& files) {
   if (!flags.alpha && !flags.beta && !flags.c && !flags.bias) return EpilogueTree{};
   evt::Expression e = evt::acc;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words for what a run did.
+// Formats what a run did.
 #include "cli/execution.hpp"
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ Fields bytes_fields(const std::map<std::string, std::uint64_t>& bytes) {
 
 namespace {
 
-/// "5 to 6", or one number.
+/// Returns "5 to 6", or one number if both ends are equal.
 std::string range_text(const std::vector<CtaWork>& work, std::uint64_t CtaWork::*field) {
   const auto less = [&](const CtaWork& a, const CtaWork& b) { return a.*field < b.*field; };
   const auto [least, most] = std::minmax_element(work.begin(), work.end(), less);
@@ -49,7 +49,7 @@ std::string range_text(const std::vector<CtaWork>& work, std::uint64_t CtaWork::
                                            : fmt::format("{} to {}", (*least).*field, (*most).*field);
 }
 
-/// Who did how much of a GEMM, and what was summed where.
+/// Reports how the CTAs shared the work of a GEMM, and where partial sums were added.
 void report_work(const EmuStats& s, Outcome& outcome) {
   if (s.work.empty()) return;
   List tiles, parts, k_blocks;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the verbs that run an operation once tell statistics and verdicts.
+// Formats statistics and verdicts for the verbs that run an operation once.
 #pragma once
 
 #include <string>
@@ -15,14 +15,14 @@ using namespace io;
 using namespace measure;
 using namespace operations;
 using namespace ref;
-using ref::Verdict;  // of an element, not of a campaign
+using ref::Verdict;  // the verdict on an element, not on a campaign
 
-/// 1234567 FLOP/s as "1.235 MFLOP/s".
+/// Returns 1234567 FLOP/s as "1.235 MFLOP/s".
 std::string scaled(double value, const char* unit);
 std::string duration(double seconds);
 
 void report_stats(const EmuStats& stats, Outcome& outcome);
-/// Sets the outcome's error when an element is wrong; `elements` were judged.
+/// Sets the outcome's error if an element is wrong. `elements` is the number that was compared.
 void report_verdict(const Verdict& verdict, std::int64_t elements, Outcome& outcome, const std::string& tensor = "D");
 
 }  // namespace ww::cli

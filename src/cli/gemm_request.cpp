@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes and shapes of a dense problem. Precedence of a size: flag, file, default.
+// Resolves the sizes and shapes of a dense problem. Precedence of a size: flag, file, default.
 #include "cli/gemm_request.hpp"
 
 #include <fmt/format.h>
@@ -9,10 +9,10 @@
 namespace ww::cli {
 namespace {
 
-// A first run without flags: about two seconds with verification on two cores.
+// Sizes of a run without flags, which takes about two seconds with verification on two cores.
 constexpr std::int64_t kDefaultM = 1024, kDefaultN = 2048, kDefaultK = 2048;
 
-/// A matrix, or those of a batch.
+/// Checks that a file holds a matrix, or the matrices of a batch.
 Result<void> expect_matrix(const std::optional<ArrayFile>& array, const char* meaning, const char* of_batch) {
   if (!array || array->shape.size() == 2 || array->shape.size() == 3) return {};
   return failure(ErrorCode::invalid, array->file.argument(),
@@ -21,7 +21,7 @@ Result<void> expect_matrix(const std::optional<ArrayFile>& array, const char* me
                  "file " + printable(array->file.path()));
 }
 
-/// L from its flag, else from the files that have it, else 1.
+/// Resolves the batch: from its flag, otherwise from the files that have one, otherwise 1.
 Result<void> resolve_batch(const Flags& flags, GemmRequest& request) {
   GemmProblem& p = request.problem;
   std::optional<std::int64_t> in_file;
@@ -36,7 +36,7 @@ Result<void> resolve_batch(const Flags& flags, GemmRequest& request) {
   return {};
 }
 
-/// A file of fewer dimensions than a batch has serves all of it.
+/// Lets a file with fewer dimensions than a batch serve all of it.
 void fill_batch_strides(GemmRequest& request) {
   GemmProblem& p = request.problem;
   if (p.batch == 1) return;
@@ -75,7 +75,7 @@ Result<void> resolve_sizes(const Flags& flags, GemmRequest& request) {
   return expect_bytes("--m", {p.batch, p.m, p.n}, bytes_of(p.d));
 }
 
-/// A file of what belongs to one matrix, or with L in front of that, also where L is 1.
+/// Checks a file that holds the operand of one matrix, or of all with the batch as first dimension, even if that is 1.
 Result<void> expect_of_batch(const GemmRequest& request, const std::optional<ArrayFile>& array,
                              std::vector<std::int64_t> shape, const char* meaning) {
   const std::int64_t batch = request.problem.batch;
@@ -84,7 +84,8 @@ Result<void> expect_of_batch(const GemmRequest& request, const std::optional<Arr
   return expect_shape(array, shape, fmt::format("(L, {}", meaning + 1).c_str());
 }
 
-/// One number; of row-column scales also (M, 1) and (1, N), which is how a keepdim reduction leaves them.
+/// Checks files of scales. A tensor scale is one number. Row-column scales may also be (M, 1) and (1, N), the shapes
+/// that a keepdim reduction leaves.
 Result<void> check_scales(const Flags& flags, const GemmRequest& request) {
   const GemmProblem& p = request.problem;
   WW_CHECK(check_scale_files(flags, request));
@@ -107,7 +108,7 @@ Result<void> check_scales(const Flags& flags, const GemmRequest& request) {
   return expect_of_batch(request, request.scale_b, {blocks_of(p.n), blocks_of(p.k)}, "(ceil(N/128), ceil(K/128))");
 }
 
-/// Named by the expression, and of the right shape.
+/// Checks that the expression names every operand file and that each has the right shape.
 Result<void> check_epilogue_files(const Flags& flags, const GemmRequest& request) {
   const GemmProblem& p = request.problem;
   const EpilogueFiles& files = request.epilogue_files;
@@ -117,7 +118,7 @@ Result<void> check_epilogue_files(const Flags& flags, const GemmRequest& request
   return expect_of_batch(request, files.bias, {p.n}, "(N,)");
 }
 
-/// Three fields of the config in short.
+/// Sets the three config fields that --scheduler abbreviates.
 Result<void> resolve_scheduler(const Flags& flags, GemmConfig& config) {
   constexpr TileScheduler kOrders[] = {TileScheduler::automatic, TileScheduler::single,   TileScheduler::fixed,
                                        TileScheduler::dynamic,   TileScheduler::stream_k, TileScheduler::split_k};
@@ -137,7 +138,7 @@ GemmConfig with_problem(GemmConfig config, const GemmProblem& p) {
   return config;
 }
 
-/// Extents that the kernel is made for.
+/// Sets the extents for which the kernel is specialised.
 Result<void> resolve_fixed(const Flags& flags, GemmConfig& config) {
   const auto take = [](const Flag& flag, const char* argument, int& field) -> Result<void> {
     if (!flag) return {};

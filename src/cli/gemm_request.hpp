@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags of a GEMM as a problem: numbers parsed, files opened and their headers checked, defaults decided,
-// contradictions refused. Nothing is allocated and no device is touched.
+// Turns the flags of a GEMM into a problem: parses numbers, opens files and checks their headers, applies defaults and
+// refuses contradictions. Allocates nothing and touches no device.
 #pragma once
 
 #include "cli/epilogue_request.hpp"
@@ -13,14 +13,14 @@ struct GemmRequest : Request, EpilogueRequest {
   GemmProblem problem;  // row strides of A and B are K rounded up to 16 bytes
 };
 
-/// Rows of A and B as they are stored: K of them where those are MN-major.
+/// Returns the rows of A and B as stored, which is K for an MN-major operand.
 inline std::int64_t rows_of_a(const GemmProblem& p) { return p.a_major == Major::k ? p.m : p.k; }
 inline std::int64_t rows_of_b(const GemmProblem& p) { return p.b_major == Major::k ? p.n : p.k; }
 
-/// Rows of the block scales of B, (rows, ceil(K/128)).
+/// Returns the rows of B's block scales, which are (rows, ceil(K/128)).
 inline std::int64_t scale_rows_of_b(const GemmProblem& p) { return ceil_div(p.n, columns_of_scale(p.scale)); }
 
-/// Batch strides that are not 0 become those of matrices, and of their packed scales, one behind the other.
+/// Replaces nonzero batch strides by those of packed matrices, and of their packed scales.
 void pack_batch(GemmProblem& problem);
 
 Result<GemmRequest> make_request(const Flags& flags);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags of a grouped GEMM as a problem and the groups' arrays. What is checked when: types and files as for a GEMM,
-// then G and the groups, then the shapes of every array against them.
+// Turns the flags of a grouped GEMM into a problem and the arrays of its groups. Checks types and files as for a GEMM,
+// then G and the groups, then the shape of every array against them.
 #pragma once
 
 #include "cli/epilogue_request.hpp"
@@ -17,15 +17,15 @@ struct GroupedRequest : Request, EpilogueRequest {
   GroupLayout layout;
   GroupMeaning meaning;  // of layout
   bool sizes_from_file = false;
-  std::string group_flags;  // the flags that describe the groups again
-  GroupSpacing spacing;     // not from files: what the arrays were made of
+  std::string group_flags;  // flags that reproduce the groups
+  GroupSpacing spacing;     // generated groups only: how the arrays were made
   std::vector<std::int64_t> counts;
   bool scale_a_of_group = false, scale_b_of_group = false;  // per tensor: one number for each group
 };
 
 Result<GroupedRequest> make_grouped_request(const Flags& flags);
 
-/// The flags that make `layout` again from counts.
+/// Returns the flags that reproduce `layout` from counts.
 std::string layout_flags(const GroupLayout& layout, const std::vector<std::int64_t>& counts,
                          const GroupSpacing& spacing);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making, copying and judging the operands of groups of K.
+// Generates, copies and verifies the operands of groups of K.
 #include "cli/k_grouped_operands.hpp"
 
 #include <cmath>
@@ -37,7 +37,7 @@ Shapes shapes_of(const KGroupedProblem& p) {
   return s;
 }
 
-/// NaN, which all bits set are in every type, wherever no group has `granularity` of K along `major`.
+/// Sets all bits, which is NaN in every type, in each run of `grain` elements of K along `major` that no group uses.
 void spoil(Matrix& matrix, Major major, const GroupMeaning& meaning, std::int64_t granularity) {
   const std::int64_t extent = major == Major::mn ? matrix.rows() : matrix.cols(), width = bytes_of(matrix.type());
   std::vector<bool> used(static_cast<std::size_t>(extent));
@@ -61,7 +61,7 @@ Result<Matrix> copy_of(const Matrix& from, std::int64_t row, std::int64_t rows, 
   return part;
 }
 
-/// An operand of one group, (rows, K of the group).
+/// Returns the operand of one group, (rows, K of the group).
 Result<Matrix> of_group(const Matrix& from, Major major, const GroupRows& group) {
   if (major == Major::k) return copy_of(from, 0, from.rows(), group.first, group.count);
   WW_TRY(Matrix part, Matrix::allocate(from.type(), from.cols(), group.count, group.count, kSizes));
@@ -125,7 +125,7 @@ Result<KGroupedTensors> make_tensors(const KGroupedCase& r, std::uint64_t seed) 
   spoil(made.a, p.a_major, r.meaning, 1);
   spoil(made.b, p.b_major, r.meaning, 1);
   if (is_block(p.scale)) spoil(made.scale_a, Major::k, r.meaning, 128), spoil(made.scale_b, Major::k, r.meaning, 128);
-  // why: a kernel that leaves an element unwritten must not look right because memory happened to be
+  // Otherwise an element that the kernel leaves unwritten could look right because of what the memory happened to hold.
   std::memset(made.d.data(), 0xff, made.d.bytes());
   if (!p.accumulate) return made;
   fill_normal(made.d, seed + 1, Operand::a);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands of a product with groups of K: generated, with NaN wherever no group is; on a device; and judged group by
-// group against FP64.
+// Operands of a product with groups of K: generated with NaN outside every group, copied to a device, and verified
+// group by group against FP64.
 #pragma once
 
 #include "cli/execution.hpp"
@@ -11,12 +11,12 @@ namespace ww::cli {
 
 using operations::upload;
 
-/// Host copies, A and B as stored. D is (G M, N); accumulating, C is what D held before.
+/// Host copies; A and B as stored. D is (G * M, N). When accumulating, C is the content of D before the run.
 struct KGroupedTensors {
   Matrix a, b, scale_a, scale_b, c, d;
 };
 
-/// Bytes of all of them.
+/// Returns the bytes of all operands.
 WideBytes bytes_of(const KGroupedProblem& problem);
 
 Result<KGroupedTensors> make_tensors(const KGroupedCase& request, std::uint64_t seed);
@@ -28,7 +28,7 @@ struct KGroupedBuffers {
 };
 Result<KGroupedBuffers> upload(const Device& device, const KGroupedCase& request, const KGroupedTensors& tensors);
 
-/// Every element of every D[g] within its bound; rows count on from one group to the next.
+/// Verifies every element of every D[g] against its bound; rows are numbered through all groups.
 Result<Verdict> judge(const KGroupedCase& request, const KGroupedTensors& tensors, EmuMath math);
 
 }  // namespace ww::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that wakes five times a second. Without a terminal there is no thread.
+// A thread that wakes five times a second. Without a terminal no thread is started.
 #include "cli/progress.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ Progress::Progress() {
   if (!::isatty(STDERR_FILENO)) return;
   try {
     thread_ = std::thread([this] { watch(); });
-  } catch (const std::system_error&) {  // no thread, no line
+  } catch (const std::system_error&) {  // without a thread there is no progress line
   }
 }
 

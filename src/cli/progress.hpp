@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line on stderr that says what is going on, once it has taken longer than a second and only on a terminal.
+// A progress line on stderr. It appears only on a terminal, once the work has taken longer than a second.
 //   warpwright: verify [##########..........]  51 %  2.4 s
 #pragma once
 
@@ -17,7 +17,7 @@ class Progress {
   Progress();
   ~Progress();  // removes the line
 
-  /// Starts a phase. Returns the counter that it may raise from 0 to 1000; left at 0 only the time is shown.
+  /// Starts a phase. Returns a counter that the caller may raise from 0 to 1000; if it stays 0, only the time is shown.
   std::atomic<int>* phase(std::string name);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renders outcomes and errors: nothing of them can steer a terminal. The only file that writes to stdout.
+// Renders outcomes and errors. This is the only file that writes to stdout.
 #include "cli/report.hpp"
 
 #include <cstdio>

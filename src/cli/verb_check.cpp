@@ -23,7 +23,7 @@ constexpr const char* kDefaultGroupedTotal = "200";
 constexpr const char* kDefaultGroupedK = "512";
 constexpr const char* kDefaultKGroupedTotal = "1024";
 
-/// "60s", "500ms", "2m", "60".
+/// Parses "60s", "500ms", "2m" or "60".
 Result<double> parse_duration(const std::string& text, const std::string& argument) {
   double value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -106,7 +106,7 @@ Result<Outcome> run_campaign(const CheckTarget& target, CheckOptions options) {
   return report_campaign(*campaign, options);
 }
 
-/// What cannot be run cannot be judged, and says so with a verdict. A wrong command line has none.
+/// Adds a verdict to a target that cannot run. A wrong command line gets none.
 Result<Outcome> judged(Result<Outcome> result, const Flags& flags) {
   if (result || result.error().code == ErrorCode::invalid) return result;
   return report_incomplete(in_flags(result.error(), flags));
@@ -138,7 +138,7 @@ CheckGroups groups_of(const GroupLayout& layout, const std::vector<std::int64_t>
 Result<Outcome> check_grouped(const Flags& flags) {
   WW_TRY(const CheckOptions options, make_check_options(flags));
   Flags problem = of_problem(flags);
-  // Smaller than a first run of the operation: hundreds of schedules in a minute.
+  // The default problem is smaller than that of the operation itself, so that a minute covers hundreds of schedules.
   const bool described = flags.offsets || flags.indptr || flags.starts || flags.row_ids || flags.masked;
   if (!flags.rows && !flags.total && !described) problem.total = kDefaultGroupedTotal;
   if (!flags.n) problem.n = kDefaultN;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpwright info`: what this build can do on this machine, and why not where it cannot.
+// `warpwright info`: what this build can do on this machine, and the reason for what it cannot.
 #include <fmt/format.h>
 
 #include "cli/flags.hpp"
@@ -17,7 +17,7 @@
 namespace ww::cli {
 namespace {
 
-/// The widest vector instructions of this CPU that the emulator could use.
+/// Returns the widest vector instructions of this CPU that the emulator could use.
 const char* host_isa() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f")) return "x86-64, AVX-512";
@@ -30,7 +30,7 @@ const char* host_isa() {
 #endif
 }
 
-/// A fact that may be missing: `found` or the reason.
+/// A fact that may be missing: `found`, or the reason.
 struct Fact {
   std::string text;
   Fields json;

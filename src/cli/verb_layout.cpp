@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpwright layout <expr>`: the layout algebra as text. The language is that of src/layout/text.hpp.
+// `warpwright layout <expr>`: evaluates the layout algebra as text, in the language of src/layout/text.hpp.
 #include "cli/flags.hpp"
 #include "layout/text.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands are bound node by node; one that is named twice is bound once.
-//   workspace: row partials | column partials | amax partials | counters of rows, columns and amax; of a batch each of
+//   workspace: row partials | column partials | amax partials | counters of rows, columns and amax; in a batch, each of
 //   them is one set for each matrix
 #include "launch/epilogue_adapter.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 
 using runtime::MemoryRange;
 
-// why literals: ranges keep the pointer
+// Literals, because memory ranges keep the pointer.
 constexpr const char* kRowNames[] = {"bias", "row1", "row2", "row3"};
 constexpr const char* kColumnNames[] = {"col0", "col1", "col2", "col3"};
 constexpr const char* kAuxiliaryNames[] = {"aux0", "aux1", "aux2", "aux3"};
@@ -43,14 +43,14 @@ EpiloguePartials partials_of(const GemmProblem& p, const GemmConfig& c) {
   return made;
 }
 
-/// Where the operands of one node lie for the matrices of a batch: the step in bytes, and the bytes of all of them.
+/// The memory of one node's operands for the matrices of a batch: the step in bytes, and the bytes of all of them.
 struct Extent {
   std::int64_t step = 0;
   std::uint64_t bytes = 0;
 };
 
-/// `elements` of each matrix, `stride` from one to the next. Inputs may be shared (0), outputs are packed then and
-/// never overlap.
+/// Computes the extent of `elements` of each matrix, `stride` from one to the next. Inputs may be shared (0); outputs
+/// are then packed and never overlap.
 Result<Extent> extent_of(const GemmProblem& p, const char* name, std::int64_t elements, std::int64_t stride, DType type,
                          int alignment, bool writable) {
   const int size = bytes_of(type);
@@ -75,7 +75,7 @@ struct Operand {
   bool writable;
 };
 
-/// `elements` for each matrix; the step between them goes to `step`.
+/// Binds `elements` for each matrix; `step` receives the distance between them.
 Result<void> bind(const GemmProblem& p, const Operand& operand, std::int64_t elements, i64& step,
                   MemoryRanges& memory) {
   WW_CHECK(check_pointer(operand.name, operand.base, operand.alignment));
@@ -88,7 +88,8 @@ Result<void> bind(const GemmProblem& p, const Operand& operand, std::int64_t ele
 
 bool by_column(const GemmProblem& p) { return p.c_layout == OutputLayout::column; }
 
-/// (M, N) in memory: two neighbouring elements are moved at once, so rows start at even ones. (N, M): one at a time.
+/// Checks rows of (M, N) in memory: two neighbouring elements are moved at once, so rows start at even ones. (N, M) is
+/// moved one at a time.
 Result<void> check_row(const GemmProblem& p, const char* name, std::int64_t ld, i64& row) {
   const std::int64_t width = by_column(p) ? p.m : p.n;
   if (ld == 0) ld = width;
@@ -106,7 +107,7 @@ Result<void> bind_matrix(const GemmProblem& p, const Operand& operand, std::int6
   return bind(p, operand, by_column(p) ? (p.n - 1) * row + p.m : (p.m - 1) * row + p.n, step, memory);
 }
 
-/// C in place is read by the thread that then writes D: element by element the same memory.
+/// Checks C in place: the thread that reads it then writes D, so each element must have the same memory.
 Result<void> check_in_place(const GemmProblem& p, const EpilogueNode& node, const EpilogueOperands& from,
                             std::int64_t ldc) {
   const std::int64_t columns = collective::output_columns(p.epilogue, p.n);
@@ -155,7 +156,8 @@ Result<void> bind_node(const GemmProblem& p, const EpilogueNode& node, const Epi
   const int slot = node.slot, two = 2 * bytes_of(node.type);
   collective::EpilogueSteps& steps = to.steps;
   if (node.op == EpilogueOp::scalar) return bind_scalar(p, slot, from, to, memory);
-  if (node.op == EpilogueOp::c && p.pointer_array) return check_row(p, "c", from.ldc, to.ldc);  // each is anywhere
+  // each has its own address
+  if (node.op == EpilogueOp::c && p.pointer_array) return check_row(p, "c", from.ldc, to.ldc);
   if (node.op == EpilogueOp::c) {
     to.c = from.c;
     return bind_matrix(p, {"c", from.c, from.batch_c, node.type, two, false}, from.ldc, to.ldc, steps.c, memory);
@@ -190,7 +192,7 @@ Result<void> bind_node(const GemmProblem& p, const EpilogueNode& node, const Epi
   return {};
 }
 
-/// Row vectors are the kernel's column vectors, and the other way round.
+/// Exchanges the kernel's row vectors and column vectors.
 void exchange_vectors(collective::EpilogueArguments& arguments) {
   for (int i = 0; i < kEpilogueSlots; ++i) {
     std::swap(arguments.row_vector[i], arguments.column_vector[i]);
@@ -198,7 +200,7 @@ void exchange_vectors(collective::EpilogueArguments& arguments) {
   }
 }
 
-/// The nodes of `tree` that a launch has operands for; one that is named twice is there once.
+/// Returns the nodes of `tree` for which a launch has operands; one that is named twice appears once.
 std::vector<EpilogueNode> operand_nodes(const EpilogueTree& tree) {
   std::vector<EpilogueNode> nodes;
   for (int i = 0; i < tree.size(); ++i) {
@@ -210,7 +212,7 @@ std::vector<EpilogueNode> operand_nodes(const EpilogueTree& tree) {
   return nodes;
 }
 
-/// A step between groups for what has the rows of D would have no meaning.
+/// Refuses steps between groups for operands that have the rows of D.
 Result<void> check_no_steps(const EpilogueOperands& operands) {
   const auto refuse = [](const char* name, std::int64_t step) -> Result<void> {
     if (step == 0) return {};
@@ -265,7 +267,7 @@ Result<void> EpilogueAdapter::bind(const EpilogueOperands& operands, bool in_pla
 Result<void> EpilogueAdapter::bind_partials(void* workspace, collective::EpilogueArguments& arguments,
                                             MemoryRanges& memory) const {
   WW_CHECK(check_pointer("workspace", workspace, 4));
-  // why sets of everything and not of each matrix: counters stay together behind the partials
+  // Sets of everything, not of each matrix, so that counters stay together behind the partials.
   const std::int64_t sets = rows_.batch;
   collective::EpilogueSteps& steps = arguments.steps;
   auto* floats = static_cast<float*>(workspace);

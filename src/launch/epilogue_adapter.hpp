@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host side of an epilogue tree: which operands it names, whether the pointers given fit, and where partial results
-// of reductions lie in the workspace.
+// The host side of an epilogue tree: the operands that it names, checks of their pointers, and the place of partial
+// results of reductions in the workspace.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace ww::adapters {
 
-/// Memory ranges of one launch, without allocation. why no copies: what lies past `count` has no value
+/// Memory ranges of one launch, without allocation. It is not copyable, because ranges past `count` have no value.
 struct MemoryRanges {
   MemoryRanges() = default;
   MemoryRanges(const MemoryRanges&) = delete;
@@ -29,31 +29,33 @@ struct MemoryRanges {
 /// Floats and counters that the reductions of a tree keep between the tiles of one matrix.
 struct EpiloguePartials {
   std::int64_t rows = 0, columns = 0, amax = 0;                          // floats
-  std::int64_t row_counters = 0, column_counters = 0, amax_counter = 0;  // words
+  std::int64_t row_counters = 0, column_counters = 0, amax_counter = 0;  // 32-bit counters
   std::int64_t words() const { return rows + columns + amax + row_counters + column_counters + amax_counter; }
 };
 
-/// One problem's tree. What pointers do not change is worked out once, here; bind() is a part of every run.
+/// One problem's tree. Everything that does not depend on pointers is computed once, here; bind() is a part of every
+/// run.
 class EpilogueAdapter {
  public:
   /// `problem` and `config` as they were given, not exchanged under swap-AB.
   EpilogueAdapter(const GemmProblem& problem, const GemmConfig& config);
-  /// Of groups of rows, whose trees do not reduce: vectors along N and scalars have a step from group to group, all
-  /// else has the rows of D.
+  /// Makes the adapter of groups of rows, whose trees do not reduce: vectors along N and scalars have a step from group
+  /// to group, everything else has the rows of D.
   explicit EpilogueAdapter(const GroupedProblem& problem);
 
-  /// For reductions, zeroed before the first launch; 0 without them.
+  /// Returns the workspace of reductions, zeroed before the first launch; 0 without them.
   std::size_t workspace_bytes() const;
 
-  /// Fills `arguments` and `memory` with what the tree names; `workspace` is where workspace_bytes() begin.
-  /// Errors: invalid, naming the operand that is missing, misaligned or too narrow; `in_place`, C that lies unlike D.
+  /// Fills `arguments` and `memory` with the operands of the tree; `workspace` is where workspace_bytes() begin.
+  /// Errors: invalid, naming the operand that is missing, misaligned or too narrow; `in_place`, C with another layout
+  /// than D.
   Result<void> bind(const EpilogueOperands& operands, bool in_place, void* workspace,
                     collective::EpilogueArguments& arguments, MemoryRanges& memory) const;
 
  private:
   Result<void> bind_partials(void* workspace, collective::EpilogueArguments& arguments, MemoryRanges& memory) const;
 
-  GemmProblem rows_, groups_;  // of operands with the rows of D, and of those that a group has its own of
+  GemmProblem rows_, groups_;  // of operands with the rows of D, and of those that each group has separately
   std::vector<EpilogueNode> nodes_;
   EpiloguePartials partials_;
   bool swaps_ = false, grouped_ = false;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host side of the GEMM kernel: one problem, one resolved config, one loaded kernel; launches with any pointers.
-// Everything that does not depend on pointers is computed once, here; run() encodes three tensor maps, if runs before
-// did not, and launches.
-// Validation of the problem happened before (ops/); run() checks what only pointers can tell.
+// Everything that does not depend on pointers is computed once, here. run() encodes three tensor maps, unless earlier
+// runs did, and launches. The problem was validated before (ops/); run() checks only what depends on pointers.
 #pragma once
 
 #include "launch/epilogue_adapter.hpp"
@@ -18,8 +17,8 @@ namespace ww::adapters {
 
 class GemmAdapter {
  public:
-  /// `problem` has explicit strides, `config` is resolved and without fault. Compiles or loads the kernel. With
-  /// `k_groups` the problem is a batch of as many products as there are groups; its A and B are those of all K.
+  /// `problem` has explicit strides, and `config` is resolved and without fault. Compiles or loads the kernel. With
+  /// `k_groups` the problem is a batch of as many products as there are groups; its A and B cover all of K.
   static Result<std::shared_ptr<const GemmAdapter>> create(const Device& device, const GemmProblem& problem,
                                                            const GemmConfig& config, const GemmOptions& options,
                                                            const std::optional<KGroups>& k_groups = {});
@@ -37,18 +36,18 @@ class GemmAdapter {
   std::size_t epilogue_offset() const;  // in the workspace
   std::size_t maps_offset() const;      // the same, of tensor maps of pointer arrays
   Result<void> check_pointers(const GemmOperands& operands) const;
-  /// Of A or B as stored, `rows` along M or N.
+  /// Returns the map of A or B as stored, with `rows` along M or N.
   Result<runtime::TensorMapSpec> operand_map(const char* name, const void* base, DType type, Major major,
                                              std::int64_t rows, std::int64_t ld, int box_rows) const;
   runtime::TensorMapSpec output_map(const void* d) const;  // of one matrix
   Result<void> encode_maps(const GemmOperands& operands, collective::GemmArguments& arguments) const;
-  /// Of everything but the epilogue; `operands` as the kernel names them.
+  /// Adds the memory of everything but the epilogue; `operands` are those that the kernel names.
   void add_memory(const GemmOperands& operands, MemoryRanges& memory) const;
 
   Device device_;
-  GemmProblem problem_;  // as it was given,
+  GemmProblem problem_;  // as given,
   GemmConfig config_;
-  GemmProblem product_;  // and as the kernel has it: under swap-AB A and B, M and N exchanged
+  GemmProblem product_;  // and as the kernel sees it (transposed under swap-AB)
   GemmConfig made_;
   EpilogueAdapter epilogue_;
   std::shared_ptr<const runtime::Kernel> kernel_;  // null when there is nothing to launch (M or N = 0)

@@ -3,7 +3,7 @@
 #include "launch/gemm_source.hpp"
 
 #include <fmt/format.h>
-#define XXH_INLINE_ALL  // why: nothing of xxHash is linked
+#define XXH_INLINE_ALL  // nothing of xxHash is linked
 #include <xxhash.h>
 
 #include "config/config_source.hpp"

@@ -22,7 +22,7 @@ runtime::KernelSource kernel_source(const KernelTemplate& kernel, const GemmConf
 /// `config` is resolved. The kernel is named warpwright_gemm_<hash of the config's text>.
 runtime::KernelSource gemm_source(const GemmConfig& config);
 
-/// The launch before a product with pointer arrays.
+/// Returns the kernel of the launch before a product with pointer arrays.
 runtime::KernelSource pointer_maps_source();
 
 }  // namespace ww::adapters

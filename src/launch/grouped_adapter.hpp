@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host side of grouped products: one problem, one resolved config, one loaded kernel (one more when rows outside
-// groups are zeroed, one more that makes descriptors); launches with any pointers. run() encodes tensor maps, if runs
-// before did not, and launches: it allocates nothing, waits for nothing and reads no sizes, so a stream that is being
-// captured may take it.
+// The host side of grouped products: one problem, one resolved config, one loaded kernel (one more if rows outside
+// groups are zeroed, one more that makes descriptors); launches with any pointers. run() encodes tensor maps, unless
+// earlier runs did, and launches. It allocates nothing, waits for nothing and reads no sizes, so that it can be
+// captured in a graph.
 #pragma once
 
 #include "launch/epilogue_adapter.hpp"
@@ -13,7 +13,7 @@
 
 namespace ww::adapters {
 
-/// No sizes of groups make more tiles than this.
+/// Returns a bound on the tiles that groups of any sizes make.
 std::int64_t tile_bound(const GroupedProblem& problem, const GemmConfig& config);
 
 class GroupedAdapter {
@@ -45,7 +45,7 @@ class GroupedAdapter {
   collective::GroupDescriptors descriptors(const GroupedOperands& operands) const;
   Result<void> launch_update(const collective::GroupedArguments& product, const GroupedOperands& operands,
                              Stream stream) const;
-  /// `memory`: of all operands, the epilogue's among them.
+  /// Launches the product. `memory` covers all operands, including the epilogue's.
   Result<void> launch_product(const GroupedOperands& operands, const collective::EpilogueArguments& epilogue,
                               const MemoryRanges& memory, Stream stream) const;
   Result<void> launch_zeros(const GroupedOperands& operands, Stream stream) const;

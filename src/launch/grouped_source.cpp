@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which kernel carries out which variant.
+// Selects the kernel of a grouped variant.
 #include "launch/grouped_source.hpp"
 
 #include "launch/gemm_source.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The translation units of grouped products: the kernel of a variant for one config, the one that makes
-// tensor maps of groups, and the one that zeros the rows of D outside every group.
+// The translation units of grouped products: the kernel of a variant for one config, the one that makes tensor maps of
+// groups, and the one that zeros the rows of D outside every group.
 #pragma once
 
 #include "runtime/backend.hpp"

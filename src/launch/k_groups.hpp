@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of K on their way to the kernel: what a problem says about them, the arrays of a launch, and the memory those
-// take.
+// Groups of K: their properties in a problem, the arrays of a launch, and the memory that those take.
 #pragma once
 
 #include "launch/epilogue_adapter.hpp"
@@ -8,7 +7,7 @@
 
 namespace ww::adapters {
 
-/// What is known before a launch.
+/// The properties that are known before a launch.
 struct KGroups {
   GroupEncoding encoding = GroupEncoding::offsets;
   std::int64_t groups = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor maps that runs of one plan have encoded before. All of such a map but its base follows from the plan, so the
-// operand and its address are the whole key, and what is found is what would be encoded.
-// why: the driver encodes a map in a good part of a microsecond, and a warm call has three or more
-// Never waits: a thread that finds another one in the table encodes its maps. Never allocates: 128 maps, 18 KiB, four
-// for each value of a hash, one of which makes room.
+// Tensor maps that earlier runs of one plan have encoded. Everything in such a map but its base follows from the plan,
+// so the operand and its address are the whole key, and a cached map equals what would be encoded. The cache exists
+// because the driver takes a good part of a microsecond to encode a map, and a warm call has three or more. It never
+// waits: a thread that finds another one in the table encodes its maps. It never allocates: 128 maps, 18 KiB, four for
+// each value of a hash, one of which is evicted.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@ class MapCache {
    public:
     explicit Run(MapCache& cache) : cache_(cache), lock_(cache.mutex_, std::try_to_lock) {}
 
-    /// The map of operand `which`, 0 to 15, at `base`, a multiple of 16 that is not null; `encode()` makes it where the
-    /// table has none.
+    /// Returns the map of operand `which`, 0 to 15, at `base`, a multiple of 16 that is not null; `encode()` makes it
+    /// if it is not in the table.
     template <class Encode> Result<arch::TensorMap> get(unsigned which, const void* base, const Encode& encode) {
       if (!lock_) return encode();
       const std::uint64_t key = reinterpret_cast<std::uintptr_t>(base) | which;
@@ -32,7 +32,7 @@ class MapCache {
         if (set.key[way] == key) return set.map[way];
       Result<arch::TensorMap> map = encode();
       if (!map) return map;
-      // why not the oldest: of one map too many, taken in turns, it is the next that is wanted
+      // Not the oldest: with one map too many, used in rotation, the oldest is the next that is needed.
       const unsigned way = cache_.turn_++ % kWays;
       set.key[way] = key, set.map[way] = *map;
       return map;
@@ -50,7 +50,7 @@ class MapCache {
     arch::TensorMap map[kWays];
   };
 
-  /// why two products: addresses are multiples of large powers of two, and often evenly spaced
+  /// Two products, because addresses are multiples of large powers of two, and often evenly spaced.
   static std::size_t set_of(std::uint64_t key) {
     constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
     key *= kOdd;

@@ -17,7 +17,7 @@ std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t s
 TensorMapSpec batch_of(TensorMapSpec spec, std::int64_t count, std::int64_t stride) {
   spec.rank = 3;
   spec.extent[2] = stride == 0 ? 1 : static_cast<std::uint64_t>(count);
-  // why not 0: what one matrix needs no stride for must still be a legal one
+  // Not 0, because a stride that one matrix does not need must still be legal.
   spec.stride_bytes[2] =
       stride == 0 ? spec.stride_bytes[1] : static_cast<std::uint64_t>(stride) * bytes_of(spec.element);
   spec.box[2] = 1;

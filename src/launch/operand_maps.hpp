@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every adapter does with an operand: check its pointer, measure its memory, describe it to TMA.
+// Operands of every adapter: checks of pointers, sizes of memory, descriptions for TMA.
 #pragma once
 
 #include "runtime/backend.hpp"
@@ -11,7 +11,7 @@ inline constexpr std::uint64_t kMapAlignment = 16;  // bytes; of the base of a t
 
 Result<void> pointer_fault(const char* name, const void* pointer, std::uint64_t alignment);
 
-/// invalid, naming the operand, when `pointer` is null or not a multiple of `alignment` bytes, a power of two.
+/// Returns invalid, naming the operand, if `pointer` is null or not a multiple of `alignment` bytes, a power of two.
 inline Result<void> check_pointer(const char* name, const void* pointer, std::uint64_t alignment) {
   if (pointer != nullptr && (reinterpret_cast<std::uintptr_t>(pointer) & (alignment - 1)) == 0) return {};
   return pointer_fault(name, pointer, alignment);
@@ -20,13 +20,13 @@ inline Result<void> check_pointer(const char* name, const void* pointer, std::ui
 /// unsupported, unless it is null: no operand type here has a global scale.
 Result<void> check_global_scale(const float* global_scale);
 
-/// Bytes from the first to the last element of `rows` rows of `columns` elements.
+/// Returns the bytes from the first to the last element of `rows` rows of `columns` elements.
 std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t stride, int element);
 
-/// `count` matrices of `spec`, `stride` elements apart; 0: it is the same one.
+/// Returns a map of `count` matrices of `spec`, `stride` elements apart; 0: all are the same one.
 runtime::TensorMapSpec batch_of(runtime::TensorMapSpec spec, std::int64_t count, std::int64_t stride);
 
-/// The swizzle whose span is one row of an output panel.
+/// Returns the swizzle whose span is one row of an output panel.
 runtime::SmemSwizzle panel_swizzle(int panel_bytes);
 
 }  // namespace ww::adapters

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launch that makes tensor maps of pointer arrays, and the memory that those arrays lead to.
+// The launch that makes tensor maps of pointer arrays, and the memory to which those arrays point.
 #pragma once
 
 #include <vector>
@@ -23,10 +23,12 @@ class PointerArrays {
   static Result<PointerArrays> create(const Device& device, const GemmProblem& problem, int sms, bool pdl);
 
   Result<void> check(const GemmOperands& operands) const;
-  /// `maps`: templates of A, B and D, which need not be of any matrix; `to`: maps of all matrices.
+  /// Launches it. `maps` are templates of A, B and D, which need not belong to any matrix; `to` receives the maps of
+  /// all matrices.
   Result<void> launch(const Device& device, const GemmOperands& operands, const arch::TensorMap& a,
                       const arch::TensorMap& b, const arch::TensorMap& d, arch::TensorMap* to, Stream stream) const;
-  /// What the product may touch, on an emulated device: device memory is the host's there, and the arrays are read.
+  /// Adds the memory that the product may touch on an emulated device, where device memory is the host's and the arrays
+  /// can be read.
   void add_memory(const GemmOperands& operands, const void* maps, std::vector<runtime::MemoryRange>& memory) const;
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Five functions of a C ABI that has been stable for a decade, declared here because NVML's header is rarely installed.
+// Five functions of a C ABI that has been stable for a decade; declared here, because NVML's header is rarely
+// installed.
 #include "measure/nvml.hpp"
 
 #include <dlfcn.h>

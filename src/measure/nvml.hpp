@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SM clock and power through NVML, where the machine has it. Reads only; no setting of the card is ever touched.
+// SM clock and power through NVML, if the machine has it. It only reads; no setting of the card is ever changed.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ struct GpuSample {
 
 class Nvml {
  public:
-  /// Null when the library, its functions or the device are not there: figures go without clock and power then.
+  /// Returns null if the library, its functions or the device are missing; figures then have no clock and power.
   static std::unique_ptr<Nvml> open(const std::string& pci_bus_id);
   ~Nvml();
   std::optional<GpuSample> sample() const;

@@ -17,7 +17,7 @@ struct Timing {
   std::optional<EmuStats> stats;
 };
 
-/// On a GPU: one run to warm up, then enough of them that the clock's and the launch's noise is small.
+/// Times `run`. On a GPU it runs once to warm up, then often enough that the noise of clock and launch is small.
 Result<Timing> timed_runs(const Device& device, const std::function<Result<void>()>& run,
                           const std::function<std::optional<EmuStats>()>& stats);
 

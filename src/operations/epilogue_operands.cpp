@@ -35,7 +35,7 @@ Result<Matrix> input(const std::optional<ArrayFile>& file, const EpilogueNode& n
 
 Result<Matrix> output(DType type, const Shape& s) {
   WW_TRY(Matrix made, Matrix::allocate(type, s.batch * s.rows, s.columns, s.ld, kArgument));
-  // why: what a kernel leaves unwritten must not look right because memory happened to be
+  // 0xff, so that an element that a kernel does not write cannot look right by accident.
   std::memset(made.data(), 0xff, made.bytes());
   return made;
 }
@@ -106,7 +106,7 @@ Result<EpilogueBuffers> upload(const Device& device, const EpilogueTensors& tens
     WW_TRY(const Matrix stored, transposed(matrix, tensors.m, kArgument));
     return ld = stored.ld(), copy(stored);
   };
-  // what has the rows of one matrix serves all
+  // A tensor with the rows of one matrix serves all.
   const auto step = [&](const Matrix& of, std::int64_t rows_of_one) {
     const std::int64_t ld = tensors.layout == OutputLayout::row ? of.ld() : of.cols();
     return tensors.batch > 1 && of.rows() > rows_of_one ? of.rows() / tensors.batch * ld : 0;
@@ -136,7 +136,7 @@ Result<EpilogueBuffers> upload(const Device& device, const EpilogueTensors& tens
   to.out_scales = static_cast<float*>(scales);
   to.batch_out_scales = step(tensors.out_scales, 0);
   WW_TRY(Buffer amax, device.allocate(16 + tensors.amax.size() * sizeof(float)));
-  // why: a tree that does not quantise leaves them as they are, and outputs must be the same in every run
+  // A tree that does not quantise leaves them unchanged, and outputs must be the same in every run.
   WW_CHECK(device.upload(amax.data(), tensors.amax.data(), tensors.amax.size() * sizeof(float)));
   to.amax = static_cast<float*>(amax.data());
   made.buffers.push_back(std::move(amax));

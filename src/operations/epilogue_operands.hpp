@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors that an epilogue tree names: made from files or from the seed, copied to a device and back.
+// The tensors that an epilogue tree names: read from files or generated from the seed, copied to a device and back.
 #pragma once
 
 #include "io/array_file.hpp"
@@ -15,14 +15,14 @@ struct EpilogueFiles {
   std::optional<ArrayFile> c, bias, column, auxiliary;  // of slot 0
 };
 
-/// Host tensors of `tree` for a product (m, n): inputs filled, outputs of 0xff bytes. Rows of matrices are `pad`
-/// elements longer than n; pad is even. Scalars stay 1. Of a batch every tensor has the rows of `batch` matrices but
-/// those from files with one dimension less, which serve all of it.
+/// Makes host tensors of `tree` for a product (m, n): inputs filled, outputs of 0xff bytes. Rows of matrices are `pad`
+/// elements longer than n; pad is even. Scalars stay 1. In a batch every tensor has the rows of `batch` matrices,
+/// except those from files with one dimension less, which serve the whole batch.
 Result<EpilogueTensors> make_tensors(const EpilogueTree& tree, std::int64_t m, std::int64_t n, std::uint64_t seed,
                                      const EpilogueFiles& files = {}, std::int64_t pad = 0, std::int64_t batch = 1);
 
-/// The same for groups of rows: matrices, outputs and vectors along M have `rows` rows, all groups in one; vectors
-/// along N have one for each of `groups`, but a file with one dimension serves them all.
+/// Does the same for groups of rows: matrices, outputs and vectors along M have `rows` rows, all groups in one. Vectors
+/// along N have one row for each of `groups`, but a file with one dimension serves them all.
 Result<EpilogueTensors> make_group_tensors(const EpilogueTree& tree, std::int64_t rows, std::int64_t n,
                                            std::int64_t groups, std::uint64_t seed, const EpilogueFiles& files = {},
                                            std::int64_t pad = 0);
@@ -34,7 +34,7 @@ struct EpilogueBuffers {
 };
 Result<EpilogueBuffers> upload(const Device& device, const EpilogueTensors& tensors);
 
-/// The outputs into `tensors`.
+/// Copies the outputs into `tensors`.
 Result<void> download(const Device& device, const EpilogueBuffers& buffers, EpilogueTensors& tensors);
 
 }  // namespace ww::operations

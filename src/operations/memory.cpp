@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kUnknown = std::uint64_t{1} << 62;
 
-/// The number after `key` in a file of lines "key number …".
+/// Returns the number after `key` in a file of lines "key number …".
 std::uint64_t field(const char* path, const std::string& key) {
   std::ifstream file(path);
   std::string word;
@@ -32,7 +32,7 @@ std::uint64_t available_memory() {
   const std::uint64_t kibibytes = field("/proc/meminfo", "MemAvailable:");
   const std::uint64_t system = kibibytes == kUnknown ? kUnknown : kibibytes * 1024;
   const std::uint64_t limit = number("/sys/fs/cgroup/memory.max");
-  const std::uint64_t used = field("/sys/fs/cgroup/memory.stat", "anon");  // file pages can be given back
+  const std::uint64_t used = field("/sys/fs/cgroup/memory.stat", "anon");  // file pages can be reclaimed
   if (limit == kUnknown || used == kUnknown) return system;
   return std::min(system, limit - std::min(limit, used));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A place where kernels run: an NVIDIA GPU behind the driver, or the emulated device on this CPU.
-// Buffers, copies and streams are the little a caller needs without CUDA; with it, pass your own pointers and streams.
+// A device on which kernels run: an NVIDIA GPU behind the driver, or the emulated device on this CPU. Buffers, copies
+// and streams are the minimum that a caller without CUDA needs. A caller with CUDA passes its own pointers and streams.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,17 @@
 
 namespace ww {
 
-/// How an emulated device behaves. Results and reports depend on these, never on `threads`.
+/// Settings of an emulated device. Results and reports depend on all of them except `threads`.
 struct EmuOptions {
   std::uint64_t seed = 0;
   EmuSchedule schedule = EmuSchedule::random;
   EmuMath math = EmuMath::exact;
-  int pct_depth = 3;    // of EmuSchedule::pct: bugs that need so many things in order are looked for
-  int threads = 0;      // OS threads that carry independent clusters; 0 = one per core
-  int sms = 0;          // CTAs that are resident at once; 0 = 4, or one cluster
-  int slow_cta = -1;    // this one pauses before every tile, like an SM that does other work as well
-  bool check = false;   // watch for races and misuse; kernels are then the checked flavour (emu::check)
-  bool traffic = true;  // a check counts bytes and bank conflicts by source line
+  int pct_depth = 3;    // EmuSchedule::pct: looks for bugs that need this many ordering constraints
+  int threads = 0;      // OS threads that run independent clusters; 0 = one per core
+  int sms = 0;          // CTAs resident at once; 0 = 4, or one cluster
+  int slow_cta = -1;    // this CTA pauses before every tile, like one on an SM that also does other work
+  bool check = false;   // report races and misuse; compiles the checked variant of each kernel (emu::check)
+  bool traffic = true;  // a check also counts bytes and bank conflicts by source line
 };
 
 struct DeviceOptions {
@@ -40,7 +40,7 @@ struct DeviceInfo {
   std::string description;  // "emulated sm_90a, 4 SMs", "NVIDIA H200, driver 13.0"
   bool emulated = false;
   Arch arch = Arch::sm90;
-  int sms = 0;  // default number of CTAs a persistent kernel launches
+  int sms = 0;  // CTAs that a persistent kernel launches by default
   std::uint64_t memory_bytes = 0;
   int shared_bytes_per_cta = 0;
 };
@@ -50,7 +50,7 @@ struct Stream {
   void* handle = nullptr;
 };
 
-/// Device memory owned by the caller; freed with the last copy of its device.
+/// Device memory owned by the caller. Copies share it; it is freed with the last copy.
 class Buffer {
  public:
   Buffer() = default;
@@ -66,12 +66,13 @@ class Buffer {
 
 class Device {
  public:
-  /// "auto" (cuda:0 when there is one, else emu:sm90), "emu:sm90", "cuda:<ordinal>".
-  /// Errors: invalid for an unknown name, could_not_finish when the named device is not there.
+  /// Opens a device: "auto" (cuda:0 when there is one, otherwise emu:sm90), "emu:sm90" or "cuda:<ordinal>". Errors:
+  /// invalid for an unknown name; could_not_finish when the named device is absent.
   static Result<Device> open(std::string_view name, DeviceOptions options = {});
 
   const DeviceInfo& info() const;
-  /// Uninitialised memory, 256-byte aligned. could_not_finish names the bytes needed and present.
+  /// Allocates uninitialised memory, 256-byte aligned. On could_not_finish, the error names the bytes requested and
+  /// available.
   Result<Buffer> allocate(std::size_t bytes) const;
   Result<void> upload(void* device_destination, const void* host_source, std::size_t bytes) const;
   Result<void> download(void* host_destination, const void* device_source, std::size_t bytes) const;

@@ -10,21 +10,21 @@
 
 namespace ww {
 
-/// What a finding is about; rule_name() gives the spelling of reports.
+/// The rule that a finding violates; rule_name() returns its spelling in reports.
 enum class Rule {
-  data_race,              // two accesses, one a write, without happens-before
-  proxy_fence,            // ordinary writes reach an asynchronous reader without fence.proxy.async by the writer
-  scope,                  // ordered, but by a release or acquire narrower than the distance between the two
-  stage_reuse,            // an asynchronous write over bytes whose readers are not known to be done
-  accumulator_in_flight,  // wgmma registers touched between issue and the wait that names them
-  transaction_count,      // bytes expected and bytes delivered on an mbarrier differ
-  arrival_underflow,      // more arrivals in a phase than its count
-  phase_misuse,           // a wait, init or invalidate that the phases of the mbarrier do not allow
-  exited_cta,             // the shared memory of a CTA that has exited
-  unfinished_store,       // a bulk store still reading shared memory at exit, or its source overwritten before that
-  stale_descriptor,       // a tensor map in global memory used or changed without its fences
-  early_access,           // global memory touched before griddepcontrol.wait in a launch that may start early
-  divergent_call,         // an .aligned call on which the threads of its warp or warpgroup disagree
+  data_race,    // two accesses, one of them a write, that happens-before does not order
+  proxy_fence,  // the writer issued no fence.proxy.async before an asynchronous access reads its ordinary writes
+  scope,        // ordered, but by a release or acquire whose scope does not include both threads
+  stage_reuse,  // an asynchronous write to bytes that earlier readers may still be reading
+  accumulator_in_flight,  // wgmma registers accessed between the issue and the wait that retires it
+  transaction_count,      // an mbarrier expects a number of bytes that differs from the number delivered
+  arrival_underflow,      // more arrivals in a phase than the mbarrier's count
+  phase_misuse,           // a wait, init or invalidate that the mbarrier's phase does not allow
+  exited_cta,             // access to shared memory of a CTA that has exited
+  unfinished_store,  // a bulk store still reads shared memory at exit, or its source was overwritten before it finished
+  stale_descriptor,  // a tensor map in global memory used or changed without the required fences
+  early_access,      // global memory accessed before griddepcontrol.wait in a launch that may start early
+  divergent_call,    // an .aligned instruction on which the threads of a warp or warpgroup disagree
   register_budget,
   named_barrier_count,
   out_of_bounds,
@@ -33,37 +33,37 @@ enum class Rule {
   deadlock,
   livelock,
   invalid_operation,  // arguments that the instruction does not allow
-  unsupported,        // what the emulator does not model: makes a run incomplete, never a finding
+  unsupported,        // an instruction that the emulator does not model: makes a run incomplete, is never a finding
 };
 const char* rule_name(Rule rule);
 
-/// One side of a finding. Empty strings and negative numbers: not known, or no such side.
+/// One of the accesses of a finding. Empty strings and negative numbers mean unknown or not applicable.
 struct FindingParty {
   int cta = -1, warp = -1, lane = -1;
-  std::string role;  // "warpgroup 0", or what the kernel calls it
-  std::string file;  // outermost line known
+  std::string role;  // "warpgroup 0", or the name that the kernel gave the thread
+  std::string file;  // outermost known line of the call stack
   int line = 0;
-  std::string inner_file;  // the line of the arch call or of the access itself
+  std::string inner_file;  // line of the arch call or of the access itself
   int inner_line = 0;
   std::string operation;  // "TMA load", "wgmma (read of operand A)", "ld.shared"
 };
 
 struct Finding {
   Rule rule{};
-  FindingParty first, second;         // second: the later one, which the rule caught
-  std::vector<FindingParty> parties;  // deadlock: every thread that waits, and for what
+  FindingParty first, second;         // `second` is the later access, at which the rule was violated
+  std::vector<FindingParty> parties;  // deadlock: every waiting thread and what it waits for
   std::uint64_t begin = 0, end = 0;   // bytes [begin, end): offsets in shared memory, or in the operand
   std::string space;                  // "shared of CTA 3", "global operand d", "registers"
-  std::string barrier_history;        // the last operations on the barrier concerned, one on a line
+  std::string barrier_history;        // latest operations on the barrier concerned, one per line
   std::string advice;
-  std::string text;  // the whole report
+  std::string text;  // the complete report
 };
 
 enum class Verdict { clean, findings, incomplete };
 
-/// Shared, L2 and HBM traffic of one source line. HBM is a first-order model of L2: empty when the launch starts,
-/// losing nothing until its end. A sector of 32 bytes is read once, by the line that reads it first, and written once,
-/// by the line that writes it first; a read of what the launch itself has written costs nothing.
+/// Shared, L2 and HBM traffic of one source line. HBM traffic follows a first-order model of L2: it is empty at launch
+/// and evicts nothing. Each 32-byte sector is charged once as a read, to the line that first reads it, and once as a
+/// write, to the line that first writes it. Reading what the launch itself has written costs nothing.
 struct LineTraffic {
   std::string file;
   int line = 0;
@@ -72,7 +72,8 @@ struct LineTraffic {
   std::uint64_t shared_bytes = 0, l2_bytes = 0;
   std::uint64_t wavefronts = 0;  // passes over the 32 banks; equal to `ideal` without conflicts
   std::uint64_t ideal = 0;
-  std::uint64_t multicast_saved_bytes = 0;  // L2 bytes that copies without multicast would have read on top
+  std::uint64_t multicast_saved_bytes = 0;  // additional L2 bytes that the same copies would have read without
+                                            // multicast
   std::uint64_t hbm_bytes = 0;
 };
 
@@ -84,11 +85,11 @@ struct OperandTraffic {
 
 struct CheckReport {
   Verdict verdict = Verdict::incomplete;
-  std::vector<Finding> findings;  // one for each (rule, pair of lines), in an order that threads do not change
+  std::vector<Finding> findings;  // one for each (rule, pair of lines); the order does not depend on `threads`
   std::string why_incomplete;
   EmuStats stats;
   std::vector<LineTraffic> traffic;
-  std::vector<OperandTraffic> operands;  // those that were touched
+  std::vector<OperandTraffic> operands;  // operands that were accessed
 };
 
 }  // namespace ww

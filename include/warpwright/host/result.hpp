@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every host function returns: a value, or an error that names the argument, what was expected and what came.
-// Library code never prints, aborts or exits.
+// The return type of every host function: a value, or an error that names the argument, what was expected and what it
+// got. Library code never prints, aborts or exits.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ enum class ErrorCode {
 
 struct Error {
   ErrorCode code = ErrorCode::invalid;
-  std::string argument;  // "scale_b", "--a", empty when no single argument is at fault
+  std::string argument;  // "scale_b", "--a"; empty when no single argument is at fault
   std::string expected;
   std::string actual;
   std::string message;  // the whole sentence, ready to show
