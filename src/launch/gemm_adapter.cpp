@@ -18,9 +18,9 @@ using runtime::MemoryRange;
 using runtime::SmemSwizzle;
 
 namespace {
-constexpr i64 kLargestGrid = i64{1} << 30;  // why: kernels number tiles and their splits in 32 bits
+constexpr i64 kLargestGrid = i64{1} << 30;  // kernels number tiles and their K splits in 32 bits
 
-/// Pointers as the kernel names them. What belongs to the epilogue is exchanged where it is bound.
+/// Returns the pointers as the kernel names them. Those of the epilogue are exchanged where they are bound.
 GemmOperands exchanged(const GemmOperands& operands) {
   GemmOperands to = operands;
   to.a = operands.b, to.b = operands.a;
@@ -92,7 +92,7 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   return adapter;
 }
 
-/// Of the scheduler, then of the epilogue, then tensor maps.
+/// The scheduler's workspace, then the epilogue's, then tensor maps.
 std::size_t GemmAdapter::workspace_bytes() const {
   if (pointers_) return maps_offset() + pointer_map_bytes(product_);
   const std::size_t epilogue = epilogue_.workspace_bytes();
@@ -105,12 +105,12 @@ std::size_t GemmAdapter::epilogue_offset() const {
   return static_cast<std::size_t>(round_up(workspace_.bytes, scheduler::kWorkspaceAlignment));
 }
 
-/// Grid, scheduler and workspace.
+/// Sets grid, scheduler and workspace.
 Result<void> GemmAdapter::share_out(const GemmOptions& options) {
   const int cluster = static_cast<int>(launch_.cluster), k_blocks = params_.gemm.k_blocks;
   const int sms = options.sms > 0 ? min(options.sms, device_.info().sms) : device_.info().sms;
   launch_.grid = launch_.cluster;
-  launch_.params = &params_;  // for the question below; run() has its own
+  launch_.params = &params_;  // for the query below; run() has its own
   WW_TRY(const int resident, device_.backend().max_active_clusters(launch_));
   if (resident < 1)
     return failure(ErrorCode::unsupported, "config, key cluster", "a cluster that the device has room for",
@@ -171,8 +171,8 @@ Result<runtime::TensorMapSpec> GemmAdapter::operand_map(const char* name, const 
   runtime::TensorMapSpec map =
       TensorMapSpec::matrix(base, type, k, rows, ld, tile_k, collective::mn_block(type), SmemSwizzle::b128);
   if (!collective::has_k_tails(made_)) return map;
-  // (m, x, y) is row x + y - K, so that a box from x = K - count of plane y = end on ends with the group that does; see
-  // collective/mainloop.hpp, load_rows()
+  // (m, x, y) is row x + y - K, so that a box from x = K - count of plane y = end on ends where the group does; see
+  // load_rows() of the mainloop.
   map.rank = 3;
   map.extent[2] = static_cast<std::uint64_t>(k) + 1;
   map.stride_bytes[2] = map.stride_bytes[1];
@@ -199,7 +199,7 @@ Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::
     WW_TRY(const runtime::TensorMapSpec map, operand_map(name, base, type, major, rows, ld, box_rows));
     return collective::has_k_tails(c) ? backend.encode(map) : encode(map, stride);  // tails: it has its third mode
   };
-  if (g.k > 0) {  // why: a tensor map has no empty extents; without K nothing is loaded
+  if (g.k > 0) {  // a tensor map cannot have empty extents, and without K nothing is loaded
     WW_TRY(arguments.a, maps.get(0, operands.a, [&] {
       return operand("a", operands.a, g.a, g.a_major, g.m, g.lda, c.tile.m / c.cluster.n, g.batch_a);
     }));
@@ -252,7 +252,7 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   if (!kernel_) return {};
   WW_CHECK(check_pointers(given));
   GemmOperands operands = collective::swaps(config_) ? exchanged(given) : given;
-  // why: templates of maps need an address, whichever; and none of these is the caller's
+  // Templates of maps need some address, and none of these is the caller's.
   if (pointers_) operands.a = operands.b = operands.d = operands.workspace;
   kernel::KGroupedParams params = params_;
   if (k_groups_) {

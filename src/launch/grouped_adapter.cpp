@@ -42,7 +42,7 @@ bool uses_descriptors(const GemmConfig& config) { return config.row_groups.varia
 
 static_assert(collective::kTokenWidthCount <= collective::kWidthClasses);
 
-/// B [G, N, K] walked in boxes of rows of one group.
+/// Returns B [G, N, K] as a map whose boxes are rows of one group.
 runtime::TensorMapSpec weights_map(const GroupedProblem& g, const GemmConfig& c, const void* base) {
   runtime::TensorMapSpec spec = TensorMapSpec::matrix(base, g.b, g.n, g.k, g.ldb, c.tile.n / collective::slices_of_b(c),
                                                       c.tile.k, SmemSwizzle::b128);
@@ -56,7 +56,7 @@ runtime::TensorMapSpec weights_map(const GroupedProblem& g, const GemmConfig& c,
 }  // namespace
 
 std::int64_t tile_bound(const GroupedProblem& problem, const GemmConfig& config) {
-  // a group of r rows has ceil(r / TILE_M) <= (r + TILE_M - 1) / TILE_M of them
+  // A group of r rows has ceil(r / TILE_M) <= (r + TILE_M - 1) / TILE_M tiles.
   const std::int64_t rows = problem.total_rows();
   const std::int64_t token_tiles = (rows + min(problem.groups, rows) * (config.tile.m - 1)) / config.tile.m;
   return token_tiles * ceil_div(problem.n, config.tile.n);
@@ -102,12 +102,12 @@ Result<void> GroupedAdapter::prepare_product(const GemmOptions& options, int sms
   launch.shared_bytes = static_cast<std::uint32_t>(collective::grouped_shared_bytes(c));
   launch.params_bytes = sizeof(collective::GroupedArguments);
   launch.cross_cta = c.sm90.tile_scheduler == TileScheduler::dynamic;  // CTAs share the counter of tiles
-  // why always with descriptors: the kernel before this one is their update, which lets it start early
+  // Always with descriptors, because the preceding kernel is their update, which lets this one start early.
   launch.pdl = overlaps(options.pdl, overlap_pays(g, c, sms)) || uses_descriptors(c);
   launch.grid = launch.cluster;
-  launch.params = &p;  // for the question below; run() has its own
+  launch.params = &p;  // for the query below; run() has its own
   WW_TRY(const int resident, device_.backend().max_active_clusters(launch));
-  // why only of the whole device: fewer would be spread over more SMs than were asked for
+  // Only on the whole device, because fewer CTAs would be spread over more SMs than requested.
   const int ctas = sms < device_.info().sms ? 1 : max(1, c.sm90.occupancy);
   const auto clusters = min<std::int64_t>(tile_bound(g, c), max(1, min(sms / cluster * ctas, resident)));
   launch.grid = static_cast<std::uint32_t>(clusters) * launch.cluster;
@@ -180,7 +180,7 @@ collective::GroupSizes GroupedAdapter::group_sizes(const GroupedOperands& operan
   const GroupedProblem& g = problem_;
   const bool masked = g.encoding == GroupEncoding::masked;
   collective::GroupSizes sizes{};
-  sizes.encoding = g.groups > 0 ? g.encoding : GroupEncoding::offsets;  // why: row ids would be read without groups
+  sizes.encoding = g.groups > 0 ? g.encoding : GroupEncoding::offsets;  // without groups, row ids would be read
   sizes.groups = static_cast<i32>(g.groups);
   sizes.rows = static_cast<i32>(g.total_rows());
   sizes.alignment = static_cast<i32>(masked ? g.rows : g.alignment);
@@ -201,8 +201,8 @@ Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands,
     return backend.encode(
         TensorMapSpec::matrix(operands.a, g.a, g.total_rows(), g.k, g.lda, box_rows, c.tile.k, SmemSwizzle::b128));
   };
-  if (g.k > 0) {  // why: a tensor map has no empty extents; without K nothing is loaded
-    // contiguous, masked: a whole tile, and the rows of one consumer warpgroup for those that end early
+  if (g.k > 0) {  // a tensor map cannot have empty extents, and without K nothing is loaded
+    // contiguous, masked: a whole tile, and the rows of one consumer warpgroup for tiles that end early.
     const int boxes = ragged ? collective::kTokenBoxes : uses_descriptors(c) || !collective::loads_parts(c) ? 1 : 2;
     for (int box = 0; box < boxes; ++box) {
       const int rows = ragged     ? collective::token_box_rows(box)
@@ -301,7 +301,7 @@ Result<void> GroupedAdapter::run(const GroupedOperands& operands, Stream stream)
     if (device_.info().emulated) add_product_memory(problem_, operands, workspace_bytes(), memory);
     WW_CHECK(epilogue_.bind(operands.epilogue, operands.epilogue.c == operands.d, nullptr, epilogue, memory));
   }
-  // zeros first: statistics and reports of a run are then those of the product
+  // Zeros first, so that statistics and reports of a run are those of the product.
   if (zeros_) WW_CHECK(launch_zeros(operands, stream));
   if (product_) WW_CHECK(launch_product(operands, epilogue, memory, stream));
   return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One sentence for each way in which a tree and a problem disagree.
+// Refuses trees that contradict their problem, with one sentence per reason.
 #include "ops/epilogue_validation.hpp"
 
 #include <fmt/format.h>

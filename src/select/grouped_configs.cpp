@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choices, all measured on an H200 (bench/results):
-//   block scales, 224 rows a group and more: contiguous, 192 x 128 with three consumer warpgroups; at 261 rows a tenth
-//     faster than ragged, at 194 (two cases) 5 % slower and level, in random order
-//   at most 32 rows a group, and few tiles, though enough for most SMs: ragged, 32 tokens x 64 weights, two or three
-//     CTAs on each SM; where launches take up to 60 us level with what follows to a fifth faster
-//   everything else: ragged, 128 tokens x 256 weights, whose tiles take the width of each group. why not 32 or 64
-//     tokens for all short groups: a percent faster in long launches, but 1 to 11 % slower where a few groups have most
-//     rows, because each tile of tokens reads the weights again
-//   fewer tiles than SMs: those of ragged with K split between the CTAs of a cluster, where the longest CTA then loads
-//     clearly less
-//   SwiGLU and quantised outputs: contiguous, masked groups: masked
-// masked on request: the host knows only how many rows there is room for.
-// descriptors, on request: token tiles as wide as the average group, at most 64 rows
+// Choices for grouped products, all measured on an H200 (bench/results):
+//   block scales with at least 224 rows per group: contiguous, 192 x 128 with three consumer warpgroups. Compared with
+//     ragged it is a tenth faster at 261 rows per group; at 194 rows, in two cases, 5 % slower and level.
+//   at most 32 rows per group and few tiles, though enough for most SMs: ragged, 32 tokens x 64 weights, two or three
+//   CTAs
+//     on each SM. For launches up to 60 us it is between level with the next entry and a fifth faster than it.
+//   everything else: ragged, 128 tokens x 256 weights, whose tiles take the width of each group. 32 or 64 tokens for
+//   all
+//     short groups would be a percent faster in long launches, but 1 to 11 % slower where a few groups have most rows,
+//     because each tile of tokens reads the weights again.
+//   fewer tiles than SMs: the tiles of ragged with K split between the CTAs of a cluster, where this clearly reduces
+//   the
+//     loads of the busiest CTA
+//   SwiGLU and quantised outputs: contiguous; masked groups: masked
+// Variant masked is used only on request, because the host knows only the capacity for rows, not their number. Variant
+// descriptors is used only on request: token tiles as wide as the average group, at most 64 rows.
 #include "select/grouped_configs.hpp"
 
 #include "select/ranking.hpp"
@@ -22,8 +25,9 @@ namespace {
 
 constexpr std::int64_t kManyRows = 224;                                        // of a group, on average
 constexpr std::int64_t kTokenStep = 8, kWidestTile = 64, kShortExtent = 1024;  // of descriptors
-constexpr std::int64_t kLongK = 1024;                                          // shorter ones have nothing to split
-constexpr std::int64_t kBriefRows = 32, kBriefWeights = 64, kBriefTiles = 15;  // of a tile; tiles for each SM
+constexpr std::int64_t kLongK = 1024;                                          // a shorter K is not split
+// rows of a group; weights of a tile; tiles for each SM
+constexpr std::int64_t kBriefRows = 32, kBriefWeights = 64, kBriefTiles = 15;
 constexpr int kGroupTiers[] = {128, 512, collective::kGroupLimit};
 
 GemmConfig ragged(GemmConfig config) {
@@ -34,11 +38,11 @@ GemmConfig ragged(GemmConfig config) {
   return collective::resolve_grouped(config);
 }
 
-/// Tiles of brief() when every group has rows, and few.
+/// Returns the number of tiles of brief() if every group has rows, and few.
 std::int64_t brief_tiles(const GroupedProblem& p) { return min(p.groups, p.rows) * ceil_div(p.n, kBriefWeights); }
 
-/// Rows of weights, times the share of K, that the busiest CTA loads when all groups have the average number of rows:
-/// where there are few tiles this, and not the sum, is what a launch waits for.
+/// Returns the rows of weights, times the share of K, that the busiest CTA loads if all groups have the average number
+/// of rows. With few tiles, this maximum and not the sum determines the time of a launch.
 double longest_cta(const GroupedProblem& p, const GemmConfig& c, int sms) {
   const std::int64_t groups = min(p.groups, p.rows), rows = ceil_div(p.rows, max<std::int64_t>(groups, 1));
   const std::int64_t tiles = groups * ceil_div(rows, c.tile.m) * ceil_div(p.n, c.tile.n);
@@ -46,8 +50,8 @@ double longest_cta(const GroupedProblem& p, const GemmConfig& c, int sms) {
   return static_cast<double>(ceil_div(tiles, max(1, sms / split))) * c.tile.n / split;
 }
 
-/// `config` of ragged, or the same with K split where that leaves the busiest CTA at most 7/8 of the work.
-/// why 7/8: a cluster starts later than a CTA, and its sum is another round trip between SMs
+/// Returns `config` of ragged, with K split if that leaves the busiest CTA at most 7/8 of the work. The margin pays for
+/// the later start of a cluster and for the sum, which is another round trip between SMs.
 GemmConfig split_where_few(const GemmConfig& config, const GroupedProblem& p, int sms) {
   if (p.k < kLongK || p.rows == 0 || p.groups == 0 || sms < 2) return config;
   GemmConfig split = config;
@@ -55,31 +59,31 @@ GemmConfig split_where_few(const GemmConfig& config, const GroupedProblem& p, in
   split.tile.m = split.tile.n = split.sm90.stages = 0;
   split = collective::resolve_grouped(split);
   const double whole = longest_cta(p, config, sms), halves = longest_cta(p, split, sms);
-  const bool few = whole <= config.tile.n;  // one tile for each CTA at most
+  const bool few = whole <= config.tile.n;  // at most one tile for each CTA
   return few && halves <= 0.875 * whole ? split : config;
 }
 
-/// Few rows in each group and few tiles, though not so few that SMs idle. why not thousands of groups: their tables
-/// would leave too little to the rings
+/// Returns whether each group has few rows and there are few tiles, though not so few that SMs idle. Thousands of
+/// groups are excluded, because their tables would leave too little shared memory to the rings.
 bool is_brief(const GroupedProblem& p, int sms) {
   const std::int64_t tiles = brief_tiles(p);
   return p.rows <= kBriefRows * p.groups && p.groups <= kGroupTiers[1] && tiles <= kBriefTiles * sms &&
          4 * tiles >= 3 * sms;
 }
-/// Narrow tiles, all of them loading at once.
+/// Returns `config` with narrow tiles, all of which load at once.
 GemmConfig brief(GemmConfig config, int occupancy) {
   config.row_groups.variant = GroupedVariant::ragged;
   config.sm90.occupancy = occupancy;
   return collective::resolve_grouped(config);
 }
-/// why two CTAs of an SM where they have a tile each at most: a third would leave less of a ring to each
+/// Returns 2 CTAs per SM if that gives each at most one tile, otherwise 3. A third CTA would shrink the ring of each.
 int brief_ctas(const GroupedProblem& p, int sms) { return brief_tiles(p) <= 2 * sms ? 2 : 3; }
 
 /// `n`: columns of the product, where SwiGLU pairs its halves.
 GemmConfig rasterised(GemmConfig config, GroupedVariant variant, std::int64_t n = 0) {
   const bool promoted = collective::promotes(config), words = config.operands.d == DType::f32;
   config.row_groups.variant = variant;
-  // why: promotion needs the registers that 256 columns would take, FP32 outputs the shared memory
+  // 256 columns are too wide here: promotion needs those registers, and FP32 outputs that shared memory.
   config.tile.m = promoted && !words ? 192 : 128;
   config.tile.n = promoted || words ? 128 : 256;
   if (n > 0 && collective::pairs_halves(config)) config.tile.n = collective::tile_of_halves(config, n, config.tile.n);
@@ -88,8 +92,9 @@ GemmConfig rasterised(GemmConfig config, GroupedVariant variant, std::int64_t n 
   return collective::resolve_grouped(config);
 }
 
-/// One width for all groups: a tail of any group costs a tile of it. The order is hpc-ops': weight tiles of a group go
-/// together where there are few of them or they are short, token tiles of all groups otherwise.
+/// Sets one token width for all groups; the tail of any group costs a whole tile of it. The order follows hpc-ops: the
+/// weight tiles of a group are consecutive if there are few of them or they are short; otherwise the token tiles of all
+/// groups are consecutive.
 GemmConfig with_descriptors(GemmConfig config, const GroupedProblem& p) {
   const std::int64_t groups = max<std::int64_t>(p.encoding == GroupEncoding::masked ? 1 : p.groups, 1);
   const std::int64_t rows = max<std::int64_t>(min(ceil_div(p.rows, groups), kWidestTile), 1);
@@ -165,8 +170,8 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
   if (config.row_groups.variant == GroupedVariant::descriptors) return with_descriptors(config, problem);
   if (shaped) return collective::resolve_grouped(config);
   if (config.row_groups.variant == GroupedVariant::ragged) {
-    const bool open =
-        requested.row_groups.variant == GroupedVariant::automatic && requested.sm90.tile_scheduler == TileScheduler::automatic;
+    const bool open = requested.row_groups.variant == GroupedVariant::automatic &&
+                      requested.sm90.tile_scheduler == TileScheduler::automatic;
     if (!open || problem.encoding == GroupEncoding::masked) return ragged(config);
     return requested.sm90.occupancy == 0 && is_brief(problem, sms) ? brief(config, brief_ctas(problem, sms))
                                                                    : split_where_few(ragged(config), problem, sms);
@@ -174,7 +179,7 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
   return rasterised(config, config.row_groups.variant, problem.n);
 }
 
-/// The tiles of a dense product with such outputs: a group's K is as long as that of one.
+/// Returns the tiles of a dense product with such outputs, as if a group's K were as long as that product's.
 GemmConfig choose_k_grouped(const GemmProblem& p, const GemmConfig& requested) {
   GemmConfig config = of_problem(p, requested);
   if (config.k_groups.capacity == 0) config.k_groups.capacity = group_capacity_for(p.batch);

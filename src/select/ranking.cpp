@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters the list of the family, asks the cost model, sorts.
+// Filters the list of the family, evaluates the cost model, and sorts.
 #include "select/ranking.hpp"
 
 #include <algorithm>
@@ -15,7 +15,8 @@
 namespace ww::select {
 namespace {
 
-// Sums over rows of D are added up tile by tile, so their bits follow the tile: it is chosen for so many rows and SMs.
+// Sums over rows of D are accumulated tile by tile, so their bits depend on the tile. The tile is therefore chosen for
+// this fixed number of rows and SMs.
 constexpr std::int64_t kInvariantRows = 2048;
 constexpr int kInvariantSms = 132;
 
@@ -30,11 +31,11 @@ std::size_t workspace_of(const GemmProblem& given, const GemmConfig& c, int sms)
   return static_cast<std::size_t>(scheduler::workspace_plan(c, params, clusters).bytes);
 }
 
-/// Why this call cannot take `c`, or "".
+/// Returns the reason why this call cannot use `c`, or "".
 std::string objection(const GemmProblem& p, const GemmConfig& c, const Request& request) {
   if (request.batch_invariant && !is_batch_invariant(c))
     return fmt::format("order: batch-invariant sums take K in one split, {} cuts it", name_of(c.sm90.tile_scheduler));
-  // why: their partial results are summed in the order of whole tiles
+  // The reductions of an epilogue sum partial results in the order of whole tiles.
   if (collective::reduces(p.epilogue) && c.sm90.tile_scheduler != TileScheduler::fixed &&
       request.config.sm90.tile_scheduler == TileScheduler::automatic)
     return fmt::format("order: an epilogue that reduces gets {} on request only", name_of(c.sm90.tile_scheduler));
@@ -77,7 +78,7 @@ GemmConfig of_problem(const GemmProblem& p, const GemmConfig& requested) {
   c.operands.pointer_array = p.pointer_array;
   c.epilogue = p.epilogue;
   c.operands.layout.a = p.a_major, c.operands.layout.b = p.b_major, c.operands.d_layout = p.d_layout;
-  // why: where there is no such matrix, both layouts are one kernel, which is compiled and cached once
+  // Without such a matrix, both layouts are the same kernel, which should be compiled and cached once.
   c.operands.c_layout = names_matrix(p.epilogue) ? p.c_layout : OutputLayout::row;
   if (c.tile.n == 0 && collective::pairs_halves(c) && (p.n <= 256 || collective::shares_scales_of_halves(c)))
     c.tile.n = collective::tile_of_halves(c, p.n, 256);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions over rows and columns of D and over all of it, the same bits in every run: no floating-point atomics.
-//   a thread adds up its own values, lanes of a warp combine in a fixed order, the warp writes its partial results to
-//   the workspace and counts itself in; the last warp of a row (or column) of tiles combines the partials by tile index
-// Counters must be zero before the first launch; who comes last puts them back to zero. Nothing waits.
-// amax keeps the bits of |x| and takes the larger as an integer, so NaN wins. Order of the sums: docs/numerics.md.
+// Reductions over rows and columns of D and over all of it. They use no floating-point atomics, so every run produces
+// the same bits.
+//   A thread accumulates its own values and the lanes of a warp combine theirs in a fixed order. The warp writes its
+//   partial results to the workspace and increments a counter. The last warp of a row (or column) of tiles combines the
+//   partial results by tile index.
+// Counters must be zero before the first launch; the last warp resets them. Nothing waits. amax compares the bits of
+// |x| as integers, so that NaN is the largest. docs/numerics.md has the order of the sums.
 #pragma once
 
 #include "warpwright/arch/convert.hpp"
@@ -20,7 +22,7 @@ struct Pair {
   float x, y;
 };
 
-/// Where a thread of a consumer warpgroup is in D.
+/// The position of a consumer warpgroup's thread in D.
 struct TileExtent {
   i32 m, n;  // of the product
   TileCoord tile;
@@ -31,7 +33,7 @@ struct TileExtent {
   int first_column;      // of the tile
 
   WW_DEVICE int row(int mma_block, int half) const { return first_row + kWarpgroupRows * mma_block + 8 * half; }
-  /// False for a tile wholly past the edge.
+  /// Returns false for a tile wholly past the edge.
   WW_DEVICE bool counts() const { return tile.m < tiles_m && tile.n < tiles_n; }
 };
 
@@ -65,14 +67,14 @@ WW_DEVICE TileExtent extent_of(const GemmArguments& arguments, int consumer_warp
 }
 
 WW_DEVICE float magnitude_of(float x) { return arch::float_of(arch::bits_of(x) & ~arch::kSignBit); }
-/// The larger of two magnitudes, NaN above all.
+/// Returns the larger of two magnitudes; NaN is the largest.
 WW_DEVICE float larger(float a, float b) { return arch::float_of(max(arch::bits_of(a), arch::bits_of(b))); }
 
 template <bool kSum> WW_DEVICE float combine(float a, float b) {
   if constexpr (kSum) return arch::add(a, b);
   else return larger(a, b);
 }
-/// Over lanes that differ in bits kFirst, 2 kFirst ... kLast of their index; the result is in all of them.
+/// Combines the values of lanes whose indices differ in bits kFirst, 2 kFirst ... kLast; all of them get the result.
 template <bool kSum, int kFirst, int kLast> WW_DEVICE float combine_lanes(float x) {
   WW_UNROLL
   for (u32 step = kFirst; step <= kLast; step *= 2)
@@ -80,9 +82,10 @@ template <bool kSum, int kFirst, int kLast> WW_DEVICE float combine_lanes(float 
   return x;
 }
 
-/// All lanes of a warp, after storing partial results: true in the last of `count` warps, which may read all of them.
+/// All lanes of a warp call it after storing partial results. Returns true in the last of `count` warps, which may then
+/// read all partial results.
 WW_DEVICE bool arrives_last(u32* counter, int count) {
-  arch::warp::sync();  // the stores of all lanes come before the release of lane 0
+  arch::warp::sync();  // orders the stores of all lanes before the release of lane 0
   u32 before = 0;
   if (arch::lane_index() == 0) before = arch::global::atomic_add_acq_rel(counter, 1);
   before = arch::warp::shuffle(before, 0);
@@ -108,12 +111,12 @@ template <GemmConfig kConfig> class EpilogueReductions {
     }
   }
 
-  /// Of two columns, over the thread's rows; one for each output.
+  /// Sums of two columns over the thread's rows, one for each output.
   struct Columns {
     Pair of[kEpilogueSlots];
   };
 
-  /// Of two columns that are inside, or of the first of them.
+  /// Accumulates two columns of a row, or only the first if the second is past the edge.
   template <int kNode> WW_DEVICE void take_row(int mma_block, int half, bool inside, bool second_inside, Pair x) {
     constexpr bool kSum = kTree.node(kNode).op == EpilogueOp::row_sum;
     float& row = rows_[reduction_index(kTree, kNode)][mma_block][half];
@@ -127,12 +130,12 @@ template <GemmConfig kConfig> class EpilogueReductions {
     column = {combine<kSum>(column.x, inside ? taken.x : 0.0f), combine<kSum>(column.y, inside ? taken.y : 0.0f)};
   }
 
-  /// All lanes: the warp's partial results of two columns.
+  /// Stores the warp's partial results of two columns. All lanes call it.
   WW_DEVICE void finish_columns(int column, const Columns& sums) const {
     if constexpr (has_column_reductions(kTree)) finish_columns<kTree.size() - 1>(column, sums);
   }
 
-  /// All lanes, after the last value of the tile.
+  /// Combines the tile's results. All lanes call it after the last value of the tile.
   WW_DEVICE void finish() const {
     if (!extent_.counts()) return;
     if constexpr (has_row_reductions(kTree)) {
@@ -146,7 +149,7 @@ template <GemmConfig kConfig> class EpilogueReductions {
     }
   }
 
-  /// All lanes: `amax` of the thread's values becomes the one of D.
+  /// Combines each thread's `amax` into that of D. All lanes call it.
   WW_DEVICE void finish_amax(float amax) const {
     if (!extent_.counts()) return;
     const int warps = extent_.tiles_m * extent_.tiles_n * kWarps, lane = static_cast<int>(arch::lane_index());
@@ -165,7 +168,7 @@ template <GemmConfig kConfig> class EpilogueReductions {
   WW_DEVICE static float read(const float* p) { return arch::float_of(arch::global::load(p)); }
   WW_DEVICE static void write(float* p, float x) { arch::global::store(p, arch::bits_of(x)); }
 
-  // The partial results of reduction `index`: of rows (tiles_n, M), of columns (tiles_m warps, N).
+  // The partial results of reduction `index`: (tiles_n, M) for rows, (tiles_m warps, N) for columns.
   WW_DEVICE float* row_partials(int index, int tile_n) const {
     return arguments_.row_partials + (static_cast<i64>(index) * extent_.tiles_n + tile_n) * extent_.m;
   }
@@ -202,7 +205,7 @@ template <GemmConfig kConfig> class EpilogueReductions {
     if constexpr (kNode > 0) write_rows<kNode - 1>();
   }
 
-  /// One lane for each row of the warp.
+  /// Reduces the values of each row to one lane of the warp.
   template <int kNode> WW_DEVICE void combine_rows() const {
     constexpr EpilogueNode node = kTree.node(kNode);
     if constexpr (is_row_reduction(node.op)) {

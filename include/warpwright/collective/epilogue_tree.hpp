@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks an epilogue tree over accumulators in registers: every node is one `if constexpr`, nothing is interpreted.
+// Evaluates an epilogue tree over accumulators in registers. Every node is one `if constexpr`; nothing is interpreted.
 //   for two columns at a time: the row vectors' values -> for each row of the thread: the tree -> back into acc
-// A thread's values come in pairs of neighbouring columns (atom/mma_atom.hpp), and so do its loads and stores: 4 bytes
-// of 16-bit elements, 8 of FP32; one at a time where columns are contiguous (c_layout). Matrices are not touched past
-// the edge of D; vectors repeat their last elements there.
-// Not here: what several threads must agree on, which is epilogue_reductions.hpp and epilogue_rows.hpp.
+// A thread's values are pairs of neighbouring columns (atom/mma_atom.hpp). It loads and stores pairs too: 4 bytes of
+// 16-bit elements, 8 of FP32; single elements where columns are contiguous (c_layout). Past the edge of D, matrices are
+// not accessed and vectors repeat their last elements. Nodes for which several threads must cooperate are in
+// epilogue_reductions.hpp and epilogue_rows.hpp.
 #pragma once
 
 #include "warpwright/arch/convert.hpp"
@@ -27,7 +27,7 @@ template <DType kType> WW_DEVICE float round_to(float x) {
   else return x;
 }
 
-/// Elements i and i + 1 at `base`; i is even.
+/// Returns elements i and i + 1 at `base`; i is even.
 template <DType kType> WW_DEVICE Pair load_pair(const void* base, i64 i) {
   if constexpr (kType == DType::f32) {
     const arch::Words<2> words = arch::global::load2(static_cast<const float*>(base) + i);
@@ -40,7 +40,7 @@ template <DType kType> WW_DEVICE Pair load_pair(const void* base, i64 i) {
   }
 }
 
-/// Element i at `base`.
+/// Returns element i at `base`.
 template <DType kType> WW_DEVICE float load_one(const void* base, i64 i) {
   if constexpr (kType == DType::f32) {
     return arch::float_of(arch::global::load(static_cast<const float*>(base) + i));
@@ -50,7 +50,7 @@ template <DType kType> WW_DEVICE float load_one(const void* base, i64 i) {
     else return arch::from_f16(bits);
   }
 }
-/// The same of data that no thread writes during the kernel.
+/// Returns element i of data that no thread writes during the kernel.
 template <DType kType> WW_DEVICE float load_constant_one(const void* base, i64 i) {
   if constexpr (kType == DType::f32) return arch::global::load_constant(static_cast<const float*>(base) + i);
   else return load_one<kType>(base, i);
@@ -75,15 +75,15 @@ template <DType kType> WW_DEVICE void store_pair_if(bool predicate, void* base, 
   }
 }
 
-/// Values handled between two rotations: kAtOnce, or what divides them.
+/// Returns the number of values handled between two rotations: kAtOnce, or a divisor of the number of values.
 template <int kAtOnce> WW_HOST_DEVICE constexpr int chunk_of(int values) {
   int chunk = kAtOnce;
   while (values % chunk != 0) chunk /= 2;
   return chunk;
 }
-/// acc[i] = acc[i + kBy], the first kBy values last: after kValues / kBy turns everything is back in place.
-/// why: registers have no index at run time; a loop that always works on the first few of them is the short way to say
-/// the same for all, and ptxas takes seconds over a hundred copies of an activation function
+/// Sets acc[i] = acc[i + kBy]; the first kBy values become the last. After kValues / kBy calls everything is in place
+/// again. Registers have no run-time index, so a loop that always works on the first few is the short way to treat all
+/// of them; ptxas takes seconds over a hundred copies of an activation function.
 template <int kBy, int kN> WW_DEVICE void rotate(arch::Accumulator<kN>& acc) {
   constexpr int kValues = arch::Accumulator<kN>::kValues;
   if constexpr (kBy < kValues) {
@@ -102,7 +102,7 @@ template <int kBy, int kN> WW_DEVICE void rotate(arch::Accumulator<kN>& acc) {
 // Many values at once let loads overlap; few keep the code of long trees short.
 WW_HOST_DEVICE constexpr int values_at_once(const EpilogueTree& tree) { return tree.size() > 6 ? 16 : 32; }
 
-/// The part of a tree that is evaluated for each element, by one consumer warpgroup.
+/// The part of a tree that one consumer warpgroup evaluates for each element.
 template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> class EpilogueWalk {
   static constexpr EpilogueTree kTree = kConfig.epilogue;
   static constexpr int kRoot = stages_of(kTree).body;
@@ -120,7 +120,7 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
     load_column_vectors();
   }
 
-  /// Every value of acc becomes the tree's; `reductions` takes what the tree reduces.
+  /// Replaces every value of acc by the tree's; `reductions` accumulates what the tree reduces.
   WW_DEVICE void apply(Accumulator (&acc)[kMmaBlocks], Reductions& reductions) const {
     WW_NO_UNROLL
     for (int first = 0; first < Accumulator::kValues; first += kChunk) {
@@ -137,7 +137,7 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
  private:
   static constexpr int kChunk = epilogue::chunk_of<kAtOnce>(Accumulator::kValues);
 
-  /// Two columns, rows r and r + 8 of each unit.
+  /// Evaluates two columns, rows r and r + 8 of each MMA_M block.
   WW_DEVICE void apply_columns(Accumulator (&acc)[kMmaBlocks], int v, int column, Reductions& reductions) const {
     const int of_product = product_column<kConfig>(extent_, column);
     Pair vectors[kEpilogueSlots];
@@ -237,9 +237,9 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
     return at.row < extent_.m && at.column + second < extent_.n;
   }
 
-  /// Two elements of a matrix like D; not past its edge.
+  /// Loads two elements of a matrix with D's shape, except past its edge.
   template <DType kType> WW_DEVICE Pair load(const ElementPair& at, const void* matrix, i64 ld) const {
-    // why not a clamped address as for vectors: with D in place another warp may be storing there
+    // The address is not clamped as it is for vectors, because another warp may be storing there if C is D.
     if constexpr (kByColumn) {
       Pair both{0.0f, 0.0f};
       if (inside(at)) both.x = epilogue::load_one<kType>(matrix, at.column * ld + at.row);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills the `auto` fields of a GemmConfig, says what is wrong with one, and lays out shared memory for it.
-//   shared memory: A stages | B stages | D tile | scales | barriers | tile numbers
-//   every operand block aligned to 1024 bytes (128-byte swizzle)
+// Fills the `auto` fields of a GemmConfig, reports what is wrong with one, and lays out shared memory for it.
+//   shared memory: A stages | B stages | D tile | scales | barriers | work tiles
+//   every operand block is aligned to 1024 bytes (128-byte swizzle)
 // The same constexpr functions serve the kernel (as constants), the host (before a launch) and the CLI (to print).
 #pragma once
 
@@ -13,47 +13,48 @@ namespace ww::collective {
 
 inline constexpr int kRowBytes = 128;        // K bytes of one stage row: the span of the 128-byte swizzle
 inline constexpr int kWarpgroupRows = 64;    // M of one wgmma
-inline constexpr int kScaleBlock = 128;      // block recipe: K (and N for B) that one scale covers
+inline constexpr int kScaleBlock = 128;      // block recipe: elements of K (and of N for B) that one scale covers
 inline constexpr int kSharedLimit = 232448;  // dynamic shared memory of one CTA on sm_90
 inline constexpr int kLargestStages = 16;
 inline constexpr int kAlignment = 1024;
-inline constexpr int kWorkTileStages = 2;   // dynamic: tiles announced ahead of the consumer warps
-inline constexpr int kLargestCluster = 16;  // CTAs; more than 8 are not portable, but every H100 and H200 has them
+inline constexpr int kWorkTileStages = 2;   // dynamic scheduler: tiles announced ahead of the consumer warps
+inline constexpr int kLargestCluster = 16;  // CTAs; more than 8 are not portable, but every H100 and H200 supports 16
 inline constexpr int kPortableCluster = 8;
 
 WW_HOST_DEVICE constexpr bool is_power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
 WW_HOST_DEVICE constexpr pipeline::ClusterShape cluster_of(const GemmConfig& c) {
   return {c.cluster.m, c.cluster.n, max(1, c.cluster.k)};
 }
-/// Of M or N: one row of an MN-major operand in shared memory, 128 bytes.
+/// Returns the M or N elements of one row of an MN-major operand in shared memory, which is 128 bytes.
 WW_HOST_DEVICE constexpr int mn_block(DType type) { return kRowBytes / bytes_of(type); }
-/// Consumer warps read A out of the stage, and the tensor core takes it from their registers.
+/// Returns whether consumer warps read A from the stage and pass it to the tensor core in registers.
 WW_HOST_DEVICE constexpr bool a_from_registers(const GemmConfig& c) {
   return c.sm90.a_source == OperandSource::registers;
 }
-/// wgmma reads 32-bit operands of shared memory K-major only: consumer warps turn B over in each stage.
+/// Returns whether consumer warps transpose B in each stage: wgmma reads 32-bit operands from shared memory only
+/// K-major.
 WW_HOST_DEVICE constexpr bool transposes_b(const GemmConfig& c) {
   return c.operands.layout.b == Major::mn && bytes_of(c.operands.b) == 4;
 }
-/// One warpgroup loads, others multiply.
+/// Returns whether the kernel is warp-specialised: one warpgroup loads, the others multiply.
 WW_HOST_DEVICE constexpr bool has_roles(const GemmConfig& c) { return c.sm90.schedule != Schedule::multistage; }
-/// Tiles that a CTA works on at a time, one for each consumer warpgroup or one for all.
+/// Returns the number of tiles that a CTA works on at a time: one, or one for each consumer warpgroup.
 WW_HOST_DEVICE constexpr int tiles_in_flight(const GemmConfig& c) {
   return c.sm90.schedule == Schedule::pingpong ? c.sm90.consumer_warpgroups : 1;
 }
-/// Consumer warpgroups that share the rows of one tile.
+/// Returns the number of consumer warpgroups that share the rows of one tile.
 WW_HOST_DEVICE constexpr int warpgroups_of_tile(const GemmConfig& c) {
   return c.sm90.consumer_warpgroups / tiles_in_flight(c);
 }
 WW_HOST_DEVICE constexpr int threads_of(const GemmConfig& c) {
   return 128 * (has_roles(c) + c.sm90.consumer_warpgroups);
 }
-/// How the register file is divided once the roles are known; {0, 0}: as launched.
+/// The division of the register file between producers and consumers; {0, 0} keeps the launch's division.
 struct RegisterSplit {
   int producer = 0, math = 0;  // of a thread
 };
-// why: a CTA starts with the same number for all threads, 168 of 384 or 128 of 512; what producers give up is what math
-// warps may claim. Two warpgroups have 255 each from the start, nothing to move.
+// A CTA starts with equally many registers for all threads: 168 of 384 threads, or 128 of 512. Consumer warps may claim
+// what the producers give up. With two warpgroups each thread has 255 from the start, so nothing is moved.
 WW_HOST_DEVICE constexpr RegisterSplit registers_of(const GemmConfig& c) {
   return !has_roles(c)                     ? RegisterSplit{}
          : c.sm90.consumer_warpgroups == 3 ? RegisterSplit{56, 152}
@@ -61,12 +62,12 @@ WW_HOST_DEVICE constexpr RegisterSplit registers_of(const GemmConfig& c) {
                                            : RegisterSplit{};
 }
 
-/// 64-row units that each consumer warpgroup multiplies one after the other.
+/// Returns the number of 64-row blocks that each consumer warpgroup multiplies one after the other.
 WW_HOST_DEVICE constexpr int mma_blocks_of(const GemmConfig& c) {
   return c.tile.m / (kWarpgroupRows * warpgroups_of_tile(c));
 }
 
-/// Columns of D that one tile owns: TILE_N, or half of it behind SwiGLU.
+/// Returns the columns of D that one tile owns: TILE_N, or half of it after SwiGLU.
 WW_HOST_DEVICE constexpr int output_columns(const GemmConfig& c) { return output_columns(c.epilogue, c.tile.n); }
 
 /// SwiGLU of halves: the first half of a tile's columns are gates, the other half their ups, N / 2 columns further on.
@@ -76,51 +77,52 @@ WW_HOST_DEVICE constexpr bool pairs_halves(const GemmConfig& c) {
 /// Slices of TILE_N rows of B that are loaded at a time: one for each CTA that shares them, and gates apart from ups.
 WW_HOST_DEVICE constexpr int slices_of_b(const GemmConfig& c) { return max(c.cluster.m, pairs_halves(c) ? 2 : 1); }
 
-/// The epilogue tile: columns of D that are written to shared memory, and stored from there, at a time.
+/// Returns the width of the epilogue tile: the columns of D that are staged in shared memory and stored at a time.
 WW_HOST_DEVICE constexpr int staged_columns(const GemmConfig& c) {
   return c.dense.epilogue_n > 0 ? c.dense.epilogue_n : output_columns(c);
 }
-/// Buffers of such columns: one is written while the other is stored. why one for an odd number: the first part of the
-/// next tile would meet the last one of this
+/// Returns the number of such staging buffers. With two, one is written while the other is stored. An odd number of
+/// parts needs one buffer, because otherwise the first part of the next tile would overwrite the last part of this one.
 WW_HOST_DEVICE constexpr int output_buffers(const GemmConfig& c) {
   return output_columns(c) / staged_columns(c) % 2 == 0 ? 2 : 1;
 }
 
-/// Bytes of one row of an output panel: the widest swizzle span that divides the epilogue tile's row.
+/// Returns the bytes of one row of an output panel: the widest swizzle span that divides the epilogue tile's row.
 WW_HOST_DEVICE constexpr int panel_bytes(const GemmConfig& c) {
   int bytes = kRowBytes;
   while ((staged_columns(c) * bytes_of(c.operands.d)) % bytes != 0) bytes /= 2;
   return bytes;
 }
 
-/// D is stored (N, M): rows of one panel of it in shared memory, 128 bytes of M.
+/// With D stored as (N, M): the rows of one of its panels in shared memory, which is 128 bytes of M.
 WW_HOST_DEVICE constexpr int column_panel_rows(const GemmConfig& c) { return kRowBytes / bytes_of(c.operands.d); }
 
-/// N is a multiple of 8 but in kernels under swap-AB, where it is the M of the problem and C lies by column.
+/// Returns whether N may be odd. N is a multiple of 8 except under swap-AB, where it is the M of the problem and C is
+/// stored by columns.
 WW_HOST_DEVICE constexpr bool may_have_odd_n(const GemmConfig& c) {
   return c.operands.c_layout == OutputLayout::column;
 }
 
-/// Partial sums are scaled and added up in FP32 registers every 128 of K.
+/// Returns whether partial sums are scaled and accumulated in FP32 registers after every 128 of K.
 WW_HOST_DEVICE constexpr bool promotes(const GemmConfig& c) { return is_block(c.operands.scale); }
-/// What of the block scales of a tile waits in shared memory: what differs from row to row, from column to column, or
-/// both. The rest is multiplied to it before.
+/// The form in which the block scales of a tile are staged in shared memory: those that differ by row, by column, or
+/// both. Scales that differ by neither are multiplied into them beforehand.
 enum class ScaleForm : u8 { rows, both, columns };
 WW_HOST_DEVICE constexpr ScaleForm scale_form(Scale scale) {
   return scale == Scale::block_1x128_1x128     ? ScaleForm::both
          : scale == Scale::block_128x128_1x128 ? ScaleForm::columns
                                                : ScaleForm::rows;
 }
-/// The recipe scales each column of D for itself.
+/// Returns whether the recipe scales every column of D separately.
 WW_HOST_DEVICE constexpr bool scales_columns(const GemmConfig& c) {
   return promotes(c) && scale_form(c.operands.scale) != ScaleForm::rows;
 }
 
-/// Columns between two places where a tile of `tile_n` may pass from one scale of B to the next: tiles start at
-/// multiples of tile_n, scales at multiples of 128.
+/// Returns the number of columns between positions at which a tile of `tile_n` may pass from one scale of B to the
+/// next. Tiles start at multiples of tile_n, scales at multiples of 128.
 WW_HOST_DEVICE constexpr int scale_step(int tile_n) { return min(kScaleBlock, tile_n & -tile_n); }
-/// Scales of 128 columns of B that one tile may need: 1 where tile_n divides 128, else 2, or 3 for odd wide tiles.
-/// The same of rows of A that share scales.
+/// Returns the maximal number of scales, of 128 columns of B each, that one tile needs: 1 if tile_n divides 128,
+/// otherwise 2, or 3 for odd wide tiles. The same holds for rows of A that share scales.
 WW_HOST_DEVICE constexpr int scale_blocks(int tile_n) {
   return (kScaleBlock - scale_step(tile_n) + tile_n - 1) / kScaleBlock + 1;
 }
@@ -142,8 +144,8 @@ WW_HOST_DEVICE constexpr int tile_of_halves(const GemmConfig& c, i64 n, int most
   if (!shares_scales_of_halves(c) || n <= kScaleBlock) return static_cast<int>(min<i64>(n, most));
   return static_cast<int>(min<i64>(n & -n, kScaleBlock));
 }
-/// Floats that scale one k-block of a tile: a product for each row and scale of B; those of A, then those of B; or a
-/// product for each scale of A and column.
+/// Returns the number of floats that scale one k-block of a tile. rows: a product for each row and scale of B. both:
+/// the scales of A, then those of B. columns: a product for each scale of A and column.
 WW_HOST_DEVICE constexpr int scale_floats(ScaleForm form, int tile_m, int tile_n, bool halves) {
   return form == ScaleForm::rows   ? scale_blocks_of_b(tile_n, halves) * tile_m
          : form == ScaleForm::both ? tile_m + tile_n
@@ -153,68 +155,69 @@ WW_HOST_DEVICE constexpr int scale_floats(const GemmConfig& c) {
   return promotes(c) ? scale_floats(scale_form(c.operands.scale), c.tile.m, c.tile.n, pairs_halves(c)) : 0;
 }
 
-/// Registers of a thread that accumulators may take: what is left must hold addresses and scales.
-// why less: 16 registers hold A, or 32 a column of B on its way
+/// Returns the registers of a thread that accumulators may take; the rest must hold addresses and scales.
+// A in registers takes 16 of them; transposing a column of B takes 32.
 WW_HOST_DEVICE constexpr int accumulator_registers(const GemmConfig& c) {
   return (c.sm90.consumer_warpgroups == 3 ? 128 : 192) - (a_from_registers(c) || transposes_b(c) ? 32 : 0);
 }
 
-/// Sets of partial accumulators that take turns: with two, one block is multiplied while the other is promoted.
-// why one for several units, three warpgroups or wide tiles: two would not leave registers for the sums. Without roles
-// a loading thread would part two sets in flight
+/// Returns the number of partial accumulators used in turn. With two, one block is multiplied while the other is
+/// promoted.
+// Several MMA_M blocks, three warpgroups and wide tiles allow only one, because two would leave too few registers for
+// the sums. Without warp specialisation, the code of the loading thread would lie between two accumulators in flight.
 WW_HOST_DEVICE constexpr int partial_accumulators(const GemmConfig& c) {
   const bool room = mma_blocks_of(c) == 1 && c.sm90.consumer_warpgroups < 3 && has_roles(c) && !a_from_registers(c) &&
                     3 * c.tile.n / 2 <= accumulator_registers(c);
   return !promotes(c) ? 0 : c.sm90.partial_accumulators != 0 ? c.sm90.partial_accumulators : room ? 2 : 1;
 }
 
-/// Groups of K; all else is as in a batch of dense products.
+/// Returns whether the kernel has groups of K; everything else is as in a batch of dense products.
 WW_HOST_DEVICE constexpr bool groups_k(const GemmConfig& c) { return c.grouping == Grouping::k_groups; }
-/// Groups of rows of A and D.
+/// Returns whether the kernel has groups of rows of A and D.
 WW_HOST_DEVICE constexpr bool groups_rows(const GemmConfig& c) { return c.grouping == Grouping::row_groups; }
-/// Groups of K may begin and end at any row of K: the tensor maps of A and B end where a group does. With a K-major
-/// operand they begin and end at whole blocks of scales.
+/// Returns whether groups of K may begin and end at any row of K. The tensor maps of A and B then end where a group
+/// does. With a K-major operand, groups begin and end at whole blocks of scales instead.
 WW_HOST_DEVICE constexpr bool has_k_tails(const GemmConfig& c) {
   return groups_k(c) && c.operands.layout.a == Major::mn && c.operands.layout.b == Major::mn;
 }
 
-/// The matrices of a batch are one rank-3 tensor.
+/// Returns whether the matrices of a batch form one rank-3 tensor.
 WW_HOST_DEVICE constexpr bool stacks_matrices(const GemmConfig& c) {
   return c.operands.batched && !c.operands.pointer_array;
 }
 
-/// The dense kernel takes its tiles from a counter.
+/// Returns whether the dense kernel takes its tiles from a work-tile counter.
 WW_HOST_DEVICE constexpr bool uses_work_tile_counter(const GemmConfig& c) {
   return c.grouping == Grouping::dense && c.sm90.tile_scheduler == TileScheduler::dynamic;
 }
-/// CTAs of a cluster split K between them.
+/// Returns whether CTAs of a cluster split K between them.
 WW_HOST_DEVICE constexpr bool sums_in_cluster(const GemmConfig& c) { return c.cluster.k > 1; }
-/// CTAs of different clusters may split K between them.
+/// Returns whether CTAs of different clusters may split K between them.
 WW_HOST_DEVICE constexpr bool sums_in_workspace(const GemmConfig& c) {
   return c.sm90.tile_scheduler == TileScheduler::stream_k ||
          (c.sm90.tile_scheduler == TileScheduler::split_k && c.sm90.split > max(1, c.cluster.k));
 }
 
-/// Rounds in which partial tiles, which are FP32, cross the cluster: the slots of all peers take a third of shared
-/// memory at most, the operand ring needs the rest.
+/// Returns the number of rounds in which FP32 partial tiles are exchanged in the cluster. The slots of all peers take
+/// at most a third of shared memory, because the operand ring needs the rest.
 WW_HOST_DEVICE constexpr int sum_rounds(const GemmConfig& c) {
   int rounds = 1;
   while (3 * (c.cluster.k - 1) * c.tile.m * c.tile.n * 4 > rounds * kSharedLimit) rounds *= 2;
   return rounds;
 }
-/// Bytes of a peer's slot.
+/// Returns the bytes of a peer's slot.
 WW_HOST_DEVICE constexpr int slot_bytes(const GemmConfig& c) { return c.tile.m * c.tile.n * 4 / sum_rounds(c); }
 
-/// How partial tiles cross a cluster.
+/// The exchange of partial tiles in a cluster.
 struct SumPlan {
   pipeline::ClusterShape cluster;
   int warps = 0;                // consumer warps of a CTA
   int values = 0;               // of a thread in one round
-  int slots = 0, barriers = 0;  // byte offsets: a slot for each peer, and what ExchangePipeline needs
+  int slots = 0, barriers = 0;  // byte offsets: a slot for each peer, and the barriers of ExchangePipeline
   WW_HOST_DEVICE constexpr int slot() const { return warps * 32 * values * 4; }  // bytes
 };
 
-/// Of pipeline::ExchangePipeline: a full and an empty barrier for every consumer warp.
+/// Returns the bytes of pipeline::ExchangePipeline's barriers: a full and an empty one for every consumer warp.
 WW_HOST_DEVICE constexpr int sum_barrier_bytes(const GemmConfig& c) {
   return sums_in_cluster(c) ? 2 * 4 * c.sm90.consumer_warpgroups * 8 : 0;
 }
@@ -222,9 +225,9 @@ WW_HOST_DEVICE constexpr int sum_barrier_bytes(const GemmConfig& c) {
 /// Byte offsets from the start of dynamic shared memory.
 struct SharedPlan {
   int a_stage = 0, b_stage = 0;  // bytes of one stage
-  int d_tile = 0;                // bytes of what is staged of one output tile
+  int d_tile = 0;                // bytes of the staged part of one output tile
   int a = 0, b = 0, d = 0, sums = 0, scales = 0, barriers = 0, order = 0;
-  int work_tile_barriers = 0, work_tiles = 0;  // dynamic
+  int work_tile_barriers = 0, work_tiles = 0;  // dynamic scheduler
   int sum_barriers = 0;                        // of the slots for partial tiles of a cluster's peers, from `sums` on
   int total = 0;
 };
@@ -238,7 +241,7 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
   plan.d_tile = c.tile.m * output_buffers(c) * staged_columns(c) * bytes_of(c.operands.d);
   plan.sums = round_up(plan.d + tiles_in_flight(c) * plan.d_tile, kAlignment);
   plan.scales = plan.sums + (sums_in_cluster(c) ? (c.cluster.k - 1) * slot_bytes(c) : 0);
-  // without roles every consumer thread reads its own from global memory
+  // Without warp specialisation every consumer thread reads its own scales from global memory.
   plan.barriers = plan.scales + (has_roles(c) ? c.sm90.stages * scale_floats(c) * 4 : 0);
   plan.order = plan.barriers + 2 * c.sm90.stages * 8;
   plan.work_tile_barriers = plan.order + (tiles_in_flight(c) > 1 ? tiles_in_flight(c) * 8 : 0);
@@ -278,7 +281,7 @@ WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
                                  : c.tile.m % 192 == 0 && c.tile.m > 0 ? 3
                                                                        : 2;
   if (c.tile.m == 0) c.tile.m = kWarpgroupRows * warpgroups_of_tile(c);
-  // Promotion needs registers for two kinds of accumulators, which leaves room for at most 128 columns. Without it, 256
+  // Promotion leaves registers for at most 128 columns, because it needs two kinds of accumulators. Without it, 256
   // columns read the least shared memory per product.
   if (c.tile.n == 0) c.tile.n = promoted || bytes_of(c.operands.d) == 4 ? 128 : 256;
   if (c.tile.k == 0) c.tile.k = kRowBytes / bytes_of(c.operands.a);
@@ -286,7 +289,7 @@ WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
   if (c.cluster.n == 0) c.cluster.n = 1;
   if (c.sm90.tile_scheduler == TileScheduler::split_k) {
     if (c.sm90.split == 0) c.sm90.split = max(2, c.cluster.k);
-    // why: sums inside a cluster need neither workspace nor a wait for other clusters
+    // Sums inside a cluster are preferred, because they need neither workspace nor a wait for other clusters.
     if (c.cluster.k == 0)
       c.cluster.k = is_power_of_two(c.sm90.split) && c.cluster.m * c.cluster.n * c.sm90.split <= kPortableCluster
                         ? c.sm90.split
@@ -303,14 +306,14 @@ WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
   return c;
 }
 
-/// What a resolved config breaks: the field, and what it takes. Empty field: nothing.
+/// The field of a resolved config that is at fault, and the values that it accepts. An empty field means no fault.
 struct ConfigFault {
   const char* field = nullptr;
   const char* expected = nullptr;
   WW_HOST_DEVICE constexpr explicit operator bool() const { return field != nullptr; }
 };
 
-/// The part of fault_of() about who works on which tile.
+/// The part of fault_of() about the tile scheduler.
 WW_HOST_DEVICE constexpr ConfigFault fault_of_scheduler(const GemmConfig& c) {
   if (c.grouping == Grouping::dense &&
       (c.sm90.tile_scheduler == TileScheduler::horizontal || c.sm90.tile_scheduler == TileScheduler::vertical))
@@ -323,7 +326,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_scheduler(const GemmConfig& c) {
       (uses_work_tile_counter(c) || c.sm90.tile_scheduler == TileScheduler::stream_k ||
        c.sm90.tile_scheduler == TileScheduler::split_k))
     return {"tile_scheduler", "auto, single or static with pingpong and multistage"};
-  // why: tiles count each other in, so a launch keeps all its CTAs resident
+  // Tiles count each other's arrival, so a launch must keep all its CTAs resident.
   if (c.sm90.tile_scheduler == TileScheduler::single && reduces(c.epilogue))
     return {"tile_scheduler", "auto, static, dynamic, stream-k or split-k with an epilogue that reduces"};
   if (c.sm90.tile_scheduler != TileScheduler::split_k)
@@ -331,7 +334,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_scheduler(const GemmConfig& c) {
   if (c.sm90.split < 2 || c.sm90.split > 1024) return {"split", "2 to 1024 splits"};
   if (!is_power_of_two(c.cluster.k) || c.sm90.split % c.cluster.k != 0)
     return {"cluster (k)", "1, 2, 4, 8 or 16 CTAs, a divisor of split"};
-  if (c.cluster.k > 1 && mma_blocks_of(c) * c.tile.n / 2 % (4 * sum_rounds(c)) != 0)  // 16 bytes a thread and step
+  if (c.cluster.k > 1 && mma_blocks_of(c) * c.tile.n / 2 % (4 * sum_rounds(c)) != 0)  // 16 bytes per thread and step
     return {"tile (n)", "a multiple of 16 for sums across a cluster"};
   return {};
 }
@@ -344,12 +347,12 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_swap(const GemmConfig& c) {
   if (c.grouping != Grouping::dense) return {"swap_ab", kGroupedSwap};
   if (const char* expected = fault_of(c.epilogue)) return {"epilogue", expected};
   const EpilogueStages stages = stages_of(c.epilogue);
-  // why: pairs of columns are loaded at once, and M, columns of the instruction then, may be odd
+  // Column pairs are loaded at once, and M, which is then the instruction's columns, may be odd.
   if (c.operands.c_layout == OutputLayout::column) return {"swap_ab", "auto or off with C by column"};
   if (c.operands.pointer_array) return {"swap_ab", "auto or off with arrays of pointers"};
   if (c.dense.epilogue_n != 0) return {"epilogue_n", "0 under swap-AB, whose D lies by column"};
   if (c.dense.fixed_n != 0) return {"swap_ab", "auto or off with a fixed N, which is rows of the instruction then"};
-  // why: columns of D are then rows of the instruction, and those of a pair or block lie in several threads
+  // Columns of D are then rows of the instruction, and several threads hold those of a pair or block.
   if (stages.swiglu != EpilogueOp::none) return {"swap_ab", "auto or off with SwiGLU, which combines columns of D"};
   if (stages.quantise > EpilogueOp::quantise)
     return {"swap_ab", "auto or off with scales of 128 columns of D, which combine columns"};
@@ -358,7 +361,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_swap(const GemmConfig& c) {
   return {};
 }
 
-/// The part of fault_of() about how operands come to the tensor core.
+/// The part of fault_of() about the path of operands to the tensor core.
 WW_HOST_DEVICE constexpr ConfigFault fault_of_operands(const GemmConfig& c) {
   const bool a_mn = c.operands.layout.a == Major::mn, b_mn = c.operands.layout.b == Major::mn;
   const bool has_consumer_warps = c.grouping == Grouping::dense && has_roles(c);
@@ -398,7 +401,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return {"d_layout", "row for grouped products"};
   if (c.sm90.occupancy > 1) return {"occupancy", "0 or 1 but for ragged tiles"};
   if (c.dense.epilogue_n != 0) {
-    // why not with arrays of pointers: every part would acquire its matrix's tensor map again
+    // Arrays of pointers are excluded, because every staged part would acquire its matrix's tensor map again.
     if (c.grouping != Grouping::dense || c.operands.pointer_array || c.operands.d_layout == OutputLayout::column)
       return {"epilogue_n", "0 for grouped products, arrays of pointers and D by column"};
     if (c.dense.epilogue_n < 0 || c.dense.epilogue_n * bytes_of(c.operands.d) % 32 != 0 ||
@@ -442,7 +445,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return {"tile",
             "accumulators of at most 160 registers a thread, 96 with three consumer warpgroups, beside operands"};
   if (crowded) return {"tile", "accumulators of at most 192 registers a thread, 128 with three consumer warpgroups"};
-  // why: a thread starts with 128 registers, and one wgmma names all of its accumulator
+  // A thread starts with 128 registers, and one wgmma names its whole accumulator.
   if (c.sm90.consumer_warpgroups == 3 && c.tile.n > 200)
     return {"tile (n)", "at most 200 with three consumer warpgroups"};
   if (c.tile.m > 256) return {"tile (m)", "at most 256 rows"};

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // An epilogue as a value: D = f(accumulator, C, vectors, scalars) as a postfix array of nodes, operands before the node
-// that takes them. Empty: D is the scaled accumulator.
+// that uses them. If it is empty, D is the scaled accumulator.
 //   silu(acc * alpha + bias)  =  acc, scalar 0, multiply, row_vector 0, add, silu
 // Functions are lines of WW_EPILOGUE_FUNCTIONS and WW_EPILOGUE_FUNCTIONS_OF_TWO. A line makes the node, its name in
-// texts, its C++ function and its line of `gemm --help`. What else a function needs is its FP32 form
-// (collective/epilogue_functions.hpp) and its FP64 form with a bound (epilogue_bounds.hpp of the reference).
-// Part of GemmConfig, so part of the kernel's type; walked on the device by collective/epilogue_tree.hpp. Made by the
-// expressions of host/epilogue.hpp or from text (config/epilogue_text.cpp). What each node rounds: docs/numerics.md.
+// texts, its C++ function and its line of `gemm --help`. A function also needs its FP32 form (epilogue_functions.hpp)
+// and its FP64 form with a bound (epilogue_bounds.hpp of the reference). The tree is part of GemmConfig and therefore
+// of the kernel's type; epilogue_tree.hpp evaluates it on the device. The expressions of host/epilogue.hpp or a text
+// (select/epilogue_text.cpp) build it. docs/numerics.md says how each node rounds.
 #pragma once
 
 #include "warpwright/core/dtype.hpp"
 
-/// name, what it makes of x
+/// name, value for x
 #define WW_EPILOGUE_FUNCTIONS(X)                                      \
   X(relu, "+0 where x <= 0, else x; NaN stays")                       \
   X(relu2, "relu(x)^2")                                               \
@@ -21,7 +21,7 @@
   X(sigmoid, "1 / (1 + e^-x)")                                        \
   X(tanh, "(e^x - e^-x) / (e^x + e^-x)")                              \
   X(exp, "e^x")
-/// The same of two operands.
+/// The functions of two operands.
 #define WW_EPILOGUE_FUNCTIONS_OF_TWO(X)                                                         \
   X(max, "the larger of x and y, NaN where either is NaN, +0 of two zeros unless both are -0")  \
   X(min, "the smaller of x and y, NaN where either is NaN, -0 of two zeros unless both are +0") \
@@ -35,7 +35,7 @@ enum class EpilogueOp : u8 {
   // leaves
   accumulator,    // A B^T after the scale recipe
   constant,       // slot 0 to 7 of the tree's constants
-  scalar,         // known at launch: slot 0 is alpha, 1 is beta
+  scalar,         // value known at launch: slot 0 is alpha, 1 is beta
   c,              // C[m, n]; may be D itself
   row_vector,     // v[n], broadcast along the rows
   column_vector,  // v[m], broadcast along the columns; FP32
@@ -44,18 +44,18 @@ enum class EpilogueOp : u8 {
   // clang-format off
   WW_EPILOGUE_FUNCTIONS(WW_EPILOGUE_OP)
   // clang-format on
-  convert,   // rounds to `type` and goes on in FP32
-  store,     // writes X[m, n] and goes on with what it wrote from
+  convert,   // rounds to `type`; its value is the rounded one, in FP32
+  store,     // writes X[m, n]; its value is the one before rounding
   row_amax,  // out[m] = max over n of |x|
   row_sum,   // out[m] = sum over n of x
   column_amax,
   column_sum,
-  // of a whole row of the tile; the last nodes of a tree
+  // Nodes that combine the columns of a row; they are the last nodes of a tree.
   swiglu,               // columns 2j (gate) and 2j + 1 (up) become column j: silu(gate) up
   swiglu_halves,        // columns j and j + N / 2 become column j
   quantise,             // D is e4m3: x times scalar 2, amax of |x| returned
-  quantise_block,       // D is e4m3: x over amax / 448 of its 128 columns; scales returned
-  quantise_block_pow2,  // the same, the scale rounded up to a power of two
+  quantise_block,       // D is e4m3: x divided by amax / 448 of its 128 columns; scales returned
+  quantise_block_pow2,  // the same, with the scale rounded up to a power of two
   // two
   add,
   multiply,
@@ -65,9 +65,9 @@ enum class EpilogueOp : u8 {
   // clang-format on
   // three
   fma,    // x y + z, one rounding
-  clamp,  // x between y and z
+  clamp,  // x limited to [y, z]
 
-  too_long,  // no node: what an expression of more than 32 nodes or 8 constants is made of
+  too_long,  // not a node: the result of an expression of more than 32 nodes or 8 constants
 };
 #undef WW_EPILOGUE_OP
 
@@ -82,16 +82,16 @@ inline constexpr int kScalarAlpha = 0, kScalarBeta = 1, kScalarOutScale = 2;
 
 struct EpilogueNode {
   EpilogueOp op = EpilogueOp::none;
-  u8 slot = 0;              // which scalar, vector, matrix, output or constant
+  u8 slot = 0;              // number of the scalar, vector, matrix, output or constant
   DType type = DType::f32;  // of the operand or output in memory, or to convert to
   bool operator==(const EpilogueNode&) const = default;
 };
 
-/// Nodes as 16-bit codes, four to a word: op in bits 0 to 7, slot 8 to 11, type 12 to 15.
-/// why packed: a tree is part of the name of every function of its kernel, in symbols and in compilers' messages
+/// Nodes as 16-bit codes, four per 64-bit word: op in bits 0 to 7, slot 8 to 11, type 12 to 15. They are packed because
+/// a tree is part of the name of every function of its kernel, in symbols and in compiler messages.
 struct EpilogueTree {
   u64 code[kEpilogueNodes / 4] = {};
-  u32 constant[kEpilogueConstants] = {};  // FP32 patterns, by slot
+  u32 constant[kEpilogueConstants] = {};  // FP32 bit patterns, by slot
   bool operator==(const EpilogueTree&) const = default;
 
   WW_HOST_DEVICE constexpr EpilogueNode node(int i) const {
@@ -138,10 +138,10 @@ WW_HOST_DEVICE constexpr bool is_column_reduction(EpilogueOp op) {
   return op == EpilogueOp::column_amax || op == EpilogueOp::column_sum;
 }
 WW_HOST_DEVICE constexpr bool is_reduction(EpilogueOp op) { return is_row_reduction(op) || is_column_reduction(op); }
-/// Writes one of the outputs 0 to 3.
+/// Returns whether the node writes one of the outputs 0 to 3.
 WW_HOST_DEVICE constexpr bool is_output(EpilogueOp op) { return op == EpilogueOp::store || is_reduction(op); }
 
-/// The first node of the operand that ends with node `last`; -1 when operands are missing.
+/// Returns the first node of the operand that ends with node `last`, or -1 if operands are missing.
 WW_HOST_DEVICE constexpr int first_node(const EpilogueTree& tree, int last) {
   int missing = 1;
   for (int i = last; i >= 0; --i) {
@@ -150,14 +150,14 @@ WW_HOST_DEVICE constexpr int first_node(const EpilogueTree& tree, int last) {
   }
   return -1;
 }
-/// The last node of operand `which` (from 0) of node `at`.
+/// Returns the last node of operand `which` (from 0) of node `at`.
 WW_HOST_DEVICE constexpr int operand_node(const EpilogueTree& tree, int at, int which) {
   int last = at - 1;
   for (int i = operands_of(tree.node(at).op) - 1; i > which; --i) last = first_node(tree, last) - 1;
   return last;
 }
 
-/// A tree's end: element by element up to `body`, then perhaps SwiGLU, then perhaps quantisation.
+/// The stages of a tree: element by element up to `body`, then optionally SwiGLU, then optionally quantisation.
 struct EpilogueStages {
   int body = -1;  // last node of the part that is evaluated for each element
   EpilogueOp swiglu = EpilogueOp::none, quantise = EpilogueOp::none;
@@ -170,7 +170,7 @@ WW_HOST_DEVICE constexpr EpilogueStages stages_of(const EpilogueTree& tree) {
   return stages;
 }
 
-/// Columns of D for `n` columns of the product.
+/// Returns the columns of D for `n` columns of the product.
 template <class Int> WW_HOST_DEVICE constexpr Int output_columns(const EpilogueTree& tree, Int n) {
   return stages_of(tree).swiglu == EpilogueOp::none ? n : n / 2;
 }
@@ -181,11 +181,11 @@ WW_HOST_DEVICE constexpr bool has_row_reductions(const EpilogueTree& tree) {
 WW_HOST_DEVICE constexpr bool has_column_reductions(const EpilogueTree& tree) {
   return tree.has(EpilogueOp::column_amax) || tree.has(EpilogueOp::column_sum);
 }
-/// Results that tiles combine: the kernel then needs a workspace.
+/// Returns whether tiles combine results; the kernel then needs a workspace.
 WW_HOST_DEVICE constexpr bool reduces(const EpilogueTree& tree) {
   return has_row_reductions(tree) || has_column_reductions(tree) || tree.has(EpilogueOp::quantise);
 }
-/// How many reductions of node i's direction come before it.
+/// Returns the number of reductions of node `at`'s direction that precede it.
 WW_HOST_DEVICE constexpr int reduction_index(const EpilogueTree& tree, int at) {
   int count = 0;
   for (int i = 0; i < at; ++i)
@@ -194,8 +194,8 @@ WW_HOST_DEVICE constexpr int reduction_index(const EpilogueTree& tree, int at) {
   return count;
 }
 
-/// What is wrong with a tree by itself; null: nothing. `exchanged`: of a kernel under swap-AB, whose column vectors are
-/// the row vectors of the tree that was asked for.
+/// Returns what is wrong with a tree by itself, or null. `exchanged`: the tree is that of a kernel under swap-AB, whose
+/// column vectors are the row vectors of the requested tree.
 WW_HOST_DEVICE constexpr const char* fault_of(const EpilogueTree& tree, bool exchanged = false) {
   const int size = tree.size();
   if (size == 0) return nullptr;
