@@ -56,9 +56,11 @@ class Selection(unittest.TestCase):
 
     def test_configs_agree_with_the_flags(self) -> None:
         for flags, key, value in ((["--tile", "64x32"], "tile", "64x32x128"), (["--cluster", "2x1"], "cluster", "2x1"),
-                                  (["--stages", "5"], "stages", "5"), (["--tile-scheduler", "stream-k"], "tile_scheduler", "stream-k"),
+                                  (["--stages", "5"], "stages", "5"),
+                                  (["--tile-scheduler", "stream-k"], "tile_scheduler", "stream-k"),
                                   (["--schedule", "pingpong"], "schedule", "pingpong"),
-                                  (["--partial-accumulators", "1"], "promotion", "1"), (["--split", "6"], "split", "6"),
+                                  (["--partial-accumulators", "1"], "partial_accumulators", "1"),
+                                  (["--split", "6"], "split", "6"),
                                   (["--a-from", "registers"], "a_source", "registers"),
                                   (["--config", "raster=3", "--tile", "128x64x128"], "raster", "3")):
             with self.subTest(flags=flags):
