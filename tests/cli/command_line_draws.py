@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws whole command lines of `gemm`, `grouped` and `k-grouped`. A line is a kernel, which a compiler may have to make,
-and a problem for it; a run has few kernels and many problems. Names of flags and keys are in NAMES alone."""
+and a problem for it; a run has few kernels and many problems. Names of flags that are long are in NAMES."""
 import random
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -10,14 +10,14 @@ NAMES = {
     "tile-scheduler": "--tile-scheduler",
     "variant": "--variant",
     "partial-accumulators": "--partial-accumulators",
-    "variant-key": "variant",
-    "order-key": "order",
 }
+K_GROUPED_FILES = False  # whether k-grouped takes operands from files
 GENERATED: Optional[str] = "generated"  # the word that asks for generated values beside given operands
 
 FP8 = ("e4m3", "e5m2")
-UNARY = ["relu", "gelu", "silu", "sigmoid", "tanh"]
-BINARY = ["+", "-", "*"]
+UNARY = ["relu", "relu2", "gelu", "gelu_erf", "silu", "sigmoid", "tanh", "exp"]
+BINARY = ["+", "+", "-", "*", "*", "/"]
+OF_TWO = ["max", "min", "softcap"]
 REDUCTIONS = ["row_sum", "row_amax", "column_sum", "column_amax"]
 M_SIZES = [1, 1, 1, 2, 3, 7, 8, 15, 16, 17, 33, 63, 64, 65, 77, 100, 127, 128, 129, 130, 193, 200, 257]
 N_SIZES = [8, 16, 24, 40, 64, 72, 120, 128, 136, 192, 200, 256, 264, 320]
@@ -88,8 +88,10 @@ class Epilogue:
             return "acc"
         inner = self.element(depth - 1)
         kind = self.rng.randrange(8)
-        if kind < 3:
+        if kind < 2:
             return f"({inner}{self.rng.choice(BINARY)}{self.leaf()})"
+        if kind == 2:
+            return f"{self.rng.choice(OF_TWO)}({inner},{self.leaf()})"
         if kind < 5:
             return f"{self.rng.choice(UNARY)}({inner})"
         if kind == 5:
@@ -478,12 +480,34 @@ def draw_k_grouped(rng: random.Random, kernel: Kernel, portable: bool) -> Line:
     if one_in(rng, 6):
         flags.update({"--encoding": encoding, "--distribution": rng.choice(["uniform", "zipf", "onehot", "half-empty"]),
                       "--total": str(rng.choice([0, 128, 300, 512])), "--groups": str(len(counts))})
-    else:
-        draw_groups(rng, flags, encoding, "--ks", counts)
-        if not tails:
-            flags.pop("--gap", None)
-            flags.pop("--align", None)
-    return Line("k-grouped", flags, {}, tuple(kernel.flags))
+        return Line("k-grouped", flags, {}, tuple(kernel.flags))
+    align, gap = draw_groups(rng, flags, encoding, "--ks", counts)
+    if not tails:
+        flags.pop("--gap", None)
+        flags.pop("--align", None)
+        align, gap = 1, 0
+    files: Dict[str, Any] = {}
+    if K_GROUPED_FILES and one_in(rng, 3):
+        give_k_grouped(rng, kernel, flags, files, encoding, counts, arrays(encoding, counts, align, gap, 0)[1])
+    return Line("k-grouped", flags, files, tuple(kernel.flags))
+
+
+def give_k_grouped(rng: random.Random, kernel: Kernel, flags: Dict[str, Any], files: Dict[str, Any], encoding: str,
+                   counts: Sequence[int], rows: int) -> None:
+    """Operands of groups of K: K is that of all groups."""
+    t, groups = kernel.traits, len(counts)
+    m, n = int(flags["--m"]), int(flags["--n"])
+    if encoding == "masked":
+        rows = groups * (rows if t["layout"] == "tn" else 128 * max(1, blocks(rows)))
+    give(rng, files, flags, "--a", file_type(t["a"]), [rows, m] if t["layout"][0] == "t" else [m, rows])
+    give(rng, files, flags, "--b", file_type(t["b"]), [rows, n] if t["layout"][1] == "n" else [n, rows])
+    shapes = {"none": None, "tensor": ([groups], [groups]), "row-column": ([groups, m], [groups, n]),
+              "block-1d": ([m, blocks(rows)], [n, blocks(rows)])}[t["scale"]]
+    if shapes:
+        give(rng, files, flags, "--scale-a", "f32", shapes[0], True)
+        give(rng, files, flags, "--scale-b", "f32", shapes[1], True)
+    if "--accumulate" in flags:
+        give(rng, files, flags, "--c", t["d"], [groups, m, n])
 
 
 def draw_line(rng: random.Random, kernel: Kernel, portable: bool = False) -> Line:
