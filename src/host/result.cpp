@@ -9,7 +9,10 @@
 namespace ww {
 
 Error make_error(ErrorCode code, std::string argument, std::string expected, std::string actual, std::string detail) {
-  for (std::string* text : {&argument, &expected, &actual, &detail}) *text = printable_lines(*text);
+  // Compilers and devices report in lines; what a caller got wrong is said in one.
+  const bool in_lines = code == ErrorCode::could_not_finish || code == ErrorCode::wrong_result;
+  for (std::string* text : {&argument, &expected, &actual, &detail})
+    *text = in_lines ? printable_lines(*text) : printable(*text);
   std::string message = name_of(code);
   if (!argument.empty()) message += fmt::format(": argument {}", argument);
   if (!expected.empty()) message += fmt::format(": expected {}", expected);

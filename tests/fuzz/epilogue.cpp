@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
   fuzz::require(again.has_value(), "a printed epilogue is refused: " + printed);
   fuzz::require(*again == *tree, "a printed epilogue means another one: " + printed);
   const Result<GemmConfig> config = parse_config("d=f32,epilogue=" + printed + ",stages=4");
-  fuzz::require(config && config->epilogue == *tree && config->stages == 4,
+  fuzz::require(config && config->epilogue == *tree && config->sm90.stages == 4,
                 "a config changes its epilogue: " + printed);
   ++fuzz::counters().compared;
   return 0;
