@@ -70,7 +70,7 @@ TEST(TensorMapUpdate, WithoutAcquireSomeScheduleSeesTheOldMap) {
     stale += !difference(*words, c.expected).empty();
   }
   EXPECT_GE(stale, 8);
-  const auto fifo = run_in_process(c, {.sm90 = {.schedule = EmuSchedule::fifo}});
+  const auto fifo = run_in_process(c, {.schedule = EmuSchedule::fifo});
   ASSERT_TRUE(fifo) << fifo.error().message;
   EXPECT_EQ(difference(*fifo, c.expected), "");
 }

@@ -194,7 +194,7 @@ void poll_forever(const Params&) {
 
 TEST(EmuMbarrier, PollingForEverIsALivelock) {
   for (const auto schedule : {EmuSchedule::fifo, EmuSchedule::random})
-    EXPECT_REPORTS((launch<poll_forever>(Params{}, {}, {}, {.sm90 = {.schedule = schedule}})), "livelock");
+    EXPECT_REPORTS((launch<poll_forever>(Params{}, {}, {}, {.schedule = schedule})), "livelock");
 }
 
 }  // namespace
