@@ -151,7 +151,7 @@ TEST(Epilogue, ABatchAccumulatesInPlace) {
 TEST(Epilogue, CInPlaceThatLiesUnlikeDIsRefusedWithBothPlaces) {
   const Device device = open_emu();
   const EpilogueCase c = batch_case("acc+c", bf16, 8, 8);
-  const auto made = plan(device, c.problem, {.config = c.config});
+  const auto made = plan_gemm(device, c.problem, {.config = c.config});
   ASSERT_TRUE(made) << made.error().message;
   const Buffer memory = device.allocate(1 << 16).value();
   const auto refused = [&](std::int64_t ldc, std::int64_t batch_c) {

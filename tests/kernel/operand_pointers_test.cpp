@@ -95,7 +95,9 @@ TEST(OperandPointers, EachIsNamedAndNothingIsWritten) {
   EXPECT_EQ(p.said([](O& o) { o.workspace_bytes = 0; }), "workspace_bytes");
   EXPECT_EQ(p.written(), 0);
   // one step further on all of them are right
-  EXPECT_EQ(p.said([](O& o) { o.a = moved(o.a, 16), o.b = moved(o.b, 16), o.scale_a += 1, o.scale_b += 1; }),
+  EXPECT_EQ(p.said([](O& o) {
+    o.a = moved(o.a, 16), o.b = moved(o.b, 16), o.scale_a = moved(o.scale_a, 4), o.scale_b = moved(o.scale_b, 4);
+  }),
             "accepted");
   EXPECT_EQ(p.written(), kBlocks.m * kBlocks.n * 2) << "zeros times anything";
 }
