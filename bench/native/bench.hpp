@@ -11,12 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/request.hpp"
+#include "host/messages.hpp"
+#include "io/json.hpp"
 #include "warpwright/host/gemm.hpp"
+#include "warpwright/host/grouped.hpp"
 
 namespace ww::bench {
 
-using namespace cli;
+using namespace io;
 
 struct BenchOptions {
   std::string device = "auto";
@@ -59,11 +61,12 @@ std::vector<std::string> split_variants(const std::string& text);
 /// A case or contender that cannot run is an entry with its error; the call fails when no case ran at all.
 Result<Outcome> run_bench(const BenchOptions& options);
 
-/// Combines the flags of any operation with those of a benchmark; sizes are not changed.
-Result<BenchOptions> bench_options(const Request& request, const Flags& flags);
-/// Refuses flags that say nothing beside others of the same command line: sizes beside --cases.
-Result<void> check_cases_flags(const Flags& flags);
-
-Result<Outcome> bench_grouped(const Flags& flags);
+/// What is timed for groups of rows: the problem's types and sizes, and the rows of each group.
+struct GroupedTiming {
+  GroupedProblem problem;
+  std::vector<std::int64_t> counts;
+  GemmConfig config;  // what every variant starts from
+};
+Result<Outcome> run_grouped_bench(const GroupedTiming& timing, const BenchOptions& options);
 
 }  // namespace ww::bench

@@ -16,6 +16,9 @@
 #include "warpwright/core/meta.hpp"
 
 namespace ww::bench {
+
+using namespace ref;
+
 namespace {
 
 constexpr std::size_t kRotationBytes = 240'000'000;  // four times the L2 of an H200

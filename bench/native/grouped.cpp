@@ -13,9 +13,8 @@
 #include "bench/native/cuda.hpp"
 #include "bench/native/grouped_case.hpp"
 #include "bench/native/report.hpp"
-#include "cli/execution.hpp"
-#include "cli/grouped_request.hpp"
 #include "config/config_text.hpp"
+#include "measure/timing.hpp"
 #include "runtime/backend.hpp"
 
 namespace ww::bench {
@@ -41,8 +40,7 @@ GemmConfig untouched(const GemmConfig& c) {
 
 /// Returns the configs of --variants; otherwise one for each kernel variant, or that of its flag. All of them start
 /// from what --config and the flags of its fields ask for.
-Result<std::vector<Variant>> variants_of(const GroupedRequest& request, const BenchOptions& options) {
-  const GemmConfig& asked = request.options.config;
+Result<std::vector<Variant>> variants_of(const GemmConfig& asked, const BenchOptions& options) {
   std::vector<Variant> list;
   for (const std::string& text : split_variants(options.variants)) {
     Variant variant{"auto", asked};
@@ -267,17 +265,10 @@ Result<Outcome> run_cases(Session& session, const std::vector<GroupedCase>& case
 
 }  // namespace
 
-Result<Outcome> bench_grouped(const Flags& flags) {
-  WW_CHECK(check_cases_flags(flags));
-  WW_TRY(const GroupedRequest request, make_grouped_request(flags));
-  if (!request.problem.epilogue.empty())
-    return failure(ErrorCode::unsupported, "--config, key epilogue", "none: what is timed is the product alone",
-                   quoted(to_text(request.problem.epilogue)));
-  WW_TRY(BenchOptions options, bench_options(request, flags));
-  options.batch_invariant = request.options.batch_invariant;
-  WW_TRY(const std::vector<Variant> variants, variants_of(request, options));
+Result<Outcome> run_grouped_bench(const GroupedTiming& timing, const BenchOptions& options) {
+  WW_TRY(const std::vector<Variant> variants, variants_of(timing.config, options));
   int skipped = 0;
-  std::vector<GroupedCase> cases = {{request.counts, request.problem.n, request.problem.k, "", {}, 0}};
+  std::vector<GroupedCase> cases = {{timing.counts, timing.problem.n, timing.problem.k, "", {}, 0}};
   if (!options.cases.empty()) {
     WW_TRY(cases, grouped_cases(options.cases, skipped));
   }

@@ -10,13 +10,17 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/request.hpp"
 #include "reference/group_layout.hpp"
 
 namespace ww::bench {
+
+using namespace ref;
+
 namespace {
 
 constexpr int kSamples = 24;
+
+std::int64_t blocks_of(std::int64_t size) { return (size + 127) / 128; }
 
 std::size_t bytes_for(std::int64_t rows, std::int64_t columns, DType type) {
   return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) * static_cast<std::size_t>(bytes_of(type));

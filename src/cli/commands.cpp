@@ -2,19 +2,14 @@
 // The one description of the program's commands and flags. A new verb is a row of kCommands and its own file; a new
 // flag is a row of kFlags and a member of Flags.
 #include "cli/flags.hpp"
+#include "cli/operation_request.hpp"
 #include "host/messages.hpp"
 
 namespace ww::cli {
 
 Result<Outcome> run_info(const Flags&);
 Result<Outcome> run_version(const Flags&);
-Result<Outcome> run_gemm(const Flags&);
-Result<Outcome> run_grouped(const Flags&);
-Result<Outcome> run_k_grouped(const Flags&);
 Result<Outcome> run_layout(const Flags&);
-Result<Outcome> run_configs_gemm(const Flags&);
-Result<Outcome> run_explain_gemm(const Flags&);
-Result<Outcome> run_prepare_gemm(const Flags&);
 Result<Outcome> run_bench_gemm(const Flags&);
 Result<Outcome> run_bench_grouped(const Flags&);
 Result<Outcome> run_check_gemm(const Flags&);
@@ -92,11 +87,17 @@ constexpr FlagRow kFlags[] = {
      kNotBench},
     {"--accumulate", &F::accumulate, "", "D += A^T B, in place (default D = A^T B)", kKGrouped, kAll},
     {"--offsets", &F::offsets, "FILE", "int32 (G,): where each group ends", kRows, kNotBench},
+    {"--offsets", &F::offsets, "FILE", "int32 (G,): where each group of K ends", kKGrouped, kAll},
     {"--indptr", &F::indptr, "FILE", "int32 (G + 1,): where each starts, and the end", kRows, kNotBench},
+    {"--indptr", &F::indptr, "FILE", "int32 (G + 1,): where each group of K starts, and the end", kKGrouped, kAll},
     {"--starts", &F::starts, "FILE", "int32 (G,): first rows, with --counts", kRows, kNotBench},
+    {"--starts", &F::starts, "FILE", "int32 (G,): first rows of K, with --counts", kKGrouped, kAll},
     {"--counts", &F::counts, "FILE", "int32 (G,): how many rows, with --starts", kRows, kNotBench},
+    {"--counts", &F::counts, "FILE", "int32 (G,): how many rows of K, with --starts", kKGrouped, kAll},
     {"--row-ids", &F::row_ids, "FILE", "int32 (M,): the group of each row, -1 for none", kRows, kNotBench},
+    {"--row-ids", &F::row_ids, "FILE", "int32 (K,): the group of each row of K, -1 for none", kKGrouped, kAll},
     {"--masked", &F::masked, "FILE", "int32 (G,): rows used of each (Mmax, K) of A", kRows, kNotBench},
+    {"--masked", &F::masked, "FILE", "int32 (G,): rows of K used of each Kmax", kKGrouped, kAll},
     {"--epilogue", &F::epilogue, "EXPRESSION",
      "D from acc, alpha, beta, c, bias, col0, aux0, ...: \"silu(acc*alpha + bias)\" (default what the flags below ask "
      "for)",
@@ -112,18 +113,26 @@ constexpr FlagRow kFlags[] = {
     {"--a", &F::a, "FILE", "A (M, K), or (L, M, K) of a batch: .npy, FILE.safetensors:TENSOR or generated", kGemm,
      kRun},
     {"--a", &F::a, "FILE", "A (M, K), masked (G, Mmax, K): .npy, FILE.safetensors:TENSOR or generated", kRows, kRun},
+    {"--a", &F::a, "FILE", "A as --layout has it, (K, M) or (M, K), K of all groups", kKGrouped, kRun},
     {"--b", &F::b, "FILE", "B (N, K), or (L, N, K); without L one B serves the batch, and so for scales", kGemm, kRun},
     {"--b", &F::b, "FILE", "B (G, N, K)", kRows, kRun},
+    {"--b", &F::b, "FILE", "B as --layout has it, (K, N) or (N, K), K of all groups", kKGrouped, kRun},
     {"--scale-a", &F::scale_a, "FILE", "float32 (M, ceil(K/128)); (M,) with row-column, one number with tensor", kGemm,
      kRun},
     {"--scale-a", &F::scale_a, "FILE", "float32 (M, ceil(K/128)); (M,) with row-column; (G,) or one number with tensor",
      kRows, kRun},
+    {"--scale-a", &F::scale_a, "FILE", "float32 (M, ceil(K/128)); (G, M) with row-column; (G,) with tensor", kKGrouped,
+     kRun},
     {"--scale-b", &F::scale_b, "FILE",
      "float32 (ceil(N/128), ceil(K/128)); (N, ceil(K/128)) with block-1d; (N,); or one number", kGemm, kRun},
     {"--scale-b", &F::scale_b, "FILE", "float32 (G, ceil(N/128), ceil(K/128)); (G, N); (G,) or one number", kRows,
      kRun},
+    {"--scale-b", &F::scale_b, "FILE",
+     "float32 (N, ceil(K/128)), or (ceil(N/128), ceil(K/128)) with block; (G, N) with row-column; (G,) with tensor",
+     kKGrouped, kRun},
     {"--c", &F::c, "FILE", "C (M, N) of the epilogue, or (L, M, N) of a batch", kGemm, kRun},
     {"--c", &F::c, "FILE", "C (M, N) of the epilogue, masked (G, Mmax, N)", kRows, kRun},
+    {"--c", &F::c, "FILE", "C (G, M, N), what --accumulate adds to (default generated)", kKGrouped, kRun},
     {"--bias", &F::bias, "FILE", "bias (N,) of the epilogue, or (L, N)", kGemm, kRun},
     {"--bias", &F::bias, "FILE", "bias (G, N) of the epilogue, or (N,) for all groups", kRows, kRun},
     {"--aux", &F::aux, "FILE", "aux0 (M, N) of the epilogue, or (L, M, N)", kGemm, kRun},
@@ -188,8 +197,8 @@ constexpr FlagRow kFlags[] = {
     // what the verbs add
     {"--top", &F::top, "INT", "how many to show (default 20; 0: all)", kAny, kConfigs},
     {"--top", &F::top, "INT", "how many runners-up to compare with (default 3)", kAny, kExplain},
-    {"--cases", &F::cases, "FILE", "JSON list of problems (default the one problem of the flags)", kAny,
-     kBench | kPrepare},
+    {"--cases", &F::cases, "FILE", "JSON list of problems (default the one problem of the flags)", kAny, kBench},
+    {"--cases", &F::cases, "FILE", "JSON list of problems (default the one problem of the flags)", kGemm, kPrepare},
     {"--jobs", &F::jobs, "INT", "threads that compile (default one per core)", kAny, kPrepare},
     {"--min-m", &F::min_m, "INT", "of those cases, the ones with at least this M", kGemm, kBench},
     {"--variants", &F::variants, "CONFIG;CONFIG",
@@ -299,17 +308,34 @@ constexpr Command kCommands[] = {
     {"", "", "GEMM kernels that run on NVIDIA GPUs and, unmodified, on an emulated device on this CPU.", kNone,
      kProgram, run_version},
     {"info", "", "what this build can do on this machine", kNone, kInfo, run_info},
-    {"", "gemm", "D = scale (A B^T), once; without flags a verified first run", kGemm, kRun, run_gemm},
-    {"", "grouped", "the same for groups of rows, each with its own B", kGrouped, kRun, run_grouped},
+    {"", "gemm", "D = scale (A B^T), once; without flags a verified first run", kGemm, kRun,
+     run_verb<request_gemm, run_operation>},
+    {"", "grouped", "the same for groups of rows, each with its own B", kGrouped, kRun,
+     run_verb<request_grouped, run_operation>},
     {"", "k-grouped", "groups of K, each with its own D: gradients of experts' weights", kKGrouped, kRun,
-     run_k_grouped},
+     run_verb<request_k_grouped, run_operation>},
     {"layout", "", "evaluate a layout expression", kNone, kLayout, run_layout},
     {"configs", "", "what an operation can run with, best first by modelled time", kNone, kConfigs, nullptr},
-    {"configs", "gemm", "for the problem that the flags describe; nothing runs", kGemm, kConfigs, run_configs_gemm},
+    {"configs", "gemm", "for the problem that the flags describe; nothing runs", kGemm, kConfigs,
+     run_verb<request_gemm, show_configs>},
+    {"configs", "grouped", "for groups of rows; nothing runs", kGrouped, kConfigs,
+     run_verb<request_grouped, show_configs>},
+    {"configs", "k-grouped", "for groups of K; nothing runs", kKGrouped, kConfigs,
+     run_verb<request_k_grouped, show_configs>},
     {"explain", "", "why auto chose what it did", kNone, kExplain, nullptr},
-    {"explain", "gemm", "for the problem that the flags describe; nothing runs", kGemm, kExplain, run_explain_gemm},
+    {"explain", "gemm", "for the problem that the flags describe; nothing runs", kGemm, kExplain,
+     run_verb<request_gemm, explain_choice>},
+    {"explain", "grouped", "for groups of rows; nothing runs", kGrouped, kExplain,
+     run_verb<request_grouped, explain_choice>},
+    {"explain", "k-grouped", "for groups of K; nothing runs", kKGrouped, kExplain,
+     run_verb<request_k_grouped, explain_choice>},
     {"prepare", "", "compile ahead of time what an operation will need", kNone, kPrepare, nullptr},
-    {"prepare", "gemm", "the kernels of the flags' problem, or of a list", kGemm, kPrepare, run_prepare_gemm},
+    {"prepare", "gemm", "the kernels of the flags' problem, or of a list", kGemm, kPrepare,
+     run_verb<request_gemm, prepare_kernels>},
+    {"prepare", "grouped", "the kernels of the flags' groups of rows", kGrouped, kPrepare,
+     run_verb<request_grouped, prepare_kernels>},
+    {"prepare", "k-grouped", "the kernel of the flags' groups of K", kKGrouped, kPrepare,
+     run_verb<request_k_grouped, prepare_kernels>},
     {"bench", "", "measure an operation", kNone, kBench, nullptr},
     {"bench", "gemm", "our kernels and cuBLASLt side by side", kGemm, kBench, run_bench_gemm},
     {"bench", "grouped", "our ways to treat groups of rows side by side", kGrouped, kBench, run_bench_grouped},

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "cli/group_files.hpp"
+
 namespace ww::cli {
 
 constexpr std::initializer_list<const char*> kEncodings = {"offsets", "indptr", "starts-counts", "row-ids", "masked"};
@@ -25,54 +27,6 @@ namespace {
 
 // A first run without flags: about two seconds with verification on two cores.
 constexpr std::int64_t kDefaultGroups = 8, kDefaultTotal = 512, kDefaultN = 1024, kDefaultK = 1024;
-
-/// The arrays of the groups, when files hold them.
-struct SizeFiles {
-  std::optional<GroupEncoding> encoding;
-  std::string argument;  // the flag that named the first
-  std::vector<std::int32_t> sizes, sizes2;
-};
-
-Result<std::vector<std::int32_t>> read_sizes(const std::string& name, const std::string& argument) {
-  WW_TRY(const ArrayFile array, open_array(name, argument));
-  return read_integers(array);
-}
-
-Result<SizeFiles> open_sizes(const Flags& flags) {
-  SizeFiles files;
-  struct Choice {
-    const Flag* flag;
-    const char* argument;
-    GroupEncoding encoding;
-  };
-  for (const Choice& choice : {Choice{&flags.offsets, "--offsets", GroupEncoding::offsets},
-                               {&flags.indptr, "--indptr", GroupEncoding::indptr},
-                               {&flags.starts, "--starts", GroupEncoding::starts_counts},
-                               {&flags.row_ids, "--row-ids", GroupEncoding::row_ids},
-                               {&flags.masked, "--masked", GroupEncoding::masked}}) {
-    if (!*choice.flag) continue;
-    if (files.encoding)
-      return failure(ErrorCode::invalid, choice.argument, "one description of the groups", files.argument + " as well");
-    files.encoding = choice.encoding, files.argument = choice.argument;
-    WW_TRY(files.sizes, read_sizes(**choice.flag, choice.argument));
-  }
-  if (flags.starts.has_value() != flags.counts.has_value())
-    return failure(ErrorCode::invalid, flags.starts ? "--counts" : "--starts", "both --starts and --counts", "one");
-  if (flags.counts) {
-    WW_TRY(files.sizes2, read_sizes(*flags.counts, "--counts"));
-    if (files.sizes2.size() != files.sizes.size())
-      return failure(ErrorCode::invalid, "--counts", fmt::format("{} elements as in --starts", files.sizes.size()),
-                     fmt::format("{}", files.sizes2.size()));
-  }
-  for (const auto& [flag, argument] : {std::pair{&flags.rows, "--rows"},
-                                       {&flags.distribution, "--distribution"},
-                                       {&flags.total, "--total"},
-                                       {&flags.gap, "--gap"}})
-    if (files.encoding && *flag)
-      return failure(ErrorCode::invalid, argument, "nothing: " + files.argument + " says what the groups are",
-                     quoted(**flag));
-  return files;
-}
 
 Result<std::vector<std::int64_t>> parse_rows(const std::string& text) {
   std::vector<std::int64_t> counts;
@@ -178,19 +132,6 @@ Result<void> layout_of_flags(const Flags& flags, std::int64_t groups, GroupedReq
   return {};
 }
 
-/// The flags of files again.
-std::string file_flags(const Flags& flags, const GroupLayout& layout) {
-  std::string text = fmt::format("--groups {} --m {}", layout.groups, layout.rows);
-  for (const auto& [flag, argument] : {std::pair{&flags.offsets, "--offsets"},
-                                       {&flags.indptr, "--indptr"},
-                                       {&flags.starts, "--starts"},
-                                       {&flags.counts, "--counts"},
-                                       {&flags.row_ids, "--row-ids"},
-                                       {&flags.masked, "--masked"}})
-    if (*flag) text += fmt::format(" {} {}", argument, **flag);
-  return layout.alignment > 1 ? fmt::format("{} --align {}", text, layout.alignment) : text;
-}
-
 Result<void> expect_extents(const std::optional<ArrayFile>& array, std::size_t extents, const char* meaning) {
   if (!array || array->shape.size() == extents) return {};
   return failure(ErrorCode::invalid, array->file.argument(), fmt::format("a {}-D array {}", extents, meaning),
@@ -216,7 +157,7 @@ Result<void> resolve_groups_and_rows(const Flags& flags, GroupedRequest& request
     const std::string argument = files.argument;
     WW_TRY(request.layout, layout_of_files(flags, std::move(files), request, groups));
     WW_CHECK(check_sizes(request.layout, argument));
-    request.group_flags = file_flags(flags, request.layout);
+    request.group_flags = file_flags(flags, request.layout, "--m");
   } else {
     WW_CHECK(layout_of_flags(flags, groups, request));
   }

@@ -7,7 +7,11 @@
 
 #include <algorithm>
 
+#include "cli/epilogue_request.hpp"
+#include "cli/group_files.hpp"
+
 #include "config/config_text.hpp"
+#include "warpwright/core/meta.hpp"
 
 namespace ww::cli {
 namespace {
@@ -19,9 +23,11 @@ constexpr const char* kEncodings[] = {"offsets", "indptr", "starts-counts", "row
 
 bool names(const Flag& config, const char* key) { return config && names_key(*config, key); }
 
+bool is_file(const Flag& flag) { return flag && *flag != kGenerated; }
+
 /// The types that gradients of weights usually have, where neither flags nor config say otherwise.
 Flags with_usual_types(Flags flags) {
-  if (!flags.dtype && !names(flags.config, "a")) flags.dtype = "bf16";
+  if (!flags.dtype && !names(flags.config, "a") && !is_file(flags.a) && !is_file(flags.b)) flags.dtype = "bf16";
   if (!flags.out_dtype && !names(flags.config, "d")) flags.out_dtype = "f32";
   const bool fp8 = flags.dtype == "e4m3" || flags.dtype == "e5m2";
   if (!flags.scale && !names(flags.config, "scale") && fp8) flags.scale = "block-1d";
@@ -113,6 +119,21 @@ Result<void> check_config(const KGroupedRequest& request, bool accumulate) {
   return {};
 }
 
+/// Sets everything that follows from the layout of the groups.
+Result<void> finish_layout(KGroupedCase& request) {
+  KGroupedProblem& p = request.problem;
+  request.meaning = meaning_of(request.layout);
+  p.groups = request.layout.groups, p.k = request.layout.rows, p.alignment = request.layout.alignment;
+  p.encoding = request.layout.encoding;
+  WW_TRY(p.lda, operand_row(p.a_major == Major::mn ? p.m : p.total_k(), p.a));
+  WW_TRY(p.ldb, operand_row(p.b_major == Major::mn ? p.n : p.total_k(), p.b));
+  WW_CHECK(expect_bytes("--m", {p.a_major == Major::mn ? p.total_k() : p.m, p.lda}, bytes_of(p.a)));
+  WW_CHECK(expect_bytes("--n", {p.b_major == Major::mn ? p.total_k() : p.n, p.ldb}, bytes_of(p.b)));
+  WW_CHECK(expect_bytes("--m", {p.groups, p.m, p.n}, bytes_of(p.d)));
+  p.ldd = p.n, p.stride_d_group = p.m * p.n;
+  return {};
+}
+
 }  // namespace
 
 Result<void> lay_out(KGroupedCase& request) {
@@ -133,20 +154,120 @@ Result<void> lay_out(KGroupedCase& request) {
   }
   request.layout = std::move(*layout);
   WW_CHECK(check_sizes(request.layout, blocks_argument(request), granularity));
-  request.meaning = meaning_of(request.layout);
-  p.groups = request.layout.groups, p.k = request.layout.rows, p.alignment = request.layout.alignment;
+  p.k = request.layout.rows;
   request.group_flags = fmt::format("--ks {} --encoding {} --k {}", fmt::join(request.counts, ","),
                                     kEncodings[static_cast<int>(encoding)], p.k);
   if (spacing.alignment > 1) request.group_flags += fmt::format(" --align {}", spacing.alignment);
   if (spacing.gap > 0) request.group_flags += fmt::format(" --gap {}", spacing.gap);
-  WW_TRY(p.lda, operand_row(p.a_major == Major::mn ? p.m : p.total_k(), p.a));
-  WW_TRY(p.ldb, operand_row(p.b_major == Major::mn ? p.n : p.total_k(), p.b));
-  WW_CHECK(expect_bytes("--m", {p.a_major == Major::mn ? p.total_k() : p.m, p.lda}, bytes_of(p.a)));
-  WW_CHECK(expect_bytes("--n", {p.b_major == Major::mn ? p.total_k() : p.n, p.ldb}, bytes_of(p.b)));
-  WW_CHECK(expect_bytes("--m", {p.groups, p.m, p.n}, bytes_of(p.d)));
-  p.ldd = p.n, p.stride_d_group = p.m * p.n;
-  return {};
+  return finish_layout(request);
 }
+
+namespace {
+
+/// K of all groups as A or B has it, where one comes from a file.
+std::optional<std::int64_t> k_of_files(const KGroupedRequest& request) {
+  const KGroupedProblem& p = request.problem;
+  if (request.a) return request.a->shape[p.a_major == Major::k];
+  return request.b ? std::optional(request.b->shape[p.b_major == Major::k]) : std::nullopt;
+}
+
+Result<void> lay_out_files(const Flags& flags, SizeFiles files, KGroupedRequest& request) {
+  const bool ids = files.encoding == GroupEncoding::row_ids, masked = files.encoding == GroupEncoding::masked;
+  const bool indptr = files.encoding == GroupEncoding::indptr;
+  GroupLayout& layout = request.layout;
+  if (flags.encoding && *flags.encoding != kEncodings[static_cast<int>(*files.encoding)])
+    return failure(ErrorCode::invalid, "--encoding", fmt::format("that of {}", files.argument), *flags.encoding);
+  if (indptr && files.sizes.empty()) return failure(ErrorCode::invalid, "--indptr", "G + 1 elements", "none");
+  std::optional<std::int64_t> groups;
+  if (!ids) groups = static_cast<std::int64_t>(files.sizes.size()) - indptr;
+  if (flags.groups) {
+    WW_TRY(const std::int64_t asked, parse_integer(*flags.groups, "--groups", 1, kMostGroups));
+    if (groups && *groups != asked)
+      return failure(ErrorCode::invalid, "--groups", fmt::format("{} groups as {} has", *groups, files.argument),
+                     *flags.groups);
+    groups = asked;
+  }
+  if (!groups) return failure(ErrorCode::invalid, "--groups", "how many groups there are, beside --row-ids", "nothing");
+  if (*groups < 1 || *groups > kMostGroups)
+    return failure(ErrorCode::invalid, files.argument, fmt::format("1 to {} groups", kMostGroups),
+                   fmt::format("{}", *groups));
+  std::int64_t needed = ids ? static_cast<std::int64_t>(files.sizes.size()) : 0;
+  for (std::size_t g = 0; !ids && g < files.sizes.size(); ++g)
+    needed =
+        std::max<std::int64_t>(needed, std::int64_t{files.sizes[g]} + (files.sizes2.empty() ? 0 : files.sizes2[g]));
+  std::optional<std::int64_t> rows = k_of_files(request);
+  if (rows && masked) rows = *rows / *groups;
+  if (rows && ids && *rows != needed)
+    return failure(ErrorCode::invalid, "--row-ids", fmt::format("{} elements, one for each row of K", *rows),
+                   fmt::format("{}", needed));
+  layout = {.encoding = *files.encoding, .groups = *groups};
+  WW_TRY(layout.rows, resolve_size(flags.k, "--k", rows, needed));
+  layout.alignment = request.spacing.alignment;
+  if (layout.alignment > 1 && layout.encoding != GroupEncoding::offsets)
+    return failure(ErrorCode::invalid, "--align", "1, or --offsets with it", *flags.align);
+  layout.sizes = std::move(files.sizes), layout.sizes2 = std::move(files.sizes2);
+  WW_CHECK(check_sizes(layout, files.argument, granularity_of(request.problem)));
+  request.group_flags = file_flags(flags, layout, "--k");
+  return finish_layout(request);
+}
+
+/// Shapes of the operands that come from files, as the layout has them.
+Result<void> check_files(const Flags& flags, KGroupedRequest& request) {
+  const KGroupedProblem& p = request.problem;
+  const std::int64_t k = p.total_k(), blocks = blocks_of(k);
+  const auto stored = [&](Major major, std::int64_t rows) {
+    return major == Major::mn ? std::vector{k, rows} : std::vector{rows, k};
+  };
+  WW_CHECK(expect_shape(request.a, stored(p.a_major, p.m), p.a_major == Major::mn ? "(K, M)" : "(M, K)"));
+  WW_CHECK(expect_shape(request.b, stored(p.b_major, p.n), p.b_major == Major::mn ? "(K, N)" : "(N, K)"));
+  WW_CHECK(expect_shape(request.c, {p.groups, p.m, p.n}, "(G, M, N)"));
+  WW_CHECK(check_scale_files(flags, request));
+  if (p.scale == Scale::tensor) {
+    WW_CHECK(expect_shape(request.scale_a, {p.groups}, "(G,)"));
+    WW_CHECK(expect_shape(request.scale_b, {p.groups}, "(G,)"));
+  } else if (p.scale == Scale::row_column) {
+    WW_CHECK(expect_shape(request.scale_a, {p.groups, p.m}, "(G, M)"));
+    WW_CHECK(expect_shape(request.scale_b, {p.groups, p.n}, "(G, N)"));
+  } else if (is_block(p.scale)) {
+    const std::int64_t columns = columns_of_scale(p.scale);
+    WW_CHECK(expect_shape(request.scale_a, {p.m, blocks}, "(M, ceil(K/128))"));
+    WW_CHECK(expect_shape(request.scale_b, {ceil_div(p.n, columns), blocks},
+                          columns == 1 ? "(N, ceil(K/128))" : "(ceil(N/128), ceil(K/128))"));
+  }
+  return check_operands_given(flags, p.accumulate ? evt::acc + evt::c(p.d) : EpilogueTree{}, request);
+}
+
+Result<void> expect_matrix(const std::optional<ArrayFile>& array) {
+  if (!array || array->shape.size() == 2) return {};
+  return failure(ErrorCode::invalid, array->file.argument(), "a 2-D array",
+                 fmt::format("{}-D, shape {}", array->shape.size(), shape_text(array->shape)),
+                 "file " + array->file.path());
+}
+
+/// Where the groups lie, and M and N.
+Result<void> resolve_groups(const Flags& flags, KGroupedRequest& request) {
+  KGroupedProblem& p = request.problem;
+  WW_CHECK(expect_matrix(request.a));
+  WW_CHECK(expect_matrix(request.b));
+  WW_CHECK(resolve_spacing(flags, request.spacing));
+  const auto extent = [](const std::optional<ArrayFile>& array, Major major) {
+    return array ? std::optional(array->shape[major == Major::mn]) : std::nullopt;
+  };
+  WW_TRY(p.m, resolve_size(flags.m, "--m", extent(request.a, p.a_major), kDefaultM));
+  WW_TRY(p.n, resolve_size(flags.n, "--n", extent(request.b, p.b_major), kDefaultN));
+  WW_TRY(SizeFiles files, open_sizes(flags));
+  if (files.encoding) return lay_out_files(flags, std::move(files), request);
+  WW_TRY(const int encoding,
+         parse_choice(flags.encoding, "--encoding", {"offsets", "indptr", "starts-counts", "row-ids", "masked"}, 0));
+  p.encoding = static_cast<GroupEncoding>(encoding);
+  WW_CHECK(resolve_counts(flags, request));
+  if (const auto rows = k_of_files(request); rows && !request.spacing.rows)
+    request.spacing.rows =
+        p.encoding == GroupEncoding::masked ? *rows / static_cast<std::int64_t>(request.counts.size()) : *rows;
+  return lay_out(request);
+}
+
+}  // namespace
 
 Result<KGroupedRequest> make_k_grouped_request(const Flags& flags) {
   KGroupedRequest request;
@@ -159,17 +280,17 @@ Result<KGroupedRequest> make_k_grouped_request(const Flags& flags) {
   GemmConfig chosen = request.options.config;
   chosen.operands.layout.a = p.a_major, chosen.operands.layout.b = p.b_major;
   WW_CHECK(check_config_agrees(flags, chosen));
-  WW_TRY(const int encoding,
-         parse_choice(flags.encoding, "--encoding", {"offsets", "indptr", "starts-counts", "row-ids", "masked"}, 0));
-  p.encoding = static_cast<GroupEncoding>(encoding);
-  WW_CHECK(resolve_counts(flags, request));
-  WW_CHECK(resolve_spacing(flags, request.spacing));
-  WW_TRY(p.m, resolve_size(flags.m, "--m", std::nullopt, kDefaultM));
-  WW_TRY(p.n, resolve_size(flags.n, "--n", std::nullopt, kDefaultN));
-  WW_CHECK(lay_out(request));
+  if (request.types.scale == Scale::block_1x128_128x128 && !flags.scale && !names(flags.config, "scale"))
+    p.scale = Scale::block_1x128_1x128;
+  if (flags.c && !flags.accumulate)
+    return failure(ErrorCode::invalid, "--c", "--accumulate, which adds the product to C", quoted(*flags.c));
+  WW_TRY(request.c, open_operand(flags.c, "--c"));
+  WW_CHECK(resolve_groups(flags, request));
+  WW_CHECK(check_files(flags, request));
   if (p.scale == Scale::tensor) p.scale_a_group = p.scale_b_group = 1;
   if (p.scale == Scale::row_column) p.scale_a_group = p.m, p.scale_b_group = p.n;
-  const bool nothing_given = !flags.groups && !flags.ks && !flags.total && !flags.m && !flags.n;
+  const bool nothing_given =
+      !flags.groups && !flags.ks && !flags.total && !flags.m && !flags.n && !request.a && !request.b;
   request.verify = verify_of(flags).value_or(nothing_given);
   return request;
 }

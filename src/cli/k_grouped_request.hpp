@@ -19,7 +19,9 @@ struct KGroupedCase {
   std::vector<std::int64_t> counts;
   std::string group_flags;  // the flags that describe the groups again
 };
-struct KGroupedRequest : Request, KGroupedCase {};
+struct KGroupedRequest : Request, KGroupedCase {
+  std::optional<ArrayFile> c;  // what --accumulate adds to
+};
 
 Result<KGroupedRequest> make_k_grouped_request(const Flags& flags);
 

@@ -4,22 +4,13 @@
 #pragma once
 
 #include <cstdio>
-#include <optional>
-#include <string>
 
 #include "io/json.hpp"
 #include "warpwright/host/result.hpp"
 
 namespace ww::cli {
 
-using io::Fields, io::List, io::Value, io::error_fields, io::to_json;
-
-/// A finished verb. `error` is set when it ran to its end and the result is wrong: facts and error are both shown.
-struct Outcome {
-  std::string text;
-  Fields json;
-  std::optional<Error> error;
-};
+using io::Fields, io::List, io::Outcome, io::Value, io::error_fields, io::to_json;
 
 /// Prints `result` on `out` (and an error's sentence on stderr unless `json`) and returns the exit status.
 int show(const Result<Outcome>& result, bool json, std::FILE* out = stdout);

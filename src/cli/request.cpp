@@ -12,14 +12,6 @@
 
 namespace ww::cli {
 
-Result<std::int64_t> parse_integer(const std::string& text, const std::string& argument, std::int64_t least,
-                                   std::int64_t most) {
-  std::int64_t value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status == std::errc{} && end == text.data() + text.size() && value >= least && value <= most) return value;
-  return failure(ErrorCode::invalid, argument, fmt::format("an integer from {} to {}", least, most), quoted(text));
-}
-
 Result<int> parse_choice(const Flag& flag, const std::string& argument, std::initializer_list<const char*> names,
                          int otherwise) {
   if (!flag) return otherwise;

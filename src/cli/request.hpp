@@ -49,10 +49,6 @@ Result<std::optional<ArrayFile>> open_operand(const Flag& flag, const std::strin
 /// Everything above but `verify`; shapes of files are not looked at.
 Result<void> resolve_request(const Flags& flags, Request& request);
 
-/// An integer in [least, most], or the error of `argument`.
-Result<std::int64_t> parse_integer(const std::string& text, const std::string& argument, std::int64_t least,
-                                   std::int64_t most = INT64_MAX);
-
 /// One of `names`, as its index; `otherwise` without a flag.
 Result<int> parse_choice(const Flag& flag, const std::string& argument, std::initializer_list<const char*> names,
                          int otherwise);
@@ -75,6 +71,9 @@ Result<void> expect_bytes(const char* argument, std::vector<std::int64_t> shape,
 /// Elements from one row of A or B to the next: K rounded up, because rows start at multiples of 16 bytes and a file's
 /// or a user's K need not.
 Result<std::int64_t> operand_row(std::int64_t k, DType type);
+
+/// Refuses sizes beside --cases, which has them, and flags of peers beside --no-peers.
+Result<void> check_cases_flags(const Flags& flags);
 
 /// Files of scales are float32, and there only with a recipe that reads them.
 Result<void> check_scale_files(const Flags& flags, const Request& request);

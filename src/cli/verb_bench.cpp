@@ -9,9 +9,12 @@
 
 #include "bench/native/bench.hpp"
 #include "cli/gemm_request.hpp"
+#include "cli/grouped_request.hpp"
 #include "config/config_text.hpp"
 
-namespace ww::bench {
+namespace ww::cli {
+
+using namespace bench;
 
 namespace {
 
@@ -90,12 +93,6 @@ Result<BenchOptions> bench_options(const Request& request, const Flags& flags) {
   return options;
 }
 
-}  // namespace ww::bench
-
-namespace ww::cli {
-
-using namespace bench;
-
 Result<Outcome> run_bench_gemm(const Flags& flags) {
   WW_CHECK(check_cases_flags(flags));
   WW_TRY(const GemmRequest request, make_request(flags));
@@ -123,6 +120,15 @@ Result<Outcome> run_bench_gemm(const Flags& flags) {
   return run_bench(options);
 }
 
-Result<Outcome> run_bench_grouped(const Flags& flags) { return bench::bench_grouped(flags); }
+Result<Outcome> run_bench_grouped(const Flags& flags) {
+  WW_CHECK(check_cases_flags(flags));
+  WW_TRY(const GroupedRequest request, make_grouped_request(flags));
+  if (!request.problem.epilogue.empty())
+    return failure(ErrorCode::unsupported, "--config, key epilogue", "none: what is timed is the product alone",
+                   quoted(to_text(request.problem.epilogue)));
+  WW_TRY(BenchOptions options, bench_options(request, flags));
+  options.batch_invariant = request.options.batch_invariant;
+  return run_grouped_bench({request.problem, request.counts, request.options.config}, options);
+}
 
 }  // namespace ww::cli

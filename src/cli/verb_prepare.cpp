@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpwright prepare gemm`: compiles what the problem of the flags, or those of a case file, will need.
+// `warpwright prepare`: compiles what the problem of the flags, or those of a case file, will need.
 #include <fmt/format.h>
 
 #include "bench/native/case.hpp"
 #include "cli/execution.hpp"
-#include "cli/gemm_request.hpp"
+#include "cli/operation_request.hpp"
 #include "cli/progress.hpp"
 #include "config/config_text.hpp"
 #include "warpwright/host/prepare.hpp"
@@ -15,13 +15,12 @@ using namespace bench;
 
 namespace {
 
-/// The one problem of the flags, or each of --cases with everything but its sizes from the flags.
-Result<std::vector<GemmRequest>> requests_of(const Flags& flags) {
-  std::vector<GemmRequest> requests;
+/// The problem of the flags, or each of --cases with everything but its sizes from the flags.
+Result<std::vector<PrepareCase>> cases_of(const OperationRequest& asked, const Flags& flags) {
+  std::vector<PrepareCase> made;
   if (!flags.cases) {
-    WW_TRY(GemmRequest request, make_request(flags));
-    requests.push_back(std::move(request));
-    return requests;
+    made.push_back(asked.operation->prepare_case());
+    return made;
   }
   BenchOptions of_file;
   of_file.cases = *flags.cases;
@@ -30,10 +29,10 @@ Result<std::vector<GemmRequest>> requests_of(const Flags& flags) {
   for (const BenchCase& one : cases) {
     Flags sized = flags;
     sized.m = fmt::format("{}", one.m), sized.n = fmt::format("{}", one.n), sized.k = fmt::format("{}", one.k);
-    WW_TRY(GemmRequest request, make_request(sized));
-    requests.push_back(std::move(request));
+    WW_TRY(const OperationRequest request, request_gemm(sized));
+    made.push_back(request.operation->prepare_case());
   }
-  return requests;
+  return made;
 }
 
 Fields fields_of(const PreparedKernel& kernel) {
@@ -47,9 +46,9 @@ Fields fields_of(const PreparedKernel& kernel) {
   return fields;
 }
 
-Outcome report(const DeviceInfo& device, const Prepared& prepared, std::size_t cases) {
+Outcome report(const std::string& operation, const DeviceInfo& device, const Prepared& prepared, std::size_t cases) {
   Outcome outcome;
-  outcome.text = fmt::format("prepare gemm: {} case{}, {} kernel{} for {}, {}\n", cases, cases == 1 ? "" : "s",
+  outcome.text = fmt::format("prepare {}: {} case{}, {} kernel{} for {}, {}\n", operation, cases, cases == 1 ? "" : "s",
                              prepared.kernels.size(), prepared.kernels.size() == 1 ? "" : "s", device.name,
                              duration(prepared.seconds));
   List list;
@@ -71,23 +70,22 @@ Outcome report(const DeviceInfo& device, const Prepared& prepared, std::size_t c
 
 }  // namespace
 
-Result<Outcome> run_prepare_gemm(const Flags& flags) {
+Result<Outcome> prepare_kernels(OperationRequest asked, const Flags& flags) {
   WW_CHECK(check_cases_flags(flags));
   PrepareOptions options;
   if (flags.jobs) {
     WW_TRY(const std::int64_t jobs, parse_integer(*flags.jobs, "--jobs", 1, 256));
     options.threads = static_cast<int>(jobs);
   }
-  WW_TRY(const std::vector<GemmRequest> requests, requests_of(flags));
-  WW_TRY(const Device device, Device::open(flags.device.value_or("auto"), requests.front().device_options));
-  std::vector<PrepareCase> cases;
-  for (const GemmRequest& request : requests) cases.push_back({request.problem, request.options});
+  WW_TRY(const std::vector<PrepareCase> cases, cases_of(asked, flags));
+  WW_TRY(const Device device, Device::open(asked.request.device, asked.request.device_options));
   Progress progress;
   std::atomic<int>* permille = progress.phase("compile");
   options.progress = [permille](std::size_t done, std::size_t of, const PreparedKernel&) {
     *permille = static_cast<int>(1000 * done / of);
   };
-  return report(device.info(), ww::prepare(device, cases, options), cases.size());
+  const std::string title = asked.operation->title();
+  return report(title.substr(0, title.find(' ')), device.info(), ww::prepare(device, cases, options), cases.size());
 }
 
 }  // namespace ww::cli

@@ -1,122 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpwright configs gemm` and `warpwright explain gemm`: the choice for a problem, without running it.
+// `warpwright configs` and `warpwright explain`: the choice of a config for an operation, without running it.
 // Without --device both speak of an H200 with all its SMs; with it, of what a plan on that device would take.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
-#include "cli/gemm_request.hpp"
+#include "cli/operation_request.hpp"
 #include "config/config_text.hpp"
-#include "ops/gemm_choice.hpp"
-#include "ops/operand_checks.hpp"
 #include "warpwright/config/swap_ab.hpp"
 
 namespace ww::cli {
 namespace {
 
-using select::Candidate;
-using select::Cost;
-using select::Exclusion;
-using select::Term;
-
 struct Selection {
-  GemmRequest request;
-  ops::LaunchTarget place;
-  ops::Alternatives all;
+  Explanation all;
   std::size_t top = 0;
 };
 
-Result<Selection> make_selection(const Flags& flags, int top) {
+Result<Selection> make_selection(const OperationRequest& asked, const Flags& flags, int top) {
   Selection s;
-  WW_TRY(s.request, make_request(flags));
   if (flags.top) {
     WW_TRY(const std::int64_t count, parse_integer(*flags.top, "--top", 0, 1'000'000));
     top = static_cast<int>(count);
   }
   s.top = static_cast<std::size_t>(top);
-  s.place = {ops::kTypicalSms, false};
+  std::optional<Device> device;
   if (flags.device) {
-    WW_TRY(const Device device, Device::open(*flags.device, s.request.device_options));
-    s.place = {device.info().sms, device.info().emulated};
+    WW_TRY(device, Device::open(*flags.device, asked.request.device_options));
   }
-  WW_TRY(s.all, ops::alternatives(s.request.problem, s.request.options, s.place));
+  WW_TRY(s.all, asked.operation->explain(device ? &*device : nullptr));
   return s;
 }
 
-int sms_of(const Selection& s) {
-  const int asked = s.request.options.sms;
-  return asked > 0 ? std::min(asked, s.place.sms) : s.place.sms;
+bool has_times(const Selection& s) { return !s.all.chosen.terms.empty(); }
+
+std::string title(const OperationRequest& asked, const Selection& s, const char* verb) {
+  return fmt::format("{} {}, {} SMs{}{}\n", verb, asked.operation->title(), s.all.sms,
+                     s.all.emulated ? " emulated" : "",
+                     asked.operation->inputs().options.batch_invariant ? ", batch-invariant" : "");
 }
 
-std::string title(const Selection& s, const char* verb) {
-  const GemmProblem& p = s.request.problem;
-  return fmt::format("{} gemm {}{} x {} x {}, {} -> {}, scale {}, {} SMs{}{}\n", verb,
-                     p.batch == 1 ? "" : fmt::format("{} of ", p.batch), p.m, p.n, p.k, name_of(p.a), name_of(p.d),
-                     name_of(p.scale), sms_of(s), s.place.emulated ? " emulated" : "",
-                     s.request.options.batch_invariant ? ", batch-invariant" : "");
+Fields problem_fields(const OperationRequest& asked, const Selection& s) {
+  Fields fields{{"ok", true}};
+  for (auto& field : asked.operation->sizes()) fields.push_back(std::move(field));
+  fields.emplace_back("sms", s.all.sms);
+  fields.emplace_back("emulated", s.all.emulated);
+  fields.emplace_back("batch_invariant", asked.operation->inputs().options.batch_invariant);
+  return fields;
 }
 
-Fields problem_fields(const Selection& s) {
-  const GemmProblem& p = s.request.problem;
-  return {{"ok", true},
-          {"m", p.m},
-          {"n", p.n},
-          {"k", p.k},
-          {"batch", p.batch},
-          {"sms", sms_of(s)},
-          {"emulated", s.place.emulated},
-          {"batch_invariant", s.request.options.batch_invariant}};
-}
-
-Fields cost_fields(const GemmConfig& config, const Cost& cost) {
+Fields cost_fields(const RankedConfig& ranked) {
+  Fields fields{{"config", to_text(ranked.config)}};
+  if (ranked.terms.empty()) return fields;
   Fields terms;
-  for (int t = 0; t < select::kTerms; ++t)
-    if (cost.us[t] > 0) terms.emplace_back(name_of(Term(t)), cost.us[t]);
-  return {{"config", to_text(config)},      {"us", cost.total()},          {"waves", cost.waves},
-          {"resident_ctas", cost.resident}, {"hbm_bytes", cost.hbm_bytes}, {"terms", terms}};
+  for (const CostTerm& term : ranked.terms) terms.emplace_back(term.name, term.us);
+  for (auto& field : Fields{{"us", ranked.us},
+                            {"waves", ranked.waves},
+                            {"resident_ctas", ranked.resident_ctas},
+                            {"hbm_bytes", ranked.hbm_bytes},
+                            {"terms", terms}})
+    fields.push_back(std::move(field));
+  return fields;
 }
 
-std::string sentence(const Exclusion& e) {
+std::string sentence(const ExcludedConfigs& e) {
   return fmt::format("{} config{}, such as {}", e.configs.size(), e.configs.size() == 1 ? "" : "s",
                      to_text(e.configs.front()));
 }
 
 List exclusion_list(const Selection& s) {
   List list;
-  for (const Exclusion& e : s.all.ranking.exclusions)
+  for (const ExcludedConfigs& e : s.all.excluded)
     list.push_back(Fields{{"reason", e.reason},
                           {"count", static_cast<std::int64_t>(e.configs.size())},
                           {"example", to_text(e.configs.front())}});
   return list;
 }
 
-std::size_t shown(const Selection& s) {
-  const std::size_t all = s.all.ranking.candidates.size();
-  return s.top == 0 ? all : std::min(s.top, all);
-}
-
-/// The largest differences between two costs, as " +1.2 epilogues that nothing hides, -0.3 ...".
-std::string difference(const Cost& winner, const Cost& other) {
-  std::vector<std::pair<double, Term>> parts;
-  for (int t = 0; t < select::kTerms; ++t)
-    if (const double us = other.us[t] - winner.us[t]; us > 0.005 || us < -0.005) parts.emplace_back(us, Term(t));
+/// The largest differences between two costs, as "+1.2 for epilogues that nothing hides, -0.3 for ...".
+std::string difference(const RankedConfig& winner, const RankedConfig& other) {
+  std::vector<std::pair<double, std::string>> parts;
+  std::map<std::string, double> of_winner;
+  for (const CostTerm& term : winner.terms) of_winner[term.meaning] = term.us;
+  for (const CostTerm& term : other.terms) {
+    parts.emplace_back(term.us - of_winner[term.meaning], term.meaning);
+    of_winner.erase(term.meaning);
+  }
+  for (const auto& [meaning, us] : of_winner) parts.emplace_back(-us, meaning);
+  std::erase_if(parts, [](const auto& part) { return std::abs(part.first) <= 0.005; });
   std::stable_sort(parts.begin(), parts.end(),
                    [](const auto& a, const auto& b) { return std::abs(a.first) > std::abs(b.first); });
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(parts.size(), 3); ++i)
-    text += fmt::format("{}{:+.2f} for {}", i == 0 ? "" : ", ", parts[i].first, meaning_of(parts[i].second));
+    text += fmt::format("{}{:+.2f} for {}", i == 0 ? "" : ", ", parts[i].first, parts[i].second);
   return text.empty() ? "the same in every term; the first of the list is taken" : text;
-}
-
-/// Why the winner: one sentence.
-std::string because(const Selection& s, const Cost& cost) {
-  const GemmConfig& c = s.all.decision.config;
-  if (s.place.emulated && s.all.ranking.candidates.front().config != c)
-    return "an emulated device takes it from the short list whose modules ship; times are those of an H200 with as "
-           "many SMs";
-  const auto largest = std::max_element(cost.us.begin(), cost.us.end());
-  return fmt::format("the least modelled time of {} configs; most of it is {}", s.all.ranking.candidates.size(),
-                     meaning_of(Term(largest - cost.us.begin())));
 }
 
 /// Whose rows are the tile's, in words.
@@ -126,58 +104,65 @@ std::string tile_meaning(const GemmConfig& c) {
                               : fmt::format("off: a tile is {} rows of A x {} of B", c.tile.m, c.tile.n);
 }
 
+/// The modelled time of the chosen config and its terms.
+std::string times_text(const RankedConfig& chosen) {
+  std::string text = fmt::format("  swap-AB    {}\n", tile_meaning(chosen.config));
+  text += fmt::format("  time       {:.1f} us modelled, {} wave{} of {} CTAs\n", chosen.us, chosen.waves,
+                      chosen.waves == 1 ? "" : "s", chosen.resident_ctas);
+  for (const CostTerm& term : chosen.terms)
+    text += fmt::format("    {:>9.2f}  {:<14} {}\n", term.us, term.name, term.meaning);
+  return text;
+}
+
 }  // namespace
 
-Result<Outcome> run_configs_gemm(const Flags& flags) {
-  WW_TRY(const Selection s, make_selection(flags, 20));
-  const std::vector<Candidate>& candidates = s.all.ranking.candidates;
+Result<Outcome> show_configs(OperationRequest asked, const Flags& flags) {
+  WW_TRY(const Selection s, make_selection(asked, flags, 20));
+  const std::vector<RankedConfig>& candidates = s.all.ranking;
+  const std::size_t shown = s.top == 0 ? candidates.size() : std::min(s.top, candidates.size());
   Outcome outcome;
-  outcome.text = title(s, "configs") + fmt::format("  {:>4} {:>9}  config\n", "rank", "us");
+  outcome.text = title(asked, s, "configs") + fmt::format("  {:>4} {:>9}  config\n", "rank", has_times(s) ? "us" : "");
   List list;
-  for (std::size_t i = 0; i < shown(s); ++i) {
-    outcome.text +=
-        fmt::format("  {:>4} {:>9.1f}  {}\n", i + 1, candidates[i].cost.total(), to_text(candidates[i].config));
-    list.push_back(cost_fields(candidates[i].config, candidates[i].cost));
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::string us = has_times(s) ? fmt::format("{:.1f}", candidates[i].us) : "";
+    outcome.text += fmt::format("  {:>4} {:>9}  {}\n", i + 1, us, to_text(candidates[i].config));
+    list.push_back(cost_fields(candidates[i]));
   }
-  outcome.text += fmt::format("  {} of {} shown; microseconds are modelled for an H200\n", shown(s), candidates.size());
-  outcome.json = problem_fields(s);
-  outcome.json.emplace_back("chosen", to_text(s.all.decision.config));
+  outcome.text += fmt::format("  {} of {} shown; {}\n", shown, candidates.size(),
+                              has_times(s) ? "microseconds are modelled for an H200" : "the first is what auto takes");
+  outcome.json = problem_fields(asked, s);
+  outcome.json.emplace_back("chosen", to_text(s.all.chosen.config));
   outcome.json.emplace_back("count", static_cast<std::int64_t>(candidates.size()));
   outcome.json.emplace_back("configs", list);
   outcome.json.emplace_back("excluded", exclusion_list(s));
   return outcome;
 }
 
-Result<Outcome> run_explain_gemm(const Flags& flags) {
-  WW_TRY(const Selection s, make_selection(flags, 3));
-  const GemmConfig& chosen = s.all.decision.config;
-  const std::vector<Candidate>& candidates = s.all.ranking.candidates;
-  const Cost cost = select::cost_of(s.all.decision.problem, chosen, sms_of(s));
+Result<Outcome> explain_choice(OperationRequest asked, const Flags& flags) {
+  WW_TRY(const Selection s, make_selection(asked, flags, 3));
+  const RankedConfig& chosen = s.all.chosen;
   Outcome outcome;
-  outcome.text = title(s, "explain") + fmt::format("  chosen     {}\n", to_text(chosen));
-  outcome.text += fmt::format("  because    {}\n", because(s, cost));
-  outcome.text += fmt::format("  swap-AB    {}\n", tile_meaning(chosen));
-  outcome.text += fmt::format("  time       {:.1f} us modelled, {} wave{} of {} CTAs\n", cost.total(), cost.waves,
-                              cost.waves == 1 ? "" : "s", cost.resident);
-  for (int t = 0; t < select::kTerms; ++t)
-    if (cost.us[t] > 0)
-      outcome.text += fmt::format("    {:>9.2f}  {:<14} {}\n", cost.us[t], name_of(Term(t)), meaning_of(Term(t)));
+  outcome.text = title(asked, s, "explain") + fmt::format("  chosen     {}\n", to_text(chosen.config));
+  outcome.text += fmt::format("  because    {}\n", s.all.because);
+  if (has_times(s)) outcome.text += times_text(chosen);
   List next;
-  for (const Candidate& other : candidates) {
-    if (other.config == chosen || next.size() >= s.top) continue;
-    const std::string why = difference(cost, other.cost);
-    outcome.text += fmt::format("  not        {}\n             {:.1f} us, {:+.2f}: {}\n", to_text(other.config),
-                                other.cost.total(), other.cost.total() - cost.total(), why);
-    Fields fields = cost_fields(other.config, other.cost);
-    fields.emplace_back("why", why);
+  for (const RankedConfig& other : s.all.ranking) {
+    if (other.config == chosen.config || next.size() >= s.top) continue;
+    outcome.text += fmt::format("  not        {}\n", to_text(other.config));
+    Fields fields = cost_fields(other);
+    if (has_times(s)) {
+      const std::string why = difference(chosen, other);
+      outcome.text += fmt::format("             {:.1f} us, {:+.2f}: {}\n", other.us, other.us - chosen.us, why);
+      fields.emplace_back("why", why);
+    }
     next.push_back(std::move(fields));
   }
-  for (const Exclusion& e : s.all.ranking.exclusions)
+  for (const ExcludedConfigs& e : s.all.excluded)
     outcome.text += fmt::format("  excluded   {}: {}\n", e.reason, sentence(e));
-  outcome.json = problem_fields(s);
-  outcome.json.emplace_back("chosen", cost_fields(chosen, cost));
-  outcome.json.emplace_back("because", because(s, cost));
-  outcome.json.emplace_back("swap_ab", collective::swaps(chosen));
+  outcome.json = problem_fields(asked, s);
+  outcome.json.emplace_back("chosen", cost_fields(chosen));
+  outcome.json.emplace_back("because", s.all.because);
+  outcome.json.emplace_back("swap_ab", collective::swaps(chosen.config));
   outcome.json.emplace_back("next", next);
   outcome.json.emplace_back("excluded", exclusion_list(s));
   return outcome;

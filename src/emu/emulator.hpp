@@ -3,8 +3,9 @@
 // threads that were stuck.
 #pragma once
 
-#include "runtime/backend.hpp"
+#include "host/kernel_launch.hpp"
 #include "warpwright/arch/emu_table.hpp"
+#include "warpwright/host/report.hpp"
 
 namespace ww::emu {
 

@@ -12,6 +12,7 @@
 #include "emu/cta.hpp"
 #include "emu/operation.hpp"
 #include "emu/schedule.hpp"
+#include "warpwright/host/report.hpp"
 
 namespace ww::emu {
 

@@ -4,7 +4,7 @@
 // here works there.
 #pragma once
 
-#include "runtime/backend.hpp"
+#include "host/kernel_launch.hpp"
 
 namespace ww::emu {
 

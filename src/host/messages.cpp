@@ -2,6 +2,8 @@
 // Decodes UTF-8 and spells out what a terminal would not show as a character.
 #include "host/messages.hpp"
 
+#include <charconv>
+
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -62,6 +64,14 @@ Error with_argument(Error error, std::string argument) {
     error.message.replace(at, before.size(), fmt::format(": argument {}", argument));
   error.argument = std::move(argument);
   return error;
+}
+
+Result<std::int64_t> parse_integer(const std::string& text, const std::string& argument, std::int64_t least,
+                                   std::int64_t most) {
+  std::int64_t value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status == std::errc{} && end == text.data() + text.size() && value >= least && value <= most) return value;
+  return failure(ErrorCode::invalid, argument, fmt::format("an integer from {} to {}", least, most), quoted(text));
 }
 
 }  // namespace ww

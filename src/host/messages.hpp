@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of messages. What came from a file or a command line is made safe for a terminal: escape sequences, NUL and
+// The text of messages, and numbers in text. What came from a file or a command line is made safe for a terminal: escape sequences, NUL and
 // characters that reorder or hide others are spelled out.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,10 @@ std::string printable_lines(std::string_view text);
 std::string quoted(const std::string& text);
 /// The same; without it std::quoted, found beside a std::string, would be the better match.
 inline std::string quoted(std::string& text) { return quoted(static_cast<const std::string&>(text)); }
+
+/// An integer in [least, most], or the error of `argument`.
+Result<std::int64_t> parse_integer(const std::string& text, const std::string& argument, std::int64_t least,
+                                   std::int64_t most = INT64_MAX);
 
 /// `error` under the caller's name for its argument: a stride's own name, a flag.
 Error with_argument(Error error, std::string argument);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -33,7 +34,15 @@ struct Value {
   Value(List value) : data(std::move(value)) {}
 };
 
-/// Returns {"ok":false,"error":{"code","argument","expected","actual","message"}}.
+/// What a command hands back: lines for a reader and the same facts as one JSON object. `error` is set when it ran to
+/// its end and the result is wrong: facts and error are both shown.
+struct Outcome {
+  std::string text;
+  Fields json;
+  std::optional<Error> error;
+};
+
+/// {"ok":false,"error":{"code","argument","expected","actual","message"}}
 Fields error_fields(const Error& error);
 
 /// Returns one line without a line break; bytes that are not UTF-8 are replaced.

@@ -40,4 +40,11 @@ Result<Buffer> upload(const Device& device, const Matrix& matrix) {
   return buffer;
 }
 
+Result<Buffer> upload_sizes(const Device& device, const std::vector<std::int32_t>& sizes) {
+  const std::size_t bytes = sizes.size() * sizeof(std::int32_t);
+  WW_TRY(Buffer buffer, device.allocate(std::max<std::size_t>(bytes, 16)));
+  if (bytes > 0) WW_CHECK(device.upload(buffer.data(), sizes.data(), bytes));
+  return buffer;
+}
+
 }  // namespace ww::operations

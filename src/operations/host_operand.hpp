@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "io/array_file.hpp"
 #include "reference/operands.hpp"
@@ -32,5 +33,7 @@ Result<Matrix> host_operand(const std::optional<ArrayFile>& file, const OperandS
                             Operand which, const char* argument);
 
 Result<Buffer> upload(const Device& device, const Matrix& matrix);
+/// An array that describes groups; an empty one has an address too.
+Result<Buffer> upload_sizes(const Device& device, const std::vector<std::int32_t>& sizes);
 
 }  // namespace ww::operations

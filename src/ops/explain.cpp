@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranking of select/ in public terms.
+// The ranking of select/ in public terms, and for groups the configs that their kernels can have.
 #include "warpwright/host/explain.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
 #include "ops/gemm_choice.hpp"
+#include "ops/group_choice.hpp"
+#include "ops/grouped_validation.hpp"
 #include "ops/operand_checks.hpp"
+#include "select/grouped_configs.hpp"
 
 namespace ww {
 namespace {
@@ -22,26 +27,111 @@ RankedConfig ranked(const GemmConfig& config, const select::Cost& cost) {
   return made;
 }
 
+/// Why the chosen one of a ranking: one sentence.
+std::string because(const Explanation& made) {
+  if (made.emulated && made.ranking.front().config != made.chosen.config)
+    return "an emulated device takes it from the short list whose modules ship; times are those of an H200 with as "
+           "many SMs";
+  const auto largest = std::max_element(made.chosen.terms.begin(), made.chosen.terms.end(),
+                                        [](const CostTerm& a, const CostTerm& b) { return a.us < b.us; });
+  return fmt::format("the least modelled time of {} configs; most of it is {}", made.ranking.size(),
+                     largest == made.chosen.terms.end() ? "nothing" : largest->meaning);
+}
+
+int resident_sms(const GemmOptions& options, const ops::LaunchTarget& place) {
+  return options.sms > 0 ? std::min(options.sms, place.sms) : place.sms;
+}
+
 Result<Explanation> explain_on(const GemmProblem& problem, const GemmOptions& options, const ops::LaunchTarget& place) {
   WW_TRY(ops::Alternatives all, ops::alternatives(problem, options, place));
-  Explanation made{.problem = all.decision.problem,
-                   .sms = options.sms > 0 ? std::min(options.sms, place.sms) : place.sms,
-                   .emulated = place.emulated};
-  made.chosen = ranked(all.decision.config, select::cost_of(made.problem, all.decision.config, made.sms));
+  Explanation made{.sms = resident_sms(options, place), .emulated = place.emulated};
+  made.chosen = ranked(all.decision.config, select::cost_of(all.decision.problem, all.decision.config, made.sms));
   for (const select::Candidate& candidate : all.ranking.candidates)
     made.ranking.push_back(ranked(candidate.config, candidate.cost));
   for (select::Exclusion& exclusion : all.ranking.exclusions)
     made.excluded.push_back({std::move(exclusion.reason), std::move(exclusion.configs)});
+  made.because = because(made);
   return made;
 }
+
+/// `config` is a candidate, or excluded for the reason of `checked`.
+void sort_in(const GemmConfig& config, const Result<void>& checked, Explanation& made) {
+  if (config == made.chosen.config) return;
+  if (checked) {
+    for (const RankedConfig& other : made.ranking)
+      if (other.config == config) return;
+    made.ranking.push_back({.config = config});
+    return;
+  }
+  const std::string reason = fmt::format("{}: expected {}", checked.error().argument, checked.error().expected);
+  for (ExcludedConfigs& excluded : made.excluded) {
+    if (excluded.reason != reason) continue;
+    excluded.configs.push_back(config);
+    return;
+  }
+  made.excluded.push_back({reason, {config}});
+}
+
+/// The list of grouped configs for the types, with the tables and the epilogue of this problem.
+Result<Explanation> explain_on(const GroupedProblem& problem, const GemmOptions& options,
+                               const ops::LaunchTarget& place) {
+  WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, place.sms));
+  const GroupedProblem& p = decision.problem;
+  Explanation made{.sms = resident_sms(options, place), .emulated = place.emulated};
+  made.chosen.config = decision.config;
+  made.ranking.push_back(made.chosen);
+  made.because =
+      fmt::format("rules on the shape that were measured on an H200: {} rows in {} groups, {} in each on average",
+                  p.total_rows(), p.groups, p.total_rows() / std::max<std::int64_t>(p.groups, 1));
+  for (GemmConfig listed : select::default_grouped_configs(p.a, p.d, p.scale)) {
+    listed.row_groups.capacity = select::group_capacity_for(p.groups);
+    const GemmConfig config = select::choose_grouped(p, listed, made.sms);
+    sort_in(config, ops::validate(config, p), made);
+  }
+  return made;
+}
+
+/// The tiles that a product of groups of K may have, beside those that were asked for.
+Result<Explanation> explain_on(const KGroupedProblem& problem, const GemmOptions& options,
+                               const ops::LaunchTarget& place) {
+  WW_TRY(const ops::KGroupedDecision decision, ops::decide(problem, options));
+  Explanation made{.sms = resident_sms(options, place), .emulated = place.emulated};
+  made.chosen.config = decision.config;
+  made.ranking.push_back(made.chosen);
+  made.because =
+      fmt::format("the tiles of a dense product with D of {} x {}, because a group's K is as long as that of one",
+                  problem.m, problem.n);
+  constexpr int kTiles[][2] = {{64, 64}, {128, 128}, {128, 256}};
+  for (const auto& [tile_m, tile_n] : kTiles)
+    for (const int cluster_m : {1, 2}) {
+      GemmConfig requested = options.config;
+      requested.tile.m = tile_m, requested.tile.n = tile_n, requested.cluster.m = cluster_m;
+      const GemmConfig config = select::choose_k_grouped(decision.batch, requested);
+      sort_in(config, ops::check_k_grouped(config, problem.groups), made);
+    }
+  return made;
+}
+
+ops::LaunchTarget place_of(const Device& device) { return {device.info().sms, device.info().emulated}; }
 
 }  // namespace
 
 Result<Explanation> explain(const Device& device, const GemmProblem& problem, const GemmOptions& options) {
-  return explain_on(problem, options, {device.info().sms, device.info().emulated});
+  return explain_on(problem, options, place_of(device));
 }
-
 Result<Explanation> explain(const GemmProblem& problem, const GemmOptions& options) {
+  return explain_on(problem, options, {ops::kTypicalSms, false});
+}
+Result<Explanation> explain(const Device& device, const GroupedProblem& problem, const GemmOptions& options) {
+  return explain_on(problem, options, place_of(device));
+}
+Result<Explanation> explain(const GroupedProblem& problem, const GemmOptions& options) {
+  return explain_on(problem, options, {ops::kTypicalSms, false});
+}
+Result<Explanation> explain(const Device& device, const KGroupedProblem& problem, const GemmOptions& options) {
+  return explain_on(problem, options, place_of(device));
+}
+Result<Explanation> explain(const KGroupedProblem& problem, const GemmOptions& options) {
   return explain_on(problem, options, {ops::kTypicalSms, false});
 }
 

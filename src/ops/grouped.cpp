@@ -5,20 +5,15 @@
 #include <fmt/format.h>
 
 #include "launch/grouped_adapter.hpp"
+#include "ops/group_choice.hpp"
 #include "ops/grouped_validation.hpp"
 #include "ops/operand_checks.hpp"
 #include "select/grouped_configs.hpp"
 #include "warpwright/config/grouped_builder.hpp"
 
 namespace ww {
-namespace {
 
-struct GroupedDecision {
-  GroupedProblem problem;  // with explicit strides
-  GemmConfig config;       // resolved
-};
-
-Result<GroupedDecision> decide(const GroupedProblem& problem, const GemmOptions& options, int sms) {
+Result<ops::GroupedDecision> ops::decide(const GroupedProblem& problem, const GemmOptions& options, int sms) {
   WW_TRY(const GroupedProblem checked, ops::validate(problem));
   WW_CHECK(ops::check_sms(options.sms, 0));
   if (const EpilogueTree& asked = options.config.epilogue; !asked.empty() && asked != checked.epilogue)
@@ -47,10 +42,8 @@ Result<GroupedDecision> decide(const GroupedProblem& problem, const GemmOptions&
   return GroupedDecision{checked, config};
 }
 
-}  // namespace
-
 Result<void> can_implement(const GroupedProblem& problem, const GemmOptions& options) {
-  WW_CHECK(decide(problem, options, ops::kTypicalSms));
+  WW_CHECK(ops::decide(problem, options, ops::kTypicalSms));
   return {};
 }
 
@@ -71,7 +64,7 @@ Result<std::vector<TileWidth>> GroupedPlan::widths(const void* workspace) const 
 std::optional<EmuStats> GroupedPlan::last_stats() const { return impl_->adapter->last_stats(); }
 
 Result<GroupedPlan> plan_grouped(const Device& device, const GroupedProblem& problem, const GemmOptions& options) {
-  WW_TRY(const GroupedDecision decision, decide(problem, options, device.info().sms));
+  WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, device.info().sms));
   GroupedPlan::Impl made;
   WW_TRY(made.adapter, adapters::GroupedAdapter::create(device, decision.problem, decision.config, options));
   return GroupedPlan(std::make_shared<const GroupedPlan::Impl>(std::move(made)));

@@ -9,6 +9,7 @@
 #include "host/messages.hpp"
 #include "launch/gemm_adapter.hpp"
 #include "ops/gemm_validation.hpp"
+#include "ops/group_choice.hpp"
 #include "ops/grouped_validation.hpp"
 #include "ops/operand_checks.hpp"
 #include "select/grouped_configs.hpp"
@@ -16,12 +17,6 @@
 
 namespace ww {
 namespace {
-
-struct KGroupedDecision {
-  GemmProblem batch;  // with explicit strides
-  GemmConfig config;  // resolved
-  adapters::KGroups groups;
-};
 
 GemmProblem batch_of(const KGroupedProblem& p) {
   GemmProblem batch{.m = p.m, .n = p.n, .k = p.total_k(), .a = p.a, .b = p.b, .d = p.d, .scale = p.scale};
@@ -70,7 +65,18 @@ Result<void> check(const KGroupedProblem& p) {
   return {};
 }
 
-Result<void> check(const GemmConfig& config, std::int64_t groups) {
+/// `problem` with the strides of `batch`.
+KGroupedProblem with_strides(KGroupedProblem problem, const GemmProblem& batch) {
+  problem.lda = batch.lda, problem.ldb = batch.ldb, problem.ldd = batch.ldd;
+  problem.stride_d_group = batch.batch_d;
+  problem.scale_a_row = batch.scale_a_row, problem.scale_a_k = batch.scale_a_k;
+  problem.scale_b_n = batch.scale_b_n, problem.scale_b_k = batch.scale_b_k;
+  return problem;
+}
+
+}  // namespace
+
+Result<void> ops::check_k_grouped(const GemmConfig& config, std::int64_t groups) {
   const auto refused = [&](std::string field, std::string expected) {
     return failure(ErrorCode::unsupported, "config, " + field, std::move(expected), to_text(config));
   };
@@ -81,7 +87,7 @@ Result<void> check(const GemmConfig& config, std::int64_t groups) {
   return {};
 }
 
-Result<KGroupedDecision> decide(const KGroupedProblem& problem, const GemmOptions& options) {
+Result<ops::KGroupedDecision> ops::decide(const KGroupedProblem& problem, const GemmOptions& options) {
   WW_CHECK(check(problem));
   KGroupedDecision decision;
   Result<GemmProblem> batch = ops::validate(batch_of(problem));
@@ -94,7 +100,7 @@ Result<KGroupedDecision> decide(const KGroupedProblem& problem, const GemmOption
   GemmConfig requested = options.config;
   if (options.sms == 1 && requested.cluster.m == 0) requested.cluster.m = 1;
   decision.config = select::choose_k_grouped(decision.batch, requested);
-  WW_CHECK(check(decision.config, problem.groups));
+  WW_CHECK(check_k_grouped(decision.config, problem.groups));
   WW_CHECK(ops::check_sms(options.sms, collective::cluster_of(decision.config).size()));
   const bool masked = problem.encoding == GroupEncoding::masked;
   decision.groups = {.encoding = problem.encoding,
@@ -105,19 +111,8 @@ Result<KGroupedDecision> decide(const KGroupedProblem& problem, const GemmOption
   return decision;
 }
 
-/// Returns `problem` with the strides of `batch`.
-KGroupedProblem with_strides(KGroupedProblem problem, const GemmProblem& batch) {
-  problem.lda = batch.lda, problem.ldb = batch.ldb, problem.ldd = batch.ldd;
-  problem.stride_d_group = batch.batch_d;
-  problem.scale_a_row = batch.scale_a_row, problem.scale_a_k = batch.scale_a_k;
-  problem.scale_b_n = batch.scale_b_n, problem.scale_b_k = batch.scale_b_k;
-  return problem;
-}
-
-}  // namespace
-
 Result<void> can_implement(const KGroupedProblem& problem, const GemmOptions& options) {
-  WW_CHECK(decide(problem, options));
+  WW_CHECK(ops::decide(problem, options));
   return {};
 }
 
@@ -147,7 +142,7 @@ Result<void> KGroupedPlan::run(const KGroupedOperands& operands, Stream stream) 
 }
 
 Result<KGroupedPlan> plan_k_grouped(const Device& device, const KGroupedProblem& problem, const GemmOptions& options) {
-  WW_TRY(const KGroupedDecision decision, decide(problem, options));
+  WW_TRY(const ops::KGroupedDecision decision, ops::decide(problem, options));
   KGroupedPlan::Impl made{with_strides(problem, decision.batch), nullptr};
   WW_TRY(made.adapter,
          adapters::GemmAdapter::create(device, decision.batch, decision.config, options, decision.groups));

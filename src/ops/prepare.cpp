@@ -12,7 +12,9 @@
 #include <thread>
 
 #include "launch/gemm_source.hpp"
+#include "launch/grouped_source.hpp"
 #include "ops/gemm_choice.hpp"
+#include "ops/group_choice.hpp"
 #include "runtime/backend.hpp"
 
 namespace ww {
@@ -22,35 +24,70 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// A kernel to compile: its entry in the result, and its source.
+/// What a plan of one case would compile.
+struct Needed {
+  GemmConfig config;
+  std::vector<runtime::KernelSource> sources;  // the product's first; none where there is nothing to compute
+};
+
+Result<Needed> needed(const GemmProblem& problem, const GemmOptions& options, const DeviceInfo& device) {
+  WW_TRY(const ops::Decision decision, ops::decide(problem, options, {device.sms, device.emulated}));
+  Needed made{decision.config, {}};
+  const GemmProblem& p = decision.problem;
+  if (p.m == 0 || p.n == 0 || p.batch == 0) return made;
+  made.sources.push_back(adapters::gemm_source(decision.config));
+  if (p.pointer_array) made.sources.push_back(adapters::pointer_maps_source());
+  return made;
+}
+
+Result<Needed> needed(const GroupedProblem& problem, const GemmOptions& options, const DeviceInfo& device) {
+  WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, device.sms));
+  Needed made{decision.config, {}};
+  const GroupedProblem& p = decision.problem;
+  if (p.total_rows() == 0 || p.n == 0) return made;
+  if (p.groups > 0) made.sources.push_back(adapters::grouped_source(decision.config));
+  if (p.groups > 0 && decision.config.row_groups.variant == GroupedVariant::descriptors)
+    made.sources.push_back(adapters::descriptor_update_source());
+  if (p.zero_outside) made.sources.push_back(adapters::zero_rows_source());
+  return made;
+}
+
+Result<Needed> needed(const KGroupedProblem& problem, const GemmOptions& options, const DeviceInfo&) {
+  WW_TRY(const ops::KGroupedDecision decision, ops::decide(problem, options));
+  Needed made{decision.config, {}};
+  if (problem.m == 0 || problem.n == 0 || problem.groups == 0) return made;
+  made.sources.push_back(adapters::gemm_source(decision.config));
+  return made;
+}
+
+/// A kernel to be made: its entry of the result, and what to compile.
 struct Job {
   std::size_t kernel = 0;
-  runtime::KernelSource source;
-  bool pointer_array = false;  // also compile the kernel that builds tensor maps from pointers
+  std::vector<runtime::KernelSource> sources;
 };
 
 /// Fills `kernels`; entries with an error get no job.
 std::vector<Job> jobs_of(const Device& device, std::span<const PrepareCase> cases,
                          std::vector<PreparedKernel>& kernels) {
   std::vector<Job> jobs;
-  std::map<std::string, std::size_t> known;  // source text -> index of the entry
-  const ops::LaunchTarget place{device.info().sms, device.info().emulated};
+  std::map<std::string, std::size_t> known;  // source text -> entry
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    const Result<ops::Decision> decision = ops::decide(cases[i].problem, cases[i].options, place);
-    if (!decision) {
-      kernels.push_back({.cases = {i}, .config = cases[i].options.config, .error = decision.error()});
+    Result<Needed> made = std::visit(
+        [&](const auto& problem) { return needed(problem, cases[i].options, device.info()); }, cases[i].problem);
+    if (!made) {
+      kernels.push_back({.cases = {i}, .config = cases[i].options.config, .error = made.error()});
       continue;
     }
-    const GemmProblem& p = decision->problem;
-    if (p.m == 0 || p.n == 0 || p.batch == 0) continue;
-    runtime::KernelSource source = adapters::gemm_source(decision->config);
-    const auto [at, fresh] = known.try_emplace(source.text, kernels.size());
+    if (made->sources.empty()) continue;
+    const auto [at, fresh] = known.try_emplace(made->sources.front().text, kernels.size());
     if (!fresh) {
       kernels[at->second].cases.push_back(i);
+      const auto job = std::find_if(jobs.begin(), jobs.end(), [&](const Job& j) { return j.kernel == at->second; });
+      if (made->sources.size() > job->sources.size()) job->sources = std::move(made->sources);
       continue;
     }
-    jobs.push_back({kernels.size(), std::move(source), p.pointer_array});
-    kernels.push_back({.cases = {i}, .config = decision->config});
+    jobs.push_back({kernels.size(), std::move(made->sources)});
+    kernels.push_back({.cases = {i}, .config = made->config});
   }
   return jobs;
 }
@@ -58,11 +95,10 @@ std::vector<Job> jobs_of(const Device& device, std::span<const PrepareCase> case
 /// Compiles one kernel. It lets no exception escape, because it runs at the top of a thread.
 std::optional<Error> make_kernel(const Device& device, const Job& job) {
   try {
-    if (const auto kernel = device.backend().kernel(job.source); !kernel) return kernel.error();
-    if (!job.pointer_array) return std::nullopt;
-    const auto maps = device.backend().kernel(adapters::pointer_maps_source());
-    return maps ? std::nullopt : std::optional(maps.error());
-  } catch (const std::exception& error) {  // std::bad_alloc, for example
+    for (const runtime::KernelSource& source : job.sources)
+      if (const auto kernel = device.backend().kernel(source); !kernel) return kernel.error();
+    return std::nullopt;
+  } catch (const std::exception& error) {  // out of memory, at worst
     return make_error(ErrorCode::could_not_finish, {}, {}, {}, error.what());
   }
 }

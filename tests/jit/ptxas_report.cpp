@@ -21,8 +21,8 @@
 
 #include "config/config_text.hpp"
 #include "cubin_notes.hpp"
-#include "jit/default_sources.hpp"
 #include "jit/nvrtc.hpp"
+#include "launch/default_sources.hpp"
 #include "launch/gemm_source.hpp"
 #include "launch/grouped_source.hpp"
 #include "select/config_list.hpp"
@@ -100,7 +100,7 @@ std::vector<Shipped> all_shipped() {
   std::set<std::string> seen;
   for (const GemmConfig& config : configs)
     if (Shipped one = shipped(config); seen.insert(one.source.name).second) all.push_back(std::move(one));
-  for (runtime::KernelSource& source : jit::default_sources())
+  for (runtime::KernelSource& source : adapters::default_sources())
     if (seen.insert(source.name).second) all.push_back({source.name, std::move(source), std::nullopt});
   return all;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What jit_test_modules ships.
 #define WW_TEST_COMPILER ""
-#include "jit/default_sources.hpp"
+#include "launch/default_sources.hpp"
 #include "support.hpp"
 
-namespace ww::jit {
+namespace ww::adapters {
 
 std::vector<runtime::KernelSource> default_sources() {
-  return {{"answer", test::source_answering(1001)}, {"answer", test::source_answering(1002)}};
+  return {{"answer", jit::test::source_answering(1001)}, {"answer", jit::test::source_answering(1002)}};
 }
 
-}  // namespace ww::jit
+}  // namespace ww::adapters

@@ -59,6 +59,24 @@ class Layers(Planted):
         self.write("include/warpwright/kernel/bad.hpp", HEAD + '#include "warpwright/core/none.hpp"\n')
         self.assert_found(layers.check, "does not exist")
 
+    def test_an_arrow_that_the_table_does_not_list(self):
+        self.write("src/cli/request.hpp", HEAD)
+        self.write("src/reference/bad.cpp", HEAD + '#include "cli/request.hpp"\n')
+        self.assert_found(layers.check, "src/reference includes src/cli", 4)
+
+    def test_folders_that_include_each_other(self):
+        self.write("src/io/array.hpp", HEAD + '#include "reference/matrix.hpp"\n')
+        self.write("src/reference/matrix.hpp", HEAD + '#include "io/array.hpp"\n')
+        messages = [finding.message for finding in layers.check(self.root)]
+        self.assertIn("src/io includes itself through other folders", messages)
+        self.assertIn("src/reference includes itself through other folders", messages)
+
+    def test_a_table_of_contributing_that_is_not_the_one_checked(self):
+        self.write("CONTRIBUTING.md", layers.BEGIN + layers.table() + layers.END)
+        self.assertEqual(layers.check(self.root), [])
+        self.write("CONTRIBUTING.md", layers.BEGIN + layers.table().replace("src/jit", "src/bit") + layers.END)
+        self.assert_found(layers.check, "its table of folders")
+
     def test_assembly_above_arch(self):
         self.write("include/warpwright/atom/bad.hpp", HEAD + '// asm here is a comment, "asm" a string\nvoid f() { asm(""); }\n')
         self.assert_found(layers.check, "assembly", 5)

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layers of include/warpwright: each includes itself and those before it, no standard or CUDA header, and only
-arch/ holds assembly, __CUDA_ARCH__ and calls of the emulator's table."""
+"""Which folder may include which. The kernel layers of include/warpwright include themselves and those before them, no
+standard or CUDA header, and only arch/ holds assembly, __CUDA_ARCH__ and calls of the emulator's table. Every folder of
+include/, src/ and bench/native includes what ARROWS lists, and no folder reaches itself through others.
+
+layers.py <root>          finds what breaks these rules, and a CONTRIBUTING.md whose table is not ARROWS
+layers.py <root> --table  prints that table"""
 import pathlib
 import re
-from typing import List
+import sys
+from typing import Dict, List, Set, Tuple
 
 import tree
 
@@ -13,6 +18,41 @@ INSTRUCTIONS = [
     (re.compile(r"\b__CUDA_ARCH(_\w+)?__"), "__CUDA_ARCH__"),
     (re.compile(r"\bEmuTable\b|\b(arch::)?table\s*->"), "a call of the emulator's table"),
 ]
+
+
+# Folders of src/ and bench/ as they are; those of include/warpwright by their own names; host is the public interface.
+# Headers of a folder's own are not listed.
+ARROWS: Dict[str, str] = {
+    "core": "",
+    "arch": "core",
+    "atom": "core arch",
+    "pipeline": "core arch",
+    "config": "core arch pipeline",
+    "scheduler": "core arch pipeline config",
+    "collective": "arch atom pipeline config",
+    "kernel": "arch pipeline config scheduler collective",
+    "host": "core arch config",
+    "warpwright.hpp": "host",
+    "src/host": "host",
+    "src/config": "config host",
+    "src/reference": "core config host",
+    "src/io": "host src/host src/reference",
+    "src/layout": "host",
+    "src/measure": "host",
+    "src/jit": "host",
+    "src/emu": "core arch host src/host",
+    "src/runtime": "arch host src/host src/jit src/emu",
+    "src/select": "config scheduler host",
+    "src/launch": "core arch config scheduler kernel host src/host src/config src/jit src/runtime src/select",
+    "src/ops": "core config host src/host src/config src/jit src/runtime src/select src/launch",
+    "src/operations": "core config host src/config src/reference src/io src/ops",
+    "src/check": "config host src/host src/config src/reference src/jit src/runtime src/operations",
+    "bench/native": "core host src/host src/config src/reference src/io src/measure src/jit src/runtime src/ops",
+    "src/cli": "core config host src/host src/config src/reference src/io src/layout src/measure src/jit "
+               "src/runtime src/operations src/check bench/native",
+}
+BEGIN, END = "<!-- arrows: tests/repo/layers.py --table -->\n", "<!-- end of arrows -->\n"
+OURS = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 
 def line_of(text: str, offset: int) -> int:
@@ -31,8 +71,73 @@ def check_include(root: pathlib.Path, layer: str, target: str) -> str:
     return ""
 
 
-def check(root: pathlib.Path) -> List[tree.Finding]:
+def folder_of(path: str) -> str:
+    """Empty for a header that lies beside the file that includes it."""
+    parts = pathlib.PurePosixPath(path).parts
+    if parts[0] in ("src", "bench"):
+        return "/".join(parts[:2])
+    return parts[2] if len(parts) > 3 else "warpwright.hpp"
+
+
+def target_of(root: pathlib.Path, include: str) -> str:
+    for folder in ("include", "src", "."):
+        if "/" in include and (root / folder / include).is_file():
+            return folder_of(str(pathlib.PurePosixPath(folder) / include))
+    return ""
+
+
+def arrows_of(root: pathlib.Path) -> Dict[Tuple[str, str], Tuple[pathlib.Path, int]]:
+    """Every pair of folders of which one includes the other, and where it does first."""
+    found: Dict[Tuple[str, str], Tuple[pathlib.Path, int]] = {}
+    for path in tree.files(root, "include", "src", "bench/native"):
+        if path.suffix not in tree.CPP_SUFFIXES or tree.is_generated(path):
+            continue
+        text = path.read_text()
+        source = folder_of(path.relative_to(root).as_posix())
+        for match in OURS.finditer(text):
+            target = target_of(root, match.group(1))
+            if target and target != source:
+                found.setdefault((source, target), (path, line_of(text, match.start(1))))
+    return found
+
+
+def cycles(arrows: Set[Tuple[str, str]]) -> List[str]:
+    """Folders that reach themselves."""
+    reached = set(arrows)
+    while True:
+        more = {(a, d) for a, b in reached for c, d in arrows if b == c} - reached
+        if not more:
+            return sorted({a for a, b in reached if a == b})
+        reached |= more
+
+
+def table() -> str:
+    rows = "".join(f"| `{folder}` | {allowed or 'nothing'} |\n" for folder, allowed in ARROWS.items())
+    return f"| folder | may include |\n|---|---|\n{rows}"
+
+
+def check_arrows(root: pathlib.Path) -> List[tree.Finding]:
     findings = []
+    rank = {layer: position for position, layer in enumerate(tree.LAYERS)}
+    # an include upwards among the kernel layers is reported by check_include
+    arrows = {(a, b): place for (a, b), place in arrows_of(root).items() if rank.get(b, -1) <= rank.get(a, len(rank))}
+    for (source, target), (path, line) in sorted(arrows.items()):
+        if target not in ARROWS.get(source, "").split():
+            findings.append(tree.Finding(path, line, f"{source} includes {target}, which its row of ARROWS does not list"))
+    for folder in cycles(set(arrows)):
+        path, line = next(place for (source, _), place in sorted(arrows.items()) if source == folder)
+        findings.append(tree.Finding(path, line, f"{folder} includes itself through other folders"))
+    listed = {(folder, target) for folder, allowed in ARROWS.items() for target in allowed.split()}
+    for folder in cycles(listed):
+        findings.append(tree.Finding(pathlib.Path(__file__), 1, f"ARROWS lets {folder} include itself through others"))
+    contributing = root / "CONTRIBUTING.md"
+    if contributing.is_file() and f"{BEGIN}{table()}{END}" not in contributing.read_text():
+        findings.append(tree.Finding(contributing, 1, "its table of folders is not that of layers.py --table"))
+    return findings
+
+
+def check(root: pathlib.Path) -> List[tree.Finding]:
+    findings = check_arrows(root)
     for layer in tree.LAYERS:
         for path in tree.files(root, f"include/warpwright/{layer}"):
             text = path.read_text()
@@ -55,4 +160,7 @@ def check(root: pathlib.Path) -> List[tree.Finding]:
 
 
 if __name__ == "__main__":
-    tree.main(check)
+    if "--table" in sys.argv:
+        print(BEGIN + table() + END, end="")
+    else:
+        tree.main(check)

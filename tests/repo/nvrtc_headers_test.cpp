@@ -16,7 +16,7 @@
 namespace {
 
 constexpr int kSkipped = 77;
-constexpr std::array kLayers = {"core", "arch", "atom", "pipeline", "config", "scheduler", "collective", "kernel"};
+constexpr std::array kLayers = {WW_LAYERS};  // those that the library embeds
 
 using Program = struct OpaqueProgram*;
 

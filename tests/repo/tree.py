@@ -10,7 +10,9 @@ import re
 import sys
 from typing import Callable, Iterator, List, NamedTuple
 
-LAYERS = ["core", "arch", "atom", "pipeline", "config", "scheduler", "collective", "kernel"]
+# The kernel layers, lowest first: the one list is that of the headers that the library carries for its compilers.
+EMBED = pathlib.Path(__file__).resolve().parents[2] / "cmake" / "embed_headers.cmake"
+LAYERS = re.search(r"set\(WW_EMBEDDED_FOLDERS ([^)]*)\)", EMBED.read_text()).group(1).split()
 CPP_SUFFIXES = {".hpp", ".h", ".cpp", ".cc", ".cu", ".cuh", ".inl", ".ipp"}
 TEXT_SUFFIXES = CPP_SUFFIXES | {".py", ".sh", ".cmake", ".txt", ".md", ".in", ".json", ".c", ".toml", ".yml"}
 TEXT_NAMES = {"ww", "run", ".clang-format", ".clang-tidy", ".gitignore"}

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice of a config as data: every candidate with its modelled time, term by term, and the reason for each
-// exclusion. Nothing is compiled or run. docs/selection.md describes the list and the model; `warpwright explain`
-// prints this.
+// The choice of a config as data: every candidate with its modelled time, term by term, and what was ruled out and why.
+// Configs for groups are chosen by rules on the shape and have no modelled time.
+// Nothing is compiled or run. docs/selection.md describes the list and the model; `warpwright explain` prints this.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "warpwright/host/gemm.hpp"
+#include "warpwright/host/grouped.hpp"
+#include "warpwright/host/k_grouped.hpp"
 
 namespace ww {
 
@@ -18,7 +20,7 @@ struct CostTerm {
   double us = 0;
 };
 
-/// A config and its modelled cost. The sum of its terms is `us`.
+/// A config and what it costs by the model, 0 where no model speaks of it. The sum of its terms is `us`.
 struct RankedConfig {
   GemmConfig config = {};  // resolved
   double us = 0;
@@ -35,13 +37,12 @@ struct ExcludedConfigs {
 };
 
 struct Explanation {
-  GemmProblem problem = {};  // with explicit strides
-  int sms = 0;               // that the launch may use
-  // On an emulated device, `chosen` comes from the short list whose modules are shipped, not from the head of
-  // `ranking`.
+  int sms = 0;  // that the launch may use
+  // On an emulated device `chosen` comes from the short list whose modules ship, not from the head of `ranking`.
   bool emulated = false;
-  RankedConfig chosen = {};                    // config that a plan uses
-  std::vector<RankedConfig> ranking = {};      // fastest first
+  RankedConfig chosen = {};                    // what a plan takes
+  std::string because = {};                    // one sentence
+  std::vector<RankedConfig> ranking = {};      // fastest first; for groups the configs there are, the chosen one first
   std::vector<ExcludedConfigs> excluded = {};  // in the order of the list
 };
 
@@ -49,5 +50,9 @@ struct Explanation {
 /// can_implement().
 Result<Explanation> explain(const Device& device, const GemmProblem& problem, const GemmOptions& options = {});
 Result<Explanation> explain(const GemmProblem& problem, const GemmOptions& options = {});
+Result<Explanation> explain(const Device& device, const GroupedProblem& problem, const GemmOptions& options = {});
+Result<Explanation> explain(const GroupedProblem& problem, const GemmOptions& options = {});
+Result<Explanation> explain(const Device& device, const KGroupedProblem& problem, const GemmOptions& options = {});
+Result<Explanation> explain(const KGroupedProblem& problem, const GemmOptions& options = {});
 
 }  // namespace ww

@@ -7,14 +7,18 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "warpwright/host/gemm.hpp"
+#include "warpwright/host/grouped.hpp"
+#include "warpwright/host/k_grouped.hpp"
 
 namespace ww {
 
+/// A dense product, groups of rows, or groups of K.
 struct PrepareCase {
-  GemmProblem problem;
+  std::variant<GemmProblem, GroupedProblem, KGroupedProblem> problem;
   GemmOptions options = {};
 };
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "emu/check/checker.hpp"
-#include "runtime/backend.hpp"
+#include "host/kernel_launch.hpp"
 
 namespace ww::emu {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels for which the library ships emulator modules: one source for each default configuration.
-// Declared here for the module generator; defined where configurations are known.
+// The module generator compiles them when the library is built.
 #pragma once
 
 #include <vector>
 
-#include "runtime/backend.hpp"
+#include "host/kernel_launch.hpp"
 
-namespace ww::jit {
+namespace ww::adapters {
 
 std::vector<runtime::KernelSource> default_sources();
 
-}  // namespace ww::jit
+}  // namespace ww::adapters

@@ -8,8 +8,8 @@
 #include <set>
 #include <thread>
 
-#include "jit/default_sources.hpp"
 #include "jit/shipped.hpp"
+#include "launch/default_sources.hpp"
 
 namespace fs = std::filesystem;
 
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   std::error_code error;
   fs::create_directories(directory, error);
 
-  const std::vector<ww::runtime::KernelSource> sources = ww::jit::default_sources();
+  const std::vector<ww::runtime::KernelSource> sources = ww::adapters::default_sources();
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::set<fs::path> wanted;

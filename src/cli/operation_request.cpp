@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the requests of each operation, which flags and files make, to the operation.
+#include "cli/operation_request.hpp"
+
+#include "cli/gemm_request.hpp"
+#include "cli/grouped_request.hpp"
+#include "cli/k_grouped_request.hpp"
+
+namespace ww::cli {
+namespace {
+
+operations::Inputs inputs_of(Request& request) {
+  operations::Inputs inputs;
+  inputs.options = request.options, inputs.seed = request.seed;
+  inputs.a = std::move(request.a), inputs.b = std::move(request.b);
+  inputs.scale_a = std::move(request.scale_a), inputs.scale_b = std::move(request.scale_b);
+  return inputs;
+}
+operations::Inputs inputs_of(Request& request, EpilogueRequest& epilogue) {
+  operations::Inputs inputs = inputs_of(request);
+  inputs.epilogue_files = std::move(epilogue.epilogue_files);
+  inputs.alpha = epilogue.alpha, inputs.beta = epilogue.beta;
+  return inputs;
+}
+
+}  // namespace
+
+Result<OperationRequest> request_gemm(const Flags& flags) {
+  WW_TRY(GemmRequest request, make_request(flags));
+  auto operation = operations::make_operation(request.problem, inputs_of(request, request));
+  return OperationRequest{std::move(request), request.out_scales, std::move(operation)};
+}
+
+Result<OperationRequest> request_grouped(const Flags& flags) {
+  WW_TRY(GroupedRequest request, make_grouped_request(flags));
+  const operations::GroupedInput grouped{request.problem, request.layout, request.meaning, request.scale_a_of_group,
+                                         request.scale_b_of_group};
+  auto operation = operations::make_operation(grouped, inputs_of(request, request));
+  return OperationRequest{std::move(request), request.out_scales, std::move(operation)};
+}
+
+Result<OperationRequest> request_k_grouped(const Flags& flags) {
+  WW_TRY(KGroupedRequest request, make_k_grouped_request(flags));
+  operations::KGroupedInput grouped{request.problem, request.layout, request.meaning, std::move(request.c)};
+  auto operation = operations::make_operation(std::move(grouped), inputs_of(request));
+  return OperationRequest{std::move(request), std::nullopt, std::move(operation)};
+}
+
+}  // namespace ww::cli

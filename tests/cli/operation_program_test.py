@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every verb takes every operation: configs, explain and prepare of groups of rows and of K, and groups of K whose
+operands and arrays come from files. Usage: operation_program_test.py <path of warpwright>"""
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from typing import Any, Dict, List, Sequence, Tuple
+
+PROGRAM = ""
+ROWS = ["--rows", "3,0,70", "--n", "64", "--k", "128", "--dtype", "bf16"]
+KS = ["--ks", "3,0,70", "--m", "64", "--n", "64"]
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=240,
+                          env={**os.environ, **environment})
+
+
+def npy(path: pathlib.Path, descr: str, shape: Tuple[int, ...], data: bytes) -> str:
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape!r}, }}".encode()
+    header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + data)
+    return str(path)
+
+
+def halves(values: Sequence[float]) -> bytes:
+    return struct.pack(f"<{len(values)}e", *values)
+
+
+def floats(path: pathlib.Path) -> List[float]:
+    content = path.read_bytes()
+    data = content[10 + struct.unpack("<H", content[8:10])[0]:]
+    return list(struct.unpack(f"<{len(data) // 4}f", data))
+
+
+class Operations(unittest.TestCase):
+    def setUp(self) -> None:
+        self.directory = tempfile.TemporaryDirectory()
+        self.path = pathlib.Path(self.directory.name)
+
+    def tearDown(self) -> None:
+        self.directory.cleanup()
+
+    def answer(self, *arguments: str, status: int = 0, **environment: str) -> Dict[str, Any]:
+        result = run(*arguments, "--json", **environment)
+        self.assertEqual(result.returncode, status, result)
+        return json.loads(result.stdout)
+
+    def test_configs_and_explain_name_what_a_run_takes(self) -> None:
+        for operation in (["grouped", *ROWS], ["k-grouped", *KS]):
+            with self.subTest(operation=operation[0]):
+                ran = self.answer(*operation, "--device", "emu:sm90")
+                listed = self.answer("configs", *operation, "--device", "emu:sm90")
+                self.assertEqual(listed["chosen"], ran["config"])
+                self.assertEqual(listed["configs"][0]["config"], ran["config"])
+                self.assertGreater(listed["count"], 1)
+                self.assertEqual(len({c["config"] for c in listed["configs"]}), listed["count"])
+                explained = self.answer("explain", *operation, "--device", "emu:sm90")
+                self.assertEqual(explained["chosen"]["config"], ran["config"])
+                self.assertTrue(explained["because"])
+                self.assertNotIn(ran["config"], [c["config"] for c in explained["next"]])
+
+    def test_every_listed_config_runs_and_is_right(self) -> None:
+        for operation in (["grouped", *ROWS], ["k-grouped", *KS]):
+            for config in self.answer("configs", *operation, "--device", "emu:sm90")["configs"][:3]:
+                with self.subTest(config=config["config"]):
+                    again = self.answer(*operation, "--device", "emu:sm90", "--config", config["config"], "--verify")
+                    self.assertTrue(again["ok"])
+
+    def test_prepare_leaves_nothing_to_compile(self) -> None:
+        for operation in (["grouped", *ROWS, "--config", "stages=2", "--tile", "64x64", "--zero-outside"],
+                          ["k-grouped", *KS, "--tile", "64x64", "--stages", "2"]):
+            with self.subTest(operation=operation[0]):
+                cache = {"WARPWRIGHT_CACHE_DIR": str(self.path / operation[0])}
+                prepared = self.answer("prepare", *operation, "--device", "emu:sm90", **cache)
+                self.assertEqual((prepared["failed"], len(prepared["kernels"])), (0, 1))
+                modules = sorted((self.path / operation[0]).rglob("*.so"))
+                self.assertTrue(modules)
+                ran = self.answer(*operation, "--device", "emu:sm90", "--verify", **cache)
+                self.assertEqual(ran["config"], prepared["kernels"][0]["config"])
+                self.assertEqual(sorted((self.path / operation[0]).rglob("*.so")), modules)
+
+    def test_groups_of_k_come_from_files(self) -> None:
+        m, n, counts = 8, 16, (3, 0, 5)
+        k = sum(counts)
+        a = [float((row + 2 * column) % 5 - 2) for row in range(k) for column in range(m)]
+        b = [float((3 * row + column) % 7 - 3) for row in range(k) for column in range(n)]
+        c = [float(i % 11) for i in range(len(counts) * m * n)]
+        files = ["--a", npy(self.path / "a.npy", "<f2", (k, m), halves(a)),
+                 "--b", npy(self.path / "b.npy", "<f2", (k, n), halves(b))]
+        groups = ["--indptr", npy(self.path / "g.npy", "<i4", (4,), struct.pack("<4i", 0, 3, 3, 8))]
+        expected, first = [], 0
+        for count in counts:
+            expected += [sum(a[row * m + i] * b[row * n + j] for row in range(first, first + count))
+                         for i in range(m) for j in range(n)]
+            first += count
+        out = self.path / "d.npy"
+        device = ["--device", "emu:sm90", "--out", str(out)]
+        answer = self.answer("k-grouped", *files, *groups, *device, "--verify")
+        self.assertEqual((answer["groups"], answer["m"], answer["n"], answer["useful_k"]), (3, m, n, k))
+        self.assertEqual(floats(out), expected)
+        added = ["--accumulate", "--c", npy(self.path / "c.npy", "<f4", (3, m, n), struct.pack(f"<{len(c)}f", *c))]
+        self.answer("k-grouped", *files, *groups, *device, *added, "--verify")
+        self.assertEqual(floats(out), [d + before for d, before in zip(expected, c)])
+
+    def test_refusals_of_files_name_the_flag(self) -> None:
+        a = npy(self.path / "a.npy", "<f2", (8, 8), halves([1.0] * 64))
+        b = npy(self.path / "b.npy", "<f2", (8, 16), halves([1.0] * 128))
+        short = npy(self.path / "short.npy", "<f2", (7, 16), halves([1.0] * 112))
+        over = npy(self.path / "over.npy", "<i4", (2,), struct.pack("<2i", 4, 9))
+        ends = npy(self.path / "ends.npy", "<i4", (2,), struct.pack("<2i", 4, 8))
+        for flag, arguments in (("--b", ["--a", a, "--b", short, "--offsets", ends]),
+                                ("--b", ["--a", a, "--offsets", ends]),
+                                ("--offsets", ["--a", a, "--b", b, "--offsets", over]),
+                                ("--ks", ["--a", a, "--b", b, "--offsets", ends, "--ks", "4,4"]),
+                                ("--c", ["--a", a, "--b", b, "--offsets", ends, "--c", a])):
+            with self.subTest(arguments=arguments):
+                error = self.answer("k-grouped", *arguments, "--device", "emu:sm90", status=2)["error"]
+                self.assertIn(flag, error["argument"])
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    unittest.main()
