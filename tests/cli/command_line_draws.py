@@ -11,7 +11,6 @@ NAMES = {
     "variant": "--variant",
     "partial-accumulators": "--partial-accumulators",
 }
-K_GROUPED_FILES = False  # whether k-grouped takes operands from files
 GENERATED: Optional[str] = "generated"  # the word that asks for generated values beside given operands
 
 FP8 = ("e4m3", "e5m2")
@@ -487,7 +486,7 @@ def draw_k_grouped(rng: random.Random, kernel: Kernel, portable: bool) -> Line:
         flags.pop("--align", None)
         align, gap = 1, 0
     files: Dict[str, Any] = {}
-    if K_GROUPED_FILES and one_in(rng, 3):
+    if one_in(rng, 3):
         give_k_grouped(rng, kernel, flags, files, encoding, counts, arrays(encoding, counts, align, gap, 0)[1])
     return Line("k-grouped", flags, files, tuple(kernel.flags))
 
