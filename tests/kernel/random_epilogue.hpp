@@ -7,9 +7,9 @@
 
 #include <random>
 
-#include "cli/execution.hpp"
 #include "config/config_text.hpp"
 #include "operations/epilogue_operands.hpp"
+#include "operations/host_operand.hpp"
 #include "reference/operands.hpp"
 #include "warpwright/host/gemm.hpp"
 

@@ -21,7 +21,7 @@ constexpr const char* kConfigs[] = {"tile=64x8x128,cluster=1x1,stages=2", "tile=
                                     "tile=64x24x128,cluster=1x1,stages=2"};
 
 PrepareCase case_of(const char* config, std::int64_t m = 64) {
-  return {{.m = m, .n = 64, .k = 256}, {.config = *parse_config(config)}};
+  return {GemmProblem{.m = m, .n = 64, .k = 256}, {.config = *parse_config(config)}};
 }
 
 Device open_with_cache(const fs::path& cache) {
@@ -68,7 +68,7 @@ TEST(Prepare, CompilesEachKernelOnceAndPlansCompileNothing) {
   EXPECT_EQ(prepared.kernels[1].cases, (std::vector<std::size_t>{1}));
   EXPECT_EQ(prepared.kernels[1].config.tile.n, 16);
   EXPECT_EQ(jit::test::lines_of(scratch / "log"), 2);
-  for (const PrepareCase& one : cases) EXPECT_TRUE(plan_gemm(device, one.problem, one.options));
+  for (const PrepareCase& one : cases) EXPECT_TRUE(plan_gemm(device, std::get<GemmProblem>(one.problem), one.options));
   EXPECT_EQ(jit::test::lines_of(scratch / "log"), 2) << "plans found everything";
   EXPECT_EQ(leftovers(scratch / "cache"), std::vector<std::string>{});
 }
