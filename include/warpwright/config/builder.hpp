@@ -257,7 +257,7 @@ WW_HOST_DEVICE constexpr SumPlan sum_plan(const GemmConfig& c) {
           plan.sum_barriers};
 }
 
-/// Fills the fields of the schedule that every kernel resolves alike.
+/// Fills the fields of the schedule that every kernel resolves alike, once it has its consumer warpgroups.
 WW_HOST_DEVICE constexpr void resolve_schedule(Sm90Schedule& s) {
   if (s.schedule == Schedule::automatic) s.schedule = Schedule::cooperative;
   if (s.a_source == OperandSource::automatic) s.a_source = OperandSource::shared;
@@ -272,7 +272,6 @@ WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
   const bool promoted = promotes(c);
   if (c.sm90.a_source == OperandSource::automatic && c.operands.layout.a == Major::mn && bytes_of(c.operands.a) == 4)
     c.sm90.a_source = OperandSource::registers;
-  resolve_schedule(c.sm90);
   if (c.sm90.tile_scheduler == TileScheduler::automatic)
     c.sm90.tile_scheduler = c.sm90.split > 1 || c.cluster.k > 1 ? TileScheduler::split_k : TileScheduler::fixed;
   if (c.sm90.consumer_warpgroups == 0)
@@ -280,6 +279,7 @@ WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
                                  : c.tile.m == 64                      ? 1
                                  : c.tile.m % 192 == 0 && c.tile.m > 0 ? 3
                                                                        : 2;
+  resolve_schedule(c.sm90);
   if (c.tile.m == 0) c.tile.m = kWarpgroupRows * warpgroups_of_tile(c);
   // Promotion leaves registers for at most 128 columns, because it needs two kinds of accumulators. Without it, 256
   // columns read the least shared memory per product.
@@ -358,6 +358,12 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_swap(const GemmConfig& c) {
     return {"swap_ab", "auto or off with scales of 128 columns of D, which combine columns"};
   if (stages.quantise != EpilogueOp::none || c.operands.d == DType::e4m3)
     return {"swap_ab", "auto or off with D in e4m3"};
+  return {};
+}
+
+/// The part of fault_of() that every kernel's schedule has.
+WW_HOST_DEVICE constexpr ConfigFault fault_of_schedule(const GemmConfig& c) {
+  if (c.sm90.stages < 2 || c.sm90.stages > kLargestStages) return {"stages", "2 to 16"};
   return {};
 }
 
@@ -449,7 +455,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (c.sm90.consumer_warpgroups == 3 && c.tile.n > 200)
     return {"tile (n)", "at most 200 with three consumer warpgroups"};
   if (c.tile.m > 256) return {"tile (m)", "at most 256 rows"};
-  if (c.sm90.stages < 2 || c.sm90.stages > kLargestStages) return {"stages", "2 to 16"};
+  if (const ConfigFault fault = fault_of_schedule(c)) return fault;
   if (shared_plan(c).total > kSharedLimit)
     return {"stages", "a ring and an output tile that fit 232448 bytes of shared memory"};
   if (c.raster.width < 1) return {"raster", "at least 1"};

@@ -161,7 +161,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   if (c.sm90.tile_scheduler == TileScheduler::split_k && c.cluster.k != c.sm90.split)
     return {"cluster (k)", "as many CTAs as split has splits"};
   if (group_capacity(c) < 1 || group_capacity(c) > kGroupLimit) return {"groups", "1 to 4096"};
-  if (c.sm90.stages < 2 || c.sm90.stages > kLargestStages) return {"stages", "2 to 16"};
+  if (const ConfigFault fault = fault_of_schedule(c)) return fault;
   if (grouped_shared_plan(c).total > shared_limit(c))
     return {"stages",
             "a ring, an epilogue and group tables that fit a CTA's shared memory: 232448 bytes, or its share"};

@@ -4,8 +4,8 @@
 // strip.
 #pragma once
 
+#include "warpwright/config/enumerations.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
-#include "warpwright/config/gemm_config.hpp"
 #include "warpwright/core/meta.hpp"
 
 namespace ww::scheduler {
