@@ -20,7 +20,7 @@ TEST(Builder, ResolvesEveryAutoField) {
       to_text(c),
       "arch=sm90,a=e4m3,b=e4m3,d=bf16,scale=block,tile=128x128x128,cluster=1x1,raster=16,band=m,schedule=cooperative,"
       "stages=5,consumer_warpgroups=2,partial_accumulators=2,tile_scheduler=static,a_source=shared,swap_ab=off,"
-      "occupancy=1");
+      "producer_registers=56,occupancy=1");
   EXPECT_EQ(resolve(c), c);
 }
 
@@ -48,6 +48,23 @@ TEST(Builder, KeepsWhatIsSet) {
   EXPECT_EQ(r.cluster.m, 2);
   EXPECT_EQ(r.raster.width, 5);
   EXPECT_EQ(r.sm90.consumer_warpgroups, 1);
+}
+
+TEST(Builder, ConsumersClaimTheRegistersThatProducersGiveUp) {
+  const auto split = [](const char* text) {
+    const GemmConfig c = resolve(*parse_config(text, kBlock));
+    EXPECT_FALSE(fault_of(c)) << text;
+    const RegisterSplit registers = registers_of(c);
+    EXPECT_LE(128 * (registers.producer + c.sm90.consumer_warpgroups * registers.math), 65536) << text;
+    return std::pair{registers.producer, registers.math};
+  };
+  EXPECT_EQ(split(""), std::pair(56, 224));
+  EXPECT_EQ(split("consumer_warpgroups=3"), std::pair(56, 152));
+  EXPECT_EQ(split("producer_registers=40"), std::pair(40, 232));
+  EXPECT_EQ(split("producer_registers=24"), std::pair(24, 240));
+  EXPECT_EQ(split("consumer_warpgroups=3,producer_registers=80"), std::pair(80, 144));
+  EXPECT_EQ(split("tile=64x128x128"), std::pair(0, 0)) << "one consumer warpgroup starts with all it may have";
+  EXPECT_EQ(split("schedule=multistage,tile=128x64x128"), std::pair(0, 0));
 }
 
 TEST(Builder, CountsTheScalesOfBThatATileMeets) {
@@ -84,6 +101,10 @@ TEST(Builder, NamesTheFaultyField) {
         Refusal{"cluster=3x1", "cluster"},
         Refusal{"cluster=4x4x2,tile_scheduler=split-k,split=2", "cluster"},
         Refusal{"tile_scheduler=static,split=4", "split"},
+        Refusal{"producer_registers=36", "producer_registers"},
+        Refusal{"producer_registers=16", "producer_registers"},
+        Refusal{"producer_registers=128", "producer_registers"},
+        Refusal{"tile=64x128x128,producer_registers=40", "producer_registers"},
         Refusal{"tile_scheduler=static,cluster=1x1x2", "split"},
         Refusal{"cluster=1x1x2,tile_scheduler=split-k,split=3", "cluster (k)"},
         Refusal{"tile_scheduler=split-k,split=1", "split"},

@@ -73,7 +73,8 @@ GemmConfig draw_request(Draw& draw) {
   return *parse_config(
       draw.of({"", "", "", "tile=128x128x0", "tile=64x64x0", "cluster=2x1", "stages=3", "band=n", "schedule=pingpong",
                "schedule=multistage", "tile_scheduler=stream-k", "tile_scheduler=split-k", "tile_scheduler=dynamic",
-               "tile_scheduler=single", "swap_ab=on", "raster=3", "tile_scheduler=split-k,split=4,cluster=1x1x1"}));
+               "tile_scheduler=single", "swap_ab=on", "raster=3", "producer_registers=40",
+               "tile_scheduler=split-k,split=4,cluster=1x1x1"}));
 }
 
 /// The kernel of `config` given back as text to `place`, and what it was.

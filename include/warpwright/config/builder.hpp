@@ -49,6 +49,10 @@ WW_HOST_DEVICE constexpr int warpgroups_of_tile(const GemmConfig& c) {
 WW_HOST_DEVICE constexpr int threads_of(const GemmConfig& c) {
   return 128 * (has_roles(c) + c.sm90.consumer_warpgroups);
 }
+/// Producers give up registers, which consumers claim.
+WW_HOST_DEVICE constexpr bool moves_registers(const Sm90Schedule& s) {
+  return s.schedule != Schedule::multistage && s.consumer_warpgroups > 1;
+}
 /// The division of the register file between producers and consumers; {0, 0} keeps the launch's division.
 struct RegisterSplit {
   int producer = 0, math = 0;  // of a thread
@@ -56,10 +60,10 @@ struct RegisterSplit {
 // A CTA starts with equally many registers for all threads: 168 of 384 threads, or 128 of 512. Consumer warps may claim
 // what the producers give up. With two warpgroups each thread has 255 from the start, so nothing is moved.
 WW_HOST_DEVICE constexpr RegisterSplit registers_of(const GemmConfig& c) {
-  return !has_roles(c)                     ? RegisterSplit{}
-         : c.sm90.consumer_warpgroups == 3 ? RegisterSplit{56, 152}
-         : c.sm90.consumer_warpgroups == 2 ? RegisterSplit{56, 224}
-                                           : RegisterSplit{};
+  if (!moves_registers(c.sm90)) return {};
+  const int consumers = c.sm90.consumer_warpgroups;
+  const int of_all = consumers == 3 ? 4 * 128 : 3 * 168;
+  return {c.sm90.producer_registers, (of_all - c.sm90.producer_registers) / consumers / 8 * 8};
 }
 
 /// Returns the number of 64-row blocks that each consumer warpgroup multiplies one after the other.
@@ -263,6 +267,7 @@ WW_HOST_DEVICE constexpr void resolve_schedule(Sm90Schedule& s) {
   if (s.a_source == OperandSource::automatic) s.a_source = OperandSource::shared;
   if (s.swap_ab == SwapAb::automatic) s.swap_ab = SwapAb::off;
   if (s.occupancy == 0) s.occupancy = 1;
+  if (s.producer_registers == 0 && moves_registers(s)) s.producer_registers = 56;
 }
 
 /// Fills every open field (but never changes one that is set). What comes out depends on `c` alone: the text of a
@@ -364,6 +369,11 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_swap(const GemmConfig& c) {
 /// The part of fault_of() that every kernel's schedule has.
 WW_HOST_DEVICE constexpr ConfigFault fault_of_schedule(const GemmConfig& c) {
   if (c.sm90.stages < 2 || c.sm90.stages > kLargestStages) return {"stages", "2 to 16"};
+  const int registers = c.sm90.producer_registers;
+  if (!moves_registers(c.sm90) && registers != 0)
+    return {"producer_registers", "0 with multistage and with one consumer warpgroup: no thread gives up any"};
+  if (moves_registers(c.sm90) && (registers < 24 || registers > 120 || registers % 8 != 0))
+    return {"producer_registers", "0 (auto), or a multiple of 8 from 24 to 120"};
   return {};
 }
 

@@ -46,6 +46,7 @@ template <class Config, class Visit> constexpr void for_each_field(Config& confi
   WW_FIELD("a_source", sm90.a_source, false, kLargest, "where the tensor core takes A from");
   WW_FIELD("swap_ab", sm90.swap_ab, false, kLargest,
            "rows of B on the 64-row side of the instruction, for few rows of A: --tile is then B's rows x A's");
+  WW_FIELD("producer_registers", sm90.producer_registers);
   WW_FIELD("occupancy", sm90.occupancy);
   WW_FIELD("grouping", grouping);
   WW_FIELD("epilogue_n", dense.epilogue_n);

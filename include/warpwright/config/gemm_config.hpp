@@ -53,6 +53,7 @@ struct Sm90Schedule {
   int split = 0;  // split_k: K splits of each tile; cluster.k of them are reduced in one cluster, then all in workspace
   OperandSource a_source = OperandSource::automatic;
   SwapAb swap_ab = SwapAb::automatic;  // dense
+  int producer_registers = 0;          // of each producer thread; the rest of the register file is the consumers'
   int occupancy = 0;                   // CTAs per SM; ragged: 1 to 3
   bool operator==(const Sm90Schedule&) const = default;
 };
