@@ -53,7 +53,7 @@ void show_builder() {
   std::printf("   epilogue  tile of %d x %d, stored in panels of %d rows and %d bytes\n", c.tile.m,
               ww::collective::output_columns(c), ww::collective::kWarpgroupRows, ww::collective::panel_bytes(c));
   std::printf("   registers %d a producer's thread, %d a consumer thread, %d threads\n", registers.producer,
-              registers.math, ww::collective::threads_of(c));
+              registers.consumer, ww::collective::threads_of(c));
   std::printf("   shared    A at %d, B at %d, D at %d, barriers at %d, %d bytes in all\n", shared.a, shared.b, shared.d,
               shared.barriers, shared.total);
 }

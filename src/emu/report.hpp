@@ -13,7 +13,7 @@ namespace ww::emu {
 
 struct LaunchContext;
 
-/// Returns "producer", "math 1", or "warpgroup 2" for threads that the kernel has not named.
+/// Returns "producer", "consumer 1", or "warpgroup 2" for threads that the kernel has not named.
 std::string words_of(const RoleName& role, u32 warpgroup);
 /// Returns what a thread that is not runnable waits for, and what is missing.
 std::string waits_on(const Thread& thread);

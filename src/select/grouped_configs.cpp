@@ -27,7 +27,7 @@ constexpr std::int64_t kManyRows = 224;                                        /
 constexpr std::int64_t kTokenStep = 8, kWidestTile = 64, kShortExtent = 1024;  // of descriptors
 constexpr std::int64_t kLongK = 1024;                                          // a shorter K is not split
 // rows of a group; weights of a tile; tiles for each SM
-constexpr std::int64_t kBriefRows = 32, kBriefWeights = 64, kBriefTiles = 15;
+constexpr std::int64_t kShortRows = 32, kShortWeights = 64, kShortTiles = 15;
 constexpr int kGroupTiers[] = {128, 512, collective::kGroupLimit};
 
 GemmConfig ragged(GemmConfig config) {
@@ -38,8 +38,8 @@ GemmConfig ragged(GemmConfig config) {
   return collective::resolve_grouped(config);
 }
 
-/// Returns the number of tiles of brief() if every group has rows, and few.
-std::int64_t brief_tiles(const GroupedProblem& p) { return min(p.groups, p.rows) * ceil_div(p.n, kBriefWeights); }
+/// Returns the number of tiles of with_occupancy() if every group has rows, and few.
+std::int64_t short_tiles(const GroupedProblem& p) { return min(p.groups, p.rows) * ceil_div(p.n, kShortWeights); }
 
 /// Returns the rows of weights, times the share of K, that the busiest CTA loads if all groups have the average number
 /// of rows. With few tiles, this maximum and not the sum determines the time of a launch.
@@ -65,19 +65,19 @@ GemmConfig split_where_few(const GemmConfig& config, const GroupedProblem& p, in
 
 /// Returns whether each group has few rows and there are few tiles, though not so few that SMs idle. Thousands of
 /// groups are excluded, because their tables would leave too little shared memory to the rings.
-bool is_brief(const GroupedProblem& p, int sms) {
-  const std::int64_t tiles = brief_tiles(p);
-  return p.rows <= kBriefRows * p.groups && p.groups <= kGroupTiers[1] && tiles <= kBriefTiles * sms &&
+bool gains_from_occupancy(const GroupedProblem& p, int sms) {
+  const std::int64_t tiles = short_tiles(p);
+  return p.rows <= kShortRows * p.groups && p.groups <= kGroupTiers[1] && tiles <= kShortTiles * sms &&
          4 * tiles >= 3 * sms;
 }
 /// Returns `config` with narrow tiles, all of which load at once.
-GemmConfig brief(GemmConfig config, int occupancy) {
+GemmConfig with_occupancy(GemmConfig config, int occupancy) {
   config.row_groups.variant = GroupedVariant::ragged;
   config.sm90.occupancy = occupancy;
   return collective::resolve_grouped(config);
 }
 /// Returns 2 CTAs per SM if that gives each at most one tile, otherwise 3. A third CTA would shrink the ring of each.
-int brief_ctas(const GroupedProblem& p, int sms) { return brief_tiles(p) <= 2 * sms ? 2 : 3; }
+int occupancy_for(const GroupedProblem& p, int sms) { return short_tiles(p) <= 2 * sms ? 2 : 3; }
 
 /// `n`: columns of the product, where SwiGLU pairs its halves.
 GemmConfig rasterised(GemmConfig config, GroupedVariant variant, std::int64_t n = 0) {
@@ -140,7 +140,7 @@ std::vector<GemmConfig> default_grouped_configs(DType a, DType d, Scale scale) {
                         .row_groups = {.capacity = kGroupTiers[0]}};
   std::vector<GemmConfig> configs;
   for (const GemmConfig& config :
-       {ragged(base), brief(base, 2), brief(base, 3), rasterised(base, GroupedVariant::contiguous),
+       {ragged(base), with_occupancy(base, 2), with_occupancy(base, 3), rasterised(base, GroupedVariant::contiguous),
         rasterised(base, GroupedVariant::masked)})
     if (!collective::fault_of_grouped(config)) configs.push_back(config);
   return configs;
@@ -173,8 +173,9 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
     const bool open = requested.row_groups.variant == GroupedVariant::automatic &&
                       requested.sm90.tile_scheduler == TileScheduler::automatic;
     if (!open || problem.encoding == GroupEncoding::masked) return ragged(config);
-    return requested.sm90.occupancy == 0 && is_brief(problem, sms) ? brief(config, brief_ctas(problem, sms))
-                                                                   : split_where_few(ragged(config), problem, sms);
+    return requested.sm90.occupancy == 0 && gains_from_occupancy(problem, sms)
+               ? with_occupancy(config, occupancy_for(problem, sms))
+               : split_where_few(ragged(config), problem, sms);
   }
   return rasterised(config, config.row_groups.variant, problem.n);
 }

@@ -49,7 +49,7 @@ MUTANTS = [  # name, header, old, new, rules
     ("scales committed without syncwarp", "pipeline/tma_pipeline.hpp",
      "    arch::warp::sync();  // one lane's arrival stands for the stores of all 32\n", "", "data-race"),
     ("wait<2> in flight", "collective/mainloop.hpp", "arch::wgmma::wait<1>();", "arch::wgmma::wait<2>();", "stage-reuse"),
-    ("promotes before the wait", "collective/mainloop.hpp", "arch::wgmma::wait<0>(raw);", "arch::wgmma::wait<1>(raw);",
+    ("promotes before the wait", "collective/mainloop.hpp", "arch::wgmma::wait<0>(partial);", "arch::wgmma::wait<1>(partial);",
      "accumulator-in-flight"),
     ("no wgmma fence", "collective/mainloop.hpp", "    arch::wgmma::fence();\n", "", "accumulator-in-flight"),
     ("stage bytes of A only", "collective/mainloop.hpp", "kShared.a_stage + kShared.b_stage;", "kShared.a_stage;",

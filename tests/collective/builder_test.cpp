@@ -55,8 +55,8 @@ TEST(Builder, ConsumersClaimTheRegistersThatProducersGiveUp) {
     const GemmConfig c = resolve(*parse_config(text, kBlock));
     EXPECT_FALSE(fault_of(c)) << text;
     const RegisterSplit registers = registers_of(c);
-    EXPECT_LE(128 * (registers.producer + c.sm90.consumer_warpgroups * registers.math), 65536) << text;
-    return std::pair{registers.producer, registers.math};
+    EXPECT_LE(128 * (registers.producer + c.sm90.consumer_warpgroups * registers.consumer), 65536) << text;
+    return std::pair{registers.producer, registers.consumer};
   };
   EXPECT_EQ(split(""), std::pair(56, 224));
   EXPECT_EQ(split("consumer_warpgroups=3"), std::pair(56, 152));

@@ -81,7 +81,7 @@ WW_KERNEL(several, 128, Params, params) {
   mbarrier::wait(never, 0);
 }
 WW_KERNEL(roles, 128, Params, params) {
-  if (warp_index() < 2) role("math", static_cast<int>(warp_index()));
+  if (warp_index() < 2) role("consumer", static_cast<int>(warp_index()));
   if (warp_index() == 2) role("producer");
   if (params.shift == 0) params.d[thread_index()] = 1.0f;
   if (params.shift == 1 && warp_index() != 0) params.d[lane_index()] = 1.0f;
@@ -212,9 +212,9 @@ TEST_F(CheckedModule, TheSameSeedGivesTheSameReportOnAnyNumberOfThreads) {
 
 TEST_F(CheckedModule, ReportsUseTheRolesThatKernelsGiveThemselves) {
   expect_clean("roles", 0);
-  expect("roles", 1, Rule::data_race, "CTA 0, math 1, warp 1, lane 0");
+  expect("roles", 1, Rule::data_race, "CTA 0, consumer 1, warp 1, lane 0");
   expect("roles", 1, Rule::data_race, "CTA 0, producer, warp 2, lane 0");
-  for (const char* words : {"CTA 0, math 0, warp 0 (1 thread) at ", "CTA 0, math 1, warp 1 (1 thread) at ",
+  for (const char* words : {"CTA 0, consumer 0, warp 0 (1 thread) at ", "CTA 0, consumer 1, warp 1 (1 thread) at ",
                             "CTA 0, producer, warp 2 (1 thread) at ", "CTA 0, warpgroup 0, warp 3 (1 thread) at "})
     expect("roles", 2, Rule::deadlock, words);
 }

@@ -144,12 +144,12 @@ class GemmWithoutRelease final : public Hanging {
   std::string watchdog_words(const std::string& milliseconds) const override {
     return fmt::format(
         "5 warps gave up waiting after {} ms\n"
-        "  CTA 0, math 0, warps 4-7: the mbarrier at offset {:#x} of dynamic shared memory, parity 1\n"
+        "  CTA 0, consumer 0, warps 4-7: the mbarrier at offset {:#x} of dynamic shared memory, parity 1\n"
         "  CTA 0, producer, warp 0: the mbarrier at offset {:#x} of dynamic shared memory, parity 0",
         milliseconds, full(), empty());
   }
   std::vector<std::string> emulator_words() const override {
-    return {"CTA 0, producer, warp 0 (1 thread)", "CTA 0, math 0, warps 4-7 (128 threads)",
+    return {"CTA 0, producer, warp 0 (1 thread)", "CTA 0, consumer 0, warps 4-7 (128 threads)",
             "parity 0: phase 0 (parity 0) is open, 4 of 4 arrivals and 0 bytes missing",
             "parity 1: phase 1 (parity 1) is open, 1 of 1 arrivals and 0 bytes missing"};
   }

@@ -133,7 +133,7 @@ std::string fault_of_registers(const test::CubinNotes& notes, const std::optiona
   if (const int threads = collective::threads_of(*config); threads != notes.threads)
     return fmt::format("compiled for {} threads, launched with {}", notes.threads, threads);
   const collective::RegisterSplit split = collective::registers_of(*config);
-  const int claimed = 128 * (split.producer + config->sm90.consumer_warpgroups * split.math);
+  const int claimed = 128 * (split.producer + config->sm90.consumer_warpgroups * split.consumer);
   if (claimed > registers * notes.threads)
     return fmt::format("roles claim {} registers of {}", claimed, registers * notes.threads);
   return {};

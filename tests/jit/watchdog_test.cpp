@@ -79,19 +79,19 @@ TEST(Watchdog, RecordsBecomeWords) {
   for (u32 warp = 4; warp < 12; ++warp) {
     buffer.records[warp] = {
         WatchdogRecord::mbarrier, 3, warp * 32, ~0u, 0x18010, 1, 0, 500, 0, {4, static_cast<i32>(warp / 4 - 1), {}}};
-    std::memcpy(buffer.records[warp].role.name, "math", 4);
+    std::memcpy(buffer.records[warp].role.name, "consumer", 8);
   }
   buffer.records[0] = {WatchdogRecord::mbarrier, 3, 0, 1, 0x18040, 0, 0, 500, 0, {4, -1, {}}};
   std::memcpy(buffer.records[0].role.name, "producer", 8);
   buffer.records[1] = {WatchdogRecord::global, 0, 96, 1, 0, 0, 0xabc0, 500, 0, {}};
   buffer.records[2] = buffer.records[5];  // another lane of warp 5
   buffer.records[2].thread += 7;
-  EXPECT_EQ(
-      runtime::watchdog_text(buffer),
-      "watchdog: 10 warps gave up waiting after 500 ms\n"
-      "  CTA 0, warpgroup 0, warp 3: the word of global memory at 0xabc0\n"
-      "  CTA 3, math 0 and math 1, warps 4-11: the mbarrier at offset 0x18010 of dynamic shared memory, parity 1\n"
-      "  CTA 3, producer, warp 0: the mbarrier at offset 0x18040 of dynamic shared memory, parity 0");
+  EXPECT_EQ(runtime::watchdog_text(buffer),
+            "watchdog: 10 warps gave up waiting after 500 ms\n"
+            "  CTA 0, warpgroup 0, warp 3: the word of global memory at 0xabc0\n"
+            "  CTA 3, consumer 0 and consumer 1, warps 4-11: the mbarrier at offset 0x18010 of dynamic shared memory, "
+            "parity 1\n"
+            "  CTA 3, producer, warp 0: the mbarrier at offset 0x18040 of dynamic shared memory, parity 0");
 }
 
 }  // namespace

@@ -177,11 +177,11 @@ inline GemmConfig split_config(std::uint64_t i) {
           .row_groups = {.variant = GroupedVariant::ragged}};
 }
 
-inline constexpr std::uint64_t kFirstBriefGrouped = 5'500'000;
+inline constexpr std::uint64_t kFirstOccupancyGrouped = 5'500'000;
 
 /// Returns a config of narrow tiles at an occupancy of one or several CTAs per SM, also for groups of more rows than
 /// the tiles.
-inline GemmConfig brief_config(std::uint64_t i) {
+inline GemmConfig occupancy_config(std::uint64_t i) {
   const TileScheduler order = i % 4 == 1 ? TileScheduler::dynamic : TileScheduler::fixed;
   if (i % 5 == 4)
     return {.tile = {32, 256},
@@ -193,7 +193,7 @@ inline GemmConfig brief_config(std::uint64_t i) {
           .row_groups = {.variant = GroupedVariant::ragged}};
 }
 
-/// Returns problem number `i`: with split K from kFirstSplitGrouped on, at higher occupancy from kFirstBriefGrouped on.
+/// Returns problem number `i`: with split K from kFirstSplitGrouped on, at higher occupancy from kFirstOccupancyGrouped on.
 inline HostGrouped numbered_grouped(std::uint64_t i) {
   std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 77);
   const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
@@ -238,7 +238,7 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
   // After those, and from the number alone, so that everything else of a problem, and its D, stays unchanged.
   if (i / 30 % 6 == 1 || i / 30 % 6 == 5) h.config = descriptors_config(i, common);
   // Not eight splits or three CTAs with large tables, because tables, slots and a ring do not fit together.
-  if (i >= kFirstBriefGrouped) h.config = brief_config(p.groups > 1024 ? 2 : i);
+  if (i >= kFirstOccupancyGrouped) h.config = occupancy_config(p.groups > 1024 ? 2 : i);
   else if (i >= kFirstSplitGrouped) h.config = split_config(p.groups > 1024 ? 0 : i);
   fill_grouped(h, rng);
   return h;

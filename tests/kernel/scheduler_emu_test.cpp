@@ -64,7 +64,7 @@ TEST(Schedulers, EveryOneUnderEveryCluster) {
 }
 
 /// One 64x64 tile a CTA; compiled once for all tests that use it.
-std::string small_tiles(const char* order) { return std::string("tile=64x64x128,cluster=1x1,order=") + order; }
+std::string small_tiles(const char* order) { return std::string("tile=64x64x128,cluster=1x1,tile_scheduler=") + order; }
 
 TEST(StreamK, EveryCtaHasTheSameWorkWithinOneBlock) {
   for (const int sms : {5, 7}) {

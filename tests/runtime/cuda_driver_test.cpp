@@ -210,12 +210,12 @@ TEST_F(FakeGpu, AFaultOfAWatchedKernelSaysWhoWaited) {
 
     auto& buffer = *static_cast<arch::WatchdogBuffer*>(driver_->watchdog_buffer);
     buffer.records[0] = {arch::WatchdogRecord::mbarrier, 2, 160, ~0u, 0x40, 1, 0, 200, 0, {3, 1, {}}};
-    std::memcpy(buffer.records[0].role.name, "math", 4);
+    std::memcpy(buffer.records[0].role.name, "consumer", 8);
     const Result<void> failed = device.synchronize({});
     ASSERT_FALSE(failed);
     EXPECT_NE(failed.error().message.find("(700): a sentence\n"
                                           "watchdog: 1 warp gave up waiting after 200 ms\n"
-                                          "  CTA 2, math 1, warp 5: the mbarrier at offset 0x40 of dynamic shared "
+                                          "  CTA 2, consumer 1, warp 5: the mbarrier at offset 0x40 of dynamic shared "
                                           "memory, parity 1"),
               std::string::npos)
         << failed.error().message;

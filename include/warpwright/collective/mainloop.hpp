@@ -320,9 +320,9 @@ template <GemmConfig kConfig> struct Mainloop {
   };
 
   WW_DEVICE static Block start(arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
-                               const TilePosition& place, Accumulator& raw) {
+                               const TilePosition& place, Accumulator& partial) {
     const Block block = take(base, pipeline, place);
-    issue(base, block.stage, consumer_warpgroup, 0, raw);
+    issue(base, block.stage, consumer_warpgroup, 0, partial);
     return block;
   }
   WW_DEVICE static Block take(arch::SharedAddress base, Pipeline& pipeline, const TilePosition& place) {
@@ -331,9 +331,9 @@ template <GemmConfig kConfig> struct Mainloop {
   }
 
   WW_DEVICE static void issue(arch::SharedAddress base, pipeline::Stage stage, int consumer_warpgroup, int mma_block,
-                              Accumulator& raw) {
+                              Accumulator& partial) {
     arch::wgmma::fence();
-    atom::gemm<kOperands>(raw, mma_block_rows(shared_a(base), consumer_warpgroup, mma_block, stage.index),
+    atom::gemm<kOperands>(partial, mma_block_rows(shared_a(base), consumer_warpgroup, mma_block, stage.index),
                           operand_b(base, stage), false);
     arch::wgmma::commit();
   }
@@ -343,21 +343,21 @@ template <GemmConfig kConfig> struct Mainloop {
     return place.offset + place.row + kWarpgroupRows * mma_block;
   }
 
-  // Multiplies one MMA_M block's rows of a stage with B into `raw`, and waits for it.
+  // Multiplies one MMA_M block's rows of a stage with B into `partial`, and waits for it.
   WW_DEVICE static void product(arch::SharedAddress base, pipeline::Stage stage, int consumer_warpgroup, int mma_block,
-                                Accumulator& raw) {
-    issue(base, stage, consumer_warpgroup, mma_block, raw);
-    arch::wgmma::wait<0>(raw);
+                                Accumulator& partial) {
+    issue(base, stage, consumer_warpgroup, mma_block, partial);
+    arch::wgmma::wait<0>(partial);
   }
 
-  // Adds raw times the scales of one MMA_M block to acc.
-  WW_DEVICE static void promote(arch::SharedAddress base, Accumulator& acc, const Accumulator& raw, const Block& block,
-                                int mma_block, const TilePosition& place) {
-    promote(acc, raw, block.scale, mma_block, place,
+  // Adds partial times the scales of one MMA_M block to acc.
+  WW_DEVICE static void promote(arch::SharedAddress base, Accumulator& acc, const Accumulator& partial,
+                                const Block& block, int mma_block, const TilePosition& place) {
+    promote(acc, partial, block.scale, mma_block, place,
             Scales::columns(base + kShared.scales, block.stage, row_of(place, mma_block)));
   }
   template <class Set, class Columns>
-  WW_DEVICE static void promote(Accumulator& acc, const Accumulator& raw, const Set& scales, int mma_block,
+  WW_DEVICE static void promote(Accumulator& acc, const Accumulator& partial, const Set& scales, int mma_block,
                                 const TilePosition& place, const Columns& columns) {
     if constexpr (kForm == ScaleForm::rows) {
       const auto& scale = scales.row[mma_block];
@@ -370,11 +370,11 @@ template <GemmConfig kConfig> struct Mainloop {
         const int least = kHalves ? first / (kTileN / 4) : 2 * first / kScaleBlock;
         const int most = kHalves ? least : (2 * first + kScaleBlock - scale_step(kTileN)) / kScaleBlock;
         const bool next = place.offset + 2 * first >= most * kScaleBlock;
-        arch::wgmma::add_scaled<kValues>(acc, raw, next ? scale[most][0] : scale[least][0],
+        arch::wgmma::add_scaled<kValues>(acc, partial, next ? scale[most][0] : scale[least][0],
                                          next ? scale[most][1] : scale[least][1], first);
       }
     } else {
-      auto&& products = arch::wgmma::values(raw);
+      auto&& products = arch::wgmma::values(partial);
       auto&& sums = arch::wgmma::values(acc);
       WW_UNROLL
       for (int v = 0; v < Accumulator::kValues; v += 4) {  // two columns, rows r and r + 8
@@ -466,16 +466,16 @@ template <GemmConfig kConfig> struct Mainloop {
   WW_DEVICE static void promote_units(arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
                                       const TilePosition& place, Accumulator (&acc)[kMmaBlocks], bool last,
                                       Order& order) {
-    Accumulator raw;
+    Accumulator partial;
     const Block block = take(base, pipeline, place);
     WW_UNROLL
     for (int u = 0; u < kMmaBlocks; ++u) {
-      Self::product(base, block.stage, consumer_warpgroup, u, raw);
+      Self::product(base, block.stage, consumer_warpgroup, u, partial);
       if (u + 1 == kMmaBlocks) {
         release_before(pipeline, block);
         if (last) order.arrive();  // only now, because no branch may separate accumulators in flight (C7511)
       }
-      promote(base, acc[u], raw, block, u, place);
+      promote(base, acc[u], partial, block, u, place);
     }
     release_after(pipeline, block);
   }

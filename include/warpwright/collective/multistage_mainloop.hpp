@@ -107,16 +107,17 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
     for (int k = 0; k < k_blocks_of<kConfig>(arguments); ++k) {
       const auto scale = Base::Scales::template read_global<kMmaBlocks>(scales, place.row, k);
       const pipeline::Stage stage = ring.reading.consumer_wait(token);
-      Accumulator raw;
+      Accumulator partial;
       WW_UNROLL
       for (int u = 0; u < kMmaBlocks; ++u) {
-        Base::issue(base, stage, warpgroup, u, raw);
-        arch::wgmma::wait<0>(raw);
+        Base::issue(base, stage, warpgroup, u, partial);
+        arch::wgmma::wait<0>(partial);
         if (u + 1 == kMmaBlocks) {
           pass_on(arguments, base, ring, tile, stage, k);
           token = peek(ring, k + 1 < k_blocks_of<kConfig>(arguments));
         }
-        Base::promote(acc[u], raw, scale, u, place, Base::Scales::global_columns(scales, Base::row_of(place, u), k));
+        Base::promote(acc[u], partial, scale, u, place,
+                      Base::Scales::global_columns(scales, Base::row_of(place, u), k));
       }
     }
   }

@@ -73,11 +73,11 @@ template <GemmConfig kConfig> struct RaggedMainloop {
     WW_UNROLL
     for (auto& accumulator : acc) clear(accumulator);
     if constexpr (kPromotes) {
-      typename Shape<kWidth>::Accumulator raw[Shape<kWidth>::kOverlaps ? 2 : 1];
+      typename Shape<kWidth>::Accumulator partial[Shape<kWidth>::kOverlaps ? 2 : 1];
       WW_UNROLL
-      for (auto& accumulator : raw) clear(accumulator);
+      for (auto& accumulator : partial) clear(accumulator);
       WW_NO_UNROLL
-      for (int k = 0; k < k_blocks; ++k) promote_block<kWidth>(base, pipeline, consumer_warpgroup, acc, raw);
+      for (int k = 0; k < k_blocks; ++k) promote_block<kWidth>(base, pipeline, consumer_warpgroup, acc, partial);
     } else {
       accumulate<kWidth>(k_blocks, base, pipeline, consumer_warpgroup, acc);
     }
@@ -127,15 +127,16 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   // Promotes one k-block through partial accumulators: all MMA_M blocks in flight if registers allow, otherwise one
   // after the other.
   template <TokenWidth kWidth>
-  WW_DEVICE static void promote_block(arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
-                                      typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kMmaBlocks],
-                                      typename Shape<kWidth>::Accumulator (&raw)[Shape<kWidth>::kOverlaps ? 2 : 1]) {
+  WW_DEVICE static void promote_block(
+      arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
+      typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kMmaBlocks],
+      typename Shape<kWidth>::Accumulator (&partial)[Shape<kWidth>::kOverlaps ? 2 : 1]) {
     using Shape = Shape<kWidth>;
     constexpr int kMmaBlocks = Shape::kMmaBlocks;
     static_assert(kMmaBlocks == 1 || kMmaBlocks == 2);
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     const pipeline::Stage stage = pipeline.consumer_wait();
-    auto& first = raw[0];
+    auto& first = partial[0];
     start<kWidth>(base, stage, consumer_warpgroup, 0, first);
     typename Shape::Scales scales;
     scales.read(Scales::slot(base + kShared.scales, stage.index, consumer_warpgroup), thread);
@@ -144,7 +145,7 @@ template <GemmConfig kConfig> struct RaggedMainloop {
       pipeline.consumer_release(stage);
       promote(acc[0], first, scales, 0);
     } else if constexpr (Shape::kOverlaps) {
-      auto& second = raw[1];
+      auto& second = partial[1];
       start<kWidth>(base, stage, consumer_warpgroup, 1, second);
       arch::wgmma::wait<1>(first);
       promote(acc[0], first, scales, 0);
@@ -163,15 +164,16 @@ template <GemmConfig kConfig> struct RaggedMainloop {
 
   template <TokenWidth kWidth>
   WW_DEVICE static void start(arch::SharedAddress base, pipeline::Stage stage, int consumer_warpgroup, int mma_block,
-                              typename Shape<kWidth>::Accumulator& raw) {
+                              typename Shape<kWidth>::Accumulator& partial) {
     arch::wgmma::fence();
-    issue<kWidth>(base, stage.index, consumer_warpgroup, mma_block, raw, false);
+    issue<kWidth>(base, stage.index, consumer_warpgroup, mma_block, partial, false);
     arch::wgmma::commit();
   }
 
   template <class Accumulator, class ThreadScales>
-  WW_DEVICE static void promote(Accumulator& acc, const Accumulator& raw, const ThreadScales& scales, int mma_block) {
-    auto&& products = arch::wgmma::values(raw);
+  WW_DEVICE static void promote(Accumulator& acc, const Accumulator& partial, const ThreadScales& scales,
+                                int mma_block) {
+    auto&& products = arch::wgmma::values(partial);
     auto&& sums = arch::wgmma::values(acc);
     WW_UNROLL
     for (int v = 0; v < Accumulator::kValues; ++v) sums[v] = arch::fma(products[v], scales.at(mma_block, v), sums[v]);

@@ -56,9 +56,9 @@ template <GemmConfig kConfig> struct RegisterMainloop : Mainloop<kConfig> {
     pipeline.consumer_release(previous);
   }
 
-  // Multiplies one MMA_M block's rows of a stage with B into raw (64, TILE_N), and waits for it.
+  // Multiplies one MMA_M block's rows of a stage with B into partial (64, TILE_N), and waits for it.
   WW_DEVICE static void product(arch::SharedAddress base, pipeline::Stage stage, int consumer_warpgroup, int mma_block,
-                                Accumulator& raw) {
+                                Accumulator& partial) {
     const Reader reader;
     Fragment early, late;
     const auto sA =
@@ -67,10 +67,10 @@ template <GemmConfig kConfig> struct RegisterMainloop : Mainloop<kConfig> {
     reader.template load<0>(early, sA);
     reader.template load<kSteps>(late, sA);
     arch::wgmma::fence();
-    atom::gemm<kOperands>(raw, early, sB, 0, false);
-    atom::gemm<kOperands>(raw, late, sB, kSteps, true);
+    atom::gemm<kOperands>(partial, early, sB, 0, false);
+    atom::gemm<kOperands>(partial, late, sB, kSteps, true);
     arch::wgmma::commit();
-    arch::wgmma::wait<0>(raw, early, late);
+    arch::wgmma::wait<0>(partial, early, late);
   }
 
  private:

@@ -55,7 +55,7 @@ WW_HOST_DEVICE constexpr bool moves_registers(const Sm90Schedule& s) {
 }
 /// The division of the register file between producers and consumers; {0, 0} keeps the launch's division.
 struct RegisterSplit {
-  int producer = 0, math = 0;  // of a thread
+  int producer = 0, consumer = 0;  // of a thread
 };
 // A CTA starts with equally many registers for all threads: 168 of 384 threads, or 128 of 512. Consumer warps may claim
 // what the producers give up. With two warpgroups each thread has 255 from the start, so nothing is moved.

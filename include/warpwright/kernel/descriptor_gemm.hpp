@@ -58,7 +58,7 @@ template <GemmConfig kConfig> struct DescriptorGemm {
       else if (arch::warp_index() >= 1 && arch::warp_index() <= Mainloop::kScaleWarps)
         load_scales(arguments, shared, arch::warp_index() - 1);
     } else {
-      arch::warpgroup::claim_registers<kRegisters.math>();
+      arch::warpgroup::claim_registers<kRegisters.consumer>();
       consume(arguments, shared, static_cast<int>(warpgroup) - 1);
     }
   }
@@ -129,7 +129,7 @@ template <GemmConfig kConfig> struct DescriptorGemm {
   }
 
   WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared, int consumer_warpgroup) {
-    arch::role("math", consumer_warpgroup);
+    arch::role("consumer", consumer_warpgroup);
     Pipeline pipeline(shared + kShared.barriers, pipeline::Role::consumer);
     Items items(shared + kShared.item_barriers, pipeline::Role::consumer);
     const typename Epilogue::Buffer buffer(consumer_warpgroup);

@@ -70,7 +70,7 @@ template <GemmConfig kConfig> struct Gemm {
     if (warpgroup == 0) {
       produce(params, shared, barriers);
     } else {
-      if constexpr (kRegisters.math > 0) arch::warpgroup::claim_registers<kRegisters.math>();
+      if constexpr (kRegisters.consumer > 0) arch::warpgroup::claim_registers<kRegisters.consumer>();
       consume(params, shared, barriers, static_cast<int>(warpgroup) - 1);
     }
     // Peers may still multicast to, or arrive at, this CTA's shared memory.
@@ -138,7 +138,7 @@ template <GemmConfig kConfig> struct Gemm {
 
   WW_DEVICE static void consume(const Params& params, arch::SharedAddress shared, arch::SharedAddress barriers,
                                 int consumer_warpgroup) {
-    arch::role("math", consumer_warpgroup);
+    arch::role("consumer", consumer_warpgroup);
     Pipeline pipeline(barriers, pipeline::Role::consumer);
     Order order(shared + kShared.order, static_cast<u32>(consumer_warpgroup));
     Scheduler scheduler(params.scheduler, k_blocks(params), shared, scheduler::Reader::warp);

@@ -59,7 +59,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
     if (warpgroup == 0) {
       produce(arguments, shared, barriers, tiles);
     } else {
-      if constexpr (kRegisters.math > 0) arch::warpgroup::claim_registers<kRegisters.math>();
+      if constexpr (kRegisters.consumer > 0) arch::warpgroup::claim_registers<kRegisters.consumer>();
       consume(arguments, shared, barriers, tiles, static_cast<int>(warpgroup) - 1);
     }
     // Peers may still multicast to, or arrive at, this CTA's shared memory.
@@ -163,7 +163,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
 
   WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared,
                                 arch::SharedAddress barriers, const Tiles& tiles, int consumer_warpgroup) {
-    arch::role("math", consumer_warpgroup);
+    arch::role("consumer", consumer_warpgroup);
     Pipeline pipeline(barriers, pipeline::Role::consumer);
     typename Tiles::Walk walk(tiles);
     const typename Epilogue::Buffer buffer(consumer_warpgroup);

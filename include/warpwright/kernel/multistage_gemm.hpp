@@ -29,7 +29,7 @@ struct MultistageGemm {
     const arch::SharedAddress shared = arch::dynamic_shared();
     const arch::SharedAddress barriers = shared + kShared.barriers;
     const int warpgroup = static_cast<int>(arch::warp::uniform(arch::warpgroup_index()));
-    arch::role("math", warpgroup);
+    arch::role("consumer", warpgroup);
     if (arch::thread_index() == 0) {
       Pipeline::initialize(barriers);
       if (k_blocks(params) > 0) {

@@ -99,7 +99,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
       arch::warp::sync();  // the cluster barriers that follow are .aligned
       if constexpr (kSplits) arch::cluster::wait();
     } else {
-      if constexpr (kRegisters.math > 0) arch::warpgroup::claim_registers<kRegisters.math>();
+      if constexpr (kRegisters.consumer > 0) arch::warpgroup::claim_registers<kRegisters.consumer>();
       if constexpr (kSplits) arch::cluster::wait();
       consume(arguments, shared, static_cast<int>(warpgroup) - 1);
     }
@@ -200,7 +200,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
   }
 
   WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared, int consumer_warpgroup) {
-    arch::role("math", consumer_warpgroup);
+    arch::role("consumer", consumer_warpgroup);
     Pipeline pipeline(shared + kShared.barriers, pipeline::Role::consumer);
     Items items(shared + kShared.item_barriers, pipeline::Role::consumer);
     Sum sum(shared, consumer_warpgroup);
