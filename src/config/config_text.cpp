@@ -161,9 +161,9 @@ Result<GemmConfig> parse_config(std::string_view text, GemmConfig base) {
     if (equals == std::string_view::npos)
       return failure(ErrorCode::invalid, "config", "key=value pairs joined by commas", config::quoted(item));
     const std::string_view key = item.substr(0, equals);
-    WW_CHECK(config::assign(base, key, item.substr(equals + 1)));
     if (!seen.insert(key).second)
       return failure(ErrorCode::invalid, fmt::format("config, key {}", key), "one value", "two");
+    WW_CHECK(config::assign(base, key, item.substr(equals + 1)));
   }
   return base;
 }

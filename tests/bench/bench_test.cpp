@@ -67,7 +67,8 @@ TEST(Bench, OperandsAreNormal) {
   std::vector<std::uint8_t> bytes(1 << 16);
   ASSERT_TRUE(pool.fill(device, bytes.data(), bytes.size(), (1 << 22) - 1000));  // across the end of the pool
   double sum = 0, squares = 0;
-  for (const std::uint8_t byte : bytes) sum += decode_e4m3(byte), squares += decode_e4m3(byte) * decode_e4m3(byte);
+  for (const std::uint8_t byte : bytes)
+    sum += ref::decode_e4m3(byte), squares += ref::decode_e4m3(byte) * ref::decode_e4m3(byte);
   EXPECT_LT(std::fabs(sum / 65536), 0.02);
   EXPECT_NEAR(squares / 65536, 1, 0.03);
 }

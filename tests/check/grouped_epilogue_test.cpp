@@ -8,6 +8,7 @@
 
 #include "case.hpp"
 #include "kernel/random_grouped_epilogue.hpp"
+#include "runtime/backend.hpp"
 
 namespace ww::check_test {
 namespace {

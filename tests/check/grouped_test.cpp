@@ -7,6 +7,7 @@
 
 #include "case.hpp"
 #include "kernel/random_k_grouped.hpp"
+#include "runtime/backend.hpp"
 
 namespace ww::check_test {
 namespace {

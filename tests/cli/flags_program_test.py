@@ -15,9 +15,10 @@ import unittest
 from typing import Dict, List, Set, Tuple
 
 PROGRAM = ""
-COMMANDS = ["", "info", "gemm", "grouped", "k-grouped", "layout", "configs gemm", "explain gemm", "prepare gemm",
-            "bench gemm", "bench grouped", "check", "check gemm", "check grouped", "check k-grouped", "completion",
-            "man"]
+COMMANDS = ["", "info", "gemm", "grouped", "k-grouped", "layout", "configs gemm", "configs grouped",
+            "configs k-grouped", "explain gemm", "explain grouped", "explain k-grouped", "prepare gemm",
+            "prepare grouped", "prepare k-grouped", "bench gemm", "bench grouped", "check", "check gemm",
+            "check grouped", "check k-grouped", "completion", "man"]
 VERBS = ["configs", "explain", "prepare", "bench", "check"]
 
 

@@ -75,7 +75,7 @@ TEST(Prepare, CompilesEachKernelOnceAndPlansCompileNothing) {
 
 TEST(Prepare, ErrorsAreKeptApart) {
   const Scratch scratch;
-  const jit::test::Variable compiler("WARPWRIGHT_CXX", failing_compiler(scratch, ".tile_n = 16,").string());
+  const jit::test::Variable compiler("WARPWRIGHT_CXX", failing_compiler(scratch, ".tile = {64, 16,").string());
   const Device device = open_with_cache(scratch / "cache");
   PrepareCase impossible = case_of(kConfigs[0]);
   impossible.options.config.sm90.stages = 1;

@@ -414,7 +414,7 @@ TEST_F(FakeGpu, SeveralCtasOfAnSmAreLaunchedOnTheWholeDeviceAlone) {
   EXPECT_EQ(launched(0, 0), (std::pair{std::string("32 3"), 3u * 132}));
   EXPECT_EQ(launched(0, 2), (std::pair{std::string("32 2"), 2u * 132}));
   EXPECT_EQ(launched(20, 2), (std::pair{std::string("32 2"), 20u}));
-  EXPECT_EQ(launched(20, 0), (std::pair{std::string("128 0"), 20u}));
+  EXPECT_EQ(launched(20, 0), (std::pair{std::string("128 1"), 20u}));
   EXPECT_EQ(launched(0, 1).second, 132u);
 }
 

@@ -53,7 +53,7 @@ TEST_F(EmuBackend, OneSourceIsOneKernelAndFailuresAreNotKept) {
   for (int i = 0; i < 2; ++i) {
     const auto missing = backend_.kernel(other);
     ASSERT_FALSE(missing);
-    EXPECT_EQ(missing.error().code, ErrorCode::could_not_finish);
+    EXPECT_EQ(missing.error().code, ErrorCode::invalid);
     EXPECT_NE(missing.error().message.find("no_such_kernel"), std::string::npos) << missing.error().message;
   }
 }

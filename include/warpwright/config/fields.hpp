@@ -17,7 +17,7 @@ struct ConfigField {
 };
 
 /// Calls visit(ConfigField, member of `config`, its default) for every field.
-template <class Config, class Visit> constexpr void for_each_field(Config& config, Visit&& visit) {
+template <class Config, class Visit> WW_HOST_DEVICE constexpr void for_each_field(Config& config, Visit&& visit) {
   constexpr GemmConfig kDefaults{};
   constexpr bool kAlways = true;
   constexpr int kLargest = 1 << 16, kLargestExtent = 1 << 30;
