@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <new>
 
+#include "cli/epilogue_request.hpp"
 #include "cli/flags.hpp"
 #include "cli/request.hpp"
 #include "io/file.hpp"
@@ -43,6 +44,16 @@ void add_options(Parser& parser, Flags& flags) {
   }
 }
 
+std::string footer_of(const Command& command) {
+  std::string footer;
+  for (const FlagRow& row : flag_rows()) {
+    if (!command.run || !reads(command, row) || std::string_view(row.name) != "--epilogue") continue;
+    footer += "An epilogue's expression is made of\n";
+    for (const std::string& line : epilogue_help()) footer += "  " + line + "\n";
+  }
+  return footer + "Exit status: " + exit_statuses(command);
+}
+
 /// One parser for each command. What is unknown stays in remaining(), so that it can be refused by name.
 std::vector<Parser> add_commands(CLI::App& app, Flags& flags) {
   std::vector<Parser> parsers;
@@ -53,7 +64,7 @@ std::vector<Parser> add_commands(CLI::App& app, Flags& flags) {
       made = under->add_subcommand(*c.operation ? c.operation : c.verb, c.meaning);
     }
     if (!*c.operation) verb = made;
-    made->allow_extras()->require_subcommand(0, 1)->footer(std::string("Exit status: ") + exit_statuses(c));
+    made->allow_extras()->require_subcommand(0, 1)->footer(footer_of(c));
     parsers.push_back({&c, made, {}});
     add_options(parsers.back(), flags);
   }
@@ -176,7 +187,8 @@ bool wants_json(const std::vector<std::string>& words) {
 
 /// Whether one of the files that the command writes is standard output: its report goes to stderr then.
 bool writes_standard_output(const Flags& flags) {
-  for (const Flag* file : {&flags.out, &flags.out_scales, &flags.result})
+  for (const Flag* file :
+       {&flags.out, &flags.out_scales, &flags.out0, &flags.out1, &flags.out2, &flags.out3, &flags.amax, &flags.result})
     if (*file && io::is_standard_output(**file)) return true;
   return false;
 }

@@ -4,10 +4,47 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <vector>
 
 namespace ww::cli {
 namespace {
+
+using F = Flags;
+
+constexpr EpilogueFlag kOperandFlags[] = {
+    {"--c", &F::c, EpilogueOp::c, 0},
+    {"--bias", &F::bias, EpilogueOp::row_vector, 0},
+    {"--row1", &F::row1, EpilogueOp::row_vector, 1},
+    {"--row2", &F::row2, EpilogueOp::row_vector, 2},
+    {"--row3", &F::row3, EpilogueOp::row_vector, 3},
+    {"--col0", &F::col0, EpilogueOp::column_vector, 0},
+    {"--col1", &F::col1, EpilogueOp::column_vector, 1},
+    {"--col2", &F::col2, EpilogueOp::column_vector, 2},
+    {"--col3", &F::col3, EpilogueOp::column_vector, 3},
+    {"--aux0", &F::aux0, EpilogueOp::auxiliary, 0},
+    {"--aux1", &F::aux1, EpilogueOp::auxiliary, 1},
+    {"--aux2", &F::aux2, EpilogueOp::auxiliary, 2},
+    {"--aux3", &F::aux3, EpilogueOp::auxiliary, 3},
+};
+constexpr EpilogueFlag kScalarFlags[] = {
+    {"--alpha", &F::alpha, EpilogueOp::scalar, kScalarAlpha},
+    {"--beta", &F::beta, EpilogueOp::scalar, kScalarBeta},
+    {"--scalar2", &F::scalar2, EpilogueOp::scalar, kScalarOutScale},
+    {"--scalar3", &F::scalar3, EpilogueOp::scalar, 3},
+};
+constexpr const char* kOutArguments[] = {"--out0", "--out1", "--out2", "--out3"};
+constexpr Flag F::*kOutFlags[] = {&F::out0, &F::out1, &F::out2, &F::out3};
+
+/// The node of `tree` that writes output `slot`; `none` when no node does.
+EpilogueNode output_of(const EpilogueTree& tree, int slot) {
+  for (int i = 0; i < tree.size(); ++i)
+    if (collective::is_output(tree.node(i).op) && tree.node(i).slot == slot) return tree.node(i);
+  return {};
+}
+
+std::string text_or_none(const EpilogueTree& tree) { return tree.empty() ? "none" : quoted(to_text(tree)); }
 
 Result<float> parse_number(const Flag& flag, const char* argument) {
   if (!flag) return 1.0f;
@@ -28,25 +65,82 @@ Result<EpilogueTree> usual_epilogue(const Flags& flags, const EpilogueFiles& fil
   evt::Expression e = evt::acc;
   if (flags.alpha) e = e * evt::alpha;
   if (flags.c) {
-    WW_TRY(const DType type, type_of(files.c, DType::bf16));
+    WW_TRY(const DType type, type_of(files.at(EpilogueOp::c, 0), DType::bf16));
     e = e + (flags.beta ? evt::c(type) * evt::beta : evt::c(type));
   }
   if (flags.bias) {
-    WW_TRY(const DType type, type_of(files.bias, DType::f32));
+    WW_TRY(const DType type, type_of(files.at(EpilogueOp::row_vector, 0), DType::f32));
     e = e + evt::bias(type);
   }
   return EpilogueTree(e);
 }
 
+/// Files that the tree writes: each for an output that it has, no two the same.
+Result<void> resolve_outputs(const Flags& flags, const EpilogueTree& tree, EpilogueRequest& request) {
+  std::vector<const std::string*> taken;
+  if (flags.out) taken.push_back(&*flags.out);
+  const auto resolve = [&](const Flag& flag, const char* argument, bool written, const char* expected,
+                           std::optional<std::string>& to) -> Result<void> {
+    if (!flag) return {};
+    if (!written)
+      return failure(ErrorCode::invalid, argument, fmt::format("an epilogue {}", expected), text_or_none(tree));
+    for (const std::string* other : taken)
+      if (*other == *flag)
+        return failure(ErrorCode::invalid, argument, "a file of its own, no other output's", quoted(*flag));
+    taken.push_back(&*flag);
+    to = flag;
+    return check_writable(*flag, argument);
+  };
+  const EpilogueOp quantise = collective::stages_of(tree).quantise;
+  WW_CHECK(resolve(flags.out_scales, "--out-scales", quantise > EpilogueOp::quantise, "that ends with quantise_block",
+                   request.out_scales));
+  WW_CHECK(resolve(flags.amax, "--amax", quantise == EpilogueOp::quantise, "that ends with quantise", request.amax));
+  for (int i = 0; i < kEpilogueSlots; ++i)
+    WW_CHECK(resolve(flags.*kOutFlags[i], kOutArguments[i], output_of(tree, i).op != EpilogueOp::none,
+                     fmt::format("with {}", kOutArguments[i] + 2).c_str(),
+                     request.outputs[static_cast<std::size_t>(i)]));
+  return {};
+}
+
 }  // namespace
+
+std::span<const EpilogueFlag> epilogue_flags() { return kOperandFlags; }
+
+std::vector<std::string> epilogue_help() {
+  std::vector<std::string> lines = {
+      "acc, the scaled product; alpha, beta, scalar2, scalar3 and numbers; c, aux0 to aux3 (M, N); bias = row0, row1 "
+      "to "
+      "row3 (N,); col0 to col3 (M,)",
+      "c:f32: another type than bf16 of c and aux, f32 of row: bf16, f16 or f32; col is f32",
+      "x + y, x - y, x * y, x / y, (x)",
+      "fma(x, y, z): x y + z, rounded once",
+      "clamp(x, low, high): low where x < low, high where x > high",
+      "convert(x, type): rounded to bf16, f16, f32 or e4m3",
+  };
+#define WW_EPILOGUE_LINE(name, formula) lines.push_back(#name "(x): " formula);
+  WW_EPILOGUE_FUNCTIONS(WW_EPILOGUE_LINE)
+#undef WW_EPILOGUE_LINE
+#define WW_EPILOGUE_LINE(name, formula) lines.push_back(#name "(x, y): " formula);
+  WW_EPILOGUE_FUNCTIONS_OF_TWO(WW_EPILOGUE_LINE)
+#undef WW_EPILOGUE_LINE
+  for (const char* line : {"store(x, out0:f32): writes x to out0 to out3, and goes on with x; --out0 saves it",
+                           "row_sum(x, out0), row_amax, column_sum, column_amax: reduces x to out0, and goes on with x",
+                           "at the end swiglu(x): silu of column 2j times column 2j + 1; swiglu_halves(x): silu of "
+                           "column j times column j + N/2",
+                           "at the end quantise(x): D is e4m3, x scalar2; quantise_block(x), quantise_block_pow2(x): D "
+                           "is e4m3, scales of 128 columns"})
+    lines.emplace_back(line);
+  return lines;
+}
 
 Result<EpilogueTree> resolve_epilogue(const Flags& flags, const EpilogueTree& of_config, EpilogueRequest& request) {
   EpilogueFiles& files = request.epilogue_files;
-  WW_TRY(files.c, open_operand(flags.c, "--c"));
-  WW_TRY(files.bias, open_operand(flags.bias, "--bias"));
-  WW_TRY(files.auxiliary, open_operand(flags.aux, "--aux"));
-  WW_TRY(request.alpha, parse_number(flags.alpha, "--alpha"));
-  WW_TRY(request.beta, parse_number(flags.beta, "--beta"));
+  for (const EpilogueFlag& operand : kOperandFlags) {
+    WW_TRY(files.at(operand.op, operand.slot), open_operand(flags.*operand.flag, operand.argument));
+  }
+  for (const EpilogueFlag& scalar : kScalarFlags) {
+    WW_TRY(request.scalar[static_cast<std::size_t>(scalar.slot)], parse_number(flags.*scalar.flag, scalar.argument));
+  }
   EpilogueTree tree = of_config;
   if (flags.epilogue) {
     Result<EpilogueTree> parsed = parse_epilogue(*flags.epilogue);
@@ -58,44 +152,48 @@ Result<EpilogueTree> resolve_epilogue(const Flags& flags, const EpilogueTree& of
   } else if (tree.empty()) {
     WW_TRY(tree, usual_epilogue(flags, files));
   }
-  request.out_scales = flags.out_scales;
-  if (!flags.out_scales) return tree;
-  if (collective::stages_of(tree).quantise <= EpilogueOp::quantise)
-    return failure(ErrorCode::invalid, "--out-scales", "an epilogue that ends with quantise_block",
-                   quoted(to_text(tree)));
-  if (flags.out == flags.out_scales)
-    return failure(ErrorCode::invalid, "--out-scales", "another file than --out", quoted(*flags.out_scales));
-  WW_CHECK(check_writable(*flags.out_scales, "--out-scales"));
+  WW_CHECK(resolve_outputs(flags, tree, request));
   return tree;
 }
 
-Result<void> check_operands_named(const Flags& flags, const EpilogueTree& tree) {
-  const auto scalar = [&](const Flag& flag, const char* argument, int slot) -> Result<void> {
-    if (!flag || tree.has(EpilogueOp::scalar, slot)) return {};
-    return failure(ErrorCode::invalid, argument, fmt::format("an epilogue with {}", argument + 2),
-                   tree.empty() ? "none" : quoted(to_text(tree)));
+Result<void> check_operands_named(const Flags& flags, const EpilogueFiles& files, const EpilogueTree& tree) {
+  const auto named = [&](const EpilogueFlag& f) -> Result<void> {
+    const bool quantises = f.op == EpilogueOp::scalar && f.slot == kScalarOutScale && tree.has(EpilogueOp::quantise);
+    if (!(flags.*f.flag) || tree.has(f.op, f.slot) || quantises) return {};
+    return failure(ErrorCode::invalid, f.argument, fmt::format("an epilogue with {}", f.argument + 2),
+                   text_or_none(tree));
   };
-  WW_CHECK(scalar(flags.alpha, "--alpha", kScalarAlpha));
-  WW_CHECK(scalar(flags.beta, "--beta", kScalarBeta));
-  const auto named = [&](const Flag& flag, const char* argument, EpilogueOp op, const char* name) -> Result<void> {
-    if (!flag || tree.has(op, 0)) return {};
-    return failure(ErrorCode::invalid, argument, fmt::format("an epilogue with {}", name),
-                   tree.empty() ? "none" : quoted(to_text(tree)));
-  };
-  WW_CHECK(named(flags.c, "--c", EpilogueOp::c, "c"));
-  WW_CHECK(named(flags.bias, "--bias", EpilogueOp::row_vector, "bias"));
-  return named(flags.aux, "--aux", EpilogueOp::auxiliary, "aux0");
+  for (const EpilogueFlag& scalar : kScalarFlags) WW_CHECK(named(scalar));
+  for (const EpilogueFlag& operand : kOperandFlags) WW_CHECK(named(operand));
+  for (int i = 0; i < tree.size(); ++i) {
+    const EpilogueNode node = tree.node(i);
+    if (!is_tensor(node.op)) continue;
+    const std::optional<ArrayFile>& file = files.at(node.op, node.slot);
+    if (!file) continue;
+    if (const Result<DType> type = element_type(*file, node.type); !type) return failure(type.error());
+  }
+  return {};
 }
 
-namespace {
-
-/// Vectors and matrices that cannot come from a file.
-bool has_no_flag(const EpilogueNode& node) {
-  const bool several = node.op == EpilogueOp::row_vector || node.op == EpilogueOp::auxiliary;
-  return node.op == EpilogueOp::column_vector || (several && node.slot > 0);
+Result<void> write_outputs(const EpilogueRequest& request, const EpilogueTensors& tensors, std::int64_t matrices) {
+  if (request.out_scales) WW_CHECK(write_npy(*request.out_scales, "--out-scales", tensors.out_scales, matrices));
+  for (int i = 0; i < kEpilogueSlots; ++i) {
+    const auto slot = static_cast<std::size_t>(i);
+    if (!request.outputs[slot]) continue;
+    const Matrix& out = tensors.out[slot];
+    const bool of_rows = !tensors.is_store[slot] && out.cols() == 1, of_columns = !tensors.is_store[slot] && !of_rows;
+    std::vector<std::int64_t> shape;
+    if (matrices > 0) shape.push_back(matrices);
+    if (!of_columns) shape.push_back(out.rows() / std::max<std::int64_t>(matrices, 1));
+    if (!of_rows) shape.push_back(out.cols());
+    WW_CHECK(write_npy(*request.outputs[slot], kOutArguments[i], out, shape));
+  }
+  if (!request.amax) return {};
+  const auto count = static_cast<std::int64_t>(tensors.amax.size());
+  WW_TRY(Matrix amax, Matrix::allocate(f32, count, 1, 1, "--amax"));
+  std::copy(tensors.amax.begin(), tensors.amax.end(), amax.floats());
+  return write_npy(*request.amax, "--amax", amax, {count});
 }
-
-}  // namespace
 
 Result<void> check_operands_given(const Flags& flags, const EpilogueTree& tree, Request& request) {
   struct Operand {
@@ -107,13 +205,12 @@ Result<void> check_operands_given(const Flags& flags, const EpilogueTree& tree, 
   const bool scaled = request.types.scale != Scale::none;
   constexpr const char* kFile = "a file, or generated";
   constexpr const char* kScales = "a file of float32 scales, or generated; or --scale none";
-  const Operand operands[] = {{"--a", &flags.a, true, kFile},
-                              {"--b", &flags.b, true, kFile},
-                              {"--scale-a", &flags.scale_a, scaled, kScales},
-                              {"--scale-b", &flags.scale_b, scaled, kScales},
-                              {"--c", &flags.c, tree.has(EpilogueOp::c, 0), kFile},
-                              {"--bias", &flags.bias, tree.has(EpilogueOp::row_vector, 0), kFile},
-                              {"--aux", &flags.aux, tree.has(EpilogueOp::auxiliary, 0), kFile}};
+  std::vector<Operand> operands = {{"--a", &flags.a, true, kFile},
+                                   {"--b", &flags.b, true, kFile},
+                                   {"--scale-a", &flags.scale_a, scaled, kScales},
+                                   {"--scale-b", &flags.scale_b, scaled, kScales}};
+  for (const EpilogueFlag& f : kOperandFlags)
+    operands.push_back({f.argument, &(flags.*f.flag), tree.has(f.op, f.slot), kFile});
   const Operand* given = nullptr;
   for (const Operand& operand : operands)
     if (!given && *operand.flag && **operand.flag != kGenerated) given = &operand;
@@ -124,13 +221,6 @@ Result<void> check_operands_given(const Flags& flags, const EpilogueTree& tree, 
                      fmt::format("nothing beside {} {}", given->name, quoted(**given->flag)));
     if (operand.needed) request.sources.emplace_back(operand.name + 2, **operand.flag);
   }
-  for (int i = 0; i < tree.size(); ++i)
-    if (const EpilogueNode& node = tree.node(i); has_no_flag(node))
-      return failure(ErrorCode::invalid, "--epilogue",
-                     fmt::format("acc, alpha, beta, c, bias and aux0 alone beside {}, because no flag names a file for "
-                                 "others",
-                                 given->name),
-                     quoted(to_text(tree)));
   return {};
 }
 

@@ -19,13 +19,15 @@ using Flag = std::optional<std::string>;
 /// What came on the command line; what a flag means is decided by the verb's own file, so that every refusal has an
 /// argument, what was expected and what came.
 struct Flags {
-  Flag m, n, k, batch;                             // sizes; deduced from files when those are given
-  Flag dtype, b_dtype, out_dtype, scale;           // types of A, B and D, scales
-  Flag layout, d_layout, c_layout;                 // nt|nn|tn|tt, row|column
-  Flag epilogue, alpha, beta;                      // an expression, and its scalars
-  Flag a, b, scale_a, scale_b, c, bias, aux;       // FILE.npy, FILE.safetensors:TENSOR or "generated"
-  Flag out, out_scales;                            // .npy files to write
-  Flag device, seed, math, emu_schedule, threads;  // where it runs, and how the emulated device does
+  Flag m, n, k, batch;                                  // sizes; deduced from files when those are given
+  Flag dtype, b_dtype, out_dtype, scale;                // types of A, B and D, scales
+  Flag layout, d_layout, c_layout;                      // nt|nn|tn|tt, row|column
+  Flag epilogue, alpha, beta, scalar2, scalar3;         // an expression, and its scalars
+  Flag a, b, scale_a, scale_b, c;                       // FILE.npy, FILE.safetensors:TENSOR or "generated"
+  Flag bias, row1, row2, row3, col0, col1, col2, col3;  // the same
+  Flag aux0, aux1, aux2, aux3;                          // the same
+  Flag out, out_scales, out0, out1, out2, out3, amax;   // .npy files to write
+  Flag device, seed, math, emu_schedule, threads;       // where it runs, and how the emulated device does
   Flag config, schedule, partial_accumulators, tile, cluster, stages;  // the kernel
   Flag tile_scheduler, split, swap_ab, a_from, fixed_n, fixed_k, sms;  // the kernel's launch
   bool batch_invariant = false, pointer_array = false;

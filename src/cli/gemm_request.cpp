@@ -112,10 +112,14 @@ Result<void> check_scales(const Flags& flags, const GemmRequest& request) {
 Result<void> check_epilogue_files(const Flags& flags, const GemmRequest& request) {
   const GemmProblem& p = request.problem;
   const EpilogueFiles& files = request.epilogue_files;
-  WW_CHECK(check_operands_named(flags, p.epilogue));
-  WW_CHECK(expect_of_batch(request, files.c, {p.m, p.n}, "(M, N)"));
-  WW_CHECK(expect_of_batch(request, files.auxiliary, {p.m, p.n}, "(M, N)"));
-  return expect_of_batch(request, files.bias, {p.n}, "(N,)");
+  WW_CHECK(check_operands_named(flags, files, p.epilogue));
+  for (const EpilogueFlag& f : epilogue_flags()) {
+    const std::optional<ArrayFile>& file = files.at(f.op, f.slot);
+    if (f.op == EpilogueOp::row_vector) WW_CHECK(expect_of_batch(request, file, {p.n}, "(N,)"));
+    else if (f.op == EpilogueOp::column_vector) WW_CHECK(expect_of_batch(request, file, {p.m}, "(M,)"));
+    else WW_CHECK(expect_of_batch(request, file, {p.m, p.n}, "(M, N)"));
+  }
+  return {};
 }
 
 /// Sets the three config fields that --scheduler abbreviates.

@@ -216,15 +216,21 @@ Result<void> check_scales(const Flags& flags, GroupedRequest& request) {
 Result<void> check_epilogue_files(const Flags& flags, const GroupedRequest& request) {
   const GroupedProblem& p = request.problem;
   const EpilogueFiles& files = request.epilogue_files;
-  WW_CHECK(check_operands_named(flags, p.epilogue));
-  std::vector<std::int64_t> rows = rows_shape(p);
-  rows.push_back(p.n);
-  const char* const meaning = rows.size() > 2 ? "(G, Mmax, N)" : "(M, N)";
-  WW_CHECK(expect_shape(files.c, rows, meaning));
-  WW_CHECK(expect_shape(files.auxiliary, rows, meaning));
-  if (files.bias && files.bias->shape.size() == 1)
-    return expect_shape(files.bias, {p.n}, "(G, N), or (N,) for all groups");
-  return expect_shape(files.bias, {p.groups, p.n}, "(G, N), or (N,) for all groups");
+  WW_CHECK(check_operands_named(flags, files, p.epilogue));
+  const std::vector<std::int64_t> rows = rows_shape(p);
+  const bool masked = rows.size() > 1;
+  std::vector<std::int64_t> matrix = rows;
+  matrix.push_back(p.n);
+  for (const EpilogueFlag& f : epilogue_flags()) {
+    const std::optional<ArrayFile>& file = files.at(f.op, f.slot);
+    const bool of_all = file && file->shape.size() == 1;
+    if (f.op == EpilogueOp::row_vector)
+      WW_CHECK(
+          expect_shape(file, of_all ? std::vector{p.n} : std::vector{p.groups, p.n}, "(G, N), or (N,) for all groups"));
+    else if (f.op == EpilogueOp::column_vector) WW_CHECK(expect_shape(file, rows, masked ? "(G, Mmax)" : "(M,)"));
+    else WW_CHECK(expect_shape(file, matrix, masked ? "(G, Mmax, N)" : "(M, N)"));
+  }
+  return {};
 }
 
 /// Two fields of the config in short.

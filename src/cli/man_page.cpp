@@ -2,6 +2,7 @@
 // `warpwright man`: the manual page in man(7)'s macros, from the table of commands.cpp.
 #include <fmt/format.h>
 
+#include "cli/epilogue_request.hpp"
 #include "cli/flags.hpp"
 #include "jit/build_facts.hpp"
 
@@ -68,6 +69,8 @@ Result<Outcome> run_man(const Flags&) {
   text += ".SH COMMANDS\n";
   for (const Command& c : commands())
     if (c.run) text += section(c);
+  text += ".SH EPILOGUES\nAn expression of \\fB\\-\\-epilogue\\fR is made of\n";
+  for (const std::string& line : epilogue_help()) text += ".IP \\(bu 2\n" + roff(line) + "\n";
   text += kNotes;
   return outcome;
 }

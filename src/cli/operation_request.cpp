@@ -19,7 +19,7 @@ operations::Inputs inputs_of(Request& request) {
 operations::Inputs inputs_of(Request& request, EpilogueRequest& epilogue) {
   operations::Inputs inputs = inputs_of(request);
   inputs.epilogue_files = std::move(epilogue.epilogue_files);
-  inputs.alpha = epilogue.alpha, inputs.beta = epilogue.beta;
+  inputs.scalar = epilogue.scalar;
   return inputs;
 }
 
@@ -28,7 +28,8 @@ operations::Inputs inputs_of(Request& request, EpilogueRequest& epilogue) {
 Result<OperationRequest> request_gemm(const Flags& flags) {
   WW_TRY(GemmRequest request, make_request(flags));
   auto operation = operations::make_operation(request.problem, inputs_of(request, request));
-  return OperationRequest{std::move(request), request.out_scales, std::move(operation)};
+  EpilogueRequest epilogue = std::move(static_cast<EpilogueRequest&>(request));
+  return OperationRequest{std::move(request), std::move(epilogue), std::move(operation)};
 }
 
 Result<OperationRequest> request_grouped(const Flags& flags) {
@@ -36,14 +37,15 @@ Result<OperationRequest> request_grouped(const Flags& flags) {
   const operations::GroupedInput grouped{request.problem, request.layout, request.meaning, request.scale_a_of_group,
                                          request.scale_b_of_group};
   auto operation = operations::make_operation(grouped, inputs_of(request, request));
-  return OperationRequest{std::move(request), request.out_scales, std::move(operation)};
+  EpilogueRequest epilogue = std::move(static_cast<EpilogueRequest&>(request));
+  return OperationRequest{std::move(request), std::move(epilogue), std::move(operation)};
 }
 
 Result<OperationRequest> request_k_grouped(const Flags& flags) {
   WW_TRY(KGroupedRequest request, make_k_grouped_request(flags));
   operations::KGroupedInput grouped{request.problem, request.layout, request.meaning, std::move(request.c)};
   auto operation = operations::make_operation(std::move(grouped), inputs_of(request));
-  return OperationRequest{std::move(request), std::nullopt, std::move(operation)};
+  return OperationRequest{std::move(request), {}, std::move(operation)};
 }
 
 }  // namespace ww::cli

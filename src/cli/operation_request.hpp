@@ -7,14 +7,14 @@
 #include <optional>
 #include <string>
 
-#include "cli/request.hpp"
+#include "cli/epilogue_request.hpp"
 #include "operations/operation.hpp"
 
 namespace ww::cli {
 
 struct OperationRequest {
-  Request request;  // without the files, which the operation has
-  std::optional<std::string> out_scales;
+  Request request;           // without the files, which the operation has
+  EpilogueRequest epilogue;  // its files to write
   std::unique_ptr<operations::Operation> operation;
 };
 

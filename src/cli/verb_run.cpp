@@ -149,8 +149,7 @@ Result<Outcome> run_operation(OperationRequest asked, const Flags&) {
   run.hash = XXH3_64bits(operation.d().data(), operation.d().bytes());
   progress.phase("write");
   if (request.out) WW_CHECK(write_npy(*request.out, "--out", operation.d(), operation.matrices()));
-  if (asked.out_scales)
-    WW_CHECK(write_npy(*asked.out_scales, "--out-scales", operation.out_scales(), operation.matrices()));
+  WW_CHECK(write_outputs(asked.epilogue, operation.epilogue(), operation.matrices()));
   if (request.verify) {
     const EmuMath math = run.device.emulated ? request.device_options.emu.math : EmuMath::exact;
     WW_TRY(run.judgement, operation.judge(math, progress.phase("verify")));

@@ -55,5 +55,8 @@ Result<std::vector<std::int32_t>> read_integers(const ArrayFile& array);
 /// With `planes` the shape is (planes, rows / planes, cols).
 Result<void> write_npy(const std::string& path, const std::string& argument, const Matrix& matrix,
                        std::int64_t planes = 0);
+/// Does the same with a shape of as many elements.
+Result<void> write_npy(const std::string& path, const std::string& argument, const Matrix& matrix,
+                       const std::vector<std::int64_t>& shape);
 
 }  // namespace ww::io

@@ -156,13 +156,18 @@ Result<ArrayFile> open_npy(InputFile file) {
 
 Result<void> write_npy(const std::string& path, const std::string& argument, const Matrix& matrix,
                        std::int64_t planes) {
+  if (planes > 0) return write_npy(path, argument, matrix, {planes, matrix.rows() / planes, matrix.cols()});
+  return write_npy(path, argument, matrix, {matrix.rows(), matrix.cols()});
+}
+
+Result<void> write_npy(const std::string& path, const std::string& argument, const Matrix& matrix,
+                       const std::vector<std::int64_t>& shape) {
   const char* descr = matrix.type() == DType::f32    ? "<f4"
                       : matrix.type() == DType::f16  ? "<f2"
                       : matrix.type() == DType::bf16 ? "<V2"
                                                      : "|V1";
-  const std::string shape = planes > 0 ? fmt::format("{}, {}, {}", planes, matrix.rows() / planes, matrix.cols())
-                                       : fmt::format("{}, {}", matrix.rows(), matrix.cols());
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr, shape);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr, shape_text(shape));
   header.append(63 - (10 + header.size()) % 64, ' ');  // data starts at a multiple of 64 bytes
   header += '\n';
   std::string prefix(kMagic);

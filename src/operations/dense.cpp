@@ -92,7 +92,7 @@ class DenseOperation final : public Operation {
     WW_TRY(host_.epilogue,
            operations::make_tensors(p.epilogue, p.m, p.n, inputs_.seed, inputs_.epilogue_files, 0, p.batch));
     host_.epilogue.layout = p.c_layout;
-    host_.epilogue.scalar[kScalarAlpha] = inputs_.alpha, host_.epilogue.scalar[kScalarBeta] = inputs_.beta;
+    host_.epilogue.scalar = inputs_.scalar;
     return {};
   }
   Result<void> upload() override;

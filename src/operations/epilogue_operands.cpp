@@ -44,16 +44,17 @@ Result<Matrix> output(DType type, const Shape& s) {
 Result<void> make_node(const EpilogueNode& node, const Shape& matrix, std::int64_t rows, std::uint64_t seed,
                        const EpilogueFiles& files, EpilogueTensors& to) {
   const Shape row{1, matrix.columns, matrix.columns, rows}, column{matrix.rows, 1, 1, matrix.batch};
-  const std::optional<ArrayFile> none;
-  const bool first = node.slot == 0;
-  if (node.op == EpilogueOp::c) {
-    WW_TRY(to.c, input(files.c, node, matrix, seed));
-  } else if (node.op == EpilogueOp::row_vector) {
-    WW_TRY(to.row[node.slot], input(first ? files.bias : none, node, row, seed));
-  } else if (node.op == EpilogueOp::column_vector) {
-    WW_TRY(to.column[node.slot], input(first ? files.column : none, node, column, seed));
-  } else if (node.op == EpilogueOp::auxiliary) {
-    WW_TRY(to.auxiliary[node.slot], input(first ? files.auxiliary : none, node, matrix, seed));
+  if (is_tensor(node.op)) {
+    const bool row_vector = node.op == EpilogueOp::row_vector, column_vector = node.op == EpilogueOp::column_vector;
+    WW_TRY(Matrix made, input(files.at(node.op, node.slot), node,
+                              row_vector      ? row
+                              : column_vector ? column
+                                              : matrix,
+                              seed));
+    (row_vector                         ? to.row[node.slot]
+     : column_vector                    ? to.column[node.slot]
+     : node.op == EpilogueOp::auxiliary ? to.auxiliary[node.slot]
+                                        : to.c) = std::move(made);
   } else if (node.op == EpilogueOp::store) {
     WW_TRY(to.out[node.slot], output(node.type, matrix));
     to.is_store[node.slot] = true;

@@ -11,9 +11,23 @@ using namespace io;
 using namespace ref;
 
 /// Inputs that come from files; the others are generated.
-struct EpilogueFiles {
-  std::optional<ArrayFile> c, bias, column, auxiliary;  // of slot 0
+class EpilogueFiles {
+ public:
+  /// Of C, a vector or a matrix, by its leaf.
+  std::optional<ArrayFile>& at(EpilogueOp op, int slot) { return files_[index_of(op)][static_cast<std::size_t>(slot)]; }
+  const std::optional<ArrayFile>& at(EpilogueOp op, int slot) const {
+    return files_[index_of(op)][static_cast<std::size_t>(slot)];
+  }
+
+ private:
+  static std::size_t index_of(EpilogueOp op) {
+    return static_cast<std::size_t>(op) - static_cast<std::size_t>(EpilogueOp::c);
+  }
+  std::array<std::array<std::optional<ArrayFile>, kEpilogueSlots>, 4> files_;
 };
+
+/// A leaf that is a tensor in memory.
+inline bool is_tensor(EpilogueOp op) { return op >= EpilogueOp::c && op <= EpilogueOp::auxiliary; }
 
 /// Makes host tensors of `tree` for a product (m, n): inputs filled, outputs of 0xff bytes. Rows of matrices are `pad`
 /// elements longer than n; pad is even. Scalars stay 1. In a batch every tensor has the rows of `batch` matrices,

@@ -66,7 +66,7 @@ class GroupedOperation final : public Operation {
     WW_CHECK(make_operands(shapes(), kSizes));
     WW_TRY(host_.epilogue,
            make_group_tensors(p.epilogue, p.total_rows(), p.n, p.groups, inputs_.seed, inputs_.epilogue_files));
-    host_.epilogue.scalar[kScalarAlpha] = inputs_.alpha, host_.epilogue.scalar[kScalarBeta] = inputs_.beta;
+    host_.epilogue.scalar = inputs_.scalar;
     if (!inputs_.a) spoil(host_.a, case_.meaning);
     const bool scale_of_row = p.scale == Scale::row_column || p.scale == Scale::block_1x128_128x128;
     if (!inputs_.scale_a && scale_of_row) spoil(host_.scale_a, case_.meaning);

@@ -26,7 +26,7 @@ struct Inputs {
   std::uint64_t seed = 0;
   std::optional<ArrayFile> a, b, scale_a, scale_b;  // the others are generated
   EpilogueFiles epilogue_files;
-  float alpha = 1, beta = 1;
+  std::array<float, kEpilogueSlots> scalar{1, 1, 1, 1};
 };
 
 /// What the device says of the groups that it met.
@@ -73,7 +73,7 @@ class Operation {
   /// Results on the host. `matrices()`: the leading extent of D in a file, or 0 where a file has two extents.
   virtual std::int64_t matrices() const = 0;
   const Matrix& d() const { return host_.d; }
-  const Matrix& out_scales() const { return host_.epilogue.out_scales; }
+  const EpilogueTensors& epilogue() const { return host_.epilogue; }
   /// The largest magnitude before quantisation, where the epilogue finds it.
   virtual std::optional<float> amax() const { return std::nullopt; }
 

@@ -55,7 +55,7 @@ class Epilogue:
 
     def __init__(self, rng: random.Random, allowed: Sequence[str]) -> None:
         self.rng, self.allowed = rng, allowed
-        self.operands: Dict[str, str] = {}  # c, bias, aux: the type in memory
+        self.operands: Dict[str, str] = {}  # c, bias, col0, aux0: the type in memory
         self.scalars: List[str] = []
         self.outputs = 0
         text = self.element(rng.randrange(1, 4))
@@ -77,9 +77,9 @@ class Epilogue:
             self.scalars.append(name)
             return name
         if name == "col0":
+            self.operands[name] = "f32"
             return name
-        key = name.rstrip("0")
-        dtype = self.operands.setdefault(key, self.rng.choice(["bf16", "f16", "f32"]))
+        dtype = self.operands.setdefault(name, self.rng.choice(["bf16", "f16", "f32"]))
         return f"{name}:{dtype}"
 
     def element(self, depth: int) -> str:
@@ -347,7 +347,7 @@ def draw_dense(rng: random.Random, kernel: Kernel, portable: bool) -> Line:
         give(rng, files, flags, "--b", file_type(t["b"]), own() + ([k, n] if b_n else [n, k]))
         give_scales(rng, files, flags, t["scale"], own, (m, n, k))
         if epilogue:
-            give_epilogue(rng, files, flags, epilogue, {"c": own() + [m, n], "aux": own() + [m, n], "bias": own() + [n]})
+            give_epilogue(rng, files, flags, epilogue, {"c": own() + [m, n], "aux0": own() + [m, n], "bias": own() + [n], "col0": own() + [m]})
     return Line("gemm", flags, files, tuple(kernel.flags))
 
 
@@ -448,7 +448,8 @@ def draw_grouped(rng: random.Random, kernel: Kernel, portable: bool) -> Line:
             give(rng, files, flags, "--scale-b", "f32", shapes[1], True)
         if epilogue:
             give_epilogue(rng, files, flags, epilogue,
-                          {"c": of_rows + [n], "aux": of_rows + [n], "bias": rng.choice([[n], [groups, n]])})
+                          {"c": of_rows + [n], "aux0": of_rows + [n], "bias": rng.choice([[n], [groups, n]]),
+                           "col0": of_rows})
     if one_in(rng, 5):
         give_arrays(flags, files, arrays(encoding, counts, align, gap, rows)[0], len(counts), rows, align)
     return Line("grouped", flags, files, tuple(kernel.flags))

@@ -85,7 +85,7 @@ class CommandLines(unittest.TestCase):
         for flag, values in expected.items():
             for value in values:
                 self.assertGreater(seen[flag][value], 0, (flag, value))
-        for flag in ("--a", "--b", "--scale-a", "--scale-b", "--c", "--bias", "--aux", "--offsets", "--row-ids"):
+        for flag in ("--a", "--b", "--scale-a", "--scale-b", "--c", "--bias", "--col0", "--aux0", "--offsets", "--row-ids"):
             self.assertGreater(seen[flag]["file"], 0, flag)
         for flag in ("--fixed-n", "--fixed-k", "--epilogue", "--config", "--cluster", "--rows", "--ks"):
             self.assertGreater(sum(seen[flag].values()), 0, flag)

@@ -104,7 +104,7 @@ TEST(GroupedRequest, EpilogueOfFlagsAndOfText) {
   Flags flags;
   flags.alpha = "0.5";
   EXPECT_EQ(make_grouped_request(flags).value().problem.epilogue, EpilogueTree(acc * alpha));
-  EXPECT_EQ(make_grouped_request(flags).value().alpha, 0.5f);
+  EXPECT_EQ(make_grouped_request(flags).value().scalar[kScalarAlpha], 0.5f);
   flags.epilogue = "silu(acc*alpha + bias:bf16)";
   const GroupedRequest r = make_grouped_request(flags).value();
   EXPECT_EQ(r.problem.epilogue, EpilogueTree(silu(acc * alpha + bias(bf16))));
@@ -242,8 +242,8 @@ TEST_F(GroupedFiles, NothingIsGeneratedBesideThemUnlessAskedFor) {
   EXPECT_EQ(with([](Flags& f) { f.a = "generated", f.m = "10"; }), "");
   EXPECT_EQ(with([](Flags& f) { f.epilogue = "acc + bias"; }), "--bias");
   EXPECT_EQ(with([&](Flags& f) { f.epilogue = "acc + bias + c", f.bias = bias; }), "--c");
-  EXPECT_EQ(with([&](Flags& f) { f.epilogue = "acc + bias + aux0", f.bias = bias; }), "--aux");
-  EXPECT_EQ(with([&](Flags& f) { f.epilogue = "acc + bias + aux0", f.bias = bias, f.aux = "generated"; }), "");
+  EXPECT_EQ(with([&](Flags& f) { f.epilogue = "acc + bias + aux0", f.bias = bias; }), "--aux0");
+  EXPECT_EQ(with([&](Flags& f) { f.epilogue = "acc + bias + aux0", f.bias = bias, f.aux0 = "generated"; }), "");
   EXPECT_EQ(with([](Flags& f) { f.c = "generated"; }), "");
   EXPECT_EQ(refused([&](Flags& f) { f.bias = bias, f.rows = "6,4", f.n = "16", f.dtype = "bf16"; }), "--a");
   EXPECT_EQ(refused([](Flags& f) { f.a = f.scale_b = f.c = f.bias = "generated"; }), "");

@@ -148,7 +148,7 @@ class Program(unittest.TestCase):
                     files = ["--a", bits("a", *one, m, k), "--b", bits("b", *one, n, k),
                              "--scale-a", array("sa", *one, *of_a), "--scale-b", array("sb", *one, *of_b),
                              "--c", array("c", *one, m, n), "--bias", array("bias", *one, n),
-                             "--aux", array("aux", *one, m, n)]
+                             "--aux0", array("aux", *one, m, n)]
                     answer = self.one_object(run("gemm", "--device", "emu:sm90", *files, "--scale", scale, "--epilogue",
                                                  "acc + c:f32 + bias + aux0:f32", "--verify", "--json"))
                     self.assertTrue(answer["ok"], answer)
