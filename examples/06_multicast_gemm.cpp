@@ -42,7 +42,8 @@ ww::KernelSource source_of(const Step& step) {
   const std::string name = "multicast_" + std::to_string(step.cluster_m) + "_" + step.release;
   return {name, R"(#include "warpwright/kernel/multistage_gemm.hpp"
 using namespace ww;
-inline constexpr GemmConfig kConfig = collective::resolve({.operands = {.a = DType::bf16, .b = DType::bf16, .d = DType::f32}, .tile = {128, 128}, .cluster = {)" +
+inline constexpr GemmConfig kConfig = collective::resolve({
+    .operands = {.a = DType::bf16, .b = DType::bf16, .d = DType::f32}, .tile = {128, 128}, .cluster = {)" +
                     std::to_string(step.cluster_m) + R"(}, .sm90 = {.schedule = Schedule::multistage, .stages = 3}});
 using Kernel = kernel::MultistageGemm<kConfig, collective::StageRelease::)" +
                     step.release + R"(>;

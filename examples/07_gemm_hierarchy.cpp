@@ -72,8 +72,8 @@ ww::KernelSource show_kernel() {
   std::printf(
       "3  kernel    %s\n   mainloop  one thread loads %u bytes a stage, %d warpgroups have %d wgmma tile(s) of "
       "64 x %d each\n   epilogue  %d panel(s) of D a tile\n",
-      source.name.c_str(), Kernel::Mainloop::kStageBytes, kConfig.sm90.consumer_warpgroups, Kernel::Mainloop::kMmaBlocks,
-      Kernel::Mainloop::kTileN, Kernel::Epilogue::kPanels);
+      source.name.c_str(), Kernel::Mainloop::kStageBytes, kConfig.sm90.consumer_warpgroups,
+      Kernel::Mainloop::kMmaBlocks, Kernel::Mainloop::kTileN, Kernel::Epilogue::kPanels);
   std::printf("%s", source.text.substr(source.text.find("using Kernel")).c_str());
   return source;
 }

@@ -51,8 +51,8 @@ class Pool {
   explicit Pool(PoolSettings settings);
   ~Pool();
 
-  /// Has one worker build `job`. Returns the target with every choice made; the error of the worker, or could_not_finish
-  /// when none can be started, when it ended, or when a stop was requested.
+  /// Has one worker build `job`. Returns the target with every choice made; the error of the worker, or
+  /// could_not_finish when none can be started, when it ended, or when a stop was requested.
   Result<CheckTarget> set_up(const SetUp& job);
   /// Runs `schedules` of the job that was set up last.
   Campaign run(const ScheduleList& schedules, const RunSettings& settings);

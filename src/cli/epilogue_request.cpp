@@ -192,7 +192,7 @@ Result<void> write_outputs(const EpilogueRequest& request, const EpilogueTensors
   const auto count = static_cast<std::int64_t>(tensors.amax.size());
   WW_TRY(Matrix amax, Matrix::allocate(f32, count, 1, 1, "--amax"));
   std::copy(tensors.amax.begin(), tensors.amax.end(), amax.floats());
-  return write_npy(*request.amax, "--amax", amax, {count});
+  return write_npy(*request.amax, "--amax", amax, std::vector<std::int64_t>{count});
 }
 
 Result<void> check_operands_given(const Flags& flags, const EpilogueTree& tree, Request& request) {

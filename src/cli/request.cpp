@@ -52,7 +52,7 @@ struct ConfigText {
 Result<ConfigText> parse_config_flag(const Flag& flag) {
   ConfigText text;
   if (!flag) return text;
-  // why two bases: a field that comes out the same from both was in the text
+  // The text is parsed over two bases, because a field that comes out the same from both was in the text.
   const auto parse = [&](GemmConfig base) -> Result<GemmConfig> {
     Result<GemmConfig> config = parse_config(*flag, base);
     if (config) return config;
@@ -86,7 +86,7 @@ Result<void> resolve_types(const Flags& flags, const ConfigText& text, Request& 
     WW_TRY(type, element_type(*request.a, type));
   }
   if (request.b) {
-    // why not always the type of A: bits of one byte, and files that say so, may be the other FP8 type
+    // B need not have the type of A: 8-bit items without a type, and files that say so, may be the other FP8 type.
     const bool mixed = !of_b && request.b->kind == ElementKind::e5m2;
     WW_TRY(of_b, element_type(*request.b, of_b ? of_b : mixed ? std::nullopt : type));
     if (!type) type = of_b;

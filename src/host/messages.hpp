@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of messages, and numbers in text. What came from a file or a command line is made safe for a terminal: escape sequences, NUL and
-// characters that reorder or hide others are spelled out.
+// The text of messages, and numbers in text. What came from a file or a command line is made safe for a terminal:
+// escape sequences, NUL and characters that reorder or hide others are spelled out.
 #pragma once
 
 #include <cstdint>

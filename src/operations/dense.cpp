@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The dense product, alone or as a batch. A batch is judged as groups: matrix l of A and D against rows l N of B and on.
+// The dense product, alone or as a batch. A batch is judged as groups: matrix l of A and D against rows l N of B and
+// on.
 #include <fmt/format.h>
 
 #include <algorithm>

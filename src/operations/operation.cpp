@@ -17,7 +17,7 @@ Result<void> Operation::make_operands(const Shapes& shapes, const char* argument
   WW_TRY(host_.scale_a, host_operand(inputs_.scale_a, shapes.scale_a, seed, Operand::scale_a, argument));
   WW_TRY(host_.scale_b, host_operand(inputs_.scale_b, shapes.scale_b, seed, Operand::scale_b, argument));
   WW_TRY(host_.d, Matrix::allocate(shapes.d.type, shapes.d.rows, shapes.d.cols, shapes.d.ld, argument));
-  // why: a kernel that leaves an element unwritten must not look right because memory happened to be
+  // D is filled with NaN, so that an element which the kernel leaves unwritten cannot look right by chance.
   std::memset(host_.d.data(), 0xff, host_.d.bytes());
   return {};
 }

@@ -91,7 +91,7 @@ TEST(Bench, TheSpotCheckSeesWrongElementsAndWrongScales) {
     for (int j = 0; j < p.n; ++j) {
       double sum = 0;
       for (int k = 0; k < p.k; ++k)
-        sum += decode_e4m3(a[i * p.k + k]) * decode_e4m3(b[j * p.k + k]) *
+        sum += ref::decode_e4m3(a[i * p.k + k]) * ref::decode_e4m3(b[j * p.k + k]) *
                scale_a[i * p.scale_a_row + k / 128 * p.scale_a_k] * scale_b[j / 128 * p.scale_b_n + k / 128];
       d[i * p.n + j] = static_cast<float>(sum);
     }

@@ -146,7 +146,7 @@ class Epilogue(unittest.TestCase):
                         [*gemm, "--n", 400, "--scale", "block-1d", "--tile", "64x96"],
                         [*gemm, "--n", 304, "--scale", "row-column", "--tile", "128x128", "--cluster", "2x1"],
                         [*gemm, "--n", 656, "--dtype", "bf16", "--layout", "nn", "--tile", "128x128"],
-                        [*gemm, "--n", 1040, "--dtype", "bf16", "--scheduler", "stream-k", "--tile", "128x64"],
+                        [*gemm, "--n", 1040, "--dtype", "bf16", "--tile-scheduler", "stream-k", "--tile", "128x64"],
                         ["grouped", "--groups", 3, "--total", 150, "--n", 320, "--k", 256],
                         ["grouped", "--groups", 3, "--total", 150, "--n", 656, "--k", 64, "--scale", "row-column"]):
             with self.subTest(command=command):

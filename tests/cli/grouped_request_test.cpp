@@ -102,7 +102,7 @@ TEST(GroupedRequest, FlagsThatMeanNothing) {
 TEST(GroupedRequest, EpilogueOfFlagsAndOfText) {
   using namespace evt;
   Flags flags;
-  flags.alpha = "0.5";
+  flags.alpha.emplace("0.5");
   EXPECT_EQ(make_grouped_request(flags).value().problem.epilogue, EpilogueTree(acc * alpha));
   EXPECT_EQ(make_grouped_request(flags).value().scalar[kScalarAlpha], 0.5f);
   flags.epilogue = "silu(acc*alpha + bias:bf16)";

@@ -74,8 +74,7 @@ TEST(EmuDevice, ClusterBarrierAndDistributedSharedMemory) {
     EXPECT_RUNS((launch<distributed>(Params{out.data(), 0}, shape, {range("out", out)}, {.seed = seed})));
     for (u32 i = 0; i < 128; ++i) EXPECT_EQ(out[i], (i / 32 + 3) % 4 * 1000 + i % 32);
   }
-  EXPECT_REPORTS((launch<peer_exits>(Params{}, shape, {}, {.schedule = EmuSchedule::fifo})),
-                 "which has exited");
+  EXPECT_REPORTS((launch<peer_exits>(Params{}, shape, {}, {.schedule = EmuSchedule::fifo})), "which has exited");
   EXPECT_REPORTS((launch<arrive_twice>(Params{}, shape)), "arrives again without having waited");
   EXPECT_RUNS((launch<early_exit>(Params{}, shape)));
 }

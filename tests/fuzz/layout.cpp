@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layout expressions: what is printed reads back as the same value, its table and sizes are those of the printed layout,
-// and on small shapes an operation agrees with its definition, index by index.
+// Layout expressions: what is printed reads back as the same value, its table and sizes are those of the printed
+// layout, and on small shapes an operation agrees with its definition, index by index.
 #include <algorithm>
 #include <map>
 

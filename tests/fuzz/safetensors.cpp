@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// .safetensors files, one of whose tensors is asked for by name. What opens is compared with the header as a whole, read
-// by another reader: no tensor of the file overlaps another or leaves bytes of the data to none.
+// .safetensors files, one of whose tensors is asked for by name. What opens is compared with the header as a whole,
+// read by another reader: no tensor of the file overlaps another or leaves bytes of the data to none.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

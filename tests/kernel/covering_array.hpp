@@ -116,8 +116,8 @@ inline GemmConfig config_of(const Row& row) {
   }();
   const auto value = [&](Axis axis) -> const GemmConfig& { return parsed[axis][row[axis]]; };
   GemmConfig c;
-  c.operands.a = value(kTypes).operands.a, c.operands.b = value(kTypes).operands.b, c.operands.d = value(kOut).operands.d,
-  c.operands.scale = value(kRecipe).operands.scale;
+  c.operands.a = value(kTypes).operands.a, c.operands.b = value(kTypes).operands.b,
+  c.operands.d = value(kOut).operands.d, c.operands.scale = value(kRecipe).operands.scale;
   c.operands.layout.a = value(kLayout).operands.layout.a, c.operands.layout.b = value(kLayout).operands.layout.b;
   c.operands.d_layout = value(kOutLayout).operands.d_layout, c.sm90.swap_ab = value(kSwap).sm90.swap_ab;
   c.tile.m = value(kTile).tile.m, c.tile.n = value(kTile).tile.n;
@@ -127,8 +127,8 @@ inline GemmConfig config_of(const Row& row) {
   c.sm90.split = value(kOrder).sm90.split;
   c.cluster.k = kClusterK[row[kOrder]];
   c.sm90.a_source = value(kASource).sm90.a_source;
-  c.sm90.partial_accumulators = value(kPromotion).sm90.partial_accumulators, c.operands.batched = value(kBatch).operands.batched,
-  c.epilogue = value(kEpilogue).epilogue;
+  c.sm90.partial_accumulators = value(kPromotion).sm90.partial_accumulators,
+  c.operands.batched = value(kBatch).operands.batched, c.epilogue = value(kEpilogue).epilogue;
   c.dense.epilogue_n = epilogue_n_of(c, kPartCounts[row[kParts]]);
   return collective::resolve(c);
 }

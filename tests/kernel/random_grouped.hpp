@@ -193,7 +193,8 @@ inline GemmConfig occupancy_config(std::uint64_t i) {
           .row_groups = {.variant = GroupedVariant::ragged}};
 }
 
-/// Returns problem number `i`: with split K from kFirstSplitGrouped on, at higher occupancy from kFirstOccupancyGrouped on.
+/// Returns problem number `i`: with split K from kFirstSplitGrouped on, at higher occupancy from kFirstOccupancyGrouped
+/// on.
 inline HostGrouped numbered_grouped(std::uint64_t i) {
   std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 77);
   const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };

@@ -91,7 +91,9 @@ TEST(GroupedValidation, RefusalsNameTheArgument) {
        [](P&, O& o) { o.sms = 1, o.config.row_groups.variant = GroupedVariant::contiguous, o.config.cluster.m = 2; }},
       {"config, variant", kUnsupported, [](P&, O& o) { o.config.row_groups.variant = GroupedVariant::masked; }},
       {"config, variant", kUnsupported,
-       [](P& p, O& o) { p.encoding = GroupEncoding::masked, o.config.row_groups.variant = GroupedVariant::contiguous; }},
+       [](P& p, O& o) {
+         p.encoding = GroupEncoding::masked, o.config.row_groups.variant = GroupedVariant::contiguous;
+       }},
       {"config, groups", kUnsupported, [](P&, O& o) { o.config.row_groups.capacity = 7; }},
       {"config, epilogue", kUnsupported,
        [](P&, O& o) {
@@ -100,26 +102,47 @@ TEST(GroupedValidation, RefusalsNameTheArgument) {
       {"config, groups", kUnsupported, [](P&, O& o) { o.config.row_groups.capacity = 5000; }},
       {"config, tile (n)", kUnsupported, [](P&, O& o) { o.config.tile.n = 96; }},
       {"config, tile (n)", kUnsupported, [](P&, O& o) { o.config.tile.n = 64, o.config.sm90.consumer_warpgroups = 2; }},
-      {"config, split", kUnsupported, [](P&, O& o) { o.config.sm90.tile_scheduler = TileScheduler::split_k, o.config.sm90.split = 3; }},
-      {"config, split", kUnsupported, [](P&, O& o) { o.config.sm90.split = 2, o.config.row_groups.variant = GroupedVariant::ragged; }},
+      {"config, split", kUnsupported,
+       [](P&, O& o) {
+         o.config.sm90.tile_scheduler = TileScheduler::split_k, o.config.sm90.split = 3;
+       }},
+      {"config, split", kUnsupported,
+       [](P&, O& o) {
+         o.config.sm90.split = 2, o.config.row_groups.variant = GroupedVariant::ragged;
+       }},
       {"config, cluster (k)", kUnsupported,
-       [](P&, O& o) { o.config.sm90.tile_scheduler = TileScheduler::split_k, o.config.sm90.split = 4, o.config.cluster.k = 2; }},
+       [](P&, O& o) {
+         o.config.sm90.tile_scheduler = TileScheduler::split_k, o.config.sm90.split = 4, o.config.cluster.k = 2;
+       }},
       {"config, tile_scheduler", kUnsupported,
-       [](P&, O& o) { o.config.row_groups.variant = GroupedVariant::contiguous, o.config.sm90.tile_scheduler = TileScheduler::split_k; }},
-      {"config, tile_scheduler", kUnsupported, [](P&, O& o) { o.batch_invariant = true, o.config.sm90.tile_scheduler = TileScheduler::split_k; }},
+       [](P&, O& o) {
+         o.config.row_groups.variant = GroupedVariant::contiguous;
+         o.config.sm90.tile_scheduler = TileScheduler::split_k;
+       }},
+      {"config, tile_scheduler", kUnsupported,
+       [](P&, O& o) {
+         o.batch_invariant = true, o.config.sm90.tile_scheduler = TileScheduler::split_k;
+       }},
       {"config, swap_ab", kUnsupported, [](P&, O& o) { o.config.sm90.swap_ab = SwapAb::on; }},
       {"config, swap_ab", kUnsupported,
        [](P&, O& o) { o.config.row_groups.variant = GroupedVariant::contiguous, o.config.sm90.swap_ab = SwapAb::on; }},
       {"config, a_source", kUnsupported, [](P&, O& o) { o.config.sm90.a_source = OperandSource::registers; }},
       {"config, layout", kUnsupported, [](P&, O& o) { o.config.operands.layout.b = Major::mn; }},
       {"config, layout", kUnsupported,
-       [](P&, O& o) { o.config.row_groups.variant = GroupedVariant::contiguous, o.config.operands.layout.a = Major::mn; }},
+       [](P&, O& o) {
+         o.config.row_groups.variant = GroupedVariant::contiguous, o.config.operands.layout.a = Major::mn;
+       }},
       {"config, batched", kUnsupported, [](P&, O& o) { o.config.operands.batched = true; }},
       {"config, pointers", kUnsupported, [](P&, O& o) { o.config.operands.pointer_array = true; }},
       {"config, tile_scheduler", kUnsupported,
-       [](P&, O& o) { o.config.row_groups.variant = GroupedVariant::ragged, o.config.sm90.tile_scheduler = TileScheduler::horizontal; }},
+       [](P&, O& o) {
+         o.config.row_groups.variant = GroupedVariant::ragged, o.config.sm90.tile_scheduler = TileScheduler::horizontal;
+       }},
       {"config, tile_scheduler", kUnsupported,
-       [](P&, O& o) { o.config.row_groups.variant = GroupedVariant::contiguous, o.config.sm90.tile_scheduler = TileScheduler::dynamic; }},
+       [](P&, O& o) {
+         o.config.row_groups.variant = GroupedVariant::contiguous;
+         o.config.sm90.tile_scheduler = TileScheduler::dynamic;
+       }},
       {"config, cluster", kUnsupported,
        [](P&, O& o) { o.config.row_groups.variant = GroupedVariant::contiguous, o.config.cluster.n = 2; }},
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choices that fields of a config have, with their names in text. `automatic` is open: config/builder.hpp resolves it.
+// The choices that fields of a config have, with their names in text. `automatic` is open: config/builder.hpp resolves
+// it.
 #pragma once
 
 #include "warpwright/config/enum_names.hpp"

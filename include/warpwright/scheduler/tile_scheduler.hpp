@@ -19,7 +19,6 @@ using DenseScheduler = conditional_t<
         conditional_t<kConfig.sm90.tile_scheduler == TileScheduler::split_k, SplitK<collective::cluster_of(kConfig)>,
                       StaticPersistent<collective::cluster_of(kConfig)>>>>;
 template <GemmConfig kConfig, int kReaders>
-using SchedulerOf =
-    conditional_t<collective::groups_k(kConfig), KGrouped<kConfig>, DenseScheduler<kConfig, kReaders>>;
+using SchedulerOf = conditional_t<collective::groups_k(kConfig), KGrouped<kConfig>, DenseScheduler<kConfig, kReaders>>;
 
 }  // namespace ww::scheduler
