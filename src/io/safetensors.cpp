@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // .safetensors: 8 bytes of header length, a JSON object of {"name": {"dtype", "shape", "data_offsets": [begin, end]}},
-// then the data. The header is read as a stream of events. Only the requested tensor, a few names and every tensor's
-// offsets are stored, and depth is limited, so that a hostile header costs no more than its own length.
+// then the data. The header is read as a stream of events. Only the requested tensor and every tensor's name
+// and offsets are stored, and depth is limited, so that a hostile header costs no more than its own length.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "host/messages.hpp"
 #include "io/array_file.hpp"
@@ -30,7 +31,7 @@ class Header : public nlohmann::json_sax<nlohmann::json> {
   explicit Header(const std::string& wanted) : wanted_(wanted) {}
 
   Tensor found;
-  int matches = 0;
+  bool has_found = false;
   std::vector<std::pair<std::int64_t, std::int64_t>> extents;  // data_offsets of every tensor
   std::vector<std::string> names;                              // the first few
   std::string problem;
@@ -67,6 +68,8 @@ class Header : public nlohmann::json_sax<nlohmann::json> {
       field_ = name;
       return true;
     }
+    // The format forbids names that occur twice: readers would disagree which of the tensors is meant.
+    if (!seen_.insert(name).second) return refuse(fmt::format("{} more than once", quoted(name)));
     tensor_name_ = name;
     metadata_ = name == "__metadata__";
     if (!metadata_ && names.size() <= kNamesShown) names.push_back(printable(name));
@@ -77,7 +80,7 @@ class Header : public nlohmann::json_sax<nlohmann::json> {
     if (!tensor_.has_dtype || !tensor_.has_shape || !tensor_.has_offsets || tensor_.offsets.size() != 2)
       return refuse(fmt::format("tensor {} without dtype, shape and two data_offsets", quoted(tensor_name_)));
     extents.emplace_back(tensor_.offsets[0], tensor_.offsets[1]);
-    if (tensor_name_ == wanted_) found = tensor_, ++matches;
+    if (tensor_name_ == wanted_) found = tensor_, has_found = true;
     return true;
   }
   bool start_array(std::size_t) override {
@@ -109,6 +112,7 @@ class Header : public nlohmann::json_sax<nlohmann::json> {
   }
 
   std::string wanted_, tensor_name_, field_;
+  std::unordered_set<std::string> seen_;
   Tensor tensor_;
   int depth_ = 0;
   bool metadata_ = false, in_array_ = false;
@@ -161,12 +165,12 @@ Result<ArrayFile> open_safetensors(InputFile file, const std::string& wanted) {
   if (static_cast<std::uint64_t>(end_of_data) != data_bytes)
     return refuse(fmt::format("{} bytes of data, as the header says", end_of_data),
                   fmt::format("{} bytes", data_bytes));
-  if (header.matches != 1) {
+  if (!header.has_found) {
     const bool more = header.names.size() > kNamesShown;
     if (more) header.names.pop_back();
     return refuse(fmt::format("FILE.safetensors:TENSOR with one of the tensors {}{}", fmt::join(header.names, ", "),
                               more ? ", …" : ""),
-                  fmt::format("{}{}", quoted(wanted), header.matches > 1 ? ", which is there more than once" : ""));
+                  quoted(wanted));
   }
 
   const Tensor& tensor = header.found;

@@ -232,6 +232,9 @@ TEST(Safetensors, RefusesHostileHeaders) {
            R"("w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
            R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
            R"("x":{"dtype":"F16","shape":[1],"data_offsets":[2,4]}})",
+           R"({"x":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},)"
+           R"("x":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},)"
+           R"("w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
            R"({"w":{"dtype":"F16","shape":[1],"data_offsets":[2,4]}})",
            "{\"w\":" + deep,
            "{\"w\":{\"x\":" + deep,
