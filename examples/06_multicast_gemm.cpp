@@ -12,7 +12,9 @@
 
 #include "on_device.hpp"
 #include "warpwright/arch/convert.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/resolve.hpp"
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/config/sizes.hpp"
 #include "warpwright/host/kernel.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 
@@ -32,17 +34,17 @@ constexpr Step kSteps[] = {{"one CTA", 1, "by_warp"},
                            {"2x1, release by warp", 2, "by_warp"}};
 
 ww::GemmConfig config_of(const Step& step) {
-  return ww::collective::resolve({.operands = {.a = ww::bf16, .b = ww::bf16, .d = ww::f32},
-                                  .tile = {kTile, kTile},
-                                  .cluster = {step.cluster_m},
-                                  .sm90 = {.schedule = ww::Schedule::multistage, .stages = 3}});
+  return ww::config::resolve({.operands = {.a = ww::bf16, .b = ww::bf16, .d = ww::f32},
+                              .tile = {kTile, kTile},
+                              .cluster = {step.cluster_m},
+                              .sm90 = {.schedule = ww::Schedule::multistage, .stages = 3}});
 }
 
 ww::KernelSource source_of(const Step& step) {
   const std::string name = "multicast_" + std::to_string(step.cluster_m) + "_" + step.release;
   return {name, R"(#include "warpwright/kernel/multistage_gemm.hpp"
 using namespace ww;
-inline constexpr GemmConfig kConfig = collective::resolve({
+inline constexpr GemmConfig kConfig = config::resolve({
     .operands = {.a = DType::bf16, .b = DType::bf16, .d = DType::f32}, .tile = {128, 128}, .cluster = {)" +
                     std::to_string(step.cluster_m) + R"(}, .sm90 = {.schedule = Schedule::multistage, .stages = 3}});
 using Kernel = kernel::MultistageGemm<kConfig, collective::StageRelease::)" +
@@ -60,7 +62,7 @@ struct Operands {
 /// Every CTA takes one tile of D; the two of a cluster are neighbours along M. Returns what the launch did.
 ww::EmuStats launch(const ww::Device& device, const Step& step, const Operands& operands) {
   const ww::GemmConfig c = config_of(step);
-  const int panel = ww::collective::panel_bytes(c);
+  const int panel = ww::config::panel_bytes(c);
   const auto map = [&](const ww::Buffer& buffer, ww::DType type, int rows, int columns, int box_rows, int box_columns) {
     return require(device.tensor_map(ww::TensorMapSpec::matrix(buffer.data(), type, rows, columns, columns, box_rows,
                                                                box_columns, ww::SmemSwizzle::b128)));
@@ -81,8 +83,8 @@ ww::EmuStats launch(const ww::Device& device, const Step& step, const Operands& 
   const auto cluster = static_cast<ww::u32>(step.cluster_m);
   require(kernel.launch(params, {.grid = static_cast<ww::u32>(params.scheduler.grid.tiles()) * cluster,
                                  .cluster = cluster,
-                                 .threads = static_cast<ww::u32>(ww::collective::threads_of(c)),
-                                 .shared_bytes = static_cast<ww::u32>(ww::collective::shared_plan(c).total),
+                                 .threads = static_cast<ww::u32>(ww::config::threads_of(c)),
+                                 .shared_bytes = static_cast<ww::u32>(ww::config::shared_plan(c).total),
                                  .memory = memory}));
   require(device.synchronize());
   return kernel.last_stats().value_or(ww::EmuStats{});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The GEMM hierarchy from the top down, as the CUTLASS 3.x articles describe it: four steps from "a product of these
 // types" to D, and what each layer decides.
-//   1  builder         a config with `auto` fields -> instruction, stages, epilogue tile, registers, shared memory
+//   1  resolution      a config with `auto` fields -> instruction, stages, epilogue tile, registers, shared memory
 //   2  epilogue        a visitor tree: D = alpha A B^T + beta C, a value of the same config
 //   3  kernel          mainloop and epilogue of that config, joined with a tile scheduler
 //   4  device adapter  feasibility and workspace, then a launch, and another with other pointers
@@ -26,34 +26,33 @@ using example::require;
 
 constexpr int kM = 384, kN = 256, kK = 320;  // six tiles of five k-blocks for four CTAs: stream-K cuts some of them
 
-// 1. The builder. Fields that are not set here are `auto`: one tile's rows, columns and k-block, the ring, the roles.
+// 1. Resolution. Fields that are not set here are `auto`: one tile's rows, columns and k-block, the ring, the roles.
 constexpr ww::GemmConfig kAsked{.operands = {.a = ww::bf16, .b = ww::bf16, .d = ww::f32},
                                 .sm90 = {.tile_scheduler = ww::TileScheduler::stream_k}};
-constexpr ww::GemmConfig kMainloopConfig = ww::collective::resolve(kAsked);
+constexpr ww::GemmConfig kMainloopConfig = ww::config::resolve(kAsked);
 
 // 2. The epilogue, in the same constexpr value. Its operands have no address yet, and its shape no size.
 constexpr ww::EpilogueTree kTree = ww::evt::alpha * ww::evt::acc + ww::evt::beta * ww::evt::c(ww::f32);
 constexpr ww::GemmConfig with_epilogue(ww::GemmConfig config) { return config.epilogue = kTree, config; }
-constexpr ww::GemmConfig kConfig = ww::collective::resolve(with_epilogue(kAsked));
-static_assert(!ww::collective::fault_of(kConfig));
+constexpr ww::GemmConfig kConfig = ww::config::resolve(with_epilogue(kAsked));
+static_assert(!ww::config::fault_of(kConfig));
 
 // 3. The kernel: a type made of collectives, each of them made for this config. Ordinary C++, so the host may look.
 using Kernel = ww::kernel::Gemm<kConfig>;
 static_assert(std::is_same_v<Kernel::Mainloop, ww::collective::Mainloop<kConfig>>);
 static_assert(std::is_same_v<Kernel::Epilogue, ww::collective::Epilogue<kConfig>>);
 
-void show_builder() {
+void show_resolution() {
   const ww::GemmConfig& c = kMainloopConfig;
-  const ww::collective::SharedPlan shared = ww::collective::shared_plan(c);
-  const ww::collective::RegisterSplit registers = ww::collective::registers_of(c);
-  std::printf("1  builder\n   asked     %s\n   resolved  %s\n", ww::to_text(kAsked).c_str(), ww::to_text(c).c_str());
+  const ww::config::SharedPlan shared = ww::config::shared_plan(c);
+  const ww::config::RegisterSplit registers = ww::config::registers_of(c);
+  std::printf("1  resolution\n   asked     %s\n   resolved  %s\n", ww::to_text(kAsked).c_str(), ww::to_text(c).c_str());
   std::printf("   stages    %d of %d + %d bytes of A and B; one more would need %d of %d bytes\n", c.sm90.stages,
-              shared.a_stage, shared.b_stage, shared.total + shared.a_stage + shared.b_stage,
-              ww::collective::kSharedLimit);
+              shared.a_stage, shared.b_stage, shared.total + shared.a_stage + shared.b_stage, ww::config::kSharedLimit);
   std::printf("   epilogue  tile of %d x %d, stored in panels of %d rows and %d bytes\n", c.tile.m,
-              ww::collective::output_columns(c), ww::collective::kWarpgroupRows, ww::collective::panel_bytes(c));
+              ww::config::output_columns(c), ww::config::kWarpgroupRows, ww::config::panel_bytes(c));
   std::printf("   registers %d a producer's thread, %d a consumer thread, %d threads\n", registers.producer,
-              registers.consumer, ww::collective::threads_of(c));
+              registers.consumer, ww::config::threads_of(c));
   std::printf("   shared    A at %d, B at %d, D at %d, barriers at %d, %d bytes in all\n", shared.a, shared.b, shared.d,
               shared.barriers, shared.total);
 }
@@ -129,7 +128,7 @@ std::ptrdiff_t run(const ww::Device& device, const ww::GemmPlan& plan, const ww:
 
 int main(int argc, char** argv) {
   const ww::Device device = example::open(argc, argv);
-  show_builder();
+  show_resolution();
   const bool same_tree = show_epilogue();
   const auto kernel = require(ww::Kernel::compile(device, show_kernel()));  // compiled here, and kept for the adapter
 
@@ -142,7 +141,7 @@ int main(int argc, char** argv) {
                                 .d = kConfig.operands.d,
                                 .epilogue = kTree};
   ww::GemmConfig too_deep = kConfig;
-  too_deep.sm90.stages = ww::collective::kLargestStages;
+  too_deep.sm90.stages = ww::config::kLargestStages;
   const ww::Result<void> refused = ww::can_implement(problem, {.config = too_deep});
   std::printf("4  device\n   refused   %s\n", refused ? "nothing" : refused.error().message.c_str());
   require(ww::can_implement(problem, {.config = kConfig}));

@@ -6,6 +6,7 @@
 
 #include "check/runner.hpp"
 #include "operations/epilogue_operands.hpp"
+#include "warpwright/config/epilogue_stages.hpp"
 
 namespace ww::campaign {
 namespace {
@@ -24,7 +25,7 @@ class GemmRunner final : public Runner {
     check_.options.config = plan_->config();
     const GemmProblem& p = plan_->problem();
     const bool a_rows = p.a_major == Major::k, b_rows = p.b_major == Major::k, d_rows = p.d_layout == OutputLayout::row;
-    const std::int64_t columns = collective::output_columns(p.epilogue, p.n);
+    const std::int64_t columns = config::output_columns(p.epilogue, p.n);
     const auto matrix = [&](std::int64_t rows, std::int64_t ld, std::int64_t step, DType type) {
       return noise(device_, span_of({{p.batch, step}, {rows, ld}, {ld, 1}}) * bytes_of(type));
     };

@@ -8,6 +8,7 @@
 #include "check/groups.hpp"
 #include "check/runner.hpp"
 #include "operations/epilogue_operands.hpp"
+#include "warpwright/config/epilogue_stages.hpp"
 
 namespace ww::campaign {
 namespace {
@@ -53,7 +54,7 @@ class GroupedRunner final : public Runner {
     const auto or_packed = [](std::int64_t stride, std::int64_t packed) { return stride != 0 ? stride : packed; };
     const std::int64_t rows = p.total_rows(), blocks = std::max<std::int64_t>((p.k + 127) / 128, 1);
     const std::int64_t lda = or_packed(p.lda, p.k), ldb = or_packed(p.ldb, p.k);
-    const std::int64_t ldd = or_packed(p.ldd, collective::output_columns(p.epilogue, p.n));
+    const std::int64_t ldd = or_packed(p.ldd, config::output_columns(p.epilogue, p.n));
     const std::int64_t step = or_packed(p.stride_b_group, p.n * ldb);
     WW_TRY(a_, noise(device_, span_of({{rows, lda}, {lda, 1}}) * bytes_of(p.a)));
     WW_TRY(b_, noise(device_, span_of({{p.groups, step}, {p.n, ldb}, {ldb, 1}}) * bytes_of(p.b)));

@@ -5,6 +5,7 @@
 
 #include "check/groups.hpp"
 #include "check/shrink.hpp"
+#include "warpwright/config/epilogue_stages.hpp"
 #include "warpwright/config/swap_ab.hpp"
 
 namespace ww::campaign {
@@ -32,7 +33,7 @@ void pack_batch(GemmProblem& p) {
   };
   pack(p.batch_a, (p.a_major == Major::k ? p.m : p.k) * p.lda);
   pack(p.batch_b, (p.b_major == Major::k ? p.n : p.k) * p.ldb);
-  pack(p.batch_d, p.m * collective::output_columns(p.epilogue, p.n));
+  pack(p.batch_d, p.m * config::output_columns(p.epilogue, p.n));
   pack(p.batch_scale_a, block ? p.m * blocks : vector ? p.m : 1);
   pack(p.batch_scale_b, block    ? (p.n + columns_of_scale(p.scale) - 1) / columns_of_scale(p.scale) * blocks
                         : vector ? p.n
@@ -44,14 +45,14 @@ std::optional<CheckTarget> smaller(const GemmCheck& check, int axis) {
   GemmProblem& p = half.problem;
   const GemmConfig& c = check.options.config;
   std::int64_t& size = axis == 0 ? p.m : axis == 1 ? p.n : p.k;
-  const std::int64_t least = axis == 2 ? c.tile.k : (axis == 0) != collective::swaps(c) ? c.tile.m : c.tile.n;
+  const std::int64_t least = axis == 2 ? c.tile.k : (axis == 0) != config::swaps(c) ? c.tile.m : c.tile.n;
   const bool any = axis == 0 && p.a_major == Major::k && p.d_layout == OutputLayout::row;
   if (!halve_size(size, least, any ? 1 : kStep)) return std::nullopt;
   const std::int64_t row = 16 / bytes_of(p.a);
   p.lda = round_up(p.a_major == Major::k ? p.k : p.m, row);
   p.ldb = round_up(p.b_major == Major::k ? p.k : p.n, row);
   if (p.ldd != 0) {
-    const std::int64_t columns = collective::output_columns(p.epilogue, p.n);
+    const std::int64_t columns = config::output_columns(p.epilogue, p.n);
     p.ldd = round_up(p.d_layout == OutputLayout::row ? columns : p.m, 16 / bytes_of(p.d));
   }
   p.scale_a_row = p.scale_a_k = p.scale_b_n = p.scale_b_k = 0;

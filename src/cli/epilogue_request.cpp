@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resolves the epilogue. Precedence: its flag, the config's text, the flags of its operands.
 #include "cli/epilogue_request.hpp"
+#include "warpwright/config/epilogue_stages.hpp"
 
 #include <fmt/format.h>
 
@@ -40,7 +41,7 @@ constexpr Flag F::*kOutFlags[] = {&F::out0, &F::out1, &F::out2, &F::out3};
 /// The node of `tree` that writes output `slot`; `none` when no node does.
 EpilogueNode output_of(const EpilogueTree& tree, int slot) {
   for (int i = 0; i < tree.size(); ++i)
-    if (collective::is_output(tree.node(i).op) && tree.node(i).slot == slot) return tree.node(i);
+    if (config::is_output(tree.node(i).op) && tree.node(i).slot == slot) return tree.node(i);
   return {};
 }
 
@@ -91,7 +92,7 @@ Result<void> resolve_outputs(const Flags& flags, const EpilogueTree& tree, Epilo
     to = flag;
     return check_writable(*flag, argument);
   };
-  const EpilogueOp quantise = collective::stages_of(tree).quantise;
+  const EpilogueOp quantise = config::stages_of(tree).quantise;
   WW_CHECK(resolve(flags.out_scales, "--out-scales", quantise > EpilogueOp::quantise, "that ends with quantise_block",
                    request.out_scales));
   WW_CHECK(resolve(flags.amax, "--amax", quantise == EpilogueOp::quantise, "that ends with quantise", request.amax));
@@ -176,7 +177,7 @@ Result<void> check_operands_named(const Flags& flags, const EpilogueFiles& files
 }
 
 Result<void> write_outputs(const EpilogueRequest& request, const EpilogueTensors& tensors, std::int64_t matrices) {
-  if (request.out_scales) WW_CHECK(write_npy(*request.out_scales, "--out-scales", tensors.out_scales, matrices));
+  if (request.out_scales) WW_CHECK(write_npy_batch(*request.out_scales, "--out-scales", tensors.out_scales, matrices));
   for (int i = 0; i < kEpilogueSlots; ++i) {
     const auto slot = static_cast<std::size_t>(i);
     if (!request.outputs[slot]) continue;
@@ -192,7 +193,7 @@ Result<void> write_outputs(const EpilogueRequest& request, const EpilogueTensors
   const auto count = static_cast<std::int64_t>(tensors.amax.size());
   WW_TRY(Matrix amax, Matrix::allocate(f32, count, 1, 1, "--amax"));
   std::copy(tensors.amax.begin(), tensors.amax.end(), amax.floats());
-  return write_npy(*request.amax, "--amax", amax, std::vector<std::int64_t>{count});
+  return write_npy(*request.amax, "--amax", amax, {count});
 }
 
 Result<void> check_operands_given(const Flags& flags, const EpilogueTree& tree, Request& request) {

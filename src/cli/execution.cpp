@@ -98,7 +98,7 @@ Fields mismatch_fields(const Mismatch& m) {
 
 }  // namespace
 
-void report_verdict(const Verdict& v, std::int64_t elements, Outcome& outcome, const std::string& tensor) {
+void report_verdict(const ref::Comparison& v, std::int64_t elements, Outcome& outcome, const std::string& tensor) {
   outcome.json.emplace_back("max_error", v.max_error);
   outcome.json.emplace_back("max_error_of_bound", v.max_error_of_bound);
   outcome.json.emplace_back("worst", mismatch_fields(v.worst));

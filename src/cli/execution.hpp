@@ -15,7 +15,6 @@ using namespace io;
 using namespace measure;
 using namespace operations;
 using namespace ref;
-using ref::Verdict;  // the verdict on an element, not on a campaign
 
 /// Returns 1234567 FLOP/s as "1.235 MFLOP/s".
 std::string scaled(double value, const char* unit);
@@ -23,6 +22,7 @@ std::string duration(double seconds);
 
 void report_stats(const EmuStats& stats, Outcome& outcome);
 /// Sets the outcome's error if an element is wrong. `elements` is the number that was compared.
-void report_verdict(const Verdict& verdict, std::int64_t elements, Outcome& outcome, const std::string& tensor = "D");
+void report_verdict(const ref::Comparison& comparison, std::int64_t elements, Outcome& outcome,
+                    const std::string& tensor = "D");
 
 }  // namespace ww::cli

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "config/config_text.hpp"
+#include "warpwright/config/epilogue_stages.hpp"
 
 namespace ww::cli {
 namespace {
@@ -144,14 +145,14 @@ GemmConfig with_problem(GemmConfig config, const GemmProblem& p) {
 
 /// Sets the extents for which the kernel is specialised.
 Result<void> resolve_fixed(const Flags& flags, GemmConfig& config) {
-  const auto take = [](const Flag& flag, const char* argument, int& field) -> Result<void> {
+  const auto set = [](const Flag& flag, const char* argument, int& field) -> Result<void> {
     if (!flag) return {};
     WW_TRY(const std::int64_t extent, parse_integer(*flag, argument, 1, 1 << 30));
     field = static_cast<int>(extent);
     return {};
   };
-  WW_CHECK(take(flags.fixed_n, "--fixed-n", config.dense.fixed_n));
-  return take(flags.fixed_k, "--fixed-k", config.dense.fixed_k);
+  WW_CHECK(set(flags.fixed_n, "--fixed-n", config.dense.fixed_n));
+  return set(flags.fixed_k, "--fixed-k", config.dense.fixed_k);
 }
 
 }  // namespace
@@ -163,7 +164,7 @@ void pack_batch(GemmProblem& p) {
   };
   pack(p.batch_a, rows_of_a(p) * p.lda);
   pack(p.batch_b, rows_of_b(p) * p.ldb);
-  const std::int64_t columns = collective::output_columns(p.epilogue, p.n);
+  const std::int64_t columns = config::output_columns(p.epilogue, p.n);
   pack(p.batch_d, p.m * columns);
   pack(p.batch_scale_a, block ? p.m * blocks_of(p.k) : vector ? p.m : 1);
   pack(p.batch_scale_b, block ? scale_rows_of_b(p) * blocks_of(p.k) : vector ? p.n : 1);
@@ -192,7 +193,7 @@ Result<GemmRequest> make_request(const Flags& flags) {
   WW_TRY(const int c_layout, parse_choice(flags.c_layout, "--c-layout", {"row", "column"}, -1));
   if (c_layout >= 0) p.c_layout = static_cast<OutputLayout>(c_layout);
   WW_TRY(p.epilogue, resolve_epilogue(flags, request.options.config.epilogue, request));
-  if (collective::stages_of(p.epilogue).quantise != EpilogueOp::none && !flags.out_dtype) p.d = DType::e4m3;
+  if (config::stages_of(p.epilogue).quantise != EpilogueOp::none && !flags.out_dtype) p.d = DType::e4m3;
   WW_CHECK(resolve_sizes(flags, request));
   WW_CHECK(check_scales(flags, request));
   WW_CHECK(check_epilogue_files(flags, request));

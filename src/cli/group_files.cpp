@@ -4,10 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "cli/request.hpp"
+#include "host/messages.hpp"
+#include "io/array_file.hpp"
 
 namespace ww::cli {
 namespace {
+
+using namespace io;
 
 Result<std::vector<std::int32_t>> read_sizes(const std::string& name, const std::string& argument) {
   WW_TRY(const ArrayFile array, open_array(name, argument));

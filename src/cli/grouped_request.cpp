@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "cli/group_files.hpp"
+#include "warpwright/config/epilogue_stages.hpp"
 
 namespace ww::cli {
 
@@ -266,7 +267,7 @@ Result<GroupedRequest> make_grouped_request(const Flags& flags) {
   p.a = p.b = request.types.ab, p.d = request.types.d, p.scale = request.types.scale;
   WW_TRY(p.epilogue, resolve_epilogue(flags, request.options.config.epilogue, request));
   request.options.config.epilogue = p.epilogue;  // a flag decides over the config's text
-  if (collective::stages_of(p.epilogue).quantise != EpilogueOp::none && !flags.out_dtype) p.d = DType::e4m3;
+  if (config::stages_of(p.epilogue).quantise != EpilogueOp::none && !flags.out_dtype) p.d = DType::e4m3;
   WW_CHECK(resolve_groups_and_rows(flags, request));
   p.groups = request.layout.groups;
   p.rows = request.layout.rows;

@@ -116,7 +116,7 @@ Result<void> resolve_types(const Flags& flags, const ConfigText& text, Request& 
 
 /// Fields of the config with flags of their own.
 Result<void> resolve_shape(const Flags& flags, GemmConfig& config) {
-  const auto take = [&](const Flag& flag, const char* key, const std::string& value) -> Result<void> {
+  const auto set = [&](const Flag& flag, const char* key, const std::string& value) -> Result<void> {
     if (!flag || *flag == "auto") return {};
     Result<GemmConfig> parsed = parse_config(fmt::format("{}={}", key, value), config);
     if (parsed) return config = *parsed, Result<void>{};
@@ -126,11 +126,11 @@ Result<void> resolve_shape(const Flags& flags, GemmConfig& config) {
   // The last extent of a tile and of a cluster may be left out: K follows from the type, or is that of --config.
   const auto two = [](const Flag& flag) { return flag && std::count(flag->begin(), flag->end(), 'x') == 1; };
   WW_CHECK(
-      take(flags.tile, "tile", flags.tile.value_or("") + (two(flags.tile) ? fmt::format("x{}", config.tile.k) : "")));
-  WW_CHECK(take(flags.cluster, "cluster",
-                flags.cluster.value_or("") +
-                    (two(flags.cluster) && config.cluster.k > 0 ? fmt::format("x{}", config.cluster.k) : "")));
-  return take(flags.stages, "stages", flags.stages.value_or(""));
+      set(flags.tile, "tile", flags.tile.value_or("") + (two(flags.tile) ? fmt::format("x{}", config.tile.k) : "")));
+  WW_CHECK(set(flags.cluster, "cluster",
+               flags.cluster.value_or("") +
+                   (two(flags.cluster) && config.cluster.k > 0 ? fmt::format("x{}", config.cluster.k) : "")));
+  return set(flags.stages, "stages", flags.stages.value_or(""));
 }
 
 Result<void> resolve_execution(const Flags& flags, Request& request) {

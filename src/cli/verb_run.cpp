@@ -148,7 +148,7 @@ Result<Outcome> run_operation(OperationRequest asked, const Flags&) {
   WW_CHECK(operation.download());
   run.hash = XXH3_64bits(operation.d().data(), operation.d().bytes());
   progress.phase("write");
-  if (request.out) WW_CHECK(write_npy(*request.out, "--out", operation.d(), operation.matrices()));
+  if (request.out) WW_CHECK(write_npy_batch(*request.out, "--out", operation.d(), operation.matrices()));
   WW_CHECK(write_outputs(asked.epilogue, operation.epilogue(), operation.matrices()));
   if (request.verify) {
     const EmuMath math = run.device.emulated ? request.device_options.emu.math : EmuMath::exact;

@@ -99,9 +99,9 @@ std::string difference(const RankedConfig& winner, const RankedConfig& other) {
 
 /// Whose rows are the tile's, in words.
 std::string tile_meaning(const GemmConfig& c) {
-  return collective::swaps(c) ? fmt::format("on: a tile is {} rows of B x {} of A, and D^T is what the kernel computes",
-                                            c.tile.m, c.tile.n)
-                              : fmt::format("off: a tile is {} rows of A x {} of B", c.tile.m, c.tile.n);
+  return config::swaps(c) ? fmt::format("on: a tile is {} rows of B x {} of A, and D^T is what the kernel computes",
+                                        c.tile.m, c.tile.n)
+                          : fmt::format("off: a tile is {} rows of A x {} of B", c.tile.m, c.tile.n);
 }
 
 /// The modelled time of the chosen config and its terms.
@@ -162,7 +162,7 @@ Result<Outcome> explain_choice(OperationRequest asked, const Flags& flags) {
   outcome.json = problem_fields(asked, s);
   outcome.json.emplace_back("chosen", cost_fields(chosen));
   outcome.json.emplace_back("because", s.all.because);
-  outcome.json.emplace_back("swap_ab", collective::swaps(chosen.config));
+  outcome.json.emplace_back("swap_ab", config::swaps(chosen.config));
   outcome.json.emplace_back("next", next);
   outcome.json.emplace_back("excluded", exclusion_list(s));
   return outcome;

@@ -16,7 +16,7 @@
 
 namespace ww {
 
-/// Returns the value of a field by the name that collective::fault_of gives it: "tile (n)" of tile=128x136x128 is
+/// Returns the value of a field by the name that config::fault_of gives it: "tile (n)" of tile=128x136x128 is
 /// "136".
 std::string field_text(const GemmConfig& config, std::string_view field);
 

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "warpwright/config/epilogue_stages.hpp"
+#include "warpwright/config/faults.hpp"
 #include "warpwright/host/epilogue.hpp"
 
 namespace ww {
@@ -72,7 +74,7 @@ class Parser {
     WW_TRY(const Expression e, sum());
     if (peek() != '\0') return error("an operator or the end");
     const EpilogueTree tree = e;
-    if (const char* expected = collective::fault_of(tree))
+    if (const char* expected = config::fault_of(tree))
       return failure(ErrorCode::invalid, "epilogue", expected, fmt::format("\"{}\"", text_));
     return tree;
   }
@@ -142,7 +144,7 @@ class Parser {
     if (op == EpilogueOp::convert) {
       WW_CHECK(expect(','));
       WW_TRY(node.type, type());
-    } else if (collective::is_output(op)) {
+    } else if (config::is_output(op)) {
       WW_CHECK(expect(','));
       WW_CHECK(output(node));
     } else if (operands_of(op) == 2) {
@@ -247,8 +249,8 @@ std::string leaf_text(const EpilogueTree& tree, const EpilogueNode& node) {
 
 std::string text_of(const EpilogueTree& tree, int last) {
   const EpilogueNode node = tree.node(last);
-  const auto operand = [&](int i) { return text_of(tree, collective::operand_node(tree, last, i)); };
-  const auto is = [&](int i, EpilogueOp op) { return tree.node(collective::operand_node(tree, last, i)).op == op; };
+  const auto operand = [&](int i) { return text_of(tree, config::operand_node(tree, last, i)); };
+  const auto is = [&](int i, EpilogueOp op) { return tree.node(config::operand_node(tree, last, i)).op == op; };
   const auto wrapped = [&](int i, bool wrap) { return wrap ? "(" + operand(i) + ")" : operand(i); };
   if (operands_of(node.op) == 0) return leaf_text(tree, node);
   if (node.op == EpilogueOp::add) return operand(0) + "+" + wrapped(1, is(1, EpilogueOp::add));
@@ -260,7 +262,7 @@ std::string text_of(const EpilogueTree& tree, int last) {
     if (f.op == node.op) text = std::string(f.name) + "(";
   for (int i = 0; i < operands_of(node.op); ++i) text += (i ? "," : "") + operand(i);
   if (node.op == EpilogueOp::convert) text += fmt::format(",{}", name_of(node.type));
-  if (collective::is_output(node.op))
+  if (config::is_output(node.op))
     text += fmt::format(
         ",out{}{}", node.slot,
         node.op == EpilogueOp::store && node.type != DType::bf16 ? fmt::format(":{}", name_of(node.type)) : "");
@@ -270,7 +272,7 @@ std::string text_of(const EpilogueTree& tree, int last) {
 }  // namespace
 
 std::string to_text(const EpilogueTree& tree) {
-  if (tree.empty() || collective::fault_of(tree)) return "";
+  if (tree.empty() || config::fault_of(tree)) return "";
   return text_of(tree, tree.size() - 1);
 }
 

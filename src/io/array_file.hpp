@@ -52,11 +52,11 @@ Result<Matrix> read_matrix(const ArrayFile& array, DType type, std::int64_t rows
 Result<std::vector<std::int32_t>> read_integers(const ArrayFile& array);
 
 /// Writes `matrix` as .npy version 1: f32 '<f4', f16 '<f2', bf16 '<V2' and e4m3 '|V1' (as ml_dtypes stores them).
-/// With `planes` the shape is (planes, rows / planes, cols).
+/// `shape` has as many elements as the matrix; an empty one means (rows, cols).
 Result<void> write_npy(const std::string& path, const std::string& argument, const Matrix& matrix,
-                       std::int64_t planes = 0);
-/// Does the same with a shape of as many elements.
-Result<void> write_npy(const std::string& path, const std::string& argument, const Matrix& matrix,
-                       const std::vector<std::int64_t>& shape);
+                       const std::vector<std::int64_t>& shape = {});
+/// Writes `matrices` of them that lie one below the other as (matrices, rows / matrices, cols); 0 means one matrix.
+Result<void> write_npy_batch(const std::string& path, const std::string& argument, const Matrix& matrix,
+                             std::int64_t matrices);
 
 }  // namespace ww::io

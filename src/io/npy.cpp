@@ -154,10 +154,10 @@ Result<ArrayFile> open_npy(InputFile file) {
   return array;
 }
 
-Result<void> write_npy(const std::string& path, const std::string& argument, const Matrix& matrix,
-                       std::int64_t planes) {
-  if (planes > 0) return write_npy(path, argument, matrix, {planes, matrix.rows() / planes, matrix.cols()});
-  return write_npy(path, argument, matrix, {matrix.rows(), matrix.cols()});
+Result<void> write_npy_batch(const std::string& path, const std::string& argument, const Matrix& matrix,
+                             std::int64_t matrices) {
+  if (matrices == 0) return write_npy(path, argument, matrix);
+  return write_npy(path, argument, matrix, {matrices, matrix.rows() / matrices, matrix.cols()});
 }
 
 Result<void> write_npy(const std::string& path, const std::string& argument, const Matrix& matrix,
@@ -166,8 +166,8 @@ Result<void> write_npy(const std::string& path, const std::string& argument, con
                       : matrix.type() == DType::f16  ? "<f2"
                       : matrix.type() == DType::bf16 ? "<V2"
                                                      : "|V1";
-  std::string header =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr, shape_text(shape));
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", descr,
+                                   shape_text(shape.empty() ? std::vector{matrix.rows(), matrix.cols()} : shape));
   header.append(63 - (10 + header.size()) % 64, ' ');  // data starts at a multiple of 64 bytes
   header += '\n';
   std::string prefix(kMagic);

@@ -40,7 +40,7 @@ void sync_directory(const fs::path& directory) {
 
 /// Marks `path`, which `fd` names, as in use for as long as `fd` is open. Returns false if a sweep removed it before
 /// that.
-bool take(const FileDescriptor& fd, const fs::path& path) {
+bool mark_in_use(const FileDescriptor& fd, const fs::path& path) {
   ::flock(fd.get(), LOCK_EX | LOCK_NB);  // if it fails, the age of the file protects it
   std::error_code ignored;
   return fs::exists(path, ignored);
@@ -122,7 +122,8 @@ Result<void> publish_file(const fs::path& path, std::string_view bytes) {
   std::string name = (directory / kTemporaryPrefix).string() + "XXXXXX";
   FileDescriptor fd(::mkostemp(name.data(), O_CLOEXEC));
   if (!fd.valid()) return failure(file_error("create a file in", directory, errno));
-  if (!take(fd, name)) return publish_file(path, bytes);  // a sweep came between; the next name is a different one
+  if (!mark_in_use(fd, name))
+    return publish_file(path, bytes);  // a sweep came between; the next name is a different one
   Result<void> done = write_all(fd.get(), name, bytes);
   if (done && ::fsync(fd.get()) != 0) done = failure(file_error("fsync", name, errno));
   if (done && ::rename(name.c_str(), path.c_str()) != 0) done = failure(file_error("rename to", path, errno));
@@ -155,7 +156,7 @@ Result<WorkDirectory> WorkDirectory::make(const fs::path& parent) {
     return failure(error);
   }
   // A sweep came between; the next name is a different one.
-  if (!lock.valid() || !take(lock, name)) return make(parent);
+  if (!lock.valid() || !mark_in_use(lock, name)) return make(parent);
   return WorkDirectory(name, std::move(lock));
 }
 

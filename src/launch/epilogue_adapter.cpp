@@ -12,7 +12,8 @@
 
 #include "launch/operand_maps.hpp"
 #include "select/swap_ab.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/sizes.hpp"
+#include "warpwright/config/swap_ab.hpp"
 
 namespace ww::adapters {
 namespace {
@@ -32,11 +33,11 @@ EpiloguePartials partials_of(const GemmProblem& p, const GemmConfig& c) {
   if (p.m == 0 || p.n == 0) return made;
   std::int64_t rows = 0, columns = 0;
   for (int i = 0; i < c.epilogue.size(); ++i) {
-    rows += collective::is_row_reduction(c.epilogue.node(i).op);
-    columns += collective::is_column_reduction(c.epilogue.node(i).op);
+    rows += config::is_row_reduction(c.epilogue.node(i).op);
+    columns += config::is_column_reduction(c.epilogue.node(i).op);
   }
   const std::int64_t tiles_m = ceil_div(p.m, c.tile.m), tiles_n = ceil_div(p.n, c.tile.n);
-  const std::int64_t warps = tiles_m * 4 * collective::warpgroups_of_tile(c);
+  const std::int64_t warps = tiles_m * 4 * config::warpgroups_of_tile(c);
   if (rows > 0) made.rows = rows * tiles_n * p.m, made.row_counters = warps;
   if (columns > 0) made.columns = columns * warps * p.n, made.column_counters = tiles_n;
   if (c.epilogue.has(EpilogueOp::quantise)) made.amax = warps * tiles_n, made.amax_counter = 1;
@@ -110,7 +111,7 @@ Result<void> bind_matrix(const GemmProblem& p, const Operand& operand, std::int6
 /// Checks C in place: the thread that reads it then writes D, so each element must have the same memory.
 Result<void> check_in_place(const GemmProblem& p, const EpilogueNode& node, const EpilogueOperands& from,
                             std::int64_t ldc) {
-  const std::int64_t columns = collective::output_columns(p.epilogue, p.n);
+  const std::int64_t columns = config::output_columns(p.epilogue, p.n);
   if (columns != p.n)
     return failure(ErrorCode::invalid, "c", fmt::format("another matrix than D, which has {} columns", columns),
                    fmt::format("D itself, with {} columns", p.n));
@@ -125,8 +126,8 @@ Result<void> check_in_place(const GemmProblem& p, const EpilogueNode& node, cons
                  place(node.type, p.c_layout, ldc, from.batch_c));
 }
 
-Result<void> bind_scalar(const GemmProblem& p, int slot, const EpilogueOperands& from,
-                         collective::EpilogueArguments& to, MemoryRanges& memory) {
+Result<void> bind_scalar(const GemmProblem& p, int slot, const EpilogueOperands& from, config::EpilogueArguments& to,
+                         MemoryRanges& memory) {
   to.scalar[slot] = from.scalar[slot];
   to.scalar_pointer[slot] = from.scalar_pointer[slot];
   if (!from.scalar_pointer[slot]) return {};
@@ -135,13 +136,13 @@ Result<void> bind_scalar(const GemmProblem& p, int slot, const EpilogueOperands&
 }
 
 Result<void> bind_quantised(const GemmProblem& p, const EpilogueOperands& from, EpilogueOp op,
-                            collective::EpilogueArguments& to, MemoryRanges& memory) {
+                            config::EpilogueArguments& to, MemoryRanges& memory) {
   if (op == EpilogueOp::quantise) {
     WW_CHECK(bind_scalar(p, kScalarOutScale, from, to, memory));
     to.amax = from.amax;
     return bind(p, {"amax", from.amax, from.batch_amax, f32, 4, true}, 1, to.steps.amax, memory);
   }
-  const std::int64_t blocks = ceil_div(collective::output_columns(p.epilogue, p.n), 128);
+  const std::int64_t blocks = ceil_div(config::output_columns(p.epilogue, p.n), 128);
   std::int64_t row = from.out_scales_row, block = from.out_scales_block;
   if (row == 0 && block == 0) row = blocks, block = 1;
   if (row < 0 || block < 0)
@@ -152,9 +153,9 @@ Result<void> bind_quantised(const GemmProblem& p, const EpilogueOperands& from, 
 }
 
 Result<void> bind_node(const GemmProblem& p, const EpilogueNode& node, const EpilogueOperands& from,
-                       collective::EpilogueArguments& to, MemoryRanges& memory) {
+                       config::EpilogueArguments& to, MemoryRanges& memory) {
   const int slot = node.slot, two = 2 * bytes_of(node.type);
-  collective::EpilogueSteps& steps = to.steps;
+  config::EpilogueSteps& steps = to.steps;
   if (node.op == EpilogueOp::scalar) return bind_scalar(p, slot, from, to, memory);
   // each has its own address
   if (node.op == EpilogueOp::c && p.pointer_array) return check_row(p, "c", from.ldc, to.ldc);
@@ -183,17 +184,17 @@ Result<void> bind_node(const GemmProblem& p, const EpilogueNode& node, const Epi
     return bind_matrix(p, {kOutNames[slot], from.out[slot], from.batch_out[slot], node.type, two, true},
                        from.ld_out[slot], to.ld_out[slot], steps.out[slot], memory);
   }
-  if (collective::is_reduction(node.op)) {
+  if (config::is_reduction(node.op)) {
     to.out[slot] = from.out[slot];
     return bind(p, {kOutNames[slot], from.out[slot], from.batch_out[slot], f32, 4, true},
-                collective::is_row_reduction(node.op) ? p.m : p.n, steps.out[slot], memory);
+                config::is_row_reduction(node.op) ? p.m : p.n, steps.out[slot], memory);
   }
-  if (collective::is_quantise(node.op)) return bind_quantised(p, from, node.op, to, memory);
+  if (config::is_quantise(node.op)) return bind_quantised(p, from, node.op, to, memory);
   return {};
 }
 
 /// Exchanges the kernel's row vectors and column vectors.
-void exchange_vectors(collective::EpilogueArguments& arguments) {
+void exchange_vectors(config::EpilogueArguments& arguments) {
   for (int i = 0; i < kEpilogueSlots; ++i) {
     std::swap(arguments.row_vector[i], arguments.column_vector[i]);
     std::swap(arguments.steps.row_vector[i], arguments.steps.column_vector[i]);
@@ -207,7 +208,7 @@ std::vector<EpilogueNode> operand_nodes(const EpilogueTree& tree) {
     const EpilogueNode node = tree.node(i);
     const bool loads = node.op >= EpilogueOp::scalar && node.op <= EpilogueOp::auxiliary;
     const bool known = std::find(nodes.begin(), nodes.end(), node) != nodes.end();
-    if (!known && (loads || collective::is_output(node.op) || collective::is_quantise(node.op))) nodes.push_back(node);
+    if (!known && (loads || config::is_output(node.op) || config::is_quantise(node.op))) nodes.push_back(node);
   }
   return nodes;
 }
@@ -235,8 +236,8 @@ EpilogueAdapter::EpilogueAdapter(const GemmProblem& problem, const GemmConfig& c
     : rows_(problem),
       groups_(problem),
       nodes_(operand_nodes(config.epilogue)),
-      partials_(partials_of(select::kernel_problem(problem, config), collective::kernel_config(config))),
-      swaps_(collective::swaps(config)) {}
+      partials_(partials_of(select::kernel_problem(problem, config), config::kernel_config(config))),
+      swaps_(config::swaps(config)) {}
 
 EpilogueAdapter::EpilogueAdapter(const GroupedProblem& problem)
     : rows_{.m = problem.total_rows(), .n = problem.n, .d = problem.d},
@@ -253,7 +254,7 @@ std::size_t EpilogueAdapter::workspace_bytes() const {
 }
 
 Result<void> EpilogueAdapter::bind(const EpilogueOperands& operands, bool in_place, void* workspace,
-                                   collective::EpilogueArguments& arguments, MemoryRanges& memory) const {
+                                   config::EpilogueArguments& arguments, MemoryRanges& memory) const {
   if (grouped_) WW_CHECK(check_no_steps(operands));
   for (const EpilogueNode& node : nodes_) {
     const bool of_group = node.op == EpilogueOp::row_vector || node.op == EpilogueOp::scalar;
@@ -264,12 +265,12 @@ Result<void> EpilogueAdapter::bind(const EpilogueOperands& operands, bool in_pla
   return partials_.words() == 0 ? Result<void>() : bind_partials(workspace, arguments, memory);
 }
 
-Result<void> EpilogueAdapter::bind_partials(void* workspace, collective::EpilogueArguments& arguments,
+Result<void> EpilogueAdapter::bind_partials(void* workspace, config::EpilogueArguments& arguments,
                                             MemoryRanges& memory) const {
   WW_CHECK(check_pointer("workspace", workspace, 4));
   // Sets of everything, not of each matrix, so that counters stay together behind the partials.
   const std::int64_t sets = rows_.batch;
-  collective::EpilogueSteps& steps = arguments.steps;
+  config::EpilogueSteps& steps = arguments.steps;
   auto* floats = static_cast<float*>(workspace);
   const auto take = [&](auto*& pointer, i64& step, std::int64_t words) {
     pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(floats);

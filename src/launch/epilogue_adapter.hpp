@@ -50,10 +50,10 @@ class EpilogueAdapter {
   /// Errors: invalid, naming the operand that is missing, misaligned or too narrow; `in_place`, C with another layout
   /// than D.
   Result<void> bind(const EpilogueOperands& operands, bool in_place, void* workspace,
-                    collective::EpilogueArguments& arguments, MemoryRanges& memory) const;
+                    config::EpilogueArguments& arguments, MemoryRanges& memory) const;
 
  private:
-  Result<void> bind_partials(void* workspace, collective::EpilogueArguments& arguments, MemoryRanges& memory) const;
+  Result<void> bind_partials(void* workspace, config::EpilogueArguments& arguments, MemoryRanges& memory) const;
 
   GemmProblem rows_, groups_;  // of operands with the rows of D, and of those that each group has separately
   std::vector<EpilogueNode> nodes_;

@@ -10,7 +10,9 @@
 #include "launch/operand_maps.hpp"
 #include "launch/overlap.hpp"
 #include "select/swap_ab.hpp"
-#include "warpwright/config/grouped_builder.hpp"
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/config/sizes.hpp"
+#include "warpwright/config/swap_ab.hpp"
 
 namespace ww::adapters {
 
@@ -35,7 +37,7 @@ GemmAdapter::GemmAdapter(const Device& device, const GemmProblem& problem, const
       problem_(problem),
       config_(config),
       product_(select::kernel_problem(problem, config)),
-      made_(collective::kernel_config(config)),
+      made_(config::kernel_config(config)),
       epilogue_(problem, config) {}
 
 Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& device, const GemmProblem& given,
@@ -50,18 +52,18 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   WW_TRY(adapter->kernel_, device.backend().kernel(gemm_source(config)));
 
   runtime::Launch& launch = adapter->launch_;
-  const int cluster = collective::cluster_of(config).size();
+  const int cluster = config::cluster_of(config).size();
   launch.kernel = adapter->kernel_.get();
   launch.cluster = static_cast<std::uint32_t>(cluster);
-  launch.threads = static_cast<std::uint32_t>(collective::threads_of(config));
-  launch.shared_bytes = static_cast<std::uint32_t>(k_groups ? collective::raster_shared_plan(config).total
-                                                            : collective::shared_plan(config).total);
+  launch.threads = static_cast<std::uint32_t>(config::threads_of(config));
+  launch.shared_bytes = static_cast<std::uint32_t>(k_groups ? config::raster_shared_plan(config).total
+                                                            : config::shared_plan(config).total);
   launch.params_bytes = k_groups ? sizeof(kernel::KGroupedParams) : sizeof(kernel::GemmParams);
   launch.pdl = overlaps(options.pdl, !k_groups && overlap_pays(problem));
-  launch.cross_cta = collective::reduces(config.epilogue);  // tiles read each other's partial results
+  launch.cross_cta = config::reduces(config.epilogue);  // tiles read each other's partial results
 
   kernel::KGroupedParams& params = adapter->params_;
-  collective::GemmArguments& p = params.gemm;
+  config::GemmArguments& p = params.gemm;
   p.m = static_cast<i32>(problem.m);
   p.n = static_cast<i32>(problem.n);
   p.k = static_cast<i32>(problem.k);
@@ -128,7 +130,7 @@ Result<void> GemmAdapter::share_out(const GemmOptions& options) {
   params_.scheduler = scheduler::scheduler_params(made_, grid, k_blocks, clusters);
   if (k_groups_) params_.scheduler.groups = static_cast<i32>(k_groups_->groups);
   workspace_ = scheduler::workspace_plan(made_, params_.scheduler, clusters);
-  launch_.cross_cta = workspace_.waits || collective::reduces(made_.epilogue);
+  launch_.cross_cta = workspace_.waits || config::reduces(made_.epilogue);
   return {};
 }
 
@@ -154,12 +156,12 @@ Result<void> GemmAdapter::check_pointers(const GemmOperands& operands) const {
 
 runtime::TensorMapSpec GemmAdapter::output_map(const void* d) const {
   const GemmProblem& g = product_;
-  const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
+  const std::int64_t columns = config::output_columns(g.epilogue, g.n);
   if (g.d_layout == OutputLayout::column)
-    return TensorMapSpec::matrix(d, g.d, columns, g.m, g.ldd, collective::output_columns(made_),
-                                 collective::column_panel_rows(made_), SmemSwizzle::b128);
-  const int panel = collective::panel_bytes(made_);
-  return TensorMapSpec::matrix(d, g.d, g.m, columns, g.ldd, collective::kWarpgroupRows, panel / bytes_of(g.d),
+    return TensorMapSpec::matrix(d, g.d, columns, g.m, g.ldd, config::output_columns(made_),
+                                 config::column_panel_rows(made_), SmemSwizzle::b128);
+  const int panel = config::panel_bytes(made_);
+  return TensorMapSpec::matrix(d, g.d, g.m, columns, g.ldd, config::kWarpgroupRows, panel / bytes_of(g.d),
                                panel_swizzle(panel));
 }
 
@@ -169,8 +171,8 @@ Result<runtime::TensorMapSpec> GemmAdapter::operand_map(const char* name, const 
   const int tile_k = made_.tile.k;
   if (major == Major::k) return TensorMapSpec::matrix(base, type, rows, k, ld, box_rows, tile_k, SmemSwizzle::b128);
   runtime::TensorMapSpec map =
-      TensorMapSpec::matrix(base, type, k, rows, ld, tile_k, collective::mn_block(type), SmemSwizzle::b128);
-  if (!collective::has_k_tails(made_)) return map;
+      TensorMapSpec::matrix(base, type, k, rows, ld, tile_k, config::mn_block(type), SmemSwizzle::b128);
+  if (!config::has_k_tails(made_)) return map;
   // (m, x, y) is row x + y - K, so that a box from x = K - count of plane y = end on ends where the group does; see
   // load_rows() of the mainloop.
   map.rank = 3;
@@ -186,25 +188,25 @@ Result<runtime::TensorMapSpec> GemmAdapter::operand_map(const char* name, const 
   return map;
 }
 
-Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::GemmArguments& arguments) const {
+Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, config::GemmArguments& arguments) const {
   runtime::Backend& backend = device_.backend();
   const GemmProblem& g = product_;
   const GemmConfig& c = made_;
   MapCache::Run maps(maps_);
   const auto encode = [&](const runtime::TensorMapSpec& matrix, std::int64_t stride) {
-    return backend.encode(collective::stacks_matrices(c) ? batch_of(matrix, g.batch, stride) : matrix);
+    return backend.encode(config::stacks_matrices(c) ? batch_of(matrix, g.batch, stride) : matrix);
   };
   const auto operand = [&](const char* name, const void* base, DType type, Major major, std::int64_t rows,
                            std::int64_t ld, int box_rows, std::int64_t stride) -> Result<arch::TensorMap> {
     WW_TRY(const runtime::TensorMapSpec map, operand_map(name, base, type, major, rows, ld, box_rows));
-    return collective::has_k_tails(c) ? backend.encode(map) : encode(map, stride);  // tails: it has its third mode
+    return config::has_k_tails(c) ? backend.encode(map) : encode(map, stride);  // tails: it has its third mode
   };
   if (g.k > 0) {  // a tensor map cannot have empty extents, and without K nothing is loaded
     WW_TRY(arguments.a, maps.get(0, operands.a, [&] {
       return operand("a", operands.a, g.a, g.a_major, g.m, g.lda, c.tile.m / c.cluster.n, g.batch_a);
     }));
     WW_TRY(arguments.b, maps.get(1, operands.b, [&] {
-      return operand("b", operands.b, g.b, g.b_major, g.n, g.ldb, c.tile.n / collective::slices_of_b(c), g.batch_b);
+      return operand("b", operands.b, g.b, g.b_major, g.n, g.ldb, c.tile.n / config::slices_of_b(c), g.batch_b);
     }));
   }
   WW_TRY(arguments.d, maps.get(2, operands.d, [&] { return encode(output_map(operands.d), g.batch_d); }));
@@ -213,7 +215,7 @@ Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, collective::
 
 void GemmAdapter::add_memory(const GemmOperands& operands, MemoryRanges& memory) const {
   const GemmProblem& g = product_;
-  const bool swaps = collective::swaps(config_), block = is_block(g.scale);
+  const bool swaps = config::swaps(config_), block = is_block(g.scale);
   const auto scale_span = [&](std::int64_t rows, std::int64_t row, std::int64_t column, std::int64_t batch) {
     if (g.scale == Scale::none || g.k == 0) return std::uint64_t{0};
     std::int64_t last = (g.batch - 1) * batch;
@@ -229,7 +231,7 @@ void GemmAdapter::add_memory(const GemmOperands& operands, MemoryRanges& memory)
     return major == Major::k ? matrix_span(rows, g.k, ld, type, batch) : matrix_span(g.k, rows, ld, type, batch);
   };
   const bool by_column = g.d_layout == OutputLayout::column;
-  const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
+  const std::int64_t columns = config::output_columns(g.epilogue, g.n);
   if (!pointers_) {
     memory.add({swaps ? "b" : "a", operands.a, operand_span(g.m, g.a_major, g.lda, g.a, g.batch_a), false});
     memory.add({swaps ? "a" : "b", operands.b, operand_span(g.n, g.b_major, g.ldb, g.b, g.batch_b), false});
@@ -251,7 +253,7 @@ void GemmAdapter::add_memory(const GemmOperands& operands, MemoryRanges& memory)
 Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KGroupPointers& groups) const {
   if (!kernel_) return {};
   WW_CHECK(check_pointers(given));
-  GemmOperands operands = collective::swaps(config_) ? exchanged(given) : given;
+  GemmOperands operands = config::swaps(config_) ? exchanged(given) : given;
   // Templates of maps need some address, and none of these is the caller's.
   if (pointers_) operands.a = operands.b = operands.d = operands.workspace;
   kernel::KGroupedParams params = params_;

@@ -40,7 +40,7 @@ class GemmAdapter {
   Result<runtime::TensorMapSpec> operand_map(const char* name, const void* base, DType type, Major major,
                                              std::int64_t rows, std::int64_t ld, int box_rows) const;
   runtime::TensorMapSpec output_map(const void* d) const;  // of one matrix
-  Result<void> encode_maps(const GemmOperands& operands, collective::GemmArguments& arguments) const;
+  Result<void> encode_maps(const GemmOperands& operands, config::GemmArguments& arguments) const;
   /// Adds the memory of everything but the epilogue; `operands` are those that the kernel names.
   void add_memory(const GemmOperands& operands, MemoryRanges& memory) const;
 

@@ -8,7 +8,8 @@
 
 #include "config/config_source.hpp"
 #include "config/config_text.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/sizes.hpp"
+#include "warpwright/config/swap_ab.hpp"
 
 namespace ww::adapters {
 namespace {
@@ -20,7 +21,7 @@ GemmConfig launch_free(GemmConfig c) {
   if (c.sm90.tile_scheduler == TileScheduler::single) c.sm90.tile_scheduler = TileScheduler::fixed;
   // The number of K splits that are reduced in workspace is a launch parameter; whether there are any is not.
   if (c.sm90.tile_scheduler == TileScheduler::split_k)
-    c.sm90.split = collective::sums_in_workspace(c) ? 2 * c.cluster.k : c.cluster.k;
+    c.sm90.split = config::sums_in_workspace(c) ? 2 * c.cluster.k : c.cluster.k;
   return c;
 }
 
@@ -30,7 +31,7 @@ runtime::KernelSource kernel_source(const KernelTemplate& kernel, const GemmConf
   const GemmConfig c = launch_free(config);
   const std::string text = to_text(c);
   const std::string name = fmt::format("{}_{:016x}", kernel.prefix, XXH3_64bits(text.data(), text.size()));
-  const char* const registers = collective::a_from_registers(c) ? "#define WARPWRIGHT_WGMMA_A_FROM_REGISTERS\n" : "";
+  const char* const registers = config::a_from_registers(c) ? "#define WARPWRIGHT_WGMMA_A_FROM_REGISTERS\n" : "";
   return {name, fmt::format(R"(// {}
 #define WARPWRIGHT_WGMMA_ONLY
 #define WARPWRIGHT_WGMMA_{}_{}
@@ -54,8 +55,8 @@ WW_MODULE()
 }
 
 runtime::KernelSource gemm_source(const GemmConfig& asked) {
-  const GemmConfig config = collective::kernel_config(asked);
-  if (collective::groups_k(config))
+  const GemmConfig config = config::kernel_config(asked);
+  if (config::groups_k(config))
     return kernel_source(
         {"warpwright_k_grouped", "warpwright/kernel/gemm.hpp", "ww::kernel::Gemm", "ww::kernel::KGroupedParams"},
         config);

@@ -11,13 +11,16 @@
 #include "launch/operand_maps.hpp"
 #include "launch/overlap.hpp"
 #include "warpwright/arch/tensor_map_update.hpp"
-#include "warpwright/config/grouped_builder.hpp"
+#include "warpwright/config/group_encoding.hpp"
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/config/sizes.hpp"
+#include "warpwright/config/token_widths.hpp"
 #include "warpwright/kernel/descriptor_update.hpp"
 #include "warpwright/kernel/zero_rows.hpp"
 
 namespace ww::adapters {
 
-using collective::GroupedWorkspace;
+using config::GroupedWorkspace;
 using runtime::SmemSwizzle;
 
 namespace {
@@ -31,21 +34,21 @@ std::size_t list_offset(std::int64_t groups) {
   return kMapsOffset + 2 * static_cast<std::size_t>(groups) * arch::tensor_map::kBytes;
 }
 std::size_t list_bytes(std::int64_t groups) {
-  return sizeof(u32) * collective::kListedWords * static_cast<std::size_t>(1 + groups);
+  return sizeof(u32) * config::kListedWords * static_cast<std::size_t>(1 + groups);
 }
 static_assert(sizeof(arch::TensorMap) == arch::tensor_map::kBytes && kMapsOffset % arch::tensor_map::kBytes == 0);
 
-constexpr unsigned kMapOfB = collective::kTokenBoxes, kMapOfD = kMapOfB + 1;  // behind those of A
+constexpr unsigned kMapOfB = config::kTokenBoxes, kMapOfD = kMapOfB + 1;  // behind those of A
 static_assert(kMapOfD < 16, "MapCache: an operand's number fits below an address that is a multiple of 16");
 
 bool uses_descriptors(const GemmConfig& config) { return config.row_groups.variant == GroupedVariant::descriptors; }
 
-static_assert(collective::kTokenWidthCount <= collective::kWidthClasses);
+static_assert(config::kTokenWidthCount <= config::kWidthClasses);
 
 /// Returns B [G, N, K] as a map whose boxes are rows of one group.
 runtime::TensorMapSpec weights_map(const GroupedProblem& g, const GemmConfig& c, const void* base) {
-  runtime::TensorMapSpec spec = TensorMapSpec::matrix(base, g.b, g.n, g.k, g.ldb, c.tile.n / collective::slices_of_b(c),
-                                                      c.tile.k, SmemSwizzle::b128);
+  runtime::TensorMapSpec spec =
+      TensorMapSpec::matrix(base, g.b, g.n, g.k, g.ldb, c.tile.n / config::slices_of_b(c), c.tile.k, SmemSwizzle::b128);
   spec.rank = 3;
   spec.extent[2] = static_cast<std::uint64_t>(g.groups);
   spec.stride_bytes[2] = static_cast<std::uint64_t>(g.stride_b_group) * bytes_of(g.b);
@@ -80,7 +83,7 @@ Result<void> GroupedAdapter::prepare_product(const GemmOptions& options, int sms
   const GemmConfig& c = config_;
   WW_TRY(product_, device_.backend().kernel(grouped_source(c)));
 
-  collective::GroupedArguments& p = arguments_;
+  config::GroupedArguments& p = arguments_;
   p.ldd = g.ldd;
   p.n = static_cast<i32>(g.n);
   p.k = static_cast<i32>(g.k);
@@ -95,12 +98,12 @@ Result<void> GroupedAdapter::prepare_product(const GemmOptions& options, int sms
   p.scale_b_group = g.scale_b_group;
 
   runtime::Launch& launch = product_launch_;
-  const int cluster = collective::cluster_of(c).size();
+  const int cluster = config::cluster_of(c).size();
   launch.kernel = product_.get();
   launch.cluster = static_cast<std::uint32_t>(cluster);
-  launch.threads = static_cast<std::uint32_t>(collective::threads_of(c));
-  launch.shared_bytes = static_cast<std::uint32_t>(collective::grouped_shared_bytes(c));
-  launch.params_bytes = sizeof(collective::GroupedArguments);
+  launch.threads = static_cast<std::uint32_t>(config::threads_of(c));
+  launch.shared_bytes = static_cast<std::uint32_t>(config::grouped_shared_bytes(c));
+  launch.params_bytes = sizeof(config::GroupedArguments);
   launch.cross_cta = c.sm90.tile_scheduler == TileScheduler::dynamic;  // CTAs share the counter of tiles
   // Always with descriptors, because the preceding kernel is their update, which lets this one start early.
   launch.pdl = overlaps(options.pdl, overlap_pays(g, c, sms)) || uses_descriptors(c);
@@ -176,10 +179,10 @@ Result<void> GroupedAdapter::check_product(const GroupedOperands& operands) cons
   return {};
 }
 
-collective::GroupSizes GroupedAdapter::group_sizes(const GroupedOperands& operands) const {
+config::GroupSizes GroupedAdapter::group_sizes(const GroupedOperands& operands) const {
   const GroupedProblem& g = problem_;
   const bool masked = g.encoding == GroupEncoding::masked;
-  collective::GroupSizes sizes{};
+  config::GroupSizes sizes{};
   sizes.encoding = g.groups > 0 ? g.encoding : GroupEncoding::offsets;  // without groups, row ids would be read
   sizes.groups = static_cast<i32>(g.groups);
   sizes.rows = static_cast<i32>(g.total_rows());
@@ -190,8 +193,7 @@ collective::GroupSizes GroupedAdapter::group_sizes(const GroupedOperands& operan
   return sizes;
 }
 
-Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands,
-                                         collective::GroupedArguments& arguments) const {
+Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands, config::GroupedArguments& arguments) const {
   runtime::Backend& backend = device_.backend();
   const GroupedProblem& g = problem_;
   const GemmConfig& c = config_;
@@ -203,9 +205,9 @@ Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands,
   };
   if (g.k > 0) {  // a tensor map cannot have empty extents, and without K nothing is loaded
     // contiguous, masked: a whole tile, and the rows of one consumer warpgroup for tiles that end early.
-    const int boxes = ragged ? collective::kTokenBoxes : uses_descriptors(c) || !collective::loads_parts(c) ? 1 : 2;
+    const int boxes = ragged ? config::kTokenBoxes : uses_descriptors(c) || !config::loads_parts(c) ? 1 : 2;
     for (int box = 0; box < boxes; ++box) {
-      const int rows = ragged     ? collective::token_box_rows(box)
+      const int rows = ragged     ? config::token_box_rows(box)
                        : box == 0 ? c.tile.m
                                   : c.tile.m / c.sm90.consumer_warpgroups;
       WW_TRY(arguments.a[box], maps.get(static_cast<unsigned>(box), operands.a, [&] { return tokens(rows); }));
@@ -213,9 +215,9 @@ Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands,
     WW_TRY(arguments.b, maps.get(kMapOfB, operands.b, [&] { return backend.encode(weights_map(g, c, operands.b)); }));
   }
   if (!ragged) {
-    const int panel = uses_descriptors(c) ? collective::kRowBytes : collective::panel_bytes(c);
-    const int rows = uses_descriptors(c) ? c.tile.m : collective::kWarpgroupRows;
-    const std::int64_t columns = collective::output_columns(g.epilogue, g.n);
+    const int panel = uses_descriptors(c) ? config::kRowBytes : config::panel_bytes(c);
+    const int rows = uses_descriptors(c) ? c.tile.m : config::kWarpgroupRows;
+    const std::int64_t columns = config::output_columns(g.epilogue, g.n);
     WW_TRY(arguments.d, maps.get(kMapOfD, operands.d, [&] {
       return backend.encode(TensorMapSpec::matrix(operands.d, g.d, g.total_rows(), columns, g.ldd, rows,
                                                   panel / bytes_of(g.d), panel_swizzle(panel)));
@@ -224,13 +226,13 @@ Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands,
   return {};
 }
 
-collective::GroupDescriptors GroupedAdapter::descriptors(const GroupedOperands& operands) const {
+config::GroupDescriptors GroupedAdapter::descriptors(const GroupedOperands& operands) const {
   char* const workspace = static_cast<char*>(operands.workspace);
   return {reinterpret_cast<arch::TensorMap*>(workspace + kMapsOffset),
           reinterpret_cast<u32*>(workspace + list_offset(problem_.groups))};
 }
 
-Result<void> GroupedAdapter::launch_update(const collective::GroupedArguments& product, const GroupedOperands& operands,
+Result<void> GroupedAdapter::launch_update(const config::GroupedArguments& product, const GroupedOperands& operands,
                                            Stream stream) const {
   kernel::DescriptorUpdateArguments arguments{};
   arguments.a = product.a[0];
@@ -251,10 +253,9 @@ Result<void> GroupedAdapter::launch_update(const collective::GroupedArguments& p
   return device_.backend().launch(launch);
 }
 
-Result<void> GroupedAdapter::launch_product(const GroupedOperands& operands,
-                                            const collective::EpilogueArguments& epilogue, const MemoryRanges& memory,
-                                            Stream stream) const {
-  collective::GroupedArguments arguments = arguments_;
+Result<void> GroupedAdapter::launch_product(const GroupedOperands& operands, const config::EpilogueArguments& epilogue,
+                                            const MemoryRanges& memory, Stream stream) const {
+  config::GroupedArguments arguments = arguments_;
   WW_CHECK(encode_maps(operands, arguments));
   arguments.epilogue = epilogue;
   arguments.d_rows = operands.d;
@@ -278,7 +279,7 @@ Result<void> GroupedAdapter::launch_zeros(const GroupedOperands& operands, Strea
   kernel::ZeroRowsArguments arguments{};
   arguments.d = operands.d;
   arguments.stride_bytes = problem_.ldd * bytes_of(problem_.d);
-  arguments.row_bytes = collective::output_columns(problem_.epilogue, problem_.n) * bytes_of(problem_.d);
+  arguments.row_bytes = config::output_columns(problem_.epilogue, problem_.n) * bytes_of(problem_.d);
   arguments.groups = group_sizes(operands);
   arguments.groups.status = nullptr;  // the product reports
 
@@ -294,7 +295,7 @@ Result<void> GroupedAdapter::run(const GroupedOperands& operands, Stream stream)
   if (!product_ && !zeros_) return {};
   WW_CHECK(check_pointer("d", operands.d, kMapAlignment));
   WW_CHECK(check_sizes(operands));
-  collective::EpilogueArguments epilogue{};
+  config::EpilogueArguments epilogue{};
   MemoryRanges memory;
   if (product_) {
     WW_CHECK(check_product(operands));
@@ -313,8 +314,8 @@ Result<std::vector<TileWidth>> GroupedAdapter::widths(const void* workspace) con
   WW_CHECK(check_pointer("workspace", workspace, kWorkspaceAlignment));
   GroupedWorkspace counted;
   WW_CHECK(device_.download(&counted, workspace, sizeof counted));
-  for (int i = 0; i < collective::kTokenWidthCount; ++i) {
-    const collective::TokenWidth shape = collective::token_shape(i);
+  for (int i = 0; i < config::kTokenWidthCount; ++i) {
+    const config::TokenWidth shape = config::token_shape(i);
     if (counted.widths[i] > 0) widths.push_back({shape.width, shape.swapped, counted.widths[i]});
   }
   return widths;

@@ -40,13 +40,13 @@ class GroupedAdapter {
   Result<void> check_sizes(const GroupedOperands& operands) const;
   Result<void> check_workspace(const GroupedOperands& operands) const;
   Result<void> check_product(const GroupedOperands& operands) const;
-  collective::GroupSizes group_sizes(const GroupedOperands& operands) const;
-  Result<void> encode_maps(const GroupedOperands& operands, collective::GroupedArguments& arguments) const;
-  collective::GroupDescriptors descriptors(const GroupedOperands& operands) const;
-  Result<void> launch_update(const collective::GroupedArguments& product, const GroupedOperands& operands,
+  config::GroupSizes group_sizes(const GroupedOperands& operands) const;
+  Result<void> encode_maps(const GroupedOperands& operands, config::GroupedArguments& arguments) const;
+  config::GroupDescriptors descriptors(const GroupedOperands& operands) const;
+  Result<void> launch_update(const config::GroupedArguments& product, const GroupedOperands& operands,
                              Stream stream) const;
   /// Launches the product. `memory` covers all operands, including the epilogue's.
-  Result<void> launch_product(const GroupedOperands& operands, const collective::EpilogueArguments& epilogue,
+  Result<void> launch_product(const GroupedOperands& operands, const config::EpilogueArguments& epilogue,
                               const MemoryRanges& memory, Stream stream) const;
   Result<void> launch_zeros(const GroupedOperands& operands, Stream stream) const;
 
@@ -58,7 +58,7 @@ class GroupedAdapter {
   std::shared_ptr<const runtime::Kernel> update_;                  // null unless the variant is descriptors
   std::shared_ptr<const runtime::Kernel> zeros_;                   // null unless rows outside groups are zeroed
   runtime::Launch product_launch_, update_launch_, zeros_launch_;  // without params, memory and stream
-  collective::GroupedArguments arguments_{};                       // without pointers
+  config::GroupedArguments arguments_{};                           // without pointers
   mutable MapCache maps_;                                          // of A in every box, B and D
 };
 

@@ -3,6 +3,7 @@
 #include "launch/grouped_memory.hpp"
 
 #include "launch/operand_maps.hpp"
+#include "warpwright/config/epilogue_stages.hpp"
 
 namespace ww::adapters {
 namespace {
@@ -35,7 +36,7 @@ std::uint64_t weight_bytes(const GroupedProblem& p) {
 }
 
 MemoryRange d_memory(const GroupedProblem& p, const GroupedOperands& operands) {
-  const std::int64_t columns = collective::output_columns(p.epilogue, p.n);
+  const std::int64_t columns = config::output_columns(p.epilogue, p.n);
   return {"d", operands.d, span_bytes(p.total_rows(), columns, p.ldd, bytes_of(p.d)), true};
 }
 MemoryRange sizes_memory(const GroupedProblem& p, const GroupedOperands& operands) {

@@ -3,17 +3,17 @@
 #include "launch/grouped_source.hpp"
 
 #include "launch/gemm_source.hpp"
-#include "warpwright/config/grouped_builder.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww::adapters {
 
 runtime::KernelSource grouped_source(const GemmConfig& config) {
   constexpr const char* kName = "warpwright_grouped";
-  constexpr const char* kParams = "ww::collective::GroupedArguments";
+  constexpr const char* kParams = "ww::config::GroupedArguments";
   if (config.row_groups.variant == GroupedVariant::descriptors)
     return kernel_source({kName, "warpwright/kernel/descriptor_gemm.hpp", "ww::kernel::DescriptorGemm", kParams},
                          config);
-  if (collective::is_ragged(config))
+  if (config::is_ragged(config))
     return kernel_source({kName, "warpwright/kernel/ragged_gemm.hpp", "ww::kernel::RaggedGemm", kParams}, config);
   return kernel_source({kName, "warpwright/kernel/grouped_gemm.hpp", "ww::kernel::GroupedGemm", kParams}, config);
 }

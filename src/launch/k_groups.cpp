@@ -14,8 +14,8 @@ Result<void> check_groups(const KGroups& groups, const KGroupPointers& pointers)
   return {};
 }
 
-collective::GroupSizes group_sizes(const KGroups& groups, const KGroupPointers& pointers) {
-  collective::GroupSizes sizes{};
+config::GroupSizes group_sizes(const KGroups& groups, const KGroupPointers& pointers) {
+  config::GroupSizes sizes{};
   sizes.encoding = groups.encoding;
   sizes.groups = static_cast<i32>(groups.groups);
   sizes.rows = static_cast<i32>(groups.rows);

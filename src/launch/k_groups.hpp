@@ -24,7 +24,7 @@ struct KGroupPointers {
 };
 
 Result<void> check_groups(const KGroups& groups, const KGroupPointers& pointers);
-collective::GroupSizes group_sizes(const KGroups& groups, const KGroupPointers& pointers);
+config::GroupSizes group_sizes(const KGroups& groups, const KGroupPointers& pointers);
 void add_groups(const KGroups& groups, const KGroupPointers& pointers, MemoryRanges& memory);
 
 }  // namespace ww::adapters

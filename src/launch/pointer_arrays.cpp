@@ -6,7 +6,7 @@
 
 #include "launch/gemm_source.hpp"
 #include "launch/operand_maps.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww::adapters {
 
@@ -61,7 +61,7 @@ void PointerArrays::add_memory(const GemmOperands& operands, const void* maps, s
   const auto span = [](std::int64_t rows, std::int64_t columns, std::int64_t ld, DType type) {
     return span_bytes(rows, columns, ld, bytes_of(type));
   };
-  const std::int64_t columns = collective::output_columns(p.epilogue, p.n);
+  const std::int64_t columns = config::output_columns(p.epilogue, p.n);
   const std::uint64_t a = p.a_major == Major::k ? span(p.m, p.k, p.lda, p.a) : span(p.k, p.m, p.lda, p.a);
   const std::uint64_t b = p.b_major == Major::k ? span(p.n, p.k, p.ldb, p.b) : span(p.k, p.n, p.ldb, p.b);
   const std::uint64_t d =

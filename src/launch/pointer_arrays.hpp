@@ -14,7 +14,7 @@ inline constexpr std::size_t kMapsAlignment = 256;  // in the workspace
 
 /// Bytes of the maps of a batch.
 inline std::size_t pointer_map_bytes(const GemmProblem& problem) {
-  return static_cast<std::size_t>(problem.batch * collective::kMapsOfMatrix) * arch::tensor_map::kBytes;
+  return static_cast<std::size_t>(problem.batch * config::kMapsOfMatrix) * arch::tensor_map::kBytes;
 }
 
 class PointerArrays {

@@ -9,6 +9,7 @@
 #include "config/config_text.hpp"
 #include "operations/dense_shapes.hpp"
 #include "operations/operation.hpp"
+#include "warpwright/config/epilogue_stages.hpp"
 
 namespace ww::operations {
 namespace {
@@ -112,7 +113,7 @@ class DenseOperation final : public Operation {
  private:
   Shapes shapes() const {
     const GemmProblem& p = problem_;
-    const std::int64_t columns = collective::output_columns(p.epilogue, p.n);
+    const std::int64_t columns = config::output_columns(p.epilogue, p.n);
     return {.a = {p.a, count_of(p, p.batch_a) * rows_of_a(p), p.a_major == Major::k ? p.k : p.m, p.lda},
             .b = {p.b, count_of(p, p.batch_b) * rows_of_b(p), p.b_major == Major::k ? p.k : p.n, p.ldb},
             .scale_a = scale_shape(p, true),

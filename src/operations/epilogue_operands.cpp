@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "operations/host_operand.hpp"
+#include "warpwright/config/epilogue_stages.hpp"
 #include "warpwright/core/meta.hpp"
 
 namespace ww::operations {
@@ -58,8 +59,8 @@ Result<void> make_node(const EpilogueNode& node, const Shape& matrix, std::int64
   } else if (node.op == EpilogueOp::store) {
     WW_TRY(to.out[node.slot], output(node.type, matrix));
     to.is_store[node.slot] = true;
-  } else if (collective::is_reduction(node.op)) {
-    WW_TRY(to.out[node.slot], output(f32, collective::is_row_reduction(node.op) ? column : row));
+  } else if (config::is_reduction(node.op)) {
+    WW_TRY(to.out[node.slot], output(f32, config::is_row_reduction(node.op) ? column : row));
   }
   return {};
 }
@@ -71,8 +72,8 @@ Result<EpilogueTensors> tensors_of(const EpilogueTree& tree, const Shape& shape,
   for (int i = 0; i < tree.size(); ++i) WW_CHECK(make_node(tree.node(i), shape, rows, seed, files, made));
   made.batch = batch, made.m = m;
   made.amax.resize(static_cast<std::size_t>(max<std::int64_t>(batch, 1)));
-  if (collective::stages_of(tree).quantise > EpilogueOp::quantise) {
-    const std::int64_t blocks = (collective::output_columns(tree, n) + 127) / 128;
+  if (config::stages_of(tree).quantise > EpilogueOp::quantise) {
+    const std::int64_t blocks = (config::output_columns(tree, n) + 127) / 128;
     WW_TRY(made.out_scales, output(f32, {m, blocks, blocks, batch}));
   }
   return made;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "operations/operation.hpp"
+#include "warpwright/config/epilogue_stages.hpp"
 #include "warpwright/core/meta.hpp"
 
 namespace ww::operations {
@@ -98,7 +99,7 @@ class GroupedOperation final : public Operation {
 Operation::Shapes GroupedOperation::shapes() const {
   const GroupedProblem& p = case_.problem;
   const std::int64_t rows = p.total_rows(), blocks = ceil_div(p.k, std::int64_t{128});
-  const std::int64_t columns = collective::output_columns(p.epilogue, p.n);
+  const std::int64_t columns = config::output_columns(p.epilogue, p.n);
   Shapes s{.a = {p.a, rows, p.k, p.lda}, .b = {p.b, p.groups * p.n, p.k, p.ldb}, .d = {p.d, rows, columns, columns}};
   switch (p.scale) {
     case Scale::none: break;
@@ -165,7 +166,7 @@ Result<Judgement> GroupedOperation::judge(EmuMath math, std::atomic<int>* progre
   product.reference.resize(static_cast<std::size_t>(p.total_rows() * p.n));
   product.error.resize(product.reference.size());
   claim.reference = product.reference.data(), claim.error = product.error.data();
-  const ref::Verdict outside = verify(claim, progress);
+  const ref::Comparison outside = verify(claim, progress);
   Judgement judged = verify_epilogue(p.epilogue, product, host_.epilogue, host_.d);
   judged.verdict.outside = outside.outside, judged.verdict.outside_wrong = outside.outside_wrong;
   judged.verdict.first_outside = outside.first_outside;

@@ -107,7 +107,7 @@ class KGroupedOperation final : public Operation {
 
  private:
   Shapes shapes() const;
-  Result<ref::Verdict> judge_group(std::int64_t g, EmuMath math) const;
+  Result<ref::Comparison> judge_group(std::int64_t g, EmuMath math) const;
 
   KGroupedInput case_;
   std::optional<KGroupedPlan> plan_;
@@ -163,7 +163,7 @@ Result<void> KGroupedOperation::upload() {
   return {};
 }
 
-Result<ref::Verdict> KGroupedOperation::judge_group(std::int64_t g, EmuMath math) const {
+Result<ref::Comparison> KGroupedOperation::judge_group(std::int64_t g, EmuMath math) const {
   const KGroupedProblem& p = case_.problem;
   const GroupRows& group = case_.meaning.groups[static_cast<std::size_t>(g)];
   WW_TRY(const Matrix a, of_group(host_.a, p.a_major, group));
@@ -198,8 +198,8 @@ Result<Judgement> KGroupedOperation::judge(EmuMath math, std::atomic<int>* progr
   all.elements = groups * m * case_.problem.n;
   const auto moved = [&](Mismatch mismatch, std::int64_t g) { return mismatch.row += g * m, mismatch; };
   for (std::int64_t g = 0; g < groups; ++g) {
-    WW_TRY(const ref::Verdict one, judge_group(g, math));
-    ref::Verdict& verdict = all.verdict;
+    WW_TRY(const ref::Comparison one, judge_group(g, math));
+    ref::Comparison& verdict = all.verdict;
     verdict.wrong += one.wrong;
     if (one.first && !verdict.first) verdict.first = moved(*one.first, g);
     if (one.max_error >= verdict.max_error) verdict.max_error = one.max_error, verdict.worst = moved(one.worst, g);

@@ -37,7 +37,7 @@ struct GroupFacts {
 };
 
 /// What the judge says of D and of the other outputs, and the groups' part in it.
-using Judgement = EpilogueVerdict;
+using Judgement = EpilogueComparison;
 
 class Operation {
  public:

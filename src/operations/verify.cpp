@@ -12,7 +12,8 @@
 #include "ops/grouped_validation.hpp"
 #include "ops/operand_checks.hpp"
 #include "reference/verify_epilogue.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/group_encoding.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww {
 namespace {
@@ -105,8 +106,8 @@ Result<void> add_node(const Product& p, const EpilogueNode& node, ref::EpilogueT
   } else if (node.op == EpilogueOp::store) {
     WW_TRY(to.out[slot], copy_of(matrix("out", o.out[slot], node.type, p.c_layout, p.m, p.n, o.ld_out[slot])));
     to.is_store[static_cast<std::size_t>(slot)] = true;
-  } else if (collective::is_reduction(node.op)) {
-    const bool rows = collective::is_row_reduction(node.op);
+  } else if (config::is_reduction(node.op)) {
+    const bool rows = config::is_row_reduction(node.op);
     WW_TRY(to.out[slot], copy_of({"out", o.out[slot], DType::f32, rows ? p.m : 1, rows ? 1 : p.n, 1, 1}));
   }
   return {};
@@ -118,7 +119,7 @@ Result<ref::EpilogueTensors> tensors_of(const Product& p) {
   for (int i = 0; i < p.epilogue.size(); ++i) WW_CHECK(add_node(p, p.epilogue.node(i), made));
   for (std::size_t i = 0; i < kEpilogueSlots; ++i)
     made.scalar[i] = p.operands.scalar_pointer[i] != nullptr ? *p.operands.scalar_pointer[i] : p.operands.scalar[i];
-  const EpilogueOp quantise = collective::stages_of(p.epilogue).quantise;
+  const EpilogueOp quantise = config::stages_of(p.epilogue).quantise;
   if (quantise == EpilogueOp::none) return made;
   if (quantise == EpilogueOp::quantise) {
     if (p.operands.amax == nullptr) return failure(ErrorCode::invalid, "amax", "a host pointer", "null");
@@ -138,7 +139,7 @@ Result<ref::EpilogueTensors> tensors_of(const Product& p) {
   return made;
 }
 
-void add(const ref::Verdict& from, const std::string& where, std::int64_t elements, std::int64_t product,
+void add(const ref::Comparison& from, const std::string& where, std::int64_t elements, std::int64_t product,
          Verification& to) {
   const auto element = [&](const ref::Mismatch& m) {
     return Verification::Element{where, product, m.row, m.column, m.got, m.expected, m.bound};
@@ -167,7 +168,7 @@ Result<void> judge(const Product& p, Scale scale, const VerifyOptions& options, 
   claim.reference = product.reference.data(), claim.error = product.error.data();
   ref::verify(claim);
   WW_TRY(const ref::EpilogueTensors tensors, tensors_of(p));
-  const ref::EpilogueVerdict verdict = ref::verify_epilogue(p.epilogue, product, tensors, d);
+  const ref::EpilogueComparison verdict = ref::verify_epilogue(p.epilogue, product, tensors, d);
   add(verdict.verdict, verdict.where, verdict.elements, p.number, to);
   return {};
 }
@@ -192,16 +193,16 @@ EpilogueOperands of_matrix(const GemmProblem& p, const EpilogueOperands& all, st
     if (node.op == EpilogueOp::auxiliary)
       one.auxiliary[s] = at(all.auxiliary[s], l * all.batch_auxiliary[s], node.type);
     const bool store = node.op == EpilogueOp::store;
-    if (!store && !collective::is_reduction(node.op)) continue;
+    if (!store && !config::is_reduction(node.op)) continue;
     const bool by_row = p.c_layout == OutputLayout::row;
     const std::int64_t ld = all.ld_out[s] != 0 ? all.ld_out[s] : by_row ? p.n : p.m;
-    const std::int64_t packed = store ? (by_row ? p.m : p.n) * ld : collective::is_row_reduction(node.op) ? p.m : p.n;
+    const std::int64_t packed = store ? (by_row ? p.m : p.n) * ld : config::is_row_reduction(node.op) ? p.m : p.n;
     const std::int64_t step = all.batch_out[s] != 0 ? all.batch_out[s] : packed;
     one.out[s] = const_cast<void*>(at(all.out[s], l * step, store ? node.type : DType::f32));
   }
   for (int s = 0; s < kEpilogueSlots; ++s)
     if (all.scalar_pointer[s] != nullptr) one.scalar_pointer[s] = all.scalar_pointer[s] + l * all.batch_scalar[s];
-  const std::int64_t blocks = ceil_div(collective::output_columns(p.epilogue, p.n), ops::kScaleSpan);
+  const std::int64_t blocks = ceil_div(config::output_columns(p.epilogue, p.n), ops::kScaleSpan);
   if (all.out_scales != nullptr)
     one.out_scales = all.out_scales + l * (all.batch_out_scales != 0 ? all.batch_out_scales : p.m * blocks);
   if (all.amax != nullptr) one.amax = all.amax + l * (all.batch_amax != 0 ? all.batch_amax : 1);
@@ -225,7 +226,7 @@ EpilogueOperands of_rows(const GroupedProblem& p, const EpilogueOperands& all, s
   }
   for (int s = 0; s < kEpilogueSlots; ++s)
     if (all.scalar_pointer[s] != nullptr) one.scalar_pointer[s] = all.scalar_pointer[s] + g * all.batch_scalar[s];
-  const std::int64_t blocks = ceil_div(collective::output_columns(p.epilogue, p.n), ops::kScaleSpan);
+  const std::int64_t blocks = ceil_div(config::output_columns(p.epilogue, p.n), ops::kScaleSpan);
   const bool packed = all.out_scales_row == 0 && all.out_scales_block == 0;
   if (all.out_scales != nullptr) one.out_scales = all.out_scales + first * (packed ? blocks : all.out_scales_row);
   return one;
@@ -254,7 +255,7 @@ void judge_outside(const GroupedProblem& p, const void* d, const std::vector<ref
                    Verification& to) {
   std::vector<bool> inside(static_cast<std::size_t>(p.total_rows()), false);
   for (const ref::GroupRows& group : groups) std::fill_n(inside.begin() + group.first, group.count, true);
-  const std::int64_t bytes = collective::output_columns(p.epilogue, p.n) * bytes_of(p.d);
+  const std::int64_t bytes = config::output_columns(p.epilogue, p.n) * bytes_of(p.d);
   for (std::int64_t row = 0; row < p.total_rows(); ++row) {
     if (inside[static_cast<std::size_t>(row)]) continue;
     const auto* const from = static_cast<const unsigned char*>(at(d, row * p.ldd, p.d));
@@ -280,7 +281,7 @@ Result<Verification> verify(const GemmProblem& problem, const GemmOperands& o, c
     product.a = operand("a", base(o.a, o.a_pointers, p.batch_a, p.a), p.a, p.a_major, p.m, p.k, p.lda);
     product.b = operand("b", base(o.b, o.b_pointers, p.batch_b, p.b), p.b, p.b_major, p.n, p.k, p.ldb);
     product.d = matrix("d", base(o.d, o.d_pointers, p.batch_d, p.d), p.d, p.d_layout, p.m,
-                       collective::output_columns(p.epilogue, p.n), p.ldd);
+                       config::output_columns(p.epilogue, p.n), p.ldd);
     set_scales(product, p.scale, at(o.scale_a, l * p.batch_scale_a, DType::f32),
                at(o.scale_b, l * p.batch_scale_b, DType::f32), {p.scale_a_row, p.scale_a_k, p.scale_b_n, p.scale_b_k});
     product.epilogue = p.epilogue, product.c_layout = p.c_layout;
@@ -302,7 +303,7 @@ Result<Verification> verify(const GroupedProblem& problem, const GroupedOperands
     product.a = operand("a", at(o.a, first * p.lda, p.a), p.a, Major::k, count, p.k, p.lda);
     product.b = operand("b", at(o.b, g * p.stride_b_group, p.b), p.b, Major::k, p.n, p.k, p.ldb);
     product.d = matrix("d", at(o.d, first * p.ldd, p.d), p.d, OutputLayout::row, count,
-                       collective::output_columns(p.epilogue, p.n), p.ldd);
+                       config::output_columns(p.epilogue, p.n), p.ldd);
     const std::int64_t scale_row = p.scale == Scale::tensor ? g * p.scale_a_group : first * p.scale_a_row;
     set_scales(product, p.scale, at(o.scale_a, scale_row, DType::f32), at(o.scale_b, g * p.scale_b_group, DType::f32),
                {p.scale_a_row, p.scale_a_k, p.scale_b_n, p.scale_b_k});

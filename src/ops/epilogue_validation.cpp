@@ -4,14 +4,15 @@
 
 #include <fmt/format.h>
 
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww::ops {
 
 Result<void> check_epilogue(const GemmProblem& p) {
-  if (const char* expected = collective::fault_of(p.epilogue))
+  if (const char* expected = config::fault_of(p.epilogue))
     return failure(ErrorCode::invalid, "epilogue", expected, "another");
-  const collective::EpilogueStages stages = collective::stages_of(p.epilogue);
+  const config::EpilogueStages stages = config::stages_of(p.epilogue);
   const bool quantises = stages.quantise != EpilogueOp::none;
   if (quantises && p.d != e4m3)
     return failure(ErrorCode::unsupported, "d (type)", "e4m3: the epilogue quantises", name_of(p.d));
@@ -21,7 +22,7 @@ Result<void> check_epilogue(const GemmProblem& p) {
 }
 
 Result<void> check_epilogue_tile(const GemmProblem& p, const GemmConfig& c) {
-  if (collective::fits_halves(c, p.n)) return {};
+  if (config::fits_halves(c, p.n)) return {};
   return failure(ErrorCode::unsupported, "epilogue, swiglu_halves",
                  "a TILE_N that divides N and 256: each half of a tile within 128 columns that share a scale",
                  fmt::format("N = {}, TILE_N = {}", p.n, c.tile.n));

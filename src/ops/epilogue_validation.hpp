@@ -2,6 +2,7 @@
 // Checks that an epilogue fits its problem, and that a config's tile fits the epilogue.
 #pragma once
 
+#include "warpwright/config/epilogue_stages.hpp"
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
 
@@ -22,7 +23,7 @@ inline GemmProblem outputs_of(const GroupedProblem& problem) {
 
 /// Returns a type of D for the checks that all products share, which do not know quantised outputs.
 inline DType plain_output(const GemmProblem& problem) {
-  return collective::stages_of(problem.epilogue).quantise == EpilogueOp::none ? problem.d : bf16;
+  return config::stages_of(problem.epilogue).quantise == EpilogueOp::none ? problem.d : bf16;
 }
 
 }  // namespace ww::ops

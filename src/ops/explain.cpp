@@ -38,13 +38,14 @@ std::string because(const Explanation& made) {
                      largest == made.chosen.terms.end() ? "nothing" : largest->meaning);
 }
 
-int resident_sms(const GemmOptions& options, const ops::LaunchTarget& place) {
-  return options.sms > 0 ? std::min(options.sms, place.sms) : place.sms;
+int resident_sms(const GemmOptions& options, const ops::LaunchTarget& target) {
+  return options.sms > 0 ? std::min(options.sms, target.sms) : target.sms;
 }
 
-Result<Explanation> explain_on(const GemmProblem& problem, const GemmOptions& options, const ops::LaunchTarget& place) {
-  WW_TRY(ops::Alternatives all, ops::alternatives(problem, options, place));
-  Explanation made{.sms = resident_sms(options, place), .emulated = place.emulated};
+Result<Explanation> explain_on(const GemmProblem& problem, const GemmOptions& options,
+                               const ops::LaunchTarget& target) {
+  WW_TRY(ops::Alternatives all, ops::alternatives(problem, options, target));
+  Explanation made{.sms = resident_sms(options, target), .emulated = target.emulated};
   made.chosen = ranked(all.decision.config, select::cost_of(all.decision.problem, all.decision.config, made.sms));
   for (const select::Candidate& candidate : all.ranking.candidates)
     made.ranking.push_back(ranked(candidate.config, candidate.cost));
@@ -74,10 +75,10 @@ void sort_in(const GemmConfig& config, const Result<void>& checked, Explanation&
 
 /// The list of grouped configs for the types, with the tables and the epilogue of this problem.
 Result<Explanation> explain_on(const GroupedProblem& problem, const GemmOptions& options,
-                               const ops::LaunchTarget& place) {
-  WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, place.sms));
+                               const ops::LaunchTarget& target) {
+  WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, target.sms));
   const GroupedProblem& p = decision.problem;
-  Explanation made{.sms = resident_sms(options, place), .emulated = place.emulated};
+  Explanation made{.sms = resident_sms(options, target), .emulated = target.emulated};
   made.chosen.config = decision.config;
   made.ranking.push_back(made.chosen);
   made.because =
@@ -93,9 +94,9 @@ Result<Explanation> explain_on(const GroupedProblem& problem, const GemmOptions&
 
 /// The tiles that a product of groups of K may have, beside those that were asked for.
 Result<Explanation> explain_on(const KGroupedProblem& problem, const GemmOptions& options,
-                               const ops::LaunchTarget& place) {
+                               const ops::LaunchTarget& target) {
   WW_TRY(const ops::KGroupedDecision decision, ops::decide(problem, options));
-  Explanation made{.sms = resident_sms(options, place), .emulated = place.emulated};
+  Explanation made{.sms = resident_sms(options, target), .emulated = target.emulated};
   made.chosen.config = decision.config;
   made.ranking.push_back(made.chosen);
   made.because =
@@ -112,24 +113,24 @@ Result<Explanation> explain_on(const KGroupedProblem& problem, const GemmOptions
   return made;
 }
 
-ops::LaunchTarget place_of(const Device& device) { return {device.info().sms, device.info().emulated}; }
+ops::LaunchTarget target_of(const Device& device) { return {device.info().sms, device.info().emulated}; }
 
 }  // namespace
 
 Result<Explanation> explain(const Device& device, const GemmProblem& problem, const GemmOptions& options) {
-  return explain_on(problem, options, place_of(device));
+  return explain_on(problem, options, target_of(device));
 }
 Result<Explanation> explain(const GemmProblem& problem, const GemmOptions& options) {
   return explain_on(problem, options, {ops::kTypicalSms, false});
 }
 Result<Explanation> explain(const Device& device, const GroupedProblem& problem, const GemmOptions& options) {
-  return explain_on(problem, options, place_of(device));
+  return explain_on(problem, options, target_of(device));
 }
 Result<Explanation> explain(const GroupedProblem& problem, const GemmOptions& options) {
   return explain_on(problem, options, {ops::kTypicalSms, false});
 }
 Result<Explanation> explain(const Device& device, const KGroupedProblem& problem, const GemmOptions& options) {
-  return explain_on(problem, options, place_of(device));
+  return explain_on(problem, options, target_of(device));
 }
 Result<Explanation> explain(const KGroupedProblem& problem, const GemmOptions& options) {
   return explain_on(problem, options, {ops::kTypicalSms, false});

@@ -10,7 +10,7 @@
 #include "ops/gemm_validation.hpp"
 #include "ops/operand_checks.hpp"
 #include "select/swap_ab.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww::ops {
 namespace {
@@ -63,7 +63,7 @@ Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, 
   const GemmConfig config = select::choose(checked, request_of(options, place));
   WW_CHECK(validate(config));
   WW_CHECK(check_epilogue_tile(checked, config));
-  WW_CHECK(check_sms(options.sms, collective::cluster_of(config).size()));
+  WW_CHECK(check_sms(options.sms, config::cluster_of(config).size()));
   WW_CHECK(check_tiles(checked, config));
   return Decision{checked, config};
 }

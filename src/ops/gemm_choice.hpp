@@ -19,13 +19,13 @@ struct Decision {
   GemmConfig config;    // resolved
 };
 
-Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, const LaunchTarget& place);
+Result<Decision> decide(const GemmProblem& problem, const GemmOptions& options, const LaunchTarget& target);
 
 /// The ranked candidates for the same arguments.
 struct Alternatives {
   Decision decision;
   select::Ranking ranking;
 };
-Result<Alternatives> alternatives(const GemmProblem& problem, const GemmOptions& options, const LaunchTarget& place);
+Result<Alternatives> alternatives(const GemmProblem& problem, const GemmOptions& options, const LaunchTarget& target);
 
 }  // namespace ww::ops

@@ -9,7 +9,8 @@
 #include "config/config_text.hpp"
 #include "ops/epilogue_validation.hpp"
 #include "ops/operand_checks.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww::ops {
 namespace {
@@ -28,7 +29,7 @@ struct StoredOutput {
   std::int64_t rows, width;
 };
 StoredOutput stored_output(const GemmProblem& p) {
-  const std::int64_t columns = collective::output_columns(p.epilogue, p.n);
+  const std::int64_t columns = config::output_columns(p.epilogue, p.n);
   return p.d_layout == OutputLayout::row ? StoredOutput{p.m, columns} : StoredOutput{columns, p.m};
 }
 
@@ -112,7 +113,7 @@ Result<void> validate(const GemmConfig& resolved) {
     return failure(ErrorCode::unsupported,
                    resolved.grouping != Grouping::dense ? "config, grouping" : "config, variant",
                    "dense, without groups: this product has none", to_text(resolved));
-  if (const collective::ConfigFault fault = collective::fault_of(resolved))
+  if (const config::ConfigFault fault = config::fault_of(resolved))
     return failure(ErrorCode::unsupported, fmt::format("config, {}", fault.field), fault.expected,
                    field_text(resolved, fault.field), "config " + to_text(resolved));
   return {};

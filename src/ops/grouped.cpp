@@ -9,7 +9,7 @@
 #include "ops/grouped_validation.hpp"
 #include "ops/operand_checks.hpp"
 #include "select/grouped_configs.hpp"
-#include "warpwright/config/grouped_builder.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww {
 
@@ -35,7 +35,7 @@ Result<ops::GroupedDecision> ops::decide(const GroupedProblem& problem, const Ge
     config = select::choose_grouped(checked, whole, resident);
   }
   WW_CHECK(ops::validate(config, checked));
-  WW_CHECK(ops::check_sms(options.sms, collective::cluster_of(config).size()));
+  WW_CHECK(ops::check_sms(options.sms, config::cluster_of(config).size()));
   if (static_cast<double>(adapters::tile_bound(checked, config)) > ops::kLargestTileCount)
     return failure(ErrorCode::unsupported, "rows, n", "fewer than 1e9 tiles",
                    fmt::format("{} x {}", checked.total_rows(), checked.n));

@@ -9,7 +9,10 @@
 #include "config/config_text.hpp"
 #include "ops/epilogue_validation.hpp"
 #include "ops/operand_checks.hpp"
-#include "warpwright/config/grouped_builder.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/group_encoding.hpp"
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww::ops {
 namespace {
@@ -47,7 +50,7 @@ void fill_block_scales(GroupedProblem& p) {
 void fill_strides(GroupedProblem& p) {
   if (p.lda == 0) p.lda = p.k;
   if (p.ldb == 0) p.ldb = p.k;
-  if (p.ldd == 0) p.ldd = collective::output_columns(p.epilogue, p.n);
+  if (p.ldd == 0) p.ldd = config::output_columns(p.epilogue, p.n);
   if (p.scale == Scale::none) p.scale_a_group = p.scale_b_group = 0;
   if (p.scale == Scale::none || p.scale == Scale::tensor) fill_tensor_scales(p);
   if (p.scale == Scale::row_column) fill_row_column_scales(p);
@@ -94,8 +97,8 @@ Result<void> check_variant(const GemmConfig& c, const GroupedProblem& p) {
 
 Result<void> check_group_count(std::int64_t groups) {
   if (groups < 0) return failure(ErrorCode::invalid, "groups", "at least 0", fmt::format("{}", groups));
-  if (groups <= collective::kGroupLimit) return {};
-  return failure(ErrorCode::unsupported, "groups", fmt::format("at most {}", collective::kGroupLimit),
+  if (groups <= config::kGroupLimit) return {};
+  return failure(ErrorCode::unsupported, "groups", fmt::format("at most {}", config::kGroupLimit),
                  fmt::format("{}", groups));
 }
 
@@ -125,7 +128,7 @@ Result<GroupedProblem> validate(const GroupedProblem& problem) {
   fill_strides(p);
   WW_CHECK(check_multiples(p.n, p.k, p.a, problem.lda == 0 && problem.ldb == 0));
   WW_CHECK(check_rows("lda", "k", p.total_rows(), p.k, p.lda, p.a));
-  const std::int64_t columns = collective::output_columns(p.epilogue, p.n), step = 16 / bytes_of(p.d);
+  const std::int64_t columns = config::output_columns(p.epilogue, p.n), step = 16 / bytes_of(p.d);
   if (columns % step != 0)  // tails of groups are stored 16 bytes at a time
     return failure(ErrorCode::unsupported, "n", fmt::format("{} columns of D in {}, or a multiple", step, name_of(p.d)),
                    fmt::format("{}", columns));
@@ -142,7 +145,7 @@ Result<void> validate(const GemmConfig& resolved, const GroupedProblem& problem)
   if (resolved.row_groups.capacity < problem.groups)
     return failure(ErrorCode::unsupported, "config, groups",
                    fmt::format("at least the {} of the problem", problem.groups), to_text(resolved));
-  if (const collective::ConfigFault fault = collective::fault_of_grouped(resolved))
+  if (const config::ConfigFault fault = config::fault_of_grouped(resolved))
     return failure(ErrorCode::unsupported, fmt::format("config, {}", fault.field), fault.expected, to_text(resolved));
   return check_epilogue_tile(outputs_of(problem), resolved);
 }

@@ -13,7 +13,9 @@
 #include "ops/grouped_validation.hpp"
 #include "ops/operand_checks.hpp"
 #include "select/grouped_configs.hpp"
-#include "warpwright/config/grouped_builder.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/group_encoding.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww {
 namespace {
@@ -82,8 +84,7 @@ Result<void> ops::check_k_grouped(const GemmConfig& config, std::int64_t groups)
   };
   if (config.k_groups.capacity < groups)
     return refused("groups", fmt::format("at least the {} of the problem", groups));
-  if (const collective::ConfigFault fault = collective::fault_of_k_grouped(config))
-    return refused(fault.field, fault.expected);
+  if (const config::ConfigFault fault = config::fault_of_k_grouped(config)) return refused(fault.field, fault.expected);
   return {};
 }
 
@@ -101,13 +102,13 @@ Result<ops::KGroupedDecision> ops::decide(const KGroupedProblem& problem, const 
   if (options.sms == 1 && requested.cluster.m == 0) requested.cluster.m = 1;
   decision.config = select::choose_k_grouped(decision.batch, requested);
   WW_CHECK(check_k_grouped(decision.config, problem.groups));
-  WW_CHECK(ops::check_sms(options.sms, collective::cluster_of(decision.config).size()));
+  WW_CHECK(ops::check_sms(options.sms, config::cluster_of(decision.config).size()));
   const bool masked = problem.encoding == GroupEncoding::masked;
   decision.groups = {.encoding = problem.encoding,
                      .groups = problem.groups,
                      .rows = problem.total_k(),
                      .alignment = masked ? problem.k : problem.alignment,
-                     .granularity = collective::has_k_tails(decision.config) ? 1 : ops::kScaleSpan};
+                     .granularity = config::has_k_tails(decision.config) ? 1 : ops::kScaleSpan};
   return decision;
 }
 

@@ -214,7 +214,7 @@ template <DType kA, DType kB = kA> class Verifier {
   Verifier(const Claim& claim, std::atomic<int>* progress)
       : claim_(claim), rule_(arithmetic_of(kA, claim.math)), progress_(progress) {}
 
-  Verdict run() {
+  Comparison run() {
     const std::vector<Rows> tiles = row_tiles();
     const std::int64_t rows = static_cast<std::int64_t>(tiles.size()), columns = (claim_.columns() + kTile - 1) / kTile;
     std::atomic<std::int64_t> done{0};
@@ -331,7 +331,7 @@ template <DType kA, DType kB = kA> class Verifier {
   void compare(const Tile& tile, const Rows& rows, std::int64_t column, int columns) {
     const std::int64_t row = rows.first;
     const DType type = claim_.d.type();
-    Verdict local;
+    Comparison local;
     for (std::int64_t r = 0; r < rows.count; ++r)
       for (std::int64_t c = 0; c < columns; ++c) {
         const double reference = tile.reference[r * kTile + c], error = tile.error[r * kTile + c];
@@ -377,7 +377,7 @@ template <DType kA, DType kB = kA> class Verifier {
   }
 
   /// Merges results independently of the order in which tiles arrive: ties go to the earlier element.
-  void merge(const Verdict& local) {
+  void merge(const Comparison& local) {
     const auto earlier = [](const Mismatch& x, const Mismatch& y) {
       return x.row != y.row ? x.row < y.row : x.column < y.column;
     };
@@ -396,12 +396,12 @@ template <DType kA, DType kB = kA> class Verifier {
   const Decoder<kA> decoder_a_;
   const Decoder<kB> decoder_b_;
   std::mutex mutex_;
-  Verdict verdict_;
+  Comparison verdict_;
 };
 
 }  // namespace
 
-Verdict verify(const Claim& claim, std::atomic<int>* progress) {
+Comparison verify(const Claim& claim, std::atomic<int>* progress) {
   const bool wide_b = claim.b.type() == DType::e5m2;
   switch (claim.a.type()) {
     case DType::bf16: return Verifier<DType::bf16>(claim, progress).run();

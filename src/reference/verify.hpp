@@ -11,7 +11,7 @@
 
 #include "reference/group_layout.hpp"
 #include "reference/matrix.hpp"
-#include "warpwright/config/gemm_config.hpp"
+#include "warpwright/config/enumerations.hpp"
 #include "warpwright/host/device.hpp"
 
 namespace ww::ref {
@@ -44,7 +44,7 @@ struct Mismatch {
   double got = 0, expected = 0, bound = 0;
 };
 
-struct Verdict {
+struct Comparison {
   std::int64_t wrong = 0;                 // elements outside their bound
   std::optional<Mismatch> first;          // the first of them, row by row
   Mismatch worst;                         // the element with the largest finite |got - expected|, right or wrong
@@ -56,6 +56,6 @@ struct Verdict {
 };
 
 /// `progress`, when given, rises from 0 to 1000.
-Verdict verify(const Claim& claim, std::atomic<int>* progress = nullptr);
+Comparison verify(const Claim& claim, std::atomic<int>* progress = nullptr);
 
 }  // namespace ww::ref

@@ -8,6 +8,7 @@
 
 #include "reference/element.hpp"
 #include "warpwright/config/epilogue_nodes.hpp"
+#include "warpwright/config/epilogue_stages.hpp"
 
 namespace ww::ref {
 namespace {
@@ -28,7 +29,7 @@ Bounded convert(Bounded x, DType type) {
 struct Reduction {
   double sum = 0, sum_error = 0, magnitude = 0, amax = 0, amax_error = 0;
   std::int64_t count = 0;
-  void take(Bounded x) {
+  void add(Bounded x) {
     sum += x.value, sum_error += x.error, magnitude += std::fabs(x.value) + x.error, ++count;
     amax = std::max(amax, std::fabs(x.value)), amax_error = std::max(amax_error, x.error);
     if (std::isnan(x.value)) sum_error = amax_error = kInfinity;
@@ -50,7 +51,7 @@ class Judge {
   Judge(const EpilogueTree& tree, const BoundedProduct& product, const EpilogueTensors& tensors, const Matrix& d,
         std::int64_t matrix)
       : tree_(tree),
-        stages_(collective::stages_of(tree)),
+        stages_(config::stages_of(tree)),
         product_(product),
         tensors_(tensors),
         d_(d),
@@ -61,7 +62,7 @@ class Judge {
     for (auto& columns : columns_) columns.resize(static_cast<std::size_t>(product.n));
   }
 
-  EpilogueVerdict run() {
+  EpilogueComparison run() {
     std::vector<Bounded> row(static_cast<std::size_t>(product_.n));
     for (std::int64_t m = 0; m < rows_of_d_.count; ++m) {
       for (std::int64_t n = 0; n < product_.n; ++n) row[static_cast<std::size_t>(n)] = value(stages_.body, m, n);
@@ -76,7 +77,7 @@ class Judge {
  private:
   Bounded value(int at, std::int64_t m, std::int64_t n) {
     const EpilogueNode node = tree_.node(at);
-    const auto operand = [&](int i) { return value(collective::operand_node(tree_, at, i), m, n); };
+    const auto operand = [&](int i) { return value(config::operand_node(tree_, at, i), m, n); };
     const auto exact = [](double x) { return Bounded{x, 0}; };
     switch (node.op) {
       case EpilogueOp::accumulator: {
@@ -128,8 +129,8 @@ class Judge {
       }
       default: break;
     }
-    if (collective::is_row_reduction(node.op)) rows_[node.slot][static_cast<std::size_t>(m)].take(x);
-    if (collective::is_column_reduction(node.op)) columns_[node.slot][static_cast<std::size_t>(n)].take(x);
+    if (config::is_row_reduction(node.op)) rows_[node.slot][static_cast<std::size_t>(m)].add(x);
+    if (config::is_column_reduction(node.op)) columns_[node.slot][static_cast<std::size_t>(n)].add(x);
     return x;
   }
 
@@ -148,7 +149,7 @@ class Judge {
     const bool quantise = stages_.quantise == EpilogueOp::quantise;
     for (std::int64_t n = 0; n < columns; ++n) {
       Bounded x = row[static_cast<std::size_t>(n)];
-      if (quantise) all_.take(x), x = multiply(x, {tensors_.scalar[kScalarOutScale], 0});
+      if (quantise) all_.add(x), x = multiply(x, {tensors_.scalar[kScalarOutScale], 0});
       judge("D", row_of(m), n, element(d_, row_of(m), n), convert(x, d_.type()));
     }
   }
@@ -159,7 +160,7 @@ class Judge {
     for (std::int64_t first = 0; first < columns; first += 128) {
       const std::int64_t last = std::min(first + 128, columns);
       Reduction block;
-      for (std::int64_t n = first; n < last; ++n) block.take(row[static_cast<std::size_t>(n)]);
+      for (std::int64_t n = first; n < last; ++n) block.add(row[static_cast<std::size_t>(n)]);
       const double got = element(tensors_.out_scales, row_of(m), first / 128);
       judge("out_scales", row_of(m), first / 128, got, scale_of(block.result(false), got));
       for (std::int64_t n = first; n < last; ++n) {
@@ -188,8 +189,8 @@ class Judge {
   void judge_reductions() {
     for (int i = 0; i < tree_.size(); ++i) {
       const EpilogueNode node = tree_.node(i);
-      const bool of_rows = collective::is_row_reduction(node.op);
-      if (!of_rows && !collective::is_column_reduction(node.op)) continue;
+      const bool of_rows = config::is_row_reduction(node.op);
+      if (!of_rows && !config::is_column_reduction(node.op)) continue;
       const bool sum = node.op == EpilogueOp::row_sum || node.op == EpilogueOp::column_sum;
       const std::vector<Reduction>& all = of_rows ? rows_[node.slot] : columns_[node.slot];
       for (std::size_t j = 0; j < all.size(); ++j) {
@@ -210,7 +211,7 @@ class Judge {
 
   void judge(const char* where, std::int64_t row, std::int64_t column, double got, Bounded expected) {
     const double bound = expected.error;
-    Verdict& v = verdict_.verdict;
+    Comparison& v = verdict_.verdict;
     ++verdict_.elements;
     if (!std::isfinite(bound) || std::isnan(expected.value)) return;
     const Mismatch here{row, column, got, expected.value, bound};
@@ -227,7 +228,7 @@ class Judge {
   static constexpr const char* kOut[] = {"out0", "out1", "out2", "out3"};
 
   const EpilogueTree& tree_;
-  const collective::EpilogueStages stages_;
+  const config::EpilogueStages stages_;
   const BoundedProduct& product_;
   const EpilogueTensors& tensors_;
   const Matrix& d_;
@@ -235,19 +236,19 @@ class Judge {
   const GroupRows rows_of_d_;
   std::array<std::vector<Reduction>, kEpilogueSlots> rows_, columns_;
   Reduction all_;
-  EpilogueVerdict verdict_;
+  EpilogueComparison verdict_;
 };
 
 }  // namespace
 
-EpilogueVerdict verify_epilogue(const EpilogueTree& tree, const BoundedProduct& product, const EpilogueTensors& tensors,
-                                const Matrix& d) {
-  EpilogueVerdict all;
+EpilogueComparison verify_epilogue(const EpilogueTree& tree, const BoundedProduct& product,
+                                   const EpilogueTensors& tensors, const Matrix& d) {
+  EpilogueComparison all;
   const std::int64_t judged = product.groups ? static_cast<std::int64_t>(product.groups->size()) : product.batch;
   for (std::int64_t l = 0; l < judged; ++l) {
-    const EpilogueVerdict one = Judge(tree, product, tensors, d, l).run();
-    const Verdict& from = one.verdict;
-    Verdict& to = all.verdict;
+    const EpilogueComparison one = Judge(tree, product, tensors, d, l).run();
+    const Comparison& from = one.verdict;
+    Comparison& to = all.verdict;
     if (!to.first && from.first) to.first = from.first, all.where = one.where;
     if (from.max_error > to.max_error) to.worst = from.worst, to.max_error = from.max_error;
     to.max_error_of_bound = std::max(to.max_error_of_bound, from.max_error_of_bound);

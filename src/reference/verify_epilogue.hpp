@@ -37,12 +37,12 @@ struct BoundedProduct {
 
 /// The verdict on D and on every output: `where` names the first tensor with a wrong element; rows count on from one
 /// matrix of a batch to the next.
-struct EpilogueVerdict {
-  Verdict verdict;
+struct EpilogueComparison {
+  Comparison verdict;
   std::string where = "D";
   std::int64_t elements = 0;
 };
-EpilogueVerdict verify_epilogue(const EpilogueTree& tree, const BoundedProduct& product, const EpilogueTensors& tensors,
-                                const Matrix& d);
+EpilogueComparison verify_epilogue(const EpilogueTree& tree, const BoundedProduct& product,
+                                   const EpilogueTensors& tensors, const Matrix& d);
 
 }  // namespace ww::ref

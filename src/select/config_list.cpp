@@ -8,8 +8,11 @@
 #include <set>
 #include <type_traits>
 
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/faults.hpp"
 #include "warpwright/config/fields.hpp"
+#include "warpwright/config/resolve.hpp"
+#include "warpwright/config/sizes.hpp"
+#include "warpwright/config/swap_ab.hpp"
 
 namespace ww::select {
 namespace {
@@ -103,7 +106,7 @@ Key key_of(const GemmConfig& config) {
 bool may_serialise(const GemmConfig& c) {
   const bool cuts_k =
       c.sm90.tile_scheduler == TileScheduler::stream_k || c.sm90.tile_scheduler == TileScheduler::split_k;
-  return collective::mma_blocks_of(c) > 1 && !collective::promotes(c) &&
+  return config::mma_blocks_of(c) > 1 && !config::promotes(c) &&
          (cuts_k || c.operands.d == DType::f32 || c.cluster.m * c.cluster.n > 2);
 }
 
@@ -111,36 +114,36 @@ bool may_serialise(const GemmConfig& c) {
 /// configs with 8 to 548 bytes each. They are near the register limit and follow no simple law. This rule covers all of
 /// them and 130 other configs, none of which was chosen for a measured problem.
 bool may_spill(const GemmConfig& c) {
-  if (collective::swaps(c)) return false;
-  const bool promoted = collective::promotes(c), pingpong = c.sm90.schedule == Schedule::pingpong;
+  if (config::swaps(c)) return false;
+  const bool promoted = config::promotes(c), pingpong = c.sm90.schedule == Schedule::pingpong;
   const bool by_rows = c.operands.scale == Scale::row_column, both = c.operands.scale == Scale::block_1x128_1x128;
   const bool counter = c.sm90.tile_scheduler == TileScheduler::dynamic,
              stream = c.sm90.tile_scheduler == TileScheduler::stream_k;
-  const int registers = (collective::mma_blocks_of(c) + (promoted ? 1 : 0)) * c.tile.n / 2;
+  const int registers = (config::mma_blocks_of(c) + (promoted ? 1 : 0)) * c.tile.n / 2;
   if (promoted) {
-    if (collective::sums_in_cluster(c)) return registers >= 128 && (both || c.sm90.consumer_warpgroups > 1);
+    if (config::sums_in_cluster(c)) return registers >= 128 && (both || c.sm90.consumer_warpgroups > 1);
     if (!both) return false;
     const bool pairs = c.cluster.m == 2 && (counter || stream);
     return (registers >= 128 && (pairs || pingpong)) || (c.sm90.schedule == Schedule::multistage && c.tile.n == 192);
   }
-  if (by_rows && collective::sums_in_cluster(c)) return registers >= 128;
+  if (by_rows && config::sums_in_cluster(c)) return registers >= 128;
   if (by_rows && ((counter && c.tile.n == 256) || (stream && c.sm90.consumer_warpgroups == 3 && c.tile.n == 192)))
     return true;
   if (by_rows && c.tile.n == 240) return true;
   if (registers >= 160) return by_rows || counter || pingpong;
-  const bool words = c.operands.d == DType::f32;
-  if (c.tile.n == 224) return stream || counter || (words && c.sm90.tile_scheduler == TileScheduler::split_k);
-  return words && stream && c.tile.n == 256;
+  const bool f32 = c.operands.d == DType::f32;
+  if (c.tile.n == 224) return stream || counter || (f32 && c.sm90.tile_scheduler == TileScheduler::split_k);
+  return f32 && stream && c.tile.n == 256;
 }
 
 /// Returns true for a width of kBetweenColumns with block scales. Such a tile needs two scales of B in most k-blocks,
 /// and no measured one is more than 2 % faster than the best of the other widths.
 bool meets_two_scales(const GemmConfig& c) {
-  return collective::promotes(c) && !collective::swaps(c) &&
+  return config::promotes(c) && !config::swaps(c) &&
          std::find(std::begin(kBetweenColumns), std::end(kBetweenColumns), c.tile.n) != std::end(kBetweenColumns);
 }
 
-void take(int& field, int otherwise) {
+void set_if_open(int& field, int otherwise) {
   if (field == 0) field = otherwise;
 }
 
@@ -155,25 +158,24 @@ bool is_for(const GemmConfig& shape, const GemmConfig& requested) {
   // A requested tile or cluster rules swap-AB out: it counts rows by columns of D unless swap_ab says otherwise.
   const bool free =
       requested.tile.m == 0 && requested.tile.n == 0 && requested.cluster.m == 0 && requested.cluster.n == 0;
-  return !collective::swaps(shape) || collective::swaps(requested) ||
-         (requested.sm90.swap_ab == SwapAb::automatic && free);
+  return !config::swaps(shape) || config::swaps(requested) || (requested.sm90.swap_ab == SwapAb::automatic && free);
 }
 
 GemmConfig complete(const GemmConfig& shape, const GemmConfig& requested) {
   GemmConfig c = requested;
   if (c.sm90.swap_ab == SwapAb::automatic) c.sm90.swap_ab = shape.sm90.swap_ab;
-  take(c.tile.m, shape.tile.m);
-  take(c.tile.n, shape.tile.n);
-  take(c.cluster.m, shape.cluster.m);
-  take(c.cluster.n, shape.cluster.n);
+  set_if_open(c.tile.m, shape.tile.m);
+  set_if_open(c.tile.n, shape.tile.n);
+  set_if_open(c.cluster.m, shape.cluster.m);
+  set_if_open(c.cluster.n, shape.cluster.n);
   if (c.sm90.schedule == Schedule::automatic) c.sm90.schedule = shape.sm90.schedule;
   const bool splits = c.sm90.split > 1 || c.cluster.k > 1;
   if (c.sm90.tile_scheduler == TileScheduler::automatic)
     c.sm90.tile_scheduler = splits ? TileScheduler::split_k : shape.sm90.tile_scheduler;
   // An explicit split count also fixes how many of its parts are reduced within one cluster.
   if (c.sm90.tile_scheduler == TileScheduler::split_k && !splits && shape.sm90.tile_scheduler == TileScheduler::split_k)
-    c.sm90.split = shape.sm90.split, take(c.cluster.k, shape.cluster.k);
-  return collective::resolve(c);
+    c.sm90.split = shape.sm90.split, set_if_open(c.cluster.k, shape.cluster.k);
+  return config::resolve(c);
 }
 
 std::vector<GemmConfig> config_list(const GemmConfig& requested) {
@@ -185,7 +187,7 @@ std::vector<GemmConfig> config_list(const GemmConfig& requested) {
   list.clear();
   std::set<Key> seen;
   const auto add = [&](const GemmConfig& c) {
-    if (!collective::fault_of(c) && seen.insert(key_of(c)).second) list.push_back(c);
+    if (!config::fault_of(c) && seen.insert(key_of(c)).second) list.push_back(c);
   };
   for (const GemmConfig& shape : config_shapes())
     if (const GemmConfig c = complete(shape, requested);

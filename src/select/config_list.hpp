@@ -19,7 +19,7 @@ const std::vector<GemmConfig>& config_shapes();
 bool is_for(const GemmConfig& shape, const GemmConfig& requested);
 
 /// Returns `shape` with everything that `requested` sets, resolved. The result is not checked: see
-/// collective::fault_of.
+/// config::fault_of.
 GemmConfig complete(const GemmConfig& shape, const GemmConfig& requested);
 
 /// Returns the resolved configs of the family of `requested`, each once, that agree with all it sets and for which a

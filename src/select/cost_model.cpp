@@ -7,7 +7,8 @@
 #include <numeric>
 
 #include "select/swap_ab.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/sizes.hpp"
+#include "warpwright/config/swap_ab.hpp"
 
 namespace ww::select {
 namespace {
@@ -25,10 +26,10 @@ struct TileCost {
 
 /// Returns the share of promotion that no MMAs hide.
 double promotion_in_sight(const GemmConfig& c, const CostConstants& k) {
-  return c.sm90.consumer_warpgroups == 3            ? k.promotion_exposed_three
-         : collective::partial_accumulators(c) == 2 ? k.promotion_exposed_two
-         : collective::tiles_in_flight(c) > 1       ? k.promotion_exposed_two
-                                                    : k.promotion_exposed_one;
+  return c.sm90.consumer_warpgroups == 3        ? k.promotion_exposed_three
+         : config::partial_accumulators(c) == 2 ? k.promotion_exposed_two
+         : config::tiles_in_flight(c) > 1       ? k.promotion_exposed_two
+                                                : k.promotion_exposed_one;
 }
 
 /// The share of the rows of A's tiles that lie inside A, and the same for B.
@@ -38,20 +39,20 @@ struct Inside {
 
 TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, const CostConstants& k) {
   const double outputs = static_cast<double>(c.tile.m) * c.tile.n;
-  const double stage_bytes = (c.tile.m + c.tile.n) * double{collective::kRowBytes};
-  const double operand_bytes = 4.0 * c.tile.m / collective::kWarpgroupRows * (2048 + 32.0 * c.tile.n);
+  const double stage_bytes = (c.tile.m + c.tile.n) * double{config::kRowBytes};
+  const double operand_bytes = 4.0 * c.tile.m / config::kWarpgroupRows * (2048 + 32.0 * c.tile.n);
   const double tensor = outputs / kProductsPerClock;
   const double shared = (operand_bytes + stage_bytes) / k.shared_bytes_per_clock;
   // With multicast, each CTA of a cluster issues its part of the shared operands.
-  const double a_bytes = double{collective::kRowBytes} * c.tile.m / c.cluster.n;
-  const double b_bytes = double{collective::kRowBytes} * c.tile.n / c.cluster.m;
-  const double filled = double{collective::kRowBytes} * (c.tile.m * (1 - inside.a) + c.tile.n * (1 - inside.b));
+  const double a_bytes = double{config::kRowBytes} * c.tile.m / c.cluster.n;
+  const double b_bytes = double{config::kRowBytes} * c.tile.n / c.cluster.m;
+  const double filled = double{config::kRowBytes} * (c.tile.m * (1 - inside.a) + c.tile.n * (1 - inside.b));
   const double loads =
       (a_bytes * inside.a + b_bytes * inside.b) / k.load_bytes_per_clock + filled / k.fill_bytes_per_clock;
   const double busy = std::max({tensor, shared, loads});
   // One stage is read while the others are being loaded.
   const double slowest = std::max(busy, (busy + k.ring_clocks) / std::max(1, c.sm90.stages - 1));
-  const bool pingpong = collective::tiles_in_flight(c) > 1, roles = collective::has_roles(c);
+  const bool pingpong = config::tiles_in_flight(c) > 1, roles = config::has_roles(c);
 
   TileCost t;
   const double block_us = k_blocks / (k.ghz * 1e3);
@@ -59,12 +60,12 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
   t.shared = (slowest - tensor) * block_us;
   t.loads = (a_bytes + b_bytes) / 64 * block_us;
   // Twice without warp specialisation, because the thread that loads also multiplies.
-  t.issue = (k.block_clocks * (roles ? 1 : 2) + (collective::promotes(c) ? k.scale_clocks : 0) +
+  t.issue = (k.block_clocks * (roles ? 1 : 2) + (config::promotes(c) ? k.scale_clocks : 0) +
              k.cluster_clocks * std::log2(1.0 * c.cluster.m * c.cluster.n)) *
             block_us;
-  if (collective::promotes(c)) t.promotion = promotion_in_sight(c, k) * outputs / kFmaPerClock * block_us;
-  const double d_kib = c.tile.m * double{1.0 * collective::output_columns(c)} * bytes_of(c.operands.d) / 1024;
-  const double halvings = std::log2(1.0 * collective::kRowBytes / collective::panel_bytes(c));
+  if (config::promotes(c)) t.promotion = promotion_in_sight(c, k) * outputs / kFmaPerClock * block_us;
+  const double d_kib = c.tile.m * double{1.0 * config::output_columns(c)} * bytes_of(c.operands.d) / 1024;
+  const double halvings = std::log2(1.0 * config::kRowBytes / config::panel_bytes(c));
   const double store_clocks = k.store_clocks_per_kib * d_kib * (1 + k.narrow_panels * halvings);
   const double epilogue = (k.tile_clocks + store_clocks) / (k.ghz * 1e3);
   // One warpgroup stores while the other multiplies; only the excess is exposed.
@@ -78,8 +79,8 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
 double hbm_bytes(const GemmProblem& p, const GemmConfig& c, double waves, double at_once, const CostConstants& k) {
   const double element = bytes_of(p.a), batch = static_cast<double>(p.batch);
   const double once = static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * element * batch;
-  const double d = static_cast<double>(p.m) * static_cast<double>(collective::output_columns(p.epilogue, p.n)) *
-                   bytes_of(p.d) * batch;
+  const double d =
+      static_cast<double>(p.m) * static_cast<double>(config::output_columns(p.epilogue, p.n)) * bytes_of(p.d) * batch;
   if (once <= k.l2_bytes) return once + d;
   // A wave covers a band of tiles `raster` cluster tiles wide.
   const bool along_m = c.raster.band == RasterBand::along_m;
@@ -96,7 +97,7 @@ double hbm_bytes(const GemmProblem& p, const GemmConfig& c, double waves, double
 /// clusters are distributed in pairs.
 double shared_rows(const GemmProblem& p, const GemmConfig& c, const Inside& inside, double splits,
                    const CostConstants& k) {
-  const int in_cluster = collective::cluster_of(c).size(), step = in_cluster == 1 ? 1 : 2;
+  const int in_cluster = config::cluster_of(c).size(), step = in_cluster == 1 ? 1 : 2;
   const auto count = [](std::int64_t extent, int by) { return static_cast<double>(ceil_div(extent, by)); };
   const double tiles_m = count(p.m, c.tile.m * c.cluster.m), tiles_n = count(p.n, c.tile.n * c.cluster.n);
   const double all = tiles_m * tiles_n * static_cast<double>(p.batch);
@@ -135,14 +136,14 @@ bool tile_is_recorded(const GemmConfig& c, bool swapped) {
 double uncertainty_of(const GemmConfig& c, bool swapped, const CostConstants& k) {
   const int plane = c.cluster.m * c.cluster.n, along_k = std::max(1, c.cluster.k);
   // Pingpong has few recorded times, all of them longer than modelled.
-  if (!collective::has_roles(c) || collective::tiles_in_flight(c) > 1) return k.uncertainty;
+  if (!config::has_roles(c) || config::tiles_in_flight(c) > 1) return k.uncertainty;
   if (c.sm90.tile_scheduler == TileScheduler::split_k
           ? c.sm90.split != along_k
           : c.sm90.tile_scheduler == TileScheduler::single || c.sm90.tile_scheduler == TileScheduler::dynamic)
     return k.uncertainty;
   // Measured up to 18 % longer than modelled: while one CTA promotes its only partial accumulator, the others of the
   // cluster wait.
-  if (plane > 1 && (c.sm90.consumer_warpgroups == 3 || collective::partial_accumulators(c) == 1))
+  if (plane > 1 && (c.sm90.consumer_warpgroups == 3 || config::partial_accumulators(c) == 1))
     return k.uncertainty_plain;
   if (!tile_is_recorded(c, swapped) || plane > 2 || along_k > 4) return k.uncertainty_plain;
   return along_k > 1 ? k.uncertainty_sums : 0;
@@ -165,8 +166,8 @@ int resident_ctas(int cluster, int sms) {
 }
 
 Cost cost_of(const GemmProblem& p, const GemmConfig& c, int sms, const CostConstants& k) {
-  return collective::swaps(c) ? cost_of_kernel(exchanged(p), collective::exchanged(c), true, sms, k)
-                              : cost_of_kernel(p, c, false, sms, k);
+  return config::swaps(c) ? cost_of_kernel(exchanged(p), config::exchanged(c), true, sms, k)
+                          : cost_of_kernel(p, c, false, sms, k);
 }
 
 namespace {
@@ -175,7 +176,7 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   Cost cost;
   cost[Term::fill_drain] = k.launch_us;
   if (p.m == 0 || p.n == 0 || p.batch == 0) return cost;
-  const int in_cluster = collective::cluster_of(c).size(), along_k = std::max(1, c.cluster.k);
+  const int in_cluster = config::cluster_of(c).size(), along_k = std::max(1, c.cluster.k);
   const auto count = [](std::int64_t extent, int step) { return static_cast<double>(ceil_div(extent, step)); };
   const double k_blocks = count(p.k, c.tile.k), batch = static_cast<double>(p.batch);
   const double splits = c.sm90.tile_scheduler == TileScheduler::split_k
@@ -217,7 +218,7 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   if (streams) cost[Term::sums] += k.stream_cluster * std::log2(1.0 * in_cluster) * units * tile.total();
   const double sm_us = busiest * tile.total();
 
-  const double row_bytes = collective::kRowBytes * k_blocks;
+  const double row_bytes = config::kRowBytes * k_blocks;
   // If K is cut evenly, neighbours are at the same K and share reads of L2. Otherwise only the CTAs of this line, the
   // last wave and the one before it read separately.
   const double own_rows = c.cluster.m * c.tile.m * inside.a + c.cluster.n * c.tile.n * inside.b;
@@ -229,7 +230,7 @@ Cost cost_of_kernel(const GemmProblem& p, const GemmConfig& c, bool swapped, int
   const double l2_bytes = cluster_tiles * rows * row_bytes;
   cost.hbm_bytes = hbm_bytes(p, c, units, cost.resident / cut, k);
   // All rings together wait for these bytes; tiles that share an operand wait for the same bytes.
-  const double stage_bytes = (c.tile.m * inside.a + c.tile.n * inside.b) * collective::kRowBytes;
+  const double stage_bytes = (c.tile.m * inside.a + c.tile.n * inside.b) * config::kRowBytes;
   const double once = static_cast<double>(p.m + p.n) * row_bytes * batch;
   const double asked = cluster_tiles * own_rows * row_bytes * in_cluster / along_k;
   const double in_flight = std::min(1.0, units) * cost.resident * c.sm90.stages * stage_bytes *

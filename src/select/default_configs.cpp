@@ -4,7 +4,10 @@
 // `efficiency` is the share of the tensor peak that the tile's shared-memory traffic allows (docs/selection.md).
 #include "select/default_configs.hpp"
 
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/resolve.hpp"
+#include "warpwright/config/sizes.hpp"
+#include "warpwright/config/swap_ab.hpp"
 
 namespace ww::select {
 namespace {
@@ -26,7 +29,7 @@ GemmConfig with_shape(GemmConfig config, const TileShape& shape) {
   config.tile.n = shape.tile_n;
   config.cluster.m = shape.cluster_m;
   config.cluster.n = 1;
-  return collective::resolve(config);
+  return config::resolve(config);
 }
 
 std::vector<TileShape> shapes_for(DType d, Scale scale) {
@@ -40,7 +43,7 @@ std::vector<TileShape> shapes_for(DType d, Scale scale) {
 std::vector<TileShape> shapes_that_fit(const GemmConfig& config, const std::vector<TileShape>& shapes) {
   std::vector<TileShape> fit;
   for (const TileShape& shape : shapes)
-    if (!collective::fault_of(with_shape(config, shape))) fit.push_back(shape);
+    if (!config::fault_of(with_shape(config, shape))) fit.push_back(shape);
   return fit.empty() ? shapes : fit;
 }
 
@@ -58,7 +61,7 @@ std::vector<GemmConfig> default_configs(DType a, DType d, Scale scale) {
   std::vector<GemmConfig> configs;
   for (const TileShape& shape : shapes_for(d, scale)) {
     const GemmConfig config = with_shape({.operands = {.a = a, .b = a, .d = d, .scale = scale}}, shape);
-    if (!collective::fault_of(config)) configs.push_back(config);
+    if (!config::fault_of(config)) configs.push_back(config);
   }
   return configs;
 }
@@ -74,23 +77,23 @@ std::vector<GemmConfig> all_default_configs() {
 
 GemmConfig choose_default(const GemmProblem& problem, const GemmConfig& requested, int sms) {
   GemmConfig config = requested;
-  if (collective::swaps(config)) {  // only on request: 128 rows of B, and as few rows of A as there are
+  if (config::swaps(config)) {  // only on request: 128 rows of B, and as few rows of A as there are
     if (config.tile.m == 0 && config.sm90.consumer_warpgroups == 0) config.tile.m = problem.n <= 64 ? 64 : 128;
     if (config.tile.n == 0)
       config.tile.n =
           static_cast<int>(min<std::int64_t>(64, round_up<std::int64_t>(max<std::int64_t>(problem.m, 8), 8)));
-    return collective::resolve(config);
+    return config::resolve(config);
   }
   const bool shaped = config.tile.m || config.tile.n || config.tile.k || config.cluster.m || config.cluster.n ||
                       config.sm90.stages || config.sm90.consumer_warpgroups || config.sm90.partial_accumulators ||
                       config.sm90.schedule != Schedule::automatic;
-  if (shaped) return collective::resolve(config);
+  if (shaped) return config::resolve(config);
 
   std::vector<TileShape> shapes = shapes_for(problem.d, problem.scale);
   if (!config.epilogue.empty()) shapes = shapes_that_fit(config, shapes);
   const TileShape* best = &shapes.front();
   for (const TileShape& shape : shapes)
-    if (!collective::fault_of(with_shape(config, shape)) && cost(problem, shape, sms) < cost(problem, *best, sms))
+    if (!config::fault_of(with_shape(config, shape)) && cost(problem, shape, sms) < cost(problem, *best, sms))
       best = &shape;
   return with_shape(config, *best);
 }

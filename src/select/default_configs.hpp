@@ -19,7 +19,7 @@ std::vector<GemmConfig> all_default_configs();
 
 /// Returns the config for `problem` on `sms` SMs of an emulated device, with all fields that `requested` sets. If it
 /// sets tile, cluster, stages or warpgroups, the rest is resolved around them instead of taken from the list. The
-/// result is not checked: see collective::fault_of. `requested` has the problem's types, recipe, layout and epilogue,
+/// result is not checked: see config::fault_of. `requested` has the problem's types, recipe, layout and epilogue,
 /// as of_problem() returns it.
 GemmConfig choose_default(const GemmProblem& problem, const GemmConfig& requested, int sms);
 

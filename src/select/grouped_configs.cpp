@@ -18,7 +18,11 @@
 #include "select/grouped_configs.hpp"
 
 #include "select/ranking.hpp"
-#include "warpwright/config/grouped_builder.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/group_encoding.hpp"
+#include "warpwright/config/resolve.hpp"
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww::select {
 namespace {
@@ -28,14 +32,14 @@ constexpr std::int64_t kTokenStep = 8, kWidestTile = 64, kShortExtent = 1024;  /
 constexpr std::int64_t kLongK = 1024;                                          // a shorter K is not split
 // rows of a group; weights of a tile; tiles for each SM
 constexpr std::int64_t kShortRows = 32, kShortWeights = 64, kShortTiles = 15;
-constexpr int kGroupTiers[] = {128, 512, collective::kGroupLimit};
+constexpr int kGroupTiers[] = {128, 512, config::kGroupLimit};
 
 GemmConfig ragged(GemmConfig config) {
   config.row_groups.variant = GroupedVariant::ragged;
-  if (config.sm90.tile_scheduler == TileScheduler::split_k) return collective::resolve_grouped(config);
+  if (config.sm90.tile_scheduler == TileScheduler::split_k) return config::resolve_grouped(config);
   config.tile.m = 128;
   config.tile.n = 256;
-  return collective::resolve_grouped(config);
+  return config::resolve_grouped(config);
 }
 
 /// Returns the number of tiles of with_occupancy() if every group has rows, and few.
@@ -57,7 +61,7 @@ GemmConfig split_where_few(const GemmConfig& config, const GroupedProblem& p, in
   GemmConfig split = config;
   split.sm90.tile_scheduler = TileScheduler::split_k;
   split.tile.m = split.tile.n = split.sm90.stages = 0;
-  split = collective::resolve_grouped(split);
+  split = config::resolve_grouped(split);
   const double whole = longest_cta(p, config, sms), halves = longest_cta(p, split, sms);
   const bool few = whole <= config.tile.n;  // at most one tile for each CTA
   return few && halves <= 0.875 * whole ? split : config;
@@ -74,22 +78,22 @@ bool gains_from_occupancy(const GroupedProblem& p, int sms) {
 GemmConfig with_occupancy(GemmConfig config, int occupancy) {
   config.row_groups.variant = GroupedVariant::ragged;
   config.sm90.occupancy = occupancy;
-  return collective::resolve_grouped(config);
+  return config::resolve_grouped(config);
 }
 /// Returns 2 CTAs per SM if that gives each at most one tile, otherwise 3. A third CTA would shrink the ring of each.
 int occupancy_for(const GroupedProblem& p, int sms) { return short_tiles(p) <= 2 * sms ? 2 : 3; }
 
 /// `n`: columns of the product, where SwiGLU pairs its halves.
 GemmConfig rasterised(GemmConfig config, GroupedVariant variant, std::int64_t n = 0) {
-  const bool promoted = collective::promotes(config), words = config.operands.d == DType::f32;
+  const bool promoted = config::promotes(config), words = config.operands.d == DType::f32;
   config.row_groups.variant = variant;
   // 256 columns are too wide here: promotion needs those registers, and FP32 outputs that shared memory.
   config.tile.m = promoted && !words ? 192 : 128;
   config.tile.n = promoted || words ? 128 : 256;
-  if (n > 0 && collective::pairs_halves(config)) config.tile.n = collective::tile_of_halves(config, n, config.tile.n);
+  if (n > 0 && config::pairs_halves(config)) config.tile.n = config::tile_of_halves(config, n, config.tile.n);
   config.cluster.m = promoted && !words ? 1 : 2;
   config.cluster.n = 1;
-  return collective::resolve_grouped(config);
+  return config::resolve_grouped(config);
 }
 
 /// Sets one token width for all groups; the tail of any group costs a whole tile of it. The order follows hpc-ops: the
@@ -101,12 +105,12 @@ GemmConfig with_descriptors(GemmConfig config, const GroupedProblem& p) {
   if (config.tile.m == 0) config.tile.m = static_cast<int>(round_up(rows, kTokenStep));
   if (config.sm90.tile_scheduler == TileScheduler::automatic)
     config.sm90.tile_scheduler = min(p.n, p.k) <= kShortExtent ? TileScheduler::horizontal : TileScheduler::vertical;
-  return collective::resolve_grouped(config);
+  return config::resolve_grouped(config);
 }
 
 /// Only accumulators with tokens on the M side have neighbouring columns of D in one thread.
 bool combines_columns(const EpilogueTree& tree) {
-  const collective::EpilogueStages stages = collective::stages_of(tree);
+  const config::EpilogueStages stages = config::stages_of(tree);
   return stages.swiglu != EpilogueOp::none || stages.quantise != EpilogueOp::none;
 }
 
@@ -132,7 +136,7 @@ GroupedVariant variant_for(const GroupedProblem& p, const GemmConfig& requested)
 int group_capacity_for(std::int64_t groups) {
   for (int tier : kGroupTiers)
     if (groups <= tier) return tier;
-  return collective::kGroupLimit;
+  return config::kGroupLimit;
 }
 
 std::vector<GemmConfig> default_grouped_configs(DType a, DType d, Scale scale) {
@@ -142,7 +146,7 @@ std::vector<GemmConfig> default_grouped_configs(DType a, DType d, Scale scale) {
   for (const GemmConfig& config :
        {ragged(base), with_occupancy(base, 2), with_occupancy(base, 3), rasterised(base, GroupedVariant::contiguous),
         rasterised(base, GroupedVariant::masked)})
-    if (!collective::fault_of_grouped(config)) configs.push_back(config);
+    if (!config::fault_of_grouped(config)) configs.push_back(config);
   return configs;
 }
 
@@ -168,7 +172,7 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
                       config.sm90.stages || config.sm90.consumer_warpgroups || config.cluster.k ||
                       config.sm90.occupancy > 1;
   if (config.row_groups.variant == GroupedVariant::descriptors) return with_descriptors(config, problem);
-  if (shaped) return collective::resolve_grouped(config);
+  if (shaped) return config::resolve_grouped(config);
   if (config.row_groups.variant == GroupedVariant::ragged) {
     const bool open = requested.row_groups.variant == GroupedVariant::automatic &&
                       requested.sm90.tile_scheduler == TileScheduler::automatic;
@@ -189,11 +193,11 @@ GemmConfig choose_k_grouped(const GemmProblem& p, const GemmConfig& requested) {
   if (!shaped) {
     const bool small = p.m <= 64 && p.n <= 64;
     config.tile.m = small ? 64 : 128;
-    config.tile.n = small ? 64 : collective::promotes(config) || config.operands.d == DType::f32 ? 128 : 256;
+    config.tile.n = small ? 64 : config::promotes(config) || config.operands.d == DType::f32 ? 128 : 256;
     if (config.cluster.m == 0) config.cluster.m = p.m > config.tile.m ? 2 : 1;
     config.cluster.n = 1;
   }
-  return collective::resolve_k_grouped(config);
+  return config::resolve_k_grouped(config);
 }
 
 }  // namespace ww::select

@@ -9,7 +9,8 @@
 #include "select/config_list.hpp"
 #include "select/default_configs.hpp"
 #include "select/swap_ab.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/sizes.hpp"
 #include "warpwright/scheduler/launch_plan.hpp"
 
 namespace ww::select {
@@ -25,7 +26,7 @@ std::size_t workspace_of(const GemmProblem& given, const GemmConfig& c, int sms)
   scheduler::TileGrid grid;
   grid.cluster_tiles_m = static_cast<int>(ceil_div(p.m, c.tile.m * c.cluster.m) * p.batch);
   grid.cluster_tiles_n = static_cast<int>(ceil_div(p.n, c.tile.n * c.cluster.n));
-  const int k_blocks = static_cast<int>(ceil_div(p.k, c.tile.k)), cluster = collective::cluster_of(c).size();
+  const int k_blocks = static_cast<int>(ceil_div(p.k, c.tile.k)), cluster = config::cluster_of(c).size();
   const i64 clusters = max<i64>(1, min<i64>(scheduler::useful_clusters(c, grid, k_blocks), sms / cluster));
   const auto params = scheduler::scheduler_params(c, grid, k_blocks, clusters);
   return static_cast<std::size_t>(scheduler::workspace_plan(c, params, clusters).bytes);
@@ -36,14 +37,14 @@ std::string objection(const GemmProblem& p, const GemmConfig& c, const Request& 
   if (request.batch_invariant && !is_batch_invariant(c))
     return fmt::format("order: batch-invariant sums take K in one split, {} cuts it", name_of(c.sm90.tile_scheduler));
   // The reductions of an epilogue sum partial results in the order of whole tiles.
-  if (collective::reduces(p.epilogue) && c.sm90.tile_scheduler != TileScheduler::fixed &&
+  if (config::reduces(p.epilogue) && c.sm90.tile_scheduler != TileScheduler::fixed &&
       request.config.sm90.tile_scheduler == TileScheduler::automatic)
     return fmt::format("order: an epilogue that reduces gets {} on request only", name_of(c.sm90.tile_scheduler));
-  if (collective::cluster_of(c).size() > request.sms)
+  if (config::cluster_of(c).size() > request.sms)
     return fmt::format("cluster: more CTAs than the {} SMs that may be used", request.sms);
-  if (!collective::fits_halves(c, p.n))
+  if (!config::fits_halves(c, p.n))
     return fmt::format("tile (n): halves of SwiGLU's tile within 128 columns that share a scale, N = {}", p.n);
-  if (collective::sums_in_workspace(c) && workspace_of(p, c, request.sms) > request.workspace_limit)
+  if (config::sums_in_workspace(c) && workspace_of(p, c, request.sms) > request.workspace_limit)
     return fmt::format("workspace: more than the limit of {} bytes", request.workspace_limit);
   return "";
 }
@@ -80,15 +81,15 @@ GemmConfig of_problem(const GemmProblem& p, const GemmConfig& requested) {
   c.operands.layout.a = p.a_major, c.operands.layout.b = p.b_major, c.operands.d_layout = p.d_layout;
   // Without such a matrix, both layouts are the same kernel, which should be compiled and cached once.
   c.operands.c_layout = names_matrix(p.epilogue) ? p.c_layout : OutputLayout::row;
-  if (c.tile.n == 0 && collective::pairs_halves(c) && (p.n <= 256 || collective::shares_scales_of_halves(c)))
-    c.tile.n = collective::tile_of_halves(c, p.n, 256);
+  if (c.tile.n == 0 && config::pairs_halves(c) && (p.n <= 256 || config::shares_scales_of_halves(c)))
+    c.tile.n = config::tile_of_halves(c, p.n, 256);
   return c;
 }
 
 Ranking rank(const GemmProblem& problem, const Request& request) {
   Ranking ranking;
   const GemmConfig requested = of_problem(problem, request.config);
-  const bool fixed = request.batch_invariant && collective::reduces(problem.epilogue);
+  const bool fixed = request.batch_invariant && config::reduces(problem.epilogue);
   const GemmProblem timed = fixed ? with_nominal_rows(problem) : problem;
   for (const GemmConfig& config : config_list(requested)) {
     const std::string reason = objection(problem, config, request);
@@ -99,7 +100,7 @@ Ranking rank(const GemmProblem& problem, const Request& request) {
   for (const GemmConfig& shape : config_shapes()) {
     if (!is_for(shape, requested)) continue;
     const GemmConfig config = complete(shape, requested);
-    if (const collective::ConfigFault fault = collective::fault_of(config))
+    if (const config::ConfigFault fault = config::fault_of(config))
       exclude(ranking.exclusions, fmt::format("{}: expected {}", fault.field, fault.expected), config);
   }
   std::stable_sort(ranking.candidates.begin(), ranking.candidates.end(),
@@ -109,12 +110,12 @@ Ranking rank(const GemmProblem& problem, const Request& request) {
 
 GemmConfig choose(const GemmProblem& problem, const Request& request) {
   const GemmConfig requested = of_problem(problem, request.config);
-  const bool fixed = request.batch_invariant && collective::reduces(problem.epilogue);
+  const bool fixed = request.batch_invariant && config::reduces(problem.epilogue);
   const GemmProblem timed = fixed ? with_nominal_rows(problem) : problem;
   const int sms = fixed ? kInvariantSms : request.sms;
   if (request.emulated) {
     const GemmConfig config = choose_default(timed, requested, sms);
-    if (!collective::fault_of(config)) return config;
+    if (!config::fault_of(config)) return config;
   }
   const GemmConfig* best = nullptr;
   double least = 0;

@@ -14,20 +14,20 @@ inline GemmProblem exchanged(const GemmProblem& problem) {
   p.m = problem.n, p.n = problem.m;
   p.a = problem.b, p.b = problem.a;
   p.lda = problem.ldb, p.ldb = problem.lda;
-  p.scale = collective::exchanged(problem.scale);
+  p.scale = config::exchanged(problem.scale);
   p.scale_a_row = problem.scale_b_n, p.scale_a_k = problem.scale_b_k;
   p.scale_b_n = problem.scale_a_row, p.scale_b_k = problem.scale_a_k;
   p.a_major = problem.b_major, p.b_major = problem.a_major;
-  p.d_layout = collective::exchanged(problem.d_layout);
+  p.d_layout = config::exchanged(problem.d_layout);
   p.batch_a = problem.batch_b, p.batch_b = problem.batch_a;
   p.batch_scale_a = problem.batch_scale_b, p.batch_scale_b = problem.batch_scale_a;
-  p.epilogue = collective::exchanged(problem.epilogue);
+  p.epilogue = config::exchanged(problem.epilogue);
   return p;
 }
 
 /// Returns the problem as the kernel sees it (transposed under swap-AB); the counterpart of kernel_config().
 inline GemmProblem kernel_problem(const GemmProblem& problem, const GemmConfig& config) {
-  return collective::swaps(config) ? exchanged(problem) : problem;
+  return config::swaps(config) ? exchanged(problem) : problem;
 }
 
 }  // namespace ww::select

@@ -63,13 +63,13 @@ class Gemm : public GemmCase {
               0xa5);
     d_start_ = d_.data() + (256 - reinterpret_cast<std::uintptr_t>(d_.data()) % 256) % 256;
     d_bytes_ = d_.size() - 256;
-    launch_.cluster = static_cast<u32>(collective::cluster_of(config).size());
+    launch_.cluster = static_cast<u32>(config::cluster_of(config).size());
     launch_.grid = clusters * launch_.cluster;
     want_ = testing::reference(host_, emu::MmaMath::exact, testing::cut_of(config, host_.problem, launch_.grid));
     fill_params();
     launch_.pdl = true;
-    launch_.threads = static_cast<u32>(collective::threads_of(config));
-    launch_.shared_bytes = static_cast<u32>(collective::shared_plan(config).total);
+    launch_.threads = static_cast<u32>(config::threads_of(config));
+    launch_.shared_bytes = static_cast<u32>(config::shared_plan(config).total);
     launch_.params = &params_;
     launch_.params_bytes = sizeof(params_);
     memory_ = {{"a", a_.data.get(), a_.size, false},
@@ -121,11 +121,11 @@ class Gemm : public GemmCase {
   void fill_params() {
     const GemmConfig& c = config_;
     const GemmProblem& g = host_.problem;
-    collective::GemmArguments& p = params_.gemm;
-    const int panel = collective::panel_bytes(c);
+    config::GemmArguments& p = params_.gemm;
+    const int panel = config::panel_bytes(c);
     const auto operand = [&](const void* base, DType type, Major major, i64 rows, int box) {
       return major == Major::k ? matrix_map(base, type, rows, g.k, box, c.tile.k, 128)
-                               : matrix_map(base, type, g.k, rows, c.tile.k, collective::mn_block(type), 128);
+                               : matrix_map(base, type, g.k, rows, c.tile.k, config::mn_block(type), 128);
     };
     if (g.k > 0) {
       set_map(p.a, operand(a_.data.get(), c.operands.a, c.operands.layout.a, g.m, c.tile.m / c.cluster.n), g.batch_a);
@@ -133,9 +133,9 @@ class Gemm : public GemmCase {
     }
     const bool by_row = c.operands.d_layout == OutputLayout::row;
     set_map(p.d,
-            by_row ? matrix_map(d_start_, c.operands.d, g.m, g.n, collective::kWarpgroupRows,
+            by_row ? matrix_map(d_start_, c.operands.d, g.m, g.n, config::kWarpgroupRows,
                                 panel / bytes_of(c.operands.d), panel)
-                   : matrix_map(d_start_, c.operands.d, g.n, g.m, c.tile.n, collective::column_panel_rows(c), 128),
+                   : matrix_map(d_start_, c.operands.d, g.n, g.m, c.tile.n, config::column_panel_rows(c), 128),
             g.batch_d);
     p.m = static_cast<i32>(g.m), p.n = static_cast<i32>(g.n), p.k = static_cast<i32>(g.k);
     p.k_blocks = static_cast<i32>(ceil_div(g.k, static_cast<i64>(c.tile.k)));

@@ -28,7 +28,7 @@ GroupedEpilogueCase small_case(std::uint64_t i, std::vector<std::int64_t> counts
   c.pad = 4, c.shared = false, c.group_scalars = true;
   h.sizes.clear(), h.sizes2.clear();
   testing::encode_groups(h, rng, counts);
-  p.lda = p.ldb = p.k, p.ldd = collective::output_columns(p.epilogue, p.n) + 16 / bytes_of(p.d);
+  p.lda = p.ldb = p.k, p.ldd = config::output_columns(p.epilogue, p.n) + 16 / bytes_of(p.d);
   p.stride_b_group = p.n * p.k;
   testing::fill_grouped(h, rng);
   c.in_place = in_place;

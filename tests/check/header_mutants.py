@@ -129,7 +129,7 @@ MUTANTS = [  # name, header, old, new, rules
      "    meet(consumer_warpgroup / kWarpgroups);\n", "", "data-race proxy-fence"),
     ("B transposed over, released in this CTA only", "pipeline/tma_pipeline.hpp",
      "arrive_remote_release_if(arrives,", "arrive_remote_if(arrives,", "scope"),
-    ("register budget", "config/builder.hpp", "3 * 168", "3 * 176", "register-budget"),
+    ("register budget", "config/sizes.hpp", "3 * 168", "3 * 176", "register-budget"),
     ("flag of a partial tile not released", "collective/workspace_sum.hpp",
      "arch::global::store_release(flag_of(partials, slot, consumer_warpgroup), 1);",
      "arch::global::atomic_or(flag_of(partials, slot, consumer_warpgroup), 1);", "data-race"),
@@ -219,13 +219,13 @@ GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it
      "table_[(group_of(params_, index_) + static_cast<int>(arch::cluster_rank())) % params_.groups]", "wrong-result"),
     # A race of multicast peers: the next group overwrites what a group in flight still reads.
     ("k-grouped: the ring starts anew with every group", "kernel/gemm.hpp",
-     "        if constexpr (collective::has_k_tails(kConfig))\n",
+     "        if constexpr (config::has_k_tails(kConfig))\n",
      "        pipeline = Pipeline(barriers, pipeline::Role::producer);\n"
-     "        if constexpr (collective::has_k_tails(kConfig))\n", "stage-reuse arrival-underflow"),
+     "        if constexpr (config::has_k_tails(kConfig))\n", "stage-reuse arrival-underflow"),
     ("k-grouped: a group runs into the next one", "collective/mainloop.hpp",
      "gA{tile.m * kTileM, end, arguments.k - rows};", "gA{tile.m * kTileM, arguments.k, end - rows};", "wrong-result"),
     ("k-grouped: an empty group waits for products", "kernel/gemm.hpp",
-     "if (!(collective::sums_in_cluster(kConfig) || kGroupsK) || tile.k.blocks > 0)", "if (true)", "deadlock"),
+     "if (!(config::sums_in_cluster(kConfig) || kGroupsK) || tile.k.blocks > 0)", "if (true)", "deadlock"),
     ("k-grouped: tiles before the table of groups is there", "scheduler/group_table.hpp",
      "scratch);\n    arch::named_barrier::sync_cta();\n", "scratch);\n", "data-race uninitialised-read"),
 ]

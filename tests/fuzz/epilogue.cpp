@@ -4,6 +4,7 @@
 #include "warpwright/host/epilogue.hpp"
 #include "config/config_text.hpp"
 #include "fuzz.hpp"
+#include "warpwright/config/epilogue_stages.hpp"
 
 void ww::fuzz::repair(std::string&) {}
 
@@ -19,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
     return 0;
   }
   ++fuzz::counters().accepted;
-  fuzz::require(collective::fault_of(*tree) == nullptr, "an accepted tree has a fault");
+  fuzz::require(config::fault_of(*tree) == nullptr, "an accepted tree has a fault");
   const std::string printed = to_text(*tree);
   const Result<EpilogueTree> again = parse_epilogue(printed);
   fuzz::require(again.has_value(), "a printed epilogue is refused: " + printed);

@@ -110,7 +110,7 @@ TEST_P(Replay, OtherSizesInTheSameGraph) {
   cuda.stream_destroy(stream);
 }
 
-INSTANTIATE_TEST_SUITE_P(Mechanisms, Replay,
+INSTANTIATE_TEST_SUITE_P(Variants, Replay,
                          ::testing::Values(GroupedVariant::ragged, GroupedVariant::contiguous,
                                            GroupedVariant::descriptors),
                          [](const auto& info) { return std::string(name_of(info.param)); });

@@ -11,7 +11,9 @@
 #include "jit/embedded_headers.hpp"
 #include "launch/gemm_source.hpp"
 #include "warpwright/arch/mbarrier.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/resolve.hpp"
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/config/sizes.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 
 namespace ww::gpu_test {
@@ -157,7 +159,7 @@ class GemmWithoutRelease final : public Hanging {
  private:
   static constexpr i64 kM = 64, kN = 64;
   static constexpr int kElement = 2;
-  u32 full() const { return static_cast<u32>(collective::shared_plan(config_).barriers); }
+  u32 full() const { return static_cast<u32>(config::shared_plan(config_).barriers); }
   u32 empty() const { return full() + static_cast<u32>(config_.sm90.stages) * arch::kMBarrierBytes; }
 
   static runtime::TensorMapSpec map_of(const Buffer& buffer, i64 rows, i64 columns, int box_rows, int box_columns) {
@@ -176,7 +178,7 @@ class GemmWithoutRelease final : public Hanging {
     wanted.operands.scale = Scale::none;
     wanted.tile.m = kM, wanted.tile.n = kN, wanted.cluster.m = wanted.cluster.n = 1;
     wanted.sm90.stages = 3, wanted.sm90.consumer_warpgroups = 1, wanted.raster.width = 1;
-    config_ = collective::resolve(wanted);
+    config_ = config::resolve(wanted);
     WW_TRY(const runtime::KernelSource source, without_release(config_));
     WW_TRY(kernel_, device.backend().kernel(source));
     const i64 k = (config_.sm90.stages + 1) * config_.tile.k;
@@ -186,18 +188,18 @@ class GemmWithoutRelease final : public Hanging {
       WW_CHECK(device.upload(operand->data(), zeros.data(), zeros.size()));
     }
     WW_TRY(d_, device.allocate(kM * kN * kElement));
-    collective::GemmArguments& p = params_.gemm;
+    config::GemmArguments& p = params_.gemm;
     WW_TRY(p.a, device.backend().encode(map_of(a_, kM, k, config_.tile.m, config_.tile.k)));
     WW_TRY(p.b, device.backend().encode(map_of(b_, kN, k, config_.tile.n, config_.tile.k)));
-    const int panel = collective::panel_bytes(config_);
-    WW_TRY(p.d, device.backend().encode(map_of(d_, kM, kN, collective::kWarpgroupRows, panel / kElement)));
+    const int panel = config::panel_bytes(config_);
+    WW_TRY(p.d, device.backend().encode(map_of(d_, kM, kN, config::kWarpgroupRows, panel / kElement)));
     p.m = kM, p.n = kN, p.k = static_cast<i32>(k), p.k_blocks = config_.sm90.stages + 1;
     params_.scheduler.grid = {1, 1, 1};
     memory_ = {
         {{"a", a_.data(), a_.bytes(), false}, {"b", b_.data(), b_.bytes(), false}, {"d", d_.data(), d_.bytes(), true}}};
     launch_.kernel = kernel_.get();
-    launch_.threads = static_cast<u32>(collective::threads_of(config_));
-    launch_.shared_bytes = static_cast<u32>(collective::shared_plan(config_).total);
+    launch_.threads = static_cast<u32>(config::threads_of(config_));
+    launch_.shared_bytes = static_cast<u32>(config::shared_plan(config_).total);
     launch_.params = &params_, launch_.params_bytes = sizeof(params_);
     launch_.memory = memory_;
     return {};

@@ -28,7 +28,9 @@
 #include "select/config_list.hpp"
 #include "select/default_configs.hpp"
 #include "select/grouped_configs.hpp"
-#include "warpwright/config/grouped_builder.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/resolve.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace {
 
@@ -75,8 +77,8 @@ std::vector<GemmConfig> register_configs() {
          {"tile=128x256x0,cluster=2x1", "tile=128x128x0,cluster=1x2,d=f32", "tile=64x64x0", "tile=192x64x0",
           "tile=256x64x0", "tile=64x128x0,schedule=pingpong", "tile=128x64x0,tile_scheduler=stream-k",
           "tile=128x128x0,tile_scheduler=split-k,split=2", "tile=128x128x0,tile_scheduler=dynamic"}) {
-      const GemmConfig c = collective::resolve(*parse_config(fmt::format("{},{}", operands, shape)));
-      if (!collective::fault_of(c)) configs.push_back(c);
+      const GemmConfig c = config::resolve(*parse_config(fmt::format("{},{}", operands, shape)));
+      if (!config::fault_of(c)) configs.push_back(c);
     }
   return configs;
 }
@@ -130,9 +132,9 @@ std::string fault_of_registers(const test::CubinNotes& notes, const std::optiona
     return fmt::format("{} registers for {} CTAs of {} threads are more than {}", registers, ctas, notes.threads,
                        kFile);
   if (!config) return {};
-  if (const int threads = collective::threads_of(*config); threads != notes.threads)
+  if (const int threads = config::threads_of(*config); threads != notes.threads)
     return fmt::format("compiled for {} threads, launched with {}", notes.threads, threads);
-  const collective::RegisterSplit split = collective::registers_of(*config);
+  const config::RegisterSplit split = config::registers_of(*config);
   const int claimed = 128 * (split.producer + config->sm90.consumer_warpgroups * split.consumer);
   if (claimed > registers * notes.threads)
     return fmt::format("roles claim {} registers of {}", claimed, registers * notes.threads);
@@ -259,8 +261,7 @@ int main(int argc, char** argv) {
     const auto config = parse_config(argv[2]);
     if (!config) return fmt::print(stderr, "{}\n", config.error().message), 2;
     const bool dense = config->grouping == Grouping::dense;
-    return print_reports(**nvrtc,
-                         {shipped(dense ? collective::resolve(*config) : collective::resolve_grouped(*config))}, 1);
+    return print_reports(**nvrtc, {shipped(dense ? config::resolve(*config) : config::resolve_grouped(*config))}, 1);
   }
   const bool listed = verb == "listed";
   const std::vector<Shipped> all = listed ? all_listed() : all_shipped();

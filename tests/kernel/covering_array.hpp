@@ -14,7 +14,11 @@
 #include <vector>
 
 #include "config/config_text.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/resolve.hpp"
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/config/sizes.hpp"
+#include "warpwright/config/swap_ab.hpp"
 #include "warpwright/host/gemm.hpp"
 
 namespace ww::testing {
@@ -83,7 +87,7 @@ inline constexpr int kPartCounts[] = {1, 2, 4, 3};
 /// Returns the epilogue_n of a tile of D in so many parts; if its columns do not divide, a value that fault_of()
 /// refuses.
 inline int epilogue_n_of(const GemmConfig& c, int parts) {
-  const int columns = collective::output_columns(c);
+  const int columns = config::output_columns(c);
   return parts == 1 ? 0 : columns % parts == 0 ? columns / parts : -1;
 }
 
@@ -130,7 +134,7 @@ inline GemmConfig config_of(const Row& row) {
   c.sm90.partial_accumulators = value(kPromotion).sm90.partial_accumulators,
   c.operands.batched = value(kBatch).operands.batched, c.epilogue = value(kEpilogue).epilogue;
   c.dense.epilogue_n = epilogue_n_of(c, kPartCounts[row[kParts]]);
-  return collective::resolve(c);
+  return config::resolve(c);
 }
 
 /// A problem that a row's kernel is for, with odd tails, `m` and `n` a little more than two of its tiles.
@@ -138,7 +142,7 @@ inline GemmProblem problem_of(const Row& row) {
   const GemmConfig c = config_of(row);
   const int step = 16 / bytes_of(c.operands.a);
   GemmProblem p{.m = 2 * c.tile.m + 8, .n = 2 * c.tile.n + 32, .k = 5 * c.tile.k + step};
-  if (collective::swaps(c)) {
+  if (config::swaps(c)) {
     const bool any = c.operands.layout.a == Major::k && c.operands.d_layout == OutputLayout::row;
     p.m = 2 * c.tile.n + (any ? 5 : 8), p.n = 2 * c.tile.m + 8;
   }
@@ -154,7 +158,7 @@ inline GemmProblem problem_of(const Row& row) {
 }
 
 inline bool accepted(const Row& row) {
-  if (collective::fault_of(config_of(row))) return false;
+  if (config::fault_of(config_of(row))) return false;
   return can_implement(problem_of(row), {.config = config_of(row)}).has_value();
 }
 
@@ -189,7 +193,7 @@ inline std::vector<Row> accepted_rows() {
     if (any)
       combinations(shape, {kTile, kWarpgroups, kSchedule, kASource, kParts}, [&](Row& r) {
         if (r[kParts] != 0 && refused) return;
-        const auto fault = collective::fault_of(config_of(r));
+        const auto fault = config::fault_of(config_of(r));
         if (r[kParts] == 0) refused = fault && std::string_view(fault.field) != "stages";
         if (!fault) halves.push_back(r);
       });
@@ -200,20 +204,20 @@ inline std::vector<Row> accepted_rows() {
   for (Row half : halves) {
     const GemmConfig c = config_of(half);
     const std::array<int, 11> key = {bytes_of(c.operands.a),
-                                     collective::promotes(c),
+                                     config::promotes(c),
                                      half[kLayout],
                                      half[kSwap],
                                      half[kTile],
                                      half[kWarpgroups],
                                      half[kSchedule],
-                                     collective::a_from_registers(c),
-                                     collective::shared_plan(collective::kernel_config(c)).d_tile,
+                                     config::a_from_registers(c),
+                                     config::shared_plan(config::kernel_config(c)).d_tile,
                                      c.tile.n,
-                                     collective::reduces(c.epilogue)};
+                                     config::reduces(c.epilogue)};
     const auto [at, fresh] = sharings.try_emplace(key);
     if (fresh)
       combinations(half, {kCluster, kOrder, kPromotion, kStages}, [&](Row& r) {
-        if (!collective::fault_of(config_of(r))) at->second.push_back(r);
+        if (!config::fault_of(config_of(r))) at->second.push_back(r);
       });
     of_half.push_back(&at->second);
     count += at->second.size();

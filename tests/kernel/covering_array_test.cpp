@@ -32,7 +32,7 @@ TEST(CoveringArray, HasEveryPairThatIsAccepted) {
   for (int i = 0; i < 100000; ++i) {
     Row row;
     for (int axis = 0; axis < kAxes; ++axis) row[axis] = static_cast<unsigned char>(rng() % kValues[axis]);
-    if (collective::fault_of(config_of(row)) || !accepted(row)) continue;
+    if (config::fault_of(config_of(row)) || !accepted(row)) continue;
     ++drawn;
     ASSERT_TRUE(covered.covers(row)) << "accepted, and a pair of it is in no row: " << to_text(config_of(row));
   }

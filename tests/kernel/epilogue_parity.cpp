@@ -56,7 +56,7 @@ int verify_range(std::uint64_t first, std::uint64_t count, std::uint64_t trees, 
   for (const EpilogueCase& c : cases) {
     const auto run = run_on(*device, c);
     if (!run) return fail(run.error(), c);
-    const ref::EpilogueVerdict v = verify(c, *run);
+    const ref::EpilogueComparison v = verify(c, *run);
     of_bound = std::max(of_bound, v.verdict.max_error_of_bound);
     if (!v.verdict.first) continue;
     ++wrong;
@@ -108,7 +108,7 @@ int check(const std::string& path, const std::string& name, std::uint64_t step) 
     if (!run) return fail(run.error(), cases[i]);
     if (hash_of(*run) == hashes[i]) continue;
     ++wrong;
-    const ref::EpilogueVerdict v = verify(cases[i], *run);
+    const ref::EpilogueComparison v = verify(cases[i], *run);
     fmt::print("{}\n  other bits than the emulated device; {} of {} elements outside the bound of FP64\n",
                cases[i].replay(), v.verdict.wrong, v.elements);
   }

@@ -19,7 +19,7 @@ Device open_emu() {
 void expect_right(const EpilogueCase& c) {
   const auto run = run_on(open_emu(), c);
   ASSERT_TRUE(run) << run.error().message << "\n" << c.replay();
-  const ref::EpilogueVerdict v = verify(c, *run);
+  const ref::EpilogueComparison v = verify(c, *run);
   EXPECT_EQ(v.verdict.wrong, 0) << v.where << " (" << v.verdict.first->row << ", " << v.verdict.first->column
                                 << "): got " << v.verdict.first->got << ", expected " << v.verdict.first->expected
                                 << " +- " << v.verdict.first->bound << "\n"
@@ -108,7 +108,7 @@ TEST(Epilogue, AccumulatesInPlace) {
 EpilogueCase batch_case(const char* epilogue, DType d = bf16, std::int64_t m = 70, std::int64_t n = 136) {
   EpilogueCase c = text_case(epilogue, d, m, n);
   c.problem.batch = 3, c.problem.batch_a = m * 64, c.problem.batch_b = n * 64;
-  c.problem.batch_d = m * collective::output_columns(c.problem.epilogue, n);
+  c.problem.batch_d = m * config::output_columns(c.problem.epilogue, n);
   return c;
 }
 
@@ -212,7 +212,7 @@ TEST(Epilogue, TreesOfOutputsByColumnGiveTheSameBits) {
       EpilogueCase c = batch_case(tree, d, 72, 160);
       const auto by_row = run_on(open_emu(), c);
       c.problem.d_layout = OutputLayout::column;
-      const std::int64_t columns = collective::output_columns(c.problem.epilogue, c.problem.n);
+      const std::int64_t columns = config::output_columns(c.problem.epilogue, c.problem.n);
       c.problem.batch_d = 72 * columns;
       const auto by_column = run_on(open_emu(), c);
       ASSERT_TRUE(by_row && by_column) << c.replay() << (by_column ? "" : by_column.error().message);

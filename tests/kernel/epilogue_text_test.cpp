@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "random_epilogue.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/resolve.hpp"
 
 namespace ww {
 namespace {
@@ -123,7 +124,7 @@ TEST(EpilogueText, ConfigsSayWhichTileATreeNeeds) {
   const auto fault = [](const char* text) {
     const auto config = parse_config(text);
     if (!config) throw std::runtime_error(config.error().message);
-    const collective::ConfigFault f = collective::fault_of(collective::resolve(*config));
+    const config::ConfigFault f = config::fault_of(config::resolve(*config));
     return std::string(f.field ? f.field : "") + ": " + (f.expected ? f.expected : "");
   };
   EXPECT_EQ(fault("a=bf16,b=bf16,d=e4m3,tile=128x128x64,epilogue=quantise_block(acc)"), ": ");

@@ -8,7 +8,7 @@
 #include "launch/gemm_source.hpp"
 #include "random_epilogue.hpp"
 #include "random_problem.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/resolve.hpp"
 
 namespace ww {
 namespace {
@@ -64,13 +64,13 @@ TEST(EpilogueTile, PartsOfTrees) {
     c.config.tile.m = 128, c.config.tile.n = 64, c.config.dense.epilogue_n = columns;
     const auto run = run_on(open_emu(), c);
     ASSERT_TRUE(run) << run.error().message << "\n" << c.replay();
-    const ref::EpilogueVerdict v = verify(c, *run);
+    const ref::EpilogueComparison v = verify(c, *run);
     EXPECT_EQ(v.verdict.wrong, 0) << v.where << "\n" << c.replay();
   }
 }
 
 TEST(EpilogueTile, LeavesRoomForStages) {
-  const auto stages = [](const char* text) { return collective::resolve(parse_config(text).value()).sm90.stages; };
+  const auto stages = [](const char* text) { return config::resolve(parse_config(text).value()).sm90.stages; };
   EXPECT_EQ(stages("a=bf16,b=bf16,tile=128x256x0"), 3);
   EXPECT_EQ(stages("a=bf16,b=bf16,tile=128x256x0,epilogue_n=64"), 4);
   EXPECT_EQ(stages("a=bf16,b=bf16,tile=128x192x0,epilogue_n=32"), 5);
@@ -94,7 +94,7 @@ TEST(EpilogueTile, IsAKernelOfItsOwnAndRefusedByName) {
   EXPECT_NE(error({.sm90 = {.swap_ab = SwapAb::on}, .dense = {.epilogue_n = 32}}, p).find("0 under swap-AB"),
             std::string::npos);
 
-  const GemmConfig whole = collective::resolve({.operands = {.a = bf16, .b = bf16}, .tile = {64, 64}});
+  const GemmConfig whole = config::resolve({.operands = {.a = bf16, .b = bf16}, .tile = {64, 64}});
   GemmConfig parts = whole;
   parts.dense.epilogue_n = 32;
   EXPECT_EQ(*parse_config(to_text(parts)), parts) << to_text(parts);

@@ -4,7 +4,7 @@
 
 #include "launch/gemm_source.hpp"
 #include "random_problem.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/resolve.hpp"
 
 namespace ww {
 namespace {
@@ -59,7 +59,7 @@ TEST(FixedExtents, OtherExtentsAreRefusedByName) {
 }
 
 TEST(FixedExtents, AreAKernelOfTheirOwn) {
-  const GemmConfig any = collective::resolve({.operands = {.a = bf16, .b = bf16}, .tile = {64, 64}});
+  const GemmConfig any = config::resolve({.operands = {.a = bf16, .b = bf16}, .tile = {64, 64}});
   GemmConfig fixed = any;
   fixed.dense.fixed_k = 1 << 20;
   const std::string text = to_text(fixed);

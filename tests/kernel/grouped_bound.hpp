@@ -35,7 +35,7 @@ inline std::string outside_bound(const HostGrouped& h, const std::vector<std::ui
     const ref::Matrix sa = scales(one.scale_a, block || vectors ? count : 1, block ? blocks : 1);
     const ref::Matrix sb = scales(one.scale_b, block ? ceil_div(p.n, 128) : 1, block ? blocks : vectors ? p.n : 1);
     const bool has = p.scale != Scale::none;
-    const ref::Verdict verdict = ref::verify(
+    const ref::Comparison verdict = ref::verify(
         {.a = a, .b = b, .d = out, .scale = p.scale, .scale_a = has ? &sa : nullptr, .scale_b = has ? &sb : nullptr});
     if (verdict.wrong != 0)
       return fmt::format("group {}: {} elements outside the FP64 bound, the first at ({}, {}): {} for {} within {}\n{}",

@@ -449,7 +449,7 @@ TEST_P(GroupedEmuRuns, SizesThatOverrunAreCutAndReported) {
   EXPECT_EQ(memory.status(), GroupStatus::overrun);
 }
 
-INSTANTIATE_TEST_SUITE_P(Mechanisms, GroupedEmuRuns,
+INSTANTIATE_TEST_SUITE_P(Variants, GroupedEmuRuns,
                          ::testing::Values(GroupedVariant::ragged, GroupedVariant::descriptors),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 

@@ -51,7 +51,7 @@ def cases() -> list[tuple[str, str]]:
                   f".row_groups = {{.variant = ww::GroupedVariant::{variant}, .capacity = 128}}")
         made.append((f"{tree} {variant} {order} {a} {d} {scale} {tile_m}x{tile_n}",
                      ptxas_cases.source_of(nodes, header=header, kernel=kernel, resolve="resolve_grouped",
-                                           params="collective::GroupedArguments", fields=fields)))
+                                           params="config::GroupedArguments", fields=fields)))
     return made
 
 

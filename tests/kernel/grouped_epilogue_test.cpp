@@ -33,7 +33,7 @@ GroupedEpilogueCase small_case(GroupedVariant variant, const EpilogueTree& tree,
   if (variant == GroupedVariant::descriptors) h.config.tile.m = 24;
   std::mt19937_64 rng(7);
   encode_groups(h, rng, {1, 0, 70, 131, 9});
-  p.lda = p.ldb = p.k, p.ldd = collective::output_columns(tree, p.n) + 16, p.stride_b_group = p.n * p.ldb;
+  p.lda = p.ldb = p.k, p.ldd = config::output_columns(tree, p.n) + 16, p.stride_b_group = p.n * p.ldb;
   fill_grouped(h, rng);
   made.pad = 4;
   return made;
@@ -60,7 +60,7 @@ GroupedEpilogueRun dense_run(const Device& device, const GroupedEpilogueCase& c)
   for (std::int64_t row = 0; p.zero_outside && row < p.total_rows(); ++row)
     if (!used[static_cast<std::size_t>(row)])
       std::fill_n(run.d_before.begin() + row * p.ldd * bytes_of(p.d),
-                  collective::output_columns(p.epilogue, p.n) * bytes_of(p.d), 0);
+                  config::output_columns(p.epilogue, p.n) * bytes_of(p.d), 0);
   const Buffer a = upload(h.a.data(), h.a.size()), b = upload(h.b.data(), h.b.size());
   const Buffer sa = upload(h.scale_a.data(), h.scale_a.size() * 4), sb = upload(h.scale_b.data(), h.scale_b.size() * 4);
   const Buffer d = upload(run.d_before.data(), run.d_before.size());
@@ -142,7 +142,7 @@ TEST(GroupedEpilogue, DrawnTreesAndQuantisedBlocksHaveTheBitsOfDense) { expect_d
 
 TEST(GroupedEpilogue, MoreDrawnTreesHaveTheBitsOfDense) { expect_dense_bits(5, 9); }
 
-TEST(GroupedEpilogue, ProblemsHaveEveryEncodingThatTheirMechanismTakes) {
+TEST(GroupedEpilogue, ProblemsHaveEveryEncodingThatTheirVariantTakes) {
   std::set<GroupEncoding> met[4];
   for (std::uint64_t kind = 0; kind < kGroupedEpilogueKinds; ++kind) {
     const HostGrouped h = numbered_grouped_epilogue(kFirstGroupedEpilogue + kind).host;

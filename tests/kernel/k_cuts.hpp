@@ -57,10 +57,10 @@ inline KCut stream_cut(const GemmConfig& c, const GemmProblem& p, std::int64_t k
 
 /// The cut of a resolved config whose bands hold all of M (under swap-AB of N), on `ctas` CTAs.
 inline KCut cut_of(const GemmConfig& c, const GemmProblem& p, std::int64_t ctas) {
-  if (collective::swaps(c)) {  // what is said of rows holds for columns
+  if (config::swaps(c)) {  // what is said of rows holds for columns
     GemmProblem transposed = p;
     std::swap(transposed.m, transposed.n);
-    KCut cut = cut_of(collective::exchanged(c), transposed, ctas);
+    KCut cut = cut_of(config::exchanged(c), transposed, ctas);
     std::swap(cut.tile_m, cut.tile_n);
     if (const auto splits = cut.splits)
       cut.splits = [splits](std::int64_t row, std::int64_t column) { return splits(column, row); };

@@ -53,7 +53,7 @@ inline std::string outside_bound(const HostKGrouped& h, const std::vector<std::u
     const ref::Matrix out = copied(d.data() + at, p.d, p.m, p.n, p.ldd);
     ref::Claim claim{.a = a, .b = b, .d = out, .scale = p.scale};
     if (p.scale != Scale::none) claim.scale_a = &sa, claim.scale_b = &sb;
-    ref::Verdict verdict;
+    ref::Comparison verdict;
     if (!p.accumulate) {
       verdict = ref::verify(claim);
     } else {

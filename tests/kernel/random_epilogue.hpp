@@ -11,6 +11,7 @@
 #include "operations/epilogue_operands.hpp"
 #include "operations/host_operand.hpp"
 #include "reference/operands.hpp"
+#include "warpwright/config/epilogue_stages.hpp"
 #include "warpwright/host/gemm.hpp"
 
 namespace ww::testing {
@@ -51,7 +52,7 @@ class RandomTree {
       if (quantise == 0) e = evt::quantise(e);
       if (quantise == 1) e = pick(2) ? evt::quantise_block(e) : evt::quantise_block_pow2(e);
       const EpilogueTree tree = e;
-      if (collective::fault_of(tree) || !tree.has(EpilogueOp::accumulator)) continue;
+      if (config::fault_of(tree) || !tree.has(EpilogueOp::accumulator)) continue;
       if (quantise < 2) d = e4m3;
       return tree;
     }
@@ -147,7 +148,7 @@ inline EpilogueCase numbered_epilogue(std::uint64_t i, std::uint64_t trees) {
   p.d = DType(1 + draw(of_kind, 3));
   p.scale = kind % 4 == 1 ? Scale::tensor : Scale::none;
   p.epilogue = RandomTree(kind + 1, i >= kFirstNewerEpilogue).make(p.d);
-  const collective::EpilogueStages stages = collective::stages_of(p.epilogue);
+  const config::EpilogueStages stages = config::stages_of(p.epilogue);
   const bool blocks = stages.quantise > EpilogueOp::quantise, halved = stages.swiglu != EpilogueOp::none;
   made.config.tile.m = draw(of_kind, 2) == 0 ? 64 : 128;
   made.config.tile.n = blocks ? (halved ? 256 : 128) : draw(of_kind, 2) == 0 ? 64 : 96;
@@ -188,7 +189,7 @@ inline Result<ref::Matrix> first_of(const ref::Matrix& all, std::int64_t rows) {
 inline Result<EpilogueRun> run_on(const Device& device, const EpilogueCase& c) {
   const GemmProblem& p = c.problem;
   EpilogueRun r;
-  const std::int64_t ld = std::max<std::int64_t>(p.k, 16), columns = collective::output_columns(p.epilogue, p.n);
+  const std::int64_t ld = std::max<std::int64_t>(p.k, 16), columns = config::output_columns(p.epilogue, p.n);
   GemmProblem strided = p;
   strided.lda = strided.ldb = ld;
   WW_TRY(const GemmPlan made, plan_gemm(device, strided, {.config = c.config, .batch_invariant = true}));
@@ -245,7 +246,7 @@ inline Result<EpilogueRun> run_on(const Device& device, const EpilogueCase& c) {
   return r;
 }
 
-inline ref::EpilogueVerdict verify(const EpilogueCase& c, const EpilogueRun& r) {
+inline ref::EpilogueComparison verify(const EpilogueCase& c, const EpilogueRun& r) {
   const GemmProblem& p = c.problem;
   ref::BoundedProduct product{p.m, p.n, {}, {}, p.batch};
   product.reference.resize(static_cast<std::size_t>(p.batch * p.m * p.n));

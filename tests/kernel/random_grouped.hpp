@@ -6,7 +6,8 @@
 
 #include "k_cuts.hpp"
 #include "random_problem.hpp"
-#include "warpwright/config/grouped_builder.hpp"
+#include "warpwright/config/group_encoding.hpp"
+#include "warpwright/config/resolve.hpp"
 #include "warpwright/host/grouped.hpp"
 
 namespace ww::testing {
@@ -289,7 +290,7 @@ inline KCut cut_of(const HostGrouped& h) {
   if (h.config.sm90.tile_scheduler != TileScheduler::split_k || h.problem.k == 0) return {};
   GemmConfig config = h.config;
   config.operands.a = h.problem.a;
-  config = collective::resolve_grouped(config);
+  config = config::resolve_grouped(config);
   return split_cut(config, ceil_div(h.problem.k, config.tile.k));
 }
 

@@ -47,9 +47,9 @@ inline EpilogueTree grouped_tree(std::uint64_t which, bool combines, std::uint64
   for (;; ++seed) {
     DType drawn = d;
     const EpilogueTree tree = RandomTree(seed).make(drawn);
-    const collective::EpilogueStages stages = collective::stages_of(tree);
+    const config::EpilogueStages stages = config::stages_of(tree);
     const bool plain = stages.swiglu == EpilogueOp::none && stages.quantise == EpilogueOp::none;
-    if (!collective::reduces(tree) && (plain || combines)) return d = drawn, tree;
+    if (!config::reduces(tree) && (plain || combines)) return d = drawn, tree;
   }
 }
 
@@ -85,7 +85,7 @@ inline GroupedEpilogueCase numbered_grouped_epilogue(std::uint64_t i) {
   p.k = 16 / bytes_of(p.a) * (pick(9) == 0 ? 0 : 1 + pick(24));
   p.zero_outside = pick(4) == 0;
   encode_groups(h, rng, random_counts(rng, p.groups, rng() % 6));
-  const std::int64_t columns = collective::output_columns(p.epilogue, p.n), step = 16 / bytes_of(p.d);
+  const std::int64_t columns = config::output_columns(p.epilogue, p.n), step = 16 / bytes_of(p.d);
   p.lda = p.ldb = p.k;
   p.ldd = columns + (pick(3) == 0 ? step * (1 + pick(3)) : 0);
   p.stride_b_group = p.n * p.ldb;
@@ -179,7 +179,7 @@ inline std::string touched(const GroupedEpilogueCase& c, const char* name, const
 /// What is wrong with a run, as FP64 and the groups say; empty: nothing.
 inline std::string wrong(const GroupedEpilogueCase& c, const GroupedEpilogueRun& run) {
   const GroupedProblem& p = c.host.problem;
-  const std::int64_t rows = p.total_rows(), columns = collective::output_columns(p.epilogue, p.n), size = bytes_of(p.d);
+  const std::int64_t rows = p.total_rows(), columns = config::output_columns(p.epilogue, p.n), size = bytes_of(p.d);
   std::string text = touched(c, "D", run.d.data(), run.d_before.data(), columns * size, p.ldd * size, p.zero_outside);
   for (const ref::Matrix& out : run.tensors.out)
     if (text.empty() && out.bytes() > 0)
@@ -220,7 +220,7 @@ inline std::string wrong(const GroupedEpilogueCase& c, const GroupedEpilogueRun&
   claim.groups = &groups;
   claim.reference = product.reference.data(), claim.error = product.error.data();
   ref::verify(claim);
-  const ref::EpilogueVerdict v = ref::verify_epilogue(p.epilogue, product, run.tensors, d);
+  const ref::EpilogueComparison v = ref::verify_epilogue(p.epilogue, product, run.tensors, d);
   if (!v.verdict.first) return "";
   const ref::Mismatch& f = *v.verdict.first;
   return fmt::format("{} of {} elements outside the FP64 bound, the first in {} at ({}, {}): {} for {} within {}\n{}",

@@ -6,7 +6,9 @@
 #include "ops/gemm_choice.hpp"
 #include "random_epilogue.hpp"
 #include "swap_problem.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/resolve.hpp"
+#include "warpwright/config/swap_ab.hpp"
 
 namespace ww {
 namespace {
@@ -183,7 +185,7 @@ EpilogueCase text_case(const char* epilogue, DType d, std::int64_t m, std::int64
 void expect_right(const EpilogueCase& c) {
   const auto run = run_on(open_emu(), c);
   ASSERT_TRUE(run) << run.error().message << "\n" << c.replay();
-  const ref::EpilogueVerdict v = verify(c, *run);
+  const ref::EpilogueComparison v = verify(c, *run);
   EXPECT_EQ(v.verdict.wrong, 0) << v.where << " (" << v.verdict.first->row << ", " << v.verdict.first->column
                                 << "): got " << v.verdict.first->got << ", expected " << v.verdict.first->expected
                                 << " +- " << v.verdict.first->bound << "\n"
@@ -272,15 +274,15 @@ TEST(SwapAb, AutoTakesItForFewRowsAndOnRequest) {
 }
 
 TEST(SwapAb, ItsKernelIsThatOfTheTurnedProduct) {
-  const GemmConfig c = collective::resolve(
+  const GemmConfig c = config::resolve(
       {.operands = {.a = e4m3, .b = e5m2, .scale = kBlock}, .tile = {128, 16}, .sm90 = {.swap_ab = SwapAb::on}});
-  const GemmConfig kernel = collective::kernel_config(c);
+  const GemmConfig kernel = config::kernel_config(c);
   EXPECT_EQ(kernel.operands.a, e5m2);
   EXPECT_EQ(kernel.operands.scale, Scale::block_128x128_1x128);
   EXPECT_EQ(kernel.operands.d_layout, OutputLayout::column);
   EXPECT_EQ(kernel.sm90.swap_ab, SwapAb::off);
-  EXPECT_EQ(collective::exchanged(kernel), c);
-  EXPECT_FALSE(collective::fault_of(kernel));
+  EXPECT_EQ(config::exchanged(kernel), c);
+  EXPECT_FALSE(config::fault_of(kernel));
   EXPECT_EQ(*parse_config(to_text(kernel)), kernel);
   EXPECT_EQ(*parse_config(to_text(c)), c);
   EXPECT_NE(to_text(c).find("swap_ab=on"), std::string::npos);

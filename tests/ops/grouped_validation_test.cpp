@@ -11,7 +11,9 @@
 #include "launch/grouped_adapter.hpp"
 #include "ops/grouped_validation.hpp"
 #include "select/grouped_configs.hpp"
-#include "warpwright/config/grouped_builder.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/group_encoding.hpp"
+#include "warpwright/config/resolve.hpp"
 #include "warpwright/host/k_grouped.hpp"
 
 namespace ww {
@@ -318,7 +320,7 @@ TEST(GroupedChoice, NormalOrientationWhereAnEpilogueCombinesColumns) {
     }
 }
 
-TEST(GroupedChoice, RequestedMechanismsGetTheirTiles) {
+TEST(GroupedChoice, RequestedVariantsGetTheirTiles) {
   const GemmConfig masked =
       chosen(16, 1 << 16, GroupEncoding::masked, Scale::none, {.row_groups = {.variant = GroupedVariant::masked}});
   EXPECT_EQ(masked.tile.n, 256);
@@ -380,11 +382,11 @@ TEST(GroupedChoice, DescriptorsHaveEightStagesWhereTheyFit) {
   for (int width : {8, 16, 32, 64})
     for (int weights : {128, 256})
       for (int capacity : {128, 512, 4096}) {
-        const GemmConfig config = collective::resolve_grouped(
-            {.operands = {.a = e4m3, .b = e4m3, .d = bf16, .scale = Scale::block_1x128_128x128},
-             .tile = {width, weights},
-             .row_groups = {.variant = GroupedVariant::descriptors, .capacity = capacity}});
-        EXPECT_EQ(collective::fault_of_grouped(config).field, nullptr) << to_text(config);
+        const GemmConfig config =
+            config::resolve_grouped({.operands = {.a = e4m3, .b = e4m3, .d = bf16, .scale = Scale::block_1x128_128x128},
+                                     .tile = {width, weights},
+                                     .row_groups = {.variant = GroupedVariant::descriptors, .capacity = capacity}});
+        EXPECT_EQ(config::fault_of_grouped(config).field, nullptr) << to_text(config);
         if (weights == 128 && capacity <= 512) {
           EXPECT_EQ(config.sm90.stages, 8) << to_text(config);
         }
@@ -399,7 +401,7 @@ TEST(GroupedChoice, EveryDefaultConfigHasNoFaultAndRoundTrips) {
         const bool none = a != e4m3 && scale == Scale::block_1x128_128x128;
         EXPECT_EQ(configs.size(), none ? 0u : 5u) << name_of(a) << " " << name_of(d) << " " << name_of(scale);
         for (const GemmConfig& config : configs) {
-          EXPECT_EQ(collective::fault_of_grouped(config).field, nullptr) << to_text(config);
+          EXPECT_EQ(config::fault_of_grouped(config).field, nullptr) << to_text(config);
           const auto parsed = parse_config(to_text(config));
           ASSERT_TRUE(parsed) << parsed.error().message;
           EXPECT_EQ(*parsed, config) << to_text(config);
@@ -411,7 +413,7 @@ TEST(GroupedChoice, EveryDefaultConfigHasNoFaultAndRoundTrips) {
       GemmConfig larger = config;
       larger.row_groups.capacity = capacity;
       larger.sm90.stages = 0;
-      EXPECT_EQ(collective::fault_of_grouped(collective::resolve_grouped(larger)).field, nullptr) << to_text(larger);
+      EXPECT_EQ(config::fault_of_grouped(config::resolve_grouped(larger)).field, nullptr) << to_text(larger);
     }
 }
 
@@ -449,7 +451,7 @@ TEST(GroupedChoice, SeveralCtasOfAnSmAreRaggedAndOfTheWholeDevice) {
                                     {"variant=contiguous,occupancy=2", "occupancy"}}) {
     GemmConfig config = *parse_config(text, {.operands = {.a = e4m3, .b = e4m3, .scale = Scale::block_1x128_128x128}});
     config.row_groups.capacity = 128;
-    const auto fault = collective::fault_of_grouped(collective::resolve_grouped(config));
+    const auto fault = config::fault_of_grouped(config::resolve_grouped(config));
     EXPECT_EQ(fault.field ? std::string(fault.field) : "", field) << text;
   }
 }

@@ -63,7 +63,7 @@ struct Data {
     fill_scales(scale_a, c.seed, Operand::scale_a), fill_scales(scale_b, c.seed, Operand::scale_b);
   }
 
-  Verdict judge() const { return verify({a, b, d, problem.scale, &scale_a, &scale_b, problem.math}); }
+  Comparison judge() const { return verify({a, b, d, problem.scale, &scale_a, &scale_b, problem.math}); }
 
   void set(Matrix& matrix, std::int64_t row, std::int64_t col, std::uint32_t bits) {
     std::memcpy(matrix.row(row) + col * bytes_of(matrix.type()), &bits,
@@ -153,7 +153,7 @@ TEST(Verify, RightResultsAreNeverCalledWrong) {
       c.m = m, c.n = n, c.k = k, c.seed = ++seed;
       Data data(c);
       compute(data);
-      const Verdict verdict = data.judge();
+      const Comparison verdict = data.judge();
       ASSERT_EQ(verdict.wrong, 0) << describe(c) << " at " << verdict.first->row << ", " << verdict.first->column
                                   << " got " << verdict.first->got << " expected " << verdict.first->expected << " +- "
                                   << verdict.first->bound;
@@ -187,7 +187,7 @@ TEST(Verify, OneWrongElementIsFoundWhereItIs) {
     const float value = static_cast<float>(decode(f32, at));
     data.set(data.d, 65, 130, std::bit_cast<std::uint32_t>(value + 8));
     data.set(data.d, 69, 2, std::bit_cast<std::uint32_t>(static_cast<float>(kNan)));
-    const Verdict verdict = data.judge();
+    const Comparison verdict = data.judge();
     EXPECT_EQ(verdict.wrong, 2);
     ASSERT_TRUE(verdict.first) << describe(c);
     EXPECT_EQ(verdict.first->row, 65);
@@ -213,7 +213,7 @@ TEST(Verify, SwappedScalesAreCaught) {
   Data data({.out = bf16, .scale = Scale::block_1x128_128x128, .m = 8, .n = 64, .k = 512, .seed = 11});
   compute(data);
   for (int block = 0; block < 4; ++block) std::swap(data.scale_a.floats()[block], data.scale_a.floats()[4 + block]);
-  const Verdict verdict = data.judge();
+  const Comparison verdict = data.judge();
   EXPECT_GT(verdict.wrong, 2 * 64 * 3 / 4);
   EXPECT_LE(verdict.wrong, 2 * 64) << "the other rows are right";
   compute(data);
@@ -293,7 +293,7 @@ struct Groups {
     a = joined(&Data::a, true), d = joined(&Data::d, true), b = joined(&Data::b, false);
     scale_a = joined(&Data::scale_a, kind.scale != Scale::tensor), scale_b = joined(&Data::scale_b, false);
   }
-  Verdict judge() const { return verify({a, b, d, problem.scale, &scale_a, &scale_b, problem.math, &groups, fill}); }
+  Comparison judge() const { return verify({a, b, d, problem.scale, &scale_a, &scale_b, problem.math, &groups, fill}); }
 
   Case problem;
   unsigned char fill;
@@ -311,7 +311,7 @@ void for_every_grouped(const std::function<void(Case)>& body) {
 TEST(VerifyGroups, EveryRowIsJudgedWithTheBAndTheScalesOfItsGroup) {
   for_every_grouped([](Case c) {
     Groups x(c, {3, 0, 66, 1}, 0xff);
-    Verdict verdict = x.judge();
+    Comparison verdict = x.judge();
     EXPECT_EQ(verdict.wrong, 0) << describe(c);
     EXPECT_EQ(verdict.outside, 4 * 2 * 136);
     EXPECT_EQ(verdict.outside_wrong, 0);
@@ -339,7 +339,7 @@ TEST(VerifyGroups, WhatIsWrittenOutsideIsFoundWhereItIs) {
     Groups x(c, {5, 6}, outside);
     EXPECT_FALSE(x.judge().first_outside);
     x.d.row(8)[2 * 39] = std::byte{0x12};  // between the groups: rows 0, 1, 7 and 8 are nobody's
-    const Verdict verdict = x.judge();
+    const Comparison verdict = x.judge();
     EXPECT_EQ(verdict.wrong, 0);
     EXPECT_EQ(verdict.outside_wrong, 1);
     ASSERT_TRUE(verdict.first_outside);

@@ -309,7 +309,7 @@ TEST_F(FakeGpu, AWarmDenseRunEncodesTheMapsOfOtherPointersAlone) {
                                 .b = reinterpret_cast<const void*>(b),
                                 .d = reinterpret_cast<void*>(d)});
     EXPECT_TRUE(ran) << ran.error().message;
-    const collective::GemmArguments gemm = launched<kernel::GemmParams>(*driver_).gemm;
+    const config::GemmArguments gemm = launched<kernel::GemmParams>(*driver_).gemm;
     EXPECT_EQ(gemm.a.words[0], a);
     EXPECT_EQ(gemm.b.words[0], b);
     EXPECT_EQ(gemm.d.words[0], d);
@@ -323,7 +323,7 @@ TEST_F(FakeGpu, AWarmDenseRunEncodesTheMapsOfOtherPointersAlone) {
 }
 
 TEST_F(FakeGpu, AWarmGroupedRunEncodesTheMapsOfOtherPointersAlone) {
-  driver_->params_bytes = sizeof(collective::GroupedArguments);
+  driver_->params_bytes = sizeof(config::GroupedArguments);
   const Device device = Device::open("cuda:0").value();
   const GroupedProblem problem{.groups = 2, .rows = 128, .n = 128, .k = 128, .a = bf16, .b = bf16};
   const auto made =
@@ -337,13 +337,13 @@ TEST_F(FakeGpu, AWarmGroupedRunEncodesTheMapsOfOtherPointersAlone) {
     operands.workspace = reinterpret_cast<void*>(0x9000), operands.workspace_bytes = made->workspace_bytes();
     const auto ran = made->run(operands);
     EXPECT_TRUE(ran) << ran.error().message;
-    const auto arguments = launched<collective::GroupedArguments>(*driver_);
+    const auto arguments = launched<config::GroupedArguments>(*driver_);
     for (const arch::TensorMap& map : arguments.a) EXPECT_EQ(map.words[0], a);
     EXPECT_EQ(arguments.b.words[0], b);
     EXPECT_EQ(arguments.d_rows, operands.d);
     return driver_->encodes - before;
   };
-  constexpr int kOfA = collective::kTokenBoxes;  // D has none: rows of a group are stored without
+  constexpr int kOfA = config::kTokenBoxes;  // D has none: rows of a group are stored without
   EXPECT_EQ(encodes_of(0x1000, 0x2000, 0x3000), kOfA + 1);
   EXPECT_EQ(encodes_of(0x1000, 0x2000, 0x4000), 0);
   EXPECT_EQ(encodes_of(0x1000, 0x2100, 0x3000), 1);
@@ -376,7 +376,7 @@ TEST_F(FakeGpu, LaunchesOverlapWhereItPays) {
   EXPECT_EQ(dense(65, 8200, Pdl::on), "overlaps");
 
   const auto grouped = [&](std::int64_t groups, const GemmConfig& config, Pdl pdl) {
-    driver_->params_bytes = sizeof(collective::GroupedArguments);
+    driver_->params_bytes = sizeof(config::GroupedArguments);
     const GroupedProblem problem{.groups = groups, .rows = 256, .n = 128, .k = 128, .a = bf16, .b = bf16};
     GroupedOperands operands;
     operands.sizes = static_cast<const std::int32_t*>(memory);
@@ -396,7 +396,7 @@ TEST_F(FakeGpu, LaunchesOverlapWhereItPays) {
 
 TEST_F(FakeGpu, SeveralCtasOfAnSmAreLaunchedOnTheWholeDeviceAlone) {
   if (!jit::Nvrtc::get()) GTEST_SKIP() << "no libnvrtc on this machine";
-  driver_->params_bytes = sizeof(collective::GroupedArguments);
+  driver_->params_bytes = sizeof(config::GroupedArguments);
   const Device device = Device::open("cuda:0").value();
   void* const memory = reinterpret_cast<void*>(0x1000);
   const GroupedProblem problem{.groups = 6, .rows = 110, .n = 4096, .k = 2048, .a = e4m3, .b = e4m3};  // 384 tiles

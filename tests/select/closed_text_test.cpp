@@ -16,8 +16,10 @@
 #include "ops/gemm_choice.hpp"
 #include "ops/grouped_validation.hpp"
 #include "select/grouped_configs.hpp"
+#include "warpwright/config/faults.hpp"
 #include "warpwright/config/fields.hpp"
-#include "warpwright/config/grouped_builder.hpp"
+#include "warpwright/config/group_encoding.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww {
 namespace {
@@ -139,7 +141,7 @@ int k_groups(Draw& draw) {
     return select::choose_k_grouped(p, given);
   };
   const GemmConfig config = choose(request, kPlaces[0]);
-  if (collective::fault_of_k_grouped(config)) return 0;
+  if (config::fault_of_k_grouped(config)) return 0;
   expect_same(config, choose, adapters::gemm_source);
   return 1;
 }

@@ -9,7 +9,10 @@
 #include <string>
 
 #include "config/config_text.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/resolve.hpp"
+#include "warpwright/config/sizes.hpp"
+#include "warpwright/config/swap_ab.hpp"
 
 namespace ww::select {
 namespace {
@@ -46,8 +49,8 @@ TEST(ConfigList, IsFiniteDistinctAndWithoutFault) {
     EXPECT_LT(list.size(), 1000u);
     std::set<std::string> texts;
     for (const GemmConfig& c : list) {
-      EXPECT_FALSE(collective::fault_of(c)) << to_text(c);
-      EXPECT_EQ(collective::resolve(c), c) << to_text(c);
+      EXPECT_FALSE(config::fault_of(c)) << to_text(c);
+      EXPECT_EQ(config::resolve(c), c) << to_text(c);
       EXPECT_TRUE(texts.insert(to_text(c)).second) << "twice: " << to_text(c);
       EXPECT_EQ(*parse_config(to_text(c)), c) << to_text(c);
       EXPECT_TRUE(c.operands.a == wanted.a && c.operands.b == wanted.b && c.operands.d == wanted.d &&
@@ -71,7 +74,7 @@ TEST(ConfigList, LeavesOutWhatPtxasSerialises) {  // 256 rows, two accumulators 
     }
   GemmConfig asked = config_of(kFamilies[4]);  // on request it is there
   asked.tile.m = 256, asked.tile.n = 64, asked.sm90.tile_scheduler = TileScheduler::stream_k;
-  EXPECT_FALSE(collective::fault_of(collective::resolve(asked)));
+  EXPECT_FALSE(config::fault_of(config::resolve(asked)));
 }
 
 TEST(ConfigList, LeavesOutWhatPtxasSpills) {  // as ptxas_report listed has found them, a few of each kind
@@ -91,8 +94,8 @@ TEST(ConfigList, LeavesOutWhatPtxasSpills) {  // as ptxas_report listed has foun
         "scale=row-column,tile=128x240x128,cluster=2x1", "a=bf16,b=bf16,tile=128x192x64,cluster=1x1,schedule=pingpong",
         "a=bf16,b=bf16,d=f32,tile=128x256x64,cluster=2x1,tile_scheduler=stream-k",
         "a=bf16,b=bf16,d=f32,tile=128x224x64,cluster=1x1x1,tile_scheduler=split-k,split=2"}) {
-    const GemmConfig spilling = collective::resolve(*parse_config(text));
-    ASSERT_FALSE(collective::fault_of(spilling)) << text;  // on request it is there
+    const GemmConfig spilling = config::resolve(*parse_config(text));
+    ASSERT_FALSE(config::fault_of(spilling)) << text;  // on request it is there
     const std::vector<GemmConfig> list = config_list({.operands = {.a = spilling.operands.a,
                                                                    .b = spilling.operands.b,
                                                                    .d = spilling.operands.d,
@@ -102,7 +105,7 @@ TEST(ConfigList, LeavesOutWhatPtxasSpills) {  // as ptxas_report listed has foun
       return c.tile.m == spilling.tile.m && c.tile.n == spilling.tile.n && c.cluster.m == spilling.cluster.m &&
              c.cluster.n == spilling.cluster.n && c.cluster.k == spilling.cluster.k &&
              c.sm90.schedule == spilling.sm90.schedule && c.sm90.tile_scheduler == spilling.sm90.tile_scheduler &&
-             c.sm90.split == spilling.sm90.split && !collective::swaps(c);
+             c.sm90.split == spilling.sm90.split && !config::swaps(c);
     };
     EXPECT_EQ(std::count_if(list.begin(), list.end(), same), 0) << text;
   }
@@ -148,8 +151,7 @@ TEST(ConfigList, KeepsEveryFieldThatIsSet) {
 TEST(ConfigList, SwapsOnRequestAndWhereNothingIsSaidOfTilesOrClusters) {
   const auto count = [](const char* text, bool swapped) {
     const std::vector<GemmConfig> list = config_list(*parse_config(text, config_of(kFamilies[2])));
-    return std::count_if(list.begin(), list.end(),
-                         [&](const GemmConfig& c) { return collective::swaps(c) == swapped; });
+    return std::count_if(list.begin(), list.end(), [&](const GemmConfig& c) { return config::swaps(c) == swapped; });
   };
   EXPECT_GT(count("", true), 50);
   EXPECT_GT(count("", false), 300);

@@ -12,7 +12,8 @@
 #include "cost_fit.hpp"
 #include "select/config_list.hpp"
 #include "select/ranking.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/resolve.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww::select {
 namespace {
@@ -77,7 +78,7 @@ TEST(CostModel, TermsAreFiniteAndNotNegative) {
 TEST(CostModel, TermsSayWhatTheyAreAbout) {
   const GemmProblem p{.m = 4096, .n = 4096, .k = 4096, .scale = Scale::tensor};
   const auto cost = [&](const char* text, GemmProblem q) {
-    return cost_of(q, collective::resolve(*parse_config(text, of_problem(q, {}))), 132);
+    return cost_of(q, config::resolve(*parse_config(text, of_problem(q, {}))), 132);
   };
   EXPECT_GT(cost("tile=64x64x128", p)[Term::shared], cost("tile=128x256x128,cluster=2x1", p)[Term::shared]);
   EXPECT_EQ(cost("tile=128x256x128", p)[Term::promotion], 0);

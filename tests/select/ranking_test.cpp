@@ -11,7 +11,9 @@
 #include "config/config_text.hpp"
 #include "ops/gemm_choice.hpp"
 #include "select/default_configs.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/resolve.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww::select {
 namespace {
@@ -41,7 +43,7 @@ TEST(Choose, TakesSwapAbForFewRowsOnly) {
   }
   const GemmProblem p = problem(16, 7168, 2048);
   EXPECT_EQ(cost_of(p, choose(p, {.config = *parse_config("swap_ab=on,tile=64x64x0")}), 132).waves,
-            cost_of(problem(16, 7168, 2048), collective::resolve(*parse_config("scale=block,tile=64x64x0")), 132).waves)
+            cost_of(problem(16, 7168, 2048), config::resolve(*parse_config("scale=block,tile=64x64x0")), 132).waves)
       << "112 tiles either way";
 }
 
@@ -83,14 +85,14 @@ TEST(Choose, WhatIsGivenIsCompleted) {
   };
   for (const bool emulated : {false, true}) {
     EXPECT_EQ(given("stages=10", emulated).sm90.stages, 10) << "only small tiles have room for ten";
-    EXPECT_FALSE(collective::fault_of(given("stages=10", emulated)));
+    EXPECT_FALSE(config::fault_of(given("stages=10", emulated)));
     EXPECT_EQ(given("cluster=4x2", emulated).cluster.m, 4);
     EXPECT_EQ(given("tile=64x32x128", emulated).tile.n, 32);
     EXPECT_EQ(given("schedule=pingpong", emulated).sm90.schedule, Schedule::pingpong);
     EXPECT_EQ(given("tile_scheduler=split-k", emulated).sm90.tile_scheduler, TileScheduler::split_k);
     // Nothing fits: the result has the fault of the request.
-    EXPECT_EQ(std::string(collective::fault_of(given("stages=1", emulated)).field), "stages");
-    EXPECT_EQ(std::string(collective::fault_of(given("tile=128x132x128", emulated)).field), "tile (n)");
+    EXPECT_EQ(std::string(config::fault_of(given("stages=1", emulated)).field), "stages");
+    EXPECT_EQ(std::string(config::fault_of(given("tile=128x132x128", emulated)).field), "tile (n)");
   }
 }
 
@@ -99,7 +101,7 @@ TEST(Choose, TakesTheLayoutsOfTheProblem) {
   p.a_major = Major::mn, p.d_layout = OutputLayout::column;
   for (const bool emulated : {false, true}) {
     const GemmConfig c = choose(p, {.emulated = emulated});
-    EXPECT_FALSE(collective::fault_of(c)) << to_text(c);
+    EXPECT_FALSE(config::fault_of(c)) << to_text(c);
     EXPECT_EQ(c.operands.d_layout, OutputLayout::column) << to_text(c);
     EXPECT_EQ(c.operands.layout.a, Major::mn) << to_text(c);
   }
@@ -115,10 +117,10 @@ TEST(Choose, LayoutOfMatricesCountsWhereTheTreeNamesOne) {
       const GemmConfig by_row = choose(p, {.emulated = emulated});
       p.c_layout = OutputLayout::column;
       EXPECT_EQ(choose(p, {.emulated = emulated}), by_row) << "one kernel: " << text;
-      EXPECT_FALSE(collective::fault_of(by_row)) << text;
+      EXPECT_FALSE(config::fault_of(by_row)) << text;
     }
     const GemmConfig swapped = choose(p, {.config = *parse_config("swap_ab=on")});
-    EXPECT_EQ(!collective::fault_of(swapped), !p.epilogue.has(EpilogueOp::swiglu)) << text;
+    EXPECT_EQ(!config::fault_of(swapped), !p.epilogue.has(EpilogueOp::swiglu)) << text;
   }
   for (const char* text : {"acc+c", "acc*aux2", "relu(store(acc,out3:f32))"}) {
     p.epilogue = *parse_epilogue(text);
@@ -136,7 +138,7 @@ TEST(Choose, WorkspaceLimitRulesOutStreamK) {
     const Request request{.workspace_limit = limit};
     const Ranking ranking = rank(p, request);
     for (const Candidate& c : ranking.candidates)
-      EXPECT_FALSE(limit == 0 && collective::sums_in_workspace(c.config)) << to_text(c.config);
+      EXPECT_FALSE(limit == 0 && config::sums_in_workspace(c.config)) << to_text(c.config);
     bool said = false;
     for (const Exclusion& e : ranking.exclusions) said |= e.reason.find("workspace") == 0 && !e.configs.empty();
     EXPECT_TRUE(said);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/config_text.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/resolve.hpp"
 #include "warpwright/host/gemm.hpp"
 
 namespace ww::testing {
@@ -39,7 +39,7 @@ inline bool read_cases(const std::string& path, std::vector<RecordedCase>& cases
       if (!contender.value("name", "").starts_with("warpwright") || contender.value("us", 0.0) <= 0) continue;
       const auto parsed = parse_config(contender.value("config", ""));
       if (!parsed) return false;
-      const GemmConfig config = collective::resolve(*parsed);  // older results left out fields at their defaults
+      const GemmConfig config = config::resolve(*parsed);  // older results left out fields at their defaults
       auto& times = recorded.times;
       const auto same = [&](const RecordedTime& r) { return r.config == config; };
       const auto at = std::find_if(times.begin(), times.end(), same);

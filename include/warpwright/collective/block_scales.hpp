@@ -12,10 +12,12 @@
 #include "warpwright/arch/convert.hpp"
 #include "warpwright/arch/global.hpp"
 #include "warpwright/arch/math.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/sizes.hpp"
 #include "warpwright/pipeline/tma_pipeline.hpp"
 
 namespace ww::collective {
+
+using namespace config;
 
 /// The scales of rows r and r + 8 of each MMA_M block, for each scale of B that the tile meets.
 template <int kMmaBlocks, int kBlocks> struct ScaleSet { float row[kMmaBlocks][kBlocks][2]; };

@@ -9,10 +9,12 @@
 #include "warpwright/arch/math.hpp"
 #include "warpwright/arch/shared.hpp"
 #include "warpwright/arch/wgmma.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/shared_memory.hpp"
 #include "warpwright/pipeline/exchange_pipeline.hpp"
 
 namespace ww::collective {
+
+using namespace config;
 
 template <SumPlan kPlan> class ClusterSum {
   static constexpr pipeline::ClusterShape kCluster = kPlan.cluster;

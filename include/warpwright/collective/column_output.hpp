@@ -10,10 +10,12 @@
 #include "warpwright/arch/stmatrix.hpp"
 #include "warpwright/atom/mma_atom.hpp"
 #include "warpwright/atom/tma_atom.hpp"
-#include "warpwright/config/builder.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww::collective {
+
+using namespace config;
 
 template <GemmConfig kConfig> struct ColumnOutput {
   static constexpr int kTileM = kConfig.tile.m, kColumns = output_columns(kConfig);

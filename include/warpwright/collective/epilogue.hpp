@@ -18,10 +18,13 @@
 #include "warpwright/collective/epilogue_rows.hpp"
 #include "warpwright/collective/fixed_extents.hpp"
 #include "warpwright/collective/pointer_array.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/config/sizes.hpp"
 #include "warpwright/pipeline/tma_store_pipeline.hpp"
 
 namespace ww::collective {
+
+using namespace config;
 
 template <GemmConfig kConfig> struct Epilogue {
   static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n;

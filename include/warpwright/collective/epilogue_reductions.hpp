@@ -13,9 +13,11 @@
 #include "warpwright/arch/math.hpp"
 #include "warpwright/arch/warp.hpp"
 #include "warpwright/collective/fixed_extents.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww::collective {
+
+using namespace config;
 
 /// Two neighbouring columns of one row.
 struct Pair {

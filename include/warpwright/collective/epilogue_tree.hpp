@@ -13,10 +13,12 @@
 #include "warpwright/atom/mma_atom.hpp"
 #include "warpwright/collective/epilogue_functions.hpp"
 #include "warpwright/collective/epilogue_reductions.hpp"
-#include "warpwright/config/builder.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww::collective {
+
+using namespace config;
 
 namespace epilogue {
 

@@ -2,10 +2,12 @@
 // Extents of a problem as a kernel sees them: constants where its config fixes them, arguments otherwise.
 #pragma once
 
-#include "warpwright/config/builder.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww::collective {
+
+using namespace config;
 
 template <GemmConfig kConfig> WW_DEVICE i32 n_of(const GemmArguments& arguments) {
   return kConfig.dense.fixed_n > 0 ? kConfig.dense.fixed_n : arguments.n;

@@ -11,11 +11,14 @@
 #include "warpwright/collective/fixed_extents.hpp"
 #include "warpwright/collective/pointer_array.hpp"
 #include "warpwright/collective/stage_transpose.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/config/sizes.hpp"
 #include "warpwright/pipeline/ordered_barrier.hpp"
 #include "warpwright/pipeline/tma_pipeline.hpp"
 
 namespace ww::collective {
+
+using namespace config;
 
 template <GemmConfig kConfig> struct Mainloop {
   static constexpr DType kType = kConfig.operands.a;
@@ -398,7 +401,7 @@ template <GemmConfig kConfig> struct Mainloop {
     if constexpr (kScalesColumns) pipeline.consumer_release(block.stage);
   }
 
-  WW_DEVICE static TilePosition place_of(int consumer_warpgroup, int offset) {
+  WW_DEVICE static TilePosition position_of(int consumer_warpgroup, int offset) {
     using Atom = atom::MmaAtom<kType, kTileN>;
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     return {consumer_warpgroup * kMmaBlocks * kWarpgroupRows + Atom::row(thread, 0), Atom::column(thread, 0), offset};
@@ -409,12 +412,12 @@ template <GemmConfig kConfig> struct Mainloop {
   WW_DEVICE static void multiply_promoted(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
                                           int consumer_warpgroup, Accumulator (&acc)[kMmaBlocks], Order& order,
                                           int offset) {
-    const TilePosition place = place_of(consumer_warpgroup, offset);
+    const TilePosition place = position_of(consumer_warpgroup, offset);
     if constexpr (partial_accumulators(kConfig) == 2) {
       promote_overlapped(k_blocks, base, pipeline, consumer_warpgroup, place, acc[0], order);
     } else {
       for (int k = 0; k < k_blocks; ++k)
-        promote_units<Self>(base, pipeline, consumer_warpgroup, place, acc, k + 1 == k_blocks, order);
+        promote_blocks<Self>(base, pipeline, consumer_warpgroup, place, acc, k + 1 == k_blocks, order);
     }
   }
 
@@ -463,9 +466,9 @@ template <GemmConfig kConfig> struct Mainloop {
   // Several MMA_M blocks, or three warpgroups, leave registers for one partial accumulator only: multiplies and
   // promotes one block after the other.
   template <class Self, class Order>
-  WW_DEVICE static void promote_units(arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
-                                      const TilePosition& place, Accumulator (&acc)[kMmaBlocks], bool last,
-                                      Order& order) {
+  WW_DEVICE static void promote_blocks(arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
+                                       const TilePosition& place, Accumulator (&acc)[kMmaBlocks], bool last,
+                                       Order& order) {
     Accumulator partial;
     const Block block = take(base, pipeline, place);
     WW_UNROLL

@@ -101,7 +101,7 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
   WW_DEVICE static void multiply_promoted(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring,
                                           TileCoord tile, int warpgroup, Accumulator (&acc)[kMmaBlocks]) {
     const auto scales = Base::scales_of(arguments, tile);
-    const typename Base::TilePosition place = Base::place_of(warpgroup, Base::scale_offset(tile));
+    const typename Base::TilePosition place = Base::position_of(warpgroup, Base::scale_offset(tile));
     Base::clear(acc);
     pipeline::WaitToken token = peek(ring, true);
     for (int k = 0; k < k_blocks_of<kConfig>(arguments); ++k) {

@@ -5,10 +5,12 @@
 
 #include "warpwright/arch/global.hpp"
 #include "warpwright/arch/tensor_map_update.hpp"
-#include "warpwright/config/builder.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
+#include "warpwright/config/gemm_config.hpp"
 
 namespace ww::collective {
+
+using namespace config;
 
 template <GemmConfig kConfig>
 WW_DEVICE const arch::TensorMap& map_of_a(const GemmArguments& arguments, TileCoord tile) {

@@ -14,8 +14,11 @@
 #include "warpwright/arch/stmatrix.hpp"
 #include "warpwright/collective/ragged_mainloop.hpp"
 #include "warpwright/collective/token_tree.hpp"
+#include "warpwright/config/shared_memory.hpp"
 
 namespace ww::collective {
+
+using namespace config;
 
 template <GemmConfig kConfig> struct RaggedEpilogue {
   using Mainloop = RaggedMainloop<kConfig>;

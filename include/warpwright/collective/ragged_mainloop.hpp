@@ -8,8 +8,12 @@
 #include "warpwright/atom/mma_atom.hpp"
 #include "warpwright/atom/tma_atom.hpp"
 #include "warpwright/collective/ragged_scales.hpp"
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/config/token_widths.hpp"
 
 namespace ww::collective {
+
+using namespace config;
 
 template <GemmConfig kConfig> struct RaggedMainloop {
   static constexpr DType kType = kConfig.operands.a;

@@ -12,10 +12,12 @@
 #include "warpwright/atom/mma_atom.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
-#include "warpwright/config/grouped_builder.hpp"
+#include "warpwright/config/sizes.hpp"
 #include "warpwright/pipeline/tma_pipeline.hpp"
 
 namespace ww::collective {
+
+using namespace config;
 
 /// A tile as the collectives see it: tokens [row, row + rows) against weight tile `tile_n` of `group`.
 struct TokenTile {

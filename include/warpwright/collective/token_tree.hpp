@@ -10,13 +10,16 @@
 #include "warpwright/collective/epilogue_tree.hpp"
 #include "warpwright/collective/ragged_scales.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
+#include "warpwright/config/swap_ab.hpp"
 #include "warpwright/config/token_widths.hpp"
 
 namespace ww::collective {
 
-/// Returns a config for evaluating the tree over accumulators (64 units, n) of one consumer warpgroup.
-WW_HOST_DEVICE constexpr GemmConfig walk_config(GemmConfig c, int units, int n, bool swapped) {
-  c.tile.m = kWarpgroupRows * units, c.tile.n = n;
+using namespace config;
+
+/// Returns a config for evaluating the tree over accumulators (64 blocks, n) of one consumer warpgroup.
+WW_HOST_DEVICE constexpr GemmConfig walk_config(GemmConfig c, int blocks, int n, bool swapped) {
+  c.tile.m = kWarpgroupRows * blocks, c.tile.n = n;
   c.sm90.consumer_warpgroups = 1;
   if (swapped) c.epilogue = exchanged(c.epilogue), c.operands.c_layout = OutputLayout::column;
   return c;

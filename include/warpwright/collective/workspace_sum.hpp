@@ -11,10 +11,12 @@
 #include "warpwright/arch/math.hpp"
 #include "warpwright/arch/warp.hpp"
 #include "warpwright/arch/wgmma.hpp"
-#include "warpwright/config/builder.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww::collective {
+
+using namespace config;
 
 template <GemmConfig kConfig> struct WorkspaceSum {
   static constexpr int kMmaBlocks = mma_blocks_of(kConfig);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choices that fields of a config have, with their names in text. `automatic` is open: config/builder.hpp resolves
+// The choices that fields of a config have, with their names in text. `automatic` is open: config/resolve.hpp resolves
 // it.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace ww {
 
-/// The recipe by which raw products become D.
+/// The recipe by which the products become D.
 enum class Scale : u8 {
   none,                 // D = A B^T
   tensor,               // D = scale_a[0] * scale_b[0] * A B^T; grouped: one each per tensor or per group

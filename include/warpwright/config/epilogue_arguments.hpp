@@ -5,7 +5,7 @@
 
 #include "warpwright/config/epilogue_nodes.hpp"
 
-namespace ww::collective {
+namespace ww::config {
 
 /// Strides in bytes from the operands of one matrix of a batch to those of the next; 0: all share one.
 struct EpilogueSteps {
@@ -61,4 +61,4 @@ WW_DEVICE EpilogueArguments of_matrix(EpilogueArguments arguments, int batch) {
   return arguments;
 }
 
-}  // namespace ww::collective
+}  // namespace ww::config

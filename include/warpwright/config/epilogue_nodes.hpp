@@ -6,7 +6,7 @@
 // texts, its C++ function and its line of `gemm --help`. A function also needs its FP32 form (epilogue_functions.hpp)
 // and its FP64 form with a bound (epilogue_bounds.hpp of the reference). The tree is part of GemmConfig and therefore
 // of the kernel's type; epilogue_tree.hpp evaluates it on the device. The expressions of host/epilogue.hpp or a text
-// (select/epilogue_text.cpp) build it. docs/numerics.md says how each node rounds.
+// (src/config/epilogue_text.cpp) build it. docs/numerics.md says how each node rounds.
 #pragma once
 
 #include "warpwright/core/dtype.hpp"
@@ -122,110 +122,3 @@ struct EpilogueTree {
 };
 
 }  // namespace ww
-
-namespace ww::collective {
-
-WW_HOST_DEVICE constexpr bool is_quantise(EpilogueOp op) {
-  return op >= EpilogueOp::quantise && op <= EpilogueOp::quantise_block_pow2;
-}
-WW_HOST_DEVICE constexpr bool is_swiglu(EpilogueOp op) {
-  return op == EpilogueOp::swiglu || op == EpilogueOp::swiglu_halves;
-}
-WW_HOST_DEVICE constexpr bool is_row_reduction(EpilogueOp op) {
-  return op == EpilogueOp::row_amax || op == EpilogueOp::row_sum;
-}
-WW_HOST_DEVICE constexpr bool is_column_reduction(EpilogueOp op) {
-  return op == EpilogueOp::column_amax || op == EpilogueOp::column_sum;
-}
-WW_HOST_DEVICE constexpr bool is_reduction(EpilogueOp op) { return is_row_reduction(op) || is_column_reduction(op); }
-/// Returns whether the node writes one of the outputs 0 to 3.
-WW_HOST_DEVICE constexpr bool is_output(EpilogueOp op) { return op == EpilogueOp::store || is_reduction(op); }
-
-/// Returns the first node of the operand that ends with node `last`, or -1 if operands are missing.
-WW_HOST_DEVICE constexpr int first_node(const EpilogueTree& tree, int last) {
-  int missing = 1;
-  for (int i = last; i >= 0; --i) {
-    missing += operands_of(tree.node(i).op) - 1;
-    if (missing == 0) return i;
-  }
-  return -1;
-}
-/// Returns the last node of operand `which` (from 0) of node `at`.
-WW_HOST_DEVICE constexpr int operand_node(const EpilogueTree& tree, int at, int which) {
-  int last = at - 1;
-  for (int i = operands_of(tree.node(at).op) - 1; i > which; --i) last = first_node(tree, last) - 1;
-  return last;
-}
-
-/// The stages of a tree: element by element up to `body`, then optionally SwiGLU, then optionally quantisation.
-struct EpilogueStages {
-  int body = -1;  // last node of the part that is evaluated for each element
-  EpilogueOp swiglu = EpilogueOp::none, quantise = EpilogueOp::none;
-};
-WW_HOST_DEVICE constexpr EpilogueStages stages_of(const EpilogueTree& tree) {
-  EpilogueStages stages;
-  stages.body = tree.size() - 1;
-  if (stages.body >= 0 && is_quantise(tree.node(stages.body).op)) stages.quantise = tree.node(stages.body--).op;
-  if (stages.body >= 0 && is_swiglu(tree.node(stages.body).op)) stages.swiglu = tree.node(stages.body--).op;
-  return stages;
-}
-
-/// Returns the columns of D for `n` columns of the product.
-template <class Int> WW_HOST_DEVICE constexpr Int output_columns(const EpilogueTree& tree, Int n) {
-  return stages_of(tree).swiglu == EpilogueOp::none ? n : n / 2;
-}
-
-WW_HOST_DEVICE constexpr bool has_row_reductions(const EpilogueTree& tree) {
-  return tree.has(EpilogueOp::row_amax) || tree.has(EpilogueOp::row_sum);
-}
-WW_HOST_DEVICE constexpr bool has_column_reductions(const EpilogueTree& tree) {
-  return tree.has(EpilogueOp::column_amax) || tree.has(EpilogueOp::column_sum);
-}
-/// Returns whether tiles combine results; the kernel then needs a workspace.
-WW_HOST_DEVICE constexpr bool reduces(const EpilogueTree& tree) {
-  return has_row_reductions(tree) || has_column_reductions(tree) || tree.has(EpilogueOp::quantise);
-}
-/// Returns the number of reductions of node `at`'s direction that precede it.
-WW_HOST_DEVICE constexpr int reduction_index(const EpilogueTree& tree, int at) {
-  int count = 0;
-  for (int i = 0; i < at; ++i)
-    count +=
-        is_row_reduction(tree.node(at).op) ? is_row_reduction(tree.node(i).op) : is_column_reduction(tree.node(i).op);
-  return count;
-}
-
-/// Returns what is wrong with a tree by itself, or null. `exchanged`: the tree is that of a kernel under swap-AB, whose
-/// column vectors are the row vectors of the requested tree.
-WW_HOST_DEVICE constexpr const char* fault_of(const EpilogueTree& tree, bool exchanged = false) {
-  const int size = tree.size();
-  if (size == 0) return nullptr;
-  for (int i = 0; i < size; ++i)
-    if (tree.node(i).op == EpilogueOp::too_long) return "at most 32 nodes and 8 different constants";
-  for (u32 bits : tree.constant)
-    if ((bits & 0x7f800000u) == 0x7f800000u) return "finite constants";
-  for (int i = size; i < kEpilogueNodes; ++i)
-    if (tree.node(i).op != EpilogueOp::none) return "nodes without a gap (an expression of more than 32 nodes has one)";
-  if (first_node(tree, size - 1) != 0) return "one expression: every node with its operands before it";
-  const EpilogueStages stages = stages_of(tree);
-  for (int i = 0; i < size; ++i) {
-    const EpilogueNode x = tree.node(i);
-    if (x.op > EpilogueOp::clamp || x.slot >= (x.op == EpilogueOp::constant ? kEpilogueConstants : kEpilogueSlots))
-      return "operands and outputs 0 to 3, at most 8 constants";
-    if (i <= stages.body && (is_quantise(x.op) || is_swiglu(x.op)))
-      return "swiglu and quantise last: quantise(swiglu(...))";
-    const bool typed_vector = x.op == EpilogueOp::row_vector || (exchanged && x.op == EpilogueOp::column_vector);
-    const bool in_memory = x.op == EpilogueOp::c || typed_vector || x.op == EpilogueOp::auxiliary ||
-                           x.op == EpilogueOp::store || x.op == EpilogueOp::convert;
-    if (in_memory && x.type == DType::e4m3 && x.op != EpilogueOp::convert) return "bf16, f16 or f32 in memory";
-    if (!in_memory && x.type != DType::f32) return "FP32 column vectors, constants and reductions";
-    for (int j = 0; j < i; ++j) {
-      const EpilogueNode y = tree.node(j);
-      if (is_output(x.op) && is_output(y.op) && x.slot == y.slot) return "each output written once";
-      const bool same = x.op == y.op && x.slot == y.slot && in_memory && x.op != EpilogueOp::convert;
-      if (same && x.type != y.type) return "one type for each operand";
-    }
-  }
-  return nullptr;
-}
-
-}  // namespace ww::collective

@@ -5,7 +5,7 @@
 #include "warpwright/arch/tensor_map.hpp"
 #include "warpwright/config/epilogue_arguments.hpp"
 
-namespace ww::collective {
+namespace ww::config {
 
 /// A tile of D in units of CTA tiles, and its matrix of a batch.
 struct TileCoord {
@@ -55,4 +55,4 @@ WW_DEVICE TileCoord tile_of_matrix(const GemmArguments& arguments, TileCoord til
   return {tile.m - batch * arguments.tiles_m, tile.n, batch};
 }
 
-}  // namespace ww::collective
+}  // namespace ww::config

@@ -2,7 +2,7 @@
 // One value that describes a GEMM kernel completely: template argument, JIT key, line of text, row of a bench result.
 //   GemmConfig = arch, operands, tile, cluster, raster, one schedule per architecture, the one of {Dense, RowGroups,
 //                KGroups} that `grouping` selects, epilogue
-// A field of 0 or `automatic` is open; config/builder.hpp resolves it. src/config/config_text.cpp has its text form and
+// A field of 0 or `automatic` is open; config/resolve.hpp resolves it. src/config/config_text.cpp has its text form and
 // parser. All parts are plain structures, because a config is a template argument under NVRTC; those that do not apply
 // keep their defaults.
 #pragma once

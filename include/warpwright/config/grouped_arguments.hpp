@@ -6,7 +6,7 @@
 #include "warpwright/config/epilogue_arguments.hpp"
 #include "warpwright/config/group_encoding.hpp"
 
-namespace ww::collective {
+namespace ww::config {
 
 /// The group description as given, and the bounds to which it is cut.
 struct GroupSizes {
@@ -73,4 +73,4 @@ struct GroupedArguments {
   EpilogueArguments epilogue;
 };
 
-}  // namespace ww::collective
+}  // namespace ww::config

@@ -9,7 +9,7 @@
 
 #include "warpwright/config/gemm_config.hpp"
 
-namespace ww::collective {
+namespace ww::config {
 
 WW_HOST_DEVICE constexpr bool swaps(const GemmConfig& c) { return c.sm90.swap_ab == SwapAb::on; }
 
@@ -56,4 +56,4 @@ WW_HOST_DEVICE constexpr GemmConfig exchanged(GemmConfig c) {
 /// Returns the config of the kernel that runs for `c`; it is a template argument of the kernel.
 WW_HOST_DEVICE constexpr GemmConfig kernel_config(const GemmConfig& c) { return swaps(c) ? exchanged(c) : c; }
 
-}  // namespace ww::collective
+}  // namespace ww::config

@@ -7,7 +7,7 @@
 
 #include "warpwright/core/meta.hpp"
 
-namespace ww::collective {
+namespace ww::config {
 
 struct TokenWidth {
   int width;
@@ -31,4 +31,4 @@ WW_HOST_DEVICE constexpr int token_class(int rows) {
 /// Returns the number of classes that fit token tiles of `capacity` rows.
 WW_HOST_DEVICE constexpr int token_classes(int capacity) { return token_class(capacity) + 1; }
 
-}  // namespace ww::collective
+}  // namespace ww::config

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "warpwright/config/gemm_config.hpp"
+#include "warpwright/core/target.hpp"
 #include "warpwright/host/emulation.hpp"
 #include "warpwright/host/launch.hpp"
 #include "warpwright/host/result.hpp"

@@ -14,29 +14,30 @@
 #include "warpwright/arch/role.hpp"
 #include "warpwright/arch/tensor_map_update.hpp"
 #include "warpwright/collective/descriptor_epilogue.hpp"
+#include "warpwright/config/faults.hpp"
 #include "warpwright/pipeline/async_pipeline.hpp"
 #include "warpwright/scheduler/descriptor_tiles.hpp"
 
 namespace ww::kernel {
 
-using collective::GroupedArguments;
 using collective::TokenTile;
+using config::GroupedArguments;
 
 template <GemmConfig kConfig> struct DescriptorGemm {
-  static_assert(kConfig.row_groups.variant == GroupedVariant::descriptors && !collective::fault_of_ragged(kConfig),
+  static_assert(kConfig.row_groups.variant == GroupedVariant::descriptors && !config::fault_of_ragged(kConfig),
                 "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
   using Mainloop = collective::RaggedMainloop<kConfig>;
   using Epilogue = collective::DescriptorEpilogue<kConfig>;
   using Pipeline = typename Mainloop::Pipeline;
 
-  static constexpr int kThreads = collective::threads_of(kConfig);
+  static constexpr int kThreads = config::threads_of(kConfig);
   static constexpr auto kShared = Mainloop::kShared;
-  static constexpr auto kRegisters = collective::registers_of(kConfig);
+  static constexpr auto kRegisters = config::registers_of(kConfig);
   static constexpr bool kHasTree = !kConfig.epilogue.empty();
 
   using Tiles = scheduler::DescriptorTiles<kThreads, kConfig.tile.m, kConfig.sm90.tile_scheduler>;
   using Tile = scheduler::DescriptorTile;
-  using Items = pipeline::AsyncPipeline<collective::kItemStages, 8 + Mainloop::kScaleWarps>;
+  using Items = pipeline::AsyncPipeline<config::kItemStages, 8 + Mainloop::kScaleWarps>;
 
   WW_DEVICE static void run(const GroupedArguments& arguments) {
     const arch::SharedAddress shared = arch::dynamic_shared();
@@ -68,14 +69,14 @@ template <GemmConfig kConfig> struct DescriptorGemm {
   // work.
   WW_DEVICE static void announce(Items& items, arch::SharedAddress shared, const Tile& tile) {
     const u32 stage = items.producer_acquire();
-    arch::shared::store4(shared + (kShared.items + stage * collective::kItemBytes),
+    arch::shared::store4(shared + (kShared.items + stage * config::kItemBytes),
                          {{static_cast<u32>(tile.group) | static_cast<u32>(tile.rows) << 16,
                            static_cast<u32>(tile.start), static_cast<u32>(tile.row), static_cast<u32>(tile.tile_n)}});
     items.producer_commit();
   }
   WW_DEVICE static Tile take(Items& items, arch::SharedAddress shared) {
     const u32 stage = items.consumer_wait();
-    const arch::Words<4> record = arch::shared::load4(shared + (kShared.items + stage * collective::kItemBytes));
+    const arch::Words<4> record = arch::shared::load4(shared + (kShared.items + stage * config::kItemBytes));
     items.consumer_release();
     const i32 first = static_cast<i32>(arch::warp::uniform(record.w[0]));
     return {first & 0xffff, static_cast<i32>(record.w[1]), static_cast<i32>(record.w[2]), first >> 16,
@@ -92,9 +93,9 @@ template <GemmConfig kConfig> struct DescriptorGemm {
     typename Tiles::Walk walk(tiles);
     i32 acquired = -1;  // the group whose maps this CTA may use
     for (Tile tile; walk.next(tile);) {
-      const arch::TensorMap& group_a = arguments.descriptors.maps[collective::map_of_a(tile.group)];
+      const arch::TensorMap& group_a = arguments.descriptors.maps[config::map_of_a(tile.group)];
       if ((arguments.k_blocks > 0 || kHasTree) && tile.group != acquired) {
-        const arch::TensorMap& group_d = arguments.descriptors.maps[collective::map_of_d(tile.group)];
+        const arch::TensorMap& group_d = arguments.descriptors.maps[config::map_of_d(tile.group)];
         if (arguments.k_blocks > 0) acquire(group_a, group_d);
         else acquire(group_d);  // for K = 0, A has no maps
         acquired = tile.group;
@@ -143,7 +144,7 @@ template <GemmConfig kConfig> struct DescriptorGemm {
       typename Epilogue::Accumulator acc[Epilogue::Shape::kMmaBlocks];  // (64, TILE_M) FP32 for each MMA_M block
       Mainloop::template multiply<Epilogue::kWidth>(arguments.k_blocks, shared, pipeline, consumer_warpgroup, acc);
       Epilogue::store(arguments, shared, buffer, consumer_warpgroup, acc, token_tile(tile),
-                      arguments.descriptors.maps[collective::map_of_d(tile.group)], tile.row);
+                      arguments.descriptors.maps[config::map_of_d(tile.group)], tile.row);
     }
     buffer.drain();
   }
@@ -154,7 +155,7 @@ template <GemmConfig kConfig> struct DescriptorGemm {
     if constexpr (kHasTree) {
       typename Epilogue::Accumulator acc[Epilogue::Shape::kMmaBlocks] = {};
       Epilogue::store_tree(arguments, shared, buffer, consumer_warpgroup, acc, token_tile(tile),
-                           arguments.descriptors.maps[collective::map_of_d(tile.group)], tile.row);
+                           arguments.descriptors.maps[config::map_of_d(tile.group)], tile.row);
     } else {
       Epilogue::Values::store_zeros(arguments, consumer_warpgroup, token_tile(tile));
     }

@@ -22,8 +22,8 @@ struct DescriptorUpdateArguments {
   void* d_rows;
   i64 a_stride_bytes, d_stride_bytes;  // from row to row
   i32 tile_m;                          // rows of a token tile
-  collective::GroupSizes groups;
-  collective::GroupDescriptors descriptors;
+  config::GroupSizes groups;
+  config::GroupDescriptors descriptors;
 };
 
 struct DescriptorUpdate {
@@ -72,8 +72,7 @@ struct DescriptorUpdate {
         arch::tensor_map::replace_extent<1>(copy, static_cast<u32>(range.count));
       }
       arch::warp::sync();
-      arch::tensor_map::release(arguments.descriptors.maps + (is_d ? collective::map_of_d(g) : collective::map_of_a(g)),
-                                copy);
+      arch::tensor_map::release(arguments.descriptors.maps + (is_d ? config::map_of_d(g) : config::map_of_a(g)), copy);
       arch::warp::sync();  // the next change must follow every lane's read of the copy
     }
   }
@@ -92,14 +91,14 @@ struct DescriptorUpdate {
     }
     const arch::cta::Scan positions = arch::cta::exclusive_sum<kThreads>(listed, thread, scratch);
     const arch::cta::Scan tiles_before = arch::cta::exclusive_sum<kThreads>(tiles, thread, scratch);
-    u32* to = arguments.descriptors.list + collective::kListedWords * (1 + positions.before);
+    u32* to = arguments.descriptors.list + config::kListedWords * (1 + positions.before);
     u32 tile = tiles_before.before;
     for (int g = first; g < last; ++g) {
       const scheduler::GroupRange range = ranges[g];
       if (range.count == 0) continue;
       arch::global::store4(to,
                            {{static_cast<u32>(g), static_cast<u32>(range.start), static_cast<u32>(range.count), tile}});
-      to += collective::kListedWords;
+      to += config::kListedWords;
       tile += static_cast<u32>(ceil_div(range.count, arguments.tile_m));
     }
     if (thread == 0) arch::global::store4(arguments.descriptors.list, {{positions.total, tiles_before.total, 0, 0}});

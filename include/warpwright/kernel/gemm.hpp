@@ -15,7 +15,10 @@
 #include "warpwright/arch/role.hpp"
 #include "warpwright/collective/epilogue.hpp"
 #include "warpwright/collective/register_mainloop.hpp"
-#include "warpwright/config/grouped_builder.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/resolve.hpp"
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/config/sizes.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/kernel/partial_sums.hpp"
 #include "warpwright/scheduler/tile_scheduler.hpp"
@@ -23,8 +26,8 @@
 namespace ww::kernel {
 
 template <GemmConfig kConfig> struct Gemm {
-  static constexpr bool kGroupsK = collective::groups_k(kConfig);
-  static_assert(!(kGroupsK ? collective::fault_of_k_grouped(kConfig) : collective::fault_of(kConfig)),
+  static constexpr bool kGroupsK = config::groups_k(kConfig);
+  static_assert(!(kGroupsK ? config::fault_of_k_grouped(kConfig) : config::fault_of(kConfig)),
                 "GemmConfig: resolve() it and look at fault_of()");
   using Params = conditional_t<kGroupsK, KGroupedParams, GemmParams>;
   using Mainloop = typename collective::MainloopOf<kConfig>::type;
@@ -37,13 +40,13 @@ template <GemmConfig kConfig> struct Gemm {
 
   // An order is needed beside two consumers, because a barrier distinguishes only consecutive phases and the ring is
   // filled tile by tile.
-  static constexpr int kTilesInFlight = collective::tiles_in_flight(kConfig);
+  static constexpr int kTilesInFlight = config::tiles_in_flight(kConfig);
   using Order = conditional_t<kTilesInFlight == 1, pipeline::Unordered,
-                              pipeline::OrderedBarrier<1, kTilesInFlight, 4 * collective::warpgroups_of_tile(kConfig)>>;
+                              pipeline::OrderedBarrier<1, kTilesInFlight, 4 * config::warpgroups_of_tile(kConfig)>>;
 
-  static constexpr int kThreads = collective::threads_of(kConfig);
-  static constexpr auto kShared = collective::shared_plan(kConfig);
-  static constexpr auto kRegisters = collective::registers_of(kConfig);
+  static constexpr int kThreads = config::threads_of(kConfig);
+  static constexpr auto kShared = config::shared_plan(kConfig);
+  static constexpr auto kRegisters = config::registers_of(kConfig);
 
   WW_DEVICE static void run(const Params& params) {
     const arch::SharedAddress shared = arch::dynamic_shared();
@@ -52,7 +55,7 @@ template <GemmConfig kConfig> struct Gemm {
     if (arch::thread_index() == 0) {
       Pipeline::initialize(barriers);
       Order::initialize(shared + kShared.order);
-      if constexpr (collective::uses_work_tile_counter(kConfig)) Scheduler::initialize(shared);
+      if constexpr (config::uses_work_tile_counter(kConfig)) Scheduler::initialize(shared);
       PartialSums<kConfig>::initialize(shared);
       if constexpr (!kConfig.operands.pointer_array) {
         if (k_blocks(params) > 0) {
@@ -80,18 +83,18 @@ template <GemmConfig kConfig> struct Gemm {
  private:
   WW_DEVICE static int k_blocks(const Params& params) { return collective::k_blocks_of<kConfig>(params.gemm); }
 
-  WW_DEVICE static collective::TileCoord at(const Params& params, const Tile& tile) {
+  WW_DEVICE static config::TileCoord at(const Params& params, const Tile& tile) {
     if constexpr (kGroupsK) return Scheduler::at(params.scheduler, tile);
     scheduler::TileGrid grid = params.scheduler.grid;
     if constexpr (kConfig.dense.fixed_n > 0)
       grid.cluster_tiles_n = ceil_div(kConfig.dense.fixed_n, kConfig.tile.n * kConfig.cluster.n);
-    const collective::TileCoord at = scheduler::CtaPosition<Mainloop::kCluster>::at(grid, tile.index);
-    if constexpr (kConfig.operands.batched) return collective::tile_of_matrix(params.gemm, at);
+    const config::TileCoord at = scheduler::CtaPosition<Mainloop::kCluster>::at(grid, tile.index);
+    if constexpr (kConfig.operands.batched) return config::tile_of_matrix(params.gemm, at);
     else return at;
   }
 
   WW_DEVICE static void load(const Params& params, arch::SharedAddress shared, Pipeline& pipeline,
-                             collective::TileCoord coord, collective::KRange k, int& matrix) {
+                             config::TileCoord coord, config::KRange k, int& matrix) {
     if (kConfig.operands.pointer_array && coord.batch != matrix && k.blocks > 0)
       collective::acquire_operands<kConfig>(params.gemm, coord), matrix = coord.batch;
     Mainloop::load(params.gemm, shared, pipeline, coord, k);
@@ -106,7 +109,7 @@ template <GemmConfig kConfig> struct Gemm {
       int matrix = -1;  // whose tensor maps this thread has acquired
       for (Tile tile; scheduler.next(tile);) {
         arch::note_work(tile.k.blocks, !kGroupsK && tile.k.blocks < k_blocks(params));
-        if constexpr (collective::has_k_tails(kConfig))
+        if constexpr (config::has_k_tails(kConfig))
           Mainloop::load_rows(params.gemm, shared, pipeline, at(params, tile), tile.rows, tile.end, tile.k.blocks);
         else load(params, shared, pipeline, at(params, tile), tile.k, matrix);
       }
@@ -118,7 +121,7 @@ template <GemmConfig kConfig> struct Gemm {
       for (Tile tile; scheduler.next(tile);)
         Mainloop::load_scales(params.gemm, shared, pipeline, at(params, tile), tile.k, arch::warp_index() - 1);
     } else if (arch::warp_index() == kSchedulerWarp) {
-      if constexpr (collective::uses_work_tile_counter(kConfig)) {
+      if constexpr (config::uses_work_tile_counter(kConfig)) {
         if (arch::cluster_rank() == 0) {
           arch::role("scheduler");
           Scheduler::serve(params.scheduler, shared);
@@ -164,16 +167,16 @@ template <GemmConfig kConfig> struct Gemm {
       }
       typename Mainloop::Accumulator acc[Mainloop::kMmaBlocks];  // (64, TILE_N) FP32 for each MMA_M block
       int offset = 0;
-      if constexpr (collective::promotes(kConfig) && Mainloop::Scales::kBlocks > 1)
+      if constexpr (config::promotes(kConfig) && Mainloop::Scales::kBlocks > 1)
         offset = Mainloop::scale_offset(at(params, tile));
       if constexpr (kGroupsK) {
         if (is_empty(tile) && params.keep_empty) continue;
         if (is_empty(tile)) Mainloop::clear(acc, Epilogue::kTree.empty() ? 0.0f : -0.0f);
       }
-      if (!(collective::sums_in_cluster(kConfig) || kGroupsK) || tile.k.blocks > 0)
+      if (!(config::sums_in_cluster(kConfig) || kGroupsK) || tile.k.blocks > 0)
         Mainloop::multiply(tile.k.blocks, shared, pipeline, part, acc, order, offset);
       if (!sums.complete(params.gemm.partials, acc, scheduler, tile)) continue;
-      const collective::TileCoord coord = at(params, tile);
+      const config::TileCoord coord = at(params, tile);
       if (!is_empty(tile)) Epilogue::scale(params.gemm, part, acc, coord);
       Epilogue::store(params.gemm, output, buffer, part, acc, coord);
     }

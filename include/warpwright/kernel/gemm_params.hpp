@@ -9,14 +9,14 @@
 namespace ww::kernel {
 
 struct GemmParams {
-  collective::GemmArguments gemm;
+  config::GemmArguments gemm;
   scheduler::SchedulerParams scheduler;
 };
 
 /// The same with groups of K.
 struct KGroupedParams : GemmParams {
-  collective::GroupSizes groups;  // of rows of K
-  i32 keep_empty = 0;             // a group without rows leaves its D unchanged, which is C in place
+  config::GroupSizes groups;  // of rows of K
+  i32 keep_empty = 0;         // a group without rows leaves its D unchanged, which is C in place
 };
 
 }  // namespace ww::kernel

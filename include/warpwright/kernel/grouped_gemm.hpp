@@ -12,30 +12,32 @@
 #include "warpwright/arch/role.hpp"
 #include "warpwright/collective/epilogue.hpp"
 #include "warpwright/collective/mainloop.hpp"
+#include "warpwright/config/faults.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
-#include "warpwright/config/grouped_builder.hpp"
+#include "warpwright/config/resolve.hpp"
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/config/sizes.hpp"
 #include "warpwright/scheduler/raster_groups.hpp"
 
 namespace ww::kernel {
 
-using collective::GroupedArguments;
+using config::GroupedArguments;
 
 template <GemmConfig kConfig> struct GroupedGemm {
-  static_assert(!collective::fault_of_raster(kConfig),
-                "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
+  static_assert(!config::fault_of_raster(kConfig), "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
   using Mainloop = collective::Mainloop<kConfig>;
   using Epilogue = collective::Epilogue<kConfig>;
   using Pipeline = typename Mainloop::Pipeline;
 
-  static constexpr int kThreads = collective::threads_of(kConfig);
-  static constexpr auto kShared = collective::raster_shared_plan(kConfig);
-  static constexpr auto kRegisters = collective::registers_of(kConfig);
+  static constexpr int kThreads = config::threads_of(kConfig);
+  static constexpr auto kShared = config::raster_shared_plan(kConfig);
+  static constexpr auto kRegisters = config::registers_of(kConfig);
   static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n, kTileK = kConfig.tile.k;
 
   using Tiles = scheduler::RasterGroups<kThreads, kTileM, kConfig.sm90.consumer_warpgroups, Mainloop::kCluster>;
   using Tile = scheduler::GroupedTile;
   static constexpr int kPartRows = kTileM / kConfig.sm90.consumer_warpgroups;  // of a tile, of one consumer warpgroup
-  static constexpr bool kLoadsParts = collective::loads_parts(kConfig);
+  static constexpr bool kLoadsParts = config::loads_parts(kConfig);
 
   WW_DEVICE static void run(const GroupedArguments& arguments) {
     const arch::SharedAddress shared = arch::dynamic_shared();
@@ -104,7 +106,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
   }
 
   WW_DEVICE static auto block_scales(const GroupedArguments& arguments, const Tile& tile) {
-    const int block_n = Mainloop::first_column(tile.tile_n, arguments.n) / collective::kScaleBlock;
+    const int block_n = Mainloop::first_column(tile.tile_n, arguments.n) / config::kScaleBlock;
     const collective::TileScales scales{
         arguments.scale_a + tile.row * arguments.scale_a_row,
         arguments.scale_b + tile.group * arguments.scale_b_group + block_n * arguments.scale_b_n,
@@ -133,7 +135,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
     return {arguments.d,
             arguments.d_rows,
             arguments.ldd,
-            collective::output_columns(kConfig.epilogue, arguments.n),
+            config::output_columns(kConfig.epilogue, arguments.n),
             tile.row,
             tile.rows,
             tile.tile_n * Epilogue::kColumns,

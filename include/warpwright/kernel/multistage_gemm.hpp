@@ -9,6 +9,7 @@
 #include "warpwright/arch/role.hpp"
 #include "warpwright/collective/epilogue.hpp"
 #include "warpwright/collective/multistage_mainloop.hpp"
+#include "warpwright/config/faults.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/scheduler/static_persistent.hpp"
 
@@ -16,14 +17,14 @@ namespace ww::kernel {
 
 template <GemmConfig kConfig, collective::StageRelease kRelease = collective::StageRelease::by_warp>
 struct MultistageGemm {
-  static_assert(!collective::fault_of(kConfig), "GemmConfig: resolve() it and look at fault_of()");
+  static_assert(!config::fault_of(kConfig), "GemmConfig: resolve() it and look at fault_of()");
   using Mainloop = collective::MultistageMainloop<kConfig, kRelease>;
   using Epilogue = collective::Epilogue<kConfig>;
   using Pipeline = typename Mainloop::Pipeline;
   using Scheduler = scheduler::StaticPersistent<Mainloop::kCluster>;
 
-  static constexpr int kThreads = collective::threads_of(kConfig);
-  static constexpr auto kShared = collective::shared_plan(kConfig);
+  static constexpr int kThreads = config::threads_of(kConfig);
+  static constexpr auto kShared = config::shared_plan(kConfig);
 
   WW_DEVICE static void run(const GemmParams& params) {
     const arch::SharedAddress shared = arch::dynamic_shared();
@@ -51,7 +52,7 @@ struct MultistageGemm {
         Epilogue::store_zeros(params.gemm, shared, buffer, warpgroup, at(params, tile));
     }
     for (scheduler::Tile tile; scheduler.next(tile);) {
-      const collective::TileCoord coord = at(params, tile);
+      const config::TileCoord coord = at(params, tile);
       if (arch::thread_index() == 0) arch::note_work(tile.k.blocks, false);
       typename Mainloop::Accumulator acc[Mainloop::kMmaBlocks];  // (64, TILE_N) FP32 for each MMA_M block
       Mainloop::multiply(params.gemm, shared, ring, coord, warpgroup, acc);
@@ -69,9 +70,9 @@ struct MultistageGemm {
  private:
   WW_DEVICE static int k_blocks(const GemmParams& params) { return collective::k_blocks_of<kConfig>(params.gemm); }
 
-  WW_DEVICE static collective::TileCoord at(const GemmParams& params, const scheduler::Tile& tile) {
-    const collective::TileCoord at = scheduler::CtaPosition<Mainloop::kCluster>::at(params.scheduler.grid, tile.index);
-    if constexpr (kConfig.operands.batched) return collective::tile_of_matrix(params.gemm, at);
+  WW_DEVICE static config::TileCoord at(const GemmParams& params, const scheduler::Tile& tile) {
+    const config::TileCoord at = scheduler::CtaPosition<Mainloop::kCluster>::at(params.scheduler.grid, tile.index);
+    if constexpr (kConfig.operands.batched) return config::tile_of_matrix(params.gemm, at);
     else return at;
   }
 };

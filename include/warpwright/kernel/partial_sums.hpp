@@ -10,10 +10,10 @@
 namespace ww::kernel {
 
 template <GemmConfig kConfig> class PartialSums {
-  static constexpr bool kInCluster = collective::sums_in_cluster(kConfig);
-  static constexpr bool kInWorkspace = collective::sums_in_workspace(kConfig);
-  static constexpr int kMmaBlocks = collective::mma_blocks_of(kConfig);
-  static constexpr pipeline::ClusterShape kCluster = collective::cluster_of(kConfig);
+  static constexpr bool kInCluster = config::sums_in_cluster(kConfig);
+  static constexpr bool kInWorkspace = config::sums_in_workspace(kConfig);
+  static constexpr int kMmaBlocks = config::mma_blocks_of(kConfig);
+  static constexpr pipeline::ClusterShape kCluster = config::cluster_of(kConfig);
   using Accumulator = arch::Accumulator<kConfig.tile.n>;
   using Workspace = collective::WorkspaceSum<kConfig>;
   struct NoCluster {
@@ -26,7 +26,7 @@ template <GemmConfig kConfig> class PartialSums {
 
   /// Initialises the barriers. One thread of each CTA calls it, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress base) {
-    if constexpr (kInCluster) collective::ClusterSum<collective::sum_plan(kConfig)>::initialize(base);
+    if constexpr (kInCluster) collective::ClusterSum<config::sum_plan(kConfig)>::initialize(base);
   }
 
   /// Returns whether this CTA reduces for the CTAs along K of its cluster.
@@ -35,7 +35,7 @@ template <GemmConfig kConfig> class PartialSums {
   /// Returns true if acc is then the sum of all of `tile`, and this CTA stores it. All threads of a consumer warpgroup
   /// call it.
   template <class Scheduler>
-  WW_DEVICE bool complete(const collective::PartialTiles& partials, Accumulator (&acc)[kMmaBlocks],
+  WW_DEVICE bool complete(const config::PartialTiles& partials, Accumulator (&acc)[kMmaBlocks],
                           const Scheduler& scheduler, const scheduler::Tile& tile) {
     if constexpr (kInCluster) {
       if (!is_first_along_k()) {
@@ -56,7 +56,7 @@ template <GemmConfig kConfig> class PartialSums {
   }
 
  private:
-  conditional_t<kInCluster, collective::ClusterSum<collective::sum_plan(kConfig)>, NoCluster> cluster_;
+  conditional_t<kInCluster, collective::ClusterSum<config::sum_plan(kConfig)>, NoCluster> cluster_;
   int consumer_warpgroup_;
 };
 

@@ -14,15 +14,15 @@
 namespace ww::kernel {
 
 struct PointerMapsArguments {
-  arch::TensorMap map[collective::kMapsOfMatrix];          // templates: A, B, D
-  const void* const* pointers[collective::kMapsOfMatrix];  // (batch); null: no maps of this operand
-  arch::TensorMap* maps;                                   // (batch, {A, B, D})
+  arch::TensorMap map[config::kMapsOfMatrix];          // templates: A, B, D
+  const void* const* pointers[config::kMapsOfMatrix];  // (batch); null: no maps of this operand
+  arch::TensorMap* maps;                               // (batch, {A, B, D})
   i32 batch;
 };
 
 struct PointerMaps {
-  static constexpr int kThreads = collective::kMapsOfMatrix * static_cast<int>(arch::kWarpSize);
-  static constexpr int kSharedBytes = collective::kMapsOfMatrix * static_cast<int>(arch::tensor_map::kBytes);
+  static constexpr int kThreads = config::kMapsOfMatrix * static_cast<int>(arch::kWarpSize);
+  static constexpr int kSharedBytes = config::kMapsOfMatrix * static_cast<int>(arch::tensor_map::kBytes);
 
   WW_DEVICE static void run(const PointerMapsArguments& arguments) {
     arch::role("pointer maps");
@@ -38,7 +38,7 @@ struct PointerMaps {
       if (arch::lane_index() == 0)
         arch::tensor_map::replace_address(copy, reinterpret_cast<const void*>(arch::global::load_u64(pointers + l)));
       arch::warp::sync();
-      arch::tensor_map::release(arguments.maps + collective::kMapsOfMatrix * l + operand, copy);
+      arch::tensor_map::release(arguments.maps + config::kMapsOfMatrix * l + operand, copy);
       arch::warp::sync();  // the next change must follow every lane's read of the copy
     }
   }

@@ -16,6 +16,7 @@
 #include "warpwright/arch/role.hpp"
 #include "warpwright/collective/cluster_sum.hpp"
 #include "warpwright/collective/ragged_epilogue.hpp"
+#include "warpwright/config/faults.hpp"
 #include "warpwright/pipeline/async_pipeline.hpp"
 #include "warpwright/scheduler/ragged_tiles.hpp"
 #include "warpwright/scheduler/tile.hpp"
@@ -23,31 +24,30 @@
 
 namespace ww::kernel {
 
-using collective::GroupedArguments;
-using collective::KRange;
 using collective::TokenTile;
+using config::GroupedArguments;
+using config::KRange;
 
 template <GemmConfig kConfig> struct RaggedGemm {
-  static_assert(!collective::fault_of_ragged(kConfig),
-                "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
+  static_assert(!config::fault_of_ragged(kConfig), "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
   using Mainloop = collective::RaggedMainloop<kConfig>;
   using Epilogue = collective::RaggedEpilogue<kConfig>;
   using Pipeline = typename Mainloop::Pipeline;
 
-  static constexpr int kThreads = collective::threads_of(kConfig);
-  static constexpr auto kShared = collective::grouped_shared_plan(kConfig);
-  static constexpr auto kRegisters = collective::registers_of(kConfig);
+  static constexpr int kThreads = config::threads_of(kConfig);
+  static constexpr auto kShared = config::grouped_shared_plan(kConfig);
+  static constexpr auto kRegisters = config::registers_of(kConfig);
 
   using Tiles = scheduler::RaggedTiles<kThreads, kConfig.tile.m>;
   using Items =
-      pipeline::AsyncPipeline<collective::kItemStages, 4 * kConfig.sm90.consumer_warpgroups + Mainloop::kScaleWarps>;
+      pipeline::AsyncPipeline<config::kItemStages, 4 * kConfig.sm90.consumer_warpgroups + Mainloop::kScaleWarps>;
 
-  static constexpr bool kSplits = collective::sums_in_cluster(kConfig);
+  static constexpr bool kSplits = config::sums_in_cluster(kConfig);
   using CtaPosition = scheduler::CtaPosition<Mainloop::kCluster>;
   struct NoSum {
     WW_DEVICE NoSum(arch::SharedAddress, int) {}
   };
-  using Sum = conditional_t<kSplits, collective::ClusterSum<collective::ragged_sum_plan(kConfig)>, NoSum>;
+  using Sum = conditional_t<kSplits, collective::ClusterSum<config::ragged_sum_plan(kConfig)>, NoSum>;
 
   /// CTAs of the next launch fit beside this one. They start once this CTA's last loads are in flight and no sooner,
   /// because on an H200 an earlier start was level at best and up to 15 % slower.
@@ -128,7 +128,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
   // Clusters that split K and occupancies above one CTA per SM do not prefetch: an H200 takes 5 % longer with it,
   // because the loads queue behind it.
   WW_DEVICE static void prefetch_weights(const GroupedArguments& arguments) {
-    constexpr int kBlocks = max(1, kEarlyBytes / (kConfig.tile.n * collective::kRowBytes));
+    constexpr int kBlocks = max(1, kEarlyBytes / (kConfig.tile.n * config::kRowBytes));
     const int item = static_cast<int>(arch::block_index()), group = item / arguments.tiles_n;
     if (group >= arguments.groups.groups) return;
     for (int k = 0; k < min(arguments.k_blocks, kBlocks); ++k)
@@ -145,14 +145,14 @@ template <GemmConfig kConfig> struct RaggedGemm {
   // Writes a record of the item ring: 16 bytes, with the group and its width class in the first four.
   WW_DEVICE static void announce(Items& items, arch::SharedAddress shared, const scheduler::RaggedTile& tile) {
     const u32 stage = items.producer_acquire();
-    arch::shared::store4(shared + (kShared.items + stage * collective::kItemBytes),
+    arch::shared::store4(shared + (kShared.items + stage * config::kItemBytes),
                          {{static_cast<u32>(tile.group) | static_cast<u32>(tile.width_class) << 16,
                            static_cast<u32>(tile.row), static_cast<u32>(tile.rows), static_cast<u32>(tile.tile_n)}});
     items.producer_commit();
   }
   WW_DEVICE static scheduler::RaggedTile take(Items& items, arch::SharedAddress shared) {
     const u32 stage = items.consumer_wait();
-    const arch::Words<4> record = arch::shared::load4(shared + (kShared.items + stage * collective::kItemBytes));
+    const arch::Words<4> record = arch::shared::load4(shared + (kShared.items + stage * config::kItemBytes));
     items.consumer_release();
     const i32 first = static_cast<i32>(arch::warp::uniform(record.w[0]));
     return {first & 0xffff, first >> 16, static_cast<i32>(record.w[1]), static_cast<i32>(record.w[2]),
@@ -177,7 +177,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
         next = scheduler::next_work_tile(&arguments.workspace->next_tile, ctas);
       const scheduler::RaggedTile tile = tiles.tile(item);
       announce(items, shared, tile);
-      Mainloop::load(arguments, shared, pipeline, token_tile(tile), range, collective::token_width(tile.width_class));
+      Mainloop::load(arguments, shared, pipeline, token_tile(tile), range, config::token_width(tile.width_class));
       item = next;
     }
     if constexpr (kShares) arch::pdl::launch_dependents();
@@ -229,11 +229,11 @@ template <GemmConfig kConfig> struct RaggedGemm {
   template <int kClass>
   WW_DEVICE static void multiply(const GroupedArguments& arguments, arch::SharedAddress shared, Pipeline& pipeline,
                                  Sum& sum, int consumer_warpgroup, const scheduler::RaggedTile& tile) {
-    if constexpr (kClass + 1 < collective::token_classes(kConfig.tile.m)) {
+    if constexpr (kClass + 1 < config::token_classes(kConfig.tile.m)) {
       if (tile.width_class != kClass)
         return multiply<kClass + 1>(arguments, shared, pipeline, sum, consumer_warpgroup, tile);
     }
-    constexpr collective::TokenWidth kWidth = collective::token_shape(kClass);
+    constexpr config::TokenWidth kWidth = config::token_shape(kClass);
     using Shape = typename Mainloop::template Shape<kWidth>;
     const KRange range = range_of(arguments);
     // There must be no path around the products below, because accumulators that one path leaves unwritten are live

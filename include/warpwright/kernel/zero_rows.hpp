@@ -15,7 +15,7 @@ struct ZeroRowsArguments {
   void* d;
   i64 stride_bytes;  // from row to row
   i64 row_bytes;     // a multiple of 16
-  collective::GroupSizes groups;
+  config::GroupSizes groups;
 };
 
 struct ZeroRows {

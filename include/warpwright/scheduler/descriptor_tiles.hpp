@@ -8,8 +8,8 @@
 
 #include "warpwright/arch/global.hpp"
 #include "warpwright/arch/named_barrier.hpp"
+#include "warpwright/config/enumerations.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
-#include "warpwright/config/grouped_builder.hpp"
 
 namespace ww::scheduler {
 
@@ -32,7 +32,7 @@ template <int kThreads, int kTokens, TileScheduler kOrder> class DescriptorTiles
     listed_ = head.w[0];
     token_tiles_ = head.w[1];
     for (u32 p = arch::thread_index(); p < listed_; p += kThreads)
-      arch::shared::store4(record(p), arch::global::load4(list + collective::kListedWords * (1 + p)));
+      arch::shared::store4(record(p), arch::global::load4(list + config::kListedWords * (1 + p)));
     arch::named_barrier::sync_cta();
   }
 
@@ -61,7 +61,7 @@ template <int kThreads, int kTokens, TileScheduler kOrder> class DescriptorTiles
   };
 
  private:
-  WW_DEVICE arch::SharedAddress record(u32 position) const { return table_ + collective::kListedWords * 4 * position; }
+  WW_DEVICE arch::SharedAddress record(u32 position) const { return table_ + config::kListedWords * 4 * position; }
   WW_DEVICE u32 first_tile(u32 position) const { return arch::shared::load(record(position) + 12); }
 
   /// Returns the position that owns `token_tile`; it is not before `from`.

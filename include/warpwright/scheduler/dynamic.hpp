@@ -6,7 +6,8 @@
 #pragma once
 
 #include "warpwright/arch/shared.hpp"
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/config/sizes.hpp"
 #include "warpwright/pipeline/async_pipeline.hpp"
 #include "warpwright/scheduler/tile.hpp"
 #include "warpwright/scheduler/work_tile_counter.hpp"
@@ -15,9 +16,9 @@ namespace ww::scheduler {
 
 /// kReaders warps of each CTA read the numbers; one of them by one thread alone.
 template <GemmConfig kConfig, int kReaders> class Dynamic {
-  static constexpr pipeline::ClusterShape kCluster = collective::cluster_of(kConfig);
-  static constexpr collective::SharedPlan kShared = collective::shared_plan(kConfig);
-  using Ring = pipeline::AsyncPipeline<collective::kWorkTileStages, kReaders, kCluster.size()>;
+  static constexpr pipeline::ClusterShape kCluster = config::cluster_of(kConfig);
+  static constexpr config::SharedPlan kShared = config::shared_plan(kConfig);
+  using Ring = pipeline::AsyncPipeline<config::kWorkTileStages, kReaders, kCluster.size()>;
   using CtaPosition = scheduler::CtaPosition<kCluster>;
   static constexpr u32 kNoTile = 0xffffffff;
 

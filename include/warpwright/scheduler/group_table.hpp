@@ -16,8 +16,8 @@
 
 namespace ww::scheduler {
 
-using collective::GroupRange;
-using collective::GroupSizes;
+using config::GroupRange;
+using config::GroupSizes;
 
 template <int kThreads> class GroupTable {
  public:

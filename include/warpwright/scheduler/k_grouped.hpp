@@ -6,17 +6,18 @@
 // number of stages and their contents.
 #pragma once
 
-#include "warpwright/config/grouped_builder.hpp"
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/config/sizes.hpp"
 #include "warpwright/scheduler/group_table.hpp"
 #include "warpwright/scheduler/tile.hpp"
 
 namespace ww::scheduler {
 
 template <GemmConfig kConfig> class KGrouped {
-  static constexpr pipeline::ClusterShape kCluster = collective::cluster_of(kConfig);
-  static constexpr collective::RasterSharedPlan kShared = collective::raster_shared_plan(kConfig);
+  static constexpr pipeline::ClusterShape kCluster = config::cluster_of(kConfig);
+  static constexpr config::RasterSharedPlan kShared = config::raster_shared_plan(kConfig);
   using CtaPosition = scheduler::CtaPosition<kCluster>;
-  using Table = GroupTable<collective::threads_of(kConfig)>;
+  using Table = GroupTable<config::threads_of(kConfig)>;
 
  public:
   WW_DEVICE KGrouped(const SchedulerParams& params, int, arch::SharedAddress shared, Reader reader)
@@ -38,7 +39,7 @@ template <GemmConfig kConfig> class KGrouped {
     const i32 rows = uniform_for(reader_, range.count), start = uniform_for(reader_, range.start);
     const i32 blocks = ceil_div(rows, kConfig.tile.k);
     // Groups without tails begin at a whole k-block of the matrix.
-    tile = CtaPosition::tile(index_, {collective::has_k_tails(kConfig) ? 0 : start / kConfig.tile.k, blocks});
+    tile = CtaPosition::tile(index_, {config::has_k_tails(kConfig) ? 0 : start / kConfig.tile.k, blocks});
     tile.rows = rows, tile.end = start + rows;
     return true;
   }

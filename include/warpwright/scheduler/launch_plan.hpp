@@ -4,7 +4,7 @@
 //   workspace: work-tile counter (256 bytes) | flags of all slots | slots of TILE_M x TILE_N floats
 #pragma once
 
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/sizes.hpp"
 #include "warpwright/scheduler/tile.hpp"
 
 namespace ww::scheduler {
@@ -52,10 +52,10 @@ struct WorkspacePlan {
 WW_HOST_DEVICE constexpr WorkspacePlan workspace_plan(const GemmConfig& c, const SchedulerParams& params,
                                                       i64 clusters) {
   WorkspacePlan plan;
-  const i64 plane = collective::cluster_of(c).plane();
+  const i64 plane = config::cluster_of(c).plane();
   if (params.stream_tiles > 0) plan.slots = clusters * plane;
   if (params.splits > 1) plan.slots = params.grid.tiles() * (params.splits - 1) * plane;
-  plan.waits = plan.slots > 0 || collective::uses_work_tile_counter(c);
+  plan.waits = plan.slots > 0 || config::uses_work_tile_counter(c);
   if (!plan.waits) return plan;
   plan.flags = kWorkspaceAlignment;
   plan.tiles = round_up(plan.flags + plan.slots * 4 * c.sm90.consumer_warpgroups * 4, kWorkspaceAlignment);

@@ -68,25 +68,25 @@ template <int kThreads, int kTokens> class RaggedTiles {
     const int tiles = tiles_of(range.count);
     const int local = static_cast<int>(item - arch::shared::load(first_items_ + 4 * low));
     // This case is separate, because it saves three divisions before the first load of a launch.
-    if (tiles == 1) return {group, collective::token_class(range.count), range.start, range.count, local};
+    if (tiles == 1) return {group, config::token_class(range.count), range.start, range.count, local};
     const int rows = rows_of(range.count, tiles);
     const int done = local % tiles * rows;
-    return {group, collective::token_class(rows), range.start + done, min(rows, range.count - done), local / tiles};
+    return {group, config::token_class(rows), range.start + done, min(rows, range.count - done), local / tiles};
   }
 
   /// Counts the tiles of every width class for the report. All lanes of one warp call it.
   WW_DEVICE void count_widths(int groups, u32* counts) const {
-    u32 mine[collective::kTokenWidthCount] = {};
+    u32 mine[config::kTokenWidthCount] = {};
     WW_NO_UNROLL
     for (int g = static_cast<int>(arch::lane_index()); g < groups; g += static_cast<int>(arch::kWarpSize)) {
       const GroupRange range = groups_[g];
       if (range.count == 0) continue;
-      const int tiles = tiles_of(range.count), width = collective::token_class(rows_of(range.count, tiles));
+      const int tiles = tiles_of(range.count), width = config::token_class(rows_of(range.count, tiles));
       WW_UNROLL
-      for (int c = 0; c < collective::kTokenWidthCount; ++c) mine[c] += c == width ? tiles * tiles_n_ : 0;
+      for (int c = 0; c < config::kTokenWidthCount; ++c) mine[c] += c == width ? tiles * tiles_n_ : 0;
     }
     WW_UNROLL
-    for (int c = 0; c < collective::kTokenWidthCount; ++c) {
+    for (int c = 0; c < config::kTokenWidthCount; ++c) {
       const u32 sum = arch::warp::reduce_add(mine[c]);
       if (arch::lane_index() == 0) arch::global::store(counts + c, sum);
     }

@@ -10,8 +10,8 @@
 
 namespace ww::scheduler {
 
-using collective::KRange;
-using collective::TileCoord;
+using config::KRange;
+using config::TileCoord;
 
 struct TileGrid {
   int cluster_tiles_m = 0, cluster_tiles_n = 0;  // ceil of the problem over the cluster's tile

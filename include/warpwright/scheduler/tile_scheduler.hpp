@@ -14,11 +14,10 @@ namespace ww::scheduler {
 template <GemmConfig kConfig, int kReaders>
 using DenseScheduler = conditional_t<
     kConfig.sm90.tile_scheduler == TileScheduler::dynamic, Dynamic<kConfig, kReaders>,
-    conditional_t<
-        kConfig.sm90.tile_scheduler == TileScheduler::stream_k, StreamK<collective::cluster_of(kConfig)>,
-        conditional_t<kConfig.sm90.tile_scheduler == TileScheduler::split_k, SplitK<collective::cluster_of(kConfig)>,
-                      StaticPersistent<collective::cluster_of(kConfig)>>>>;
+    conditional_t<kConfig.sm90.tile_scheduler == TileScheduler::stream_k, StreamK<config::cluster_of(kConfig)>,
+                  conditional_t<kConfig.sm90.tile_scheduler == TileScheduler::split_k,
+                                SplitK<config::cluster_of(kConfig)>, StaticPersistent<config::cluster_of(kConfig)>>>>;
 template <GemmConfig kConfig, int kReaders>
-using SchedulerOf = conditional_t<collective::groups_k(kConfig), KGrouped<kConfig>, DenseScheduler<kConfig, kReaders>>;
+using SchedulerOf = conditional_t<config::groups_k(kConfig), KGrouped<kConfig>, DenseScheduler<kConfig, kReaders>>;
 
 }  // namespace ww::scheduler

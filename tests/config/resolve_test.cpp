@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The builder: what auto fields become, which configs are refused, and that shared memory is laid out without overlap.
-#include "warpwright/config/builder.hpp"
+#include "warpwright/config/resolve.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/config/sizes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,12 +12,12 @@
 #include "config/config_text.hpp"
 #include "select/default_configs.hpp"
 
-namespace ww::collective {
+namespace ww::config {
 namespace {
 
 constexpr GemmConfig kBlock{.operands = {.scale = Scale::block_1x128_128x128}};
 
-TEST(Builder, ResolvesEveryAutoField) {
+TEST(ConfigRules, ResolvesEveryAutoField) {
   const GemmConfig c = resolve(kBlock);
   EXPECT_EQ(
       to_text(c),
@@ -24,7 +27,7 @@ TEST(Builder, ResolvesEveryAutoField) {
   EXPECT_EQ(resolve(c), c);
 }
 
-TEST(Builder, TakesMMajorTf32FromRegisters) {
+TEST(ConfigRules, TakesMMajorTf32FromRegisters) {
   const GemmConfig tt = resolve({.operands = {.a = tf32, .b = tf32, .layout = {.a = Major::mn}}});
   EXPECT_TRUE(a_from_registers(tt));
   EXPECT_FALSE(transposes_b(tt));
@@ -38,7 +41,7 @@ TEST(Builder, TakesMMajorTf32FromRegisters) {
   EXPECT_EQ(mn_block(bf16), 64);
 }
 
-TEST(Builder, KeepsWhatIsSet) {
+TEST(ConfigRules, KeepsWhatIsSet) {
   GemmConfig c = kBlock;
   c.tile.m = 64, c.tile.n = 32, c.sm90.stages = 3, c.cluster.m = 2, c.raster.width = 5;
   const GemmConfig r = resolve(c);
@@ -50,7 +53,7 @@ TEST(Builder, KeepsWhatIsSet) {
   EXPECT_EQ(r.sm90.consumer_warpgroups, 1);
 }
 
-TEST(Builder, ConsumersClaimTheRegistersThatProducersGiveUp) {
+TEST(ConfigRules, ConsumersClaimTheRegistersThatProducersGiveUp) {
   const auto split = [](const char* text) {
     const GemmConfig c = resolve(*parse_config(text, kBlock));
     EXPECT_FALSE(fault_of(c)) << text;
@@ -67,7 +70,7 @@ TEST(Builder, ConsumersClaimTheRegistersThatProducersGiveUp) {
   EXPECT_EQ(split("schedule=multistage,tile=128x64x128"), std::pair(0, 0));
 }
 
-TEST(Builder, CountsTheScalesOfBThatATileMeets) {
+TEST(ConfigRules, CountsTheScalesOfBThatATileMeets) {
   for (int tile_n = 8; tile_n <= 256; tile_n += 8) {
     int most = 0;
     for (int tile = 0; tile < 64; ++tile) {
@@ -88,7 +91,7 @@ struct Refusal {
   const char* field;
 };
 
-TEST(Builder, NamesTheFaultyField) {
+TEST(ConfigRules, NamesTheFaultyField) {
   for (const Refusal& refusal :
        {Refusal{"a=bf16", "a, b"},
         Refusal{"d=e4m3", "d"},
@@ -161,7 +164,7 @@ TEST(Builder, NamesTheFaultyField) {
   }
 }
 
-TEST(Builder, SharedMemoryIsDisjointAlignedAndFits) {
+TEST(ConfigRules, SharedMemoryIsDisjointAlignedAndFits) {
   for (const GemmConfig& c : select::all_default_configs()) {
     const SharedPlan p = shared_plan(c);
     EXPECT_EQ(p.b, p.a + c.sm90.stages * c.tile.m * 128) << to_text(c);
@@ -213,7 +216,7 @@ TEST(ConfigText, RoundTripsEverySchedulerField) {
   }
 }
 
-TEST(Builder, SplitKPrefersTheCluster) {
+TEST(ConfigRules, SplitKPrefersTheCluster) {
   const auto cluster_k = [](const char* text) { return resolve(*parse_config(text)).cluster.k; };
   EXPECT_EQ(cluster_k("tile_scheduler=split-k,split=4"), 4);
   EXPECT_EQ(cluster_k("tile_scheduler=split-k,split=4,cluster=2x1"), 4);
@@ -236,4 +239,4 @@ TEST(ConfigText, RefusesByNameAndValue) {
 }
 
 }  // namespace
-}  // namespace ww::collective
+}  // namespace ww::config

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills the open fields of a config, those that are 0 or `automatic`, and never changes one that is set. The outcome
+// depends on the config alone, so that the text of a resolved config means the same kernel on every device.
+#pragma once
+
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/config/swap_ab.hpp"
+
+namespace ww::config {
+
+/// Fills the fields of the schedule that every kernel resolves alike, once it has its consumer warpgroups.
+WW_HOST_DEVICE constexpr void resolve_schedule(Sm90Schedule& s) {
+  if (s.schedule == Schedule::automatic) s.schedule = Schedule::cooperative;
+  if (s.a_source == OperandSource::automatic) s.a_source = OperandSource::shared;
+  if (s.swap_ab == SwapAb::automatic) s.swap_ab = SwapAb::off;
+  if (s.occupancy == 0) s.occupancy = 1;
+  if (s.producer_registers == 0 && moves_registers(s)) s.producer_registers = 56;
+}
+
+/// Fills every open field (but never changes one that is set). What comes out depends on `c` alone: the text of a
+/// resolved config means the same kernel on every device.
+WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
+  if (swaps(c)) return exchanged(resolve(exchanged(c)));
+  const bool promoted = promotes(c);
+  if (c.sm90.a_source == OperandSource::automatic && c.operands.layout.a == Major::mn && bytes_of(c.operands.a) == 4)
+    c.sm90.a_source = OperandSource::registers;
+  if (c.sm90.tile_scheduler == TileScheduler::automatic)
+    c.sm90.tile_scheduler = c.sm90.split > 1 || c.cluster.k > 1 ? TileScheduler::split_k : TileScheduler::fixed;
+  if (c.sm90.consumer_warpgroups == 0)
+    c.sm90.consumer_warpgroups = c.sm90.schedule == Schedule::pingpong ? 2
+                                 : c.tile.m == 64                      ? 1
+                                 : c.tile.m % 192 == 0 && c.tile.m > 0 ? 3
+                                                                       : 2;
+  resolve_schedule(c.sm90);
+  if (c.tile.m == 0) c.tile.m = kWarpgroupRows * warpgroups_of_tile(c);
+  // Promotion leaves registers for at most 128 columns, because it needs two kinds of accumulators. Without it, 256
+  // columns read the least shared memory per product.
+  if (c.tile.n == 0) c.tile.n = promoted || bytes_of(c.operands.d) == 4 ? 128 : 256;
+  if (c.tile.k == 0) c.tile.k = kRowBytes / bytes_of(c.operands.a);
+  if (c.cluster.m == 0) c.cluster.m = 1;
+  if (c.cluster.n == 0) c.cluster.n = 1;
+  if (c.sm90.tile_scheduler == TileScheduler::split_k) {
+    if (c.sm90.split == 0) c.sm90.split = max(2, c.cluster.k);
+    // Sums inside a cluster are preferred, because they need neither workspace nor a wait for other clusters.
+    if (c.cluster.k == 0)
+      c.cluster.k = is_power_of_two(c.sm90.split) && c.cluster.m * c.cluster.n * c.sm90.split <= kPortableCluster
+                        ? c.sm90.split
+                        : 1;
+  }
+  if (c.raster.width == 0)
+    c.raster.width = max(1, 16 / (c.raster.band == RasterBand::along_m ? c.cluster.m : c.cluster.n));
+  if (promoted && c.sm90.partial_accumulators == 0 && warpgroups_of_tile(c) > 0)
+    c.sm90.partial_accumulators = partial_accumulators(c);
+  if (c.sm90.stages == 0 && c.tile.m > 0 && c.tile.n > 0) {
+    c.sm90.stages = kLargestStages;
+    while (c.sm90.stages > 1 && shared_plan(c).total > kSharedLimit) --c.sm90.stages;
+  }
+  return c;
+}
+
+/// Fills every field that is 0 and never changes one that is set. group_capacity must be set, because it is a property
+/// of the problem.
+WW_HOST_DEVICE constexpr GemmConfig resolve_ragged(GemmConfig c) {
+  const bool splits = c.sm90.tile_scheduler == TileScheduler::split_k, shares = c.sm90.occupancy > 1;
+  if (shares && c.tile.m == 0) c.tile.m = 32;
+  if (shares && c.tile.n == 0) c.tile.n = 64;
+  if (shares && c.sm90.tile_scheduler == TileScheduler::automatic) c.sm90.tile_scheduler = TileScheduler::fixed;
+  if (c.sm90.consumer_warpgroups == 0) c.sm90.consumer_warpgroups = c.tile.n == 64 || shares ? 1 : 2;
+  if (c.tile.m == 0) c.tile.m = c.row_groups.variant == GroupedVariant::ragged && !splits ? 128 : 64;
+  if (c.tile.n == 0) c.tile.n = c.tile.m > 64 ? 256 : 128;
+  resolve_schedule(c.sm90);
+  if (c.tile.k == 0) c.tile.k = kRowBytes / bytes_of(c.operands.a);
+  if (c.cluster.m == 0) c.cluster.m = 1;
+  if (c.cluster.n == 0) c.cluster.n = 1;
+  if (c.raster.width == 0) c.raster.width = 1;
+  if (splits) {
+    if (c.sm90.split == 0) c.sm90.split = max(2, c.cluster.k);
+    if (c.cluster.k == 0) c.cluster.k = c.sm90.split;
+  }
+  if (c.sm90.tile_scheduler == TileScheduler::automatic)
+    c.sm90.tile_scheduler =
+        c.row_groups.variant == GroupedVariant::ragged ? TileScheduler::dynamic : TileScheduler::vertical;
+  if (c.sm90.stages == 0) {
+    c.sm90.stages = c.row_groups.variant == GroupedVariant::ragged ? kLargestStages : kUsualStages;
+    while (c.sm90.stages > 1 && grouped_shared_plan(c).total > shared_limit(c)) --c.sm90.stages;
+  }
+  return c;
+}
+
+WW_HOST_DEVICE constexpr GemmConfig resolve_raster(GemmConfig c) {
+  const bool every_stage = c.sm90.stages == 0;
+  if (c.sm90.tile_scheduler == TileScheduler::automatic) c.sm90.tile_scheduler = TileScheduler::fixed;
+  c = resolve(c);
+  if (every_stage)
+    while (c.sm90.stages > 1 && raster_shared_plan(c).total > kSharedLimit) --c.sm90.stages;
+  return c;
+}
+
+WW_HOST_DEVICE constexpr GemmConfig resolve_k_grouped(GemmConfig c) {
+  c.grouping = Grouping::k_groups;
+  c.operands.batched = true;  // a D for each group
+  return resolve_raster(c);
+}
+
+WW_HOST_DEVICE constexpr GemmConfig resolve_grouped(GemmConfig c) {
+  c.grouping = Grouping::row_groups;
+  return is_ragged(c) ? resolve_ragged(c) : resolve_raster(c);
+}
+
+}  // namespace ww::config

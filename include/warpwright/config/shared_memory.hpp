@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The layout of dynamic shared memory for a resolved config, as byte offsets. Every operand block is aligned to 1024
+// bytes (128-byte swizzle).
+//   dense:                A stages | B stages | D tile | partial tiles | scales | barriers | work tiles
+//   ragged, descriptors:  token stages | weight stages | staging of the epilogue | scales | group tables | barriers
+//                         descriptors: the staging is a whole tile of D, which TMA stores
+//   contiguous, masked, k-grouped:  the dense layout | group tables
+#pragma once
+
+#include "warpwright/config/sizes.hpp"
+
+namespace ww::config {
+
+/// The exchange of partial tiles in a cluster.
+struct SumPlan {
+  pipeline::ClusterShape cluster;
+  int warps = 0;                // consumer warps of a CTA
+  int values = 0;               // of a thread in one round
+  int slots = 0, barriers = 0;  // byte offsets: a slot for each peer, and the barriers of ExchangePipeline
+  WW_HOST_DEVICE constexpr int slot() const { return warps * 32 * values * 4; }  // bytes
+};
+
+/// Returns the bytes of pipeline::ExchangePipeline's barriers: a full and an empty one for every consumer warp.
+WW_HOST_DEVICE constexpr int sum_barrier_bytes(const GemmConfig& c) {
+  return sums_in_cluster(c) ? 2 * 4 * c.sm90.consumer_warpgroups * 8 : 0;
+}
+
+/// Byte offsets from the start of dynamic shared memory.
+struct SharedPlan {
+  int a_stage = 0, b_stage = 0;  // bytes of one stage
+  int d_tile = 0;                // bytes of the staged part of one output tile
+  int a = 0, b = 0, d = 0, sums = 0, scales = 0, barriers = 0, order = 0;
+  int work_tile_barriers = 0, work_tiles = 0;  // dynamic scheduler
+  int sum_barriers = 0;                        // of the slots for partial tiles of a cluster's peers, from `sums` on
+  int total = 0;
+};
+
+WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
+  SharedPlan plan;
+  plan.a_stage = c.tile.m * kRowBytes;
+  plan.b_stage = c.tile.n * kRowBytes;
+  plan.b = c.sm90.stages * plan.a_stage;
+  plan.d = plan.b + c.sm90.stages * plan.b_stage;
+  plan.d_tile = c.tile.m * output_buffers(c) * staged_columns(c) * bytes_of(c.operands.d);
+  plan.sums = round_up(plan.d + tiles_in_flight(c) * plan.d_tile, kAlignment);
+  plan.scales = plan.sums + (sums_in_cluster(c) ? (c.cluster.k - 1) * slot_bytes(c) : 0);
+  // Without warp specialisation every consumer thread reads its own scales from global memory.
+  plan.barriers = plan.scales + (has_roles(c) ? c.sm90.stages * scale_floats(c) * 4 : 0);
+  plan.order = plan.barriers + 2 * c.sm90.stages * 8;
+  plan.work_tile_barriers = plan.order + (tiles_in_flight(c) > 1 ? tiles_in_flight(c) * 8 : 0);
+  plan.work_tiles = plan.work_tile_barriers + (uses_work_tile_counter(c) ? 2 * kWorkTileStages * 8 : 0);
+  plan.sum_barriers = plan.work_tiles + (uses_work_tile_counter(c) ? kWorkTileStages * 4 : 0);
+  plan.total = plan.sum_barriers + sum_barrier_bytes(c);
+  return plan;
+}
+
+WW_HOST_DEVICE constexpr SumPlan sum_plan(const GemmConfig& c) {
+  const SharedPlan plan = shared_plan(c);
+  return {cluster_of(c), 4 * c.sm90.consumer_warpgroups, mma_blocks_of(c) * c.tile.n / 2 / sum_rounds(c), plan.sums,
+          plan.sum_barriers};
+}
+
+inline constexpr int kGroupLimit = 4096;
+inline constexpr int kGroupBytes = 16;  // of the tables in shared memory, per group
+inline constexpr int kUsualStages = 8;  // of descriptors: a deeper ring would only take space from the tables
+inline constexpr int kItemStages = 2;   // tiles announced ahead of the consumer warps
+inline constexpr int kItemBytes = 16;
+inline constexpr int kScanBytes = 256;                    // scratch of block scans
+inline constexpr int kStagingBytes = 16 * (64 * 2 + 16);  // of a consumer warp: 16 rows of 64 16-bit columns, padded
+
+/// Byte offsets from the start of dynamic shared memory.
+struct GroupedSharedPlan {
+  int token_stage = 0, weight_stage = 0, scale_stage = 0;  // bytes of one stage
+  int tokens = 0, weights = 0, staging = 0, scales = 0, tables = 0, scan = 0, items = 0, item_barriers = 0,
+      barriers = 0;
+  int sums = 0, sum_barriers = 0;  // split-K: slots for the partial tiles of a cluster's peers
+  int total = 0;
+};
+
+WW_HOST_DEVICE constexpr GroupedSharedPlan grouped_shared_plan(const GemmConfig& c) {
+  GroupedSharedPlan plan;
+  plan.token_stage = c.tile.m * kRowBytes;
+  plan.weight_stage = c.tile.n * kRowBytes;
+  // Every 128 columns of weights have their own scale.
+  plan.scale_stage = promotes(c) ? c.tile.m * ceil_div(c.tile.n, kScaleBlock) * 4 : 0;
+  plan.weights = c.sm90.stages * plan.token_stage;
+  plan.staging = plan.weights + c.sm90.stages * plan.weight_stage;
+  plan.scales = plan.staging + (c.row_groups.variant == GroupedVariant::descriptors
+                                    ? c.tile.m * c.tile.n * bytes_of(c.operands.d)
+                                    : 4 * c.sm90.consumer_warpgroups * kStagingBytes);
+  plan.tables = plan.scales + c.sm90.stages * plan.scale_stage;
+  plan.scan = plan.tables + group_capacity(c) * kGroupBytes;
+  plan.items = plan.scan + kScanBytes;
+  plan.item_barriers = plan.items + kItemStages * kItemBytes;
+  plan.barriers = plan.item_barriers + 2 * kItemStages * 8;
+  plan.sums = round_up(plan.barriers + 2 * c.sm90.stages * 8, 16);
+  plan.sum_barriers = plan.sums + (sums_in_cluster(c) ? (c.cluster.k - 1) * slot_bytes(c) : 0);
+  plan.total = plan.sum_barriers + sum_barrier_bytes(c);
+  return plan;
+}
+
+/// Returns the plan of the exchange. Slots have the size of the widest tile; a narrow tile takes fewer rounds.
+WW_HOST_DEVICE constexpr SumPlan ragged_sum_plan(const GemmConfig& c) {
+  const GroupedSharedPlan plan = grouped_shared_plan(c);
+  const int warps = 4 * c.sm90.consumer_warpgroups;
+  return {cluster_of(c), warps, slot_bytes(c) / (warps * 32 * 4), plan.sums, plan.sum_barriers};
+}
+
+/// Returns the dynamic shared memory available to a CTA, without the 1 KiB that the system reserves per CTA.
+WW_HOST_DEVICE constexpr int shared_limit(const GemmConfig& c) {
+  constexpr int kOfSm = 228 * 1024, kReserved = 1024;
+  static_assert(kOfSm - kReserved == kSharedLimit);
+  return kOfSm / max(1, c.sm90.occupancy) - kReserved;
+}
+
+struct RasterSharedPlan {
+  SharedPlan dense;
+  int tables = 0, scan = 0;
+  int total = 0;
+};
+
+WW_HOST_DEVICE constexpr RasterSharedPlan raster_shared_plan(const GemmConfig& c) {
+  RasterSharedPlan plan;
+  plan.dense = shared_plan(c);
+  plan.tables = round_up(plan.dense.total, 16);
+  plan.scan = plan.tables + group_capacity(c) * kGroupBytes;
+  plan.total = plan.scan + kScanBytes;
+  return plan;
+}
+
+WW_HOST_DEVICE constexpr int grouped_shared_bytes(const GemmConfig& c) {
+  return is_ragged(c) ? grouped_shared_plan(c).total : raster_shared_plan(c).total;
+}
+
+}  // namespace ww::config

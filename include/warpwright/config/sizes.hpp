@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows directly from the fields of a resolved config: predicates, and the numbers of threads, registers, tiles,
+// columns and scales. The same constexpr functions serve the kernel (as constants), the host (before a launch) and the
+// program (to print).
+#pragma once
+
+#include "warpwright/config/epilogue_stages.hpp"
+#include "warpwright/config/gemm_config.hpp"
+#include "warpwright/pipeline/arrivals.hpp"
+
+namespace ww::config {
+
+inline constexpr int kRowBytes = 128;        // K bytes of one stage row: the span of the 128-byte swizzle
+inline constexpr int kWarpgroupRows = 64;    // M of one wgmma
+inline constexpr int kScaleBlock = 128;      // block recipe: elements of K (and of N for B) that one scale covers
+inline constexpr int kSharedLimit = 232448;  // dynamic shared memory of one CTA on sm_90
+inline constexpr int kLargestStages = 16;
+inline constexpr int kAlignment = 1024;
+inline constexpr int kWorkTileStages = 2;   // dynamic scheduler: tiles announced ahead of the consumer warps
+inline constexpr int kLargestCluster = 16;  // CTAs; more than 8 are not portable, but every H100 and H200 supports 16
+inline constexpr int kPortableCluster = 8;
+
+WW_HOST_DEVICE constexpr bool is_power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
+WW_HOST_DEVICE constexpr pipeline::ClusterShape cluster_of(const GemmConfig& c) {
+  return {c.cluster.m, c.cluster.n, max(1, c.cluster.k)};
+}
+/// Returns the M or N elements of one row of an MN-major operand in shared memory, which is 128 bytes.
+WW_HOST_DEVICE constexpr int mn_block(DType type) { return kRowBytes / bytes_of(type); }
+/// Returns whether consumer warps read A from the stage and pass it to the tensor core in registers.
+WW_HOST_DEVICE constexpr bool a_from_registers(const GemmConfig& c) {
+  return c.sm90.a_source == OperandSource::registers;
+}
+/// Returns whether consumer warps transpose B in each stage: wgmma reads 32-bit operands from shared memory only
+/// K-major.
+WW_HOST_DEVICE constexpr bool transposes_b(const GemmConfig& c) {
+  return c.operands.layout.b == Major::mn && bytes_of(c.operands.b) == 4;
+}
+/// Returns whether the kernel is warp-specialised: one warpgroup loads, the others multiply.
+WW_HOST_DEVICE constexpr bool has_roles(const GemmConfig& c) { return c.sm90.schedule != Schedule::multistage; }
+/// Returns the number of tiles that a CTA works on at a time: one, or one for each consumer warpgroup.
+WW_HOST_DEVICE constexpr int tiles_in_flight(const GemmConfig& c) {
+  return c.sm90.schedule == Schedule::pingpong ? c.sm90.consumer_warpgroups : 1;
+}
+/// Returns the number of consumer warpgroups that share the rows of one tile.
+WW_HOST_DEVICE constexpr int warpgroups_of_tile(const GemmConfig& c) {
+  return c.sm90.consumer_warpgroups / tiles_in_flight(c);
+}
+WW_HOST_DEVICE constexpr int threads_of(const GemmConfig& c) {
+  return 128 * (has_roles(c) + c.sm90.consumer_warpgroups);
+}
+/// Producers give up registers, which consumers claim.
+WW_HOST_DEVICE constexpr bool moves_registers(const Sm90Schedule& s) {
+  return s.schedule != Schedule::multistage && s.consumer_warpgroups > 1;
+}
+/// The division of the register file between producers and consumers; {0, 0} keeps the launch's division.
+struct RegisterSplit {
+  int producer = 0, consumer = 0;  // of a thread
+};
+// A CTA starts with equally many registers for all threads: 168 of 384 threads, or 128 of 512. Consumer warps may claim
+// what the producers give up. With two warpgroups each thread has 255 from the start, so nothing is moved.
+WW_HOST_DEVICE constexpr RegisterSplit registers_of(const GemmConfig& c) {
+  if (!moves_registers(c.sm90)) return {};
+  const int consumers = c.sm90.consumer_warpgroups;
+  const int of_all = consumers == 3 ? 4 * 128 : 3 * 168;
+  return {c.sm90.producer_registers, (of_all - c.sm90.producer_registers) / consumers / 8 * 8};
+}
+
+/// Returns the number of 64-row blocks that each consumer warpgroup multiplies one after the other.
+WW_HOST_DEVICE constexpr int mma_blocks_of(const GemmConfig& c) {
+  return c.tile.m / (kWarpgroupRows * warpgroups_of_tile(c));
+}
+
+/// Returns the columns of D that one tile owns: TILE_N, or half of it after SwiGLU.
+WW_HOST_DEVICE constexpr int output_columns(const GemmConfig& c) { return output_columns(c.epilogue, c.tile.n); }
+
+/// SwiGLU of halves: the first half of a tile's columns are gates, the other half their ups, N / 2 columns further on.
+WW_HOST_DEVICE constexpr bool pairs_halves(const GemmConfig& c) {
+  return stages_of(c.epilogue).swiglu == EpilogueOp::swiglu_halves;
+}
+/// Slices of TILE_N rows of B that are loaded at a time: one for each CTA that shares them, and gates apart from ups.
+WW_HOST_DEVICE constexpr int slices_of_b(const GemmConfig& c) { return max(c.cluster.m, pairs_halves(c) ? 2 : 1); }
+
+/// Returns the width of the epilogue tile: the columns of D that are staged in shared memory and stored at a time.
+WW_HOST_DEVICE constexpr int staged_columns(const GemmConfig& c) {
+  return c.dense.epilogue_n > 0 ? c.dense.epilogue_n : output_columns(c);
+}
+/// Returns the number of such staging buffers. With two, one is written while the other is stored. An odd number of
+/// parts needs one buffer, because otherwise the first part of the next tile would overwrite the last part of this one.
+WW_HOST_DEVICE constexpr int output_buffers(const GemmConfig& c) {
+  return output_columns(c) / staged_columns(c) % 2 == 0 ? 2 : 1;
+}
+
+/// Returns the bytes of one row of an output panel: the widest swizzle span that divides the epilogue tile's row.
+WW_HOST_DEVICE constexpr int panel_bytes(const GemmConfig& c) {
+  int bytes = kRowBytes;
+  while ((staged_columns(c) * bytes_of(c.operands.d)) % bytes != 0) bytes /= 2;
+  return bytes;
+}
+
+/// With D stored as (N, M): the rows of one of its panels in shared memory, which is 128 bytes of M.
+WW_HOST_DEVICE constexpr int column_panel_rows(const GemmConfig& c) { return kRowBytes / bytes_of(c.operands.d); }
+
+/// Returns whether N may be odd. N is a multiple of 8 except under swap-AB, where it is the M of the problem and C is
+/// stored by columns.
+WW_HOST_DEVICE constexpr bool may_have_odd_n(const GemmConfig& c) {
+  return c.operands.c_layout == OutputLayout::column;
+}
+
+/// Returns whether partial sums are scaled and accumulated in FP32 registers after every 128 of K.
+WW_HOST_DEVICE constexpr bool promotes(const GemmConfig& c) { return is_block(c.operands.scale); }
+/// The form in which the block scales of a tile are staged in shared memory: those that differ by row, by column, or
+/// both. Scales that differ by neither are multiplied into them beforehand.
+enum class ScaleForm : u8 { rows, both, columns };
+WW_HOST_DEVICE constexpr ScaleForm scale_form(Scale scale) {
+  return scale == Scale::block_1x128_1x128     ? ScaleForm::both
+         : scale == Scale::block_128x128_1x128 ? ScaleForm::columns
+                                               : ScaleForm::rows;
+}
+/// Returns whether the recipe scales every column of D separately.
+WW_HOST_DEVICE constexpr bool scales_columns(const GemmConfig& c) {
+  return promotes(c) && scale_form(c.operands.scale) != ScaleForm::rows;
+}
+
+/// Returns the number of columns between positions at which a tile of `tile_n` may pass from one scale of B to the
+/// next. Tiles start at multiples of tile_n, scales at multiples of 128.
+WW_HOST_DEVICE constexpr int scale_step(int tile_n) { return min(kScaleBlock, tile_n & -tile_n); }
+/// Returns the maximal number of scales, of 128 columns of B each, that one tile needs: 1 if tile_n divides 128,
+/// otherwise 2, or 3 for odd wide tiles. The same holds for rows of A that share scales.
+WW_HOST_DEVICE constexpr int scale_blocks(int tile_n) {
+  return (kScaleBlock - scale_step(tile_n) + tile_n - 1) / kScaleBlock + 1;
+}
+/// Scales of 128 columns of B that one tile may need: with halves those of the gates and of the ups, each half within
+/// one (fits_halves()).
+WW_HOST_DEVICE constexpr int scale_blocks_of_b(int tile_n, bool halves) { return halves ? 2 : scale_blocks(tile_n); }
+/// Halves whose scales of B are of 128 columns.
+WW_HOST_DEVICE constexpr bool shares_scales_of_halves(const GemmConfig& c) {
+  return pairs_halves(c) && promotes(c) && scale_form(c.operands.scale) == ScaleForm::rows;
+}
+/// Whether then every half of a tile lies within 128 columns that share a scale; `n` columns of the product.
+WW_HOST_DEVICE constexpr bool fits_halves(const GemmConfig& c, i64 n) {
+  return !shares_scales_of_halves(c) || n <= kScaleBlock ||
+         (c.tile.n > 0 && 2 * kScaleBlock % c.tile.n == 0 && n % c.tile.n == 0);
+}
+/// The widest TILE_N for halves of `n` columns, at most `most`: all of them where that fits, so that one tile has both
+/// halves, else what fits_halves().
+WW_HOST_DEVICE constexpr int tile_of_halves(const GemmConfig& c, i64 n, int most) {
+  if (!shares_scales_of_halves(c) || n <= kScaleBlock) return static_cast<int>(min<i64>(n, most));
+  return static_cast<int>(min<i64>(n & -n, kScaleBlock));
+}
+/// Returns the number of floats that scale one k-block of a tile. rows: a product for each row and scale of B. both:
+/// the scales of A, then those of B. columns: a product for each scale of A and column.
+WW_HOST_DEVICE constexpr int scale_floats(ScaleForm form, int tile_m, int tile_n, bool halves) {
+  return form == ScaleForm::rows   ? scale_blocks_of_b(tile_n, halves) * tile_m
+         : form == ScaleForm::both ? tile_m + tile_n
+                                   : scale_blocks(tile_m) * tile_n;
+}
+WW_HOST_DEVICE constexpr int scale_floats(const GemmConfig& c) {
+  return promotes(c) ? scale_floats(scale_form(c.operands.scale), c.tile.m, c.tile.n, pairs_halves(c)) : 0;
+}
+
+/// Returns the registers of a thread that accumulators may take; the rest must hold addresses and scales.
+// A in registers takes 16 of them; transposing a column of B takes 32.
+WW_HOST_DEVICE constexpr int accumulator_registers(const GemmConfig& c) {
+  return (c.sm90.consumer_warpgroups == 3 ? 128 : 192) - (a_from_registers(c) || transposes_b(c) ? 32 : 0);
+}
+
+/// Returns the number of partial accumulators used in turn. With two, one block is multiplied while the other is
+/// promoted.
+// Several MMA_M blocks, three warpgroups and wide tiles allow only one, because two would leave too few registers for
+// the sums. Without warp specialisation, the code of the loading thread would lie between two accumulators in flight.
+WW_HOST_DEVICE constexpr int partial_accumulators(const GemmConfig& c) {
+  const bool room = mma_blocks_of(c) == 1 && c.sm90.consumer_warpgroups < 3 && has_roles(c) && !a_from_registers(c) &&
+                    3 * c.tile.n / 2 <= accumulator_registers(c);
+  return !promotes(c) ? 0 : c.sm90.partial_accumulators != 0 ? c.sm90.partial_accumulators : room ? 2 : 1;
+}
+
+/// Returns whether the kernel has groups of K; everything else is as in a batch of dense products.
+WW_HOST_DEVICE constexpr bool groups_k(const GemmConfig& c) { return c.grouping == Grouping::k_groups; }
+/// Returns whether the kernel has groups of rows of A and D.
+WW_HOST_DEVICE constexpr bool groups_rows(const GemmConfig& c) { return c.grouping == Grouping::row_groups; }
+/// Returns whether groups of K may begin and end at any row of K. The tensor maps of A and B then end where a group
+/// does. With a K-major operand, groups begin and end at whole blocks of scales instead.
+WW_HOST_DEVICE constexpr bool has_k_tails(const GemmConfig& c) {
+  return groups_k(c) && c.operands.layout.a == Major::mn && c.operands.layout.b == Major::mn;
+}
+
+/// Returns whether the matrices of a batch form one rank-3 tensor.
+WW_HOST_DEVICE constexpr bool stacks_matrices(const GemmConfig& c) {
+  return c.operands.batched && !c.operands.pointer_array;
+}
+
+/// Returns whether the dense kernel takes its tiles from a work-tile counter.
+WW_HOST_DEVICE constexpr bool uses_work_tile_counter(const GemmConfig& c) {
+  return c.grouping == Grouping::dense && c.sm90.tile_scheduler == TileScheduler::dynamic;
+}
+/// Returns whether CTAs of a cluster split K between them.
+WW_HOST_DEVICE constexpr bool sums_in_cluster(const GemmConfig& c) { return c.cluster.k > 1; }
+/// Returns whether CTAs of different clusters may split K between them.
+WW_HOST_DEVICE constexpr bool sums_in_workspace(const GemmConfig& c) {
+  return c.sm90.tile_scheduler == TileScheduler::stream_k ||
+         (c.sm90.tile_scheduler == TileScheduler::split_k && c.sm90.split > max(1, c.cluster.k));
+}
+
+/// Returns the number of rounds in which FP32 partial tiles are exchanged in the cluster. The slots of all peers take
+/// at most a third of shared memory, because the operand ring needs the rest.
+WW_HOST_DEVICE constexpr int sum_rounds(const GemmConfig& c) {
+  int rounds = 1;
+  while (3 * (c.cluster.k - 1) * c.tile.m * c.tile.n * 4 > rounds * kSharedLimit) rounds *= 2;
+  return rounds;
+}
+/// Returns the bytes of a peer's slot.
+WW_HOST_DEVICE constexpr int slot_bytes(const GemmConfig& c) { return c.tile.m * c.tile.n * 4 / sum_rounds(c); }
+
+/// Returns whether token tiles have a width chosen at run time, with weights on either side of wgmma.
+WW_HOST_DEVICE constexpr bool is_ragged(const GemmConfig& c) {
+  return c.row_groups.variant == GroupedVariant::ragged || c.row_groups.variant == GroupedVariant::descriptors;
+}
+
+/// Returns whether tiles that end early skip the operand rows of consumer warpgroups without rows. In a cluster they do
+/// not skip them, because peers share the loads.
+WW_HOST_DEVICE constexpr bool loads_parts(const GemmConfig& c) {
+  return cluster_of(c).size() == 1 && c.sm90.consumer_warpgroups > 1;
+}
+
+}  // namespace ww::config
