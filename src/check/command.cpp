@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function for each kind of target.
+// The words of an operation come from itself; those of a kernel are here.
 #include "check/command.hpp"
 
 #include <fmt/format.h>
 
+#include "check/target.hpp"
 #include "config/config_text.hpp"
 
 namespace ww::campaign {
@@ -11,7 +12,6 @@ namespace {
 
 constexpr const char* kProgram = "warpwright check";
 constexpr const char* kDevice = "--device emu:sm90";
-constexpr const char* kEncodings[] = {"offsets", "indptr", "starts-counts", "row-ids", "masked"};
 constexpr int kUsualPctDepth = 3;
 
 std::string options_text(const GemmOptions& options) {
@@ -19,38 +19,12 @@ std::string options_text(const GemmOptions& options) {
                      options.sms > 0 ? fmt::format(" --sms {}", options.sms) : "");
 }
 
-/// The flags that lay the groups out again; `rows` is M of rows, K of K.
-std::string group_flags(const CheckGroups& groups, GroupEncoding encoding, const char* counts, const char* size,
-                        std::int64_t rows) {
-  if (groups.counts.empty()) return groups.flags;
-  std::string text = fmt::format("{} {} --encoding {} {} {}", counts, fmt::join(groups.counts, ","),
-                                 kEncodings[static_cast<int>(encoding)], size, rows);
-  if (groups.alignment > 1) text += fmt::format(" --align {}", groups.alignment);
-  if (groups.gap > 0) text += fmt::format(" --gap {}", groups.gap);
-  return text;
-}
-
-std::string words_of(const GemmCheck& check) {
-  const GemmProblem& p = check.problem;
-  return fmt::format("{} gemm {} --m {} --n {} --k {}{}{}", kProgram, kDevice, p.m, p.n, p.k,
-                     p.batch == 1 ? "" : fmt::format(" --batch {}", p.batch), options_text(check.options));
-}
-
-std::string words_of(const GroupedCheck& check) {
-  const GroupedProblem& p = check.problem;
-  const std::string groups = group_flags(check.groups, p.encoding, "--rows", "--m", p.rows);
-  if (groups.empty()) return {};
-  return fmt::format("{} grouped {} {} --n {} --k {}{}{}", kProgram, kDevice, groups, p.n, p.k,
-                     p.zero_outside ? " --zero-outside" : "", options_text(check.options));
-}
-
-std::string words_of(const KGroupedCheck& check) {
-  const KGroupedProblem& p = check.problem;
-  const std::string groups = group_flags(check.groups, p.encoding, "--ks", "--k", p.k);
-  if (groups.empty()) return {};
-  return fmt::format("{} k-grouped {} {} --m {} --n {} --layout {}{}{}", kProgram, kDevice, groups, p.m, p.n,
-                     name_of(MatrixLayout{p.a_major, p.b_major}), p.accumulate ? " --accumulate" : "",
-                     options_text(check.options));
+template <class Check> std::string words_of(const Check& check) {
+  const auto operation = operations::make_operation(check);
+  if (!operation) return {};
+  const std::string flags = (*operation)->flags();
+  if (flags.empty()) return {};
+  return fmt::format("{} {} {} {}{}", kProgram, (*operation)->name(), kDevice, flags, options_text(check.options));
 }
 
 std::string words_of(const KernelCheck& check) {

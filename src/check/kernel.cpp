@@ -118,8 +118,11 @@ class KernelRunner final : public Runner {
 
 }  // namespace
 
-Result<std::unique_ptr<Runner>> make_runner(const Device& device, const KernelCheck& check, CheckSettings settings) {
-  return prepared<KernelRunner>(device, check, settings);
+Result<std::unique_ptr<Runner>> make_kernel_runner(const Device& device, const KernelCheck& check,
+                                                   CheckSettings settings) {
+  auto runner = std::make_unique<KernelRunner>(device, check, settings);
+  WW_CHECK(runner->prepare());
+  return runner;
 }
 
 }  // namespace ww::campaign

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the four kinds of targets share.
+// What operations and kernels of the user share under the checker.
 #include "check/runner.hpp"
 
 #include <cstring>
@@ -11,11 +11,9 @@ Result<std::unique_ptr<Runner>> make_runner(const SetUp& job) {
   options.cache_dir = job.cache_dir;
   options.emu.check = true;
   WW_TRY(const Device device, Device::open("emu:sm90", options));
-  return std::visit(
-      [&](const auto& target) {
-        return make_runner(device, target, CheckSettings{.math = job.math, .pct_depth = job.pct_depth});
-      },
-      job.target);
+  const CheckSettings settings{.math = job.math, .pct_depth = job.pct_depth};
+  if (const auto* kernel = std::get_if<KernelCheck>(&job.target)) return make_kernel_runner(device, *kernel, settings);
+  return make_operation_runner(device, job.target, settings);
 }
 
 void fill_noise(void* memory, std::size_t bytes) {
@@ -28,27 +26,6 @@ void fill_noise(void* memory, std::size_t bytes) {
     word ^= word >> 31;
     std::memcpy(out + at, &word, std::min<std::size_t>(8, bytes - at));
   }
-}
-
-Result<Buffer> noise(const Device& device, std::int64_t bytes) {
-  WW_TRY(Buffer buffer, device.allocate(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 16))));
-  fill_noise(buffer.data(), buffer.bytes());
-  return buffer;
-}
-
-Result<Buffer> copied(const Device& device, const std::vector<std::int32_t>& values) {
-  WW_TRY(Buffer buffer, device.allocate(std::max<std::size_t>(values.size() * sizeof(std::int32_t), 16)));
-  if (!values.empty()) std::memcpy(buffer.data(), values.data(), values.size() * sizeof(std::int32_t));
-  return buffer;
-}
-
-std::int64_t span_of(std::initializer_list<Extent> extents) {
-  std::int64_t elements = 1;
-  for (const Extent& extent : extents) {
-    if (extent.size <= 0) return 0;
-    elements += (extent.size - 1) * extent.stride;
-  }
-  return elements;
 }
 
 void choose(runtime::Backend& backend, const ScheduleRun& schedule, CheckSettings settings) {

@@ -2,6 +2,8 @@
 // Greedy: a step that loses the finding is not taken.
 #include "check/shrink.hpp"
 
+#include "check/target.hpp"
+
 namespace ww::campaign {
 namespace {
 
@@ -17,6 +19,25 @@ std::vector<ScheduleRun> candidates(const ScheduleRun& last) {
   }
   runs.push_back(last);
   return runs;
+}
+
+/// How many sizes of a target may be halved.
+int axes(const CheckTarget& target) {
+  const auto operation = operation_of(target);
+  return operation && *operation ? (*operation)->axes() : 1;
+}
+
+/// `target` with one size halved: of an operation, or the grid of a kernel. Empty when that one is as small as it may
+/// be.
+std::optional<CheckTarget> halved(const CheckTarget& target, int axis) {
+  if (const auto* kernel = std::get_if<KernelCheck>(&target)) {
+    KernelCheck half = *kernel;
+    half.launch.grid = half.launch.grid / 2 / half.launch.cluster * half.launch.cluster;
+    return half.launch.grid == 0 ? std::nullopt : std::optional<CheckTarget>(half);
+  }
+  const auto operation = operation_of(target);
+  const std::unique_ptr<Operation> half = operation ? (*operation)->halved(axis) : nullptr;
+  return half ? std::optional(half->check_target()) : std::nullopt;
 }
 
 class Shrinker {

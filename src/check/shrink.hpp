@@ -7,11 +7,6 @@
 
 namespace ww::campaign {
 
-/// Sizes of a target that may be halved, numbered from 0.
-int axes(const CheckTarget& target);
-/// `target`, which has its config resolved, with one size halved; empty when that one is as small as it may be.
-std::optional<CheckTarget> halved(const CheckTarget& target, int axis);
-
 struct Smallest {
   CheckTarget target;
   ScheduleRun schedule;

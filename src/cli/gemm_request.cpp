@@ -5,9 +5,13 @@
 #include <fmt/format.h>
 
 #include "config/config_text.hpp"
+#include "operations/dense_shapes.hpp"
 #include "warpwright/config/epilogue_stages.hpp"
 
 namespace ww::cli {
+
+using namespace operations;
+
 namespace {
 
 // Sizes of a run without flags, which takes about two seconds with verification on two cores.
@@ -156,19 +160,6 @@ Result<void> resolve_fixed(const Flags& flags, GemmConfig& config) {
 }
 
 }  // namespace
-
-void pack_batch(GemmProblem& p) {
-  const bool block = is_block(p.scale), vector = p.scale == Scale::row_column;
-  const auto pack = [](std::int64_t& stride, std::int64_t elements) {
-    if (stride != 0) stride = elements;
-  };
-  pack(p.batch_a, rows_of_a(p) * p.lda);
-  pack(p.batch_b, rows_of_b(p) * p.ldb);
-  const std::int64_t columns = config::output_columns(p.epilogue, p.n);
-  pack(p.batch_d, p.m * columns);
-  pack(p.batch_scale_a, block ? p.m * blocks_of(p.k) : vector ? p.m : 1);
-  pack(p.batch_scale_b, block ? scale_rows_of_b(p) * blocks_of(p.k) : vector ? p.n : 1);
-}
 
 Result<GemmRequest> make_request(const Flags& flags) {
   GemmRequest request;

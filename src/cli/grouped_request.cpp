@@ -4,7 +4,6 @@
 #include "cli/grouped_request.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -13,18 +12,9 @@
 
 namespace ww::cli {
 
-constexpr std::initializer_list<const char*> kEncodings = {"offsets", "indptr", "starts-counts", "row-ids", "masked"};
-
-std::string layout_flags(const GroupLayout& layout, const std::vector<std::int64_t>& counts,
-                         const GroupSpacing& spacing) {
-  std::string text = fmt::format("--rows {} --encoding {} --m {}", fmt::join(counts, ","),
-                                 std::data(kEncodings)[static_cast<int>(layout.encoding)], layout.rows);
-  if (spacing.alignment > 1) text += fmt::format(" --align {}", spacing.alignment);
-  if (spacing.gap > 0) text += fmt::format(" --gap {}", spacing.gap);
-  return text;
-}
-
 namespace {
+
+constexpr std::initializer_list<const char*> kEncodings = {"offsets", "indptr", "starts-counts", "row-ids", "masked"};
 
 // A first run without flags: about two seconds with verification on two cores.
 constexpr std::int64_t kDefaultGroups = 8, kDefaultTotal = 512, kDefaultN = 1024, kDefaultK = 1024;
@@ -129,7 +119,6 @@ Result<void> layout_of_flags(const Flags& flags, std::int64_t groups, GroupedReq
                    quoted(flags.total ? *flags.total : *flags.distribution));
   }
   WW_TRY(request.layout, make_layout(static_cast<GroupEncoding>(encoding), counts, spacing));
-  request.group_flags = layout_flags(request.layout, counts, spacing);
   return {};
 }
 

@@ -17,16 +17,12 @@ struct GroupedRequest : Request, EpilogueRequest {
   GroupLayout layout;
   GroupMeaning meaning;  // of layout
   bool sizes_from_file = false;
-  std::string group_flags;  // flags that reproduce the groups
+  std::string group_flags;  // of groups from files: the flags that describe them again
   GroupSpacing spacing;     // generated groups only: how the arrays were made
   std::vector<std::int64_t> counts;
   bool scale_a_of_group = false, scale_b_of_group = false;  // per tensor: one number for each group
 };
 
 Result<GroupedRequest> make_grouped_request(const Flags& flags);
-
-/// Returns the flags that reproduce `layout` from counts.
-std::string layout_flags(const GroupLayout& layout, const std::vector<std::int64_t>& counts,
-                         const GroupSpacing& spacing);
 
 }  // namespace ww::cli

@@ -3,7 +3,6 @@
 #include "cli/k_grouped_request.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -11,6 +10,7 @@
 #include "cli/group_files.hpp"
 
 #include "config/config_text.hpp"
+#include "operations/groups.hpp"
 #include "warpwright/core/meta.hpp"
 
 namespace ww::cli {
@@ -32,10 +32,6 @@ Flags with_usual_types(Flags flags) {
   const bool fp8 = flags.dtype == "e4m3" || flags.dtype == "e5m2";
   if (!flags.scale && !names(flags.config, "scale") && fp8) flags.scale = "block-1d";
   return flags;
-}
-
-std::int64_t granularity_of(const KGroupedProblem& p) {
-  return p.a_major == Major::mn && p.b_major == Major::mn ? 1 : kBlock;
 }
 
 Result<void> resolve_layout(const Flag& flag, const Flag& config, KGroupedRequest& request) {
@@ -61,7 +57,7 @@ Result<void> resolve_counts(const Flags& flags, KGroupedRequest& request) {
     if (flags.total) {
       WW_TRY(total, parse_integer(*flags.total, "--total", 0, kMostRows));
     }
-    const std::int64_t granularity = granularity_of(request.problem);
+    const std::int64_t granularity = operations::granularity_of(request.problem);
     request.counts = distribute(static_cast<Distribution>(kind), groups, total / granularity);
     for (std::int64_t& count : request.counts) count *= granularity;
     return {};
@@ -95,7 +91,7 @@ Result<void> resolve_spacing(const Flags& flags, GroupSpacing& spacing) {
 }
 
 /// The flag to blame for groups that miss whole blocks of K.
-std::string blocks_argument(const KGroupedCase& request) {
+std::string blocks_argument(const KGroupedRequest& request) {
   const bool whole =
       std::all_of(request.counts.begin(), request.counts.end(), [](std::int64_t count) { return count % kBlock == 0; });
   return !whole ? "--ks" : request.spacing.gap % kBlock != 0 ? "--gap" : "--align";
@@ -120,7 +116,7 @@ Result<void> check_config(const KGroupedRequest& request, bool accumulate) {
 }
 
 /// Sets everything that follows from the layout of the groups.
-Result<void> finish_layout(KGroupedCase& request) {
+Result<void> finish_layout(KGroupedRequest& request) {
   KGroupedProblem& p = request.problem;
   request.meaning = meaning_of(request.layout);
   p.groups = request.layout.groups, p.k = request.layout.rows, p.alignment = request.layout.alignment;
@@ -134,17 +130,11 @@ Result<void> finish_layout(KGroupedCase& request) {
   return {};
 }
 
-}  // namespace
-
-Result<void> lay_out(KGroupedCase& request) {
+Result<void> lay_out(KGroupedRequest& request) {
   KGroupedProblem& p = request.problem;
   const GroupEncoding encoding = p.encoding;
   GroupSpacing spacing = request.spacing;
-  const std::int64_t granularity = granularity_of(p);
-  if (!spacing.rows && encoding == GroupEncoding::masked) {  // whole blocks of K for every group
-    const std::int64_t most = *std::max_element(request.counts.begin(), request.counts.end());
-    spacing.rows = std::max<std::int64_t>((most + granularity - 1) / granularity, 1) * granularity;
-  }
+  if (!spacing.rows && encoding == GroupEncoding::masked) spacing.rows = operations::masked_k(p, request.counts);
   Result<GroupLayout> layout = make_layout(encoding, request.counts, spacing);
   if (!layout) {  // its flags are those of groups of rows
     Error error = layout.error();
@@ -153,16 +143,10 @@ Result<void> lay_out(KGroupedCase& request) {
     return failure(std::move(error));
   }
   request.layout = std::move(*layout);
-  WW_CHECK(check_sizes(request.layout, blocks_argument(request), granularity));
+  WW_CHECK(check_sizes(request.layout, blocks_argument(request), operations::granularity_of(p)));
   p.k = request.layout.rows;
-  request.group_flags = fmt::format("--ks {} --encoding {} --k {}", fmt::join(request.counts, ","),
-                                    kEncodings[static_cast<int>(encoding)], p.k);
-  if (spacing.alignment > 1) request.group_flags += fmt::format(" --align {}", spacing.alignment);
-  if (spacing.gap > 0) request.group_flags += fmt::format(" --gap {}", spacing.gap);
   return finish_layout(request);
 }
-
-namespace {
 
 /// K of all groups as A or B has it, where one comes from a file.
 std::optional<std::int64_t> k_of_files(const KGroupedRequest& request) {
@@ -206,7 +190,7 @@ Result<void> lay_out_files(const Flags& flags, SizeFiles files, KGroupedRequest&
   if (layout.alignment > 1 && layout.encoding != GroupEncoding::offsets)
     return failure(ErrorCode::invalid, "--align", "1, or --offsets with it", *flags.align);
   layout.sizes = std::move(files.sizes), layout.sizes2 = std::move(files.sizes2);
-  WW_CHECK(check_sizes(layout, files.argument, granularity_of(request.problem)));
+  WW_CHECK(check_sizes(layout, files.argument, operations::granularity_of(request.problem)));
   request.group_flags = file_flags(flags, layout, "--k");
   return finish_layout(request);
 }

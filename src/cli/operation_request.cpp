@@ -23,6 +23,16 @@ operations::Inputs inputs_of(Request& request, EpilogueRequest& epilogue) {
   return inputs;
 }
 
+/// The groups with their counts if there are any, otherwise with the arrays that came from files.
+template <class GroupedFlags> operations::Groups groups_of(const GroupedFlags& request) {
+  operations::Groups groups{request.layout, request.meaning, {}};
+  if (request.counts.empty())
+    groups.described = {.sizes = request.layout.sizes, .sizes2 = request.layout.sizes2, .flags = request.group_flags};
+  else
+    groups.described = {.counts = request.counts, .alignment = request.spacing.alignment, .gap = request.spacing.gap};
+  return groups;
+}
+
 }  // namespace
 
 Result<OperationRequest> request_gemm(const Flags& flags) {
@@ -34,16 +44,16 @@ Result<OperationRequest> request_gemm(const Flags& flags) {
 
 Result<OperationRequest> request_grouped(const Flags& flags) {
   WW_TRY(GroupedRequest request, make_grouped_request(flags));
-  const operations::GroupedInput grouped{request.problem, request.layout, request.meaning, request.scale_a_of_group,
-                                         request.scale_b_of_group};
-  auto operation = operations::make_operation(grouped, inputs_of(request, request));
+  operations::GroupedInput grouped{request.problem, groups_of(request), request.scale_a_of_group,
+                                   request.scale_b_of_group};
+  auto operation = operations::make_operation(std::move(grouped), inputs_of(request, request));
   EpilogueRequest epilogue = std::move(static_cast<EpilogueRequest&>(request));
   return OperationRequest{std::move(request), std::move(epilogue), std::move(operation)};
 }
 
 Result<OperationRequest> request_k_grouped(const Flags& flags) {
   WW_TRY(KGroupedRequest request, make_k_grouped_request(flags));
-  operations::KGroupedInput grouped{request.problem, request.layout, request.meaning, std::move(request.c)};
+  operations::KGroupedInput grouped{request.problem, groups_of(request), std::move(request.c)};
   auto operation = operations::make_operation(std::move(grouped), inputs_of(request));
   return OperationRequest{std::move(request), {}, std::move(operation)};
 }

@@ -6,10 +6,8 @@
 
 #include "cli/check_report.hpp"
 #include "cli/flags.hpp"
-#include "cli/gemm_request.hpp"
-#include "cli/grouped_request.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/k_grouped_request.hpp"
+#include "cli/operation_request.hpp"
 #include "cli/progress.hpp"
 #include "host/messages.hpp"
 
@@ -118,45 +116,35 @@ Flags of_problem(Flags flags) {
   return flags;
 }
 
-Result<Outcome> check_gemm(const Flags& flags) {
-  WW_TRY(const CheckOptions options, make_check_options(flags));
-  Flags problem = of_problem(flags);
-  if (!flags.m && !flags.n && !flags.k) problem.m = kDefaultM, problem.n = kDefaultN, problem.k = kDefaultK;
-  WW_TRY(const GemmRequest gemm, make_request(problem));
-  if (gemm.problem.pointer_array)
-    return failure(ErrorCode::unsupported, "--config, key pointers", "0: check makes no arrays of pointers", "1");
-  return run_campaign(GemmCheck{gemm.problem, gemm.options}, options);
+/// The default problems are smaller than those of the operations themselves, so that a minute covers hundreds of
+/// schedules.
+Flags small_gemm(Flags flags) {
+  if (!flags.m && !flags.n && !flags.k) flags.m = kDefaultM, flags.n = kDefaultN, flags.k = kDefaultK;
+  return flags;
 }
 
-/// Counts when there are any, else the arrays that came from files.
-CheckGroups groups_of(const GroupLayout& layout, const std::vector<std::int64_t>& counts, const GroupSpacing& spacing,
-                      const std::string& flags) {
-  if (!counts.empty()) return {.counts = counts, .alignment = spacing.alignment, .gap = spacing.gap};
-  return {.sizes = layout.sizes, .sizes2 = layout.sizes2, .flags = flags};
-}
-
-Result<Outcome> check_grouped(const Flags& flags) {
-  WW_TRY(const CheckOptions options, make_check_options(flags));
-  Flags problem = of_problem(flags);
-  // The default problem is smaller than that of the operation itself, so that a minute covers hundreds of schedules.
+Flags small_grouped(Flags flags) {
   const bool described = flags.offsets || flags.indptr || flags.starts || flags.row_ids || flags.masked;
-  if (!flags.rows && !flags.total && !described) problem.total = kDefaultGroupedTotal;
-  if (!flags.n) problem.n = kDefaultN;
-  if (!flags.k) problem.k = kDefaultGroupedK;
-  WW_TRY(const GroupedRequest grouped, make_grouped_request(problem));
-  const CheckGroups groups = groups_of(grouped.layout, grouped.counts, grouped.spacing, grouped.group_flags);
-  return run_campaign(GroupedCheck{grouped.problem, groups, grouped.options}, options);
+  if (!flags.rows && !flags.total && !described) flags.total = kDefaultGroupedTotal;
+  if (!flags.n) flags.n = kDefaultN;
+  if (!flags.k) flags.k = kDefaultGroupedK;
+  return flags;
 }
 
-Result<Outcome> check_k_grouped(const Flags& flags) {
+Flags small_k_grouped(Flags flags) {
+  if (!flags.ks && !flags.total) flags.total = kDefaultKGroupedTotal;
+  if (!flags.m) flags.m = kDefaultM;
+  if (!flags.n) flags.n = kDefaultN;
+  return flags;
+}
+
+template <OperationMaker make> Result<Outcome> check_operation(const Flags& flags, Flags small(Flags)) {
   WW_TRY(const CheckOptions options, make_check_options(flags));
-  Flags problem = of_problem(flags);
-  if (!flags.ks && !flags.total) problem.total = kDefaultKGroupedTotal;
-  if (!flags.m) problem.m = kDefaultM;
-  if (!flags.n) problem.n = kDefaultN;
-  WW_TRY(const KGroupedRequest grouped, make_k_grouped_request(problem));
-  const CheckGroups groups = groups_of(grouped.layout, grouped.counts, grouped.spacing, grouped.group_flags);
-  return run_campaign(KGroupedCheck{grouped.problem, groups, grouped.options}, options);
+  WW_TRY(const OperationRequest asked, make(small(of_problem(flags))));
+  const CheckTarget target = asked.operation->check_target();
+  if (const auto* gemm = std::get_if<GemmCheck>(&target); gemm && gemm->problem.pointer_array)
+    return failure(ErrorCode::unsupported, "--config, key pointers", "0: check makes no arrays of pointers", "1");
+  return run_campaign(target, options);
 }
 
 Result<Outcome> check_source(const Flags& flags) {
@@ -172,9 +160,15 @@ Result<Outcome> check_source(const Flags& flags) {
 
 }  // namespace
 
-Result<Outcome> run_check_gemm(const Flags& flags) { return judged(check_gemm(flags), flags); }
-Result<Outcome> run_check_grouped(const Flags& flags) { return judged(check_grouped(flags), flags); }
-Result<Outcome> run_check_k_grouped(const Flags& flags) { return judged(check_k_grouped(flags), flags); }
+Result<Outcome> run_check_gemm(const Flags& flags) {
+  return judged(check_operation<request_gemm>(flags, small_gemm), flags);
+}
+Result<Outcome> run_check_grouped(const Flags& flags) {
+  return judged(check_operation<request_grouped>(flags, small_grouped), flags);
+}
+Result<Outcome> run_check_k_grouped(const Flags& flags) {
+  return judged(check_operation<request_k_grouped>(flags, small_k_grouped), flags);
+}
 Result<Outcome> run_check_source(const Flags& flags) { return judged(check_source(flags), flags); }
 
 }  // namespace ww::cli

@@ -8,21 +8,19 @@
 
 #include "config/config_text.hpp"
 #include "operations/dense_shapes.hpp"
-#include "operations/operation.hpp"
+#include "operations/planned.hpp"
 #include "warpwright/config/epilogue_stages.hpp"
+#include "warpwright/config/swap_ab.hpp"
 
 namespace ww::operations {
 namespace {
-
-constexpr const char* kSizes = "--m, --n, --k";
 
 /// How many matrices of a batch, or sets of scales, there are when they are `stride` apart.
 std::int64_t count_of(const GemmProblem& p, std::int64_t stride) { return stride == 0 && p.batch > 0 ? 1 : p.batch; }
 
 /// The scales of all of a batch, set after set.
 OperandShape scale_shape(const GemmProblem& p, bool of_a) {
-  const std::int64_t sets = count_of(p, of_a ? p.batch_scale_a : p.batch_scale_b),
-                     blocks = ceil_div(p.k, std::int64_t{128});
+  const std::int64_t sets = count_of(p, of_a ? p.batch_scale_a : p.batch_scale_b), blocks = ceil_div(p.k, kScaleBlock);
   switch (p.scale) {
     case Scale::none: return {};
     case Scale::tensor: return {DType::f32, sets, 1, 1};
@@ -51,10 +49,11 @@ Result<void> to_k_major(Matrix& matrix, Major major, std::int64_t k) {
   return {};
 }
 
-class DenseOperation final : public Operation {
+class DenseOperation final : public PlannedOperation<GemmProblem, GemmPlan, GemmOperands> {
  public:
-  DenseOperation(const GemmProblem& problem, Inputs inputs) : Operation(std::move(inputs)), problem_(problem) {}
+  using PlannedOperation::PlannedOperation;
 
+  const char* name() const override { return "gemm"; }
   std::string title() const override {
     const GemmProblem& p = problem_;
     return fmt::format("gemm {}{} x {} x {}, {} -> {}, scale {}", p.batch == 1 ? "" : fmt::format("{} of ", p.batch),
@@ -70,37 +69,23 @@ class DenseOperation final : public Operation {
     return 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) *
            static_cast<double>(p.k);
   }
-
-  Result<void> can_implement() const override { return ww::can_implement(problem_, inputs_.options); }
-  Result<void> check_memory(const DeviceInfo& device) const override {
-    return check_fits(device, shapes().bytes(), kSizes);
-  }
-  PrepareCase prepare_case() const override { return {problem_, inputs_.options}; }
-  Result<Explanation> explain(const Device* device) const override {
-    return device ? ww::explain(*device, problem_, inputs_.options) : ww::explain(problem_, inputs_.options);
-  }
-
-  Result<void> plan(const Device& device) override {
-    WW_TRY(plan_, plan_gemm(device, problem_, inputs_.options));
-    device_ = device;
-    return {};
-  }
-  const GemmConfig& config() const override { return plan_->config(); }
-  std::optional<EmuStats> last_stats() const override { return plan_->last_stats(); }
-
-  Result<void> make_tensors() override {
+  CheckTarget check_target() const override { return GemmCheck{problem_, resolved_options()}; }
+  std::string flags() const override {
     const GemmProblem& p = problem_;
-    WW_CHECK(make_operands(shapes(), kSizes));
-    WW_TRY(host_.epilogue,
-           operations::make_tensors(p.epilogue, p.m, p.n, inputs_.seed, inputs_.epilogue_files, 0, p.batch));
-    host_.epilogue.layout = p.c_layout;
-    host_.epilogue.scalar = inputs_.scalar;
-    return {};
+    return fmt::format("--m {} --n {} --k {}{}", p.m, p.n, p.k,
+                       p.batch == 1 ? "" : fmt::format(" --batch {}", p.batch));
   }
+  std::unique_ptr<Operation> halved(int axis) const override;
+
   Result<void> upload() override;
-  Result<void> run() const override { return plan_->run(operands_); }
   Result<void> download() override;
   Result<Judgement> judge(EmuMath math, std::atomic<int>* progress) override;
+
+  Result<OperandSet> allocate() const override;
+  std::vector<ProductExtents> products() const override {
+    return {static_cast<std::size_t>(problem_.batch), ProductExtents{problem_.m, problem_.n, problem_.k}};
+  }
+  DotProduct dot_product(std::int64_t product, std::int64_t row, std::int64_t column) const override;
 
   std::int64_t matrices() const override { return problem_.batch == 1 ? 0 : problem_.batch; }
   std::optional<float> amax() const override {
@@ -111,7 +96,8 @@ class DenseOperation final : public Operation {
   }
 
  private:
-  Shapes shapes() const {
+  const char* sizes_argument() const override { return "--m, --n, --k"; }
+  Shapes shapes() const override {
     const GemmProblem& p = problem_;
     const std::int64_t columns = config::output_columns(p.epilogue, p.n);
     return {.a = {p.a, count_of(p, p.batch_a) * rows_of_a(p), p.a_major == Major::k ? p.k : p.m, p.lda},
@@ -119,6 +105,14 @@ class DenseOperation final : public Operation {
             .scale_a = scale_shape(p, true),
             .scale_b = scale_shape(p, false),
             .d = {p.d, p.batch * p.m, columns, columns}};
+  }
+  Result<EpilogueTensors> epilogue_tensors() const override {
+    const GemmProblem& p = problem_;
+    WW_TRY(EpilogueTensors made,
+           operations::make_tensors(p.epilogue, p.m, p.n, inputs_.seed, inputs_.epilogue_files, 0, p.batch));
+    made.layout = p.c_layout;
+    made.scalar = inputs_.scalar;
+    return made;
   }
   /// D as the device has it: as on the host, or (N, M) for each matrix.
   Result<Matrix> stored_output() const {
@@ -128,28 +122,70 @@ class DenseOperation final : public Operation {
     return Matrix::allocate(p.d, transposed ? p.batch * d.cols() : d.rows(), transposed ? p.m : d.cols(),
                             transposed ? p.ldd : d.ld(), "--m, --n");
   }
+  GemmOperands operands_of(const OperandSet& set) const override {
+    GemmOperands made = PlannedOperation::operands_of(set);
+    if (!problem_.pointer_array) return made;
+    made.a_pointers = static_cast<const void* const*>(a_pointers_.data());
+    made.b_pointers = static_cast<const void* const*>(b_pointers_.data());
+    made.c_pointers = static_cast<const void* const*>(c_pointers_.data());
+    made.d_pointers = static_cast<void* const*>(d_pointers_.data());
+    made.a = made.b = made.epilogue.c = nullptr, made.d = nullptr;
+    return made;
+  }
   Result<void> upload_pointers();
   Result<void> as_groups(std::vector<GroupRows>& groups);
 
-  GemmProblem problem_;
-  std::optional<GemmPlan> plan_;
-  GemmOperands operands_;
   Buffer a_pointers_, b_pointers_, c_pointers_, d_pointers_;
 };
+
+/// M, N or K halved, and every stride packed again.
+std::unique_ptr<Operation> DenseOperation::halved(int axis) const {
+  GemmCheck half{problem_, resolved_options()};
+  GemmProblem& p = half.problem;
+  const GemmConfig& c = half.options.config;
+  std::int64_t& size = axis == 0 ? p.m : axis == 1 ? p.n : p.k;
+  const std::int64_t least = axis == 2 ? c.tile.k : (axis == 0) != config::swaps(c) ? c.tile.m : c.tile.n;
+  const bool any = axis == 0 && p.a_major == Major::k && p.d_layout == OutputLayout::row;
+  if (!halve_size(size, least, any ? 1 : kHalvedStep)) return nullptr;
+  p.lda = row_of(p.a_major == Major::k ? p.k : p.m, p.a);
+  p.ldb = row_of(p.b_major == Major::k ? p.k : p.n, p.a);
+  if (p.ldd != 0)
+    p.ldd = row_of(p.d_layout == OutputLayout::row ? config::output_columns(p.epilogue, p.n) : p.m, p.d);
+  p.scale_a_row = p.scale_a_k = p.scale_b_n = p.scale_b_k = 0;
+  pack_batch(p);
+  return make_operation(half).value_or(nullptr);
+}
+
+Result<OperandSet> DenseOperation::allocate() const {
+  const GemmProblem& p = plan_->problem();
+  const std::int64_t columns = config::output_columns(p.epilogue, p.n);
+  const auto matrix = [&](std::int64_t rows, std::int64_t ld, std::int64_t step, DType type) {
+    return allocate_elements(*device_, span_of({{p.batch, step}, {rows, ld}, {ld, 1}}), type);
+  };
+  OperandSet made;
+  WW_TRY(made.a, matrix(rows_of_a(p), p.lda, p.batch_a, p.a));
+  WW_TRY(made.b, matrix(rows_of_b(p), p.ldb, p.batch_b, p.b));
+  WW_TRY(made.d, matrix(p.d_layout == OutputLayout::row ? p.m : columns, p.ldd, p.batch_d, p.d));
+  WW_CHECK(allocate_scales(p, p.m, p.k, {p.batch, p.batch_scale_a}, {p.batch, p.batch_scale_b}, made));
+  return made;
+}
+
+DotProduct DenseOperation::dot_product(std::int64_t l, std::int64_t row, std::int64_t column) const {
+  const GemmProblem& p = plan_->problem();
+  DotProduct made{.scale_a = l * p.batch_scale_a, .scale_b = l * p.batch_scale_b};
+  const bool a_rows = p.a_major == Major::k, b_rows = p.b_major == Major::k, d_rows = p.d_layout == OutputLayout::row;
+  made.a = l * p.batch_a + row * (a_rows ? p.lda : 1), made.a_step = a_rows ? 1 : p.lda;
+  made.b = l * p.batch_b + column * (b_rows ? p.ldb : 1), made.b_step = b_rows ? 1 : p.ldb;
+  made.d = l * p.batch_d + (d_rows ? row * p.ldd + column : column * p.ldd + row);
+  add_scales(p, row, column, made);
+  return made;
+}
 
 Result<void> DenseOperation::upload() {
   WW_TRY(Matrix stored, stored_output());
   std::memset(stored.data(), 0xff, stored.bytes());
-  WW_CHECK(upload_operands(*device_, stored));
-  WW_TRY(on_device_.workspace, upload_zeros(*device_, plan_->workspace_bytes()));
-  operands_ = {.a = on_device_.a.data(), .b = on_device_.b.data(), .d = on_device_.d.data()};
-  if (problem_.scale != Scale::none) {
-    operands_.scale_a = static_cast<const float*>(on_device_.scale_a.data());
-    operands_.scale_b = static_cast<const float*>(on_device_.scale_b.data());
-  }
-  operands_.workspace = on_device_.workspace.data();
-  operands_.workspace_bytes = plan_->workspace_bytes();
-  operands_.epilogue = on_device_.epilogue.operands;
+  WW_CHECK(upload_operands(stored));
+  WW_CHECK(upload_rest());
   return upload_pointers();
 }
 
@@ -166,26 +202,19 @@ Result<void> DenseOperation::upload_pointers() {
     if (batch > 0) WW_CHECK(device_->upload(buffer.data(), pointers.data(), batch * sizeof(void*)));
     return buffer;
   };
-  WW_TRY(a_pointers_, array(operands_.a, host_.a.bytes(), host_.a.rows() > rows_of_a(p)));
-  WW_TRY(b_pointers_, array(operands_.b, host_.b.bytes(), host_.b.rows() > rows_of_b(p)));
-  WW_TRY(c_pointers_, array(operands_.epilogue.c, host_.epilogue.c.bytes(), host_.epilogue.c.rows() > p.m));
-  WW_TRY(d_pointers_, array(operands_.d, host_.d.bytes(), true));
-  operands_.a_pointers = static_cast<const void* const*>(a_pointers_.data());
-  operands_.b_pointers = static_cast<const void* const*>(b_pointers_.data());
-  operands_.c_pointers = static_cast<const void* const*>(c_pointers_.data());
-  operands_.d_pointers = static_cast<void* const*>(d_pointers_.data());
-  operands_.a = operands_.b = operands_.epilogue.c = nullptr, operands_.d = nullptr;
+  const void* const c = on_device_.epilogue.operands.c;
+  WW_TRY(a_pointers_, array(set_.a.data(), host_.a.bytes(), host_.a.rows() > rows_of_a(p)));
+  WW_TRY(b_pointers_, array(set_.b.data(), host_.b.bytes(), host_.b.rows() > rows_of_b(p)));
+  WW_TRY(c_pointers_, array(c, host_.epilogue.c.bytes(), host_.epilogue.c.rows() > p.m));
+  WW_TRY(d_pointers_, array(set_.d.data(), host_.d.bytes(), true));
   return {};
 }
 
 Result<void> DenseOperation::download() {
+  if (problem_.d_layout == OutputLayout::row) return Operation::download();
   WW_TRY(Matrix stored, stored_output());
-  if (stored.bytes() > 0) WW_CHECK(device_->download(stored.data(), on_device_.d.data(), stored.bytes()));
-  if (problem_.d_layout == OutputLayout::row) {
-    host_.d = std::move(stored);
-  } else {
-    WW_TRY(host_.d, transposed(stored, host_.d.cols(), "--m, --n"));
-  }
+  if (stored.bytes() > 0) WW_CHECK(device_->download(stored.data(), set_.d.data(), stored.bytes()));
+  WW_TRY(host_.d, transposed(stored, host_.d.cols(), "--m, --n"));
   return operations::download(*device_, on_device_.epilogue, host_.epilogue);
 }
 
@@ -207,33 +236,47 @@ Result<void> DenseOperation::as_groups(std::vector<GroupRows>& groups) {
   return {};
 }
 
-/// The product alone; or the product with its bounds, and then the tree over it.
+/// The matrices of a batch are judged as groups.
 Result<Judgement> DenseOperation::judge(EmuMath math, std::atomic<int>* progress) {
   const GemmProblem& p = problem_;
   const bool scales = p.scale != Scale::none;
   std::vector<GroupRows> groups;
   WW_CHECK(as_groups(groups));
-  Claim claim{.a = host_.a,
-              .b = host_.b,
-              .d = host_.d,
-              .scale = p.scale,
-              .scale_a = scales ? &host_.scale_a : nullptr,
-              .scale_b = scales ? &host_.scale_b : nullptr,
-              .math = math,
-              .groups = p.batch == 1 ? nullptr : &groups};
-  if (p.epilogue.empty()) return Judgement{.verdict = verify(claim, progress), .elements = p.batch * p.m * p.n};
-  BoundedProduct product{p.m, p.n, {}, {}, p.batch};
-  product.reference.resize(static_cast<std::size_t>(p.batch * p.m * p.n));
-  product.error.resize(product.reference.size());
-  claim.reference = product.reference.data(), claim.error = product.error.data();
-  verify(claim, progress);
-  return verify_epilogue(p.epilogue, product, host_.epilogue, host_.d);
+  const Claim claim{.a = host_.a,
+                    .b = host_.b,
+                    .d = host_.d,
+                    .scale = p.scale,
+                    .scale_a = scales ? &host_.scale_a : nullptr,
+                    .scale_b = scales ? &host_.scale_b : nullptr,
+                    .math = math,
+                    .groups = p.batch == 1 ? nullptr : &groups};
+  return verify_product(claim, p.epilogue, {p.m, p.n, {}, {}, p.batch}, host_.epilogue, progress);
 }
 
 }  // namespace
 
+void pack_batch(GemmProblem& p) {
+  const std::int64_t blocks = ceil_div(p.k, kScaleBlock);
+  const bool block = is_block(p.scale), vector = p.scale == Scale::row_column;
+  const auto pack = [](std::int64_t& stride, std::int64_t elements) {
+    if (stride != 0) stride = elements;
+  };
+  pack(p.batch_a, rows_of_a(p) * p.lda);
+  pack(p.batch_b, rows_of_b(p) * p.ldb);
+  pack(p.batch_d, p.m * config::output_columns(p.epilogue, p.n));
+  pack(p.batch_scale_a, block ? p.m * blocks : vector ? p.m : 1);
+  pack(p.batch_scale_b, block ? scale_rows_of_b(p) * blocks : vector ? p.n : 1);
+}
+
 std::unique_ptr<Operation> make_operation(const GemmProblem& problem, Inputs inputs) {
   return std::make_unique<DenseOperation>(problem, std::move(inputs));
+}
+
+Result<std::unique_ptr<Operation>> make_operation(const GemmCheck& check) {
+  if (check.problem.pointer_array)
+    return failure(ErrorCode::unsupported, "pointer_array", "a batch by strides: a check makes no arrays of pointers",
+                   "true");
+  return make_operation(check.problem, Inputs{.options = check.options});
 }
 
 }  // namespace ww::operations

@@ -14,4 +14,8 @@ inline std::int64_t rows_of_b(const GemmProblem& p) { return p.b_major == Major:
 /// Rows of the block scales of B, (rows, ceil(K/128)).
 inline std::int64_t scale_rows_of_b(const GemmProblem& p) { return ceil_div(p.n, columns_of_scale(p.scale)); }
 
+/// Replaces the strides of a batch by those of packed matrices, and of their packed scales. A stride of 0, which shares
+/// one matrix, stays.
+void pack_batch(GemmProblem& problem);
+
 }  // namespace ww::operations

@@ -6,18 +6,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "operations/operation.hpp"
-#include "warpwright/core/meta.hpp"
+#include "operations/groups.hpp"
+#include "operations/planned.hpp"
 
 namespace ww::operations {
 namespace {
 
 constexpr const char* kSizes = "--ks, --m, --n";
-constexpr std::int64_t kBlock = 128;
-
-OperandShape stored(DType type, Major major, std::int64_t rows, std::int64_t k, std::int64_t ld) {
-  return major == Major::mn ? OperandShape{type, k, rows, ld} : OperandShape{type, rows, k, ld};
-}
 
 /// NaN, which all bits set are in every type, wherever no group has `grain` of K along `major`.
 void spoil(Matrix& matrix, Major major, const GroupMeaning& meaning, std::int64_t grain) {
@@ -54,74 +49,75 @@ Result<Matrix> of_group(const Matrix& from, Major major, const GroupRows& group)
   return part;
 }
 
-class KGroupedOperation final : public Operation {
+class KGroupedOperation final : public PlannedOperation<KGroupedProblem, KGroupedPlan, KGroupedOperands> {
  public:
-  KGroupedOperation(KGroupedInput grouped, Inputs inputs) : Operation(std::move(inputs)), case_(std::move(grouped)) {}
+  KGroupedOperation(KGroupedInput grouped, Inputs inputs)
+      : PlannedOperation(grouped.problem, std::move(inputs)), c_(std::move(grouped.c)) {
+    groups_ = std::move(grouped.groups);
+  }
 
+  const char* name() const override { return "k-grouped"; }
   std::string title() const override {
-    const KGroupedProblem& p = case_.problem;
+    const KGroupedProblem& p = problem_;
     return fmt::format("k-grouped {} groups of {} x {}, {} of {} rows of K, {} -> {}{}, scale {}, {}", p.groups, p.m,
-                       p.n, case_.meaning.rows(), p.total_k(), name_of(p.a), name_of(p.d),
+                       p.n, groups_->meaning.rows(), p.total_k(), name_of(p.a), name_of(p.d),
                        p.accumulate ? " added to D" : "", name_of(p.scale), name_of(p.encoding));
   }
   Fields sizes() const override {
-    const KGroupedProblem& p = case_.problem;
-    return {{"encoding", name_of(p.encoding)},  {"groups", p.groups},        {"m", p.m}, {"n", p.n}, {"k", p.total_k()},
-            {"useful_k", case_.meaning.rows()}, {"accumulate", p.accumulate}};
+    const KGroupedProblem& p = problem_;
+    return {
+        {"encoding", name_of(p.encoding)},     {"groups", p.groups},        {"m", p.m}, {"n", p.n}, {"k", p.total_k()},
+        {"useful_k", groups_->meaning.rows()}, {"accumulate", p.accumulate}};
   }
   double flops() const override {
-    const KGroupedProblem& p = case_.problem;
-    return 2.0 * static_cast<double>(case_.meaning.rows()) * static_cast<double>(p.m) * static_cast<double>(p.n);
+    return 2.0 * static_cast<double>(groups_->meaning.rows()) * static_cast<double>(problem_.m) *
+           static_cast<double>(problem_.n);
   }
+  CheckTarget check_target() const override { return check(); }
+  std::string flags() const override {
+    const KGroupedProblem& p = problem_;
+    const std::string groups = group_flags(groups_->described, p.encoding, "--ks", "--k", p.k);
+    if (groups.empty()) return {};
+    return fmt::format("{} --m {} --n {} --layout {}{}", groups, p.m, p.n, name_of(MatrixLayout{p.a_major, p.b_major}),
+                       p.accumulate ? " --accumulate" : "");
+  }
+  int axes() const override { return groups_->described.counts.empty() ? 2 : 3; }
+  std::unique_ptr<Operation> halved(int axis) const override;
 
-  Result<void> can_implement() const override { return ww::can_implement(case_.problem, inputs_.options); }
   Result<void> check_memory(const DeviceInfo& device) const override {
     const Shapes s = shapes();
-    return check_fits(device, s.bytes() + (case_.problem.accumulate ? bytes_of(s.d) : 0), kSizes);
-  }
-  PrepareCase prepare_case() const override { return {case_.problem, inputs_.options}; }
-  Result<Explanation> explain(const Device* device) const override {
-    return device ? ww::explain(*device, case_.problem, inputs_.options) : ww::explain(case_.problem, inputs_.options);
-  }
-
-  Result<void> plan(const Device& device) override {
-    WW_TRY(plan_, plan_k_grouped(device, case_.problem, inputs_.options));
-    device_ = device;
-    return {};
-  }
-  const GemmConfig& config() const override { return plan_->config(); }
-  std::optional<EmuStats> last_stats() const override { return plan_->last_stats(); }
-
-  Result<void> make_tensors() override;
-  Result<void> upload() override;
-  Result<void> run() const override { return plan_->run(operands_); }
-  Result<void> download() override {
-    if (host_.d.bytes() > 0) WW_CHECK(device_->download(host_.d.data(), on_device_.d.data(), host_.d.bytes()));
-    return device_->download(&status_, status_word_.data(), sizeof status_);
+    return check_fits(device, s.bytes() + (problem_.accumulate ? bytes_of(s.d) : 0), kSizes);
   }
   Result<Judgement> judge(EmuMath math, std::atomic<int>* progress) override;
 
-  bool repeats() const override { return !case_.problem.accumulate; }  // every run adds to D
-  std::optional<GroupFacts> groups() const override { return GroupFacts{status_, case_.meaning.status, {}, ""}; }
-  std::int64_t matrices() const override { return case_.problem.groups; }
+  Result<OperandSet> allocate() const override;
+  std::vector<ProductExtents> products() const override {
+    std::vector<ProductExtents> made;
+    for (const GroupRows& group : groups_->meaning.groups) made.push_back({problem_.m, problem_.n, group.count});
+    return made;
+  }
+  DotProduct dot_product(std::int64_t product, std::int64_t row, std::int64_t column) const override;
+
+  bool repeats() const override { return !problem_.accumulate; }  // every run adds to D
+  std::optional<GroupFacts> groups() const override { return GroupFacts{status_, groups_->meaning.status, {}, ""}; }
+  std::int64_t matrices() const override { return problem_.groups; }
 
  private:
-  Shapes shapes() const;
+  const char* sizes_argument() const override { return kSizes; }
+  Shapes shapes() const override;
+  Result<void> adapt_operands() override;
   Result<ref::Comparison> judge_group(std::int64_t g, EmuMath math) const;
+  KGroupedCheck check() const { return {problem_, groups_->described, resolved_options()}; }
 
-  KGroupedInput case_;
-  std::optional<KGroupedPlan> plan_;
-  KGroupedOperands operands_;
+  std::optional<ArrayFile> c_;
   Matrix before_;  // D before the run, where the product is added to it
-  Buffer sizes_, sizes2_, status_word_;
-  std::uint32_t status_ = 0;
 };
 
 Operation::Shapes KGroupedOperation::shapes() const {
-  const KGroupedProblem& p = case_.problem;
-  const std::int64_t k = p.total_k(), blocks = ceil_div(k, kBlock);
-  Shapes s{.a = stored(p.a, p.a_major, p.m, k, p.lda),
-           .b = stored(p.b, p.b_major, p.n, k, p.ldb),
+  const KGroupedProblem& p = problem_;
+  const std::int64_t k = p.total_k(), blocks = ceil_div(k, kScaleBlock);
+  Shapes s{.a = stored_shape(p.a, p.a_major, p.m, k, p.lda),
+           .b = stored_shape(p.b, p.b_major, p.n, k, p.ldb),
            .d = {p.d, p.groups * p.m, p.n, p.n}};
   if (p.scale == Scale::tensor) s.scale_a = s.scale_b = {DType::f32, p.groups, 1, 1};
   if (p.scale == Scale::row_column)
@@ -133,39 +129,71 @@ Operation::Shapes KGroupedOperation::shapes() const {
   return s;
 }
 
-Result<void> KGroupedOperation::make_tensors() {
-  const KGroupedProblem& p = case_.problem;
-  const Shapes s = shapes();
-  WW_CHECK(make_operands(s, kSizes));
-  if (!inputs_.a) spoil(host_.a, p.a_major, case_.meaning, 1);
-  if (!inputs_.b) spoil(host_.b, p.b_major, case_.meaning, 1);
+Result<void> KGroupedOperation::adapt_operands() {
+  const KGroupedProblem& p = problem_;
+  const GroupMeaning& meaning = groups_->meaning;
+  if (!inputs_.a) spoil(host_.a, p.a_major, meaning, 1);
+  if (!inputs_.b) spoil(host_.b, p.b_major, meaning, 1);
   if (is_block(p.scale)) {
-    if (!inputs_.scale_a) spoil(host_.scale_a, Major::k, case_.meaning, kBlock);
-    if (!inputs_.scale_b) spoil(host_.scale_b, Major::k, case_.meaning, kBlock);
+    if (!inputs_.scale_a) spoil(host_.scale_a, Major::k, meaning, kScaleBlock);
+    if (!inputs_.scale_b) spoil(host_.scale_b, Major::k, meaning, kScaleBlock);
   }
   if (!p.accumulate) return {};
-  WW_TRY(host_.d, host_operand(case_.c, s.d, inputs_.seed + 1, Operand::a, kSizes));
+  WW_TRY(host_.d, host_operand(c_, shapes().d, inputs_.seed + 1, Operand::a, kSizes));
   WW_TRY(before_, copy_of(host_.d, 0, host_.d.rows(), 0, host_.d.cols()));
   return {};
 }
 
-Result<void> KGroupedOperation::upload() {
-  WW_CHECK(upload_operands(*device_, host_.d));
-  WW_TRY(sizes_, upload_sizes(*device_, case_.layout.sizes));
-  WW_TRY(sizes2_, upload_sizes(*device_, case_.layout.sizes2));
-  WW_TRY(status_word_, upload_zeros(*device_, sizeof status_));
-  operands_ = {.a = on_device_.a.data(), .b = on_device_.b.data(), .d = on_device_.d.data()};
-  operands_.scale_a = static_cast<const float*>(on_device_.scale_a.data());
-  operands_.scale_b = static_cast<const float*>(on_device_.scale_b.data());
-  operands_.sizes = static_cast<const std::int32_t*>(sizes_.data());
-  operands_.sizes2 = static_cast<const std::int32_t*>(sizes2_.data());
-  operands_.status = static_cast<std::uint32_t*>(status_word_.data());
-  return {};
+/// M, N or the rows of K of every group halved; groups stay groups, so their rows are rounded up.
+std::unique_ptr<Operation> KGroupedOperation::halved(int axis) const {
+  KGroupedCheck half = check();
+  KGroupedProblem& p = half.problem;
+  const GemmConfig& c = half.options.config;
+  if (axis == 2) {
+    if (!halve_counts(half.groups.counts, granularity_of(p))) return nullptr;
+    p.k = 0;
+  } else if (!halve_size(axis == 0 ? p.m : p.n, axis == 0 ? c.tile.m : c.tile.n, kHalvedStep)) {
+    return nullptr;
+  }
+  if (!lay_out(half)) return nullptr;
+  p.lda = row_of(p.a_major == Major::mn ? p.m : p.total_k(), p.a);
+  p.ldb = row_of(p.b_major == Major::mn ? p.n : p.total_k(), p.a);
+  p.ldd = p.n, p.stride_d_group = p.m * p.n;
+  if (is_block(p.scale)) p.scale_a_row = p.scale_a_k = p.scale_b_n = p.scale_b_k = 0;
+  if (p.scale == Scale::row_column) {
+    if (p.scale_a_group != 0) p.scale_a_group = p.m;
+    if (p.scale_b_group != 0) p.scale_b_group = p.n;
+  }
+  return make_operation(std::move(half)).value_or(nullptr);
+}
+
+Result<OperandSet> KGroupedOperation::allocate() const {
+  const KGroupedProblem& p = plan_->problem();
+  const std::int64_t k = p.total_k();
+  OperandSet made;
+  WW_TRY(made.a, allocate_elements(*device_, span_of({{p.a_major == Major::mn ? k : p.m, p.lda}, {p.lda, 1}}), p.a));
+  WW_TRY(made.b, allocate_elements(*device_, span_of({{p.b_major == Major::mn ? k : p.n, p.ldb}, {p.ldb, 1}}), p.b));
+  WW_TRY(made.d, allocate_elements(*device_, span_of({{p.groups, p.stride_d_group}, {p.m, p.ldd}, {p.ldd, 1}}), p.d));
+  WW_CHECK(allocate_scales(p, p.m, k, {p.groups, p.scale_a_group}, {p.groups, p.scale_b_group}, made));
+  return made;
+}
+
+DotProduct KGroupedOperation::dot_product(std::int64_t g, std::int64_t row, std::int64_t column) const {
+  const KGroupedProblem& p = plan_->problem();
+  const std::int64_t first = groups_->meaning.groups[static_cast<std::size_t>(g)].first;
+  const bool a_rows = p.a_major == Major::k, b_rows = p.b_major == Major::k;
+  DotProduct made{.scale_a = g * p.scale_a_group, .scale_b = g * p.scale_b_group};
+  made.a_step = a_rows ? 1 : p.lda, made.a = row * (a_rows ? p.lda : 1) + first * made.a_step;
+  made.b_step = b_rows ? 1 : p.ldb, made.b = column * (b_rows ? p.ldb : 1) + first * made.b_step;
+  made.d = g * p.stride_d_group + row * p.ldd + column;
+  add_scales(p, row, column, made);
+  made.scale_a += first / kScaleBlock * made.scale_a_step, made.scale_b += first / kScaleBlock * made.scale_b_step;
+  return made;
 }
 
 Result<ref::Comparison> KGroupedOperation::judge_group(std::int64_t g, EmuMath math) const {
-  const KGroupedProblem& p = case_.problem;
-  const GroupRows& group = case_.meaning.groups[static_cast<std::size_t>(g)];
+  const KGroupedProblem& p = problem_;
+  const GroupRows& group = groups_->meaning.groups[static_cast<std::size_t>(g)];
   WW_TRY(const Matrix a, of_group(host_.a, p.a_major, group));
   WW_TRY(const Matrix b, of_group(host_.b, p.b_major, group));
   WW_TRY(const Matrix d, copy_of(host_.d, g * p.m, p.m, 0, p.n));
@@ -175,27 +203,26 @@ Result<ref::Comparison> KGroupedOperation::judge_group(std::int64_t g, EmuMath m
     WW_TRY(scale_a, copy_of(host_.scale_a, g * rows, rows, 0, 1));
     WW_TRY(scale_b, copy_of(host_.scale_b, g, 1, 0, host_.scale_b.cols()));
   } else if (is_block(p.scale)) {
-    WW_TRY(scale_a, copy_of(host_.scale_a, 0, p.m, group.first / kBlock, group.count / kBlock));
-    WW_TRY(scale_b, copy_of(host_.scale_b, 0, host_.scale_b.rows(), group.first / kBlock, group.count / kBlock));
+    WW_TRY(scale_a, copy_of(host_.scale_a, 0, p.m, group.first / kScaleBlock, group.count / kScaleBlock));
+    WW_TRY(scale_b,
+           copy_of(host_.scale_b, 0, host_.scale_b.rows(), group.first / kScaleBlock, group.count / kScaleBlock));
   }
   Claim claim{.a = a, .b = b, .d = d, .scale = p.scale, .math = math};
   if (p.scale != Scale::none) claim.scale_a = &scale_a, claim.scale_b = &scale_b;
-  if (!p.accumulate) return verify(claim);
-  BoundedProduct product{p.m, p.n, {}, {}};
-  product.reference.resize(static_cast<std::size_t>(p.m * p.n)), product.error.resize(product.reference.size());
-  claim.reference = product.reference.data(), claim.error = product.error.data();
-  verify(claim);
   EpilogueTensors c;
-  c.m = p.m;
-  WW_TRY(c.c, copy_of(before_, g * p.m, p.m, 0, p.n));
-  return verify_epilogue(evt::acc + evt::c(p.d), product, c, d).verdict;
+  if (p.accumulate) {
+    c.m = p.m;
+    WW_TRY(c.c, copy_of(before_, g * p.m, p.m, 0, p.n));
+  }
+  const EpilogueTree tree = p.accumulate ? evt::acc + evt::c(p.d) : EpilogueTree{};
+  return verify_product(claim, tree, {p.m, p.n, {}, {}}, c).verdict;
 }
 
 /// Every element of every D[g] within its bound; rows count on from one group to the next.
 Result<Judgement> KGroupedOperation::judge(EmuMath math, std::atomic<int>* progress) {
-  const std::int64_t m = case_.problem.m, groups = case_.problem.groups;
+  const std::int64_t m = problem_.m, groups = problem_.groups;
   Judgement all;
-  all.elements = groups * m * case_.problem.n;
+  all.elements = groups * m * problem_.n;
   const auto moved = [&](Mismatch mismatch, std::int64_t g) { return mismatch.row += g * m, mismatch; };
   for (std::int64_t g = 0; g < groups; ++g) {
     WW_TRY(const ref::Comparison one, judge_group(g, math));
@@ -213,6 +240,13 @@ Result<Judgement> KGroupedOperation::judge(EmuMath math, std::atomic<int>* progr
 
 std::unique_ptr<Operation> make_operation(KGroupedInput grouped, Inputs inputs) {
   return std::make_unique<KGroupedOperation>(std::move(grouped), std::move(inputs));
+}
+
+Result<std::unique_ptr<Operation>> make_operation(KGroupedCheck check) {
+  KGroupedInput input;
+  WW_TRY(input.groups, lay_out(check));
+  input.problem = check.problem;
+  return make_operation(std::move(input), Inputs{.options = check.options});
 }
 
 }  // namespace ww::operations

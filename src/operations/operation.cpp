@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operations share: operands from files or from the seed, and their way to the device.
+// What operations share: operands from files or from the seed, and their way to the device and back.
 #include "operations/operation.hpp"
 
 #include <algorithm>
@@ -10,33 +10,63 @@ WideBytes Operation::Shapes::bytes() const {
   return bytes_of(a) + bytes_of(b) + bytes_of(scale_a) + bytes_of(scale_b) + bytes_of(d);
 }
 
-Result<void> Operation::make_operands(const Shapes& shapes, const char* argument) {
+Result<void> Operation::make_tensors() {
+  const Shapes s = shapes();
   const std::uint64_t seed = inputs_.seed;
-  WW_TRY(host_.a, host_operand(inputs_.a, shapes.a, seed, Operand::a, argument));
-  WW_TRY(host_.b, host_operand(inputs_.b, shapes.b, seed, Operand::b, argument));
-  WW_TRY(host_.scale_a, host_operand(inputs_.scale_a, shapes.scale_a, seed, Operand::scale_a, argument));
-  WW_TRY(host_.scale_b, host_operand(inputs_.scale_b, shapes.scale_b, seed, Operand::scale_b, argument));
-  WW_TRY(host_.d, Matrix::allocate(shapes.d.type, shapes.d.rows, shapes.d.cols, shapes.d.ld, argument));
+  const char* const argument = sizes_argument();
+  WW_TRY(host_.a, host_operand(inputs_.a, s.a, seed, Operand::a, argument));
+  WW_TRY(host_.b, host_operand(inputs_.b, s.b, seed, Operand::b, argument));
+  WW_TRY(host_.scale_a, host_operand(inputs_.scale_a, s.scale_a, seed, Operand::scale_a, argument));
+  WW_TRY(host_.scale_b, host_operand(inputs_.scale_b, s.scale_b, seed, Operand::scale_b, argument));
+  WW_TRY(host_.d, Matrix::allocate(s.d.type, s.d.rows, s.d.cols, s.d.ld, argument));
   // D is filled with NaN, so that an element which the kernel leaves unwritten cannot look right by chance.
   std::memset(host_.d.data(), 0xff, host_.d.bytes());
+  WW_TRY(host_.epilogue, epilogue_tensors());
+  return adapt_operands();
+}
+
+Result<void> Operation::upload() {
+  WW_CHECK(upload_operands(host_.d));
+  return upload_rest();
+}
+
+Result<void> Operation::upload_operands(const Matrix& d) {
+  const Device& device = *device_;
+  WW_TRY(set_.a, operations::upload(device, host_.a));
+  WW_TRY(set_.b, operations::upload(device, host_.b));
+  WW_TRY(set_.scale_a, operations::upload(device, host_.scale_a));
+  WW_TRY(set_.scale_b, operations::upload(device, host_.scale_b));
+  WW_TRY(set_.d, operations::upload(device, d));
   return {};
 }
 
-Result<void> Operation::upload_operands(const Device& device, const Matrix& d) {
-  WW_TRY(on_device_.a, operations::upload(device, host_.a));
-  WW_TRY(on_device_.b, operations::upload(device, host_.b));
-  WW_TRY(on_device_.scale_a, operations::upload(device, host_.scale_a));
-  WW_TRY(on_device_.scale_b, operations::upload(device, host_.scale_b));
-  WW_TRY(on_device_.d, operations::upload(device, d));
+Result<void> Operation::upload_rest() {
+  const Device& device = *device_;
   WW_TRY(on_device_.epilogue, operations::upload(device, host_.epilogue));
+  WW_TRY(on_device_.workspace, device.allocate(std::max<std::size_t>(workspace_bytes(), 16)));
+  WW_CHECK(clear_workspace());
+  if (!groups_) return {};
+  WW_TRY(on_device_.sizes, upload_sizes(device, groups_->layout.sizes));
+  WW_TRY(on_device_.sizes2, upload_sizes(device, groups_->layout.sizes2));
+  WW_TRY(on_device_.status, upload_sizes(device, {0}));
   return {};
 }
 
-Result<Buffer> Operation::upload_zeros(const Device& device, std::size_t bytes) const {
-  const std::vector<std::byte> zeros(std::max<std::size_t>(bytes, 16));
-  WW_TRY(Buffer buffer, device.allocate(zeros.size()));
-  WW_CHECK(device.upload(buffer.data(), zeros.data(), zeros.size()));
-  return buffer;
+Result<void> Operation::set_up() {
+  WW_TRY(host_.epilogue, epilogue_tensors());
+  return upload_rest();
+}
+
+Result<void> Operation::clear_workspace() const {
+  const std::vector<std::byte> zeros(on_device_.workspace.bytes());
+  return device_->upload(on_device_.workspace.data(), zeros.data(), zeros.size());
+}
+
+Result<void> Operation::download() {
+  if (host_.d.bytes() > 0) WW_CHECK(device_->download(host_.d.data(), set_.d.data(), host_.d.bytes()));
+  WW_CHECK(operations::download(*device_, on_device_.epilogue, host_.epilogue));
+  if (!groups_) return {};
+  return device_->download(&status_, on_device_.status.data(), sizeof status_);
 }
 
 }  // namespace ww::operations

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One product with everything that the front doors do with it: its problem, operands from files or from the seed, a
-// run, the judge in FP64, what a plan would choose, what has to be compiled. Each operation is one file beside this
-// one; who runs, prepares or explains does not know which it is.
+// One product with everything that the front doors do with it: its problem, operands from files or from the seed or
+// none but their extents, a run, the judge in FP64, smaller versions, what a plan would choose, what has to be
+// compiled. Each operation is one file beside this one; run, check, bench, prepare and explain do not know which it is.
 #pragma once
 
 #include <atomic>
@@ -13,6 +13,8 @@
 #include "io/json.hpp"
 #include "operations/epilogue_operands.hpp"
 #include "operations/host_operand.hpp"
+#include "reference/group_layout.hpp"
+#include "warpwright/host/check.hpp"
 #include "warpwright/host/explain.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
@@ -22,10 +24,10 @@ namespace ww::operations {
 
 /// What a product is run with beside its problem.
 struct Inputs {
-  GemmOptions options;
+  GemmOptions options = {};
   std::uint64_t seed = 0;
-  std::optional<ArrayFile> a, b, scale_a, scale_b;  // the others are generated
-  EpilogueFiles epilogue_files;
+  std::optional<ArrayFile> a = {}, b = {}, scale_a = {}, scale_b = {};  // the others are generated
+  EpilogueFiles epilogue_files = {};
   std::array<float, kEpilogueSlots> scalar{1, 1, 1, 1};
 };
 
@@ -39,10 +41,36 @@ struct GroupFacts {
 /// What the judge says of D and of the other outputs, and the groups' part in it.
 using Judgement = EpilogueComparison;
 
+/// A, B, their scales and D of one run, in device memory.
+struct OperandSet {
+  Buffer a, b, scale_a, scale_b, d;
+};
+
+/// The groups of a product: as the device reads them, what that means, and as the caller described them.
+struct Groups {
+  GroupLayout layout;
+  GroupMeaning meaning;  // of layout
+  CheckGroups described;
+};
+
+/// One of the dense products that an operation consists of: a matrix of a batch, or a group.
+struct ProductExtents {
+  std::int64_t m = 0, n = 0, k = 0;
+};
+
+/// One element of D as a sum over K: where its terms are, in elements from the start of each operand.
+struct DotProduct {
+  std::int64_t a = 0, a_step = 1, b = 0, b_step = 1;                          // steps along K
+  std::int64_t scale_a = 0, scale_a_step = 0, scale_b = 0, scale_b_step = 0;  // steps from one 128 of K to the next
+  std::int64_t d = 0;
+};
+
 class Operation {
  public:
   virtual ~Operation() = default;
 
+  /// The name that the program gives it: "gemm".
+  virtual const char* name() const = 0;
   /// "gemm 2 of 64 x 64 x 128, bf16 -> bf16, scale none"
   virtual std::string title() const = 0;
   virtual Fields sizes() const = 0;
@@ -54,16 +82,38 @@ class Operation {
   virtual Result<void> can_implement() const = 0;
   virtual Result<void> check_memory(const DeviceInfo& device) const = 0;
   virtual PrepareCase prepare_case() const = 0;
+  /// What ww::check takes; once planned, with the config of the plan.
+  virtual CheckTarget check_target() const = 0;
+  /// The flags of the program, after its name, that describe the problem without its config. Empty where no command
+  /// line can, because the groups' arrays are in no file.
+  virtual std::string flags() const = 0;
+  /// How many of its sizes may be halved.
+  virtual int axes() const { return 3; }
+  /// The same with one size halved and the same config, which must be resolved; null when that size is as small as it
+  /// may be. Sizes stay what the operation allows, and no smaller than a tile, because below that a problem costs as
+  /// much as a tile.
+  virtual std::unique_ptr<Operation> halved(int axis) const = 0;
   /// The choice of a config on `device`, or without one (null) on an H200 with all its SMs.
   virtual Result<Explanation> explain(const Device* device) const = 0;
 
   /// A run takes these steps, in this order; `run` may be repeated where `repeats()`.
   virtual Result<void> plan(const Device& device) = 0;
-  virtual Result<void> make_tensors() = 0;
-  virtual Result<void> upload() = 0;
-  virtual Result<void> run() const = 0;
-  virtual Result<void> download() = 0;
+  Result<void> make_tensors();
+  virtual Result<void> upload();
+  Result<void> run() const { return run(set_, {}); }
+  virtual Result<void> download();
   virtual Result<Judgement> judge(EmuMath math, std::atomic<int>* progress) = 0;
+
+  /// Between plan and run for operands that never were on the host: the caller allocates sets and fills them; set_up()
+  /// makes everything else that a run needs, once for all sets. Nothing is downloaded or judged.
+  virtual Result<OperandSet> allocate() const = 0;
+  Result<void> set_up();
+  virtual Result<void> run(const OperandSet& set, Stream stream) const = 0;
+  /// After a run that did not end.
+  Result<void> clear_workspace() const;
+  /// The products that it consists of and their elements, once planned.
+  virtual std::vector<ProductExtents> products() const = 0;
+  virtual DotProduct dot_product(std::int64_t product, std::int64_t row, std::int64_t column) const = 0;
 
   virtual bool repeats() const { return true; }
   virtual const GemmConfig& config() const = 0;
@@ -84,24 +134,33 @@ class Operation {
     OperandShape a = {}, b = {}, scale_a = {}, scale_b = {}, d = {};
     WideBytes bytes() const;
   };
-  /// A, B and scales, from files or from the seed; D without values. `argument` is named when memory runs out.
-  Result<void> make_operands(const Shapes& shapes, const char* argument);
-  /// A, B, scales and the epilogue's tensors to `device`; D as `d`.
-  Result<void> upload_operands(const Device& device, const Matrix& d);
-  Result<Buffer> upload_zeros(const Device& device, std::size_t bytes) const;
+  virtual Shapes shapes() const = 0;
+  virtual const char* sizes_argument() const = 0;  // the flags of the sizes, which are named when memory runs out
+  virtual Result<EpilogueTensors> epilogue_tensors() const { return EpilogueTensors{}; }
+  /// What an operation changes in its generated operands, or adds to them.
+  virtual Result<void> adapt_operands() { return {}; }
+  virtual std::size_t workspace_bytes() const = 0;
+
+  /// A, B and scales from the host to the device, and D as `d`.
+  Result<void> upload_operands(const Matrix& d);
+  /// Everything of a run that is in no operand set.
+  Result<void> upload_rest();
 
   struct HostTensors {
     Matrix a, b, scale_a, scale_b, d;
     EpilogueTensors epilogue;
   };
   struct DeviceTensors {
-    Buffer a, b, scale_a, scale_b, d, workspace;
+    Buffer workspace, sizes, sizes2, status;
     EpilogueBuffers epilogue;
   };
   Inputs inputs_;
+  std::optional<Groups> groups_;
   std::optional<Device> device_;  // once planned
   HostTensors host_;
+  OperandSet set_;
   DeviceTensors on_device_;
+  std::uint32_t status_ = 0;  // the status word, once downloaded
 };
 
 /// D = epilogue(scale (A . B^T)), or a batch of such. Row strides of A and B are set.
@@ -110,19 +169,22 @@ std::unique_ptr<Operation> make_operation(const GemmProblem& problem, Inputs inp
 /// Groups of rows. `scale_a_of_group`: per tensor, one number for each group; so for B.
 struct GroupedInput {
   GroupedProblem problem;
-  GroupLayout layout;
-  GroupMeaning meaning;  // of layout
+  Groups groups;
   bool scale_a_of_group = false, scale_b_of_group = false;
 };
-std::unique_ptr<Operation> make_operation(const GroupedInput& grouped, Inputs inputs);
+std::unique_ptr<Operation> make_operation(GroupedInput grouped, Inputs inputs);
 
-/// Groups of K.
+/// Groups of K, cut to whole blocks where the problem needs them.
 struct KGroupedInput {
   KGroupedProblem problem;
-  GroupLayout layout;          // its rows are rows of K
-  GroupMeaning meaning;        // of layout, cut to whole blocks where the problem needs them
+  Groups groups;               // their rows are rows of K
   std::optional<ArrayFile> c;  // what D held before, where the product is added to it
 };
 std::unique_ptr<Operation> make_operation(KGroupedInput grouped, Inputs inputs);
+
+/// The operation of a campaign; groups are laid out. Errors name members of the target.
+Result<std::unique_ptr<Operation>> make_operation(const GemmCheck& check);
+Result<std::unique_ptr<Operation>> make_operation(GroupedCheck check);
+Result<std::unique_ptr<Operation>> make_operation(KGroupedCheck check);
 
 }  // namespace ww::operations

@@ -159,16 +159,8 @@ Result<void> judge(const Product& p, Scale scale, const VerifyOptions& options, 
   WW_TRY(const Matrix scale_b, copy_of(p.scale_b));
   ref::Claim claim{.a = a, .b = b, .d = d, .scale = p.k == 0 ? Scale::none : scale, .math = options.math};
   if (claim.scale != Scale::none) claim.scale_a = &scale_a, claim.scale_b = &scale_b;
-  if (p.epilogue.empty()) {
-    add(ref::verify(claim), "D", p.m * p.n, p.number, to);
-    return {};
-  }
-  ref::BoundedProduct product{p.m, p.n, {}, {}};
-  product.reference.resize(static_cast<std::size_t>(p.m * p.n)), product.error.resize(product.reference.size());
-  claim.reference = product.reference.data(), claim.error = product.error.data();
-  ref::verify(claim);
   WW_TRY(const ref::EpilogueTensors tensors, tensors_of(p));
-  const ref::EpilogueComparison verdict = ref::verify_epilogue(p.epilogue, product, tensors, d);
+  const ref::EpilogueComparison verdict = ref::verify_product(claim, p.epilogue, {p.m, p.n, {}, {}}, tensors);
   add(verdict.verdict, verdict.where, verdict.elements, p.number, to);
   return {};
 }

@@ -257,4 +257,22 @@ EpilogueComparison verify_epilogue(const EpilogueTree& tree, const BoundedProduc
   return all;
 }
 
+EpilogueComparison verify_product(Claim claim, const EpilogueTree& tree, BoundedProduct product,
+                               const EpilogueTensors& tensors, std::atomic<int>* progress) {
+  if (tree.empty()) {
+    std::int64_t rows = product.batch * product.m;
+    if (product.groups) rows = 0;
+    for (std::size_t g = 0; product.groups && g < product.groups->size(); ++g) rows += (*product.groups)[g].count;
+    return {.verdict = verify(claim, progress), .elements = rows * product.n};
+  }
+  product.reference.resize(static_cast<std::size_t>(product.batch * product.m * product.n));
+  product.error.resize(product.reference.size());
+  claim.reference = product.reference.data(), claim.error = product.error.data();
+  const Comparison outside = verify(claim, progress);
+  EpilogueComparison judged = verify_epilogue(tree, product, tensors, claim.d);
+  judged.verdict.outside = outside.outside, judged.verdict.outside_wrong = outside.outside_wrong;
+  judged.verdict.first_outside = outside.first_outside;
+  return judged;
+}
+
 }  // namespace ww::ref

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts to arrays, by the code that lays out the groups of the program's flags.
+#include "operations/groups.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "operations/planned.hpp"
+
+namespace ww::operations {
+namespace {
+
+constexpr const char* kEncodings[] = {"offsets", "indptr", "starts-counts", "row-ids", "masked"};
+
+/// make_layout names the flags of the program.
+Error in_our_words(Error error) {
+  const std::string argument = error.argument == "--rows"    ? "groups.counts"
+                               : error.argument == "--m"     ? "problem.rows"
+                               : error.argument == "--align" ? "groups.alignment"
+                               : error.argument == "--gap"   ? "groups.gap"
+                                                             : error.argument;
+  return make_error(error.code, argument, error.expected, error.actual);
+}
+
+Result<GroupLayout> layout_of_counts(GroupEncoding encoding, const CheckGroups& groups, std::int64_t rows) {
+  if (groups.alignment < 1 || groups.gap < 0)
+    return failure(ErrorCode::invalid, groups.gap < 0 ? "groups.gap" : "groups.alignment",
+                   "an alignment of at least 1 and no negative gap",
+                   fmt::format("{}", groups.gap < 0 ? groups.gap : groups.alignment));
+  for (const std::int64_t count : groups.counts)
+    if (count < 0 || count > kMostRows)
+      return failure(ErrorCode::invalid, "groups.counts", fmt::format("0 to {} rows", kMostRows),
+                     fmt::format("{}", count));
+  GroupSpacing spacing;
+  spacing.alignment = groups.alignment, spacing.gap = groups.gap;
+  if (rows > 0) spacing.rows = rows;
+  Result<GroupLayout> layout = make_layout(encoding, groups.counts, spacing);
+  if (!layout) return failure(in_our_words(layout.error()));
+  return layout;
+}
+
+/// Of arrays without counts: as many items as the encoding has.
+Result<void> check_items(const GroupLayout& layout) {
+  const std::int64_t count = layout.groups;
+  const std::int64_t expected = layout.encoding == GroupEncoding::indptr    ? count + 1
+                                : layout.encoding == GroupEncoding::row_ids ? layout.rows
+                                                                            : count;
+  const auto refuse = [](const char* name, std::int64_t wanted, std::size_t actual) {
+    return failure(ErrorCode::invalid, name, fmt::format("{} items, or counts", wanted), fmt::format("{}", actual));
+  };
+  if (static_cast<std::int64_t>(layout.sizes.size()) != expected)
+    return refuse("groups.sizes", expected, layout.sizes.size());
+  const std::int64_t second = layout.encoding == GroupEncoding::starts_counts ? count : 0;
+  if (static_cast<std::int64_t>(layout.sizes2.size()) != second)
+    return refuse("groups.sizes2", second, layout.sizes2.size());
+  return {};
+}
+
+/// `rows`: of the problem. Sets what the problem learns from the layout.
+template <class Problem> Result<Groups> laid_out(Problem& p, CheckGroups& described, std::int64_t& rows) {
+  GroupLayout layout{.encoding = p.encoding,
+                     .groups = p.groups,
+                     .rows = rows,
+                     .alignment = p.alignment,
+                     .sizes = described.sizes,
+                     .sizes2 = described.sizes2};
+  if (described.counts.empty()) {
+    WW_CHECK(check_items(layout));
+  } else {
+    WW_TRY(layout, layout_of_counts(p.encoding, described, rows));
+    p.groups = layout.groups, rows = layout.rows, p.alignment = layout.alignment;
+    described.sizes = layout.sizes, described.sizes2 = layout.sizes2;
+  }
+  GroupMeaning meaning = meaning_of(layout);
+  return Groups{std::move(layout), std::move(meaning), described};
+}
+
+}  // namespace
+
+Result<Groups> lay_out(GroupedCheck& check) { return laid_out(check.problem, check.groups, check.problem.rows); }
+
+Result<Groups> lay_out(KGroupedCheck& check) {
+  KGroupedProblem& p = check.problem;
+  if (p.k == 0 && p.encoding == GroupEncoding::masked && !check.groups.counts.empty())
+    p.k = masked_k(p, check.groups.counts);
+  return laid_out(p, check.groups, p.k);
+}
+
+std::int64_t granularity_of(const KGroupedProblem& p) {
+  return p.a_major == Major::mn && p.b_major == Major::mn ? 1 : kScaleBlock;
+}
+
+std::int64_t masked_k(const KGroupedProblem& p, const std::vector<std::int64_t>& counts) {
+  const std::int64_t most = *std::max_element(counts.begin(), counts.end()), step = granularity_of(p);
+  return std::max<std::int64_t>(ceil_div(most, step), 1) * step;
+}
+
+bool halve_counts(std::vector<std::int64_t>& counts, std::int64_t step) {
+  if (std::all_of(counts.begin(), counts.end(), [&](std::int64_t count) { return count <= step; })) return false;
+  for (std::int64_t& count : counts) count = (count / step + 1) / 2 * step;
+  return true;
+}
+
+std::string group_flags(const CheckGroups& groups, GroupEncoding encoding, const char* counts, const char* size,
+                        std::int64_t rows) {
+  if (groups.counts.empty()) return groups.flags;
+  std::string text = fmt::format("{} {} --encoding {} {} {}", counts, fmt::join(groups.counts, ","),
+                                 kEncodings[static_cast<int>(encoding)], size, rows);
+  if (groups.alignment > 1) text += fmt::format(" --align {}", groups.alignment);
+  if (groups.gap > 0) text += fmt::format(" --gap {}", groups.gap);
+  return text;
+}
+
+}  // namespace ww::operations

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The groups of a product as a caller describes them, as the arrays that a device reads, and as flags of the program.
+#pragma once
+
+#include "operations/operation.hpp"
+
+namespace ww::operations {
+
+/// Lays out the counts, if there are any, and sets the problem's groups, rows and alignment; otherwise checks that the
+/// arrays have as many items as the encoding needs. Errors name members of `check`.
+Result<Groups> lay_out(GroupedCheck& check);
+Result<Groups> lay_out(KGroupedCheck& check);
+
+/// Rows of K at whose multiples groups begin and end.
+std::int64_t granularity_of(const KGroupedProblem& problem);
+/// The Kmax of masked groups of these many rows each: whole blocks of K, and at least one.
+std::int64_t masked_k(const KGroupedProblem& problem, const std::vector<std::int64_t>& counts);
+
+/// Halves every count, rounded up to a multiple of `step`; false when none is above it.
+bool halve_counts(std::vector<std::int64_t>& counts, std::int64_t step);
+
+/// The flags that lay the groups out again: `counts` and `size` are the program's flags of the counts and of `rows`,
+/// which are M of rows and K of K.
+std::string group_flags(const CheckGroups& groups, GroupEncoding encoding, const char* counts, const char* size,
+                        std::int64_t rows);
+
+}  // namespace ww::operations

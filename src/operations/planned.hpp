@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operation whose problem, plan and operands have the types of the public interface. All three products share what
+// is here; they differ in the shapes of their operands, the judge and the description.
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "operations/operation.hpp"
+#include "warpwright/core/meta.hpp"
+
+namespace ww::operations {
+
+inline constexpr std::int64_t kScaleBlock = 128;  // elements of K that one scale of the block recipes covers
+
+inline Result<GemmPlan> make_plan(const Device& device, const GemmProblem& p, const GemmOptions& options) {
+  return plan_gemm(device, p, options);
+}
+inline Result<GroupedPlan> make_plan(const Device& device, const GroupedProblem& p, const GemmOptions& options) {
+  return plan_grouped(device, p, options);
+}
+inline Result<KGroupedPlan> make_plan(const Device& device, const KGroupedProblem& p, const GemmOptions& options) {
+  return plan_k_grouped(device, p, options);
+}
+
+/// An extent of an array and the elements from one step along it to the next.
+struct Extent {
+  std::int64_t size = 0, stride = 0;
+};
+/// Elements from the first to the last of an array, which is empty when one of its extents is.
+std::int64_t span_of(std::initializer_list<Extent> extents);
+
+/// Memory for `elements`, and for one more than none, so that every operand has an address.
+Result<Buffer> allocate_elements(const Device& device, std::int64_t elements, DType type);
+
+/// Half of `size` in steps of `step`; false when that is not smaller, or `size` is already `least`.
+bool halve_size(std::int64_t& size, std::int64_t least, std::int64_t step);
+inline constexpr std::int64_t kHalvedStep = 16;  // halved sizes are multiples of 16 bytes of the narrowest type
+
+/// The shortest row of `columns` elements that TMA can follow.
+inline std::int64_t row_of(std::int64_t columns, DType type) { return round_up(columns, 16 / bytes_of(type)); }
+
+/// The matrix of an operand (rows, K) as it is stored.
+inline OperandShape stored_shape(DType type, Major major, std::int64_t rows, std::int64_t k, std::int64_t ld) {
+  return major == Major::mn ? OperandShape{type, k, rows, ld} : OperandShape{type, rows, k, ld};
+}
+
+template <class Problem, class Plan, class Operands> class PlannedOperation : public Operation {
+ public:
+  PlannedOperation(const Problem& problem, Inputs inputs) : Operation(std::move(inputs)), problem_(problem) {}
+
+  Result<void> can_implement() const override { return ww::can_implement(problem_, inputs_.options); }
+  Result<void> check_memory(const DeviceInfo& device) const override {
+    return check_fits(device, shapes().bytes(), sizes_argument());
+  }
+  PrepareCase prepare_case() const override { return {problem_, inputs_.options}; }
+  Result<Explanation> explain(const Device* device) const override {
+    return device ? ww::explain(*device, problem_, inputs_.options) : ww::explain(problem_, inputs_.options);
+  }
+  Result<void> plan(const Device& device) override {
+    WW_TRY(plan_, make_plan(device, problem_, inputs_.options));
+    device_ = device;
+    return {};
+  }
+  const GemmConfig& config() const override { return plan_->config(); }
+  std::optional<EmuStats> last_stats() const override { return plan_->last_stats(); }
+
+  using Operation::run;
+  Result<void> run(const OperandSet& set, Stream stream) const override { return plan_->run(operands_of(set), stream); }
+
+ protected:
+  std::size_t workspace_bytes() const override {
+    if constexpr (requires { plan_->workspace_bytes(); }) return plan_->workspace_bytes();
+    else return 0;
+  }
+
+  /// The options with the config that the plan resolved, so that a smaller problem is solved by the same kernel.
+  GemmOptions resolved_options() const {
+    GemmOptions options = inputs_.options;
+    if (plan_) options.config = plan_->config();
+    return options;
+  }
+
+  virtual Operands operands_of(const OperandSet& set) const {
+    Operands made{.a = set.a.data(), .b = set.b.data(), .d = set.d.data()};
+    if (problem_.scale != Scale::none) made.scale_a = set.scale_a.data(), made.scale_b = set.scale_b.data();
+    if constexpr (requires { made.sizes; }) {
+      made.sizes = static_cast<const std::int32_t*>(on_device_.sizes.data());
+      if (!groups_->layout.sizes2.empty()) made.sizes2 = static_cast<const std::int32_t*>(on_device_.sizes2.data());
+      made.status = static_cast<std::uint32_t*>(on_device_.status.data());
+    }
+    if constexpr (requires { made.workspace; })
+      made.workspace = on_device_.workspace.data(), made.workspace_bytes = workspace_bytes();
+    if constexpr (requires { made.epilogue; }) made.epilogue = on_device_.epilogue.operands;
+    return made;
+  }
+
+  /// Where the scales of an element are, from the start of those of its matrix or group.
+  static void add_scales(const Problem& p, std::int64_t row, std::int64_t column, DotProduct& to) {
+    if (p.scale == Scale::none || p.scale == Scale::tensor) return;
+    to.scale_a += row * p.scale_a_row;
+    to.scale_b += column / columns_of_scale(p.scale) * p.scale_b_n;
+    if (is_block(p.scale)) to.scale_a_step = p.scale_a_k, to.scale_b_step = p.scale_b_k;
+  }
+
+  /// Memory for the scales of `rows` rows of A and of N columns of B in each of several sets.
+  Result<void> allocate_scales(const Problem& p, std::int64_t rows, std::int64_t k, Extent sets_of_a, Extent sets_of_b,
+                               OperandSet& to) const {
+    const bool vectors = p.scale == Scale::row_column || is_block(p.scale);
+    const Extent blocks_of_a{is_block(p.scale) ? std::max<std::int64_t>(ceil_div(k, kScaleBlock), 1) : 1, p.scale_a_k};
+    const Extent blocks_of_b{blocks_of_a.size, p.scale_b_k};
+    const Extent rows_of_a{vectors ? rows : 1, p.scale_a_row};
+    const Extent columns{vectors ? ceil_div(p.n, std::int64_t{columns_of_scale(p.scale)}) : 1, p.scale_b_n};
+    WW_TRY(to.scale_a, allocate_elements(*device_, span_of({sets_of_a, rows_of_a, blocks_of_a}), DType::f32));
+    WW_TRY(to.scale_b, allocate_elements(*device_, span_of({sets_of_b, columns, blocks_of_b}), DType::f32));
+    return {};
+  }
+
+  Problem problem_;
+  std::optional<Plan> plan_;
+};
+
+}  // namespace ww::operations
