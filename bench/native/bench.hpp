@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpwright bench gemm`: our plans and cuBLASLt side by side on one GPU, by the method of bench/README.md.
+// `warpwright bench`: contenders for one product side by side on one GPU, by the method of bench/README.md.
 //   for each case: operands N(0,1) in rotating sets > L2 -> one CUDA graph of >= 24 calls per contender ->
 //                  load for 1.2 s -> replay A B C A B C ..., medians (sustained) -> 1 s idle, one replay each (burst)
 // On an emulated device there is no peer: one run is timed and its statistics are printed.
@@ -13,8 +13,7 @@
 
 #include "host/messages.hpp"
 #include "io/json.hpp"
-#include "warpwright/host/gemm.hpp"
-#include "warpwright/host/grouped.hpp"
+#include "warpwright/host/check.hpp"
 
 namespace ww::bench {
 
@@ -27,9 +26,12 @@ struct BenchOptions {
   std::filesystem::path cases;  // JSON {"cases":[{"op":"dense","m","n","k"}]}; empty: the one case below
   std::int64_t min_m = 0;       // of the file's cases, those with at least this M
   std::int64_t m = 0, n = 0, k = 0;
-  DType dtype = DType::e4m3;  // of A and B
+  std::vector<std::int64_t> counts;  // rows of each group, or rows of K
+  DType dtype = DType::e4m3;         // of A and B
   DType out = DType::bf16;
   Scale scale = Scale::block_1x128_128x128;
+
+  KGroupedCheck k_grouped;  // groups of K: everything but what a case file says
 
   GemmConfig config = {};  // the base of every variant; fields of 0 are chosen
   bool batch_invariant = false;
@@ -56,17 +58,15 @@ struct BenchOptions {
 /// Splits a list "a;b" of configs; "auto" and an empty list give one empty text.
 std::vector<std::string> split_variants(const std::string& text);
 
+/// What one operation adds to the benchmark: its cases' name, contenders and report.
+class Suite;
+const Suite& dense_suite();
+const Suite& grouped_suite();
+const Suite& k_grouped_suite();
+
 /// Runs the cases. Text: the table. JSON: device, driver, libraries, date, command, hash of the kernels' sources, and
 /// each case.
 /// A case or contender that cannot run is an entry with its error; the call fails when no case ran at all.
-Result<Outcome> run_bench(const BenchOptions& options);
-
-/// What is timed for groups of rows: the problem's types and sizes, and the rows of each group.
-struct GroupedTiming {
-  GroupedProblem problem;
-  std::vector<std::int64_t> counts;
-  GemmConfig config;  // what every variant starts from
-};
-Result<Outcome> run_grouped_bench(const GroupedTiming& timing, const BenchOptions& options);
+Result<Outcome> run_bench(const Suite& suite, const BenchOptions& options);
 
 }  // namespace ww::bench

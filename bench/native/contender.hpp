@@ -3,11 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "bench/native/case.hpp"
+#include "bench/native/data.hpp"
 
 namespace ww::bench {
 
@@ -26,14 +27,14 @@ struct Contender {
   std::string name;    // "warpwright", "cublaslt_fp8_per_tensor"
   std::string detail;  // resolved config, or library and algorithm
   bool ours = false;
-  bool masked = false;  // grouped: the groups are given by masked counts
-  Recipe recipe = Recipe::unscaled;
+  std::shared_ptr<const Operation> operation;  // whose elements are checked; a peer's is one that computes the same
+  Recipe recipe = Recipe::problem;
   std::vector<Enqueue> alternatives;  // the fastest is measured; usually one
   std::optional<Error> error;         // why nothing, or nothing more, was measured
   Measured measured;
 };
 
-/// Returns the error of a contender's result in `set`, in the units of case.hpp's spot_check.
+/// Returns the error of a contender's result in `set`, in the units of data.hpp's spot_check.
 using SpotCheck = std::function<Result<double>(const BufferSet& set, const Contender& contender)>;
 
 }  // namespace ww::bench

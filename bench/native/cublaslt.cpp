@@ -200,7 +200,7 @@ class LoadedCublasLt final : public CublasLt, public std::enable_shared_from_thi
     result.detail = fmt::format("{}; {} of the heuristic", identity(),
                                 candidates > 1 ? fmt::format("fastest of the first {}", count) : "first");
     result.recipe = peer == Peer::fp8_per_tensor ? Recipe::tensor
-                    : peer == Peer::fp8_block    ? Recipe::block
+                    : peer == Peer::fp8_block    ? Recipe::problem
                                                  : Recipe::unscaled;
     for (int i = 0; i < count; ++i)
       result.alternatives.push_back(

@@ -8,18 +8,20 @@
 #include <string>
 #include <vector>
 
+#include "bench/native/case.hpp"
 #include "bench/native/contender.hpp"
 #include "bench/native/cuda.hpp"
 
 namespace ww::bench {
 
 struct CaseResult {
-  BenchCase bench_case;
-  GemmProblem problem;
-  std::vector<Contender> contenders;
-  std::vector<GpuSample> samples;
-  std::vector<EmuStats> emulated;  // of each contender, on an emulated device
-  std::optional<Error> error;      // the case as a whole could not run
+  BenchCase bench_case = {};
+  DType dtype = DType::e4m3, out = DType::bf16;
+  Scale scale = Scale::none;
+  std::vector<Contender> contenders = {};
+  std::vector<GpuSample> samples = {};
+  std::vector<EmuStats> emulated = {};  // of each contender, on an emulated device
+  std::optional<Error> error = {};      // the case as a whole could not run
   std::size_t sets = 0;
   double ratio_to_cublaslt = 0;  // of our best; 0: no peer
   double vs_table_deepgemm = 0;  // 0: not in the case file, or another recipe
@@ -32,9 +34,8 @@ struct Facts {
   int skipped = 0;
 };
 
+bool ran(const Contender& contender);
 const Contender* best_of_ours(const CaseResult& result);
-/// Fills the two ratios. Above 1: we are faster.
-void place(CaseResult& result);
 std::optional<Error> first_failure(const CaseResult& result);
 
 /// A contender's name, config and figures; `flops` of one call.
@@ -44,8 +45,20 @@ std::optional<GpuSample> typical(std::vector<GpuSample> samples);
 /// Returns place, time, command, sources and method of a run.
 Fields facts_fields(const Facts& facts, const BenchOptions& options);
 
-std::string one_line(const CaseResult& result);
-Outcome report(const std::vector<CaseResult>& results, const Facts& facts, const BenchOptions& options);
+/// "   1755 MHz, 688 W", or nothing where the device has no samples; as members of an object.
+std::string sample_text(const CaseResult& result);
+void add_sample(const CaseResult& result, Fields& fields);
+
+/// Of groups: sets, error and contenders as members, and as rows of the table.
+void add_contenders(const CaseResult& result, Fields& fields);
+std::string contender_rows(const CaseResult& result);
+/// The summary of groups: types, cases and how many were skipped.
+void add_types(const Suite& suite, const std::vector<CaseResult>& results, const Facts& facts,
+               const BenchOptions& options, Outcome& outcome);
+
+List cases_of(const Suite& suite, const std::vector<CaseResult>& results);
+Outcome report(const Suite& suite, const std::vector<CaseResult>& results, const Facts& facts,
+               const BenchOptions& options);
 /// Writes indented JSON under a temporary name and renames it.
 Result<void> write_result(const std::filesystem::path& path, const Fields& json);
 

@@ -12,6 +12,7 @@ Result<Outcome> run_version(const Flags&);
 Result<Outcome> run_layout(const Flags&);
 Result<Outcome> run_bench_gemm(const Flags&);
 Result<Outcome> run_bench_grouped(const Flags&);
+Result<Outcome> run_bench_k_grouped(const Flags&);
 Result<Outcome> run_check_gemm(const Flags&);
 Result<Outcome> run_check_grouped(const Flags&);
 Result<Outcome> run_check_k_grouped(const Flags&);
@@ -85,7 +86,7 @@ constexpr FlagRow kFlags[] = {
     {"--gap", &F::gap, "INT", "rows between groups: starts-counts, row-ids (default 0)", kKGrouped, kAll},
     {"--zero-outside", &F::zero_outside, "", "write zeros to rows of D in no group (default left alone)", kRows,
      kNotBench},
-    {"--accumulate", &F::accumulate, "", "D += A^T B, in place (default D = A^T B)", kKGrouped, kAll},
+    {"--accumulate", &F::accumulate, "", "D += A^T B, in place (default D = A^T B)", kKGrouped, kNotBench},
     {"--offsets", &F::offsets, "FILE", "int32 (G,): where each group ends", kRows, kNotBench},
     {"--offsets", &F::offsets, "FILE", "int32 (G,): where each group of K ends", kKGrouped, kAll},
     {"--indptr", &F::indptr, "FILE", "int32 (G + 1,): where each starts, and the end", kRows, kNotBench},
@@ -220,13 +221,13 @@ constexpr FlagRow kFlags[] = {
     // what the verbs add
     {"--top", &F::top, "INT", "how many to show (default 20; 0: all)", kAny, kConfigs},
     {"--top", &F::top, "INT", "how many runners-up to compare with (default 3)", kAny, kExplain},
-    {"--cases", &F::cases, "FILE", "JSON list of problems (default the one problem of the flags)", kAny, kBench},
-    {"--cases", &F::cases, "FILE", "JSON list of problems (default the one problem of the flags)", kGemm, kPrepare},
+    {"--cases", &F::cases, "FILE", "JSON list of problems (default the one problem of the flags)", kAny,
+     kBench | kPrepare},
     {"--jobs", &F::jobs, "INT", "threads that compile (default one per core)", kAny, kPrepare},
     {"--min-m", &F::min_m, "INT", "of those cases, the ones with at least this M", kGemm, kBench},
     {"--variants", &F::variants, "CONFIG;CONFIG",
      "configs to race against each other; best:N among them: the N that the model puts first", kGemm, kBench},
-    {"--variants", &F::variants, "CONFIG;CONFIG", "configs to race against each other", kRows, kBench},
+    {"--variants", &F::variants, "CONFIG;CONFIG", "configs to race against each other", kRows | kKGrouped, kBench},
     {"--result", &F::result, "FILE", "write the result as JSON", kAny, kBench},
     {"--cublaslt", &F::cublaslt, "FILE", "the cuBLASLt library to compare with", kGemm, kBench},
     {"--peer-candidates", &F::peer_candidates, "INT", "cuBLASLt algorithms to try (default 1)", kGemm, kBench},
@@ -277,6 +278,7 @@ constexpr Refusal kRefusals[] = {
     {"--batch", "nothing: what is timed is one product", kGemm, kBench},
     {"--pointer-array", "nothing: what is timed is one product", kGemm, kBench},
     {"--epilogue", "nothing: what is timed is the product alone", kNotK, kBench},
+    {"--accumulate", "nothing: what is timed is the product alone", kKGrouped, kBench},
     {"--pointer-array", "a batch by strides: check makes no arrays of pointers", kGemm, kCheck},
 };
 
@@ -355,13 +357,14 @@ constexpr Command kCommands[] = {
     {"prepare", "", "compile ahead of time what an operation will need", kNone, kPrepare, nullptr},
     {"prepare", "gemm", "the kernels of the flags' problem, or of a list", kGemm, kPrepare,
      run_verb<request_gemm, prepare_kernels>},
-    {"prepare", "grouped", "the kernels of the flags' groups of rows", kGrouped, kPrepare,
+    {"prepare", "grouped", "the kernels of the flags' groups of rows, or of a list", kGrouped, kPrepare,
      run_verb<request_grouped, prepare_kernels>},
-    {"prepare", "k-grouped", "the kernel of the flags' groups of K", kKGrouped, kPrepare,
+    {"prepare", "k-grouped", "the kernel of the flags' groups of K, or of a list", kKGrouped, kPrepare,
      run_verb<request_k_grouped, prepare_kernels>},
     {"bench", "", "measure an operation", kNone, kBench, nullptr},
     {"bench", "gemm", "our kernels and cuBLASLt side by side", kGemm, kBench, run_bench_gemm},
     {"bench", "grouped", "our ways to treat groups of rows side by side", kGrouped, kBench, run_bench_grouped},
+    {"bench", "k-grouped", "our configs for groups of K side by side", kKGrouped, kBench, run_bench_k_grouped},
     {"check", "", "run a kernel under many schedules and look for races and hangs", kNone, kCheck, run_check_source},
     {"check", "gemm", "the library's own kernels", kGemm, kCheck, run_check_gemm},
     {"check", "grouped", "the library's own kernels for groups of rows", kGrouped, kCheck, run_check_grouped},

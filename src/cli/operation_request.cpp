@@ -39,7 +39,7 @@ Result<OperationRequest> request_gemm(const Flags& flags) {
   WW_TRY(GemmRequest request, make_request(flags));
   auto operation = operations::make_operation(request.problem, inputs_of(request, request));
   EpilogueRequest epilogue = std::move(static_cast<EpilogueRequest&>(request));
-  return OperationRequest{std::move(request), std::move(epilogue), std::move(operation)};
+  return OperationRequest{std::move(request), std::move(epilogue), std::move(operation), request_gemm};
 }
 
 Result<OperationRequest> request_grouped(const Flags& flags) {
@@ -48,14 +48,14 @@ Result<OperationRequest> request_grouped(const Flags& flags) {
                                    request.scale_b_of_group};
   auto operation = operations::make_operation(std::move(grouped), inputs_of(request, request));
   EpilogueRequest epilogue = std::move(static_cast<EpilogueRequest&>(request));
-  return OperationRequest{std::move(request), std::move(epilogue), std::move(operation)};
+  return OperationRequest{std::move(request), std::move(epilogue), std::move(operation), request_grouped};
 }
 
 Result<OperationRequest> request_k_grouped(const Flags& flags) {
   WW_TRY(KGroupedRequest request, make_k_grouped_request(flags));
   operations::KGroupedInput grouped{request.problem, groups_of(request), std::move(request.c)};
   auto operation = operations::make_operation(std::move(grouped), inputs_of(request));
-  return OperationRequest{std::move(request), {}, std::move(operation)};
+  return OperationRequest{std::move(request), {}, std::move(operation), request_k_grouped};
 }
 
 }  // namespace ww::cli

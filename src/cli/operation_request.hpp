@@ -16,6 +16,7 @@ struct OperationRequest {
   Request request;           // without the files, which the operation has
   EpilogueRequest epilogue;  // its files to write
   std::unique_ptr<operations::Operation> operation;
+  Result<OperationRequest> (*make)(const Flags&);  // the same operation of other flags
 };
 
 Result<OperationRequest> request_gemm(const Flags& flags);

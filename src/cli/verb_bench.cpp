@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpwright bench gemm`: the flags of `gemm` plus those of the measurement, as BenchOptions.
+// `warpwright bench`: the flags of an operation plus those of the measurement, as BenchOptions.
 #include <fmt/format.h>
 
 #include <unistd.h>
@@ -8,8 +8,7 @@
 #include <cstdio>
 
 #include "bench/native/bench.hpp"
-#include "cli/gemm_request.hpp"
-#include "cli/grouped_request.hpp"
+#include "cli/operation_request.hpp"
 #include "config/config_text.hpp"
 
 namespace ww::cli {
@@ -33,8 +32,15 @@ Result<void> check_cases_flags(const Flags& flags) {
                                        {&flags.k, "--k"},
                                        {&flags.groups, "--groups"},
                                        {&flags.rows, "--rows"},
+                                       {&flags.ks, "--ks"},
                                        {&flags.total, "--total"},
-                                       {&flags.distribution, "--distribution"}})
+                                       {&flags.distribution, "--distribution"},
+                                       {&flags.offsets, "--offsets"},
+                                       {&flags.indptr, "--indptr"},
+                                       {&flags.starts, "--starts"},
+                                       {&flags.counts, "--counts"},
+                                       {&flags.row_ids, "--row-ids"},
+                                       {&flags.masked, "--masked"}})
     if (flags.cases && *flag)
       return failure(ErrorCode::invalid, argument, "nothing beside --cases, which has the sizes", quoted(**flag));
   if (flags.min_m && !flags.cases) return failure(ErrorCode::invalid, "--min-m", "--cases with it", "no --cases");
@@ -93,10 +99,16 @@ Result<BenchOptions> bench_options(const Request& request, const Flags& flags) {
   return options;
 }
 
-Result<Outcome> run_bench_gemm(const Flags& flags) {
-  WW_CHECK(check_cases_flags(flags));
-  WW_TRY(const GemmRequest request, make_request(flags));
-  const GemmProblem& asked = request.problem;
+namespace {
+
+Result<void> check_types(DType a, DType b) {
+  if (a == b && a != DType::e5m2 && a != DType::tf32) return {};
+  return failure(ErrorCode::unsupported, "--dtype", "e4m3, bf16 or f16 for both operands of what is timed",
+                 fmt::format("{}, {}", name_of(a), name_of(b)));
+}
+
+/// What `bench gemm` does not time.
+Result<void> check_gemm(const GemmProblem& asked) {
   const auto not_timed = [](const char* key, const char* expected, std::string actual) {
     return failure(ErrorCode::unsupported, fmt::format("--config, key {}", key), expected, std::move(actual));
   };
@@ -107,28 +119,57 @@ Result<Outcome> run_bench_gemm(const Flags& flags) {
   if (asked.pointer_array) return not_timed("pointers", "0: what is timed is one product", "1");
   if (!asked.epilogue.empty())
     return not_timed("epilogue", "none: what is timed is the product alone", quoted(to_text(asked.epilogue)));
-  if (asked.a != asked.b || asked.a == DType::e5m2 || asked.a == DType::tf32)
-    return failure(ErrorCode::unsupported, "--dtype", "e4m3, bf16 or f16 for both operands of what is timed",
-                   fmt::format("{}, {}", name_of(asked.a), name_of(asked.b)));
+  WW_CHECK(check_types(asked.a, asked.b));
   if (asked.scale == Scale::block_1x128_1x128)
     return failure(ErrorCode::unsupported, "--scale", "none, tensor, row-column or block: what is timed",
                    name_of(asked.scale));
-  WW_TRY(BenchOptions options, bench_options(request, flags));
-  options.config = request.options.config;  // --config and the flags of its fields
-  options.batch_invariant = request.options.batch_invariant;
-  options.m = request.problem.m, options.n = request.problem.n, options.k = request.problem.k;
-  return run_bench(options);
+  return {};
+}
+
+/// The sizes of the operation as those of the case that is timed without --cases.
+Result<BenchOptions> options_of(const OperationRequest& asked, const Flags& flags) {
+  WW_TRY(BenchOptions options, bench_options(asked.request, flags));
+  options.config = asked.request.options.config;  // --config and the flags of its fields
+  options.batch_invariant = asked.request.options.batch_invariant;
+  return options;
+}
+
+}  // namespace
+
+Result<Outcome> run_bench_gemm(const Flags& flags) {
+  WW_CHECK(check_cases_flags(flags));
+  WW_TRY(const OperationRequest asked, request_gemm(flags));
+  const GemmProblem problem = std::get<GemmCheck>(asked.operation->check_target()).problem;
+  WW_CHECK(check_gemm(problem));
+  WW_TRY(BenchOptions options, options_of(asked, flags));
+  options.m = problem.m, options.n = problem.n, options.k = problem.k;
+  return run_bench(dense_suite(), options);
 }
 
 Result<Outcome> run_bench_grouped(const Flags& flags) {
   WW_CHECK(check_cases_flags(flags));
-  WW_TRY(const GroupedRequest request, make_grouped_request(flags));
-  if (!request.problem.epilogue.empty())
+  WW_TRY(const OperationRequest asked, request_grouped(flags));
+  const GroupedCheck check = std::get<GroupedCheck>(asked.operation->check_target());
+  WW_CHECK(check_types(check.problem.a, check.problem.b));
+  if (!check.problem.epilogue.empty())
     return failure(ErrorCode::unsupported, "--config, key epilogue", "none: what is timed is the product alone",
-                   quoted(to_text(request.problem.epilogue)));
-  WW_TRY(BenchOptions options, bench_options(request, flags));
-  options.batch_invariant = request.options.batch_invariant;
-  return run_grouped_bench({request.problem, request.counts, request.options.config}, options);
+                   quoted(to_text(check.problem.epilogue)));
+  WW_TRY(BenchOptions options, options_of(asked, flags));
+  options.n = check.problem.n, options.k = check.problem.k, options.counts = check.groups.counts;
+  return run_bench(grouped_suite(), options);
+}
+
+Result<Outcome> run_bench_k_grouped(const Flags& flags) {
+  WW_CHECK(check_cases_flags(flags));
+  WW_TRY(const OperationRequest asked, request_k_grouped(flags));
+  WW_TRY(BenchOptions options, options_of(asked, flags));
+  options.k_grouped = std::get<KGroupedCheck>(asked.operation->check_target());
+  const KGroupedProblem& problem = options.k_grouped.problem;
+  WW_CHECK(check_types(problem.a, problem.b));
+  options.dtype = problem.a, options.out = problem.d, options.scale = problem.scale;
+  options.m = problem.m, options.n = problem.n;
+  for (const auto& product : asked.operation->products()) options.counts.push_back(product.k);
+  return run_bench(k_grouped_suite(), options);
 }
 
 }  // namespace ww::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `warpwright prepare`: compiles what the problem of the flags, or those of a case file, will need.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bench/native/case.hpp"
 #include "cli/execution.hpp"
@@ -15,6 +16,19 @@ using namespace bench;
 
 namespace {
 
+std::string list_of(const std::vector<std::int64_t>& counts) { return fmt::format("{}", fmt::join(counts, ",")); }
+
+/// The flags with the sizes of a case.
+Flags sized(Flags flags, const BenchCase& one, const std::string& operation) {
+  const auto set = [](Flag& flag, std::int64_t size) {
+    if (size > 0) flag = fmt::format("{}", size);
+  };
+  set(flags.m, one.m), set(flags.n, one.n), set(flags.k, one.k);
+  if (operation == "grouped") flags.rows = list_of(one.counts);
+  if (operation == "k-grouped") flags.ks = list_of(one.counts);
+  return flags;
+}
+
 /// The problem of the flags, or each of --cases with everything but its sizes from the flags.
 Result<std::vector<PrepareCase>> cases_of(const OperationRequest& asked, const Flags& flags) {
   std::vector<PrepareCase> made;
@@ -25,11 +39,10 @@ Result<std::vector<PrepareCase>> cases_of(const OperationRequest& asked, const F
   BenchOptions of_file;
   of_file.cases = *flags.cases;
   int skipped = 0;
-  WW_TRY(const std::vector<BenchCase> cases, bench_cases(of_file, skipped));
+  const std::string name = asked.operation->name();
+  WW_TRY(const std::vector<BenchCase> cases, bench_cases(of_file, name == "gemm" ? "dense" : name, skipped));
   for (const BenchCase& one : cases) {
-    Flags sized = flags;
-    sized.m = fmt::format("{}", one.m), sized.n = fmt::format("{}", one.n), sized.k = fmt::format("{}", one.k);
-    WW_TRY(const OperationRequest request, request_gemm(sized));
+    WW_TRY(const OperationRequest request, asked.make(sized(flags, one, name)));
     made.push_back(request.operation->prepare_case());
   }
   return made;
@@ -84,8 +97,7 @@ Result<Outcome> prepare_kernels(OperationRequest asked, const Flags& flags) {
   options.progress = [permille](std::size_t done, std::size_t of, const PreparedKernel&) {
     *permille = static_cast<int>(1000 * done / of);
   };
-  const std::string title = asked.operation->title();
-  return report(title.substr(0, title.find(' ')), device.info(), ww::prepare(device, cases, options), cases.size());
+  return report(asked.operation->name(), device.info(), ww::prepare(device, cases, options), cases.size());
 }
 
 }  // namespace ww::cli

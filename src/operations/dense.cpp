@@ -81,7 +81,7 @@ class DenseOperation final : public PlannedOperation<GemmProblem, GemmPlan, Gemm
   Result<void> download() override;
   Result<Judgement> judge(EmuMath math, std::atomic<int>* progress) override;
 
-  Result<OperandSet> allocate() const override;
+  OperandBytes operand_bytes() const override;
   std::vector<ProductExtents> products() const override {
     return {static_cast<std::size_t>(problem_.batch), ProductExtents{problem_.m, problem_.n, problem_.k}};
   }
@@ -156,22 +156,22 @@ std::unique_ptr<Operation> DenseOperation::halved(int axis) const {
   return make_operation(half).value_or(nullptr);
 }
 
-Result<OperandSet> DenseOperation::allocate() const {
-  const GemmProblem& p = plan_->problem();
+OperandBytes DenseOperation::operand_bytes() const {
+  const GemmProblem p = resolved();
   const std::int64_t columns = config::output_columns(p.epilogue, p.n);
   const auto matrix = [&](std::int64_t rows, std::int64_t ld, std::int64_t step, DType type) {
-    return allocate_elements(*device_, span_of({{p.batch, step}, {rows, ld}, {ld, 1}}), type);
+    return span_of({{p.batch, step}, {rows, ld}, {ld, 1}}) * bytes_of(type);
   };
-  OperandSet made;
-  WW_TRY(made.a, matrix(rows_of_a(p), p.lda, p.batch_a, p.a));
-  WW_TRY(made.b, matrix(rows_of_b(p), p.ldb, p.batch_b, p.b));
-  WW_TRY(made.d, matrix(p.d_layout == OutputLayout::row ? p.m : columns, p.ldd, p.batch_d, p.d));
-  WW_CHECK(allocate_scales(p, p.m, p.k, {p.batch, p.batch_scale_a}, {p.batch, p.batch_scale_b}, made));
+  OperandBytes made;
+  made.a = matrix(rows_of_a(p), p.lda, p.batch_a, p.a);
+  made.b = matrix(rows_of_b(p), p.ldb, p.batch_b, p.b);
+  made.d = matrix(p.d_layout == OutputLayout::row ? p.m : columns, p.ldd, p.batch_d, p.d);
+  add_scale_bytes(p, p.m, p.k, {p.batch, p.batch_scale_a}, {p.batch, p.batch_scale_b}, made);
   return made;
 }
 
 DotProduct DenseOperation::dot_product(std::int64_t l, std::int64_t row, std::int64_t column) const {
-  const GemmProblem& p = plan_->problem();
+  const GemmProblem p = resolved();
   DotProduct made{.scale_a = l * p.batch_scale_a, .scale_b = l * p.batch_scale_b};
   const bool a_rows = p.a_major == Major::k, b_rows = p.b_major == Major::k, d_rows = p.d_layout == OutputLayout::row;
   made.a = l * p.batch_a + row * (a_rows ? p.lda : 1), made.a_step = a_rows ? 1 : p.lda;

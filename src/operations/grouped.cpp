@@ -66,7 +66,7 @@ class GroupedOperation final : public PlannedOperation<GroupedProblem, GroupedPl
   }
   Result<Judgement> judge(EmuMath math, std::atomic<int>* progress) override;
 
-  Result<OperandSet> allocate() const override;
+  OperandBytes operand_bytes() const override;
   std::vector<ProductExtents> products() const override {
     std::vector<ProductExtents> made;
     for (const GroupRows& group : groups_->meaning.groups) made.push_back({group.count, problem_.n, problem_.k});
@@ -143,19 +143,19 @@ std::unique_ptr<Operation> GroupedOperation::halved(int axis) const {
   return make_operation(std::move(half)).value_or(nullptr);
 }
 
-Result<OperandSet> GroupedOperation::allocate() const {
-  const GroupedProblem& p = plan_->problem();
+OperandBytes GroupedOperation::operand_bytes() const {
+  const GroupedProblem p = resolved();
   const std::int64_t rows = p.total_rows();
-  OperandSet made;
-  WW_TRY(made.a, allocate_elements(*device_, span_of({{rows, p.lda}, {p.lda, 1}}), p.a));
-  WW_TRY(made.b, allocate_elements(*device_, span_of({{p.groups, p.stride_b_group}, {p.n, p.ldb}, {p.ldb, 1}}), p.b));
-  WW_TRY(made.d, allocate_elements(*device_, span_of({{rows, p.ldd}, {p.ldd, 1}}), p.d));
-  WW_CHECK(allocate_scales(p, rows, p.k, {p.groups, p.scale_a_group}, {p.groups, p.scale_b_group}, made));
+  OperandBytes made;
+  made.a = span_of({{rows, p.lda}, {p.lda, 1}}) * bytes_of(p.a);
+  made.b = span_of({{p.groups, p.stride_b_group}, {p.n, p.ldb}, {p.ldb, 1}}) * bytes_of(p.b);
+  made.d = span_of({{rows, p.ldd}, {p.ldd, 1}}) * bytes_of(p.d);
+  add_scale_bytes(p, rows, p.k, {p.groups, p.scale_a_group}, {p.groups, p.scale_b_group}, made);
   return made;
 }
 
 DotProduct GroupedOperation::dot_product(std::int64_t g, std::int64_t row, std::int64_t column) const {
-  const GroupedProblem& p = plan_->problem();
+  const GroupedProblem p = resolved();
   row += groups_->meaning.groups[static_cast<std::size_t>(g)].first;
   DotProduct made{.scale_a = g * p.scale_a_group, .scale_b = g * p.scale_b_group};
   made.a = row * p.lda, made.b = g * p.stride_b_group + column * p.ldb, made.d = row * p.ldd + column;

@@ -90,7 +90,7 @@ class KGroupedOperation final : public PlannedOperation<KGroupedProblem, KGroupe
   }
   Result<Judgement> judge(EmuMath math, std::atomic<int>* progress) override;
 
-  Result<OperandSet> allocate() const override;
+  OperandBytes operand_bytes() const override;
   std::vector<ProductExtents> products() const override {
     std::vector<ProductExtents> made;
     for (const GroupRows& group : groups_->meaning.groups) made.push_back({problem_.m, problem_.n, group.count});
@@ -167,19 +167,19 @@ std::unique_ptr<Operation> KGroupedOperation::halved(int axis) const {
   return make_operation(std::move(half)).value_or(nullptr);
 }
 
-Result<OperandSet> KGroupedOperation::allocate() const {
-  const KGroupedProblem& p = plan_->problem();
+OperandBytes KGroupedOperation::operand_bytes() const {
+  const KGroupedProblem p = resolved();
   const std::int64_t k = p.total_k();
-  OperandSet made;
-  WW_TRY(made.a, allocate_elements(*device_, span_of({{p.a_major == Major::mn ? k : p.m, p.lda}, {p.lda, 1}}), p.a));
-  WW_TRY(made.b, allocate_elements(*device_, span_of({{p.b_major == Major::mn ? k : p.n, p.ldb}, {p.ldb, 1}}), p.b));
-  WW_TRY(made.d, allocate_elements(*device_, span_of({{p.groups, p.stride_d_group}, {p.m, p.ldd}, {p.ldd, 1}}), p.d));
-  WW_CHECK(allocate_scales(p, p.m, k, {p.groups, p.scale_a_group}, {p.groups, p.scale_b_group}, made));
+  OperandBytes made;
+  made.a = span_of({{p.a_major == Major::mn ? k : p.m, p.lda}, {p.lda, 1}}) * bytes_of(p.a);
+  made.b = span_of({{p.b_major == Major::mn ? k : p.n, p.ldb}, {p.ldb, 1}}) * bytes_of(p.b);
+  made.d = span_of({{p.groups, p.stride_d_group}, {p.m, p.ldd}, {p.ldd, 1}}) * bytes_of(p.d);
+  add_scale_bytes(p, p.m, k, {p.groups, p.scale_a_group}, {p.groups, p.scale_b_group}, made);
   return made;
 }
 
 DotProduct KGroupedOperation::dot_product(std::int64_t g, std::int64_t row, std::int64_t column) const {
-  const KGroupedProblem& p = plan_->problem();
+  const KGroupedProblem p = resolved();
   const std::int64_t first = groups_->meaning.groups[static_cast<std::size_t>(g)].first;
   const bool a_rows = p.a_major == Major::k, b_rows = p.b_major == Major::k;
   DotProduct made{.scale_a = g * p.scale_a_group, .scale_b = g * p.scale_b_group};

@@ -6,6 +6,19 @@
 
 namespace ww::operations {
 
+Result<OperandSet> allocate(const Device& device, const OperandBytes& bytes) {
+  const auto allocated = [&](std::int64_t count) {
+    return device.allocate(static_cast<std::size_t>(std::max<std::int64_t>(count, 16)));
+  };
+  OperandSet made;
+  WW_TRY(made.a, allocated(bytes.a));
+  WW_TRY(made.b, allocated(bytes.b));
+  WW_TRY(made.scale_a, allocated(bytes.scale_a));
+  WW_TRY(made.scale_b, allocated(bytes.scale_b));
+  WW_TRY(made.d, allocated(bytes.d));
+  return made;
+}
+
 WideBytes Operation::Shapes::bytes() const {
   return bytes_of(a) + bytes_of(b) + bytes_of(scale_a) + bytes_of(scale_b) + bytes_of(d);
 }

@@ -45,6 +45,12 @@ using Judgement = EpilogueComparison;
 struct OperandSet {
   Buffer a, b, scale_a, scale_b, d;
 };
+/// Bytes of each.
+struct OperandBytes {
+  std::int64_t a = 0, b = 0, scale_a = 0, scale_b = 0, d = 0;
+};
+/// Allocates a set without values; every operand has an address.
+Result<OperandSet> allocate(const Device& device, const OperandBytes& bytes);
 
 /// The groups of a product: as the device reads them, what that means, and as the caller described them.
 struct Groups {
@@ -60,7 +66,8 @@ struct ProductExtents {
 
 /// One element of D as a sum over K: where its terms are, in elements from the start of each operand.
 struct DotProduct {
-  std::int64_t a = 0, a_step = 1, b = 0, b_step = 1;                          // steps along K
+  std::int64_t a = 0, a_step = 1, b = 0, b_step = 1;  // steps along K
+  bool scaled = false;
   std::int64_t scale_a = 0, scale_a_step = 0, scale_b = 0, scale_b_step = 0;  // steps from one 128 of K to the next
   std::int64_t d = 0;
 };
@@ -106,12 +113,14 @@ class Operation {
 
   /// Between plan and run for operands that never were on the host: the caller allocates sets and fills them; set_up()
   /// makes everything else that a run needs, once for all sets. Nothing is downloaded or judged.
-  virtual Result<OperandSet> allocate() const = 0;
+  Result<OperandSet> allocate() const { return operations::allocate(*device_, operand_bytes()); }
   Result<void> set_up();
   virtual Result<void> run(const OperandSet& set, Stream stream) const = 0;
   /// After a run that did not end.
   Result<void> clear_workspace() const;
-  /// The products that it consists of and their elements, once planned.
+
+  /// How far the operands reach with the strides of the problem, the products that it consists of, and their elements.
+  virtual OperandBytes operand_bytes() const = 0;
   virtual std::vector<ProductExtents> products() const = 0;
   virtual DotProduct dot_product(std::int64_t product, std::int64_t row, std::int64_t column) const = 0;
 

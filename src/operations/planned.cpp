@@ -13,10 +13,6 @@ std::int64_t span_of(std::initializer_list<Extent> extents) {
   return elements;
 }
 
-Result<Buffer> allocate_elements(const Device& device, std::int64_t elements, DType type) {
-  return device.allocate(static_cast<std::size_t>(std::max<std::int64_t>(elements * bytes_of(type), 16)));
-}
-
 bool halve_size(std::int64_t& size, std::int64_t least, std::int64_t step) {
   if (size <= least) return false;
   const std::int64_t half = std::max(least, round_up(size / 2, step));

@@ -7,6 +7,8 @@
 #include <initializer_list>
 
 #include "operations/operation.hpp"
+#include "ops/gemm_validation.hpp"
+#include "ops/grouped_validation.hpp"
 #include "warpwright/core/meta.hpp"
 
 namespace ww::operations {
@@ -29,9 +31,6 @@ struct Extent {
 };
 /// Elements from the first to the last of an array, which is empty when one of its extents is.
 std::int64_t span_of(std::initializer_list<Extent> extents);
-
-/// Memory for `elements`, and for one more than none, so that every operand has an address.
-Result<Buffer> allocate_elements(const Device& device, std::int64_t elements, DType type);
 
 /// Half of `size` in steps of `step`; false when that is not smaller, or `size` is already `least`.
 bool halve_size(std::int64_t& size, std::int64_t least, std::int64_t step);
@@ -97,24 +96,26 @@ template <class Problem, class Plan, class Operands> class PlannedOperation : pu
 
   /// Where the scales of an element are, from the start of those of its matrix or group.
   static void add_scales(const Problem& p, std::int64_t row, std::int64_t column, DotProduct& to) {
+    to.scaled = p.scale != Scale::none;
     if (p.scale == Scale::none || p.scale == Scale::tensor) return;
     to.scale_a += row * p.scale_a_row;
     to.scale_b += column / columns_of_scale(p.scale) * p.scale_b_n;
     if (is_block(p.scale)) to.scale_a_step = p.scale_a_k, to.scale_b_step = p.scale_b_k;
   }
 
-  /// Memory for the scales of `rows` rows of A and of N columns of B in each of several sets.
-  Result<void> allocate_scales(const Problem& p, std::int64_t rows, std::int64_t k, Extent sets_of_a, Extent sets_of_b,
-                               OperandSet& to) const {
-    const bool vectors = p.scale == Scale::row_column || is_block(p.scale);
-    const Extent blocks_of_a{is_block(p.scale) ? std::max<std::int64_t>(ceil_div(k, kScaleBlock), 1) : 1, p.scale_a_k};
-    const Extent blocks_of_b{blocks_of_a.size, p.scale_b_k};
-    const Extent rows_of_a{vectors ? rows : 1, p.scale_a_row};
-    const Extent columns{vectors ? ceil_div(p.n, std::int64_t{columns_of_scale(p.scale)}) : 1, p.scale_b_n};
-    WW_TRY(to.scale_a, allocate_elements(*device_, span_of({sets_of_a, rows_of_a, blocks_of_a}), DType::f32));
-    WW_TRY(to.scale_b, allocate_elements(*device_, span_of({sets_of_b, columns, blocks_of_b}), DType::f32));
-    return {};
+  /// Bytes of the scales of `rows` rows of A and of N columns of B, in each of several sets.
+  static void add_scale_bytes(const Problem& p, std::int64_t rows, std::int64_t k, Extent sets_of_a, Extent sets_of_b,
+                              OperandBytes& to) {
+    if (p.scale == Scale::none) return;
+    const bool block = is_block(p.scale), vectors = block || p.scale == Scale::row_column;
+    const std::int64_t blocks = block ? std::max<std::int64_t>(ceil_div(k, kScaleBlock), 1) : 1;
+    const std::int64_t columns = vectors ? ceil_div(p.n, std::int64_t{columns_of_scale(p.scale)}) : 1;
+    to.scale_a = 4 * span_of({sets_of_a, {vectors ? rows : 1, p.scale_a_row}, {blocks, p.scale_a_k}});
+    to.scale_b = 4 * span_of({sets_of_b, {columns, p.scale_b_n}, {blocks, p.scale_b_k}});
   }
+
+  /// The problem with every stride.
+  Problem resolved() const { return plan_ ? plan_->problem() : ops::validate(problem_).value_or(problem_); }
 
   Problem problem_;
   std::optional<Plan> plan_;

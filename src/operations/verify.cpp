@@ -309,19 +309,11 @@ Result<Verification> verify(const GroupedProblem& problem, const GroupedOperands
 
 Result<Verification> verify(const KGroupedProblem& problem, const KGroupedOperands& o, const VerifyOptions& options) {
   WW_CHECK(can_implement(problem));
-  KGroupedProblem p = problem;
-  const bool by_k = p.a_major == Major::mn && p.b_major == Major::mn;
+  WW_TRY(const KGroupedProblem p, ops::validate(problem));
+  const bool by_k = p.a_major == Major::mn && p.b_major == Major::mn, block = is_block(p.scale);
   WW_TRY(const std::vector<ref::GroupRows> groups,
          groups_of(p.encoding, p.groups, p.k, p.alignment, o.sizes, o.sizes2, by_k ? 1 : ops::kScaleSpan));
-  if (p.lda == 0) p.lda = p.a_major == Major::k ? p.total_k() : p.m;
-  if (p.ldb == 0) p.ldb = p.b_major == Major::k ? p.total_k() : p.n;
-  if (p.ldd == 0) p.ldd = p.n;
-  if (p.stride_d_group == 0) p.stride_d_group = p.m * p.ldd;
-  const std::int64_t blocks = ceil_div(p.total_k(), ops::kScaleSpan);
-  ScaleStrides strides{p.scale_a_row, p.scale_a_k, p.scale_b_n, p.scale_b_k};
-  const bool block = is_block(p.scale);
-  if (strides.a_row == 0 && strides.a_k == 0) strides.a_row = block ? blocks : 1, strides.a_k = block ? 1 : 0;
-  if (strides.b_n == 0 && strides.b_k == 0) strides.b_n = block ? blocks : 1, strides.b_k = block ? 1 : 0;
+  const ScaleStrides strides{p.scale_a_row, p.scale_a_k, p.scale_b_n, p.scale_b_k};
   Verification made;
   for (std::int64_t g = 0; g < static_cast<std::int64_t>(groups.size()); ++g) {
     const auto [first, count] = groups[static_cast<std::size_t>(g)];

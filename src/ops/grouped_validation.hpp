@@ -4,6 +4,7 @@
 #pragma once
 
 #include "warpwright/host/grouped.hpp"
+#include "warpwright/host/k_grouped.hpp"
 
 namespace ww::ops {
 
@@ -15,6 +16,7 @@ Result<void> check_encoding(GroupEncoding encoding, std::int64_t alignment);
 /// encoding. Errors: invalid if the call contradicts itself; unsupported if the product is legal but no kernel here
 /// computes it.
 Result<GroupedProblem> validate(const GroupedProblem& problem);
+Result<KGroupedProblem> validate(const KGroupedProblem& problem);
 
 /// Checks a resolved config against a validated problem. The error, unsupported, names the config's field, what it
 /// accepts and the whole config.

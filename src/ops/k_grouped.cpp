@@ -88,6 +88,13 @@ Result<void> ops::check_k_grouped(const GemmConfig& config, std::int64_t groups)
   return {};
 }
 
+Result<KGroupedProblem> ops::validate(const KGroupedProblem& problem) {
+  WW_CHECK(check(problem));
+  const Result<GemmProblem> batch = ops::validate(batch_of(problem));
+  if (!batch) return failure(in_group_terms(batch.error()));
+  return with_strides(problem, *batch);
+}
+
 Result<ops::KGroupedDecision> ops::decide(const KGroupedProblem& problem, const GemmOptions& options) {
   WW_CHECK(check(problem));
   KGroupedDecision decision;

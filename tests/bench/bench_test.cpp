@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "bench/native/report.hpp"
+#include "bench/native/suite.hpp"
 #include "reference/element.hpp"
 
 namespace ww::bench {
@@ -18,12 +18,13 @@ namespace {
 class CaseFile : public testing::Test {
  protected:
   ~CaseFile() override { std::filesystem::remove(path_); }
-  Result<std::vector<BenchCase>> read(const std::string& text, std::int64_t min_m = 0) {
+  Result<std::vector<BenchCase>> read(const std::string& text, std::int64_t min_m = 0,
+                                      const std::string& op = "dense") {
     std::ofstream(path_) << text;
     BenchOptions options;
     options.cases = path_;
     options.min_m = min_m;
-    return bench_cases(options, skipped_);
+    return bench_cases(options, op, skipped_);
   }
   std::filesystem::path path_ =
       std::filesystem::temp_directory_path() / ("ww_bench_test_" + std::to_string(getpid()) + ".json");
@@ -43,6 +44,29 @@ TEST_F(CaseFile, DenseCasesAreReadAndOthersCounted) {
   EXPECT_EQ(skipped_, 2);
 }
 
+TEST_F(CaseFile, CasesOfGroupsHaveTheirRows) {
+  const char* const file = R"({"cases":[{"op":"grouped","n":64,"k":128,"tokens_per_group":[3,0,5],"regime":"decode"},
+                                        {"op":"k-grouped","m":8,"n":16,"tokens_per_group":[128,256]}]})";
+  const auto rows = read(file, 0, "grouped");
+  ASSERT_TRUE(rows) << rows.error().message;
+  EXPECT_EQ(rows->front().counts, (std::vector<std::int64_t>{3, 0, 5}));
+  EXPECT_EQ(rows->front().regime, "decode");
+  EXPECT_EQ(rows->front().flops(), 2.0 * 8 * 64 * 128);
+  const auto k_rows = read(file, 0, "k-grouped");
+  ASSERT_TRUE(k_rows) << k_rows.error().message;
+  EXPECT_EQ(k_rows->front().flops(), 2.0 * 8 * 16 * 384);
+  EXPECT_EQ(skipped_, 1);
+  for (const char* text : {R"({"cases":[{"op":"grouped","n":64,"k":128}]})",
+                           R"({"cases":[{"op":"grouped","n":64,"k":128,"tokens_per_group":[]}]})",
+                           R"({"cases":[{"op":"grouped","n":64,"k":128,"tokens_per_group":[0]}]})",
+                           R"({"cases":[{"op":"grouped","n":64,"k":128,"tokens_per_group":[-1,2]}]})",
+                           R"({"cases":[{"op":"grouped","n":0,"k":128,"tokens_per_group":[1]}]})"}) {
+    const auto refused = read(text, 0, "grouped");
+    ASSERT_FALSE(refused) << text;
+    EXPECT_EQ(refused.error().argument, "--cases") << text;
+  }
+}
+
 TEST_F(CaseFile, BadFilesAreRefused) {
   for (const char* text : {"", "[]", "{", R"({"cases":1})", R"({"cases":[]})", R"({"cases":[{"m":1,"n":1}]})",
                            R"({"cases":[{"m":0,"n":1,"k":1}]})", R"({"cases":[{"m":1.5,"n":1,"k":1}]})"}) {
@@ -53,7 +77,7 @@ TEST_F(CaseFile, BadFilesAreRefused) {
 }
 
 TEST(Bench, ScalesAreLaidOutForEveryContender) {
-  const GemmProblem p = problem_of({.m = 4098, .n = 300, .k = 900, .peers_us = {}, .roof_us = 0}, {});
+  const GemmProblem p = problem_of({.m = 4098, .n = 300, .k = 900}, {});
   EXPECT_EQ(p.scale_a_row, 1);
   EXPECT_EQ(p.scale_a_k, 4100);
   EXPECT_EQ(p.scale_b_k, 1);
@@ -78,8 +102,10 @@ TEST(Bench, TheSpotCheckSeesWrongElementsAndWrongScales) {
   const Device device = Device::open("emu:sm90").value();
   BenchOptions options;
   options.out = DType::f32;
-  const GemmProblem p = problem_of({.m = 4, .n = 8, .k = 256, .peers_us = {}, .roof_us = 0}, options);
-  const auto sets = make_sets(device, p, BenchData(options));
+  const GemmProblem p = problem_of({.m = 4, .n = 8, .k = 256}, options);
+  const auto operation = operation_of(GemmCheck{p, {}}).value();
+  const Operation* const operations[] = {operation.get()};
+  const auto sets = make_sets(device, operations, options, BenchData(options));
   ASSERT_TRUE(sets) << sets.error().message;
   const BufferSet& set = sets->front();
   const auto* a = static_cast<const std::uint8_t*>(set.a.data());
@@ -95,10 +121,40 @@ TEST(Bench, TheSpotCheckSeesWrongElementsAndWrongScales) {
                scale_a[i * p.scale_a_row + k / 128 * p.scale_a_k] * scale_b[j / 128 * p.scale_b_n + k / 128];
       d[i * p.n + j] = static_cast<float>(sum);
     }
-  EXPECT_LT(spot_check(device, p, set, Recipe::block).value(), 1e-6);
-  EXPECT_GT(spot_check(device, p, set, Recipe::unscaled).value(), 0.1);
+  EXPECT_LT(spot_check(device, *operation, options, set, Recipe::problem).value(), 1e-6);
+  EXPECT_GT(spot_check(device, *operation, options, set, Recipe::unscaled).value(), 0.1);
   d[0] = NAN;
-  EXPECT_TRUE(std::isinf(spot_check(device, p, set, Recipe::block).value()));
+  EXPECT_TRUE(std::isinf(spot_check(device, *operation, options, set, Recipe::problem).value()));
+}
+
+/// Groups on the emulated device: right as they are, and not when one group has the D of another.
+TEST(Bench, TheSpotCheckKnowsWhichGroupAnElementIsOf) {
+  const Device device = Device::open("emu:sm90").value();
+  BenchOptions options;
+  options.dtype = DType::bf16, options.out = DType::f32;
+  const BenchData data(options);
+  GroupedProblem rows{.n = 64, .k = 192, .a = bf16, .b = bf16, .d = f32};
+  GroupedProblem masked = rows;
+  masked.encoding = GroupEncoding::masked;
+  KGroupedProblem k_rows{.m = 64, .n = 64};
+  const CheckGroups groups{.counts = {40, 0, 64, 40}};
+  for (const CheckTarget& target :
+       {CheckTarget(GroupedCheck{rows, groups, {}}), CheckTarget(GroupedCheck{masked, groups, {}}),
+        CheckTarget(KGroupedCheck{k_rows, groups, {}})}) {
+    const auto operation = operation_of(target).value();
+    ASSERT_TRUE(operation->plan(device));
+    ASSERT_TRUE(operation->set_up());
+    const Operation* const operations[] = {operation.get()};
+    const auto sets = make_sets(device, operations, options, data).value();
+    const Result<void> ran = operation->run(sets[0], {});
+    ASSERT_TRUE(ran) << ran.error().message;
+    const auto error = [&] { return spot_check(device, *operation, options, sets[0], Recipe::problem).value(); };
+    EXPECT_LT(error(), 1e-3) << operation->title();
+    auto* const d = static_cast<float*>(sets[0].d.data());
+    const std::int64_t last = operation->dot_product(3, 0, 0).d;
+    std::memmove(d + last, d, 40 * 64 * sizeof(float));  // the D of the first group, which has as many rows
+    EXPECT_GT(error(), 0.1) << operation->title();
+  }
 }
 
 Contender timed(const std::string& name, double us, bool ours) {
@@ -109,13 +165,13 @@ Contender timed(const std::string& name, double us, bool ours) {
 
 TEST(Bench, RatiosAreTakenAsDocumented) {
   CaseResult result;
-  result.problem.scale = Scale::block_1x128_128x128;
+  result.scale = Scale::block_1x128_128x128;
   result.bench_case.peers_us = {{"cublaslt_fp8_per_tensor", 100}, {"deepgemm_fp8_1x128_128x128", 125}};
   result.contenders = {timed("warpwright[0]", 60, true), timed("warpwright[1]", 50, true),
                        timed("cublaslt_fp8_per_tensor", 45, false)};
   result.contenders.push_back(timed("warpwright[2]", 1, true));
   result.contenders.back().error = Error{};
-  place(result);
+  dense_suite().place(result);
   EXPECT_EQ(best_of_ours(result)->name, "warpwright[1]");
   EXPECT_DOUBLE_EQ(result.ratio_to_cublaslt, 0.9);
   EXPECT_DOUBLE_EQ(result.vs_table_deepgemm, 0.9 / (100.0 / 125.0));
@@ -128,7 +184,7 @@ TEST(Bench, RunsOnTheEmulatorAndWritesItsResult) {
   options.command_line = "a command";
   options.variants = "auto;stages=3";
   options.result = std::filesystem::temp_directory_path() / ("ww_bench_result_" + std::to_string(getpid()) + ".json");
-  const Result<Outcome> outcome = run_bench(options);
+  const Result<Outcome> outcome = run_bench(dense_suite(), options);
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_NE(outcome->text.find("emulator:"), std::string::npos) << outcome->text;
   std::ifstream file(options.result);
@@ -144,7 +200,7 @@ TEST(Bench, BadOptionsAreRefusedBeforeAnythingRuns) {
     BenchOptions options;
     options.device = "emu:sm90", options.m = options.n = options.k = 128;
     change(options);
-    const Result<Outcome> outcome = run_bench(options);
+    const Result<Outcome> outcome = run_bench(dense_suite(), options);
     return outcome ? std::string("ran") : outcome.error().argument;
   };
   EXPECT_EQ(argument_of([](auto& o) { o.m = 0; }), "--m");
@@ -152,6 +208,8 @@ TEST(Bench, BadOptionsAreRefusedBeforeAnythingRuns) {
   EXPECT_EQ(argument_of([](auto& o) { o.seconds_per_case = 0; }), "--seconds");
   EXPECT_EQ(argument_of([](auto& o) { o.device = "tpu"; }), "device");
   EXPECT_EQ(argument_of([](auto& o) { o.cases = "/no/such/file"; }), "--cases");
+  EXPECT_EQ(argument_of([](auto& o) { o.variants = "best:0"; }), "--variants, best");
+  EXPECT_EQ(argument_of([](auto& o) { o.variants = "stages=many"; }), "config, key stages");
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "bench/native/case.hpp"
 #include "bench/native/cublaslt.hpp"
 #include "bench/native/cuda.hpp"
+#include "bench/native/suite.hpp"
 #include "fake_cuda_driver.hpp"
 
 namespace ww::bench {
@@ -24,7 +24,7 @@ class FakeRace : public testing::Test {
     ASSERT_NE(library, nullptr) << dlerror();
     driver_ = reinterpret_cast<FakeDriver* (*)()>(dlsym(library, "fake_cuda_driver"))();
     // K = 0 has a right answer that needs no arithmetic: zeros
-    problem_ = {.m = 4, .n = 8, .k = 0, .d = DType::bf16, .scale = Scale::none};
+    operation_ = operation_of(GemmCheck{{.m = 4, .n = 8, .k = 0}, {}}).value();
   }
 
   std::vector<BufferSet> sets(const Device& device, std::size_t count) {
@@ -35,7 +35,7 @@ class FakeRace : public testing::Test {
 
   SpotCheck check(const Device& device) const {
     return [this, device](const BufferSet& set, const Contender& contender) {
-      return spot_check(device, problem_, set, contender.recipe);
+      return spot_check(device, *operation_, {}, set, contender.recipe);
     };
   }
 
@@ -52,7 +52,7 @@ class FakeRace : public testing::Test {
   }
 
   FakeDriver* driver_ = nullptr;
-  GemmProblem problem_;
+  std::shared_ptr<Operation> operation_;
   int captured_ = 0, called_ = 0;
 };
 

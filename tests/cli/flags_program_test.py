@@ -17,8 +17,8 @@ from typing import Dict, List, Set, Tuple
 PROGRAM = ""
 COMMANDS = ["", "info", "gemm", "grouped", "k-grouped", "layout", "configs gemm", "configs grouped",
             "configs k-grouped", "explain gemm", "explain grouped", "explain k-grouped", "prepare gemm",
-            "prepare grouped", "prepare k-grouped", "bench gemm", "bench grouped", "check", "check gemm",
-            "check grouped", "check k-grouped", "completion", "man"]
+            "prepare grouped", "prepare k-grouped", "bench gemm", "bench grouped", "bench k-grouped", "check",
+            "check gemm", "check grouped", "check k-grouped", "completion", "man"]
 VERBS = ["configs", "explain", "prepare", "bench", "check"]
 
 
@@ -173,6 +173,8 @@ class Flags(unittest.TestCase):
                 ("--config", *small, "--config", "stages=3,stages=3"),
                 ("--config", *small, "--config", "a=e4m3,tile=64x64x128,a=e4m3"),
                 ("--m", "bench", *small, "--cases", "cases.json"), ("--m", "prepare", *small, "--cases", "x"),
+                ("--ks", "bench", "k-grouped", "--ks", "3,4", "--cases", "x"),
+                ("--offsets", "prepare", "grouped", "--offsets", "x.npy", "--cases", "x"),
                 ("--min-m", "bench", *small, "--min-m", "5"),
                 ("--cublaslt", "bench", *small, "--no-peers", "--cublaslt", "x.so")):
             with self.subTest(arguments=arguments):

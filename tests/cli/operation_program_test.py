@@ -85,6 +85,41 @@ class Operations(unittest.TestCase):
                 self.assertEqual(ran["config"], prepared["kernels"][0]["config"])
                 self.assertEqual(sorted((self.path / operation[0]).rglob("*.so")), modules)
 
+    def cases_of_groups(self) -> str:
+        """Two cases for each operation with groups, of which one kernel computes both."""
+        cases = [{"op": "grouped", "n": 64, "k": 128, "tokens_per_group": rows} for rows in ([3, 0, 70], [20, 21, 1])]
+        cases += [{"op": "k-grouped", "m": 64, "n": 64, "tokens_per_group": rows} for rows in ([64, 0, 10], [1, 2, 3])]
+        path = self.path / "cases.json"
+        path.write_text(json.dumps({"cases": cases}))
+        return str(path)
+
+    def test_prepare_takes_lists_of_groups(self) -> None:
+        cases = self.cases_of_groups()
+        for operation in (["grouped", "--variant", "contiguous", "--tile", "64x64", "--stages", "2"],
+                          ["k-grouped", "--tile", "64x64", "--stages", "2"]):
+            with self.subTest(operation=operation[0]):
+                answer = self.answer("prepare", *operation, "--device", "emu:sm90", "--cases", cases)
+                self.assertEqual((answer["cases"], answer["failed"]), (2, 0))
+                self.assertEqual([kernel["cases"] for kernel in answer["kernels"]], [[0, 1]])
+
+    def test_bench_times_groups_of_k(self) -> None:
+        flags = ["--device", "emu:sm90", "--tile", "64x64", "--stages", "2"]
+        case, = self.answer("bench", "k-grouped", *KS, *flags, "--encoding", "indptr")["cases"]
+        self.assertEqual((case["op"], case["contenders"][0]["name"]), ("k-grouped", "warpwright"))
+        self.assertLess(case["contenders"][0]["max_error"], 0.1)
+        listed = self.answer("bench", "k-grouped", *flags, "--cases", self.cases_of_groups(), "--variants",
+                             "auto;stages=3")
+        self.assertEqual([case["tokens_per_group"] for case in listed["cases"]], [[64, 0, 10], [1, 2, 3]])
+        self.assertEqual([c["name"] for c in listed["cases"][1]["contenders"]], ["warpwright[0]", "warpwright[1]"])
+        self.assertEqual(listed["skipped"], 2)
+        error = self.answer("bench", "k-grouped", *KS, *flags, "--accumulate", status=3)["error"]
+        self.assertEqual(error["argument"], "--accumulate")
+
+    def test_bench_scales_rows_and_columns_of_a_gemm(self) -> None:
+        case, = self.answer("bench", "gemm", "--device", "emu:sm90", "--m", "64", "--n", "64", "--k", "256", "--scale",
+                            "row-column")["cases"]
+        self.assertLess(case["contenders"][0]["max_error"], 0.1)
+
     def test_groups_of_k_come_from_files(self) -> None:
         m, n, counts = 8, 16, (3, 0, 5)
         k = sum(counts)

@@ -47,7 +47,8 @@ ARROWS: Dict[str, str] = {
     "src/ops": "core config host src/host src/config src/jit src/runtime src/select src/launch",
     "src/operations": "core config host src/config src/reference src/io src/ops",
     "src/check": "config host src/host src/config src/reference src/jit src/runtime src/operations",
-    "bench/native": "core host src/host src/config src/reference src/io src/measure src/jit src/runtime src/ops",
+    "bench/native": "core host src/host src/config src/reference src/io src/measure src/jit src/runtime src/ops "
+                    "src/operations",
     "src/cli": "core config host src/host src/config src/reference src/io src/layout src/measure src/jit "
                "src/runtime src/operations src/check bench/native",
 }
