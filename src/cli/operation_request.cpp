@@ -44,17 +44,15 @@ Result<OperationRequest> request_gemm(const Flags& flags) {
 
 Result<OperationRequest> request_grouped(const Flags& flags) {
   WW_TRY(GroupedRequest request, make_grouped_request(flags));
-  operations::GroupedInput grouped{request.problem, groups_of(request), request.scale_a_of_group,
-                                   request.scale_b_of_group};
-  auto operation = operations::make_operation(std::move(grouped), inputs_of(request, request));
+  auto operation = operations::make_operation(request.problem, groups_of(request), inputs_of(request, request));
   EpilogueRequest epilogue = std::move(static_cast<EpilogueRequest&>(request));
   return OperationRequest{std::move(request), std::move(epilogue), std::move(operation), request_grouped};
 }
 
 Result<OperationRequest> request_k_grouped(const Flags& flags) {
   WW_TRY(KGroupedRequest request, make_k_grouped_request(flags));
-  operations::KGroupedInput grouped{request.problem, groups_of(request), std::move(request.c)};
-  auto operation = operations::make_operation(std::move(grouped), inputs_of(request));
+  auto operation =
+      operations::make_operation(request.problem, groups_of(request), inputs_of(request), std::move(request.c));
   return OperationRequest{std::move(request), {}, std::move(operation), request_k_grouped};
 }
 

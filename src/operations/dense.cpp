@@ -149,8 +149,7 @@ std::unique_ptr<Operation> DenseOperation::halved(int axis) const {
   if (!halve_size(size, least, any ? 1 : kHalvedStep)) return nullptr;
   p.lda = row_of(p.a_major == Major::k ? p.k : p.m, p.a);
   p.ldb = row_of(p.b_major == Major::k ? p.k : p.n, p.a);
-  if (p.ldd != 0)
-    p.ldd = row_of(p.d_layout == OutputLayout::row ? config::output_columns(p.epilogue, p.n) : p.m, p.d);
+  if (p.ldd != 0) p.ldd = row_of(p.d_layout == OutputLayout::row ? config::output_columns(p.epilogue, p.n) : p.m, p.d);
   p.scale_a_row = p.scale_a_k = p.scale_b_n = p.scale_b_k = 0;
   pack_batch(p);
   return make_operation(half).value_or(nullptr);
@@ -239,17 +238,10 @@ Result<void> DenseOperation::as_groups(std::vector<GroupRows>& groups) {
 /// The matrices of a batch are judged as groups.
 Result<Judgement> DenseOperation::judge(EmuMath math, std::atomic<int>* progress) {
   const GemmProblem& p = problem_;
-  const bool scales = p.scale != Scale::none;
   std::vector<GroupRows> groups;
   WW_CHECK(as_groups(groups));
-  const Claim claim{.a = host_.a,
-                    .b = host_.b,
-                    .d = host_.d,
-                    .scale = p.scale,
-                    .scale_a = scales ? &host_.scale_a : nullptr,
-                    .scale_b = scales ? &host_.scale_b : nullptr,
-                    .math = math,
-                    .groups = p.batch == 1 ? nullptr : &groups};
+  Claim claim = host_claim(math);
+  if (p.batch != 1) claim.groups = &groups;
   return verify_product(claim, p.epilogue, {p.m, p.n, {}, {}, p.batch}, host_.epilogue, progress);
 }
 

@@ -26,12 +26,7 @@ void spoil(Matrix& matrix, const GroupMeaning& meaning) {
 
 class GroupedOperation final : public PlannedOperation<GroupedProblem, GroupedPlan, GroupedOperands> {
  public:
-  GroupedOperation(GroupedInput grouped, Inputs inputs)
-      : PlannedOperation(grouped.problem, std::move(inputs)),
-        scale_a_of_group_(grouped.scale_a_of_group),
-        scale_b_of_group_(grouped.scale_b_of_group) {
-    groups_ = std::move(grouped.groups);
-  }
+  using PlannedOperation::PlannedOperation;
 
   const char* name() const override { return "grouped"; }
   std::string title() const override {
@@ -97,7 +92,6 @@ class GroupedOperation final : public PlannedOperation<GroupedProblem, GroupedPl
   }
   GroupedCheck check() const { return {problem_, groups_->described, resolved_options()}; }
 
-  bool scale_a_of_group_, scale_b_of_group_;
   std::vector<TileWidth> widths_;
 };
 
@@ -109,8 +103,8 @@ Operation::Shapes GroupedOperation::shapes() const {
   switch (p.scale) {
     case Scale::none: break;
     case Scale::tensor:
-      s.scale_a = {DType::f32, scale_a_of_group_ ? p.groups : 1, 1, 1};
-      s.scale_b = {DType::f32, scale_b_of_group_ ? p.groups : 1, 1, 1};
+      s.scale_a = {DType::f32, p.scale_a_group != 0 ? p.groups : 1, 1, 1};
+      s.scale_b = {DType::f32, p.scale_b_group != 0 ? p.groups : 1, 1, 1};
       break;
     case Scale::row_column:
       s.scale_a = {DType::f32, rows, 1, 1};
@@ -165,33 +159,21 @@ DotProduct GroupedOperation::dot_product(std::int64_t g, std::int64_t row, std::
 
 Result<Judgement> GroupedOperation::judge(EmuMath math, std::atomic<int>* progress) {
   const GroupedProblem& p = problem_;
-  const bool scales = p.scale != Scale::none;
-  const std::vector<GroupRows>* const groups = &groups_->meaning.groups;
-  const Claim claim{.a = host_.a,
-                    .b = host_.b,
-                    .d = host_.d,
-                    .scale = p.scale,
-                    .scale_a = scales ? &host_.scale_a : nullptr,
-                    .scale_b = scales ? &host_.scale_b : nullptr,
-                    .math = math,
-                    .groups = groups,
-                    .outside = p.zero_outside ? static_cast<unsigned char>(0) : kUntouched};
-  return verify_product(claim, p.epilogue, {p.total_rows(), p.n, {}, {}, 1, groups}, host_.epilogue, progress);
+  Claim claim = host_claim(math);
+  claim.groups = &groups_->meaning.groups;
+  claim.outside = p.zero_outside ? static_cast<unsigned char>(0) : kUntouched;
+  return verify_product(claim, p.epilogue, {p.total_rows(), p.n, {}, {}, 1, claim.groups}, host_.epilogue, progress);
 }
 
 }  // namespace
 
-std::unique_ptr<Operation> make_operation(GroupedInput grouped, Inputs inputs) {
-  return std::make_unique<GroupedOperation>(std::move(grouped), std::move(inputs));
+std::unique_ptr<Operation> make_operation(const GroupedProblem& problem, Groups groups, Inputs inputs) {
+  return std::make_unique<GroupedOperation>(problem, std::move(inputs), std::move(groups));
 }
 
 Result<std::unique_ptr<Operation>> make_operation(GroupedCheck check) {
-  GroupedInput input;
-  WW_TRY(input.groups, lay_out(check));
-  input.problem = check.problem;
-  input.scale_a_of_group = check.problem.scale_a_group != 0;
-  input.scale_b_of_group = check.problem.scale_b_group != 0;
-  return make_operation(std::move(input), Inputs{.options = check.options});
+  WW_TRY(Groups groups, lay_out(check));
+  return make_operation(check.problem, std::move(groups), Inputs{.options = check.options});
 }
 
 }  // namespace ww::operations

@@ -51,10 +51,8 @@ Result<Matrix> of_group(const Matrix& from, Major major, const GroupRows& group)
 
 class KGroupedOperation final : public PlannedOperation<KGroupedProblem, KGroupedPlan, KGroupedOperands> {
  public:
-  KGroupedOperation(KGroupedInput grouped, Inputs inputs)
-      : PlannedOperation(grouped.problem, std::move(inputs)), c_(std::move(grouped.c)) {
-    groups_ = std::move(grouped.groups);
-  }
+  KGroupedOperation(const KGroupedProblem& problem, Inputs inputs, Groups groups, std::optional<ArrayFile> c)
+      : PlannedOperation(problem, std::move(inputs), std::move(groups)), c_(std::move(c)) {}
 
   const char* name() const override { return "k-grouped"; }
   std::string title() const override {
@@ -238,15 +236,14 @@ Result<Judgement> KGroupedOperation::judge(EmuMath math, std::atomic<int>* progr
 
 }  // namespace
 
-std::unique_ptr<Operation> make_operation(KGroupedInput grouped, Inputs inputs) {
-  return std::make_unique<KGroupedOperation>(std::move(grouped), std::move(inputs));
+std::unique_ptr<Operation> make_operation(const KGroupedProblem& problem, Groups groups, Inputs inputs,
+                                          std::optional<ArrayFile> c) {
+  return std::make_unique<KGroupedOperation>(problem, std::move(inputs), std::move(groups), std::move(c));
 }
 
 Result<std::unique_ptr<Operation>> make_operation(KGroupedCheck check) {
-  KGroupedInput input;
-  WW_TRY(input.groups, lay_out(check));
-  input.problem = check.problem;
-  return make_operation(std::move(input), Inputs{.options = check.options});
+  WW_TRY(Groups groups, lay_out(check));
+  return make_operation(check.problem, std::move(groups), Inputs{.options = check.options});
 }
 
 }  // namespace ww::operations

@@ -175,21 +175,13 @@ class Operation {
 /// D = epilogue(scale (A . B^T)), or a batch of such. Row strides of A and B are set.
 std::unique_ptr<Operation> make_operation(const GemmProblem& problem, Inputs inputs);
 
-/// Groups of rows. `scale_a_of_group`: per tensor, one number for each group; so for B.
-struct GroupedInput {
-  GroupedProblem problem;
-  Groups groups;
-  bool scale_a_of_group = false, scale_b_of_group = false;
-};
-std::unique_ptr<Operation> make_operation(GroupedInput grouped, Inputs inputs);
+/// Groups of rows.
+std::unique_ptr<Operation> make_operation(const GroupedProblem& problem, Groups groups, Inputs inputs);
 
-/// Groups of K, cut to whole blocks where the problem needs them.
-struct KGroupedInput {
-  KGroupedProblem problem;
-  Groups groups;               // their rows are rows of K
-  std::optional<ArrayFile> c;  // what D held before, where the product is added to it
-};
-std::unique_ptr<Operation> make_operation(KGroupedInput grouped, Inputs inputs);
+/// Groups of K, cut to whole blocks where the problem needs them. `c`: what D held before, where the product is added
+/// to it.
+std::unique_ptr<Operation> make_operation(const KGroupedProblem& problem, Groups groups, Inputs inputs,
+                                          std::optional<ArrayFile> c = {});
 
 /// The operation of a campaign; groups are laid out. Errors name members of the target.
 Result<std::unique_ptr<Operation>> make_operation(const GemmCheck& check);

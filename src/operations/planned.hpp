@@ -46,7 +46,10 @@ inline OperandShape stored_shape(DType type, Major major, std::int64_t rows, std
 
 template <class Problem, class Plan, class Operands> class PlannedOperation : public Operation {
  public:
-  PlannedOperation(const Problem& problem, Inputs inputs) : Operation(std::move(inputs)), problem_(problem) {}
+  PlannedOperation(const Problem& problem, Inputs inputs, std::optional<Groups> groups = {})
+      : Operation(std::move(inputs)), problem_(problem) {
+    groups_ = std::move(groups);
+  }
 
   Result<void> can_implement() const override { return ww::can_implement(problem_, inputs_.options); }
   Result<void> check_memory(const DeviceInfo& device) const override {
@@ -71,6 +74,13 @@ template <class Problem, class Plan, class Operands> class PlannedOperation : pu
   std::size_t workspace_bytes() const override {
     if constexpr (requires { plan_->workspace_bytes(); }) return plan_->workspace_bytes();
     else return 0;
+  }
+
+  /// That D is the product of the operands on the host.
+  Claim host_claim(EmuMath math) const {
+    Claim claim{.a = host_.a, .b = host_.b, .d = host_.d, .scale = problem_.scale, .math = math};
+    if (claim.scale != Scale::none) claim.scale_a = &host_.scale_a, claim.scale_b = &host_.scale_b;
+    return claim;
   }
 
   /// The options with the config that the plan resolved, so that a smaller problem is solved by the same kernel.

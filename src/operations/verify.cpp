@@ -89,12 +89,17 @@ void set_scales(Product& p, Scale scale, const void* a, const void* b, const Sca
   }
 }
 
+/// Refuses C in place of D, which no longer holds it.
+Result<void> check_c(const void* c, const void* d) {
+  if (c == nullptr || c != d) return {};
+  return failure(ErrorCode::invalid, "c", "C as it was before the run", "D, which the run wrote over it");
+}
+
 Result<void> add_node(const Product& p, const EpilogueNode& node, ref::EpilogueTensors& to) {
   const EpilogueOperands& o = p.operands;
   const int slot = node.slot;
   if (node.op == EpilogueOp::c) {
-    if (o.c == p.d.base)
-      return failure(ErrorCode::invalid, "c", "C as it was before the run", "D, which the run wrote over it");
+    WW_CHECK(check_c(o.c, p.d.base));
     WW_TRY(to.c, copy_of(matrix("c", o.c, node.type, p.c_layout, p.m, p.n, o.ldc)));
   } else if (node.op == EpilogueOp::row_vector) {
     WW_TRY(to.row[slot], copy_of({"row_vector", o.row_vector[slot], node.type, 1, p.n, 0, 1}));
@@ -263,6 +268,7 @@ void judge_outside(const GroupedProblem& p, const void* d, const std::vector<ref
 
 Result<Verification> verify(const GemmProblem& problem, const GemmOperands& o, const VerifyOptions& options) {
   WW_TRY(const GemmProblem p, ops::validate(problem));
+  if (p.epilogue.has(EpilogueOp::c) && !p.pointer_array) WW_CHECK(check_c(o.epilogue.c, o.d));
   Verification made;
   for (std::int64_t l = 0; l < p.batch; ++l) {
     const auto base = [&](const void* one, const auto* pointers, std::int64_t step, DType type) -> const void* {
@@ -286,6 +292,7 @@ Result<Verification> verify(const GemmProblem& problem, const GemmOperands& o, c
 
 Result<Verification> verify(const GroupedProblem& problem, const GroupedOperands& o, const VerifyOptions& options) {
   WW_TRY(const GroupedProblem p, ops::validate(problem));
+  if (p.epilogue.has(EpilogueOp::c)) WW_CHECK(check_c(o.epilogue.c, o.d));
   WW_TRY(const std::vector<ref::GroupRows> groups,
          groups_of(p.encoding, p.groups, p.rows, p.alignment, o.sizes, o.sizes2, 1));
   Verification made;
@@ -310,6 +317,7 @@ Result<Verification> verify(const GroupedProblem& problem, const GroupedOperands
 Result<Verification> verify(const KGroupedProblem& problem, const KGroupedOperands& o, const VerifyOptions& options) {
   WW_CHECK(can_implement(problem));
   WW_TRY(const KGroupedProblem p, ops::validate(problem));
+  if (p.accumulate) WW_CHECK(check_c(o.c != nullptr ? o.c : o.d, o.d));
   const bool by_k = p.a_major == Major::mn && p.b_major == Major::mn, block = is_block(p.scale);
   WW_TRY(const std::vector<ref::GroupRows> groups,
          groups_of(p.encoding, p.groups, p.k, p.alignment, o.sizes, o.sizes2, by_k ? 1 : ops::kScaleSpan));
@@ -327,7 +335,7 @@ Result<Verification> verify(const KGroupedProblem& problem, const KGroupedOperan
                at(o.scale_b, block ? k_block * strides.b_k : g * p.scale_b_group, DType::f32), strides);
     if (p.accumulate) {
       product.epilogue = evt::acc + evt::c(p.d);
-      product.operands.c = at(o.c != nullptr ? o.c : o.d, g * p.stride_d_group, p.d);
+      product.operands.c = at(o.c, g * p.stride_d_group, p.d);
       product.operands.ldc = p.ldd;
     }
     WW_CHECK(judge(product, p.scale, options, made));

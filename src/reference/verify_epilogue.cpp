@@ -258,7 +258,7 @@ EpilogueComparison verify_epilogue(const EpilogueTree& tree, const BoundedProduc
 }
 
 EpilogueComparison verify_product(Claim claim, const EpilogueTree& tree, BoundedProduct product,
-                               const EpilogueTensors& tensors, std::atomic<int>* progress) {
+                                  const EpilogueTensors& tensors, std::atomic<int>* progress) {
   if (tree.empty()) {
     std::int64_t rows = product.batch * product.m;
     if (product.groups) rows = 0;

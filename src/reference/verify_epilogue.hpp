@@ -48,6 +48,6 @@ EpilogueComparison verify_epilogue(const EpilogueTree& tree, const BoundedProduc
 /// Checks the product of `claim` alone if `tree` is empty, otherwise the product and then what the tree made of it.
 /// `product` has the extents and the groups; its values are computed here.
 EpilogueComparison verify_product(Claim claim, const EpilogueTree& tree, BoundedProduct product,
-                               const EpilogueTensors& tensors, std::atomic<int>* progress = nullptr);
+                                  const EpilogueTensors& tensors, std::atomic<int>* progress = nullptr);
 
 }  // namespace ww::ref

@@ -96,7 +96,7 @@ TEST_F(PublicVerify, ABatchInEveryLayoutWithAnEpilogue) {
     EXPECT_EQ(wrong.first->tensor, "D");
     host.epilogue.c = host.d;
     EXPECT_EQ(ww::verify(p, host).error().argument, "c");
-    host.b = nullptr;
+    host.epilogue.c = c0.on_host(), host.b = nullptr;
     EXPECT_EQ(ww::verify(p, host).error().argument, "b");
   }
 }
@@ -158,6 +158,44 @@ TEST_F(PublicVerify, GroupsOfK) {
   EXPECT_GT(ww::verify(p, host)->wrong, p.m * p.n / 2);
   host.c = nullptr;  // in place: C is gone
   EXPECT_EQ(ww::verify(p, host).error().argument, "c");
+  host.c = host.d;
+  EXPECT_EQ(ww::verify(p, host).error().argument, "c");
+}
+
+/// D holds C before the run; verify() takes the copy, and only the copy.
+TEST_F(PublicVerify, CInPlaceIsGivenAsItWas) {
+  using namespace ww::evt;
+  ww::GroupedProblem rows{.groups = 2, .rows = 20, .n = 64, .k = 64, .a = ww::bf16, .b = ww::bf16, .d = ww::bf16};
+  rows.epilogue = acc + c(ww::bf16);
+  const ww::GroupedPlan grouped = ww::plan_grouped(device_, rows).value();
+  Array a = values(ww::bf16, 64 * 64), b = values(ww::bf16, 2 * 64 * 64), d = values(ww::bf16, 20 * 64);
+  const Bytes earlier = d.host;
+  Array ends = integers({0, 20}), workspace = zeros(grouped.workspace_bytes());
+  ww::GroupedOperands run{.a = a.on_device(), .b = b.on_device(), .d = d.on_device()};
+  run.sizes = ends.on_device<std::int32_t>(), run.epilogue.c = d.on_device();
+  run.workspace = workspace.on_device(), run.workspace_bytes = grouped.workspace_bytes();
+  ASSERT_TRUE(grouped.run(run));
+  fetch(d);
+  ww::GroupedOperands host{.a = a.on_host(), .b = b.on_host(), .d = d.on_host()};
+  host.sizes = ends.on_host<std::int32_t>();
+  host.epilogue.c = host.d, host.epilogue.ldc = 128;  // the first group, where they would meet, is empty
+  EXPECT_EQ(ww::verify(rows, host).error().argument, "c");
+  host.epilogue.ldc = 0, host.epilogue.c = earlier.data();
+  const ww::Result<ww::Verification> right = ww::verify(rows, host);
+  ASSERT_TRUE(right) << right.error().message;
+  EXPECT_EQ(right->wrong, 0);
+  EXPECT_EQ(right->elements, 20 * 64);
+
+  ww::KGroupedProblem k_rows{.groups = 1, .m = 64, .n = 64, .k = 64, .accumulate = true};
+  Array sum = values(ww::f32, 64 * 64), end = integers({64});
+  const Bytes before = sum.host;
+  ww::KGroupedOperands added{.a = a.on_device(), .b = b.on_device(), .d = sum.on_device()};
+  added.sizes = end.on_device<std::int32_t>();
+  ASSERT_TRUE(ww::plan_k_grouped(device_, k_rows)->run(added));
+  fetch(sum);
+  ww::KGroupedOperands judged{.a = a.on_host(), .b = b.on_host(), .c = before.data(), .d = sum.on_host()};
+  judged.sizes = end.on_host<std::int32_t>();
+  EXPECT_EQ(ww::verify(k_rows, judged).value().wrong, 0);
 }
 
 }  // namespace

@@ -38,15 +38,18 @@ struct Verification {
 
 /// Verifies a dense product. `operands` are those of the run, with every pointer in host memory: inputs as they were,
 /// outputs as the run left them. With GemmProblem::pointer_array, the arrays and what they point to are in host memory
-/// too. If C was D, it must be given as it was before the run. Errors: those of can_implement(), and invalid for null
-/// pointers.
+/// too. After a run with C in place of D, C must be a copy from before the run: the same pointer as D is invalid.
+/// Errors: those of can_implement(), and invalid for null pointers.
 Result<Verification> verify(const GemmProblem& problem, const GemmOperands& operands,
                             const VerifyOptions& options = {});
 
 /// Verifies a grouped product. The arrays of sizes are in host memory too and are checked: groups that overlap or
 /// overrun are invalid. Rows of D outside every group are verified only if GroupedProblem::zero_outside requests zeros.
+/// C as for a dense product.
 Result<Verification> verify(const GroupedProblem& problem, const GroupedOperands& operands,
                             const VerifyOptions& options = {});
+/// Verifies a product with groups of K; sizes as for groups of rows. With KGroupedProblem::accumulate, `c` must be what
+/// the run added to, a copy if the run was in place: null or the same pointer as `d` is invalid.
 Result<Verification> verify(const KGroupedProblem& problem, const KGroupedOperands& operands,
                             const VerifyOptions& options = {});
 
