@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "check/command.hpp"
+#include "check/target.hpp"
 #include "config/config_text.hpp"
 
 namespace ww::cli {
@@ -124,49 +125,19 @@ struct Heading {
   Fields fields;
 };
 
-Heading heading_of(const GemmCheck& check, const char* math) {
-  const GemmProblem& p = check.problem;
-  const std::string config = ww::to_text(check.options.config);
-  Heading heading{fmt::format("check gemm {} x {} x {}, {} -> {}, scale {}, math {}\n  config     {}\n", p.m, p.n, p.k,
-                              name_of(p.a), name_of(p.d), name_of(p.scale), math, config),
-                  {{"config", config}, {"m", p.m}, {"n", p.n}, {"k", p.k}}};
-  if (p.batch != 1) heading.fields.emplace_back("batch", p.batch);
+Heading heading_of(const CheckTarget& target, const char* math) {
+  if (const auto* kernel = std::get_if<KernelCheck>(&target)) {
+    const std::string launch = ww::to_text(kernel->launch), source = kernel->source.string();
+    return {fmt::format("check {} of {}\n  launch     {}\n", kernel->entry, source, launch),
+            {{"source", source}, {"entry", kernel->entry}, {"launch", launch}}};
+  }
+  const auto operation = campaign::operation_of(target);
+  if (!operation) return {};
+  const std::string config = ww::to_text((*operation)->inputs().options.config);
+  Heading heading{fmt::format("check {}, math {}\n  config     {}\n", (*operation)->title(), math, config),
+                  {{"config", config}}};
+  for (auto& field : (*operation)->sizes()) heading.fields.push_back(std::move(field));
   return heading;
-}
-
-Heading heading_of(const GroupedCheck& check, const char* math) {
-  const GroupedProblem& p = check.problem;
-  const std::string config = ww::to_text(check.options.config);
-  return {fmt::format("check grouped {} groups, {} rows, x {} x {}, {} -> {}, scale {}, {}, math {}\n  config     {}\n",
-                      p.groups, p.total_rows(), p.n, p.k, name_of(p.a), name_of(p.d), name_of(p.scale),
-                      name_of(p.encoding), math, config),
-          {{"config", config},
-           {"groups", p.groups},
-           {"rows", p.total_rows()},
-           {"encoding", name_of(p.encoding)},
-           {"n", p.n},
-           {"k", p.k}}};
-}
-
-Heading heading_of(const KGroupedCheck& check, const char* math) {
-  const KGroupedProblem& p = check.problem;
-  const std::string config = ww::to_text(check.options.config);
-  return {fmt::format("check k-grouped {} groups of {} x {}, {} rows of K, {} -> {}, scale {}, {}, math {}\n"
-                      "  config     {}\n",
-                      p.groups, p.m, p.n, p.total_k(), name_of(p.a), name_of(p.d), name_of(p.scale),
-                      name_of(p.encoding), math, config),
-          {{"config", config},
-           {"groups", p.groups},
-           {"m", p.m},
-           {"n", p.n},
-           {"k", p.total_k()},
-           {"encoding", name_of(p.encoding)}}};
-}
-
-Heading heading_of(const KernelCheck& check, const char*) {
-  const std::string launch = ww::to_text(check.launch);
-  return {fmt::format("check {} of {}\n  launch     {}\n", check.entry, check.source.string(), launch),
-          {{"source", check.source.string()}, {"entry", check.entry}, {"launch", launch}}};
 }
 
 std::optional<Error> error_of(const CheckCampaign& campaign) {
@@ -188,7 +159,7 @@ Outcome report_campaign(const CheckCampaign& campaign, const CheckOptions& optio
   Outcome outcome;
   const char* math = campaign::math_text(options.math);
   const double rate = campaign.seconds > 0 ? static_cast<double>(campaign.schedules_ran) / campaign.seconds : 0;
-  Heading heading = std::visit([math](const auto& check) { return heading_of(check, math); }, campaign.target);
+  Heading heading = heading_of(campaign.target, math);
   const char* verdict = name_of(campaign.verdict());
   outcome.text = std::move(heading.text);
   outcome.text += fmt::format("  schedules  {} of {} ({}) in {:.1f} s, {:.3g} a second\n", campaign.schedules_ran,
