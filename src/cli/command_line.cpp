@@ -35,7 +35,7 @@ void add_options(Parser& parser, Flags& flags) {
       option = parser.app->add_flag(row.name, flags.*std::get<bool Flags::*>(row.member), row.meaning);
       option->disable_flag_override();
     } else {
-      option = parser.app->add_option(row.name, flags.*std::get<Flag Flags::*>(row.member), row.meaning);
+      option = parser.app->add_option(row.name, value_of(flags, row), row.meaning);
       option->type_name(row.values);
     }
     // Several are counted after parsing: CLI11's own refusal does not name what came.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one description of the program's commands and flags. A new verb is a row of kCommands and its own file; a new
-// flag is a row of kFlags and a member of Flags.
+// flag is a row of kFlags and a member of Flags. Flags of a config field come from the table of config/fields.hpp.
 #include "cli/flags.hpp"
 #include "cli/operation_request.hpp"
+#include "config/config_text.hpp"
 #include "host/messages.hpp"
 
 namespace ww::cli {
@@ -190,33 +191,18 @@ constexpr FlagRow kFlags[] = {
     {"--config", &F::config, "KEY=VALUE,...", "kernel config, as the program prints it; what is left out is chosen",
      kAny, kAll},
     {"--variant", &F::variant, "auto|contiguous|masked|descriptors|ragged", "which kernel", kRows, kAll},
-    {"--schedule", &F::schedule, "auto|cooperative|pingpong|multistage",
-     "kernel: which warps load and multiply, and when", kAny, kAll},
-    {"--partial-accumulators", &F::partial_accumulators, "auto|1|2",
-     "kernel, block scales: partial accumulators that take turns", kAny, kAll},
-    {"--tile", &F::tile, "auto|MxNxK", "kernel: outputs of a tile and its K, such as 128x192x128 (K may be left out)",
-     kAny, kAll},
-    {"--cluster", &F::cluster, "auto|MxN", "kernel: CTAs of a cluster along M and N, such as 2x1", kAny, kAll},
-    {"--stages", &F::stages, "auto|INT", "kernel: depth of the operand ring", kAny, kAll},
     {"--tile-scheduler", &F::tile_scheduler, "auto|single|static|dynamic|stream-k|split-k",
      "how tiles are handed out: tile_scheduler= of the config (default auto)", kGemm, kAll},
     {"--tile-scheduler", &F::tile_scheduler, "auto|static|dynamic|horizontal|vertical|split-k",
      "how tiles are handed out: ragged takes static, dynamic and split-k, descriptors horizontal and vertical, "
      "contiguous and masked static (default auto)",
      kRows, kAll},
-    {"--split", &F::split, "INT", "split-k: pieces of K for each tile, split= of the config", kGemm, kAll},
-    {"--split", &F::split, "2|4|8", "split-k: pieces of K for each tile, one for each CTA of a cluster", kRows, kAll},
+    {"--split", &F::split, "INT", "split-k: K splits of each tile, split= of the config", kGemm, kAll},
+    {"--split", &F::split, "2|4|8", "split-k: K splits of each tile, one for each CTA of a cluster", kRows, kAll},
     {"--batch-invariant", &F::batch_invariant, "",
      "a row's bits do not depend on M or the number of SMs: no stream-k, no split-k", kGemm, kAll},
     {"--batch-invariant", &F::batch_invariant, "", "a row's bits do not depend on the other rows: no split-k", kRows,
      kAll},
-    {"--swap-ab", &F::swap_ab, "auto|on|off",
-     "rows of B on the 64-row side of the instruction, for few rows of A: --tile is then B's rows x A's (default auto)",
-     kGemm, kAll},
-    {"--a-from", &F::a_from, "auto|shared|registers",
-     "kernel: where the tensor core takes A from, a_source= of the config (default auto)", kGemm, kAll},
-    {"--fixed-n", &F::fixed_n, "INT", "kernel: for this N alone, fixed_n= of the config", kGemm, kAll},
-    {"--fixed-k", &F::fixed_k, "INT", "kernel: for this K alone, fixed_k= of the config", kGemm, kAll},
 
     // what the verbs add
     {"--top", &F::top, "INT", "how many to show (default 20; 0: all)", kAny, kConfigs},
@@ -265,7 +251,7 @@ constexpr Refusal kRefusals[] = {
     {"--layout", "nothing: A is (M, K) and B (G, N, K); K x N weights are for gemm and k-grouped", kRows, kAll},
     {"--d-layout", "nothing: groups are rows of D", kRows, kAll},
     {"--c-layout", "nothing: groups are rows of C", kRows, kAll},
-    {"--a-from", "nothing: grouped kernels read A from shared memory", kRows, kAll},
+    {"--a-source", "nothing: grouped kernels read A from shared memory", kRows, kAll},
     {"--b-dtype", "nothing: A and B of groups have one type, --dtype", kRows, kAll},
     {"--fixed-n", "nothing: grouped kernels are for any N", kRows, kAll},
     {"--fixed-k", "nothing: grouped kernels are for any K", kRows, kAll},
@@ -283,23 +269,9 @@ constexpr Refusal kRefusals[] = {
 };
 
 constexpr ConfigFlag kConfigFlags[] = {
-    {"--layout", "layout"},
-    {"--d-layout", "d_layout"},
-    {"--c-layout", "c_layout"},
-    {"--epilogue", "epilogue"},
-    {"--variant", "variant"},
-    {"--schedule", "schedule"},
-    {"--partial-accumulators", "partial_accumulators"},
-    {"--tile", "tile"},
-    {"--cluster", "cluster"},
-    {"--stages", "stages"},
-    {"--tile-scheduler", "tile_scheduler"},
-    {"--split", "split"},
-    {"--swap-ab", "swap_ab"},
-    {"--a-from", "a_source"},
-    {"--fixed-n", "fixed_n"},
-    {"--fixed-k", "fixed_k"},
-    {"--pointer-array", "pointers"},
+    {"--layout", "layout"},     {"--d-layout", "d_layout"},      {"--c-layout", "c_layout"},
+    {"--epilogue", "epilogue"}, {"--variant", "variant"},        {"--tile-scheduler", "tile_scheduler"},
+    {"--split", "split"},       {"--pointer-array", "pointers"},
 };
 
 /// Arguments of the library and the flags that give them, the likeliest last.
@@ -373,10 +345,45 @@ constexpr Command kCommands[] = {
     {"man", "", "print the manual page", kNone, kMan, run_man},
 };
 
+/// The rows of kFlags, and behind --config those of the config's fields.
+std::vector<FlagRow> make_rows() {
+  static const std::vector<ConfigFieldFlag> fields = config_field_flags();
+  std::vector<FlagRow> rows;
+  for (const FlagRow& row : kFlags) {
+    rows.push_back(row);
+    if (std::string_view(row.name) != "--config") continue;
+    for (const ConfigFieldFlag& field : fields) {
+      const unsigned operations =
+          (field.dense ? kGemm : 0u) | (field.rows ? kGrouped : 0u) | (field.k_groups ? kKGrouped : 0u);
+      rows.push_back({field.flag.c_str(), FieldMember{field.key.c_str()}, field.values.c_str(), field.help.c_str(),
+                      operations, kAll});
+    }
+  }
+  return rows;
+}
+
 }  // namespace
 
-std::span<const FlagRow> flag_rows() { return kFlags; }
-std::span<const ConfigFlag> config_flags() { return kConfigFlags; }
+std::span<const FlagRow> flag_rows() {
+  static const std::vector<FlagRow> rows = make_rows();
+  return rows;
+}
+
+std::span<const ConfigFlag> config_flags() {
+  static const std::vector<ConfigFlag> made = [] {
+    std::vector<ConfigFlag> flags(std::begin(kConfigFlags), std::end(kConfigFlags));
+    for (const FlagRow& row : flag_rows())
+      if (is_field(row)) flags.push_back({row.name, std::get<FieldMember>(row.member).key});
+    return flags;
+  }();
+  return made;
+}
+
+Flag& value_of(Flags& flags, const FlagRow& row) {
+  return is_field(row) ? flags.fields[std::get<FieldMember>(row.member).key]
+                       : flags.*std::get<Flag Flags::*>(row.member);
+}
+
 std::span<const Refusal> refusals() { return kRefusals; }
 std::span<const Command> commands() { return kCommands; }
 
@@ -395,10 +402,12 @@ const char* exit_statuses(const Command& command) {
 }
 
 std::string text_of(const Flags& flags, std::string_view name) {
-  for (const FlagRow& row : kFlags) {
+  for (const FlagRow& row : flag_rows()) {
     if (name != row.name) continue;
     if (is_switch(row)) return flags.*std::get<bool Flags::*>(row.member) ? row.name : "";
-    return (flags.*std::get<Flag Flags::*>(row.member)).value_or("");
+    if (!is_field(row)) return (flags.*std::get<Flag Flags::*>(row.member)).value_or("");
+    const auto field = flags.fields.find(std::get<FieldMember>(row.member).key);
+    return field == flags.fields.end() ? "" : field->second.value_or("");
   }
   return "";
 }
@@ -407,7 +416,7 @@ Error in_flags(const Error& error, const Flags& flags) {
   constexpr std::string_view kConfig = "config";
   std::string_view argument = error.argument;
   if (argument.starts_with(kConfig)) {
-    for (const ConfigFlag& row : kConfigFlags)
+    for (const ConfigFlag& row : config_flags())
       for (const char* before : {"config, ", "config, key "})
         if (const std::string key = before + std::string(row.key);
             (argument == key || argument.starts_with(key + " ")) && !text_of(flags, row.flag).empty())

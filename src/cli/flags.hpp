@@ -4,6 +4,7 @@
 //   warpwright <operation> <flags>  runs it        warpwright <verb> <operation> <same flags>  does something else
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,22 +20,22 @@ using Flag = std::optional<std::string>;
 /// What came on the command line; what a flag means is decided by the verb's own file, so that every refusal has an
 /// argument, what was expected and what came.
 struct Flags {
-  Flag m, n, k, batch;                                  // sizes; deduced from files when those are given
-  Flag dtype, b_dtype, out_dtype, scale;                // types of A, B and D, scales
-  Flag layout, d_layout, c_layout;                      // nt|nn|tn|tt, row|column
-  Flag epilogue, alpha, beta, scalar2, scalar3;         // an expression, and its scalars
-  Flag a, b, scale_a, scale_b, c;                       // FILE.npy, FILE.safetensors:TENSOR or "generated"
-  Flag bias, row1, row2, row3, col0, col1, col2, col3;  // the same
-  Flag aux0, aux1, aux2, aux3;                          // the same
-  Flag out, out_scales, out0, out1, out2, out3, amax;   // .npy files to write
-  Flag device, seed, math, emu_schedule, threads;       // where it runs, and how the emulated device does
-  Flag config, schedule, partial_accumulators, tile, cluster, stages;  // the kernel
-  Flag tile_scheduler, split, swap_ab, a_from, fixed_n, fixed_k, sms;  // the kernel's launch
+  Flag m, n, k, batch;                                   // sizes; deduced from files when those are given
+  Flag dtype, b_dtype, out_dtype, scale;                 // types of A, B and D, scales
+  Flag layout, d_layout, c_layout;                       // nt|nn|tn|tt, row|column
+  Flag epilogue, alpha, beta, scalar2, scalar3;          // an expression, and its scalars
+  Flag a, b, scale_a, scale_b, c;                        // FILE.npy, FILE.safetensors:TENSOR or "generated"
+  Flag bias, row1, row2, row3, col0, col1, col2, col3;   // the same
+  Flag aux0, aux1, aux2, aux3;                           // the same
+  Flag out, out_scales, out0, out1, out2, out3, amax;    // .npy files to write
+  Flag device, seed, math, emu_schedule, threads;        // where it runs, and how the emulated device does
+  Flag config, variant, tile_scheduler, split, sms;      // the kernel
+  std::map<std::string, Flag, std::less<>> fields = {};  // further fields of the config by key (config_field_flags())
   bool batch_invariant = false, pointer_array = false;
   bool verify = false, no_verify = false;
 
   Flag groups, rows, ks, distribution, total;             // groups of rows, or of K
-  Flag encoding, align, gap, variant;                     // how the device is told of groups, which kernel
+  Flag encoding, align, gap;                              // how the device is told of groups
   Flag offsets, indptr, starts, counts, row_ids, masked;  // the arrays of the groups from files instead
   bool zero_outside = false, accumulate = false;
 
@@ -73,7 +74,11 @@ enum VerbBit : unsigned {
   kProgram = 1024,  // before any verb: --version
 };
 
-using Member = std::variant<Flag Flags::*, bool Flags::*>;
+/// A flag that a field of the config makes: the key of Flags::fields.
+struct FieldMember {
+  const char* key;
+};
+using Member = std::variant<Flag Flags::*, bool Flags::*, FieldMember>;
 
 struct FlagRow {
   const char* name;  // "--m"; without hyphens a positional argument
@@ -118,6 +123,9 @@ inline bool reads(const Command& c, const FlagRow& row) {
   return row.operations & c.operation_bit && row.verbs & c.verb_bit;
 }
 inline bool is_switch(const FlagRow& row) { return std::holds_alternative<bool Flags::*>(row.member); }
+inline bool is_field(const FlagRow& row) { return std::holds_alternative<FieldMember>(row.member); }
+/// Returns where the text of a flag with a value belongs.
+Flag& value_of(Flags& flags, const FlagRow& row);
 inline bool is_positional(const FlagRow& row) { return row.name[0] != '-'; }
 /// What came for the flag of that name, the name itself for a switch; empty when it was not given.
 std::string text_of(const Flags& flags, std::string_view name);

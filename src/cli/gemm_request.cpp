@@ -127,15 +127,13 @@ Result<void> check_epilogue_files(const Flags& flags, const GemmRequest& request
   return {};
 }
 
-/// Sets the three config fields that --scheduler abbreviates.
+/// Sets the fields of --tile-scheduler and --split.
 Result<void> resolve_scheduler(const Flags& flags, GemmConfig& config) {
   constexpr TileScheduler kOrders[] = {TileScheduler::automatic, TileScheduler::single,   TileScheduler::fixed,
                                        TileScheduler::dynamic,   TileScheduler::stream_k, TileScheduler::split_k};
   WW_TRY(const int order, parse_choice(flags.tile_scheduler, "--tile-scheduler",
                                        {"auto", "single", "static", "dynamic", "stream-k", "split-k"}, -1));
   if (order >= 0) config.sm90.tile_scheduler = kOrders[order];
-  WW_TRY(const int swap, parse_choice(flags.swap_ab, "--swap-ab", {"auto", "on", "off"}, -1));
-  if (swap >= 0) config.sm90.swap_ab = static_cast<SwapAb>(swap);
   return resolve_split(flags, 1024, config);
 }
 
@@ -147,25 +145,12 @@ GemmConfig with_problem(GemmConfig config, const GemmProblem& p) {
   return config;
 }
 
-/// Sets the extents for which the kernel is specialised.
-Result<void> resolve_fixed(const Flags& flags, GemmConfig& config) {
-  const auto set = [](const Flag& flag, const char* argument, int& field) -> Result<void> {
-    if (!flag) return {};
-    WW_TRY(const std::int64_t extent, parse_integer(*flag, argument, 1, 1 << 30));
-    field = static_cast<int>(extent);
-    return {};
-  };
-  WW_CHECK(set(flags.fixed_n, "--fixed-n", config.dense.fixed_n));
-  return set(flags.fixed_k, "--fixed-k", config.dense.fixed_k);
-}
-
 }  // namespace
 
 Result<GemmRequest> make_request(const Flags& flags) {
   GemmRequest request;
   WW_CHECK(resolve_request(flags, request));
   WW_CHECK(resolve_scheduler(flags, request.options.config));
-  WW_CHECK(resolve_fixed(flags, request.options.config));
   GemmProblem& p = request.problem;
   p.a = request.types.ab, p.b = request.types.b, p.d = request.types.d, p.scale = request.types.scale;
   MatrixLayout layout{request.options.config.operands.layout.a, request.options.config.operands.layout.b};
@@ -174,9 +159,6 @@ Result<GemmRequest> make_request(const Flags& flags) {
   }
   p.a_major = layout.a, p.b_major = layout.b;
   p.pointer_array = flags.pointer_array || request.options.config.operands.pointer_array;
-  if (flags.a_from) {
-    WW_TRY(request.options.config.sm90.a_source, parse_operand_source(*flags.a_from, "--a-from"));
-  }
   p.d_layout = request.options.config.operands.d_layout;
   WW_TRY(const int d_layout, parse_choice(flags.d_layout, "--d-layout", {"row", "column"}, -1));
   if (d_layout >= 0) p.d_layout = static_cast<OutputLayout>(d_layout);

@@ -114,23 +114,22 @@ Result<void> resolve_types(const Flags& flags, const ConfigText& text, Request& 
   return agree("scale", text.scale, t.scale);
 }
 
-/// Fields of the config with flags of their own.
-Result<void> resolve_shape(const Flags& flags, GemmConfig& config) {
-  const auto set = [&](const Flag& flag, const char* key, const std::string& value) -> Result<void> {
-    if (!flag || *flag == "auto") return {};
+/// Sets the fields of the config that have flags, as their texts in --config would. `auto` leaves a field as it is:
+/// what --config says of it, or open.
+Result<void> resolve_fields(const Flags& flags, GemmConfig& config) {
+  for (const auto& [key, flag] : flags.fields) {
+    if (!flag || *flag == "auto") continue;
+    // K of a tile may be left out: it follows from the type, or is that of --config.
+    const bool two = key == "tile" && std::count(flag->begin(), flag->end(), 'x') == 1;
+    const std::string value = two ? fmt::format("{}x{}", *flag, config.tile.k) : *flag;
     Result<GemmConfig> parsed = parse_config(fmt::format("{}={}", key, value), config);
-    if (parsed) return config = *parsed, Result<void>{};
-    const Error& e = parsed.error();
-    return failure(e.code, fmt::format("--{}", key), e.expected, quoted(*flag));
-  };
-  // The last extent of a tile and of a cluster may be left out: K follows from the type, or is that of --config.
-  const auto two = [](const Flag& flag) { return flag && std::count(flag->begin(), flag->end(), 'x') == 1; };
-  WW_CHECK(
-      set(flags.tile, "tile", flags.tile.value_or("") + (two(flags.tile) ? fmt::format("x{}", config.tile.k) : "")));
-  WW_CHECK(set(flags.cluster, "cluster",
-               flags.cluster.value_or("") +
-                   (two(flags.cluster) && config.cluster.k > 0 ? fmt::format("x{}", config.cluster.k) : "")));
-  return set(flags.stages, "stages", flags.stages.value_or(""));
+    if (!parsed) {
+      const Error& e = parsed.error();
+      return failure(e.code, e.argument, e.expected, quoted(*flag));
+    }
+    config = *parsed;
+  }
+  return {};
 }
 
 Result<void> resolve_execution(const Flags& flags, Request& request) {
@@ -254,13 +253,7 @@ Result<void> resolve_request(const Flags& flags, Request& request) {
   request.options.config = text.config;
   request.options.config.operands.a = t.ab, request.options.config.operands.b = t.b;
   request.options.config.operands.d = t.d, request.options.config.operands.scale = t.scale;
-  if (flags.schedule) {
-    WW_TRY(request.options.config.sm90.schedule, parse_schedule(*flags.schedule, "--schedule"));
-  }
-  WW_TRY(request.options.config.sm90.partial_accumulators,
-         parse_choice(flags.partial_accumulators, "--partial-accumulators", {"auto", "1", "2"},
-                      request.options.config.sm90.partial_accumulators));
-  WW_CHECK(resolve_shape(flags, request.options.config));
+  WW_CHECK(resolve_fields(flags, request.options.config));
   request.options.batch_invariant = flags.batch_invariant;
   if (flags.out) {
     WW_CHECK(check_writable(*flags.out, "--out"));

@@ -104,7 +104,7 @@ std::string extent_of(std::string_view text, char which) {
   return std::string(text.substr(0, text.find('x')));
 }
 
-/// Returns "auto|on|off", "INT", "INTxINTxINT".
+/// Returns "auto|on|off", "auto|INT", "auto|MxN".
 template <NamedEnum E> std::string choices(const E& value) {
   const EnumNames names = names_of(value);
   std::string text;
@@ -113,9 +113,9 @@ template <NamedEnum E> std::string choices(const E& value) {
   return text;
 }
 std::string choices(bool) { return "0|1"; }
-std::string choices(int) { return "INT"; }
-std::string choices(const Tile&) { return "MxN"; }
-std::string choices(const Cluster&) { return "MxN"; }
+std::string choices(int) { return "auto|INT"; }
+std::string choices(const Tile&) { return "auto|MxNxK"; }
+std::string choices(const Cluster&) { return "auto|MxN"; }
 std::string choices(MatrixLayout) { return "nt|nn|tn|tt"; }
 std::string choices(const EpilogueTree&) { return "EXPRESSION"; }
 
@@ -168,22 +168,20 @@ Result<GemmConfig> parse_config(std::string_view text, GemmConfig base) {
   return base;
 }
 
-std::string choices_of(std::string_view key) {
-  std::string text;
+std::vector<ConfigFieldFlag> config_field_flags() {
+  std::vector<ConfigFieldFlag> flags;
   const GemmConfig c;
   for_each_field(c, [&](const ConfigField& field, const auto& value, const auto&) {
-    if (key == field.key) text = config::choices(value);
+    if (*field.help == 0) return;
+    std::string flag = "--" + std::string(field.key);
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    const std::string_view member = field.member;
+    const bool of_rows = member.starts_with("row_groups."), of_k = member.starts_with("k_groups.");
+    const bool dense = field.dense || member.starts_with("dense.");
+    flags.push_back(
+        {flag, field.key, config::choices(value), field.help, !of_rows && !of_k, !dense && !of_k, !dense && !of_rows});
   });
-  return text;
-}
-
-std::string help_of(std::string_view key) {
-  std::string text;
-  const GemmConfig c;
-  for_each_field(c, [&](const ConfigField& field, const auto&, const auto&) {
-    if (key == field.key) text = field.help;
-  });
-  return text;
+  return flags;
 }
 
 Result<DType> parse_dtype(std::string_view text, std::string_view argument) {
@@ -193,12 +191,6 @@ Result<MatrixLayout> parse_layout(std::string_view text, std::string_view argume
   MatrixLayout layout;
   WW_CHECK(config::read(text, 0, std::string(argument), layout));
   return layout;
-}
-Result<OperandSource> parse_operand_source(std::string_view text, std::string_view argument) {
-  return config::parse_enum<OperandSource>(text, std::string(argument));
-}
-Result<Schedule> parse_schedule(std::string_view text, std::string_view argument) {
-  return config::parse_enum<Schedule>(text, std::string(argument));
 }
 
 }  // namespace ww

@@ -9,6 +9,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "warpwright/config/gemm_config.hpp"
 #include "warpwright/host/config.hpp"
@@ -20,18 +21,21 @@ namespace ww {
 /// "136".
 std::string field_text(const GemmConfig& config, std::string_view field);
 
-/// Returns the values of the field of `key` for the help of a flag: "auto|shared|registers", or "INT" and the like if
-/// it has no named values.
-std::string choices_of(std::string_view key);
-/// Returns the description of the field of `key`.
-std::string help_of(std::string_view key);
+/// A field of the config as a flag of the program.
+struct ConfigFieldFlag {
+  std::string flag;    // "--a-source"
+  std::string key;     // "a_source"
+  std::string values;  // "auto|shared|registers", or "auto|INT" and the like if the field has no named values
+  std::string help;
+  bool dense, rows, k_groups;  // the groupings whose kernels have the field
+};
+/// Returns the fields that have help in their table, in its order.
+std::vector<ConfigFieldFlag> config_field_flags();
 /// Whether `text`, which parses, has the key.
 bool names_key(std::string_view text, std::string_view key);
 
 Result<DType> parse_dtype(std::string_view text, std::string_view argument);
 /// Parses one of nt, nn, tn, tt.
 Result<MatrixLayout> parse_layout(std::string_view text, std::string_view argument);
-Result<OperandSource> parse_operand_source(std::string_view text, std::string_view argument);
-Result<Schedule> parse_schedule(std::string_view text, std::string_view argument);
 
 }  // namespace ww

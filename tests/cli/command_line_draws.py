@@ -159,7 +159,7 @@ def dense_schedule(rng: random.Random, flags: Dict[str, Any], traits: Dict[str, 
         wide = schedule in ("multistage",) or tile_m > 64
         flags[NAMES["partial-accumulators"]] = "1" if wide else rng.choice(["1", "2"])
     if roles and traits["a"] not in FP8 and one_in(rng, 8) and tile_m <= 128 and traits["tile"][1] <= 128:
-        flags["--a-from"] = rng.choice(["registers", "shared"]) if traits["layout"][0] == "n" else "registers"
+        flags["--a-source"] = rng.choice(["registers", "shared"]) if traits["layout"][0] == "n" else "registers"
     traits["roles"] = roles
 
 

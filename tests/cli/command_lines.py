@@ -29,7 +29,7 @@ LEAST_ACCEPTED = 0.75  # of the lines that are not spoiled on purpose
 MOST_SECONDS = 300  # of one line
 ATTEMPTS = 40  # to draw a kernel that exists
 # Flags that a config text says instead.
-IN_CONFIG = {"--tile", "--cluster", "--stages", "--schedule", "--split", "--swap-ab", "--a-from", "--config",
+IN_CONFIG = {"--tile", "--cluster", "--stages", "--schedule", "--split", "--swap-ab", "--a-source", "--config",
              *(draws.NAMES[name] for name in ("tile-scheduler", "variant", "partial-accumulators"))}
 
 

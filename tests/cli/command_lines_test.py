@@ -79,7 +79,7 @@ class CommandLines(unittest.TestCase):
             "--schedule": ["auto", "cooperative", "pingpong", "multistage"], "--swap-ab": ["on", "off"],
             "--encoding": ["offsets", "indptr", "starts-counts", "row-ids", "masked"], "--m": ["1"], "--k": ["0"],
             "--batch": ["2", "3"], "--pointer-array": ["True"], "--batch-invariant": ["True"],
-            "--d-layout": ["column"], "--c-layout": ["column"], "--a-from": ["registers"], "--accumulate": ["True"],
+            "--d-layout": ["column"], "--c-layout": ["column"], "--a-source": ["registers"], "--accumulate": ["True"],
             "--zero-outside": ["True"], "--b-dtype": ["e5m2"], draws.NAMES["partial-accumulators"]: ["1", "2"],
         }
         for flag, values in expected.items():

@@ -160,7 +160,7 @@ class Flags(unittest.TestCase):
                 ("--cluster", *small, "--config", "cluster=2x1", "--cluster", "1x1"),
                 ("--schedule", *small, "--config", "schedule=pingpong", "--schedule", "cooperative"),
                 ("--swap-ab", *small, "--config", "swap_ab=on", "--swap-ab", "off"),
-                ("--a-from", *small, "--config", "a_source=shared", "--a-from", "registers"),
+                ("--a-source", *small, "--config", "a_source=shared", "--a-source", "registers"),
                 ("--d-layout", *small, "--config", "d_layout=column", "--d-layout", "row"),
                 ("--fixed-n", *small, "--config", "fixed_n=64", "--fixed-n", "128"),
                 ("--layout", *small, "--dtype", "bf16", "--config", "layout=nn", "--layout", "tt"),

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 
+#include "config/config_text.hpp"
 #include "io/files.hpp"
 
 namespace ww::cli {
@@ -120,7 +121,7 @@ TEST(GroupedRequest, FlagsOfAnEpilogueThatMeanNothing) {
 }
 
 TEST(GroupedRequest, ReasonsForFlagsOfGemmAreInTheTable) {
-  for (const char* name : {"--swap-ab", "--batch", "--layout", "--d-layout", "--c-layout", "--a-from", "--b-dtype",
+  for (const char* name : {"--swap-ab", "--batch", "--layout", "--d-layout", "--c-layout", "--a-source", "--b-dtype",
                            "--fixed-n", "--fixed-k", "--pointer-array"}) {
     const auto refusal = std::find_if(refusals().begin(), refusals().end(), [&](const Refusal& r) {
       return std::string_view(r.name) == name && (r.operations & kGrouped) != 0 && (r.verbs & kRun) != 0;
@@ -129,6 +130,27 @@ TEST(GroupedRequest, ReasonsForFlagsOfGemmAreInTheTable) {
     for (const FlagRow& row : flag_rows())
       EXPECT_FALSE(std::string_view(row.name) == name && (row.operations & kGrouped) != 0) << name;
   }
+}
+
+// A field of the config with help in its table has a flag with that help and the names of its values.
+TEST(ConfigFlags, FieldsWithHelpHaveFlags) {
+  std::size_t found = 0;
+  for (const ConfigFieldFlag& field : config_field_flags())
+    for (const FlagRow& row : flag_rows()) {
+      if (row.name != field.flag) continue;
+      ++found;
+      EXPECT_EQ(row.values, field.values) << row.name;
+      EXPECT_EQ(row.meaning, field.help) << row.name;
+      EXPECT_EQ((row.operations & kGemm) != 0, field.dense) << row.name;
+      EXPECT_EQ((row.operations & kGrouped) != 0, field.rows) << row.name;
+      EXPECT_EQ((row.operations & kKGrouped) != 0, field.k_groups) << row.name;
+    }
+  EXPECT_EQ(found, config_field_flags().size()) << "one row for each";
+  EXPECT_GE(found, 15u);
+  Flags flags;
+  flags.fields["stages"] = "4", flags.fields["a_source"] = "auto";
+  EXPECT_EQ(text_of(flags, "--stages"), "4");
+  EXPECT_EQ(text_of(flags, "--tile"), "");
 }
 
 class GroupedFiles : public testing::Test {

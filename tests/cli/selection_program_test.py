@@ -61,7 +61,11 @@ class Selection(unittest.TestCase):
                                   (["--schedule", "pingpong"], "schedule", "pingpong"),
                                   (["--partial-accumulators", "1"], "partial_accumulators", "1"),
                                   (["--split", "6"], "split", "6"),
-                                  (["--a-from", "registers"], "a_source", "registers"),
+                                  (["--a-source", "registers"], "a_source", "registers"),
+                                  (["--raster", "3"], "raster", "3"), (["--band", "n"], "band", "n"),
+                                  (["--epilogue-n", "16"], "epilogue_n", "16"),
+                                  (["--producer-registers", "40", "--consumer-warpgroups", "2"], "producer_registers",
+                                   "40"),
                                   (["--config", "raster=3", "--tile", "128x64x128"], "raster", "3")):
             with self.subTest(flags=flags):
                 answer = self.answer("configs", "gemm", *DECODE, *flags, "--top", "0")

@@ -176,7 +176,6 @@ TEST(ClosedText, EveryFieldRoundTripsByItself) {
   for_each_field(defaults, [&](const ConfigField& field, const auto&, const auto&) {
     EXPECT_TRUE(keys.insert(field.key).second) << field.key;
     EXPECT_TRUE(members.insert(field.member).second) << field.member;
-    EXPECT_FALSE(choices_of(field.key).empty()) << field.key;
     const std::string value = field_text(defaults, field.key);
     if (std::string(field.key) == "epilogue") return;
     const auto parsed = parse_config(std::string(field.key) + "=" + value);
