@@ -20,6 +20,8 @@ class Nvrtc {
 
   /// Returns version and size of the library, because different ones may generate different code.
   const std::string& identity() const { return identity_; }
+  /// Returns the file that was loaded.
+  const std::string& path() const { return path_; }
 
   /// Compiles `text`. The payload is the cubin, the log the output of NVRTC and ptxas, which an error contains too.
   Result<Entry> compile(std::string_view text) const;

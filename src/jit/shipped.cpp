@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "jit/build_facts.hpp"
@@ -15,9 +16,8 @@
 extern "C" const char* warpwright_module_directory() __attribute__((weak));
 
 namespace ww::jit {
-namespace {
 
-std::vector<fs::path> directories() {
+std::vector<fs::path> module_directories() {
   std::vector<fs::path> found;
   if (const char* own = std::getenv("WARPWRIGHT_MODULE_DIR"); own && *own) found.emplace_back(own);
   if (warpwright_module_directory != nullptr) found.emplace_back(warpwright_module_directory());
@@ -34,13 +34,14 @@ std::vector<fs::path> directories() {
     found.push_back(folder.parent_path() / installed_module_folder());  // <prefix>/bin/…
   }
   found.emplace_back(build_module_directory());
-  return found;
+  std::vector<fs::path> once;
+  for (const fs::path& directory : found)
+    if (std::find(once.begin(), once.end(), directory) == once.end()) once.push_back(directory);
+  return once;
 }
 
-}  // namespace
-
 std::optional<Shipped> find_shipped(std::string_view text) {
-  for (const fs::path& directory : directories()) {
+  for (const fs::path& directory : module_directories()) {
     if (!why_not_trusted(directory).empty()) continue;
     for (const IsaLevel isa : loadable_isa_levels()) {
       const std::string key = module_source_key(text, isa);

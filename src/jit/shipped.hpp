@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "jit/entry.hpp"
 #include "jit/files.hpp"
@@ -14,6 +15,9 @@ struct Shipped {
   Entry entry;
   fs::path path;
 };
+/// Returns the directories that are searched for shipped modules, in order; not all need exist.
+std::vector<fs::path> module_directories();
+
 /// Returns the first whole module for `text` in WARPWRIGHT_MODULE_DIR, in the package that the program was built
 /// against, beside this library or program, or in its build folder.
 std::optional<Shipped> find_shipped(std::string_view text);

@@ -384,6 +384,7 @@ CudaPresence cuda_presence() {
     presence.reason = driver.error().message;
     return presence;
   }
+  presence.driver = fmt::format("CUDA {}.{}", (*driver)->version / 1000, (*driver)->version % 1000 / 10);
   int count = 0;
   if (Result<void> counted = (*driver)->check((*driver)->device_get_count(&count), "cuDeviceGetCount"); !counted) {
     presence.reason = counted.error().message;
@@ -424,7 +425,7 @@ std::shared_ptr<const CudaContext> cuda_context(const Backend& backend) {
 
 namespace ww::runtime {
 
-CudaPresence cuda_presence() { return {{}, "this library was built without CUDA"}; }
+CudaPresence cuda_presence() { return {{}, {}, "this library was built without CUDA"}; }
 
 Result<std::shared_ptr<Backend>> open_cuda_backend(int, const DeviceOptions&) {
   return failure(ErrorCode::unsupported, "device", "emu:sm90", "cuda", "this library was built without CUDA");

@@ -23,6 +23,7 @@ struct CudaDeviceSummary {
 /// The GPUs of this machine, found without creating a context. `reason` says why `devices` is empty.
 struct CudaPresence {
   std::vector<CudaDeviceSummary> devices;
+  std::string driver;  // "CUDA 13.0", the newest that the driver supports; empty without a driver
   std::string reason;
 };
 CudaPresence cuda_presence();
