@@ -9,6 +9,7 @@
 namespace ww::cli {
 
 Result<Outcome> run_info(const Flags&);
+Result<Outcome> run_devices(const Flags&);
 Result<Outcome> run_version(const Flags&);
 Result<Outcome> run_layout(const Flags&);
 Result<Outcome> run_bench_gemm(const Flags&);
@@ -305,6 +306,8 @@ constexpr Command kCommands[] = {
     {"", "", "GEMM kernels that run on NVIDIA GPUs and, unmodified, on an emulated device on this CPU.", kNone,
      kProgram, run_version},
     {"info", "", "what this build can do on this machine", kNone, kInfo, run_info},
+    {"devices", "", "the devices of this machine, and where driver, NVRTC, cache and modules are", kNone, kInfo,
+     run_devices},
     {"", "gemm", "D = scale (A B^T), once; without flags a verified first run", kGemm, kRun,
      run_verb<request_gemm, run_operation>},
     {"", "grouped", "the same for groups of rows, each with its own B", kGrouped, kRun,

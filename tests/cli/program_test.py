@@ -348,6 +348,28 @@ class Program(unittest.TestCase):
             self.assertIn(key, answer)
         self.assertIn("emu:sm90", run("info").stdout)
 
+    def test_devices_lists_what_can_be_opened_and_says_why_no_gpu_can(self) -> None:
+        result = run("devices", "--json")
+        self.assertEqual(result.returncode, 0, result)
+        answer = self.one_object(result)
+        emulated = answer["devices"][0]
+        self.assertEqual((emulated["name"], emulated["usable"], emulated["arch"]), ("emu:sm90", True, "sm90"))
+        self.assertEqual(emulated["shared_bytes_per_cta"], 232448)
+        self.assertGreater(emulated["sms"], 0)
+        self.assertGreater(emulated["memory_bytes"], 1 << 20)
+        others = [device for device in answer["devices"] if device["name"].startswith("cuda:")]
+        self.assertNotEqual(bool(others), bool(answer["cuda_reason"]), answer)
+        self.assertTrue(answer["nvrtc"]["found"] or answer["nvrtc"]["reason"])
+        with tempfile.TemporaryDirectory() as cache:
+            moved = subprocess.run([PROGRAM, "devices"], capture_output=True, text=True, timeout=120,
+                                   env={**os.environ, "WARPWRIGHT_CACHE_DIR": cache, "WARPWRIGHT_NVRTC": "/no/such.so",
+                                        "WARPWRIGHT_MODULE_DIR": "/no/modules"})
+        self.assertEqual((moved.returncode, moved.stderr), (0, ""))
+        self.assertIn(cache, moved.stdout)
+        self.assertRegex(moved.stdout, "NVRTC +none: .*/no/such.so|NVRTC +none: .*WARPWRIGHT_HAS_CUDA=0")
+        self.assertIn("/no/modules (does not exist)", moved.stdout)
+        self.assertRegex(moved.stdout, r"emu:sm90 +emulated sm_90a, \d+ SMs")
+
     def test_layout(self) -> None:
         result = run("layout", "(4,2):(1,4)", "--json")
         self.assertEqual(result.returncode, 0, result)
