@@ -63,7 +63,10 @@ class KernelRunner final : public Runner {
  private:
   Error in_our_words(const Error& error) const {
     if (error.argument == "launch.params_bytes")
-      return make_error(error.code, "launch.parameters", "members of " + error.expected + " (bytes)", error.actual);
+      return make_error(error.code, "launch.parameters",
+                        "values of " + error.expected.substr(0, error.expected.find(',')) +
+                            " bytes in all, the size of the kernel's parameter",
+                        error.actual + " bytes");
     return error;
   }
 

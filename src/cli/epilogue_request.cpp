@@ -87,7 +87,7 @@ Result<void> resolve_outputs(const Flags& flags, const EpilogueTree& tree, Epilo
       return failure(ErrorCode::invalid, argument, fmt::format("an epilogue {}", expected), text_or_none(tree));
     for (const std::string* other : taken)
       if (*other == *flag)
-        return failure(ErrorCode::invalid, argument, "a file of its own, no other output's", quoted(*flag));
+        return failure(ErrorCode::invalid, argument, "a file that no other output names", quoted(*flag));
     taken.push_back(&*flag);
     to = flag;
     return check_writable(*flag, argument);

@@ -55,7 +55,7 @@ Result<std::int64_t> resolve_groups(const Flags& flags, const SizeFiles& files, 
         say(static_cast<std::int64_t>(files.sizes.size()) - (files.encoding == GroupEncoding::indptr), files.argument));
   if (request.b) WW_CHECK(say(request.b->shape[0], "--b"));
   if (!groups && files.encoding)
-    return failure(ErrorCode::invalid, "--groups", "how many groups there are, beside --row-ids", "nothing");
+    return failure(ErrorCode::invalid, "--groups", "the number of groups, which --row-ids does not contain", "nothing");
   const std::int64_t result = groups.value_or(kDefaultGroups);
   if (result >= 1 && result <= kMostGroups) return result;
   return failure(ErrorCode::invalid, said_by, fmt::format("1 to {} groups", kMostGroups), fmt::format("{}", result));
@@ -66,7 +66,10 @@ Result<GroupLayout> layout_of_files(const Flags& flags, SizeFiles files, const R
   if (flags.encoding) {
     WW_TRY(const int named, parse_choice(flags.encoding, "--encoding", kEncodings, 0));
     if (static_cast<GroupEncoding>(named) != layout.encoding)
-      return failure(ErrorCode::invalid, "--encoding", fmt::format("that of {}", files.argument), *flags.encoding);
+      return failure(ErrorCode::invalid, "--encoding",
+                     fmt::format("{}, the encoding of {}", std::data(kEncodings)[static_cast<int>(layout.encoding)],
+                                 files.argument),
+                     *flags.encoding);
   }
   const bool ids = layout.encoding == GroupEncoding::row_ids, masked = layout.encoding == GroupEncoding::masked;
   std::optional<std::int64_t> rows = request.a ? std::optional(request.a->shape[masked]) : std::nullopt;
@@ -85,7 +88,7 @@ Result<GroupLayout> layout_of_files(const Flags& flags, SizeFiles files, const R
   if (flags.align) {
     WW_TRY(layout.alignment, parse_integer(*flags.align, "--align", 1, 1 << 20));
     if (layout.alignment > 1 && layout.encoding != GroupEncoding::offsets)
-      return failure(ErrorCode::invalid, "--align", "1, or --offsets with it", *flags.align);
+      return failure(ErrorCode::invalid, "--align", "1 without --offsets", *flags.align);
   }
   layout.sizes = std::move(files.sizes), layout.sizes2 = std::move(files.sizes2);
   return layout;

@@ -160,7 +160,9 @@ Result<void> lay_out_files(const Flags& flags, SizeFiles files, KGroupedRequest&
   const bool indptr = files.encoding == GroupEncoding::indptr;
   GroupLayout& layout = request.layout;
   if (flags.encoding && *flags.encoding != kEncodings[static_cast<int>(*files.encoding)])
-    return failure(ErrorCode::invalid, "--encoding", fmt::format("that of {}", files.argument), *flags.encoding);
+    return failure(ErrorCode::invalid, "--encoding",
+                   fmt::format("{}, the encoding of {}", kEncodings[static_cast<int>(*files.encoding)], files.argument),
+                   *flags.encoding);
   if (indptr && files.sizes.empty()) return failure(ErrorCode::invalid, "--indptr", "G + 1 elements", "none");
   std::optional<std::int64_t> groups;
   if (!ids) groups = static_cast<std::int64_t>(files.sizes.size()) - indptr;
@@ -171,7 +173,8 @@ Result<void> lay_out_files(const Flags& flags, SizeFiles files, KGroupedRequest&
                      *flags.groups);
     groups = asked;
   }
-  if (!groups) return failure(ErrorCode::invalid, "--groups", "how many groups there are, beside --row-ids", "nothing");
+  if (!groups)
+    return failure(ErrorCode::invalid, "--groups", "the number of groups, which --row-ids does not contain", "nothing");
   if (*groups < 1 || *groups > kMostGroups)
     return failure(ErrorCode::invalid, files.argument, fmt::format("1 to {} groups", kMostGroups),
                    fmt::format("{}", *groups));
@@ -188,7 +191,7 @@ Result<void> lay_out_files(const Flags& flags, SizeFiles files, KGroupedRequest&
   WW_TRY(layout.rows, resolve_size(flags.k, "--k", rows, needed));
   layout.alignment = request.spacing.alignment;
   if (layout.alignment > 1 && layout.encoding != GroupEncoding::offsets)
-    return failure(ErrorCode::invalid, "--align", "1, or --offsets with it", *flags.align);
+    return failure(ErrorCode::invalid, "--align", "1 without --offsets", *flags.align);
   layout.sizes = std::move(files.sizes), layout.sizes2 = std::move(files.sizes2);
   WW_CHECK(check_sizes(layout, files.argument, operations::granularity_of(request.problem)));
   request.group_flags = file_flags(flags, layout, "--k");
@@ -225,7 +228,7 @@ Result<void> expect_matrix(const std::optional<ArrayFile>& array) {
   if (!array || array->shape.size() == 2) return {};
   return failure(ErrorCode::invalid, array->file.argument(), "a 2-D array",
                  fmt::format("{}-D, shape {}", array->shape.size(), shape_text(array->shape)),
-                 "file " + array->file.path());
+                 "file " + printable(array->file.path()));
 }
 
 /// Where the groups lie, and M and N.

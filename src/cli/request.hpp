@@ -53,7 +53,7 @@ Result<void> resolve_request(const Flags& flags, Request& request);
 Result<int> parse_choice(const Flag& flag, const std::string& argument, std::initializer_list<const char*> names,
                          int otherwise);
 
-/// --split, at most `most`, into `config`, whose order says what --tile-scheduler does.
+/// --split, at most `most`, into `config`, whose tile scheduler --tile-scheduler has set.
 Result<void> resolve_split(const Flags& flags, std::int64_t most, GemmConfig& config);
 
 /// --emu-schedule, one of the emulated device's, as EmuSchedule; `otherwise` without a flag.

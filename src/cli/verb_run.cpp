@@ -74,8 +74,8 @@ void report_groups(const GroupFacts& groups, const std::optional<Judgement>& jud
   if (v.first_outside && !outcome.error)
     outcome.error = make_error(
         ErrorCode::wrong_result, fmt::format("D at row {}, column {}", v.first_outside->row, v.first_outside->column),
-        fmt::format("an element {}, in no group", groups.outside), fmt::format("{:.9g}", v.first_outside->got),
-        fmt::format("{} of {} elements outside are wrong", v.outside_wrong, v.outside));
+        fmt::format("an element in no group, which is {}", groups.outside), fmt::format("{:.9g}", v.first_outside->got),
+        fmt::format("{} of {} elements in no group are wrong", v.outside_wrong, v.outside));
   if (groups.status != groups.expected && !outcome.error)
     outcome.error =
         make_error(ErrorCode::wrong_result, "status word", status_text(groups.expected), status_text(groups.status));

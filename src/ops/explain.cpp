@@ -30,8 +30,8 @@ RankedConfig ranked(const GemmConfig& config, const select::Cost& cost) {
 /// Why the chosen one of a ranking: one sentence.
 std::string because(const Explanation& made) {
   if (made.emulated && made.ranking.front().config != made.chosen.config)
-    return "an emulated device takes it from the short list whose modules ship; times are those of an H200 with as "
-           "many SMs";
+    return "the emulated device chooses among the configs whose modules are shipped; times are modelled for an H200 "
+           "with as many SMs";
   const auto largest = std::max_element(made.chosen.terms.begin(), made.chosen.terms.end(),
                                         [](const CostTerm& a, const CostTerm& b) { return a.us < b.us; });
   return fmt::format("the least modelled time of {} configs; most of it is {}", made.ranking.size(),
@@ -81,9 +81,8 @@ Result<Explanation> explain_on(const GroupedProblem& problem, const GemmOptions&
   Explanation made{.sms = resident_sms(options, target), .emulated = target.emulated};
   made.chosen.config = decision.config;
   made.ranking.push_back(made.chosen);
-  made.because =
-      fmt::format("rules on the shape that were measured on an H200: {} rows in {} groups, {} in each on average",
-                  p.total_rows(), p.groups, p.total_rows() / std::max<std::int64_t>(p.groups, 1));
+  made.because = fmt::format("rules on the shape, measured on an H200: {} rows in {} groups, {} per group on average",
+                             p.total_rows(), p.groups, p.total_rows() / std::max<std::int64_t>(p.groups, 1));
   for (GemmConfig listed : select::default_grouped_configs(p.a, p.d, p.scale)) {
     listed.row_groups.capacity = select::group_capacity_for(p.groups);
     const GemmConfig config = select::choose_grouped(p, listed, made.sms);
@@ -100,7 +99,7 @@ Result<Explanation> explain_on(const KGroupedProblem& problem, const GemmOptions
   made.chosen.config = decision.config;
   made.ranking.push_back(made.chosen);
   made.because =
-      fmt::format("the tiles of a dense product with D of {} x {}, because a group's K is as long as that of one",
+      fmt::format("the tiles of a dense product with a D of {} x {}: a group's K is taken to be as long as that of one",
                   problem.m, problem.n);
   constexpr int kTiles[][2] = {{64, 64}, {128, 128}, {128, 256}};
   for (const auto& [tile_m, tile_n] : kTiles)

@@ -17,8 +17,7 @@ Result<ops::GroupedDecision> ops::decide(const GroupedProblem& problem, const Ge
   WW_TRY(const GroupedProblem checked, ops::validate(problem));
   WW_CHECK(ops::check_sms(options.sms, 0));
   if (const EpilogueTree& asked = options.config.epilogue; !asked.empty() && asked != checked.epilogue)
-    return failure(ErrorCode::unsupported, "config, epilogue", "none, or that of the problem, which decides",
-                   to_text(asked));
+    return failure(ErrorCode::unsupported, "config, epilogue", "none, or the epilogue of the problem", to_text(asked));
   if (options.config.grouping == Grouping::k_groups)
     return failure(ErrorCode::unsupported, "config, grouping", "row-groups for groups of rows", "k-groups");
   const int resident = options.sms > 0 ? min(options.sms, sms) : sms;
@@ -28,8 +27,8 @@ Result<ops::GroupedDecision> ops::decide(const GroupedProblem& problem, const Ge
   GemmConfig config = select::choose_grouped(checked, requested, resident);
   if (options.batch_invariant && config.sm90.tile_scheduler == TileScheduler::split_k) {
     if (options.config.sm90.tile_scheduler == TileScheduler::split_k)
-      return failure(ErrorCode::unsupported, "config, tile_scheduler", "one that leaves K whole, for batch_invariant",
-                     "split-k");
+      return failure(ErrorCode::unsupported, "config, tile_scheduler",
+                     "auto, static or dynamic: batch_invariant excludes splits of K", "split-k");
     GemmConfig whole = options.config;  // a variant that the caller requests is not split
     whole.row_groups.variant = GroupedVariant::ragged;
     config = select::choose_grouped(checked, whole, resident);

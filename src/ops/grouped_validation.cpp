@@ -104,7 +104,7 @@ Result<void> check_group_count(std::int64_t groups) {
 
 Result<void> check_encoding(GroupEncoding encoding, std::int64_t alignment) {
   if (encoding > GroupEncoding::masked)
-    return failure(ErrorCode::invalid, "encoding", "offsets, indptr, starts+counts, row-ids or masked",
+    return failure(ErrorCode::invalid, "encoding", "offsets, indptr, starts-counts, row-ids or masked",
                    fmt::format("{}", static_cast<int>(encoding)));
   if (alignment < 1) return failure(ErrorCode::invalid, "alignment", "at least 1", fmt::format("{}", alignment));
   if (alignment > kLargestExtent)
@@ -130,7 +130,7 @@ Result<GroupedProblem> validate(const GroupedProblem& problem) {
   WW_CHECK(check_rows("lda", "k", p.total_rows(), p.k, p.lda, p.a));
   const std::int64_t columns = config::output_columns(p.epilogue, p.n), step = 16 / bytes_of(p.d);
   if (columns % step != 0)  // tails of groups are stored 16 bytes at a time
-    return failure(ErrorCode::unsupported, "n", fmt::format("{} columns of D in {}, or a multiple", step, name_of(p.d)),
+    return failure(ErrorCode::unsupported, "n", fmt::format("a multiple of {} columns of D in {}", step, name_of(p.d)),
                    fmt::format("{}", columns));
   WW_CHECK(check_rows("ldb", "k", p.n, p.k, p.ldb, p.b));
   if (p.stride_b_group == 0) p.stride_b_group = p.n * p.ldb;  // cannot overflow: ldb has been checked with N rows
@@ -144,9 +144,11 @@ Result<void> validate(const GemmConfig& resolved, const GroupedProblem& problem)
   WW_CHECK(check_variant(resolved, problem));
   if (resolved.row_groups.capacity < problem.groups)
     return failure(ErrorCode::unsupported, "config, groups",
-                   fmt::format("at least the {} of the problem", problem.groups), to_text(resolved));
+                   fmt::format("at least {}, the groups of the problem", problem.groups),
+                   field_text(resolved, "groups"), "config " + to_text(resolved));
   if (const config::ConfigFault fault = config::fault_of_grouped(resolved))
-    return failure(ErrorCode::unsupported, fmt::format("config, {}", fault.field), fault.expected, to_text(resolved));
+    return failure(ErrorCode::unsupported, fmt::format("config, {}", fault.field), fault.expected,
+                   field_text(resolved, fault.field), "config " + to_text(resolved));
   return check_epilogue_tile(outputs_of(problem), resolved);
 }
 

@@ -29,10 +29,10 @@ Result<void> check_limits(const Launch& launch) {
 
 Result<void> check_params(const Launch& launch, std::size_t kernel_params_bytes, std::uint32_t kernel_threads) {
   if (kernel_params_bytes != 0 && launch.params_bytes != kernel_params_bytes)
-    return invalid("params_bytes", fmt::format("{}, the size the kernel was compiled with", kernel_params_bytes),
+    return invalid("params_bytes", fmt::format("{}, the size with which the kernel was compiled", kernel_params_bytes),
                    launch.params_bytes);
   if (kernel_threads != 0 && launch.threads != kernel_threads)
-    return invalid("threads", fmt::format("{}, the kernel's own", kernel_threads), launch.threads);
+    return invalid("threads", fmt::format("{}, the number in WW_KERNEL", kernel_threads), launch.threads);
   return {};
 }
 

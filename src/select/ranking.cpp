@@ -35,11 +35,13 @@ std::size_t workspace_of(const GemmProblem& given, const GemmConfig& c, int sms)
 /// Returns the reason why this call cannot use `c`, or "".
 std::string objection(const GemmProblem& p, const GemmConfig& c, const Request& request) {
   if (request.batch_invariant && !is_batch_invariant(c))
-    return fmt::format("order: batch-invariant sums take K in one split, {} cuts it", name_of(c.sm90.tile_scheduler));
+    return fmt::format("tile_scheduler: batch_invariant excludes splits of K, which {} makes",
+                       name_of(c.sm90.tile_scheduler));
   // The reductions of an epilogue sum partial results in the order of whole tiles.
   if (config::reduces(p.epilogue) && c.sm90.tile_scheduler != TileScheduler::fixed &&
       request.config.sm90.tile_scheduler == TileScheduler::automatic)
-    return fmt::format("order: an epilogue that reduces gets {} on request only", name_of(c.sm90.tile_scheduler));
+    return fmt::format("tile_scheduler: {} is chosen on request only with an epilogue that reduces",
+                       name_of(c.sm90.tile_scheduler));
   if (config::cluster_of(c).size() > request.sms)
     return fmt::format("cluster: more CTAs than the {} SMs that may be used", request.sms);
   if (!config::fits_halves(c, p.n))

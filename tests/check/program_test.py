@@ -179,6 +179,10 @@ class Check(unittest.TestCase):
                 status, report = answer("check", "--source", source, "--entry", "exchange", "--launch", launch)
                 self.assertEqual((status, report["error"]["argument"]), (2, argument), report)
                 self.assertNotIn("verdict", report)
+                if argument == "--launch":
+                    self.assertEqual(report["error"]["expected"], "values of 24 bytes in all, the size of the kernel's "
+                                                                  "parameter")
+                    self.assertRegex(report["error"]["actual"], r"^\d+ bytes$")
 
     def test_a_file_is_called_what_it_was_called_wherever_it_was_compiled(self) -> None:
         # The second of each pair comes from the cache, which another folder filled.

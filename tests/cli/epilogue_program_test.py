@@ -127,7 +127,7 @@ class Epilogue(unittest.TestCase):
         self.refused("--scalar3", "an epilogue with scalar3", *gemm, "--epilogue", "acc", "--scalar3", 1)
         self.refused("--out1", "an epilogue with out1", *gemm, "--epilogue", "store(acc,out0)", *self.flags("out1"))
         self.refused("--amax", "that ends with quantise", *gemm, "--epilogue", "acc", *self.flags("amax"))
-        self.refused("--out0", "a file of its own", *gemm, "--epilogue", "store(acc,out0)", *self.flags("out"),
+        self.refused("--out0", "no other output", *gemm, "--epilogue", "store(acc,out0)", *self.flags("out"),
                      "--out0", self.file("out"))
         self.refused("--c", "elements of type bf16", *gemm, "--epilogue", "acc+c", *self.flags("c"))
         self.refused("--col0", "(M,)", *gemm, "--epilogue", "acc+col0", "--col0", self.file("short"))

@@ -109,12 +109,12 @@ class Selection(unittest.TestCase):
             self.assertTrue(other["why"])
         reasons = [excluded["reason"] for excluded in answer["excluded"]]
         self.assertTrue(any(reason.startswith("tile (n): ") for reason in reasons), reasons)
-        self.assertTrue(any(reason.startswith("order: ") and "stream-k" in reason for reason in reasons), reasons)
+        self.assertTrue(any(reason.startswith("tile_scheduler: ") and "stream-k" in reason for reason in reasons), reasons)
         text = run("explain", "gemm", *DECODE).stdout
         for word in ("chosen", "because", "fill and drain", "not ", "excluded", "such as"):
             self.assertIn(word, text)
         emulated = self.answer("explain", "gemm", *SMALL)
-        self.assertIn("short list", emulated["because"])
+        self.assertIn("modules are shipped", emulated["because"])
         self.assertEqual(emulated["sms"], 4)
 
     def test_a_config_in_parts_runs_as_it_was_asked_for(self) -> None:

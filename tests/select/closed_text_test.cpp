@@ -19,6 +19,7 @@
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/fields.hpp"
 #include "warpwright/config/group_encoding.hpp"
+#include "warpwright/config/resolve.hpp"
 #include "warpwright/config/sizes.hpp"
 
 namespace ww {
@@ -167,6 +168,20 @@ TEST(ClosedText, NothingIsOpenInAResolvedConfig) {
                           "tile_scheduler=", "a_source=", "swap_ab=", "occupancy="})
     EXPECT_NE(text.find(key), std::string::npos) << key << " in " << text;
   EXPECT_EQ(text.find("auto"), std::string::npos) << text;
+}
+
+// Only kernels with block scales have partial accumulators: elsewhere the field decides nothing and is not printed.
+TEST(ClosedText, PartialAccumulatorsAreStatedWhereAKernelHasThem) {
+  for (const Scale scale : {Scale::none, Scale::tensor, Scale::row_column, Scale::block_1x128_128x128}) {
+    const auto decision = ops::decide({.m = 512, .n = 7168, .k = 2048, .scale = scale}, {}, {132, false});
+    ASSERT_TRUE(decision);
+    const std::string text = to_text(decision->config);
+    EXPECT_EQ(text.find("partial_accumulators=") != std::string::npos, is_block(scale)) << text;
+    const auto read = parse_config(text);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(config::resolve(*read), decision->config) << text;
+    EXPECT_EQ(config::partial_accumulators(*read) > 0, is_block(scale)) << text;
+  }
 }
 
 // Each field of the table goes to text and back by itself, so no key names another field's member.

@@ -32,7 +32,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_scheduler(const GemmConfig& c) {
   if (c.sm90.tile_scheduler == TileScheduler::single && reduces(c.epilogue))
     return {"tile_scheduler", "auto, static, dynamic, stream-k or split-k with an epilogue that reduces"};
   if (c.sm90.tile_scheduler != TileScheduler::split_k)
-    return c.sm90.split > 1 || c.cluster.k > 1 ? ConfigFault{"split", "order split-k with it"} : ConfigFault{};
+    return c.sm90.split > 1 || c.cluster.k > 1 ? ConfigFault{"split", "tile_scheduler=split-k with it"} : ConfigFault{};
   if (c.sm90.split < 2 || c.sm90.split > 1024) return {"split", "2 to 1024 splits"};
   if (!is_power_of_two(c.cluster.k) || c.sm90.split % c.cluster.k != 0)
     return {"cluster (k)", "1, 2, 4, 8 or 16 CTAs, a divisor of split"};
@@ -83,7 +83,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_operands(const GemmConfig& c) {
     return {"a_source", "auto or registers for an M-major tf32 A: wgmma reads 32 bits K-major only from shared memory"};
   if (a_from_registers(c) && !has_consumer_warps) return {"a_source", "auto or shared with multistage and groups"};
   if (transposes_b(c) && !has_consumer_warps)
-    return {"schedule", "auto, cooperative or pingpong for an N-major tf32 B, which consumer warps turn over"};
+    return {"schedule", "auto, cooperative or pingpong for an N-major tf32 B, which consumer warps transpose"};
   if (a_mn && c.tile.m / c.cluster.n % mn_block(c.operands.a) != 0)
     return {"tile (m)", "64 rows of an M-major A (32 of tf32) for each CTA that shares it"};
   if (b_mn && c.tile.n / slices_of_b(c) % mn_block(c.operands.b) != 0)
@@ -234,7 +234,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
              : c.sm90.tile_scheduler != TileScheduler::horizontal && c.sm90.tile_scheduler != TileScheduler::vertical)
     return {"tile_scheduler", ragged ? "dynamic, static or split-k" : "horizontal or vertical"};
   if (c.sm90.tile_scheduler != TileScheduler::split_k && (c.sm90.split > 1 || c.cluster.k > 1))
-    return {"split", "order split-k with it"};
+    return {"split", "tile_scheduler=split-k with it"};
   if (c.sm90.tile_scheduler == TileScheduler::split_k && c.sm90.split != 2 && c.sm90.split != 4 && c.sm90.split != 8)
     return {"split", "2, 4 or 8 splits, one for each CTA of a cluster"};
   if (c.sm90.tile_scheduler == TileScheduler::split_k && c.cluster.k != c.sm90.split)
@@ -266,7 +266,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_k_grouped(const GemmConfig& c) {
   // Schedulers that split K or use a work-tile counter have no order for groups of different K.
   if (c.sm90.tile_scheduler != TileScheduler::fixed) return {"tile_scheduler", "static"};
   if (reduces(c.epilogue)) return {"epilogue", "one without reductions for groups of K"};
-  if (group_capacity(c) < 1 || group_capacity(c) > kGroupLimit) return {"groups", "1 to 4096"};
+  if (group_capacity(c) < 1 || group_capacity(c) > kGroupLimit) return {"k_groups", "1 to 4096"};
   if (raster_shared_plan(c).total > kSharedLimit)
     return {"stages", "a ring, an output tile and group tables that fit 232448 bytes of shared memory"};
   return {};

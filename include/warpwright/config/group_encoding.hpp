@@ -20,7 +20,7 @@ enum class GroupEncoding : u8 {
 WW_HOST_DEVICE constexpr const char* name_of(GroupEncoding e) {
   return e == GroupEncoding::offsets         ? "offsets"
          : e == GroupEncoding::indptr        ? "indptr"
-         : e == GroupEncoding::starts_counts ? "starts+counts"
+         : e == GroupEncoding::starts_counts ? "starts-counts"
          : e == GroupEncoding::row_ids       ? "row-ids"
                                              : "masked";
 }
