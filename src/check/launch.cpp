@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "config/config_text.hpp"
 #include "host/messages.hpp"
@@ -135,7 +136,15 @@ std::string value_text(const CheckParameter& p) {
 
 Result<CheckLaunch> parse_check_launch(const std::string& text, const std::string& argument) {
   CheckLaunch launch;
-  for (const std::string& item : split(text, ',')) WW_CHECK(parse_item(item, argument, launch));
+  std::set<std::string> seen;
+  for (const std::string& item : split(text, ',')) {
+    const std::string key = item.substr(0, item.find('='));
+    const bool parameter =
+        std::any_of(std::begin(kNames), std::end(kNames), [&](const Name& n) { return key == n.key; });
+    if (!parameter && !seen.insert(key).second)
+      return failure(ErrorCode::invalid, argument + ", key " + key, "one value", "two");
+    WW_CHECK(parse_item(item, argument, launch));
+  }
   if (launch.threads == 0) return failure(ErrorCode::invalid, argument, "threads=N", quoted(text));
   WW_CHECK(campaign::check_maps(launch, argument + ", key map"));
   return launch;

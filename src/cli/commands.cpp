@@ -227,7 +227,8 @@ constexpr FlagRow kFlags[] = {
     {"--source", &F::source, "FILE", "a header that defines a kernel with WW_KERNEL", kNone, kCheck},
     {"--entry", &F::entry, "NAME", "the kernel", kNone, kCheck},
     {"--launch", &F::launch, "KEY=VALUE,...",
-     "grid, cluster, threads, shared, then parameters: buffer=BYTES, zeros=BYTES, int=N, long=N, float=X, map=...",
+     "grid, cluster, threads, shared, cross, pdl, then parameters: buffer=BYTES, zeros=BYTES, int=N, long=N, float=X, "
+     "map=...",
      kNone, kCheck},
     {"--schedules", &F::schedules, "INT", "how many schedules (default 200)", kEveryOperation, kCheck},
     {"--time", &F::time, "TIME", "no schedule starts later: 60s, 500ms, 2m (default 60s)", kEveryOperation, kCheck},

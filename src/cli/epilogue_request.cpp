@@ -86,7 +86,7 @@ Result<void> resolve_outputs(const Flags& flags, const EpilogueTree& tree, Epilo
     if (!written)
       return failure(ErrorCode::invalid, argument, fmt::format("an epilogue {}", expected), text_or_none(tree));
     for (const std::string* other : taken)
-      if (*other == *flag)
+      if (io::same_output(*other, *flag))
         return failure(ErrorCode::invalid, argument, "a file that no other output names", quoted(*flag));
     taken.push_back(&*flag);
     to = flag;

@@ -58,6 +58,9 @@ Result<void> resolve_counts(const Flags& flags, KGroupedRequest& request) {
       WW_TRY(total, parse_integer(*flags.total, "--total", 0, kMostRows));
     }
     const std::int64_t granularity = operations::granularity_of(request.problem);
+    if (total % granularity != 0)
+      return failure(ErrorCode::unsupported, "--total",
+                     fmt::format("a multiple of {}, as K-major operands need", granularity), *flags.total);
     request.counts = distribute(static_cast<Distribution>(kind), groups, total / granularity);
     for (std::int64_t& count : request.counts) count *= granularity;
     return {};

@@ -38,8 +38,10 @@ Result<double> parse_duration(const std::string& text, const std::string& argume
 /// A check runs on an emulated device, whatever auto is elsewhere.
 Result<void> expect_emulated(const Flag& flag) {
   if (!flag || *flag == "auto") return {};
-  WW_TRY(const Device named, Device::open(*flag));
-  if (named.info().emulated) return {};
+  if (!flag->starts_with("cuda:")) {
+    WW_TRY(const Device named, Device::open(*flag));
+    if (named.info().emulated) return {};
+  }
   return failure(ErrorCode::invalid, "--device", "an emulated device, emu:sm90", quoted(*flag));
 }
 

@@ -17,19 +17,27 @@ void swap_bytes(std::byte* data, std::int64_t elements, int width) {
   for (std::int64_t i = 0; i < elements; ++i) std::reverse(data + i * width, data + (i + 1) * width);
 }
 
-/// Reads an array whose columns follow one another in the file, by strided writes, a few columns at a time.
+/// Reads an array of one or two extents whose columns follow one another in the file, by strided writes, a few columns
+/// at a time. The rows of the array need not be those of the matrix: (L, M) is read into a matrix of L M rows.
 Result<void> read_columns(const ArrayFile& array, Matrix& matrix) {
-  const std::int64_t width = bytes_of(matrix.type()), rows = matrix.rows(), ld = matrix.ld();
+  const std::int64_t width = bytes_of(matrix.type()), ld = matrix.ld(), of_matrix = matrix.cols();
+  const std::int64_t rows = array.shape.empty() ? 1 : array.shape[0],
+                     cols = array.shape.size() < 2 ? 1 : array.shape[1];
+  const auto position = [&](std::int64_t row, std::int64_t col) {
+    if (cols == of_matrix) return row * ld + col;
+    const std::int64_t element = row * cols + col;
+    return element / of_matrix * ld + element % of_matrix;
+  };
   const std::int64_t group =
       std::max<std::int64_t>(1, (std::int64_t{1} << 22) / std::max<std::int64_t>(1, rows * width));
-  std::vector<std::byte> columns(static_cast<std::size_t>(std::min(group, matrix.cols()) * rows * width));
-  for (std::int64_t first = 0; first < matrix.cols(); first += group) {
-    const std::int64_t count = std::min(group, matrix.cols() - first);
+  std::vector<std::byte> columns(static_cast<std::size_t>(std::min(group, cols) * rows * width));
+  for (std::int64_t first = 0; first < cols; first += group) {
+    const std::int64_t count = std::min(group, cols - first);
     const std::uint64_t from = array.offset + static_cast<std::uint64_t>(first * rows * width);
     WW_CHECK(array.file.read(from, columns.data(), static_cast<std::size_t>(count * rows * width)));
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t c = 0; c < count; ++c)
-        std::memcpy(matrix.data() + (r * ld + first + c) * width, columns.data() + (c * rows + r) * width,
+        std::memcpy(matrix.data() + position(r, first + c) * width, columns.data() + (c * rows + r) * width,
                     static_cast<std::size_t>(width));
   }
   return {};

@@ -236,6 +236,19 @@ Result<void> write_file(const std::string& path, const std::string& argument,
                  fmt::format("{}: {}", quoted(path), reason(error)));
 }
 
+bool same_output(const std::string& one, const std::string& other) {
+  if (one == other) return true;
+  struct stat first {
+  }, second{};
+  if (::stat(one.c_str(), &first) == 0 && ::stat(other.c_str(), &second) == 0 && !S_ISREG(first.st_mode))
+    return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+  std::error_code failed;
+  const auto resolved = [&](const std::string& path) {
+    return std::filesystem::weakly_canonical(follow(path), failed);
+  };
+  return resolved(one) == resolved(other) && !failed;
+}
+
 bool is_standard_output(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && is_open_as(status, STDOUT_FILENO);

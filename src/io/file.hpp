@@ -50,6 +50,9 @@ Result<void> check_writable(const std::string& path, const std::string& argument
 Result<void> write_file(const std::string& path, const std::string& argument,
                         const std::function<bool(const Sink&)>& fill);
 
+/// Whether both paths lead to one file: the same name in two spellings, or a symlink and its target.
+bool same_output(const std::string& one, const std::string& other);
+
 /// Whether writing to `path` writes to standard output.
 bool is_standard_output(const std::string& path);
 

@@ -94,13 +94,14 @@ class Scanner {
 bool parse_descr(const std::string& descr, ElementKind& kind, bool& big_endian) {
   if (descr.size() != 3 || std::string_view("<>|").find(descr[0]) == std::string_view::npos) return false;
   const std::string type = descr.substr(1);
-  big_endian = descr[0] == '>' && type != "u1" && type != "i1";
   if (type == "u1" || type == "i1" || type == "V1") kind = ElementKind::raw8;
+  else if (type == "f1") kind = ElementKind::e5m2;  // what ml_dtypes.float8_e5m2 is saved as
   else if (type == "u2" || type == "V2") kind = ElementKind::raw16;
   else if (type == "f2") kind = ElementKind::f16;
   else if (type == "f4") kind = ElementKind::f32;
   else if (type == "i4") kind = ElementKind::i32;
   else return false;
+  big_endian = descr[0] == '>' && bytes_of(kind) > 1;
   const bool opaque = type[0] == 'V';  // raw bits have no order that could be swapped
   return !(opaque && big_endian) && (descr[0] != '|' || opaque || bytes_of(kind) == 1);
 }
@@ -143,7 +144,7 @@ Result<ArrayFile> open_npy(InputFile file) {
                    "file " + printable(array.file.path()));
   };
   if (!parse_descr(header.descr, array.kind, array.big_endian))
-    return refuse_array("element type u1, i1, V1, u2, V2, f2, f4 or i4", quoted(header.descr));
+    return refuse_array("element type u1, i1, V1, f1, u2, V2, f2, f4 or i4", quoted(header.descr));
   const std::optional<std::int64_t> elements = checked_elements(array.shape, bytes_of(array.kind));
   if (!elements) return refuse_array("a shape that fits memory", shape_text(array.shape));
   const std::uint64_t present = array.file.bytes() - array.offset;

@@ -76,6 +76,15 @@ Result<void> check_batch(const GemmProblem& p) {
       fmt::format("{}", p.batch_d));
 }
 
+/// Returns the first field that only configs of groups set, or null.
+const char* group_field(const GemmConfig& c) {
+  return c.grouping != Grouping::dense                       ? "grouping"
+         : c.row_groups.variant != GroupedVariant::automatic ? "variant"
+         : c.row_groups.capacity != 0                        ? "groups"
+         : c.k_groups.capacity != 0                          ? "k_groups"
+                                                             : nullptr;
+}
+
 }  // namespace
 
 Result<GemmProblem> validate(const GemmProblem& problem) {
@@ -108,14 +117,10 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
 }
 
 Result<void> validate(const GemmConfig& resolved) {
-  const bool has_groups = resolved.row_groups != RowGroups{} || resolved.k_groups != KGroups{};
-  if (resolved.grouping != Grouping::dense || has_groups)
-    return failure(ErrorCode::unsupported,
-                   resolved.grouping != Grouping::dense ? "config, grouping" : "config, variant",
-                   "dense, without groups: this product has none", to_text(resolved));
+  if (const char* field = group_field(resolved))
+    return config_failure(resolved, field, "what a product without groups has: dense, auto or 0");
   if (const config::ConfigFault fault = config::fault_of(resolved))
-    return failure(ErrorCode::unsupported, fmt::format("config, {}", fault.field), fault.expected,
-                   field_text(resolved, fault.field), "config " + to_text(resolved));
+    return config_failure(resolved, fault.field, fault.expected);
   return {};
 }
 

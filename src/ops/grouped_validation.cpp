@@ -81,9 +81,7 @@ Result<void> check_scales(const GroupedProblem& p) {
 /// Checks that the variant accepts the problem's encoding.
 Result<void> check_variant(const GemmConfig& c, const GroupedProblem& p) {
   const bool masked = p.encoding == GroupEncoding::masked;
-  const auto refused = [&](const char* expected) {
-    return failure(ErrorCode::unsupported, "config, variant", expected, to_text(c));
-  };
+  const auto refused = [&](const char* expected) { return config_failure(c, "variant", expected); };
   if (c.row_groups.variant == GroupedVariant::automatic)
     return refused("contiguous, masked, descriptors or ragged for a product with groups");
   if (c.row_groups.variant == GroupedVariant::masked && !masked)
@@ -143,12 +141,9 @@ Result<GroupedProblem> validate(const GroupedProblem& problem) {
 Result<void> validate(const GemmConfig& resolved, const GroupedProblem& problem) {
   WW_CHECK(check_variant(resolved, problem));
   if (resolved.row_groups.capacity < problem.groups)
-    return failure(ErrorCode::unsupported, "config, groups",
-                   fmt::format("at least {}, the groups of the problem", problem.groups),
-                   field_text(resolved, "groups"), "config " + to_text(resolved));
+    return config_failure(resolved, "groups", fmt::format("at least {}, the groups of the problem", problem.groups));
   if (const config::ConfigFault fault = config::fault_of_grouped(resolved))
-    return failure(ErrorCode::unsupported, fmt::format("config, {}", fault.field), fault.expected,
-                   field_text(resolved, fault.field), "config " + to_text(resolved));
+    return config_failure(resolved, fault.field, fault.expected);
   return check_epilogue_tile(outputs_of(problem), resolved);
 }
 

@@ -79,13 +79,10 @@ KGroupedProblem with_strides(KGroupedProblem problem, const GemmProblem& batch) 
 }  // namespace
 
 Result<void> ops::check_k_grouped(const GemmConfig& config, std::int64_t groups) {
-  const auto refused = [&](std::string field, std::string expected) {
-    return failure(ErrorCode::unsupported, "config, " + field, std::move(expected), field_text(config, field),
-                   "config " + to_text(config));
-  };
   if (config.k_groups.capacity < groups)
-    return refused("k_groups", fmt::format("at least {}, the groups of the problem", groups));
-  if (const config::ConfigFault fault = config::fault_of_k_grouped(config)) return refused(fault.field, fault.expected);
+    return config_failure(config, "k_groups", fmt::format("at least {}, the groups of the problem", groups));
+  if (const config::ConfigFault fault = config::fault_of_k_grouped(config))
+    return config_failure(config, std::string_view(fault.field) == "groups" ? "k_groups" : fault.field, fault.expected);
   return {};
 }
 

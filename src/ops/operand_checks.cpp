@@ -6,6 +6,8 @@
 
 #include <tuple>
 
+#include "config/config_text.hpp"
+
 namespace ww::ops {
 namespace {
 
@@ -123,6 +125,11 @@ Result<void> check_scale_strides(const char* name, std::span<const ScaleAxis> ax
     return failure(ErrorCode::invalid, fmt::format("{} (strides)", name),
                    fmt::format("strides of at least 0 that address ({}) floats", counts), fmt::format("({})", strides));
   return {};
+}
+
+tl::unexpected<Error> config_failure(const GemmConfig& config, const char* field, std::string expected) {
+  return failure(ErrorCode::unsupported, fmt::format("config, {}", field), std::move(expected),
+                 field_text(config, field), "config " + to_text(config));
 }
 
 Result<void> check_sms(int sms, int cluster) {

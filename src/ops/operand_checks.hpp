@@ -46,6 +46,9 @@ struct ScaleAxis {
 };
 Result<void> check_scale_strides(const char* name, std::span<const ScaleAxis> axes);
 
+/// Returns `unsupported` for a field of a resolved config: its name, what it accepts, its value and the whole config.
+tl::unexpected<Error> config_failure(const GemmConfig& config, const char* field, std::string expected);
+
 /// Checks that `sms` is 0 or at least one cluster.
 Result<void> check_sms(int sms, int cluster);
 

@@ -36,6 +36,8 @@ TEST(CheckLaunch, RefusalsNameTheKey) {
            {"threads=32,float=x", "float"},
            {"threads=32,cross=2", "cross"},
            {"threads=32,pdl=on", "pdl"},
+           {"threads=32,grid=1,grid=2", "grid"},
+           {"threads=32,pdl=1,pdl=1", "pdl"},
            {"threads=32,map=0:bf16:64:64:128", "map"},
            {"threads=32,buffer=64,map=0:int4:64:64:128", "map"},
            {"threads=32,buffer=64,map=0:bf16:64x2:64:128", "map"},

@@ -148,6 +148,7 @@ class Check(unittest.TestCase):
             ("--math", ["gemm", "--math", "exact"]),
             ("--emu-schedule", ["gemm", "--emu-schedule", "lifo"]), ("--schedule", ["gemm", "--schedule", "fifo"]),
             ("--device", ["gemm", "--device", "tpu:0"]),
+            ("--device", ["gemm", "--device", "cuda:0"]),
             ("--out", ["gemm", "--out", "d.npy"]),
         ):
             with self.subTest(arguments=arguments):

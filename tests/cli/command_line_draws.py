@@ -479,7 +479,7 @@ def draw_k_grouped(rng: random.Random, kernel: Kernel, portable: bool) -> Line:
     flags.update(common(rng, kernel, portable))
     if one_in(rng, 6):
         flags.update({"--encoding": encoding, "--distribution": rng.choice(["uniform", "zipf", "onehot", "half-empty"]),
-                      "--total": str(rng.choice([0, 128, 300, 512])), "--groups": str(len(counts))})
+                      "--total": str(rng.choice([0, 128, 300 if tails else 384, 512])), "--groups": str(len(counts))})
         return Line("k-grouped", flags, {}, tuple(kernel.flags))
     align, gap = draw_groups(rng, flags, encoding, "--ks", counts)
     if not tails:

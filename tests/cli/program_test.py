@@ -218,6 +218,7 @@ class Program(unittest.TestCase):
         self.refused(2, "--ks", "k-grouped", "--ks", "3,x")
         self.refused(2, "--groups", "k-grouped", "--ks", "3,4", "--groups", "3")
         self.refused(2, "--total", "k-grouped", "--ks", "3,4", "--total", "7")
+        self.refused(3, "--total", "k-grouped", "--total", "100", "--dtype", "e4m3")
         self.refused(2, "--k", "k-grouped", "--ks", "30,40", "--k", "50")
         fp8 = ("k-grouped", "--verify", "--dtype", "e4m3", "--m", "64", "--n", "64")  # K-major: whole blocks of 128
         self.refused(3, "--ks", *fp8, "--ks", "100,28")

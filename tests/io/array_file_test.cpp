@@ -56,6 +56,26 @@ TEST(Npy, SwapsBigEndianAndTransposesColumnMajor) {
   EXPECT_EQ(load(directory.write("x.npy", npy(columns, "adbecf")), {}, 1).value(), Bytes("abc\0def\0", 8));
 }
 
+TEST(Npy, ColumnMajorArraysKeepTheirElementsInOneColumn) {
+  const Directory directory;
+  const std::string columns = "{'descr': '>f4', 'fortran_order': True, 'shape': (2, 3), }";
+  const std::string name = directory.write("x.npy", npy(columns, "AAAABBBBCCCCDDDDEEEEFFFF"));
+  const ArrayFile array = open_array(name, "--col0").value();
+  for (const auto& [rows, cols, ld] : {std::array{6, 1, 1}, std::array{1, 6, 6}, std::array{3, 2, 2}}) {
+    const Matrix matrix = read_matrix(array, f32, rows, cols, ld).value();
+    EXPECT_EQ(Bytes(reinterpret_cast<const char*>(matrix.data()), matrix.bytes()), "AAAACCCCEEEEBBBBDDDDFFFF")
+        << rows << " rows";
+  }
+}
+
+TEST(Npy, E5m2IsWhatMlDtypesSaves) {
+  const Directory directory;
+  const ArrayFile array = open_array(directory.write("x.npy", npy_of("<f1", "(1, 2)", "ab")), "--a").value();
+  EXPECT_EQ(element_type(array, std::nullopt).value(), e5m2);
+  EXPECT_FALSE(element_type(array, e4m3)) << "the file says that these are e5m2";
+  EXPECT_EQ(load(directory / "x.npy", e5m2).value(), "ab");
+}
+
 TEST(Npy, PadsRowsWithZeros) {
   const Directory directory;
   EXPECT_EQ(load(directory.write("x.npy", npy_of("|u1", "(2, 2)", "abcd")), {}, 3).value(),
@@ -165,6 +185,24 @@ TEST(OutputFile, MissingDirectoryIsRefusedAndFailureLeavesNothing) {
   EXPECT_EQ(result.error().code, ErrorCode::could_not_finish);
   EXPECT_EQ(read_bytes(directory / "d.npy"), "old");
   EXPECT_EQ(directory.entries(), 1u);
+}
+
+TEST(OutputFile, OneFileInTwoSpellingsIsFound) {
+  const Directory directory;
+  directory.write("there.npy", "old");
+  ASSERT_EQ(::symlink("there.npy", (directory / "link.npy").c_str()), 0);
+  ASSERT_EQ(::symlink("new.npy", (directory / "dangling.npy").c_str()), 0);
+  ASSERT_EQ(::mkdir((directory / "sub").c_str(), 0700), 0);
+  for (const auto& [one, other] : {std::pair("new.npy", "./new.npy"),
+                                   {"new.npy", "sub/../new.npy"},
+                                   {"there.npy", "link.npy"},
+                                   {"new.npy", "dangling.npy"}}) {
+    EXPECT_TRUE(same_output(directory / one, directory / other)) << one << ", " << other;
+    EXPECT_TRUE(same_output(directory / other, directory / one)) << other << ", " << one;
+  }
+  EXPECT_FALSE(same_output(directory / "new.npy", directory / "there.npy"));
+  EXPECT_FALSE(same_output(directory / "new.npy", directory / "sub/new.npy"));
+  EXPECT_FALSE(same_output("/dev/null", directory / "new.npy"));
 }
 
 TEST(InputFile, OnlyRegularFilesAreRead) {

@@ -131,6 +131,13 @@ TEST(GemmValidation, ConfigsOfGroupedProductsAreRefused) {
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, ErrorCode::unsupported);
   EXPECT_EQ(answer.error().argument, "config, variant");
+  EXPECT_EQ(answer.error().actual, "ragged");
+  options.config.row_groups = {};
+  options.config.k_groups.capacity = 128;
+  const Result<void> of_k = can_implement(good(), options);
+  ASSERT_FALSE(of_k);
+  EXPECT_EQ(of_k.error().argument, "config, k_groups");
+  EXPECT_EQ(of_k.error().actual, "128");
 }
 
 TEST(GemmValidation, NegativeSmsAreInvalid) {

@@ -197,6 +197,12 @@ TEST(GroupedValidation, EpiloguesThatGroupsCannotHave) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().expected,
             "contiguous, or masked for masked groups, with SwiGLU, which combines columns of D");
+  EXPECT_EQ(refused.error().actual, "ragged");
+  EXPECT_NE(refused.error().message.find("config arch=sm90,"), std::string::npos) << refused.error().message;
+
+  const Result<void> masked = can_implement(good(), {.config = {.row_groups = {.variant = GroupedVariant::masked}}});
+  ASSERT_FALSE(masked);
+  EXPECT_EQ(masked.error().actual, "masked");
 }
 
 TEST(GroupedValidation, EpiloguesThatGroupsHave) {
