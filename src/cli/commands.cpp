@@ -164,7 +164,7 @@ constexpr FlagRow kFlags[] = {
     {"--out1", &F::out1, "FILE", "write out1 of the epilogue, as --out0", kNotK, kRun},
     {"--out2", &F::out2, "FILE", "write out2 of the epilogue", kNotK, kRun},
     {"--out3", &F::out3, "FILE", "write out3 of the epilogue", kNotK, kRun},
-    {"--amax", &F::amax, "FILE", "write the amax of quantise as .npy, float32 (1,), or (L,) of a batch", kNotK, kRun},
+    {"--amax", &F::amax, "FILE", "write the amax of quantise as .npy, float32 (1,), or (L,) of a batch", kDense, kRun},
     {"--verify", &F::verify, "", "compare every element with FP64 (default when no size is given)", kAny, kRun},
     {"--no-verify", &F::no_verify, "", "compare nothing, also when no size is given", kAny, kRun},
 

@@ -61,10 +61,10 @@ void report_work(const EmuStats& s, Outcome& outcome) {
   const auto workspace = s.thread_write_bytes.find("workspace");
   const std::uint64_t written = workspace == s.thread_write_bytes.end() ? 0 : workspace->second;
   outcome.text += fmt::format(
-      "  a CTA      {} tiles, {} k-blocks; {} parts of tiles, {} bytes over DSMEM, {} to workspace\n",
+      "  a CTA      {} tiles, {} k-blocks; {} partial tiles, {} bytes over DSMEM, {} to workspace\n",
       range_text(s.work, &CtaWork::tiles), range_text(s.work, &CtaWork::k_blocks), in_part, s.dsmem_bytes, written);
   outcome.json.emplace_back("tiles_per_cta", tiles);
-  outcome.json.emplace_back("parts_per_cta", parts);
+  outcome.json.emplace_back("partial_tiles_per_cta", parts);
   outcome.json.emplace_back("k_blocks_per_cta", k_blocks);
   outcome.json.emplace_back("dsmem_bytes", s.dsmem_bytes);
   outcome.json.emplace_back("workspace_write_bytes", written);

@@ -2,7 +2,7 @@
 // The language of `warpwright layout <expression>`: layouts in CuTe notation and the operations of the algebra.
 //   (4,(2,2)):(2,(1,8))        a layout; without ":strides" it is dense, leftmost mode fastest
 //   zipped_divide((8,6), (2,3))    L(3,1)    slice((_,2), L)    swizzle(3,4,3, (8,128):(128,1))
-// The grammar and the table of functions are in layout_text.cpp; the operations are those of layout_dynamic.hpp.
+// The grammar and the table of functions are in text.cpp; the operations are those of dynamic.hpp.
 #pragma once
 
 #include <string>

@@ -64,7 +64,9 @@ void sort_in(const GemmConfig& config, const Result<void>& checked, Explanation&
     made.ranking.push_back({.config = config});
     return;
   }
-  const std::string reason = fmt::format("{}: expected {}", checked.error().argument, checked.error().expected);
+  const std::string &argument = checked.error().argument, prefix = "config, ";
+  const std::string field = argument.starts_with(prefix) ? argument.substr(prefix.size()) : argument;
+  const std::string reason = fmt::format("{}: expected {}", field, checked.error().expected);
   for (ExcludedConfigs& excluded : made.excluded) {
     if (excluded.reason != reason) continue;
     excluded.configs.push_back(config);

@@ -375,19 +375,25 @@ Result<DeviceInfo> describe(const CudaDriver& driver, CUdevice device, int ordin
   return info;
 }
 
+/// Returns the message without the code that begins it, for a place that says already that there is no device.
+std::string without_code(const Error& error) {
+  const std::string code = fmt::format("{}; ", name_of(error.code));
+  return error.message.starts_with(code) ? error.message.substr(code.size()) : error.message;
+}
+
 }  // namespace
 
 CudaPresence cuda_presence() {
   CudaPresence presence;
   const Result<const CudaDriver*> driver = CudaDriver::get();
   if (!driver) {
-    presence.reason = driver.error().message;
+    presence.reason = without_code(driver.error());
     return presence;
   }
   presence.driver = fmt::format("CUDA {}.{}", (*driver)->version / 1000, (*driver)->version % 1000 / 10);
   int count = 0;
   if (Result<void> counted = (*driver)->check((*driver)->device_get_count(&count), "cuDeviceGetCount"); !counted) {
-    presence.reason = counted.error().message;
+    presence.reason = without_code(counted.error());
     return presence;
   }
   if (count == 0) presence.reason = "the driver sees no device";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches of the corpus' GEMM kernels: what device/gemm_adapter.cpp fills in.
+// Launches of the corpus' GEMM kernels: what launch/gemm_adapter.cpp fills in.
 #include "gemm_cases.hpp"
 
 #include <cstdlib>

@@ -99,10 +99,37 @@ TEST(PublicApi, AKernelOfOnesOwnRunsAndIsCheckedAtItsMemory) {
   EXPECT_FALSE(ww::read_kernel_source("/nonexistent/kernel.hpp", "x"));
 }
 
+TEST(PublicApi, WhatWasMovedFromStillWorks) {
+  const ww::EmuOptions one_thread{.threads = 1};
+  ww::Device device = ww::Device::open("emu:sm90", {.emu = one_thread}).value();
+  const ww::Device taken = std::move(device);
+  const ww::Buffer memory = device.allocate(1 << 16).value();  // NOLINT: moving copies
+  ww::GemmPlan dense = ww::plan_gemm(device, {.m = 64, .n = 64, .k = 128}).value();
+  const ww::GemmPlan moved = std::move(dense);
+  EXPECT_EQ(dense.config(), moved.config());  // NOLINT
+  EXPECT_FALSE(dense.run({}));                // NOLINT
+  ww::GroupedPlan rows = ww::plan_grouped(device, {.groups = 1, .rows = 8, .n = 64, .k = 128}).value();
+  const ww::GroupedPlan moved_rows = std::move(rows);
+  EXPECT_FALSE(rows.run({}));  // NOLINT
+  ww::Kernel kernel = ww::Kernel::compile(device, {"times_two", kTimesTwo}).value();
+  const ww::Kernel moved_kernel = std::move(kernel);
+  EXPECT_EQ(kernel.name(), "times_two");  // NOLINT
+}
+
 TEST(PublicApi, AConfigOfTextIsTheConfigOfItsText) {
   const ww::GemmConfig config = ww::parse_config("tile=128x64x128,cluster=2x1,stages=4").value();
   EXPECT_EQ(ww::parse_config(ww::to_text(config)).value(), config);
   EXPECT_EQ(ww::parse_config("tile=1").error().code, ww::ErrorCode::invalid);
+}
+
+TEST(PublicApi, ExclusionsOfGroupsNameTheField) {
+  const ww::Explanation choice =
+      ww::explain(
+          ww::GroupedProblem{.groups = 4, .rows = 50, .n = 512, .k = 512, .scale = ww::Scale::block_1x128_128x128})
+          .value();
+  ASSERT_FALSE(choice.excluded.empty());
+  for (const ww::ExcludedConfigs& excluded : choice.excluded)
+    EXPECT_EQ(excluded.reason.find("config,"), std::string::npos) << excluded.reason;
 }
 
 TEST(PublicApi, AChoiceIsExplainedAsData) {

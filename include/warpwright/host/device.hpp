@@ -66,6 +66,10 @@ class Buffer {
 
 class Device {
  public:
+  // Moving copies, so that no device is ever empty.
+  Device(const Device&) = default;
+  Device& operator=(const Device&) = default;
+
   /// Opens a device: "auto" (cuda:0 when there is one, otherwise emu:sm90), "emu:sm90" or "cuda:<ordinal>". Errors:
   /// invalid for an unknown name; could_not_finish when the named device is absent.
   static Result<Device> open(std::string_view name, DeviceOptions options = {});

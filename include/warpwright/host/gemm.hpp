@@ -38,7 +38,8 @@ struct GemmProblem {
   // N-major.
   std::int64_t scale_a_row = 0, scale_a_k = 0;
   std::int64_t scale_b_n = 0, scale_b_k = 0;
-  // mn: A is stored as (K, M) and B as (K, N); lda and ldb are the strides of those rows. Only for 16-bit operands.
+  // mn: A is stored as (K, M) and B as (K, N); lda and ldb are the strides of those rows. Only for 16-bit operands and
+  // tf32.
   Major a_major = Major::k, b_major = Major::k;
   // column: D is stored as (N, M); ldd is the stride of those rows (0: M) and batch_d the stride of such matrices. Not
   // available for e4m3. M must be a multiple of 16 bytes of D.
@@ -97,7 +98,7 @@ enum class Pdl {
 struct GemmOptions {
   // Fields of 0 are chosen to fit the others; dtypes and scale come from the problem. With `swap_ab`, rows of B are on
   // the 64-row side of the instruction, and rows of A on the side with steps of 8, for problems with few rows of A.
-  // Then tile_m and cluster_m count B's rows, tile_n and cluster_n A's. Auto takes swap-AB where the cost model prefers
+  // Then tile.m and cluster.m count B's rows, tile.n and cluster.n A's. Auto takes swap-AB where the cost model prefers
   // it, unless a tile or cluster is given.
   GemmConfig config = {};
   int sms = 0;  // upper limit of the CTAs launched; 0 = as many as the device can hold at once
@@ -118,6 +119,10 @@ Result<void> can_implement(const GemmProblem& problem, const GemmOptions& option
 /// the latter.
 class GemmPlan {
  public:
+  // Moving copies, so that no plan is ever empty.
+  GemmPlan(const GemmPlan&) = default;
+  GemmPlan& operator=(const GemmPlan&) = default;
+
   const GemmProblem& problem() const;
   const GemmConfig& config() const;     // fully resolved
   std::size_t workspace_bytes() const;  // owned by the caller, 256-byte aligned, zeroed once before the first run

@@ -85,6 +85,10 @@ struct TileWidth {
 /// serves one run at a time.
 class GroupedPlan {
  public:
+  // Moving copies, so that no plan is ever empty.
+  GroupedPlan(const GroupedPlan&) = default;
+  GroupedPlan& operator=(const GroupedPlan&) = default;
+
   const GroupedProblem& problem() const;
   const GemmConfig& config() const;     // fully resolved
   std::size_t workspace_bytes() const;  // owned by the caller, 256-byte aligned; zeroed before its first use

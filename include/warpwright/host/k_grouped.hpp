@@ -66,6 +66,10 @@ Result<void> can_implement(const KGroupedProblem& problem, const GemmOptions& op
 /// workspace.
 class KGroupedPlan {
  public:
+  // Moving copies, so that no plan is ever empty.
+  KGroupedPlan(const KGroupedPlan&) = default;
+  KGroupedPlan& operator=(const KGroupedPlan&) = default;
+
   const KGroupedProblem& problem() const;
   const GemmConfig& config() const;  // fully resolved
   /// Validates the pointers (null, alignment), then launches the kernel. It never synchronises and never reads sizes,

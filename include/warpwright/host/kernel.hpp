@@ -35,6 +35,10 @@ struct KernelLaunch {
 
 class Kernel {
  public:
+  // Moving copies, so that no kernel is ever empty.
+  Kernel(const Kernel&) = default;
+  Kernel& operator=(const Kernel&) = default;
+
   /// Loads the kernel from memory or the cache on disk, or compiles it. Errors: could_not_finish with the compiler's
   /// messages.
   static Result<Kernel> compile(const Device& device, const KernelSource& source);
