@@ -101,7 +101,7 @@ TEST(PublicApi, AKernelOfOnesOwnRunsAndIsCheckedAtItsMemory) {
 
 TEST(PublicApi, WhatWasMovedFromStillWorks) {
   const ww::EmuOptions one_thread{.threads = 1};
-  ww::Device device = ww::Device::open("emu:sm90", {.emu = one_thread}).value();
+  ww::Device device = ww::Device::open("emu:sm90", {.cache_dir = {}, .emu = one_thread}).value();
   const ww::Device taken = std::move(device);
   const ww::Buffer memory = device.allocate(1 << 16).value();  // NOLINT: moving copies
   ww::GemmPlan dense = ww::plan_gemm(device, {.m = 64, .n = 64, .k = 128}).value();
