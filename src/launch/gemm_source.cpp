@@ -25,12 +25,16 @@ GemmConfig launch_free(GemmConfig c) {
   return c;
 }
 
+/// The operand type as kernels' names have it. e4m3 and e5m2 are both fp8, because a kernel may mix them.
+const char* name_of_operands(DType type) { return is_fp8(type) ? "fp8" : name_of(type); }
+
 }  // namespace
 
 runtime::KernelSource kernel_source(const KernelTemplate& kernel, const GemmConfig& config) {
   const GemmConfig c = launch_free(config);
   const std::string text = to_text(c);
-  const std::string name = fmt::format("{}_{:016x}", kernel.prefix, XXH3_64bits(text.data(), text.size()));
+  const std::string name = fmt::format("ww_{}_gemm_{}{:016x}", name_of_operands(c.operands.a), kernel.kind,
+                                       XXH3_64bits(text.data(), text.size()));
   const char* const registers = config::a_from_registers(c) ? "#define WARPWRIGHT_WGMMA_A_FROM_REGISTERS\n" : "";
   return {name, fmt::format(R"(// {}
 #define WARPWRIGHT_WGMMA_ONLY
@@ -46,10 +50,10 @@ WW_MODULE()
 }
 
 runtime::KernelSource pointer_maps_source() {
-  return {"warpwright_pointer_maps", R"(// tensor maps of A, B and D for every matrix of a batch
+  return {"ww_pointer_maps", R"(// tensor maps of A, B and D for every matrix of a batch
 #include "warpwright/kernel/pointer_maps.hpp"
 using Kernel = ww::kernel::PointerMaps;
-WW_KERNEL(warpwright_pointer_maps, Kernel::kThreads, ww::kernel::PointerMapsArguments, params) { Kernel::run(params); }
+WW_KERNEL(ww_pointer_maps, Kernel::kThreads, ww::kernel::PointerMapsArguments, params) { Kernel::run(params); }
 WW_MODULE()
 )"};
 }
@@ -57,15 +61,12 @@ WW_MODULE()
 runtime::KernelSource gemm_source(const GemmConfig& asked) {
   const GemmConfig config = config::kernel_config(asked);
   if (config::groups_k(config))
-    return kernel_source(
-        {"warpwright_k_grouped", "warpwright/kernel/gemm.hpp", "ww::kernel::Gemm", "ww::kernel::KGroupedParams"},
-        config);
-  if (config.sm90.schedule == Schedule::multistage)
-    return kernel_source({"warpwright_gemm", "warpwright/kernel/multistage_gemm.hpp", "ww::kernel::MultistageGemm",
-                          "ww::kernel::GemmParams"},
+    return kernel_source({"k_grouped_", "warpwright/kernel/gemm.hpp", "ww::kernel::Gemm", "ww::kernel::KGroupedParams"},
                          config);
-  return kernel_source({"warpwright_gemm", "warpwright/kernel/gemm.hpp", "ww::kernel::Gemm", "ww::kernel::GemmParams"},
-                       config);
+  if (config.sm90.schedule == Schedule::multistage)
+    return kernel_source(
+        {"", "warpwright/kernel/multistage_gemm.hpp", "ww::kernel::MultistageGemm", "ww::kernel::GemmParams"}, config);
+  return kernel_source({"", "warpwright/kernel/gemm.hpp", "ww::kernel::Gemm", "ww::kernel::GemmParams"}, config);
 }
 
 }  // namespace ww::adapters

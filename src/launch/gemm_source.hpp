@@ -10,16 +10,17 @@ namespace ww::adapters {
 
 /// A kernel that is a template on its config.
 struct KernelTemplate {
-  const char* prefix;  // of the kernel's name
+  const char* kind;  // in the kernel's name: "", "grouped_" or "k_grouped_"
   const char* header;
   const char* type;
   const char* params;  // type of its one parameter
 };
 
-/// Named <prefix>_<hash of the config's text>. Every field of `config` is rendered, raster excepted.
+/// Named ww_<operand type>_gemm_<kind><hash of the config's text>, where the type is fp8, bf16, f16 or tf32: benchmarks
+/// of callers search profiles for "gemm_" and "bf16_gemm". Every field of `config` is rendered, raster excepted.
 runtime::KernelSource kernel_source(const KernelTemplate& kernel, const GemmConfig& config);
 
-/// `config` is resolved. The kernel is named warpwright_gemm_<hash of the config's text>.
+/// `config` is resolved.
 runtime::KernelSource gemm_source(const GemmConfig& config);
 
 /// Returns the kernel of the launch before a product with pointer arrays.

@@ -8,21 +8,21 @@
 namespace ww::adapters {
 
 runtime::KernelSource grouped_source(const GemmConfig& config) {
-  constexpr const char* kName = "warpwright_grouped";
+  constexpr const char* kKind = "grouped_";
   constexpr const char* kParams = "ww::config::GroupedArguments";
   if (config.row_groups.variant == GroupedVariant::descriptors)
-    return kernel_source({kName, "warpwright/kernel/descriptor_gemm.hpp", "ww::kernel::DescriptorGemm", kParams},
+    return kernel_source({kKind, "warpwright/kernel/descriptor_gemm.hpp", "ww::kernel::DescriptorGemm", kParams},
                          config);
   if (config::is_ragged(config))
-    return kernel_source({kName, "warpwright/kernel/ragged_gemm.hpp", "ww::kernel::RaggedGemm", kParams}, config);
-  return kernel_source({kName, "warpwright/kernel/grouped_gemm.hpp", "ww::kernel::GroupedGemm", kParams}, config);
+    return kernel_source({kKind, "warpwright/kernel/ragged_gemm.hpp", "ww::kernel::RaggedGemm", kParams}, config);
+  return kernel_source({kKind, "warpwright/kernel/grouped_gemm.hpp", "ww::kernel::GroupedGemm", kParams}, config);
 }
 
 runtime::KernelSource descriptor_update_source() {
-  return {"warpwright_descriptor_update", R"(// tensor maps of A and D for every group
+  return {"ww_descriptor_update", R"(// tensor maps of A and D for every group
 #include "warpwright/kernel/descriptor_update.hpp"
 using Kernel = ww::kernel::DescriptorUpdate;
-WW_KERNEL(warpwright_descriptor_update, Kernel::kThreads, ww::kernel::DescriptorUpdateArguments, params) {
+WW_KERNEL(ww_descriptor_update, Kernel::kThreads, ww::kernel::DescriptorUpdateArguments, params) {
   Kernel::run(params);
 }
 WW_MODULE()
@@ -30,10 +30,10 @@ WW_MODULE()
 }
 
 runtime::KernelSource zero_rows_source() {
-  return {"warpwright_zero_rows", R"(// rows of D outside every group
+  return {"ww_zero_rows", R"(// rows of D outside every group
 #include "warpwright/kernel/zero_rows.hpp"
 using Kernel = ww::kernel::ZeroRows;
-WW_KERNEL(warpwright_zero_rows, Kernel::kThreads, ww::kernel::ZeroRowsArguments, params) { Kernel::run(params); }
+WW_KERNEL(ww_zero_rows, Kernel::kThreads, ww::kernel::ZeroRowsArguments, params) { Kernel::run(params); }
 WW_MODULE()
 )"};
 }

@@ -8,7 +8,7 @@
 
 namespace ww::adapters {
 
-/// `config` is resolved and of a grouped variant. The kernel is named warpwright_grouped_<hash of the config's text>.
+/// `config` is resolved and of a grouped variant.
 runtime::KernelSource grouped_source(const GemmConfig& config);
 
 runtime::KernelSource descriptor_update_source();

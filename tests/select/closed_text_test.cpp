@@ -205,5 +205,30 @@ TEST(ClosedText, AKeyIsGivenOnce) {
   EXPECT_EQ(parsed.error().argument, "config, key stages");
 }
 
+// Benchmarks of callers find a product's one kernel in a profile by these words, in the first 100 characters.
+TEST(KernelNames, BeginWithTheOperandTypeAndGemm) {
+  const std::pair<DType, const char*> types[] = {
+      {e4m3, "ww_fp8_gemm_"}, {e5m2, "ww_fp8_gemm_"}, {bf16, "ww_bf16_gemm_"}, {f16, "ww_f16_gemm_"}};
+  for (const auto& [type, begin] : types) {
+    const auto dense = ops::decide({.m = 512, .n = 512, .k = 512, .a = type, .b = type}, {}, {132, false});
+    ASSERT_TRUE(dense) << dense.error().message;
+    EXPECT_TRUE(adapters::gemm_source(dense->config).name.starts_with(begin)) << begin;
+    const GemmConfig of_k = select::choose_k_grouped(
+        {.m = 512, .n = 512, .k = 512, .a = type, .b = type, .d = f32, .batch = 4}, GemmConfig{});
+    EXPECT_TRUE(adapters::gemm_source(of_k).name.starts_with(std::string(begin) + "k_grouped_")) << begin;
+    if (type == e5m2) continue;  // not for groups of rows
+    for (const char* variant : {"variant=ragged", "variant=descriptors", "variant=contiguous"}) {
+      const auto rows =
+          ops::validate(GroupedProblem{.groups = 4, .rows = 512, .n = 512, .k = 512, .a = type, .b = type});
+      ASSERT_TRUE(rows) << rows.error().message;
+      const GemmConfig config = select::choose_grouped(*rows, *parse_config(variant), 132);
+      EXPECT_TRUE(adapters::grouped_source(config).name.starts_with(std::string(begin) + "grouped_")) << begin;
+    }
+  }
+  for (const KernelSource& helper :
+       {adapters::pointer_maps_source(), adapters::descriptor_update_source(), adapters::zero_rows_source()})
+    EXPECT_EQ(helper.name.find("gemm_"), std::string::npos) << helper.name << " is not the product's one kernel";
+}
+
 }  // namespace
 }  // namespace ww
