@@ -103,11 +103,13 @@ void report_verdict(const ref::Comparison& v, std::int64_t elements, Outcome& ou
   outcome.json.emplace_back("max_error_of_bound", v.max_error_of_bound);
   outcome.json.emplace_back("worst", mismatch_fields(v.worst));
   outcome.json.emplace_back("wrong", v.wrong);
-  outcome.text += fmt::format(
-      "  verify     {}: worst error {:.4g} at ({}, {}), expected {:.6g}, got {:.6g}; no element beyond {:.3g} of its "
-      "bound\n",
-      v.first ? "WRONG" : "right", v.max_error, v.worst.row, v.worst.column, v.worst.expected, v.worst.got,
-      v.max_error_of_bound);
+  if (v.max_error == 0 && !v.first) outcome.text += "  verify     right: every element is the FP64 value\n";
+  else
+    outcome.text += fmt::format(
+        "  verify     {}: worst error {:.4g} at ({}, {}), expected {:.6g}, got {:.6g}; no element beyond {:.3g} of its "
+        "bound\n",
+        v.first ? "WRONG" : "right", v.max_error, v.worst.row, v.worst.column, v.worst.expected, v.worst.got,
+        v.max_error_of_bound);
   if (!v.first) return;
   const Mismatch& f = *v.first;
   outcome.json.emplace_back("first_wrong", mismatch_fields(f));

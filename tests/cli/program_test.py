@@ -371,6 +371,12 @@ class Program(unittest.TestCase):
         self.assertIn("/no/modules (does not exist)", moved.stdout)
         self.assertRegex(moved.stdout, r"emu:sm90 +emulated sm_90a, \d+ SMs")
 
+    def test_an_exact_product_names_no_worst_element(self) -> None:
+        result = run("gemm", "--device", "emu:sm90", "--m", "16", "--n", "16", "--k", "0", "--dtype", "bf16", "--verify")
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIn("right: every element is the FP64 value", result.stdout)
+        self.assertNotIn("worst error", result.stdout)
+
     def test_layout(self) -> None:
         result = run("layout", "(4,2):(1,4)", "--json")
         self.assertEqual(result.returncode, 0, result)
