@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""clang-format 14 changes nothing below include, src, tests and examples, and no line is longer than 120 columns.
+"""clang-format 14 changes nothing below include, src, tests, examples and bindings, and no line is longer than 120 columns.
 Generated folders are exempt. Exit 77 (skipped) without clang-format 14: other versions lay out differently."""
 import pathlib
 import shutil
@@ -25,7 +25,7 @@ def main() -> int:
     if not tool:
         print("no clang-format 14 on this machine: skipped")
         return SKIPPED
-    sources = [path for path in tree.files(root, "include", "src", "tests", "examples")
+    sources = [path for path in tree.files(root, "include", "src", "tests", "examples", "bindings")
                if path.suffix in tree.CPP_SUFFIXES and not tree.is_generated(path)]
     wide = [f"{path.relative_to(root)}:{number}: {len(line)} columns"
             for path in sources for number, line in enumerate(path.read_text().split("\n"), 1) if len(line) > MAX_COLUMNS]

@@ -19,7 +19,7 @@ def check_head(path: pathlib.Path, lines: List[str]) -> str:
     first = lines[0] if lines else ""
     if path.suffix in tree.CPP_SUFFIXES and first != f"// {SPDX}":
         return f"line 1: expected '// {SPDX}', got '{first}'"
-    if path.suffix in {".py", ".sh"} and not any(line == f"# {SPDX}" for line in lines[:2]):
+    if path.suffix in {".py", ".pyi", ".sh"} and not any(line == f"# {SPDX}" for line in lines[:2]):
         return f"lines 1 and 2: expected '# {SPDX}' in one of them"
     if path.suffix == ".hpp" and "#pragma once" not in lines:
         return "expected #pragma once"

@@ -14,7 +14,7 @@ from typing import Callable, Iterator, List, NamedTuple
 EMBED = pathlib.Path(__file__).resolve().parents[2] / "cmake" / "embed_headers.cmake"
 LAYERS = re.search(r"set\(WW_EMBEDDED_FOLDERS ([^)]*)\)", EMBED.read_text()).group(1).split()
 CPP_SUFFIXES = {".hpp", ".h", ".cpp", ".cc", ".cu", ".cuh", ".inl", ".ipp"}
-TEXT_SUFFIXES = CPP_SUFFIXES | {".py", ".sh", ".cmake", ".txt", ".md", ".in", ".json", ".c", ".toml", ".yml"}
+TEXT_SUFFIXES = CPP_SUFFIXES | {".py", ".pyi", ".sh", ".cmake", ".txt", ".md", ".in", ".json", ".c", ".toml", ".yml"}
 TEXT_NAMES = {"ww", "run", ".clang-format", ".clang-tidy", ".gitignore"}
 
 
@@ -26,7 +26,8 @@ class Finding(NamedTuple):
 
 def is_ours(folder: str) -> bool:
     hidden = folder.startswith(".") and folder != ".ci"
-    return not hidden and not folder.startswith("build") and folder not in {"Testing", "__pycache__"}
+    others = {"Testing", "__pycache__", "third_party"}  # third_party: unchanged files of other projects
+    return not hidden and not folder.startswith("build") and folder not in others
 
 
 def files(root: pathlib.Path, *folders: str) -> Iterator[pathlib.Path]:

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recognises keyword names, and remembers the tuples of names that call sites pass.
+#include "arguments.hpp"
+
+#include <cstring>
+#include <string>
+
+#include "errors.hpp"
+
+namespace wwpy {
+namespace {
+
+constexpr const char* kNames[] = {
+#define WWPY_ARGUMENT(name, entries) #name,
+    WWPY_ARGUMENTS(WWPY_ARGUMENT)
+#undef WWPY_ARGUMENT
+};
+constexpr const char* kEntries[] = {
+#define WWPY_ARGUMENT(name, entries) entries,
+    WWPY_ARGUMENTS(WWPY_ARGUMENT)
+#undef WWPY_ARGUMENT
+};
+PyObject* interned[kArguments] = {};
+
+constexpr const char* kFunctions[] = {"gemm", "grouped_gemm", "k_grouped_gemm", "run"};
+constexpr char kLetters[] = {'g', 'r', 'k', 'p'};
+
+bool accepts(Entry entry, int argument) {
+  return std::strchr(kEntries[argument], kLetters[static_cast<int>(entry)]) != nullptr;
+}
+
+/// The arguments that a tuple of names stands for. The tuple is kept, so that its address stays its own.
+struct Site {
+  PyObject* names = nullptr;
+  Entry entry = Entry::gemm;
+  std::uint8_t argument[kArguments] = {};
+};
+constexpr std::size_t kSites = 256;
+Site sites[kSites];
+
+int find(PyObject* name) {
+  for (int i = 0; i < kArguments; ++i)
+    if (interned[i] == name) return i;
+  for (int i = 0; i < kArguments; ++i)
+    if (PyUnicode_CompareWithASCIIString(name, kNames[i]) == 0) return i;
+  return -1;
+}
+
+bool refuse_name(Entry entry, PyObject* name) {
+  PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument %R", kFunctions[static_cast<int>(entry)],
+               name);
+  return false;
+}
+
+const Site* site_of(Entry entry, PyObject* names, Py_ssize_t count) {
+  const std::size_t place = ((reinterpret_cast<std::uintptr_t>(names) >> 4) ^ static_cast<std::size_t>(entry)) % kSites;
+  Site& site = sites[place];
+  if (site.names == names && site.entry == entry) return &site;
+  Site made{names, entry, {}};
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* const name = PyTuple_GetItem(names, i);
+    const int argument = find(name);
+    if (argument < 0 || !accepts(entry, argument) || i >= kArguments) return refuse_name(entry, name), nullptr;
+    made.argument[i] = static_cast<std::uint8_t>(argument);
+  }
+  Py_INCREF(names);
+  Py_XDECREF(site.names);
+  site = made;
+  return &site;
+}
+
+}  // namespace
+
+const char* name_of(Argument argument) { return kNames[static_cast<int>(argument)]; }
+
+bool intern_arguments() {
+  for (int i = 0; i < kArguments; ++i)
+    if ((interned[i] = PyUnicode_InternFromString(kNames[i])) == nullptr) return false;
+  return true;
+}
+
+bool Arguments::read(Entry entry, PyObject* const* args, Py_ssize_t positional, PyObject* names) {
+  if (positional > 2) {
+    PyErr_Format(PyExc_TypeError, "%s() takes at most 2 positional arguments (%zd given)",
+                 kFunctions[static_cast<int>(entry)], positional);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < positional; ++i)
+    if (args[i] != Py_None) value_[i] = args[i];
+  if (names != nullptr) {
+    const Py_ssize_t count = PyTuple_Size(names);
+    const Site* const site = site_of(entry, names, count);
+    if (site == nullptr) return false;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      const int argument = site->argument[i];
+      if (argument < positional) {
+        PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%s'", kFunctions[static_cast<int>(entry)],
+                     kNames[argument]);
+        return false;
+      }
+      if (args[positional + i] != Py_None) value_[argument] = args[positional + i];
+    }
+  }
+  for (const Argument needed : {Argument::a, Argument::b})
+    if ((*this)[needed] == nullptr) return invalid(name_of(needed), "a tensor", "none");
+  return true;
+}
+
+bool Arguments::flag(Argument argument, bool& value) const {
+  PyObject* const given = (*this)[argument];
+  if (given == nullptr) return true;
+  const int truth = PyObject_IsTrue(given);
+  value = truth == 1;
+  return truth >= 0;
+}
+
+bool Arguments::integer(Argument argument, std::int64_t low, std::int64_t high, std::int64_t& value) const {
+  PyObject* const given = (*this)[argument];
+  if (given == nullptr) return true;
+  const Ref index(PyNumber_Index(given));
+  const std::int64_t read = index ? PyLong_AsLongLong(index.get()) : -1;
+  const bool failed = !index || (read == -1 && PyErr_Occurred() != nullptr);
+  if (failed) PyErr_Clear();
+  if (failed || read < low || read > high)
+    return invalid(name_of(argument), "an integer from " + std::to_string(low) + " to " + std::to_string(high),
+                   repr(given));
+  value = read;
+  return true;
+}
+
+}  // namespace wwpy

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arguments of the operations by name, and their values in one call. Names are compared by address, because the
+// interpreter interns them, and the tuple of a call site's names is recognised as a whole: reading the arguments of a
+// call that was seen before compares one pointer.
+#pragma once
+
+#include <cstdint>
+
+#include "python.hpp"
+
+namespace wwpy {
+
+/// The letters after a name say which entries accept it: g gemm, r grouped_gemm, k k_grouped_gemm, p Plan.run.
+// clang-format off
+#define WWPY_ARGUMENTS(X)                                                                                \
+  X(a, "grkp") X(b, "grkp") X(out, "grkp") X(out_dtype, "grkp") X(a_dtype, "grkp") X(b_dtype, "grkp")    \
+  X(scale, "grk") X(scale_a, "grkp") X(scale_b, "grkp") X(global_scale, "grkp") X(epilogue, "gr")        \
+  X(alpha, "grp") X(beta, "grp") X(scalar2, "grp") X(scalar3, "grp")                                     \
+  X(c, "grkp") X(bias, "grp") X(row1, "grp") X(row2, "grp") X(row3, "grp")                               \
+  X(col0, "grp") X(col1, "grp") X(col2, "grp") X(col3, "grp")                                            \
+  X(aux0, "grp") X(aux1, "grp") X(aux2, "grp") X(aux3, "grp")                                            \
+  X(out0, "grp") X(out1, "grp") X(out2, "grp") X(out3, "grp") X(out_scales, "grp") X(amax, "grp")        \
+  X(config, "grk") X(sms, "grk") X(pdl, "grk") X(batch_invariant, "grk") X(workspace_limit, "grk")       \
+  X(device, "grk") X(stream, "grkp") X(scale_type, "grk")                                                \
+  X(offsets, "rkp") X(indptr, "rkp") X(starts, "rkp") X(counts, "rkp") X(row_ids, "rkp") X(masked, "rkp") \
+  X(alignment, "rk") X(zero_outside, "r") X(accumulate, "k") X(status, "rkp")
+
+enum class Argument : std::uint8_t {
+#define WWPY_ARGUMENT(name, entries) name,
+  WWPY_ARGUMENTS(WWPY_ARGUMENT)
+#undef WWPY_ARGUMENT
+  count
+};
+// clang-format on
+
+inline constexpr int kArguments = static_cast<int>(Argument::count);
+
+/// The spelling of an argument, for messages.
+const char* name_of(Argument argument);
+
+enum class Entry : std::uint8_t { gemm, grouped, k_grouped, run };
+
+/// The arguments of one call; null where one was not given or is None.
+class Arguments {
+ public:
+  PyObject* operator[](Argument argument) const { return value_[static_cast<int>(argument)]; }
+  void set(Argument argument, PyObject* value) { value_[static_cast<int>(argument)] = value; }
+  /// Returns whether any of `first` to `last` was given.
+  bool any(Argument first, Argument last) const {
+    for (int i = static_cast<int>(first); i <= static_cast<int>(last); ++i)
+      if (value_[i] != nullptr) return true;
+    return false;
+  }
+
+  /// Reads the arguments of a METH_FASTCALL | METH_KEYWORDS function. a and b may be positional.
+  bool read(Entry entry, PyObject* const* args, Py_ssize_t positional, PyObject* names);
+
+  /// Readers of values; `value` keeps what it has if the argument was not given.
+  bool flag(Argument argument, bool& value) const;
+  bool integer(Argument argument, std::int64_t low, std::int64_t high, std::int64_t& value) const;
+
+ private:
+  PyObject* value_[kArguments] = {};
+};
+
+/// Interns the names. Once, when the module is made.
+bool intern_arguments();
+
+}  // namespace wwpy

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// warpwright.Device, and the devices that tensors imply: cuda:N for CUDA tensors, emu:sm90 for those on the CPU.
+#pragma once
+
+#include "library.hpp"
+#include "tensor.hpp"
+
+namespace wwpy {
+
+struct DeviceObject {
+  PyObject_HEAD ww_device handle;
+  Place place;
+  bool emulated;
+  int generation;  // of forks, when it was opened
+};
+
+bool add_device_type(PyObject* module);
+
+/// Returns the device for tensors at `place`, borrowed: `given`, checked, or the default one, opened when first
+/// needed. Null: an exception.
+DeviceObject* device_of(PyObject* given, Place place);
+/// Returns `given` (a Device or a name) as a device, owned; null: an exception.
+DeviceObject* open_device(PyObject* given);
+
+/// Forgets the default devices, after a fork.
+void forget_devices();
+
+}  // namespace wwpy

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Element types as the binding sees them: those that the library multiplies, and those that only hold bits or indices.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "python.hpp"
+
+namespace wwpy {
+
+/// The first six have the library's numbers.
+enum class Type : std::uint8_t { e4m3, bf16, f16, f32, e5m2, tf32, e8m0, u8, i8, u16, i16, i32, u32, other };
+
+const char* name_of(Type type);
+int bytes_of(Type type);
+/// Returns whether the library multiplies or writes the type.
+inline bool is_element(Type type) { return type <= Type::tf32; }
+
+/// Reads a dtype that a caller named: a text ("e4m3", "float8_e4m3fn", "bf16", "bfloat16", ...), or an object of a
+/// framework whose name is such a text (torch.bfloat16, numpy.dtype, ml_dtypes.float8_e4m3fn). False: an exception.
+bool read_type(PyObject* object, const char* argument, Type& type);
+/// Returns the type of this name, or Type::other.
+Type type_named(const std::string& name);
+
+}  // namespace wwpy

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrices, element types, options and outputs of a call.
+#include "operands.hpp"
+
+#include "device.hpp"
+#include "errors.hpp"
+
+namespace wwpy {
+
+bool operand_type(const Work& work, Argument tensor_name, Argument type_argument, const Tensor& tensor, Type& type) {
+  PyObject* const named = work.arguments[type_argument];
+  if (named == nullptr) {
+    type = tensor.type;
+    if (type == Type::f32 && tensor_name != Argument::out)
+      return invalid(name_of(tensor_name),
+                     std::string("e4m3, e5m2, bf16 or f16, or float32 with ") + name_of(type_argument) + "=\"tf32\"",
+                     "float32");
+    if (!is_element(type))
+      return invalid(name_of(tensor_name),
+                     std::string("an element type that is multiplied, or bits with ") + name_of(type_argument),
+                     name_of(type));
+    return true;
+  }
+  if (!read_type(named, name_of(type_argument), type)) return false;
+  if (!is_element(type)) return invalid(name_of(type_argument), "e4m3, e5m2, bf16, f16, f32 or tf32", name_of(type));
+  const Type own = tensor.type;
+  const bool bits = bytes_of(type) == 1   ? own == Type::u8 || own == Type::i8
+                    : bytes_of(type) == 2 ? own == Type::u16 || own == Type::i16
+                                          : own == Type::u32 || own == Type::i32;
+  if (own == type || bits || (type == Type::tf32 && own == Type::f32)) return true;
+  return invalid(name_of(type_argument), std::string("the type of ") + name_of(tensor_name) + ", " + name_of(own),
+                 name_of(type));
+}
+
+ww_dtype library_type(Type type) {
+  constexpr ww_dtype numbers[] = {WW_E4M3, WW_BF16, WW_F16, WW_F32, WW_E5M2, WW_TF32};
+  return numbers[static_cast<int>(type)];
+}
+
+bool layout_of(Argument argument, const Tensor& tensor, Layout& layout) {
+  const std::int64_t rows = tensor.shape[tensor.rank - 2], columns = tensor.shape[tensor.rank - 1];
+  const std::int64_t row = tensor.stride[tensor.rank - 2], column = tensor.stride[tensor.rank - 1];
+  if (rows == 0 || columns == 0) return layout = {}, true;  // frameworks disagree about the strides of nothing
+  if (columns <= 1 && rows > 1 && row == 1 && bytes_of(tensor.type) > 1) return layout = {true, 0}, true;
+  if (columns <= 1 || column == 1) {
+    layout = {false, rows > 1 ? row : 0};
+    if (rows == 1 || row > 0) return true;  // a stride of 0 would mean "packed" to the library
+  } else if (rows <= 1 || row == 1) {
+    layout = {true, column};
+    if (column > 0) return true;
+  }
+  return invalid(name_of(argument), "a matrix whose rows or columns are contiguous, without a stride of 0",
+                 "strides (" + std::to_string(row) + ", " + std::to_string(column) + ")");
+}
+
+bool read_operand(Work& work, Argument argument, Tensor& tensor) {
+  if (!read_tensor(work.arguments[argument], name_of(argument), tensor)) return false;
+  if (argument != Argument::a && !(tensor.place == work.a.place))
+    return invalid(name_of(argument), "a tensor on " + name_of(work.a.place) + ", as a is",
+                   "one on " + name_of(tensor.place));
+  return true;
+}
+
+bool check_writable(Argument argument, const Tensor& tensor) {
+  if (!tensor.readonly) return true;
+  return invalid(name_of(argument), "memory that may be written",
+                 tensor.framework == Framework::jax ? "a JAX array, which never changes" : "a read-only array");
+}
+
+bool check_rank(Argument argument, const Tensor& tensor, int low, int high) {
+  if (tensor.rank >= low && tensor.rank <= high) return true;
+  return invalid(name_of(argument),
+                 std::to_string(low) + (low == high ? "" : " or " + std::to_string(high)) + " dimensions",
+                 tensor.shape_words());
+}
+
+bool check_shape(Argument argument, const Tensor& tensor, std::initializer_list<std::int64_t> shape,
+                 const char* meaning) {
+  bool same = tensor.rank == static_cast<int>(shape.size());
+  int i = 0;
+  for (const std::int64_t extent : shape) same = same && tensor.shape[i++] == extent;
+  if (same) return true;
+  return invalid(name_of(argument),
+                 std::string(meaning) + " = " + shape_text(shape.begin(), static_cast<int>(shape.size())),
+                 tensor.shape_words());
+}
+
+bool check_type(Argument argument, const Tensor& tensor, Type type) {
+  return tensor.type == type || invalid(name_of(argument), name_of(type), name_of(tensor.type));
+}
+
+bool intern_text(Argument argument, PyObject* object, Ref& text, const char*& bytes) {
+  if (!PyUnicode_Check(object)) return invalid(name_of(argument), "a text", repr(object));
+  Py_INCREF(object);
+  PyUnicode_InternInPlace(&object);
+  text = Ref(object);
+  bytes = PyUnicode_AsUTF8AndSize(object, nullptr);
+  if (bytes == nullptr) return PyErr_Clear(), invalid(name_of(argument), "a text in Unicode", "one with surrogates");
+  return true;
+}
+
+bool read_options(Work& work) {
+  const Arguments& given = work.arguments;
+  ww_options& options = work.request.options;
+  options.struct_size = sizeof options;
+  if (given[Argument::config] != nullptr &&
+      !intern_text(Argument::config, given[Argument::config], work.config, options.config))
+    return false;
+  if (given.any(Argument::sms, Argument::workspace_limit)) {
+    std::int64_t sms = 0;
+    bool invariant = false;
+    if (!given.integer(Argument::sms, 0, 1 << 20, sms) || !given.flag(Argument::batch_invariant, invariant) ||
+        !given.integer(Argument::workspace_limit, -1, std::int64_t{1} << 50, options.workspace_limit))
+      return false;
+    if (given[Argument::workspace_limit] != nullptr && options.workspace_limit == 0) options.workspace_limit = -1;
+    options.sms = static_cast<std::int32_t>(sms);
+    options.batch_invariant = invariant;
+    if (given[Argument::pdl] != nullptr) {
+      bool on = false;
+      if (!given.flag(Argument::pdl, on)) return false;
+      options.pdl = on ? WW_PDL_ON : WW_PDL_OFF;
+    }
+  }
+  work.request.device = device_of(given[Argument::device], work.a.place);
+  return work.request.device != nullptr;
+}
+
+namespace {
+
+/// Asks warpwright._allocate for an uninitialised tensor of the framework of `a`.
+Ref allocate(const Work& work, std::initializer_list<std::int64_t> shape, Type type) {
+  static PyObject* function = nullptr;
+  if (function == nullptr) {
+    const Ref module(PyImport_ImportModule("warpwright._allocate"));
+    function = module ? PyObject_GetAttrString(module.get(), "empty_like") : nullptr;
+    if (function == nullptr) return Ref();
+  }
+  const Ref extents(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
+  if (!extents) return Ref();
+  Py_ssize_t i = 0;
+  for (const std::int64_t extent : shape) {
+    PyObject* const number = PyLong_FromLongLong(extent);
+    if (number == nullptr || PyTuple_SetItem(extents.get(), i++, number) != 0) return Ref();
+  }
+  const char* const frameworks[] = {"numpy", "torch", "jax", "cupy", "other"};
+  return Ref(PyObject_CallFunction(function, "OOss", work.arguments[Argument::a], extents.get(), name_of(type),
+                                   frameworks[static_cast<int>(work.a.framework)]));
+}
+
+}  // namespace
+
+bool read_output(Work& work, std::initializer_list<std::int64_t> shape, Type fallback, const char* meaning) {
+  PyObject* const given = work.arguments[Argument::out];
+  if (given == nullptr) {
+    Type type = fallback;
+    PyObject* const named = work.arguments[Argument::out_dtype];
+    if (named != nullptr && !read_type(named, "out_dtype", type)) return false;
+    if (!is_element(type) || type == Type::tf32) return invalid("out_dtype", "bf16, f16, f32 or e4m3", name_of(type));
+    work.out_object = allocate(work, shape, type);
+    if (!work.out_object) return false;
+    work.allocated = true;
+    work.arguments.set(Argument::out, work.out_object.get());
+  } else {
+    work.out_object = Ref::borrowed(given);
+  }
+  return read_operand(work, Argument::out, work.out) && check_writable(Argument::out, work.out) &&
+         check_shape(Argument::out, work.out, shape, meaning);
+}
+
+}  // namespace wwpy

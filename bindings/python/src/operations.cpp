@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entries gemm, grouped_gemm, k_grouped_gemm, and those that make a plan of the same arguments.
+#include "operations.hpp"
+
+#include "plan.hpp"
+
+namespace wwpy {
+namespace {
+
+bool describe(Entry entry, Work& work) {
+  switch (entry) {
+    case Entry::gemm: return describe_dense(work);
+    case Entry::grouped: return describe_grouped(work);
+    default: return describe_k_grouped(work);
+  }
+}
+
+template <Entry kEntry> PyObject* run(PyObject*, PyObject* const* args, Py_ssize_t positional, PyObject* names) {
+  follow_fork();
+  Work work;
+  if (!work.arguments.read(kEntry, args, positional, names) || !describe(kEntry, work) || !read_stream(work))
+    return nullptr;
+  PlanObject* const plan = find_plan(work);
+  if (plan == nullptr) return nullptr;
+  const Ref owned(reinterpret_cast<PyObject*>(plan));
+  return run_plan(plan, work) ? result_of(work) : nullptr;
+}
+
+template <Entry kEntry> PyObject* plan(PyObject*, PyObject* const* args, Py_ssize_t positional, PyObject* names) {
+  follow_fork();
+  Work work;
+  if (!work.arguments.read(kEntry, args, positional, names) || !describe(kEntry, work) || !read_stream(work))
+    return nullptr;
+  return reinterpret_cast<PyObject*>(find_plan(work));
+}
+
+using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+PyMethodDef method(const char* name, Fast function, const char* document) {
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL | METH_KEYWORDS,
+          document};
+}
+
+#define WWPY_EPILOGUE                                                                                   \
+  "epilogue=None, alpha=None, beta=None, scalar2=None, scalar3=None, c=None, bias=None, row1=None, "    \
+  "row2=None, row3=None, col0=None, col1=None, col2=None, col3=None, aux0=None, aux1=None, aux2=None, " \
+  "aux3=None, out0=None, out1=None, out2=None, out3=None, out_scales=None, amax=None"
+#define WWPY_TYPES "out=None, out_dtype=None, a_dtype=None, b_dtype=None"
+#define WWPY_SCALES "scale=None, scale_type=None, scale_a=None, scale_b=None, global_scale=None"
+#define WWPY_OPTIONS \
+  "config=None, sms=0, pdl=None, batch_invariant=False, workspace_limit=None, device=None, stream=None"
+#define WWPY_GROUPS \
+  "offsets=None, indptr=None, starts=None, counts=None, row_ids=None, masked=None, alignment=1, status=None"
+#define WWPY_GEMM "(a, b, *, " WWPY_TYPES ", " WWPY_SCALES ", " WWPY_EPILOGUE ", " WWPY_OPTIONS ")\n--\n\n"
+#define WWPY_GROUPED                                                                                                 \
+  "(a, b, *, " WWPY_GROUPS ", zero_outside=False, " WWPY_TYPES ", " WWPY_SCALES ", " WWPY_EPILOGUE ", " WWPY_OPTIONS \
+  ")\n--\n\n"
+#define WWPY_K_GROUPED \
+  "(a, b, *, " WWPY_GROUPS ", accumulate=False, c=None, " WWPY_TYPES ", " WWPY_SCALES ", " WWPY_OPTIONS ")\n--\n\n"
+#define WWPY_PLAN                                                                                              \
+  "Makes or finds the plan of the operation for tensors like these and returns it. Nothing is run; `out` is\n" \
+  "allocated if none is given."
+
+constexpr const char* kGemm =
+    "gemm" WWPY_GEMM
+    "Computes out = epilogue(scale(a @ b.T)) and returns out.\n\n"
+    "a has shape (M, K) and b (N, K), the layout of a linear layer's weight, or (batch, M, K) and (batch, N, K);\n"
+    "out has (M, N). Rows of a, b and out are contiguous, or their columns are, as in a transposed view (FP8 needs\n"
+    "contiguous rows of a and b); rows start at multiples of 16 bytes. Tensors of torch, NumPy, JAX, CuPy and every\n"
+    "other source of DLPack are accepted, all on one device; those on the CPU run on the emulated device.\n\n"
+    "Scales are float32, and their recipe follows from their shapes unless scale= names it:\n"
+    "  tensor       one element each\n"
+    "  row-column   scale_a (M), scale_b (N)\n"
+    "  block        scale_a (M, ceil(K/128)), scale_b (ceil(N/128), ceil(K/128)), with any strides\n"
+    "  block-1d     scale_a (M, ceil(K/128)), scale_b (N, ceil(K/128))\n"
+    "epilogue is a text such as \"silu(acc * alpha + bias)\"; its operands are keywords of their names, and alpha, "
+    "beta,\n"
+    "c and bias need no text. config is a text of `warpwright configs`. a_dtype, b_dtype and out_dtype name the "
+    "element\n"
+    "type of uint8 or uint16 storage, or of an output that is to be allocated.\n\n"
+    "Raises InvalidError, UnsupportedError or CouldNotFinishError, which name argument, expected and actual.";
+constexpr const char* kGrouped =
+    "grouped_gemm" WWPY_GROUPED
+    "Computes out[r] = epilogue(scale(a[r] @ b[group of r].T)) for groups of rows and returns out.\n\n"
+    "a has shape (M, K), b (groups, N, K) and out (M, N). The groups are int32 tensors on the same device:\n"
+    "  offsets          (groups): the end of each group; the next one starts there, rounded up to `alignment`\n"
+    "  indptr           (groups + 1): group g is the rows indptr[g] to indptr[g + 1]\n"
+    "  starts, counts   (groups) each, in ascending order; gaps are allowed\n"
+    "  row_ids          (M): the group of each row, -1 for none\n"
+    "  masked           (groups): rows used of each block of a (groups, Mmax, K)\n"
+    "They are read when the kernel runs, never by the host. Rows outside every group are left alone, or zeroed with\n"
+    "zero_outside. status is one int32 into which bits about inconsistent groups are ORed. The rest is as in gemm();\n"
+    "scale_b has the groups in front.";
+constexpr const char* kKGrouped =
+    "k_grouped_gemm" WWPY_K_GROUPED
+    "Computes out[g] = scale(a[:, group g] @ b[:, group g].T) for groups along K and returns out.\n\n"
+    "This is the gradient of the weights of experts: with dy (tokens, M) and x (tokens, N), a is dy.T and b is x.T.\n"
+    "a has shape (M, K), b (N, K) and out (groups, M, N). The groups are those of grouped_gemm(), counting columns of "
+    "a\n"
+    "and b; with masked, K is groups * Kmax. FP8 operands, whose rows are contiguous, need groups of multiples of "
+    "128.\n"
+    "With accumulate, the product is added to out, or to c.";
+}  // namespace
+
+bool add_operations(PyObject* module) {
+  static PyMethodDef methods[] = {
+      method("gemm", run<Entry::gemm>, kGemm),
+      method("grouped_gemm", run<Entry::grouped>, kGrouped),
+      method("k_grouped_gemm", run<Entry::k_grouped>, kKGrouped),
+      method("gemm_plan", plan<Entry::gemm>, "gemm_plan" WWPY_GEMM WWPY_PLAN),
+      method("grouped_gemm_plan", plan<Entry::grouped>, "grouped_gemm_plan" WWPY_GROUPED WWPY_PLAN),
+      method("k_grouped_gemm_plan", plan<Entry::k_grouped>, "k_grouped_gemm_plan" WWPY_K_GROUPED WWPY_PLAN),
+      {nullptr, nullptr, 0, nullptr}};
+  return PyModule_AddFunctions(module, methods) == 0;
+}
+
+}  // namespace wwpy

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GEMM kernels for NVIDIA Hopper that also run, to the bit, on an emulated device on the CPU.
+
+    import numpy as np, warpwright
+    a, b = np.ones((256, 512), np.float16), np.ones((128, 512), np.float16)
+    out = warpwright.gemm(a, b)  # a @ b.T on the emulated device; tensors on a GPU run on that GPU
+
+gemm, grouped_gemm and k_grouped_gemm take tensors of torch, NumPy, JAX, CuPy and every other source of DLPack. Importing
+this package starts no driver, imports none of them, and is safe before a fork.
+"""
+from ._native import (
+    CaptureError,
+    CouldNotFinishError,
+    Device,
+    Error,
+    ForkedError,
+    InternalError,
+    InvalidError,
+    Plan,
+    UnsupportedError,
+    WrongResultError,
+    __version__,
+    clear_plan_cache,
+    gemm,
+    gemm_plan,
+    grouped_gemm,
+    grouped_gemm_plan,
+    k_grouped_gemm,
+    k_grouped_gemm_plan,
+    plan_cache_size,
+    source_hash,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # at run time __getattr__ imports these when they are first used, because dataclasses take 30 ms
+    from ._problems import GemmProblem, GroupedProblem, KGroupedProblem, Options
+    from ._tools import can_implement, check, check_kernel, configs, explain, prepare, version
+
+__all__ = [
+    "CaptureError",
+    "CouldNotFinishError",
+    "Device",
+    "Error",
+    "ForkedError",
+    "GemmProblem",
+    "GroupedProblem",
+    "InternalError",
+    "InvalidError",
+    "KGroupedProblem",
+    "Options",
+    "Plan",
+    "UnsupportedError",
+    "WrongResultError",
+    "__version__",
+    "can_implement",
+    "check",
+    "check_kernel",
+    "clear_plan_cache",
+    "configs",
+    "explain",
+    "gemm",
+    "gemm_plan",
+    "grouped_gemm",
+    "grouped_gemm_plan",
+    "k_grouped_gemm",
+    "k_grouped_gemm_plan",
+    "plan_cache_size",
+    "prepare",
+    "source_hash",
+    "version",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in ("GemmProblem", "GroupedProblem", "KGroupedProblem", "Options"):
+        from . import _problems as module
+    elif name in ("can_implement", "check", "check_kernel", "configs", "explain", "prepare", "version"):
+        from . import _tools as module  # type: ignore[no-redef]
+    else:
+        raise AttributeError(f"module 'warpwright' has no attribute '{name}'")
+    value: object = getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be asked about a product before, or without, running it."""
+import json
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, Union
+
+from . import _native
+from ._problems import GemmProblem, GroupedProblem, KGroupedProblem, Options
+
+Problem = Union[GemmProblem, GroupedProblem, KGroupedProblem]
+AnyDevice = Union[_native.Device, str]
+_DEFAULTS = Options()
+
+
+def version() -> str:
+    """Returns the version of the library, "0.1.0"."""
+    return _native.__version__
+
+
+def can_implement(problem: Problem, options: Options = _DEFAULTS) -> Optional[str]:
+    """Returns None if the library can run `problem`, else the reason. Touches no device."""
+    return _native.can_implement(problem.operation, problem.fields(), options.fields())
+
+
+def configs(problem: Problem, options: Options = _DEFAULTS, device: Optional[AnyDevice] = None) -> List[str]:
+    """Returns the configs that can solve `problem`, best first, as texts for config=. Without a device: for an H200."""
+    found = json.loads(_native.configs(problem.operation, problem.fields(), options.fields(), device))
+    return list(found["configs"])
+
+
+def explain(problem: Problem, options: Options = _DEFAULTS, device: Optional[AnyDevice] = None) -> Dict[str, Any]:
+    """Returns why a config is chosen: {"chosen", "because", "ranking", "excluded", ...}. Nothing is compiled."""
+    found: Dict[str, Any] = json.loads(
+        _native.explain(problem.operation, problem.fields(), options.fields(), device))
+    return found
+
+
+def prepare(
+    problems: Iterable[Union[Problem, Tuple[Problem, Options]]],
+    device: AnyDevice = "auto",
+    *,
+    threads: int = 0,
+    progress: Optional[Callable[[int, int, str, float, Optional[str]], object]] = None,
+) -> Dict[str, Any]:
+    """Compiles every kernel that `problems` need into the cache, each once, on `threads` threads (0: one per core).
+
+    progress(done, of, config, seconds, error) is called after each kernel; an exception that it raises is raised at the
+    end. Returns {"kernels": [{"config", "cases", "seconds", "error"}], "failed", "seconds"}: a kernel that cannot be made
+    does not stop the others.
+    """
+    cases = []
+    for entry in problems:
+        problem, options = entry if isinstance(entry, tuple) else (entry, _DEFAULTS)
+        cases.append((problem.operation, problem.fields(), options.fields()))
+    report: Dict[str, Any] = json.loads(_native.prepare(device, cases, threads, progress))
+    return report
+
+
+def check(
+    problem: Problem,
+    options: Options = _DEFAULTS,
+    *,
+    counts: Optional[Sequence[int]] = None,
+    gap: int = 0,
+    sizes: Optional[Sequence[int]] = None,
+    sizes2: Optional[Sequence[int]] = None,
+    progress: Optional[Callable[[str, float], object]] = None,
+    **settings: Any,
+) -> Dict[str, Any]:
+    """Runs the kernel of `problem` under many schedules of the emulated device and reports every rule that it breaks.
+
+    Groups are given as counts of rows (with a gap between them), or as the arrays that the device reads. Settings are
+    schedules=200, seed=0, seconds=60, only="", math="exact", processes=0, pct_depth=3, no_shrink=False, traffic=False,
+    cache_dir and worker. Returns {"verdict": "clean", "findings": [...], ...}. Kernels run in worker processes.
+    """
+    groups = {"counts": counts, "gap": gap, "sizes": sizes, "sizes2": sizes2}
+    report: Dict[str, Any] = json.loads(
+        _native.check(problem.operation, problem.fields(), options.fields(), settings, groups, progress))
+    return report
+
+
+def check_kernel(
+    source: str,
+    entry: str,
+    launch: str,
+    *,
+    text: Optional[str] = None,
+    progress: Optional[Callable[[str, float], object]] = None,
+    **settings: Any,
+) -> Dict[str, Any]:
+    """Checks a kernel of your own: the header `source` (or `text`, if given) that defines `entry` with WW_KERNEL. `launch`
+    is as in docs/checking-kernels.md; settings and result are those of check()."""
+    fields = {"source": source, "text": text, "entry": entry, "launch": launch}
+    report: Dict[str, Any] = json.loads(_native.check_kernel(fields, settings, progress))
+    return report

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The environment of the Python tests, in <build>/python/venv.
+
+environment.py make <folder>          makes it, or finds it up to date
+environment.py test <folder> <file>   runs pytest on a file of tests, with the package of <folder>
+
+Exit 77 (skipped) where no package index is reached; with CI set that is a failure."""
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+import venv
+
+PACKAGES = ["numpy>=1.24", "ml_dtypes>=0.5", "jax>=0.4.30", "pytest>=8", "mypy>=1.11"]
+SKIPPED = 77
+
+
+def stamp() -> str:
+    facts = "\n".join([*PACKAGES, sys.version, __file__])
+    return hashlib.sha256(facts.encode()).hexdigest()
+
+
+def make(folder: pathlib.Path) -> int:
+    home, mark = folder / "venv", folder / "venv" / "made"
+    if mark.is_file() and mark.read_text() == stamp():
+        print(f"{home} is up to date")
+        return 0
+    venv.EnvBuilder(with_pip=True, clear=True).create(home)
+    command = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+               "--retries", "1", "--timeout", "15", *PACKAGES]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print(f"pip could not install {', '.join(PACKAGES)}:\n{done.stderr}")
+        return 1 if os.environ.get("CI") else SKIPPED
+    mark.write_text(stamp())
+    return 0
+
+
+def test(folder: pathlib.Path, arguments: list) -> int:
+    python = folder / "venv" / "bin" / "python"
+    if not (folder / "venv" / "made").is_file():
+        print("the environment was not made (python.venv says why)")
+        return 1 if os.environ.get("CI") else SKIPPED
+    # The tests run without a GPU; JAX would otherwise look for one.
+    settings = {"PYTHONPATH": str(folder), "JAX_PLATFORMS": "cpu", "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir",
+                           pathlib.Path(__file__).parent, *arguments], env={**os.environ, **settings},
+                          check=False).returncode
+
+
+if __name__ == "__main__":
+    action, place = sys.argv[1], pathlib.Path(sys.argv[2])
+    sys.exit(make(place) if action == "make" else test(place, sys.argv[3:]))

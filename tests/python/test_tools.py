@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be asked without running: can_implement, configs, explain, prepare, check, version."""
+import pytest
+import warpwright
+from warpwright import GemmProblem, GroupedProblem, KGroupedProblem, Options
+
+
+def test_reasons():
+    assert warpwright.can_implement(GemmProblem(256, 256, 512)) is None
+    assert warpwright.can_implement(GroupedProblem(8, 100, 256, 512, scale="block")) is None
+    assert warpwright.can_implement(KGroupedProblem(8, 64, 256, 512)) is None
+    assert "argument n: expected a multiple of 8, got 13" in warpwright.can_implement(GemmProblem(256, 13, 512))
+    assert "e8m0" in warpwright.can_implement(GemmProblem(256, 64, 512, scale="tensor", scale_type="e8m0"))
+    assert warpwright.can_implement(GemmProblem(256, 64, 512), Options(config="tile=1x1x1"))
+
+
+def test_fields():
+    with pytest.raises(warpwright.InvalidError) as caught:
+        warpwright.can_implement(GemmProblem(256, 64, 512, a="e9m9"))
+    assert caught.value.argument == "a" and "e4m3" in caught.value.expected
+    for wrong in (1.5, "64", 1 << 64):
+        with pytest.raises(warpwright.InvalidError) as caught:
+            warpwright.can_implement(GemmProblem(wrong, 64, 512))
+        assert caught.value.argument == "m"
+    with pytest.raises(TypeError):
+        warpwright.check(GemmProblem(64, 64, 64), colour=3)
+
+
+def test_configs_are_texts_that_plans_take():
+    problem = GemmProblem(512, 512, 512)
+    found = warpwright.configs(problem)
+    assert len(found) > 10 and warpwright.explain(problem)["chosen"]["config"] == found[0]
+    for config in found[:3]:
+        assert warpwright.can_implement(problem, Options(config=config)) is None
+    assert warpwright.configs(GroupedProblem(4, 100, 256, 512))
+    assert warpwright.configs(KGroupedProblem(4, 64, 256, 512), device="emu:sm90")
+
+
+def test_explanations():
+    explained = warpwright.explain(GemmProblem(4096, 4096, 4096))
+    assert explained["because"] and explained["ranking"]
+    with pytest.raises(warpwright.UnsupportedError):
+        warpwright.explain(GemmProblem(4096, 13, 4096))
+
+
+def test_prepare_reports_progress_and_failures():
+    seen = []
+    problems = [GemmProblem(64, 64, 128), (GemmProblem(64, 64, 128), Options(sms=2)), GemmProblem(64, 13, 128),
+                GroupedProblem(2, 64, 64, 128)]
+    report = warpwright.prepare(problems, "emu:sm90", progress=lambda *kernel: seen.append(kernel))
+    assert report["failed"] == 1
+    assert sorted(case for kernel in report["kernels"] for case in kernel["cases"]) == [0, 1, 2, 3]
+    assert [kernel[0] for kernel in seen] == list(range(1, len(seen) + 1))
+    assert any(error and "13" in error for *_, error in seen)
+
+
+def test_an_exception_of_progress_is_raised():
+    def stop(*_):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        warpwright.prepare([GemmProblem(64, 64, 128), GemmProblem(128, 64, 128)], "emu:sm90", progress=stop)
+    with pytest.raises(KeyError, match="enough"):
+        warpwright.check(GemmProblem(64, 64, 128), schedules=2, progress=stop)
+
+
+def test_checks():
+    phases = set()
+    report = warpwright.check(GemmProblem(64, 64, 128), schedules=3, progress=lambda phase, _: phases.add(phase))
+    assert report["verdict"] == "clean" and not report["findings"] and phases
+    report = warpwright.check(GroupedProblem(2, 40, 64, 128), counts=[10, 30], schedules=2)
+    assert report["verdict"] == "clean"
+    with pytest.raises(warpwright.InvalidError) as caught:
+        warpwright.check(GroupedProblem(2, 40, 64, 128), counts=[10, 20, 10])
+    assert caught.value.argument == "counts"
+
+
+RACE = """#pragma once
+#include "warpwright/arch/memory.hpp"
+"""
+
+
+def test_a_kernel_of_ones_own_that_does_not_compile():
+    with pytest.raises(warpwright.Error):
+        warpwright.check_kernel("race.hpp", "race", "grid=1,threads=64", text=RACE, schedules=1)
+
+
+def test_version():
+    assert warpwright.version() == warpwright.__version__ == "0.1.0"
+    assert warpwright.source_hash().startswith("xxh3-128:")
