@@ -13,6 +13,7 @@
 #include "warpwright/host/kernel.hpp"
 #include "warpwright/host/launch.hpp"
 #include "warpwright/host/prepare.hpp"
+#include "warpwright/host/quantize.hpp"
 #include "warpwright/host/report.hpp"
 #include "warpwright/host/result.hpp"
 #include "warpwright/host/verify.hpp"

@@ -158,12 +158,13 @@ std::int64_t GroupMeaning::rows() const {
 GroupMeaning meaning_of(const GroupLayout& layout) {
   GroupMeaning meaning;
   std::int64_t taken = 0, group = 0;
+  const bool any_order = layout.encoding == GroupEncoding::row_ids;  // a row has one id, so that no runs overlap
   for (Span span : raw_spans(layout, meaning.status)) {
     ++group;
     const std::int64_t limit = layout.encoding == GroupEncoding::masked ? group * layout.rows : layout.rows;
     if (span.end > span.start && (span.start < 0 || span.end > limit)) meaning.status |= GroupStatus::overrun;
     span = {std::clamp<std::int64_t>(span.start, 0, limit), std::clamp<std::int64_t>(span.end, 0, limit)};
-    if (span.end > span.start && span.start < taken) {
+    if (span.end > span.start && span.start < taken && !any_order) {
       meaning.status |= GroupStatus::overlap;
       span.start = std::min(taken, span.end);
     }

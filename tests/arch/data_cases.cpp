@@ -97,6 +97,17 @@ Case global_predicated() {
   return c;
 }
 
+Case global_bytes() {
+  Case c{"global_bytes", "memory", "arch_global_bytes"};
+  c.in = random_words(128 + 256, 32);
+  c.expected.assign(32 + 256, 0);
+  for (u32 t = 0; t < 128; ++t) {
+    c.expected[t / 4] |= (c.in[3 * t / 4] >> 8 * (3 * t % 4) & 0xff) << 8 * (t % 4);
+    c.expected[32 + 2 * t] = c.in[128 + 2 * t + 1], c.expected[32 + 2 * t + 1] = c.in[128 + 2 * t];
+  }
+  return c;
+}
+
 Case shared_atomics() {
   Case c{"shared_atomics", "memory", "arch_shared_atomics"};
   c.shared_bytes = 32;
@@ -300,6 +311,7 @@ std::vector<Case> data_cases() {
           ldmatrix(true),
           global(),
           global_predicated(),
+          global_bytes(),
           shared(),
           shared_atomics(),
           atomics(),

@@ -165,6 +165,7 @@ const Expected kExpected[] = {
      {"elect.sync", "bar.warp.sync", "shfl.sync.idx.b32", "shfl.sync.up.b32", "shfl.sync.down.b32",
       "shfl.sync.bfly.b32", "vote.sync.ballot.b32"}},
     {"arch_global", {"ld.global.u32", "ld.global.nc.f32", "ld.global.v4.u32", "st.global.u32", "st.global.v4.u32"}},
+    {"arch_global_bytes", {"ld.global.u8", "st.global.u8", "st.global.v2.u32"}},
     {"arch_global_predicated", {"ld.global.v2.u32", "ld.global.u64", "@p st.global.u32", "@p st.global.v4.u32"}},
     {"arch_shared_atomics",
      {"atom.relaxed.cta.shared::cta.add.u32", "atom.relaxed.cta.shared::cta.min.u32",

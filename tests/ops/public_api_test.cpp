@@ -18,7 +18,7 @@ template <class Plan> constexpr bool is_a_value() {
 
 TEST(PublicApi, PlansAndKernelsAreNeverEmpty) {
   static_assert(is_a_value<ww::GemmPlan>() && is_a_value<ww::GroupedPlan>() && is_a_value<ww::KGroupedPlan>());
-  static_assert(is_a_value<ww::Kernel>());
+  static_assert(is_a_value<ww::Kernel>() && is_a_value<ww::QuantizePlan>() && is_a_value<ww::TransposePlan>());
   static_assert(!std::is_default_constructible_v<ww::Device>);
 }
 
@@ -27,6 +27,8 @@ TEST(PublicApi, ADesignatedProblemIsNotAmbiguous) {
   EXPECT_TRUE(ww::plan_gemm(device, {.m = 64, .n = 64, .k = 128}));
   EXPECT_TRUE(ww::plan_grouped(device, {.groups = 2, .rows = 8, .n = 64, .k = 128, .a = ww::bf16, .b = ww::bf16}));
   EXPECT_TRUE(ww::plan_k_grouped(device, {.groups = 2, .m = 64, .n = 64, .k = 0}));
+  EXPECT_TRUE(ww::plan_quantize(device, {.m = 64, .k = 128}));
+  EXPECT_TRUE(ww::plan_transpose(device, {.n = 64, .k = 128}));
 }
 
 TEST(PublicApi, ScalesOfOtherTypesAreUnsupportedByName) {

@@ -120,6 +120,13 @@ TEST(GroupMeaning, SizesThatContradictAreCutAndReported) {
   }
 }
 
+TEST(GroupMeaning, RowIdsNameGroupsInAnyOrder) {
+  const GroupMeaning meaning = meaning_of({E::row_ids, 3, 7, 1, {2, 2, -1, 0, 0, 0, 1}});
+  EXPECT_EQ(counts_of(meaning), (Counts{3, 1, 2}));
+  EXPECT_EQ(firsts_of(meaning), (Counts{3, 6, 0}));
+  EXPECT_EQ(meaning.status, 0u);
+}
+
 TEST(GroupSizes, WhatAKernelWouldCutIsRefusedByName) {
   const auto fault = [](const GroupLayout& layout, std::int64_t block = 1) {
     const auto checked = check_sizes(layout, "--sizes", block);

@@ -3,10 +3,10 @@
 //   swiglu:          one thread holds columns 2j and 2j + 1; results move within groups of four lanes, so that every
 //                    thread again holds pairs of neighbouring columns
 //   quantise_block:  four lanes hold 128 columns of a row; amax takes two shuffles, then one scale and one product each
-// A block of zeros has scale 1. A scale is at least 2^-126, so that its reciprocal is finite.
 #pragma once
 
 #include "warpwright/collective/epilogue_tree.hpp"
+#include "warpwright/collective/quantise_scale.hpp"
 
 namespace ww::collective {
 
@@ -88,16 +88,6 @@ template <GemmConfig kConfig> struct EpilogueRows {
     return extent.tile.n * kColumns + 2 * (extent.thread % 4) + v % 2 + 8 * (v / 4);
   }
 
-  WW_DEVICE static float scale_of(float amax) {
-    if (arch::bits_of(amax) == 0) return 1.0f;
-    float scale = arch::mul(amax, 0x1.24924ap-9f);  // 1 / 448
-    if constexpr (kStages.quantise == EpilogueOp::quantise_block_pow2) {
-      const u32 bits = arch::bits_of(scale);
-      if (bits < arch::kInfinityBits) scale = arch::float_of((bits + 0x7fffffu) & arch::kInfinityBits);
-    }
-    return scale < 0x1p-126f ? 0x1p-126f : scale;
-  }
-
   WW_DEVICE static void quantise_blocks(const EpilogueArguments& arguments, const TileExtent& extent,
                                         Output (&out)[kMmaBlocks]) {
     constexpr int kBlockValues = kScaleBlock / 2;  // values of a thread, in two rows
@@ -115,7 +105,8 @@ template <GemmConfig kConfig> struct EpilogueRows {
         }
         WW_UNROLL
         for (int half = 0; half < 2; ++half) {
-          const float scale = scale_of(combine_lanes<false, 1, 2>(amax[half]));
+          const float scale = quantise_scale(combine_lanes<false, 1, 2>(amax[half]), kE4m3Step,
+                                             kStages.quantise == EpilogueOp::quantise_block_pow2);
           const int row = extent.row(u, half);
           inverse[half] = arch::reciprocal(scale);
           arch::global::store_if(

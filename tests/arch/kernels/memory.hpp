@@ -4,6 +4,7 @@
 
 #include "params.hpp"
 #include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/global_bytes.hpp"
 
 namespace ww::arch_test {
 
@@ -51,6 +52,15 @@ WW_KERNEL(arch_global_predicated, 128, Params, p) {
   const u16 half = arch::global::load_u16(reinterpret_cast<const u16*>(p.in) + 3 * t);
   u16* const halves = reinterpret_cast<u16*>(p.out + 640);
   arch::global::store_u16_if(on, on ? halves + t : reinterpret_cast<u16*>(nowhere), half);
+}
+
+/// Thread t: byte 3 t of the input to byte t of the output, words 128 + 2 t and the next, exchanged, to out[32 + 2 t].
+WW_KERNEL(arch_global_bytes, 128, Params, p) {
+  const u32 t = arch::thread_index();
+  arch::global::store_u8(reinterpret_cast<u8*>(p.out) + t,
+                         arch::global::load_u8(reinterpret_cast<const u8*>(p.in) + 3 * t));
+  const arch::Words<2> pair = arch::global::load2(p.in + 128 + 2 * t);
+  arch::global::store2(p.out + 32 + 2 * t, {{pair.w[1], pair.w[0]}});
 }
 
 /// Eight words start from in[128 ..]: the first four take the sum, smallest, largest and union of all threads' inputs,

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arguments and memory of the kernels in kernel/quantize.hpp.
+#include "launch/quantize_adapter.hpp"
+
+#include <fmt/format.h>
+
+#include "launch/operand_maps.hpp"
+#include "launch/overlap.hpp"
+#include "warpwright/scheduler/padded_groups.hpp"
+
+namespace ww::adapters {
+namespace {
+
+using config::kQuantizeTile;
+using config::QuantizeKind;
+using Groups = scheduler::PaddedGroups<config::kQuantizeThreads>;
+
+constexpr std::int64_t kStripRows = 16;  // rows of a tile of QuantizeKind::by_warp()
+
+std::int64_t span(std::int64_t rows, std::int64_t columns, std::int64_t ld, std::int64_t batch, std::int64_t stride) {
+  return rows == 0 || columns == 0 || batch == 0 ? 0 : (batch - 1) * stride + (rows - 1) * ld + columns;
+}
+
+/// Elements from the first to the last of a tensor of scales.
+std::int64_t scale_span(std::int64_t rows, std::int64_t row, std::int64_t columns, std::int64_t column,
+                        std::int64_t batch, std::int64_t stride) {
+  if (rows == 0 || columns == 0 || batch == 0) return 0;
+  return (rows - 1) * row + (columns - 1) * column + (batch - 1) * stride + 1;
+}
+
+}  // namespace
+
+QuantizeKind quantize_kind(const QuantizeProblem& p) {
+  return {p.x, p.q, p.rows, p.transposed, p.block == QuantizeBlock::b128x128};
+}
+
+runtime::KernelSource quantize_source(QuantizeKind kind) {
+  const auto yes = [](bool on) { return on ? "true" : "false"; };
+  const std::string name = fmt::format("ww_quantize_{}_{}{}{}{}", name_of(kind.x), name_of(kind.q),
+                                       kind.rows ? "_rows" : "", kind.transposed ? "_transposed" : "",
+                                       kind.copies() ? ""
+                                       : kind.blocks ? "_128x128"
+                                                     : "_1x128");
+  return {name,
+          fmt::format(R"(// {}
+#include "warpwright/kernel/quantize.hpp"
+using Kernel = ww::kernel::Quantize<ww::config::QuantizeKind{{ww::DType::{}, ww::DType::{}, {}, {}, {}}}>;
+WW_RESIDENT_KERNEL({}, Kernel::kThreads, Kernel::kCtas, ww::config::QuantizeArguments, params) {{
+  Kernel::run(params);
+}}
+WW_MODULE()
+)",
+                      kind.copies() ? "transpose of FP8 matrices" : "cast to FP8 with scales of blocks",
+                      name_of(kind.x), name_of(kind.q), yes(kind.rows), yes(kind.transposed), yes(kind.blocks), name)};
+}
+
+std::int64_t quantize_tiles(const QuantizeProblem& p) {
+  const std::int64_t rows = p.groups > 0 ? transposed_columns(p) : p.m;
+  const std::int64_t step = quantize_kind(p).by_warp() ? kStripRows : kQuantizeTile;
+  // A product in double, which cannot overflow and is exact where it matters.
+  const double tiles = static_cast<double>(p.batch) * static_cast<double>(ceil_div(rows, step)) *
+                       static_cast<double>(ceil_div(p.k, std::int64_t{kQuantizeTile}));
+  return tiles < 0x1p62 ? static_cast<std::int64_t>(tiles) : std::int64_t{1} << 62;
+}
+
+Result<std::shared_ptr<const QuantizeAdapter>> QuantizeAdapter::create(const Device& device,
+                                                                       const QuantizeProblem& problem,
+                                                                       const QuantizeOptions& options) {
+  std::shared_ptr<QuantizeAdapter> made(new QuantizeAdapter(device, problem));
+  const std::int64_t tiles = quantize_tiles(problem);
+  if (tiles == 0 && problem.groups == 0) return made;  // with groups, their ends remain to be written
+  const QuantizeKind kind = quantize_kind(problem);
+  WW_TRY(made->kernel_, device.backend().kernel(quantize_source(kind)));
+  const int groups = static_cast<int>(problem.groups);
+  const int sms = options.sms > 0 ? min(options.sms, device.info().sms) : device.info().sms;
+  // Only on the whole device, because fewer CTAs would be spread over more SMs than requested.
+  const int ctas = sms < device.info().sms ? 1 : config::quantize_ctas(kind);
+  runtime::Launch& launch = made->launch_;
+  launch.kernel = made->kernel_.get();
+  launch.threads = config::kQuantizeThreads;
+  launch.shared_bytes = static_cast<std::uint32_t>(config::quantize_memory(kind).groups +
+                                                   (groups > 0 ? Groups::shared_bytes(groups) : 0));
+  launch.params_bytes = sizeof(config::QuantizeArguments);
+  launch.pdl = overlaps(options.pdl, false);
+  launch.grid = static_cast<std::uint32_t>(max<std::int64_t>(1, min<std::int64_t>(tiles, std::int64_t{sms} * ctas)));
+  made->groups_ = {problem.encoding, problem.groups, problem.m, problem.alignment, 1};
+  made->fill_arguments();
+  return made;
+}
+
+void QuantizeAdapter::fill_arguments() {
+  const QuantizeProblem& p = problem_;
+  config::QuantizeArguments& a = arguments_;
+  a.ldx = p.ldx, a.ldq = p.ldq, a.ld_transposed = p.ld_transposed;
+  a.scale_m = p.scale_m, a.scale_k = p.scale_k;
+  a.transposed_scale_k = p.transposed_scale_k, a.transposed_scale_m = p.transposed_scale_m;
+  a.batch_x = p.batch_x, a.batch_q = p.batch_q, a.batch_transposed = p.batch_transposed;
+  a.batch_scales = p.batch_scales, a.batch_transposed_scales = p.batch_transposed_scales;
+  a.m = static_cast<i32>(p.m), a.k = static_cast<i32>(p.k);
+  const bool by_warp = quantize_kind(p).by_warp();
+  a.tiles_m = static_cast<u32>(ceil_div(p.m, by_warp ? kStripRows : std::int64_t{kQuantizeTile}));
+  a.tiles_k = static_cast<u32>(ceil_div(p.k, std::int64_t{kQuantizeTile}));
+  a.tiles = p.groups > 0 ? 0 : static_cast<u32>(quantize_tiles(p));
+  a.min_amax = p.min_amax;
+  a.power_of_two = p.power_of_two ? 1 : 0;
+  a.padding = static_cast<i32>(p.padding);
+  a.one_by_one = p.one_by_one ? 1 : 0;
+
+  const std::int64_t vector = 16 / bytes_of(p.x);
+  const auto all = [](std::int64_t step, auto... values) { return ((values % step == 0) && ...); };
+  wide_x_ = all(vector, p.k, p.ldx, p.batch_x);
+  wide_q_ = all(vector, p.k, p.ldq, p.batch_q);
+  wide_transposed_ = p.one_by_one || all(std::int64_t{16}, p.ld_transposed, p.batch_transposed);
+}
+
+int QuantizeAdapter::tensors(const QuantizeOperands& o, const float* x_scales, Tensor (&to)[kTensors]) const {
+  const QuantizeProblem& p = problem_;
+  const bool copies = is_fp8(p.x), blocks = p.block == QuantizeBlock::b128x128;
+  const std::int64_t columns = transposed_columns(p), blocks_k = ceil_div(p.k, std::int64_t{kQuantizeTile});
+  const std::int64_t blocks_m = ceil_div(columns, std::int64_t{kQuantizeTile});
+  const auto bytes = [](std::int64_t elements, DType type) {
+    return static_cast<std::uint64_t>(elements) * static_cast<std::uint64_t>(bytes_of(type));
+  };
+  int count = 0;
+  const auto add = [&](const char* name, const void* pointer, std::uint64_t size, std::uint64_t alignment, bool written,
+                       bool gaps) {
+    if (size > 0) to[count++] = {name, pointer, size, alignment, written, gaps};
+  };
+  const auto matrix = [&](const char* name, const void* pointer, DType type, std::int64_t rows, std::int64_t width,
+                          std::int64_t ld, std::int64_t stride, bool written) {
+    add(name, pointer, bytes(span(rows, width, ld, p.batch, stride), type), static_cast<std::uint64_t>(bytes_of(type)),
+        written, ld != width || (p.batch > 1 && stride != rows * ld));
+  };
+  const auto scales = [&](const char* name, const void* pointer, std::int64_t rows, std::int64_t row,
+                          std::int64_t width, std::int64_t column, std::int64_t stride, bool written) {
+    const std::int64_t size = scale_span(rows, row, width, column, p.batch, stride);
+    add(name, pointer, bytes(size, DType::f32), alignof(float), written, size != rows * width * p.batch);
+  };
+  matrix(copies ? "w" : "x", o.x, p.x, p.m, p.k, p.ldx, p.batch_x, false);
+  const std::int64_t rows = blocks ? blocks_m : p.m, transposed_rows = blocks ? blocks_k : p.k;
+  if (copies && x_scales != nullptr)
+    scales("scales", x_scales, rows, p.scale_m, blocks_k, p.scale_k, p.batch_scales, false);
+  if (p.rows) {
+    matrix("q", o.q, p.q, p.m, p.k, p.ldq, p.batch_q, true);
+    scales("scales", o.scales, rows, p.scale_m, blocks_k, p.scale_k, p.batch_scales, true);
+  }
+  if (p.transposed) {
+    if (p.one_by_one) matrix("transposed", o.transposed, p.q, 1, p.k * columns, p.k * columns, 0, true);
+    else matrix("transposed", o.transposed, p.q, p.k, columns, p.ld_transposed, p.batch_transposed, true);
+    if (!copies || x_scales != nullptr)
+      scales("transposed_scales", o.transposed_scales, transposed_rows, p.transposed_scale_k, blocks_m,
+             p.transposed_scale_m, p.batch_transposed_scales, true);
+  }
+  if (o.padded_ends != nullptr)
+    add("padded_ends", o.padded_ends, static_cast<std::uint64_t>(p.groups) * 4, alignof(std::int32_t), true, false);
+  return count;
+}
+
+Result<void> QuantizeAdapter::run(const QuantizeOperands& o, const float* x_scales, Stream stream) const {
+  if (!kernel_) return {};
+  Tensor tensor[kTensors];
+  const int count = tensors(o, x_scales, tensor);
+  MemoryRanges memory;
+  for (int i = 0; i < count; ++i) {
+    WW_CHECK(check_pointer(tensor[i].name, tensor[i].pointer, tensor[i].alignment));
+    memory.add({tensor[i].name, tensor[i].pointer, tensor[i].bytes, tensor[i].written});
+    for (int j = 0; j < i; ++j) {
+      if (!(tensor[i].written || tensor[j].written) || tensor[i].has_gaps || tensor[j].has_gaps) continue;
+      const auto *a = static_cast<const char*>(tensor[i].pointer), *b = static_cast<const char*>(tensor[j].pointer);
+      if (a < b + tensor[j].bytes && b < a + tensor[i].bytes)
+        return failure(
+            ErrorCode::invalid, tensor[i].name, fmt::format("memory of its own beside {}", tensor[j].name),
+            fmt::format("{} bytes from {} and {} from {}", tensor[i].bytes, fmt::ptr(a), tensor[j].bytes, fmt::ptr(b)));
+    }
+  }
+  config::QuantizeArguments a = arguments_;
+  if (groups_.groups > 0) {
+    const KGroupPointers pointers{o.sizes, o.sizes2, o.status};
+    WW_CHECK(check_groups(groups_, pointers));
+    a.groups = group_sizes(groups_, pointers);
+    add_groups(groups_, pointers, memory);
+  }
+  const auto aligned = [](const void* p, std::uint64_t to) { return reinterpret_cast<std::uintptr_t>(p) % to == 0; };
+  a.x = o.x, a.q = o.q, a.transposed = o.transposed;
+  a.x_scales = x_scales, a.scales = o.scales, a.transposed_scales = o.transposed_scales;
+  a.padded_ends = o.padded_ends;
+  a.wide_x = wide_x_ && aligned(o.x, 16) ? 1 : 0;
+  a.wide_q = wide_q_ && aligned(o.q, static_cast<std::uint64_t>(16 / bytes_of(problem_.x))) ? 1 : 0;
+  a.wide_transposed = wide_transposed_ && aligned(o.transposed, 16) ? 1 : 0;
+  runtime::Launch launch = launch_;
+  launch.params = &a;
+  launch.memory = memory;
+  launch.stream = stream;
+  return device_.backend().launch(launch);
+}
+
+}  // namespace ww::adapters
