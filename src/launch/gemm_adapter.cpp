@@ -91,6 +91,7 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
     WW_TRY(adapter->pointers_, PointerArrays::create(device, problem, device.info().sms, launch.pdl));
     launch.pdl = true;  // the kernel before this one makes its maps, and lets it start early
   }
+  adapter->spans_ = adapter->spans();
   return adapter;
 }
 
@@ -213,6 +214,26 @@ Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, config::Gemm
   return {};
 }
 
+OperandSpans GemmAdapter::spans() const {
+  if (pointers_) return {};
+  const GemmProblem& g = product_;
+  MemoryRanges memory;
+  add_memory({}, memory);
+  const auto bytes = [&](std::size_t i) { return memory.range[i].bytes; };
+  const auto operand = [&](std::size_t i, DType type, Major major, std::int64_t rows, std::int64_t ld,
+                           std::int64_t batch) {
+    return OperandSpan::matrix(bytes(i), major == Major::k ? g.k : rows, ld, g.batch > 1 ? batch : 0, bytes_of(type));
+  };
+  const bool by_column = g.d_layout == OutputLayout::column;
+  const std::int64_t columns = config::output_columns(g.epilogue, g.n);
+  OperandSpans spans;
+  spans.a = operand(0, g.a, g.a_major, g.m, g.lda, g.batch_a);
+  spans.b = operand(1, g.b, g.b_major, g.n, g.ldb, g.batch_b);
+  spans.d = OperandSpan::matrix(bytes(2), by_column ? g.m : columns, g.ldd, g.batch > 1 ? g.batch_d : 0, bytes_of(g.d));
+  spans.scale_a.bytes = bytes(3), spans.scale_b.bytes = bytes(4), spans.workspace.bytes = workspace_bytes();
+  return spans;
+}
+
 void GemmAdapter::add_memory(const GemmOperands& operands, MemoryRanges& memory) const {
   const GemmProblem& g = product_;
   const bool swaps = config::swaps(config_), block = is_block(g.scale);
@@ -280,6 +301,7 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   const bool in_place = pointers_ ? operands.c_pointers == operands.d_pointers : operands.epilogue.c == operands.d;
   auto* const epilogue_space = static_cast<std::byte*>(operands.workspace) + epilogue_offset();
   WW_CHECK(epilogue_.bind(operands.epilogue, in_place, epilogue_space, params.gemm.epilogue, memory));
+  WW_CHECK(check_apart(operands, spans_, config::swaps(config_)));
 
   runtime::Launch launch = launch_;
   launch.params = &params;

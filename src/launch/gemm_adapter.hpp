@@ -7,6 +7,7 @@
 #include "launch/epilogue_adapter.hpp"
 #include "launch/k_groups.hpp"
 #include "launch/map_cache.hpp"
+#include "launch/operand_overlap.hpp"
 #include "launch/pointer_arrays.hpp"
 #include "runtime/backend.hpp"
 #include "warpwright/host/gemm.hpp"
@@ -39,6 +40,8 @@ class GemmAdapter {
   /// Returns the map of A or B as stored, with `rows` along M or N.
   Result<runtime::TensorMapSpec> operand_map(const char* name, const void* base, DType type, Major major,
                                              std::int64_t rows, std::int64_t ld, int box_rows) const;
+  /// Returns the spans of the operands that the kernel names; none with arrays of pointers.
+  OperandSpans spans() const;
   runtime::TensorMapSpec output_map(const void* d) const;  // of one matrix
   Result<void> encode_maps(const GemmOperands& operands, config::GemmArguments& arguments) const;
   /// Adds the memory of everything but the epilogue; `operands` are those that the kernel names.
@@ -56,6 +59,7 @@ class GemmAdapter {
   kernel::KGroupedParams params_{};  // without pointers; without groups only the GemmParams of it count
   scheduler::WorkspacePlan workspace_;
   runtime::Launch launch_;  // without params, memory and stream
+  OperandSpans spans_;      // what D must not overlap
   mutable MapCache maps_;   // of A, B and D
 };
 

@@ -75,6 +75,7 @@ Result<std::shared_ptr<const GroupedAdapter>> GroupedAdapter::create(const Devic
   if (problem.groups > 0) WW_CHECK(adapter->prepare_product(options, sms));
   if (problem.groups > 0 && uses_descriptors(config)) WW_CHECK(adapter->prepare_update(options, sms));
   if (problem.zero_outside) WW_CHECK(adapter->prepare_zeros(options, sms));
+  if (problem.groups > 0) adapter->spans_ = adapter->spans();
   return adapter;
 }
 
@@ -142,6 +143,19 @@ Result<void> GroupedAdapter::prepare_zeros(const GemmOptions& options, int sms) 
   launch.grid = static_cast<std::uint32_t>(
       min<std::int64_t>(sms, ceil_div(problem_.total_rows(), std::int64_t{kernel::ZeroRows::kWarps})));
   return {};
+}
+
+OperandSpans GroupedAdapter::spans() const {
+  const GroupedProblem& g = problem_;
+  MemoryRanges memory;
+  add_product_memory(g, {}, workspace_bytes(), memory);
+  const auto bytes = [&](std::size_t i) { return memory.range[i].bytes; };
+  OperandSpans spans;
+  spans.a = OperandSpan::matrix(bytes(0), g.k, g.lda, 0, bytes_of(g.a));
+  spans.b.bytes = bytes(1);
+  spans.d = OperandSpan::matrix(bytes(2), config::output_columns(g.epilogue, g.n), g.ldd, 0, bytes_of(g.d));
+  spans.scale_a.bytes = bytes(3), spans.scale_b.bytes = bytes(4), spans.workspace.bytes = workspace_bytes();
+  return spans;
 }
 
 std::size_t GroupedAdapter::workspace_bytes() const {
@@ -301,6 +315,7 @@ Result<void> GroupedAdapter::run(const GroupedOperands& operands, Stream stream)
     WW_CHECK(check_product(operands));
     if (device_.info().emulated) add_product_memory(problem_, operands, workspace_bytes(), memory);
     WW_CHECK(epilogue_.bind(operands.epilogue, operands.epilogue.c == operands.d, nullptr, epilogue, memory));
+    WW_CHECK(check_apart(operands, spans_));
   }
   // Zeros first, so that statistics and reports of a run are those of the product.
   if (zeros_) WW_CHECK(launch_zeros(operands, stream));

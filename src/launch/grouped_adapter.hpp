@@ -7,6 +7,7 @@
 
 #include "launch/epilogue_adapter.hpp"
 #include "launch/map_cache.hpp"
+#include "launch/operand_overlap.hpp"
 #include "runtime/backend.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/host/grouped.hpp"
@@ -37,6 +38,7 @@ class GroupedAdapter {
   Result<void> prepare_update(const GemmOptions& options, int sms);
   Result<void> prepare_zeros(const GemmOptions& options, int sms);
 
+  OperandSpans spans() const;
   Result<void> check_sizes(const GroupedOperands& operands) const;
   Result<void> check_workspace(const GroupedOperands& operands) const;
   Result<void> check_product(const GroupedOperands& operands) const;
@@ -59,6 +61,7 @@ class GroupedAdapter {
   std::shared_ptr<const runtime::Kernel> zeros_;                   // null unless rows outside groups are zeroed
   runtime::Launch product_launch_, update_launch_, zeros_launch_;  // without params, memory and stream
   config::GroupedArguments arguments_{};                           // without pointers
+  OperandSpans spans_;                                             // what D must not overlap
   mutable MapCache maps_;                                          // of A in every box, B and D
 };
 

@@ -2,13 +2,16 @@
 // Tensor maps that earlier runs of one plan have encoded. Everything in such a map but its base follows from the plan,
 // so the operand and its address are the whole key, and a cached map equals what would be encoded. The cache exists
 // because the driver takes a good part of a microsecond to encode a map, and a warm call has three or more. It never
-// waits: a thread that finds another one in the table encodes its maps. It never allocates: 128 maps, 18 KiB, four for
-// each value of a hash, one of which is evicted.
+// waits: a thread that finds another one in the table encodes its maps. A plan begins with room for eight maps, because
+// a program may keep thousands of plans that each run with one set of pointers. When they are full it allocates, once,
+// a table of 128 maps, 18 KiB, four for each value of a hash, one of which is evicted.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <new>
 
 #include "warpwright/arch/tensor_map.hpp"
 #include "warpwright/host/result.hpp"
@@ -16,6 +19,13 @@
 namespace ww::adapters {
 
 class MapCache {
+  static constexpr unsigned kSetBits = 5, kWays = 4;
+  struct Set {
+    std::uint64_t key[kWays] = {};  // address + operand; 0: none
+    arch::TensorMap map[kWays];
+  };
+  using Table = std::array<Set, std::size_t{1} << kSetBits>;
+
  public:
   /// The table for the maps of one run.
   class Run {
@@ -27,29 +37,33 @@ class MapCache {
     template <class Encode> Result<arch::TensorMap> get(unsigned which, const void* base, const Encode& encode) {
       if (!lock_) return encode();
       const std::uint64_t key = reinterpret_cast<std::uintptr_t>(base) | which;
-      Set& set = cache_.sets_[set_of(key)];
+      for (Set& set : cache_.first_)
+        for (unsigned way = 0; way < kWays; ++way) {
+          if (set.key[way] == key) return set.map[way];
+          if (set.key[way] == 0) return kept(set, way, key, encode);
+        }
+      if (!cache_.sets_) cache_.sets_.reset(new (std::nothrow) Table);
+      if (!cache_.sets_) return encode();
+      Set& set = (*cache_.sets_)[set_of(key)];
       for (unsigned way = 0; way < kWays; ++way)
         if (set.key[way] == key) return set.map[way];
-      Result<arch::TensorMap> map = encode();
-      if (!map) return map;
       // Not the oldest: with one map too many, used in rotation, the oldest is the next that is needed.
-      const unsigned way = cache_.turn_++ % kWays;
-      set.key[way] = key, set.map[way] = *map;
-      return map;
+      return kept(set, cache_.turn_++ % kWays, key, encode);
     }
 
    private:
+    template <class Encode>
+    static Result<arch::TensorMap> kept(Set& set, unsigned way, std::uint64_t key, const Encode& encode) {
+      Result<arch::TensorMap> map = encode();
+      if (map) set.key[way] = key, set.map[way] = *map;
+      return map;
+    }
+
     MapCache& cache_;
     std::unique_lock<std::mutex> lock_;
   };
 
  private:
-  static constexpr unsigned kSetBits = 5, kWays = 4;
-  struct Set {
-    std::uint64_t key[kWays] = {};  // address + operand; 0: none
-    arch::TensorMap map[kWays];
-  };
-
   /// Two products, because addresses are multiples of large powers of two, and often evenly spaced.
   static std::size_t set_of(std::uint64_t key) {
     constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
@@ -60,7 +74,8 @@ class MapCache {
 
   std::mutex mutex_;
   unsigned turn_ = 0;
-  std::array<Set, std::size_t{1} << kSetBits> sets_;
+  std::array<Set, 2> first_;
+  std::unique_ptr<Table> sets_;  // null until `first_` is full
 };
 
 }  // namespace ww::adapters

@@ -24,6 +24,7 @@ class Device::Backend {
   virtual Result<void> upload(void* destination, const void* source, std::size_t bytes) = 0;
   virtual Result<void> download(void* destination, const void* source, std::size_t bytes) = 0;
   virtual Result<void> synchronize(Stream stream) = 0;
+  virtual Result<bool> is_capturing(Stream) const { return false; }
   virtual Result<arch::TensorMap> encode(const TensorMapSpec& spec) = 0;
   /// Returns the kernel from memory, from disk, or from the compiler.
   virtual Result<std::shared_ptr<const runtime::Kernel>> kernel(const KernelSource& source) = 0;

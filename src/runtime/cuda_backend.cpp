@@ -104,11 +104,12 @@ struct DriverLaunch {
 
 class CudaBackend final : public Backend {
  public:
-  CudaBackend(std::shared_ptr<const CudaContext> context, DeviceInfo info, std::filesystem::path cache_dir)
+  CudaBackend(std::shared_ptr<const CudaContext> context, DeviceInfo info, const DeviceOptions& options)
       : context_(std::move(context)),
         driver_(context_->driver),
         info_(std::move(info)),
-        cache_dir_(std::move(cache_dir)) {}
+        cache_dir_(options.cache_dir),
+        on_kernel_(options.on_kernel) {}
 
   const DeviceInfo& info() const override { return info_; }
   const std::shared_ptr<const CudaContext>& context() const { return context_; }
@@ -158,12 +159,24 @@ class CudaBackend final : public Backend {
         driver_.check(driver_.stream_synchronize(static_cast<CUstream>(stream.handle)), "waiting for the stream"));
   }
 
+  Result<bool> is_capturing(Stream stream) const override {
+    const CurrentContext current(*context_);
+    WW_CHECK(current.status());
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    const CUresult answer = driver_.stream_is_capturing(static_cast<CUstream>(stream.handle), &status);
+    if (answer == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return true;  // the default stream, while another one captures
+    WW_CHECK(driver_.check(answer, "asking whether the stream is capturing"));
+    return status != CU_STREAM_CAPTURE_STATUS_NONE;
+  }
+
   Result<arch::TensorMap> encode(const TensorMapSpec& spec) override;
 
   Result<std::shared_ptr<const Kernel>> kernel(const KernelSource& source) override {
     return kernels_.get(source.name + '\n' + source.text, [&]() -> Result<std::shared_ptr<const Kernel>> {
       WW_TRY(const jit::Compiled compiled, jit::compile_cubin(source.text, cache_dir_));
-      return load(compiled, source.name);
+      Result<std::shared_ptr<const Kernel>> kernel = load(compiled, source.name);
+      if (kernel && on_kernel_) on_kernel_({source.name, compiled.compile_seconds});
+      return kernel;
     });
   }
 
@@ -239,6 +252,7 @@ class CudaBackend final : public Backend {
   const CudaDriver& driver_;
   DeviceInfo info_;
   std::filesystem::path cache_dir_;
+  std::function<void(const KernelEvent&)> on_kernel_;
   KernelCache<Kernel> kernels_;
   mutable std::mutex watchdog_mutex_;
   mutable std::shared_ptr<arch::WatchdogBuffer> watchdog_;  // host memory that kernels write; null until a kernel has a
@@ -417,7 +431,7 @@ Result<std::shared_ptr<Backend>> open_cuda_backend(int ordinal, const DeviceOpti
   CUcontext handle = nullptr;
   WW_CHECK(driver->check(driver->primary_ctx_retain(&handle, device), "cuDevicePrimaryCtxRetain"));
   auto context = std::make_shared<const CudaContext>(*driver, device, handle);
-  return std::make_shared<CudaBackend>(std::move(context), std::move(info), options.cache_dir);
+  return std::make_shared<CudaBackend>(std::move(context), std::move(info), options);
 }
 
 std::shared_ptr<const CudaContext> cuda_context(const Backend& backend) {

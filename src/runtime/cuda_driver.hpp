@@ -43,6 +43,7 @@
   X(stream_synchronize, cuStreamSynchronize, 2000)                      \
   X(stream_begin_capture, cuStreamBeginCapture, 10010)                  \
   X(stream_end_capture, cuStreamEndCapture, 10000)                      \
+  X(stream_is_capturing, cuStreamIsCapturing, 10000)                    \
   X(event_create, cuEventCreate, 2000)                                  \
   X(event_destroy, cuEventDestroy, 4000)                                \
   X(event_record, cuEventRecord, 2000)                                  \

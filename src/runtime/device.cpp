@@ -77,5 +77,6 @@ Result<void> Device::download(void* host_destination, const void* device_source,
 Result<arch::TensorMap> Device::tensor_map(const TensorMapSpec& spec) const { return backend_->encode(spec); }
 
 Result<void> Device::synchronize(Stream stream) const { return backend_->synchronize(stream); }
+Result<bool> Device::is_capturing(Stream stream) const { return backend_->is_capturing(stream); }
 
 }  // namespace ww

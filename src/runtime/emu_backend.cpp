@@ -160,7 +160,9 @@ class EmuBackend final : public Backend {
     return kernels_.get(source.name + '\n' + source.text, [&]() -> Result<std::shared_ptr<const Kernel>> {
       WW_TRY(const jit::Compiled compiled, jit::compile_module(source.text, options_.cache_dir, options_.emu.check));
       WW_TRY(const LoadedEntry loaded, load_entry(compiled.path, source.name));
-      return std::make_shared<const EmuKernel>(this, loaded.entry, loaded.hooked);
+      auto kernel = std::make_shared<const EmuKernel>(this, loaded.entry, loaded.hooked);
+      if (options_.on_kernel) options_.on_kernel({source.name, compiled.compile_seconds});
+      return kernel;
     });
   }
 

@@ -102,6 +102,34 @@ TEST(OperandPointers, EachIsNamedAndNothingIsWritten) {
   EXPECT_EQ(p.written(), kBlocks.m * kBlocks.n * 2) << "zeros times anything";
 }
 
+TEST(OperandPointers, DIsApartFromAllThatIsRead) {
+  const Prepared p(kBlocks, kStreamK);
+  EXPECT_EQ(p.said([](O& o) { o.a = o.d; }), "d");
+  EXPECT_EQ(p.said([](O& o) { o.b = moved(o.d, kBlocks.m * kBlocks.n * 2 - 16); }), "d") << "its last bytes";
+  EXPECT_EQ(p.said([](O& o) { o.scale_a = moved(o.d, 64); }), "d");
+  EXPECT_EQ(p.said([](O& o) { o.scale_b = o.d; }), "d");
+  EXPECT_EQ(p.said([](O& o) { o.workspace = o.d; }), "d");
+  EXPECT_EQ(p.written(), 0);
+}
+
+TEST(OperandPointers, DMayLieInRowsBesideA) {
+  const GemmProblem rows{.m = 64, .n = 64, .k = 64, .a = bf16, .b = bf16, .lda = 128, .ldd = 128};
+  const Device device = Device::open("emu:sm90").value();
+  const auto made = plan_gemm(device, rows, {.config = {.tile = {64, 64}, .cluster = {1, 1}}});
+  ASSERT_TRUE(made) << made.error().message;
+  const Buffer views = device.allocate(64 * 128 * 2 + 256).value(), b = device.allocate(64 * 64 * 2).value();
+  std::memset(views.data(), 0, views.bytes()), std::memset(b.data(), 0, b.bytes());
+  const auto said = [&](std::uintptr_t column, std::uintptr_t column_of_d) {
+    const auto ran =
+        made->run({.a = moved(views.data(), column * 2), .b = b.data(), .d = moved(views.data(), column_of_d * 2)});
+    return ran ? std::string("accepted") : ran.error().argument;
+  };
+  EXPECT_EQ(said(0, 64), "accepted");
+  EXPECT_EQ(said(64, 0), "accepted");
+  EXPECT_EQ(said(0, 56), "d");
+  EXPECT_EQ(said(0, 72), "d") << "its rows end in the next rows of A";
+}
+
 TEST(OperandPointers, WithoutKOnlyDIsAskedFor) {
   GemmProblem problem = kBlocks;
   problem.k = 0;

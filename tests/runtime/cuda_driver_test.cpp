@@ -315,11 +315,11 @@ TEST_F(FakeGpu, AWarmDenseRunEncodesTheMapsOfOtherPointersAlone) {
     EXPECT_EQ(gemm.d.words[0], d);
     return driver_->encodes - before;
   };
-  EXPECT_EQ(encodes_of(0x1000, 0x2000, 0x3000), 3);
-  EXPECT_EQ(encodes_of(0x1000, 0x2000, 0x3000), 0);
-  EXPECT_EQ(encodes_of(0x1000, 0x2100, 0x3000), 1);
-  EXPECT_EQ(encodes_of(0x3000, 0x2100, 0x1000), 2);
-  EXPECT_EQ(encodes_of(0x1000, 0x2000, 0x3000), 0);
+  EXPECT_EQ(encodes_of(0x1000000, 0x2000000, 0x3000000), 3);
+  EXPECT_EQ(encodes_of(0x1000000, 0x2000000, 0x3000000), 0);
+  EXPECT_EQ(encodes_of(0x1000000, 0x2100000, 0x3000000), 1);
+  EXPECT_EQ(encodes_of(0x3000000, 0x2100000, 0x1000000), 2);
+  EXPECT_EQ(encodes_of(0x1000000, 0x2000000, 0x3000000), 0);
 }
 
 TEST_F(FakeGpu, AWarmGroupedRunEncodesTheMapsOfOtherPointersAlone) {
@@ -333,8 +333,8 @@ TEST_F(FakeGpu, AWarmGroupedRunEncodesTheMapsOfOtherPointersAlone) {
   const auto encodes_of = [&](std::uint64_t a, std::uint64_t b, std::uint64_t d) {
     const int before = driver_->encodes;
     GroupedOperands operands{.a = reinterpret_cast<const void*>(a), .b = reinterpret_cast<const void*>(b)};
-    operands.d = reinterpret_cast<void*>(d), operands.sizes = reinterpret_cast<const std::int32_t*>(0x8000);
-    operands.workspace = reinterpret_cast<void*>(0x9000), operands.workspace_bytes = made->workspace_bytes();
+    operands.d = reinterpret_cast<void*>(d), operands.sizes = reinterpret_cast<const std::int32_t*>(0x8000000);
+    operands.workspace = reinterpret_cast<void*>(0x9000000), operands.workspace_bytes = made->workspace_bytes();
     const auto ran = made->run(operands);
     EXPECT_TRUE(ran) << ran.error().message;
     const auto arguments = launched<config::GroupedArguments>(*driver_);
@@ -344,10 +344,10 @@ TEST_F(FakeGpu, AWarmGroupedRunEncodesTheMapsOfOtherPointersAlone) {
     return driver_->encodes - before;
   };
   constexpr int kOfA = config::kTokenBoxes;  // D has none: rows of a group are stored without
-  EXPECT_EQ(encodes_of(0x1000, 0x2000, 0x3000), kOfA + 1);
-  EXPECT_EQ(encodes_of(0x1000, 0x2000, 0x4000), 0);
-  EXPECT_EQ(encodes_of(0x1000, 0x2100, 0x3000), 1);
-  EXPECT_EQ(encodes_of(0x1100, 0x2100, 0x3000), kOfA);
+  EXPECT_EQ(encodes_of(0x1000000, 0x2000000, 0x3000000), kOfA + 1);
+  EXPECT_EQ(encodes_of(0x1000000, 0x2000000, 0x4000000), 0);
+  EXPECT_EQ(encodes_of(0x1000000, 0x2100000, 0x3000000), 1);
+  EXPECT_EQ(encodes_of(0x1100000, 0x2100000, 0x3000000), kOfA);
 }
 
 TEST_F(FakeGpu, LaunchesOverlapWhereItPays) {
@@ -356,7 +356,8 @@ TEST_F(FakeGpu, LaunchesOverlapWhereItPays) {
   void* const memory = reinterpret_cast<void*>(0x1000);
   const auto overlapped = [&](const auto& made, auto operands) {
     if (!made) return std::string(made.error().message);
-    operands.a = operands.b = operands.d = operands.workspace = memory;
+    operands.a = operands.b = operands.workspace = memory;
+    operands.d = reinterpret_cast<void*>(std::uintptr_t{1} << 40);
     operands.workspace_bytes = made->workspace_bytes();
     if (const auto ran = made->run(operands); !ran) return std::string(ran.error().message);
     for (const CUlaunchAttribute& attribute : driver_->attributes)
@@ -404,7 +405,8 @@ TEST_F(FakeGpu, SeveralCtasOfAnSmAreLaunchedOnTheWholeDeviceAlone) {
     const auto made = plan_grouped(device, problem, {.config = {.sm90 = {.occupancy = ctas}}, .sms = sms});
     if (!made) return std::pair{made.error().message, 0u};
     GroupedOperands operands;
-    operands.a = operands.b = operands.d = operands.workspace = memory;
+    operands.a = operands.b = operands.workspace = memory;
+    operands.d = reinterpret_cast<void*>(std::uintptr_t{1} << 40);
     operands.workspace_bytes = made->workspace_bytes();
     operands.sizes = static_cast<const std::int32_t*>(memory);
     if (const auto ran = made->run(operands); !ran) return std::pair{ran.error().message, 0u};

@@ -203,6 +203,10 @@ const std::vector<Entry>& timing_entries() {
       {"cuStreamDestroy", counted([](CUstream) { return --state.live_streams, with_context(); })},
       {"cuStreamBeginCapture",
        counted([](CUstream, CUstreamCaptureMode) { return state.capturing = true, with_context(); })},
+      {"cuStreamIsCapturing", counted([](CUstream, CUstreamCaptureStatus* s) {
+         *s = state.capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+         return with_context();
+       })},
       {"cuStreamEndCapture", counted(Call<fake_end_capture>{})},
       {"cuGraphInstantiateWithFlags", counted([](CUgraphExec* e, CUgraph, unsigned long long) {
          return *e = reinterpret_cast<CUgraphExec>(0x6001), ++state.live_graphs, with_context();

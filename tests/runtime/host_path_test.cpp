@@ -44,7 +44,8 @@ constexpr bool kCountsAllocations = false;
 namespace ww::runtime {
 namespace {
 
-template <class T> T* at(std::uintptr_t offset) { return reinterpret_cast<T*>(0x7f0000000000 + offset); }
+// Addresses far enough apart for any operand below.
+template <class T> T* at(std::uintptr_t offset) { return reinterpret_cast<T*>(0x100000000000 + (offset << 16)); }
 
 /// Pointers to nothing, which no fake launch reads.
 GemmOperands dense_operands() {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,9 +31,18 @@ struct EmuOptions {
   bool traffic = true;  // a check also counts bytes and bank conflicts by source line
 };
 
+/// A kernel that a device has loaded.
+struct KernelEvent {
+  const std::string& kernel;   // its entry
+  double compile_seconds = 0;  // 0: it was in a cache or shipped
+};
+
 struct DeviceOptions {
   std::filesystem::path cache_dir;  // empty: WARPWRIGHT_CACHE_DIR, XDG_CACHE_HOME/warpwright, ~/.cache/warpwright
   EmuOptions emu;
+  // Called once for each kernel, after the device has loaded it, by the thread that needed it; may be empty. It must
+  // not throw.
+  std::function<void(const KernelEvent&)> on_kernel = {};
 };
 
 struct DeviceInfo {
@@ -81,6 +91,9 @@ class Device {
   Result<void> upload(void* device_destination, const void* host_source, std::size_t bytes) const;
   Result<void> download(void* host_destination, const void* device_source, std::size_t bytes) const;
   Result<void> synchronize(Stream stream = {}) const;
+  /// Returns whether the stream is capturing a graph; false on an emulated device. Plans must be made before a capture,
+  /// because loading a kernel would end it.
+  Result<bool> is_capturing(Stream stream) const;
 
   /// Encodes a tensor map for kernels of this device. Errors: invalid names the field of `spec`.
   Result<arch::TensorMap> tensor_map(const TensorMapSpec& spec) const;

@@ -72,8 +72,8 @@ class KGroupedPlan {
 
   const KGroupedProblem& problem() const;
   const GemmConfig& config() const;  // fully resolved
-  /// Validates the pointers (null, alignment), then launches the kernel. It never synchronises and never reads sizes,
-  /// so that a graph can capture it.
+  /// Validates the pointers (null, alignment, overlap with D), then launches the kernel. It never synchronises and
+  /// never reads sizes, so that a graph can capture it.
   Result<void> run(const KGroupedOperands& operands, Stream stream = {}) const;
   std::optional<EmuStats> last_stats() const;
 
