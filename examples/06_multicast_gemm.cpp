@@ -42,7 +42,8 @@ ww::GemmConfig config_of(const Step& step) {
 
 ww::KernelSource source_of(const Step& step) {
   const std::string name = "multicast_" + std::to_string(step.cluster_m) + "_" + step.release;
-  return {name, R"(#include "warpwright/kernel/multistage_gemm.hpp"
+  return {name, R"(#include "warpwright/config/resolve.hpp"
+#include "warpwright/kernel/multistage_gemm.hpp"
 using namespace ww;
 inline constexpr GemmConfig kConfig = config::resolve({
     .operands = {.a = DType::bf16, .b = DType::bf16, .d = DType::f32}, .tile = {128, 128}, .cluster = {)" +
