@@ -2,8 +2,7 @@
 """Our dense GEMM, cuBLASLt as torch calls it and, on request, DeepGEMM in one loop on one GPU, by the method of
 bench/README.md.
 
-    bench/bridge/build.sh BUILD bridge.so
-    python3 bench/dense_torch.py --bridge bridge.so --cases bench/cases/h200_shapes.json --deepgemm --result out.json
+    python3 bench/dense_torch.py --library BUILD/lib/libwarpwright.so --deepgemm --result out.json
 
 For each case: operands from N(0,1) in rotating sets of at least 240 MB; one CUDA graph of many calls per contender;
 every contender checked against FP64 at sampled rows; a second of load; then rounds of replays of all recipes, each in
@@ -21,7 +20,7 @@ from typing import Any, Callable, Dict, List, Tuple
 import torch
 
 import deepgemm
-from library import DTYPES, SCALES, Bridge, Problem
+from library import HEADER, SCALES, Library
 from loop import (ROTATION_BYTES, Contender, add_options, attempt, entry_of, excess, normal, number, race_all,
                   record_of, round_up, run_cases, scales, variant_of)
 
@@ -39,10 +38,10 @@ class Case:
     def name(self) -> str:
         return f"{self.m}x{self.n}x{self.k}"
 
-    def problem(self, recipe: str) -> Problem:
-        dtype = DTYPES["bf16" if recipe == "bf16" else "e4m3"]
-        p = Problem(groups=0, rows=self.m, n=self.n, k=self.k, a=dtype, b=dtype, d=DTYPES["bf16"],
-                    scale=SCALES["none" if recipe == "bf16" else recipe])
+    def problem(self, recipe: str) -> Any:
+        dtype = "WW_BF16" if recipe == "bf16" else "WW_E4M3"
+        p = HEADER.make("ww_gemm_problem", m=self.m, n=self.n, k=self.k, a_type=dtype, b_type=dtype, d_type="WW_BF16",
+                        scale=SCALES["none" if recipe == "bf16" else recipe])
         if recipe == "block":  # A's scales M-major, as bench gemm has them; B's packed
             p.scale_a_row, p.scale_a_k = 1, round_up(self.m, 4)
             p.scale_b_n, p.scale_b_k = -(-self.k // 128), 1
@@ -76,12 +75,12 @@ def make_sets(case: Case, seed: int) -> List[Operands]:
     return sets
 
 
-def ours(bridge: Bridge, name: str, recipe: str, plan: Any) -> Contender:
+def ours(library: Library, name: str, recipe: str, plan: Any) -> Contender:
     contender = Contender(name, recipe, lambda o: None, lambda o: o.d)
     if isinstance(plan, str):
         contender.error = plan
         return contender
-    launcher = bridge.launcher(plan)
+    launcher = library.launcher(plan)
     contender.config, contender.keep = launcher.config, [launcher]
     contender.enqueue = {
         "block": lambda o: launcher(o.a, o.b, o.d, *o.block), "tensor": lambda o: launcher(o.a, o.b, o.d, *o.tensor),
@@ -128,9 +127,9 @@ def check(contender: Contender, o: Operands, rows: torch.Tensor, expected: torch
         raise RuntimeError(f"wrong result: error {contender.max_error:.3g} of the products' spread, at most 0.1")
 
 
-def run_case(bridge: Bridge, case: Case, plans: List[Tuple[str, str, Any]],
+def run_case(library: Library, case: Case, plans: List[Tuple[str, str, Any]],
              options: argparse.Namespace) -> Dict[str, Any]:
-    contenders = [ours(bridge, name, recipe, plan) for name, recipe, plan in plans] + peers(options)
+    contenders = [ours(library, name, recipe, plan) for name, recipe, plan in plans] + peers(options)
     sets = make_sets(case, options.seed)
     rows, expected = reference(case, sets[0])
     for c in contenders:
@@ -178,18 +177,18 @@ def parse_options() -> argparse.Namespace:
 def main() -> int:
     options = parse_options()
     start = time.monotonic()
-    bridge = Bridge.on(options.bridge, options.device)
+    library = Library.on(options.library, options.device)
     cases = [Case(e["m"], e["n"], e["k"], e.get("roof_us", 0.0))
              for e in json.loads(pathlib.Path(options.cases).read_text())["cases"] if e.get("op") == "dense"]
     cases = [case for case in cases if options.cases_matching in case.name]
     if not cases:
         print(f"no case matches {options.cases_matching!r}", file=sys.stderr)
         return 2
-    record = record_of(bridge, (__doc__ or "").split("\n\n")[2], options)
+    record = record_of(library, (__doc__ or "").split("\n\n")[2], options)
     variants = options.variants.split(";")
     jobs = [(case, recipe, variant) for case in cases for recipe in options.recipes for variant in variants]
     configs = [variant_of(variant) for _, _, variant in jobs]
-    handles = bridge.compile([(case.problem(recipe), "" if config == "auto" else config, pdl)
+    handles = library.compile([(case.problem(recipe), "" if config == "auto" else config, pdl)
                               for (case, recipe, _), (config, pdl) in zip(jobs, configs)], options.compile_threads)
     if options.deepgemm:
         deepgemm.prepare(record, [(recipe, 0, case.m, case.n, case.k, 0) for case in cases
@@ -200,7 +199,7 @@ def main() -> int:
     def run(_: int, case: Case) -> Dict[str, Any]:
         plans = [(f"{variant} {recipe}", recipe, handle) for (other, recipe, variant), handle in zip(jobs, handles)
                  if other == case]
-        return run_case(bridge, case, plans, options)
+        return run_case(library, case, plans, options)
 
     return 1 if run_cases(cases, record, options, start, run, lambda case, result: [row(case, result)]) else 0
 

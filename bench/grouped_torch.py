@@ -2,8 +2,7 @@
 """Our grouped GEMM, torch._scaled_grouped_mm and, on request, DeepGEMM in one loop on one GPU, by the method of
 bench/README.md.
 
-    bench/bridge/build.sh BUILD bridge.so
-    python3 bench/grouped_torch.py --bridge bridge.so --cases bench/cases/h200_grouped.json --result out.json
+    python3 bench/grouped_torch.py --library BUILD/lib/libwarpwright.so --result out.json
 
 For each case: operands from N(0,1) in rotating sets of at least 240 MB; one CUDA graph of many calls per contender;
 every contender checked against FP64 at sampled rows, and the row-wise recipe element by element against torch's result;
@@ -22,7 +21,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import torch
 
 import deepgemm
-from library import DTYPES, ENCODINGS, SCALES, Bridge, Launcher, Problem
+from library import HEADER, SCALES, Library, Launcher
 from loop import (ROTATION_BYTES, Contender, add_options, attempt, entry_of, excess, normal, number, race_all,
                   record_of, round_up, run_cases, scales, variant_of)
 
@@ -111,10 +110,10 @@ class Case:
     def has_masked(self) -> bool:
         return self.entry.get("regime") == "decode" and self.masked_rows() <= 4 * self.m
 
-    def problem(self, recipe: str, masked: bool) -> Problem:
-        p = Problem(groups=self.groups, rows=self.most if masked else self.m, n=self.n, k=self.k, a=DTYPES["e4m3"],
-                    b=DTYPES["e4m3"], d=DTYPES["bf16"], scale=SCALES[recipe],
-                    encoding=ENCODINGS["masked" if masked else "offsets"], alignment=1)
+    def problem(self, recipe: str, masked: bool) -> Any:
+        p = HEADER.make("ww_grouped_problem", groups=self.groups, rows=self.most if masked else self.m, n=self.n,
+                        k=self.k, a_type="WW_E4M3", b_type="WW_E4M3", d_type="WW_BF16", scale=SCALES[recipe],
+                        encoding="WW_MASKED" if masked else "WW_OFFSETS")
         if recipe == "block":  # A's scales M-major, as bench gemm has them; B's packed
             rows = self.masked_rows() if masked else self.m
             p.scale_a_row, p.scale_a_k = 1, round_up(rows, 4)
@@ -160,16 +159,16 @@ def masked_positions(case: Case) -> torch.Tensor:
     return torch.cat([torch.arange(count) + g * case.most for g, count in enumerate(case.counts)]).cuda()
 
 
-def our_contender(bridge: Bridge, case: Case, recipe: str, variant: Variant, sizes: torch.Tensor, plan: Any,
-                  problem: Problem) -> Contender:
-    """`plan`: a handle of the bridge, or the text of its refusal."""
-    masked = problem.encoding == ENCODINGS["masked"]
+def our_contender(library: Library, case: Case, recipe: str, variant: Variant, sizes: torch.Tensor, plan: Any,
+                  problem: Any) -> Contender:
+    """`plan`: a plan, or the text of its refusal."""
+    masked = problem.encoding == HEADER.numbers["WW_MASKED"]
     contender = Contender(f"{variant.name} {recipe}", recipe, lambda o: None,
                           lambda o: o.masked_d[masked_positions(case)] if masked else o.d, variant=variant.kernel)
     if isinstance(plan, str):
         contender.error = plan
         return contender
-    launcher = Launcher(bridge, plan)
+    launcher = Launcher(library, plan)
     contender.config = launcher.config
     contender.keep = [launcher, problem]
 
@@ -254,12 +253,12 @@ def check(case: Case, contender: Contender, o: Operands, torch_result: Optional[
         raise RuntimeError(f"wrong result: error {contender.max_error:.3g} of the products' spread, at most 0.1")
 
 
-def run_case(bridge: Bridge, case: Case, plans: Dict[Any, Any], options: argparse.Namespace) -> Dict[str, Any]:
+def run_case(library: Library, case: Case, plans: Dict[Any, Any], options: argparse.Namespace) -> Dict[str, Any]:
     offs = torch.tensor(case.counts, dtype=torch.int32).cumsum(0, dtype=torch.int32).cuda()
     counts = torch.tensor(case.counts, dtype=torch.int32).cuda()
     contenders = [] if options.no_torch else [torch_contender(offs)]
     for (recipe, variant), (plan, problem) in plans.items():
-        contenders.append(our_contender(bridge, case, recipe, variant,
+        contenders.append(our_contender(library, case, recipe, variant,
                                         counts if variant.kernel == "masked" else offs, plan, problem))
     layouts = case.deepgemm_layouts() if options.deepgemm else []
     contenders += [deepgemm_contender(case, layout, counts) for layout in layouts]
@@ -335,7 +334,7 @@ def variants_row(result: Dict[str, Any]) -> str:
     return "    " + "   ".join(parts)
 
 
-def compile_plans(bridge: Bridge, cases: List[Case], options: argparse.Namespace) -> Dict[int, Dict[Any, Any]]:
+def compile_plans(library: Library, cases: List[Case], options: argparse.Namespace) -> Dict[int, Dict[Any, Any]]:
     """Every plan of every case."""
     jobs = []
     for index, case in enumerate(cases):
@@ -346,7 +345,7 @@ def compile_plans(bridge: Bridge, cases: List[Case], options: argparse.Namespace
                     continue
                 jobs.append((index, recipe, variant, case.problem(recipe, masked)))
 
-    handles = bridge.compile([(problem, variant.config, variant.pdl) for _, _, variant, problem in jobs],
+    handles = library.compile([(problem, variant.config, variant.pdl) for _, _, variant, problem in jobs],
                              options.compile_threads)
     plans: Dict[int, Dict[Any, Any]] = {index: {} for index in range(len(cases))}
     for (index, recipe, variant, problem), handle in zip(jobs, handles):
@@ -373,15 +372,15 @@ def parse_options() -> argparse.Namespace:
 def main() -> int:
     options = parse_options()
     start = time.monotonic()
-    bridge = Bridge.on(options.bridge, options.device)
+    library = Library.on(options.library, options.device)
     cases = [Case(entry) for entry in json.loads(pathlib.Path(options.cases).read_text())["cases"]
              if entry.get("op") == "grouped"]
     cases = [case for case in cases if options.cases_matching in case.name][::4 if options.quick else 1]
     if not cases:
         print(f"no case matches {options.cases_matching!r}", file=sys.stderr)
         return 2
-    record = record_of(bridge, (__doc__ or "").split("\n\n")[2], options)
-    plans = compile_plans(bridge, cases, options)
+    record = record_of(library, (__doc__ or "").split("\n\n")[2], options)
+    plans = compile_plans(library, cases, options)
     if options.deepgemm:
         deepgemm.prepare(record, [case.deepgemm_job(layout) for case in cases for layout in case.deepgemm_layouts()],
                          options.compile_threads)
@@ -393,7 +392,7 @@ def main() -> int:
         return [table_row(case.name, result)] + ([variants_row(result)] if options.variants else [])
 
     failed = run_cases(cases, record, options, start,
-                       lambda index, case: run_case(bridge, case, plans[index], options), lines)
+                       lambda index, case: run_case(library, case, plans[index], options), lines)
     return 1 if failed else 0
 
 

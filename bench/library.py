@@ -1,90 +1,102 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library from Python, for benchmarks: the shared object of bridge/build.sh, its problems and its plans."""
+"""The library under torch, for benchmarks: plans compiled many at a time, and runs on torch's memory and stream."""
 import concurrent.futures
 import ctypes
+import dataclasses
 from typing import Any, List, Optional, Tuple
 
 import torch
 
-DTYPES = {"e4m3": 0, "bf16": 1, "f16": 2, "f32": 3}
-SCALES = {"none": 0, "tensor": 1, "row-column": 2, "block": 3}
-ENCODINGS = {"offsets": 0, "indptr": 1, "starts-counts": 2, "row-ids": 3, "masked": 4}
+from c_interface import Header, Interface
+
+HEADER = Header()
+SCALES = {"none": "WW_SCALE_NONE", "tensor": "WW_SCALE_TENSOR", "row-column": "WW_SCALE_ROW_COLUMN",
+          "block": "WW_SCALE_BLOCK"}
+# A problem, a config as text ("" chooses everything), and whether launches overlap: 0 auto, 1 never, 2 always.
+Job = Tuple[Any, str, int]
 
 
-class Problem(ctypes.Structure):
-    """BridgeProblem of bridge/bridge.cpp; groups = 0 is a dense one."""
-    _fields_ = [(name, ctypes.c_int64) for name in (
-        "groups", "rows", "n", "k", "a", "b", "d", "scale", "encoding", "alignment", "zero_outside", "scale_a_row",
-        "scale_a_k", "scale_a_group", "scale_b_n", "scale_b_k", "scale_b_group")]
+@dataclasses.dataclass
+class Plan:
+    operation: str  # "gemm" or "grouped"
+    handle: ctypes.c_void_p
 
 
-class Bridge:
-    """The shared object of bridge/build.sh."""
+class Library:
+    """libwarpwright.so with a device open."""
 
     def __init__(self, path: str, device: str) -> None:
-        self.library = ctypes.CDLL(path, mode=ctypes.RTLD_LOCAL)
-        for name, result, arguments in (
-                ("error", ctypes.c_char_p, []),
-                ("source_hash", ctypes.c_char_p, []),
-                ("open", ctypes.c_void_p, [ctypes.c_char_p]),
-                ("description", ctypes.c_char_p, [ctypes.c_void_p]),
-                ("plan", ctypes.c_void_p, [ctypes.c_void_p, ctypes.POINTER(Problem), ctypes.c_char_p, ctypes.c_int]),
-                ("config", ctypes.c_char_p, [ctypes.c_void_p]),
-                ("workspace_bytes", ctypes.c_int64, [ctypes.c_void_p]),
-                ("run", ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p * 9, ctypes.c_int64, ctypes.c_void_p]),
-                ("widths", ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64]),
-                ("close_plan", None, [ctypes.c_void_p])):
-            function = getattr(self.library, "ww_bridge_" + name)
-            function.restype, function.argtypes = result, arguments
-            setattr(self, name, function)
-        self.device = self.open(device.encode())
-        if not self.device:
-            raise RuntimeError(self.message())
+        self.c = Interface(path)
+        self.device = self.c.open(device)
 
     @staticmethod
-    def on(path: str, device: str) -> "Bridge":
+    def on(path: str, device: str) -> "Library":
         """Opens `device` in torch's context, which the library shares."""
         torch.cuda.set_device(torch.device(device))
         torch.zeros(1, device="cuda")  # torch makes its context at the first use
-        return Bridge(path, device)
+        return Library(path, device)
 
-    def message(self) -> str:
-        return self.error().decode()
+    def description(self) -> str:
+        info = HEADER.make("ww_device_info")
+        self.c.call("device_get_info", self.device, info)
+        return str(info.description.decode())
 
-    def compile(self, jobs: List[Tuple[Problem, str, int]], threads: int) -> List[Any]:
-        """A plan, or the text of its refusal, for each (problem, config, pdl). Many at a time: compiling takes seconds
-        each and holds no lock of Python's."""
-        def one(job: Tuple[Problem, str, int]) -> Any:
-            handle = self.plan(self.device, ctypes.byref(job[0]), job[1].encode(), job[2])
-            return handle if handle else self.message()
+    def plan(self, job: Job) -> Plan:
+        problem, config, pdl = job
+        operation = type(problem).__name__.removeprefix("ww_").removesuffix("_problem")
+        plan = Plan(operation, ctypes.c_void_p())
+        options = HEADER.make("ww_options", pdl=pdl)
+        options.config = config.encode()
+        self.c.call(operation + "_plan", self.device, problem, options, ctypes.byref(plan.handle))
+        return plan
+
+    def compile(self, jobs: List[Job], threads: int) -> List[Any]:
+        """A plan, or the text of its refusal, for each job. Many at a time: compiling takes seconds each and holds no
+        lock of Python's."""
+        def one(job: Job) -> Any:
+            try:
+                return self.plan(job)
+            except RuntimeError as refusal:
+                return str(refusal)
 
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
             return list(pool.map(one, jobs))
 
-    def launcher(self, plan: Any) -> "Launcher":
+    def launcher(self, plan: Plan) -> "Launcher":
         return Launcher(self, plan)
 
 
 class Launcher:
     """A plan with its own workspace and status word; a call enqueues one run on torch's current stream."""
 
-    def __init__(self, bridge: Bridge, plan: Any) -> None:
-        self.bridge, self.plan = bridge, plan
-        self.config = bridge.config(plan).decode()
-        self.bytes = max(16, bridge.workspace_bytes(plan))
-        self.workspace = torch.zeros(self.bytes, dtype=torch.uint8, device="cuda")
+    def __init__(self, library: Library, plan: Plan) -> None:
+        self.library, self.plan = library, plan
+        config, size = ctypes.c_char_p(), ctypes.c_size_t()
+        library.c.call("plan_config", plan.handle, ctypes.byref(config))
+        library.c.call("plan_workspace_bytes", plan.handle, ctypes.byref(size))
+        self.config = (config.value or b"").decode()
+        self.workspace = torch.zeros(max(16, size.value), dtype=torch.uint8, device="cuda")
         self.status = torch.zeros(1, dtype=torch.int32, device="cuda")
 
     def __call__(self, a: torch.Tensor, b: torch.Tensor, d: torch.Tensor, scale_a: Optional[torch.Tensor],
                  scale_b: Optional[torch.Tensor], sizes: Optional[torch.Tensor] = None) -> None:
-        pointers = (ctypes.c_void_p * 9)(*(0 if tensor is None else tensor.data_ptr() for tensor in (
-            a, b, d, scale_a, scale_b, sizes, None, self.status, self.workspace)))
-        stream = torch.cuda.current_stream().cuda_stream
-        if self.bridge.run(self.plan, pointers, self.bytes, stream) != 0:
-            raise RuntimeError(self.bridge.message())
+        def address(tensor: Optional[torch.Tensor]) -> Optional[int]:
+            return None if tensor is None else tensor.data_ptr()
+
+        operands = HEADER.make(f"ww_{self.plan.operation}_operands", a=address(a), b=address(b), d=address(d),
+                               scale_a=address(scale_a), scale_b=address(scale_b), workspace=address(self.workspace),
+                               workspace_bytes=self.workspace.numel())
+        if self.plan.operation == "grouped":
+            operands.sizes, operands.status = address(sizes), address(self.status)
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        self.library.c.call(self.plan.operation + "_run", self.plan.handle, operands, stream)
 
     def widths(self) -> str:
-        """Tiles of each token width of the last run; empty where the kernel does not count them."""
-        text = ctypes.create_string_buffer(512)
-        done = self.bridge.widths(self.plan, self.workspace.data_ptr(), text, 512) == 0
-        return text.value.decode() if done else ""
+        """ "8:3,64n:12": tiles of each token width of the last run, "n" where A is on the M side; empty where the kernel
+        does not count them."""
+        if self.plan.operation != "grouped":
+            return ""
+        widths, count = (HEADER.structs["ww_tile_width"] * 32)(), ctypes.c_size_t()
+        self.library.c.call("grouped_widths", self.plan.handle, ctypes.c_void_p(self.workspace.data_ptr()), widths,
+                            ctypes.c_size_t(len(widths)), ctypes.byref(count))
+        return ",".join(f"{w.width}{'' if w.swapped else 'n'}:{w.tiles}" for w in widths[:count.value] if w.tiles > 0)

@@ -161,13 +161,13 @@ def entry_of(contender: Contender, flops: float, roof_us: Optional[float]) -> Di
     return entry
 
 
-def record_of(bridge: Any, method: str, options: argparse.Namespace) -> Dict[str, Any]:
+def record_of(library: Any, method: str, options: argparse.Namespace) -> Dict[str, Any]:
     """What a result file says before its cases."""
     driver = smi("driver_version,power.limit,name") or ["", "", ""]
-    return {"device": bridge.description(bridge.device).decode(), "gpu": driver[2], "driver": driver[0],
+    return {"device": library.description(), "gpu": driver[2], "driver": driver[0],
             "power_limit_watts": driver[1], "torch": torch.__version__, "cuda_of_torch": torch.version.cuda,
             "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "command": " ".join(["python3", *sys.argv]), "source_hash": bridge.source_hash().decode(),
+            "command": " ".join(["python3", *sys.argv]), "source_hash": library.c.text("source_hash"),
             "seed": options.seed, "method": " ".join(method.split()), "cases": []}
 
 
@@ -204,7 +204,7 @@ def variant_of(name: str) -> Tuple[str, int]:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--bridge", required=True, help="the shared object of bench/bridge/build.sh")
+    parser.add_argument("--library", required=True, help="libwarpwright.so of a build")
     parser.add_argument("--cases-matching", default="", help="only cases whose line in the table contains this")
     parser.add_argument("--result", default="", help="write the result as JSON, after every case")
     parser.add_argument("--device", default="cuda:0")

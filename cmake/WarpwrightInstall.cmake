@@ -11,7 +11,7 @@ set_target_properties(warpwright PROPERTIES INTERFACE_LINK_LIBRARIES "${librarie
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/warpwright)
 install(TARGETS warpwright EXPORT warpwright-targets)
-install(DIRECTORY include/warpwright TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY include/warpwright TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(TARGETS warpwright_check_worker RUNTIME DESTINATION ${WARPWRIGHT_LIBEXEC_INSTALL_DIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(WARPWRIGHT_BUILD_CLI)
@@ -20,6 +20,11 @@ endif()
 install(DIRECTORY ${WARPWRIGHT_MODULE_DIR}/ DESTINATION ${WARPWRIGHT_MODULE_INSTALL_DIR} OPTIONAL
         FILES_MATCHING PATTERN "*.so" PATTERN "*.json")
 
+# The C interface is a package of its own inside this one, because its users need none of the dependencies.
+if(TARGET warpwright_c)
+  install(TARGETS warpwright_c EXPORT warpwright-c-targets)
+  install(EXPORT warpwright-c-targets NAMESPACE warpwright:: DESTINATION ${package_dir})
+endif()
 install(EXPORT warpwright-targets NAMESPACE warpwright:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/warpwright-config.cmake.in ${PROJECT_BINARY_DIR}/warpwright-config.cmake
                               INSTALL_DESTINATION ${package_dir} PATH_VARS WARPWRIGHT_MODULE_INSTALL_DIR)

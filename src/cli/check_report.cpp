@@ -9,48 +9,10 @@
 #include "check/command.hpp"
 #include "check/target.hpp"
 #include "config/config_text.hpp"
+#include "facts/facts.hpp"
 
 namespace ww::cli {
 namespace {
-
-constexpr const char* kDevice = "emu:sm90";
-
-Fields party_fields(const FindingParty& p) {
-  return {{"cta", p.cta},
-          {"warp", p.warp},
-          {"lane", p.lane},
-          {"role", p.role},
-          {"file", p.file},
-          {"line", p.line},
-          {"inner_file", p.inner_file},
-          {"inner_line", p.inner_line},
-          {"operation", p.operation}};
-}
-
-List party_list(const std::vector<FindingParty>& parties) {
-  List list;
-  for (const FindingParty& party : parties) list.push_back(party_fields(party));
-  return list;
-}
-
-Fields finding_fields(const CheckFinding& found) {
-  const Finding& f = found.finding;
-  return {{"rule", rule_name(f.rule)},
-          {"first", party_fields(f.first)},
-          {"second", party_fields(f.second)},
-          {"parties", party_list(f.parties)},
-          {"space", f.space},
-          {"begin", f.begin},
-          {"end", f.end},
-          {"barrier_history", f.barrier_history},
-          {"advice", f.advice},
-          {"text", f.text},
-          {"schedule", name_of(found.replay.schedule.kind)},
-          {"seed", found.replay.schedule.seed},
-          {"schedules", static_cast<std::uint64_t>(found.schedules)},
-          {"replay", found.replay.command},
-          {"smallest_replay", found.smallest ? found.smallest->command : ""}};
-}
 
 /// Every line of `text` two columns further in, with a line break at its end.
 std::string indented(const std::string& text) {
@@ -95,49 +57,15 @@ std::string traffic_text(const CheckCampaign& campaign) {
   return text;
 }
 
-List operand_list(const std::vector<OperandTraffic>& operands) {
-  List list;
-  for (const OperandTraffic& t : operands)
-    list.push_back(
-        Fields{{"operand", t.name}, {"hbm_read_bytes", t.hbm_read_bytes}, {"hbm_write_bytes", t.hbm_write_bytes}});
-  return list;
-}
-
-List traffic_list(const std::vector<LineTraffic>& traffic) {
-  List list;
-  for (const LineTraffic& t : traffic)
-    list.push_back(Fields{{"file", t.file},
-                          {"line", t.line},
-                          {"operation", t.operation},
-                          {"accesses", t.accesses},
-                          {"shared_bytes", t.shared_bytes},
-                          {"l2_bytes", t.l2_bytes},
-                          {"hbm_bytes", t.hbm_bytes},
-                          {"wavefronts", t.wavefronts},
-                          {"ideal_wavefronts", t.ideal},
-                          {"multicast_saved_bytes", t.multicast_saved_bytes}});
-  return list;
-}
-
-/// The first lines of a report, and the same as fields.
-struct Heading {
-  std::string text;
-  Fields fields;
-};
-
-Heading heading_of(const CheckTarget& target, const char* math) {
-  if (const auto* kernel = std::get_if<KernelCheck>(&target)) {
-    const std::string launch = ww::to_text(kernel->launch), source = kernel->source.string();
-    return {fmt::format("check {} of {}\n  launch     {}\n", kernel->entry, source, launch),
-            {{"source", source}, {"entry", kernel->entry}, {"launch", launch}}};
-  }
+/// The first lines of a report.
+std::string heading_of(const CheckTarget& target, const char* math) {
+  if (const auto* kernel = std::get_if<KernelCheck>(&target))
+    return fmt::format("check {} of {}\n  launch     {}\n", kernel->entry, kernel->source.string(),
+                       ww::to_text(kernel->launch));
   const auto operation = campaign::operation_of(target);
   if (!operation) return {};
-  const std::string config = ww::to_text((*operation)->inputs().options.config);
-  Heading heading{fmt::format("check {}, math {}\n  config     {}\n", (*operation)->title(), math, config),
-                  {{"config", config}}};
-  for (auto& field : (*operation)->sizes()) heading.fields.push_back(std::move(field));
-  return heading;
+  return fmt::format("check {}, math {}\n  config     {}\n", (*operation)->title(), math,
+                     ww::to_text((*operation)->inputs().options.config));
 }
 
 std::optional<Error> error_of(const CheckCampaign& campaign) {
@@ -159,17 +87,14 @@ Outcome report_campaign(const CheckCampaign& campaign, const CheckOptions& optio
   Outcome outcome;
   const char* math = campaign::math_text(options.math);
   const double rate = campaign.seconds > 0 ? static_cast<double>(campaign.schedules_ran) / campaign.seconds : 0;
-  Heading heading = heading_of(campaign.target, math);
   const char* verdict = name_of(campaign.verdict());
-  outcome.text = std::move(heading.text);
+  outcome.text = heading_of(campaign.target, math);
   outcome.text += fmt::format("  schedules  {} of {} ({}) in {:.1f} s, {:.3g} a second\n", campaign.schedules_ran,
                               campaign.schedules_asked, kinds_of(options), campaign.seconds, rate);
   outcome.text += fmt::format("  verdict    {}\n", verdict);
   if (!campaign.why_incomplete.empty()) outcome.text += fmt::format("  incomplete {}\n", campaign.why_incomplete);
-  List findings;
   for (std::size_t i = 0; i < campaign.findings.size(); ++i) {
     const CheckFinding& found = campaign.findings[i];
-    findings.push_back(finding_fields(found));
     outcome.text +=
         fmt::format("\nfinding {} of {}: {}, in {} of {}, first under {}, seed {}\n", i + 1, campaign.findings.size(),
                     rule_name(found.finding.rule), found.schedules, plural(campaign.schedules_ran, "schedule"),
@@ -179,23 +104,8 @@ Outcome report_campaign(const CheckCampaign& campaign, const CheckOptions& optio
     if (found.smallest && found.smallest->command != found.replay.command)
       outcome.text += "  smallest: " + found.smallest->command + "\n";
   }
-  outcome.json = {{"ok", campaign.verdict() == ww::Verdict::clean},
-                  {"verdict", verdict},
-                  {"why_incomplete", campaign.why_incomplete},
-                  {"interrupted", campaign.stopped},
-                  {"schedules", static_cast<std::uint64_t>(campaign.schedules_ran)},
-                  {"schedules_asked", static_cast<std::uint64_t>(campaign.schedules_asked)},
-                  {"seconds", campaign.seconds},
-                  {"schedules_per_second", rate},
-                  {"device", kDevice},
-                  {"math", math}};
-  for (auto& field : heading.fields) outcome.json.push_back(std::move(field));
-  outcome.json.emplace_back("findings", std::move(findings));
-  if (options.traffic) {
-    outcome.text += traffic_text(campaign);
-    outcome.json.emplace_back("traffic", traffic_list(campaign.traffic));
-    outcome.json.emplace_back("operand_traffic", operand_list(campaign.operands));
-  }
+  outcome.json = facts::fields_of(campaign, options);
+  if (options.traffic) outcome.text += traffic_text(campaign);
   outcome.error = error_of(campaign);
   return outcome;
 }

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "facts/facts.hpp"
+
 namespace ww::cli {
 
 std::string scaled(double value, const char* unit) {
@@ -31,16 +33,6 @@ std::string bytes_by_operand(const std::map<std::string, std::uint64_t>& bytes) 
   return text.empty() ? "nothing" : text;
 }
 
-Fields bytes_fields(const std::map<std::string, std::uint64_t>& bytes) {
-  Fields fields;
-  for (const auto& [name, count] : bytes) fields.emplace_back(name, count);
-  return fields;
-}
-
-}  // namespace
-
-namespace {
-
 /// Returns "5 to 6", or one number if both ends are equal.
 std::string range_text(const std::vector<CtaWork>& work, std::uint64_t CtaWork::*field) {
   const auto less = [&](const CtaWork& a, const CtaWork& b) { return a.*field < b.*field; };
@@ -52,22 +44,13 @@ std::string range_text(const std::vector<CtaWork>& work, std::uint64_t CtaWork::
 /// Reports how the CTAs shared the work of a GEMM, and where partial sums were added.
 void report_work(const EmuStats& s, Outcome& outcome) {
   if (s.work.empty()) return;
-  List tiles, parts, k_blocks;
   std::uint64_t in_part = 0;
-  for (const CtaWork& work : s.work) {
-    tiles.push_back(work.tiles), parts.push_back(work.parts), k_blocks.push_back(work.k_blocks);
-    in_part += work.parts;
-  }
+  for (const CtaWork& work : s.work) in_part += work.parts;
   const auto workspace = s.thread_write_bytes.find("workspace");
   const std::uint64_t written = workspace == s.thread_write_bytes.end() ? 0 : workspace->second;
   outcome.text += fmt::format(
       "  a CTA      {} tiles, {} k-blocks; {} partial tiles, {} bytes over DSMEM, {} to workspace\n",
       range_text(s.work, &CtaWork::tiles), range_text(s.work, &CtaWork::k_blocks), in_part, s.dsmem_bytes, written);
-  outcome.json.emplace_back("tiles_per_cta", tiles);
-  outcome.json.emplace_back("partial_tiles_per_cta", parts);
-  outcome.json.emplace_back("k_blocks_per_cta", k_blocks);
-  outcome.json.emplace_back("dsmem_bytes", s.dsmem_bytes);
-  outcome.json.emplace_back("workspace_write_bytes", written);
 }
 
 }  // namespace
@@ -77,16 +60,7 @@ void report_stats(const EmuStats& s, Outcome& outcome) {
                               bytes_by_operand(s.l2_write_bytes));
   outcome.text += fmt::format("  work       {} CTAs, {} TMA loads, {} TMA stores, {} wgmmas, {} fibers, {} switches\n",
                               s.ctas, s.tma_loads, s.tma_stores, s.wgmmas, s.fibers, s.switches);
-  for (auto& field : Fields{{"ctas", s.ctas},
-                            {"fibers", s.fibers},
-                            {"switches", s.switches},
-                            {"tma_loads", s.tma_loads},
-                            {"tma_stores", s.tma_stores},
-                            {"wgmmas", s.wgmmas},
-                            {"l2_read_bytes", bytes_fields(s.l2_read_bytes)},
-                            {"l2_write_bytes", bytes_fields(s.l2_write_bytes)},
-                            {"shared_write_bytes", bytes_fields(s.shared_write_bytes)}})
-    outcome.json.push_back(field);
+  for (auto& field : facts::fields_of(s)) outcome.json.push_back(std::move(field));
   report_work(s, outcome);
 }
 

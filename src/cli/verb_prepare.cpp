@@ -8,6 +8,7 @@
 #include "cli/operation_request.hpp"
 #include "cli/progress.hpp"
 #include "config/config_text.hpp"
+#include "facts/facts.hpp"
 #include "warpwright/host/prepare.hpp"
 
 namespace ww::cli {
@@ -48,17 +49,6 @@ Result<std::vector<PrepareCase>> cases_of(const OperationRequest& asked, const F
   return made;
 }
 
-Fields fields_of(const PreparedKernel& kernel) {
-  List cases;
-  for (const std::size_t i : kernel.cases) cases.emplace_back(static_cast<std::int64_t>(i));
-  Fields fields{{"config", to_text(kernel.config)},
-                {"cases", cases},
-                {"seconds", kernel.seconds},
-                {"ok", !kernel.error.has_value()}};
-  if (kernel.error) fields.push_back(error_fields(*kernel.error)[1]);
-  return fields;
-}
-
 Outcome report(const std::string& operation, const DeviceInfo& device, const Prepared& prepared, std::size_t cases) {
   Outcome outcome;
   outcome.text = fmt::format("prepare {}: {} case{}, {} kernel{} for {}, {}\n", operation, cases, cases == 1 ? "" : "s",
@@ -69,7 +59,7 @@ Outcome report(const std::string& operation, const DeviceInfo& device, const Pre
     outcome.text +=
         fmt::format("  {:<9} {}\n", kernel.error ? "failed" : duration(kernel.seconds), to_text(kernel.config));
     if (kernel.error) outcome.text += fmt::format("            {}\n", kernel.error->message);
-    list.push_back(fields_of(kernel));
+    list.push_back(facts::fields_of(kernel));
     if (kernel.error && !outcome.error) outcome.error = kernel.error;
   }
   outcome.json = {{"ok", prepared.failed == 0},

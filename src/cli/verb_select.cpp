@@ -8,6 +8,7 @@
 
 #include "cli/operation_request.hpp"
 #include "config/config_text.hpp"
+#include "facts/facts.hpp"
 #include "warpwright/config/swap_ab.hpp"
 
 namespace ww::cli {
@@ -50,32 +51,9 @@ Fields problem_fields(const OperationRequest& asked, const Selection& s) {
   return fields;
 }
 
-Fields cost_fields(const RankedConfig& ranked) {
-  Fields fields{{"config", to_text(ranked.config)}};
-  if (ranked.terms.empty()) return fields;
-  Fields terms;
-  for (const CostTerm& term : ranked.terms) terms.emplace_back(term.name, term.us);
-  for (auto& field : Fields{{"us", ranked.us},
-                            {"waves", ranked.waves},
-                            {"resident_ctas", ranked.resident_ctas},
-                            {"hbm_bytes", ranked.hbm_bytes},
-                            {"terms", terms}})
-    fields.push_back(std::move(field));
-  return fields;
-}
-
 std::string sentence(const ExcludedConfigs& e) {
   return fmt::format("{} config{}, such as {}", e.configs.size(), e.configs.size() == 1 ? "" : "s",
                      to_text(e.configs.front()));
-}
-
-List exclusion_list(const Selection& s) {
-  List list;
-  for (const ExcludedConfigs& e : s.all.excluded)
-    list.push_back(Fields{{"reason", e.reason},
-                          {"count", static_cast<std::int64_t>(e.configs.size())},
-                          {"example", to_text(e.configs.front())}});
-  return list;
 }
 
 /// The largest differences between two costs, as "+1.2 for epilogues that nothing hides, -0.3 for ...".
@@ -126,7 +104,7 @@ Result<Outcome> show_configs(OperationRequest asked, const Flags& flags) {
   for (std::size_t i = 0; i < shown; ++i) {
     const std::string us = has_times(s) ? fmt::format("{:.1f}", candidates[i].us) : "";
     outcome.text += fmt::format("  {:>4} {:>9}  {}\n", i + 1, us, to_text(candidates[i].config));
-    list.push_back(cost_fields(candidates[i]));
+    list.push_back(facts::fields_of(candidates[i]));
   }
   outcome.text += fmt::format("  {} of {} shown; {}\n", shown, candidates.size(),
                               has_times(s) ? "microseconds are modelled for an H200" : "the first is what auto takes");
@@ -134,7 +112,7 @@ Result<Outcome> show_configs(OperationRequest asked, const Flags& flags) {
   outcome.json.emplace_back("chosen", to_text(s.all.chosen.config));
   outcome.json.emplace_back("count", static_cast<std::int64_t>(candidates.size()));
   outcome.json.emplace_back("configs", list);
-  outcome.json.emplace_back("excluded", exclusion_list(s));
+  outcome.json.emplace_back("excluded", facts::list_of(s.all.excluded));
   return outcome;
 }
 
@@ -149,7 +127,7 @@ Result<Outcome> explain_choice(OperationRequest asked, const Flags& flags) {
   for (const RankedConfig& other : s.all.ranking) {
     if (other.config == chosen.config || next.size() >= s.top) continue;
     outcome.text += fmt::format("  not        {}\n", to_text(other.config));
-    Fields fields = cost_fields(other);
+    Fields fields = facts::fields_of(other);
     if (has_times(s)) {
       const std::string why = difference(chosen, other);
       outcome.text += fmt::format("             {:.1f} us, {:+.2f}: {}\n", other.us, other.us - chosen.us, why);
@@ -160,11 +138,11 @@ Result<Outcome> explain_choice(OperationRequest asked, const Flags& flags) {
   for (const ExcludedConfigs& e : s.all.excluded)
     outcome.text += fmt::format("  excluded   {}: {}\n", e.reason, sentence(e));
   outcome.json = problem_fields(asked, s);
-  outcome.json.emplace_back("chosen", cost_fields(chosen));
+  outcome.json.emplace_back("chosen", facts::fields_of(chosen));
   outcome.json.emplace_back("because", s.all.because);
   outcome.json.emplace_back("swap_ab", config::swaps(chosen.config));
   outcome.json.emplace_back("next", next);
-  outcome.json.emplace_back("excluded", exclusion_list(s));
+  outcome.json.emplace_back("excluded", facts::list_of(s.all.excluded));
   return outcome;
 }
 

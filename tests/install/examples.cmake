@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs the finished build under a fresh prefix, copies the examples, takes every C++ block out of README and docs/,
+# Installs the finished build under a fresh prefix, copies the examples, takes every C++ and C block out of README and docs/,
 # builds all of it against the package in a folder without the checkout, and runs the programs on the emulated device.
 cmake_minimum_required(VERSION 3.25)
 set(prefix ${WORK_DIR}/prefix)
@@ -20,7 +20,7 @@ run(${CMAKE_COMMAND} -G Ninja -S ${sources} -B ${WORK_DIR}/build -DCMAKE_CXX_COM
     -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DCMAKE_PREFIX_PATH=${prefix} -DSOURCES=${sources})
 run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
 
-file(GLOB programs ${sources}/*.cpp)
+file(GLOB programs ${sources}/*.cpp ${sources}/*.c)
 list(LENGTH programs count)
 if(count LESS 11)
   message(FATAL_ERROR "expected ten examples and README's program, got ${count} programs")

@@ -33,6 +33,7 @@ ARROWS: Dict[str, str] = {
     "kernel": "arch pipeline config scheduler collective",
     "host": "core arch config",
     "warpwright.hpp": "host",
+    "warpwright.h": "",
     "src/host": "host",
     "src/config": "config host",
     "src/reference": "core config host",
@@ -47,10 +48,12 @@ ARROWS: Dict[str, str] = {
     "src/ops": "core config host src/host src/config src/jit src/runtime src/select src/launch",
     "src/operations": "core config host src/config src/reference src/io src/ops",
     "src/check": "config host src/host src/config src/reference src/jit src/runtime src/operations",
+    "src/facts": "config host src/io src/operations src/check",
+    "src/capi": "config host warpwright.h src/host src/io src/jit src/facts",
     "bench/native": "core host src/host src/config src/reference src/io src/measure src/jit src/runtime src/ops "
                     "src/operations",
     "src/cli": "core config host src/host src/config src/reference src/io src/layout src/measure src/jit "
-               "src/runtime src/operations src/check bench/native",
+               "src/runtime src/operations src/check src/facts bench/native",
 }
 BEGIN, END = "<!-- arrows: tests/repo/layers.py --table -->\n", "<!-- end of arrows -->\n"
 OURS = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
@@ -77,7 +80,7 @@ def folder_of(path: str) -> str:
     parts = pathlib.PurePosixPath(path).parts
     if parts[0] in ("src", "bench"):
         return "/".join(parts[:2])
-    return parts[2] if len(parts) > 3 else "warpwright.hpp"
+    return parts[2] if len(parts) > 3 else parts[-1]
 
 
 def target_of(root: pathlib.Path, include: str) -> str:

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Field by field, from the C structures. What the fields mean is checked by the library, which names them alike.
+#include "capi/problems.hpp"
+
+#include <climits>
+
+#include "capi/enumerations.hpp"
+#include "warpwright/host/config.hpp"
+#include "warpwright/host/epilogue.hpp"
+
+namespace ww::capi {
+namespace {
+
+/// What the three problems have in common.
+template <class From, class To> Result<void> read_common(const From& from, To& to) {
+  to.n = from.n, to.k = from.k;
+  WW_TRY(to.a, to_dtype("a_type", from.a_type));
+  WW_TRY(to.b, to_dtype("b_type", from.b_type));
+  WW_TRY(to.d, to_dtype("d_type", from.d_type));
+  WW_TRY(to.scale, to_scale(from.scale));
+  WW_TRY(to.scale_type, to_scale_type(from.scale_type));
+  to.lda = from.lda, to.ldb = from.ldb, to.ldd = from.ldd;
+  to.scale_a_row = from.scale_a_row, to.scale_a_k = from.scale_a_k;
+  to.scale_b_n = from.scale_b_n, to.scale_b_k = from.scale_b_k;
+  return {};
+}
+
+template <class From, class To> Result<void> read_groups(const From& from, To& to) {
+  to.groups = from.groups;
+  WW_TRY(to.encoding, to_encoding(from.encoding));
+  to.alignment = from.alignment == 0 ? 1 : from.alignment;
+  to.scale_a_group = from.scale_a_group, to.scale_b_group = from.scale_b_group;
+  return {};
+}
+
+Result<void> read_epilogue(const char* text, EpilogueTree& to) {
+  if (text == nullptr || *text == '\0') return {};
+  WW_TRY(to, parse_epilogue(text));
+  return {};
+}
+
+Result<void> check_reserved(const char* field, std::int64_t value) {
+  if (value == 0) return {};
+  return failure(ErrorCode::invalid, field, "0: the field is reserved", fmt::format("{}", value));
+}
+
+}  // namespace
+
+Result<GemmProblem> to_problem(const ww_gemm_problem& from) {
+  GemmProblem to;
+  WW_CHECK(read_common(from, to));
+  to.m = from.m;
+  WW_TRY(to.a_major, to_major("a_major", from.a_major));
+  WW_TRY(to.b_major, to_major("b_major", from.b_major));
+  WW_TRY(to.d_layout, to_output_layout("d_layout", from.d_layout));
+  WW_TRY(to.c_layout, to_output_layout("c_layout", from.c_layout));
+  if (from.batched != 0) {
+    to.batch = from.batch;
+    to.batch_a = from.batch_a, to.batch_b = from.batch_b, to.batch_d = from.batch_d;
+    to.batch_scale_a = from.batch_scale_a, to.batch_scale_b = from.batch_scale_b;
+    to.pointer_array = from.pointer_array != 0;
+  }
+  WW_CHECK(read_epilogue(from.epilogue, to.epilogue));
+  return to;
+}
+
+Result<GroupedProblem> to_problem(const ww_grouped_problem& from) {
+  GroupedProblem to;
+  WW_CHECK(read_common(from, to));
+  WW_CHECK(read_groups(from, to));
+  to.rows = from.rows;
+  to.zero_outside = from.zero_outside != 0;
+  to.stride_b_group = from.stride_b_group;
+  WW_TRY(const Major b_major, to_major("b_major", from.b_major));
+  if (b_major != Major::k)
+    return failure(ErrorCode::unsupported, "b_major", "WW_MAJOR_K: groups read B as (G, N, K)", "WW_MAJOR_MN");
+  WW_CHECK(read_epilogue(from.epilogue, to.epilogue));
+  return to;
+}
+
+Result<KGroupedProblem> to_problem(const ww_k_grouped_problem& from) {
+  KGroupedProblem to;
+  WW_CHECK(read_common(from, to));
+  WW_CHECK(read_groups(from, to));
+  to.m = from.m;
+  WW_TRY(to.a_major, to_major("a_major", from.a_major));
+  WW_TRY(to.b_major, to_major("b_major", from.b_major));
+  to.accumulate = from.accumulate != 0;
+  to.stride_d_group = from.stride_d_group;
+  WW_CHECK(check_reserved("reserved", from.reserved));
+  return to;
+}
+
+Result<GemmOptions> to_options(const ww_options& from) {
+  GemmOptions to;
+  to.sms = from.sms;
+  WW_TRY(to.pdl, to_pdl(from.pdl));
+  to.batch_invariant = from.batch_invariant != 0;
+  if (from.workspace_limit < -1)
+    return failure(ErrorCode::invalid, "workspace_limit", "bytes, 0 for the default, -1 for none",
+                   fmt::format("{}", from.workspace_limit));
+  if (from.workspace_limit != 0)
+    to.workspace_limit = static_cast<std::size_t>(std::max<std::int64_t>(from.workspace_limit, 0));
+  WW_CHECK(check_reserved("options, reserved", from.reserved));
+  return to;
+}
+
+template <class Problem> Result<GemmOptions> to_options(const ww_options& from, const Problem& problem) {
+  WW_TRY(GemmOptions to, to_options(from));
+  GemmConfig& base = to.config;
+  base.operands.a = problem.a, base.operands.b = problem.b, base.operands.d = problem.d;
+  base.operands.scale = problem.scale;
+  if (from.config != nullptr) {
+    WW_TRY(to.config, parse_config(from.config, base));
+  }
+  return to;
+}
+template Result<GemmOptions> to_options(const ww_options&, const GemmProblem&);
+template Result<GemmOptions> to_options(const ww_options&, const GroupedProblem&);
+template Result<GemmOptions> to_options(const ww_options&, const KGroupedProblem&);
+
+namespace {
+
+PlanKey key_of_text(const char* text) {
+  return text == nullptr || *text == '\0' ? PlanKey{} : key_of(text, std::strlen(text));
+}
+const char* epilogue_of(const ww_gemm_problem& problem) { return problem.epilogue; }
+const char* epilogue_of(const ww_grouped_problem& problem) { return problem.epilogue; }
+const char* epilogue_of(const ww_k_grouped_problem&) { return nullptr; }
+constexpr ww_operation operation_of(const ww_gemm_problem&) { return WW_GEMM; }
+constexpr ww_operation operation_of(const ww_grouped_problem&) { return WW_GROUPED_GEMM; }
+constexpr ww_operation operation_of(const ww_k_grouped_problem&) { return WW_K_GROUPED_GEMM; }
+void clear_epilogue(ww_gemm_problem& problem) { problem.epilogue = nullptr; }
+void clear_epilogue(ww_grouped_problem& problem) { problem.epilogue = nullptr; }
+void clear_epilogue(ww_k_grouped_problem&) {}
+
+}  // namespace
+
+template <class CProblem> PlanKey key_of(const CProblem& problem, const ww_options& options) {
+  // Both structures have no padding, and their sizes are those of this library.
+  static_assert(std::has_unique_object_representations_v<CProblem> &&
+                std::has_unique_object_representations_v<ww_options>);
+  struct {
+    CProblem problem;
+    ww_options options;
+    PlanKey epilogue, config;
+    std::int64_t operation;
+  } whole{problem, options, key_of_text(epilogue_of(problem)), key_of_text(options.config), operation_of(problem)};
+  clear_epilogue(whole.problem);
+  whole.options.config = nullptr;
+  return key_of(&whole, sizeof whole);
+}
+template PlanKey key_of(const ww_gemm_problem&, const ww_options&);
+template PlanKey key_of(const ww_grouped_problem&, const ww_options&);
+template PlanKey key_of(const ww_k_grouped_problem&, const ww_options&);
+
+}  // namespace ww::capi

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Problems and options of the C interface as those of the library, and their keys in the cache of plans. Each operation
+// has one Operation<...>, by which the functions of the interface are written once for all three.
+#pragma once
+
+#include "capi/plan_cache.hpp"
+#include "capi/structs.hpp"
+#include "warpwright/host/gemm.hpp"
+#include "warpwright/host/grouped.hpp"
+#include "warpwright/host/k_grouped.hpp"
+
+namespace ww::capi {
+
+Result<GemmProblem> to_problem(const ww_gemm_problem& from);
+Result<GroupedProblem> to_problem(const ww_grouped_problem& from);
+Result<KGroupedProblem> to_problem(const ww_k_grouped_problem& from);
+
+/// Options without a config.
+Result<GemmOptions> to_options(const ww_options& from);
+/// Options with the config that the text of `from` gives over the types of `problem`.
+template <class Problem> Result<GemmOptions> to_options(const ww_options& from, const Problem& problem);
+
+/// A problem and its options, as every function with both takes them.
+template <class CProblem> struct Request {
+  using Problem = typename decltype(to_problem(std::declval<CProblem>()))::value_type;
+  Problem problem;
+  GemmOptions options;
+
+  ww_status read(const CProblem* given_problem, const ww_options* given_options) {
+    Given<CProblem> from;
+    Given<ww_options> how;
+    WW_C_PASS(from.read("problem", given_problem));
+    WW_C_PASS(how.read("options", given_options, true));
+    WW_C_TRY(problem, to_problem(*from));
+    WW_C_TRY(options, to_options(*how, problem));
+    return WW_OK;
+  }
+};
+
+/// The key of a problem and options, which the caller's fields and texts determine.
+template <class CProblem> PlanKey key_of(const CProblem& problem, const ww_options& options);
+
+}  // namespace ww::capi

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C interface from Python by ctypes, with structures that are read from the header: every operation runs on the
+emulated device, and its values are compared exactly.
+
+ctypes_test.py <libwarpwright.so>"""
+import ctypes
+import pathlib
+import struct
+import sys
+from typing import Any, Callable, List
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+from c_interface import Interface  # noqa: E402  pylint: disable=wrong-import-position
+
+
+def integers(count: int, seed: int) -> List[int]:
+    """-2 .. 2, whose products are exact."""
+    return [(i * 7 + i // 5 + seed) % 5 - 2 for i in range(count)]
+
+
+def bf16(values: List[int]) -> bytes:
+    return b"".join(struct.pack("<f", value)[2:] for value in values)
+
+
+def e4m3(values: List[int]) -> bytes:
+    return bytes((0x00, 0x38, 0x40)[abs(value)] | (0x80 if value < 0 else 0) for value in values)
+
+
+class Test:
+    def __init__(self, library: str) -> None:
+        self.c = Interface(library)
+        self.header = self.c.header
+        self.device = self.c.open("emu:sm90")
+
+    def upload(self, data: bytes) -> int:
+        memory = ctypes.c_void_p()
+        self.c.call("device_allocate", self.device, ctypes.c_size_t(len(data)), ctypes.byref(memory))
+        self.c.call("device_upload", self.device, memory, data, ctypes.c_size_t(len(data)))
+        return memory.value or 0
+
+    def floats(self, memory: int, count: int) -> List[float]:
+        data = (ctypes.c_float * count)()
+        self.c.call("device_download", self.device, data, ctypes.c_void_p(memory), ctypes.c_size_t(4 * count))
+        return list(data)
+
+    def run(self, operation: str, problem: Any, operands: Any) -> None:
+        """Checks, plans, gives the workspace, runs; then once more through the cache of plans."""
+        self.c.call(operation + "_can_implement", problem, None)
+        plan, size = ctypes.c_void_p(), ctypes.c_size_t()
+        self.c.call(operation + "_plan", self.device, problem, None, ctypes.byref(plan))
+        self.c.call("plan_workspace_bytes", plan, ctypes.byref(size))
+        operands.workspace, operands.workspace_bytes = self.upload(bytes(size.value)), size.value
+        self.c.call(operation + "_run", plan, operands, None)
+        stats = self.c.report("plan_stats", plan)
+        assert stats["wgmmas"] > 0, stats
+        assert self.c.report(operation + "_explain", self.device, problem, None)["because"]
+        assert self.c.report(operation + "_configs", self.device, problem, None)["configs"]
+        self.c.call("plan_free", plan)
+
+    def gemm(self) -> None:
+        m, n, k = 32, 48, 128
+        a, b = integers(m * k, 1), integers(n * k, 2)
+        make = self.header.make
+        problem = make("ww_gemm_problem", m=m, n=n, k=k, a_type="WW_E4M3", b_type="WW_E4M3", d_type="WW_F32",
+                       scale="WW_SCALE_TENSOR")
+        operands = make("ww_gemm_operands", a=self.upload(e4m3(a)), b=self.upload(e4m3(b)),
+                        d=self.upload(bytes(4 * m * n)), scale_a=self.upload(struct.pack("<f", 0.5)),
+                        scale_b=self.upload(struct.pack("<f", 4.0)))
+        self.run("gemm", problem, operands)
+        self.c.call("gemm", self.device, problem, None, operands, None)
+        expected = [2.0 * sum(a[i * k + x] * b[j * k + x] for x in range(k)) for i in range(m) for j in range(n)]
+        assert self.floats(operands.d, m * n) == expected
+
+    def grouped(self) -> None:
+        groups, m, n, k = 2, 24, 64, 128
+        a, b = integers(m * k, 3), integers(groups * n * k, 4)
+        make = self.header.make
+        problem = make("ww_grouped_problem", groups=groups, rows=m, n=n, k=k, a_type="WW_BF16", b_type="WW_BF16",
+                       d_type="WW_F32", encoding="WW_INDPTR")
+        operands = make("ww_grouped_operands", a=self.upload(bf16(a)), b=self.upload(bf16(b)),
+                        d=self.upload(bytes(4 * m * n)), sizes=self.upload(struct.pack("<3i", 0, 5, m)))
+        self.run("grouped", problem, operands)
+        expected = [float(sum(a[i * k + x] * b[((i >= 5) * n + j) * k + x] for x in range(k)))
+                    for i in range(m) for j in range(n)]
+        assert self.floats(operands.d, m * n) == expected
+
+    def k_grouped(self) -> None:
+        groups, m, n, k = 2, 64, 64, 96
+        a, b = integers(k * m, 5), integers(k * n, 6)
+        make = self.header.make
+        problem = make("ww_k_grouped_problem", groups=groups, m=m, n=n, k=k, a_type="WW_BF16", b_type="WW_BF16",
+                       d_type="WW_F32", a_major="WW_MAJOR_MN", b_major="WW_MAJOR_MN")
+        operands = make("ww_k_grouped_operands", a=self.upload(bf16(a)), b=self.upload(bf16(b)),
+                        d=self.upload(bytes(4 * groups * m * n)), sizes=self.upload(struct.pack("<2i", 40, k)))
+        self.run("k_grouped", problem, operands)
+        rows = (range(0, 40), range(40, k))
+        expected = [float(sum(a[x * m + i] * b[x * n + j] for x in rows[g]))
+                    for g in range(groups) for i in range(m) for j in range(n)]
+        assert self.floats(operands.d, groups * m * n) == expected
+
+    def prepare(self) -> None:
+        problem = self.header.make("ww_gemm_problem", m=64, n=64, k=128, a_type="WW_BF16", b_type="WW_BF16",
+                                   d_type="WW_BF16")
+        case = self.header.make("ww_prepare_case", gemm=ctypes.addressof(problem))
+        report = self.c.report("prepare", self.device, case, ctypes.c_size_t(1), None)
+        assert report["failed"] == 0 and len(report["kernels"]) == 1, report
+
+    def errors(self) -> None:
+        problem = self.header.make("ww_gemm_problem", m=-5)
+        status = self.c.library.ww_gemm_can_implement(ctypes.byref(problem), None)
+        assert status == self.header.numbers["WW_INVALID"]
+        assert self.c.text("error_argument") == "a_type" and self.c.text("error_actual") == "0"
+
+
+def main() -> int:
+    test = Test(sys.argv[1])
+    steps: List[Callable[[], None]] = [test.gemm, test.grouped, test.k_grouped, test.prepare, test.errors]
+    for step in steps:
+        step()
+        print(f"{step.__name__}: right")
+    test.c.call("device_close", test.device)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
