@@ -18,10 +18,12 @@ class DLTensor(ctypes.Structure):
 
 
 class ExchangeTensor:
-    """Set `fail` to have the export fail as a framework's does."""
+    """Set `fail` to have the export fail as a framework's does, and `stream` to have a current stream."""
 
     calls = 0
     fail = False
+    stream = None
+    asked: list = []  # devices whose current stream was asked for
 
     def __init__(self, array: Optional[np.ndarray], shape: Optional[Sequence[int]] = None,
                  strides: Optional[Sequence[int]] = None, dtype: str = "", device: Any = (1, 0), data: int = 0,
@@ -50,7 +52,8 @@ def fill(tensor, out):
 
 @STREAM
 def current_stream(device_type, device_id, out):
-    out[0] = None
+    ExchangeTensor.asked.append((device_type, device_id))
+    out[0] = ExchangeTensor.stream
     return 0
 
 
