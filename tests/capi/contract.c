@@ -212,6 +212,66 @@ static void threads(void) {
   EXPECT_OK(ww_device_close(device));
 }
 
+/* A plan for each of more problems than the cache holds. */
+static void many_plans(void) {
+  enum { kProblems = 20000, kRoom = 16384 };
+  static ww_plan plans[kProblems];
+  ww_device device = NULL;
+  EXPECT_OK(ww_device_open("emu:sm90", NULL, &device));
+  ww_gemm_problem problem = small_problem();
+  for (int i = 0; i < kProblems; ++i) {
+    problem.m = 1 + i;
+    EXPECT_OK(ww_gemm_cached(device, &problem, NULL, NULL, &plans[i]));
+  }
+  const char* config = NULL;
+  int kept = 0, last = -1, evicted = -1;
+  for (int i = 0; i < kProblems; ++i)
+    if (ww_plan_config(plans[i], &config) == WW_OK) ++kept, last = i;
+    else evicted = i;
+  EXPECT(kept > kRoom / 2 && kept <= kRoom && evicted >= 0);
+  ww_plan again = NULL;
+  problem.m = 1 + last;
+  EXPECT_OK(ww_gemm_cached(device, &problem, NULL, NULL, &again));
+  EXPECT(again == plans[last]);
+  problem.m = 1 + evicted; /* is made once more, with another handle */
+  EXPECT_OK(ww_gemm_cached(device, &problem, NULL, NULL, &again));
+  EXPECT(again != plans[evicted]);
+  EXPECT_OK(ww_plan_config(again, &config));
+  EXPECT_REFUSED(WW_INVALID, "plan", ww_plan_config(plans[evicted], &config));
+  EXPECT_OK(ww_device_close(device));
+}
+
+/* Several threads make and find the plans of one cache. */
+static void* find_plans(void* argument) {
+  ww_device const device = argument;
+  ww_gemm_problem problem = small_problem();
+  uintptr_t wrong = 0;
+  for (int i = 0; i < 3000; ++i) {
+    problem.m = 1 + i % 300;
+    ww_plan plan = NULL, again = NULL;
+    wrong += ww_gemm_cached(device, &problem, NULL, NULL, &plan) != WW_OK;
+    wrong += ww_gemm_cached(device, &problem, NULL, NULL, &again) != WW_OK || plan != again;
+  }
+  return (void*)wrong;
+}
+
+static void cache_of_threads(void) {
+  enum { kThreads = 4 };
+  ww_device device = NULL;
+  EXPECT_OK(ww_device_open("emu:sm90", NULL, &device));
+  pthread_t thread[kThreads];
+  for (int i = 0; i < kThreads; ++i) pthread_create(&thread[i], NULL, find_plans, device);
+  for (int i = 0; i < kThreads; ++i) {
+    void* wrong = NULL;
+    pthread_join(thread[i], &wrong);
+    EXPECT(wrong == NULL);
+  }
+  ww_counters counters = {sizeof counters};
+  EXPECT_OK(ww_device_get_counters(device, &counters));
+  EXPECT(counters.plans >= 300 && counters.plan_cache_hits >= kThreads * (2 * 3000 - 300));
+  EXPECT_OK(ww_device_close(device));
+}
+
 static void* read_error(void* argument) {
   *(int*)argument = ww_error_status() == WW_OK && *ww_error_message() == '\0';
   return NULL;
@@ -265,6 +325,8 @@ int main(void) {
   sizes();
   handles();
   threads();
+  many_plans();
+  cache_of_threads();
   error_of_thread();
   forks();
   return report_failures("contract");
