@@ -48,7 +48,7 @@ def test_every_public_name_is_there():
 
 
 def test_types_by_mypy():
-    command = ["-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir", str(PACKAGE.parent / "mypy"), "-p", "warpwright"]
+    command = ["-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(PACKAGE.parent / "mypy"), "-p", "warpwright"]
     done = python(*command, MYPYPATH=str(PACKAGE.parent))
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products of JAX arrays, under jit and without: on NVIDIA GPUs, and on the emulated device for arrays on the CPU.
+
+    from warpwright.jax import gemm
+    y = jax.jit(lambda x, w: gemm(x, w))(x, w)        # x [M, K], w [N, K], y [M, N]
+
+The operations are calls through XLA's foreign function interface. They may be captured in command buffers, and are
+opaque to XLA's partitioner: wrap them in jax.shard_map. Under vmap the calls are made one after another; pass a batch
+to gemm instead. Kernels are compiled when a function is traced, never during an execution.
+"""
+import functools
+import re
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+
+import jax
+import jax.numpy as jnp
+
+from . import _native
+from ._errors import invalid as _invalid
+
+__all__ = ["gemm", "grouped_gemm"]
+
+# The orders of JaxRole and JaxNumber in src/jax_call.hpp.
+_ROLES = {name: number for number, name in enumerate(
+    ("a", "b", "scale_a", "scale_b", "sizes", "sizes2", "c", "row0", "row1", "row2", "row3", "col0", "col1", "col2",
+     "col3", "aux0", "aux1", "aux2", "aux3", "workspace", "d"))}
+# The numbers of warpwright.h.
+_TYPES = {"float8_e4m3fn": 1, "float8_e5m2": 2, "bfloat16": 3, "float16": 4, "float32": 5}
+_SCALES = {None: 0, "none": 0, "tensor": 1, "row-column": 2, "block": 3, "block-1d": 4}
+_ENCODINGS = {"offsets": 0, "indptr": 1, "starts-counts": 2, "row-ids": 3, "masked": 4}
+_GEMM, _GROUPED = 1, 2
+_NO_WORKSPACE = -1
+
+
+class _Call(NamedTuple):
+    """What a call is beside its arrays; hashable, because it is an argument that jit treats as static."""
+    operation: int
+    roles: Tuple[int, ...]
+    numbers: Tuple[int, ...]
+    scalars: Tuple[float, ...]
+    epilogue: str
+    config: str
+    out_shape: Tuple[int, ...]
+    out_dtype: str
+
+
+@functools.lru_cache(maxsize=None)
+def _register(platform: str) -> None:
+    handler = _native.jax_handler(platform)
+    for name in ("warpwright_gemm", "warpwright_grouped_gemm"):
+        if platform == "CUDA":
+            jax.ffi.register_ffi_target(name, {"initialize": handler, "execute": handler}, platform=platform)
+        else:
+            jax.ffi.register_ffi_target(name, handler, platform=platform)
+
+
+def _ordinal() -> int:
+    """The device for which workspaces are sized: the first GPU of the default backend, or -1 for the emulated one."""
+    config: Any = jax.config
+    chosen = config.jax_default_device
+    platform = getattr(chosen, "platform", chosen) or jax.default_backend()
+    if platform in ("gpu", "cuda"):
+        return int(getattr(chosen, "local_hardware_id", 0) or 0)
+    return -1
+
+
+def _bind(call: _Call, arrays: Sequence[jax.Array]) -> jax.Array:
+    ordinal = _ordinal()
+    _register("CUDA" if ordinal >= 0 else "cpu")
+    struct: Any = jax.ShapeDtypeStruct
+    out_shape = struct(call.out_shape, call.out_dtype)
+    roles = call.roles + (_ROLES["d"],)
+    described: List[Any] = [*arrays, out_shape]
+    specs = tuple((_TYPES.get(x.dtype.name, 0), tuple(x.shape)) for x in described)
+    workspace = 0
+    if 0 not in call.out_shape:
+        workspace = _native.jax_workspace_bytes(ordinal, roles, specs, call.numbers, call.epilogue, call.config)
+    results: List[Any] = [out_shape]
+    aliases = {}
+    operands = list(arrays)
+    roles = call.roles
+    if workspace > 0:
+        # XLA clears the array before every execution, inside a command buffer too. Its arrays on the CPU are aligned to
+        # less than the 256 bytes that the handler rounds up to.
+        workspace += 256
+        aliases = {len(operands): 1}
+        roles += (_ROLES["workspace"],)
+        operands.append(jnp.zeros((workspace,), jnp.uint8))
+        results.append(struct((workspace,), jnp.uint8))
+    name = "warpwright_gemm" if call.operation == _GEMM else "warpwright_grouped_gemm"
+    outputs = jax.ffi.ffi_call(name, results, input_output_aliases=aliases, vmap_method="sequential")(
+        *operands, roles=_array(roles, "int64"), numbers=_array(call.numbers, "int64"),
+        scalars=_array(call.scalars, "float32"), epilogue=call.epilogue, config=call.config)
+    return outputs[0]
+
+
+def _array(values: Sequence[Any], dtype: str) -> Any:
+    import numpy as np
+    return np.asarray(values, dtype=dtype)
+
+
+def _type_of(argument: str, array: Any) -> str:
+    name = str(array.dtype)
+    if name not in _TYPES:
+        raise _invalid(argument, "an array of " + ", ".join(_TYPES), name)
+    return name
+
+
+def _collect(a: Any, b: Any, named: Sequence[Tuple[str, Any]]) -> Tuple[Tuple[int, ...], List[jax.Array]]:
+    """The roles and arrays that were given, a and b first."""
+    roles, arrays = [_ROLES["a"], _ROLES["b"]], [jnp.asarray(a), jnp.asarray(b)]
+    for name, value in named:
+        if value is not None:
+            roles.append(_ROLES[name])
+            arrays.append(jnp.asarray(value))
+    return tuple(roles), arrays
+
+
+def _scalars(alpha: Any, beta: Any, scalar2: Any, scalar3: Any) -> Tuple[Tuple[float, ...], int]:
+    given = [alpha, beta, scalar2, scalar3]
+    mask = sum(1 << i for i, value in enumerate(given) if value is not None)
+    return tuple(1.0 if value is None else float(value) for value in given), mask
+
+
+def _check_matrix(argument: str, array: Any, shape: Tuple[int, ...], meaning: str) -> None:
+    if array is not None and tuple(array.shape) != shape:
+        raise _invalid(argument, f"shape {shape} ({meaning})", tuple(array.shape))
+
+
+def _check_epilogue(rows: Tuple[int, ...], columns: int, outer: int, named: Sequence[Tuple[str, Any]]) -> None:
+    """`rows` are the extents of D before its last one; `outer` the groups or matrices that may have own vectors."""
+    for name, array in named:
+        if array is None:
+            continue
+        shape = tuple(array.shape)
+        if name == "c" or name.startswith("aux"):
+            _check_matrix(name, array, (*rows, columns), "that of the product")
+        elif name.startswith("row") and shape not in ((columns,), (outer, columns)):
+            raise _invalid("bias" if name == "row0" else name, f"shape {(columns,)} or {(outer, columns)}", shape)
+        elif name.startswith("col") and shape not in ((rows[-1],), rows):
+            raise _invalid(name, f"shape {(rows[-1],)} or {rows}", shape)
+
+
+def _block_count(extent: int) -> int:
+    return -(-extent // 128)
+
+
+def _scale_recipe(scale: Optional[str], scale_a: Any, scale_b: Any, m: int, n: int, k: int) -> int:
+    """The number of the recipe that is named, or that the shapes of the scales (without batch or groups) fit."""
+    if scale not in _SCALES:
+        raise _invalid("scale", "none, tensor, row-column, block or block-1d", scale)
+    if (scale_a is None) != (scale_b is None):
+        raise _invalid("scale_b" if scale_b is None else "scale_a", "scales of both operands or of neither", "one")
+    if scale is not None or scale_a is None:
+        if (scale_a is None) != (scale in (None, "none")):
+            raise _invalid("scale_a", f"scales if and only if the recipe has them (scale={scale})",
+                           "none" if scale_a is None else "scales")
+        return _SCALES[scale]
+    kb, nb = _block_count(k), _block_count(n)
+    shape_b = tuple(scale_b.shape)
+    if tuple(scale_a.shape[-2:]) == (m, kb) and shape_b[-2:] == (nb, kb):
+        return _SCALES["block"]
+    if tuple(scale_a.shape[-2:]) == (m, kb) and shape_b[-2:] == (n, kb):
+        return _SCALES["block-1d"]
+    if scale_a.shape[-1:] == (m,) and shape_b[-1:] == (n,) and (m, n) != (1, 1):
+        return _SCALES["row-column"]
+    if scale_a.size == 1:
+        return _SCALES["tensor"]
+    raise _invalid("scale_a", f"one scale, ({m},), or ({m}, {kb}), and scale_b to match", tuple(scale_a.shape))
+
+
+def _check_scales(recipe: int, scale_a: Any, scale_b: Any, m: int, n: int, k: int, outer_a: Tuple[int, ...],
+                  outer_b: Tuple[int, ...]) -> None:
+    if recipe == 0:
+        return
+    kb = _block_count(k)
+    inner_a = {1: (), 2: (m,), 3: (m, kb), 4: (m, kb)}[recipe]
+    inner_b = {1: (), 2: (n,), 3: (_block_count(n), kb), 4: (n, kb)}[recipe]
+    for name, array, inner, outer in (("scale_a", scale_a, inner_a, outer_a), ("scale_b", scale_b, inner_b, outer_b)):
+        if str(array.dtype) != "float32":
+            raise _invalid(name, "float32", array.dtype)
+        shape = tuple(array.shape)
+        legal = ((), (1,), outer) if recipe == 1 else (inner, (*outer, *inner))
+        if shape not in legal:
+            raise _invalid(name, " or ".join(f"shape {one}" for one in dict.fromkeys(legal)), shape)
+
+
+_SHORT = {"bfloat16": "bf16", "float16": "f16", "float32": "f32"}
+
+
+def _typed(epilogue: str, named: Sequence[Tuple[str, Any]], mask: int) -> str:
+    """The text with the types of its operands, "acc + bias:bf16", or the one that the operands alone imply."""
+    types = {name: _SHORT.get(str(array.dtype)) for name, array in named if array is not None}
+    if "row0" in types:
+        types["bias"] = types["row0"]
+    if not epilogue and (mask or types):
+        epilogue = "acc" + (" * alpha" if mask & 1 else "")
+        epilogue += (" + c * beta" if mask & 2 else " + c") if "c" in types else ""
+        epilogue += " + bias" if "bias" in types else ""
+    for name, short in types.items():
+        if short is None and not name.startswith("col"):
+            raise _invalid(name, "bfloat16, float16 or float32", next(str(a.dtype) for n, a in named if n == name))
+
+    def with_type(match: "re.Match[str]") -> str:
+        short = types.get(match.group(0))
+        return f"{match.group(0)}:{short}" if short else match.group(0)
+
+    return re.sub(r"\b(c|bias|row[0-3]|aux[0-3])\b(?!\s*:)", with_type, epilogue)
+
+
+def _columns(epilogue: str, n: int) -> int:
+    """The columns of D: SwiGLU halves them."""
+    return n // 2 if "swiglu" in epilogue else n
+
+
+def gemm(a: Any, b: Any, *, scale_a: Any = None, scale_b: Any = None, scale: Optional[str] = None,
+         out_dtype: Any = None, transpose_a: bool = False, transpose_b: bool = False, epilogue: str = "",
+         alpha: Optional[float] = None, beta: Optional[float] = None, scalar2: Optional[float] = None,
+         scalar3: Optional[float] = None, c: Any = None, bias: Any = None, row1: Any = None, row2: Any = None,
+         row3: Any = None, col0: Any = None, col1: Any = None, col2: Any = None, col3: Any = None, aux0: Any = None,
+         aux1: Any = None, aux2: Any = None, aux3: Any = None, config: str = "",
+         batch_invariant: bool = False) -> jax.Array:
+    """Returns epilogue(scale (A[M, K] B[N, K]^T)), an array [M, N] of `out_dtype` (bfloat16 unless given).
+
+    a, b       arrays of float8_e4m3fn, float8_e5m2, bfloat16, float16, or float32 (multiplied as tf32): (M, K) and
+               (N, K). With transpose_a or transpose_b, (K, M) or (K, N): 16-bit types only. A leading dimension makes
+               a batch of products; one operand without it serves them all.
+    scale      recipe of scale_a and scale_b (float32): "tensor" (one each), "row-column" ((M,) and (N,)), "block"
+               ((M, ceil(K/128)) and (ceil(N/128), ceil(K/128))), "block-1d" ((M, ceil(K/128)) and (N, ceil(K/128)));
+               found from the shapes if not given. A batch may have scales of its own, in front.
+    epilogue   text such as "silu(acc * alpha + bias)" (docs/api.md) with its operands by name: scalars are Python
+               numbers; bias, row1.. are (N,), col0.. (M,), c, aux0.. (M, N).
+    Differentiable in a and b without epilogue and scales, for 16-bit and float32 arrays. Raises warpwright.InvalidError or
+    warpwright.UnsupportedError, which name the argument, what was expected and what was given.
+    """
+    named = [("scale_a", scale_a), ("scale_b", scale_b), ("c", c), ("row0", bias), ("row1", row1), ("row2", row2),
+             ("row3", row3), ("col0", col0), ("col1", col1), ("col2", col2), ("col3", col3), ("aux0", aux0),
+             ("aux1", aux1), ("aux2", aux2), ("aux3", aux3)]
+    a, b = jnp.asarray(a), jnp.asarray(b)
+    _type_of("a", a), _type_of("b", b)
+    for name, array in (("a", a), ("b", b)):
+        if array.ndim not in (2, 3):
+            raise _invalid(name, "two dimensions, or three with a batch", tuple(array.shape))
+    m, k = a.shape[-2:][::-1] if transpose_a else a.shape[-2:]
+    n, k_b = b.shape[-2:][::-1] if transpose_b else b.shape[-2:]
+    if k != k_b:
+        raise _invalid("b", f"K = {k} like a", f"K = {k_b}")
+    batch: Tuple[int, ...] = tuple(a.shape[:-2]) or tuple(b.shape[:-2])
+    if a.ndim == 3 and b.ndim == 3 and a.shape[0] != b.shape[0]:
+        raise _invalid("b", f"a batch of {a.shape[0]} like a", f"{b.shape[0]}")
+    recipe = _scale_recipe(scale, scale_a, scale_b, m, n, k)
+    _check_scales(recipe, scale_a, scale_b, m, n, k, batch, batch)
+    _check_epilogue((*batch, m), n, batch[0] if batch else 1, named[2:])
+    scalars, mask = _scalars(alpha, beta, scalar2, scalar3)
+    epilogue = _typed(epilogue, named[2:], mask)
+    roles, arrays = _collect(a, b, named)
+    out = jnp.dtype(jnp.bfloat16 if out_dtype is None else out_dtype).name
+    numbers = (_GEMM, recipe, int(transpose_a), int(transpose_b), 0, 0, 0, mask, int(batch_invariant), _NO_WORKSPACE)
+    call = _Call(_GEMM, roles, numbers, scalars, epilogue, config, (*batch, m, _columns(epilogue, n)), out)
+    if recipe == 0 and not epilogue and a.dtype.itemsize > 1 and b.dtype.itemsize > 1:
+        return _differentiable(call, a, b)
+    return _bind(call, arrays)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _differentiable(call: _Call, a: jax.Array, b: jax.Array) -> jax.Array:
+    return _bind(call, (a, b))
+
+
+def _forward(call: _Call, a: jax.Array, b: jax.Array) -> Tuple[jax.Array, Tuple[jax.Array, jax.Array]]:
+    return _bind(call, (a, b)), (a, b)
+
+
+def _backward(call: _Call, saved: Tuple[jax.Array, jax.Array], g: jax.Array) -> Tuple[jax.Array, jax.Array]:
+    a, b = saved
+    a_mn, b_mn = bool(call.numbers[2]), bool(call.numbers[3])
+    invariant = bool(call.numbers[8])
+
+    def product(x: jax.Array, x_mn: bool, y: jax.Array, y_mn: bool, like: jax.Array) -> jax.Array:
+        x, y = (z.astype(like.dtype) for z in (x, y))
+        if like.dtype == jnp.float32:  # tf32 is K-major
+            x, x_mn = (jnp.swapaxes(x, -1, -2), False) if x_mn else (x, False)
+            y, y_mn = (jnp.swapaxes(y, -1, -2), False) if y_mn else (y, False)
+        made = gemm(x, y, transpose_a=x_mn, transpose_b=y_mn, out_dtype=like.dtype, batch_invariant=invariant)
+        return made.sum(0, dtype=jnp.float32).astype(like.dtype) if made.ndim > like.ndim else made
+
+    # dA = G B and dB = G^T A; stored transposed, they are B^T G^T and A^T G.
+    grad_a = product(b, not b_mn, g, False, a) if a_mn else product(g, False, b, not b_mn, a)
+    grad_b = product(a, not a_mn, g, True, b) if b_mn else product(g, True, a, not a_mn, b)
+    return grad_a, grad_b
+
+
+_differentiable.defvjp(_forward, _backward)
+
+
+def grouped_gemm(a: Any, b: Any, sizes: Any, sizes2: Any = None, *, encoding: str = "offsets", alignment: int = 1,
+                 scale_a: Any = None, scale_b: Any = None, scale: Optional[str] = None, out_dtype: Any = None,
+                 zero_outside: bool = True, epilogue: str = "", alpha: Optional[float] = None,
+                 beta: Optional[float] = None, scalar2: Optional[float] = None, scalar3: Optional[float] = None,
+                 c: Any = None, bias: Any = None, row1: Any = None, row2: Any = None, row3: Any = None,
+                 col0: Any = None, col1: Any = None, col2: Any = None, col3: Any = None, aux0: Any = None,
+                 aux1: Any = None, aux2: Any = None, aux3: Any = None, config: str = "") -> jax.Array:
+    """Returns D[r, :] = epilogue(scale (A[r, :] B[group of r]^T)), an array [M, N] of `out_dtype` (bfloat16).
+
+    a, b       (M, K) and (G, N, K); with encoding "masked" a is (G, Mmax, K) and the result (G, Mmax, N).
+    sizes      int32, on the device: "offsets" (G,) ends of groups, "indptr" (G + 1,), "starts-counts" (G,) first rows
+               with sizes2 (G,) counts, "row-ids" (M,), "masked" (G,) rows used of each block. Never read by the host.
+    alignment  with "offsets", groups start at multiples of it.
+    zero_outside  rows outside every group are zero; otherwise they hold anything.
+    scale      as in gemm; scales of b have G in front, "tensor" scales may.
+    epilogue   as in gemm, without reductions; row vectors may be (G, N).
+    """
+    a, b, sizes = jnp.asarray(a), jnp.asarray(b), jnp.asarray(sizes)
+    _type_of("a", a), _type_of("b", b)
+    if encoding not in _ENCODINGS:
+        raise _invalid("encoding", ", ".join(_ENCODINGS), encoding)
+    if b.ndim != 3:
+        raise _invalid("b", "three dimensions, (G, N, K)", tuple(b.shape))
+    masked = encoding == "masked"
+    groups, n, k = b.shape
+    if a.ndim != (3 if masked else 2) or a.shape[-1] != k or (masked and a.shape[0] != groups):
+        raise _invalid("a", f"({groups}, Mmax, {k})" if masked else f"(M, {k})", tuple(a.shape))
+    m = a.shape[-2]
+    length = {"indptr": groups + 1, "row-ids": m}.get(encoding, groups)
+    for name, array in (("sizes", sizes), ("sizes2", sizes2)):
+        if array is not None and (tuple(array.shape) != (length,) or str(array.dtype) != "int32"):
+            raise _invalid(name, f"int32 ({length},)", f"{array.dtype} {tuple(array.shape)}")
+    if (sizes2 is None) == (encoding == "starts-counts"):
+        raise _invalid("sizes2", "counts if and only if the encoding is starts-counts", encoding)
+    recipe = _scale_recipe(scale, scale_a, scale_b, m, n, k)
+    if recipe:
+        _check_scales(recipe, scale_a, scale_b, m, n, k, (groups,) if masked or recipe == 1 else (), (groups,))
+    named = [("scale_a", scale_a), ("scale_b", scale_b), ("sizes", sizes), ("sizes2", sizes2), ("c", c),
+             ("row0", bias), ("row1", row1), ("row2", row2), ("row3", row3), ("col0", col0), ("col1", col1),
+             ("col2", col2), ("col3", col3), ("aux0", aux0), ("aux1", aux1), ("aux2", aux2), ("aux3", aux3)]
+    rows = (groups, m) if masked else (m,)
+    _check_epilogue(rows, n, groups, named[4:])
+    scalars, mask = _scalars(alpha, beta, scalar2, scalar3)
+    epilogue = _typed(epilogue, named[4:], mask)
+    roles, arrays = _collect(a, b, named)
+    out = jnp.dtype(jnp.bfloat16 if out_dtype is None else out_dtype).name
+    numbers = (_GROUPED, recipe, 0, 0, _ENCODINGS[encoding], alignment, int(zero_outside), mask, 0, _NO_WORKSPACE)
+    return _bind(_Call(_GROUPED, roles, numbers, scalars, epilogue, config, (*rows, _columns(epilogue, n)), out),
+                 arrays)
