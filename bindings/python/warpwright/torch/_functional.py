@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scaled_mm and scaled_grouped_mm with the arguments of torch.nn.functional, and their meanings.
+
+mat_b is (K, N), the transposed view of a weight (N, K). Scales have torch's layouts:
+
+    TensorWise        one element                     RowWise  (M, 1) for mat_a, (1, N) for mat_b
+    BlockWise1x128    (M, ceil(K/128)), outer dimension contiguous; of mat_b (N, ceil(K/128)) or its transpose
+    BlockWise128x128  of mat_b (round_up(ceil(K/128), 4), ceil(N/128)) or without the padding, or transposed
+
+Recipes: TensorWise both, RowWise both, 1x128 with 128x128, 1x128 both. Anything else raises NotImplementedError.
+"""
+from typing import Any, Optional, Sequence, Tuple, Union
+
+import torch
+import torch.nn.functional as F
+
+from ._ops import gemm, grouped_gemm, k_grouped_gemm
+
+Scale = Union[torch.Tensor, Sequence[torch.Tensor]]
+_Type: Any = getattr(F, "ScalingType", None) or getattr(F, "_ScalingType")  # torch 2.10 and 2.11 have the latter
+_RECIPES = {
+    (_Type.TensorWise, _Type.TensorWise): "tensor",
+    (_Type.RowWise, _Type.RowWise): "row-column",
+    (_Type.BlockWise1x128, _Type.BlockWise128x128): "block",
+    (_Type.BlockWise1x128, _Type.BlockWise1x128): "block-1d",
+}
+
+
+def _single(argument: str, value: Any) -> Any:
+    if not isinstance(value, (list, tuple)):
+        return value
+    if len(value) != 1:
+        raise NotImplementedError(f"{argument}: one level of scales is supported, got {len(value)}")
+    return value[0]
+
+
+def _recipe(recipe_a: Any, recipe_b: Any) -> str:
+    pair = (_single("scale_recipe_a", recipe_a), _single("scale_recipe_b", recipe_b))
+    if pair not in _RECIPES:
+        raise NotImplementedError(f"scale_recipe_a, scale_recipe_b: expected one of "
+                                  f"{[tuple(one.name for one in known) for known in _RECIPES]}, got "
+                                  f"{tuple(getattr(one, 'name', one) for one in pair)}")
+    return _RECIPES[pair]
+
+
+def _refuse(swizzle_a: Any, swizzle_b: Any, contraction_dim: Sequence[int]) -> None:
+    for name, swizzle in (("swizzle_a", swizzle_a), ("swizzle_b", swizzle_b)):
+        swizzle = _single(name, swizzle)
+        if swizzle is not None and swizzle.value != 0:
+            raise NotImplementedError(f"{name}: expected NO_SWIZZLE, got {swizzle.name}")
+    if len(contraction_dim) > 0 and tuple(contraction_dim) not in ((1, 0), (-1, -2), (-1, 0), (1, -2)):
+        raise NotImplementedError(f"contraction_dim: expected (), got {tuple(contraction_dim)}")
+
+
+def _blocks(extent: int) -> int:
+    return (extent + 127) // 128
+
+
+def _rows_by_blocks(argument: str, scale: torch.Tensor, rows: int, blocks: int) -> torch.Tensor:
+    """Scales as (rows, blocks of K) from either orientation. Where both fit, the one whose rows are contiguous, because
+    that is the layout which torch asks for."""
+    padded = (blocks + 3) // 4 * 4
+    as_is = scale.dim() == 2 and scale.shape[0] == rows and scale.shape[1] in (blocks, padded)
+    turned = scale.dim() == 2 and scale.shape[1] == rows and scale.shape[0] in (blocks, padded)
+    if as_is and turned:
+        turned = scale.stride(1) == 1 and argument == "scale_b"
+    if turned:
+        scale = scale.t()
+    elif not as_is:
+        raise ValueError(f"{argument}: expected ({rows}, {blocks}) or ({blocks}, {rows}), got {tuple(scale.shape)}")
+    return scale[:, :blocks]
+
+
+def _dense_scales(recipe: str, scale_a: torch.Tensor, scale_b: torch.Tensor, m: int, n: int,
+                  k: int) -> Tuple[torch.Tensor, torch.Tensor]:
+    if recipe == "tensor":
+        return scale_a.reshape(1), scale_b.reshape(1)
+    if recipe == "row-column":
+        return scale_a.reshape(m), scale_b.reshape(n)
+    return (_rows_by_blocks("scale_a", scale_a, m, _blocks(k)),
+            _rows_by_blocks("scale_b", scale_b, _blocks(n) if recipe == "block" else n, _blocks(k)))
+
+
+def scaled_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, scale_recipe_a: Any, scale_b: Scale,
+              scale_recipe_b: Any, swizzle_a: Any = None, swizzle_b: Any = None, bias: Optional[torch.Tensor] = None,
+              output_dtype: Optional[torch.dtype] = torch.bfloat16, contraction_dim: Sequence[int] = (),
+              use_fast_accum: bool = False) -> torch.Tensor:
+    """Returns scale(mat_a @ mat_b) + bias as torch.nn.functional.scaled_mm does: mat_a (M, K) and mat_b (K, N) in
+    float8_e4m3fn or float8_e5m2, mat_b with contiguous columns, the result (M, N). use_fast_accum is a permission that
+    this library's kernels do not need, and is ignored."""
+    del use_fast_accum
+    recipe = _recipe(scale_recipe_a, scale_recipe_b)
+    _refuse(swizzle_a, swizzle_b, contraction_dim)
+    (m, k), n = mat_a.shape, mat_b.shape[1]
+    of_a, of_b = _dense_scales(recipe, _single("scale_a", scale_a), _single("scale_b", scale_b), m, n, k)
+    return gemm(mat_a, mat_b.t(), of_a, of_b, scale=recipe, bias=bias, out_dtype=output_dtype or torch.bfloat16)
+
+
+def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, scale_recipe_a: Any, scale_b: Scale,
+                      scale_recipe_b: Any, swizzle_a: Any = None, swizzle_b: Any = None,
+                      bias: Optional[torch.Tensor] = None, offs: Optional[torch.Tensor] = None,
+                      output_dtype: Optional[torch.dtype] = torch.bfloat16, contraction_dim: Sequence[int] = (),
+                      use_fast_accum: bool = False) -> torch.Tensor:
+    """Grouped products as torch.nn.functional.scaled_grouped_mm has them; offs (int32, on the device) are ends of groups.
+
+    mat_a (M, K), mat_b (G, K, N)   groups of rows: (M, N). Rows from offs[-1] on are zero, where torch leaves them
+                                    uninitialised. Beside torch's RowWise (scale_a (M), scale_b (G, N)), TensorWise and
+                                    1x128 with 128x128 (scale_b (G, ceil(N/128), ceil(K/128))).
+    mat_a (M, K), mat_b (K, N)      groups of K: (G, M, N). RowWise with scales (G * M) and (G * N); groups are
+                                    multiples of 128 (the kernel stops at whole blocks otherwise).
+    mat_a (G, M, K), mat_b (G, K, N)  a batch, without offs.
+    """
+    del use_fast_accum
+    recipe = _recipe(scale_recipe_a, scale_recipe_b)
+    _refuse(swizzle_a, swizzle_b, contraction_dim)
+    of_a, of_b = _single("scale_a", scale_a), _single("scale_b", scale_b)
+    dtype = output_dtype or torch.bfloat16
+    if mat_a.dim() == 3 and mat_b.dim() == 3 and offs is None:
+        return gemm(mat_a, mat_b.transpose(-2, -1), of_a, of_b, scale=recipe, bias=bias, out_dtype=dtype)
+    if offs is None:
+        raise ValueError("offs: expected the ends of the groups, got None")
+    if mat_a.dim() == 2 and mat_b.dim() == 3:
+        return grouped_gemm(mat_a, mat_b.transpose(-2, -1), offs, of_a.reshape(-1) if recipe == "row-column" else of_a,
+                            of_b, scale=recipe, bias=bias, zero_outside=True, out_dtype=dtype)
+    if mat_a.dim() == 2 and mat_b.dim() == 2:
+        if bias is not None:
+            raise NotImplementedError("bias: expected None for groups of K, got a tensor")
+        groups = offs.shape[0]
+        if recipe == "row-column":
+            of_a, of_b = of_a.reshape(groups, mat_a.shape[0]), of_b.reshape(groups, mat_b.shape[1])
+        return k_grouped_gemm(mat_a, mat_b.t(), offs, of_a, of_b, scale=recipe, out_dtype=dtype)
+    raise NotImplementedError(f"mat_a, mat_b: expected 2 and 3, 2 and 2 or 3 and 3 dimensions, got {mat_a.dim()} and "
+                              f"{mat_b.dim()}")

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operators torch.ops.warpwright.*: schemas, implementations, and fakes for tracing.
+
+Each operation has two: one that returns its result, and one that ends in _out and writes the tensor `out`, which is its
+first argument. Sizes of groups stay on the device, and shapes may be symbolic.
+"""
+from typing import Any, Callable, Dict, Optional
+
+import torch
+from torch.overrides import _get_current_function_mode_stack
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+
+from .. import _native
+from .._errors import invalid
+
+# Kept alive: the registrations end with this object.
+_LIBRARY = torch.library.Library("warpwright", "DEF")
+
+_SCALES = "Tensor? scale_a=None, Tensor? scale_b=None, *, str? scale=None"
+_EPILOGUE = ("str? epilogue=None, float? alpha=None, float? beta=None, Tensor? c=None, Tensor? bias=None, "
+             "Tensor? row1=None, Tensor? col0=None, Tensor? aux0=None")
+_OPTIONS = "str? config=None, bool batch_invariant=False"
+_GROUPS = "str encoding=\"offsets\", Tensor? counts=None, int alignment=1"
+_TYPE = "ScalarType? out_dtype=None"
+_SCHEMAS = {
+    "gemm": f"Tensor a, Tensor b, {_SCALES}, {_EPILOGUE}, {_OPTIONS}",
+    "grouped_gemm": f"Tensor a, Tensor b, Tensor sizes, {_SCALES}, {_GROUPS}, bool zero_outside=False, {_EPILOGUE}, "
+                    "str? config=None",
+    "k_grouped_gemm": f"Tensor a, Tensor b, Tensor sizes, {_SCALES}, {_GROUPS}, Tensor? c=None, str? config=None",
+}
+_ENCODINGS = {"offsets": "offsets", "indptr": "indptr", "starts-counts": "starts", "row-ids": "row_ids",
+              "masked": "masked"}
+
+
+def _groups_of(sizes: torch.Tensor, encoding: str, counts: Optional[torch.Tensor], alignment: int) -> Dict[str, Any]:
+    if encoding not in _ENCODINGS:
+        raise invalid("encoding", ", ".join(_ENCODINGS), repr(encoding))
+    groups: Dict[str, Any] = {_ENCODINGS[encoding]: sizes}
+    if counts is not None:
+        groups["counts"] = counts
+    if alignment != 1:
+        groups["alignment"] = alignment
+    return groups
+
+
+def _run_gemm(a: torch.Tensor, b: torch.Tensor, out: Optional[torch.Tensor], scale_a: Optional[torch.Tensor] = None,
+              scale_b: Optional[torch.Tensor] = None, **given: Any) -> torch.Tensor:
+    made: torch.Tensor = _native.gemm(a, b, out=out, scale_a=scale_a, scale_b=scale_b, **given)
+    return made
+
+
+def _run_grouped(a: torch.Tensor, b: torch.Tensor, sizes: torch.Tensor, out: Optional[torch.Tensor],
+                 scale_a: Optional[torch.Tensor] = None, scale_b: Optional[torch.Tensor] = None,
+                 encoding: str = "offsets", counts: Optional[torch.Tensor] = None, alignment: int = 1,
+                 **given: Any) -> torch.Tensor:
+    made: torch.Tensor = _native.grouped_gemm(a, b, out=out, scale_a=scale_a, scale_b=scale_b,
+                                              **_groups_of(sizes, encoding, counts, alignment), **given)
+    return made
+
+
+def _run_k_grouped(a: torch.Tensor, b: torch.Tensor, sizes: torch.Tensor, out: Optional[torch.Tensor],
+                   scale_a: Optional[torch.Tensor] = None, scale_b: Optional[torch.Tensor] = None,
+                   encoding: str = "offsets", counts: Optional[torch.Tensor] = None, alignment: int = 1,
+                   **given: Any) -> torch.Tensor:
+    made: torch.Tensor = _native.k_grouped_gemm(a, b, out=out, scale_a=scale_a, scale_b=scale_b,
+                                                **_groups_of(sizes, encoding, counts, alignment), **given)
+    return made
+
+
+_RUN: Dict[str, Callable[..., torch.Tensor]] = {
+    "gemm": _run_gemm, "grouped_gemm": _run_grouped, "k_grouped_gemm": _run_k_grouped}
+
+
+def _no_out(kind: str, arguments: Any, given: Dict[str, Any]) -> torch.Tensor:
+    count = 2 if kind == "gemm" else 3
+    return _RUN[kind](*arguments[:count], None, *arguments[count:], **given)
+
+
+def _register(kind: str) -> None:
+    def returning(*arguments: Any, **given: Any) -> torch.Tensor:
+        return _no_out(kind, arguments, given)
+
+    def writing(out: torch.Tensor, *arguments: Any, **given: Any) -> None:
+        count = 2 if kind == "gemm" else 3
+        _RUN[kind](*arguments[:count], out, *arguments[count:], **given)
+
+    _LIBRARY.define(f"{kind}({_SCHEMAS[kind]}, {_TYPE}) -> Tensor")
+    _LIBRARY.define(f"{kind}_out(Tensor(a!) out, {_SCHEMAS[kind]}) -> ()")
+    for key in ("CUDA", "CPU"):
+        _LIBRARY.impl(kind, returning, key)
+        _LIBRARY.impl(kind + "_out", writing, key)
+    torch.library.register_fake(f"warpwright::{kind}_out", lambda out, *arguments, **given: None, lib=_LIBRARY)
+
+
+def _default_type(a: torch.Tensor, single: torch.dtype) -> torch.dtype:
+    return {torch.float16: torch.float16, torch.float32: torch.float32}.get(a.dtype, single)
+
+
+def _columns(n: Any, epilogue: Optional[str]) -> Any:
+    return n // 2 if epilogue is not None and "swiglu" in epilogue else n
+
+
+def _fake_gemm(a: torch.Tensor, b: torch.Tensor, scale_a: Any = None, scale_b: Any = None, *,
+               epilogue: Optional[str] = None, out_dtype: Optional[torch.dtype] = None, **_: Any) -> torch.Tensor:
+    torch._check(a.dim() in (2, 3) and b.dim() in (2, 3), lambda: "a and b have two or three dimensions")
+    torch._check(a.shape[-1] == b.shape[-1], lambda: f"K of a is {a.shape[-1]}, K of b {b.shape[-1]}")
+    batch = a.shape[:-2] if a.dim() == 3 else b.shape[:-2]
+    return a.new_empty((*batch, a.shape[-2], _columns(b.shape[-2], epilogue)),
+                       dtype=out_dtype or _default_type(a, torch.bfloat16))
+
+
+def _fake_grouped(a: torch.Tensor, b: torch.Tensor, sizes: torch.Tensor, scale_a: Any = None, scale_b: Any = None, *,
+                  epilogue: Optional[str] = None, out_dtype: Optional[torch.dtype] = None, **_: Any) -> torch.Tensor:
+    torch._check(b.dim() == 3, lambda: "b has three dimensions, (groups, N, K)")
+    torch._check(a.shape[-1] == b.shape[-1], lambda: f"K of a is {a.shape[-1]}, K of b {b.shape[-1]}")
+    return a.new_empty((*a.shape[:-1], _columns(b.shape[-2], epilogue)),
+                       dtype=out_dtype or _default_type(a, torch.bfloat16))
+
+
+def _fake_k_grouped(a: torch.Tensor, b: torch.Tensor, sizes: torch.Tensor, scale_a: Any = None, scale_b: Any = None, *,
+                    encoding: str = "offsets", out_dtype: Optional[torch.dtype] = None, c: Any = None,
+                    **_: Any) -> torch.Tensor:
+    torch._check(encoding != "row-ids", lambda: "row-ids do not say how many groups there are; use the _out operator")
+    groups = sizes.shape[0] - (1 if encoding == "indptr" else 0)
+    return a.new_empty((groups, a.shape[0], b.shape[0]), dtype=out_dtype or torch.float32)
+
+
+for _kind, _fake in (("gemm", _fake_gemm), ("grouped_gemm", _fake_grouped), ("k_grouped_gemm", _fake_k_grouped)):
+    _register(_kind)
+    torch.library.register_fake(f"warpwright::{_kind}", _fake, lib=_LIBRARY)
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def _direct(a: torch.Tensor) -> bool:
+    """Whether a call may go past the dispatcher: an eager one, on a tensor that is not of a subclass, in no mode."""
+    return (type(a) in _PLAIN and not torch.compiler.is_compiling() and not _get_current_dispatch_mode_stack()
+            and not _get_current_function_mode_stack())
+
+
+def _call(kind: str, out: Optional[torch.Tensor], *arguments: Any, **given: Any) -> torch.Tensor:
+    if _direct(arguments[0]):
+        count = 2 if kind == "gemm" else 3
+        return _RUN[kind](*arguments[:count], out, *arguments[count:], **given)
+    if out is None:
+        made: torch.Tensor = getattr(torch.ops.warpwright, kind)(*arguments, **given)
+        return made
+    given.pop("out_dtype", None)
+    getattr(torch.ops.warpwright, kind + "_out")(out, *arguments, **given)
+    return out
+
+
+def gemm(a: torch.Tensor, b: torch.Tensor, scale_a: Optional[torch.Tensor] = None,
+         scale_b: Optional[torch.Tensor] = None, *, out: Optional[torch.Tensor] = None, **given: Any) -> torch.Tensor:
+    """Returns epilogue(scale(a @ b.T)): a (M, K), b (N, K), or with a batch in front. As warpwright.gemm, traceable by
+    torch.compile; the keywords are those of torch.ops.warpwright.gemm. Not differentiable: see linear()."""
+    return _call("gemm", out, a, b, scale_a, scale_b, **given)
+
+
+def grouped_gemm(a: torch.Tensor, b: torch.Tensor, sizes: torch.Tensor, scale_a: Optional[torch.Tensor] = None,
+                 scale_b: Optional[torch.Tensor] = None, *, out: Optional[torch.Tensor] = None,
+                 **given: Any) -> torch.Tensor:
+    """Returns epilogue(scale(a[r] @ b[group of r].T)) for groups of rows: a (M, K), b (G, N, K), sizes as `encoding`
+    says ("offsets", "indptr", "starts-counts" with counts=, "row-ids", "masked"). As warpwright.grouped_gemm."""
+    return _call("grouped_gemm", out, a, b, sizes, scale_a, scale_b, **given)
+
+
+def k_grouped_gemm(a: torch.Tensor, b: torch.Tensor, sizes: torch.Tensor, scale_a: Optional[torch.Tensor] = None,
+                   scale_b: Optional[torch.Tensor] = None, *, out: Optional[torch.Tensor] = None,
+                   **given: Any) -> torch.Tensor:
+    """Returns (c[g] +) scale(a[:, group g] @ b[:, group g].T): a (M, K), b (N, K), result (G, M, N) in float32 unless
+    out_dtype says otherwise. As warpwright.k_grouped_gemm."""
+    return _call("k_grouped_gemm", out, a, b, sizes, scale_a, scale_b, **given)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""warpwright.torch: operators, tracing, and the functions of torch.nn.functional."""
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402
+
+import warpwright.torch as wwt  # noqa: E402
+from torch_cases import DEVICE, FP8, by_blocks, integers, offsets, powers, product  # noqa: E402
+
+Recipe = getattr(F, "ScalingType", None) or F._ScalingType
+
+
+@pytest.mark.parametrize("m,n,k", [(1, 64, 64), (70, 136, 192), (128, 128, 256)])
+def test_gemm_is_exact(m, n, k):
+    a, b = integers((m, k), 1), integers((n, k), 2)
+    expected = product(a, b).bfloat16()
+    assert torch.equal(wwt.gemm(a, b), expected)
+    out = torch.empty_like(expected)
+    assert wwt.gemm(a, b, out=out) is out and torch.equal(out, expected)
+    assert torch.equal(torch.ops.warpwright.gemm(a, b), expected)
+
+
+def test_operators_write_out():
+    a, b = integers((32, 128), 3), integers((64, 128), 4)
+    out = torch.zeros(32, 64, dtype=torch.float32, device=DEVICE)
+    assert torch.ops.warpwright.gemm_out(out, a, b) is None
+    assert torch.equal(out.double(), product(a, b))
+
+
+def test_batches_and_epilogues():
+    a, b = integers((3, 20, 64), 5), integers((3, 48, 64), 6)
+    bias = integers((48,), 7)
+    got = wwt.gemm(a, b, epilogue="relu(acc + bias)", bias=bias, out_dtype=torch.float32)
+    assert torch.equal(got.double(), (product(a, b) + bias.double()).clamp(min=0))
+
+
+def test_groups_of_rows():
+    a, b = integers((100, 128), 8), integers((3, 64, 128), 9)
+    got = wwt.grouped_gemm(a, b, offsets((30, 30, 90)), zero_outside=True, out_dtype=torch.float32)
+    expected = torch.zeros(100, 64, dtype=torch.float64, device=DEVICE)
+    for g, (begin, end) in enumerate(((0, 30), (30, 30), (30, 90))):
+        expected[begin:end] = product(a[begin:end], b[g])
+    assert torch.equal(got.double(), expected)
+
+
+def test_groups_of_k():
+    x, y = integers((100, 64), 10), integers((100, 48), 11)
+    got = wwt.k_grouped_gemm(x.t(), y.t(), offsets((30, 30, 100)))
+    parts = ((0, 30), (30, 30), (30, 100))
+    assert torch.equal(got.double(), torch.stack([product(x[i:j].t(), y[i:j].t()) for i, j in parts]))
+
+
+def operator_arguments():
+    a, b = integers((16, 64), 12), integers((32, 64), 13)
+    return [
+        (torch.ops.warpwright.gemm.default, (a, b), {}),
+        (torch.ops.warpwright.gemm_out.default, (torch.zeros(16, 32, dtype=a.dtype, device=DEVICE), a, b), {}),
+        (torch.ops.warpwright.grouped_gemm.default, (a, integers((2, 32, 64), 14), offsets((5, 16))), {}),
+        (torch.ops.warpwright.k_grouped_gemm.default, (a.t(), integers((16, 32), 15).t(), offsets((5, 16))), {}),
+    ]
+
+
+@pytest.mark.parametrize("which", range(4))
+def test_opcheck(which):
+    operator, arguments, given = operator_arguments()[which]
+    torch.library.opcheck(operator, arguments, given)
+
+
+def test_compile_with_symbolic_rows():
+    weight = integers((48, 64), 16)
+
+    @torch.compile(fullgraph=True, dynamic=True, backend="inductor" if DEVICE == "cuda" else "aot_eager")
+    def layer(x):
+        return wwt.gemm(x, weight) * 2
+
+    for m in (8, 24, 40):
+        x = integers((m, 64), m)
+        assert torch.equal(layer(x), product(x, weight).bfloat16() * 2)
+
+
+def test_compile_sees_writes_to_out():
+    weight = integers((48, 64), 17)
+
+    @torch.compile(fullgraph=True, backend="aot_eager")
+    def layer(x, out):
+        wwt.gemm(x, weight, out=out)
+        return out + 1
+
+    x, out = integers((8, 64), 18), torch.zeros(8, 48, dtype=torch.bfloat16, device=DEVICE)
+    assert torch.equal(layer(x, out), product(x, weight).bfloat16() + 1)
+    assert torch.equal(out, product(x, weight).bfloat16())
+
+
+@pytest.mark.skipif(DEVICE == "cpu", reason="graphs need a GPU")
+def test_cuda_graphs():
+    a, b = integers((64, 128), 19), integers((96, 128), 20)
+    out = torch.zeros(64, 96, dtype=torch.bfloat16, device=DEVICE)
+    wwt.gemm(a, b, out=out)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        wwt.gemm(a, b, out=out)
+    for seed in range(3):
+        a.copy_(integers((64, 128), 30 + seed))
+        graph.replay()
+        assert torch.equal(out, product(a, b).bfloat16())
+
+
+def scaled(recipe, m, n, k):
+    """Operands of scaled_mm in torch's layouts, and the product in float64."""
+    a, b = integers((m, k), 21, FP8), integers((n, k), 22, FP8)
+    kb, nb = -(-k // 128), -(-n // 128)
+    if recipe == "tensor":
+        sa, sb = powers((1,), 23), powers((1,), 24)
+        return (a, b, sa, Recipe.TensorWise, sb, Recipe.TensorWise), product(a, b) * sa.double() * sb.double()
+    if recipe == "row":
+        sa, sb = powers((m, 1), 23), powers((1, n), 24)
+        return (a, b, sa, Recipe.RowWise, sb, Recipe.RowWise), product(a, b) * sa.double() * sb.double()
+    sa = powers((kb, m), 23).t()
+    x = a.double() * by_blocks(sa, m, k)
+    if recipe == "block":
+        sb = powers((nb, (kb + 3) // 4 * 4), 24).t()
+        y = b.double() * by_blocks(sb.t()[:, :kb], n, k, 128)
+        return (a, b, sa, Recipe.BlockWise1x128, sb, Recipe.BlockWise128x128), x @ y.t()
+    sb = powers((kb, n), 24)
+    y = b.double() * by_blocks(sb.t(), n, k)
+    return (a, b, sa, Recipe.BlockWise1x128, sb, Recipe.BlockWise1x128), x @ y.t()
+
+
+@pytest.mark.parametrize("recipe", ["tensor", "row", "block", "block-1d"])
+@pytest.mark.parametrize("m,n,k", [(16, 128, 256), (48, 144, 384)])
+def test_scaled_mm(recipe, m, n, k):
+    (a, b, sa, ra, sb, rb), expected = scaled(recipe, m, n, k)
+    got = wwt.scaled_mm(a, b.t(), sa, ra, sb, rb, output_dtype=torch.bfloat16)
+    assert torch.equal(got, expected.bfloat16())
+    bias = integers((n,), 25)
+    with_bias = wwt.scaled_mm(a, b.t(), sa, ra, sb, rb, bias=bias, output_dtype=torch.bfloat16)
+    assert torch.equal(with_bias, (expected + bias.double()).bfloat16())
+    if DEVICE == "cuda" and m % 16 == 0:
+        try:
+            theirs = F.scaled_mm(a, b.t(), sa, ra, sb, rb, output_dtype=torch.bfloat16)
+        except (RuntimeError, ValueError) as why:
+            pytest.skip(f"torch refuses these scales: {why}")
+        assert torch.equal(got, theirs)
+
+
+def test_scaled_grouped_mm():
+    a, b = integers((64, 256), 26, FP8), integers((3, 48, 256), 27, FP8)
+    sa, sb = powers((64,), 28), powers((3, 48), 29)
+    offs = offsets((16, 16, 48))
+    got = wwt.scaled_grouped_mm(a, b.mT, sa, Recipe.RowWise, sb, Recipe.RowWise, offs=offs)
+    expected = torch.zeros(64, 48, dtype=torch.float64, device=DEVICE)
+    for g, (i, j) in enumerate(((0, 16), (16, 16), (16, 48))):
+        expected[i:j] = product(a[i:j], b[g]) * sa[i:j, None].double() * sb[g].double()
+    assert torch.equal(got, expected.bfloat16())
+
+
+def test_what_torch_has_and_this_library_lacks_is_refused():
+    a, b = integers((16, 64), 30, FP8), integers((16, 64), 31, FP8)
+    one = powers((1,), 32)
+    with pytest.raises(NotImplementedError, match="scale_recipe_a"):
+        wwt.scaled_mm(a, b.t(), one, Recipe.TensorWise, one, Recipe.RowWise)
+    with pytest.raises(ValueError, match="offs"):
+        wwt.scaled_grouped_mm(a, b.t(), one, Recipe.TensorWise, one, Recipe.TensorWise)
