@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layouts of scales as DeepGEMM has them on SM90. Our kernels read scales with any strides, so that none of these is
+needed before a product; they exist for callers that prepare scales once."""
+from typing import List, Optional, Sequence, Tuple
+
+import torch
+
+from . import _state
+
+
+def ceil_div(x: int, y: int) -> int:
+    return -(-x // y)
+
+
+def align(x: int, y: int) -> int:
+    return ceil_div(x, y) * y
+
+
+def get_tma_aligned_size(mn: int, element_size: int) -> int:
+    """`mn` rounded up so that as many elements of this size are a multiple of 16 bytes."""
+    return align(mn, 16 // element_size)
+
+
+def _mn_major(like: torch.Tensor, mn: int, columns: int, dtype: torch.dtype) -> torch.Tensor:
+    """An uninitialised tensor (..., mn, columns) whose `mn` is contiguous and padded to 16 bytes."""
+    aligned = get_tma_aligned_size(mn, dtype.itemsize)
+    if like.dim() == 3:
+        return torch.empty_strided((like.shape[0], mn, columns), (aligned * columns, 1, aligned), dtype=dtype,
+                                   device=like.device)
+    return torch.empty_strided((mn, columns), (1, aligned), dtype=dtype, device=like.device)
+
+
+def _check_scales(sf: torch.Tensor, dtype: torch.dtype = torch.float32) -> None:
+    if sf.dtype != dtype or sf.dim() not in (2, 3):
+        raise ValueError(f"sf: expected {dtype} of two or three dimensions, got {sf.dtype} of {sf.dim()}")
+
+
+def get_mn_major_tma_aligned_tensor(sf: torch.Tensor) -> torch.Tensor:
+    """(mn, k) or (groups, mn, k) in float32 with strides (..., 1, mn rounded up to 4); `sf` itself if it has them."""
+    _check_scales(sf)
+    mn, k = sf.shape[-2:]
+    aligned = get_tma_aligned_size(mn, 4)
+    fits = (sf.stride(-2) == 1 or mn == 1) and (sf.stride(-1) == aligned or k == 1)
+    if fits and (sf.dim() == 2 or sf.shape[0] == 1 or sf.stride(0) == aligned * k):
+        return sf
+    return _mn_major(sf, mn, k, torch.float32).copy_(sf)
+
+
+def get_mn_major_tma_aligned_packed_ue8m0_tensor(sf: torch.Tensor, psum_layout: Optional[torch.Tensor] = None
+                                                 ) -> torch.Tensor:
+    """Exponents of float32 scales, four to an int32: (..., mn, ceil(k / 4)), strides (..., 1, mn rounded up to 4)."""
+    if psum_layout is not None:
+        raise NotImplementedError("psum_layout: expected None, got a tensor")
+    _check_scales(sf)
+    mn, k = sf.shape[-2:]
+    exponents = (sf.contiguous().view(torch.int32) >> 23) & 0xff
+    padded = torch.nn.functional.pad(exponents, (0, align(k, 4) - k)).unflatten(-1, (-1, 4))
+    shifts = torch.tensor([0, 8, 16, 24], dtype=torch.int32, device=sf.device)
+    packed = (padded << shifts).sum(-1, dtype=torch.int32)
+    return _mn_major(sf, mn, packed.shape[-1], torch.int32).copy_(packed)
+
+
+def get_k_grouped_mn_major_tma_aligned_packed_ue8m0_tensor(
+        sf: torch.Tensor, grouped_layout: torch.Tensor, ks: Optional[Sequence[int]], gran_k: int,
+        k_alignment: Optional[int] = None, use_psum_layout: bool = False) -> torch.Tensor:
+    """The same for scales (sum of ceil(K_g / gran_k), mn) of groups along K: each group's exponents are packed by
+    themselves, to (sum of ceil(K_g / (4 * gran_k)), mn) transposed."""
+    del k_alignment
+    if use_psum_layout or ks is None:
+        raise NotImplementedError("ks: expected a list on the host without use_psum_layout, got a psum layout")
+    _check_scales(sf)
+    parts: List[torch.Tensor] = []
+    begin = 0
+    for k in ks:
+        end = begin + ceil_div(int(k), gran_k)
+        if end > begin:
+            parts.append(get_mn_major_tma_aligned_packed_ue8m0_tensor(sf[begin:end].t()))
+        begin = end
+    if begin != sf.shape[0]:
+        raise ValueError(f"ks: expected the blocks of all groups to be {sf.shape[0]}, got {begin}")
+    joined = torch.cat(parts, dim=1) if parts else sf.new_empty((sf.shape[1], 0), dtype=torch.int32)
+    return _mn_major(joined, joined.shape[0], joined.shape[1], torch.int32).copy_(joined)
+
+
+def transform_sf_into_required_layout(sf: torch.Tensor, mn: int, k: int, recipe: Tuple[int, ...],
+                                      num_groups: Optional[int] = None, is_sfa: Optional[bool] = None,
+                                      disable_ue8m0_cast: bool = False, psum_layout: Optional[torch.Tensor] = None
+                                      ) -> torch.Tensor:
+    """Scales as DeepGEMM's SM90 kernels want them: of 1 x 128, MN-major and padded; of 128 x 128, `sf` itself. A recipe
+    of three numbers (m, n, k) needs is_sfa, one of two (mn, k) must not have it."""
+    del disable_ue8m0_cast  # scales stay float32 on SM90
+    if psum_layout is not None:
+        raise NotImplementedError("psum_layout: expected None, got a tensor")
+    if (len(recipe) == 3) != (is_sfa is not None) or len(recipe) not in (2, 3):
+        raise ValueError(f"recipe: expected (m, n, k) with is_sfa or (mn, k) without, got {tuple(recipe)}")
+    gran_mn = recipe[0 if len(recipe) == 2 or is_sfa else 1]
+    gran_k = recipe[-1]
+    if gran_mn not in (1, 128) or gran_k != 128:
+        raise NotImplementedError(f"recipe: expected granularities (1, 128) or (128, 128), got ({gran_mn}, {gran_k})")
+    _check_scales(sf)
+    blocks = (ceil_div(mn, gran_mn), ceil_div(k, gran_k))
+    expected = blocks if num_groups is None else (num_groups, *blocks)
+    if tuple(sf.shape) != expected:
+        raise ValueError(f"sf: expected shape {expected}, got {tuple(sf.shape)}")
+    return get_mn_major_tma_aligned_tensor(sf) if gran_mn == 1 else sf
+
+
+get_m_alignment_for_contiguous_layout = _state.get_mk_alignment_for_contiguous_layout
+get_k_alignment_for_contiguous_layout = _state.get_mk_alignment_for_contiguous_layout

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of the process that DeepGEMM's interface has as globals, and counts of the calls that this library ran."""
+import collections
+import os
+import threading
+from typing import Any, Dict, Optional
+
+import torch
+
+_MK_ALIGNMENT = 128
+_lock = threading.Lock()
+_calls: "collections.Counter[str]" = collections.Counter()
+
+
+class _Settings:
+    """What set_* functions change. None: DeepGEMM's default, for which this library chooses by itself."""
+    num_sms: Optional[int] = None
+    pdl: Optional[bool] = None
+    tc_util: int = 100
+    compile_mode: int = 0
+    mk_alignment: int = _MK_ALIGNMENT
+    ignore_compile_dims: bool = False
+    block_size_multiple: Any = None
+
+
+settings = _Settings()
+
+
+def set_num_sms(num_sms: int) -> None:
+    """Limits the SMs that products use, to leave the others to communication."""
+    settings.num_sms = int(num_sms)
+
+
+def get_num_sms() -> int:
+    if settings.num_sms is not None:
+        return settings.num_sms
+    return torch.cuda.get_device_properties(torch.cuda.current_device()).multi_processor_count
+
+
+def set_pdl(enable: bool) -> None:
+    """Programmatic dependent launch for all products. Without a call it is chosen for each product."""
+    settings.pdl = bool(enable)
+
+
+def get_pdl() -> bool:
+    return bool(settings.pdl)
+
+
+def set_tc_util(value: int) -> None:
+    """Accepted, and has no effect: there is no such throttle here."""
+    settings.tc_util = int(value)
+
+
+def get_tc_util() -> int:
+    return settings.tc_util
+
+
+def set_compile_mode(mode: int) -> None:
+    """1: products are compiled, not run, as in SGLang's warm-up; 0: they are run."""
+    if mode not in (0, 1):
+        raise ValueError(f"mode: expected 0 or 1, got {mode}")
+    settings.compile_mode = mode
+
+
+def get_compile_mode() -> int:
+    return settings.compile_mode
+
+
+def set_ignore_compile_dims(value: bool) -> None:
+    """Accepted, and has no effect: kernels here are not compiled for extents."""
+    settings.ignore_compile_dims = bool(value)
+
+
+def set_block_size_multiple(value: Any) -> None:
+    """Accepted, and has no effect."""
+    settings.block_size_multiple = value
+
+
+def set_mk_alignment_for_contiguous_layout(value: int) -> None:
+    """The alignment of groups in the layouts of this moment; groups of psum layouts start at its multiples."""
+    if value < 1:
+        raise ValueError(f"value: expected a positive number of rows, got {value}")
+    settings.mk_alignment = int(value)
+
+
+def get_mk_alignment_for_contiguous_layout() -> int:
+    return settings.mk_alignment
+
+
+def get_theoretical_mk_alignment_for_contiguous_layout(*_: Any, **__: Any) -> int:
+    """128 for every expected number of rows, which both forms of this function in use may give."""
+    return _MK_ALIGNMENT
+
+
+def options() -> Dict[str, Any]:
+    """The options of a product that follow from the settings."""
+    made: Dict[str, Any] = {}
+    if settings.num_sms is not None:
+        made["sms"] = settings.num_sms
+    if settings.pdl is not None:
+        made["pdl"] = "on" if settings.pdl else "off"
+    return made
+
+
+def count(name: str) -> None:
+    with _lock:
+        _calls[name] += 1
+
+
+def call_counts() -> Dict[str, int]:
+    """How often each function of this module has launched (or, in compile mode, compiled) a product of this library."""
+    with _lock:
+        return dict(_calls)
+
+
+def use_cache_of_deep_gemm() -> None:
+    """DG_JIT_CACHE_DIR holds our cache too, unless WARPWRIGHT_CACHE_DIR says otherwise."""
+    folder = os.environ.get("DG_JIT_CACHE_DIR")
+    if folder:
+        os.environ.setdefault("WARPWRIGHT_CACHE_DIR", os.path.join(folder, "warpwright"))

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""warpwright.compat.deep_gemm: DeepGEMM's products, layouts and side effects, exactly where integers allow."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import warpwright.compat.deep_gemm as deep_gemm  # noqa: E402
+from torch_cases import DEVICE, FP8, by_blocks, integers, powers, product  # noqa: E402
+
+
+def fp8(m, n, k, recipe=(1, 128, 128), groups=None):
+    """Operands a and b as pairs, and both as float64 with their scales."""
+    kb = -(-k // 128)
+    outer = () if groups is None else (groups,)
+    a, b = integers((m, k), 1, FP8), integers((*outer, n, k), 2, FP8)
+    sa = powers((m, kb), 3)
+    sb = powers((*outer, -(-n // 128) if recipe[1] == 128 else n, kb), 4)
+    return (a, sa), (b, sb), a.double() * by_blocks(sa, m, k), b.double() * by_blocks(sb, n, k, recipe[1])
+
+
+def empty(*shape, dtype=torch.bfloat16):
+    return torch.full(shape, 7, dtype=dtype, device=DEVICE)
+
+
+@pytest.mark.parametrize("mn_major", [False, True])
+def test_fp8_gemm(mn_major):
+    a, b, x, y = fp8(48, 144, 384)
+    if mn_major:
+        a = (a[0], deep_gemm.get_mn_major_tma_aligned_tensor(a[1]))
+    d = empty(48, 144)
+    assert deep_gemm.fp8_gemm_nt(a, b, d) is None
+    assert torch.equal(d, (x @ y.t()).bfloat16())
+    views = empty(48, 144)
+    deep_gemm.fp8_fp4_gemm_tn(tuple(part.t() for part in a), tuple(part.t() for part in b), views)
+    assert torch.equal(views, d)
+
+
+def test_fp8_gemm_accumulates_in_float32():
+    a, b, x, y = fp8(48, 144, 256, (1, 1, 128))
+    c = integers((48, 144), 5, torch.float32)
+    d = empty(48, 144, dtype=torch.float32)
+    deep_gemm.fp8_gemm_nt(a, b, d, c=c, recipe=(1, 1, 128))
+    assert torch.equal(d.double(), x @ y.t() + c.double())
+    in_place = c.clone()
+    deep_gemm.fp8_gemm_nt(a, b, in_place, c=in_place, recipe_a=(1, 128), recipe_b=(1, 128))
+    assert torch.equal(in_place, d)
+
+
+@pytest.mark.parametrize("form", ["nt", "nn", "tn", "tt"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_bf16_gemm(form, dtype):
+    a, b = integers((40, 128), 6), integers((72, 128), 7)
+    expected = product(a, b)
+    a_given = a.t().contiguous() if form[0] == "t" else a
+    b_given = b.t().contiguous() if form[1] == "n" else b
+    d = empty(40, 72, dtype=dtype)
+    getattr(deep_gemm, "bf16_gemm_" + form)(a_given, b_given, d)
+    assert torch.equal(d, expected.to(dtype))
+    c = integers((40, 72), 8, dtype)
+    getattr(deep_gemm, "bf16_gemm_" + form)(a_given, b_given, d, c)
+    assert torch.equal(d, (expected + c.double()).to(dtype))
+
+
+def test_contiguous_groups_by_ids():
+    rows, n, k = 512, 128, 256
+    (a, sa), b, x, y = fp8(rows, n, k, groups=3)
+    ids = torch.full((rows,), -1, dtype=torch.int32, device=DEVICE)
+    ids[:100], ids[128:256], ids[384:512] = 0, 2, 1
+    d = empty(rows, n)
+    deep_gemm.m_grouped_fp8_gemm_nt_contiguous((a, sa), b, d, ids)
+    # Row 0 of a tile decides: rows 100 to 127 are computed too, and the tile at 256 is left alone.
+    for tile, group in ((0, 0), (128, 2), (384, 1)):
+        assert torch.equal(d[tile:tile + 128], (x[tile:tile + 128] @ y[group].t()).bfloat16())
+    assert torch.equal(d[256:384], empty(128, n))
+
+
+def test_contiguous_groups_by_ends():
+    rows, n, k = 512, 128, 256
+    a, b, x, y = fp8(rows, n, k, groups=3)
+    ends = torch.tensor([100, 128, 400], dtype=torch.int32, device=DEVICE)
+    d = empty(rows, n)
+    deep_gemm.m_grouped_fp8_gemm_nt_contiguous(a, b, d, ends, use_psum_layout=True)
+    assert torch.equal(d[:100], (x[:100] @ y[0].t()).bfloat16())
+    assert torch.equal(d[128:400], (x[128:400] @ y[2].t()).bfloat16())
+
+
+def test_masked_groups():
+    groups, most, n, k = 3, 64, 128, 256
+    (a, sa), b, x, y = fp8(groups * most, n, k, groups=groups)
+    a, sa = a.view(groups, most, k), sa.view(groups, most, -1)
+    masked = torch.tensor([10, 0, 64], dtype=torch.int32, device=DEVICE)
+    d = empty(groups, most, n)
+    deep_gemm.fp8_m_grouped_gemm_nt_masked((a, sa), b, d, masked, 32)
+    for g, count in enumerate((10, 0, 64)):
+        rows = x.view(groups, most, k)[g, :count]
+        assert torch.equal(d[g, :count], (rows @ y[g].t()).bfloat16())
+
+
+@pytest.mark.parametrize("n_major", [False, True])
+def test_bf16_groups(n_major):
+    rows, n, k = 256, 72, 128
+    a, b = integers((rows, k), 9), integers((2, n, k), 10)
+    ids = torch.zeros(rows, dtype=torch.int32, device=DEVICE)
+    ids[128:] = 1
+    d = empty(rows, n)
+    if n_major:
+        deep_gemm.m_grouped_bf16_gemm_nn_contiguous(a, b.mT.contiguous(), d, ids)
+    else:
+        deep_gemm.m_grouped_bf16_gemm_nt_contiguous(a, b, d, ids)
+    assert torch.equal(d, torch.cat([product(a[:128], b[0]), product(a[128:], b[1])]).bfloat16())
+
+
+def test_k_groups_in_fp8():
+    m, n, ks = 64, 72, [128, 0, 256]
+    k = sum(ks)
+    sa, sb = powers((m, k // 128), 11), powers((n, k // 128), 12)
+    c = integers((3, m, n), 13, torch.float32)
+    expected = c.double()
+    flat_a, flat_b, begin = [], [], 0
+    for g, size in enumerate(ks):
+        a, b = integers((m, size), 14 + g, FP8), integers((n, size), 24 + g, FP8)
+        flat_a.append(a.flatten()), flat_b.append(b.flatten())
+        blocks = slice(begin // 128, (begin + size) // 128)
+        expected[g] += (a.double() * by_blocks(sa[:, blocks], m, size)) @ (
+            b.double() * by_blocks(sb[:, blocks], n, size)).t()
+        begin += size
+    d = empty(3, m, n, dtype=torch.float32)
+    sizes = torch.tensor(ks, dtype=torch.int32, device=DEVICE)
+    deep_gemm.k_grouped_fp8_gemm_nt_contiguous(
+        (torch.cat([x.view(torch.uint8) for x in flat_a]).view(FP8), deep_gemm.get_mn_major_tma_aligned_tensor(sa)),
+        (torch.cat([x.view(torch.uint8) for x in flat_b]).view(FP8), deep_gemm.get_mn_major_tma_aligned_tensor(sb)),
+        d, ks, sizes, c)
+    assert torch.equal(d.double(), expected)
+
+
+def test_k_groups_in_bf16():
+    m, n, ks = 64, 72, [64, 0, 128]
+    a, b, c = integers((sum(ks), m), 15), integers((sum(ks), n), 16), integers((3, m, n), 17, torch.float32)
+    d = c
+    expected = torch.stack([product(x.t(), y.t()) for x, y in zip(a.split(ks), b.split(ks))]) + c.double()
+    deep_gemm.k_grouped_bf16_gemm_tn_contiguous(a, b, d, ks, torch.tensor(ks, dtype=torch.int32, device=DEVICE), c)
+    assert torch.equal(d.double(), expected)
+
+
+def test_nothing_to_do():
+    d = empty(0, 64)
+    deep_gemm.bf16_gemm_nt(integers((0, 64), 18), integers((64, 64), 19), d)
+    d = empty(8, 64)
+    deep_gemm.bf16_gemm_nt(integers((8, 0), 18), integers((64, 0), 19), d)
+    assert not d.any()
+
+
+def test_layouts():
+    sf = powers((2, 7, 5), 20)
+    made = deep_gemm.get_mn_major_tma_aligned_tensor(sf)
+    assert torch.equal(made, sf) and made.stride() == (40, 1, 8)
+    assert deep_gemm.get_mn_major_tma_aligned_tensor(made) is made
+    packed = deep_gemm.get_mn_major_tma_aligned_packed_ue8m0_tensor(sf)
+    assert packed.shape == (2, 7, 2) and packed.stride() == (16, 1, 8) and packed.dtype == torch.int32
+    exponents = packed.contiguous().view(torch.uint8).view(2, 7, 8)
+    assert torch.equal(exponents[..., :5].int(), (sf.view(torch.int32) >> 23)) and not exponents[..., 5:].any()
+    weights = powers((2, 3), 21)
+    assert deep_gemm.transform_sf_into_required_layout(weights, 256, 384, (1, 128, 128), is_sfa=False) is weights
+    rows = powers((7, 3), 22)
+    assert deep_gemm.transform_sf_into_required_layout(rows, 7, 384, (1, 128)).stride() == (1, 8)
+    assert deep_gemm.get_mk_alignment_for_contiguous_layout() == 128
+    assert deep_gemm.get_theoretical_mk_alignment_for_contiguous_layout(100, 4) == 128
+    assert deep_gemm.get_tma_aligned_size(7, 4) == 8 and deep_gemm.utils.align(7, 4) == 8
+
+
+def test_what_is_not_supported_says_so():
+    a, b, _, _ = fp8(16, 128, 128)
+    with pytest.raises(NotImplementedError, match="recipe"):
+        deep_gemm.fp8_gemm_nt(a, b, empty(16, 128), recipe=(1, 1, 32))
+    with pytest.raises(NotImplementedError, match="float32 scales"):
+        deep_gemm.fp8_gemm_nt((a[0], a[1].int()), b, empty(16, 128))
+    assert not hasattr(deep_gemm, "fp8_gemm_nt_skip_head_mid") and not hasattr(deep_gemm, "einsum")
+
+
+def test_compile_mode_and_counts():
+    before = deep_gemm.call_counts().get("bf16_gemm_nt", 0)
+    d = empty(8, 64)
+    deep_gemm.set_compile_mode(1)
+    try:
+        deep_gemm.bf16_gemm_nt(integers((8, 64), 23), integers((64, 64), 24), d)
+    finally:
+        deep_gemm.set_compile_mode(0)
+    assert torch.equal(d, empty(8, 64)), "compile mode ran the product"
+    assert deep_gemm.call_counts()["bf16_gemm_nt"] == before + 1
+
+
+def run(code, **environment):
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          env={**os.environ, **environment}, timeout=300)
+    assert made.returncode == 0, made.stderr
+    return made.stdout
+
+
+def test_install_serves_imports_of_deep_gemm(tmp_path):
+    real = tmp_path / "deep_gemm"
+    (real / "utils").mkdir(parents=True)
+    (real / "__init__.py").write_text("__version__ = '1'\ndef fp8_gemm_nt(*a): raise AssertionError\n"
+                                      "def einsum(): return 'theirs'\n")
+    (real / "utils" / "__init__.py").write_text("def only_theirs(): return 'theirs'\n")
+    said = run("import warpwright.compat as c; c.install(); c.install()\n"
+               "import importlib.util, deep_gemm\n"
+               "from deep_gemm.utils.layout import get_tma_aligned_size\n"
+               "from deep_gemm.testing import calc_diff\n"
+               "import warpwright.compat.deep_gemm as ours\n"
+               "assert importlib.util.find_spec('deep_gemm') is not None\n"
+               "assert deep_gemm.fp8_gemm_nt is ours.fp8_gemm_nt and deep_gemm.einsum() == 'theirs'\n"
+               "assert deep_gemm.utils.only_theirs() == 'theirs' and not hasattr(deep_gemm, 'fp8_mqa_logits')\n"
+               "c.uninstall()\n"
+               "import deep_gemm\nprint(deep_gemm.__version__)", PYTHONPATH=os.pathsep.join(
+                   [str(tmp_path), *sys.path]))
+    assert said.strip() == "1"
+
+
+@pytest.mark.parametrize("wanted", ["0", "1"])
+def test_plugins_do_nothing_unless_asked(wanted):
+    said = run("import sys, warpwright.compat as c; c.install_if_requested(); c.install_if_requested()\n"
+               "print('deep_gemm' in sys.modules)", WARPWRIGHT_DEEP_GEMM=wanted)
+    assert said.strip() == str(wanted == "1")
+
+
+def test_import_starts_no_cuda():
+    code = ("import os, sys, warpwright.compat.deep_gemm, torch\n"
+            "assert not torch.cuda.is_initialized()\n"
+            "pids = []\n"
+            "for i in range(8):\n"
+            "    pid = os.fork()\n"
+            "    if pid == 0:\n"
+            "        if torch.cuda.is_available(): torch.cuda.set_device(i % torch.cuda.device_count())\n"
+            "        d = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+            "        a = torch.ones(8, 64, dtype=torch.bfloat16, device=d); o = torch.empty(8, 8, device=d)\n"
+            "        warpwright.compat.deep_gemm.bf16_gemm_nt(a, a, o)\n"
+            "        os._exit(0 if bool((o == 64).all()) else 1)\n"
+            "    pids.append(pid)\n"
+            "sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(p, 0)[1]) for p in pids))\n")
+    run(code)
