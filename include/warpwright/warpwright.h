@@ -98,6 +98,12 @@ enum {
   WW_MASKED = 4         /* sizes[G]: rows used of each block of A [G, Mmax, K] */
 };
 
+typedef int32_t ww_k_packing; /* how a K-major operand holds groups of K */
+enum {
+  WW_K_JOINT = 0,    /* in the rows of one matrix, (M, K) or (N, K) */
+  WW_K_PER_GROUP = 1 /* each group is a packed matrix of its own, (M, K of the group); these follow one another */
+};
+
 typedef int32_t ww_pdl; /* programmatic dependent launch */
 enum { WW_PDL_AUTO = 0, WW_PDL_OFF = 1, WW_PDL_ON = 2 };
 
@@ -257,7 +263,7 @@ typedef struct ww_k_grouped_problem {
   ww_encoding encoding;
   ww_major a_major, b_major; /* WW_MAJOR_MN as above. WW_MAJOR_K, which FP8 requires: groups are multiples of 128 */
   int32_t accumulate;        /* not 0: D[g] = C[g] + product, where C has D's type and strides */
-  int32_t reserved;          /* 0 */
+  ww_k_packing packing;      /* WW_K_PER_GROUP: k is a multiple of 128, and lda or ldb of K-major operands is 0 */
   int64_t alignment;         /* WW_OFFSETS: of the start of each group; 0: 1 */
   int64_t lda, ldb, ldd;     /* row strides as stored; 0: packed */
   int64_t stride_d_group;    /* from D[g] to D[g + 1]; 0: M * ldd */
@@ -350,7 +356,7 @@ typedef struct ww_k_grouped_operands {
   const void* scale_a;
   const void* scale_b;
   const float* global_scale;
-  void* workspace; /* reserved: null */
+  void* workspace; /* of ww_plan_workspace_bytes() bytes, in any state; only WW_K_PER_GROUP needs one */
   size_t workspace_bytes;
   const void* c; /* with `accumulate`: null or `d` to add in place, else matrices that do not overlap D */
   const int32_t* sizes;

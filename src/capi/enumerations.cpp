@@ -132,6 +132,10 @@ Result<OutputLayout> to_output_layout(const char* field, ww_output_layout number
 Result<GroupEncoding> to_encoding(ww_encoding number) {
   return found("encoding", "ww_encoding", number, encoding_of(number));
 }
+Result<bool> to_per_group(ww_k_packing number) {
+  if (number == WW_K_JOINT || number == WW_K_PER_GROUP) return number == WW_K_PER_GROUP;
+  return failure(ErrorCode::invalid, "packing", "an enumerator of ww_k_packing", fmt::format("{}", number));
+}
 Result<Pdl> to_pdl(ww_pdl number) { return found("pdl", "ww_pdl", number, find(number, Pdl::on)); }
 Result<EmuMath> to_math(const char* field, ww_math number) {
   return found(field, "ww_math", number, find(number, EmuMath::off));
