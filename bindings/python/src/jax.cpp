@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handlers of XLA's foreign function interface (FFI) for jax.py: XLA calls them with device buffers and its stream, so
-// that a product runs inside jit without returning to Python. Nothing of jaxlib is linked; the interface is the C header
-// under third_party/xla. The emulated device serves the platform "cpu".
+// that a product runs inside jit without returning to Python. Nothing of jaxlib is linked; the interface is the C
+// header under third_party/xla. The emulated device serves the platform "cpu".
 //
 // Kernels are compiled in the stage INITIALIZE, before any execution or capture of a command buffer.
 #include "jax.hpp"
@@ -18,8 +18,8 @@
 namespace wwpy {
 namespace {
 
-/// The device of a call: cuda:ordinal, or emu:sm90 for -1. Opened once in a process, and once more after a fork. XLA calls
-/// without the interpreter's lock, so that these are not the Device objects of Python.
+/// The device of a call: cuda:ordinal, or emu:sm90 for -1. Opened once in a process, and once more after a fork. XLA
+/// calls without the interpreter's lock, so that these are not the Device objects of Python.
 ww_status open_device(int ordinal, ww_device* device) {
   static std::mutex mutex;
   static std::map<std::pair<int, int>, ww_device> opened;  // by generation of forks and ordinal
