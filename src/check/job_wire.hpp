@@ -36,10 +36,10 @@ template <class Wire> void describe(Wire& wire, GroupedProblem& p) {
            stride_b_group, scale_a_row, scale_a_k, scale_a_group, scale_b_n, scale_b_k, scale_b_group, epilogue);
 }
 template <class Wire> void describe(Wire& wire, KGroupedProblem& p) {
-  auto& [groups, m, n, k, a, b, d, scale, scale_type, encoding, alignment, a_major, b_major, accumulate, lda, ldb, ldd,
-         stride_d_group, scale_a_row, scale_a_k, scale_a_group, scale_b_n, scale_b_k, scale_b_group] = p;
-  wire.all(groups, m, n, k, a, b, d, scale, scale_type, encoding, alignment, a_major, b_major, accumulate, lda, ldb,
-           ldd, stride_d_group, scale_a_row, scale_a_k, scale_a_group, scale_b_n, scale_b_k, scale_b_group);
+  auto& [groups, m, n, k, a, b, d, scale, scale_type, encoding, alignment, a_major, b_major, packing, accumulate, lda,
+         ldb, ldd, stride_d_group, scale_a_row, scale_a_k, scale_a_group, scale_b_n, scale_b_k, scale_b_group] = p;
+  wire.all(groups, m, n, k, a, b, d, scale, scale_type, encoding, alignment, a_major, b_major, packing, accumulate, lda,
+           ldb, ldd, stride_d_group, scale_a_row, scale_a_k, scale_a_group, scale_b_n, scale_b_k, scale_b_group);
 }
 template <class Wire> void describe(Wire& wire, GemmOptions& o) {
   auto& [config, sms, pdl, batch_invariant, workspace_limit] = o;

@@ -71,6 +71,8 @@ constexpr FlagRow kFlags[] = {
      "A is (M, K) with n and (K, M) with t, B is (K, N) with n and (N, K) with t (default tn for 16-bit types; FP8 and "
      "tf32: nt, groups at multiples of 128)",
      kKGrouped, kAll},
+    {"--packing", &F::packing, "joint|per-group",
+     "K-major groups lie side by side in one matrix, or one matrix after the other (default joint)", kKGrouped, kAll},
     {"--d-layout", &F::d_layout, "row|column",
      "what of D is contiguous on the device: --out is (M, N) all the same (default row)", kGemm, kNotBench},
     {"--c-layout", &F::c_layout, "row|column",
@@ -118,10 +120,12 @@ constexpr FlagRow kFlags[] = {
     {"--a", &F::a, "FILE", "A (M, K), or (L, M, K) of a batch: .npy, FILE.safetensors:TENSOR or generated", kGemm,
      kRun},
     {"--a", &F::a, "FILE", "A (M, K), masked (G, Mmax, K): .npy, FILE.safetensors:TENSOR or generated", kRows, kRun},
-    {"--a", &F::a, "FILE", "A as --layout has it, (K, M) or (M, K), K of all groups", kKGrouped, kRun},
+    {"--a", &F::a, "FILE", "A as --layout has it, (K, M) or (M, K), K of all groups; (M K,) with --packing per-group",
+     kKGrouped, kRun},
     {"--b", &F::b, "FILE", "B (N, K), or (L, N, K); without L one B serves the batch, and so for scales", kGemm, kRun},
     {"--b", &F::b, "FILE", "B (G, N, K)", kRows, kRun},
-    {"--b", &F::b, "FILE", "B as --layout has it, (K, N) or (N, K), K of all groups", kKGrouped, kRun},
+    {"--b", &F::b, "FILE", "B as --layout has it, (K, N) or (N, K), K of all groups; (N K,) with --packing per-group",
+     kKGrouped, kRun},
     {"--scale-a", &F::scale_a, "FILE", "float32 (M, ceil(K/128)); (M,) with row-column, one number with tensor", kGemm,
      kRun},
     {"--scale-a", &F::scale_a, "FILE", "float32 (M, ceil(K/128)); (M,) with row-column; (G,) or one number with tensor",
@@ -271,9 +275,15 @@ constexpr Refusal kRefusals[] = {
 };
 
 constexpr ConfigFlag kConfigFlags[] = {
-    {"--layout", "layout"},     {"--d-layout", "d_layout"},      {"--c-layout", "c_layout"},
-    {"--epilogue", "epilogue"}, {"--variant", "variant"},        {"--tile-scheduler", "tile_scheduler"},
-    {"--split", "split"},       {"--pointer-array", "pointers"},
+    {"--layout", "layout"},
+    {"--packing", "k_packing"},
+    {"--d-layout", "d_layout"},
+    {"--c-layout", "c_layout"},
+    {"--epilogue", "epilogue"},
+    {"--variant", "variant"},
+    {"--tile-scheduler", "tile_scheduler"},
+    {"--split", "split"},
+    {"--pointer-array", "pointers"},
 };
 
 /// Arguments of the library and the flags that give them, the likeliest last.
@@ -290,6 +300,7 @@ constexpr LibraryArgument kLibraryArguments[] = {
     {"rows", {"--rows", "--m"}},
     {"alignment", {"", "--align"}},
     {"encoding", {"", "--encoding"}},
+    {"packing", {"", "--packing"}},
     {"sms", {"", "--sms"}},
     {"device", {"", "--device"}},
     {"scale", {"", "--scale"}},

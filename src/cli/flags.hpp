@@ -23,6 +23,7 @@ struct Flags {
   Flag m, n, k, batch;                                   // sizes; deduced from files when those are given
   Flag dtype, b_dtype, out_dtype, scale;                 // types of A, B and D, scales
   Flag layout, d_layout, c_layout;                       // nt|nn|tn|tt, row|column
+  Flag packing;                                          // of K-major groups of K: joint|per-group
   Flag epilogue, alpha, beta, scalar2, scalar3;          // an expression, and its scalars
   Flag a, b, scale_a, scale_b, c;                        // FILE.npy, FILE.safetensors:TENSOR or "generated"
   Flag bias, row1, row2, row3, col0, col1, col2, col3;   // the same

@@ -45,6 +45,16 @@ Result<void> resolve_layout(const Flag& flag, const Flag& config, KGroupedReques
   return {};
 }
 
+Result<void> resolve_packing(const Flag& flag, const Flag& config, KGroupedProblem& p, const GemmConfig& text) {
+  if (!flag && names(config, "k_packing")) p.packing = text.k_groups.packing;
+  WW_TRY(const int packing, parse_choice(flag, "--packing", {"joint", "per-group"}, static_cast<int>(p.packing)));
+  p.packing = static_cast<KPacking>(packing);
+  return {};
+}
+
+/// Whether the groups of an operand are matrices of their own, one after the other.
+bool packs(const KGroupedProblem& p, Major major) { return p.packing == KPacking::per_group && major == Major::k; }
+
 Result<void> resolve_counts(const Flags& flags, KGroupedRequest& request) {
   std::int64_t groups = kDefaultGroups;
   if (flags.groups) {
@@ -128,6 +138,8 @@ Result<void> finish_layout(KGroupedRequest& request) {
   WW_TRY(p.ldb, operand_row(p.b_major == Major::mn ? p.n : p.total_k(), p.b));
   WW_CHECK(expect_bytes("--m", {p.a_major == Major::mn ? p.total_k() : p.m, p.lda}, bytes_of(p.a)));
   WW_CHECK(expect_bytes("--n", {p.b_major == Major::mn ? p.total_k() : p.n, p.ldb}, bytes_of(p.b)));
+  if (packs(p, p.a_major)) p.lda = 0;
+  if (packs(p, p.b_major)) p.ldb = 0;
   WW_CHECK(expect_bytes("--m", {p.groups, p.m, p.n}, bytes_of(p.d)));
   p.ldd = p.n, p.stride_d_group = p.m * p.n;
   return {};
@@ -234,9 +246,28 @@ Result<void> expect_matrix(const std::optional<ArrayFile>& array) {
                  "file " + printable(array->file.path()));
 }
 
+/// Gives a file of groups that are packed one by one, which has one extent, the shape (rows, K of all groups).
+Result<void> open_packed(const Flag& rows, const char* argument, std::optional<ArrayFile>& array) {
+  if (!array) return {};
+  const std::string file = "file " + array->file.path();
+  if (array->shape.size() != 1)
+    return failure(ErrorCode::invalid, array->file.argument(), "a 1-D array, the matrices of the groups in a row",
+                   fmt::format("{}-D, shape {}", array->shape.size(), shape_text(array->shape)), file);
+  if (!rows)
+    return failure(ErrorCode::invalid, argument, fmt::format("the rows of {}", array->file.argument()), "nothing");
+  WW_TRY(const std::int64_t count, parse_integer(*rows, argument, 1));
+  if (array->shape[0] % count != 0)
+    return failure(ErrorCode::invalid, array->file.argument(), fmt::format("a multiple of {} elements", count),
+                   fmt::format("{}", array->shape[0]), file);
+  array->shape = {count, array->shape[0] / count}, array->column_major = false;
+  return {};
+}
+
 /// Where the groups lie, and M and N.
 Result<void> resolve_groups(const Flags& flags, KGroupedRequest& request) {
   KGroupedProblem& p = request.problem;
+  if (packs(p, p.a_major)) WW_CHECK(open_packed(flags.m, "--m", request.a));
+  if (packs(p, p.b_major)) WW_CHECK(open_packed(flags.n, "--n", request.b));
   WW_CHECK(expect_matrix(request.a));
   WW_CHECK(expect_matrix(request.b));
   WW_CHECK(resolve_spacing(flags, request.spacing));
@@ -267,8 +298,9 @@ Result<KGroupedRequest> make_k_grouped_request(const Flags& flags) {
   p.a = request.types.ab, p.b = request.types.b, p.d = request.types.d, p.scale = request.types.scale;
   p.accumulate = flags.accumulate;
   WW_CHECK(resolve_layout(flags.layout, flags.config, request));
+  WW_CHECK(resolve_packing(flags.packing, flags.config, p, request.options.config));
   GemmConfig chosen = request.options.config;
-  chosen.operands.layout.a = p.a_major, chosen.operands.layout.b = p.b_major;
+  chosen.operands.layout.a = p.a_major, chosen.operands.layout.b = p.b_major, chosen.k_groups.packing = p.packing;
   WW_CHECK(check_config_agrees(flags, chosen));
   if (request.types.scale == Scale::block_1x128_128x128 && !flags.scale && !names(flags.config, "scale"))
     p.scale = Scale::block_1x128_1x128;

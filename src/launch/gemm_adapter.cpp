@@ -91,6 +91,11 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
     WW_TRY(adapter->pointers_, PointerArrays::create(device, problem, device.info().sms, launch.pdl));
     launch.pdl = true;  // the kernel before this one makes its maps, and lets it start early
   }
+  if (config::maps_groups(config) && problem.k > 0) {
+    const int sms = options.sms > 0 ? min(options.sms, device.info().sms) : device.info().sms;
+    WW_TRY(adapter->group_maps_, KGroupMaps::create(device, problem, *k_groups, sms, launch.pdl));
+    launch.pdl = true;  // likewise
+  }
   adapter->spans_ = adapter->spans();
   return adapter;
 }
@@ -98,6 +103,7 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
 /// The scheduler's workspace, then the epilogue's, then tensor maps.
 std::size_t GemmAdapter::workspace_bytes() const {
   if (pointers_) return maps_offset() + pointer_map_bytes(product_);
+  if (group_maps_) return maps_offset() + group_maps_->bytes();
   const std::size_t epilogue = epilogue_.workspace_bytes();
   return epilogue == 0 ? static_cast<std::size_t>(workspace_.bytes) : epilogue_offset() + epilogue;
 }
@@ -303,13 +309,18 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   WW_CHECK(epilogue_.bind(operands.epilogue, in_place, epilogue_space, params.gemm.epilogue, memory));
   WW_CHECK(check_apart(operands, spans_, config::swaps(config_)));
 
+  auto* const maps = reinterpret_cast<arch::TensorMap*>(static_cast<std::byte*>(operands.workspace) + maps_offset());
+  if (group_maps_) {
+    params.gemm.maps = maps;
+    WW_CHECK(group_maps_->launch(device_, operands, groups, params.gemm.a, params.gemm.b, maps, stream));
+    if (device_.info().emulated) memory.add({"tensor maps", maps, group_maps_->bytes(), true});
+  }
   runtime::Launch launch = launch_;
   launch.params = &params;
   launch.memory = memory;
   launch.stream = stream;
   if (!pointers_) return device_.backend().launch(launch);
 
-  auto* const maps = reinterpret_cast<arch::TensorMap*>(static_cast<std::byte*>(operands.workspace) + maps_offset());
   params.gemm.maps = maps;
   params.gemm.c_pointers = operands.c_pointers;
   WW_CHECK(pointers_->launch(device_, operands, params.gemm.a, params.gemm.b, params.gemm.d, maps, stream));

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "launch/epilogue_adapter.hpp"
-#include "launch/k_groups.hpp"
+#include "launch/k_group_maps.hpp"
 #include "launch/map_cache.hpp"
 #include "launch/operand_overlap.hpp"
 #include "launch/pointer_arrays.hpp"
@@ -35,7 +35,7 @@ class GemmAdapter {
 
   Result<void> share_out(const GemmOptions& options);
   std::size_t epilogue_offset() const;  // in the workspace
-  std::size_t maps_offset() const;      // the same, of tensor maps of pointer arrays
+  std::size_t maps_offset() const;      // the same, of tensor maps of pointer arrays or of groups of K
   Result<void> check_pointers(const GemmOperands& operands) const;
   /// Returns the map of A or B as stored, with `rows` along M or N.
   Result<runtime::TensorMapSpec> operand_map(const char* name, const void* base, DType type, Major major,
@@ -56,7 +56,8 @@ class GemmAdapter {
   std::shared_ptr<const runtime::Kernel> kernel_;  // null when there is nothing to launch (M or N = 0)
   std::optional<KGroups> k_groups_;
   std::optional<PointerArrays> pointers_;
-  kernel::KGroupedParams params_{};  // without pointers; without groups only the GemmParams of it count
+  std::optional<KGroupMaps> group_maps_;  // of groups of K packed one by one
+  kernel::KGroupedParams params_{};       // without pointers; without groups only the GemmParams of it count
   scheduler::WorkspacePlan workspace_;
   runtime::Launch launch_;  // without params, memory and stream
   OperandSpans spans_;      // what D must not overlap

@@ -58,6 +58,15 @@ WW_MODULE()
 )"};
 }
 
+runtime::KernelSource k_group_maps_source() {
+  return {"ww_k_group_maps", R"(// tensor maps of A and B for every group of K
+#include "warpwright/kernel/k_group_maps.hpp"
+using Kernel = ww::kernel::KGroupMaps;
+WW_KERNEL(ww_k_group_maps, Kernel::kThreads, ww::kernel::KGroupMapsArguments, params) { Kernel::run(params); }
+WW_MODULE()
+)"};
+}
+
 runtime::KernelSource gemm_source(const GemmConfig& asked) {
   const GemmConfig config = config::kernel_config(asked);
   if (config::groups_k(config))

@@ -26,4 +26,7 @@ runtime::KernelSource gemm_source(const GemmConfig& config);
 /// Returns the kernel of the launch before a product with pointer arrays.
 runtime::KernelSource pointer_maps_source();
 
+/// Returns the kernel of the launch before a product with groups of K that are packed one by one.
+runtime::KernelSource k_group_maps_source();
+
 }  // namespace ww::adapters

@@ -14,8 +14,9 @@ namespace {
 
 constexpr const char* kSizes = "--ks, --m, --n";
 
-/// NaN, which all bits set are in every type, wherever no group has `grain` of K along `major`.
-void spoil(Matrix& matrix, Major major, const GroupMeaning& meaning, std::int64_t grain) {
+/// NaN, which all bits set are in every type, wherever no group has `grain` of K along `major`. With `packed`, each row
+/// of K has as many consecutive elements as the matrix has rows.
+void spoil(Matrix& matrix, Major major, bool packed, const GroupMeaning& meaning, std::int64_t grain) {
   const std::int64_t extent = major == Major::mn ? matrix.rows() : matrix.cols(), width = bytes_of(matrix.type());
   std::vector<bool> used(static_cast<std::size_t>(extent));
   for (const GroupRows& group : meaning.groups)
@@ -23,6 +24,8 @@ void spoil(Matrix& matrix, Major major, const GroupMeaning& meaning, std::int64_
   for (std::int64_t at = 0; at < extent; ++at) {
     if (used[static_cast<std::size_t>(at)]) continue;
     if (major == Major::mn) std::memset(matrix.row(at), 0xff, static_cast<std::size_t>(matrix.cols() * width));
+    else if (packed)
+      std::memset(matrix.data() + at * matrix.rows() * width, 0xff, static_cast<std::size_t>(matrix.rows() * width));
     else
       for (std::int64_t row = 0; row < matrix.rows(); ++row)
         std::memset(matrix.row(row) + at * width, 0xff, static_cast<std::size_t>(width));
@@ -39,7 +42,13 @@ Result<Matrix> copy_of(const Matrix& from, std::int64_t row, std::int64_t rows, 
 }
 
 /// An operand of one group, (rows, K of the group).
-Result<Matrix> of_group(const Matrix& from, Major major, const GroupRows& group) {
+Result<Matrix> of_group(const Matrix& from, Major major, bool packed, const GroupRows& group) {
+  if (packed) {  // the group's matrix is a piece of memory
+    WW_TRY(Matrix part, Matrix::allocate(from.type(), from.rows(), group.count, group.count, kSizes));
+    const std::int64_t before = from.rows() * group.first * bytes_of(from.type());
+    if (part.bytes() > 0) std::memcpy(part.data(), from.data() + before, part.bytes());
+    return part;
+  }
   if (major == Major::k) return copy_of(from, 0, from.rows(), group.first, group.count);
   WW_TRY(Matrix part, Matrix::allocate(from.type(), from.cols(), group.count, group.count, kSizes));
   const std::int64_t width = bytes_of(from.type());
@@ -57,15 +66,21 @@ class KGroupedOperation final : public PlannedOperation<KGroupedProblem, KGroupe
   const char* name() const override { return "k-grouped"; }
   std::string title() const override {
     const KGroupedProblem& p = problem_;
-    return fmt::format("k-grouped {} groups of {} x {}, {} of {} rows of K, {} -> {}{}, scale {}, {}", p.groups, p.m,
-                       p.n, groups_->meaning.rows(), p.total_k(), name_of(p.a), name_of(p.d),
+    return fmt::format("k-grouped {} groups of {} x {}, {} of {} rows of K{}, {} -> {}{}, scale {}, {}", p.groups, p.m,
+                       p.n, groups_->meaning.rows(), p.total_k(),
+                       p.packing == KPacking::joint ? "" : " packed one by one", name_of(p.a), name_of(p.d),
                        p.accumulate ? " added to D" : "", name_of(p.scale), name_of(p.encoding));
   }
   Fields sizes() const override {
     const KGroupedProblem& p = problem_;
-    return {
-        {"encoding", name_of(p.encoding)},     {"groups", p.groups},        {"m", p.m}, {"n", p.n}, {"k", p.total_k()},
-        {"useful_k", groups_->meaning.rows()}, {"accumulate", p.accumulate}};
+    return {{"encoding", name_of(p.encoding)},
+            {"packing", name_of(p.packing)},
+            {"groups", p.groups},
+            {"m", p.m},
+            {"n", p.n},
+            {"k", p.total_k()},
+            {"useful_k", groups_->meaning.rows()},
+            {"accumulate", p.accumulate}};
   }
   double flops() const override {
     return 2.0 * static_cast<double>(groups_->meaning.rows()) * static_cast<double>(problem_.m) *
@@ -76,8 +91,9 @@ class KGroupedOperation final : public PlannedOperation<KGroupedProblem, KGroupe
     const KGroupedProblem& p = problem_;
     const std::string groups = group_flags(groups_->described, p.encoding, "--ks", "--k", p.k);
     if (groups.empty()) return {};
-    return fmt::format("{} --m {} --n {} --layout {}{}", groups, p.m, p.n, name_of(MatrixLayout{p.a_major, p.b_major}),
-                       p.accumulate ? " --accumulate" : "");
+    return fmt::format("{} --m {} --n {} --layout {}{}{}", groups, p.m, p.n,
+                       name_of(MatrixLayout{p.a_major, p.b_major}),
+                       p.packing == KPacking::joint ? "" : " --packing per-group", p.accumulate ? " --accumulate" : "");
   }
   int axes() const override { return groups_->described.counts.empty() ? 2 : 3; }
   std::unique_ptr<Operation> halved(int axis) const override;
@@ -103,6 +119,8 @@ class KGroupedOperation final : public PlannedOperation<KGroupedProblem, KGroupe
  private:
   const char* sizes_argument() const override { return kSizes; }
   Shapes shapes() const override;
+  /// Whether the groups of an operand are matrices of their own, one after the other.
+  bool packs(Major major) const { return problem_.packing == KPacking::per_group && major == Major::k; }
   Result<void> adapt_operands() override;
   Result<ref::Comparison> judge_group(std::int64_t g, EmuMath math) const;
   KGroupedCheck check() const { return {problem_, groups_->described, resolved_options()}; }
@@ -114,8 +132,8 @@ class KGroupedOperation final : public PlannedOperation<KGroupedProblem, KGroupe
 Operation::Shapes KGroupedOperation::shapes() const {
   const KGroupedProblem& p = problem_;
   const std::int64_t k = p.total_k(), blocks = ceil_div(k, kScaleBlock);
-  Shapes s{.a = stored_shape(p.a, p.a_major, p.m, k, p.lda),
-           .b = stored_shape(p.b, p.b_major, p.n, k, p.ldb),
+  Shapes s{.a = stored_shape(p.a, p.a_major, p.m, k, packs(p.a_major) ? k : p.lda),
+           .b = stored_shape(p.b, p.b_major, p.n, k, packs(p.b_major) ? k : p.ldb),
            .d = {p.d, p.groups * p.m, p.n, p.n}};
   if (p.scale == Scale::tensor) s.scale_a = s.scale_b = {DType::f32, p.groups, 1, 1};
   if (p.scale == Scale::row_column)
@@ -130,11 +148,11 @@ Operation::Shapes KGroupedOperation::shapes() const {
 Result<void> KGroupedOperation::adapt_operands() {
   const KGroupedProblem& p = problem_;
   const GroupMeaning& meaning = groups_->meaning;
-  if (!inputs_.a) spoil(host_.a, p.a_major, meaning, 1);
-  if (!inputs_.b) spoil(host_.b, p.b_major, meaning, 1);
+  if (!inputs_.a) spoil(host_.a, p.a_major, packs(p.a_major), meaning, 1);
+  if (!inputs_.b) spoil(host_.b, p.b_major, packs(p.b_major), meaning, 1);
   if (is_block(p.scale)) {
-    if (!inputs_.scale_a) spoil(host_.scale_a, Major::k, meaning, kScaleBlock);
-    if (!inputs_.scale_b) spoil(host_.scale_b, Major::k, meaning, kScaleBlock);
+    if (!inputs_.scale_a) spoil(host_.scale_a, Major::k, false, meaning, kScaleBlock);
+    if (!inputs_.scale_b) spoil(host_.scale_b, Major::k, false, meaning, kScaleBlock);
   }
   if (!p.accumulate) return {};
   WW_TRY(host_.d, host_operand(c_, shapes().d, inputs_.seed + 1, Operand::a, kSizes));
@@ -156,6 +174,8 @@ std::unique_ptr<Operation> KGroupedOperation::halved(int axis) const {
   if (!lay_out(half)) return nullptr;
   p.lda = row_of(p.a_major == Major::mn ? p.m : p.total_k(), p.a);
   p.ldb = row_of(p.b_major == Major::mn ? p.n : p.total_k(), p.a);
+  if (packs(p.a_major)) p.lda = 0;
+  if (packs(p.b_major)) p.ldb = 0;
   p.ldd = p.n, p.stride_d_group = p.m * p.n;
   if (is_block(p.scale)) p.scale_a_row = p.scale_a_k = p.scale_b_n = p.scale_b_k = 0;
   if (p.scale == Scale::row_column) {
@@ -169,8 +189,9 @@ OperandBytes KGroupedOperation::operand_bytes() const {
   const KGroupedProblem p = resolved();
   const std::int64_t k = p.total_k();
   OperandBytes made;
-  made.a = span_of({{p.a_major == Major::mn ? k : p.m, p.lda}, {p.lda, 1}}) * bytes_of(p.a);
-  made.b = span_of({{p.b_major == Major::mn ? k : p.n, p.ldb}, {p.ldb, 1}}) * bytes_of(p.b);
+  const std::int64_t lda = packs(p.a_major) ? k : p.lda, ldb = packs(p.b_major) ? k : p.ldb;
+  made.a = span_of({{p.a_major == Major::mn ? k : p.m, lda}, {lda, 1}}) * bytes_of(p.a);
+  made.b = span_of({{p.b_major == Major::mn ? k : p.n, ldb}, {ldb, 1}}) * bytes_of(p.b);
   made.d = span_of({{p.groups, p.stride_d_group}, {p.m, p.ldd}, {p.ldd, 1}}) * bytes_of(p.d);
   add_scale_bytes(p, p.m, k, {p.groups, p.scale_a_group}, {p.groups, p.scale_b_group}, made);
   return made;
@@ -178,11 +199,13 @@ OperandBytes KGroupedOperation::operand_bytes() const {
 
 DotProduct KGroupedOperation::dot_product(std::int64_t g, std::int64_t row, std::int64_t column) const {
   const KGroupedProblem p = resolved();
-  const std::int64_t first = groups_->meaning.groups[static_cast<std::size_t>(g)].first;
+  const auto [first, count] = groups_->meaning.groups[static_cast<std::size_t>(g)];
   const bool a_rows = p.a_major == Major::k, b_rows = p.b_major == Major::k;
   DotProduct made{.scale_a = g * p.scale_a_group, .scale_b = g * p.scale_b_group};
   made.a_step = a_rows ? 1 : p.lda, made.a = row * (a_rows ? p.lda : 1) + first * made.a_step;
   made.b_step = b_rows ? 1 : p.ldb, made.b = column * (b_rows ? p.ldb : 1) + first * made.b_step;
+  if (packs(p.a_major)) made.a = first * p.m + row * count;
+  if (packs(p.b_major)) made.b = first * p.n + column * count;
   made.d = g * p.stride_d_group + row * p.ldd + column;
   add_scales(p, row, column, made);
   made.scale_a += first / kScaleBlock * made.scale_a_step, made.scale_b += first / kScaleBlock * made.scale_b_step;
@@ -192,8 +215,8 @@ DotProduct KGroupedOperation::dot_product(std::int64_t g, std::int64_t row, std:
 Result<ref::Comparison> KGroupedOperation::judge_group(std::int64_t g, EmuMath math) const {
   const KGroupedProblem& p = problem_;
   const GroupRows& group = groups_->meaning.groups[static_cast<std::size_t>(g)];
-  WW_TRY(const Matrix a, of_group(host_.a, p.a_major, group));
-  WW_TRY(const Matrix b, of_group(host_.b, p.b_major, group));
+  WW_TRY(const Matrix a, of_group(host_.a, p.a_major, packs(p.a_major), group));
+  WW_TRY(const Matrix b, of_group(host_.b, p.b_major, packs(p.b_major), group));
   WW_TRY(const Matrix d, copy_of(host_.d, g * p.m, p.m, 0, p.n));
   Matrix scale_a, scale_b;
   if (p.scale == Scale::tensor || p.scale == Scale::row_column) {

@@ -326,9 +326,14 @@ Result<Verification> verify(const KGroupedProblem& problem, const KGroupedOperan
   for (std::int64_t g = 0; g < static_cast<std::int64_t>(groups.size()); ++g) {
     const auto [first, count] = groups[static_cast<std::size_t>(g)];
     Product product{.number = g, .m = p.m, .n = p.n, .k = count};
-    const auto start = [&, k = first](Major major, std::int64_t ld) { return major == Major::k ? k : k * ld; };
-    product.a = operand("a", at(o.a, start(p.a_major, p.lda), p.a), p.a, p.a_major, p.m, count, p.lda);
-    product.b = operand("b", at(o.b, start(p.b_major, p.ldb), p.b), p.b, p.b_major, p.n, count, p.ldb);
+    const auto of_group = [&, k = first, count = count](const char* name, const void* base, DType type, Major major,
+                                                        std::int64_t rows, std::int64_t ld) {
+      if (major == Major::mn) return operand(name, at(base, k * ld, type), type, major, rows, count, ld);
+      if (p.packing == KPacking::joint) return operand(name, at(base, k, type), type, major, rows, count, ld);
+      return operand(name, at(base, rows * k, type), type, major, rows, count, count);
+    };
+    product.a = of_group("a", o.a, p.a, p.a_major, p.m, p.lda);
+    product.b = of_group("b", o.b, p.b, p.b_major, p.n, p.ldb);
     product.d = matrix("d", at(o.d, g * p.stride_d_group, p.d), p.d, OutputLayout::row, p.m, p.n, p.ldd);
     const std::int64_t k_block = first / ops::kScaleSpan;
     set_scales(product, p.scale, at(o.scale_a, block ? k_block * strides.a_k : g * p.scale_a_group, DType::f32),

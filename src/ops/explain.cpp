@@ -108,6 +108,7 @@ Result<Explanation> explain_on(const KGroupedProblem& problem, const GemmOptions
     for (const int cluster_m : {1, 2}) {
       GemmConfig requested = options.config;
       requested.tile.m = tile_m, requested.tile.n = tile_n, requested.cluster.m = cluster_m;
+      requested.k_groups.packing = decision.config.k_groups.packing;
       const GemmConfig config = select::choose_k_grouped(decision.batch, requested);
       sort_in(config, ops::check_k_grouped(config, problem.groups), made);
     }

@@ -36,6 +36,9 @@ GemmProblem batch_of(const KGroupedProblem& p) {
   return batch;
 }
 
+/// Returns whether `major` makes the packing of the groups a matter of memory.
+bool packs(const KGroupedProblem& p, Major major) { return p.packing == KPacking::per_group && major == Major::k; }
+
 /// An error about the batch as one about the groups that it stands for.
 Error in_group_terms(Error error) {
   constexpr std::pair<const char*, const char*> kNames[] = {{"batch_d", "stride_d_group"},
@@ -46,6 +49,23 @@ Error in_group_terms(Error error) {
     if (error.argument.starts_with(of_batch))
       return with_argument(error, of_groups + error.argument.substr(std::string_view(of_batch).size()));
   return error;
+}
+
+/// Checks what only groups that are packed one by one need.
+Result<void> check_packing(const KGroupedProblem& p) {
+  if (p.packing > KPacking::per_group)
+    return failure(ErrorCode::invalid, "packing", "joint or per_group", fmt::format("{}", static_cast<int>(p.packing)));
+  for (const auto& [name, major, ld] : {std::tuple{"lda", p.a_major, p.lda}, {"ldb", p.b_major, p.ldb}}) {
+    if (!packs(p, major)) continue;
+    if (ld != 0)
+      return failure(ErrorCode::invalid, name,
+                     "0: in groups packed one by one, a row of a K-major operand is as long as its group's K",
+                     fmt::format("{}", ld));
+    if (p.k % ops::kScaleSpan != 0)
+      return failure(ErrorCode::unsupported, "k", "a multiple of 128 for groups packed one by one",
+                     fmt::format("{}", p.k));
+  }
+  return {};
 }
 
 Result<void> check(const KGroupedProblem& p) {
@@ -64,12 +84,14 @@ Result<void> check(const KGroupedProblem& p) {
   if (!tails && masked && p.k % ops::kScaleSpan != 0)
     return failure(ErrorCode::unsupported, "k", "a multiple of 128 for masked groups of K-major operands",
                    fmt::format("{}", p.k));
-  return {};
+  return check_packing(p);
 }
 
 /// `problem` with the strides of `batch`.
 KGroupedProblem with_strides(KGroupedProblem problem, const GemmProblem& batch) {
-  problem.lda = batch.lda, problem.ldb = batch.ldb, problem.ldd = batch.ldd;
+  if (!packs(problem, problem.a_major)) problem.lda = batch.lda;
+  if (!packs(problem, problem.b_major)) problem.ldb = batch.ldb;
+  problem.ldd = batch.ldd;
   problem.stride_d_group = batch.batch_d;
   problem.scale_a_row = batch.scale_a_row, problem.scale_a_k = batch.scale_a_k;
   problem.scale_b_n = batch.scale_b_n, problem.scale_b_k = batch.scale_b_k;
@@ -105,6 +127,8 @@ Result<ops::KGroupedDecision> ops::decide(const KGroupedProblem& problem, const 
                    name_of(options.config.row_groups.variant));
   GemmConfig requested = options.config;
   if (options.sms == 1 && requested.cluster.m == 0) requested.cluster.m = 1;
+  const bool packed = packs(problem, problem.a_major) || packs(problem, problem.b_major);
+  requested.k_groups.packing = packed ? KPacking::per_group : KPacking::joint;
   decision.config = select::choose_k_grouped(decision.batch, requested);
   WW_CHECK(check_k_grouped(decision.config, problem.groups));
   WW_CHECK(ops::check_sms(options.sms, config::cluster_of(decision.config).size()));
@@ -130,6 +154,7 @@ class KGroupedPlan::Impl {
 
 const KGroupedProblem& KGroupedPlan::problem() const { return impl_->problem; }
 const GemmConfig& KGroupedPlan::config() const { return impl_->adapter->config(); }
+std::size_t KGroupedPlan::workspace_bytes() const { return impl_->adapter->workspace_bytes(); }
 std::optional<EmuStats> KGroupedPlan::last_stats() const { return impl_->adapter->last_stats(); }
 
 Result<void> KGroupedPlan::run(const KGroupedOperands& operands, Stream stream) const {
@@ -139,6 +164,7 @@ Result<void> KGroupedPlan::run(const KGroupedOperands& operands, Stream stream) 
                      .scale_a = operands.scale_a,
                      .scale_b = operands.scale_b,
                      .global_scale = operands.global_scale};
+  batch.workspace = operands.workspace, batch.workspace_bytes = operands.workspace_bytes;
   if (impl_->problem.accumulate) {
     batch.epilogue.c = operands.c != nullptr ? operands.c : operands.d;
     batch.epilogue.ldc = impl_->problem.ldd;

@@ -57,6 +57,8 @@ Result<Needed> needed(const KGroupedProblem& problem, const GemmOptions& options
   Needed made{decision.config, {}};
   if (problem.m == 0 || problem.n == 0 || problem.groups == 0) return made;
   made.sources.push_back(adapters::gemm_source(decision.config));
+  if (decision.config.k_groups.packing == KPacking::per_group && decision.batch.k > 0)
+    made.sources.push_back(adapters::k_group_maps_source());
   return made;
 }
 

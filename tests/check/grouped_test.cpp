@@ -138,8 +138,12 @@ std::vector<HostKGrouped> k_grouped_cases() {
       {problem(e4m3, Scale::block_1x128_1x128, GroupEncoding::indptr, 130, 72),
        {.tile = {64, 64}, .cluster = {2}, .sm90 = {.stages = 2}},
        {2, 0, 5, 1}},
+      {problem(e4m3, Scale::block_1x128_1x128, GroupEncoding::offsets, 130, 72),
+       {.tile = {64, 64}, .cluster = {2}, .sm90 = {.stages = 2}},
+       {2, 0, 3, 1, 1}},
   };
   cases[1].problem.accumulate = true;
+  cases[3].problem.accumulate = true, cases[3].problem.packing = KPacking::per_group;
   std::vector<HostKGrouped> hosts;
   for (const Case& c : cases) {
     std::mt19937_64 rng(11);
@@ -148,7 +152,7 @@ std::vector<HostKGrouped> k_grouped_cases() {
     h.config = c.config;
     h.pdl = Pdl::on;
     testing::encode_k_groups(h, rng, c.counts, h.tails() ? 1 : 128);
-    p.lda = h.tails() ? p.m : p.total_k(), p.ldb = h.tails() ? p.n : p.total_k();
+    if (p.packing == KPacking::joint) p.lda = h.tails() ? p.m : p.total_k(), p.ldb = h.tails() ? p.n : p.total_k();
     p.ldd = p.n, p.stride_d_group = p.m * p.n;
     testing::fill_k_grouped(h, rng);
   }

@@ -275,6 +275,8 @@ def draw_k_grouped_kernel(rng: random.Random) -> Kernel:
     traits["cluster"] = 2
     if one_in(rng, 2):
         flags["--accumulate"] = True
+    if one_in(rng, 3):
+        flags["--packing"] = "per-group"
     return Kernel("k-grouped", flags, traits)
 
 
@@ -499,8 +501,10 @@ def give_k_grouped(rng: random.Random, kernel: Kernel, flags: Dict[str, Any], fi
     m, n = int(flags["--m"]), int(flags["--n"])
     if encoding == "masked":
         rows = groups * (rows if t["layout"] == "tn" else 128 * max(1, blocks(rows)))
-    give(rng, files, flags, "--a", file_type(t["a"]), [rows, m] if t["layout"][0] == "t" else [m, rows])
-    give(rng, files, flags, "--b", file_type(t["b"]), [rows, n] if t["layout"][1] == "n" else [n, rows])
+    packed = flags.get("--packing") == "per-group"
+    for flag, size, by_k in (("--a", m, t["layout"][0] == "t"), ("--b", n, t["layout"][1] == "n")):
+        shape = [rows, size] if by_k else [size * rows] if packed else [size, rows]
+        give(rng, files, flags, flag, file_type(t[flag[2:]]), shape)
     shapes = {"none": None, "tensor": ([groups], [groups]), "row-column": ([groups, m], [groups, n]),
               "block-1d": ([m, blocks(rows)], [n, blocks(rows)])}[t["scale"]]
     if shapes:

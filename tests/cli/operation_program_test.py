@@ -143,6 +143,34 @@ class Operations(unittest.TestCase):
         self.answer("k-grouped", *files, *groups, *device, *added, "--verify")
         self.assertEqual(floats(out), [d + before for d, before in zip(expected, c)])
 
+    def test_groups_of_k_packed_one_by_one_come_from_files(self) -> None:
+        m, n, counts = 8, 16, (128, 0, 256)
+        pieces, expected = {"a": [], "b": []}, []
+        for g, count in enumerate(counts):
+            a = [[float((row + 2 * k + g) % 5 - 2) for k in range(count)] for row in range(m)]
+            b = [[float((3 * row + k) % 7 - 3) for k in range(count)] for row in range(n)]
+            expected += [sum(x * y for x, y in zip(a[i], b[j])) for i in range(m) for j in range(n)]
+            pieces["a"] += [value for row in a for value in row]
+            pieces["b"] += [value for row in b for value in row]
+        files = [word for name, values in pieces.items()
+                 for word in ("--" + name, npy(self.path / (name + ".npy"), "<f2", (len(values),), halves(values)))]
+        groups = ["--offsets", npy(self.path / "g.npy", "<i4", (3,), struct.pack("<3i", 128, 128, 384))]
+        packed = ["--layout", "nt", "--packing", "per-group"]
+        out = self.path / "d.npy"
+        device = ["--device", "emu:sm90", "--out", str(out)]
+        answer = self.answer("k-grouped", *files, *groups, *packed, "--m", "8", "--n", "16", *device, "--verify")
+        self.assertEqual((answer["packing"], answer["k"], answer["useful_k"]), ("per-group", 384, 384))
+        self.assertEqual(floats(out), expected)
+        again = ["--config", answer["config"]]  # the config says how the groups are packed
+        self.answer("k-grouped", *files, *groups, *again, "--m", "8", "--n", "16", *device, "--verify")
+        self.assertEqual(floats(out), expected)
+        for flag, arguments in (("--m", ["--n", "16", *packed]), ("--a", ["--m", "7", "--n", "16", *packed]),
+                                ("--a", ["--m", "8", "--n", "16", "--layout", "nt"]),
+                                ("--packing", ["--m", "8", "--n", "16", *again, "--packing", "joint"])):
+            with self.subTest(arguments=arguments):
+                error = self.answer("k-grouped", *files, *groups, *arguments, *device, status=2)["error"]
+                self.assertIn(flag, error["argument"])
+
     def test_refusals_of_files_name_the_flag(self) -> None:
         a = npy(self.path / "a.npy", "<f2", (8, 8), halves([1.0] * 64))
         b = npy(self.path / "b.npy", "<f2", (8, 16), halves([1.0] * 128))

@@ -210,6 +210,12 @@ class Program(unittest.TestCase):
             self.assertEqual((answer["useful_k"], answer["status_names"]), (111, "none"))
         for flags in (["--accumulate"], ["--dtype", "f16", "--out-dtype", "f16"]):
             self.assertTrue(self.one_object(run(*small, "--ks", "70,0,1,40", *flags))["ok"], flags)
+        for flags in (["--dtype", "e4m3", "--accumulate"], ["--layout", "nn", "--encoding", "masked"],
+                      ["--dtype", "tf32", "--encoding", "starts-counts", "--gap", "128"]):
+            packed = ["--packing", "per-group", *flags]
+            answer = self.one_object(run(*small, "--ks", "256,0,128", *packed))
+            self.assertTrue(answer["ok"] and answer["verified"], flags)
+            self.assertIn("k_packing=per-group", answer["config"])
         answer = self.one_object(run(*small, "--ks", "256,0,128", "--dtype", "e4m3"))
         self.assertTrue(answer["ok"])
         self.assertIn("scale=block-1d", answer["config"])

@@ -29,8 +29,8 @@ HostKGrouped make(KGroupedProblem p, const std::vector<std::int64_t>& counts, co
   encode_k_groups(h, rng, counts, granularity);
   KGroupedProblem& q = h.problem;
   const std::int64_t step = 16 / bytes_of(q.a);
-  q.lda = round_up(q.a_major == Major::mn ? q.m : q.total_k(), step);
-  q.ldb = round_up(q.b_major == Major::mn ? q.n : q.total_k(), step);
+  q.lda = h.packs(q.a_major) ? 0 : round_up(q.a_major == Major::mn ? q.m : q.total_k(), step);
+  q.ldb = h.packs(q.b_major) ? 0 : round_up(q.b_major == Major::mn ? q.n : q.total_k(), step);
   q.ldd = q.n, q.stride_d_group = q.m * q.n;
   fill_k_grouped(h, rng);
   return h;
@@ -156,6 +156,112 @@ TEST(KGroupedEmu, MisalignedGroupsOfKMajorOperandsAreCutToWholeBlocks) {
   const auto got = run_on(open_emu(), h, GroupStatus::misaligned);
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(difference(h, *got, reference(h)), "");
+}
+
+/// What DeepGEMM's k_grouped_fp8_gemm_nt_contiguous computes: D[g] += A_g B_g^T in FP32, the groups one by one.
+KGroupedProblem packed() {
+  KGroupedProblem p{.m = 200, .n = 136, .a = e4m3, .b = e4m3, .scale = Scale::block_1x128_1x128};
+  p.a_major = p.b_major = Major::k, p.packing = KPacking::per_group, p.accumulate = true;
+  return p;
+}
+
+TEST(KGroupedEmu, GroupsPackedOneByOneInEveryEncodingOnEveryCluster) {
+  std::uint64_t seed = 100;
+  for (int e = 0; e < 5; ++e)
+    for (const auto& [m, n] : {std::pair(1, 1), {2, 1}, {1, 2}}) {
+      KGroupedProblem p = packed();
+      p.encoding = GroupEncoding(e);
+      expect_exact(make(p, {3, 0, 1, 5, 0, 2}, tile(128, 128, m, n), ++seed, 128));
+    }
+}
+
+TEST(KGroupedEmu, GroupsPackedOneByOneOfEveryTypeAndMajor) {
+  std::uint64_t seed = 200;
+  for (const DType type : {bf16, f16, tf32, e5m2})
+    for (const auto& [a, b] : {std::pair(Major::k, Major::k), {Major::k, Major::mn}, {Major::mn, Major::k}}) {
+      if (bytes_of(type) != 2 && (a == Major::mn || b == Major::mn)) continue;
+      KGroupedProblem p{.m = 72, .n = 88, .a = type, .b = type};
+      p.a_major = a, p.b_major = b, p.packing = KPacking::per_group, p.encoding = GroupEncoding::offsets;
+      expect_exact(make(p, {2, 0, 3, 1}, tile(64, 64), ++seed, 128));
+    }
+}
+
+// The same operands joint and packed one by one have the same bits.
+TEST(KGroupedEmu, PackingDoesNotChangeD) {
+  KGroupedProblem p = packed();
+  p.encoding = GroupEncoding::offsets;
+  const HostKGrouped separate = make(p, {1, 4, 0, 2}, tile(128, 128, 2, 1), 5, 128);
+  HostKGrouped joint = separate;
+  joint.problem.packing = KPacking::joint;
+  joint.problem.lda = joint.problem.ldb = p.k = separate.problem.k;
+  for (const auto& [from, to, rows] : {std::tuple{&separate.a, &joint.a, p.m}, {&separate.b, &joint.b, p.n}})
+    for (const auto& [first, count] : separate.ranges)
+      for (std::int64_t row = 0; row < rows; ++row)
+        std::copy_n(from->begin() + first * rows + row * count, count, to->begin() + row * p.k + first);
+  const Device device = open_emu();
+  const auto got = run_on(device, separate), want = run_on(device, joint);
+  ASSERT_TRUE(got && want) << (got ? want : got).error().message;
+  EXPECT_EQ(difference(separate, *got, *want), "");
+}
+
+TEST(KGroupedEmu, PackedGroupsThatAreEmptyOrMisaligned) {
+  for (const std::vector<std::int64_t>& counts : {std::vector<std::int64_t>{0, 0, 0}, {0, 2, 0}, {3, 0, 0}})
+    for (const bool in_place : {true, false}) {
+      HostKGrouped h = make(packed(), counts, tile(128, 128), 9, 128);
+      h.in_place = in_place;
+      expect_exact(h);
+    }
+  KGroupedProblem p = packed();
+  p.encoding = GroupEncoding::offsets;
+  HostKGrouped h = make(p, {2, 3, 1}, tile(128, 128), 7, 128);
+  h.sizes[0] = 200;  // group 0: [0, 200) -> [0, 128); group 1: [200, 640) -> [256, 640)
+  h.ranges[0].second = 128;
+  const auto got = run_on(open_emu(), h, GroupStatus::misaligned);
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(difference(h, *got, reference(h)), "");
+}
+
+TEST(KGroupedEmu, ManyPackedGroups) {
+  std::vector<std::int64_t> counts(700);
+  for (std::size_t g = 0; g < counts.size(); ++g) counts[g] = g % 5 == 0 ? 1 : 0;
+  KGroupedProblem p = packed();
+  p.m = 24, p.n = 16, p.encoding = GroupEncoding::indptr;
+  expect_exact(make(p, counts, tile(64, 64), 31, 128));
+}
+
+TEST(KGroupedEmu, PackedGroupsThatCannotBeAreRefused) {
+  KGroupedProblem p = packed();
+  p.groups = 4, p.k = 512;
+  ASSERT_TRUE(can_implement(p));
+  const auto argument = [](const KGroupedProblem& problem) { return can_implement(problem).error().argument; };
+  KGroupedProblem wrong = p;
+  wrong.lda = 512;
+  EXPECT_EQ(argument(wrong), "lda");
+  wrong = p, wrong.ldb = 512;
+  EXPECT_EQ(argument(wrong), "ldb");
+  wrong = p, wrong.k = 528;
+  EXPECT_EQ(argument(wrong), "k");
+  wrong = p, wrong.packing = static_cast<KPacking>(2);
+  EXPECT_EQ(argument(wrong), "packing");
+
+  const auto made = plan_k_grouped(open_emu(), p);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->workspace_bytes(), 4u * 2 * 128);
+  EXPECT_EQ(made->problem().lda, 0);
+  EXPECT_TRUE(can_implement(made->problem()));
+  alignas(256) char memory[256];
+  KGroupedOperands operands{.a = memory, .b = memory, .d = memory};
+  operands.scale_a = operands.scale_b = memory, operands.sizes = reinterpret_cast<const std::int32_t*>(memory);
+  EXPECT_EQ(made->run(operands).error().argument, "workspace");
+  operands.workspace = memory, operands.workspace_bytes = 255;
+  EXPECT_EQ(made->run(operands).error().argument, "workspace_bytes");
+  p.packing = KPacking::joint;
+  EXPECT_EQ(plan_k_grouped(open_emu(), p)->workspace_bytes(), 0u);
+  p.a = p.b = bf16, p.scale = Scale::none, p.a_major = p.b_major = Major::mn, p.packing = KPacking::per_group;
+  const auto same = plan_k_grouped(open_emu(), p);  // in memory the same as joint
+  ASSERT_TRUE(same) << same.error().message;
+  EXPECT_EQ(same->workspace_bytes(), 0u);
+  EXPECT_EQ(same->config().k_groups.packing, KPacking::joint);
 }
 
 TEST(KGroupedEmu, NothingToMultiplyOrToStore) {

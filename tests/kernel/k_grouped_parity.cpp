@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random problems with groups of K (random_k_grouped.hpp) on the emulated device and on a GPU.
 //   k_grouped_parity verify <first> <count> [device] [step]    D against the reference, bit for bit, and FP64
-//   k_grouped_parity make   <file> [count]              one hash of the reference's D for each problem
+//   k_grouped_parity make   <file> [count] [first]      one hash of the reference's D for each problem
 //   k_grouped_parity check  <file> [device] [step]      every step-th problem of the file on `device`
 // Exit status: 0 all equal, 1 a difference, 4 something could not run.
 #include <fmt/format.h>
@@ -44,9 +44,9 @@ int verify(std::uint64_t first, std::uint64_t count, const std::string& name, st
   return wrong == 0 ? 0 : 1;
 }
 
-int make(const std::string& path, std::uint64_t count) {
+int make(const std::string& path, std::uint64_t count, std::uint64_t first) {
   std::string text = "# problem number, XXH3-128 of all of D; made by: k_grouped_parity make\n";
-  for (std::uint64_t i = 0; i < count; ++i)
+  for (std::uint64_t i = first; i < first + count; ++i)
     text += fmt::format("{} {}\n", i, hash_of(reference(numbered_k_grouped(i))));
   std::ofstream(path) << text;
   fmt::print("{} hashes written to {}\n", count, path);
@@ -101,10 +101,11 @@ int main(int argc, char** argv) {
   };
   if (verb == "verify" && argc > 3)
     return verify(number(2, 0), number(3, 1), argc > 4 ? argv[4] : "emu:sm90", number(5, 1));
-  if (verb == "make") return make(argv[2], number(3, 60));
+  if (verb == "make") return make(argv[2], number(3, 60), number(4, 0));
   if (verb == "check") return check(argv[2], argc > 3 ? argv[3] : "emu:sm90", number(4, 1));
-  fmt::print(stderr,
-             "usage: k_grouped_parity verify <first> <count> [device] [step] | make <file> [count] | check <file> "
-             "[device] [step]\n");
+  fmt::print(
+      stderr,
+      "usage: k_grouped_parity verify <first> <count> [device] [step] | make <file> [count] [first] | check <file> "
+      "[device] [step]\n");
   return 2;
 }

@@ -21,18 +21,20 @@ struct HostKGrouped {
   bool in_place = true;  // C is D
 
   bool tails() const { return problem.a_major == Major::mn && problem.b_major == Major::mn; }
+  /// Whether the groups of an operand are matrices of their own, one after the other.
+  bool packs(Major major) const { return problem.packing == KPacking::per_group && major == Major::k; }
   std::string replay() const {
     const KGroupedProblem& p = problem;
     std::string groups;
     for (std::size_t g = 0; g < ranges.size() && g < 12; ++g)
       groups += fmt::format("{}{}+{}", g == 0 ? "" : ",", ranges[g].first, ranges[g].second);
     return fmt::format(
-        "problem {}: m={} n={} k={} lda={} ldb={} ldd={} stride_d={} layout={} a={} d={} scale={} {}{} groups of {}: "
-        "{}{}, "
+        "problem {}: m={} n={} k={} lda={} ldb={} ldd={} stride_d={} layout={} {} a={} d={} scale={} {}{} groups of "
+        "{}: {}{}, "
         "config {}; the test is deterministic",
         number, p.m, p.n, p.total_k(), p.lda, p.ldb, p.ldd, p.stride_d_group,
-        name_of(MatrixLayout{p.a_major, p.b_major}), name_of(p.a), name_of(p.d), name_of(p.scale), name_of(p.encoding),
-        p.accumulate ? (in_place ? ", D += " : ", D = C + ") : "", ranges.size(), groups,
+        name_of(MatrixLayout{p.a_major, p.b_major}), name_of(p.packing), name_of(p.a), name_of(p.d), name_of(p.scale),
+        name_of(p.encoding), p.accumulate ? (in_place ? ", D += " : ", D = C + ") : "", ranges.size(), groups,
         ranges.size() > 12 ? " ..." : "", to_text(config));
   }
 };
@@ -61,10 +63,12 @@ inline std::vector<std::uint8_t> k_operand(const HostKGrouped& h, std::mt19937_6
   const std::int64_t k = h.problem.total_k(), element = bytes_of(type);
   std::vector<std::uint8_t> all;
   if (major == Major::mn) fill_matrix(all, rng, type, k, rows, ld);
-  else fill_matrix(all, rng, type, rows, k, ld);
+  else fill_matrix(all, rng, type, rows, k, h.packs(major) ? k : ld);
   std::vector<std::uint8_t> bytes(all.size(), 0xff);
   for (const auto& [first, count] : h.ranges) {
-    if (major == Major::mn)
+    if (h.packs(major))
+      std::copy_n(all.begin() + first * rows * element, count * rows * element, bytes.begin() + first * rows * element);
+    else if (major == Major::mn)
       std::copy_n(all.begin() + first * ld * element, count * ld * element, bytes.begin() + first * ld * element);
     else
       for (std::int64_t r = 0; r < rows; ++r) {
@@ -110,6 +114,8 @@ inline void fill_k_grouped(HostKGrouped& h, std::mt19937_64& rng) {
   if (p.accumulate) fill_matrix(h.c, rng, p.d == f32 ? tf32 : p.d, p.m, p.n, p.ldd, p.groups, p.stride_d_group);
 }
 
+inline constexpr std::uint64_t kFirstPacked = 1'000'000;  // from this number on, groups are packed one by one
+
 /// Problem number `i`: every kind of operand on every cluster, three numbers a kernel.
 inline HostKGrouped numbered_k_grouped(std::uint64_t i) {
   std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 4711);
@@ -131,12 +137,23 @@ inline HostKGrouped numbered_k_grouped(std::uint64_t i) {
                           {e4m3, bf16, Scale::block_1x128_128x128, k, k, false},
                           {tf32, f32, Scale::none, k, k, false},
                           {e5m2, f16, Scale::tensor, k, k, false}};
-  const Kind& kind = kinds[i % 10];
+  const Kind packed_kinds[10] = {{e4m3, f32, Scale::block_1x128_1x128, k, k, true},
+                                 {bf16, f32, Scale::none, k, k, false},
+                                 {e4m3, bf16, Scale::block_1x128_128x128, k, k, false},
+                                 {f16, f32, Scale::none, k, mn, true},
+                                 {e4m3, f32, Scale::block_1x128_1x128, k, k, false},
+                                 {bf16, bf16, Scale::row_column, mn, k, false},
+                                 {e5m2, f16, Scale::tensor, k, k, false},
+                                 {tf32, f32, Scale::none, k, k, false},
+                                 {bf16, f32, Scale::none, mn, mn, false},
+                                 {f16, f16, Scale::none, k, k, true}};
+  const Kind& kind = i >= kFirstPacked ? packed_kinds[i % 10] : kinds[i % 10];
   HostKGrouped h;
   h.number = i;
   KGroupedProblem& p = h.problem;
   p.a = p.b = kind.a, p.d = kind.d, p.scale = kind.scale, p.accumulate = kind.accumulate;
   p.a_major = kind.a_major, p.b_major = kind.b_major;
+  if (i >= kFirstPacked) p.packing = KPacking::per_group;
   p.encoding = GroupEncoding(pick(5));
   p.m = 1 + pick(300), p.n = 8 * (1 + pick(40));
   const std::int64_t counts_of_groups[6] = {1, 2, 3, 5, 8, 20};
@@ -150,6 +167,8 @@ inline HostKGrouped numbered_k_grouped(std::uint64_t i) {
     return round_up(major == mn ? rows : p.total_k(), step) + (pick(3) == 0 ? step * (1 + pick(4)) : 0);
   };
   p.lda = stride(p.a_major, p.m), p.ldb = stride(p.b_major, p.n);
+  if (h.packs(p.a_major)) p.lda = 0;
+  if (h.packs(p.b_major)) p.ldb = 0;
   p.ldd = p.n + (pick(3) == 0 ? 8 * (1 + pick(4)) : 0);
   p.stride_d_group = p.m * p.ldd + (pick(3) == 0 ? 8 * pick(9) : 0);
   h.in_place = pick(3) != 0;
@@ -173,6 +192,9 @@ inline HostProblem problem_of_group(const HostKGrouped& h, std::size_t g) {
                         std::int64_t ld, std::int64_t& packed) {
     const std::int64_t element = bytes_of(type);
     packed = major == Major::mn ? ld : count;
+    if (h.packs(major))
+      return std::vector<std::uint8_t>(all.begin() + first * rows * element,
+                                       all.begin() + (first + count) * rows * element);
     if (major == Major::mn)
       return std::vector<std::uint8_t>(all.begin() + first * ld * element,
                                        all.begin() + (first + count) * ld * element);
@@ -269,6 +291,7 @@ inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const Host
   WW_TRY(const Buffer sizes2, upload(h.sizes2.data(), h.sizes2.size() * 4));
   WW_TRY(const Buffer word, upload(&zero, 4));
   WW_TRY(const Buffer out, upload(d.data(), d.size()));
+  WW_TRY(const Buffer workspace, device.allocate(std::max<std::size_t>(made.workspace_bytes(), 256)));
   WW_CHECK(made.run({.a = a.data(),
                      .b = b.data(),
                      .c = h.in_place ? nullptr : c.data(),
@@ -277,7 +300,9 @@ inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const Host
                      .scale_b = static_cast<const float*>(sb.data()),
                      .sizes = static_cast<const std::int32_t*>(sizes.data()),
                      .sizes2 = static_cast<const std::int32_t*>(sizes2.data()),
-                     .status = static_cast<std::uint32_t*>(word.data())}));
+                     .status = static_cast<std::uint32_t*>(word.data()),
+                     .workspace = workspace.data(),
+                     .workspace_bytes = made.workspace_bytes()}));
   WW_CHECK(device.synchronize());
   std::uint32_t complaint = 0;
   WW_CHECK(device.download(&complaint, word.data(), 4));

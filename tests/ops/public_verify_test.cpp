@@ -198,4 +198,23 @@ TEST_F(PublicVerify, CInPlaceIsGivenAsItWas) {
   EXPECT_EQ(ww::verify(k_rows, judged).value().wrong, 0);
 }
 
+TEST_F(PublicVerify, GroupsOfKPackedOneByOne) {
+  ww::KGroupedProblem p{.groups = 3, .m = 24, .n = 40, .k = 384};
+  p.a_major = p.b_major = ww::Major::k, p.packing = ww::KPacking::per_group;
+  const ww::KGroupedPlan plan = ww::plan_k_grouped(device_, p).value();
+  Array a = values(p.a, p.m * p.k), b = values(p.b, p.n * p.k), d = zeros(static_cast<std::size_t>(12 * p.m * p.n));
+  Array ends = integers({256, 256, 384}), workspace = zeros(plan.workspace_bytes());
+  ww::KGroupedOperands run{.a = a.on_device(), .b = b.on_device(), .d = d.on_device()};
+  run.sizes = ends.on_device<std::int32_t>();
+  run.workspace = workspace.on_device(), run.workspace_bytes = plan.workspace_bytes();
+  const auto done = plan.run(run);
+  ASSERT_TRUE(done) << done.error().message;
+  fetch(d);
+  ww::KGroupedOperands host{.a = a.on_host(), .b = b.on_host(), .d = d.on_host()};
+  host.sizes = ends.on_host<std::int32_t>();
+  EXPECT_EQ(ww::verify(p, host).value().wrong, 0);
+  p.packing = ww::KPacking::joint;  // the same bytes mean other matrices
+  EXPECT_GT(ww::verify(p, host).value().wrong, p.m * p.n / 2);
+}
+
 }  // namespace

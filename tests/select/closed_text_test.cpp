@@ -137,7 +137,8 @@ int k_groups(Draw& draw) {
   GemmProblem p = draw_gemm(draw);
   p.batch = 1 + draw.below(200);
   p.epilogue = {};
-  const GemmConfig request = *parse_config(draw.of({"", "", "tile=128x128x0", "cluster=2x1", "raster=2", "stages=3"}));
+  const GemmConfig request =
+      *parse_config(draw.of({"", "", "tile=128x128x0", "cluster=2x1", "raster=2", "stages=3", "k_packing=per-group"}));
   const auto choose = [&](const GemmConfig& given, const ops::LaunchTarget&) {
     return select::choose_k_grouped(p, given);
   };

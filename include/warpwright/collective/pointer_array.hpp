@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrices of a batch at arbitrary addresses: tensor maps of A, B and D of each, which the preceding launch made from
-// an array of pointers (kernel/pointer_maps.hpp). Without pointer arrays, a kernel contains none of it.
+// Tensor maps that the preceding launch made. Matrices of a batch at arbitrary addresses: A, B and D of each, from an
+// array of pointers (kernel/pointer_maps.hpp). Groups of K packed one by one: A and B of each, from the sizes of the
+// groups (kernel/k_group_maps.hpp). Other kernels contain none of it.
 #pragma once
 
 #include "warpwright/arch/global.hpp"
@@ -15,17 +16,19 @@ using namespace config;
 template <GemmConfig kConfig>
 WW_DEVICE const arch::TensorMap& map_of_a(const GemmArguments& arguments, TileCoord tile) {
   if constexpr (kConfig.operands.pointer_array) return arguments.maps[kMapsOfMatrix * tile.batch];
+  else if constexpr (maps_groups(kConfig)) return arguments.maps[kMapsOfGroup * tile.batch];
   else return arguments.a;
 }
 template <GemmConfig kConfig>
 WW_DEVICE const arch::TensorMap& map_of_b(const GemmArguments& arguments, TileCoord tile) {
   if constexpr (kConfig.operands.pointer_array) return arguments.maps[kMapsOfMatrix * tile.batch + 1];
+  else if constexpr (maps_groups(kConfig)) return arguments.maps[kMapsOfGroup * tile.batch + 1];
   else return arguments.b;
 }
 
 /// Acquires the maps of A and B of `tile`. The thread that loads from them calls it.
 template <GemmConfig kConfig> WW_DEVICE void acquire_operands(const GemmArguments& arguments, TileCoord tile) {
-  if constexpr (kConfig.operands.pointer_array) {
+  if constexpr (acquires_operands(kConfig)) {
     arch::tensor_map::acquire(map_of_a<kConfig>(arguments, tile));
     arch::tensor_map::acquire(map_of_b<kConfig>(arguments, tile));
   }

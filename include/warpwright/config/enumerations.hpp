@@ -47,6 +47,13 @@ enum class Grouping : u8 {
 };
 WW_HOST_DEVICE constexpr EnumNames names_of(Grouping) { return {"Grouping", {"dense", "row-groups", "k-groups"}}; }
 
+/// Where the groups of a K-major operand lie, for groups of K. An MN-major operand is the same in memory either way.
+enum class KPacking : u8 {
+  joint,      // side by side in one matrix, whose rows hold the K of all groups
+  per_group,  // one matrix after the other, each with rows as long as its group's K
+};
+WW_HOST_DEVICE constexpr EnumNames names_of(KPacking) { return {"KPacking", {"joint", "per-group"}}; }
+
 /// The kernel for groups of rows.
 enum class GroupedVariant : u8 {
   automatic,

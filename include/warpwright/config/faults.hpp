@@ -267,6 +267,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_k_grouped(const GemmConfig& c) {
   if (c.sm90.tile_scheduler != TileScheduler::fixed) return {"tile_scheduler", "static"};
   if (reduces(c.epilogue)) return {"epilogue", "one without reductions for groups of K"};
   if (group_capacity(c) < 1 || group_capacity(c) > kGroupLimit) return {"k_groups", "1 to 4096"};
+  if (maps_groups(c) && has_k_tails(c))
+    return {"k_packing", "joint for an M-major A with an N-major B, whose groups lie one after the other already"};
   if (raster_shared_plan(c).total > kSharedLimit)
     return {"stages", "a ring, an output tile and group tables that fit 232448 bytes of shared memory"};
   return {};

@@ -58,6 +58,7 @@ template <class Config, class Visit> WW_HOST_DEVICE constexpr void for_each_fiel
   WW_FIELD("variant", row_groups.variant);
   WW_FIELD("groups", row_groups.capacity);
   WW_FIELD("k_groups", k_groups.capacity);
+  WW_FIELD("k_packing", k_groups.packing);
   WW_FIELD("epilogue", epilogue);
 #undef WW_FIELD
 }

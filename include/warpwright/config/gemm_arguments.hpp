@@ -26,6 +26,7 @@ struct PartialTiles {
 };
 
 inline constexpr int kMapsOfMatrix = 3;  // pointer arrays: A, B, D
+inline constexpr int kMapsOfGroup = 2;   // groups of K packed one by one: A, B
 
 struct GemmArguments {
   arch::TensorMap a;  // (M, K), box (TILE_M / CLUSTER_N, 128 bytes), 128-byte swizzle; M-major: (K, M), box (64, 64)
@@ -44,8 +45,8 @@ struct GemmArguments {
   i64 scale_a_batch, scale_b_batch;  // floats from the scales of one matrix to the next; 0: the same
   EpilogueArguments epilogue;        // of a config with a tree
   PartialTiles partials;             // stream-K and split-K through workspace
-  // Pointer arrays, in place of a, b, d and epilogue.c.
-  const arch::TensorMap* maps;    // (L, {A, B, D}), rank 2
+  // Pointer arrays, in place of a, b, d and epilogue.c. Groups of K packed one by one: in place of a and b.
+  const arch::TensorMap* maps;    // (L, {A, B, D}), rank 2; groups: (G, {A, B}), rank 3
   const void* const* c_pointers;  // (L)
 };
 

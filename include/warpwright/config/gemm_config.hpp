@@ -74,7 +74,8 @@ struct RowGroups {
 
 /// Groups of K.
 struct KGroups {
-  int capacity = 0;  // groups that fit the tables in shared memory
+  int capacity = 0;                    // groups that fit the tables in shared memory
+  KPacking packing = KPacking::joint;  // per_group: the launch before this one makes tensor maps for every group
   bool operator==(const KGroups&) const = default;
 };
 

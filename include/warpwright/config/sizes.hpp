@@ -184,6 +184,15 @@ WW_HOST_DEVICE constexpr bool has_k_tails(const GemmConfig& c) {
   return groups_k(c) && c.operands.layout.a == Major::mn && c.operands.layout.b == Major::mn;
 }
 
+/// Returns whether every group of K has tensor maps of its own for A and B, made by the launch before the product's.
+WW_HOST_DEVICE constexpr bool maps_groups(const GemmConfig& c) {
+  return groups_k(c) && c.k_groups.packing == KPacking::per_group;
+}
+/// Returns whether the tensor maps of A and B are in global memory.
+WW_HOST_DEVICE constexpr bool acquires_operands(const GemmConfig& c) {
+  return c.operands.pointer_array || maps_groups(c);
+}
+
 /// Returns whether the matrices of a batch form one rank-3 tensor.
 WW_HOST_DEVICE constexpr bool stacks_matrices(const GemmConfig& c) {
   return c.operands.batched && !c.operands.pointer_array;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "warpwright/config/enumerations.hpp"
 #include "warpwright/config/group_encoding.hpp"
 #include "warpwright/host/gemm.hpp"
 
@@ -32,6 +33,11 @@ struct KGroupedProblem {
   // K) or (N, K), which FP8 and tf32 require, restricts groups to begin and end at multiples of 128. Other groups are
   // cut to whole blocks of 128, and the status word reports `misaligned`.
   Major a_major = Major::mn, b_major = Major::mn;
+  // per_group: a K-major operand holds the matrices of the groups one after the other, each (M, K of the group) or (N,
+  // K of the group) with packed rows. The matrix of the group that starts at row s of K begins at element M * s, or N *
+  // s. k is a multiple of 128, and lda or ldb of such an operand is 0. The plan has a workspace. An MN-major operand is
+  // the same in memory with either packing.
+  KPacking packing = KPacking::joint;
   bool accumulate = false;  // D[g] = C[g] + product, where C has D's type and strides; otherwise D[g] = product
   std::int64_t lda = 0, ldb = 0, ldd = 0;  // row strides in elements of A and B as stored; 0: packed
   std::int64_t stride_d_group = 0;         // elements from D[g] to D[g + 1]; 0: M * ldd
@@ -57,13 +63,15 @@ struct KGroupedOperands {
   const std::int32_t* sizes = nullptr;
   const std::int32_t* sizes2 = nullptr;
   std::uint32_t* status = nullptr;  // optional: the kernel ORs GroupStatus bits into it
+  void* workspace = nullptr;        // KGroupedPlan::workspace_bytes() bytes, 256-byte aligned, in any state
+  std::size_t workspace_bytes = 0;
 };
 
 /// Returns the reason why this library cannot run `problem` with `options`, or no error. Touches no device.
 Result<void> can_implement(const KGroupedProblem& problem, const GemmOptions& options = {});
 
-/// A compiled kernel and its launch parameters except the pointers. Plans are copyable and thread-safe, and need no
-/// workspace.
+/// A compiled kernel and its launch parameters except the pointers. Plans are copyable and thread-safe; a workspace
+/// serves one run at a time.
 class KGroupedPlan {
  public:
   // Moving copies, so that no plan is ever empty.
@@ -71,7 +79,8 @@ class KGroupedPlan {
   KGroupedPlan& operator=(const KGroupedPlan&) = default;
 
   const KGroupedProblem& problem() const;
-  const GemmConfig& config() const;  // fully resolved
+  const GemmConfig& config() const;     // fully resolved
+  std::size_t workspace_bytes() const;  // owned by the caller, 256-byte aligned; 0 unless groups are packed one by one
   /// Validates the pointers (null, alignment, overlap with D), then launches the kernel. It never synchronises and
   /// never reads sizes, so that a graph can capture it.
   Result<void> run(const KGroupedOperands& operands, Stream stream = {}) const;

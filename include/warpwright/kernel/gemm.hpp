@@ -58,7 +58,7 @@ template <GemmConfig kConfig> struct Gemm {
       if constexpr (config::uses_work_tile_counter(kConfig)) Scheduler::initialize(shared);
       PartialSums<kConfig>::initialize(shared);
       if constexpr (!kConfig.operands.pointer_array) {
-        if (k_blocks(params) > 0) {
+        if (!config::maps_groups(kConfig) && k_blocks(params) > 0) {
           arch::tma::prefetch(params.gemm.a);
           arch::tma::prefetch(params.gemm.b);
         }
@@ -95,8 +95,9 @@ template <GemmConfig kConfig> struct Gemm {
 
   WW_DEVICE static void load(const Params& params, arch::SharedAddress shared, Pipeline& pipeline,
                              config::TileCoord coord, config::KRange k, int& matrix) {
-    if (kConfig.operands.pointer_array && coord.batch != matrix && k.blocks > 0)
+    if (config::acquires_operands(kConfig) && coord.batch != matrix && k.blocks > 0)
       collective::acquire_operands<kConfig>(params.gemm, coord), matrix = coord.batch;
+    if constexpr (config::maps_groups(kConfig)) k.first = 0;  // the maps begin where the group does
     Mainloop::load(params.gemm, shared, pipeline, coord, k);
   }
 
