@@ -30,9 +30,9 @@ template <class Wire> void describe(Wire& wire, GemmProblem& p) {
            epilogue);
 }
 template <class Wire> void describe(Wire& wire, GroupedProblem& p) {
-  auto& [groups, rows, n, k, a, b, d, scale, scale_type, encoding, alignment, zero_outside, lda, ldb, ldd,
+  auto& [groups, rows, n, k, a, b, d, b_major, scale, scale_type, encoding, alignment, zero_outside, lda, ldb, ldd,
          stride_b_group, scale_a_row, scale_a_k, scale_a_group, scale_b_n, scale_b_k, scale_b_group, epilogue] = p;
-  wire.all(groups, rows, n, k, a, b, d, scale, scale_type, encoding, alignment, zero_outside, lda, ldb, ldd,
+  wire.all(groups, rows, n, k, a, b, d, b_major, scale, scale_type, encoding, alignment, zero_outside, lda, ldb, ldd,
            stride_b_group, scale_a_row, scale_a_k, scale_a_group, scale_b_n, scale_b_k, scale_b_group, epilogue);
 }
 template <class Wire> void describe(Wire& wire, KGroupedProblem& p) {

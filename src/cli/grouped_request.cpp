@@ -87,8 +87,8 @@ Result<GroupLayout> layout_of_files(const Flags& flags, SizeFiles files, const R
   WW_TRY(layout.rows, resolve_size(flags.m, "--m", rows, needed));
   if (flags.align) {
     WW_TRY(layout.alignment, parse_integer(*flags.align, "--align", 1, 1 << 20));
-    if (layout.alignment > 1 && layout.encoding != GroupEncoding::offsets)
-      return failure(ErrorCode::invalid, "--align", "1 without --offsets", *flags.align);
+    if (layout.alignment > 1 && layout.encoding != GroupEncoding::offsets && layout.encoding != GroupEncoding::row_ids)
+      return failure(ErrorCode::invalid, "--align", "1 without --offsets and --row-ids", *flags.align);
   }
   layout.sizes = std::move(files.sizes), layout.sizes2 = std::move(files.sizes2);
   return layout;
@@ -133,7 +133,7 @@ Result<void> expect_extents(const std::optional<ArrayFile>& array, std::size_t e
 }
 
 Result<void> resolve_groups_and_rows(const Flags& flags, GroupedRequest& request) {
-  WW_CHECK(expect_extents(request.b, 3, "(G, N, K)"));
+  WW_CHECK(expect_extents(request.b, 3, request.problem.b_major == Major::k ? "(G, N, K)" : "(G, K, N)"));
   WW_TRY(SizeFiles files, open_sizes(flags));
   if (flags.rows) {
     WW_TRY(request.counts, parse_rows(*flags.rows));
@@ -163,16 +163,21 @@ Result<void> resolve_sizes(const Flags& flags, GroupedRequest& request) {
   const auto last = [](const std::optional<ArrayFile>& array) {
     return array ? std::optional(array->shape.back()) : std::nullopt;
   };
-  if (request.a && request.b && last(request.a) != last(request.b))
-    return failure(ErrorCode::invalid, "--b", fmt::format("K = {} columns as in --a", *last(request.a)),
-                   fmt::format("{}", *last(request.b)));
-  const auto rows_of_b = request.b ? std::optional(request.b->shape[1]) : std::nullopt;
-  WW_TRY(p.n, resolve_size(flags.n, "--n", rows_of_b, kDefaultN));
-  WW_TRY(p.k, resolve_size(flags.k, "--k", request.a ? last(request.a) : last(request.b), kDefaultK));
+  const bool by_k = p.b_major == Major::k;
+  const auto of_b = [&](std::size_t extent) {
+    return request.b ? std::optional(request.b->shape[extent]) : std::nullopt;
+  };
+  const auto k_of_b = of_b(by_k ? 2 : 1);
+  if (request.a && request.b && last(request.a) != k_of_b)
+    return failure(ErrorCode::invalid, "--b",
+                   fmt::format("K = {} {} as in --a", *last(request.a), by_k ? "columns" : "rows"),
+                   fmt::format("{}", *k_of_b));
+  WW_TRY(p.n, resolve_size(flags.n, "--n", of_b(by_k ? 1 : 2), kDefaultN));
+  WW_TRY(p.k, resolve_size(flags.k, "--k", request.a ? last(request.a) : k_of_b, kDefaultK));
   WW_TRY(p.lda, operand_row(p.k, p.a));
-  p.ldb = p.lda;
+  WW_TRY(p.ldb, operand_row(by_k ? p.k : p.n, p.b));
   WW_CHECK(expect_bytes("--m", {p.total_rows(), p.lda}, bytes_of(p.a)));
-  WW_CHECK(expect_bytes("--n", {p.groups, p.n, p.ldb}, bytes_of(p.b)));
+  WW_CHECK(expect_bytes("--n", {p.groups, by_k ? p.n : p.k, p.ldb}, bytes_of(p.b)));
   return expect_bytes("--m", {p.total_rows(), p.n}, bytes_of(p.d));
 }
 
@@ -245,6 +250,18 @@ Result<void> resolve_variant(const Flag& flag, GemmConfig& config) {
   return {};
 }
 
+Result<void> resolve_layout(const Flags& flags, GroupedRequest& request) {
+  MatrixLayout& layout = request.options.config.operands.layout;
+  if (flags.layout) {
+    WW_TRY(const int choice, parse_choice(flags.layout, "--layout", {"nt", "nn"}, 0));
+    layout = {.a = Major::k, .b = choice == 0 ? Major::k : Major::mn};
+  }
+  if (layout.a != Major::k)
+    return failure(ErrorCode::unsupported, "--config, key layout", "nt or nn for groups of rows", name_of(layout));
+  request.problem.b_major = layout.b;
+  return {};
+}
+
 }  // namespace
 
 Result<GroupedRequest> make_grouped_request(const Flags& flags) {
@@ -257,6 +274,7 @@ Result<GroupedRequest> make_grouped_request(const Flags& flags) {
     return failure(ErrorCode::unsupported, request.b ? "--b" : "--config, key b", name_of(request.types.ab),
                    name_of(request.types.b), "operands of groups have one type");
   p.a = p.b = request.types.ab, p.d = request.types.d, p.scale = request.types.scale;
+  WW_CHECK(resolve_layout(flags, request));
   WW_TRY(p.epilogue, resolve_epilogue(flags, request.options.config.epilogue, request));
   request.options.config.epilogue = p.epilogue;  // a flag decides over the config's text
   if (config::stages_of(p.epilogue).quantise != EpilogueOp::none && !flags.out_dtype) p.d = DType::e4m3;

@@ -205,8 +205,8 @@ Result<void> lay_out_files(const Flags& flags, SizeFiles files, KGroupedRequest&
   layout = {.encoding = *files.encoding, .groups = *groups};
   WW_TRY(layout.rows, resolve_size(flags.k, "--k", rows, needed));
   layout.alignment = request.spacing.alignment;
-  if (layout.alignment > 1 && layout.encoding != GroupEncoding::offsets)
-    return failure(ErrorCode::invalid, "--align", "1 without --offsets", *flags.align);
+  if (layout.alignment > 1 && layout.encoding != GroupEncoding::offsets && layout.encoding != GroupEncoding::row_ids)
+    return failure(ErrorCode::invalid, "--align", "1 without --offsets and --row-ids", *flags.align);
   layout.sizes = std::move(files.sizes), layout.sizes2 = std::move(files.sizes2);
   WW_CHECK(check_sizes(layout, files.argument, operations::granularity_of(request.problem)));
   request.group_flags = file_flags(flags, layout, "--k");

@@ -45,10 +45,13 @@ bool uses_descriptors(const GemmConfig& config) { return config.row_groups.varia
 
 static_assert(config::kTokenWidthCount <= config::kWidthClasses);
 
-/// Returns B [G, N, K] as a map whose boxes are rows of one group.
+/// Returns B [G, N, K], or N-major [G, K, N], as a map whose boxes are rows of one group.
 runtime::TensorMapSpec weights_map(const GroupedProblem& g, const GemmConfig& c, const void* base) {
   runtime::TensorMapSpec spec =
-      TensorMapSpec::matrix(base, g.b, g.n, g.k, g.ldb, c.tile.n / config::slices_of_b(c), c.tile.k, SmemSwizzle::b128);
+      g.b_major == Major::k
+          ? TensorMapSpec::matrix(base, g.b, g.n, g.k, g.ldb, c.tile.n / config::slices_of_b(c), c.tile.k,
+                                  SmemSwizzle::b128)
+          : TensorMapSpec::matrix(base, g.b, g.k, g.n, g.ldb, c.tile.k, config::mn_block(g.b), SmemSwizzle::b128);
   spec.rank = 3;
   spec.extent[2] = static_cast<std::uint64_t>(g.groups);
   spec.stride_bytes[2] = static_cast<std::uint64_t>(g.stride_b_group) * bytes_of(g.b);

@@ -32,7 +32,9 @@ std::uint64_t scale_b_bytes(const GroupedProblem& p) {
 std::uint64_t weight_bytes(const GroupedProblem& p) {
   if (p.k == 0) return 0;
   const auto before = static_cast<std::uint64_t>(p.groups - 1) * static_cast<std::uint64_t>(p.stride_b_group);
-  return before * bytes_of(p.b) + span_bytes(p.n, p.k, p.ldb, bytes_of(p.b));
+  const std::uint64_t one =
+      p.b_major == Major::k ? span_bytes(p.n, p.k, p.ldb, bytes_of(p.b)) : span_bytes(p.k, p.n, p.ldb, bytes_of(p.b));
+  return before * bytes_of(p.b) + one;
 }
 
 MemoryRange d_memory(const GroupedProblem& p, const GroupedOperands& operands) {

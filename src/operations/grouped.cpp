@@ -24,6 +24,9 @@ void spoil(Matrix& matrix, const GroupMeaning& meaning) {
       std::memset(matrix.row(row), 0xff, static_cast<std::size_t>(matrix.cols() * bytes_of(matrix.type())));
 }
 
+/// The rows of B of one group as it is stored.
+std::int64_t rows_of_b(const GroupedProblem& p) { return p.b_major == Major::k ? p.n : p.k; }
+
 class GroupedOperation final : public PlannedOperation<GroupedProblem, GroupedPlan, GroupedOperands> {
  public:
   using PlannedOperation::PlannedOperation;
@@ -49,7 +52,8 @@ class GroupedOperation final : public PlannedOperation<GroupedProblem, GroupedPl
     const GroupedProblem& p = problem_;
     const std::string groups = group_flags(groups_->described, p.encoding, "--rows", "--m", p.rows);
     if (groups.empty()) return {};
-    return fmt::format("{} --n {} --k {}{}", groups, p.n, p.k, p.zero_outside ? " --zero-outside" : "");
+    return fmt::format("{} --n {} --k {}{}{}", groups, p.n, p.k, p.b_major == Major::k ? "" : " --layout nn",
+                       p.zero_outside ? " --zero-outside" : "");
   }
   int axes() const override { return groups_->described.counts.empty() ? 2 : 3; }
   std::unique_ptr<Operation> halved(int axis) const override;
@@ -99,7 +103,9 @@ Operation::Shapes GroupedOperation::shapes() const {
   const GroupedProblem& p = problem_;
   const std::int64_t rows = p.total_rows(), blocks = ceil_div(p.k, kScaleBlock);
   const std::int64_t columns = config::output_columns(p.epilogue, p.n);
-  Shapes s{.a = {p.a, rows, p.k, p.lda}, .b = {p.b, p.groups * p.n, p.k, p.ldb}, .d = {p.d, rows, columns, columns}};
+  Shapes s{.a = {p.a, rows, p.k, p.lda},
+           .b = {p.b, p.groups * rows_of_b(p), p.b_major == Major::k ? p.k : p.n, p.ldb},
+           .d = {p.d, rows, columns, columns}};
   switch (p.scale) {
     case Scale::none: break;
     case Scale::tensor:
@@ -129,7 +135,7 @@ std::unique_ptr<Operation> GroupedOperation::halved(int axis) const {
     p.rows = 0;
   } else {
     if (!halve_size(axis == 0 ? p.n : p.k, axis == 0 ? c.tile.n : c.tile.k, kHalvedStep)) return nullptr;
-    p.lda = p.ldb = row_of(p.k, p.a);
+    p.lda = row_of(p.k, p.a), p.ldb = row_of(p.b_major == Major::k ? p.k : p.n, p.b);
     p.ldd = p.stride_b_group = 0;
     if (p.scale != Scale::tensor)
       p.scale_a_row = p.scale_a_k = p.scale_a_group = p.scale_b_n = p.scale_b_k = p.scale_b_group = 0;
@@ -142,7 +148,7 @@ OperandBytes GroupedOperation::operand_bytes() const {
   const std::int64_t rows = p.total_rows();
   OperandBytes made;
   made.a = span_of({{rows, p.lda}, {p.lda, 1}}) * bytes_of(p.a);
-  made.b = span_of({{p.groups, p.stride_b_group}, {p.n, p.ldb}, {p.ldb, 1}}) * bytes_of(p.b);
+  made.b = span_of({{p.groups, p.stride_b_group}, {rows_of_b(p), p.ldb}, {p.ldb, 1}}) * bytes_of(p.b);
   made.d = span_of({{rows, p.ldd}, {p.ldd, 1}}) * bytes_of(p.d);
   add_scale_bytes(p, rows, p.k, {p.groups, p.scale_a_group}, {p.groups, p.scale_b_group}, made);
   return made;
@@ -152,16 +158,29 @@ DotProduct GroupedOperation::dot_product(std::int64_t g, std::int64_t row, std::
   const GroupedProblem p = resolved();
   row += groups_->meaning.groups[static_cast<std::size_t>(g)].first;
   DotProduct made{.scale_a = g * p.scale_a_group, .scale_b = g * p.scale_b_group};
-  made.a = row * p.lda, made.b = g * p.stride_b_group + column * p.ldb, made.d = row * p.ldd + column;
+  const bool by_k = p.b_major == Major::k;
+  made.a = row * p.lda, made.b = g * p.stride_b_group + column * (by_k ? p.ldb : 1), made.d = row * p.ldd + column;
+  if (!by_k) made.b_step = p.ldb;
   add_scales(p, row, column, made);
   return made;
 }
 
 Result<Judgement> GroupedOperation::judge(EmuMath math, std::atomic<int>* progress) {
   const GroupedProblem& p = problem_;
-  Claim claim = host_claim(math);
-  claim.groups = &groups_->meaning.groups;
-  claim.outside = p.zero_outside ? static_cast<unsigned char>(0) : kUntouched;
+  Matrix k_major;
+  if (p.b_major == Major::mn) {
+    WW_TRY(k_major, transposed(host_.b, p.k, sizes_argument()));
+  }
+  const Claim on_host = host_claim(math);
+  const Claim claim{.a = host_.a,
+                    .b = p.b_major == Major::mn ? k_major : host_.b,
+                    .d = host_.d,
+                    .scale = p.scale,
+                    .scale_a = on_host.scale_a,
+                    .scale_b = on_host.scale_b,
+                    .math = math,
+                    .groups = &groups_->meaning.groups,
+                    .outside = p.zero_outside ? static_cast<unsigned char>(0) : kUntouched};
   return verify_product(claim, p.epilogue, {p.total_rows(), p.n, {}, {}, 1, claim.groups}, host_.epilogue, progress);
 }
 

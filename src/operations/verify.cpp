@@ -300,7 +300,7 @@ Result<Verification> verify(const GroupedProblem& problem, const GroupedOperands
     const auto [first, count] = groups[static_cast<std::size_t>(g)];
     Product product{.number = g, .m = count, .n = p.n, .k = p.k};
     product.a = operand("a", at(o.a, first * p.lda, p.a), p.a, Major::k, count, p.k, p.lda);
-    product.b = operand("b", at(o.b, g * p.stride_b_group, p.b), p.b, Major::k, p.n, p.k, p.ldb);
+    product.b = operand("b", at(o.b, g * p.stride_b_group, p.b), p.b, p.b_major, p.n, p.k, p.ldb);
     product.d = matrix("d", at(o.d, first * p.ldd, p.d), p.d, OutputLayout::row, count,
                        config::output_columns(p.epilogue, p.n), p.ldd);
     const std::int64_t scale_row = p.scale == Scale::tensor ? g * p.scale_a_group : first * p.scale_a_row;

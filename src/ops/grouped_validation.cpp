@@ -49,7 +49,7 @@ void fill_block_scales(GroupedProblem& p) {
 
 void fill_strides(GroupedProblem& p) {
   if (p.lda == 0) p.lda = p.k;
-  if (p.ldb == 0) p.ldb = p.k;
+  if (p.ldb == 0) p.ldb = p.b_major == Major::k ? p.k : p.n;
   if (p.ldd == 0) p.ldd = config::output_columns(p.epilogue, p.n);
   if (p.scale == Scale::none) p.scale_a_group = p.scale_b_group = 0;
   if (p.scale == Scale::none || p.scale == Scale::tensor) fill_tensor_scales(p);
@@ -108,9 +108,9 @@ Result<void> check_encoding(GroupEncoding encoding, std::int64_t alignment) {
   if (alignment > kLargestExtent)
     return failure(ErrorCode::unsupported, "alignment", fmt::format("at most {}", kLargestExtent),
                    fmt::format("{}", alignment));
-  if (alignment != 1 && encoding != GroupEncoding::offsets)
+  if (alignment != 1 && encoding != GroupEncoding::offsets && encoding != GroupEncoding::row_ids)
     return failure(ErrorCode::invalid, "alignment",
-                   fmt::format("1 with {}: only offsets leave the start of a group to it", name_of(encoding)),
+                   fmt::format("1 with {}, which says where every group starts", name_of(encoding)),
                    fmt::format("{}", alignment));
   return {};
 }
@@ -121,18 +121,23 @@ Result<GroupedProblem> validate(const GroupedProblem& problem) {
   const GemmProblem outputs = outputs_of(p);
   WW_CHECK(check_types(p.a, p.b, plain_output(outputs), p.scale));
   WW_CHECK(check_scale_type(p.scale, p.scale_type));
+  if (p.b_major != Major::k && bytes_of(p.b) != 2)
+    return failure(ErrorCode::unsupported, "b (layout)",
+                   fmt::format("K-major: wgmma takes {} no other way", name_of(p.b)), "N-major");
   WW_CHECK(check_epilogue(outputs));
   WW_CHECK(check_encoding(p.encoding, p.alignment));
   fill_strides(p);
-  WW_CHECK(check_multiples(p.n, p.k, p.a, problem.lda == 0 && problem.ldb == 0));
+  WW_CHECK(check_multiples(p.n, p.k, p.a, problem.lda == 0 && problem.ldb == 0 && p.b_major == Major::k));
   WW_CHECK(check_rows("lda", "k", p.total_rows(), p.k, p.lda, p.a));
   const std::int64_t columns = config::output_columns(p.epilogue, p.n), step = 16 / bytes_of(p.d);
   if (columns % step != 0)  // tails of groups are stored 16 bytes at a time
     return failure(ErrorCode::unsupported, "n", fmt::format("a multiple of {} columns of D in {}", step, name_of(p.d)),
                    fmt::format("{}", columns));
-  WW_CHECK(check_rows("ldb", "k", p.n, p.k, p.ldb, p.b));
-  if (p.stride_b_group == 0) p.stride_b_group = p.n * p.ldb;  // cannot overflow: ldb has been checked with N rows
-  WW_CHECK(check_groups("stride_b_group", p.groups, p.stride_b_group, p.n, p.ldb, p.b));
+  const bool by_k = p.b_major == Major::k;
+  const std::int64_t rows_of_b = by_k ? p.n : p.k;
+  WW_CHECK(check_rows("ldb", by_k ? "k" : "n", rows_of_b, by_k ? p.k : p.n, p.ldb, p.b));
+  if (p.stride_b_group == 0) p.stride_b_group = rows_of_b * p.ldb;  // cannot overflow: ldb has been checked with them
+  WW_CHECK(check_groups("stride_b_group", p.groups, p.stride_b_group, rows_of_b, p.ldb, p.b));
   WW_CHECK(check_rows("ldd", "n", p.total_rows(), columns, p.ldd, p.d));
   WW_CHECK(check_scales(p));
   return p;

@@ -107,13 +107,22 @@ struct Span {
   std::int64_t start = 0, end = 0;
 };
 
+/// Returns the group of every row: with an alignment, that of the first of so many rows.
+std::vector<std::int64_t> ids_of(const GroupLayout& layout) {
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(layout.rows));
+  for (std::int64_t row = 0; row < layout.rows; ++row)
+    ids[static_cast<std::size_t>(row)] = layout.sizes[static_cast<std::size_t>(row - row % layout.alignment)];
+  return ids;
+}
+
 /// Returns the first run of every group of row ids.
 std::vector<Span> first_runs(const GroupLayout& layout, std::uint32_t& status) {
   std::vector<Span> spans(static_cast<std::size_t>(layout.groups));
   std::vector<bool> seen(spans.size());
+  const std::vector<std::int64_t> ids = ids_of(layout);
   for (std::int64_t row = 0; row < layout.rows;) {
-    const std::int64_t id = layout.sizes[static_cast<std::size_t>(row)], start = row;
-    while (row < layout.rows && layout.sizes[static_cast<std::size_t>(row)] == id) ++row;
+    const std::int64_t id = ids[static_cast<std::size_t>(row)], start = row;
+    while (row < layout.rows && ids[static_cast<std::size_t>(row)] == id) ++row;
     if (id < -1 || id >= layout.groups) status |= GroupStatus::bad_id;
     if (id < 0 || id >= layout.groups) continue;
     if (seen[static_cast<std::size_t>(id)]) status |= GroupStatus::scattered;
@@ -178,8 +187,9 @@ namespace {
 
 Result<void> check_ids(const GroupLayout& layout, const std::string& argument) {
   std::vector<std::int64_t> end(static_cast<std::size_t>(layout.groups), -1);  // of the run of each group
+  const std::vector<std::int64_t> ids = ids_of(layout);
   for (std::int64_t row = 0; row < layout.rows; ++row) {
-    const std::int64_t id = layout.sizes[static_cast<std::size_t>(row)];
+    const std::int64_t id = ids[static_cast<std::size_t>(row)];
     if (id < -1 || id >= layout.groups)
       return failure(ErrorCode::invalid, argument, fmt::format("ids from -1 (no group) to {}", layout.groups - 1),
                      fmt::format("{} at row {}", id, row));

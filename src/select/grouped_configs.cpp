@@ -91,6 +91,7 @@ GemmConfig rasterised(GemmConfig config, GroupedVariant variant, std::int64_t n 
   config.tile.m = promoted && !words ? 192 : 128;
   config.tile.n = promoted || words ? 128 : 256;
   if (n > 0 && config::pairs_halves(config)) config.tile.n = config::tile_of_halves(config, n, config.tile.n);
+  if (config.operands.layout.b == Major::mn) config.tile.n = max(128, config.tile.n / 128 * 128);  // two whole slices
   config.cluster.m = promoted && !words ? 1 : 2;
   config.cluster.n = 1;
   return config::resolve_grouped(config);
@@ -165,6 +166,7 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
   config.operands.b = problem.b;
   config.operands.d = problem.d;
   config.operands.scale = problem.scale;
+  config.operands.layout = {.a = Major::k, .b = problem.b_major};
   config.epilogue = problem.epilogue;
   if (config.row_groups.capacity == 0) config.row_groups.capacity = group_capacity_for(problem.groups);
   config.row_groups.variant = variant_for(problem, requested);

@@ -224,6 +224,9 @@ def draw_grouped_kernel(rng: random.Random) -> Kernel:
     d = rng.choice(["bf16", "f16", "f32"])
     flags: Dict[str, Any] = {"--dtype": dtype, "--scale": scale, "--out-dtype": d, NAMES["variant"]: variant}
     traits: Dict[str, Any] = {"a": dtype, "b": dtype, "d": d, "scale": scale, "variant": variant, "cluster": 2}
+    by_n = dtype != "e4m3" and one_in(rng, 3)
+    if by_n:
+        traits["layout"] = flags["--layout"] = "nn"
     if variant == "ragged":
         scheduler = pick(rng, auto=2, static=2, dynamic=2, split_k=2)
         if scheduler == "split-k" and one_in(rng, 2):
@@ -238,6 +241,8 @@ def draw_grouped_kernel(rng: random.Random) -> Kernel:
         scheduler = pick(rng, auto=1, static=1)
         if one_in(rng, 2):
             flags["--tile"], flags["--cluster"] = rng.choice(["64x64", "128x128", "128x64"]), rng.choice(["1x1", "2x1"])
+            if by_n and flags["--tile"].endswith("x64"):  # each CTA that shares B loads 64 columns of it
+                flags["--cluster"] = "1x1"
     flags[NAMES["tile-scheduler"]] = scheduler
     if scheduler != "split-k" and one_in(rng, 6):
         flags["--batch-invariant"] = True
@@ -442,7 +447,7 @@ def draw_grouped(rng: random.Random, kernel: Kernel, portable: bool) -> Line:
         groups = len(counts)
         of_rows = [groups, rows] if encoding == "masked" else [rows]
         give(rng, files, flags, "--a", t["a"], of_rows + [k])
-        give(rng, files, flags, "--b", t["b"], [groups, n, k])
+        give(rng, files, flags, "--b", t["b"], [groups, k, n] if t.get("layout") == "nn" else [groups, n, k])
         shapes = {"none": None, "tensor": ([groups], [1]), "row-column": (of_rows, [groups, n]),
                   "block": (of_rows + [blocks(k)], [groups, blocks(n), blocks(k)])}[t["scale"]]
         if shapes:

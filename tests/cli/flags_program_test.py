@@ -165,6 +165,8 @@ class Flags(unittest.TestCase):
                 ("--fixed-n", *small, "--config", "fixed_n=64", "--fixed-n", "128"),
                 ("--layout", *small, "--dtype", "bf16", "--config", "layout=nn", "--layout", "tt"),
                 ("--layout", "k-grouped", "--config", "layout=tn", "--layout", "nn"),
+                ("--layout", "grouped", "--dtype", "bf16", "--config", "layout=nn", "--layout", "nt"),
+                ("--packing", "k-grouped", "--config", "k_packing=per-group", "--packing", "joint"),
                 ("--epilogue", *small, "--config", "epilogue=relu(acc)", "--epilogue", "silu(acc)"),
                 ("--pointer-array", *small, "--batch", "2", "--config", "pointers=0", "--pointer-array"),
                 ("--split", *small, "--config", "tile_scheduler=static", "--split", "4"),

@@ -169,7 +169,11 @@ class Program(unittest.TestCase):
                                           ("indptr", "ragged", ["--scale", "row-column"]),
                                           ("starts-counts", "ragged", ["--gap", "3", "--scale", "tensor"]),
                                           ("row-ids", "contiguous", ["--align", "16", "--m", "80"]),
-                                          ("masked", "masked", ["--dtype", "bf16"])):
+                                          ("masked", "masked", ["--dtype", "bf16"]),
+                                          ("masked", "masked", ["--dtype", "bf16", "--layout", "nn"]),
+                                          ("offsets", "ragged", ["--dtype", "f16", "--layout", "nn"]),
+                                          ("indptr", "contiguous", ["--dtype", "bf16", "--layout", "nn",
+                                                                    "--epilogue", "swiglu(acc)"])):
             with self.subTest(encoding=encoding, variant=variant):
                 result = run(*small, "--encoding", encoding, "--variant", variant, *more)
                 self.assertEqual(result.returncode, 0, result)
@@ -180,6 +184,15 @@ class Program(unittest.TestCase):
                 self.assertEqual(answer.get("outside_wrong", 0), 0)
                 if variant == "ragged":
                     self.assertGreater(sum(width["tiles"] for width in answer["widths"]), 2)
+
+    def test_the_first_id_of_a_tile_is_that_of_its_rows(self) -> None:
+        ids = npy(self.path / "ids.npy", "<i4", (40,), struct.pack("<40i", *[[0, -1, 2][row // 16] if row % 16 < 5 else -1
+                                                                           for row in range(40)]))
+        small = ["grouped", "--device", "emu:sm90", "--groups", "3", "--row-ids", ids, "--n", "64", "--k", "128",
+                 "--verify", "--json"]
+        self.assertEqual(self.one_object(run(*small))["useful_rows"], 10)
+        answer = self.one_object(run(*small, "--align", "16"))
+        self.assertEqual((answer["ok"], answer["useful_rows"], answer["status_names"]), (True, 24, "none"))
 
     def test_grouped_epilogues_are_right_with_every_variant(self) -> None:
         small = ["grouped", "--device", "emu:sm90", "--rows", "9,0,1,40", "--n", "96", "--k", "160", "--sms", "2",

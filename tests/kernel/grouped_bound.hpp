@@ -29,7 +29,8 @@ inline std::string outside_bound(const HostGrouped& h, const std::vector<std::ui
       return matrix_of(values.data(), f32, p.scale == Scale::none ? 0 : rows, columns, columns);
     };
     const ref::Matrix a = matrix_of(one.a.data(), p.a, count, p.k, p.lda);
-    const ref::Matrix b = matrix_of(one.b.data(), p.b, p.n, p.k, p.ldb);
+    ref::Matrix b = matrix_of(one.b.data(), p.b, h.rows_of_b(), h.columns_of_b(), p.ldb);
+    if (p.b_major == Major::mn) b = ref::transposed(b, p.k, "reference").value();
     const ref::Matrix out =
         matrix_of(d.data() + start * p.ldd * bytes_of(p.d), p.d, count, p.n, p.ldd);  // the last row is whole: ldd rows
     const ref::Matrix sa = scales(one.scale_a, block || vectors ? count : 1, block ? blocks : 1);

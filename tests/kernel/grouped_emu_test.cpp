@@ -71,6 +71,73 @@ TEST(GroupedEmu, RaggedBlockScalesInEveryEncoding) {
                       {.row_groups = {.variant = GroupedVariant::ragged}});
 }
 
+// B [G, K, N]: every variant and encoding, with tails of M, N and K.
+TEST(GroupedEmu, AnNMajorBInEveryVariantAndEncoding) {
+  std::uint64_t seed = 600;
+  for (GroupEncoding encoding : kEncodings)
+    for (GroupedVariant variant : {normal_variant(encoding), GroupedVariant::ragged, GroupedVariant::descriptors}) {
+      const bool half = seed % 2 == 0;
+      GroupedProblem p = problem_for(encoding, Scale::none, half ? f16 : bf16, half ? f16 : bf16);
+      p.b_major = Major::mn;
+      expect_dense_bits(make_grouped(p, kCounts, 5, ++seed), {.row_groups = {.variant = variant}});
+    }
+}
+
+TEST(GroupedEmu, AnNMajorBInEveryTile) {
+  GroupedProblem p = problem_for(GroupEncoding::indptr, Scale::row_column);
+  p.b_major = Major::mn;
+  std::uint64_t seed = 620;
+  for (const GemmConfig& config :
+       {GemmConfig{.tile = {128, 64}, .cluster = {1}, .row_groups = {.variant = GroupedVariant::contiguous}},
+        GemmConfig{.tile = {64, 128}, .cluster = {2}, .row_groups = {.variant = GroupedVariant::contiguous}},
+        GemmConfig{.tile = {192, 128}, .cluster = {1}, .row_groups = {.variant = GroupedVariant::contiguous}},
+        GemmConfig{.tile = {128, 256}, .row_groups = {.variant = GroupedVariant::ragged}},
+        GemmConfig{.sm90 = {.occupancy = 3}, .row_groups = {.variant = GroupedVariant::ragged}},
+        GemmConfig{.sm90 = {.tile_scheduler = TileScheduler::split_k, .split = 2},
+        .row_groups = {.variant = GroupedVariant::ragged}},
+        GemmConfig{.tile = {16, 256}, .row_groups = {.variant = GroupedVariant::descriptors}}, GemmConfig{}})
+    expect_dense_bits(make_grouped(p, kCounts, 0, ++seed), config);
+}
+
+TEST(GroupedEmu, AnNMajorBThatCannotBeIsRefused) {
+  const auto argument = [](const GroupedProblem& p, const GemmConfig& config = {}) {
+    const auto made = can_implement(p, {.config = config});
+    return made ? std::string("none") : made.error().argument;
+  };
+  GroupedProblem p = problem_for(GroupEncoding::offsets);
+  p.b_major = Major::mn;
+  EXPECT_EQ(argument(p), "none");
+  EXPECT_EQ(argument(p, {.tile = {128, 32}, .row_groups = {.variant = GroupedVariant::contiguous}}),
+            "config, tile (n)");
+  p.ldb = 128;
+  EXPECT_EQ(argument(p), "ldb");
+  p.ldb = 0, p.k = 100, p.lda = 104;  // rows of K need not be whole units of 16 bytes
+  EXPECT_EQ(argument(p), "none");
+  p = problem_for(GroupEncoding::offsets, Scale::none, e4m3);
+  p.b_major = Major::mn;
+  EXPECT_EQ(argument(p), "b (layout)");
+}
+
+// Row ids by tiles: the first id of every 128 rows decides, whatever the others say; rows of -1 in a tile that has a
+// group are computed, and tiles that begin with -1 are left alone. DeepGEMM's contiguous layout.
+TEST(GroupedEmu, TheFirstIdOfATileIsThatOfItsRows) {
+  for (GroupedVariant variant : {GroupedVariant::contiguous, GroupedVariant::ragged, GroupedVariant::descriptors})
+    for (const bool zero_outside : {false, true}) {
+      GroupedProblem p{.groups = 4, .rows = 700, .n = 72, .k = 128, .a = e4m3, .b = e4m3, .d = bf16};
+      p.scale = Scale::block_1x128_128x128, p.encoding = GroupEncoding::row_ids, p.zero_outside = zero_outside;
+      HostGrouped host = make_grouped(p, {256, 128, 0, 188}, 0, 640);
+      host.problem.alignment = 128;
+      // Tiles of 128 rows: groups 0, 0, none, 1, 3 and 3, of which the last has 60 rows.
+      host.ranges = {{0, 256}, {384, 128}, {0, 0}, {512, 188}};
+      std::mt19937_64 rng(641);
+      fill_grouped(host, rng);
+      const std::int32_t first[] = {0, 0, -1, 1, 3, 3};
+      for (std::size_t row = 0; row < host.sizes.size(); ++row)
+        host.sizes[row] = row % 128 == 0 ? first[row / 128] : static_cast<std::int32_t>(rng() % 9) - 4;
+      expect_dense_bits(host, {.row_groups = {.variant = variant}});
+    }
+}
+
 TEST(GroupedEmu, RaggedTensorScalesOfEachGroup) {
   for (GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::masked})
     expect_dense_bits(make_grouped(problem_for(encoding, Scale::tensor, e4m3), kCounts, 0, 20),

@@ -36,7 +36,7 @@ inline HostGrouped make_grouped(const GroupedProblem& problem, const std::vector
   HostGrouped host;
   host.problem = problem, host.number = seed;
   GroupedProblem& p = host.problem;
-  p.lda = p.ldb = p.k, p.ldd = p.n, p.stride_b_group = p.n * p.k;
+  p.lda = p.k, p.ldb = host.columns_of_b(), p.ldd = p.n, p.stride_b_group = p.n * p.k;
   lay_out(host, counts, gap);
   std::mt19937_64 rng(seed);
   fill_grouped(host, rng);

@@ -22,14 +22,18 @@ struct HostGrouped {
   std::vector<std::uint8_t> a, b;
   std::vector<float> scale_a, scale_b;
 
+  /// The rows of B of one group as stored, N or K of them, and what each has.
+  std::int64_t rows_of_b() const { return problem.b_major == Major::k ? problem.n : problem.k; }
+  std::int64_t columns_of_b() const { return problem.b_major == Major::k ? problem.k : problem.n; }
+
   std::string replay() const {
     std::string counts;
     for (std::size_t g = 0; g < ranges.size() && g < 12; ++g) counts += fmt::format(" {}", ranges[g].second);
     return fmt::format(
-        "grouped problem {}: G={} rows={} n={} k={} lda={} ldd={} a={} d={} scale={} {} counts{}{} config {}", number,
-        problem.groups, problem.rows, problem.n, problem.k, problem.lda, problem.ldd, name_of(problem.a),
-        name_of(problem.d), name_of(problem.scale), name_of(problem.encoding), counts, ranges.size() > 12 ? " ..." : "",
-        to_text(config));
+        "grouped problem {}: G={} rows={} n={} k={} lda={} ldb={} ldd={} {} a={} d={} scale={} {} counts{}{} config {}",
+        number, problem.groups, problem.rows, problem.n, problem.k, problem.lda, problem.ldb, problem.ldd,
+        problem.b_major == Major::k ? "nt" : "nn", name_of(problem.a), name_of(problem.d), name_of(problem.scale),
+        name_of(problem.encoding), counts, ranges.size() > 12 ? " ..." : "", to_text(config));
   }
 };
 
@@ -131,7 +135,7 @@ inline void fill_grouped(HostGrouped& h, std::mt19937_64& rng) {
   h.b.assign(static_cast<std::size_t>(p.groups * p.stride_b_group) * bytes_of(p.b), 0xff);
   for (std::int64_t g = 0; g < p.groups; ++g) {
     std::vector<std::uint8_t> one;
-    fill_matrix(one, rng, p.b, p.n, p.k, p.ldb);
+    fill_matrix(one, rng, p.b, h.rows_of_b(), h.columns_of_b(), p.ldb);
     std::copy(one.begin(), one.end(), h.b.begin() + g * p.stride_b_group * bytes_of(p.b));
   }
   const auto scales = [&](std::int64_t count) {
@@ -194,8 +198,33 @@ inline GemmConfig occupancy_config(std::uint64_t i) {
           .row_groups = {.variant = GroupedVariant::ragged}};
 }
 
+inline constexpr std::uint64_t kFirstNMajorGrouped = 5'800'000;
+
+/// The types of an N-major B.
+inline constexpr GroupedTypes kNMajorTypes[5] = {{bf16, Scale::none, bf16},
+                                                 {f16, Scale::row_column, f16},
+                                                 {bf16, Scale::none, f32},
+                                                 {f16, Scale::none, f16},
+                                                 {bf16, Scale::tensor, bf16}};
+
+/// Returns a config for an N-major B: every variant, with and without a cluster, split K and narrow tiles.
+inline GemmConfig n_major_config(std::uint64_t i, bool masked) {
+  const int cluster_m = i / 6 % 2 == 0 ? 2 : 1;
+  switch (i % 6) {
+    case 0:
+    case 1:
+      return {.tile = {128, i % 6 == 0 ? 128 : 64 * cluster_m},
+              .cluster = {cluster_m},
+              .row_groups = {.variant = masked ? GroupedVariant::masked : GroupedVariant::contiguous}};
+    case 2: return {.tile = {128, 256}, .row_groups = {.variant = GroupedVariant::ragged}};
+    case 3: return descriptors_config(i / 6 * 30, true);
+    case 4: return split_config(i / 6);
+    default: return occupancy_config(i / 6);
+  }
+}
+
 /// Returns problem number `i`: with split K from kFirstSplitGrouped on, at higher occupancy from kFirstOccupancyGrouped
-/// on.
+/// on, with an N-major B from kFirstNMajorGrouped on.
 inline HostGrouped numbered_grouped(std::uint64_t i) {
   std::mt19937_64 rng(i * 0x9e3779b97f4a7c15ull + 77);
   const auto pick = [&](std::uint64_t count) { return static_cast<std::int64_t>(rng() % count); };
@@ -205,6 +234,8 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
   // Two kinds, because kernels take seconds to compile: even numbers share nine of them, odd ones vary freely.
   const bool common = i % 2 == 0;
   set_types(h, kGroupedTypes[common ? i / 2 % 3 : 3 + i / 2 % 6]);
+  const bool n_major = i >= kFirstNMajorGrouped;
+  if (n_major) set_types(h, kNMajorTypes[i / 6 % 5]), p.b_major = Major::mn;
   p.encoding = GroupEncoding(i / 6 % 5);
   if (p.encoding == GroupEncoding::offsets && pick(3) == 0) p.alignment = 1 << pick(8);
   const std::int64_t step = 16 / bytes_of(p.a), counts_of_groups[6] = {1, 2, 3, 8, 17, 60};
@@ -219,9 +250,9 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
     for (auto& count : counts) count %= 4;
   encode_groups(h, rng, counts);
   p.lda = p.k + (pick(3) == 0 ? step * (1 + pick(4)) : 0);
-  p.ldb = p.k + (pick(3) == 0 ? step * (1 + pick(4)) : 0);
+  p.ldb = h.columns_of_b() + (pick(3) == 0 ? step * (1 + pick(4)) : 0);
   p.ldd = p.n + (pick(3) == 0 ? 8 * (1 + pick(4)) : 0);
-  p.stride_b_group = p.n * p.ldb + (pick(3) == 0 ? step : 0);
+  p.stride_b_group = h.rows_of_b() * p.ldb + (pick(3) == 0 ? step : 0);
 
   const bool masked = p.encoding == GroupEncoding::masked;
   const GroupedVariant variants[3] = {GroupedVariant::ragged, GroupedVariant::ragged,
@@ -240,7 +271,8 @@ inline HostGrouped numbered_grouped(std::uint64_t i) {
   // After those, and from the number alone, so that everything else of a problem, and its D, stays unchanged.
   if (i / 30 % 6 == 1 || i / 30 % 6 == 5) h.config = descriptors_config(i, common);
   // Not eight splits or three CTAs with large tables, because tables, slots and a ring do not fit together.
-  if (i >= kFirstOccupancyGrouped) h.config = occupancy_config(p.groups > 1024 ? 2 : i);
+  if (n_major) h.config = n_major_config(p.groups > 1024 ? 0 : i, masked);
+  else if (i >= kFirstOccupancyGrouped) h.config = occupancy_config(p.groups > 1024 ? 2 : i);
   else if (i >= kFirstSplitGrouped) h.config = split_config(p.groups > 1024 ? 0 : i);
   fill_grouped(h, rng);
   return h;
@@ -269,7 +301,8 @@ inline HostProblem problem_of_group(const HostGrouped& h, std::int64_t g) {
                   {}};
   const std::int64_t row_a = p.lda * bytes_of(p.a), group_b = p.stride_b_group * bytes_of(p.b);
   one.a.assign(h.a.begin() + start * row_a, h.a.begin() + (start + count) * row_a);
-  one.b.assign(h.b.begin() + g * group_b, h.b.begin() + g * group_b + p.n * p.ldb * bytes_of(p.b));
+  one.b.assign(h.b.begin() + g * group_b, h.b.begin() + g * group_b + h.rows_of_b() * p.ldb * bytes_of(p.b));
+  one.problem.b_major = p.b_major;
   if (p.scale == Scale::tensor) {
     one.scale_a = {h.scale_a[static_cast<std::size_t>(g * p.scale_a_group)]};
     one.scale_b = {h.scale_b[static_cast<std::size_t>(g * p.scale_b_group)]};

@@ -110,7 +110,9 @@ TEST(GroupMeaning, SizesThatContradictAreCutAndReported) {
            {"count that overflows", {E::starts_counts, 1, 10, 1, {7}, {INT32_MAX}}, {7}, {3}, S::overrun},
            {"more than a masked block", {E::masked, 2, 10, 1, {11, 10}}, {0, 10}, {10, 10}, S::overrun},
            {"ids out of range", {E::row_ids, 2, 5, 1, {0, 2, 1, -2, 1}}, {0, 2}, {1, 1}, S::bad_id | S::scattered},
-           {"a group in two runs", {E::row_ids, 2, 5, 1, {0, 1, 0, 0, -1}}, {0, 1}, {1, 1}, S::scattered}}) {
+           {"a group in two runs", {E::row_ids, 2, 5, 1, {0, 1, 0, 0, -1}}, {0, 1}, {1, 1}, S::scattered},
+           {"ids by tiles: the first counts", {E::row_ids, 2, 7, 2, {1, 9, 1, -1, -1, 0, 0}}, {6, 0}, {1, 4}, 0},
+           {"a tile out of range", {E::row_ids, 2, 5, 2, {5, 0, 1, 7, -1}}, {0, 2}, {0, 2}, S::bad_id}}) {
     SCOPED_TRACE(b.what);
     const GroupMeaning meaning = meaning_of(b.layout);
     EXPECT_EQ(counts_of(meaning), b.counts);

@@ -119,6 +119,7 @@ int row_groups(Draw& draw) {
   p.rows = p.groups * draw.of<std::int64_t>({2, 20, 60, 300});
   p.encoding = draw.of({GroupEncoding::offsets, GroupEncoding::indptr, GroupEncoding::masked});
   if (p.encoding == GroupEncoding::masked) p.rows = 128;
+  if (bytes_of(t.a) == 2) p.b_major = draw.of({Major::k, Major::mn});
   const GemmConfig request = *parse_config(
       draw.of({"", "", "", "variant=descriptors", "variant=ragged", "variant=contiguous", "variant=masked",
                "occupancy=2", "occupancy=1", "tile_scheduler=split-k", "tile_scheduler=horizontal"}));

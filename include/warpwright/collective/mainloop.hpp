@@ -126,8 +126,7 @@ template <GemmConfig kConfig> struct Mainloop {
   template <class A, class B>
   WW_DEVICE static void fill_parts(const atom::TmaLoadAtom& load_part, const A& gA, const atom::TmaLoadAtom& load_b,
                                    const B& gB, int parts, int k_blocks, arch::SharedAddress base, Pipeline& pipeline) {
-    static_assert(kCluster.size() == 1 && kConfig.operands.layout.a == Major::k &&
-                  kConfig.operands.layout.b == Major::k);
+    static_assert(kCluster.size() == 1 && kConfig.operands.layout.a == Major::k);
     constexpr int kPartRows = kMmaBlocks * kWarpgroupRows;
     const u32 bytes = static_cast<u32>(parts) * (kPartRows * kRowBytes) + kShared.b_stage;
     WW_NO_UNROLL
@@ -136,8 +135,8 @@ template <GemmConfig kConfig> struct Mainloop {
       const int s = static_cast<int>(stage.index);
       WW_UNROLL
       for (int slice = 0; slice < kSlicesB; ++slice)
-        atom::copy(load_b.with(stage.full), atom::tma_partition<kSlicesB>(gB, slice)(_, _, k),
-                   atom::tma_partition<kSlicesB>(shared_b(base), slice)(_, _, s));
+        load_slice<kTileN / kSlicesB>(load_b.with(stage.full), atom::tma_partition<kSlicesB>(gB, slice)(_, _, k),
+                                      atom::tma_partition<kSlicesB>(shared_b(base), slice)(_, _, s));
       for (int part = 0; part < parts; ++part)
         atom::copy(load_part.with(stage.full), gA(_, _, k).rows_from(part * kPartRows),  // (TILE_M / PARTS, TILE_K)
                    shared_a(base)(_, _, s).rows_from(part * kPartRows));

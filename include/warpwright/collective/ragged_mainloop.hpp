@@ -21,14 +21,17 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   static constexpr int kPart = kWeights / kConfig.sm90.consumer_warpgroups;  // weights of one consumer warpgroup
   static constexpr GroupedSharedPlan kShared = grouped_shared_plan(kConfig);
   static constexpr bool kPromotes = promotes(kConfig);
+  static constexpr Major kMajor = kConfig.operands.layout.b;  // of weights
+  static constexpr arch::MmaOperands kWeightsByTokens{kType, kType, kMajor, Major::k};
+  static constexpr arch::MmaOperands kTokensByWeights{kType, kType, Major::k, kMajor};
 
   using Scales = RaggedScales<kTokens, kWeights>;
   static constexpr u32 kScaleWarps = kPromotes ? Scales::kWarps : 0;
   static constexpr pipeline::ClusterShape kCluster = cluster_of(kConfig);  // along K alone
   using Pipeline =
       pipeline::TmaPipeline<kConfig.sm90.stages, kCluster, 4 * kConfig.sm90.consumer_warpgroups, kScaleWarps>;
-  using SharedTokens = atom::SharedOperand<kTokens>;    // (TILE_M, TILE_K, STAGE)
-  using SharedWeights = atom::SharedOperand<kWeights>;  // (TILE_N, TILE_K, STAGE)
+  using SharedTokens = atom::SharedOperand<kTokens>;            // (TILE_M, TILE_K, STAGE)
+  using SharedWeights = atom::SharedOperand<kWeights, kMajor>;  // (TILE_N, TILE_K, STAGE)
 
   /// The MMA shape of one width.
   template <TokenWidth kWidth> struct Shape {
@@ -102,7 +105,13 @@ template <GemmConfig kConfig> struct RaggedMainloop {
     for (int k = range.first; k < range.first + range.blocks; ++k) {
       const pipeline::Stage stage = pipeline.producer_acquire(bytes);
       const int s = static_cast<int>(stage.index);
-      atom::copy(load_b.with(stage.full), gB(_, _, k), sB(_, _, s));
+      if constexpr (kMajor == Major::k) {
+        atom::copy(load_b.with(stage.full), gB(_, _, k), sB(_, _, s));
+      } else {
+        WW_UNROLL
+        for (int row = 0; row < kWeights; row += mn_block(kType))
+          atom::copy(load_b.with(stage.full), gB(_, _, k).rows_from(row), sB(_, _, s).rows_from(row));
+      }
       copy_tokens(stage.full, s, k);
     }
   }
@@ -121,10 +130,11 @@ template <GemmConfig kConfig> struct RaggedMainloop {
     auto sB = shared_weights(base)(_, _, static_cast<int>(stage));  // (TILE_N, TILE_K)
     if constexpr (kWidth.swapped) {
       const int row = consumer_warpgroup * kPart + mma_block * kWarpgroupRows;
-      atom::gemm<kType>(acc, sB.rows_from(row), sA, accumulate);  // (64, TILE_K) (TILE_M, TILE_K)
+      atom::gemm<kWeightsByTokens>(acc, sB.rows_from(row), sA, accumulate);  // (64, TILE_K) (TILE_M, TILE_K)
     } else {
-      atom::gemm<kType>(acc, sA.rows_from(mma_block * kWarpgroupRows), sB.rows_from(consumer_warpgroup * kPart),
-                        accumulate);  // (64, TILE_K) (PART, TILE_K)
+      atom::gemm<kTokensByWeights>(acc, sA.rows_from(mma_block * kWarpgroupRows),
+                                   sB.rows_from(consumer_warpgroup * kPart),
+                                   accumulate);  // (64, TILE_K) (PART, TILE_K)
     }
   }
 

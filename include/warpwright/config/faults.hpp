@@ -180,7 +180,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
 /// The part of fault_of() that all products of groups of rows share: majors and trees.
 WW_HOST_DEVICE constexpr ConfigFault fault_of_rows(const GemmConfig& c) {
   // M-major tokens would let groups start at any column of a box; tokens are row-major everywhere.
-  if (c.operands.layout.a != Major::k || c.operands.layout.b != Major::k) return {"layout", "nt for groups of rows"};
+  if (c.operands.layout.a != Major::k || (c.operands.layout.b != Major::k && bytes_of(c.operands.b) != 2))
+    return {"layout", "nt for groups of rows, or nn with 16-bit operands"};
   if (c.operands.batched) return {"batched", "0 for groups of rows"};
   if (const char* expected = fault_of(c.epilogue)) return {"epilogue", expected};
   // Tiles that share a row or column count each other's arrival, and only the device knows how many there are.

@@ -13,8 +13,9 @@ enum class GroupEncoding : u8 {
   offsets,  // sizes[G]: end of each group (torch `offs`); the start is the previous end, rounded up to `alignment`
   indptr,   // sizes[G + 1]: group g is rows sizes[g] .. sizes[g + 1]
   starts_counts,  // sizes[G]: first rows, sizes2[G]: counts; gaps allowed, groups in ascending order
-  row_ids,        // sizes[M]: the group of every row, -1 for padding; the rows of a group are one run
-  masked,         // sizes[G]: rows used of each [Mmax] block of A [G, Mmax, K]
+  row_ids,  // sizes[M]: the group of every row, -1 for padding; the rows of a group are one run. With `alignment` above
+            // 1, the id of the first of so many rows is that of all of them, and the other ids are not read
+  masked,   // sizes[G]: rows used of each [Mmax] block of A [G, Mmax, K]
 };
 
 WW_HOST_DEVICE constexpr const char* name_of(GroupEncoding e) {

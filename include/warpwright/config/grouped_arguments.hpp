@@ -13,7 +13,7 @@ struct GroupSizes {
   GroupEncoding encoding;
   i32 groups;
   i32 rows;       // of A and D in memory: M, or G * Mmax
-  i32 alignment;  // offsets: of the start of a group; masked: Mmax
+  i32 alignment;  // offsets: of the start of a group; row ids: rows that share the first one's; masked: Mmax
   const i32* sizes;
   const i32* sizes2;
   u32* status;          // or null
@@ -53,7 +53,8 @@ WW_HOST_DEVICE constexpr int map_of_d(int group) { return 2 * group + 1; }
 struct GroupedArguments {
   arch::TensorMap a[kTokenBoxes];  // (rows, K), boxes (token_box_rows(i), 128 bytes); contiguous: a[0], (TILE_M, 128
                                    // bytes), and a[1], (rows of a consumer warpgroup, 128 bytes)
-  arch::TensorMap b;               // (G, N, K), box (1, TILE_N / CLUSTER_M, 128 bytes), 128-byte swizzle
+  arch::TensorMap b;               // (G, N, K), box (1, TILE_N / CLUSTER_M, 128 bytes), 128-byte swizzle; N-major:
+                                   // (G, K, N), box (1, TILE_K, 128 bytes)
   arch::TensorMap d;               // contiguous: (rows, N), box (64, one panel)
   void* d_rows;                    // row 0 of D
   i64 ldd;                         // elements

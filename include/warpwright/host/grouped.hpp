@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// D[r, :] = epilogue(scale (A[r, :] . B[group of r]^T)) for ragged groups of rows: A [M, K], B [G, N, K], D [M, N], all
-// row-major. Only the device knows which rows belong to which group, in one of five encodings of int32 arrays. The host
-// never reads the arrays, so a captured graph may be replayed with other sizes. Groups may be empty and need no
-// alignment.
+// D[r, :] = epilogue(scale (A[r, :] . B[group of r]^T)) for ragged groups of rows: A [M, K], B [G, N, K] or, in 16-bit
+// types, [G, K, N], D [M, N], all row-major. Only the device knows which rows belong to which group, in one of five
+// encodings of int32 arrays. The host never reads the arrays, so a captured graph may be replayed with other sizes.
+// Groups may be empty and need no alignment.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +24,18 @@ struct GroupedProblem {
   std::int64_t rows = 0;  // M: rows of A and D; masked: rows of one group (Mmax), A is [G, Mmax, K] and D [G, Mmax, N]
   std::int64_t n = 0, k = 0;
   DType a = DType::e4m3, b = DType::e4m3, d = DType::bf16;
+  Major b_major = Major::k;  // mn: B is stored as [G, K, N]; bf16 and f16 only
   Scale scale = Scale::none;
   ScaleType scale_type = ScaleType::f32;
   GroupEncoding encoding = GroupEncoding::offsets;
-  std::int64_t alignment = 1;  // offsets: each group starts at the first multiple of this after the end of the previous
-                               // one
-  bool zero_outside = false;   // if true, rows of D outside every group are zeroed; otherwise they are left alone
-  // Row strides in elements. 0: K for A and B; for D its number of columns, which is N, or N / 2 after SwiGLU. Rows
-  // start at multiples of 16 bytes.
+  // offsets: each group starts at the first multiple of this after the end of the previous one. row_ids: the id of the
+  // first of so many rows is the group of all of them, whatever ids the others have.
+  std::int64_t alignment = 1;
+  bool zero_outside = false;  // if true, rows of D outside every group are zeroed; otherwise they are left alone
+  // Row strides in elements. 0: K for A and B, N for an N-major B; for D its number of columns, which is N, or N / 2
+  // after SwiGLU. Rows start at multiples of 16 bytes.
   std::int64_t lda = 0, ldb = 0, ldd = 0;
-  std::int64_t stride_b_group = 0;  // elements from B[g] to B[g + 1]; 0: N * ldb
+  std::int64_t stride_b_group = 0;  // elements from B[g] to B[g + 1]; 0: N * ldb, or K * ldb
   // float32 scales; strides in elements. A stride of 0 beside others that are set shares one scale.
   //   tensor:      scale_a[g * scale_a_group], scale_b[g * scale_b_group]          (0, 0: one for the whole tensor)
   //   row_column:  scale_a[row * scale_a_row], scale_b[g * scale_b_group + n * scale_b_n]

@@ -27,8 +27,7 @@ struct KGroupedProblem {
   Scale scale = Scale::none;
   ScaleType scale_type = ScaleType::f32;
   GroupEncoding encoding = GroupEncoding::offsets;
-  std::int64_t alignment = 1;  // offsets: each group starts at the first multiple of this after the end of the previous
-                               // one
+  std::int64_t alignment = 1;  // offsets and row_ids: as in GroupedProblem
   // mn: A is stored as (K, M), B as (K, N). If both are mn, groups may begin and end at any row. A K-major operand, (M,
   // K) or (N, K), which FP8 and tf32 require, restricts groups to begin and end at multiples of 128. Other groups are
   // cut to whole blocks of 128, and the status word reports `misaligned`.

@@ -131,8 +131,15 @@ template <GemmConfig kConfig> struct RaggedGemm {
     constexpr int kBlocks = max(1, kEarlyBytes / (kConfig.tile.n * config::kRowBytes));
     const int item = static_cast<int>(arch::block_index()), group = item / arguments.tiles_n;
     if (group >= arguments.groups.groups) return;
-    for (int k = 0; k < min(arguments.k_blocks, kBlocks); ++k)
-      arch::tma::prefetch_3d(arguments.b, k * kConfig.tile.k, item % arguments.tiles_n * kConfig.tile.n, group);
+    for (int k = 0; k < min(arguments.k_blocks, kBlocks); ++k) {
+      const int column = item % arguments.tiles_n * kConfig.tile.n;
+      if constexpr (kConfig.operands.layout.b == Major::k) {
+        arch::tma::prefetch_3d(arguments.b, k * kConfig.tile.k, column, group);
+      } else {
+        for (int n = 0; n < kConfig.tile.n; n += config::mn_block(kConfig.operands.b))
+          arch::tma::prefetch_3d(arguments.b, column + n, k * kConfig.tile.k, group);
+      }
+    }
   }
   static constexpr int kEarlyBytes = 1 << 16;  // of a CTA: what memory delivers until the list is complete
 

@@ -189,26 +189,29 @@ template <int kThreads> class GroupTable {
     return {ceil_div(span.start, granularity) * granularity, span.end / granularity * granularity};
   }
 
-  /// Row ids: writes start and end of the first run of every group into the table.
+  /// Row ids: writes start and end of the first run of every group into the table. Rows are taken `alignment` at a
+  /// time; the id of the first counts for all.
   WW_DEVICE u32 find_runs(const GroupSizes& sizes, int thread) const {
     for (int g = thread; g < sizes.groups; g += kThreads) put(g, {kNoRow, kNoRow});
     arch::named_barrier::sync_cta();
     constexpr int kLoads = 8;  // in flight together
+    const i64 step = sizes.alignment, units = ceil_div(sizes.rows, sizes.alignment);
     u32 status = 0;
     WW_NO_UNROLL
-    for (i64 first = thread; first <= sizes.rows; first += kLoads * kThreads) {
+    for (i64 first = thread; first <= units; first += kLoads * kThreads) {
       i32 before[kLoads], here[kLoads];
       WW_UNROLL
       for (int i = 0; i < kLoads; ++i) {
-        const i64 row = first + i * kThreads;
-        before[i] = row >= 1 && row <= sizes.rows ? load(sizes.sizes + row - 1) : -1;
-        here[i] = row < sizes.rows ? load(sizes.sizes + row) : -1;
+        const i64 unit = first + i * kThreads;
+        before[i] = unit >= 1 && unit <= units ? load(sizes.sizes + (unit - 1) * step) : -1;
+        here[i] = unit < units ? load(sizes.sizes + unit * step) : -1;
       }
       WW_UNROLL
       for (int i = 0; i < kLoads; ++i) {
-        const i64 row = first + i * kThreads;
+        const i64 unit = first + i * kThreads;
         if (here[i] < -1 || here[i] >= sizes.groups) status |= GroupStatus::bad_id;
-        if (row > sizes.rows || before[i] == here[i]) continue;
+        if (unit > units || before[i] == here[i]) continue;
+        const i64 row = min<i64>(unit * step, sizes.rows);
         if (here[i] >= 0 && here[i] < sizes.groups &&
             arch::shared::atomic_min(starts_ + 4 * here[i], static_cast<u32>(row)) != kNoRow)
           status |= GroupStatus::scattered;
