@@ -119,11 +119,11 @@ bool from_dlpack(const DLTensor& from, const char* argument, Tensor& to) {
   to.data = static_cast<char*>(from.data) + from.byte_offset;
   to.type = type_of(from.dtype);
   to.rank = from.ndim;
-  std::int64_t packed = 1;
+  std::uint64_t packed = 1;  // unsigned, because check_extents() has not seen the extents yet
   for (int i = from.ndim - 1; i >= 0; --i) {
     to.shape[i] = from.shape[i];
-    to.stride[i] = from.strides != nullptr ? from.strides[i] : packed;
-    packed *= from.shape[i];
+    to.stride[i] = from.strides != nullptr ? from.strides[i] : static_cast<std::int64_t>(packed);
+    packed *= static_cast<std::uint64_t>(from.shape[i]);
   }
   return true;
 }
