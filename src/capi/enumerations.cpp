@@ -62,6 +62,13 @@ constexpr ww_encoding from(GroupEncoding encoding) {
   }
   return -1;
 }
+constexpr ww_k_packing from(KPacking packing) {
+  switch (packing) {
+    case KPacking::joint: return WW_K_JOINT;
+    case KPacking::per_group: return WW_K_PER_GROUP;
+  }
+  return -1;
+}
 constexpr ww_pdl from(Pdl pdl) {
   switch (pdl) {
     case Pdl::automatic: return WW_PDL_AUTO;
@@ -132,9 +139,8 @@ Result<OutputLayout> to_output_layout(const char* field, ww_output_layout number
 Result<GroupEncoding> to_encoding(ww_encoding number) {
   return found("encoding", "ww_encoding", number, encoding_of(number));
 }
-Result<bool> to_per_group(ww_k_packing number) {
-  if (number == WW_K_JOINT || number == WW_K_PER_GROUP) return number == WW_K_PER_GROUP;
-  return failure(ErrorCode::invalid, "packing", "an enumerator of ww_k_packing", fmt::format("{}", number));
+Result<KPacking> to_k_packing(ww_k_packing number) {
+  return found("packing", "ww_k_packing", number, find(number, KPacking::per_group));
 }
 Result<Pdl> to_pdl(ww_pdl number) { return found("pdl", "ww_pdl", number, find(number, Pdl::on)); }
 Result<EmuMath> to_math(const char* field, ww_math number) {

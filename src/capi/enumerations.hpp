@@ -17,8 +17,7 @@ Result<ScaleType> to_scale_type(ww_scale_type number);
 Result<Major> to_major(const char* field, ww_major number);
 Result<OutputLayout> to_output_layout(const char* field, ww_output_layout number);
 Result<GroupEncoding> to_encoding(ww_encoding number);
-/// Whether each group has a matrix of its own.
-Result<bool> to_per_group(ww_k_packing number);
+Result<KPacking> to_k_packing(ww_k_packing number);
 Result<Pdl> to_pdl(ww_pdl number);
 Result<EmuMath> to_math(const char* field, ww_math number);
 /// Empty for WW_SCHEDULE_DEFAULT.

@@ -36,15 +36,11 @@ inline ww_status read_operands(const ww_grouped_operands* given, GroupedOperands
   return from->epilogue == nullptr ? WW_OK : to_epilogue(from->epilogue, to.epilogue);
 }
 
-template <class Operands> void read_workspace(const ww_k_grouped_operands& from, Operands& to) {
-  if constexpr (requires { to.workspace; }) to.workspace = from.workspace, to.workspace_bytes = from.workspace_bytes;
-}
-
 inline ww_status read_operands(const ww_k_grouped_operands* given, KGroupedOperands& to) {
   Given<ww_k_grouped_operands> from;
   WW_C_PASS(from.read("operands", given));
   read_common(*from, to);
-  read_workspace(*from, to);
+  to.workspace = from->workspace, to.workspace_bytes = from->workspace_bytes;
   to.c = from->c;
   to.sizes = from->sizes, to.sizes2 = from->sizes2, to.status = from->status;
   return WW_OK;

@@ -39,26 +39,6 @@ Result<void> read_epilogue(const char* text, EpilogueTree& to) {
   return {};
 }
 
-template <class Problem> Result<void> read_b_major(ww_major number, Problem& to) {
-  WW_TRY(const Major major, to_major("b_major", number));
-  if constexpr (requires { to.b_major; }) to.b_major = major;
-  else if (major != Major::k)
-    return failure(ErrorCode::unsupported, "b_major", "WW_MAJOR_K: groups read B as (G, N, K)", "WW_MAJOR_MN");
-  return {};
-}
-
-template <class Problem> Result<void> read_packing(ww_k_packing number, Problem& to) {
-  WW_TRY(const bool per_group, to_per_group(number));
-  if constexpr (requires { to.packing; }) {
-    using Packing = decltype(to.packing);
-    to.packing = per_group ? Packing::per_group : Packing::joint;
-  } else if (per_group) {
-    return failure(ErrorCode::unsupported, "packing", "WW_K_JOINT: groups share the rows of one matrix",
-                   "WW_K_PER_GROUP");
-  }
-  return {};
-}
-
 Result<void> check_reserved(const char* field, std::int64_t value) {
   if (value == 0) return {};
   return failure(ErrorCode::invalid, field, "0: the field is reserved", fmt::format("{}", value));
@@ -91,7 +71,7 @@ Result<GroupedProblem> to_problem(const ww_grouped_problem& from) {
   to.rows = from.rows;
   to.zero_outside = from.zero_outside != 0;
   to.stride_b_group = from.stride_b_group;
-  WW_CHECK(read_b_major(from.b_major, to));
+  WW_TRY(to.b_major, to_major("b_major", from.b_major));
   WW_CHECK(read_epilogue(from.epilogue, to.epilogue));
   return to;
 }
@@ -105,7 +85,7 @@ Result<KGroupedProblem> to_problem(const ww_k_grouped_problem& from) {
   WW_TRY(to.b_major, to_major("b_major", from.b_major));
   to.accumulate = from.accumulate != 0;
   to.stride_d_group = from.stride_d_group;
-  WW_CHECK(read_packing(from.packing, to));
+  WW_TRY(to.packing, to_k_packing(from.packing));
   return to;
 }
 

@@ -219,6 +219,76 @@ static void k_grouped(ww_device device) {
   free(a), free(b);
 }
 
+/* B of groups of rows stored by N. */
+static void grouped_by_n(ww_device device) {
+  const int32_t bounds[G + 1] = {0, 7, 31, M};
+  uint16_t *a = bf16_integers(M * K, 9), *b = bf16_integers(G * K * N, 10);
+  static float d[M * N];
+  ww_grouped_problem problem = {sizeof problem};
+  problem.groups = G, problem.rows = M, problem.n = N, problem.k = K;
+  problem.a_type = problem.b_type = WW_BF16, problem.d_type = WW_F32;
+  problem.encoding = WW_INDPTR, problem.b_major = WW_MAJOR_MN;
+  ww_grouped_operands operands = {sizeof operands};
+  operands.a = on_device(device, a, M * K * sizeof *a);
+  operands.b = on_device(device, b, G * K * N * sizeof *b);
+  operands.d = on_device(device, NULL, sizeof d);
+  operands.sizes = on_device(device, bounds, sizeof bounds);
+  ww_plan plan = NULL;
+  EXPECT_OK(ww_grouped_cached(device, &problem, NULL, NULL, &plan));
+  EXPECT_OK(ww_plan_workspace_bytes(plan, &operands.workspace_bytes));
+  operands.workspace = on_device(device, NULL, operands.workspace_bytes);
+  EXPECT_OK(ww_grouped_run(plan, &operands, NULL));
+  EXPECT_OK(ww_device_download(device, d, operands.d, sizeof d));
+  int wrong = 0;
+  for (int m = 0; m < M; ++m)
+    for (int n = 0; n < N; ++n) {
+      const int g = m < bounds[1] ? 0 : m < bounds[2] ? 1 : 2;
+      int sum = 0;
+      for (int k = 0; k < K; ++k) sum += small_integer(m * K + k, 9) * small_integer((g * K + k) * N + n, 10);
+      wrong += d[m * N + n] != (float)sum;
+    }
+  EXPECT(wrong == 0);
+  free(a), free(b);
+}
+
+/* Groups of K in e4m3, each a packed matrix of its own. */
+static void k_grouped_per_group(ww_device device) {
+  enum { kBlocks = 4, kAll = 128 * kBlocks };
+  const int32_t bounds[G + 1] = {0, 128, 128, kAll};
+  uint8_t *a = e4m3_integers(kAll * M, 11), *b = e4m3_integers(kAll * N, 12);
+  static float d[G * M * N];
+  ww_k_grouped_problem problem = {sizeof problem};
+  problem.groups = G, problem.m = M, problem.n = N, problem.k = kAll;
+  problem.a_type = problem.b_type = WW_E4M3, problem.d_type = WW_F32;
+  problem.encoding = WW_INDPTR, problem.packing = WW_K_PER_GROUP;
+  ww_k_grouped_operands operands = {sizeof operands};
+  operands.a = on_device(device, a, kAll * M);
+  operands.b = on_device(device, b, kAll * N);
+  operands.d = on_device(device, NULL, sizeof d);
+  operands.sizes = on_device(device, bounds, sizeof bounds);
+  ww_plan plan = NULL;
+  EXPECT_OK(ww_k_grouped_plan(device, &problem, NULL, &plan));
+  EXPECT_OK(ww_plan_workspace_bytes(plan, &operands.workspace_bytes));
+  EXPECT(operands.workspace_bytes > 0);
+  EXPECT_REFUSED(WW_INVALID, "workspace", ww_k_grouped_run(plan, &operands, NULL));
+  operands.workspace = on_device(device, NULL, operands.workspace_bytes);
+  EXPECT_OK(ww_k_grouped_run(plan, &operands, NULL));
+  EXPECT_OK(ww_device_download(device, d, operands.d, sizeof d));
+  int wrong = 0;
+  for (int g = 0; g < G; ++g)
+    for (int m = 0; m < M; ++m)
+      for (int n = 0; n < N; ++n) {
+        const int first = bounds[g], count = bounds[g + 1] - first;
+        int sum = 0;
+        for (int k = 0; k < count; ++k)
+          sum += small_integer(first * M + m * count + k, 11) * small_integer(first * N + n * count + k, 12);
+        wrong += d[(g * M + m) * N + n] != (float)sum;
+      }
+  EXPECT(wrong == 0);
+  EXPECT_OK(ww_plan_free(plan));
+  free(a), free(b);
+}
+
 static void configs(ww_device device) {
   ww_gemm_problem problem = {sizeof problem};
   problem.m = 4096, problem.n = 4096, problem.k = 4096;
@@ -330,6 +400,8 @@ int main(int argc, char** argv) {
   dense_cached(device);
   grouped(device);
   k_grouped(device);
+  grouped_by_n(device);
+  k_grouped_per_group(device);
   configs(device);
   prepare(device);
   check(argc > 1 ? argv[1] : NULL);
