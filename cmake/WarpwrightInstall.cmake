@@ -19,6 +19,8 @@ if(WARPWRIGHT_BUILD_CLI)
 endif()
 install(DIRECTORY ${WARPWRIGHT_MODULE_DIR}/ DESTINATION ${WARPWRIGHT_MODULE_INSTALL_DIR} OPTIONAL
         FILES_MATCHING PATTERN "*.so" PATTERN "*.json")
+install(DIRECTORY ${WARPWRIGHT_PACK_DIR}/ DESTINATION ${WARPWRIGHT_PACK_INSTALL_DIR} OPTIONAL
+        FILES_MATCHING PATTERN "*.wwpack")
 
 # The C interface is a package of its own inside this one, because its users need none of the dependencies.
 if(TARGET warpwright_c)

@@ -6,6 +6,9 @@ include(GNUInstallDirs)
 # Where the emulator's kernel modules lie: in the build folder, and relative to an install prefix.
 set(WARPWRIGHT_MODULE_DIR ${PROJECT_BINARY_DIR}/lib/warpwright/modules)
 set(WARPWRIGHT_MODULE_INSTALL_DIR ${CMAKE_INSTALL_LIBDIR}/warpwright/modules)
+# The same for packs of precompiled kernels.
+set(WARPWRIGHT_PACK_DIR ${PROJECT_BINARY_DIR}/lib/warpwright/packs)
+set(WARPWRIGHT_PACK_INSTALL_DIR ${CMAKE_INSTALL_LIBDIR}/warpwright/packs)
 # The same for programs that the library starts.
 set(WARPWRIGHT_LIBEXEC_DIR ${PROJECT_BINARY_DIR}/libexec/warpwright)
 set(WARPWRIGHT_LIBEXEC_INSTALL_DIR ${CMAKE_INSTALL_LIBEXECDIR}/warpwright)

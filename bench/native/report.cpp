@@ -12,6 +12,7 @@
 #include "io/file.hpp"
 #include "jit/digest.hpp"
 #include "jit/embedded_headers.hpp"
+#include "jit/nvrtc.hpp"
 #if WARPWRIGHT_HAS_CUDA
 #include <cuda.h>
 #endif
@@ -37,6 +38,12 @@ std::string built_with() {
 #else
   return "no CUDA";
 #endif
+}
+
+/// Returns the compiler of kernels that come from no pack.
+std::string kernel_compiler() {
+  const Result<const jit::Nvrtc*> nvrtc = jit::Nvrtc::get();
+  return nvrtc ? (*nvrtc)->identity() : "no NVRTC";
 }
 
 }  // namespace
@@ -80,6 +87,7 @@ Fields facts_fields(const Facts& facts, const BenchOptions& options) {
           {"driver", facts.gpu.driver_version},
           {"power_limit_watts", facts.gpu.power_limit_watts},
           {"built_with", built_with()},
+          {"nvrtc", kernel_compiler()},
           {"cublaslt", facts.cublaslt},
           {"date", facts.date},
           {"command", options.command_line},

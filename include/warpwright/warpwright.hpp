@@ -3,6 +3,7 @@
 #pragma once
 
 #include "warpwright/host/check.hpp"
+#include "warpwright/host/compile.hpp"
 #include "warpwright/host/config.hpp"
 #include "warpwright/host/device.hpp"
 #include "warpwright/host/emulation.hpp"

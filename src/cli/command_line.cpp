@@ -10,12 +10,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <new>
+#include <string_view>
 
 #include "cli/epilogue_request.hpp"
 #include "cli/flags.hpp"
 #include "cli/request.hpp"
 #include "io/file.hpp"
+#include "warpwright/host/compile.hpp"
 
 namespace ww::cli {
 namespace {
@@ -187,10 +191,20 @@ bool wants_json(const std::vector<std::string>& words) {
 
 /// Whether one of the files that the command writes is standard output: its report goes to stderr then.
 bool writes_standard_output(const Flags& flags) {
-  for (const Flag* file :
-       {&flags.out, &flags.out_scales, &flags.out0, &flags.out1, &flags.out2, &flags.out3, &flags.amax, &flags.result})
+  for (const Flag* file : {&flags.out, &flags.out_scales, &flags.out0, &flags.out1, &flags.out2, &flags.out3,
+                           &flags.amax, &flags.result, &flags.list})
     if (*file && io::is_standard_output(**file)) return true;
   return false;
+}
+
+/// With WARPWRIGHT_JIT=trace, prints a line for each kernel that was not in memory.
+void trace_kernels() {
+  const char* mode = std::getenv("WARPWRIGHT_JIT");
+  if (mode == nullptr || std::string_view(mode) != "trace") return;
+  set_kernel_listener([](const KernelNotice& notice) {
+    fmt::print(stderr, "kernel {:<8} {:6.3f} s  {}{}\n", name_of(notice.origin), notice.seconds, notice.kernel,
+               notice.note.empty() ? "" : " (" + notice.note + ")");
+  });
 }
 
 int run_verb(const std::vector<std::string>& words, const char* const* argv) {
@@ -210,6 +224,7 @@ int run_verb(const std::vector<std::string>& words, const char* const* argv) {
   if (Result<void> good = check_words(parsers, parser, flags); !good) return show(failure(good.error()), json);
   flags.command_line = "warpwright";
   for (const std::string& word : words) flags.command_line += " " + word;
+  trace_kernels();
   Result<Outcome> outcome = parser.command->run(flags);
   if (!outcome) outcome = failure(in_flags(outcome.error(), flags));
   else if (outcome->error) outcome->error = in_flags(*outcome->error, flags);

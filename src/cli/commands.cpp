@@ -15,6 +15,7 @@ Result<Outcome> run_layout(const Flags&);
 Result<Outcome> run_bench_gemm(const Flags&);
 Result<Outcome> run_bench_grouped(const Flags&);
 Result<Outcome> run_bench_k_grouped(const Flags&);
+Result<Outcome> run_prepare_configs(const Flags&);
 Result<Outcome> run_check_gemm(const Flags&);
 Result<Outcome> run_check_grouped(const Flags&);
 Result<Outcome> run_check_k_grouped(const Flags&);
@@ -180,7 +181,9 @@ constexpr FlagRow kFlags[] = {
 
     // where it runs
     {"--device", &F::device, "auto|emu:sm90|cuda:N", "where to run (default auto: cuda:0, else the emulator)", kAny,
-     kRun | kBench | kPrepare},
+     kRun | kBench},
+    {"--device", &F::device, "auto|emu:sm90|cuda:N",
+     "the device whose kernels to make (default auto: cuda:0, else the emulator)", kEveryOperation, kPrepare},
     {"--device", &F::device, "auto|emu:sm90|cuda:N", "the device to choose for (default an H200)", kAny, kChoice},
     {"--device", &F::device, "emu:sm90", "the emulated device", kEveryOperation, kCheck},
     {"--sms", &F::sms, "INT", "CTAs to launch at most (default all of the device)", kAny, kAll},
@@ -201,6 +204,8 @@ constexpr FlagRow kFlags[] = {
     // the kernel
     {"--config", &F::config, "KEY=VALUE,...", "kernel config, as the program prints it; what is left out is chosen",
      kAny, kAll},
+    {"--config", &F::config, "KEY=VALUE,...", "the config of the one kernel to make, as the program prints it", kNone,
+     kPrepare},
     {"--variant", &F::variant, "auto|contiguous|masked|descriptors|ragged", "which kernel", kRows, kAll},
     {"--tile-scheduler", &F::tile_scheduler, "auto|single|static|dynamic|stream-k|split-k",
      "how tiles are handed out: tile_scheduler= of the config (default auto)", kGemm, kAll},
@@ -220,7 +225,14 @@ constexpr FlagRow kFlags[] = {
     {"--top", &F::top, "INT", "how many runners-up to compare with (default 3)", kAny, kExplain},
     {"--cases", &F::cases, "FILE", "JSON list of problems (default the one problem of the flags)", kAny,
      kBench | kPrepare},
-    {"--jobs", &F::jobs, "INT", "threads that compile (default one per core)", kAny, kPrepare},
+    {"--configs", &F::configs, "FILE", "configs of kernels to make, one in a line; # starts a comment", kNone,
+     kPrepare},
+    {"--list", &F::list, "FILE", "compile nothing: write the configs that an H200 would run, as --configs reads them",
+     kEveryOperation, kPrepare},
+    {"--pack", &F::pack, "FILE.wwpack",
+     "write the cubins for an H200 to this file instead of a cache; needs NVRTC, no GPU (default none)",
+     kEveryOperation, kPrepare},
+    {"--jobs", &F::jobs, "INT", "threads that compile (default one per core)", kEveryOperation, kPrepare},
     {"--min-m", &F::min_m, "INT", "of those cases, the ones with at least this M", kGemm, kBench},
     {"--variants", &F::variants, "CONFIG;CONFIG",
      "configs to race against each other; best:N among them: the N that the model puts first", kGemm, kBench},
@@ -346,7 +358,8 @@ constexpr Command kCommands[] = {
      run_verb<request_grouped, explain_choice>},
     {"explain", "k-grouped", "for groups of K; nothing runs", kKGrouped, kExplain,
      run_verb<request_k_grouped, explain_choice>},
-    {"prepare", "", "compile ahead of time what an operation will need", kNone, kPrepare, nullptr},
+    {"prepare", "", "compile ahead of time: the kernels of configs, or what an operation will need", kNone, kPrepare,
+     run_prepare_configs},
     {"prepare", "gemm", "the kernels of the flags' problem, or of a list", kGemm, kPrepare,
      run_verb<request_gemm, prepare_kernels>},
     {"prepare", "grouped", "the kernels of the flags' groups of rows, or of a list", kGrouped, kPrepare,
@@ -371,7 +384,7 @@ std::vector<FlagRow> make_rows() {
   std::vector<FlagRow> rows;
   for (const FlagRow& row : kFlags) {
     rows.push_back(row);
-    if (std::string_view(row.name) != "--config") continue;
+    if (std::string_view(row.name) != "--config" || row.operations == kNone) continue;
     for (const ConfigFieldFlag& field : fields) {
       const unsigned operations =
           (field.dense ? kGemm : 0u) | (field.rows ? kGrouped : 0u) | (field.k_groups ? kKGrouped : 0u);

@@ -47,8 +47,9 @@ struct Flags {
   Flag schedules, time, pct_depth;  // check: how many, how long, how deep
   Flag source, entry, launch;       // a kernel of the user's
   bool no_shrink = false, traffic = false;
-  Flag jobs, top;          // prepare; configs and explain
-  Flag expression, shell;  // positional: layout, completion
+  Flag jobs, configs, pack, list;  // prepare
+  Flag top;                        // configs and explain
+  Flag expression, shell;          // positional: layout, completion
   bool json = false, version = false;
 
   std::string command_line;  // all of it, for reports

@@ -50,6 +50,22 @@ the report goes to standard error.
 .B WARPWRIGHT_CACHE_DIR
 where compiled kernels are kept
 .TP
+.B WARPWRIGHT_PACK_DIR
+a folder of packs of precompiled kernels, asked before those that are installed
+.TP
+.B WARPWRIGHT_JIT
+.BR on ,
+.B off
+(compile nothing: a kernel that is neither in a pack nor in the cache is an error) or
+.B trace
+(print a line for each kernel that is loaded)
+.TP
+.B WARPWRIGHT_NVRTC
+the NVRTC library, or its folder, that compiles kernels for GPUs
+.TP
+.B WARPWRIGHT_LINEINFO
+1: kernels for GPUs carry source lines for profilers
+.TP
 .B WARPWRIGHT_CXX
 the compiler of kernels for the emulated device
 .TP

@@ -8,6 +8,7 @@
 #include "jit/jit.hpp"
 #include "jit/nvrtc.hpp"
 #include "runtime/cuda_backend.hpp"
+#include "warpwright/host/compile.hpp"
 #include "warpwright/host/device.hpp"
 
 #ifndef WARPWRIGHT_HAS_CUDA
@@ -46,6 +47,16 @@ void add_device(std::string& lines, List& list, const std::string& name, const s
   list.push_back(Fields{{"name", name}, {"description", description}, {"supported", supported}});
 }
 
+void add_pack(std::string& lines, List& list, const KernelPack& pack) {
+  lines += fmt::format("kernel pack     {}: {}\n", pack.path.string(),
+                       pack.problem.empty() ? fmt::format("{} kernels of {}", pack.kernels, pack.compiler)
+                                            : "not used, " + pack.problem);
+  list.push_back(Fields{{"path", pack.path.string()},
+                        {"kernels", static_cast<std::int64_t>(pack.kernels)},
+                        {"compiler", pack.compiler},
+                        {"problem", pack.problem}});
+}
+
 }  // namespace
 
 Result<Outcome> run_version(const Flags&) {
@@ -75,11 +86,16 @@ Result<Outcome> run_info(const Flags&) {
     add_device(text, devices, emulator->info().name, emulator->info().description, true);
   if (cuda.devices.empty()) text += fmt::format("no CUDA device  {}\n", cuda.reason);
 
-  const Fact nvrtc = fact(jit::Nvrtc::get(), [](const jit::Nvrtc* found) { return found->identity(); });
+  const Fact nvrtc = fact(jit::Nvrtc::get(), [](const jit::Nvrtc* found) {
+    return fmt::format("{}, {}", found->identity(), found->path());
+  });
   const Fact compiler =
       fact(jit::HostCompiler::find(), [](const jit::HostCompiler& found) { return found.path.string(); });
   const Fact cache = fact(jit::cache_root({}), [](const std::filesystem::path& found) { return found.string(); });
   text += fmt::format("NVRTC           {}\n", nvrtc.text);
+  List packs;
+  for (const KernelPack& pack : kernel_packs(true)) add_pack(text, packs, pack);
+  if (packs.empty()) text += "kernel packs    none: kernels for GPUs are compiled when they are first used\n";
   text += fmt::format("C++ compiler    {}\n", compiler.text);
   text += fmt::format("cache           {}\n", cache.text);
   outcome.json = {{"ok", true},
@@ -90,6 +106,7 @@ Result<Outcome> run_info(const Flags&) {
                   {"devices", devices},
                   {"cuda_reason", cuda.reason},
                   {"nvrtc", nvrtc.json},
+                  {"packs", packs},
                   {"host_compiler", compiler.json},
                   {"cache", cache.json}};
   return outcome;

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpwright prepare`: compiles what the problem of the flags, or those of a case file, will need.
+// `warpwright prepare`: compiles the kernels of configs, or what the problem of the flags or those of a case file will
+// need, into the cache of a device or into a pack.
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +14,8 @@
 #include "cli/progress.hpp"
 #include "config/config_text.hpp"
 #include "facts/facts.hpp"
+#include "host/messages.hpp"
+#include "io/file.hpp"
 #include "warpwright/host/prepare.hpp"
 
 namespace ww::cli {
@@ -17,7 +24,7 @@ using namespace bench;
 
 namespace {
 
-std::string list_of(const std::vector<std::int64_t>& counts) { return fmt::format("{}", fmt::join(counts, ",")); }
+std::string joined(const std::vector<std::int64_t>& counts) { return fmt::format("{}", fmt::join(counts, ",")); }
 
 /// The flags with the sizes of a case.
 Flags sized(Flags flags, const BenchCase& one, const std::string& operation) {
@@ -25,8 +32,8 @@ Flags sized(Flags flags, const BenchCase& one, const std::string& operation) {
     if (size > 0) flag = fmt::format("{}", size);
   };
   set(flags.m, one.m), set(flags.n, one.n), set(flags.k, one.k);
-  if (operation == "grouped") flags.rows = list_of(one.counts);
-  if (operation == "k-grouped") flags.ks = list_of(one.counts);
+  if (operation == "grouped") flags.rows = joined(one.counts);
+  if (operation == "k-grouped") flags.ks = joined(one.counts);
   return flags;
 }
 
@@ -49,11 +56,25 @@ Result<std::vector<PrepareCase>> cases_of(const OperationRequest& asked, const F
   return made;
 }
 
-Outcome report(const std::string& operation, const DeviceInfo& device, const Prepared& prepared, std::size_t cases) {
+/// The configs as lines of a file, those of the most cases first.
+std::string list_of(const Prepared& prepared, const std::string& command_line) {
+  std::vector<const PreparedKernel*> kernels;
+  for (const PreparedKernel& kernel : prepared.kernels)
+    if (!kernel.error) kernels.push_back(&kernel);
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [](const PreparedKernel* a, const PreparedKernel* b) { return a->cases.size() > b->cases.size(); });
+  std::string text = fmt::format("# {}\n", command_line);
+  for (const PreparedKernel* kernel : kernels)
+    text += fmt::format("{}  # {}\n", to_text(kernel->config), kernel->cases.size());
+  return text;
+}
+
+/// `place` is the device's name or the pack's file.
+Outcome report(const std::string& title, const std::string& place, const Prepared& prepared, std::size_t cases) {
   Outcome outcome;
-  outcome.text = fmt::format("prepare {}: {} case{}, {} kernel{} for {}, {}\n", operation, cases, cases == 1 ? "" : "s",
-                             prepared.kernels.size(), prepared.kernels.size() == 1 ? "" : "s", device.name,
-                             duration(prepared.seconds));
+  outcome.text =
+      fmt::format("{}: {} case{}, {} kernel{} for {}, {}\n", title, cases, cases == 1 ? "" : "s",
+                  prepared.kernels.size(), prepared.kernels.size() == 1 ? "" : "s", place, duration(prepared.seconds));
   List list;
   for (const PreparedKernel& kernel : prepared.kernels) {
     outcome.text +=
@@ -63,7 +84,7 @@ Outcome report(const std::string& operation, const DeviceInfo& device, const Pre
     if (kernel.error && !outcome.error) outcome.error = kernel.error;
   }
   outcome.json = {{"ok", prepared.failed == 0},
-                  {"device", device.name},
+                  {"device", place},
                   {"cases", static_cast<std::int64_t>(cases)},
                   {"failed", static_cast<std::int64_t>(prepared.failed)},
                   {"seconds", prepared.seconds},
@@ -71,23 +92,78 @@ Outcome report(const std::string& operation, const DeviceInfo& device, const Pre
   return outcome;
 }
 
-}  // namespace
+/// The configs of --config or of the lines of --configs.
+Result<std::vector<PrepareCase>> cases_of_configs(const Flags& flags) {
+  std::vector<PrepareCase> made;
+  if (flags.config.has_value() == flags.configs.has_value())
+    return failure(ErrorCode::invalid, "--config, --configs", "one of them, or an operation after prepare",
+                   flags.config ? "both" : "neither");
+  if (flags.config) {
+    WW_TRY(const GemmConfig config, parse_config(*flags.config));
+    made.push_back({config});
+    return made;
+  }
+  std::ifstream file(*flags.configs);
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    line.resize(std::min(line.find('#'), line.size()));
+    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back()))) line.pop_back();
+    if (line.empty()) continue;
+    Result<GemmConfig> config = parse_config(line);
+    if (!config)
+      return failure(
+          with_argument(config.error(), fmt::format("--configs, line {}, {}", number, config.error().argument)));
+    made.push_back({*config});
+  }
+  if (!file.eof()) return failure(ErrorCode::could_not_finish, "--configs", "a file that can be read", *flags.configs);
+  return made;
+}
 
-Result<Outcome> prepare_kernels(OperationRequest asked, const Flags& flags) {
-  WW_CHECK(check_cases_flags(flags));
+Result<Outcome> prepare_cases(const std::string& title, const std::vector<PrepareCase>& cases, const Flags& flags) {
+  if (flags.device && (flags.pack || flags.list))
+    return failure(ErrorCode::invalid, "--device", "nothing beside --pack and --list, which are for an H200",
+                   *flags.device);
+  if (flags.pack && flags.list) return failure(ErrorCode::invalid, "--list", "nothing beside --pack", *flags.list);
   PrepareOptions options;
   if (flags.jobs) {
     WW_TRY(const std::int64_t jobs, parse_integer(*flags.jobs, "--jobs", 1, 256));
     options.threads = static_cast<int>(jobs);
   }
-  WW_TRY(const std::vector<PrepareCase> cases, cases_of(asked, flags));
-  WW_TRY(const Device device, Device::open(asked.request.device, asked.request.device_options));
   Progress progress;
   std::atomic<int>* permille = progress.phase("compile");
   options.progress = [permille](std::size_t done, std::size_t of, const PreparedKernel&) {
     *permille = static_cast<int>(1000 * done / of);
   };
-  return report(asked.operation->name(), device.info(), ww::prepare(device, cases, options), cases.size());
+  if (flags.list) {
+    const Prepared planned = plan_kernels(cases);
+    const std::string lines = list_of(planned, flags.command_line);
+    WW_CHECK(
+        io::write_file(*flags.list, "--list", [&](const io::Sink& sink) { return sink(lines.data(), lines.size()); }));
+    return report(title, *flags.list, planned, cases.size());
+  }
+  if (flags.pack) {
+    Result<Prepared> prepared = write_kernel_pack(*flags.pack, cases, options);
+    if (!prepared)
+      return failure(prepared.error().argument == "file" ? with_argument(prepared.error(), "--pack")
+                                                         : prepared.error());
+    return report(title, *flags.pack, *prepared, cases.size());
+  }
+  WW_TRY(const Device device, Device::open(flags.device.value_or("auto")));
+  return report(title, device.info().name, ww::prepare(device, cases, options), cases.size());
+}
+
+}  // namespace
+
+Result<Outcome> prepare_kernels(OperationRequest asked, const Flags& flags) {
+  WW_CHECK(check_cases_flags(flags));
+  WW_TRY(const std::vector<PrepareCase> cases, cases_of(asked, flags));
+  return prepare_cases(fmt::format("prepare {}", asked.operation->name()), cases, flags);
+}
+
+Result<Outcome> run_prepare_configs(const Flags& flags) {
+  WW_TRY(const std::vector<PrepareCase> cases, cases_of_configs(flags));
+  return prepare_cases("prepare", cases, flags);
 }
 
 }  // namespace ww::cli

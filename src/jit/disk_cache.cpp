@@ -59,6 +59,16 @@ Result<WorkDirectory> DiskCache::work_directory() const {
                  why);
 }
 
+std::optional<DiskCache::Found> DiskCache::find(std::string_view target, const std::string& key,
+                                                std::string_view suffix) const {
+  if (base_.empty()) return std::nullopt;
+  Found found{.entry = {}, .path = base_ / target / fmt::format("{}{}", key, suffix), .note = {}};
+  std::optional<Entry> entry = read_entry(found.path, key);
+  if (!entry) return std::nullopt;
+  found.entry = std::move(*entry);
+  return found;
+}
+
 Result<DiskCache::Found> DiskCache::get(std::string_view target, const std::string& key, std::string_view suffix,
                                         const std::function<Result<Entry>(const fs::path& work)>& build) const {
   Found found;
@@ -73,19 +83,14 @@ Result<DiskCache::Found> DiskCache::get(std::string_view target, const std::stri
     found.note = "cache not used: " + no_cache_;
     return found;
   }
+  if (std::optional<Found> there = find(target, key, suffix)) return std::move(*there);
   const fs::path directory = base_ / target;
   const fs::path file = directory / fmt::format("{}{}", key, suffix);
-  const auto look = [&] {
-    std::optional<Entry> entry = read_entry(file, key);
-    if (entry) found.entry = std::move(*entry), found.path = file;
-    return entry.has_value();
-  };
-  if (look()) return found;
 
   const fs::path lock_file = directory / fmt::format(".ww-{}.lock", key);
   const Result<void> made = make_directories(directory);
   const std::optional<FileDescriptor> lock = advisory_lock(lock_file, kLockTimeout);
-  if (look()) return found;  // another process was first
+  if (std::optional<Found> there = find(target, key, suffix)) return std::move(*there);  // another process was first
   sweep_leftovers(directory);
   if (const Result<void> built = build_in_work(); !built) {
     if (lock) ::unlink(lock_file.c_str());  // nothing of the failed build remains

@@ -23,6 +23,8 @@ class DiskCache {
     bool built = false;  // by this call
     std::string note;    // why the result was not kept
   };
+  /// Returns the entry of `key` if it exists and is whole.
+  std::optional<Found> find(std::string_view target, const std::string& key, std::string_view suffix) const;
   /// Returns the entry of `key` if it exists and is whole; otherwise the result of `build` in a work directory.
   Result<Found> get(std::string_view target, const std::string& key, std::string_view suffix,
                     const std::function<Result<Entry>(const fs::path& work)>& build) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The key of everything that determines the result of a compile: two calls with one key may share one result.
-//   cubin          library, headers, source, NVRTC's flags and identity
+//   cubin source   library, headers, source, NVRTC's flags                            (packs)
+//   cubin          cubin source, NVRTC's identity                                     (cached cubins)
 //   module source  library, headers, source, host flags with the instruction-set level   (shipped modules)
 //   module         module source, compiler identity                                       (cached modules)
 #pragma once
@@ -13,6 +14,7 @@
 
 namespace ww::jit {
 
+std::string cubin_source_key(std::string_view text);
 std::string cubin_key(std::string_view text, const Nvrtc& nvrtc);
 std::string module_source_key(std::string_view text, IsaLevel isa, Flavour flavour = Flavour::plain);
 std::string module_key(std::string_view text, IsaLevel isa, const HostCompiler& compiler,

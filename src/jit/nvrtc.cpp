@@ -12,23 +12,11 @@
 #include <fmt/format.h>
 
 #include "jit/embedded_headers.hpp"
+#include "jit/folders.hpp"
+#include "jit/nvrtc_search.hpp"
 
 namespace ww::jit {
 namespace {
-
-constexpr const char* kNames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
-
-std::vector<std::string> candidates() {
-  if (const char* own = std::getenv("WARPWRIGHT_NVRTC"); own && *own) return {own};
-  std::vector<std::string> paths(std::begin(kNames), std::end(kNames));
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    const char* home = std::getenv(variable);
-    if (!home || !*home) continue;
-    for (const char* name : kNames) paths.push_back(fmt::format("{}/lib64/{}", home, name));
-  }
-  for (const char* name : kNames) paths.push_back(fmt::format("/usr/local/cuda/lib64/{}", name));
-  return paths;
-}
 
 std::string file_of(void* library) {
   link_map* map = nullptr;
@@ -42,20 +30,22 @@ std::string file_of(void* library) {
 // WW_DEVICE.
 const std::vector<const char*>& Nvrtc::flags() {
   static const std::vector<const char*> flags = {
-      "--gpu-architecture=sm_90a",
-      "-std=c++20",
+      "--gpu-architecture=sm_90a", "-std=c++20",
       "-fmad=false",         // kernel arithmetic is fused only where it says arch::fma (docs/numerics.md)
       "--ptxas-options=-v",  // writes registers and spills into the log
-      "-lineinfo",
   };
   return flags;
 }
 
 std::vector<std::string> Nvrtc::debug_flags() {
+  std::vector<std::string> flags;
   const char* text = std::getenv("WARPWRIGHT_WATCHDOG_MS");
   const long milliseconds = text ? std::strtol(text, nullptr, 10) : 0;
-  if (milliseconds < 1 || milliseconds > 3600'000) return {};
-  return {fmt::format("-DWARPWRIGHT_WATCHDOG_MS={}", milliseconds)};
+  if (milliseconds >= 1 && milliseconds <= 3600'000)
+    flags.push_back(fmt::format("-DWARPWRIGHT_WATCHDOG_MS={}", milliseconds));
+  if (const char* lines = std::getenv("WARPWRIGHT_LINEINFO"); lines && std::string_view(lines) == "1")
+    flags.emplace_back("-lineinfo");
+  return flags;
 }
 
 Result<const Nvrtc*> Nvrtc::get() {
@@ -72,24 +62,31 @@ Result<const Nvrtc*> Nvrtc::get() {
 #endif
 }
 
-Result<void> Nvrtc::open() {
+Result<void> Nvrtc::load() {
   std::string tried;
-  for (const std::string& path : candidates()) {
-    library_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library_) return {};
-    tried += fmt::format("{}{}", tried.empty() ? "" : ", ", path);
+  for (const std::string& path : nvrtc_candidates(own_binary(), loaded_nvrtc())) {
+    void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    std::string why;
+    if (library) {
+      const Result<void> bound = bind(library);
+      if (bound) return {};
+      why = fmt::format(" ({})", bound.error().message);
+      ::dlclose(library);
+    }
+    tried += fmt::format("{}{}{}", tried.empty() ? "" : ", ", path, why);
   }
   return failure(ErrorCode::could_not_finish, {},
-                 "libnvrtc, which compiles kernels for the GPU (CUDA toolkit 12 or 13)", "none",
-                 fmt::format("tried {}; set WARPWRIGHT_NVRTC or LD_LIBRARY_PATH", tried));
+                 "libnvrtc of CUDA 12 or 13, which compiles the kernels for the GPU that no pack holds", "none",
+                 fmt::format("tried {}; `pip install warpwright[cu13]` or a CUDA toolkit brings one, and "
+                             "WARPWRIGHT_NVRTC names one elsewhere",
+                             tried));
 }
 
-Result<void> Nvrtc::load() {
-  WW_CHECK(open());
-  path_ = file_of(library_);
+Result<void> Nvrtc::bind(void* library) {
+  path_ = file_of(library);
   std::string missing;
   const auto bind = [&](auto& function, const char* symbol) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library_, symbol));
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, symbol));
     if (!function) missing = symbol;
   };
   bind(version_, "nvrtcVersion");
@@ -105,6 +102,9 @@ Result<void> Nvrtc::load() {
   int major = 0, minor = 0;
   if (version_(&major, &minor) != 0 || major < 12)
     return failure(ErrorCode::could_not_finish, {}, "NVRTC 12.0 or later", fmt::format("{}.{}", major, minor), path_);
+  // NVRTC opens its builtins by name, which the loader then finds in memory. If that fails, NVRTC's own error says so.
+  if (const std::filesystem::path builtins = nvrtc_builtins(path_, major, minor); !builtins.empty())
+    ::dlopen(builtins.c_str(), RTLD_NOW | RTLD_LOCAL);
   std::error_code error;
   const auto bytes = std::filesystem::file_size(path_, error);
   identity_ = fmt::format("NVRTC {}.{} ({} bytes)", major, minor, error ? 0 : bytes);

@@ -14,8 +14,7 @@ namespace ww::jit {
 
 class Nvrtc {
  public:
-  /// Returns the one NVRTC of this process; the error says where it was searched. Order: WARPWRIGHT_NVRTC (a file), the
-  /// loader's search path (LD_LIBRARY_PATH, libraries already loaded by another package), CUDA_HOME, /usr/local/cuda.
+  /// Returns the one NVRTC of this process; nvrtc_search.hpp has the order. The error says what was tried.
   static Result<const Nvrtc*> get();
 
   /// Returns version and size of the library, because different ones may generate different code.
@@ -29,16 +28,15 @@ class Nvrtc {
   /// Returns the flags that determine the result besides text, headers, identity() and the flags for debugging.
   static const std::vector<const char*>& flags();
   /// Returns flags from the environment, read at each call: WARPWRIGHT_WATCHDOG_MS=N, N >= 1, limits every wait
-  /// (arch/watchdog.hpp).
+  /// (arch/watchdog.hpp); WARPWRIGHT_LINEINFO=1 adds source lines for profilers, which changes no instruction.
   static std::vector<std::string> debug_flags();
 
  private:
   using Program = void*;
   Result<void> load();
-  Result<void> open();
+  Result<void> bind(void* library);
   std::string log_of(Program program) const;
 
-  void* library_ = nullptr;
   std::string path_;
   std::string identity_;
   int (*version_)(int*, int*) = nullptr;

@@ -2,43 +2,12 @@
 // Searches for shipped modules, and makes them at build time.
 #include "jit/shipped.hpp"
 
-#include <dlfcn.h>
-
-#include <algorithm>
-#include <cstdlib>
-
-#include "jit/build_facts.hpp"
+#include "jit/folders.hpp"
 #include "jit/keys.hpp"
-
-// The directory where find_package(warpwright) found the modules. The package compiles this function into the programs
-// and shared libraries that link the library (cmake/warpwright-config.cmake.in), because a static library has no
-// location at run time.
-extern "C" const char* warpwright_module_directory() __attribute__((weak));
 
 namespace ww::jit {
 
-std::vector<fs::path> module_directories() {
-  std::vector<fs::path> found;
-  if (const char* own = std::getenv("WARPWRIGHT_MODULE_DIR"); own && *own) found.emplace_back(own);
-  if (warpwright_module_directory != nullptr) found.emplace_back(warpwright_module_directory());
-  std::error_code ignored;
-  Dl_info info{};
-  std::vector<fs::path> binaries;
-  if (::dladdr(reinterpret_cast<const void*>(&find_shipped), &info) && info.dli_fname)
-    binaries.push_back(fs::canonical(info.dli_fname, ignored));
-  binaries.push_back(fs::read_symlink("/proc/self/exe", ignored));
-  for (const fs::path& binary : binaries) {
-    if (binary.empty()) continue;
-    const fs::path folder = binary.parent_path();
-    found.push_back(folder / "warpwright" / "modules");                 // <prefix>/lib/libwarpwright.so
-    found.push_back(folder.parent_path() / installed_module_folder());  // <prefix>/bin/…
-  }
-  found.emplace_back(build_module_directory());
-  std::vector<fs::path> once;
-  for (const fs::path& directory : found)
-    if (std::find(once.begin(), once.end(), directory) == once.end()) once.push_back(directory);
-  return once;
-}
+std::vector<fs::path> module_directories() { return shipped_folders("WARPWRIGHT_MODULE_DIR", "modules"); }
 
 std::optional<Shipped> find_shipped(std::string_view text) {
   for (const fs::path& directory : module_directories()) {

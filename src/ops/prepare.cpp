@@ -1,21 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses a config for every case, merges cases with the same kernel source, then compiles on a pool of threads.
+// Chooses a config for every case, merges cases with the same kernel source, then compiles on a pool of threads: into
+// the cache of a device, or into a pack.
 #include "warpwright/host/prepare.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
+#include <fmt/format.h>
+
+#include "config/config_text.hpp"
+#include "jit/keys.hpp"
+#include "jit/pack.hpp"
 #include "launch/gemm_source.hpp"
 #include "launch/grouped_source.hpp"
 #include "ops/gemm_choice.hpp"
+#include "ops/gemm_validation.hpp"
 #include "ops/group_choice.hpp"
+#include "ops/operand_checks.hpp"
 #include "runtime/backend.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/config/resolve.hpp"
+#include "warpwright/host/kernel.hpp"
 
 namespace ww {
 namespace {
@@ -30,8 +43,8 @@ struct Needed {
   std::vector<runtime::KernelSource> sources;  // the product's first; none where there is nothing to compute
 };
 
-Result<Needed> needed(const GemmProblem& problem, const GemmOptions& options, const DeviceInfo& device) {
-  WW_TRY(const ops::Decision decision, ops::decide(problem, options, {device.sms, device.emulated}));
+Result<Needed> needed(const GemmProblem& problem, const GemmOptions& options, const ops::LaunchTarget& target) {
+  WW_TRY(const ops::Decision decision, ops::decide(problem, options, target));
   Needed made{decision.config, {}};
   const GemmProblem& p = decision.problem;
   if (p.m == 0 || p.n == 0 || p.batch == 0) return made;
@@ -40,8 +53,8 @@ Result<Needed> needed(const GemmProblem& problem, const GemmOptions& options, co
   return made;
 }
 
-Result<Needed> needed(const GroupedProblem& problem, const GemmOptions& options, const DeviceInfo& device) {
-  WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, device.sms));
+Result<Needed> needed(const GroupedProblem& problem, const GemmOptions& options, const ops::LaunchTarget& target) {
+  WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, target.sms));
   Needed made{decision.config, {}};
   const GroupedProblem& p = decision.problem;
   if (p.total_rows() == 0 || p.n == 0) return made;
@@ -52,7 +65,7 @@ Result<Needed> needed(const GroupedProblem& problem, const GemmOptions& options,
   return made;
 }
 
-Result<Needed> needed(const KGroupedProblem& problem, const GemmOptions& options, const DeviceInfo&) {
+Result<Needed> needed(const KGroupedProblem& problem, const GemmOptions& options, const ops::LaunchTarget&) {
   WW_TRY(const ops::KGroupedDecision decision, ops::decide(problem, options));
   Needed made{decision.config, {}};
   if (problem.m == 0 || problem.n == 0 || problem.groups == 0) return made;
@@ -62,6 +75,31 @@ Result<Needed> needed(const KGroupedProblem& problem, const GemmOptions& options
   return made;
 }
 
+Result<GemmConfig> resolved(const GemmConfig& config) {
+  if (config.grouping == Grouping::dense) {
+    const GemmConfig made = config::resolve(config);
+    WW_CHECK(ops::validate(made));
+    return made;
+  }
+  const bool rows = config.grouping == Grouping::row_groups;
+  const GemmConfig made = rows ? config::resolve_grouped(config) : config::resolve(config);
+  if (const config::ConfigFault fault = rows ? config::fault_of_grouped(made) : config::fault_of_k_grouped(made))
+    return failure(ErrorCode::unsupported, fmt::format("config, {}", fault.field), fault.expected, to_text(made));
+  return made;
+}
+
+/// The kernel of a config, and the small ones that plans with this config may run before it.
+Result<Needed> needed(const GemmConfig& config, const GemmOptions&, const ops::LaunchTarget&) {
+  WW_TRY(const GemmConfig made, resolved(config));
+  Needed all{made, {kernel_source(made)}};
+  if (made.grouping == Grouping::row_groups && made.row_groups.variant == GroupedVariant::descriptors)
+    all.sources.push_back(adapters::descriptor_update_source());
+  if (made.grouping == Grouping::row_groups) all.sources.push_back(adapters::zero_rows_source());
+  if (made.operands.pointer_array) all.sources.push_back(adapters::pointer_maps_source());
+  if (made.k_groups.packing == KPacking::per_group) all.sources.push_back(adapters::k_group_maps_source());
+  return all;
+}
+
 /// A kernel to be made: its entry of the result, and what to compile.
 struct Job {
   std::size_t kernel = 0;
@@ -69,15 +107,16 @@ struct Job {
 };
 
 /// Fills `kernels`; entries with an error get no job.
-std::vector<Job> jobs_of(const Device& device, std::span<const PrepareCase> cases,
+std::vector<Job> jobs_of(const ops::LaunchTarget& target, std::span<const PrepareCase> cases,
                          std::vector<PreparedKernel>& kernels) {
   std::vector<Job> jobs;
   std::map<std::string, std::size_t> known;  // source text -> entry
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    Result<Needed> made = std::visit(
-        [&](const auto& problem) { return needed(problem, cases[i].options, device.info()); }, cases[i].problem);
+    Result<Needed> made =
+        std::visit([&](const auto& problem) { return needed(problem, cases[i].options, target); }, cases[i].problem);
     if (!made) {
-      kernels.push_back({.cases = {i}, .config = cases[i].options.config, .error = made.error()});
+      const auto* config = std::get_if<GemmConfig>(&cases[i].problem);
+      kernels.push_back({.cases = {i}, .config = config ? *config : cases[i].options.config, .error = made.error()});
       continue;
     }
     if (made->sources.empty()) continue;
@@ -94,23 +133,25 @@ std::vector<Job> jobs_of(const Device& device, std::span<const PrepareCase> case
   return jobs;
 }
 
-/// Compiles one kernel. It lets no exception escape, because it runs at the top of a thread.
-std::optional<Error> make_kernel(const Device& device, const Job& job) {
+using Maker = std::function<Result<void>(const runtime::KernelSource&)>;
+
+/// Makes the kernels of one job. It lets no exception escape, because it runs at the top of a thread.
+std::optional<Error> make_kernel(const Maker& make, const Job& job) {
   try {
     for (const runtime::KernelSource& source : job.sources)
-      if (const auto kernel = device.backend().kernel(source); !kernel) return kernel.error();
+      if (const Result<void> made = make(source); !made) return made.error();
     return std::nullopt;
   } catch (const std::exception& error) {  // out of memory, at worst
     return make_error(ErrorCode::could_not_finish, {}, {}, {}, error.what());
   }
 }
 
-}  // namespace
-
-Prepared prepare(const Device& device, std::span<const PrepareCase> cases, const PrepareOptions& options) {
+/// Calls `make`, on several threads, for the sources of every kernel that the cases need.
+Prepared prepare_with(const Maker& make, const ops::LaunchTarget& target, std::span<const PrepareCase> cases,
+                      const PrepareOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   Prepared prepared;
-  const std::vector<Job> jobs = jobs_of(device, cases, prepared.kernels);
+  const std::vector<Job> jobs = jobs_of(target, cases, prepared.kernels);
   std::mutex reporting;
   std::size_t done = 0;
   const auto report = [&](const PreparedKernel& kernel) {
@@ -126,7 +167,7 @@ Prepared prepare(const Device& device, std::span<const PrepareCase> cases, const
     for (std::size_t i; (i = next++) < jobs.size();) {
       PreparedKernel& kernel = prepared.kernels[jobs[i].kernel];
       const auto begin = std::chrono::steady_clock::now();
-      kernel.error = make_kernel(device, jobs[i]);
+      kernel.error = make_kernel(make, jobs[i]);
       kernel.seconds = seconds_since(begin);
       report(kernel);
     }
@@ -142,6 +183,80 @@ Prepared prepare(const Device& device, std::span<const PrepareCase> cases, const
   threads.clear();
   for (const PreparedKernel& kernel : prepared.kernels) prepared.failed += kernel.error.has_value();
   prepared.seconds = seconds_since(start);
+  return prepared;
+}
+
+/// The kernels of a pack that is being made, by key. Threads add to it.
+class PackMaker {
+ public:
+  PackMaker(const jit::Nvrtc& nvrtc, const std::filesystem::path& file) : nvrtc_(nvrtc) {
+    if (Result<jit::Pack> old = jit::Pack::open(file); old && old->compiler() == nvrtc.identity())
+      old_.emplace(std::move(*old));
+  }
+
+  Result<void> add(const runtime::KernelSource& source) {
+    const std::string key = jit::cubin_source_key(source.text);
+    {
+      const std::lock_guard lock(mutex_);
+      if (!started_.insert(key).second) return {};
+    }
+    std::optional<jit::Entry> entry;
+    if (old_ && old_->contains(key))
+      if (Result<jit::Entry> kept = old_->read(key)) entry = std::move(*kept);
+    if (!entry) {
+      WW_TRY(entry, nvrtc_.compile(source.text));
+    }
+    const std::lock_guard lock(mutex_);
+    kernels_.emplace(key, std::move(*entry));
+    return {};
+  }
+
+  std::string bytes() const { return jit::pack_bytes(kernels_, nvrtc_.identity()); }
+
+ private:
+  const jit::Nvrtc& nvrtc_;
+  std::optional<jit::Pack> old_;
+  std::mutex mutex_;
+  std::set<std::string> started_;
+  std::map<std::string, jit::Entry> kernels_;
+};
+
+}  // namespace
+
+Prepared prepare(const Device& device, std::span<const PrepareCase> cases, const PrepareOptions& options) {
+  const auto make = [&](const runtime::KernelSource& source) -> Result<void> {
+    WW_CHECK(device.backend().kernel(source));
+    return {};
+  };
+  return prepare_with(make, {device.info().sms, device.info().emulated}, cases, options);
+}
+
+Prepared plan_kernels(std::span<const PrepareCase> cases) {
+  const auto start = std::chrono::steady_clock::now();
+  Prepared planned;
+  jobs_of({ops::kTypicalSms, false}, cases, planned.kernels);
+  for (const PreparedKernel& kernel : planned.kernels) planned.failed += kernel.error.has_value();
+  planned.seconds = seconds_since(start);
+  return planned;
+}
+
+Result<Prepared> write_kernel_pack(const std::filesystem::path& file, std::span<const PrepareCase> cases,
+                                   const PrepareOptions& options) {
+  WW_TRY(const jit::Nvrtc* nvrtc, jit::Nvrtc::get());
+  if (file.extension() != jit::kPackSuffix)
+    return failure(ErrorCode::invalid, "file", fmt::format("a name that ends in {}", jit::kPackSuffix), file.string());
+  PackMaker maker(*nvrtc, file);
+  const auto make = [&](const runtime::KernelSource& source) { return maker.add(source); };
+  Prepared prepared = prepare_with(make, {ops::kTypicalSms, false}, cases, options);
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(file, error);
+  if (error) return failure(jit::file_error("absolute path of", file, error.value()));
+  WW_CHECK(jit::make_directories(absolute.parent_path()));
+  WW_CHECK(jit::publish_file(absolute, maker.bytes()));
+  // Published files are private to their owner; a pack is for every user of its machine, as a library is.
+  using std::filesystem::perms;
+  std::filesystem::permissions(absolute,
+                               perms::owner_read | perms::owner_write | perms::group_read | perms::others_read, error);
   return prepared;
 }
 

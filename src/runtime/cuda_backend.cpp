@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 
 #include "jit/jit.hpp"
-#include "jit/nvrtc.hpp"
 #include "runtime/kernel_cache.hpp"
 #include "runtime/launch_limits.hpp"
 #include "runtime/tensor_map_limits.hpp"
@@ -174,9 +173,20 @@ class CudaBackend final : public Backend {
   Result<std::shared_ptr<const Kernel>> kernel(const KernelSource& source) override {
     return kernels_.get(source.name + '\n' + source.text, [&]() -> Result<std::shared_ptr<const Kernel>> {
       WW_TRY(const jit::Compiled compiled, jit::compile_cubin(source.text, cache_dir_));
-      Result<std::shared_ptr<const Kernel>> kernel = load(compiled, source.name);
-      if (kernel && on_kernel_) on_kernel_({source.name, compiled.compile_seconds});
-      return kernel;
+      const auto told = [&](Result<std::shared_ptr<const Kernel>> kernel, const jit::Compiled& from) {
+        if (kernel && on_kernel_) on_kernel_({source.name, from.compile_seconds});
+        return kernel;
+      };
+      bool refused = false;
+      Result<std::shared_ptr<const Kernel>> loaded = load(compiled, source.name, refused);
+      if (!refused || compiled.origin != KernelOrigin::pack) return told(std::move(loaded), compiled);
+      // This driver does not take what the pack's compiler made. The compiler of this machine may be older.
+      jit::refuse_pack(compiled.path, loaded.error().message);
+      const Result<jit::Compiled> here = jit::compile_cubin(source.text, cache_dir_, false);
+      if (!here)
+        return failure(ErrorCode::could_not_finish, {}, {}, {},
+                       fmt::format("{}: {}; {}", compiled.path.string(), loaded.error().message, here.error().message));
+      return told(load(*here, source.name, refused), *here);
     });
   }
 
@@ -244,7 +254,9 @@ class CudaBackend final : public Backend {
         fmt::format("{}", launch.grid));
   }
 
-  Result<std::shared_ptr<const Kernel>> load(const jit::Compiled& compiled, const std::string& name) const;
+  /// `refused` becomes true if the driver cannot use such an image at all.
+  Result<std::shared_ptr<const Kernel>> load(const jit::Compiled& compiled, const std::string& name,
+                                             bool& refused) const;
   Result<void> arm_watchdog(CUmodule module) const;
   Result<void> explained(Result<void> result) const;
 
@@ -315,11 +327,26 @@ Result<arch::TensorMap> CudaBackend::encode(const TensorMapSpec& spec) {
   return result;
 }
 
-Result<std::shared_ptr<const Kernel>> CudaBackend::load(const jit::Compiled& compiled, const std::string& name) const {
+bool is_refusal(CUresult status) {
+  switch (status) {
+    case CUDA_ERROR_INVALID_IMAGE:
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    case CUDA_ERROR_INVALID_PTX:
+    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
+    case CUDA_ERROR_JIT_COMPILATION_DISABLED: return true;
+    default: return false;
+  }
+}
+
+Result<std::shared_ptr<const Kernel>> CudaBackend::load(const jit::Compiled& compiled, const std::string& name,
+                                                        bool& refused) const {
   const CurrentContext current(*context_);
   WW_CHECK(current.status());
   const auto kernel = std::make_shared<CudaKernel>(context_);
-  WW_CHECK(driver_.check(driver_.module_load_data(&kernel->module, compiled.image.data()), "loading kernel " + name));
+  const CUresult status = driver_.module_load_data(&kernel->module, compiled.image.data());
+  refused = is_refusal(status);
+  WW_CHECK(driver_.check(status, "loading kernel " + name));
   WW_CHECK(arm_watchdog(kernel->module));
   WW_CHECK(driver_.check(driver_.module_get_function(&kernel->function, kernel->module, name.c_str()),
                          "finding kernel " + name));
@@ -383,9 +410,8 @@ Result<DeviceInfo> describe(const CudaDriver& driver, CUdevice device, int ordin
   WW_CHECK(driver.check(driver.device_total_mem(&total, device), "cuDeviceTotalMem"));
   info.memory_bytes = total;
   info.arch = Arch::sm90;
-  const Result<const jit::Nvrtc*> nvrtc = jit::Nvrtc::get();
-  info.description = fmt::format("{}, sm_90, {} SMs, driver for CUDA {}.{}, {}", name, info.sms, driver.version / 1000,
-                                 driver.version % 1000 / 10, nvrtc ? (*nvrtc)->identity() : "no NVRTC");
+  info.description = fmt::format("{}, sm_90, {} SMs, driver for CUDA {}.{}", name, info.sms, driver.version / 1000,
+                                 driver.version % 1000 / 10);
   return info;
 }
 

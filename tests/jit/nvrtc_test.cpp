@@ -36,7 +36,7 @@ TEST(Cubin, WithoutNvrtcTheErrorSaysWhereItLooked) {
     const auto compiled = compile_cubin(kKernel, "/nonexistent");
     return compiled ? "compiled" : compiled.error().message;
   });
-  EXPECT_TRUE(said.find("tried /nonexistent/libnvrtc.so; set WARPWRIGHT_NVRTC") != std::string::npos ||
+  EXPECT_TRUE(said.find("tried /nonexistent/libnvrtc.so; `pip install warpwright[cu13]`") != std::string::npos ||
               said.find("WARPWRIGHT_HAS_CUDA=0") != std::string::npos)
       << said;
 }

@@ -3,13 +3,18 @@
 // gtest_discover_tests gives each TEST its own process, so each may set the environment before the driver opens.
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "fake_gpu.hpp"
+#include "jit/keys.hpp"
 #include "jit/nvrtc.hpp"
+#include "jit/pack.hpp"
 #include "runtime/cuda_backend.hpp"
+#include "support.hpp"
 #include "test_kernel.hpp"
 #include "warpwright/arch/watchdog.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
+#include "warpwright/host/compile.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 
@@ -83,6 +88,58 @@ TEST_F(FakeGpu, OutOfMemoryNamesBytesNeededAndFree) {
     EXPECT_EQ(buffer.error().actual, std::to_string(bytes) + " bytes needed");
     EXPECT_EQ(buffer.error().expected, "at most the 536870912 bytes free of 1073741824 on cuda:0");
   }
+}
+
+/// Kernels from a pack whose compiler this driver does not know, and a stand-in for NVRTC.
+class PackedGpu : public FakeGpu {
+ protected:
+  void SetUp() override {
+    FakeGpu::SetUp();
+    std::ofstream(scratch_ / "a.wwpack", std::ios::binary)
+        << jit::pack_bytes({{jit::cubin_source_key(test::source().text), {"refused cubin", ""}}}, "NVRTC 99.0");
+  }
+  const jit::test::Scratch scratch_;
+  const jit::test::Variable packs_{"WARPWRIGHT_PACK_DIR", scratch_.path()};
+  const jit::test::Variable cache_{"WARPWRIGHT_CACHE_DIR", scratch_ / "cache"};
+  const jit::test::Variable nvrtc_{"WARPWRIGHT_NVRTC", WW_TEST_NVRTC};
+  const jit::test::Variable builtins_{"FAKE_NVRTC_WITHOUT_BUILTINS", "1"};
+};
+
+TEST_F(PackedGpu, ServesWithoutACompiler) {
+  const jit::test::Variable none("WARPWRIGHT_NVRTC", "/nonexistent/libnvrtc.so");
+  const Device device = Device::open("cuda:0").value();
+  const auto loaded = kernel(device);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(kernel_counts().pack, 1u);
+}
+
+TEST_F(PackedGpu, WhatTheDriverRefusesIsCompiledAndThePackIsNotAskedAgain) {
+  driver_->load_status = CUDA_ERROR_INVALID_IMAGE;
+  const Device device = Device::open("cuda:0").value();
+  const auto loaded = kernel(device);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(kernel_counts().compiled, 1u);
+  const std::vector<KernelPack> packs = kernel_packs();
+  ASSERT_FALSE(packs.empty());
+  EXPECT_NE(packs[0].problem.find("(200)"), std::string::npos) << packs[0].problem;
+}
+
+TEST_F(PackedGpu, WhatTheDriverRefusesAndNobodyCompilesSaysBoth) {
+  const jit::test::Variable none("WARPWRIGHT_NVRTC", "/nonexistent/libnvrtc.so");
+  driver_->load_status = CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+  const Device device = Device::open("cuda:0").value();
+  const auto loaded = kernel(device);
+  ASSERT_FALSE(loaded);
+  for (const char* part : {"a.wwpack", "(222)", "tried /nonexistent/libnvrtc.so"})
+    EXPECT_NE(loaded.error().message.find(part), std::string::npos) << loaded.error().message;
+}
+
+TEST_F(PackedGpu, OtherFailuresOfTheDriverAreNoRefusal) {
+  driver_->load_status = CUDA_ERROR_OUT_OF_MEMORY;
+  const Device device = Device::open("cuda:0").value();
+  EXPECT_FALSE(kernel(device));
+  EXPECT_EQ(kernel_counts().compiled, 0u);
+  EXPECT_EQ(kernel_packs().front().problem, "");
 }
 
 TEST_F(FakeGpu, LaunchesCarryClusterPdlStreamAndParameters) {

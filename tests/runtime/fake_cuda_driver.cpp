@@ -140,7 +140,9 @@ const std::vector<Entry>& entries() {
          ++state.synchronizations;
          return with_context() != CUDA_SUCCESS ? with_context() : state.synchronize_status;
        })},
-      {"cuModuleLoadData", counted([](CUmodule* m, const void*) {
+      {"cuModuleLoadData", counted([](CUmodule* m, const void* image) {
+         if (std::strncmp(static_cast<const char*>(image), "refused", 7) == 0 && state.load_status != CUDA_SUCCESS)
+           return state.load_status;
          return *m = reinterpret_cast<CUmodule>(0x2000), ++state.live_modules, with_context();
        })},
       {"cuModuleUnload", counted([](CUmodule) { return --state.live_modules, with_context(); })},

@@ -13,6 +13,7 @@ struct FakeDriver {
   bool capturing = false;
   double clock_microseconds = 0, graph_microseconds = 2400;
   int dynamic_shared = 0, large_clusters = 0;
+  CUresult load_status = CUDA_SUCCESS;  // of modules that begin with "refused"
   CUresult launch_status = CUDA_SUCCESS, synchronize_status = CUDA_SUCCESS;
   void* watchdog_buffer = nullptr;  // the variable of a module that was compiled with a watchdog
   int live_host_allocations = 0;

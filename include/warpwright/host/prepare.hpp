@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ahead-of-time compilation: compiles every kernel that a list of problems needs, on several threads, and keeps it in
-// the device's cache, in memory and on disk. Planning one of these problems afterwards compiles nothing.
+// the device's cache, in memory and on disk. Planning one of these problems afterwards compiles nothing. Or writes the
+// cubins to one file, a pack, which other machines then need no compiler for (host/compile.hpp).
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <span>
@@ -16,9 +18,10 @@
 
 namespace ww {
 
-/// A dense product, groups of rows, or groups of K.
+/// A dense product, groups of rows, groups of K; or a config, whose kernel is made whatever the problem: its open
+/// fields are filled in, and `options` are not used.
 struct PrepareCase {
-  std::variant<GemmProblem, GroupedProblem, KGroupedProblem> problem;
+  std::variant<GemmProblem, GroupedProblem, KGroupedProblem, GemmConfig> problem;
   GemmOptions options = {};
 };
 
@@ -45,5 +48,15 @@ struct Prepared {
 /// Compiles each kernel once, however many cases share it. A case that no kernel solves becomes an entry with its error
 /// and does not stop the others; neither does a compiler that fails. Cases without elements need no kernel.
 Prepared prepare(const Device& device, std::span<const PrepareCase> cases, const PrepareOptions& options = {});
+
+/// Returns the kernels that plans of `cases` take on an H200 with all its SMs. Compiles nothing and needs no device.
+Prepared plan_kernels(std::span<const PrepareCase> cases);
+
+/// Compiles the same kernels as cubins for an H200 with all its SMs, and writes them to the pack `file`. Needs NVRTC,
+/// but neither a GPU nor its driver. Kernels that `file` already holds from the same sources and compiler are kept as
+/// they are; others that it holds are dropped. Errors: no NVRTC; a file that cannot be written. A kernel that cannot
+/// be made is an entry with its error, and missing in the pack.
+Result<Prepared> write_kernel_pack(const std::filesystem::path& file, std::span<const PrepareCase> cases,
+                                   const PrepareOptions& options = {});
 
 }  // namespace ww

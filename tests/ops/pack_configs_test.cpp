@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packs are made from configs as text or from problems, without a device, and plans find their kernels in them by the
+// same key. NVRTC is a stand-in whose cubins are their sources.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <random>
+#include <set>
+#include <string>
+
+#include "jit/jit.hpp"
+#include "jit/keys.hpp"
+#include "jit/pack.hpp"
+#include "support.hpp"
+#include "warpwright/host/config.hpp"
+#include "warpwright/host/kernel.hpp"
+#include "warpwright/host/prepare.hpp"
+
+namespace ww {
+namespace {
+
+using jit::test::Scratch;
+using jit::test::Variable;
+
+std::vector<std::string> listed_configs() {
+  std::vector<std::string> lines;
+  std::ifstream file(WW_TEST_PACK_CONFIGS);
+  for (std::string line; std::getline(file, line);)
+    if (!line.starts_with("#")) lines.push_back(line.substr(0, line.find("  # ")));
+  return lines;
+}
+
+std::string key_of(const GemmConfig& config) { return jit::cubin_source_key(kernel_source(config).text); }
+
+/// The keys of the kernels that a pack of src/launch/pack_configs.txt holds.
+const std::set<std::string>& listed_keys() {
+  static const std::set<std::string> keys = [] {
+    std::set<std::string> made;
+    for (const std::string& line : listed_configs()) {
+      const PrepareCase one[] = {{*parse_config(line)}};
+      made.insert(key_of(plan_kernels(one).kernels[0].config));
+    }
+    return made;
+  }();
+  return keys;
+}
+
+TEST(Packs, ListsResolvedConfigs) {
+  const auto lines = listed_configs();
+  ASSERT_GT(lines.size(), 20u);
+  for (const std::string& line : lines) {
+    const auto config = parse_config(line);
+    ASSERT_TRUE(config) << config.error().message;
+    const PrepareCase one[] = {{*config}};
+    const Prepared planned = plan_kernels(one);
+    ASSERT_EQ(planned.failed, 0u) << planned.kernels[0].error->message;
+    EXPECT_EQ(to_text(planned.kernels[0].config), line) << "nothing is left open";
+  }
+}
+
+// Layers of DeepSeek-V3, Qwen3 and Llama 3.1, which bench/cases/models.json has.
+TEST(Packs, HoldTheConfigsOfRandomLayers) {
+  constexpr std::int64_t kLayers[][2] = {{2112, 7168},  {24576, 1536}, {7168, 16384}, {6144, 4096},  {28672, 4096},
+                                         {4096, 14336}, {10240, 8192}, {8192, 28672}, {7168, 18432}, {36864, 7168}};
+  constexpr std::int64_t kExperts[][4] = {
+      {256, 4096, 7168, 8}, {32, 7168, 2048, 8}, {16, 3072, 4096, 8}, {8, 28672, 4096, 2}};
+  constexpr std::int64_t kRows[] = {1, 16, 64, 128, 256, 1024, 4096};
+  constexpr std::int64_t kTokens[] = {32, 128, 512, 2048, 8192};
+  constexpr unsigned kSeed = 20261122;
+  std::mt19937 random(kSeed);
+  const auto pick = [&](const auto& list) -> const auto& { return list[random() % std::size(list)]; };
+  std::vector<PrepareCase> cases;
+  for (int i = 0; i < 60; ++i) {
+    const auto& [n, k] = pick(kLayers);
+    const int family = static_cast<int>(random() % 3);
+    const DType type = family == 2 ? bf16 : e4m3;
+    const Scale scale = family == 0 ? Scale::block_1x128_128x128 : family == 1 ? Scale::tensor : Scale::none;
+    cases.push_back({GemmProblem{.m = pick(kRows), .n = n, .k = k, .a = type, .b = type, .scale = scale}});
+  }
+  for (int i = 0; i < 30; ++i) {
+    const auto& [groups, n, k, top] = pick(kExperts);
+    const bool bf = random() % 2 != 0;
+    const std::int64_t parallel = groups == 32 || groups == 16 ? 8 : 1;
+    cases.push_back({GroupedProblem{.groups = groups,
+                                    .rows = std::max<std::int64_t>(1, pick(kTokens) * top / parallel),
+                                    .n = n,
+                                    .k = k,
+                                    .a = bf ? bf16 : e4m3,
+                                    .b = bf ? bf16 : e4m3,
+                                    .scale = bf ? Scale::none : Scale::block_1x128_128x128}});
+  }
+  const Prepared planned = plan_kernels(cases);
+  EXPECT_EQ(planned.failed, 0u);
+  for (const PreparedKernel& kernel : planned.kernels)
+    EXPECT_EQ(listed_keys().count(key_of(kernel.config)), 1u)
+        << to_text(kernel.config)
+        << "\nis not in src/launch/pack_configs.txt; tools/pack_configs.py writes it anew (seed " << kSeed << ")";
+}
+
+class KernelPack : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto pack = write_kernel_pack(scratch_ / "probe.wwpack", {});
+    if (!pack && pack.error().message.find("WARPWRIGHT_HAS_CUDA=0") != std::string::npos)
+      GTEST_SKIP() << "a library without CUDA";
+  }
+  const Scratch scratch_;
+  const Variable nvrtc_{"WARPWRIGHT_NVRTC", WW_TEST_NVRTC};
+  const Variable builtins_{"FAKE_NVRTC_WITHOUT_BUILTINS", "1"};
+};
+
+TEST_F(KernelPack, HoldsWhatPlansNeed) {
+  const GemmConfig dense = *parse_config("scale=block,tile=128x128x128");
+  const PrepareCase cases[] = {
+      {GemmProblem{.m = 64, .n = 4096, .k = 4096, .scale = Scale::block_1x128_128x128}},
+      {GroupedProblem{
+          .groups = 8, .rows = 512, .n = 1024, .k = 1024, .scale = Scale::block_1x128_128x128, .zero_outside = true}},
+      {GroupedProblem{.groups = 8, .rows = 512, .n = 1024, .k = 1024, .scale = Scale::block_1x128_128x128}},
+      {GemmProblem{.m = 0, .n = 64, .k = 64}},
+      {dense},
+      {*parse_config("scale=block,tile=128x100x128")}};
+  int told = 0;
+  const auto prepared =
+      write_kernel_pack(scratch_ / "folder/a.wwpack", cases,
+                        {.progress = [&](std::size_t, std::size_t, const PreparedKernel&) { ++told; }});
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  ASSERT_EQ(prepared->kernels.size(), 4u);
+  EXPECT_EQ(told, 4);
+  EXPECT_EQ(prepared->failed, 1u);
+  EXPECT_EQ(prepared->kernels[1].cases, (std::vector<std::size_t>{1, 2}));
+  ASSERT_TRUE(prepared->kernels[3].error);
+  EXPECT_EQ(prepared->kernels[3].error->code, ErrorCode::unsupported);
+  const auto pack = jit::Pack::open(scratch_ / "folder/a.wwpack");
+  ASSERT_TRUE(pack) << pack.error().message;
+  EXPECT_EQ(pack->size(), 4u) << "three kernels, and the one that zeros rows";
+  for (int i = 0; i < 3; ++i) {
+    const KernelSource source = kernel_source(prepared->kernels[i].config);
+    const auto kernel = pack->read(jit::cubin_source_key(source.text));
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    EXPECT_EQ(kernel->payload, source.text);
+  }
+  const std::string before = jit::test::read_text(scratch_ / "folder/a.wwpack");
+  ASSERT_TRUE(write_kernel_pack(scratch_ / "folder/a.wwpack", cases));
+  EXPECT_EQ(jit::test::read_text(scratch_ / "folder/a.wwpack"), before);
+
+  const Variable packs("WARPWRIGHT_PACK_DIR", scratch_ / "folder");
+  const Variable off("WARPWRIGHT_JIT", "off");
+  const auto found = jit::compile_cubin(kernel_source(prepared->kernels[0].config).text, scratch_ / "cache");
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->origin, KernelOrigin::pack);
+}
+
+TEST_F(KernelPack, SaysWhatItIsNotMadeFor) {
+  const auto named = write_kernel_pack(scratch_ / "a.bin", {});
+  ASSERT_FALSE(named);
+  EXPECT_EQ(named.error().argument, "file");
+  const auto unwritable = write_kernel_pack("/proc/none/a.wwpack", {});
+  ASSERT_FALSE(unwritable);
+  EXPECT_EQ(unwritable.error().code, ErrorCode::could_not_finish);
+}
+
+}  // namespace
+}  // namespace ww

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The configs of which a pack has cubins: those that an H200 runs for the layers of bench/cases/models.json.
+   tools/pack_configs.py PROGRAM                writes src/launch/pack_configs.txt
+   tools/pack_configs.py PROGRAM --cases FOLDER  keeps the case files, as `warpwright prepare OPERATION --cases` takes them
+Run it again after a change of the selection; Packs.HoldTheConfigsOfRandomLayers says when the list is stale."""
+import argparse
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+OUTPUT = ROOT / "src/launch/pack_configs.txt"
+DENSE = ["--scale block", "--scale tensor", "--dtype bf16"]
+GROUPED = [f"{types} --encoding {encoding}" for types in ("--scale block", "--dtype bf16")
+           for encoding in ("offsets", "row-ids", "masked")]
+K_GROUPED = ["--dtype bf16", "--dtype e4m3"]
+
+
+def dense_shapes(model, parallel):
+    """(N, K) of the layers of one model on one of `parallel` GPUs: columns of the first, rows of the second are split."""
+    hidden, ffn = model["hidden"], model.get("ffn", 0)
+    shapes = [tuple(shape) for shape in model.get("attention", [])]
+    if "heads" in model:
+        width = model["head_dim"]
+        shapes += [((model["heads"] + 2 * max(model["kv_heads"], parallel)) * width // parallel, hidden),
+                   (hidden, model["heads"] * width // parallel)]
+    if ffn:
+        shapes += [(2 * ffn // parallel, hidden), (hidden, ffn // parallel)]
+    return [(n, k) for n, k in shapes if n % 16 == 0 and k % 128 == 0]
+
+
+def spread(total, groups):
+    return [total // groups + (g < total % groups) for g in range(groups)]
+
+
+def all_cases(spec):
+    """Cases by operation."""
+    dense, rows, gradients = set(), set(), set()
+    for model in spec["models"]:
+        for parallel in spec["tensor_parallel"]:
+            dense |= {(m, n, k) for n, k in dense_shapes(model, parallel) for m in spec["m"]}
+        for parallel in spec["expert_parallel"] if "experts" in model else []:
+            groups = model["experts"] // parallel
+            shapes = [(2 * model["expert_ffn"], model["hidden"]), (model["hidden"], model["expert_ffn"])]
+            for n, k in shapes:
+                for tokens in spec["tokens"]:
+                    total = max(1, tokens * model["top_k"] // parallel)
+                    rows.add((groups, n, k, total))
+                gradients |= {(groups, k, n, tokens * model["top_k"]) for tokens in spec["gradient_tokens"]}
+    return {
+        "dense": [dict(op="dense", m=m, n=n, k=k) for m, n, k in sorted(dense)],
+        "grouped": [dict(op="grouped", n=n, k=k, tokens_per_group=spread(total, g)) for g, n, k, total in sorted(rows)],
+        "k-grouped": [dict(op="k-grouped", m=m, n=n, tokens_per_group=[128 * b for b in spread(total // 128, g)])
+                      for g, m, n, total in sorted(gradients)],
+    }
+
+
+def listed(program, operation, flags, cases, folder):
+    """(config, number of cases) of every kernel."""
+    lines = pathlib.Path(folder) / "list.txt"
+    command = [program, "prepare", operation, "--cases", str(cases), "--list", str(lines), *flags.split()]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)}\n{done.stdout[-3000:]}{done.stderr}")
+    for line in lines.read_text().splitlines():
+        config, _, count = line.partition("  # ")
+        if not line.startswith("#"):
+            # the launch decides these, so that one kernel serves all values
+            yield re.sub(r"raster=\d+,band=\w+", "raster=1,band=m", config), int(count)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("--cases", help="folder in which the case files are kept")
+    arguments = parser.parse_args()
+    spec = json.loads((ROOT / "bench/cases/models.json").read_text())
+    counts = collections.Counter()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(arguments.cases or scratch)
+        for operation, cases in all_cases(spec).items():
+            path = folder / f"{operation}.json"
+            path.write_text(json.dumps({"cases": cases}))
+            verb, families = {"dense": ("gemm", DENSE), "grouped": ("grouped", GROUPED),
+                              "k-grouped": ("k-grouped", K_GROUPED)}[operation]
+            for flags in families:
+                for config, count in listed(arguments.program, verb, flags, path, scratch):
+                    counts[config] += count
+    head = ["# Written by tools/pack_configs.py from bench/cases/models.json. A line is a config, and the number of",
+            "# problems among the layers of those models that run it on an H200."]
+    body = [f"{config}  # {count}" for config, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+    OUTPUT.write_text("\n".join(head + body) + "\n")
+    print(f"{OUTPUT}: {len(body)} configs of {sum(counts.values())} problems")
+
+
+if __name__ == "__main__":
+    main()
