@@ -147,6 +147,10 @@ Result<void> validate(const GemmConfig& resolved, const GroupedProblem& problem)
   WW_CHECK(check_variant(resolved, problem));
   if (resolved.row_groups.capacity < problem.groups)
     return config_failure(resolved, "groups", fmt::format("at least {}, the groups of the problem", problem.groups));
+  if (resolved.operands.layout != MatrixLayout{Major::k, problem.b_major})
+    return failure(ErrorCode::unsupported, "config, layout",
+                   fmt::format("{}, as the problem has A and B", name_of(MatrixLayout{Major::k, problem.b_major})),
+                   to_text(resolved));
   if (const config::ConfigFault fault = config::fault_of_grouped(resolved))
     return config_failure(resolved, fault.field, fault.expected);
   return check_epilogue_tile(outputs_of(problem), resolved);

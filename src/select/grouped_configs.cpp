@@ -166,7 +166,7 @@ GemmConfig choose_grouped(const GroupedProblem& problem, const GemmConfig& reque
   config.operands.b = problem.b;
   config.operands.d = problem.d;
   config.operands.scale = problem.scale;
-  config.operands.layout = {.a = Major::k, .b = problem.b_major};
+  if (problem.b_major == Major::mn) config.operands.layout.b = Major::mn;
   config.epilogue = problem.epilogue;
   if (config.row_groups.capacity == 0) config.row_groups.capacity = group_capacity_for(problem.groups);
   config.row_groups.variant = variant_for(problem, requested);
