@@ -118,7 +118,7 @@ typedef int32_t ww_verdict; /* of a campaign of the checker */
 enum { WW_CLEAN = 1, WW_FINDINGS = 2, WW_INCOMPLETE = 3 };
 
 typedef int32_t ww_operation;
-enum { WW_GEMM = 1, WW_GROUPED_GEMM = 2, WW_K_GROUPED_GEMM = 3 };
+enum { WW_GEMM = 1, WW_GROUPED_GEMM = 2, WW_K_GROUPED_GEMM = 3, WW_QUANTIZE = 4, WW_TRANSPOSE = 5 };
 
 /** Bits that a kernel with groups ORs into its status word. A group that breaks a rule is cut to rows that do not. */
 enum {
@@ -567,4 +567,7 @@ WW_API ww_status ww_kernel_check(const ww_kernel_source* kernel, const ww_check_
 #ifdef __cplusplus
 }
 #endif
+
+#include "warpwright/quantize.h" /* casts to FP8, transposes */
+
 #endif /* WARPWRIGHT_WARPWRIGHT_H */

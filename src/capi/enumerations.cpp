@@ -77,6 +77,13 @@ constexpr ww_pdl from(Pdl pdl) {
   }
   return -1;
 }
+constexpr ww_quantize_block from(QuantizeBlock block) {
+  switch (block) {
+    case QuantizeBlock::b1x128: return WW_BLOCK_1X128;
+    case QuantizeBlock::b128x128: return WW_BLOCK_128X128;
+  }
+  return -1;
+}
 constexpr ww_math from(EmuMath math) {
   switch (math) {
     case EmuMath::exact: return WW_MATH_EXACT;
@@ -143,6 +150,9 @@ Result<KPacking> to_k_packing(ww_k_packing number) {
   return found("packing", "ww_k_packing", number, find(number, KPacking::per_group));
 }
 Result<Pdl> to_pdl(ww_pdl number) { return found("pdl", "ww_pdl", number, find(number, Pdl::on)); }
+Result<QuantizeBlock> to_quantize_block(ww_quantize_block number) {
+  return found("block", "ww_quantize_block", number, find(number, QuantizeBlock::b128x128));
+}
 Result<EmuMath> to_math(const char* field, ww_math number) {
   return found(field, "ww_math", number, find(number, EmuMath::off));
 }

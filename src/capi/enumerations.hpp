@@ -7,6 +7,7 @@
 #include "warpwright/host/check.hpp"
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
+#include "warpwright/host/quantize.hpp"
 
 namespace ww::capi {
 
@@ -19,6 +20,7 @@ Result<OutputLayout> to_output_layout(const char* field, ww_output_layout number
 Result<GroupEncoding> to_encoding(ww_encoding number);
 Result<KPacking> to_k_packing(ww_k_packing number);
 Result<Pdl> to_pdl(ww_pdl number);
+Result<QuantizeBlock> to_quantize_block(ww_quantize_block number);
 Result<EmuMath> to_math(const char* field, ww_math number);
 /// Empty for WW_SCHEDULE_DEFAULT.
 Result<std::optional<EmuSchedule>> to_schedule(const char* field, ww_schedule number);

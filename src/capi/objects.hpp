@@ -14,6 +14,7 @@
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
+#include "warpwright/host/quantize.hpp"
 
 namespace ww::capi {
 
@@ -35,7 +36,7 @@ struct DeviceObject {
 };
 
 struct PlanObject {
-  std::variant<GemmPlan, GroupedPlan, KGroupedPlan> plan;
+  std::variant<GemmPlan, GroupedPlan, KGroupedPlan, QuantizePlan, TransposePlan> plan;
   std::shared_ptr<const DeviceState> device;
   std::string config = {};
   std::size_t workspace_bytes = 0;

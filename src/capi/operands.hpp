@@ -6,6 +6,7 @@
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
+#include "warpwright/host/quantize.hpp"
 
 namespace ww::capi {
 
@@ -43,6 +44,21 @@ inline ww_status read_operands(const ww_k_grouped_operands* given, KGroupedOpera
   to.workspace = from->workspace, to.workspace_bytes = from->workspace_bytes;
   to.c = from->c;
   to.sizes = from->sizes, to.sizes2 = from->sizes2, to.status = from->status;
+  return WW_OK;
+}
+
+inline ww_status read_operands(const ww_quantize_operands* given, QuantizeOperands& to) {
+  Given<ww_quantize_operands> from;
+  WW_C_PASS(from.read("operands", given));
+  to = {from->x,     from->q,      from->scales,      from->transposed, from->transposed_scales,
+        from->sizes, from->sizes2, from->padded_ends, from->status};
+  return WW_OK;
+}
+
+inline ww_status read_operands(const ww_transpose_operands* given, TransposeOperands& to) {
+  Given<ww_transpose_operands> from;
+  WW_C_PASS(from.read("operands", given));
+  to = {from->w, from->transposed, from->scales, from->transposed_scales};
   return WW_OK;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans and runs, written once for the three operations.
+// Plans and runs, written once for all operations.
 //   ww_*_cached   key -> handle -> plan           without a lock or an allocation, unless the plan has to be made
 //   ww_*_run      handle -> plan -> launch        the same
 #include "capi/objects.hpp"
@@ -20,9 +20,19 @@ auto make_plan(const Device& device, const KGroupedProblem& problem, const GemmO
   return plan_k_grouped(device, problem, options);
 }
 
+auto make_plan(const Device& device, const QuantizeProblem& problem, const QuantizeOptions& options) {
+  return plan_quantize(device, problem, options);
+}
+auto make_plan(const Device& device, const TransposeProblem& problem, const QuantizeOptions& options) {
+  return plan_transpose(device, problem, options);
+}
+
 bool has_elements(const GemmProblem& p) { return p.m > 0 && p.n > 0 && p.batch > 0; }
 bool has_elements(const GroupedProblem& p) { return p.total_rows() > 0 && p.n > 0 && (p.groups > 0 || p.zero_outside); }
 bool has_elements(const KGroupedProblem& p) { return p.m > 0 && p.n > 0 && p.groups > 0; }
+
+bool has_elements(const QuantizeProblem& p) { return p.groups > 0 || (p.m > 0 && p.k > 0 && p.batch > 0); }
+bool has_elements(const TransposeProblem& p) { return p.n > 0 && p.k > 0 && p.batch > 0; }
 
 template <class Plan> std::size_t workspace_of(const Plan& plan) {
   if constexpr (requires { plan.workspace_bytes(); }) return plan.workspace_bytes();
@@ -30,7 +40,7 @@ template <class Plan> std::size_t workspace_of(const Plan& plan) {
 }
 
 const char* operation_name(std::size_t index) {
-  static constexpr const char* kNames[] = {"gemm", "grouped", "k-grouped"};
+  static constexpr const char* kNames[] = {"gemm", "grouped", "k-grouped", "quantize", "transpose"};
   return kNames[index];
 }
 
@@ -42,7 +52,7 @@ ww_status new_plan(const DeviceObject& device, const CProblem* problem, const ww
   WW_C_PASS(request.read(problem, options));
   WW_C_TRY(auto plan, make_plan(*device.state->device, request.problem, request.options));
   made.reset(new PlanObject{.plan = plan, .device = device.state});
-  made->config = to_text(plan.config());
+  if constexpr (requires { plan.config(); }) made->config = to_text(plan.config());
   made->workspace_bytes = workspace_of(plan);
   made->launches = has_elements(plan.problem());
   device.state->counts->plans.fetch_add(1, std::memory_order_relaxed);
@@ -123,12 +133,22 @@ template <class Plan> struct OperandsOf;
 template <> struct OperandsOf<GemmPlan> { using type = GemmOperands; };
 template <> struct OperandsOf<GroupedPlan> { using type = GroupedOperands; };
 template <> struct OperandsOf<KGroupedPlan> { using type = KGroupedOperands; };
+template <> struct OperandsOf<QuantizePlan> { using type = QuantizeOperands; };
+template <> struct OperandsOf<TransposePlan> { using type = TransposeOperands; };
+
+/// The number of a plan's type in PlanObject::plan.
+template <class Plan, class... Plans> constexpr std::size_t number_of(const std::variant<Plans...>*) {
+  const bool same[] = {std::is_same_v<Plan, Plans>...};
+  std::size_t number = 0;
+  while (!same[number]) ++number;
+  return number;
+}
 
 template <class Plan, class COperands>
 ww_status run_plan(const PlanObject& object, const COperands* given, void* stream) {
   const Plan* const plan = std::get_if<Plan>(&object.plan);
   if (plan == nullptr) [[unlikely]] {
-    constexpr std::size_t kMine = std::is_same_v<Plan, GemmPlan> ? 0 : std::is_same_v<Plan, GroupedPlan> ? 1 : 2;
+    constexpr std::size_t kMine = number_of<Plan>(static_cast<decltype(&object.plan)>(nullptr));
     return refuse("plan", fmt::format("a plan of {}", operation_name(kMine)),
                   fmt::format("one of {}", operation_name(object.plan.index())));
   }
@@ -191,6 +211,16 @@ ww_status widths(ww_plan plan, const void* workspace, ww_tile_width* to, std::si
   return WW_OK;
 }
 
+ww_status quantize_columns(const ww_quantize_problem* problem, std::int64_t* columns) {
+  WW_C_PASS(check_output("columns", columns));
+  *columns = 0;
+  Request<ww_quantize_problem> request;
+  WW_C_PASS(request.read(problem, nullptr));
+  WW_C_CHECK(can_implement(request.problem, request.options));
+  *columns = transposed_columns(request.problem);
+  return WW_OK;
+}
+
 /// Stores what `get` says of a plan.
 template <class T, class Get> ww_status query(ww_plan plan, const char* name, T* value, const Get& get) {
   WW_C_PASS(check_output(name, value));
@@ -231,6 +261,12 @@ extern "C" {
 WW_C_OPERATION(gemm, ww::GemmPlan)
 WW_C_OPERATION(grouped, ww::GroupedPlan)
 WW_C_OPERATION(k_grouped, ww::KGroupedPlan)
+WW_C_OPERATION(quantize, ww::QuantizePlan)
+WW_C_OPERATION(transpose, ww::TransposePlan)
+
+ww_status ww_quantize_columns(const ww_quantize_problem* problem, int64_t* columns) {
+  return guarded([&] { return quantize_columns(problem, columns); });
+}
 
 ww_status ww_plan_workspace_bytes(ww_plan plan, size_t* bytes) {
   return guarded(
@@ -243,7 +279,8 @@ ww_status ww_plan_config(ww_plan plan, const char** config) {
 ww_status ww_plan_operation(ww_plan plan, ww_operation* operation) {
   return guarded([&] {
     return query(plan, "operation", operation, [](const PlanObject& object) {
-      static constexpr ww_operation kOperations[] = {WW_GEMM, WW_GROUPED_GEMM, WW_K_GROUPED_GEMM};
+      static constexpr ww_operation kOperations[] = {WW_GEMM, WW_GROUPED_GEMM, WW_K_GROUPED_GEMM, WW_QUANTIZE,
+                                                     WW_TRANSPOSE};
       return kOperations[object.plan.index()];
     });
   });

@@ -11,7 +11,7 @@
 namespace ww::capi {
 namespace {
 
-/// What the three problems have in common.
+/// What the three products have in common.
 template <class From, class To> Result<void> read_common(const From& from, To& to) {
   to.n = from.n, to.k = from.k;
   WW_TRY(to.a, to_dtype("a_type", from.a_type));
@@ -37,6 +37,12 @@ Result<void> read_epilogue(const char* text, EpilogueTree& to) {
   if (text == nullptr || *text == '\0') return {};
   WW_TRY(to, parse_epilogue(text));
   return {};
+}
+
+Result<void> check_f32_scales(ww_scale_type number) {
+  WW_TRY(const ScaleType type, to_scale_type(number));
+  if (type == ScaleType::f32) return {};
+  return failure(ErrorCode::unsupported, "scale_type", "WW_SCALES_F32, which power_of_two rounds", name_of(type));
 }
 
 Result<void> check_reserved(const char* field, std::int64_t value) {
@@ -89,6 +95,49 @@ Result<KGroupedProblem> to_problem(const ww_k_grouped_problem& from) {
   return to;
 }
 
+Result<QuantizeProblem> to_problem(const ww_quantize_problem& from) {
+  QuantizeProblem to;
+  to.m = from.m, to.k = from.k, to.batch = from.batch == 0 ? 1 : from.batch;
+  WW_TRY(to.x, to_dtype("x_type", from.x_type));
+  if (from.q_type != 0) {
+    WW_TRY(to.q, to_dtype("q_type", from.q_type));
+  }
+  WW_TRY(to.block, to_quantize_block(from.block));
+  constexpr ww_quantize_outputs kBoth = WW_QUANTIZE_ROWS | WW_QUANTIZE_TRANSPOSED;
+  if (from.outputs < 0 || from.outputs > kBoth)
+    return failure(ErrorCode::invalid, "outputs", "bits of ww_quantize_outputs", fmt::format("{}", from.outputs));
+  to.rows = from.outputs == 0 || (from.outputs & WW_QUANTIZE_ROWS) != 0;
+  to.transposed = (from.outputs & WW_QUANTIZE_TRANSPOSED) != 0;
+  WW_CHECK(check_f32_scales(from.scale_type));
+  to.power_of_two = from.power_of_two != 0;
+  // NaN is neither, and the library refuses it.
+  if (from.min_amax != 0) to.min_amax = from.min_amax < 0 ? 0.0f : static_cast<float>(from.min_amax);
+  to.ldx = from.ldx, to.ldq = from.ldq, to.ld_transposed = from.ld_transposed;
+  to.scale_m = from.scale_m, to.scale_k = from.scale_k;
+  to.transposed_scale_k = from.transposed_scale_k, to.transposed_scale_m = from.transposed_scale_m;
+  to.batch_x = from.batch_x, to.batch_q = from.batch_q, to.batch_transposed = from.batch_transposed;
+  to.batch_scales = from.batch_scales, to.batch_transposed_scales = from.batch_transposed_scales;
+  to.groups = from.groups;
+  WW_TRY(to.encoding, to_encoding(from.encoding));
+  to.alignment = from.alignment == 0 ? 1 : from.alignment;
+  to.padding = from.padding == 0 ? 128 : from.padding;
+  to.one_by_one = from.one_by_one != 0;
+  return to;
+}
+
+Result<TransposeProblem> to_problem(const ww_transpose_problem& from) {
+  TransposeProblem to;
+  to.n = from.n, to.k = from.k, to.batch = from.batch == 0 ? 1 : from.batch;
+  WW_TRY(to.type, to_dtype("type", from.type));
+  WW_CHECK(check_f32_scales(from.scale_type));
+  to.ld = from.ld, to.ld_transposed = from.ld_transposed;
+  to.scale_n = from.scale_n, to.scale_k = from.scale_k;
+  to.transposed_scale_k = from.transposed_scale_k, to.transposed_scale_n = from.transposed_scale_n;
+  to.batch_w = from.batch_w, to.batch_transposed = from.batch_transposed;
+  to.batch_scales = from.batch_scales, to.batch_transposed_scales = from.batch_transposed_scales;
+  return to;
+}
+
 Result<GemmOptions> to_options(const ww_options& from) {
   GemmOptions to;
   to.sms = from.sms;
@@ -119,25 +168,47 @@ template Result<GemmOptions> to_options(const ww_options&, const KGroupedProblem
 
 namespace {
 
+Result<QuantizeOptions> without_config(const ww_options& from) {
+  WW_TRY(const GemmOptions read, to_options(from));
+  if (*text_or_empty(from.config) != '\0')
+    return failure(ErrorCode::invalid, "config", "none: these kernels have no choices", from.config);
+  return QuantizeOptions{.sms = read.sms, .pdl = read.pdl};
+}
+
+}  // namespace
+
+Result<QuantizeOptions> to_options(const ww_options& from, const QuantizeProblem&) { return without_config(from); }
+Result<QuantizeOptions> to_options(const ww_options& from, const TransposeProblem&) { return without_config(from); }
+
+namespace {
+
 PlanKey key_of_text(const char* text) {
   return text == nullptr || *text == '\0' ? PlanKey{} : key_of(text, std::strlen(text));
 }
 const char* epilogue_of(const ww_gemm_problem& problem) { return problem.epilogue; }
 const char* epilogue_of(const ww_grouped_problem& problem) { return problem.epilogue; }
-const char* epilogue_of(const ww_k_grouped_problem&) { return nullptr; }
+template <class CProblem> const char* epilogue_of(const CProblem&) { return nullptr; }
 constexpr ww_operation operation_of(const ww_gemm_problem&) { return WW_GEMM; }
 constexpr ww_operation operation_of(const ww_grouped_problem&) { return WW_GROUPED_GEMM; }
 constexpr ww_operation operation_of(const ww_k_grouped_problem&) { return WW_K_GROUPED_GEMM; }
+constexpr ww_operation operation_of(const ww_quantize_problem&) { return WW_QUANTIZE; }
+constexpr ww_operation operation_of(const ww_transpose_problem&) { return WW_TRANSPOSE; }
 void clear_epilogue(ww_gemm_problem& problem) { problem.epilogue = nullptr; }
 void clear_epilogue(ww_grouped_problem& problem) { problem.epilogue = nullptr; }
-void clear_epilogue(ww_k_grouped_problem&) {}
+template <class CProblem> void clear_epilogue(CProblem&) {}
+
+template <class Struct> constexpr bool has_no_padding = std::has_unique_object_representations_v<Struct>;
+// A double has several representations of some numbers, which then are keys of their own.
+template <>
+constexpr bool has_no_padding<ww_quantize_problem> = sizeof(ww_quantize_problem) == sizeof(double) +
+                                                                                        19 * sizeof(std::int64_t) +
+                                                                                        8 * sizeof(std::int32_t);
 
 }  // namespace
 
 template <class CProblem> PlanKey key_of(const CProblem& problem, const ww_options& options) {
   // Both structures have no padding, and their sizes are those of this library.
-  static_assert(std::has_unique_object_representations_v<CProblem> &&
-                std::has_unique_object_representations_v<ww_options>);
+  static_assert(has_no_padding<CProblem> && has_no_padding<ww_options>);
   struct {
     CProblem problem;
     ww_options options;
@@ -151,5 +222,7 @@ template <class CProblem> PlanKey key_of(const CProblem& problem, const ww_optio
 template PlanKey key_of(const ww_gemm_problem&, const ww_options&);
 template PlanKey key_of(const ww_grouped_problem&, const ww_options&);
 template PlanKey key_of(const ww_k_grouped_problem&, const ww_options&);
+template PlanKey key_of(const ww_quantize_problem&, const ww_options&);
+template PlanKey key_of(const ww_transpose_problem&, const ww_options&);
 
 }  // namespace ww::capi

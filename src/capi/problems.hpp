@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Problems and options of the C interface as those of the library, and their keys in the cache of plans. Each operation
-// has one Operation<...>, by which the functions of the interface are written once for all three.
+// has one Operation<...>, by which the functions of the interface are written once for all of them.
 #pragma once
 
 #include "capi/plan_cache.hpp"
@@ -8,23 +8,30 @@
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
+#include "warpwright/host/quantize.hpp"
 
 namespace ww::capi {
 
 Result<GemmProblem> to_problem(const ww_gemm_problem& from);
 Result<GroupedProblem> to_problem(const ww_grouped_problem& from);
 Result<KGroupedProblem> to_problem(const ww_k_grouped_problem& from);
+Result<QuantizeProblem> to_problem(const ww_quantize_problem& from);
+Result<TransposeProblem> to_problem(const ww_transpose_problem& from);
 
 /// Options without a config.
 Result<GemmOptions> to_options(const ww_options& from);
 /// Options with the config that the text of `from` gives over the types of `problem`.
 template <class Problem> Result<GemmOptions> to_options(const ww_options& from, const Problem& problem);
+/// Options of problems whose kernels have no config.
+Result<QuantizeOptions> to_options(const ww_options& from, const QuantizeProblem& problem);
+Result<QuantizeOptions> to_options(const ww_options& from, const TransposeProblem& problem);
 
 /// A problem and its options, as every function with both takes them.
 template <class CProblem> struct Request {
   using Problem = typename decltype(to_problem(std::declval<CProblem>()))::value_type;
+  using Options = typename decltype(to_options(std::declval<ww_options>(), std::declval<Problem>()))::value_type;
   Problem problem;
-  GemmOptions options;
+  Options options;
 
   ww_status read(const CProblem* given_problem, const ww_options* given_options) {
     Given<CProblem> from;

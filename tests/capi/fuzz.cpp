@@ -43,7 +43,7 @@ class Fuzzer {
 
   /// Makes one call. Returns false if it broke the contract.
   bool step() {
-    switch (below(12)) {
+    switch (below(14)) {
       case 0: return device_call();
       case 1: return plan_call();
       case 2: return text_call();
@@ -53,6 +53,8 @@ class Fuzzer {
       case 6:
       case 7:
       case 8: return operation<ww_grouped_problem, ww_grouped_operands>(kGrouped);
+      case 9: return cast<ww_quantize_problem, ww_quantize_operands>(kQuantize);
+      case 10: return cast<ww_transpose_problem, ww_transpose_operands>(kTranspose);
       default: return operation<ww_k_grouped_problem, ww_k_grouped_operands>(kKGrouped);
     }
   }
@@ -76,6 +78,11 @@ class Fuzzer {
   static constexpr Functions<ww_k_grouped_problem, ww_k_grouped_operands> kKGrouped = {
       ww_k_grouped_can_implement, ww_k_grouped_plan, ww_k_grouped_cached,
       ww_k_grouped_run,           ww_k_grouped,      ww_k_grouped_explain};
+
+  static constexpr Functions<ww_quantize_problem, ww_quantize_operands> kQuantize = {
+      ww_quantize_can_implement, ww_quantize_plan, ww_quantize_cached, ww_quantize_run, ww_quantize, nullptr};
+  static constexpr Functions<ww_transpose_problem, ww_transpose_operands> kTranspose = {
+      ww_transpose_can_implement, ww_transpose_plan, ww_transpose_cached, ww_transpose_run, ww_transpose, nullptr};
 
   enum { kA, kB, kD, kScaleA, kScaleB, kSizes, kWorkspace, kExtra, kBuffers };
 
@@ -169,6 +176,33 @@ class Fuzzer {
     return p;
   }
 
+  ww_quantize_problem make(const ww_quantize_problem*) {
+    ww_quantize_problem p{};
+    p.struct_size = sizeof p;
+    p.m = static_cast<std::int64_t>(below(200)), p.k = static_cast<std::int64_t>(below(200));
+    if (chance(4)) p.batch = static_cast<std::int64_t>(below(3));
+    p.x_type = any_of({WW_BF16, WW_BF16, WW_F32, WW_E4M3}), p.q_type = any_of<ww_dtype>({0, WW_E4M3, WW_F16});
+    p.block = static_cast<ww_quantize_block>(below(2)), p.outputs = static_cast<ww_quantize_outputs>(below(4));
+    p.power_of_two = chance(2);
+    if (chance(4)) p.min_amax = any_of<double>({-1, 1, 1e300, std::numeric_limits<double>::quiet_NaN()});
+    if (chance(4)) p.ldx = static_cast<std::int64_t>(below(300));
+    if (chance(4)) p.scale_m = 1, p.scale_k = static_cast<std::int64_t>(below(300));
+    if (chance(3)) {
+      p.groups = static_cast<std::int64_t>(below(5)), p.encoding = static_cast<ww_encoding>(below(5));
+      p.padding = any_of<std::int64_t>({0, 128, 256, 100}), p.one_by_one = chance(3);
+    }
+    return p;
+  }
+  ww_transpose_problem make(const ww_transpose_problem*) {
+    ww_transpose_problem p{};
+    p.struct_size = sizeof p;
+    p.n = static_cast<std::int64_t>(below(300)), p.k = static_cast<std::int64_t>(below(300));
+    p.type = any_of({WW_E4M3, WW_E4M3, WW_BF16});
+    if (chance(4)) p.batch = static_cast<std::int64_t>(below(3)), p.batch_w = static_cast<std::int64_t>(below(9000));
+    if (chance(4)) p.ld_transposed = static_cast<std::int64_t>(below(400));
+    return p;
+  }
+
   ww_options options() {
     ww_options o{};
     o.struct_size = sizeof o;
@@ -218,6 +252,42 @@ class Fuzzer {
       if (chance(2)) o.status = static_cast<std::uint32_t*>(pointer(kExtra));
     }
     return o;
+  }
+
+  void fill(ww_quantize_operands& o) {
+    o.x = pointer(kA), o.q = pointer(kB), o.transposed = pointer(kD);
+    o.scales = static_cast<float*>(pointer(kScaleA)), o.transposed_scales = static_cast<float*>(pointer(kScaleB));
+    o.sizes = static_cast<const std::int32_t*>(pointer(kSizes));
+    o.sizes2 = static_cast<const std::int32_t*>(pointer(kSizes));
+    if (chance(2)) o.padded_ends = static_cast<std::int32_t*>(pointer(kWorkspace));
+    if (chance(2)) o.status = static_cast<std::uint32_t*>(pointer(kExtra));
+  }
+  void fill(ww_transpose_operands& o) {
+    o.w = pointer(kA), o.transposed = pointer(kD);
+    if (chance(2)) o.scales = static_cast<const float*>(pointer(kScaleA));
+    if (chance(2)) o.transposed_scales = static_cast<float*>(pointer(kScaleB));
+  }
+
+  /// A cast or transpose, which is run unless words of the problem were spoiled.
+  template <class Problem, class Operands> bool cast(const Functions<Problem, Operands>& call) {
+    Problem problem = make(static_cast<Problem*>(nullptr));
+    const bool wild = chance(3);
+    if (wild) spoil(problem);
+    const ww_options how = options();
+    std::unique_ptr<char[]> memory, memory_of_options, memory_of_operands;
+    const Problem* const p = placed(problem, memory);
+    const ww_options* const o = chance(2) ? nullptr : placed(how, memory_of_options);
+    if (wild) return note(call.can(p, o));
+    Operands operands{};
+    operands.struct_size = sizeof operands;
+    fill(operands);
+    const Operands* const x = placed(operands, memory_of_operands);
+    if (chance(2)) return count_run(call.both(device(), p, o, x, nullptr));
+    ww_plan made = nullptr;
+    if (!note((chance(2) ? call.plan(device(), p, o, &made) : call.cached(device(), p, o, nullptr, &made))))
+      return false;
+    if (made != nullptr) plans_.push_back(made);
+    return count_run(call.run(made != nullptr && !chance(10) ? made : plan(), x, nullptr));
   }
 
   ww_device device() {
@@ -319,7 +389,7 @@ class Fuzzer {
     ww_tile_width widths[2];
     switch (below(6)) {
       case 0: return note(ww_plan_workspace_bytes(plan(), chance(9) ? nullptr : &bytes));
-      case 1: return note(ww_plan_config(plan(), &config)) && (config == nullptr || *config != '\0');
+      case 1: return note(ww_plan_config(plan(), &config));
       case 2: return note(ww_plan_operation(plan(), &operation));
       case 3: return note(ww_plan_stats(plan(), &report)) && note(ww_report_free(report));
       case 4: return note(ww_grouped_widths(plan(), buffers_[kWorkspace], chance(5) ? nullptr : widths, 2, &count));

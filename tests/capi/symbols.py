@@ -9,8 +9,10 @@ import sys
 
 def main() -> int:
     library, header, nm = sys.argv[1:4]
-    with open(header) as file:
-        text = re.sub(r"/\*.*?\*/|//[^\n]*", "", file.read(), flags=re.S)
+    text = ""
+    for part in (header, header.replace("warpwright.h", "quantize.h")):
+        with open(part) as file:
+            text += re.sub(r"/\*.*?\*/|//[^\n]*", "", file.read(), flags=re.S)
     declared = set(re.findall(r"WW_API[^;]*?\b(ww_\w+)\(", text))
     listed = subprocess.run([nm, "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
     exported = {line.split()[-1].split("@")[0] for line in listed.splitlines()}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Casts to FP8 with scales of blocks, and transposes of FP8 matrices. A part of warpwright.h, which includes it and
+ * documents the conventions; docs/numerics.md has the arithmetic. */
+#ifndef WARPWRIGHT_QUANTIZE_H
+#define WARPWRIGHT_QUANTIZE_H
+
+#ifndef WARPWRIGHT_WARPWRIGHT_H
+#error "include <warpwright/warpwright.h>"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef int32_t ww_quantize_block; /* the elements that share a scale */
+enum {
+  WW_BLOCK_1X128 = 0,  /* 128 along the rows of each output: of q along K, of the transpose along M */
+  WW_BLOCK_128X128 = 1 /* the transpose has the same bytes and scales as q, transposed */
+};
+
+typedef int32_t ww_quantize_outputs; /* bits */
+enum { WW_QUANTIZE_ROWS = 1, WW_QUANTIZE_TRANSPOSED = 2 };
+
+/** x [batch, M, K], row-major, cast to FP8 with scales of blocks: q [M, K] and, or, its transpose [K, M], which
+ * products over M read, since FP8 operands are K-major. scale = max(amax, min_amax) / largest; docs/numerics.md has the
+ * roundings. A weight's N is called m. */
+typedef struct ww_quantize_problem {
+  size_t struct_size;
+  int64_t m, k;
+  int64_t batch;   /* 0: 1 */
+  ww_dtype x_type; /* WW_BF16, WW_F16 or WW_F32 */
+  ww_dtype q_type; /* WW_E4M3 or WW_E5M2, of both outputs; 0: WW_E4M3 */
+  ww_quantize_block block;
+  ww_quantize_outputs outputs; /* 0: WW_QUANTIZE_ROWS */
+  ww_scale_type scale_type;
+  int32_t power_of_two; /* not 0: scales are rounded up to powers of two */
+  double min_amax;      /* amax counts as at least this; 0: 1e-4, as in DeepGEMM's casts; negative: no limit */
+  int64_t ldx, ldq, ld_transposed; /* row strides; 0: K, K and ww_quantize_columns() */
+  /* Strides of scales; both 0 of an output: packed row-major. Of WW_BLOCK_1X128 (M, ceil(K/128)) and (K, ceil(M/128)),
+   * of WW_BLOCK_128X128 (ceil(M/128), ceil(K/128)) and (ceil(K/128), ceil(M/128)):
+   *   scales[i * scale_m + kb * scale_k], transposed_scales[j * transposed_scale_k + mb * transposed_scale_m] */
+  int64_t scale_m, scale_k, transposed_scale_k, transposed_scale_m;
+  int64_t batch_x, batch_q, batch_transposed, batch_scales, batch_transposed_scales; /* 0: packed */
+  /* Groups of rows, WW_BLOCK_1X128 with a transpose: there each group begins a new block and is padded with zeros to a
+   * multiple of `padding` columns, as ww_k_grouped() reads them with `padded_ends` as sizes and WW_OFFSETS. Columns
+   * behind the last group and, in both outputs, rows outside every group are left alone. */
+  int64_t groups; /* G, at most 4096; 0: none */
+  ww_encoding encoding;
+  int32_t one_by_one; /* not 0: each group's transpose is a packed matrix [K, padded rows], one after the other */
+  int64_t alignment;  /* WW_OFFSETS: of the start of each group in x; 0: 1 */
+  int64_t padding;    /* a multiple of 128; 0: 128 */
+} ww_quantize_problem;
+
+/** FP8 matrices w [batch, N, K] with scales of 128 x 128 blocks, or without: the same bytes as [batch, K, N], and the
+ * scales transposed. */
+typedef struct ww_transpose_problem {
+  size_t struct_size;
+  int64_t n, k;
+  int64_t batch; /* 0: 1 */
+  ww_dtype type; /* WW_E4M3 or WW_E5M2 */
+  ww_scale_type scale_type;
+  int64_t ld, ld_transposed;                                                /* row strides; 0: K, N */
+  int64_t scale_n, scale_k, transposed_scale_k, transposed_scale_n;         /* both 0 of one: packed row-major */
+  int64_t batch_w, batch_transposed, batch_scales, batch_transposed_scales; /* 0: packed */
+} ww_transpose_problem;
+
+/** Matrices and row strides of 16 bytes are faster, and products need them. Outputs overlap nothing. */
+typedef struct ww_quantize_operands {
+  size_t struct_size;
+  const void* x;
+  void* q; /* with WW_QUANTIZE_ROWS, as `scales` */
+  float* scales;
+  void* transposed; /* with WW_QUANTIZE_TRANSPOSED, as its scales */
+  float* transposed_scales;
+  const int32_t* sizes; /* on the device; see ww_encoding */
+  const int32_t* sizes2;
+  int32_t* padded_ends; /* null, or [G]: where each padded group ends in the columns of the transpose */
+  uint32_t* status;
+} ww_quantize_operands;
+
+typedef struct ww_transpose_operands {
+  size_t struct_size;
+  const void* w;
+  void* transposed;
+  const float* scales; /* null as transposed_scales: there are none */
+  float* transposed_scales;
+} ww_transpose_operands;
+
+/** As ww_gemm_can_implement() and its siblings. Options have no config here. */
+WW_API ww_status ww_quantize_can_implement(const ww_quantize_problem* problem, const ww_options* options);
+WW_API ww_status ww_transpose_can_implement(const ww_transpose_problem* problem, const ww_options* options);
+
+/** Stores the columns of the transpose of a quantisation: M, or an upper bound of the padded groups' sum. */
+WW_API ww_status ww_quantize_columns(const ww_quantize_problem* problem, int64_t* columns);
+
+/** As ww_gemm_plan(), ww_gemm_cached(), ww_gemm_run() and ww_gemm(). There is no workspace. */
+WW_API ww_status ww_quantize_plan(ww_device device, const ww_quantize_problem* problem, const ww_options* options,
+                                  ww_plan* plan);
+WW_API ww_status ww_transpose_plan(ww_device device, const ww_transpose_problem* problem, const ww_options* options,
+                                   ww_plan* plan);
+WW_API ww_status ww_quantize_cached(ww_device device, const ww_quantize_problem* problem, const ww_options* options,
+                                    void* stream, ww_plan* plan);
+WW_API ww_status ww_transpose_cached(ww_device device, const ww_transpose_problem* problem, const ww_options* options,
+                                     void* stream, ww_plan* plan);
+WW_API ww_status ww_quantize_run(ww_plan plan, const ww_quantize_operands* operands, void* stream);
+WW_API ww_status ww_transpose_run(ww_plan plan, const ww_transpose_operands* operands, void* stream);
+WW_API ww_status ww_quantize(ww_device device, const ww_quantize_problem* problem, const ww_options* options,
+                             const ww_quantize_operands* operands, void* stream);
+WW_API ww_status ww_transpose(ww_device device, const ww_transpose_problem* problem, const ww_options* options,
+                              const ww_transpose_operands* operands, void* stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* WARPWRIGHT_QUANTIZE_H */
