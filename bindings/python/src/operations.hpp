@@ -7,6 +7,7 @@
 namespace wwpy {
 
 bool add_operations(PyObject* module);
+bool add_quantize(PyObject* module);
 bool add_tools(PyObject* module);
 
 /// In the child of a fork: forgets plans and default devices, which belong to the parent.

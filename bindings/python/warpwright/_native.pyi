@@ -389,6 +389,29 @@ def check(
 def check_kernel(
     fields: dict[str, Any], settings: dict[str, Any], progress: Callable[[str, float], object] | None, /
 ) -> str: ...
+def quantize(
+    x: Any,
+    q: Any,
+    scales: Any,
+    transposed: Any,
+    transposed_scales: Any,
+    offs: Any,
+    padded_ends: Any,
+    status: Any,
+    dtype: Any,
+    block: int,
+    power_of_two: bool,
+    min_amax: float,
+    alignment: int,
+    padding: int,
+    device: Device | str | None,
+    stream: Any,
+    /,
+) -> None: ...
+def transpose(
+    w: Any, scales: Any, transposed: Any, transposed_scales: Any, dtype: Any, device: Device | str | None, stream: Any, /
+) -> None: ...
+def quantize_columns(m: int, k: int, groups: int, alignment: int, padding: int, /) -> int: ...
 def source_hash() -> str: ...
 def plan_cache_size() -> int: ...
 def clear_plan_cache() -> None: ...
