@@ -287,232 +287,233 @@ static void k_grouped_per_group(ww_device device) {
   EXPECT(wrong == 0);
   EXPECT_OK(ww_plan_free(plan));
   free(a), free(b);
+}
 
-  /* dW[g] [K, K] = sum over the rows of group g of x x^T, from x quantised along the rows. Each group's scales are powers
+/* dW[g] [K, K] = sum over the rows of group g of x x^T, from x quantised along the rows. Each group's scales are powers
  * of two and its values small integers, so that nothing is lost. */
-  static void quantized_gradient(ww_device device) {
-    enum { ROWS = 200, COLUMNS = 48, PADDED = 128 * 3 };
-    static const int32_t ends[G] = {70, 70, ROWS};
-    uint16_t* x = bf16_integers(ROWS * COLUMNS, 9);
-    ww_quantize_problem problem = {sizeof problem};
-    problem.m = ROWS, problem.k = COLUMNS, problem.x_type = WW_BF16;
-    problem.outputs = WW_QUANTIZE_ROWS | WW_QUANTIZE_TRANSPOSED;
-    problem.power_of_two = 1, problem.groups = G;
-    int64_t columns = 0;
-    EXPECT_OK(ww_quantize_columns(&problem, &columns));
-    EXPECT(columns == 512); /* at most: three groups of 200 rows */
-    ww_quantize_operands operands = {sizeof operands};
-    operands.x = on_device(device, x, ROWS * COLUMNS * sizeof *x);
-    operands.q = on_device(device, NULL, ROWS * COLUMNS);
-    operands.scales = on_device(device, NULL, ROWS * sizeof(float));
-    operands.transposed = on_device(device, NULL, (size_t)(COLUMNS * columns));
-    operands.transposed_scales = on_device(device, NULL, COLUMNS * (size_t)(columns / 128) * sizeof(float));
-    operands.sizes = on_device(device, ends, sizeof ends);
-    operands.padded_ends = on_device(device, NULL, sizeof ends);
-    ww_plan plan = NULL;
-    EXPECT_OK(ww_quantize_cached(device, &problem, NULL, NULL, &plan));
-    EXPECT_OK(ww_quantize_run(plan, &operands, NULL));
-    ww_operation operation = 0;
-    EXPECT_OK(ww_plan_operation(plan, &operation));
-    EXPECT(operation == WW_QUANTIZE);
-    EXPECT_OK(ww_quantize(device, &problem, NULL, &operands, NULL));
-    int32_t padded[G];
-    float scale = 0;
-    EXPECT_OK(ww_device_download(device, padded, operands.padded_ends, sizeof padded));
-    EXPECT(padded[0] == 128 && padded[1] == 128 && padded[2] == PADDED);
-    EXPECT_OK(ww_device_download(device, &scale, operands.scales, sizeof scale));
-    EXPECT(scale == 0x1p-7f); /* 2 / 448, rounded up */
+static void quantized_gradient(ww_device device) {
+  enum { ROWS = 200, COLUMNS = 48, PADDED = 128 * 3 };
+  static const int32_t ends[G] = {70, 70, ROWS};
+  uint16_t* x = bf16_integers(ROWS * COLUMNS, 9);
+  ww_quantize_problem problem = {sizeof problem};
+  problem.m = ROWS, problem.k = COLUMNS, problem.x_type = WW_BF16;
+  problem.outputs = WW_QUANTIZE_ROWS | WW_QUANTIZE_TRANSPOSED;
+  problem.power_of_two = 1, problem.groups = G;
+  int64_t columns = 0;
+  EXPECT_OK(ww_quantize_columns(&problem, &columns));
+  EXPECT(columns == 512); /* at most: three groups of 200 rows */
+  ww_quantize_operands operands = {sizeof operands};
+  operands.x = on_device(device, x, ROWS * COLUMNS * sizeof *x);
+  operands.q = on_device(device, NULL, ROWS * COLUMNS);
+  operands.scales = on_device(device, NULL, ROWS * sizeof(float));
+  operands.transposed = on_device(device, NULL, (size_t)(COLUMNS * columns));
+  operands.transposed_scales = on_device(device, NULL, COLUMNS * (size_t)(columns / 128) * sizeof(float));
+  operands.sizes = on_device(device, ends, sizeof ends);
+  operands.padded_ends = on_device(device, NULL, sizeof ends);
+  ww_plan plan = NULL;
+  EXPECT_OK(ww_quantize_cached(device, &problem, NULL, NULL, &plan));
+  EXPECT_OK(ww_quantize_run(plan, &operands, NULL));
+  ww_operation operation = 0;
+  EXPECT_OK(ww_plan_operation(plan, &operation));
+  EXPECT(operation == WW_QUANTIZE);
+  EXPECT_OK(ww_quantize(device, &problem, NULL, &operands, NULL));
+  int32_t padded[G];
+  float scale = 0;
+  EXPECT_OK(ww_device_download(device, padded, operands.padded_ends, sizeof padded));
+  EXPECT(padded[0] == 128 && padded[1] == 128 && padded[2] == PADDED);
+  EXPECT_OK(ww_device_download(device, &scale, operands.scales, sizeof scale));
+  EXPECT(scale == 0x1p-7f); /* 2 / 448, rounded up */
 
-    ww_k_grouped_problem gradient = {sizeof gradient};
-    gradient.groups = G, gradient.m = gradient.n = COLUMNS, gradient.k = columns;
-    gradient.a_type = gradient.b_type = WW_E4M3, gradient.d_type = WW_F32, gradient.scale = WW_SCALE_BLOCK_1D;
-    ww_k_grouped_operands product = {sizeof product};
-    static float d[G * COLUMNS * COLUMNS];
-    product.a = product.b = operands.transposed;
-    product.scale_a = product.scale_b = operands.transposed_scales;
-    product.sizes = operands.padded_ends, product.d = on_device(device, NULL, sizeof d);
-    EXPECT_OK(ww_k_grouped(device, &gradient, NULL, &product, NULL));
-    EXPECT_OK(ww_device_download(device, d, product.d, sizeof d));
-    int wrong = 0;
-    for (int g = 0; g < G; ++g)
-      for (int i = 0; i < COLUMNS; ++i)
-        for (int j = 0; j < COLUMNS; ++j) {
-          int sum = 0;
-          for (int row = g == 0 ? 0 : ends[g - 1]; row < ends[g]; ++row)
-            sum += small_integer(row * COLUMNS + i, 9) * small_integer(row * COLUMNS + j, 9);
-          wrong += d[(g * COLUMNS + i) * COLUMNS + j] != (float)sum;
-        }
-    EXPECT(wrong == 0);
+  ww_k_grouped_problem gradient = {sizeof gradient};
+  gradient.groups = G, gradient.m = gradient.n = COLUMNS, gradient.k = columns;
+  gradient.a_type = gradient.b_type = WW_E4M3, gradient.d_type = WW_F32, gradient.scale = WW_SCALE_BLOCK_1D;
+  ww_k_grouped_operands product = {sizeof product};
+  static float d[G * COLUMNS * COLUMNS];
+  product.a = product.b = operands.transposed;
+  product.scale_a = product.scale_b = operands.transposed_scales;
+  product.sizes = operands.padded_ends, product.d = on_device(device, NULL, sizeof d);
+  EXPECT_OK(ww_k_grouped(device, &gradient, NULL, &product, NULL));
+  EXPECT_OK(ww_device_download(device, d, product.d, sizeof d));
+  int wrong = 0;
+  for (int g = 0; g < G; ++g)
+    for (int i = 0; i < COLUMNS; ++i)
+      for (int j = 0; j < COLUMNS; ++j) {
+        int sum = 0;
+        for (int row = g == 0 ? 0 : ends[g - 1]; row < ends[g]; ++row)
+          sum += small_integer(row * COLUMNS + i, 9) * small_integer(row * COLUMNS + j, 9);
+        wrong += d[(g * COLUMNS + i) * COLUMNS + j] != (float)sum;
+      }
+  EXPECT(wrong == 0);
 
-    EXPECT_REFUSED(WW_INVALID, "plan", ww_k_grouped_run(plan, &product, NULL));
-    operands.transposed_scales = NULL;
-    EXPECT_REFUSED(WW_INVALID, "transposed_scales", ww_quantize_run(plan, &operands, NULL));
-    ww_options options = {sizeof options};
-    options.config = "tile=64x64";
-    EXPECT_REFUSED(WW_INVALID, "config", ww_quantize_can_implement(&problem, &options));
-    problem.scale_type = WW_SCALES_E8M0;
-    EXPECT_REFUSED(WW_UNSUPPORTED, "scale_type", ww_quantize_can_implement(&problem, NULL));
-    problem.scale_type = WW_SCALES_F32, problem.outputs = 4;
-    EXPECT_REFUSED(WW_INVALID, "outputs", ww_quantize_can_implement(&problem, NULL));
-    problem.outputs = WW_QUANTIZE_ROWS;
-    EXPECT_REFUSED(WW_INVALID, "groups", ww_quantize_can_implement(&problem, NULL));
-    problem.groups = 0, problem.min_amax = 0.0 / 0.0;
-    EXPECT_REFUSED(WW_INVALID, "min_amax", ww_quantize_can_implement(&problem, NULL));
-    free(x);
-  }
+  EXPECT_REFUSED(WW_INVALID, "plan", ww_k_grouped_run(plan, &product, NULL));
+  operands.transposed_scales = NULL;
+  EXPECT_REFUSED(WW_INVALID, "transposed_scales", ww_quantize_run(plan, &operands, NULL));
+  ww_options options = {sizeof options};
+  options.config = "tile=64x64";
+  EXPECT_REFUSED(WW_INVALID, "config", ww_quantize_can_implement(&problem, &options));
+  problem.scale_type = WW_SCALES_E8M0;
+  EXPECT_REFUSED(WW_UNSUPPORTED, "scale_type", ww_quantize_can_implement(&problem, NULL));
+  problem.scale_type = WW_SCALES_F32, problem.outputs = 4;
+  EXPECT_REFUSED(WW_INVALID, "outputs", ww_quantize_can_implement(&problem, NULL));
+  problem.outputs = WW_QUANTIZE_ROWS;
+  EXPECT_REFUSED(WW_INVALID, "groups", ww_quantize_can_implement(&problem, NULL));
+  problem.groups = 0, problem.min_amax = 0.0 / 0.0;
+  EXPECT_REFUSED(WW_INVALID, "min_amax", ww_quantize_can_implement(&problem, NULL));
+  free(x);
+}
 
-  /* The transpose of FP8 weights, with one scale for 128 x 128 elements. */
-  static void transposed_weight(ww_device device) {
-    enum { ROWS = 144, COLUMNS = 272, BLOCKS_N = 2, BLOCKS_K = 3 };
-    uint8_t w[ROWS * COLUMNS], wt[COLUMNS * ROWS];
-    float scales[BLOCKS_N * BLOCKS_K], turned[BLOCKS_K * BLOCKS_N];
-    for (int i = 0; i < ROWS * COLUMNS; ++i) w[i] = (uint8_t)(i * 31 + i / 256);
-    for (int i = 0; i < BLOCKS_N * BLOCKS_K; ++i) scales[i] = (float)(i + 1);
-    ww_transpose_problem problem = {sizeof problem};
-    problem.n = ROWS, problem.k = COLUMNS, problem.type = WW_E4M3;
-    EXPECT_OK(ww_transpose_can_implement(&problem, NULL));
-    ww_transpose_operands operands = {sizeof operands};
-    operands.w = on_device(device, w, sizeof w);
-    operands.transposed = on_device(device, NULL, sizeof wt);
-    operands.scales = on_device(device, scales, sizeof scales);
-    operands.transposed_scales = on_device(device, NULL, sizeof turned);
-    ww_plan plan = NULL;
-    EXPECT_OK(ww_transpose_plan(device, &problem, NULL, &plan));
-    EXPECT_OK(ww_transpose_run(plan, &operands, NULL));
-    EXPECT_OK(ww_plan_free(plan));
-    EXPECT_OK(ww_transpose(device, &problem, NULL, &operands, NULL));
-    EXPECT_OK(ww_device_download(device, wt, operands.transposed, sizeof wt));
-    EXPECT_OK(ww_device_download(device, turned, operands.transposed_scales, sizeof turned));
-    int wrong = 0;
-    for (int n = 0; n < ROWS; ++n)
-      for (int k = 0; k < COLUMNS; ++k) wrong += wt[k * ROWS + n] != w[n * COLUMNS + k];
-    for (int n = 0; n < BLOCKS_N; ++n)
-      for (int k = 0; k < BLOCKS_K; ++k) wrong += turned[k * BLOCKS_N + n] != scales[n * BLOCKS_K + k];
-    EXPECT(wrong == 0);
-    operands.scales = NULL;
-    EXPECT_REFUSED(WW_INVALID, "scales", ww_transpose(device, &problem, NULL, &operands, NULL));
-    problem.type = WW_BF16;
-    EXPECT_REFUSED(WW_UNSUPPORTED, "type", ww_transpose_can_implement(&problem, NULL));
-  }
+/* The transpose of FP8 weights, with one scale for 128 x 128 elements. */
+static void transposed_weight(ww_device device) {
+  enum { ROWS = 144, COLUMNS = 272, BLOCKS_N = 2, BLOCKS_K = 3 };
+  uint8_t w[ROWS * COLUMNS], wt[COLUMNS * ROWS];
+  float scales[BLOCKS_N * BLOCKS_K], turned[BLOCKS_K * BLOCKS_N];
+  for (int i = 0; i < ROWS * COLUMNS; ++i) w[i] = (uint8_t)(i * 31 + i / 256);
+  for (int i = 0; i < BLOCKS_N * BLOCKS_K; ++i) scales[i] = (float)(i + 1);
+  ww_transpose_problem problem = {sizeof problem};
+  problem.n = ROWS, problem.k = COLUMNS, problem.type = WW_E4M3;
+  EXPECT_OK(ww_transpose_can_implement(&problem, NULL));
+  ww_transpose_operands operands = {sizeof operands};
+  operands.w = on_device(device, w, sizeof w);
+  operands.transposed = on_device(device, NULL, sizeof wt);
+  operands.scales = on_device(device, scales, sizeof scales);
+  operands.transposed_scales = on_device(device, NULL, sizeof turned);
+  ww_plan plan = NULL;
+  EXPECT_OK(ww_transpose_plan(device, &problem, NULL, &plan));
+  EXPECT_OK(ww_transpose_run(plan, &operands, NULL));
+  EXPECT_OK(ww_plan_free(plan));
+  EXPECT_OK(ww_transpose(device, &problem, NULL, &operands, NULL));
+  EXPECT_OK(ww_device_download(device, wt, operands.transposed, sizeof wt));
+  EXPECT_OK(ww_device_download(device, turned, operands.transposed_scales, sizeof turned));
+  int wrong = 0;
+  for (int n = 0; n < ROWS; ++n)
+    for (int k = 0; k < COLUMNS; ++k) wrong += wt[k * ROWS + n] != w[n * COLUMNS + k];
+  for (int n = 0; n < BLOCKS_N; ++n)
+    for (int k = 0; k < BLOCKS_K; ++k) wrong += turned[k * BLOCKS_N + n] != scales[n * BLOCKS_K + k];
+  EXPECT(wrong == 0);
+  operands.scales = NULL;
+  EXPECT_REFUSED(WW_INVALID, "scales", ww_transpose(device, &problem, NULL, &operands, NULL));
+  problem.type = WW_BF16;
+  EXPECT_REFUSED(WW_UNSUPPORTED, "type", ww_transpose_can_implement(&problem, NULL));
+}
 
-  static void configs(ww_device device) {
-    ww_gemm_problem problem = {sizeof problem};
-    problem.m = 4096, problem.n = 4096, problem.k = 4096;
-    problem.a_type = problem.b_type = WW_E4M3, problem.d_type = WW_BF16, problem.scale = WW_SCALE_BLOCK;
-    ww_report report = NULL;
-    EXPECT_OK(ww_gemm_explain(NULL, &problem, NULL, &report));
-    EXPECT(strstr(ww_report_text(report, NULL), "\"because\":") != NULL);
-    EXPECT(strstr(ww_report_text(report, NULL), "\"sms\":132") != NULL);
-    EXPECT_OK(ww_report_free(report));
-    EXPECT_OK(ww_gemm_configs(device, &problem, NULL, &report));
-    EXPECT(strstr(ww_report_text(report, NULL), "\"configs\":[\"") != NULL);
-    EXPECT_OK(ww_report_free(report));
-    ww_grouped_problem groups = {sizeof groups};
-    groups.groups = 8, groups.rows = 1024, groups.n = 512, groups.k = 512;
-    groups.a_type = groups.b_type = WW_E4M3, groups.d_type = WW_BF16;
-    EXPECT_OK(ww_grouped_explain(device, &groups, NULL, &report));
-    EXPECT_OK(ww_report_free(report));
-    EXPECT_OK(ww_grouped_configs(NULL, &groups, NULL, &report));
-    EXPECT_OK(ww_report_free(report));
-    ww_k_grouped_problem of_k = {sizeof of_k};
-    of_k.groups = 8, of_k.m = 256, of_k.n = 256, of_k.k = 1024;
-    of_k.a_type = of_k.b_type = WW_BF16, of_k.d_type = WW_F32, of_k.a_major = of_k.b_major = WW_MAJOR_MN;
-    EXPECT_OK(ww_k_grouped_explain(NULL, &of_k, NULL, &report));
-    EXPECT_OK(ww_report_free(report));
-    EXPECT_OK(ww_k_grouped_configs(device, &of_k, NULL, &report));
-    EXPECT_OK(ww_report_free(report));
+static void configs(ww_device device) {
+  ww_gemm_problem problem = {sizeof problem};
+  problem.m = 4096, problem.n = 4096, problem.k = 4096;
+  problem.a_type = problem.b_type = WW_E4M3, problem.d_type = WW_BF16, problem.scale = WW_SCALE_BLOCK;
+  ww_report report = NULL;
+  EXPECT_OK(ww_gemm_explain(NULL, &problem, NULL, &report));
+  EXPECT(strstr(ww_report_text(report, NULL), "\"because\":") != NULL);
+  EXPECT(strstr(ww_report_text(report, NULL), "\"sms\":132") != NULL);
+  EXPECT_OK(ww_report_free(report));
+  EXPECT_OK(ww_gemm_configs(device, &problem, NULL, &report));
+  EXPECT(strstr(ww_report_text(report, NULL), "\"configs\":[\"") != NULL);
+  EXPECT_OK(ww_report_free(report));
+  ww_grouped_problem groups = {sizeof groups};
+  groups.groups = 8, groups.rows = 1024, groups.n = 512, groups.k = 512;
+  groups.a_type = groups.b_type = WW_E4M3, groups.d_type = WW_BF16;
+  EXPECT_OK(ww_grouped_explain(device, &groups, NULL, &report));
+  EXPECT_OK(ww_report_free(report));
+  EXPECT_OK(ww_grouped_configs(NULL, &groups, NULL, &report));
+  EXPECT_OK(ww_report_free(report));
+  ww_k_grouped_problem of_k = {sizeof of_k};
+  of_k.groups = 8, of_k.m = 256, of_k.n = 256, of_k.k = 1024;
+  of_k.a_type = of_k.b_type = WW_BF16, of_k.d_type = WW_F32, of_k.a_major = of_k.b_major = WW_MAJOR_MN;
+  EXPECT_OK(ww_k_grouped_explain(NULL, &of_k, NULL, &report));
+  EXPECT_OK(ww_report_free(report));
+  EXPECT_OK(ww_k_grouped_configs(device, &of_k, NULL, &report));
+  EXPECT_OK(ww_report_free(report));
 
-    /* The text of a plan's config makes the same plan. */
-    problem.m = problem.n = 64, problem.k = 128;
-    ww_plan chosen = NULL, repeated = NULL;
-    const char *first = "", *second = "";
-    EXPECT_OK(ww_gemm_plan(device, &problem, NULL, &chosen));
-    EXPECT_OK(ww_plan_config(chosen, &first));
-    ww_options options = {sizeof options};
-    options.config = first;
-    EXPECT_OK(ww_gemm_plan(device, &problem, &options, &repeated));
-    EXPECT_OK(ww_plan_config(repeated, &second));
-    EXPECT(*first != '\0' && strcmp(first, second) == 0);
-    EXPECT_OK(ww_plan_free(chosen));
-    EXPECT_OK(ww_plan_free(repeated));
-  }
+  /* The text of a plan's config makes the same plan. */
+  problem.m = problem.n = 64, problem.k = 128;
+  ww_plan chosen = NULL, repeated = NULL;
+  const char *first = "", *second = "";
+  EXPECT_OK(ww_gemm_plan(device, &problem, NULL, &chosen));
+  EXPECT_OK(ww_plan_config(chosen, &first));
+  ww_options options = {sizeof options};
+  options.config = first;
+  EXPECT_OK(ww_gemm_plan(device, &problem, &options, &repeated));
+  EXPECT_OK(ww_plan_config(repeated, &second));
+  EXPECT(*first != '\0' && strcmp(first, second) == 0);
+  EXPECT_OK(ww_plan_free(chosen));
+  EXPECT_OK(ww_plan_free(repeated));
+}
 
-  static void count_kernel(void* context, const ww_prepared* kernel) {
-    *(size_t*)context += kernel->config != NULL && kernel->done <= kernel->of;
-  }
+static void count_kernel(void* context, const ww_prepared* kernel) {
+  *(size_t*)context += kernel->config != NULL && kernel->done <= kernel->of;
+}
 
-  static void prepare(ww_device device) {
-    ww_gemm_problem dense = {sizeof dense};
-    dense.m = dense.n = 64, dense.k = 128;
-    dense.a_type = dense.b_type = WW_E4M3, dense.d_type = WW_BF16, dense.scale = WW_SCALE_BLOCK;
-    ww_grouped_problem groups = {sizeof groups};
-    groups.groups = 4, groups.rows = 64, groups.n = 64, groups.k = 128;
-    groups.a_type = groups.b_type = WW_E4M3, groups.d_type = WW_BF16, groups.scale = WW_SCALE_BLOCK;
-    ww_prepare_case cases[3] = {{sizeof cases[0]}, {sizeof cases[0]}, {sizeof cases[0]}};
-    cases[0].gemm = cases[2].gemm = &dense, cases[1].grouped = &groups;
-    size_t calls = 0;
-    ww_prepare_options options = {sizeof options};
-    options.progress = count_kernel, options.context = &calls;
-    ww_report report = NULL;
-    EXPECT_OK(ww_prepare(device, cases, 3, &options, &report));
-    EXPECT(calls == 2);
-    EXPECT(strstr(ww_report_text(report, NULL), "\"cases\":[0,2]") != NULL);
-    EXPECT_OK(ww_report_free(report));
-    cases[1].gemm = &dense; /* two problems in one case */
-    EXPECT_REFUSED(WW_INVALID, "cases", ww_prepare(device, cases, 3, &options, NULL));
-    cases[1].gemm = NULL, groups.k = 100; /* no kernel reads rows that are no multiple of 16 bytes */
-    EXPECT_REFUSED(WW_UNSUPPORTED, "", ww_prepare(device, cases, 3, NULL, NULL));
-  }
+static void prepare(ww_device device) {
+  ww_gemm_problem dense = {sizeof dense};
+  dense.m = dense.n = 64, dense.k = 128;
+  dense.a_type = dense.b_type = WW_E4M3, dense.d_type = WW_BF16, dense.scale = WW_SCALE_BLOCK;
+  ww_grouped_problem groups = {sizeof groups};
+  groups.groups = 4, groups.rows = 64, groups.n = 64, groups.k = 128;
+  groups.a_type = groups.b_type = WW_E4M3, groups.d_type = WW_BF16, groups.scale = WW_SCALE_BLOCK;
+  ww_prepare_case cases[3] = {{sizeof cases[0]}, {sizeof cases[0]}, {sizeof cases[0]}};
+  cases[0].gemm = cases[2].gemm = &dense, cases[1].grouped = &groups;
+  size_t calls = 0;
+  ww_prepare_options options = {sizeof options};
+  options.progress = count_kernel, options.context = &calls;
+  ww_report report = NULL;
+  EXPECT_OK(ww_prepare(device, cases, 3, &options, &report));
+  EXPECT(calls == 2);
+  EXPECT(strstr(ww_report_text(report, NULL), "\"cases\":[0,2]") != NULL);
+  EXPECT_OK(ww_report_free(report));
+  cases[1].gemm = &dense; /* two problems in one case */
+  EXPECT_REFUSED(WW_INVALID, "cases", ww_prepare(device, cases, 3, &options, NULL));
+  cases[1].gemm = NULL, groups.k = 100; /* no kernel reads rows that are no multiple of 16 bytes */
+  EXPECT_REFUSED(WW_UNSUPPORTED, "", ww_prepare(device, cases, 3, NULL, NULL));
+}
 
-  static int32_t stop_never(void* context) { return ++*(int*)context < 0; }
+static int32_t stop_never(void* context) { return ++*(int*)context < 0; }
 
-  static void check(const char* worker) {
-    ww_gemm_problem problem = {sizeof problem};
-    problem.m = problem.n = 64, problem.k = 128;
-    problem.a_type = problem.b_type = WW_BF16, problem.d_type = WW_BF16;
-    ww_check_options options = {sizeof options};
-    options.schedules = 4, options.worker = worker;
-    int asked = 0;
-    options.stop = stop_never, options.context = &asked;
-    ww_verdict verdict = 0;
-    ww_report report = NULL;
-    EXPECT_OK(ww_gemm_check(&problem, NULL, &options, &verdict, &report));
-    EXPECT(verdict == WW_CLEAN && asked > 0);
-    EXPECT(strstr(ww_report_text(report, NULL), "\"verdict\":\"clean\"") != NULL);
-    EXPECT_OK(ww_report_free(report));
+static void check(const char* worker) {
+  ww_gemm_problem problem = {sizeof problem};
+  problem.m = problem.n = 64, problem.k = 128;
+  problem.a_type = problem.b_type = WW_BF16, problem.d_type = WW_BF16;
+  ww_check_options options = {sizeof options};
+  options.schedules = 4, options.worker = worker;
+  int asked = 0;
+  options.stop = stop_never, options.context = &asked;
+  ww_verdict verdict = 0;
+  ww_report report = NULL;
+  EXPECT_OK(ww_gemm_check(&problem, NULL, &options, &verdict, &report));
+  EXPECT(verdict == WW_CLEAN && asked > 0);
+  EXPECT(strstr(ww_report_text(report, NULL), "\"verdict\":\"clean\"") != NULL);
+  EXPECT_OK(ww_report_free(report));
 
-    /* A kernel in which two threads write one word. */
-    ww_kernel_source kernel = {sizeof kernel};
-    kernel.source = "race.hpp", kernel.entry = "race", kernel.launch = "grid=1,threads=64,buffer=256";
-    kernel.text =
-        "#include \"warpwright/arch/global.hpp\"\n"
-        "struct Params { unsigned* words; };\n"
-        "WW_KERNEL(race, 64, Params, p) { p.words[0] = ww::arch::thread_index(); }\n";
-    EXPECT_OK(ww_kernel_check(&kernel, &options, &verdict, &report));
-    EXPECT(verdict == WW_FINDINGS);
-    EXPECT(strstr(ww_report_text(report, NULL), ww_rule_name(0)) != NULL);
-    EXPECT_OK(ww_report_free(report));
-  }
+  /* A kernel in which two threads write one word. */
+  ww_kernel_source kernel = {sizeof kernel};
+  kernel.source = "race.hpp", kernel.entry = "race", kernel.launch = "grid=1,threads=64,buffer=256";
+  kernel.text =
+      "#include \"warpwright/arch/global.hpp\"\n"
+      "struct Params { unsigned* words; };\n"
+      "WW_KERNEL(race, 64, Params, p) { p.words[0] = ww::arch::thread_index(); }\n";
+  EXPECT_OK(ww_kernel_check(&kernel, &options, &verdict, &report));
+  EXPECT(verdict == WW_FINDINGS);
+  EXPECT(strstr(ww_report_text(report, NULL), ww_rule_name(0)) != NULL);
+  EXPECT_OK(ww_report_free(report));
+}
 
-  int main(int argc, char** argv) {
-    ww_device device = NULL;
-    EXPECT_OK(ww_device_open("emu:sm90", NULL, &device));
-    ww_device_info info = {sizeof info};
-    EXPECT_OK(ww_device_get_info(device, &info));
-    EXPECT(info.emulated == 1 && info.arch == 90 && strcmp(info.name, "emu:sm90") == 0 && info.sms > 0);
-    EXPECT(ww_version_number() == 10000 * WW_C_VERSION_MAJOR + 100 * WW_C_VERSION_MINOR + WW_C_VERSION_PATCH);
-    EXPECT(strncmp(ww_source_hash(), "xxh3-128:", 9) == 0 && strlen(ww_source_hash()) > 20);
-    dense_with_epilogue(device);
-    dense_cached(device);
-    grouped(device);
-    k_grouped(device);
-    grouped_by_n(device);
-    k_grouped_per_group(device);
-    quantized_gradient(device);
-    transposed_weight(device);
-    configs(device);
-    prepare(device);
-    check(argc > 1 ? argv[1] : NULL);
-    EXPECT_OK(ww_device_close(device));
-    return report_failures("operations");
-  }
+int main(int argc, char** argv) {
+  ww_device device = NULL;
+  EXPECT_OK(ww_device_open("emu:sm90", NULL, &device));
+  ww_device_info info = {sizeof info};
+  EXPECT_OK(ww_device_get_info(device, &info));
+  EXPECT(info.emulated == 1 && info.arch == 90 && strcmp(info.name, "emu:sm90") == 0 && info.sms > 0);
+  EXPECT(ww_version_number() == 10000 * WW_C_VERSION_MAJOR + 100 * WW_C_VERSION_MINOR + WW_C_VERSION_PATCH);
+  EXPECT(strncmp(ww_source_hash(), "xxh3-128:", 9) == 0 && strlen(ww_source_hash()) > 20);
+  dense_with_epilogue(device);
+  dense_cached(device);
+  grouped(device);
+  k_grouped(device);
+  grouped_by_n(device);
+  k_grouped_per_group(device);
+  quantized_gradient(device);
+  transposed_weight(device);
+  configs(device);
+  prepare(device);
+  check(argc > 1 ? argv[1] : NULL);
+  EXPECT_OK(ww_device_close(device));
+  return report_failures("operations");
+}
