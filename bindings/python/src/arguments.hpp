@@ -23,7 +23,7 @@ namespace wwpy {
   X(config, "grk") X(sms, "grk") X(pdl, "grk") X(batch_invariant, "grk") X(workspace_limit, "grk")       \
   X(device, "grk") X(stream, "grkp") X(scale_type, "grk")                                                \
   X(offsets, "rkp") X(indptr, "rkp") X(starts, "rkp") X(counts, "rkp") X(row_ids, "rkp") X(masked, "rkp") \
-  X(alignment, "rk") X(zero_outside, "r") X(accumulate, "k") X(status, "rkp")
+  X(alignment, "rk") X(zero_outside, "r") X(accumulate, "k") X(packing, "k") X(status, "rkp")
 
 enum class Argument : std::uint8_t {
 #define WWPY_ARGUMENT(name, entries) name,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // grouped_gemm and k_grouped_gemm, and the int32 arrays that say which rows belong to which group. The arrays stay
 // where they are; only the device reads them.
+#include <cstring>
+#include <tuple>
+
 #include "errors.hpp"
 #include "operands.hpp"
 
@@ -190,6 +193,27 @@ bool read_operands_of_k(Work& work, ww_k_grouped_problem& problem) {
   return true;
 }
 
+/// Reads how K-major operands hold the groups. Packed one by one, each group's matrix has rows of its own length.
+bool read_packing(Work& work, ww_k_grouped_problem& problem) {
+  PyObject* const given = work.arguments[Argument::packing];
+  if (given == nullptr) return true;
+  Ref text;
+  const char* name = nullptr;
+  if (!intern_text(Argument::packing, given, text, name)) return false;
+  if (std::strcmp(name, "joint") == 0) return true;
+  if (std::strcmp(name, "per-group") != 0) return invalid("packing", "joint or per-group", repr(given));
+  problem.packing = WW_K_PER_GROUP;
+  for (const auto& [argument, major, stride] : {std::tuple(Argument::a, problem.a_major, &problem.lda),
+                                                std::tuple(Argument::b, problem.b_major, &problem.ldb)}) {
+    if (major != WW_MAJOR_K) continue;
+    if (*stride != 0 && *stride != problem.k)
+      return invalid(name_of(argument), "contiguous storage, because groups are packed one by one",
+                     "rows " + std::to_string(*stride) + " elements apart");
+    *stride = 0;
+  }
+  return true;
+}
+
 /// C is what D is added to: null, D itself, or matrices as D's.
 bool read_c(Work& work, ww_k_grouped_problem& problem, const void*& c) {
   bool accumulate = work.arguments[Argument::c] != nullptr;
@@ -229,6 +253,7 @@ bool describe_k_grouped(Work& work) {
   Groups groups;
   if (!read_groups(work, allocates ? -1 : work.out.shape[0], problem.k, groups)) return false;
   problem.groups = groups.count, problem.encoding = groups.encoding, problem.alignment = groups.alignment;
+  if (!read_packing(work, problem)) return false;
   const std::int64_t all = problem.k;
   if (groups.encoding == WW_MASKED) {
     if (problem.groups == 0 ? all != 0 : all % problem.groups != 0)

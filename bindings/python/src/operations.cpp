@@ -54,8 +54,9 @@ PyMethodDef method(const char* name, Fast function, const char* document) {
 #define WWPY_GROUPED                                                                                                 \
   "(a, b, *, " WWPY_GROUPS ", zero_outside=False, " WWPY_TYPES ", " WWPY_SCALES ", " WWPY_EPILOGUE ", " WWPY_OPTIONS \
   ")\n--\n\n"
-#define WWPY_K_GROUPED \
-  "(a, b, *, " WWPY_GROUPS ", accumulate=False, c=None, " WWPY_TYPES ", " WWPY_SCALES ", " WWPY_OPTIONS ")\n--\n\n"
+#define WWPY_K_GROUPED                                                                                                \
+  "(a, b, *, " WWPY_GROUPS ", packing=None, accumulate=False, c=None, " WWPY_TYPES ", " WWPY_SCALES ", " WWPY_OPTIONS \
+  ")\n--\n\n"
 #define WWPY_PLAN                                                                                              \
   "Makes or finds the plan of the operation for tensors like these and returns it. Nothing is run; `out` is\n" \
   "allocated if none is given."
@@ -98,6 +99,10 @@ constexpr const char* kKGrouped =
     "a\n"
     "and b; with masked, K is groups * Kmax. FP8 operands, whose rows are contiguous, need groups of multiples of "
     "128.\n"
+    "With packing=\"per-group\", each group of a K-major operand is a packed matrix (M, K of the group) of its own, "
+    "one\n"
+    "after another in the storage of a, and so for b; with \"joint\", the default, groups share the rows of one "
+    "matrix.\n"
     "With accumulate, the product is added to out, or to c.";
 }  // namespace
 

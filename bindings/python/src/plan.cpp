@@ -165,6 +165,7 @@ void set_workspace(const PlanObject* plan, Work& work, void* memory) {
     work.dense.workspace = memory, work.dense.workspace_bytes = plan->workspace_bytes;
   else if (plan->request->operation == WW_GROUPED_GEMM)
     work.grouped.workspace = memory, work.grouped.workspace_bytes = plan->workspace_bytes;
+  else work.k_grouped.workspace = memory, work.k_grouped.workspace_bytes = plan->workspace_bytes;
 }
 
 /// Zeroes a workspace after a run that failed; the next run would otherwise find the counters of this one.

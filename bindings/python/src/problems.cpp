@@ -19,6 +19,7 @@ constexpr const char* kTypes[] = {nullptr, "e4m3", "e5m2", "bf16", "f16", "f32",
 constexpr const char* kScales[] = {"none", "tensor", "row-column", "block", "block-1d", "block-swapped"};
 constexpr const char* kScaleTypes[] = {"f32", "e8m0", "e4m3"};
 constexpr const char* kMajors[] = {"k", "mn"};
+constexpr const char* kPackings[] = {"joint", "per-group"};
 constexpr const char* kLayouts[] = {"row", "column"};
 constexpr const char* kEncodings[] = {"offsets", "indptr", "starts-counts", "row-ids", "masked"};
 constexpr const char* kPdl[] = {"auto", "off", "on"};
@@ -108,6 +109,7 @@ constexpr Field kKGrouped[] = {FIELD(integer64, groups),
                                CHOICE(encoding, encoding, kEncodings),
                                CHOICE(a_major, a_major, kMajors),
                                CHOICE(b_major, b_major, kMajors),
+                               CHOICE(packing, packing, kPackings),
                                FIELD(boolean, accumulate),
                                FIELD(integer64, alignment),
                                FIELD(integer64, lda),

@@ -100,6 +100,7 @@ class KGroupedProblem(_Problem):
     encoding: str = "offsets"
     a_major: str = "mn"
     b_major: str = "mn"
+    packing: str = "joint"
     accumulate: bool = False
     alignment: int = 0
     lda: int = 0
