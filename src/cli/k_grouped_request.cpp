@@ -37,7 +37,8 @@ Flags with_usual_types(Flags flags) {
 Result<void> resolve_layout(const Flag& flag, const Flag& config, KGroupedRequest& request) {
   KGroupedProblem& p = request.problem;
   p.a_major = p.b_major = bytes_of(p.a) == 2 ? Major::mn : Major::k;
-  if (!flag && names(config, "layout"))
+  // The text of a resolved config names its grouping, and leaves out the layout of K-major operands.
+  if (!flag && (names(config, "layout") || names(config, "grouping")))
     p.a_major = request.options.config.operands.layout.a, p.b_major = request.options.config.operands.layout.b;
   if (!flag) return {};
   WW_TRY(const MatrixLayout layout, parse_layout(*flag, "--layout"));

@@ -28,8 +28,8 @@ class Record(ctypes.Structure):
         "calls", "occupancy_questions", "retained", "pushes", "launches", "synchronizations", "live_allocations",
         "live_modules", "live_streams", "live_events", "live_graphs", "graph_launches")] + [
         ("capturing", ctypes.c_bool), ("clock", ctypes.c_double), ("graph", ctypes.c_double),
-        ("dynamic_shared", ctypes.c_int), ("large_clusters", ctypes.c_int), ("launch_status", ctypes.c_int),
-        ("synchronize_status", ctypes.c_int), ("watchdog", ctypes.c_void_p), ("host_allocations", ctypes.c_int),
+        ("dynamic_shared", ctypes.c_int), ("large_clusters", ctypes.c_int), ("load_status", ctypes.c_int),
+        ("launch_status", ctypes.c_int), ("synchronize_status", ctypes.c_int), ("watchdog", ctypes.c_void_p), ("host_allocations", ctypes.c_int),
         ("launch", Launch), ("attributes", ctypes.c_void_p * 3), ("params_bytes", ctypes.c_size_t)]
 
 
