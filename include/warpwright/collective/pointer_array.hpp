@@ -8,6 +8,7 @@
 #include "warpwright/arch/tensor_map_update.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
 #include "warpwright/config/gemm_config.hpp"
+#include "warpwright/config/sizes.hpp"
 
 namespace ww::collective {
 
