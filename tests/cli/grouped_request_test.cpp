@@ -121,8 +121,8 @@ TEST(GroupedRequest, FlagsOfAnEpilogueThatMeanNothing) {
 }
 
 TEST(GroupedRequest, ReasonsForFlagsOfGemmAreInTheTable) {
-  for (const char* name : {"--swap-ab", "--batch", "--layout", "--d-layout", "--c-layout", "--a-source", "--b-dtype",
-                           "--fixed-n", "--fixed-k", "--pointer-array"}) {
+  for (const char* name : {"--swap-ab", "--batch", "--d-layout", "--c-layout", "--a-source", "--b-dtype", "--fixed-n",
+                           "--fixed-k", "--pointer-array"}) {
     const auto refusal = std::find_if(refusals().begin(), refusals().end(), [&](const Refusal& r) {
       return std::string_view(r.name) == name && (r.operations & kGrouped) != 0 && (r.verbs & kRun) != 0;
     });

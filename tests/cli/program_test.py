@@ -279,7 +279,7 @@ class Program(unittest.TestCase):
         self.refused(2, "--pdl", "bench", "gemm", *SMALL, "--pdl", "maybe")
         self.refused(3, "--config, key layout", "bench", "gemm", *SMALL, "--dtype", "bf16", "--config", "layout=nn")
         self.refused(2, "--out-scales", "check", "gemm", "--epilogue", "quantise_block(acc)", "--out-scales", "q.npy")
-        self.refused(3, "layout", "grouped", "--dtype", "bf16", "--config", "layout=nn,variant=contiguous")
+        self.refused(3, "layout", "grouped", "--dtype", "bf16", "--config", "layout=tn,variant=contiguous")
         self.refused(3, "--c-layout", "grouped", "--c-layout", "column")
 
     def test_grouped_sizes_of_a_file_that_contradict_are_refused(self) -> None:
