@@ -18,10 +18,13 @@ class DLTensor(ctypes.Structure):
 
 
 class ExchangeTensor:
-    """Set `fail` to have the export fail as a framework's does, and `stream` to have a current stream."""
+    """Set `fail` to have the export fail as a framework's does, `stream` to have a current stream, and `hook` or
+    `stream_hook` to a function that runs during each export or question for the stream."""
 
     calls = 0
     fail = False
+    hook: Any = None
+    stream_hook: Any = None
     stream = None
     asked: list = []  # devices whose current stream was asked for
 
@@ -46,6 +49,8 @@ def fill(tensor, out):
     ExchangeTensor.calls += 1
     if ExchangeTensor.fail:
         return -1
+    if ExchangeTensor.hook is not None:
+        ExchangeTensor.hook()
     out[0] = tensor.tensor
     return 0
 
@@ -53,6 +58,8 @@ def fill(tensor, out):
 @STREAM
 def current_stream(device_type, device_id, out):
     ExchangeTensor.asked.append((device_type, device_id))
+    if ExchangeTensor.stream_hook is not None:
+        ExchangeTensor.stream_hook()
     out[0] = ExchangeTensor.stream
     return 0
 

@@ -98,6 +98,18 @@ def test_streams(driver, operands, monkeypatch):
         assert caught.value.argument == "stream"
 
 
+def test_the_cache_is_cleared_while_the_stream_is_asked_for(driver, operands, monkeypatch):
+    a, b, out = operands
+    config = {"config": "tile=64x64x64,tile_scheduler=stream-k"}
+    warpwright.clear_plan_cache()
+    launches, allocations = driver.launches, driver.live_allocations
+    monkeypatch.setattr(ExchangeTensor, "stream_hook", warpwright.clear_plan_cache)
+    for _ in range(5):
+        assert warpwright.gemm(a, b, out=out, **config) is out
+    warpwright.clear_plan_cache()
+    assert driver.launches == launches + 5 and driver.live_allocations == allocations
+
+
 def test_under_capture_nothing_is_compiled_or_allocated(driver, operands):
     a, b, out = operands
     memory = out.memory

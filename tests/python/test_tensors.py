@@ -56,9 +56,7 @@ def test_read_only_arrays_are_inputs_alone(operands):
 def test_exchange_api(operands):
     a, b = map(ExchangeTensor, operands)
     out = np.zeros((24, 16), np.float32)
-    before = ExchangeTensor.calls
     warpwright.gemm(a, b, out=ExchangeTensor(out))
-    assert ExchangeTensor.calls == before + 3
     same(out, product(*operands))
     ExchangeTensor.fail = True
     try:

@@ -106,6 +106,13 @@ bool Arguments::read(Entry entry, PyObject* const* args, Py_ssize_t positional, 
   return true;
 }
 
+Argument argument_at(Entry entry, PyObject* names, Py_ssize_t i, Py_ssize_t positional) {
+  if (i < positional) return static_cast<Argument>(i);
+  const Site* const site = site_of(entry, names, PyTuple_Size(names));
+  if (site == nullptr) return PyErr_Clear(), Argument::count;
+  return static_cast<Argument>(site->argument[i - positional]);
+}
+
 bool Arguments::flag(Argument argument, bool& value) const {
   PyObject* const given = (*this)[argument];
   if (given == nullptr) return true;

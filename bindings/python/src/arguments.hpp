@@ -63,6 +63,9 @@ class Arguments {
   PyObject* value_[kArguments] = {};
 };
 
+/// Returns which argument the one at `i` of a call is; Argument::count: none of this entry.
+Argument argument_at(Entry entry, PyObject* names, Py_ssize_t i, Py_ssize_t positional);
+
 /// Interns the names. Once, when the module is made.
 bool intern_arguments();
 

@@ -82,7 +82,7 @@ bool describe_dense(Work& work) {
     return false;
   problem.c_layout = by_column ? WW_COLUMNS : WW_ROWS;
 
-  ww_gemm_operands& operands = work.dense;
+  ww_gemm_operands& operands = work.operands.dense;
   std::memset(&operands, 0, sizeof operands);
   operands.struct_size = sizeof operands;
   operands.a = work.a.data, operands.b = work.b.data, operands.d = work.out.data;

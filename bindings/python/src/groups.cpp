@@ -164,7 +164,7 @@ bool describe_grouped(Work& work) {
   if (!read_epilogue(work, {rows, problem.n, problem.groups, false, true, masked ? problem.rows : 0}, by_column))
     return false;
   if (by_column) return invalid("c", "matrices of the epilogue by rows", "matrices by columns");
-  ww_grouped_operands& operands = work.grouped;
+  ww_grouped_operands& operands = work.operands.grouped;
   if (!take_operands(work, problem, groups, operands)) return false;
   if (work.epilogue) {
     problem.epilogue = work.epilogue->text.bytes;
@@ -279,8 +279,8 @@ bool describe_k_grouped(Work& work) {
   const void* c = nullptr;
   if (!read_scales(work, extents, scales) || !read_c(work, problem, c)) return false;
   take_scales(scales, problem);
-  if (!take_operands(work, problem, groups, work.k_grouped)) return false;
-  work.k_grouped.c = c;
+  if (!take_operands(work, problem, groups, work.operands.k_grouped)) return false;
+  work.operands.k_grouped.c = c;
   return true;
 }
 

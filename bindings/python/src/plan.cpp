@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "call_cache.hpp"
+
 namespace wwpy {
 namespace {
 
@@ -23,7 +25,7 @@ class Cache {
 
   /// Takes a reference to `plan`.
   void insert(PlanObject* plan, std::uint64_t hash) {
-    if (used_ >= kMost) clear();
+    if (used_ >= kMost) clear_plans();
     if (2 * (used_ + 1) > slots_.size()) grow();
     Py_INCREF(reinterpret_cast<PyObject*>(plan));
     put({hash, plan});
@@ -81,6 +83,7 @@ void plan_dealloc(PyObject* self) {
     ww_plan_free(plan->handle);
   }
   delete plan->workspaces;
+  free_call(plan->call);
   delete plan->request;
   // A graph that holds a workspace also needs the device, whose closing would free it.
   if (plan->captured) Py_XINCREF(plan->device);
@@ -152,20 +155,12 @@ int choose_workspace(PlanObject* plan, void* stream) {
   return chosen;
 }
 
-ww_status call_run(const PlanObject* plan, const Work& work) {
+ww_status call_run(const PlanObject* plan, const Operands& operands, void* stream) {
   switch (plan->request->operation) {
-    case WW_GEMM: return ww_gemm_run(plan->handle, &work.dense, work.stream);
-    case WW_GROUPED_GEMM: return ww_grouped_run(plan->handle, &work.grouped, work.stream);
-    default: return ww_k_grouped_run(plan->handle, &work.k_grouped, work.stream);
+    case WW_GEMM: return ww_gemm_run(plan->handle, &operands.dense, stream);
+    case WW_GROUPED_GEMM: return ww_grouped_run(plan->handle, &operands.grouped, stream);
+    default: return ww_k_grouped_run(plan->handle, &operands.k_grouped, stream);
   }
-}
-
-void set_workspace(const PlanObject* plan, Work& work, void* memory) {
-  if (plan->request->operation == WW_GEMM)
-    work.dense.workspace = memory, work.dense.workspace_bytes = plan->workspace_bytes;
-  else if (plan->request->operation == WW_GROUPED_GEMM)
-    work.grouped.workspace = memory, work.grouped.workspace_bytes = plan->workspace_bytes;
-  else work.k_grouped.workspace = memory, work.k_grouped.workspace_bytes = plan->workspace_bytes;
 }
 
 /// Zeroes a workspace after a run that failed; the next run would otherwise find the counters of this one.
@@ -177,12 +172,11 @@ void restore(const PlanObject* plan, void* memory) {
 
 }  // namespace
 
-bool read_stream(Work& work) {
-  PyObject* const given = work.arguments[Argument::stream];
-  if (!work.a.place.cuda) return true;  // emulated devices run at once
-  if (given == nullptr) return current_stream(work.arguments[Argument::a], work.a.place.index, work.stream);
+bool read_stream(PyObject* given, Place place, PyObject* a, void*& stream) {
+  if (!place.cuda) return true;  // emulated devices run at once
+  if (given == nullptr) return current_stream(a, place.index, stream);
   if (PyLong_Check(given)) {
-    work.stream = PyLong_AsVoidPtr(given);
+    stream = PyLong_AsVoidPtr(given);
   } else {
     Ref value;
     for (const char* const name : {"cuda_stream", "ptr", "handle"}) {  // torch, CuPy, cuda.core
@@ -192,7 +186,7 @@ bool read_stream(Work& work) {
     }
     const Ref number(value ? PyNumber_Index(value.get()) : nullptr);
     if (!number) return PyErr_Clear(), invalid("stream", "a CUDA stream or its address", repr(given));
-    work.stream = PyLong_AsVoidPtr(number.get());
+    stream = PyLong_AsVoidPtr(number.get());
   }
   if (PyErr_Occurred() == nullptr) return true;
   return PyErr_Clear(), invalid("stream", "a CUDA stream or its address", repr(given));
@@ -222,6 +216,7 @@ PlanObject* make_plan(const Work& work) {
   plan->workspaces = new std::vector<Workspace>;
   plan->generation = fork_generation();
   plan->emulated = work.request.device->emulated;
+  plan->call = nullptr;
   plan->captured = false;
   return plan;
 }
@@ -253,28 +248,28 @@ PlanObject* find_plan(Work& work) {
   return made;
 }
 
-bool run_plan(PlanObject* plan, Work& work) {
+bool run_plan(PlanObject* plan, Operands& operands, void* stream) {
   int index = -1;
   void* memory = nullptr;
   if (plan->workspace_bytes > 0) {
     if (plan->generation != fork_generation())
       return raise(ErrorKind::forked, "plan", "a plan that this process made", "one of its parent");
-    index = choose_workspace(plan, work.stream);
+    index = choose_workspace(plan, stream);
     if (index < 0) return false;
     memory = (*plan->workspaces)[static_cast<std::size_t>(index)].memory;
-    set_workspace(plan, work, memory);
+    operands.set_workspace(plan->request->operation, memory, plan->workspace_bytes);
   }
   ww_status status = WW_OK;
   if (plan->emulated) {
     if (index >= 0) (*plan->workspaces)[static_cast<std::size_t>(index)].busy = true;
     {
       const WithoutGil others;
-      status = call_run(plan, work);
+      status = call_run(plan, operands, stream);
       if (status != WW_OK) restore(plan, memory);
     }
     if (index >= 0) (*plan->workspaces)[static_cast<std::size_t>(index)].busy = false;
   } else {
-    status = call_run(plan, work);
+    status = call_run(plan, operands, stream);
   }
   return succeeded(status);
 }
@@ -285,14 +280,22 @@ PyObject* result_of(Work& work) {
   return module ? PyObject_CallMethod(module.get(), "to_jax", "O", work.out_object.get()) : nullptr;
 }
 
-void clear_plans() { cache.clear(); }
-void forget_plans() { cache.forget(); }
+void clear_plans() {
+  clear_calls();
+  cache.clear();
+}
+void forget_plans() {
+  forget_calls();
+  cache.forget();
+}
 std::size_t cached_plans() { return cache.size(); }
 
 namespace {
 
 PyObject* plan_run(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* names) {
   auto* const plan = reinterpret_cast<PlanObject*>(self);
+  PyObject* result = nullptr;
+  if (repeat_call(Entry::run, plan, args, positional, names, result)) return result;
   Work work;
   if (!work.arguments.read(Entry::run, args, positional, names)) return nullptr;
   const Request& mine = *plan->request;
@@ -320,7 +323,8 @@ PyObject* plan_run(PyObject* self, PyObject* const* args, Py_ssize_t positional,
   work.request.options = mine.options;
   if (!(work.request == mine))
     return invalid("a, b, out", "tensors with the types, shapes and strides of the plan", "others"), nullptr;
-  if (!run_plan(plan, work)) return nullptr;
+  if (!run_plan(plan, work.operands, work.stream)) return nullptr;
+  remember_call(Entry::run, plan, args, positional, names, work, plan);
   return result_of(work);
 }
 

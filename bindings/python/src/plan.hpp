@@ -9,6 +9,8 @@
 
 namespace wwpy {
 
+struct RepeatedCall;
+
 /// A workspace, zeroed. One run uses it at a time: on a GPU the runs of one stream, on an emulated device one thread.
 struct Workspace {
   void* memory = nullptr;
@@ -24,6 +26,7 @@ struct PlanObject {
   PyObject *config, *epilogue_words, *epilogue_given;  // owned or null: what the request points to
   std::size_t workspace_bytes;
   std::vector<Workspace>* workspaces;
+  RepeatedCall* call;  // the last one of run() that can be repeated; null: none
   int generation;
   bool emulated;
   bool captured;  // a graph may hold addresses of its workspaces, so that they are never freed
@@ -35,10 +38,13 @@ bool add_plan_type(PyObject* module);
 PlanObject* find_plan(Work& work);
 /// Makes a plan, without the cache.
 PlanObject* make_plan(const Work& work);
-/// Reads the stream of the run: the caller's, or the current one of the framework of `a`.
-bool read_stream(Work& work);
-/// Launches one run.
-bool run_plan(PlanObject* plan, Work& work);
+/// Reads the stream of a run at `place`: `given`, or if that is null the current one of the framework of tensor `a`.
+bool read_stream(PyObject* given, Place place, PyObject* a, void*& stream);
+inline bool read_stream(Work& work) {
+  return read_stream(work.arguments[Argument::stream], work.a.place, work.arguments[Argument::a], work.stream);
+}
+/// Launches one run; the workspace is put into `operands`.
+bool run_plan(PlanObject* plan, Operands& operands, void* stream);
 /// Returns work.out_object as the caller gets it: arrays of JAX are made of the NumPy array that was written.
 PyObject* result_of(Work& work);
 

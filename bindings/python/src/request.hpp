@@ -51,6 +51,25 @@ struct EpilogueWork {
   ww_epilogue_operands operands;
 };
 
+/// The addresses of one run, of any operation.
+union Operands {
+  ww_gemm_operands dense;
+  ww_grouped_operands grouped;
+  ww_k_grouped_operands k_grouped;
+
+  Operands() { std::memset(static_cast<void*>(this), 0, sizeof *this); }
+  void set_epilogue(ww_operation operation, const ww_epilogue_operands* epilogue) {
+    if (operation == WW_GEMM) dense.epilogue = epilogue;
+    if (operation == WW_GROUPED_GEMM) grouped.epilogue = epilogue;
+  }
+  void set_workspace(ww_operation operation, void* memory, std::size_t bytes) {
+    const auto set = [&](auto& operands) { operands.workspace = memory, operands.workspace_bytes = bytes; };
+    if (operation == WW_GEMM) set(dense);
+    else if (operation == WW_GROUPED_GEMM) set(grouped);
+    else set(k_grouped);
+  }
+};
+
 /// One call: its request, its addresses, and what keeps both alive.
 struct Work {
   Request request;
@@ -61,14 +80,9 @@ struct Work {
   bool allocated = false;                      // the output was not the caller's
   Ref config, epilogue_words, epilogue_given;  // interned
   std::unique_ptr<EpilogueWork> epilogue;      // null: there is none
-  union {
-    ww_gemm_operands dense;
-    ww_grouped_operands grouped;
-    ww_k_grouped_operands k_grouped;
-  };
+  Operands operands;
   void* stream = nullptr;
 
-  Work() { std::memset(&grouped, 0, sizeof grouped), std::memset(&k_grouped, 0, sizeof k_grouped); }
   void keep(Tensor& tensor) {
     if (tensor.keep && kept_count < 8) kept[kept_count++] = std::move(tensor.keep);
   }

@@ -338,6 +338,11 @@ bool read_tensor(PyObject* object, const char* argument, Tensor& tensor) {
   return check_extents(argument, tensor);
 }
 
+const DLPackExchangeAPI* exchange_of(PyTypeObject* type) {
+  const Reader& reader = readers[(reinterpret_cast<std::uintptr_t>(type) >> 5) % kReaders];
+  return reader.type == type ? reader.api : nullptr;
+}
+
 bool current_stream(PyObject* object, int index, void*& stream) {
   stream = nullptr;
   const Reader* const reader = reader_of(Py_TYPE(object));

@@ -10,6 +10,8 @@
 #include "dtype.hpp"
 #include "python.hpp"
 
+struct DLPackExchangeAPI;
+
 namespace wwpy {
 
 inline constexpr int kMaxRank = 4;
@@ -47,6 +49,9 @@ struct Tensor {
 /// Reads `object`. Its strides are at least 0, its elements not more than 2^62 bytes apart. False: an exception that
 /// names `argument`.
 bool read_tensor(PyObject* object, const char* argument, Tensor& tensor);
+
+/// Returns the exchange API by which tensors of `type` were read before; null: none, or by another source.
+const DLPackExchangeAPI* exchange_of(PyTypeObject* type);
 
 /// Asks the framework of `object`, a tensor on CUDA device `index`, for its current stream; null where it has none.
 bool current_stream(PyObject* object, int index, void*& stream);
