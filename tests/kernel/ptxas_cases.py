@@ -7,7 +7,8 @@ import subprocess
 import sys
 import tempfile
 
-KERNEL = """#include "warpwright/kernel/{header}.hpp"
+KERNEL = """#include "warpwright/config/resolve.hpp"
+#include "warpwright/kernel/{header}.hpp"
 using O = ww::EpilogueOp;
 using T = ww::DType;
 constexpr ww::EpilogueTree tree() {{
@@ -17,7 +18,7 @@ constexpr ww::EpilogueTree tree() {{
   for (ww::EpilogueNode node : all) made.set_node(i++, node);
   return made;
 }}
-inline constexpr ww::GemmConfig kConfig = ww::collective::{resolve}(ww::GemmConfig{{
+inline constexpr ww::GemmConfig kConfig = ww::config::{resolve}(ww::GemmConfig{{
     {fields}, .epilogue = tree()}});
 using Kernel = ww::kernel::{kernel}<kConfig>;
 constexpr int kCtas = kConfig.sm90.occupancy;
@@ -58,5 +59,5 @@ def run(cases: list[tuple[str, str]], include: str, nvcc: str, *words: str) -> i
             print(f"{'WRONG' if bad else 'right'}: {name}: {'; '.join(lines)}", flush=True)
             if bad:
                 wrong += 1
-                print(report[-2000:])
+                print(report[:2000])
     return 1 if wrong else 0

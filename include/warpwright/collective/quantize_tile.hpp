@@ -64,14 +64,15 @@ template <DType kType> struct QuantizeRaw {
       }
       return;
     }
+    const char* row = from;  // goes on row by row: the addresses of all rows at once were more than the registers
     WW_UNROLL
-    for (int i = 0; i < kQuantizeRows; ++i) {
+    for (int i = 0; i < kQuantizeRows; ++i, row += ld * kBytes) {
       WW_UNROLL
       for (int p = 0; p < kPieces; ++p) {
+        const i32 there = first + i < rows ? columns - column(p, 0) : 0;
         WW_UNROLL
         for (int j = 0; j < kVector; ++j)
-          if (first + i < rows && column(p, j) < columns)
-            put(p, i, j, load_one(from + i * ld * kBytes + p * static_cast<int>(16 * kLanesOfRow) + j * kBytes));
+          if (j < there) put(p, i, j, load_one(row + p * static_cast<int>(16 * kLanesOfRow) + j * kBytes));
       }
     }
   }
