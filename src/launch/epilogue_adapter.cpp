@@ -265,6 +265,29 @@ Result<void> EpilogueAdapter::bind(const EpilogueOperands& operands, bool in_pla
   return partials_.words() == 0 ? Result<void>() : bind_partials(workspace, arguments, memory);
 }
 
+Result<void> EpilogueAdapter::clear_reductions(runtime::Backend& backend, const EpilogueOperands& operands,
+                                               Stream stream) const {
+  for (const EpilogueNode& node : nodes_) {
+    const bool whole = node.op == EpilogueOp::quantise;
+    if (!whole && !config::is_reduction(node.op)) continue;
+    const std::int64_t elements = whole ? 1 : config::is_row_reduction(node.op) ? rows_.m : rows_.n;
+    if (elements == 0 || rows_.batch == 0) continue;
+    config::EpilogueArguments bound{};
+    MemoryRanges memory;
+    WW_CHECK(bind_node(rows_, node, operands, bound, memory));
+    float* const output = whole ? bound.amax : static_cast<float*>(bound.out[node.slot]);
+    const i64 step = whole ? bound.steps.amax : bound.steps.out[node.slot];
+    const auto bytes = static_cast<std::size_t>(elements) * sizeof(float);
+    if (rows_.batch == 1 || step == static_cast<i64>(bytes)) {
+      WW_CHECK(backend.clear(output, bytes * static_cast<std::size_t>(rows_.batch), stream));
+      continue;
+    }
+    for (std::int64_t i = 0; i < rows_.batch; ++i)
+      WW_CHECK(backend.clear(reinterpret_cast<std::byte*>(output) + i * step, bytes, stream));
+  }
+  return {};
+}
+
 Result<void> EpilogueAdapter::bind_partials(void* workspace, config::EpilogueArguments& arguments,
                                             MemoryRanges& memory) const {
   WW_CHECK(check_pointer("workspace", workspace, 4));

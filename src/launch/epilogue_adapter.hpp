@@ -52,6 +52,11 @@ class EpilogueAdapter {
   Result<void> bind(const EpilogueOperands& operands, bool in_place, void* workspace,
                     config::EpilogueArguments& arguments, MemoryRanges& memory) const;
 
+  /// Replaces bind() and the launch for a product without elements (M or N is 0), which runs no kernel: clears the
+  /// outputs of its reductions in the order of `stream`. Errors: invalid, naming an output that is missing or
+  /// misaligned.
+  Result<void> clear_reductions(runtime::Backend& backend, const EpilogueOperands& operands, Stream stream) const;
+
  private:
   Result<void> bind_partials(void* workspace, config::EpilogueArguments& arguments, MemoryRanges& memory) const;
 

@@ -278,7 +278,7 @@ void GemmAdapter::add_memory(const GemmOperands& operands, MemoryRanges& memory)
 }
 
 Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KGroupPointers& groups) const {
-  if (!kernel_) return {};
+  if (!kernel_) return epilogue_.clear_reductions(device_.backend(), given.epilogue, stream);
   WW_CHECK(check_pointers(given));
   GemmOperands operands = config::swaps(config_) ? exchanged(given) : given;
   // Templates of maps need some address, and none of these is the caller's.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "operations/host_operand.hpp"
 #include "warpwright/config/epilogue_stages.hpp"
@@ -18,6 +19,9 @@ constexpr const char* kArgument = "--epilogue";
 Operand drawn(EpilogueOp op, int slot) {
   return static_cast<Operand>(16 + 8 * static_cast<std::uint64_t>(op) + static_cast<std::uint64_t>(slot));
 }
+
+// What outputs hold before a run, so that an element that a kernel does not write cannot look right by accident.
+constexpr float kUnwritten = std::numeric_limits<float>::quiet_NaN();
 
 struct Shape {
   std::int64_t rows, columns, ld;  // of one matrix
@@ -36,8 +40,7 @@ Result<Matrix> input(const std::optional<ArrayFile>& file, const EpilogueNode& n
 
 Result<Matrix> output(DType type, const Shape& s) {
   WW_TRY(Matrix made, Matrix::allocate(type, s.batch * s.rows, s.columns, s.ld, kArgument));
-  // 0xff, so that an element that a kernel does not write cannot look right by accident.
-  std::memset(made.data(), 0xff, made.bytes());
+  std::memset(made.data(), 0xff, made.bytes());  // NaN, as kUnwritten
   return made;
 }
 
@@ -71,8 +74,10 @@ Result<EpilogueTensors> tensors_of(const EpilogueTree& tree, const Shape& shape,
   EpilogueTensors made;
   for (int i = 0; i < tree.size(); ++i) WW_CHECK(make_node(tree.node(i), shape, rows, seed, files, made));
   made.batch = batch, made.m = m;
-  made.amax.resize(static_cast<std::size_t>(max<std::int64_t>(batch, 1)));
-  if (config::stages_of(tree).quantise > EpilogueOp::quantise) {
+  const EpilogueOp quantise = config::stages_of(tree).quantise;
+  made.amax.assign(static_cast<std::size_t>(max<std::int64_t>(batch, 1)),
+                   quantise == EpilogueOp::quantise ? kUnwritten : 0.0f);
+  if (quantise > EpilogueOp::quantise) {
     const std::int64_t blocks = (config::output_columns(tree, n) + 127) / 128;
     WW_TRY(made.out_scales, output(f32, {m, blocks, blocks, batch}));
   }

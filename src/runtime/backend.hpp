@@ -23,6 +23,8 @@ class Device::Backend {
   virtual Result<std::shared_ptr<void>> allocate(std::size_t bytes) = 0;
   virtual Result<void> upload(void* destination, const void* source, std::size_t bytes) = 0;
   virtual Result<void> download(void* destination, const void* source, std::size_t bytes) = 0;
+  /// Sets device memory to zero, in the order of `stream`. May be captured into a graph.
+  virtual Result<void> clear(void* destination, std::size_t bytes, Stream stream) = 0;
   virtual Result<void> synchronize(Stream stream) = 0;
   virtual Result<bool> is_capturing(Stream) const { return false; }
   virtual Result<arch::TensorMap> encode(const TensorMapSpec& spec) = 0;

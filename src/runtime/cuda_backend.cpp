@@ -151,6 +151,15 @@ class CudaBackend final : public Backend {
                                    fmt::format("copying {} bytes from {}", bytes, info_.name)));
   }
 
+  Result<void> clear(void* destination, std::size_t bytes, Stream stream) override {
+    if (bytes == 0) return {};
+    const CurrentContext current(*context_);
+    WW_CHECK(current.status());
+    return driver_.check(
+        driver_.memset_d8_async(address_of(destination), 0, bytes, static_cast<CUstream>(stream.handle)),
+        fmt::format("clearing {} bytes on {}", bytes, info_.name));
+  }
+
   Result<void> synchronize(Stream stream) override {
     const CurrentContext current(*context_);
     WW_CHECK(current.status());

@@ -149,6 +149,10 @@ class EmuBackend final : public Backend {
   Result<void> download(void* destination, const void* source, std::size_t bytes) override {
     return copy(destination, source, bytes);
   }
+  Result<void> clear(void* destination, std::size_t bytes, Stream) override {
+    if (bytes > 0) std::memset(destination, 0, bytes);
+    return {};
+  }
   Result<void> synchronize(Stream) override { return {}; }  // launches have finished when they return
 
   Result<arch::TensorMap> encode(const TensorMapSpec& spec) override {

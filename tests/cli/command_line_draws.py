@@ -332,9 +332,12 @@ def draw_dense(rng: random.Random, kernel: Kernel, portable: bool) -> Line:
     flags = dict(kernel.flags)
     m, n = rng.choice(M_SIZES), t.get("n", rng.choice(N_SIZES))
     k = t.get("k", 0 if one_in(rng, 25) else rng.choice(K_SIZES))
-    if one_in(rng, 40):
-        m = 0
     epilogue = t.get("epilogue")
+    rarely = 10 if epilogue and (epilogue.outputs or epilogue.quantised) else 40  # reductions of nothing are 0
+    if one_in(rng, rarely):
+        m = 0
+    elif "n" not in t and one_in(rng, rarely):
+        n = 0
     wide = 16 * (epilogue.columns if epilogue else 1) if t["d"] == "e4m3" else 8 * (epilogue.columns if epilogue else 1)
     n = -(-n // wide) * wide if "n" not in t else n
     if flags.get("--d-layout") == "column":
@@ -482,7 +485,8 @@ def draw_k_grouped(rng: random.Random, kernel: Kernel, portable: bool) -> Line:
     counts = [rng.choice(COUNTS) if tails else 128 * rng.choice([0, 0, 1, 1, 2, 3])
               for _ in range(rng.choice([1, 2, 3, 5]))]
     encoding = rng.choice(["offsets", "indptr", "starts-counts", "row-ids", "masked"])
-    flags.update({"--m": str(rng.choice(M_SIZES)), "--n": str(rng.choice(N_SIZES))})
+    m = 0 if one_in(rng, 40) else rng.choice(M_SIZES)
+    flags.update({"--m": str(m), "--n": str(rng.choice(N_SIZES))})
     flags.update(common(rng, kernel, portable))
     if one_in(rng, 6):
         flags.update({"--encoding": encoding, "--distribution": rng.choice(["uniform", "zipf", "onehot", "half-empty"]),

@@ -281,6 +281,59 @@ TEST(Epilogue, WithoutProductsTheTreeStillCounts) {
   expect_right(c);
 }
 
+TEST(Epilogue, ReductionsOfNoElementsAreZero) {
+  const char* const every = "column_amax(column_sum(row_sum(row_amax(acc+col0,out0),out1),out2),out3)";
+  for (const auto& [m, n] : {std::pair{0, 144}, {136, 0}, {0, 0}}) {
+    expect_right(text_case(every, f32, m, n));
+    expect_right(text_case("quantise(column_sum(acc*alpha,out2))", e4m3, m, n));
+    EpilogueCase c = text_case("quantise_block(row_sum(acc,out1))", e4m3, m, n);
+    c.config.tile.n = 128;
+    expect_right(c);
+    expect_right(batch_case(every, f32, m, n));
+    expect_right(batch_case("quantise(acc*alpha)", e4m3, m, n));
+    c = text_case(every, f32, m, n);
+    c.problem.k = 0;
+    expect_right(c);
+    c = text_case(every, bf16, m, n);
+    c.problem.c_layout = c.problem.d_layout = OutputLayout::column;
+    expect_right(c);
+    c = text_case(every, bf16, m, n);
+    c.config = {}, c.config.sm90.swap_ab = SwapAb::on;
+    expect_right(c);
+  }
+}
+
+TEST(Epilogue, RandomReductionsOfNoElementsAreZero) {
+  int reduced = 0;
+  for (const std::uint64_t first : {std::uint64_t{0}, kFirstBatchedEpilogue, kFirstNewerEpilogue})
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      EpilogueCase c = numbered_epilogue(first + i, 500);
+      GemmProblem& p = c.problem;
+      if (!config::reduces(p.epilogue)) continue;
+      ++reduced;
+      (i % 2 == 0 ? p.m : p.n) = 0;
+      p.batch_d = 0, p.ldd = 0, c.in_place = false;
+      expect_right(c);
+    }
+  EXPECT_GT(reduced, 100);
+}
+
+TEST(Epilogue, ReductionsOfNoElementsFollowTheirStrides) {
+  const Device device = open_emu();
+  const EpilogueCase c = batch_case("column_sum(acc,out2)", f32, 0, 16);
+  const auto made = plan_gemm(device, c.problem, {.config = c.config});
+  ASSERT_TRUE(made) << made.error().message;
+  std::vector<float> out(3 * 20, 7.0f);
+  GemmOperands operands;
+  const auto refused = made->run(operands);
+  ASSERT_FALSE(refused) << "an output that is missing";
+  EXPECT_EQ(refused.error().argument, "out2");
+  operands.epilogue.out[2] = out.data(), operands.epilogue.batch_out[2] = 20;
+  const auto done = made->run(operands);
+  ASSERT_TRUE(done) << done.error().message;
+  for (std::size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], i % 20 < 16 ? 0.0f : 7.0f) << i;
+}
+
 TEST(Epilogue, SwigluOfPairsAndOfHalves) {
   expect_right(text_case("swiglu(acc)", bf16, 130, 160));
   EpilogueCase halves = text_case("swiglu_halves(acc*alpha)", f32, 70, 96);

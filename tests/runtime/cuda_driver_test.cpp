@@ -15,6 +15,8 @@
 #include "warpwright/arch/watchdog.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/host/compile.hpp"
+#include "warpwright/host/epilogue.hpp"
+#include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 
@@ -77,6 +79,26 @@ TEST_F(FakeGpu, MemoryIsFreedInTheContextAndTheContextReleasedLast) {
   }
   EXPECT_EQ(driver_->live_allocations, 0);
   EXPECT_EQ(driver_->retained, 0);
+}
+
+TEST_F(FakeGpu, AProductWithoutElementsClearsItsReductionsInItsStream) {
+  const Device device = Device::open("cuda:0").value();
+  GemmProblem problem{.m = 0, .n = 64, .k = 128, .a = bf16, .b = bf16, .batch = 3};
+  problem.epilogue = parse_epilogue("column_sum(acc,out0)").value();
+  const Result<GemmPlan> plan = plan_gemm(device, problem);
+  ASSERT_TRUE(plan) << plan.error().message;
+  std::vector<float> out(3 * 64, 7.0f);
+  GemmOperands operands;
+  operands.epilogue.out[0] = out.data();
+  CUstream stream = reinterpret_cast<CUstream>(0x5000);
+  const Result<void> done = plan->run(operands, Stream{stream});
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(out, std::vector<float>(out.size(), 0.0f));
+  EXPECT_EQ(driver_->clears, 1) << "packed vectors are cleared at once";
+  EXPECT_EQ(driver_->clear_stream, stream);
+  EXPECT_EQ(driver_->clear_bytes, out.size() * sizeof(float));
+  EXPECT_EQ(driver_->launches + driver_->synchronizations, 0) << "nothing that a graph cannot capture";
+  EXPECT_EQ(driver_->pushes, 1) << "in the device's context";
 }
 
 TEST_F(FakeGpu, OutOfMemoryNamesBytesNeededAndFree) {

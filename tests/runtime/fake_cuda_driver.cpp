@@ -226,8 +226,10 @@ const std::vector<Entry>& timing_entries() {
        })},
       {"cuEventSynchronize", counted([](CUevent) { return with_context(); })},
       {"cuEventElapsedTime", counted(Call<fake_elapsed>{})},
-      {"cuMemsetD8Async", counted([](CUdeviceptr p, unsigned char value, std::size_t n, CUstream) {
-         return std::memset(reinterpret_cast<void*>(p), value, n), with_context();
+      {"cuMemsetD8Async", counted([](CUdeviceptr p, unsigned char value, std::size_t n, CUstream s) {
+         if (with_context() != CUDA_SUCCESS) return with_context();
+         ++state.clears, state.clear_stream = s, state.clear_bytes = n;
+         return std::memset(reinterpret_cast<void*>(p), value, n), CUDA_SUCCESS;
        })},
   };
   return list;

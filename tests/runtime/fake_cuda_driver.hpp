@@ -32,4 +32,7 @@ struct FakeDriver {
     CUtensorMapL2promotion promotion;
     CUtensorMapFloatOOBfill fill;
   } encode{};
+  int clears = 0;  // calls of cuMemsetD8Async; the last one's stream and bytes
+  CUstream clear_stream = nullptr;
+  std::size_t clear_bytes = 0;
 };

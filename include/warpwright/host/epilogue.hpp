@@ -24,13 +24,16 @@ std::string to_text(const EpilogueTree& tree);
 /// was found.
 ///   names      acc; alpha, beta, scalar2, scalar3; c; bias (= row0), row1 to row3; col0 to col3; aux0 to aux3; numbers
 ///   types      name:bf16, :f16, :f32 for c, aux and row; without: bf16 for matrices, f32 for vectors
-///   functions  relu gelu silu sigmoid tanh; convert(x, type); clamp(x, low, high); fma(x, y, z); + - * ( )
+///   operators  + - * / ( ), from left to right, * and / before + and -
+///   functions  of x: relu relu2 gelu gelu_erf silu sigmoid tanh exp; of x and y: max min softcap;
+///              fma(x, y, z); clamp(x, low, high); convert(x, type)
 ///              store(x, out0:type); row_amax(x, out1), row_sum, column_amax, column_sum
 ///   at the end swiglu(x), swiglu_halves(x); quantise(x), quantise_block(x), quantise_block_pow2(x)
 Result<EpilogueTree> parse_epilogue(std::string_view text);
 
 /// The operands of a tree, in device memory. Operands that the tree does not name may stay empty. Vectors are
-/// contiguous; matrices are contiguous along N.
+/// contiguous; matrices are contiguous along N. If the product has no elements (M or N is 0), column reductions of N
+/// columns, row reductions of M rows and amax become 0, and nothing else is written.
 struct EpilogueOperands {
   float scalar[kEpilogueSlots] = {1, 1, 1, 1};       // alpha, beta, the factor of `quantise`, and one more
   const float* scalar_pointer[kEpilogueSlots] = {};  // when not null, one float each that replaces the value above
