@@ -40,7 +40,7 @@ template <class Body> ww_status guarded(const Body& body) noexcept {
   if (!temporary) [[unlikely]]                         \
     return ::ww::capi::record(temporary.error());      \
   variable = std::move(*temporary)
-#define WW_C_TRY(variable, expression) WW_C_TRY_IMPL(WW_CONCAT(ww_try_, __LINE__), variable, expression)
+#define WW_C_TRY(variable, expression) WW_C_TRY_IMPL(WW_CONCAT(ww_try_, __COUNTER__), variable, expression)
 #define WW_C_CHECK(expression)                                    \
   do {                                                            \
     if (auto ww_checked = (expression); !ww_checked) [[unlikely]] \

@@ -55,7 +55,8 @@ Result<std::vector<std::int32_t>> read_integers(const ArrayFile& array);
 /// `shape` has as many elements as the matrix; an empty one means (rows, cols).
 Result<void> write_npy(const std::string& path, const std::string& argument, const Matrix& matrix,
                        const std::vector<std::int64_t>& shape = {});
-/// Writes `matrices` of them that lie one below the other as (matrices, rows / matrices, cols); 0 means one matrix.
+/// Writes a stack of `matrices` matrices, which follow one another in the rows of `matrix`, as an array of shape
+/// (matrices, rows / matrices, cols). With 0 it is one matrix of shape (rows, cols).
 Result<void> write_npy_batch(const std::string& path, const std::string& argument, const Matrix& matrix,
                              std::int64_t matrices);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a fuzz target without libFuzzer: every input of its corpus as it is, then seeded mutations of them.
 //   fuzz_config run FILES/config [--inputs N] [--seed S] [--least-accepted PERCENT]
-//       the inputs of FILES/config.txt, the words of FILES/config.dict
+//       the inputs of the file FILES/config + ".txt", the words of the file FILES/config + ".dict"
 //   fuzz_config replay 'ESCAPED INPUT'
 //   fuzz_config unpack FILES/config FOLDER      a file for each input, which is what libFuzzer reads
 // When an input breaks an invariant, crashes or takes ten seconds, the command that replays it is printed.

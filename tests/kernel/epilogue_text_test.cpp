@@ -45,6 +45,27 @@ TEST(EpilogueText, ExpressionsOfBothKindsAreTheSameTree) {
   }
 }
 
+TEST(EpilogueText, ConstantsAreFinite) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  for (const float value : {inf, -inf, nan}) {
+    const EpilogueTree tree = evt::max(evt::acc, value);
+    EXPECT_EQ(to_text(tree), "") << "no text means this tree";
+    const auto refused = can_implement(GemmProblem{.m = 8, .n = 8, .k = 16, .a = bf16, .b = bf16, .epilogue = tree});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().argument, "epilogue");
+    EXPECT_EQ(refused.error().expected, "finite constants");
+  }
+  for (const char* text : {"max(acc,inf)", "acc*1e39", "acc*-1e39", "acc+nan", "-inf", "acc*1e-50"})
+    EXPECT_FALSE(parse_epilogue(text)) << text;
+  const float largest = std::numeric_limits<float>::max(), least = std::numeric_limits<float>::denorm_min();
+  for (const float value : {largest, -largest, least, -least, -0.0f}) {
+    const EpilogueTree tree = evt::acc * value;
+    const auto parsed = parse_epilogue(to_text(tree));
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_EQ(*parsed, tree) << to_text(tree);
+  }
+}
+
 TEST(EpilogueText, RandomTreesAndTheirConfigsRoundTrip) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     GemmConfig config;

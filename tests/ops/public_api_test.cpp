@@ -22,6 +22,18 @@ TEST(PublicApi, PlansAndKernelsAreNeverEmpty) {
   static_assert(!std::is_default_constructible_v<ww::Device>);
 }
 
+TEST(PublicApi, TwoValuesMayBeTriedOnOneLine) {
+  const auto sum = [](ww::Result<int> a, ww::Result<int> b) -> ww::Result<int> {
+    // clang-format off
+    WW_TRY(const int x, a); WW_TRY(const int y, b);
+    // clang-format on
+    return x + y;
+  };
+  const auto refused = ww::failure(ww::ErrorCode::invalid, "b", "a number", "none");
+  EXPECT_EQ(sum(1, 2).value(), 3);
+  EXPECT_EQ(sum(1, refused).error().argument, "b");
+}
+
 TEST(PublicApi, ADesignatedProblemIsNotAmbiguous) {
   const ww::Device device = ww::Device::open("emu:sm90").value();
   EXPECT_TRUE(ww::plan_gemm(device, {.m = 64, .n = 64, .k = 128}));

@@ -164,6 +164,12 @@ class Promises(Planted):
         (self.root / "docs/reliability.md").unlink()
         self.assert_found(promises.check, "does not exist")
 
+    def test_a_comment_that_names_a_file_that_is_gone(self):
+        self.write("include/warpwright/core/good.hpp", HEAD + "int x;  // core/meta.hpp, mechanisms.md\n")
+        self.assertEqual(promises.check(self.root), [])
+        self.write("src/emu/bad.cpp", HEAD + "/// As core/layout.hpp has it.\nint x;\n")
+        self.assert_found(promises.check, "core/layout.hpp does not exist", 4)
+
 
 class WgmmaCallers(unittest.TestCase):
     GOOD = ("lib.a:warpgroup_engine.cpp.o:                 U _ZN2ww3emu7mma_m64ENS0_8MmaTypesE\n"

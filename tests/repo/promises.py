@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/mechanisms.md and docs/reliability.md keep their word: every path and every test named in backticks exists, and
-every row of their tables names a test or says "not yet" or "not done, because"."""
+every row of their tables names a test or says "not yet" or "not done, because". Source files that a comment of C++ code
+names exist too."""
 import pathlib
 import re
 from typing import List, Set
@@ -11,6 +12,9 @@ DOCUMENTS = {"docs/mechanisms.md": "mechanism", "docs/reliability.md": "promise"
 OPEN = re.compile(r"not yet|not done")
 TEST_NAME = re.compile(r"(?:\w+/)?([A-Z]\w*)\.(\w+|\*)(?:/\w+)?")
 FILE_NAME = re.compile(r"[\w.+/-]+")
+COMMENT = re.compile(r"//.*")
+SOURCE_NAME = re.compile(r"(?<![\w./*-])[\w.-]+(?:/[\w.-]+)*\.(?:hpp|cpp|py|md|cmake|txt)\b(?!\()|[\w.-]+(?:/[\w.-]+)+\.(?:h|json)\b")
+CODE = ("include", "src", "bindings", "examples", "tests")
 SUFFIXES = tree.TEXT_SUFFIXES | {".npy", ".svg", ".png"}
 
 
@@ -84,9 +88,25 @@ def check_document(root: pathlib.Path, path: pathlib.Path, key: str, names: Set[
     return findings
 
 
+def check_comments(root: pathlib.Path) -> List[tree.Finding]:
+    """A comment's `folder/name.hpp` is the end of a path of this tree. A file that CMake makes has its name in X.in."""
+    every = {f"/{path.relative_to(root).as_posix()}" for path in tree.files(root)}
+    ends = {path[at:] for path in every for at, c in enumerate(path) if c == "/"}
+    findings = []
+    for path in tree.files(root, *CODE):
+        if path.suffix not in tree.CPP_SUFFIXES or not tree.is_text(path):
+            continue
+        for number, line in enumerate(path.read_text().split("\n"), 1):
+            for comment in COMMENT.findall(line):
+                for name in SOURCE_NAME.findall(comment):
+                    if not {f"/{name}", f"/{name}.in"} & ends:
+                        findings.append(tree.Finding(path, number, f"{name} does not exist"))
+    return findings
+
+
 def check(root: pathlib.Path) -> List[tree.Finding]:
     names = test_names(root)
-    findings = []
+    findings = check_comments(root)
     for document, key in DOCUMENTS.items():
         path = root / document
         if path.is_file():

@@ -14,7 +14,7 @@ namespace ww::collective {
 
 enum class StageRelease : u8 {
   by_warp,             // mbarriers: consumer warps to the producers that will write the stage
-  by_cluster_barrier,  // for comparison (examples/06_multistage_gemm.cpp)
+  by_cluster_barrier,  // for comparison (examples/06_multicast_gemm.cpp)
 };
 
 template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop : Mainloop<kConfig> {

@@ -129,20 +129,21 @@ WW_HOST_DEVICE constexpr int scale_step(int tile_n) { return min(kScaleBlock, ti
 WW_HOST_DEVICE constexpr int scale_blocks(int tile_n) {
   return (kScaleBlock - scale_step(tile_n) + tile_n - 1) / kScaleBlock + 1;
 }
-/// Scales of 128 columns of B that one tile may need: with halves those of the gates and of the ups, each half within
-/// one (fits_halves()).
+/// Returns the number of scales, of 128 columns of B each, that one tile may need. With `halves` (swiglu_halves) it is
+/// 2, one for the gate columns and one for the up columns, because fits_halves() keeps each half within one scale.
 WW_HOST_DEVICE constexpr int scale_blocks_of_b(int tile_n, bool halves) { return halves ? 2 : scale_blocks(tile_n); }
-/// Halves whose scales of B are of 128 columns.
+/// Returns whether the tree pairs halves (swiglu_halves) and one scale of B serves 128 columns.
 WW_HOST_DEVICE constexpr bool shares_scales_of_halves(const GemmConfig& c) {
   return pairs_halves(c) && promotes(c) && scale_form(c.operands.scale) == ScaleForm::rows;
 }
-/// Whether then every half of a tile lies within 128 columns that share a scale; `n` columns of the product.
+/// Returns whether each half of every tile lies within 128 columns that share one scale of B, which
+/// scale_blocks_of_b() relies on. True wherever shares_scales_of_halves() is false. `n`: the product's N.
 WW_HOST_DEVICE constexpr bool fits_halves(const GemmConfig& c, i64 n) {
   return !shares_scales_of_halves(c) || n <= kScaleBlock ||
          (c.tile.n > 0 && 2 * kScaleBlock % c.tile.n == 0 && n % c.tile.n == 0);
 }
-/// The widest TILE_N for halves of `n` columns, at most `most`: all of them where that fits, so that one tile has both
-/// halves, else what fits_halves().
+/// Returns the widest TILE_N, at most `most`, for a tree that pairs the halves of N = `n` columns: N itself if no scale
+/// ends inside a half, otherwise the largest width for which fits_halves() holds.
 WW_HOST_DEVICE constexpr int tile_of_halves(const GemmConfig& c, i64 n, int most) {
   if (!shares_scales_of_halves(c) || n <= kScaleBlock) return static_cast<int>(min<i64>(n, most));
   return static_cast<int>(min<i64>(n & -n, kScaleBlock));

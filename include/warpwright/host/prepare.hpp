@@ -18,8 +18,8 @@
 
 namespace ww {
 
-/// A dense product, groups of rows, groups of K; or a config, whose kernel is made whatever the problem: its open
-/// fields are filled in, and `options` are not used.
+/// What one kernel is compiled for: a dense product, groups of rows, groups of K, or a config. The kernel of a config
+/// depends on no problem: fields that the config leaves open get their defaults, and `options` are ignored.
 struct PrepareCase {
   std::variant<GemmProblem, GroupedProblem, KGroupedProblem, GemmConfig> problem;
   GemmOptions options = {};

@@ -65,8 +65,8 @@ struct QuantizeProblem {
   bool one_by_one = false;
 };
 
-/// Returns an upper bound of the columns of the transpose: M, or with groups the largest sum of padded groups. It is
-/// also 128 times the blocks of transposed_scales along M.
+/// Returns an upper bound of the columns of the transpose: M, or with groups the largest sum of padded groups.
+/// transposed_scales has ceil(transposed_columns / 128) blocks along M.
 std::int64_t transposed_columns(const QuantizeProblem& problem);
 
 /// Device pointers. Outputs overlap nothing. 16-byte alignment of matrices and row strides of whole 16 bytes are

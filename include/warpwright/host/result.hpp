@@ -48,7 +48,7 @@ int exit_status(ErrorCode code);
   auto temporary = (expression);                                      \
   if (!temporary) return ::ww::failure(std::move(temporary).error()); \
   variable = std::move(*temporary)
-#define WW_TRY(variable, expression) WW_TRY_IMPL(WW_CONCAT(ww_try_, __LINE__), variable, expression)
+#define WW_TRY(variable, expression) WW_TRY_IMPL(WW_CONCAT(ww_try_, __COUNTER__), variable, expression)
 #define WW_CHECK(expression)                                                                              \
   do {                                                                                                    \
     if (auto ww_checked = (expression); !ww_checked) return ::ww::failure(std::move(ww_checked).error()); \

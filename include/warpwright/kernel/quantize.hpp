@@ -2,7 +2,8 @@
 // Casts a matrix to FP8 with scales of blocks, and transposes it on the way. One read of x, one write of each output.
 //   tile of 128 x 128: 16 bytes a load -> registers -> amax (shuffles, then shared memory) -> scale -> q
 //                      transposed: four rows of a column are one word in shared memory -> 16 bytes a store
-//   q alone, 1 x 128:  a block belongs to eight lanes, so that warps work alone on 16 rows and nothing is shared
+//   only q, blocks of 1 x 128: eight lanes read one block, so that a warp finishes 16 rows by shuffles alone, without
+//                      shared memory and without waiting for other warps
 // Chunks of 16 bytes in shared memory are permuted, so that neither side has bank conflicts. docs/numerics.md has the
 // arithmetic. CTAs are persistent, because with groups each builds the table of the groups first.
 #pragma once
