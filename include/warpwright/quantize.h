@@ -19,7 +19,10 @@ enum {
 };
 
 typedef int32_t ww_quantize_outputs; /* bits */
-enum { WW_QUANTIZE_ROWS = 1, WW_QUANTIZE_TRANSPOSED = 2 };
+enum {
+  WW_QUANTIZE_ROWS = 1,      /* q [M, K] */
+  WW_QUANTIZE_TRANSPOSED = 2 /* its transpose [K, M] */
+};
 
 /** x [batch, M, K], row-major, cast to FP8 with scales of blocks: q [M, K] and, or, its transpose [K, M], which
  * products over M read, since FP8 operands are K-major. scale = max(amax, min_amax) / largest; docs/numerics.md has the
@@ -67,22 +70,27 @@ typedef struct ww_transpose_problem {
 /** Matrices and row strides of 16 bytes are faster, and products need them. Outputs overlap nothing. */
 typedef struct ww_quantize_operands {
   size_t struct_size;
-  const void* x;
-  void* q; /* with WW_QUANTIZE_ROWS, as `scales` */
+  const void* x; /* [batch, M, K] */
+  /* With WW_QUANTIZE_ROWS. */
+  void* q;
   float* scales;
-  void* transposed; /* with WW_QUANTIZE_TRANSPOSED, as its scales */
+  /* With WW_QUANTIZE_TRANSPOSED. */
+  void* transposed;
   float* transposed_scales;
-  const int32_t* sizes; /* on the device; see ww_encoding */
+  /* With groups: arrays on the device; see ww_encoding. */
+  const int32_t* sizes;
   const int32_t* sizes2;
   int32_t* padded_ends; /* null, or [G]: where each padded group ends in the columns of the transpose */
-  uint32_t* status;
+  uint32_t* status;     /* null, or a word on the device into which WW_GROUP_* bits are ORed */
 } ww_quantize_operands;
 
+/** Device pointers of a transpose. Outputs overlap nothing. */
 typedef struct ww_transpose_operands {
   size_t struct_size;
-  const void* w;
-  void* transposed;
-  const float* scales; /* null as transposed_scales: there are none */
+  const void* w;    /* [batch, N, K] */
+  void* transposed; /* [batch, K, N] */
+  /* Of 128 x 128 elements each; both null: there are none. */
+  const float* scales;
   float* transposed_scales;
 } ww_transpose_operands;
 
@@ -93,7 +101,7 @@ WW_API ww_status ww_transpose_can_implement(const ww_transpose_problem* problem,
 /** Stores the columns of the transpose of a quantisation: M, or an upper bound of the padded groups' sum. */
 WW_API ww_status ww_quantize_columns(const ww_quantize_problem* problem, int64_t* columns);
 
-/** As ww_gemm_plan(), ww_gemm_cached(), ww_gemm_run() and ww_gemm(). There is no workspace. */
+/** As ww_gemm_plan(), ww_gemm_cached(), ww_gemm_run() and ww_gemm(), on `stream`. There is no workspace. */
 WW_API ww_status ww_quantize_plan(ww_device device, const ww_quantize_problem* problem, const ww_options* options,
                                   ww_plan* plan);
 WW_API ww_status ww_transpose_plan(ww_device device, const ww_transpose_problem* problem, const ww_options* options,

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #if defined(__GNUC__)
+/** Marks what the library exports. */
 #define WW_API __attribute__((visibility("default")))
 #else
 #define WW_API
@@ -30,13 +31,14 @@ extern "C" {
 
 /* ---- Version, status, errors ------------------------------------------------------------------------------------ */
 
+/** The version of this header; ww_version_number() is that of the library. */
 #define WW_C_VERSION_MAJOR 0
 #define WW_C_VERSION_MINOR 1
 #define WW_C_VERSION_PATCH 0
 
-typedef int32_t ww_status;
+typedef int32_t ww_status; /* the result of a call */
 enum {
-  WW_OK = 0,
+  WW_OK = 0,               /* the call did what it says */
   WW_WRONG_RESULT = 1,     /* a verification failed */
   WW_INVALID = 2,          /* the call contradicts itself or its data */
   WW_UNSUPPORTED = 3,      /* a legal problem that no kernel of this library solves */
@@ -48,7 +50,8 @@ enum {
 
 /** Returns the version of the library, "0.1.0". Never null. */
 WW_API const char* ww_version(void);
-/** Returns major * 10000 + minor * 100 + patch of the library, to compare with the WW_C_VERSION macros. */
+/** Returns major * 10000 + minor * 100 + patch of the library, to compare with WW_C_VERSION_MAJOR and the macros beside
+ * it. */
 WW_API int32_t ww_version_number(void);
 /** Returns a hash over the sources of all kernels, "xxh3-128:...", as benchmarks record it. */
 WW_API const char* ww_source_hash(void);
@@ -66,7 +69,7 @@ WW_API const char* ww_status_name(ww_status status);
 
 /* ---- Enumerations ----------------------------------------------------------------------------------------------- */
 
-typedef int32_t ww_dtype; /* element types; no default */
+typedef int32_t ww_dtype; /* element types; no default. TF32: FP32 in memory, of which A and B count 19 bits */
 enum { WW_E4M3 = 1, WW_E5M2 = 2, WW_BF16 = 3, WW_F16 = 4, WW_F32 = 5, WW_TF32 = 6 };
 
 /** D from the raw product P = A B^T. Block: sums are promoted to FP32 after every 128 of K. */
@@ -104,7 +107,7 @@ enum {
   WW_K_PER_GROUP = 1 /* each group is a packed matrix of its own, (M, K of the group); these follow one another */
 };
 
-typedef int32_t ww_pdl; /* programmatic dependent launch */
+typedef int32_t ww_pdl; /* programmatic dependent launch: a kernel may start before its predecessor has ended */
 enum { WW_PDL_AUTO = 0, WW_PDL_OFF = 1, WW_PDL_ON = 2 };
 
 /* The order in which an emulated device completes work. Default: random; in checks fifo first, then all in turn. */
@@ -114,10 +117,10 @@ enum { WW_SCHEDULE_DEFAULT = 0, WW_FIFO = 1, WW_RANDOM = 2, WW_PCT = 3, WW_ADVER
 typedef int32_t ww_math; /* arithmetic of the emulated tensor core: bit-exact, one FMA after another, none */
 enum { WW_MATH_EXACT = 0, WW_MATH_FP32_CHAIN = 1, WW_MATH_OFF = 2 };
 
-typedef int32_t ww_verdict; /* of a campaign of the checker */
+typedef int32_t ww_verdict; /* of a campaign of the checker; incomplete: something was not looked at */
 enum { WW_CLEAN = 1, WW_FINDINGS = 2, WW_INCOMPLETE = 3 };
 
-typedef int32_t ww_operation;
+typedef int32_t ww_operation; /* what a plan computes: ww_gemm() and its siblings */
 enum { WW_GEMM = 1, WW_GROUPED_GEMM = 2, WW_K_GROUPED_GEMM = 3, WW_QUANTIZE = 4, WW_TRANSPOSE = 5 };
 
 /** Bits that a kernel with groups ORs into its status word. A group that breaks a rule is cut to rows that do not. */
@@ -141,15 +144,16 @@ WW_API const char* ww_rule_name(int32_t index);
 
 /* ---- Devices ---------------------------------------------------------------------------------------------------- */
 
-typedef struct ww_device_handle* ww_device;
-typedef struct ww_plan_handle* ww_plan;
+typedef struct ww_device_handle* ww_device; /* an open device; see ww_device_open() */
+typedef struct ww_plan_handle* ww_plan;     /* a compiled kernel and its launch; see ww_gemm_plan() */
 typedef struct ww_report_handle* ww_report; /* text that a call made; see ww_report_text() */
 
+/** How a device is opened. */
 typedef struct ww_device_options {
   size_t struct_size;
   const char* cache_dir; /* null: WARPWRIGHT_CACHE_DIR, XDG_CACHE_HOME/warpwright, ~/.cache/warpwright */
   /* Of emulated devices. Results depend on all but emu_threads. */
-  uint64_t emu_seed;
+  uint64_t emu_seed; /* of the schedule's random choices */
   ww_schedule emu_schedule;
   ww_math emu_math;
   int32_t emu_pct_depth; /* 0: 3 */
@@ -158,18 +162,19 @@ typedef struct ww_device_options {
   int32_t emu_slow_cta;  /* number + 1 of a CTA that pauses before every tile; 0: none */
   /* Called after each compilation of a kernel for this device, by the thread that compiled; may be null. */
   void (*on_compile)(void* context, const char* kernel, double seconds);
-  void* context;
+  void* context; /* passed to `on_compile` */
 } ww_device_options;
 
+/** Facts about a device. */
 typedef struct ww_device_info {
   size_t struct_size;
-  const char* name;        /* "emu:sm90", "cuda:0"; this and the next are valid until the device is closed */
-  const char* description; /* "NVIDIA H200, sm_90, 132 SMs, ..." */
-  int32_t emulated;
-  int32_t arch; /* 90 */
-  int32_t sms;  /* CTAs that a persistent kernel launches by default */
-  int32_t shared_bytes_per_cta;
-  uint64_t memory_bytes;
+  const char* name;             /* "emu:sm90", "cuda:0"; this and the next are valid until the device is closed */
+  const char* description;      /* "NVIDIA H200, sm_90, 132 SMs, ..." */
+  int32_t emulated;             /* not 0: kernels run on the CPU */
+  int32_t arch;                 /* 90 */
+  int32_t sms;                  /* CTAs that a persistent kernel launches by default */
+  int32_t shared_bytes_per_cta; /* the most dynamic shared memory of a CTA */
+  uint64_t memory_bytes;        /* device memory in all */
 } ww_device_info;
 
 /** What this device has done since it was opened, through this interface. */
@@ -182,19 +187,21 @@ typedef struct ww_counters {
   uint64_t compiled;        /* those of them that a compiler had to make */
 } ww_counters;
 
-/** Opens "auto" (cuda:0 if there is one, else emu:sm90), "emu:sm90" or "cuda:<ordinal>". `options` may be null. A CUDA
- * device shares the primary context with the frameworks in this process. */
+/** Opens the device `name`: "auto" (cuda:0 if there is one, else emu:sm90), "emu:sm90" or "cuda:<ordinal>". `options`
+ * may be null. A CUDA device shares the primary context with the frameworks in this process. */
 WW_API ww_status ww_device_open(const char* name, const ww_device_options* options, ww_device* device);
 /** Closes a device. Its cached plans are freed; plans of ww_gemm_plan() and its siblings keep what they need. Memory of
  * ww_device_allocate() is freed. Null is ignored. */
 WW_API ww_status ww_device_close(ww_device device);
+/** Stores facts about the device, and what it has done. */
 WW_API ww_status ww_device_get_info(ww_device device, ww_device_info* info);
 WW_API ww_status ww_device_get_counters(ww_device device, ww_counters* counters);
 /** Allocates device memory, uninitialised and 256-byte aligned. 0 bytes are a pointer to be freed too. */
 WW_API ww_status ww_device_allocate(ww_device device, size_t bytes, void** memory);
 /** Frees memory of ww_device_allocate() of this device. Null is ignored. */
 WW_API ww_status ww_device_free(ww_device device, void* memory);
-/** Copy between host and device; the copy has finished when the call returns. */
+/** Copy `bytes` from `host_source` to `device_destination`, or from `device_source` to `host_destination`; the copy has
+ * finished when the call returns. */
 WW_API ww_status ww_device_upload(ww_device device, void* device_destination, const void* host_source, size_t bytes);
 WW_API ww_status ww_device_download(ww_device device, void* host_destination, const void* device_source, size_t bytes);
 /** Waits for a stream (CUstream; null: the default stream). Errors of kernels surface here. */
@@ -207,9 +214,9 @@ WW_API ww_status ww_device_is_capturing(ww_device device, void* stream, int32_t*
 /** D[M, N] = epilogue(scale (A[M, K] B[N, K]^T)), one product or `batch` of them. */
 typedef struct ww_gemm_problem {
   size_t struct_size;
-  int64_t m, n, k;
-  ww_dtype a_type, b_type, d_type;
-  ww_scale scale;
+  int64_t m, n, k;                 /* extents */
+  ww_dtype a_type, b_type, d_type; /* element types */
+  ww_scale scale;                  /* the recipe by which products become D */
   ww_scale_type scale_type;
   ww_major a_major, b_major; /* WW_MAJOR_MN: A is stored as (K, M), B as (K, N); 16-bit and tf32 operands only */
   ww_output_layout d_layout; /* WW_COLUMNS: D is stored as (N, M) */
@@ -221,11 +228,11 @@ typedef struct ww_gemm_problem {
    *   WW_SCALE_BLOCK*      scale_a[m * scale_a_row + kb * scale_a_k], scale_b[nb * scale_b_n + kb * scale_b_k]
    * where kb = k / 128, and nb = n / 128 with WW_SCALE_BLOCK, n with WW_SCALE_BLOCK_1D. */
   int64_t scale_a_row, scale_a_k, scale_b_n, scale_b_k;
-  int64_t batch;                     /* number of products; may be 0 */
-  int64_t batch_a, batch_b, batch_d; /* elements between consecutive matrices; 0: all share one (D: packed) */
-  int64_t batch_scale_a, batch_scale_b;
-  int64_t pointer_array; /* not 0: arrays of `batch` device pointers locate A, B, C and D */
-  const char* epilogue;  /* "silu(acc * alpha + bias)", see docs/api.md; null or "": D is the product */
+  int64_t batch;                        /* number of products; may be 0 */
+  int64_t batch_a, batch_b, batch_d;    /* elements between consecutive matrices; 0: all share one (D: packed) */
+  int64_t batch_scale_a, batch_scale_b; /* elements between the scales of consecutive matrices; 0: all share them */
+  int64_t pointer_array;                /* not 0: arrays of `batch` device pointers locate A, B, C and D */
+  const char* epilogue;                 /* "silu(acc * alpha + bias)", see docs/api.md; null or "": D is the product */
 } ww_gemm_problem;
 
 /** D[r, :] = epilogue(scale (A[r, :] B[group of r]^T)): A [M, K], B [G, N, K], D [M, N]; WW_MASKED: A [G, Mmax, K]. The
@@ -235,8 +242,8 @@ typedef struct ww_grouped_problem {
   int64_t groups; /* G, at most 4096 */
   int64_t rows;   /* M; WW_MASKED: rows of one group, Mmax */
   int64_t n, k;
-  ww_dtype a_type, b_type, d_type;
-  ww_scale scale;
+  ww_dtype a_type, b_type, d_type; /* element types */
+  ww_scale scale;                  /* the recipe by which products become D */
   ww_scale_type scale_type;
   ww_encoding encoding;
   ww_major b_major;       /* WW_MAJOR_MN: B is stored as (G, K, N) */
@@ -256,9 +263,9 @@ typedef struct ww_k_grouped_problem {
   size_t struct_size;
   int64_t groups; /* G, at most 4096 */
   int64_t m, n;
-  int64_t k; /* rows of A and B in memory, of all groups; WW_MASKED: of one group */
-  ww_dtype a_type, b_type, d_type;
-  ww_scale scale;
+  int64_t k;                       /* rows of A and B in memory, of all groups; WW_MASKED: of one group */
+  ww_dtype a_type, b_type, d_type; /* element types */
+  ww_scale scale;                  /* the recipe by which products become D */
   ww_scale_type scale_type;
   ww_encoding encoding;
   ww_major a_major, b_major; /* WW_MAJOR_MN as above. WW_MAJOR_K, which FP8 requires: groups are multiples of 128 */
@@ -278,13 +285,14 @@ typedef struct ww_options {
   const char* config;      /* "tile=128x128x128,cluster=2x1"; keys that are left out are chosen */
   int64_t workspace_limit; /* bytes, of configs that are chosen; 0: 64 MiB; -1: none */
   int32_t sms;             /* upper limit of the CTAs launched; 0: as many as the device holds at once */
-  ww_pdl pdl;
+  ww_pdl pdl;              /* programmatic dependent launch */
   int32_t batch_invariant; /* not 0: a row's bits do not depend on M or on the number of SMs */
   int32_t reserved;        /* 0 */
 } ww_options;
 
 /* ---- Operands of a run ------------------------------------------------------------------------------------------ */
 
+/** The scalars, vectors, matrices and outputs of an epilogue, of each kind. */
 #define WW_EPILOGUE_SLOTS 4
 
 /** Operands that the epilogue names. Strides of 0 between matrices of a batch: inputs are shared, outputs packed. */
@@ -305,7 +313,8 @@ typedef struct ww_epilogue_operands {
   float* out_scales;                              /* quantise_block: (M, ceil(columns of D / 128)) */
   int64_t out_scales_row, out_scales_block;       /* strides; both 0: packed row-major */
   float* amax;                                    /* quantise: one float */
-  int64_t batch_scalar[WW_EPILOGUE_SLOTS];        /* of scalar_pointer */
+  /* Strides between the matrices of a batch, of the operands above. */
+  int64_t batch_scalar[WW_EPILOGUE_SLOTS];
   int64_t batch_c;
   int64_t batch_row_vector[WW_EPILOGUE_SLOTS], batch_column_vector[WW_EPILOGUE_SLOTS];
   int64_t batch_auxiliary[WW_EPILOGUE_SLOTS], batch_out[WW_EPILOGUE_SLOTS];
@@ -320,20 +329,23 @@ typedef struct ww_gemm_operands {
   const void* a;
   const void* b;
   void* d;
-  const void* scale_a; /* of the problem's scale_type */
-  const void* scale_b;
+  const void* scale_a;       /* of the problem's scale_type */
+  const void* scale_b;       /* likewise */
   const float* global_scale; /* null; reserved for 4-bit types */
   void* workspace;
-  size_t workspace_bytes;
+  size_t workspace_bytes;               /* of `workspace` */
   const ww_epilogue_operands* epilogue; /* null if the epilogue names no operand */
-  const void* const* a_pointers;        /* with pointer_array: arrays in device memory that replace a, b, c and d */
+  /* With pointer_array: arrays in device memory that replace a, b, c and d. */
+  const void* const* a_pointers;
   const void* const* b_pointers;
   const void* const* c_pointers;
   void* const* d_pointers;
 } ww_gemm_operands;
 
+/** Device pointers of a run with groups of rows. */
 typedef struct ww_grouped_operands {
   size_t struct_size;
+  /* As in ww_gemm_operands. */
   const void* a;
   const void* b;
   void* d;
@@ -343,25 +355,29 @@ typedef struct ww_grouped_operands {
   void* workspace;
   size_t workspace_bytes;
   const ww_epilogue_operands* epilogue; /* batch strides are strides from group to group of scalars and row vectors */
-  const int32_t* sizes;                 /* on the device; see ww_encoding */
+  /* Arrays on the device; see ww_encoding. */
+  const int32_t* sizes;
   const int32_t* sizes2;
   uint32_t* status; /* null, or a word on the device into which WW_GROUP_* bits are ORed */
 } ww_grouped_operands;
 
+/** Device pointers of a run with groups of K. */
 typedef struct ww_k_grouped_operands {
   size_t struct_size;
+  /* As in ww_gemm_operands. */
   const void* a;
   const void* b;
   void* d;
   const void* scale_a;
   const void* scale_b;
   const float* global_scale;
-  void* workspace; /* of ww_plan_workspace_bytes() bytes, in any state; only WW_K_PER_GROUP needs one */
-  size_t workspace_bytes;
-  const void* c; /* with `accumulate`: null or `d` to add in place, else matrices that do not overlap D */
+  void* workspace;        /* in any state; only WW_K_PER_GROUP needs one */
+  size_t workspace_bytes; /* ww_plan_workspace_bytes() */
+  const void* c;          /* with `accumulate`: null or `d` to add in place, else matrices that do not overlap D */
+  /* Arrays on the device; see ww_encoding. */
   const int32_t* sizes;
   const int32_t* sizes2;
-  uint32_t* status;
+  uint32_t* status; /* null, or a word on the device into which WW_GROUP_* bits are ORed */
 } ww_k_grouped_operands;
 
 /* ---- Plans and runs --------------------------------------------------------------------------------------------- */
@@ -398,7 +414,8 @@ WW_API ww_status ww_gemm_run(ww_plan plan, const ww_gemm_operands* operands, voi
 WW_API ww_status ww_grouped_run(ww_plan plan, const ww_grouped_operands* operands, void* stream);
 WW_API ww_status ww_k_grouped_run(ww_plan plan, const ww_k_grouped_operands* operands, void* stream);
 
-/** ww_*_cached() and ww_*_run() in one call. */
+/** Find or make the plan and enqueue one run on `stream`: ww_gemm_cached() and ww_gemm_run(), or their siblings, in one
+ * call. */
 WW_API ww_status ww_gemm(ww_device device, const ww_gemm_problem* problem, const ww_options* options,
                          const ww_gemm_operands* operands, void* stream);
 WW_API ww_status ww_grouped(ww_device device, const ww_grouped_problem* problem, const ww_options* options,
@@ -416,9 +433,11 @@ WW_API ww_status ww_plan_operation(ww_plan plan, ww_operation* operation);
 /** Makes a JSON report of this thread's last run on the plan's emulated device: {"seconds": .., "tma_loads": ..,
  * "l2_read_bytes": {"a": ..}, ..}. WW_UNSUPPORTED on a GPU. */
 WW_API ww_status ww_plan_stats(ww_plan plan, ww_report* report);
-/** Frees a plan of ww_*_plan(). Null is ignored. A run that is going on in another thread ends first. */
+/** Frees a plan of ww_gemm_plan() or its siblings. Null is ignored. A run that is going on in another thread ends
+ * first. */
 WW_API ww_status ww_plan_free(ww_plan plan);
 
+/** How many tiles of a launch had one token width. */
 typedef struct ww_tile_width {
   int32_t width;   /* rows of tokens of a tile */
   int32_t swapped; /* 1: weights on the M side of the instruction */
@@ -435,6 +454,7 @@ WW_API ww_status ww_grouped_widths(ww_plan plan, const void* workspace, ww_tile_
 /** Returns the JSON of a report, null-terminated, and stores its length if `length` is not null; null for a handle
  * that is no report. Valid until ww_report_free(). */
 WW_API const char* ww_report_text(ww_report report, size_t* length);
+/** Frees a report. Null is ignored. */
 WW_API ww_status ww_report_free(ww_report report);
 
 /** Explain the choice of a config: {"chosen", "because", "ranking", "excluded", ..} with the modelled time of every
@@ -455,9 +475,11 @@ WW_API ww_status ww_k_grouped_configs(ww_device device, const ww_k_grouped_probl
 
 /* ---- Compiling ahead -------------------------------------------------------------------------------------------- */
 
+/** One problem that kernels are compiled for. */
 typedef struct ww_prepare_case {
   size_t struct_size;
-  const ww_gemm_problem* gemm; /* one of the three */
+  /* One of the three; the others are null. */
+  const ww_gemm_problem* gemm;
   const ww_grouped_problem* grouped;
   const ww_k_grouped_problem* k_grouped;
   const ww_options* options; /* null: the defaults */
@@ -466,23 +488,24 @@ typedef struct ww_prepare_case {
 /** One kernel that is ready, or that failed (`error` is not null). Strings are valid during the call. */
 typedef struct ww_prepared {
   size_t struct_size;
-  size_t done, of;
-  const char* config;
-  double seconds; /* to compile or load it */
-  const char* error;
+  size_t done, of;    /* kernels that are ready or failed, and all */
+  const char* config; /* what was compiled, as text */
+  double seconds;     /* to compile or load it */
+  const char* error;  /* null, or the message */
 } ww_prepared;
 
+/** How kernels are compiled ahead. */
 typedef struct ww_prepare_options {
   size_t struct_size;
   int32_t threads;                                            /* 0: one per core */
   int32_t reserved;                                           /* 0 */
   void (*progress)(void* context, const ww_prepared* kernel); /* one call at a time, from any thread; may be null */
-  void* context;
+  void* context;                                              /* passed to `progress` */
 } ww_prepare_options;
 
-/** Compiles every kernel that the cases need, once each, into the device's cache. `options` and `report` may be null;
- * the report is {"kernels": [{"config", "cases", "seconds", "error"}], "failed": .., "seconds": ..}. If a kernel could
- * not be made, the result is the status of the first such failure, and the report is made all the same. */
+/** Compiles every kernel that the `count` cases need, once each, into the device's cache. `options` and `report` may be
+ * null; the report is {"kernels": [{"config", "cases", "seconds", "error"}], "failed": .., "seconds": ..}. If a kernel
+ * could not be made, the result is the status of the first such failure, and the report is made all the same. */
 WW_API ww_status ww_prepare(ww_device device, const ww_prepare_case* cases, size_t count,
                             const ww_prepare_options* options, ww_report* report);
 
@@ -490,11 +513,13 @@ WW_API ww_status ww_prepare(ww_device device, const ww_prepare_case* cases, size
 
 /** One element of an output. */
 typedef struct ww_element {
-  char tensor[16]; /* "D", "out0" */
-  int64_t product, row, column;
-  double got, expected, bound;
+  char tensor[16];              /* "D", "out0" */
+  int64_t product, row, column; /* its matrix in the batch or its group, and its place there */
+  double got, expected;         /* the value of the run, and that of FP64 */
+  double bound;                 /* the largest difference that the arithmetic allows */
 } ww_element;
 
+/** The outcome of a comparison. */
 typedef struct ww_verification {
   size_t struct_size;
   int64_t elements;          /* compared */
@@ -514,13 +539,14 @@ WW_API ww_status ww_grouped_verify(const ww_grouped_problem* problem, const ww_g
 WW_API ww_status ww_k_grouped_verify(const ww_k_grouped_problem* problem, const ww_k_grouped_operands* operands,
                                      ww_math math, ww_verification* verification);
 
+/** How a campaign of the checker is run. */
 typedef struct ww_check_options {
   size_t struct_size;
-  int64_t schedules; /* 0: 200 */
-  uint64_t seed;     /* schedule i has seed + i */
-  double seconds;    /* no schedule starts later; 0: 60 */
-  ww_schedule only;  /* one kind; default: fifo first, then the others in turn */
-  ww_math math;
+  int64_t schedules;     /* 0: 200 */
+  uint64_t seed;         /* schedule i has seed + i */
+  double seconds;        /* no schedule starts later; 0: 60 */
+  ww_schedule only;      /* one kind; default: fifo first, then the others in turn */
+  ww_math math;          /* of the emulated device */
   int32_t processes;     /* 0: one per core */
   int32_t pct_depth;     /* 0: 3 */
   int32_t no_shrink;     /* not 0: findings are not made smaller */
@@ -529,7 +555,7 @@ typedef struct ww_check_options {
   const char* worker;    /* the program warpwright-check-worker; null: WARPWRIGHT_CHECK_WORKER, else the package's */
   void (*progress)(void* context, const char* phase, double fraction); /* "compile", "check", "shrink"; may be null */
   int32_t (*stop)(void* context); /* called as often; not 0 ends the campaign with what it has; may be null */
-  void* context;
+  void* context;                  /* passed to `progress` and `stop` */
 } ww_check_options;
 
 /** How the groups of a check lie: counts of rows, or the arrays that the device reads. */
@@ -538,7 +564,7 @@ typedef struct ww_check_groups {
   const int64_t* counts; /* [G]: rows of each group; null: sizes */
   int64_t gap;           /* rows between groups, with counts; WW_STARTS_COUNTS and WW_ROW_IDS only */
   const int32_t* sizes;  /* as the operands have them, in host memory */
-  const int32_t* sizes2;
+  const int32_t* sizes2; /* likewise */
 } ww_check_groups;
 
 /** A kernel of your own: docs/checking-kernels.md. */

@@ -27,7 +27,7 @@ namespace ww {
 /// The library's GEMM on operands of noise. Not with arrays of pointers (GemmProblem::pointer_array).
 struct GemmCheck {
   GemmProblem problem = {};
-  GemmOptions options = {};
+  GemmOptions options = {};  // as for a plan: the config, or parts of it
 };
 
 /// How the rows of the groups lie, as counts or as the int32 arrays that the device reads.
@@ -57,29 +57,39 @@ struct KGroupedCheck {
 struct CheckTensorMap {
   std::size_t buffer = 0;  // number of the buffer that it describes, counted over buffers and zeros
   DType element = DType::bf16;
-  std::vector<std::uint64_t> extent = {};
-  std::vector<std::uint32_t> box = {};
-  int swizzle_bytes = 128;  // 0, 32, 64 or 128
+  std::vector<std::uint64_t> extent = {};  // elements
+  std::vector<std::uint32_t> box = {};     // elements of each extent that one copy moves
+  int swizzle_bytes = 128;                 // 0, 32, 64 or 128
 
   bool operator==(const CheckTensorMap&) const = default;
 };
 
 /// One member of a kernel's parameter struct.
 struct CheckParameter {
-  enum class Kind { buffer, zeros, int32, int64, float32, map };
-  Kind kind = Kind::buffer;
-  std::uint64_t bytes = 0;   // of buffer and zeros
-  std::int64_t integer = 0;  // int32, int64
-  float number = 0;          // float32
-  CheckTensorMap tensor_map = {};
+  /// What the member is; the functions below make one of each.
+  enum class Kind {
+    buffer,   // a pointer to noise
+    zeros,    // a pointer to zeros
+    int32,    // a number
+    int64,    // a number
+    float32,  // a number
+    map,      // a tensor map
+  };
+  Kind kind = Kind::buffer;        // which of the following members count
+  std::uint64_t bytes = 0;         // of buffer and zeros
+  std::int64_t integer = 0;        // int32, int64
+  float number = 0;                // float32
+  CheckTensorMap tensor_map = {};  // map
 
   /// A pointer to `bytes` of noise, the same before every schedule.
   static CheckParameter buffer(std::uint64_t bytes) { return {.kind = Kind::buffer, .bytes = bytes}; }
   /// A pointer to `bytes` of zeros: counters and flags.
   static CheckParameter zeros(std::uint64_t bytes) { return {.kind = Kind::zeros, .bytes = bytes}; }
+  /// A number, `value`.
   static CheckParameter int32(std::int32_t value) { return {.kind = Kind::int32, .integer = value}; }
   static CheckParameter int64(std::int64_t value) { return {.kind = Kind::int64, .integer = value}; }
   static CheckParameter float32(float value) { return {.kind = Kind::float32, .number = value}; }
+  /// A tensor map, passed by value.
   static CheckParameter map(CheckTensorMap map) { return {.kind = Kind::map, .tensor_map = std::move(map)}; }
 
   bool operator==(const CheckParameter&) const = default;
@@ -105,27 +115,30 @@ struct KernelCheck {
   CheckLaunch launch = {};
 };
 
+/// What a campaign runs.
 using CheckTarget = std::variant<GemmCheck, GroupedCheck, KGroupedCheck, KernelCheck>;
 
 /// Parses "grid=8,cluster=2,threads=384,shared=65536,buffer=1048576,int=3", the text of the program's --launch.
 /// Errors are invalid and name `argument` and the key.
 Result<CheckLaunch> parse_check_launch(const std::string& text, const std::string& argument = "launch");
-/// parse_check_launch(to_text(launch)) == launch.
+/// Returns the text of `launch`: parse_check_launch(to_text(launch)) == launch.
 std::string to_text(const CheckLaunch& launch);
 
 /// A schedule and its seed determine a run.
 struct CheckSchedule {
   EmuSchedule kind = EmuSchedule::fifo;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;  // of the schedule's random choices; fifo makes none
 };
 
+/// How far a campaign is.
 struct CheckProgress {
   const char* phase = "";  // "compile", "check", "shrink"
   double fraction = 0;     // of the phase, 0 to 1
 };
 
+/// How a campaign is run.
 struct CheckOptions {
-  std::size_t schedules = 200;
+  std::size_t schedules = 200;           // how many are asked for
   std::uint64_t seed = 0;                // schedule i has seed + i
   std::optional<EmuSchedule> only = {};  // one kind; without it the first is fifo and the other kinds take turns
   double seconds = 60;                   // no schedule starts later
@@ -149,6 +162,7 @@ struct CheckReplay {
   std::string command = {};  // the same as a command line of the program; empty when a command line cannot say it
 };
 
+/// A rule that the kernel broke, and how to see it again.
 struct CheckFinding {
   Finding finding = {};                      // both parties, of the first schedule that shows it
   std::size_t schedules = 0;                 // how many schedules show it
@@ -156,16 +170,18 @@ struct CheckFinding {
   std::optional<CheckReplay> smallest = {};  // the simplest run that was found to show it, with CheckOptions::shrink
 };
 
+/// The result of a campaign.
 struct CheckCampaign {
-  CheckTarget target = {};                  // with every choice made: the config that ran
-  std::vector<CheckFinding> findings = {};  // by the first schedule that shows them
-  std::size_t schedules_ran = 0, schedules_asked = 0;
-  std::string why_incomplete = {};  // empty: nothing is missing
-  bool stopped = false;             // CheckOptions::stop ended it
-  double seconds = 0;               // of the schedules, without compiling and shrinking
-  EmuStats stats = {};              // of the first schedule, as what follows
-  std::vector<LineTraffic> traffic = {};
-  std::vector<OperandTraffic> operands = {};
+  CheckTarget target = {};                    // with every choice made: the config that ran
+  std::vector<CheckFinding> findings = {};    // by the first schedule that shows them
+  std::size_t schedules_ran = 0;              // less than asked for when time ran out or the campaign was stopped
+  std::size_t schedules_asked = 0;            // CheckOptions::schedules
+  std::string why_incomplete = {};            // empty: nothing is missing
+  bool stopped = false;                       // CheckOptions::stop ended it
+  double seconds = 0;                         // of the schedules, without compiling and shrinking
+  EmuStats stats = {};                        // of the first schedule
+  std::vector<LineTraffic> traffic = {};      // of the first schedule, with CheckOptions::traffic
+  std::vector<OperandTraffic> operands = {};  // of the first schedule, with CheckOptions::traffic
 
   /// Clean says that the schedules that ran broke no rule, and that nothing is missing.
   Verdict verdict() const {
@@ -179,10 +195,10 @@ struct CheckCampaign {
 /// could_not_finish (the kernel does not compile, no worker can be started).
 Result<CheckCampaign> check(const CheckTarget& target, const CheckOptions& options = {});
 
-/// `options` for the one schedule of `replay`.
+/// Returns `options` limited to the one schedule of `replay`.
 CheckOptions replay_options(const CheckReplay& replay, CheckOptions options = {});
 
-/// "clean", "findings" or "incomplete".
+/// Returns "clean", "findings" or "incomplete".
 const char* name_of(Verdict verdict);
 
 }  // namespace ww

@@ -13,23 +13,31 @@
 
 namespace ww {
 
-enum class KernelOrigin { compiled, cache, pack, module };  // a compiler, the disk, a pack of cubins, shipped modules
+/// Where a kernel came from.
+enum class KernelOrigin {
+  compiled,  // a compiler made it now
+  cache,     // the cache on disk
+  pack,      // a pack of precompiled cubins
+  module,    // an emulator module that ships with the library
+};
 
 /// Returns "compiled", "cache", "pack" or "module".
 const char* name_of(KernelOrigin origin);
 
 /// How many kernels this process took from where, not counting those that it had in memory.
 struct KernelCounts {
+  // One count for each KernelOrigin.
   std::uint64_t compiled = 0, cache = 0, pack = 0, module = 0;
 };
+/// Returns the counts since the process started.
 KernelCounts kernel_counts();
 
 /// One kernel that was not in memory.
 struct KernelNotice {
-  KernelOrigin origin = KernelOrigin::compiled;
-  std::string kernel;  // the text of its config, or the first line of a source without one
-  double seconds = 0;  // of the compiler; 0 for other origins
-  std::string note;    // why a pack or the cache was not used; usually empty
+  KernelOrigin origin = KernelOrigin::compiled;  // where it came from
+  std::string kernel;                            // the text of its config, or the first line of a source without one
+  double seconds = 0;                            // of the compiler; 0 for other origins
+  std::string note;                              // why a pack or the cache was not used; usually empty
 };
 
 /// Calls `listener` after each kernel that was not in memory, from the thread that took it, one call at a time. An
@@ -38,10 +46,10 @@ void set_kernel_listener(std::function<void(const KernelNotice&)> listener);
 
 /// A pack of precompiled cubins that was found.
 struct KernelPack {
-  std::filesystem::path path;
-  std::size_t kernels = 0;
-  std::string compiler;  // "NVRTC 13.0 (109338064 bytes)"
-  std::string problem;   // why the pack, or a kernel of it, is not used; empty: all are
+  std::filesystem::path path;  // of its file
+  std::size_t kernels = 0;     // that it holds
+  std::string compiler;        // "NVRTC 13.0 (109338064 bytes)"
+  std::string problem;         // why the pack, or a kernel of it, is not used; empty: all are
 };
 
 /// Returns the packs of this process, searched once: those in WARPWRIGHT_PACK_DIR, beside this library

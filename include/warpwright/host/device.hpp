@@ -20,7 +20,7 @@ namespace ww {
 
 /// Settings of an emulated device. Results and reports depend on all of them except `threads`.
 struct EmuOptions {
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;  // of the random choices of `schedule`
   EmuSchedule schedule = EmuSchedule::random;
   EmuMath math = EmuMath::exact;
   int pct_depth = 3;    // EmuSchedule::pct: looks for bugs that need this many ordering constraints
@@ -37,34 +37,39 @@ struct KernelEvent {
   double compile_seconds = 0;  // 0: it was in a cache or shipped
 };
 
+/// How a device is opened.
 struct DeviceOptions {
   std::filesystem::path cache_dir;  // empty: WARPWRIGHT_CACHE_DIR, XDG_CACHE_HOME/warpwright, ~/.cache/warpwright
-  EmuOptions emu;
+  EmuOptions emu;                   // not read for GPUs
   // Called once for each kernel, after the device has loaded it, by the thread that needed it; may be empty. It must
   // not throw.
   std::function<void(const KernelEvent&)> on_kernel = {};
 };
 
+/// Facts about a device.
 struct DeviceInfo {
   std::string name;         // "emu:sm90", "cuda:0"
   std::string description;  // "emulated sm_90a, 4 SMs", "NVIDIA H200, driver 13.0"
-  bool emulated = false;
+  bool emulated = false;    // kernels run on the CPU
   Arch arch = Arch::sm90;
-  int sms = 0;  // CTAs that a persistent kernel launches by default
-  std::uint64_t memory_bytes = 0;
-  int shared_bytes_per_cta = 0;
+  int sms = 0;                     // CTAs that a persistent kernel launches by default
+  std::uint64_t memory_bytes = 0;  // of device memory in all; emulated: of this machine
+  int shared_bytes_per_cta = 0;    // the most dynamic shared memory of a CTA
 };
 
 /// A CUstream; null is the default stream. Ignored by emulated devices, which run at once.
 struct Stream {
-  void* handle = nullptr;
+  void* handle = nullptr;  // a CUstream of the device's context
 };
 
 /// Device memory owned by the caller. Copies share it; it is freed with the last copy.
 class Buffer {
  public:
+  /// Makes a buffer without memory.
   Buffer() = default;
+  /// Returns the address in device memory; null of a buffer without bytes.
   void* data() const { return memory_.get(); }
+  /// Returns the size in bytes.
   std::size_t bytes() const { return bytes_; }
 
  private:
@@ -74,6 +79,7 @@ class Buffer {
   std::size_t bytes_ = 0;
 };
 
+/// An open device. Copies are the same device, and plans keep it open.
 class Device {
  public:
   // Moving copies, so that no device is ever empty.
@@ -84,12 +90,16 @@ class Device {
   /// invalid for an unknown name; could_not_finish when the named device is absent.
   static Result<Device> open(std::string_view name, DeviceOptions options = {});
 
+  /// Returns facts about the device, which do not change.
   const DeviceInfo& info() const;
   /// Allocates uninitialised memory, 256-byte aligned. On could_not_finish, the error names the bytes requested and
   /// available.
   Result<Buffer> allocate(std::size_t bytes) const;
+  /// Copies `bytes` from `host_source` to `device_destination`, or from `device_source` to `host_destination`; the copy
+  /// has finished when the call returns. Errors: could_not_finish.
   Result<void> upload(void* device_destination, const void* host_source, std::size_t bytes) const;
   Result<void> download(void* host_destination, const void* device_source, std::size_t bytes) const;
+  /// Waits for `stream`. Errors of kernels surface here as could_not_finish.
   Result<void> synchronize(Stream stream = {}) const;
   /// Returns whether the stream is capturing a graph; false on an emulated device. Plans must be made before a capture,
   /// because loading a kernel would end it.
@@ -99,6 +109,7 @@ class Device {
   Result<arch::TensorMap> tensor_map(const TensorMapSpec& spec) const;
 
   class Backend;  // of the library alone
+  /// Returns the executor behind the device; of the library alone.
   Backend& backend() const { return *backend_; }
 
  private:

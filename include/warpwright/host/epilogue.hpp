@@ -20,8 +20,8 @@ namespace ww {
 /// be part of a config's text.
 std::string to_text(const EpilogueTree& tree);
 
-/// Parses an epilogue expression. Errors are invalid; they name the position (from 1), what is accepted there, and what
-/// was found.
+/// Parses the epilogue expression `text`. Errors are invalid; they name the position (from 1), what is accepted there,
+/// and what was found.
 ///   names      acc; alpha, beta, scalar2, scalar3; c; bias (= row0), row1 to row3; col0 to col3; aux0 to aux3; numbers
 ///   types      name:bf16, :f16, :f32 for c, aux and row; without: bf16 for matrices, f32 for vectors
 ///   operators  + - * / ( ), from left to right, * and / before + and -
@@ -53,12 +53,12 @@ struct EpilogueOperands {
   // Strides of a batch or of groups of rows (host/grouped.hpp): the elements between the operands of consecutive
   // matrices. 0 means that all matrices share an input, and that outputs are packed one after another. Every matrix and
   // vector starts at an even element.
-  std::int64_t batch_scalar[kEpilogueSlots] = {};  // of scalar_pointer
-  std::int64_t batch_c = 0;
-  std::int64_t batch_row_vector[kEpilogueSlots] = {}, batch_column_vector[kEpilogueSlots] = {};
-  std::int64_t batch_auxiliary[kEpilogueSlots] = {};
-  std::int64_t batch_out[kEpilogueSlots] = {};
-  std::int64_t batch_out_scales = 0, batch_amax = 0;
+  std::int64_t batch_scalar[kEpilogueSlots] = {};                                                // of scalar_pointer
+  std::int64_t batch_c = 0;                                                                      // of c, and so on
+  std::int64_t batch_row_vector[kEpilogueSlots] = {}, batch_column_vector[kEpilogueSlots] = {};  // of the vectors
+  std::int64_t batch_auxiliary[kEpilogueSlots] = {};                                             // of auxiliary
+  std::int64_t batch_out[kEpilogueSlots] = {};                                                   // of out
+  std::int64_t batch_out_scales = 0, batch_amax = 0;  // of the outputs of quantising epilogues
 };
 
 namespace evt {
@@ -66,15 +66,19 @@ namespace evt {
 /// An expression from which an epilogue tree is built.
 class Expression {
  public:
+  /// The constant `value`.
   constexpr Expression(float value) : tree_{} {  // NOLINT: numbers are expressions
     tree_.constant[0] = std::bit_cast<u32>(value);
     push({EpilogueOp::constant, 0, DType::f32});
   }
+  /// A node without operands, `leaf`.
   constexpr explicit Expression(EpilogueNode leaf) : tree_{} { push(leaf); }
+  /// A `node` of `operands`. One tree holds 32 nodes and 8 constants; a longer one is refused when a plan is made.
   template <class... Operands> constexpr Expression(EpilogueNode node, const Operands&... operands) : tree_{} {
     (append(operands.tree_), ...);
     push(node);
   }
+  /// The tree, for GemmProblem::epilogue.
   constexpr operator EpilogueTree() const { return tree_; }  // NOLINT: that is what it is for
 
  private:
@@ -102,23 +106,30 @@ class Expression {
   int used_ = 0, constants_ = 0;
 };
 
+/// The scaled product.
 inline constexpr Expression acc(EpilogueNode{EpilogueOp::accumulator});
+/// The scalar number `slot`, 0 to 3: EpilogueOperands::scalar. alpha and beta are the first two.
 constexpr Expression scalar(int slot) {
   return Expression(EpilogueNode{EpilogueOp::scalar, static_cast<u8>(slot), DType::f32});
 }
 inline constexpr Expression alpha = scalar(kScalarAlpha), beta = scalar(kScalarBeta);
+/// The matrix C, whose elements have `type`.
 constexpr Expression c(DType type = bf16) { return Expression(EpilogueNode{EpilogueOp::c, 0, type}); }
+/// The row vector number `slot` (N elements of `type`), the same for every row. bias() is the first.
 constexpr Expression row(int slot, DType type = f32) {
   return Expression(EpilogueNode{EpilogueOp::row_vector, static_cast<u8>(slot), type});
 }
 constexpr Expression bias(DType type = f32) { return row(0, type); }
+/// The column vector number `slot` (M floats), the same for every column.
 constexpr Expression column(int slot) {
   return Expression(EpilogueNode{EpilogueOp::column_vector, static_cast<u8>(slot), DType::f32});
 }
+/// The auxiliary matrix number `slot`, whose elements have `type`.
 constexpr Expression aux(int slot, DType type = bf16) {
   return Expression(EpilogueNode{EpilogueOp::auxiliary, static_cast<u8>(slot), type});
 }
 
+/// x + y, x * y and x / y, each rounded once.
 constexpr Expression operator+(const Expression& x, const Expression& y) { return {{EpilogueOp::add}, x, y}; }
 constexpr Expression operator*(const Expression& x, const Expression& y) { return {{EpilogueOp::multiply}, x, y}; }
 constexpr Expression operator/(const Expression& x, const Expression& y) { return {{EpilogueOp::divide}, x, y}; }
@@ -137,16 +148,22 @@ WW_EPILOGUE_FUNCTIONS(WW_EPILOGUE_FUNCTION)
   constexpr Expression name(const Expression& x, const Expression& y) { return {{EpilogueOp::name}, x, y}; }
 WW_EPILOGUE_FUNCTIONS_OF_TWO(WW_EPILOGUE_FUNCTION)
 #undef WW_EPILOGUE_FUNCTION
+/// Rounds `x` to `type` and back to FP32.
 constexpr Expression convert(const Expression& x, DType type) { return {{EpilogueOp::convert, 0, type}, x}; }
+/// Computes `x * y + z` with one rounding.
 constexpr Expression fma(const Expression& x, const Expression& y, const Expression& z) {
   return {{EpilogueOp::fma}, x, y, z};
 }
+/// Limits `x` to [`low`, `high`].
 constexpr Expression clamp(const Expression& x, const Expression& low, const Expression& high) {
   return {{EpilogueOp::clamp}, x, low, high};
 }
+/// Writes `x` to the output number `out` as `type`; the value is `x` as it was before rounding.
 constexpr Expression store(const Expression& x, int out, DType type = bf16) {
   return {{EpilogueOp::store, static_cast<u8>(out), type}, x};
 }
+/// Writes the reduction of every row (over N) or column (over M) of `x` to the output number `out`, FP32: the largest
+/// magnitude, or the sum. The value is `x`.
 constexpr Expression row_amax(const Expression& x, int out) {
   return {{EpilogueOp::row_amax, static_cast<u8>(out)}, x};
 }
@@ -157,9 +174,15 @@ constexpr Expression column_amax(const Expression& x, int out) {
 constexpr Expression column_sum(const Expression& x, int out) {
   return {{EpilogueOp::column_sum, static_cast<u8>(out)}, x};
 }
+/// Combines columns of `x` to N / 2 columns: silu(gate) * up, where gate and up are columns 2j and 2j + 1. The last
+/// function of an epilogue.
 constexpr Expression swiglu(const Expression& x) { return {{EpilogueOp::swiglu}, x}; }
+/// The same, where gate and up are columns j and j + N / 2.
 constexpr Expression swiglu_halves(const Expression& x) { return {{EpilogueOp::swiglu_halves}, x}; }
+/// Makes D e4m3: `x` times scalar 2, and the largest magnitude of `x` in EpilogueOperands::amax. The last function.
 constexpr Expression quantise(const Expression& x) { return {{EpilogueOp::quantise}, x}; }
+/// Makes D e4m3: `x` divided by the scale of its row and 128 columns, which EpilogueOperands::out_scales receives;
+/// quantise_block_pow2() rounds that scale up to a power of two. The last function.
 constexpr Expression quantise_block(const Expression& x) { return {{EpilogueOp::quantise_block}, x}; }
 constexpr Expression quantise_block_pow2(const Expression& x) { return {{EpilogueOp::quantise_block_pow2}, x}; }
 

@@ -17,17 +17,17 @@ namespace ww {
 struct CostTerm {
   const char* name = "";     // "last wave"
   const char* meaning = "";  // "SMs without a tile in the last wave"
-  double us = 0;
+  double us = 0;             // microseconds
 };
 
 /// A config and what it costs by the model, 0 where no model speaks of it. The sum of its terms is `us`.
 struct RankedConfig {
-  GemmConfig config = {};  // resolved
-  double us = 0;
+  GemmConfig config = {};            // resolved
+  double us = 0;                     // microseconds
   std::vector<CostTerm> terms = {};  // terms other than 0
   int waves = 0;                     // tiles of the busiest CTA, rounded up
-  int resident_ctas = 0;
-  double hbm_bytes = 0;
+  int resident_ctas = 0;             // CTAs of the launch that run at once
+  double hbm_bytes = 0;              // read and written, by the model
 };
 
 /// Configs that are excluded for one reason.
@@ -36,6 +36,7 @@ struct ExcludedConfigs {
   std::vector<GemmConfig> configs;
 };
 
+/// Why a plan takes its config.
 struct Explanation {
   int sms = 0;  // that the launch may use
   // On an emulated device `chosen` comes from the short list whose modules ship, not from the head of `ranking`.

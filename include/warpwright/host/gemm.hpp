@@ -17,15 +17,17 @@ namespace ww {
 
 /// The storage type of scales. Kernels read f32 so far; the other types are refused as unsupported.
 enum class ScaleType {
-  f32,
+  f32,   // FP32
   e8m0,  // a power of two in 8 bits: MXFP8, MXFP4
   e4m3,  // NVFP4, together with a global scale
 };
+/// Returns "f32", "e8m0" or "e4m3".
 const char* name_of(ScaleType type);
 
+/// A dense product, or a batch of them: D[M, N] = epilogue(scale (A[M, K] B[N, K]^T)).
 struct GemmProblem {
-  std::int64_t m = 0, n = 0, k = 0;
-  DType a = DType::e4m3, b = DType::e4m3, d = DType::bf16;
+  std::int64_t m = 0, n = 0, k = 0;                         // extents
+  DType a = DType::e4m3, b = DType::e4m3, d = DType::bf16;  // element types of A, B and D
   Scale scale = Scale::none;
   ScaleType scale_type = ScaleType::f32;
   std::int64_t lda = 0, ldb = 0, ldd = 0;  // row strides in elements; 0: K, K, N. Rows start at multiples of 16 bytes
@@ -64,10 +66,12 @@ struct GemmProblem {
 /// Device pointers. `scale_a` and `scale_b` are read for every recipe except Scale::none. For Scale::tensor, each is
 /// one float.
 struct GemmOperands {
+  // Matrices, at multiples of 16 bytes.
   const void* a = nullptr;
   const void* b = nullptr;
   void* d = nullptr;
-  const void* scale_a = nullptr;  // of GemmProblem::scale_type
+  // Of GemmProblem::scale_type.
+  const void* scale_a = nullptr;
   const void* scale_b = nullptr;
   const float* global_scale = nullptr;  // 4-bit types: one more factor of every product; null: 1
   // GemmPlan::workspace_bytes() bytes, 256-byte aligned, which the caller zeroes once. Every run resets its counters to
@@ -91,10 +95,11 @@ struct GemmOperands {
 /// results do not change.
 enum class Pdl {
   automatic,  // on where it was measured to pay (docs/selection.md), from driver 12.3
-  off,
-  on,
+  off,        // never
+  on,         // from driver 12.3; older ones launch as with `off`
 };
 
+/// How a problem is solved.
 struct GemmOptions {
   // Fields of 0 are chosen to fit the others; dtypes and scale come from the problem. With `swap_ab`, rows of B are on
   // the 64-row side of the instruction, and rows of A on the side with steps of 8, for problems with few rows of A.
@@ -123,7 +128,7 @@ class GemmPlan {
   GemmPlan(const GemmPlan&) = default;
   GemmPlan& operator=(const GemmPlan&) = default;
 
-  const GemmProblem& problem() const;
+  const GemmProblem& problem() const;   // as it was planned
   const GemmConfig& config() const;     // fully resolved
   std::size_t workspace_bytes() const;  // owned by the caller, 256-byte aligned, zeroed once before the first run
   /// Validates the pointers (null, alignment, a D that overlaps A, B, scales or workspace), then launches the kernel. M

@@ -19,12 +19,13 @@
 
 namespace ww {
 
+/// Products of ragged groups of rows with a matrix each: A [M, K], B [G, N, K], D [M, N].
 struct GroupedProblem {
   std::int64_t groups = 0;  // G, at most 4096
   std::int64_t rows = 0;  // M: rows of A and D; masked: rows of one group (Mmax), A is [G, Mmax, K] and D [G, Mmax, N]
   std::int64_t n = 0, k = 0;
-  DType a = DType::e4m3, b = DType::e4m3, d = DType::bf16;
-  Major b_major = Major::k;  // mn: B is stored as [G, K, N]; bf16 and f16 only
+  DType a = DType::e4m3, b = DType::e4m3, d = DType::bf16;  // element types of A, B and D
+  Major b_major = Major::k;                                 // mn: B is stored as [G, K, N]; bf16 and f16 only
   Scale scale = Scale::none;
   ScaleType scale_type = ScaleType::f32;
   GroupEncoding encoding = GroupEncoding::offsets;
@@ -55,16 +56,20 @@ struct GroupedProblem {
 
 /// Device pointers. GroupEncoding documents what `sizes` and `sizes2` hold.
 struct GroupedOperands {
+  // Matrices, at multiples of 16 bytes.
   const void* a = nullptr;
   const void* b = nullptr;
   void* d = nullptr;
-  const void* scale_a = nullptr;  // of GroupedProblem::scale_type
+  // Of GroupedProblem::scale_type.
+  const void* scale_a = nullptr;
   const void* scale_b = nullptr;
   const float* global_scale = nullptr;  // as in GemmOperands
+  // Arrays on the device, which say where the groups are.
   const std::int32_t* sizes = nullptr;
   const std::int32_t* sizes2 = nullptr;
   std::uint32_t* status = nullptr;  // optional: the kernel ORs GroupStatus bits into it
-  void* workspace = nullptr;        // GroupedPlan::workspace_bytes() bytes, 256-byte aligned, zeroed once by the caller
+  // GroupedPlan::workspace_bytes() bytes, 256-byte aligned, zeroed once by the caller.
+  void* workspace = nullptr;
   std::size_t workspace_bytes = 0;
   // Operands that the tree names, with G groups in place of a batch. batch_row_vector is the stride from bias[g] to
   // bias[g + 1]: N for bias [G, N], 0 for one bias [N] that serves all groups. batch_scalar is the same for scalars. C,
@@ -78,9 +83,9 @@ Result<void> can_implement(const GroupedProblem& problem, const GemmOptions& opt
 
 /// The number of tiles of one launch that were `width` rows of tokens wide.
 struct TileWidth {
-  int width = 0;
-  bool swapped = false;  // weights on the M side of wgmma
-  std::uint64_t tiles = 0;
+  int width = 0;            // rows of tokens of a tile
+  bool swapped = false;     // weights on the M side of wgmma
+  std::uint64_t tiles = 0;  // of this width
 };
 
 /// A compiled kernel and its launch parameters except the pointers. Plans are copyable and thread-safe; a workspace
@@ -91,15 +96,16 @@ class GroupedPlan {
   GroupedPlan(const GroupedPlan&) = default;
   GroupedPlan& operator=(const GroupedPlan&) = default;
 
-  const GroupedProblem& problem() const;
-  const GemmConfig& config() const;     // fully resolved
-  std::size_t workspace_bytes() const;  // owned by the caller, 256-byte aligned; zeroed before its first use
+  const GroupedProblem& problem() const;  // as it was planned
+  const GemmConfig& config() const;       // fully resolved
+  std::size_t workspace_bytes() const;    // owned by the caller, 256-byte aligned; zeroed before its first use
   /// Validates the pointers (null, alignment, overlap with D), then launches the kernel. It never synchronises and
   /// never reads sizes, so that a graph can capture it.
   Result<void> run(const GroupedOperands& operands, Stream stream = {}) const;
   /// Copies from the device the token widths of the last finished run that used `workspace`. Only the ragged variant
   /// records them; for the others the list is empty.
   Result<std::vector<TileWidth>> widths(const void* workspace) const;
+  /// Returns statistics of this thread's last run on an emulated device.
   std::optional<EmuStats> last_stats() const;
 
  private:

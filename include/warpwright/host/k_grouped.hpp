@@ -16,12 +16,13 @@
 
 namespace ww {
 
+/// Products of ragged groups of K, each with its own D [M, N].
 struct KGroupedProblem {
-  std::int64_t groups = 0;  // G, at most 4096
-  std::int64_t m = 0, n = 0;
+  std::int64_t groups = 0;    // G, at most 4096
+  std::int64_t m = 0, n = 0;  // extents of every D[g]
   std::int64_t k = 0;  // rows of A and B in memory, in all groups together; masked: of one group (Kmax), G * Kmax in
                        // all
-  DType a = DType::bf16, b = DType::bf16, d = DType::f32;
+  DType a = DType::bf16, b = DType::bf16, d = DType::f32;  // element types of A, B and D
   // none, tensor, row_column, block_1x128_1x128 or block_1x128_128x128. Scales that step along K are indexed by the
   // whole K, not by the K of a group.
   Scale scale = Scale::none;
@@ -51,18 +52,22 @@ struct KGroupedProblem {
 
 /// Device pointers. GroupEncoding documents what `sizes` and `sizes2` hold; here they count rows of K.
 struct KGroupedOperands {
+  // Matrices, at multiples of 16 bytes. With `accumulate`, c is null or `d` for in-place accumulation, otherwise
+  // matrices that do not overlap D.
   const void* a = nullptr;
   const void* b = nullptr;
-  const void* c = nullptr;  // accumulate: null or `d` for in-place accumulation; otherwise matrices that do not overlap
-                            // D
+  const void* c = nullptr;
   void* d = nullptr;
-  const void* scale_a = nullptr;  // of KGroupedProblem::scale_type
+  // Of KGroupedProblem::scale_type.
+  const void* scale_a = nullptr;
   const void* scale_b = nullptr;
   const float* global_scale = nullptr;  // as in GemmOperands
+  // Arrays on the device, which say where the groups are.
   const std::int32_t* sizes = nullptr;
   const std::int32_t* sizes2 = nullptr;
   std::uint32_t* status = nullptr;  // optional: the kernel ORs GroupStatus bits into it
-  void* workspace = nullptr;        // KGroupedPlan::workspace_bytes() bytes, 256-byte aligned, in any state
+  // KGroupedPlan::workspace_bytes() bytes, 256-byte aligned, in any state.
+  void* workspace = nullptr;
   std::size_t workspace_bytes = 0;
 };
 
@@ -77,12 +82,13 @@ class KGroupedPlan {
   KGroupedPlan(const KGroupedPlan&) = default;
   KGroupedPlan& operator=(const KGroupedPlan&) = default;
 
-  const KGroupedProblem& problem() const;
-  const GemmConfig& config() const;     // fully resolved
+  const KGroupedProblem& problem() const;  // as it was planned
+  const GemmConfig& config() const;        // fully resolved
   std::size_t workspace_bytes() const;  // owned by the caller, 256-byte aligned; 0 unless groups are packed one by one
   /// Validates the pointers (null, alignment, overlap with D), then launches the kernel. It never synchronises and
   /// never reads sizes, so that a graph can capture it.
   Result<void> run(const KGroupedOperands& operands, Stream stream = {}) const;
+  /// Returns statistics of this thread's last run on an emulated device.
   std::optional<EmuStats> last_stats() const;
 
  private:

@@ -30,9 +30,10 @@ struct KernelLaunch {
                                              // devices
   bool cross_cta = false;  // CTAs of different clusters wait for each other, so that all must be resident
   bool pdl = false;        // may start before its predecessor in the stream has ended
-  Stream stream = {};
+  Stream stream = {};      // null: the default stream
 };
 
+/// A kernel of your own, compiled for one device. Kernels are copyable and thread-safe.
 class Kernel {
  public:
   // Moving copies, so that no kernel is ever empty.
@@ -43,11 +44,12 @@ class Kernel {
   /// messages.
   static Result<Kernel> compile(const Device& device, const KernelSource& source);
 
-  const std::string& name() const;
-  /// Enqueues one launch; on an emulated device the launch has finished when this returns. `params` holds the bytes of
-  /// the kernel's parameter. Errors: invalid names the field of the launch; could_not_finish is the kernel's own
-  /// failure.
+  const std::string& name() const;  // KernelSource::name
+  /// Enqueues one launch; on an emulated device the launch has finished when this returns. `params` points to the
+  /// `params_bytes` bytes of the kernel's parameter. Errors: invalid names the field of the launch; could_not_finish is
+  /// the kernel's own failure.
   Result<void> launch(const void* params, std::size_t params_bytes, const KernelLaunch& launch) const;
+  /// Enqueues one launch with `params`, which is of the type that WW_KERNEL names; `shape` as above.
   template <class Params> Result<void> launch(const Params& params, const KernelLaunch& shape) const {
     static_assert(std::is_trivially_copyable_v<Params>, "a kernel's parameter is passed as its bytes");
     return launch(&params, sizeof params, shape);

@@ -13,7 +13,12 @@
 namespace ww {
 
 /// The permutation that TMA applies to the 16-byte chunks of a box in shared memory, named by the bytes of its rows.
-enum class SmemSwizzle { none, b32, b64, b128 };
+enum class SmemSwizzle {
+  none,  // no permutation
+  b32,   // rows of up to 32 bytes
+  b64,   // rows of up to 64 bytes
+  b128,  // rows of up to 128 bytes
+};
 
 /// A tiled tensor map: extents and boxes in elements, innermost dimension first.
 struct TensorMapSpec {
@@ -25,7 +30,8 @@ struct TensorMapSpec {
   std::uint32_t box[5] = {};           // 1..256; box[0] * element size a multiple of 16 and within the swizzle's span
   SmemSwizzle swizzle = SmemSwizzle::b128;
 
-  /// Describes a row-major matrix (rows, columns) whose rows are `stride` elements apart.
+  /// Describes a row-major matrix (rows, columns) at `base` whose rows are `stride` elements apart. One copy moves
+  /// `box_rows` rows of `box_columns` elements.
   static TensorMapSpec matrix(const void* base, DType element, std::int64_t rows, std::int64_t columns,
                               std::int64_t stride, int box_rows, int box_columns, SmemSwizzle swizzle) {
     TensorMapSpec spec;
@@ -53,10 +59,10 @@ struct KernelSource {
 /// by `name`. The members have no initial values, because every call would have to initialise an array with room for
 /// many.
 struct MemoryRange {
-  const char* name;
-  const void* base;
-  std::uint64_t bytes;
-  bool writable;
+  const char* name;     // in reports and statistics
+  const void* base;     // its first byte
+  std::uint64_t bytes;  // its size
+  bool writable;        // whether the kernel may write there
 };
 
 }  // namespace ww

@@ -21,8 +21,8 @@ namespace ww {
 /// What one kernel is compiled for: a dense product, groups of rows, groups of K, or a config. The kernel of a config
 /// depends on no problem: fields that the config leaves open get their defaults, and `options` are ignored.
 struct PrepareCase {
-  std::variant<GemmProblem, GroupedProblem, KGroupedProblem, GemmConfig> problem;
-  GemmOptions options = {};
+  std::variant<GemmProblem, GroupedProblem, KGroupedProblem, GemmConfig> problem;  // what is to be planned later
+  GemmOptions options = {};                                                        // and with which options
 };
 
 /// One kernel: the config that a plan would choose for its cases.
@@ -33,16 +33,18 @@ struct PreparedKernel {
   std::optional<Error> error = {};      // if set, the kernel was not made, and nothing of it is on disk
 };
 
+/// How kernels are prepared.
 struct PrepareOptions {
   int threads = 0;  // 0: one for each core
   // Called after each kernel from the thread that made it, one call at a time; may be empty.
   std::function<void(std::size_t done, std::size_t of, const PreparedKernel&)> progress = {};
 };
 
+/// The kernels that were prepared.
 struct Prepared {
   std::vector<PreparedKernel> kernels;  // in the order of their first case
   std::size_t failed = 0;               // kernels with an error
-  double seconds = 0;
+  double seconds = 0;                   // in all, as a clock on the wall sees it
 };
 
 /// Compiles each kernel once, however many cases share it. A case that no kernel solves becomes an entry with its error

@@ -24,18 +24,19 @@ enum class QuantizeBlock {
   b1x128,    // 128 along the rows of each output: of q along K, of the transpose along M
   b128x128,  // the transpose has the same bytes and scales as q, transposed
 };
+/// Returns "1x128" or "128x128".
 const char* name_of(QuantizeBlock block);
 
 /// x [batch, M, K], row-major. A weight's N is called m here. Strides are in elements, and 0 means packed.
 struct QuantizeProblem {
   QuantizeBlock block = QuantizeBlock::b1x128;
-  std::int64_t m = 0, k = 0, batch = 1;
-  DType x = DType::bf16;    // bf16, f16 or f32
-  DType q = DType::e4m3;    // e4m3 or e5m2, of both outputs
-  bool rows = true;         // writes q [M, K]
-  bool transposed = false;  // writes the transpose [K, M], which is K-major for products that sum over M
-  bool power_of_two = false;
-  float min_amax = 1e-4f;  // a block's amax counts as at least this, as in DeepGEMM's casts; 0: no limit
+  std::int64_t m = 0, k = 0, batch = 1;  // extents, and how many matrices there are
+  DType x = DType::bf16;                 // bf16, f16 or f32
+  DType q = DType::e4m3;                 // e4m3 or e5m2, of both outputs
+  bool rows = true;                      // writes q [M, K]
+  bool transposed = false;               // writes the transpose [K, M], which is K-major for products that sum over M
+  bool power_of_two = false;             // rounds scales up to powers of two
+  float min_amax = 1e-4f;                // a block's amax counts as at least this, as in DeepGEMM's casts; 0: no limit
 
   std::int64_t ldx = 0, ldq = 0;   // 0: K
   std::int64_t ld_transposed = 0;  // from row to row of the transpose; 0: transposed_columns()
@@ -72,17 +73,21 @@ std::int64_t transposed_columns(const QuantizeProblem& problem);
 /// Device pointers. Outputs overlap nothing. 16-byte alignment of matrices and row strides of whole 16 bytes are
 /// faster, and K-major FP8 operands need them.
 struct QuantizeOperands {
-  const void* x = nullptr;
-  void* q = nullptr;  // with QuantizeProblem::rows, as `scales`
+  const void* x = nullptr;  // [batch, M, K]
+  // With QuantizeProblem::rows.
+  void* q = nullptr;
   float* scales = nullptr;
-  void* transposed = nullptr;  // with QuantizeProblem::transposed, as its scales
+  // With QuantizeProblem::transposed.
+  void* transposed = nullptr;
   float* transposed_scales = nullptr;
-  const std::int32_t* sizes = nullptr;  // GroupEncoding documents both
+  // With groups: arrays on the device, which GroupEncoding documents.
+  const std::int32_t* sizes = nullptr;
   const std::int32_t* sizes2 = nullptr;
   std::int32_t* padded_ends = nullptr;  // optional: (G), where each padded group ends in the columns of the transpose
   std::uint32_t* status = nullptr;      // optional: the kernel ORs GroupStatus bits into it
 };
 
+/// How a cast or a transpose is run.
 struct QuantizeOptions {
   int sms = 0;               // upper limit of the SMs used; 0 = all
   Pdl pdl = Pdl::automatic;  // automatic is off
@@ -129,19 +134,24 @@ struct TransposeProblem {
 
 /// Device pointers. Outputs overlap nothing. Without scales, both of theirs are null.
 struct TransposeOperands {
-  const void* w = nullptr;
-  void* transposed = nullptr;
+  const void* w = nullptr;     // [batch, N, K]
+  void* transposed = nullptr;  // [batch, K, N]
+  // Of 128 x 128 elements each.
   const float* scales = nullptr;
   float* transposed_scales = nullptr;
 };
 
+/// Returns the reason why this library cannot run `problem` with `options`, or no error. Touches no device.
 Result<void> can_implement(const TransposeProblem& problem, const QuantizeOptions& options = {});
 
-/// As QuantizePlan.
+/// A compiled kernel and its launch parameters except the pointers. Plans are copyable and thread-safe, and need no
+/// workspace.
 class TransposePlan {
  public:
   const TransposeProblem& problem() const;  // with explicit strides
+  /// Validates the pointers (null, alignment, overlap), then launches the kernel, as QuantizePlan::run() does.
   Result<void> run(const TransposeOperands& operands, Stream stream = {}) const;
+  /// Returns statistics of this thread's last run on an emulated device.
   std::optional<EmuStats> last_stats() const;
 
  private:
@@ -151,6 +161,7 @@ class TransposePlan {
   std::shared_ptr<const Impl> impl_;
 };
 
+/// Compiles or loads the kernel.
 Result<TransposePlan> plan_transpose(const Device& device, const TransposeProblem& problem,
                                      const QuantizeOptions& options = {});
 

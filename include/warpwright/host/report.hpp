@@ -25,29 +25,32 @@ enum class Rule {
   stale_descriptor,  // a tensor map in global memory used or changed without the required fences
   early_access,      // global memory accessed before griddepcontrol.wait in a launch that may start early
   divergent_call,    // an .aligned instruction on which the threads of a warp or warpgroup disagree
-  register_budget,
-  named_barrier_count,
-  out_of_bounds,
-  misaligned,
-  uninitialised_read,
-  deadlock,
-  livelock,
-  invalid_operation,  // arguments that the instruction does not allow
-  unsupported,        // an instruction that the emulator does not model: makes a run incomplete, is never a finding
+  register_budget,   // setmaxnreg asks for registers that the CTA does not have, or for a number that is not allowed
+  named_barrier_count,  // a named barrier used with different numbers of threads
+  out_of_bounds,        // an access outside the memory that the launch names
+  misaligned,           // an address that the instruction does not allow
+  uninitialised_read,   // shared memory read before anything wrote it
+  deadlock,             // every thread waits for something that cannot happen
+  livelock,             // threads poll values that nothing will change
+  invalid_operation,    // arguments that the instruction does not allow
+  unsupported,          // an instruction that the emulator does not model: makes a run incomplete, is never a finding
 };
+/// Returns the name of a rule in reports: "data-race".
 const char* rule_name(Rule rule);
 
 /// One of the accesses of a finding. Empty strings and negative numbers mean unknown or not applicable.
 struct FindingParty {
-  int cta = -1, warp = -1, lane = -1;
-  std::string role;  // "warpgroup 0", or the name that the kernel gave the thread
-  std::string file;  // outermost known line of the call stack
-  int line = 0;
-  std::string inner_file;  // line of the arch call or of the access itself
+  int cta = -1, warp = -1, lane = -1;  // the thread
+  std::string role;                    // "warpgroup 0", or the name that the kernel gave the thread
+  std::string file;                    // outermost known line of the call stack
+  int line = 0;                        // in `file`
+  // The line of the arch call or of the access itself.
+  std::string inner_file;
   int inner_line = 0;
   std::string operation;  // "TMA load", "wgmma (read of operand A)", "ld.shared"
 };
 
+/// A rule that a run broke.
 struct Finding {
   Rule rule{};
   FindingParty first, second;         // `second` is the later access, at which the rule was violated
@@ -55,38 +58,44 @@ struct Finding {
   std::uint64_t begin = 0, end = 0;   // bytes [begin, end): offsets in shared memory, or in the operand
   std::string space;                  // "shared of CTA 3", "global operand d", "registers"
   std::string barrier_history;        // latest operations on the barrier concerned, one per line
-  std::string advice;
-  std::string text;  // the complete report
+  std::string advice;                 // what usually mends it
+  std::string text;                   // the complete report
 };
 
-enum class Verdict { clean, findings, incomplete };
+/// The judgement of a check.
+enum class Verdict {
+  clean,       // no rule was broken, and everything was looked at
+  findings,    // rules were broken
+  incomplete,  // something was not looked at
+};
 
 /// Shared, L2 and HBM traffic of one source line. HBM traffic follows a first-order model of L2: it is empty at launch
 /// and evicts nothing. Each 32-byte sector is charged once as a read, to the line that first reads it, and once as a
 /// write, to the line that first writes it. Reading what the launch itself has written costs nothing.
 struct LineTraffic {
-  std::string file;
-  int line = 0;
-  std::string operation;
-  std::uint64_t accesses = 0;  // warp-wide shared accesses, or asynchronous operations
-  std::uint64_t shared_bytes = 0, l2_bytes = 0;
-  std::uint64_t wavefronts = 0;  // passes over the 32 banks; equal to `ideal` without conflicts
-  std::uint64_t ideal = 0;
-  std::uint64_t multicast_saved_bytes = 0;  // additional L2 bytes that the same copies would have read without
-                                            // multicast
-  std::uint64_t hbm_bytes = 0;
+  std::string file;                              // of the kernel's source
+  int line = 0;                                  // in `file`
+  std::string operation;                         // "TMA load"
+  std::uint64_t accesses = 0;                    // warp-wide shared accesses, or asynchronous operations
+  std::uint64_t shared_bytes = 0, l2_bytes = 0;  // moved
+  std::uint64_t wavefronts = 0;                  // passes over the 32 banks; equal to `ideal` without conflicts
+  std::uint64_t ideal = 0;                       // passes that the same bytes need without conflicts
+  std::uint64_t multicast_saved_bytes = 0;       // additional L2 bytes that the same copies would have read without
+                                                 // multicast
+  std::uint64_t hbm_bytes = 0;                   // by the model above
 };
 
 /// HBM traffic of one operand, by the same model.
 struct OperandTraffic {
-  std::string name;
-  std::uint64_t hbm_read_bytes = 0, hbm_write_bytes = 0;
+  std::string name;                                       // MemoryRange::name
+  std::uint64_t hbm_read_bytes = 0, hbm_write_bytes = 0;  // sectors of 32 bytes, each counted once
 };
 
+/// The report of one checked launch.
 struct CheckReport {
   Verdict verdict = Verdict::incomplete;
   std::vector<Finding> findings;  // one for each (rule, pair of lines); the order does not depend on `threads`
-  std::string why_incomplete;
+  std::string why_incomplete;     // empty: nothing is missing
   EmuStats stats;
   std::vector<LineTraffic> traffic;
   std::vector<OperandTraffic> operands;  // operands that were accessed

@@ -14,17 +14,20 @@
 
 namespace ww {
 
+/// How results are judged.
 struct VerifyOptions {
   EmuMath math = EmuMath::exact;  // arithmetic of the device; a GPU's is exact
 };
 
+/// The outcome of a comparison.
 struct Verification {
   /// One element of an output. Rows and columns are those of its matrix.
   struct Element {
-    std::string tensor;        // "D", "out0", "out_scales"
-    std::int64_t product = 0;  // number of the matrix in the batch, or of the group
-    std::int64_t row = 0, column = 0;
-    double got = 0, expected = 0, bound = 0;
+    std::string tensor;                // "D", "out0", "out_scales"
+    std::int64_t product = 0;          // number of the matrix in the batch, or of the group
+    std::int64_t row = 0, column = 0;  // its place
+    double got = 0, expected = 0;      // the value of the run, and that of FP64
+    double bound = 0;                  // the largest difference that the arithmetic allows
   };
   std::int64_t elements = 0;      // compared
   std::int64_t wrong = 0;         // outside their bound
@@ -33,6 +36,7 @@ struct Verification {
   double max_error = 0;           // that difference
   double max_error_of_bound = 0;  // the largest |got - expected| / bound; above 1 is wrong
 
+  /// Returns whether every element is within its bound.
   bool right() const { return wrong == 0; }
 };
 
