@@ -79,11 +79,14 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_operands(const GemmConfig& c) {
   const bool a_mn = c.operands.layout.a == Major::mn, b_mn = c.operands.layout.b == Major::mn;
   const bool has_consumer_warps = c.grouping == Grouping::dense && has_roles(c);
   if ((a_mn || b_mn) && is_fp8(c.operands.a)) return {"layout", "nt: wgmma takes FP8 K-major only"};
+  if ((a_mn || b_mn) && bytes_of(c.operands.a) == 4 && !has_consumer_warps) {
+    if (c.grouping != Grouping::dense)
+      return {"layout", "nt for grouped products of tf32: wgmma reads 32 bits K-major only from shared memory"};
+    return {"schedule", "auto, cooperative or pingpong for a tf32 operand that is not K-major"};
+  }
   if (a_mn && bytes_of(c.operands.a) == 4 && !a_from_registers(c))
     return {"a_source", "auto or registers for an M-major tf32 A: wgmma reads 32 bits K-major only from shared memory"};
   if (a_from_registers(c) && !has_consumer_warps) return {"a_source", "auto or shared with multistage and groups"};
-  if (transposes_b(c) && !has_consumer_warps)
-    return {"schedule", "auto, cooperative or pingpong for an N-major tf32 B, which consumer warps transpose"};
   if (a_mn && c.tile.m / c.cluster.n % mn_block(c.operands.a) != 0)
     return {"tile (m)", "64 rows of an M-major A (32 of tf32) for each CTA that shares it"};
   if (b_mn && c.tile.n / slices_of_b(c) % mn_block(c.operands.b) != 0)

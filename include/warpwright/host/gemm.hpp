@@ -101,10 +101,10 @@ enum class Pdl {
 
 /// How a problem is solved.
 struct GemmOptions {
-  // Fields of 0 are chosen to fit the others; dtypes and scale come from the problem. With `swap_ab`, rows of B are on
-  // the 64-row side of the instruction, and rows of A on the side with steps of 8, for problems with few rows of A.
-  // Then tile.m and cluster.m count B's rows, tile.n and cluster.n A's. Auto takes swap-AB where the cost model prefers
-  // it, unless a tile or cluster is given.
+  // Fields of 0 are chosen to fit the others; dtypes, scale, layouts, batch and epilogue come from the problem. With
+  // `swap_ab`, rows of B are on the 64-row side of the instruction, and rows of A on the side with steps of 8, for
+  // problems with few rows of A. Then tile.m and cluster.m count B's rows, tile.n and cluster.n A's. Auto takes swap-AB
+  // where the cost model prefers it, unless a tile or cluster is given.
   GemmConfig config = {};
   int sms = 0;  // upper limit of the CTAs launched; 0 = as many as the device can hold at once
   Pdl pdl = Pdl::automatic;
