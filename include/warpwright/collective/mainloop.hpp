@@ -23,7 +23,7 @@ using namespace config;
 template <GemmConfig kConfig> struct Mainloop {
   static constexpr DType kType = kConfig.operands.a;
   static constexpr bool kTransposesB = transposes_b(kConfig);
-  static constexpr Major kMajorB = kTransposesB ? Major::k : kConfig.operands.layout.b;  // as wgmma reads it
+  static constexpr Major kMajorB = major_of_b(kConfig);  // as wgmma reads it
   static constexpr arch::MmaOperands kOperands{kConfig.operands.a, kConfig.operands.b, kConfig.operands.layout.a,
                                                kMajorB};
   static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n, kTileK = kConfig.tile.k;

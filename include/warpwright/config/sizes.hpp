@@ -35,6 +35,11 @@ WW_HOST_DEVICE constexpr bool a_from_registers(const GemmConfig& c) {
 WW_HOST_DEVICE constexpr bool transposes_b(const GemmConfig& c) {
   return c.operands.layout.b == Major::mn && bytes_of(c.operands.b) == 4;
 }
+/// Returns the major of B as wgmma reads it.
+// A function, because NVRTC before 12.8 refuses a conditional expression of an enumerator and a member of kConfig.
+WW_HOST_DEVICE constexpr Major major_of_b(const GemmConfig& c) {
+  return transposes_b(c) ? Major::k : c.operands.layout.b;
+}
 /// Returns whether the kernel is warp-specialised: one warpgroup loads, the others multiply.
 WW_HOST_DEVICE constexpr bool has_roles(const GemmConfig& c) { return c.sm90.schedule != Schedule::multistage; }
 /// Returns the number of tiles that a CTA works on at a time: one, or one for each consumer warpgroup.
