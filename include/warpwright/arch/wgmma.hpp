@@ -140,6 +140,14 @@ template <int kN> WW_DEVICE void fill(Accumulator<kN>& d, float value) {
   WW_UNROLL
   for (int v = 0; v < kN / 2; ++v) d[v] = value;
 }
+/// Declares that no MMA has written `blocks`, and that the next ones overwrite them.
+// ptxas before CUDA 12.9 serialises the MMAs of a loop whose accumulators have no value before it (C7515).
+template <int kN, int kBlocks> WW_DEVICE void begin(Accumulator<kN> (&blocks)[kBlocks]) {
+#if __CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ < 9
+  WW_UNROLL
+  for (int u = 0; u < kBlocks; ++u) fill(blocks[u], 0.0f);
+#endif
+}
 /// Adds products times the scale of their row to values [first, first + kCount) of d.
 template <int kCount, int kN>
 WW_DEVICE void add_scaled(Accumulator<kN>& d, const Accumulator<kN>& products, float upper, float lower, int first) {
@@ -213,6 +221,7 @@ template <int kN> WW_DEVICE void fill(Accumulator<kN>& d, float value) {
   for (int v = 0; v < kN / 2; ++v) filled.r[v] = value;
   d = filled;
 }
+template <int kN, int kBlocks> WW_DEVICE void begin(Accumulator<kN> (&)[kBlocks]) {}
 // values() and put_back() are not used here: this runs for each k-block, and their two copies would be a third of a
 // thread's cache footprint. Three announced accesses stand for all of the loop, whose own are not instrumented.
 template <int kCount, int kN>

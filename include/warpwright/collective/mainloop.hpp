@@ -285,6 +285,7 @@ template <GemmConfig kConfig> struct Mainloop {
   template <class Order>
   WW_DEVICE static void multiply_plain(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
                                        int consumer_warpgroup, Accumulator (&acc)[kMmaBlocks], Order& order) {
+    arch::wgmma::begin(acc);
     auto sA = shared_a(base);  // (TILE_M, TILE_K, STAGE)
     pipeline::Stage previous{};
     int k = 0;

@@ -76,6 +76,7 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
     constexpr int kInFlight = kByWarp ? 1 : 0;  // a barrier of all threads can only follow MMAs that all have finished
     auto sA = Base::shared_a(base);             // (TILE_M, TILE_K, STAGE)
     auto sB = Base::shared_b(base);             // (TILE_N, TILE_K, STAGE)
+    arch::wgmma::begin(acc);
     pipeline::Stage previous{};
     pipeline::WaitToken token = peek(ring, true);
     int k = 0;

@@ -201,6 +201,7 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   WW_DEVICE static void accumulate(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
                                    typename Shape<kWidth>::Accumulator (&acc)[Shape<kWidth>::kMmaBlocks]) {
     constexpr int kMmaBlocks = Shape<kWidth>::kMmaBlocks;
+    arch::wgmma::begin(acc);
     pipeline::Stage previous{};
     int k = 0;
     do {

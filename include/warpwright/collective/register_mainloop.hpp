@@ -36,6 +36,7 @@ template <GemmConfig kConfig> struct RegisterMainloop : Mainloop<kConfig> {
   WW_DEVICE static void multiply_plain(int k_blocks, arch::SharedAddress base, Pipeline& pipeline,
                                        int consumer_warpgroup, Accumulator (&acc)[kMmaBlocks], Order& order) {
     const Reader reader;
+    arch::wgmma::begin(acc);
     Fragment half[kHalves] = {};
     pipeline::Stage previous{};
     int k = 0;
