@@ -31,6 +31,18 @@ def test_bits_with_a_named_type(rng, name):
     same(out.view(BF16), product(a, b))
 
 
+@pytest.mark.parametrize("k", [8, 72, 136])
+def test_strides_of_one_row_or_column_do_not_matter(rng, k):
+    """A stride that steps over nothing need not be of whole 16 bytes. Frameworks differ in what it is."""
+    a, b = padded(integers(rng, (1, k), E4M3), 16 - k % 16), padded(integers(rng, (24, k), E4M3), 16 - k % 16)
+    same(warpwright.gemm(a, b, out_dtype="f32"), product(a, b))
+    same(warpwright.gemm(np.ascontiguousarray(a), b, out_dtype="f32"), product(a, b))
+    offsets = np.array([1], np.int32)
+    same(warpwright.grouped_gemm(a, b[None], offsets=offsets, out_dtype="f32"), product(a, b))
+    column, other = integers(rng, (13, 1), BF16), integers(rng, (24, 1), BF16)
+    same(warpwright.gemm(column, other, out_dtype="f32"), product(column, other))
+
+
 def longer(array):
     return padded(array, 8)
 

@@ -37,13 +37,26 @@ ww_dtype library_type(Type type) {
   return numbers[static_cast<int>(type)];
 }
 
+namespace {
+
+/// Returns the stride of an operand's only row or column of `extent` elements. It steps over nothing, and frameworks
+/// disagree about it, but operands need strides of whole 16 bytes. 0 (packed) where the extent is one.
+std::int64_t only_stride(Argument argument, const Tensor& tensor, std::int64_t extent) {
+  if (argument != Argument::a && argument != Argument::b) return 0;
+  const std::int64_t step = 16 / bytes_of(tensor.type), whole = (extent + step - 1) / step * step;
+  return whole == extent ? 0 : whole;
+}
+
+}  // namespace
+
 bool layout_of(Argument argument, const Tensor& tensor, Layout& layout) {
   const std::int64_t rows = tensor.shape[tensor.rank - 2], columns = tensor.shape[tensor.rank - 1];
   const std::int64_t row = tensor.stride[tensor.rank - 2], column = tensor.stride[tensor.rank - 1];
   if (rows == 0 || columns == 0) return layout = {}, true;  // frameworks disagree about the strides of nothing
-  if (columns <= 1 && rows > 1 && row == 1 && bytes_of(tensor.type) > 1) return layout = {true, 0}, true;
+  if (columns <= 1 && rows > 1 && row == 1 && bytes_of(tensor.type) > 1)
+    return layout = {true, only_stride(argument, tensor, rows)}, true;
   if (columns <= 1 || column == 1) {
-    layout = {false, rows > 1 ? row : 0};
+    layout = {false, rows > 1 ? row : only_stride(argument, tensor, columns)};
     if (rows == 1 || row > 0) return true;  // a stride of 0 would mean "packed" to the library
   } else if (rows <= 1 || row == 1) {
     layout = {true, column};

@@ -56,14 +56,14 @@ def _blocks(extent: int) -> int:
     return (extent + 127) // 128
 
 
-def _rows_by_blocks(argument: str, scale: torch.Tensor, rows: int, blocks: int) -> torch.Tensor:
-    """Scales as (rows, blocks of K) from either orientation. Where both fit, the one whose rows are contiguous, because
-    that is the layout which torch asks for."""
+def _rows_by_blocks(argument: str, scale: torch.Tensor, rows: int, blocks: int, square: bool) -> torch.Tensor:
+    """Scales as (rows, blocks of K) from either orientation. Where both fit it is torch's: (rows, blocks) of 1 x 128, and
+    of 128 x 128 (blocks of K, blocks of N) with the former contiguous."""
     padded = (blocks + 3) // 4 * 4
     as_is = scale.dim() == 2 and scale.shape[0] == rows and scale.shape[1] in (blocks, padded)
     turned = scale.dim() == 2 and scale.shape[1] == rows and scale.shape[0] in (blocks, padded)
     if as_is and turned:
-        turned = scale.stride(1) == 1 and argument == "scale_b"
+        turned = square and scale.stride(0) == 1
     if turned:
         scale = scale.t()
     elif not as_is:
@@ -77,8 +77,9 @@ def _dense_scales(recipe: str, scale_a: torch.Tensor, scale_b: torch.Tensor, m: 
         return scale_a.reshape(1), scale_b.reshape(1)
     if recipe == "row-column":
         return scale_a.reshape(m), scale_b.reshape(n)
-    return (_rows_by_blocks("scale_a", scale_a, m, _blocks(k)),
-            _rows_by_blocks("scale_b", scale_b, _blocks(n) if recipe == "block" else n, _blocks(k)))
+    square = recipe == "block"
+    return (_rows_by_blocks("scale_a", scale_a, m, _blocks(k), False),
+            _rows_by_blocks("scale_b", scale_b, _blocks(n) if square else n, _blocks(k), square))
 
 
 def scaled_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, scale_recipe_a: Any, scale_b: Scale,

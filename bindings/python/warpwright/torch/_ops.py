@@ -76,16 +76,26 @@ def _no_out(kind: str, arguments: Any, given: Dict[str, Any]) -> torch.Tensor:
     return _RUN[kind](*arguments[:count], None, *arguments[count:], **given)
 
 
+def _added_to(out: Optional[torch.Tensor], given: Dict[str, Any]) -> Dict[str, Any]:
+    """Turns accumulate=True into c=out. Operators have the flag because one tensor in two arguments, of which one is
+    written, would be copied by torch.compile."""
+    if given.pop("accumulate", False):
+        if out is None or given.get("c") is not None:
+            raise invalid("accumulate", "out and no c", "no out" if out is None else "c")
+        given["c"] = out
+    return given
+
+
 def _register(kind: str) -> None:
     def returning(*arguments: Any, **given: Any) -> torch.Tensor:
         return _no_out(kind, arguments, given)
 
     def writing(out: torch.Tensor, *arguments: Any, **given: Any) -> None:
         count = 2 if kind == "gemm" else 3
-        _RUN[kind](*arguments[:count], out, *arguments[count:], **given)
+        _RUN[kind](*arguments[:count], out, *arguments[count:], **_added_to(out, given))
 
     _LIBRARY.define(f"{kind}({_SCHEMAS[kind]}, {_TYPE}) -> Tensor")
-    _LIBRARY.define(f"{kind}_out(Tensor(a!) out, {_SCHEMAS[kind]}) -> ()")
+    _LIBRARY.define(f"{kind}_out(Tensor(a!) out, {_SCHEMAS[kind]}, bool accumulate=False) -> ()")
     for key in ("CUDA", "CPU"):
         _LIBRARY.impl(kind, returning, key)
         _LIBRARY.impl(kind + "_out", writing, key)
@@ -141,6 +151,8 @@ def _direct(a: torch.Tensor) -> bool:
 def _call(kind: str, out: Optional[torch.Tensor], *arguments: Any, **given: Any) -> torch.Tensor:
     if _direct(arguments[0]):
         count = 2 if kind == "gemm" else 3
+        if "accumulate" in given:
+            given = _added_to(out, given)
         return _RUN[kind](*arguments[:count], out, *arguments[count:], **given)
     if out is None:
         made: torch.Tensor = getattr(torch.ops.warpwright, kind)(*arguments, **given)
