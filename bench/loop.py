@@ -203,15 +203,19 @@ def variant_of(name: str) -> Tuple[str, int]:
     return name, 0
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--library", required=True, help="libwarpwright.so of a build")
-    parser.add_argument("--cases-matching", default="", help="only cases whose line in the table contains this")
+def add_racing_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--result", default="", help="write the result as JSON, after every case")
-    parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--seconds", type=float, default=2.0, help="of counted replays for a case")
     parser.add_argument("--seconds-total", type=float, default=330.0, help="no case starts later")
     parser.add_argument("--replays", type=int, default=5, help="of every contender, at least")
     parser.add_argument("--seed", type=int, default=0)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_racing_options(parser)
+    parser.add_argument("--library", required=True, help="libwarpwright.so of a build")
+    parser.add_argument("--cases-matching", default="", help="only cases whose line in the table contains this")
+    parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--compile-threads", type=int, default=12)
     parser.add_argument("--no-torch", action="store_true")
     parser.add_argument("--deepgemm", action="store_true", help="DeepGEMM as well (bench/deepgemm.py)")
