@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "dlpack/dlpack.h"
 #include "warpwright/warpwright.h"
 
 #define HOST_COST extern "C" __attribute__((visibility("default")))
@@ -107,4 +108,17 @@ HOST_COST double host_cost_cached(int count, void* stream) {
   options.struct_size = sizeof options;
   options.workspace_limit = -1;
   return loop(count, [&] { return ww_gemm(device, &problem, &options, &operands, stream) == WW_OK; });
+}
+
+/// Seconds in which the exchange API of a framework describes `tensors` Python objects and names the current stream of
+/// device 0. The caller holds the interpreter's lock.
+HOST_COST double host_cost_exchange(int count, const void* capsule, void* const* objects, int tensors) {
+  const auto* const api = static_cast<const DLPackExchangeAPI*>(capsule);
+  return loop(count, [&] {
+    DLTensor described;
+    void* stream = nullptr;
+    for (int i = 0; i < tensors; ++i)
+      if (api->dltensor_from_py_object_no_sync(objects[i], &described) != 0) return false;
+    return api->current_work_stream(kDLCUDA, 0, &stream) == 0;
+  });
 }

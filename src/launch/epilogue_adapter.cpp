@@ -253,8 +253,8 @@ std::size_t EpilogueAdapter::workspace_bytes() const {
   return static_cast<std::size_t>(rows_.batch * partials_.words()) * 4;
 }
 
-Result<void> EpilogueAdapter::bind(const EpilogueOperands& operands, bool in_place, void* workspace,
-                                   config::EpilogueArguments& arguments, MemoryRanges& memory) const {
+Result<void> EpilogueAdapter::bind_nodes(const EpilogueOperands& operands, bool in_place, void* workspace,
+                                         config::EpilogueArguments& arguments, MemoryRanges& memory) const {
   if (grouped_) WW_CHECK(check_no_steps(operands));
   for (const EpilogueNode& node : nodes_) {
     const bool of_group = node.op == EpilogueOp::row_vector || node.op == EpilogueOp::scalar;

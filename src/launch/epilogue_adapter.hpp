@@ -50,7 +50,10 @@ class EpilogueAdapter {
   /// Errors: invalid, naming the operand that is missing, misaligned or too narrow; `in_place`, C with another layout
   /// than D.
   Result<void> bind(const EpilogueOperands& operands, bool in_place, void* workspace,
-                    config::EpilogueArguments& arguments, MemoryRanges& memory) const;
+                    config::EpilogueArguments& arguments, MemoryRanges& memory) const {
+    if (nodes_.empty() && !grouped_) return {};
+    return bind_nodes(operands, in_place, workspace, arguments, memory);
+  }
 
   /// Replaces bind() and the launch for a product without elements (M or N is 0), which runs no kernel: clears the
   /// outputs of its reductions in the order of `stream`. Errors: invalid, naming an output that is missing or
@@ -58,6 +61,8 @@ class EpilogueAdapter {
   Result<void> clear_reductions(runtime::Backend& backend, const EpilogueOperands& operands, Stream stream) const;
 
  private:
+  Result<void> bind_nodes(const EpilogueOperands& operands, bool in_place, void* workspace,
+                          config::EpilogueArguments& arguments, MemoryRanges& memory) const;
   Result<void> bind_partials(void* workspace, config::EpilogueArguments& arguments, MemoryRanges& memory) const;
 
   GemmProblem rows_, groups_;  // of operands with the rows of D, and of those that each group has separately

@@ -23,11 +23,9 @@ namespace {
 constexpr i64 kLargestGrid = i64{1} << 30;  // kernels number tiles and their K splits in 32 bits
 
 /// Returns the pointers as the kernel names them. Those of the epilogue are exchanged where they are bound.
-GemmOperands exchanged(const GemmOperands& operands) {
-  GemmOperands to = operands;
-  to.a = operands.b, to.b = operands.a;
-  to.scale_a = operands.scale_b, to.scale_b = operands.scale_a;
-  return to;
+KernelPointers kernel_pointers(const GemmOperands& o, bool swaps) {
+  return swaps ? KernelPointers{o.b, o.a, o.d, o.scale_b, o.scale_a, o.workspace}
+               : KernelPointers{o.a, o.b, o.d, o.scale_a, o.scale_b, o.workspace};
 }
 
 }  // namespace
@@ -96,22 +94,20 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
     WW_TRY(adapter->group_maps_, KGroupMaps::create(device, problem, *k_groups, sms, launch.pdl));
     launch.pdl = true;  // likewise
   }
+  adapter->lay_out_workspace();
   adapter->spans_ = adapter->spans();
   return adapter;
 }
 
 /// The scheduler's workspace, then the epilogue's, then tensor maps.
-std::size_t GemmAdapter::workspace_bytes() const {
-  if (pointers_) return maps_offset() + pointer_map_bytes(product_);
-  if (group_maps_) return maps_offset() + group_maps_->bytes();
+void GemmAdapter::lay_out_workspace() {
   const std::size_t epilogue = epilogue_.workspace_bytes();
-  return epilogue == 0 ? static_cast<std::size_t>(workspace_.bytes) : epilogue_offset() + epilogue;
-}
-std::size_t GemmAdapter::maps_offset() const {
-  return round_up(epilogue_offset() + epilogue_.workspace_bytes(), kMapsAlignment);
-}
-std::size_t GemmAdapter::epilogue_offset() const {
-  return static_cast<std::size_t>(round_up(workspace_.bytes, scheduler::kWorkspaceAlignment));
+  epilogue_offset_ = static_cast<std::size_t>(round_up(workspace_.bytes, scheduler::kWorkspaceAlignment));
+  maps_offset_ = round_up(epilogue_offset_ + epilogue, kMapsAlignment);
+  workspace_bytes_ = pointers_       ? maps_offset_ + pointer_map_bytes(product_)
+                     : group_maps_   ? maps_offset_ + group_maps_->bytes()
+                     : epilogue == 0 ? static_cast<std::size_t>(workspace_.bytes)
+                                     : epilogue_offset_ + epilogue;
 }
 
 /// Sets grid, scheduler and workspace.
@@ -195,7 +191,7 @@ Result<runtime::TensorMapSpec> GemmAdapter::operand_map(const char* name, const 
   return map;
 }
 
-Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, config::GemmArguments& arguments) const {
+Result<void> GemmAdapter::encode_maps(const KernelPointers& operands, config::GemmArguments& arguments) const {
   runtime::Backend& backend = device_.backend();
   const GemmProblem& g = product_;
   const GemmConfig& c = made_;
@@ -209,15 +205,14 @@ Result<void> GemmAdapter::encode_maps(const GemmOperands& operands, config::Gemm
     return config::has_k_tails(c) ? backend.encode(map) : encode(map, stride);  // tails: it has its third mode
   };
   if (g.k > 0) {  // a tensor map cannot have empty extents, and without K nothing is loaded
-    WW_TRY(arguments.a, maps.get(0, operands.a, [&] {
+    WW_CHECK(maps.get(0, operands.a, arguments.a, [&] {
       return operand("a", operands.a, g.a, g.a_major, g.m, g.lda, c.tile.m / c.cluster.n, g.batch_a);
     }));
-    WW_TRY(arguments.b, maps.get(1, operands.b, [&] {
+    WW_CHECK(maps.get(1, operands.b, arguments.b, [&] {
       return operand("b", operands.b, g.b, g.b_major, g.n, g.ldb, c.tile.n / config::slices_of_b(c), g.batch_b);
     }));
   }
-  WW_TRY(arguments.d, maps.get(2, operands.d, [&] { return encode(output_map(operands.d), g.batch_d); }));
-  return {};
+  return maps.get(2, operands.d, arguments.d, [&] { return encode(output_map(operands.d), g.batch_d); });
 }
 
 OperandSpans GemmAdapter::spans() const {
@@ -240,7 +235,7 @@ OperandSpans GemmAdapter::spans() const {
   return spans;
 }
 
-void GemmAdapter::add_memory(const GemmOperands& operands, MemoryRanges& memory) const {
+void GemmAdapter::add_memory(const KernelPointers& operands, MemoryRanges& memory) const {
   const GemmProblem& g = product_;
   const bool swaps = config::swaps(config_), block = is_block(g.scale);
   const auto scale_span = [&](std::int64_t rows, std::int64_t row, std::int64_t column, std::int64_t batch) {
@@ -280,7 +275,7 @@ void GemmAdapter::add_memory(const GemmOperands& operands, MemoryRanges& memory)
 Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KGroupPointers& groups) const {
   if (!kernel_) return epilogue_.clear_reductions(device_.backend(), given.epilogue, stream);
   WW_CHECK(check_pointers(given));
-  GemmOperands operands = config::swaps(config_) ? exchanged(given) : given;
+  KernelPointers operands = kernel_pointers(given, config::swaps(config_));
   // Templates of maps need some address, and none of these is the caller's.
   if (pointers_) operands.a = operands.b = operands.d = operands.workspace;
   kernel::KGroupedParams params = params_;
@@ -304,15 +299,15 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
     add_memory(operands, memory);
     if (k_groups_) add_groups(*k_groups_, groups, memory);
   }
-  const bool in_place = pointers_ ? operands.c_pointers == operands.d_pointers : operands.epilogue.c == operands.d;
-  auto* const epilogue_space = static_cast<std::byte*>(operands.workspace) + epilogue_offset();
-  WW_CHECK(epilogue_.bind(operands.epilogue, in_place, epilogue_space, params.gemm.epilogue, memory));
+  const bool in_place = pointers_ ? given.c_pointers == given.d_pointers : given.epilogue.c == given.d;
+  auto* const epilogue_space = static_cast<std::byte*>(operands.workspace) + epilogue_offset_;
+  WW_CHECK(epilogue_.bind(given.epilogue, in_place, epilogue_space, params.gemm.epilogue, memory));
   WW_CHECK(check_apart(operands, spans_, config::swaps(config_)));
 
-  auto* const maps = reinterpret_cast<arch::TensorMap*>(static_cast<std::byte*>(operands.workspace) + maps_offset());
+  auto* const maps = reinterpret_cast<arch::TensorMap*>(static_cast<std::byte*>(operands.workspace) + maps_offset_);
   if (group_maps_) {
     params.gemm.maps = maps;
-    WW_CHECK(group_maps_->launch(device_, operands, groups, params.gemm.a, params.gemm.b, maps, stream));
+    WW_CHECK(group_maps_->launch(device_, operands.a, operands.b, groups, params.gemm.a, params.gemm.b, maps, stream));
     if (device_.info().emulated) memory.add({"tensor maps", maps, group_maps_->bytes(), true});
   }
   runtime::Launch launch = launch_;
@@ -322,12 +317,12 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   if (!pointers_) return device_.backend().launch(launch);
 
   params.gemm.maps = maps;
-  params.gemm.c_pointers = operands.c_pointers;
-  WW_CHECK(pointers_->launch(device_, operands, params.gemm.a, params.gemm.b, params.gemm.d, maps, stream));
+  params.gemm.c_pointers = given.c_pointers;
+  WW_CHECK(pointers_->launch(device_, given, params.gemm.a, params.gemm.b, params.gemm.d, maps, stream));
   std::vector<MemoryRange> everywhere;
   if (device_.info().emulated) {
     everywhere.assign(memory.range.begin(), memory.range.begin() + memory.count);
-    pointers_->add_memory(operands, maps, everywhere);
+    pointers_->add_memory(given, maps, everywhere);
   }
   launch.memory = everywhere;
   return device_.backend().launch(launch);

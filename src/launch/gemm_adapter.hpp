@@ -16,6 +16,16 @@
 
 namespace ww::adapters {
 
+/// The operands as the kernel names them: under swap-AB its A is the caller's B.
+struct KernelPointers {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* d = nullptr;
+  const void* scale_a = nullptr;
+  const void* scale_b = nullptr;
+  void* workspace = nullptr;
+};
+
 class GemmAdapter {
  public:
   /// `problem` has explicit strides, and `config` is resolved and without fault. Compiles or loads the kernel. With
@@ -26,7 +36,7 @@ class GemmAdapter {
 
   const GemmProblem& problem() const { return problem_; }
   const GemmConfig& config() const { return config_; }
-  std::size_t workspace_bytes() const;
+  std::size_t workspace_bytes() const { return workspace_bytes_; }
   Result<void> run(const GemmOperands& operands, Stream stream, const KGroupPointers& groups = {}) const;
   std::optional<EmuStats> last_stats() const { return device_.backend().last_stats(); }
 
@@ -34,8 +44,7 @@ class GemmAdapter {
   GemmAdapter(const Device& device, const GemmProblem& problem, const GemmConfig& config);
 
   Result<void> share_out(const GemmOptions& options);
-  std::size_t epilogue_offset() const;  // in the workspace
-  std::size_t maps_offset() const;      // the same, of tensor maps of pointer arrays or of groups of K
+  void lay_out_workspace();
   Result<void> check_pointers(const GemmOperands& operands) const;
   /// Returns the map of A or B as stored, with `rows` along M or N.
   Result<runtime::TensorMapSpec> operand_map(const char* name, const void* base, DType type, Major major,
@@ -43,9 +52,9 @@ class GemmAdapter {
   /// Returns the spans of the operands that the kernel names; none with arrays of pointers.
   OperandSpans spans() const;
   runtime::TensorMapSpec output_map(const void* d) const;  // of one matrix
-  Result<void> encode_maps(const GemmOperands& operands, config::GemmArguments& arguments) const;
-  /// Adds the memory of everything but the epilogue; `operands` are those that the kernel names.
-  void add_memory(const GemmOperands& operands, MemoryRanges& memory) const;
+  Result<void> encode_maps(const KernelPointers& operands, config::GemmArguments& arguments) const;
+  /// Adds the memory of everything but the epilogue.
+  void add_memory(const KernelPointers& operands, MemoryRanges& memory) const;
 
   Device device_;
   GemmProblem problem_;  // as given,
@@ -59,9 +68,12 @@ class GemmAdapter {
   std::optional<KGroupMaps> group_maps_;  // of groups of K packed one by one
   kernel::KGroupedParams params_{};       // without pointers; without groups only the GemmParams of it count
   scheduler::WorkspacePlan workspace_;
-  runtime::Launch launch_;  // without params, memory and stream
-  OperandSpans spans_;      // what D must not overlap
-  mutable MapCache maps_;   // of A, B and D
+  std::size_t workspace_bytes_ = 0;  // of the scheduler, the epilogue and tensor maps
+  std::size_t epilogue_offset_ = 0;  // in the workspace
+  std::size_t maps_offset_ = 0;      // the same, of tensor maps of pointer arrays or of groups of K
+  runtime::Launch launch_;           // without params, memory and stream
+  OperandSpans spans_;               // what D must not overlap
+  mutable MapCache maps_;            // of A, B and D
 };
 
 }  // namespace ww::adapters

@@ -227,15 +227,15 @@ Result<void> GroupedAdapter::encode_maps(const GroupedOperands& operands, config
       const int rows = ragged     ? config::token_box_rows(box)
                        : box == 0 ? c.tile.m
                                   : c.tile.m / c.sm90.consumer_warpgroups;
-      WW_TRY(arguments.a[box], maps.get(static_cast<unsigned>(box), operands.a, [&] { return tokens(rows); }));
+      WW_CHECK(maps.get(static_cast<unsigned>(box), operands.a, arguments.a[box], [&] { return tokens(rows); }));
     }
-    WW_TRY(arguments.b, maps.get(kMapOfB, operands.b, [&] { return backend.encode(weights_map(g, c, operands.b)); }));
+    WW_CHECK(maps.get(kMapOfB, operands.b, arguments.b, [&] { return backend.encode(weights_map(g, c, operands.b)); }));
   }
   if (!ragged) {
     const int panel = uses_descriptors(c) ? config::kRowBytes : config::panel_bytes(c);
     const int rows = uses_descriptors(c) ? c.tile.m : config::kWarpgroupRows;
     const std::int64_t columns = config::output_columns(g.epilogue, g.n);
-    WW_TRY(arguments.d, maps.get(kMapOfD, operands.d, [&] {
+    WW_CHECK(maps.get(kMapOfD, operands.d, arguments.d, [&] {
       return backend.encode(TensorMapSpec::matrix(operands.d, g.d, g.total_rows(), columns, g.ldd, rows,
                                                   panel / bytes_of(g.d), panel_swizzle(panel)));
     }));

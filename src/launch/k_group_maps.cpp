@@ -38,15 +38,15 @@ std::size_t KGroupMaps::bytes() const {
   return static_cast<std::size_t>(groups_.groups * config::kMapsOfGroup) * arch::tensor_map::kBytes;
 }
 
-Result<void> KGroupMaps::launch(const Device& device, const GemmOperands& operands, const KGroupPointers& pointers,
-                                const arch::TensorMap& a, const arch::TensorMap& b, arch::TensorMap* to,
-                                Stream stream) const {
+Result<void> KGroupMaps::launch(const Device& device, const void* rows_of_a, const void* rows_of_b,
+                                const KGroupPointers& pointers, const arch::TensorMap& a, const arch::TensorMap& b,
+                                arch::TensorMap* to, Stream stream) const {
   const GemmProblem& p = problem_;
   KGroupPointers silent = pointers;
   silent.status = nullptr;  // the product reports
   kernel::KGroupMapsArguments arguments{
       {a, b},
-      {operands.a, operands.b},
+      {rows_of_a, rows_of_b},
       {step_bytes(p.a_major, p.m, p.lda, p.a), step_bytes(p.b_major, p.n, p.ldb, p.b)},
       {k_bytes(p.a_major, p.a), k_bytes(p.b_major, p.b)},
       to,

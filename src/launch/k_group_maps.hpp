@@ -17,8 +17,9 @@ class KGroupMaps {
 
   std::size_t bytes() const;  // of the maps of all groups
   /// Launches it. `a` and `b` are templates with all of K; `to` receives the maps of all groups.
-  Result<void> launch(const Device& device, const GemmOperands& operands, const KGroupPointers& pointers,
-                      const arch::TensorMap& a, const arch::TensorMap& b, arch::TensorMap* to, Stream stream) const;
+  Result<void> launch(const Device& device, const void* rows_of_a, const void* rows_of_b,
+                      const KGroupPointers& pointers, const arch::TensorMap& a, const arch::TensorMap& b,
+                      arch::TensorMap* to, Stream stream) const;
 
  private:
   GemmProblem problem_;

@@ -8,9 +8,9 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <new>
 
 #include "warpwright/arch/tensor_map.hpp"
@@ -30,37 +30,48 @@ class MapCache {
   /// The table for the maps of one run.
   class Run {
    public:
-    explicit Run(MapCache& cache) : cache_(cache), lock_(cache.mutex_, std::try_to_lock) {}
+    explicit Run(MapCache& cache) : cache_(cache), mine_(!cache.used_.exchange(true, std::memory_order_acquire)) {}
+    ~Run() {
+      if (mine_) cache_.used_.store(false, std::memory_order_release);
+    }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
 
-    /// Returns the map of operand `which`, 0 to 15, at `base`, a multiple of 16 that is not null; `encode()` makes it
-    /// if it is not in the table.
-    template <class Encode> Result<arch::TensorMap> get(unsigned which, const void* base, const Encode& encode) {
-      if (!lock_) return encode();
+    /// Stores the map of operand `which`, 0 to 15, at `base`, a multiple of 16 that is not null, in `to`; `encode()`
+    /// makes it if it is not in the table.
+    template <class Encode>
+    Result<void> get(unsigned which, const void* base, arch::TensorMap& to, const Encode& encode) {
+      if (!mine_) return made(to, encode);
       const std::uint64_t key = reinterpret_cast<std::uintptr_t>(base) | which;
       for (Set& set : cache_.first_)
         for (unsigned way = 0; way < kWays; ++way) {
-          if (set.key[way] == key) return set.map[way];
-          if (set.key[way] == 0) return kept(set, way, key, encode);
+          if (set.key[way] == key) return to = set.map[way], Result<void>();
+          if (set.key[way] == 0) return kept(set, way, key, to, encode);
         }
       if (!cache_.sets_) cache_.sets_.reset(new (std::nothrow) Table);
-      if (!cache_.sets_) return encode();
+      if (!cache_.sets_) return made(to, encode);
       Set& set = (*cache_.sets_)[set_of(key)];
       for (unsigned way = 0; way < kWays; ++way)
-        if (set.key[way] == key) return set.map[way];
+        if (set.key[way] == key) return to = set.map[way], Result<void>();
       // Not the oldest: with one map too many, used in rotation, the oldest is the next that is needed.
-      return kept(set, cache_.turn_++ % kWays, key, encode);
+      return kept(set, cache_.turn_++ % kWays, key, to, encode);
     }
 
    private:
+    template <class Encode> [[gnu::noinline]] static Result<void> made(arch::TensorMap& to, const Encode& encode) {
+      WW_TRY(to, encode());
+      return {};
+    }
     template <class Encode>
-    static Result<arch::TensorMap> kept(Set& set, unsigned way, std::uint64_t key, const Encode& encode) {
-      Result<arch::TensorMap> map = encode();
-      if (map) set.key[way] = key, set.map[way] = *map;
-      return map;
+    [[gnu::noinline]] static Result<void> kept(Set& set, unsigned way, std::uint64_t key, arch::TensorMap& to,
+                                               const Encode& encode) {
+      WW_TRY(to, encode());
+      set.key[way] = key, set.map[way] = to;
+      return {};
     }
 
     MapCache& cache_;
-    std::unique_lock<std::mutex> lock_;
+    const bool mine_;
   };
 
  private:
@@ -72,7 +83,7 @@ class MapCache {
     return static_cast<std::size_t>(key >> (64 - kSetBits));
   }
 
-  std::mutex mutex_;
+  std::atomic<bool> used_ = false;  // by a run
   unsigned turn_ = 0;
   std::array<Set, 2> first_;
   std::unique_ptr<Table> sets_;  // null until `first_` is full

@@ -13,12 +13,19 @@ Result<void> pointer_fault(const char* name, const void* pointer, std::uint64_t 
 
 /// Returns invalid, naming the operand, if `pointer` is null or not a multiple of `alignment` bytes, a power of two.
 inline Result<void> check_pointer(const char* name, const void* pointer, std::uint64_t alignment) {
-  if (pointer != nullptr && (reinterpret_cast<std::uintptr_t>(pointer) & (alignment - 1)) == 0) return {};
+  if (pointer != nullptr && (reinterpret_cast<std::uintptr_t>(pointer) & (alignment - 1)) == 0) [[likely]]
+    return {};
   return pointer_fault(name, pointer, alignment);
 }
 
-/// unsupported, unless it is null: no operand type here has a global scale.
-Result<void> check_global_scale(const float* global_scale);
+Result<void> global_scale_fault();
+
+/// Returns unsupported, unless it is null: no operand type here has a global scale.
+inline Result<void> check_global_scale(const float* global_scale) {
+  if (global_scale == nullptr) [[likely]]
+    return {};
+  return global_scale_fault();
+}
 
 /// Returns the bytes from the first to the last element of `rows` rows of `columns` elements.
 std::uint64_t span_bytes(std::int64_t rows, std::int64_t columns, std::int64_t stride, int element);

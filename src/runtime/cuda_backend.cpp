@@ -205,15 +205,20 @@ class CudaBackend final : public Backend {
   }
 
   Result<void> launch(const Launch& launch) override {
-    WW_TRY(const CudaKernel* kernel, checked_kernel(launch));
-    WW_CHECK(check_params(launch, kernel->params_bytes, 0));
+    const CudaKernel* const kernel = within_limits(launch) ? own_kernel(launch) : nullptr;
+    const bool accepted =
+        kernel != nullptr && (kernel->params_bytes == 0 || kernel->params_bytes == launch.params_bytes);
+    if (!accepted) [[unlikely]]
+      return check_launch(launch);
     const CurrentContext current(*context_);
-    WW_CHECK(current.status());
+    if (!current.ok()) [[unlikely]]
+      return current.status();
     const DriverLaunch call(launch, false, launch.pdl && driver_.version >= kPdlInGraphs);
     if (launch.cross_cta) WW_CHECK(check_resident(launch, *kernel));
     void* arguments[1] = {const_cast<void*>(launch.params)};
     const CUresult status = driver_.launch_kernel_ex(&call.config, kernel->function, arguments, nullptr);
-    if (status == CUDA_SUCCESS) return {};
+    if (status == CUDA_SUCCESS) [[likely]]
+      return {};
     return driver_.check(
         status, fmt::format("launching {} CTAs in clusters of {}, {} threads, {} bytes of shared memory", launch.grid,
                             launch.cluster, launch.threads, launch.shared_bytes));
@@ -227,11 +232,17 @@ class CudaBackend final : public Backend {
   }
 
  private:
-  Result<const CudaKernel*> checked_kernel(const Launch& launch) const {
-    WW_CHECK(check_limits(launch));
+  /// Returns the kernel of a launch if it is one of this device, else null.
+  const CudaKernel* own_kernel(const Launch& launch) const {
     const bool made_here = typeid(*launch.kernel) == typeid(CudaKernel);  // a final class
     const auto* kernel = made_here ? static_cast<const CudaKernel*>(launch.kernel) : nullptr;
-    if (kernel == nullptr || kernel->context->handle != context_->handle)
+    return kernel != nullptr && kernel->context->handle == context_->handle ? kernel : nullptr;
+  }
+
+  Result<const CudaKernel*> checked_kernel(const Launch& launch) const {
+    WW_CHECK(check_limits(launch));
+    const CudaKernel* const kernel = own_kernel(launch);
+    if (kernel == nullptr)
       return failure(ErrorCode::invalid, "launch.kernel", "a kernel of " + info_.name, "one of another device");
     return kernel;
   }

@@ -118,6 +118,7 @@ class CurrentContext {
     CUcontext popped = nullptr;
     if (pushed_) driver_.ctx_pop_current(&popped);
   }
+  bool ok() const { return status_ == CUDA_SUCCESS; }
   Result<void> status() const { return driver_.check(status_, "making the device's context current"); }
 
  private:

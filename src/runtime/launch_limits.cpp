@@ -14,6 +14,7 @@ template <class T> auto invalid(std::string_view field, std::string expected, co
 }  // namespace
 
 Result<void> check_limits(const Launch& launch) {
+  if (within_limits(launch)) return {};
   if (launch.kernel == nullptr) return invalid("kernel", "a kernel of this device", "null");
   if (launch.cluster < 1 || launch.cluster > kMaxClusterCtas)
     return invalid("cluster", fmt::format("1 to {} CTAs", kMaxClusterCtas), launch.cluster);
@@ -21,10 +22,8 @@ Result<void> check_limits(const Launch& launch) {
     return invalid("grid", fmt::format("a positive multiple of the cluster's {} CTAs", launch.cluster), launch.grid);
   if (launch.threads < 32 || launch.threads > kMaxThreadsPerCta || launch.threads % 32 != 0)
     return invalid("threads", "a multiple of 32 up to 1024", launch.threads);
-  if (launch.shared_bytes > static_cast<std::uint32_t>(kMaxSharedBytesPerCta))
-    return invalid("shared_bytes", fmt::format("at most {}", kMaxSharedBytesPerCta), launch.shared_bytes);
   if (launch.params == nullptr) return invalid("params", "the kernel's parameter", "null");
-  return {};
+  return invalid("shared_bytes", fmt::format("at most {}", kMaxSharedBytesPerCta), launch.shared_bytes);
 }
 
 Result<void> check_params(const Launch& launch, std::size_t kernel_params_bytes, std::uint32_t kernel_threads) {

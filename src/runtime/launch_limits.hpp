@@ -10,6 +10,15 @@ inline constexpr int kMaxSharedBytesPerCta = 232448;  // sm_90: 227 KiB of the S
 inline constexpr std::uint32_t kMaxClusterCtas = 16;  // more than 8 is not portable; sm_90 and sm_100 both have it
 inline constexpr std::uint32_t kMaxThreadsPerCta = 1024;
 
+/// Returns whether check_limits() accepts a launch. Every launch asks this first, because a test is a fraction of a
+/// Result.
+inline bool within_limits(const Launch& launch) {
+  return launch.kernel != nullptr && launch.cluster >= 1 && launch.cluster <= kMaxClusterCtas && launch.grid >= 1 &&
+         launch.grid % launch.cluster == 0 && launch.threads >= 32 && launch.threads <= kMaxThreadsPerCta &&
+         launch.threads % 32 == 0 && launch.shared_bytes <= static_cast<std::uint32_t>(kMaxSharedBytesPerCta) &&
+         launch.params != nullptr;
+}
+
 /// Checks a launch. Errors: invalid, argument "launch.<field>".
 Result<void> check_limits(const Launch& launch);
 

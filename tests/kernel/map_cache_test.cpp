@@ -31,11 +31,13 @@ int encoded_in(MapCache& cache, const void* const (&bases)[3]) {
   int encoded = 0;
   MapCache::Run run(cache);
   for (unsigned which = 0; which < 3; ++which) {
-    const auto map = run.get(which, bases[which], [&]() -> Result<arch::TensorMap> {
+    arch::TensorMap map{};
+    const Result<void> stored = run.get(which, bases[which], map, [&]() -> Result<arch::TensorMap> {
       ++encoded;
       return map_of(which, bases[which]);
     });
-    EXPECT_EQ(std::count(std::begin(map->words), std::end(map->words), word_of(which, bases[which])), 16) << which;
+    EXPECT_TRUE(stored);
+    EXPECT_EQ(std::count(std::begin(map.words), std::end(map.words), word_of(which, bases[which])), 16) << which;
   }
   return encoded;
 }
@@ -80,9 +82,10 @@ TEST(MapCache, FailuresAreNotKept) {
   const auto cache = std::make_unique<MapCache>();
   MapCache::Run run(*cache);
   const auto fails = [&]() -> Result<arch::TensorMap> { return failure(ErrorCode::invalid, "a", "another", "one"); };
-  EXPECT_FALSE(run.get(0, address(64), fails));
-  EXPECT_TRUE(run.get(0, address(64), [&]() -> Result<arch::TensorMap> { return map_of(0, address(64)); }));
-  EXPECT_TRUE(run.get(0, address(64), fails)) << "it is there now";
+  arch::TensorMap map{};
+  EXPECT_FALSE(run.get(0, address(64), map, fails));
+  EXPECT_TRUE(run.get(0, address(64), map, [&]() -> Result<arch::TensorMap> { return map_of(0, address(64)); }));
+  EXPECT_TRUE(run.get(0, address(64), map, fails)) << "it is there now";
 }
 
 TEST(MapCache, ThreadsNeitherWaitNorSeeHalfAMap) {
