@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The environment of the Python tests, in <build>/python/venv.
+"""The environment of the Python tests and of the reference, in <build>/python/venv.
 
 environment.py make <folder>          makes it, or finds it up to date
 environment.py test <folder> <file>   runs pytest on a file of tests, with the package of <folder>
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import venv
 
-PACKAGES = ["numpy>=1.24", "ml_dtypes>=0.5", "jax>=0.4.30", "pytest>=8", "mypy>=1.11"]
+PACKAGES = ["numpy>=1.24", "ml_dtypes>=0.5", "jax>=0.4.30", "pytest>=8", "mypy>=1.11", "sphinx>=7.2"]
 SKIPPED = 77
 
 

@@ -143,7 +143,15 @@ bool add_device_type(PyObject* module) {
            "Device(name=\"auto\", *, cache_dir=None, seed=0, schedule=\"\", math=\"exact\", pct_depth=0, "
            "threads=0, sms=0)\n--\n\nA device on which kernels run: \"auto\", \"cuda:N\" or \"emu:sm90\".\n\n"
            "The operations find their device by their tensors; one that is made here may be given to them\n"
-           "as device=. The keywords after cache_dir are settings of an emulated device.")},
+           "as device=. `name` \"auto\" is a GPU if there is one, else the emulated device. cache_dir is the folder\n"
+           "of compiled kernels (None: WARPWRIGHT_CACHE_DIR, else ~/.cache/warpwright). The others are settings of\n"
+           "an emulated device:\n"
+           "  seed, schedule   order of asynchronous work: \"fifo\", \"random\", \"pct\" (of pct_depth) or "
+           "\"adversarial\"\n"
+           "  math             \"exact\" as the tensor core, \"fp32-chain\", or \"off\"\n"
+           "  threads          of the host; 0: one per core\n"
+           "  sms              CTAs that are resident at once; 0: 4, or one cluster\n"
+           "Raises InvalidError for an unknown name, CouldNotFinishError if the device is absent.")},
       {Py_tp_new, reinterpret_cast<void*>(device_new)},
       {Py_tp_dealloc, reinterpret_cast<void*>(device_dealloc)},
       {Py_tp_repr, reinterpret_cast<void*>(device_repr)},

@@ -62,9 +62,10 @@ PyMethodDef method(const char* name, Fast function, const char* document) {
 #define WWPY_K_GROUPED                                                                                                \
   "(a, b, *, " WWPY_GROUPS ", packing=None, accumulate=False, c=None, " WWPY_TYPES ", " WWPY_SCALES ", " WWPY_OPTIONS \
   ")\n--\n\n"
-#define WWPY_PLAN                                                                                              \
-  "Makes or finds the plan of the operation for tensors like these and returns it. Nothing is run; `out` is\n" \
-  "allocated if none is given."
+#define WWPY_PLAN(operation)                                                         \
+  "Makes or finds the plan of " operation                                            \
+  "() for tensors like these and returns it. The arguments are those of\n" operation \
+  "(). Nothing is run; `out` is allocated if none is given."
 
 constexpr const char* kGemm =
     "gemm" WWPY_GEMM
@@ -78,12 +79,23 @@ constexpr const char* kGemm =
     "  row-column   scale_a (M), scale_b (N)\n"
     "  block        scale_a (M, ceil(K/128)), scale_b (ceil(N/128), ceil(K/128)), with any strides\n"
     "  block-1d     scale_a (M, ceil(K/128)), scale_b (N, ceil(K/128))\n"
-    "epilogue is a text such as \"silu(acc * alpha + bias)\"; its operands are keywords of their names, and alpha, "
-    "beta,\n"
-    "c and bias need no text. config is a text of `warpwright configs`. a_dtype, b_dtype and out_dtype name the "
-    "element\n"
-    "type of uint8 or uint16 storage, or of an output that is to be allocated.\n\n"
-    "Raises InvalidError, UnsupportedError or CouldNotFinishError, which name argument, expected and actual.";
+    "scale_type names the storage of scales (\"f32\"), and global_scale is reserved for types of 4 bits.\n\n"
+    "epilogue is a text such as \"silu(acc * alpha + bias)\"; its operands are keywords of their names, and alpha,\n"
+    "beta, c and bias need no text. Operands:\n"
+    "  alpha, beta, scalar2, scalar3     numbers, or float32 tensors of one element\n"
+    "  bias (row0), row1, row2, row3     (N)\n"
+    "  col0, col1, col2, col3            (M), float32\n"
+    "  c, aux0, aux1, aux2, aux3         (M, N)\n"
+    "  out0, out1, out2, out3            outputs: what the text stores, (M, N), or reduces, (M) or (N) in float32\n"
+    "  out_scales, amax                  outputs of quantise_block, (M, ceil(N/128)), and of quantise, one element\n\n"
+    "a_dtype, b_dtype and out_dtype name the element type of uint8 or uint16 storage, or of an output that is to be\n"
+    "allocated. config is a text of configs(), or a part of one; sms limits the SMs that are used. pdl turns\n"
+    "programmatic dependent launch on or off; None leaves it to the library. With batch_invariant, the bits of a row\n"
+    "depend neither on M nor on the number of SMs. workspace_limit is the most bytes of workspace of a config that is\n"
+    "chosen; None is 64 MiB. device is needed only where the tensors do not tell it: a Device or its name. stream is\n"
+    "a CUDA stream of any framework or its address; None is the current stream of the framework of a.\n\n"
+    "Raises InvalidError, UnsupportedError or CouldNotFinishError, which name argument, expected and actual, and\n"
+    "CaptureError if the stream captures a graph and the call would have to compile or allocate.";
 constexpr const char* kGrouped =
     "grouped_gemm" WWPY_GROUPED
     "Computes out[r] = epilogue(scale(a[r] @ b[group of r].T)) for groups of rows and returns out.\n\n"
@@ -108,7 +120,7 @@ constexpr const char* kKGrouped =
     "one\n"
     "after another in the storage of a, and so for b; with \"joint\", the default, groups share the rows of one "
     "matrix.\n"
-    "With accumulate, the product is added to out, or to c.";
+    "With accumulate, the product is added to out, or to c. The other arguments are those of gemm().";
 }  // namespace
 
 bool add_operations(PyObject* module) {
@@ -116,9 +128,10 @@ bool add_operations(PyObject* module) {
       method("gemm", run<Entry::gemm>, kGemm),
       method("grouped_gemm", run<Entry::grouped>, kGrouped),
       method("k_grouped_gemm", run<Entry::k_grouped>, kKGrouped),
-      method("gemm_plan", plan<Entry::gemm>, "gemm_plan" WWPY_GEMM WWPY_PLAN),
-      method("grouped_gemm_plan", plan<Entry::grouped>, "grouped_gemm_plan" WWPY_GROUPED WWPY_PLAN),
-      method("k_grouped_gemm_plan", plan<Entry::k_grouped>, "k_grouped_gemm_plan" WWPY_K_GROUPED WWPY_PLAN),
+      method("gemm_plan", plan<Entry::gemm>, "gemm_plan" WWPY_GEMM WWPY_PLAN("gemm")),
+      method("grouped_gemm_plan", plan<Entry::grouped>, "grouped_gemm_plan" WWPY_GROUPED WWPY_PLAN("grouped_gemm")),
+      method("k_grouped_gemm_plan", plan<Entry::k_grouped>,
+             "k_grouped_gemm_plan" WWPY_K_GROUPED WWPY_PLAN("k_grouped_gemm")),
       {nullptr, nullptr, 0, nullptr}};
   return PyModule_AddFunctions(module, methods) == 0;
 }

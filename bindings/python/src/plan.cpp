@@ -371,7 +371,8 @@ bool add_plan_type(PyObject* module) {
        "out_scales=None, amax=None, stream=None, offsets=None, indptr=None, starts=None, counts=None, "
        "row_ids=None, masked=None, status=None)"
        "\n--\n\nRuns the plan on tensors with the types, shapes and strides of those\n"
-       "that it was made with, and returns out."},
+       "that it was made with, and returns out. The arguments are those of the plan's operation, gemm(),\n"
+       "grouped_gemm() or k_grouped_gemm(), without those that chose the plan."},
       {"stats", plan_stats, METH_NOARGS,
        "stats($self)\n--\n\nReturns statistics of this thread's last run on an emulated device, as JSON."},
       {nullptr, nullptr, 0, nullptr}};

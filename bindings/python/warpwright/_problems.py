@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products without tensors: what can_implement, explain, configs, prepare and check work on.
-
-Element types are "e4m3", "e5m2", "bf16", "f16", "tf32" and, for D, "f32". Strides are in elements; 0 means packed.
-"""
+"""Products without tensors: what can_implement, explain, configs, prepare and check work on."""
 import dataclasses
 from typing import Any, ClassVar, Dict, Optional
 
@@ -20,7 +17,20 @@ class _Problem:
 
 @dataclasses.dataclass(frozen=True)
 class GemmProblem(_Problem):
-    """D[m, n] = epilogue(scale(A[m, k] B[n, k]^T)), one product or `batch` of them."""
+    """D[m, n] = epilogue(scale(A[m, k] B[n, k]^T)), one product or `batch` of them. Strides are in elements; 0 means packed.
+
+    a, b, d                element types: "e4m3", "e5m2", "bf16", "f16", "tf32", and "f32" of D
+    scale                  recipe: "none", "tensor", "row-column", "block", "block-1d", as the shapes of scales in gemm()
+    scale_type             storage of scales, "f32"
+    a_major, b_major       "k": A (m, k), B (n, k); "mn": A (k, m), B (k, n)
+    d_layout, c_layout     "row": stored as (m, n); "column": as (n, m). c_layout is of the epilogue's matrices
+    lda, ldb, ldd          row strides as stored
+    scale_a_row, scale_a_k, scale_b_n, scale_b_k   strides of scales along rows of A, rows of B and blocks of K
+    batch                  number of products; None: one matrix without a batch
+    batch_a, batch_b, batch_d, batch_scale_a, batch_scale_b   strides between the matrices of a batch, and their scales
+    pointer_array          1: arrays of pointers on the device locate the matrices
+    epilogue               text, as in gemm()
+    """
 
     operation: ClassVar[str] = "gemm"
     m: int
@@ -54,7 +64,18 @@ class GemmProblem(_Problem):
 
 @dataclasses.dataclass(frozen=True)
 class GroupedProblem(_Problem):
-    """D[r] = epilogue(scale(A[r] B[group of r]^T)): A (rows, k), B (groups, n, k), D (rows, n)."""
+    """D[r] = epilogue(scale(A[r] B[group of r]^T)): A (rows, k), B (groups, n, k), D (rows, n).
+
+    The fields of GemmProblem mean the same here, and:
+
+    encoding           how groups are given: "offsets", "indptr", "starts-counts", "row-ids", "masked"; see grouped_gemm()
+    alignment          of each group's first row, with "offsets"
+    zero_outside       rows outside every group are zeroed
+    a, b, d, scale, scale_type, b_major, lda, ldb, ldd, epilogue   as in GemmProblem
+    stride_b_group     elements from one matrix of B to the next
+    scale_a_row, scale_a_k, scale_b_n, scale_b_k           as in GemmProblem
+    scale_a_group, scale_b_group                           strides from group to group
+    """
 
     operation: ClassVar[str] = "grouped_gemm"
     groups: int
@@ -85,7 +106,16 @@ class GroupedProblem(_Problem):
 
 @dataclasses.dataclass(frozen=True)
 class KGroupedProblem(_Problem):
-    """D[g] (m, n) = (C[g] +) scale(A_g B_g^T) for groups of k: the gradients of weights."""
+    """D[g] (m, n) = (C[g] +) scale(A_g B_g^T) for groups of k: the gradients of weights.
+
+    k                  of all groups together; with the encoding "masked", of one
+    encoding, alignment   as in GroupedProblem, counting k
+    packing            "joint": the groups of a K-major operand share its rows; "per-group": each is a matrix of its own
+    accumulate         the product is added to C
+    stride_d_group     elements from one matrix of D to the next
+    a, b, d, scale, scale_type, a_major, b_major, lda, ldb, ldd            as in GemmProblem
+    scale_a_row, scale_a_k, scale_a_group, scale_b_n, scale_b_k, scale_b_group   as in GroupedProblem
+    """
 
     operation: ClassVar[str] = "k_grouped_gemm"
     groups: int
@@ -117,8 +147,14 @@ class KGroupedProblem(_Problem):
 
 @dataclasses.dataclass(frozen=True)
 class Options(_Problem):
-    """How a problem is solved: the config or parts of it, the SMs it may use, programmatic dependent launch ("auto", "off",
-    "on"), whether a row's bits may depend on the other rows, and the bytes of workspace of chosen configs (-1: none)."""
+    """How a problem is solved.
+
+    config             text of configs(), or a part of one
+    sms                the most SMs that are used; 0: all
+    pdl                programmatic dependent launch: "auto", "off", "on"
+    batch_invariant    the bits of a row depend neither on m nor on the number of SMs
+    workspace_limit    the most bytes of workspace of a config that is chosen; 0: 64 MiB, -1: none
+    """
 
     config: str = ""
     sms: int = 0

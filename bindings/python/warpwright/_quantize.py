@@ -55,13 +55,15 @@ def quantize_1x128(x: Any, *, transpose: bool = False, offs: Any = None, align: 
                    stream: Any = None) -> Tuple[Any, ...]:
     """Casts x (M, K) to FP8 with a float32 scale for each row and 128 of K; returns (q, scales).
 
-    scale = max(amax, min_amax) / 448 (57344 for e5m2), and q = x / scale; `power_of_two` rounds scales up. min_amax is
+    scale = max(amax, min_amax) / 448 (57344 if `dtype` is "e5m2"), and q = x / scale; `power_of_two` rounds scales up.
+    docs/numerics.md has the roundings. min_amax is
     1e-4 by default; 0 sets no limit. With transpose=True it returns (q, scales, q_t, scales_t), where q_t (K, M) is
     quantised along M: the operand of products that sum over M. With offs, int32 ends of groups of rows (each starting at
     a multiple of `alignment`), every group begins a new block in q_t and is padded with zeros to a multiple of `align`
     columns; q_t then has as many columns as groups may need, and `padded_ends` (int32, one for each group) receives
     where each one ends, the offsets for k_grouped_gemm. mn_major stores scales with contiguous columns, rows of
-    multiples of 16 bytes. Outputs are tensors of the framework of x.
+    multiples of 16 bytes. `status` (one int32) receives bits about inconsistent groups, as in grouped_gemm(). Outputs are
+    tensors of the framework of x; `device` and `stream` are those of gemm(). Raises InvalidError or UnsupportedError.
     """
     if offs is not None and not transpose:
         raise _native.InvalidError("invalid: argument offs: expected transpose=True, because groups only shape the transpose")
@@ -72,14 +74,16 @@ def quantize_1x128(x: Any, *, transpose: bool = False, offs: Any = None, align: 
 def quantize_128x128(w: Any, *, transpose: bool = False, dtype: str = "e4m3", power_of_two: bool = False,
                      min_amax: Optional[float] = None, device: Any = None, stream: Any = None) -> Tuple[Any, ...]:
     """Casts w (N, K), or (groups, N, K), to FP8 with a float32 scale for each 128 x 128; returns (q, scales), or with
-    transpose=True (q, scales, q_t, scales_t), which are the same values transposed. See quantize_1x128()."""
+    transpose=True (q, scales, q_t, scales_t), which are the same values transposed. The other arguments are those of
+    quantize_1x128()."""
     return _quantize(w, 1, transpose, None, 128, 1, dtype, power_of_two, min_amax, False, None, None, device, stream)
 
 
 def transpose_fp8(w: Any, scales: Any = None, *, dtype: Optional[str] = None, device: Any = None,
                   stream: Any = None) -> Tuple[Any, Any]:
     """Transposes FP8 matrices w (N, K), or (groups, N, K), and their scales of 128 x 128 blocks; returns (w_t, scales_t),
-    where scales_t is None without scales. `dtype` names the type of uint8 storage, whose transpose has that type."""
+    where scales_t is None without scales. `dtype` names the type of uint8 storage, whose transpose has that type. `device`
+    and `stream` are those of gemm()."""
     name = dtype if dtype is not None else "e5m2" if "e5m2" in str(w.dtype) else "e4m3"
     n, k = w.shape[-2:]
     made = _matrix(w, k, n, name)

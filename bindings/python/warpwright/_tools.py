@@ -17,18 +17,20 @@ def version() -> str:
 
 
 def can_implement(problem: Problem, options: Options = _DEFAULTS) -> Optional[str]:
-    """Returns None if the library can run `problem`, else the reason. Touches no device."""
+    """Returns None if the library can run `problem` with `options`, else the reason. Touches no device."""
     return _native.can_implement(problem.operation, problem.fields(), options.fields())
 
 
 def configs(problem: Problem, options: Options = _DEFAULTS, device: Optional[AnyDevice] = None) -> List[str]:
-    """Returns the configs that can solve `problem`, best first, as texts for config=. Without a device: for an H200."""
+    """Returns the configs that can solve `problem` with `options`, best first, as texts for config=. Without a device: for
+    an H200."""
     found = json.loads(_native.configs(problem.operation, problem.fields(), options.fields(), device))
     return list(found["configs"])
 
 
 def explain(problem: Problem, options: Options = _DEFAULTS, device: Optional[AnyDevice] = None) -> Dict[str, Any]:
-    """Returns why a config is chosen: {"chosen", "because", "ranking", "excluded", ...}. Nothing is compiled."""
+    """Returns why a plan of `problem` with `options` takes its config: {"chosen", "because", "ranking", "excluded", ...}.
+    Nothing is compiled. Without a device: for an H200."""
     found: Dict[str, Any] = json.loads(
         _native.explain(problem.operation, problem.fields(), options.fields(), device))
     return found
@@ -41,7 +43,8 @@ def prepare(
     threads: int = 0,
     progress: Optional[Callable[[int, int, str, float, Optional[str]], object]] = None,
 ) -> Dict[str, Any]:
-    """Compiles every kernel that `problems` need into the cache, each once, on `threads` threads (0: one per core).
+    """Compiles every kernel that `problems` need into the cache of `device`, each once, on `threads` threads (0: one per
+    core). An entry is a problem, or a pair of it and its Options.
 
     progress(done, of, config, seconds, error) is called after each kernel; an exception that it raises is raised at the
     end. Returns {"kernels": [{"config", "cases", "seconds", "error"}], "failed", "seconds"}: a kernel that cannot be made
@@ -66,9 +69,11 @@ def check(
     progress: Optional[Callable[[str, float], object]] = None,
     **settings: Any,
 ) -> Dict[str, Any]:
-    """Runs the kernel of `problem` under many schedules of the emulated device and reports every rule that it breaks.
+    """Runs the kernel of `problem` with `options` under many schedules of the emulated device and reports every rule that
+    it breaks.
 
-    Groups are given as counts of rows (with a gap between them), or as the arrays that the device reads. Settings are
+    Groups are given as `counts` of rows (with a `gap` between them), or as the arrays `sizes` and `sizes2` that the device
+    reads. progress(phase, fraction) is called about ten times a second. Settings are
     schedules=200, seed=0, seconds=60, only="", math="exact", processes=0, pct_depth=3, no_shrink=False, traffic=False,
     cache_dir and worker. Returns {"verdict": "clean", "findings": [...], ...}. Kernels run in worker processes.
     """
@@ -88,7 +93,7 @@ def check_kernel(
     **settings: Any,
 ) -> Dict[str, Any]:
     """Checks a kernel of your own: the header `source` (or `text`, if given) that defines `entry` with WW_KERNEL. `launch`
-    is as in docs/checking-kernels.md; settings and result are those of check()."""
+    is as in docs/checking-kernels.md; progress, settings and result are those of check()."""
     fields = {"source": source, "text": text, "entry": entry, "launch": launch}
     report: Dict[str, Any] = json.loads(_native.check_kernel(fields, settings, progress))
     return report

@@ -229,7 +229,10 @@ def gemm(a: Any, b: Any, *, scale_a: Any = None, scale_b: Any = None, scale: Opt
                ((M, ceil(K/128)) and (ceil(N/128), ceil(K/128))), "block-1d" ((M, ceil(K/128)) and (N, ceil(K/128)));
                found from the shapes if not given. A batch may have scales of its own, in front.
     epilogue   text such as "silu(acc * alpha + bias)" (docs/api.md) with its operands by name: scalars are Python
-               numbers; bias, row1.. are (N,), col0.. (M,), c, aux0.. (M, N).
+               numbers (alpha, beta, scalar2, scalar3); bias, row1, row2, row3 are (N,), col0, col1, col2, col3 (M,), c,
+               aux0, aux1, aux2, aux3 (M, N).
+    config     text of warpwright.configs(), or a part of one.
+    batch_invariant   the bits of a row depend neither on M nor on the number of SMs.
     Differentiable in a and b without epilogue and scales, for 16-bit and float32 arrays. Raises warpwright.InvalidError or
     warpwright.UnsupportedError, which name the argument, what was expected and what was given.
     """
@@ -307,8 +310,8 @@ def grouped_gemm(a: Any, b: Any, sizes: Any, sizes2: Any = None, *, encoding: st
                with sizes2 (G,) counts, "row-ids" (M,), "masked" (G,) rows used of each block. Never read by the host.
     alignment  with "offsets", groups start at multiples of it.
     zero_outside  rows outside every group are zero; otherwise they hold anything.
-    scale      as in gemm; scales of b have G in front, "tensor" scales may.
-    epilogue   as in gemm, without reductions; row vectors may be (G, N).
+    scale      as in gemm(), of scale_a and scale_b; scales of b have G in front, "tensor" scales may.
+    epilogue   as in gemm() with its operands, without reductions; row vectors may be (G, N).
     """
     a, b, sizes = jnp.asarray(a), jnp.asarray(b), jnp.asarray(sizes)
     _type_of("a", a), _type_of("b", b)

@@ -129,7 +129,8 @@ def quantize_1x128(x: torch.Tensor, *, transpose: bool = False, offs: Optional[t
                    min_amax: Optional[float] = None, mn_major: bool = False) -> Tuple[torch.Tensor, ...]:
     """As warpwright.quantize_1x128, traceable by torch.compile: x (M, K) in bf16, f16 or f32 becomes q (M, K) and float32
     scales (M, ceil(K/128)); transpose=True adds q_t (K, M) and scales_t (K, ceil(M/128)), quantised along M. With offs,
-    int32 ends of groups, the padded ends of the groups in q_t follow, as one more int32 tensor."""
+    int32 ends of groups, the padded ends of the groups in q_t follow, as one more int32 tensor. The other arguments are those
+    of warpwright.quantize_1x128()."""
     made = cast(x, transpose=transpose, offs=offs, align=align, alignment=alignment, dtype=dtype,
                 power_of_two=power_of_two, min_amax=min_amax, mn_major=mn_major)
     return tuple(one for one in made if one is not None)
@@ -138,7 +139,7 @@ def quantize_1x128(x: torch.Tensor, *, transpose: bool = False, offs: Optional[t
 def quantize_128x128(w: torch.Tensor, *, transpose: bool = False, dtype: str = "e4m3", power_of_two: bool = False,
                      min_amax: Optional[float] = None) -> Tuple[torch.Tensor, ...]:
     """As warpwright.quantize_128x128, traceable by torch.compile: w (N, K) or (groups, N, K) becomes q and scales of
-    128 x 128 blocks; transpose=True adds both transposed."""
+    128 x 128 blocks; transpose=True adds both transposed. The other arguments are those of warpwright.quantize_128x128()."""
     made = cast(w, square=True, transpose=transpose, dtype=dtype, power_of_two=power_of_two, min_amax=min_amax)
     return tuple(one for one in made if one is not None)
 

@@ -87,8 +87,16 @@ def scaled_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, scale_re
               output_dtype: Optional[torch.dtype] = torch.bfloat16, contraction_dim: Sequence[int] = (),
               use_fast_accum: bool = False) -> torch.Tensor:
     """Returns scale(mat_a @ mat_b) + bias as torch.nn.functional.scaled_mm does: mat_a (M, K) and mat_b (K, N) in
-    float8_e4m3fn or float8_e5m2, mat_b with contiguous columns, the result (M, N). use_fast_accum is a permission that
-    this library's kernels do not need, and is ignored."""
+    float8_e4m3fn or float8_e5m2, mat_b with contiguous columns, the result (M, N) of output_dtype.
+
+    scale_a, scale_b        float32, in torch's layouts
+    scale_recipe_a, scale_recipe_b   torch.nn.functional.ScalingType: TensorWise twice, RowWise twice, BlockWise1x128 with
+                            BlockWise128x128, or BlockWise1x128 twice
+    swizzle_a, swizzle_b    None or NO_SWIZZLE
+    contraction_dim         (), or the dimensions above; others raise NotImplementedError
+    bias                    (N), added to the scaled product
+    use_fast_accum          ignored; it is a permission that this library's kernels do not need
+    """
     del use_fast_accum
     recipe = _recipe(scale_recipe_a, scale_recipe_b)
     _refuse(swizzle_a, swizzle_b, contraction_dim)
@@ -110,6 +118,9 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, 
     mat_a (M, K), mat_b (K, N)      groups of K: (G, M, N). RowWise with scales (G * M) and (G * N); groups are
                                     multiples of 128 (the kernel stops at whole blocks otherwise).
     mat_a (G, M, K), mat_b (G, K, N)  a batch, without offs.
+
+    scale_a, scale_b, scale_recipe_a, scale_recipe_b, swizzle_a, swizzle_b, bias, output_dtype, contraction_dim and
+    use_fast_accum are those of scaled_mm(); there is no bias for groups of K.
     """
     del use_fast_accum
     recipe = _recipe(scale_recipe_a, scale_recipe_b)

@@ -21,7 +21,7 @@ _FLOATS = (torch.bfloat16, torch.float16, torch.float32)
 
 
 class QuantizedWeight(NamedTuple):
-    """A weight in FP8, as quantize_weight() returns it."""
+    """A weight in FP8, as quantize_weight() returns it: q with its scales, and their transposes q_t and scales_t, or None."""
     q: torch.Tensor                          # (N, K) or (groups, N, K), FP8
     scales: torch.Tensor                     # float32, (ceil(N/128), ceil(K/128)), groups in front
     q_t: Optional[torch.Tensor] = None       # (K, N); None: made from q when the gradient of x needs it
@@ -41,7 +41,7 @@ def quantize_weight(weight: torch.Tensor, *, transpose: bool = True, dtype: str 
     """Casts weight (N, K) or (groups, N, K) for linear() and grouped_linear(), once for all microbatches of a step.
 
     transpose=False leaves out the copy that gradients of x need; it is then made from q in every backward pass, which
-    changes no value. The result has no gradient and does not follow later changes of weight.
+    changes no value. dtype and power_of_two are those of quantize_128x128(). The result has no gradient and does not follow later changes of weight.
     """
     made = cast(_by_rows(weight.detach()), square=True, transpose=transpose, dtype=dtype, power_of_two=power_of_two)
     assert made.q is not None and made.scales is not None

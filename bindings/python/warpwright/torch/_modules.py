@@ -9,7 +9,8 @@ from ._linear import QuantizedWeight, grouped_linear, linear
 
 
 class Linear(torch.nn.Linear):
-    """torch.nn.Linear in FP8: linear(x, self.weight, self.bias). Parameters and state are those of torch.nn.Linear."""
+    """torch.nn.Linear in FP8: linear(x, self.weight, self.bias). Parameters and state are those of torch.nn.Linear, and so are
+    in_features, out_features, bias and further keywords; the other arguments are those of linear()."""
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, *, fuse_wgrad_accumulation: bool = False,
                  grad_dtype: str = "e4m3", power_of_two: bool = False, **factory: Any) -> None:
@@ -26,6 +27,8 @@ class Linear(torch.nn.Linear):
 
     def forward(self, x: torch.Tensor,  # type: ignore[override]  # pylint: disable=arguments-renamed
                 quantized_weight: Optional[QuantizedWeight] = None) -> torch.Tensor:
+        """x (..., in_features), and the weight as quantize_weight() casts it if it was cast before; returns
+        (..., out_features). quantized_weight is that of linear()."""
         return linear(x, self.weight, self.bias, quantized_weight=quantized_weight, **self.options)
 
 
@@ -50,7 +53,8 @@ class GroupedLinear(torch.nn.Module):
 
     def forward(self, x: torch.Tensor, offs: torch.Tensor,
                 quantized_weight: Optional[QuantizedWeight] = None) -> torch.Tensor:
-        """x (M, K) and ends of groups offs, int32 (groups,); returns (M, out_features)."""
+        """x (M, K) and ends of groups offs, int32 (groups,); returns (M, out_features). quantized_weight is that of
+        grouped_linear()."""
         return grouped_linear(x, self.weight, offs, self.bias, quantized_weight=quantized_weight, **self.options)
 
     def extra_repr(self) -> str:

@@ -164,8 +164,9 @@ def _call(kind: str, out: Optional[torch.Tensor], *arguments: Any, **given: Any)
 
 def gemm(a: torch.Tensor, b: torch.Tensor, scale_a: Optional[torch.Tensor] = None,
          scale_b: Optional[torch.Tensor] = None, *, out: Optional[torch.Tensor] = None, **given: Any) -> torch.Tensor:
-    """Returns epilogue(scale(a @ b.T)): a (M, K), b (N, K), or with a batch in front. As warpwright.gemm, traceable by
-    torch.compile; the keywords are those of torch.ops.warpwright.gemm. Not differentiable: see linear()."""
+    """Returns epilogue(scale(a @ b.T)): a (M, K), b (N, K), or with a batch in front. The arguments mean
+    what they mean in warpwright.gemm(); the keywords are those of torch.ops.warpwright.gemm. torch.compile traces it. Not
+    differentiable, as `linear` is."""
     return _call("gemm", out, a, b, scale_a, scale_b, **given)
 
 
@@ -173,7 +174,8 @@ def grouped_gemm(a: torch.Tensor, b: torch.Tensor, sizes: torch.Tensor, scale_a:
                  scale_b: Optional[torch.Tensor] = None, *, out: Optional[torch.Tensor] = None,
                  **given: Any) -> torch.Tensor:
     """Returns epilogue(scale(a[r] @ b[group of r].T)) for groups of rows: a (M, K), b (G, N, K), sizes as `encoding`
-    says ("offsets", "indptr", "starts-counts" with counts=, "row-ids", "masked"). As warpwright.grouped_gemm."""
+    says ("offsets", "indptr", "starts-counts" with counts=, "row-ids", "masked"). The other arguments mean
+    what they mean in warpwright.grouped_gemm() and warpwright.gemm()."""
     return _call("grouped_gemm", out, a, b, sizes, scale_a, scale_b, **given)
 
 
@@ -181,5 +183,6 @@ def k_grouped_gemm(a: torch.Tensor, b: torch.Tensor, sizes: torch.Tensor, scale_
                    scale_b: Optional[torch.Tensor] = None, *, out: Optional[torch.Tensor] = None,
                    **given: Any) -> torch.Tensor:
     """Returns (c[g] +) scale(a[:, group g] @ b[:, group g].T): a (M, K), b (N, K), result (G, M, N) in float32 unless
-    out_dtype says otherwise. As warpwright.k_grouped_gemm."""
+    out_dtype says otherwise. `sizes` are those of grouped_gemm(), counting K; the other arguments mean what they mean in
+    warpwright.k_grouped_gemm() and warpwright.gemm()."""
     return _call("k_grouped_gemm", out, a, b, sizes, scale_a, scale_b, **given)

@@ -293,12 +293,15 @@ def cublaslt_gemm_nt(a: torch.Tensor, b: torch.Tensor, d: torch.Tensor, c: Optio
 
 
 def cublaslt_gemm_nn(a: torch.Tensor, b: torch.Tensor, d: torch.Tensor, c: Optional[torch.Tensor] = None) -> None:
+    """d = a b (+ c), as cublaslt_gemm_nt() computes its product."""
     cublaslt_gemm_nt(a, b.t(), d, c)
 
 
 def cublaslt_gemm_tn(a: torch.Tensor, b: torch.Tensor, d: torch.Tensor, c: Optional[torch.Tensor] = None) -> None:
+    """d = a^T b (+ c), as cublaslt_gemm_nt() computes its product."""
     cublaslt_gemm_nt(a.t(), b.t(), d, c)
 
 
 def cublaslt_gemm_tt(a: torch.Tensor, b: torch.Tensor, d: torch.Tensor, c: Optional[torch.Tensor] = None) -> None:
+    """d = a^T b^T (+ c), as cublaslt_gemm_nt() computes its product."""
     cublaslt_gemm_nt(a.t(), b, d, c)

@@ -32,6 +32,7 @@ def set_num_sms(num_sms: int) -> None:
 
 
 def get_num_sms() -> int:
+    """Returns the limit of SMs, or the SMs of the current GPU without one."""
     if settings.num_sms is not None:
         return settings.num_sms
     return torch.cuda.get_device_properties(torch.cuda.current_device()).multi_processor_count
@@ -43,6 +44,7 @@ def set_pdl(enable: bool) -> None:
 
 
 def get_pdl() -> bool:
+    """Returns what set_pdl() was given, False before its first call."""
     return bool(settings.pdl)
 
 
@@ -52,6 +54,7 @@ def set_tc_util(value: int) -> None:
 
 
 def get_tc_util() -> int:
+    """Returns what set_tc_util() was given."""
     return settings.tc_util
 
 
@@ -63,6 +66,7 @@ def set_compile_mode(mode: int) -> None:
 
 
 def get_compile_mode() -> int:
+    """Returns what set_compile_mode() was given, 0 before its first call."""
     return settings.compile_mode
 
 
@@ -84,6 +88,7 @@ def set_mk_alignment_for_contiguous_layout(value: int) -> None:
 
 
 def get_mk_alignment_for_contiguous_layout() -> int:
+    """Returns the alignment of groups, 128 unless set otherwise."""
     return settings.mk_alignment
 
 
