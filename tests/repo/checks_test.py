@@ -4,6 +4,7 @@ import pathlib
 import tempfile
 import unittest
 
+import documents
 import layers
 import promises
 import style
@@ -37,6 +38,46 @@ class Planted(unittest.TestCase):
         self.assertIn(words, findings[0].message)
         if line:
             self.assertEqual(findings[0].line, line)
+
+
+class Documents(Planted):
+    def setUp(self):
+        super().setUp()
+        self.write("include/warpwright/host/device.hpp", HEAD + "namespace ww { class Device { void open(); }; }\n")
+        self.write("include/warpwright/warpwright.h", "int ww_run(void);\n")
+        self.write("bindings/python/warpwright/__init__.py", "def gemm(): pass\n")
+        self.write("src/cli/verb.cpp", 'const char* flag = "--verify";\n')
+        self.page = ("# A page\n\n## Some part\n\n`--verify` of `ww::Device::open`, `ww_run`, `warpwright.gemm` and\n"
+                     "`host/device.hpp`; [above](#some-part), [there](docs/mechanisms.md)\n")
+        self.write("README.md", self.page)
+
+    def planted(self, old, new, words):
+        self.write("README.md", self.page.replace(old, new))
+        self.assert_found(documents.check, words)
+
+    def test_a_good_tree_passes(self):
+        self.assertEqual(documents.check(self.root), [])
+
+    def test_a_flag_that_does_not_exist(self):
+        self.planted("--verify", "--verity", "flag --verity")
+
+    def test_a_cpp_name_that_does_not_exist(self):
+        self.planted("Device::open", "Device::close", "Device::close")
+
+    def test_a_c_name_that_does_not_exist(self):
+        self.planted("ww_run", "ww_walk", "ww_walk")
+
+    def test_a_python_name_that_does_not_exist(self):
+        self.planted("warpwright.gemm", "warpwright.gem", "warpwright.gem ")
+
+    def test_a_file_that_does_not_exist(self):
+        self.planted("host/device.hpp", "host/devices.hpp", "host/devices.hpp")
+
+    def test_a_heading_that_does_not_exist(self):
+        self.planted("#some-part", "#no-part", "no heading")
+
+    def test_a_linked_file_that_does_not_exist(self):
+        self.planted("docs/mechanisms.md", "docs/mechanics.md", "no file")
 
 
 class Layers(Planted):
