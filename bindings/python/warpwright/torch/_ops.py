@@ -7,8 +7,8 @@ first argument. Sizes of groups stay on the device, and shapes may be symbolic.
 from typing import Any, Callable, Dict, Optional
 
 import torch
-from torch.overrides import _get_current_function_mode_stack
-from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+from torch._C import _len_torch_dispatch_stack, _len_torch_function_stack
+from torch.compiler import is_compiling
 
 from .. import _native
 from .._errors import invalid
@@ -144,8 +144,8 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 def _direct(a: torch.Tensor) -> bool:
     """Whether a call may go past the dispatcher: an eager one, on a tensor that is not of a subclass, in no mode."""
-    return (type(a) in _PLAIN and not torch.compiler.is_compiling() and not _get_current_dispatch_mode_stack()
-            and not _get_current_function_mode_stack())
+    return (type(a) in _PLAIN and not is_compiling() and _len_torch_dispatch_stack() == 0
+            and _len_torch_function_stack() == 0)
 
 
 def _call(kind: str, out: Optional[torch.Tensor], *arguments: Any, **given: Any) -> torch.Tensor:
@@ -167,6 +167,8 @@ def gemm(a: torch.Tensor, b: torch.Tensor, scale_a: Optional[torch.Tensor] = Non
     """Returns epilogue(scale(a @ b.T)): a (M, K), b (N, K), or with a batch in front. The arguments mean
     what they mean in warpwright.gemm(); the keywords are those of torch.ops.warpwright.gemm. torch.compile traces it. Not
     differentiable, as `linear` is."""
+    if not given and _direct(a):  # without a dictionary of keywords, which would take as long as the rest of the call
+        return _native.gemm(a, b, out=out, scale_a=scale_a, scale_b=scale_b)
     return _call("gemm", out, a, b, scale_a, scale_b, **given)
 
 
