@@ -160,7 +160,7 @@ typedef struct ww_device_options {
   int32_t emu_threads;   /* 0: one per core */
   int32_t emu_sms;       /* CTAs resident at once; 0: 4, or one cluster */
   int32_t emu_slow_cta;  /* number + 1 of a CTA that pauses before every tile; 0: none */
-  /* Called after each compilation of a kernel for this device, by the thread that compiled; may be null. */
+  /* Called after each compilation for this device, by a thread of the caller or of the library; may be null. */
   void (*on_compile)(void* context, const char* kernel, double seconds);
   void* context; /* passed to `on_compile` */
 } ww_device_options;
@@ -478,11 +478,12 @@ WW_API ww_status ww_k_grouped_configs(ww_device device, const ww_k_grouped_probl
 /** One problem that kernels are compiled for. */
 typedef struct ww_prepare_case {
   size_t struct_size;
-  /* One of the three; the others are null. */
+  /* One of the three or `kernel`; the others are null. */
   const ww_gemm_problem* gemm;
   const ww_grouped_problem* grouped;
   const ww_k_grouped_problem* k_grouped;
-  const ww_options* options; /* null: the defaults */
+  const ww_options* options; /* null: the defaults; not used for `kernel` */
+  const char* kernel; /* a config, or as docs/command-line.md has it "quantize=1x128,x=bf16" or "transpose=e4m3" */
 } ww_prepare_case;
 
 /** One kernel that is ready, or that failed (`error` is not null). Strings are valid during the call. */

@@ -19,20 +19,24 @@ template <class CProblem> ww_status read_one(const CProblem* problem, const ww_o
 ww_status read_case(const ww_prepare_case* given, PrepareCase& to) {
   Given<ww_prepare_case> from;
   WW_C_PASS(from.read("cases", given));
-  const int problems = (from->gemm != nullptr) + (from->grouped != nullptr) + (from->k_grouped != nullptr);
+  const int problems =
+      (from->gemm != nullptr) + (from->grouped != nullptr) + (from->k_grouped != nullptr) + (from->kernel != nullptr);
   if (problems != 1)
-    return refuse("cases", "one problem in each: gemm, grouped or k_grouped", fmt::format("{}", problems));
+    return refuse("cases", "one in each of gemm, grouped, k_grouped and kernel", fmt::format("{}", problems));
+  if (from->kernel != nullptr) {
+    WW_C_TRY(to, parse_prepare_case(from->kernel));
+    return WW_OK;
+  }
   if (from->gemm != nullptr) return read_one(from->gemm, from->options, to);
   if (from->grouped != nullptr) return read_one(from->grouped, from->options, to);
   return read_one(from->k_grouped, from->options, to);
 }
 
 void tell(const ww_prepare_options& options, std::size_t done, std::size_t of, const PreparedKernel& kernel) {
-  const std::string config = to_text(kernel.config);
   ww_prepared told{};
   told.struct_size = sizeof told;
   told.done = done, told.of = of;
-  told.config = config.c_str();
+  told.config = kernel.text.c_str();
   told.seconds = kernel.seconds;
   told.error = kernel.error ? kernel.error->message.c_str() : nullptr;
   options.progress(options.context, &told);

@@ -64,8 +64,7 @@ std::string list_of(const Prepared& prepared, const std::string& command_line) {
   std::stable_sort(kernels.begin(), kernels.end(),
                    [](const PreparedKernel* a, const PreparedKernel* b) { return a->cases.size() > b->cases.size(); });
   std::string text = fmt::format("# {}\n", command_line);
-  for (const PreparedKernel* kernel : kernels)
-    text += fmt::format("{}  # {}\n", to_text(kernel->config), kernel->cases.size());
+  for (const PreparedKernel* kernel : kernels) text += fmt::format("{}  # {}\n", kernel->text, kernel->cases.size());
   return text;
 }
 
@@ -77,8 +76,7 @@ Outcome report(const std::string& title, const std::string& place, const Prepare
                   prepared.kernels.size(), prepared.kernels.size() == 1 ? "" : "s", place, duration(prepared.seconds));
   List list;
   for (const PreparedKernel& kernel : prepared.kernels) {
-    outcome.text +=
-        fmt::format("  {:<9} {}\n", kernel.error ? "failed" : duration(kernel.seconds), to_text(kernel.config));
+    outcome.text += fmt::format("  {:<9} {}\n", kernel.error ? "failed" : duration(kernel.seconds), kernel.text);
     if (kernel.error) outcome.text += fmt::format("            {}\n", kernel.error->message);
     list.push_back(facts::fields_of(kernel));
     if (kernel.error && !outcome.error) outcome.error = kernel.error;
@@ -99,8 +97,8 @@ Result<std::vector<PrepareCase>> cases_of_configs(const Flags& flags) {
     return failure(ErrorCode::invalid, "--config, --configs", "one of them, or an operation after prepare",
                    flags.config ? "both" : "neither");
   if (flags.config) {
-    WW_TRY(const GemmConfig config, parse_config(*flags.config));
-    made.push_back({config});
+    WW_TRY(PrepareCase one, parse_prepare_case(*flags.config));
+    made.push_back(std::move(one));
     return made;
   }
   std::ifstream file(*flags.configs);
@@ -110,11 +108,10 @@ Result<std::vector<PrepareCase>> cases_of_configs(const Flags& flags) {
     line.resize(std::min(line.find('#'), line.size()));
     while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back()))) line.pop_back();
     if (line.empty()) continue;
-    Result<GemmConfig> config = parse_config(line);
-    if (!config)
-      return failure(
-          with_argument(config.error(), fmt::format("--configs, line {}, {}", number, config.error().argument)));
-    made.push_back({*config});
+    Result<PrepareCase> one = parse_prepare_case(line);
+    if (!one)
+      return failure(with_argument(one.error(), fmt::format("--configs, line {}, {}", number, one.error().argument)));
+    made.push_back(std::move(*one));
   }
   if (!file.eof()) return failure(ErrorCode::could_not_finish, "--configs", "a file that can be read", *flags.configs);
   return made;

@@ -44,10 +44,8 @@ Fields fields_of(const Explanation& explanation) {
 Fields fields_of(const PreparedKernel& kernel) {
   List cases;
   for (const std::size_t i : kernel.cases) cases.emplace_back(static_cast<std::int64_t>(i));
-  Fields fields{{"config", to_text(kernel.config)},
-                {"cases", cases},
-                {"seconds", kernel.seconds},
-                {"ok", !kernel.error.has_value()}};
+  Fields fields{
+      {"config", kernel.text}, {"cases", cases}, {"seconds", kernel.seconds}, {"ok", !kernel.error.has_value()}};
   if (kernel.error) fields.push_back(io::error_fields(*kernel.error)[1]);
   return fields;
 }

@@ -66,8 +66,9 @@ std::string headline(std::string_view source) {
 
 Error compiling_is_off(std::string_view source, const std::string& looked, const char* flag) {
   const std::string kernel = headline(source);
-  // Only texts of configs begin like this; the program makes the other kernels of the library with any of them.
-  const std::string config = kernel.starts_with("arch=") ? kernel : "CONFIG";
+  // These are texts that --config takes; the program makes the other kernels of the library with any config.
+  const auto begins = [&](const char* key) { return kernel.starts_with(key); };
+  const std::string config = begins("arch=") || begins("quantize=") || begins("transpose=") ? kernel : "CONFIG";
   return make_error(ErrorCode::could_not_finish, "kernel",
                     "one that need not be compiled, because WARPWRIGHT_JIT=off forbids it", kernel,
                     fmt::format("it is not {}; to make it: warpwright prepare --config '{}' {}", looked, config, flag));

@@ -100,8 +100,9 @@ Result<void> Nvrtc::bind(void* library) {
   bind(cubin_, "nvrtcGetCUBIN");
   if (!missing.empty()) return failure(ErrorCode::could_not_finish, {}, missing + " in libnvrtc", "none", path_);
   int major = 0, minor = 0;
-  if (version_(&major, &minor) != 0 || major < 12)
-    return failure(ErrorCode::could_not_finish, {}, "NVRTC 12.0 or later", fmt::format("{}.{}", major, minor), path_);
+  // 12.0 does not know st.async, by which the CTAs of a cluster add their parts of a tile.
+  if (version_(&major, &minor) != 0 || major < 12 || (major == 12 && minor < 1))
+    return failure(ErrorCode::could_not_finish, {}, "NVRTC 12.1 or later", fmt::format("{}.{}", major, minor), path_);
   // NVRTC opens its builtins by name, which the loader then finds in memory. If that fails, NVRTC's own error says so.
   if (const std::filesystem::path builtins = nvrtc_builtins(path_, major, minor); !builtins.empty())
     ::dlopen(builtins.c_str(), RTLD_NOW | RTLD_LOCAL);

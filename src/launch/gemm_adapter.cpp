@@ -9,6 +9,7 @@
 #include "launch/gemm_source.hpp"
 #include "launch/operand_maps.hpp"
 #include "launch/overlap.hpp"
+#include "launch/plan_sources.hpp"
 #include "select/swap_ab.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -47,6 +48,7 @@ Result<std::shared_ptr<const GemmAdapter>> GemmAdapter::create(const Device& dev
   const GemmConfig& config = adapter->made_;
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return adapter;
 
+  make_at_once(device.backend(), plan_sources(config, problem));
   WW_TRY(adapter->kernel_, device.backend().kernel(gemm_source(config)));
 
   runtime::Launch& launch = adapter->launch_;

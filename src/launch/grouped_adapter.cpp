@@ -10,6 +10,7 @@
 #include "launch/grouped_source.hpp"
 #include "launch/operand_maps.hpp"
 #include "launch/overlap.hpp"
+#include "launch/plan_sources.hpp"
 #include "warpwright/arch/tensor_map_update.hpp"
 #include "warpwright/config/group_encoding.hpp"
 #include "warpwright/config/shared_memory.hpp"
@@ -75,6 +76,7 @@ Result<std::shared_ptr<const GroupedAdapter>> GroupedAdapter::create(const Devic
   std::shared_ptr<GroupedAdapter> adapter(new GroupedAdapter(device, problem, config));
   if (problem.total_rows() == 0 || problem.n == 0) return adapter;
   const int sms = options.sms > 0 ? min(options.sms, device.info().sms) : device.info().sms;
+  make_at_once(device.backend(), plan_sources(config, problem));
   if (problem.groups > 0) WW_CHECK(adapter->prepare_product(options, sms));
   if (problem.groups > 0 && uses_descriptors(config)) WW_CHECK(adapter->prepare_update(options, sms));
   if (problem.zero_outside) WW_CHECK(adapter->prepare_zeros(options, sms));

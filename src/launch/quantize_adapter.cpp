@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "config/quantize_text.hpp"
 #include "launch/operand_maps.hpp"
 #include "launch/overlap.hpp"
 #include "warpwright/scheduler/padded_groups.hpp"
@@ -41,8 +42,7 @@ runtime::KernelSource quantize_source(QuantizeKind kind) {
                                        kind.copies() ? ""
                                        : kind.blocks ? "_128x128"
                                                      : "_1x128");
-  return {name,
-          fmt::format(R"(// {}
+  return {name, fmt::format(R"(// {}
 #include "warpwright/kernel/quantize.hpp"
 using Kernel = ww::kernel::Quantize<ww::config::QuantizeKind{{ww::DType::{}, ww::DType::{}, {}, {}, {}}}>;
 WW_RESIDENT_KERNEL({}, Kernel::kThreads, Kernel::kCtas, ww::config::QuantizeArguments, params) {{
@@ -50,8 +50,8 @@ WW_RESIDENT_KERNEL({}, Kernel::kThreads, Kernel::kCtas, ww::config::QuantizeArgu
 }}
 WW_MODULE()
 )",
-                      kind.copies() ? "transpose of FP8 matrices" : "cast to FP8 with scales of blocks",
-                      name_of(kind.x), name_of(kind.q), yes(kind.rows), yes(kind.transposed), yes(kind.blocks), name)};
+                            to_text(kind), name_of(kind.x), name_of(kind.q), yes(kind.rows), yes(kind.transposed),
+                            yes(kind.blocks), name)};
 }
 
 std::int64_t quantize_tiles(const QuantizeProblem& p) {

@@ -17,14 +17,16 @@
 #include <fmt/format.h>
 
 #include "config/config_text.hpp"
+#include "config/quantize_text.hpp"
 #include "jit/keys.hpp"
 #include "jit/pack.hpp"
-#include "launch/gemm_source.hpp"
-#include "launch/grouped_source.hpp"
+#include "launch/plan_sources.hpp"
+#include "launch/quantize_adapter.hpp"
 #include "ops/gemm_choice.hpp"
 #include "ops/gemm_validation.hpp"
 #include "ops/group_choice.hpp"
 #include "ops/operand_checks.hpp"
+#include "ops/quantize_validation.hpp"
 #include "runtime/backend.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/resolve.hpp"
@@ -40,39 +42,42 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 /// What a plan of one case would compile.
 struct Needed {
   GemmConfig config;
-  std::vector<runtime::KernelSource> sources;  // the product's first; none where there is nothing to compute
+  std::string text;                                 // as PreparedKernel::text
+  std::vector<runtime::KernelSource> sources = {};  // the main one first; none where there is nothing to compute
 };
+Needed needed(const GemmConfig& config, std::vector<runtime::KernelSource> sources) {
+  return {config, to_text(config), std::move(sources)};
+}
 
 Result<Needed> needed(const GemmProblem& problem, const GemmOptions& options, const ops::LaunchTarget& target) {
   WW_TRY(const ops::Decision decision, ops::decide(problem, options, target));
-  Needed made{decision.config, {}};
-  const GemmProblem& p = decision.problem;
-  if (p.m == 0 || p.n == 0 || p.batch == 0) return made;
-  made.sources.push_back(adapters::gemm_source(decision.config));
-  if (p.pointer_array) made.sources.push_back(adapters::pointer_maps_source());
-  return made;
+  return needed(decision.config, adapters::plan_sources(decision.config, decision.problem));
 }
 
 Result<Needed> needed(const GroupedProblem& problem, const GemmOptions& options, const ops::LaunchTarget& target) {
   WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, target.sms));
-  Needed made{decision.config, {}};
-  const GroupedProblem& p = decision.problem;
-  if (p.total_rows() == 0 || p.n == 0) return made;
-  if (p.groups > 0) made.sources.push_back(adapters::grouped_source(decision.config));
-  if (p.groups > 0 && decision.config.row_groups.variant == GroupedVariant::descriptors)
-    made.sources.push_back(adapters::descriptor_update_source());
-  if (p.zero_outside) made.sources.push_back(adapters::zero_rows_source());
-  return made;
+  return needed(decision.config, adapters::plan_sources(decision.config, decision.problem));
 }
 
 Result<Needed> needed(const KGroupedProblem& problem, const GemmOptions& options, const ops::LaunchTarget&) {
   WW_TRY(const ops::KGroupedDecision decision, ops::decide(problem, options));
-  Needed made{decision.config, {}};
-  if (problem.m == 0 || problem.n == 0 || problem.groups == 0) return made;
-  made.sources.push_back(adapters::gemm_source(decision.config));
-  if (decision.config.k_groups.packing == KPacking::per_group && decision.batch.k > 0)
-    made.sources.push_back(adapters::k_group_maps_source());
+  if (problem.groups == 0) return needed(decision.config, {});
+  return needed(decision.config, adapters::plan_sources(decision.config, decision.batch));
+}
+
+/// The kernel of a valid cast or transpose.
+Needed needed(const QuantizeProblem& problem) {
+  const config::QuantizeKind kind = adapters::quantize_kind(problem);
+  Needed made{{}, to_text(kind)};
+  if (adapters::quantize_tiles(problem) > 0 || problem.groups > 0)
+    made.sources.push_back(adapters::quantize_source(kind));
   return made;
+}
+template <class Problem>
+requires std::is_same_v<Problem, QuantizeProblem> || std::is_same_v<Problem, TransposeProblem> Result<Needed> needed(
+    const Problem& problem, const GemmOptions&, const ops::LaunchTarget&) {
+  WW_TRY(const QuantizeProblem valid, ops::validate(problem));
+  return needed(valid);
 }
 
 Result<GemmConfig> resolved(const GemmConfig& config) {
@@ -91,20 +96,30 @@ Result<GemmConfig> resolved(const GemmConfig& config) {
 /// The kernel of a config, and the small ones that plans with this config may run before it.
 Result<Needed> needed(const GemmConfig& config, const GemmOptions&, const ops::LaunchTarget&) {
   WW_TRY(const GemmConfig made, resolved(config));
-  Needed all{made, {kernel_source(made)}};
-  if (made.grouping == Grouping::row_groups && made.row_groups.variant == GroupedVariant::descriptors)
-    all.sources.push_back(adapters::descriptor_update_source());
-  if (made.grouping == Grouping::row_groups) all.sources.push_back(adapters::zero_rows_source());
-  if (made.operands.pointer_array) all.sources.push_back(adapters::pointer_maps_source());
-  if (made.k_groups.packing == KPacking::per_group) all.sources.push_back(adapters::k_group_maps_source());
-  return all;
+  return needed(made, adapters::plan_sources(made));
 }
 
 /// A kernel to be made: its entry of the result, and what to compile.
 struct Job {
   std::size_t kernel = 0;
   std::vector<runtime::KernelSource> sources;
+  std::size_t made = 0;  // of the sources
 };
+
+/// The entry of a case that no kernel solves.
+PreparedKernel unmade(std::size_t i, const PrepareCase& given, const Error& error) {
+  PreparedKernel kernel{.cases = {i}, .error = error};
+  if (const auto* quantize = std::get_if<QuantizeProblem>(&given.problem)) {
+    kernel.text = to_text(adapters::quantize_kind(*quantize));
+  } else if (const auto* transpose = std::get_if<TransposeProblem>(&given.problem)) {
+    kernel.text = fmt::format("transpose={}", name_of(transpose->type));
+  } else {
+    const auto* config = std::get_if<GemmConfig>(&given.problem);
+    kernel.config = config ? *config : given.options.config;
+    kernel.text = to_text(kernel.config);
+  }
+  return kernel;
+}
 
 /// Fills `kernels`; entries with an error get no job.
 std::vector<Job> jobs_of(const ops::LaunchTarget& target, std::span<const PrepareCase> cases,
@@ -115,8 +130,7 @@ std::vector<Job> jobs_of(const ops::LaunchTarget& target, std::span<const Prepar
     Result<Needed> made =
         std::visit([&](const auto& problem) { return needed(problem, cases[i].options, target); }, cases[i].problem);
     if (!made) {
-      const auto* config = std::get_if<GemmConfig>(&cases[i].problem);
-      kernels.push_back({.cases = {i}, .config = config ? *config : cases[i].options.config, .error = made.error()});
+      kernels.push_back(unmade(i, cases[i], made.error()));
       continue;
     }
     if (made->sources.empty()) continue;
@@ -128,22 +142,38 @@ std::vector<Job> jobs_of(const ops::LaunchTarget& target, std::span<const Prepar
       continue;
     }
     jobs.push_back({kernels.size(), std::move(made->sources)});
-    kernels.push_back({.cases = {i}, .config = made->config});
+    kernels.push_back({.cases = {i}, .config = made->config, .text = std::move(made->text)});
   }
   return jobs;
 }
 
 using Maker = std::function<Result<void>(const runtime::KernelSource&)>;
 
-/// Makes the kernels of one job. It lets no exception escape, because it runs at the top of a thread.
-std::optional<Error> make_kernel(const Maker& make, const Job& job) {
+/// Makes one kernel. It lets no exception escape, because it runs at the top of a thread.
+std::optional<Error> make_kernel(const Maker& make, const runtime::KernelSource& source) {
   try {
-    for (const runtime::KernelSource& source : job.sources)
-      if (const Result<void> made = make(source); !made) return made.error();
+    if (const Result<void> made = make(source); !made) return made.error();
     return std::nullopt;
   } catch (const std::exception& error) {  // out of memory, at worst
     return make_error(ErrorCode::could_not_finish, {}, {}, {}, error.what());
   }
+}
+
+/// One source of a job; those of a job are made at the same time, too.
+struct Task {
+  std::size_t job, source;
+};
+
+/// Main kernels first, because they take the longest.
+std::vector<Task> tasks_of(const std::vector<Job>& jobs) {
+  std::vector<Task> tasks;
+  bool more = true;
+  for (std::size_t source = 0; more; ++source) {
+    more = false;
+    for (std::size_t job = 0; job < jobs.size(); ++job)
+      if (source < jobs[job].sources.size()) tasks.push_back({job, source}), more = true;
+  }
+  return tasks;
 }
 
 /// Calls `make`, on several threads, for the sources of every kernel that the cases need.
@@ -151,11 +181,11 @@ Prepared prepare_with(const Maker& make, const ops::LaunchTarget& target, std::s
                       const PrepareOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   Prepared prepared;
-  const std::vector<Job> jobs = jobs_of(target, cases, prepared.kernels);
+  std::vector<Job> jobs = jobs_of(target, cases, prepared.kernels);
+  const std::vector<Task> tasks = tasks_of(jobs);
   std::mutex reporting;
   std::size_t done = 0;
   const auto report = [&](const PreparedKernel& kernel) {
-    const std::lock_guard lock(reporting);
     ++done;
     if (options.progress) options.progress(done, prepared.kernels.size(), kernel);
   };
@@ -164,19 +194,23 @@ Prepared prepare_with(const Maker& make, const ops::LaunchTarget& target, std::s
 
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
-    for (std::size_t i; (i = next++) < jobs.size();) {
-      PreparedKernel& kernel = prepared.kernels[jobs[i].kernel];
+    for (std::size_t i; (i = next++) < tasks.size();) {
+      Job& job = jobs[tasks[i].job];
       const auto begin = std::chrono::steady_clock::now();
-      kernel.error = make_kernel(make, jobs[i]);
-      kernel.seconds = seconds_since(begin);
-      report(kernel);
+      std::optional<Error> error = make_kernel(make, job.sources[tasks[i].source]);
+      const double seconds = seconds_since(begin);
+      const std::lock_guard lock(reporting);
+      PreparedKernel& kernel = prepared.kernels[job.kernel];
+      kernel.seconds = std::max(kernel.seconds, seconds);
+      if (error && !kernel.error) kernel.error = std::move(error);
+      if (++job.made == job.sources.size()) report(kernel);
     }
   };
   const std::size_t wanted = options.threads > 0 ? static_cast<std::size_t>(options.threads)
                                                  : std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::jthread> threads;
   try {
-    while (threads.size() + 1 < std::min(wanted, jobs.size())) threads.emplace_back(work);
+    while (threads.size() + 1 < std::min(wanted, tasks.size())) threads.emplace_back(work);
   } catch (const std::exception&) {  // continue with the threads that were created
   }
   work();
@@ -206,6 +240,10 @@ class PackMaker {
     if (!entry) {
       WW_TRY(entry, nvrtc_.compile(source.text));
     }
+    // A pack outlives the compiler of its user, so that a slow kernel would stay slow.
+    if (entry->log.find("are serialized") != std::string::npos)
+      return failure(ErrorCode::could_not_finish, {}, "an NVRTC that keeps wgmma asynchronous", nvrtc_.identity(),
+                     entry->log);
     const std::lock_guard lock(mutex_);
     kernels_.emplace(key, std::move(*entry));
     return {};
@@ -222,6 +260,17 @@ class PackMaker {
 };
 
 }  // namespace
+
+Result<PrepareCase> parse_prepare_case(std::string_view text) {
+  PrepareCase made;
+  if (!names_quantize(text)) {
+    WW_TRY(made.problem, parse_config(text));
+    return made;
+  }
+  WW_TRY(const auto problem, parse_quantize(text));
+  std::visit([&](const auto& one) { made.problem = one; }, problem);
+  return made;
+}
 
 Prepared prepare(const Device& device, std::span<const PrepareCase> cases, const PrepareOptions& options) {
   const auto make = [&](const runtime::KernelSource& source) -> Result<void> {

@@ -30,6 +30,8 @@ class Device::Backend {
   virtual Result<arch::TensorMap> encode(const TensorMapSpec& spec) = 0;
   /// Returns the kernel from memory, from disk, or from the compiler.
   virtual Result<std::shared_ptr<const runtime::Kernel>> kernel(const KernelSource& source) = 0;
+  /// Returns whether kernel() would find the kernel in the device's memory.
+  virtual bool has_kernel(const KernelSource& source) = 0;
   virtual Result<void> launch(const runtime::Launch& launch) = 0;
   /// Returns the error that launch() would return for its arguments, without running anything.
   virtual Result<void> check_launch(const runtime::Launch&) const { return {}; }

@@ -179,8 +179,10 @@ class CudaBackend final : public Backend {
 
   Result<arch::TensorMap> encode(const TensorMapSpec& spec) override;
 
+  bool has_kernel(const KernelSource& source) override { return kernels_.contains(key_of(source)); }
+
   Result<std::shared_ptr<const Kernel>> kernel(const KernelSource& source) override {
-    return kernels_.get(source.name + '\n' + source.text, [&]() -> Result<std::shared_ptr<const Kernel>> {
+    return kernels_.get(key_of(source), [&]() -> Result<std::shared_ptr<const Kernel>> {
       WW_TRY(const jit::Compiled compiled, jit::compile_cubin(source.text, cache_dir_));
       const auto told = [&](Result<std::shared_ptr<const Kernel>> kernel, const jit::Compiled& from) {
         if (kernel && on_kernel_) on_kernel_({source.name, from.compile_seconds});

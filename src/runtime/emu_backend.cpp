@@ -160,8 +160,10 @@ class EmuBackend final : public Backend {
     return emu::encode(spec);
   }
 
+  bool has_kernel(const KernelSource& source) override { return kernels_.contains(key_of(source)); }
+
   Result<std::shared_ptr<const Kernel>> kernel(const KernelSource& source) override {
-    return kernels_.get(source.name + '\n' + source.text, [&]() -> Result<std::shared_ptr<const Kernel>> {
+    return kernels_.get(key_of(source), [&]() -> Result<std::shared_ptr<const Kernel>> {
       WW_TRY(const jit::Compiled compiled, jit::compile_module(source.text, options_.cache_dir, options_.emu.check));
       WW_TRY(const LoadedEntry loaded, load_entry(compiled.path, source.name));
       auto kernel = std::make_shared<const EmuKernel>(this, loaded.entry, loaded.hooked);

@@ -10,9 +10,13 @@
 #include <mutex>
 #include <string>
 
+#include "host/kernel_launch.hpp"
 #include "warpwright/host/result.hpp"
 
 namespace ww::runtime {
+
+/// Returns the key of a kernel among those of a device.
+inline std::string key_of(const KernelSource& source) { return source.name + '\n' + source.text; }
 
 template <class Value> class KernelCache {
  public:
@@ -25,6 +29,13 @@ template <class Value> class KernelCache {
       slot->value = std::move(*made);
     }
     return slot->value;
+  }
+
+  /// Returns whether get() would return at once.
+  bool contains(const std::string& key) {
+    const std::shared_ptr<Slot> slot = find(key);
+    const std::unique_lock lock(slot->mutex, std::try_to_lock);
+    return lock.owns_lock() && slot->value != nullptr;
   }
 
  private:

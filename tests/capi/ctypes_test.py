@@ -104,6 +104,10 @@ class Test:
         case = self.header.make("ww_prepare_case", gemm=ctypes.addressof(problem))
         report = self.c.report("prepare", self.device, case, ctypes.c_size_t(1), None)
         assert report["failed"] == 0 and len(report["kernels"]) == 1, report
+        text = ctypes.create_string_buffer(b"transpose=e4m3")
+        case = self.header.make("ww_prepare_case", kernel=ctypes.addressof(text))
+        report = self.c.report("prepare", self.device, case, ctypes.c_size_t(1), None)
+        assert report["kernels"][0]["config"] == "transpose=e4m3" and report["failed"] == 0, report
 
     def errors(self) -> None:
         problem = self.header.make("ww_gemm_problem", m=-5)

@@ -30,6 +30,12 @@ std::vector<std::string> listed_configs() {
   return lines;
 }
 
+PrepareCase case_of(const std::string& line) {
+  const auto made = parse_prepare_case(line);
+  EXPECT_TRUE(made) << line << ": " << made.error().message;
+  return made ? *made : PrepareCase{GemmConfig{}};
+}
+
 std::string key_of(const GemmConfig& config) { return jit::cubin_source_key(kernel_source(config).text); }
 
 /// The keys of the kernels that a pack of src/launch/pack_configs.txt holds.
@@ -37,8 +43,8 @@ const std::set<std::string>& listed_keys() {
   static const std::set<std::string> keys = [] {
     std::set<std::string> made;
     for (const std::string& line : listed_configs()) {
-      const PrepareCase one[] = {{*parse_config(line)}};
-      made.insert(key_of(plan_kernels(one).kernels[0].config));
+      const PrepareCase one[] = {case_of(line)};
+      if (std::holds_alternative<GemmConfig>(one[0].problem)) made.insert(key_of(plan_kernels(one).kernels[0].config));
     }
     return made;
   }();
@@ -49,12 +55,10 @@ TEST(Packs, ListsResolvedConfigs) {
   const auto lines = listed_configs();
   ASSERT_GT(lines.size(), 20u);
   for (const std::string& line : lines) {
-    const auto config = parse_config(line);
-    ASSERT_TRUE(config) << config.error().message;
-    const PrepareCase one[] = {{*config}};
+    const PrepareCase one[] = {case_of(line)};
     const Prepared planned = plan_kernels(one);
     ASSERT_EQ(planned.failed, 0u) << planned.kernels[0].error->message;
-    EXPECT_EQ(to_text(planned.kernels[0].config), line) << "nothing is left open";
+    EXPECT_EQ(planned.kernels[0].text, line) << "nothing is left open";
   }
 }
 
@@ -118,21 +122,22 @@ TEST_F(KernelPack, HoldsWhatPlansNeed) {
       {GroupedProblem{.groups = 8, .rows = 512, .n = 1024, .k = 1024, .scale = Scale::block_1x128_128x128}},
       {GemmProblem{.m = 0, .n = 64, .k = 64}},
       {dense},
-      {*parse_config("scale=block,tile=128x100x128")}};
+      {*parse_config("scale=block,tile=128x100x128")},
+      case_of("quantize=1x128")};
   int told = 0;
   const auto prepared =
       write_kernel_pack(scratch_ / "folder/a.wwpack", cases,
                         {.progress = [&](std::size_t, std::size_t, const PreparedKernel&) { ++told; }});
   ASSERT_TRUE(prepared) << prepared.error().message;
-  ASSERT_EQ(prepared->kernels.size(), 4u);
-  EXPECT_EQ(told, 4);
+  ASSERT_EQ(prepared->kernels.size(), 5u);
+  EXPECT_EQ(told, 5);
   EXPECT_EQ(prepared->failed, 1u);
   EXPECT_EQ(prepared->kernels[1].cases, (std::vector<std::size_t>{1, 2}));
   ASSERT_TRUE(prepared->kernels[3].error);
   EXPECT_EQ(prepared->kernels[3].error->code, ErrorCode::unsupported);
   const auto pack = jit::Pack::open(scratch_ / "folder/a.wwpack");
   ASSERT_TRUE(pack) << pack.error().message;
-  EXPECT_EQ(pack->size(), 4u) << "three kernels, and the one that zeros rows";
+  EXPECT_EQ(pack->size(), 5u) << "three products, the kernel that zeros rows, and a cast";
   for (int i = 0; i < 3; ++i) {
     const KernelSource source = kernel_source(prepared->kernels[i].config);
     const auto kernel = pack->read(jit::cubin_source_key(source.text));
@@ -148,6 +153,52 @@ TEST_F(KernelPack, HoldsWhatPlansNeed) {
   const auto found = jit::compile_cubin(kernel_source(prepared->kernels[0].config).text, scratch_ / "cache");
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found->origin, KernelOrigin::pack);
+}
+
+// The text of a cast is that of its problem, and a plan finds its kernel in the pack by the same source.
+TEST(Packs, NameCastsAndTransposes) {
+  std::vector<PrepareCase> cases;
+  std::set<std::string> texts;
+  for (const QuantizeBlock block : {QuantizeBlock::b1x128, QuantizeBlock::b128x128})
+    for (const DType x : {DType::bf16, DType::f16, DType::f32})
+      for (const DType q : {DType::e4m3, DType::e5m2})
+        for (int outputs = 1; outputs < 4; ++outputs)
+          cases.push_back({QuantizeProblem{.block = block,
+                                           .m = 300,
+                                           .k = 500,
+                                           .x = x,
+                                           .q = q,
+                                           .rows = (outputs & 1) != 0,
+                                           .transposed = (outputs & 2) != 0}});
+  for (const DType type : {DType::e4m3, DType::e5m2}) cases.push_back({TransposeProblem{.n = 5, .k = 7, .type = type}});
+  const Prepared planned = plan_kernels(cases);
+  ASSERT_EQ(planned.failed, 0u);
+  ASSERT_EQ(planned.kernels.size(), cases.size());
+  for (const PreparedKernel& kernel : planned.kernels) {
+    const PrepareCase one[] = {case_of(kernel.text)};
+    EXPECT_EQ(plan_kernels(one).kernels[0].text, kernel.text);
+    EXPECT_TRUE(texts.insert(kernel.text).second) << kernel.text;
+  }
+  EXPECT_EQ(plan_kernels(std::vector<PrepareCase>{{QuantizeProblem{.m = 0, .k = 128}}}).kernels.size(), 0u);
+}
+
+TEST(Packs, RefuseTextsThatAreNoCast) {
+  for (const auto& [text, argument] : {std::pair{"quantize=1x64", "quantize, key quantize"},
+                                       {"quantize=1x128,x=bf16,x=f32", "quantize, key x"},
+                                       {"quantize=1x128,rows=2", "quantize, key rows"},
+                                       {"quantize=1x128,rows", "quantize"},
+                                       {"quantize=1x128,y=bf16", "quantize, key y"},
+                                       {"quantize=1x128,q=bf15", "quantize, key q"},
+                                       {"transpose=e3m4", "transpose"}}) {
+    const auto made = parse_prepare_case(text);
+    ASSERT_FALSE(made) << text;
+    EXPECT_EQ(made.error().argument, argument) << text;
+  }
+  for (const char* text :
+       {"quantize=1x128,x=e4m3", "quantize=1x128,q=bf16", "quantize=1x128,rows=0", "transpose=bf16"}) {
+    const PrepareCase one[] = {case_of(text)};
+    EXPECT_EQ(plan_kernels(one).failed, 1u) << text;
+  }
 }
 
 TEST_F(KernelPack, SaysWhatItIsNotMadeFor) {

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <set>
 #include <string>
 
@@ -44,6 +47,30 @@ fs::path failing_compiler(const Scratch& scratch, const std::string& word) {
       scratch / "failing-c++",
       "echo x >> " + (scratch / "log").string() + "\nfor file; do case $file in *kernel.cpp) grep -q '" + word +
           "' \"$file\" && { echo no kernel today >&2; exit 1; };; esac; done\nexec " + WW_TEST_COMPILER + " \"$@\"\n");
+}
+
+// Each kernel waits until another one is being made, which never happens if a plan makes them in turn.
+TEST(Prepare, APlanMakesItsKernelsAtTheSameTime) {
+  const Scratch scratch;
+  std::mutex mutex;
+  std::condition_variable changed;
+  int begun = 0, alone = 0;
+  const auto on_kernel = [&](const KernelEvent&) {
+    std::unique_lock lock(mutex);
+    ++begun;
+    changed.notify_all();
+    alone += !changed.wait_for(lock, std::chrono::seconds(20), [&] { return begun >= 2; });
+  };
+  const auto device = Device::open("emu:sm90", {.cache_dir = scratch / "cache", .emu = {}, .on_kernel = on_kernel});
+  ASSERT_TRUE(device) << device.error().message;
+  const GroupedProblem grouped{
+      .groups = 4, .rows = 64, .n = 128, .k = 128, .scale = Scale::tensor, .zero_outside = true};
+  const auto plan = plan_grouped(*device, grouped);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(begun, 2);
+  EXPECT_EQ(alone, 0);
+  ASSERT_TRUE(plan_grouped(*device, grouped));
+  EXPECT_EQ(begun, 2);
 }
 
 TEST(Prepare, CompilesEachKernelOnceAndPlansCompileNothing) {

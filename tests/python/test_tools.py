@@ -54,6 +54,18 @@ def test_prepare_reports_progress_and_failures():
     assert any(error and "13" in error for *_, error in seen)
 
 
+def test_prepare_takes_kernels_as_text():
+    texts = ["quantize=1x128,x=bf16,q=e4m3,rows=1,transposed=1", "transpose=e4m3"]
+    report = warpwright.prepare([*texts, "quantize=1x128,transposed=1", "transpose=bf16"], "emu:sm90")
+    assert [kernel["config"] for kernel in report["kernels"]] == [*texts, "transpose=bf16"]
+    assert [kernel["ok"] for kernel in report["kernels"]] == [True, True, False]
+    assert report["kernels"][0]["cases"] == [0, 2]
+    for text, argument in (("quantize=1x64", "quantize, key quantize"), ("tile=1", "config, key tile"), ("\0", "problems")):
+        with pytest.raises(warpwright.InvalidError) as caught:
+            warpwright.prepare([text], "emu:sm90")
+        assert caught.value.argument == argument
+
+
 def test_an_exception_of_progress_is_raised():
     def stop(*_):
         raise KeyError("enough")

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entries that describe a product without tensors: can_implement, explain, configs, prepare, check, version. They
 // return JSON texts, which warpwright._tools turns into objects.
+#include <deque>
 #include <memory>
+#include <string>
 
 #include "device.hpp"
 #include "operations.hpp"
@@ -108,13 +110,27 @@ PyObject* prepare(PyObject*, PyObject* args) {
   const Ref list(opened ? PySequence_List(cases) : nullptr);
   if (!list) return nullptr;
   std::vector<std::unique_ptr<Description>> descriptions;
+  std::deque<std::string> kernels;
   std::vector<ww_prepare_case> made;
   for (Py_ssize_t i = 0; i < PyList_Size(list.get()); ++i) {
+    PyObject* const item = PyList_GetItem(list.get(), i);
+    if (PyUnicode_Check(item)) {
+      Py_ssize_t length = 0;
+      const char* const text = PyUnicode_AsUTF8AndSize(item, &length);
+      if (text == nullptr) return nullptr;
+      kernels.emplace_back(text, static_cast<std::size_t>(length));
+      if (kernels.back().find('\0') != std::string::npos)
+        return invalid("problems", "texts without null characters", "one with"), nullptr;
+      ww_prepare_case one{};
+      one.struct_size = sizeof one;
+      one.kernel = kernels.back().c_str();
+      made.push_back(one);
+      continue;
+    }
     PyObject *operation = nullptr, *fields = nullptr, *case_options = nullptr;
     descriptions.push_back(std::make_unique<Description>());
     Description& d = *descriptions.back();
-    if (!PyArg_ParseTuple(PyList_GetItem(list.get(), i), "OOO", &operation, &fields, &case_options) ||
-        !d.read(operation, fields, case_options))
+    if (!PyArg_ParseTuple(item, "OOO", &operation, &fields, &case_options) || !d.read(operation, fields, case_options))
       return nullptr;
     ww_prepare_case one{};
     one.struct_size = sizeof one;

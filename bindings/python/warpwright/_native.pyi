@@ -374,7 +374,7 @@ def configs(
 ) -> str: ...
 def prepare(
     device: Device | str,
-    cases: Sequence[tuple[str, dict[str, Any], dict[str, Any]]],
+    cases: Sequence[str | tuple[str, dict[str, Any], dict[str, Any]]],
     threads: int,
     progress: Callable[[int, int, str, float, str | None], object] | None,
     /,

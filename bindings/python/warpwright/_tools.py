@@ -37,7 +37,7 @@ def explain(problem: Problem, options: Options = _DEFAULTS, device: Optional[Any
 
 
 def prepare(
-    problems: Iterable[Union[Problem, Tuple[Problem, Options]]],
+    problems: Iterable[Union[str, Problem, Tuple[Problem, Options]]],
     device: AnyDevice = "auto",
     *,
     threads: int = 0,
@@ -46,12 +46,18 @@ def prepare(
     """Compiles every kernel that `problems` need into the cache of `device`, each once, on `threads` threads (0: one per
     core). An entry is a problem, or a pair of it and its Options.
 
+    A text is a config, a cast "quantize=1x128,x=bf16,q=e4m3,rows=1,transposed=0" (missing keys have these values, and
+    128x128 is the other block), or "transpose=e4m3".
+
     progress(done, of, config, seconds, error) is called after each kernel; an exception that it raises is raised at the
     end. Returns {"kernels": [{"config", "cases", "seconds", "error"}], "failed", "seconds"}: a kernel that cannot be made
     does not stop the others.
     """
-    cases = []
+    cases: List[Any] = []
     for entry in problems:
+        if isinstance(entry, str):
+            cases.append(entry)
+            continue
         problem, options = entry if isinstance(entry, tuple) else (entry, _DEFAULTS)
         cases.append((problem.operation, problem.fields(), options.fields()))
     report: Dict[str, Any] = json.loads(_native.prepare(device, cases, threads, progress))

@@ -41,8 +41,8 @@ struct KernelEvent {
 struct DeviceOptions {
   std::filesystem::path cache_dir;  // empty: WARPWRIGHT_CACHE_DIR, XDG_CACHE_HOME/warpwright, ~/.cache/warpwright
   EmuOptions emu;                   // not read for GPUs
-  // Called once for each kernel, after the device has loaded it, by the thread that needed it; may be empty. It must
-  // not throw.
+  // Called once for each kernel, after the device has loaded it, by the thread that made it: a plan that needs several
+  // kernels makes them on several threads at the same time. May be empty; it must not throw.
   std::function<void(const KernelEvent&)> on_kernel = {};
 };
 

@@ -9,26 +9,37 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
+#include "warpwright/host/quantize.hpp"
 
 namespace ww {
 
-/// What one kernel is compiled for: a dense product, groups of rows, groups of K, or a config. The kernel of a config
-/// depends on no problem: fields that the config leaves open get their defaults, and `options` are ignored.
+/// What one kernel is compiled for: a dense product, groups of rows, groups of K, a cast to FP8, a transpose of FP8
+/// matrices, or a config. The kernel of a config depends on no problem: fields that the config leaves open get their
+/// defaults. `options` are those of products.
 struct PrepareCase {
-  std::variant<GemmProblem, GroupedProblem, KGroupedProblem, GemmConfig> problem;  // what is to be planned later
-  GemmOptions options = {};                                                        // and with which options
+  // what is to be planned later
+  std::variant<GemmProblem, GroupedProblem, KGroupedProblem, GemmConfig, QuantizeProblem, TransposeProblem> problem;
+  GemmOptions options = {};  // and with which options
 };
 
-/// One kernel: the config that a plan would choose for its cases.
+/// Returns the case of a kernel as text: a config, "quantize=1x128,x=bf16,q=e4m3,rows=1,transposed=0" (a cast; missing
+/// keys have these values, and 128x128 is the other block), or "transpose=e4m3".
+Result<PrepareCase> parse_prepare_case(std::string_view text);
+
+/// One kernel: the config that a plan would choose for its cases. The small kernels that run before it count as its
+/// part.
 struct PreparedKernel {
   std::vector<std::size_t> cases = {};  // indices of the cases that need it, ascending
-  GemmConfig config = {};               // config of the first of these cases
+  GemmConfig config = {};               // config of the first of these cases; of casts and transposes meaningless
+  std::string text = {};                // the config, cast or transpose as parse_prepare_case() reads it
   double seconds = 0;                   // time to compile or load it; almost nothing from a cache
   std::optional<Error> error = {};      // if set, the kernel was not made, and nothing of it is on disk
 };

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of casts and transposes as text and back, beside the texts of configs: what lists of kernels name them by.
+//   quantize=1x128,x=bf16,q=e4m3,rows=1,transposed=0        transpose=e4m3
+// Missing keys have the values above.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "warpwright/config/quantize_arguments.hpp"
+#include "warpwright/host/quantize.hpp"
+#include "warpwright/host/result.hpp"
+
+namespace ww {
+
+std::string to_text(const config::QuantizeKind& kind);
+
+/// Whether `text` means a cast or a transpose rather than a config.
+bool names_quantize(std::string_view text);
+
+/// Returns a problem of one tile that has the kernel of `text`. Errors name the key.
+Result<std::variant<QuantizeProblem, TransposeProblem>> parse_quantize(std::string_view text);
+
+}  // namespace ww

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels that a plan launches: the product's first, then the small ones that run before or beside it.
+#pragma once
+
+#include <vector>
+
+#include "runtime/backend.hpp"
+#include "warpwright/host/gemm.hpp"
+#include "warpwright/host/grouped.hpp"
+
+namespace ww::adapters {
+
+/// Returns the kernels of a plan of `problem`, which is resolved as `config` is; none where D has no elements.
+std::vector<runtime::KernelSource> plan_sources(const GemmConfig& config, const GemmProblem& problem);
+std::vector<runtime::KernelSource> plan_sources(const GemmConfig& config, const GroupedProblem& problem);
+/// Returns all kernels that plans with `config` may have.
+std::vector<runtime::KernelSource> plan_sources(const GemmConfig& config);
+
+/// Makes several kernels at the same time, so that the caller then finds each in the device's memory. Does nothing
+/// where at most one is missing. A kernel that fails here fails again when the caller asks for it, with its error.
+void make_at_once(Device::Backend& backend, const std::vector<runtime::KernelSource>& sources);
+
+}  // namespace ww::adapters
