@@ -68,7 +68,9 @@ def _outputs(x: torch.Tensor, square: bool, rows: bool, transpose: bool, offs: O
 
 
 def _run(x: torch.Tensor, *, square: bool, rows: bool, transpose: bool, offs: Optional[torch.Tensor], align: int,
-         alignment: int, dtype: str, power_of_two: bool, min_amax: Optional[float], mn_major: bool) -> List[torch.Tensor]:
+         alignment: int, dtype: str, power_of_two: bool, min_amax: Optional[float], mn_major: bool,
+         after: Optional[torch.Tensor] = None) -> List[torch.Tensor]:
+    del after
     made = _outputs(x, square, rows, transpose, offs, align, dtype, mn_major)
     cast = _named(made, rows, transpose)
     least = 0.0 if min_amax is None else min_amax if min_amax > 0 else -1.0
@@ -86,26 +88,32 @@ def _named(made: List[torch.Tensor], rows: bool, transpose: bool) -> Cast:
 
 
 def _fake(x: torch.Tensor, *, square: bool, rows: bool, transpose: bool, offs: Optional[torch.Tensor], align: int,
-          alignment: int, dtype: str, power_of_two: bool, min_amax: Optional[float],
-          mn_major: bool) -> List[torch.Tensor]:
+          alignment: int, dtype: str, power_of_two: bool, min_amax: Optional[float], mn_major: bool,
+          after: Optional[torch.Tensor] = None) -> List[torch.Tensor]:
     return _outputs(x, square, rows, transpose, offs, align, dtype, mn_major)
 
 
-def _transposed(w: torch.Tensor, scales: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+def _transposed(w: torch.Tensor, scales: torch.Tensor,
+                after: Optional[torch.Tensor] = None) -> Tuple[torch.Tensor, torch.Tensor]:
+    del after
     n, k = w.shape[-2:]
     name = "e5m2" if w.dtype == torch.float8_e5m2 else "e4m3"
     return _matrix(w, k, n, name), _scales(w, _blocks(k), _blocks(n), False)
 
 
-def _run_transpose(w: torch.Tensor, scales: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+def _run_transpose(w: torch.Tensor, scales: torch.Tensor,
+                   after: Optional[torch.Tensor] = None) -> Tuple[torch.Tensor, torch.Tensor]:
+    del after
     made, made_scales = _transposed(w, scales)
     _native.transpose(w, scales, made, made_scales, None, None, None)
     return made, made_scales
 
 
+# `after` is not read. A cast of a weight for a backward pass names the gradient there, because torch.compile would otherwise
+# move it into the forward pass and keep its result until then.
 _LIBRARY.define("quantize(Tensor x, *, bool square, bool rows, bool transpose, Tensor? offs, int align, int alignment, "
-                "str dtype, bool power_of_two, float? min_amax, bool mn_major) -> Tensor[]")
-_LIBRARY.define("transpose_fp8(Tensor w, Tensor scales) -> (Tensor, Tensor)")
+                "str dtype, bool power_of_two, float? min_amax, bool mn_major, Tensor? after=None) -> Tensor[]")
+_LIBRARY.define("transpose_fp8(Tensor w, Tensor scales, *, Tensor? after=None) -> (Tensor, Tensor)")
 for _key in ("CUDA", "CPU"):
     _LIBRARY.impl("quantize", _run, _key)
     _LIBRARY.impl("transpose_fp8", _run_transpose, _key)
@@ -115,12 +123,13 @@ torch.library.register_fake("warpwright::transpose_fp8", _transposed, lib=_LIBRA
 
 def cast(x: torch.Tensor, *, square: bool = False, rows: bool = True, transpose: bool = False,
          offs: Optional[torch.Tensor] = None, align: int = 128, alignment: int = 1, dtype: str = "e4m3",
-         power_of_two: bool = False, min_amax: Optional[float] = 0.0, mn_major: bool = False) -> Cast:
+         power_of_two: bool = False, min_amax: Optional[float] = 0.0, mn_major: bool = False,
+         after: Optional[torch.Tensor] = None) -> Cast:
     """Casts x in one pass: `rows` writes q, `transpose` q_t; `square` blocks are 128 x 128. No limit of amax unless
-    min_amax gives one, because gradients are small."""
-    run = _run if _direct(x) else torch.ops.warpwright.quantize
+    min_amax gives one, because gradients are small. The cast stays behind what computes `after`."""
+    run = _run if _direct(x) and not x.is_meta else torch.ops.warpwright.quantize
     made = run(x, square=square, rows=rows, transpose=transpose, offs=offs, align=align, alignment=alignment, dtype=dtype,
-               power_of_two=power_of_two, min_amax=min_amax, mn_major=mn_major)
+               power_of_two=power_of_two, min_amax=min_amax, mn_major=mn_major, after=after)
     return _named(made, rows, transpose)
 
 
@@ -144,10 +153,11 @@ def quantize_128x128(w: torch.Tensor, *, transpose: bool = False, dtype: str = "
     return tuple(one for one in made if one is not None)
 
 
-def transpose_fp8(w: torch.Tensor, scales: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+def transpose_fp8(w: torch.Tensor, scales: torch.Tensor, *,
+                  after: Optional[torch.Tensor] = None) -> Tuple[torch.Tensor, torch.Tensor]:
     """As warpwright.transpose_fp8, traceable by torch.compile: w (N, K) or (groups, N, K) in FP8 and its scales of
-    128 x 128 blocks, both transposed."""
-    if _direct(w):
+    128 x 128 blocks, both transposed. Under torch.compile the transpose stays behind what computes `after`."""
+    if _direct(w) and not w.is_meta:
         return _run_transpose(w, scales)
-    made: Tuple[torch.Tensor, torch.Tensor] = torch.ops.warpwright.transpose_fp8(w, scales)
+    made: Tuple[torch.Tensor, torch.Tensor] = torch.ops.warpwright.transpose_fp8(w, scales, after=after)
     return made

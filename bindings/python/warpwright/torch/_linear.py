@@ -79,15 +79,16 @@ def _forward(x: torch.Tensor, weight: Optional[torch.Tensor], bias: Optional[tor
 
 
 def _transposed_weight(weight: Optional[torch.Tensor], quantized: Sequence[Optional[torch.Tensor]],
-                       settings: _Settings) -> Tuple[torch.Tensor, torch.Tensor]:
+                       settings: _Settings, dy: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
     q, scales, q_t, scales_t = quantized
     if q_t is None and q is None:
         assert weight is not None
-        made = cast(_by_rows(weight), square=True, rows=False, transpose=True, power_of_two=settings.power_of_two)
+        made = cast(_by_rows(weight), square=True, rows=False, transpose=True, power_of_two=settings.power_of_two,
+                    after=dy)
         q_t, scales_t = made.q_t, made.scales_t
     elif q_t is None:
         assert q is not None and scales is not None
-        return transpose_fp8(q, scales)
+        return transpose_fp8(q, scales, after=dy)
     assert q_t is not None and scales_t is not None
     return q_t, scales_t
 
@@ -182,7 +183,7 @@ def _gradients(ctx: Any, dy: torch.Tensor) -> List[Optional[torch.Tensor]]:
         one = cast(dy, rows=need_x, transpose=need_weight, offs=offs if need_weight else None, alignment=alignment,
                    dtype=settings.grad_dtype, power_of_two=settings.power_of_two, mn_major=True)
         if need_x:
-            q_t, scales_t = _transposed_weight(weight, quantized, settings)
+            q_t, scales_t = _transposed_weight(weight, quantized, settings, dy)
             assert one.q is not None and one.scales is not None
             made[0] = _product(one.q, q_t, one.scales, scales_t, offs, alignment, ctx.x_dtype)
         if need_weight:
@@ -223,7 +224,8 @@ def _accumulator(weight: Optional[torch.Tensor], given: Optional[torch.Tensor], 
 def _out_dtype(x: torch.Tensor, given: Optional[torch.dtype]) -> torch.dtype:
     if given is None:
         kind = x.device.type
-        given = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
+        enabled = kind != "meta" and torch.is_autocast_enabled(kind)
+        given = torch.get_autocast_dtype(kind) if enabled else x.dtype
     if given not in _FLOATS:
         raise invalid("out_dtype", "bfloat16, float16 or float32", given)
     return given
@@ -335,5 +337,5 @@ def grouped_linear(x: torch.Tensor, weight: _Weight, offs: torch.Tensor, bias: O
     if offs.dtype != torch.int32 or tuple(offs.shape) != (groups,) or groups == 0:
         raise invalid("offs", f"int32 of shape ({groups},), the groups of weight, at least one",
                       f"{offs.dtype} of shape {tuple(offs.shape)}")
-    return _apply("grouped_linear", x, weight, bias, offs, alignment, quantized_weight, accumulate_into,
+    return _apply("grouped_linear", x, weight, bias, offs.contiguous(), alignment, quantized_weight, accumulate_into,
                   fuse_wgrad_accumulation, out_dtype, grad_dtype, power_of_two)

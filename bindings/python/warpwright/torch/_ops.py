@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, Optional
 import torch
 from torch._C import _len_torch_dispatch_stack, _len_torch_function_stack
 from torch.compiler import is_compiling
+from torch.utils.flop_counter import register_flop_formula
 
 from .. import _native
 from .._errors import invalid
@@ -139,6 +140,22 @@ for _kind, _fake in (("gemm", _fake_gemm), ("grouped_gemm", _fake_grouped), ("k_
     _register(_kind)
     torch.library.register_fake(f"warpwright::{_kind}", _fake, lib=_LIBRARY)
 
+
+def _flops(a_shape: Any, b_shape: Any, *_: Any, **__: Any) -> Any:
+    """Two for each multiplication of dense products, and of groups as if every row, or column of K, were in one."""
+    batch = max(a_shape[:-2].numel(), b_shape[:-2].numel())
+    return 2 * batch * a_shape[-2] * a_shape[-1] * b_shape[-2]
+
+
+def _flops_of_groups(a_shape: Any, b_shape: Any, *_: Any, **__: Any) -> Any:
+    return 2 * a_shape.numel() * b_shape[-2]
+
+
+for _kind, _count in (("gemm", _flops), ("grouped_gemm", _flops_of_groups), ("k_grouped_gemm", _flops_of_groups)):
+    register_flop_formula(getattr(torch.ops.warpwright, _kind))(_count)
+    register_flop_formula(getattr(torch.ops.warpwright, _kind + "_out"))(
+        lambda _, *shapes, _count=_count, **given: _count(*shapes, **given))
+
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
@@ -153,7 +170,11 @@ def _call(kind: str, out: Optional[torch.Tensor], *arguments: Any, **given: Any)
         count = 2 if kind == "gemm" else 3
         if "accumulate" in given:
             given = _added_to(out, given)
-        return _RUN[kind](*arguments[:count], out, *arguments[count:], **given)
+        try:
+            return _RUN[kind](*arguments[:count], out, *arguments[count:], **given)
+        except RuntimeError:  # torch gives no address of a tensor without data
+            if not arguments[0].is_meta:
+                raise
     if out is None:
         made: torch.Tensor = getattr(torch.ops.warpwright, kind)(*arguments, **given)
         return made
@@ -168,7 +189,11 @@ def gemm(a: torch.Tensor, b: torch.Tensor, scale_a: Optional[torch.Tensor] = Non
     what they mean in warpwright.gemm(); the keywords are those of torch.ops.warpwright.gemm. torch.compile traces it. Not
     differentiable, as `linear` is."""
     if not given and _direct(a):  # without a dictionary of keywords, which would take as long as the rest of the call
-        return _native.gemm(a, b, out=out, scale_a=scale_a, scale_b=scale_b)
+        try:
+            return _native.gemm(a, b, out=out, scale_a=scale_a, scale_b=scale_b)
+        except RuntimeError:  # as in _call()
+            if not a.is_meta:
+                raise
     return _call("gemm", out, a, b, scale_a, scale_b, **given)
 
 
