@@ -403,6 +403,7 @@ def test_without_data():
     w, offs = torch.empty(2, 48, 64, device="meta", dtype=torch.bfloat16, requires_grad=True), offsets((3, 9)).to("meta")
     x = torch.empty(16, 64, device="meta", dtype=torch.bfloat16, requires_grad=True)
     for y in (wwt.linear(x, w[0]), wwt.grouped_linear(x, w, offs), wwt.linear(x, w[0], accumulate_into=w[0].detach().float())):
+        assert wwt.gemm(x, w[0]).shape == (16, 48)
         assert y.is_meta and y.shape == (16, 48) and torch.autograd.grad(y.sum(), x)[0].shape == x.shape
     with FakeTensorMode():
         x = torch.empty(16, 64, requires_grad=True)
