@@ -251,8 +251,8 @@ typedef struct ww_grouped_problem {
   int64_t alignment;      /* WW_OFFSETS: of the start of each group; 0: 1 */
   int64_t lda, ldb, ldd;  /* row strides; 0: packed */
   int64_t stride_b_group; /* from B[g] to B[g + 1]; 0: packed */
-  /* As in ww_gemm_problem, with a stride from group to group for WW_SCALE_TENSOR (0, 0: one for the whole tensor) and
-   * for scales of B. All 0: packed. */
+  /* As in ww_gemm_problem, with a stride from group to group for WW_SCALE_TENSOR (0, 0: one for the whole tensor), for
+   * scales of B, and with WW_MASKED for those of A (0: rows * scale_a_row). All 0: packed. */
   int64_t scale_a_row, scale_a_k, scale_a_group, scale_b_n, scale_b_k, scale_b_group;
   const char* epilogue; /* without reductions */
 } ww_grouped_problem;

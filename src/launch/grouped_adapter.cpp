@@ -98,7 +98,7 @@ Result<void> GroupedAdapter::prepare_product(const GemmOptions& options, int sms
   p.raster = c.raster.width;
   p.scale_a_row = g.scale_a_row;
   p.scale_a_k = g.scale_a_k;
-  p.scale_a_group = g.scale_a_group;
+  p.scale_a_group = g.scale == Scale::tensor ? g.scale_a_group : g.scale_a_gap();
   p.scale_b_n = g.scale_b_n;
   p.scale_b_k = g.scale_b_k;
   p.scale_b_group = g.scale_b_group;

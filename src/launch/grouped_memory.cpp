@@ -14,7 +14,8 @@ constexpr std::int64_t kScaleSpan = 128;
 
 std::uint64_t scale_a_bytes(const GroupedProblem& p) {
   if (p.scale == Scale::none || p.k == 0) return 0;
-  std::int64_t last = (p.total_rows() - 1) * p.scale_a_row;  // strides that a recipe does not read are 0
+  // Strides that a recipe does not read are 0.
+  std::int64_t last = (p.total_rows() - 1) * p.scale_a_row + (p.groups - 1) * p.scale_a_gap();
   if (p.scale == Scale::tensor) last = (p.groups - 1) * p.scale_a_group;
   if (p.scale == Scale::block_1x128_128x128) last += (ceil_div(p.k, kScaleSpan) - 1) * p.scale_a_k;
   return static_cast<std::uint64_t>(last + 1) * sizeof(float);

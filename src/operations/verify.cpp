@@ -303,7 +303,8 @@ Result<Verification> verify(const GroupedProblem& problem, const GroupedOperands
     product.b = operand("b", at(o.b, g * p.stride_b_group, p.b), p.b, p.b_major, p.n, p.k, p.ldb);
     product.d = matrix("d", at(o.d, first * p.ldd, p.d), p.d, OutputLayout::row, count,
                        config::output_columns(p.epilogue, p.n), p.ldd);
-    const std::int64_t scale_row = p.scale == Scale::tensor ? g * p.scale_a_group : first * p.scale_a_row;
+    const std::int64_t scale_row =
+        p.scale == Scale::tensor ? g * p.scale_a_group : g * p.scale_a_gap() + first * p.scale_a_row;
     set_scales(product, p.scale, at(o.scale_a, scale_row, DType::f32), at(o.scale_b, g * p.scale_b_group, DType::f32),
                {p.scale_a_row, p.scale_a_k, p.scale_b_n, p.scale_b_k});
     product.epilogue = p.epilogue;

@@ -34,14 +34,15 @@ void fill_tensor_scales(GroupedProblem& p) {
 }
 
 void fill_row_column_scales(GroupedProblem& p) {
-  p.scale_a_group = p.scale_a_k = p.scale_b_k = 0;
+  p.scale_a_k = p.scale_b_k = 0;
+  if (p.encoding != GroupEncoding::masked) p.scale_a_group = 0;
   if (p.scale_a_row == 0) p.scale_a_row = 1;
   if (p.scale_b_group == 0 && p.scale_b_n == 0) p.scale_b_group = p.n, p.scale_b_n = 1;
 }
 
 void fill_block_scales(GroupedProblem& p) {
   const std::int64_t blocks = ceil_div(p.k, kScaleSpan), columns = ceil_div(p.n, kScaleSpan);
-  p.scale_a_group = 0;
+  if (p.encoding != GroupEncoding::masked) p.scale_a_group = 0;
   if (p.scale_a_row == 0 && p.scale_a_k == 0) p.scale_a_row = blocks, p.scale_a_k = 1;
   if (p.scale_b_group == 0 && p.scale_b_n == 0 && p.scale_b_k == 0)
     p.scale_b_group = columns * blocks, p.scale_b_n = blocks, p.scale_b_k = 1;
@@ -63,14 +64,16 @@ Result<void> check_scales(const GroupedProblem& p) {
     WW_CHECK(check_scale_strides("scale_b", std::array{ScaleAxis{p.groups, p.scale_b_group}}));
   }
   if (p.scale == Scale::row_column) {
-    WW_CHECK(check_scale_strides("scale_a", std::array{ScaleAxis{p.total_rows(), p.scale_a_row}}));
+    WW_CHECK(check_scale_strides(
+        "scale_a", std::array{ScaleAxis{p.groups, p.scale_a_group}, ScaleAxis{p.total_rows(), p.scale_a_row}}));
     WW_CHECK(
         check_scale_strides("scale_b", std::array{ScaleAxis{p.groups, p.scale_b_group}, ScaleAxis{p.n, p.scale_b_n}}));
   }
   if (p.scale == Scale::block_1x128_128x128) {
     const std::int64_t blocks = ceil_div(p.k, kScaleSpan), columns = ceil_div(p.n, kScaleSpan);
-    WW_CHECK(check_scale_strides("scale_a",
-                                 std::array{ScaleAxis{p.total_rows(), p.scale_a_row}, ScaleAxis{blocks, p.scale_a_k}}));
+    WW_CHECK(check_scale_strides(
+        "scale_a", std::array{ScaleAxis{p.groups, p.scale_a_group}, ScaleAxis{p.total_rows(), p.scale_a_row},
+                              ScaleAxis{blocks, p.scale_a_k}}));
     WW_CHECK(
         check_scale_strides("scale_b", std::array{ScaleAxis{p.groups, p.scale_b_group}, ScaleAxis{columns, p.scale_b_n},
                                                   ScaleAxis{blocks, p.scale_b_k}}));

@@ -157,3 +157,31 @@ def test_masked_groups_of_k(rng):
     out = warpwright.k_grouped_gemm(dy.reshape(64, 16).T, x.reshape(64, 24).T, masked=np.array([7, 32], np.int32))
     want = np.stack([wide(dy[g, :c]).T @ wide(x[g, :c]) for g, c in enumerate((7, 32))])
     same(out, want)
+
+
+@pytest.mark.parametrize("variant", ["variant=masked", "variant=descriptors", "variant=ragged"])
+@pytest.mark.parametrize("layout,scale", [("rows last", "block"), ("groups apart", "block"), ("groups inside", "block"),
+                                          ("groups apart", "row-column")])
+def test_masked_groups_whose_scales_are_apart(rng, variant, layout, scale):
+    groups, most = 3, 24
+    a, b = integers(rng, (groups, most, K), E4M3), integers(rng, (groups, N, K), E4M3)
+    columns = 2 if scale == "block" else 1
+    sa = powers(rng, (groups, most, columns))
+    storage = np.full((groups + 1, columns + 1, most + 5), np.nan, np.float32)
+    if layout == "rows last":  # as DeepGEMM lays them out: rows are contiguous within a group
+        given = storage[:groups, :columns, :most].swapaxes(1, 2)
+    elif layout == "groups apart":
+        given = storage.reshape(groups + 1, -1)[:groups, : most * columns].reshape(groups, most, columns)
+        given = np.lib.stride_tricks.as_strided(given, given.shape, (storage.strides[0], 4 * columns, 4))
+    else:  # (Mmax, G, columns)
+        given = np.full((most, groups + 1, columns), np.nan, np.float32)[:, :groups].swapaxes(0, 1)
+    given[...] = sa
+    sb = powers(rng, (groups, 1, columns) if scale == "block" else (groups, N))
+    masked = np.array([24, 0, 7], np.int32)
+    out = np.full((groups, most, N), 5, np.float32)
+    warpwright.grouped_gemm(a, b, masked=masked, out=out, scale=scale, config=variant,
+                            scale_a=given if scale == "block" else given[..., 0], scale_b=sb)
+    want = np.full((groups, most, N), 5.0)
+    for g, count in enumerate(masked):
+        want[g, :count] = product(a[g, :count], b[g], scale, sa[g, :count] if scale == "block" else sa[g, :count, 0], sb[g])
+    same(out, want)

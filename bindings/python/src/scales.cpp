@@ -47,10 +47,12 @@ bool fits(const Tensor& t, Extents e, Outer outer, ScaleStrides& strides) {
   strides = {};
   if (!outer.required && t.rank <= 2 && at(0, t.rank)) return true;
   if (!outer.allowed || t.rank < 1 || t.rank > 3 || t.shape[0] != outer.extent) return false;
-  if (outer.masked > 0) {  // (G, Mmax, columns), whose rows must be evenly spaced over the groups
+  if (outer.masked > 0) {  // (G, Mmax, columns)
     const std::int64_t columns = t.rank == 3 ? t.shape[2] : 1;
     if (t.rank < 2 || t.shape[1] != outer.masked || columns != e.columns) return false;
-    if (t.shape[0] > 1 && t.shape[1] > 1 && t.stride[0] != t.shape[1] * t.stride[1]) return false;
+    const bool apart = t.shape[0] > 1 && t.shape[1] > 1 && t.stride[0] != t.shape[1] * t.stride[1];
+    if (apart && t.stride[0] == 0) return false;  // the library reads a zero as "evenly spaced"
+    if (apart) strides.outer = t.stride[0];
     return strides_of(t.shape[1] > 1 ? t.stride[1] : t.stride[0], t.rank == 3 ? t.stride[2] : 1, e, strides);
   }
   if (!at(1, t.rank - 1)) return false;

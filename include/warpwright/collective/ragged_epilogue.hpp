@@ -96,7 +96,7 @@ template <GemmConfig kConfig> struct RaggedEpilogue {
       const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
       const float* const b = arguments.scale_b + tile.group * arguments.scale_b_group;
       const auto of_token = [&](int token) -> float {
-        return arch::global::load_constant(arguments.scale_a +
+        return arch::global::load_constant(arguments.scale_a + tile.group * arguments.scale_a_group +
                                            (tile.row + min(token, tile.rows - 1)) * arguments.scale_a_row);
       };
       const auto of_column = [&](int column) -> float {

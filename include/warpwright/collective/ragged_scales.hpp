@@ -43,11 +43,12 @@ template <int kTokens, int kWeights> struct RaggedScales {
                              const TokenTile& tile, KRange range, u32 warp) {
     const int last = range.first + range.blocks;
     const int lane = static_cast<int>(warp * arch::kWarpSize + arch::lane_index());
+    const float* const of_group = arguments.scale_a + tile.group * arguments.scale_a_group;
     const float* a[kRows];
     const float* b[kBlocks];
     WW_UNROLL
     for (int r = 0; r < kRows; ++r)
-      a[r] = arguments.scale_a + (tile.row + min(lane + kLanes * r, tile.rows - 1)) * arguments.scale_a_row;
+      a[r] = of_group + (tile.row + min(lane + kLanes * r, tile.rows - 1)) * arguments.scale_a_row;
     WW_UNROLL
     for (int j = 0; j < kBlocks; ++j) {
       const int block = min(tile.tile_n * kWeights + j * kScaleBlock, arguments.n - 1) / kScaleBlock;

@@ -64,7 +64,8 @@ struct GroupedArguments {
   i32 raster;            // contiguous: cluster tiles of tokens that are processed together before N advances
   const float* scale_a;  // see ww::GroupedProblem
   const float* scale_b;
-  i64 scale_a_row, scale_a_k, scale_a_group;
+  i64 scale_a_row, scale_a_k;
+  i64 scale_a_group;  // tensor: from group to group; otherwise added once for each group before a row's
   i64 scale_b_n, scale_b_k, scale_b_group;
   GroupSizes groups;
   GroupedWorkspace* workspace;

@@ -42,6 +42,8 @@ struct GroupedProblem {
   //   row_column:  scale_a[row * scale_a_row], scale_b[g * scale_b_group + n * scale_b_n]
   //   block:       scale_a[row * scale_a_row + kb * scale_a_k],
   //                scale_b[g * scale_b_group + nb * scale_b_n + kb * scale_b_k]
+  // The scales of A of masked groups may lie apart, scale_a_group floats from one group to the next; 0 means Mmax *
+  // scale_a_row.
   // If all strides are 0, scales are packed row-major. row_column: (M) and (G, N). block: (M, ceil(K/128)) and (G,
   // ceil(N/128), ceil(K/128)).
   std::int64_t scale_a_row = 0, scale_a_k = 0, scale_a_group = 0;
@@ -52,6 +54,10 @@ struct GroupedProblem {
 
   /// Returns the rows of A and D in memory: M, or G * Mmax.
   std::int64_t total_rows() const { return encoding == GroupEncoding::masked ? groups * rows : rows; }
+  /// Returns the floats by which the scales of a group are farther apart than its rows.
+  std::int64_t scale_a_gap() const {
+    return encoding == GroupEncoding::masked && scale_a_group != 0 ? scale_a_group - rows * scale_a_row : 0;
+  }
 };
 
 /// Device pointers. GroupEncoding documents what `sizes` and `sizes2` hold.

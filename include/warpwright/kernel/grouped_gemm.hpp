@@ -108,7 +108,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
   WW_DEVICE static auto block_scales(const GroupedArguments& arguments, const Tile& tile) {
     const int block_n = Mainloop::first_column(tile.tile_n, arguments.n) / config::kScaleBlock;
     const collective::TileScales scales{
-        arguments.scale_a + tile.row * arguments.scale_a_row,
+        arguments.scale_a + tile.group * arguments.scale_a_group + tile.row * arguments.scale_a_row,
         arguments.scale_b + tile.group * arguments.scale_b_group + block_n * arguments.scale_b_n,
         arguments.scale_a_row,
         arguments.scale_a_k,
@@ -124,7 +124,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
     if (kConfig.operands.scale == Scale::tensor)
       return {arguments.scale_a + tile.group * arguments.scale_a_group, b, 0, 0, 1, 1};
     const int column = min(tile.tile_n * collective::kColumnStep<kConfig>, arguments.n - 1);
-    return {arguments.scale_a + tile.row * arguments.scale_a_row,
+    return {arguments.scale_a + tile.group * arguments.scale_a_group + tile.row * arguments.scale_a_row,
             b + column * arguments.scale_b_n,
             arguments.scale_a_row,
             arguments.scale_b_n,
