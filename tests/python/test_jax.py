@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """warpwright.jax: products under jit, on the emulated device here and on a GPU where JAX has one."""
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -9,7 +13,7 @@ import jax.numpy as jnp  # noqa: E402
 
 import warpwright  # noqa: E402
 from support import E4M3, expand, integers, powers, wide  # noqa: E402
-from warpwright.jax import gemm, grouped_gemm  # noqa: E402
+from warpwright.jax import counters, gemm, grouped_gemm  # noqa: E402
 
 BF16 = jnp.bfloat16
 
@@ -136,3 +140,169 @@ def test_errors_name_the_argument(given, argument):
 def test_problems_without_a_kernel_are_refused_while_tracing():
     with pytest.raises(warpwright.UnsupportedError):
         jax.jit(lambda x: gemm(x, x.T, transpose_b=True))(np.zeros((16, 64), E4M3))
+
+
+def test_groups_that_the_function_computes():
+    experts, x = integers(rng(30), (3, 64, 128), BF16), integers(rng(31), (40, 128), BF16)
+    ids = rng(32).integers(0, 3, 40).astype(np.int32)
+
+    @jax.jit
+    def route(x, w, chosen):
+        order = jnp.argsort(chosen, stable=True)
+        ends = jnp.cumsum(jnp.bincount(chosen, length=3)).astype(jnp.int32)
+        made = grouped_gemm(x[order], w, ends, out_dtype=jnp.float32)
+        return jnp.zeros_like(made).at[order].set(made)
+
+    for chosen in (ids, np.full(40, 1, np.int32)):  # one trace, other sizes
+        expected = np.einsum("mk,mnk->mn", wide(x), wide(experts)[chosen])
+        assert np.array_equal(wide(route(x, experts, chosen)), expected)
+
+
+def test_result_in_the_memory_of_c():
+    a, b, c = integers(rng(33), (16, 64), BF16), integers(rng(34), (24, 64), BF16), integers(rng(35), (16, 24), np.float32)
+    step = jax.jit(lambda x, y, z: gemm(x, y, c=z, out_dtype=jnp.float32, in_place=True), donate_argnums=2)
+    given = jnp.asarray(c)
+    address = given.unsafe_buffer_pointer()
+    got = step(a, b, given)
+    assert given.is_deleted() and got.unsafe_buffer_pointer() == address
+    assert np.array_equal(wide(got), wide(a) @ wide(b).T + c)
+    kept = jnp.asarray(c)  # used again, so that XLA copies it
+    total = jax.jit(lambda x, y, z: gemm(x, y, c=z, out_dtype=jnp.float32, in_place=True) + z)(a, b, kept)
+    assert np.array_equal(wide(total), wide(a) @ wide(b).T + 2 * c) and np.array_equal(wide(kept), c)
+    with pytest.raises(warpwright.InvalidError) as caught:
+        gemm(a, b, c=c, in_place=True)
+    assert caught.value.argument == "c"
+
+
+def test_donated_operands():
+    a, b = integers(rng(36), (24, 24), BF16), integers(rng(37), (24, 24), BF16)
+    step = jax.jit(gemm, donate_argnums=0)
+    got = jnp.asarray(a)
+    expected = wide(a)
+    for _ in range(3):
+        got = step(got, b)
+        expected = wide((expected @ wide(b).T).astype(BF16))
+    assert np.array_equal(wide(got), expected)
+
+
+def test_vmap_over_both_operands():
+    a, b = integers(rng(38), (3, 16, 64), BF16), integers(rng(39), (24, 3, 64), BF16)
+    got = jax.jit(jax.vmap(lambda x, y: gemm(x, y, out_dtype=jnp.float32), in_axes=(0, 1)))(a, b)
+    assert np.array_equal(wide(got), np.einsum("gmk,ngk->gmn", wide(a), wide(b)))
+    sizes = np.array([[3, 16], [0, 9], [16, 16]], np.int32)
+    weights = integers(rng(40), (2, 24, 64), BF16)
+    grouped = jax.vmap(lambda x, ends: grouped_gemm(x, weights, ends, out_dtype=jnp.float32))(a, sizes)
+    for i, ends in enumerate(sizes):
+        expected = np.zeros((16, 24))
+        expected[:ends[0]] = wide(a[i, :ends[0]]) @ wide(weights[0]).T
+        expected[ends[0]:ends[1]] = wide(a[i, ends[0]:ends[1]]) @ wide(weights[1]).T
+        assert np.array_equal(wide(grouped[i]), expected)
+
+
+def test_executions_compile_nothing():
+    a, b = integers(rng(41), (16, 64), BF16), integers(rng(42), (24, 64), BF16)
+    step = jax.jit(lambda x, y: gemm(x, y, out_dtype=jnp.float32)).lower(a, b).compile()
+    before = counters()
+    for _ in range(3):
+        step(a, b).block_until_ready()
+    after = counters()
+    assert after["compiled"] == before["compiled"] and after["plans"] - before["plans"] <= 1
+    if jax.default_backend() == "cpu":
+        assert after["launches"] - before["launches"] == 3
+
+
+def run(code, **environment):
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=280,
+                          env={**os.environ, **environment})
+    assert made.returncode == 0, made.stderr[-3000:]
+    return made.stdout
+
+
+SHARDED = """
+import jax, jax.numpy as jnp, numpy as np
+from functools import partial
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+from warpwright.jax import gemm
+assert jax.device_count() == 4
+rng = np.random.default_rng(0)
+a = rng.integers(-3, 4, (64, 256)).astype(jnp.bfloat16)
+b = rng.integers(-3, 4, (32, 256)).astype(jnp.bfloat16)
+mesh = Mesh(np.array(jax.devices()), ("x",))
+exact = a.astype(np.float64) @ b.astype(np.float64).T
+
+@jax.jit
+@partial(jax.shard_map, mesh=mesh, in_specs=(P("x"), P()), out_specs=P("x"), check_vma=False)
+def rows(x, y):
+    return gemm(x, y, out_dtype=jnp.float32)
+
+@jax.jit
+@partial(jax.shard_map, mesh=mesh, in_specs=(P(None, "x"), P(None, "x")), out_specs=P(), check_vma=False)
+def depth(x, y):
+    return jax.lax.psum(gemm(x, y, out_dtype=jnp.float32), "x")
+
+for step, spec in ((rows, P("x")), (depth, P(None, "x"))):
+    given = jax.device_put(a, NamedSharding(mesh, spec))
+    for _ in range(3):
+        assert np.array_equal(np.asarray(step(given, b), np.float64), exact)
+gradient = jax.grad(lambda x, y: rows(x, y).sum(), (0, 1))(a, b)
+assert np.array_equal(np.asarray(gradient[0], np.float64), np.broadcast_to(
+    b.astype(np.float64).sum(0).astype(jnp.bfloat16), a.shape).astype(np.float64))
+print("sharded", len(rows(a, b).sharding.device_set))
+"""
+
+
+def test_shards_on_four_devices():
+    flags = "--xla_force_host_platform_device_count=4"
+    assert run(SHARDED, JAX_PLATFORMS="cpu", XLA_FLAGS=flags).strip() == "sharded 4"
+
+
+CAPTURED = """
+import sys
+import jax, jax.numpy as jnp, numpy as np
+from warpwright.jax import counters, gemm, grouped_gemm
+rng = np.random.default_rng(0)
+a = jnp.asarray(rng.integers(-3, 4, (256, 512)), jnp.bfloat16)
+b = jnp.asarray(rng.integers(-3, 4, (384, 512)), jnp.bfloat16)
+w = jnp.asarray(rng.integers(-3, 4, (4, 128, 384)), jnp.bfloat16)
+ends = jnp.asarray([10, 100, 100, 256], jnp.int32)
+
+def step(x, y, w, ends):
+    hidden = gemm(x, y, out_dtype=jnp.float32)
+    hidden = jnp.clip(hidden, -3, 3).astype(jnp.bfloat16)
+    return grouped_gemm(hidden, w, ends, out_dtype=jnp.float32) + 1
+
+compiled = jax.jit(step).lower(a, b, w, ends).compile()
+text = compiled.as_text()
+first = counters()
+results = []
+for _ in range(20):
+    made = compiled(a, b, w, ends)
+    made.block_until_ready()
+    results.append(np.asarray(made, np.float64))
+    del made
+last = counters()
+h = np.clip(np.asarray(a, np.float64) @ np.asarray(b, np.float64).T, -3, 3)
+expected, begin = np.ones((256, 128)), 0
+for g, end in enumerate(np.asarray(ends)):
+    expected[begin:end] += h[begin:end] @ np.asarray(w[g], np.float64).T
+    begin = end
+assert all(np.array_equal(one, expected) for one in results)
+print(last["launches"] - first["launches"], last["compiled"] - first["compiled"], "command_buffer" in text)
+"""
+CAPTURE_FLAGS = ("--xla_gpu_enable_command_buffer=+CUSTOM_CALL,+FUSION,+CUBLAS --xla_gpu_graph_min_graph_size=1 "
+                 "--xla_dump_to={0} --xla_dump_hlo_as_text")
+
+
+def test_command_buffers(tmp_path):
+    if jax.default_backend() != "gpu":
+        pytest.skip("command buffers are of GPUs")
+    launches, compiled, _ = run(CAPTURED, XLA_FLAGS="--xla_gpu_enable_command_buffer=").split()
+    assert int(launches) == 40, "without command buffers, every execution launches both products"
+    launches, compiled, in_module = run(CAPTURED, XLA_FLAGS=CAPTURE_FLAGS.format(tmp_path)).split()
+    dumped = [path for path in tmp_path.iterdir() if "jit_step" in path.name and path.suffix == ".txt"]
+    buffers = [path.name for path in dumped
+               if any(mark in path.read_text() for mark in ("command_buffer", "kCommandBuffer", "CommandBuffer"))]
+    print(f"launches of 20 executions: {launches}; command buffer in the module: {in_module}, in dumps: {buffers}")
+    assert int(compiled) == 0, "a kernel was compiled while executing"
+    assert in_module == "True" or buffers, "XLA made no command buffer"
+    assert int(launches) < 40, "the products were launched at every execution, so that they were not in the buffer"

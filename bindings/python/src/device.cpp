@@ -109,18 +109,22 @@ PyObject* device_synchronize(PyObject* self, PyObject*) {
 }
 
 PyObject* device_counters(PyObject* self, PyObject*) {
-  ww_counters counters{};
-  counters.struct_size = sizeof counters;
-  if (!succeeded(ww_device_get_counters(reinterpret_cast<DeviceObject*>(self)->handle, &counters))) return nullptr;
-  return Py_BuildValue("{s:K,s:K,s:K,s:K}", "launches", static_cast<unsigned long long>(counters.launches), "plans",
-                       static_cast<unsigned long long>(counters.plans), "kernels",
-                       static_cast<unsigned long long>(counters.kernels), "compiled",
-                       static_cast<unsigned long long>(counters.compiled));
+  return counters_of(reinterpret_cast<DeviceObject*>(self)->handle);
 }
 
 void* as_closure(Field field) { return reinterpret_cast<void*>(static_cast<std::intptr_t>(field)); }
 
 }  // namespace
+
+PyObject* counters_of(ww_device device) {
+  ww_counters counters{};
+  counters.struct_size = sizeof counters;
+  if (!succeeded(ww_device_get_counters(device, &counters))) return nullptr;
+  return Py_BuildValue("{s:K,s:K,s:K,s:K}", "launches", static_cast<unsigned long long>(counters.launches), "plans",
+                       static_cast<unsigned long long>(counters.plans), "kernels",
+                       static_cast<unsigned long long>(counters.kernels), "compiled",
+                       static_cast<unsigned long long>(counters.compiled));
+}
 
 bool add_device_type(PyObject* module) {
   static PyGetSetDef properties[] = {

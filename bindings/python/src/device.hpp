@@ -22,6 +22,9 @@ DeviceObject* device_of(PyObject* given, Place place);
 /// Returns `given` (a Device or a name) as a device, owned; null: an exception.
 DeviceObject* open_device(PyObject* given);
 
+/// Returns what a device has done as a dictionary; null: an exception.
+PyObject* counters_of(ww_device device);
+
 /// Forgets the default devices, after a fork.
 void forget_devices();
 

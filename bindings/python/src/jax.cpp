@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "device.hpp"
 #include "jax_call.hpp"
 #include "library.hpp"
 #include "xla/ffi/api/c_api.h"
@@ -259,12 +260,20 @@ PyObject* workspace_bytes(PyObject*, PyObject* args) {
   return succeeded(status) ? PyLong_FromSize_t(bytes) : nullptr;
 }
 
+PyObject* counters(PyObject*, PyObject* ordinal) {
+  const long number = PyLong_AsLong(ordinal);
+  if (number == -1 && PyErr_Occurred() != nullptr) return nullptr;
+  ww_device device = nullptr;
+  return succeeded(open_device(static_cast<int>(number), &device)) ? counters_of(device) : nullptr;
+}
+
 }  // namespace
 
 bool add_jax(PyObject* module) {
   static PyMethodDef methods[] = {
       {"jax_handler", handler, METH_O, "The FFI handler of a platform; see jax.py."},
       {"jax_workspace_bytes", workspace_bytes, METH_VARARGS, "The workspace of a call that is traced; see jax.py."},
+      {"jax_counters", counters, METH_O, "What the device of an ordinal has done for JAX; see jax.py."},
       {nullptr, nullptr, 0, nullptr}};
   return PyModule_AddFunctions(module, methods) == 0;
 }

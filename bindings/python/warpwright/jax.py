@@ -10,7 +10,7 @@ to gemm instead. Kernels are compiled when a function is traced, never during an
 """
 import functools
 import re
-from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from . import _native
 from ._errors import invalid as _invalid
 
-__all__ = ["gemm", "grouped_gemm"]
+__all__ = ["gemm", "grouped_gemm", "counters"]
 
 # The orders of JaxRole and JaxNumber in src/jax_call.hpp.
 _ROLES = {name: number for number, name in enumerate(
@@ -42,6 +42,7 @@ class _Call(NamedTuple):
     config: str
     out_shape: Tuple[int, ...]
     out_dtype: str
+    in_place: int = -1  # the array whose memory becomes the result's
 
 
 @functools.lru_cache(maxsize=None)
@@ -52,6 +53,13 @@ def _register(platform: str) -> None:
             jax.ffi.register_ffi_target(name, {"initialize": handler, "execute": handler}, platform=platform)
         else:
             jax.ffi.register_ffi_target(name, handler, platform=platform)
+
+
+def counters() -> Dict[str, int]:
+    """Returns what the default device has done for this module: {"launches", "plans", "kernels", "compiled"}, where
+    kernels are those that were loaded and compiled those of them that a compiler had to make. A call in a command
+    buffer is launched when XLA records the buffer, not at its executions."""
+    return _native.jax_counters(_ordinal())
 
 
 def _ordinal() -> int:
@@ -76,14 +84,14 @@ def _bind(call: _Call, arrays: Sequence[jax.Array]) -> jax.Array:
     if 0 not in call.out_shape:
         workspace = _native.jax_workspace_bytes(ordinal, roles, specs, call.numbers, call.epilogue, call.config)
     results: List[Any] = [out_shape]
-    aliases = {}
+    aliases = {call.in_place: 0} if call.in_place >= 0 else {}
     operands = list(arrays)
     roles = call.roles
     if workspace > 0:
         # XLA clears the array before every execution, inside a command buffer too. Its arrays on the CPU are aligned to
         # less than the 256 bytes that the handler rounds up to.
         workspace += 256
-        aliases = {len(operands): 1}
+        aliases[len(operands)] = 1
         roles += (_ROLES["workspace"],)
         operands.append(jnp.zeros((workspace,), jnp.uint8))
         results.append(struct((workspace,), jnp.uint8))
@@ -219,7 +227,7 @@ def gemm(a: Any, b: Any, *, scale_a: Any = None, scale_b: Any = None, scale: Opt
          scalar3: Optional[float] = None, c: Any = None, bias: Any = None, row1: Any = None, row2: Any = None,
          row3: Any = None, col0: Any = None, col1: Any = None, col2: Any = None, col3: Any = None, aux0: Any = None,
          aux1: Any = None, aux2: Any = None, aux3: Any = None, config: str = "",
-         batch_invariant: bool = False) -> jax.Array:
+         batch_invariant: bool = False, in_place: bool = False) -> jax.Array:
     """Returns epilogue(scale (A[M, K] B[N, K]^T)), an array [M, N] of `out_dtype` (bfloat16 unless given).
 
     a, b       arrays of float8_e4m3fn, float8_e5m2, bfloat16, float16, or float32 (multiplied as tf32): (M, K) and
@@ -233,6 +241,8 @@ def gemm(a: Any, b: Any, *, scale_a: Any = None, scale_b: Any = None, scale: Opt
                aux0, aux1, aux2, aux3 (M, N).
     config     text of warpwright.configs(), or a part of one.
     batch_invariant   the bits of a row depend neither on M nor on the number of SMs.
+    in_place   the result takes the memory of c, whose shape and type it has. XLA copies c first where it is used again;
+               donate it to jit, or compute it there, so that it is not.
     Differentiable in a and b without epilogue and scales, for 16-bit and float32 arrays. Raises warpwright.InvalidError or
     warpwright.UnsupportedError, which name the argument, what was expected and what was given.
     """
@@ -259,7 +269,12 @@ def gemm(a: Any, b: Any, *, scale_a: Any = None, scale_b: Any = None, scale: Opt
     roles, arrays = _collect(a, b, named)
     out = jnp.dtype(jnp.bfloat16 if out_dtype is None else out_dtype).name
     numbers = (_GEMM, recipe, int(transpose_a), int(transpose_b), 0, 0, 0, mask, int(batch_invariant), _NO_WORKSPACE)
-    call = _Call(_GEMM, roles, numbers, scalars, epilogue, config, (*batch, m, _columns(epilogue, n)), out)
+    shape = (*batch, m, _columns(epilogue, n))
+    if in_place and (c is None or tuple(c.shape) != shape or str(c.dtype) != out):
+        raise _invalid("c", f"{out} {shape} like the result, whose memory it becomes",
+                       "none" if c is None else f"{c.dtype} {tuple(c.shape)}")
+    call = _Call(_GEMM, roles, numbers, scalars, epilogue, config, shape, out,
+                 roles.index(_ROLES["c"]) if in_place else -1)
     if recipe == 0 and not epilogue and a.dtype.itemsize > 1 and b.dtype.itemsize > 1:
         return _differentiable(call, a, b)
     return _bind(call, arrays)
