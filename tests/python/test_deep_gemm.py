@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """warpwright.compat.deep_gemm: DeepGEMM's products, layouts and side effects, exactly where integers allow."""
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -8,7 +9,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+
+import deepgemm_bound  # noqa: E402
+import deepgemm_cases  # noqa: E402
+import deepgemm_layouts  # noqa: E402
 import warpwright.compat.deep_gemm as deep_gemm  # noqa: E402
+from deepgemm_cases import Case  # noqa: E402
 from torch_cases import DEVICE, FP8, by_blocks, integers, powers, product  # noqa: E402
 
 
@@ -242,3 +249,105 @@ def test_import_starts_no_cuda():
             "    pids.append(pid)\n"
             "sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(p, 0)[1]) for p in pids))\n")
     run(code)
+
+
+BF16, FP32 = torch.bfloat16, torch.float32
+# Small cases of every kind of bench/deepgemm_cases.py, whose own shapes run on a GPU (bench/deepgemm_surface.py).
+SMALL = [
+    Case("dense", FP8, 40, 144, 384),
+    Case("dense", FP8, 1, 64, 128),
+    Case("dense", FP8, 40, 144, 384, accumulate=True, out=FP32),
+    Case("dense", BF16, 40, 144, 384),
+    Case("dense", BF16, 40, 144, 384, accumulate=True),
+    Case("dense", BF16, 40, 144, 384, b_major="n"),
+    Case("dense", BF16, 40, 144, 384, a_major="t", b_major="n", accumulate=True, out=FP32),
+    Case("contiguous", FP8, 100, 128, 256, (100, 0, 30)),
+    Case("contiguous", FP8, 100, 128, 256, (100, 0, 30), psum=True),
+    Case("contiguous", BF16, 100, 128, 256, (100, 0, 30)),
+    Case("contiguous", BF16, 100, 128, 256, (100, 0, 30), psum=True, b_major="n"),
+    Case("masked", FP8, 20, 128, 256, (20, 0, 64), most=64),
+    Case("masked", FP8, 20, 128, 256, (20, 0, 64), most=64, psum=True),
+    Case("masked", BF16, 20, 128, 256, (20, 0, 64), most=64),
+    Case("k-groups", FP8, 64, 72, 0, (128, 0, 256), accumulate=True, out=FP32),
+    Case("k-groups", BF16, 64, 72, 0, (128, 0, 256), accumulate=True, out=FP32),
+]
+
+
+@pytest.mark.parametrize("case", SMALL, ids=lambda case: case.label().replace(" ", "_"))
+def test_products_of_random_numbers(case):
+    built = deepgemm_cases.build(case, deep_gemm, DEVICE, seed=1)
+    for by_name in {False, case.function(True) != case.function(False)}:
+        d = built.fresh()
+        built.call(deep_gemm, d, by_name)
+        valid = slice(None) if built.valid is None else built.valid
+        assert deep_gemm.testing.calc_diff(d[valid], built.reference[valid]) < deepgemm_cases.LIMITS[case.dtype]
+        samples = built.samples(64)
+        assert samples and all(deepgemm_bound.excess(d[rows.at], rows) <= 1 for rows in samples)
+        # The bound must notice an error that calc_diff does not: one element, off by a hundredth of the largest.
+        d[samples[0].at[0], -1] += 0.02 * d.abs().max()
+        assert deepgemm_bound.excess(d[samples[0].at], samples[0]) > 1
+
+
+def test_cases_are_as_many_as_in_the_tests_of_deep_gemm():
+    counts = {}
+    for case in deepgemm_cases.all_cases():
+        if case.source == "tests":
+            key = (case.kind, case.dtype)
+            counts[key] = counts.get(key, 0) + 1
+    assert counts == {("dense", FP8): 42, ("contiguous", FP8): 16, ("masked", FP8): 32, ("k-groups", FP8): 12,
+                      ("dense", BF16): 75, ("contiguous", BF16): 32, ("masked", BF16): 32, ("k-groups", BF16): 12}
+
+
+@pytest.mark.parametrize("shape,transposed", [((7, 5), False), ((7, 5), True), ((8, 4), True), ((2, 129, 9), False),
+                                              ((3, 4, 1), True), ((1, 1), False)])
+def test_layouts_have_the_strides_of_deep_gemm(shape, transposed):
+    scales = deepgemm_layouts.scales_of(shape, 1, DEVICE, True, transposed)
+    assert deepgemm_layouts.differs(deep_gemm.get_mn_major_tma_aligned_tensor(scales),
+                                    deepgemm_layouts.mn_major(scales)) == ""
+    assert deepgemm_layouts.differs(deep_gemm.get_mn_major_tma_aligned_packed_ue8m0_tensor(scales),
+                                    deepgemm_layouts.packed(scales)) == ""
+
+
+@pytest.mark.parametrize("step", [32, 128])
+def test_packed_scales_of_k_groups(step):
+    ks, mn = [256, 0, 128, 1024], 12
+    scales = deepgemm_layouts.scales_of((sum(ks) // step, mn), 2, DEVICE, True, False)
+    parts = scales.split([k // step for k in ks])
+    sizes = torch.tensor(ks, dtype=torch.int32, device=DEVICE)
+    got = deep_gemm.get_k_grouped_mn_major_tma_aligned_packed_ue8m0_tensor(scales, sizes, ks, step)
+    want = torch.cat([deepgemm_layouts.packed(part.t()).t() for part in parts])
+    assert deepgemm_layouts.differs(got, want) == ""
+    with pytest.raises(ValueError, match="ks"):
+        deep_gemm.get_k_grouped_mn_major_tma_aligned_packed_ue8m0_tensor(scales, sizes, [256, 0, 128, 896], step)
+
+
+VARIABLES = """
+import sys, torch
+from os import environ
+before = dict(environ)
+import warpwright.compat.deep_gemm as deep_gemm
+a = torch.ones((16, 64), dtype=torch.bfloat16, device=DEVICE)
+for rows in (16, 16, 8):
+    d = torch.empty((rows, 16), device=DEVICE)
+    deep_gemm.bf16_gemm_nt(a[:rows], a, d)
+    assert bool((d == 64).all())
+print("changed", sorted(f"{name}={value}" for name, value in environ.items() if before.get(name) != value))
+if environ.get("DG_USE_NVIDIA_TOOLS"):
+    calls = []
+    assert deep_gemm.testing.bench_kineto(lambda: calls.append(1), "gemm_") == 1.0 and calls == [1]
+    assert deep_gemm.testing.bench_kineto(lambda: None, ("a", "b")) == (1.0, 1.0)
+""".replace("DEVICE", repr(DEVICE))
+
+
+def test_variables_of_deep_gemm(tmp_path):
+    said = run(VARIABLES, DG_JIT_CACHE_DIR=str(tmp_path), DG_JIT_WITH_LINEINFO="1", DG_PRINT_CONFIGS="1",
+               DG_USE_NVIDIA_TOOLS="1", WARPWRIGHT_CACHE_DIR="")
+    lines = said.splitlines()
+    assert [line.split(": ")[1] for line in lines[:2]] == ["bf16_gemm_nt (16, 64) (16, 64)",
+                                                         "bf16_gemm_nt (8, 64) (16, 64)"]
+    assert all(":" in line and "a=bf16" in line.replace(" ", "") or "bf16" in line for line in lines[:2])
+    assert lines[2:] == ["changed ['WARPWRIGHT_LINEINFO=1']"], "WARPWRIGHT_CACHE_DIR was given, so that it stays"
+    timed = run(VARIABLES, DG_JIT_DEBUG="1").splitlines()
+    assert len(timed) == 3 and timed[0].endswith(" s)") and timed[2] == "changed []"
+    quiet = run(VARIABLES, DG_PRINT_CONFIGS="0", DG_JIT_WITH_LINEINFO="0")
+    assert quiet.splitlines() == ["changed []"]

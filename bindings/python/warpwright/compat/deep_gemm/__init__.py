@@ -35,7 +35,7 @@ m_grouped_fp8_fp4_gemm_nt_masked = m_grouped_fp8_gemm_nt_masked
 fp8_m_grouped_gemm_nt_masked = m_grouped_fp8_gemm_nt_masked
 bf16_m_grouped_gemm_nt_masked = m_grouped_bf16_gemm_nt_masked
 
-_state.use_cache_of_deep_gemm()
+_state.read_environment()
 
 
 def __getattr__(name: str) -> object:

@@ -40,9 +40,8 @@ def get_mn_major_tma_aligned_tensor(sf: torch.Tensor) -> torch.Tensor:
     _check_scales(sf)
     mn, k = sf.shape[-2:]
     aligned = get_tma_aligned_size(mn, 4)
-    fits = (sf.stride(-2) == 1 or mn == 1) and (sf.stride(-1) == aligned or k == 1)
-    if fits and (sf.dim() == 2 or sf.shape[0] == 1 or sf.stride(0) == aligned * k):
-        return sf
+    if sf.stride()[-2:] == (1, aligned) and (sf.dim() == 2 or sf.stride(0) == aligned * k):
+        return sf  # callers compare the strides, also of extents of 1
     return _mn_major(sf, mn, k, torch.float32).copy_(sf)
 
 
@@ -61,25 +60,28 @@ def get_mn_major_tma_aligned_packed_ue8m0_tensor(sf: torch.Tensor, psum_layout: 
 
 
 def get_k_grouped_mn_major_tma_aligned_packed_ue8m0_tensor(
-        sf: torch.Tensor, grouped_layout: torch.Tensor, ks: Optional[Sequence[int]], gran_k: int,
+        sf: torch.Tensor, grouped_layout: torch.Tensor, ks: Optional[Sequence[int]], gran_k: int = 128,
         k_alignment: Optional[int] = None, use_psum_layout: bool = False) -> torch.Tensor:
-    """The same for scales (sum of ceil(K_g / gran_k), mn) of groups along K: each group's exponents are packed by
-    themselves, to (sum of ceil(K_g / (4 * gran_k)), mn) transposed."""
+    """Exponents of scales (sum of ceil(K_g / gran_k), mn) of groups along K, four of a column to an int32: (sum of
+    ceil(K_g / (4 * gran_k)), mn), contiguous. Each group begins a new row; mn is a multiple of 4."""
     del k_alignment
     if use_psum_layout or ks is None:
         raise NotImplementedError("ks: expected a list on the host without use_psum_layout, got a psum layout")
     _check_scales(sf)
+    rows, mn = sf.shape
+    if mn % 4 != 0:
+        raise ValueError(f"sf: expected columns in multiples of 4, got {mn}")
+    if len(ks) != grouped_layout.shape[0] or sum(ceil_div(int(k), gran_k) for k in ks) != rows:
+        raise ValueError(f"ks: expected {grouped_layout.shape[0]} groups with {rows} blocks of {gran_k} in all, "
+                         f"got {len(ks)} with {sum(ceil_div(int(k), gran_k) for k in ks)}")
     parts: List[torch.Tensor] = []
     begin = 0
     for k in ks:
         end = begin + ceil_div(int(k), gran_k)
         if end > begin:
-            parts.append(get_mn_major_tma_aligned_packed_ue8m0_tensor(sf[begin:end].t()))
+            parts.append(get_mn_major_tma_aligned_packed_ue8m0_tensor(sf[begin:end].t()).t())
         begin = end
-    if begin != sf.shape[0]:
-        raise ValueError(f"ks: expected the blocks of all groups to be {sf.shape[0]}, got {begin}")
-    joined = torch.cat(parts, dim=1) if parts else sf.new_empty((sf.shape[1], 0), dtype=torch.int32)
-    return _mn_major(joined, joined.shape[0], joined.shape[1], torch.int32).copy_(joined)
+    return torch.cat(parts) if parts else sf.new_empty((0, mn), dtype=torch.int32)
 
 
 def transform_sf_into_required_layout(sf: torch.Tensor, mn: int, k: int, recipe: Tuple[int, ...],

@@ -4,6 +4,7 @@
 `a` and `b` of FP8 products are pairs (data, scales). Scales are float32 with any strides; a call whose extents are 0 in
 M or N does nothing, and K = 0 gives D = C or zeros.
 """
+import time
 from typing import Any, Dict, Optional, Sequence, Tuple
 
 import torch
@@ -54,6 +55,11 @@ def _empty(*tensors: torch.Tensor) -> bool:
 def _call(name: str, operation: str, *arguments: torch.Tensor, **given: Any) -> None:
     """Runs a product of the library, or compiles it in compile mode."""
     given.update(_state.options())
+    if _state.prints_configs():
+        begin = time.perf_counter()
+        plan = getattr(_native, operation + "_plan")(*arguments, **given)
+        _state.print_config(name, " ".join(str(tuple(one.shape)) for one in arguments), plan,
+                            time.perf_counter() - begin)
     if _state.settings.compile_mode:
         getattr(_native, operation + "_plan")(*arguments, **given)
     else:

@@ -3,7 +3,7 @@
 import collections
 import os
 import threading
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Set, Tuple
 
 import torch
 
@@ -118,8 +118,33 @@ def call_counts() -> Dict[str, int]:
         return dict(_calls)
 
 
-def use_cache_of_deep_gemm() -> None:
-    """DG_JIT_CACHE_DIR holds our cache too, unless WARPWRIGHT_CACHE_DIR says otherwise."""
+def _is_on(name: str) -> bool:
+    return os.environ.get(name, "0") not in ("", "0")
+
+
+def read_environment() -> None:
+    """Sets this library's variables from DeepGEMM's, where its own are not set: DG_JIT_CACHE_DIR holds our cache too, and
+    DG_JIT_WITH_LINEINFO asks for line numbers in kernels."""
     folder = os.environ.get("DG_JIT_CACHE_DIR")
     if folder:
         os.environ.setdefault("WARPWRIGHT_CACHE_DIR", os.path.join(folder, "warpwright"))
+    if _is_on("DG_JIT_WITH_LINEINFO"):
+        os.environ.setdefault("WARPWRIGHT_LINEINFO", "1")
+
+
+_printed: Set[Tuple[str, str]] = set()
+
+
+def prints_configs() -> bool:
+    """Whether the config of every product is printed once, as DG_PRINT_CONFIGS and DG_JIT_DEBUG ask for."""
+    return _is_on("DG_PRINT_CONFIGS") or _is_on("DG_JIT_DEBUG")
+
+
+def print_config(name: str, shapes: str, plan: Any, seconds: float) -> None:
+    """Prints what a product runs, once for each of its shapes; DG_JIT_DEBUG adds how long its plan took."""
+    line = f"{name} {shapes}: {plan.config or 'nothing to run'}"
+    with _lock:
+        if (name, line) in _printed:
+            return
+        _printed.add((name, line))
+    print(f"warpwright: {line}{f' ({seconds:.3f} s)' if _is_on('DG_JIT_DEBUG') else ''}", flush=True)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """deep_gemm.testing.bench: the time of kernels by torch's profiler."""
+import os
 from typing import Any, Callable, Optional, Sequence, Tuple, Union
 
 import torch
@@ -11,8 +12,12 @@ def bench_kineto(fn: Callable[[], Any], kernel_names: Union[str, Sequence[str]],
                  suppress_kineto_output: bool = False, trace_path: Optional[str] = None, flush_l2: bool = True,
                  with_multiple_kernels: bool = False, **others: Any) -> Union[float, Tuple[float, ...]]:
     """The mean seconds of the kernels whose names contain each of `kernel_names`; exactly one kernel must match a name
-    unless with_multiple_kernels. The L2 cache is overwritten before every call if flush_l2."""
+    unless with_multiple_kernels. The L2 cache is overwritten before every call if flush_l2. With DG_USE_NVIDIA_TOOLS=1 it
+    calls fn once under the tool that runs this process, and returns 1."""
     del suppress_kineto_output, others
+    if os.environ.get("DG_USE_NVIDIA_TOOLS", "0") not in ("", "0"):  # Nsight profiles, and two profilers cannot
+        fn()
+        return 1.0 if isinstance(kernel_names, str) else (1.0,) * len(kernel_names)
     names = (kernel_names,) if isinstance(kernel_names, str) else tuple(kernel_names)
     fn()
     torch.cuda.synchronize()
