@@ -192,9 +192,10 @@ def m_grouped_fp8_gemm_nt_masked(
     """d[G, M, N] = a[G, M, K] b[G, N, K]^T for the first masked_m[g] rows of each group. expected_m is not needed."""
     del compiled_dims, disable_ue8m0_cast, expected_m
     _refuse_epilogue(epilogue)
-    given = {name: value for name, value in overlap.items() if value not in (None, False)}
-    if given or set(overlap) - {"enable_overlap", "max_block_n", "signal"}:
-        raise NotImplementedError(f"expected no {', '.join(given or overlap)}, got values")
+    if unknown := set(overlap) - {"enable_overlap", "max_block_n", "signal"}:
+        raise TypeError(f"unexpected keyword argument {sorted(unknown)[0]!r}")
+    if overlap.get("enable_overlap") or overlap.get("signal") is not None:
+        raise NotImplementedError("enable_overlap, signal: expected False and None, got signals for communication")
     (x, sfa), (w, sfb) = _pair("a", a), _pair("b", b)
     scale = _scale(recipe, recipe_a, recipe_b, (1, 128, 128))
     if _empty(d):
