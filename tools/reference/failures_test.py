@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference of C++ and C is refused for each fault that it is meant to find. Exit 77 without doxygen."""
+"""The reference is refused for each fault that it is meant to find: failures_test.py PYTHON, where PYTHON has Sphinx.
+Exit 77 without doxygen, 1 if CI is set, as build.py itself."""
+import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -50,16 +53,34 @@ def complaints(text: str) -> str:
         return "\n".join(build.doxygen(root, root / "out", "cpp", "0", ["host"], page="/** @namespace ww\nAll. */\n"))
 
 
+def without_generators() -> str:
+    """build.py where no generator is found: skipped with its reason, but never when CI is set."""
+    wrong = ""
+    for ci, expected in ((None, 77), ("true", 1)):
+        settings = {"PATH": "", **({"CI": ci} if ci else {})}
+        done = subprocess.run([sys.executable, "-B", build.HERE / "build.py", ".", ".", "none", "none/python"], env=settings,
+                              capture_output=True, text=True, check=False)
+        if done.returncode != expected or "doxygen is not installed" not in done.stdout:
+            wrong += f"CI={ci}: expected status {expected} and the reason, got {done.returncode}: {done.stdout}{done.stderr}"
+    return wrong
+
+
 def main() -> int:
+    wrong = [reason for reason in [without_generators()] if reason]
     if shutil.which("doxygen") is None:
-        print("doxygen is not installed")
-        return 77
-    wrong = [f"expected no complaint, got {complaints(GOOD)}"] if complaints(GOOD) else []
+        print("doxygen is not installed", *wrong)
+        return 1 if wrong or os.environ.get("CI") else 77
+    if complaints(GOOD):
+        wrong.append(f"expected no complaint, got {complaints(GOOD)}")
     for fault, (old, new, word) in FAULTS.items():
         assert old in GOOD, fault
         said = complaints(GOOD.replace(old, new))
         if word not in said:
             wrong.append(f"{fault}: expected a complaint about {word}, got {said!r}")
+    if len(sys.argv) > 1 and not any("sphinx" in reason for reason in build.missing(sys.argv[1])):
+        done = subprocess.run([sys.argv[1], "-B", build.HERE / "docstrings_test.py"], capture_output=True, text=True,
+                              check=False)
+        wrong += [done.stdout + done.stderr] if done.returncode else []
     print("\n".join(wrong) if wrong else f"{len(FAULTS)} faults are found")
     return 1 if wrong else 0
 
