@@ -9,11 +9,12 @@ medians. Every element of y, dx and dw is compared with the FP64 product of the 
 x and dy) of magnitudes from 2^-16 to 1. Ours must also be within its bound per element: the errors of its casts, and of
 FP32 sums.
 
-ours           warpwright.torch.linear or grouped_linear; "cast once": with the weight of quantize_weight()
+ours           warpwright.torch.linear or grouped_linear; "cast once": with the weight of quantize_weight(); "main_grad":
+               with the gradient of the weight added to a float32 tensor
 torch block    the same recipe and our casts, products by torch.nn.functional.scaled_mm (cuBLASLt)
 torch rowwise, torch tensorwise   a scale for each row and column, or tensor, of every operand, cast by torch.compile's
                kernels and multiplied by torch._scaled_mm; fast accumulation forwards only, as in torchao
-torch bf16     torch.nn.functional.linear, or torch._grouped_mm
+torch bf16     torch.nn.functional.linear, or torch._grouped_mm; "main_grad": and an addition
 """
 import argparse
 import dataclasses
@@ -101,6 +102,12 @@ def ours_accumulated(o: Operands) -> Tensors:
     return y, dx
 
 
+def torch_bf16_accumulated(o: Operands) -> Tensors:
+    y, dx, dw = torch_bf16(o)
+    o.total.add_(dw)
+    return y, dx
+
+
 def torch_bf16(o: Operands) -> Tensors:
     if o.offs is None:
         return gradients(F.linear(o.x, o.weight), o)
@@ -145,7 +152,10 @@ COMPILED: Dict[str, Callable[..., Any]] = {}
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    return COMPILED.setdefault(function.__name__, torch.compile(function))
+    """Compiled for the shapes of one case, after which run_case() forgets it."""
+    if function.__name__ not in COMPILED:
+        COMPILED[function.__name__] = torch.compile(function, dynamic=False)
+    return lambda x, *given: COMPILED[function.__name__](x.detach(), *given)
 
 
 def multiply(a: torch.Tensor, b: torch.Tensor, sa: torch.Tensor, sb: torch.Tensor, fast: bool) -> torch.Tensor:
@@ -177,7 +187,7 @@ def contenders(case: Case) -> List[Contender]:
     if case.groups == 0:
         calls += [("torch block", "block", torch_block), ("torch rowwise", "row-column", torch_rowwise),
                   ("torch tensorwise", "tensor", torch_tensorwise)]
-    calls.append(("torch bf16", "bf16", torch_bf16))
+    calls += [("torch bf16", "bf16", torch_bf16), ("torch bf16, main_grad", "bf16", torch_bf16_accumulated)]
     return [Contender(name, recipe, call, lambda o: o.dy, config="ours" if name.startswith("ours") else "torch")
             for name, recipe, call in calls]
 
@@ -241,7 +251,7 @@ def accuracy(case: Case, racers: List[Contender], seed: int, spread: bool) -> Di
     o = make(case, torch.Generator(device="cuda").manual_seed(seed), spread)
     want, found = exact(o), {}
     for contender in racers:
-        if contender.error is not None or contender.name == "ours, cast once":
+        if contender.error is not None or contender.name in ("ours, cast once", "torch bf16, main_grad"):
             continue
         o.total.zero_()
         got = attempt(contender, lambda: contender.enqueue(o))  # pylint: disable=cell-var-from-loop
@@ -275,6 +285,8 @@ def kernels(o: Operands) -> List[List[Any]]:
 
 
 def run_case(case: Case, options: argparse.Namespace) -> Dict[str, Any]:
+    torch.compiler.reset()
+    COMPILED.clear()
     racers = contenders(case)
     result: Dict[str, Any] = {"m": case.m, "n": case.n, "k": case.k, "groups": case.groups}
     result["errors"] = accuracy(case, racers, options.seed, False)
@@ -293,8 +305,9 @@ def run_case(case: Case, options: argparse.Namespace) -> Dict[str, Any]:
     if len(clocks) == 2:
         result.update(sm_mhz=float(clocks[0]), watts=float(clocks[1]))
     times = {e["name"]: e["us"] for e in result["contenders"] if "us" in e}
-    result["torch_over_ours"] = {name: round(us / times["ours"], 3) for name, us in times.items()
-                                 if "ours" in times and not name.startswith("ours")}
+    result["torch_over_ours"] = {
+        name: round(us / times[same], 3) for name, us in times.items() if not name.startswith("ours")
+        for same in ["ours, main_grad" if name.endswith("main_grad") else "ours"] if same in times}
     return result
 
 
