@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """quantize_1x128, quantize_128x128 and transpose_fp8 against their formulas in NumPy, bit for bit, and as operands."""
+import inspect
+
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import warpwright
-from support import BF16, E4M3, E5M2, integers, same
+from exchange import ExchangeTensor
+from support import BF16, E4M3, E5M2, integers, padded, same, transposed
 
 ONE = np.float32(1)
 
@@ -87,6 +92,120 @@ def test_groups_of_k_take_the_padded_transpose():
     out = warpwright.k_grouped_gemm(dy_t, x_t, offsets=ends, scale_a=dy_scales, scale_b=x_scales, scale="block-1d")
     want = [dy[s:e].astype(np.float64).T @ x[s:e].astype(np.float64) for s, e in ((0, 20), (20, 20), (20, 90))]
     same(out, np.stack(want))
+
+
+def test_outputs_of_the_caller():
+    x = np.random.default_rng(6).normal(size=(200, 136)).astype(BF16)
+    want = warpwright.quantize_1x128(x, transpose=True)
+    out, out_t = padded(np.zeros((200, 136), E4M3), 24), np.zeros((136, 200), np.uint8)  # bits
+    scales, scales_t = transposed(np.zeros((200, 2), np.float32)), padded(np.zeros((136, 2), np.float32), 2)
+    outputs = out, scales, out_t, scales_t
+    names = ("out", "out_scales", "out_t", "out_scales_t")
+    got = warpwright.quantize_1x128(x, transpose=True, **dict(zip(names, outputs)))
+    assert len(got) == 4 and all(one is other for one, other in zip(got, outputs))
+    for one, other in zip(got, want):
+        assert (one.view(np.uint8) == other.view(np.uint8)).all() if one.dtype.itemsize == 1 else (one == other).all()
+    for given in ((0,), (1,), (2, 3), (0, 3)):  # the others are allocated
+        for i in given:
+            outputs[i][...] = 0
+        again = warpwright.quantize_1x128(x, transpose=True, **{names[i]: outputs[i] for i in given})
+        for i in range(4):
+            assert (again[i] is outputs[i]) == (i in given)
+            assert (np.asarray(again[i]).view(want[i].dtype) == want[i]).all()
+    square = warpwright.quantize_128x128(x, transpose=True)
+    w_t, w_scales_t = np.zeros((136, 200), E4M3), np.zeros((2, 2), np.float32)
+    back = warpwright.transpose_fp8(square[0], square[1], out=w_t, out_scales=w_scales_t)
+    assert back[0] is w_t and back[1] is w_scales_t
+    same(w_t, square[2].astype(np.float64))
+    same(w_scales_t, square[3])
+
+
+def test_the_transpose_alone():
+    x = np.random.default_rng(7).normal(size=(200, 136)).astype(np.float32)
+    for cast in (warpwright.quantize_1x128, warpwright.quantize_128x128):
+        *_, want, want_scales = cast(x, transpose=True)
+        got, got_scales = cast(x, rows=False, transpose=True)
+        same(got, want.astype(np.float64))
+        same(got_scales, want_scales)
+        with pytest.raises(warpwright.InvalidError) as caught:
+            cast(x, rows=False)
+        assert caught.value.argument == "rows"
+        with pytest.raises(warpwright.InvalidError) as caught:
+            cast(x, rows=False, transpose=True, out=np.zeros((200, 136), E4M3))
+        assert caught.value.argument == "out"
+
+
+def test_jax_arrays_and_bits():
+    x = np.random.default_rng(8).normal(size=(40, 256)).astype(BF16)
+    want = warpwright.quantize_1x128(x, transpose=True)
+    for one, other in zip(warpwright.quantize_1x128(jnp.asarray(x), transpose=True), want):
+        assert isinstance(one, jax.Array) and one.dtype == other.dtype
+        same(one, other.astype(np.float64))
+    w_t, none = warpwright.transpose_fp8(jnp.asarray(want[0]))
+    assert none is None and isinstance(w_t, jax.Array)
+    same(w_t, want[0].T.astype(np.float64))
+    with pytest.raises(warpwright.InvalidError, match="JAX"):
+        warpwright.quantize_1x128(x, out=jnp.zeros((40, 256), E4M3))
+    for one, other in zip(warpwright.quantize_1x128(x.view(np.uint16), x_dtype="bf16", transpose=True), want):
+        same(one, other.astype(np.float64))
+    for one, other in zip(warpwright.quantize_128x128(x.view(np.int16), w_dtype="bf16"), warpwright.quantize_128x128(x)):
+        same(one, other.astype(np.float64))
+    for wrong in ({}, {"x_dtype": "f32"}, {"x_dtype": "e4m3"}):
+        with pytest.raises(warpwright.InvalidError):
+            warpwright.quantize_1x128(x.view(np.uint16), **wrong)
+    half = ExchangeTensor(x.astype(np.float16))
+    q, scales = np.zeros((40, 256), E4M3), np.zeros((40, 2), np.float32)
+    with pytest.raises(warpwright.InvalidError, match="out"):
+        warpwright.quantize_1x128(half)  # of no framework that allocates
+    warpwright.quantize_1x128(half, out=q, out_scales=scales)
+    same(q, reference(x.astype(np.float16), 1)[0].astype(np.float64))
+
+
+def test_groups_in_every_encoding():
+    rng = np.random.default_rng(9)
+    x, dy = (integers(rng, (90, columns), BF16) for columns in (40, 24))
+    ids = np.repeat(np.array([0, 2, -1], np.int32), (20, 62, 8))
+    encodings = ({"offs": np.array([20, 20, 82], np.int32)}, {"indptr": np.array([0, 20, 20, 82], np.int32)},
+                 {"starts": np.array([0, 20, 20], np.int32), "counts": np.array([20, 0, 62], np.int32)}, {"row_ids": ids})
+    given = {"transpose": True, "power_of_two": True}
+    want = [dy[s:e].astype(np.float64).T @ x[s:e].astype(np.float64) for s, e in ((0, 20), (20, 20), (20, 82))]
+    for encoding in encodings:
+        for packing in ("joint", "per-group"):
+            ends, status = np.zeros(3, np.int32), np.zeros(1, np.int32)
+            more = {"padded_ends": ends, "status": status, "packing": packing, **given, **encoding}
+            *_, x_t, x_scales = warpwright.quantize_1x128(x, **more)
+            *_, dy_t, dy_scales = warpwright.quantize_1x128(dy, **more)
+            assert ends.tolist() == [128, 128, 256] and status[0] == 0
+            if packing == "per-group":  # contiguous storage of all groups
+                x_t, dy_t = (np.ascontiguousarray(t) for t in (x_t, dy_t))
+            out = warpwright.k_grouped_gemm(dy_t, x_t, offsets=ends, scale_a=dy_scales, scale_b=x_scales, scale="block-1d",
+                                            packing=packing)
+            same(out, np.stack(want))
+    for wrong, argument in (({"row_ids": ids}, "padded_ends"), ({**encodings[0], **encodings[1]}, "offs"),
+                            ({"starts": encodings[2]["starts"]}, "counts"), ({"padded_ends": ends}, "padded_ends"),
+                            ({**encodings[0], "packing": "none"}, "packing"), ({"packing": "per-group"}, "one_by_one")):
+        with pytest.raises(warpwright.InvalidError) as caught:
+            warpwright.quantize_1x128(x, **wrong, **given)
+        assert caught.value.argument == argument
+
+
+def test_names_of_arguments():
+    for cast in (warpwright.quantize_1x128, warpwright.quantize_128x128, warpwright.transpose_fp8):
+        x = np.zeros((16, 128), E4M3 if cast is warpwright.transpose_fp8 else BF16)
+        for name in inspect.signature(cast).parameters:
+            if name in ("x", "w"):
+                continue
+            try:
+                cast(x, **{name: "other"})
+            except warpwright.Error:
+                pass
+        for wrong in ({"colour": 1}, {"epilogue": "relu(acc)"}, {"a": x}):
+            with pytest.raises(TypeError):
+                cast(x, **wrong)
+        with pytest.raises(TypeError):
+            cast(x, x, x)
+        with pytest.raises(warpwright.InvalidError, match="expected a tensor"):
+            cast()
 
 
 def test_refusals():

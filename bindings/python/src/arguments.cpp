@@ -22,8 +22,23 @@ constexpr const char* kEntries[] = {
 };
 PyObject* interned[kArguments] = {};
 
-constexpr const char* kFunctions[] = {"gemm", "grouped_gemm", "k_grouped_gemm", "run"};
-constexpr char kLetters[] = {'g', 'r', 'k', 'p'};
+constexpr const char* kFunctions[] = {"gemm",           "grouped_gemm",     "k_grouped_gemm", "run",
+                                      "quantize_1x128", "quantize_128x128", "transpose_fp8"};
+constexpr char kLetters[] = {'g', 'r', 'k', 'p', 'q', 's', 't'};
+
+/// The arguments of an entry that may be positional, of which the first `needed` have no default.
+struct Positional {
+  Argument argument[2];
+  int count, needed;
+};
+constexpr Positional positional_of(Entry entry) {
+  switch (entry) {
+    case Entry::quantize_1x128: return {{Argument::x}, 1, 1};
+    case Entry::quantize_128x128: return {{Argument::w}, 1, 1};
+    case Entry::transpose: return {{Argument::w, Argument::scales}, 2, 1};
+    default: return {{Argument::a, Argument::b}, 2, 2};
+  }
+}
 
 bool accepts(Entry entry, int argument) {
   return std::strchr(kEntries[argument], kLetters[static_cast<int>(entry)]) != nullptr;
@@ -80,20 +95,23 @@ bool intern_arguments() {
 }
 
 bool Arguments::read(Entry entry, PyObject* const* args, Py_ssize_t positional, PyObject* names) {
-  if (positional > 2) {
-    PyErr_Format(PyExc_TypeError, "%s() takes at most 2 positional arguments (%zd given)",
-                 kFunctions[static_cast<int>(entry)], positional);
+  const Positional first = positional_of(entry);
+  if (positional > first.count) {
+    PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments (%zd given)",
+                 kFunctions[static_cast<int>(entry)], first.count, positional);
     return false;
   }
   for (Py_ssize_t i = 0; i < positional; ++i)
-    if (args[i] != Py_None) value_[i] = args[i];
+    if (args[i] != Py_None) set(first.argument[i], args[i]);
   if (names != nullptr) {
     const Py_ssize_t count = PyTuple_Size(names);
     const Site* const site = site_of(entry, names, count);
     if (site == nullptr) return false;
     for (Py_ssize_t i = 0; i < count; ++i) {
       const int argument = site->argument[i];
-      if (argument < positional) {
+      bool again = false;
+      for (Py_ssize_t j = 0; j < positional; ++j) again = again || static_cast<int>(first.argument[j]) == argument;
+      if (again) {
         PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%s'", kFunctions[static_cast<int>(entry)],
                      kNames[argument]);
         return false;
@@ -101,13 +119,13 @@ bool Arguments::read(Entry entry, PyObject* const* args, Py_ssize_t positional, 
       if (args[positional + i] != Py_None) value_[argument] = args[positional + i];
     }
   }
-  for (const Argument needed : {Argument::a, Argument::b})
-    if ((*this)[needed] == nullptr) return invalid(name_of(needed), "a tensor", "none");
+  for (int i = 0; i < first.needed; ++i)
+    if ((*this)[first.argument[i]] == nullptr) return invalid(name_of(first.argument[i]), "a tensor", "none");
   return true;
 }
 
 Argument argument_at(Entry entry, PyObject* names, Py_ssize_t i, Py_ssize_t positional) {
-  if (i < positional) return static_cast<Argument>(i);
+  if (i < positional) return positional_of(entry).argument[i];
   const Site* const site = site_of(entry, names, PyTuple_Size(names));
   if (site == nullptr) return PyErr_Clear(), Argument::count;
   return static_cast<Argument>(site->argument[i - positional]);

@@ -8,8 +8,7 @@
 namespace wwpy {
 
 bool operand_type(const Work& work, Argument tensor_name, Argument type_argument, const Tensor& tensor, Type& type) {
-  PyObject* const named = work.arguments[type_argument];
-  if (named == nullptr) {
+  if (work.arguments[type_argument] == nullptr) {
     type = tensor.type;
     if (type == Type::f32 && tensor_name != Argument::out)
       return invalid(name_of(tensor_name),
@@ -21,7 +20,11 @@ bool operand_type(const Work& work, Argument tensor_name, Argument type_argument
                      name_of(type));
     return true;
   }
-  if (!read_type(named, name_of(type_argument), type)) return false;
+  return storage_type(work, tensor_name, type_argument, tensor, type);
+}
+
+bool storage_type(const Work& work, Argument tensor_name, Argument type_argument, const Tensor& tensor, Type& type) {
+  if (!read_type(work.arguments[type_argument], name_of(type_argument), type)) return false;
   if (!is_element(type)) return invalid(name_of(type_argument), "e4m3, e5m2, bf16, f16, f32 or tf32", name_of(type));
   const Type own = tensor.type;
   const bool bits = bytes_of(type) == 1   ? own == Type::u8 || own == Type::i8

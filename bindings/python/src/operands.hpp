@@ -9,6 +9,8 @@ namespace wwpy {
 
 /// The element type of an operand: the tensor's own, or the one that the caller names for its bits.
 bool operand_type(const Work& work, Argument tensor_name, Argument type_name, const Tensor& tensor, Type& type);
+/// The element type that the caller names for the elements or the bits of a tensor.
+bool storage_type(const Work& work, Argument tensor_name, Argument type_name, const Tensor& tensor, Type& type);
 /// The library's number of an element type.
 ww_dtype library_type(Type type);
 

@@ -75,7 +75,7 @@ struct Work {
   Request request;
   Arguments arguments;
   Tensor a, b, out, scale_a, scale_b;
-  Ref out_object, kept[8];  // what holds the memory of further tensors
+  Ref out_object, kept[16];  // what holds the memory of further tensors
   int kept_count = 0;
   bool allocated = false;                      // the output was not the caller's
   Ref config, epilogue_words, epilogue_given;  // interned
@@ -84,7 +84,7 @@ struct Work {
   void* stream = nullptr;
 
   void keep(Tensor& tensor) {
-    if (tensor.keep && kept_count < 8) kept[kept_count++] = std::move(tensor.keep);
+    if (tensor.keep && kept_count < 16) kept[kept_count++] = std::move(tensor.keep);
   }
 };
 

@@ -28,13 +28,15 @@ from ._native import (
     k_grouped_gemm,
     k_grouped_gemm_plan,
     plan_cache_size,
+    quantize_1x128,
+    quantize_128x128,
     source_hash,
+    transpose_fp8,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # at run time __getattr__ imports these when they are first used, because dataclasses take 30 ms
     from ._problems import GemmProblem, GroupedProblem, KGroupedProblem, Options
-    from ._quantize import quantize_1x128, quantize_128x128, transpose_fp8
     from ._tools import can_implement, check, check_kernel, configs, explain, prepare, version
 
 __all__ = [
@@ -78,8 +80,6 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name in ("GemmProblem", "GroupedProblem", "KGroupedProblem", "Options"):
         from . import _problems as module
-    elif name in ("quantize_1x128", "quantize_128x128", "transpose_fp8"):
-        from . import _quantize as module  # type: ignore[no-redef]
     elif name in ("can_implement", "check", "check_kernel", "configs", "explain", "prepare", "version"):
         from . import _tools as module  # type: ignore[no-redef]
     else:

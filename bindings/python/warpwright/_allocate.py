@@ -51,6 +51,19 @@ def empty_like(like: Any, shape: Tuple[int, ...], name: str, framework: str) -> 
                        "this package allocates with")
 
 
+def matrix_like(like: Any, shape: Tuple[int, ...], name: str, framework: str) -> Any:
+    """Returns such a tensor of FP8 matrices, whose rows are multiples of 16 bytes apart, as products need them."""
+    return empty_like(like, (*shape[:-1], -(-shape[-1] // 16) * 16), name, framework)[..., : shape[-1]]
+
+
+def scales_like(like: Any, shape: Tuple[int, ...], major: str, framework: str) -> Any:
+    """Returns such a float32 tensor of scales; with `major` "mn" its columns are contiguous, multiples of 16 bytes."""
+    if major != "mn":
+        return empty_like(like, shape, "f32", framework)
+    *outer, rows, columns = shape
+    return empty_like(like, (*outer, columns, -(-rows // 4) * 4), "f32", framework).swapaxes(-1, -2)[..., :rows, :]
+
+
 def to_jax(array: Any) -> Any:
     """Returns a JAX array of what a product wrote to a NumPy array."""
     import jax.numpy

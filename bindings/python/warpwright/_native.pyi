@@ -391,29 +391,59 @@ def check(
 def check_kernel(
     fields: dict[str, Any], settings: dict[str, Any], progress: Callable[[str, float], object] | None, /
 ) -> str: ...
-def quantize(
+def quantize_1x128(
     x: Any,
-    q: Any,
-    scales: Any,
-    transposed: Any,
-    transposed_scales: Any,
-    offs: Any,
-    padded_ends: Any,
-    status: Any,
-    dtype: Any,
-    block: int,
-    power_of_two: bool,
-    min_amax: float,
-    alignment: int,
-    padding: int,
-    device: Device | str | None,
-    stream: Any,
-    /,
-) -> None: ...
-def transpose(
-    w: Any, scales: Any, transposed: Any, transposed_scales: Any, dtype: Any, device: Device | str | None, stream: Any, /
-) -> None: ...
-def quantize_columns(m: int, k: int, groups: int, alignment: int, padding: int, /) -> int: ...
+    *,
+    out: Any = None,
+    out_scales: Any = None,
+    out_t: Any = None,
+    out_scales_t: Any = None,
+    rows: bool = True,
+    transpose: bool = False,
+    offs: Any = None,
+    indptr: Any = None,
+    starts: Any = None,
+    counts: Any = None,
+    row_ids: Any = None,
+    align: int = 128,
+    alignment: int = 1,
+    packing: str | None = None,
+    dtype: Any = "e4m3",
+    x_dtype: Any = None,
+    power_of_two: bool = False,
+    min_amax: float | None = None,
+    mn_major: bool = False,
+    padded_ends: Any = None,
+    status: Any = None,
+    device: Device | str | None = None,
+    stream: Any = None,
+) -> tuple[Any, ...]: ...
+def quantize_128x128(
+    w: Any,
+    *,
+    out: Any = None,
+    out_scales: Any = None,
+    out_t: Any = None,
+    out_scales_t: Any = None,
+    rows: bool = True,
+    transpose: bool = False,
+    dtype: Any = "e4m3",
+    w_dtype: Any = None,
+    power_of_two: bool = False,
+    min_amax: float | None = None,
+    device: Device | str | None = None,
+    stream: Any = None,
+) -> tuple[Any, ...]: ...
+def transpose_fp8(
+    w: Any,
+    scales: Any = None,
+    *,
+    out: Any = None,
+    out_scales: Any = None,
+    dtype: Any = None,
+    device: Device | str | None = None,
+    stream: Any = None,
+) -> tuple[Any, Any]: ...
 def source_hash() -> str: ...
 def plan_cache_size() -> int: ...
 def clear_plan_cache() -> None: ...

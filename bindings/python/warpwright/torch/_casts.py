@@ -4,7 +4,7 @@
 torch.ops.warpwright.quantize and .transpose_fp8 allocate their outputs, whose strides their fakes repeat: rows of FP8 are
 padded to multiples of 16 bytes, and columns of MN-major scales to multiples of 4.
 """
-from typing import Any, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 
@@ -73,9 +73,13 @@ def _run(x: torch.Tensor, *, square: bool, rows: bool, transpose: bool, offs: Op
     del after
     made = _outputs(x, square, rows, transpose, offs, align, dtype, mn_major)
     cast = _named(made, rows, transpose)
-    least = 0.0 if min_amax is None else min_amax if min_amax > 0 else -1.0
-    _native.quantize(x, cast.q, cast.scales, cast.q_t, cast.scales_t, offs, cast.ends, None, dtype, int(square),
-                     power_of_two, least, alignment, align, None, None)
+    given: Dict[str, Any] = {
+        "out": cast.q, "out_scales": cast.scales, "out_t": cast.q_t, "out_scales_t": cast.scales_t, "rows": rows,
+        "transpose": transpose, "dtype": dtype, "power_of_two": power_of_two, "min_amax": min_amax}
+    if square:
+        _native.quantize_128x128(x, **given)
+    else:
+        _native.quantize_1x128(x, offs=offs, padded_ends=cast.ends, alignment=alignment, align=align, **given)
     return made
 
 
@@ -105,7 +109,7 @@ def _run_transpose(w: torch.Tensor, scales: torch.Tensor,
                    after: Optional[torch.Tensor] = None) -> Tuple[torch.Tensor, torch.Tensor]:
     del after
     made, made_scales = _transposed(w, scales)
-    _native.transpose(w, scales, made, made_scales, None, None, None)
+    _native.transpose_fp8(w, scales, out=made, out_scales=made_scales)
     return made, made_scales
 
 
