@@ -111,21 +111,23 @@ void land_store(Operation& operation) {
   signal_now(cta, operation.barrier, 0, 0, static_cast<i64>(operation.bytes.size()), operation.origin, operation.note);
 }
 
-int range_of(const Machine& machine, u64 base, u64 bytes) {
+int range_of(const Machine& machine, u64 base, u64 bytes, bool write) {
   const auto memory = machine.context().launch.memory;
+  int found = -1;
   for (std::size_t i = 0; i < memory.size(); ++i) {
     const u64 start = reinterpret_cast<u64>(memory[i].base);
-    if (base >= start && bytes <= memory[i].bytes && base - start <= memory[i].bytes - bytes)
-      return static_cast<int>(i);
+    if (base < start || bytes > memory[i].bytes || base - start > memory[i].bytes - bytes) continue;
+    if (!write || memory[i].writable) return static_cast<int>(i);
+    if (found < 0) found = static_cast<int>(i);
   }
-  return -1;
+  return found;
 }
 
 void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access access, arch::MemoryOrder order,
                     arch::Scope scope, arch::Site site) {
   Machine& machine = *thread.machine;
   const u64 value = reinterpret_cast<u64>(address);
-  const int range = range_of(machine, value, bytes);
+  const int range = range_of(machine, value, bytes, access != arch::Access::read);
   if (range < 0)
     machine.fail(
         {&thread, site},

@@ -27,7 +27,8 @@ void land_store(Operation& operation);
 void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access access, arch::MemoryOrder order,
                     arch::Scope scope, arch::Site site);
 
-/// Returns the index of the launch's memory range that holds [base, base + bytes); -1 when none does.
-int range_of(const Machine& machine, u64 base, u64 bytes);
+/// Returns the index of the launch's memory range that holds [base, base + bytes); -1 when none does. Operands may lie
+/// between the rows of others, so that several hold it; a `write` prefers one that is writable.
+int range_of(const Machine& machine, u64 base, u64 bytes, bool write = false);
 
 }  // namespace ww::emu

@@ -31,12 +31,12 @@ bool is_parameter(const Thread& thread, u64 address) {
 }
 
 /// Returns the memory range that holds the map in global memory; reports when there is none or it is not aligned.
-const runtime::MemoryRange& memory_of(Thread& thread, const void* map, u32 alignment, arch::Site site) {
+const runtime::MemoryRange& memory_of(Thread& thread, const void* map, u32 alignment, bool write, arch::Site site) {
   Machine& machine = *thread.machine;
   const u64 address = reinterpret_cast<u64>(map);
   if (address % alignment != 0)
     machine.fail({&thread, site}, fmt::format("tensor map: not {}-byte aligned", alignment), Rule::misaligned);
-  const int range = range_of(machine, address, kMapBytes);
+  const int range = range_of(machine, address, kMapBytes, write);
   if (range < 0)
     machine.fail(
         {&thread, site},
@@ -89,7 +89,7 @@ SeenMap see_tensor_map(Thread& thread, const void* map, arch::Site site) {
     check_magic(thread, seen.data, site);
     return seen;
   }
-  memory_of(thread, map, 64, site);
+  memory_of(thread, map, 64, false, site);
   const TensorMapData now = map_at(map);
   CachedMap* entry = cached(*thread.cta, address);
   const TensorMapData* old = entry ? (entry->holds ? &entry->data : nullptr) : machine.map_before(address);
@@ -125,7 +125,7 @@ void tensor_map_replace(Thread& thread, u32 copy, arch::TensorMapField field, in
 void tensor_map_release(Thread& thread, void* map, u32 copy, arch::Site site) {
   Machine& machine = *thread.machine;
   const SharedPlace place = own_shared_place(thread, copy, kMapBytes, kMapBytes, "tensormap.cp_fenceproxy", site);
-  const runtime::MemoryRange& memory = memory_of(thread, map, kMapBytes, site);
+  const runtime::MemoryRange& memory = memory_of(thread, map, kMapBytes, true, site);
   if (!memory.writable)
     machine.fail({&thread, site}, fmt::format("tensor map: written to read-only operand {}", memory.name),
                  Rule::out_of_bounds);
@@ -146,7 +146,7 @@ void tensor_map_release(Thread& thread, void* map, u32 copy, arch::Site site) {
 }
 
 void tensor_map_acquire(Thread& thread, const void* map, arch::Site site) {
-  memory_of(thread, map, 64, site);
+  memory_of(thread, map, 64, false, site);
   thread.machine->progress();
   const u64 address = reinterpret_cast<u64>(map);
   CachedMap* entry = cached(*thread.cta, address);

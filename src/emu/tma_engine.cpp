@@ -47,7 +47,8 @@ constexpr u32 kNoRange = ~0u;
 
 /// Checks the instruction's use of `map`. Returns the memory range of its tensor, or kNoRange when the box has no part
 /// of it.
-u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch::TmaCoordinates& at, arch::Site site) {
+u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch::TmaCoordinates& at, bool write,
+                 arch::Site site) {
   Machine& machine = *thread.machine;
   if (map.rank != rank)
     machine.fail({&thread, site}, fmt::format("TMA of rank {} with a tensor map of rank {}", rank, map.rank));
@@ -58,7 +59,7 @@ u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch:
                  Rule::misaligned);
   const Span span = span_of(map, at);
   if (span.bytes == 0) return kNoRange;
-  const int range = range_of(machine, span.base, span.bytes);
+  const int range = range_of(machine, span.base, span.bytes, write);
   if (range < 0)
     machine.fail(
         {&thread, site},
@@ -221,7 +222,7 @@ void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site) {
   const Origin origin{&thread, site};
   const SeenMap seen = see_tensor_map(thread, request.map, site);
   const TensorMapData& map = seen.data;
-  const u32 range = check_access(thread, map, request.rank, request.at, site);
+  const u32 range = check_access(thread, map, request.rank, request.at, false, site);
   const SharedPlace place = shared_place(thread, request.destination, map.box_bytes(), kDestinationAlignment, site);
   const SharedPlace barrier = shared_place(thread, request.barrier, 8, 8, site);
   if (barrier.cta != place.cta) machine.fail(origin, "TMA load: destination and mbarrier are in different CTAs");
@@ -278,7 +279,7 @@ void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, cons
   Machine& machine = *thread.machine;
   const SeenMap seen = see_tensor_map(thread, map_bytes, site);
   const TensorMapData& map = seen.data;
-  const u32 range = check_access(thread, map, rank, at, site);
+  const u32 range = check_access(thread, map, rank, at, true, site);
   check_store(thread, map, range, at, site);
   const SharedPlace place = own_shared_place(thread, source, map.box_bytes(), kDestinationAlignment, "TMA store", site);
   BulkGroup& group = open_group(thread);

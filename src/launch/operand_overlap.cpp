@@ -7,7 +7,7 @@
 namespace ww::adapters {
 
 Result<void> check_interleaved(const char* name, const void* d, const OperandSpan& of_d, const void* input,
-                               const OperandSpan& of_input) {
+                               const OperandSpan& of_input, const char* written) {
   if (of_d.bytes == 0 || of_input.bytes == 0) return {};
   const auto first = reinterpret_cast<std::uintptr_t>(d), other = reinterpret_cast<std::uintptr_t>(input);
   if (of_d.pitch != 0 && of_d.pitch == of_input.pitch) {
@@ -19,7 +19,7 @@ Result<void> check_interleaved(const char* name, const void* d, const OperandSpa
   const auto range = [](std::uintptr_t begin, std::uint64_t bytes) {
     return fmt::format("[{:#x}, {:#x})", begin, begin + bytes);
   };
-  return failure(ErrorCode::invalid, "d",
+  return failure(ErrorCode::invalid, written,
                  fmt::format("memory that {}, {}, does not overlap", name, range(other, of_input.bytes)),
                  range(first, of_d.bytes));
 }

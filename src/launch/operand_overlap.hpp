@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// D must not overlap what a kernel reads. Views of one buffer may interleave, such as column ranges of rows with one
-// pitch; these are told apart from an overlap.
+// What a kernel writes, D above all, must not overlap what it reads or writes besides. Views of one buffer may
+// interleave, such as column ranges of rows with one pitch; these are told apart from an overlap.
 #pragma once
 
 #include "warpwright/host/result.hpp"
@@ -29,7 +29,7 @@ struct OperandSpans {
 
 /// Compares the elements, once the address ranges overlap.
 Result<void> check_interleaved(const char* name, const void* d, const OperandSpan& of_d, const void* input,
-                               const OperandSpan& of_input);
+                               const OperandSpan& of_input, const char* written);
 
 /// Returns whether the address ranges are apart.
 inline bool are_apart(const void* d, const OperandSpan& of_d, const void* input, const OperandSpan& of_input) {
@@ -37,11 +37,11 @@ inline bool are_apart(const void* d, const OperandSpan& of_d, const void* input,
   return other - first >= of_d.bytes && first - other >= of_input.bytes;  // distances wrap around
 }
 
-/// Errors: invalid, naming D and the input that it overlaps.
+/// Errors: invalid, naming D, or what `written` calls it, and the input that it overlaps.
 inline Result<void> check_apart(const char* name, const void* d, const OperandSpan& of_d, const void* input,
-                                const OperandSpan& of_input) {
+                                const OperandSpan& of_input, const char* written = "d") {
   if (are_apart(d, of_d, input, of_input)) return {};
-  return check_interleaved(name, d, of_d, input, of_input);
+  return check_interleaved(name, d, of_d, input, of_input, written);
 }
 
 /// The same for all operands of a run. `exchanged`: its A is the caller's B.

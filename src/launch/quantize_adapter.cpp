@@ -122,19 +122,25 @@ int QuantizeAdapter::tensors(const QuantizeOperands& o, const float* x_scales, T
     return static_cast<std::uint64_t>(elements) * static_cast<std::uint64_t>(bytes_of(type));
   };
   int count = 0;
-  const auto add = [&](const char* name, const void* pointer, std::uint64_t size, std::uint64_t alignment, bool written,
-                       bool gaps) {
-    if (size > 0) to[count++] = {name, pointer, size, alignment, written, gaps};
+  const auto add = [&](const char* name, const void* pointer, const OperandSpan& span, std::uint64_t alignment,
+                       bool written, bool gaps) {
+    if (span.bytes > 0) to[count++] = {name, pointer, span, alignment, written, gaps && span.pitch == 0};
   };
   const auto matrix = [&](const char* name, const void* pointer, DType type, std::int64_t rows, std::int64_t width,
                           std::int64_t ld, std::int64_t stride, bool written) {
-    add(name, pointer, bytes(span(rows, width, ld, p.batch, stride), type), static_cast<std::uint64_t>(bytes_of(type)),
-        written, ld != width || (p.batch > 1 && stride != rows * ld));
+    const std::uint64_t size = bytes(span(rows, width, ld, p.batch, stride), type);
+    add(name, pointer, OperandSpan::matrix(size, width, ld, p.batch > 1 ? stride : 0, bytes_of(type)),
+        static_cast<std::uint64_t>(bytes_of(type)), written, ld != width || (p.batch > 1 && stride != rows * ld));
   };
   const auto scales = [&](const char* name, const void* pointer, std::int64_t rows, std::int64_t row,
                           std::int64_t width, std::int64_t column, std::int64_t stride, bool written) {
     const std::int64_t size = scale_span(rows, row, width, column, p.batch, stride);
-    add(name, pointer, bytes(size, DType::f32), alignof(float), written, size != rows * width * p.batch);
+    const bool by_row = column == 1;  // otherwise the rows follow one another
+    OperandSpan span{bytes(size, DType::f32)};
+    if (by_row || row == 1)
+      span = OperandSpan::matrix(span.bytes, by_row ? width : rows, by_row ? row : column, p.batch > 1 ? stride : 0,
+                                 bytes_of(DType::f32));
+    add(name, pointer, span, alignof(float), written, size != rows * width * p.batch);
   };
   matrix(copies ? "w" : "x", o.x, p.x, p.m, p.k, p.ldx, p.batch_x, false);
   const std::int64_t rows = blocks ? blocks_m : p.m, transposed_rows = blocks ? blocks_k : p.k;
@@ -152,7 +158,7 @@ int QuantizeAdapter::tensors(const QuantizeOperands& o, const float* x_scales, T
              p.transposed_scale_m, p.batch_transposed_scales, true);
   }
   if (o.padded_ends != nullptr)
-    add("padded_ends", o.padded_ends, static_cast<std::uint64_t>(p.groups) * 4, alignof(std::int32_t), true, false);
+    add("padded_ends", o.padded_ends, {static_cast<std::uint64_t>(p.groups) * 4}, alignof(std::int32_t), true, false);
   return count;
 }
 
@@ -163,14 +169,12 @@ Result<void> QuantizeAdapter::run(const QuantizeOperands& o, const float* x_scal
   MemoryRanges memory;
   for (int i = 0; i < count; ++i) {
     WW_CHECK(check_pointer(tensor[i].name, tensor[i].pointer, tensor[i].alignment));
-    memory.add({tensor[i].name, tensor[i].pointer, tensor[i].bytes, tensor[i].written});
+    memory.add({tensor[i].name, tensor[i].pointer, tensor[i].span.bytes, tensor[i].written});
     for (int j = 0; j < i; ++j) {
-      if (!(tensor[i].written || tensor[j].written) || tensor[i].has_gaps || tensor[j].has_gaps) continue;
-      const auto *a = static_cast<const char*>(tensor[i].pointer), *b = static_cast<const char*>(tensor[j].pointer);
-      if (a < b + tensor[j].bytes && b < a + tensor[i].bytes)
-        return failure(
-            ErrorCode::invalid, tensor[i].name, fmt::format("memory of its own beside {}", tensor[j].name),
-            fmt::format("{} bytes from {} and {} from {}", tensor[i].bytes, fmt::ptr(a), tensor[j].bytes, fmt::ptr(b)));
+      const bool one_written = tensor[i].written || tensor[j].written;
+      if (!one_written || tensor[i].loose || tensor[j].loose) continue;
+      const Tensor &written = tensor[tensor[i].written ? i : j], &other = tensor[tensor[i].written ? j : i];
+      WW_CHECK(check_apart(other.name, written.pointer, written.span, other.pointer, other.span, written.name));
     }
   }
   config::QuantizeArguments a = arguments_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "launch/k_groups.hpp"
+#include "launch/operand_overlap.hpp"
 #include "runtime/backend.hpp"
 #include "warpwright/config/quantize_arguments.hpp"
 #include "warpwright/host/quantize.hpp"
@@ -35,10 +36,10 @@ class QuantizeAdapter {
   struct Tensor {
     const char* name;
     const void* pointer;
-    std::uint64_t bytes;
+    OperandSpan span;
     std::uint64_t alignment;  // of its elements
     bool written;
-    bool has_gaps;  // other tensors may lie between its rows
+    bool loose;  // has gaps that are not those between rows of one pitch; other tensors may lie in them
   };
   static constexpr int kTensors = 9;
   int tensors(const QuantizeOperands& operands, const float* x_scales, Tensor (&to)[kTensors]) const;

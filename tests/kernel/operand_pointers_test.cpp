@@ -160,5 +160,23 @@ TEST(OperandPointers, AProductWithoutElementsAsksForNothing) {
   }
 }
 
+TEST(OperandPointers, DMayLieBetweenTheRowsOfB) {
+  constexpr std::uint16_t kOne = 0x3f80, kSum = 0x4280;  // 1 and 64 in bf16
+  const Device device = Device::open("emu:sm90").value();
+  const GemmProblem p{.m = 16, .n = 64, .k = 64, .a = bf16, .b = bf16, .d = bf16, .lda = 64, .ldb = 256, .ldd = 256};
+  const auto plan = plan_gemm(device, p);
+  ASSERT_TRUE(plan) << plan.error().message;
+  std::vector<std::uint16_t> host(16 * 64 + 64 * 256, kOne);  // A, then rows of B (64), D (64) and what is nobody's
+  const Buffer memory = device.allocate(2 * host.size()).value();
+  ASSERT_TRUE(device.upload(memory.data(), host.data(), memory.bytes()));
+  auto* const b = static_cast<std::uint16_t*>(memory.data()) + 16 * 64;
+  const auto ran = plan->run({.a = memory.data(), .b = b, .d = b + 64});
+  ASSERT_TRUE(ran) << ran.error().message;
+  ASSERT_TRUE(device.download(host.data(), memory.data(), memory.bytes()));
+  for (std::size_t i = 0; i < 64 * 256; ++i)
+    ASSERT_EQ(host[16 * 64 + i], i < 16 * 256 && i % 256 / 64 == 1 ? kSum : kOne) << i;
+  EXPECT_EQ(plan->run({.a = memory.data(), .b = b, .d = b + 32}).error().argument, "d");
+}
+
 }  // namespace
 }  // namespace ww

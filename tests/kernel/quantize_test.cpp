@@ -347,6 +347,22 @@ TEST(Quantize, RunNamesThePointerAtFault) {
   EXPECT_TRUE(transpose->run({memory, memory + 8192}));
 }
 
+TEST(Quantize, RowsOfOnePitchInterleaveAndOverlapsAmongThemAreRefused) {
+  const Device device = open_emu();
+  alignas(16) static std::uint8_t memory[1 << 14];
+  QuantizeProblem p;  // rows of x are 128 bytes, those of q 64, and both begin every 256
+  p.m = 8, p.k = 64, p.ldx = 128, p.ldq = 256;
+  const auto plan = plan_quantize(device, p);
+  ASSERT_TRUE(plan) << plan.error().message;
+  const auto run = [&](std::size_t q) {
+    const QuantizeOperands o{.x = memory, .q = memory + q, .scales = reinterpret_cast<float*>(memory + 8192)};
+    const auto done = plan->run(o);
+    return done ? std::string() : done.error().argument;
+  };
+  for (const std::size_t beside : {128, 192, 4096}) EXPECT_EQ(run(beside), "") << beside;
+  for (const std::size_t inside : {0, 64, 112, 208, 256 + 16}) EXPECT_EQ(run(inside), "q") << inside;
+}
+
 TEST(Quantize, NoNumbersCrashAPlan) {
   std::mt19937_64 rng(4);
   const auto number = [&]() -> std::int64_t {

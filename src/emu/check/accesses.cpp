@@ -198,7 +198,7 @@ void Checker::shared_access(Thread& thread, Cta& cta, u32 offset, u32 bytes, Acc
 
 void Checker::global_access(Thread& thread, u64 address, u32 bytes, arch::Access access, arch::MemoryOrder order,
                             arch::Scope scope, arch::Site site) {
-  const int range = range_of(*thread.machine, address, bytes);
+  const int range = range_of(*thread.machine, address, bytes, access != arch::Access::read);
   if (range < 0) return;
   const runtime::MemoryRange& memory = context_->launch.memory[static_cast<std::size_t>(range)];
   const Access kind = access == arch::Access::read    ? Access::load_global
@@ -424,7 +424,7 @@ void Checker::plain_access(Thread& thread, u64 address, u32 bytes, bool write, c
   }
   for (const auto& cta : thread.cta->cluster->ctas)  // shared memory, through the pointer of a call that was checked
     if (address - reinterpret_cast<u64>(cta->shared.get()) < cta->shared_end) return;
-  const int range = range_of(*thread.machine, address, bytes);
+  const int range = range_of(*thread.machine, address, bytes, write);
   if (range < 0 && in_module(address)) return;
   const char* const kind = name_of(write ? Access::plain_store : Access::plain_load);
   if (range < 0 || (write && !context_->launch.memory[static_cast<std::size_t>(range)].writable))
