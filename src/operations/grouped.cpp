@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "operations/groups.hpp"
 #include "operations/planned.hpp"
@@ -15,21 +14,12 @@ namespace {
 
 constexpr unsigned char kUntouched = 0xff;
 
-/// NaN in every type: all bits set.
-void spoil(Matrix& matrix, const GroupMeaning& meaning) {
-  std::vector<bool> used(static_cast<std::size_t>(matrix.rows()));
-  for (const GroupRows& group : meaning.groups) std::fill_n(used.begin() + group.first, group.count, true);
-  for (std::int64_t row = 0; row < matrix.rows(); ++row)
-    if (!used[static_cast<std::size_t>(row)])
-      std::memset(matrix.row(row), 0xff, static_cast<std::size_t>(matrix.cols() * bytes_of(matrix.type())));
-}
-
 /// The rows of B of one group as it is stored.
 std::int64_t rows_of_b(const GroupedProblem& p) { return p.b_major == Major::k ? p.n : p.k; }
 
-class GroupedOperation final : public PlannedOperation<GroupedProblem, GroupedPlan, GroupedOperands> {
+class GroupedOperation final : public GroupsOperation<GroupedProblem, GroupedPlan, GroupedOperands, GroupedCheck> {
  public:
-  using PlannedOperation::PlannedOperation;
+  using GroupsOperation::GroupsOperation;
 
   const char* name() const override { return "grouped"; }
   std::string title() const override {
@@ -47,7 +37,6 @@ class GroupedOperation final : public PlannedOperation<GroupedProblem, GroupedPl
     return 2.0 * static_cast<double>(groups_->meaning.rows()) * static_cast<double>(problem_.n) *
            static_cast<double>(problem_.k);
   }
-  CheckTarget check_target() const override { return check(); }
   std::string flags() const override {
     const GroupedProblem& p = problem_;
     const std::string groups = group_flags(groups_->described, p.encoding, "--rows", "--m", p.rows);
@@ -55,7 +44,6 @@ class GroupedOperation final : public PlannedOperation<GroupedProblem, GroupedPl
     return fmt::format("{} --n {} --k {}{}{}", groups, p.n, p.k, p.b_major == Major::k ? "" : " --layout nn",
                        p.zero_outside ? " --zero-outside" : "");
   }
-  int axes() const override { return groups_->described.counts.empty() ? 2 : 3; }
   std::unique_ptr<Operation> halved(int axis) const override;
 
   Result<void> download() override {
@@ -89,12 +77,11 @@ class GroupedOperation final : public PlannedOperation<GroupedProblem, GroupedPl
     return made;
   }
   Result<void> adapt_operands() override {
-    if (!inputs_.a) spoil(host_.a, groups_->meaning);
+    if (!inputs_.a) spoil_outside(host_.a, Major::mn, false, groups_->meaning, 1);
     const bool scale_of_row = problem_.scale == Scale::row_column || problem_.scale == Scale::block_1x128_128x128;
-    if (!inputs_.scale_a && scale_of_row) spoil(host_.scale_a, groups_->meaning);
+    if (!inputs_.scale_a && scale_of_row) spoil_outside(host_.scale_a, Major::mn, false, groups_->meaning, 1);
     return {};
   }
-  GroupedCheck check() const { return {problem_, groups_->described, resolved_options()}; }
 
   std::vector<TileWidth> widths_;
 };

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "operations/planned.hpp"
 
@@ -95,6 +96,22 @@ std::int64_t granularity_of(const KGroupedProblem& p) {
 std::int64_t masked_k(const KGroupedProblem& p, const std::vector<std::int64_t>& counts) {
   const std::int64_t most = *std::max_element(counts.begin(), counts.end()), step = granularity_of(p);
   return std::max<std::int64_t>(ceil_div(most, step), 1) * step;
+}
+
+void spoil_outside(Matrix& matrix, Major major, bool packed, const GroupMeaning& meaning, std::int64_t granularity) {
+  const std::int64_t extent = major == Major::mn ? matrix.rows() : matrix.cols(), width = bytes_of(matrix.type());
+  std::vector<bool> used(static_cast<std::size_t>(extent));
+  for (const GroupRows& group : meaning.groups)
+    std::fill_n(used.begin() + group.first / granularity, group.count / granularity, true);
+  for (std::int64_t at = 0; at < extent; ++at) {
+    if (used[static_cast<std::size_t>(at)]) continue;
+    if (major == Major::mn) std::memset(matrix.row(at), 0xff, static_cast<std::size_t>(matrix.cols() * width));
+    else if (packed)
+      std::memset(matrix.data() + at * matrix.rows() * width, 0xff, static_cast<std::size_t>(matrix.rows() * width));
+    else
+      for (std::int64_t row = 0; row < matrix.rows(); ++row)
+        std::memset(matrix.row(row) + at * width, 0xff, static_cast<std::size_t>(width));
+  }
 }
 
 bool halve_counts(std::vector<std::int64_t>& counts, std::int64_t step) {

@@ -16,6 +16,11 @@ std::int64_t granularity_of(const KGroupedProblem& problem);
 /// The Kmax of masked groups of these many rows each: whole blocks of K, and at least one.
 std::int64_t masked_k(const KGroupedProblem& problem, const std::vector<std::int64_t>& counts);
 
+/// Fills what no group covers with NaN, which all bits set are in every type. Groups lie along the rows of `matrix` if
+/// `major` is mn, along its columns otherwise, `granularity` of K in each. With `packed`, each column has as many
+/// consecutive elements as the matrix has rows.
+void spoil_outside(Matrix& matrix, Major major, bool packed, const GroupMeaning& meaning, std::int64_t granularity);
+
 /// Halves every count, rounded up to a multiple of `step`; false when none is above it.
 bool halve_counts(std::vector<std::int64_t>& counts, std::int64_t step);
 

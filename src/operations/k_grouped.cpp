@@ -14,24 +14,6 @@ namespace {
 
 constexpr const char* kSizes = "--ks, --m, --n";
 
-/// NaN, which all bits set are in every type, wherever no group has `grain` of K along `major`. With `packed`, each row
-/// of K has as many consecutive elements as the matrix has rows.
-void spoil(Matrix& matrix, Major major, bool packed, const GroupMeaning& meaning, std::int64_t grain) {
-  const std::int64_t extent = major == Major::mn ? matrix.rows() : matrix.cols(), width = bytes_of(matrix.type());
-  std::vector<bool> used(static_cast<std::size_t>(extent));
-  for (const GroupRows& group : meaning.groups)
-    std::fill_n(used.begin() + group.first / grain, group.count / grain, true);
-  for (std::int64_t at = 0; at < extent; ++at) {
-    if (used[static_cast<std::size_t>(at)]) continue;
-    if (major == Major::mn) std::memset(matrix.row(at), 0xff, static_cast<std::size_t>(matrix.cols() * width));
-    else if (packed)
-      std::memset(matrix.data() + at * matrix.rows() * width, 0xff, static_cast<std::size_t>(matrix.rows() * width));
-    else
-      for (std::int64_t row = 0; row < matrix.rows(); ++row)
-        std::memset(matrix.row(row) + at * width, 0xff, static_cast<std::size_t>(width));
-  }
-}
-
 Result<Matrix> copy_of(const Matrix& from, std::int64_t row, std::int64_t rows, std::int64_t column,
                        std::int64_t columns) {
   WW_TRY(Matrix part, Matrix::allocate(from.type(), rows, columns, columns, kSizes));
@@ -58,10 +40,10 @@ Result<Matrix> of_group(const Matrix& from, Major major, bool packed, const Grou
   return part;
 }
 
-class KGroupedOperation final : public PlannedOperation<KGroupedProblem, KGroupedPlan, KGroupedOperands> {
+class KGroupedOperation final : public GroupsOperation<KGroupedProblem, KGroupedPlan, KGroupedOperands, KGroupedCheck> {
  public:
   KGroupedOperation(const KGroupedProblem& problem, Inputs inputs, Groups groups, std::optional<ArrayFile> c)
-      : PlannedOperation(problem, std::move(inputs), std::move(groups)), c_(std::move(c)) {}
+      : GroupsOperation(problem, std::move(inputs), std::move(groups)), c_(std::move(c)) {}
 
   const char* name() const override { return "k-grouped"; }
   std::string title() const override {
@@ -86,7 +68,6 @@ class KGroupedOperation final : public PlannedOperation<KGroupedProblem, KGroupe
     return 2.0 * static_cast<double>(groups_->meaning.rows()) * static_cast<double>(problem_.m) *
            static_cast<double>(problem_.n);
   }
-  CheckTarget check_target() const override { return check(); }
   std::string flags() const override {
     const KGroupedProblem& p = problem_;
     const std::string groups = group_flags(groups_->described, p.encoding, "--ks", "--k", p.k);
@@ -95,7 +76,6 @@ class KGroupedOperation final : public PlannedOperation<KGroupedProblem, KGroupe
                        name_of(MatrixLayout{p.a_major, p.b_major}),
                        p.packing == KPacking::joint ? "" : " --packing per-group", p.accumulate ? " --accumulate" : "");
   }
-  int axes() const override { return groups_->described.counts.empty() ? 2 : 3; }
   std::unique_ptr<Operation> halved(int axis) const override;
 
   Result<void> check_memory(const DeviceInfo& device) const override {
@@ -123,7 +103,6 @@ class KGroupedOperation final : public PlannedOperation<KGroupedProblem, KGroupe
   bool packs(Major major) const { return problem_.packing == KPacking::per_group && major == Major::k; }
   Result<void> adapt_operands() override;
   Result<ref::Comparison> judge_group(std::int64_t g, EmuMath math) const;
-  KGroupedCheck check() const { return {problem_, groups_->described, resolved_options()}; }
 
   std::optional<ArrayFile> c_;
   Matrix before_;  // D before the run, where the product is added to it
@@ -148,11 +127,11 @@ Operation::Shapes KGroupedOperation::shapes() const {
 Result<void> KGroupedOperation::adapt_operands() {
   const KGroupedProblem& p = problem_;
   const GroupMeaning& meaning = groups_->meaning;
-  if (!inputs_.a) spoil(host_.a, p.a_major, packs(p.a_major), meaning, 1);
-  if (!inputs_.b) spoil(host_.b, p.b_major, packs(p.b_major), meaning, 1);
+  if (!inputs_.a) spoil_outside(host_.a, p.a_major, packs(p.a_major), meaning, 1);
+  if (!inputs_.b) spoil_outside(host_.b, p.b_major, packs(p.b_major), meaning, 1);
   if (is_block(p.scale)) {
-    if (!inputs_.scale_a) spoil(host_.scale_a, Major::k, false, meaning, kScaleBlock);
-    if (!inputs_.scale_b) spoil(host_.scale_b, Major::k, false, meaning, kScaleBlock);
+    if (!inputs_.scale_a) spoil_outside(host_.scale_a, Major::k, false, meaning, kScaleBlock);
+    if (!inputs_.scale_b) spoil_outside(host_.scale_b, Major::k, false, meaning, kScaleBlock);
   }
   if (!p.accumulate) return {};
   WW_TRY(host_.d, host_operand(c_, shapes().d, inputs_.seed + 1, Operand::a, kSizes));

@@ -131,4 +131,18 @@ template <class Problem, class Plan, class Operands> class PlannedOperation : pu
   std::optional<Plan> plan_;
 };
 
+/// An operation on groups, which `Check` describes to ww::check.
+template <class Problem, class Plan, class Operands, class Check>
+class GroupsOperation : public PlannedOperation<Problem, Plan, Operands> {
+ public:
+  GroupsOperation(const Problem& problem, Inputs inputs, Groups groups)
+      : PlannedOperation<Problem, Plan, Operands>(problem, std::move(inputs), std::move(groups)) {}
+
+  CheckTarget check_target() const override { return check(); }
+  int axes() const override { return this->groups_->described.counts.empty() ? 2 : 3; }
+
+ protected:
+  Check check() const { return {this->problem_, this->groups_->described, this->resolved_options()}; }
+};
+
 }  // namespace ww::operations

@@ -243,7 +243,7 @@ Result<std::vector<ref::GroupRows>> groups_of(GroupEncoding encoding, std::int64
   ref::GroupLayout layout{.encoding = encoding, .groups = groups, .rows = rows, .alignment = alignment};
   layout.sizes.assign(sizes, sizes + count);
   if (two) layout.sizes2.assign(sizes2, sizes2 + groups);
-  WW_CHECK(ref::check_sizes(layout, "sizes", block));
+  WW_CHECK(ref::check_sizes(layout, "sizes", block, "sizes2"));
   return ref::meaning_of(layout).groups;
 }
 

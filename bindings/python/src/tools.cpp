@@ -171,7 +171,17 @@ std::int32_t stopping(void* context) {
   return stop;
 }
 
-PyObject* finish_check(ww_status status, ww_report report, Progress& calls) {
+/// Runs `check(options, verdict, report)` without the interpreter's lock, and returns the report's text.
+template <class Check> PyObject* run_check(ww_check_options& options, PyObject* progress, const Check& check) {
+  Progress calls{progress};
+  options.progress = checking, options.stop = stopping, options.context = &calls;
+  ww_verdict verdict = 0;
+  ww_report report = nullptr;
+  ww_status status = WW_OK;
+  {
+    const WithoutGil others;
+    status = check(&options, &verdict, &report);
+  }
   if (!calls.restore()) return report != nullptr ? ww_report_free(report) : WW_OK, nullptr;
   return succeeded(status) ? text_of(report) : nullptr;
 }
@@ -184,19 +194,12 @@ PyObject* check(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OOOOOO:check", &operation, &fields, &options, &settings, &groups, &progress) ||
       !d.read(operation, fields, options) || !c.read(settings, groups) || !check_lengths(d, c))
     return nullptr;
-  Progress calls{progress};
-  c.options.progress = checking, c.options.stop = stopping, c.options.context = &calls;
-  ww_verdict verdict = 0;
-  ww_report report = nullptr;
-  ww_status status = WW_OK;
-  {
-    const WithoutGil others;
-    if (d.operation == WW_GEMM) status = ww_gemm_check(&d.dense, &d.options, &c.options, &verdict, &report);
-    else if (d.operation == WW_GROUPED_GEMM)
-      status = ww_grouped_check(&d.grouped, &c.groups, &d.options, &c.options, &verdict, &report);
-    else status = ww_k_grouped_check(&d.k_grouped, &c.groups, &d.options, &c.options, &verdict, &report);
-  }
-  return finish_check(status, report, calls);
+  return run_check(c.options, progress, [&](const auto* checks, ww_verdict* verdict, ww_report* report) {
+    if (d.operation == WW_GEMM) return ww_gemm_check(&d.dense, &d.options, checks, verdict, report);
+    if (d.operation == WW_GROUPED_GEMM)
+      return ww_grouped_check(&d.grouped, &c.groups, &d.options, checks, verdict, report);
+    return ww_k_grouped_check(&d.k_grouped, &c.groups, &d.options, checks, verdict, report);
+  });
 }
 
 PyObject* check_kernel(PyObject*, PyObject* args) {
@@ -207,16 +210,9 @@ PyObject* check_kernel(PyObject*, PyObject* args) {
   if (!no_groups || !PyArg_ParseTuple(args, "OOO:check_kernel", &fields, &settings, &progress) ||
       !read_kernel(fields, kernel, c.kept) || !c.read(settings, no_groups.get()))
     return nullptr;
-  Progress calls{progress};
-  c.options.progress = checking, c.options.stop = stopping, c.options.context = &calls;
-  ww_verdict verdict = 0;
-  ww_report report = nullptr;
-  ww_status status = WW_OK;
-  {
-    const WithoutGil others;
-    status = ww_kernel_check(&kernel, &c.options, &verdict, &report);
-  }
-  return finish_check(status, report, calls);
+  return run_check(c.options, progress, [&](const auto* checks, ww_verdict* verdict, ww_report* report) {
+    return ww_kernel_check(&kernel, checks, verdict, report);
+  });
 }
 
 PyObject* source_hash(PyObject*, PyObject*) { return PyUnicode_FromString(ww_source_hash()); }
