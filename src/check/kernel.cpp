@@ -66,7 +66,7 @@ class KernelRunner final : public Runner {
       return make_error(error.code, "launch.parameters",
                         "values of " + error.expected.substr(0, error.expected.find(',')) +
                             " bytes in all, the size of the kernel's parameter",
-                        error.actual + " bytes");
+                        check_.launch.parameters.empty() ? "none" : error.actual + " bytes");
     return error;
   }
 

@@ -91,6 +91,13 @@ std::string words_after(const Command& command) {
   return text;
 }
 
+/// "bash or zsh" for "bash|zsh".
+std::string alternatives(const std::string& values) {
+  std::string text;
+  for (const char c : values) text += c == '|' ? std::string(" or ") : std::string(1, c);
+  return text;
+}
+
 std::string values_of(const FlagRow& row) {
   return is_switch(row) ? std::string("no value") : "a value: " + std::string(row.values);
 }
@@ -176,7 +183,7 @@ Result<void> check_words(const std::vector<Parser>& parsers, const Parser& parse
     return failure(ErrorCode::invalid, "--no-verify", "nothing beside --verify", "both");
   for (const auto& [row, option] : parser.options)
     if (is_positional(*row) && option->count() == 0)
-      return failure(ErrorCode::invalid, row->name, row->values, "nothing");
+      return failure(ErrorCode::invalid, row->name, alternatives(row->values), "nothing");
   const bool complete = parser.command->verb_bit == kProgram ? flags.version : parser.command->run != nullptr;
   if (!complete)
     return failure(ErrorCode::invalid, program_name(*parser.command), words_after(*parser.command), "nothing");
@@ -215,8 +222,10 @@ int run_verb(const std::vector<std::string>& words, const char* const* argv) {
   if (Result<void> good = check_values(words); !good) return show(failure(good.error()), json);
   try {
     app.parse(static_cast<int>(words.size()) + 1, argv);
-  } catch (const CLI::Success& help) {  // --help
-    return app.exit(help);
+  } catch (const CLI::Success&) {  // --help
+    Outcome help;
+    help.text = app.help();  // that of the command which was named
+    return show(help, false);
   } catch (const CLI::ParseError& error) {
     return show(failure(refuse_value(chosen(parsers), error)), json);
   }

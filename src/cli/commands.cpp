@@ -334,9 +334,8 @@ constexpr LibraryArgument kLibraryArguments[] = {
 constexpr Command kCommands[] = {
     {"", "", "GEMM kernels that run on NVIDIA GPUs and, unmodified, on an emulated device on this CPU.", kNone,
      kProgram, run_version},
-    {"info", "", "what this build can do on this machine", kNone, kInfo, run_info},
-    {"devices", "", "the devices of this machine, and where driver, NVRTC, cache and modules are", kNone, kInfo,
-     run_devices},
+    {"info", "", "this build, and the compilers, packs, modules and cache that it has found", kNone, kInfo, run_info},
+    {"devices", "", "the devices of this machine with their limits, and its driver", kNone, kInfo, run_devices},
     {"", "gemm", "D = scale (A B^T), once; without flags a verified first run", kGemm, kRun,
      run_verb<request_gemm, run_operation>},
     {"", "grouped", "the same for groups of rows, each with its own B", kGrouped, kRun,

@@ -75,9 +75,9 @@ Result<void> resolve_sizes(const Flags& flags, GemmRequest& request) {
   WW_TRY(p.k, resolve_size(flags.k, "--k", request.a ? k_of_a : k_of_b, kDefaultK));
   WW_TRY(p.lda, operand_row(a_mn ? p.m : p.k, p.a));
   WW_TRY(p.ldb, operand_row(b_mn ? p.n : p.k, p.b));
-  WW_CHECK(expect_bytes("--m", {p.batch, rows_of_a(p), p.lda}, bytes_of(p.a)));
-  WW_CHECK(expect_bytes("--n", {p.batch, rows_of_b(p), p.ldb}, bytes_of(p.b)));
-  return expect_bytes("--m", {p.batch, p.m, p.n}, bytes_of(p.d));
+  WW_CHECK(expect_bytes("--m", {p.batch, rows_of_a(p), p.lda}, bytes_of(p.a), "--batch"));
+  WW_CHECK(expect_bytes("--n", {p.batch, rows_of_b(p), p.ldb}, bytes_of(p.b), "--batch"));
+  return expect_bytes("--m", {p.batch, p.m, p.n}, bytes_of(p.d), "--batch");
 }
 
 /// Checks a file that holds the operand of one matrix, or of all with the batch as first dimension, even if that is 1.
@@ -172,6 +172,7 @@ Result<GemmRequest> make_request(const Flags& flags) {
   WW_CHECK(check_epilogue_files(flags, request));
   WW_CHECK(check_operands_given(flags, p.epilogue, request));
   WW_CHECK(check_config_agrees(flags, with_problem(request.options.config, p)));
+  WW_CHECK(check_batched(flags, request.options.config, p.batch > 1 || p.pointer_array, "a batch"));
   fill_batch_strides(request);
   const bool nothing_given = !flags.m && !flags.n && !flags.k && !flags.a && !flags.b;
   request.verify = verify_of(flags).value_or(nothing_given);

@@ -36,6 +36,9 @@ Result<std::int64_t> resolve_groups(const Flags& flags, const SizeFiles& files, 
   std::optional<std::int64_t> groups;
   std::string said_by;
   const auto say = [&](std::int64_t value, const std::string& argument) -> Result<void> {
+    if (value < 1 || value > kMostGroups)
+      return failure(ErrorCode::invalid, argument, fmt::format("1 to {} groups", kMostGroups),
+                     fmt::format("{}", value));
     if (groups && *groups != value)
       return failure(ErrorCode::invalid, argument, fmt::format("{} groups as {} has", *groups, said_by),
                      fmt::format("{}", value));
@@ -56,9 +59,7 @@ Result<std::int64_t> resolve_groups(const Flags& flags, const SizeFiles& files, 
   if (request.b) WW_CHECK(say(request.b->shape[0], "--b"));
   if (!groups && files.encoding)
     return failure(ErrorCode::invalid, "--groups", "the number of groups, which --row-ids does not contain", "nothing");
-  const std::int64_t result = groups.value_or(kDefaultGroups);
-  if (result >= 1 && result <= kMostGroups) return result;
-  return failure(ErrorCode::invalid, said_by, fmt::format("1 to {} groups", kMostGroups), fmt::format("{}", result));
+  return groups.value_or(kDefaultGroups);
 }
 
 Result<GroupLayout> layout_of_files(const Flags& flags, SizeFiles files, const Request& request, std::int64_t groups) {
@@ -149,7 +150,7 @@ Result<void> resolve_groups_and_rows(const Flags& flags, GroupedRequest& request
   if (request.sizes_from_file) {
     const std::string argument = files.argument;
     WW_TRY(request.layout, layout_of_files(flags, std::move(files), request, groups));
-    WW_CHECK(check_sizes(request.layout, argument));
+    WW_CHECK(check_sizes(request.layout, argument, 1, "--counts"));
     request.group_flags = file_flags(flags, request.layout, "--m");
   } else {
     WW_CHECK(layout_of_flags(flags, groups, request));

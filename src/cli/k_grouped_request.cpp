@@ -112,8 +112,9 @@ std::string blocks_argument(const KGroupedRequest& request) {
 }
 
 /// What a config may say, groups of K have no choice about, and would be dropped: the problem decides.
-Result<void> check_config(const KGroupedRequest& request, bool accumulate) {
+Result<void> check_config(const Flags& flags, const KGroupedRequest& request, bool accumulate) {
   const GemmConfig& c = request.options.config;
+  WW_CHECK(check_batched(flags, c, true, "groups of K"));
   const auto refused = [&](std::string key, std::string expected, std::string actual) {
     return failure(ErrorCode::unsupported, fmt::format("--config, key {}", key), std::move(expected),
                    std::move(actual));
@@ -159,7 +160,8 @@ Result<void> lay_out(KGroupedRequest& request) {
     return failure(std::move(error));
   }
   request.layout = std::move(*layout);
-  WW_CHECK(check_sizes(request.layout, blocks_argument(request), operations::granularity_of(p)));
+  const std::string argument = blocks_argument(request);
+  WW_CHECK(check_sizes(request.layout, argument, operations::granularity_of(p), argument));
   p.k = request.layout.rows;
   return finish_layout(request);
 }
@@ -209,7 +211,7 @@ Result<void> lay_out_files(const Flags& flags, SizeFiles files, KGroupedRequest&
   if (layout.alignment > 1 && layout.encoding != GroupEncoding::offsets && layout.encoding != GroupEncoding::row_ids)
     return failure(ErrorCode::invalid, "--align", "1 without --offsets and --row-ids", *flags.align);
   layout.sizes = std::move(files.sizes), layout.sizes2 = std::move(files.sizes2);
-  WW_CHECK(check_sizes(layout, files.argument, operations::granularity_of(request.problem)));
+  WW_CHECK(check_sizes(layout, files.argument, operations::granularity_of(request.problem), "--counts"));
   request.group_flags = file_flags(flags, layout, "--k");
   return finish_layout(request);
 }
@@ -294,7 +296,7 @@ Result<void> resolve_groups(const Flags& flags, KGroupedRequest& request) {
 Result<KGroupedRequest> make_k_grouped_request(const Flags& flags) {
   KGroupedRequest request;
   WW_CHECK(resolve_request(with_usual_types(flags), request));
-  WW_CHECK(check_config(request, flags.accumulate));
+  WW_CHECK(check_config(flags, request, flags.accumulate));
   KGroupedProblem& p = request.problem;
   p.a = request.types.ab, p.b = request.types.b, p.d = request.types.d, p.scale = request.types.scale;
   p.accumulate = flags.accumulate;

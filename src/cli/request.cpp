@@ -184,8 +184,10 @@ Result<std::int64_t> resolve_size(const Flag& flag, const std::string& argument,
   return size;
 }
 
-Result<void> expect_bytes(const char* argument, std::vector<std::int64_t> shape, int element_bytes) {
+Result<void> expect_bytes(const char* argument, std::vector<std::int64_t> shape, int element_bytes,
+                          const char* of_first) {
   if (checked_elements(shape, element_bytes)) return {};
+  if (of_first && checked_elements({shape.begin() + 1, shape.end()}, element_bytes)) argument = of_first;
   return failure(ErrorCode::invalid, argument, "sizes whose bytes fit 63 bits",
                  fmt::format("{} elements of {} bytes", shape_text(shape), element_bytes));
 }
@@ -220,13 +222,22 @@ Result<void> check_config_agrees(const Flags& flags, const GemmConfig& chosen) {
   WW_TRY(const GemmConfig text, parse_config(*flags.config));
   for (const ConfigFlag& row : config_flags()) {
     const std::string given = text_of(flags, row.flag);
-    if (given.empty() || !names_key(*flags.config, row.key)) continue;
+    // A resolved config of groups names its grouping, and leaves out the layout nt.
+    const bool named = names_key(*flags.config, row.key) ||
+                       (std::string_view(row.key) == "layout" && names_key(*flags.config, "grouping"));
+    if (given.empty() || !named) continue;
     const std::string in_config = field_text(text, row.key), in_flags = field_text(chosen, row.key);
     if (in_config != in_flags)
       return failure(ErrorCode::invalid, row.flag, fmt::format("{}={} as in --config", row.key, in_config),
                      quoted(given));
   }
   return {};
+}
+
+Result<void> check_batched(const Flags& flags, const GemmConfig& config, bool batched, const char* of_batch) {
+  if (!flags.config || !names_key(*flags.config, "batched") || config.operands.batched == batched) return {};
+  return failure(ErrorCode::invalid, "--config, key batched",
+                 batched ? fmt::format("1 for {}", of_batch) : std::string("0 for one product"), batched ? "0" : "1");
 }
 
 Result<void> resolve_split(const Flags& flags, std::int64_t most, GemmConfig& config) {

@@ -65,8 +65,10 @@ Result<std::int64_t> resolve_size(const Flag& flag, const std::string& argument,
 
 Result<void> expect_shape(const std::optional<ArrayFile>& array, std::vector<std::int64_t> shape, const char* meaning);
 
-/// Refuses an array whose bytes do not fit 63 bits.
-Result<void> expect_bytes(const char* argument, std::vector<std::int64_t> shape, int element_bytes);
+/// Refuses an array whose bytes do not fit 63 bits. `of_first` is the flag of the first extent, which is named if the
+/// array would fit without that extent.
+Result<void> expect_bytes(const char* argument, std::vector<std::int64_t> shape, int element_bytes,
+                          const char* of_first = nullptr);
 
 /// Elements from one row of A or B to the next: K rounded up, because rows start at multiples of 16 bytes and a file's
 /// or a user's K need not.
@@ -80,6 +82,9 @@ Result<void> check_scale_files(const Flags& flags, const Request& request);
 
 /// Refuses a flag that contradicts what --config says of the same field. `chosen` has what the flags ask for.
 Result<void> check_config_agrees(const Flags& flags, const GemmConfig& chosen);
+
+/// Refuses a --config that says of `batched` what the problem, "a batch" or not, contradicts.
+Result<void> check_batched(const Flags& flags, const GemmConfig& config, bool batched, const char* of_batch);
 
 inline std::int64_t blocks_of(std::int64_t size) { return size / 128 + (size % 128 != 0); }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpwright info`: what this build can do on this machine, and the reason for what it cannot.
+// `warpwright info`: what this build is and what it has found to make kernels with: compilers, packs, shipped modules,
+// the cache; and the reason for what it has not. The devices are those of `warpwright devices`.
 #include <fmt/format.h>
 
 #include "cli/flags.hpp"
@@ -7,9 +8,8 @@
 #include "jit/host_compiler.hpp"
 #include "jit/jit.hpp"
 #include "jit/nvrtc.hpp"
-#include "runtime/cuda_backend.hpp"
+#include "jit/shipped.hpp"
 #include "warpwright/host/compile.hpp"
-#include "warpwright/host/device.hpp"
 
 #ifndef WARPWRIGHT_HAS_CUDA
 #define WARPWRIGHT_HAS_CUDA 0
@@ -41,10 +41,11 @@ template <class T, class Text> Fact fact(const Result<T>& found, const Text& tex
   return {text(*found), {{"found", true}, {"identity", text(*found)}}};
 }
 
-void add_device(std::string& lines, List& list, const std::string& name, const std::string& description,
-                bool supported) {
-  lines += fmt::format("device          {}: {}{}\n", name, description, supported ? "" : " (no kernels for it here)");
-  list.push_back(Fields{{"name", name}, {"description", description}, {"supported", supported}});
+void add_modules(std::string& lines, List& list, const jit::fs::path& directory) {
+  std::error_code ignored;
+  const bool exists = jit::fs::is_directory(directory, ignored);
+  lines += fmt::format("modules         {}{}\n", directory.string(), exists ? "" : " (does not exist)");
+  list.push_back(Fields{{"path", directory.string()}, {"exists", exists}});
 }
 
 void add_pack(std::string& lines, List& list, const KernelPack& pack) {
@@ -73,18 +74,10 @@ Result<Outcome> run_version(const Flags&) {
 Result<Outcome> run_info(const Flags&) {
   Outcome outcome;
   std::string& text = outcome.text;
-  List devices;
   text += fmt::format("warpwright      {}\n", jit::library_version());
   text += fmt::format("built with      {}, CUDA headers {}\n", jit::build_compiler(),
                       WARPWRIGHT_HAS_CUDA ? "yes" : "no (emulator only)");
   text += fmt::format("CPU             {}\n", host_isa());
-
-  const runtime::CudaPresence cuda = runtime::cuda_presence();
-  for (std::size_t i = 0; i < cuda.devices.size(); ++i)
-    add_device(text, devices, fmt::format("cuda:{}", i), cuda.devices[i].description, cuda.devices[i].supported);
-  if (const Result<Device> emulator = Device::open("emu:sm90"))
-    add_device(text, devices, emulator->info().name, emulator->info().description, true);
-  if (cuda.devices.empty()) text += fmt::format("no CUDA device  {}\n", cuda.reason);
 
   const Fact nvrtc = fact(jit::Nvrtc::get(), [](const jit::Nvrtc* found) {
     return fmt::format("{}, {}", found->identity(), found->path());
@@ -96,6 +89,8 @@ Result<Outcome> run_info(const Flags&) {
   List packs;
   for (const KernelPack& pack : kernel_packs(true)) add_pack(text, packs, pack);
   if (packs.empty()) text += "kernel packs    none: kernels for GPUs are compiled when they are first used\n";
+  List modules;
+  for (const jit::fs::path& directory : jit::module_directories()) add_modules(text, modules, directory);
   text += fmt::format("C++ compiler    {}\n", compiler.text);
   text += fmt::format("cache           {}\n", cache.text);
   outcome.json = {{"ok", true},
@@ -103,10 +98,9 @@ Result<Outcome> run_info(const Flags&) {
                   {"compiler", jit::build_compiler()},
                   {"cuda_headers", WARPWRIGHT_HAS_CUDA != 0},
                   {"isa", host_isa()},
-                  {"devices", devices},
-                  {"cuda_reason", cuda.reason},
                   {"nvrtc", nvrtc.json},
                   {"packs", packs},
+                  {"modules", modules},
                   {"host_compiler", compiler.json},
                   {"cache", cache.json}};
   return outcome;

@@ -156,6 +156,7 @@ Result<GemmConfig> parse_config(std::string_view text, GemmConfig base) {
   std::set<std::string_view> seen;
   while (!text.empty()) {
     const std::string_view item = text.substr(0, config::end_of_item(text));
+    const bool comma_ends = text.size() == item.size() + 1;
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     const std::size_t equals = item.find('=');
     if (equals == std::string_view::npos)
@@ -164,6 +165,8 @@ Result<GemmConfig> parse_config(std::string_view text, GemmConfig base) {
     if (!seen.insert(key).second)
       return failure(ErrorCode::invalid, fmt::format("config, key {}", key), "one value", "two");
     WW_CHECK(config::assign(base, key, item.substr(equals + 1)));
+    if (comma_ends)
+      return failure(ErrorCode::invalid, "config", "key=value pairs joined by commas", "a comma at the end");
   }
   return base;
 }

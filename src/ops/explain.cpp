@@ -83,8 +83,12 @@ Result<Explanation> explain_on(const GroupedProblem& problem, const GemmOptions&
   Explanation made{.sms = resident_sms(options, target), .emulated = target.emulated};
   made.chosen.config = decision.config;
   made.ranking.push_back(made.chosen);
-  made.because = fmt::format("rules on the shape, measured on an H200: {} rows in {} groups, {} per group on average",
-                             p.total_rows(), p.groups, p.total_rows() / std::max<std::int64_t>(p.groups, 1));
+  // Of masked groups the host knows the room for rows, not how many there are.
+  made.because = "rules on the shape, measured on an H200: " +
+                 (p.encoding == GroupEncoding::masked
+                      ? fmt::format("{} groups with room for {} rows each", p.groups, p.rows)
+                      : fmt::format("{} rows in {} groups, {} per group on average", p.total_rows(), p.groups,
+                                    p.total_rows() / std::max<std::int64_t>(p.groups, 1)));
   for (GemmConfig listed : select::default_grouped_configs(p.a, p.d, p.scale)) {
     listed.row_groups.capacity = select::group_capacity_for(p.groups);
     const GemmConfig config = select::choose_grouped(p, listed, made.sms);

@@ -205,7 +205,7 @@ Result<void> check_ids(const GroupLayout& layout, const std::string& argument) {
 
 /// A group that has no negative size, ends within its limit and begins where the groups before it have ended.
 Result<void> check_span(const GroupLayout& layout, std::size_t g, Span span, std::int64_t taken,
-                        const std::string& argument) {
+                        const std::string& argument, const std::string& counts) {
   const auto wrong = [&](std::string expected) {
     return failure(ErrorCode::invalid, argument, std::move(expected),
                    fmt::format("group {} from row {} to row {}", g, span.start, span.end));
@@ -215,10 +215,12 @@ Result<void> check_span(const GroupLayout& layout, std::size_t g, Span span, std
     if (span.end < span.start && span.end != before) return wrong("ends that do not fall");
     if (span.end == before) return {};
   }
-  const bool counted = layout.encoding == GroupEncoding::starts_counts || layout.encoding == GroupEncoding::masked;
+  const bool of_starts = layout.encoding == GroupEncoding::starts_counts;
+  const bool counted = of_starts || layout.encoding == GroupEncoding::masked;
   const std::int64_t count = counted ? (layout.sizes2.empty() ? layout.sizes : layout.sizes2)[g] : 0;
   if (count < 0)
-    return failure(ErrorCode::invalid, argument, "counts of at least 0", fmt::format("{} of group {}", count, g));
+    return failure(ErrorCode::invalid, of_starts ? counts : argument, "counts of at least 0",
+                   fmt::format("{} of group {}", count, g));
   if (span.end < span.start) return wrong("ends that do not fall");
   const bool masked = layout.encoding == GroupEncoding::masked;
   const std::int64_t limit = masked ? (static_cast<std::int64_t>(g) + 1) * layout.rows : layout.rows;
@@ -231,7 +233,8 @@ Result<void> check_span(const GroupLayout& layout, std::size_t g, Span span, std
 
 }  // namespace
 
-Result<void> check_sizes(const GroupLayout& layout, const std::string& argument, std::int64_t block) {
+Result<void> check_sizes(const GroupLayout& layout, const std::string& argument, std::int64_t block,
+                         const std::string& counts) {
   if (layout.encoding == GroupEncoding::row_ids) WW_CHECK(check_ids(layout, argument));
   std::uint32_t status = 0;
   std::int64_t taken = 0;
@@ -239,7 +242,7 @@ Result<void> check_sizes(const GroupLayout& layout, const std::string& argument,
   for (std::size_t g = 0; g < spans.size(); ++g) {
     const Span span = spans[g];
     // row ids name their groups in any order
-    if (layout.encoding != GroupEncoding::row_ids) WW_CHECK(check_span(layout, g, span, taken, argument));
+    if (layout.encoding != GroupEncoding::row_ids) WW_CHECK(check_span(layout, g, span, taken, argument, counts));
     if (span.end <= span.start) continue;
     taken = span.end;
     if (span.start % block != 0 || span.end % block != 0)

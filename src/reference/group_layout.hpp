@@ -61,9 +61,10 @@ GroupMeaning meaning_of(const GroupLayout& layout);
 
 /// Whether the arrays describe groups that lie in the rows there are, one behind the other; with `block`, groups that
 /// begin and end at multiples of it. Errors name `argument` and the first group at fault: invalid, or unsupported where
-/// only the block is missed. A kernel cuts such groups and says so in the status word; whoever has the arrays on the
-/// host refuses them before anything runs.
-Result<void> check_sizes(const GroupLayout& layout, const std::string& argument, std::int64_t block = 1);
+/// only the block is missed. `counts` is named instead where a count of starts and counts is at fault. A kernel cuts
+/// such groups and says so in the status word; whoever has the arrays on the host refuses them before anything runs.
+Result<void> check_sizes(const GroupLayout& layout, const std::string& argument, std::int64_t block,
+                         const std::string& counts);
 
 /// Returns "none", or names such as "overrun, overlap".
 std::string status_text(std::uint32_t status);

@@ -87,7 +87,7 @@ Result<LoadedEntry> load_entry(const std::filesystem::path& path, const std::str
   std::string names;
   for (const arch::KernelEntry* entry = info->kernels; entry != nullptr; entry = entry->next) {
     if (name == entry->name) return LoadedEntry{entry, info->checked != 0};
-    names += (names.empty() ? "" : ", ") + std::string(entry->name);
+    names = std::string(entry->name) + (names.empty() ? "" : ", ") + names;  // the last one of the source comes first
   }
   return failure(ErrorCode::invalid, "entry", names.empty() ? "a kernel of the source, which defines none" : names,
                  "\"" + name + "\"");

@@ -241,8 +241,9 @@ std::vector<std::unique_ptr<GemmCase>> gemm_cases() {
   add("pingpong, no K", "check_gemm_pingpong_block", kPingpongBlock, 300, 64, 0, 1);
   add("multistage, block 1x2", "check_gemm_multistage_block", kMultistageBlock, 300, 136, 528, 1);
   add("multistage, bf16 2x1", "check_gemm_multistage_bf16", kMultistageBf16, 300, 136, 328, 2);
-  add("multistage, cluster barrier", "check_gemm_multistage_meeting", kMultistageBf16, 300, 136, 328, 1);
-  add("multistage, block, cluster barrier", "check_gemm_multistage_block_meeting", kMultistageBlock, 300, 136, 400, 1);
+  add("multistage, cluster barrier", "check_gemm_multistage_cluster_barrier", kMultistageBf16, 300, 136, 328, 1);
+  add("multistage, block, cluster barrier", "check_gemm_multistage_block_cluster_barrier", kMultistageBlock, 300, 136,
+      400, 1);
   return cases;
 }
 

@@ -51,7 +51,7 @@ WW_CHECK_GEMM(pingpong_plain, kPingpongPlain)
 WW_CHECK_MULTISTAGE(multistage_block, kMultistageBlock, by_warp)
 WW_CHECK_MULTISTAGE(multistage_column_scales, kColumnScalesMultistage, by_warp)
 WW_CHECK_MULTISTAGE(multistage_bf16, kMultistageBf16, by_warp)
-WW_CHECK_MULTISTAGE(multistage_meeting, kMultistageBf16, by_cluster_barrier)
-WW_CHECK_MULTISTAGE(multistage_block_meeting, kMultistageBlock, by_cluster_barrier)
+WW_CHECK_MULTISTAGE(multistage_cluster_barrier, kMultistageBf16, by_cluster_barrier)
+WW_CHECK_MULTISTAGE(multistage_block_cluster_barrier, kMultistageBlock, by_cluster_barrier)
 
 }  // namespace ww::check_test

@@ -204,6 +204,37 @@ class Flags(unittest.TestCase):
         self.assertIn("grouped", error_of("nothing")[1]["expected"])
         self.assertIn("it is one of gemm, grouped", run("explain", "gemm", "--out", "d.npy").stderr)
 
+    def test_words_of_one_list_are_told_in_one_way(self) -> None:
+        for words in (["completion"], ["completion", "fish"]):
+            self.assertIn("argument shell: expected bash or zsh, got", run(*words).stderr)
+
+    def test_what_cannot_be_written_is_an_error(self) -> None:
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        for words in (["--help"], ["gemm", "--help"], ["bench", "-h"], ["--version"], ["info"], ["devices"], ["man"],
+                      ["completion", "zsh"], ["layout", "(2,3)"], ["configs", "gemm", "--json"]):
+            with self.subTest(words=words), open("/dev/full", "wb") as full:
+                done = subprocess.run([PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, timeout=120)
+                self.assertEqual(done.returncode, 4)
+                self.assertIn(b"could not be written", done.stderr)
+
+    def test_a_config_of_groups_of_k_has_the_layout_that_it_says(self) -> None:
+        """A closed text without layout= is nt, whatever the type; a layout beside it must be the same."""
+        for dtype, scale in (("e4m3", "block-1d"), ("bf16", "none"), ("tf32", "none")):
+            groups = ["k-grouped", "--device", "emu:sm90", "--m", "64", "--n", "64", "--ks", "128,0,128", "--verify"]
+            layouts = ["nt"] if dtype != "bf16" else ["nt", "nn", "tn", "tt"]
+            for layout in layouts:
+                first = json.loads(run(*groups, "--dtype", dtype, "--layout", layout, "--json").stdout)
+                self.assertTrue(first["verified"], first)
+                again = json.loads(run(*groups, "--config", first["config"], "--json").stdout)
+                self.assertEqual((again["config"], again["d_xxh3"]), (first["config"], first["d_xxh3"]))
+                for other in {"nt", "nn", "tn", "tt"} - {layout}:
+                    status, error = error_of(*groups, "--config", first["config"], "--layout", other)
+                    self.assertEqual((status, error["argument"]), (2, "--layout"), error)
+        rows = ["grouped", "--device", "emu:sm90", "--n", "64", "--k", "64", "--rows", "3,5", "--dtype", "bf16"]
+        config = json.loads(run(*rows, "--json").stdout)["config"]
+        self.assertEqual(error_of(*rows, "--config", config, "--layout", "nn")[1]["argument"], "--layout")
+
     def test_the_version_as_json(self) -> None:
         self.assertRegex(run("--version").stdout, r"^warpwright \d+\.\d+\.\d+\n$")
         answer = json.loads(run("--version", "--json").stdout)
@@ -217,6 +248,18 @@ class Flags(unittest.TestCase):
                                  ("--config, cluster", *small, "--config", "cluster=3x1"),
                                  ("--tile-scheduler", "explain", *small, "--tile-scheduler", "stream-k", "--batch-invariant"),
                                  ("--layout", *small, "--layout", "nn"),
+                                 ("--layout", "k-grouped", "--dtype", "tf32", "--layout", "tn"),
+                                 ("--layout", "k-grouped", "--dtype", "tf32", "--layout", "nn"),
+                                 ("--schedule", *small, "--dtype", "tf32", "--layout", "tn", "--schedule",
+                                  "multistage"),
+                                 ("--batch", *small[:-6], "--m", "1000000", "--n", "1000000", "--k", "16", "--batch",
+                                  "100000000"),
+                                 ("--config, key batched", *small, "--batch", "2", "--config", "batched=0"),
+                                 ("--config, key batched", *small, "--config", "batched=1"),
+                                 ("--config, key batched", "k-grouped", "--config", "batched=0"),
+                                 ("--config, variant", "k-grouped", "--config", "grouping=row-groups"),
+                                 ("--config", *small, "--config", "stages=3,"),
+                                 ("--config", *small, "--config", ","),
                                  ("--scale", *small, "--dtype", "bf16", "--scale", "block"),
                                  ("--align", "k-grouped", "--encoding", "masked", "--align", "4"),
                                  ("--epilogue", *small, "--epilogue", "relu(")):

@@ -238,6 +238,11 @@ TEST_F(GroupedFiles, FilesThatDoNotFit) {
             "--counts");
   EXPECT_EQ(with([&](Flags& f) { f.row_ids = array("r.npy", {0, 1}), f.offsets.reset(); }), "--row-ids");
   EXPECT_EQ(with([&](Flags& f) { f.indptr = array("e.npy", {}), f.offsets.reset(); }), "--indptr");
+  EXPECT_EQ(with([&](Flags& f) { f.offsets = array("e.npy", {}); }), "--offsets");
+  EXPECT_EQ(with([&](Flags& f) {
+              f.starts = array("s.npy", {0, 4}), f.counts = array("c.npy", {4, -1}), f.offsets.reset();
+            }),
+            "--counts");
   EXPECT_EQ(refused([&](Flags& f) { f.row_ids = directory / "o.npy"; }), "--groups");
   EXPECT_EQ(refused([&](Flags& f) { f.masked = directory / "o.npy", f.a = a; }), "--a");
 }

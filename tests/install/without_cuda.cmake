@@ -12,7 +12,7 @@ endfunction()
 run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE_DIR} -B ${WORK_DIR} -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Debug
     -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -DWARPWRIGHT_BUILD_TESTS=OFF -DWARPWRIGHT_CUDA=OFF)
 run(${CMAKE_COMMAND} --build ${WORK_DIR} --target warpwright_cli -j 2)
-run(${WORK_DIR}/bin/warpwright info)
+run(${WORK_DIR}/bin/warpwright devices)
 if(NOT output MATCHES "emu:sm90" OR output MATCHES "cuda:0")
   message(FATAL_ERROR "expected the emulated device and no GPU, got\n${output}")
 endif()

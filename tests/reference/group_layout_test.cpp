@@ -131,7 +131,7 @@ TEST(GroupMeaning, RowIdsNameGroupsInAnyOrder) {
 
 TEST(GroupSizes, WhatAKernelWouldCutIsRefusedByName) {
   const auto fault = [](const GroupLayout& layout, std::int64_t block = 1) {
-    const auto checked = check_sizes(layout, "--sizes", block);
+    const auto checked = check_sizes(layout, "--sizes", block, "--counts");
     return checked ? std::string("none") : checked.error().message;
   };
   EXPECT_EQ(fault({E::offsets, 2, 10, 1, {4, 99}, {}}),
@@ -146,13 +146,14 @@ TEST(GroupSizes, WhatAKernelWouldCutIsRefusedByName) {
                                                             {E::indptr, 1, 10, 1, {-3, 4}, {}},
                                                             {E::indptr, 2, 10, 1, {0, 5, 4}, {}},
                                                             {E::starts_counts, 2, 10, 1, {0, 2}, {4, 5}},
-                                                            {E::starts_counts, 2, 10, 1, {0, 2}, {-1, 3}},
                                                             {E::starts_counts, 1, 10, 1, {7}, {INT32_MAX}},
                                                             {E::masked, 2, 10, 1, {11, 10}, {}},
                                                             {E::masked, 2, 10, 1, {-1, 10}, {}},
                                                             {E::row_ids, 2, 5, 1, {0, 2, 1, -2, 1}, {}},
                                                             {E::row_ids, 2, 5, 1, {0, 1, 0, 0, -1}, {}}})
     EXPECT_EQ(fault(layout).substr(0, 26), "invalid: argument --sizes:") << name_of(layout.encoding);
+  EXPECT_EQ(fault({E::starts_counts, 2, 10, 1, {0, 2}, {-1, 3}}),
+            "invalid: argument --counts: expected counts of at least 0, got -1 of group 0");
   const Counts counts = {384, 0, 128, 256, 0, 0};
   for (E encoding : kAll)
     for (std::int64_t alignment : {1, 128}) {
