@@ -159,6 +159,44 @@ def test_scaled_grouped_mm():
     assert torch.equal(got, expected.bfloat16())
 
 
+@pytest.mark.parametrize("recipe", ["tensor", "row", "block", "block-1d"])
+def test_compile_of_scaled_mm(recipe):
+    (a, b, sa, ra, sb, rb), expected = scaled(recipe, 48, 144, 384)
+    compiled = torch.compile(lambda a, b, sa, sb: wwt.scaled_mm(a, b.t(), sa, ra, sb, rb), fullgraph=True, dynamic=True,
+                             backend="aot_eager")
+    assert torch.equal(compiled(a, b, sa, sb), expected.bfloat16())
+
+
+def test_compile_of_scaled_grouped_mm():
+    a, b, offs = integers((64, 256), 26, FP8), integers((3, 48, 256), 27, FP8), offsets((16, 16, 48))
+    sa, sb = powers((64,), 28), powers((3, 48), 29)
+
+    def layer(a, b, sa, sb, offs):
+        return wwt.scaled_grouped_mm(a, b.mT, sa, Recipe.RowWise, sb, Recipe.RowWise, offs=offs)
+
+    compiled = torch.compile(layer, fullgraph=True, dynamic=True, backend="aot_eager")
+    assert torch.equal(compiled(a, b, sa, sb, offs), layer(a, b, sa, sb, offs))
+
+
+def test_other_shapes_of_scaled_grouped_mm():
+    one, offs = powers((1,), 32), offsets((128, 128, 384))
+    x, dy = integers((48, 384), 26, FP8), integers((64, 384), 27, FP8)
+    sx, sy = powers((3 * 48,), 28), powers((3 * 64,), 29)
+    got = wwt.scaled_grouped_mm(x, dy.t(), sx, Recipe.RowWise, sy, Recipe.RowWise, offs=offs)
+    for g, (i, j) in enumerate(((0, 128), (128, 128), (128, 384))):
+        scales = sx.view(3, 48, 1)[g].double() * sy.view(3, 1, 64)[g].double()
+        assert torch.equal(got[g], (product(x[:, i:j], dy[:, i:j]) * scales).bfloat16())
+    a, b = integers((3, 16, 256), 30, FP8), integers((3, 48, 256), 31, FP8)
+    got = wwt.scaled_grouped_mm(a, b.mT, one, Recipe.TensorWise, one, Recipe.TensorWise)
+    assert torch.equal(got, (product(a, b) * one.double() ** 2).bfloat16())
+    a, sa, sb = integers((64, 256), 33, FP8), powers((64, 2), 34), powers((3, 1, 2), 35)
+    got = wwt.scaled_grouped_mm(a, b.mT, sa, Recipe.BlockWise1x128, sb, Recipe.BlockWise128x128, offs=offsets((9, 9, 60)))
+    for g, (i, j) in enumerate(((0, 9), (9, 9), (9, 60))):
+        wide = by_blocks(sa, 64, 256)[i:j] * a[i:j].double()
+        assert torch.equal(got[i:j], (wide @ (by_blocks(sb[g], 48, 256, 128) * b[g].double()).T).bfloat16())
+    assert not got[60:].any()
+
+
 def test_what_torch_has_and_this_library_lacks_is_refused():
     a, b = integers((16, 64), 30, FP8), integers((16, 64), 31, FP8)
     one = powers((1,), 32)
@@ -166,3 +204,14 @@ def test_what_torch_has_and_this_library_lacks_is_refused():
         wwt.scaled_mm(a, b.t(), one, Recipe.TensorWise, one, Recipe.RowWise)
     with pytest.raises(ValueError, match="offs"):
         wwt.scaled_grouped_mm(a, b.t(), one, Recipe.TensorWise, one, Recipe.TensorWise)
+    row, tensor = Recipe.RowWise, Recipe.TensorWise
+    for argument, call in (("scale_a", lambda: wwt.scaled_mm(a, b.t(), powers((15,), 1), row, powers((16,), 1), row)),
+                           ("scale_b", lambda: wwt.scaled_mm(a, b.t(), one, tensor, powers((2,), 1), tensor)),
+                           ("mat_a", lambda: wwt.scaled_mm(a[None], b.t(), one, tensor, one, tensor)),
+                           ("mat_a", lambda: wwt.scaled_mm(a[:, :32], b.t(), one, tensor, one, tensor)),
+                           ("offs", lambda: wwt.scaled_grouped_mm(a, b[None].mT, one, tensor, one, tensor,
+                                                                  offs=offsets((16,)).long()))):
+        with pytest.raises(ValueError, match=argument):
+            call()
+    with pytest.raises(NotImplementedError, match="output_dtype"):
+        wwt.scaled_mm(a, b.t(), one, tensor, one, tensor, output_dtype=None)

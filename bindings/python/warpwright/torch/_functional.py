@@ -9,21 +9,25 @@ mat_b is (K, N), the transposed view of a weight (N, K). Scales have torch's lay
 
 Recipes: TensorWise both, RowWise both, 1x128 with 128x128, 1x128 both. Anything else raises NotImplementedError.
 """
+import math
 from typing import Any, Optional, Sequence, Tuple, Union
 
 import torch
 import torch.nn.functional as F
 
+from .._errors import invalid
 from ._ops import gemm, grouped_gemm, k_grouped_gemm
 
 Scale = Union[torch.Tensor, Sequence[torch.Tensor]]
 _Type: Any = getattr(F, "ScalingType", None) or getattr(F, "_ScalingType")  # torch 2.10 and 2.11 have the latter
 _RECIPES = {
-    (_Type.TensorWise, _Type.TensorWise): "tensor",
-    (_Type.RowWise, _Type.RowWise): "row-column",
-    (_Type.BlockWise1x128, _Type.BlockWise128x128): "block",
-    (_Type.BlockWise1x128, _Type.BlockWise1x128): "block-1d",
+    ("TensorWise", "TensorWise"): "tensor",
+    ("RowWise", "RowWise"): "row-column",
+    ("BlockWise1x128", "BlockWise128x128"): "block",
+    ("BlockWise1x128", "BlockWise1x128"): "block-1d",
 }
+# By number, because torch.compile does not hash the enumeration.
+_BY_NUMBER = {(getattr(_Type, a).value, getattr(_Type, b).value): recipe for (a, b), recipe in _RECIPES.items()}
 
 
 def _single(argument: str, value: Any) -> Any:
@@ -36,11 +40,25 @@ def _single(argument: str, value: Any) -> Any:
 
 def _recipe(recipe_a: Any, recipe_b: Any) -> str:
     pair = (_single("scale_recipe_a", recipe_a), _single("scale_recipe_b", recipe_b))
-    if pair not in _RECIPES:
-        raise NotImplementedError(f"scale_recipe_a, scale_recipe_b: expected one of "
-                                  f"{[tuple(one.name for one in known) for known in _RECIPES]}, got "
+    numbers = tuple(getattr(one, "value", one) for one in pair)
+    if numbers not in _BY_NUMBER:
+        raise NotImplementedError(f"scale_recipe_a, scale_recipe_b: expected one of {list(_RECIPES)}, got "
                                   f"{tuple(getattr(one, 'name', one) for one in pair)}")
-    return _RECIPES[pair]
+    return _BY_NUMBER[numbers]
+
+
+def _output(dtype: Optional[torch.dtype]) -> torch.dtype:
+    if dtype not in (torch.bfloat16, torch.float16, torch.float32):
+        raise NotImplementedError("output_dtype: expected bfloat16, float16 or float32, got "
+                                  f"{dtype if dtype is not None else 'None, which is the type of mat_a'}")
+    return dtype
+
+
+def _vector(argument: str, scale: torch.Tensor, *shape: int) -> torch.Tensor:
+    """Scales that torch takes in several shapes with as many elements."""
+    if scale.numel() != math.prod(shape):
+        raise invalid(argument, f"shape {shape}", f"{tuple(scale.shape)}")
+    return scale.reshape(shape)
 
 
 def _refuse(swizzle_a: Any, swizzle_b: Any, contraction_dim: Sequence[int]) -> None:
@@ -67,16 +85,16 @@ def _rows_by_blocks(argument: str, scale: torch.Tensor, rows: int, blocks: int, 
     if turned:
         scale = scale.t()
     elif not as_is:
-        raise ValueError(f"{argument}: expected ({rows}, {blocks}) or ({blocks}, {rows}), got {tuple(scale.shape)}")
+        raise invalid(argument, f"({rows}, {blocks}) or ({blocks}, {rows})", tuple(scale.shape))
     return scale[:, :blocks]
 
 
 def _dense_scales(recipe: str, scale_a: torch.Tensor, scale_b: torch.Tensor, m: int, n: int,
                   k: int) -> Tuple[torch.Tensor, torch.Tensor]:
     if recipe == "tensor":
-        return scale_a.reshape(1), scale_b.reshape(1)
+        return _vector("scale_a", scale_a, 1), _vector("scale_b", scale_b, 1)
     if recipe == "row-column":
-        return scale_a.reshape(m), scale_b.reshape(n)
+        return _vector("scale_a", scale_a, m), _vector("scale_b", scale_b, n)
     square = recipe == "block"
     return (_rows_by_blocks("scale_a", scale_a, m, _blocks(k), False),
             _rows_by_blocks("scale_b", scale_b, _blocks(n) if square else n, _blocks(k), square))
@@ -100,9 +118,11 @@ def scaled_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, scale_re
     del use_fast_accum
     recipe = _recipe(scale_recipe_a, scale_recipe_b)
     _refuse(swizzle_a, swizzle_b, contraction_dim)
+    if mat_a.dim() != 2 or mat_b.dim() != 2 or mat_a.shape[1] != mat_b.shape[0]:
+        raise invalid("mat_a, mat_b", "(M, K) and (K, N)", f"{tuple(mat_a.shape)} and {tuple(mat_b.shape)}")
     (m, k), n = mat_a.shape, mat_b.shape[1]
     of_a, of_b = _dense_scales(recipe, _single("scale_a", scale_a), _single("scale_b", scale_b), m, n, k)
-    return gemm(mat_a, mat_b.t(), of_a, of_b, scale=recipe, bias=bias, out_dtype=output_dtype or torch.bfloat16)
+    return gemm(mat_a, mat_b.t(), of_a, of_b, scale=recipe, bias=bias, out_dtype=_output(output_dtype))
 
 
 def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, scale_recipe_a: Any, scale_b: Scale,
@@ -126,11 +146,13 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, 
     recipe = _recipe(scale_recipe_a, scale_recipe_b)
     _refuse(swizzle_a, swizzle_b, contraction_dim)
     of_a, of_b = _single("scale_a", scale_a), _single("scale_b", scale_b)
-    dtype = output_dtype or torch.bfloat16
+    dtype = _output(output_dtype)
     if mat_a.dim() == 3 and mat_b.dim() == 3 and offs is None:
         return gemm(mat_a, mat_b.transpose(-2, -1), of_a, of_b, scale=recipe, bias=bias, out_dtype=dtype)
     if offs is None:
-        raise ValueError("offs: expected the ends of the groups, got None")
+        raise invalid("offs", "the ends of the groups", None)
+    if offs.dtype != torch.int32 or offs.dim() != 1:
+        raise invalid("offs", "int32 in one dimension", f"{offs.dtype} of shape {tuple(offs.shape)}")
     if mat_a.dim() == 2 and mat_b.dim() == 3:
         return grouped_gemm(mat_a, mat_b.transpose(-2, -1), offs, of_a.reshape(-1) if recipe == "row-column" else of_a,
                             of_b, scale=recipe, bias=bias, zero_outside=True, out_dtype=dtype)
@@ -139,7 +161,8 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, 
             raise NotImplementedError("bias: expected None for groups of K, got a tensor")
         groups = offs.shape[0]
         if recipe == "row-column":
-            of_a, of_b = of_a.reshape(groups, mat_a.shape[0]), of_b.reshape(groups, mat_b.shape[1])
+            of_a = _vector("scale_a", of_a, groups, mat_a.shape[0])
+            of_b = _vector("scale_b", of_b, groups, mat_b.shape[1])
         return k_grouped_gemm(mat_a, mat_b.t(), offs, of_a, of_b, scale=recipe, out_dtype=dtype)
     raise NotImplementedError(f"mat_a, mat_b: expected 2 and 3, 2 and 2 or 3 and 3 dimensions, got {mat_a.dim()} and "
                               f"{mat_b.dim()}")
