@@ -338,8 +338,9 @@ constexpr const char* kQuantizeRows =
     "dtype=\"e4m3\", x_dtype=None, power_of_two=False, min_amax=None, mn_major=False, padded_ends=None, status=None, "
     "device=None, stream=None)\n--\n\n"
     "Casts x (M, K) to FP8 with a float32 scale for each row and 128 of K; returns (q, scales).\n\n"
-    "scale = max(amax, min_amax) / 448 (57344 for e5m2), and q = x / scale; power_of_two rounds scales up. min_amax "
-    "is\n"
+    "scale = max(amax, min_amax) / 448 (57344 if dtype is \"e5m2\"), and q = x / scale; power_of_two rounds scales "
+    "up.\n"
+    "docs/numerics.md has the roundings. min_amax is\n"
     "1e-4 by default; 0 sets no limit. With transpose=True it returns (q, scales, q_t, scales_t), where q_t (K, M) is\n"
     "quantised along M: the operand of products that sum over M; with rows=False (q_t, scales_t) alone. With offs, "
     "int32\n"
@@ -352,18 +353,19 @@ constexpr const char* kQuantizeRows =
     "with\n"
     "contiguous columns, rows of multiples of 16 bytes. out, out_scales, out_t and out_scales_t are tensors of the "
     "caller's,\nof any row stride; x_dtype names the type of uint16 storage. Outputs that are not given are tensors of "
-    "the framework\nof x.";
+    "the framework\nof x. device and stream are those of gemm(). Raises InvalidError or UnsupportedError.";
 constexpr const char* kQuantizeSquare =
     "quantize_128x128(w, *, out=None, out_scales=None, out_t=None, out_scales_t=None, rows=True, transpose=False, "
     "dtype=\"e4m3\", w_dtype=None, power_of_two=False, min_amax=None, device=None, stream=None)\n--\n\n"
     "Casts w (N, K), or (groups, N, K), to FP8 with a float32 scale for each 128 x 128; returns (q, scales), or with\n"
-    "transpose=True (q, scales, q_t, scales_t), which are the same values transposed. See quantize_1x128().";
+    "transpose=True (q, scales, q_t, scales_t), which are the same values transposed. w_dtype names the "
+    "type of uint16\nstorage; dtype is that of q. The other arguments are those of quantize_1x128().";
 constexpr const char* kTranspose =
     "transpose_fp8(w, scales=None, *, out=None, out_scales=None, dtype=None, device=None, stream=None)\n--\n\n"
     "Transposes FP8 matrices w (N, K), or (groups, N, K), and their scales of 128 x 128 blocks; returns (w_t, "
     "scales_t),\n"
     "where scales_t is None without scales. dtype names the type of uint8 storage, whose transpose has that type. out "
-    "and\nout_scales are tensors of the caller's.";
+    "and\nout_scales are tensors of the caller's. device and stream are those of gemm().";
 
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 PyMethodDef method(const char* name, Fast function, const char* document) {
