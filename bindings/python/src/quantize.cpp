@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Casts to FP8 with scales of blocks, and transposes of FP8 matrices. Outputs that the caller leaves to us are allocated
-// by the framework of the input; plans are cached by the library.
+// Casts to FP8 with scales of blocks, and transposes of FP8 matrices. Outputs that the caller does not give are
+// allocated by the framework of the input; plans are cached by the library.
 #include "errors.hpp"
 #include "operands.hpp"
 #include "operations.hpp"
