@@ -5,6 +5,7 @@
 // ends otherwise has found a defect. The memory that a pointer is said to have is there: the operands are buffers that
 // hold every problem which the fuzzer runs.
 //   capi_fuzz --calls N [--seed S]      prints the seed, and how many calls were accepted and refused
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -86,6 +87,8 @@ class Fuzzer {
 
   enum { kA, kB, kD, kScaleA, kScaleB, kSizes, kWorkspace, kExtra, kBuffers };
 
+  static constexpr int kMatrices = 4;  // of an array of pointers
+
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
   bool chance(int one_in) { return below(static_cast<std::uint64_t>(one_in)) == 0; }
   template <class T> T any_of(std::initializer_list<T> list) { return list.begin()[below(list.size())]; }
@@ -148,6 +151,7 @@ class Fuzzer {
     common(p);
     p.m = static_cast<std::int64_t>(below(kLargestRun + 1));
     if (chance(4)) p.batched = 1, p.batch = static_cast<std::int64_t>(below(3)), p.batch_a = p.m * p.k;
+    if (p.batched != 0 && chance(3)) p.pointer_array = 1;
     if (chance(6)) p.a_major = WW_MAJOR_MN;
     if (chance(6)) p.epilogue = epilogue_text();
     return p;
@@ -163,6 +167,7 @@ class Fuzzer {
     grouped(p);
     p.rows = static_cast<std::int64_t>(below(kLargestRun + 1));
     p.zero_outside = chance(3);
+    if (chance(4)) p.b_major = WW_MAJOR_MN;
     if (chance(8)) p.epilogue = epilogue_text();
     return p;
   }
@@ -173,6 +178,10 @@ class Fuzzer {
     p.m = static_cast<std::int64_t>(8 * below(9));
     p.a_major = p.b_major = chance(3) ? WW_MAJOR_K : WW_MAJOR_MN;
     p.accumulate = chance(3);
+    if (chance(3)) {
+      p.packing = WW_K_PER_GROUP;
+      if (!chance(6)) p.lda = 0, p.k = static_cast<std::int64_t>(128 * below(3));
+    }
     return p;
   }
 
@@ -245,6 +254,14 @@ class Fuzzer {
         epilogue_.scalar[0] = std::numeric_limits<float>::quiet_NaN();
         o.epilogue = &epilogue_;
       }
+    }
+    if constexpr (requires { o.a_pointers; }) {
+      const auto array = [&](int which) -> void** {
+        if (chance(20)) return nullptr;
+        std::fill_n(arrays_[which], kMatrices, buffers_[which]);
+        return arrays_[which];
+      };
+      o.a_pointers = array(kA), o.b_pointers = array(kB), o.d_pointers = array(kD);
     }
     if constexpr (requires { o.sizes; }) {
       o.sizes = static_cast<const std::int32_t*>(pointer(kSizes));
@@ -410,6 +427,7 @@ class Fuzzer {
   std::array<ww_device, 2> devices_ = {};
   std::array<void*, kBuffers> buffers_ = {};
   std::vector<ww_plan> plans_;
+  void* arrays_[kD + 1][kMatrices] = {};
   ww_epilogue_operands epilogue_ = {};
 };
 

@@ -3,6 +3,7 @@
 
 environment.py make <folder>          makes it, or finds it up to date
 environment.py test <folder> <file>   runs pytest on a file of tests, with the package of <folder>
+                                      WARPWRIGHT_SANITIZER: libraries to load before a sanitized package
 
 Exit 77 (skipped) where no package index is reached; with CI set that is a failure."""
 import hashlib
@@ -44,6 +45,10 @@ def test(folder: pathlib.Path, arguments: list) -> int:
         return 1 if os.environ.get("CI") else SKIPPED
     # The tests run without a GPU; JAX would otherwise look for one.
     settings = {"PYTHONPATH": str(folder), "JAX_PLATFORMS": "cpu", "PYTHONDONTWRITEBYTECODE": "1"}
+    if "WARPWRIGHT_SANITIZER" in os.environ:  # the interpreter is not sanitized, and leaks on purpose
+        settings["LD_PRELOAD"] = os.environ["WARPWRIGHT_SANITIZER"]
+        settings["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0")
+        settings["UBSAN_OPTIONS"] = os.environ.get("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1")
     return subprocess.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir",
                            pathlib.Path(__file__).parent, *arguments], env={**os.environ, **settings},
                           check=False).returncode

@@ -171,3 +171,52 @@ def test_batch_invariance(rng):
     whole = warpwright.gemm(a, b, batch_invariant=True)
     for row in (0, 57):
         assert (warpwright.gemm(a[row : row + 1], b, batch_invariant=True) == whole[row]).all()
+
+
+def addresses(matrices):
+    return np.array([m.ctypes.data for m in matrices], np.int64)
+
+
+@pytest.mark.parametrize("dtype, name", [(E4M3, "e4m3"), (BF16, "bf16")])
+def test_matrices_that_lie_anywhere(dtype, name):
+    rng = np.random.default_rng(60)
+    storage = np.zeros(1 << 18, np.uint8)
+    at = -storage.ctypes.data % 256
+
+    def place(values):
+        nonlocal at
+        view = storage[at : at + values.nbytes].view(values.dtype).reshape(values.shape)
+        view[...] = values
+        at += (values.nbytes + 4096) // 256 * 256
+        return view
+
+    a = [place(integers(rng, (24, 256), dtype)) for _ in range(3)]
+    b = [place(integers(rng, (16, 256), dtype)) for _ in range(2)]
+    b.append(b[0])  # two products read one matrix
+    out = [place(np.zeros((24, 16), np.float32)) for _ in range(3)]
+    given = {"m": 24, "n": 16, "k": 256, "a_dtype": name, "out_dtype": "f32"}
+    pointers = addresses(out)
+    assert warpwright.gemm_pointers(addresses(a), addresses(b).view(np.uint64), pointers, **given) is pointers
+    for x, y, d in zip(a, b, out):
+        same(d, product(x, y))
+    warpwright.gemm_pointers(addresses([x[:, 128:] for x in a]), addresses([y[:, :128] for y in b]), addresses(out),
+                             **{**given, "k": 128, "lda": 256, "ldb": 256})
+    for x, y, d in zip(a, b, out):
+        same(d, product(x[:, 128:], y[:, :128]))
+    if dtype is E4M3:
+        sa, sb = powers(rng, (3, 24, 2)), powers(rng, (3, 1, 2))
+        warpwright.gemm_pointers(addresses(a), addresses(b), addresses(out), scale_a=sa, scale_b=sb, **given)
+        for i in range(3):
+            same(out[i], product(a[i], b[i], "block", sa[i], sb[i]))
+    else:
+        turned = [place(np.ascontiguousarray(x.T)) for x in a]
+        warpwright.gemm_pointers(addresses(turned), addresses(b), addresses(out), a_major="mn", **given)
+        for x, y, d in zip(a, b, out):
+            same(d, product(x, y))
+    for wrong, argument in (({"m": None}, "m"), ({"a_dtype": "int8"}, "a_dtype"), ({"a_major": "n"}, "a_major"),
+                            ({"k": -1}, "k"), ({"lda": 8}, "lda"), ({"b": addresses(b)[:2]}, "b"),
+                            ({"out": addresses(out).astype(np.int32)}, "out"), ({"a": np.zeros((3, 2), np.int64)}, "a")):
+        call = {"a": addresses(a), "b": addresses(b), "out": addresses(out), **given, **wrong}
+        with pytest.raises(warpwright.Error) as caught:
+            warpwright.gemm_pointers(**call)
+        assert caught.value.argument == argument, str(caught.value)

@@ -23,12 +23,12 @@ constexpr const char* kEntries[] = {
 PyObject* interned[kArguments] = {};
 
 constexpr const char* kFunctions[] = {"gemm",           "grouped_gemm",     "k_grouped_gemm", "run",
-                                      "quantize_1x128", "quantize_128x128", "transpose_fp8"};
-constexpr char kLetters[] = {'g', 'r', 'k', 'p', 'q', 's', 't'};
+                                      "quantize_1x128", "quantize_128x128", "transpose_fp8",  "gemm_pointers"};
+constexpr char kLetters[] = {'g', 'r', 'k', 'p', 'q', 's', 't', 'a'};
 
 /// The arguments of an entry that may be positional, of which the first `needed` have no default.
 struct Positional {
-  Argument argument[2];
+  Argument argument[3];
   int count, needed;
 };
 constexpr Positional positional_of(Entry entry) {
@@ -36,6 +36,7 @@ constexpr Positional positional_of(Entry entry) {
     case Entry::quantize_1x128: return {{Argument::x}, 1, 1};
     case Entry::quantize_128x128: return {{Argument::w}, 1, 1};
     case Entry::transpose: return {{Argument::w, Argument::scales}, 2, 1};
+    case Entry::pointers: return {{Argument::a, Argument::b, Argument::out}, 3, 3};
     default: return {{Argument::a, Argument::b}, 2, 2};
   }
 }

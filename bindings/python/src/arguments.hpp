@@ -11,21 +11,22 @@
 namespace wwpy {
 
 /// The letters after a name say which entries accept it: g gemm, r grouped_gemm, k k_grouped_gemm, p Plan.run,
-/// q quantize_1x128, s quantize_128x128, t transpose_fp8.
+/// q quantize_1x128, s quantize_128x128, t transpose_fp8, a gemm_pointers.
 // clang-format off
 #define WWPY_ARGUMENTS(X)                                                                                             \
-  X(a, "grkp") X(b, "grkp") X(out, "grkpqst") X(out_dtype, "grkp") X(a_dtype, "grkp") X(b_dtype, "grkp")              \
-  X(scale, "grk") X(scale_a, "grkp") X(scale_b, "grkp") X(global_scale, "grkp") X(epilogue, "gr")                     \
+  X(a, "grkpa") X(b, "grkpa") X(out, "grkpqsta") X(out_dtype, "grkpa") X(a_dtype, "grkpa") X(b_dtype, "grkpa")        \
+  X(scale, "grka") X(scale_a, "grkpa") X(scale_b, "grkpa") X(global_scale, "grkp") X(epilogue, "gr")                  \
   X(alpha, "grp") X(beta, "grp") X(scalar2, "grp") X(scalar3, "grp") X(c, "grkp") X(bias, "grp") X(row1, "grp")       \
   X(row2, "grp") X(row3, "grp") X(col0, "grp") X(col1, "grp") X(col2, "grp") X(col3, "grp") X(aux0, "grp")            \
   X(aux1, "grp") X(aux2, "grp") X(aux3, "grp") X(out0, "grp") X(out1, "grp") X(out2, "grp") X(out3, "grp")            \
-  X(out_scales, "grpqst") X(amax, "grp") X(config, "grk") X(sms, "grk") X(pdl, "grk") X(batch_invariant, "grk")       \
-  X(workspace_limit, "grk") X(device, "grkqst") X(stream, "grkpqst") X(scale_type, "grk") X(offsets, "rkp")           \
-  X(indptr, "rkpq") X(starts, "rkpq") X(counts, "rkpq") X(row_ids, "rkpq") X(masked, "rkp") X(alignment, "rkq")       \
-  X(zero_outside, "r") X(accumulate, "k") X(packing, "kq") X(status, "rkpq") X(x, "q") X(w, "st") X(scales, "t")      \
-  X(out_t, "qs") X(out_scales_t, "qs") X(rows, "qs") X(transpose, "qs") X(offs, "q") X(align, "q")                    \
-  X(dtype, "qst") X(x_dtype, "q") X(w_dtype, "s") X(power_of_two, "qs") X(min_amax, "qs") X(mn_major, "q")            \
-  X(padded_ends, "q")
+  X(out_scales, "grpqst") X(amax, "grp") X(config, "grka") X(sms, "grka") X(pdl, "grka")                              \
+  X(batch_invariant, "grka") X(workspace_limit, "grka") X(device, "grkqsta") X(stream, "grkpqsta")                    \
+  X(scale_type, "grka") X(offsets, "rkp") X(indptr, "rkpq") X(starts, "rkpq") X(counts, "rkpq")                       \
+  X(row_ids, "rkpq") X(masked, "rkp") X(alignment, "rkq") X(zero_outside, "r") X(accumulate, "k")                     \
+  X(packing, "kq") X(status, "rkpq") X(x, "q") X(w, "st") X(scales, "t") X(out_t, "qs") X(out_scales_t, "qs")         \
+  X(rows, "qs") X(transpose, "qs") X(offs, "q") X(align, "q") X(dtype, "qst") X(x_dtype, "q") X(w_dtype, "s")         \
+  X(power_of_two, "qs") X(min_amax, "qs") X(mn_major, "q") X(padded_ends, "q") X(m, "a") X(n, "a") X(k, "a")          \
+  X(lda, "a") X(ldb, "a") X(ldd, "a") X(a_major, "a") X(b_major, "a") X(out_layout, "a")
 
 enum class Argument : std::uint8_t {
 #define WWPY_ARGUMENT(name, entries) name,
@@ -40,7 +41,16 @@ inline constexpr int kArguments = static_cast<int>(Argument::count);
 /// The spelling of an argument, for messages.
 const char* name_of(Argument argument);
 
-enum class Entry : std::uint8_t { gemm, grouped, k_grouped, run, quantize_1x128, quantize_128x128, transpose };
+enum class Entry : std::uint8_t {
+  gemm,
+  grouped,
+  k_grouped,
+  run,
+  quantize_1x128,
+  quantize_128x128,
+  transpose,
+  pointers,
+};
 
 /// The arguments of one call; null where one was not given or is None.
 class Arguments {

@@ -95,4 +95,84 @@ bool describe_dense(Work& work) {
   return true;
 }
 
+namespace {
+
+/// Reads a vector of addresses, one for each product.
+bool read_addresses(Work& work, Argument argument, Tensor& t, std::int64_t count, const void*& to) {
+  if (work.arguments[argument] == nullptr) return invalid(name_of(argument), "a vector of addresses", "none");
+  if (!read_operand(work, argument, t) || !check_rank(argument, t, 1, 1)) return false;
+  if (t.type != Type::i64 && t.type != Type::u64) return invalid(name_of(argument), "int64 or uint64", name_of(t.type));
+  if (count >= 0 && t.shape[0] != count)
+    return invalid(name_of(argument), "an address for each of " + std::to_string(count) + " products", t.shape_words());
+  if (t.shape[0] > 1 && t.stride[0] != 1)
+    return invalid(name_of(argument), "contiguous elements", "stride " + std::to_string(t.stride[0]));
+  return to = t.data, true;
+}
+
+bool read_choice(Work& work, Argument argument, const char* zero, const char* one, std::int32_t& to) {
+  PyObject* const object = work.arguments[argument];
+  if (object == nullptr) return true;
+  Ref text;
+  const char* name = nullptr;
+  if (!intern_text(argument, object, text, name)) return false;
+  to = std::strcmp(name, one) == 0;
+  return to == 1 || std::strcmp(name, zero) == 0 ||
+         invalid(name_of(argument), std::string(zero) + " or " + one, repr(object));
+}
+
+bool read_element(Work& work, Argument argument, Type& type) {
+  PyObject* const object = work.arguments[argument];
+  if (object == nullptr) return true;
+  if (!read_type(object, name_of(argument), type)) return false;
+  return is_element(type) || invalid(name_of(argument), "e4m3, e5m2, bf16, f16, f32 or tf32", name_of(type));
+}
+
+bool read_extents(Work& work, ww_gemm_problem& problem) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  for (const Argument needed : {Argument::m, Argument::n, Argument::k, Argument::a_dtype})
+    if (work.arguments[needed] == nullptr)
+      return invalid(name_of(needed), needed == Argument::a_dtype ? "the type of the matrices of a" : "an extent",
+                     "none");
+  const Arguments& given = work.arguments;
+  return given.integer(Argument::m, 0, kMost, problem.m) && given.integer(Argument::n, 0, kMost, problem.n) &&
+         given.integer(Argument::k, 0, kMost, problem.k) && given.integer(Argument::lda, 0, kMost, problem.lda) &&
+         given.integer(Argument::ldb, 0, kMost, problem.ldb) && given.integer(Argument::ldd, 0, kMost, problem.ldd) &&
+         read_choice(work, Argument::a_major, "k", "mn", problem.a_major) &&
+         read_choice(work, Argument::b_major, "k", "mn", problem.b_major) &&
+         read_choice(work, Argument::out_layout, "row", "column", problem.d_layout);
+}
+
+}  // namespace
+
+bool describe_pointers(Work& work) {
+  work.request.operation = WW_GEMM;
+  ww_gemm_problem& problem = work.request.dense;
+  problem.struct_size = sizeof problem;
+  const void *a = nullptr, *b = nullptr, *d = nullptr;
+  if (!read_extents(work, problem) || !read_addresses(work, Argument::a, work.a, -1, a)) return false;
+  problem.batched = 1, problem.batch = work.a.shape[0], problem.pointer_array = 1;
+  Type type_a{}, type_b{};
+  if (!read_element(work, Argument::a_dtype, type_a)) return false;
+  type_b = type_a;
+  Type type_d = output_type(type_a);
+  if (!read_element(work, Argument::b_dtype, type_b) || !read_element(work, Argument::out_dtype, type_d) ||
+      !read_addresses(work, Argument::b, work.b, problem.batch, b) ||
+      !read_addresses(work, Argument::out, work.out, problem.batch, d) || !read_options(work))
+    return false;
+  problem.a_type = library_type(type_a), problem.b_type = library_type(type_b), problem.d_type = library_type(type_d);
+  Scales scales;
+  if (!read_scales(work, {problem.m, problem.n, problem.k, problem.batch, true, true}, scales)) return false;
+  problem.scale = scales.recipe, problem.scale_type = scales.type;
+  problem.scale_a_row = scales.a.row, problem.scale_a_k = scales.a.column, problem.batch_scale_a = scales.a.outer;
+  problem.scale_b_n = scales.b.row, problem.scale_b_k = scales.b.column, problem.batch_scale_b = scales.b.outer;
+
+  ww_gemm_operands& operands = work.operands.dense;
+  operands.struct_size = sizeof operands;
+  operands.a_pointers = static_cast<const void* const*>(a), operands.b_pointers = static_cast<const void* const*>(b);
+  operands.d_pointers = static_cast<void* const*>(const_cast<void*>(d));
+  if (problem.scale != WW_SCALE_NONE) operands.scale_a = work.scale_a.data, operands.scale_b = work.scale_b.data;
+  work.out_object = Ref::borrowed(work.arguments[Argument::out]);
+  return true;
+}
+
 }  // namespace wwpy

@@ -10,7 +10,7 @@
 namespace wwpy {
 
 /// The first six have the library's numbers.
-enum class Type : std::uint8_t { e4m3, bf16, f16, f32, e5m2, tf32, e8m0, u8, i8, u16, i16, i32, u32, other };
+enum class Type : std::uint8_t { e4m3, bf16, f16, f32, e5m2, tf32, e8m0, u8, i8, u16, i16, i32, u32, i64, u64, other };
 
 const char* name_of(Type type);
 int bytes_of(Type type);

@@ -11,6 +11,7 @@ namespace {
 bool describe(Entry entry, Work& work) {
   switch (entry) {
     case Entry::gemm: return describe_dense(work);
+    case Entry::pointers: return describe_pointers(work);
     case Entry::grouped: return describe_grouped(work);
     default: return describe_k_grouped(work);
   }
@@ -51,6 +52,7 @@ PyMethodDef method(const char* name, Fast function, const char* document) {
   "aux3=None, out0=None, out1=None, out2=None, out3=None, out_scales=None, amax=None"
 #define WWPY_TYPES "out=None, out_dtype=None, a_dtype=None, b_dtype=None"
 #define WWPY_SCALES "scale=None, scale_type=None, scale_a=None, scale_b=None, global_scale=None"
+#define WWPY_SCALES_OF_POINTERS "scale=None, scale_type=None, scale_a=None, scale_b=None"
 #define WWPY_OPTIONS \
   "config=None, sms=0, pdl=None, batch_invariant=False, workspace_limit=None, device=None, stream=None"
 #define WWPY_GROUPS \
@@ -96,6 +98,17 @@ constexpr const char* kGemm =
     "a CUDA stream of any framework or its address; None is the current stream of the framework of a.\n\n"
     "Raises InvalidError, UnsupportedError or CouldNotFinishError, which name argument, expected and actual, and\n"
     "CaptureError if the stream captures a graph and the call would have to compile or allocate.";
+constexpr const char* kPointers =
+    "gemm_pointers(a, b, out, *, m, n, k, a_dtype, b_dtype=None, out_dtype=None, lda=0, ldb=0, ldd=0, a_major=\"k\", "
+    "b_major=\"k\", out_layout=\"row\", " WWPY_SCALES_OF_POINTERS ", " WWPY_OPTIONS
+    ")\n--\n\n"
+    "Computes out[i] = scale(a[i] @ b[i].T) for matrices that lie anywhere, and returns out.\n\n"
+    "a, b and out are int64 or uint64 vectors on the device, of one address for each product: of matrices (m, k), (n, "
+    "k)\n"
+    "and (m, n) with row strides lda, ldb and ldd (0: packed). With a_major=\"mn\" the matrices of a are stored as (k, "
+    "m),\nlikewise those of b; with out_layout=\"column\" those of out as (n, m). Addresses are multiples of 16 bytes, "
+    "and are\nread when the kernel runs. Scales are tensors as in gemm(), with the products in front where they have "
+    "their own.\nThe caller keeps the matrices alive.";
 constexpr const char* kGrouped =
     "grouped_gemm" WWPY_GROUPED
     "Computes out[r] = epilogue(scale(a[r] @ b[group of r].T)) for groups of rows and returns out.\n\n"
@@ -126,6 +139,7 @@ constexpr const char* kKGrouped =
 bool add_operations(PyObject* module) {
   static PyMethodDef methods[] = {
       method("gemm", run<Entry::gemm>, kGemm),
+      method("gemm_pointers", run<Entry::pointers>, kPointers),
       method("grouped_gemm", run<Entry::grouped>, kGrouped),
       method("k_grouped_gemm", run<Entry::k_grouped>, kKGrouped),
       method("gemm_plan", plan<Entry::gemm>, "gemm_plan" WWPY_GEMM WWPY_PLAN("gemm")),

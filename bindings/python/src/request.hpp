@@ -90,6 +90,7 @@ struct Work {
 
 /// Fill request and addresses from the arguments; the output is allocated if none is given.
 bool describe_dense(Work& work);
+bool describe_pointers(Work& work);
 bool describe_grouped(Work& work);
 bool describe_k_grouped(Work& work);
 

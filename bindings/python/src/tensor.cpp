@@ -94,9 +94,17 @@ Type type_of(DLDataType type) {
     case kDLFloat8_e5m2: return type.bits == 8 ? Type::e5m2 : Type::other;
     case kDLFloat8_e8m0fnu: return type.bits == 8 ? Type::e8m0 : Type::other;
     case kDLInt:
-      return type.bits == 8 ? Type::i8 : type.bits == 16 ? Type::i16 : type.bits == 32 ? Type::i32 : Type::other;
+      return type.bits == 8    ? Type::i8
+             : type.bits == 16 ? Type::i16
+             : type.bits == 32 ? Type::i32
+             : type.bits == 64 ? Type::i64
+                               : Type::other;
     case kDLUInt:
-      return type.bits == 8 ? Type::u8 : type.bits == 16 ? Type::u16 : type.bits == 32 ? Type::u32 : Type::other;
+      return type.bits == 8    ? Type::u8
+             : type.bits == 16 ? Type::u16
+             : type.bits == 32 ? Type::u32
+             : type.bits == 64 ? Type::u64
+                               : Type::other;
     default: return Type::other;
   }
 }
@@ -162,11 +170,13 @@ bool from_array_struct(PyObject* object, const char* argument, Tensor& to) {
   to.type = from->kind == 'f'   ? bytes == 4   ? Type::f32
                                   : bytes == 2 ? Type::f16
                                                : Type::other
-            : from->kind == 'i' ? bytes == 4   ? Type::i32
+            : from->kind == 'i' ? bytes == 8   ? Type::i64
+                                  : bytes == 4 ? Type::i32
                                   : bytes == 2 ? Type::i16
                                   : bytes == 1 ? Type::i8
                                                : Type::other
-            : from->kind == 'u' ? bytes == 4   ? Type::u32
+            : from->kind == 'u' ? bytes == 8   ? Type::u64
+                                  : bytes == 4 ? Type::u32
                                   : bytes == 2 ? Type::u16
                                   : bytes == 1 ? Type::u8
                                                : Type::other
