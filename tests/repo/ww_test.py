@@ -21,6 +21,7 @@ add_custom_command(OUTPUT bin/warpwright COMMAND sh ${CMAKE_SOURCE_DIR}/build.sh
                    DEPENDS program.sh WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
 add_custom_target(warpwright_program ALL DEPENDS bin/warpwright)
 if(WARPWRIGHT_BUILD_TESTS)
+  add_custom_target(warpwright_docs COMMAND sh -c "echo reference, CI is $CI > docs" VERBATIM)
   enable_testing()
   add_test(NAME Quick.Passes COMMAND true)
   add_test(NAME Slow.Sleeps COMMAND sleep 0.2)
@@ -95,6 +96,18 @@ class Ww(unittest.TestCase):
         status, _, err = self.run_ww("test", WW_NO_INSTALL="1", WW_MISSING="libgtest-dev")
         self.assertEqual(status, 4)
         self.assertIn("install -y --no-install-recommends libgtest-dev\n", err)
+
+    def test_the_reference_asks_for_its_generator_and_refuses_to_skip(self):
+        status, _, err = self.run_ww("docs", WW_NO_INSTALL="1", WW_MISSING="doxygen")
+        self.assertEqual(status, 4)
+        self.assertIn("install -y --no-install-recommends doxygen\n", err)
+        tools = self.root / "tools"
+        tools.mkdir()
+        (tools / "doxygen").write_text("#!/bin/sh\n")
+        (tools / "doxygen").chmod(0o755)
+        status, out, err = self.run_ww("docs", PATH=f"{tools}:{os.environ['PATH']}")
+        self.assertEqual((status, out), (0, f"{self.build}/reference/html/index.html\n"), err)
+        self.assertEqual((self.build / "docs").read_text(), "reference, CI is 1\n")
 
     def test_a_moved_checkout_is_configured_anew(self):
         self.run_ww("gemm")
