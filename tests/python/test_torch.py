@@ -178,14 +178,25 @@ def test_compile_of_scaled_grouped_mm():
     assert torch.equal(compiled(a, b, sa, sb, offs), layer(a, b, sa, sb, offs))
 
 
-def test_other_shapes_of_scaled_grouped_mm():
-    one, offs = powers((1,), 32), offsets((128, 128, 384))
+@pytest.mark.parametrize("ends,alignment", [((128, 128, 384), 128), ((128, 128, 384), 1), ((16, 208, 208), 1),
+                                            ((0, 7, 300), 1), ((0, 0, 0), 1), ((130, 256, 384), 1)])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_groups_of_k_of_scaled_grouped_mm(ends, alignment, compiled):
     x, dy = integers((48, 384), 26, FP8), integers((64, 384), 27, FP8)
     sx, sy = powers((3 * 48,), 28), powers((3 * 64,), 29)
-    got = wwt.scaled_grouped_mm(x, dy.t(), sx, Recipe.RowWise, sy, Recipe.RowWise, offs=offs)
-    for g, (i, j) in enumerate(((0, 128), (128, 128), (128, 384))):
+
+    def layer(x, dy, sx, sy, offs):
+        return wwt.scaled_grouped_mm(x, dy.t(), sx, Recipe.RowWise, sy, Recipe.RowWise, offs=offs, alignment=alignment)
+
+    run = torch.compile(layer, fullgraph=True, dynamic=True, backend="aot_eager") if compiled else layer
+    got = run(x, dy, sx, sy, offsets(ends))
+    for g, (i, j) in enumerate(zip((0, *ends), ends)):
         scales = sx.view(3, 48, 1)[g].double() * sy.view(3, 1, 64)[g].double()
         assert torch.equal(got[g], (product(x[:, i:j], dy[:, i:j]) * scales).bfloat16())
+
+
+def test_other_shapes_of_scaled_grouped_mm():
+    one = powers((1,), 32)
     a, b = integers((3, 16, 256), 30, FP8), integers((3, 48, 256), 31, FP8)
     got = wwt.scaled_grouped_mm(a, b.mT, one, Recipe.TensorWise, one, Recipe.TensorWise)
     assert torch.equal(got, (product(a, b) * one.double() ** 2).bfloat16())

@@ -125,18 +125,39 @@ def scaled_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, scale_re
     return gemm(mat_a, mat_b.t(), of_a, of_b, scale=recipe, bias=bias, out_dtype=_output(output_dtype))
 
 
+def _padded_groups(operands: Sequence[torch.Tensor], offs: torch.Tensor) -> Tuple[Tuple[torch.Tensor, ...], torch.Tensor]:
+    """Copies of FP8 operands (rows, K) in which every group of K is padded with zeros to a multiple of 128; and ends."""
+    k, groups, device = operands[0].shape[1], offs.shape[0], offs.device
+    columns = (k + 127 * groups) // 128 * 128  # as many as they may need
+    starts = torch.cat((offs.new_zeros(1), offs[:-1]))
+    padded = (offs - starts + 127) // 128 * 128
+    ends = padded.cumsum(0, dtype=torch.int32)
+    column = torch.arange(k, dtype=torch.int32, device=device)
+    group = torch.searchsorted(offs, column, right=True)
+    to = column + (ends - padded - starts)[group.clamp(max=groups - 1)]
+    to = torch.where(group < groups, to, columns).long()  # columns in no group go to one that nobody reads
+    made = []
+    for operand in operands:
+        storage = torch.zeros((operand.shape[0], columns + 16), dtype=torch.uint8, device=device)
+        storage.index_copy_(1, to, operand.view(torch.uint8))
+        made.append(storage[:, :columns].view(operand.dtype))
+    return tuple(made), ends
+
+
 def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, scale_recipe_a: Any, scale_b: Scale,
                       scale_recipe_b: Any, swizzle_a: Any = None, swizzle_b: Any = None,
                       bias: Optional[torch.Tensor] = None, offs: Optional[torch.Tensor] = None,
                       output_dtype: Optional[torch.dtype] = torch.bfloat16, contraction_dim: Sequence[int] = (),
-                      use_fast_accum: bool = False) -> torch.Tensor:
+                      use_fast_accum: bool = False, *, alignment: int = 1) -> torch.Tensor:
     """Grouped products as torch.nn.functional.scaled_grouped_mm has them; offs (int32, on the device) are ends of groups.
 
     mat_a (M, K), mat_b (G, K, N)   groups of rows: (M, N). Rows from offs[-1] on are zero, where torch leaves them
                                     uninitialised. Beside torch's RowWise (scale_a (M), scale_b (G, N)), TensorWise and
                                     1x128 with 128x128 (scale_b (G, ceil(N/128), ceil(K/128))).
-    mat_a (M, K), mat_b (K, N)      groups of K: (G, M, N). RowWise with scales (G * M) and (G * N); groups are
-                                    multiples of 128 (the kernel stops at whole blocks otherwise).
+    mat_a (M, K), mat_b (K, N)      groups of K: (G, M, N). RowWise with scales (G * M) and (G * N), TensorWise, and 1x128
+                                    twice, (M, K/128) and (N, K/128), for groups of multiples of 128. Kernels read
+                                    no other groups: the rest are padded in a copy, unless alignment=128 promises
+                                    that there are none.
     mat_a (G, M, K), mat_b (G, K, N)  a batch, without offs.
 
     scale_a, scale_b, scale_recipe_a, scale_recipe_b, swizzle_a, swizzle_b, bias, output_dtype, contraction_dim and
@@ -163,6 +184,9 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, 
         if recipe == "row-column":
             of_a = _vector("scale_a", of_a, groups, mat_a.shape[0])
             of_b = _vector("scale_b", of_b, groups, mat_b.shape[1])
-        return k_grouped_gemm(mat_a, mat_b.t(), offs, of_a, of_b, scale=recipe, out_dtype=dtype)
+        a, b = mat_a, mat_b.t()
+        if recipe in ("tensor", "row-column") and alignment % 128 != 0 and groups > 0:
+            (a, b), offs = _padded_groups((a, b), offs)
+        return k_grouped_gemm(a, b, offs, of_a, of_b, scale=recipe, out_dtype=dtype)
     raise NotImplementedError(f"mat_a, mat_b: expected 2 and 3, 2 and 2 or 3 and 3 dimensions, got {mat_a.dim()} and "
                               f"{mat_b.dim()}")
