@@ -210,16 +210,21 @@ def run(code, **environment):
 def test_install_serves_imports_of_deep_gemm(tmp_path):
     real = tmp_path / "deep_gemm"
     (real / "utils").mkdir(parents=True)
-    (real / "__init__.py").write_text("__version__ = '1'\ndef fp8_gemm_nt(*a): raise AssertionError\n"
+    (real / "__init__.py").write_text("import sys\nsys.real_was_imported = True\nfrom .utils import only_theirs\n"
+                                      "__version__ = '1'\ndef fp8_gemm_nt(*a): raise AssertionError\n"
                                       "def einsum(): return 'theirs'\n")
     (real / "utils" / "__init__.py").write_text("def only_theirs(): return 'theirs'\n")
-    said = run("import warpwright.compat as c; c.install(); c.install()\n"
+    (real / "mega.py").write_text("from . import einsum\nfrom .utils import only_theirs, align\n")
+    said = run("import sys, warpwright.compat as c; c.install(); c.install()\n"
                "import importlib.util, deep_gemm\n"
                "from deep_gemm.utils.layout import get_tma_aligned_size\n"
                "from deep_gemm.testing import calc_diff\n"
                "import warpwright.compat.deep_gemm as ours\n"
                "assert importlib.util.find_spec('deep_gemm') is not None\n"
-               "assert deep_gemm.fp8_gemm_nt is ours.fp8_gemm_nt and deep_gemm.einsum() == 'theirs'\n"
+               "assert deep_gemm.fp8_gemm_nt is ours.fp8_gemm_nt and not hasattr(sys, 'real_was_imported')\n"
+               "assert deep_gemm.einsum() == 'theirs' and sys.real_was_imported\n"
+               "assert deep_gemm.fp8_gemm_nt is ours.fp8_gemm_nt and sys.modules['deep_gemm'] is deep_gemm\n"
+               "import deep_gemm.mega\nassert deep_gemm.mega.align is ours.utils.align\n"
                "assert deep_gemm.utils.only_theirs() == 'theirs' and not hasattr(deep_gemm, 'fp8_mqa_logits')\n"
                "c.uninstall()\n"
                "import deep_gemm\nprint(deep_gemm.__version__)", PYTHONPATH=os.pathsep.join(
