@@ -106,7 +106,8 @@ constexpr const char* kPointers =
     "a, b and out are int64 or uint64 vectors on the device, of one address for each product: of matrices (m, k), (n, "
     "k)\n"
     "and (m, n) with row strides lda, ldb and ldd (0: packed). With a_major=\"mn\" the matrices of a are stored as (k, "
-    "m),\nlikewise those of b; with out_layout=\"column\" those of out as (n, m). Addresses are multiples of 16 bytes, "
+    "m), with\nb_major=\"mn\" those of b as (k, n); with out_layout=\"column\" those of out as (n, m). Addresses are "
+    "multiples of 16 bytes, "
     "and are\nread when the kernel runs. Scales are tensors as in gemm(), with the products in front where they have "
     "their own.\nThe caller keeps the matrices alive.";
 constexpr const char* kGrouped =
