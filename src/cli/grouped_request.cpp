@@ -268,6 +268,7 @@ Result<void> resolve_layout(const Flags& flags, GroupedRequest& request) {
 Result<GroupedRequest> make_grouped_request(const Flags& flags) {
   GroupedRequest request;
   WW_CHECK(resolve_request(flags, request));
+  WW_CHECK(check_grouping(flags, request.options.config, Grouping::row_groups, "groups of rows"));
   WW_CHECK(resolve_variant(flags.variant, request.options.config));
   WW_CHECK(resolve_scheduler(flags, request.options.config));
   GroupedProblem& p = request.problem;

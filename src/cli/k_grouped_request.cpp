@@ -114,6 +114,7 @@ std::string blocks_argument(const KGroupedRequest& request) {
 /// What a config may say, groups of K have no choice about, and would be dropped: the problem decides.
 Result<void> check_config(const Flags& flags, const KGroupedRequest& request, bool accumulate) {
   const GemmConfig& c = request.options.config;
+  WW_CHECK(check_grouping(flags, c, Grouping::k_groups, "groups of K"));
   WW_CHECK(check_batched(flags, c, true, "groups of K"));
   const auto refused = [&](std::string key, std::string expected, std::string actual) {
     return failure(ErrorCode::unsupported, fmt::format("--config, key {}", key), std::move(expected),

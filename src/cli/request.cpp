@@ -234,6 +234,12 @@ Result<void> check_config_agrees(const Flags& flags, const GemmConfig& chosen) {
   return {};
 }
 
+Result<void> check_grouping(const Flags& flags, const GemmConfig& config, Grouping grouping, const char* of) {
+  if (!flags.config || !names_key(*flags.config, "grouping") || config.grouping == grouping) return {};
+  return failure(ErrorCode::unsupported, "--config, key grouping", fmt::format("{} for {}", name_of(grouping), of),
+                 name_of(config.grouping));
+}
+
 Result<void> check_batched(const Flags& flags, const GemmConfig& config, bool batched, const char* of_batch) {
   if (!flags.config || !names_key(*flags.config, "batched") || config.operands.batched == batched) return {};
   return failure(ErrorCode::invalid, "--config, key batched",

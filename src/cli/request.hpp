@@ -83,6 +83,9 @@ Result<void> check_scale_files(const Flags& flags, const Request& request);
 /// Refuses a flag that contradicts what --config says of the same field. `chosen` has what the flags ask for.
 Result<void> check_config_agrees(const Flags& flags, const GemmConfig& chosen);
 
+/// Refuses a --config that names another grouping than that of the operation, which `of` describes.
+Result<void> check_grouping(const Flags& flags, const GemmConfig& config, Grouping grouping, const char* of);
+
 /// Refuses a --config that says of `batched` what the problem, "a batch" or not, contradicts.
 Result<void> check_batched(const Flags& flags, const GemmConfig& config, bool batched, const char* of_batch);
 

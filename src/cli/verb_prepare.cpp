@@ -113,7 +113,7 @@ Result<std::vector<PrepareCase>> cases_of_configs(const Flags& flags) {
       return failure(with_argument(one.error(), fmt::format("--configs, line {}, {}", number, one.error().argument)));
     made.push_back(std::move(*one));
   }
-  if (!file.eof()) return failure(ErrorCode::could_not_finish, "--configs", "a file that can be read", *flags.configs);
+  if (!file.eof()) return failure(ErrorCode::invalid, "--configs", "a file that can be read", quoted(*flags.configs));
   return made;
 }
 

@@ -63,9 +63,12 @@ Result<void> read(std::string_view text, int, const std::string& argument, Matri
   return failure(ErrorCode::invalid, argument, "nt, nn, tn or tt", quoted(text));
 }
 
-Result<void> read(std::string_view text, int, const std::string&, EpilogueTree& value) {
-  WW_TRY(value, parse_epilogue(text));
-  return {};
+Result<void> read(std::string_view text, int, const std::string& argument, EpilogueTree& value) {
+  const Result<EpilogueTree> tree = parse_epilogue(text);
+  if (tree) return value = *tree, Result<void>{};
+  const Error& error = tree.error();  // of "epilogue, position 4"
+  const std::string_view place = std::string_view(error.argument).substr(std::string_view("epilogue").size());
+  return failure(error.code, fmt::format("{}{}", argument, place), error.expected, error.actual);
 }
 
 namespace {

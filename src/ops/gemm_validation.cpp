@@ -82,6 +82,7 @@ const char* group_field(const GemmConfig& c) {
          : c.row_groups.variant != GroupedVariant::automatic ? "variant"
          : c.row_groups.capacity != 0                        ? "groups"
          : c.k_groups.capacity != 0                          ? "k_groups"
+         : c.k_groups.packing != KPacking::joint             ? "k_packing"
                                                              : nullptr;
 }
 
@@ -118,7 +119,7 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
 
 Result<void> validate(const GemmConfig& resolved) {
   if (const char* field = group_field(resolved))
-    return config_failure(resolved, field, "what a product without groups has: dense, auto or 0");
+    return config_failure(resolved, field, "what a product without groups has: dense, auto, joint or 0");
   if (const config::ConfigFault fault = config::fault_of(resolved))
     return config_failure(resolved, fault.field, fault.expected);
   return {};

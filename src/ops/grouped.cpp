@@ -20,6 +20,9 @@ Result<ops::GroupedDecision> ops::decide(const GroupedProblem& problem, const Ge
     return failure(ErrorCode::unsupported, "config, epilogue", "none, or the epilogue of the problem", to_text(asked));
   if (options.config.grouping == Grouping::k_groups)
     return failure(ErrorCode::unsupported, "config, grouping", "row-groups for groups of rows", "k-groups");
+  if (const KGroups& k_groups = options.config.k_groups; k_groups != KGroups{})
+    return ops::config_failure(options.config, k_groups.capacity != 0 ? "k_groups" : "k_packing",
+                               "what groups of rows have: 0 or joint");
   const int resident = options.sms > 0 ? min(options.sms, sms) : sms;
   GemmConfig requested = options.config;
   // One CTA per SM; otherwise the device would spread the CTAs over more SMs than the caller allowed.

@@ -154,6 +154,7 @@ Result<void> validate(const GemmConfig& resolved, const GroupedProblem& problem)
     return failure(ErrorCode::unsupported, "config, layout",
                    fmt::format("{}, as the problem has A and B", name_of(MatrixLayout{Major::k, problem.b_major})),
                    to_text(resolved));
+  if (resolved.dense.epilogue_n != 0) return config_failure(resolved, "epilogue_n", "0 for grouped products");
   if (const config::ConfigFault fault = config::fault_of_grouped(resolved))
     return config_failure(resolved, fault.field, fault.expected);
   return check_epilogue_tile(outputs_of(problem), resolved);

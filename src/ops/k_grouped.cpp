@@ -122,9 +122,12 @@ Result<ops::KGroupedDecision> ops::decide(const KGroupedProblem& problem, const 
   if (!batch) return failure(in_group_terms(batch.error()));
   decision.batch = *batch;
   WW_CHECK(ops::check_sms(options.sms, 0));
-  if (options.config.grouping == Grouping::row_groups || options.config.row_groups != RowGroups{})
-    return failure(ErrorCode::unsupported, "config, variant", "none: groups of K have one kernel",
-                   name_of(options.config.row_groups.variant));
+  const RowGroups& row_groups = options.config.row_groups;
+  if (options.config.grouping == Grouping::row_groups)
+    return config_failure(options.config, "grouping", "k-groups for groups of K");
+  if (row_groups != RowGroups{})
+    return config_failure(options.config, row_groups.capacity != 0 ? "groups" : "variant",
+                          "what groups of K have, which one kernel solves: 0 or auto");
   GemmConfig requested = options.config;
   if (options.sms == 1 && requested.cluster.m == 0) requested.cluster.m = 1;
   const bool packed = packs(problem, problem.a_major) || packs(problem, problem.b_major);
