@@ -15,8 +15,8 @@ class Linear(torch.nn.Linear):
     def __init__(self, in_features: int, out_features: int, bias: bool = True, *, fuse_wgrad_accumulation: bool = False,
                  grad_dtype: str = "e4m3", power_of_two: bool = False, **factory: Any) -> None:
         super().__init__(in_features, out_features, bias, **factory)
-        self.options: Dict[str, Any] = {"fuse_wgrad_accumulation": fuse_wgrad_accumulation, "grad_dtype": grad_dtype,
-                        "power_of_two": power_of_two}
+        self.options: Dict[str, Any] = {
+            "fuse_wgrad_accumulation": fuse_wgrad_accumulation, "grad_dtype": grad_dtype, "power_of_two": power_of_two}
 
     @classmethod
     def from_linear(cls, module: torch.nn.Linear, **options: Any) -> "Linear":
@@ -41,8 +41,9 @@ class GroupedLinear(torch.nn.Module):
         super().__init__()
         self.weight = torch.nn.Parameter(torch.empty(groups, out_features, in_features, **factory))
         self.bias = torch.nn.Parameter(torch.empty(groups, out_features, **factory)) if bias else None
-        self.options: Dict[str, Any] = {"alignment": alignment, "fuse_wgrad_accumulation": fuse_wgrad_accumulation,
-                        "grad_dtype": grad_dtype, "power_of_two": power_of_two}
+        self.options: Dict[str, Any] = {
+            "alignment": alignment, "fuse_wgrad_accumulation": fuse_wgrad_accumulation, "grad_dtype": grad_dtype,
+            "power_of_two": power_of_two}
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
