@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Casts to FP8 with scales of blocks, and transposes of FP8 matrices. A part of warpwright.h, which includes it and
+/* Casts to FP8 with scales of blocks, transposes of FP8 matrices, and packed scales. A part of warpwright.h, which
  * documents the conventions; docs/numerics.md has the arithmetic. */
 #ifndef WARPWRIGHT_QUANTIZE_H
 #define WARPWRIGHT_QUANTIZE_H
@@ -94,9 +94,34 @@ typedef struct ww_transpose_operands {
   float* transposed_scales;
 } ww_transpose_operands;
 
+/** Exponents of float32 scales that are powers of two (UE8M0), four of a row to a word: scales [batch, M, K], where K
+ * counts scales, and packed [batch, M, words], of which byte i of word w is the exponent of scale 4 w + i, or 0 behind
+ * the last one. */
+typedef struct ww_pack_scales_problem {
+  size_t struct_size;
+  int64_t m, k;                       /* rows, scales of a row */
+  int64_t batch;                      /* 0: 1 */
+  int64_t scale_m, scale_k;           /* strides; both 0: packed row-major */
+  int64_t packed_m, packed_k;         /* strides; both 0: 1 and M rounded up to 4 */
+  int64_t batch_scales, batch_packed; /* 0: packed */
+  /* Groups of K, each of which begins a new word; batch is 1. Group g has ceil(sizes[g] / span) scales. */
+  int64_t groups; /* at most 4096; 0: none */
+  int64_t span;   /* K of one scale; 0: 128 */
+  int64_t words;  /* of a row; 0: ceil(K / 4), which with groups must be given */
+} ww_pack_scales_problem;
+
+/** Device pointers. `packed` overlaps nothing. */
+typedef struct ww_pack_scales_operands {
+  size_t struct_size;
+  const float* scales;  /* [batch, M, K] */
+  uint32_t* packed;     /* [batch, M, words] */
+  const int32_t* sizes; /* with groups: [G] on the device */
+} ww_pack_scales_operands;
+
 /** As ww_gemm_can_implement() and its siblings. Options have no config here. */
 WW_API ww_status ww_quantize_can_implement(const ww_quantize_problem* problem, const ww_options* options);
 WW_API ww_status ww_transpose_can_implement(const ww_transpose_problem* problem, const ww_options* options);
+WW_API ww_status ww_pack_scales_can_implement(const ww_pack_scales_problem* problem, const ww_options* options);
 
 /** Stores the columns of the transpose of a quantisation: M, or an upper bound of the padded groups' sum. */
 WW_API ww_status ww_quantize_columns(const ww_quantize_problem* problem, int64_t* columns);
@@ -116,6 +141,13 @@ WW_API ww_status ww_quantize(ww_device device, const ww_quantize_problem* proble
                              const ww_quantize_operands* operands, void* stream);
 WW_API ww_status ww_transpose(ww_device device, const ww_transpose_problem* problem, const ww_options* options,
                               const ww_transpose_operands* operands, void* stream);
+WW_API ww_status ww_pack_scales_plan(ww_device device, const ww_pack_scales_problem* problem, const ww_options* options,
+                                     ww_plan* plan);
+WW_API ww_status ww_pack_scales_cached(ww_device device, const ww_pack_scales_problem* problem,
+                                       const ww_options* options, void* stream, ww_plan* plan);
+WW_API ww_status ww_pack_scales_run(ww_plan plan, const ww_pack_scales_operands* operands, void* stream);
+WW_API ww_status ww_pack_scales(ww_device device, const ww_pack_scales_problem* problem, const ww_options* options,
+                                const ww_pack_scales_operands* operands, void* stream);
 
 #ifdef __cplusplus
 }

@@ -121,7 +121,7 @@ typedef int32_t ww_verdict; /* of a campaign of the checker; incomplete: somethi
 enum { WW_CLEAN = 1, WW_FINDINGS = 2, WW_INCOMPLETE = 3 };
 
 typedef int32_t ww_operation; /* what a plan computes: ww_gemm() and its siblings */
-enum { WW_GEMM = 1, WW_GROUPED_GEMM = 2, WW_K_GROUPED_GEMM = 3, WW_QUANTIZE = 4, WW_TRANSPOSE = 5 };
+enum { WW_GEMM = 1, WW_GROUPED_GEMM = 2, WW_K_GROUPED_GEMM = 3, WW_QUANTIZE = 4, WW_TRANSPOSE = 5, WW_PACK_SCALES = 6 };
 
 /** Bits that a kernel with groups ORs into its status word. A group that breaks a rule is cut to rows that do not. */
 enum {

@@ -14,6 +14,7 @@
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
+#include "warpwright/host/pack_scales.hpp"
 #include "warpwright/host/quantize.hpp"
 
 namespace ww::capi {
@@ -36,7 +37,7 @@ struct DeviceObject {
 };
 
 struct PlanObject {
-  std::variant<GemmPlan, GroupedPlan, KGroupedPlan, QuantizePlan, TransposePlan> plan;
+  std::variant<GemmPlan, GroupedPlan, KGroupedPlan, QuantizePlan, TransposePlan, PackScalesPlan> plan;
   std::shared_ptr<const DeviceState> device;
   std::string config = {};
   std::size_t workspace_bytes = 0;

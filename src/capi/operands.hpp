@@ -6,6 +6,7 @@
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
+#include "warpwright/host/pack_scales.hpp"
 #include "warpwright/host/quantize.hpp"
 
 namespace ww::capi {
@@ -59,6 +60,13 @@ inline ww_status read_operands(const ww_transpose_operands* given, TransposeOper
   Given<ww_transpose_operands> from;
   WW_C_PASS(from.read("operands", given));
   to = {from->w, from->transposed, from->scales, from->transposed_scales};
+  return WW_OK;
+}
+
+inline ww_status read_operands(const ww_pack_scales_operands* given, PackScalesOperands& to) {
+  Given<ww_pack_scales_operands> from;
+  WW_C_PASS(from.read("operands", given));
+  to = {from->scales, from->packed, from->sizes};
   return WW_OK;
 }
 

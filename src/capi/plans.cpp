@@ -26,6 +26,9 @@ auto make_plan(const Device& device, const QuantizeProblem& problem, const Quant
 auto make_plan(const Device& device, const TransposeProblem& problem, const QuantizeOptions& options) {
   return plan_transpose(device, problem, options);
 }
+auto make_plan(const Device& device, const PackScalesProblem& problem, const QuantizeOptions& options) {
+  return plan_pack_scales(device, problem, options);
+}
 
 bool has_elements(const GemmProblem& p) { return p.m > 0 && p.n > 0 && p.batch > 0; }
 bool has_elements(const GroupedProblem& p) { return p.total_rows() > 0 && p.n > 0 && (p.groups > 0 || p.zero_outside); }
@@ -33,6 +36,7 @@ bool has_elements(const KGroupedProblem& p) { return p.m > 0 && p.n > 0 && p.gro
 
 bool has_elements(const QuantizeProblem& p) { return p.groups > 0 || (p.m > 0 && p.k > 0 && p.batch > 0); }
 bool has_elements(const TransposeProblem& p) { return p.n > 0 && p.k > 0 && p.batch > 0; }
+bool has_elements(const PackScalesProblem& p) { return p.m > 0 && p.words > 0 && p.batch > 0; }
 
 template <class Plan> std::size_t workspace_of(const Plan& plan) {
   if constexpr (requires { plan.workspace_bytes(); }) return plan.workspace_bytes();
@@ -40,7 +44,7 @@ template <class Plan> std::size_t workspace_of(const Plan& plan) {
 }
 
 const char* operation_name(std::size_t index) {
-  static constexpr const char* kNames[] = {"gemm", "grouped", "k-grouped", "quantize", "transpose"};
+  static constexpr const char* kNames[] = {"gemm", "grouped", "k-grouped", "quantize", "transpose", "pack-scales"};
   return kNames[index];
 }
 
@@ -135,6 +139,7 @@ template <> struct OperandsOf<GroupedPlan> { using type = GroupedOperands; };
 template <> struct OperandsOf<KGroupedPlan> { using type = KGroupedOperands; };
 template <> struct OperandsOf<QuantizePlan> { using type = QuantizeOperands; };
 template <> struct OperandsOf<TransposePlan> { using type = TransposeOperands; };
+template <> struct OperandsOf<PackScalesPlan> { using type = PackScalesOperands; };
 
 /// The number of a plan's type in PlanObject::plan.
 template <class Plan, class... Plans> constexpr std::size_t number_of(const std::variant<Plans...>*) {
@@ -263,6 +268,7 @@ WW_C_OPERATION(grouped, ww::GroupedPlan)
 WW_C_OPERATION(k_grouped, ww::KGroupedPlan)
 WW_C_OPERATION(quantize, ww::QuantizePlan)
 WW_C_OPERATION(transpose, ww::TransposePlan)
+WW_C_OPERATION(pack_scales, ww::PackScalesPlan)
 
 ww_status ww_quantize_columns(const ww_quantize_problem* problem, int64_t* columns) {
   return guarded([&] { return quantize_columns(problem, columns); });
@@ -279,8 +285,8 @@ ww_status ww_plan_config(ww_plan plan, const char** config) {
 ww_status ww_plan_operation(ww_plan plan, ww_operation* operation) {
   return guarded([&] {
     return query(plan, "operation", operation, [](const PlanObject& object) {
-      static constexpr ww_operation kOperations[] = {WW_GEMM, WW_GROUPED_GEMM, WW_K_GROUPED_GEMM, WW_QUANTIZE,
-                                                     WW_TRANSPOSE};
+      static constexpr ww_operation kOperations[] = {WW_GEMM,     WW_GROUPED_GEMM, WW_K_GROUPED_GEMM,
+                                                     WW_QUANTIZE, WW_TRANSPOSE,    WW_PACK_SCALES};
       return kOperations[object.plan.index()];
     });
   });

@@ -138,6 +138,17 @@ Result<TransposeProblem> to_problem(const ww_transpose_problem& from) {
   return to;
 }
 
+Result<PackScalesProblem> to_problem(const ww_pack_scales_problem& from) {
+  PackScalesProblem to;
+  to.m = from.m, to.k = from.k, to.batch = from.batch == 0 ? 1 : from.batch;
+  to.scale_m = from.scale_m, to.scale_k = from.scale_k;
+  to.packed_m = from.packed_m, to.packed_k = from.packed_k;
+  to.batch_scales = from.batch_scales, to.batch_packed = from.batch_packed;
+  to.groups = from.groups, to.words = from.words;
+  to.span = from.span == 0 ? 128 : from.span;
+  return to;
+}
+
 Result<GemmOptions> to_options(const ww_options& from) {
   GemmOptions to;
   to.sms = from.sms;
@@ -179,6 +190,7 @@ Result<QuantizeOptions> without_config(const ww_options& from) {
 
 Result<QuantizeOptions> to_options(const ww_options& from, const QuantizeProblem&) { return without_config(from); }
 Result<QuantizeOptions> to_options(const ww_options& from, const TransposeProblem&) { return without_config(from); }
+Result<QuantizeOptions> to_options(const ww_options& from, const PackScalesProblem&) { return without_config(from); }
 
 namespace {
 
@@ -193,6 +205,7 @@ constexpr ww_operation operation_of(const ww_grouped_problem&) { return WW_GROUP
 constexpr ww_operation operation_of(const ww_k_grouped_problem&) { return WW_K_GROUPED_GEMM; }
 constexpr ww_operation operation_of(const ww_quantize_problem&) { return WW_QUANTIZE; }
 constexpr ww_operation operation_of(const ww_transpose_problem&) { return WW_TRANSPOSE; }
+constexpr ww_operation operation_of(const ww_pack_scales_problem&) { return WW_PACK_SCALES; }
 void clear_epilogue(ww_gemm_problem& problem) { problem.epilogue = nullptr; }
 void clear_epilogue(ww_grouped_problem& problem) { problem.epilogue = nullptr; }
 template <class CProblem> void clear_epilogue(CProblem&) {}
@@ -224,5 +237,6 @@ template PlanKey key_of(const ww_grouped_problem&, const ww_options&);
 template PlanKey key_of(const ww_k_grouped_problem&, const ww_options&);
 template PlanKey key_of(const ww_quantize_problem&, const ww_options&);
 template PlanKey key_of(const ww_transpose_problem&, const ww_options&);
+template PlanKey key_of(const ww_pack_scales_problem&, const ww_options&);
 
 }  // namespace ww::capi

@@ -6,6 +6,7 @@
 
 #include "launch/gemm_source.hpp"
 #include "launch/grouped_source.hpp"
+#include "launch/pack_scales_adapter.hpp"
 #include "launch/quantize_adapter.hpp"
 #include "select/default_configs.hpp"
 #include "select/grouped_configs.hpp"
@@ -18,6 +19,7 @@ std::vector<runtime::KernelSource> default_sources() {
   for (const GemmConfig& config : select::shipped_grouped_configs()) sources.push_back(grouped_source(config));
   sources.push_back(descriptor_update_source());
   sources.push_back(zero_rows_source());
+  sources.push_back(pack_scales_source());
   for (DType x : {DType::bf16, DType::f32}) {
     constexpr DType q = DType::e4m3;
     sources.push_back(quantize_source({x, q, true, false, false}));

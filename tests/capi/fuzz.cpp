@@ -44,7 +44,7 @@ class Fuzzer {
 
   /// Makes one call. Returns false if it broke the contract.
   bool step() {
-    switch (below(14)) {
+    switch (below(15)) {
       case 0: return device_call();
       case 1: return plan_call();
       case 2: return text_call();
@@ -56,6 +56,7 @@ class Fuzzer {
       case 8: return operation<ww_grouped_problem, ww_grouped_operands>(kGrouped);
       case 9: return cast<ww_quantize_problem, ww_quantize_operands>(kQuantize);
       case 10: return cast<ww_transpose_problem, ww_transpose_operands>(kTranspose);
+      case 11: return cast<ww_pack_scales_problem, ww_pack_scales_operands>(kPackScales);
       default: return operation<ww_k_grouped_problem, ww_k_grouped_operands>(kKGrouped);
     }
   }
@@ -84,6 +85,9 @@ class Fuzzer {
       ww_quantize_can_implement, ww_quantize_plan, ww_quantize_cached, ww_quantize_run, ww_quantize, nullptr};
   static constexpr Functions<ww_transpose_problem, ww_transpose_operands> kTranspose = {
       ww_transpose_can_implement, ww_transpose_plan, ww_transpose_cached, ww_transpose_run, ww_transpose, nullptr};
+  static constexpr Functions<ww_pack_scales_problem, ww_pack_scales_operands> kPackScales = {
+      ww_pack_scales_can_implement, ww_pack_scales_plan, ww_pack_scales_cached,
+      ww_pack_scales_run,           ww_pack_scales,      nullptr};
 
   enum { kA, kB, kD, kScaleA, kScaleB, kSizes, kWorkspace, kExtra, kBuffers };
 
@@ -212,6 +216,21 @@ class Fuzzer {
     return p;
   }
 
+  ww_pack_scales_problem make(const ww_pack_scales_problem*) {
+    ww_pack_scales_problem p{};
+    p.struct_size = sizeof p;
+    p.m = static_cast<std::int64_t>(below(300)), p.k = static_cast<std::int64_t>(below(40));
+    if (chance(4))
+      p.batch = static_cast<std::int64_t>(below(3)), p.batch_packed = static_cast<std::int64_t>(below(9000));
+    if (chance(4)) p.scale_m = 1, p.scale_k = static_cast<std::int64_t>(below(400));
+    if (chance(4)) p.packed_m = static_cast<std::int64_t>(below(20)), p.packed_k = 1;
+    if (chance(3)) {
+      p.groups = static_cast<std::int64_t>(below(5)), p.span = any_of<std::int64_t>({0, 32, 128, -1});
+      p.words = static_cast<std::int64_t>(below(20));
+    }
+    return p;
+  }
+
   ww_options options() {
     ww_options o{};
     o.struct_size = sizeof o;
@@ -283,6 +302,11 @@ class Fuzzer {
     o.w = pointer(kA), o.transposed = pointer(kD);
     if (chance(2)) o.scales = static_cast<const float*>(pointer(kScaleA));
     if (chance(2)) o.transposed_scales = static_cast<float*>(pointer(kScaleB));
+  }
+
+  void fill(ww_pack_scales_operands& o) {
+    o.scales = static_cast<const float*>(pointer(kScaleA)), o.packed = static_cast<std::uint32_t*>(pointer(kD));
+    o.sizes = static_cast<const std::int32_t*>(pointer(kSizes));
   }
 
   /// A cast or transpose, which is run unless words of the problem were spoiled.

@@ -420,6 +420,9 @@ def check(
 def check_kernel(
     fields: dict[str, Any], settings: dict[str, Any], progress: Callable[[str, float], object] | None, /
 ) -> str: ...
+def pack_scales(
+    scales: Any, packed: Any, sizes: Any, span: int, device: Device | str | None, stream: Any, /
+) -> None: ...
 def quantize_1x128(
     x: Any,
     *,

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layouts of scales as DeepGEMM has them on SM90. Our kernels read scales with any strides, so that none of these is
-needed before a product; they exist for callers that prepare scales once."""
-from typing import List, Optional, Sequence, Tuple
+needed before a product; they exist for callers that prepare scales once. Packing is one kernel of this library."""
+from typing import Optional, Sequence, Tuple
 
 import torch
 
+from ... import _native
 from . import _state
 
 
@@ -52,11 +53,9 @@ def get_mn_major_tma_aligned_packed_ue8m0_tensor(sf: torch.Tensor, psum_layout: 
         raise NotImplementedError("psum_layout: expected None, got a tensor")
     _check_scales(sf)
     mn, k = sf.shape[-2:]
-    exponents = (sf.contiguous().view(torch.int32) >> 23) & 0xff
-    padded = torch.nn.functional.pad(exponents, (0, align(k, 4) - k)).unflatten(-1, (-1, 4))
-    shifts = torch.tensor([0, 8, 16, 24], dtype=torch.int32, device=sf.device)
-    packed = (padded << shifts).sum(-1, dtype=torch.int32)
-    return _mn_major(sf, mn, packed.shape[-1], torch.int32).copy_(packed)
+    packed = _mn_major(sf, mn, ceil_div(k, 4), torch.int32)
+    _native.pack_scales(sf, packed, None, 128, None, None)
+    return packed
 
 
 def get_k_grouped_mn_major_tma_aligned_packed_ue8m0_tensor(
@@ -74,14 +73,10 @@ def get_k_grouped_mn_major_tma_aligned_packed_ue8m0_tensor(
     if len(ks) != grouped_layout.shape[0] or sum(ceil_div(int(k), gran_k) for k in ks) != rows:
         raise ValueError(f"ks: expected {grouped_layout.shape[0]} groups with {rows} blocks of {gran_k} in all, "
                          f"got {len(ks)} with {sum(ceil_div(int(k), gran_k) for k in ks)}")
-    parts: List[torch.Tensor] = []
-    begin = 0
-    for k in ks:
-        end = begin + ceil_div(int(k), gran_k)
-        if end > begin:
-            parts.append(get_mn_major_tma_aligned_packed_ue8m0_tensor(sf[begin:end].t()).t())
-        begin = end
-    return torch.cat(parts) if parts else sf.new_empty((0, mn), dtype=torch.int32)
+    packed = torch.empty((sum(ceil_div(int(k), 4 * gran_k) for k in ks), mn), dtype=torch.int32, device=sf.device)
+    if packed.numel() > 0:
+        _native.pack_scales(sf.t(), packed.t(), grouped_layout, gran_k, None, None)
+    return packed
 
 
 def transform_sf_into_required_layout(sf: torch.Tensor, mn: int, k: int, recipe: Tuple[int, ...],
