@@ -151,7 +151,8 @@ template <OperationMaker make> Result<Outcome> check_operation(const Flags& flag
 
 Result<Outcome> check_source(const Flags& flags) {
   if (!flags.source)
-    return failure(ErrorCode::invalid, "--source", "gemm, grouped, k-grouped, or --source FILE --entry NAME --launch ...", "neither");
+    return failure(ErrorCode::invalid, "--source",
+                   "gemm, grouped, k-grouped, or --source FILE --entry NAME --launch ...", "neither");
   if (!flags.entry)
     return failure(ErrorCode::invalid, "--entry", "the name that WW_KERNEL gives the kernel", "nothing");
   if (!flags.launch) return failure(ErrorCode::invalid, "--launch", "grid=N,threads=N,... and parameters", "nothing");
