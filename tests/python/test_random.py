@@ -3,12 +3,13 @@
 
 WARPWRIGHT_PYTHON_SEED    seed (default 1); a failure names the number of its case
 WARPWRIGHT_PYTHON_CASES   random argument tuples (default 200)"""
+import inspect
 import os
 
 import numpy as np
 import pytest
 import warpwright
-from exchange import ExchangeTensor
+from exchange import CODES, ExchangeTensor
 from support import BF16, E4M3, E5M2, integers, padded, powers, product, same, transposed, wide
 
 SEED = int(os.environ.get("WARPWRIGHT_PYTHON_SEED", "1"))
@@ -101,6 +102,7 @@ NAMES = ["out", "out_dtype", "a_dtype", "b_dtype", "scale", "scale_type", "scale
          "epilogue", "alpha", "beta", "c", "bias", "row1", "col0", "aux0", "out0", "out_scales", "amax", "config", "sms",
          "pdl", "batch_invariant", "workspace_limit", "device", "stream", "offsets", "indptr", "starts", "counts",
          "row_ids", "masked", "alignment", "zero_outside", "accumulate", "status"]
+CASTS = (warpwright.quantize_1x128, warpwright.quantize_128x128, warpwright.transpose_fp8)
 TEXTS = ["", "none", "tensor", "block", "e4m3", "bf16", "emu:sm90", "cuda:0", "auto", "acc", "acc + bias", "relu(acc) * 2",
          "store(acc, out0)", "quantise_block(acc)", "swiglu(acc)", "tile=64x64x128", "tile=", "\0", "\ud800", "x" * 5000]
 DTYPES = [E4M3, E5M2, BF16, np.float16, np.float32, np.float64, np.int32, np.int64, np.uint8, np.bool_]
@@ -147,6 +149,8 @@ def random_value(rng, shared):
 
 def likely_operands(rng, function):
     """Operands that are right, so that what is wrong comes later."""
+    if function in CASTS:
+        return np.ones((24, 128), E4M3 if function is warpwright.transpose_fp8 else BF16), None, {}
     k = number(rng, [16, 128])
     a, b = np.ones((24, k), E4M3), np.ones((16, k), E4M3)
     if function is warpwright.gemm:
@@ -155,25 +159,38 @@ def likely_operands(rng, function):
     return a, np.stack([b, b]) if function is warpwright.grouped_gemm else b, ends
 
 
+def exchanged(rng, value):
+    """The same array as a tensor of the exchange API, by which calls are repeated."""
+    known = isinstance(value, np.ndarray) and value.flags.writeable and value.dtype.name in CODES
+    return ExchangeTensor(value) if known and rng.random() < 0.9 else value
+
+
 @pytest.mark.parametrize("part", range(4))
 def test_arguments(part):
     refused = 0
     for case in range(part, CASES, 4):
         rng = np.random.default_rng([SEED, 1000 + case])
-        function = (warpwright.gemm, warpwright.grouped_gemm, warpwright.k_grouped_gemm)[case % 3]
+        function = (warpwright.gemm, warpwright.grouped_gemm, warpwright.k_grouped_gemm, *CASTS)[case % 6]
         shared = []
         a, b, given = likely_operands(rng, function)
         if rng.random() < 0.4:
             a = random_value(rng, shared)
-        if rng.random() < 0.4:
+        if rng.random() < 0.4 and function not in CASTS:
             b = random_value(rng, shared)
         shared += [value for value in (a, b) if isinstance(value, np.ndarray)]
-        for name in rng.choice(NAMES, number(rng, range(6)), replace=False):
+        names = NAMES if function not in CASTS else [name for name in inspect.signature(function).parameters][1:]
+        for name in rng.choice(names, number(rng, range(6)), replace=False):
             given[str(name)] = random_value(rng, shared)
-        try:
-            function(a, b, **given)
-        except (warpwright.Error, TypeError, ValueError, BufferError, OverflowError):
-            refused += 1
-        except BaseException as error:
-            raise AssertionError(f"case {case} of seed {SEED}") from error
+        if rng.random() < 0.4 and isinstance(a, np.ndarray) and isinstance(b, np.ndarray):  # tensors as torch has them
+            a, b = exchanged(rng, a), exchanged(rng, b)
+            if function is warpwright.gemm and "out" not in given:
+                given["out"] = np.zeros((24, 16), np.float32)
+            given = {name: exchanged(rng, value) for name, value in given.items()}
+        for _ in range(2):  # the second call may be one that is repeated
+            try:
+                function(*((a,) if function in CASTS else (a, b)), **given)
+            except (warpwright.Error, TypeError, ValueError, BufferError, OverflowError):
+                refused += 1
+            except BaseException as error:
+                raise AssertionError(f"case {case} of seed {SEED}") from error
     assert refused > CASES // 10
