@@ -410,8 +410,12 @@ def _layers_of_model(model: Dict[str, Any]) -> Iterator[Tuple[int, int]]:
 
 
 def all_cases() -> List[Case]:
-    made: List[Case] = []
-    for dtype in (FP8, BF16):
-        for family in (dense_tests, contiguous_tests, masked_tests, k_group_tests):
-            made += family(dtype)
-    return made + list(own_cases())
+    """Every case. Families take turns, so that a run that ends early has seen all of them."""
+    families = [list(family(dtype)) for dtype in (FP8, BF16)
+                for family in (dense_tests, contiguous_tests, masked_tests, k_group_tests)]
+    own: Dict[Tuple[str, torch.dtype], List[Case]] = {}
+    for case in own_cases():
+        own.setdefault((case.kind, case.dtype), []).append(case)
+    places = [((i + 0.5) / len(family), case) for family in families + list(own.values())
+              for i, case in enumerate(family)]
+    return [case for _, case in sorted(places, key=lambda place: place[0])]
