@@ -41,6 +41,7 @@ Result<void> can_implement(const PackScalesProblem& problem, const QuantizeOptio
 class PackScalesPlan {
  public:
   const PackScalesProblem& problem() const;  // with explicit strides
+  /// Validates the pointers (null, alignment, overlap), then launches the kernel, as QuantizePlan::run() does.
   Result<void> run(const PackScalesOperands& operands, Stream stream = {}) const;
   /// Returns statistics of this thread's last run on an emulated device.
   std::optional<EmuStats> last_stats() const;
