@@ -112,6 +112,14 @@ def test_gradient_of_a_shared_operand_of_a_batch():
     assert np.array_equal(wide(grad), np.broadcast_to(wide(a).sum((0, 1)), (24, 64)))
 
 
+@pytest.mark.parametrize("m", [1, 3, 6])
+def test_gradients_in_float32_of_any_number_of_rows(m):
+    a, b = integers(rng(25), (m, 64), np.float32), integers(rng(26), (24, 64), np.float32)
+    weight = integers(rng(27), (m, 24), np.float32)
+    grad_a, grad_b = jax.grad(lambda x, y: (gemm(x, y, out_dtype=jnp.float32) * weight).sum(), (0, 1))(a, b)
+    assert np.array_equal(wide(grad_a), wide(weight) @ wide(b)) and np.array_equal(wide(grad_b), wide(weight).T @ wide(a))
+
+
 def test_vmap():
     a, b = integers(rng(23), (3, 16, 64), BF16), integers(rng(24), (24, 64), BF16)
     got = jax.vmap(lambda x: gemm(x, b, out_dtype=jnp.float32))(a)

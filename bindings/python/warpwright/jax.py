@@ -243,8 +243,8 @@ def gemm(a: Any, b: Any, *, scale_a: Any = None, scale_b: Any = None, scale: Opt
     batch_invariant   the bits of a row depend neither on M nor on the number of SMs.
     in_place   the result takes the memory of c, whose shape and type it has. XLA copies c first where it is used again;
                donate it to jit, or compute it there, so that it is not.
-    Differentiable in a and b without epilogue and scales, for 16-bit and float32 arrays. Raises warpwright.InvalidError or
-    warpwright.UnsupportedError, which name the argument, what was expected and what was given.
+    Differentiable in a and b without epilogue and scales, for 16-bit and float32 arrays whose K is a multiple of 8. Raises
+    warpwright.InvalidError or warpwright.UnsupportedError, which name the argument, what was expected and what was given.
     """
     named = [("scale_a", scale_a), ("scale_b", scale_b), ("c", c), ("row0", bias), ("row1", row1), ("row2", row2),
              ("row3", row3), ("col0", col0), ("col1", col1), ("col2", col2), ("col3", col3), ("aux0", aux0),
@@ -289,6 +289,12 @@ def _forward(call: _Call, a: jax.Array, b: jax.Array) -> Tuple[jax.Array, Tuple[
     return _bind(call, (a, b)), (a, b)
 
 
+def _padded(array: jax.Array) -> jax.Array:
+    """Adds zeros to the last dimension, so that it becomes a multiple of 4."""
+    zeros = -array.shape[-1] % 4
+    return jnp.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, zeros)]) if zeros else array
+
+
 def _backward(call: _Call, saved: Tuple[jax.Array, jax.Array], g: jax.Array) -> Tuple[jax.Array, jax.Array]:
     a, b = saved
     a_mn, b_mn = bool(call.numbers[2]), bool(call.numbers[3])
@@ -296,9 +302,9 @@ def _backward(call: _Call, saved: Tuple[jax.Array, jax.Array], g: jax.Array) -> 
 
     def product(x: jax.Array, x_mn: bool, y: jax.Array, y_mn: bool, like: jax.Array) -> jax.Array:
         x, y = (z.astype(like.dtype) for z in (x, y))
-        if like.dtype == jnp.float32:  # tf32 is K-major
-            x, x_mn = (jnp.swapaxes(x, -1, -2), False) if x_mn else (x, False)
-            y, y_mn = (jnp.swapaxes(y, -1, -2), False) if y_mn else (y, False)
+        if like.dtype == jnp.float32:  # tf32 is K-major, with rows of multiples of 16 bytes
+            x, x_mn = _padded(jnp.swapaxes(x, -1, -2) if x_mn else x), False
+            y, y_mn = _padded(jnp.swapaxes(y, -1, -2) if y_mn else y), False
         made = gemm(x, y, transpose_a=x_mn, transpose_b=y_mn, out_dtype=like.dtype, batch_invariant=invariant)
         return made.sum(0, dtype=jnp.float32).astype(like.dtype) if made.ndim > like.ndim else made
 
