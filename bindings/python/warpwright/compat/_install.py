@@ -121,8 +121,8 @@ def _install_as(root: str) -> bool:
 
 def install(vendored: bool = True) -> None:
     """Makes `import deep_gemm` give this library's functions in this process. An installed DeepGEMM keeps the names that
-    this library lacks. With `vendored`, the copies in vllm.third_party and sglang are replaced where they exist. May be
-    called again; modules that had imported functions by name before keep those."""
+    this library lacks. With `vendored`, vLLM's copy, vllm.third_party.deep_gemm, is replaced too once vllm is imported. May
+    be called again; modules that had imported functions by name before keep those."""
     roots = ["deep_gemm"]
     if vendored and "vllm" in sys.modules and _has_module("vllm.third_party"):
         roots.append("vllm.third_party.deep_gemm")
