@@ -175,6 +175,19 @@ def test_sglang_leaves_sms_to_communication(deep_gemm):
     assert before is None or deep_gemm.get_num_sms() == before
 
 
+@pytest.mark.parametrize("on", [True, False])
+def test_set_pdl_reaches_the_product(deep_gemm, monkeypatch, on):
+    from warpwright import _native
+    from warpwright.compat.deep_gemm import _state
+    given = []
+    monkeypatch.setattr(_native, "gemm", lambda *_, **named: given.append(named["pdl"]))
+    monkeypatch.setattr(_state.settings, "pdl", None)
+    deep_gemm.set_pdl(on)
+    a, b, _ = linear(16, 64, 128)
+    deep_gemm.fp8_gemm_nt(a, b, torch.empty((16, 64), dtype=torch.bfloat16, device=DEVICE))
+    assert len(given) == 1 and given[0] is on
+
+
 def test_sglang_imports_helpers_by_name(deep_gemm):
     from deep_gemm.testing import bench_kineto, calc_diff, count_bytes
     from deep_gemm.utils import align, ceil_div, per_block_cast_to_fp8, per_token_cast_to_fp8

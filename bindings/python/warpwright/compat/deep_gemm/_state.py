@@ -103,7 +103,7 @@ def options() -> Dict[str, Any]:
     if settings.num_sms is not None:
         made["sms"] = settings.num_sms
     if settings.pdl is not None:
-        made["pdl"] = "on" if settings.pdl else "off"
+        made["pdl"] = settings.pdl
     return made
 
 
