@@ -255,6 +255,9 @@ def test_second_derivatives_are_refused():
     (dx,) = torch.autograd.grad(wwt.linear(x, w).float().square().sum(), x, create_graph=True)
     with pytest.raises(NotImplementedError, match="linear: second derivatives"):
         dx.sum().backward()
+    (dx,) = torch.autograd.grad(wwt.linear(x, w).sum(), x, create_graph=True)  # its dy is constant
+    with pytest.raises(NotImplementedError, match="linear: second derivatives"):
+        dx.square().sum().backward()
     dy = leaf((16, 48), 3)
     dx, dw = torch.autograd.grad(wwt.grouped_linear(x, w[None], offsets((16,))), (x, w), dy, create_graph=True)
     for gradient in (dx, dw):
