@@ -97,8 +97,11 @@ Result<std::vector<PrepareCase>> cases_of_configs(const Flags& flags) {
     return failure(ErrorCode::invalid, "--config, --configs", "one of them, or an operation after prepare",
                    flags.config ? "both" : "neither");
   if (flags.config) {
-    WW_TRY(PrepareCase one, parse_prepare_case(*flags.config));
-    made.push_back(std::move(one));
+    Result<PrepareCase> one = parse_prepare_case(*flags.config);
+    if (!one && !one.error().argument.starts_with("config"))
+      return failure(with_argument(one.error(), "--config, " + one.error().argument));
+    if (!one) return failure(one.error());
+    made.push_back(std::move(*one));
     return made;
   }
   std::ifstream file(*flags.configs);

@@ -19,10 +19,13 @@ struct KeyValue {
 /// Takes the first key=value off `rest`.
 Result<KeyValue> next_pair(std::string_view& rest) {
   const std::string_view one = rest.substr(0, rest.find(','));
+  const bool comma_ends = rest.size() == one.size() + 1;
   rest.remove_prefix(std::min(rest.size(), one.size() + 1));
   const std::size_t equals = one.find('=');
   if (equals == one.npos)
     return failure(ErrorCode::invalid, "quantize", "keys and values joined by =", config::quoted(one));
+  if (comma_ends)
+    return failure(ErrorCode::invalid, "quantize", "keys and values joined by commas", "a comma at the end");
   return KeyValue{one.substr(0, equals), one.substr(equals + 1)};
 }
 
@@ -44,7 +47,10 @@ Result<void> read_key(const KeyValue& pair, QuantizeProblem& to) {
 }  // namespace
 
 std::string to_text(const config::QuantizeKind& kind) {
-  if (kind.copies()) return fmt::format("{}{}", kTranspose, name_of(kind.q));
+  return kind.copies() ? fmt::format("{}{}", kTranspose, name_of(kind.q)) : text_of_cast(kind);
+}
+
+std::string text_of_cast(const config::QuantizeKind& kind) {
   return fmt::format("{}{},x={},q={},rows={},transposed={}", kQuantize,
                      name_of(kind.blocks ? QuantizeBlock::b128x128 : QuantizeBlock::b1x128), name_of(kind.x),
                      name_of(kind.q), config::text_of(kind.rows), config::text_of(kind.transposed));

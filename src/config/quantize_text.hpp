@@ -16,6 +16,9 @@ namespace ww {
 
 std::string to_text(const config::QuantizeKind& kind);
 
+/// Returns the text of a cast, also where no kernel has those types.
+std::string text_of_cast(const config::QuantizeKind& kind);
+
 /// Whether `text` means a cast or a transpose rather than a config.
 bool names_quantize(std::string_view text);
 

@@ -18,6 +18,7 @@
 
 #include "config/config_text.hpp"
 #include "config/quantize_text.hpp"
+#include "host/messages.hpp"
 #include "jit/keys.hpp"
 #include "jit/pack.hpp"
 #include "launch/plan_sources.hpp"
@@ -110,9 +111,11 @@ struct Job {
 PreparedKernel unmade(std::size_t i, const PrepareCase& given, const Error& error) {
   PreparedKernel kernel{.cases = {i}, .error = error};
   if (const auto* quantize = std::get_if<QuantizeProblem>(&given.problem)) {
-    kernel.text = to_text(adapters::quantize_kind(*quantize));
+    kernel.text = text_of_cast(adapters::quantize_kind(*quantize));
+    kernel.error = with_argument(error, "quantize, " + error.argument);
   } else if (const auto* transpose = std::get_if<TransposeProblem>(&given.problem)) {
     kernel.text = fmt::format("transpose={}", name_of(transpose->type));
+    kernel.error = with_argument(error, "transpose, " + error.argument);
   } else {
     const auto* config = std::get_if<GemmConfig>(&given.problem);
     kernel.config = config ? *config : given.options.config;

@@ -273,6 +273,10 @@ class Flags(unittest.TestCase):
                                  ("--config, key epilogue", *small, "--config", "epilogue=relu(acc"),
                                  ("--config", *small, "--config", "stages=3,"),
                                  ("--config", *small, "--config", ","),
+                                 ("--config, quantize", "prepare", "--config", "quantize=1x128,"),
+                                 ("--config, quantize, key y", "prepare", "--config", "quantize=1x128,y=bf16"),
+                                 ("quantize, rows", "prepare", "--config", "quantize=1x128,rows=0"),
+                                 ("--config, key stages", "prepare", "--config", "stages=x"),
                                  ("--scale", *small, "--dtype", "bf16", "--scale", "block"),
                                  ("--align", "k-grouped", "--encoding", "masked", "--align", "4"),
                                  ("--epilogue", *small, "--epilogue", "relu(")):

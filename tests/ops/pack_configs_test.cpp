@@ -189,15 +189,22 @@ TEST(Packs, RefuseTextsThatAreNoCast) {
                                        {"quantize=1x128,rows", "quantize"},
                                        {"quantize=1x128,y=bf16", "quantize, key y"},
                                        {"quantize=1x128,q=bf15", "quantize, key q"},
+                                       {"quantize=1x128,", "quantize"},
                                        {"transpose=e3m4", "transpose"}}) {
     const auto made = parse_prepare_case(text);
     ASSERT_FALSE(made) << text;
     EXPECT_EQ(made.error().argument, argument) << text;
   }
-  for (const char* text :
-       {"quantize=1x128,x=e4m3", "quantize=1x128,q=bf16", "quantize=1x128,rows=0", "transpose=bf16"}) {
+  const std::string rest = ",rows=1,transposed=0";
+  for (const auto& [text, argument] : {std::pair{"quantize=1x128,x=e4m3,q=e4m3" + rest, "quantize, x (type)"},
+                                       {"quantize=1x128,x=bf16,q=bf16" + rest, "quantize, q (type)"},
+                                       {"quantize=1x128,x=bf16,q=e4m3,rows=0,transposed=0", "quantize, rows"},
+                                       {"transpose=bf16", "transpose, type"}}) {
     const PrepareCase one[] = {case_of(text)};
-    EXPECT_EQ(plan_kernels(one).failed, 1u) << text;
+    const Prepared planned = plan_kernels(one);
+    ASSERT_EQ(planned.failed, 1u) << text;
+    EXPECT_EQ(planned.kernels[0].text, text);
+    EXPECT_EQ(planned.kernels[0].error->argument, argument) << text;
   }
 }
 
