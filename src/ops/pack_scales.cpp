@@ -32,6 +32,8 @@ Result<void> check_extents(const PackScalesProblem& p) {
     return {};
   }
   if (p.batch != 1) return failure(ErrorCode::unsupported, "batch", "1 with groups", fmt::format("{}", p.batch));
+  if (p.words == 0 && p.k > 0)
+    return failure(ErrorCode::invalid, "words", "the words of a row, which groups do not tell the host", "0");
   if (p.span < 1 || p.span > kMostSpan)
     return failure(ErrorCode::invalid, "span", fmt::format("1 to {}", kMostSpan), fmt::format("{}", p.span));
   return {};

@@ -15,9 +15,9 @@ namespace ww::kernel {
 using config::PackScalesArguments;
 
 struct PackScales {
-  static constexpr int kThreads = 256;
-  static constexpr int kWords = 2;   // of a thread
-  static constexpr int kScales = 4;  // of a word
+  static constexpr int kThreads = config::kPackThreads;
+  static constexpr int kWords = config::kPackWords;
+  static constexpr int kScales = config::kPackedScales;
 
   WW_DEVICE static void run(const PackScalesArguments& a) {
     arch::role("packer");
