@@ -2,7 +2,8 @@
 # A pack of precompiled cubins for the configs of src/launch/pack_configs.txt, so that common problems need no compiler
 # on the machine with the GPU.   cmake --build BUILD --target warpwright_packs
 # It needs NVRTC and no GPU. The oldest NVRTC of this machine makes it, because drivers take the cubins of compilers
-# that are older than they are; one that is older than 12.1 does not compile every kernel. With WARPWRIGHT_PACKS the pack is part of every build, otherwise it is made on request.
+# that are older than they are; one that is older than 12.1 does not compile every kernel. With WARPWRIGHT_PACKS the
+# pack is part of every build, otherwise it is made on request.
 set(WARPWRIGHT_PACKS OFF CACHE STRING "Make a pack of precompiled cubins in every build: OFF, AUTO (where NVRTC is found), ON")
 set_property(CACHE WARPWRIGHT_PACKS PROPERTY STRINGS OFF AUTO ON)
 set(WARPWRIGHT_PACKS_NVRTC "" CACHE FILEPATH "The NVRTC library that makes the pack (default the oldest that is found)")
