@@ -304,8 +304,9 @@ def linear(x: torch.Tensor, weight: _Weight, bias: Optional[torch.Tensor] = None
     power_of_two             scales are rounded up to powers of two
 
     Gradients have the types of x, weight and bias; only those that are needed are computed. Wrong arguments raise
-    warpwright.InvalidError, sizes without kernels warpwright.UnsupportedError, second derivatives NotImplementedError
-    in backward(); torch.autograd.grad() leaves them out where the gradient of the result does not depend on its inputs.
+    warpwright.InvalidError, sizes without kernels warpwright.UnsupportedError, second derivatives
+    NotImplementedError in `backward()`; torch.autograd.grad() leaves them out where the gradient of the result does not
+    depend on its inputs.
     """
     if x.dim() == 0:
         raise invalid("x", "(..., K)", tuple(x.shape))
