@@ -139,6 +139,9 @@ def test_options(a, b):
     refused("sms", warpwright.gemm, a, b, sms=-1)
     refused("sms", warpwright.gemm, a, b, sms="4")
     refused("workspace_limit", warpwright.gemm, a, b, workspace_limit=1 << 70)
+    for flag in ("pdl", "batch_invariant"):  # a text is true, "off" as well
+        refused(flag, warpwright.gemm, a, b, **{flag: "off"})
+    refused("no_shrink", warpwright.check, warpwright.GemmProblem(m=8, n=8, k=128), no_shrink="off")
     refused("device", warpwright.gemm, a, b, device="cuda:0")
     refused("device", warpwright.gemm, a, b, device=4)
     refused("", warpwright.Device, "emu:sm10000")

@@ -134,10 +134,7 @@ Argument argument_at(Entry entry, PyObject* names, Py_ssize_t i, Py_ssize_t posi
 
 bool Arguments::flag(Argument argument, bool& value) const {
   PyObject* const given = (*this)[argument];
-  if (given == nullptr) return true;
-  const int truth = PyObject_IsTrue(given);
-  value = truth == 1;
-  return truth >= 0;
+  return given == nullptr || read_flag(name_of(argument), given, value);
 }
 
 bool Arguments::integer(Argument argument, std::int64_t low, std::int64_t high, std::int64_t& value) const {

@@ -90,6 +90,13 @@ std::string type_name(PyObject* object) {
   return bytes;
 }
 
+bool read_flag(const char* argument, PyObject* object, bool& value) {
+  if (PyUnicode_Check(object) || PyBytes_Check(object)) return invalid(argument, "True or False", repr(object));
+  const int truth = PyObject_IsTrue(object);
+  value = truth == 1;
+  return truth >= 0;
+}
+
 std::string repr(PyObject* object) {
   const Ref words(PyObject_Repr(object));
   const char* const bytes = words ? PyUnicode_AsUTF8AndSize(words.get(), nullptr) : nullptr;

@@ -41,6 +41,8 @@ inline bool unsupported(const std::string& argument, const std::string& expected
 std::string type_name(PyObject* object);
 /// Returns repr(object), cut after 80 characters.
 std::string repr(PyObject* object);
+/// Reads a flag: what Python calls true or false, but no text, because "off" would be true.
+bool read_flag(const char* argument, PyObject* object, bool& value);
 /// Returns "(2, 3)".
 std::string shape_text(const std::int64_t* shape, int rank);
 

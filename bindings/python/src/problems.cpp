@@ -167,8 +167,8 @@ class Writer {
   bool write(const Field& field, PyObject* value) {
     switch (field.kind) {
       case Kind::boolean: {
-        const int truth = PyObject_IsTrue(value);
-        return put<std::int32_t>(field, truth), truth >= 0;
+        bool truth = false;
+        return read_flag(field.name, value, truth) && (put<std::int32_t>(field, truth), true);
       }
       case Kind::number: {
         const double number = PyFloat_AsDouble(value);
