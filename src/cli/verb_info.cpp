@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `warpwright info`: what this build is and what it has found to make kernels with: compilers, packs, shipped modules,
-// the cache; and the reason for what it has not. The devices are those of `warpwright devices`.
+// `warpwright info`: describes the build and what it compiles kernels with: compilers, packs, shipped modules and the
+// cache. Whatever is missing is listed with the reason. `warpwright devices` lists the devices.
 #include <fmt/format.h>
 
 #include "cli/flags.hpp"

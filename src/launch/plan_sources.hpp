@@ -16,8 +16,8 @@ std::vector<runtime::KernelSource> plan_sources(const GemmConfig& config, const 
 /// Returns all kernels that plans with `config` may have.
 std::vector<runtime::KernelSource> plan_sources(const GemmConfig& config);
 
-/// Makes several kernels at the same time, so that the caller then finds each in the device's memory. Does nothing
-/// where at most one is missing. A kernel that fails here fails again when the caller asks for it, with its error.
+/// Compiles several kernels in parallel, so that the caller then finds each one loaded. Does nothing if at most one is
+/// missing. A kernel that fails here fails again when the caller asks for it, with its error.
 void make_at_once(Device::Backend& backend, const std::vector<runtime::KernelSource>& sources);
 
 }  // namespace ww::adapters

@@ -43,7 +43,7 @@ bool read_stream(PyObject* given, Place place, PyObject* a, void*& stream);
 inline bool read_stream(Work& work) {
   return read_stream(work.arguments[Argument::stream], work.a.place, work.arguments[Argument::a], work.stream);
 }
-/// Launches one run; the workspace is put into `operands`.
+/// Launches one run, and sets the workspace of `operands` to the one that it uses.
 bool run_plan(PlanObject* plan, Operands& operands, void* stream);
 /// Returns work.out_object as the caller gets it: arrays of JAX are made of the NumPy array that was written.
 PyObject* result_of(Work& work);
