@@ -3,7 +3,7 @@
 #   include(embed_headers)        defines ww_embed_headers(<target>)
 #   cmake -P embed_headers.cmake  is what that function runs at build time: it writes one .cpp of raw strings
 # The same file also carries a digest of src/jit, which goes into every cache key: changed compile code, new entries.
-set(WW_EMBEDDED_FOLDERS core arch atom pipeline config scheduler collective kernel)
+set(WW_EMBEDDED_FOLDERS core layout arch atom pipeline config scheduler mainloop epilogue kernel)
 set(WW_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
 
 function(ww_embed_headers target)

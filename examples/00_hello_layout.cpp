@@ -12,7 +12,7 @@
 //   g++ -std=c++20 -Iinclude examples/00_hello_layout.cpp && ./a.out
 #include <cstdio>
 
-#include "warpwright/core/tensor.hpp"
+#include "warpwright/layout/tensor.hpp"
 
 using namespace ww;
 

@@ -13,9 +13,9 @@ namespace {
 
 // The kernel, as text: the library compiles it with NVRTC for a GPU and with the host's compiler for the emulated one.
 constexpr const char* kKernel = R"(
-#include "warpwright/arch/fence.hpp"
-#include "warpwright/arch/named_barrier.hpp"
-#include "warpwright/arch/tma.hpp"
+#include "warpwright/arch/common/fence.hpp"
+#include "warpwright/arch/common/named_barrier.hpp"
+#include "warpwright/arch/common/tma.hpp"
 
 using namespace ww;
 

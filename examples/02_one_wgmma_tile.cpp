@@ -7,18 +7,18 @@
 #include <cstdio>
 
 #include "on_device.hpp"
-#include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/common/convert.hpp"
 #include "warpwright/host/kernel.hpp"
 
 namespace {
 
 constexpr const char* kKernel = R"(
-#include "warpwright/arch/convert.hpp"
-#include "warpwright/arch/fence.hpp"
-#include "warpwright/arch/global.hpp"
-#include "warpwright/arch/named_barrier.hpp"
-#include "warpwright/arch/tma.hpp"
-#include "warpwright/arch/wgmma.hpp"
+#include "warpwright/arch/common/convert.hpp"
+#include "warpwright/arch/common/fence.hpp"
+#include "warpwright/arch/common/global.hpp"
+#include "warpwright/arch/common/named_barrier.hpp"
+#include "warpwright/arch/common/tma.hpp"
+#include "warpwright/arch/sm90/wgmma.hpp"
 
 using namespace ww;
 

@@ -14,12 +14,12 @@
 namespace {
 
 constexpr const char* kKernel = R"(
-#include "warpwright/arch/fence.hpp"
-#include "warpwright/arch/global.hpp"
-#include "warpwright/arch/named_barrier.hpp"
-#include "warpwright/arch/tensor_map_update.hpp"
-#include "warpwright/arch/tma.hpp"
-#include "warpwright/arch/warp.hpp"
+#include "warpwright/arch/common/fence.hpp"
+#include "warpwright/arch/common/global.hpp"
+#include "warpwright/arch/common/named_barrier.hpp"
+#include "warpwright/arch/common/tensor_map_update.hpp"
+#include "warpwright/arch/common/tma.hpp"
+#include "warpwright/arch/common/warp.hpp"
 
 using namespace ww;
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "on_device.hpp"
-#include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/common/convert.hpp"
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -48,7 +48,7 @@ using namespace ww;
 inline constexpr GemmConfig kConfig = config::resolve({
     .operands = {.a = DType::bf16, .b = DType::bf16, .d = DType::f32}, .tile = {128, 128}, .cluster = {)" +
                     std::to_string(step.cluster_m) + R"(}, .sm90 = {.schedule = Schedule::multistage, .stages = 3}});
-using Kernel = kernel::MultistageGemm<kConfig, collective::StageRelease::)" +
+using Kernel = kernel::MultistageGemm<kConfig, mainloop::StageRelease::)" +
                     step.release + R"(>;
 WW_KERNEL()" + name +
                     R"(, Kernel::kThreads, kernel::GemmParams, params) { Kernel::run(params); }

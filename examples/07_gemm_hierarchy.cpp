@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "on_device.hpp"
-#include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/common/convert.hpp"
 #include "warpwright/host/config.hpp"
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/kernel.hpp"
@@ -39,8 +39,8 @@ static_assert(!ww::config::fault_of(kConfig));
 
 // 3. The kernel: a type made of collectives, each of them made for this config. Ordinary C++, so the host may look.
 using Kernel = ww::kernel::Gemm<kConfig>;
-static_assert(std::is_same_v<Kernel::Mainloop, ww::collective::Mainloop<kConfig>>);
-static_assert(std::is_same_v<Kernel::Epilogue, ww::collective::Epilogue<kConfig>>);
+static_assert(std::is_same_v<Kernel::Mainloop, ww::mainloop::Mainloop<kConfig>>);
+static_assert(std::is_same_v<Kernel::Epilogue, ww::epilogue::Epilogue<kConfig>>);
 
 void show_resolution() {
   const ww::GemmConfig& c = kMainloopConfig;

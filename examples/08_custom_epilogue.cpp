@@ -8,7 +8,7 @@
 #include <random>
 
 #include "on_device.hpp"
-#include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/common/convert.hpp"
 #include "warpwright/host/gemm.hpp"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/common/convert.hpp"
 
 namespace example {
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes include/warpwright/arch/generated/wgmma_sm90_*.hpp, two for each pair of types: two PTX bodies for each shape.
+"""Writes include/warpwright/arch/sm90/generated/wgmma_sm90_*.hpp, two for each pair of types: two PTX bodies for each shape.
 
 Shapes m64n{8..256 step 8}k{32 bytes}; FP32 accumulators. With both operands from shared memory `issue` is one
 instruction, `issue_row` the four that take a stage: the 128 bytes of a swizzled row, or 64 k of an MN-major operand.
@@ -10,7 +10,7 @@ Run it after a change and commit the result; tests/repo checks that the committe
 import pathlib
 import sys
 
-FOLDER = pathlib.Path(__file__).resolve().parent.parent / "include/warpwright/arch/generated"
+FOLDER = pathlib.Path(__file__).resolve().parent.parent / "include/warpwright/arch/sm90/generated"
 
 # name in DType -> (K of one instruction, whether transpose immediates are part of the syntax); PTX has the same names
 TYPES = {"e4m3": (32, False), "e5m2": (32, False), "bf16": (16, True), "f16": (16, True), "tf32": (8, False)}

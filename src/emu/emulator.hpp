@@ -4,7 +4,7 @@
 #pragma once
 
 #include "host/kernel_launch.hpp"
-#include "warpwright/arch/emu_table.hpp"
+#include "warpwright/arch/common/emu_table.hpp"
 #include "warpwright/host/report.hpp"
 
 namespace ww::emu {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <new>
 
-#include "warpwright/arch/emu_table.hpp"
+#include "warpwright/arch/common/emu_table.hpp"
 
 namespace ww::emu {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "emu/fiber.hpp"
 #include "emu/looking.hpp"
-#include "warpwright/arch/emu_table.hpp"
+#include "warpwright/arch/common/emu_table.hpp"
 
 namespace ww::emu {
 

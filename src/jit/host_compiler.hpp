@@ -13,7 +13,7 @@
 
 namespace ww::jit {
 
-/// Checked modules report their plain loads and stores to the emulator (arch/hooks.hpp).
+/// Checked modules report their plain loads and stores to the emulator (arch/common/hooks.hpp).
 enum class Flavour { plain, checked };
 
 /// The instruction-set levels for which modules are compiled; each is part of the key.

@@ -28,7 +28,7 @@ class Nvrtc {
   /// Returns the flags that determine the result besides text, headers, identity() and the flags for debugging.
   static const std::vector<const char*>& flags();
   /// Returns flags from the environment, read at each call: WARPWRIGHT_WATCHDOG_MS=N, N >= 1, limits every wait
-  /// (arch/watchdog.hpp); WARPWRIGHT_LINEINFO=1 adds source lines for profilers, which changes no instruction.
+  /// (arch/common/watchdog.hpp); WARPWRIGHT_LINEINFO=1 adds source lines for profilers, which changes no instruction.
   static std::vector<std::string> debug_flags();
 
  private:

@@ -11,7 +11,7 @@
 #include "launch/operand_maps.hpp"
 #include "launch/overlap.hpp"
 #include "launch/plan_sources.hpp"
-#include "warpwright/arch/tensor_map_update.hpp"
+#include "warpwright/arch/common/tensor_map_update.hpp"
 #include "warpwright/config/group_encoding.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"

@@ -13,7 +13,7 @@
 #include <memory>
 #include <new>
 
-#include "warpwright/arch/tensor_map.hpp"
+#include "warpwright/arch/common/tensor_map.hpp"
 #include "warpwright/host/result.hpp"
 
 namespace ww::adapters {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layouts read from text: a tree whose leaves are extent:stride, known only at run time, with checked arithmetic.
-// It is a second, independent implementation of the algebra in include/warpwright/core/, with which the tests compare
+// It is a second, independent implementation of the algebra in include/warpwright/layout/, with which the tests compare
 // it: composition here evaluates the composed function and recovers a layout from its values.
 // Every function refuses inputs for which it has no exact result; none trusts its input.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts bits of an element to a number and back, for generating operands and for judging results.
-// It shares no code with arch/convert.hpp, so that a verification does not repeat a mistake of what it verifies.
+// It shares no code with arch/common/convert.hpp, so that a verification does not repeat a mistake of what it verifies.
 // e4m3 is the OCP type: bias 7, no Inf, NaN is S.1111.111, largest 448.
 #pragma once
 

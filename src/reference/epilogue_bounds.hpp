@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // FP64 values of FP32 operations, each with a bound on the error of FP32: the operations of an epilogue tree, and one
 // function for each line of WW_EPILOGUE_FUNCTIONS and WW_EPILOGUE_FUNCTIONS_OF_TWO, by its name.
-// Every FP32 operation adds half a unit of its result; a function adds its error in units from arch/math.hpp and passes
-// its operand's error on by its steepest slope.
+// Every FP32 operation adds half a unit of its result; a function adds its error in units from arch/common/math.hpp and
+// passes its operand's error on by its steepest slope.
 #pragma once
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The watchdog's records of a kernel (arch/watchdog.hpp) as text.
+// The watchdog's records of a kernel (arch/common/watchdog.hpp) as text.
 #pragma once
 
 #include <string>
 
-#include "warpwright/arch/watchdog.hpp"
+#include "warpwright/arch/common/watchdog.hpp"
 
 namespace ww::runtime {
 

@@ -10,7 +10,7 @@
 
 #include "kernels/params.hpp"
 #include "runtime/backend.hpp"
-#include "warpwright/arch/emu_table.hpp"
+#include "warpwright/arch/common/emu_table.hpp"
 #include "warpwright/core/meta.hpp"
 #include "warpwright/host/device.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions of arch/convert.hpp on the host against neighbours in the list of all values of a format.
+// Conversions of arch/common/convert.hpp on the host against neighbours in the list of all values of a format.
 // The PTX bodies are single instructions; gpu/parity_test.cpp compares them with these.
-#include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/common/convert.hpp"
 
 #include <gtest/gtest.h>
 

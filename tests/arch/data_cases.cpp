@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "case.hpp"
-#include "warpwright/arch/math.hpp"
+#include "warpwright/arch/common/math.hpp"
 
 namespace ww::arch_test {
 namespace {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of arch/math.hpp against long double: the error bounds that the header states, and its special values.
-// Samples are dense over all exponents and over the range where a function is neither constant nor overflowing.
-#include "warpwright/arch/math.hpp"
+// The functions of arch/common/math.hpp against long double: the error bounds that the header states, and its
+// special values. Samples are dense over all exponents and over the range where a function is neither constant nor
+// overflowing.
+#include "warpwright/arch/common/math.hpp"
 
 #include <gtest/gtest.h>
 

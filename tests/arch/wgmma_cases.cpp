@@ -6,7 +6,7 @@
 
 #include "case.hpp"
 #include "emu/numerics/mma.hpp"
-#include "warpwright/arch/matrix_descriptor.hpp"
+#include "warpwright/arch/sm90/matrix_descriptor.hpp"
 
 namespace ww::arch_test {
 namespace {

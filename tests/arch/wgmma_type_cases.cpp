@@ -7,8 +7,8 @@
 
 #include "case.hpp"
 #include "emu/numerics/mma.hpp"
-#include "warpwright/arch/matrix_descriptor.hpp"
-#include "warpwright/arch/wgmma.hpp"
+#include "warpwright/arch/sm90/matrix_descriptor.hpp"
+#include "warpwright/arch/sm90/wgmma.hpp"
 
 namespace ww::arch_test {
 namespace {

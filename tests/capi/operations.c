@@ -486,7 +486,7 @@ static void check(const char* worker) {
   ww_kernel_source kernel = {sizeof kernel};
   kernel.source = "race.hpp", kernel.entry = "race", kernel.launch = "grid=1,threads=64,buffer=256";
   kernel.text =
-      "#include \"warpwright/arch/global.hpp\"\n"
+      "#include \"warpwright/arch/common/global.hpp\"\n"
       "struct Params { unsigned* words; };\n"
       "WW_KERNEL(race, 64, Params, p) { p.words[0] = ww::arch::thread_index(); }\n";
   EXPECT_OK(ww_kernel_check(&kernel, &options, &verdict, &report));

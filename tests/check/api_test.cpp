@@ -21,10 +21,10 @@ namespace {
 /// Lane t writes what lane t + 1 of the next warp reads; `sync` is the barrier between the two, in line 11.
 std::string exchange(const std::string& sync) {
   return R"(
-#include "warpwright/arch/global.hpp"
-#include "warpwright/arch/named_barrier.hpp"
-#include "warpwright/arch/shared.hpp"
-#include "warpwright/arch/special.hpp"
+#include "warpwright/arch/common/global.hpp"
+#include "warpwright/arch/common/named_barrier.hpp"
+#include "warpwright/arch/common/shared.hpp"
+#include "warpwright/arch/common/special.hpp"
 struct Params { const ww::u32* in; ww::u32* out; int count; };
 WW_KERNEL(exchange, 64, Params, p) {
   using namespace ww;

@@ -46,7 +46,7 @@ WW_CHECK_GEMM(pingpong_block, kPingpongBlock)
 WW_CHECK_GEMM(pingpong_plain, kPingpongPlain)
 #define WW_CHECK_MULTISTAGE(name, config, release)                                                \
   WW_KERNEL(check_gemm_##name, kernel::MultistageGemm<config>::kThreads, kernel::GemmParams, p) { \
-    kernel::MultistageGemm<config, collective::StageRelease::release>::run(p);                    \
+    kernel::MultistageGemm<config, mainloop::StageRelease::release>::run(p);                      \
   }
 WW_CHECK_MULTISTAGE(multistage_block, kMultistageBlock, by_warp)
 WW_CHECK_MULTISTAGE(multistage_column_scales, kColumnScalesMultistage, by_warp)

@@ -9,7 +9,7 @@
 #include "kernels/global.hpp"
 #include "kernels/pipelines.hpp"
 #include "kernels/ring.hpp"
-#include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/common/convert.hpp"
 
 namespace ww::check_test {
 namespace {

@@ -7,8 +7,8 @@
 #include <bit>
 #include <set>
 
-#include "warpwright/core/mask.hpp"
-#include "warpwright/core/tensor.hpp"
+#include "warpwright/layout/mask.hpp"
+#include "warpwright/layout/tensor.hpp"
 
 namespace ww {
 namespace {

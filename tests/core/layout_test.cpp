@@ -3,7 +3,7 @@
 // Values come from the CuTe documentation's examples and from counting; every small layout is in brute_force_test.
 #include <gtest/gtest.h>
 
-#include "warpwright/core/divide.hpp"
+#include "warpwright/layout/divide.hpp"
 
 namespace ww {
 namespace {

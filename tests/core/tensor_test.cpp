@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "warpwright/core/tensor.hpp"
+#include "warpwright/layout/tensor.hpp"
 
 namespace ww {
 namespace {

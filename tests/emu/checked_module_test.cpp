@@ -12,12 +12,12 @@ namespace ww {
 namespace {
 
 const char* const kSource = R"(
-#include "warpwright/arch/fence.hpp"
-#include "warpwright/arch/mbarrier.hpp"
-#include "warpwright/arch/named_barrier.hpp"
-#include "warpwright/arch/role.hpp"
-#include "warpwright/arch/shared.hpp"
-#include "warpwright/arch/wgmma.hpp"
+#include "warpwright/arch/common/fence.hpp"
+#include "warpwright/arch/common/mbarrier.hpp"
+#include "warpwright/arch/common/named_barrier.hpp"
+#include "warpwright/arch/common/role.hpp"
+#include "warpwright/arch/common/shared.hpp"
+#include "warpwright/arch/sm90/wgmma.hpp"
 
 using namespace ww;
 using namespace ww::arch;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "emu/emulator.hpp"
-#include "warpwright/arch/emu_table.hpp"
+#include "warpwright/arch/common/emu_table.hpp"
 
 namespace ww::emu::test {
 

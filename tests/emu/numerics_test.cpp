@@ -15,7 +15,7 @@
 #endif
 
 #include "numerics_reference.hpp"
-#include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/common/convert.hpp"
 
 namespace ww::emu {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "jit/embedded_headers.hpp"
 #include "launch/gemm_source.hpp"
-#include "warpwright/arch/mbarrier.hpp"
+#include "warpwright/arch/common/mbarrier.hpp"
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -20,10 +20,10 @@ namespace ww::gpu_test {
 namespace {
 
 constexpr const char* kKernels = R"(
-#include "warpwright/arch/global.hpp"
-#include "warpwright/arch/mbarrier.hpp"
-#include "warpwright/arch/named_barrier.hpp"
-#include "warpwright/arch/role.hpp"
+#include "warpwright/arch/common/global.hpp"
+#include "warpwright/arch/common/mbarrier.hpp"
+#include "warpwright/arch/common/named_barrier.hpp"
+#include "warpwright/arch/common/role.hpp"
 using namespace ww;
 struct Params { u32* flags; u32 block; };
 struct IsSet { WW_DEVICE bool operator()(u32 v) const { return v != 0; } };

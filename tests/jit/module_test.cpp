@@ -98,7 +98,7 @@ TEST(Module, BrokenEntriesAreRebuiltOnce) {
 TEST(Module, CompileErrorCarriesTheCompilersWords) {
   const Scratch scratch;
   const auto compiled =
-      compile_module("#include \"warpwright/arch/executor.hpp\"\nint x = undeclared_name;\n", scratch.path());
+      compile_module("#include \"warpwright/arch/common/executor.hpp\"\nint x = undeclared_name;\n", scratch.path());
   ASSERT_FALSE(compiled);
   EXPECT_EQ(compiled.error().code, ErrorCode::could_not_finish);
   EXPECT_NE(compiled.error().message.find("undeclared_name"), std::string::npos) << compiled.error().message;
@@ -128,7 +128,7 @@ TEST(Module, ReportsPathsOfTheLibraryNotOfTheCompile) {
   const Scratch scratch;
   // The answer: how many characters of the site's file are those of "kernel.cpp".
   const auto compiled = compile_module(
-      "#include \"warpwright/arch/executor.hpp\"\nstruct Params { unsigned long long* out; };\n"
+      "#include \"warpwright/arch/common/executor.hpp\"\nstruct Params { unsigned long long* out; };\n"
       "WW_KERNEL(answer, 32, Params, params) {\n  const char* file = ww::arch::Site::here().file;\n"
       "  unsigned long long i = 0;\n  while (file[i] && file[i] == \"kernel.cpp\"[i]) ++i;\n  *params.out = file[i] ? "
       "0 : i;\n}\n"

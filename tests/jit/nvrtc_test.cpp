@@ -74,7 +74,7 @@ TEST(EmbeddedHeaders, OfKernelsReachNoLayoutAlgebra) {
     reach(std::string("warpwright/kernel/") + kernel + ".hpp", reached);
     EXPECT_EQ(reached.count("warpwright/atom/tiles.hpp"), 1u) << kernel;
     for (const char* algebra : {"tuple", "layout", "algebra", "divide", "tensor"})
-      EXPECT_EQ(reached.count(std::string("warpwright/core/") + algebra + ".hpp"), 0u) << kernel << ": " << algebra;
+      EXPECT_EQ(reached.count(std::string("warpwright/layout/") + algebra + ".hpp"), 0u) << kernel << ": " << algebra;
   }
 }
 

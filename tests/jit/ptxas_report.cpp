@@ -8,6 +8,7 @@
 //   ptxas_report listed <seed> <count>   the same of every dense config that auto may choose, in the common families:
 //   ptxas_report kernel <name>           one of the whole list by its name, such as a cast, which has no config
 //   ptxas_report config <text>           one, as `warpwright info` and failures print it; auto fields are filled in
+//   ptxas_report sources <folder>        writes each as <number>.cu, for bench/compile/code.py
 //   ptxas_report faulty                  kernels with one fault each, which must be found
 // Exit status: 0 right, 1 a fault, 2 usage, 77 no NVRTC here.
 #include <fmt/format.h>
@@ -16,6 +17,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -209,7 +212,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1) spills(float* p) {
   __syncthreads();
   for (int i = 0; i < 96; ++i) p[1024 * i + threadIdx.x] = v[i] * v[(7 * i + 1) % 96];
 })"},
-    {"(C75", R"(#include "warpwright/arch/wgmma.hpp"
+    {"(C75", R"(#include "warpwright/arch/sm90/wgmma.hpp"
 using namespace ww;
 extern "C" __global__ void __launch_bounds__(128, 1) serialises(float* p, u64 a, u64 b) {
   arch::Accumulator<64> acc;
@@ -220,7 +223,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) serialises(float* p, u64 a,
   arch::wgmma::wait<0>(acc);
   p[threadIdx.x + 128] = acc[1];
 })"},
-    {"moves to uniform registers", R"(#include "warpwright/arch/wgmma.hpp"
+    {"moves to uniform registers", R"(#include "warpwright/arch/sm90/wgmma.hpp"
 using namespace ww;
 extern "C" __global__ void __launch_bounds__(128, 1) moves(float* p, const u64* a, u64 b) {
   arch::Accumulator<8> acc;
@@ -232,13 +235,24 @@ extern "C" __global__ void __launch_bounds__(128, 1) moves(float* p, const u64* 
   arch::wgmma::wait<0>(acc);
   p[threadIdx.x] = acc[0];
 })"},
-    {"setmaxnreg", R"(#include "warpwright/arch/registers.hpp"
+    {"setmaxnreg", R"(#include "warpwright/arch/common/registers.hpp"
 extern "C" __global__ void claims(int* p) {
   ww::arch::warpgroup::claim_registers<232>();
   p[threadIdx.x] = 1;
 })"},
     {"no launch bound", R"(extern "C" __global__ void unbounded(int* p) { p[threadIdx.x] = 1; })"},
 };
+
+int write_sources(const std::filesystem::path& folder, const std::vector<Shipped>& list) {
+  std::filesystem::create_directories(folder);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    std::ofstream file(folder / fmt::format("{:04}.cu", i));
+    file << "// " << list[i].name << '\n' << list[i].source.text;
+    if (!file.flush()) return fmt::print(stderr, "{}: cannot write a source there\n", folder.string()), 1;
+  }
+  fmt::print("{} kernels\n", list.size());
+  return 0;
+}
 
 int find_faults(const jit::Nvrtc& nvrtc) {
   int missed = 0;
@@ -272,6 +286,7 @@ int main(int argc, char** argv) {
       if (one.name == argv[2]) return print_reports(**nvrtc, {one}, all.size());
     return fmt::print(stderr, "no kernel that ships is called {}\n", argv[2]), 2;
   }
+  if (verb == "sources" && argc > 2) return write_sources(argv[2], all);
   if (verb == "all") return print_reports(**nvrtc, all, all.size());
   if ((verb == "sample" || listed) && argc > 3) {
     const std::size_t count = std::strtoull(argv[3], nullptr, 0), step = (all.size() + count - 1) / count;
@@ -282,6 +297,6 @@ int main(int argc, char** argv) {
   fmt::print(
       stderr,
       "usage: ptxas_report all | sample <seed> <count> | listed <seed> <count> | config <text> | kernel <name> | "
-      "faulty\n");
+      "sources <folder> | faulty\n");
   return 2;
 }

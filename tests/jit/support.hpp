@@ -15,7 +15,7 @@
 #include <sstream>
 #include <string>
 
-#include "warpwright/arch/emu_table.hpp"
+#include "warpwright/arch/common/emu_table.hpp"
 
 namespace ww::jit {
 namespace fs = std::filesystem;
@@ -73,7 +73,7 @@ inline void replace_file(const fs::path& path, const std::string& bytes) {
 
 /// A module whose kernel `answer` writes `value`.
 inline std::string source_answering(unsigned long long value) {
-  return "#include \"warpwright/arch/executor.hpp\"\nstruct Params { unsigned long long* out; };\n"
+  return "#include \"warpwright/arch/common/executor.hpp\"\nstruct Params { unsigned long long* out; };\n"
          "WW_KERNEL(answer, 32, Params, params) { *params.out = " +
          std::to_string(value) + "ull; }\nWW_MODULE()\n";
 }
@@ -82,7 +82,7 @@ inline std::string source_answering(unsigned long long value) {
 /// `nonce` makes different sources of one answer.
 inline constexpr unsigned long long kBigAnswer = 524288ull * 0x12345678ull;
 inline std::string big_source(int nonce) {
-  return "#include \"warpwright/arch/executor.hpp\"\n"
+  return "#include \"warpwright/arch/common/executor.hpp\"\n"
          "asm(\".pushsection .rodata\\n.balign 8\\nww_data: .fill 524288, 8, 0x12345678\\n.popsection\");\n"
          "extern \"C\" __attribute__((visibility(\"hidden\"))) const volatile unsigned long long ww_data[524288];\n"
          "struct Params { unsigned long long* out; };\n"

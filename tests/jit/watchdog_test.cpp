@@ -19,8 +19,8 @@ namespace ww::jit {
 namespace {
 
 constexpr const char* kKernel = R"(
-#include "warpwright/arch/global.hpp"
-#include "warpwright/arch/mbarrier.hpp"
+#include "warpwright/arch/common/global.hpp"
+#include "warpwright/arch/common/mbarrier.hpp"
 struct Params { ww::u32* flag; };
 struct IsSet { WW_DEVICE bool operator()(ww::u32 v) const { return v != 0; } };
 WW_KERNEL(waits, 32, Params, params) {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "random_epilogue.hpp"
-#include "warpwright/collective/epilogue_functions.hpp"
+#include "warpwright/epilogue/functions.hpp"
 
 namespace ww {
 namespace {
@@ -69,7 +69,7 @@ TEST(Epilogue, EqualTreesGiveEqualBits) {
 }
 
 TEST(Epilogue, ExtremesOfZerosAndNan) {
-  using collective::epilogue::max, collective::epilogue::min, arch::bits_of;
+  using epilogue::functions::max, epilogue::functions::min, arch::bits_of;
   const float inf = std::numeric_limits<float>::infinity(), edges[] = {0.0f, 0x1p-149f, 1.0f, 0x1.fffffep127f, inf};
   for (const float nan : {arch::float_of(0xffc00001u), arch::float_of(0x7f800001u)})
     for (const float x : edges)

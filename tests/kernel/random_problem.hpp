@@ -14,7 +14,7 @@
 
 #include "config/config_text.hpp"
 #include "emu/numerics/mma.hpp"
-#include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/common/convert.hpp"
 #include "warpwright/core/meta.hpp"
 #include "warpwright/host/gemm.hpp"
 

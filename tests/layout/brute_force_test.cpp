@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "small_layouts.hpp"
-#include "warpwright/core/divide.hpp"
+#include "warpwright/layout/divide.hpp"
 
 namespace ww::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "layout/dynamic.hpp"
-#include "warpwright/core/flat.hpp"
+#include "warpwright/layout/flat.hpp"
 
 namespace ww::test {
 

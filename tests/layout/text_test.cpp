@@ -7,7 +7,7 @@
 
 #include "layout/dynamic.hpp"
 #include "layout/text.hpp"
-#include "warpwright/core/swizzle.hpp"
+#include "warpwright/layout/swizzle.hpp"
 
 namespace ww {
 namespace {

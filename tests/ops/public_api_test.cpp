@@ -67,8 +67,8 @@ TEST(PublicApi, ScalesOfOtherTypesAreUnsupportedByName) {
 }
 
 constexpr const char* kTimesTwo = R"(
-#include "warpwright/arch/global.hpp"
-#include "warpwright/arch/special.hpp"
+#include "warpwright/arch/common/global.hpp"
+#include "warpwright/arch/common/special.hpp"
 using namespace ww;
 struct Params { const u32* in; u32* out; };
 WW_KERNEL(times_two, 32, Params, params) {

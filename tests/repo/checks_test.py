@@ -22,7 +22,7 @@ class Planted(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         self.write("include/warpwright/core/meta.hpp", HEAD)
         self.write("include/warpwright/atom/tile.hpp", HEAD + '#include "warpwright/core/meta.hpp"\n')
-        self.write("include/warpwright/arch/fence.hpp", HEAD + 'inline void f() { asm volatile("x;"); table->fence(); }\n')
+        self.write("include/warpwright/arch/common/fence.hpp", HEAD + 'inline void f() { asm volatile("x;"); table->fence(); }\n')
         self.write("tests/core/layout_test.cpp", "TEST(Layout, Composes) {}\nTEST_P(Sweep, Works) {}\n")
         self.write("docs/mechanisms.md", MECHANISMS + "| a | `include/warpwright/core/meta.hpp` | `Layout.Composes` | not yet |\n")
         self.write("docs/reliability.md", RELIABILITY + "| 1 | holds | `Sweep.Works`, `Layout.*` |\n")
@@ -208,8 +208,8 @@ class Promises(Planted):
     def test_a_comment_that_names_a_file_that_is_gone(self):
         self.write("include/warpwright/core/good.hpp", HEAD + "int x;  // core/meta.hpp, mechanisms.md\n")
         self.assertEqual(promises.check(self.root), [])
-        self.write("src/emu/bad.cpp", HEAD + "/// As core/layout.hpp has it.\nint x;\n")
-        self.assert_found(promises.check, "core/layout.hpp does not exist", 4)
+        self.write("src/emu/bad.cpp", HEAD + "/// As layout/layout.hpp has it.\nint x;\n")
+        self.assert_found(promises.check, "layout/layout.hpp does not exist", 4)
 
 
 class WgmmaCallers(unittest.TestCase):

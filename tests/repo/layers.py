@@ -24,13 +24,15 @@ INSTRUCTIONS = [
 # Headers of a folder's own are not listed.
 ARROWS: Dict[str, str] = {
     "core": "",
+    "layout": "core",
     "arch": "core",
-    "atom": "core arch",
+    "atom": "core layout arch",
     "pipeline": "core arch",
     "config": "core arch pipeline",
     "scheduler": "core arch pipeline config",
-    "collective": "arch atom pipeline config",
-    "kernel": "arch pipeline config scheduler collective",
+    "mainloop": "arch atom pipeline config scheduler",
+    "epilogue": "arch atom pipeline config scheduler mainloop",
+    "kernel": "arch pipeline config scheduler mainloop epilogue",
     "host": "core arch config",
     "warpwright.hpp": "host",
     "quantize.h": "",

@@ -12,7 +12,7 @@
 #include "runtime/cuda_backend.hpp"
 #include "support.hpp"
 #include "test_kernel.hpp"
-#include "warpwright/arch/watchdog.hpp"
+#include "warpwright/arch/common/watchdog.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/host/compile.hpp"
 #include "warpwright/host/epilogue.hpp"

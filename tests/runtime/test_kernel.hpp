@@ -19,9 +19,9 @@ struct Params {
 
 inline KernelSource source(const std::string& extra = "") {
   return {"runtime_test_kernel", extra + R"(
-#include "warpwright/arch/executor.hpp"
-#include "warpwright/arch/global.hpp"
-#include "warpwright/arch/special.hpp"
+#include "warpwright/arch/common/executor.hpp"
+#include "warpwright/arch/common/global.hpp"
+#include "warpwright/arch/common/special.hpp"
 struct Params { ww::u32* out; ww::u32 factor; };
 WW_KERNEL(runtime_test_kernel, 64, Params, params) {
   const ww::u32 index = ww::arch::block_index() * 64 + ww::arch::thread_index();

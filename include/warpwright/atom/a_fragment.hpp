@@ -7,7 +7,7 @@
 // This is how tf32 can be M-major, because wgmma reads 32-bit operands from shared memory K-major only.
 #pragma once
 
-#include "warpwright/arch/stmatrix.hpp"
+#include "warpwright/arch/common/stmatrix.hpp"
 #include "warpwright/atom/mma_atom.hpp"
 
 namespace ww::atom {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "warpwright/atom/tiles.hpp"
-#include "warpwright/core/tensor.hpp"
+#include "warpwright/layout/tensor.hpp"
 
 namespace ww::atom {
 

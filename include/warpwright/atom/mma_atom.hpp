@@ -7,7 +7,7 @@
 //   follow one another along M or N.
 #pragma once
 
-#include "warpwright/arch/wgmma.hpp"
+#include "warpwright/arch/sm90/wgmma.hpp"
 #include "warpwright/atom/tiles.hpp"
 
 namespace ww::atom {

@@ -7,7 +7,7 @@
 // steps of their algebra, and half of NVRTC's time went into inlining them.
 #pragma once
 
-#include "warpwright/arch/executor.hpp"
+#include "warpwright/arch/common/executor.hpp"
 #include "warpwright/core/dtype.hpp"
 #include "warpwright/core/underscore.hpp"
 

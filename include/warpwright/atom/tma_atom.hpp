@@ -7,7 +7,7 @@
 // The global side is coordinates alone: only the start of a box matters, because the tensor map holds the rest.
 #pragma once
 
-#include "warpwright/arch/tma.hpp"
+#include "warpwright/arch/common/tma.hpp"
 #include "warpwright/atom/tiles.hpp"
 
 namespace ww::atom {

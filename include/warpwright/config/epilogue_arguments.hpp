@@ -29,7 +29,7 @@ struct EpilogueArguments {
   float* out_scales;  // quantise_block: [m * out_scales_row + block * out_scales_block]
   i64 out_scales_row, out_scales_block;
   float* amax;  // quantise: one float
-  // Partial results of tiles, which the last tile of a row or column combines (epilogue_reductions.hpp).
+  // Partial results of tiles, which the last tile of a row or column combines (epilogue/reductions.hpp).
   float *row_partials, *column_partials, *amax_partials;
   u32 *row_counters, *column_counters, *amax_counter;
   EpilogueSteps steps;  // batched

@@ -3,9 +3,9 @@
 // that uses them. If it is empty, D is the scaled accumulator.
 //   silu(acc * alpha + bias)  =  acc, scalar 0, multiply, row_vector 0, add, silu
 // Functions are lines of WW_EPILOGUE_FUNCTIONS and WW_EPILOGUE_FUNCTIONS_OF_TWO. A line makes the node, its name in
-// texts, its C++ function and its line of `gemm --help`. A function also needs its FP32 form (epilogue_functions.hpp)
+// texts, its C++ function and its line of `gemm --help`. A function also needs its FP32 form (epilogue/functions.hpp)
 // and its FP64 form with a bound (epilogue_bounds.hpp of the reference). The tree is part of GemmConfig and therefore
-// of the kernel's type; epilogue_tree.hpp evaluates it on the device. The expressions of host/epilogue.hpp or a text
+// of the kernel's type; epilogue/tree.hpp evaluates it on the device. The expressions of host/epilogue.hpp or a text
 // (src/config/epilogue_text.cpp) build it. docs/numerics.md says how each node rounds.
 #pragma once
 

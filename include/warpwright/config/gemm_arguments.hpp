@@ -2,7 +2,7 @@
 // The launch arguments of the collectives: the operands and their scales, in one plain structure for every config.
 #pragma once
 
-#include "warpwright/arch/tensor_map.hpp"
+#include "warpwright/arch/common/tensor_map.hpp"
 #include "warpwright/config/epilogue_arguments.hpp"
 
 namespace ww::config {

@@ -2,7 +2,7 @@
 // The launch arguments of the grouped kernels; one plain structure for every variant.
 #pragma once
 
-#include "warpwright/arch/tensor_map.hpp"
+#include "warpwright/arch/common/tensor_map.hpp"
 #include "warpwright/config/epilogue_arguments.hpp"
 #include "warpwright/config/group_encoding.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element types as values, for configs, kernels and file readers.
-// Storage types of the same names hold the bits and nothing else; arithmetic on them is in arch/convert.hpp.
+// Storage types of the same names hold the bits and nothing else; arithmetic on them is in arch/common/convert.hpp.
 #pragma once
 
 #include "warpwright/core/numbers.hpp"

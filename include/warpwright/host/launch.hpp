@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "warpwright/arch/tensor_map.hpp"
+#include "warpwright/arch/common/tensor_map.hpp"
 #include "warpwright/core/dtype.hpp"
 
 namespace ww {

@@ -9,25 +9,25 @@
 // from it.
 #pragma once
 
-#include "warpwright/arch/pdl.hpp"
-#include "warpwright/arch/registers.hpp"
-#include "warpwright/arch/role.hpp"
-#include "warpwright/arch/tensor_map_update.hpp"
-#include "warpwright/collective/descriptor_epilogue.hpp"
+#include "warpwright/arch/common/pdl.hpp"
+#include "warpwright/arch/common/registers.hpp"
+#include "warpwright/arch/common/role.hpp"
+#include "warpwright/arch/common/tensor_map_update.hpp"
 #include "warpwright/config/faults.hpp"
+#include "warpwright/epilogue/descriptor_epilogue.hpp"
 #include "warpwright/pipeline/async_pipeline.hpp"
 #include "warpwright/scheduler/descriptor_tiles.hpp"
 
 namespace ww::kernel {
 
-using collective::TokenTile;
 using config::GroupedArguments;
+using scheduler::TokenTile;
 
 template <GemmConfig kConfig> struct DescriptorGemm {
   static_assert(kConfig.row_groups.variant == GroupedVariant::descriptors && !config::fault_of_ragged(kConfig),
                 "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
-  using Mainloop = collective::RaggedMainloop<kConfig>;
-  using Epilogue = collective::DescriptorEpilogue<kConfig>;
+  using Mainloop = mainloop::RaggedMainloop<kConfig>;
+  using Epilogue = epilogue::DescriptorEpilogue<kConfig>;
   using Pipeline = typename Mainloop::Pipeline;
 
   static constexpr int kThreads = config::threads_of(kConfig);

@@ -9,9 +9,9 @@
 // neighbour is touched.
 #pragma once
 
-#include "warpwright/arch/pdl.hpp"
-#include "warpwright/arch/role.hpp"
-#include "warpwright/arch/tensor_map_update.hpp"
+#include "warpwright/arch/common/pdl.hpp"
+#include "warpwright/arch/common/role.hpp"
+#include "warpwright/arch/common/tensor_map_update.hpp"
 #include "warpwright/scheduler/group_table.hpp"
 
 namespace ww::kernel {

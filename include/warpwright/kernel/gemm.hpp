@@ -7,20 +7,20 @@
 //   k-grouped:  every warp first reads the K lengths of all groups; the ring continues from group to group
 // Cooperative: the consumer warpgroups share each tile. Pingpong: they alternate between tiles and take turns in the
 // ring, so that the epilogue of one overlaps the MMAs of the other.
-// Not here: the order of tiles (scheduler/), filling of stages (collective/), arrival counts (pipeline/).
+// Not here: the order of tiles (scheduler/), filling of stages (mainloop/), arrival counts (pipeline/).
 #pragma once
 
-#include "warpwright/arch/pdl.hpp"
-#include "warpwright/arch/registers.hpp"
-#include "warpwright/arch/role.hpp"
-#include "warpwright/collective/epilogue.hpp"
-#include "warpwright/collective/register_mainloop.hpp"
+#include "warpwright/arch/common/pdl.hpp"
+#include "warpwright/arch/common/registers.hpp"
+#include "warpwright/arch/common/role.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
+#include "warpwright/epilogue/epilogue.hpp"
+#include "warpwright/epilogue/partial_sums.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
-#include "warpwright/kernel/partial_sums.hpp"
+#include "warpwright/mainloop/sm90/register_mainloop.hpp"
 #include "warpwright/scheduler/tile_scheduler.hpp"
 
 namespace ww::kernel {
@@ -30,8 +30,8 @@ template <GemmConfig kConfig> struct Gemm {
   static_assert(!(kGroupsK ? config::fault_of_k_grouped(kConfig) : config::fault_of(kConfig)),
                 "GemmConfig: resolve() it and look at fault_of()");
   using Params = conditional_t<kGroupsK, KGroupedParams, GemmParams>;
-  using Mainloop = typename collective::MainloopOf<kConfig>::type;
-  using Epilogue = collective::Epilogue<kConfig>;
+  using Mainloop = typename mainloop::MainloopOf<kConfig>::type;
+  using Epilogue = epilogue::Epilogue<kConfig>;
   using Pipeline = typename Mainloop::Pipeline;
   using Tile = scheduler::Tile;
   using Scheduler = scheduler::SchedulerOf<kConfig, 1 + static_cast<int>(Mainloop::kScaleWarps) +
@@ -56,7 +56,7 @@ template <GemmConfig kConfig> struct Gemm {
       Pipeline::initialize(barriers);
       Order::initialize(shared + kShared.order);
       if constexpr (config::uses_work_tile_counter(kConfig)) Scheduler::initialize(shared);
-      PartialSums<kConfig>::initialize(shared);
+      epilogue::PartialSums<kConfig>::initialize(shared);
       if constexpr (!kConfig.operands.pointer_array) {
         if (!config::maps_groups(kConfig) && k_blocks(params) > 0) {
           arch::tma::prefetch(params.gemm.a);
@@ -81,7 +81,7 @@ template <GemmConfig kConfig> struct Gemm {
   }
 
  private:
-  WW_DEVICE static int k_blocks(const Params& params) { return collective::k_blocks_of<kConfig>(params.gemm); }
+  WW_DEVICE static int k_blocks(const Params& params) { return config::k_blocks_of<kConfig>(params.gemm); }
 
   WW_DEVICE static config::TileCoord at(const Params& params, const Tile& tile) {
     if constexpr (kGroupsK) return Scheduler::at(params.scheduler, tile);
@@ -96,7 +96,7 @@ template <GemmConfig kConfig> struct Gemm {
   WW_DEVICE static void load(const Params& params, arch::SharedAddress shared, Pipeline& pipeline,
                              config::TileCoord coord, config::KRange k, int& matrix) {
     if (config::acquires_operands(kConfig) && coord.batch != matrix && k.blocks > 0)
-      collective::acquire_operands<kConfig>(params.gemm, coord), matrix = coord.batch;
+      scheduler::acquire_operands<kConfig>(params.gemm, coord), matrix = coord.batch;
     if constexpr (config::maps_groups(kConfig)) k.first = 0;  // the maps begin where the group does
     Mainloop::load(params.gemm, shared, pipeline, coord, k);
   }
@@ -146,7 +146,7 @@ template <GemmConfig kConfig> struct Gemm {
     Pipeline pipeline(barriers, pipeline::Role::consumer);
     Order order(shared + kShared.order, static_cast<u32>(consumer_warpgroup));
     Scheduler scheduler(params.scheduler, k_blocks(params), shared, scheduler::Reader::warp);
-    PartialSums<kConfig> sums(shared, consumer_warpgroup);
+    epilogue::PartialSums<kConfig> sums(shared, consumer_warpgroup);
     const typename Epilogue::Buffer buffer(consumer_warpgroup);
     const int part = kTilesInFlight == 1 ? consumer_warpgroup : 0;  // of the tile's rows
     const arch::SharedAddress output =

@@ -7,16 +7,16 @@
 // early, a consumer warpgroup without rows issues no MMA; outside clusters its operand rows are not loaded either.
 #pragma once
 
-#include "warpwright/arch/pdl.hpp"
-#include "warpwright/arch/registers.hpp"
-#include "warpwright/arch/role.hpp"
-#include "warpwright/collective/epilogue.hpp"
-#include "warpwright/collective/mainloop.hpp"
+#include "warpwright/arch/common/pdl.hpp"
+#include "warpwright/arch/common/registers.hpp"
+#include "warpwright/arch/common/role.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
+#include "warpwright/epilogue/epilogue.hpp"
+#include "warpwright/mainloop/sm90/mainloop.hpp"
 #include "warpwright/scheduler/raster_groups.hpp"
 
 namespace ww::kernel {
@@ -25,8 +25,8 @@ using config::GroupedArguments;
 
 template <GemmConfig kConfig> struct GroupedGemm {
   static_assert(!config::fault_of_raster(kConfig), "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
-  using Mainloop = collective::Mainloop<kConfig>;
-  using Epilogue = collective::Epilogue<kConfig>;
+  using Mainloop = mainloop::Mainloop<kConfig>;
+  using Epilogue = epilogue::Epilogue<kConfig>;
   using Pipeline = typename Mainloop::Pipeline;
 
   static constexpr int kThreads = config::threads_of(kConfig);
@@ -107,7 +107,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
 
   WW_DEVICE static auto block_scales(const GroupedArguments& arguments, const Tile& tile) {
     const int block_n = Mainloop::first_column(tile.tile_n, arguments.n) / config::kScaleBlock;
-    const collective::TileScales scales{
+    const mainloop::TileScales scales{
         arguments.scale_a + tile.group * arguments.scale_a_group + tile.row * arguments.scale_a_row,
         arguments.scale_b + tile.group * arguments.scale_b_group + block_n * arguments.scale_b_n,
         arguments.scale_a_row,
@@ -123,7 +123,7 @@ template <GemmConfig kConfig> struct GroupedGemm {
     const float* b = arguments.scale_b + tile.group * arguments.scale_b_group;
     if (kConfig.operands.scale == Scale::tensor)
       return {arguments.scale_a + tile.group * arguments.scale_a_group, b, 0, 0, 1, 1};
-    const int column = min(tile.tile_n * collective::kColumnStep<kConfig>, arguments.n - 1);
+    const int column = min(tile.tile_n * epilogue::kColumnStep<kConfig>, arguments.n - 1);
     return {arguments.scale_a + tile.group * arguments.scale_a_group + tile.row * arguments.scale_a_row,
             b + column * arguments.scale_b_n,
             arguments.scale_a_row,

@@ -8,9 +8,9 @@
 // The product reports contradicting sizes; this launch does not.
 #pragma once
 
-#include "warpwright/arch/pdl.hpp"
-#include "warpwright/arch/role.hpp"
-#include "warpwright/arch/tensor_map_update.hpp"
+#include "warpwright/arch/common/pdl.hpp"
+#include "warpwright/arch/common/role.hpp"
+#include "warpwright/arch/common/tensor_map_update.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
 #include "warpwright/scheduler/group_table.hpp"
 

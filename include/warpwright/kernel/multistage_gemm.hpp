@@ -5,21 +5,20 @@
 // clusters, scheduler and epilogue are those of kernel/gemm.hpp, with the same bits.
 #pragma once
 
-#include "warpwright/arch/pdl.hpp"
-#include "warpwright/arch/role.hpp"
-#include "warpwright/collective/epilogue.hpp"
-#include "warpwright/collective/multistage_mainloop.hpp"
+#include "warpwright/arch/common/pdl.hpp"
+#include "warpwright/arch/common/role.hpp"
 #include "warpwright/config/faults.hpp"
+#include "warpwright/epilogue/epilogue.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
+#include "warpwright/mainloop/sm90/multistage_mainloop.hpp"
 #include "warpwright/scheduler/static_persistent.hpp"
 
 namespace ww::kernel {
 
-template <GemmConfig kConfig, collective::StageRelease kRelease = collective::StageRelease::by_warp>
-struct MultistageGemm {
+template <GemmConfig kConfig, mainloop::StageRelease kRelease = mainloop::StageRelease::by_warp> struct MultistageGemm {
   static_assert(!config::fault_of(kConfig), "GemmConfig: resolve() it and look at fault_of()");
-  using Mainloop = collective::MultistageMainloop<kConfig, kRelease>;
-  using Epilogue = collective::Epilogue<kConfig>;
+  using Mainloop = mainloop::MultistageMainloop<kConfig, kRelease>;
+  using Epilogue = epilogue::Epilogue<kConfig>;
   using Pipeline = typename Mainloop::Pipeline;
   using Scheduler = scheduler::StaticPersistent<Mainloop::kCluster>;
 
@@ -68,7 +67,7 @@ struct MultistageGemm {
   }
 
  private:
-  WW_DEVICE static int k_blocks(const GemmParams& params) { return collective::k_blocks_of<kConfig>(params.gemm); }
+  WW_DEVICE static int k_blocks(const GemmParams& params) { return config::k_blocks_of<kConfig>(params.gemm); }
 
   WW_DEVICE static config::TileCoord at(const GemmParams& params, const scheduler::Tile& tile) {
     const config::TileCoord at = scheduler::CtaPosition<Mainloop::kCluster>::at(params.scheduler.grid, tile.index);

@@ -5,9 +5,9 @@
 // each thread finds from the sizes on the device.
 #pragma once
 
-#include "warpwright/arch/global.hpp"
-#include "warpwright/arch/pdl.hpp"
-#include "warpwright/arch/role.hpp"
+#include "warpwright/arch/common/global.hpp"
+#include "warpwright/arch/common/pdl.hpp"
+#include "warpwright/arch/common/role.hpp"
 #include "warpwright/config/pack_scales_arguments.hpp"
 
 namespace ww::kernel {

@@ -5,10 +5,10 @@
 // Only addresses differ from matrix to matrix; extents and strides are those of the template.
 #pragma once
 
-#include "warpwright/arch/global.hpp"
-#include "warpwright/arch/pdl.hpp"
-#include "warpwright/arch/role.hpp"
-#include "warpwright/arch/tensor_map_update.hpp"
+#include "warpwright/arch/common/global.hpp"
+#include "warpwright/arch/common/pdl.hpp"
+#include "warpwright/arch/common/role.hpp"
+#include "warpwright/arch/common/tensor_map_update.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
 
 namespace ww::kernel {

@@ -8,10 +8,10 @@
 // arithmetic. CTAs are persistent, because with groups each builds the table of the groups first.
 #pragma once
 
-#include "warpwright/arch/named_barrier.hpp"
-#include "warpwright/arch/pdl.hpp"
-#include "warpwright/arch/role.hpp"
-#include "warpwright/collective/quantize_tile.hpp"
+#include "warpwright/arch/common/named_barrier.hpp"
+#include "warpwright/arch/common/pdl.hpp"
+#include "warpwright/arch/common/role.hpp"
+#include "warpwright/kernel/quantize_tile.hpp"
 #include "warpwright/scheduler/padded_groups.hpp"
 
 namespace ww::kernel {
@@ -20,10 +20,10 @@ using config::QuantizeArguments;
 using config::QuantizeKind;
 
 template <QuantizeKind kKind> class Quantize {
-  using Raw = collective::QuantizeRaw<kKind.x>;
-  using To = collective::QuantizeTo<kKind.q>;
+  using Raw = QuantizeRaw<kKind.x>;
+  using To = QuantizeTo<kKind.q>;
   static constexpr int kTile = config::kQuantizeTile;
-  static constexpr int kRows = collective::kQuantizeRows;
+  static constexpr int kRows = kQuantizeRows;
   static constexpr int kVector = Raw::kVector, kPieces = Raw::kPieces;
 
  public:
@@ -58,13 +58,13 @@ template <QuantizeKind kKind> class Quantize {
   /// Warps work alone; a strip of 16 rows is a tile.
   WW_DEVICE static void run_strips(const QuantizeArguments& a) {
     const u32 step = kWarps * arch::grid_size();
-    const int first = kRows * static_cast<int>(arch::lane_index() / collective::kLanesOfRow);
+    const int first = kRows * static_cast<int>(arch::lane_index() / kLanesOfRow);
     // Tasks go round the CTAs first, so that few of them still occupy every SM.
     for (u32 task = arch::block_index() + arch::grid_size() * arch::warp_index(); task < a.tiles; task += step) {
       const u32 strip = task / a.tiles_k;
       Tile tile{};
       tile.matrix = static_cast<i32>(strip / a.tiles_m);
-      tile.row = static_cast<i32>(strip % a.tiles_m) * collective::kStripRows;
+      tile.row = static_cast<i32>(strip % a.tiles_m) * kStripRows;
       tile.rows = a.m - tile.row;
       tile.column = static_cast<i32>(task % a.tiles_k) * kTile;
       Raw raw;
@@ -82,8 +82,8 @@ template <QuantizeKind kKind> class Quantize {
       groups.build(a.groups, a.padding, a.padded_ends);
       tiles = groups.blocks() * a.tiles_k;
     }
-    const int first = static_cast<int>(arch::warp_index()) * collective::kStripRows +
-                      kRows * static_cast<int>(arch::lane_index() / collective::kLanesOfRow);
+    const int first =
+        static_cast<int>(arch::warp_index()) * kStripRows + kRows * static_cast<int>(arch::lane_index() / kLanesOfRow);
     u32 turn = 0;
     for (u32 task = arch::block_index(); task < tiles; task += arch::grid_size(), ++turn) {
       const Tile tile = grouped ? tile_of_group(a, groups, task) : tile_of(a, task);
@@ -159,9 +159,9 @@ template <QuantizeKind kKind> class Quantize {
         WW_UNROLL
         for (int j = 0; j < kVector; ++j) top = max(top, raw.magnitude(p, i, j));
       }
-      top = collective::largest_of_lanes<1, collective::kLanesOfRow / 2>(top);
-      const collective::QuantizeScale made = collective::quantize_scale<kKind.q>(a, Raw::widen(top));
-      if (arch::lane_index() % collective::kLanesOfRow == 0 && first + i < tile.rows) {
+      top = largest_of_lanes<1, kLanesOfRow / 2>(top);
+      const QuantizeScale made = quantize_scale<kKind.q>(a, Raw::widen(top));
+      if (arch::lane_index() % kLanesOfRow == 0 && first + i < tile.rows) {
         const i64 at = tile.matrix * a.batch_scales + (i64{tile.row} + first + i) * a.scale_m;
         arch::global::store(a.scales + at + tile.column / kTile * a.scale_k, arch::bits_of(made.scale));
       }
@@ -186,7 +186,7 @@ template <QuantizeKind kKind> class Quantize {
             To::word(arch::mul(raw.value(p, i, j), inverse), arch::mul(raw.value(p, i, j + 1), inverse),
                      arch::mul(raw.value(p, i, j + 2), inverse), arch::mul(raw.value(p, i, j + 3), inverse));
       }
-      if (a.wide_q == 0) collective::store_bytes(to + column, bytes, min(there, kVector));
+      if (a.wide_q == 0) store_bytes(to + column, bytes, min(there, kVector));
       else if constexpr (kVector == 4) arch::global::store(to + column, bytes.w[0]);
       else arch::global::store2(to + column, {{bytes.w[0], bytes.w[1]}});
     }
@@ -199,14 +199,14 @@ template <QuantizeKind kKind> class Quantize {
     WW_UNROLL
     for (int v = 0; v < kPieces * kRows * kVector; ++v)
       top = max(top, raw.magnitude(v / (kRows * kVector), v / kVector % kRows, v % kVector));
-    top = collective::largest_of_lanes<1, arch::kWarpSize / 2>(top);
+    top = largest_of_lanes<1, arch::kWarpSize / 2>(top);
     if (arch::lane_index() == 0) arch::shared::store(tops + 4 * arch::warp_index(), top);
     arch::named_barrier::sync_cta();
     static_assert(kWarps == 8);
     const arch::Words<4> low = arch::shared::load4(tops), high = arch::shared::load4(tops + 16);
     WW_UNROLL
     for (int i = 0; i < 4; ++i) top = max(top, max(low.w[i], high.w[i]));
-    const collective::QuantizeScale made = collective::quantize_scale<kKind.q>(a, Raw::widen(top));
+    const QuantizeScale made = quantize_scale<kKind.q>(a, Raw::widen(top));
     if (arch::thread_index() == 0) put_scales(a, tile, arch::bits_of(made.scale));
     return made.inverse;
   }
@@ -268,8 +268,8 @@ template <QuantizeKind kKind> class Quantize {
       WW_UNROLL
       for (u32 w = 0; w < kWarps; ++w)
         top = max(top, arch::shared::load(shared + kTopsAt + 4 * (kTile * w + static_cast<u32>(column))));
-      collective::QuantizeScale made{1.0f, 1.0f};  // of a tile that is all padding
-      if (tile.rows > 0) made = collective::quantize_scale<kKind.q>(a, Raw::widen(top));
+      QuantizeScale made{1.0f, 1.0f};  // of a tile that is all padding
+      if (tile.rows > 0) made = quantize_scale<kKind.q>(a, Raw::widen(top));
       arch::shared::store(shared + kInversesAt + 4 * column, arch::bits_of(made.inverse));
       if (tile.column + column < a.k) {
         const i64 at = tile.matrix * a.batch_transposed_scales + (i64{tile.column} + column) * a.transposed_scale_k;
@@ -339,7 +339,7 @@ template <QuantizeKind kKind> class Quantize {
       char* const to = static_cast<char*>(a.transposed) + tile.to +
                        (i64{tile.column} + static_cast<i32>(column)) * tile.pitch + 16 * chunk;
       if (a.wide_transposed != 0 && there >= 16) arch::global::store4(to, bytes);
-      else collective::store_bytes(to, bytes, there);
+      else store_bytes(to, bytes, there);
     }
   }
 };

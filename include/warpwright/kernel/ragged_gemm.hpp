@@ -11,12 +11,12 @@
 // their sums in order and stores.
 #pragma once
 
-#include "warpwright/arch/pdl.hpp"
-#include "warpwright/arch/registers.hpp"
-#include "warpwright/arch/role.hpp"
-#include "warpwright/collective/cluster_sum.hpp"
-#include "warpwright/collective/ragged_epilogue.hpp"
+#include "warpwright/arch/common/pdl.hpp"
+#include "warpwright/arch/common/registers.hpp"
+#include "warpwright/arch/common/role.hpp"
 #include "warpwright/config/faults.hpp"
+#include "warpwright/epilogue/cluster_sum.hpp"
+#include "warpwright/epilogue/ragged_epilogue.hpp"
 #include "warpwright/pipeline/async_pipeline.hpp"
 #include "warpwright/scheduler/ragged_tiles.hpp"
 #include "warpwright/scheduler/tile.hpp"
@@ -24,14 +24,14 @@
 
 namespace ww::kernel {
 
-using collective::TokenTile;
 using config::GroupedArguments;
 using config::KRange;
+using scheduler::TokenTile;
 
 template <GemmConfig kConfig> struct RaggedGemm {
   static_assert(!config::fault_of_ragged(kConfig), "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
-  using Mainloop = collective::RaggedMainloop<kConfig>;
-  using Epilogue = collective::RaggedEpilogue<kConfig>;
+  using Mainloop = mainloop::RaggedMainloop<kConfig>;
+  using Epilogue = epilogue::RaggedEpilogue<kConfig>;
   using Pipeline = typename Mainloop::Pipeline;
 
   static constexpr int kThreads = config::threads_of(kConfig);
@@ -47,7 +47,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
   struct NoSum {
     WW_DEVICE NoSum(arch::SharedAddress, int) {}
   };
-  using Sum = conditional_t<kSplits, collective::ClusterSum<config::ragged_sum_plan(kConfig)>, NoSum>;
+  using Sum = conditional_t<kSplits, epilogue::ClusterSum<config::ragged_sum_plan(kConfig)>, NoSum>;
 
   /// CTAs of the next launch fit beside this one. They start once this CTA's last loads are in flight and no sooner,
   /// because on an H200 an earlier start was level at best and up to 15 % slower.

@@ -5,8 +5,8 @@
 // It relies on a guarantee of GroupTable: ranges of groups that are not empty ascend and do not overlap.
 #pragma once
 
-#include "warpwright/arch/pdl.hpp"
-#include "warpwright/arch/role.hpp"
+#include "warpwright/arch/common/pdl.hpp"
+#include "warpwright/arch/common/role.hpp"
 #include "warpwright/scheduler/group_table.hpp"
 
 namespace ww::kernel {

@@ -8,10 +8,10 @@
 // announced them. So consumers wait in their own shared memory and release to CTA 0.
 #pragma once
 
-#include "warpwright/arch/cluster.hpp"
-#include "warpwright/arch/mbarrier.hpp"
-#include "warpwright/arch/shared.hpp"
-#include "warpwright/arch/warp.hpp"
+#include "warpwright/arch/common/cluster.hpp"
+#include "warpwright/arch/common/mbarrier.hpp"
+#include "warpwright/arch/common/shared.hpp"
+#include "warpwright/arch/common/warp.hpp"
 #include "warpwright/pipeline/arrivals.hpp"
 #include "warpwright/pipeline/pipeline_state.hpp"
 

@@ -9,9 +9,9 @@
 // behind by one or more, or run ahead.
 #pragma once
 
-#include "warpwright/arch/cluster.hpp"
-#include "warpwright/arch/mbarrier.hpp"
-#include "warpwright/arch/warp.hpp"
+#include "warpwright/arch/common/cluster.hpp"
+#include "warpwright/arch/common/mbarrier.hpp"
+#include "warpwright/arch/common/warp.hpp"
 #include "warpwright/pipeline/pipeline_state.hpp"
 
 namespace ww::pipeline {

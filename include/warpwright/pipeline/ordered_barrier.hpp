@@ -6,8 +6,8 @@
 //   pingpong: kLength 2; while one group is in the section (its MMAs), the other is outside (its epilogue)
 #pragma once
 
-#include "warpwright/arch/mbarrier.hpp"
-#include "warpwright/arch/warp.hpp"
+#include "warpwright/arch/common/mbarrier.hpp"
+#include "warpwright/arch/common/warp.hpp"
 #include "warpwright/pipeline/pipeline_state.hpp"
 
 namespace ww::pipeline {

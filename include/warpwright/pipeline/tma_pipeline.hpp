@@ -6,11 +6,11 @@
 // An object belongs to one role; it alone knows stages and phases.
 #pragma once
 
-#include "warpwright/arch/cluster.hpp"
-#include "warpwright/arch/fence.hpp"
-#include "warpwright/arch/mbarrier.hpp"
-#include "warpwright/arch/named_barrier.hpp"
-#include "warpwright/arch/warp.hpp"
+#include "warpwright/arch/common/cluster.hpp"
+#include "warpwright/arch/common/fence.hpp"
+#include "warpwright/arch/common/mbarrier.hpp"
+#include "warpwright/arch/common/named_barrier.hpp"
+#include "warpwright/arch/common/warp.hpp"
 #include "warpwright/pipeline/arrivals.hpp"
 #include "warpwright/pipeline/pipeline_state.hpp"
 

@@ -5,9 +5,9 @@
 // named barrier holds the other threads.
 #pragma once
 
-#include "warpwright/arch/fence.hpp"
-#include "warpwright/arch/named_barrier.hpp"
-#include "warpwright/arch/tma.hpp"
+#include "warpwright/arch/common/fence.hpp"
+#include "warpwright/arch/common/named_barrier.hpp"
+#include "warpwright/arch/common/tma.hpp"
 
 namespace ww::pipeline {
 

@@ -8,8 +8,8 @@
 // In a TmaPipeline one thread announces the whole stage; here each of kProducers announces its own part.
 #pragma once
 
-#include "warpwright/arch/mbarrier.hpp"
-#include "warpwright/arch/warp.hpp"
+#include "warpwright/arch/common/mbarrier.hpp"
+#include "warpwright/arch/common/warp.hpp"
 #include "warpwright/pipeline/pipeline_state.hpp"
 #include "warpwright/pipeline/tma_pipeline.hpp"
 

@@ -6,8 +6,8 @@
 // CTA c takes items c, c + C, ... It copies the list to shared memory once, because every tile reads it.
 #pragma once
 
-#include "warpwright/arch/global.hpp"
-#include "warpwright/arch/named_barrier.hpp"
+#include "warpwright/arch/common/global.hpp"
+#include "warpwright/arch/common/named_barrier.hpp"
 #include "warpwright/config/enumerations.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
 

@@ -5,7 +5,7 @@
 //   every role of every CTA:                wait for the number -> tile
 #pragma once
 
-#include "warpwright/arch/shared.hpp"
+#include "warpwright/arch/common/shared.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
 #include "warpwright/pipeline/async_pipeline.hpp"

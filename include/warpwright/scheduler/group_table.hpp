@@ -8,9 +8,9 @@
 // other loop over groups is unrolled, because this code is not in the instruction cache.
 #pragma once
 
-#include "warpwright/arch/block_scan.hpp"
-#include "warpwright/arch/global.hpp"
-#include "warpwright/arch/named_barrier.hpp"
+#include "warpwright/arch/common/block_scan.hpp"
+#include "warpwright/arch/common/global.hpp"
+#include "warpwright/arch/common/named_barrier.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/core/meta.hpp"
 

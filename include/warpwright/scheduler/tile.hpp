@@ -5,8 +5,8 @@
 // Each role of each CTA has its own scheduler; all see the same tiles in the same order.
 #pragma once
 
-#include "warpwright/arch/special.hpp"
-#include "warpwright/arch/warp.hpp"
+#include "warpwright/arch/common/special.hpp"
+#include "warpwright/arch/common/warp.hpp"
 #include "warpwright/pipeline/arrivals.hpp"
 #include "warpwright/scheduler/tile_grid.hpp"
 #include "warpwright/scheduler/work_tile_counter.hpp"

@@ -2,7 +2,7 @@
 // A work-tile counter in global memory that resets itself: it is zero at the start and the end of every launch.
 #pragma once
 
-#include "warpwright/arch/global.hpp"
+#include "warpwright/arch/common/global.hpp"
 
 namespace ww::scheduler {
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "warpwright/arch/emu_table.hpp"
+#include "warpwright/arch/common/emu_table.hpp"
 
 namespace ww::emu {
 

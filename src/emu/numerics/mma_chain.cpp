@@ -3,7 +3,7 @@
 // It is one defined order, so every target gives the same bits. A NaN result is 0x7FFFFFFF; everything else follows
 // IEEE.
 #include "emu/numerics/mma_term.hpp"
-#include "warpwright/arch/convert.hpp"
+#include "warpwright/arch/common/convert.hpp"
 
 namespace ww::emu {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "params.hpp"
-#include "warpwright/arch/math.hpp"
+#include "warpwright/arch/common/math.hpp"
 
 namespace ww::arch_test {
 

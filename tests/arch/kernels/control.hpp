@@ -3,11 +3,11 @@
 #pragma once
 
 #include "params.hpp"
-#include "warpwright/arch/clock.hpp"
-#include "warpwright/arch/cluster.hpp"
-#include "warpwright/arch/fence.hpp"
-#include "warpwright/arch/pdl.hpp"
-#include "warpwright/arch/registers.hpp"
+#include "warpwright/arch/common/clock.hpp"
+#include "warpwright/arch/common/cluster.hpp"
+#include "warpwright/arch/common/fence.hpp"
+#include "warpwright/arch/common/pdl.hpp"
+#include "warpwright/arch/common/registers.hpp"
 
 namespace ww::arch_test {
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "params.hpp"
-#include "warpwright/arch/stmatrix.hpp"
-#include "warpwright/arch/warp.hpp"
+#include "warpwright/arch/common/stmatrix.hpp"
+#include "warpwright/arch/common/warp.hpp"
 
 namespace ww::arch_test {
 

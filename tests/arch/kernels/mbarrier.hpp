@@ -3,10 +3,10 @@
 #pragma once
 
 #include "params.hpp"
-#include "warpwright/arch/cluster.hpp"
-#include "warpwright/arch/fence.hpp"
-#include "warpwright/arch/mbarrier.hpp"
-#include "warpwright/arch/warp.hpp"
+#include "warpwright/arch/common/cluster.hpp"
+#include "warpwright/arch/common/fence.hpp"
+#include "warpwright/arch/common/mbarrier.hpp"
+#include "warpwright/arch/common/warp.hpp"
 
 namespace ww::arch_test {
 

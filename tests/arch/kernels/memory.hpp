@@ -3,8 +3,8 @@
 #pragma once
 
 #include "params.hpp"
-#include "warpwright/arch/convert.hpp"
-#include "warpwright/arch/global_bytes.hpp"
+#include "warpwright/arch/common/convert.hpp"
+#include "warpwright/arch/common/global_bytes.hpp"
 
 namespace ww::arch_test {
 

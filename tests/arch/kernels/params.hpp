@@ -3,9 +3,9 @@
 // meaning the kernel's comment states. g++ compiles the same text into the test programs, and NVRTC for a GPU.
 #pragma once
 
-#include "warpwright/arch/global.hpp"
-#include "warpwright/arch/named_barrier.hpp"
-#include "warpwright/arch/tensor_map.hpp"
+#include "warpwright/arch/common/global.hpp"
+#include "warpwright/arch/common/named_barrier.hpp"
+#include "warpwright/arch/common/tensor_map.hpp"
 
 namespace ww::arch_test {
 

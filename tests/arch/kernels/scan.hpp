@@ -3,7 +3,7 @@
 #pragma once
 
 #include "params.hpp"
-#include "warpwright/arch/block_scan.hpp"
+#include "warpwright/arch/common/block_scan.hpp"
 
 namespace ww::arch_test {
 

@@ -7,11 +7,11 @@
 #pragma once
 
 #include "params.hpp"
-#include "warpwright/arch/cluster.hpp"
-#include "warpwright/arch/fence.hpp"
-#include "warpwright/arch/tensor_map_update.hpp"
-#include "warpwright/arch/tma.hpp"
-#include "warpwright/arch/warp.hpp"
+#include "warpwright/arch/common/cluster.hpp"
+#include "warpwright/arch/common/fence.hpp"
+#include "warpwright/arch/common/tensor_map_update.hpp"
+#include "warpwright/arch/common/tma.hpp"
+#include "warpwright/arch/common/warp.hpp"
 
 namespace ww::arch_test {
 

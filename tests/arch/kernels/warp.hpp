@@ -3,7 +3,7 @@
 #pragma once
 
 #include "params.hpp"
-#include "warpwright/arch/warp.hpp"
+#include "warpwright/arch/common/warp.hpp"
 
 namespace ww::arch_test {
 

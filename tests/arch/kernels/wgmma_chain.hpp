@@ -6,9 +6,9 @@
 #pragma once
 
 #include "params.hpp"
-#include "warpwright/arch/convert.hpp"
-#include "warpwright/arch/fence.hpp"
-#include "warpwright/arch/wgmma.hpp"
+#include "warpwright/arch/common/convert.hpp"
+#include "warpwright/arch/common/fence.hpp"
+#include "warpwright/arch/sm90/wgmma.hpp"
 
 namespace ww::arch_test {
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "params.hpp"
-#include "warpwright/arch/pdl.hpp"
-#include "warpwright/arch/tensor_map_update.hpp"
+#include "warpwright/arch/common/pdl.hpp"
+#include "warpwright/arch/common/tensor_map_update.hpp"
 
 namespace ww::check_test {
 

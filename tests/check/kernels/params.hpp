@@ -3,13 +3,13 @@
 // A comment `@name` marks the lines of which a report about an edit must name one; tests/check/mutants.cpp pairs them.
 #pragma once
 
-#include "warpwright/arch/cluster.hpp"
-#include "warpwright/arch/fence.hpp"
-#include "warpwright/arch/global.hpp"
-#include "warpwright/arch/mbarrier.hpp"
-#include "warpwright/arch/named_barrier.hpp"
-#include "warpwright/arch/tma.hpp"
-#include "warpwright/arch/warp.hpp"
+#include "warpwright/arch/common/cluster.hpp"
+#include "warpwright/arch/common/fence.hpp"
+#include "warpwright/arch/common/global.hpp"
+#include "warpwright/arch/common/mbarrier.hpp"
+#include "warpwright/arch/common/named_barrier.hpp"
+#include "warpwright/arch/common/tma.hpp"
+#include "warpwright/arch/common/warp.hpp"
 
 namespace ww::check_test {
 

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "params.hpp"
-#include "warpwright/arch/convert.hpp"
-#include "warpwright/arch/registers.hpp"
-#include "warpwright/arch/stmatrix.hpp"
+#include "warpwright/arch/common/convert.hpp"
+#include "warpwright/arch/common/registers.hpp"
+#include "warpwright/arch/common/stmatrix.hpp"
 #include "warpwright/atom/mma_atom.hpp"
 #include "warpwright/atom/tma_atom.hpp"
 #include "warpwright/pipeline/tma_pipeline.hpp"

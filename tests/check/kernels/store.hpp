@@ -3,7 +3,7 @@
 #pragma once
 
 #include "params.hpp"
-#include "warpwright/arch/stmatrix.hpp"
+#include "warpwright/arch/common/stmatrix.hpp"
 
 namespace ww::check_test {
 

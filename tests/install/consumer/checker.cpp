@@ -14,10 +14,10 @@ namespace fs = std::filesystem;
 
 std::string kernel(const char* barrier) {
   return std::string(R"(
-#include "warpwright/arch/global.hpp"
-#include "warpwright/arch/named_barrier.hpp"
-#include "warpwright/arch/shared.hpp"
-#include "warpwright/arch/special.hpp"
+#include "warpwright/arch/common/global.hpp"
+#include "warpwright/arch/common/named_barrier.hpp"
+#include "warpwright/arch/common/shared.hpp"
+#include "warpwright/arch/common/special.hpp"
 using namespace ww;
 struct Params { u32* out; u32 value; };
 WW_KERNEL(swap, 64, Params, params) {

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the machine code of the same kernels of two commits. No GPU is needed.
+   ptxas_report sources FOLDER                        writes every shipped kernel of a commit as FOLDER/<number>.cu
+   code.py BASE HEAD [--sample N] [--seed S]          compiles both; BASE and HEAD are "INCLUDE,FOLDER"
+A kernel is found on both sides by its first line, its name. The report has a line for each kernel whose code differs:
+registers, bytes spilled and instructions before and after, and how many of the instructions are wgmma. The exit status is 1
+where a kernel spills, gets a warning of ptxas, needs more registers a thread at its launch, or is on one side only."""
+import argparse
+import collections
+import concurrent.futures
+import ctypes
+import glob
+import hashlib
+import json
+import math
+import os
+import pathlib
+import random
+import re
+import struct
+import subprocess
+import sys
+
+os.environ["CUDA_CACHE_DISABLE"] = "1"  # or NVRTC returns what it has compiled before, where there is a driver
+FLAGS = ["--gpu-architecture=sm_90a", "-std=c++20", "-fmad=false", "--ptxas-options=-v"]
+HGMMA, QGMMA, OPCODE = 0xdf0, 0xdf3, 0xfff  # the low 12 bits of an instruction of 16 bytes
+Code = collections.namedtuple("Code", "registers spilled warnings instructions wgmma digest")
+
+
+def compile_kernel(library, include, source):
+    """Returns (cubin, log); exits with the log if NVRTC refuses."""
+    headers = sorted(path for path in pathlib.Path(include).rglob("*.hpp") if path.is_file())
+    nvrtc = ctypes.CDLL(library)
+    for builtins in glob.glob(f"{os.path.dirname(os.path.realpath(library))}/libnvrtc-builtins.so.*"):
+        ctypes.CDLL(builtins)
+    many = ctypes.c_char_p * len(headers)
+    names = many(*(str(path.relative_to(include)).encode() for path in headers))
+    texts = many(*(path.read_bytes() for path in headers))
+    program, size = ctypes.c_void_p(), ctypes.c_size_t()
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), pathlib.Path(source).read_bytes(), b"warpwright_kernel.cu", len(headers),
+                             texts, names)
+    status = nvrtc.nvrtcCompileProgram(program, len(FLAGS), (ctypes.c_char_p * len(FLAGS))(*(f.encode() for f in FLAGS)))
+    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    if status != 0:
+        sys.exit(f"{source} with {include}:\n{log.value.decode()[:2000]}")
+    nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size))
+    cubin = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetCUBIN(program, cubin)
+    return cubin.raw, log.value.decode()
+
+
+def sections(cubin):
+    """Yields (name, bytes) of every section of an ELF file."""
+    start, = struct.unpack_from("<Q", cubin, 40)
+    size, count, names = struct.unpack_from("<HHH", cubin, 58)
+    headers = [struct.unpack_from("<IIQQQQ", cubin, start + i * size) for i in range(count)]
+    text = headers[names][4]
+    for name, kind, _, _, at, length in headers:
+        if kind != 8:  # SHT_NOBITS has no bytes
+            yield cubin[text + name:cubin.index(b"\0", text + name)].decode(), cubin[at:at + length]
+
+
+def code_of(cubin, log):
+    code = b"".join(data for name, data in sections(cubin) if name.startswith(".text."))
+    opcodes = collections.Counter(struct.unpack_from("<H", code, at)[0] & OPCODE for at in range(0, len(code), 16))
+    return Code(max(map(int, re.findall(r"Used (\d+) registers", log)), default=0),
+                sum(map(int, re.findall(r"(\d+) bytes spill", log))), len(re.findall(r"C75\d\d|[Ww]arning", log)),
+                len(code) // 16, opcodes[HGMMA] + opcodes[QGMMA], hashlib.sha256(code).hexdigest()[:16])
+
+
+def compile_one(library, include, source):
+    """Each compile is a process of its own, because NVRTC compiles one kernel at a time in a process."""
+    done = subprocess.run([sys.executable, __file__, "one", library, include, str(source)], capture_output=True, text=True,
+                          check=False)
+    if done.returncode != 0:
+        sys.exit(done.stdout + done.stderr)
+    return Code(*json.loads(done.stdout))
+
+
+def kernels_of(folder):
+    return {path.read_text().partition("\n")[0]: path for path in sorted(pathlib.Path(folder).glob("*.cu"))}
+
+
+def main():
+    if sys.argv[1:2] == ["one"]:
+        return print(json.dumps(code_of(*compile_kernel(*sys.argv[2:5]))))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("base"), parser.add_argument("head")
+    parser.add_argument("--nvrtc", default="/usr/local/cuda/lib64/libnvrtc.so.13")
+    parser.add_argument("--sample", type=int, default=0, help="that many kernels, drawn with --seed (default: all)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="regular expression on the name")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--result", help="JSON file")
+    arguments = parser.parse_args()
+    (base_include, base_folder), (head_include, head_folder) = arguments.base.split(","), arguments.head.split(",")
+    base, head = kernels_of(base_folder), kernels_of(head_folder)
+    names = sorted(name for name in {*base, *head} if re.search(arguments.only, name))
+    alone = [name for name in names if name not in base or name not in head]
+    names = [name for name in names if name not in alone]
+    if arguments.sample:
+        names = sorted(random.Random(arguments.seed).sample(names, min(arguments.sample, len(names))))
+    faults, rows, ratios = [f"on one side only: {name}" for name in alone], {}, []
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        pairs = pool.map(lambda n: (compile_one(arguments.nvrtc, base_include, base[n]),
+                                    compile_one(arguments.nvrtc, head_include, head[n])), names)
+        for name, (old, new) in zip(names, pairs):
+            rows[name] = {"base": old._asdict(), "head": new._asdict()}
+            ratios.append(new.instructions / old.instructions)
+            if old.digest != new.digest:
+                print(f"registers {old.registers:3} {new.registers:3}  spilled {old.spilled:3} {new.spilled:3}  instructions "
+                      f"{old.instructions:6} {new.instructions:6}  wgmma {old.wgmma:3} {new.wgmma:3}  {name}", flush=True)
+            if new.spilled > old.spilled or new.warnings > old.warnings or new.registers > max(old.registers, 168):
+                faults.append(f"spills, warns or needs more registers: {name}")
+    same = sum(row["base"]["digest"] == row["head"]["digest"] for row in rows.values())
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else 1.0
+    print(f"{len(rows)} kernels, {same} with the same code; instructions after over before: mean {mean:.4f}, largest "
+          f"{max(ratios, default=1.0):.4f}")
+    print(*faults, sep="\n")
+    if arguments.result:
+        pathlib.Path(arguments.result).write_text(json.dumps(
+            {"command": " ".join(sys.argv), "nvrtc": arguments.nvrtc, "same": same, "mean": mean, "faults": faults,
+             "kernels": rows}, indent=1) + "\n")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()
