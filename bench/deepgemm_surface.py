@@ -266,6 +266,8 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--result", type=pathlib.Path)
     parser.add_argument("--only", default="", help="cases whose label contains this")
+    parser.add_argument("--left-by", type=pathlib.Path, metavar="RESULT",
+                        help="only the cases that this earlier result lists as not run")
     parser.add_argument("--seconds", type=float, default=240, help="of all, compiling included; cases left over are listed")
     parser.add_argument("--compile-seconds", type=float, default=110)
     parser.add_argument("--processes", type=int, default=15, help="that compile before the clock starts")
@@ -280,6 +282,10 @@ def main() -> int:
     deadline = time.time() + given.seconds
     os.environ.setdefault("DG_JIT_CACHE_DIR", tempfile.mkdtemp(prefix="deep_gemm_"))
     chosen = [case for case in cases.all_cases() if given.only in case.label()]
+    if given.left_by is not None:
+        left = set(json.loads(given.left_by.read_text())["not_run"])
+        chosen = [case for case in chosen if case.label() in left]
+    everything = not given.only and given.left_by is None
     record: Dict[str, Any] = {"command": " ".join(sys.argv), "date": datetime.datetime.now().isoformat("T", "minutes"),
                               "torch": torch.__version__, "cases": []}
     record["not_compiled"] = compile_all(chosen, given.processes, given.compile_seconds)
@@ -301,9 +307,9 @@ def main() -> int:
         results.append(result)
         show(result)
 
-    for result in deepgemm_layouts.run(ours, theirs, "cuda", kernels if not given.only else None):
+    for result in deepgemm_layouts.run(ours, theirs, "cuda", kernels if everything else None):
         add(result)
-    if not given.only:
+    if everything:
         add(run_lazy())
         for result in profile_by_their_bench(ours, theirs, smallest_of_each([c for c in chosen if c.source != "tests"])):
             add(result)
