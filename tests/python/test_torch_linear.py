@@ -4,7 +4,9 @@ make the arithmetic exact, and with a bound per element for random data.
 
 WARPWRIGHT_PYTHON_SEED    seed of the random shapes (default 1)"""
 import copy
+import gc
 import os
+import weakref
 
 import pytest
 
@@ -250,19 +252,68 @@ def test_gradients_in_e5m2():
         same(got, want)
 
 
-def test_second_derivatives_are_refused():
-    x, w = leaf((16, 64), 1), leaf((48, 64), 2)
-    (dx,) = torch.autograd.grad(wwt.linear(x, w).float().square().sum(), x, create_graph=True)
+def second(name, y, x, w, b, dy, main_grad):
+    """Second derivatives of every gradient by everything that it depends on: an error, and never left out."""
+    wanted = [one for one in (x, w, b) if one is not None]
+    firsts = torch.autograd.grad(y, wanted, dy, create_graph=True, allow_unused=main_grad)
+    # dx depends on w and dy, dw on x and dy, db on dy. Without a main_grad dw is a result.
+    by = {id(x): [w, dy], id(w): [x, dy], id(b): [dy]}
+    for first, of in zip(firsts, wanted):
+        if main_grad and of is w:
+            assert first is None
+            continue
+        for other in by[id(of)]:
+            if other is None or not other.requires_grad:
+                continue
+            total = first.double().square().sum() + other.double().sum()  # the path that is left out would not be missed
+            with pytest.raises(NotImplementedError, match=f"warpwright.torch.{name}: second derivatives"):
+                torch.autograd.grad(total, other, retain_graph=True)
+            with pytest.raises(NotImplementedError, match=f"warpwright.torch.{name}: second derivatives"):
+                total.backward(retain_graph=True)
+
+
+@pytest.mark.parametrize("dy_needs", [False, True])
+@pytest.mark.parametrize("cast_once", [False, True])
+@pytest.mark.parametrize("main_grad", [False, True])
+@pytest.mark.parametrize("leaves", [False, True])
+def test_second_derivatives_are_refused(leaves, main_grad, cast_once, dy_needs):
+    """A constant dy gives dx no path to x, but one to w, which torch.autograd.grad() must not leave out."""
+    x, w, b, dy = leaf((16, 64), 1), leaf((48, 64), 2), leaf((48,), 3), integers((16, 48), 4).requires_grad_(dy_needs)
+    for name in ("linear", "grouped_linear"):
+        weight = w if name == "linear" else w[None].detach().requires_grad_()
+        used = (x, weight, b) if leaves else (x * 1, weight * 1, b * 1)
+        options = {"quantized_weight": wwt.quantize_weight(weight)} if cast_once else {}
+        if main_grad:
+            options["accumulate_into"] = torch.zeros_like(weight, dtype=torch.float32)
+        groups = () if name == "linear" else (offsets((16,)),)
+        y = getattr(wwt, name)(*used[:2], *groups, used[2], **options)
+        second(name, y, x, weight, b, dy, main_grad)
+
+
+def test_second_derivatives_of_a_frozen_half():
+    """What a gradient does not depend on is no reason to refuse, and nothing is kept for it."""
+    x, w = leaf((16, 64), 1), integers((48, 64), 2)
+    (dx,) = torch.autograd.grad(wwt.linear(x, w).sum(), x, create_graph=True)
+    assert not dx.requires_grad  # as torch.nn.functional.linear has it: w and dy are constants
+    w.requires_grad_()
+    (dx,) = torch.autograd.grad(wwt.linear(x, w).sum(), x, create_graph=True)
+    (by_x,) = torch.autograd.grad(dx.double().sum() + x.double().square().sum(), x)
+    same(by_x, 2 * x.detach().double())  # dx is that of a linear function of x
+    (dx,) = torch.autograd.grad(wwt.linear(x, wwt.quantize_weight(w)).float().square().sum(), x, create_graph=True)
     with pytest.raises(NotImplementedError, match="linear: second derivatives"):
         dx.sum().backward()
-    (dx,) = torch.autograd.grad(wwt.linear(x, w).sum(), x, create_graph=True)  # its dy is constant
-    with pytest.raises(NotImplementedError, match="linear: second derivatives"):
-        dx.square().sum().backward()
-    dy = leaf((16, 48), 3)
-    dx, dw = torch.autograd.grad(wwt.grouped_linear(x, w[None], offsets((16,))), (x, w), dy, create_graph=True)
-    for gradient in (dx, dw):
-        with pytest.raises(NotImplementedError, match="grouped_linear: second derivatives"):
-            torch.autograd.grad(gradient.sum(), dy)
+
+
+def test_the_graph_keeps_no_copy_of_x():
+    x, w = leaf((16, 64), 1), leaf((48, 64), 2)
+    used = x * 1
+    freed = weakref.ref(used.untyped_storage())
+    y = wwt.linear(used, w, **EXACT)
+    del used
+    gc.collect()
+    assert freed() is None
+    y.sum().backward()
+    assert x.grad is not None and w.grad is not None
 
 
 def test_small_gradients_are_not_lost():

@@ -132,10 +132,11 @@ def _in_16_bits(dy: torch.Tensor) -> List[torch.Tensor]:
 
 
 class _Refusal(torch.autograd.Function):
-    """Returns a gradient as it is, and raises when it is differentiated in turn."""
+    """Returns a gradient as it is, and raises when it is differentiated in turn. The tensors `of` are what it depends on:
+    inputs only so that the graph has them, as autograd leaves out what does not lead to an input that was asked for."""
     @staticmethod
-    def forward(ctx: Any, name: str, gradient: torch.Tensor, dy: torch.Tensor) -> torch.Tensor:
-        del dy  # an input only so that it is one in the graph
+    def forward(ctx: Any, name: str, gradient: torch.Tensor, *of: Optional[torch.Tensor]) -> torch.Tensor:
+        del of
         ctx.name = name
         return gradient.view_as(gradient)
 
@@ -145,17 +146,25 @@ class _Refusal(torch.autograd.Function):
                                   "gradients are computed in FP8 and have no derivative of their own")
 
 
+def _source(one: Optional[torch.Tensor], needed: bool) -> Optional[torch.Tensor]:
+    """Returns an empty tensor from which the graph leads to `one`, whose memory it does not keep; None without a graph."""
+    if one is None or not needed or not one.requires_grad or torch.compiler.is_compiling():  # torch.compile refuses by itself
+        return None
+    return torch.slice_copy(one, 0, 0, 0)
+
+
 class _Linear(torch.autograd.Function):
     """x (M, K) times a weight (N, K), or groups of its rows times weights (G, N, K)."""
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, weight: Optional[torch.Tensor], bias: Optional[torch.Tensor],
                 offs: Optional[torch.Tensor], quantized: Tuple[Optional[torch.Tensor], ...],
-                total: Optional[torch.Tensor], settings: _Settings) -> torch.Tensor:
+                total: Optional[torch.Tensor], settings: _Settings,
+                sources: Tuple[Optional[torch.Tensor], ...]) -> torch.Tensor:
         need_x, need_weight = ctx.needs_input_grad[:2]
         made, one = _forward(x, weight, bias, offs, quantized, settings, need_weight)
         kept = quantized if need_x else (None,) * 4
         ctx.save_for_backward(one.q_t, one.scales_t, offs, weight if need_x and kept[0] is None else None, *kept)
-        ctx.settings, ctx.total, ctx.x_dtype = settings, total, x.dtype
+        ctx.settings, ctx.total, ctx.x_dtype, ctx.sources = settings, total, x.dtype, sources
         ctx.weight = weight if total is not None else None
         ctx.weight_dtype = None if weight is None else weight.dtype
         ctx.bias = None if bias is None else (bias.dtype, bias.dim())
@@ -165,12 +174,12 @@ class _Linear(torch.autograd.Function):
     def backward(ctx: Any, dy: torch.Tensor) -> Any:
         with torch.no_grad():
             gradients = _gradients(ctx, dy)
-        if torch.compiler.is_compiling() or not torch.is_grad_enabled():
-            return (*gradients, None, None, None, None)
-        # Somebody asked for a graph of the backward pass.
-        named = [one if one is None else _Refusal.apply(ctx.settings.name, one.detach().requires_grad_(), dy)
-                 for one in gradients]
-        return (*named, None, None, None, None)
+        if not torch.compiler.is_compiling() and torch.is_grad_enabled():  # somebody asked for a graph of these gradients
+            of_x, of_weight = ctx.sources
+            depends_on = ((dy, of_weight), (dy, of_x), (dy,))
+            gradients = [one if one is None else _Refusal.apply(ctx.settings.name, one, *of)
+                         for one, of in zip(gradients, depends_on)]
+        return (*gradients, None, None, None, None, None)
 
 
 def _gradients(ctx: Any, dy: torch.Tensor) -> List[Optional[torch.Tensor]]:
@@ -278,7 +287,8 @@ def _apply(name: str, x: torch.Tensor, weight: _Weight, bias: Optional[torch.Ten
     pieces = (None,) * 4 if quantized is None else tuple(quantized)
     if not gradients:
         return _forward(x, master, bias, offs, pieces, settings, False)[0]
-    made: torch.Tensor = _Linear.apply(x, master, bias, offs, pieces, total, settings)
+    sources = (_source(x, needed[1]), _source(master, needed[0]))
+    made: torch.Tensor = _Linear.apply(x, master, bias, offs, pieces, total, settings, sources)
     return made
 
 
@@ -304,9 +314,7 @@ def linear(x: torch.Tensor, weight: _Weight, bias: Optional[torch.Tensor] = None
     power_of_two             scales are rounded up to powers of two
 
     Gradients have the types of x, weight and bias; only those that are needed are computed. Wrong arguments raise
-    warpwright.InvalidError, sizes without kernels warpwright.UnsupportedError, second derivatives
-    NotImplementedError in `backward()`; torch.autograd.grad() leaves them out where the gradient of the result does not
-    depend on its inputs.
+    warpwright.InvalidError, sizes without kernels warpwright.UnsupportedError, second derivatives NotImplementedError.
     """
     if x.dim() == 0:
         raise invalid("x", "(..., K)", tuple(x.shape))
