@@ -7,7 +7,7 @@
 
 #include "case.hpp"
 #include "gemm_configs.hpp"
-#include "kernel/k_cuts.hpp"
+#include "problems/k_cuts.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/scheduler/launch_plan.hpp"
 

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "case.hpp"
-#include "kernel/random_grouped_epilogue.hpp"
+#include "problems/random_grouped_epilogue.hpp"
 #include "runtime/backend.hpp"
 
 namespace ww::check_test {

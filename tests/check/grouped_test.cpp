@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "case.hpp"
-#include "kernel/random_k_grouped.hpp"
+#include "problems/random_k_grouped.hpp"
 #include "runtime/backend.hpp"
 
 namespace ww::check_test {

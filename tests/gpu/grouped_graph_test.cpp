@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "../kernel/random_grouped.hpp"
+#include "problems/random_grouped.hpp"
 #include "runtime/cuda_driver.hpp"
 
 namespace ww::gpu_test {

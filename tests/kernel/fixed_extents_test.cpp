@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "launch/gemm_source.hpp"
-#include "random_problem.hpp"
+#include "problems/random_problem.hpp"
 #include "warpwright/config/resolve.hpp"
 
 namespace ww {

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "random_problem.hpp"
+#include "problems/random_problem.hpp"
 
 namespace ww {
 namespace {

@@ -3,7 +3,7 @@
 // recipes, empty problems, rows outside groups, refusals of run().
 #include <gtest/gtest.h>
 
-#include "grouped_problem.hpp"
+#include "problems/grouped_problem.hpp"
 #include "select/grouped_configs.hpp"
 
 namespace ww {

@@ -3,7 +3,7 @@
 // NaN beyond a group's end, clusters, contradicting sizes, refusals of plan_k_grouped() and run().
 #include <gtest/gtest.h>
 
-#include "random_k_grouped.hpp"
+#include "problems/random_k_grouped.hpp"
 
 namespace ww {
 namespace {

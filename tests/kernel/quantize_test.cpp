@@ -3,7 +3,7 @@
 // gradient then sums over, the checker, refusals.
 #include <gtest/gtest.h>
 
-#include "random_quantize.hpp"
+#include "problems/random_quantize.hpp"
 #include "reference/element.hpp"
 #include "runtime/backend.hpp"
 #include "warpwright/host/k_grouped.hpp"

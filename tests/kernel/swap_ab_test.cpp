@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "ops/gemm_choice.hpp"
-#include "random_epilogue.hpp"
-#include "swap_problem.hpp"
+#include "problems/random_epilogue.hpp"
+#include "problems/swap_problem.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/config/swap_ab.hpp"

@@ -23,7 +23,7 @@ class Planted(unittest.TestCase):
         self.write("include/warpwright/core/meta.hpp", HEAD)
         self.write("include/warpwright/atom/tile.hpp", HEAD + '#include "warpwright/core/meta.hpp"\n')
         self.write("include/warpwright/arch/common/fence.hpp", HEAD + 'inline void f() { asm volatile("x;"); table->fence(); }\n')
-        self.write("tests/core/layout_test.cpp", "TEST(Layout, Composes) {}\nTEST_P(Sweep, Works) {}\n")
+        self.write("tests/layout/algebra_test.cpp", "TEST(Layout, Composes) {}\nTEST_P(Sweep, Works) {}\n")
         self.write("docs/mechanisms.md", MECHANISMS + "| a | `include/warpwright/core/meta.hpp` | `Layout.Composes` | not yet |\n")
         self.write("docs/reliability.md", RELIABILITY + "| 1 | holds | `Sweep.Works`, `Layout.*` |\n")
 
@@ -134,7 +134,7 @@ class Layers(Planted):
 class Style(Planted):
     def setUp(self):
         super().setUp()
-        self.write("tests/core/layout_test.cpp", HEAD)
+        self.write("tests/layout/algebra_test.cpp", HEAD)
 
     def test_a_good_tree_passes(self):
         self.write("include/warpwright/generated/long.hpp", HEAD + "int x;\n" * 700)
@@ -182,11 +182,11 @@ class Promises(Planted):
         self.assert_found(promises.check, "src/emu/none.cpp does not exist", 3)
 
     def test_a_missing_test(self):
-        self.row("| a | `tests/core/layout_test.cpp` | `Layout.Decomposes` | not yet |")
+        self.row("| a | `tests/layout/algebra_test.cpp` | `Layout.Decomposes` | not yet |")
         self.assert_found(promises.check, "Layout.Decomposes")
 
     def test_a_missing_suite(self):
-        self.row("| a | `tests/core/layout_test.cpp` | `Layouts.*` | not yet |")
+        self.row("| a | `tests/layout/algebra_test.cpp` | `Layouts.*` | not yet |")
         self.assert_found(promises.check, "Layouts.*")
 
     def test_a_row_without_evidence(self):
@@ -194,7 +194,7 @@ class Promises(Planted):
         self.assert_found(promises.check, "column file")
 
     def test_a_row_that_lost_a_cell(self):
-        self.row("| a | `tests/core/layout_test.cpp` | `Layout.Composes` |")
+        self.row("| a | `tests/layout/algebra_test.cpp` | `Layout.Composes` |")
         self.assert_found(promises.check, "expected 4 cells")
 
     def test_a_document_without_its_table(self):

@@ -3,7 +3,7 @@
 // order, and the counters that show which CTA did what.
 #include <gtest/gtest.h>
 
-#include "k_cuts.hpp"
+#include "problems/k_cuts.hpp"
 
 namespace ww {
 namespace {

@@ -3,8 +3,8 @@
 // reference, which does not depend on where operands come from: tails, empty K, clusters, batches, schedules.
 #include <gtest/gtest.h>
 
-#include "k_cuts.hpp"
-#include "random_problem.hpp"
+#include "problems/k_cuts.hpp"
+#include "problems/random_problem.hpp"
 
 namespace ww {
 namespace {

@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-#include "k_grouped_bound.hpp"
+#include "problems/k_grouped_bound.hpp"
 
 namespace {
 

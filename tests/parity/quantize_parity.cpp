@@ -14,7 +14,7 @@
 #include <string>
 
 #include "measure/timing.hpp"
-#include "random_quantize.hpp"
+#include "problems/random_quantize.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 // Epilogue trees on the emulated device: each kind of node, edges, and what is refused. Random trees: epilogue_parity.
 #include <gtest/gtest.h>
 
-#include "random_epilogue.hpp"
+#include "problems/random_epilogue.hpp"
 #include "warpwright/epilogue/functions.hpp"
 
 namespace ww {

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <thread>
 
-#include "random_grouped.hpp"
+#include "problems/random_grouped.hpp"
 
 namespace ww {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "launch/gemm_source.hpp"
-#include "random_epilogue.hpp"
-#include "random_problem.hpp"
+#include "problems/random_epilogue.hpp"
+#include "problems/random_problem.hpp"
 #include "warpwright/config/resolve.hpp"
 
 namespace ww {

@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "random_grouped.hpp"
+#include "problems/random_grouped.hpp"
 
 namespace ww {
 namespace {

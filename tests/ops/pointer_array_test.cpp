@@ -3,7 +3,7 @@
 // buffers, in any order, and some of them shared.
 #include <gtest/gtest.h>
 
-#include "random_problem.hpp"
+#include "problems/random_problem.hpp"
 #include "runtime/backend.hpp"
 
 namespace ww {

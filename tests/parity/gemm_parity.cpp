@@ -19,12 +19,12 @@
 #include <string>
 #include <thread>
 
-#include "operand_problem.hpp"
-#include "output_problem.hpp"
-#include "recipe_problem.hpp"
-#include "register_problem.hpp"
-#include "scheduler_problem.hpp"
-#include "swap_problem.hpp"
+#include "problems/operand_problem.hpp"
+#include "problems/output_problem.hpp"
+#include "problems/recipe_problem.hpp"
+#include "problems/register_problem.hpp"
+#include "problems/scheduler_problem.hpp"
+#include "problems/swap_problem.hpp"
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-#include "random_epilogue.hpp"
+#include "problems/random_epilogue.hpp"
 
 namespace {
 

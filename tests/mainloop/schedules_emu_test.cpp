@@ -4,7 +4,7 @@
 // counter.
 #include <gtest/gtest.h>
 
-#include "random_problem.hpp"
+#include "problems/random_problem.hpp"
 
 namespace ww {
 namespace {

@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-#include "random_grouped_epilogue.hpp"
+#include "problems/random_grouped_epilogue.hpp"
 
 namespace {
 

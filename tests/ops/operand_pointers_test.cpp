@@ -3,7 +3,7 @@
 // anything is written, and none is required that the product does not read.
 #include <gtest/gtest.h>
 
-#include "random_problem.hpp"
+#include "problems/random_problem.hpp"
 
 namespace ww {
 namespace {

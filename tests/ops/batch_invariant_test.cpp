@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "random_problem.hpp"
+#include "problems/random_problem.hpp"
 #include "select/ranking.hpp"
 
 namespace ww {

@@ -2,7 +2,7 @@
 // Epilogues as text: what prints is read back as the same tree, and errors name the position.
 #include <gtest/gtest.h>
 
-#include "random_epilogue.hpp"
+#include "problems/random_epilogue.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/resolve.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "random_grouped_epilogue.hpp"
+#include "problems/random_grouped_epilogue.hpp"
 
 namespace ww {
 namespace {
