@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The integers that kernels compute with say what the layouts say: starts of operand tiles and of their slices, every
-// element of an output tile, every value of an accumulator, every box of a matrix.
+// element of an output tile, every box of a matrix.
 #include "warpwright/atom/tiles.hpp"
 
 #include <gtest/gtest.h>
 
 #include "warpwright/atom/layouts.hpp"
-#include "warpwright/atom/mma_atom.hpp"
 
 namespace ww::atom {
 namespace {
@@ -106,22 +105,6 @@ TEST(Tiles, PanelsOfColumnsHoldEveryElementWhereTheirLayoutSays) {
   expect_columns<DType::bf16, 56, 4>();
   expect_columns<DType::f32, 256, 2>();
   expect_columns<DType::f32, 24, 6>();
-}
-
-template <int kN> void expect_accumulator() {
-  const AccumulatorLayout<kN> layout;
-  for (int thread = 0; thread < 128; ++thread)
-    for (int v = 0; v < kN / 2; ++v)
-      ASSERT_EQ((MmaAtom<DType::e4m3, kN>::row(thread, v) + 64 * MmaAtom<DType::e4m3, kN>::column(thread, v)),
-                layout(make_coord(thread, v)))
-          << thread << ", " << v;
-}
-
-TEST(Tiles, AccumulatorsHoldRowsAndColumnsAsTheLayoutSays) {
-  expect_accumulator<8>();
-  expect_accumulator<24>();
-  expect_accumulator<128>();
-  expect_accumulator<256>();
 }
 
 TEST(Tiles, BoxesOfAMatrixBeginWhereItsTilesDo) {

@@ -9,6 +9,7 @@
 #include "warpwright/arch/common/convert.hpp"
 #include "warpwright/arch/common/stmatrix.hpp"
 #include "warpwright/atom/mma_atom.hpp"
+#include "warpwright/atom/sm90_accumulator.hpp"
 #include "warpwright/atom/tma_atom.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -23,7 +24,7 @@ template <GemmConfig kConfig> struct ColumnOutput {
   static constexpr int kPanels = kWarpgroupRows / kPanelRows;        // of 64 rows
   static constexpr u32 kUnitBytes = kPanels * kColumns * kRowBytes;  // of 64 rows
   using Atom = atom::MmaAtom<kConfig.operands.a, kConfig.tile.n>;
-  using Output = arch::Accumulator<kColumns>;
+  using Output = atom::Fragment<atom::Sm90Accumulator<kColumns>>;
   using SharedD = atom::SharedColumns<kConfig.operands.d, kColumns>;  // ((rows of a panel, panels), COLUMNS)
   static_assert(SharedD::kPanelRows == kPanelRows);
 

@@ -41,8 +41,8 @@ template <GemmConfig kConfig> struct Epilogue {
   static constexpr EpilogueTree kTree = kConfig.epilogue;
 
   using Atom = atom::MmaAtom<kConfig.operands.a, kTileN>;
-  using Accumulator = arch::Accumulator<kTileN>;
-  using Output = arch::Accumulator<kColumns>;  // the values that D is rounded from
+  using Accumulator = atom::Fragment<atom::Sm90Accumulator<kTileN>>;
+  using Output = atom::Fragment<atom::Sm90Accumulator<kColumns>>;  // the values that D is rounded from
   static constexpr bool kColumnMajor = kConfig.operands.d_layout == OutputLayout::column;
   using Columns = ColumnOutput<kConfig>;
   using SharedRows = atom::SharedPanels<kOut, kTileM, kPanelBytes>;  // (TILE_M, (columns of a panel, panels))
@@ -298,7 +298,7 @@ template <GemmConfig kConfig> struct Epilogue {
 
   // 16-bit outputs: values 8j .. 8j + 7 of a warp are a 16 x 16 block of four 8 x 8 matrices.
   WW_DEVICE static void write_matrices(const SharedD& sD, int first_row, const Output& output, int part) {
-    auto&& out = arch::wgmma::values(output);
+    auto&& out = arch::values(output);
     const int warp_row = first_row + 16 * static_cast<int>(arch::warp_index() % 4);
     const int lane = static_cast<int>(arch::lane_index());
     const int row = warp_row + lane % 16;  // matrices 0, 1 are rows 0-7, 8-15 of columns 0-7; 2, 3 of columns 8-15

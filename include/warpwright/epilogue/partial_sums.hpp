@@ -14,7 +14,7 @@ template <GemmConfig kConfig> class PartialSums {
   static constexpr bool kInWorkspace = config::sums_in_workspace(kConfig);
   static constexpr int kMmaBlocks = config::mma_blocks_of(kConfig);
   static constexpr pipeline::ClusterShape kCluster = config::cluster_of(kConfig);
-  using Accumulator = arch::Accumulator<kConfig.tile.n>;
+  using Accumulator = atom::Fragment<atom::Sm90Accumulator<kConfig.tile.n>>;
   using Workspace = WorkspaceSum<kConfig>;
   struct NoCluster {
     WW_DEVICE NoCluster(arch::SharedAddress, int) {}

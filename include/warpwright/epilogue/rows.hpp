@@ -14,8 +14,8 @@ template <GemmConfig kConfig> struct EpilogueRows {
   static constexpr EpilogueStages kStages = stages_of(kConfig.epilogue);
   static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
   static constexpr int kColumns = output_columns(kConfig);
-  using Accumulator = arch::Accumulator<kConfig.tile.n>;
-  using Output = arch::Accumulator<kColumns>;
+  using Accumulator = atom::Fragment<atom::Sm90Accumulator<kConfig.tile.n>>;
+  using Output = atom::Fragment<atom::Sm90Accumulator<kColumns>>;
 
   /// Combines gate and up columns into out, which is (64, TILE_N / 2) for each MMA_M block.
   WW_DEVICE static void swiglu(Accumulator (&acc)[kMmaBlocks], Output (&out)[kMmaBlocks]) {

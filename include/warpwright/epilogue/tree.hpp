@@ -11,6 +11,7 @@
 #include "warpwright/arch/common/global.hpp"
 #include "warpwright/arch/common/math.hpp"
 #include "warpwright/atom/mma_atom.hpp"
+#include "warpwright/atom/sm90_accumulator.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
 #include "warpwright/config/sizes.hpp"
 #include "warpwright/epilogue/functions.hpp"
@@ -84,8 +85,8 @@ template <int kAtOnce> WW_HOST_DEVICE constexpr int chunk_of(int values) {
 /// Sets acc[i] = acc[i + kBy]; the first kBy values become the last. After kValues / kBy calls everything is in place
 /// again. Registers have no run-time index, so a loop that always works on the first few is the short way to treat all
 /// of them; ptxas takes seconds over a hundred copies of an activation function.
-template <int kBy, int kN> WW_DEVICE void rotate(arch::Accumulator<kN>& acc) {
-  constexpr int kValues = arch::Accumulator<kN>::kValues;
+template <int kBy, class Fragment> WW_DEVICE void rotate(Fragment& acc) {
+  constexpr int kValues = Fragment::kValues;
   if constexpr (kBy < kValues) {
     float first[kBy];
     WW_UNROLL
@@ -106,7 +107,7 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
   static constexpr int kRoot = stages_of(kTree).body;
   static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
   using Atom = atom::MmaAtom<kConfig.operands.a, kConfig.tile.n>;
-  using Accumulator = arch::Accumulator<kConfig.tile.n>;
+  using Accumulator = atom::Fragment<atom::Sm90Accumulator<kConfig.tile.n>>;
   using Reductions = EpilogueReductions<kConfig>;
   static constexpr bool kByColumn = kConfig.operands.c_layout == OutputLayout::column;
   static constexpr bool kOddN = may_have_odd_n(kConfig);

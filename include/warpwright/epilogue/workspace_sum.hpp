@@ -10,7 +10,7 @@
 #include "warpwright/arch/common/global.hpp"
 #include "warpwright/arch/common/math.hpp"
 #include "warpwright/arch/common/warp.hpp"
-#include "warpwright/arch/sm90/wgmma.hpp"
+#include "warpwright/atom/sm90_accumulator.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
 #include "warpwright/config/sizes.hpp"
 
@@ -22,7 +22,7 @@ template <GemmConfig kConfig> struct WorkspaceSum {
   static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
   static constexpr int kWarps = 4 * kConfig.sm90.consumer_warpgroups;
   static constexpr int kThreads = 32 * kWarps;
-  using Accumulator = arch::Accumulator<kConfig.tile.n>;
+  using Accumulator = atom::Fragment<atom::Sm90Accumulator<kConfig.tile.n>>;
 
   /// Stores this warp's accumulators. All lanes of a consumer warp call it.
   WW_DEVICE static void store_partial(const PartialTiles& partials, i64 slot, int consumer_warpgroup,

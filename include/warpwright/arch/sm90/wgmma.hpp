@@ -12,6 +12,7 @@
 #pragma once
 
 #include "warpwright/arch/common/math.hpp"
+#include "warpwright/arch/common/values.hpp"
 #include "warpwright/arch/sm90/matrix_descriptor.hpp"
 #if defined(__CUDACC__)
 // A kernel compiled at run time multiplies one pair of types and includes only their file (see the function that writes
@@ -131,21 +132,12 @@ template <int kPending, class... Named> WW_DEVICE void wait(Named&... named) {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
   (pin(named), ...);
 }
-/// Returns the values of an accumulator that the thread owns, for code that accesses each of them; put_back returns
-/// what has changed.
-template <int kN> WW_DEVICE const Accumulator<kN>& values(const Accumulator<kN>& d) { return d; }
-template <int kN> WW_DEVICE Accumulator<kN>& values(Accumulator<kN>& d) { return d; }
-template <int kN> WW_DEVICE void put_back(Accumulator<kN>&, const Accumulator<kN>&) {}
-template <int kN> WW_DEVICE void fill(Accumulator<kN>& d, float value) {
-  WW_UNROLL
-  for (int v = 0; v < kN / 2; ++v) d[v] = value;
-}
 /// Declares that no MMA has written `blocks`, and that the next ones overwrite them.
 // ptxas before CUDA 12.9 serialises the MMAs of a loop whose accumulators have no value before it (C7515).
-template <int kN, int kBlocks> WW_DEVICE void begin(Accumulator<kN> (&blocks)[kBlocks]) {
+template <class D, int kBlocks> WW_DEVICE void begin(D (&blocks)[kBlocks]) {
 #if __CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ < 9
   WW_UNROLL
-  for (int u = 0; u < kBlocks; ++u) fill(blocks[u], 0.0f);
+  for (int u = 0; u < kBlocks; ++u) arch::fill(blocks[u], 0.0f);
 #endif
 }
 /// Adds products times the scale of their row to values [first, first + kCount) of d.
@@ -212,18 +204,9 @@ WW_DEVICE void wait(Accumulator<kN>& d, Accumulator<kN>& e, AFragment<kSteps>& a
   wait_at<kPending>(site, d, e);
   hand_back(a, site), hand_back(b, site);
 }
-// These return copies, because a checked module announces each access to memory that the emulator knows. A copy is one
-// access per accumulator instead of one per value, which saves a third of all instructions of a check.
-template <int kN> WW_DEVICE Accumulator<kN> values(const Accumulator<kN>& d) { return d; }
-template <int kN> WW_DEVICE void put_back(Accumulator<kN>& d, const Accumulator<kN>& changed) { d = changed; }
-template <int kN> WW_DEVICE void fill(Accumulator<kN>& d, float value) {
-  Accumulator<kN> filled;
-  for (int v = 0; v < kN / 2; ++v) filled.r[v] = value;
-  d = filled;
-}
-template <int kN, int kBlocks> WW_DEVICE void begin(Accumulator<kN> (&)[kBlocks]) {}
-// values() and put_back() are not used here: this runs for each k-block, and their two copies would be a third of a
-// thread's cache footprint. Three announced accesses stand for all of the loop, whose own are not instrumented.
+template <class D, int kBlocks> WW_DEVICE void begin(D (&)[kBlocks]) {}
+// arch::values() and put_back() are not used here: this runs for each k-block, and their two copies would be a third of
+// a thread's cache footprint. Three announced accesses stand for all of the loop, whose own are not instrumented.
 template <int kCount, int kN>
 WW_UNHOOKED void add_scaled(Accumulator<kN>& __restrict d, const Accumulator<kN>& __restrict products, float upper,
                             float lower, int first) {

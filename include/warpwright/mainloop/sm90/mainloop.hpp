@@ -6,6 +6,7 @@
 #pragma once
 
 #include "warpwright/atom/mma_atom.hpp"
+#include "warpwright/atom/sm90_accumulator.hpp"
 #include "warpwright/atom/tma_atom.hpp"
 #include "warpwright/config/fixed_extents.hpp"
 #include "warpwright/config/shared_memory.hpp"
@@ -41,7 +42,7 @@ template <GemmConfig kConfig> struct Mainloop {
   // The last argument: consumers that transpose B write a stage that a peer of the cluster then fills again.
   using Pipeline = pipeline::TmaPipeline<kConfig.sm90.stages, kCluster, 4 * warpgroups_of_tile(kConfig), kScaleWarps,
                                          kTransposesB && (kCluster.m > 1)>;
-  using Accumulator = arch::Accumulator<kTileN>;
+  using Accumulator = atom::Fragment<atom::Sm90Accumulator<kTileN>>;
   static constexpr bool kStacked = stacks_matrices(kConfig);
   using GlobalA = atom::TileRow<kTileM, kTileK, kStacked>;  // (TILE_M, TILE_K, k)
   template <bool kBatched>
@@ -222,7 +223,7 @@ template <GemmConfig kConfig> struct Mainloop {
   /// -0, the neutral element of addition, because C + 0 would lose the sign of a C of -0.
   WW_DEVICE static void clear(Accumulator (&acc)[kMmaBlocks], float zero = 0.0f) {
     WW_UNROLL
-    for (int u = 0; u < kMmaBlocks; ++u) arch::wgmma::fill(acc[u], zero);
+    for (int u = 0; u < kMmaBlocks; ++u) arch::fill(acc[u], zero);
   }
 
  protected:
@@ -378,8 +379,8 @@ template <GemmConfig kConfig> struct Mainloop {
                                          next ? scale[most][1] : scale[least][1], first);
       }
     } else {
-      auto&& products = arch::wgmma::values(partial);
-      auto&& sums = arch::wgmma::values(acc);
+      auto&& products = arch::values(partial);
+      auto&& sums = arch::values(acc);
       WW_UNROLL
       for (int v = 0; v < Accumulator::kValues; v += 4) {  // two columns, rows r and r + 8
         const ColumnScales column = columns.pair(place.column + 2 * v);
@@ -390,7 +391,7 @@ template <GemmConfig kConfig> struct Mainloop {
           sums[v + i] = arch::fma(products[v + i], scale, sums[v + i]);
         }
       }
-      arch::wgmma::put_back(acc, sums);
+      arch::put_back(acc, sums);
     }
   }
 
@@ -403,9 +404,9 @@ template <GemmConfig kConfig> struct Mainloop {
   }
 
   WW_DEVICE static TilePosition position_of(int consumer_warpgroup, int offset) {
-    using Atom = atom::MmaAtom<kType, kTileN>;
     const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
-    return {consumer_warpgroup * kMmaBlocks * kWarpgroupRows + Atom::row(thread, 0), Atom::column(thread, 0), offset};
+    return {consumer_warpgroup * kMmaBlocks * kWarpgroupRows + Accumulator::first_row(thread),
+            Accumulator::first_column(thread), offset};
   }
 
   // Hopper keeps 13 fraction bits while it accumulates FP8, which suffices for 128 products (docs/numerics.md).

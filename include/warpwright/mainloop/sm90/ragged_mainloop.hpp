@@ -6,6 +6,7 @@
 #pragma once
 
 #include "warpwright/atom/mma_atom.hpp"
+#include "warpwright/atom/sm90_accumulator.hpp"
 #include "warpwright/atom/tma_atom.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/token_widths.hpp"
@@ -37,7 +38,7 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   template <TokenWidth kWidth> struct Shape {
     static constexpr int kMmaBlocks = kWidth.swapped ? kPart / kWarpgroupRows : kWidth.width / kWarpgroupRows;
     static constexpr int kN = kWidth.swapped ? kWidth.width : kPart;
-    using Accumulator = arch::Accumulator<kN>;
+    using Accumulator = atom::Fragment<atom::Sm90Accumulator<kN>>;
     using Scales = ThreadScales<kMmaBlocks, kN, kWidth.swapped>;
     // Promoted and partial accumulators of every MMA_M block must leave registers for scales and addresses.
     static constexpr bool kOverlaps = kMmaBlocks > 1 && kMmaBlocks* kN <= 160;
@@ -187,11 +188,11 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   template <class Accumulator, class ThreadScales>
   WW_DEVICE static void promote(Accumulator& acc, const Accumulator& partial, const ThreadScales& scales,
                                 int mma_block) {
-    auto&& products = arch::wgmma::values(partial);
-    auto&& sums = arch::wgmma::values(acc);
+    auto&& products = arch::values(partial);
+    auto&& sums = arch::values(acc);
     WW_UNROLL
     for (int v = 0; v < Accumulator::kValues; ++v) sums[v] = arch::fma(products[v], scales.at(mma_block, v), sums[v]);
-    arch::wgmma::put_back(acc, sums);
+    arch::put_back(acc, sums);
   }
 
   // The tensor core accumulates over all of K; one k-block stays in flight while the next is waited for.

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which element of a tile each value of a fragment is: Hopper's accumulator, the same transposed, and layouts that exist
+// only in this test, the forms in which a Blackwell kernel reads its accumulators from tensor memory.
+#include "warpwright/atom/fragment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "warpwright/atom/layouts.hpp"
+#include "warpwright/atom/sm90_accumulator.hpp"
+
+namespace ww::atom {
+namespace {
+
+template <int kCount> struct Registers {
+  static constexpr int kValues = kCount;
+  float r[kCount];
+  float& operator[](int v) { return r[v]; }
+  float operator[](int v) const { return r[v]; }
+};
+
+/// tcgen05.ld.32x32b of kColumns neighbouring columns of tensor memory: a thread is a lane, which is a row.
+/// With kHalves the rows of a pair's M = 128 tile: 64 in each CTA, whose lanes 64 to 127 hold the other half of N.
+template <int kM, int kN, int kColumns = kN, bool kHalves = false> struct TensorMemoryRows {
+  using Storage = Registers<kColumns>;
+  template <int kOther> using Resized = TensorMemoryRows<kM, kOther, kOther, kHalves>;
+  static constexpr int kLineExtent = kM, kAlong = kN;
+  static constexpr int kLines = 1, kPairs = kColumns / 2;
+  static constexpr int kLineLanes = 1, kWarpLines = 32;
+  static constexpr bool kPairsAlongM = false;
+  static constexpr int first_line(int thread) { return thread % kM; }
+  static constexpr int first_along(int thread) { return kHalves ? thread / kM * (kN / 2) : 0; }
+  static constexpr int line_offset(int) { return 0; }
+  static constexpr int pair_offset(int pair) { return 2 * pair; }
+  static constexpr int value(int, int pair) { return 2 * pair; }
+  static constexpr int line_of(int) { return 0; }
+  static constexpr int pair_of(int v) { return v / 2; }
+  static Pair neighbours(float low, float high) { return {low, high}; }
+};
+
+/// Checks that 128 threads hold every element of the tile once, that the loops agree with row() and column(), and that
+/// value() is the inverse of line_of() and pair_of().
+template <class F> void expect_every_element_once() {
+  using L = typename F::Layout;
+  std::set<std::pair<int, int>> seen;
+  for (int thread = 0; thread < 128; ++thread) {
+    F fragment;
+    for (int v = 0; v < F::kValues; ++v) {
+      EXPECT_EQ(L::value(L::line_of(v), L::pair_of(v)) + v % 2, v);
+      fragment[v] = static_cast<float>(v);
+      EXPECT_TRUE(seen.insert({F::row(thread, v), F::column(thread, v)}).second) << thread << ", " << v;
+    }
+    std::vector<std::tuple<int, int, float>> elements, of_pairs, of_lines;
+    const auto line_start = [](int line) { return L::line_offset(line); };
+    const auto add = [](auto& list, int line, int along, float x) {
+      if (F::kPairsAlongM) list.emplace_back(along, line, x);
+      else list.emplace_back(line, along, x);
+    };
+    for_each_element(fragment, [&](int row, int column, float& x) { elements.emplace_back(row, column, x); });
+    for_each_pair(fragment, [&](int line, int pair, float& x, float& y) {
+      add(of_pairs, line_start(line), L::pair_offset(pair), x);
+      add(of_pairs, line_start(line), L::pair_offset(pair) + 1, y);
+    });
+    for (int line = 0; line < F::kLines; ++line)
+      for_each_of_line(fragment, line, [&](int along, float& x) { add(of_lines, line_start(line), along, x); });
+    for (int v = 0; v < F::kValues; ++v)
+      EXPECT_EQ(elements[v], std::tuple(F::row(thread, v) - F::first_row(thread),
+                                        F::column(thread, v) - F::first_column(thread), static_cast<float>(v)));
+    for (auto* list : {&of_pairs, &of_lines}) {
+      EXPECT_EQ(std::set(list->begin(), list->end()), std::set(elements.begin(), elements.end()));
+      EXPECT_EQ(list->size(), elements.size());
+    }
+  }
+  EXPECT_EQ(seen.size(), static_cast<size_t>(F::kRows) * F::kColumns);
+  EXPECT_LE(seen.rbegin()->first, F::kRows - 1);
+  for (const auto& [row, column] : seen) EXPECT_TRUE(row >= 0 && column >= 0 && column < F::kColumns);
+}
+
+TEST(Fragment, EveryLayoutHoldsEveryElementOnce) {
+  expect_every_element_once<Fragment<Sm90Accumulator<8>>>();
+  expect_every_element_once<Fragment<Sm90Accumulator<152>>>();
+  expect_every_element_once<Fragment<Transposed<Sm90Accumulator<8>>>>();
+  expect_every_element_once<Fragment<Transposed<Sm90Accumulator<40>>>>();
+  expect_every_element_once<Fragment<TensorMemoryRows<128, 32>>>();           // M = 128, or 256 of a pair
+  expect_every_element_once<Fragment<TensorMemoryRows<64, 64, 32, true>>>();  // M = 128 of a pair
+  expect_every_element_once<Fragment<Transposed<TensorMemoryRows<128, 16>>>>();
+}
+
+template <int kN> void expect_accumulator() {
+  using F = Fragment<Sm90Accumulator<kN>>;
+  using T = Fragment<Transposed<Sm90Accumulator<kN>>>;
+  static_assert(F::kRows == 64 && F::kColumns == kN && T::kRows == kN && T::kColumns == 64);
+  const AccumulatorLayout<kN> layout;
+  for (int thread = 0; thread < 128; ++thread)
+    for (int v = 0; v < kN / 2; ++v) {
+      const int row = F::row(thread, v), column = F::column(thread, v);
+      ASSERT_EQ(row + 64 * column, layout(make_coord(thread, v))) << thread << ", " << v;
+      ASSERT_EQ(std::pair(T::row(thread, v), T::column(thread, v)), std::pair(column, row)) << thread << ", " << v;
+    }
+}
+
+TEST(Fragment, AccumulatorsHoldRowsAndColumnsAsTheLayoutSays) {
+  expect_accumulator<8>();
+  expect_accumulator<24>();
+  expect_accumulator<128>();
+  expect_accumulator<256>();
+}
+
+/// Which lanes share a line: exactly kLineLanes neighbours, so that reductions need only their shuffles.
+template <class L> void expect_lines_of_neighbours() {
+  for (int thread = 0; thread < 128; ++thread)
+    for (int other = thread / 32 * 32; other < thread / 32 * 32 + 32; ++other)
+      EXPECT_EQ(L::first_line(thread) == L::first_line(other), thread / L::kLineLanes == other / L::kLineLanes)
+          << thread << ", " << other;
+  EXPECT_EQ(L::kWarpLines, 32 / L::kLineLanes * L::kLines);
+}
+
+TEST(Fragment, NeighbouringLanesShareALine) {
+  expect_lines_of_neighbours<Sm90Accumulator<64>>();
+  expect_lines_of_neighbours<TensorMemoryRows<128, 32>>();
+  expect_lines_of_neighbours<TensorMemoryRows<64, 64, 32, true>>();
+}
+
+/// Rows and columns of tensor memory, from which kernels read M = 64 as 16x256b: lane t / 4 or 8 further, columns
+/// 2 (t % 4) and the next of every eight. This is the layout of Hopper's accumulator.
+TEST(Fragment, SixtyFourRowsOfTensorMemoryAreHoppersAccumulator) {
+  using F = Fragment<Sm90Accumulator<32>>;
+  for (int thread = 0; thread < 128; ++thread)
+    for (int i = 0; i < F::kValues; ++i) {
+      const int lane = thread % 32 / 4 + 8 * (i % 4 / 2);  // of the warp's 32, of which M = 64 uses the first 16
+      EXPECT_EQ(F::row(thread, i), thread / 32 * 16 + lane);
+      EXPECT_EQ(F::column(thread, i), i / 4 * 8 + 2 * (thread % 4) + i % 2);
+    }
+}
+
+}  // namespace
+}  // namespace ww::atom
