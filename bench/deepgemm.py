@@ -53,10 +53,10 @@ def masked(a: torch.Tensor, b: torch.Tensor, d: torch.Tensor, scale_a: torch.Ten
     module().fp8_m_grouped_gemm_nt_masked((a, scale_a), (b, scale_b), d, counts, expected)
 
 
-def block_scales(rows: int, k: int, groups: int = 0) -> torch.Tensor:
+def block_scales(rows: int, k: int, groups: int = 0, device: str = "cuda") -> torch.Tensor:
     """Empty scales of A in the layout that needs no launch of DeepGEMM's to transpose them: rows contiguous."""
     shape = (groups,) if groups else ()
-    return torch.empty((*shape, -(-k // 128), -(-rows // 4) * 4), device="cuda").transpose(-2, -1)[..., :rows, :]
+    return torch.empty((*shape, -(-k // 128), -(-rows // 4) * 4), device=device).transpose(-2, -1)[..., :rows, :]
 
 
 @dataclasses.dataclass

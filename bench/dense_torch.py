@@ -59,17 +59,17 @@ class Operands:
     tensor: Tuple[torch.Tensor, torch.Tensor]  # (1), (1)
 
 
-def make_sets(case: Case, seed: int) -> List[Operands]:
-    generator = torch.Generator(device="cuda").manual_seed(seed)
+def make_sets(case: Case, seed: int, device: str = "cuda") -> List[Operands]:
+    generator = torch.Generator(device=device).manual_seed(seed)
     size = case.m * case.k + case.n * case.k + 2 * case.m * case.n
     sets = []
     for _ in range(min(256, max(2, -(-ROTATION_BYTES // size)))):
         a, b = normal((case.m, case.k), generator), normal((case.n, case.k), generator)
-        scale_a = deepgemm.block_scales(case.m, case.k)
+        scale_a = deepgemm.block_scales(case.m, case.k, device=device)
         scale_a.copy_(scales((case.m, -(-case.k // 128)), generator))
         sets.append(Operands(
             a, b, (a.to(torch.bfloat16), b.to(torch.bfloat16)),
-            torch.empty((case.m, case.n), dtype=torch.bfloat16, device="cuda"),
+            torch.empty((case.m, case.n), dtype=torch.bfloat16, device=device),
             (scale_a, scales((-(-case.n // 128), -(-case.k // 128)), generator)),
             (scales((1,), generator), scales((1,), generator))))
     return sets

@@ -121,13 +121,13 @@ class Case:
         return p
 
 
-def make_sets(case: Case, masked: bool, layouts: List[str], seed: int) -> List[Operands]:
-    generator = torch.Generator(device="cuda").manual_seed(seed)
+def make_sets(case: Case, masked: bool, layouts: List[str], seed: int, device: str = "cuda") -> List[Operands]:
+    generator = torch.Generator(device=device).manual_seed(seed)
     sets = []
     for _ in range(min(256, max(2, -(-ROTATION_BYTES // case.set_bytes())))):
         operands = Operands(
             a=normal((case.m, case.k), generator), b=normal((case.groups, case.n, case.k), generator),
-            d=torch.empty((case.m, case.n), dtype=torch.bfloat16, device="cuda"),
+            d=torch.empty((case.m, case.n), dtype=torch.bfloat16, device=device),
             row=(scales((case.m,), generator), scales((case.groups, case.n), generator)),
             block=(scales((case.blocks_k, round_up(case.m, 4)), generator),
                    scales((case.groups, case.blocks_n, case.blocks_k), generator)),
@@ -301,7 +301,7 @@ def summary(case: Case, contenders: List[Contender], clocks: List[str], sets: in
     return result
 
 
-HEADER = (f"{'case':<42}{'rowcol':>9}{'block':>9}{'tensor':>9}{'torch':>9}{'torch/rc':>9}{'of roof':>8} | table: "
+TITLES = (f"{'case':<42}{'rowcol':>9}{'block':>9}{'tensor':>9}{'torch':>9}{'torch/rc':>9}{'of roof':>8} | table: "
           f"{'torch':>8}{'hpc 1':>8}{'hpc blk':>8}{'deepgemm':>9}   best of ours")
 
 
@@ -386,7 +386,7 @@ def main() -> int:
                          options.compile_threads)
     record["compile_seconds"] = time.monotonic() - start
     print(f"{record['device']}, torch {torch.__version__}; plans in {record['compile_seconds']:.0f} s", flush=True)
-    print(HEADER, flush=True)
+    print(TITLES, flush=True)
 
     def lines(case: Case, result: Dict[str, Any]) -> List[str]:
         return [table_row(case.name, result)] + ([variants_row(result)] if options.variants else [])

@@ -28,13 +28,19 @@ class Library:
     def __init__(self, path: str, device: str) -> None:
         self.c = Interface(path)
         self.device = self.c.open(device)
+        self.memory = "cuda" if device.startswith("cuda") else "cpu"  # of operands, as torch calls it
 
     @staticmethod
     def on(path: str, device: str) -> "Library":
         """Opens `device` in torch's context, which the library shares."""
-        torch.cuda.set_device(torch.device(device))
-        torch.zeros(1, device="cuda")  # torch makes its context at the first use
+        if device.startswith("cuda"):
+            torch.cuda.set_device(torch.device(device))
+            torch.zeros(1, device="cuda")  # torch makes its context at the first use
         return Library(path, device)
+
+    def stream(self) -> ctypes.c_void_p:
+        """torch's current stream; null on an emulated device, which has none."""
+        return ctypes.c_void_p(torch.cuda.current_stream().cuda_stream if self.memory == "cuda" else None)
 
     def description(self) -> str:
         info = HEADER.make("ww_device_info")
@@ -75,8 +81,9 @@ class Launcher:
         library.c.call("plan_config", plan.handle, ctypes.byref(config))
         library.c.call("plan_workspace_bytes", plan.handle, ctypes.byref(size))
         self.config = (config.value or b"").decode()
-        self.workspace = torch.zeros(max(16, size.value), dtype=torch.uint8, device="cuda")
-        self.status = torch.zeros(1, dtype=torch.int32, device="cuda")
+        whole = torch.zeros(max(16, size.value) + 255, dtype=torch.uint8, device=library.memory)
+        self.workspace = whole[-whole.data_ptr() % 256:]  # aligned, which memory of the CPU is not by itself
+        self.status = torch.zeros(1, dtype=torch.int32, device=library.memory)
 
     def __call__(self, a: torch.Tensor, b: torch.Tensor, d: torch.Tensor, scale_a: Optional[torch.Tensor],
                  scale_b: Optional[torch.Tensor], sizes: Optional[torch.Tensor] = None) -> None:
@@ -88,8 +95,7 @@ class Launcher:
                                workspace_bytes=self.workspace.numel())
         if self.plan.operation == "grouped":
             operands.sizes, operands.status = address(sizes), address(self.status)
-        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-        self.library.c.call(self.plan.operation + "_run", self.plan.handle, operands, stream)
+        self.library.c.call(self.plan.operation + "_run", self.plan.handle, operands, self.library.stream())
 
     def widths(self) -> str:
         """ "8:3,64n:12": tiles of each token width of the last run, "n" where A is on the M side; empty where the kernel

@@ -45,16 +45,16 @@ def round_up(value: int, step: int) -> int:
 
 def normal(shape: Tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
     """N(0,1) in e4m3. In pieces: FP32 of the largest operands would not fit beside them."""
-    out = torch.empty(math.prod(shape), dtype=torch.float8_e4m3fn, device="cuda")
+    out = torch.empty(math.prod(shape), dtype=torch.float8_e4m3fn, device=generator.device)
     piece = 1 << 27
     for at in range(0, out.numel(), piece):
         part = out[at:at + piece]
-        part.copy_(torch.randn(part.numel(), device="cuda", generator=generator).to(torch.float8_e4m3fn))
+        part.copy_(torch.randn(part.numel(), device=generator.device, generator=generator).to(torch.float8_e4m3fn))
     return out.view(shape)
 
 
 def scales(shape: Tuple[int, ...], generator: torch.Generator) -> torch.Tensor:
-    return torch.rand(shape, device="cuda", generator=generator) * 0.5 + 0.75
+    return torch.rand(shape, device=generator.device, generator=generator) * 0.5 + 0.75
 
 
 def excess(got: torch.Tensor, expected: torch.Tensor, k: int) -> float:
@@ -94,7 +94,10 @@ def smi(fields: str) -> List[str]:
         return []
 
 
-def race(contenders: List[Contender], seconds: float, replays: int, seed: int) -> List[str]:
+def race(contenders: List[Contender], seconds: float, replays: int, seed: int, load: float = LOAD_SECONDS,
+         most: int = 31) -> List[str]:
+    """Appends a time of every contender to its `us` for each counted round: `seconds` of them after `load` seconds, at
+    least `replays` and at most `most`."""
     # Random, because at the power limit a replay's clock depends on the preceding replay. In a fixed order a contender
     # that followed torch, which takes less power, was up to 7 % faster than the same kernel two places later.
     rng = random.Random(seed)
@@ -114,8 +117,8 @@ def race(contenders: List[Contender], seconds: float, replays: int, seed: int) -
     first = rounds(2)
     torch.cuda.synchronize()
     one = first[1][1][0].elapsed_time(first[1][1][-1]) * 1e-3
-    rounds(max(1, math.ceil(LOAD_SECONDS / one)))  # no wait after it: the load goes on into what counts
-    counted = rounds(max(replays, min(31, int(seconds / one))))
+    rounds(max(1, math.ceil(load / one)))  # no wait after it: the load goes on into what counts
+    counted = rounds(max(replays, min(most, int(seconds / one))))
     clocks = smi("clocks.sm,power.draw")  # while the queue is worked off
     torch.cuda.synchronize()
     for order, events in counted:
@@ -135,14 +138,19 @@ def attempt(contender: Contender, action: Callable[[], Any]) -> Any:
         return None
 
 
-def race_all(contenders: List[Contender], sets: List[Any], options: argparse.Namespace) -> List[str]:
-    """Times of all that have no error yet, into Contender.us; clock in MHz and power in W while they ran."""
+def capture_all(contenders: List[Contender], sets: List[Any]) -> List[Contender]:
+    """Returns those that have no error, each with a graph of as many calls as the fastest needs for a replay."""
     times = [attempt(c, lambda: call_seconds(c, sets)) for c in contenders]  # pylint: disable=cell-var-from-loop
     fastest = min((t for t in times if t), default=1e-3)
     calls = round_up(int(min(MAX_CALLS, max(MIN_CALLS, GRAPH_SECONDS / fastest))), len(sets))
     for contender in contenders:
         attempt(contender, lambda: capture(contender, sets, calls))  # pylint: disable=cell-var-from-loop
-    racing = [c for c in contenders if c.error is None]
+    return [c for c in contenders if c.error is None]
+
+
+def race_all(contenders: List[Contender], sets: List[Any], options: argparse.Namespace) -> List[str]:
+    """Times of all that have no error yet, into Contender.us; clock in MHz and power in W while they ran."""
+    racing = capture_all(contenders, sets)
     return race(racing, options.seconds, options.replays, options.seed) if racing else []
 
 
