@@ -18,6 +18,11 @@ struct KRange {
   i32 first = 0, blocks = 0;
 };
 
+/// The K of a group that may begin and end at any row of K: `rows` rows that end before row `end`.
+struct KRows : KRange {
+  i32 rows = 0, end = 0;
+};
+
 /// Workspace for tiles whose K splits several clusters reduce: slots of one FP32 tile each, and a flag for each slot
 /// and consumer warp.
 struct PartialTiles {

@@ -34,9 +34,9 @@ template <GemmConfig kConfig> class PartialSums {
 
   /// Returns true if acc is then the sum of all of `tile`, and this CTA stores it. All threads of a consumer warpgroup
   /// call it.
-  template <class Scheduler>
-  WW_DEVICE bool complete(const config::PartialTiles& partials, Accumulator (&acc)[kMmaBlocks],
-                          const Scheduler& scheduler, const scheduler::Tile& tile) {
+  template <class Walk, class Tile>
+  WW_DEVICE bool complete(const config::PartialTiles& partials, Accumulator (&acc)[kMmaBlocks], const Walk& walk,
+                          const Tile& tile) {
     if constexpr (kInCluster) {
       if (!is_first_along_k()) {
         cluster_.send_partial(acc, tile.k.blocks > 0);
@@ -45,7 +45,7 @@ template <GemmConfig kConfig> class PartialSums {
       cluster_.reduce(acc, min(kCluster.k, tile.cluster_k.blocks));
     }
     if constexpr (kInWorkspace) {
-      const scheduler::FixUp fix_up = scheduler.fix_up(tile);
+      const scheduler::FixUp fix_up = walk.fix_up(tile);
       if (tile.k.first != 0) {
         Workspace::store_partial(partials, fix_up.slot, consumer_warpgroup_, acc);
         return false;

@@ -5,6 +5,7 @@
 //   every role of every CTA:                wait for the number -> tile
 #pragma once
 
+#include "warpwright/arch/common/role.hpp"
 #include "warpwright/arch/common/shared.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -45,10 +46,10 @@ template <GemmConfig kConfig, int kReaders> class Dynamic {
     return true;
   }
 
-  WW_DEVICE FixUp fix_up(const Tile&) const { return {}; }
-
-  /// Runs the scheduler warp: all lanes of one warp of CTA 0 call it.
+  /// Runs the scheduler warp: all lanes of one warp of each CTA call it; that of CTA 0 serves the cluster.
   WW_DEVICE static void serve(const SchedulerParams& params, arch::SharedAddress base) {
+    if (arch::cluster_rank() != 0) return;
+    arch::role("scheduler");
     Ring ring(base + kShared.work_tile_barriers, pipeline::Role::producer);
     const u32 takers = static_cast<u32>(CtaPosition::clusters()), tiles = static_cast<u32>(params.grid.tiles());
     u32 number = static_cast<u32>(CtaPosition::cluster());

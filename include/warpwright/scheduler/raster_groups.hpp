@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of rows as one static, rasterised order of tiles of TILE_M rows (variants contiguous and masked).
+// The tile source of groups of rows in normal orientation (variants contiguous and masked): one static, rasterised
+// order of tiles of TILE_M rows.
 // - Token tiles of all groups follow one another. A group has as few tiles as hold its rows. A part is
 //   the rows of one consumer warpgroup; the parts of a group are spread evenly over its tiles, so that its tiles take
 //   equally long and find their shared weights in L2.
@@ -10,9 +11,11 @@
 // the same CTAs.
 #pragma once
 
-#include "warpwright/pipeline/arrivals.hpp"
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/config/sizes.hpp"
 #include "warpwright/scheduler/group_table.hpp"
 #include "warpwright/scheduler/tile_grid.hpp"
+#include "warpwright/scheduler/tile_source.hpp"
 
 namespace ww::scheduler {
 
@@ -22,19 +25,27 @@ struct GroupedTile {
   bool shares;  // its weights with the peers of its cluster
 };
 
-/// kParts consumer warpgroups share the rows of a tile.
-template <int kThreads, int kTileM, int kParts, pipeline::ClusterShape kCluster> class RasterGroups {
-  static_assert(kCluster.n == 1 && kCluster.m <= 2);
-  static constexpr int kPartRows = kTileM / kParts;
+template <GemmConfig kConfig> class RasterGroups : public PlainSource {
+  static constexpr int kThreads = config::threads_of(kConfig), kTileM = kConfig.tile.m;
+  static constexpr pipeline::ClusterShape kCluster = config::cluster_of(kConfig);
+  static_assert(kCluster.n == 1 && kCluster.m <= 2 && kCluster.k == 1);
+  static constexpr config::RasterSharedPlan kShared = config::raster_shared_plan(kConfig);
 
  public:
-  /// `table` has 12 bytes for each of `capacity` >= G groups.
-  WW_DEVICE RasterGroups(arch::SharedAddress table, int capacity, int tiles_n, int raster)
-      : groups_(table, capacity), first_tiles_(table + 8 * capacity), raster_{0, tiles_n, raster} {}
+  using Tile = GroupedTile;
+  static constexpr int kPartRows = kTileM / kConfig.sm90.consumer_warpgroups;  // of a tile, of a consumer warpgroup
 
-  /// Builds the table. All threads of the CTA call it; it ends with a barrier. `scratch` has
-  /// arch::cta::scan_bytes(kThreads).
-  WW_DEVICE void build(const GroupSizes& sizes, arch::SharedAddress scratch) {
+  WW_DEVICE RasterGroups(const config::GroupedArguments& arguments, arch::SharedAddress shared)
+      : arguments_(arguments),
+        shared_(shared),
+        groups_(shared + kShared.tables, group_capacity(kConfig)),
+        first_tiles_(shared + kShared.tables + 8 * group_capacity(kConfig)),
+        raster_{0, arguments.tiles_n, arguments.raster} {}
+
+  /// Builds the table of groups and of the token tiles before each; it ends with a barrier.
+  WW_DEVICE void prepare() {
+    const GroupSizes& sizes = arguments_.groups;
+    const arch::SharedAddress scratch = shared_ + kShared.scan;
     groups_.build(sizes, scratch);
     group_count_ = sizes.groups;
     const int thread = static_cast<int>(arch::thread_index());
@@ -53,10 +64,17 @@ template <int kThreads, int kTileM, int kParts, pipeline::ClusterShape kCluster>
     arch::named_barrier::sync_cta();
   }
 
-  /// One role's iteration over the tiles of this CTA.
+  WW_DEVICE i32 k_blocks() const { return arguments_.k_blocks; }
+  WW_DEVICE bool has_products() const { return k_blocks() != 0; }
+  WW_DEVICE static const Tile& at(const Tile& tile) { return tile; }
+  WW_DEVICE i32 k_blocks_of(const Tile&) const { return k_blocks(); }
+  /// Returns the number of consumer warpgroups that have rows of `tile`.
+  WW_DEVICE static int parts_of(const Tile& tile) { return ceil_div(tile.rows, kPartRows); }
+  WW_DEVICE static bool is_part(const Tile& tile) { return parts_of(tile) < kConfig.sm90.consumer_warpgroups; }
+
   class Walk {
    public:
-    WW_DEVICE explicit Walk(const RasterGroups& groups)
+    WW_DEVICE Walk(const RasterGroups& groups, Reader)
         : groups_(groups),
           place_(static_cast<int>(arch::block_index()) / kCluster.size()),
           self_(static_cast<int>(arch::cluster_rank())) {}
@@ -106,6 +124,8 @@ template <int kThreads, int kTileM, int kParts, pipeline::ClusterShape kCluster>
     return {group, range.start + done, min(rows, range.count - done), tile_n, true};
   }
 
+  const config::GroupedArguments& arguments_;
+  arch::SharedAddress shared_;
   GroupTable<kThreads> groups_;
   arch::SharedAddress first_tiles_;
   TileGrid raster_;

@@ -22,8 +22,6 @@ template <pipeline::ClusterShape kCluster> class StaticPersistent {
     return true;
   }
 
-  WW_DEVICE FixUp fix_up(const Tile&) const { return {}; }
-
  private:
   const SchedulerParams& params_;
   int k_blocks_, next_;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scheduler's tiles, and its parameters at launch. Every scheduler of the dense kernel has one interface:
-//   Scheduler scheduler(params, k_blocks, shared, reader);
-//   while (scheduler.next(tile)) ...     scheduler.fix_up(tile): how its K splits are reduced
-// Each role of each CTA has its own scheduler; all see the same tiles in the same order.
+// The tiles of the dense kernels' schedulers, and the schedulers' parameters at launch. All have one interface:
+//   Order order(params, k_blocks, shared, reader);
+//   while (order.next(tile)) ...     order.fix_up(tile), where it splits K: how the splits are reduced
+// scheduler/dense_tiles.hpp makes a tile source of a scheduler.
 #pragma once
 
 #include "warpwright/arch/common/special.hpp"
-#include "warpwright/arch/common/warp.hpp"
 #include "warpwright/pipeline/arrivals.hpp"
 #include "warpwright/scheduler/tile_grid.hpp"
+#include "warpwright/scheduler/tile_source.hpp"
 #include "warpwright/scheduler/work_tile_counter.hpp"
 
 namespace ww::scheduler {
@@ -18,8 +18,6 @@ struct Tile {
   i32 index = 0;     // cluster tile, in the order of the grid
   KRange k;          // the k-blocks of this CTA
   KRange cluster_k;  // those of all CTAs along K of this cluster
-  // K-grouped, where groups end at any row of K: the number of rows, and the row behind the last.
-  i32 rows = 0, end = 0;
 };
 
 /// The reduction of a tile's K splits through the workspace. Split 0 begins at k-block 0; its owner adds the others in
@@ -28,16 +26,6 @@ struct FixUp {
   i32 splits = 1;  // 1: no other cluster has a split of this tile
   i64 slot = 0;    // of this split; for the owner of split 0, the slot of split 1
 };
-
-/// The caller of next(): a whole warp, or one thread that stands for its warp.
-enum class Reader { warp, thread };
-
-/// Returns `value`, which is the same in all lanes of a calling warp, as a value that the compiler knows to be uniform.
-// Otherwise everything that follows from the tile, such as the stage of the ring and its descriptors, lives in ordinary
-// registers and is moved to uniform ones between wgmmas; a mainloop loses 15 to 25 % to that.
-WW_DEVICE i32 uniform_for(Reader reader, i32 value) {
-  return reader == Reader::warp ? static_cast<i32>(arch::warp::uniform(static_cast<u32>(value))) : value;
-}
 
 struct SchedulerParams {
   TileGrid grid;

@@ -6,6 +6,8 @@
 
 #include "warpwright/arch/common/global.hpp"
 #include "warpwright/arch/common/tensor_map_update.hpp"
+#include "warpwright/arch/common/tma.hpp"
+#include "warpwright/config/fixed_extents.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
 #include "warpwright/config/gemm_config.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -25,6 +27,17 @@ WW_DEVICE const arch::TensorMap& map_of_b(const GemmArguments& arguments, TileCo
   if constexpr (kConfig.operands.pointer_array) return arguments.maps[kMapsOfMatrix * tile.batch + 1];
   else if constexpr (maps_groups(kConfig)) return arguments.maps[kMapsOfGroup * tile.batch + 1];
   else return arguments.b;
+}
+
+/// Prefetches the tensor maps that are launch parameters. One thread calls it.
+template <GemmConfig kConfig> WW_DEVICE void prefetch_maps(const GemmArguments& arguments) {
+  if constexpr (!kConfig.operands.pointer_array) {
+    if (!maps_groups(kConfig) && k_blocks_of<kConfig>(arguments) > 0) {
+      arch::tma::prefetch(arguments.a);
+      arch::tma::prefetch(arguments.b);
+    }
+    arch::tma::prefetch(arguments.d);
+  }
 }
 
 /// Acquires the maps of A and B of `tile`. The thread that loads from them calls it.

@@ -64,6 +64,7 @@ template <GemmConfig kConfig> struct Mainloop {
   /// Loads k-blocks `k` of `tile`. One thread calls it.
   WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
                              TileCoord tile, KRange k) {
+    if constexpr (maps_groups(kConfig)) k.first = 0;  // the maps begin where the group does
     load_blocks(arguments, base, pipeline, tile, k.first, k.first + k.blocks, {});
   }
   /// Loads k-blocks [first, last) of `tile`; the token is for the first of them. One thread calls it.
@@ -76,16 +77,21 @@ template <GemmConfig kConfig> struct Mainloop {
                token);
   }
 
-  /// Loads the K of a group: `rows` rows of A (K, M) and B (K, N) that end before row `end`. One thread calls it.
+  /// Loads the K of a group: the rows `k` of A (K, M) and B (K, N). One thread calls it.
   // A and B are rank-3 tensors (M, K, K + 1) whose last two modes have the same stride ld, so that (m, x, y) is at row
   // x + y - K. A box from x = K - rows of plane y = end on begins where the group does. Since no plane has more than K
   // rows, it ends where the group does: TMA fills the rest of the last stage with zeros, whatever the next group holds.
   // No tensor map changes from group to group.
-  WW_DEVICE static void load_rows(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
-                                  TileCoord tile, i32 rows, i32 end, int k_blocks) {
-    const GlobalA gA{tile.m * kTileM, end, arguments.k - rows};
-    const atom::TileRow<kTileN, kTileK, kStacked> gB{tile.n * kTileN, end, arguments.k - rows};
-    fill<true>(atom::TmaLoadAtom{arguments.a}, gA, atom::TmaLoadAtom{arguments.b}, gB, 0, k_blocks, base, pipeline, {});
+  WW_DEVICE static void load(const GemmArguments& arguments, arch::SharedAddress base, Pipeline& pipeline,
+                             TileCoord tile, KRows k) {
+    if constexpr (has_k_tails(kConfig)) {
+      const GlobalA gA{tile.m * kTileM, k.end, arguments.k - k.rows};
+      const atom::TileRow<kTileN, kTileK, kStacked> gB{tile.n * kTileN, k.end, arguments.k - k.rows};
+      fill<true>(atom::TmaLoadAtom{arguments.a}, gA, atom::TmaLoadAtom{arguments.b}, gB, 0, k.blocks, base, pipeline,
+                 {});
+    } else {
+      load(arguments, base, pipeline, tile, static_cast<KRange>(k));
+    }
   }
 
   /// Fills k_blocks stages from gA (TILE_M, TILE_K, k) and gB (TILE_N, TILE_K, k). One thread calls it. Peers of the
@@ -202,14 +208,14 @@ template <GemmConfig kConfig> struct Mainloop {
   WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
                                  Accumulator (&acc)[kMmaBlocks]) {
     pipeline::Unordered order({}, 0);
-    multiply_as<Mainloop>(k_blocks, base, pipeline, consumer_warpgroup, acc, order, 0);
+    multiply_as<Mainloop, false>(k_blocks, base, pipeline, consumer_warpgroup, acc, order, 0);
   }
   /// Does the same in the warpgroup's turn, which lasts from the first wait for a stage until the last MMAs are issued.
-  /// `offset` is the tile's scale_offset().
-  template <class Order>
+  /// `offset` is the tile's scale_offset(). kVariesK: k_blocks differs from tile to tile.
+  template <bool kVariesK, class Order>
   WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
                                  Accumulator (&acc)[kMmaBlocks], Order& order, int offset) {
-    multiply_as<Mainloop>(k_blocks, base, pipeline, consumer_warpgroup, acc, order, offset);
+    multiply_as<Mainloop, kVariesK>(k_blocks, base, pipeline, consumer_warpgroup, acc, order, offset);
   }
 
   /// Releases the stages of k_blocks without reading them, for a consumer warpgroup that has no rows in a tile.
@@ -228,14 +234,13 @@ template <GemmConfig kConfig> struct Mainloop {
 
  protected:
   // `Self` determines where A comes from: Mainloop, or a mainloop derived from it.
-  template <class Self, class Order>
+  template <class Self, bool kVariesK, class Order>
   WW_DEVICE static void multiply_as(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
                                     Accumulator (&acc)[kMmaBlocks], Order& order, int offset) {
     if constexpr (kPromotes) clear(acc);
     order.wait();
     // Values that differ from tile to tile are otherwise taken by the compiler to differ from lane to lane.
-    if constexpr (kConfig.sm90.tile_scheduler == TileScheduler::stream_k ||
-                  kConfig.sm90.tile_scheduler == TileScheduler::split_k || groups_k(kConfig)) {
+    if constexpr (kVariesK) {
       pipeline.consumer_uniform();
       k_blocks = static_cast<int>(arch::warp::uniform(static_cast<u32>(k_blocks)));
     }

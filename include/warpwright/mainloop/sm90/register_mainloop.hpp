@@ -25,10 +25,11 @@ template <GemmConfig kConfig> struct RegisterMainloop : Mainloop<kConfig> {
   using Reader = atom::FragmentReader<kType, kConfig.operands.layout.a>;
 
   /// As in Mainloop.
-  template <class Order>
+  template <bool kVariesK, class Order>
   WW_DEVICE static void multiply(int k_blocks, arch::SharedAddress base, Pipeline& pipeline, int consumer_warpgroup,
                                  Accumulator (&acc)[kMmaBlocks], Order& order, int offset) {
-    Base::template multiply_as<RegisterMainloop>(k_blocks, base, pipeline, consumer_warpgroup, acc, order, offset);
+    Base::template multiply_as<RegisterMainloop, kVariesK>(k_blocks, base, pipeline, consumer_warpgroup, acc, order,
+                                                           offset);
   }
 
   // As in Mainloop, which explains the do-while loop.

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all product kernels do alike: set-up, roles, and exit. A kernel is a tile source, a mainloop and an epilogue;
+// `Kernel` names them and adds what is its own:
+//   Params, Source (scheduler/tile_source.hpp), Mainloop (Pipeline, kCluster, kScaleWarps), kRegisters, kBarriers
+//   initialize(params, shared)    one thread: every barrier of the CTA, and prefetches of tensor maps
+//   Loader                        the producer's state; load(params, shared, pipeline, source, tile) fills the stages
+//   load_scales(params, shared, pipeline, source, tile, warp)     a warp of the scale loaders
+//   consume(params, shared, source, consumer_warpgroup)           a consumer warpgroup, all of its tiles
+// Roles of warpgroup 0: thread 0 loads operands, warps 1 and 2 load block scales, warp 3 serves the source. They have
+// one order of tiles, so that nothing but the ring and the source's own connects them.
+#pragma once
+
+#include "warpwright/arch/common/pdl.hpp"
+#include "warpwright/arch/common/registers.hpp"
+#include "warpwright/arch/common/role.hpp"
+#include "warpwright/pipeline/tma_pipeline.hpp"
+#include "warpwright/scheduler/tile_source.hpp"
+
+namespace ww::kernel {
+
+template <class Kernel> struct Skeleton {
+  static constexpr pipeline::ClusterShape kCluster = Kernel::Mainloop::kCluster;
+  static constexpr u32 kServiceWarp = 3;
+
+  /// Initialises barriers, shows them to the cluster and waits for the preceding launch. All threads call it.
+  template <class Params> WW_DEVICE static void set_up(const Params& params, arch::SharedAddress shared) {
+    if (arch::thread_index() == 0) Kernel::initialize(params, shared);
+    pipeline::make_barriers_visible<kCluster>();
+    arch::pdl::launch_dependents();
+    arch::pdl::wait();  // global memory is left alone before this line
+  }
+
+  /// The end of a kernel: peers may still multicast to, or arrive at, this CTA's shared memory. All threads call it,
+  /// in whole warps.
+  WW_DEVICE static void leave() {
+    if constexpr (kCluster.size() > 1) arch::cluster::sync();
+  }
+
+  /// A kernel of one producer warpgroup and consumer warpgroups.
+  template <class Params> WW_DEVICE static void run(const Params& params) {
+    using Source = typename Kernel::Source;
+    static_assert(scheduler::TileSource<Source>);
+    constexpr auto kRegisters = Kernel::kRegisters;
+    const arch::SharedAddress shared = arch::dynamic_shared();
+    const u32 warpgroup = arch::warp::uniform(arch::warpgroup_index());
+    Source source(params, shared);
+    set_up(params, shared);
+    source.prepare();
+    if (warpgroup == 0) {
+      produce(params, shared, source);
+    } else {
+      if constexpr (kRegisters.consumer > 0) arch::warpgroup::claim_registers<kRegisters.consumer>();
+      const int consumer_warpgroup = static_cast<int>(warpgroup) - 1;
+      arch::role("consumer", consumer_warpgroup);
+      Kernel::consume(params, shared, source, consumer_warpgroup);
+    }
+    leave();
+  }
+
+ private:
+  template <class Params, class Source>
+  WW_DEVICE static void produce(const Params& params, arch::SharedAddress shared, const Source& source) {
+    if constexpr (Kernel::kRegisters.producer > 0) arch::warpgroup::release_registers<Kernel::kRegisters.producer>();
+    if (arch::thread_index() == 0) {
+      arch::role("producer");
+      typename Kernel::Mainloop::Pipeline pipeline(shared + Kernel::kBarriers, pipeline::Role::producer);
+      typename Source::Walk walk(source, scheduler::Reader::thread);
+      typename Kernel::Loader loader;
+      for (typename Source::Tile tile; walk.next(tile);) {
+        arch::note_work(source.k_blocks_of(tile), source.is_part(tile));
+        loader.load(params, shared, pipeline, source, tile);
+      }
+      pipeline.producer_tail();
+    } else if (arch::warp_index() >= 1 && arch::warp_index() <= Kernel::Mainloop::kScaleWarps) {
+      load_scales(params, shared, source);
+    } else if (arch::warp_index() == kServiceWarp) {
+      if constexpr (Source::kServes) source.serve();
+    }
+    arch::warp::sync();  // the cluster barrier that follows is .aligned
+  }
+
+  template <class Params, class Source>
+  WW_DEVICE static void load_scales(const Params& params, arch::SharedAddress shared, const Source& source) {
+    if constexpr (Kernel::Mainloop::kScaleWarps > 0) {
+      const u32 warp = arch::warp_index() - 1;
+      arch::role("scale loader", static_cast<int>(warp));
+      typename Kernel::Mainloop::Pipeline pipeline(shared + Kernel::kBarriers, pipeline::Role::producer);
+      typename Source::Walk walk(source, scheduler::Reader::warp);
+      for (typename Source::Tile tile; walk.next(tile);)
+        Kernel::load_scales(params, shared, pipeline, source, tile, warp);
+    }
+  }
+};
+
+}  // namespace ww::kernel
