@@ -34,7 +34,7 @@ Result<DeviceOptions> to_device_options(const ww_device_options& from) {
 ww_status open(const char* name, const ww_device_options* options, ww_device* device) {
   WW_C_PASS(check_output("device", device));
   *device = nullptr;
-  if (name == nullptr) return refuse("name", "auto, emu:sm90 or cuda:<ordinal>", "null");
+  if (name == nullptr) return refuse("name", accepted_devices(), "null");
   Given<ww_device_options> given;
   WW_C_PASS(given.read("options", options, true));
   WW_C_TRY(DeviceOptions how, to_device_options(*given));
@@ -82,9 +82,7 @@ ww_status get_info(ww_device device, ww_device_info* info) {
   ww_device_info to{};
   to.name = from.name.c_str(), to.description = from.description.c_str();
   to.emulated = from.emulated;
-  switch (from.arch) {
-    case Arch::sm90: to.arch = 90;
-  }
+  to.arch = machine_of(from.arch).capability;
   to.sms = from.sms, to.shared_bytes_per_cta = from.shared_bytes_per_cta;
   to.memory_bytes = from.memory_bytes;
   return write_struct("info", to, info);

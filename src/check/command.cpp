@@ -11,7 +11,7 @@ namespace ww::campaign {
 namespace {
 
 constexpr const char* kProgram = "warpwright check";
-constexpr const char* kDevice = "--device emu:sm90";
+constexpr const char* kDevice = machine_of(kDefaultArch).emulated_device;
 constexpr int kUsualPctDepth = 3;
 
 std::string options_text(const GemmOptions& options) {
@@ -24,13 +24,14 @@ template <class Check> std::string words_of(const Check& check) {
   if (!operation) return {};
   const std::string flags = (*operation)->flags();
   if (flags.empty()) return {};
-  return fmt::format("{} {} {} {}{}", kProgram, (*operation)->name(), kDevice, flags, options_text(check.options));
+  return fmt::format("{} {} --device {} {}{}", kProgram, (*operation)->name(), kDevice, flags,
+                     options_text(check.options));
 }
 
 std::string words_of(const KernelCheck& check) {
   if (check.source.empty() || !check.text.empty()) return {};
-  return fmt::format("{} {} --source {} --entry {} --launch {}", kProgram, kDevice, shell_word(check.source.string()),
-                     shell_word(check.entry), to_text(check.launch));
+  return fmt::format("{} --device {} --source {} --entry {} --launch {}", kProgram, kDevice,
+                     shell_word(check.source.string()), shell_word(check.entry), to_text(check.launch));
 }
 
 }  // namespace

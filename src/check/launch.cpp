@@ -219,7 +219,7 @@ Result<void> check_launch(const CheckLaunch& launch) {
   whole.grid = launch.grid, whole.cluster = launch.cluster, whole.threads = launch.threads;
   whole.shared_bytes = launch.shared_bytes;
   whole.params = &any;
-  WW_CHECK(runtime::check_limits(whole));
+  WW_CHECK(runtime::check_limits(whole, kDefaultArch));
   return check_maps(launch, "launch.parameters, key map");
 }
 

@@ -10,7 +10,7 @@ Result<std::unique_ptr<Runner>> make_runner(const SetUp& job) {
   DeviceOptions options;
   options.cache_dir = job.cache_dir;
   options.emu.check = true;
-  WW_TRY(const Device device, Device::open("emu:sm90", options));
+  WW_TRY(const Device device, Device::open(machine_of(kDefaultArch).emulated_device, options));
   const CheckSettings settings{.math = job.math, .pct_depth = job.pct_depth};
   if (const auto* kernel = std::get_if<KernelCheck>(&job.target)) return make_kernel_runner(device, *kernel, settings);
   return make_operation_runner(device, job.target, settings);

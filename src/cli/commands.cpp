@@ -34,6 +34,19 @@ constexpr unsigned kEveryOperation = kAny | kNone;
 
 using F = Flags;
 
+/// "auto|emu:sm90|cuda:N". Made at compile time, as the table of flags is.
+constexpr auto kDevices = [] {
+  std::array<char, 64> text{};
+  std::size_t at = 0;
+  const auto add = [&](std::string_view more) {
+    for (const char c : more) text.at(at++) = c;
+  };
+  add("auto|");
+  for (int i = 0; i < kArchs; ++i) add(machine_of(static_cast<Arch>(i)).emulated_device), add("|");
+  add("cuda:N");
+  return text;
+}();
+
 constexpr FlagRow kFlags[] = {
     // the problem
     {"--m", &F::m, "INT", "rows of A and D", kGemm, kAll},
@@ -180,12 +193,12 @@ constexpr FlagRow kFlags[] = {
     {"--no-verify", &F::no_verify, "", "compare nothing, also when no size is given", kAny, kRun},
 
     // where it runs
-    {"--device", &F::device, "auto|emu:sm90|cuda:N", "where to run (default auto: cuda:0, else the emulator)", kAny,
+    {"--device", &F::device, kDevices.data(), "where to run (default auto: cuda:0, else the emulator)", kAny,
      kRun | kBench},
-    {"--device", &F::device, "auto|emu:sm90|cuda:N",
+    {"--device", &F::device, kDevices.data(),
      "the device whose kernels to make (default auto: cuda:0, else the emulator)", kEveryOperation, kPrepare},
-    {"--device", &F::device, "auto|emu:sm90|cuda:N", "the device to choose for (default an H200)", kAny, kChoice},
-    {"--device", &F::device, "emu:sm90", "the emulated device", kEveryOperation, kCheck},
+    {"--device", &F::device, kDevices.data(), "the device to choose for (default an H200)", kAny, kChoice},
+    {"--device", &F::device, machine_of(kDefaultArch).emulated_device, "the emulated device", kEveryOperation, kCheck},
     {"--sms", &F::sms, "INT", "CTAs to launch at most (default all of the device)", kAny, kAll},
     {"--seed", &F::seed, "INT", "of the generated operands and of the emulator's schedule (default 0)", kAny,
      kRun | kBench},

@@ -42,7 +42,8 @@ Result<void> expect_emulated(const Flag& flag) {
     WW_TRY(const Device named, Device::open(*flag));
     if (named.info().emulated) return {};
   }
-  return failure(ErrorCode::invalid, "--device", "an emulated device, emu:sm90", quoted(*flag));
+  return failure(ErrorCode::invalid, "--device",
+                 std::string("an emulated device, ") + machine_of(kDefaultArch).emulated_device, quoted(*flag));
 }
 
 Result<CheckOptions> make_check_options(const Flags& flags) {

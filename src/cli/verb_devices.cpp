@@ -39,7 +39,7 @@ Result<Outcome> run_devices(const Flags&) {
   Outcome outcome;
   std::string& text = outcome.text;
   List devices;
-  add_device("emu:sm90", text, devices);
+  add_device(machine_of(kDefaultArch).emulated_device, text, devices);
   const runtime::CudaPresence cuda = runtime::cuda_presence();
   for (std::size_t i = 0; i < cuda.devices.size(); ++i) add_device(fmt::format("cuda:{}", i), text, devices);
   if (cuda.devices.empty()) text += fmt::format("{:<10} none: {}\n", "cuda:N", cuda.reason);

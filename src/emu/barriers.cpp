@@ -23,7 +23,9 @@ void complete_cluster_barrier(Cluster& cluster, Machine& machine) {
 void named_barrier(Thread& thread, u32 id, u32 threads, bool wait, arch::Site site) {
   Machine& machine = *thread.machine;
   Cta& cta = *thread.cta;
-  if (id >= 16) machine.fail({&thread, site}, fmt::format("named barrier {}: expected an id from 0 to 15", id));
+  if (id >= u32{MachineTraits::kNamedBarriers})
+    machine.fail({&thread, site},
+                 fmt::format("named barrier {}: expected an id from 0 to {}", id, MachineTraits::kNamedBarriers - 1));
   if (threads == 0 || threads % kWarpSize != 0 || threads > cta.threads.size())
     machine.fail({&thread, site},
                  fmt::format("named barrier {}: {} threads; expected whole warps, at most the CTA's {}", id, threads,

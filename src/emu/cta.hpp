@@ -15,10 +15,12 @@
 
 namespace ww::emu {
 
-/// Shared memory starts here: the first KiB belongs to the system on Hopper, and a zero offset is always a mistake.
-inline constexpr u32 kSharedBase = 1024;
-inline constexpr u32 kWarpSize = 32;
-inline constexpr u32 kWarpgroupSize = 128;
+/// The limits of the emulated machine.
+inline constexpr MachineTraits kTraits = Sm90();
+/// Shared memory starts here, behind what belongs to the system; a zero offset is always a mistake.
+inline constexpr u32 kSharedBase = u32{kTraits.shared_bytes_of_system};
+inline constexpr u32 kWarpSize = u32{MachineTraits::kWarpThreads};
+inline constexpr u32 kWarpgroupSize = u32{MachineTraits::kWarpgroupThreads};
 
 struct NamedBarrier {
   u32 threads = 0;  // expected in this round
@@ -66,7 +68,7 @@ struct RegisterPool {
 struct Cluster;
 
 struct AlignedDelete {
-  void operator()(u8* p) const { ::operator delete[](p, std::align_val_t{1024}); }
+  void operator()(u8* p) const { ::operator delete[](p, std::align_val_t{MachineTraits::kSwizzleAlignment}); }
 };
 
 struct Cta {
@@ -80,7 +82,7 @@ struct Cta {
   u32 live_threads = 0;
   u32 unread_stores = 0;  // bulk stores that have not read shared memory yet
   RegisterPool registers;
-  NamedBarrier named[16];
+  NamedBarrier named[MachineTraits::kNamedBarriers];
   std::vector<MBarrier> barriers;
   std::vector<CachedMap> maps;
   std::vector<Warp> warps;

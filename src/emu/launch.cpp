@@ -22,7 +22,8 @@
 namespace ww::emu {
 namespace {
 
-constexpr u32 kMaxSharedBytes = 232448;
+constexpr u32 kMaxSharedBytes = u32{kTraits.shared_bytes()};
+constexpr u32 kMaxThreads = u32{MachineTraits::kCtaThreads}, kMaxCluster = u32{kTraits.largest_cluster};
 constexpr std::size_t kParamsAlignment = 128;
 
 tl::unexpected<Error> wrong(const char* argument, std::string expected, std::string actual) {
@@ -34,10 +35,11 @@ Result<void> check_request(const arch::KernelEntry& entry, const runtime::Launch
   if (launch.threads != entry.threads)
     return wrong("threads", fmt::format("{}, as kernel {} was compiled for", entry.threads, entry.name),
                  fmt::to_string(launch.threads));
-  if (launch.threads < kWarpSize || launch.threads > 1024 || launch.threads % kWarpSize != 0)
-    return wrong("threads", "a multiple of 32 from 32 to 1024", fmt::to_string(launch.threads));
-  if (launch.cluster < 1 || launch.cluster > 16)
-    return wrong("cluster", "1 to 16 CTAs", fmt::to_string(launch.cluster));
+  if (launch.threads < kWarpSize || launch.threads > kMaxThreads || launch.threads % kWarpSize != 0)
+    return wrong("threads", fmt::format("a multiple of {} from {} to {}", kWarpSize, kWarpSize, kMaxThreads),
+                 fmt::to_string(launch.threads));
+  if (launch.cluster < 1 || launch.cluster > kMaxCluster)
+    return wrong("cluster", fmt::format("1 to {} CTAs", kMaxCluster), fmt::to_string(launch.cluster));
   if (launch.grid < 1 || launch.grid % launch.cluster != 0)
     return wrong("grid", fmt::format("a positive multiple of the cluster's {} CTAs", launch.cluster),
                  fmt::to_string(launch.grid));

@@ -130,7 +130,9 @@ void Machine::prepare_cta(Cta& cta, Cluster& cluster, u32 index, u32 rank) {
   cta.index = index;
   cta.rank = rank;
   cta.shared_end = kSharedBase + launch.shared_bytes;
-  if (!cta.shared) cta.shared.reset(static_cast<u8*>(::operator new[](cta.shared_end, std::align_val_t{1024})));
+  if (!cta.shared)
+    cta.shared.reset(
+        static_cast<u8*>(::operator new[](cta.shared_end, std::align_val_t{MachineTraits::kSwizzleAlignment})));
   std::memset(cta.shared.get(), 0xFF, cta.shared_end);  // a NaN in every element type
   cta.live_threads = launch.threads;
   cta.unread_stores = 0;

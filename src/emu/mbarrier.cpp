@@ -13,7 +13,7 @@
 namespace ww::emu {
 namespace {
 
-constexpr u32 kMaxCount = (1u << 20) - 1;  // of arrivals and, either way, of transaction bytes
+constexpr u32 kMaxCount = u32{MachineTraits::kArrivals};  // of arrivals and, either way, of transaction bytes
 constexpr u32 kMarkMagic = 0x7261424D;
 
 struct Mark {

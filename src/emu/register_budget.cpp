@@ -23,7 +23,9 @@ void check_uniform(Thread& thread, u32 count, bool increase, arch::Site site) {
 
 }  // namespace
 
-u32 registers_at_launch(u32 threads) { return min(65536 / threads / 8 * 8, 256u); }
+u32 registers_at_launch(u32 threads) {
+  return static_cast<u32>(kTraits.registers_at_launch(static_cast<int>(threads)));
+}
 
 RegisterPool make_register_pool(u32 threads) {
   RegisterPool pool;
@@ -34,8 +36,10 @@ RegisterPool make_register_pool(u32 threads) {
 void set_max_registers(Thread& thread, u32 count, bool increase, arch::Site site) {
   Machine& machine = *thread.machine;
   RegisterPool& pool = thread.cta->registers;
-  if (count % 8 != 0 || count < 24 || count > 256)
-    machine.fail({&thread, site}, fmt::format("setmaxnreg {}: expected a multiple of 8 from 24 to 256", count),
+  if (count > u32{kTraits.most_registers} || !kTraits.takes_registers(static_cast<int>(count)))
+    machine.fail({&thread, site},
+                 fmt::format("setmaxnreg {}: expected a multiple of {} from {} to {}", count, kTraits.register_step,
+                             kTraits.fewest_registers, kTraits.most_registers),
                  Rule::register_budget);
   if (!thread.warpgroup)
     machine.fail({&thread, site}, "setmaxnreg by a warp that belongs to no whole warpgroup", Rule::register_budget);

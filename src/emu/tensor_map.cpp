@@ -32,8 +32,9 @@ Result<void> check_dimension(const TensorMapSpec& spec, int d) {
   const u64 extent = spec.extent[d], stride = spec.stride_bytes[d];
   if (extent < 1 || extent > (u64{1} << 32))
     return wrong(fmt::format("extent[{}]", d), "1 to 2^32", fmt::to_string(extent));
-  if (spec.box[d] < 1 || spec.box[d] > 256)
-    return wrong(fmt::format("box[{}]", d), "1 to 256", fmt::to_string(spec.box[d]));
+  if (spec.box[d] < 1 || spec.box[d] > u32{MachineTraits::kTmaBox})
+    return wrong(fmt::format("box[{}]", d), fmt::format("1 to {}", MachineTraits::kTmaBox),
+                 fmt::to_string(spec.box[d]));
   if (d == 0) return {};
   if (stride % 16 != 0 || stride >= (u64{1} << 40))
     return wrong(fmt::format("stride_bytes[{}]", d), "a multiple of 16 below 2^40", fmt::to_string(stride));

@@ -26,8 +26,9 @@ bool same_call(const arch::WgmmaCall& a, const arch::WgmmaCall& b) {
 
 void check_call(Thread& thread, const arch::WgmmaCall& call, arch::Site site) {
   Machine& machine = *thread.machine;
-  if (call.n < 8 || call.n > 256 || call.n % 8 != 0)
-    machine.fail({&thread, site}, fmt::format("wgmma: n is {}; expected a multiple of 8 from 8 to 256", call.n));
+  if (!kTraits.mma[0].takes_n(call.n))
+    machine.fail({&thread, site}, fmt::format("wgmma: n is {}; expected a multiple of {} from {} to {}", call.n,
+                                              kTraits.mma[0].n_step, kTraits.mma[0].n_least, kTraits.mma[0].n_most));
   const bool types =
       is_fp8(call.type_a) ? is_fp8(call.type_b) : call.type_a == call.type_b && call.type_a != DType::f32;
   const bool k_major = call.major_a == Major::k && call.major_b == Major::k;

@@ -8,7 +8,7 @@
 namespace ww::facts {
 namespace {
 
-constexpr const char* kDevice = "emu:sm90";
+constexpr const char* kDevice = machine_of(kDefaultArch).emulated_device;
 
 Fields party_fields(const FindingParty& p) {
   return {{"cta", p.cta},

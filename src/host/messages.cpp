@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "warpwright/core/machine.hpp"
+
 namespace ww {
 namespace {
 
@@ -56,6 +58,12 @@ std::string escaped(std::string_view text, bool lines) {
 
 std::string printable(std::string_view text) { return escaped(text, false); }
 std::string printable_lines(std::string_view text) { return escaped(text, true); }
+
+std::string accepted_devices() {
+  std::string text = "auto";
+  for (int i = 0; i < kArchs; ++i) text += fmt::format(", {}", machine_of(static_cast<Arch>(i)).emulated_device);
+  return text + " or cuda:<ordinal>";
+}
 std::string quoted(const std::string& text) { return fmt::format("\"{}\"", printable(text)); }
 
 Error with_argument(Error error, std::string argument) {

@@ -20,6 +20,9 @@ std::string quoted(const std::string& text);
 /// The same; without it std::quoted, found beside a std::string, would be the better match.
 inline std::string quoted(std::string& text) { return quoted(static_cast<const std::string&>(text)); }
 
+/// What Device::open() takes: "auto, emu:sm90 or cuda:<ordinal>".
+std::string accepted_devices();
+
 /// An integer in [least, most], or the error of `argument`.
 Result<std::int64_t> parse_integer(const std::string& text, const std::string& argument, std::int64_t least,
                                    std::int64_t most = INT64_MAX);

@@ -10,9 +10,15 @@
 #include "jit/notices.hpp"
 #include "jit/pack_set.hpp"
 #include "jit/shipped.hpp"
+#include "warpwright/core/machine.hpp"
 
 namespace ww::jit {
 namespace {
+
+const std::string& emulated_device_flag() {
+  static const std::string flag = std::string("--device ") + machine_of(kDefaultArch).emulated_device;
+  return flag;
+}
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -36,13 +42,14 @@ Result<fs::path> loadable(const Entry& entry, const fs::path& file) {
 
 std::vector<char> image_of(const Entry& entry) { return {entry.payload.begin(), entry.payload.end()}; }
 
-Result<Compiled> cubin_from_disk_or_compiler(std::string_view text, const fs::path& cache_dir, JitMode mode,
+Result<Compiled> cubin_from_disk_or_compiler(std::string_view text, const fs::path& cache_dir, JitMode mode, Arch arch,
                                              const std::string& note) {
   const Result<const Nvrtc*> nvrtc = Nvrtc::get();
   if (!nvrtc && mode == JitMode::off)
     return failure(compiling_is_off(text, "in a pack, and without NVRTC the cache has no key for it", "--pack FILE"));
   if (!nvrtc) return failure(nvrtc.error());
-  const std::string key = cubin_key(text, **nvrtc);
+  const std::string key = cubin_key(text, **nvrtc, arch);
+  const char* const target = machine_of(arch).target;
   const DiskCache cache(cache_dir);
   const auto result = [&](const DiskCache::Found& found, KernelOrigin origin, double seconds) {
     const std::string notes = log_with(note, found.note);
@@ -50,29 +57,29 @@ Result<Compiled> cubin_from_disk_or_compiler(std::string_view text, const fs::pa
     return Compiled{image_of(found.entry), found.path, seconds, log_with(found.entry.log, notes), origin};
   };
   if (mode == JitMode::off) {
-    const std::optional<DiskCache::Found> found = cache.find("sm_90a", key, ".cubin");
+    const std::optional<DiskCache::Found> found = cache.find(target, key, ".cubin");
     if (!found) return failure(compiling_is_off(text, "in a pack or the cache", "--pack FILE"));
     return result(*found, KernelOrigin::cache, 0);
   }
   double seconds = 0;
   const auto build = [&](const fs::path&) {
     const auto start = std::chrono::steady_clock::now();
-    Result<Entry> entry = (*nvrtc)->compile(text);
+    Result<Entry> entry = (*nvrtc)->compile(text, arch);
     seconds = seconds_since(start);
     return entry;
   };
-  WW_TRY(const DiskCache::Found found, cache.get("sm_90a", key, ".cubin", build));
+  WW_TRY(const DiskCache::Found found, cache.get(target, key, ".cubin", build));
   return result(found, found.built ? KernelOrigin::compiled : KernelOrigin::cache, seconds);
 }
 
 Result<Compiled> cubin_from_anywhere(std::string_view text, const std::string& key, const fs::path& cache_dir,
-                                     JitMode mode, bool packs) {
+                                     JitMode mode, bool packs, Arch arch) {
   std::string note;
   if (std::optional<PackSet::Found> found = packs ? PackSet::of_process().find(key, note) : std::nullopt) {
     notify(KernelOrigin::pack, text, 0, note);
     return Compiled{image_of(found->entry), found->pack, 0, found->entry.log, KernelOrigin::pack};
   }
-  return cubin_from_disk_or_compiler(text, cache_dir, mode, note);
+  return cubin_from_disk_or_compiler(text, cache_dir, mode, arch, note);
 }
 
 Result<Compiled> module_from_anywhere(std::string_view text, const fs::path& cache_dir, JitMode mode, Flavour flavour) {
@@ -85,7 +92,7 @@ Result<Compiled> module_from_anywhere(std::string_view text, const fs::path& cac
   const Result<HostCompiler> compiler = HostCompiler::find();
   if (!compiler && mode == JitMode::off)
     return failure(
-        compiling_is_off(text, "shipped, and without a compiler the cache has no key for it", "--device emu:sm90"));
+        compiling_is_off(text, "shipped, and without a compiler the cache has no key for it", emulated_device_flag()));
   if (!compiler) return failure(compiler.error());
   const std::string key = module_key(text, isa, *compiler, flavour);
   const DiskCache cache(cache_dir);
@@ -99,7 +106,7 @@ Result<Compiled> module_from_anywhere(std::string_view text, const fs::path& cac
   DiskCache::Found found;
   if (mode == JitMode::off) {
     std::optional<DiskCache::Found> there = cache.find("emu", key, ".so");
-    if (!there) return failure(compiling_is_off(text, "shipped or in the cache", "--device emu:sm90"));
+    if (!there) return failure(compiling_is_off(text, "shipped or in the cache", emulated_device_flag()));
     found = std::move(*there);
   } else {
     WW_TRY(found, cache.get("emu", key, ".so", build));
@@ -112,14 +119,14 @@ Result<Compiled> module_from_anywhere(std::string_view text, const fs::path& cac
 
 }  // namespace
 
-Result<Compiled> compile_cubin(std::string_view text, const std::filesystem::path& cache_dir, bool packs) {
+Result<Compiled> compile_cubin(std::string_view text, const std::filesystem::path& cache_dir, bool packs, Arch arch) {
 #if defined(WARPWRIGHT_HAS_CUDA) && !WARPWRIGHT_HAS_CUDA
   WW_CHECK(Nvrtc::get());  // says that this library was built without CUDA
 #endif
   WW_TRY(const JitMode mode, jit_mode());
-  const std::string key = cubin_source_key(text);
+  const std::string key = cubin_source_key(text, arch);
   return MemoryCache::of_process().get(packs ? key : key + " no pack",
-                                       [&] { return cubin_from_anywhere(text, key, cache_dir, mode, packs); });
+                                       [&] { return cubin_from_anywhere(text, key, cache_dir, mode, packs, arch); });
 }
 
 void refuse_pack(const std::filesystem::path& pack, const std::string& why) { PackSet::of_process().refuse(pack, why); }

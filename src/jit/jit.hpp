@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "warpwright/core/machine.hpp"
 #include "warpwright/host/compile.hpp"
 #include "warpwright/host/result.hpp"
 
@@ -25,9 +26,10 @@ struct Compiled {
 /// ~/.cache/warpwright, in this order.
 Result<std::filesystem::path> cache_root(const std::filesystem::path& requested);
 
-/// Returns the cubin of `text` for sm_90a: from memory, a pack, the cache, or compiled now. Without `packs` none of
+/// Returns the cubin of `text` for `arch`: from memory, a pack, the cache, or compiled now. Without `packs` none of
 /// them is asked. Where WARPWRIGHT_JIT=off forbids compiling, the error names the kernel and the command that makes it.
-Result<Compiled> compile_cubin(std::string_view text, const std::filesystem::path& cache_dir, bool packs = true);
+Result<Compiled> compile_cubin(std::string_view text, const std::filesystem::path& cache_dir, bool packs = true,
+                               Arch arch = kDefaultArch);
 /// Ends the use of the pack that a Compiled came from, because the driver refused its kernel.
 void refuse_pack(const std::filesystem::path& pack, const std::string& why);
 

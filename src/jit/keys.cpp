@@ -27,16 +27,16 @@ std::vector<std::string_view> common_fields(std::string_view kind, std::string_v
 
 }  // namespace
 
-std::string cubin_source_key(std::string_view text) {
+std::string cubin_source_key(std::string_view text, Arch arch) {
   std::vector<std::string_view> fields = common_fields("cubin", text);
-  for (const char* flag : Nvrtc::flags()) fields.push_back(flag);
+  for (const char* flag : Nvrtc::flags(arch)) fields.push_back(flag);
   const std::vector<std::string> debug = Nvrtc::debug_flags();
   fields.insert(fields.end(), debug.begin(), debug.end());
   return key_of(fields);
 }
 
-std::string cubin_key(std::string_view text, const Nvrtc& nvrtc) {
-  return key_of({cubin_source_key(text), nvrtc.identity()});
+std::string cubin_key(std::string_view text, const Nvrtc& nvrtc, Arch arch) {
+  return key_of({cubin_source_key(text, arch), nvrtc.identity()});
 }
 
 std::string module_source_key(std::string_view text, IsaLevel isa, Flavour flavour) {

@@ -11,11 +11,12 @@
 
 #include "jit/host_compiler.hpp"
 #include "jit/nvrtc.hpp"
+#include "warpwright/core/machine.hpp"
 
 namespace ww::jit {
 
-std::string cubin_source_key(std::string_view text);
-std::string cubin_key(std::string_view text, const Nvrtc& nvrtc);
+std::string cubin_source_key(std::string_view text, Arch arch = kDefaultArch);
+std::string cubin_key(std::string_view text, const Nvrtc& nvrtc, Arch arch = kDefaultArch);
 std::string module_source_key(std::string_view text, IsaLevel isa, Flavour flavour = Flavour::plain);
 std::string module_key(std::string_view text, IsaLevel isa, const HostCompiler& compiler,
                        Flavour flavour = Flavour::plain);

@@ -64,7 +64,7 @@ std::string headline(std::string_view source) {
   return std::string(line);
 }
 
-Error compiling_is_off(std::string_view source, const std::string& looked, const char* flag) {
+Error compiling_is_off(std::string_view source, const std::string& looked, const std::string& flag) {
   const std::string kernel = headline(source);
   // These are texts that --config takes; the program makes the other kernels of the library with any config.
   const auto begins = [&](const char* key) { return kernel.starts_with(key); };

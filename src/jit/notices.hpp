@@ -20,7 +20,7 @@ std::string headline(std::string_view source);
 
 /// Returns the error of a kernel that would have to be compiled although WARPWRIGHT_JIT=off; `looked` says where it
 /// was looked for, `flag` is what the command that makes it needs beside the config.
-Error compiling_is_off(std::string_view source, const std::string& looked, const char* flag);
+Error compiling_is_off(std::string_view source, const std::string& looked, const std::string& flag);
 
 /// Counts, and calls the listener.
 void notify(KernelOrigin origin, std::string_view source, double seconds, const std::string& note);

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 
@@ -28,13 +29,18 @@ std::string file_of(void* library) {
 // -default-device is not used, because it turns every inline constexpr of the headers into a global variable of the
 // cubin (674 KB instead of 163 KB for a GEMM, 15 % more compile time; NVRTC 13.0, November 2026). Device functions say
 // WW_DEVICE.
-const std::vector<const char*>& Nvrtc::flags() {
-  static const std::vector<const char*> flags = {
-      "--gpu-architecture=sm_90a", "-std=c++20",
+std::vector<const char*> Nvrtc::flags(Arch arch) {
+  static const std::array<std::string, kArchs> architectures = [] {
+    std::array<std::string, kArchs> all;
+    for (int i = 0; i < kArchs; ++i)
+      all[static_cast<std::size_t>(i)] = fmt::format("--gpu-architecture={}", machine_of(static_cast<Arch>(i)).target);
+    return all;
+  }();
+  return {
+      architectures[static_cast<std::size_t>(arch)].c_str(), "-std=c++20",
       "-fmad=false",         // kernel arithmetic is fused only where it says arch::fma (docs/numerics.md)
       "--ptxas-options=-v",  // writes registers and spills into the log
   };
-  return flags;
 }
 
 std::vector<std::string> Nvrtc::debug_flags() {
@@ -121,7 +127,7 @@ std::string Nvrtc::log_of(Program program) const {
   return log;
 }
 
-Result<Entry> Nvrtc::compile(std::string_view text) const {
+Result<Entry> Nvrtc::compile(std::string_view text, Arch arch) const {
   std::vector<const char*> names, texts;
   for (const EmbeddedHeader& header : embedded_headers()) {
     names.push_back(header.name);
@@ -133,7 +139,7 @@ Result<Entry> Nvrtc::compile(std::string_view text) const {
   if (created != 0)
     return failure(ErrorCode::could_not_finish, {}, {}, {},
                    fmt::format("nvrtcCreateProgram: {}", error_string_(created)));
-  std::vector<const char*> arguments = flags();
+  std::vector<const char*> arguments = flags(arch);
   const std::vector<std::string> debug = debug_flags();
   for (const std::string& flag : debug) arguments.push_back(flag.c_str());
   const int status = compile_(program, static_cast<int>(arguments.size()), arguments.data());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jit/entry.hpp"
+#include "warpwright/core/machine.hpp"
 #include "warpwright/host/result.hpp"
 
 namespace ww::jit {
@@ -23,10 +24,10 @@ class Nvrtc {
   const std::string& path() const { return path_; }
 
   /// Compiles `text`. The payload is the cubin, the log the output of NVRTC and ptxas, which an error contains too.
-  Result<Entry> compile(std::string_view text) const;
+  Result<Entry> compile(std::string_view text, Arch arch = kDefaultArch) const;
 
   /// Returns the flags that determine the result besides text, headers, identity() and the flags for debugging.
-  static const std::vector<const char*>& flags();
+  static std::vector<const char*> flags(Arch arch = kDefaultArch);
   /// Returns flags from the environment, read at each call: WARPWRIGHT_WATCHDOG_MS=N, N >= 1, limits every wait
   /// (arch/common/watchdog.hpp); WARPWRIGHT_LINEINFO=1 adds source lines for profilers, which changes no instruction.
   static std::vector<std::string> debug_flags();

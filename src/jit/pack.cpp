@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "jit/digest.hpp"
+#include "warpwright/core/machine.hpp"
 
 namespace ww::jit {
 namespace {
@@ -32,7 +33,7 @@ static_assert(sizeof(Header) == 120 && offsetof(Header, checksum) == 104);
 
 constexpr std::string_view kMagic = "WWPACK\r\n";  // a transfer as text alters it
 constexpr std::uint32_t kFormat = 1, kMostKernels = 1 << 20;
-constexpr std::string_view kTarget = "sm_90a";
+constexpr std::string_view kTarget = machine_of(kDefaultArch).target;
 
 template <std::size_t n> void put(char (&field)[n], std::string_view text) {
   std::memset(field, 0, n);

@@ -10,7 +10,7 @@ namespace ww::ops {
 
 /// The properties of a device on which the choice depends.
 struct LaunchTarget {
-  int sms = 132;
+  int sms = select::kH200.sms;
   bool emulated = false;
 };
 

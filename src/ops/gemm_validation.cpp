@@ -9,6 +9,7 @@
 #include "config/config_text.hpp"
 #include "ops/epilogue_validation.hpp"
 #include "ops/operand_checks.hpp"
+#include "select/fault_text.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/sizes.hpp"
 
@@ -121,7 +122,7 @@ Result<void> validate(const GemmConfig& resolved) {
   if (const char* field = group_field(resolved))
     return config_failure(resolved, field, "what a product without groups has: dense, auto, joint or 0");
   if (const config::ConfigFault fault = config::fault_of(resolved))
-    return config_failure(resolved, fault.field, fault.expected);
+    return config_failure(resolved, fault.field, select::expected_text(fault));
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include "config/config_text.hpp"
 #include "ops/epilogue_validation.hpp"
 #include "ops/operand_checks.hpp"
+#include "select/fault_text.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/group_encoding.hpp"
 #include "warpwright/config/shared_memory.hpp"
@@ -156,7 +157,7 @@ Result<void> validate(const GemmConfig& resolved, const GroupedProblem& problem)
                    to_text(resolved));
   if (resolved.dense.epilogue_n != 0) return config_failure(resolved, "epilogue_n", "0 for grouped products");
   if (const config::ConfigFault fault = config::fault_of_grouped(resolved))
-    return config_failure(resolved, fault.field, fault.expected);
+    return config_failure(resolved, fault.field, select::expected_text(fault));
   return check_epilogue_tile(outputs_of(problem), resolved);
 }
 

@@ -12,6 +12,7 @@
 #include "ops/group_choice.hpp"
 #include "ops/grouped_validation.hpp"
 #include "ops/operand_checks.hpp"
+#include "select/fault_text.hpp"
 #include "select/grouped_configs.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/group_encoding.hpp"
@@ -104,7 +105,8 @@ Result<void> ops::check_k_grouped(const GemmConfig& config, std::int64_t groups)
   if (config.k_groups.capacity < groups)
     return config_failure(config, "k_groups", fmt::format("at least {}, the groups of the problem", groups));
   if (const config::ConfigFault fault = config::fault_of_k_grouped(config))
-    return config_failure(config, std::string_view(fault.field) == "groups" ? "k_groups" : fault.field, fault.expected);
+    return config_failure(config, std::string_view(fault.field) == "groups" ? "k_groups" : fault.field,
+                          select::expected_text(fault));
   return {};
 }
 

@@ -5,12 +5,13 @@
 
 #include <span>
 
+#include "select/machine_rates.hpp"
 #include "warpwright/core/meta.hpp"
 #include "warpwright/host/gemm.hpp"
 
 namespace ww::ops {
 
-inline constexpr int kTypicalSms = 132;           // assumed when the question precedes the choice of a device
+inline constexpr int kTypicalSms = select::kH200.sms;  // assumed when the question precedes the choice of a device
 inline constexpr std::int64_t kScaleSpan = 128;   // block recipe: elements of K (and of N for B) that one scale covers
 inline constexpr double kLargestTileCount = 1e9;  // schedulers count tiles in 32 bits
 

@@ -29,6 +29,7 @@
 #include "ops/operand_checks.hpp"
 #include "ops/quantize_validation.hpp"
 #include "runtime/backend.hpp"
+#include "select/fault_text.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/host/kernel.hpp"
@@ -90,7 +91,8 @@ Result<GemmConfig> resolved(const GemmConfig& config) {
   const bool rows = config.grouping == Grouping::row_groups;
   const GemmConfig made = rows ? config::resolve_grouped(config) : config::resolve(config);
   if (const config::ConfigFault fault = rows ? config::fault_of_grouped(made) : config::fault_of_k_grouped(made))
-    return failure(ErrorCode::unsupported, fmt::format("config, {}", fault.field), fault.expected, to_text(made));
+    return failure(ErrorCode::unsupported, fmt::format("config, {}", fault.field), select::expected_text(fault),
+                   to_text(made));
   return made;
 }
 

@@ -183,7 +183,7 @@ class CudaBackend final : public Backend {
 
   Result<std::shared_ptr<const Kernel>> kernel(const KernelSource& source) override {
     return kernels_.get(key_of(source), [&]() -> Result<std::shared_ptr<const Kernel>> {
-      WW_TRY(const jit::Compiled compiled, jit::compile_cubin(source.text, cache_dir_));
+      WW_TRY(const jit::Compiled compiled, jit::compile_cubin(source.text, cache_dir_, true, info_.arch));
       const auto told = [&](Result<std::shared_ptr<const Kernel>> kernel, const jit::Compiled& from) {
         if (kernel && on_kernel_) on_kernel_({source.name, from.compile_seconds});
         return kernel;
@@ -193,7 +193,7 @@ class CudaBackend final : public Backend {
       if (!refused || compiled.origin != KernelOrigin::pack) return told(std::move(loaded), compiled);
       // This driver does not take what the pack's compiler made. The compiler of this machine may be older.
       jit::refuse_pack(compiled.path, loaded.error().message);
-      const Result<jit::Compiled> here = jit::compile_cubin(source.text, cache_dir_, false);
+      const Result<jit::Compiled> here = jit::compile_cubin(source.text, cache_dir_, false, info_.arch);
       if (!here)
         return failure(ErrorCode::could_not_finish, {}, {}, {},
                        fmt::format("{}: {}; {}", compiled.path.string(), loaded.error().message, here.error().message));
@@ -207,7 +207,7 @@ class CudaBackend final : public Backend {
   }
 
   Result<void> launch(const Launch& launch) override {
-    const CudaKernel* const kernel = within_limits(launch) ? own_kernel(launch) : nullptr;
+    const CudaKernel* const kernel = within_limits(launch, info_.arch) ? own_kernel(launch) : nullptr;
     const bool accepted =
         kernel != nullptr && (kernel->params_bytes == 0 || kernel->params_bytes == launch.params_bytes);
     if (!accepted) [[unlikely]]
@@ -242,7 +242,7 @@ class CudaBackend final : public Backend {
   }
 
   Result<const CudaKernel*> checked_kernel(const Launch& launch) const {
-    WW_CHECK(check_limits(launch));
+    WW_CHECK(check_limits(launch, info_.arch));
     const CudaKernel* const kernel = own_kernel(launch);
     if (kernel == nullptr)
       return failure(ErrorCode::invalid, "launch.kernel", "a kernel of " + info_.name, "one of another device");
@@ -253,7 +253,8 @@ class CudaBackend final : public Backend {
   /// kernel, not on the grid.
   Result<int> resident_clusters(const CudaKernel& kernel, const Launch& launch) const {
     constexpr int kCountBits = 24;
-    static_assert(kMaxClusterCtas < 1 << 5 && kMaxThreadsPerCta < 1 << 11 && kMaxSharedBytesPerCta < 1 << 24);
+    constexpr LaunchLimits kMost = launch_limits(kDefaultArch);
+    static_assert(kMost.cluster < 1 << 5 && kMost.threads < 1 << 11 && kMost.shared_bytes < 1 << 24);
     const std::uint64_t shape =
         std::uint64_t{launch.shared_bytes} << 16 | std::uint64_t{launch.threads} << 5 | launch.cluster;
     const std::uint64_t known = kernel.resident.load(std::memory_order_relaxed);
@@ -398,8 +399,24 @@ Result<int> attribute(const CudaDriver& driver, CUdevice device, CUdevice_attrib
 
 struct Capability {
   int major = 0, minor = 0;
-  bool supported() const { return major == 9 && minor == 0; }
+  /// Returns the architecture whose kernels run on such a device.
+  std::optional<Arch> arch() const {
+    for (int i = 0; i < kArchs; ++i)
+      if (machine_of(static_cast<Arch>(i)).capability == 10 * major + minor) return static_cast<Arch>(i);
+    return std::nullopt;
+  }
 };
+
+/// Returns "9.0 (Hopper)", or several of these.
+std::string accepted_capabilities() {
+  std::string text;
+  for (int i = 0; i < kArchs; ++i) {
+    const MachineTraits traits = machine_of(static_cast<Arch>(i));
+    text +=
+        fmt::format("{}{}.{} ({})", i > 0 ? " or " : "", traits.capability / 10, traits.capability % 10, traits.family);
+  }
+  return text;
+}
 
 Result<Capability> capability_of(const CudaDriver& driver, CUdevice device) {
   WW_TRY(const int major, attribute(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
@@ -419,10 +436,10 @@ Result<CudaDeviceSummary> summarize(const CudaDriver& driver, int ordinal) {
   WW_TRY(const Capability capability, capability_of(driver, device));
   WW_TRY(const std::string name, name_of_device(driver, device));
   return CudaDeviceSummary{fmt::format("{}, sm_{}{}", name, capability.major, capability.minor),
-                           capability.supported()};
+                           capability.arch().has_value()};
 }
 
-Result<DeviceInfo> describe(const CudaDriver& driver, CUdevice device, int ordinal) {
+Result<DeviceInfo> describe(const CudaDriver& driver, CUdevice device, int ordinal, Arch arch) {
   DeviceInfo info;
   info.name = fmt::format("cuda:{}", ordinal);
   WW_TRY(const std::string name, name_of_device(driver, device));
@@ -431,9 +448,9 @@ Result<DeviceInfo> describe(const CudaDriver& driver, CUdevice device, int ordin
   std::size_t total = 0;
   WW_CHECK(driver.check(driver.device_total_mem(&total, device), "cuDeviceTotalMem"));
   info.memory_bytes = total;
-  info.arch = Arch::sm90;
-  info.description = fmt::format("{}, sm_90, {} SMs, driver for CUDA {}.{}", name, info.sms, driver.version / 1000,
-                                 driver.version % 1000 / 10);
+  info.arch = arch;
+  info.description = fmt::format("{}, sm_{}, {} SMs, driver for CUDA {}.{}", name, machine_of(arch).capability,
+                                 info.sms, driver.version / 1000, driver.version % 1000 / 10);
   return info;
 }
 
@@ -471,11 +488,13 @@ Result<std::shared_ptr<Backend>> open_cuda_backend(int ordinal, const DeviceOpti
   CUdevice device = 0;
   WW_CHECK(driver->check(driver->device_get(&device, ordinal), fmt::format("opening cuda:{}", ordinal)));
   WW_TRY(const Capability capability, capability_of(*driver, device));
-  if (!capability.supported())
-    return failure(ErrorCode::unsupported, "device", "a GPU of compute capability 9.0 (Hopper)",
-                   fmt::format("compute capability {}.{}", capability.major, capability.minor),
-                   fmt::format("cuda:{}; emu:sm90 runs the same kernels on the CPU", ordinal));
-  WW_TRY(DeviceInfo info, describe(*driver, device, ordinal));
+  const std::optional<Arch> arch = capability.arch();
+  if (!arch)
+    return failure(
+        ErrorCode::unsupported, "device", "a GPU of compute capability " + accepted_capabilities(),
+        fmt::format("compute capability {}.{}", capability.major, capability.minor),
+        fmt::format("cuda:{}; {} runs the same kernels on the CPU", ordinal, machine_of(kDefaultArch).emulated_device));
+  WW_TRY(DeviceInfo info, describe(*driver, device, ordinal, *arch));
   CUcontext handle = nullptr;
   WW_CHECK(driver->check(driver->primary_ctx_retain(&handle, device), "cuDevicePrimaryCtxRetain"));
   auto context = std::make_shared<const CudaContext>(*driver, device, handle);
@@ -496,7 +515,8 @@ namespace ww::runtime {
 CudaPresence cuda_presence() { return {{}, {}, "this library was built without CUDA"}; }
 
 Result<std::shared_ptr<Backend>> open_cuda_backend(int, const DeviceOptions&) {
-  return failure(ErrorCode::unsupported, "device", "emu:sm90", "cuda", "this library was built without CUDA");
+  return failure(ErrorCode::unsupported, "device", machine_of(kDefaultArch).emulated_device, "cuda",
+                 "this library was built without CUDA");
 }
 
 }  // namespace ww::runtime

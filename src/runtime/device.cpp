@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "host/messages.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/cuda_backend.hpp"
 #include "runtime/emu_backend.hpp"
@@ -14,7 +15,7 @@
 namespace ww {
 namespace {
 
-constexpr std::string_view kEmulator = "emu:sm90";
+constexpr std::string_view kEmulator = machine_of(kDefaultArch).emulated_device;
 constexpr std::string_view kCudaPrefix = "cuda:";
 
 /// Lists the devices of this machine for error messages: "emu:sm90, cuda:0 (NVIDIA H200), cuda:1 (...)".
@@ -32,8 +33,7 @@ Result<std::shared_ptr<runtime::Backend>> open_cuda(std::string_view name, const
   int ordinal = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
   if (error != std::errc{} || end != digits.data() + digits.size() || ordinal < 0)
-    return failure(ErrorCode::invalid, "device", "auto, emu:sm90 or cuda:<ordinal>", std::string(name),
-                   existing_devices());
+    return failure(ErrorCode::invalid, "device", accepted_devices(), std::string(name), existing_devices());
   if (static_cast<std::size_t>(ordinal) >= runtime::cuda_presence().devices.size())
     return failure(ErrorCode::could_not_finish, "device", "one of this machine's: " + existing_devices(),
                    std::string(name));
@@ -48,7 +48,7 @@ Result<std::shared_ptr<runtime::Backend>> open_backend(std::string_view name, co
   }
   if (name == kEmulator) return runtime::open_emu_backend(options);
   if (name.starts_with(kCudaPrefix)) return open_cuda(name, options);
-  return failure(ErrorCode::invalid, "device", "auto, emu:sm90 or cuda:<ordinal>", std::string(name),
+  return failure(ErrorCode::invalid, "device", accepted_devices(), std::string(name),
                  "this machine has " + existing_devices());
 }
 

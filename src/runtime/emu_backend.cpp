@@ -110,13 +110,14 @@ class EmuBackend final : public Backend {
   explicit EmuBackend(const DeviceOptions& options) : options_(options) {
     static std::atomic<std::uint64_t> next_id{1};
     id_ = next_id++;
-    info_.name = "emu:sm90";
+    info_.arch = kDefaultArch;
+    const MachineTraits traits = machine_of(info_.arch);
+    info_.name = traits.emulated_device;
     info_.emulated = true;
-    info_.arch = Arch::sm90;
     info_.sms = options.emu.sms > 0 ? options.emu.sms : kMinimumSms;
     info_.memory_bytes = memory_limit();
-    info_.shared_bytes_per_cta = kMaxSharedBytesPerCta;
-    info_.description = fmt::format("emulated sm_90a, {} SMs, {} arithmetic", info_.sms,
+    info_.shared_bytes_per_cta = traits.shared_bytes();
+    info_.description = fmt::format("emulated {}, {} SMs, {} arithmetic", traits.target, info_.sms,
                                     options.emu.math == EmuMath::exact        ? "exact tensor-core"
                                     : options.emu.math == EmuMath::fp32_chain ? "plain FP32"
                                                                               : "no");
@@ -195,8 +196,9 @@ class EmuBackend final : public Backend {
   }
 
   Result<int> max_active_clusters(const Launch& launch) override {
-    if (launch.cluster < 1 || launch.cluster > kMaxClusterCtas)
-      return failure(ErrorCode::invalid, "launch.cluster", fmt::format("1 to {} CTAs", kMaxClusterCtas),
+    const std::uint32_t most = launch_limits(info_.arch).cluster;
+    if (launch.cluster < 1 || launch.cluster > most)
+      return failure(ErrorCode::invalid, "launch.cluster", fmt::format("1 to {} CTAs", most),
                      fmt::format("{}", launch.cluster));
     return sms_for(launch) / static_cast<int>(launch.cluster);
   }
@@ -234,7 +236,7 @@ class EmuBackend final : public Backend {
   int sms_for(const Launch& launch) const { return std::max(info_.sms, static_cast<int>(launch.cluster)); }
 
   Result<const EmuKernel*> checked_kernel(const Launch& launch) const {
-    WW_CHECK(check_limits(launch));
+    WW_CHECK(check_limits(launch, info_.arch));
     const auto* kernel = dynamic_cast<const EmuKernel*>(launch.kernel);
     if (kernel == nullptr || kernel->owner != this)
       return failure(ErrorCode::invalid, "launch.kernel", "a kernel of this device", "one of another device");

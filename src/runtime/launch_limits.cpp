@@ -13,17 +13,19 @@ template <class T> auto invalid(std::string_view field, std::string expected, co
 
 }  // namespace
 
-Result<void> check_limits(const Launch& launch) {
-  if (within_limits(launch)) return {};
+Result<void> check_limits(const Launch& launch, Arch arch) {
+  if (within_limits(launch, arch)) return {};
+  constexpr std::uint32_t kWarp = MachineTraits::kWarpThreads;
+  const LaunchLimits most = launch_limits(arch);
   if (launch.kernel == nullptr) return invalid("kernel", "a kernel of this device", "null");
-  if (launch.cluster < 1 || launch.cluster > kMaxClusterCtas)
-    return invalid("cluster", fmt::format("1 to {} CTAs", kMaxClusterCtas), launch.cluster);
+  if (launch.cluster < 1 || launch.cluster > most.cluster)
+    return invalid("cluster", fmt::format("1 to {} CTAs", most.cluster), launch.cluster);
   if (launch.grid < 1 || launch.grid % launch.cluster != 0)
     return invalid("grid", fmt::format("a positive multiple of the cluster's {} CTAs", launch.cluster), launch.grid);
-  if (launch.threads < 32 || launch.threads > kMaxThreadsPerCta || launch.threads % 32 != 0)
-    return invalid("threads", "a multiple of 32 up to 1024", launch.threads);
+  if (launch.threads < kWarp || launch.threads > most.threads || launch.threads % kWarp != 0)
+    return invalid("threads", fmt::format("a multiple of {} up to {}", kWarp, most.threads), launch.threads);
   if (launch.params == nullptr) return invalid("params", "the kernel's parameter", "null");
-  return invalid("shared_bytes", fmt::format("at most {}", kMaxSharedBytesPerCta), launch.shared_bytes);
+  return invalid("shared_bytes", fmt::format("at most {}", most.shared_bytes), launch.shared_bytes);
 }
 
 Result<void> check_params(const Launch& launch, std::size_t kernel_params_bytes, std::uint32_t kernel_threads) {

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::uint64_t kMaxExtent = 1ull << 32;
 constexpr std::uint64_t kMaxStride = 1ull << 40;
-constexpr std::uint32_t kMaxBox = 256;
-constexpr std::uint64_t kAlignment = 16;
+constexpr std::uint32_t kMaxBox = MachineTraits::kTmaBox;
+constexpr std::uint64_t kAlignment = MachineTraits::kTmaAlignment;
 
 template <class T> auto invalid(std::string_view field, std::string expected, const T& actual) {
   return failure(ErrorCode::invalid, fmt::format("tensor_map.{}", field), std::move(expected),

@@ -13,9 +13,8 @@
 namespace ww::select {
 namespace {
 
-constexpr double kProductsPerClock = 32;  // outputs of one 128-byte k-block: 4096 FP8 products a clock; a k-block of a
-                                          // wider type has proportionally fewer but dearer products
-constexpr double kFmaPerClock = 128;      // FP32, of one SM
+// Outputs of one k-block. A k-block of a wider type has proportionally fewer but dearer products.
+constexpr double kOutputsPerClock = kH200.mma_bytes_per_clock / config::kRowBytes;
 
 /// Microseconds of each part of one tile, or of its share of K, at the full clock.
 struct TileCost {
@@ -40,8 +39,11 @@ struct Inside {
 TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, const CostConstants& k) {
   const double outputs = static_cast<double>(c.tile.m) * c.tile.n;
   const double stage_bytes = (c.tile.m + c.tile.n) * double{config::kRowBytes};
-  const double operand_bytes = 4.0 * c.tile.m / config::kWarpgroupRows * (2048 + 32.0 * c.tile.n);
-  const double tensor = outputs / kProductsPerClock;
+  constexpr double kSteps = config::kRowBytes / MachineTraits::kInstructionBytes;
+  const double read_rows = config::kWarpgroupRows + 1.0 * c.tile.n;  // by one MMA
+  const double operand_bytes =
+      kSteps * c.tile.m / config::kWarpgroupRows * MachineTraits::kInstructionBytes * read_rows;
+  const double tensor = outputs / kOutputsPerClock;
   const double shared = (operand_bytes + stage_bytes) / k.shared_bytes_per_clock;
   // With multicast, each CTA of a cluster issues its part of the shared operands.
   const double a_bytes = double{config::kRowBytes} * c.tile.m / c.cluster.n;
@@ -63,7 +65,7 @@ TileCost tile_cost(const GemmConfig& c, double k_blocks, const Inside& inside, c
   t.issue = (k.block_clocks * (roles ? 1 : 2) + (config::promotes(c) ? k.scale_clocks : 0) +
              k.cluster_clocks * std::log2(1.0 * c.cluster.m * c.cluster.n)) *
             block_us;
-  if (config::promotes(c)) t.promotion = promotion_in_sight(c, k) * outputs / kFmaPerClock * block_us;
+  if (config::promotes(c)) t.promotion = promotion_in_sight(c, k) * outputs / kH200.fma_per_clock * block_us;
   const double d_kib = c.tile.m * double{1.0 * config::output_columns(c)} * bytes_of(c.operands.d) / 1024;
   const double halvings = std::log2(1.0 * config::kRowBytes / config::panel_bytes(c));
   const double store_clocks = k.store_clocks_per_kib * d_kib * (1 + k.narrow_panels * halvings);
@@ -160,8 +162,8 @@ double Cost::total() const {
 }
 
 int resident_ctas(int cluster, int sms) {
-  // Hardware fact: GPCs differ in their number of SMs, and a cluster is resident in one GPC.
-  const double share = cluster <= 2 ? 1.0 : cluster <= 4 ? 120.0 / 132 : cluster <= 8 ? 120.0 / 132 : 112.0 / 132;
+  const int resident = kH200.resident[cluster <= 2 ? 0 : cluster <= 4 ? 1 : cluster <= 8 ? 2 : 3];
+  const double share = 1.0 * resident / kH200.sms;
   return std::max(1, static_cast<int>(sms * share) / cluster) * cluster;
 }
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <string>
 
+#include "select/machine_rates.hpp"
 #include "warpwright/host/gemm.hpp"
 
 namespace ww::select {
@@ -58,13 +59,13 @@ struct CostConstants {
   double ring_clocks = 1584;              // from the release of a stage to the arrival of its next k-block
   double cluster_clocks = 49.21;          // of each k-block: CTAs of a pair wait for each other; grows with log2 of the
                                           // cluster size
-  double l2_bytes_per_us = 7.573e+06;     // from all of L2; a line that neighbours read together counts once
-  double hbm_bytes_per_us = 4.368e+06;    // fitted together with memory_overlap; 4.3 TB/s were observed
-  double hbm_latency_us = 0.7728;  // under load: bytes in flight divided by this are the bandwidth of a thin launch
-  double memory_overlap = 3.384;   // SM, L2 and HBM times add with this exponent: 1 adds them, a large one takes
-                                   // the maximum
-  double lag_shared = 0.1916;      // share of reads between neighbours that remains where K is cut unevenly
-  double tile_clocks = 635.5;      // of each tile: pipeline drain, barriers, address arithmetic
+  double l2_bytes_per_us = kH200.l2_bytes_per_us;
+  double hbm_bytes_per_us = kH200.hbm_bytes_per_us;
+  double hbm_latency_us = kH200.hbm_latency_us;
+  double memory_overlap = 3.384;        // SM, L2 and HBM times add with this exponent: 1 adds them, a large one takes
+                                        // the maximum
+  double lag_shared = 0.1916;           // share of reads between neighbours that remains where K is cut unevenly
+  double tile_clocks = 635.5;           // of each tile: pipeline drain, barriers, address arithmetic
   double store_clocks_per_kib = 26.24;  // of the epilogue, for each KiB of D
   double narrow_panels = 0.7255;  // relative increase of store time for each halving of D's panels below 128 bytes
   double promotion_exposed_one = 1.475;     // exposed share of promotion's FMA clocks with one partial accumulator
@@ -81,24 +82,24 @@ struct CostConstants {
   double dsmem_bytes_per_clock = 27.07;  // of partial tiles inside a cluster
   double cluster_us = 0.6798;            // of a launch with clusters of two; grows with log2 of the size
 
-  double ghz = 1.98;                      // clock where power is not the limit
+  double ghz = kH200.ghz;
   double workspace_bytes_per_clock = 64;  // of partial tiles through L2, of one SM
-  double l2_bytes = 40e6;                 // of operands that stay in L2 from one wave to the next
-  double single_us = 1.5;                 // a CTA that runs a single tile loads nothing ahead
-  double work_tile_us = 0.3;              // dynamic scheduler: the first draw from the work-tile counter; later ones
-                                          // are hidden by MMAs
-  double sharing_ctas = 16;               // neighbours whose reads of one line are one read of L2: those of a GPC
-  double uncertainty_plain = 0.08;        // tiles and clusters without a recorded time, under a scheduler that has some
-  double uncertainty_sums = 0.03;  // split-K in a cluster: measured up to 15 % longer than modelled where it was close
-                                   // to the best
-  double uncertainty = 0.30;       // schedules and schedulers without a recorded time
+  double l2_bytes = kH200.l2_bytes;
+  double single_us = 1.5;     // a CTA that runs a single tile loads nothing ahead
+  double work_tile_us = 0.3;  // dynamic scheduler: the first draw from the work-tile counter; later ones
+                              // are hidden by MMAs
+  double sharing_ctas = kH200.sharing_ctas;
+  double uncertainty_plain = 0.08;  // tiles and clusters without a recorded time, under a scheduler that has some
+  double uncertainty_sums = 0.03;   // split-K in a cluster: measured up to 15 % longer than modelled where it was close
+                                    // to the best
+  double uncertainty = 0.30;        // schedules and schedulers without a recorded time
 };
 
 /// Returns the modelled cost. `config` is resolved and without fault. `sms` are those of the device, or the limit of
 /// the launch.
 Cost cost_of(const GemmProblem& problem, const GemmConfig& config, int sms, const CostConstants& constants = {});
 
-/// Returns how many CTAs, in clusters of `cluster`, `sms` SMs hold at once (measured on an H200 for its 132).
+/// Returns how many CTAs, in clusters of `cluster`, `sms` SMs hold at once: the share that an H200 holds.
 int resident_ctas(int cluster, int sms);
 
 }  // namespace ww::select

@@ -8,6 +8,7 @@
 
 #include "select/config_list.hpp"
 #include "select/default_configs.hpp"
+#include "select/fault_text.hpp"
 #include "select/swap_ab.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -19,7 +20,7 @@ namespace {
 // Sums over rows of D are accumulated tile by tile, so their bits depend on the tile. The tile is therefore chosen for
 // this fixed number of rows and SMs.
 constexpr std::int64_t kInvariantRows = 2048;
-constexpr int kInvariantSms = 132;
+constexpr int kInvariantSms = kH200.sms;
 
 std::size_t workspace_of(const GemmProblem& given, const GemmConfig& c, int sms) {
   const GemmProblem p = kernel_problem(given, c);
@@ -103,7 +104,7 @@ Ranking rank(const GemmProblem& problem, const Request& request) {
     if (!is_for(shape, requested)) continue;
     const GemmConfig config = complete(shape, requested);
     if (const config::ConfigFault fault = config::fault_of(config))
-      exclude(ranking.exclusions, fmt::format("{}: expected {}", fault.field, fault.expected), config);
+      exclude(ranking.exclusions, fmt::format("{}: expected {}", fault.field, expected_text(fault)), config);
   }
   std::stable_sort(ranking.candidates.begin(), ranking.candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.cost.total() < b.cost.total(); });

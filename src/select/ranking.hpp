@@ -13,7 +13,7 @@ namespace ww::select {
 /// The options of a call besides the problem.
 struct Request {
   GemmConfig config = {};  // fields of 0 are free; types, recipe, layout and epilogue come from the problem
-  int sms = 132;           // that the launch may use
+  int sms = kH200.sms;     // that the launch may use
   bool emulated = false;
   bool batch_invariant = false;
   std::size_t workspace_limit = ~std::size_t{0};

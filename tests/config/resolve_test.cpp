@@ -176,7 +176,7 @@ TEST(ConfigRules, SharedMemoryIsDisjointAlignedAndFits) {
     EXPECT_GE(p.scales, p.d + c.tile.m * c.tile.n * bytes_of(c.operands.d)) << to_text(c);
     EXPECT_EQ(p.barriers - p.scales, promotes(c) ? c.sm90.stages * c.tile.m * 4 : 0) << to_text(c);
     EXPECT_EQ(p.a % 1024 | p.b % 1024 | p.d % 1024 | p.a_stage % 1024 | p.b_stage % 1024, 0) << to_text(c);
-    EXPECT_LE(p.total, kSharedLimit) << to_text(c);
+    EXPECT_LE(p.total, machine_of(c).shared_bytes()) << to_text(c);
   }
 }
 

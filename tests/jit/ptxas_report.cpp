@@ -127,18 +127,19 @@ double cpu_seconds() {
 /// Returns the fault in the registers of `notes`. The registers that roles claim must have been allocated at the
 /// launch; otherwise setmaxnreg waits for ever.
 std::string fault_of_registers(const test::CubinNotes& notes, const std::optional<GemmConfig>& config) {
-  constexpr int kFile = 65536, kStep = 8;
-  const int registers = static_cast<int>(round_up(notes.registers, kStep));
+  const MachineTraits machine = machine_of(config ? config->arch : kDefaultArch);
+  const int registers = static_cast<int>(round_up(notes.registers, machine.register_step));
   if (notes.threads <= 0) return "no launch bound";
   const int ctas = config ? max(1, config->sm90.occupancy) : 1;
-  if (registers * notes.threads * ctas > kFile)
+  if (registers * notes.threads * ctas > machine.registers_of_sm)
     return fmt::format("{} registers for {} CTAs of {} threads are more than {}", registers, ctas, notes.threads,
-                       kFile);
+                       machine.registers_of_sm);
   if (!config) return {};
   if (const int threads = config::threads_of(*config); threads != notes.threads)
     return fmt::format("compiled for {} threads, launched with {}", notes.threads, threads);
-  const config::RegisterSplit split = config::registers_of(*config);
-  const int claimed = 128 * (split.producer + config->sm90.consumer_warpgroups * split.consumer);
+  const RegisterSplit split = config::registers_of(*config);
+  const int claimed =
+      MachineTraits::kWarpgroupThreads * (split.producer + config->sm90.consumer_warpgroups * split.consumer);
   if (claimed > registers * notes.threads)
     return fmt::format("roles claim {} registers of {}", claimed, registers * notes.threads);
   return {};

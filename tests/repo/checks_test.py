@@ -6,6 +6,7 @@ import unittest
 
 import documents
 import layers
+import limits
 import promises
 import style
 import wgmma_callers
@@ -129,6 +130,52 @@ class Layers(Planted):
     def test_emulator_call_above_arch(self):
         self.write("include/warpwright/pipeline/bad.hpp", HEAD + "void f() { arch::table->fence(); }\n")
         self.assert_found(layers.check, "emulator")
+
+
+class Limits(Planted):
+    def planted(self, line, words, path="src/emu/launch.cpp"):
+        self.write(path, HEAD + line + "\n")
+        self.assert_found(limits.check, words, line=4)
+
+    def test_a_good_tree_passes(self):
+        self.write("include/warpwright/core/machine.hpp", HEAD + "int shared = 227 * 1024, registers_of_sm = 65536;\n")
+        self.write("src/select/machine_rates.hpp", HEAD + "int sms = 132;\n")
+        self.write("src/emu/launch.cpp", HEAD + '// 232448 bytes, 132 SMs\nint a = 1024 * 4, b[] = {32, 64, 160};\n'
+                                                '#include "warpwright/arch/sm90/wgmma.hpp"\n')
+        self.assertEqual(limits.check(self.root), [])
+
+    def test_shared_memory_in_any_spelling(self):
+        for text in ("232448", "232'448u", "227 * 1024", "227u << 10", "1024 * 227", "0x38C00", "(227) * (1024)",
+                     "228 * 1024 - 1024"):
+            with self.subTest(text):
+                self.planted(f"int limit = {text};", "shared memory")
+
+    def test_shared_memory_in_a_message(self):
+        self.planted('const char* text = "that fit 232448 bytes";', "instead of 232448 in a text")
+
+    def test_registers_of_an_sm(self):
+        for text in ("65536 / threads", "64 * 1024", "1 << 16"):
+            with self.subTest(text):
+                self.planted(f"int registers = {text};", "the registers of an SM")
+
+    def test_sms_and_columns(self):
+        self.planted("int sms = 132;", "the SMs of an H200")
+        self.planted("double share = 120.0 / 148;", "the SMs of a B200")
+        self.planted("int columns = 2 * 256;", "the columns of tensor memory")
+
+    def test_register_splits(self):
+        self.planted("Split split{40, 232};", "232")
+        self.planted("Split split{56, 224};", "56 and 224 registers")
+        self.planted("s.producer_registers = 56;", "instead of 56 registers")
+        self.planted("int of_all = 3 * 168;", "168")
+
+    def test_a_name_of_an_architecture(self):
+        self.planted('const char* target = "--gpu-architecture=sm_90a";', 'for "sm_90a"')
+        self.planted('const char* device = "emu:sm100";', 'for "sm100"')
+
+    def test_another_meaning_that_has_gone(self):
+        self.write("src/cli/flags.hpp", HEAD + "int bit = 256;\n")
+        self.assert_found(limits.check, "names 512, which is gone")
 
 
 class Style(Planted):

@@ -13,7 +13,7 @@
 namespace ww::atom {
 
 template <DType kType, int kN> struct MmaAtom {
-  static constexpr int kM = 64;
+  static constexpr int kM = Sm90().mma[0].m;
   static constexpr int kK = arch::wgmma_k(kType);
 
   /// Returns the row of value `v` of `thread` in the 64 x kN tile. Values v and v ^ 1 share a row.

@@ -15,7 +15,7 @@ namespace ww::atom {
 template <int kN> struct Sm90Accumulator {
   using Storage = arch::Accumulator<kN>;
   template <int kColumns> using Resized = Sm90Accumulator<kColumns>;
-  static constexpr int kLineExtent = 64, kAlong = kN;
+  static constexpr int kLineExtent = Sm90().mma[0].m, kAlong = kN;
   static constexpr int kLines = 2, kPairs = kN / 8;
   static constexpr int kLineLanes = 4, kWarpLines = 16;
   static constexpr bool kPairsAlongM = false;

@@ -9,12 +9,13 @@
 
 #include "warpwright/arch/common/executor.hpp"
 #include "warpwright/core/dtype.hpp"
+#include "warpwright/core/machine.hpp"
 #include "warpwright/core/underscore.hpp"
 
 namespace ww::atom {
 
-inline constexpr int kSwizzleSpan = 128;  // bytes of a row
-inline constexpr int kGroupBytes = 8 * kSwizzleSpan;
+inline constexpr int kSwizzleSpan = MachineTraits::kSwizzleBytes;  // bytes of a row
+inline constexpr int kGroupBytes = MachineTraits::kSwizzleAlignment;
 inline constexpr int kMnBlock = 64;  // of M or N, and of K
 inline constexpr int kMnBlockBytes = kMnBlock * kSwizzleSpan;
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "warpwright/core/dtype.hpp"
-#include "warpwright/core/target.hpp"
+#include "warpwright/core/machine.hpp"
 
 namespace ww {
 
@@ -18,7 +18,11 @@ struct EnumNames {
   }
 };
 
-WW_HOST_DEVICE constexpr EnumNames names_of(Arch) { return {"Arch", {name_of(Arch::sm90)}}; }
+WW_HOST_DEVICE constexpr EnumNames names_of(Arch) {
+  EnumNames names{"Arch"};
+  for (int i = 0; i < kArchs; ++i) names.value[i] = name_of(static_cast<Arch>(i));
+  return names;
+}
 WW_HOST_DEVICE constexpr EnumNames names_of(DType) {
   return {"DType", {name_of(e4m3), name_of(bf16), name_of(f16), name_of(f32), name_of(e5m2), name_of(tf32)}};
 }

@@ -11,7 +11,8 @@ namespace ww::config {
 /// The field of a resolved config that is at fault, and the values that it accepts. An empty field means no fault.
 struct ConfigFault {
   const char* field = nullptr;
-  const char* expected = nullptr;
+  const char* expected = nullptr;  // "{}" in it stands for `limit` (select/fault_text.hpp)
+  int limit = 0;                   // of the config's architecture
   WW_HOST_DEVICE constexpr explicit operator bool() const { return field != nullptr; }
 };
 
@@ -21,8 +22,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_scheduler(const GemmConfig& c) {
       (c.sm90.tile_scheduler == TileScheduler::horizontal || c.sm90.tile_scheduler == TileScheduler::vertical))
     return {"tile_scheduler", "auto, single, static, dynamic, stream-k or split-k"};
   const int ctas = c.cluster.m * c.cluster.n * max(1, c.cluster.k);
-  if (!is_power_of_two(c.cluster.m) || !is_power_of_two(c.cluster.n) || ctas > kLargestCluster)
-    return {"cluster", "1, 2 or 4 CTAs along M and along N, at most 16 in all"};
+  if (!is_power_of_two(c.cluster.m) || !is_power_of_two(c.cluster.n) || ctas > machine_of(c).largest_cluster)
+    return {"cluster", "1, 2 or 4 CTAs along M and along N, at most {} in all", machine_of(c).largest_cluster};
   if (c.cluster.m > 4 || c.cluster.n > 4) return {"cluster", "at most 4 CTAs along M and along N"};
   if ((tiles_in_flight(c) > 1 || !has_roles(c)) &&
       (uses_work_tile_counter(c) || c.sm90.tile_scheduler == TileScheduler::stream_k ||
@@ -69,7 +70,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_schedule(const GemmConfig& c) {
   const int registers = c.sm90.producer_registers;
   if (!moves_registers(c.sm90) && registers != 0)
     return {"producer_registers", "0 with multistage and with one consumer warpgroup: no thread gives up any"};
-  if (moves_registers(c.sm90) && (registers < 24 || registers > 120 || registers % 8 != 0))
+  if (moves_registers(c.sm90) &&
+      (registers > machine_of(c).most_producer_registers || !machine_of(c).takes_registers(registers)))
     return {"producer_registers", "0 (auto), or a multiple of 8 from 24 to 120"};
   return {};
 }
@@ -135,7 +137,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return {"consumer_warpgroups", "2 for pingpong"};
   if (c.tile.m != 64 * warpgroups_of_tile(c) && c.tile.m != 128 * warpgroups_of_tile(c))
     return {"tile (m)", "64 or 128 rows for each consumer warpgroup"};
-  if (c.tile.n < 8 || c.tile.n > 256 || c.tile.n % 8 != 0) return {"tile (n)", "a multiple of 8 up to 256"};
+  if (!machine_of(c).mma[0].takes_n(c.tile.n)) return {"tile (n)", "a multiple of 8 up to 256"};
   if (stages.swiglu != EpilogueOp::none && c.tile.n % 16 != 0) return {"tile (n)", "a multiple of 16 for SwiGLU"};
   if (c.operands.d == DType::e4m3 && output_columns(c) % 16 != 0) return {"tile (n)", "whole 16 bytes of a row of D"};
   if (stages.quantise > EpilogueOp::quantise && stages.swiglu != EpilogueOp::none && promoted)
@@ -161,13 +163,12 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return {"tile",
             "accumulators of at most 160 registers a thread, 96 with three consumer warpgroups, beside operands"};
   if (crowded) return {"tile", "accumulators of at most 192 registers a thread, 128 with three consumer warpgroups"};
-  // A thread starts with 128 registers, and one wgmma names its whole accumulator.
-  if (c.sm90.consumer_warpgroups == 3 && c.tile.n > 200)
+  if (c.sm90.consumer_warpgroups == 3 && c.tile.n > machine_of(c).accumulator_columns_of_three)
     return {"tile (n)", "at most 200 with three consumer warpgroups"};
   if (c.tile.m > 256) return {"tile (m)", "at most 256 rows"};
   if (const ConfigFault fault = fault_of_schedule(c)) return fault;
-  if (shared_plan(c).total > kSharedLimit)
-    return {"stages", "a ring and an output tile that fit 232448 bytes of shared memory"};
+  if (shared_plan(c).total > machine_of(c).shared_bytes())
+    return {"stages", "a ring and an output tile that fit {} bytes of shared memory", machine_of(c).shared_bytes()};
   if (c.raster.width < 1) return {"raster", "at least 1"};
   if (c.operands.pointer_array && (!c.operands.batched || c.grouping != Grouping::dense))
     return {"pointers", "0 without a batch and for grouped products"};
@@ -246,8 +247,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   if (group_capacity(c) < 1 || group_capacity(c) > kGroupLimit) return {"groups", "1 to 4096"};
   if (const ConfigFault fault = fault_of_schedule(c)) return fault;
   if (grouped_shared_plan(c).total > shared_limit(c))
-    return {"stages",
-            "a ring, an epilogue and group tables that fit a CTA's shared memory: 232448 bytes, or its share"};
+    return {"stages", "a ring, an epilogue and group tables that fit a CTA's shared memory: {} bytes, or its share",
+            machine_of(c).shared_bytes()};
   return {};
 }
 
@@ -258,8 +259,9 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_raster(const GemmConfig& c) {
     return {"cluster", "1x1 or 2x1: two token tiles may share the weights of their group"};
   if (c.sm90.tile_scheduler != TileScheduler::fixed) return {"tile_scheduler", "static"};
   if (group_capacity(c) < 1 || group_capacity(c) > kGroupLimit) return {"groups", "1 to 4096"};
-  if (raster_shared_plan(c).total > kSharedLimit)
-    return {"stages", "a ring, an output tile and group tables that fit 232448 bytes of shared memory"};
+  if (raster_shared_plan(c).total > machine_of(c).shared_bytes())
+    return {"stages", "a ring, an output tile and group tables that fit {} bytes of shared memory",
+            machine_of(c).shared_bytes()};
   return {};
 }
 
@@ -273,8 +275,9 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_k_grouped(const GemmConfig& c) {
   if (group_capacity(c) < 1 || group_capacity(c) > kGroupLimit) return {"k_groups", "1 to 4096"};
   if (maps_groups(c) && has_k_tails(c))
     return {"k_packing", "joint for an M-major A with an N-major B, whose groups lie one after the other already"};
-  if (raster_shared_plan(c).total > kSharedLimit)
-    return {"stages", "a ring, an output tile and group tables that fit 232448 bytes of shared memory"};
+  if (raster_shared_plan(c).total > machine_of(c).shared_bytes())
+    return {"stages", "a ring, an output tile and group tables that fit {} bytes of shared memory",
+            machine_of(c).shared_bytes()};
   return {};
 }
 

@@ -14,7 +14,7 @@ WW_HOST_DEVICE constexpr void resolve_schedule(Sm90Schedule& s) {
   if (s.a_source == OperandSource::automatic) s.a_source = OperandSource::shared;
   if (s.swap_ab == SwapAb::automatic) s.swap_ab = SwapAb::off;
   if (s.occupancy == 0) s.occupancy = 1;
-  if (s.producer_registers == 0 && moves_registers(s)) s.producer_registers = 56;
+  if (s.producer_registers == 0 && moves_registers(s)) s.producer_registers = Sm90().producer_registers;
 }
 
 /// Fills every open field (but never changes one that is set). What comes out depends on `c` alone: the text of a
@@ -43,9 +43,10 @@ WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
     if (c.sm90.split == 0) c.sm90.split = max(2, c.cluster.k);
     // Sums inside a cluster are preferred, because they need neither workspace nor a wait for other clusters.
     if (c.cluster.k == 0)
-      c.cluster.k = is_power_of_two(c.sm90.split) && c.cluster.m * c.cluster.n * c.sm90.split <= kPortableCluster
-                        ? c.sm90.split
-                        : 1;
+      c.cluster.k =
+          is_power_of_two(c.sm90.split) && c.cluster.m * c.cluster.n * c.sm90.split <= machine_of(c).portable_cluster
+              ? c.sm90.split
+              : 1;
   }
   if (c.raster.width == 0)
     c.raster.width = max(1, 16 / (c.raster.band == RasterBand::along_m ? c.cluster.m : c.cluster.n));
@@ -53,7 +54,7 @@ WW_HOST_DEVICE constexpr GemmConfig resolve(GemmConfig c) {
     c.sm90.partial_accumulators = partial_accumulators(c);
   if (c.sm90.stages == 0 && c.tile.m > 0 && c.tile.n > 0) {
     c.sm90.stages = kLargestStages;
-    while (c.sm90.stages > 1 && shared_plan(c).total > kSharedLimit) --c.sm90.stages;
+    while (c.sm90.stages > 1 && shared_plan(c).total > machine_of(c).shared_bytes()) --c.sm90.stages;
   }
   return c;
 }
@@ -92,7 +93,7 @@ WW_HOST_DEVICE constexpr GemmConfig resolve_raster(GemmConfig c) {
   if (c.sm90.tile_scheduler == TileScheduler::automatic) c.sm90.tile_scheduler = TileScheduler::fixed;
   c = resolve(c);
   if (every_stage)
-    while (c.sm90.stages > 1 && raster_shared_plan(c).total > kSharedLimit) --c.sm90.stages;
+    while (c.sm90.stages > 1 && raster_shared_plan(c).total > machine_of(c).shared_bytes()) --c.sm90.stages;
   return c;
 }
 

@@ -106,11 +106,9 @@ WW_HOST_DEVICE constexpr SumPlan ragged_sum_plan(const GemmConfig& c) {
   return {cluster_of(c), warps, slot_bytes(c) / (warps * 32 * 4), plan.sums, plan.sum_barriers};
 }
 
-/// Returns the dynamic shared memory available to a CTA, without the 1 KiB that the system reserves per CTA.
+/// Returns the dynamic shared memory available to a CTA.
 WW_HOST_DEVICE constexpr int shared_limit(const GemmConfig& c) {
-  constexpr int kOfSm = 228 * 1024, kReserved = 1024;
-  static_assert(kOfSm - kReserved == kSharedLimit);
-  return kOfSm / max(1, c.sm90.occupancy) - kReserved;
+  return machine_of(c).shared_bytes(max(1, c.sm90.occupancy));
 }
 
 struct RasterSharedPlan {

@@ -10,15 +10,16 @@
 
 namespace ww::config {
 
-inline constexpr int kRowBytes = 128;        // K bytes of one stage row: the span of the 128-byte swizzle
-inline constexpr int kWarpgroupRows = 64;    // M of one wgmma
-inline constexpr int kScaleBlock = 128;      // block recipe: elements of K (and of N for B) that one scale covers
-inline constexpr int kSharedLimit = 232448;  // dynamic shared memory of one CTA on sm_90
+inline constexpr int kRowBytes = MachineTraits::kSwizzleBytes;  // K bytes of one stage row
+inline constexpr int kWarpgroupRows = Sm90().mma[0].m;          // M of one wgmma
+inline constexpr int kScaleBlock = 128;                         // block recipe: elements of K (and of N for B) that
+                                                                // one scale covers
+inline constexpr int kAlignment = MachineTraits::kSwizzleAlignment;  // of operands in shared memory
 inline constexpr int kLargestStages = 16;
-inline constexpr int kAlignment = 1024;
-inline constexpr int kWorkTileStages = 2;   // dynamic scheduler: tiles announced ahead of the consumer warps
-inline constexpr int kLargestCluster = 16;  // CTAs; more than 8 are not portable, but every H100 and H200 supports 16
-inline constexpr int kPortableCluster = 8;
+inline constexpr int kWorkTileStages = 2;  // dynamic scheduler: tiles announced ahead of the consumer warps
+
+/// Returns the limits of the config's architecture.
+WW_HOST_DEVICE constexpr MachineTraits machine_of(const GemmConfig& c) { return ww::machine_of(c.arch); }
 
 WW_HOST_DEVICE constexpr bool is_power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
 WW_HOST_DEVICE constexpr pipeline::ClusterShape cluster_of(const GemmConfig& c) {
@@ -51,23 +52,18 @@ WW_HOST_DEVICE constexpr int warpgroups_of_tile(const GemmConfig& c) {
   return c.sm90.consumer_warpgroups / tiles_in_flight(c);
 }
 WW_HOST_DEVICE constexpr int threads_of(const GemmConfig& c) {
-  return 128 * (has_roles(c) + c.sm90.consumer_warpgroups);
+  return MachineTraits::kWarpgroupThreads * (has_roles(c) + c.sm90.consumer_warpgroups);
 }
 /// Producers give up registers, which consumers claim.
 WW_HOST_DEVICE constexpr bool moves_registers(const Sm90Schedule& s) {
   return s.schedule != Schedule::multistage && s.consumer_warpgroups > 1;
 }
-/// The division of the register file between producers and consumers; {0, 0} keeps the launch's division.
-struct RegisterSplit {
-  int producer = 0, consumer = 0;  // of a thread
-};
-// A CTA starts with equally many registers for all threads: 168 of 384 threads, or 128 of 512. Consumer warps may claim
-// what the producers give up. With two warpgroups each thread has 255 from the start, so nothing is moved.
+/// Returns the division of the register file between producers and consumers.
+// A CTA starts with equally many registers for all threads. Consumer warps may claim what the producers give up. With
+// two warpgroups each thread has as many as it can name from the start, so nothing is moved.
 WW_HOST_DEVICE constexpr RegisterSplit registers_of(const GemmConfig& c) {
   if (!moves_registers(c.sm90)) return {};
-  const int consumers = c.sm90.consumer_warpgroups;
-  const int of_all = consumers == 3 ? 4 * 128 : 3 * 168;
-  return {c.sm90.producer_registers, (of_all - c.sm90.producer_registers) / consumers / 8 * 8};
+  return machine_of(c).split_registers(c.sm90.consumer_warpgroups, c.sm90.producer_registers);
 }
 
 /// Returns the number of 64-row blocks that each consumer warpgroup multiplies one after the other.
@@ -167,7 +163,9 @@ WW_HOST_DEVICE constexpr int scale_floats(const GemmConfig& c) {
 /// Returns the registers of a thread that accumulators may take; the rest must hold addresses and scales.
 // A in registers takes 16 of them; transposing a column of B takes 32.
 WW_HOST_DEVICE constexpr int accumulator_registers(const GemmConfig& c) {
-  return (c.sm90.consumer_warpgroups == 3 ? 128 : 192) - (a_from_registers(c) || transposes_b(c) ? 32 : 0);
+  const MachineTraits machine = machine_of(c);
+  return (c.sm90.consumer_warpgroups == 3 ? machine.accumulator_registers_of_three : machine.accumulator_registers) -
+         (a_from_registers(c) || transposes_b(c) ? 32 : 0);
 }
 
 /// Returns the number of partial accumulators used in turn. With two, one block is multiplied while the other is
@@ -220,7 +218,7 @@ WW_HOST_DEVICE constexpr bool sums_in_workspace(const GemmConfig& c) {
 /// at most a third of shared memory, because the operand ring needs the rest.
 WW_HOST_DEVICE constexpr int sum_rounds(const GemmConfig& c) {
   int rounds = 1;
-  while (3 * (c.cluster.k - 1) * c.tile.m * c.tile.n * 4 > rounds * kSharedLimit) rounds *= 2;
+  while (3 * (c.cluster.k - 1) * c.tile.m * c.tile.n * 4 > rounds * machine_of(c).shared_bytes()) rounds *= 2;
   return rounds;
 }
 /// Returns the bytes of a peer's slot.

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "warpwright/core/target.hpp"
+#include "warpwright/core/machine.hpp"
 #include "warpwright/host/emulation.hpp"
 #include "warpwright/host/launch.hpp"
 #include "warpwright/host/result.hpp"

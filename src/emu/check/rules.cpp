@@ -71,7 +71,8 @@ const char* advice_for(Rule rule) {
       return "call pdl::wait before the first access to global memory, in the thread itself or in one with which it "
              "synchronises before the access; without the launch attribute no wait is needed";
     case Rule::divergent_call: return "make the same calls in the same order in all threads of the warp or warpgroup";
-    case Rule::register_budget: return "release registers before claiming them, within the CTA's share of 65536";
+    case Rule::register_budget:
+      return "release registers before claiming them, within those that the launch gave the CTA";
     case Rule::named_barrier_count:
       return "all threads that synchronise at a named barrier must name the same number of threads";
     case Rule::out_of_bounds: return "stay inside the shared memory of the launch and its operands";

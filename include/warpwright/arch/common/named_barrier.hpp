@@ -5,17 +5,18 @@
 #pragma once
 
 #include "warpwright/arch/common/special.hpp"
+#include "warpwright/core/machine.hpp"
 
 namespace ww::arch::named_barrier {
 
 #if defined(__CUDACC__)
 inline namespace ptx {
 template <int kId>
-requires(kId >= 0 && kId < 16) WW_DEVICE void sync(u32 threads) {
+requires(kId >= 0 && kId < MachineTraits::kNamedBarriers) WW_DEVICE void sync(u32 threads) {
   asm volatile("bar.sync %0, %1;" ::"n"(kId), "r"(threads) : "memory");
 }
 template <int kId>
-requires(kId >= 0 && kId < 16) WW_DEVICE void arrive(u32 threads) {
+requires(kId >= 0 && kId < MachineTraits::kNamedBarriers) WW_DEVICE void arrive(u32 threads) {
   asm volatile("bar.arrive %0, %1;" ::"n"(kId), "r"(threads) : "memory");
 }
 WW_DEVICE void sync_cta() { asm volatile("bar.sync 0;" ::: "memory"); }
@@ -23,11 +24,11 @@ WW_DEVICE void sync_cta() { asm volatile("bar.sync 0;" ::: "memory"); }
 #else
 inline namespace emu {
 template <int kId>
-requires(kId >= 0 && kId < 16) WW_DEVICE void sync(u32 threads WW_SITE) {
+requires(kId >= 0 && kId < MachineTraits::kNamedBarriers) WW_DEVICE void sync(u32 threads WW_SITE) {
   table->named_barrier_sync(kId, threads, site);
 }
 template <int kId>
-requires(kId >= 0 && kId < 16) WW_DEVICE void arrive(u32 threads WW_SITE) {
+requires(kId >= 0 && kId < MachineTraits::kNamedBarriers) WW_DEVICE void arrive(u32 threads WW_SITE) {
   table->named_barrier_arrive(kId, threads, site);
 }
 WW_DEVICE void sync_cta(WW_SITE_ONLY) { table->named_barrier_sync(0, block_size(), site); }

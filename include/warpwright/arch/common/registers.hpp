@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The register budget of a warpgroup: the producer gives registers back, consumer warpgroups claim them.
-// The launch gives every thread floor(65536 / threads / 8) * 8; all claims together must fit (384 threads: 40 + 2 x
-// 232).
+// All claims together must fit what the launch gave (MachineTraits::split_registers() of core/machine.hpp).
 // PTX ISA: setmaxnreg. A kernel with a `trap` must not use it, because ptxas would ignore the budget (and spill).
 #pragma once
 
 #include "warpwright/arch/common/executor.hpp"
+#include "warpwright/core/machine.hpp"
 
 namespace ww::arch::warpgroup {
 
-template <int kCount> inline constexpr bool valid_register_count = kCount % 8 == 0 && kCount >= 24 && kCount <= 256;
+template <int kCount> inline constexpr bool valid_register_count = MachineTraits().takes_registers(kCount);
 
 #if defined(__CUDACC__)
 inline namespace ptx {

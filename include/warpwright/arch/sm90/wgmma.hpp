@@ -14,6 +14,7 @@
 #include "warpwright/arch/common/math.hpp"
 #include "warpwright/arch/common/values.hpp"
 #include "warpwright/arch/sm90/matrix_descriptor.hpp"
+#include "warpwright/core/machine.hpp"
 #if defined(__CUDACC__)
 // A kernel compiled at run time multiplies one pair of types and includes only their file (see the function that writes
 // the kernel's source).
@@ -52,7 +53,7 @@ namespace ww::arch {
 
 /// A 64 x kN FP32 tile of one warpgroup; this thread holds kN / 2 of its values.
 template <int kN> struct Accumulator {
-  static_assert(kN % 8 == 0 && kN >= 8 && kN <= 256, "wgmma: N is 8..256 in steps of 8");
+  static_assert(Sm90().mma[0].takes_n(kN), "wgmma: N is 8..256 in steps of 8");
   static constexpr int kValues = kN / 2;
   float r[kValues];
   WW_DEVICE float& operator[](int v) { return r[v]; }
@@ -83,10 +84,12 @@ struct MmaOperands {
 };
 
 /// Returns the elements of K that one instruction consumes, which are 32 bytes.
-WW_HOST_DEVICE constexpr int wgmma_k(DType type) { return 32 / bytes_of(type); }
+WW_HOST_DEVICE constexpr int wgmma_k(DType type) { return Sm90::kInstructionBytes / bytes_of(type); }
 /// Returns the bytes from one instruction's operand to the next along K: within a swizzled row, or 16 rows of k further
 /// on.
-WW_HOST_DEVICE constexpr u32 wgmma_step(Major major) { return major == Major::k ? 32 : 16 * 128; }
+WW_HOST_DEVICE constexpr u32 wgmma_step(Major major) {
+  return major == Major::k ? Sm90::kInstructionBytes : Sm90::kInstructionBytes / 2 * Sm90::kSwizzleBytes;
+}
 
 namespace wgmma {
 

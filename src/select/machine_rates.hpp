@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rates of devices for which times are modelled: the only place for them. core/machine.hpp has the limits of an
+// architecture; here are the SMs, the clock and the memory of one device of it. What our kernels take beside, such as
+// clocks of a wait, is in CostConstants.
+#pragma once
+
+namespace ww::select {
+
+struct MachineRates {
+  const char* name = "";
+  bool measured = false;  // false: from publications, for design alone
+  int sms = 0;
+  // CTAs that are resident in clusters of up to 2, 4, 8 and 16, one on an SM. GPCs differ in their number of SMs, and a
+  // cluster is resident in one GPC. 0: unknown.
+  int resident[4] = {};
+  double ghz = 0;                  // clock where power is not the limit
+  double mma_bytes_per_clock = 0;  // products of one SM, times the bytes of an element
+  double fma_per_clock = 0;        // FP32, of one SM
+  double hbm_bytes_per_us = 0;     // fitted together with CostConstants::memory_overlap; 4.3 TB/s were observed
+  double hbm_latency_us = 0;       // under load: bytes in flight divided by this are the bandwidth of a thin launch
+  double l2_bytes_per_us = 0;      // from all of L2; a line that neighbours read together counts once
+  double l2_bytes = 0;             // of operands that stay in L2 from one wave to the next
+  double sharing_ctas = 0;         // neighbours whose reads of one line are one read of L2: those of a GPC
+};
+
+inline constexpr MachineRates kH200 = {.name = "H200",
+                                       .measured = true,
+                                       .sms = 132,
+                                       .resident = {132, 120, 120, 112},
+                                       .ghz = 1.98,
+                                       .mma_bytes_per_clock = 4096,
+                                       .fma_per_clock = 128,
+                                       .hbm_bytes_per_us = 4.368e+06,
+                                       .hbm_latency_us = 0.7728,
+                                       .l2_bytes_per_us = 7.573e+06,
+                                       .l2_bytes = 40e6,
+                                       .sharing_ctas = 16};
+
+// Unmeasured: rates of publications. The latency and the neighbours are those of an H200.
+inline constexpr MachineRates kB200 = {.name = "B200",
+                                       .sms = 148,
+                                       .resident = {148, 0, 0, 0},
+                                       .ghz = 1.85,
+                                       .mma_bytes_per_clock = 8192,
+                                       .fma_per_clock = 128,
+                                       .hbm_bytes_per_us = 7.48e+06,
+                                       .hbm_latency_us = kH200.hbm_latency_us,
+                                       .l2_bytes_per_us = 21e+06,
+                                       .l2_bytes = 126e6,
+                                       .sharing_ctas = kH200.sharing_ctas};
+
+}  // namespace ww::select
