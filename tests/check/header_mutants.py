@@ -159,6 +159,10 @@ MUTANTS = [  # name, header, old, new, rules
      "uninitialised-read data-race arrival-underflow deadlock"),
     ("kernels before are not waited for", "kernel/skeleton.hpp",
      "    arch::pdl::wait();  // global memory is left alone before this line\n", "", "early-access"),
+    ("multistage: kernels before are not waited for", "kernel/multistage_gemm.hpp",
+     "    Skeleton<MultistageGemm>::set_up(params, shared);\n",
+     "    if (arch::thread_index() == 0) initialize(params, shared);\n"
+     "    pipeline::make_barriers_visible<Mainloop::kCluster>();\n    arch::pdl::launch_dependents();\n", "early-access"),
 ]
 GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it
     ("grouped: map of A not acquired", "kernel/descriptor_gemm.hpp", "    arch::tensor_map::acquire(group_a);\n", "",
