@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which element of a tile each value of a fragment is: Hopper's accumulator, the same transposed, and layouts that exist
-// only in this test, the forms in which a Blackwell kernel reads its accumulators from tensor memory.
+// Which element of a tile each value of a fragment is: Hopper's accumulator, the same transposed, and the forms in
+// which a Blackwell kernel reads accumulators from tensor memory. The latter are layouts of this test.
 #include "warpwright/atom/fragment.hpp"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ template <class F> void expect_every_element_once() {
       else list.emplace_back(line, along, x);
     };
     for_each_element(fragment, [&](int row, int column, float& x) { elements.emplace_back(row, column, x); });
-    for_each_pair(fragment, [&](int line, int pair, float& x, float& y) {
+    for_each_pair<F::kPairs>(fragment, 0, [&](int line, int pair, float& x, float& y) {
       add(of_pairs, line_start(line), L::pair_offset(pair), x);
       add(of_pairs, line_start(line), L::pair_offset(pair) + 1, y);
     });

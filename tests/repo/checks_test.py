@@ -119,6 +119,21 @@ class Layers(Planted):
         self.write("CONTRIBUTING.md", layers.BEGIN + layers.table().replace("src/jit", "src/bit") + layers.END)
         self.assert_found(layers.check, "its table of folders")
 
+    def test_the_mma_instruction_in_an_epilogue(self):
+        self.write("include/warpwright/epilogue/bad.hpp", HEAD + "inline void f() { arch::wgmma::fence(); }\n")
+        self.assert_found(layers.check, "wgmma: an MMA instruction", 4)
+
+    def test_the_accumulator_s_arithmetic_in_an_epilogue(self):
+        self.write("include/warpwright/epilogue/bad.hpp",
+                   HEAD + "inline int row(int thread) { return 16 * (thread / 32) + 8; }\n")
+        self.assert_found(layers.check, "* (thread / 32): an MMA instruction", 4)
+
+    def test_a_header_of_the_mma_in_a_mainloop_of_every_architecture(self):
+        self.write("include/warpwright/arch/sm90/mma.hpp", HEAD)
+        self.write("include/warpwright/mainloop/sm90/good.hpp", HEAD + '#include "warpwright/arch/sm90/mma.hpp"\n')
+        self.write("include/warpwright/mainloop/bad.hpp", HEAD + '#include "warpwright/arch/sm90/mma.hpp"\n')
+        self.assert_found(layers.check, "arch/sm90/mma.hpp: an MMA instruction", 4)
+
     def test_assembly_above_arch(self):
         self.write("include/warpwright/atom/bad.hpp", HEAD + '// asm here is a comment, "asm" a string\nvoid f() { asm(""); }\n')
         self.assert_found(layers.check, "assembly", 5)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which folder may include which. The kernel layers of include/warpwright include themselves and those before them, no
-standard or CUDA header, and only arch/ holds assembly, __CUDA_ARCH__ and calls of the emulator's table. Every folder of
+standard or CUDA header, only arch/ holds assembly, __CUDA_ARCH__ and calls of the emulator's table, and only a few
+folders name the MMA instruction. Every folder of
 include/, src/ and bench/native includes what ARROWS lists, and no folder reaches itself through others.
 
 layers.py <root>          finds what breaks these rules, and a CONTRIBUTING.md whose table is not ARROWS
@@ -18,7 +19,11 @@ INSTRUCTIONS = [
     (re.compile(r"\b__CUDA_ARCH(_\w+)?__"), "__CUDA_ARCH__"),
     (re.compile(r"\bEmuTable\b|\b(arch::)?table\s*->"), "a call of the emulator's table"),
 ]
-
+# Hopper's MMA instruction, and the arithmetic of its accumulator: the row and column of a thread's values. Folders of
+# include/warpwright other than these take both from atom::Fragment.
+MMA_FOLDERS = ("arch/", "atom/", "mainloop/sm90/")
+MMA = re.compile(r"wgmma|\bSm90Accumulator\b|\barch::Accumulator\b|\bv / 2\)? % 2\b|\bthread( % 32)? / 4\b"
+                 r"|\* \(thread (/ 32|% 4)\)")
 
 # Folders of src/ and bench/ as they are; those of include/warpwright by their own names; host is the public interface.
 # Headers of a folder's own are not listed.
@@ -31,7 +36,7 @@ ARROWS: Dict[str, str] = {
     "config": "core arch pipeline",
     "scheduler": "core arch pipeline config",
     "mainloop": "arch atom pipeline config scheduler",
-    "epilogue": "arch atom pipeline config scheduler mainloop",
+    "epilogue": "arch atom pipeline config scheduler",
     "kernel": "arch pipeline config scheduler mainloop epilogue",
     "host": "core arch config",
     "warpwright.hpp": "host",
@@ -143,6 +148,23 @@ def check_arrows(root: pathlib.Path) -> List[tree.Finding]:
     return findings
 
 
+def check_mma(root: pathlib.Path, layer: str) -> List[tree.Finding]:
+    """Where a layer that is not of Hopper's MMA names its instruction, its header or its accumulator's layout."""
+    findings = []
+    base = root / "include" / "warpwright"
+    for path in tree.files(root, f"include/warpwright/{layer}"):
+        if path.relative_to(base).as_posix().startswith(MMA_FOLDERS):
+            continue
+        text = path.read_text()
+        code = tree.code_only(text)
+        found = [(code, match.start(), match.group()) for match in MMA.finditer(code)]
+        found += [(text, match.start(1), match.group(1)) for match in OURS.finditer(text)
+                  if match.group(1).startswith("warpwright/arch/sm90/")]
+        findings += [tree.Finding(path, line_of(where, offset), f"{words}: an MMA instruction or its accumulator's layout "
+                                  f"outside {', '.join(MMA_FOLDERS)}") for where, offset, words in found]
+    return findings
+
+
 def check(root: pathlib.Path) -> List[tree.Finding]:
     findings = check_arrows(root)
     for layer in tree.LAYERS:
@@ -152,6 +174,7 @@ def check(root: pathlib.Path) -> List[tree.Finding]:
                 reason = check_include(root, layer, match.group(1))
                 if reason:
                     findings.append(tree.Finding(path, line_of(text, match.start(1)), reason))
+        findings += check_mma(root, layer)
     for path in tree.files(root, "include", "src", "examples"):
         inside = path.relative_to(root).parts
         if path.suffix not in tree.CPP_SUFFIXES or inside[:3] == ("include", "warpwright", "arch"):

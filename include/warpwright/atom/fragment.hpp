@@ -58,20 +58,20 @@ template <class L> struct Fragment : L::Storage {
   WW_HOST_DEVICE static constexpr int along_offset(int v) { return L::pair_offset(L::pair_of(v)) + v % 2; }
 };
 
-/// Visits every pair of a fragment: visit(line, pair, x, y) with int, int, float&, float&. Pairs at the same place of
-/// their lines follow one another.
+/// Visits kCount pairs of each line from pair `first` on: visit(line, pair, x, y) with int, int, float&, float&, where
+/// `pair` counts from `first`. Pairs at the same place of their lines follow one another.
 // A closure's parameters have explicit types, because NVRTC takes a generic lambda for a host function.
-template <class F, class Visit> WW_DEVICE void for_each_pair(F& fragment, const Visit& visit) {
+template <int kCount, class F, class Visit> WW_DEVICE void for_each_pair(F& fragment, int first, const Visit& visit) {
   WW_UNROLL
-  for (int pair = 0; pair < F::kPairs; ++pair) {
+  for (int pair = 0; pair < kCount; ++pair) {
     WW_UNROLL
     for (int line = 0; line < F::kLines; ++line) {
-      const int v = F::Layout::value(line, pair);
+      const int v = F::Layout::value(line, first + pair);
       visit(line, pair, fragment[v], fragment[v + 1]);
     }
   }
 }
-/// Visits every element: visit(row, column, x) with int, int, float&; row and column from the thread's first element on.
+/// Visits every element: visit(row, column, x) with int, int, float&, both counted from the thread's first element.
 template <class F, class Visit> WW_DEVICE void for_each_element(F& fragment, const Visit& visit) {
   WW_UNROLL
   for (int v = 0; v < F::kValues; ++v) visit(F::row_offset(v), F::column_offset(v), fragment[v]);

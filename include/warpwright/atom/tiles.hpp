@@ -58,6 +58,7 @@ template <int kRows, Major kMajor = Major::k, int kStageRows = kRows> struct Sha
 
 /// An output tile: panels of kPanelBytes of columns, (kRows, panel) each, swizzled so that rows spread over the banks.
 template <DType kType, int kRows, int kPanelBytes> struct SharedPanels {
+  static constexpr bool kColumnsContiguous = true;  // neighbouring columns are neighbours in memory
   static constexpr int kPanelColumns = kPanelBytes / bytes_of(kType);
   static constexpr u32 kSwizzleMask = kPanelBytes - 16;  // 16-byte chunks: the row's low bits permute them
   arch::SharedAddress base;                              // a multiple of 1024
@@ -76,6 +77,7 @@ template <DType kType, int kRows, int kPanelBytes> struct SharedPanels {
 
 /// An output tile whose columns are contiguous: panels of 128 bytes of rows, (panel, kColumns) each, 128-byte swizzle.
 template <DType kType, int kColumns> struct SharedColumns {
+  static constexpr bool kColumnsContiguous = false;  // neighbouring rows are
   static constexpr int kPanelRows = kSwizzleSpan / bytes_of(kType);
   arch::SharedAddress base;  // a multiple of 1024
 

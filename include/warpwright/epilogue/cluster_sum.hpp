@@ -8,7 +8,6 @@
 
 #include "warpwright/arch/common/math.hpp"
 #include "warpwright/arch/common/shared.hpp"
-#include "warpwright/arch/sm90/wgmma.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/pipeline/exchange_pipeline.hpp"
 

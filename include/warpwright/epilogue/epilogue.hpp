@@ -8,17 +8,16 @@
 // which leaves room for more stages of operands.
 #pragma once
 
-#include "warpwright/arch/common/convert.hpp"
 #include "warpwright/arch/common/global.hpp"
 #include "warpwright/arch/common/math.hpp"
-#include "warpwright/arch/common/stmatrix.hpp"
-#include "warpwright/atom/mma_atom.hpp"
+#include "warpwright/atom/fragment_store.hpp"
 #include "warpwright/atom/tma_atom.hpp"
 #include "warpwright/config/fixed_extents.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
 #include "warpwright/epilogue/column_output.hpp"
 #include "warpwright/epilogue/rows.hpp"
+#include "warpwright/epilogue/scale.hpp"
 #include "warpwright/pipeline/tma_store_pipeline.hpp"
 #include "warpwright/scheduler/tile_maps.hpp"
 
@@ -26,7 +25,15 @@ namespace ww::epilogue {
 
 using namespace config;
 
-template <GemmConfig kConfig> struct Epilogue {
+WW_HOST_DEVICE constexpr TreeSpec tree_spec(const GemmConfig& c) {
+  return {c.epilogue, mma_blocks_of(c), 4 * warpgroups_of_tile(c), c.operands.c_layout == OutputLayout::column,
+          may_have_odd_n(c)};
+}
+/// Columns of the product from the first of one tile to the first of the next; of halves gates alone.
+template <GemmConfig kConfig> inline constexpr int kColumnStep = column_step(tree_spec(kConfig), kConfig.tile.n);
+
+/// `Accumulator` is the mainloop's fragment, (64, TILE_N).
+template <GemmConfig kConfig, class Accumulator> struct Epilogue {
   static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n;
   static constexpr int kColumns = output_columns(kConfig);  // of D, of one tile
   static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
@@ -39,10 +46,10 @@ template <GemmConfig kConfig> struct Epilogue {
   static constexpr int kFirstBarrier = 1;  // named barrier of consumer warpgroup 0; 0 is the CTA's
 
   static constexpr EpilogueTree kTree = kConfig.epilogue;
-
-  using Atom = atom::MmaAtom<kConfig.operands.a, kTileN>;
-  using Accumulator = atom::Fragment<atom::Sm90Accumulator<kTileN>>;
-  using Output = atom::Fragment<atom::Sm90Accumulator<kColumns>>;  // the values that D is rounded from
+  static constexpr TreeSpec kSpec = tree_spec(kConfig);
+  using EvaluatedRows = EpilogueRows<kSpec, Accumulator>;
+  using Reductions = EpilogueReductions<kSpec, Accumulator>;
+  using Output = typename EvaluatedRows::Output;  // the values that D is rounded from
   static constexpr bool kColumnMajor = kConfig.operands.d_layout == OutputLayout::column;
   using Columns = ColumnOutput<kConfig>;
   using SharedRows = atom::SharedPanels<kOut, kTileM, kPanelBytes>;  // (TILE_M, (columns of a panel, panels))
@@ -78,38 +85,21 @@ template <GemmConfig kConfig> struct Epilogue {
   WW_DEVICE static void scale(const Factors& factors, int consumer_warpgroup, Accumulator (&acc)[kMmaBlocks],
                               int skip = 0) {
     if constexpr (kConfig.operands.scale == Scale::tensor) {
-      const float s = arch::mul(arch::global::load_constant(factors.a), arch::global::load_constant(factors.b));
-      WW_UNROLL
-      for (int u = 0; u < kMmaBlocks; ++u) {
-        WW_UNROLL
-        for (int v = 0; v < Accumulator::kValues; ++v) acc[u][v] = arch::mul(acc[u][v], s);
-      }
+      multiply<kMmaBlocks>(acc,
+                           arch::mul(arch::global::load_constant(factors.a), arch::global::load_constant(factors.b)));
     } else if constexpr (kConfig.operands.scale == Scale::row_column) {
-      const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
       const auto at = [](const float* scales, i64 stride, int i, int count) {
         return arch::global::load_constant(scales + min(i, count - 1) * stride);
       };
-      const int first_row = consumer_warpgroup * kMmaBlocks * kWarpgroupRows + Atom::row(thread, 0);
-      float rows[kMmaBlocks][2];
-      WW_UNROLL
-      for (int u = 0; u < kMmaBlocks; ++u) {
-        WW_UNROLL
-        for (int half = 0; half < 2; ++half)
-          rows[u][half] = at(factors.a, factors.a_row, first_row + kWarpgroupRows * u + 8 * half, factors.rows);
-      }
-      WW_UNROLL
-      for (int v = 0; v < Accumulator::kValues; v += 4) {  // two columns, rows r and r + 8
-        const int of_tile = Atom::column(thread, v);
-        const int column = pairs_halves(kConfig) && of_tile >= kTileN / 2 ? of_tile + skip : of_tile;
-        const float columns[2] = {at(factors.b, factors.b_n, column, factors.columns),
-                                  at(factors.b, factors.b_n, column + 1, factors.columns)};
-        WW_UNROLL
-        for (int u = 0; u < kMmaBlocks; ++u) {
-          WW_UNROLL
-          for (int i = 0; i < 4; ++i)
-            acc[u][v + i] = arch::mul(acc[u][v + i], arch::mul(rows[u][i / 2], columns[i % 2]));
-        }
-      }
+      const int first_row = consumer_warpgroup * kMmaBlocks * kWarpgroupRows;
+      multiply<kMmaBlocks>(
+          acc, static_cast<int>(arch::thread_index() % arch::kWarpgroupSize),
+          [&](int row) { return at(factors.a, factors.a_row, first_row + row, factors.rows); },
+          [&](int of_tile) {
+            const int column = pairs_halves(kConfig) && of_tile >= kTileN / 2 ? of_tile + skip : of_tile;
+            return Pair{at(factors.b, factors.b_n, column, factors.columns),
+                        at(factors.b, factors.b_n, column + 1, factors.columns)};
+          });
     }
   }
 
@@ -122,7 +112,7 @@ template <GemmConfig kConfig> struct Epilogue {
     if constexpr (kTree.empty()) {
       send(arguments, base, buffer, consumer_warpgroup, acc, tile);
     } else {
-      const TileExtent extent = extent_of<kConfig>(arguments, consumer_warpgroup, tile);
+      const TileExtent extent = extent_of(arguments, consumer_warpgroup, tile);
       const auto sink = [&](Output(&out)[kMmaBlocks]) { send(arguments, base, buffer, consumer_warpgroup, out, tile); };
       if constexpr (kConfig.operands.batched)
         evaluate(scheduler::epilogue_of<kConfig>(arguments, tile), extent, acc, sink);
@@ -190,28 +180,39 @@ template <GemmConfig kConfig> struct Epilogue {
 
   // Rows end at the end of the group's rows in this tile; the first row has no alignment.
   WW_DEVICE static TileExtent extent_of_rows(const Rows& to, i32 n, int consumer_warpgroup) {
-    const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
     TileExtent extent{};
     extent.m = to.row + to.rows, extent.n = n;
     extent.tile.n = to.tile_n;
-    extent.thread = thread;
-    extent.first_row = to.row + consumer_warpgroup * kMmaBlocks * kWarpgroupRows + 16 * (thread / 32) + thread % 32 / 4;
+    extent.thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
+    extent.first_row = to.row + consumer_warpgroup * kMmaBlocks * kWarpgroupRows;
     extent.first_column = to.tile_n * kColumnStep<kConfig>;
     return extent;
+  }
+  WW_DEVICE static TileExtent extent_of(const GemmArguments& arguments, int consumer_warpgroup, TileCoord tile) {
+    const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize), n = n_of<kConfig>(arguments);
+    return {arguments.m,
+            n,
+            tile,
+            ceil_div(arguments.m, kTileM),
+            ceil_div(n, kTileN),
+            4 * consumer_warpgroup + thread / 32,
+            thread,
+            tile.m * kTileM + consumer_warpgroup * kMmaBlocks * kWarpgroupRows,
+            tile.n * kColumnStep<kConfig>};
   }
 
   // Evaluates the tree over the tile's accumulators; `sink` receives the values to be rounded.
   template <class Sink>
   WW_DEVICE static void evaluate(const EpilogueArguments& arguments, const TileExtent& extent,
                                  Accumulator (&acc)[kMmaBlocks], const Sink& sink) {
-    EpilogueReductions<kConfig> reductions(arguments, extent);
-    EpilogueWalk<kConfig> walk(arguments, extent);
+    Reductions reductions(arguments, extent);
+    EpilogueWalk<kSpec, Accumulator> walk(arguments, extent);
     walk.apply(acc, reductions);
     reductions.finish();
     const float out_scale = walk.scalar(kScalarOutScale);
     if constexpr (kColumns != kTileN) {
       Output out[kMmaBlocks] = {};
-      EpilogueRows<kConfig>::swiglu(acc, out);
+      EvaluatedRows::swiglu(acc, out);
       finish(arguments, extent, out_scale, reductions, out, sink);
     } else {
       finish(arguments, extent, out_scale, reductions, acc, sink);
@@ -219,10 +220,9 @@ template <GemmConfig kConfig> struct Epilogue {
   }
   template <class Sink>
   WW_DEVICE static void finish(const EpilogueArguments& arguments, const TileExtent& extent, float out_scale,
-                               const EpilogueReductions<kConfig>& reductions, Output (&out)[kMmaBlocks],
-                               const Sink& sink) {
-    if constexpr (EpilogueRows<kConfig>::kStages.quantise != EpilogueOp::none)
-      EpilogueRows<kConfig>::quantise(arguments, extent, out_scale, reductions, out);
+                               const Reductions& reductions, Output (&out)[kMmaBlocks], const Sink& sink) {
+    if constexpr (EvaluatedRows::kStages.quantise != EpilogueOp::none)
+      EvaluatedRows::quantise(arguments, extent, out_scale, reductions, out);
     sink(out);
   }
 
@@ -246,10 +246,7 @@ template <GemmConfig kConfig> struct Epilogue {
     WW_UNROLL
     for (int u = 0; u < kMmaBlocks; ++u) {
       const int first_row = (consumer_warpgroup * kMmaBlocks + u) * kWarpgroupRows;
-      if constexpr (kColumnMajor) Columns::write(sD, first_row, out[u]);
-      else if constexpr (kOut == DType::f32) write_words(sD, first_row, out[u], part);
-      else if constexpr (kOut == DType::e4m3) write_bytes(sD, first_row, out[u], part);
-      else write_matrices(sD, first_row, out[u], part);
+      atom::write_fragment<kOut, kStaged>(sD, first_row, 0, out[u], part * (Output::kPairs / kParts));
     }
     buffer.publish();
   }
@@ -286,62 +283,6 @@ template <GemmConfig kConfig> struct Epilogue {
   WW_DEVICE static SharedD shared_d(arch::SharedAddress base, int part) {
     constexpr u32 kOffset = shared_plan(kConfig).d, kBufferBytes = kTileM * kStaged * bytes_of(kOut);
     return {base + (kOffset + static_cast<u32>(part % kBuffers) * kBufferBytes)};
-  }
-
-  WW_DEVICE static u32 pack(float low, float high) {
-    if constexpr (kOut == DType::bf16) return arch::to_bf16x2(low, high);
-    else return arch::to_f16x2(low, high);
-  }
-
-  // A thread's values of a part: it has two rows, so half as many as there are columns.
-  static constexpr int kPartValues = kStaged / 2;
-
-  // 16-bit outputs: values 8j .. 8j + 7 of a warp are a 16 x 16 block of four 8 x 8 matrices.
-  WW_DEVICE static void write_matrices(const SharedD& sD, int first_row, const Output& output, int part) {
-    auto&& out = arch::values(output);
-    const int warp_row = first_row + 16 * static_cast<int>(arch::warp_index() % 4);
-    const int lane = static_cast<int>(arch::lane_index());
-    const int row = warp_row + lane % 16;  // matrices 0, 1 are rows 0-7, 8-15 of columns 0-7; 2, 3 of columns 8-15
-    const int first = part * kPartValues;
-    WW_UNROLL
-    for (int j = 0; j < kStaged / 16; ++j) {
-      const int v = first + 8 * j;
-      const arch::Words<4> block{{pack(out[v], out[v + 1]), pack(out[v + 2], out[v + 3]), pack(out[v + 4], out[v + 5]),
-                                  pack(out[v + 6], out[v + 7])}};
-      arch::stmatrix(sD(row, 16 * j + 8 * (lane / 16)), block);
-    }
-    if constexpr (kStaged % 16 != 0) {  // the last 8 columns
-      const int v = first + kPartValues - 4;
-      arch::stmatrix(sD(row, kStaged - 8), arch::Words<2>{{pack(out[v], out[v + 1]), pack(out[v + 2], out[v + 3])}});
-    }
-  }
-
-  // FP32 outputs: pairs of neighbouring columns, 8 bytes each.
-  WW_DEVICE static void write_words(const SharedD& sD, int first_row, const Output& out, int part) {
-    const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
-    const int row = first_row + Atom::row(thread, 0), column = Atom::column(thread, 0);
-    const int first = part * kPartValues;
-    WW_UNROLL
-    for (int v = 0; v < kPartValues; v += 2)
-      arch::shared::store2(sD(row + 8 * ((v / 2) % 2), column + 8 * (v / 4)),
-                           {{arch::bits_of(out[first + v]), arch::bits_of(out[first + v + 1])}});
-  }
-
-  // 8-bit outputs: neighbouring lanes exchange one pair each, so that one has four columns of row r, the other of r +
-  // 8.
-  WW_DEVICE static void write_bytes(const SharedD& sD, int first_row, const Output& out, int part) {
-    const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
-    const bool odd = thread % 2 != 0;
-    const int row = first_row + Atom::row(thread, 0) + (odd ? 8 : 0), column = 4 * (thread % 4 / 2);
-    const int first = part * kPartValues;
-    WW_UNROLL
-    for (int v = 0; v < kPartValues; v += 4) {
-      const int at = first + v;
-      const u32 mine = arch::to_e4m3x2(out[at], out[at + 1]) | u32{arch::to_e4m3x2(out[at + 2], out[at + 3])} << 16;
-      const u32 other = arch::warp::shuffle_xor(mine, 1);
-      const u32 word = odd ? other >> 16 | (mine & 0xffff0000u) : (mine & 0xffffu) | other << 16;
-      arch::shared::store(sD(row, column + 2 * v), word);
-    }
   }
 
   WW_DEVICE static void issue(const GemmArguments& arguments, arch::SharedAddress base, int consumer_warpgroup,

@@ -14,7 +14,6 @@ template <GemmConfig kConfig> class PartialSums {
   static constexpr bool kInWorkspace = config::sums_in_workspace(kConfig);
   static constexpr int kMmaBlocks = config::mma_blocks_of(kConfig);
   static constexpr pipeline::ClusterShape kCluster = config::cluster_of(kConfig);
-  using Accumulator = atom::Fragment<atom::Sm90Accumulator<kConfig.tile.n>>;
   using Workspace = WorkspaceSum<kConfig>;
   struct NoCluster {
     WW_DEVICE NoCluster(arch::SharedAddress, int) {}
@@ -34,7 +33,7 @@ template <GemmConfig kConfig> class PartialSums {
 
   /// Returns true if acc is then the sum of all of `tile`, and this CTA stores it. All threads of a consumer warpgroup
   /// call it.
-  template <class Walk, class Tile>
+  template <class Accumulator, class Walk, class Tile>
   WW_DEVICE bool complete(const config::PartialTiles& partials, Accumulator (&acc)[kMmaBlocks], const Walk& walk,
                           const Tile& tile) {
     if constexpr (kInCluster) {

@@ -12,61 +12,9 @@
 #include "warpwright/arch/common/global.hpp"
 #include "warpwright/arch/common/math.hpp"
 #include "warpwright/arch/common/warp.hpp"
-#include "warpwright/config/fixed_extents.hpp"
-#include "warpwright/config/sizes.hpp"
+#include "warpwright/epilogue/extent.hpp"
 
 namespace ww::epilogue {
-
-using namespace config;
-
-/// Two neighbouring columns of one row.
-struct Pair {
-  float x, y;
-};
-
-/// The position of a consumer warpgroup's thread in D.
-struct TileExtent {
-  i32 m, n;  // of the product
-  TileCoord tile;
-  int tiles_m, tiles_n;  // that hold elements of it
-  int warp;              // of the consumer warps of the CTA
-  int thread;            // of the warpgroup
-  int first_row;         // of this thread
-  int first_column;      // of the tile
-
-  WW_DEVICE int row(int mma_block, int half) const { return first_row + kWarpgroupRows * mma_block + 8 * half; }
-  /// Returns false for a tile wholly past the edge.
-  WW_DEVICE bool counts() const { return tile.m < tiles_m && tile.n < tiles_n; }
-};
-
-/// Columns of the product from the first of one tile to the first of the next; of halves gates alone.
-template <GemmConfig kConfig> inline constexpr int kColumnStep = kConfig.tile.n / (pairs_halves(kConfig) ? 2 : 1);
-
-/// The column of the product that is `column` of the tile's accumulators; N where there is none.
-template <GemmConfig kConfig> WW_DEVICE int product_column(const TileExtent& extent, int column) {
-  if constexpr (pairs_halves(kConfig)) {
-    const bool up = column >= kConfig.tile.n / 2;
-    const int gate = extent.first_column + column - (up ? kConfig.tile.n / 2 : 0);
-    return gate >= extent.n / 2 ? extent.n : gate + (up ? extent.n / 2 : 0);
-  } else {
-    return extent.first_column + column;
-  }
-}
-
-template <GemmConfig kConfig>
-WW_DEVICE TileExtent extent_of(const GemmArguments& arguments, int consumer_warpgroup, TileCoord tile) {
-  const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
-  const int row = tile.m * kConfig.tile.m + consumer_warpgroup * mma_blocks_of(kConfig) * kWarpgroupRows;
-  return {arguments.m,
-          n_of<kConfig>(arguments),
-          tile,
-          ceil_div(arguments.m, kConfig.tile.m),
-          ceil_div(n_of<kConfig>(arguments), kConfig.tile.n),
-          4 * consumer_warpgroup + thread / 32,
-          thread,
-          row + 16 * (thread / 32) + thread % 32 / 4,
-          tile.n * kColumnStep<kConfig>};
-}
 
 WW_DEVICE float magnitude_of(float x) { return arch::float_of(arch::bits_of(x) & ~arch::kSignBit); }
 /// Returns the larger of two magnitudes; NaN is the largest.
@@ -97,11 +45,13 @@ WW_DEVICE bool arrives_last(u32* counter, int count) {
   return true;
 }
 
-template <GemmConfig kConfig> class EpilogueReductions {
-  static constexpr EpilogueTree kTree = kConfig.epilogue;
-  static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
-  static constexpr int kWarps = 4 * warpgroups_of_tile(kConfig);
-  static constexpr bool kOddN = may_have_odd_n(kConfig);
+template <TreeSpec kSpec, class F> class EpilogueReductions {
+  using L = typename F::Layout;
+  static constexpr EpilogueTree kTree = kSpec.tree;
+  static constexpr int kMmaBlocks = kSpec.mma_blocks, kLines = F::kLines;
+  static constexpr int kWarps = kSpec.warps;
+  static constexpr bool kOddN = kSpec.odd_n;
+  static constexpr int kLastLane = static_cast<int>(arch::kWarpSize) / 2;  // of combine_lanes over a warp
 
  public:
   WW_DEVICE EpilogueReductions(const EpilogueArguments& arguments, const TileExtent& extent)
@@ -109,7 +59,7 @@ template <GemmConfig kConfig> class EpilogueReductions {
     WW_UNROLL
     for (int i = 0; i < kEpilogueSlots; ++i) {
       WW_UNROLL
-      for (int u = 0; u < 2 * kMmaBlocks; ++u) rows_[i][u / 2][u % 2] = 0.0f;
+      for (int u = 0; u < kLines * kMmaBlocks; ++u) rows_[i][u / kLines][u % kLines] = 0.0f;
     }
   }
 
@@ -119,9 +69,9 @@ template <GemmConfig kConfig> class EpilogueReductions {
   };
 
   /// Accumulates two columns of a row, or only the first if the second is past the edge.
-  template <int kNode> WW_DEVICE void take_row(int mma_block, int half, bool inside, bool second_inside, Pair x) {
+  template <int kNode> WW_DEVICE void take_row(int mma_block, int line, bool inside, bool second_inside, Pair x) {
     constexpr bool kSum = kTree.node(kNode).op == EpilogueOp::row_sum;
-    float& row = rows_[reduction_index(kTree, kNode)][mma_block][half];
+    float& row = rows_[reduction_index(kTree, kNode)][mma_block][line];
     const Pair taken = kSum ? x : Pair{magnitude_of(x.x), magnitude_of(x.y)};
     row = combine<kSum>(combine<kSum>(row, inside ? taken.x : 0.0f), second_inside ? taken.y : 0.0f);
   }
@@ -155,14 +105,14 @@ template <GemmConfig kConfig> class EpilogueReductions {
   WW_DEVICE void finish_amax(float amax) const {
     if (!extent_.counts()) return;
     const int warps = extent_.tiles_m * extent_.tiles_n * kWarps, lane = static_cast<int>(arch::lane_index());
-    const float of_warp = combine_lanes<false, 1, 16>(amax);
+    const float of_warp = combine_lanes<false, 1, kLastLane>(amax);
     float* const partials = arguments_.amax_partials;
     if (lane == 0)
       write(partials + (extent_.tile.m * extent_.tiles_n + extent_.tile.n) * kWarps + extent_.warp, of_warp);
     if (!arrives_last(arguments_.amax_counter, warps)) return;
     float all = 0.0f;
     for (int i = lane; i < warps; i += static_cast<int>(arch::kWarpSize)) all = larger(all, read(partials + i));
-    all = combine_lanes<false, 1, 16>(all);
+    all = combine_lanes<false, 1, kLastLane>(all);
     if (lane == 0) write(arguments_.amax, all);
   }
 
@@ -183,8 +133,9 @@ template <GemmConfig kConfig> class EpilogueReductions {
     if constexpr (is_column_reduction(kOp)) {
       constexpr bool kSum = kOp == EpilogueOp::column_sum;
       constexpr int kIndex = reduction_index(kTree, kNode);
-      const Pair all{combine_lanes<kSum, 4, 16>(sums.of[kIndex].x), combine_lanes<kSum, 4, 16>(sums.of[kIndex].y)};
-      if (extent_.counts() && arch::lane_index() < 4 && column < extent_.n) {
+      const Pair all{combine_lanes<kSum, L::kLineLanes, kLastLane>(sums.of[kIndex].x),
+                     combine_lanes<kSum, L::kLineLanes, kLastLane>(sums.of[kIndex].y)};
+      if (extent_.counts() && arch::lane_index() < L::kLineLanes && column < extent_.n) {
         float* const to = column_partials(kIndex, extent_.tile.m * kWarps + extent_.warp) + column;
         write(to, all.x);
         if (!kOddN || column + 1 < extent_.n) write(to + 1, all.y);
@@ -198,10 +149,12 @@ template <GemmConfig kConfig> class EpilogueReductions {
     if constexpr (is_row_reduction(kOp)) {
       constexpr int kIndex = reduction_index(kTree, kNode);
       WW_UNROLL
-      for (int i = 0; i < 2 * kMmaBlocks; ++i) {
-        const float all = combine_lanes<kOp == EpilogueOp::row_sum, 1, 2>(rows_[kIndex][i / 2][i % 2]);
-        const int row = extent_.row(i / 2, i % 2);
-        if (extent_.thread % 4 == 0 && row < extent_.m) write(row_partials(kIndex, extent_.tile.n) + row, all);
+      for (int i = 0; i < kLines * kMmaBlocks; ++i) {
+        const float all =
+            combine_lanes<kOp == EpilogueOp::row_sum, 1, L::kLineLanes / 2>(rows_[kIndex][i / kLines][i % kLines]);
+        const int row = extent_.template line<F>(i / kLines, i % kLines);
+        if (extent_.thread % L::kLineLanes == 0 && row < extent_.m)
+          write(row_partials(kIndex, extent_.tile.n) + row, all);
       }
     }
     if constexpr (kNode > 0) write_rows<kNode - 1>();
@@ -212,8 +165,9 @@ template <GemmConfig kConfig> class EpilogueReductions {
     constexpr EpilogueNode node = kTree.node(kNode);
     if constexpr (is_row_reduction(node.op)) {
       const int lane = static_cast<int>(arch::lane_index());
-      const int row = extent_.first_row - lane / 4 + kWarpgroupRows * (lane / 16) + lane % 16;
-      if (lane < 16 * kMmaBlocks && row < extent_.m) {
+      static_assert(L::kWarpLines * kMmaBlocks <= static_cast<int>(arch::kWarpSize));
+      const int row = extent_.template line<F>(lane / L::kWarpLines, 0) - lane / L::kLineLanes + lane % L::kWarpLines;
+      if (lane < L::kWarpLines * kMmaBlocks && row < extent_.m) {
         float all = 0.0f;
         for (int t = 0; t < extent_.tiles_n; ++t)
           all =
@@ -227,7 +181,7 @@ template <GemmConfig kConfig> class EpilogueReductions {
   template <int kNode> WW_DEVICE void combine_columns() const {
     constexpr EpilogueNode node = kTree.node(kNode);
     if constexpr (is_column_reduction(node.op)) {
-      constexpr int kStep = kColumnStep<kConfig>, kHalves = kConfig.tile.n / kStep;
+      constexpr int kStep = column_step(kSpec, F::kColumns), kHalves = F::kColumns / kStep;
       const int last = min(extent_.first_column + kStep, extent_.n / kHalves);
       combine_columns<kNode>(extent_.first_column, last);
       if constexpr (kHalves == 2)  // the ups of those gates
@@ -249,7 +203,7 @@ template <GemmConfig kConfig> class EpilogueReductions {
 
   const EpilogueArguments& arguments_;
   const TileExtent& extent_;
-  float rows_[kEpilogueSlots][kMmaBlocks][2];
+  float rows_[kEpilogueSlots][kMmaBlocks][kLines];
 };
 
 }  // namespace ww::epilogue

@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last nodes of an epilogue tree, which combine several columns of a row: SwiGLU and quantisation to e4m3.
-//   swiglu:          one thread holds columns 2j and 2j + 1; results move within groups of four lanes, so that every
-//                    thread again holds pairs of neighbouring columns
-//   quantise_block:  four lanes hold 128 columns of a row; amax takes two shuffles, then one scale and one product each
+//   swiglu:          a thread holds columns 2j and 2j + 1 as a pair; results move between the lanes of a line, so that
+//                    every thread again holds pairs of neighbouring columns
+//   quantise_block:  the lanes of a line hold 128 columns of it; they combine their amax, then one scale and one
+//                    product each
+// Lines of these fragments are rows: a tree with these nodes has no transposed tile.
 #pragma once
 
+#include "warpwright/config/sizes.hpp"
 #include "warpwright/epilogue/quantise_scale.hpp"
 #include "warpwright/epilogue/tree.hpp"
 
 namespace ww::epilogue {
 
-template <GemmConfig kConfig> struct EpilogueRows {
-  static constexpr EpilogueStages kStages = stages_of(kConfig.epilogue);
-  static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
-  static constexpr int kColumns = output_columns(kConfig);
-  using Accumulator = atom::Fragment<atom::Sm90Accumulator<kConfig.tile.n>>;
-  using Output = atom::Fragment<atom::Sm90Accumulator<kColumns>>;
+template <TreeSpec kSpec, class F> struct EpilogueRows {
+  static constexpr EpilogueStages kStages = stages_of(kSpec.tree);
+  static constexpr int kMmaBlocks = kSpec.mma_blocks;
+  static constexpr int kColumns = output_columns(kSpec.tree, F::kColumns);
+  using Output = atom::Fragment<typename F::Layout::template Resized<kColumns>>;
+  static_assert(!F::kPairsAlongM);
 
-  /// Combines gate and up columns into out, which is (64, TILE_N / 2) for each MMA_M block.
-  WW_DEVICE static void swiglu(Accumulator (&acc)[kMmaBlocks], Output (&out)[kMmaBlocks]) {
+  /// Combines gate and up columns into out, which has half as many columns.
+  WW_DEVICE static void swiglu(F (&acc)[kMmaBlocks], Output (&out)[kMmaBlocks]) {
+    using L = typename F::Layout;
     constexpr bool kHalves = kStages.swiglu == EpilogueOp::swiglu_halves;
     WW_UNROLL
     for (int u = 0; u < kMmaBlocks; ++u) {
@@ -26,17 +30,16 @@ template <GemmConfig kConfig> struct EpilogueRows {
         WW_UNROLL
         for (int v = 0; v < Output::kValues; ++v) out[u][v] = gated(acc[u][v], acc[u][v + Output::kValues]);
       } else {
-        constexpr int kChunk = chunk_of<16>(Accumulator::kValues);
+        constexpr int kChunk = chunk_of<16>(F::kValues);
         WW_NO_UNROLL
-        for (int first = 0; first < Accumulator::kValues; first += kChunk) {
+        for (int first = 0; first < F::kValues; first += kChunk) {
           WW_UNROLL
-          for (int v = 0; v < kChunk; v += 8) {  // 16 columns of the product, 8 of D
+          for (int pair = 0; pair < kChunk / (2 * F::kLines); pair += 2) {  // two of the product, one of D
             WW_UNROLL
-            for (int half = 0; half < 4; half += 2) {
-              const float low = gated(acc[u][v + half], acc[u][v + half + 1]);
-              const float high = gated(acc[u][v + half + 4], acc[u][v + half + 5]);
-              const Pair moved = neighbours(low, high);
-              acc[u][v / 2 + half] = moved.x, acc[u][v / 2 + half + 1] = moved.y;
+            for (int i = 0; i < F::kLines; ++i) {
+              const int v = L::value(i, pair), w = L::value(i, pair + 1), to = L::value(i, pair / 2);
+              const Pair moved = L::neighbours(gated(acc[u][v], acc[u][v + 1]), gated(acc[u][w], acc[u][w + 1]));
+              acc[u][to] = moved.x, acc[u][to + 1] = moved.y;
             }
           }
           rotate<kChunk>(acc[u]);
@@ -51,14 +54,15 @@ template <GemmConfig kConfig> struct EpilogueRows {
 
   /// Makes values ready for conversion to e4m3, and writes their amax or the scales of their blocks.
   WW_DEVICE static void quantise(const EpilogueArguments& arguments, const TileExtent& extent, float scale,
-                                 const EpilogueReductions<kConfig>& reductions, Output (&out)[kMmaBlocks]) {
+                                 const EpilogueReductions<kSpec, F>& reductions, Output (&out)[kMmaBlocks]) {
     if constexpr (kStages.quantise == EpilogueOp::quantise) {
       float amax = 0.0f;
       WW_UNROLL
       for (int u = 0; u < kMmaBlocks; ++u) {
         WW_UNROLL
         for (int v = 0; v < Output::kValues; ++v) {
-          const bool inside = extent.row(u, v / 2 % 2) < extent.m && column_of(extent, v) < columns_of(extent);
+          const int row = extent.template line<Output>(u, Output::Layout::line_of(v));
+          const bool inside = row < extent.m && column_of(extent, v) < columns_of(extent);
           amax = larger(amax, inside ? magnitude_of(out[u][v]) : 0.0f);
           out[u][v] = arch::mul(out[u][v], scale);
         }
@@ -72,52 +76,45 @@ template <GemmConfig kConfig> struct EpilogueRows {
  private:
   WW_DEVICE static float gated(float gate, float up) { return arch::mul(functions::silu(gate), up); }
   WW_DEVICE static int columns_of(const TileExtent& extent) {
-    return kColumns == kConfig.tile.n ? extent.n : extent.n / 2;
-  }
-
-  /// Lane q of four holds columns q and 4 + q of eight; it gets columns 2q and 2q + 1.
-  WW_DEVICE static Pair neighbours(float low, float high) {
-    const u32 lane = arch::lane_index(), q = lane % 4, from = lane - q + 2 * q % 4;
-    const auto at = [](float x, u32 source) { return arch::float_of(arch::warp::shuffle(arch::bits_of(x), source)); };
-    const Pair of_low{at(low, from), at(low, from + 1)}, of_high{at(high, from), at(high, from + 1)};
-    return q < 2 ? of_low : of_high;
+    return kColumns == F::kColumns ? extent.n : extent.n / 2;
   }
 
   /// Returns the column of D of a thread's value.
   WW_DEVICE static int column_of(const TileExtent& extent, int v) {
-    return extent.tile.n * kColumns + 2 * (extent.thread % 4) + v % 2 + 8 * (v / 4);
+    return extent.tile.n * kColumns + Output::first_column(extent.thread) + Output::column_offset(v);
   }
 
   WW_DEVICE static void quantise_blocks(const EpilogueArguments& arguments, const TileExtent& extent,
                                         Output (&out)[kMmaBlocks]) {
-    constexpr int kBlockValues = kScaleBlock / 2;  // values of a thread, in two rows
+    using L = typename Output::Layout;
+    constexpr int kBlockValues = kScaleBlock * Output::kValues / kColumns;  // of a thread, in all of its lines
     WW_UNROLL
     for (int block = 0; block < kColumns / kScaleBlock; ++block) {
       const int index = extent.tile.n * (kColumns / kScaleBlock) + block;
       WW_UNROLL
       for (int u = 0; u < kMmaBlocks; ++u) {
-        float amax[2] = {0.0f, 0.0f}, inverse[2];
+        float amax[Output::kLines] = {}, inverse[Output::kLines];
         WW_UNROLL
         for (int i = 0; i < kBlockValues; ++i) {
-          const int v = block * kBlockValues + i, half = v / 2 % 2;
+          const int v = block * kBlockValues + i, line = L::line_of(v);
           const bool inside = column_of(extent, v) < columns_of(extent);
-          amax[half] = larger(amax[half], inside ? magnitude_of(out[u][v]) : 0.0f);
+          amax[line] = larger(amax[line], inside ? magnitude_of(out[u][v]) : 0.0f);
         }
         WW_UNROLL
-        for (int half = 0; half < 2; ++half) {
-          const float scale = quantise_scale(combine_lanes<false, 1, 2>(amax[half]), kE4m3Step,
+        for (int line = 0; line < Output::kLines; ++line) {
+          const float scale = quantise_scale(combine_lanes<false, 1, L::kLineLanes / 2>(amax[line]), kE4m3Step,
                                              kStages.quantise == EpilogueOp::quantise_block_pow2);
-          const int row = extent.row(u, half);
-          inverse[half] = arch::reciprocal(scale);
+          const int row = extent.template line<Output>(u, line);
+          inverse[line] = arch::reciprocal(scale);
           arch::global::store_if(
-              extent.thread % 4 == 0 && row < extent.m && index * kScaleBlock < columns_of(extent),
+              extent.thread % L::kLineLanes == 0 && row < extent.m && index * kScaleBlock < columns_of(extent),
               arguments.out_scales + row * arguments.out_scales_row + index * arguments.out_scales_block,
               arch::bits_of(scale));
         }
         WW_UNROLL
         for (int i = 0; i < kBlockValues; ++i) {
           const int v = block * kBlockValues + i;
-          out[u][v] = arch::mul(out[u][v], inverse[v / 2 % 2]);
+          out[u][v] = arch::mul(out[u][v], inverse[L::line_of(v)]);
         }
       }
     }

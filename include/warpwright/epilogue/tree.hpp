@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluates an epilogue tree over accumulators in registers. Every node is one `if constexpr`; nothing is interpreted.
-//   for two columns at a time: the row vectors' values -> for each row of the thread: the tree -> back into acc
-// A thread's values are pairs of neighbouring columns (atom/mma_atom.hpp). It loads and stores pairs too: 4 bytes of
-// 16-bit elements, 8 of FP32; single elements where columns are contiguous (c_layout). Past the edge of D, matrices are
-// not accessed and vectors repeat their last elements. Nodes for which several threads must cooperate are in
-// reductions.hpp and rows.hpp.
+//   for a pair along the lines: the vectors' values -> for each line of the thread: the tree -> back into acc
+// A thread's values are pairs of neighbours along the lines of its fragment (atom/fragment.hpp). It loads and stores
+// pairs too: 4 bytes of 16-bit elements, 8 of FP32; single elements where memory is contiguous across the lines. Past
+// the edge of D, matrices are not accessed and vectors repeat their last elements. Nodes for which several threads must
+// cooperate are in reductions.hpp and rows.hpp.
 #pragma once
 
 #include "warpwright/arch/common/convert.hpp"
 #include "warpwright/arch/common/global.hpp"
 #include "warpwright/arch/common/math.hpp"
-#include "warpwright/atom/mma_atom.hpp"
-#include "warpwright/atom/sm90_accumulator.hpp"
-#include "warpwright/config/gemm_arguments.hpp"
-#include "warpwright/config/sizes.hpp"
 #include "warpwright/epilogue/functions.hpp"
 #include "warpwright/epilogue/reductions.hpp"
 
 namespace ww::epilogue {
-
-using namespace config;
 
 template <DType kType> WW_DEVICE float round_to(float x) {
   if constexpr (kType == DType::bf16) return arch::from_bf16(arch::to_bf16(x));
@@ -101,31 +95,34 @@ template <int kBy, class Fragment> WW_DEVICE void rotate(Fragment& acc) {
 // Many values at once let loads overlap; few keep the code of long trees short.
 WW_HOST_DEVICE constexpr int values_at_once(const EpilogueTree& tree) { return tree.size() > 6 ? 16 : 32; }
 
-/// The part of a tree that one consumer warpgroup evaluates for each element.
-template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> class EpilogueWalk {
-  static constexpr EpilogueTree kTree = kConfig.epilogue;
+/// The part of a tree that one consumer warpgroup evaluates for each element of its fragments F.
+template <TreeSpec kSpec, class F, int kAtOnce = values_at_once(kSpec.tree)> class EpilogueWalk {
+  using L = typename F::Layout;
+  static constexpr EpilogueTree kTree = kSpec.tree;
   static constexpr int kRoot = stages_of(kTree).body;
-  static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
-  using Atom = atom::MmaAtom<kConfig.operands.a, kConfig.tile.n>;
-  using Accumulator = atom::Fragment<atom::Sm90Accumulator<kConfig.tile.n>>;
-  using Reductions = EpilogueReductions<kConfig>;
-  static constexpr bool kByColumn = kConfig.operands.c_layout == OutputLayout::column;
-  static constexpr bool kOddN = may_have_odd_n(kConfig);
+  static constexpr int kMmaBlocks = kSpec.mma_blocks, kLines = F::kLines;
+  using Reductions = EpilogueReductions<kSpec, F>;
+  static constexpr bool kAlongM = F::kPairsAlongM;
+  // Vectors that have one value for a line of the fragment, and those that have one for each element of it.
+  static constexpr EpilogueOp kLineVector = kAlongM ? EpilogueOp::row_vector : EpilogueOp::column_vector;
+  static constexpr EpilogueOp kAlongVector = kAlongM ? EpilogueOp::column_vector : EpilogueOp::row_vector;
+  static constexpr bool kOddN = kSpec.odd_n;
+  static constexpr bool kPairs = !kAlongM && !kSpec.column_major;  // of matrices are contiguous
 
  public:
   WW_DEVICE EpilogueWalk(const EpilogueArguments& arguments, const TileExtent& extent)
       : arguments_(arguments), extent_(extent) {
     load_scalars();
-    load_column_vectors();
+    load_line_vectors();
   }
 
   /// Replaces every value of acc by the tree's; `reductions` accumulates what the tree reduces.
-  WW_DEVICE void apply(Accumulator (&acc)[kMmaBlocks], Reductions& reductions) const {
+  WW_DEVICE void apply(F (&acc)[kMmaBlocks], Reductions& reductions) const {
     WW_NO_UNROLL
-    for (int first = 0; first < Accumulator::kValues; first += kChunk) {
+    for (int first = 0; first < F::kPairs; first += kChunk / (2 * kLines)) {
       WW_UNROLL
-      for (int v = 0; v < kChunk; v += 4)
-        apply_columns(acc, v, Atom::column(extent_.thread, 0) + 2 * (first + v), reductions);
+      for (int pair = 0; pair < kChunk / (2 * kLines); ++pair)
+        apply_pairs(acc, pair, L::first_along(extent_.thread) + L::pair_offset(first + pair), reductions);
       WW_UNROLL
       for (int u = 0; u < kMmaBlocks; ++u) rotate<kChunk>(acc[u]);
     }
@@ -134,33 +131,35 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
   WW_DEVICE float scalar(int slot) const { return scalar_[slot]; }
 
  private:
-  static constexpr int kChunk = chunk_of<kAtOnce>(Accumulator::kValues);
+  static constexpr int kChunk = chunk_of<kAtOnce>(F::kValues);
+  static_assert(kChunk % (2 * kLines) == 0);
 
-  /// Evaluates two columns, rows r and r + 8 of each MMA_M block.
-  WW_DEVICE void apply_columns(Accumulator (&acc)[kMmaBlocks], int v, int column, Reductions& reductions) const {
-    const int of_product = product_column<kConfig>(extent_, column);
+  /// Evaluates pair `pair` of every line of each fragment, which is `along` elements from the fragment's first.
+  WW_DEVICE void apply_pairs(F (&acc)[kMmaBlocks], int pair, int along, Reductions& reductions) const {
+    const int place = kAlongM ? extent_.first_row + along : product_column<kSpec, F::kColumns>(extent_, along);
     Pair vectors[kEpilogueSlots];
-    load_row_vectors<kRoot>(of_product, vectors);
+    load_vectors<kRoot>(place, vectors);
     typename Reductions::Columns sums{};
     WW_UNROLL
     for (int u = 0; u < kMmaBlocks; ++u) {
       WW_UNROLL
-      for (int half = 0; half < 2; ++half) {
-        float &x = acc[u][v + 2 * half], &y = acc[u][v + 2 * half + 1];
-        const ElementPair at{u, half, extent_.row(u, half), of_product, Pair{x, y}, vectors};
+      for (int i = 0; i < kLines; ++i) {
+        const int v = L::value(i, pair);
+        float &x = acc[u][v], &y = acc[u][v + 1];
+        const ElementPair at{u, i, extent_.template line<F>(u, i), place, Pair{x, y}, vectors};
         const Pair result = value<kRoot>(at, reductions, sums);
         x = result.x, y = result.y;
       }
     }
-    reductions.finish_columns(of_product, sums);
+    reductions.finish_columns(place, sums);
   }
 
   /// Two neighbouring elements of D.
   struct ElementPair {
-    int mma_block, half;
-    int row, column;  // of D; column is even
+    int mma_block, i;  // line i of the thread
+    int line, along;   // of D: the row and the first column, or with kAlongM the column and the first row
     Pair acc;
-    const Pair* vectors;  // of these columns, by slot
+    const Pair* vectors;  // of these elements, by slot
   };
 
   template <int kSlot = 0> WW_DEVICE void load_scalars() {
@@ -171,31 +170,37 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
     }
     if constexpr (kSlot + 1 < kEpilogueSlots) load_scalars<kSlot + 1>();
   }
-  template <int kSlot = 0> WW_DEVICE void load_column_vectors() {
-    if constexpr (kTree.has(EpilogueOp::column_vector, kSlot)) {
+  template <int kSlot = 0> WW_DEVICE void load_line_vectors() {
+    if constexpr (kTree.has(kLineVector, kSlot)) {
       WW_UNROLL
-      for (int i = 0; i < 2 * kMmaBlocks; ++i)
-        column_vector_[kSlot][i / 2][i % 2] = load_constant_one<type_of(EpilogueOp::column_vector, kSlot)>(
-            arguments_.column_vector[kSlot], min(extent_.row(i / 2, i % 2), extent_.m - 1));
+      for (int i = 0; i < kLines * kMmaBlocks; ++i)
+        line_vector_[kSlot][i / kLines][i % kLines] = load_constant_one<type_of(kLineVector, kSlot)>(
+            vector(kLineVector, kSlot), min(extent_.template line<F>(i / kLines, i % kLines), lines() - 1));
     }
-    if constexpr (kSlot + 1 < kEpilogueSlots) load_column_vectors<kSlot + 1>();
+    if constexpr (kSlot + 1 < kEpilogueSlots) load_line_vectors<kSlot + 1>();
   }
+  WW_DEVICE const void* vector(EpilogueOp op, int slot) const {
+    return op == EpilogueOp::row_vector ? arguments_.row_vector[slot] : arguments_.column_vector[slot];
+  }
+  /// The extents of D that bound lines, and elements along a line.
+  WW_DEVICE int lines() const { return kAlongM ? extent_.n : extent_.m; }
+  WW_DEVICE int length() const { return kAlongM ? extent_.m : extent_.n; }
   WW_HOST_DEVICE static constexpr DType type_of(EpilogueOp op, int slot) {
     for (int i = 0; i < kTree.size(); ++i)
       if (kTree.node(i).op == op && kTree.node(i).slot == slot) return kTree.node(i).type;
     return DType::f32;
   }
 
-  template <int kNode> WW_DEVICE void load_row_vectors(int first, Pair (&vectors)[kEpilogueSlots]) const {
+  template <int kNode> WW_DEVICE void load_vectors(int first, Pair (&vectors)[kEpilogueSlots]) const {
     constexpr EpilogueNode node = kTree.node(kNode);
-    if constexpr (node.op == EpilogueOp::row_vector && is_first_use(kNode)) {
-      const void* const vector = arguments_.row_vector[node.slot];
-      if constexpr (kOddN)
-        vectors[node.slot] = {load_constant_one<node.type>(vector, min(first, extent_.n - 1)),
-                              load_constant_one<node.type>(vector, min(first + 1, extent_.n - 1))};
-      else vectors[node.slot] = load_pair<node.type>(vector, min(first, extent_.n - 2));
+    if constexpr (node.op == kAlongVector && is_first_use(kNode)) {
+      const void* const all = vector(kAlongVector, node.slot);
+      if constexpr (kOddN || kAlongM)
+        vectors[node.slot] = {load_constant_one<node.type>(all, min(first, length() - 1)),
+                              load_constant_one<node.type>(all, min(first + 1, length() - 1))};
+      else vectors[node.slot] = load_pair<node.type>(all, min(first, length() - 2));
     }
-    if constexpr (kNode > 0) load_row_vectors<kNode - 1>(first, vectors);
+    if constexpr (kNode > 0) load_vectors<kNode - 1>(first, vectors);
   }
   WW_HOST_DEVICE static constexpr bool is_first_use(int at) {
     for (int i = 0; i < at; ++i)
@@ -215,9 +220,10 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
         if constexpr (node.op == EpilogueOp::store)
           store<node.type>(at, arguments_.out[node.slot], arguments_.ld_out[node.slot], x);
         if constexpr (is_row_reduction(node.op))
-          reductions.template take_row<kNode>(at.mma_block, at.half, at.column < extent_.n,
-                                              at.column + (kOddN ? 1 : 0) < extent_.n, x);
-        if constexpr (is_column_reduction(node.op)) reductions.template take_column<kNode>(at.row < extent_.m, x, sums);
+          reductions.template take_row<kNode>(at.mma_block, at.i, at.along < extent_.n,
+                                              at.along + (kOddN ? 1 : 0) < extent_.n, x);
+        if constexpr (is_column_reduction(node.op))
+          reductions.template take_column<kNode>(at.line < extent_.m, x, sums);
         return {one<kNode>(x.x), one<kNode>(x.y)};
       } else {
         const Pair y = value<operand_node(kTree, kNode, 1)>(at, reductions, sums);
@@ -233,28 +239,32 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
   }
 
   WW_DEVICE bool inside(const ElementPair& at, int second = 0) const {
-    return at.row < extent_.m && at.column + second < extent_.n;
+    return at.line < lines() && at.along + second < length();
+  }
+  /// Returns the index of an element in a matrix with D's shape.
+  WW_DEVICE static i64 index(const ElementPair& at, int second, i64 ld) {
+    return kAlongM != kSpec.column_major ? (at.along + second) * ld + at.line : at.line * ld + at.along + second;
   }
 
   /// Loads two elements of a matrix with D's shape, except past its edge.
   template <DType kType> WW_DEVICE Pair load(const ElementPair& at, const void* matrix, i64 ld) const {
     // The address is not clamped as it is for vectors, because another warp may be storing there if C is D.
-    if constexpr (kByColumn) {
-      Pair both{0.0f, 0.0f};
-      if (inside(at)) both.x = load_one<kType>(matrix, at.column * ld + at.row);
-      if (inside(at, 1)) both.y = load_one<kType>(matrix, (at.column + 1) * ld + at.row);
-      return both;
-    } else {
+    if constexpr (kPairs) {
       if (!inside(at)) return {0.0f, 0.0f};
-      return load_pair<kType>(matrix, at.row * ld + at.column);
+      return load_pair<kType>(matrix, index(at, 0, ld));
+    } else {
+      Pair both{0.0f, 0.0f};
+      if (inside(at)) both.x = load_one<kType>(matrix, index(at, 0, ld));
+      if (inside(at, 1)) both.y = load_one<kType>(matrix, index(at, 1, ld));
+      return both;
     }
   }
   template <DType kType> WW_DEVICE void store(const ElementPair& at, void* matrix, i64 ld, Pair x) const {
-    if constexpr (kByColumn) {
-      store_one_if<kType>(inside(at), matrix, at.column * ld + at.row, x.x);
-      store_one_if<kType>(inside(at, 1), matrix, (at.column + 1) * ld + at.row, x.y);
+    if constexpr (kPairs) {
+      store_pair_if<kType>(inside(at), matrix, index(at, 0, ld), x);
     } else {
-      store_pair_if<kType>(inside(at), matrix, at.row * ld + at.column, x);
+      store_one_if<kType>(inside(at), matrix, index(at, 0, ld), x.x);
+      store_one_if<kType>(inside(at, 1), matrix, index(at, 1, ld), x.y);
     }
   }
 
@@ -267,10 +277,10 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
       return {arch::float_of(kBits), arch::float_of(kBits)};
     } else if constexpr (node.op == EpilogueOp::scalar) {
       return {scalar_[node.slot], scalar_[node.slot]};
-    } else if constexpr (node.op == EpilogueOp::row_vector) {
+    } else if constexpr (node.op == kAlongVector) {
       return at.vectors[node.slot];
-    } else if constexpr (node.op == EpilogueOp::column_vector) {
-      const float x = column_vector_[node.slot][at.mma_block][at.half];
+    } else if constexpr (node.op == kLineVector) {
+      const float x = line_vector_[node.slot][at.mma_block][at.i];
       return {x, x};
     } else {
       if constexpr (node.op == EpilogueOp::c) return load<node.type>(at, arguments_.c, arguments_.ldc);
@@ -287,7 +297,7 @@ template <GemmConfig kConfig, int kAtOnce = values_at_once(kConfig.epilogue)> cl
   const EpilogueArguments& arguments_;
   const TileExtent& extent_;
   float scalar_[kEpilogueSlots];
-  float column_vector_[kEpilogueSlots][kMmaBlocks][2];
+  float line_vector_[kEpilogueSlots][kMmaBlocks][kLines];
 };
 
 }  // namespace ww::epilogue

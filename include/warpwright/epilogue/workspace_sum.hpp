@@ -10,7 +10,7 @@
 #include "warpwright/arch/common/global.hpp"
 #include "warpwright/arch/common/math.hpp"
 #include "warpwright/arch/common/warp.hpp"
-#include "warpwright/atom/sm90_accumulator.hpp"
+#include "warpwright/atom/fragment.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
 #include "warpwright/config/sizes.hpp"
 
@@ -22,9 +22,9 @@ template <GemmConfig kConfig> struct WorkspaceSum {
   static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
   static constexpr int kWarps = 4 * kConfig.sm90.consumer_warpgroups;
   static constexpr int kThreads = 32 * kWarps;
-  using Accumulator = atom::Fragment<atom::Sm90Accumulator<kConfig.tile.n>>;
 
   /// Stores this warp's accumulators. All lanes of a consumer warp call it.
+  template <class Accumulator>
   WW_DEVICE static void store_partial(const PartialTiles& partials, i64 slot, int consumer_warpgroup,
                                       Accumulator (&acc)[kMmaBlocks]) {
     float* const to = part_of_thread(partials, slot, consumer_warpgroup);
@@ -41,6 +41,7 @@ template <GemmConfig kConfig> struct WorkspaceSum {
   }
 
   /// Adds splits 1 to splits - 1, which are in slots `slot`, slot + step, ... All lanes of a consumer warp call it.
+  template <class Accumulator>
   WW_DEVICE static void reduce(const PartialTiles& partials, i64 slot, int step, int splits, int consumer_warpgroup,
                                Accumulator (&acc)[kMmaBlocks]) {
     splits = static_cast<int>(arch::warp::uniform(static_cast<u32>(splits)));  // see scheduler::uniform_for

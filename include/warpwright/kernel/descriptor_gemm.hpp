@@ -15,6 +15,7 @@
 #include "warpwright/arch/common/tensor_map_update.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/epilogue/descriptor_epilogue.hpp"
+#include "warpwright/mainloop/sm90/ragged_mainloop.hpp"
 #include "warpwright/pipeline/async_pipeline.hpp"
 #include "warpwright/scheduler/descriptor_tiles.hpp"
 
@@ -28,6 +29,8 @@ template <GemmConfig kConfig> struct DescriptorGemm {
                 "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
   using Mainloop = mainloop::RaggedMainloop<kConfig>;
   using Epilogue = epilogue::DescriptorEpilogue<kConfig>;
+  static constexpr config::TokenWidth kWidth{kConfig.tile.m, true};
+  using Shape = typename Mainloop::template Shape<kWidth>;
   using Pipeline = typename Mainloop::Pipeline;
 
   static constexpr int kThreads = config::threads_of(kConfig);
@@ -141,8 +144,8 @@ template <GemmConfig kConfig> struct DescriptorGemm {
         store_zeros(arguments, shared, buffer, consumer_warpgroup, tile);
         continue;
       }
-      typename Epilogue::Accumulator acc[Epilogue::Shape::kMmaBlocks];  // (64, TILE_M) FP32 for each MMA_M block
-      Mainloop::template multiply<Epilogue::kWidth>(arguments.k_blocks, shared, pipeline, consumer_warpgroup, acc);
+      typename Shape::Accumulator acc[Shape::kMmaBlocks];  // (64, TILE_M) FP32 for each MMA_M block
+      Mainloop::template multiply<kWidth>(arguments.k_blocks, shared, pipeline, consumer_warpgroup, acc);
       Epilogue::store(arguments, shared, buffer, consumer_warpgroup, acc, token_tile(tile),
                       arguments.descriptors.maps[config::map_of_d(tile.group)], tile.row);
     }
@@ -153,11 +156,11 @@ template <GemmConfig kConfig> struct DescriptorGemm {
   WW_DEVICE static void store_zeros(const GroupedArguments& arguments, arch::SharedAddress shared,
                                     const typename Epilogue::Buffer& buffer, int consumer_warpgroup, const Tile& tile) {
     if constexpr (kHasTree) {
-      typename Epilogue::Accumulator acc[Epilogue::Shape::kMmaBlocks] = {};
+      typename Shape::Accumulator acc[Shape::kMmaBlocks] = {};
       Epilogue::store_tree(arguments, shared, buffer, consumer_warpgroup, acc, token_tile(tile),
                            arguments.descriptors.maps[config::map_of_d(tile.group)], tile.row);
     } else {
-      Epilogue::Values::store_zeros(arguments, consumer_warpgroup, token_tile(tile));
+      Epilogue::Ragged::store_zeros(arguments, consumer_warpgroup, token_tile(tile));
     }
   }
 };

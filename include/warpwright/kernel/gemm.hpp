@@ -19,7 +19,7 @@ template <GemmConfig kConfig> struct DenseProblem {
                 "GemmConfig: resolve() it and look at fault_of()");
   using Params = conditional_t<kGroupsK, KGroupedParams, GemmParams>;
   using Mainloop = typename mainloop::MainloopOf<kConfig>::type;
-  using Epilogue = epilogue::Epilogue<kConfig>;
+  using Epilogue = epilogue::Epilogue<kConfig, typename Mainloop::Accumulator>;
   using Pipeline = typename Mainloop::Pipeline;
   static constexpr int kReaders = 1 + static_cast<int>(Mainloop::kScaleWarps) + 4 * kConfig.sm90.consumer_warpgroups;
   using Source = conditional_t<kGroupsK, scheduler::KGrouped<kConfig>,

@@ -19,7 +19,7 @@ template <GemmConfig kConfig> struct RowGroupProblem {
   static_assert(!config::fault_of_raster(kConfig), "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
   using Params = config::GroupedArguments;
   using Mainloop = mainloop::Mainloop<kConfig>;
-  using Epilogue = epilogue::Epilogue<kConfig>;
+  using Epilogue = epilogue::Epilogue<kConfig, typename Mainloop::Accumulator>;
   using Pipeline = typename Mainloop::Pipeline;
   using Source = scheduler::RasterGroups<kConfig>;
   using Tile = typename Source::Tile;

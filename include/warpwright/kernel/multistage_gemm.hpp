@@ -17,7 +17,7 @@ namespace ww::kernel {
 template <GemmConfig kConfig, mainloop::StageRelease kRelease = mainloop::StageRelease::by_warp> struct MultistageGemm {
   static_assert(!config::fault_of(kConfig), "GemmConfig: resolve() it and look at fault_of()");
   using Mainloop = mainloop::MultistageMainloop<kConfig, kRelease>;
-  using Epilogue = epilogue::Epilogue<kConfig>;
+  using Epilogue = epilogue::Epilogue<kConfig, typename Mainloop::Accumulator>;
   using Pipeline = typename Mainloop::Pipeline;
   using Source = scheduler::DenseTiles<kConfig, scheduler::StaticPersistent<Mainloop::kCluster>>;
   using Tile = typename Source::Tile;

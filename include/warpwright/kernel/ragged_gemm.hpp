@@ -17,6 +17,7 @@
 #include "warpwright/config/faults.hpp"
 #include "warpwright/epilogue/cluster_sum.hpp"
 #include "warpwright/epilogue/ragged_epilogue.hpp"
+#include "warpwright/mainloop/sm90/ragged_mainloop.hpp"
 #include "warpwright/pipeline/async_pipeline.hpp"
 #include "warpwright/scheduler/ragged_tiles.hpp"
 #include "warpwright/scheduler/tile.hpp"
@@ -228,8 +229,13 @@ template <GemmConfig kConfig> struct RaggedGemm {
   // Stores D for K = 0: zeros, or the tree of zeros.
   WW_DEVICE static void store_zeros(const GroupedArguments& arguments, arch::SharedAddress shared,
                                     int consumer_warpgroup, const TokenTile& tile) {
-    if constexpr (kConfig.epilogue.empty()) Epilogue::store_zeros(arguments, consumer_warpgroup, tile);
-    else Epilogue::store_tree_of_zeros(arguments, shared, consumer_warpgroup, tile);
+    using Shape = typename Mainloop::template Shape<config::token_shape(0)>;
+    if constexpr (kConfig.epilogue.empty()) {
+      Epilogue::store_zeros(arguments, consumer_warpgroup, tile);
+    } else {
+      Epilogue::template store_tree_of_zeros<typename Shape::Accumulator, Shape::kMmaBlocks>(arguments, shared,
+                                                                                             consumer_warpgroup, tile);
+    }
   }
 
   // Runs the instance of the tile's width. Accumulators are registers, so every width has its own loop.
@@ -254,7 +260,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
       if (CtaPosition::rank_k() != 0) return sum.send_partial(acc, true);
       sum.reduce(acc, min(Mainloop::kCluster.k, arguments.k_blocks));
     }
-    Epilogue::template store<kWidth>(arguments, shared, consumer_warpgroup, acc, token_tile(tile));
+    Epilogue::store(arguments, shared, consumer_warpgroup, acc, token_tile(tile));
   }
 };
 

@@ -21,7 +21,7 @@ template <GemmConfig kConfig, class Problem> struct WarpSpecialisedGemm {
   using Params = typename Problem::Params;
   using Source = typename Problem::Source;
   using Mainloop = typename Problem::Mainloop;
-  using Epilogue = epilogue::Epilogue<kConfig>;
+  using Epilogue = epilogue::Epilogue<kConfig, typename Mainloop::Accumulator>;
   using Loader = typename Problem::Loader;
   using Pipeline = typename Mainloop::Pipeline;
   using Tile = typename Source::Tile;

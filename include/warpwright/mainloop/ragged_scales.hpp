@@ -9,7 +9,7 @@
 #include "warpwright/arch/common/convert.hpp"
 #include "warpwright/arch/common/global.hpp"
 #include "warpwright/arch/common/math.hpp"
-#include "warpwright/atom/mma_atom.hpp"
+#include "warpwright/atom/fragment.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -82,34 +82,36 @@ template <int kTokens, int kWeights> struct RaggedScales {
 };
 
 /// The scales of one k-block in a consumer thread's registers, as promotion needs them for value v of an MMA_M block.
-template <int kMmaBlocks, int kN, bool kSwapped> struct ThreadScales;
+template <int kMmaBlocks, class F, bool kTokensAlong = F::kPairsAlongM> struct ThreadScales;
 
-// Tokens are the M side: two rows of each MMA_M block.
-template <int kMmaBlocks, int kN> struct ThreadScales<kMmaBlocks, kN, false> {
-  float row[kMmaBlocks][2];
+// Tokens are lines of the fragments F.
+template <int kMmaBlocks, class F> struct ThreadScales<kMmaBlocks, F, false> {
+  using L = typename F::Layout;
+  float lines[kMmaBlocks][F::kLines];
 
   WW_DEVICE void read(arch::SharedAddress slot, int thread) {
-    const int first = atom::MmaAtom<DType::e4m3, kN>::row(thread, 0);
     WW_UNROLL
     for (int u = 0; u < kMmaBlocks; ++u) {
       WW_UNROLL
-      for (int half = 0; half < 2; ++half)
-        row[u][half] = arch::float_of(arch::shared::load(slot + 4 * (first + 64 * u + 8 * half)));
+      for (int i = 0; i < F::kLines; ++i)
+        lines[u][i] = arch::float_of(
+            arch::shared::load(slot + 4 * (L::first_line(thread) + L::kLineExtent * u + L::line_offset(i))));
     }
   }
-  WW_DEVICE float at(int mma_block, int v) const { return row[mma_block][(v / 2) % 2]; }
+  WW_DEVICE float at(int mma_block, int v) const { return lines[mma_block][L::line_of(v)]; }
 };
 
-// Tokens are the N side: two of every eight columns, the same for all MMA_M blocks.
-template <int kMmaBlocks, int kN> struct ThreadScales<kMmaBlocks, kN, true> {
-  arch::Words<2> columns[kN / 8];
+// Tokens lie along the lines: pairs of them, the same for all MMA_M blocks.
+template <int kMmaBlocks, class F> struct ThreadScales<kMmaBlocks, F, true> {
+  using L = typename F::Layout;
+  arch::Words<2> pairs[F::kPairs];
 
   WW_DEVICE void read(arch::SharedAddress slot, int thread) {
-    const int first = atom::MmaAtom<DType::e4m3, kN>::column(thread, 0);
     WW_UNROLL
-    for (int j = 0; j < kN / 8; ++j) columns[j] = arch::shared::load2(slot + 4 * (first + 8 * j));
+    for (int j = 0; j < F::kPairs; ++j)
+      pairs[j] = arch::shared::load2(slot + 4 * (L::first_along(thread) + L::pair_offset(j)));
   }
-  WW_DEVICE float at(int, int v) const { return arch::float_of(columns[v / 4].w[v % 2]); }
+  WW_DEVICE float at(int, int v) const { return arch::float_of(pairs[L::pair_of(v)].w[v % 2]); }
 };
 
 }  // namespace ww::mainloop

@@ -38,8 +38,10 @@ template <GemmConfig kConfig> struct RaggedMainloop {
   template <TokenWidth kWidth> struct Shape {
     static constexpr int kMmaBlocks = kWidth.swapped ? kPart / kWarpgroupRows : kWidth.width / kWarpgroupRows;
     static constexpr int kN = kWidth.swapped ? kWidth.width : kPart;
-    using Accumulator = atom::Fragment<atom::Sm90Accumulator<kN>>;
-    using Scales = ThreadScales<kMmaBlocks, kN, kWidth.swapped>;
+    using Layout = atom::Sm90Accumulator<kN>;
+    // (tokens, weights), whichever operand is on the M side
+    using Accumulator = atom::Fragment<conditional_t<kWidth.swapped, atom::Transposed<Layout>, Layout>>;
+    using Scales = ThreadScales<kMmaBlocks, Accumulator>;
     // Promoted and partial accumulators of every MMA_M block must leave registers for scales and addresses.
     static constexpr bool kOverlaps = kMmaBlocks > 1 && kMmaBlocks* kN <= 160;
   };

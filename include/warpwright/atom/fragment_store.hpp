@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a fragment to shared memory in the type of D. `at` maps (line, along) to an address.
+//   16 bits  stmatrix: two pairs of both lines of all lanes are four 8x8 matrices. It transposes them where memory is
+//            contiguous across the lines
+//   e4m3     neighbouring lanes exchange a pair each, so that one has four elements of line 0, the other of line 1
+//   FP32     pairs of 8 bytes, or single elements where memory is contiguous across the lines
+// The first two need a layout whose registers are those matrices, as Hopper's accumulator; static_asserts say so.
+#pragma once
+
+#include "warpwright/arch/common/convert.hpp"
+#include "warpwright/arch/common/stmatrix.hpp"
+#include "warpwright/arch/common/values.hpp"
+#include "warpwright/arch/common/warp.hpp"
+#include "warpwright/atom/fragment.hpp"
+
+namespace ww::atom {
+
+/// Returns two values rounded to 16 bits, the first in the low half.
+template <DType kOut> WW_DEVICE u32 pack(float low, float high) {
+  static_assert(kOut == DType::bf16 || kOut == DType::f16);
+  if constexpr (kOut == DType::bf16) return arch::to_bf16x2(low, high);
+  else return arch::to_f16x2(low, high);
+}
+
+/// Whether registers are matrices of stmatrix: two lines 8 apart, pairs 8 apart, four lanes a line.
+template <class L>
+inline constexpr bool kHasMatrices = L::kLines == 2 && L::kLineLanes == 4 && L::line_offset(1) == 8 &&
+                                     (L::kPairs == 1 || L::pair_offset(1) == 8);
+
+/// Stores `count` elements along the warp's lines from pair `first` on, at most kMost, both multiples of 8. `at` takes
+/// the line among the warp's, and the place from pair `first` on; the address is that of 8 elements.
+template <DType kOut, bool kAcross, int kMost, class F, class At>
+WW_DEVICE void store_matrices(const F& fragment, int first, int count, const At& at) {
+  using L = typename F::Layout;
+  static_assert(kHasMatrices<L>);
+  auto&& values = arch::values(fragment);
+  const int lane = static_cast<int>(arch::lane_index());
+  const int line = kAcross ? 8 * (lane / 8 % 2) : lane % 16;
+  const int along = 8 * (lane / 16), row = kAcross ? lane % 8 : 0;
+  const auto word = [&](int line_of_thread, int pair) {
+    const int v = L::value(line_of_thread, pair);
+    return pack<kOut>(values[v], values[v + 1]);
+  };
+  WW_UNROLL
+  for (int j = 0; j < kMost; j += 16) {
+    if (j >= count) break;
+    const int pair = first + j / 8;
+    if (j + 8 < count) {
+      const arch::Words<4> matrices{{word(0, pair), word(1, pair), word(0, pair + 1), word(1, pair + 1)}};
+      if constexpr (kAcross) arch::stmatrix_transposed(at(line, j + along + row), matrices);
+      else arch::stmatrix(at(line, j + along), matrices);
+    } else {
+      const arch::Words<2> matrices{{word(0, pair), word(1, pair)}};
+      if constexpr (kAcross) arch::stmatrix_transposed(at(line, j + row), matrices);
+      else arch::stmatrix(at(line, j), matrices);
+    }
+  }
+}
+
+/// Stores kPairs pairs of this thread's lines from pair `first` on as e4m3. `at` takes the line from the thread's first
+/// on, and the place from pair `first` on; the address is that of four elements.
+template <int kPairs, class F, class At> WW_DEVICE void store_bytes(const F& fragment, int first, const At& at) {
+  using L = typename F::Layout;
+  static_assert(kHasMatrices<L>);
+  const u32 lane = arch::lane_index();
+  const bool odd = lane % 2 != 0;
+  const int line = odd ? L::line_offset(1) : 0, along = 4 * static_cast<int>(lane % 4 / 2);
+  WW_UNROLL
+  for (int pair = 0; pair < kPairs; ++pair) {
+    const int u = L::value(0, first + pair), v = L::value(1, first + pair);
+    const u32 mine = arch::to_e4m3x2(fragment[u], fragment[u + 1]) | u32{arch::to_e4m3x2(fragment[v], fragment[v + 1])}
+                                                                         << 16;
+    const u32 other = arch::warp::shuffle_xor(mine, 1);
+    const u32 word = odd ? other >> 16 | (mine & 0xffff0000u) : (mine & 0xffffu) | other << 16;
+    arch::shared::store(at(line, along + L::pair_offset(pair)), word);
+  }
+}
+
+/// Writes kCount elements along the lines of a warpgroup's fragment, from pair `first` on, to sD, a tile of rows and
+/// columns whose class says which of them are contiguous. The fragment's first row is `row` of sD, and the first of
+/// these elements, or column 0 of Transposed, is `column`. All threads call it.
+template <DType kOut, int kCount, class SharedD, class F>
+WW_DEVICE void write_fragment(const SharedD& sD, int row, int column, const F& fragment, int first) {
+  using L = typename F::Layout;
+  constexpr bool kAcross = SharedD::kColumnsContiguous == F::kPairsAlongM;  // memory is contiguous across the lines
+  constexpr int kPairs = kCount * F::kPairs / L::kAlong;
+  const int thread = static_cast<int>(arch::thread_index() % arch::kWarpgroupSize);
+  const auto at = [&](int line, int along) {
+    return F::kPairsAlongM ? sD(row + along, column + line) : sD(row + line, column + along);
+  };
+  if constexpr (kOut == DType::f32) {
+    const int line = L::first_line(thread), along = L::first_along(thread);
+    for_each_pair<kPairs>(fragment, first, [&](int i, int pair, float x, float y) {
+      const int of_line = line + L::line_offset(i), of_pair = along + L::pair_offset(pair);
+      if constexpr (kAcross) {
+        arch::shared::store(at(of_line, of_pair), arch::bits_of(x));
+        arch::shared::store(at(of_line, of_pair + 1), arch::bits_of(y));
+      } else {
+        arch::shared::store2(at(of_line, of_pair), {{arch::bits_of(x), arch::bits_of(y)}});
+      }
+    });
+  } else if constexpr (kOut == DType::e4m3) {
+    static_assert(!kAcross);
+    const int line = L::first_line(thread);
+    store_bytes<kPairs>(fragment, first, [&](int of_thread, int along) { return at(line + of_thread, along); });
+  } else {
+    const int line = L::kWarpLines * static_cast<int>(arch::warp_index() % 4);
+    store_matrices<kOut, kAcross, kCount>(fragment, first, kCount,
+                                          [&](int of_warp, int along) { return at(line + of_warp, along); });
+  }
+}
+
+}  // namespace ww::atom
