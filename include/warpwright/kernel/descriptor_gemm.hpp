@@ -16,8 +16,8 @@
 #include "warpwright/config/faults.hpp"
 #include "warpwright/epilogue/descriptor_epilogue.hpp"
 #include "warpwright/mainloop/sm90/ragged_mainloop.hpp"
-#include "warpwright/pipeline/async_pipeline.hpp"
 #include "warpwright/scheduler/descriptor_tiles.hpp"
+#include "warpwright/scheduler/item_ring.hpp"
 
 namespace ww::kernel {
 
@@ -40,7 +40,7 @@ template <GemmConfig kConfig> struct DescriptorGemm {
 
   using Tiles = scheduler::DescriptorTiles<kThreads, kConfig.tile.m, kConfig.sm90.tile_scheduler>;
   using Tile = scheduler::DescriptorTile;
-  using Items = pipeline::AsyncPipeline<config::kItemStages, 8 + Mainloop::kScaleWarps>;
+  using Items = scheduler::ItemRing<Tile, 8 + Mainloop::kScaleWarps>;
 
   WW_DEVICE static void run(const GroupedArguments& arguments) {
     const arch::SharedAddress shared = arch::dynamic_shared();
@@ -68,31 +68,14 @@ template <GemmConfig kConfig> struct DescriptorGemm {
   }
 
  private:
-  // Writes a record of the item ring: 16 bytes, with the group and the rows in the first four; no rows means no more
-  // work.
-  WW_DEVICE static void announce(Items& items, arch::SharedAddress shared, const Tile& tile) {
-    const u32 stage = items.producer_acquire();
-    arch::shared::store4(shared + (kShared.items + stage * config::kItemBytes),
-                         {{static_cast<u32>(tile.group) | static_cast<u32>(tile.rows) << 16,
-                           static_cast<u32>(tile.start), static_cast<u32>(tile.row), static_cast<u32>(tile.tile_n)}});
-    items.producer_commit();
-  }
-  WW_DEVICE static Tile take(Items& items, arch::SharedAddress shared) {
-    const u32 stage = items.consumer_wait();
-    const arch::Words<4> record = arch::shared::load4(shared + (kShared.items + stage * config::kItemBytes));
-    items.consumer_release();
-    const i32 first = static_cast<i32>(arch::warp::uniform(record.w[0]));
-    return {first & 0xffff, static_cast<i32>(record.w[1]), static_cast<i32>(record.w[2]), first >> 16,
-            static_cast<i32>(record.w[3])};
-  }
-  WW_DEVICE static TokenTile token_tile(const Tile& tile) {
-    return {tile.group, tile.start + tile.row, tile.rows, tile.tile_n};
+  WW_DEVICE static Items items_of(arch::SharedAddress shared, pipeline::Role role) {
+    return {shared + kShared.item_barriers, shared + kShared.items, role};
   }
 
   WW_DEVICE static void produce(const GroupedArguments& arguments, arch::SharedAddress shared, const Tiles& tiles) {
     arch::role("producer");
     Pipeline pipeline(shared + kShared.barriers, pipeline::Role::producer);
-    Items items(shared + kShared.item_barriers, pipeline::Role::producer);
+    Items items = items_of(shared, pipeline::Role::producer);
     typename Tiles::Walk walk(tiles);
     i32 acquired = -1;  // the group whose maps this CTA may use
     for (Tile tile; walk.next(tile);) {
@@ -103,10 +86,10 @@ template <GemmConfig kConfig> struct DescriptorGemm {
         else acquire(group_d);  // for K = 0, A has no maps
         acquired = tile.group;
       }
-      announce(items, shared, tile);
-      Mainloop::load_group(arguments, shared, pipeline, token_tile(tile), group_a, tile.row);
+      items.announce(tile);
+      Mainloop::load_group(arguments, shared, pipeline, tile, group_a, tile.row_of_group);
     }
-    announce(items, shared, {0, 0, 0, 0, 0});
+    items.announce_end();
     pipeline.producer_tail();
   }
 
@@ -123,31 +106,25 @@ template <GemmConfig kConfig> struct DescriptorGemm {
   WW_DEVICE static void load_scales(const GroupedArguments& arguments, arch::SharedAddress shared, u32 warp) {
     arch::role("scale loader", static_cast<int>(warp));
     Pipeline pipeline(shared + kShared.barriers, pipeline::Role::producer);
-    Items items(shared + kShared.item_barriers, pipeline::Role::consumer);
-    for (;;) {
-      const Tile tile = take(items, shared);
-      if (tile.rows == 0) return;
-      Mainloop::Scales::load(arguments, shared + kShared.scales, pipeline, token_tile(tile), {0, arguments.k_blocks},
-                             warp);
-    }
+    Items items = items_of(shared, pipeline::Role::consumer);
+    for (Tile tile; items.take(tile);)
+      Mainloop::Scales::load(arguments, shared + kShared.scales, pipeline, tile, {0, arguments.k_blocks}, warp);
   }
 
   WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared, int consumer_warpgroup) {
     arch::role("consumer", consumer_warpgroup);
     Pipeline pipeline(shared + kShared.barriers, pipeline::Role::consumer);
-    Items items(shared + kShared.item_barriers, pipeline::Role::consumer);
+    Items items = items_of(shared, pipeline::Role::consumer);
     const typename Epilogue::Buffer buffer(consumer_warpgroup);
-    for (;;) {
-      const Tile tile = take(items, shared);
-      if (tile.rows == 0) break;
+    for (Tile tile; items.take(tile);) {
       if (arguments.k_blocks == 0) {
         store_zeros(arguments, shared, buffer, consumer_warpgroup, tile);
         continue;
       }
       typename Shape::Accumulator acc[Shape::kMmaBlocks];  // (64, TILE_M) FP32 for each MMA_M block
       Mainloop::template multiply<kWidth>(arguments.k_blocks, shared, pipeline, consumer_warpgroup, acc);
-      Epilogue::store(arguments, shared, buffer, consumer_warpgroup, acc, token_tile(tile),
-                      arguments.descriptors.maps[config::map_of_d(tile.group)], tile.row);
+      Epilogue::store(arguments, shared, buffer, consumer_warpgroup, acc, tile,
+                      arguments.descriptors.maps[config::map_of_d(tile.group)], tile.row_of_group);
     }
     buffer.drain();
   }
@@ -157,10 +134,10 @@ template <GemmConfig kConfig> struct DescriptorGemm {
                                     const typename Epilogue::Buffer& buffer, int consumer_warpgroup, const Tile& tile) {
     if constexpr (kHasTree) {
       typename Shape::Accumulator acc[Shape::kMmaBlocks] = {};
-      Epilogue::store_tree(arguments, shared, buffer, consumer_warpgroup, acc, token_tile(tile),
-                           arguments.descriptors.maps[config::map_of_d(tile.group)], tile.row);
+      Epilogue::store_tree(arguments, shared, buffer, consumer_warpgroup, acc, tile,
+                           arguments.descriptors.maps[config::map_of_d(tile.group)], tile.row_of_group);
     } else {
-      Epilogue::Ragged::store_zeros(arguments, consumer_warpgroup, token_tile(tile));
+      Epilogue::Ragged::store_zeros(arguments, consumer_warpgroup, tile);
     }
   }
 };

@@ -18,7 +18,7 @@
 #include "warpwright/epilogue/cluster_sum.hpp"
 #include "warpwright/epilogue/ragged_epilogue.hpp"
 #include "warpwright/mainloop/sm90/ragged_mainloop.hpp"
-#include "warpwright/pipeline/async_pipeline.hpp"
+#include "warpwright/scheduler/item_ring.hpp"
 #include "warpwright/scheduler/ragged_tiles.hpp"
 #include "warpwright/scheduler/tile.hpp"
 #include "warpwright/scheduler/work_tile_counter.hpp"
@@ -40,8 +40,8 @@ template <GemmConfig kConfig> struct RaggedGemm {
   static constexpr auto kRegisters = config::registers_of(kConfig);
 
   using Tiles = scheduler::RaggedTiles<kThreads, kConfig.tile.m>;
-  using Items =
-      pipeline::AsyncPipeline<config::kItemStages, 4 * kConfig.sm90.consumer_warpgroups + Mainloop::kScaleWarps>;
+  using Tile = scheduler::RaggedTile;
+  using Items = scheduler::ItemRing<Tile, 4 * kConfig.sm90.consumer_warpgroups + Mainloop::kScaleWarps>;
 
   static constexpr bool kSplits = config::sums_in_cluster(kConfig);
   using CtaPosition = scheduler::CtaPosition<Mainloop::kCluster>;
@@ -150,30 +150,14 @@ template <GemmConfig kConfig> struct RaggedGemm {
     return kSplits ? scheduler::split_of(all, CtaPosition::rank_k(), Mainloop::kCluster.k) : all;
   }
 
-  // Writes a record of the item ring: 16 bytes, with the group and its width class in the first four.
-  WW_DEVICE static void announce(Items& items, arch::SharedAddress shared, const scheduler::RaggedTile& tile) {
-    const u32 stage = items.producer_acquire();
-    arch::shared::store4(shared + (kShared.items + stage * config::kItemBytes),
-                         {{static_cast<u32>(tile.group) | static_cast<u32>(tile.width_class) << 16,
-                           static_cast<u32>(tile.row), static_cast<u32>(tile.rows), static_cast<u32>(tile.tile_n)}});
-    items.producer_commit();
-  }
-  WW_DEVICE static scheduler::RaggedTile take(Items& items, arch::SharedAddress shared) {
-    const u32 stage = items.consumer_wait();
-    const arch::Words<4> record = arch::shared::load4(shared + (kShared.items + stage * config::kItemBytes));
-    items.consumer_release();
-    const i32 first = static_cast<i32>(arch::warp::uniform(record.w[0]));
-    return {first & 0xffff, first >> 16, static_cast<i32>(record.w[1]), static_cast<i32>(record.w[2]),
-            static_cast<i32>(record.w[3])};
-  }
-  WW_DEVICE static TokenTile token_tile(const scheduler::RaggedTile& tile) {
-    return {tile.group, tile.row, tile.rows, tile.tile_n};
+  WW_DEVICE static Items items_of(arch::SharedAddress shared, pipeline::Role role) {
+    return {shared + kShared.item_barriers, shared + kShared.items, role};
   }
 
   WW_DEVICE static void produce(const GroupedArguments& arguments, arch::SharedAddress shared, const Tiles& tiles) {
     arch::role("producer");
     Pipeline pipeline(shared + kShared.barriers, pipeline::Role::producer);
-    Items items(shared + kShared.item_barriers, pipeline::Role::producer);
+    Items items = items_of(shared, pipeline::Role::producer);
     const KRange range = range_of(arguments);
     const u32 ctas = static_cast<u32>(CtaPosition::clusters());  // that take different tiles
     u32 item = static_cast<u32>(CtaPosition::cluster());         // the first tile of each needs no counter
@@ -183,13 +167,13 @@ template <GemmConfig kConfig> struct RaggedGemm {
       // The counter is read before the loads, so that its latency overlaps those of this tile.
       if (kConfig.sm90.tile_scheduler == TileScheduler::dynamic && shares_counter)
         next = scheduler::next_work_tile(&arguments.workspace->next_tile, ctas);
-      const scheduler::RaggedTile tile = tiles.tile(item);
-      announce(items, shared, tile);
-      Mainloop::load(arguments, shared, pipeline, token_tile(tile), range, config::token_width(tile.width_class));
+      const Tile tile = tiles.tile(item);
+      items.announce(tile);
+      Mainloop::load(arguments, shared, pipeline, tile, range, config::token_width(tile.width_class));
       item = next;
     }
     if constexpr (kShares) arch::pdl::launch_dependents();
-    announce(items, shared, {0, -1, 0, 0, 0});
+    items.announce_end();
     if (kConfig.sm90.tile_scheduler == TileScheduler::dynamic && shares_counter)
       scheduler::retire_from_counter(&arguments.workspace->next_tile, &arguments.workspace->finished, ctas);
     pipeline.producer_tail();
@@ -198,25 +182,20 @@ template <GemmConfig kConfig> struct RaggedGemm {
   WW_DEVICE static void load_scales(const GroupedArguments& arguments, arch::SharedAddress shared, u32 warp) {
     arch::role("scale loader", static_cast<int>(warp));
     Pipeline pipeline(shared + kShared.barriers, pipeline::Role::producer);
-    Items items(shared + kShared.item_barriers, pipeline::Role::consumer);
+    Items items = items_of(shared, pipeline::Role::consumer);
     const KRange range = range_of(arguments);
-    for (;;) {
-      const scheduler::RaggedTile tile = take(items, shared);
-      if (tile.width_class < 0) return;
-      Mainloop::Scales::load(arguments, shared + kShared.scales, pipeline, token_tile(tile), range, warp);
-    }
+    for (Tile tile; items.take(tile);)
+      Mainloop::Scales::load(arguments, shared + kShared.scales, pipeline, tile, range, warp);
   }
 
   WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared, int consumer_warpgroup) {
     arch::role("consumer", consumer_warpgroup);
     Pipeline pipeline(shared + kShared.barriers, pipeline::Role::consumer);
-    Items items(shared + kShared.item_barriers, pipeline::Role::consumer);
+    Items items = items_of(shared, pipeline::Role::consumer);
     Sum sum(shared, consumer_warpgroup);
-    for (;;) {
-      const scheduler::RaggedTile tile = take(items, shared);
-      if (tile.width_class < 0) return;
+    for (Tile tile; items.take(tile);) {
       if (arguments.k_blocks == 0) {
-        if (CtaPosition::rank_k() == 0) store_zeros(arguments, shared, consumer_warpgroup, token_tile(tile));
+        if (CtaPosition::rank_k() == 0) store_zeros(arguments, shared, consumer_warpgroup, tile);
       } else {
         multiply<0>(arguments, shared, pipeline, sum, consumer_warpgroup, tile);
       }
@@ -241,7 +220,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
   // Runs the instance of the tile's width. Accumulators are registers, so every width has its own loop.
   template <int kClass>
   WW_DEVICE static void multiply(const GroupedArguments& arguments, arch::SharedAddress shared, Pipeline& pipeline,
-                                 Sum& sum, int consumer_warpgroup, const scheduler::RaggedTile& tile) {
+                                 Sum& sum, int consumer_warpgroup, const Tile& tile) {
     if constexpr (kClass + 1 < config::token_classes(kConfig.tile.m)) {
       if (tile.width_class != kClass)
         return multiply<kClass + 1>(arguments, shared, pipeline, sum, consumer_warpgroup, tile);
@@ -260,7 +239,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
       if (CtaPosition::rank_k() != 0) return sum.send_partial(acc, true);
       sum.reduce(acc, min(Mainloop::kCluster.k, arguments.k_blocks));
     }
-    Epilogue::store(arguments, shared, consumer_warpgroup, acc, token_tile(tile));
+    Epilogue::store(arguments, shared, consumer_warpgroup, acc, tile);
   }
 };
 

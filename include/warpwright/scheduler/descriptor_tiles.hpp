@@ -10,13 +10,24 @@
 #include "warpwright/arch/common/named_barrier.hpp"
 #include "warpwright/config/enumerations.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
+#include "warpwright/scheduler/search.hpp"
+#include "warpwright/scheduler/token_tile.hpp"
 
 namespace ww::scheduler {
 
-/// `rows` tokens of `group`, from row `row` of the group on, against weight tile `tile_n`. The group starts at row
-/// `start` of the matrix.
-struct DescriptorTile {
-  i32 group, start, row, rows, tile_n;
+/// A tile of tokens from row `row_of_group` of its group on, as the group's tensor maps count rows.
+struct DescriptorTile : TokenTile {
+  i32 row_of_group;
+
+  WW_DEVICE arch::Words<4> pack() const {
+    return {{static_cast<u32>(group) | static_cast<u32>(rows) << 16, static_cast<u32>(row),
+             static_cast<u32>(row_of_group), static_cast<u32>(tile_n)}};
+  }
+  WW_DEVICE static DescriptorTile unpack(const arch::Words<4>& words) {
+    const i32 first = static_cast<i32>(words.w[0]);
+    return {{first & 0xffff, static_cast<i32>(words.w[1]), first >> 16, static_cast<i32>(words.w[3])},
+            static_cast<i32>(words.w[2])};
+  }
 };
 
 template <int kThreads, int kTokens, TileScheduler kOrder> class DescriptorTiles {
@@ -70,19 +81,15 @@ template <int kThreads, int kTokens, TileScheduler kOrder> class DescriptorTiles
     return from;
   }
   WW_DEVICE u32 search(u32 token_tile) const {
-    u32 low = 0, high = listed_;  // the position is in [low, high)
-    while (high - low > 1) {
-      const u32 middle = (low + high) / 2;
-      (first_tile(middle) <= token_tile ? low : high) = middle;
-    }
-    return low;
+    return owner_of(token_tile, listed_, [&](u32 position) -> u32 { return first_tile(position); });
   }
 
   WW_DEVICE DescriptorTile tile(u32 position, u32 token_tile, i32 tile_n) const {
     const arch::Words<4> r = arch::shared::load4(record(position));
     const i32 row = static_cast<i32>(token_tile - r.w[3]) * kTokens;
-    return {static_cast<i32>(r.w[0]), static_cast<i32>(r.w[1]), row, min(kTokens, static_cast<i32>(r.w[2]) - row),
-            tile_n};
+    return {{static_cast<i32>(r.w[0]), static_cast<i32>(r.w[1]) + row, min(kTokens, static_cast<i32>(r.w[2]) - row),
+             tile_n},
+            row};
   }
 
   arch::SharedAddress table_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "warpwright/scheduler/group_table.hpp"
+#include "warpwright/scheduler/search.hpp"
 
 namespace ww::scheduler {
 
@@ -49,14 +50,10 @@ template <int kThreads> class PaddedGroups {
   };
   /// Returns what is in block `block` < blocks().
   WW_DEVICE Place find(u32 block) const {
-    int low = 0, high = groups_ - 1;  // the last group that starts at or before the block, which is not an empty one
-    while (low < high) {
-      const int middle = (low + high + 1) / 2;
-      if (arch::shared::load(before_ + 4 * middle) <= block) low = middle;
-      else high = middle - 1;
-    }
-    const u32 first = arch::shared::load(before_ + 4 * low), end = arch::shared::load(before_ + 4 * (low + 1));
-    const GroupRange range = table_[low];
+    const u32 group = owner_of(block, static_cast<u32>(groups_),
+                               [&](u32 g) -> u32 { return arch::shared::load(before_ + 4 * g); });
+    const u32 first = arch::shared::load(before_ + 4 * group), end = arch::shared::load(before_ + 4 * (group + 1));
+    const GroupRange range = table_[static_cast<int>(group)];
     const i32 skipped = static_cast<i32>(kBlock * (block - first));
     return {range.start + skipped, range.count - skipped, first, end - first};
   }

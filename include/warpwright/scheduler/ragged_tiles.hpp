@@ -10,13 +10,24 @@
 
 #include "warpwright/config/token_widths.hpp"
 #include "warpwright/scheduler/group_table.hpp"
+#include "warpwright/scheduler/search.hpp"
+#include "warpwright/scheduler/token_tile.hpp"
 
 namespace ww::scheduler {
 
 /// One tile of work: `rows` tokens from row `row` on, against weight tile `tile_n` of `group`.
-struct RaggedTile {
-  i32 group, width_class;  // width_class < 0: there is no more work
-  i32 row, rows, tile_n;
+struct RaggedTile : TokenTile {
+  i32 width_class;
+
+  WW_DEVICE arch::Words<4> pack() const {
+    return {{static_cast<u32>(group) | static_cast<u32>(width_class) << 16, static_cast<u32>(row),
+             static_cast<u32>(rows), static_cast<u32>(tile_n)}};
+  }
+  WW_DEVICE static RaggedTile unpack(const arch::Words<4>& words) {
+    const i32 first = static_cast<i32>(words.w[0]);
+    return {{first & 0xffff, static_cast<i32>(words.w[1]), static_cast<i32>(words.w[2]), static_cast<i32>(words.w[3])},
+            first >> 16};
+  }
 };
 
 template <int kThreads, int kTokens> class RaggedTiles {
@@ -56,11 +67,8 @@ template <int kThreads, int kTokens> class RaggedTiles {
 
   /// Returns a tile to any thread; item < items().
   WW_DEVICE RaggedTile tile(u32 item) const {
-    u32 low = 0, high = positions_;  // the position is in [low, high)
-    while (high - low > 1) {
-      const u32 middle = (low + high) / 2;
-      (arch::shared::load(first_items_ + 4 * middle) <= item ? low : high) = middle;
-    }
+    const u32 low =
+        owner_of(item, positions_, [&](u32 position) -> u32 { return arch::shared::load(first_items_ + 4 * position); });
     // Without an order an empty group is never found: the next group has the same first item, or all items are before
     // it.
     const int group = kSorts ? static_cast<int>(arch::shared::load(order_ + 4 * low)) : static_cast<int>(low);
@@ -68,10 +76,10 @@ template <int kThreads, int kTokens> class RaggedTiles {
     const int tiles = tiles_of(range.count);
     const int local = static_cast<int>(item - arch::shared::load(first_items_ + 4 * low));
     // This case is separate, because it saves three divisions before the first load of a launch.
-    if (tiles == 1) return {group, config::token_class(range.count), range.start, range.count, local};
+    if (tiles == 1) return {{group, range.start, range.count, local}, config::token_class(range.count)};
     const int rows = rows_of(range.count, tiles);
     const int done = local % tiles * rows;
-    return {group, config::token_class(rows), range.start + done, min(rows, range.count - done), local / tiles};
+    return {{group, range.start + done, min(rows, range.count - done), local / tiles}, config::token_class(rows)};
   }
 
   /// Counts the tiles of every width class for the report. All lanes of one warp call it.

@@ -14,6 +14,7 @@
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
 #include "warpwright/scheduler/group_table.hpp"
+#include "warpwright/scheduler/search.hpp"
 #include "warpwright/scheduler/tile_grid.hpp"
 #include "warpwright/scheduler/tile_source.hpp"
 
@@ -105,12 +106,9 @@ template <GemmConfig kConfig> class RasterGroups : public PlainSource {
  private:
   /// Returns the group that owns token tile `index`: the last one that starts at or before it and is not empty.
   WW_DEVICE int group_of(int index) const {
-    int low = 0, high = group_count_;  // the group is in [low, high); empty ones share their first tile with the next
-    while (high - low > 1) {
-      const int middle = (low + high) / 2;
-      (static_cast<int>(arch::shared::load(first_tiles_ + 4 * middle)) <= index ? low : high) = middle;
-    }
-    return low;
+    return owner_of(index, group_count_, [&](int group) -> int {
+      return static_cast<int>(arch::shared::load(first_tiles_ + 4 * group));
+    });
   }
 
   WW_DEVICE GroupedTile tile(int index, int tile_n) const {
