@@ -108,7 +108,7 @@ template <GemmConfig kConfig> struct DescriptorGemm {
     Pipeline pipeline(shared + kShared.barriers, pipeline::Role::producer);
     Items items = items_of(shared, pipeline::Role::consumer);
     for (Tile tile; items.take(tile);)
-      Mainloop::Scales::load(arguments, shared + kShared.scales, pipeline, tile, {0, arguments.k_blocks}, warp);
+      Mainloop::load_scales(arguments, shared, pipeline, tile, {0, arguments.k_blocks}, warp);
   }
 
   WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared, int consumer_warpgroup) {

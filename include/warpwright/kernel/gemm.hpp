@@ -7,7 +7,7 @@
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/kernel/warp_specialised_gemm.hpp"
-#include "warpwright/mainloop/sm90/register_mainloop.hpp"
+#include "warpwright/mainloop/sm90/mainloop.hpp"
 #include "warpwright/scheduler/dense_tiles.hpp"
 #include "warpwright/scheduler/k_grouped.hpp"
 
@@ -18,7 +18,7 @@ template <GemmConfig kConfig> struct DenseProblem {
   static_assert(!(kGroupsK ? config::fault_of_k_grouped(kConfig) : config::fault_of(kConfig)),
                 "GemmConfig: resolve() it and look at fault_of()");
   using Params = conditional_t<kGroupsK, KGroupedParams, GemmParams>;
-  using Mainloop = typename mainloop::MainloopOf<kConfig>::type;
+  using Mainloop = mainloop::Mainloop<kConfig>;
   using Epilogue = epilogue::Epilogue<kConfig, typename Mainloop::Accumulator>;
   using Pipeline = typename Mainloop::Pipeline;
   static constexpr int kReaders = 1 + static_cast<int>(Mainloop::kScaleWarps) + 4 * kConfig.sm90.consumer_warpgroups;

@@ -184,8 +184,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
     Pipeline pipeline(shared + kShared.barriers, pipeline::Role::producer);
     Items items = items_of(shared, pipeline::Role::consumer);
     const KRange range = range_of(arguments);
-    for (Tile tile; items.take(tile);)
-      Mainloop::Scales::load(arguments, shared + kShared.scales, pipeline, tile, range, warp);
+    for (Tile tile; items.take(tile);) Mainloop::load_scales(arguments, shared, pipeline, tile, range, warp);
   }
 
   WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared, int consumer_warpgroup) {

@@ -50,8 +50,8 @@ template <int kThreads> class PaddedGroups {
   };
   /// Returns what is in block `block` < blocks().
   WW_DEVICE Place find(u32 block) const {
-    const u32 group = owner_of(block, static_cast<u32>(groups_),
-                               [&](u32 g) -> u32 { return arch::shared::load(before_ + 4 * g); });
+    const u32 group =
+        owner_of(block, static_cast<u32>(groups_), [&](u32 g) -> u32 { return arch::shared::load(before_ + 4 * g); });
     const u32 first = arch::shared::load(before_ + 4 * group), end = arch::shared::load(before_ + 4 * (group + 1));
     const GroupRange range = table_[static_cast<int>(group)];
     const i32 skipped = static_cast<i32>(kBlock * (block - first));

@@ -67,8 +67,8 @@ template <int kThreads, int kTokens> class RaggedTiles {
 
   /// Returns a tile to any thread; item < items().
   WW_DEVICE RaggedTile tile(u32 item) const {
-    const u32 low =
-        owner_of(item, positions_, [&](u32 position) -> u32 { return arch::shared::load(first_items_ + 4 * position); });
+    const u32 low = owner_of(item, positions_,
+                             [&](u32 position) -> u32 { return arch::shared::load(first_items_ + 4 * position); });
     // Without an order an empty group is never found: the next group has the same first item, or all items are before
     // it.
     const int group = kSorts ? static_cast<int>(arch::shared::load(order_ + 4 * low)) : static_cast<int>(low);

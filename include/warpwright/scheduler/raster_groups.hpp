@@ -106,9 +106,8 @@ template <GemmConfig kConfig> class RasterGroups : public PlainSource {
  private:
   /// Returns the group that owns token tile `index`: the last one that starts at or before it and is not empty.
   WW_DEVICE int group_of(int index) const {
-    return owner_of(index, group_count_, [&](int group) -> int {
-      return static_cast<int>(arch::shared::load(first_tiles_ + 4 * group));
-    });
+    return owner_of(index, group_count_,
+                    [&](int group) -> int { return static_cast<int>(arch::shared::load(first_tiles_ + 4 * group)); });
   }
 
   WW_DEVICE GroupedTile tile(int index, int tile_n) const {

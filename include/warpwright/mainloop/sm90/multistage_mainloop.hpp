@@ -20,7 +20,7 @@ enum class StageRelease : u8 {
 template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop : Mainloop<kConfig> {
   static_assert(!has_roles(kConfig));
   using Base = Mainloop<kConfig>;
-  using Base::kCluster, Base::kType, Base::kMmaBlocks;
+  using Base::kCluster, Base::kMmaBlocks;
   using typename Base::Accumulator;
   using typename Base::Pipeline;
   static constexpr int kStages = kConfig.sm90.stages;
@@ -74,8 +74,7 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
   WW_DEVICE static void multiply_plain(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring,
                                        TileCoord tile, int warpgroup, Accumulator (&acc)[kMmaBlocks]) {
     constexpr int kInFlight = kByWarp ? 1 : 0;  // a barrier of all threads can only follow MMAs that all have finished
-    auto sA = Base::shared_a(base);             // (TILE_M, TILE_K, STAGE)
-    auto sB = Base::shared_b(base);             // (TILE_N, TILE_K, STAGE)
+    const SharedProducts<kConfig> products(base, warpgroup);
     arch::wgmma::begin(acc);
     pipeline::Stage previous{};
     pipeline::WaitToken token = peek(ring, true);
@@ -84,16 +83,14 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
       const pipeline::Stage stage = ring.reading.consumer_wait(token);
       arch::wgmma::fence();
       WW_UNROLL
-      for (int u = 0; u < kMmaBlocks; ++u)
-        atom::gemm<Base::kOperands>(acc[u], Base::mma_block_rows(sA, warpgroup, u, stage.index),
-                                    sB(_, _, static_cast<int>(stage.index)), k != 0);
+      for (int u = 0; u < kMmaBlocks; ++u) products.issue(stage, u, acc[u], k != 0);
       arch::wgmma::commit();
       arch::wgmma::wait<kInFlight>();
       if (k >= kInFlight) pass_on(arguments, base, ring, tile, kByWarp ? previous : stage, k - kInFlight);
       token = peek(ring, k + 1 < k_blocks_of<kConfig>(arguments));
       previous = stage;
     } while (++k < k_blocks_of<kConfig>(arguments));
-    Base::hand_back(acc);
+    finish_all(acc);
     if constexpr (kByWarp) ring.reading.consumer_release(previous);
   }
 
@@ -101,24 +98,23 @@ template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop :
   // is free for that; a schedule with roles does this better.
   WW_DEVICE static void multiply_promoted(const GemmArguments& arguments, arch::SharedAddress base, Ring& ring,
                                           TileCoord tile, int warpgroup, Accumulator (&acc)[kMmaBlocks]) {
+    const SharedProducts<kConfig> products(base, warpgroup);
     const auto scales = Base::scales_of(arguments, tile);
-    const typename Base::TilePosition place = Base::position_of(warpgroup, Base::scale_offset(tile));
+    const TilePosition position = Base::position_of(warpgroup, Base::scale_offset(tile));
     Base::clear(acc);
     pipeline::WaitToken token = peek(ring, true);
     for (int k = 0; k < k_blocks_of<kConfig>(arguments); ++k) {
-      const auto scale = Base::Scales::template read_global<kMmaBlocks>(scales, place.row, k);
+      const GlobalScales<typename Base::Scales, kMmaBlocks> of_block(scales, position, k);
       const pipeline::Stage stage = ring.reading.consumer_wait(token);
       Accumulator partial;
       WW_UNROLL
       for (int u = 0; u < kMmaBlocks; ++u) {
-        Base::issue(base, stage, warpgroup, u, partial);
-        arch::wgmma::wait<0>(partial);
+        products.product(stage, u, partial);
         if (u + 1 == kMmaBlocks) {
           pass_on(arguments, base, ring, tile, stage, k);
           token = peek(ring, k + 1 < k_blocks_of<kConfig>(arguments));
         }
-        Base::promote(acc[u], partial, scale, u, place,
-                      Base::Scales::global_columns(scales, Base::row_of(place, u), k));
+        promote(acc[u], partial, of_block.of_block(u));
       }
     }
   }
