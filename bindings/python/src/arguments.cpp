@@ -23,12 +23,13 @@ constexpr const char* kEntries[] = {
 PyObject* interned[kArguments] = {};
 
 constexpr const char* kFunctions[] = {"gemm",           "grouped_gemm",     "k_grouped_gemm", "run",
-                                      "quantize_1x128", "quantize_128x128", "transpose_fp8",  "gemm_pointers"};
-constexpr char kLetters[] = {'g', 'r', 'k', 'p', 'q', 's', 't', 'a'};
+                                      "quantize_1x128", "quantize_128x128", "transpose_fp8",  "gemm_pointers",
+                                      "gemm",           "grouped_gemm",     "k_grouped_gemm"};
+constexpr char kLetters[] = {'g', 'r', 'k', 'p', 'q', 's', 't', 'a', 'g', 'r', 'k'};
 
 /// The arguments of an entry that may be positional, of which the first `needed` have no default.
 struct Positional {
-  Argument argument[3];
+  Argument argument[5];
   int count, needed;
 };
 constexpr Positional positional_of(Entry entry) {
@@ -37,6 +38,10 @@ constexpr Positional positional_of(Entry entry) {
     case Entry::quantize_128x128: return {{Argument::w}, 1, 1};
     case Entry::transpose: return {{Argument::w, Argument::scales}, 2, 1};
     case Entry::pointers: return {{Argument::a, Argument::b, Argument::out}, 3, 3};
+    case Entry::torch_gemm: return {{Argument::a, Argument::b, Argument::scale_a, Argument::scale_b}, 4, 2};
+    case Entry::torch_grouped:
+    case Entry::torch_k_grouped:
+      return {{Argument::a, Argument::b, Argument::offsets, Argument::scale_a, Argument::scale_b}, 5, 2};
     default: return {{Argument::a, Argument::b}, 2, 2};
   }
 }
@@ -68,7 +73,8 @@ bool refuse_name(Entry entry, PyObject* name) {
   return false;
 }
 
-const Site* site_of(Entry entry, PyObject* names, Py_ssize_t count) {
+/// Null: a name that `entry` does not accept, with an exception if `refuse`.
+const Site* site_of(Entry entry, PyObject* names, Py_ssize_t count, bool refuse = true) {
   const std::size_t place = ((reinterpret_cast<std::uintptr_t>(names) >> 4) ^ static_cast<std::size_t>(entry)) % kSites;
   Site& site = sites[place];
   if (site.names == names && site.entry == entry) return &site;
@@ -76,7 +82,8 @@ const Site* site_of(Entry entry, PyObject* names, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* const name = PyTuple_GetItem(names, i);
     const int argument = find(name);
-    if (argument < 0 || !accepts(entry, argument) || i >= kArguments) return refuse_name(entry, name), nullptr;
+    if (argument < 0 || !accepts(entry, argument) || i >= kArguments)
+      return refuse && refuse_name(entry, name), nullptr;
     made.argument[i] = static_cast<std::uint8_t>(argument);
   }
   Py_INCREF(names);
@@ -123,6 +130,10 @@ bool Arguments::read(Entry entry, PyObject* const* args, Py_ssize_t positional, 
   for (int i = 0; i < first.needed; ++i)
     if ((*this)[first.argument[i]] == nullptr) return invalid(name_of(first.argument[i]), "a tensor", "none");
   return true;
+}
+
+bool accepts_names(Entry entry, PyObject* names) {
+  return names == nullptr || site_of(entry, names, PyTuple_Size(names), false) != nullptr;
 }
 
 Argument argument_at(Entry entry, PyObject* names, Py_ssize_t i, Py_ssize_t positional) {

@@ -50,6 +50,10 @@ enum class Entry : std::uint8_t {
   quantize_128x128,
   transpose,
   pointers,
+  // gemm, grouped_gemm and k_grouped_gemm as warpwright.torch has them, with more positional arguments.
+  torch_gemm,
+  torch_grouped,
+  torch_k_grouped,
 };
 
 /// The arguments of one call; null where one was not given or is None.
@@ -75,6 +79,9 @@ class Arguments {
  private:
   PyObject* value_[kArguments] = {};
 };
+
+/// Returns whether `entry` has every keyword of `names`, a tuple or null.
+bool accepts_names(Entry entry, PyObject* names);
 
 /// Returns which argument the one at `i` of a call is; Argument::count: none of this entry.
 Argument argument_at(Entry entry, PyObject* names, Py_ssize_t i, Py_ssize_t positional);

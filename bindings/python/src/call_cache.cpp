@@ -9,6 +9,7 @@
 #include "dlpack/dlpack.h"
 #include "operations.hpp"
 #include "plan.hpp"
+#include "torch.hpp"
 
 namespace wwpy {
 namespace {
@@ -54,6 +55,11 @@ struct Presented {
       if (api == nullptr) continue;
       if (api->dltensor_from_py_object_no_sync(args[i], &tensor[i]) != 0) return PyErr_Clear(), false;
       if (tensor[i].ndim > kMaxRank || (tensor[i].ndim > 0 && tensor[i].strides == nullptr)) return false;
+      const DLTensor& t = tensor[i];
+      if (t.dtype.code == kDLFloat &&
+          may_be_negated(reinterpret_cast<std::uintptr_t>(data(i)), t.dtype.bits / 8, t.ndim, t.shape, t.strides) &&
+          is_negated(args[i]))
+        return false;
       tensors |= 1u << i;
     }
     return (tensors & 3) == 3 && tensor[0].ndim >= 2 && tensor[1].ndim >= 2;  // a and b
@@ -88,7 +94,9 @@ struct RepeatedCall {
   PlanObject* plan = nullptr;  // owned, except by the plan that remembers the call itself
   bool owns_plan = false;
   Entry entry = Entry::gemm;
-  std::int8_t out = -1;       // which argument is returned
+  std::int8_t out = -1;    // which argument is returned
+  std::int8_t writes = 0;  // how many arguments are written, and which
+  std::int8_t written[kMost] = {};
   PyObject* names = nullptr;  // owned
   Py_ssize_t count;
   Place place;
@@ -266,7 +274,7 @@ bool know(const Work& work, const Presented& call, Py_ssize_t i, Argument argume
 bool repeat_call(Entry entry, PlanObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* names,
                  PyObject*& result) {
   const Py_ssize_t count = positional + (names != nullptr ? PyTuple_Size(names) : 0);
-  if (positional != 2 || count > kMost) return false;
+  if (positional < 2 || count > kMost) return false;
   Presented call;
   call.args = args, call.count = count, call.names = names;
   if (!call.read()) return false;
@@ -279,12 +287,16 @@ bool repeat_call(Entry entry, PlanObject* self, PyObject* const* args, Py_ssize_
   PlanObject* const plan = known->plan;
   const Ref owned = Ref::borrowed(reinterpret_cast<PyObject*>(plan));
   const Ref returned = Ref::borrowed(args[known->out]);
+  PyObject* written[kMost];
+  const int writes = known->writes;
+  for (int i = 0; i < writes; ++i) written[i] = args[known->written[i]];
   PyObject* stream_object = nullptr;
   for (Py_ssize_t i = 2; i < count; ++i)
     if (known->known[i].kind == Kind::stream) stream_object = args[i];
   void* stream = nullptr;
   result = nullptr;
-  if (read_stream(stream_object, known->place, args[0], stream) && run_plan(plan, operands, stream))
+  if (read_stream(stream_object, known->place, args[0], stream) && run_plan(plan, operands, stream) &&
+      note_writes(written, writes))
     result = Ref::borrowed(returned.get()).release();
   return true;
 }
@@ -292,7 +304,7 @@ bool repeat_call(Entry entry, PlanObject* self, PyObject* const* args, Py_ssize_
 void remember_call(Entry entry, PlanObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* names,
                    Work& work, PlanObject* plan) {
   const Py_ssize_t count = positional + (names != nullptr ? PyTuple_Size(names) : 0);
-  if (positional != 2 || count > kMost || work.allocated) return;
+  if (positional < 2 || count > kMost || work.allocated) return;
   Presented call;
   call.args = args, call.count = count, call.names = names;
   if (!call.read()) return;
@@ -307,6 +319,7 @@ void remember_call(Entry entry, PlanObject* self, PyObject* const* args, Py_ssiz
     const Argument argument = argument_at(entry, names, i, positional);
     if (argument == Argument::count || !know(work, call, i, argument, made->known[i])) return;
     if (argument == Argument::out) made->out = static_cast<std::int8_t>(i);
+    if (call.is_tensor(i) && is_written(entry, argument)) made->written[made->writes++] = static_cast<std::int8_t>(i);
   }
   if (made->out < 0) return;
   RepeatedCall*& place = self != nullptr ? self->call : table[place_of(entry, call)];

@@ -2,17 +2,23 @@
 // The entries gemm, grouped_gemm, k_grouped_gemm, and those that make a plan of the same arguments.
 #include "operations.hpp"
 
+#include <cstring>
+
 #include "call_cache.hpp"
+#include "errors.hpp"
 #include "plan.hpp"
+#include "torch.hpp"
 
 namespace wwpy {
 namespace {
 
 bool describe(Entry entry, Work& work) {
   switch (entry) {
-    case Entry::gemm: return describe_dense(work);
+    case Entry::gemm:
+    case Entry::torch_gemm: return describe_dense(work);
     case Entry::pointers: return describe_pointers(work);
-    case Entry::grouped: return describe_grouped(work);
+    case Entry::grouped:
+    case Entry::torch_grouped: return describe_grouped(work);
     default: return describe_k_grouped(work);
   }
 }
@@ -27,9 +33,44 @@ template <Entry kEntry> PyObject* run(PyObject*, PyObject* const* args, Py_ssize
   PlanObject* const plan = find_plan(work);
   if (plan == nullptr) return nullptr;
   const Ref owned(reinterpret_cast<PyObject*>(plan));
-  if (!run_plan(plan, work.operands, work.stream)) return nullptr;
+  if (!run_plan(plan, work.operands, work.stream) || !note_writes(kEntry, work.arguments)) return nullptr;
   remember_call(kEntry, nullptr, args, positional, names, work, plan);
   return result_of(work);
+}
+
+/// Returns whether torch gave no address of `tensor` because it is on the meta device. Otherwise the exception stays.
+bool is_without_data(PyObject* tensor) {
+  if (PyErr_ExceptionMatches(PyExc_RuntimeError) == 0) return false;
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  const Ref meta(PyObject_GetAttrString(tensor, "is_meta"));
+  PyErr_Clear();
+  if (meta.get() != Py_True) return PyErr_Restore(type, value, trace), false;
+  for (PyObject* const owned : {type, value, trace}) Py_XDECREF(owned);
+  return true;
+}
+
+PyObject* call_with(PyObject* function, PyObject* const* args, Py_ssize_t positional, PyObject* names) {
+  const Ref tuple(PyTuple_New(positional));
+  const Ref keywords(names != nullptr ? PyDict_New() : nullptr);
+  if (!tuple || (names != nullptr && !keywords)) return nullptr;
+  for (Py_ssize_t i = 0; i < positional; ++i)
+    if (PyTuple_SetItem(tuple.get(), i, Ref::borrowed(args[i]).release()) != 0) return nullptr;
+  for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_Size(names); ++i)
+    if (PyDict_SetItem(keywords.get(), PyTuple_GetItem(names, i), args[positional + i]) != 0) return nullptr;
+  return PyObject_Call(function, tuple.get(), keywords.get());
+}
+
+/// A function of the torch layer. `fallback` has the same arguments, in Python, and gets the calls that belong to the
+/// dispatcher and those with keywords that gemm() and its siblings lack.
+template <Entry kEntry>
+PyObject* run_torch(PyObject* fallback, PyObject* const* args, Py_ssize_t positional, PyObject* names) {
+  const Py_ssize_t count = positional + (names != nullptr ? PyTuple_Size(names) : 0);
+  if (positional >= 2 && is_direct(args, count) && accepts_names(kEntry, names)) {
+    PyObject* const result = run<kEntry>(nullptr, args, positional, names);
+    if (result != nullptr || !is_without_data(args[0])) return result;
+  }
+  return PyErr_Occurred() == nullptr ? call_with(fallback, args, positional, names) : nullptr;
 }
 
 template <Entry kEntry> PyObject* plan(PyObject*, PyObject* const* args, Py_ssize_t positional, PyObject* names) {
@@ -135,6 +176,27 @@ constexpr const char* kKGrouped =
     "after another in the storage of a, and so for b; with \"joint\", the default, groups share the rows of one "
     "matrix.\n"
     "With accumulate, the product is added to out, or to c. The other arguments are those of gemm().";
+/// Each of these functions is made once and lives as long as the process.
+PyObject* torch_entry(PyObject*, PyObject* args) {
+  static PyMethodDef methods[3];
+  static constexpr const char* kKinds[] = {"gemm", "grouped_gemm", "k_grouped_gemm"};
+  const Fast functions[] = {run_torch<Entry::torch_gemm>, run_torch<Entry::torch_grouped>,
+                            run_torch<Entry::torch_k_grouped>};
+  const char* name = nullptr;
+  PyObject *document = nullptr, *fallback = nullptr;
+  if (!PyArg_ParseTuple(args, "sUO:torch_entry", &name, &document, &fallback)) return nullptr;
+  for (int i = 0; i < 3; ++i) {
+    if (std::strcmp(name, kKinds[i]) != 0) continue;
+    const char* const words = PyUnicode_AsUTF8AndSize(document, nullptr);
+    const Ref module(PyUnicode_FromString("warpwright.torch"));
+    if (words == nullptr || !module) return nullptr;
+    Py_INCREF(document);
+    methods[i] = method(kKinds[i], functions[i], words);
+    return PyCFunction_NewEx(&methods[i], fallback, module.get());
+  }
+  return invalid("name", "gemm, grouped_gemm or k_grouped_gemm", repr(PyTuple_GetItem(args, 0))), nullptr;
+}
+
 }  // namespace
 
 bool add_operations(PyObject* module) {
@@ -147,6 +209,10 @@ bool add_operations(PyObject* module) {
       method("grouped_gemm_plan", plan<Entry::grouped>, "grouped_gemm_plan" WWPY_GROUPED WWPY_PLAN("grouped_gemm")),
       method("k_grouped_gemm_plan", plan<Entry::k_grouped>,
              "k_grouped_gemm_plan" WWPY_K_GROUPED WWPY_PLAN("k_grouped_gemm")),
+      {"torch_entry", torch_entry, METH_VARARGS,
+       "torch_entry(name, document, fallback, /)\n--\n\nMakes warpwright.torch's function `name` of the Python "
+       "function "
+       "that gets what is not for the extension."},
       {nullptr, nullptr, 0, nullptr}};
   return PyModule_AddFunctions(module, methods) == 0;
 }

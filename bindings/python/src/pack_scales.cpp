@@ -5,6 +5,7 @@
 #include "operands.hpp"
 #include "operations.hpp"
 #include "plan.hpp"
+#include "torch.hpp"
 
 namespace wwpy {
 namespace {
@@ -73,7 +74,7 @@ PyObject* pack_scales(PyObject*, PyObject* args) {
     const WithoutGil others;
     result = ww_pack_scales(on->handle, &problem, nullptr, &operands, of_call);
   }
-  return succeeded(result) ? none() : nullptr;
+  return succeeded(result) && note_writes(&packed, 1) ? none() : nullptr;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "call_cache.hpp"
+#include "torch.hpp"
 
 namespace wwpy {
 namespace {
@@ -323,7 +324,7 @@ PyObject* plan_run(PyObject* self, PyObject* const* args, Py_ssize_t positional,
   work.request.options = mine.options;
   if (!(work.request == mine))
     return invalid("a, b, out", "tensors with the types, shapes and strides of the plan", "others"), nullptr;
-  if (!run_plan(plan, work.operands, work.stream)) return nullptr;
+  if (!run_plan(plan, work.operands, work.stream) || !note_writes(Entry::run, work.arguments)) return nullptr;
   remember_call(Entry::run, plan, args, positional, names, work, plan);
   return result_of(work);
 }

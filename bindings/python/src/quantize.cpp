@@ -5,6 +5,7 @@
 #include "operands.hpp"
 #include "operations.hpp"
 #include "plan.hpp"
+#include "torch.hpp"
 
 namespace wwpy {
 namespace {
@@ -29,6 +30,7 @@ class Cast {
            rows_of(input_, input, ld, step);
   }
 
+  Entry entry() const { return entry_; }
   Work& work() { return work_; }
   const Arguments& given() const { return work_.arguments; }
   const Tensor& input() const { return input_; }
@@ -290,7 +292,7 @@ template <bool kSquare> PyObject* quantize(PyObject*, PyObject* const* args, Py_
     const WithoutGil others;  // the first call compiles
     result = ww_quantize(cast.device(), &problem, nullptr, &operands, cast.stream());
   }
-  return succeeded(result) ? cast.result() : nullptr;
+  return succeeded(result) && note_writes(cast.entry(), cast.given()) ? cast.result() : nullptr;
 }
 
 PyObject* transpose(PyObject*, PyObject* const* args, Py_ssize_t positional, PyObject* names) {
@@ -329,7 +331,7 @@ PyObject* transpose(PyObject*, PyObject* const* args, Py_ssize_t positional, PyO
     const WithoutGil others;
     result = ww_transpose(cast.device(), &problem, nullptr, &operands, cast.stream());
   }
-  return succeeded(result) ? cast.result() : nullptr;
+  return succeeded(result) && note_writes(cast.entry(), cast.given()) ? cast.result() : nullptr;
 }
 
 constexpr const char* kQuantizeRows =

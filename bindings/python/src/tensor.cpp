@@ -7,6 +7,7 @@
 
 #include "dlpack/dlpack.h"
 #include "errors.hpp"
+#include "torch.hpp"
 
 namespace wwpy {
 namespace {
@@ -41,8 +42,8 @@ bool has(PyObject* object, const char* name) {
   return static_cast<bool>(found);
 }
 
-Framework framework_of(PyTypeObject* type) {
-  const Ref module(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
+Framework framework_of(PyObject* type) {
+  const Ref module(PyObject_GetAttrString(type, "__module__"));
   const char* const name =
       module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8AndSize(module.get(), nullptr) : nullptr;
   if (name == nullptr) return PyErr_Clear(), Framework::other;
@@ -54,10 +55,20 @@ Framework framework_of(PyTypeObject* type) {
                            : Framework::other;
 }
 
+/// The framework of a type, or of the nearest of its bases that has one.
+Framework framework_of_bases(PyObject* type) {
+  const Ref bases(PyObject_GetAttrString(type, "__mro__"));
+  const Py_ssize_t count = bases && PyTuple_Check(bases.get()) ? PyTuple_Size(bases.get()) : 0;
+  PyErr_Clear();
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (const Framework found = framework_of(PyTuple_GetItem(bases.get(), i)); found != Framework::other) return found;
+  return Framework::other;
+}
+
 /// Finds out how tensors of `type` are read. False: not at all, without an exception.
 bool make_reader(PyTypeObject* type, Reader& reader) {
   PyObject* const object = reinterpret_cast<PyObject*>(type);
-  reader = {type, Source::dlpack, framework_of(type), nullptr};
+  reader = {type, Source::dlpack, framework_of_bases(object), nullptr};
   const Ref capsule(PyObject_GetAttrString(object, "__dlpack_c_exchange_api__"));
   if (capsule && PyCapsule_IsValid(capsule.get(), "dlpack_exchange_api")) {
     const void* found = PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api");
@@ -70,7 +81,6 @@ bool make_reader(PyTypeObject* type, Reader& reader) {
   PyErr_Clear();
   if (has(object, "__array_struct__")) return reader.source = Source::array_struct, true;
   if (reader.framework == Framework::torch && has(object, "data_ptr")) return reader.source = Source::attributes, true;
-  // A subclass of a torch tensor that lives in another module has torch's exchange or these attributes.
   return has(object, "__dlpack__") && has(object, "__dlpack_device__");
 }
 
@@ -345,6 +355,12 @@ bool read_tensor(PyObject* object, const char* argument, Tensor& tensor) {
     if (PyErr_Occurred() == nullptr) invalid(argument, "a tensor", "one that its framework does not hand out");
     return false;
   }
+  if (tensor.framework == Framework::torch && (tensor.type == Type::f32 || tensor.type == Type::f16) &&
+      may_be_negated(reinterpret_cast<std::uintptr_t>(tensor.data), bytes_of(tensor.type), tensor.rank, tensor.shape,
+                     tensor.stride) &&
+      is_negated(object))
+    return invalid(argument, "values as they are in memory, which resolve_neg() makes",
+                   "the imaginary part of a conjugate, whose negation is still to come");
   return check_extents(argument, tensor);
 }
 

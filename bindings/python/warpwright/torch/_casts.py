@@ -131,7 +131,7 @@ def cast(x: torch.Tensor, *, square: bool = False, rows: bool = True, transpose:
          after: Optional[torch.Tensor] = None) -> Cast:
     """Casts x in one pass: `rows` writes q, `transpose` q_t; `square` blocks are 128 x 128. No limit of amax unless
     min_amax gives one, because gradients are small. The cast stays behind what computes `after`."""
-    run = _run if _direct(x) and not x.is_meta else torch.ops.warpwright.quantize
+    run = _run if _direct(x, offs) and not x.is_meta else torch.ops.warpwright.quantize
     made = run(x, square=square, rows=rows, transpose=transpose, offs=offs, align=align, alignment=alignment, dtype=dtype,
                power_of_two=power_of_two, min_amax=min_amax, mn_major=mn_major, after=after)
     return _named(made, rows, transpose)
@@ -161,7 +161,7 @@ def transpose_fp8(w: torch.Tensor, scales: torch.Tensor, *,
                   after: Optional[torch.Tensor] = None) -> Tuple[torch.Tensor, torch.Tensor]:
     """As warpwright.transpose_fp8, traceable by torch.compile: w (N, K) or (groups, N, K) in FP8 and its scales of
     128 x 128 blocks, both transposed. Under torch.compile the transpose stays behind what computes `after`."""
-    if _direct(w) and not w.is_meta:
+    if _direct(w, scales) and not w.is_meta:
         return _run_transpose(w, scales)
     made: Tuple[torch.Tensor, torch.Tensor] = torch.ops.warpwright.transpose_fp8(w, scales, after=after)
     return made

@@ -7,12 +7,12 @@ first argument. Sizes of groups stay on the device, and shapes may be symbolic.
 from typing import Any, Callable, Dict, Optional
 
 import torch
-from torch._C import _len_torch_dispatch_stack, _len_torch_function_stack
 from torch.compiler import is_compiling
 from torch.utils.flop_counter import register_flop_formula
 
 from .. import _native
 from .._errors import invalid
+from ._entries import in_c, register
 
 # Kept alive: the registrations end with this object.
 _LIBRARY = torch.library.Library("warpwright", "DEF")
@@ -156,17 +156,13 @@ for _kind, _count in (("gemm", _flops), ("grouped_gemm", _flops_of_groups), ("k_
     register_flop_formula(getattr(torch.ops.warpwright, _kind + "_out"))(
         lambda _, *shapes, _count=_count, **given: _count(*shapes, **given))
 
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
-
-
-def _direct(a: torch.Tensor) -> bool:
-    """Whether a call may go past the dispatcher: an eager one, on a tensor that is not of a subclass, in no mode."""
-    return (type(a) in _PLAIN and not is_compiling() and _len_torch_dispatch_stack() == 0
-            and _len_torch_function_stack() == 0)
+def _direct(*arguments: Any) -> bool:
+    """Whether a call may go past the dispatcher: an eager one, whose tensors are none of a subclass, in no mode."""
+    return not is_compiling() and _native.torch_direct(*arguments)
 
 
 def _call(kind: str, out: Optional[torch.Tensor], *arguments: Any, **given: Any) -> torch.Tensor:
-    if _direct(arguments[0]):
+    if _direct(out, *arguments, *given.values()):
         count = 2 if kind == "gemm" else 3
         if "accumulate" in given:
             given = _added_to(out, given)
@@ -183,20 +179,16 @@ def _call(kind: str, out: Optional[torch.Tensor], *arguments: Any, **given: Any)
     return out
 
 
+@in_c
 def gemm(a: torch.Tensor, b: torch.Tensor, scale_a: Optional[torch.Tensor] = None,
          scale_b: Optional[torch.Tensor] = None, *, out: Optional[torch.Tensor] = None, **given: Any) -> torch.Tensor:
     """Returns epilogue(scale(a @ b.T)): a (M, K), b (N, K), or with a batch in front. The arguments mean
     what they mean in warpwright.gemm(); the keywords are those of torch.ops.warpwright.gemm. torch.compile traces it. Not
     differentiable, as `linear` is."""
-    if not given and _direct(a):  # without a dictionary of keywords, which would take as long as the rest of the call
-        try:
-            return _native.gemm(a, b, out=out, scale_a=scale_a, scale_b=scale_b)
-        except RuntimeError:  # as in _call()
-            if not a.is_meta:
-                raise
     return _call("gemm", out, a, b, scale_a, scale_b, **given)
 
 
+@in_c
 def grouped_gemm(a: torch.Tensor, b: torch.Tensor, sizes: torch.Tensor, scale_a: Optional[torch.Tensor] = None,
                  scale_b: Optional[torch.Tensor] = None, *, out: Optional[torch.Tensor] = None,
                  **given: Any) -> torch.Tensor:
@@ -206,6 +198,7 @@ def grouped_gemm(a: torch.Tensor, b: torch.Tensor, sizes: torch.Tensor, scale_a:
     return _call("grouped_gemm", out, a, b, sizes, scale_a, scale_b, **given)
 
 
+@in_c
 def k_grouped_gemm(a: torch.Tensor, b: torch.Tensor, sizes: torch.Tensor, scale_a: Optional[torch.Tensor] = None,
                    scale_b: Optional[torch.Tensor] = None, *, out: Optional[torch.Tensor] = None,
                    **given: Any) -> torch.Tensor:
@@ -213,3 +206,6 @@ def k_grouped_gemm(a: torch.Tensor, b: torch.Tensor, sizes: torch.Tensor, scale_
     out_dtype says otherwise. `sizes` are those of grouped_gemm(), counting K; the other arguments mean what they mean in
     warpwright.k_grouped_gemm() and warpwright.gemm()."""
     return _call("k_grouped_gemm", out, a, b, sizes, scale_a, scale_b, **given)
+
+
+register()
