@@ -40,15 +40,16 @@ static_assert(!ww::config::fault_of(kConfig));
 // 3. The kernel: a type made of collectives, each of them made for this config. Ordinary C++, so the host may look.
 using Kernel = ww::kernel::Gemm<kConfig>;
 static_assert(std::is_same_v<Kernel::Mainloop, ww::mainloop::Mainloop<kConfig>>);
-static_assert(std::is_same_v<Kernel::Epilogue, ww::epilogue::Epilogue<kConfig>>);
+static_assert(std::is_same_v<Kernel::Epilogue, ww::epilogue::Epilogue<kConfig, Kernel::Mainloop::Accumulator>>);
 
 void show_resolution() {
   const ww::GemmConfig& c = kMainloopConfig;
   const ww::config::SharedPlan shared = ww::config::shared_plan(c);
-  const ww::config::RegisterSplit registers = ww::config::registers_of(c);
+  const ww::RegisterSplit registers = ww::config::registers_of(c);
   std::printf("1  resolution\n   asked     %s\n   resolved  %s\n", ww::to_text(kAsked).c_str(), ww::to_text(c).c_str());
   std::printf("   stages    %d of %d + %d bytes of A and B; one more would need %d of %d bytes\n", c.sm90.stages,
-              shared.a_stage, shared.b_stage, shared.total + shared.a_stage + shared.b_stage, ww::config::kSharedLimit);
+              shared.a_stage, shared.b_stage, shared.total + shared.a_stage + shared.b_stage,
+              ww::config::shared_limit(c));
   std::printf("   epilogue  tile of %d x %d, stored in panels of %d rows and %d bytes\n", c.tile.m,
               ww::config::output_columns(c), ww::config::kWarpgroupRows, ww::config::panel_bytes(c));
   std::printf("   registers %d a producer's thread, %d a consumer thread, %d threads\n", registers.producer,

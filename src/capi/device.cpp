@@ -3,6 +3,7 @@
 #include "capi/enumerations.hpp"
 #include "capi/objects.hpp"
 #include "capi/structs.hpp"
+#include "host/messages.hpp"
 
 namespace ww::capi {
 namespace {
