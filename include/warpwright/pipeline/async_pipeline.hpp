@@ -13,31 +13,25 @@
 #include "warpwright/arch/common/shared.hpp"
 #include "warpwright/arch/common/warp.hpp"
 #include "warpwright/pipeline/arrivals.hpp"
-#include "warpwright/pipeline/pipeline_state.hpp"
+#include "warpwright/pipeline/stage_ring.hpp"
 
 namespace ww::pipeline {
 
 /// The consumers are kConsumerWarps of each of kCtas CTAs.
-template <int kStages, int kConsumerWarps, int kCtas = 1> class AsyncPipeline {
- public:
-  /// Bytes of shared memory for the barriers: full[kStages], then empty[kStages].
-  static constexpr u32 kBytes = 2 * kStages * arch::kMBarrierBytes;
+template <int kStages, int kConsumerWarps, int kCtas = 1> class AsyncPipeline : StageRing<kStages> {
+  using Ring = StageRing<kStages>;
+  using Ring::barriers_, Ring::empty, Ring::full, Ring::state_;
 
-  WW_DEVICE AsyncPipeline(arch::SharedAddress barriers, Role role) : barriers_(barriers), state_(role) {}
+ public:
+  using Ring::kBytes, Ring::producer_try_acquire, Ring::consumer_try_wait;
+
+  WW_DEVICE AsyncPipeline(arch::SharedAddress barriers, Role role) : Ring(barriers, role) {}
 
   /// Initialises the barriers. One thread of the CTA calls it, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress barriers) {
-    for (u32 stage = 0; stage < kStages; ++stage) {
-      arch::mbarrier::init(full(barriers, stage), 1);
-      arch::mbarrier::init(empty(barriers, stage), kConsumerWarps * kCtas);
-    }
+    Ring::initialize(barriers, 1, kConsumerWarps * kCtas);
   }
 
-  /// Returns whether everyone has read the next stage. Called by the producer thread; the token is for
-  /// producer_acquire.
-  WW_DEVICE WaitToken producer_try_acquire() const {
-    return {arch::mbarrier::try_wait(empty(barriers_, state_.index), state_.parity)};
-  }
   /// Waits until everyone has read the next stage, and returns it. Called by the producer thread.
   WW_DEVICE u32 producer_acquire(WaitToken token = {}) {
     if (!token.done) arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);
@@ -64,10 +58,6 @@ template <int kStages, int kConsumerWarps, int kCtas = 1> class AsyncPipeline {
     state_.advance();
   }
 
-  /// Returns whether the next stage is written. Called by consumer threads; the token is for consumer_wait.
-  WW_DEVICE WaitToken consumer_try_wait() const {
-    return {arch::mbarrier::try_wait(full(barriers_, state_.index), state_.parity)};
-  }
   /// Announces the 4 bytes that the next stage will get. In a cluster, one consumer thread of each CTA calls it before
   /// it waits.
   WW_DEVICE void consumer_announce() const {
@@ -92,16 +82,6 @@ template <int kStages, int kConsumerWarps, int kCtas = 1> class AsyncPipeline {
     else arch::mbarrier::arrive_remote_if(arrives, empty(barriers_, state_.index), 0);
     state_.advance();
   }
-
-  WW_DEVICE static arch::MBarrier full(arch::SharedAddress base, u32 stage) {
-    return {base + stage * arch::kMBarrierBytes};
-  }
-  WW_DEVICE static arch::MBarrier empty(arch::SharedAddress base, u32 stage) {
-    return {base + (kStages + stage) * arch::kMBarrierBytes};
-  }
-
-  arch::SharedAddress barriers_;
-  PipelineState<kStages> state_;
 };
 
 }  // namespace ww::pipeline

@@ -12,24 +12,18 @@
 #include "warpwright/arch/common/named_barrier.hpp"
 #include "warpwright/arch/common/warp.hpp"
 #include "warpwright/pipeline/arrivals.hpp"
-#include "warpwright/pipeline/pipeline_state.hpp"
+#include "warpwright/pipeline/stage_ring.hpp"
 
 namespace ww::pipeline {
 
-/// A stage returned by acquire or wait.
-struct Stage {
-  u32 index;
-  arch::MBarrier full;  // the barrier that copies into this stage signal
-};
-
 /// With kConsumersWrite, consumers modify a stage before they release it.
 template <int kStages, ClusterShape kCluster, int kConsumerWarps, int kStoringWarps = 0, bool kConsumersWrite = false>
-class TmaPipeline {
- public:
-  /// Bytes of shared memory for the barriers: full[kStages], then empty[kStages].
-  static constexpr u32 kBytes = 2 * kStages * arch::kMBarrierBytes;
+class TmaPipeline : public StageRing<kStages> {
+  using Ring = StageRing<kStages>;
+  using Ring::barriers_, Ring::empty, Ring::full, Ring::state_;
 
-  WW_DEVICE TmaPipeline(arch::SharedAddress barriers, Role role) : barriers_(barriers), state_(role) {
+ public:
+  WW_DEVICE TmaPipeline(arch::SharedAddress barriers, Role role) : Ring(barriers, role) {
     const u32 lane = arch::lane_index();
     const int rank = static_cast<int>(arch::cluster_rank());
     releases_ = lane < static_cast<u32>(kCluster.size()) && shares_operand(kCluster, rank, static_cast<int>(lane));
@@ -37,16 +31,9 @@ class TmaPipeline {
 
   /// Initialises the barriers. One thread of each CTA calls it, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress barriers) {
-    for (u32 stage = 0; stage < kStages; ++stage) {
-      arch::mbarrier::init(full(barriers, stage), full_arrivals(kStoringWarps));
-      arch::mbarrier::init(empty(barriers, stage), empty_arrivals(kCluster, kConsumerWarps));
-    }
+    Ring::initialize(barriers, full_arrivals(kStoringWarps), empty_arrivals(kCluster, kConsumerWarps));
   }
 
-  /// Returns whether the next stage is free. Called by the producer thread; the token is for producer_acquire.
-  WW_DEVICE WaitToken producer_try_acquire() const {
-    return {arch::mbarrier::try_wait(empty(barriers_, state_.index), state_.parity)};
-  }
   /// Waits until the next stage is free in every CTA that shares its operands, and announces the `bytes` that will land
   /// here. Called by the producer thread.
   WW_DEVICE Stage producer_acquire(u32 bytes, WaitToken token = {}) {
@@ -79,18 +66,6 @@ class TmaPipeline {
     }
   }
 
-  /// Returns whether the next stage is filled. Called by consumer threads; the token is for consumer_wait, and other
-  /// work may lie between.
-  WW_DEVICE WaitToken consumer_try_wait() const {
-    return {arch::mbarrier::try_wait(full(barriers_, state_.index), state_.parity)};
-  }
-  /// Waits until the next stage is filled, and returns it. Called by consumer threads.
-  WW_DEVICE Stage consumer_wait(WaitToken token = {}) {
-    const Stage stage{state_.index, full(barriers_, state_.index)};
-    if (!token.done) arch::mbarrier::wait(stage.full, state_.parity);
-    state_.advance();
-    return stage;
-  }
   /// Skips `stages` stages that other consumers read. It is valid only after those have waited for all of them, as an
   /// OrderedBarrier ensures, because a barrier distinguishes only consecutive phases.
   WW_DEVICE void consumer_skip(u32 stages) { state_.advance(stages); }
@@ -118,15 +93,6 @@ class TmaPipeline {
       arch::mbarrier::arrive_remote_if(arrives, empty(barriers_, stage.index), arch::lane_index());
     }
   }
-  WW_DEVICE static arch::MBarrier full(arch::SharedAddress base, u32 stage) {
-    return {base + stage * arch::kMBarrierBytes};
-  }
-  WW_DEVICE static arch::MBarrier empty(arch::SharedAddress base, u32 stage) {
-    return {base + (kStages + stage) * arch::kMBarrierBytes};
-  }
-
-  arch::SharedAddress barriers_;
-  PipelineState<kStages> state_;
   bool releases_;  // this lane arrives, at the CTA of its own index
 };
 

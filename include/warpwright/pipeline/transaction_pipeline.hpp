@@ -10,30 +10,22 @@
 
 #include "warpwright/arch/common/mbarrier.hpp"
 #include "warpwright/arch/common/warp.hpp"
-#include "warpwright/pipeline/pipeline_state.hpp"
-#include "warpwright/pipeline/tma_pipeline.hpp"
+#include "warpwright/pipeline/stage_ring.hpp"
 
 namespace ww::pipeline {
 
-template <int kStages, int kProducers, int kConsumerWarps> class TransactionPipeline {
- public:
-  /// Bytes of shared memory for the barriers: full[kStages], then empty[kStages].
-  static constexpr u32 kBytes = 2 * kStages * arch::kMBarrierBytes;
+template <int kStages, int kProducers, int kConsumerWarps> class TransactionPipeline : public StageRing<kStages> {
+  using Ring = StageRing<kStages>;
+  using Ring::barriers_, Ring::empty, Ring::full, Ring::state_;
 
-  WW_DEVICE TransactionPipeline(arch::SharedAddress barriers, Role role) : barriers_(barriers), state_(role) {}
+ public:
+  WW_DEVICE TransactionPipeline(arch::SharedAddress barriers, Role role) : Ring(barriers, role) {}
 
   /// Initialises the barriers. One thread of the CTA calls it, before make_barriers_visible.
   WW_DEVICE static void initialize(arch::SharedAddress barriers) {
-    for (u32 stage = 0; stage < kStages; ++stage) {
-      arch::mbarrier::init(full(barriers, stage), kProducers);
-      arch::mbarrier::init(empty(barriers, stage), kConsumerWarps);
-    }
+    Ring::initialize(barriers, kProducers, kConsumerWarps);
   }
 
-  /// Returns whether the next stage is free. Each of kProducers threads calls it; the token is for producer_acquire.
-  WW_DEVICE WaitToken producer_try_acquire() const {
-    return {arch::mbarrier::try_wait(empty(barriers_, state_.index), state_.parity)};
-  }
   /// Waits until the next stage is free, and returns it. Each of kProducers threads calls it.
   WW_DEVICE Stage producer_acquire(WaitToken token = {}) const {
     if (!token.done) arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);
@@ -47,33 +39,11 @@ template <int kStages, int kProducers, int kConsumerWarps> class TransactionPipe
     state_.advance();
   }
 
-  /// Returns whether the next stage is filled. Called by consumer threads; the token is for consumer_wait.
-  WW_DEVICE WaitToken consumer_try_wait() const {
-    return {arch::mbarrier::try_wait(full(barriers_, state_.index), state_.parity)};
-  }
-  /// Waits until the next stage is filled, and returns it. Called by consumer threads.
-  WW_DEVICE Stage consumer_wait(WaitToken token = {}) {
-    const Stage stage{state_.index, full(barriers_, state_.index)};
-    if (!token.done) arch::mbarrier::wait(stage.full, state_.parity);
-    state_.advance();
-    return stage;
-  }
   /// Releases `stage`. All lanes of a consumer warp call it when none reads it any more.
   WW_DEVICE void consumer_release(Stage stage) {
     arch::warp::sync();  // one lane's arrival stands for the reads of all 32
     arch::mbarrier::arrive_if(arch::lane_index() == 0, empty(barriers_, stage.index));
   }
-
- private:
-  WW_DEVICE static arch::MBarrier full(arch::SharedAddress base, u32 stage) {
-    return {base + stage * arch::kMBarrierBytes};
-  }
-  WW_DEVICE static arch::MBarrier empty(arch::SharedAddress base, u32 stage) {
-    return {base + (kStages + stage) * arch::kMBarrierBytes};
-  }
-
-  arch::SharedAddress barriers_;
-  PipelineState<kStages> state_;
 };
 
 }  // namespace ww::pipeline
