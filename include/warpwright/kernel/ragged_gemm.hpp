@@ -12,16 +12,12 @@
 #pragma once
 
 #include "warpwright/arch/common/pdl.hpp"
-#include "warpwright/arch/common/registers.hpp"
-#include "warpwright/arch/common/role.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/epilogue/cluster_sum.hpp"
 #include "warpwright/epilogue/ragged_epilogue.hpp"
+#include "warpwright/kernel/skeleton.hpp"
 #include "warpwright/mainloop/sm90/ragged_mainloop.hpp"
-#include "warpwright/scheduler/item_ring.hpp"
-#include "warpwright/scheduler/ragged_tiles.hpp"
-#include "warpwright/scheduler/tile.hpp"
-#include "warpwright/scheduler/work_tile_counter.hpp"
+#include "warpwright/scheduler/ragged_source.hpp"
 
 namespace ww::kernel {
 
@@ -39,9 +35,11 @@ template <GemmConfig kConfig> struct RaggedGemm {
   static constexpr auto kShared = config::grouped_shared_plan(kConfig);
   static constexpr auto kRegisters = config::registers_of(kConfig);
 
-  using Tiles = scheduler::RaggedTiles<kThreads, kConfig.tile.m>;
-  using Tile = scheduler::RaggedTile;
-  using Items = scheduler::ItemRing<Tile, 4 * kConfig.sm90.consumer_warpgroups + Mainloop::kScaleWarps>;
+  static constexpr int kReaders = 4 * kConfig.sm90.consumer_warpgroups + static_cast<int>(Mainloop::kScaleWarps);
+  using Params = GroupedArguments;
+  using Source = scheduler::RaggedSource<kConfig, kReaders>;
+  using Tile = typename Source::Tile;
+  static constexpr int kBarriers = kShared.barriers;
 
   static constexpr bool kSplits = config::sums_in_cluster(kConfig);
   using CtaPosition = scheduler::CtaPosition<Mainloop::kCluster>;
@@ -50,28 +48,16 @@ template <GemmConfig kConfig> struct RaggedGemm {
   };
   using Sum = conditional_t<kSplits, epilogue::ClusterSum<config::ragged_sum_plan(kConfig)>, NoSum>;
 
-  /// CTAs of the next launch fit beside this one. They start once this CTA's last loads are in flight and no sooner,
-  /// because on an H200 an earlier start was level at best and up to 15 % slower.
-  static constexpr bool kShares = kConfig.sm90.occupancy > 1;
-
-  /// The producer's warp alone makes the list. The other warps see its items, one after the other, and no table.
-  static constexpr bool kWarpLists = group_capacity(kConfig) <= Tiles::kWarpGroups;
-
+  // The set-up differs from the skeleton's, because the list of tiles is on a launch's critical path: the second warp
+  // initialises while the first one's loads of sizes are in flight, and clusters that split K only arrive at their
+  // barrier, because peers are needed for the first sum, not for the first load.
   WW_DEVICE static void run(const GroupedArguments& arguments) {
     const arch::SharedAddress shared = arch::dynamic_shared();
-    const u32 warpgroup = arch::warp::uniform(arch::warpgroup_index());
-    const u32 warp = arch::warp::uniform(arch::warp_index());
-    Tiles tiles(shared + kShared.tables, group_capacity(kConfig), arguments.tiles_n);
-    typename Tiles::Table::Batch loaded{};
-    if constexpr (!kShares) arch::pdl::launch_dependents();
-    // Another warp initialises, so that the loads of sizes are in flight meanwhile.
+    Source source(arguments, shared);
+    if constexpr (!Source::kStartsNextLate) arch::pdl::launch_dependents();
     if (arch::thread_index() == arch::kWarpSize) initialize(arguments, shared);
-    if (kWarpLists && warp == 0) {
-      arch::pdl::wait();
-      loaded = Tiles::load_in_warp(arguments.groups);
-    }
+    source.begin();
     if constexpr (kSplits) {
-      // This is less than make_barriers_visible, because peers are needed for the first sum, not for the first load.
       arch::fence::mbarrier_init();
       arch::cluster::arrive();
       arch::named_barrier::sync_cta();
@@ -79,51 +65,56 @@ template <GemmConfig kConfig> struct RaggedGemm {
       pipeline::make_barriers_visible<Mainloop::kCluster>();
     }
     arch::pdl::wait();  // global memory is left alone before this line, or the same in the first warp
-    if constexpr (kWarpLists) {
-      tiles.prepare(arguments.groups);
-      if (warp == 0) tiles.build_in_warp(arguments.groups, loaded);
-    } else {
-      tiles.build(arguments.groups, shared + kShared.scan);
-    }
-
-    if (warpgroup == 0) {
-      if constexpr (kRegisters.producer > 0) arch::warpgroup::release_registers<kRegisters.producer>();
-      if (warp == 0) {
-        if (kWarpLists && arch::block_index() == 0) arch::named_barrier::arrive<kListed>(2 * arch::kWarpSize);
-        if (arch::thread_index() == 0) produce(arguments, shared, tiles);
-      } else if (warp <= Mainloop::kScaleWarps) {
-        load_scales(arguments, shared, warp - 1);
-      } else if (warp == 3 && arch::block_index() == 0) {
-        if (kWarpLists) arch::named_barrier::sync<kListed>(2 * arch::kWarpSize);
-        tiles.count_widths(arguments.groups.groups, arguments.workspace->widths);
-      }
-      arch::warp::sync();  // the cluster barriers that follow are .aligned
-      if constexpr (kSplits) arch::cluster::wait();
-    } else {
-      if constexpr (kRegisters.consumer > 0) arch::warpgroup::claim_registers<kRegisters.consumer>();
-      if constexpr (kSplits) arch::cluster::wait();
-      consume(arguments, shared, static_cast<int>(warpgroup) - 1);
-    }
-    // Peers may still arrive at this CTA's shared memory.
-    if constexpr (kSplits) arch::cluster::sync();
+    Skeleton<RaggedGemm>::roles(arguments, shared, source);
   }
 
- private:
-  static constexpr int kListed = 1;  // named barrier: the table is complete, for the warp that counts widths
-
   WW_DEVICE static void initialize(const GroupedArguments& arguments, arch::SharedAddress shared) {
-    Pipeline::initialize(shared + kShared.barriers);
-    Items::initialize(shared + kShared.item_barriers);
+    Pipeline::initialize(shared + kBarriers);
+    Source::initialize(shared);
     if constexpr (kSplits) Sum::initialize(shared);
     if (arguments.k_blocks == 0) return;
     for (const arch::TensorMap& map : arguments.a) arch::tma::prefetch(map);
     arch::tma::prefetch(arguments.b);
-    if constexpr (!kSplits && !kShares) {
+    if constexpr (!kSplits && !Source::kStartsNextLate) {
       arch::pdl::wait();  // data prefetched while the preceding launch streams has left L2 when it ends
       prefetch_weights(arguments);
     }
   }
 
+  struct Loader {
+    WW_DEVICE void load(const GroupedArguments& arguments, arch::SharedAddress shared, Pipeline& pipeline,
+                        const Source& source, const Tile& tile) const {
+      Mainloop::load(arguments, shared, pipeline, tile, source.range(), config::token_width(tile.width_class));
+    }
+  };
+  WW_DEVICE static void load_scales(const GroupedArguments& arguments, arch::SharedAddress shared, Pipeline& pipeline,
+                                    const Source& source, const Tile& tile, u32 warp) {
+    Mainloop::load_scales(arguments, shared, pipeline, tile, source.range(), warp);
+  }
+
+  WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared, const Source& source,
+                                int consumer_warpgroup) {
+    if constexpr (kSplits) arch::cluster::wait();
+    Pipeline pipeline(shared + kBarriers, pipeline::Role::consumer);
+    typename Source::Walk walk(source, scheduler::Reader::warp);
+    Sum sum(shared, consumer_warpgroup);
+    for (Tile tile; walk.next(tile);) {
+      if (!source.has_products()) {
+        if (CtaPosition::rank_k() == 0) store_zeros(arguments, shared, consumer_warpgroup, tile);
+      } else {
+        multiply<0>(arguments, shared, source, pipeline, sum, consumer_warpgroup, tile);
+      }
+      // Lanes may have stored different parts of D. Without a point of convergence ptxas lets them diverge until the
+      // next tile, and moves the descriptors of every wgmma from registers of threads to uniform ones.
+      arch::warp::sync();
+    }
+  }
+  /// The end of the producer warpgroup's roles: clusters that split K only arrived at their barrier in the set-up.
+  WW_DEVICE static void finish_production() {
+    if constexpr (kSplits) arch::cluster::wait();
+  }
+
+ private:
   // Prefetching keeps memory busy until the sizes and the tile list are there. The n-th tile of weights is the first of
   // CTA n if all groups have few rows and at least one; otherwise it belongs to some CTA, unless its group is empty.
   // Clusters that split K and occupancies above one CTA per SM do not prefetch: an H200 takes 5 % longer with it,
@@ -144,66 +135,6 @@ template <GemmConfig kConfig> struct RaggedGemm {
   }
   static constexpr int kEarlyBytes = 1 << 16;  // of a CTA: what memory delivers until the list is complete
 
-  /// Returns the k-blocks of every tile that belong to this CTA.
-  WW_DEVICE static KRange range_of(const GroupedArguments& arguments) {
-    const KRange all{0, arguments.k_blocks};
-    return kSplits ? scheduler::split_of(all, CtaPosition::rank_k(), Mainloop::kCluster.k) : all;
-  }
-
-  WW_DEVICE static Items items_of(arch::SharedAddress shared, pipeline::Role role) {
-    return {shared + kShared.item_barriers, shared + kShared.items, role};
-  }
-
-  WW_DEVICE static void produce(const GroupedArguments& arguments, arch::SharedAddress shared, const Tiles& tiles) {
-    arch::role("producer");
-    Pipeline pipeline(shared + kShared.barriers, pipeline::Role::producer);
-    Items items = items_of(shared, pipeline::Role::producer);
-    const KRange range = range_of(arguments);
-    const u32 ctas = static_cast<u32>(CtaPosition::clusters());  // that take different tiles
-    u32 item = static_cast<u32>(CtaPosition::cluster());         // the first tile of each needs no counter
-    const bool shares_counter = tiles.items() > ctas;
-    while (item < tiles.items()) {
-      u32 next = item + ctas;
-      // The counter is read before the loads, so that its latency overlaps those of this tile.
-      if (kConfig.sm90.tile_scheduler == TileScheduler::dynamic && shares_counter)
-        next = scheduler::next_work_tile(&arguments.workspace->next_tile, ctas);
-      const Tile tile = tiles.tile(item);
-      items.announce(tile);
-      Mainloop::load(arguments, shared, pipeline, tile, range, config::token_width(tile.width_class));
-      item = next;
-    }
-    if constexpr (kShares) arch::pdl::launch_dependents();
-    items.announce_end();
-    if (kConfig.sm90.tile_scheduler == TileScheduler::dynamic && shares_counter)
-      scheduler::retire_from_counter(&arguments.workspace->next_tile, &arguments.workspace->finished, ctas);
-    pipeline.producer_tail();
-  }
-
-  WW_DEVICE static void load_scales(const GroupedArguments& arguments, arch::SharedAddress shared, u32 warp) {
-    arch::role("scale loader", static_cast<int>(warp));
-    Pipeline pipeline(shared + kShared.barriers, pipeline::Role::producer);
-    Items items = items_of(shared, pipeline::Role::consumer);
-    const KRange range = range_of(arguments);
-    for (Tile tile; items.take(tile);) Mainloop::load_scales(arguments, shared, pipeline, tile, range, warp);
-  }
-
-  WW_DEVICE static void consume(const GroupedArguments& arguments, arch::SharedAddress shared, int consumer_warpgroup) {
-    arch::role("consumer", consumer_warpgroup);
-    Pipeline pipeline(shared + kShared.barriers, pipeline::Role::consumer);
-    Items items = items_of(shared, pipeline::Role::consumer);
-    Sum sum(shared, consumer_warpgroup);
-    for (Tile tile; items.take(tile);) {
-      if (arguments.k_blocks == 0) {
-        if (CtaPosition::rank_k() == 0) store_zeros(arguments, shared, consumer_warpgroup, tile);
-      } else {
-        multiply<0>(arguments, shared, pipeline, sum, consumer_warpgroup, tile);
-      }
-      // Lanes may have stored different parts of D. Without a point of convergence ptxas lets them diverge until the
-      // next tile, and moves the descriptors of every wgmma from registers of threads to uniform ones.
-      arch::warp::sync();
-    }
-  }
-
   // Stores D for K = 0: zeros, or the tree of zeros.
   WW_DEVICE static void store_zeros(const GroupedArguments& arguments, arch::SharedAddress shared,
                                     int consumer_warpgroup, const TokenTile& tile) {
@@ -218,15 +149,15 @@ template <GemmConfig kConfig> struct RaggedGemm {
 
   // Runs the instance of the tile's width. Accumulators are registers, so every width has its own loop.
   template <int kClass>
-  WW_DEVICE static void multiply(const GroupedArguments& arguments, arch::SharedAddress shared, Pipeline& pipeline,
-                                 Sum& sum, int consumer_warpgroup, const Tile& tile) {
+  WW_DEVICE static void multiply(const GroupedArguments& arguments, arch::SharedAddress shared, const Source& source,
+                                 Pipeline& pipeline, Sum& sum, int consumer_warpgroup, const Tile& tile) {
     if constexpr (kClass + 1 < config::token_classes(kConfig.tile.m)) {
       if (tile.width_class != kClass)
-        return multiply<kClass + 1>(arguments, shared, pipeline, sum, consumer_warpgroup, tile);
+        return multiply<kClass + 1>(arguments, shared, source, pipeline, sum, consumer_warpgroup, tile);
     }
     constexpr config::TokenWidth kWidth = config::token_shape(kClass);
     using Shape = typename Mainloop::template Shape<kWidth>;
-    const KRange range = range_of(arguments);
+    const KRange range = source.range();
     // There must be no path around the products below, because accumulators that one path leaves unwritten are live
     // from the start.
     if constexpr (kSplits) {

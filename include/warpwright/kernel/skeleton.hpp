@@ -38,13 +38,18 @@ template <class Kernel> struct Skeleton {
 
   /// A kernel of one producer warpgroup and consumer warpgroups.
   template <class Params> WW_DEVICE static void run(const Params& params) {
-    using Source = typename Kernel::Source;
+    const arch::SharedAddress shared = arch::dynamic_shared();
+    typename Kernel::Source source(params, shared);
+    set_up(params, shared);
+    roles(params, shared, source);
+  }
+
+  /// The same after the set-up.
+  template <class Params, class Source>
+  WW_DEVICE static void roles(const Params& params, arch::SharedAddress shared, Source& source) {
     static_assert(scheduler::TileSource<Source>);
     constexpr auto kRegisters = Kernel::kRegisters;
-    const arch::SharedAddress shared = arch::dynamic_shared();
     const u32 warpgroup = arch::warp::uniform(arch::warpgroup_index());
-    Source source(params, shared);
-    set_up(params, shared);
     source.prepare();
     if (warpgroup == 0) {
       produce(params, shared, source);
@@ -77,6 +82,7 @@ template <class Kernel> struct Skeleton {
       if constexpr (Source::kServes) source.serve();
     }
     arch::warp::sync();  // the cluster barrier that follows is .aligned
+    if constexpr (requires { Kernel::finish_production(); }) Kernel::finish_production();
   }
 
   template <class Params, class Source>

@@ -8,9 +8,14 @@
 
 #include "warpwright/arch/common/global.hpp"
 #include "warpwright/arch/common/named_barrier.hpp"
+#include "warpwright/arch/common/tensor_map_update.hpp"
+#include "warpwright/arch/common/tma.hpp"
 #include "warpwright/config/enumerations.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
+#include "warpwright/config/shared_memory.hpp"
+#include "warpwright/scheduler/item_ring.hpp"
 #include "warpwright/scheduler/search.hpp"
+#include "warpwright/scheduler/tile_source.hpp"
 #include "warpwright/scheduler/token_tile.hpp"
 
 namespace ww::scheduler {
@@ -30,32 +35,51 @@ struct DescriptorTile : TokenTile {
   }
 };
 
-template <int kThreads, int kTokens, TileScheduler kOrder> class DescriptorTiles {
+/// kReaders warps of each CTA take tiles from the ring.
+template <GemmConfig kConfig, int kReaders> class DescriptorTiles : public PlainSource {
+  static constexpr TileScheduler kOrder = kConfig.sm90.tile_scheduler;
   static_assert(kOrder == TileScheduler::horizontal || kOrder == TileScheduler::vertical);
+  static constexpr int kTokens = kConfig.tile.m;
+  static constexpr config::GroupedSharedPlan kShared = config::grouped_shared_plan(kConfig);
+  using Ring = ItemRing<DescriptorTile, kReaders>;
 
  public:
-  /// `table` has 16 bytes for each listed group.
-  WW_DEVICE DescriptorTiles(arch::SharedAddress table, int tiles_n) : table_(table), tiles_n_(tiles_n) {}
+  using Tile = DescriptorTile;
 
+  WW_DEVICE DescriptorTiles(const config::GroupedArguments& arguments, arch::SharedAddress shared)
+      : arguments_(arguments), shared_(shared) {}
+
+  WW_DEVICE static void initialize(arch::SharedAddress shared) { Ring::initialize(shared + kShared.item_barriers); }
   /// Copies the list. All threads of the CTA call it; it ends with a barrier.
-  WW_DEVICE void load(const u32* list) {
+  WW_DEVICE void prepare() {
+    const u32* const list = arguments_.descriptors.list;
     const arch::Words<4> head = arch::global::load4(list);
     listed_ = head.w[0];
     token_tiles_ = head.w[1];
-    for (u32 p = arch::thread_index(); p < listed_; p += kThreads)
+    for (u32 p = arch::thread_index(); p < listed_; p += config::threads_of(kConfig))
       arch::shared::store4(record(p), arch::global::load4(list + config::kListedWords * (1 + p)));
     arch::named_barrier::sync_cta();
   }
 
-  /// One thread's iteration over the tiles of this CTA.
+  /// The producer, as Reader::thread, acquires the maps of each tile's group and announces the tile; others take what
+  /// it announced.
+  // Its acquires cover the whole CTA, because consumer warps store with a map only after they took the tile from it.
   class Walk {
    public:
-    WW_DEVICE explicit Walk(const DescriptorTiles& tiles) : tiles_(tiles), item_(arch::block_index()) {}
+    WW_DEVICE Walk(const DescriptorTiles& tiles, Reader reader)
+        : tiles_(tiles),
+          reader_(reader),
+          ring_(tiles.shared_ + kShared.item_barriers, tiles.shared_ + kShared.items,
+                reader == Reader::thread ? pipeline::Role::producer : pipeline::Role::consumer),
+          item_(arch::block_index()) {}
 
-    /// Sets `tile` to this CTA's next tile; returns false when there is none.
-    WW_DEVICE bool next(DescriptorTile& tile) {
-      const u32 tiles_n = static_cast<u32>(tiles_.tiles_n_), token_tiles = tiles_.token_tiles_;
-      if (item_ >= token_tiles * tiles_n) return false;
+    WW_DEVICE bool next(Tile& tile) {
+      if (reader_ == Reader::warp) return ring_.take(tile);
+      const u32 tiles_n = static_cast<u32>(tiles_.arguments_.tiles_n), token_tiles = tiles_.token_tiles_;
+      if (item_ >= token_tiles * tiles_n) {
+        ring_.announce_end();
+        return false;
+      }
       constexpr bool kHorizontal = kOrder == TileScheduler::horizontal;
       const u32 token_tile = kHorizontal ? item_ / tiles_n : item_ % token_tiles;
       const u32 tile_n = kHorizontal ? item_ % tiles_n : item_ / token_tiles;
@@ -63,16 +87,38 @@ template <int kThreads, int kTokens, TileScheduler kOrder> class DescriptorTiles
       if constexpr (kHorizontal) position_ = tiles_.scan(position_, token_tile);
       else position_ = tiles_.search(token_tile);
       tile = tiles_.tile(position_, token_tile, static_cast<i32>(tile_n));
+      acquire_maps(tile.group);
+      ring_.announce(tile);
       return true;
     }
 
    private:
+    WW_DEVICE void acquire_maps(i32 group) {
+      const bool loads = tiles_.has_products();
+      if ((!loads && kConfig.epilogue.empty()) || group == acquired_) return;
+      const arch::TensorMap* const maps = tiles_.arguments_.descriptors.maps;
+      const arch::TensorMap &group_a = maps[config::map_of_a(group)], &group_d = maps[config::map_of_d(group)];
+      if (loads) arch::tensor_map::acquire(group_a);  // for K = 0, A has no maps
+      arch::tensor_map::acquire(group_d);
+      arch::tma::prefetch(group_d);  // so that it is present when the stores come at the end
+      acquired_ = group;
+    }
+
     const DescriptorTiles& tiles_;
+    Reader reader_;
+    Ring ring_;
     u32 item_, position_ = 0;
+    i32 acquired_ = -1;  // the group whose maps this CTA may use
   };
 
+  WW_DEVICE bool has_products() const { return arguments_.k_blocks > 0; }
+  WW_DEVICE static const Tile& at(const Tile& tile) { return tile; }
+  WW_DEVICE i32 k_blocks_of(const Tile&) const { return arguments_.k_blocks; }
+
  private:
-  WW_DEVICE arch::SharedAddress record(u32 position) const { return table_ + config::kListedWords * 4 * position; }
+  WW_DEVICE arch::SharedAddress record(u32 position) const {
+    return shared_ + kShared.tables + config::kListedWords * 4 * position;
+  }
   WW_DEVICE u32 first_tile(u32 position) const { return arch::shared::load(record(position) + 12); }
 
   /// Returns the position that owns `token_tile`; it is not before `from`.
@@ -92,8 +138,8 @@ template <int kThreads, int kTokens, TileScheduler kOrder> class DescriptorTiles
             row};
   }
 
-  arch::SharedAddress table_;
-  int tiles_n_;
+  const config::GroupedArguments& arguments_;
+  arch::SharedAddress shared_;
   u32 listed_ = 0, token_tiles_ = 0;
 };
 
