@@ -171,7 +171,8 @@ Facts facts_of(const Session& session, int skipped) {
 }
 
 Result<void> check_options(const BenchOptions& options) {
-  if (options.out == DType::e4m3) return failure(ErrorCode::invalid, "--out-dtype", "bf16, f16 or f32", "e4m3");
+  if (is_fp8(options.out))
+    return failure(ErrorCode::invalid, "--out-dtype", "bf16, f16 or f32", name_of(options.out));
   if (options.dtype == DType::f32) return failure(ErrorCode::invalid, "--dtype", "e4m3, bf16 or f16", "f32");
   if (!(options.seconds_per_case > 0) || !(options.seconds_total >= 0))
     return failure(ErrorCode::invalid, "--seconds", "a positive number",

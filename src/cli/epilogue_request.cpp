@@ -134,6 +134,11 @@ std::vector<std::string> epilogue_help() {
   return lines;
 }
 
+DType output_type(const Flags& flags, const EpilogueTree& tree, DType given) {
+  const bool quantises = config::stages_of(tree).quantise != EpilogueOp::none;
+  return quantises && !flags.out_dtype && !is_fp8(given) ? DType::e4m3 : given;
+}
+
 Result<EpilogueTree> resolve_epilogue(const Flags& flags, const EpilogueTree& of_config, EpilogueRequest& request) {
   EpilogueFiles& files = request.epilogue_files;
   for (const EpilogueFlag& operand : kOperandFlags) {

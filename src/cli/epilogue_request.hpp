@@ -34,6 +34,9 @@ std::span<const EpilogueFlag> epilogue_flags();
 /// or of groups whose rows lie in one matrix.
 Result<void> write_outputs(const EpilogueRequest& request, const EpilogueTensors& tensors, std::int64_t matrices);
 
+/// Returns the type of D: `given`, by a flag or a config, unless the tree quantises and it is no FP8 type.
+DType output_type(const Flags& flags, const EpilogueTree& tree, DType given);
+
 /// Returns the tree from --epilogue, otherwise `of_config`, otherwise from --alpha, --beta, --c and --bias. Opens the
 /// files.
 Result<EpilogueTree> resolve_epilogue(const Flags& flags, const EpilogueTree& of_config, EpilogueRequest& request);

@@ -166,7 +166,7 @@ Result<GemmRequest> make_request(const Flags& flags) {
   WW_TRY(const int c_layout, parse_choice(flags.c_layout, "--c-layout", {"row", "column"}, -1));
   if (c_layout >= 0) p.c_layout = static_cast<OutputLayout>(c_layout);
   WW_TRY(p.epilogue, resolve_epilogue(flags, request.options.config.epilogue, request));
-  if (config::stages_of(p.epilogue).quantise != EpilogueOp::none && !flags.out_dtype) p.d = DType::e4m3;
+  p.d = output_type(flags, p.epilogue, p.d);
   WW_CHECK(resolve_sizes(flags, request));
   WW_CHECK(check_scales(flags, request));
   WW_CHECK(check_epilogue_files(flags, request));

@@ -279,7 +279,7 @@ Result<GroupedRequest> make_grouped_request(const Flags& flags) {
   WW_CHECK(resolve_layout(flags, request));
   WW_TRY(p.epilogue, resolve_epilogue(flags, request.options.config.epilogue, request));
   request.options.config.epilogue = p.epilogue;  // a flag decides over the config's text
-  if (config::stages_of(p.epilogue).quantise != EpilogueOp::none && !flags.out_dtype) p.d = DType::e4m3;
+  p.d = output_type(flags, p.epilogue, p.d);
   WW_CHECK(resolve_groups_and_rows(flags, request));
   p.groups = request.layout.groups;
   p.rows = request.layout.rows;

@@ -97,8 +97,9 @@ Result<GemmProblem> validate(const GemmProblem& problem) {
   WW_CHECK(check_dense_types(p, plain_output(p)));
   WW_CHECK(check_scale_type(p.scale, p.scale_type));
   WW_CHECK(check_epilogue(p));
-  if (p.d_layout == OutputLayout::column && p.d == e4m3)
-    return failure(ErrorCode::unsupported, "d (layout)", "rows contiguous for e4m3", "columns");
+  if (p.d_layout == OutputLayout::column && is_fp8(p.d))
+    return failure(ErrorCode::unsupported, "d (layout)", fmt::format("rows contiguous for {}", name_of(p.d)),
+                   "columns");
   // TMA stores whole units of 16 bytes, so that a partial one would overwrite what follows a stored row.
   if (const std::int64_t step = 16 / bytes_of(p.d); p.d_layout == OutputLayout::column && p.m % step != 0)
     return failure(ErrorCode::unsupported, "m",

@@ -27,7 +27,7 @@ Result<void> check_types(DType a, DType b, DType d, Scale scale) {
   const auto is_operand = [](DType t) { return t == e4m3 || t == bf16 || t == f16; };
   if (!is_operand(a)) return failure(ErrorCode::unsupported, "a (type)", "e4m3, bf16 or f16", name_of(a));
   if (b != a) return failure(ErrorCode::unsupported, "b (type)", fmt::format("{}, as a", name_of(a)), name_of(b));
-  if (d == e4m3) return failure(ErrorCode::unsupported, "d (type)", "bf16, f16 or f32", name_of(d));
+  if (is_fp8(d) || d == tf32) return failure(ErrorCode::unsupported, "d (type)", "bf16, f16 or f32", name_of(d));
   if (scale == Scale::block_1x128_1x128 || scale == Scale::block_128x128_1x128)
     return failure(ErrorCode::unsupported, "scale", "none, tensor, row-column or block for groups", name_of(scale));
   if (scale == Scale::block_1x128_128x128 && a != e4m3)

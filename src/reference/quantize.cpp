@@ -25,7 +25,7 @@ Scale scale_of(const QuantizeProblem& p, float amax) {
   if (std::isnan(amax)) return {kNan, kNan};
   amax = std::max(amax, p.min_amax);
   if (amax == 0) return {1.0f, 1.0f};
-  const float step = 1.0f / (p.q == DType::e4m3 ? 448.0f : 57344.0f);
+  const float step = 1.0f / static_cast<float>(format_of(p.q).largest);
   float scale = amax * step;
   if (p.power_of_two && std::isfinite(scale)) {
     int exponent = 0;

@@ -18,7 +18,7 @@ using bounded::kHalfUnit, bounded::kInfinity, bounded::kTiny, bounded::kUnit, bo
 Bounded convert(Bounded x, DType type) {
   if (type == DType::f32) return x;
   const Format format = format_of(type);
-  if (type == DType::e4m3) x.value = std::clamp(x.value, -format.largest, format.largest);
+  if (is_fp8(type)) x.value = std::clamp(x.value, -format.largest, format.largest);
   else if (!(std::fabs(x.value) + x.error <= format.largest)) return {x.value, kInfinity};
   const double relative = std::ldexp(1.0, -format.fraction_bits - 1);
   const double tiny = std::ldexp(1.0, format.min_exponent - format.fraction_bits - 1);
@@ -172,8 +172,9 @@ class Judge {
   }
   Bounded scale_of(Bounded amax, double got) const {
     if (amax.value == 0 && amax.error == 0) return {1, 0};
+    const double largest = format_of(d_.type()).largest;
     const auto scale = [&](double of) {
-      double s = std::max(of / 448, 0x1p-126);
+      double s = std::max(of / largest, 0x1p-126);
       if (stages_.quantise == EpilogueOp::quantise_block_pow2) s = std::exp2(std::ceil(std::log2(s)));
       return s;
     };
@@ -183,7 +184,7 @@ class Judge {
       const double least = scale(low), most = scale(high * (1 + 2 * kUnit));
       return {got >= least && got <= most && std::exp2(std::round(std::log2(got))) == got ? got : most, 0};
     }
-    return rounded(scale(amax.value), amax.error / 448, 4 * kHalfUnit);
+    return rounded(scale(amax.value), amax.error / largest, 4 * kHalfUnit);
   }
 
   void judge_reductions() {

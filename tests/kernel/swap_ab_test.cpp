@@ -252,7 +252,7 @@ TEST(SwapAb, RefusalsAreOneSentence) {
   p.d = e4m3, p.epilogue = evt::quantise_block(evt::acc);
   refused(p, "swap_ab=on", "128 columns of D");
   p.epilogue = evt::quantise(evt::acc);
-  refused(p, "swap_ab=on", "D in e4m3");
+  refused(p, "swap_ab=on", "D in FP8");
   refused({.m = 8, .n = 256, .k = 128}, "swap_ab=on,tile=96x16x0", "64 or 128 rows");
   refused({.m = 8, .n = 256, .k = 128, .scale = Scale::block_128x128_1x128}, "", "row-column, block or block-1d");
 }

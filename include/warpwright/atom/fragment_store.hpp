@@ -2,7 +2,7 @@
 // Writes a fragment to shared memory in the type of D. `at` maps (line, along) to an address.
 //   16 bits  stmatrix: two pairs of both lines of all lanes are four 8x8 matrices. It transposes them where memory is
 //            contiguous across the lines
-//   e4m3     neighbouring lanes exchange a pair each, so that one has four elements of line 0, the other of line 1
+//   FP8      neighbouring lanes exchange a pair each, so that one has four elements of line 0, the other of line 1
 //   FP32     pairs of 8 bytes, or single elements where memory is contiguous across the lines
 // The first two need a layout whose registers are those matrices, as Hopper's accumulator; static_asserts say so.
 #pragma once
@@ -57,9 +57,10 @@ WW_DEVICE void store_matrices(const F& fragment, int first, int count, const At&
   }
 }
 
-/// Stores kPairs pairs of this thread's lines from pair `first` on as e4m3. `at` takes the line from the thread's first
+/// Stores kPairs pairs of this thread's lines from pair `first` on as FP8. `at` takes the line from the thread's first
 /// on, and the place from pair `first` on; the address is that of four elements.
-template <int kPairs, class F, class At> WW_DEVICE void store_bytes(const F& fragment, int first, const At& at) {
+template <DType kOut, int kPairs, class F, class At>
+WW_DEVICE void store_bytes(const F& fragment, int first, const At& at) {
   using L = typename F::Layout;
   static_assert(kHasMatrices<L>);
   const u32 lane = arch::lane_index();
@@ -68,8 +69,8 @@ template <int kPairs, class F, class At> WW_DEVICE void store_bytes(const F& fra
   WW_UNROLL
   for (int pair = 0; pair < kPairs; ++pair) {
     const int u = L::value(0, first + pair), v = L::value(1, first + pair);
-    const u32 mine = arch::to_e4m3x2(fragment[u], fragment[u + 1]) | u32{arch::to_e4m3x2(fragment[v], fragment[v + 1])}
-                                                                         << 16;
+    const u32 mine = arch::to_fp8x2<kOut>(fragment[u], fragment[u + 1]) |
+                     u32{arch::to_fp8x2<kOut>(fragment[v], fragment[v + 1])} << 16;
     const u32 other = arch::warp::shuffle_xor(mine, 1);
     const u32 word = odd ? other >> 16 | (mine & 0xffff0000u) : (mine & 0xffffu) | other << 16;
     arch::shared::store(at(line, along + L::pair_offset(pair)), word);
@@ -99,10 +100,10 @@ WW_DEVICE void write_fragment(const SharedD& sD, int row, int column, const F& f
         arch::shared::store2(at(of_line, of_pair), {{arch::bits_of(x), arch::bits_of(y)}});
       }
     });
-  } else if constexpr (kOut == DType::e4m3) {
+  } else if constexpr (is_fp8(kOut)) {
     static_assert(!kAcross);
     const int line = L::first_line(thread);
-    store_bytes<kPairs>(fragment, first, [&](int of_thread, int along) { return at(line + of_thread, along); });
+    store_bytes<kOut, kPairs>(fragment, first, [&](int of_thread, int along) { return at(line + of_thread, along); });
   } else {
     const int line = L::kWarpLines * static_cast<int>(arch::warp_index() % 4);
     store_matrices<kOut, kAcross, kCount>(fragment, first, kCount,

@@ -53,8 +53,8 @@ enum class EpilogueOp : u8 {
   // Nodes that combine the columns of a row; they are the last nodes of a tree.
   swiglu,               // columns 2j (gate) and 2j + 1 (up) become column j: silu(gate) up
   swiglu_halves,        // columns j and j + N / 2 become column j
-  quantise,             // D is e4m3: x times scalar 2, amax of |x| returned
-  quantise_block,       // D is e4m3: x divided by amax / 448 of its 128 columns; scales returned
+  quantise,             // D is FP8: x times scalar 2, amax of |x| returned
+  quantise_block,       // D is FP8: x divided by amax / largest of its 128 columns; scales returned
   quantise_block_pow2,  // the same, with the scale rounded up to a power of two
   // two
   add,

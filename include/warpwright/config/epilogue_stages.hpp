@@ -98,7 +98,7 @@ WW_HOST_DEVICE constexpr const char* fault_of(const EpilogueTree& tree, bool exc
     const bool typed_vector = x.op == EpilogueOp::row_vector || (exchanged && x.op == EpilogueOp::column_vector);
     const bool in_memory = x.op == EpilogueOp::c || typed_vector || x.op == EpilogueOp::auxiliary ||
                            x.op == EpilogueOp::store || x.op == EpilogueOp::convert;
-    if (in_memory && x.type == DType::e4m3 && x.op != EpilogueOp::convert) return "bf16, f16 or f32 in memory";
+    if (in_memory && is_fp8(x.type) && x.op != EpilogueOp::convert) return "bf16, f16 or f32 in memory";
     if (!in_memory && x.type != DType::f32) return "FP32 column vectors, constants and reductions";
     for (int j = 0; j < i; ++j) {
       const EpilogueNode y = tree.node(j);

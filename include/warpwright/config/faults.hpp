@@ -59,8 +59,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_swap(const GemmConfig& c) {
   if (stages.swiglu != EpilogueOp::none) return {"swap_ab", "auto or off with SwiGLU, which combines columns of D"};
   if (stages.quantise > EpilogueOp::quantise)
     return {"swap_ab", "auto or off with scales of 128 columns of D, which combine columns"};
-  if (stages.quantise != EpilogueOp::none || c.operands.d == DType::e4m3)
-    return {"swap_ab", "auto or off with D in e4m3"};
+  if (stages.quantise != EpilogueOp::none || is_fp8(c.operands.d)) return {"swap_ab", "auto or off with D in FP8"};
   return {};
 }
 
@@ -113,7 +112,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   const bool by_column = c.operands.c_layout == OutputLayout::column;
   if (const char* expected = fault_of(c.epilogue, by_column)) return {"epilogue", expected};
   const EpilogueStages stages = stages_of(c.epilogue);
-  if ((c.operands.d == DType::e4m3) != (stages.quantise != EpilogueOp::none))
+  if (is_fp8(c.operands.d) != (stages.quantise != EpilogueOp::none))
     return {"d", "e4m3 with an epilogue that quantises, bf16, f16 or f32 without"};
   if (c.operands.d_layout == OutputLayout::column && c.grouping != Grouping::dense)
     return {"d_layout", "row for grouped products"};
@@ -126,9 +125,9 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
         output_columns(c) % c.dense.epilogue_n != 0)
       return {"epilogue_n", "0, or a divisor of the tile's columns of D, whole 32 bytes of them"};
   }
-  if (c.operands.d_layout == OutputLayout::column && c.operands.d == DType::e4m3) return {"d_layout", "row for e4m3"};
-  if (by_column && (c.grouping != Grouping::dense || stages.swiglu != EpilogueOp::none || c.operands.d == DType::e4m3))
-    return {"c_layout", "row with groups, SwiGLU or D in e4m3"};
+  if (c.operands.d_layout == OutputLayout::column && is_fp8(c.operands.d)) return {"d_layout", "row for FP8"};
+  if (by_column && (c.grouping != Grouping::dense || stages.swiglu != EpilogueOp::none || is_fp8(c.operands.d)))
+    return {"c_layout", "row with groups, SwiGLU or D in FP8"};
   if (c.operands.scale == Scale::block_128x128_1x128 && c.grouping != Grouping::dense)
     return {"scale", "none, tensor, row-column or block for grouped products"};
   if (promoted && !is_fp8(c.operands.a)) return {"scale", "none, tensor or row-column for operands that are not FP8"};
@@ -139,7 +138,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return {"tile (m)", "64 or 128 rows for each consumer warpgroup"};
   if (!machine_of(c).mma[0].takes_n(c.tile.n)) return {"tile (n)", "a multiple of 8 up to 256"};
   if (stages.swiglu != EpilogueOp::none && c.tile.n % 16 != 0) return {"tile (n)", "a multiple of 16 for SwiGLU"};
-  if (c.operands.d == DType::e4m3 && output_columns(c) % 16 != 0) return {"tile (n)", "whole 16 bytes of a row of D"};
+  if (is_fp8(c.operands.d) && output_columns(c) % 16 != 0) return {"tile (n)", "whole 16 bytes of a row of D"};
   if (stages.quantise > EpilogueOp::quantise && stages.swiglu != EpilogueOp::none && promoted)
     return {"scale",
             "none, tensor or row-column to quantise by blocks behind SwiGLU: 256 columns of a tile become 128, "
@@ -222,7 +221,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
     return {c.dense.fixed_n != 0 ? "fixed_n" : "fixed_k", "0 for grouped products"};
   if (c.operands.a != c.operands.b || (c.operands.a != DType::e4m3 && bytes_of(c.operands.a) != 2))
     return {"a, b", "the same type of e4m3, bf16, f16"};
-  if (c.operands.d == DType::e4m3) return {"d", "bf16, f16 or f32"};
+  if (is_fp8(c.operands.d) || c.operands.d == DType::tf32) return {"d", "bf16, f16 or f32"};
   if (scales_columns(c)) return {"scale", "none, tensor, row-column or block for grouped products"};
   if (promotes(c) && c.operands.a != DType::e4m3) return {"scale", "none, tensor or row-column for 16-bit operands"};
   if (c.sm90.consumer_warpgroups != 2 && !(ragged && c.sm90.consumer_warpgroups == 1))

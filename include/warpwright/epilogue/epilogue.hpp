@@ -26,8 +26,8 @@ namespace ww::epilogue {
 using namespace config;
 
 WW_HOST_DEVICE constexpr TreeSpec tree_spec(const GemmConfig& c) {
-  return {c.epilogue, mma_blocks_of(c), 4 * warpgroups_of_tile(c), c.operands.c_layout == OutputLayout::column,
-          may_have_odd_n(c)};
+  return {c.epilogue,        mma_blocks_of(c), 4 * warpgroups_of_tile(c), c.operands.c_layout == OutputLayout::column,
+          may_have_odd_n(c), c.operands.d};
 }
 /// Columns of the product from the first of one tile to the first of the next; of halves gates alone.
 template <GemmConfig kConfig> inline constexpr int kColumnStep = column_step(tree_spec(kConfig), kConfig.tile.n);

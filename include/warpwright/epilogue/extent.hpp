@@ -19,6 +19,7 @@ struct TreeSpec {
   int warps;                  // consumer warps that share a tile
   bool column_major = false;  // matrices of the tree are contiguous along M
   bool odd_n = false;         // N may be odd
+  DType d = DType::bf16;      // type of D, FP8 where the tree quantises
 
   /// SwiGLU of halves: the second half of a tile's columns lies N / 2 columns further on.
   WW_HOST_DEVICE constexpr bool pairs_halves() const { return stages_of(tree).swiglu == EpilogueOp::swiglu_halves; }

@@ -7,8 +7,8 @@
 
 namespace ww::epilogue {
 
-inline constexpr float kE4m3Step = 0x1.24924ap-9f;   // 1 / 448
-inline constexpr float kE5m2Step = 0x1.24924ap-16f;  // 1 / 57344
+/// The reciprocal of the type's largest value, rounded: 1 / 448 or 1 / 57344.
+template <DType kType> inline constexpr float kFp8Step = kType == DType::e4m3 ? 0x1.24924ap-9f : 0x1.24924ap-16f;
 
 /// Returns the scale of a block whose largest magnitude is `amax`, for values up to 1 / `step`; with `power_of_two`,
 /// the smallest power of two that is not below it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last nodes of an epilogue tree, which combine several columns of a row: SwiGLU and quantisation to e4m3.
+// The last nodes of an epilogue tree, which combine several columns of a row: SwiGLU and quantisation to FP8.
 //   swiglu:          a thread holds columns 2j and 2j + 1 as a pair; results move between the lanes of a line, so that
 //                    every thread again holds pairs of neighbouring columns
 //   quantise_block:  the lanes of a line hold 128 columns of it; they combine their amax, then one scale and one
@@ -52,7 +52,7 @@ template <TreeSpec kSpec, class F> struct EpilogueRows {
     }
   }
 
-  /// Makes values ready for conversion to e4m3, and writes their amax or the scales of their blocks.
+  /// Makes values ready for conversion to FP8, and writes their amax or the scales of their blocks.
   WW_DEVICE static void quantise(const EpilogueArguments& arguments, const TileExtent& extent, float scale,
                                  const EpilogueReductions<kSpec, F>& reductions, Output (&out)[kMmaBlocks]) {
     if constexpr (kStages.quantise == EpilogueOp::quantise) {
@@ -102,7 +102,7 @@ template <TreeSpec kSpec, class F> struct EpilogueRows {
         }
         WW_UNROLL
         for (int line = 0; line < Output::kLines; ++line) {
-          const float scale = quantise_scale(combine_lanes<false, 1, L::kLineLanes / 2>(amax[line]), kE4m3Step,
+          const float scale = quantise_scale(combine_lanes<false, 1, L::kLineLanes / 2>(amax[line]), kFp8Step<kSpec.d>,
                                              kStages.quantise == EpilogueOp::quantise_block_pow2);
           const int row = extent.template line<Output>(u, line);
           inverse[line] = arch::reciprocal(scale);

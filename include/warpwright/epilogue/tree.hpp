@@ -18,7 +18,7 @@ namespace ww::epilogue {
 template <DType kType> WW_DEVICE float round_to(float x) {
   if constexpr (kType == DType::bf16) return arch::from_bf16(arch::to_bf16(x));
   else if constexpr (kType == DType::f16) return arch::from_f16(arch::to_f16(x));
-  else if constexpr (kType == DType::e4m3) return arch::from_e4m3(arch::to_e4m3(x));
+  else if constexpr (is_fp8(kType)) return arch::from_fp8<kType>(static_cast<u8>(arch::to_fp8x2<kType>(x, 0.0f)));
   else return x;
 }
 

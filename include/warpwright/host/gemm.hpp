@@ -44,10 +44,10 @@ struct GemmProblem {
   // tf32.
   Major a_major = Major::k, b_major = Major::k;
   // column: D is stored as (N, M); ldd is the stride of those rows (0: M) and batch_d the stride of such matrices. Not
-  // available for e4m3. M must be a multiple of 16 bytes of D.
+  // available for FP8. M must be a multiple of 16 bytes of D.
   OutputLayout d_layout = OutputLayout::row;
   // column: the epilogue's C, auxiliary matrices and stores are stored as (N, M), whatever D's layout is; their ld is
-  // the stride from column to column. Not available with SwiGLU, with D in e4m3 or under swap-AB, which auto then does
+  // the stride from column to column. Not available with SwiGLU, with D in FP8 or under swap-AB, which auto then does
   // not choose.
   OutputLayout c_layout = OutputLayout::row;
   // `batch` products of this shape. The strides are elements between consecutive matrices, or between their scales; 0 =

@@ -91,12 +91,7 @@ template <DType kType> struct QuantizeRaw {
 
 /// FP8 values of type kType.
 template <DType kType> struct QuantizeTo {
-  static constexpr float kStep = kType == DType::e4m3 ? epilogue::kE4m3Step : epilogue::kE5m2Step;
-
-  WW_DEVICE static u32 pair(float low, float high) {
-    if constexpr (kType == DType::e4m3) return arch::to_e4m3x2(low, high);
-    else return arch::to_e5m2x2(low, high);
-  }
+  WW_DEVICE static u32 pair(float low, float high) { return arch::to_fp8x2<kType>(low, high); }
   WW_DEVICE static u32 word(float a, float b, float c, float d) { return pair(a, b) | pair(c, d) << 16; }
 };
 
@@ -106,7 +101,7 @@ struct QuantizeScale {
 };
 template <DType kType> WW_DEVICE QuantizeScale quantize_scale(const config::QuantizeArguments& arguments, float amax) {
   const float bounded = arch::float_of(max(arch::bits_of(amax), arch::bits_of(arguments.min_amax)));
-  const float scale = epilogue::quantise_scale(bounded, QuantizeTo<kType>::kStep, arguments.power_of_two != 0);
+  const float scale = epilogue::quantise_scale(bounded, epilogue::kFp8Step<kType>, arguments.power_of_two != 0);
   return {scale, arch::div(1.0f, scale)};
 }
 

@@ -131,4 +131,16 @@ WW_HOST_DEVICE float from_e5m2(u8 bits) {
   return widen<2, 15, false>(bits & 0x7fu, static_cast<u32>(bits & 0x80u) << 24);
 }
 
+/// Two elements of an FP8 type, the first in the low byte.
+template <DType kType>
+requires(is_fp8(kType)) WW_HOST_DEVICE u16 to_fp8x2(float low, float high) {
+  if constexpr (kType == DType::e4m3) return to_e4m3x2(low, high);
+  else return to_e5m2x2(low, high);
+}
+template <DType kType>
+requires(is_fp8(kType)) WW_HOST_DEVICE float from_fp8(u8 bits) {
+  if constexpr (kType == DType::e4m3) return from_e4m3(bits);
+  else return from_e5m2(bits);
+}
+
 }  // namespace ww::arch
