@@ -68,7 +68,8 @@ constexpr FlagRow kFlags[] = {
      kAll},
     {"--dtype", &F::dtype, "e4m3|e5m2|bf16|f16|tf32", "type of A and B (default bf16)", kKGrouped, kAll},
     {"--b-dtype", &F::b_dtype, "e4m3|e5m2", "type of B when it is not that of A: FP8 types mix", kGemm, kNotBench},
-    {"--out-dtype", &F::out_dtype, "bf16|f16|f32", "type of D (default bf16)", kNotK, kAll},
+    {"--out-dtype", &F::out_dtype, "bf16|f16|f32|e4m3|e5m2",
+     "type of D (default bf16); e4m3 or e5m2 exactly where the epilogue quantises, then e4m3 by default", kNotK, kAll},
     {"--out-dtype", &F::out_dtype, "bf16|f16|f32", "type of D (default f32)", kKGrouped, kAll},
     {"--scale", &F::scale, "none|tensor|row-column|block|block-1d",
      "scales: block is A by 1x128 and B by 128x128, block-1d both by 1x128, row-column one for each row of A and of B "

@@ -116,7 +116,7 @@ std::vector<std::string> epilogue_help() {
       "x + y, x - y, x * y, x / y, (x)",
       "fma(x, y, z): x y + z, rounded once",
       "clamp(x, low, high): low where x < low, high where x > high",
-      "convert(x, type): rounded to bf16, f16, f32 or e4m3",
+      "convert(x, type): rounded to bf16, f16, f32, e4m3 or e5m2",
   };
 #define WW_EPILOGUE_LINE(name, formula) lines.push_back(#name "(x): " formula);
   WW_EPILOGUE_FUNCTIONS(WW_EPILOGUE_LINE)
@@ -124,12 +124,13 @@ std::vector<std::string> epilogue_help() {
 #define WW_EPILOGUE_LINE(name, formula) lines.push_back(#name "(x, y): " formula);
   WW_EPILOGUE_FUNCTIONS_OF_TWO(WW_EPILOGUE_LINE)
 #undef WW_EPILOGUE_LINE
-  for (const char* line : {"store(x, out0:f32): writes x to out0 to out3, and goes on with x; --out0 saves it",
-                           "row_sum(x, out0), row_amax, column_sum, column_amax: reduces x to out0, and goes on with x",
-                           "at the end swiglu(x): silu of column 2j times column 2j + 1; swiglu_halves(x): silu of "
-                           "column j times column j + N/2",
-                           "at the end quantise(x): D is e4m3, x scalar2; quantise_block(x), quantise_block_pow2(x): D "
-                           "is e4m3, scales of 128 columns"})
+  for (const char* line :
+       {"store(x, out0:f32): writes x to out0 to out3, and goes on with x; --out0 saves it",
+        "row_sum(x, out0), row_amax, column_sum, column_amax: reduces x to out0, and goes on with x",
+        "at the end swiglu(x): silu of column 2j times column 2j + 1; swiglu_halves(x): silu of "
+        "column j times column j + N/2",
+        "at the end quantise(x): D is e4m3 or e5m2, x scalar2; quantise_block(x), quantise_block_pow2(x): D "
+        "is e4m3 or e5m2, scales of 128 columns"})
     lines.emplace_back(line);
   return lines;
 }

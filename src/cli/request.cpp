@@ -102,7 +102,7 @@ Result<void> resolve_types(const Flags& flags, const ConfigText& text, Request& 
                                : "--config, key a",
                    "e4m3, e5m2, bf16, f16, or f32 with --dtype tf32", "f32");
   WW_TRY(const std::optional<DType> out,
-         parse_type(flags.out_dtype, "--out-dtype", {DType::bf16, DType::f16, DType::f32}));
+         parse_type(flags.out_dtype, "--out-dtype", {DType::bf16, DType::f16, DType::f32, DType::e4m3, DType::e5m2}));
   t.d = out ? *out : text.d.value_or(DType::bf16);
   const Scale usual = bytes_of(t.ab) == 1 ? Scale::block_1x128_128x128 : Scale::none;
   WW_TRY(const int scale,

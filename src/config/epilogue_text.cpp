@@ -17,7 +17,7 @@ namespace {
 using evt::Expression;
 
 constexpr int kDeepest = 64;  // nested parentheses and signs
-constexpr DType kTypes[] = {DType::bf16, DType::f16, DType::f32, DType::e4m3};
+constexpr DType kTypes[] = {DType::bf16, DType::f16, DType::f32, DType::e4m3, DType::e5m2};
 
 struct Function {
   std::string_view name;
@@ -196,7 +196,7 @@ class Parser {
     for (DType type : kTypes)
       if (name == name_of(type)) return type;
     at_ = start;
-    return error("a type: bf16, f16, f32 or e4m3");
+    return error("a type: bf16, f16, f32, e4m3 or e5m2");
   }
 
   Result<Expression> number(float sign) {

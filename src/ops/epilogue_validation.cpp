@@ -14,8 +14,8 @@ Result<void> check_epilogue(const GemmProblem& p) {
     return failure(ErrorCode::invalid, "epilogue", expected, "another");
   const config::EpilogueStages stages = config::stages_of(p.epilogue);
   const bool quantises = stages.quantise != EpilogueOp::none;
-  if (quantises && p.d != e4m3)
-    return failure(ErrorCode::unsupported, "d (type)", "e4m3: the epilogue quantises", name_of(p.d));
+  if (quantises && !is_fp8(p.d))
+    return failure(ErrorCode::unsupported, "d (type)", "e4m3 or e5m2: the epilogue quantises", name_of(p.d));
   if (stages.swiglu != EpilogueOp::none && p.n % 16 != 0)
     return failure(ErrorCode::unsupported, "n", "a multiple of 16: SwiGLU halves it", fmt::format("{}", p.n));
   return {};

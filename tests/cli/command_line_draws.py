@@ -184,8 +184,9 @@ def dense_outputs(rng: random.Random, flags: Dict[str, Any], traits: Dict[str, A
         traits["epilogue"] = epilogue = Epilogue(rng, allowed)
         flags["--epilogue"] = epilogue.text
         if epilogue.quantised:
-            del flags["--out-dtype"]
-            traits["d"] = "e4m3"
+            traits["d"] = flags["--out-dtype"] = rng.choice(["e4m3", "e5m2"])
+            if traits["d"] == "e4m3":
+                del flags["--out-dtype"]
         plain = epilogue.columns == 1 and not epilogue.quantised and swap != "on"
         if epilogue.operands and plain and one_in(rng, 5):
             flags["--c-layout"] = "column"
@@ -254,8 +255,9 @@ def draw_grouped_kernel(rng: random.Random) -> Kernel:
         traits["epilogue"] = epilogue = Epilogue(rng, allowed)
         flags["--epilogue"] = epilogue.text
         if epilogue.quantised:
-            del flags["--out-dtype"]
-            traits["d"] = "e4m3"
+            traits["d"] = flags["--out-dtype"] = rng.choice(["e4m3", "e5m2"])
+            if traits["d"] == "e4m3":
+                del flags["--out-dtype"]
     return Kernel("grouped", flags, traits)
 
 

@@ -119,6 +119,16 @@ class Epilogue(unittest.TestCase):
         shape, amax = self.read("amax")
         self.assertEqual((shape, amax[0]), ((1,), max(map(abs, self.read("out0")[1]))))
 
+    def test_the_other_fp8_type_of_quantise(self) -> None:
+        self.array("a", M, K, descr="<f2"), self.array("b", N, K, descr="<f2")
+        gemm = ["gemm", "--device", "emu:sm90", "--dtype", "f16", *self.flags("a", "b"), "--verify"]
+        result = run(*gemm, "--epilogue", "quantise(acc)", "--out-dtype", "e5m2")
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIn("d=e5m2", result.stdout)
+        self.refused("--out-dtype", "bf16, f16 or f32", *gemm, "--epilogue", "acc", "--out-dtype", "e5m2")
+        self.refused("--out-dtype", "e4m3 or e5m2: the epilogue quantises", *gemm, "--epilogue", "quantise(acc)",
+                     "--out-dtype", "bf16")
+
     def test_refusals(self) -> None:
         self.array("a", M, K, descr="<f2"), self.array("b", N, K, descr="<f2")
         self.array("c", M, N), self.array("row1", N), self.array("col0", M), self.array("short", M - 1)

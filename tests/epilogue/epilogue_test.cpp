@@ -381,6 +381,52 @@ TEST(Epilogue, Quantises) {
   expect_right(blocks);
 }
 
+/// Every tree of the random ones that quantises, with the other FP8 type: rounding, saturation, amax and scales are its.
+TEST(Epilogue, RandomTreesQuantiseToE5m2) {
+  for (const std::uint64_t first : {std::uint64_t{0}, kFirstBatchedEpilogue, kFirstNewerEpilogue}) {
+    int quantised = 0;
+    for (std::uint64_t i = 0; quantised < 5 && i < 200; ++i) {
+      EpilogueCase c = numbered_epilogue(first + i, 500);
+      if (c.problem.d != e4m3) continue;
+      ++quantised;
+      c.problem.d = e5m2;
+      expect_right(c);
+    }
+    EXPECT_EQ(quantised, 5);
+  }
+}
+
+TEST(Epilogue, QuantisesToE5m2) {
+  expect_right(text_case("quantise(acc*alpha)", e5m2, 130, 144));
+  expect_right(text_case("quantise(convert(acc,e5m2)+convert(c,e4m3))", e5m2, 70, 144));
+  for (const char* tree : {"quantise_block(acc*4096)", "quantise_block_pow2(acc*0.0001)"}) {
+    EpilogueCase blocks = batch_case(tree, e5m2, 70, 272);
+    blocks.config.tile.n = 128;
+    expect_right(blocks);
+  }
+  EpilogueCase halves = text_case("quantise_block(swiglu(acc))", e5m2, 70, 320);
+  halves.config.tile.n = 256;
+  expect_right(halves);
+  for (const Schedule schedule : {Schedule::pingpong, Schedule::multistage}) {
+    EpilogueCase c = text_case("quantise(acc*alpha)", e5m2, 130, 144);
+    c.config.sm90.schedule = schedule;
+    expect_right(c);
+  }
+}
+
+/// A scale is amax / 57344 of its block, and its largest element becomes 57344 where that is exact.
+TEST(Epilogue, ScalesOfE5m2MapTheLargestToItsLargest) {
+  EpilogueCase c = text_case("quantise_block(acc*0+896)", e5m2, 70, 256);
+  c.config.tile.n = 128;
+  const auto run = run_on(open_emu(), c);
+  ASSERT_TRUE(run) << run.error().message;
+  for (std::int64_t m = 0; m < 70; ++m) {
+    for (std::int64_t block = 0; block < 2; ++block)
+      EXPECT_EQ(run->tensors.out_scales.floats()[2 * m + block], 896.0f / 57344.0f) << m;
+    for (std::int64_t n = 0; n < 256; ++n) EXPECT_EQ(static_cast<int>(run->d.row(m)[n]), 0x7b) << m << ", " << n;
+  }
+}
+
 TEST(Epilogue, AZeroBlockHasScaleOne) {
   EpilogueCase c = text_case("quantise_block(acc*0)", e4m3, 70, 128);
   c.config.tile.n = 128;
@@ -400,7 +446,7 @@ TEST(Epilogue, RefusalsNameWhatIsWrong) {
     EXPECT_NE(run.error().message.find(part), std::string::npos) << run.error().message;
   };
   refused(text_case("quantise(acc)", bf16), "the epilogue quantises");
-  refused(text_case("acc", e4m3), "bf16, f16 or f32");
+  for (const DType d : {e4m3, e5m2}) refused(text_case("acc", d), "bf16, f16 or f32");
   refused(text_case("swiglu(acc)", bf16, 64, 24), "SwiGLU halves it");
   refused(text_case("quantise_block(acc)", e4m3, 64, 128), "whole 128 columns");
 }

@@ -149,11 +149,13 @@ TEST(EpilogueText, ConfigsSayWhichTileATreeNeeds) {
     return std::string(f.field ? f.field : "") + ": " + (f.expected ? f.expected : "");
   };
   EXPECT_EQ(fault("a=bf16,b=bf16,d=e4m3,tile=128x128x64,epilogue=quantise_block(acc)"), ": ");
+  EXPECT_EQ(fault("a=bf16,b=bf16,d=e5m2,tile=128x128x64,epilogue=quantise_block_pow2(convert(acc,e5m2))"), ": ");
+  EXPECT_EQ(fault("a=bf16,b=bf16,d=e5m2,tile=128x128x64"), fault("a=bf16,b=bf16,d=e4m3,tile=128x128x64"));
   EXPECT_EQ(fault("a=bf16,b=bf16,d=e4m3,tile=128x192x64,epilogue=quantise_block(acc)"),
             "tile (n): whole 128 columns of D, to quantise by blocks");
   EXPECT_EQ(fault("a=bf16,b=bf16,d=bf16,tile=128x24x64,epilogue=swiglu(acc)"), "tile (n): a multiple of 16 for SwiGLU");
   EXPECT_EQ(fault("a=bf16,b=bf16,d=e4m3,tile=128x128x64"),
-            "d: e4m3 with an epilogue that quantises, bf16, f16 or f32 without");
+            "d: e4m3 or e5m2 with an epilogue that quantises, bf16, f16 or f32 without");
 }
 
 }  // namespace

@@ -159,6 +159,38 @@ def test_quantised_output_with_its_scales(rng):
     same(out, p / np.repeat(scales, 128, 1))
 
 
+# zeros, both sides of ties, subnormal values and their smallest, the largest, what saturates, Inf, NaN
+EDGES = [0, -0.0, 1, 1.125, 1.375, -1.625, 2**-16, 2**-17, 1.0001 * 2**-17, -3 * 2**-17, 2**-14, 0.875 * 2**-14, 448, 480,
+         57344, 57345, -61439, 61440, -61441, 65536, 3e38, -3e38, np.inf, -np.inf, np.nan, 5e-39]
+
+
+@pytest.mark.parametrize("name, kind, largest", [("e4m3", E4M3, 448), ("e5m2", E5M2, 57344)])
+def test_quantised_values_round_to_nearest_even_and_saturate(rng, name, kind, largest):
+    a, b = np.zeros((16, 64), BF16), np.zeros((32, 64), BF16)
+    drawn = rng.standard_normal(16 * 32 - len(EDGES))
+    c = np.concatenate([EDGES, drawn * 2.0 ** rng.integers(-20, 20, drawn.size)]).astype(np.float32).reshape(16, 32)
+    amax = np.zeros(1, np.float32)
+    out = warpwright.gemm(a, b, c=c, epilogue="quantise(fma(acc, 0, c:f32))", scalar2=1.0, out_dtype=name, amax=amax)
+    expected = np.clip(c + np.float32(0), -largest, largest).astype(kind)  # 0 * acc + -0 is 0
+    nan = np.isnan(c)
+    assert out.dtype == kind and np.isnan(amax[0])
+    assert (out.view(np.uint8)[~nan] == expected.view(np.uint8)[~nan]).all()
+    assert (out.view(np.uint8)[nan] == 0x7F).all()
+
+
+@pytest.mark.parametrize("epilogue", ["quantise_block(acc)", "quantise_block_pow2(acc)"])
+def test_scales_of_e5m2_are_shares_of_its_largest(rng, epilogue):
+    a, b = integers(rng, (16, 64), BF16), integers(rng, (256, 64), BF16)
+    scales = np.zeros((16, 2), np.float32)
+    out = warpwright.gemm(a, b, epilogue=epilogue, out_dtype="e5m2", out_scales=scales)
+    p = product(a, b).astype(np.float32)
+    expected = np.abs(p.reshape(16, 2, 128)).max(2) * np.float32(1 / 57344)
+    if "pow2" in epilogue:
+        expected = (2.0 ** np.ceil(np.log2(expected))).astype(np.float32)
+        same(out, np.clip(p / np.repeat(expected, 128, 1), -57344, 57344).astype(E5M2))
+    same(scales, expected)
+
+
 def test_config_decides_the_kernel(rng):
     a, b = integers(rng, (128, 128), BF16), integers(rng, (128, 128), BF16)
     plan = warpwright.gemm_plan(a, b, config="tile=64x64x64,stages=3")

@@ -108,12 +108,12 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
     return {"schedule", "auto or cooperative for grouped products"};
   if (is_fp8(c.operands.a) ? !is_fp8(c.operands.b) : c.operands.a != c.operands.b || c.operands.a == DType::f32)
     return {"a, b", "e4m3 and e5m2 in any mix, or one type of bf16, f16, tf32"};
-  if (c.operands.d == DType::e5m2 || c.operands.d == DType::tf32) return {"d", "bf16, f16 or f32"};
+  if (c.operands.d == DType::tf32) return {"d", "bf16, f16 or f32"};
   const bool by_column = c.operands.c_layout == OutputLayout::column;
   if (const char* expected = fault_of(c.epilogue, by_column)) return {"epilogue", expected};
   const EpilogueStages stages = stages_of(c.epilogue);
   if (is_fp8(c.operands.d) != (stages.quantise != EpilogueOp::none))
-    return {"d", "e4m3 with an epilogue that quantises, bf16, f16 or f32 without"};
+    return {"d", "e4m3 or e5m2 with an epilogue that quantises, bf16, f16 or f32 without"};
   if (c.operands.d_layout == OutputLayout::column && c.grouping != Grouping::dense)
     return {"d_layout", "row for grouped products"};
   if (c.sm90.occupancy > 1) return {"occupancy", "0 or 1 but for ragged tiles"};
