@@ -134,7 +134,7 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of(const GemmConfig& c) {
   if (c.sm90.consumer_warpgroups < 1 || c.sm90.consumer_warpgroups > 3) return {"consumer_warpgroups", "1, 2 or 3"};
   if (c.sm90.schedule == Schedule::pingpong && c.sm90.consumer_warpgroups != 2)
     return {"consumer_warpgroups", "2 for pingpong"};
-  if (c.tile.m != 64 * warpgroups_of_tile(c) && c.tile.m != 128 * warpgroups_of_tile(c))
+  if (c.tile.m != kWarpgroupRows * warpgroups_of_tile(c) && c.tile.m != 2 * kWarpgroupRows * warpgroups_of_tile(c))
     return {"tile (m)", "64 or 128 rows for each consumer warpgroup"};
   if (!machine_of(c).mma[0].takes_n(c.tile.n)) return {"tile (n)", "a multiple of 8 up to 256"};
   if (stages.swiglu != EpilogueOp::none && c.tile.n % 16 != 0) return {"tile (n)", "a multiple of 16 for SwiGLU"};
@@ -226,7 +226,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_ragged(const GemmConfig& c) {
   if (promotes(c) && c.operands.a != DType::e4m3) return {"scale", "none, tensor or row-column for 16-bit operands"};
   if (c.sm90.consumer_warpgroups != 2 && !(ragged && c.sm90.consumer_warpgroups == 1))
     return {"consumer_warpgroups", ragged ? "1 or 2" : "2"};
-  if (c.tile.n != 64 * c.sm90.consumer_warpgroups && c.tile.n != 128 * c.sm90.consumer_warpgroups)
+  if (c.tile.n != kWarpgroupRows * c.sm90.consumer_warpgroups &&
+      c.tile.n != 2 * kWarpgroupRows * c.sm90.consumer_warpgroups)
     return {"tile (n)", "64 or 128 rows of weights for each consumer warpgroup"};
   if (ragged ? c.tile.m != 32 && c.tile.m != 64 && c.tile.m != 128 : c.tile.m < 8 || c.tile.m > 64 || c.tile.m % 8 != 0)
     return {"tile (m)", ragged ? "32, 64 or 128 rows of tokens" : "8, 16, ... 64 rows of tokens"};

@@ -22,7 +22,7 @@ struct SumPlan {
 
 /// Returns the bytes of pipeline::ExchangePipeline's barriers: a full and an empty one for every consumer warp.
 WW_HOST_DEVICE constexpr int sum_barrier_bytes(const GemmConfig& c) {
-  return sums_in_cluster(c) ? 2 * 4 * c.sm90.consumer_warpgroups * 8 : 0;
+  return sums_in_cluster(c) ? 2 * consumer_warps(c) * 8 : 0;
 }
 
 /// Byte offsets from the start of dynamic shared memory.
@@ -56,7 +56,7 @@ WW_HOST_DEVICE constexpr SharedPlan shared_plan(const GemmConfig& c) {
 
 WW_HOST_DEVICE constexpr SumPlan sum_plan(const GemmConfig& c) {
   const SharedPlan plan = shared_plan(c);
-  return {cluster_of(c), 4 * c.sm90.consumer_warpgroups, mma_blocks_of(c) * c.tile.n / 2 / sum_rounds(c), plan.sums,
+  return {cluster_of(c), consumer_warps(c), mma_blocks_of(c) * c.tile.n / 2 / sum_rounds(c), plan.sums,
           plan.sum_barriers};
 }
 
@@ -85,9 +85,9 @@ WW_HOST_DEVICE constexpr GroupedSharedPlan grouped_shared_plan(const GemmConfig&
   plan.scale_stage = promotes(c) ? c.tile.m * ceil_div(c.tile.n, kScaleBlock) * 4 : 0;
   plan.weights = c.sm90.stages * plan.token_stage;
   plan.staging = plan.weights + c.sm90.stages * plan.weight_stage;
-  plan.scales = plan.staging + (c.row_groups.variant == GroupedVariant::descriptors
-                                    ? c.tile.m * c.tile.n * bytes_of(c.operands.d)
-                                    : 4 * c.sm90.consumer_warpgroups * kStagingBytes);
+  plan.scales =
+      plan.staging + (c.row_groups.variant == GroupedVariant::descriptors ? c.tile.m * c.tile.n * bytes_of(c.operands.d)
+                                                                          : consumer_warps(c) * kStagingBytes);
   plan.tables = plan.scales + c.sm90.stages * plan.scale_stage;
   plan.scan = plan.tables + group_capacity(c) * kGroupBytes;
   plan.items = plan.scan + kScanBytes;
@@ -102,7 +102,7 @@ WW_HOST_DEVICE constexpr GroupedSharedPlan grouped_shared_plan(const GemmConfig&
 /// Returns the plan of the exchange. Slots have the size of the widest tile; a narrow tile takes fewer rounds.
 WW_HOST_DEVICE constexpr SumPlan ragged_sum_plan(const GemmConfig& c) {
   const GroupedSharedPlan plan = grouped_shared_plan(c);
-  const int warps = 4 * c.sm90.consumer_warpgroups;
+  const int warps = consumer_warps(c);
   return {cluster_of(c), warps, slot_bytes(c) / (warps * 32 * 4), plan.sums, plan.sum_barriers};
 }
 

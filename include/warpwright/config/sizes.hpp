@@ -51,6 +51,10 @@ WW_HOST_DEVICE constexpr int tiles_in_flight(const GemmConfig& c) {
 WW_HOST_DEVICE constexpr int warpgroups_of_tile(const GemmConfig& c) {
   return c.sm90.consumer_warpgroups / tiles_in_flight(c);
 }
+/// Returns the number of warps that multiply, of a CTA.
+WW_HOST_DEVICE constexpr int consumer_warps(const GemmConfig& c) {
+  return MachineTraits::kWarpgroupWarps * c.sm90.consumer_warpgroups;
+}
 WW_HOST_DEVICE constexpr int threads_of(const GemmConfig& c) {
   return MachineTraits::kWarpgroupThreads * (has_roles(c) + c.sm90.consumer_warpgroups);
 }

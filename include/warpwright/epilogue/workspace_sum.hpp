@@ -20,7 +20,7 @@ using namespace config;
 
 template <GemmConfig kConfig> struct WorkspaceSum {
   static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
-  static constexpr int kWarps = 4 * kConfig.sm90.consumer_warpgroups;
+  static constexpr int kWarps = consumer_warps(kConfig);
   static constexpr int kThreads = 32 * kWarps;
 
   /// Stores this warp's accumulators. All lanes of a consumer warp call it.

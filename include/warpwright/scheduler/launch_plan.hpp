@@ -58,7 +58,7 @@ WW_HOST_DEVICE constexpr WorkspacePlan workspace_plan(const GemmConfig& c, const
   plan.waits = plan.slots > 0 || config::uses_work_tile_counter(c);
   if (!plan.waits) return plan;
   plan.flags = kWorkspaceAlignment;
-  plan.tiles = round_up(plan.flags + plan.slots * 4 * c.sm90.consumer_warpgroups * 4, kWorkspaceAlignment);
+  plan.tiles = round_up(plan.flags + plan.slots * config::consumer_warps(c) * 4, kWorkspaceAlignment);
   plan.bytes = plan.tiles + plan.slots * c.tile.m * c.tile.n * 4;
   return plan;
 }

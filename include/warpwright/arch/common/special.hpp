@@ -4,11 +4,12 @@
 #pragma once
 
 #include "warpwright/arch/common/executor.hpp"
+#include "warpwright/core/machine.hpp"
 
 namespace ww::arch {
 
-inline constexpr u32 kWarpSize = 32;
-inline constexpr u32 kWarpgroupSize = 128;
+inline constexpr u32 kWarpSize = u32{MachineTraits::kWarpThreads};
+inline constexpr u32 kWarpgroupSize = u32{MachineTraits::kWarpgroupThreads};
 
 #if defined(__CUDACC__)
 inline namespace ptx {
