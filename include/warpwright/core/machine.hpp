@@ -13,18 +13,24 @@ namespace ww {
 enum class Arch : u8 {
   sm90,  // Hopper
 };
+/// The number of architectures, which are counted from 0.
 inline constexpr int kArchs = 1;
 /// The architecture of a config and of an emulated device that name none.
 inline constexpr Arch kDefaultArch = Arch::sm90;
 
 /// The registers of a thread of each role; {0, 0} keeps what the launch gave.
 struct RegisterSplit {
-  int producer = 0, consumer = 0;
+  int producer = 0;  // of a thread that loads
+  int consumer = 0;  // of a thread that multiplies
 };
 
-/// The shapes of one MMA instruction: M, and the range and step of N.
+/// The shapes of one MMA instruction.
 struct MmaShape {
-  int m = 0, n_least = 0, n_most = 0, n_step = 0;
+  int m = 0;        // rows of D
+  int n_least = 0;  // columns of D, at least
+  int n_most = 0;   // columns of D, at most
+  int n_step = 0;   // columns of D are a multiple of this
+  /// Returns whether the instruction exists for `n` columns.
   WW_HOST_DEVICE constexpr bool takes_n(int n) const { return n >= n_least && n <= n_most && n % n_step == 0; }
 };
 
@@ -39,10 +45,10 @@ struct MachineTraits {
   static constexpr int kArrivals = (1 << 20) - 1;  // of one phase of an mbarrier; of bytes too, either way
   static constexpr int kSwizzleBytes = 128;        // of the widest swizzle: a row of an operand
   static constexpr int kSwizzleRows = 8;           // after which a swizzle repeats
-  static constexpr int kSwizzleAlignment = kSwizzleBytes * kSwizzleRows;
-  static constexpr int kInstructionBytes = 32;  // of K that one MMA reads of each row
-  static constexpr int kTmaBox = 256;           // elements of a box along each dimension
-  static constexpr int kTmaAlignment = 16;      // bytes, of addresses, strides and rows of a box
+  static constexpr int kSwizzleAlignment = kSwizzleBytes * kSwizzleRows;  // of what is swizzled, in bytes
+  static constexpr int kInstructionBytes = 32;                            // of K that one MMA reads of each row
+  static constexpr int kTmaBox = 256;                                     // elements of a box along each dimension
+  static constexpr int kTmaAlignment = 16;  // bytes, of addresses, strides and rows of a box
 
   // --- names
   const char* name = "";             // in configs: "sm90"
@@ -68,7 +74,7 @@ struct MachineTraits {
 
   // --- clusters, CTAs
   int largest_cluster = 16;  // needs cudaFuncAttributeNonPortableClusterSizeAllowed
-  int portable_cluster = 8;
+  int portable_cluster = 8;  // of any device of the architecture
 
   // --- tensor memory
   int tensor_columns = 0, tensor_lanes = 0;  // of an SM, 32 bits each
@@ -93,7 +99,7 @@ struct MachineTraits {
     const int all = (1 + consumers) * registers_at_launch((1 + consumers) * kWarpgroupThreads);
     return {producer, (all - producer) / consumers / register_step * register_step};
   }
-  /// Returns whether setmaxnreg takes this number.
+  /// Returns whether setmaxnreg takes `count` registers.
   WW_HOST_DEVICE constexpr bool takes_registers(int count) const {
     return count % register_step == 0 && count >= fewest_registers && count <= most_registers;
   }
@@ -125,12 +131,14 @@ struct Sm100 : MachineTraits {
   }
 };
 
+/// Returns the limits of an architecture.
 WW_HOST_DEVICE constexpr MachineTraits machine_of(Arch arch) {
   switch (arch) {
     case Arch::sm90: break;
   }
   return Sm90();
 }
+/// Returns the name that configs have: "sm90".
 WW_HOST_DEVICE constexpr const char* name_of(Arch arch) { return machine_of(arch).name; }
 
 }  // namespace ww
