@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Four epilogue trees in two kernels each: ptxas spills nothing and serialises no wgmma (C75xx).
+"""Five epilogue trees in two kernels each: ptxas spills nothing and serialises no wgmma (C75xx).
     epilogue_ptxas_test.py <include folder> <nvcc> [words of the cases to take ...]"""
 import sys
 
@@ -11,6 +11,8 @@ TREES = {
     "quantise_block(store(row_amax(gelu(acc+bias),out0),out1))": (
         "e4m3", "{O::accumulator}, {O::row_vector}, {O::add}, {O::gelu}, {O::row_amax, 0}, "
         "{O::store, 1, T::bf16}, {O::quantise_block}"),
+    "quantise_block_pow2(convert(acc,e5m2)) to e5m2": (
+        "e5m2", "{O::accumulator}, {O::convert, 0, T::e5m2}, {O::quantise_block_pow2}"),
     "softcap(gelu_erf(acc)/bias,scalar2)*max(acc,0)": (
         "bf16", "{O::accumulator}, {O::gelu_erf}, {O::row_vector}, {O::divide}, {O::scalar, 2}, {O::softcap}, "
         "{O::accumulator}, {O::constant}, {O::max}, {O::multiply}"),

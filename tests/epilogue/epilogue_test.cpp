@@ -385,14 +385,14 @@ TEST(Epilogue, Quantises) {
 TEST(Epilogue, RandomTreesQuantiseToE5m2) {
   for (const std::uint64_t first : {std::uint64_t{0}, kFirstBatchedEpilogue, kFirstNewerEpilogue}) {
     int quantised = 0;
-    for (std::uint64_t i = 0; quantised < 5 && i < 200; ++i) {
+    for (std::uint64_t i = 0; quantised < 2 && i < 200; ++i) {
       EpilogueCase c = numbered_epilogue(first + i, 500);
       if (c.problem.d != e4m3) continue;
       ++quantised;
       c.problem.d = e5m2;
       expect_right(c);
     }
-    EXPECT_EQ(quantised, 5);
+    EXPECT_EQ(quantised, 2);
   }
 }
 
