@@ -381,7 +381,7 @@ TEST(Epilogue, Quantises) {
   expect_right(blocks);
 }
 
-/// Every tree of the random ones that quantises, with the other FP8 type: rounding, saturation, amax and scales are its.
+/// Random trees that quantise, with the other FP8 type: rounding, saturation and scales are its own.
 TEST(Epilogue, RandomTreesQuantiseToE5m2) {
   for (const std::uint64_t first : {std::uint64_t{0}, kFirstBatchedEpilogue, kFirstNewerEpilogue}) {
     int quantised = 0;

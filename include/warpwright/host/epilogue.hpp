@@ -179,7 +179,8 @@ constexpr Expression column_sum(const Expression& x, int out) {
 constexpr Expression swiglu(const Expression& x) { return {{EpilogueOp::swiglu}, x}; }
 /// The same, where gate and up are columns j and j + N / 2.
 constexpr Expression swiglu_halves(const Expression& x) { return {{EpilogueOp::swiglu_halves}, x}; }
-/// Makes D e4m3 or e5m2: `x` times scalar 2, and the largest magnitude of `x` in EpilogueOperands::amax. The last function.
+/// Makes D e4m3 or e5m2: `x` times scalar 2, and the largest magnitude of `x` in EpilogueOperands::amax. The last
+/// function.
 constexpr Expression quantise(const Expression& x) { return {{EpilogueOp::quantise}, x}; }
 /// Makes D e4m3 or e5m2: `x` divided by the scale of its row and 128 columns, which EpilogueOperands::out_scales
 /// receives: their amax / 448, or / 57344 for e5m2;
