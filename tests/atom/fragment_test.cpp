@@ -66,7 +66,8 @@ template <class F> void expect_every_element_once() {
       add(of_pairs, line_start(line), L::pair_offset(pair) + 1, y);
     });
     for (int line = 0; line < F::kLines; ++line)
-      for_each_of_line(fragment, line, [&](int along, float& x) { add(of_lines, line_start(line), along, x); });
+      for_each_of_line<F::kPairs>(fragment, line, 0,
+                                  [&](int along, float& x) { add(of_lines, line_start(line), along, x); });
     for (int v = 0; v < F::kValues; ++v)
       EXPECT_EQ(elements[v], std::tuple(F::row(thread, v) - F::first_row(thread),
                                         F::column(thread, v) - F::first_column(thread), static_cast<float>(v)));

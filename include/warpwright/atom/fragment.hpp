@@ -76,10 +76,12 @@ template <class F, class Visit> WW_DEVICE void for_each_element(F& fragment, con
   WW_UNROLL
   for (int v = 0; v < F::kValues; ++v) visit(F::row_offset(v), F::column_offset(v), fragment[v]);
 }
-/// Visits the elements of one line: visit(along, x) with int, float&.
-template <class F, class Visit> WW_DEVICE void for_each_of_line(F& fragment, int line, const Visit& visit) {
+/// Visits the elements of kCount pairs of one line, from pair `first` on: visit(along, x) with int, float&. `along`
+/// counts from the thread's first element.
+template <int kCount, class F, class Visit>
+WW_DEVICE void for_each_of_line(F& fragment, int line, int first, const Visit& visit) {
   WW_UNROLL
-  for (int pair = 0; pair < F::kPairs; ++pair) {
+  for (int pair = first; pair < first + kCount; ++pair) {
     const int v = F::Layout::value(line, pair);
     visit(F::Layout::pair_offset(pair), fragment[v]);
     visit(F::Layout::pair_offset(pair) + 1, fragment[v + 1]);

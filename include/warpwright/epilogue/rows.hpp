@@ -56,16 +56,16 @@ template <TreeSpec kSpec, class F> struct EpilogueRows {
   WW_DEVICE static void quantise(const EpilogueArguments& arguments, const TileExtent& extent, float scale,
                                  const EpilogueReductions<kSpec, F>& reductions, Output (&out)[kMmaBlocks]) {
     if constexpr (kStages.quantise == EpilogueOp::quantise) {
+      const int first_row = extent.first_row + Output::first_row(extent.thread), first_column = column_of(extent);
       float amax = 0.0f;
       WW_UNROLL
       for (int u = 0; u < kMmaBlocks; ++u) {
-        WW_UNROLL
-        for (int v = 0; v < Output::kValues; ++v) {
-          const int row = extent.template line<Output>(u, Output::Layout::line_of(v));
-          const bool inside = row < extent.m && column_of(extent, v) < columns_of(extent);
-          amax = larger(amax, inside ? magnitude_of(out[u][v]) : 0.0f);
-          out[u][v] = arch::mul(out[u][v], scale);
-        }
+        atom::for_each_element(out[u], [&](int row, int column, float& x) {
+          const bool inside =
+              first_row + Output::kRows * u + row < extent.m && first_column + column < columns_of(extent);
+          amax = larger(amax, inside ? magnitude_of(x) : 0.0f);
+          x = arch::mul(x, scale);
+        });
       }
       reductions.finish_amax(amax);
     } else {
@@ -79,27 +79,27 @@ template <TreeSpec kSpec, class F> struct EpilogueRows {
     return kColumns == F::kColumns ? extent.n : extent.n / 2;
   }
 
-  /// Returns the column of D of a thread's value.
-  WW_DEVICE static int column_of(const TileExtent& extent, int v) {
-    return extent.tile.n * kColumns + Output::first_column(extent.thread) + Output::column_offset(v);
+  /// Returns the column of D of a thread's first value.
+  WW_DEVICE static int column_of(const TileExtent& extent) {
+    return extent.tile.n * kColumns + Output::first_column(extent.thread);
   }
 
   WW_DEVICE static void quantise_blocks(const EpilogueArguments& arguments, const TileExtent& extent,
                                         Output (&out)[kMmaBlocks]) {
     using L = typename Output::Layout;
-    constexpr int kBlockValues = kScaleBlock * Output::kValues / kColumns;  // of a thread, in all of its lines
+    constexpr int kBlockPairs = kScaleBlock * L::kPairs / kColumns;  // of a line
+    const int first_column = column_of(extent), columns = columns_of(extent);
     WW_UNROLL
     for (int block = 0; block < kColumns / kScaleBlock; ++block) {
-      const int index = extent.tile.n * (kColumns / kScaleBlock) + block;
+      const int index = extent.tile.n * (kColumns / kScaleBlock) + block, first = block * kBlockPairs;
       WW_UNROLL
       for (int u = 0; u < kMmaBlocks; ++u) {
         float amax[Output::kLines] = {}, inverse[Output::kLines];
         WW_UNROLL
-        for (int i = 0; i < kBlockValues; ++i) {
-          const int v = block * kBlockValues + i, line = L::line_of(v);
-          const bool inside = column_of(extent, v) < columns_of(extent);
-          amax[line] = larger(amax[line], inside ? magnitude_of(out[u][v]) : 0.0f);
-        }
+        for (int line = 0; line < Output::kLines; ++line)
+          atom::for_each_of_line<kBlockPairs>(out[u], line, first, [&](int column, float x) {
+            amax[line] = larger(amax[line], first_column + column < columns ? magnitude_of(x) : 0.0f);
+          });
         WW_UNROLL
         for (int line = 0; line < Output::kLines; ++line) {
           const float scale = quantise_scale(combine_lanes<false, 1, L::kLineLanes / 2>(amax[line]), kFp8Step<kSpec.d>,
@@ -107,15 +107,14 @@ template <TreeSpec kSpec, class F> struct EpilogueRows {
           const int row = extent.template line<Output>(u, line);
           inverse[line] = arch::reciprocal(scale);
           arch::global::store_if(
-              extent.thread % L::kLineLanes == 0 && row < extent.m && index * kScaleBlock < columns_of(extent),
+              extent.thread % L::kLineLanes == 0 && row < extent.m && index * kScaleBlock < columns,
               arguments.out_scales + row * arguments.out_scales_row + index * arguments.out_scales_block,
               arch::bits_of(scale));
         }
         WW_UNROLL
-        for (int i = 0; i < kBlockValues; ++i) {
-          const int v = block * kBlockValues + i;
-          out[u][v] = arch::mul(out[u][v], inverse[L::line_of(v)]);
-        }
+        for (int line = 0; line < Output::kLines; ++line)
+          atom::for_each_of_line<kBlockPairs>(out[u], line, first,
+                                              [&](int, float& x) { x = arch::mul(x, inverse[line]); });
       }
     }
   }

@@ -25,8 +25,8 @@ std::string to_text(const EpilogueTree& tree);
 ///   names      acc; alpha, beta, scalar2, scalar3; c; bias (= row0), row1 to row3; col0 to col3; aux0 to aux3; numbers
 ///   types      name:bf16, :f16, :f32 for c, aux and row; without: bf16 for matrices, f32 for vectors
 ///   operators  + - * / ( ), from left to right, * and / before + and -
-///   functions  of x: relu relu2 gelu gelu_erf silu sigmoid tanh exp; of x and y: max min softcap;
-///              fma(x, y, z); clamp(x, low, high); convert(x, type)
+///   functions  relu(x), ...; max(x, y), ...: the lines of the tables in config/epilogue_nodes.hpp, which `warpwright
+///              gemm --help` prints; fma(x, y, z); clamp(x, low, high); convert(x, type)
 ///              store(x, out0:type); row_amax(x, out1), row_sum, column_amax, column_sum
 ///   at the end swiglu(x), swiglu_halves(x); quantise(x), quantise_block(x), quantise_block_pow2(x)
 Result<EpilogueTree> parse_epilogue(std::string_view text);
