@@ -71,6 +71,12 @@ inline Bounded gelu(Bounded x) {
 inline Bounded silu(Bounded x) {  // slope at most 1.1; 3 units of sigmoid, half a unit of the product
   return rounded(x.value * sigmoid_of(x.value), 1.1 * x.error + 0x1p-149 * std::fabs(x.value), 3.5 * kUnit);
 }
+inline Bounded quick_gelu(Bounded x) {
+  // As silu; and |z sigmoid'(z)| <= 0.224 for z = 1.702 x, which has two roundings, of the product and of its constant.
+  const double of_inner = std::fabs(x.value) * 0.224 * 2 * kHalfUnit;
+  return rounded(x.value * sigmoid_of(1.702 * x.value), 1.1 * x.error + of_inner + 0x1p-149 * std::fabs(x.value),
+                 3.5 * kUnit);
+}
 inline Bounded sigmoid(Bounded x) { return rounded(sigmoid_of(x.value), x.error / 4, 3 * kUnit); }
 inline Bounded tanh(Bounded x) { return rounded(std::tanh(x.value), x.error, 2 * kUnit); }
 inline Bounded exp(Bounded x) {

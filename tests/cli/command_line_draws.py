@@ -14,7 +14,7 @@ NAMES = {
 GENERATED: Optional[str] = "generated"  # the word that asks for generated values beside given operands
 
 FP8 = ("e4m3", "e5m2")
-UNARY = ["relu", "relu2", "gelu", "gelu_erf", "silu", "sigmoid", "tanh", "exp"]
+UNARY = ["relu", "relu2", "gelu", "gelu_erf", "quick_gelu", "silu", "sigmoid", "tanh", "exp"]
 BINARY = ["+", "+", "-", "*", "*", "/"]
 OF_TWO = ["max", "min", "softcap"]
 REDUCTIONS = ["row_sum", "row_amax", "column_sum", "column_amax"]

@@ -42,6 +42,10 @@ TEST(Epilogue, SquaredRelu) {
   for (DType d : {bf16, f32}) expect_right(text_case("relu2(acc*alpha+bias)", d));
 }
 
+TEST(Epilogue, GeluByOneSigmoid) {
+  for (DType d : {bf16, f32}) expect_right(text_case("quick_gelu(acc*alpha+bias)", d));
+}
+
 TEST(Epilogue, QuotientsAndExtremes) {
   expect_right(text_case("acc/(2+sigmoid(bias))", f32));
   expect_right(text_case("max(min(acc*alpha,col0),c)", f32));
@@ -56,6 +60,7 @@ TEST(Epilogue, EqualTreesGiveEqualBits) {
       {"acc/2", "acc*0.5"},
       {"max(acc,0)", "relu(acc)"},
       {"relu2(acc)", "relu(acc)*relu(acc)"},
+      {"quick_gelu(acc)", "acc*sigmoid(acc*1.702)"},
       {"min(max(acc,-1),1)", "clamp(acc,-1,1)"},
       {"-max(-acc,-c)", "min(acc,c)"},
       {"exp(acc)/exp(acc)*acc", "acc*1"},

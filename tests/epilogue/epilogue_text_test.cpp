@@ -22,6 +22,7 @@ TEST(EpilogueText, ExpressionsOfBothKindsAreTheSameTree) {
       {"-2*acc + 1e-3", -2.0f * acc + 1e-3f},
       {"fma(acc, alpha, clamp(aux0, -1, scalar3))", fma(acc, alpha, clamp(aux(0), -1.0f, scalar(3)))},
       {"relu(gelu(tanh(sigmoid(convert(acc, e4m3)))))", relu(gelu(tanh(sigmoid(convert(acc, e4m3)))))},
+      {"quick_gelu(acc + bias)", quick_gelu(acc + bias())},
       {"acc/alpha/2", acc / alpha / 2.0f},
       {"acc/(alpha*bias)*2", acc / (alpha * bias()) * 2.0f},
       {"acc*(alpha/bias)", acc * (alpha / bias())},

@@ -115,7 +115,7 @@ class RandomTree {
 
   evt::Expression newer(int depth, bool outer) {
     const evt::Expression x = expression(depth - 1, outer);
-    switch (pick(8)) {
+    switch (pick(9)) {
       case 0: return x / evt::max(expression(depth - 1, false), 0.5f);
       case 1: return x / evt::min(leaf(), -0.25f);
       case 2: return evt::max(x, expression(depth - 1, false));
@@ -123,6 +123,7 @@ class RandomTree {
       case 4: return evt::exp(evt::min(x, 1.0f));
       case 5: return evt::relu2(x);
       case 6: return evt::gelu_erf(x);
+      case 7: return evt::quick_gelu(x);
       default: return evt::softcap(x, pick(2) ? evt::Expression(3.0f) : evt::max(leaf(), 1.0f));
     }
   }

@@ -20,7 +20,8 @@
   X(silu, "x sigmoid(x)")                                             \
   X(sigmoid, "1 / (1 + e^-x)")                                        \
   X(tanh, "(e^x - e^-x) / (e^x + e^-x)")                              \
-  X(exp, "e^x")
+  X(exp, "e^x")                                                       \
+  X(quick_gelu, "x sigmoid(1.702 x), GELU by one sigmoid")
 /// The functions of two operands.
 #define WW_EPILOGUE_FUNCTIONS_OF_TWO(X)                                                         \
   X(max, "the larger of x and y, NaN where either is NaN, +0 of two zeros unless both are -0")  \

@@ -22,6 +22,7 @@ WW_DEVICE float silu(float x) { return arch::mul(x, arch::sigmoid(x)); }
 WW_DEVICE float sigmoid(float x) { return arch::sigmoid(x); }
 WW_DEVICE float tanh(float x) { return arch::tanh(x); }
 WW_DEVICE float exp(float x) { return arch::exp(x); }
+WW_DEVICE float quick_gelu(float x) { return arch::mul(x, arch::sigmoid(arch::mul(x, 1.702f))); }
 
 // Equal operands have equal bits unless they are zeros, whose sign `&` and `|` select.
 WW_DEVICE float max(float x, float y) {
