@@ -131,6 +131,18 @@ Result<void> check_config(const Flags& flags, const KGroupedRequest& request, bo
   return {};
 }
 
+/// Sets the field of --tile-scheduler, to any of its names; fault_of_k_grouped() knows those that groups of K take.
+Result<void> resolve_scheduler(const Flag& flag, GemmConfig& config) {
+  const EnumNames orders = names_of(TileScheduler{});
+  std::string expected;
+  for (int i = 0; i < orders.count(); ++i) {
+    if (flag == orders.value[i]) return config.sm90.tile_scheduler = static_cast<TileScheduler>(i), Result<void>{};
+    expected += fmt::format("{}{}", i == 0 ? "" : i + 1 == orders.count() ? " or " : ", ", orders.value[i]);
+  }
+  if (flag) return failure(ErrorCode::invalid, "--tile-scheduler", expected, quoted(*flag));
+  return {};
+}
+
 /// Sets everything that follows from the layout of the groups.
 Result<void> finish_layout(KGroupedRequest& request) {
   KGroupedProblem& p = request.problem;
@@ -298,6 +310,7 @@ Result<KGroupedRequest> make_k_grouped_request(const Flags& flags) {
   KGroupedRequest request;
   WW_CHECK(resolve_request(with_usual_types(flags), request));
   WW_CHECK(check_config(flags, request, flags.accumulate));
+  WW_CHECK(resolve_scheduler(flags.tile_scheduler, request.options.config));
   KGroupedProblem& p = request.problem;
   p.a = request.types.ab, p.b = request.types.b, p.d = request.types.d, p.scale = request.types.scale;
   p.accumulate = flags.accumulate;

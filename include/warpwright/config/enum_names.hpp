@@ -9,7 +9,7 @@ namespace ww {
 
 struct EnumNames {
   const char* type = nullptr;  // of the enumeration, in namespace ww
-  const char* value[9] = {};   // by number; null after the last
+  const char* value[12] = {};  // by number; null after the last
   int unlisted = 0;            // this many at the end are not available to users; help and errors omit them
   WW_HOST_DEVICE constexpr int count() const {
     int n = 0;
