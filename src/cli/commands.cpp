@@ -227,7 +227,8 @@ constexpr FlagRow kFlags[] = {
      "how tiles are handed out: ragged takes static, dynamic and split-k, descriptors horizontal and vertical, "
      "contiguous and masked static (default auto)",
      kRows, kAll},
-    {"--tile-scheduler", &F::tile_scheduler, "auto|static", "how tiles are handed out (default auto)", kKGrouped, kAll},
+    {"--tile-scheduler", &F::tile_scheduler, "auto|static|longest-k",
+     "how tiles are handed out: longest-k begins with the groups of the largest K (default auto)", kKGrouped, kAll},
     {"--split", &F::split, "INT", "split-k: K splits of each tile, split= of the config", kGemm, kAll},
     {"--split", &F::split, "2|4|8", "split-k: K splits of each tile, one for each CTA of a cluster", kRows, kAll},
     {"--batch-invariant", &F::batch_invariant, "",

@@ -136,7 +136,7 @@ std::vector<HostKGrouped> k_grouped_cases() {
        {.tile = {128, 64}, .cluster = {.n = 2}, .sm90 = {.stages = 2}},
        {3, 130, 0, 65}},
       {problem(e4m3, Scale::block_1x128_1x128, GroupEncoding::indptr, 130, 72),
-       {.tile = {64, 64}, .cluster = {2}, .sm90 = {.stages = 2}},
+       {.tile = {64, 64}, .cluster = {2}, .sm90 = {.stages = 2, .tile_scheduler = TileScheduler::longest_k}},
        {2, 0, 5, 1}},
       {problem(e4m3, Scale::block_1x128_1x128, GroupEncoding::offsets, 130, 72),
        {.tile = {64, 64}, .cluster = {2}, .sm90 = {.stages = 2}},

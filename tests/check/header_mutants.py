@@ -219,12 +219,18 @@ GROUPED_MUTANTS = [  # the same; "wrong-result": D, where no rule can see it
      "    arch::pdl::wait();  // global", "    // global", "early-access"),
     # A deadlock of multicast peers: CTAs that share an operand must agree on the length of its K. A deadlock whose
     # waits are all for a peer's bytes is reported as transaction-count.
-    ("k-grouped: CTAs of a cluster take different groups", "scheduler/k_grouped.hpp", "table_[group_of(params_, index_)]",
-     "table_[arch::cluster_rank() == 0 ? group_of(params_, index_) : 0]", "deadlock transaction-count"),
+    ("k-grouped: CTAs of a cluster take different groups", "scheduler/k_grouped.hpp",
+     "table_[group_at(order_, index_ / tiles_of_group(params_))]",
+     "table_[arch::cluster_rank() == 0 ? group_at(order_, index_ / tiles_of_group(params_)) : 0]",
+     "deadlock transaction-count"),
     # The total number of stages is the same, so nobody waits for ever; only D shows the error.
     ("k-grouped: CTAs of a cluster take groups in another order", "scheduler/k_grouped.hpp",
-     "table_[group_of(params_, index_)]",
-     "table_[(group_of(params_, index_) + static_cast<int>(arch::cluster_rank())) % params_.groups]", "wrong-result"),
+     "table_[group_at(order_, index_ / tiles_of_group(params_))]",
+     "table_[(group_at(order_, index_ / tiles_of_group(params_)) + static_cast<int>(arch::cluster_rank())) %\n"
+     "                                      params_.groups]", "wrong-result"),
+    ("k-grouped: the order of groups read before it is sorted", "scheduler/k_grouped.hpp",
+     "    }\n    arch::named_barrier::sync_cta();\n  }\n  WW_DEVICE void exchange", "    }\n  }\n  WW_DEVICE void exchange",
+     "data-race"),
     # A race of multicast peers: the next group overwrites what a group in flight still reads.
     ("k-grouped: the ring starts anew with every group", "kernel/gemm.hpp",
      "      Mainloop::load(params.gemm, shared, pipeline, at, tile.k);\n",

@@ -279,6 +279,7 @@ def draw_k_grouped_kernel(rng: random.Random) -> Kernel:
     tile_n = rng.choice([64, 128])
     flags["--tile"] = f"{rng.choice([64, 128])}x{tile_n}"
     flags["--cluster"] = rng.choice(["1x1", "1x1", "2x1"] if tile_n == 128 else ["1x1"])
+    flags[NAMES["tile-scheduler"]] = pick(rng, auto=1, static=1, longest_k=2)
     traits["cluster"] = 2
     if one_in(rng, 2):
         flags["--accumulate"] = True

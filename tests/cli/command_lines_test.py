@@ -74,7 +74,7 @@ class CommandLines(unittest.TestCase):
             "operation": ["gemm", "grouped", "k-grouped"], "--dtype": ["e4m3", "e5m2", "bf16", "f16", "tf32"],
             "--scale": ["none", "tensor", "row-column", "block", "block-1d"], "--layout": ["nt", "nn", "tn", "tt"],
             draws.NAMES["tile-scheduler"]: ["auto", "single", "static", "dynamic", "stream-k", "split-k", "horizontal",
-                                            "vertical"],
+                                            "vertical", "longest-k"],
             draws.NAMES["variant"]: ["contiguous", "masked", "descriptors", "ragged"],
             "--schedule": ["auto", "cooperative", "pingpong", "multistage"], "--swap-ab": ["on", "off"],
             "--encoding": ["offsets", "indptr", "starts-counts", "row-ids", "masked"], "--m": ["1"], "--k": ["0"],

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "problems/random_k_grouped.hpp"
+#include "warpwright/config/faults.hpp"
+#include "warpwright/host/config.hpp"
 
 namespace ww {
 namespace {
@@ -304,6 +306,68 @@ TEST(KGroupedEmu, WhatCannotBeIsRefused) {
             std::string::npos);
   EXPECT_NE(error(p, {.config = {.tile = {128, 64}, .cluster = {2}}}).find("tile (n)"), std::string::npos);
   EXPECT_NE(error(p, {.config = {.sm90 = {.schedule = Schedule::pingpong}}}).find("schedule"), std::string::npos);
+}
+
+GemmConfig longest_first(GemmConfig config) { return config.sm90.tile_scheduler = TileScheduler::longest_k, config; }
+
+TEST(KGroupedEmu, LongestKFirstHasTheBitsOfTheDefault) {
+  std::uint64_t seed = 70;
+  for (int e = 0; e < 5; ++e)
+    for (const auto& [m, n] : {std::pair(1, 1), {2, 1}}) {
+      KGroupedProblem p = plain();
+      p.m = 200, p.n = 136, p.encoding = GroupEncoding(e), p.accumulate = e % 2 == 1;
+      const HostKGrouped fixed = make(p, {70, 0, 1, 200, 64, 3, 64, 129}, tile(128, 128, m, n), ++seed);
+      HostKGrouped longest = fixed;
+      longest.config = longest_first(fixed.config);
+      const auto a = run_on(open_emu(), fixed), b = run_on(open_emu(), longest);
+      ASSERT_TRUE(a && b) << (a ? b : a).error().message;
+      EXPECT_EQ(difference(longest, *b, *a), "") << longest.replay();
+      EXPECT_EQ(difference(longest, *b, reference(longest)), "");
+    }
+}
+
+/// The k-blocks of every CTA when each takes every `ctas`-th of `groups`, which have a tile each.
+std::vector<std::uint64_t> work_of(const std::vector<std::int64_t>& groups, std::size_t ctas) {
+  std::vector<std::uint64_t> work(std::min(ctas, groups.size()));
+  for (std::size_t g = 0; g < groups.size(); ++g) work[g % ctas] += static_cast<std::uint64_t>(ceil_div(groups[g], 64));
+  return work;
+}
+
+TEST(KGroupedEmu, LongestKComesFirst) {
+  constexpr int kSms = 3;
+  const Device device = *Device::open("emu:sm90", {.cache_dir = {}, .emu = {.sms = kSms}});
+  std::mt19937_64 rng(80);
+  for (int groups : {1, 2, 3, 9, 64, 130, 500}) {  // fewer and more than threads, powers of two and others
+    std::vector<std::int64_t> counts;
+    for (int g = 0; g < groups; ++g)
+      counts.push_back(static_cast<std::int64_t>(rng() % 4) * 64 + (g % 7 == 0 ? 33 : 0));
+    KGroupedProblem p = plain();
+    p.m = 16, p.n = 8;
+    for (bool longest : {false, true}) {
+      const GemmConfig config = longest ? longest_first(tile(64, 64)) : tile(64, 64);
+      std::optional<EmuStats> stats;
+      ASSERT_TRUE(run_on(device, make(p, counts, config, 90), 0, &stats));
+      ASSERT_TRUE(stats);
+      std::vector<std::int64_t> order = counts;
+      if (longest) std::stable_sort(order.begin(), order.end(), std::greater<>());
+      std::vector<std::uint64_t> work;
+      for (const CtaWork& cta : stats->work) work.push_back(cta.k_blocks);
+      EXPECT_EQ(work, work_of(order, kSms)) << groups << (longest ? " groups, longest first" : " groups");
+    }
+  }
+}
+
+TEST(KGroupedEmu, LongestKIsRefusedElsewhereByName) {
+  GemmConfig config = *parse_config("tile_scheduler=longest-k");
+  EXPECT_STREQ(config::fault_of(config::resolve(config)).field, "tile_scheduler");
+  for (GroupedVariant variant :
+       {GroupedVariant::contiguous, GroupedVariant::masked, GroupedVariant::descriptors, GroupedVariant::ragged}) {
+    config.row_groups = {variant, 8};
+    EXPECT_STREQ(config::fault_of_grouped(config::resolve_grouped(config)).field, "tile_scheduler") << name_of(variant);
+  }
+  config.row_groups = {}, config.k_groups.capacity = 8, config.operands.a = config.operands.b = bf16;
+  config.operands.layout = {Major::mn, Major::mn};
+  EXPECT_EQ(config::fault_of_k_grouped(config::resolve_k_grouped(config)).field, nullptr);
 }
 
 TEST(KGroupedEmu, OneSmHasNoClusters) {

@@ -272,7 +272,9 @@ inline std::vector<std::uint8_t> reference(const HostKGrouped& h) {
 }
 
 /// Runs the problem on `device`; all of D comes back. A status other than `status` fails.
-inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const HostKGrouped& h, std::uint32_t status = 0) {
+/// `stats`, where given, receives those of the run.
+inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const HostKGrouped& h, std::uint32_t status = 0,
+                                                std::optional<EmuStats>* stats = nullptr) {
   const KGroupedProblem& p = h.problem;
   WW_TRY(const KGroupedPlan made, plan_k_grouped(device, p, {.config = h.config, .pdl = h.pdl}));
   const auto upload = [&](const void* data, std::size_t bytes) -> Result<Buffer> {
@@ -304,6 +306,7 @@ inline Result<std::vector<std::uint8_t>> run_on(const Device& device, const Host
                      .workspace = workspace.data(),
                      .workspace_bytes = made.workspace_bytes()}));
   WW_CHECK(device.synchronize());
+  if (stats != nullptr) *stats = made.last_stats();
   std::uint32_t complaint = 0;
   WW_CHECK(device.download(&complaint, word.data(), 4));
   if (complaint != status)

@@ -76,9 +76,11 @@ enum class TileScheduler : u8 {
   single,      // dense: one tile for each CTA, as many CTAs as tiles
   stream_k,    // dense: every CTA gets equally many k-blocks; tiles of several CTAs are summed through workspace
   split_k,     // `split` K splits per tile, reduced in clusters of k CTAs and then (dense) through workspace
+  longest_k,   // k-groups: as static, but groups with the largest K come first, so that the last wave is short
 };
 WW_HOST_DEVICE constexpr EnumNames names_of(TileScheduler) {
-  return {"TileScheduler", {"auto", "static", "dynamic", "horizontal", "vertical", "single", "stream-k", "split-k"}};
+  return {"TileScheduler",
+          {"auto", "static", "dynamic", "horizontal", "vertical", "single", "stream-k", "split-k", "longest-k"}};
 }
 
 /// The narrow direction of a band of tiles. along_m: `raster` tiles along M, traversed along N; along_n: the reverse.

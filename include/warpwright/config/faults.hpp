@@ -19,7 +19,8 @@ struct ConfigFault {
 /// The part of fault_of() about the tile scheduler.
 WW_HOST_DEVICE constexpr ConfigFault fault_of_scheduler(const GemmConfig& c) {
   if (c.grouping == Grouping::dense &&
-      (c.sm90.tile_scheduler == TileScheduler::horizontal || c.sm90.tile_scheduler == TileScheduler::vertical))
+      (c.sm90.tile_scheduler == TileScheduler::horizontal || c.sm90.tile_scheduler == TileScheduler::vertical ||
+       c.sm90.tile_scheduler == TileScheduler::longest_k))
     return {"tile_scheduler", "auto, single, static, dynamic, stream-k or split-k"};
   const int ctas = c.cluster.m * c.cluster.n * max(1, c.cluster.k);
   if (!is_power_of_two(c.cluster.m) || !is_power_of_two(c.cluster.n) || ctas > machine_of(c).largest_cluster)
@@ -270,7 +271,8 @@ WW_HOST_DEVICE constexpr ConfigFault fault_of_k_grouped(const GemmConfig& c) {
   if (!c.operands.batched) return {"batched", "1 with groups of K"};
   if (const ConfigFault fault = fault_of(c)) return fault;
   // Schedulers that split K or use a work-tile counter have no order for groups of different K.
-  if (c.sm90.tile_scheduler != TileScheduler::fixed) return {"tile_scheduler", "static"};
+  if (c.sm90.tile_scheduler != TileScheduler::fixed && c.sm90.tile_scheduler != TileScheduler::longest_k)
+    return {"tile_scheduler", "static or longest-k"};
   if (reduces(c.epilogue)) return {"epilogue", "one without reductions for groups of K"};
   if (group_capacity(c) < 1 || group_capacity(c) > kGroupLimit) return {"k_groups", "1 to 4096"};
   if (maps_groups(c) && has_k_tails(c))

@@ -3,6 +3,8 @@
 // takes tiles c, c + C, ... of it. The number of k-blocks of a tile depends on its group and is read from the group
 // table in shared memory.
 //   order: | tiles of D[0] | tiles of D[1] | ...     an empty group has tiles too, because its zeros must be written
+// Under longest_k, groups come in descending order of K: short tiles fill the last wave, in which a long one would keep
+// its CTA busy while others wait.
 // All CTAs of a cluster work on one tile of this order, hence on one group: multicast requires that they agree on the
 // number of stages and their contents.
 #pragma once
@@ -26,7 +28,9 @@ template <GemmConfig kConfig> class KGrouped : public PlainSource {
   static_assert(kCluster.k == 1);
   static constexpr config::RasterSharedPlan kShared = config::raster_shared_plan(kConfig);
   using CtaPosition = scheduler::CtaPosition<kCluster>;
-  using Table = GroupTable<config::threads_of(kConfig)>;
+  static constexpr int kThreads = config::threads_of(kConfig);
+  using Table = GroupTable<kThreads>;
+  static constexpr bool kLongestFirst = kConfig.sm90.tile_scheduler == TileScheduler::longest_k;
 
  public:
   using Tile = KGroupTile;
@@ -37,13 +41,17 @@ template <GemmConfig kConfig> class KGrouped : public PlainSource {
       : params_(params.scheduler), sizes_(params.groups), keep_empty_(params.keep_empty), shared_(shared) {}
 
   /// Builds the group table; it ends with a barrier.
-  WW_DEVICE void prepare() const { table().build(sizes_, shared_ + kShared.scan); }
+  WW_DEVICE void prepare() const {
+    table().build(sizes_, shared_ + kShared.scan);
+    if constexpr (kLongestFirst) sort();
+  }
 
   class Walk {
    public:
     WW_DEVICE Walk(const KGrouped& tiles, Reader reader)
         : params_(tiles.params_),
           table_(tiles.table()),
+          order_(tiles.order()),
           reader_(reader),
           index_(CtaPosition::cluster() - CtaPosition::clusters()) {}
 
@@ -51,7 +59,7 @@ template <GemmConfig kConfig> class KGrouped : public PlainSource {
     WW_DEVICE bool next(Tile& tile) {
       index_ += CtaPosition::clusters();
       if (index_ >= params_.groups * tiles_of_group(params_)) return false;
-      const GroupRange range = table_[group_of(params_, index_)];
+      const GroupRange range = table_[group_at(order_, index_ / tiles_of_group(params_))];
       const i32 rows = uniform_for(reader_, range.count), start = uniform_for(reader_, range.start);
       const i32 blocks = ceil_div(rows, kConfig.tile.k);
       // Groups without tails begin at a whole k-block of the matrix.
@@ -62,6 +70,7 @@ template <GemmConfig kConfig> class KGrouped : public PlainSource {
    private:
     const SchedulerParams& params_;
     Table table_;
+    arch::SharedAddress order_;
     Reader reader_;
     int index_;  // the last tile returned; starts one step before the first tile
   };
@@ -70,9 +79,9 @@ template <GemmConfig kConfig> class KGrouped : public PlainSource {
 
   /// Returns the position of `tile` in D; its `batch` is the group.
   WW_DEVICE TileCoord at(const Tile& tile) const {
-    const int group = group_of(params_, tile.index);
-    TileCoord coord = CtaPosition::at(params_.grid, tile.index - group * tiles_of_group(params_));
-    coord.batch = group;
+    const int position = tile.index / tiles_of_group(params_);  // of the group in the order
+    TileCoord coord = CtaPosition::at(params_.grid, tile.index - position * tiles_of_group(params_));
+    coord.batch = group_at(order(), position);
     return coord;
   }
   WW_DEVICE static i32 k_blocks_of(const Tile& tile) { return tile.k.blocks; }
@@ -82,7 +91,42 @@ template <GemmConfig kConfig> class KGrouped : public PlainSource {
  private:
   WW_DEVICE Table table() const { return {shared_ + kShared.tables, group_capacity(kConfig)}; }
   WW_DEVICE static int tiles_of_group(const SchedulerParams& params) { return static_cast<int>(params.grid.tiles()); }
-  WW_DEVICE static int group_of(const SchedulerParams& params, int index) { return index / tiles_of_group(params); }
+
+  /// The groups in their order, 4 bytes each, behind the table.
+  WW_DEVICE arch::SharedAddress order() const { return shared_ + kShared.tables + 8 * group_capacity(kConfig); }
+  WW_DEVICE static int group_at(arch::SharedAddress order, int position) {
+    return kLongestFirst ? static_cast<int>(arch::shared::load(order + 4 * position)) : position;
+  }
+
+  // Sorts the groups by Batcher's merge exchange (Knuth, 5.2.2 M), which takes any number of them. All threads call it;
+  // the pairs of a step are disjoint, and a barrier separates the steps. Groups of equal K stay in the order of their
+  // numbers, so that all CTAs have one order.
+  WW_DEVICE void sort() const {
+    const int groups = params_.groups, thread = static_cast<int>(arch::thread_index());
+    for (int g = thread; g < groups; g += kThreads) arch::shared::store(order() + 4 * g, static_cast<u32>(g));
+    int half = 1;
+    while (2 * half < groups) half *= 2;
+    WW_NO_UNROLL
+    for (int p = half; p > 0; p /= 2) {
+      int residue = 0, distance = p;
+      WW_NO_UNROLL
+      for (int q = half;; q /= 2) {
+        arch::named_barrier::sync_cta();
+        for (int i = thread; i + distance < groups; i += kThreads)
+          if ((i & p) == residue) exchange(order() + 4 * i, order() + 4 * (i + distance));
+        if (q == p) break;
+        residue = p, distance = q - p;
+      }
+    }
+    arch::named_barrier::sync_cta();
+  }
+  WW_DEVICE void exchange(arch::SharedAddress first, arch::SharedAddress second) const {
+    const u32 a = arch::shared::load(first), b = arch::shared::load(second);
+    const i32 rows_a = table()[static_cast<int>(a)].count, rows_b = table()[static_cast<int>(b)].count;
+    if (rows_a > rows_b || (rows_a == rows_b && a < b)) return;
+    arch::shared::store(first, b);
+    arch::shared::store(second, a);
+  }
 
   const SchedulerParams& params_;
   const GroupSizes& sizes_;
