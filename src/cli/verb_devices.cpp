@@ -5,6 +5,7 @@
 
 #include "cli/flags.hpp"
 #include "runtime/cuda_backend.hpp"
+#include "runtime/emu_backend.hpp"
 #include "warpwright/host/device.hpp"
 
 namespace ww::cli {
@@ -39,7 +40,7 @@ Result<Outcome> run_devices(const Flags&) {
   Outcome outcome;
   std::string& text = outcome.text;
   List devices;
-  add_device(machine_of(kDefaultArch).emulated_device, text, devices);
+  for (const std::string& emulated : runtime::emulated_devices()) add_device(emulated, text, devices);
   const runtime::CudaPresence cuda = runtime::cuda_presence();
   for (std::size_t i = 0; i < cuda.devices.size(); ++i) add_device(fmt::format("cuda:{}", i), text, devices);
   if (cuda.devices.empty()) text += fmt::format("{:<10} none: {}\n", "cuda:N", cuda.reason);

@@ -7,18 +7,17 @@
 #include <new>
 #include <vector>
 
+#include "emu/engine.hpp"
 #include "emu/mbarrier.hpp"
 #include "emu/sequence_ring.hpp"
 #include "emu/tensor_map_update.hpp"
 #include "emu/thread.hpp"
-#include "emu/warpgroup_engine.hpp"
+#include "warpwright/core/machine.hpp"
 
 namespace ww::emu {
 
-/// The limits of the emulated machine.
-inline constexpr MachineTraits kTraits = Sm90();
 /// Shared memory starts here, behind what belongs to the system; a zero offset is always a mistake.
-inline constexpr u32 kSharedBase = u32{kTraits.shared_bytes_of_system};
+inline constexpr u32 kSharedBase = u32{MachineTraits{}.shared_bytes_of_system};
 inline constexpr u32 kWarpSize = u32{MachineTraits::kWarpThreads};
 inline constexpr u32 kWarpgroupSize = u32{MachineTraits::kWarpgroupThreads};
 
@@ -86,7 +85,8 @@ struct Cta {
   std::vector<MBarrier> barriers;
   std::vector<CachedMap> maps;
   std::vector<Warp> warps;
-  std::vector<std::unique_ptr<WarpgroupEngine>> warpgroups;
+  std::vector<std::unique_ptr<Engine>> warpgroups;  // engines of the whole warpgroups; none if the machine has none
+  std::unique_ptr<Engine> engine;                   // of the CTA; null if the machine has none
   std::vector<Thread> threads;
 
   bool exited() const { return live_threads == 0; }

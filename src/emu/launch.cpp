@@ -22,15 +22,16 @@
 namespace ww::emu {
 namespace {
 
-constexpr u32 kMaxSharedBytes = u32{kTraits.shared_bytes()};
-constexpr u32 kMaxThreads = u32{MachineTraits::kCtaThreads}, kMaxCluster = u32{kTraits.largest_cluster};
 constexpr std::size_t kParamsAlignment = 128;
 
 tl::unexpected<Error> wrong(const char* argument, std::string expected, std::string actual) {
   return failure(ErrorCode::invalid, argument, std::move(expected), std::move(actual));
 }
 
-Result<void> check_request(const arch::KernelEntry& entry, const runtime::Launch& launch, int sms) {
+Result<void> check_request(const MachineTraits& traits, const arch::KernelEntry& entry, const runtime::Launch& launch,
+                           int sms) {
+  constexpr u32 kMaxThreads = u32{MachineTraits::kCtaThreads};
+  const u32 most_shared = static_cast<u32>(traits.shared_bytes()), most_ctas = static_cast<u32>(traits.largest_cluster);
   if (!entry.run) return wrong("kernel", "an entry with a body", "none");
   if (launch.threads != entry.threads)
     return wrong("threads", fmt::format("{}, as kernel {} was compiled for", entry.threads, entry.name),
@@ -38,13 +39,13 @@ Result<void> check_request(const arch::KernelEntry& entry, const runtime::Launch
   if (launch.threads < kWarpSize || launch.threads > kMaxThreads || launch.threads % kWarpSize != 0)
     return wrong("threads", fmt::format("a multiple of {} from {} to {}", kWarpSize, kWarpSize, kMaxThreads),
                  fmt::to_string(launch.threads));
-  if (launch.cluster < 1 || launch.cluster > kMaxCluster)
-    return wrong("cluster", fmt::format("1 to {} CTAs", kMaxCluster), fmt::to_string(launch.cluster));
+  if (launch.cluster < 1 || launch.cluster > most_ctas)
+    return wrong("cluster", fmt::format("1 to {} CTAs", most_ctas), fmt::to_string(launch.cluster));
   if (launch.grid < 1 || launch.grid % launch.cluster != 0)
     return wrong("grid", fmt::format("a positive multiple of the cluster's {} CTAs", launch.cluster),
                  fmt::to_string(launch.grid));
-  if (launch.shared_bytes > kMaxSharedBytes)
-    return wrong("shared_bytes", fmt::format("at most {}", kMaxSharedBytes), fmt::to_string(launch.shared_bytes));
+  if (launch.shared_bytes > most_shared)
+    return wrong("shared_bytes", fmt::format("at most {}", most_shared), fmt::to_string(launch.shared_bytes));
   if (launch.params_bytes != entry.params_bytes || (launch.params_bytes != 0 && !launch.params))
     return wrong("params", fmt::format("{} bytes", entry.params_bytes), fmt::to_string(launch.params_bytes));
   if (sms < static_cast<int>(launch.cluster))
@@ -69,9 +70,9 @@ struct Outcome {
     total.switches += counters.switches;
     total.tma_loads += counters.tma_loads;
     total.tma_stores += counters.tma_stores;
-    total.wgmmas += counters.wgmmas;
-    total.stores_under_wgmma += counters.stores_under_wgmma;
-    total.results_under_wgmma += counters.results_under_wgmma;
+    total.mmas += counters.mmas;
+    total.stores_under_mma += counters.stores_under_mma;
+    total.results_under_mma += counters.results_under_mma;
     total.dsmem_bytes += counters.dsmem_bytes;
     total.work.resize(std::max(total.work.size(), counters.work.size()));
     for (std::size_t i = 0; i < counters.work.size(); ++i) {
@@ -141,7 +142,7 @@ void run_workers(const LaunchContext& context, Outcome& outcome) {
   for (std::thread& other : others) other.join();
 }
 
-EmuStats stats_of(const Counters& total, const runtime::Launch& launch, double seconds) {
+EmuStats stats_of(const MachineModel& model, const Counters& total, const runtime::Launch& launch, double seconds) {
   EmuStats stats;
   stats.seconds = seconds;
   stats.ctas = total.ctas;
@@ -149,9 +150,7 @@ EmuStats stats_of(const Counters& total, const runtime::Launch& launch, double s
   stats.switches = total.switches;
   stats.tma_loads = total.tma_loads;
   stats.tma_stores = total.tma_stores;
-  stats.wgmmas = total.wgmmas;
-  stats.stores_under_wgmma = total.stores_under_wgmma;
-  stats.results_under_wgmma = total.results_under_wgmma;
+  if (model.add_stats) model.add_stats(total, stats);
   stats.dsmem_bytes = total.dsmem_bytes;
   stats.work = total.work;
   for (std::size_t i = 0; i < launch.memory.size(); ++i) {
@@ -175,16 +174,16 @@ struct AlignedBytes {
 };
 
 /// Runs a launch from its check to the last thread; `outcome` receives the results.
-Result<double> run_launch(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options,
-                          int sms, bool check, bool hooked, Outcome& outcome) {
-  WW_CHECK(check_request(entry, launch, sms));
+Result<double> run_launch(const MachineModel& model, const arch::KernelEntry& entry, const runtime::Launch& launch,
+                          const EmuOptions& options, int sms, bool check, bool hooked, Outcome& outcome) {
+  WW_CHECK(check_request(model.traits, entry, launch, sms));
   if (current_thread) return failure(ErrorCode::invalid, "kernel", "a launch from the host", "a launch from a kernel");
   const auto start = std::chrono::steady_clock::now();
   try {
     AlignedBytes params(launch.params_bytes);
     if (launch.params_bytes) std::memcpy(params.data, launch.params, launch.params_bytes);
     const u32 resident = launch.cross_cta ? static_cast<u32>(sms) / launch.cluster : 1;
-    const LaunchContext context{entry, launch, options, params.data, resident, check, hooked};
+    const LaunchContext context{model, entry, launch, options, params.data, resident, check, hooked};
     run_workers(context, outcome);
   } catch (const std::bad_alloc&) {
     outcome.out_of_memory = true;
@@ -196,25 +195,25 @@ Result<double> run_launch(const arch::KernelEntry& entry, const runtime::Launch&
 
 }  // namespace
 
-Result<EmuStats> run(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options,
-                     int sms) {
+Result<EmuStats> run(const MachineModel& model, const arch::KernelEntry& entry, const runtime::Launch& launch,
+                     const EmuOptions& options, int sms) {
   Outcome outcome;
-  WW_TRY(const double seconds, run_launch(entry, launch, options, sms, false, false, outcome));
+  WW_TRY(const double seconds, run_launch(model, entry, launch, options, sms, false, false, outcome));
   if (outcome.failed_cluster != ~0u)
     return failure({ErrorCode::could_not_finish, "kernel", "a run to the end", "a finding", outcome.report});
-  return stats_of(outcome.total, launch, seconds);
+  return stats_of(model, outcome.total, launch, seconds);
 }
 
-CheckReport check(const arch::KernelEntry& entry, const runtime::Launch& launch, const EmuOptions& options, int sms,
-                  bool hooked) {
+CheckReport check(const MachineModel& model, const arch::KernelEntry& entry, const runtime::Launch& launch,
+                  const EmuOptions& options, int sms, bool hooked) {
   Outcome outcome;
-  const Result<double> seconds = run_launch(entry, launch, options, sms, true, hooked, outcome);
+  const Result<double> seconds = run_launch(model, entry, launch, options, sms, true, hooked, outcome);
   CheckReport report;
   if (!seconds) {
     report.why_incomplete = seconds.error().message;
     return report;
   }
-  if (outcome.failed_cluster == ~0u) report.stats = stats_of(outcome.total, launch, *seconds);
+  if (outcome.failed_cluster == ~0u) report.stats = stats_of(model, outcome.total, launch, *seconds);
   // Clusters after the one that stopped may or may not have run.
   outcome.checks.erase(outcome.checks.upper_bound(outcome.failed_cluster), outcome.checks.end());
   summarise(outcome.checks, launch, hooked, outcome.failed_cluster != ~0u ? outcome.report : "", report);

@@ -48,6 +48,7 @@ Machine::Machine(const LaunchContext& context) : context_(context), stacks_(borr
 
 Machine::~Machine() {
   give_back_stacks(std::move(stacks_));
+  idle_.clear(), resident_.clear();  // first, because rules of their engines hold clocks of the checker
   give_back_checker(std::move(checker_));
 }
 
@@ -141,12 +142,19 @@ void Machine::prepare_cta(Cta& cta, Cluster& cluster, u32 index, u32 rank) {
   cta.barriers.clear();
   cta.maps.clear();
   cta.warps.assign(launch.threads / kWarpSize, Warp{});
-  while (cta.warpgroups.size() < launch.threads / kWarpgroupSize)
-    cta.warpgroups.push_back(std::make_unique<WarpgroupEngine>(cta));
-  for (auto& warpgroup : cta.warpgroups) warpgroup->reset();
+  prepare_engines(cta);
   cta.threads.resize(launch.threads);
   const u32 first_stack = (cluster.slot * launch.cluster + rank) * launch.threads;
   for (u32 i = 0; i < launch.threads; ++i) prepare_thread(cta, i, stacks_->at(first_stack + i));
+}
+
+void Machine::prepare_engines(Cta& cta) {
+  const MachineModel& model = context_.model;
+  while (model.warpgroup_engine && cta.warpgroups.size() < context_.launch.threads / kWarpgroupSize)
+    cta.warpgroups.push_back(model.warpgroup_engine(cta));
+  for (auto& warpgroup : cta.warpgroups) warpgroup->reset();
+  if (model.cta_engine && !cta.engine) cta.engine = model.cta_engine(cta);
+  if (cta.engine) cta.engine->reset();
 }
 
 void Machine::prepare_thread(Cta& cta, u32 index, Stack stack) {
@@ -158,7 +166,8 @@ void Machine::prepare_thread(Cta& cta, u32 index, Stack stack) {
   thread.warp = &cta.warps[index / kWarpSize];
   const u32 warpgroup = index / kWarpgroupSize;
   thread.warpgroup = warpgroup < cta.warpgroups.size() ? cta.warpgroups[warpgroup].get() : nullptr;
-  thread.registers = registers_at_launch(context_.launch.threads);
+  thread.registers =
+      static_cast<u32>(context_.model.traits.registers_at_launch(static_cast<int>(context_.launch.threads)));
   prepare(thread.fiber, stack, thread_main);
   thread.head() = {.in_flight_begin = ~u64{0},
                    .in_flight_end = 0,
@@ -314,7 +323,7 @@ void Machine::submit(Operation& operation) {
 
 void Machine::carry_out(Operation& operation) {
   --operation.cta->cluster->operations;
-  if (operation.kind == Operation::Kind::wgmma) return operation.warpgroup->execute_next();
+  if (operation.kind == Operation::Kind::engine) return operation.engine->execute(operation);
   switch (operation.kind) {
     case Operation::Kind::tma_load: land_load(operation); break;
     case Operation::Kind::store_read: read_store(operation); return;  // continues as a write
@@ -325,7 +334,7 @@ void Machine::carry_out(Operation& operation) {
       remote_arrival_landed(*operation.cta->cluster, *this);
       break;
     case Operation::Kind::store_async: land_store(operation); break;
-    case Operation::Kind::wgmma: break;
+    case Operation::Kind::engine: break;
   }
   operations_.give_back(operation);
 }

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "emu/cta.hpp"
+#include "emu/machine_model.hpp"
 #include "emu/operation.hpp"
 #include "emu/schedule.hpp"
 #include "warpwright/host/report.hpp"
@@ -18,6 +19,7 @@ namespace ww::emu {
 
 /// The state that all machines of a launch share, read only.
 struct LaunchContext {
+  const MachineModel& model;
   const arch::KernelEntry& entry;
   const runtime::Launch& launch;
   const EmuOptions& options;
@@ -33,8 +35,8 @@ struct RangeBytes {
 };
 
 struct Counters {
-  u64 ctas = 0, fibers = 0, switches = 0, tma_loads = 0, tma_stores = 0, wgmmas = 0, stores_under_wgmma = 0;
-  u64 results_under_wgmma = 0;
+  u64 ctas = 0, fibers = 0, switches = 0, tma_loads = 0, tma_stores = 0, mmas = 0, stores_under_mma = 0;
+  u64 results_under_mma = 0;
   u64 dsmem_bytes = 0;
   std::vector<CtaWork> work;       // by CTA
   std::vector<RangeBytes> ranges;  // as launch.memory
@@ -101,6 +103,7 @@ class Machine {
   Cluster& idle_cluster();
   void start_cluster(u32 index);
   void prepare_cta(Cta& cta, Cluster& cluster, u32 index, u32 rank);
+  void prepare_engines(Cta& cta);
   void prepare_thread(Cta& cta, u32 index, Stack stack);
   void loop();
   void retire_clusters();

@@ -13,7 +13,7 @@
 namespace ww::emu {
 
 struct Operation {
-  enum class Kind : u8 { tma_load, store_read, store_write, wgmma, remote_arrive, store_async };
+  enum class Kind : u8 { tma_load, store_read, store_write, engine, remote_arrive, store_async };
   Kind kind{};
   Origin origin;
   Cta* cta = nullptr;   // the CTA whose shared memory is read, written or signalled
@@ -26,8 +26,8 @@ struct Operation {
   u32 arrivals = 0;  // remote arrive
   u32 note = 0;      // the checker's
   i64 expect_bytes = 0;
-  WarpgroupEngine* warpgroup = nullptr;
-  std::vector<u8> bytes;  // of a store between its two moments, of a store_async
+  Engine* engine = nullptr;  // executes it, when the kind is engine
+  std::vector<u8> bytes;     // of a store between its two moments, of a store_async
 };
 
 /// Recycles operations, and with them the buffers of stores.

@@ -23,10 +23,6 @@ void check_uniform(Thread& thread, u32 count, bool increase, arch::Site site) {
 
 }  // namespace
 
-u32 registers_at_launch(u32 threads) {
-  return static_cast<u32>(kTraits.registers_at_launch(static_cast<int>(threads)));
-}
-
 RegisterPool make_register_pool(u32 threads) {
   RegisterPool pool;
   pool.changes.resize(ceil_div(threads, kWarpgroupSize));
@@ -36,12 +32,13 @@ RegisterPool make_register_pool(u32 threads) {
 void set_max_registers(Thread& thread, u32 count, bool increase, arch::Site site) {
   Machine& machine = *thread.machine;
   RegisterPool& pool = thread.cta->registers;
-  if (count > u32{kTraits.most_registers} || !kTraits.takes_registers(static_cast<int>(count)))
+  const MachineTraits& traits = machine.context().model.traits;
+  if (count > static_cast<u32>(traits.most_registers) || !traits.takes_registers(static_cast<int>(count)))
     machine.fail({&thread, site},
-                 fmt::format("setmaxnreg {}: expected a multiple of {} from {} to {}", count, kTraits.register_step,
-                             kTraits.fewest_registers, kTraits.most_registers),
+                 fmt::format("setmaxnreg {}: expected a multiple of {} from {} to {}", count, traits.register_step,
+                             traits.fewest_registers, traits.most_registers),
                  Rule::register_budget);
-  if (!thread.warpgroup)
+  if (thread.index / kWarpgroupSize >= thread.cta->threads.size() / kWarpgroupSize)
     machine.fail({&thread, site}, "setmaxnreg by a warp that belongs to no whole warpgroup", Rule::register_budget);
   check_uniform(thread, count, increase, site);
   if (increase ? count < thread.registers : count > thread.registers)

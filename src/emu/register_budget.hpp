@@ -8,8 +8,6 @@
 
 namespace ww::emu {
 
-/// Returns the registers of each thread at launch: an SM's, divided evenly.
-u32 registers_at_launch(u32 threads);
 RegisterPool make_register_pool(u32 threads);
 void set_max_registers(Thread& thread, u32 count, bool increase, arch::Site site);
 

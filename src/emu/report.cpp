@@ -77,9 +77,8 @@ std::string waits_on(const Thread& thread) {
     case Wait::cluster_barrier:
       return fmt::format("cluster barrier: {} of {} threads have arrived", cta.cluster->arrived,
                          cta.cluster->live_threads);
-    case Wait::wgmma:
-      return fmt::format("wgmma wait: {} operations needed, {} done; the warpgroup has not issued them together",
-                         thread.wait_a, thread.warpgroup->executed());
+    case Wait::warpgroup_engine: return thread.warpgroup->waits_on(thread);
+    case Wait::cta_engine: return cta.engine->waits_on(thread);
     case Wait::bulk: return fmt::format("bulk wait for all but {} groups", thread.wait_a);
     case Wait::warp:
       return thread.wait_a == ~0u ? "the other lanes of its warp"

@@ -64,7 +64,7 @@ class Schedule {
 
  private:
   enum class Temper { even, eager, lazy };
-  enum class Victim { tma_load, store_read, store_write, wgmma, remote_arrive, store_async, warp, lane, cta };
+  enum class Victim { tma_load, store_read, store_write, engine, remote_arrive, store_async, warp, lane, cta };
   static constexpr u32 kVictims = static_cast<u32>(Victim::cta) + 1;
 
   struct Waiting {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "emu/barriers.hpp"
+#include "emu/caller.hpp"
 #include "emu/check/checker.hpp"
 #include "emu/emulator.hpp"
 #include "emu/machine.hpp"
@@ -21,23 +22,6 @@ using arch::Site;
 
 Thread& self() { return *current_thread; }
 Machine& machine() { return *self().machine; }
-
-/// Returns the thread, with the module address of its call noted, by which reports find the kernel's own line.
-Thread& called_from(const void* address) {
-  Thread& thread = self();
-  thread.call = address;
-  thread.loads = 0;
-  return thread;
-}
-#define WW_CALLER called_from(__builtin_return_address(0))
-
-/// Does the same for operations without an effect on others, which a thread may repeat while it waits.
-Thread& noted_from(const void* address) {
-  Thread& thread = self();
-  thread.call = address;
-  return thread;
-}
-#define WW_LOOKER noted_from(__builtin_return_address(0))
 
 u32 special(arch::Special which) {
   const Thread& thread = self();
@@ -57,11 +41,6 @@ u32 special(arch::Special which) {
 u64 clock() {
   machine().look_at_clock(self());
   return machine().steps();
-}
-
-WarpgroupEngine& warpgroup(Site site) {
-  if (!self().warpgroup) machine().fail({&self(), site}, "wgmma by a warp that belongs to no whole warpgroup");
-  return *self().warpgroup;
 }
 
 u32 cluster_map(u32 address, u32 rank, Site site) {
@@ -182,25 +161,6 @@ constexpr arch::EmuTable kTable = {
     .tma_prefetch_map = [](const void* map, Site s) { tma_prefetch_map(WW_CALLER, map, s); },
     .bulk_commit = [](Site) { bulk_commit(WW_CALLER); },
     .bulk_wait = [](int pending, bool read_only, Site s) { bulk_wait(WW_CALLER, pending, read_only, s); },
-    .wgmma =
-        [](const arch::WgmmaShape& shape, u64 a, u64 b, bool accumulate, const u32* registers_a, float* registers,
-           arch::WgmmaSteps steps, Site s) {
-          WarpgroupEngine& engine = warpgroup(s);
-          Thread& thread = WW_CALLER;
-          arch::WgmmaCall call{shape, a, b, accumulate, registers_a};
-          for (u32 left = steps.count; left != 0; --left) {
-            engine.deposit(thread, call, registers, s);
-            call.descriptor_a += steps.a;
-            call.descriptor_b += steps.b;
-            call.accumulate = true;
-            if (call.registers_a) call.registers_a += 4;
-          }
-        },
-    .wgmma_commit = [](Site s) { warpgroup(s).commit(WW_CALLER); },
-    .wgmma_wait = [](int pending, float* const* accumulators, int count,
-                     Site s) { warpgroup(s).wait(WW_CALLER, pending, accumulators, count, s); },
-    .wgmma_hand_back = [](const u32* registers_a, int count,
-                          Site s) { warpgroup(s).hand_back(WW_CALLER, registers_a, count, s); },
     .stmatrix = [](u32 address, const u32* registers, int count, bool transposed,
                    Site s) { stmatrix(WW_CALLER, address, registers, count, transposed, s); },
     .ldmatrix = [](u32 address, u32* registers, int count, bool transposed,
@@ -233,10 +193,8 @@ constexpr arch::EmuTable kTable = {
                              Site s) { tensor_map_replace(WW_CALLER, copy, field, dimension, value, s); },
     .tensor_map_release = [](void* map, u32 copy, Site s) { tensor_map_release(WW_CALLER, map, copy, s); },
     .tensor_map_acquire = [](const void* map, Site s) { tensor_map_acquire(WW_CALLER, map, s); },
+    .instructions = [](const char* set, u32 version, u32 bytes) { return find_instructions(set, version, bytes); },
 };
-
-#undef WW_CALLER
-#undef WW_LOOKER
 
 }  // namespace
 

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <memory>
+#include <new>
+#include <type_traits>
 #include <vector>
 
 #include "emu/fiber.hpp"
@@ -12,8 +14,8 @@
 
 namespace ww::emu {
 
+class Engine;
 class Machine;
-class WarpgroupEngine;
 struct Cta;
 struct Thread;
 struct Warp;
@@ -24,7 +26,8 @@ enum class Wait : u8 {
   mbarrier,
   named_barrier,
   cluster_barrier,
-  wgmma,
+  warpgroup_engine,
+  cta_engine,
   bulk,
   warp,
   registers,
@@ -45,6 +48,16 @@ struct BulkGroup {
   u32 unwritten = 0;  // results not yet in global memory
 };
 
+/// What the engine of a warpgroup keeps for one thread; zeros at its start. Here, because the thread's lines are in
+/// caches when it calls its engine.
+struct alignas(8) EngineState {
+  unsigned char bytes[48] = {};
+  template <class T> T& as() {
+    static_assert(sizeof(T) <= sizeof bytes && alignof(T) <= 8 && std::is_trivially_copyable_v<T>);
+    return *std::launder(reinterpret_cast<T*>(bytes));
+  }
+};
+
 /// The kernel's name for a thread.
 struct RoleName {
   const char* name = nullptr;
@@ -54,24 +67,24 @@ struct RoleName {
 // Aligned, because it is prefetched line by line while another thread runs.
 struct alignas(64) Thread {
   Fiber fiber;
-  u32 registers_in_flight = 0;  // accumulators that a tensor core owns
   Machine* machine = nullptr;
   Cta* cta = nullptr;
   Warp* warp = nullptr;
-  WarpgroupEngine* warpgroup = nullptr;  // null when the last warps of a CTA do not form a warpgroup
-  u32 index = 0;                         // in the CTA
-  const void* call = nullptr;            // return address of its last call of the table
-  u32 loads = 0;                         // since its last action that others see
-  u32 check_slot = 0;                    // the checker's name for it
-  void* check_state = nullptr;           // and its state there
+  Engine* warpgroup =
+      nullptr;                 // its warpgroup's engine; null when the machine has none, or for the last warps of a CTA
+                               // when they do not form a warpgroup
+  u32 index = 0;               // in the CTA
+  const void* call = nullptr;  // return address of its last call of the table
+  u32 loads = 0;               // since its last action that others see
+  u32 check_slot = 0;          // the checker's name for it
+  void* check_state = nullptr;  // and its state there
   RoleName role;
 
   Wait wait = Wait::none;
   u32 wait_a = 0, wait_b = 0;  // meaning depends on `wait`
   arch::Site site{};           // of the operation it waits in
 
-  u32 wgmma_issued = 0, wgmma_groups = 0;  // since the start of the kernel
-  u32 wgmma_boundary[8] = {};              // wgmma_issued at each of the last eight commits
+  EngineState engine;  // of its warpgroup's engine
   u32 matrix_stores = 0;
   u32 register_changes = 0, registers = 0;
   u32 cluster_phase = 0;

@@ -289,7 +289,7 @@ void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, cons
   ++machine.counters().tma_stores;
   for (std::size_t w = 0; w < thread.cta->warpgroups.size(); ++w)
     if (w != thread.index / kWarpgroupSize && thread.cta->warpgroups[w]->busy()) {
-      ++machine.counters().stores_under_wgmma;
+      ++machine.counters().stores_under_mma;
       break;
     }
   Operation& operation = machine.new_operation(Operation::Kind::store_read, {&thread, site});

@@ -59,10 +59,13 @@ std::string escaped(std::string_view text, bool lines) {
 std::string printable(std::string_view text) { return escaped(text, false); }
 std::string printable_lines(std::string_view text) { return escaped(text, true); }
 
+std::string accepted_devices(const std::vector<std::string>& emulated) {
+  return fmt::format("auto, {} or cuda:<ordinal>", fmt::join(emulated, ", "));
+}
 std::string accepted_devices() {
-  std::string text = "auto";
-  for (int i = 0; i < kArchs; ++i) text += fmt::format(", {}", machine_of(static_cast<Arch>(i)).emulated_device);
-  return text + " or cuda:<ordinal>";
+  std::vector<std::string> emulated;
+  for (int i = 0; i < kArchs; ++i) emulated.emplace_back(machine_of(static_cast<Arch>(i)).emulated_device);
+  return accepted_devices(emulated);
 }
 std::string quoted(const std::string& text) { return fmt::format("\"{}\"", printable(text)); }
 

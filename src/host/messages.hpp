@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "warpwright/host/result.hpp"
 
@@ -22,6 +23,8 @@ inline std::string quoted(std::string& text) { return quoted(static_cast<const s
 
 /// What Device::open() takes: "auto, emu:sm90 or cuda:<ordinal>".
 std::string accepted_devices();
+/// The same where these are the emulated devices.
+std::string accepted_devices(const std::vector<std::string>& emulated);
 
 /// An integer in [least, most], or the error of `argument`.
 Result<std::int64_t> parse_integer(const std::string& text, const std::string& argument, std::int64_t least,

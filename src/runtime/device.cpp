@@ -15,12 +15,12 @@
 namespace ww {
 namespace {
 
-constexpr std::string_view kEmulator = machine_of(kDefaultArch).emulated_device;
 constexpr std::string_view kCudaPrefix = "cuda:";
 
 /// Lists the devices of this machine for error messages: "emu:sm90, cuda:0 (NVIDIA H200), cuda:1 (...)".
 std::string existing_devices() {
-  std::string list(kEmulator);
+  std::string list;
+  for (const std::string& name : runtime::emulated_devices()) list += (list.empty() ? "" : ", ") + name;
   const runtime::CudaPresence cuda = runtime::cuda_presence();
   for (std::size_t i = 0; i < cuda.devices.size(); ++i)
     list += fmt::format(", cuda:{} ({})", i, cuda.devices[i].description);
@@ -33,7 +33,8 @@ Result<std::shared_ptr<runtime::Backend>> open_cuda(std::string_view name, const
   int ordinal = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
   if (error != std::errc{} || end != digits.data() + digits.size() || ordinal < 0)
-    return failure(ErrorCode::invalid, "device", accepted_devices(), std::string(name), existing_devices());
+    return failure(ErrorCode::invalid, "device", accepted_devices(runtime::emulated_devices()), std::string(name),
+                   existing_devices());
   if (static_cast<std::size_t>(ordinal) >= runtime::cuda_presence().devices.size())
     return failure(ErrorCode::could_not_finish, "device", "one of this machine's: " + existing_devices(),
                    std::string(name));
@@ -44,11 +45,12 @@ Result<std::shared_ptr<runtime::Backend>> open_backend(std::string_view name, co
   if (name == "auto") {
     const runtime::CudaPresence cuda = runtime::cuda_presence();
     if (!cuda.devices.empty() && cuda.devices[0].supported) return runtime::open_cuda_backend(0, options);
-    return runtime::open_emu_backend(options);
+    return runtime::open_emu_backend(runtime::emulated_devices().front(), options);
   }
-  if (name == kEmulator) return runtime::open_emu_backend(options);
+  for (const std::string& emulated : runtime::emulated_devices())
+    if (name == emulated) return runtime::open_emu_backend(name, options);
   if (name.starts_with(kCudaPrefix)) return open_cuda(name, options);
-  return failure(ErrorCode::invalid, "device", accepted_devices(), std::string(name),
+  return failure(ErrorCode::invalid, "device", accepted_devices(runtime::emulated_devices()), std::string(name),
                  "this machine has " + existing_devices());
 }
 

@@ -67,7 +67,20 @@ std::uint64_t memory_available(std::uint64_t otherwise) {
   return otherwise;
 }
 
-Result<LoadedEntry> load_entry(const std::filesystem::path& path, const std::string& name) {
+/// Returns why the machine cannot run a module that uses these instruction sets; empty if it can.
+std::string why_unable(const emu::MachineModel& model, const arch::InstructionPart* parts) {
+  for (const arch::InstructionPart* part = parts; part != nullptr; part = part->next) {
+    if (!emu::has_instructions(model, part->set))
+      return fmt::format("it uses instructions of {}, which {} does not have", part->set, model.traits.emulated_device);
+    if (emu::find_instructions(part->set, part->version, part->bytes) == nullptr)
+      return fmt::format("built for version {} of the instructions of {}, this library has another", part->version,
+                         part->set);
+  }
+  return {};
+}
+
+Result<LoadedEntry> load_entry(const emu::MachineModel& model, const std::filesystem::path& path,
+                               const std::string& name) {
   const auto failed = [&](std::string why) {
     return failure(ErrorCode::could_not_finish, "", "", "", fmt::format("kernel module {}: {}", path.string(), why));
   };
@@ -84,6 +97,7 @@ Result<LoadedEntry> load_entry(const std::filesystem::path& path, const std::str
   if (info == nullptr || info->table_version != arch::kEmuTableVersion)
     return failed(fmt::format("built for table version {}, this library has {}", info ? info->table_version : 0,
                               arch::kEmuTableVersion));
+  if (std::string why = why_unable(model, info->parts); !why.empty()) return failed(std::move(why));
   std::string names;
   for (const arch::KernelEntry* entry = info->kernels; entry != nullptr; entry = entry->next) {
     if (name == entry->name) return LoadedEntry{entry, info->checked != 0};
@@ -107,17 +121,16 @@ thread_local LastRun last_run;
 
 class EmuBackend final : public Backend {
  public:
-  explicit EmuBackend(const DeviceOptions& options) : options_(options) {
+  EmuBackend(const emu::MachineModel& model, const DeviceOptions& options) : model_(model), options_(options) {
     static std::atomic<std::uint64_t> next_id{1};
     id_ = next_id++;
-    info_.arch = kDefaultArch;
-    const MachineTraits traits = machine_of(info_.arch);
-    info_.name = traits.emulated_device;
+    info_.name = model.traits.emulated_device;
     info_.emulated = true;
+    info_.arch = model.arch;
     info_.sms = options.emu.sms > 0 ? options.emu.sms : kMinimumSms;
     info_.memory_bytes = memory_limit();
-    info_.shared_bytes_per_cta = traits.shared_bytes();
-    info_.description = fmt::format("emulated {}, {} SMs, {} arithmetic", traits.target, info_.sms,
+    info_.shared_bytes_per_cta = model.traits.shared_bytes();
+    info_.description = fmt::format("emulated {}, {} SMs, {} arithmetic", model.traits.target, info_.sms,
                                     options.emu.math == EmuMath::exact        ? "exact tensor-core"
                                     : options.emu.math == EmuMath::fp32_chain ? "plain FP32"
                                                                               : "no");
@@ -166,7 +179,7 @@ class EmuBackend final : public Backend {
   Result<std::shared_ptr<const Kernel>> kernel(const KernelSource& source) override {
     return kernels_.get(key_of(source), [&]() -> Result<std::shared_ptr<const Kernel>> {
       WW_TRY(const jit::Compiled compiled, jit::compile_module(source.text, options_.cache_dir, options_.emu.check));
-      WW_TRY(const LoadedEntry loaded, load_entry(compiled.path, source.name));
+      WW_TRY(const LoadedEntry loaded, load_entry(model_, compiled.path, source.name));
       auto kernel = std::make_shared<const EmuKernel>(this, loaded.entry, loaded.hooked);
       if (options_.on_kernel) options_.on_kernel({source.name, compiled.compile_seconds});
       return kernel;
@@ -184,7 +197,7 @@ class EmuBackend final : public Backend {
     last_run.backend = 0;  // a run that fails leaves no statistics
     last_run.check.reset();
     if (options_.emu.check) return check(*kernel, launch, sms);
-    WW_TRY(last_run.stats, emu::run(*kernel->entry, launch, options_.emu, sms));
+    WW_TRY(last_run.stats, emu::run(model_, *kernel->entry, launch, options_.emu, sms));
     last_run.backend = id_;
     return {};
   }
@@ -196,7 +209,7 @@ class EmuBackend final : public Backend {
   }
 
   Result<int> max_active_clusters(const Launch& launch) override {
-    const std::uint32_t most = launch_limits(info_.arch).cluster;
+    const auto most = static_cast<std::uint32_t>(model_.traits.largest_cluster);
     if (launch.cluster < 1 || launch.cluster > most)
       return failure(ErrorCode::invalid, "launch.cluster", fmt::format("1 to {} CTAs", most),
                      fmt::format("{}", launch.cluster));
@@ -215,7 +228,7 @@ class EmuBackend final : public Backend {
 
  private:
   Result<void> check(const EmuKernel& kernel, const Launch& launch, int sms) {
-    last_run.check = emu::check(*kernel.entry, launch, options_.emu, sms, kernel.hooked);
+    last_run.check = emu::check(model_, *kernel.entry, launch, options_.emu, sms, kernel.hooked);
     last_run.stats = last_run.check->stats;
     last_run.backend = id_;
     if (last_run.check->verdict == Verdict::clean) return {};
@@ -250,6 +263,7 @@ class EmuBackend final : public Backend {
     return kernel;
   }
 
+  const emu::MachineModel& model_;
   DeviceOptions options_;
   DeviceInfo info_;
   std::uint64_t id_ = 0;
@@ -259,8 +273,15 @@ class EmuBackend final : public Backend {
 
 }  // namespace
 
-Result<std::shared_ptr<Backend>> open_emu_backend(const DeviceOptions& options) {
-  return std::make_shared<EmuBackend>(options);
+std::vector<std::string> emulated_devices() {
+  std::vector<std::string> names;
+  for (const emu::MachineModel* model : emu::machines()) names.emplace_back(model->traits.emulated_device);
+  return names;
+}
+
+Result<std::shared_ptr<Backend>> open_emu_backend(std::string_view name, const DeviceOptions& options) {
+  if (const emu::MachineModel* model = emu::find_machine(name)) return std::make_shared<EmuBackend>(*model, options);
+  return failure(ErrorCode::invalid, "device", "an emulated device", std::string(name));
 }
 
 }  // namespace ww::runtime

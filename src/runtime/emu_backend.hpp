@@ -4,11 +4,17 @@
 // The machine itself is src/emu/; this file only loads, checks and forwards.
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "runtime/backend.hpp"
 
 namespace ww::runtime {
 
-/// Opens "emu:sm90". It never fails on a machine that can run this program.
-Result<std::shared_ptr<Backend>> open_emu_backend(const DeviceOptions& options);
+/// Returns the names of the emulated devices: "emu:sm90". The first is the one that "auto" opens without a GPU.
+std::vector<std::string> emulated_devices();
+/// Opens one of emulated_devices(). It never fails on a machine that can run this program.
+Result<std::shared_ptr<Backend>> open_emu_backend(std::string_view name, const DeviceOptions& options);
 
 }  // namespace ww::runtime

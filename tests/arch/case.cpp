@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "emu/emulator.hpp"
+#include "emu/sm90/model.hpp"
 #include "kernel_texts.hpp"
 
 namespace ww::arch_test {
@@ -108,7 +109,7 @@ Result<std::vector<u32>> run_in_process(const Case& c, const EmuOptions& options
   WW_TRY(const Params params, params_of(c, in.get(), out.get(), [](const auto& spec) { return emu::encode(spec); }));
   const runtime::MemoryRange memory[] = {{"in", in.get(), c.in.size() * 4, false},
                                          {"out", out.get(), c.out.size() * 4, true}};
-  WW_CHECK(emu::run(*entry, launch_of(c, params, memory), options, 16));
+  WW_CHECK(emu::run(emu::sm90::kModel, *entry, launch_of(c, params, memory), options, 16));
   return std::vector<u32>(out.get(), out.get() + c.out.size());
 }
 

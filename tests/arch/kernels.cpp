@@ -20,7 +20,7 @@
 namespace ww::arch_test {
 
 const arch::KernelEntry* find_kernel(std::string_view name) {
-  arch::installed = *emu::table();
+  arch::install(*emu::table());
   for (const arch::KernelEntry* entry = arch::registered; entry; entry = entry->next)
     if (name == entry->name) return entry;
   return nullptr;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases of kernels/wgmma.hpp: images of K-major operands for each swizzle, the accumulator's fragment, and a chain of
-// the tensor core's own sums (emu/numerics/mma.hpp, which its tests pin to a reference and a run on an H200).
+// the tensor core's own sums (emu/sm90/numerics/mma.hpp, which its tests pin to a reference and a run on an H200).
 #include <bit>
 #include <cstring>
 
 #include "case.hpp"
-#include "emu/numerics/mma.hpp"
+#include "emu/sm90/numerics/mma.hpp"
 #include "warpwright/arch/sm90/matrix_descriptor.hpp"
 
 namespace ww::arch_test {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases of kernels/wgmma_types.hpp and kernels/wgmma_registers.hpp: operands of 128 bytes of K as rows (row, byte of
 // K), put where a descriptor of their major and swizzle has them, against a chain of the tensor core's own sums
-// (emu/numerics/mma.hpp).
+// (emu/sm90/numerics/mma.hpp).
 #include <bit>
 #include <cstring>
 
 #include "case.hpp"
-#include "emu/numerics/mma.hpp"
+#include "emu/sm90/numerics/mma.hpp"
 #include "warpwright/arch/sm90/matrix_descriptor.hpp"
 #include "warpwright/arch/sm90/wgmma.hpp"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "case.hpp"
 
+#include "emu/sm90/model.hpp"
+
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -86,7 +88,9 @@ runtime::Launch Prepared::launch() {
   return launch;
 }
 
-Result<EmuStats> Prepared::run(const EmuOptions& options) { return emu::run(*entry_, launch(), options, 8); }
+Result<EmuStats> Prepared::run(const EmuOptions& options) {
+  return emu::run(emu::sm90::kModel, *entry_, launch(), options, 8);
+}
 
 std::string Prepared::difference() const {
   std::size_t wrong = 0, first = 0;

@@ -4,6 +4,8 @@
 
 #include "case.hpp"
 
+#include "emu/sm90/model.hpp"
+
 namespace ww::check_test {
 namespace {
 
@@ -18,7 +20,7 @@ std::string party_text(const FindingParty& party) {
 }  // namespace
 
 CheckReport Prepared::check(const EmuOptions& options) {
-  return emu::check(*entry_, launch(), options, 8, is_hooked());
+  return emu::check(emu::sm90::kModel, *entry_, launch(), options, 8, is_hooked());
 }
 
 std::string summary(const CheckReport& report) {

@@ -2,6 +2,8 @@
 // Launches of the corpus' GEMM kernels: what launch/gemm_adapter.cpp fills in.
 #include "gemm_cases.hpp"
 
+#include "emu/sm90/model.hpp"
+
 #include <cstdlib>
 #include <stdexcept>
 
@@ -80,9 +82,11 @@ class Gemm : public GemmCase {
                {"workspace", workspace_.data(), static_cast<u64>(plan_.bytes), true}};
     launch_.memory = memory_;
   }
-  Result<EmuStats> run(const EmuOptions& options) override { return emu::run(entry_, fresh(), options, sms()); }
+  Result<EmuStats> run(const EmuOptions& options) override {
+    return emu::run(emu::sm90::kModel, entry_, fresh(), options, sms());
+  }
   CheckReport check(const EmuOptions& options) override {
-    return emu::check(entry_, fresh(), options, sms(), is_hooked());
+    return emu::check(emu::sm90::kModel, entry_, fresh(), options, sms(), is_hooked());
   }
   std::string difference() const override {
     // The next launch with this workspace relies on this.

@@ -19,7 +19,7 @@ CheckReport check_launch(const P& params, const Shape& shape, std::vector<Memory
   request.params_bytes = sizeof(P);
   request.memory = memory;
   request.cross_cta = shape.cross_cta;
-  return check(entry, request, options, shape.sms);
+  return check(sm90::kModel, entry, request, options, shape.sms);
 }
 
 std::string all_of(const CheckReport& report) {

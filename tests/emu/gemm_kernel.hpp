@@ -68,15 +68,15 @@ inline void gemm_multiply(const GemmParams& p, const GemmShared& s, PipelineStat
   for (u32 k = 0; k < p.blocks_k; ++k, state.advance()) {
     t().mbarrier_wait(s.full + 8 * state.index, state.phase, here());
     if (p.release_early) gemm_release(p, s, state.index);
-    t().fence(arch::Fence::wgmma, here());
+    sm90::instructions().fence(here());
     for (u32 i = 0; i < 4; ++i)
       wgmma({{e4m3, e4m3, Major::k, Major::k, 128, 1, 1},
              matrix_descriptor(s.a + state.index * kTileBytes + row * kTile + 32 * i),
              matrix_descriptor(s.b + state.index * kTileBytes + 32 * i),
              i != 0 || (k != 0 && !p.promote)},
             acc, here());
-    t().wgmma_commit(here());
-    t().wgmma_wait(0, accumulators, 1, here());
+    sm90::instructions().commit(here());
+    sm90::instructions().wait(0, accumulators, 1, here());
     if (!p.release_early) gemm_release(p, s, state.index);
     if (p.promote)
       for (int v = 0; v < 64; ++v) sum[v] += acc[v];

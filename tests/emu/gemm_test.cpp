@@ -3,7 +3,7 @@
 // mistakes.
 #include "gemm_kernel.hpp"
 
-#include "emu/numerics/mma.hpp"
+#include "emu/sm90/numerics/mma.hpp"
 
 namespace ww::emu::test {
 namespace {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "emu/emulator.hpp"
+#include "emu/sm90/model.hpp"
 #include "warpwright/arch/common/emu_table.hpp"
 
 namespace ww::emu::test {
@@ -22,7 +23,8 @@ using runtime::TensorMapSpec;
 
 inline const arch::EmuTable& t() { return *table(); }
 inline void wgmma(const arch::WgmmaCall& call, float* registers, arch::Site site) {
-  t().wgmma(call, call.descriptor_a, call.descriptor_b, call.accumulate, call.registers_a, registers, {}, site);
+  sm90::instructions().wgmma(call, call.descriptor_a, call.descriptor_b, call.accumulate, call.registers_a, registers,
+                             {}, site);
 }
 inline u32 thread_index() { return t().special(arch::Special::thread_index); }
 inline u32 cluster_rank() { return t().special(arch::Special::cluster_rank); }
@@ -64,7 +66,7 @@ Result<EmuStats> launch(const P& params, const Shape& shape, std::vector<MemoryR
   request.params_bytes = sizeof(P);
   request.memory = memory;
   request.cross_cta = shape.cross_cta;
-  return run(entry, request, options, shape.sms);
+  return run(sm90::kModel, entry, request, options, shape.sms);
 }
 
 template <class T> MemoryRange range(const char* name, std::vector<T>& data, bool writable = true) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A slow second implementation of the tensor core's fused sum, one output at a time, straight from its definition.
 // Terms are integers with an exponent, alignment is a division of a 128-bit integer, and normalisation is arithmetic on
-// doubles that hold every step exactly. It shares no code with src/emu/numerics.
+// doubles that hold every step exactly. It shares no code with src/emu/sm90/numerics.
 #pragma once
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tensor core's arithmetic against a slow reference, on every target that this CPU supports, bit for bit.
 // Every failure names the seed and the case; operands are a function of both.
-#include "emu/numerics/mma.hpp"
+#include "emu/sm90/numerics/mma.hpp"
 
 #include <gtest/gtest.h>
 

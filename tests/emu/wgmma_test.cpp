@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include "emu/numerics/mma.hpp"
+#include "emu/sm90/numerics/mma.hpp"
 
 namespace ww::emu::test {
 namespace {
@@ -52,8 +52,8 @@ void one_tile(const Params& p) {
   const u32 registers = static_cast<u32>(p.n) / 2;
   for (u32 v = 0; v < registers; ++v) acc[v] = p.c[position(thread_index(), v, p.n)];
   wgmma(call(p), acc, here());
-  t().wgmma_commit(here());
-  t().wgmma_wait(0, accumulators, 1, here());
+  sm90::instructions().commit(here());
+  sm90::instructions().wait(0, accumulators, 1, here());
   for (u32 v = 0; v < registers; ++v) write_global(p.d + position(thread_index(), v, p.n), acc[v]);
 }
 
@@ -115,8 +115,8 @@ void look_early(const Params& p) {
   float* accumulators[] = {acc};
   wgmma(call(p), acc, here());
   write_global(p.d + thread_index(), acc[2]);
-  t().wgmma_commit(here());
-  t().wgmma_wait(0, accumulators, 1, here());
+  sm90::instructions().commit(here());
+  sm90::instructions().wait(0, accumulators, 1, here());
 }
 
 TEST(EmuWgmma, AccumulatorsInFlightAreNaN) {
@@ -131,12 +131,12 @@ void two_groups(const Params& p) {
   float first[4] = {}, second[4] = {};
   float *name_first[] = {first}, *name_second[] = {second};
   wgmma(call(p), first, here());
-  t().wgmma_commit(here());
+  sm90::instructions().commit(here());
   for (int i = 0; i < 3; ++i) wgmma(call(p), second, here());
-  t().wgmma_commit(here());
-  t().wgmma_wait(1, name_first, 1, here());
+  sm90::instructions().commit(here());
+  sm90::instructions().wait(1, name_first, 1, here());
   for (u32 v = 0; v < 4; ++v) write_global(p.d + position(thread_index(), v, 8), first[v]);
-  t().wgmma_wait(0, name_second, 1, here());
+  sm90::instructions().wait(0, name_second, 1, here());
 }
 
 void name_too_early(const Params& p) {
@@ -144,8 +144,8 @@ void name_too_early(const Params& p) {
   float acc[4] = {};
   float* accumulators[] = {acc};
   wgmma(call(p), acc, here());
-  t().wgmma_commit(here());
-  t().wgmma_wait(1, accumulators, 1, here());
+  sm90::instructions().commit(here());
+  sm90::instructions().wait(1, accumulators, 1, here());
 }
 
 void not_committed(const Params& p) {
@@ -153,7 +153,7 @@ void not_committed(const Params& p) {
   float acc[4] = {};
   float* accumulators[] = {acc};
   wgmma(call(p), acc, here());
-  t().wgmma_wait(0, accumulators, 1, here());
+  sm90::instructions().wait(0, accumulators, 1, here());
 }
 
 TEST(EmuWgmma, AWaitHandsBackWhatItsGroupsFinished) {
@@ -192,9 +192,9 @@ void from_registers(const RegisterParams& r) {
   registers_call.descriptor_a = 0, registers_call.registers_a = a;
   wgmma(registers_call, acc, here());
   if (r.clears) std::fill(std::begin(a), std::end(a), 0u);
-  t().wgmma_commit(here());
-  t().wgmma_wait(r.pending, accumulators, r.pending == 0, here());
-  t().wgmma_hand_back(a, 4, here());
+  sm90::instructions().commit(here());
+  sm90::instructions().wait(r.pending, accumulators, r.pending == 0, here());
+  sm90::instructions().hand_back(a, 4, here());
   for (u32 v = 0; v < registers; ++v) write_global(p.d + position(thread_index(), v, p.n), acc[v]);
 }
 
@@ -257,12 +257,12 @@ void bad_wgmma(const BadParams& b) {
   const u32 registers_a[4] = {};
   if (b.which == 9 && thread_index() == 5) bad.registers_a = registers_a;
   wgmma(bad, acc, here());
-  if (b.which != 5 || thread_index() != 3) t().wgmma_commit(here());
+  if (b.which != 5 || thread_index() != 3) sm90::instructions().commit(here());
   if (b.which == 5) wgmma(bad, acc, here());
   if (b.which == 6 && thread_index() == 9) return;
   if (b.which == 6) wgmma(bad, acc, here());
-  if (b.which == 6) t().wgmma_commit(here());
-  t().wgmma_wait(0, accumulators, 1, here());
+  if (b.which == 6) sm90::instructions().commit(here());
+  sm90::instructions().wait(0, accumulators, 1, here());
 }
 
 TEST(EmuWgmma, WrongAndDivergentCallsAreReported) {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "config/config_text.hpp"
-#include "emu/numerics/mma.hpp"
+#include "emu/sm90/numerics/mma.hpp"
 #include "warpwright/arch/common/convert.hpp"
 #include "warpwright/core/meta.hpp"
 #include "warpwright/host/gemm.hpp"

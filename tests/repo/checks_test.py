@@ -143,8 +143,20 @@ class Layers(Planted):
         self.assert_found(layers.check, "__CUDA_ARCH__")
 
     def test_emulator_call_above_arch(self):
-        self.write("include/warpwright/pipeline/bad.hpp", HEAD + "void f() { arch::table->fence(); }\n")
-        self.assert_found(layers.check, "emulator")
+        for call in ("arch::table->fence()", "sm90_table->commit()"):
+            self.write("include/warpwright/pipeline/bad.hpp", HEAD + f"void f() {{ {call}; }}\n")
+            self.assert_found(layers.check, "emulator")
+
+    def test_an_instruction_of_one_machine_in_the_shared_emulator(self):
+        for path in ("src/emu/sm90/engine.cpp", "src/emu/machines.cpp"):
+            self.write(path, HEAD + "// wgmma of sm_90\n")
+        self.write("src/emu/CMakeLists.txt", "add_subdirectory(sm90)\n")
+        self.assertEqual(layers.check(self.root), [])
+        self.write("src/emu/check/bad.cpp", HEAD + "\nvoid wgmma_waited();\n")
+        self.write("src/emu/sm100/bad.cpp", HEAD + "// as Hopper does\n")
+        messages = [finding.message for finding in layers.check(self.root)]
+        self.assertEqual(messages, ["wgmma outside src/emu/sm90, of which alone it is",
+                                    "Hopper outside src/emu/sm90, of which alone it is"])
 
 
 class Limits(Planted):

@@ -2,7 +2,8 @@
 """Which folder may include which. The kernel layers of include/warpwright include themselves and those before them, no
 standard or CUDA header, only arch/ holds assembly, __CUDA_ARCH__ and calls of the emulator's table, and only a few
 folders name the MMA instruction. Every folder of
-include/, src/ and bench/native includes what ARROWS lists, and no folder reaches itself through others.
+include/, src/ and bench/native includes what ARROWS lists, and no folder reaches itself through others. In src/emu what
+belongs to one machine is in that machine's folder.
 
 layers.py <root>          finds what breaks these rules, and a CONTRIBUTING.md whose table is not ARROWS
 layers.py <root> --table  prints that table"""
@@ -17,7 +18,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(\S+)', re.M)
 INSTRUCTIONS = [
     (re.compile(r"\b(asm|__asm__|__asm)\b"), "assembly"),
     (re.compile(r"\b__CUDA_ARCH(_\w+)?__"), "__CUDA_ARCH__"),
-    (re.compile(r"\bEmuTable\b|\b(arch::)?table\s*->"), "a call of the emulator's table"),
+    (re.compile(r"\bEmuTable\b|\b(arch::)?(\w+_)?table\s*->"), "a call of the emulator's table"),
 ]
 # Hopper's MMA instruction, and the arithmetic of its accumulator: the row and column of a thread's values. Folders of
 # include/warpwright other than these take both from atom::Fragment.
@@ -63,6 +64,13 @@ ARROWS: Dict[str, str] = {
     "src/cli": "core config host src/host src/config src/reference src/io src/layout src/measure src/jit "
                "src/runtime src/operations src/check src/facts bench/native",
 }
+# Words of one emulated machine. Only its folder in src/emu and the list of machines have them, because the engines that
+# machines share know a machine by its model alone.
+MACHINE_WORDS = {
+    "sm90": re.compile(r"wgmma|hopper|sm_?90", re.I),
+    "sm100": re.compile(r"tcgen05|blackwell|sm_?100", re.I),
+}
+MACHINE_LIST = "machines.cpp"
 BEGIN, END = "<!-- arrows: tests/repo/layers.py --table -->\n", "<!-- end of arrows -->\n"
 OURS = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
@@ -165,8 +173,26 @@ def check_mma(root: pathlib.Path, layer: str) -> List[tree.Finding]:
     return findings
 
 
+def check_machines(root: pathlib.Path) -> List[tree.Finding]:
+    findings = []
+    for path in tree.files(root, "src/emu"):
+        inside = path.relative_to(root / "src/emu").parts
+        if not tree.is_text(path) or inside == (MACHINE_LIST,):
+            continue
+        for machine, words in MACHINE_WORDS.items():
+            if inside[0] == machine:
+                continue
+            text = path.read_text()
+            for match in words.finditer(text):
+                if path.name == "CMakeLists.txt" and match.group(0) == machine:
+                    continue  # it names the folder
+                findings.append(tree.Finding(path, line_of(text, match.start()),
+                                             f"{match.group(0)} outside src/emu/{machine}, of which alone it is"))
+    return findings
+
+
 def check(root: pathlib.Path) -> List[tree.Finding]:
-    findings = check_arrows(root)
+    findings = check_arrows(root) + check_machines(root)
     for layer in tree.LAYERS:
         for path in tree.files(root, f"include/warpwright/{layer}"):
             text = path.read_text()

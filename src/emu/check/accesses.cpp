@@ -29,9 +29,8 @@ std::string outside(const runtime::Launch& launch, u64 address, u32 bytes) {
 
 bool is_read(Access kind) {
   return kind == Access::load_shared || kind == Access::ldmatrix || kind == Access::load_global ||
-         kind == Access::plain_load || kind == Access::wgmma_a || kind == Access::wgmma_b ||
-         kind == Access::tma_store_source || kind == Access::tma_load_source || kind == Access::tensor_map_copy ||
-         kind == Access::tensor_map_use;
+         kind == Access::plain_load || kind == Access::tma_store_source || kind == Access::tma_load_source ||
+         kind == Access::tensor_map_copy || kind == Access::tensor_map_use;
 }
 
 }  // namespace
@@ -321,72 +320,31 @@ void Checker::bulk_waited(Thread& thread, u32 groups, bool read_only) {
   if (!read_only) self.base = pool_.raise(self.base, self.store_slot + 1, groups);
 }
 
-// --- the tensor core ------------------------------------------------------------------------------
+// --- engines of one machine -----------------------------------------------------------------------
 
-[[gnu::noinline]] void Checker::use_unfenced(Thread& thread, arch::Site site) {
-  report(Rule::accumulator_in_flight, party(thread.check_slot, {}, "use of the accumulator registers"),
-         party(thread.check_slot, site, "wgmma.mma_async"), 0, 0, "registers", "",
-         "a wgmma takes over registers without wgmma.fence after the thread's own use of them");
-}
-
-void Checker::wgmma_deposited(Thread& thread, bool first_use, u32 turn, arch::Site site) {
-  ThreadState& self = state(thread);
-  if (first_use && !self.wgmma_fenced) use_unfenced(thread, site);
-  auto& turns = state(*thread.cta).wgmma_issuers[thread.index / kWarpgroupSize];
-  if (turn == turns.end()) turns.append().clear();
-  std::vector<ClockRef>& issuers = turns[turn];
-  for (const ClockRef& known : issuers)
-    if (known == self.base) return;
-  issuers.push_back(self.base);
-}
-
-void Checker::wgmma_ready(WarpgroupEngine&, Cta& cta, u32 first_warp, u32 turn, const u32* a, u32 a_count, const u32* b,
-                          u32 b_count, Origin origin) {
+void Checker::engine_access(Cta& cta, const EngineAccess& access, const u32* granules, u32 count) {
   CtaState& memory = state(cta);
-  // In order: the last issuer of this operation has issued all before it.
-  auto& turns = memory.wgmma_issuers[first_warp / 4];
-  std::vector<ClockRef>& issuers = turns[turn];
-  auto& thread = const_cast<Thread&>(*origin.thread);
+  auto& thread = const_cast<Thread&>(*access.origin.thread);
   AccessRecord record;
-  record.slot = memory.tensor_slots + first_warp;
-  record.slots = 4;
-  record.epoch = turn + 1;
+  record.slot = access.agent;
+  record.slots = access.agents;
+  record.epoch = access.epoch;
   record.thread = thread.check_slot;
+  record.kind = access.kind;
   record.generic = false;
-  record.site = origin.site;
+  record.site = access.origin.site;
   record.from = thread.call;
-  const auto touch_all = [&](Access kind, const u32* granules, u32 count) {
-    record.kind = kind;
-    Actor actor = actor_of(thread, new_access(record), false, false);
-    actor.self = ~0u;  // all four warps must know; the issuers' own program order does not suffice
-    actor.clocks = issuers.data();
-    actor.clock_count = static_cast<u32>(issuers.size());
-    Granule* const shadow = memory.shadow.data();
-    // Prefetched, because rows of 128 bytes lie a quarter of a KiB apart and were last touched some time ago.
-    for (u32 i = 0; i < count; i += 2) __builtin_prefetch(&shadow[granules[i] / kGranule], 1);
-    touch_each(
-        memory.overflow, count, [=](u32 i) -> Granule& { return shadow[granules[i] / kGranule]; }, actor,
-        cta.check_index, [=](u32 i) { return u64{granules[i]}; });
-    traffic_.copy(kind, origin.site, u64{count} * kGranule, 0, 0);
-  };
-  touch_all(Access::wgmma_a, a, a_count);
-  touch_all(Access::wgmma_b, b, b_count);
-  issuers.clear();
-  turns.drop_first();
-}
-
-void Checker::wgmma_waited(Thread& thread, u32 done) {
-  ThreadState& self = state(thread);
-  const u32 warp = thread.index / kWarpSize;
-  self.base = pool_.raise(self.base, state(*thread.cta).tensor_slots + warp, done);
-}
-
-void Checker::wgmma_handed_back(Thread& thread) { state(thread).wgmma_fenced = false; }
-
-void Checker::registers_touched(Thread& thread, arch::Site issued, arch::Site touched, bool write, const char* how) {
-  report(Rule::accumulator_in_flight, party(thread.check_slot, issued, "wgmma.mma_async"),
-         party(thread.check_slot, touched, write ? "write of its accumulators" : "read of its accumulators"), 0, 0,
-         "registers", "", how);
+  Actor actor = actor_of(thread, new_access(record), access.write, false);
+  actor.self = ~0u;  // all issuers must know; one thread's own program order does not suffice
+  actor.clocks = access.issuers.data();
+  actor.clock_count = static_cast<u32>(access.issuers.size());
+  Granule* const shadow = memory.shadow.data();
+  // Prefetched, because rows of 128 bytes lie a quarter of a KiB apart and were last touched some time ago.
+  for (u32 i = 0; i < count; i += 2) __builtin_prefetch(&shadow[granules[i] / kGranule], 1);
+  touch_each(
+      memory.overflow, count, [=](u32 i) -> Granule& { return shadow[granules[i] / kGranule]; }, actor, cta.check_index,
+      [=](u32 i) { return u64{granules[i]}; });
+  traffic_.copy(access.kind, access.origin.site, u64{count} * kGranule, 0, 0);
 }
 
 bool Checker::in_module(u64 address) {
@@ -416,10 +374,9 @@ void Checker::plain_access(Thread& thread, u64 address, u32 bytes, bool write, c
   if (address - params < context_->launch.params_bytes && !write) return;
   // No debug information is read here; the address in the module stands for the line until the report.
   const arch::Site site{static_cast<const char*>(from), -1};
-  if (thread.on_stack(address)) {  // locals, which include accumulators
-    if (thread.warpgroup && thread.warpgroup->owns(thread, address, bytes))
-      registers_touched(thread, thread.warpgroup->last_issue(), site, write,
-                        "accumulators are touched between a wgmma and the wait that names them");
+  if (thread.on_stack(address)) {  // locals, which include registers of the engines' instructions
+    for (const Engine* engine : {thread.warpgroup, thread.cta->engine.get()})
+      if (engine) engine->local_access(*this, thread, address, bytes, write, site);
     return;
   }
   for (const auto& cta : thread.cta->cluster->ctas)  // shared memory, through the pointer of a call that was checked

@@ -45,7 +45,7 @@ void give_back_checker(std::unique_ptr<Checker> checker) {
 
 void Checker::start_launch(const LaunchContext& context) {
   context_ = &context;
-  traffic_.turn(context.options.traffic);
+  traffic_.start(context.model, context.options.traffic);
   starts_early_ = context.launch.pdl;
   unsupported_.clear();
   module_pages_.clear();  // another module, or an operand, may lie where one was
@@ -92,7 +92,6 @@ void Checker::start_cluster(Cluster& cluster) {
     state.exits = {};
     state.pdl_wait = {};
     state.unwaited = state.waited = {};
-    state.wgmma_issuers.assign(cta->warpgroups.size(), {});
     const u32 count = static_cast<u32>(cta->threads.size());
     const u32 first = new_agents(count);
     for (u32 i = 0; i < count; ++i) {
@@ -102,7 +101,8 @@ void Checker::start_cluster(Cluster& cluster) {
       threads_[first + i].index = i;
       threads_[first + i].cluster = cluster.check_index;
     }
-    state.tensor_slots = new_agents(static_cast<u32>(cta->warps.size()));
+    for (const auto& engine : cta->warpgroups) engine->start_check(*this);
+    if (cta->engine) cta->engine->start_check(*this);
   }
 }
 
@@ -114,7 +114,6 @@ bool Checker::reaches(arch::Scope scope, const ThreadState& a, const ThreadState
 void Checker::fence(Thread& thread, arch::Fence kind, arch::Site) {
   ThreadState& self = state(thread);
   switch (kind) {
-    case arch::Fence::wgmma: self.wgmma_fenced = true; return;
     case arch::Fence::mbarrier_init:
     case arch::Fence::proxy_async_shared:
     case arch::Fence::proxy_async:

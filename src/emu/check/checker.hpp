@@ -3,6 +3,7 @@
 // keeps clocks and shadow memory and collects findings. It changes nothing about the run.
 //   synchronisation  checker.cpp     memory  accesses.cpp     tensor maps  tensor_maps.cpp
 //   dependent launches  early_access.cpp     texts  findings.cpp     traffic  traffic.hpp
+//   rules of one machine's instructions  with its engines, ../<machine>/
 // An asynchronous operation is compared, when it is issued, with every access known by then; later accesses are
 // compared with it.
 #pragma once
@@ -11,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 
@@ -88,13 +90,6 @@ class Checker {
   /// Notes a bulk store. The result goes to tensor_map_used.
   u32 tma_store(Thread& thread, u32 offset, u32 bytes, arch::Site site);
   void bulk_waited(Thread& thread, u32 groups, bool read_only);
-  void wgmma_deposited(Thread& thread, bool first_use_of_registers, u32 turn, arch::Site site);
-  /// Notes that all threads have issued operation `turn`, whose operands are the granules at `a` and `b`.
-  void wgmma_ready(WarpgroupEngine& engine, Cta& cta, u32 first_warp, u32 turn, const u32* a, u32 a_count, const u32* b,
-                   u32 b_count, Origin origin);
-  void wgmma_waited(Thread& thread, u32 done);
-  void wgmma_handed_back(Thread& thread);
-  void registers_touched(Thread& thread, arch::Site issued, arch::Site touched, bool write, const char* how);
   /// Notes a plain load or store of kernel code that is about to happen.
   void plain_access(Thread& thread, u64 address, u32 bytes, bool write, const void* from);
 
@@ -114,6 +109,37 @@ class Checker {
     if (may_be_early(thread)) [[unlikely]]
       tma_early(thread, range, write, site);
   }
+
+  // For the rules of a machine's own engines, which keep their state themselves.
+  /// Adds `count` agents with consecutive numbers: each is known up to an epoch of its own.
+  u32 new_agents(u32 count) {
+    threads_.resize(agents_ + count);
+    ctas_of_slots_.resize(agents_ + count, 0);
+    return std::exchange(agents_, agents_ + count);
+  }
+  /// Returns what the thread knows of the others.
+  const ClockRef& knowledge(const Thread& thread) { return state(thread).base; }
+  /// Notes that the thread now knows what `agent` did up to `epoch`.
+  void learn(Thread& thread, u32 agent, u32 epoch) {
+    ThreadState& self = state(thread);
+    self.base = pool_.raise(self.base, agent, epoch);
+  }
+  /// An asynchronous access of an engine to granules of a CTA's shared memory.
+  struct EngineAccess {
+    Access kind{};
+    u32 agent = 0;                      // the first of those that do it
+    u8 agents = 1;                      // later accesses have to know all of them
+    u32 epoch = 0;                      // of the agents, when it is done
+    Origin origin;                      // the thread that issued it
+    std::span<const ClockRef> issuers;  // what the threads knew when they issued it
+    bool write = false;
+  };
+  /// Notes the access, at issue. `granules` are offsets, multiples of kGranule.
+  void engine_access(Cta& cta, const EngineAccess& access, const u32* granules, u32 count);
+  FindingParty party(u32 thread, arch::Site site, std::string operation, const void* from = nullptr) const;
+  /// Adds a finding unless one of the same rule and lines is known.
+  void report(Rule rule, FindingParty first, FindingParty second, u64 begin, u64 end, std::string space,
+              std::string history, const std::string& what);
 
   // Events that stop a run, findings.cpp.
   void stopped(Rule rule, Origin origin, const std::string& what);
@@ -153,7 +179,6 @@ class Checker {
     u32 last_store_access = 0;
     u32 cluster_round = 0;
     u32 waits = 0;  // blocking waits since its warp was last known to be converged
-    bool wgmma_fenced = false;
     u32 cta = 0, index = 0, cluster = 0;
     RoleName role;
   };
@@ -179,8 +204,6 @@ class Checker {
     std::vector<u32> barriers;   // live, numbers in barriers_
     std::map<u32, u32> foreign;  // last access of each agent that its exit must wait for
     Gathering exits;
-    u32 tensor_slots = 0;                                            // agents of the warps' wgmma reads
-    std::vector<SequenceRing<std::vector<ClockRef>>> wgmma_issuers;  // of each warpgroup, by turn
   };
   struct ClusterState {
     Rounds barrier;
@@ -233,11 +256,6 @@ class Checker {
 
   ThreadState& state(const Thread& thread) { return *static_cast<ThreadState*>(thread.check_state); }
   CtaState& state(const Cta& cta) { return *ctas_[cta.check_index]; }
-  u32 new_agents(u32 count) {
-    threads_.resize(agents_ + count);
-    ctas_of_slots_.resize(agents_ + count, 0);
-    return std::exchange(agents_, agents_ + count);
-  }
   u32 new_access(const AccessRecord& record) {
     accesses_.push_back(record);
     return static_cast<u32>(accesses_.size() - 1);
@@ -284,8 +302,6 @@ class Checker {
   void barrier_event(BarrierState& barrier, const char* what, i64 amount, u32 thread, u32 phase, arch::Site site);
   void check_barrier_use(Thread& thread, BarrierState& barrier, bool async, arch::Site site);
 
-  void use_unfenced(Thread& thread, arch::Site site);
-
   /// Returns whether kernels before this one may still run, as far as the thread knows.
   bool may_be_early(const Thread& thread) {
     if (!starts_early_) return false;
@@ -298,11 +314,8 @@ class Checker {
 
   // findings.cpp
   FindingParty party(const AccessRecord& record) const;
-  FindingParty party(u32 thread, arch::Site site, std::string operation, const void* from = nullptr) const;
   void conflict(Order order, const AccessRecord& old, bool old_write, const Actor& actor, u32 cta, u64 begin, u64 end);
   void uninitialised(const Actor& actor, u32 cta, u64 begin, u64 end);
-  void report(Rule rule, FindingParty first, FindingParty second, u64 begin, u64 end, std::string space,
-              std::string history, const std::string& what);
   std::string history_of(u32 barrier) const;
   std::string space_of(u32 cta, u64& begin, u64& end) const;
   void collect_spans(CheckResult& result);

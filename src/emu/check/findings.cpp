@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "emu/check/checker.hpp"
-#include "emu/check/rules.hpp"
 #include "emu/check/source_lines.hpp"
 #include "emu/machine.hpp"
 #include "emu/memory.hpp"
@@ -28,8 +27,6 @@ const char* name_of(Access kind) {
     case Access::tma_load_source: return "TMA load (read of global memory)";
     case Access::tma_store_source: return "TMA store (read of shared memory)";
     case Access::tma_store: return "TMA store (write of global memory)";
-    case Access::wgmma_a: return "wgmma (read of operand A)";
-    case Access::wgmma_b: return "wgmma (read of operand B)";
     case Access::remote_arrive: return "remote mbarrier arrive";
     case Access::mbarrier: return "mbarrier";
     case Access::tensor_map_replace: return "tensormap.replace";
@@ -41,7 +38,15 @@ const char* name_of(Access kind) {
     case Access::registers: return "registers";
     case Access::barrier_wait: return "wait";
     case Access::exit: return "exit";
+    case Access::of_machines: break;
   }
+  return "";
+}
+
+const char* name_of(Access kind, const MachineModel& model) {
+  if (kind < Access::of_machines) return name_of(kind);
+  for (const AccessText& own : model.accesses)
+    if (own.kind == kind) return own.name;
   return "";
 }
 
@@ -129,7 +134,8 @@ FindingParty Checker::party(u32 thread, arch::Site site, std::string operation, 
 }
 
 FindingParty Checker::party(const AccessRecord& record) const {
-  return party(record.thread, record.site, name_of(record.kind), record.site.line < 0 ? nullptr : record.from);
+  return party(record.thread, record.site, name_of(record.kind, context_->model),
+               record.site.line < 0 ? nullptr : record.from);
 }
 
 std::string Checker::space_of(u32 cta, u64& begin, u64& end) const {
@@ -178,7 +184,7 @@ void Checker::report(Rule rule, FindingParty first, FindingParty second, u64 beg
   finding.end = end;
   finding.space = std::move(space);
   finding.barrier_history = std::move(history);
-  finding.advice = advice_for(rule);
+  finding.advice = advice_for(rule, context_->model);
   finding.text = what;  // one sentence; take_result adds the rest of the report
   findings_.push_back(std::move(finding));
 }

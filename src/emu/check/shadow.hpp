@@ -30,8 +30,6 @@ enum class Access : u8 {
   tma_load_source,
   tma_store_source,
   tma_store,
-  wgmma_a,
-  wgmma_b,
   remote_arrive,
   mbarrier,
   tensor_map_replace,
@@ -43,6 +41,7 @@ enum class Access : u8 {
   registers,
   barrier_wait,
   exit,
+  of_machines = 128,  // from here on, those of the machines' own engines (MachineModel::accesses)
 };
 
 /// One access, shared by all the granules it touched.
@@ -54,7 +53,7 @@ struct AccessRecord {
   u32 phase = 0;      // of that barrier at issue
   u32 with = ~0u;     // a record that ends when this one does
   Access kind{};
-  u8 slots = 1;  // wgmma: four, one for each warp
+  u8 slots = 1;  // consecutive agents, all of which have to be known: one for each warp of a warpgroup
   bool generic = true;
   bool atomic = false;
   bool waited = false;  // a copy: its issuer knew of a griddepcontrol.wait

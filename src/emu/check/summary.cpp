@@ -6,8 +6,6 @@
 
 #include <algorithm>
 
-#include "emu/check/rules.hpp"
-
 namespace ww::emu {
 namespace {
 

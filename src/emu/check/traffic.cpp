@@ -48,7 +48,7 @@ u32 Traffic::line_of(Access kind, arch::Site site) {
     sum.file = site.file ? site.file : "";
     sum.line = site.line;
   }
-  sum.operation = name_of(kind);
+  sum.operation = name_of(kind, *model_);
   return last_line_ = static_cast<u32>(lines_.size() - 1);
 }
 

@@ -12,6 +12,7 @@
 
 #include "emu/check/sectors.hpp"
 #include "emu/check/shadow.hpp"
+#include "emu/machine_model.hpp"
 #include "emu/thread.hpp"
 #include "warpwright/host/report.hpp"
 
@@ -28,8 +29,8 @@ class Traffic {
   /// Returns the sectors; their lines are numbered as those that take() returns.
   std::vector<SectorRun> take_sectors() { return sectors_.take(); }
   std::vector<LineTraffic> take();
-  /// Switches counting on or off.
-  void turn(bool on) { on_ = on; }
+  /// Switches counting on or off, for launches on one machine.
+  void start(const MachineModel& model, bool on) { model_ = &model, on_ = on; }
 
  private:
   struct Line {
@@ -55,6 +56,7 @@ class Traffic {
 
   std::vector<Line> lines_;
   SectorLog sectors_;
+  const MachineModel* model_ = nullptr;
   bool on_ = true;
   std::map<std::pair<const void*, u32>, WarpLine> pending_;
   u32 last_line_ = 0;

@@ -6,6 +6,8 @@
 // below.
 // All operations act for the calling emulated thread. They return when that thread may continue; after an error they
 // never return.
+// Instructions that only some architectures have are in sets of their own (arch/<architecture>/emu_instructions.hpp); a
+// module copies the sets that it uses when it is loaded.
 #pragma once
 
 #include "warpwright/core/dtype.hpp"
@@ -23,7 +25,7 @@ struct Site {
 
 inline constexpr u32 kSharedRankShift = 24;
 inline constexpr u32 kSharedOffsetMask = (1u << kSharedRankShift) - 1;
-inline constexpr u32 kEmuTableVersion = 9;
+inline constexpr u32 kEmuTableVersion = 10;
 
 enum class Special : u32 {
   thread_index,
@@ -44,34 +46,10 @@ enum class Fence : u32 {
   acq_rel_cta,
   acq_rel_cluster,
   acq_rel_gpu,
-  wgmma,  // wgmma.fence.sync.aligned
 };
 enum class ShuffleMode : u32 { index, up, down, butterfly };
 enum class VoteMode : u32 { ballot, any, all };
 enum class TensorMapField : u32 { address, extent, stride };
-
-/// The fixed properties of one wgmma.mma_async m64n<n>.
-struct WgmmaShape {
-  DType type_a, type_b;    // equal, or two FP8 types; D is FP32
-  Major major_a, major_b;  // mn: 16-bit types only
-  int n;                   // 8..256, step 8
-  int scale_a, scale_b;    // +1 or -1
-  bool operator==(const WgmmaShape&) const = default;
-};
-/// One wgmma with its operands: B, and A unless it is in registers, come from shared memory through 64-bit matrix
-/// descriptors.
-struct WgmmaCall : WgmmaShape {
-  u64 descriptor_a, descriptor_b;
-  bool accumulate;                   // false: D = A B
-  const u32* registers_a = nullptr;  // this thread's four registers of A, in place of descriptor_a; read when the MMA
-                                     // executes
-};
-
-/// `count` consecutive instructions. Their descriptors differ by `a` and `b`, and each takes four more registers of A;
-/// all but the first accumulate.
-struct WgmmaSteps {
-  u16 count = 1, a = 0, b = 0;
-};
 
 struct TmaCoordinates {
   i32 at[5];
@@ -82,7 +60,7 @@ struct TmaCoordinates {
 ///   block:  | guard | stack ... | StackHead | unused |
 struct StackHead {
   u64 in_flight_begin,
-      in_flight_end;   // the address range of all accumulators that a tensor core owns; empty when there are none
+      in_flight_end;   // the address range of all registers that an engine owns; empty when there are none
   u64 params, shared;  // the launch's parameters; the shared memory of the thread's CTA
   u32 params_bytes, shared_bytes;
   bool plain_seen;  // a plain access of the thread has been reported
@@ -127,16 +105,6 @@ struct EmuTable {
   void (*bulk_wait)(int pending, bool read_only, Site);  // read_only: sources may be reused, but data need not be
                                                          // visible yet
 
-  // wgmma: `registers` are this thread's n/2 accumulators. The engine owns their values from issue until a wait names
-  // them. The arguments of WgmmaCall are passed separately, because a checked module announces every store to a local
-  // whose address it passes on.
-  void (*wgmma)(const WgmmaShape&, u64 descriptor_a, u64 descriptor_b, bool accumulate, const u32* registers_a,
-                float* registers, WgmmaSteps, Site);
-  void (*wgmma_commit)(Site);
-  void (*wgmma_wait)(int pending, float* const* accumulators, int count, Site);
-  // after a wait: the MMAs have read these registers, which belong to the thread again
-  void (*wgmma_hand_back)(const u32* registers_a, int count, Site);
-
   // Warp matrices, 8x8 of 16-bit items: `address` is this lane's row.
   void (*stmatrix)(u32 address, const u32* registers, int count, bool transposed, Site);
   void (*ldmatrix)(u32 address, u32* registers, int count, bool transposed, Site);
@@ -180,6 +148,9 @@ struct EmuTable {
   void (*tensor_map_replace)(u32 copy, TensorMapField field, int dimension, u64 value, Site);
   void (*tensor_map_release)(void* map, u32 copy, Site);  // all 32 lanes
   void (*tensor_map_acquire)(const void* map, Site);
+
+  // Returns the instruction set of that name, version and size; null when this library has none.
+  const void* (*instructions)(const char* set, u32 version, u32 bytes);
 };
 
 // --- the module's side ----------------------------------------------------------------------------
@@ -193,10 +164,19 @@ struct KernelEntry {
   const KernelEntry* next;
 };
 
+/// An instruction set that a module uses, in a list that static registration builds.
+struct InstructionPart {
+  const char* set;
+  u32 version, bytes;
+  void* operations;  // the module's copy, of `bytes`; zeros until the module is loaded
+  const InstructionPart* next;
+};
+
 struct ModuleInfo {
   u32 table_version;
   u32 checked;  // 1 when plain loads and stores are instrumented
   const KernelEntry* kernels;
+  const InstructionPart* parts;
 };
 
 }  // namespace ww::arch

@@ -28,7 +28,8 @@ __attribute__((used, visibility("hidden"))) inline EmuTable installed asm("warpw
 /// pointer to the table costs two, and -fsanitize=thread does not instrument loads of a constant.
 __attribute__((visibility("hidden"))) extern const EmuTable operations asm("warpwright_operations");
 inline constexpr const EmuTable* table = &operations;
-inline const KernelEntry* registered = nullptr;  // head of the list of this module's kernels
+inline const KernelEntry* registered = nullptr;        // head of the list of this module's kernels
+inline const InstructionPart* needed_parts = nullptr;  // head of the list of the instruction sets that it uses
 
 struct Register {
   explicit Register(KernelEntry& entry) {
@@ -36,6 +37,22 @@ struct Register {
     registered = &entry;
   }
 };
+/// Names an instruction set that this module uses. The part has static storage.
+struct Need {
+  explicit Need(InstructionPart& part) {
+    part.next = needed_parts;
+    needed_parts = &part;
+  }
+};
+
+/// Copies the table and the instruction sets that the module uses. The table is copied last, because from then on the
+/// hooks expect the stack of an emulated thread.
+__attribute__((no_sanitize("thread"))) inline void install(const EmuTable& from) {
+  for (const InstructionPart* part = needed_parts; part; part = part->next)
+    if (const void* set = from.instructions(part->set, part->version, part->bytes))
+      __builtin_memcpy(part->operations, set, part->bytes);
+  installed = from;
+}
 }  // namespace emu
 }  // namespace ww::arch
 
@@ -63,14 +80,14 @@ struct Register {
 #define WW_UNHOOKED inline
 #define WW_ANNOUNCE(address, bytes, write) static_cast<void>(0)
 #endif
-// The table is installed last, because from then on the hooks expect the stack of an emulated thread.
 #define WW_MODULE()                                                                                  \
   extern "C" __attribute__((visibility("default"))) WW_MODULE_UNHOOKED const ::ww::arch::ModuleInfo* \
   warpwright_module(const ::ww::arch::EmuTable* table) {                                             \
     static ::ww::arch::ModuleInfo info;                                                              \
     if (::ww::arch::installed.version == 0) {                                                        \
-      info = {::ww::arch::kEmuTableVersion, WW_MODULE_CHECKED ? 1u : 0u, ::ww::arch::registered};    \
-      if (table->version == ::ww::arch::kEmuTableVersion) ::ww::arch::installed = *table;            \
+      info = {::ww::arch::kEmuTableVersion, WW_MODULE_CHECKED ? 1u : 0u, ::ww::arch::registered,     \
+              ::ww::arch::needed_parts};                                                             \
+      if (table->version == ::ww::arch::kEmuTableVersion) ::ww::arch::install(*table);               \
     }                                                                                                \
     return &info;                                                                                    \
   }

@@ -47,9 +47,24 @@ template <DType kA, DType kB, int kN>
 struct WgmmaRegisters;  // declared here, because most kernels do not include its
                         // file
 }
+#else
+#include "warpwright/arch/sm90/emu_instructions.hpp"
 #endif
 
 namespace ww::arch {
+
+#if !defined(__CUDACC__)
+inline namespace emu {
+/// The emulator's wgmma, under two names for the reason given at `installed`.
+__attribute__((used,
+               visibility("hidden"))) inline Sm90Instructions sm90_installed asm("warpwright_sm90_instructions") = {};
+__attribute__((visibility("hidden"))) extern const Sm90Instructions sm90_operations asm("warpwright_sm90_instructions");
+inline constexpr const Sm90Instructions* sm90_table = &sm90_operations;
+inline InstructionPart sm90_part{kSm90Instructions, kSm90InstructionsVersion, sizeof(Sm90Instructions), &sm90_installed,
+                                 nullptr};
+inline const Need sm90_needed{sm90_part};
+}  // namespace emu
+#endif
 
 /// A 64 x kN FP32 tile of one warpgroup; this thread holds kN / 2 of its values.
 template <int kN> struct Accumulator {
@@ -153,33 +168,33 @@ WW_DEVICE void add_scaled(Accumulator<kN>& d, const Accumulator<kN>& products, f
 }  // namespace ptx
 #else
 inline namespace emu {
-WW_DEVICE void fence(WW_SITE_ONLY) { table->fence(Fence::wgmma, site); }
-WW_DEVICE void commit(WW_SITE_ONLY) { table->wgmma_commit(site); }
+WW_DEVICE void fence(WW_SITE_ONLY) { sm90_table->fence(site); }
+WW_DEVICE void commit(WW_SITE_ONLY) { sm90_table->commit(site); }
 template <MmaOperands kOperands, int kScaleA, int kScaleB, int kN>
 inline constexpr WgmmaShape kShapeOf{kOperands.a, kOperands.b, kOperands.major_a, kOperands.major_b, kN,
                                      kScaleA,     kScaleB};
 template <MmaOperands kOperands, int kScaleA = 1, int kScaleB = 1, int kN>
 WW_DEVICE void mma(Accumulator<kN>& d, MatrixDescriptor a, MatrixDescriptor b, bool accumulate WW_SITE) {
   static_assert(kOperands.exists(), "wgmma: no such operands");
-  table->wgmma(kShapeOf<kOperands, kScaleA, kScaleB, kN>, a.bits, b.bits, accumulate, nullptr, d.r, {}, site);
+  sm90_table->wgmma(kShapeOf<kOperands, kScaleA, kScaleB, kN>, a.bits, b.bits, accumulate, nullptr, d.r, {}, site);
 }
 template <MmaOperands kOperands, int kScaleA = 1, int kScaleB = 1, int kN>
 WW_DEVICE void mma_row(Accumulator<kN>& d, MatrixDescriptor a, MatrixDescriptor b, bool accumulate WW_SITE) {
   static_assert(kOperands.exists(), "wgmma: no such operands");
   constexpr WgmmaSteps kSteps{4, wgmma_step(kOperands.major_a) / 16, wgmma_step(kOperands.major_b) / 16};
-  table->wgmma(kShapeOf<kOperands, kScaleA, kScaleB, kN>, a.bits, b.bits, accumulate, nullptr, d.r, kSteps, site);
+  sm90_table->wgmma(kShapeOf<kOperands, kScaleA, kScaleB, kN>, a.bits, b.bits, accumulate, nullptr, d.r, kSteps, site);
 }
 template <MmaOperands kOperands, int kScaleA = 1, int kScaleB = 1, int kN, int kSteps>
 WW_DEVICE void mma(Accumulator<kN>& d, const AFragment<kSteps>& a, MatrixDescriptor b, bool accumulate WW_SITE) {
   static_assert(kOperands.exists_with_registers(), "wgmma: no such operands with A in registers");
   // A in registers is K-major, whatever the operands say.
   constexpr MmaOperands kThese(kOperands.a, kOperands.b, Major::k, kOperands.major_b);
-  table->wgmma(kShapeOf<kThese, kScaleA, kScaleB, kN>, 0, b.bits, accumulate, a.r, d.r,
-               {kSteps, 0, wgmma_step(kOperands.major_b) / 16}, site);
+  sm90_table->wgmma(kShapeOf<kThese, kScaleA, kScaleB, kN>, 0, b.bits, accumulate, a.r, d.r,
+                    {kSteps, 0, wgmma_step(kOperands.major_b) / 16}, site);
 }
 template <int kPending, class... Accumulators> WW_DEVICE void wait_at(Site site, Accumulators&... accumulators) {
   float* const named[] = {accumulators.r..., nullptr};
-  table->wgmma_wait(kPending, named, sizeof...(Accumulators), site);
+  sm90_table->wait(kPending, named, sizeof...(Accumulators), site);
 }
 template <int kPending> WW_DEVICE void wait(WW_SITE_ONLY) { wait_at<kPending>(site); }
 template <int kPending, int kN> WW_DEVICE void wait(Accumulator<kN>& d WW_SITE) { wait_at<kPending>(site, d); }
@@ -187,7 +202,7 @@ template <int kPending, int kN> WW_DEVICE void wait(Accumulator<kN>& d, Accumula
   wait_at<kPending>(site, d, e);
 }
 template <int kSteps> WW_DEVICE void hand_back(AFragment<kSteps>& a, Site site) {
-  table->wgmma_hand_back(a.r, 4 * kSteps, site);
+  sm90_table->hand_back(a.r, 4 * kSteps, site);
 }
 template <int kPending, int kSteps> WW_DEVICE void wait(AFragment<kSteps>& a WW_SITE) {
   wait_at<kPending>(site);

@@ -3,7 +3,7 @@
 // It is written for any CPU and compiled a second time for AVX2, whose per-lane shifts make it fast.
 // Magnitudes are shifted and the sign is applied afterwards. Outputs that are not normal numbers are computed one by
 // one.
-#include "emu/numerics/mma_term.hpp"
+#include "emu/sm90/numerics/mma_term.hpp"
 
 // The vectors never cross a call that is not inlined, so their calling convention cannot matter.
 #pragma GCC diagnostic ignored "-Wpsabi"

@@ -3,7 +3,7 @@
 // that are not finite. The engines differ only in how they align and add.
 #pragma once
 
-#include "emu/numerics/mma.hpp"
+#include "emu/sm90/numerics/mma.hpp"
 
 namespace ww::emu {
 

@@ -2,7 +2,7 @@
 // The plain alternative to the tensor core's sum: d = fma(a[k], b[k], d) in FP32, k ascending, one rounding a step.
 // It is one defined order, so every target gives the same bits. A NaN result is 0x7FFFFFFF; everything else follows
 // IEEE.
-#include "emu/numerics/mma_term.hpp"
+#include "emu/sm90/numerics/mma_term.hpp"
 #include "warpwright/arch/common/convert.hpp"
 
 namespace ww::emu {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // wgmma: deposits of calls, ordered execution, accumulators in flight, group waits.
-#include "emu/warpgroup_engine.hpp"
+#include "emu/sm90/warpgroup_engine.hpp"
 
 #include <fmt/format.h>
 
@@ -9,11 +9,11 @@
 #include <cstring>
 
 #include "emu/check/checker.hpp"
-#include "emu/descriptor.hpp"
 #include "emu/machine.hpp"
-#include "emu/numerics/mma.hpp"
+#include "emu/sm90/descriptor.hpp"
+#include "emu/sm90/numerics/mma.hpp"
 
-namespace ww::emu {
+namespace ww::emu::sm90 {
 namespace {
 
 /// Compares as 64-bit values, because 127 of 128 threads compare and find equality.
@@ -24,11 +24,13 @@ bool same_call(const arch::WgmmaCall& a, const arch::WgmmaCall& b) {
           (u32{a.accumulate} ^ u32{b.accumulate}) | (u32{!a.registers_a} ^ u32{!b.registers_a})) == 0;
 }
 
+constexpr MmaShape kShape = Sm90().mma[0];
+
 void check_call(Thread& thread, const arch::WgmmaCall& call, arch::Site site) {
   Machine& machine = *thread.machine;
-  if (!kTraits.mma[0].takes_n(call.n))
+  if (!kShape.takes_n(call.n))
     machine.fail({&thread, site}, fmt::format("wgmma: n is {}; expected a multiple of {} from {} to {}", call.n,
-                                              kTraits.mma[0].n_step, kTraits.mma[0].n_least, kTraits.mma[0].n_most));
+                                              kShape.n_step, kShape.n_least, kShape.n_most));
   const bool types =
       is_fp8(call.type_a) ? is_fp8(call.type_b) : call.type_a == call.type_b && call.type_a != DType::f32;
   const bool k_major = call.major_a == Major::k && call.major_b == Major::k;
@@ -66,13 +68,15 @@ void widen_in_flight(Thread& thread, const void* registers, u64 bytes) {
   head.in_flight_end = max(head.in_flight_end, first + bytes);
 }
 
+WgmmaThread& state_of(Thread& thread) { return thread.engine.as<WgmmaThread>(); }
+
 u64 bytes_of_registers(int n) { return static_cast<u64>(n) * 2; }
 
 }  // namespace
 
-WarpgroupEngine::WarpgroupEngine(Cta& cta) : cta_(cta) {
-  task_.kind = Operation::Kind::wgmma;
-  task_.warpgroup = this;
+WarpgroupEngine::WarpgroupEngine(Cta& cta) : Engine(&kKind), cta_(cta) {
+  task_.kind = Operation::Kind::engine;
+  task_.engine = this;
   task_.cta = &cta;
 }
 
@@ -117,7 +121,7 @@ u32 WarpgroupEngine::slot_for(Thread& thread, const float* registers, int n, arc
   check_call(thread, call, site);
   const u32 slot = slot_for(thread, registers, call.n, site);
   last_issue_ = site;
-  operations_.append() = {call, thread.wgmma_groups, 0, slot, fragments_.end(), {&thread, site}};
+  operations_.append() = {call, state_of(thread).groups, 0, slot, fragments_.end(), {&thread, site}};
   if (call.registers_a) fragments_.append();
 }
 
@@ -139,26 +143,27 @@ void WarpgroupEngine::take_registers(Slot& slot, u32 t, float* registers, bool a
 }
 
 void WarpgroupEngine::deposit(Thread& thread, const arch::WgmmaCall& call, float* registers, arch::Site site) {
-  const u32 t = thread.index % kWarpgroupSize, turn = thread.wgmma_issued++;
+  WgmmaThread& own = state_of(thread);
+  const u32 t = thread.index % kWarpgroupSize, turn = own.issued++;
   if (turn == operations_.end()) begin_operation(thread, call, registers, site);
   Wgmma& operation = operations_[turn];
-  if (!same_call(operation.call, call) || operation.group != thread.wgmma_groups) refuse(thread, operation, site);
+  if (!same_call(operation.call, call) || operation.group != own.groups) refuse(thread, operation, site);
   Slot& slot = slots_[operation.slot];
   const bool first_of_a = call.registers_a && take_fragment(thread, operation, call.registers_a);
   if (Checker* checker = thread.machine->checker())
-    checker->wgmma_deposited(thread, slot.in_flight_until[t] == 0 || first_of_a, thread.wgmma_issued - 1, site);
+    rules_.deposited(*checker, thread, slot.in_flight_until[t] == 0 || first_of_a, own.fenced, turn, site);
   if (slot.in_flight_until[t] == 0) {
     take_registers(slot, t, registers, call.accumulate);
-    ++thread.registers_in_flight;
+    ++own.registers_in_flight;
     widen_in_flight(thread, registers, bytes_of_registers(slot.n));
   } else if (slot.registers[t] != registers)
     thread.machine->fail({&thread, site}, "wgmma diverges in its warpgroup: threads name different accumulators",
                          Rule::divergent_call);
-  slot.in_flight_until[t] = thread.wgmma_issued;
+  slot.in_flight_until[t] = own.issued;
   if (++operation.deposits != kWarpgroupSize) return;
   // Descriptors are validated with --math off as well; otherwise one that points outside shared memory would go
   // unreported.
-  if (thread.machine->checker() || !computes()) check_operands(operation, thread.wgmma_issued - 1);
+  if (thread.machine->checker() || !computes()) check_operands(operation, turn);
   ++ready_;
   queue();
 }
@@ -168,10 +173,10 @@ bool WarpgroupEngine::take_fragment(Thread& thread, const Wgmma& operation, cons
   fragments_[operation.fragment][t] = registers_a;
   for (InFlight& fragment : in_flight_a_[t])
     if (fragment.registers == registers_a) {
-      fragment.until = thread.wgmma_issued;
+      fragment.until = state_of(thread).issued;
       return false;
     }
-  InFlight fragment{registers_a, thread.wgmma_issued, {}};
+  InFlight fragment{registers_a, state_of(thread).issued, {}};
   std::memcpy(fragment.seen, registers_a, sizeof fragment.seen);
   in_flight_a_[t].push_back(fragment);
   widen_in_flight(thread, registers_a, sizeof fragment.seen);
@@ -203,16 +208,26 @@ bool WarpgroupEngine::owns(const Thread& thread, u64 address, u32 bytes) const {
   return false;
 }
 
+void WarpgroupEngine::local_access(Checker& checker, Thread& thread, u64 address, u32 bytes, bool write,
+                                   arch::Site site) const {
+  if (owns(thread, address, bytes))
+    WgmmaRules::registers_touched(checker, thread, last_issue_, site, write,
+                                  "accumulators are touched between a wgmma and the wait that names them");
+}
+
+std::string WarpgroupEngine::waits_on(const Thread& thread) const {
+  return fmt::format("wgmma wait: {} operations needed, {} done; the warpgroup has not issued them together",
+                     thread.wait_a, executed());
+}
+
 void WarpgroupEngine::check_operands(const Wgmma& operation, u32 turn) {
   u32 a[2 * 64], b[2 * 256];
   const arch::WgmmaCall& call = operation.call;
   const bool shared_a = !call.registers_a;
   if (shared_a) operand_chunks(cta_, call.descriptor_a, call.major_a, 64, a, "A", operation.origin);
   operand_chunks(cta_, call.descriptor_b, call.major_b, call.n, b, "B", operation.origin);
-  const u32 warp = operation.origin.thread->index / kWarpgroupSize * 4;
   if (Checker* checker = cta_.machine->checker())
-    checker->wgmma_ready(*this, cta_, warp, turn, a, shared_a ? 2 * 64 : 0, b, 2 * static_cast<u32>(call.n),
-                         operation.origin);
+    rules_.ready(*checker, cta_, turn, a, shared_a ? 2 * 64 : 0, b, 2 * static_cast<u32>(call.n), operation.origin);
 }
 
 void WarpgroupEngine::queue() {
@@ -221,9 +236,12 @@ void WarpgroupEngine::queue() {
   cta_.machine->submit(task_);
 }
 
-void WarpgroupEngine::commit(Thread& thread) { thread.wgmma_boundary[thread.wgmma_groups++ % 8] = thread.wgmma_issued; }
+void WarpgroupEngine::commit(Thread& thread) {
+  WgmmaThread& own = state_of(thread);
+  own.boundary[own.groups++ % 8] = own.issued;
+}
 
-void WarpgroupEngine::execute_next() {
+void WarpgroupEngine::execute(Operation&) {
   alignas(64) u8 a[64 * 32], b[256 * 32];
   const Wgmma& operation = operations_[executed()];
   const arch::WgmmaCall& call = operation.call;
@@ -236,7 +254,7 @@ void WarpgroupEngine::execute_next() {
     mma_m64({call.type_a, call.type_b}, call.n, a, b, slots_[operation.slot].values.data(), call.accumulate,
             call.scale_a, call.scale_b, math);
   }
-  ++machine.counters().wgmmas;
+  ++machine.counters().mmas;
   if (call.registers_a) fragments_.drop_first();
   operations_.drop_first();
   queued_ = false;
@@ -254,11 +272,12 @@ void WarpgroupEngine::hand_back(Thread& thread, float* registers, arch::Site sit
       thread.machine->fail({&thread, site}, "wgmma wait names accumulators that are still in flight after it",
                            Rule::accumulator_in_flight);
     if (Checker* checker = thread.machine->checker()) {
-      checker->wgmma_handed_back(thread);
+      state_of(thread).fenced = false;
       u32 changed = 0;
       for (int i = 0; i < slot.n / 2; ++i) changed |= std::bit_cast<u32>(registers[i]) ^ kPoisonBits;
       if (changed != 0)
-        checker->registers_touched(thread, {}, site, true, "accumulators were written between a wgmma and its wait");
+        WgmmaRules::registers_touched(*checker, thread, {}, site, true,
+                                      "accumulators were written between a wgmma and its wait");
     }
     if (computes())
       for_each_pair(t, slot.n, slot.values.data(), registers,
@@ -266,7 +285,7 @@ void WarpgroupEngine::hand_back(Thread& thread, float* registers, arch::Site sit
     else std::fill(registers, registers + slot.n / 2, 0.0f);
     slot.in_flight_until[t] = 0;
     --slot.threads_in_flight;
-    --thread.registers_in_flight;
+    --state_of(thread).registers_in_flight;
     find_in_flight(thread);
     return;
   }
@@ -282,9 +301,10 @@ void WarpgroupEngine::hand_back(Thread& thread, const u32* registers_a, int coun
       thread.machine->fail({&thread, site}, "wgmma wait names registers of A that are still in flight after it",
                            Rule::accumulator_in_flight);
     if (Checker* checker = thread.machine->checker()) {
-      checker->wgmma_handed_back(thread);
+      state_of(thread).fenced = false;
       if (std::memcmp(fragment.seen, fragment.registers, sizeof fragment.seen) != 0)
-        checker->registers_touched(thread, {}, site, true, "registers of A were written between a wgmma and its wait");
+        WgmmaRules::registers_touched(*checker, thread, {}, site, true,
+                                      "registers of A were written between a wgmma and its wait");
     }
     in_flight.erase(in_flight.begin() + static_cast<std::ptrdiff_t>(i));
   }
@@ -294,7 +314,7 @@ void WarpgroupEngine::hand_back(Thread& thread, const u32* registers_a, int coun
 void WarpgroupEngine::find_in_flight(Thread& thread) {
   const u32 t = thread.index % kWarpgroupSize;
   thread.head().in_flight_begin = ~u64{0}, thread.head().in_flight_end = 0;
-  if (thread.registers_in_flight != 0)
+  if (state_of(thread).registers_in_flight != 0)
     for (const Slot& slot : slots_)
       if (slot.in_flight_until[t] != 0) widen_in_flight(thread, slot.registers[t], bytes_of_registers(slot.n));
   for (const InFlight& fragment : in_flight_a_[t]) widen_in_flight(thread, fragment.registers, sizeof fragment.seen);
@@ -305,21 +325,22 @@ void WarpgroupEngine::wait(Thread& thread, int pending, float* const* accumulato
   if (pending < 0 || pending > 7)
     machine.fail({&thread, site}, fmt::format("wgmma wait: {} groups; expected 0 to 7", pending));
   const u32 left = static_cast<u32>(pending);
-  const u32 needed = thread.wgmma_groups > left ? thread.wgmma_boundary[(thread.wgmma_groups - 1 - left) % 8] : 0;
+  const WgmmaThread& own = state_of(thread);
+  const u32 needed = own.groups > left ? own.boundary[(own.groups - 1 - left) % 8] : 0;
   while (executed() < needed) {
     nearest_wait_ = min(nearest_wait_, needed);
     waiters_.push(thread);
-    machine.park(thread, Wait::wgmma, site, needed, executed());
+    machine.park(thread, Wait::warpgroup_engine, site, needed, executed());
   }
   // Prefetched, because the accumulators of a thread that slept have left the caches.
   for (int i = 0; i < count; ++i)
     for (u64 line = 0; line < 4; ++line)
       __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<u64>(accumulators[i]) + 64 * line), 1);
-  if (Checker* checker = machine.checker()) checker->wgmma_waited(thread, needed);
-  const u32 before = thread.registers_in_flight;
+  if (Checker* checker = machine.checker()) rules_.waited(*checker, thread, needed);
+  const u32 before = own.registers_in_flight;
   for (int i = 0; i < count; ++i) hand_back(thread, accumulators[i], site);
-  if (thread.index % kWarpgroupSize == 0 && thread.registers_in_flight > 0 && thread.registers_in_flight < before)
-    ++machine.counters().results_under_wgmma;
+  if (thread.index % kWarpgroupSize == 0 && own.registers_in_flight > 0 && own.registers_in_flight < before)
+    ++machine.counters().results_under_mma;
 }
 
-}  // namespace ww::emu
+}  // namespace ww::emu::sm90

@@ -8,7 +8,7 @@
 // FP8 needs 15 bits a term and processes two k in the halves of each 32-bit lane; bf16 and f16 take a whole lane. The
 // significand of e5m2 is taken with three fraction bits, as e4m3 has them, so that any mix of the two is the same
 // arithmetic.
-#include "emu/numerics/mma_term.hpp"
+#include "emu/sm90/numerics/mma_term.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

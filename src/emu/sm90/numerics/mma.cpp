@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Selects the engine of one tensor-core multiply for this CPU, and sets the floating-point environment in which its
 // results are defined. No arithmetic here.
-#include "emu/numerics/mma.hpp"
+#include "emu/sm90/numerics/mma.hpp"
 
-#include "emu/numerics/mma_term.hpp"
+#include "emu/sm90/numerics/mma_term.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -10,18 +10,30 @@
 #include <array>
 #include <vector>
 
+#include "emu/engine.hpp"
 #include "emu/operation.hpp"
 #include "emu/sequence_ring.hpp"
+#include "emu/sm90/wgmma_rules.hpp"
+#include "warpwright/arch/sm90/emu_instructions.hpp"
 
-namespace ww::emu {
+namespace ww::emu::sm90 {
 
 /// The contents of registers in flight.
 inline constexpr u32 kPoisonBits = 0x7FFFDEAD;
 
-class WarpgroupEngine {
+/// A thread's part of its warpgroup's MMAs (EngineState).
+struct WgmmaThread {
+  u32 issued, groups;       // since the start of the kernel
+  u32 boundary[8];          // `issued` at each of the last eight commits
+  u32 registers_in_flight;  // accumulators that the tensor core owns
+  bool fenced;              // wgmma.fence since a wait returned registers
+};
+
+class WarpgroupEngine final : public Engine {
  public:
   explicit WarpgroupEngine(Cta& cta);
-  void reset();
+  void reset() override;
+  void start_check(Checker& checker) override { rules_.start(checker); }
 
   void deposit(Thread& thread, const arch::WgmmaCall& call, float* registers, arch::Site site);
   void commit(Thread& thread);
@@ -29,15 +41,15 @@ class WarpgroupEngine {
   /// Returns `count` registers of A to the thread after a wait, because they have been read.
   void hand_back(Thread& thread, const u32* registers_a, int count, arch::Site site);
 
-  /// Executes the oldest ready operation. Called by the machine.
-  void execute_next();
-  /// Returns whether the engine owns registers of `thread` in [address, address + bytes).
-  bool owns(const Thread& thread, u64 address, u32 bytes) const;
-  /// Returns where the newest operation was issued.
-  arch::Site last_issue() const { return last_issue_; }
-  u32 executed() const { return operations_.begin(); }
-  /// Returns whether operations are issued and not yet executed.
-  bool busy() const { return operations_.begin() != operations_.end(); }
+  /// Executes the oldest ready operation.
+  void execute(Operation&) override;
+  bool busy() const override { return operations_.begin() != operations_.end(); }
+  std::string waits_on(const Thread& thread) const override;
+  /// Reports an access to registers that the tensor core owns.
+  void local_access(Checker& checker, Thread& thread, u64 address, u32 bytes, bool write,
+                    arch::Site site) const override;
+
+  static constexpr char kKind = 0;
 
  private:
   struct Wgmma {
@@ -63,6 +75,9 @@ class WarpgroupEngine {
                                     // it does
   };
 
+  u32 executed() const { return operations_.begin(); }
+  /// Returns whether the engine owns registers of `thread` in [address, address + bytes).
+  bool owns(const Thread& thread, u64 address, u32 bytes) const;
   void begin_operation(Thread& thread, const arch::WgmmaCall& call, const float* registers, arch::Site site);
   [[noreturn]] void refuse(Thread& thread, const Wgmma& operation, arch::Site site);
   u32 slot_for(Thread& thread, const float* registers, int n, arch::Site site);
@@ -90,6 +105,7 @@ class WarpgroupEngine {
   std::array<std::vector<InFlight>, 128> in_flight_a_;   // by thread
   WaitList waiters_;
   u32 nearest_wait_ = ~0u;  // the fewest operations that any waiter needs
+  WgmmaRules rules_;
 };
 
-}  // namespace ww::emu
+}  // namespace ww::emu::sm90

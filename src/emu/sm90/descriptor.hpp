@@ -12,7 +12,7 @@
 
 #include "emu/cta.hpp"
 
-namespace ww::emu {
+namespace ww::emu::sm90 {
 
 /// Returns the offsets of the 2 `rows` 16-byte chunks of one instruction's operand: the two of each row or, MN-major,
 /// the 16 k of each 8 rows. Reports addresses outside the CTA's memory.
@@ -22,4 +22,4 @@ void operand_chunks(Cta& cta, u64 descriptor, Major major, int rows, u32* offset
 /// memory.
 void gather_rows(Cta& cta, u64 descriptor, Major major, int rows, u8* out, const char* operand, Origin origin);
 
-}  // namespace ww::emu
+}  // namespace ww::emu::sm90

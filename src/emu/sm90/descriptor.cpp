@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decodes matrix descriptors and undoes the swizzle, 16 bytes at a time.
-#include "emu/descriptor.hpp"
+#include "emu/sm90/descriptor.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "emu/machine.hpp"
 #include "emu/tensor_map.hpp"
 
-namespace ww::emu {
+namespace ww::emu::sm90 {
 namespace {
 
 struct Fields {
@@ -89,4 +89,4 @@ void gather_rows(Cta& cta, u64 descriptor, Major major, int rows, u8* out, const
   }
 }
 
-}  // namespace ww::emu
+}  // namespace ww::emu::sm90

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Binds wgmma, as modules call it, to the engine of the calling thread's warpgroup.
+#include "emu/caller.hpp"
+#include "emu/sm90/model.hpp"
+#include "emu/sm90/warpgroup_engine.hpp"
+
+namespace ww::emu::sm90 {
+namespace {
+
+using arch::Site;
+
+WarpgroupEngine& engine_of(Thread& thread, Site site) {
+  Engine* const engine = thread.warpgroup;
+  if (!engine || engine->kind != &WarpgroupEngine::kKind) [[unlikely]] {
+    const bool machine_has = thread.machine->context().model.warpgroup_engine == make_warpgroup_engine;
+    thread.machine->fail({&thread, site}, machine_has ? "wgmma by a warp that belongs to no whole warpgroup"
+                                                      : "wgmma on a machine that does not have it");
+  }
+  return static_cast<WarpgroupEngine&>(*engine);
+}
+
+constexpr arch::Sm90Instructions kOperations = {
+    .fence =
+        [](Site) {
+          Thread& thread = WW_LOOKER;
+          if (thread.warpgroup && thread.warpgroup->kind == &WarpgroupEngine::kKind)
+            thread.engine.as<WgmmaThread>().fenced = true;
+        },
+    .wgmma =
+        [](const arch::WgmmaShape& shape, u64 a, u64 b, bool accumulate, const u32* registers_a, float* registers,
+           arch::WgmmaSteps steps, Site s) {
+          WarpgroupEngine& engine = engine_of(*current_thread, s);
+          Thread& thread = WW_CALLER;
+          arch::WgmmaCall call{shape, a, b, accumulate, registers_a};
+          for (u32 left = steps.count; left != 0; --left) {
+            engine.deposit(thread, call, registers, s);
+            call.descriptor_a += steps.a;
+            call.descriptor_b += steps.b;
+            call.accumulate = true;
+            if (call.registers_a) call.registers_a += 4;
+          }
+        },
+    .commit = [](Site s) { engine_of(*current_thread, s).commit(WW_CALLER); },
+    .wait = [](int pending, float* const* accumulators, int count,
+               Site s) { engine_of(*current_thread, s).wait(WW_CALLER, pending, accumulators, count, s); },
+    .hand_back = [](const u32* registers_a, int count,
+                    Site s) { engine_of(*current_thread, s).hand_back(WW_CALLER, registers_a, count, s); },
+};
+
+}  // namespace
+
+constexpr InstructionSet kInstructions{arch::kSm90Instructions, arch::kSm90InstructionsVersion, sizeof kOperations,
+                                       &kOperations};
+
+const arch::Sm90Instructions& instructions() { return kOperations; }
+
+}  // namespace ww::emu::sm90
