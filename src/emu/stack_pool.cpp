@@ -5,9 +5,9 @@
 #include <sys/mman.h>
 
 #include <cstdint>
-#include <mutex>
 #include <new>
 
+#include "emu/idle_pool.hpp"
 #include "warpwright/arch/common/emu_table.hpp"
 
 namespace ww::emu {
@@ -16,11 +16,9 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kStacksPerSlab = 64;
 constexpr std::size_t kSlabBytes = arch::kStackBlock * kStacksPerSlab;
-constexpr std::size_t kPoolsKept = 16;
 
-std::mutex pools_mutex;
-std::vector<std::unique_ptr<StackPool>>& idle_pools() {
-  static std::vector<std::unique_ptr<StackPool>> pools;
+IdlePool<StackPool, 16>& idle_pools() {
+  static IdlePool<StackPool, 16> pools;
   return pools;
 }
 
@@ -55,17 +53,7 @@ Stack StackPool::at(std::size_t index) {
   return {block + kPage, block + arch::stack_head_offset(reinterpret_cast<u64>(block))};
 }
 
-std::unique_ptr<StackPool> borrow_stacks() {
-  const std::lock_guard lock(pools_mutex);
-  if (idle_pools().empty()) return std::make_unique<StackPool>();
-  auto pool = std::move(idle_pools().back());
-  idle_pools().pop_back();
-  return pool;
-}
-
-void give_back_stacks(std::unique_ptr<StackPool> pool) {
-  const std::lock_guard lock(pools_mutex);
-  if (idle_pools().size() < kPoolsKept) idle_pools().push_back(std::move(pool));
-}
+std::unique_ptr<StackPool> borrow_stacks() { return idle_pools().borrow(); }
+void give_back_stacks(std::unique_ptr<StackPool> pool) { idle_pools().give_back(std::move(pool)); }
 
 }  // namespace ww::emu

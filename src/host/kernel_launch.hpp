@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "warpwright/host/device.hpp"
 #include "warpwright/host/launch.hpp"
@@ -16,6 +17,9 @@ using ww::KernelSource;
 using ww::MemoryRange;
 using ww::SmemSwizzle;
 using ww::TensorMapSpec;
+
+/// Returns the key of a kernel among those of a device.
+inline std::string key_of(const KernelSource& source) { return source.name + '\n' + source.text; }
 
 /// A loaded kernel; it belongs to the backend that made it.
 class Kernel {

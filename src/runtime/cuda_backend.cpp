@@ -15,8 +15,8 @@
 
 #include <fmt/format.h>
 
+#include "host/single_flight.hpp"
 #include "jit/jit.hpp"
-#include "runtime/kernel_cache.hpp"
 #include "runtime/launch_limits.hpp"
 #include "runtime/tensor_map_limits.hpp"
 #include "runtime/watchdog.hpp"
@@ -288,7 +288,7 @@ class CudaBackend final : public Backend {
   DeviceInfo info_;
   std::filesystem::path cache_dir_;
   std::function<void(const KernelEvent&)> on_kernel_;
-  KernelCache<Kernel> kernels_;
+  SingleFlight<std::string, std::shared_ptr<const Kernel>> kernels_;
   mutable std::mutex watchdog_mutex_;
   mutable std::shared_ptr<arch::WatchdogBuffer> watchdog_;  // host memory that kernels write; null until a kernel has a
                                                             // watchdog

@@ -15,8 +15,8 @@
 #include <fmt/format.h>
 
 #include "emu/emulator.hpp"
+#include "host/single_flight.hpp"
 #include "jit/jit.hpp"
-#include "runtime/kernel_cache.hpp"
 #include "runtime/launch_limits.hpp"
 #include "runtime/tensor_map_limits.hpp"
 
@@ -268,7 +268,7 @@ class EmuBackend final : public Backend {
   DeviceInfo info_;
   std::uint64_t id_ = 0;
   std::shared_ptr<Held> held_ = std::make_shared<Held>();
-  KernelCache<Kernel> kernels_;
+  SingleFlight<std::string, std::shared_ptr<const Kernel>> kernels_;
 };
 
 }  // namespace

@@ -198,5 +198,87 @@ TEST(MemoryCache, AFileThatIsGoneIsMadeAgain) {
   EXPECT_EQ(compiles, 2);
 }
 
+using Numbers = SingleFlight<std::string, int>;
+
+/// Calls `call` on as many threads at once.
+template <class Call> void on_threads(int count, Call call) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) threads.emplace_back(call);
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(SingleFlight, AFailureGoesToAllThatWaitedAndTheNextCallTriesAgain) {
+  for (const bool throws : {false, true}) {
+    Numbers numbers;
+    std::atomic<int> makes = 0, failures = 0, entered = 0;
+    on_threads(8, [&] {
+      ++entered;
+      const Result<int> got = numbers.get("key", [&]() -> Result<int> {
+        ++makes;
+        while (entered < 8) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the others wait by now
+        if (throws) throw std::runtime_error("no");
+        return failure(ErrorCode::could_not_finish, {}, {}, {}, "no");
+      });
+      if (!got && got.error().code == ErrorCode::could_not_finish &&
+          got.error().message.find("no") != std::string::npos)
+        ++failures;
+    });
+    EXPECT_EQ(makes, 1);
+    EXPECT_EQ(failures, 8);
+    EXPECT_FALSE(numbers.contains("key"));
+    EXPECT_EQ(numbers.get("key", [] { return Result<int>(5); }).value(), 5);
+    EXPECT_TRUE(numbers.contains("key"));
+  }
+}
+
+TEST(SingleFlight, CallersOfOtherKeysDoNotWait) {
+  Numbers numbers;
+  const Result<int> outer = numbers.get("a", [&]() -> Result<int> {
+    EXPECT_FALSE(numbers.contains("a"));
+    int inner = 0;
+    std::thread([&] { inner = numbers.get("b", [] { return Result<int>(2); }).value(); }).join();
+    return 10 * inner + numbers.get("c", [] { return Result<int>(3); }).value();
+  });
+  EXPECT_EQ(outer.value(), 23);
+}
+
+TEST(SingleFlight, AValueThatIsNotUsableIsMadeAgainOnce) {
+  Numbers numbers;
+  std::atomic<int> made = 0, right = 0;
+  const auto make = [&] { return Result<int>(++made); };
+  EXPECT_EQ(numbers.get("key", make).value(), 1);
+  on_threads(8, [&] {
+    if (numbers.get("key", make, [](int value) { return value != 1; }).value() == 2) ++right;
+  });
+  EXPECT_EQ(made, 2);
+  EXPECT_EQ(right, 8);
+}
+
+TEST(SingleFlight, AValueThatIsClearedWhileItIsMadeIsNotKept) {
+  Numbers numbers;
+  const Result<int> got = numbers.get("key", [&] {
+    numbers.clear();
+    EXPECT_EQ(numbers.get("key", [] { return Result<int>(2); }).value(), 2);
+    return Result<int>(1);
+  });
+  EXPECT_EQ(got.value(), 1);
+  EXPECT_EQ(numbers.get("key", [] { return Result<int>(3); }).value(), 2) << "the newer value";
+}
+
+TEST(SingleFlight, AForkedChildHasTheValues) {
+  Numbers numbers;
+  ASSERT_TRUE(numbers.get("key", [] { return Result<int>(7); }));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool kept = numbers.get("key", [] { return Result<int>(1); }).value() == 7;
+    const bool makes = numbers.get("other", [] { return Result<int>(8); }).value() == 8;
+    ::_exit(kept && makes ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 }  // namespace
 }  // namespace ww::jit

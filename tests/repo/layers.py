@@ -49,7 +49,7 @@ ARROWS: Dict[str, str] = {
     "src/io": "host src/host src/reference",
     "src/layout": "host",
     "src/measure": "host",
-    "src/jit": "core host",
+    "src/jit": "core host src/host",
     "src/emu": "core arch host src/host",
     "src/runtime": "core arch host src/host src/jit src/emu",
     "src/select": "config scheduler host",

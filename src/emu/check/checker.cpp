@@ -4,43 +4,30 @@
 
 #include <fmt/format.h>
 
-#include <mutex>
-
+#include "emu/idle_pool.hpp"
 #include "emu/machine.hpp"
 
 namespace ww::emu {
 
 namespace {
 
-constexpr std::size_t kCheckersKept = 4;
 constexpr u32 kLargestKept = 16;  // CTAs at once; a larger checker's memory is freed
 
-std::mutex idle_mutex;
-std::vector<std::unique_ptr<Checker>>& idle_checkers() {
-  static std::vector<std::unique_ptr<Checker>> idle;
+IdlePool<Checker, 4>& idle_checkers() {
+  static IdlePool<Checker, 4> idle;
   return idle;
 }
 
 }  // namespace
 
 std::unique_ptr<Checker> borrow_checker(const LaunchContext& context) {
-  std::unique_ptr<Checker> checker;
-  {
-    const std::lock_guard lock(idle_mutex);
-    if (!idle_checkers().empty()) {
-      checker = std::move(idle_checkers().back());
-      idle_checkers().pop_back();
-    }
-  }
-  if (!checker) checker = std::make_unique<Checker>();
+  std::unique_ptr<Checker> checker = idle_checkers().borrow();
   checker->start_launch(context);
   return checker;
 }
 
 void give_back_checker(std::unique_ptr<Checker> checker) {
-  if (!checker || checker->largest() > kLargestKept) return;
-  const std::lock_guard lock(idle_mutex);
-  if (idle_checkers().size() < kCheckersKept) idle_checkers().push_back(std::move(checker));
+  if (checker && checker->largest() <= kLargestKept) idle_checkers().give_back(std::move(checker));
 }
 
 void Checker::start_launch(const LaunchContext& context) {

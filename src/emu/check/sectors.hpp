@@ -6,11 +6,10 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
+#include "emu/check/page_map.hpp"
 #include "warpwright/core/dtype.hpp"
 
 namespace ww::emu {
@@ -31,25 +30,12 @@ template <class T> class SectorPages {
   struct Page {
     T read[kSectors] = {}, written[kSectors] = {};
   };
-  Page& at(u32 range, u64 sector) {
-    const u64 key = u64{range} << 48 | sector / kSectors;
-    if (!last_ || key != last_key_) {
-      std::unique_ptr<Page>& page = pages_[key];
-      if (!page) page = std::make_unique<Page>();
-      last_ = page.get(), last_key_ = key;
-    }
-    return *last_;
-  }
-  const std::unordered_map<u64, std::unique_ptr<Page>>& pages() const { return pages_; }
-  void clear() {
-    pages_.clear();
-    last_ = nullptr;
-  }
+  Page& at(u32 range, u64 sector) { return pages_.at(u64{range} << 48 | sector / kSectors); }
+  const std::unordered_map<u64, std::unique_ptr<Page>>& pages() const { return pages_.pages(); }
+  void clear() { pages_.clear(); }
 
  private:
-  std::unordered_map<u64, std::unique_ptr<Page>> pages_;
-  Page* last_ = nullptr;
-  u64 last_key_ = 0;
+  PageMap<Page> pages_;
 };
 
 /// The line that touched each sector first, in one cluster.

@@ -6,10 +6,9 @@
 
 #include <array>
 #include <bit>
-#include <memory>
-#include <unordered_map>
 #include <vector>
 
+#include "emu/check/page_map.hpp"
 #include "warpwright/arch/common/emu_table.hpp"
 
 namespace ww::emu {
@@ -118,26 +117,12 @@ class GlobalShadow {
     Granule granules[kPageBytes / kGranule];
   };
 
-  Granule& at(u64 address) {
-    const u64 number = address / kPageBytes;
-    if (number != last_number_ || !last_) {
-      std::unique_ptr<Page>& page = pages_[number];
-      if (!page) page = std::make_unique<Page>();
-      last_ = page.get();
-      last_number_ = number;
-    }
-    return last_->granules[address % kPageBytes / kGranule];
-  }
-  const std::unordered_map<u64, std::unique_ptr<Page>>& pages() const { return pages_; }
-  void clear() {
-    pages_.clear();
-    last_ = nullptr;
-  }
+  Granule& at(u64 address) { return pages_.at(address / kPageBytes).granules[address % kPageBytes / kGranule]; }
+  const std::unordered_map<u64, std::unique_ptr<Page>>& pages() const { return pages_.pages(); }
+  void clear() { pages_.clear(); }
 
  private:
-  std::unordered_map<u64, std::unique_ptr<Page>> pages_;
-  Page* last_ = nullptr;
-  u64 last_number_ = 0;
+  PageMap<Page> pages_;
 };
 
 }  // namespace ww::emu

@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <map>
-#include <mutex>
+
+#include "host/single_flight.hpp"
 
 extern char** environ;
 
@@ -75,22 +75,22 @@ SourceLines parse(const std::string& text) {
   return lines;
 }
 
-}  // namespace
-
-SourceLines source_lines(const void* address) {
-  static std::mutex mutex;
-  static std::map<const void*, SourceLines> known;
-  const std::lock_guard lock(mutex);
-  const auto [place, fresh] = known.try_emplace(address);
-  if (!fresh) return place->second;
+SourceLines look_up(const void* address) {
   Dl_info module{};
-  if (::dladdr(address, &module) == 0 || module.dli_fname == nullptr) return place->second;
+  if (::dladdr(address, &module) == 0 || module.dli_fname == nullptr) return {};
   const auto offset = static_cast<const char*>(address) - 1 - static_cast<const char*>(module.dli_fbase);
   const std::string hex = fmt::format("0x{:x}", offset);
   const char* const arguments[] = {"addr2line", "-i", "-f", "-e", module.dli_fname, hex.c_str(), nullptr};
-  SourceLines& lines = place->second = parse(output_of(arguments));
+  SourceLines lines = parse(output_of(arguments));
   if (lines.inner_file.empty()) lines.inner_file = lines.outer_file = fmt::format("module+{}", hex);
   return lines;
+}
+
+}  // namespace
+
+SourceLines source_lines(const void* address) {
+  static SingleFlight<const void*, SourceLines> known;
+  return known.get(address, [&] { return Result<SourceLines>(look_up(address)); }).value_or(SourceLines{});
 }
 
 }  // namespace ww::emu
