@@ -170,7 +170,7 @@ def test_quantised_values_round_to_nearest_even_and_saturate(rng, name, kind, la
     drawn = rng.standard_normal(16 * 32 - len(EDGES))
     c = np.concatenate([EDGES, drawn * 2.0 ** rng.integers(-20, 20, drawn.size)]).astype(np.float32).reshape(16, 32)
     amax = np.zeros(1, np.float32)
-    out = warpwright.gemm(a, b, c=c, epilogue="quantise(fma(acc, 0, c:f32))", scalar2=1.0, out_dtype=name, amax=amax)
+    out = warpwright.gemm(a, b, c=c, epilogue="quantise(fma(acc, 0, c:f32))", out_dtype=name, amax=amax)
     expected = np.clip(c + np.float32(0), -largest, largest).astype(kind)  # 0 * acc + -0 is 0
     nan = np.isnan(c)
     assert out.dtype == kind and np.isnan(amax[0])
