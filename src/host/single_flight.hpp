@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values by key, each made once: the first caller of a key makes the value, callers of the same key wait for it, callers
-// of other keys do not. A failure or an exception goes to all that waited and is then forgotten, so that the next call
+// Values by key, each made once: the first caller of a key makes the value, callers of the same key wait for it, and
+// callers of other keys do not. A failure or an exception goes to all that waited and is then forgotten, so that the next call
 // tries again. Nothing is ever evicted: programs have few kernels, and modules must stay loaded while launches are in
 // flight. A process that forks while a value is made cannot have it made in the child.
 #pragma once
@@ -18,8 +18,8 @@ namespace ww {
 
 template <class Key, class Value> class SingleFlight {
  public:
-  /// Returns the value of `key`. Without one, make() makes it; a value that is not usable(value) is made again. Both run
-  /// without a lock held and may ask for other keys. An exception becomes could_not_finish.
+  /// Returns the value of `key`. Without one, make() makes it; a value that is not usable(value) is made again. Both
+  /// run without a lock held and may ask for other keys. An exception becomes could_not_finish.
   template <class Make, class Usable> Result<Value> get(const Key& key, Make&& make, Usable&& usable) {
     std::uint64_t worn = 0;  // number of the entry whose value is not usable
     for (;;) {

@@ -251,7 +251,8 @@ class ToyMachine : public ::testing::Test {
     return done ? "" : done.error().message;
   }
 
-  /// Checks a kernel on emu:toy under some schedules, each of which must find `rule` and nothing else; no rule: nothing.
+  /// Checks a kernel on emu:toy under some schedules, each of which must find `rule` and nothing else; without a rule,
+  /// nothing.
   static void expect(const char* name, int mistake, std::optional<Rule> rule, const char* words = "") {
     for (u64 seed = 0; seed < 6; ++seed) {
       const Device device =

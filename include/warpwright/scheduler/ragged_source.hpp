@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tile source of the ragged kernel. The producer takes items of the list (ragged_tiles.hpp) from a counter, or items
-// c, c + CTAs, ..., and announces each tile in the item ring. The other roles take tiles from the ring and see no table.
+// The tile source of the ragged kernel. The producer takes items of the list (ragged_tiles.hpp) from a counter, or
+// items c, c + CTAs, ..., and announces each tile in the item ring. The other roles take tiles from the ring and see no
+// table.
 //   begin:    the first warp loads the sizes of few groups before the barriers are visible
 //   prepare:  the list, by that warp alone or, if groups are many, by all warps
 //   serve:    one warp of CTA 0 counts the tiles of each width for the report
