@@ -12,8 +12,6 @@ kernel's source are those that it was compiled with."""
 import argparse
 import collections
 import concurrent.futures
-import ctypes
-import glob
 import hashlib
 import json
 import math
@@ -25,34 +23,10 @@ import struct
 import subprocess
 import sys
 
-os.environ["CUDA_CACHE_DISABLE"] = "1"  # or NVRTC returns what it has compiled before, where there is a driver
-FLAGS = ["--gpu-architecture=sm_90a", "-std=c++20", "-fmad=false", "--ptxas-options=-v"]
+from nvrtc import FLAGS, compile_source
+
 HGMMA, QGMMA, OPCODE = 0xdf0, 0xdf3, 0xfff  # the low 12 bits of an instruction of 16 bytes
 Code = collections.namedtuple("Code", "registers spilled warnings instructions wgmma digest")
-
-
-def compile_kernel(library, include, source):
-    """Returns (cubin, log); exits with the log if NVRTC refuses."""
-    headers = sorted(path for path in pathlib.Path(include).rglob("*.hpp") if path.is_file())
-    nvrtc = ctypes.CDLL(library)
-    for builtins in glob.glob(f"{os.path.dirname(os.path.realpath(library))}/libnvrtc-builtins.so.*"):
-        ctypes.CDLL(builtins)
-    many = ctypes.c_char_p * len(headers)
-    names = many(*(str(path.relative_to(include)).encode() for path in headers))
-    texts = many(*(path.read_bytes() for path in headers))
-    program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    nvrtc.nvrtcCreateProgram(ctypes.byref(program), pathlib.Path(source).read_bytes(), b"warpwright_kernel.cu", len(headers),
-                             texts, names)
-    status = nvrtc.nvrtcCompileProgram(program, len(FLAGS), (ctypes.c_char_p * len(FLAGS))(*(f.encode() for f in FLAGS)))
-    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-    log = ctypes.create_string_buffer(size.value)
-    nvrtc.nvrtcGetProgramLog(program, log)
-    if status != 0:
-        sys.exit(f"{source} with {include}:\n{log.value.decode()[:2000]}")
-    nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size))
-    cubin = ctypes.create_string_buffer(size.value)
-    nvrtc.nvrtcGetCUBIN(program, cubin)
-    return cubin.raw, log.value.decode()
 
 
 def sections(cubin):
@@ -114,7 +88,7 @@ def kernels_of(folder):
 
 def main():
     if sys.argv[1:2] == ["one"]:
-        return print(json.dumps(code_of(*compile_kernel(*sys.argv[2:5]))))
+        return print(json.dumps(code_of(*compile_source(*sys.argv[2:5])[:2])))
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("base"), parser.add_argument("head", nargs="?")
     parser.add_argument("--base-results", help="JSON file, read and written")

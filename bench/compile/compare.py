@@ -8,8 +8,6 @@
 their sources. Each compile is a process of its own. A time is the least CPU time of --rounds compiles, because the least
 is what disturbs it least; the count of instructions is not disturbed at all."""
 import argparse
-import ctypes
-import glob
 import json
 import math
 import os
@@ -19,10 +17,9 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 
-os.environ["CUDA_CACHE_DISABLE"] = "1"  # or NVRTC returns what it has compiled before, where there is a driver
-FLAGS = ["--gpu-architecture=sm_90a", "-std=c++20", "-fmad=false", "--ptxas-options=-v"]
+from nvrtc import FLAGS, compile_source
+
 GROUPED = "grouping=row-groups,groups=128"
 CONFIGS = {
     "block-128x128": "scale=block,tile=128x128x128,cluster=1x1,stages=5",
@@ -55,31 +52,6 @@ def write_kernels(program, fake_nvrtc, folder):
             _, at, size, _, _ = ENTRY.unpack_from(data, 120 + ENTRY.size * i)
             if data[at:at + size].startswith(b"// arch="):
                 (folder / f"{name}.cu").write_bytes(data[at:at + size])
-
-
-def compile_once(library, include, source, flags):
-    """Returns (CPU seconds, bytes of the cubin); prints the log and exits if NVRTC refuses."""
-    headers = sorted(path for path in pathlib.Path(include).rglob("*") if path.is_file())
-    nvrtc = ctypes.CDLL(library)
-    for builtins in glob.glob(f"{os.path.dirname(os.path.realpath(library))}/libnvrtc-builtins.so.*"):
-        ctypes.CDLL(builtins)
-    many = ctypes.c_char_p * len(headers)
-    names = many(*(str(path.relative_to(include)).encode() for path in headers))
-    texts = many(*(path.read_bytes() for path in headers))
-    program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    nvrtc.nvrtcCreateProgram(ctypes.byref(program), pathlib.Path(source).read_bytes(), b"warpwright_kernel.cu", len(headers),
-                             texts, names)
-    options = (ctypes.c_char_p * len(flags))(*(flag.encode() for flag in flags))
-    begin = time.process_time()
-    status = nvrtc.nvrtcCompileProgram(program, len(flags), options)
-    seconds = time.process_time() - begin
-    if status != 0:
-        nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-        log = ctypes.create_string_buffer(size.value)
-        nvrtc.nvrtcGetProgramLog(program, log)
-        sys.exit(log.value.decode())
-    nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size))
-    return seconds, size.value
 
 
 def child(arguments, side, name, flags, prefix=()):
@@ -127,7 +99,8 @@ def compare(arguments):
 
 def main():
     if sys.argv[1:2] == ["one"]:
-        return print(*compile_once(*sys.argv[2:5], sys.argv[5:]))
+        made = compile_source(*sys.argv[2:5], sys.argv[5:])
+        return print(made.seconds, len(made.cubin))
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
     kernels = verbs.add_parser("kernels")

@@ -7,11 +7,13 @@ import io
 import json
 import pathlib
 import struct
+import sys
 import tempfile
 import unittest
 from unittest import mock
 
 PATH = pathlib.Path(__file__).resolve().parents[2] / "bench" / "compile" / "code.py"
+sys.path.insert(0, str(PATH.parent))
 SPEC = importlib.util.spec_from_file_location("compile_code", PATH)
 code = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(code)
