@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values by key, each made once: the first caller of a key makes the value, callers of the same key wait for it, and
-// callers of other keys do not. A failure or an exception goes to all that waited and is then forgotten, so that the next call
-// tries again. Nothing is ever evicted: programs have few kernels, and modules must stay loaded while launches are in
-// flight. A process that forks while a value is made cannot have it made in the child.
+// callers of other keys do not. A failure or an exception goes to all that waited and is then forgotten, so that the
+// next call tries again. Nothing is ever evicted: programs have few kernels, and modules must stay loaded while
+// launches are in flight. A process that forks while a value is made cannot have it made in the child.
 #pragma once
 
 #include <cstdint>
