@@ -178,6 +178,14 @@ def test_quantised_values_round_to_nearest_even_and_saturate(rng, name, kind, la
     assert (out.view(np.uint8)[nan] == 0x7F).all()
 
 
+@pytest.mark.parametrize("factor", [0.5, np.array([0.5], np.float32)])
+def test_the_factor_of_quantise_is_scalar2(rng, factor):
+    a, b = integers(rng, (16, 64), BF16), integers(rng, (32, 64), BF16)
+    amax = np.zeros(1, np.float32)
+    out = warpwright.gemm(a, b, epilogue="quantise(acc)", scalar2=factor, out_dtype="e5m2", amax=amax)
+    same(out, (product(a, b) / 2).astype(E5M2))
+
+
 @pytest.mark.parametrize("epilogue", ["quantise_block(acc)", "quantise_block_pow2(acc)"])
 def test_scales_of_e5m2_are_shares_of_its_largest(rng, epilogue):
     a, b = integers(rng, (16, 64), BF16), integers(rng, (256, 64), BF16)

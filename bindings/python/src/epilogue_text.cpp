@@ -96,7 +96,10 @@ class Reader {
     last_ = text_.substr(begin, at_ - begin);
     typed_ += last_;
     if (last_ == "swiglu" || last_ == "swiglu_halves") to_.halved = true;
-    if (last_ == "quantise") to_.quantises = true;
+    if (last_ == "quantise") {
+      to_.quantises = true;
+      to_.role[static_cast<int>(Argument::scalar2) - kFirstOperand] = Role::scalar;  // its factor
+    }
     if (last_ == "quantise_block" || last_ == "quantise_block_pow2") to_.quantises_blocks = true;
     for (const Name& name : kNames)
       if (name.name == last_) return operand(name);
