@@ -125,9 +125,12 @@ class Epilogue(unittest.TestCase):
         result = run(*gemm, "--epilogue", "quantise(acc)", "--out-dtype", "e5m2")
         self.assertEqual(result.returncode, 0, result)
         self.assertIn("d=e5m2", result.stdout)
-        self.refused("--out-dtype", "bf16, f16 or f32", *gemm, "--epilogue", "acc", "--out-dtype", "e5m2")
-        self.refused("--out-dtype", "e4m3 or e5m2: the epilogue quantises", *gemm, "--epilogue", "quantise(acc)",
-                     "--out-dtype", "bf16")
+        for epilogue, kind, expected in (("acc", "e5m2", "bf16, f16 or f32"),
+                                         ("quantise(acc)", "bf16", "e4m3 or e5m2: the epilogue quantises")):
+            result = run(*gemm, "--epilogue", epilogue, "--out-dtype", kind, "--json")
+            self.assertEqual(result.returncode, 3, result)  # unsupported
+            error = json.loads(result.stdout)["error"]
+            self.assertEqual((error["argument"], error["expected"], error["actual"]), ("--out-dtype", expected, kind))
 
     def test_refusals(self) -> None:
         self.array("a", M, K, descr="<f2"), self.array("b", N, K, descr="<f2")
