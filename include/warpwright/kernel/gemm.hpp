@@ -5,6 +5,7 @@
 
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/resolve.hpp"
+#include "warpwright/epilogue/partial_sums.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
 #include "warpwright/kernel/warp_specialised_gemm.hpp"
 #include "warpwright/mainloop/sm90/mainloop.hpp"
@@ -50,7 +51,12 @@ template <GemmConfig kConfig> struct DenseProblem {
     else return 0;
   }
 
-  WW_DEVICE static const config::PartialTiles& partials(const Params& params) { return params.gemm.partials; }
+  using Sums = epilogue::PartialSums<kConfig>;
+  WW_DEVICE static bool complete(const Params& params, Sums& sums,
+                                 typename Mainloop::Accumulator (&acc)[Mainloop::kMmaBlocks],
+                                 const typename Source::Walk& walk, const Tile& tile) {
+    return sums.complete(params.gemm.partials, acc, walk, tile);
+  }
   WW_DEVICE static void scale(const Params& params, int part,
                               typename Mainloop::Accumulator (&acc)[Mainloop::kMmaBlocks], config::TileCoord at) {
     Epilogue::scale(params.gemm, part, acc, at);

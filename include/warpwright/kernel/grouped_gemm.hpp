@@ -59,7 +59,16 @@ template <GemmConfig kConfig> struct RowGroupProblem {
 
   /// Returns whether a consumer warpgroup has rows of the tile.
   WW_DEVICE static bool has_rows(const Tile& tile, int part) { return tile.rows > part * Source::kPartRows; }
-  WW_DEVICE static config::PartialTiles partials(const Params&) { return {}; }
+  /// K is not split.
+  struct Sums {
+    WW_DEVICE Sums(arch::SharedAddress, int) {}
+    WW_DEVICE static void initialize(arch::SharedAddress) {}
+    WW_DEVICE static bool is_first_along_k() { return true; }
+  };
+  WW_DEVICE static bool complete(const Params&, const Sums&, typename Mainloop::Accumulator (&)[Mainloop::kMmaBlocks],
+                                 const typename Source::Walk&, const Tile&) {
+    return true;
+  }
   WW_DEVICE static void scale(const Params& arguments, int part,
                               typename Mainloop::Accumulator (&acc)[Mainloop::kMmaBlocks], const Tile& tile) {
     Epilogue::scale(factors(arguments, tile), part, acc, Epilogue::skip_of(arguments.n));

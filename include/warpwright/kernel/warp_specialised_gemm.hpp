@@ -11,7 +11,6 @@
 #pragma once
 
 #include "warpwright/epilogue/epilogue.hpp"
-#include "warpwright/epilogue/partial_sums.hpp"
 #include "warpwright/kernel/skeleton.hpp"
 #include "warpwright/pipeline/ordered_barrier.hpp"
 
@@ -25,7 +24,7 @@ template <GemmConfig kConfig, class Problem> struct WarpSpecialisedGemm {
   using Loader = typename Problem::Loader;
   using Pipeline = typename Mainloop::Pipeline;
   using Tile = typename Source::Tile;
-  using Sums = epilogue::PartialSums<kConfig>;
+  using Sums = typename Problem::Sums;
 
   // An order is needed beside two consumers, because a barrier distinguishes only consecutive phases and the ring is
   // filled tile by tile.
@@ -91,7 +90,7 @@ template <GemmConfig kConfig, class Problem> struct WarpSpecialisedGemm {
       if (!Source::kMayBeEmpty || source.k_blocks_of(tile) > 0)
         Mainloop::template multiply<Source::kVariesK>(source.k_blocks_of(tile), shared, pipeline, part, acc, order,
                                                       offset);
-      if (!sums.complete(Problem::partials(params), acc, walk, tile)) continue;
+      if (!Problem::complete(params, sums, acc, walk, tile)) continue;
       const auto at = source.at(tile);
       if (!source.is_empty(tile)) Problem::scale(params, part, acc, at);
       Problem::store(params, output, buffer, part, acc, at);
