@@ -122,7 +122,7 @@ Error refuse_word(const Command& command, const std::string& word) {
       }
   return make_error(ErrorCode::invalid, printable(name),
                     "a flag of " + program_name(command) + ", as its --help lists them", quoted(word),
-                    readers.empty() ? "" : "it is one of " + readers);
+                    readers.empty() ? "" : "the commands that have it are " + readers);
 }
 
 /// "--flag=": CLI11 would take the next word for the value. "--switch=value": it would take "true".

@@ -34,7 +34,7 @@ Result<std::shared_ptr<runtime::Backend>> open_cuda(std::string_view name, const
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
   if (error != std::errc{} || end != digits.data() + digits.size() || ordinal < 0)
     return failure(ErrorCode::invalid, "device", accepted_devices(runtime::emulated_devices()), std::string(name),
-                   existing_devices());
+                   "this machine has " + existing_devices());
   if (static_cast<std::size_t>(ordinal) >= runtime::cuda_presence().devices.size())
     return failure(ErrorCode::could_not_finish, "device", "one of this machine's: " + existing_devices(),
                    std::string(name));

@@ -202,7 +202,7 @@ class Flags(unittest.TestCase):
                 status, error = error_of(*words)
                 self.assertEqual((status, error["argument"], error["actual"]), (2, argument, actual))
         self.assertIn("grouped", error_of("nothing")[1]["expected"])
-        self.assertIn("it is one of gemm, grouped", run("explain", "gemm", "--out", "d.npy").stderr)
+        self.assertIn("the commands that have it are gemm, grouped", run("explain", "gemm", "--out", "d.npy").stderr)
 
     def test_words_of_one_list_are_told_in_one_way(self) -> None:
         for words in (["completion"], ["completion", "fish"]):

@@ -31,11 +31,11 @@ def make(folder: pathlib.Path) -> int:
         return 0
     venv.EnvBuilder(with_pip=True, clear=True).create(home)
     command = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-               "--retries", "5" if os.environ.get("CI") else "1", "--timeout", "15", *PACKAGES]
+               "--retries", "5" if os.environ.get("CI", "0") not in ("", "0", "false") else "1", "--timeout", "15", *PACKAGES]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         print(f"pip could not install {', '.join(PACKAGES)}:\n{done.stderr}")
-        return 1 if os.environ.get("CI") else SKIPPED
+        return 1 if os.environ.get("CI", "0") not in ("", "0", "false") else SKIPPED
     mark.write_text(stamp())
     return 0
 
@@ -44,7 +44,7 @@ def test(folder: pathlib.Path, arguments: list) -> int:
     python = folder / "venv" / "bin" / "python"
     if not (folder / "venv" / "made").is_file():
         print("the environment was not made (python.venv says why)")
-        return 1 if os.environ.get("CI") else SKIPPED
+        return 1 if os.environ.get("CI", "0") not in ("", "0", "false") else SKIPPED
     # The tests run without a GPU; JAX would otherwise look for one.
     settings = {"PYTHONPATH": str(folder), "JAX_PLATFORMS": "cpu", "PYTHONDONTWRITEBYTECODE": "1"}
     if "WARPWRIGHT_SANITIZER" in os.environ:  # the interpreter is not sanitized, and leaks on purpose

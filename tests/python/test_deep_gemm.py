@@ -188,6 +188,23 @@ def test_what_is_not_supported_says_so():
     assert not hasattr(deep_gemm, "fp8_gemm_nt_skip_head_mid") and not hasattr(deep_gemm, "einsum")
 
 
+def test_compile_mode_writes_nothing():
+    """Not even D = C or D = 0, which take no kernel of this library."""
+    a, b = (torch.zeros(rows, 0, dtype=torch.bfloat16, device=DEVICE) for rows in (16, 32))
+    d, c = torch.full((2, 16, 32), 7.0, device=DEVICE)
+    deep_gemm.set_compile_mode(1)
+    try:
+        deep_gemm.bf16_gemm_nt(a, b, d)
+        deep_gemm.bf16_gemm_nt(a, b, d, c * 2)
+    finally:
+        deep_gemm.set_compile_mode(0)
+    assert (d == 7).all()
+    deep_gemm.bf16_gemm_nt(a, b, d, c * 2)
+    assert (d == 14).all()
+    deep_gemm.bf16_gemm_nt(a, b, d)
+    assert (d == 0).all()
+
+
 def test_compile_mode_and_counts():
     before = deep_gemm.call_counts().get("bf16_gemm_nt", 0)
     d = empty(8, 64)

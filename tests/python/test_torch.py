@@ -6,6 +6,7 @@ torch = pytest.importorskip("torch")
 
 import torch.nn.functional as F  # noqa: E402
 
+import warpwright  # noqa: E402
 import warpwright.torch as wwt  # noqa: E402
 from torch_cases import DEVICE, FP8, by_blocks, integers, offsets, powers, product  # noqa: E402
 
@@ -193,6 +194,26 @@ def test_groups_of_k_of_scaled_grouped_mm(ends, alignment, compiled):
     for g, (i, j) in enumerate(zip((0, *ends), ends)):
         scales = sx.view(3, 48, 1)[g].double() * sy.view(3, 1, 64)[g].double()
         assert torch.equal(got[g], (product(x[:, i:j], dy[:, i:j]) * scales).bfloat16())
+
+
+def test_alignment_of_groups_of_rows():
+    """It reaches the product, which would otherwise choose a kernel for groups of any size, and is checked."""
+    a, b = integers((256, 128), 26, FP8), integers((2, 48, 128), 27, FP8)
+    one, offs = powers((1,), 28), offsets((128, 256))
+
+    def layer(alignment):
+        return wwt.scaled_grouped_mm(a, b.mT, one, Recipe.TensorWise, one, Recipe.TensorWise, offs=offs,
+                                     alignment=alignment)
+
+    assert torch.equal(layer(128), layer(1))
+    before = warpwright.plan_cache_size()
+    layer(64)
+    assert warpwright.plan_cache_size() == before + 1
+    for bad in (0, -128):
+        with pytest.raises(warpwright.InvalidError, match="alignment"):
+            layer(bad)
+        with pytest.raises(warpwright.InvalidError, match="alignment"):
+            wwt.scaled_grouped_mm(a, b[0].mT, one, Recipe.TensorWise, one, Recipe.TensorWise, offs=offs, alignment=bad)
 
 
 def test_other_shapes_of_scaled_grouped_mm():

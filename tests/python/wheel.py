@@ -71,7 +71,7 @@ def main():
     reached = run([*pip, "download", "-q", "--no-deps", "-d", work / "tools", "auditwheel", "abi3audit"])
     if reached.returncode != 0:
         print("skipped: no package index is reached")
-        return 1 if os.environ.get("CI") else SKIPPED
+        return 1 if os.environ.get("CI", "0") not in ("", "0", "false") else SKIPPED
     checked([*pip, "wheel", "--no-deps", "-v", "-w", wheels, copy])
     wheel, = wheels.glob("warpwright-*.whl")
     names = zipfile.ZipFile(wheel).namelist()

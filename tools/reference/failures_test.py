@@ -69,7 +69,7 @@ def main() -> int:
     wrong = [reason for reason in [without_generators()] if reason]
     if shutil.which("doxygen") is None:
         print("doxygen is not installed", *wrong)
-        return 1 if wrong or os.environ.get("CI") else 77
+        return 1 if wrong or os.environ.get("CI", "0") not in ("", "0", "false") else 77
     if complaints(GOOD):
         wrong.append(f"expected no complaint, got {complaints(GOOD)}")
     for fault, (old, new, word) in FAULTS.items():

@@ -28,14 +28,16 @@ bool check_lengths(const Description& d, const CheckDescription& check) {
   const std::int64_t groups = d.operation == WW_GROUPED_GEMM ? d.grouped.groups : d.k_grouped.groups;
   const std::int64_t rows = d.operation == WW_GROUPED_GEMM ? d.grouped.rows : d.k_grouped.k;
   const ww_encoding encoding = d.operation == WW_GROUPED_GEMM ? d.grouped.encoding : d.k_grouped.encoding;
-  const auto fits = [](const auto& list, std::int64_t want, const char* name) {
-    return list.empty() || static_cast<std::int64_t>(list.size()) == want ||
-           invalid(name, std::to_string(want) + " integers", std::to_string(list.size()));
+  // `more` is a part of the count of its own, because groups are any 64-bit number here.
+  const auto fits = [](const auto& list, std::int64_t want, int more, const char* name) {
+    return list.empty() || static_cast<std::int64_t>(list.size()) - more == want ||
+           invalid(name, std::to_string(want) + (more > 0 ? " + 1 integers" : " integers"),
+                   std::to_string(list.size()));
   };
   if (dense) return true;
-  const std::int64_t sizes = encoding == WW_INDPTR ? groups + 1 : encoding == WW_ROW_IDS ? rows : groups;
-  return fits(check.counts, groups, "counts") && fits(check.sizes, sizes, "sizes") &&
-         fits(check.sizes2, groups, "sizes2");
+  return fits(check.counts, groups, 0, "counts") &&
+         fits(check.sizes, encoding == WW_ROW_IDS ? rows : groups, encoding == WW_INDPTR, "sizes") &&
+         fits(check.sizes2, groups, 0, "sizes2");
 }
 
 PyObject* can_implement(PyObject*, PyObject* args) {

@@ -6,7 +6,7 @@
 
 The operations are calls through XLA's foreign function interface. They may be captured in command buffers, and are
 opaque to XLA's partitioner: wrap them in jax.shard_map. Under vmap the calls are made one after another; pass a batch
-to gemm instead. Kernels are compiled when a function is traced, never during an execution.
+to gemm instead. Kernels are compiled when a function is traced, or for other devices before its first execution.
 """
 import functools
 import re

@@ -160,6 +160,8 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, 
                                     that there are none.
     mat_a (G, M, K), mat_b (G, K, N)  a batch, without offs.
 
+    alignment               a promise that every group has a multiple of so many rows, or columns of K
+
     scale_a, scale_b, scale_recipe_a, scale_recipe_b, swizzle_a, swizzle_b, bias, output_dtype, contraction_dim and
     use_fast_accum are those of scaled_mm(); there is no bias for groups of K.
     """
@@ -168,6 +170,8 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, 
     _refuse(swizzle_a, swizzle_b, contraction_dim)
     of_a, of_b = _single("scale_a", scale_a), _single("scale_b", scale_b)
     dtype = _output(output_dtype)
+    if alignment < 1:
+        raise invalid("alignment", "a positive number", alignment)
     if mat_a.dim() == 3 and mat_b.dim() == 3 and offs is None:
         return gemm(mat_a, mat_b.transpose(-2, -1), of_a, of_b, scale=recipe, bias=bias, out_dtype=dtype)
     if offs is None:
@@ -176,7 +180,7 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: Scale, 
         raise invalid("offs", "int32 in one dimension", f"{offs.dtype} of shape {tuple(offs.shape)}")
     if mat_a.dim() == 2 and mat_b.dim() == 3:
         return grouped_gemm(mat_a, mat_b.transpose(-2, -1), offs, of_a.reshape(-1) if recipe == "row-column" else of_a,
-                            of_b, scale=recipe, bias=bias, zero_outside=True, out_dtype=dtype)
+                            of_b, scale=recipe, bias=bias, zero_outside=True, alignment=alignment, out_dtype=dtype)
     if mat_a.dim() == 2 and mat_b.dim() == 2:
         if bias is not None:
             raise NotImplementedError("bias: expected None for groups of K, got a tensor")

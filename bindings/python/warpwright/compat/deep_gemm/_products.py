@@ -82,7 +82,8 @@ def _dense(name: str, a: torch.Tensor, b: torch.Tensor, d: torch.Tensor, c: Opti
     if _empty(d):
         return
     if a.shape[-1] == 0:
-        d.zero_() if c is None else d.copy_(c)
+        if not _state.settings.compile_mode:
+            d.zero_() if c is None else d.copy_(c)
         return
     if alpha is not None and alpha != 1:
         given["alpha"] = float(alpha)
