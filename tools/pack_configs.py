@@ -18,10 +18,10 @@ DENSE = ["--scale block", "--scale tensor", "--dtype bf16"]
 GROUPED = [f"{types} --encoding {encoding}" for types in ("--scale block", "--dtype bf16")
            for encoding in ("offsets", "row-ids", "masked")] + ["--dtype bf16 --layout nn"]
 K_GROUPED = ["--dtype bf16", "--dtype e4m3", "--dtype e4m3 --packing per-group"]
-# Casts of activations and weights, for both outputs or one, and transposes of FP8 weights. No layer is counted for them.
+# Casts of activations and weights, for both outputs or one, transposes of FP8 weights, and exponents of scales. No layer is counted for them.
 CASTS = [f"quantize={block},x={x},q={q},rows={rows},transposed={transposed}" for block in ("1x128", "128x128")
          for x, q in (("bf16", "e4m3"), ("f32", "e4m3"), ("f16", "e4m3"), ("bf16", "e5m2"))
-         for rows, transposed in ((1, 0), (0, 1), (1, 1))] + ["transpose=e4m3", "transpose=e5m2"]
+         for rows, transposed in ((1, 0), (0, 1), (1, 1))] + ["transpose=e4m3", "transpose=e5m2", "pack=ue8m0"]
 
 
 def dense_shapes(model, parallel):
@@ -95,7 +95,7 @@ def main():
                 for config, count in listed(arguments.program, verb, flags, path, scratch):
                     counts[config] += count
     head = ["# Written by tools/pack_configs.py from bench/cases/models.json. A line is a config, and the number of",
-            "# problems among the layers of those models that run it on an H200; or a cast or transpose to FP8."]
+            "# problems among the layers of those models that run it on an H200; or a cast, transpose or packing."]
     body = [f"{config}  # {count}" for config, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
     OUTPUT.write_text("\n".join(head + body + CASTS) + "\n")
     print(f"{OUTPUT}: {len(body)} configs of {sum(counts.values())} problems, {len(CASTS)} casts")

@@ -218,8 +218,10 @@ constexpr FlagRow kFlags[] = {
     // the kernel
     {"--config", &F::config, "KEY=VALUE,...", "kernel config, as the program prints it; what is left out is chosen",
      kAny, kAll},
-    {"--config", &F::config, "KEY=VALUE,...", "the config of the one kernel to make, as the program prints it", kNone,
-     kPrepare},
+    {"--config", &F::config, "KEY=VALUE,...",
+     "the kernel to make: a config as the program prints it, quantize=1x128,x=bf16,q=e4m3,rows=1,transposed=0 (a cast) "
+     "or transpose=e4m3 or pack=ue8m0 (exponents of scales)",
+     kNone, kPrepare},
     {"--variant", &F::variant, "auto|contiguous|masked|descriptors|ragged", "which kernel", kRows, kAll},
     {"--tile-scheduler", &F::tile_scheduler, "auto|single|static|dynamic|stream-k|split-k",
      "how tiles are handed out: tile_scheduler= of the config (default auto)", kGemm, kAll},
@@ -241,7 +243,7 @@ constexpr FlagRow kFlags[] = {
     {"--top", &F::top, "INT", "how many runners-up to compare with (default 3)", kAny, kExplain},
     {"--cases", &F::cases, "FILE", "JSON list of problems (default the one problem of the flags)", kAny,
      kBench | kPrepare},
-    {"--configs", &F::configs, "FILE", "configs of kernels to make, one in a line; # starts a comment", kNone,
+    {"--configs", &F::configs, "FILE", "kernels to make, one in a line as --config has it; # starts a comment", kNone,
      kPrepare},
     {"--list", &F::list, "FILE", "compile nothing: write the configs that an H200 would run, as --configs reads them",
      kEveryOperation, kPrepare},

@@ -10,7 +10,7 @@
 namespace ww {
 namespace {
 
-constexpr std::string_view kQuantize = "quantize=", kTranspose = "transpose=";
+constexpr std::string_view kQuantize = "quantize=", kTranspose = "transpose=", kPack = "pack=";
 
 struct KeyValue {
   std::string_view key, value;
@@ -56,15 +56,20 @@ std::string text_of_cast(const config::QuantizeKind& kind) {
                      name_of(kind.q), config::text_of(kind.rows), config::text_of(kind.transposed));
 }
 
-bool names_quantize(std::string_view text) { return text.starts_with(kQuantize) || text.starts_with(kTranspose); }
+bool names_quantize(std::string_view text) {
+  return text.starts_with(kQuantize) || text.starts_with(kTranspose) || text.starts_with(kPack);
+}
 
-Result<std::variant<QuantizeProblem, TransposeProblem>> parse_quantize(std::string_view text) {
+Result<std::variant<QuantizeProblem, TransposeProblem, PackScalesProblem>> parse_quantize(std::string_view text) {
   constexpr std::int64_t kOneTile = config::kQuantizeTile;
   if (text.starts_with(kTranspose)) {
     TransposeProblem transpose{.n = kOneTile, .k = kOneTile};
     WW_TRY(transpose.type, parse_dtype(text.substr(kTranspose.size()), "transpose"));
     return transpose;
   }
+  if (text == kPackScales) return PackScalesProblem{.m = 1, .k = 1};
+  if (text.starts_with(kPack))
+    return failure(ErrorCode::invalid, "pack", "ue8m0", config::quoted(text.substr(kPack.size())));
   QuantizeProblem quantize{.m = kOneTile, .k = kOneTile};
   std::set<std::string_view> seen;
   for (std::string_view rest = text; !rest.empty();) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels of casts and transposes as text and back, beside the texts of configs: what lists of kernels name them by.
-//   quantize=1x128,x=bf16,q=e4m3,rows=1,transposed=0        transpose=e4m3
+//   quantize=1x128,x=bf16,q=e4m3,rows=1,transposed=0        transpose=e4m3        pack=ue8m0
 // Missing keys have the values above.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "warpwright/config/quantize_arguments.hpp"
+#include "warpwright/host/pack_scales.hpp"
 #include "warpwright/host/quantize.hpp"
 #include "warpwright/host/result.hpp"
 
@@ -19,10 +20,13 @@ std::string to_text(const config::QuantizeKind& kind);
 /// Returns the text of a cast, also where no kernel has those types.
 std::string text_of_cast(const config::QuantizeKind& kind);
 
-/// Whether `text` means a cast or a transpose rather than a config.
+/// The text of the one kernel that packs exponents of scales.
+inline constexpr std::string_view kPackScales = "pack=ue8m0";
+
+/// Whether `text` means a cast, a transpose or the packing of scales rather than a config.
 bool names_quantize(std::string_view text);
 
 /// Returns a problem of one tile that has the kernel of `text`. Errors name the key.
-Result<std::variant<QuantizeProblem, TransposeProblem>> parse_quantize(std::string_view text);
+Result<std::variant<QuantizeProblem, TransposeProblem, PackScalesProblem>> parse_quantize(std::string_view text);
 
 }  // namespace ww

@@ -68,7 +68,8 @@ Error compiling_is_off(std::string_view source, const std::string& looked, const
   const std::string kernel = headline(source);
   // These are texts that --config takes; the program makes the other kernels of the library with any config.
   const auto begins = [&](const char* key) { return kernel.starts_with(key); };
-  const std::string config = begins("arch=") || begins("quantize=") || begins("transpose=") ? kernel : "CONFIG";
+  const bool takes = begins("arch=") || begins("quantize=") || begins("transpose=") || begins("pack=");
+  const std::string config = takes ? kernel : "CONFIG";
   return make_error(ErrorCode::could_not_finish, "kernel",
                     "one that need not be compiled, because WARPWRIGHT_JIT=off forbids it", kernel,
                     fmt::format("it is not {}; to make it: warpwright prepare --config '{}' {}", looked, config, flag));

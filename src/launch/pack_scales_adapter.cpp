@@ -37,7 +37,7 @@ std::int64_t packed_span(const PackScalesProblem& p) {
 }  // namespace
 
 runtime::KernelSource pack_scales_source() {
-  return {"ww_pack_fp32_into_ue8m0", R"(// exponents of float32 scales, four to a word
+  return {"ww_pack_fp32_into_ue8m0", R"(// pack=ue8m0
 #include "warpwright/kernel/pack_scales.hpp"
 using Kernel = ww::kernel::PackScales;
 WW_KERNEL(ww_pack_fp32_into_ue8m0, Kernel::kThreads, ww::config::PackScalesArguments, params) { Kernel::run(params); }

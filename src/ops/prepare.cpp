@@ -21,6 +21,7 @@
 #include "host/messages.hpp"
 #include "jit/keys.hpp"
 #include "jit/pack.hpp"
+#include "launch/pack_scales_adapter.hpp"
 #include "launch/plan_sources.hpp"
 #include "launch/quantize_adapter.hpp"
 #include "ops/gemm_choice.hpp"
@@ -81,6 +82,13 @@ requires std::is_same_v<Problem, QuantizeProblem> || std::is_same_v<Problem, Tra
   WW_TRY(const QuantizeProblem valid, ops::validate(problem));
   return needed(valid);
 }
+Result<Needed> needed(const PackScalesProblem& problem, const GemmOptions&, const ops::LaunchTarget&) {
+  WW_CHECK(can_implement(problem));
+  Needed made{{}, std::string(kPackScales)};
+  if (problem.batch > 0 && problem.m > 0 && (problem.k > 0 || problem.words > 0))
+    made.sources.push_back(adapters::pack_scales_source());
+  return made;
+}
 
 Result<GemmConfig> resolved(const GemmConfig& config) {
   if (config.grouping == Grouping::dense) {
@@ -118,6 +126,9 @@ PreparedKernel unmade(std::size_t i, const PrepareCase& given, const Error& erro
   } else if (const auto* transpose = std::get_if<TransposeProblem>(&given.problem)) {
     kernel.text = fmt::format("transpose={}", name_of(transpose->type));
     kernel.error = with_argument(error, "transpose, " + error.argument);
+  } else if (std::holds_alternative<PackScalesProblem>(given.problem)) {
+    kernel.text = kPackScales;
+    kernel.error = with_argument(error, "pack, " + error.argument);
   } else {
     const auto* config = std::get_if<GemmConfig>(&given.problem);
     kernel.config = config ? *config : given.options.config;

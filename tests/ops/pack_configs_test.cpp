@@ -3,6 +3,7 @@
 // same key. NVRTC is a stand-in whose cubins are their sources.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <random>
 #include <set>
@@ -60,6 +61,15 @@ TEST(Packs, ListsResolvedConfigs) {
     ASSERT_EQ(planned.failed, 0u) << planned.kernels[0].error->message;
     EXPECT_EQ(planned.kernels[0].text, line) << "nothing is left open";
   }
+}
+
+TEST(Packs, HoldThePackingOfScales) {
+  const auto lines = listed_configs();
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), "pack=ue8m0"), 1);
+  const PrepareCase problem[] = {{PackScalesProblem{.m = 300, .k = 7}}, case_of("pack=ue8m0")};
+  const Prepared planned = plan_kernels(problem);
+  ASSERT_EQ(planned.kernels.size(), 1u);
+  EXPECT_EQ(planned.kernels[0].text, "pack=ue8m0");
 }
 
 // Layers of DeepSeek-V3, Qwen3 and Llama 3.1, which bench/cases/models.json has.

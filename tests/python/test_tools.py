@@ -55,12 +55,12 @@ def test_prepare_reports_progress_and_failures():
 
 
 def test_prepare_takes_kernels_as_text():
-    texts = ["quantize=1x128,x=bf16,q=e4m3,rows=1,transposed=1", "transpose=e4m3"]
+    texts = ["quantize=1x128,x=bf16,q=e4m3,rows=1,transposed=1", "transpose=e4m3", "pack=ue8m0"]
     report = warpwright.prepare([*texts, "quantize=1x128,transposed=1", "transpose=bf16"], "emu:sm90")
     assert [kernel["config"] for kernel in report["kernels"]] == [*texts, "transpose=bf16"]
-    assert [kernel["ok"] for kernel in report["kernels"]] == [True, True, False]
-    assert report["kernels"][0]["cases"] == [0, 2]
-    for text, argument in (("quantize=1x64", "quantize, key quantize"), ("tile=1", "config, key tile"), ("\0", "problems")):
+    assert [kernel["ok"] for kernel in report["kernels"]] == [True, True, True, False]
+    assert report["kernels"][0]["cases"] == [0, 3]
+    for text, argument in (("quantize=1x64", "quantize, key quantize"), ("pack=e5m2", "pack"), ("tile=1", "config, key tile"), ("\0", "problems")):
         with pytest.raises(warpwright.InvalidError) as caught:
             warpwright.prepare([text], "emu:sm90")
         assert caught.value.argument == argument
@@ -84,6 +84,8 @@ def test_checks():
     assert report["verdict"] == "clean"
     with pytest.raises(warpwright.InvalidError) as caught:
         warpwright.check(GroupedProblem(2, 40, 64, 128), counts=[10, 20, 10])
+    with pytest.raises(warpwright.InvalidError, match=r"sizes: expected 9223372036854775807 \+ 1 integers, got 2"):
+        warpwright.check(GroupedProblem(2 ** 63 - 1, 40, 64, 128, encoding="indptr"), sizes=[0, 40])
     assert caught.value.argument == "counts"
 
 

@@ -17,21 +17,24 @@
 #include "warpwright/host/gemm.hpp"
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
+#include "warpwright/host/pack_scales.hpp"
 #include "warpwright/host/quantize.hpp"
 
 namespace ww {
 
 /// What one kernel is compiled for: a dense product, groups of rows, groups of K, a cast to FP8, a transpose of FP8
-/// matrices, or a config. The kernel of a config depends on no problem: fields that the config leaves open get their
-/// defaults. `options` are those of products.
+/// matrices, the packing of scales, or a config. The kernel of a config depends on no problem: fields that the config
+/// leaves open get their defaults. `options` are those of products.
 struct PrepareCase {
   // what is to be planned later
-  std::variant<GemmProblem, GroupedProblem, KGroupedProblem, GemmConfig, QuantizeProblem, TransposeProblem> problem;
+  std::variant<GemmProblem, GroupedProblem, KGroupedProblem, GemmConfig, QuantizeProblem, TransposeProblem,
+               PackScalesProblem>
+      problem;
   GemmOptions options = {};  // and with which options
 };
 
 /// Returns the case of a kernel as text: a config, "quantize=1x128,x=bf16,q=e4m3,rows=1,transposed=0" (a cast; missing
-/// keys have these values, and 128x128 is the other block), or "transpose=e4m3".
+/// keys have these values, and 128x128 is the other block), "transpose=e4m3", or "pack=ue8m0" (exponents of scales).
 Result<PrepareCase> parse_prepare_case(std::string_view text);
 
 /// One kernel: the config that a plan would choose for its cases. The small kernels that run before it count as its
