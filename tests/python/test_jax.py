@@ -13,7 +13,8 @@ import jax.numpy as jnp  # noqa: E402
 
 import warpwright  # noqa: E402
 from support import E4M3, expand, integers, powers, wide  # noqa: E402
-from warpwright.jax import counters, gemm, grouped_gemm  # noqa: E402
+import warpwright.jax as inside  # noqa: E402
+from warpwright.jax import counters, gemm, grouped_gemm, linear  # noqa: E402
 
 BF16 = jnp.bfloat16
 
@@ -35,6 +36,89 @@ def test_runs_between_other_operations():
     a, b = integers(rng(3), (16, 64), BF16), integers(rng(4), (32, 64), BF16)
     step = jax.jit(lambda x, y: (gemm(x * 2, y, out_dtype=jnp.float32) + 1).sum(0))
     assert np.array_equal(step(a, b), (2 * wide(a) @ wide(b).T + 1).sum(0))
+
+
+def dequantised(q, scale, rows=1):
+    """A cast of jax.linear() in float64."""
+    return wide(q) * np.repeat(np.repeat(np.asarray(scale, np.float64), rows, 0), 128, 1)
+
+
+@pytest.mark.parametrize("m,n,k", [(1, 136, 72), (70, 136, 272), (200, 64, 128)])
+@pytest.mark.parametrize("dtype", [BF16, jnp.float32])
+def test_linear_is_exact_with_gradients(m, n, k, dtype):
+    """Small integers and scales of powers of two make the arithmetic exact."""
+    x, w, b = integers(rng(11), (m, k), dtype), integers(rng(12), (n, k), dtype), integers(rng(13), (n,), dtype)
+    dy = integers(rng(14), (m, n), dtype)
+    y, pull = jax.vjp(jax.jit(lambda *of: linear(*of, power_of_two=True)), x, w, b)
+    dx, dw, db = pull(jnp.asarray(dy))
+    assert y.dtype == dx.dtype == dw.dtype == db.dtype == dtype
+    x64, w64, dy64 = wide(x), wide(w), wide(dy)
+    assert np.array_equal(wide(y), wide((wide((x64 @ w64.T).astype(dtype)) + wide(b)).astype(dtype)))
+    assert np.array_equal(wide(dx), wide((dy64 @ w64).astype(dtype)))
+    assert np.array_equal(wide(dw), wide((dy64.T @ x64).astype(dtype)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("grad_dtype,relative,least", [("e4m3", 2.0 ** -4, 2.0 ** -10), ("e5m2", 2.0 ** -3, 2.0 ** -17)])
+def test_linear_is_within_bounds(seed, grad_dtype, relative, least):
+    """y, dx and dw against float64: each cast is off by half a step of its type, and sums by their rounding."""
+    source = rng(100 + seed)
+    m, n, k = int(source.integers(1, 300)), 8 * int(source.integers(1, 30)), 8 * int(source.integers(1, 40))
+    x, w, dy = (jnp.asarray(source.standard_normal(shape) * 10.0 ** source.integers(-6, 4), jnp.float32)
+                for shape in ((m, k), (n, k), (m, n)))
+    y, pull = jax.vjp(lambda *of: linear(*of, grad_dtype=grad_dtype), x, w)
+    dx, dw = pull(dy)
+
+    def off(t, rows, columns, relative, least, top):
+        """The largest error of a cast, by element."""
+        t = np.abs(wide(t))
+        padded = np.pad(t, [(0, -t.shape[0] % rows), (0, -t.shape[1] % columns)])
+        blocks = padded.reshape(padded.shape[0] // rows, rows, -1, columns)
+        amax = np.broadcast_to(blocks.max((1, 3), keepdims=True), blocks.shape).reshape(padded.shape)
+        return (1.001 * np.maximum(relative * padded, least * amax / top))[:t.shape[0], :t.shape[1]]
+
+    e4m3, of_dy = (2.0 ** -4, 2.0 ** -10, 448), (relative, least, 448 if grad_dtype == "e4m3" else 57344)
+
+    def close(got, a, b, off_a, off_b):
+        a, b = wide(a), wide(b)
+        cast = off_a @ np.abs(b).T + np.abs(a) @ off_b.T + off_a @ off_b.T
+        rounding = 2.0 ** -9 * ((np.abs(a) + off_a) @ (np.abs(b) + off_b).T)
+        wrong = np.abs(wide(got) - a @ b.T)
+        assert (wrong <= cast + rounding).all()
+        assert wrong.max() > 0
+
+    close(y, x, w, off(x, 1, 128, *e4m3), off(w, 128, 128, *e4m3))
+    close(dx, dy, w.T, off(dy, 1, 128, *of_dy), off(w.T, 128, 128, *e4m3))
+    close(dw, dy.T, x.T, off(dy.T, 1, 128, *of_dy), off(x.T, 1, 128, *e4m3))
+    # And against what was cast, where sums alone are off.
+    q, scale = inside._cast(x, "float8_e4m3fn", False)
+    v, w_scale = inside._cast(w, "float8_e4m3fn", False, 128)
+    a, b = dequantised(q, scale), dequantised(v, w_scale, 128)[:n]
+    assert (np.abs(wide(y) - a @ b.T) <= 2.0 ** -10 * (np.abs(a) @ np.abs(b).T)).all()
+
+
+def test_linear_takes_batches_and_refuses_what_it_cannot():
+    x, w = integers(rng(15), (2, 3, 64), BF16), integers(rng(16), (24, 64), BF16)
+    assert np.array_equal(wide(linear(x, w, power_of_two=True)), wide((wide(x) @ wide(w).T).astype(BF16)))
+    assert linear(x[0, 0], w).shape == (24,)
+    assert not wide(linear(jnp.zeros((3, 64)), w)).any()
+    for given, argument in (((x.astype(E4M3), w), "x"), ((x, w[:, :32]), "x"), ((x, w[:23]), "weight")):
+        with pytest.raises(warpwright.InvalidError) as caught:
+            linear(*given)
+        assert caught.value.argument == argument
+    with pytest.raises(warpwright.InvalidError, match="grad_dtype"):
+        linear(x, w, grad_dtype="f16")
+
+
+def test_derivatives_that_do_not_exist_are_refused():
+    a, b = integers(rng(17), (16, 128), BF16), integers(rng(18), (2, 32, 128), BF16)
+    one, ends = jnp.ones((1,), jnp.float32), jnp.array([8, 16], jnp.int32)
+    for call in (lambda x: gemm(x, b[0], alpha=2.0), lambda x: gemm(x.astype(E4M3), b[0].astype(E4M3), scale_a=one, scale_b=one),
+                 lambda x: grouped_gemm(x, b, ends)):
+        assert call(a).shape[0] == 16
+        for compiled in (call, jax.jit(call)):
+            with pytest.raises(warpwright.UnsupportedError, match=r"no derivative of a product.*linear\(\)"):
+                jax.grad(lambda x: compiled(x).astype(jnp.float32).sum())(a)
 
 
 @pytest.mark.parametrize("a_t,b_t", [(True, False), (False, True), (True, True)])

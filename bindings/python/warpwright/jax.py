@@ -17,6 +17,7 @@ import jax.numpy as jnp
 
 from . import _native
 from ._errors import invalid as _invalid
+from ._native import UnsupportedError
 
 __all__ = ["gemm", "grouped_gemm", "counters"]
 
@@ -243,7 +244,8 @@ def gemm(a: Any, b: Any, *, scale_a: Any = None, scale_b: Any = None, scale: Opt
     batch_invariant   the bits of a row depend neither on M nor on the number of SMs.
     in_place   the result takes the memory of c, whose shape and type it has. XLA copies c first where it is used again;
                donate it to jit, or compute it there, so that it is not.
-    Differentiable in a and b without epilogue and scales, for 16-bit and float32 arrays whose K is a multiple of 8. Raises
+    Differentiable in a and b without epilogue and scales, for 16-bit and float32 arrays whose K is a multiple of 8; other
+    derivatives raise warpwright.UnsupportedError, and those of products in FP8 are linear()'s. Raises
     warpwright.InvalidError or warpwright.UnsupportedError, which name the argument, what was expected and what was given.
     """
     named = [("scale_a", scale_a), ("scale_b", scale_b), ("c", c), ("row0", bias), ("row1", row1), ("row2", row2),
@@ -277,7 +279,22 @@ def gemm(a: Any, b: Any, *, scale_a: Any = None, scale_b: Any = None, scale: Opt
                  roles.index(_ROLES["c"]) if in_place else -1)
     if recipe == 0 and not epilogue and a.dtype.itemsize > 1 and b.dtype.itemsize > 1:
         return _differentiable(call, a, b)
+    return _constant(call, *arrays)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _constant(call: _Call, *arrays: jax.Array) -> jax.Array:
     return _bind(call, arrays)
+
+
+@_constant.defjvp
+def _no_derivative(call: _Call, primals: Any, tangents: Any) -> Any:
+    del primals, tangents
+    name = "gemm" if call.operation == _GEMM else "grouped_gemm"
+    expected = "no derivative of a product with scales, FP8 operands, an epilogue or groups; linear() has those of FP8"
+    error = UnsupportedError(f"unsupported: argument a: expected {expected}, got one of {name}()")
+    error.argument, error.expected, error.actual = "a", expected, f"one of {name}()"
+    raise error
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -364,5 +381,76 @@ def grouped_gemm(a: Any, b: Any, sizes: Any, sizes2: Any = None, *, encoding: st
     roles, arrays = _collect(a, b, named)
     out = jnp.dtype(jnp.bfloat16 if out_dtype is None else out_dtype).name
     numbers = (_GROUPED, recipe, 0, 0, _ENCODINGS[encoding], alignment, int(zero_outside), mask, 0, _NO_WORKSPACE)
-    return _bind(_Call(_GROUPED, roles, numbers, scalars, epilogue, config, (*rows, _columns(epilogue, n)), out),
-                 arrays)
+    return _constant(_Call(_GROUPED, roles, numbers, scalars, epilogue, config, (*rows, _columns(epilogue, n)), out),
+                     *arrays)
+
+
+class _Recipe(NamedTuple):
+    """How linear() casts and what it returns."""
+    out_dtype: str
+    grad_dtype: str
+    power_of_two: bool
+
+
+def _cast(x: jax.Array, dtype: str, power_of_two: bool, rows: int = 1) -> Tuple[jax.Array, jax.Array]:
+    """x (M, K) in FP8, padded with zeros to multiples of `rows` and 128, and a float32 scale for each rows x 128."""
+    x = jnp.pad(x.astype(jnp.float32), [(0, -x.shape[0] % rows), (0, -x.shape[1] % 128)])
+    blocks = x.reshape(x.shape[0] // rows, rows, x.shape[1] // 128, 128)
+    amax = jnp.abs(blocks).max((1, 3), initial=0)
+    scale = jnp.where(amax > 0, amax / (448.0 if dtype == "float8_e4m3fn" else 57344.0), 1.0)
+    scale = jnp.maximum(scale, jnp.finfo(jnp.float32).tiny)  # one that is no subnormal number, whose inverse is finite
+    if power_of_two:
+        mantissa, exponent = jnp.frexp(scale)
+        scale = jnp.ldexp(jnp.ones_like(scale), exponent - (mantissa == 0.5))
+    return (blocks / scale[:, None, :, None]).reshape(x.shape).astype(dtype), scale
+
+
+def _linear(recipe: _Recipe, x: jax.Array, weight: jax.Array) -> jax.Array:
+    q, scale = _cast(x, "float8_e4m3fn", recipe.power_of_two)
+    w, w_scale = _cast(weight, "float8_e4m3fn", recipe.power_of_two, 128)
+    return gemm(q, w[:weight.shape[0]], scale_a=scale, scale_b=w_scale, scale="block", out_dtype=recipe.out_dtype)
+
+
+_linear_of = jax.custom_vjp(_linear, nondiff_argnums=(0,))
+
+
+def _linear_backward(recipe: _Recipe, saved: Tuple[jax.Array, jax.Array], dy: jax.Array) -> Tuple[jax.Array, jax.Array]:
+    x, weight = saved
+    dy_q, dy_scale = _cast(dy, recipe.grad_dtype, recipe.power_of_two)
+    w, w_scale = _cast(weight, "float8_e4m3fn", recipe.power_of_two, 128)
+    dx = gemm(dy_q, w.T[:x.shape[1]], scale_a=dy_scale, scale_b=w_scale.T, scale="block", out_dtype=x.dtype)
+    dy_t, dy_t_scale = _cast(dy.T, recipe.grad_dtype, recipe.power_of_two)
+    x_t, x_t_scale = _cast(x.T, "float8_e4m3fn", recipe.power_of_two)
+    return dx, gemm(dy_t, x_t, scale_a=dy_t_scale, scale_b=x_t_scale, scale="block-1d", out_dtype=weight.dtype)
+
+
+_linear_of.defvjp(lambda recipe, x, weight: (_linear(recipe, x, weight), (x, weight)), _linear_backward)
+
+
+def linear(x: Any, weight: Any, bias: Any = None, *, out_dtype: Any = None, grad_dtype: str = "e4m3",
+           power_of_two: bool = False) -> jax.Array:
+    """Returns x @ weight.T + bias, computed in FP8 forwards and backwards by the recipe of warpwright.torch.linear().
+
+    x, weight    (..., K) and (N, K) in bfloat16, float16 or float32; N and K multiples of 8
+    bias         (N,), added in the type of the result
+    out_dtype    of the result, that of x unless given
+    grad_dtype   FP8 type of the gradient of the result: "e4m3" or "e5m2"
+    power_of_two scales are rounded up to powers of two
+
+    x has one scale for each 1 x 128 along K and weight one for each 128 x 128. dx casts the gradient of the result for each
+    1 x 128 along N, dw both operands for each 1 x 128 along the tokens. XLA casts; x and weight are kept as they are.
+    """
+    x, weight = jnp.asarray(x), jnp.asarray(weight)
+    for name, array in (("x", x), ("weight", weight)):
+        if str(array.dtype) not in ("bfloat16", "float16", "float32"):
+            raise _invalid(name, "bfloat16, float16 or float32", array.dtype)
+    if weight.ndim != 2 or x.ndim == 0 or x.shape[-1] != weight.shape[1]:
+        raise _invalid("x", "(..., K) with the K of weight (N, K)", f"{x.shape} and weight {weight.shape}")
+    if weight.shape[0] % 8 != 0 or weight.shape[1] % 8 != 0:
+        raise _invalid("weight", "N and K in multiples of 8", weight.shape)
+    if grad_dtype not in ("e4m3", "e5m2"):
+        raise _invalid("grad_dtype", "e4m3 or e5m2", repr(grad_dtype))
+    recipe = _Recipe(jnp.dtype(x.dtype if out_dtype is None else out_dtype).name,
+                     "float8_e4m3fn" if grad_dtype == "e4m3" else "float8_e5m2", power_of_two)
+    y = _linear_of(recipe, x.reshape(-1, x.shape[-1]), weight).reshape(*x.shape[:-1], weight.shape[0])
+    return y if bias is None else y + jnp.asarray(bias).astype(y.dtype)
