@@ -25,7 +25,8 @@ import sys
 
 from nvrtc import FLAGS, compile_source
 
-HGMMA, QGMMA, OPCODE = 0xdf0, 0xdf3, 0xfff  # the low 12 bits of an instruction of 16 bytes
+OPCODE = 0xfff  # the low 12 bits of an instruction of 16 bytes
+WGMMA = (0x9f0, 0x9f3, 0xdf0, 0xdf3)  # HGMMA and QGMMA, both operands in shared memory; with A in registers
 Code = collections.namedtuple("Code", "registers spilled warnings instructions wgmma digest")
 
 
@@ -45,7 +46,7 @@ def code_of(cubin, log):
     opcodes = collections.Counter(struct.unpack_from("<H", code, at)[0] & OPCODE for at in range(0, len(code), 16))
     return Code(max(map(int, re.findall(r"Used (\d+) registers", log)), default=0),
                 sum(map(int, re.findall(r"(\d+) bytes spill", log))), len(re.findall(r"C75\d\d|[Ww]arning", log)),
-                len(code) // 16, opcodes[HGMMA] + opcodes[QGMMA], hashlib.sha256(code).hexdigest()[:16])
+                len(code) // 16, sum(opcodes[one] for one in WGMMA), hashlib.sha256(code).hexdigest()[:16])
 
 
 def compile_one(library, include, source):

@@ -46,10 +46,10 @@ def made(registers=100, spilled=0, warnings=0, instructions=1000, digest="a"):
 
 class Cubin(unittest.TestCase):
     def test_instructions_and_wgmma_of_text_sections_are_counted(self):
-        text = instruction(code.HGMMA) + instruction(code.QGMMA) + instruction(0x221) * 3
+        text = b"".join(map(instruction, code.WGMMA)) + instruction(0x221) * 3
         found = code.code_of(elf([(".text.kernel", text, 1), (".nv.info", b"x" * 64, 1), (".bss", b"y" * 64, 8)]),
                              "ptxas info: Used 168 registers, 4 bytes spill stores, 8 bytes spill loads\nC7510 serialized\n")
-        self.assertEqual(found[:5], (168, 12, 1, 5, 2))
+        self.assertEqual(found[:5], (168, 12, 1, 7, 4))
 
     def test_the_digest_is_of_the_code_alone(self):
         text = instruction(0x221)

@@ -415,7 +415,7 @@ class Program(unittest.TestCase):
             "--m": ["-1", "x", "", "1.5", "0x10", "9223372036854775808", " 1", "1e3"],
             "--n": ["-8"], "--k": ["-9223372036854775808"],
             "--seed": ["-1", "x"], "--sms": ["0", "-1", "1000000"], "--threads": ["0", "many"],
-            "--dtype": ["f32", "fp8", "E4M3", ""], "--out-dtype": ["e4m3", "x"], "--scale": ["row", ""],
+            "--dtype": ["f32", "fp8", "E4M3", ""], "--out-dtype": ["x"], "--scale": ["row", ""],
             "--math": ["fast"], "--schedule": ["lifo"],
             "--config": ["tile", "tile=1", "tile=axbxc", "nothing=1", "stages=-1", "cluster=2", "a=int4",
                          "stages=99999999999", "d=f32,a=bf16", "scale=none"],
@@ -424,6 +424,7 @@ class Program(unittest.TestCase):
                 extra = ["--dtype", "e4m3", "--scale", "block"] if flag == "--config" else []
                 self.refused(2, flag, "gemm", *extra, f"{flag}={value}")
                 self.refused(2, flag, "bench", "gemm", *extra, f"{flag}={value}")
+        self.refused(3, "--out-dtype", "gemm", "--out-dtype=e4m3")  # a type that exists, and that only quantise writes
 
     def test_devices_that_are_not_there(self) -> None:
         self.refused(2, "--device", "gemm", "--device", "tpu:0")

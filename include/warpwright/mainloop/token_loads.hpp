@@ -5,6 +5,8 @@
 #pragma once
 
 #include "warpwright/atom/tma_atom.hpp"
+#include "warpwright/config/gemm_arguments.hpp"
+#include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/pipeline/tma_pipeline.hpp"
 #include "warpwright/scheduler/token_tile.hpp"
