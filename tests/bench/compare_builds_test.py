@@ -152,6 +152,6 @@ class Program(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    LIBRARY = sys.argv.pop() if sys.argv[-1].endswith(".so") else ""
+    LIBRARY = sys.argv.pop() if ".so" in pathlib.Path(sys.argv[-1]).name else ""
     with contextlib.redirect_stdout(io.StringIO()):
         unittest.main()

@@ -398,7 +398,7 @@ def _cast(x: jax.Array, dtype: str, power_of_two: bool, rows: int = 1) -> Tuple[
     blocks = x.reshape(x.shape[0] // rows, rows, x.shape[1] // 128, 128)
     amax = jnp.abs(blocks).max((1, 3), initial=0)
     scale = jnp.where(amax > 0, amax / (448.0 if dtype == "float8_e4m3fn" else 57344.0), 1.0)
-    scale = jnp.maximum(scale, jnp.finfo(jnp.float32).tiny)  # one that is no subnormal number, whose inverse is finite
+    scale = jnp.maximum(scale, 2.0**-126)  # the least normal number, whose inverse is finite
     if power_of_two:
         mantissa, exponent = jnp.frexp(scale)
         scale = jnp.ldexp(jnp.ones_like(scale), exponent - (mantissa == 0.5))

@@ -9,6 +9,7 @@ import os
 import re
 import types
 
+from sphinx.ext.autodoc.mock import mock
 from sphinx.util import logging
 
 project = "Warpwright"
@@ -36,15 +37,15 @@ log = logging.getLogger(__name__)
 def find(name, module):
     """The full name of what a docstring of `module` calls `name`, or ""."""
     for place in (module, *MODULES):
-        at = importlib.import_module(place)
-        if name.startswith(place + "."):
-            name = name[len(place) + 1:]
+        with mock(autodoc_mock_imports):
+            at = importlib.import_module(place)
+        inside = name[len(place) + 1:] if name.startswith(place + ".") else name
         try:
-            for part in name.split("."):
+            for part in inside.split("."):
                 at = getattr(at, part)
         except AttributeError:
             continue
-        return f"{place}.{name}"
+        return f"{place}.{inside}"
     return ""
 
 
