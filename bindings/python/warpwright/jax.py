@@ -19,7 +19,7 @@ from . import _native
 from ._errors import invalid as _invalid
 from ._native import UnsupportedError
 
-__all__ = ["gemm", "grouped_gemm", "counters"]
+__all__ = ["gemm", "grouped_gemm", "linear", "counters"]
 
 # The orders of JaxRole and JaxNumber in src/jax_call.hpp.
 _ROLES = {name: number for number, name in enumerate(
