@@ -39,8 +39,8 @@ void complete_phase_if_due(Machine& machine, MBarrier& barrier) {
   machine.wake_all(barrier.waiters);
 }
 
-void note_passed(Thread& thread, MBarrier& barrier, u32 awaited, arch::Site site) {
-  if (Checker* checker = thread.machine->checker()) checker->mbarrier_passed(thread, barrier, awaited, site);
+void note_passed(Thread& thread, MBarrier& barrier, u32 awaited, arch::Ordering ordering, arch::Site site) {
+  if (Checker* checker = thread.machine->checker()) checker->mbarrier_passed(thread, barrier, awaited, ordering, site);
 }
 
 void check_parity(Thread& thread, u32 parity, arch::Site site) {
@@ -99,7 +99,8 @@ void mbarrier_invalidate(Thread& thread, u32 address, arch::Site site) {
   write_mark(*place.cta, place.offset, {~0u, ~0u});
 }
 
-void signal_now(Cta& cta, u32 offset, u32 arrivals, i64 expect, i64 arrived, Origin origin, u32 note) {
+void signal_now(Cta& cta, u32 offset, u32 arrivals, i64 expect, i64 arrived, Origin origin, u32 note,
+                arch::Ordering ordering) {
   Machine& machine = *cta.machine;
   if (cta.exited())
     machine.fail(origin,
@@ -108,7 +109,7 @@ void signal_now(Cta& cta, u32 offset, u32 arrivals, i64 expect, i64 arrived, Ori
   MBarrier& barrier = barrier_at(cta, offset, origin);
   machine.progress();
   if (Checker* checker = machine.checker())
-    checker->mbarrier_signalled(cta, barrier, arrivals, expect, arrived, origin, note);
+    checker->mbarrier_signalled(cta, barrier, arrivals, expect, arrived, origin, note, ordering);
   barrier.bytes += expect - arrived;
   if (barrier.bytes > i64{kMaxCount} || barrier.bytes < -i64{kMaxCount})
     machine.fail(origin,
@@ -131,10 +132,11 @@ void signal_now(Cta& cta, u32 offset, u32 arrivals, i64 expect, i64 arrived, Ori
   complete_phase_if_due(machine, barrier);
 }
 
-void mbarrier_signal(Thread& thread, u32 address, u32 arrivals, u32 bytes, arch::Site site) {
+void mbarrier_signal(Thread& thread, u32 address, u32 arrivals, u32 bytes, arch::Ordering ordering, arch::Site site) {
   Machine& machine = *thread.machine;
   const SharedPlace place = shared_place(thread, address, 8, 8, site);
-  if (place.cta == thread.cta) return signal_now(*place.cta, place.offset, arrivals, bytes, 0, {&thread, site});
+  if (place.cta == thread.cta)
+    return signal_now(*place.cta, place.offset, arrivals, bytes, 0, {&thread, site}, 0, ordering);
   Operation& operation = machine.new_operation(Operation::Kind::remote_arrive, {&thread, site});
   operation.cta = place.cta;
   operation.barrier = place.offset;
@@ -142,17 +144,17 @@ void mbarrier_signal(Thread& thread, u32 address, u32 arrivals, u32 bytes, arch:
   operation.expect_bytes = bytes;
   ++place.cta->cluster->remote_arrivals;
   if (Checker* checker = machine.checker())
-    operation.note = checker->remote_arrive(thread, *place.cta, place.offset, arrivals, site);
+    operation.note = checker->remote_arrive(thread, *place.cta, place.offset, ordering, site);
   machine.submit(operation);
 }
 
-bool mbarrier_try_wait(Thread& thread, u32 address, u32 parity, arch::Site site) {
+bool mbarrier_try_wait(Thread& thread, u32 address, u32 parity, arch::Ordering ordering, arch::Site site) {
   check_parity(thread, parity, site);
   const SharedPlace place = own_shared_place(thread, address, 8, 8, "mbarrier.try_wait", site);
   const auto look = [&] {
     MBarrier& barrier = barrier_at(*place.cta, place.offset, {&thread, site});
     const bool now = passed(barrier, parity);
-    if (now) note_passed(thread, barrier, barrier.phase - 1, site);
+    if (now) note_passed(thread, barrier, barrier.phase - 1, ordering, site);
     return now;
   };
   const bool now = passed(barrier_at(*place.cta, place.offset, {&thread, site}), parity);
@@ -161,20 +163,20 @@ bool mbarrier_try_wait(Thread& thread, u32 address, u32 parity, arch::Site site)
   return !now && look();
 }
 
-void mbarrier_wait(Thread& thread, u32 address, u32 parity, arch::Site site) {
+void mbarrier_wait(Thread& thread, u32 address, u32 parity, arch::Ordering ordering, arch::Site site) {
   Machine& machine = *thread.machine;
   check_parity(thread, parity, site);
   const SharedPlace place = own_shared_place(thread, address, 8, 8, "mbarrier.try_wait", site);
   MBarrier& first = barrier_at(*place.cta, place.offset, {&thread, site});
   const u32 awaited = passed(first, parity) ? first.phase - 1 : first.phase;
   if (passed(first, parity)) {
-    if (!machine.dawdle(16)) return note_passed(thread, first, awaited, site);
+    if (!machine.dawdle(16)) return note_passed(thread, first, awaited, ordering, site);
     machine.yield(thread);
   }
   for (;;) {
     // Looked up again each time, because the thread may be late and the phase after the awaited one may have completed.
     MBarrier& barrier = barrier_at(*place.cta, place.offset, {&thread, site});
-    if (passed(barrier, parity)) return note_passed(thread, barrier, awaited, site);
+    if (passed(barrier, parity)) return note_passed(thread, barrier, awaited, ordering, site);
     barrier.waiters.push(thread);
     machine.park(thread, Wait::mbarrier, site, place.offset, parity);
   }

@@ -24,14 +24,15 @@ struct MBarrier {
 void mbarrier_init(Thread& thread, u32 address, u32 count, arch::Site site);
 void mbarrier_invalidate(Thread& thread, u32 address, arch::Site site);
 /// Announces `bytes`, then arrives `arrivals` times; either may be zero. It reaches another CTA's barrier later.
-void mbarrier_signal(Thread& thread, u32 address, u32 arrivals, u32 bytes, arch::Site site);
-bool mbarrier_try_wait(Thread& thread, u32 address, u32 parity, arch::Site site);
-void mbarrier_wait(Thread& thread, u32 address, u32 parity, arch::Site site);
+void mbarrier_signal(Thread& thread, u32 address, u32 arrivals, u32 bytes, arch::Ordering ordering, arch::Site site);
+bool mbarrier_try_wait(Thread& thread, u32 address, u32 parity, arch::Ordering ordering, arch::Site site);
+void mbarrier_wait(Thread& thread, u32 address, u32 parity, arch::Ordering ordering, arch::Site site);
 
 /// Returns the barrier at `offset` of `cta`; reports when there is none.
 MBarrier& barrier_at(Cta& cta, u32 offset, Origin origin);
 /// Applies an operation in flight when it lands: expects `expect` more bytes, delivers `arrived` bytes, arrives. `note`
-/// is the checker's result when the operation was issued.
-void signal_now(Cta& cta, u32 offset, u32 arrivals, i64 expect, i64 arrived, Origin origin, u32 note = 0);
+/// is the checker's result when the operation was issued; `ordering` is that of an arrival.
+void signal_now(Cta& cta, u32 offset, u32 arrivals, i64 expect, i64 arrived, Origin origin, u32 note = 0,
+                arch::Ordering ordering = arch::kReleaseCta);
 
 }  // namespace ww::emu

@@ -63,14 +63,15 @@ SharedPlace own_shared_place(Thread& thread, u32 address, u32 bytes, u32 alignme
   return place;
 }
 
-void* shared_access(Thread& thread, u32 address, u32 bytes, arch::Access access, arch::Site site) {
+void* shared_access(Thread& thread, u32 address, u32 bytes, arch::Access access, arch::Ordering ordering,
+                    arch::Site site) {
   if (access != arch::Access::read && !thread.idle()) thread.machine->progress();
   const SharedPlace place = shared_place(thread, address, bytes, natural_alignment(bytes), site);
   if (Checker* checker = thread.machine->checker()) {
     const Access kind = access == arch::Access::read    ? Access::load_shared
                         : access == arch::Access::write ? Access::store_shared
                                                         : Access::atomic_shared;
-    checker->shared_access(thread, *place.cta, place.offset, bytes, kind, site);
+    checker->shared_access(thread, *place.cta, place.offset, bytes, kind, site, ordering);
   }
   if (place.cta != thread.cta) thread.machine->counters().dsmem_bytes += bytes;
   return place.data();
@@ -123,8 +124,8 @@ int range_of(const Machine& machine, u64 base, u64 bytes, bool write) {
   return found;
 }
 
-void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access access, arch::MemoryOrder order,
-                    arch::Scope scope, arch::Site site) {
+void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access access, arch::Ordering ordering,
+                    arch::Site site) {
   Machine& machine = *thread.machine;
   const u64 value = reinterpret_cast<u64>(address);
   const int range = range_of(machine, value, bytes, access != arch::Access::read);
@@ -137,17 +138,16 @@ void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access
     machine.fail({&thread, site}, fmt::format("misaligned global access: 0x{:x}, {} bytes", value, bytes),
                  Rule::misaligned);
   RangeBytes& counted = machine.counters().ranges[static_cast<std::size_t>(range)];
-  if (access == arch::Access::read) counted.thread_read += bytes;
-  if (access == arch::Access::write) counted.thread_write += bytes;
+  if (ordering.order == arch::MemoryOrder::weak)
+    (access == arch::Access::read ? counted.thread_read : counted.thread_write) += bytes;
   const runtime::MemoryRange& memory = machine.context().launch.memory[static_cast<std::size_t>(range)];
   if (access != arch::Access::read) {
     if (!memory.writable)
       machine.fail({&thread, site}, fmt::format("write to read-only operand {}", memory.name), Rule::out_of_bounds);
-    // Other accesses are excluded: load_acquire reads through an atomic pointer, and an atomic may never change the
-    // value.
-    if (order != arch::MemoryOrder::acquire && !thread.idle()) machine.progress();
+    // A polling thread is excluded, because an atomic may never change the value.
+    if (!thread.idle()) machine.progress();
   }
-  if (Checker* checker = machine.checker()) checker->global_access(thread, value, bytes, access, order, scope, site);
+  if (Checker* checker = machine.checker()) checker->global_access(thread, value, bytes, access, ordering, site);
   return const_cast<void*>(address);
 }
 

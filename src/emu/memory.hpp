@@ -18,14 +18,15 @@ SharedPlace shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, 
 /// Does the same for this CTA's own memory only.
 SharedPlace own_shared_place(Thread& thread, u32 address, u32 bytes, u32 alignment, const char* what, arch::Site site);
 
-void* shared_access(Thread& thread, u32 address, u32 bytes, arch::Access access, arch::Site site);
+void* shared_access(Thread& thread, u32 address, u32 bytes, arch::Access access, arch::Ordering ordering,
+                    arch::Site site);
 /// Issues st.async: `bytes` of `words`, 4 or 16, arrive at `address` later; then `barrier`, in the same CTA, counts
 /// them.
 void store_async(Thread& thread, u32 address, const u32* words, u32 bytes, u32 barrier, arch::Site site);
 /// Completes an st.async. Called by the machine.
 void land_store(Operation& operation);
-void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access access, arch::MemoryOrder order,
-                    arch::Scope scope, arch::Site site);
+void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access access, arch::Ordering ordering,
+                    arch::Site site);
 
 /// Returns the index of the launch's memory range that holds [base, base + bytes); -1 when none does. Operands may lie
 /// between the rows of others, so that several hold it; a `write` prefers one that is writable.

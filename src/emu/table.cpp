@@ -51,7 +51,7 @@ u32 cluster_map(u32 address, u32 rank, Site site) {
 
 void global_wait_step(const void* address, Site site) {
   Thread& thread = called_from(__builtin_return_address(0));
-  global_access(thread, address, 4, arch::Access::atomic, arch::MemoryOrder::acquire, arch::Scope::gpu, site);
+  global_access(thread, address, 4, arch::Access::read, {arch::MemoryOrder::acquire, arch::Scope::gpu}, site);
   const u64 value = reinterpret_cast<u64>(address);
   machine().poll(thread, Wait::polling, site, static_cast<u32>(value), static_cast<u32>(value >> 32));
 }
@@ -59,41 +59,40 @@ void global_wait_step(const void* address, Site site) {
 // Loads. Each is a separate function that the kernel calls directly: its frame begins with the kernel's registers and
 // ends where the kernel's stack begins.
 
-[[gnu::noinline]] void* shared_look(Thread& thread, u32 address, u32 bytes, arch::Access access, Site site) {
+[[gnu::noinline]] void* shared_look(Thread& thread, u32 address, u32 bytes, arch::Access access,
+                                    arch::Ordering ordering, Site site) {
   __builtin_unwind_init();
   u32 word = 0;  // an atomic that leaves the value unchanged is a poll as well
   if (access == arch::Access::atomic) std::memcpy(&word, shared_place(thread, address, 4, 4, site).data(), 4);
   thread.machine->look(thread, Wait::polling_shared, address, word, thread.call, WW_SAVED_REGISTERS, site);
-  return shared_access(thread, address, bytes, access, site);
+  return shared_access(thread, address, bytes, access, ordering, site);
 }
 
-void* shared_access_called(u32 address, u32 bytes, arch::Access access, Site site) {
+void* shared_access_called(u32 address, u32 bytes, arch::Access access, arch::Ordering ordering, Site site) {
   Thread& thread = noted_from(__builtin_return_address(0));
   if (access == arch::Access::write) thread.loads = 0;
-  else if (++thread.loads > kLooksAtOnce) [[unlikely]] return shared_look(thread, address, bytes, access, site);
-  return shared_access(thread, address, bytes, access, site);
+  else if (++thread.loads > kLooksAtOnce) [[unlikely]]
+    return shared_look(thread, address, bytes, access, ordering, site);
+  return shared_access(thread, address, bytes, access, ordering, site);
 }
 
 [[gnu::noinline]] void* global_look(Thread& thread, const void* address, u32 bytes, arch::Access access,
-                                    arch::MemoryOrder order, arch::Scope scope, Site site) {
+                                    arch::Ordering ordering, Site site) {
   __builtin_unwind_init();
   u32 word = 0;
   const u64 value = reinterpret_cast<u64>(address);
   if (access == arch::Access::atomic && range_of(*thread.machine, value, bytes) >= 0)
     std::memcpy(&word, address, min(bytes, 4u));
   thread.machine->look(thread, Wait::polling, value, word, thread.call, WW_SAVED_REGISTERS, site);
-  return global_access(thread, address, bytes, access, order, scope, site);
+  return global_access(thread, address, bytes, access, ordering, site);
 }
 
-void* global_access_called(const void* address, u32 bytes, arch::Access access, arch::MemoryOrder order,
-                           arch::Scope scope, Site site) {
+void* global_access_called(const void* address, u32 bytes, arch::Access access, arch::Ordering ordering, Site site) {
   Thread& thread = noted_from(__builtin_return_address(0));
-  const bool stores =
-      access == arch::Access::write || (access == arch::Access::atomic && order == arch::MemoryOrder::release);
-  if (stores) thread.loads = 0;
+  if (access == arch::Access::write) thread.loads = 0;
   else if (++thread.loads > kLooksAtOnce) [[unlikely]]
-    return global_look(thread, address, bytes, access, order, scope, site);
-  return global_access(thread, address, bytes, access, order, scope, site);
+    return global_look(thread, address, bytes, access, ordering, site);
+  return global_access(thread, address, bytes, access, ordering, site);
 }
 
 // Launches never overlap here: there is nothing to wait for, and only the checker asks whether a kernel would have
@@ -106,14 +105,15 @@ void pdl_launch_dependents(Site) {}
                        {static_cast<const char*>(from), -1});
 }
 
-void plain_access(const void* address, u32 bytes, bool write, const void* from) {
+void plain_access(const void* address, u32 bytes, bool write, bool is_volatile, const void* from) {
   Thread& thread = self();
   const u64 value = reinterpret_cast<u64>(address);
   if (!thread.on_stack(value)) {
     if (write) thread.loads = 0, thread.machine->progress();
     else if (++thread.loads > kLooksAtOnce) [[unlikely]] plain_look(thread, address, from);
   }
-  if (Checker* checker = thread.machine->checker()) checker->plain_access(thread, value, bytes, write, from);
+  if (Checker* checker = thread.machine->checker())
+    checker->plain_access(thread, value, bytes, write, is_volatile, from);
 }
 
 void role(const char* name, int number) {
@@ -143,11 +143,16 @@ constexpr arch::EmuTable kTable = {
     .global_timer = clock,
     .mbarrier_init = [](u32 b, u32 count, Site s) { mbarrier_init(WW_CALLER, b, count, s); },
     .mbarrier_invalidate = [](u32 b, Site s) { mbarrier_invalidate(WW_CALLER, b, s); },
-    .mbarrier_arrive = [](u32 b, u32 count, Site s) { mbarrier_signal(WW_CALLER, b, count, 0, s); },
-    .mbarrier_expect_tx = [](u32 b, u32 bytes, Site s) { mbarrier_signal(WW_CALLER, b, 0, bytes, s); },
-    .mbarrier_arrive_expect_tx = [](u32 b, u32 bytes, Site s) { mbarrier_signal(WW_CALLER, b, 1, bytes, s); },
-    .mbarrier_try_wait = [](u32 b, u32 parity, Site s) { return mbarrier_try_wait(WW_CALLER, b, parity, s); },
-    .mbarrier_wait = [](u32 b, u32 parity, Site s) { mbarrier_wait(WW_CALLER, b, parity, s); },
+    .mbarrier_arrive = [](u32 b, u32 count, arch::Ordering ordering,
+                          Site s) { mbarrier_signal(WW_CALLER, b, count, 0, ordering, s); },
+    .mbarrier_expect_tx = [](u32 b, u32 bytes,
+                             Site s) { mbarrier_signal(WW_CALLER, b, 0, bytes, arch::kReleaseCta, s); },
+    .mbarrier_arrive_expect_tx = [](u32 b, u32 bytes,
+                                    Site s) { mbarrier_signal(WW_CALLER, b, 1, bytes, arch::kReleaseCta, s); },
+    .mbarrier_try_wait = [](u32 b, u32 parity, arch::Ordering ordering,
+                            Site s) { return mbarrier_try_wait(WW_CALLER, b, parity, ordering, s); },
+    .mbarrier_wait = [](u32 b, u32 parity, arch::Ordering ordering,
+                        Site s) { mbarrier_wait(WW_CALLER, b, parity, ordering, s); },
     .fence =
         [](arch::Fence kind, Site s) {  // fibers are sequentially consistent: only the checker needs fences
           if (Checker* checker = machine().checker()) checker->fence(WW_LOOKER, kind, s);

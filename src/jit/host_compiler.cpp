@@ -127,12 +127,14 @@ std::string tail(const std::string& text) {
   return text.size() <= kTail ? text : "..." + text.substr(text.size() - kTail);
 }
 
-// Calls at function entry and exit are useless here; the two compilers name the switch differently.
+// Calls at function entry and exit are useless here, and accesses through pointers to volatile have hooks of their own.
+// The two compilers name the switches differently.
 std::vector<std::string> hook_flags(const fs::path& compiler) {
   std::error_code ignored;
   const std::string name = fs::canonical(compiler, ignored).filename().string();
-  if (name.find("clang") != std::string::npos) return {"-mllvm", "-tsan-instrument-func-entry-exit=0"};
-  return {"--param", "tsan-instrument-func-entry-exit=0"};
+  if (name.find("clang") != std::string::npos)
+    return {"-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile"};
+  return {"--param", "tsan-instrument-func-entry-exit=0", "--param", "tsan-distinguish-volatile=1"};
 }
 
 }  // namespace

@@ -227,6 +227,46 @@ Case turns() {
   return c;
 }
 
+/// The operations of arch_strong_global and arch_strong_shared, one after another in one thread.
+Case strong(const char* name, const char* kernel, bool shared) {
+  Case c{name, "strong", kernel};
+  c.threads = 64;
+  c.shared_bytes = shared ? 512 : 0;
+  c.in = random_words(64, 33);
+  for (u32 t = 0; t < 64; ++t) {
+    u32 v = c.in[t], low = 0, high = 0;
+    for (int scope = 0; scope < 4; ++scope) {
+      low = v;
+      v += 3 * low;
+      low = 5, high = v;
+      v += high;
+      low = v + 1;
+      v += low;
+      for (int order = 0; order < 4; ++order) {
+        u32 old = low;
+        low += v, v += old;
+        old = low;
+        low |= v, v += old;
+        old = low;
+        low = v, v += old;
+        old = low;
+        if (low == v) low = 1;
+        v += old;
+      }
+    }
+    low = v + 1;
+    v = v * 5 + low;
+    c.expected.push_back(v);
+    c.expected.push_back(low);
+    c.expected.push_back(high);
+  }
+  std::vector<u32> hashes, pairs;
+  for (u32 i = 0; i < 3 * 64; ++i) (i % 3 == 0 ? hashes : pairs).push_back(c.expected[i]);
+  c.expected = hashes;
+  c.expected.insert(c.expected.end(), pairs.begin(), pairs.end());
+  return c;
+}
+
 /// Floats of every exponent and sign, the edges of formats, and plain numbers of the size that functions meet.
 std::vector<u32> sample_floats(std::size_t count, u64 seed) {
   std::vector<u32> words = random_words(count, seed);
@@ -318,6 +358,8 @@ std::vector<Case> data_cases() {
           turns(),
           convert(),
           math(),
+          strong("strong_global", "arch_strong_global", false),
+          strong("strong_shared", "arch_strong_shared", true),
           counted(),
           scan(),
           scan_groups(),

@@ -6,6 +6,7 @@
 #include "kernels/mbarrier.hpp"
 #include "kernels/memory.hpp"
 #include "kernels/scan.hpp"
+#include "kernels/strong.hpp"
 #include "kernels/tensor_map.hpp"
 #include "kernels/tma.hpp"
 #include "kernels/warp.hpp"

@@ -158,7 +158,13 @@ const Expected kExpected[] = {
     {"arch_named_barriers", {"bar.arrive 2,", "bar.sync 2,", "bar.sync 15,", "bar.sync 0;"}},
     {"arch_fences",
      {"fence.mbarrier_init.release.cluster", "fence.proxy.async.shared::cta", "fence.proxy.async;", "fence.acq_rel.cta",
-      "fence.acq_rel.cluster", "fence.acq_rel.gpu"}},
+      "fence.acq_rel.cluster", "fence.acq_rel.gpu", "fence.acq_rel.sys", "fence.proxy.async.global", "fence.sc.cta",
+      "fence.sc.cluster", "fence.sc.gpu", "fence.sc.sys"}},
+    {"arch_mbarrier_scopes",
+     {"mbarrier.arrive.release.cluster.shared::cta.b64", "mbarrier.arrive.release.cluster.shared::cluster.b64",
+      "mbarrier.arrive.relaxed.cta.shared::cta.b64", "mbarrier.arrive.relaxed.cluster.shared::cluster.b64",
+      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64",
+      "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64"}},
     {"arch_clocks", {"%clock64", "%globaltimer"}},
     {"arch_pdl", {"griddepcontrol.wait", "griddepcontrol.launch_dependents"}},
     {"arch_warp",
@@ -192,6 +198,28 @@ TEST(Ptx, HoldsTheOpcodeOfEachInstruction) {
     ASSERT_TRUE(kernels.count(expected.kernel)) << expected.kernel << "\n" << kernels.begin()->second;
     for (const char* opcode : expected.opcodes)
       EXPECT_GE(count(kernels.at(expected.kernel), opcode), 1u) << expected.kernel << " lacks " << opcode;
+  }
+}
+
+TEST(Ptx, StrongAccessesOfEachOrderAndScope) {
+  WW_NEEDS_NVRTC();
+  const Kernels kernels = kernels_in_ptx({"strong"});
+  const std::pair<const char*, const char*> spaces[] = {{"arch_strong_global", ".global"},
+                                                        {"arch_strong_shared", ".shared::cluster"}};
+  for (const auto& [kernel, space] : spaces) {
+    ASSERT_TRUE(kernels.count(kernel)) << kernel << "\n" << kernels.begin()->second;
+    const auto expect = [&, space = std::string(space)](const std::string& before, const std::string& after) {
+      EXPECT_EQ(count(kernels.at(kernel), before + space + after), 1u) << before << space << after;
+    };
+    for (const std::string scope : {".cta", ".cluster", ".gpu", ".sys"}) {
+      for (const char* type : {".u32 ", ".u64 "})
+        expect("ld.relaxed" + scope, type), expect("st.relaxed" + scope, type);
+      expect("ld.acquire" + scope, ".u32 "), expect("st.release" + scope, ".u32 ");
+      for (const std::string order : {".relaxed", ".acquire", ".release", ".acq_rel"})
+        for (const char* operation : {".add.u32", ".or.b32", ".exch.b32", ".cas.b32"})
+          expect("atom" + order + scope, operation);
+    }
+    expect("ld.volatile", ".u32 "), expect("st.volatile", ".u32 ");
   }
 }
 

@@ -42,6 +42,17 @@ Case remote(u32 cluster) {
   return c;
 }
 
+Case scopes(u32 cluster) {
+  Case c{"mbarrier_scopes_cluster_" + std::to_string(cluster), "mbarrier", "arch_mbarrier_scopes"};
+  c.threads = 64;
+  c.cluster = cluster;
+  c.grid = 2 * cluster;
+  c.shared_bytes = 16;
+  c.arg[0] = 4;
+  c.expected.assign(c.grid * 64, 4);
+  return c;
+}
+
 Case special(u32 cluster) {
   Case c{"special_cluster_" + std::to_string(cluster), "control", "arch_special"};
   c.threads = 160;
@@ -159,6 +170,8 @@ std::vector<Case> synchronisation_cases() {
           remote(2),
           remote(4),
           remote(8),
+          scopes(1),
+          scopes(4),
           special(1),
           special(2),
           special(8),

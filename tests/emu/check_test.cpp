@@ -50,7 +50,7 @@ void missing_sync(const bool& broken) {
   const u32 base = shared_base(), i = thread_index();
   shared<u32>(base + 4 * i) = i;
   if (!broken) sync_cta();
-  t().shared_access(base + 4 * ((i + 33) % 128), 4, arch::Access::read, here());
+  t().shared_access(base + 4 * ((i + 33) % 128), 4, arch::Access::read, arch::kWeak, here());
   sync_cta();
 }
 TEST(Check, SharedAccessesNeedABarrierBetweenThem) {
@@ -62,8 +62,8 @@ TEST(Check, SharedAccessesNeedABarrierBetweenThem) {
 
 void neighbours_in_a_granule(const bool&) {
   const u32 base = shared_base(), i = thread_index();
-  *static_cast<u8*>(t().shared_access(base + i, 1, arch::Access::write, here())) = 1;
-  t().shared_access(base + i, 1, arch::Access::read, here());
+  *static_cast<u8*>(t().shared_access(base + i, 1, arch::Access::write, arch::kWeak, here())) = 1;
+  t().shared_access(base + i, 1, arch::Access::read, arch::kWeak, here());
 }
 TEST(Check, ThreadsMayOwnNeighbouringBytes) {
   const auto report = check_launch<neighbours_in_a_granule>(true, {});
@@ -79,10 +79,11 @@ void elected_arrive(const bool& broken) {
   if (i < 32) {
     shared<u32>(data + 4 * i) = i;
     if (!broken) t().sync_warp(~0u, here());
-    if (i == 0) t().mbarrier_arrive(barrier, 1, here());
+    if (i == 0) t().mbarrier_arrive(barrier, 1, arch::kReleaseCta, here());
   } else if (i == 32) {
-    t().mbarrier_wait(barrier, 0, here());
-    for (u32 lane = 0; lane < 32; ++lane) t().shared_access(data + 4 * lane, 4, arch::Access::read, here());
+    t().mbarrier_wait(barrier, 0, arch::kAcquireCta, here());
+    for (u32 lane = 0; lane < 32; ++lane)
+      t().shared_access(data + 4 * lane, 4, arch::Access::read, arch::kWeak, here());
   }
 }
 TEST(Check, OneLaneArrivesOnlyForItselfWithoutASyncwarp) { expect_rule<elected_arrive>(Rule::data_race, {}); }
@@ -90,7 +91,7 @@ TEST(Check, OneLaneArrivesOnlyForItselfWithoutASyncwarp) { expect_rule<elected_a
 void reads_nothing(const bool& broken) {
   const u32 base = shared_base();
   if (!broken) shared<u32>(base + 4 * thread_index()) = 1;
-  t().shared_access(base + 4 * thread_index(), 4, arch::Access::read, here());
+  t().shared_access(base + 4 * thread_index(), 4, arch::Access::read, arch::kWeak, here());
 }
 TEST(Check, SharedMemoryIsWrittenBeforeItIsRead) { expect_rule<reads_nothing>(Rule::uninitialised_read, {}); }
 
@@ -98,8 +99,8 @@ void waits_for_ever(const bool& broken) {
   const u32 barrier = shared_base();
   if (thread_index() == 0) t().mbarrier_init(barrier, 128, here());
   sync_cta();
-  if (!broken || thread_index() != 7) t().mbarrier_arrive(barrier, 1, here());
-  t().mbarrier_wait(barrier, 0, here());
+  if (!broken || thread_index() != 7) t().mbarrier_arrive(barrier, 1, arch::kReleaseCta, here());
+  t().mbarrier_wait(barrier, 0, arch::kAcquireCta, here());
 }
 TEST(Check, ADeadlockNamesTheBarrierAndItsHistory) {
   expect_rule<waits_for_ever>(Rule::deadlock, {});
@@ -122,7 +123,7 @@ void arrives_too_often(const bool& broken) {
   const u32 barrier = shared_base();
   if (thread_index() == 0) t().mbarrier_init(barrier, 2, here());
   sync_cta();
-  if (thread_index() == 0) t().mbarrier_arrive(barrier, broken ? 3 : 2, here());
+  if (thread_index() == 0) t().mbarrier_arrive(barrier, broken ? 3 : 2, arch::kReleaseCta, here());
 }
 TEST(Check, ArrivalsBeyondTheCountAreAnUnderflow) { expect_rule<arrives_too_often>(Rule::arrival_underflow, {}); }
 
@@ -133,8 +134,9 @@ void exits_early(const bool& broken) {
     t().fence(arch::Fence::mbarrier_init, here());
   }
   sync_cluster();
-  if (cluster_rank() == 1 && thread_index() == 0) t().mbarrier_arrive(t().cluster_map(barrier, 0, here()), 1, here());
-  if (!broken && cluster_rank() == 0 && thread_index() == 0) t().mbarrier_wait(barrier, 0, here());
+  if (cluster_rank() == 1 && thread_index() == 0)
+    t().mbarrier_arrive(t().cluster_map(barrier, 0, here()), 1, arch::kReleaseCta, here());
+  if (!broken && cluster_rank() == 0 && thread_index() == 0) t().mbarrier_wait(barrier, 0, arch::kAcquireCta, here());
 }
 TEST(Check, ACtaOutlivesArrivalsOfItsPeers) { expect_rule<exits_early>(Rule::exited_cta, {.grid = 2, .cluster = 2}); }
 
@@ -142,8 +144,8 @@ void diverges_before_cluster_barrier(const bool& broken) {
   const u32 barrier = shared_base();
   if (thread_index() == 0) t().mbarrier_init(barrier, 1, here());
   sync_cta();
-  if (thread_index() == 64) t().mbarrier_arrive(barrier, 1, here());
-  if (thread_index() == 0) t().mbarrier_wait(barrier, 0, here());
+  if (thread_index() == 64) t().mbarrier_arrive(barrier, 1, arch::kReleaseCta, here());
+  if (thread_index() == 0) t().mbarrier_wait(barrier, 0, arch::kAcquireCta, here());
   if (!broken) t().sync_warp(~0u, here());
   sync_cluster();
 }
@@ -151,12 +153,10 @@ TEST(Check, AnAlignedBarrierNeedsItsWarpTogether) {
   expect_rule<diverges_before_cluster_barrier>(Rule::divergent_call, {});
 }
 
-void cross_cta_write(u32* const& data) {
-  t().global_access(data, 4, arch::Access::write, arch::MemoryOrder::relaxed, arch::Scope::gpu, here());
-}
+void cross_cta_write(u32* const& data) { t().global_access(data, 4, arch::Access::write, arch::kWeak, here()); }
 void own_write(u32* const& data) {
   t().global_access(data + t().special(arch::Special::block_index) * 32 + thread_index(), 4, arch::Access::write,
-                    arch::MemoryOrder::relaxed, arch::Scope::gpu, here());
+                    arch::kWeak, here());
 }
 TEST(Check, ClustersShareNoGlobalBytesWithoutSynchronisation) {
   std::vector<u32> data(1024);
@@ -249,7 +249,7 @@ struct Pattern {
   u32 bytes, stride, passes, ideal;
 };
 void store_pattern(const Pattern& p) {
-  t().shared_access(shared_base() + thread_index() * p.stride, p.bytes, arch::Access::write, here());
+  t().shared_access(shared_base() + thread_index() * p.stride, p.bytes, arch::Access::write, arch::kWeak, here());
 }
 TEST(Check, BankConflictsOfKnownPatterns) {
   for (const Pattern& p :
@@ -292,9 +292,8 @@ TEST(Check, HbmGivesEachByteOnceAndTakesEachOnce) {
 // 40 bytes from offset 24 touch three sectors; the one in the middle is written first by the launch itself.
 void reads_over_sectors(u32* const& data) {
   if (thread_index() != 0) return;
-  t().global_access(data + 8, 4, arch::Access::write, arch::MemoryOrder::relaxed, arch::Scope::gpu, here());
-  for (u32 i = 6; i < 17; ++i)
-    t().global_access(data + i, 4, arch::Access::read, arch::MemoryOrder::relaxed, arch::Scope::gpu, here());
+  t().global_access(data + 8, 4, arch::Access::write, arch::kWeak, here());
+  for (u32 i = 6; i < 17; ++i) t().global_access(data + i, 4, arch::Access::read, arch::kWeak, here());
 }
 TEST(Check, HbmCountsSectorsAndNotWhatTheLaunchWrote) {
   std::vector<u32> data(64);

@@ -42,7 +42,7 @@ struct PipelineState {
 inline void gemm_producer(const GemmParams& p, const GemmShared& s, u32 tile_m, u32 tile_n, PipelineState& state) {
   const u32 rows_b = kTile / p.cluster;
   for (u32 k = 0; k < p.blocks_k; ++k, state.advance()) {
-    t().mbarrier_wait(s.empty + 8 * state.index, state.phase ^ 1, here());
+    t().mbarrier_wait(s.empty + 8 * state.index, state.phase ^ 1, arch::kAcquireCta, here());
     const u32 full = s.full + 8 * state.index;
     t().mbarrier_arrive_expect_tx(full, 2 * kTileBytes, here());
     const int x = static_cast<int>(k * kTile);
@@ -57,7 +57,7 @@ inline void gemm_release(const GemmParams& p, const GemmShared& s, u32 stage) {
   t().sync_warp(~0u, here());
   const u32 lane = thread_index() % 32;
   if (lane < p.cluster && !p.skip_release)
-    t().mbarrier_arrive(t().cluster_map(s.empty + 8 * stage, lane, here()), 1, here());
+    t().mbarrier_arrive(t().cluster_map(s.empty + 8 * stage, lane, here()), 1, arch::kReleaseCta, here());
 }
 
 inline void gemm_multiply(const GemmParams& p, const GemmShared& s, PipelineState& state, float* sum) {
@@ -66,7 +66,7 @@ inline void gemm_multiply(const GemmParams& p, const GemmShared& s, PipelineStat
   const u32 row = thread_index() / 128 * 64 - 64;
   for (int v = 0; v < 64; ++v) sum[v] = 0;
   for (u32 k = 0; k < p.blocks_k; ++k, state.advance()) {
-    t().mbarrier_wait(s.full + 8 * state.index, state.phase, here());
+    t().mbarrier_wait(s.full + 8 * state.index, state.phase, arch::kAcquireCta, here());
     if (p.release_early) gemm_release(p, s, state.index);
     sm90::instructions().fence(here());
     for (u32 i = 0; i < 4; ++i)
@@ -127,7 +127,7 @@ inline void gemm_kernel(const GemmParams& p) {
       for (u32 tile = first; tile < tiles; tile += clusters)
         gemm_producer(p, s, tile / p.tiles_n * p.cluster + cluster_rank(), tile % p.tiles_n, state);
       for (u32 i = 0; i < kStages; ++i, state.advance())
-        t().mbarrier_wait(s.empty + 8 * state.index, state.phase ^ 1, here());
+        t().mbarrier_wait(s.empty + 8 * state.index, state.phase ^ 1, arch::kAcquireCta, here());
     }
   } else {
     t().set_max_registers(232, true, here());

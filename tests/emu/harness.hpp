@@ -32,11 +32,10 @@ inline u32 shared_base() { return t().special(arch::Special::dynamic_shared); }
 inline Site here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return Site::here(file, line); }
 
 template <class T> T& shared(u32 address, Site site = here()) {
-  return *static_cast<T*>(t().shared_access(address, sizeof(T), arch::Access::write, site));
+  return *static_cast<T*>(t().shared_access(address, sizeof(T), arch::Access::write, arch::kWeak, site));
 }
 template <class T> void write_global(T* address, T value, Site site = here()) {
-  *static_cast<T*>(t().global_access(address, sizeof(T), arch::Access::write, arch::MemoryOrder::relaxed,
-                                     arch::Scope::gpu, site)) = value;
+  *static_cast<T*>(t().global_access(address, sizeof(T), arch::Access::write, arch::kWeak, site)) = value;
 }
 /// __syncthreads.
 inline void sync_cta(Site site = here()) { t().named_barrier_sync(0, t().special(arch::Special::block_size), site); }

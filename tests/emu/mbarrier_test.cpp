@@ -21,9 +21,9 @@ template <class Body> void with_barrier(u32 count, Body body) {
 void fresh_barrier(const Params& p) {
   with_barrier(1, [&](u32 barrier) {
     if (thread_index() != 0) return;
-    t().mbarrier_wait(barrier, 1, here());
+    t().mbarrier_wait(barrier, 1, arch::kAcquireCta, here());
     write_global<u32>(p.out, 1);
-    if (p.which == 0) t().mbarrier_wait(barrier, 0, here());
+    if (p.which == 0) t().mbarrier_wait(barrier, 0, arch::kAcquireCta, here());
     write_global<u32>(p.out, 2);
   });
 }
@@ -41,8 +41,8 @@ void phases(const Params& p) {
   with_barrier(128, [&](u32 barrier) {
     for (u32 phase = 0; phase < 20; ++phase) {
       if (thread_index() == 5) write_global<u32>(p.out, phase);
-      t().mbarrier_arrive(barrier, 1, here());
-      t().mbarrier_wait(barrier, phase & 1, here());
+      t().mbarrier_arrive(barrier, 1, arch::kReleaseCta, here());
+      t().mbarrier_wait(barrier, phase & 1, arch::kAcquireCta, here());
       if (*p.out != phase) write_global<u32>(p.out + 1, 1);
       sync_cta();
     }
@@ -74,12 +74,12 @@ void bytes_before_expect(const TmaParams& p) {
   sync_cluster();
   if (thread_index() == 0 && cluster_rank() == 1) {
     t().tma_load(&p.map, 1, barrier, box, {{0}}, 0b01, here());
-    t().mbarrier_arrive(t().cluster_map(told, 0, here()), 1, here());
+    t().mbarrier_arrive(t().cluster_map(told, 0, here()), 1, arch::kReleaseCta, here());
   }
   if (thread_index() == 0 && cluster_rank() == 0) {
-    t().mbarrier_wait(told, 0, here());
+    t().mbarrier_wait(told, 0, arch::kAcquireCta, here());
     t().mbarrier_arrive_expect_tx(barrier, p.expect, here());
-    t().mbarrier_wait(barrier, 0, here());
+    t().mbarrier_wait(barrier, 0, arch::kAcquireCta, here());
     write_global(p.out, shared<u32>(box + 60));
   }
   sync_cluster();
@@ -121,23 +121,23 @@ void misuse(const Params& p) {
   with_barrier(1, [&](u32 barrier) {
     if (thread_index() != 0 || cluster_rank() != 0) return;
     switch (p.which) {
-      case kUnderflow: t().mbarrier_arrive(barrier, 2, here()); break;
-      case kUninitialised: t().mbarrier_arrive(barrier + 8, 1, here()); break;
+      case kUnderflow: t().mbarrier_arrive(barrier, 2, arch::kReleaseCta, here()); break;
+      case kUninitialised: t().mbarrier_arrive(barrier + 8, 1, arch::kReleaseCta, here()); break;
       case kTwice: t().mbarrier_init(barrier, 1, here()); break;
       case kOverwritten:
         shared<u32>(barrier) = 0;
-        t().mbarrier_arrive(barrier, 1, here());
+        t().mbarrier_arrive(barrier, 1, arch::kReleaseCta, here());
         break;
       case kInvalidated:
         t().mbarrier_invalidate(barrier, here());
         t().mbarrier_init(barrier, 1, here());
         t().mbarrier_invalidate(barrier, here());
-        t().mbarrier_arrive(barrier, 1, here());
+        t().mbarrier_arrive(barrier, 1, arch::kReleaseCta, here());
         break;
       case kRange: t().mbarrier_expect_tx(barrier, 1 << 20, here()); break;
       case kCount: t().mbarrier_init(barrier + 8, 0, here()); break;
-      case kParity: t().mbarrier_wait(barrier, 2, here()); break;
-      case kRemoteWait: t().mbarrier_wait(t().cluster_map(barrier, 1, here()), 1, here()); break;
+      case kParity: t().mbarrier_wait(barrier, 2, arch::kAcquireCta, here()); break;
+      case kRemoteWait: t().mbarrier_wait(t().cluster_map(barrier, 1, here()), 1, arch::kAcquireCta, here()); break;
       case kMisaligned: t().mbarrier_init(barrier + 12, 1, here()); break;
       default: break;
     }
@@ -167,9 +167,9 @@ TEST(EmuMbarrier, MisuseIsReportedWithItsLine) {
 
 void poll_loop(const Params& p) {
   with_barrier(1, [&](u32 barrier) {
-    if (thread_index() == 32) t().mbarrier_arrive(barrier, p.which, here());
+    if (thread_index() == 32) t().mbarrier_arrive(barrier, p.which, arch::kReleaseCta, here());
     u32 failures = 0;
-    while (!t().mbarrier_try_wait(barrier, 0, here())) ++failures;
+    while (!t().mbarrier_try_wait(barrier, 0, arch::kAcquireCta, here())) ++failures;
     if (thread_index() == 0) write_global(p.out, failures + 1);
   });
 }
@@ -187,7 +187,7 @@ TEST(EmuMbarrier, TryWaitMayFailButPollingEnds) {
 
 void poll_forever(const Params&) {
   with_barrier(1, [&](u32 barrier) {
-    while (!t().mbarrier_try_wait(barrier, 0, here())) {
+    while (!t().mbarrier_try_wait(barrier, 0, arch::kAcquireCta, here())) {
     }
   });
 }

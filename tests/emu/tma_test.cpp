@@ -27,7 +27,7 @@ void load_and_store(const Params& p) {
     if (receives) t().mbarrier_arrive_expect_tx(barrier, p.bytes, here());
     if (p.multicast == 0 || cluster_rank() == 0)
       t().tma_load(&p.map, static_cast<int>(p.rank), barrier, box, p.at, p.multicast, here());
-    if (receives) t().mbarrier_wait(barrier, 0, here());
+    if (receives) t().mbarrier_wait(barrier, 0, arch::kAcquireCta, here());
   }
   sync_cta();
   for (u32 i = thread_index(); i < p.bytes; i += 32)
@@ -195,7 +195,7 @@ void load_wrongly(const WrongParams& w) {
   t().mbarrier_init(barrier, 1, here());
   t().tma_load(&w.p.map, static_cast<int>(w.p.rank), barrier, shared_base() + w.offset, w.p.at, w.p.multicast, here());
   t().mbarrier_arrive_expect_tx(barrier, w.p.bytes, here());
-  t().mbarrier_wait(barrier, 0, here());
+  t().mbarrier_wait(barrier, 0, arch::kAcquireCta, here());
   t().tma_store(&w.p.map, static_cast<int>(w.p.rank), shared_base() + w.offset, w.p.at, here());
   t().bulk_commit(here());
   t().bulk_wait(0, true, here());

@@ -187,36 +187,39 @@ void Checker::touch_global(u64 address, u32 bytes, Actor& actor) {
   }
 }
 
-void Checker::shared_access(Thread& thread, Cta& cta, u32 offset, u32 bytes, Access kind, arch::Site site) {
-  const u32 access = thread_access(thread, kind, kind == Access::atomic_shared, site);
+void Checker::shared_access(Thread& thread, Cta& cta, u32 offset, u32 bytes, Access kind, arch::Site site,
+                            arch::Ordering ordering) {
+  const u32 access = thread_access(thread, kind, ordering.order != arch::MemoryOrder::weak, site);
   Actor actor = actor_of(thread, access, !is_read(kind), true);
   touch_shared(state(cta), offset, bytes, actor);
   if (thread.cta != &cta) state(cta).foreign[thread.check_slot] = access;
   traffic_.shared(thread, offset, bytes, kind, site);
 }
 
-void Checker::global_access(Thread& thread, u64 address, u32 bytes, arch::Access access, arch::MemoryOrder order,
-                            arch::Scope scope, arch::Site site) {
+void Checker::global_access(Thread& thread, u64 address, u32 bytes, arch::Access access, arch::Ordering ordering,
+                            arch::Site site) {
+  const auto [order, scope] = ordering;
   const int range = range_of(*thread.machine, address, bytes, access != arch::Access::read);
   if (range < 0) return;
   const runtime::MemoryRange& memory = context_->launch.memory[static_cast<std::size_t>(range)];
-  const Access kind = access == arch::Access::read    ? Access::load_global
+  const bool atomic = order != arch::MemoryOrder::weak;
+  const Access kind = atomic                          ? Access::atomic_global
+                      : access == arch::Access::read  ? Access::load_global
                       : access == arch::Access::write ? Access::store_global
                                                       : Access::atomic_global;
   if (may_be_early(thread)) [[unlikely]]
     early_access(thread, name_of(kind), address, address + bytes, "", site);
   traffic_.global(kind, site, static_cast<u32>(range), address - reinterpret_cast<u64>(memory.base), bytes,
-                  access != arch::Access::read && order != arch::MemoryOrder::acquire);
+                  access != arch::Access::read);
   if (!memory.writable) return;
   ThreadState& self = state(thread);
-  const bool atomic = access == arch::Access::atomic;
   const bool acquires = order == arch::MemoryOrder::acquire || order == arch::MemoryOrder::acq_rel;
   const bool releases = order == arch::MemoryOrder::release || order == arch::MemoryOrder::acq_rel;
   Actor actor = actor_of(thread, thread_access(thread, kind, atomic, site), access != arch::Access::read, true);
   touch_global(address, bytes, actor);
   if (!atomic) return;
   Location& location = locations_[address];
-  if (order != arch::MemoryOrder::release && location.released) {
+  if (access != arch::Access::write && location.released) {
     const ThreadState& releaser = threads_[location.thread];
     const bool wide = reaches(location.scope, releaser, self) && reaches(scope, releaser, self);
     ClockRef known = location.released;
@@ -228,7 +231,7 @@ void Checker::global_access(Thread& thread, u64 address, u32 bytes, arch::Access
     if (acquires) self.base = pool_.join(self.base, known);
     else self.seen_relaxed = pool_.join(self.seen_relaxed, known);
   }
-  if (order == arch::MemoryOrder::acquire) return;
+  if (access == arch::Access::read) return;
   Gathering released;
   const bool fenced = self.fenced.base || self.fenced.epoch > 1;
   if (releases) {
@@ -365,7 +368,7 @@ bool Checker::in_module(u64 address) {
   return true;
 }
 
-void Checker::plain_access(Thread& thread, u64 address, u32 bytes, bool write, const void* from) {
+void Checker::plain_access(Thread& thread, u64 address, u32 bytes, bool write, bool is_volatile, const void* from) {
   // Checked first, because arguments and the pointer to the emulator's table are most of the accesses that are not
   // local.
   const u64 params = reinterpret_cast<u64>(context_->params);
@@ -387,8 +390,9 @@ void Checker::plain_access(Thread& thread, u64 address, u32 bytes, bool write, c
   if (range < 0 || (write && !context_->launch.memory[static_cast<std::size_t>(range)].writable))
     return report(Rule::out_of_bounds, {}, party(thread.check_slot, site, kind), 0, 0, "", "",
                   range < 0 ? outside(context_->launch, address, bytes) : "a plain store writes a read-only operand");
-  global_access(thread, address, bytes, write ? arch::Access::write : arch::Access::read, arch::MemoryOrder::relaxed,
-                arch::Scope::cta, site);
+  constexpr arch::Ordering kVolatile{arch::MemoryOrder::relaxed, arch::Scope::system};
+  global_access(thread, address, bytes, write ? arch::Access::write : arch::Access::read,
+                is_volatile ? kVolatile : arch::kWeak, site);
 }
 
 }  // namespace ww::emu

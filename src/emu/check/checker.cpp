@@ -103,6 +103,7 @@ void Checker::fence(Thread& thread, arch::Fence kind, arch::Site) {
   switch (kind) {
     case arch::Fence::mbarrier_init:
     case arch::Fence::proxy_async_shared:
+    case arch::Fence::proxy_async_global:
     case arch::Fence::proxy_async:
       for (const u32 number : ctas_[self.cta]->barriers) {
         BarrierState& barrier = barriers_[number];
@@ -114,10 +115,16 @@ void Checker::fence(Thread& thread, arch::Fence kind, arch::Site) {
     case arch::Fence::acq_rel_cta:
     case arch::Fence::acq_rel_cluster:
     case arch::Fence::acq_rel_gpu:
+    case arch::Fence::acq_rel_system:
+    case arch::Fence::sc_cta:
+    case arch::Fence::sc_cluster:
+    case arch::Fence::sc_gpu:
+    case arch::Fence::sc_system:
       if (self.seen_relaxed) self.base = pool_.join(self.base, std::exchange(self.seen_relaxed, ClockRef{}));
-      self.fence_scope = kind == arch::Fence::acq_rel_cta       ? arch::Scope::cta
-                         : kind == arch::Fence::acq_rel_cluster ? arch::Scope::cluster
-                                                                : arch::Scope::gpu;
+      self.fence_scope = kind == arch::Fence::acq_rel_cta || kind == arch::Fence::sc_cta ? arch::Scope::cta
+                         : kind == arch::Fence::acq_rel_cluster || kind == arch::Fence::sc_cluster
+                             ? arch::Scope::cluster
+                             : arch::Scope::gpu;
       self.fenced = {self.base, self.epoch++, self.visible};
       return;
   }
@@ -239,7 +246,7 @@ void Checker::check_barrier_use(Thread& thread, BarrierState& barrier, bool asyn
                 : "an mbarrier is initialised without fence.mbarrier_init before others use it");
 }
 
-u32 Checker::remote_arrive(Thread& thread, Cta& target, u32 offset, u32, arch::Site site) {
+u32 Checker::remote_arrive(Thread& thread, Cta& target, u32 offset, arch::Ordering ordering, arch::Site site) {
   ThreadState& self = state(thread);
   u32 note = static_cast<u32>(arrivals_.size());
   if (!idle_arrivals_.empty()) {
@@ -249,7 +256,8 @@ u32 Checker::remote_arrive(Thread& thread, Cta& target, u32 offset, u32, arch::S
     arrivals_.emplace_back();
   }
   const bool fenced = self.fence_scope >= arch::Scope::cluster;
-  arrivals_[note] = {self, fenced ? self.fenced : ThreadClock{}, fenced};
+  const bool wide = ordering.order == arch::MemoryOrder::release && ordering.scope >= arch::Scope::cluster;
+  arrivals_[note] = {self, wide ? self : fenced ? self.fenced : ThreadClock{}, wide || fenced};
   for (const u32 number : state(target).barriers)
     if (barriers_[number].offset == offset) check_barrier_use(thread, barriers_[number], false, site);
   const u32 access = thread_access(thread, Access::remote_arrive, false, site);
@@ -259,7 +267,7 @@ u32 Checker::remote_arrive(Thread& thread, Cta& target, u32 offset, u32, arch::S
 }
 
 void Checker::mbarrier_signalled(Cta& cta, MBarrier& mbarrier, u32 arrivals, i64 expect, i64 arrived, Origin origin,
-                                 u32 note) {
+                                 u32 note, arch::Ordering) {
   BarrierState& barrier = barriers_[mbarrier.check_number];
   const u32 slot = origin.thread->check_slot;
   if (expect) barrier_event(barrier, "expects bytes:", expect, slot, mbarrier.phase, origin.site);
@@ -299,7 +307,7 @@ void Checker::mbarrier_completed(MBarrier& mbarrier) {  // called with the new p
   barrier.rounds.complete();
 }
 
-void Checker::mbarrier_passed(Thread& thread, MBarrier& mbarrier, u32 phase_at_start, arch::Site site) {
+void Checker::mbarrier_passed(Thread& thread, MBarrier& mbarrier, u32 phase_at_start, arch::Ordering, arch::Site site) {
   BarrierState& barrier = barriers_[mbarrier.check_number];
   ThreadState& self = state(thread);
   ++self.waits;

@@ -72,17 +72,19 @@ class Checker {
   void mbarrier_initialised(Thread& thread, MBarrier& barrier, arch::Site site);
   void mbarrier_invalidated(Thread& thread, MBarrier& barrier, arch::Site site);
   /// Remembers the clock of a remote arrival until it lands. The result belongs to the operation.
-  u32 remote_arrive(Thread& thread, Cta& target, u32 offset, u32 count, arch::Site site);
+  u32 remote_arrive(Thread& thread, Cta& target, u32 offset, arch::Ordering ordering, arch::Site site);
   /// Notes a signal at the barrier: an arrival or expectation by the origin's thread (`note` from remote_arrive), or
   /// bytes of a copy (`access` from tma_load).
-  void mbarrier_signalled(Cta& cta, MBarrier& barrier, u32 arrivals, i64 expect, i64 arrived, Origin origin, u32 note);
+  void mbarrier_signalled(Cta& cta, MBarrier& barrier, u32 arrivals, i64 expect, i64 arrived, Origin origin, u32 note,
+                          arch::Ordering ordering);
   void mbarrier_completed(MBarrier& barrier);
-  void mbarrier_passed(Thread& thread, MBarrier& barrier, u32 phase_at_start, arch::Site site);
+  void mbarrier_passed(Thread& thread, MBarrier& barrier, u32 phase_at_start, arch::Ordering ordering, arch::Site site);
 
   // Memory, accesses.cpp.
-  void shared_access(Thread& thread, Cta& cta, u32 offset, u32 bytes, Access kind, arch::Site site);
-  void global_access(Thread& thread, u64 address, u32 bytes, arch::Access access, arch::MemoryOrder order,
-                     arch::Scope scope, arch::Site site);
+  void shared_access(Thread& thread, Cta& cta, u32 offset, u32 bytes, Access kind, arch::Site site,
+                     arch::Ordering ordering = arch::kWeak);
+  void global_access(Thread& thread, u64 address, u32 bytes, arch::Access access, arch::Ordering ordering,
+                     arch::Site site);
   /// Notes one destination of a load. The result belongs to the operation.
   u32 tma_load(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& barrier, arch::Site site);
   u32 store_async(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& barrier, arch::Site site);
@@ -91,7 +93,7 @@ class Checker {
   u32 tma_store(Thread& thread, u32 offset, u32 bytes, arch::Site site);
   void bulk_waited(Thread& thread, u32 groups, bool read_only);
   /// Notes a plain load or store of kernel code that is about to happen.
-  void plain_access(Thread& thread, u64 address, u32 bytes, bool write, const void* from);
+  void plain_access(Thread& thread, u64 address, u32 bytes, bool write, bool is_volatile, const void* from);
 
   // Tensor maps in global memory, tensor_maps.cpp.
   void tensor_map_replaced(Thread& thread, u32 offset, arch::Site site);

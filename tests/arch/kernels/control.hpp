@@ -111,6 +111,12 @@ WW_KERNEL(arch_fences, 128, Params, p) {
   arch::fence::acq_rel_cta();
   arch::fence::acq_rel_cluster();
   arch::fence::acq_rel_gpu();
+  arch::fence::acq_rel_system();
+  arch::fence::proxy_async_global();
+  arch::fence::sc_cta();
+  arch::fence::sc_cluster();
+  arch::fence::sc_gpu();
+  arch::fence::sc_system();
   arch::global::store(p.out + t, arch::shared::load(word));
 }
 

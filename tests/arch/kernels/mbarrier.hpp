@@ -5,7 +5,7 @@
 #include "params.hpp"
 #include "warpwright/arch/common/cluster.hpp"
 #include "warpwright/arch/common/fence.hpp"
-#include "warpwright/arch/common/mbarrier.hpp"
+#include "warpwright/arch/common/mbarrier_scope.hpp"
 #include "warpwright/arch/common/warp.hpp"
 
 namespace ww::arch_test {
@@ -79,6 +79,34 @@ WW_KERNEL(arch_mbarrier_remote, 64, Params, p) {
     if (rounds % 2 == 0 && t < arch::cluster_size()) arch::mbarrier::arrive_remote(b, t);
     if (rounds % 2 == 1) arch::mbarrier::arrive_remote_release_if(t < arch::cluster_size(), b, t);
     arch::mbarrier::wait(b, rounds & 1);
+    arch::warp::sync();
+    arch::cluster::sync();  // a second arrival must not reach a barrier whose first round is not over
+  }
+  arch::global::store(p.out + arch::block_index() * 64 + t, rounds);
+}
+
+/// arg[0] rounds, as arch_mbarrier_remote, through the forms of cluster scope and the relaxed ones. A barrier of this
+/// CTA alone counts relaxed and released arrivals. out: rounds that completed.
+WW_KERNEL(arch_mbarrier_scopes, 64, Params, p) {
+  const arch::MBarrier b{arch::dynamic_shared()}, own{arch::dynamic_shared() + 8};
+  const u32 t = arch::thread_index();
+  if (t == 0) {
+    arch::mbarrier::init(b, arch::cluster_size());
+    arch::mbarrier::init(own, 64);
+  }
+  arch::fence::mbarrier_init();
+  arch::cluster::sync();
+  u32 rounds = 0;
+  for (; rounds < static_cast<u32>(p.arg[0]); ++rounds) {
+    if (t < arch::cluster_size()) {
+      if (rounds % 2 == 0) arch::mbarrier::arrive_remote_release(b, t);
+      else arch::mbarrier::arrive_remote_relaxed(b, t);
+    }
+    arch::mbarrier::wait_cluster(b, rounds & 1);
+    if (t % 2 == 0) arch::mbarrier::arrive_relaxed(own);
+    else arch::mbarrier::arrive_release_cluster(own);
+    while (!arch::mbarrier::try_wait_relaxed(own, rounds & 1)) {
+    }
     arch::warp::sync();
     arch::cluster::sync();  // a second arrival must not reach a barrier whose first round is not over
   }

@@ -58,10 +58,10 @@ WW_DEVICE SharedAddress map(SharedAddress address, u32 rank WW_SITE) {
   return {table->cluster_map(address.value, rank, site)};
 }
 WW_DEVICE u32 load(SharedAddress mapped WW_SITE) {
-  return *static_cast<const u32*>(table->shared_access(mapped.value, 4, Access::read, site));
+  return *static_cast<const u32*>(table->shared_access(mapped.value, 4, Access::read, kWeak, site));
 }
 WW_DEVICE void store(SharedAddress mapped, u32 value WW_SITE) {
-  *static_cast<u32*>(table->shared_access(mapped.value, 4, Access::write, site)) = value;
+  *static_cast<u32*>(table->shared_access(mapped.value, 4, Access::write, kWeak, site)) = value;
 }
 WW_DEVICE void store_async_if(bool condition, SharedAddress mapped, u32 value, MBarrier mapped_barrier WW_SITE) {
   if (condition) table->store_async(mapped.value, &value, 4, mapped_barrier.address.value, site);

@@ -10,6 +10,7 @@
 // module copies the sets that it uses when it is loaded.
 #pragma once
 
+#include "warpwright/arch/common/order.hpp"
 #include "warpwright/core/dtype.hpp"
 
 namespace ww::arch {
@@ -25,7 +26,7 @@ struct Site {
 
 inline constexpr u32 kSharedRankShift = 24;
 inline constexpr u32 kSharedOffsetMask = (1u << kSharedRankShift) - 1;
-inline constexpr u32 kEmuTableVersion = 10;
+inline constexpr u32 kEmuTableVersion = 11;
 
 enum class Special : u32 {
   thread_index,
@@ -37,15 +38,19 @@ enum class Special : u32 {
   dynamic_shared,  // shared address of the launch's dynamic shared memory, 1024-byte aligned
 };
 enum class Access : u32 { read, write, atomic };
-enum class MemoryOrder : u32 { relaxed, acquire, release, acq_rel };
-enum class Scope : u32 { cta, cluster, gpu, system };
 enum class Fence : u32 {
   mbarrier_init,       // fence.mbarrier_init.release.cluster
   proxy_async_shared,  // fence.proxy.async.shared::cta
+  proxy_async_global,  // fence.proxy.async.global
   proxy_async,         // fence.proxy.async
   acq_rel_cta,
   acq_rel_cluster,
   acq_rel_gpu,
+  acq_rel_system,
+  sc_cta,
+  sc_cluster,
+  sc_gpu,
+  sc_system,
 };
 enum class ShuffleMode : u32 { index, up, down, butterfly };
 enum class VoteMode : u32 { ballot, any, all };
@@ -89,11 +94,13 @@ struct EmuTable {
   // mbarrier: `barrier` is a shared address (of any CTA of the cluster where the ISA allows it)
   void (*mbarrier_init)(u32 barrier, u32 count, Site);
   void (*mbarrier_invalidate)(u32 barrier, Site);
-  void (*mbarrier_arrive)(u32 barrier, u32 count, Site);  // local or remote
+  void (*mbarrier_arrive)(u32 barrier, u32 count, Ordering, Site);  // local or remote; release or relaxed
   void (*mbarrier_expect_tx)(u32 barrier, u32 bytes, Site);
   void (*mbarrier_arrive_expect_tx)(u32 barrier, u32 bytes, Site);
-  bool (*mbarrier_try_wait)(u32 barrier, u32 parity, Site);  // one try: may yield, may fail spuriously
-  void (*mbarrier_wait)(u32 barrier, u32 parity, Site);      // returns when the phase of that parity has completed
+  // One try: may yield, may fail spuriously; acquire or relaxed.
+  bool (*mbarrier_try_wait)(u32 barrier, u32 parity, Ordering, Site);
+  void (*mbarrier_wait)(u32 barrier, u32 parity, Ordering,
+                        Site);  // returns when the phase of that parity has completed
 
   void (*fence)(Fence kind, Site);
 
@@ -126,17 +133,18 @@ struct EmuTable {
   u32 (*vote)(bool predicate, VoteMode, Site);
 
   // Memory accessed by ordinary threads. The call checks bounds and alignment (natural for `bytes`) and returns a host
-  // pointer, through which the module then reads or writes at once.
-  void* (*shared_access)(u32 address, u32 bytes, Access, Site);
-  void* (*global_access)(const void* address, u32 bytes, Access, MemoryOrder, Scope, Site);
+  // pointer, through which the module then reads or writes at once. An acquire is a read, a release a write;
+  // Access::atomic is a read-modify-write and never weak.
+  void* (*shared_access)(u32 address, u32 bytes, Access, Ordering, Site);
+  void* (*global_access)(const void* address, u32 bytes, Access, Ordering, Site);
   void (*global_wait_step)(const void* address, Site);  // one failed poll of wait_global; lets other threads run
 
   void (*pdl_wait)(Site);
   void (*pdl_launch_dependents)(Site);
 
   // Reports a plain load or store of kernel code before it happens; called by the hooks of a checked module
-  // (arch/common/hooks.hpp).
-  void (*plain_access)(const void* address, u32 bytes, bool write, const void* return_address);
+  // (arch/common/hooks.hpp). One through a pointer to volatile is relaxed at system scope, as ld.volatile is.
+  void (*plain_access)(const void* address, u32 bytes, bool write, bool is_volatile, const void* return_address);
 
   // Sets this thread's role for reports. `name` must outlive the module; -1 means that the role has no index.
   void (*role)(const char* name, int number);

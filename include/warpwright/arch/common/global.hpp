@@ -128,52 +128,52 @@ template <class Predicate> WW_DEVICE void wait_global_warp(const u32* p, Predica
 }  // namespace ptx
 #else
 inline namespace emu {
-template <class T> WW_DEVICE T read(const void* p, MemoryOrder order, Site site) {
-  return *static_cast<const T*>(table->global_access(p, sizeof(T), Access::read, order, Scope::gpu, site));
+template <class T> WW_DEVICE T read(const void* p, Site site) {
+  return *static_cast<const T*>(table->global_access(p, sizeof(T), Access::read, kWeak, site));
 }
-template <class T> WW_DEVICE void write(void* p, T v, MemoryOrder order, Site site) {
-  *static_cast<T*>(table->global_access(p, sizeof(T), Access::write, order, Scope::gpu, site)) = v;
+template <class T> WW_DEVICE void write(void* p, T v, Site site) {
+  *static_cast<T*>(table->global_access(p, sizeof(T), Access::write, kWeak, site)) = v;
 }
-WW_DEVICE u32* atomic(u32* p, MemoryOrder order, Site site) {
-  return static_cast<u32*>(table->global_access(p, 4, Access::atomic, order, Scope::gpu, site));
+WW_DEVICE u32* gpu_scope(const u32* p, Access access, MemoryOrder order, Site site) {
+  return static_cast<u32*>(table->global_access(p, 4, access, {order, Scope::gpu}, site));
 }
-WW_DEVICE u32 load(const void* p WW_SITE) { return read<u32>(p, MemoryOrder::relaxed, site); }
-WW_DEVICE float load_constant(const float* p WW_SITE) { return read<float>(p, MemoryOrder::relaxed, site); }
-WW_DEVICE u16 load_u16(const void* p WW_SITE) { return read<u16>(p, MemoryOrder::relaxed, site); }
-WW_DEVICE Words<2> load2(const void* p WW_SITE) { return read<Words<2>>(p, MemoryOrder::relaxed, site); }
-WW_DEVICE u64 load_u64(const void* p WW_SITE) { return read<u64>(p, MemoryOrder::relaxed, site); }
-WW_DEVICE Words<4> load4(const void* p WW_SITE) { return read<Words<4>>(p, MemoryOrder::relaxed, site); }
-WW_DEVICE void store(void* p, u32 v WW_SITE) { write(p, v, MemoryOrder::relaxed, site); }
-WW_DEVICE void store4(void* p, Words<4> v WW_SITE) { write(p, v, MemoryOrder::relaxed, site); }
+WW_DEVICE u32 load(const void* p WW_SITE) { return read<u32>(p, site); }
+WW_DEVICE float load_constant(const float* p WW_SITE) { return read<float>(p, site); }
+WW_DEVICE u16 load_u16(const void* p WW_SITE) { return read<u16>(p, site); }
+WW_DEVICE Words<2> load2(const void* p WW_SITE) { return read<Words<2>>(p, site); }
+WW_DEVICE u64 load_u64(const void* p WW_SITE) { return read<u64>(p, site); }
+WW_DEVICE Words<4> load4(const void* p WW_SITE) { return read<Words<4>>(p, site); }
+WW_DEVICE void store(void* p, u32 v WW_SITE) { write(p, v, site); }
+WW_DEVICE void store4(void* p, Words<4> v WW_SITE) { write(p, v, site); }
 WW_DEVICE void store_if(bool predicate, void* p, u32 v WW_SITE) {
-  if (predicate) write(p, v, MemoryOrder::relaxed, site);
+  if (predicate) write(p, v, site);
 }
 WW_DEVICE void store_u16_if(bool predicate, void* p, u16 v WW_SITE) {
-  if (predicate) write(p, v, MemoryOrder::relaxed, site);
+  if (predicate) write(p, v, site);
 }
 WW_DEVICE void store4_if(bool predicate, void* p, Words<4> v WW_SITE) {
-  if (predicate) write(p, v, MemoryOrder::relaxed, site);
+  if (predicate) write(p, v, site);
 }
 // Host atomics are used, because clusters may run on several OS threads: what the ISA calls atomic must be atomic on
 // the host.
 WW_DEVICE u32 load_acquire(const u32* p WW_SITE) {
-  return __atomic_load_n(atomic(const_cast<u32*>(p), MemoryOrder::acquire, site), __ATOMIC_ACQUIRE);
+  return __atomic_load_n(gpu_scope(p, Access::read, MemoryOrder::acquire, site), __ATOMIC_ACQUIRE);
 }
 WW_DEVICE void store_release(u32* p, u32 v WW_SITE) {
-  __atomic_store_n(atomic(p, MemoryOrder::release, site), v, __ATOMIC_RELEASE);
+  __atomic_store_n(gpu_scope(p, Access::write, MemoryOrder::release, site), v, __ATOMIC_RELEASE);
 }
 WW_DEVICE u32 atomic_add(u32* p, u32 v WW_SITE) {
-  return __atomic_fetch_add(atomic(p, MemoryOrder::relaxed, site), v, __ATOMIC_RELAXED);
+  return __atomic_fetch_add(gpu_scope(p, Access::atomic, MemoryOrder::relaxed, site), v, __ATOMIC_RELAXED);
 }
 WW_DEVICE u32 atomic_or(u32* p, u32 v WW_SITE) {
-  return __atomic_fetch_or(atomic(p, MemoryOrder::relaxed, site), v, __ATOMIC_RELAXED);
+  return __atomic_fetch_or(gpu_scope(p, Access::atomic, MemoryOrder::relaxed, site), v, __ATOMIC_RELAXED);
 }
 WW_DEVICE u32 atomic_add_acq_rel(u32* p, u32 v WW_SITE) {
-  return __atomic_fetch_add(atomic(p, MemoryOrder::acq_rel, site), v, __ATOMIC_ACQ_REL);
+  return __atomic_fetch_add(gpu_scope(p, Access::atomic, MemoryOrder::acq_rel, site), v, __ATOMIC_ACQ_REL);
 }
 WW_DEVICE u32 atomic_cas(u32* p, u32 expected, u32 desired WW_SITE) {
-  __atomic_compare_exchange_n(atomic(p, MemoryOrder::acq_rel, site), &expected, desired, false, __ATOMIC_ACQ_REL,
-                              __ATOMIC_ACQUIRE);
+  __atomic_compare_exchange_n(gpu_scope(p, Access::atomic, MemoryOrder::acq_rel, site), &expected, desired, false,
+                              __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   return expected;
 }
 template <class Predicate> WW_DEVICE u32 wait_global(const u32* p, Predicate predicate WW_SITE) {

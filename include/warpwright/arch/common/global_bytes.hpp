@@ -23,9 +23,9 @@ WW_DEVICE void store2(void* p, Words<2> v) {
 }  // namespace ptx
 #else
 inline namespace emu {
-WW_DEVICE u8 load_u8(const void* p WW_SITE) { return read<u8>(p, MemoryOrder::relaxed, site); }
-WW_DEVICE void store_u8(void* p, u8 v WW_SITE) { write(p, v, MemoryOrder::relaxed, site); }
-WW_DEVICE void store2(void* p, Words<2> v WW_SITE) { write(p, v, MemoryOrder::relaxed, site); }
+WW_DEVICE u8 load_u8(const void* p WW_SITE) { return read<u8>(p, site); }
+WW_DEVICE void store_u8(void* p, u8 v WW_SITE) { write(p, v, site); }
+WW_DEVICE void store2(void* p, Words<2> v WW_SITE) { write(p, v, site); }
 }  // namespace emu
 #endif
 

@@ -45,7 +45,7 @@ __attribute__((no_sanitize("thread"), always_inline)) inline u64 here() {
 }
 
 __attribute__((no_sanitize("thread"), always_inline)) inline void saw(const void* address, u64 bytes, bool write,
-                                                                      const void* from) {
+                                                                      const void* from, bool is_volatile = false) {
   if (operations.version == 0) [[unlikely]]
     return saw_probe(address, write);
   const u64 block = here() & ~(kStackBlock - 1), top = stack_head_offset(block);
@@ -58,7 +58,7 @@ __attribute__((no_sanitize("thread"), always_inline)) inline void saw(const void
     if (!write && at - head->params < head->params_bytes) return;
     if (at - head->shared < head->shared_bytes) return;
   }
-  table->plain_access(address, static_cast<u32>(bytes), write, from);
+  table->plain_access(address, static_cast<u32>(bytes), write, is_volatile, from);
 }
 
 /// Loads and stores once, so that the probe sees whether the compiler calls the hooks. The asm statements hide the
@@ -101,6 +101,14 @@ __attribute__((no_sanitize("thread"))) inline bool work() {
   WW_HOOK void __tsan_unaligned_write##suffix(void* p) {                                                              \
     ::ww::arch::hooks::saw(p, bytes, true, __builtin_return_address(0));                                              \
   }
+// Both spellings of the hooks for accesses through pointers to volatile: g++ has one, clang also one for unaligned.
+#define WW_HOOK_VOLATILE(name, bytes)                                           \
+  WW_HOOK void __tsan_##name##volatile_read##bytes(void* p) {                   \
+    ::ww::arch::hooks::saw(p, bytes, false, __builtin_return_address(0), true); \
+  }                                                                             \
+  WW_HOOK void __tsan_##name##volatile_write##bytes(void* p) {                  \
+    ::ww::arch::hooks::saw(p, bytes, true, __builtin_return_address(0), true);  \
+  }
 
 // arch/common/global.hpp has already announced atomics, so these only execute them.
 #define WW_HOOK_ATOMICS(bits, T)                                                                                  \
@@ -128,6 +136,15 @@ WW_HOOK_PAIR(2, 2)
 WW_HOOK_PAIR(4, 4)
 WW_HOOK_PAIR(8, 8)
 WW_HOOK_PAIR(16, 16)
+WW_HOOK_VOLATILE(, 1)
+WW_HOOK_VOLATILE(, 2)
+WW_HOOK_VOLATILE(, 4)
+WW_HOOK_VOLATILE(, 8)
+WW_HOOK_VOLATILE(, 16)
+WW_HOOK_VOLATILE(unaligned_, 2)
+WW_HOOK_VOLATILE(unaligned_, 4)
+WW_HOOK_VOLATILE(unaligned_, 8)
+WW_HOOK_VOLATILE(unaligned_, 16)
 #pragma GCC diagnostic push
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wbuiltin-declaration-mismatch"

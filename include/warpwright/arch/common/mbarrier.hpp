@@ -108,29 +108,33 @@ inline namespace emu {
 
 WW_DEVICE void init(MBarrier b, u32 count WW_SITE) { table->mbarrier_init(b.address.value, count, site); }
 WW_DEVICE void invalidate(MBarrier b WW_SITE) { table->mbarrier_invalidate(b.address.value, site); }
-WW_DEVICE void arrive(MBarrier b, u32 count = 1 WW_SITE) { table->mbarrier_arrive(b.address.value, count, site); }
+WW_DEVICE void arrive(MBarrier b, u32 count = 1 WW_SITE) {
+  table->mbarrier_arrive(b.address.value, count, kReleaseCta, site);
+}
 WW_DEVICE void arrive_if(bool condition, MBarrier b WW_SITE) {
-  if (condition) table->mbarrier_arrive(b.address.value, 1, site);
+  if (condition) table->mbarrier_arrive(b.address.value, 1, kReleaseCta, site);
 }
 WW_DEVICE void arrive_remote(MBarrier b, u32 rank WW_SITE) {
-  table->mbarrier_arrive(table->cluster_map(b.address.value, rank, site), 1, site);
+  table->mbarrier_arrive(table->cluster_map(b.address.value, rank, site), 1, kReleaseCta, site);
 }
 WW_DEVICE void arrive_remote_if(bool condition, MBarrier b, u32 rank WW_SITE) {
   if (condition) arrive_remote(b, rank, site);
 }
 WW_DEVICE void arrive_remote_release_if(bool condition, MBarrier b, u32 rank WW_SITE) {
   if (!condition) return;
-  table->fence(Fence::acq_rel_cluster, site);
-  arrive_remote(b, rank, site);
+  table->mbarrier_arrive(table->cluster_map(b.address.value, rank, site), 1, {MemoryOrder::release, Scope::cluster},
+                         site);
 }
 WW_DEVICE void expect_tx(MBarrier b, u32 bytes WW_SITE) { table->mbarrier_expect_tx(b.address.value, bytes, site); }
 WW_DEVICE void arrive_expect_tx(MBarrier b, u32 bytes WW_SITE) {
   table->mbarrier_arrive_expect_tx(b.address.value, bytes, site);
 }
 WW_DEVICE bool try_wait(MBarrier b, u32 parity WW_SITE) {
-  return table->mbarrier_try_wait(b.address.value, parity, site);
+  return table->mbarrier_try_wait(b.address.value, parity, kAcquireCta, site);
 }
-WW_DEVICE void wait(MBarrier b, u32 parity WW_SITE) { table->mbarrier_wait(b.address.value, parity, site); }
+WW_DEVICE void wait(MBarrier b, u32 parity WW_SITE) {
+  table->mbarrier_wait(b.address.value, parity, kAcquireCta, site);
+}
 
 }  // namespace emu
 #endif

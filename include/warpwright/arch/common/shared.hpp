@@ -69,10 +69,10 @@ WW_DEVICE u32 atomic_or(SharedAddress a, u32 v) {
 #else
 inline namespace emu {
 template <int kCount> WW_DEVICE Words<kCount> load_words(SharedAddress a, Site site) {
-  return *static_cast<const Words<kCount>*>(table->shared_access(a.value, 4 * kCount, Access::read, site));
+  return *static_cast<const Words<kCount>*>(table->shared_access(a.value, 4 * kCount, Access::read, kWeak, site));
 }
 template <int kCount> WW_DEVICE void store_words(SharedAddress a, Words<kCount> v, Site site) {
-  *static_cast<Words<kCount>*>(table->shared_access(a.value, 4 * kCount, Access::write, site)) = v;
+  *static_cast<Words<kCount>*>(table->shared_access(a.value, 4 * kCount, Access::write, kWeak, site)) = v;
 }
 WW_DEVICE u32 load(SharedAddress a WW_SITE) { return load_words<1>(a, site).w[0]; }
 WW_DEVICE Words<2> load2(SharedAddress a WW_SITE) { return load_words<2>(a, site); }
@@ -83,7 +83,8 @@ WW_DEVICE void store4(SharedAddress a, Words<4> v WW_SITE) { store_words<4>(a, v
 // A plain update suffices: the threads of a cluster are fibers of one OS thread, and nothing runs between the read and
 // the write.
 template <class Change> WW_DEVICE u32 change(SharedAddress a, Site site, Change change) {
-  u32* const word = static_cast<u32*>(table->shared_access(a.value, 4, Access::atomic, site));
+  constexpr Ordering kRelaxed{MemoryOrder::relaxed, Scope::cta};
+  u32* const word = static_cast<u32*>(table->shared_access(a.value, 4, Access::atomic, kRelaxed, site));
   const u32 old = *word;
   *word = change(old);
   return old;
