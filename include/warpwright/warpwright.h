@@ -425,8 +425,7 @@ WW_API ww_status ww_k_grouped(ww_device device, const ww_k_grouped_problem* prob
 
 /** Stores the bytes of workspace that every run of the plan needs; 0: none. */
 WW_API ww_status ww_plan_workspace_bytes(ww_plan plan, size_t* bytes);
-/** Stores the resolved config as text, from which `ww_options::config` makes the same plan. It is valid as long as the
- * plan. */
+/** Stores the resolved config as text, from which `ww_options::config` makes the same plan. Valid while the plan is. */
 WW_API ww_status ww_plan_config(ww_plan plan, const char** config);
 /** Stores which operation the plan is of. */
 WW_API ww_status ww_plan_operation(ww_plan plan, ww_operation* operation);
@@ -557,6 +556,7 @@ typedef struct ww_check_options {
   void (*progress)(void* context, const char* phase, double fraction); /* "compile", "check", "shrink"; may be null */
   int32_t (*stop)(void* context); /* called as often; not 0 ends the campaign with what it has; may be null */
   void* context;                  /* passed to `progress` and `stop` */
+  const char *relaxed, *strict;   /* strict rules to switch off or on: "NAME,NAME"; null: none */
 } ww_check_options;
 
 /** How the groups of a check lie: counts of rows, or the arrays that the device reads. */

@@ -8,6 +8,7 @@
 #include "capi/objects.hpp"
 #include "capi/problems.hpp"
 #include "facts/facts.hpp"
+#include "host/messages.hpp"
 
 namespace ww::capi {
 namespace {
@@ -34,6 +35,8 @@ Result<CheckOptions> to_check_options(const ww_check_options& from) {
   if (from.pct_depth > 0) to.pct_depth = from.pct_depth;
   to.shrink = from.no_shrink == 0;
   to.traffic = from.traffic != 0;
+  to.relaxed = names_in(text_or_empty(from.relaxed));
+  to.strict = names_in(text_or_empty(from.strict));
   to.cache_dir = text_or_empty(from.cache_dir);
   to.worker = text_or_empty(from.worker);
   return to;

@@ -31,6 +31,7 @@ Result<void> validate(const CheckOptions& o) {
   if (o.pct_depth < 1 || o.pct_depth > kDeepestPct)
     return failure(ErrorCode::invalid, "pct_depth", fmt::format("1 to {}", kDeepestPct),
                    fmt::format("{}", o.pct_depth));
+  WW_CHECK(strict_rules(o.relaxed, o.strict));
   return {};
 }
 
@@ -73,7 +74,8 @@ class Check {
     SetUp job{.target = target_,
               .math = options_.math,
               .pct_depth = options_.pct_depth,
-              .cache_dir = options_.cache_dir.string()};
+              .cache_dir = options_.cache_dir.string(),
+              .strict_rules = *strict_rules(options_.relaxed, options_.strict)};
     Result<CheckTarget> ready = pool_.set_up(job);
     if (!ready && options_.stop.stop_requested()) return stopped_before(shown(target_), options_);
     if (!ready) return failure(ready.error());
@@ -119,7 +121,7 @@ class Check {
 
   CheckReplay replay(const CheckTarget& target, const ScheduleRun& run) const {
     const CheckTarget told = shown(target);
-    return {told, {run.kind, run.seed}, replay_command(told, run, options_.math, options_.pct_depth)};
+    return {told, {run.kind, run.seed}, replay_command(told, run, options_)};
   }
 
   /// A kernel that came as a file is read again when it is replayed.

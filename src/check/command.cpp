@@ -3,6 +3,7 @@
 #include "check/command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "check/target.hpp"
 #include "config/config_text.hpp"
@@ -50,11 +51,13 @@ const char* math_text(EmuMath math) {
   return math == EmuMath::off ? "off" : math == EmuMath::fp32_chain ? "fp32" : "on";
 }
 
-std::string replay_command(const CheckTarget& target, const ScheduleRun& schedule, EmuMath math, int pct_depth) {
+std::string replay_command(const CheckTarget& target, const ScheduleRun& schedule, const CheckOptions& options) {
   std::string text = std::visit([](const auto& check) { return words_of(check); }, target);
   if (text.empty()) return text;
-  if (math != EmuMath::exact) text += fmt::format(" --math {}", math_text(math));
-  if (pct_depth != kUsualPctDepth) text += fmt::format(" --pct-depth {}", pct_depth);
+  if (options.math != EmuMath::exact) text += fmt::format(" --math {}", math_text(options.math));
+  if (options.pct_depth != kUsualPctDepth) text += fmt::format(" --pct-depth {}", options.pct_depth);
+  if (!options.relaxed.empty()) text += fmt::format(" --relax {}", fmt::join(options.relaxed, ","));
+  if (!options.strict.empty()) text += fmt::format(" --strict {}", fmt::join(options.strict, ","));
   return text + fmt::format(" --schedules 1 --emu-schedule {} --seed {}", name_of(schedule.kind), schedule.seed);
 }
 

@@ -14,6 +14,6 @@ const char* math_text(EmuMath math);
 
 /// "warpwright check gemm --m 256 ... --schedules 1 --emu-schedule pct --seed 17". Empty for what a command line cannot
 /// say: the text of a kernel that is in no file, groups whose arrays are in no file and have no counts.
-std::string replay_command(const CheckTarget& target, const ScheduleRun& schedule, EmuMath math, int pct_depth);
+std::string replay_command(const CheckTarget& target, const ScheduleRun& schedule, const CheckOptions& options);
 
 }  // namespace ww::campaign

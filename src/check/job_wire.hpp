@@ -92,7 +92,7 @@ template <class Wire> void describe(Wire& wire, ScheduleList& l) {
   wire.all(l.count, l.seed, l.one_kind, l.kind, l.listed, l.traffic);
 }
 template <class Wire> void describe(Wire& wire, SetUp& s) {
-  wire.all(s.fingerprint, s.target, s.math, s.pct_depth, s.cache_dir);
+  wire.all(s.fingerprint, s.target, s.math, s.pct_depth, s.cache_dir, s.strict_rules);
 }
 template <class Wire> void describe(Wire& wire, Ready& r) { wire.all(r.failed, r.error, r.target); }
 template <class Wire> void describe(Wire& wire, Run& r) { wire.all(r.schedules, r.deadline); }

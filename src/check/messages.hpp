@@ -40,6 +40,7 @@ struct SetUp {
   EmuMath math = EmuMath::exact;
   int pct_depth = 3;
   std::string cache_dir = {};
+  StrictRules strict_rules = default_strict_rules();
 };
 struct Ready {
   bool failed = false;

@@ -11,7 +11,7 @@ Result<std::unique_ptr<Runner>> make_runner(const SetUp& job) {
   options.cache_dir = job.cache_dir;
   options.emu.check = true;
   WW_TRY(const Device device, Device::open(machine_of(kDefaultArch).emulated_device, options));
-  const CheckSettings settings{.math = job.math, .pct_depth = job.pct_depth};
+  const CheckSettings settings{.math = job.math, .pct_depth = job.pct_depth, .strict_rules = job.strict_rules};
   if (const auto* kernel = std::get_if<KernelCheck>(&job.target)) return make_kernel_runner(device, *kernel, settings);
   return make_operation_runner(device, job.target, settings);
 }
@@ -34,6 +34,7 @@ void choose(runtime::Backend& backend, const ScheduleRun& schedule, CheckSetting
   options.schedule = schedule.kind;
   options.math = settings.math;
   options.pct_depth = settings.pct_depth;
+  options.strict_rules = settings.strict_rules;
   options.threads = 1;
   options.check = true;
   options.traffic = schedule.traffic;

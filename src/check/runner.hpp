@@ -26,6 +26,7 @@ Result<std::unique_ptr<Runner>> make_runner(const SetUp& job);
 struct CheckSettings {
   EmuMath math = EmuMath::exact;
   int pct_depth = 3;
+  StrictRules strict_rules = default_strict_rules();
 };
 
 Result<std::unique_ptr<Runner>> make_operation_runner(const Device& device, const CheckTarget& target,

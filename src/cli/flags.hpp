@@ -45,6 +45,7 @@ struct Flags {
   Flag seconds, seconds_total, pdl;         // of a case, of all
   bool no_peers = false, no_burst = false;
   Flag schedules, time, pct_depth;  // check: how many, how long, how deep
+  Flag relax, strict;               // check: rules to switch
   Flag source, entry, launch;       // a kernel of the user's
   bool no_shrink = false, traffic = false;
   Flag jobs, configs, pack, list;  // prepare

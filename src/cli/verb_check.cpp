@@ -71,6 +71,8 @@ Result<CheckOptions> make_check_options(const Flags& flags) {
   options.math = math == 0 ? EmuMath::exact : math == 1 ? EmuMath::off : EmuMath::fp32_chain;
   WW_TRY(const int kind, parse_emu_schedule(flags.emu_schedule, -1));
   if (kind >= 0) options.only = static_cast<EmuSchedule>(kind);
+  if (flags.relax) options.relaxed = names_in(*flags.relax);
+  if (flags.strict) options.strict = names_in(*flags.strict);
   options.shrink = !flags.no_shrink;
   options.traffic = flags.traffic;
   WW_CHECK(expect_emulated(flags.device));
@@ -81,6 +83,8 @@ Result<CheckOptions> make_check_options(const Flags& flags) {
 Error launch_in_flags(const Error& error) {
   const std::string& argument = error.argument;
   const std::string flag = argument == "entry" || argument == "source"  ? "--" + argument
+                           : argument == "relaxed"                      ? "--relax"
+                           : argument == "strict"                       ? "--strict"
                            : argument == "launch.parameters"            ? "--launch"
                            : argument == "launch.shared_bytes"          ? "--launch, key shared"
                            : argument.starts_with("launch.parameters,") ? "--launch" + argument.substr(17)

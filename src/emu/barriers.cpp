@@ -4,8 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "emu/check/checker.hpp"
-#include "emu/machine.hpp"
+#include "emu/aligned.hpp"
 
 namespace ww::emu {
 namespace {
@@ -30,6 +29,7 @@ void named_barrier(Thread& thread, u32 id, u32 threads, bool wait, arch::Site si
     machine.fail({&thread, site},
                  fmt::format("named barrier {}: {} threads; expected whole warps, at most the CTA's {}", id, threads,
                              cta.threads.size()));
+  aligned_call(thread, wait ? "bar.sync" : "bar.arrive", site);
   NamedBarrier& barrier = cta.named[id];
   if (barrier.arrived == 0) barrier.threads = threads;
   if (barrier.threads != threads)
@@ -57,6 +57,7 @@ void named_barrier(Thread& thread, u32 id, u32 threads, bool wait, arch::Site si
 void cluster_arrive(Thread& thread, bool relaxed, arch::Site site) {
   Machine& machine = *thread.machine;
   Cluster& cluster = *thread.cta->cluster;
+  aligned_call(thread, "barrier.cluster.arrive.aligned", site);
   if (thread.cluster_arrived)
     machine.fail({&thread, site}, "cluster barrier: the thread arrives again without having waited");
   thread.cluster_arrived = true;
@@ -70,6 +71,7 @@ void cluster_arrive(Thread& thread, bool relaxed, arch::Site site) {
 void cluster_wait(Thread& thread, arch::Site site) {
   Machine& machine = *thread.machine;
   Cluster& cluster = *thread.cta->cluster;
+  aligned_call(thread, "barrier.cluster.wait.aligned", site);
   if (!thread.cluster_arrived)
     machine.fail({&thread, site}, "cluster barrier: the thread waits without having arrived");
   while (cluster.phase == thread.cluster_phase) {

@@ -44,6 +44,15 @@ struct MatrixStore {
   u32 lanes = 0;
 };
 
+/// An .aligned instruction that some lanes have not reached yet.
+struct AlignedCall {
+  const char* instruction = nullptr;
+  arch::Site site{};           // of the first lane
+  const void* from = nullptr;  // its return address
+  u32 thread = 0;              // its index in the CTA
+  u32 lanes = 0;               // that have executed it
+};
+
 struct Warp {
   WarpMeeting meeting;  // of all lanes: shuffle, vote, ldmatrix
   // Two halves, because a fast lane may reach the next exchange before a slow one has read the results of this one.
@@ -51,6 +60,7 @@ struct Warp {
   u32 matrices[2][kWarpSize][4] = {};
   std::vector<WarpMeeting> syncs;  // by mask
   SequenceRing<MatrixStore> matrix_stores;
+  SequenceRing<AlignedCall> aligned;
 };
 
 /// setmaxnreg: the per-thread counts of the launch are pooled per CTA.

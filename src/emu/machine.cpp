@@ -168,7 +168,7 @@ void Machine::prepare_thread(Cta& cta, u32 index, Stack stack) {
   thread.warpgroup = warpgroup < cta.warpgroups.size() ? cta.warpgroups[warpgroup].get() : nullptr;
   thread.registers =
       static_cast<u32>(context_.model.traits.registers_at_launch(static_cast<int>(context_.launch.threads)));
-  prepare(thread.fiber, stack, thread_main);
+  prepare(thread.fiber, stack, thread_main, context_.check);
   thread.head() = {.in_flight_begin = ~u64{0},
                    .in_flight_end = 0,
                    .params = reinterpret_cast<u64>(context_.params),

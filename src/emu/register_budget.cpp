@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "emu/machine.hpp"
+#include "emu/aligned.hpp"
 
 namespace ww::emu {
 namespace {
@@ -40,6 +40,7 @@ void set_max_registers(Thread& thread, u32 count, bool increase, arch::Site site
                  Rule::register_budget);
   if (thread.index / kWarpgroupSize >= thread.cta->threads.size() / kWarpgroupSize)
     machine.fail({&thread, site}, "setmaxnreg by a warp that belongs to no whole warpgroup", Rule::register_budget);
+  aligned_call(thread, "setmaxnreg.sync.aligned", site);
   check_uniform(thread, count, increase, site);
   if (increase ? count < thread.registers : count > thread.registers)
     machine.fail(

@@ -86,6 +86,7 @@ struct alignas(64) Thread {
 
   EngineState engine;  // of its warpgroup's engine
   u32 matrix_stores = 0;
+  u32 aligned_calls = 0;
   u32 register_changes = 0, registers = 0;
   u32 cluster_phase = 0;
   bool cluster_arrived = false;

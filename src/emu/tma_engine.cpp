@@ -161,7 +161,7 @@ u32 row_bytes(const TensorMapData& map) { return u32{map.box[0]} * map.element_b
 
 /// Issues one destination of a load. With `of_map`, its landing tells that the map has been read.
 void issue_load(Thread& thread, const TmaLoadRequest& request, const SeenMap& seen, bool of_map, u32 range, Cta& cta,
-                arch::Site site) {
+                Checker::LoadSource& source, arch::Site site) {
   const TensorMapData& map = seen.data;
   Machine& machine = *thread.machine;
   Operation& operation = machine.new_operation(Operation::Kind::tma_load, {&thread, site});
@@ -173,18 +173,27 @@ void issue_load(Thread& thread, const TmaLoadRequest& request, const SeenMap& se
   operation.range = range;
   if (Checker* checker = machine.checker()) {
     MBarrier& barrier = barrier_at(cta, operation.barrier, {&thread, site});
-    operation.note = checker->tma_load(thread, cta, operation.shared, map.box_bytes(), barrier, site);
+    operation.note = checker->tma_load(thread, cta, operation.shared, map.box_bytes(), barrier, source, site);
     if (of_map) checker->tensor_map_used(thread, reinterpret_cast<u64>(request.map), operation.note, site);
   }
   machine.submit(operation);
 }
 
-/// Checks the global memory that a load reads or a store writes, when launches may race there.
-void check_global(Thread& thread, const TensorMapData& map, const arch::TmaCoordinates& at, bool write,
-                  arch::Site site) {
+/// Issues a load for its CTA, or for each of a multicast.
+void issue_all(Thread& thread, const TmaLoadRequest& request, const SeenMap& seen, u32 range, Cta& own_cta,
+               Checker::LoadSource& source, arch::Site site) {
+  if (request.multicast == 0) return issue_load(thread, request, seen, seen.in_global, range, own_cta, source, site);
+  const bool own = (request.multicast >> thread.cta->rank & 1) != 0;
+  const u32 first = own ? thread.cta->rank : static_cast<u32>(__builtin_ctz(request.multicast));
+  for (const auto& cta : thread.cta->cluster->ctas)
+    if (request.multicast >> cta->rank & 1)
+      issue_load(thread, request, seen, seen.in_global && cta->rank == first, range, *cta, source, site);
+}
+
+/// Calls visit(address, bytes) for the part of each row of the box that is in the tensor.
+template <class Visit> void for_each_global_row(const TensorMapData& map, const arch::TmaCoordinates& at, Visit visit) {
   for_each_row(map, at, [&](const u8* global, u32 first, u32 last, u32) {
-    if (first != last)
-      thread.machine->checker()->tma_global_row(thread, reinterpret_cast<u64>(global), last - first, write, site);
+    if (first != last) visit(reinterpret_cast<u64>(global), last - first);
   });
 }
 
@@ -233,21 +242,22 @@ void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site) {
   ++machine.counters().tma_loads;
   if (range != kNoRange) machine.counters().ranges[range].l2_read += bytes_inside(map, request.at);
   machine.progress();
-  if (Checker* checker = machine.checker(); checker && range != kNoRange) {
+  Checker* const checker = machine.checker();
+  Checker::LoadSource source;
+  if (checker && range != kNoRange) {
     checker->tma_operand(thread, range, false, site);
     const u64 bytes = bytes_inside(map, request.at);
     const u32 copies = request.multicast == 0 ? 1 : static_cast<u32>(__builtin_popcount(request.multicast));
     checker->traffic().copy(Access::tma_load, site, u64{copies} * map.box_bytes(), bytes, bytes * (copies - 1));
     const runtime::MemoryRange& memory = machine.context().launch.memory[range];
     if (machine.context().options.traffic) count_sectors(*checker, memory, range, map, request.at, false, site);
-    if (memory.writable) check_global(thread, map, request.at, false, site);
+    source.judged = memory.writable;
   }
-  if (request.multicast == 0) return issue_load(thread, request, seen, seen.in_global, range, *place.cta, site);
-  const bool own = (request.multicast >> thread.cta->rank & 1) != 0;
-  const u32 first = own ? thread.cta->rank : static_cast<u32>(__builtin_ctz(request.multicast));
-  for (const auto& cta : ctas)
-    if (request.multicast >> cta->rank & 1)
-      issue_load(thread, request, seen, seen.in_global && cta->rank == first, range, *cta, site);
+  issue_all(thread, request, seen, range, *place.cta, source, site);
+  if (!source.judged) return;
+  const bool unwritten = machine.context().launch.memory[range].unwritten;
+  for_each_global_row(map, request.at,
+                      [&](u64 row, u32 bytes) { checker->tma_row_read(thread, row, bytes, source, unwritten); });
 }
 
 void land_load(Operation& operation) {
@@ -303,7 +313,8 @@ void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, cons
     if (range != kNoRange) checker->tma_operand(thread, range, true, site);
     const u32 note = checker->tma_store(thread, place.offset, map.box_bytes(), site);
     if (seen.in_global) checker->tensor_map_used(thread, reinterpret_cast<u64>(map_bytes), note, site);
-    check_global(thread, as_stored(map), at, true, site);
+    for_each_global_row(as_stored(map), at,
+                        [&](u64 row, u32 bytes) { checker->tma_row_written(thread, row, bytes, site); });
     checker->traffic().copy(Access::tma_store, site, map.box_bytes(), bytes_inside(map, at), 0);
     if (machine.context().options.traffic && range != kNoRange)
       count_sectors(*checker, machine.context().launch.memory[range], range, map, at, true, site);

@@ -3,7 +3,7 @@
 // Lane l holds, in register i, items (l / 4, 2 (l % 4)) and the next one, or their transposes.
 #include <cstring>
 
-#include "emu/check/checker.hpp"
+#include "emu/aligned.hpp"
 #include "emu/memory.hpp"
 #include "emu/warp_meeting.hpp"
 #include "emu/warp_ops.hpp"
@@ -39,6 +39,7 @@ void stmatrix(Thread& thread, u32 address, const u32* registers, int count, bool
   Machine& machine = *thread.machine;
   auto& stores = thread.warp->matrix_stores;
   check_count(thread, count, "stmatrix", site);
+  aligned_call(thread, "stmatrix.sync.aligned", site);
   const u32 turn = thread.matrix_stores++, lane = thread.lane();
   if (turn == stores.end()) {
     MatrixStore& fresh = stores.append();
@@ -66,6 +67,7 @@ void stmatrix(Thread& thread, u32 address, const u32* registers, int count, bool
 
 void ldmatrix(Thread& thread, u32 address, u32* registers, int count, bool transposed, arch::Site site) {
   check_count(thread, count, "ldmatrix", site);
+  aligned_call(thread, "ldmatrix.sync.aligned", site);
   Warp& warp = *thread.warp;
   if (Checker* checker = thread.machine->checker(); checker && thread.lane() < 8 * static_cast<u32>(count)) {
     const SharedPlace place = own_shared_place(thread, address, 16, 16, "ldmatrix", site);

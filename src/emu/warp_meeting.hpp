@@ -25,21 +25,20 @@ template <class Last> u32 meet(Thread& thread, u32 kind, u32 value, arch::Site s
   warp.values[half][thread.lane()] = value;
   meeting.arrived |= 1u << thread.lane();
   Checker* const checker = machine.checker();
-  if (checker) checker->warp_meets(thread, 0, meeting.arrived == ~0u);
   if (meeting.arrived == ~0u) {
     last(half);
     meeting.arrived = 0;
     ++meeting.round;
     machine.meets(thread);
     machine.wake_all(meeting.waiters);
-    if (checker) checker->warp_parted(thread, 0, round);
+    if (checker) checker->warp_exchanged(thread);
     return half;
   }
   while (meeting.round == round) {
     meeting.waiters.push(thread);
     machine.park(thread, Wait::warp, site, ~0u);
   }
-  if (checker) checker->warp_parted(thread, 0, round);
+  if (checker) checker->warp_exchanged(thread);
   return half;
 }
 

@@ -32,7 +32,7 @@ void sync_warp(Thread& thread, u32 mask, arch::Site site) {
   sync->arrived |= bit;
   machine.meets(thread);
   const std::ptrdiff_t place = sync - thread.warp->syncs.data();
-  const u32 round = sync->round, which = static_cast<u32>(place) + 1;
+  const u32 round = sync->round, which = static_cast<u32>(place);
   Checker* const checker = machine.checker();
   if (checker) checker->warp_meets(thread, which, sync->arrived == mask);
   if (sync->arrived == mask) {

@@ -69,6 +69,16 @@ std::string accepted_devices() {
 }
 std::string quoted(const std::string& text) { return fmt::format("\"{}\"", printable(text)); }
 
+std::vector<std::string> names_in(const std::string& list) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; !list.empty() && at <= list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    names.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return names;
+}
+
 Error with_argument(Error error, std::string argument) {
   const std::string before = fmt::format(": argument {}", error.argument);
   if (const std::size_t at = error.message.find(before); !error.argument.empty() && at != std::string::npos)

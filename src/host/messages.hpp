@@ -30,6 +30,9 @@ std::string accepted_devices(const std::vector<std::string>& emulated);
 Result<std::int64_t> parse_integer(const std::string& text, const std::string& argument, std::int64_t least,
                                    std::int64_t most = INT64_MAX);
 
+/// The parts of "NAME,NAME"; none of an empty text.
+std::vector<std::string> names_in(const std::string& list);
+
 /// `error` under the caller's name for its argument: a stride's own name, a flag.
 Error with_argument(Error error, std::string argument);
 

@@ -18,7 +18,8 @@ TEST(ShippedGemm, IsCleanAndExactUnderEverySchedule) {
       const std::string replay =
           fmt::format("{}, schedule {} seed {}; replay: WARPWRIGHT_CHECK_SEED={} ./check_gemm_test", gemm->name,
                       name_of(options.schedule), options.seed, base_seed());
-      ASSERT_EQ(report.verdict, Verdict::clean) << replay << "\n" << summary(report);
+      EXPECT_EQ(report.verdict, Verdict::clean) << replay << "\n" << summary(report);
+      if (report.verdict != Verdict::clean) break;
       ASSERT_EQ(gemm->difference(), "") << replay;
     }
 }

@@ -1,50 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checker's basic rules, each on a kernel that breaks it and on its correct neighbour, under several schedules.
+#include "check_launch.hpp"
 #include "gemm_kernel.hpp"
 
 namespace ww::emu::test {
 namespace {
-
-template <auto kKernel, class P>
-CheckReport check_launch(const P& params, const Shape& shape, std::vector<MemoryRange> memory = {},
-                         EmuOptions options = {}) {
-  const arch::KernelEntry entry{"test_kernel", [](const void* p) { kKernel(*static_cast<const P*>(p)); }, sizeof(P),
-                                shape.threads, nullptr};
-  runtime::Launch request;
-  request.grid = shape.grid;
-  request.cluster = shape.cluster;
-  request.threads = shape.threads;
-  request.shared_bytes = shape.shared_bytes;
-  request.params = &params;
-  request.params_bytes = sizeof(P);
-  request.memory = memory;
-  request.cross_cta = shape.cross_cta;
-  return check(sm90::kModel, entry, request, options, shape.sms);
-}
-
-std::string all_of(const CheckReport& report) {
-  std::string text = report.why_incomplete + "\n";
-  for (const Finding& finding : report.findings) text += finding.text;
-  return text;
-}
-
-bool has(const CheckReport& report, Rule rule) {
-  for (const Finding& finding : report.findings)
-    if (finding.rule == rule) return true;
-  return false;
-}
-
-/// Expects that the kernel without its mistake has no findings and the one with it breaks exactly `rule`, whatever the
-/// schedule.
-template <auto kKernel> void expect_rule(Rule rule, const Shape& shape) {
-  for (u64 seed = 0; seed < 6; ++seed) {
-    const EmuOptions options{.seed = seed, .schedule = seed == 5 ? EmuSchedule::fifo : EmuSchedule::random};
-    const CheckReport clean = check_launch<kKernel>(false, shape, {}, options);
-    EXPECT_TRUE(clean.findings.empty()) << "seed " << seed << "\n" << all_of(clean);
-    const CheckReport broken = check_launch<kKernel>(true, shape, {}, options);
-    EXPECT_TRUE(has(broken, rule)) << "expected " << rule_name(rule) << ", seed " << seed << "\n" << all_of(broken);
-  }
-}
 
 void missing_sync(const bool& broken) {
   const u32 base = shared_base(), i = thread_index();

@@ -128,10 +128,13 @@ constexpr Field kOptions[] = {FIELD(text, config), FIELD(integer64, workspace_li
                               CHOICE(pdl, pdl, kPdl), FIELD(boolean, batch_invariant)};
 #undef STRUCT
 #define STRUCT ww_check_options
-constexpr Field kCheck[] = {FIELD(integer64, schedules),    FIELD(integer64, seed),    FIELD(number, seconds),
-                            CHOICE(only, only, kSchedules), CHOICE(math, math, kMath), FIELD(integer32, processes),
-                            FIELD(integer32, pct_depth),    FIELD(boolean, no_shrink), FIELD(boolean, traffic),
-                            FIELD(text, cache_dir),         FIELD(text, worker)};
+constexpr Field kCheck[] = {FIELD(integer64, schedules), FIELD(integer64, seed),
+                            FIELD(number, seconds),      CHOICE(only, only, kSchedules),
+                            CHOICE(math, math, kMath),   FIELD(integer32, processes),
+                            FIELD(integer32, pct_depth), FIELD(boolean, no_shrink),
+                            FIELD(boolean, traffic),     FIELD(text, cache_dir),
+                            FIELD(text, worker),         FIELD(text, relaxed),
+                            FIELD(text, strict)};
 #undef STRUCT
 #define STRUCT ww_check_groups
 constexpr Field kGroups[] = {FIELD(integer64, gap)};

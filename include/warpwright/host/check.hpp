@@ -138,16 +138,18 @@ struct CheckProgress {
 
 /// How a campaign is run.
 struct CheckOptions {
-  std::size_t schedules = 200;           // how many are asked for
-  std::uint64_t seed = 0;                // schedule i has seed + i
-  std::optional<EmuSchedule> only = {};  // one kind; without it the first is fifo and the other kinds take turns
-  double seconds = 60;                   // no schedule starts later
-  int processes = 0;                     // 0: one per core. The report does not depend on it
-  EmuMath math = EmuMath::exact;         // off: operands are read and judged, products are not computed
-  int pct_depth = 3;                     // EmuSchedule::pct: bugs that need so many things in order are looked for
-  bool shrink = true;                    // look for a simpler run that shows each of the first findings
-  bool traffic = false;                  // count the bytes and bank conflicts of the first schedule
-  std::filesystem::path cache_dir = {};  // as DeviceOptions::cache_dir
+  std::size_t schedules = 200;            // how many are asked for
+  std::uint64_t seed = 0;                 // schedule i has seed + i
+  std::optional<EmuSchedule> only = {};   // one kind; without it the first is fifo and the other kinds take turns
+  double seconds = 60;                    // no schedule starts later
+  int processes = 0;                      // 0: one per core. The report does not depend on it
+  EmuMath math = EmuMath::exact;          // off: operands are read and judged, products are not computed
+  int pct_depth = 3;                      // EmuSchedule::pct: bugs that need so many things in order are looked for
+  bool shrink = true;                     // look for a simpler run that shows each of the first findings
+  bool traffic = false;                   // count the bytes and bank conflicts of the first schedule
+  std::vector<std::string> relaxed = {};  // names of kStrictRules that are not applied
+  std::vector<std::string> strict = {};   // names of kStrictRules, off by default, that are applied
+  std::filesystem::path cache_dir = {};   // as DeviceOptions::cache_dir
   // The worker's program. Empty: WARPWRIGHT_CHECK_WORKER of the environment, else the one of the package, which is
   // found as the emulator modules are
   std::filesystem::path worker = {};

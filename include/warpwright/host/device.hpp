@@ -15,6 +15,7 @@
 #include "warpwright/host/emulation.hpp"
 #include "warpwright/host/launch.hpp"
 #include "warpwright/host/result.hpp"
+#include "warpwright/host/strict_rules.hpp"
 
 namespace ww {
 
@@ -29,6 +30,7 @@ struct EmuOptions {
   int slow_cta = -1;    // this CTA pauses before every tile, like one on an SM that also does other work
   bool check = false;   // report races and misuse; compiles the checked variant of each kernel (emu::check)
   bool traffic = true;  // a check also counts bytes and bank conflicts by source line
+  StrictRules strict_rules = default_strict_rules();  // that a check applies
 };
 
 /// A kernel that a device has loaded.

@@ -56,13 +56,15 @@ struct KernelSource {
 };
 
 /// Global memory that a launch may access. An emulated device checks every access against these ranges and counts bytes
-/// by `name`. The members have no initial values, because every call would have to initialise an array with room for
+/// by `name`. Most members have no initial values, because every call would have to initialise an array with room for
 /// many.
 struct MemoryRange {
   const char* name;     // in reports and statistics
   const void* base;     // its first byte
   std::uint64_t bytes;  // its size
   bool writable;        // whether the kernel may write there
+  // Nobody has written it: the checker reports reads of bytes before the kernel writes them.
+  bool unwritten = false;
 };
 
 }  // namespace ww

@@ -65,6 +65,7 @@ Checker::Actor Checker::actor_of(Thread& thread, u32 access, bool write, bool ge
   actor.self = thread.check_slot;
   actor.self_epoch = self.epoch;
   actor.self_visible = self.visible;
+  actor.self_visible_global = self.visible_global;
   actor.cta = self.cta;
   actor.write = write;
   actor.generic = generic;
@@ -73,12 +74,25 @@ Checker::Actor Checker::actor_of(Thread& thread, u32 access, bool write, bool ge
   return actor;
 }
 
+/// Returns whether a bulk store overwrites global memory after an ordinary read and any proxy fence of its thread. What
+/// is stored came through shared memory, for which the reader's own fence of that memory is the step on the way, as
+/// where C is read and D is stored in its place; a store that could be early would be an input of itself.
+bool Checker::read_before_store(const AccessRecord& old, bool old_write, const Actor& actor) const {
+  if (old_write || actor.kind != Access::tma_store) return false;
+  if (old.slot == actor.self) return threads_[old.slot].visible >= old.epoch;
+  const Clock* clock = actor.clocks->get();
+  return clock && Clock::at(clock->v, old.slot) >= old.epoch;
+}
+
 [[gnu::always_inline]] inline Checker::Order Checker::order_inline(const AccessRecord& old, bool old_write,
                                                                    const Actor& actor) const {
   if (old.kind == Access::mbarrier) return Order::unordered;  // no access may touch a live mbarrier
   if (old.epoch == ~0u) return Order::unordered;
-  const bool crosses = old.generic && !actor.generic && old_write;
-  if (old.slot == actor.self) return crosses && actor.self_visible < old.epoch ? Order::unfenced : Order::ordered;
+  const bool crosses =
+      old.generic && !actor.generic && (old_write || (actor.write && (strict_ & kReadBeforeAsyncWrite) != 0));
+  if (old.slot == actor.self)
+    return crosses && actor.self_visible < old.epoch && !read_before_store(old, old_write, actor) ? Order::unfenced
+                                                                                                  : Order::ordered;
   Order worst = Order::ordered;
   for (u32 i = 0; i < actor.clock_count; ++i) {
     const Clock* clock = actor.clocks[i].get();
@@ -87,18 +101,29 @@ Checker::Actor Checker::actor_of(Thread& thread, u32 access, bool write, bool ge
       if (Clock::at(clock->h, old.slot + slot) < old.epoch) return Order::unordered;
     if (!old.generic) continue;
     const bool far = ctas_of_slots_[old.slot] != actor.cta;
-    // Reads before an asynchronous write are exempt, because every multicast relies on a remote arrive of the default
-    // scope.
-    const bool after_read = !old_write && (!actor.generic || actor.kind == Access::store_async);
+    // Reads before an asynchronous write are exempt unless remote-release-of-reads is on, because every multicast
+    // relies on a remote arrive of the default scope.
+    const bool after_read =
+        !old_write && (!actor.generic || actor.kind == Access::store_async) && (strict_ & kRemoteReleaseOfReads) == 0;
     if (far && !after_read && (actor.generic || crosses) && Clock::at(clock->s, old.slot) < old.epoch)
       worst = Order::narrow;
-    else if (crosses && Clock::at(clock->v, old.slot) < old.epoch) worst = Order::unfenced;
+    else if (crosses && Clock::at(clock->*actor.visible, old.slot) < old.epoch &&
+             !read_before_store(old, old_write, actor))
+      worst = Order::unfenced;
   }
   return worst;
 }
 
 Checker::Order Checker::order(const AccessRecord& old, bool old_write, const Actor& actor) const {
   return order_inline(old, old_write, actor);
+}
+
+/// Returns the order after a record and those whose end tells of its end.
+[[gnu::noinline]] Checker::Order Checker::order_of_any(u32 record, bool old_write, const Actor& actor) const {
+  Order best = Order::unordered;
+  for (; record != ~0u && best == Order::unordered; record = accesses_[record].or_known)
+    best = order(accesses_[record], old_write, actor);
+  return best;
 }
 
 /// Returns the bytes of `entry`, which shares `common` with an access to `bytes`, that still count after it.
@@ -109,7 +134,9 @@ u16 Checker::judge(ShadowEntry entry, u16 common, u16 bytes, bool crowded, Actor
   const bool may_conflict = (entry.write || actor.write) && !(old.atomic && actor.atomic) && !known;
   const bool may_fade =
       crowded && !entry.write;  // what is ordered before this access is ordered before everything that waits for it
-  const Order verdict = may_conflict || may_fade ? order_inline(old, entry.write, actor) : Order::unordered;
+  Order verdict = may_conflict || may_fade ? order_inline(old, entry.write, actor) : Order::unordered;
+  if (verdict == Order::unordered && old.or_known != ~0u) [[unlikely]]
+    verdict = order_of_any(entry.access, entry.write, actor);
   if (may_conflict) {
     if (verdict == Order::ordered) {
       actor.known[actor.next_known++ % 4] = entry.access;
@@ -119,7 +146,8 @@ u16 Checker::judge(ShadowEntry entry, u16 common, u16 bytes, bool crowded, Actor
       actor.found = true;
     }
   }
-  const bool again = !entry.write && old.slot == actor.slot && old.kind == actor.kind;
+  const bool again = !entry.write && old.slot == actor.slot && old.kind == actor.kind &&
+                     accesses_[actor.access].or_known == ~0u;  // known by other barriers, it may be known earlier
   const bool gone = (actor.write && old.kind != Access::mbarrier) || again || (may_fade && verdict == Order::ordered);
   return gone ? static_cast<u16>(entry.bytes & ~bytes) : entry.bytes;
 }
@@ -175,8 +203,12 @@ void Checker::touch_shared(CtaState& cta, u32 offset, u32 bytes, Actor& actor) {
   }
 }
 
-void Checker::touch_global(u64 address, u32 bytes, Actor& actor) {
-  actor.read_of_nothing = false;  // the caller of a launch has written global memory
+void Checker::touch_global(u64 address, u32 bytes, Actor& actor, bool unwritten) {
+  // One checker sees all writes only if all clusters are its own.
+  const runtime::Launch& launch = context_->launch;
+  actor.read_of_nothing = unwritten && (launch.cross_cta || launch.grid == launch.cluster);
+  actor.visible = &Clock::g;
+  actor.self_visible = actor.self_visible_global;
   for (u64 at = address; at < address + bytes;) {
     const u32 begin = static_cast<u32>(at % kGranule);
     const u32 end = static_cast<u32>(min(u64{kGranule}, begin + address + bytes - at));
@@ -216,7 +248,7 @@ void Checker::global_access(Thread& thread, u64 address, u32 bytes, arch::Access
   const bool acquires = order == arch::MemoryOrder::acquire || order == arch::MemoryOrder::acq_rel;
   const bool releases = order == arch::MemoryOrder::release || order == arch::MemoryOrder::acq_rel;
   Actor actor = actor_of(thread, thread_access(thread, kind, atomic, site), access != arch::Access::read, true);
-  touch_global(address, bytes, actor);
+  touch_global(address, bytes, actor, memory.unwritten);
   if (!atomic) return;
   Location& location = locations_[address];
   if (access != arch::Access::write && location.released) {
@@ -226,7 +258,6 @@ void Checker::global_access(Thread& thread, u64 address, u32 bytes, arch::Access
     if (!wide) {  // execution order is known, but not memory order
       known = pool_.copy(known);
       known->s.clear();
-      known->v.clear();
     }
     if (acquires) self.base = pool_.join(self.base, known);
     else self.seen_relaxed = pool_.join(self.seen_relaxed, known);
@@ -272,8 +303,18 @@ u32 Checker::counted_write(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBar
   return access;
 }
 
-u32 Checker::tma_load(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& mbarrier, arch::Site site) {
-  return counted_write(thread, cta, offset, bytes, mbarrier, Access::tma_load, site);
+u32 Checker::tma_load(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& mbarrier, LoadSource& source,
+                      arch::Site site) {
+  const u32 access = counted_write(thread, cta, offset, bytes, mbarrier, Access::tma_load, site);
+  if (!source.judged) return access;
+  AccessRecord record = accesses_[access];
+  record.kind = Access::tma_load_source;
+  const u32 read = new_access(record);
+  accesses_[access].with = read;
+  if (source.first == ~0u) source.first = read;
+  else accesses_[source.last].or_known = read;
+  source.last = read;
+  return access;
 }
 
 u32 Checker::store_async(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& mbarrier, arch::Site site) {
@@ -281,20 +322,25 @@ u32 Checker::store_async(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarri
   return counted_write(thread, cta, offset, bytes, mbarrier, Access::store_async, site);
 }
 
-void Checker::tma_global_row(Thread& thread, u64 address, u32 bytes, bool write, arch::Site site) {
+void Checker::tma_row_read(Thread& thread, u64 address, u32 bytes, const LoadSource& source, bool unwritten) {
+  Actor actor = actor_of(thread, source.first, false, false);
+  touch_global(address, bytes, actor, unwritten);
+}
+
+void Checker::tma_row_written(Thread& thread, u64 address, u32 bytes, arch::Site site) {
   ThreadState& self = state(thread);
   AccessRecord record;
   record.thread = thread.check_slot;
-  record.kind = write ? Access::tma_store : Access::tma_load_source;
-  record.slot = write ? self.store_slot + 1 : thread.check_slot;
-  record.epoch = write ? self.stores : self.epoch;
+  record.kind = Access::tma_store;
+  record.slot = self.store_slot + 1;
+  record.epoch = self.stores;
   record.generic = false;
   record.site = site;
   record.from = thread.call;
   const AccessRecord* last = accesses_.empty() ? nullptr : &accesses_.back();
   const bool same = last && last->kind == record.kind && last->slot == record.slot && last->epoch == record.epoch &&
                     last->site.line == site.line && last->site.file == site.file;
-  Actor actor = actor_of(thread, same ? static_cast<u32>(accesses_.size() - 1) : new_access(record), write, false);
+  Actor actor = actor_of(thread, same ? static_cast<u32>(accesses_.size() - 1) : new_access(record), true, false);
   touch_global(address, bytes, actor);
 }
 

@@ -34,6 +34,7 @@ void Checker::start_launch(const LaunchContext& context) {
   context_ = &context;
   traffic_.start(context.model, context.options.traffic);
   starts_early_ = context.launch.pdl;
+  strict_ = context.options.strict_rules;
   unsupported_.clear();
   module_pages_.clear();  // another module, or an operand, may lie where one was
   for (u64& page : seen_module_pages_) page = 0;
@@ -101,16 +102,16 @@ bool Checker::reaches(arch::Scope scope, const ThreadState& a, const ThreadState
 void Checker::fence(Thread& thread, arch::Fence kind, arch::Site) {
   ThreadState& self = state(thread);
   switch (kind) {
+    case arch::Fence::proxy_async_global: return proxy_fence(self, kind);
     case arch::Fence::mbarrier_init:
     case arch::Fence::proxy_async_shared:
-    case arch::Fence::proxy_async_global:
     case arch::Fence::proxy_async:
       for (const u32 number : ctas_[self.cta]->barriers) {
         BarrierState& barrier = barriers_[number];
         barrier.init_fenced |= barrier.init_thread == thread.check_slot ||
                                (self.base && Clock::at(self.base->h, barrier.init_thread) >= barrier.init_epoch);
       }
-      if (kind != arch::Fence::mbarrier_init) self.visible = self.epoch++;
+      if (kind != arch::Fence::mbarrier_init) proxy_fence(self, kind);
       return;
     case arch::Fence::acq_rel_cta:
     case arch::Fence::acq_rel_cluster:
@@ -125,9 +126,20 @@ void Checker::fence(Thread& thread, arch::Fence kind, arch::Site) {
                          : kind == arch::Fence::acq_rel_cluster || kind == arch::Fence::sc_cluster
                              ? arch::Scope::cluster
                              : arch::Scope::gpu;
-      self.fenced = {self.base, self.epoch++, self.visible};
+      self.fenced = {self.base, self.epoch++, self.visible, self.visible_global};
       return;
   }
+}
+
+/// Makes the thread's accesses before the fence known to the async proxy; with reader-side-fence relaxed, all that it
+/// knows of.
+void Checker::proxy_fence(ThreadState& self, arch::Fence kind) {
+  const bool shared = kind != arch::Fence::proxy_async_global, global = kind != arch::Fence::proxy_async_shared;
+  if (shared) self.visible = self.epoch;
+  if (global) self.visible_global = self.epoch;
+  ++self.epoch;
+  if ((strict_ & kReaderSideFence) == 0) self.base = pool_.all_visible(self.base, shared, global);
+  self.at_proxy_fence = self.base;
 }
 
 void Checker::named_barrier_arrives(Thread& thread, u32 id, bool last) {
@@ -175,8 +187,8 @@ void Checker::cluster_passed(Thread& thread) {
 void Checker::warp_meets(Thread& thread, u32 which, bool last) {
   ThreadState& self = state(thread);
   WarpState& warp = state(*thread.cta).warps[thread.index / kWarpSize];
-  while (which >= warp.syncs.size() + 1) warp.syncs.emplace_back();
-  Rounds& rounds = which == 0 ? warp.meetings : warp.syncs[which - 1].second;
+  while (which >= warp.syncs.size()) warp.syncs.emplace_back();
+  Rounds& rounds = warp.syncs[which];
   rounds.open.add(pool_, self, thread.check_slot, false);
   ++self.epoch;
   if (last) rounds.complete();
@@ -185,9 +197,8 @@ void Checker::warp_meets(Thread& thread, u32 which, bool last) {
 void Checker::warp_parted(Thread& thread, u32 which, u32 round) {
   ThreadState& self = state(thread);
   WarpState& warp = state(*thread.cta).warps[thread.index / kWarpSize];
-  const Rounds& rounds = which == 0 ? warp.meetings : warp.syncs[which - 1].second;
-  self.base = rounds.after(pool_, round, self.base);
-  convergence(thread, which == 0 ? ~0u : thread.warp->syncs[which - 1].mask);
+  self.base = warp.syncs[which].after(pool_, round, self.base);
+  convergence(thread, thread.warp->syncs[which].mask);
 }
 
 // --- mbarriers ------------------------------------------------------------------------------------
@@ -276,7 +287,7 @@ void Checker::mbarrier_signalled(Cta& cta, MBarrier& mbarrier, u32 arrivals, i64
     barrier_event(barrier, "bytes landed:", arrived, slot, mbarrier.phase, origin.site);
     AccessRecord& access = accesses_[note];
     access.epoch = mbarrier.phase + 1;
-    if (access.with != ~0u) accesses_[access.with].epoch = access.epoch;
+    for (u32 with = access.with; with != ~0u; with = accesses_[with].with) accesses_[with].epoch = access.epoch;
     if (mbarrier.phase != access.phase)
       report(Rule::transaction_count, party(access), {}, mbarrier.offset, mbarrier.offset + 8,
              fmt::format("shared memory of CTA {}", cta.index), history_of(mbarrier.check_number),

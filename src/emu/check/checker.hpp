@@ -67,8 +67,11 @@ class Checker {
   void cluster_arrives(Thread& thread, bool relaxed, arch::Site site);
   void cluster_completed(Cluster& cluster);
   void cluster_passed(Thread& thread);
+  /// Notes a lane at bar.warp.sync number `which` of its warp, and that it leaves it.
   void warp_meets(Thread& thread, u32 which, bool last);
   void warp_parted(Thread& thread, u32 which, u32 round);
+  /// Notes that a lane leaves an exchange of its warp, which brought the lanes together but orders no memory.
+  void warp_exchanged(Thread& thread) { state(thread).waits = 0; }
   void mbarrier_initialised(Thread& thread, MBarrier& barrier, arch::Site site);
   void mbarrier_invalidated(Thread& thread, MBarrier& barrier, arch::Site site);
   /// Remembers the clock of a remote arrival until it lands. The result belongs to the operation.
@@ -85,10 +88,17 @@ class Checker {
                      arch::Ordering ordering = arch::kWeak);
   void global_access(Thread& thread, u64 address, u32 bytes, arch::Access access, arch::Ordering ordering,
                      arch::Site site);
+  /// The read of global memory by a load, in use until one of its destinations is known to have its bytes.
+  struct LoadSource {
+    bool judged = false;          // some thread of the launch may write the memory
+    u32 first = ~0u, last = ~0u;  // records, one for each destination
+  };
   /// Notes one destination of a load. The result belongs to the operation.
-  u32 tma_load(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& barrier, arch::Site site);
+  u32 tma_load(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& barrier, LoadSource& source, arch::Site site);
   u32 store_async(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& barrier, arch::Site site);
-  void tma_global_row(Thread& thread, u64 address, u32 bytes, bool write, arch::Site site);
+  /// Notes a row that a load reads, after all its destinations were noted. `unwritten` as MemoryRange::unwritten.
+  void tma_row_read(Thread& thread, u64 address, u32 bytes, const LoadSource& source, bool unwritten);
+  void tma_row_written(Thread& thread, u64 address, u32 bytes, arch::Site site);
   /// Notes a bulk store. The result goes to tensor_map_used.
   u32 tma_store(Thread& thread, u32 offset, u32 bytes, arch::Site site);
   void bulk_waited(Thread& thread, u32 groups, bool read_only);
@@ -169,8 +179,9 @@ class Checker {
   struct alignas(64) ThreadState : ThreadClock {
     ThreadClock fenced;  // as of the last fence at cluster scope or wider
     arch::Scope fence_scope = arch::Scope::cta;
-    ClockRef seen_relaxed;  // of relaxed atomic reads, acquired by the next fence
-    u32 store_slot = ~0u;   // agents for its bulk stores: reads of the sources, writes of the results
+    ClockRef at_proxy_fence;  // what it knew at its last proxy fence
+    ClockRef seen_relaxed;    // of relaxed atomic reads, acquired by the next fence
+    u32 store_slot = ~0u;     // agents for its bulk stores: reads of the sources, writes of the results
     u32 stores = 0, stores_read = 0;
     u32 last_access = ~0u;  // a record that may be shared, with its key, because the records are too many to stay in
                             // caches
@@ -185,9 +196,8 @@ class Checker {
     RoleName role;
   };
   struct WarpState {
-    Rounds meetings;  // exchanges of all lanes: shuffle, vote
-    std::vector<std::pair<u32, Rounds>> syncs;
-    u32 cluster_waits = ~0u;  // `waits` of the first lane at the cluster barrier
+    std::vector<Rounds> syncs;  // by mask, as Warp::syncs
+    u32 cluster_waits = ~0u;    // `waits` of the first lane at the cluster barrier
     u32 cluster_lanes = 0;
   };
   struct PdlWait {
@@ -239,7 +249,8 @@ class Checker {
     Access kind{};
     bool atomic = false;
     u32 self = ~0u;  // slot of the thread whose program order applies
-    u32 self_epoch = 0, self_visible = 0;
+    u32 self_epoch = 0, self_visible = 0, self_visible_global = 0;
+    Epochs Clock::*visible = &Clock::v;  // accesses of others that crossed a proxy fence of the memory it touches
     u32 cta = 0;
     bool write = false, generic = true;
     const ClockRef* clocks = nullptr;
@@ -265,6 +276,8 @@ class Checker {
   u32 thread_access(Thread& thread, Access kind, bool atomic, arch::Site site);
   Actor actor_of(Thread& thread, u32 access, bool write, bool generic);
   Order order(const AccessRecord& old, bool old_write, const Actor& actor) const;
+  bool read_before_store(const AccessRecord& old, bool old_write, const Actor& actor) const;
+  Order order_of_any(u32 record, bool old_write, const Actor& actor) const;
   Order order_inline(const AccessRecord& old, bool old_write, const Actor& actor) const;
   void touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& actor, u32 cta, u64 address);
   u16 judge(ShadowEntry entry, u16 common, u16 bytes, bool crowded, Actor& actor, u32 cta, u64 address);
@@ -294,12 +307,13 @@ class Checker {
     }
   }
   void touch_shared(CtaState& cta, u32 offset, u32 bytes, Actor& actor);
-  void touch_global(u64 address, u32 bytes, Actor& actor);
+  void touch_global(u64 address, u32 bytes, Actor& actor, bool unwritten = false);
   bool in_module(u64 address);
   const MapAcquire* map_acquire_before(Thread& thread, u64 address) const;
   void judge_map_write(const AccessRecord& write, const AccessRecord& use, const MapAcquire* acquire, u64 address);
   void check_foreign(CtaState& cta, const Thread& last);
   void convergence(Thread& thread, u32 mask);
+  void proxy_fence(ThreadState& self, arch::Fence kind);
   bool reaches(arch::Scope scope, const ThreadState& a, const ThreadState& b) const;
   void barrier_event(BarrierState& barrier, const char* what, i64 amount, u32 thread, u32 phase, arch::Site site);
   void check_barrier_use(Thread& thread, BarrierState& barrier, bool async, arch::Site site);
@@ -317,6 +331,7 @@ class Checker {
   // findings.cpp
   FindingParty party(const AccessRecord& record) const;
   void conflict(Order order, const AccessRecord& old, bool old_write, const Actor& actor, u32 cta, u64 begin, u64 end);
+  std::string strict_rule_of(Order order, const AccessRecord& old, bool old_write, const Actor& actor) const;
   void uninitialised(const Actor& actor, u32 cta, u64 begin, u64 end);
   std::string history_of(u32 barrier) const;
   std::string space_of(u32 cta, u64& begin, u64& end) const;
@@ -343,6 +358,7 @@ class Checker {
   u32 used_ctas_ = 0, used_clusters_ = 0;
   bool hooked_ = false;
   bool starts_early_ = false;  // the launch may: Launch::pdl
+  StrictRules strict_ = 0;
   std::vector<EarlyAccess> early_accesses_;
   std::set<u64> module_pages_;      // of kernel code and its constants
   u64 seen_module_pages_[16] = {};  // of those, by number modulo 16; no operand shares them

@@ -3,7 +3,8 @@
 // thread's bulk stores) has a slot and counts epochs; (slot, e) happened before the owner of a clock iff e <= h[slot].
 // - h: happens-before
 // - s: the same through synchronisation of sufficient scope
-// - v: made visible to the async proxy
+// - v: made visible to the async proxy in shared memory
+// - g: the same in global memory
 // A thread's clock is a shared, frozen base plus its own two counters. So 256 threads that leave one barrier share one
 // vector, and its join with another is computed once.
 #pragma once
@@ -41,7 +42,7 @@ inline void append_rest(Epochs& to, const Epochs& from) {
 struct Clock {
   ClockPool* pool = nullptr;
   u32 references = 0;
-  Epochs h, s, v;  // as long as needed; missing components are zero
+  Epochs h, s, v, g;  // as long as needed; missing components are zero
 
   static u32 at(const Epochs& values, u32 slot) { return slot < values.size() ? values[slot] : 0; }
   static void raise(Epochs& values, u32 slot, u32 epoch) {
@@ -94,6 +95,7 @@ class ClockPool {
     clock->h.clear();
     clock->s.clear();
     clock->v.clear();
+    clock->g.clear();
     clock->pool = this;
     return ClockRef(clock);
   }
@@ -110,6 +112,7 @@ class ClockPool {
     join_into(result->h, a->h, b->h, is_a, is_b);
     join_into(result->s, a->s, b->s, is_a, is_b);
     join_into(result->v, a->v, b->v, is_a, is_b);
+    join_into(result->g, a->g, b->g, is_a, is_b);
     if (is_a) result = a;
     else if (is_b) result = b;
     memo = {a, b, 0, 0, result};
@@ -133,7 +136,17 @@ class ClockPool {
       append_rest(result->h, a->h);
       append_rest(result->s, a->s);
       append_rest(result->v, a->v);
+      append_rest(result->g, a->g);
     }
+    return result;
+  }
+
+  /// Returns `a` as after a proxy fence that covers all it knows, in shared memory, global memory or both.
+  ClockRef all_visible(const ClockRef& a, bool shared, bool global) {
+    if (!a) return a;
+    ClockRef result = copy(a);
+    if (shared) join_one(result->v, a->h);
+    if (global) join_one(result->g, a->h);
     return result;
   }
 
@@ -181,27 +194,31 @@ inline ClockRef::~ClockRef() {
 /// A thread's knowledge and own progress.
 struct ThreadClock {
   ClockRef base;
-  u32 epoch = 1;    // of its current actions
-  u32 visible = 0;  // its own writes up to this epoch have crossed its last proxy fence
+  u32 epoch = 1;  // of its current actions
+  // Its own accesses up to these epochs have crossed its last proxy fence of shared and of global memory.
+  u32 visible = 0, visible_global = 0;
 };
 
 /// Collects the clocks that arrive at a barrier until the phase is over.
 class Gathering {
  public:
   /// Adds a thread's clock. With `narrow`, the release does not reach as far as the barrier, and only what `fenced`
-  /// holds counts as properly scoped.
+  /// holds counts as properly scoped. Proxy fences count whatever the scope: what is out of scope is reported as that.
   void add(ClockPool& pool, const ThreadClock& thread, u32 slot, bool narrow, const ThreadClock* fenced = nullptr) {
     if (!clock_) clock_ = pool.fresh();
     if (thread.base && !has_joined(thread.base, narrow)) {
       ClockPool::join_one(clock_->h, thread.base->h);
-      if (!narrow) join_scoped(*thread.base.get());
+      ClockPool::join_one(clock_->v, thread.base->v);
+      ClockPool::join_one(clock_->g, thread.base->g);
+      if (!narrow) ClockPool::join_one(clock_->s, thread.base->s);
     }
     Clock::raise(clock_->h, slot, thread.epoch);
+    Clock::raise(clock_->v, slot, thread.visible);
+    Clock::raise(clock_->g, slot, thread.visible_global);
     const ThreadClock* scoped = narrow ? fenced : &thread;
     if (!scoped) return;
-    if (narrow && scoped->base) join_scoped(*scoped->base.get());
+    if (narrow && scoped->base) ClockPool::join_one(clock_->s, scoped->base->s);
     Clock::raise(clock_->s, slot, scoped->epoch);
-    Clock::raise(clock_->v, slot, scoped->visible);
   }
   void add_agent(ClockPool& pool, u32 slot, u32 epoch) {
     if (!clock_) clock_ = pool.fresh();
@@ -215,11 +232,6 @@ class Gathering {
   }
 
  private:
-  void join_scoped(const Clock& from) {
-    ClockPool::join_one(clock_->s, from.s);
-    ClockPool::join_one(clock_->v, from.v);
-  }
-
   /// Returns whether `base` is one of the last few added. The warps of a CTA come in any order, each with one clock for
   /// its lanes.
   bool has_joined(const ClockRef& base, bool narrow) {

@@ -2,6 +2,7 @@
 // Turns conflicts into findings: the rule, both parties, their lines, and the text.
 #include <fmt/format.h>
 
+#include <bit>
 #include <cstring>
 
 #include "emu/check/checker.hpp"
@@ -77,9 +78,11 @@ Rule rule_of(const AccessRecord& old, bool old_write, const AccessRecord& mine, 
   return Rule::data_race;
 }
 
-std::string what_of(Rule rule, const AccessRecord& old) {
+std::string what_of(Rule rule, const AccessRecord& old, bool old_write) {
   switch (rule) {
-    case Rule::proxy_fence: return "ordinary writes are not known to the async proxy when it touches them";
+    case Rule::proxy_fence:
+      return old_write ? "ordinary writes are not known to the async proxy when it touches them"
+                       : "bytes are overwritten by an asynchronous copy without a proxy fence after the ordinary read";
     case Rule::scope:
       return "the two are ordered, but by synchronisation whose scope does not reach from one to the other";
     case Rule::stage_reuse: return "a copy is issued over bytes that may still be in use";
@@ -89,6 +92,10 @@ std::string what_of(Rule rule, const AccessRecord& old) {
       return "the source of a bulk store is overwritten before the store is known to have read it";
     default: break;
   }
+  if (old.kind == Access::tma_load_source)
+    return "global memory is written that a TMA load may still have to read: the writer does not know that the load "
+           "has "
+           "completed on its mbarrier";
   return old.kind == Access::mbarrier
              ? "the bytes of a live mbarrier are touched by something else than mbarrier operations"
              : "two accesses that nothing orders, at least one of them a write";
@@ -189,6 +196,20 @@ void Checker::report(Rule rule, FindingParty first, FindingParty second, u64 beg
   findings_.push_back(std::move(finding));
 }
 
+/// Names the strict rule by which an order does not suffice; empty when none is needed to say so.
+std::string Checker::strict_rule_of(Order order, const AccessRecord& old, bool old_write, const Actor& actor) const {
+  const auto named = [](StrictRules rule) {
+    return fmt::format(" (strict rule {})", kStrictRules[std::countr_zero(rule)].name);
+  };
+  if (order == Order::narrow && !old_write && !actor.generic) return named(kRemoteReleaseOfReads);
+  if (order != Order::unfenced) return "";
+  const ThreadState* issuer = actor.self == ~0u ? nullptr : &threads_[actor.self];
+  const bool fenced = issuer && issuer->at_proxy_fence && old.slot != actor.self &&
+                      Clock::at(issuer->at_proxy_fence->h, old.slot) >= old.epoch;
+  if (fenced) return named(kReaderSideFence);
+  return old_write ? "" : named(kReadBeforeAsyncWrite);
+}
+
 void Checker::conflict(Order order, const AccessRecord& old, bool old_write, const Actor& actor, u32 cta, u64 begin,
                        u64 end) {
   const AccessRecord& mine = accesses_[actor.access];
@@ -197,13 +218,15 @@ void Checker::conflict(Order order, const AccessRecord& old, bool old_write, con
                                                : rule_of(old, old_write, mine, actor.write);
   std::string space = space_of(cta, begin, end);
   report(rule, party(old), party(mine), begin, end, std::move(space),
-         history_of(old.barrier != ~0u ? old.barrier : mine.barrier), what_of(rule, old));
+         history_of(old.barrier != ~0u ? old.barrier : mine.barrier),
+         what_of(rule, old, old_write) + strict_rule_of(order, old, old_write, actor));
 }
 
 void Checker::uninitialised(const Actor& actor, u32 cta, u64 begin, u64 end) {
   std::string space = space_of(cta, begin, end);
   report(Rule::uninitialised_read, {}, party(accesses_[actor.access]), begin, end, std::move(space), "",
-         "shared memory is read that nothing has written");
+         cta == kSharedSpaceOfNobody ? "global memory is read that neither an earlier launch nor this one has written"
+                                     : "shared memory is read that nothing has written");
 }
 
 void Checker::stopped(Rule rule, Origin origin, const std::string& what) {

@@ -45,17 +45,18 @@ enum class Access : u8 {
 
 /// One access, shared by all the granules it touched.
 struct AccessRecord {
-  u32 slot = 0;       // agent
-  u32 epoch = 0;      // ~0 while a copy is in flight
-  u32 thread = 0;     // slot of the thread that did or issued it
-  u32 barrier = ~0u;  // the mbarrier that it completes on
-  u32 phase = 0;      // of that barrier at issue
-  u32 with = ~0u;     // a record that ends when this one does
+  u32 slot = 0;        // agent
+  u32 epoch = 0;       // ~0 while a copy is in flight
+  u32 thread = 0;      // slot of the thread that did or issued it
+  u32 barrier = ~0u;   // the mbarrier that it completes on
+  u32 phase = 0;       // of that barrier at issue
+  u32 with = ~0u;      // a record that ends when this one does
+  u32 or_known = ~0u;  // a record whose end tells of the end of this one: another destination of a multicast
   Access kind{};
   u8 slots = 1;  // consecutive agents, all of which have to be known: one for each warp of a warpgroup
-  bool generic = true;
-  bool atomic = false;
-  bool waited = false;  // a copy: its issuer knew of a griddepcontrol.wait
+  bool generic : 1 = true;
+  bool atomic : 1 = false;
+  bool waited : 1 = false;  // a copy: its issuer knew of a griddepcontrol.wait
   arch::Site site{};
   const void* from = nullptr;  // return address of the call
 };

@@ -35,6 +35,7 @@ void Checker::tensor_map_released(Thread& thread, u32 offset, u64 address, arch:
   touch_global(address + part, 4, writes);
   if (const auto found = map_acquires_.find(address); found != map_acquires_.end())
     for (MapAcquire& acquire : found->second) acquire.outdated = true;
+  ++state(thread).epoch;  // an acquire of the thread comes after
 }
 
 void Checker::tensor_map_acquired(Thread& thread, u64 address, arch::Site site) {
@@ -81,6 +82,11 @@ void Checker::judge_map_write(const AccessRecord& write, const AccessRecord& use
     actor.cta = acquire->cta;
     actor.clocks = &acquire->base;
     actor.clock_count = 1;
+    // The copy is one operation of its warp: a lane that executed its part has executed the others.
+    const ThreadState &writer = threads_[write.thread], &acquirer = threads_[acquire->slot];
+    if (writer.cta == acquirer.cta && writer.index / kWarpSize == acquirer.index / kWarpSize &&
+        write.slot != acquire->slot)
+      return;
     const bool own_later = write.slot == acquire->slot && write.epoch >= acquire->epoch;
     if (own_later || order(write, true, actor) != Order::ordered)
       wrong = "a tensor map was changed, and nothing orders that before the acquire by the CTA that uses it";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binds wgmma, as modules call it, to the engine of the calling thread's warpgroup.
+#include "emu/aligned.hpp"
 #include "emu/caller.hpp"
 #include "emu/sm90/model.hpp"
 #include "emu/sm90/warpgroup_engine.hpp"
@@ -21,8 +22,9 @@ WarpgroupEngine& engine_of(Thread& thread, Site site) {
 
 constexpr arch::Sm90Instructions kOperations = {
     .fence =
-        [](Site) {
+        [](Site s) {
           Thread& thread = WW_LOOKER;
+          aligned_call(thread, "wgmma.fence.sync.aligned", s);
           if (thread.warpgroup && thread.warpgroup->kind == &WarpgroupEngine::kKind)
             thread.engine.as<WgmmaThread>().fenced = true;
         },
@@ -31,6 +33,7 @@ constexpr arch::Sm90Instructions kOperations = {
            arch::WgmmaSteps steps, Site s) {
           WarpgroupEngine& engine = engine_of(*current_thread, s);
           Thread& thread = WW_CALLER;
+          aligned_call(thread, "wgmma.mma_async.sync.aligned", s);
           arch::WgmmaCall call{shape, a, b, accumulate, registers_a};
           for (u32 left = steps.count; left != 0; --left) {
             engine.deposit(thread, call, registers, s);
@@ -40,9 +43,18 @@ constexpr arch::Sm90Instructions kOperations = {
             if (call.registers_a) call.registers_a += 4;
           }
         },
-    .commit = [](Site s) { engine_of(*current_thread, s).commit(WW_CALLER); },
-    .wait = [](int pending, float* const* accumulators, int count,
-               Site s) { engine_of(*current_thread, s).wait(WW_CALLER, pending, accumulators, count, s); },
+    .commit =
+        [](Site s) {
+          Thread& thread = WW_CALLER;
+          aligned_call(thread, "wgmma.commit_group.sync.aligned", s);
+          engine_of(thread, s).commit(thread);
+        },
+    .wait =
+        [](int pending, float* const* accumulators, int count, Site s) {
+          Thread& thread = WW_CALLER;
+          aligned_call(thread, "wgmma.wait_group.sync.aligned", s);
+          engine_of(thread, s).wait(thread, pending, accumulators, count, s);
+        },
     .hand_back = [](const u32* registers_a, int count,
                     Site s) { engine_of(*current_thread, s).hand_back(WW_CALLER, registers_a, count, s); },
 };

@@ -68,6 +68,13 @@ void widen_in_flight(Thread& thread, const void* registers, u64 bytes) {
   head.in_flight_end = max(head.in_flight_end, first + bytes);
 }
 
+/// Returns whether one of the registers holds what nothing has set.
+bool holds_unset(const float* registers, int count) {
+  u32 found = 0;
+  for (int i = 0; i < count; ++i) found |= u32{std::bit_cast<u32>(registers[i]) == kUnsetBits};
+  return found != 0;
+}
+
 WgmmaThread& state_of(Thread& thread) { return thread.engine.as<WgmmaThread>(); }
 
 u64 bytes_of_registers(int n) { return static_cast<u64>(n) * 2; }
@@ -153,6 +160,8 @@ void WarpgroupEngine::deposit(Thread& thread, const arch::WgmmaCall& call, float
   if (Checker* checker = thread.machine->checker())
     rules_.deposited(*checker, thread, slot.in_flight_until[t] == 0 || first_of_a, own.fenced, turn, site);
   if (slot.in_flight_until[t] == 0) {
+    if (call.accumulate && thread.machine->checker() && holds_unset(registers, slot.n / 2))
+      WgmmaRules::accumulators_unset(*thread.machine->checker(), thread, site);
     take_registers(slot, t, registers, call.accumulate);
     ++own.registers_in_flight;
     widen_in_flight(thread, registers, bytes_of_registers(slot.n));

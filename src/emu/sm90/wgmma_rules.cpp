@@ -50,6 +50,14 @@ void WgmmaRules::waited(Checker& checker, Thread& thread, u32 done) const {
   checker.learn(thread, agents_ + thread.index / kWarpSize % kWarps, done);
 }
 
+[[gnu::noinline]] void WgmmaRules::accumulators_unset(Checker& checker, Thread& thread, arch::Site site) {
+  checker.report(
+      Rule::uninitialised_read, {}, checker.party(thread.check_slot, site, "wgmma.mma_async", thread.call), 0, 0,
+      "registers", "",
+      "a wgmma accumulates onto registers that nothing has set: the first must not accumulate, or zeros must "
+      "be stored before it");
+}
+
 void WgmmaRules::registers_touched(Checker& checker, Thread& thread, arch::Site issued, arch::Site touched, bool write,
                                    const char* how) {
   checker.report(

@@ -23,6 +23,8 @@ class WgmmaRules {
   void ready(Checker& checker, Cta& cta, u32 turn, const u32* a, u32 a_count, const u32* b, u32 b_count, Origin origin);
   /// Notes that the thread waited for the first `done` operations.
   void waited(Checker& checker, Thread& thread, u32 done) const;
+  /// Reports a wgmma that accumulates onto registers that nothing has set.
+  static void accumulators_unset(Checker& checker, Thread& thread, arch::Site site);
   /// Reports a use of registers that belong to the tensor core. `issued` may be unknown.
   static void registers_touched(Checker& checker, Thread& thread, arch::Site issued, arch::Site touched, bool write,
                                 const char* how);

@@ -81,6 +81,7 @@ WW_DEVICE void shared_ring_load(const Params& p, const Ring& ring, u32 k) {
 WW_DEVICE u32 shared_ring_read(const Params& p, const Ring& ring, u32 k, u32 sum) {
   arch::mbarrier::wait(ring.full(k), ring.parity(k));                                    // @multicast_full_wait
   sum = sum * 3 + arch::shared::load(ring.block(k) + 16 * (arch::thread_index() - 32));  // @multicast_read
+  arch::fence::proxy_async_shared();  // after the reads, before a load overwrites them
   arch::warp::sync();
   const u32 lane = arch::lane_index();
   if (p.is(Edit::peer_ignored)) arch::mbarrier::arrive_if(lane == 0, ring.empty(k));

@@ -39,6 +39,7 @@ WW_DEVICE void tokens_consume(const Params& p, pipeline::TmaPipeline<kPipeStages
     const u32 word = arch::shared::load(pipe_block(stage.index) + 16 * t);  // @tokens_read
     if (k + 1 < p.arg[0]) token = ring.consumer_try_wait();  // the next stage's, before this one is released
     sum = sum * 3 + word;
+    arch::fence::proxy_async_shared();  // after the reads, before a load overwrites them
     ring.consumer_release(stage);
   }
   arch::global::store(p.out + t, sum);
@@ -89,6 +90,7 @@ WW_KERNEL(check_transactions, 192, Params, p) {
     const pipeline::Stage stage = ring.consumer_wait(ring.consumer_try_wait());
     const u32 word = arch::shared::load(pipe_block(stage.index) + 16 * t);                 // @transactions_read
     sum = sum * 3 + word + arch::shared::load(pipe_block(stage.index) + kPipeBlockBytes);  // @transactions_read
+    arch::fence::proxy_async_shared();  // after the reads, before a load overwrites them
     ring.consumer_release(stage);
   }
   arch::global::store(p.out + t, sum);

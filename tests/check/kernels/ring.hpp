@@ -77,6 +77,7 @@ WW_DEVICE void ring_consume(const Params& p, const Ring& ring) {
     if (!skips) ring_wait(p, ring.full(k), ring.parity(k) ^ (p.is(Edit::consumer_parity) ? 1u : 0u));
     if (p.is(Edit::release_before_read)) ring_release(p, ring.empty(k));
     sum = sum * 3 + arch::shared::load(ring.block(k) + 16 * t);  // @ring_read
+    arch::fence::proxy_async_shared();                           // after the reads, before a load overwrites them
     if (!p.is(Edit::release_before_read)) ring_release(p, ring.empty(k));
     if (p.is(Edit::reinit_in_use) && k == 1 && t == 0) arch::mbarrier::init(ring.full(0), 1);  // @ring_reinit
   }

@@ -52,6 +52,7 @@ WW_KERNEL(check_tensor_map, 64, Params, p) {
     if (t < 32 && p.is(Edit::map_in_flight) && g + 1 < groups) change_map(p, copy, g + 1, p.in, 0);
     arch::mbarrier::wait(full, g & 1);
     for (u32 w = t; w < 256; w += 64) arch::global::store(p.out + 32 + 256 * g + w, arch::shared::load(box + 4 * w));
+    arch::fence::proxy_async_shared();  // after the reads, before a load overwrites them
     arch::named_barrier::sync_cta();
   }
   if (t < 32) arch::global::store(p.out + t, 0);
