@@ -7,6 +7,7 @@
 // It supports layouts of A that wgmma cannot read from shared memory (M-major tf32).
 #pragma once
 
+#include "warpwright/arch/common/fence.hpp"
 #include "warpwright/atom/a_fragment.hpp"
 #include "warpwright/mainloop/sm90/products.hpp"
 
@@ -38,7 +39,10 @@ template <GemmConfig kConfig> struct RegisterProducts : SharedProducts<kConfig> 
       for (int u = 0; u < kMmaBlocks; ++u) {
         multiply_half<0>(reader, stage, u, acc[u], half[0], k != 0);
         multiply_half<1>(reader, stage, u, acc[u], half[1], true, [&] {
-          if (u == 0) pipeline.consumer_release_if(k != 0, previous);  // none of its MMAs is in flight any more
+          if (u == 0) {
+            end_reads();
+            pipeline.consumer_release_if(k != 0, previous);  // none of its MMAs is in flight any more
+          }
         });
       }
       previous = stage;
@@ -46,6 +50,7 @@ template <GemmConfig kConfig> struct RegisterProducts : SharedProducts<kConfig> 
     order.arrive();
     if constexpr (kMmaBlocks == 1) arch::wgmma::wait<0>(acc[0], half[0], half[1]);
     else arch::wgmma::wait<0>(acc[0], acc[1], half[0], half[1]);
+    end_reads();
     pipeline.consumer_release(previous);
   }
 
@@ -63,9 +68,14 @@ template <GemmConfig kConfig> struct RegisterProducts : SharedProducts<kConfig> 
     atom::gemm<kOperands>(partial, late, sB, kSteps, true);
     arch::wgmma::commit();
     arch::wgmma::wait<0>(partial, early, late);
+    end_reads();
   }
 
  private:
+  // Orders the thread's reads of A before the next load of the stage. Reads by ordinary instructions need that, because
+  // the load belongs to the async proxy; wgmma's own reads do not.
+  WW_DEVICE static void end_reads() { arch::fence::proxy_async_shared(); }
+
   struct Nothing {
     WW_DEVICE void operator()() const {}
   };
