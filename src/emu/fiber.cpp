@@ -7,7 +7,7 @@
 namespace ww::emu {
 
 namespace {
-constexpr std::size_t kUnsetBytes = 4096;  // accumulators and their copies have up to 2 KiB
+constexpr std::size_t kUnsetBytes = 2048;  // more would take caches: it is done for every thread
 }
 
 void prepare(Fiber& fiber, Stack stack, void (*entry)(boost::context::detail::transfer_t), bool unset) {

@@ -303,10 +303,14 @@ Result<void> EpilogueAdapter::bind_partials(void* workspace, config::EpilogueArg
   take(arguments.row_partials, steps.row_partials, partials_.rows);
   take(arguments.column_partials, steps.column_partials, partials_.columns);
   take(arguments.amax_partials, steps.amax_partials, partials_.amax);
+  const auto partials = static_cast<std::uint64_t>(floats - static_cast<float*>(workspace)) * sizeof(float);
   take(arguments.row_counters, steps.row_counters, partials_.row_counters);
   take(arguments.column_counters, steps.column_counters, partials_.column_counters);
   take(arguments.amax_counter, steps.amax_counter, partials_.amax_counter);
-  memory.add({"workspace of the epilogue", workspace, workspace_bytes(), true});
+  // Partials are of one run; the counters behind them hold between runs.
+  memory.add({"workspace of the epilogue", workspace, partials, true, true});
+  memory.add(
+      {"workspace of the epilogue", static_cast<std::byte*>(workspace) + partials, workspace_bytes() - partials, true});
   return {};
 }
 

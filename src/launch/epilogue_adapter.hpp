@@ -20,7 +20,7 @@ struct MemoryRanges {
   MemoryRanges(const MemoryRanges&) = delete;
   MemoryRanges& operator=(const MemoryRanges&) = delete;
 
-  std::array<runtime::MemoryRange, 32> range;
+  std::array<runtime::MemoryRange, 40> range;
   std::size_t count = 0;
   void add(const runtime::MemoryRange& r) { range[count++] = r; }
   operator std::span<const runtime::MemoryRange>() const { return {range.data(), count}; }

@@ -269,9 +269,13 @@ void GemmAdapter::add_memory(const KernelPointers& operands, MemoryRanges& memor
            MemoryRange{swaps ? "scale_a" : "scale_b", operands.scale_b,
                        scale_span(ceil_div(g.n, columns_of_scale(g.scale)), g.scale_b_n, g.scale_b_k, g.batch_scale_b),
                        false},
-           MemoryRange{"workspace", operands.workspace, static_cast<std::uint64_t>(workspace_.bytes), true},
+           MemoryRange{"workspace", operands.workspace, static_cast<std::uint64_t>(workspace_.tiles), true},
        })
     memory.add(range);
+  // Partial tiles are of one run; the counter and flags before them hold between runs.
+  const auto* const space = static_cast<const std::byte*>(operands.workspace);
+  memory.add({"workspace", space ? space + workspace_.tiles : space,
+              static_cast<std::uint64_t>(workspace_.bytes - workspace_.tiles), true, true});
 }
 
 Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KGroupPointers& groups) const {
@@ -302,6 +306,7 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
     if (k_groups_) add_groups(*k_groups_, groups, memory);
   }
   const bool in_place = pointers_ ? given.c_pointers == given.d_pointers : given.epilogue.c == given.d;
+  if (!pointers_ && memory.count != 0) memory.range[2].unwritten = !in_place;  // D
   auto* const epilogue_space = static_cast<std::byte*>(operands.workspace) + epilogue_offset_;
   WW_CHECK(epilogue_.bind(given.epilogue, in_place, epilogue_space, params.gemm.epilogue, memory));
   WW_CHECK(check_apart(operands, spans_, config::swaps(config_)));

@@ -318,7 +318,10 @@ Result<void> GroupedAdapter::run(const GroupedOperands& operands, Stream stream)
   MemoryRanges memory;
   if (product_) {
     WW_CHECK(check_product(operands));
-    if (device_.info().emulated) add_product_memory(problem_, operands, workspace_bytes(), memory);
+    if (device_.info().emulated) {
+      add_product_memory(problem_, operands, workspace_bytes(), memory);
+      memory.range[2].unwritten = operands.epilogue.c != operands.d;  // D
+    }
     WW_CHECK(epilogue_.bind(operands.epilogue, operands.epilogue.c == operands.d, nullptr, epilogue, memory));
     WW_CHECK(check_apart(operands, spans_));
   }

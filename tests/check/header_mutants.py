@@ -123,6 +123,8 @@ MUTANTS = [  # name, header, old, new, rules
     ("A from registers: stage released before its products are done", "mainloop/sm90/register_products.hpp",
      "pipeline.consumer_release_if(k != 0, previous)", "pipeline.consumer_release_if(true, stage)",
      "stage-reuse arrival-underflow"),
+    ("A from registers: reads of a stage not fenced before its release", "mainloop/sm90/register_products.hpp",
+     "{ arch::fence::proxy_async_shared(); }", "{}", "proxy-fence"),
     ("B transposed over without syncwarp", "mainloop/sm90/stage_transpose.hpp",
      "    arch::warp::sync();  // all columns are in registers\n", "", "data-race"),
     ("B transposed over without a proxy fence", "mainloop/sm90/stage_transpose.hpp",

@@ -91,7 +91,16 @@ void add_traffic(const std::map<u32, CheckResult>& results, const runtime::Launc
   for (auto& [key, line] : lines) report.traffic.push_back(std::move(line));
   for (std::size_t i = 0; i < operands.size(); ++i) {
     operands[i].name = launch.memory[i].name;
-    if (operands[i].hbm_read_bytes || operands[i].hbm_write_bytes) report.operands.push_back(std::move(operands[i]));
+    if (!operands[i].hbm_read_bytes && !operands[i].hbm_write_bytes) continue;
+    OperandTraffic* same = nullptr;  // an operand may have two ranges
+    for (OperandTraffic& other : report.operands)
+      if (other.name == operands[i].name) same = &other;
+    if (!same) {
+      report.operands.push_back(std::move(operands[i]));
+      continue;
+    }
+    same->hbm_read_bytes += operands[i].hbm_read_bytes;
+    same->hbm_write_bytes += operands[i].hbm_write_bytes;
   }
 }
 
