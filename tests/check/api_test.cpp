@@ -153,6 +153,8 @@ std::vector<Refusal> refusals() {
   list.push_back({"schedules", good, {.schedules = 0}});
   list.push_back({"processes", good, {.processes = -1}});
   list.push_back({"pct_depth", good, {.pct_depth = 0}});
+  list.push_back({"relaxed", good, {.relaxed = {"reader-side-fence", "reader-fence"}}});
+  list.push_back({"strict", good, {.strict = {""}}});
   list.push_back({"groups.sizes", ww::GroupedCheck{.problem = {.groups = 2, .rows = 8, .n = 64, .k = 128}}});
   list.push_back({"groups.counts", ww::GroupedCheck{.problem = {.n = 64, .k = 128}, .groups = {.counts = {-1}}}});
   return list;

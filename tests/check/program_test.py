@@ -33,6 +33,26 @@ WW_KERNEL(exchange, 64, Params, p) {
   arch::global::store(p.out + 64 * arch::block_index() + t, arch::shared::load(box + 4 * (t ^ 32)));
 }
 """
+# One thread stores what all wrote, and it alone executes the proxy fence.
+STAGE_OUT = """
+#include "warpwright/arch/common/fence.hpp"
+#include "warpwright/arch/common/named_barrier.hpp"
+#include "warpwright/arch/common/shared.hpp"
+#include "warpwright/arch/common/tma.hpp"
+struct Params { ww::u32* out; ww::arch::TensorMap map; };
+WW_KERNEL(stage_out, 64, Params, p) {
+  using namespace ww;
+  const u32 t = arch::thread_index();
+  const arch::SharedAddress box = arch::dynamic_shared();
+  arch::shared::store(box + 4 * t, t);
+  arch::named_barrier::sync_cta();
+  if (t != 0) return;
+  arch::fence::proxy_async_shared();
+  arch::tma::store_2d(p.map, box, 0, 0);
+  arch::tma::commit();
+  arch::tma::wait<0>();
+}
+"""
 LAUNCH = "grid=2,cluster=1,threads=64,shared=1024,buffer=256,buffer=512,int=64"
 
 
@@ -70,6 +90,22 @@ class Check(unittest.TestCase):
             status, report = answer("check", "gemm", *SMALL, "--schedules", "8", "--math", math)
             self.assertEqual((status, report["verdict"], report["schedules"]), (0, "clean", 8), report)
             self.assertEqual(report["findings"], [])
+
+    def test_strict_rules_are_switched_by_name(self) -> None:
+        path = self.path / "stage_out.hpp"
+        path.write_text(STAGE_OUT)
+        check = ["check", "--source", str(path), "--entry", "stage_out", "--schedules", "4", "--launch",
+                 "threads=64,shared=256,buffer=256,map=0:f32:64x1:64x1:0"]
+        status, report = answer(*check, "--strict", "remote-release-of-reads")
+        self.assertEqual((status, [f["rule"] for f in report["findings"]]), (1, ["proxy-fence"]), report)
+        self.assertIn("strict rule reader-side-fence", json.dumps(report["findings"]))
+        self.assertIn(" --strict remote-release-of-reads ", report["findings"][0]["replay"])
+        self.assertEqual(answer(*check, "--relax", "reader-side-fence,read-before-async-write")[0], 0)
+        for flag in ("--relax", "--strict"):
+            status, error = answer(*check, flag, "reader-side-fence,no-rule")
+            self.assertEqual(status, 2, error)
+            self.assertIn(flag, json.dumps(error))
+            self.assertIn("remote-release-of-reads", json.dumps(error))
 
     def test_a_missing_barrier_is_a_race_with_a_replay(self) -> None:
         source = self.source("")

@@ -165,6 +165,46 @@ TEST(CheckAsync, AFenceOfGlobalMemoryDoesNotCoverSharedMemory) {
   row.expect_clean(stores_from_shared, static_cast<int>(arch::Fence::proxy_async));
 }
 
+// CTA 1 writes into CTA 0, which stores the bytes.
+void stores_what_a_peer_wrote(const RowParams& p) {
+  if (cluster_rank() == 1) {
+    for (u32 i = thread_index(); i < kWords; i += 32) shared<u32>(t().cluster_map(stage() + 4 * i, 0, here())) = i;
+    t().fence(static_cast<arch::Fence>(p.how), here());
+  }
+  sync_cluster();
+  if (cluster_rank() == 0 && is_first()) {
+    t().tma_store(&p.map, 2, stage(), {}, here());
+    t().bulk_commit(here());
+    t().bulk_wait(0, false, here());
+  }
+}
+TEST(CheckAsync, AFenceOfTheOwnSharedMemoryDoesNotCoverThatOfAPeer) {
+  Row row;
+  const Shape pair{.threads = 32, .grid = 2, .cluster = 2};
+  row.expect(stores_what_a_peer_wrote, static_cast<int>(arch::Fence::proxy_async_shared), Rule::proxy_fence, pair);
+  row.expect_clean(stores_what_a_peer_wrote, static_cast<int>(arch::Fence::proxy_async), pair);
+}
+
+// D = C + 1 in the place of C: the thread reads the row, stages it, and the store overwrites what was read.
+void stores_over_what_it_read(const RowParams& p) {
+  for (u32 i = thread_index(); i < kWords; i += 32) {
+    t().global_access(p.row + i, 4, arch::Access::read, arch::kWeak, here());
+    shared<u32>(stage() + 4 * i) = i;
+  }
+  if (p.how >= 0) t().fence(static_cast<arch::Fence>(p.how), here());
+  sync_cta();
+  if (!is_first()) return;
+  t().tma_store(&p.map, 2, stage(), {}, here());
+  t().bulk_commit(here());
+  t().bulk_wait(0, false, here());
+}
+TEST(CheckAsync, AStoreMayReplaceWhatItsInputsWereReadFrom) {
+  Row row;
+  row.expect(stores_over_what_it_read, -1, Rule::proxy_fence, {.threads = 32});
+  row.expect_clean(stores_over_what_it_read, static_cast<int>(arch::Fence::proxy_async_shared), {.threads = 32});
+  row.expect_clean(stores_over_what_it_read, static_cast<int>(arch::Fence::proxy_async), {.threads = 32});
+}
+
 // Two turns of a stage that threads read: wait, ld.shared, arrive, load over it.
 enum FenceBy { nobody, reader, issuer, both };
 void reads_then_loads(const RowParams& p) {

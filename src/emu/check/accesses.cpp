@@ -74,14 +74,15 @@ Checker::Actor Checker::actor_of(Thread& thread, u32 access, bool write, bool ge
   return actor;
 }
 
-/// Returns whether a bulk store overwrites global memory after an ordinary read and any proxy fence of its thread. What
-/// is stored came through shared memory, for which the reader's own fence of that memory is the step on the way, as
-/// where C is read and D is stored in its place; a store that could be early would be an input of itself.
-bool Checker::read_before_store(const AccessRecord& old, bool old_write, const Actor& actor) const {
-  if (old_write || actor.kind != Access::tma_store) return false;
-  if (old.slot == actor.self) return threads_[old.slot].visible >= old.epoch;
-  const Clock* clock = actor.clocks->get();
-  return clock && Clock::at(clock->v, old.slot) >= old.epoch;
+/// Returns whether an access that crosses from the generic to the async proxy passed the fence that it needs. `shared`
+/// and `global` are the epochs up to which its thread's accesses passed fences of those memories.
+bool Checker::fenced(const AccessRecord& old, bool old_write, const Actor& actor, u32 shared, u32 global) const {
+  // The fence of shared memory is one of the thread's own CTA: .shared::cta.
+  if (actor.space != kSharedSpaceOfNobody)
+    return shared >= old.epoch && (ctas_of_slots_[old.slot] == actor.space || global >= old.epoch);
+  // Where a bulk store overwrites what was read, such as C by D, the stored data came through shared memory. The
+  // reader's fence of that memory is then on the way; a store before the read would be an input of itself.
+  return global >= old.epoch || (!old_write && actor.kind == Access::tma_store && shared >= old.epoch);
 }
 
 [[gnu::always_inline]] inline Checker::Order Checker::order_inline(const AccessRecord& old, bool old_write,
@@ -91,8 +92,8 @@ bool Checker::read_before_store(const AccessRecord& old, bool old_write, const A
   const bool crosses =
       old.generic && !actor.generic && (old_write || (actor.write && (strict_ & kReadBeforeAsyncWrite) != 0));
   if (old.slot == actor.self)
-    return crosses && actor.self_visible < old.epoch && !read_before_store(old, old_write, actor) ? Order::unfenced
-                                                                                                  : Order::ordered;
+    return crosses && !fenced(old, old_write, actor, actor.self_visible, actor.self_visible_global) ? Order::unfenced
+                                                                                                    : Order::ordered;
   Order worst = Order::ordered;
   for (u32 i = 0; i < actor.clock_count; ++i) {
     const Clock* clock = actor.clocks[i].get();
@@ -107,8 +108,7 @@ bool Checker::read_before_store(const AccessRecord& old, bool old_write, const A
         !old_write && (!actor.generic || actor.kind == Access::store_async) && (strict_ & kRemoteReleaseOfReads) == 0;
     if (far && !after_read && (actor.generic || crosses) && Clock::at(clock->s, old.slot) < old.epoch)
       worst = Order::narrow;
-    else if (crosses && Clock::at(clock->*actor.visible, old.slot) < old.epoch &&
-             !read_before_store(old, old_write, actor))
+    else if (crosses && !fenced(old, old_write, actor, Clock::at(clock->v, old.slot), Clock::at(clock->g, old.slot)))
       worst = Order::unfenced;
   }
   return worst;
@@ -189,7 +189,7 @@ void Checker::touch_whole_anew(Overflow& overflow, Granule& granule, Actor& acto
 }
 
 void Checker::touch_shared(CtaState& cta, u32 offset, u32 bytes, Actor& actor) {
-  const u32 index = cta.cta->check_index;
+  const u32 index = actor.space = cta.cta->check_index;
   if ((offset | bytes) % kGranule == 0)
     return touch_each(
         cta.overflow, bytes / kGranule,
@@ -207,8 +207,6 @@ void Checker::touch_global(u64 address, u32 bytes, Actor& actor, bool unwritten)
   // One checker sees all writes only if all clusters are its own.
   const runtime::Launch& launch = context_->launch;
   actor.read_of_nothing = unwritten && (launch.cross_cta || launch.grid == launch.cluster);
-  actor.visible = &Clock::g;
-  actor.self_visible = actor.self_visible_global;
   for (u64 at = address; at < address + bytes;) {
     const u32 begin = static_cast<u32>(at % kGranule);
     const u32 end = static_cast<u32>(min(u64{kGranule}, begin + address + bytes - at));
@@ -384,6 +382,7 @@ void Checker::engine_access(Cta& cta, const EngineAccess& access, const u32* gra
   record.site = access.origin.site;
   record.from = thread.call;
   Actor actor = actor_of(thread, new_access(record), access.write, false);
+  actor.space = cta.check_index;
   actor.self = ~0u;  // all issuers must know; one thread's own program order does not suffice
   actor.clocks = access.issuers.data();
   actor.clock_count = static_cast<u32>(access.issuers.size());

@@ -250,7 +250,7 @@ class Checker {
     bool atomic = false;
     u32 self = ~0u;  // slot of the thread whose program order applies
     u32 self_epoch = 0, self_visible = 0, self_visible_global = 0;
-    Epochs Clock::*visible = &Clock::v;  // accesses of others that crossed a proxy fence of the memory it touches
+    u32 space = ~0u;  // the CTA whose shared memory it touches; kSharedSpaceOfNobody for global memory
     u32 cta = 0;
     bool write = false, generic = true;
     const ClockRef* clocks = nullptr;
@@ -276,7 +276,7 @@ class Checker {
   u32 thread_access(Thread& thread, Access kind, bool atomic, arch::Site site);
   Actor actor_of(Thread& thread, u32 access, bool write, bool generic);
   Order order(const AccessRecord& old, bool old_write, const Actor& actor) const;
-  bool read_before_store(const AccessRecord& old, bool old_write, const Actor& actor) const;
+  bool fenced(const AccessRecord& old, bool old_write, const Actor& actor, u32 shared, u32 global) const;
   Order order_of_any(u32 record, bool old_write, const Actor& actor) const;
   Order order_inline(const AccessRecord& old, bool old_write, const Actor& actor) const;
   void touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& actor, u32 cta, u64 address);
