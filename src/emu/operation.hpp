@@ -12,6 +12,13 @@
 
 namespace ww::emu {
 
+/// The source of a multicast as its first destination read it. One read serves all destinations, so that the barrier of
+/// any of them tells that the source may be written again.
+struct SourceRows {
+  bool read = false;
+  std::vector<u8> bytes;  // the box, row by row
+};
+
 struct Operation {
   enum class Kind : u8 { tma_load, store_read, store_write, engine, remote_arrive, store_async };
   Kind kind{};
@@ -26,8 +33,9 @@ struct Operation {
   u32 arrivals = 0;  // remote arrive
   u32 note = 0;      // the checker's
   i64 expect_bytes = 0;
-  Engine* engine = nullptr;  // executes it, when the kind is engine
-  std::vector<u8> bytes;     // of a store between its two moments, of a store_async
+  Engine* engine = nullptr;          // executes it, when the kind is engine
+  std::vector<u8> bytes;             // of a store between its two moments, of a store_async
+  std::shared_ptr<SourceRows> rows;  // of a multicast from memory that may change
 };
 
 /// Recycles operations, and with them the buffers of stores.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <utility>
 
 #include "emu/check/checker.hpp"
 #include "emu/machine.hpp"
@@ -159,35 +160,45 @@ template <class Visit> void for_each_chunk(u32 offset, u32 bytes, u32 swizzle_bi
 
 u32 row_bytes(const TensorMapData& map) { return u32{map.box[0]} * map.element_bytes; }
 
-/// Issues one destination of a load. With `of_map`, its landing tells that the map has been read.
-void issue_load(Thread& thread, const TmaLoadRequest& request, const SeenMap& seen, bool of_map, u32 range, Cta& cta,
-                Checker::LoadSource& source, arch::Site site) {
-  const TensorMapData& map = seen.data;
-  Machine& machine = *thread.machine;
-  Operation& operation = machine.new_operation(Operation::Kind::tma_load, {&thread, site});
+/// A load that is being issued to one CTA or to each of a multicast.
+struct LoadIssue {
+  Thread& thread;
+  const TmaLoadRequest& request;
+  const SeenMap& seen;
+  u32 range;
+  arch::Site site;
+  Checker::LoadSource source = {};
+  std::shared_ptr<SourceRows> rows = {};  // of a multicast from memory that may change
+};
+
+/// Issues one destination. With `of_map`, its landing tells that the map has been read.
+void issue_load(LoadIssue& issue, bool of_map, Cta& cta) {
+  Machine& machine = *issue.thread.machine;
+  const Origin origin{&issue.thread, issue.site};
+  Operation& operation = machine.new_operation(Operation::Kind::tma_load, origin);
   operation.cta = &cta;
-  operation.shared = request.destination & arch::kSharedOffsetMask;
-  operation.barrier = request.barrier & arch::kSharedOffsetMask;
-  operation.map = map;
-  operation.at = request.at;
-  operation.range = range;
+  operation.shared = issue.request.destination & arch::kSharedOffsetMask;
+  operation.barrier = issue.request.barrier & arch::kSharedOffsetMask;
+  operation.map = issue.seen.data;
+  operation.at = issue.request.at;
+  operation.range = issue.range;
+  operation.rows = issue.rows;
   if (Checker* checker = machine.checker()) {
-    MBarrier& barrier = barrier_at(cta, operation.barrier, {&thread, site});
-    operation.note = checker->tma_load(thread, cta, operation.shared, map.box_bytes(), barrier, source, site);
-    if (of_map) checker->tensor_map_used(thread, reinterpret_cast<u64>(request.map), operation.note, site);
+    MBarrier& barrier = barrier_at(cta, operation.barrier, origin);
+    operation.note = checker->tma_load(issue.thread, cta, operation.shared, operation.map.box_bytes(), barrier,
+                                       issue.source, issue.site);
+    if (of_map)
+      checker->tensor_map_used(issue.thread, reinterpret_cast<u64>(issue.request.map), operation.note, issue.site);
   }
   machine.submit(operation);
 }
 
-/// Issues a load for its CTA, or for each of a multicast.
-void issue_all(Thread& thread, const TmaLoadRequest& request, const SeenMap& seen, u32 range, Cta& own_cta,
-               Checker::LoadSource& source, arch::Site site) {
-  if (request.multicast == 0) return issue_load(thread, request, seen, seen.in_global, range, own_cta, source, site);
-  const bool own = (request.multicast >> thread.cta->rank & 1) != 0;
-  const u32 first = own ? thread.cta->rank : static_cast<u32>(__builtin_ctz(request.multicast));
-  for (const auto& cta : thread.cta->cluster->ctas)
-    if (request.multicast >> cta->rank & 1)
-      issue_load(thread, request, seen, seen.in_global && cta->rank == first, range, *cta, source, site);
+void issue_all(LoadIssue& issue, Cta& own_cta) {
+  const u32 mask = issue.request.multicast, rank = issue.thread.cta->rank;
+  if (mask == 0) return issue_load(issue, issue.seen.in_global, own_cta);
+  const u32 first = (mask >> rank & 1) != 0 ? rank : static_cast<u32>(__builtin_ctz(mask));
+  for (const auto& cta : issue.thread.cta->cluster->ctas)
+    if (mask >> cta->rank & 1) issue_load(issue, issue.seen.in_global && cta->rank == first, *cta);
 }
 
 /// Calls visit(address, bytes) for the part of each row of the box that is in the tensor.
@@ -205,6 +216,18 @@ void count_sectors(Checker& checker, const runtime::MemoryRange& memory, u32 ran
       checker.traffic().global(write ? Access::tma_store : Access::tma_load, site, range,
                                static_cast<u64>(global - static_cast<const u8*>(memory.base)), last - first, write);
   });
+}
+
+/// Returns the rows of a multicast's source, which its first destination reads for all.
+const std::vector<u8>& rows_of(const Operation& operation) {
+  SourceRows& rows = *operation.rows;
+  if (std::exchange(rows.read, true)) return rows.bytes;
+  const u32 bytes = row_bytes(operation.map);
+  rows.bytes.resize(operation.map.box_bytes());
+  for_each_row(operation.map, operation.at, [&](const u8* global, u32 first, u32 last, u32 row) {
+    if (global) std::memcpy(rows.bytes.data() + row * bytes + first, global, last - first);
+  });
+  return rows.bytes;
 }
 
 BulkGroup& open_group(Thread& thread) {
@@ -243,7 +266,9 @@ void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site) {
   if (range != kNoRange) machine.counters().ranges[range].l2_read += bytes_inside(map, request.at);
   machine.progress();
   Checker* const checker = machine.checker();
-  Checker::LoadSource source;
+  LoadIssue issue{thread, request, seen, range, site};
+  const bool may_change = range != kNoRange && machine.context().launch.memory[range].writable;
+  if (may_change && request.multicast != 0) issue.rows = std::make_shared<SourceRows>();
   if (checker && range != kNoRange) {
     checker->tma_operand(thread, range, false, site);
     const u64 bytes = bytes_inside(map, request.at);
@@ -251,13 +276,13 @@ void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site) {
     checker->traffic().copy(Access::tma_load, site, u64{copies} * map.box_bytes(), bytes, bytes * (copies - 1));
     const runtime::MemoryRange& memory = machine.context().launch.memory[range];
     if (machine.context().options.traffic) count_sectors(*checker, memory, range, map, request.at, false, site);
-    source.judged = memory.writable;
+    issue.source.judged = may_change;
   }
-  issue_all(thread, request, seen, range, *place.cta, source, site);
-  if (!source.judged) return;
+  issue_all(issue, *place.cta);
+  if (!issue.source.judged) return;
   const bool unwritten = machine.context().launch.memory[range].unwritten;
   for_each_global_row(map, request.at,
-                      [&](u64 row, u32 bytes) { checker->tma_row_read(thread, row, bytes, source, unwritten); });
+                      [&](u64 row, u32 bytes) { checker->tma_row_read(thread, row, bytes, issue.source, unwritten); });
 }
 
 void land_load(Operation& operation) {
@@ -269,8 +294,10 @@ void land_load(Operation& operation) {
                       Rule::exited_cta);
   const u32 bytes = row_bytes(map);
   u8* shared = cta.shared.get();
+  const u8* const kept = operation.rows ? rows_of(operation).data() : nullptr;
   alignas(16) u8 padded[256 * 16];
   for_each_row(map, operation.at, [&](const u8* global, u32 first, u32 last, u32 row) {
+    if (kept && global) global = kept + row * bytes + first;
     const u8* source = global;
     if (last - first != bytes) {
       std::memset(padded, 0, bytes);

@@ -127,6 +127,20 @@ TEST(CheckAsync, AnyDestinationOfAMulticastTellsThatItsSourceWasRead) {
   row.expect(overwrites_multicast_source, 2, Rule::data_race, pair);
 }
 
+// The writer waits on CTA `how`'s barrier only; the other CTA gets what was there before.
+void reads_overwritten_multicast(const RowParams& p) {
+  overwrites_multicast_source(p);
+  if (!is_first()) return;
+  EXPECT_EQ(*static_cast<u32*>(t().shared_access(stage(), 4, arch::Access::read, arch::kWeak, here())), 0u);
+}
+TEST(CheckAsync, AMulticastReadsItsSourceOnce) {
+  for (const int how : {0, 1})
+    for (u64 seed = 0; seed < 20; ++seed) {
+      Row row;
+      row.check(reads_overwritten_multicast, how, {.threads = 32, .grid = 2, .cluster = 2}, {.seed = seed});
+    }
+}
+
 // --- proxy fences ---------------------------------------------------------------------------------
 
 void stores_then_loads(const RowParams& p) {
