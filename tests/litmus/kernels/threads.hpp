@@ -36,11 +36,11 @@ inline constexpr arch::Scope cta = arch::Scope::cta, cluster = arch::Scope::clus
 inline constexpr arch::MemoryOrder relaxed = arch::MemoryOrder::relaxed, acquire = arch::MemoryOrder::acquire,
                                    release = arch::MemoryOrder::release, acq_rel = arch::MemoryOrder::acq_rel;
 
-#define LITMUS(name) WW_KERNEL(name, 128, Params, p)
+#define LITMUS(name) WW_KERNEL(name, 128, Params, p [[maybe_unused]])
 /// The thread of a CTA that runs what follows.
 #define P(block, thread) if (arch::block_index() == (block) && arch::thread_index() == (thread))
 /// Polls until the condition holds, as an expression.
-#define AWAIT(condition) poll([&] { return condition; })
+#define AWAIT(...) poll([&] { return __VA_ARGS__; })
 
 template <class Condition> WW_DEVICE void poll(Condition condition) {
   while (!condition()) continue;
