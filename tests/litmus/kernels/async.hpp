@@ -15,7 +15,7 @@ namespace ww::litmus {
 LITMUS(load_source_overwritten) {
   start(1);
   P(0, 0) load_tile(p);
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 32) st(p.tile, 1);
   P(0, 0) arch::mbarrier::wait(M(0), 0);
 }
@@ -26,7 +26,7 @@ LITMUS(load_source_overwritten) {
 LITMUS(load_source_after_wait) {
   start(1);
   P(0, 0) load_tile(p), arch::mbarrier::wait(M(0), 0);
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 32) st(p.tile, 1);
 }
 
@@ -86,7 +86,7 @@ LITMUS(store_source_after_wait_read) {
 LITMUS(store_source_other_thread) {
   start();
   P(0, 0) store_tile(p);
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 32) st(T(), 1);
   P(0, 0) arch::tma::wait<0>();
 }
@@ -99,7 +99,7 @@ LITMUS(store_source_other_thread) {
 LITMUS(store_wait_by_other_thread) {
   start();
   P(0, 0) store_tile(p);
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 32) arch::tma::wait<0>(), st(T(), 1);
 }
 
@@ -159,9 +159,7 @@ LITMUS(store_not_committed) {
 // litmus wgmma_operand_overwritten: data-race; ptx wgmma.wait_group; threads=128
 //   P0 cta 0: wgmma s0.t; st s0.t 1; wgmma.wait
 LITMUS(wgmma_operand_overwritten) {
-  fill();
-  arch::fence::proxy_async_shared();
-  start();
+  start_filled();
   multiply([] {
     if (arch::thread_index() == 0) st(T(), 1);
   });
@@ -172,9 +170,7 @@ LITMUS(wgmma_operand_overwritten) {
 //   P1 cta 0: st s0.t 1
 //   note: P0 is warp 0; warp 1 has waited for its own part of the instruction only
 LITMUS(wgmma_operand_other_warp) {
-  fill();
-  arch::fence::proxy_async_shared();
-  start();
+  start_filled();
   multiply();
   P(0, 32) st(T() + 4096, 1);
 }
@@ -182,9 +178,7 @@ LITMUS(wgmma_operand_other_warp) {
 // litmus wgmma_accumulator_early: accumulator-in-flight; ptx wgmma.wait_group; threads=128
 //   T0: wgmma; reads an accumulator; wgmma.wait_group
 LITMUS(wgmma_accumulator_early) {
-  fill();
-  arch::fence::proxy_async_shared();
-  start();
+  start_filled();
   read_early(p);
 }
 
@@ -328,9 +322,7 @@ LITMUS(uninitialised_async_source) {
 // litmus uninitialised_accumulator: uninitialised-read; ptx 8.2.6, wgmma.mma_async; threads=128
 //   T0: wgmma with scale-d = 1 into registers that nobody set
 LITMUS(uninitialised_accumulator) {
-  fill();
-  arch::fence::proxy_async_shared();
-  start();
+  start_filled();
   multiply([] {}, true);
 }
 

@@ -148,7 +148,7 @@ LITMUS(atomics_shared_count) {
   start();
   P(0, 0) add<relaxed, cta>(S(0), 1);
   P(0, 32) add<relaxed, cta>(S(0), 1);
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 32) ld(S(0));
 }
 

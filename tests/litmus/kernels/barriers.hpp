@@ -12,7 +12,7 @@ namespace ww::litmus {
 LITMUS(bar_sync) {
   start();
   P(0, 0) st(S(0), 1);
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 32) ld(S(0));
 }
 
@@ -30,7 +30,7 @@ LITMUS(bar_none) {
 //   P1 cta 0: bar.sync 0; ld d
 LITMUS(bar_global) {
   P(0, 0) st(p.d, 1);
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 32) ld(p.d);
 }
 
@@ -40,7 +40,7 @@ LITMUS(bar_global) {
 //   note: each CTA has barriers of its own (written as 0 and 1 here)
 LITMUS(bar_other_cta) {
   P(0, 0) st(p.d, 1);
-  arch::named_barrier::sync_cta();
+  bar();
   P(1, 0) ld(p.d);
 }
 
@@ -190,12 +190,12 @@ LITMUS(shuffle_then_warp_sync) {
 LITMUS(shuffle_before_arrive) {
   start(1);
   if (arch::warp_index() == 0) {
-    st(S(4) + 4 * arch::lane_index(), 1);
+    st(L(arch::lane_index()), 1);
     arch::warp::shuffle(arch::thread_index(), 0);
     if (arch::lane_index() == 0) arch::mbarrier::arrive(M(0));
   } else {
     arch::mbarrier::wait(M(0), 0);
-    ld(S(4) + 4 * arch::lane_index());
+    ld(L(arch::lane_index()));
   }
 }
 
@@ -206,11 +206,11 @@ LITMUS(shuffle_before_arrive) {
 LITMUS(elected_arrive_without_sync) {
   start(1);
   if (arch::warp_index() == 0) {
-    st(S(4) + 4 * arch::lane_index(), 1);
+    st(L(arch::lane_index()), 1);
     if (arch::lane_index() == 0) arch::mbarrier::arrive(M(0));
   } else {
     arch::mbarrier::wait(M(0), 0);
-    ld(S(4) + 4 * arch::lane_index());
+    ld(L(arch::lane_index()));
   }
 }
 
@@ -221,12 +221,12 @@ LITMUS(elected_arrive_without_sync) {
 LITMUS(elected_arrive_after_sync) {
   start(1);
   if (arch::warp_index() == 0) {
-    st(S(4) + 4 * arch::lane_index(), 1);
+    st(L(arch::lane_index()), 1);
     arch::warp::sync();
     if (arch::lane_index() == 0) arch::mbarrier::arrive(M(0));
   } else {
     arch::mbarrier::wait(M(0), 0);
-    ld(S(4) + 4 * arch::lane_index());
+    ld(L(arch::lane_index()));
   }
 }
 
@@ -235,6 +235,7 @@ LITMUS(elected_arrive_after_sync) {
 //   T1 lanes 16 to 31 of warp 0: bar.sync 0 in the other branch
 //   T2 warp 1: bar.sync 0
 LITMUS(aligned_half_warps) {
+  P(0, 32) st(p.d, 1);
   if (arch::thread_index() < 16) arch::named_barrier::sync_cta();
   else if (arch::thread_index() < 32) arch::named_barrier::sync_cta();
   else arch::named_barrier::sync_cta();
@@ -244,6 +245,7 @@ LITMUS(aligned_half_warps) {
 //   T0 warp 0: bar.sync 0 in one branch
 //   T1 warp 1: bar.sync 0 in the other branch
 LITMUS(aligned_whole_warps) {
+  P(0, 32) st(p.d, 1);
   if (arch::warp_index() == 0) arch::named_barrier::sync_cta();
   else arch::named_barrier::sync_cta();
 }
@@ -253,6 +255,7 @@ LITMUS(aligned_whole_warps) {
 //   T1 lanes 16 to 31 of warp 0: bar.arrive 1 in the other branch
 //   T2 warp 1: bar.sync 1
 LITMUS(aligned_half_arrives) {
+  P(0, 32) st(p.d, 1);
   if (arch::thread_index() < 16) arch::named_barrier::arrive<1>(64);
   else if (arch::thread_index() < 32) arch::named_barrier::arrive<1>(64);
   else arch::named_barrier::sync<1>(64);
@@ -263,6 +266,7 @@ LITMUS(aligned_half_arrives) {
 //   T1 the other lanes: barrier.cluster.arrive.aligned in the other branch
 //   T2 all: barrier.cluster.wait
 LITMUS(aligned_cluster_half_warps) {
+  P(0, 32) st(p.d, 1);
   if (arch::lane_index() < 16) arch::cluster::arrive();
   else arch::cluster::arrive();
   arch::cluster::wait();

@@ -84,7 +84,7 @@ LITMUS(pass_along_fence) {
 //   P2 cta 1: await ld.acquire.gpu f = 1; ld d
 LITMUS(barrier_then_release) {
   P(0, 32) st(p.d, 1);
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 0) st_release<gpu>(p.f, 1);
   P(1, 0) AWAIT(ld_acquire<gpu>(p.f) == 1), ld(p.d);
 }
@@ -96,7 +96,7 @@ LITMUS(barrier_then_release) {
 LITMUS(acquire_then_barrier) {
   P(0, 0) st(p.d, 1), st_release<gpu>(p.f, 1);
   P(1, 0) AWAIT(ld_acquire<gpu>(p.f) == 1);
-  arch::named_barrier::sync_cta();
+  bar();
   P(1, 32) ld(p.d);
 }
 

@@ -100,7 +100,7 @@ LITMUS(remote_wait_then_barrier) {
   start(1);
   P(0, 0) rst(R(0, 1), 1), arch::mbarrier::arrive_remote_release(M(0), 1);
   P(1, 0) arch::mbarrier::wait_cluster(M(0), 0);
-  arch::named_barrier::sync_cta();
+  bar();
   P(1, 32) ld(S(0));
   finish();
 }
@@ -113,7 +113,7 @@ LITMUS(remote_wait_then_barrier) {
 LITMUS(cluster_barrier) {
   start();
   P(0, 0) rst(R(0, 1), 1);
-  arch::cluster::sync();
+  meet();
   P(1, 0) ld(S(0));
 }
 
@@ -123,7 +123,7 @@ LITMUS(cluster_barrier) {
 LITMUS(cluster_barrier_remote_read) {
   start();
   P(0, 0) st(S(0), 1);
-  arch::cluster::sync();
+  meet();
   P(1, 0) rld(R(0, 0));
   finish();
 }
@@ -134,6 +134,7 @@ LITMUS(cluster_barrier_remote_read) {
 LITMUS(cluster_barrier_relaxed) {
   start();
   P(0, 0) rst(R(0, 1), 1);
+  arch::warp::sync();
   arch::cluster::arrive_relaxed();
   arch::cluster::wait();
   P(1, 0) ld(S(0));
@@ -146,6 +147,7 @@ LITMUS(cluster_barrier_relaxed) {
 LITMUS(cluster_barrier_fence_relaxed) {
   start();
   P(0, 0) rst(R(0, 1), 1), fence<cluster>();
+  arch::warp::sync();
   arch::cluster::arrive_relaxed();
   arch::cluster::wait();
   P(1, 0) ld(S(0));
@@ -170,7 +172,7 @@ LITMUS(cluster_barrier_late_store) {
 LITMUS(cta_barrier_across_cluster) {
   start();
   P(0, 0) rst(R(0, 1), 1);
-  arch::named_barrier::sync_cta();
+  bar();
   P(1, 0) ld(S(0));
   finish();
 }

@@ -140,7 +140,7 @@ LITMUS(fence_data_changed_after) {
 //   P2 cta 1: await ld.acquire.gpu f = 1; ld d
 LITMUS(fence_by_other_thread) {
   P(0, 32) st(p.d, 1);
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 0) fence<gpu>(), st_relaxed<gpu>(p.f, 1);
   P(1, 0) AWAIT(ld_acquire<gpu>(p.f) == 1), ld(p.d);
 }
@@ -152,7 +152,7 @@ LITMUS(fence_by_other_thread) {
 //   note: __threadfence() in the writers, then a barrier, then a flag without a fence of its own
 LITMUS(fence_before_barrier) {
   P(0, 32) st(p.d, 1), fence<gpu>();
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 0) st_relaxed<gpu>(p.f, 1);
   P(1, 0) AWAIT(ld_acquire<gpu>(p.f) == 1), ld(p.d);
 }

@@ -14,7 +14,7 @@ namespace ww::litmus {
 LITMUS(write_then_tma_store) {
   start();
   P(0, 0) st(T(), 1), arch::fence::proxy_async_shared();
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 32) store_tile(p), arch::tma::wait<0>();
 }
 
@@ -24,7 +24,7 @@ LITMUS(write_then_tma_store) {
 LITMUS(write_then_tma_store_no_fence) {
   start();
   P(0, 0) st(T(), 1);
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 32) store_tile(p), arch::tma::wait<0>();
 }
 
@@ -34,7 +34,7 @@ LITMUS(write_then_tma_store_no_fence) {
 LITMUS(write_then_tma_store_early_fence) {
   start();
   P(0, 0) arch::fence::proxy_async_shared(), st(T(), 1);
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 32) store_tile(p), arch::tma::wait<0>();
 }
 
@@ -44,7 +44,7 @@ LITMUS(write_then_tma_store_early_fence) {
 LITMUS(write_then_tma_store_reader_fence) {
   start();
   P(0, 0) st(T(), 1);
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 32) arch::fence::proxy_async_shared(), store_tile(p), arch::tma::wait<0>();
 }
 
@@ -65,6 +65,7 @@ LITMUS(write_then_tma_store_one_thread_no_fence) {
 // litmus write_then_tma_store_no_barrier: data-race; ptx 8.7.1
 //   P0 cta 0: st s0.t 1; fence.proxy.async.shared
 //   P1 cta 0: tma.store t s0.t; wait_group
+//   also: unfinished-store
 LITMUS(write_then_tma_store_no_barrier) {
   start();
   P(0, 0) st(T(), 1), arch::fence::proxy_async_shared();
@@ -78,7 +79,7 @@ LITMUS(write_then_tma_store_no_barrier) {
 LITMUS(write_then_tma_store_acq_rel_fence) {
   start();
   P(0, 0) st(T(), 1), fence<gpu>();
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 32) store_tile(p), arch::tma::wait<0>();
 }
 
@@ -99,7 +100,7 @@ LITMUS(write_then_tma_store_mbarrier) {
 LITMUS(write_then_wgmma) {
   fill();
   arch::fence::proxy_async_shared();
-  arch::named_barrier::sync_cta();
+  bar();
   multiply();
 }
 
@@ -108,7 +109,7 @@ LITMUS(write_then_wgmma) {
 //   P1 cta 0: bar.sync 0; wgmma s0.t; wgmma.wait
 LITMUS(write_then_wgmma_no_fence) {
   fill();
-  arch::named_barrier::sync_cta();
+  bar();
   multiply();
 }
 
@@ -117,7 +118,7 @@ LITMUS(write_then_wgmma_no_fence) {
 //   P1 cta 0: bar.sync 0; fence.proxy.async.shared; wgmma s0.t; wgmma.wait
 LITMUS(write_then_wgmma_reader_fence) {
   fill();
-  arch::named_barrier::sync_cta();
+  bar();
   arch::fence::proxy_async_shared();
   multiply();
 }
@@ -201,7 +202,7 @@ LITMUS(global_write_other_cta_reader_fence) {
 LITMUS(write_then_tma_load_over) {
   start(1);
   P(0, 0) st(T(), 1), arch::fence::proxy_async_shared();
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 32) load_tile(p), arch::mbarrier::wait(M(0), 0);
 }
 
@@ -211,7 +212,7 @@ LITMUS(write_then_tma_load_over) {
 LITMUS(write_then_tma_load_over_no_fence) {
   start(1);
   P(0, 0) st(T(), 1);
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 32) load_tile(p), arch::mbarrier::wait(M(0), 0);
 }
 
@@ -324,7 +325,7 @@ LITMUS(ring_read_one_lane_fences) {
 LITMUS(global_read_then_tma_store) {
   start();
   P(0, 0) ld(p.tile), arch::fence::proxy_async();
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 32) store_tile(p), arch::tma::wait<0>();
 }
 
@@ -334,7 +335,7 @@ LITMUS(global_read_then_tma_store) {
 LITMUS(global_write_then_tma_store_over) {
   start();
   P(0, 0) st(p.tile, 1);
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 32) store_tile(p), arch::tma::wait<0>();
 }
 
@@ -368,9 +369,7 @@ LITMUS(tma_load_then_tma_store) {
 //   P0 cta 0: mbarrier.arrive.release.cta s0.m; tma.load s0.t t s0.m
 //   P1 cta 0: mbarrier.wait.acquire.cta s0.m; wgmma s0.t; wgmma.wait
 LITMUS(tma_load_then_wgmma) {
-  fill();
-  arch::fence::proxy_async_shared();
-  start(1);
+  start_filled(1);
   P(0, 0) load_tile(p);
   arch::mbarrier::wait(M(0), 0);
   multiply();
@@ -381,9 +380,7 @@ LITMUS(tma_load_then_wgmma) {
 //   P1 cta 0: wgmma s0.t; wgmma.wait; mbarrier.wait.acquire.cta s0.m
 //   also: stage-reuse
 LITMUS(tma_load_then_wgmma_early) {
-  fill();
-  arch::fence::proxy_async_shared();
-  start(1);
+  start_filled(1);
   P(0, 0) load_tile(p);
   multiply();
   arch::mbarrier::wait(M(0), 0);
@@ -393,11 +390,9 @@ LITMUS(tma_load_then_wgmma_early) {
 //   P0 cta 0: wgmma s0.t; wgmma.wait; bar.sync 0
 //   P1 cta 0: bar.sync 0; mbarrier.arrive.release.cta s0.m; tma.load s0.t t s0.m; mbarrier.wait.acquire.cta s0.m
 LITMUS(wgmma_then_tma_load) {
-  fill();
-  arch::fence::proxy_async_shared();
-  start(1);
+  start_filled(1);
   multiply();
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 0) load_tile(p), arch::mbarrier::wait(M(0), 0);
 }
 
@@ -405,11 +400,9 @@ LITMUS(wgmma_then_tma_load) {
 //   P0 cta 0: wgmma s0.t; wgmma.wait; bar.sync 0
 //   P1 cta 0: bar.sync 0; st s0.t 1
 LITMUS(wgmma_then_write) {
-  fill();
-  arch::fence::proxy_async_shared();
-  start();
+  start_filled();
   multiply();
-  arch::named_barrier::sync_cta();
+  bar();
   P(0, 0) st(T(), 1);
 }
 

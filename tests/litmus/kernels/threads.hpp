@@ -90,7 +90,7 @@ template <arch::Scope kScope> WW_DEVICE void fence_sc(WW_SITE_ONLY) {
   arch::fence::sc_gpu(site);
 }
 
-// --- shared memory: 8 words 64 bytes apart, two barriers, and tiles of 8 rows of 32 words from 1024 bytes on -------
+// --- shared memory: 8 words 64 bytes apart, a row, two barriers, and tiles of 8 rows of 32 words from 1024 bytes on -------
 
 inline constexpr u32 kTileBytes = 8 * 128, kOperandBytes = 64 * 128;
 
@@ -100,16 +100,28 @@ WW_DEVICE arch::SharedAddress T() { return arch::dynamic_shared() + 1024; }
 WW_DEVICE arch::SharedAddress U() { return T() + kTileBytes; }
 WW_DEVICE arch::SharedAddress R(u32 word, u32 rank) { return arch::cluster::map(S(word), rank); }
 
+/// A lane's word of a row for one warp.
+WW_DEVICE arch::SharedAddress L(u32 lane) { return arch::dynamic_shared() + (512 + 4 * lane); }
+
+/// The barriers of a CTA and of a cluster, after the branches of single threads: aligned instructions need whole warps.
+WW_DEVICE void bar(WW_SITE_ONLY) {
+  arch::warp::sync(arch::warp::kAllLanes, site);
+  arch::named_barrier::sync_cta(site);
+}
+WW_DEVICE void meet(WW_SITE_ONLY) {
+  arch::warp::sync(arch::warp::kAllLanes, site);
+  arch::cluster::sync(site);
+}
 /// Keeps the CTAs of a cluster alive until all are done with each other's shared memory.
 WW_DEVICE void finish(WW_SITE_ONLY) {
-  if (arch::cluster_size() > 1) arch::cluster::sync(site);
+  if (arch::cluster_size() > 1) meet(site);
 }
 /// Clears the words and the tiles for both proxies, initialises the barriers for `arrivals` and one arrival, and
 /// synchronises the cluster.
 WW_DEVICE void start(u32 arrivals = 1 WW_SITE) {
   const u32 t = arch::thread_index();
   if (t < 8) arch::shared::store(S(t), 0, site);
-  if (t < 32) arch::shared::store(S(4) + 4 * t, 0, site);  // a row for a warp's lanes
+  if (t < 32) arch::shared::store(L(t), 0, site);
   for (u32 at = 4 * t; at < 2 * kTileBytes; at += 4 * arch::block_size()) arch::shared::store(T() + at, 0, site);
   arch::fence::proxy_async_shared(site);
   if (t == 0) {
@@ -117,8 +129,8 @@ WW_DEVICE void start(u32 arrivals = 1 WW_SITE) {
     arch::mbarrier::init(M(1), 1, site);
     arch::fence::mbarrier_init(site);
   }
-  if (arch::cluster_size() > 1) arch::cluster::sync(site);
-  else arch::named_barrier::sync_cta(site);
+  if (arch::cluster_size() > 1) meet(site);
+  else bar(site);
 }
 
 /// Announces and loads the first box of the tile.
@@ -139,6 +151,13 @@ WW_DEVICE void store_tile(const Params& p, int row = 0 WW_SITE) { store_tile_fro
 WW_DEVICE void fill(WW_SITE_ONLY) {
   for (u32 i = 0; i < 64; i += 16)
     arch::shared::store4(T() + 64 * arch::thread_index() + i, {{0x38383838, 0x38383838, 0x38383838, 0x38383838}}, site);
+}
+/// Does start(), and then the same for an operand in place of the tiles.
+WW_DEVICE void start_filled(u32 arrivals = 1 WW_SITE) {
+  start(arrivals, site);
+  fill(site);
+  arch::fence::proxy_async_shared(site);
+  arch::named_barrier::sync_cta(site);
 }
 WW_DEVICE arch::MatrixDescriptor operand() { return arch::make_descriptor(T(), arch::MatrixSwizzle::b128, 0, 1024); }
 /// Multiplies once; `between` runs between issue and wait.
