@@ -15,7 +15,7 @@ FAMILIES = {
     "proxies": "Proxies",
     "async": "Asynchronous operations, tensor maps, initial values",
 }
-HEAD = re.compile(r"// litmus (\w+): ([\w-]+); (?:strict ([\w-]+)( \(off\))?; )?ptx ([^;]+)(?:; (.*))?$")
+HEAD = re.compile(r"// litmus (\w+): ([\w-]+); (?:(strict|deviation) ([\w-]+)( \(off\))?; )?ptx ([^;]+)(?:; (.*))?$")
 LINE = re.compile(r"//   (P\d|T\d|also|weak|note|outcome)\b(.*)$")
 
 
@@ -25,7 +25,8 @@ class Test:
     family: str
     line: int
     verdict: str
-    strict: str  # a strict rule to which the verdict is due, or ""
+    due: str  # "strict", "deviation" or ""
+    strict: str  # the strict rule, or the deviation from the ISA's letter, to which the verdict is due
     strict_on: bool
     sections: str
     grid: int
@@ -51,7 +52,7 @@ def parse(folder: pathlib.Path) -> List[Test]:
             match = HEAD.match(line)
             if not match:
                 raise SystemExit(f"{family}.hpp:{number}: not a litmus comment: {line}")
-            name, verdict, strict, off, sections, launch = match.groups()
+            name, verdict, due, strict, off, sections, launch = match.groups()
             values: Dict[str, int] = {"grid": 1, "cluster": 1, "threads": 64}
             for part in (launch or "").split():
                 key, _, value = part.partition("=")
@@ -80,7 +81,7 @@ def parse(folder: pathlib.Path) -> List[Test]:
                 at += 1
             if at >= len(text) or not text[at].startswith(f"LITMUS({name})"):
                 raise SystemExit(f"{family}.hpp:{at + 1}: expected LITMUS({name})")
-            tests.append(Test(name, family, number, verdict, strict or "", not off, sections, values["grid"],
+            tests.append(Test(name, family, number, verdict, due or "", strict or "", not off, sections, values["grid"],
                               values["cluster"], values["threads"], lines, fields["also"], fields["weak"],
                               fields["note"]))
     names = [test.name for test in tests]

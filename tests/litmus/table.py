@@ -21,7 +21,7 @@ def cell(test: litmus.Test) -> str:
 def verdict(test: litmus.Test) -> str:
     words = test.verdict + (f" or {test.also}" if test.also else "")
     if test.strict and test.strict_on:
-        words += f" (strict `{test.strict}`)"
+        words += f" ({test.due} `{test.strict}`)"
     elif test.strict:
         words += f" (`{test.strict}` is off)"
     if test.weak:

@@ -88,7 +88,7 @@ LITMUS(store_then_atomic) {
   P(1, 0) AWAIT(ld_acquire<gpu>(p.f) == 1), add<relaxed, gpu>(p.c, 1);
 }
 
-// litmus last_stores_plainly: data-race; strict plain-after-observed; ptx 8.9.2, 8.9.5; grid=3
+// litmus last_stores_plainly: data-race; deviation plain-after-observed; ptx 8.9.2, 8.9.5; grid=3
 //   P0 cta 0: if atom.add.relaxed.gpu c 1 = 2; st c 0
 //   P1 cta 1: if atom.add.relaxed.gpu c 1 = 2; st c 0
 //   P2 cta 2: if atom.add.relaxed.gpu c 1 = 2; st c 0

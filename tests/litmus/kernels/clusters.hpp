@@ -203,6 +203,7 @@ LITMUS(store_async_value) {
 // litmus store_async_no_wait: data-race; ptx 8.9.1.1, st.async; grid=2 cluster=2
 //   P0 cta 1: mbarrier.arrive.release.cta s1.m; ld s1.d; mbarrier.wait.acquire.cta s1.m
 //   P1 cta 0: st.async s1.d 1 s1.m
+//   also: stage-reuse
 LITMUS(store_async_no_wait) {
   start(1);
   P(1, 0) arch::mbarrier::arrive_expect_tx(M(0), 4), ld(S(0));

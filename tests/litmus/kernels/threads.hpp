@@ -2,7 +2,7 @@
 // What the litmus kernels are written with: threads by name, locations, accesses with order and scope, tiles.
 // A kernel stands below the comment that states it for the reader, for the tables of docs/memory-model.md, for the
 // test, and for enumerate.py:
-//   litmus NAME: VERDICT; [strict RULE;] ptx SECTIONS; [grid= cluster= threads=]
+//   litmus NAME: VERDICT; [strict RULE; or deviation NAME;] ptx SECTIONS; [grid= cluster= threads=]
 //     P<i> cta <c>: operations        a thread that enumerate.py runs
 //     T<i> ...: words                 a thread that it does not model
 //     also: RULE   weak: RULE   note: ...   outcome: ...
