@@ -24,7 +24,7 @@ constexpr int kSchedules = 30;
 
 struct Litmus {
   std::string name, verdict, also, strict;
-  bool strict_on = true;
+  bool strict_on = true, awaits = false;
   std::map<std::string, u32> launch{{"grid", 1}, {"cluster", 1}, {"threads", 64}};
 };
 
@@ -57,6 +57,8 @@ std::vector<Litmus> litmus_tests() {
         tests.push_back(test);
       } else if (line.starts_with("//   also: ")) {
         tests.back().also = line.substr(11);
+      } else if (line.starts_with("//   P") && line.find("await") != std::string::npos) {
+        tests.back().awaits = true;
       }
     }
   }
@@ -142,7 +144,7 @@ class Memory {
     launch.cluster = test.launch.at("cluster");
     launch.threads = test.launch.at("threads");
     launch.shared_bytes = 1024 + 8192;
-    launch.cross_cta = launch.grid != launch.cluster;
+    launch.cross_cta = test.awaits && launch.grid != launch.cluster;
     launch.params = &params_;
     launch.params_bytes = sizeof params_;
     launch.memory = ranges_;

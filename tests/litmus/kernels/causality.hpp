@@ -114,13 +114,25 @@ LITMUS(acquire_without_barrier) {
 
 // litmus acquire_pattern_second_read: clean; ptx 8.8; grid=3
 //   P0 cta 0: st d 1; st.release.gpu f 1
-//   P1 cta 1: if ld.relaxed.gpu f = 1; ld.acquire.gpu f; ld d
-//   P2 cta 2: if ld.relaxed.gpu f = 1; st.relaxed.gpu f 5
-//   note: the acquire may read 5; the relaxed read before it makes the pattern
+//   P1 cta 1: await ld.relaxed.gpu f = 1; st.relaxed.gpu g 1; await ld.relaxed.gpu f = 5; ld.acquire.gpu f; ld d
+//   P2 cta 2: await ld.relaxed.gpu g = 1; st.relaxed.gpu f 5
+//   note: the acquire reads 5, which releases nothing; the relaxed read of 1 before it makes the pattern
 LITMUS(acquire_pattern_second_read) {
   P(0, 0) st(p.d, 1), st_release<gpu>(p.f, 1);
-  P(1, 0) if (ld_relaxed<gpu>(p.f) == 1) ld_acquire<gpu>(p.f), ld(p.d);
-  P(2, 0) if (ld_relaxed<gpu>(p.f) == 1) st_relaxed<gpu>(p.f, 5);
+  P(1, 0) {
+    AWAIT(ld_relaxed<gpu>(p.f) == 1), st_relaxed<gpu>(p.g, 1);
+    AWAIT(ld_relaxed<gpu>(p.f) == 5), ld_acquire<gpu>(p.f), ld(p.d);
+  }
+  P(2, 0) AWAIT(ld_relaxed<gpu>(p.g) == 1), st_relaxed<gpu>(p.f, 5);
+}
+
+// litmus acquire_pattern_other_word: data-race; ptx 8.8; grid=2
+//   P0 cta 0: st d 1; st.release.gpu f 1
+//   P1 cta 1: await ld.relaxed.gpu f = 1; ld.acquire.gpu g; ld d
+//   note: the acquire is of another word
+LITMUS(acquire_pattern_other_word) {
+  P(0, 0) st(p.d, 1), st_release<gpu>(p.f, 1);
+  P(1, 0) AWAIT(ld_relaxed<gpu>(p.f) == 1), ld_acquire<gpu>(p.g), ld(p.d);
 }
 
 // litmus fence_between_reads: clean; ptx 8.8; grid=2

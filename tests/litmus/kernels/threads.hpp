@@ -90,7 +90,7 @@ template <arch::Scope kScope> WW_DEVICE void fence_sc(WW_SITE_ONLY) {
   arch::fence::sc_gpu(site);
 }
 
-// --- shared memory: 8 words 64 bytes apart, a row, two barriers, and tiles of 8 rows of 32 words from 1024 bytes on -------
+// --- shared memory: 8 words 64 bytes apart, a row, two barriers, and two tiles from 1024 bytes on --------------------
 
 inline constexpr u32 kTileBytes = 8 * 128, kOperandBytes = 64 * 128;
 
