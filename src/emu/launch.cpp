@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch: checks it, distributes its clusters over OS threads (or keeps all on one when they wait for each other),
-// and adds up the statistics. Clusters start in order, and the report of the lowest one wins, so that nothing depends
-// on the thread count.
+// A launch: checks it, distributes its clusters over OS threads (or keeps all on one when they wait for each other or
+// are checked), and adds up the statistics. Clusters start in order, and the report of the lowest one wins, so that
+// nothing depends on the thread count.
 #include <fmt/format.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <map>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -60,7 +59,7 @@ struct Outcome {
   u32 failed_cluster = ~0u;
   std::string report;
   bool out_of_memory = false;
-  std::map<u32, CheckResult> checks;  // by first cluster
+  CheckResult check;
   std::atomic<u32> next{0};
   std::atomic<u32> stop_at{~0u};  // clusters from here on need not run
 
@@ -98,22 +97,21 @@ struct Outcome {
   }
 };
 
-/// Runs one OS thread: a machine that runs cluster after cluster, or all clusters at once when they wait for each
-/// other.
+/// Returns whether one machine runs all clusters at once: they wait for each other, or a checker compares what all of
+/// them touch.
+bool runs_together(const LaunchContext& context) { return context.launch.cross_cta || context.check; }
+
+/// Runs one OS thread: a machine that runs cluster after cluster, or all clusters at once.
 void work(const LaunchContext& context, Outcome& outcome) {
   const u32 clusters = context.launch.grid / context.launch.cluster;
-  const u32 batch = context.launch.cross_cta ? clusters : 1;
+  const u32 batch = runs_together(context) ? clusters : 1;
   try {
     Machine machine(context);
     for (;;) {
       const u32 first = outcome.next.fetch_add(batch);
       if (first >= clusters || first >= outcome.stop_at) break;
       const bool fine = machine.run(first, batch);
-      if (Checker* checker = machine.checker()) {
-        CheckResult result = checker->take_result();
-        const std::lock_guard lock(outcome.mutex);
-        outcome.checks.emplace(first, std::move(result));
-      }
+      if (Checker* checker = machine.checker()) outcome.check = checker->take_result();  // of all clusters
       if (fine) continue;
       outcome.note_failure(first, machine.report());
       break;
@@ -131,7 +129,7 @@ void run_workers(const LaunchContext& context, Outcome& outcome) {
   const u32 clusters = context.launch.grid / context.launch.cluster;
   u32 workers =
       context.options.threads > 0 ? static_cast<u32>(context.options.threads) : std::thread::hardware_concurrency();
-  workers = context.launch.cross_cta ? 1 : max(1u, min(workers, clusters));
+  workers = runs_together(context) ? 1 : max(1u, min(workers, clusters));
   std::vector<std::thread> others;
   try {
     for (u32 i = 1; i < workers; ++i) others.emplace_back([&] { work(context, outcome); });
@@ -182,7 +180,7 @@ Result<double> run_launch(const MachineModel& model, const arch::KernelEntry& en
   try {
     AlignedBytes params(launch.params_bytes);
     if (launch.params_bytes) std::memcpy(params.data, launch.params, launch.params_bytes);
-    const u32 resident = launch.cross_cta ? static_cast<u32>(sms) / launch.cluster : 1;
+    const u32 resident = launch.cross_cta || check ? static_cast<u32>(sms) / launch.cluster : 1;
     const LaunchContext context{model, entry, launch, options, params.data, resident, check, hooked};
     run_workers(context, outcome);
   } catch (const std::bad_alloc&) {
@@ -214,9 +212,7 @@ CheckReport check(const MachineModel& model, const arch::KernelEntry& entry, con
     return report;
   }
   if (outcome.failed_cluster == ~0u) report.stats = stats_of(model, outcome.total, launch, *seconds);
-  // Clusters after the one that stopped may or may not have run.
-  outcome.checks.erase(outcome.checks.upper_bound(outcome.failed_cluster), outcome.checks.end());
-  summarise(outcome.checks, launch, hooked, outcome.failed_cluster != ~0u ? outcome.report : "", report);
+  summarise(outcome.check, launch, hooked, outcome.failed_cluster != ~0u ? outcome.report : "", report);
   return report;
 }
 

@@ -51,7 +51,8 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  /// Runs clusters [first, first + count) of the grid, context.resident at a time. If it returns false, see `report`.
+  /// Runs clusters [first, first + count) of the grid, at most context.resident at a time. If it returns false, see
+  /// `report`.
   bool run(u32 first, u32 count);
   const std::string& report() const { return report_; }
 
@@ -100,6 +101,7 @@ class Machine {
  private:
   struct Stop {};  // leaves an operation on the machine's own stack
 
+  bool start_another();
   Cluster& idle_cluster();
   void start_cluster(u32 index);
   void prepare_cta(Cta& cta, Cluster& cluster, u32 index, u32 rank);
@@ -123,6 +125,7 @@ class Machine {
   Fiber own_;                     // where the loop runs
   Operation* pending_ = nullptr;  // picked on a fiber, to be executed on the machine's own stack
   std::vector<std::unique_ptr<Cluster>> idle_, resident_;
+  u32 wanted_ = 1;  // clusters at once, up to context_.resident
   u32 next_cluster_ = 0, end_cluster_ = 0;
   std::unordered_map<u64, TensorMapData> maps_before_;
   u32 live_threads_ = 0;

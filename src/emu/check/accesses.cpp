@@ -27,6 +27,9 @@ std::string outside(const runtime::Launch& launch, u64 address, u32 bytes) {
   return fmt::format("{} bytes in no operand of the launch", bytes);
 }
 
+/// Returns a name of a byte of shared memory that no global address has.
+u64 place_in_shared(u32 cta, u32 offset) { return u64{1} << 63 | u64{cta} << 32 | offset; }
+
 bool is_read(Access kind) {
   return kind == Access::load_shared || kind == Access::ldmatrix || kind == Access::load_global ||
          kind == Access::plain_load || kind == Access::tma_store_source || kind == Access::tma_load_source ||
@@ -35,20 +38,22 @@ bool is_read(Access kind) {
 
 }  // namespace
 
-u32 Checker::thread_access(Thread& thread, Access kind, bool atomic, arch::Site site) {
+u32 Checker::thread_access(Thread& thread, Access kind, arch::Ordering ordering, arch::Site site) {
   ThreadState& self = state(thread);
   if (self.last_access != ~0u && self.last_kind == kind && self.last_epoch == self.epoch &&
-      self.last_site.line == site.line && self.last_site.file == site.file && self.last_atomic == atomic)
+      self.last_site.line == site.line && self.last_site.file == site.file &&
+      self.last_ordering.order == ordering.order && self.last_ordering.scope == ordering.scope)
     return self.last_access;
   self.last_kind = kind;
   self.last_epoch = self.epoch;
   self.last_site = site;
-  self.last_atomic = atomic;
+  self.last_ordering = ordering;
   AccessRecord& record = accesses_.emplace_back();
   record.slot = record.thread = thread.check_slot;
   record.epoch = self.epoch;
   record.kind = kind;
-  record.atomic = atomic;
+  record.order = ordering.order;
+  record.scope = ordering.scope;
   record.site = site;
   record.from = thread.call;
   return self.last_access = static_cast<u32>(accesses_.size() - 1);
@@ -61,13 +66,14 @@ Checker::Actor Checker::actor_of(Thread& thread, u32 access, bool write, bool ge
   actor.access = access;
   actor.slot = record.slot;
   actor.kind = record.kind;
-  actor.atomic = record.atomic;
+  actor.ordering = {record.order, record.scope};
   actor.self = thread.check_slot;
   actor.self_epoch = self.epoch;
   actor.self_visible = self.visible;
   actor.self_visible_global = self.visible_global;
   actor.cta = self.cta;
   actor.write = write;
+  actor.reads = !write;
   actor.generic = generic;
   actor.clocks = &self.base;
   actor.clock_count = 1;
@@ -99,19 +105,27 @@ bool Checker::fenced(const AccessRecord& old, bool old_write, const Actor& actor
     const Clock* clock = actor.clocks[i].get();
     if (!clock) return Order::unordered;
     for (u32 slot = 0; slot < old.slots; ++slot)
-      if (Clock::at(clock->h, old.slot + slot) < old.epoch) return Order::unordered;
-    if (!old.generic) continue;
-    const bool far = ctas_of_slots_[old.slot] != actor.cta;
-    // Reads before an asynchronous write are exempt unless remote-release-of-reads is on, because every multicast
-    // relies on a remote arrive of the default scope.
-    const bool after_read =
-        !old_write && (!actor.generic || actor.kind == Access::store_async) && (strict_ & kRemoteReleaseOfReads) == 0;
-    if (far && !after_read && (actor.generic || crosses) && Clock::at(clock->s, old.slot) < old.epoch)
-      worst = Order::narrow;
-    else if (crosses && !fenced(old, old_write, actor, Clock::at(clock->v, old.slot), Clock::at(clock->g, old.slot)))
+      if (clock->s.at(old.slot + slot) < old.epoch) [[unlikely]] {
+        if (!clock->split || clock->h.at(old.slot + slot) < old.epoch) return Order::unordered;
+        if (!released_by_arrival(old, old_write, actor)) worst = Order::narrow;
+      }
+    if (crosses && worst == Order::ordered &&
+        !fenced(old, old_write, actor, clock->v.at(old.slot), clock->g.at(old.slot)))
       worst = Order::unfenced;
   }
   return worst;
+}
+
+/// Returns whether an asynchronous write needs no causality order after the access, only an order of execution. Every
+/// multicast relies on remote arrivals of the default scope after reads, and on waits of the default scope.
+bool Checker::released_by_arrival(const AccessRecord& old, bool old_write, const Actor& actor) const {
+  if (!actor.write || (actor.generic && actor.kind != Access::store_async)) return false;
+  if (!old.generic) return context_->launch.cluster > 1;
+  if (ctas_of_slots_[old.thread] == actor.cta) return false;
+  if (!old_write) return (strict_ & kRemoteReleaseOfReads) == 0;
+  if (actor.self == ~0u) return false;
+  const ClockRef& released = threads_[actor.self].released_afar;
+  return released && released->s.at(old.slot) >= old.epoch;
 }
 
 Checker::Order Checker::order(const AccessRecord& old, bool old_write, const Actor& actor) const {
@@ -126,14 +140,31 @@ Checker::Order Checker::order(const AccessRecord& old, bool old_write, const Act
   return best;
 }
 
+/// Returns whether two strong accesses to the same bytes cannot race.
+bool Checker::morally_strong(const AccessRecord& old, const Actor& actor) const {
+  const u32 cta = ctas_of_slots_[old.slot];
+  const Reach apart = between(cta, ctas_[cta]->cluster, actor.cta, ctas_[actor.cta]->cluster);
+  return apart <= reach_of(old.scope) && apart <= reach_of(actor.ordering.scope);
+}
+
+/// Returns whether what races with `old` races with an access of `actor`'s, ordered after it, as well.
+bool Checker::covers(const Actor& actor, const AccessRecord& old) const {
+  if (!strong(actor)) return true;
+  if (!old.strong()) return false;
+  if (reach_of(old.scope) == Reach::gpu && reach_of(actor.ordering.scope) == Reach::gpu) return true;
+  return ctas_of_slots_[old.slot] == actor.cta && old.scope >= actor.ordering.scope;
+}
+
 /// Returns the bytes of `entry`, which shares `common` with an access to `bytes`, that still count after it.
 u16 Checker::judge(ShadowEntry entry, u16 common, u16 bytes, bool crowded, Actor& actor, u32 cta, u64 address) {
   const AccessRecord& old = accesses_[entry.access];
   const bool known = entry.access == actor.known[0] || entry.access == actor.known[1] ||
                      entry.access == actor.known[2] || entry.access == actor.known[3];
-  const bool may_conflict = (entry.write || actor.write) && !(old.atomic && actor.atomic) && !known;
-  const bool may_fade =
-      crowded && !entry.write;  // what is ordered before this access is ordered before everything that waits for it
+  const bool both_strong = old.strong() && strong(actor);
+  const bool may_conflict =
+      (entry.write || actor.write) && !known && !(both_strong && entry.bytes == bytes && morally_strong(old, actor));
+  // What is ordered before this access is ordered before everything that waits for it.
+  const bool may_fade = (crowded && !entry.write) || (actor.write && strong(actor));
   Order verdict = may_conflict || may_fade ? order_inline(old, entry.write, actor) : Order::unordered;
   if (verdict == Order::unordered && old.or_known != ~0u) [[unlikely]]
     verdict = order_of_any(entry.access, entry.write, actor);
@@ -147,8 +178,12 @@ u16 Checker::judge(ShadowEntry entry, u16 common, u16 bytes, bool crowded, Actor
     }
   }
   const bool again = !entry.write && old.slot == actor.slot && old.kind == actor.kind &&
+                     old.order == actor.ordering.order && old.scope == actor.ordering.scope &&
                      accesses_[actor.access].or_known == ~0u;  // known by other barriers, it may be known earlier
-  const bool gone = (actor.write && old.kind != Access::mbarrier) || again || (may_fade && verdict == Order::ordered);
+  const bool replaced = actor.write && !strong(actor) && old.kind != Access::mbarrier;
+  if (old.strong()) [[unlikely]]
+    actor.met_strong = actor.met_strong || (replaced && entry.write);
+  const bool gone = replaced || again || (may_fade && verdict == Order::ordered && covers(actor, old));
   return gone ? static_cast<u16>(entry.bytes & ~bytes) : entry.bytes;
 }
 
@@ -170,8 +205,7 @@ void Checker::touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& acto
     entries[kept++] = entry;
   }
   granule.count = kept;
-  if (const u16 missing = static_cast<u16>(bytes & ~written);
-      missing && (!actor.write || actor.atomic) && actor.read_of_nothing) {
+  if (const u16 missing = static_cast<u16>(bytes & ~written); missing && actor.reads && actor.read_of_nothing) {
     const u32 first = static_cast<u32>(__builtin_ctz(missing)), last = 32 - static_cast<u32>(__builtin_clz(missing));
     uninitialised(actor, cta, address + first, address + last);
     actor.found = true;
@@ -182,7 +216,7 @@ void Checker::touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& acto
 void Checker::touch_whole_anew(Overflow& overflow, Granule& granule, Actor& actor, u32 cta, u64 address) {
   const Granule before = granule;
   touch(overflow, granule, 0xFFFF, actor, cta, address);
-  if (actor.found || before.overflow != 0 || granule.overflow != 0) return;
+  if (actor.found || actor.met_strong || before.overflow != 0 || granule.overflow != 0) return;
   actor.turn = actor.noted++ % kTurns;
   actor.turns = max(actor.turns, actor.turn + 1);
   turns_[actor.turn] = {before, granule};
@@ -191,22 +225,23 @@ void Checker::touch_whole_anew(Overflow& overflow, Granule& granule, Actor& acto
 void Checker::touch_shared(CtaState& cta, u32 offset, u32 bytes, Actor& actor) {
   const u32 index = actor.space = cta.cta->check_index;
   if ((offset | bytes) % kGranule == 0)
-    return touch_each(
+    touch_each(
         cta.overflow, bytes / kGranule,
         [first = &cta.shadow[offset / kGranule]](u32 i) -> Granule& { return first[i]; }, actor, index,
         [=](u32 i) { return u64{offset} + i * kGranule; });
-  for (u32 at = offset; at < offset + bytes;) {
-    const u32 begin = at % kGranule, end = min(kGranule, begin + offset + bytes - at);
-    if (end - begin == kGranule) touch_whole(cta.overflow, cta.shadow[at / kGranule], actor, index, at);
-    else touch(cta.overflow, cta.shadow[at / kGranule], bytes_mask(begin, end), actor, index, at - begin);
-    at += end - begin;
-  }
+  else
+    for (u32 at = offset; at < offset + bytes;) {
+      const u32 begin = at % kGranule, end = min(kGranule, begin + offset + bytes - at);
+      if (end - begin == kGranule) touch_whole(cta.overflow, cta.shadow[at / kGranule], actor, index, at);
+      else touch(cta.overflow, cta.shadow[at / kGranule], bytes_mask(begin, end), actor, index, at - begin);
+      at += end - begin;
+    }
+  if (actor.met_strong) [[unlikely]]
+    locations_.overwritten(place_in_shared(index, offset), bytes);
 }
 
 void Checker::touch_global(u64 address, u32 bytes, Actor& actor, bool unwritten) {
-  // One checker sees all writes only if all clusters are its own.
-  const runtime::Launch& launch = context_->launch;
-  actor.read_of_nothing = unwritten && (launch.cross_cta || launch.grid == launch.cluster);
+  actor.read_of_nothing = unwritten;
   for (u64 at = address; at < address + bytes;) {
     const u32 begin = static_cast<u32>(at % kGranule);
     const u32 end = static_cast<u32>(min(u64{kGranule}, begin + address + bytes - at));
@@ -215,26 +250,32 @@ void Checker::touch_global(u64 address, u32 bytes, Actor& actor, bool unwritten)
     else touch(global_overflow_, granule, bytes_mask(begin, end), actor, kSharedSpaceOfNobody, at - begin);
     at += end - begin;
   }
+  if (actor.met_strong) [[unlikely]]
+    locations_.overwritten(address, bytes);
 }
 
 void Checker::shared_access(Thread& thread, Cta& cta, u32 offset, u32 bytes, Access kind, arch::Site site,
                             arch::Ordering ordering) {
-  const u32 access = thread_access(thread, kind, ordering.order != arch::MemoryOrder::weak, site);
+  const u32 access = thread_access(thread, kind, ordering, site);
   Actor actor = actor_of(thread, access, !is_read(kind), true);
+  actor.reads = actor.reads || kind == Access::atomic_shared;
   touch_shared(state(cta), offset, bytes, actor);
+  if (strong(actor)) [[unlikely]]
+    strong_access(thread, place_in_shared(cta.check_index, offset), bytes,
+                  kind == Access::atomic_shared  ? arch::Access::atomic
+                  : kind == Access::store_shared ? arch::Access::write
+                                                 : arch::Access::read,
+                  ordering);
   if (thread.cta != &cta) state(cta).foreign[thread.check_slot] = access;
   traffic_.shared(thread, offset, bytes, kind, site);
 }
 
 void Checker::global_access(Thread& thread, u64 address, u32 bytes, arch::Access access, arch::Ordering ordering,
                             arch::Site site) {
-  const auto [order, scope] = ordering;
   const int range = range_of(*thread.machine, address, bytes, access != arch::Access::read);
   if (range < 0) return;
   const runtime::MemoryRange& memory = context_->launch.memory[static_cast<std::size_t>(range)];
-  const bool atomic = order != arch::MemoryOrder::weak;
-  const Access kind = atomic                          ? Access::atomic_global
-                      : access == arch::Access::read  ? Access::load_global
+  const Access kind = access == arch::Access::read    ? Access::load_global
                       : access == arch::Access::write ? Access::store_global
                                                       : Access::atomic_global;
   if (may_be_early(thread)) [[unlikely]]
@@ -242,39 +283,11 @@ void Checker::global_access(Thread& thread, u64 address, u32 bytes, arch::Access
   traffic_.global(kind, site, static_cast<u32>(range), address - reinterpret_cast<u64>(memory.base), bytes,
                   access != arch::Access::read);
   if (!memory.writable) return;
-  ThreadState& self = state(thread);
-  const bool acquires = order == arch::MemoryOrder::acquire || order == arch::MemoryOrder::acq_rel;
-  const bool releases = order == arch::MemoryOrder::release || order == arch::MemoryOrder::acq_rel;
-  Actor actor = actor_of(thread, thread_access(thread, kind, atomic, site), access != arch::Access::read, true);
+  Actor actor = actor_of(thread, thread_access(thread, kind, ordering, site), access != arch::Access::read, true);
+  actor.reads = actor.reads || access == arch::Access::atomic;
   touch_global(address, bytes, actor, memory.unwritten);
-  if (!atomic) return;
-  Location& location = locations_[address];
-  if (access != arch::Access::write && location.released) {
-    const ThreadState& releaser = threads_[location.thread];
-    const bool wide = reaches(location.scope, releaser, self) && reaches(scope, releaser, self);
-    ClockRef known = location.released;
-    if (!wide) {  // execution order is known, but not memory order
-      known = pool_.copy(known);
-      known->s.clear();
-    }
-    if (acquires) self.base = pool_.join(self.base, known);
-    else self.seen_relaxed = pool_.join(self.seen_relaxed, known);
-  }
-  if (access == arch::Access::read) return;
-  Gathering released;
-  const bool fenced = self.fenced.base || self.fenced.epoch > 1;
-  if (releases) {
-    released.add(pool_, self, thread.check_slot, false);
-    location.scope = scope;
-  } else if (fenced) {
-    released.add(pool_, self.fenced, thread.check_slot, false);
-    location.scope = min(scope, self.fence_scope);
-  } else {
-    return;
-  }
-  location.released = pool_.join(location.released, released.take());
-  location.thread = thread.check_slot;
-  ++self.epoch;
+  if (strong(actor)) [[unlikely]]
+    strong_access(thread, address, bytes, access, ordering);
 }
 
 // --- copies ---------------------------------------------------------------------------------------
@@ -344,7 +357,7 @@ void Checker::tma_row_written(Thread& thread, u64 address, u32 bytes, arch::Site
 
 u32 Checker::tma_store(Thread& thread, u32 offset, u32 bytes, arch::Site site) {
   ThreadState& self = state(thread);
-  if (self.store_slot == ~0u) self.store_slot = new_agents(2);
+  if (self.store_slot == ~0u) self.store_slot = late_agents(state(*thread.cta), 2);
   AccessRecord record;
   record.slot = self.store_slot;
   record.epoch = self.stores = thread.bulk_first + static_cast<u32>(thread.bulk_groups.size());

@@ -12,6 +12,11 @@ namespace ww::emu {
 namespace {
 
 constexpr u32 kLargestKept = 16;  // CTAs at once; a larger checker's memory is freed
+constexpr u32 kLateAgents = 64;   // slots of a CTA that its barriers and bulk stores get as they appear
+
+bool is_release(arch::Ordering ordering) {
+  return ordering.order == arch::MemoryOrder::release || ordering.order == arch::MemoryOrder::acq_rel;
+}
 
 IdlePool<Checker, 4>& idle_checkers() {
   static IdlePool<Checker, 4> idle;
@@ -71,6 +76,15 @@ void Checker::start_cluster(Cluster& cluster) {
     if (ctas_.size() < used_ctas_) ctas_.push_back(std::make_unique<CtaState>());
     CtaState& state = *ctas_[cta->check_index];
     state.cta = cta.get();
+    state.index = cta->index;
+    state.cluster = cluster.check_index;
+    if (state.shadow.empty() && !idle_memory_.empty()) {
+      state.shadow = std::move(idle_memory_.back().shadow);
+      state.overflow = std::move(idle_memory_.back().overflow);
+      idle_memory_.pop_back();
+    } else if (state.shadow.empty()) {
+      ++memories_;
+    }
     state.shadow.assign(ceil_div(cta->shared_end, kGranule), Granule{});
     state.overflow.clear();
     for (Rounds& named : state.named) named = {};
@@ -91,12 +105,32 @@ void Checker::start_cluster(Cluster& cluster) {
     }
     for (const auto& engine : cta->warpgroups) engine->start_check(*this);
     if (cta->engine) cta->engine->start_check(*this);
+    state.next_agent = new_agents(kLateAgents);
+    state.end_agents = agents_;
   }
 }
 
-bool Checker::reaches(arch::Scope scope, const ThreadState& a, const ThreadState& b) const {
-  if (a.cta == b.cta || scope >= arch::Scope::gpu) return true;
-  return scope == arch::Scope::cluster && a.cluster == b.cluster;
+void Checker::end_cluster(Cluster& cluster) {
+  for (const auto& cta : cluster.ctas) {
+    CtaState& state = *ctas_[cta->check_index];
+    state.foreign.clear();
+    idle_memory_.push_back({std::exchange(state.shadow, {}), std::exchange(state.overflow, {})});
+  }
+}
+
+/// Returns slots for agents that appear while the CTA runs.
+u32 Checker::late_agents(CtaState& cta, u32 count) {
+  if (cta.end_agents - cta.next_agent < count) return new_agents(count);
+  return std::exchange(cta.next_agent, cta.next_agent + count);
+}
+
+SyncThread Checker::sync_thread(Thread& thread) {
+  ThreadState& self = state(thread);
+  return {thread.check_slot, self.cta, self.cluster, self, self.fences};
+}
+
+void Checker::strong_access(Thread& thread, u64 place, u32 bytes, arch::Access access, arch::Ordering ordering) {
+  locations_.access(pool_, place, bytes, access, ordering, sync_thread(thread));
 }
 
 void Checker::fence(Thread& thread, arch::Fence kind, arch::Site) {
@@ -109,7 +143,7 @@ void Checker::fence(Thread& thread, arch::Fence kind, arch::Site) {
       for (const u32 number : ctas_[self.cta]->barriers) {
         BarrierState& barrier = barriers_[number];
         barrier.init_fenced |= barrier.init_thread == thread.check_slot ||
-                               (self.base && Clock::at(self.base->h, barrier.init_thread) >= barrier.init_epoch);
+                               (self.base && self.base->executed().at(barrier.init_thread) >= barrier.init_epoch);
       }
       if (kind != arch::Fence::mbarrier_init) proxy_fence(self, kind);
       return;
@@ -121,13 +155,10 @@ void Checker::fence(Thread& thread, arch::Fence kind, arch::Site) {
     case arch::Fence::sc_cluster:
     case arch::Fence::sc_gpu:
     case arch::Fence::sc_system:
-      if (self.seen_relaxed) self.base = pool_.join(self.base, std::exchange(self.seen_relaxed, ClockRef{}));
-      self.fence_scope = kind == arch::Fence::acq_rel_cta || kind == arch::Fence::sc_cta ? arch::Scope::cta
-                         : kind == arch::Fence::acq_rel_cluster || kind == arch::Fence::sc_cluster
-                             ? arch::Scope::cluster
-                             : arch::Scope::gpu;
-      self.fenced = {self.base, self.epoch++, self.visible, self.visible_global};
-      return;
+      return ww::emu::fence(pool_, sync_thread(thread),
+                            kind == arch::Fence::acq_rel_cta || kind == arch::Fence::sc_cta           ? Reach::cta
+                            : kind == arch::Fence::acq_rel_cluster || kind == arch::Fence::sc_cluster ? Reach::cluster
+                                                                                                      : Reach::gpu);
   }
 }
 
@@ -171,8 +202,7 @@ void Checker::cluster_arrives(Thread& thread, bool relaxed, arch::Site site) {
   if (++warp.cluster_lanes == kWarpSize) warp.cluster_lanes = 0;
   Rounds& rounds = clusters_[self.cluster].barrier;
   self.cluster_round = rounds.round;
-  rounds.open.add(pool_, self, thread.check_slot, relaxed,
-                  self.fence_scope >= arch::Scope::cluster ? &self.fenced : nullptr);
+  rounds.open.add(pool_, self, thread.check_slot, relaxed, last_fence(sync_thread(thread), Reach::cluster));
   ++self.epoch;
 }
 
@@ -213,14 +243,14 @@ void Checker::mbarrier_initialised(Thread& thread, MBarrier& barrier, arch::Site
   barriers_.emplace_back();
   BarrierState& state_of = barriers_.back();
   state_of.number = barrier.check_number;
-  state_of.slot = new_agents(1);
+  state_of.slot = late_agents(state(*thread.cta), 1);
   state_of.cta = thread.cta->check_index;
   state_of.offset = barrier.offset;
   state_of.init_thread = thread.check_slot;
   state_of.init_epoch = state(thread).epoch;
   CtaState& cta = state(*thread.cta);
   cta.barriers.push_back(barrier.check_number);
-  const u32 access = thread_access(thread, Access::mbarrier, false, site);
+  const u32 access = thread_access(thread, Access::mbarrier, arch::kWeak, site);
   accesses_[access].barrier = barrier.check_number;
   Actor actor = actor_of(thread, access, true, true);
   touch_shared(cta, barrier.offset, 8, actor);
@@ -237,22 +267,22 @@ void Checker::mbarrier_invalidated(Thread& thread, MBarrier& barrier, arch::Site
   for (u32 i = 0; i < granule.count; ++i)
     if (accesses_[entries[i].access].barrier == barrier.check_number &&
         accesses_[entries[i].access].kind == Access::mbarrier)
-      entries[i].access = thread_access(thread, Access::store_shared, false, site);
+      entries[i].access = thread_access(thread, Access::store_shared, arch::kWeak, site);
 }
 
 void Checker::check_barrier_use(Thread& thread, BarrierState& barrier, bool async, arch::Site site) {
   const ThreadState& self = state(thread);
   if (barrier.init_thread == thread.check_slot && !async) return;
   const bool known = barrier.init_thread == thread.check_slot ||
-                     (self.base && Clock::at(self.base->h, barrier.init_thread) >= barrier.init_epoch);
-  const bool scoped = self.cta == barrier.cta || barrier.init_fenced ||
-                      (self.base && Clock::at(self.base->s, barrier.init_thread) >= barrier.init_epoch);
+                     (self.base && self.base->executed().at(barrier.init_thread) >= barrier.init_epoch);
+  const bool scoped = barrier.init_thread == thread.check_slot || barrier.init_fenced ||
+                      (self.base && self.base->s.at(barrier.init_thread) >= barrier.init_epoch);
   if (known && scoped && (!async || barrier.init_fenced)) return;
   const Rule rule = !known ? Rule::data_race : async && !barrier.init_fenced ? Rule::proxy_fence : Rule::scope;
   const u64 begin = barrier.offset;
   report(rule, party(barrier.init_thread, barrier.history[0].site, "mbarrier.init"),
          party(thread.check_slot, site, async ? "TMA load that completes on it" : "use of the mbarrier"), begin,
-         begin + 8, fmt::format("shared memory of CTA {}", ctas_[barrier.cta]->cta->index), history_of(barrier.number),
+         begin + 8, fmt::format("shared memory of CTA {}", ctas_[barrier.cta]->index), history_of(barrier.number),
          !known ? "an mbarrier is used by a thread that does not know of its initialisation"
                 : "an mbarrier is initialised without fence.mbarrier_init before others use it");
 }
@@ -266,19 +296,22 @@ u32 Checker::remote_arrive(Thread& thread, Cta& target, u32 offset, arch::Orderi
   } else {
     arrivals_.emplace_back();
   }
-  const bool fenced = self.fence_scope >= arch::Scope::cluster;
-  const bool wide = ordering.order == arch::MemoryOrder::release && ordering.scope >= arch::Scope::cluster;
-  arrivals_[note] = {self, wide ? self : fenced ? self.fenced : ThreadClock{}, wide || fenced};
+  arrivals_[note] = {self, {}};
+  if (reach_of(ordering.scope) >= Reach::cluster) {
+    const ThreadClock* const before = last_fence(sync_thread(thread), Reach::cluster);
+    if (is_release(ordering)) arrivals_[note].wide = self;
+    else if (before) arrivals_[note].wide = *before;
+  }
   for (const u32 number : state(target).barriers)
     if (barriers_[number].offset == offset) check_barrier_use(thread, barriers_[number], false, site);
-  const u32 access = thread_access(thread, Access::remote_arrive, false, site);
+  const u32 access = thread_access(thread, Access::remote_arrive, arch::kWeak, site);
   state(target).foreign[thread.check_slot] = access;
   ++self.epoch;
   return note + 1;
 }
 
 void Checker::mbarrier_signalled(Cta& cta, MBarrier& mbarrier, u32 arrivals, i64 expect, i64 arrived, Origin origin,
-                                 u32 note, arch::Ordering) {
+                                 u32 note, arch::Ordering ordering) {
   BarrierState& barrier = barriers_[mbarrier.check_number];
   const u32 slot = origin.thread->check_slot;
   if (expect) barrier_event(barrier, "expects bytes:", expect, slot, mbarrier.phase, origin.site);
@@ -302,13 +335,21 @@ void Checker::mbarrier_signalled(Cta& cta, MBarrier& mbarrier, u32 arrivals, i64
   if (note) {
     const Arrival arrival = std::exchange(arrivals_[note - 1], Arrival{});
     idle_arrivals_.push_back(note - 1);
-    if (arrivals)
-      barrier.rounds.open.add(pool_, arrival.clock, slot, true, arrival.has_fence ? &arrival.fenced : nullptr);
+    if (!arrivals) return;
+    barrier.rounds.open.add(pool_, arrival.clock, slot, true);
+    if (!arrival.wide) return;
+    if (!barrier.far) {
+      barrier.far = std::make_unique<Rounds>();
+      barrier.far->round = barrier.rounds.round;
+    }
+    barrier.far->open.add(pool_, *arrival.wide, slot);
     return;
   }
   check_barrier_use(thread, barrier, false, origin.site);
   if (!arrivals) return;
-  barrier.rounds.open.add(pool_, state(thread), slot, thread.cta != &cta);
+  const bool releases = is_release(ordering);
+  barrier.rounds.open.add(pool_, state(thread), slot, !releases,
+                          releases ? nullptr : last_fence(sync_thread(thread), Reach::cta));
   ++state(thread).epoch;
 }
 
@@ -316,9 +357,11 @@ void Checker::mbarrier_completed(MBarrier& mbarrier) {  // called with the new p
   BarrierState& barrier = barriers_[mbarrier.check_number];
   if (std::exchange(barrier.bytes_landed, false)) barrier.rounds.open.add_agent(pool_, barrier.slot, mbarrier.phase);
   barrier.rounds.complete();
+  if (barrier.far) barrier.far->complete();
 }
 
-void Checker::mbarrier_passed(Thread& thread, MBarrier& mbarrier, u32 phase_at_start, arch::Ordering, arch::Site site) {
+void Checker::mbarrier_passed(Thread& thread, MBarrier& mbarrier, u32 phase_at_start, arch::Ordering ordering,
+                              arch::Site site) {
   BarrierState& barrier = barriers_[mbarrier.check_number];
   ThreadState& self = state(thread);
   ++self.waits;
@@ -331,7 +374,17 @@ void Checker::mbarrier_passed(Thread& thread, MBarrier& mbarrier, u32 phase_at_s
                        "means another phase by now",
                        phase_at_start, mbarrier.phase));
   if (mbarrier.phase == 0) return;  // a fresh barrier lets the other parity pass: nothing has been released
-  self.base = pool_.join(self.base, barrier.rounds.of(mbarrier.phase - 1));
+  const ClockRef& near = barrier.rounds.of(mbarrier.phase - 1);
+  const ClockRef far = barrier.far ? barrier.far->of(mbarrier.phase - 1) : ClockRef{};
+  const bool wide = reach_of(ordering.scope) >= Reach::cluster;
+  if (ordering.order != arch::MemoryOrder::relaxed) {
+    self.base = pool_.join(self.base, near);
+    ClockRef& known = wide ? self.base : self.released_afar;
+    known = pool_.join(known, far);
+    return;
+  }
+  see(pool_, sync_thread(thread), Reach::cta, near);
+  if (wide) see(pool_, sync_thread(thread), Reach::cluster, far);
 }
 
 // --- the end --------------------------------------------------------------------------------------
@@ -345,7 +398,7 @@ void Checker::thread_exits(Thread& thread) {
     report(Rule::unfinished_store, party(store), party(thread.check_slot, {}, "exit of the thread"), 0, 0, "", "",
            "a thread exits without having waited for its bulk stores to read shared memory");
   }
-  cta.exits.add(pool_, self, thread.check_slot, false);
+  cta.exits.add(pool_, self, thread.check_slot);
   if (thread.cta->live_threads == 0) check_foreign(cta, thread);
 }
 
@@ -353,9 +406,9 @@ void Checker::check_foreign(CtaState& cta, const Thread& last) {
   const ClockRef known = cta.exits.take();
   for (const auto& [slot, number] : cta.foreign) {
     const AccessRecord& access = accesses_[number];
-    if (access.epoch != ~0u && known && Clock::at(known->h, slot) >= access.epoch) continue;
+    if (access.epoch != ~0u && known && known->executed().at(slot) >= access.epoch) continue;
     report(Rule::exited_cta, party(access), party(last.check_slot, {}, "exit of the CTA"), 0, 0,
-           fmt::format("shared memory of CTA {}", cta.cta->index), history_of(access.barrier),
+           fmt::format("shared memory of CTA {}", cta.index), history_of(access.barrier),
            "a CTA may exit before this has reached its shared memory: no thread of it waits for that");
   }
 }

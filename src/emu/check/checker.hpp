@@ -11,12 +11,14 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <tuple>
 
 #include "emu/check/clock.hpp"
+#include "emu/check/locations.hpp"
 #include "emu/check/shadow.hpp"
 #include "emu/check/slots.hpp"
 #include "emu/check/traffic.hpp"
@@ -29,18 +31,9 @@ namespace ww::emu {
 
 struct LaunchContext;
 
-/// Global bytes that one cluster touched, to be compared with those of the other clusters, which no synchronisation
-/// orders.
-struct GlobalSpan {
-  u64 begin = 0, end = 0;
-  bool write = false;
-  std::shared_ptr<const FindingParty> party;  // shared by all spans of one access
-};
-
-/// The findings of one batch of clusters.
+/// The findings of a run.
 struct CheckResult {
   std::vector<Finding> findings;
-  std::vector<GlobalSpan> spans;
   std::vector<LineTraffic> traffic;
   std::vector<SectorRun> sectors;
   bool hooked = false;      // a plain access was seen
@@ -54,11 +47,13 @@ class Checker {
   /// Prepares for a run.
   void reset();
   void start_cluster(Cluster& cluster);
+  /// Notes that all threads and operations of a cluster have ended. Its memory is used for others.
+  void end_cluster(Cluster& cluster);
   void thread_exits(Thread& thread);
   void has_role(const Thread& thread) { state(thread).role = thread.role; }
   CheckResult take_result();
   /// Returns the largest number of CTAs that it has held at once.
-  u32 largest() const { return static_cast<u32>(ctas_.size()); }
+  u32 largest() const { return memories_; }
 
   // Synchronisation, checker.cpp.
   void fence(Thread& thread, arch::Fence kind, arch::Site site);
@@ -171,23 +166,24 @@ class Checker {
   struct BarrierState {
     u32 number = 0, slot = 0, cta = 0, offset = 0, init_thread = 0, init_epoch = 0;
     bool init_fenced = false, bytes_landed = false;
-    Rounds rounds;
+    Rounds rounds;  // for a wait of CTA scope
+    // Arrivals of other CTAs at cluster scope, which a wait of that scope takes too; null while there are none.
+    std::unique_ptr<Rounds> far;
     BarrierEvent history[8];
     u32 events = 0;
   };
   // Aligned, because it is prefetched line by line while another thread runs.
   struct alignas(64) ThreadState : ThreadClock {
-    ThreadClock fenced;  // as of the last fence at cluster scope or wider
-    arch::Scope fence_scope = arch::Scope::cta;
-    ClockRef at_proxy_fence;  // what it knew at its last proxy fence
-    ClockRef seen_relaxed;    // of relaxed atomic reads, acquired by the next fence
-    u32 store_slot = ~0u;     // agents for its bulk stores: reads of the sources, writes of the results
+    std::unique_ptr<Fences> fences;  // null before the first
+    ClockRef released_afar;          // by cluster-scope arrivals of other CTAs, for which it waited at CTA scope only
+    ClockRef at_proxy_fence;         // what it knew at its last proxy fence
+    u32 store_slot = ~0u;            // agents for its bulk stores: reads of the sources, writes of the results
     u32 stores = 0, stores_read = 0;
     u32 last_access = ~0u;  // a record that may be shared, with its key, because the records are too many to stay in
                             // caches
     u32 last_epoch = 0;
     Access last_kind{};
-    bool last_atomic = false;
+    arch::Ordering last_ordering;
     arch::Site last_site{};
     u32 last_store_access = 0;
     u32 cluster_round = 0;
@@ -206,9 +202,11 @@ class Checker {
     const void* from = nullptr;
   };
   struct CtaState {
-    Cta* cta = nullptr;
-    PdlWait pdl_wait;           // the wait of its first thread that has one
-    ClockRef unwaited, waited;  // the knowledge of the last thread that waited, before and after
+    Cta* cta = nullptr;  // another CTA's after its end
+    u32 index = 0, cluster = 0;
+    u32 next_agent = 0, end_agents = 0;  // slots kept for barriers and bulk stores, to be neighbours of its threads
+    PdlWait pdl_wait;                    // the wait of its first thread that has one
+    ClockRef unwaited, waited;           // the knowledge of the last thread that waited, before and after
     std::vector<Granule> shadow;
     Overflow overflow;
     Rounds named[16];
@@ -221,13 +219,8 @@ class Checker {
     Rounds barrier;
   };
   struct Arrival {
-    ThreadClock clock, fenced;
-    bool has_fence = false;
-  };
-  struct Location {
-    ClockRef released;
-    u32 thread = 0;
-    arch::Scope scope = arch::Scope::cta;
+    ThreadClock clock;
+    std::optional<ThreadClock> wide;  // what it releases at cluster scope
   };
   /// A finding whose second party is not known yet, because the wait comes later.
   struct EarlyAccess {
@@ -245,14 +238,15 @@ class Checker {
   /// The agent of an access and its knowledge.
   struct Actor {
     u32 access = 0;
-    u32 slot = 0;  // kind and atomic too: of the access
+    u32 slot = 0;  // kind and ordering too: of the access
     Access kind{};
-    bool atomic = false;
+    arch::Ordering ordering;
     u32 self = ~0u;  // slot of the thread whose program order applies
     u32 self_epoch = 0, self_visible = 0, self_visible_global = 0;
     u32 space = ~0u;  // the CTA whose shared memory it touches; kSharedSpaceOfNobody for global memory
     u32 cta = 0;
-    bool write = false, generic = true;
+    bool write = false, reads = true, generic = true;
+    bool met_strong = false;  // it weakly wrote bytes that a strong write had written
     const ClockRef* clocks = nullptr;
     u32 clock_count = 0;
     u32 known[4] = {~0u, ~0u, ~0u, ~0u};  // accesses found ordered before
@@ -273,7 +267,14 @@ class Checker {
     accesses_.push_back(record);
     return static_cast<u32>(accesses_.size() - 1);
   }
-  u32 thread_access(Thread& thread, Access kind, bool atomic, arch::Site site);
+  u32 thread_access(Thread& thread, Access kind, arch::Ordering ordering, arch::Site site);
+  bool strong(const Actor& actor) const { return actor.ordering.order != arch::MemoryOrder::weak; }
+  bool morally_strong(const AccessRecord& old, const Actor& actor) const;
+  bool covers(const Actor& actor, const AccessRecord& old) const;
+  bool released_by_arrival(const AccessRecord& old, bool old_write, const Actor& actor) const;
+  SyncThread sync_thread(Thread& thread);
+  void strong_access(Thread& thread, u64 place, u32 bytes, arch::Access access, arch::Ordering ordering);
+  u32 late_agents(CtaState& cta, u32 count);
   Actor actor_of(Thread& thread, u32 access, bool write, bool generic);
   Order order(const AccessRecord& old, bool old_write, const Actor& actor) const;
   bool fenced(const AccessRecord& old, bool old_write, const Actor& actor, u32 shared, u32 global) const;
@@ -314,7 +315,6 @@ class Checker {
   void check_foreign(CtaState& cta, const Thread& last);
   void convergence(Thread& thread, u32 mask);
   void proxy_fence(ThreadState& self, arch::Fence kind);
-  bool reaches(arch::Scope scope, const ThreadState& a, const ThreadState& b) const;
   void barrier_event(BarrierState& barrier, const char* what, i64 amount, u32 thread, u32 phase, arch::Site site);
   void check_barrier_use(Thread& thread, BarrierState& barrier, bool async, arch::Site site);
 
@@ -322,7 +322,7 @@ class Checker {
   bool may_be_early(const Thread& thread) {
     if (!starts_early_) return false;
     const ClockRef& known = state(thread).base;
-    return !known || Clock::at(known->h, kEarlierKernels) == 0;
+    return !known || known->s.at(kEarlierKernels) == 0;
   }
   void early_access(Thread& thread, const char* operation, u64 begin, u64 end, std::string space, arch::Site site);
   void tma_early(Thread& thread, u32 range, bool write, arch::Site site);
@@ -335,7 +335,6 @@ class Checker {
   void uninitialised(const Actor& actor, u32 cta, u64 begin, u64 end);
   std::string history_of(u32 barrier) const;
   std::string space_of(u32 cta, u64& begin, u64& end) const;
-  void collect_spans(CheckResult& result);
 
   const LaunchContext* context_ = nullptr;
   ClockPool pool_;
@@ -347,7 +346,7 @@ class Checker {
   std::vector<AccessRecord> accesses_;
   std::vector<Arrival> arrivals_;
   std::vector<u32> idle_arrivals_;
-  std::unordered_map<u64, Location> locations_;
+  Locations locations_;
   std::unordered_map<u64, std::vector<MapAcquire>> map_acquires_;
   GlobalShadow global_;
   Overflow global_overflow_;
@@ -356,6 +355,12 @@ class Checker {
   static constexpr u32 kEarlierKernels = 0;  // their slot, if the launch may start early
   u32 agents_ = 0;
   u32 used_ctas_ = 0, used_clusters_ = 0;
+  struct Memory {
+    std::vector<Granule> shadow;
+    Overflow overflow;
+  };
+  std::vector<Memory> idle_memory_;  // of CTAs that have ended
+  u32 memories_ = 0;
   bool hooked_ = false;
   bool starts_early_ = false;  // the launch may: Launch::pdl
   StrictRules strict_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vector clocks that hundreds of threads share. An agent (a thread, a warp's tensor core, an mbarrier's copies, a
 // thread's bulk stores) has a slot and counts epochs; (slot, e) happened before the owner of a clock iff e <= h[slot].
-// - h: happens-before
-// - s: the same through synchronisation of sufficient scope
+// - s: happens-before, in causality order: through synchronisation of sufficient scope
+// - h: in the order of execution, through any synchronisation; kept only where it differs from s
 // - v: made visible to the async proxy in shared memory
 // - g: the same in global memory
 // A thread's clock is a shared, frozen base plus its own two counters. So 256 threads that leave one barrier share one
@@ -30,35 +30,57 @@ struct Unset : std::allocator<u32> {
     ::new (static_cast<void*>(place)) u32(values...);
   }
 };
-using Epochs = std::vector<u32, Unset>;
-/// Appends what `to` lacks of `from`. insert() is not used, because with a custom allocator it copies one by one.
-inline void append_rest(Epochs& to, const Epochs& from) {
-  const std::size_t first = to.size();
-  if (from.size() <= first) return;
-  to.resize(from.size());
-  std::memcpy(to.data() + first, from.data() + first, (from.size() - first) * sizeof(u32));
-}
+
+/// Epochs by slot, as long as needed from the first slot on; the others are zero. A CTA's slots are neighbours, so that
+/// what knows one CTA of many is short.
+class Epochs {
+ public:
+  u32 at(u32 slot) const {
+    const u32 place = slot - first_;
+    return place < values_.size() ? values_[place] : 0;
+  }
+  void raise(u32 slot, u32 epoch) {
+    if (epoch == 0) return;  // missing components are zero, and most clocks know of few fences
+    u32 place = slot - first_;
+    if (place >= values_.size()) {
+      cover(slot, slot + 1);
+      place = slot - first_;
+    }
+    values_[place] = max(values_[place], epoch);
+  }
+  void clear() { values_.clear(); }
+  bool empty() const { return values_.empty(); }
+  /// Computes this = max(this, from).
+  void join(const Epochs& from);
+  /// Computes this = max(a, b); says which of the two lacks something of the other. This is empty before.
+  void set_joined(const Epochs& a, const Epochs& b, bool& is_a, bool& is_b);
+  void set_copy(const Epochs& from) {
+    first_ = from.first_;
+    values_.resize(from.values_.size());
+    if (!values_.empty()) std::memcpy(values_.data(), from.values_.data(), values_.size() * sizeof(u32));
+  }
+
+ private:
+  u32 end() const { return first_ + static_cast<u32>(values_.size()); }
+  /// Extends the range to hold [first, end).
+  void cover(u32 first, u32 end);
+
+  u32 first_ = 0;
+  std::vector<u32, Unset> values_;
+};
 
 struct Clock {
   ClockPool* pool = nullptr;
   u32 references = 0;
-  Epochs h, s, v, g;  // as long as needed; missing components are zero
+  Epochs s, v, g, h;
+  bool split = false;  // h differs from s and is kept
 
-  static u32 at(const Epochs& values, u32 slot) { return slot < values.size() ? values[slot] : 0; }
-  static void raise(Epochs& values, u32 slot, u32 epoch) {
-    if (epoch == 0) return;  // missing components are zero, and most clocks know of few fences
-    if (slot >= values.size()) values.resize(slot + 1, 0);
-    values[slot] = max(values[slot], epoch);
+  const Epochs& executed() const { return split ? h : s; }
+  Epochs& executed_apart() {
+    if (!split) h.set_copy(s), split = true;
+    return h;
   }
 };
-
-/// Computes to = max(to, from), component by component.
-void raise_components(u32* to, const u32* from, std::size_t count);
-/// Computes to = max(a, b), and returns which of the two lacks something of the other.
-struct Missing {
-  bool in_a, in_b;
-};
-Missing join_components(u32* to, const u32* a, const u32* b, std::size_t count);
 
 /// A counted reference; null is the clock that knows nothing.
 class ClockRef {
@@ -96,6 +118,7 @@ class ClockPool {
     clock->s.clear();
     clock->v.clear();
     clock->g.clear();
+    clock->split = false;
     clock->pool = this;
     return ClockRef(clock);
   }
@@ -109,10 +132,13 @@ class ClockPool {
     if (memo.a == a && memo.b == b && memo.result) return memo.result;
     ClockRef result = fresh();
     bool is_a = true, is_b = true;
-    join_into(result->h, a->h, b->h, is_a, is_b);
-    join_into(result->s, a->s, b->s, is_a, is_b);
-    join_into(result->v, a->v, b->v, is_a, is_b);
-    join_into(result->g, a->g, b->g, is_a, is_b);
+    result->s.set_joined(a->s, b->s, is_a, is_b);
+    result->v.set_joined(a->v, b->v, is_a, is_b);
+    result->g.set_joined(a->g, b->g, is_a, is_b);
+    if (a->split || b->split) [[unlikely]] {
+      result->split = true;
+      result->h.set_joined(a->executed(), b->executed(), is_a, is_b);
+    }
     if (is_a) result = a;
     else if (is_b) result = b;
     memo = {a, b, 0, 0, result};
@@ -121,11 +147,12 @@ class ClockPool {
 
   /// Returns `a` with the knowledge that `slot` has reached `epoch`.
   ClockRef raise(const ClockRef& a, u32 slot, u32 epoch) {
-    if (epoch == 0 || (a && Clock::at(a->h, slot) >= epoch)) return a;
+    if (epoch == 0 || (a && a->s.at(slot) >= epoch)) return a;
     Memo& memo = memo_[slot_of(a.get(), u64{slot} << 32 | epoch)];
     if (memo.a == a && !memo.b && memo.slot == slot && memo.epoch == epoch && memo.result) return memo.result;
     ClockRef result = copy(a);
-    Clock::raise(result->h, slot, epoch);
+    result->s.raise(slot, epoch);
+    if (result->split) result->h.raise(slot, epoch);
     memo = {a, {}, slot, epoch, result};
     return result;
   }
@@ -133,10 +160,11 @@ class ClockPool {
   ClockRef copy(const ClockRef& a) {
     ClockRef result = fresh();
     if (a) {
-      append_rest(result->h, a->h);
-      append_rest(result->s, a->s);
-      append_rest(result->v, a->v);
-      append_rest(result->g, a->g);
+      result->s.set_copy(a->s);
+      result->v.set_copy(a->v);
+      result->g.set_copy(a->g);
+      result->split = a->split;
+      if (a->split) result->h.set_copy(a->h);
     }
     return result;
   }
@@ -145,19 +173,23 @@ class ClockPool {
   ClockRef all_visible(const ClockRef& a, bool shared, bool global) {
     if (!a) return a;
     ClockRef result = copy(a);
-    if (shared) join_one(result->v, a->h);
-    if (global) join_one(result->g, a->h);
+    if (shared) result->v.join(a->executed());
+    if (global) result->g.join(a->executed());
+    return result;
+  }
+
+  /// Returns what `a` knows in the order of execution, without anything in causality order.
+  ClockRef executed_only(const ClockRef& a) {
+    ClockRef result = fresh();
+    result->split = true;
+    result->h.set_copy(a->executed());
+    result->v.set_copy(a->v);
+    result->g.set_copy(a->g);
     return result;
   }
 
   void forget() {
     for (Memo& memo : memo_) memo = {};
-  }
-
-  static void join_one(Epochs& to, const Epochs& from) {
-    const std::size_t common = std::min(to.size(), from.size());
-    raise_components(to.data(), from.data(), common);
-    append_rest(to, from);
   }
 
  private:
@@ -171,17 +203,6 @@ class ClockPool {
     return static_cast<u32>(((reinterpret_cast<u64>(a) >> 4) * 0x9E3779B97F4A7C15ull + b * 0xD1342543DE82EF95ull) >>
                             56);
   }
-  static void join_into(Epochs& to, const Epochs& a, const Epochs& b, bool& is_a, bool& is_b) {
-    const std::size_t common = std::min(a.size(), b.size());
-    to.resize(std::max(a.size(), b.size()));
-    const Missing missing = join_components(to.data(), a.data(), b.data(), common);
-    u32 more_than_a = missing.in_a, more_than_b = missing.in_b;
-    for (std::size_t i = common; i < a.size(); ++i) more_than_b |= to[i] = a[i];
-    for (std::size_t i = common; i < b.size(); ++i) more_than_a |= to[i] = b[i];
-    is_a = is_a && more_than_a == 0;
-    is_b = is_b && more_than_b == 0;
-  }
-
   std::vector<std::unique_ptr<Clock>> all_;
   std::vector<Clock*> idle_;
   std::array<Memo, 256> memo_;
@@ -202,27 +223,32 @@ struct ThreadClock {
 /// Collects the clocks that arrive at a barrier until the phase is over.
 class Gathering {
  public:
-  /// Adds a thread's clock. With `narrow`, the release does not reach as far as the barrier, and only what `fenced`
-  /// holds counts as properly scoped. Proxy fences count whatever the scope: what is out of scope is reported as that.
-  void add(ClockPool& pool, const ThreadClock& thread, u32 slot, bool narrow, const ThreadClock* fenced = nullptr) {
+  /// Adds a thread's clock. With `narrow`, its scope does not reach as far as the barrier: only what `fenced` holds
+  /// counts in causality order. Proxy fences count whatever the scope: what is out of scope is reported as that.
+  void add(ClockPool& pool, const ThreadClock& thread, u32 slot, bool narrow = false,
+           const ThreadClock* fenced = nullptr) {
     if (!clock_) clock_ = pool.fresh();
     if (thread.base && !has_joined(thread.base, narrow)) {
-      ClockPool::join_one(clock_->h, thread.base->h);
-      ClockPool::join_one(clock_->v, thread.base->v);
-      ClockPool::join_one(clock_->g, thread.base->g);
-      if (!narrow) ClockPool::join_one(clock_->s, thread.base->s);
+      clock_->v.join(thread.base->v);
+      clock_->g.join(thread.base->g);
+      if (narrow || thread.base->split) [[unlikely]]
+        clock_->executed_apart().join(thread.base->executed());
+      else if (clock_->split) clock_->h.join(thread.base->s);
+      if (!narrow) clock_->s.join(thread.base->s);
     }
-    Clock::raise(clock_->h, slot, thread.epoch);
-    Clock::raise(clock_->v, slot, thread.visible);
-    Clock::raise(clock_->g, slot, thread.visible_global);
-    const ThreadClock* scoped = narrow ? fenced : &thread;
+    clock_->v.raise(slot, thread.visible);
+    clock_->g.raise(slot, thread.visible_global);
+    if (narrow) clock_->executed_apart().raise(slot, thread.epoch);
+    else if (clock_->split) clock_->h.raise(slot, thread.epoch);
+    const ThreadClock* const scoped = narrow ? fenced : &thread;
     if (!scoped) return;
-    if (narrow && scoped->base) ClockPool::join_one(clock_->s, scoped->base->s);
-    Clock::raise(clock_->s, slot, scoped->epoch);
+    if (narrow && scoped->base) clock_->s.join(scoped->base->s);
+    clock_->s.raise(slot, scoped->epoch);
   }
   void add_agent(ClockPool& pool, u32 slot, u32 epoch) {
     if (!clock_) clock_ = pool.fresh();
-    Clock::raise(clock_->h, slot, epoch);
+    clock_->s.raise(slot, epoch);
+    if (clock_->split) clock_->h.raise(slot, epoch);
   }
   /// Ends the round and returns its clock.
   ClockRef take() {

@@ -101,6 +101,21 @@ std::string what_of(Rule rule, const AccessRecord& old, bool old_write) {
              : "two accesses that nothing orders, at least one of them a write";
 }
 
+constexpr const char* kNotMorallyStrong =
+    "two atomic accesses, at least one of them a write, that nothing orders, and whose scopes do not both hold the "
+    "other's thread or that overlap in a part only";
+
+/// "ld.acquire.gpu.global", "atom.relaxed.cta.shared"; of weak accesses and copies the name of their kind.
+std::string name_of(const AccessRecord& access, const MachineModel& model) {
+  const std::string plain = name_of(access.kind, model);
+  if (!access.strong()) return plain;
+  constexpr const char* kOrders[] = {"weak", "relaxed", "acquire", "release", "acq_rel"};
+  constexpr const char* kScopes[] = {"cta", "cluster", "gpu", "sys"};
+  const std::size_t dot = plain.find('.');
+  return fmt::format("{}.{}.{}{}", plain.substr(0, dot), kOrders[static_cast<u32>(access.order)],
+                     kScopes[static_cast<u32>(access.scope)], plain.substr(dot));
+}
+
 }  // namespace
 
 std::string text_of(const Finding& f) {
@@ -118,7 +133,7 @@ std::string text_of(const Finding& f) {
 FindingParty Checker::party(u32 thread, arch::Site site, std::string operation, const void* from) const {
   const ThreadState& who = threads_[thread];
   FindingParty party;
-  party.cta = static_cast<int>(ctas_[who.cta]->cta->index);
+  party.cta = static_cast<int>(ctas_[who.cta]->index);
   party.warp = static_cast<int>(who.index / kWarpSize);
   party.lane = static_cast<int>(who.index % kWarpSize);
   party.role = words_of(who.role, who.index / kWarpgroupSize);
@@ -141,12 +156,12 @@ FindingParty Checker::party(u32 thread, arch::Site site, std::string operation, 
 }
 
 FindingParty Checker::party(const AccessRecord& record) const {
-  return party(record.thread, record.site, name_of(record.kind, context_->model),
+  return party(record.thread, record.site, name_of(record, context_->model),
                record.site.line < 0 ? nullptr : record.from);
 }
 
 std::string Checker::space_of(u32 cta, u64& begin, u64& end) const {
-  if (cta != kSharedSpaceOfNobody) return fmt::format("shared memory of CTA {}", ctas_[cta]->cta->index);
+  if (cta != kSharedSpaceOfNobody) return fmt::format("shared memory of CTA {}", ctas_[cta]->index);
   for (const runtime::MemoryRange& range : context_->launch.memory) {
     const u64 base = reinterpret_cast<u64>(range.base);
     if (begin < base || begin >= base + range.bytes) continue;
@@ -161,13 +176,13 @@ std::string Checker::history_of(u32 number) const {
   if (number >= barriers_.size()) return "";
   const BarrierState& barrier = barriers_[number];
   std::string text =
-      fmt::format("    mbarrier at offset 0x{:x} of CTA {}\n", barrier.offset, ctas_[barrier.cta]->cta->index);
+      fmt::format("    mbarrier at offset 0x{:x} of CTA {}\n", barrier.offset, ctas_[barrier.cta]->index);
   for (u32 i = barrier.events > 8 ? barrier.events - 8 : 0; i < barrier.events; ++i) {
     const BarrierEvent& event = barrier.history[i % 8];
     const ThreadState& who = threads_[event.thread];
     text += fmt::format("    phase {}: {} {} ({}; CTA {}, warp {}, lane {})\n", event.phase, event.what, event.amount,
-                        short_place(event.site.file ? event.site.file : "", event.site.line),
-                        ctas_[who.cta]->cta->index, who.index / kWarpSize, who.index % kWarpSize);
+                        short_place(event.site.file ? event.site.file : "", event.site.line), ctas_[who.cta]->index,
+                        who.index / kWarpSize, who.index % kWarpSize);
   }
   return text;
 }
@@ -205,7 +220,7 @@ std::string Checker::strict_rule_of(Order order, const AccessRecord& old, bool o
   if (order != Order::unfenced) return "";
   const ThreadState* issuer = actor.self == ~0u ? nullptr : &threads_[actor.self];
   const bool fenced = issuer && issuer->at_proxy_fence && old.slot != actor.self &&
-                      Clock::at(issuer->at_proxy_fence->h, old.slot) >= old.epoch;
+                      issuer->at_proxy_fence->executed().at(old.slot) >= old.epoch;
   if (fenced) return named(kReaderSideFence);
   return old_write ? "" : named(kReadBeforeAsyncWrite);
 }
@@ -213,13 +228,15 @@ std::string Checker::strict_rule_of(Order order, const AccessRecord& old, bool o
 void Checker::conflict(Order order, const AccessRecord& old, bool old_write, const Actor& actor, u32 cta, u64 begin,
                        u64 end) {
   const AccessRecord& mine = accesses_[actor.access];
-  const Rule rule = order == Order::narrow     ? Rule::scope
-                    : order == Order::unfenced ? Rule::proxy_fence
-                                               : rule_of(old, old_write, mine, actor.write);
+  const bool both_strong = order == Order::unordered && old.strong() && mine.strong();
+  const Rule rule = order == Order::narrow || both_strong ? Rule::scope
+                    : order == Order::unfenced            ? Rule::proxy_fence
+                                                          : rule_of(old, old_write, mine, actor.write);
   std::string space = space_of(cta, begin, end);
-  report(rule, party(old), party(mine), begin, end, std::move(space),
-         history_of(old.barrier != ~0u ? old.barrier : mine.barrier),
-         what_of(rule, old, old_write) + strict_rule_of(order, old, old_write, actor));
+  report(
+      rule, party(old), party(mine), begin, end, std::move(space),
+      history_of(old.barrier != ~0u ? old.barrier : mine.barrier),
+      both_strong ? kNotMorallyStrong : what_of(rule, old, old_write) + strict_rule_of(order, old, old_write, actor));
 }
 
 void Checker::uninitialised(const Actor& actor, u32 cta, u64 begin, u64 end) {
@@ -283,39 +300,11 @@ void Checker::stuck(Rule rule, Origin origin, const std::string& text,
   if (findings_.size() > before) findings_.back().parties = std::move(parties);
 }
 
-void Checker::collect_spans(CheckResult& result) {
-  std::map<u64, const GlobalShadow::Page*> sorted;
-  for (const auto& [number, page] : global_.pages()) sorted[number] = page.get();
-  u32 last = ~0u;
-  std::unordered_map<u32, std::shared_ptr<const FindingParty>> parties;
-  for (const auto& [number, page] : sorted)
-    for (u64 i = 0; i < GlobalShadow::kPageBytes / kGranule; ++i) {
-      auto& granule = const_cast<Granule&>(page->granules[i]);
-      const ShadowEntry* entries = global_overflow_.entries(granule);
-      for (u32 e = 0; e < granule.count; ++e) {
-        const AccessRecord& access = accesses_[entries[e].access];
-        if (access.atomic) continue;
-        const u64 base = number * GlobalShadow::kPageBytes + i * kGranule;
-        const u64 begin = base + static_cast<u64>(__builtin_ctz(entries[e].bytes));
-        const u64 end = base + 32 - static_cast<u64>(__builtin_clz(entries[e].bytes));
-        if (last == entries[e].access && !result.spans.empty() && result.spans.back().end == begin) {
-          result.spans.back().end = end;
-          continue;
-        }
-        last = entries[e].access;
-        std::shared_ptr<const FindingParty>& who = parties[last];
-        if (!who) who = std::make_shared<const FindingParty>(party(access));
-        result.spans.push_back({begin, end, entries[e].write, who});
-      }
-    }
-}
-
 CheckResult Checker::take_result() {
   CheckResult result;
   complete_early_accesses();
   for (Finding& finding : findings_) finding.text = text_of(finding);
   result.findings = std::move(findings_);
-  if (!context_->launch.cross_cta) collect_spans(result);
   result.sectors = traffic_.take_sectors();
   result.traffic = traffic_.take();
   result.hooked = hooked_;

@@ -2,7 +2,6 @@
 // Bytes to and from HBM, by a first-order model of L2: it is empty when the launch starts and evicts nothing until the
 // end. So a sector of 32 bytes is read from HBM once, for the first line that reads it before anything has written it,
 // and written back once, for the first line that wrote it. Sectors count from the start of the operand.
-// A log covers one cluster. SectorMerge takes the logs in the order of clusters, so that nothing depends on OS threads.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +22,12 @@ struct SectorRun {
   bool write = false;
 };
 
-/// Two numbers for each sector of a few pages; zero where nothing was recorded.
-template <class T> class SectorPages {
+/// Two lines for each sector of a few pages; zero where nothing was recorded.
+class SectorPages {
  public:
   static constexpr u64 kSectors = 128;
   struct Page {
-    T read[kSectors] = {}, written[kSectors] = {};
+    u32 read[kSectors] = {}, written[kSectors] = {};
   };
   Page& at(u32 range, u64 sector) { return pages_.at(u64{range} << 48 | sector / kSectors); }
   const std::unordered_map<u64, std::unique_ptr<Page>>& pages() const { return pages_.pages(); }
@@ -38,7 +37,7 @@ template <class T> class SectorPages {
   PageMap<Page> pages_;
 };
 
-/// The line that touched each sector first, in one cluster.
+/// The line that touched each sector first.
 class SectorLog {
  public:
   void touch(u32 range, u64 offset, u32 bytes, bool write, u32 line) {
@@ -72,7 +71,7 @@ class SectorLog {
   void clear() { pages_.clear(); }
 
  private:
-  using Pages = SectorPages<u32>;
+  using Pages = SectorPages;
   static void append(std::vector<SectorRun>& runs, const SectorRun& run) {
     if (!runs.empty()) {
       SectorRun& last = runs.back();
@@ -85,26 +84,6 @@ class SectorLog {
     runs.push_back(run);
   }
   Pages pages_;
-};
-
-/// Adds the clusters up: returns, for each run, the bytes that no earlier cluster has brought in or will write back
-/// anyway.
-class SectorMerge {
- public:
-  u64 new_bytes(const SectorRun& run) {
-    u64 bytes = 0;
-    for (u64 sector = run.first; sector < run.first + run.count; ++sector) {
-      auto& page = pages_.at(run.range, sector);
-      const u64 at = sector % SectorPages<bool>::kSectors;
-      bool& seen = run.write ? page.written[at] : page.read[at];
-      if (!seen && (run.write || !page.written[at])) bytes += kSectorBytes;
-      seen = true;
-    }
-    return bytes;
-  }
-
- private:
-  SectorPages<bool> pages_;
 };
 
 }  // namespace ww::emu

@@ -55,10 +55,13 @@ struct AccessRecord {
   Access kind{};
   u8 slots = 1;  // consecutive agents, all of which have to be known: one for each warp of a warpgroup
   bool generic : 1 = true;
-  bool atomic : 1 = false;
   bool waited : 1 = false;  // a copy: its issuer knew of a griddepcontrol.wait
+  arch::MemoryOrder order : 3 = arch::MemoryOrder::weak;
+  arch::Scope scope : 2 = arch::Scope::cta;
   arch::Site site{};
   const void* from = nullptr;  // return address of the call
+
+  bool strong() const { return order != arch::MemoryOrder::weak; }
 };
 
 struct ShadowEntry {

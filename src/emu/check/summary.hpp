@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Combines the results of all clusters into one report: each finding once, global memory compared across clusters, the
-// verdict.
+// Makes the report of a checked launch from what its checker found.
 #pragma once
-
-#include <map>
 
 #include "emu/check/checker.hpp"
 #include "host/kernel_launch.hpp"
 
 namespace ww::emu {
 
-/// `results` are keyed by first cluster. `stopped` is the emulator's own report of what ended the run early, or empty.
-void summarise(std::map<u32, CheckResult>& results, const runtime::Launch& launch, bool hooked,
-               const std::string& stopped, CheckReport& report);
+/// `stopped` is the emulator's own report of what ended the run early, or empty.
+void summarise(CheckResult& result, const runtime::Launch& launch, bool hooked, const std::string& stopped,
+               CheckReport& report);
 
 }  // namespace ww::emu

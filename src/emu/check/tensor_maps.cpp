@@ -18,7 +18,7 @@ constexpr u32 kMapBytes = sizeof(arch::TensorMap);
 }  // namespace
 
 void Checker::tensor_map_replaced(Thread& thread, u32 offset, arch::Site site) {
-  const u32 access = thread_access(thread, Access::tensor_map_replace, false, site);
+  const u32 access = thread_access(thread, Access::tensor_map_replace, arch::kWeak, site);
   Actor reads = actor_of(thread, access, false, true);  // it keeps the fields that it does not replace
   touch_shared(state(*thread.cta), offset, kMapBytes, reads);
   Actor writes = actor_of(thread, access, true, true);
@@ -29,9 +29,9 @@ void Checker::tensor_map_released(Thread& thread, u32 offset, u64 address, arch:
   const u32 part = 4 * thread.lane();
   if (may_be_early(thread)) [[unlikely]]
     early_access(thread, name_of(Access::tensor_map_release), address + part, address + part + 4, "", site);
-  Actor reads = actor_of(thread, thread_access(thread, Access::tensor_map_copy, false, site), false, true);
+  Actor reads = actor_of(thread, thread_access(thread, Access::tensor_map_copy, arch::kWeak, site), false, true);
   touch_shared(state(*thread.cta), offset + part, 4, reads);
-  Actor writes = actor_of(thread, thread_access(thread, Access::tensor_map_release, false, site), true, true);
+  Actor writes = actor_of(thread, thread_access(thread, Access::tensor_map_release, arch::kWeak, site), true, true);
   touch_global(address + part, 4, writes);
   if (const auto found = map_acquires_.find(address); found != map_acquires_.end())
     for (MapAcquire& acquire : found->second) acquire.outdated = true;
@@ -63,7 +63,7 @@ const Checker::MapAcquire* Checker::map_acquire_before(Thread& thread, u64 addre
   const MapAcquire *own = nullptr, *best = nullptr;
   for (const MapAcquire& acquire : found->second) {
     if (acquire.slot == thread.check_slot) own = &acquire;
-    const bool known = self.base && Clock::at(self.base->h, acquire.slot) >= acquire.epoch;
+    const bool known = self.base && self.base->s.at(acquire.slot) >= acquire.epoch;
     if (acquire.cta == self.cta && known) best = &acquire;
   }
   return own ? own : best;

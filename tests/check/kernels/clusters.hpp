@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ring.hpp"
+#include "warpwright/arch/common/mbarrier_scope.hpp"
 
 namespace ww::check_test {
 
@@ -43,11 +44,10 @@ WW_KERNEL(check_remote_signal, 32, Params, p) {
   if (arch::thread_index() == 0) {
     arch::cluster::store(arch::cluster::map(box, other),
                          arch::global::load(p.in + arch::block_index()));  // @signal_write
-    if (p.is(Edit::remote_scope_cta)) arch::fence::acq_rel_cta();
-    else arch::fence::acq_rel_cluster();
-    arch::mbarrier::arrive_remote(ready, p.is(Edit::remote_wrong_cta) ? 0 : other);  // @signal_arrive
-    arch::mbarrier::wait(ready, 0);                                                  // @signal_wait
-    arch::fence::acq_rel_cluster();
+    const u32 to = p.is(Edit::remote_wrong_cta) ? 0 : other;
+    if (p.is(Edit::remote_scope_cta)) arch::mbarrier::arrive_remote(ready, to);
+    else arch::mbarrier::arrive_remote_release(ready, to);                      // @signal_arrive
+    arch::mbarrier::wait_cluster(ready, 0);                                     // @signal_wait
     arch::global::store(p.out + arch::block_index(), arch::shared::load(box));  // @signal_read
   }
   arch::warp::sync();
