@@ -326,7 +326,7 @@ std::vector<Mutant> cluster_mutants() {
       {"DSMEM write, relaxed cluster arrival",
        "exchange",
        Edit::dsmem_relaxed,
-       {R::data_race, R::scope},
+       {R::data_race},
        {"exchange_write", "exchange_read"},
        kAny},
       {"DSMEM read of a CTA that may have left",

@@ -142,24 +142,27 @@ void Checker::fence(Thread& thread, arch::Fence kind, arch::Site) {
     case arch::Fence::proxy_async:
       for (const u32 number : ctas_[self.cta]->barriers) {
         BarrierState& barrier = barriers_[number];
-        barrier.init_fenced |= barrier.init_thread == thread.check_slot ||
-                               (self.base && self.base->executed().at(barrier.init_thread) >= barrier.init_epoch);
+        if (barrier.init_fenced) continue;
+        barrier.init_fenced = barrier.init_thread == thread.check_slot ||
+                              (self.base && self.base->executed().at(barrier.init_thread) >= barrier.init_epoch);
+        barrier.init_round = clusters_[self.cluster].barrier.round + thread.cluster_arrived;
       }
       if (kind != arch::Fence::mbarrier_init) proxy_fence(self, kind);
       return;
-    case arch::Fence::acq_rel_cta:
-    case arch::Fence::acq_rel_cluster:
+    case arch::Fence::acq_rel_cta: return ww::emu::fence(pool_, sync_thread(thread), Reach::cta);
+    case arch::Fence::acq_rel_cluster: return ww::emu::fence(pool_, sync_thread(thread), Reach::cluster);
     case arch::Fence::acq_rel_gpu:
-    case arch::Fence::acq_rel_system:
-    case arch::Fence::sc_cta:
-    case arch::Fence::sc_cluster:
+    case arch::Fence::acq_rel_system: return ww::emu::fence(pool_, sync_thread(thread), Reach::gpu);
+    case arch::Fence::sc_cta: return fence_sc(thread, Reach::cta);
+    case arch::Fence::sc_cluster: return fence_sc(thread, Reach::cluster);
     case arch::Fence::sc_gpu:
-    case arch::Fence::sc_system:
-      return ww::emu::fence(pool_, sync_thread(thread),
-                            kind == arch::Fence::acq_rel_cta || kind == arch::Fence::sc_cta           ? Reach::cta
-                            : kind == arch::Fence::acq_rel_cluster || kind == arch::Fence::sc_cluster ? Reach::cluster
-                                                                                                      : Reach::gpu);
+    case arch::Fence::sc_system: return fence_sc(thread, Reach::gpu);
   }
+}
+
+void Checker::fence_sc(Thread& thread, Reach reach) {
+  locations_.fence_sc(pool_, sync_thread(thread), reach);
+  ww::emu::fence(pool_, sync_thread(thread), reach);
 }
 
 /// Makes the thread's accesses before the fence known to the async proxy; with reader-side-fence relaxed, all that it
@@ -176,7 +179,7 @@ void Checker::proxy_fence(ThreadState& self, arch::Fence kind) {
 void Checker::named_barrier_arrives(Thread& thread, u32 id, bool last) {
   ThreadState& self = state(thread);
   Rounds& rounds = state(*thread.cta).named[id];
-  rounds.open.add(pool_, self, thread.check_slot, false);
+  rounds.open.add(pool_, self, thread.check_slot);
   ++self.epoch;
   if (last) rounds.complete();
 }
@@ -202,7 +205,9 @@ void Checker::cluster_arrives(Thread& thread, bool relaxed, arch::Site site) {
   if (++warp.cluster_lanes == kWarpSize) warp.cluster_lanes = 0;
   Rounds& rounds = clusters_[self.cluster].barrier;
   self.cluster_round = rounds.round;
-  rounds.open.add(pool_, self, thread.check_slot, relaxed, last_fence(sync_thread(thread), Reach::cluster));
+  const SyncThread sync = sync_thread(thread);
+  if (!relaxed) rounds.open.add(pool_, self, thread.check_slot);
+  else rounds.open.add_narrow(pool_, thread.check_slot, last_fence(sync, Reach::cta), last_fence(sync, Reach::cluster));
   ++self.epoch;
 }
 
@@ -211,6 +216,7 @@ void Checker::cluster_completed(Cluster& cluster) { clusters_[cluster.check_inde
 void Checker::cluster_passed(Thread& thread) {
   ThreadState& self = state(thread);
   self.base = pool_.join(self.base, clusters_[self.cluster].barrier.of(self.cluster_round));
+  self.cluster_rounds = self.cluster_round + 1;
   self.waits = 0;
 }
 
@@ -219,7 +225,7 @@ void Checker::warp_meets(Thread& thread, u32 which, bool last) {
   WarpState& warp = state(*thread.cta).warps[thread.index / kWarpSize];
   while (which >= warp.syncs.size()) warp.syncs.emplace_back();
   Rounds& rounds = warp.syncs[which];
-  rounds.open.add(pool_, self, thread.check_slot, false);
+  rounds.open.add(pool_, self, thread.check_slot);
   ++self.epoch;
   if (last) rounds.complete();
 }
@@ -274,6 +280,7 @@ void Checker::check_barrier_use(Thread& thread, BarrierState& barrier, bool asyn
   const ThreadState& self = state(thread);
   if (barrier.init_thread == thread.check_slot && !async) return;
   const bool known = barrier.init_thread == thread.check_slot ||
+                     (barrier.init_fenced && self.cluster_rounds > barrier.init_round) ||
                      (self.base && self.base->executed().at(barrier.init_thread) >= barrier.init_epoch);
   const bool scoped = barrier.init_thread == thread.check_slot || barrier.init_fenced ||
                       (self.base && self.base->s.at(barrier.init_thread) >= barrier.init_epoch);
@@ -296,12 +303,14 @@ u32 Checker::remote_arrive(Thread& thread, Cta& target, u32 offset, arch::Orderi
   } else {
     arrivals_.emplace_back();
   }
-  arrivals_[note] = {self, {}};
-  if (reach_of(ordering.scope) >= Reach::cluster) {
-    const ThreadClock* const before = last_fence(sync_thread(thread), Reach::cluster);
-    if (is_release(ordering)) arrivals_[note].wide = self;
-    else if (before) arrivals_[note].wide = *before;
-  }
+  const SyncThread sync = sync_thread(thread);
+  const auto released = [&](Reach reach) -> std::optional<ThreadClock> {
+    if (is_release(ordering)) return self;
+    const ThreadClock* const fence = last_fence(sync, reach);
+    return fence ? std::optional(*fence) : std::nullopt;
+  };
+  arrivals_[note] = {released(Reach::cta), {}};
+  if (reach_of(ordering.scope) >= Reach::cluster) arrivals_[note].wide = released(Reach::cluster);
   for (const u32 number : state(target).barriers)
     if (barriers_[number].offset == offset) check_barrier_use(thread, barriers_[number], false, site);
   const u32 access = thread_access(thread, Access::remote_arrive, arch::kWeak, site);
@@ -336,7 +345,7 @@ void Checker::mbarrier_signalled(Cta& cta, MBarrier& mbarrier, u32 arrivals, i64
     const Arrival arrival = std::exchange(arrivals_[note - 1], Arrival{});
     idle_arrivals_.push_back(note - 1);
     if (!arrivals) return;
-    barrier.rounds.open.add(pool_, arrival.clock, slot, true);
+    if (arrival.released) barrier.rounds.open.add_narrow(pool_, slot, &*arrival.released, nullptr);
     if (!arrival.wide) return;
     if (!barrier.far) {
       barrier.far = std::make_unique<Rounds>();
@@ -347,9 +356,9 @@ void Checker::mbarrier_signalled(Cta& cta, MBarrier& mbarrier, u32 arrivals, i64
   }
   check_barrier_use(thread, barrier, false, origin.site);
   if (!arrivals) return;
-  const bool releases = is_release(ordering);
-  barrier.rounds.open.add(pool_, state(thread), slot, !releases,
-                          releases ? nullptr : last_fence(sync_thread(thread), Reach::cta));
+  const ThreadClock* const fence = last_fence(sync_thread(thread), Reach::cta);
+  if (is_release(ordering)) barrier.rounds.open.add(pool_, state(thread), slot);
+  else barrier.rounds.open.add_narrow(pool_, slot, fence, fence);
   ++state(thread).epoch;
 }
 

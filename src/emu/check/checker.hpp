@@ -166,7 +166,8 @@ class Checker {
   struct BarrierState {
     u32 number = 0, slot = 0, cta = 0, offset = 0, init_thread = 0, init_epoch = 0;
     bool init_fenced = false, bytes_landed = false;
-    Rounds rounds;  // for a wait of CTA scope
+    u32 init_round = 0;  // once it is fenced: the round of the cluster barrier that makes it known, also a relaxed one
+    Rounds rounds;       // for a wait of CTA scope
     // Arrivals of other CTAs at cluster scope, which a wait of that scope takes too; null while there are none.
     std::unique_ptr<Rounds> far;
     BarrierEvent history[8];
@@ -186,8 +187,8 @@ class Checker {
     arch::Ordering last_ordering;
     arch::Site last_site{};
     u32 last_store_access = 0;
-    u32 cluster_round = 0;
-    u32 waits = 0;  // blocking waits since its warp was last known to be converged
+    u32 cluster_round = 0, cluster_rounds = 0;  // that it arrived at last; that it has passed
+    u32 waits = 0;                              // blocking waits since its warp was last known to be converged
     u32 cta = 0, index = 0, cluster = 0;
     RoleName role;
   };
@@ -219,8 +220,7 @@ class Checker {
     Rounds barrier;
   };
   struct Arrival {
-    ThreadClock clock;
-    std::optional<ThreadClock> wide;  // what it releases at cluster scope
+    std::optional<ThreadClock> released, wide;  // with its scope; at cluster scope
   };
   /// A finding whose second party is not known yet, because the wait comes later.
   struct EarlyAccess {
@@ -275,6 +275,7 @@ class Checker {
   SyncThread sync_thread(Thread& thread);
   void strong_access(Thread& thread, u64 place, u32 bytes, arch::Access access, arch::Ordering ordering);
   u32 late_agents(CtaState& cta, u32 count);
+  void fence_sc(Thread& thread, Reach reach);
   Actor actor_of(Thread& thread, u32 access, bool write, bool generic);
   Order order(const AccessRecord& old, bool old_write, const Actor& actor) const;
   bool fenced(const AccessRecord& old, bool old_write, const Actor& actor, u32 shared, u32 global) const;

@@ -2,7 +2,7 @@
 // Vector clocks that hundreds of threads share. An agent (a thread, a warp's tensor core, an mbarrier's copies, a
 // thread's bulk stores) has a slot and counts epochs; (slot, e) happened before the owner of a clock iff e <= h[slot].
 // - s: happens-before, in causality order: through synchronisation of sufficient scope
-// - h: in the order of execution, through any synchronisation; kept only where it differs from s
+// - h: the same with every scope taken for the widest; kept only where it differs from s
 // - v: made visible to the async proxy in shared memory
 // - g: the same in global memory
 // A thread's clock is a shared, frozen base plus its own two counters. So 256 threads that leave one barrier share one
@@ -178,7 +178,7 @@ class ClockPool {
     return result;
   }
 
-  /// Returns what `a` knows in the order of execution, without anything in causality order.
+  /// Returns what `a` knows with every scope taken for the widest, without anything in causality order.
   ClockRef executed_only(const ClockRef& a) {
     ClockRef result = fresh();
     result->split = true;
@@ -223,26 +223,38 @@ struct ThreadClock {
 /// Collects the clocks that arrive at a barrier until the phase is over.
 class Gathering {
  public:
-  /// Adds a thread's clock. With `narrow`, its scope does not reach as far as the barrier: only what `fenced` holds
-  /// counts in causality order. Proxy fences count whatever the scope: what is out of scope is reported as that.
-  void add(ClockPool& pool, const ThreadClock& thread, u32 slot, bool narrow = false,
-           const ThreadClock* fenced = nullptr) {
+  /// Adds a thread's clock, of a release whose scope reaches as far as the barrier.
+  void add(ClockPool& pool, const ThreadClock& thread, u32 slot) {
     if (!clock_) clock_ = pool.fresh();
-    if (thread.base && !has_joined(thread.base, narrow)) {
+    if (thread.base && !has_joined(thread.base, false)) {
       clock_->v.join(thread.base->v);
       clock_->g.join(thread.base->g);
-      if (narrow || thread.base->split) [[unlikely]]
-        clock_->executed_apart().join(thread.base->executed());
+      if (thread.base->split) [[unlikely]]
+        clock_->executed_apart().join(thread.base->h);
       else if (clock_->split) clock_->h.join(thread.base->s);
-      if (!narrow) clock_->s.join(thread.base->s);
+      clock_->s.join(thread.base->s);
     }
     clock_->v.raise(slot, thread.visible);
     clock_->g.raise(slot, thread.visible_global);
-    if (narrow) clock_->executed_apart().raise(slot, thread.epoch);
-    else if (clock_->split) clock_->h.raise(slot, thread.epoch);
-    const ThreadClock* const scoped = narrow ? fenced : &thread;
+    if (clock_->split) clock_->h.raise(slot, thread.epoch);
+    clock_->s.raise(slot, thread.epoch);
+  }
+  /// Adds what a thread releases with any scope, and what of it with a scope that reaches as far as the barrier; either
+  /// may be null. Proxy fences count whatever the scope: what is out of scope is reported as that.
+  void add_narrow(ClockPool& pool, u32 slot, const ThreadClock* released, const ThreadClock* scoped) {
+    if (!released) return;
+    if (!clock_) clock_ = pool.fresh();
+    Epochs& executed = clock_->executed_apart();
+    if (released->base && !has_joined(released->base, true)) {
+      executed.join(released->base->executed());
+      clock_->v.join(released->base->v);
+      clock_->g.join(released->base->g);
+    }
+    executed.raise(slot, released->epoch);
+    clock_->v.raise(slot, released->visible);
+    clock_->g.raise(slot, released->visible_global);
     if (!scoped) return;
-    if (narrow && scoped->base) clock_->s.join(scoped->base->s);
+    if (scoped->base) clock_->s.join(scoped->base->s);
     clock_->s.raise(slot, scoped->epoch);
   }
   void add_agent(ClockPool& pool, u32 slot, u32 epoch) {

@@ -12,6 +12,10 @@ Fences& fences_of(const SyncThread& thread) {
   return *thread.fences;
 }
 
+bool acquires(arch::Ordering ordering) {
+  return ordering.order == arch::MemoryOrder::acquire || ordering.order == arch::MemoryOrder::acq_rel;
+}
+
 ClockRef publish(ClockPool& pool, const ThreadClock& clock, u32 slot) {
   Gathering released;
   released.add(pool, clock, slot);
@@ -60,7 +64,11 @@ void Locations::access(ClockPool& pool, u64 place, u32 bytes, arch::Access acces
   Word* word = found == words_.end() || found->second.bytes != bytes ? nullptr : &found->second;
   const Reach apart = word ? between(word->cta, word->cluster, thread.cta, thread.cluster) : Reach::cta;
   const bool observed = word && apart <= word->reach && apart <= reach_of(ordering.scope);  // as by a strong pair
-  if (access != arch::Access::write && word) read(pool, *word, observed, ordering, thread);
+  if (access != arch::Access::write && acquires(ordering) && thread.fences) {  // after a relaxed read of the word
+    const u32 reach = static_cast<u32>(reach_of(ordering.scope));
+    thread.clock.base = pool.join(thread.clock.base, thread.fences->of_word(place).known[reach]);
+  }
+  if (access != arch::Access::write && word) read(pool, place, *word, observed, ordering, thread);
   if (access == arch::Access::read) return;
   if (bytes > 4 || pairs_ != 0) {  // otherwise all words have 4 bytes, and none overlap
     forget(place, bytes, word);
@@ -78,6 +86,23 @@ void Locations::access(ClockPool& pool, u64 place, u32 bytes, arch::Access acces
   write(pool, *word, ordering, thread);
 }
 
+Fences::Seen& Fences::of_word(u64 place) {
+  for (Seen& word : words)
+    if (word.place == place) return word;
+  Seen& oldest = words[next_word++ % std::size(words)];
+  oldest = {place, {}};
+  return oldest;
+}
+
+void Locations::fence_sc(ClockPool& pool, const SyncThread& thread, Reach reach) {
+  constexpr arch::Scope kScopes[] = {arch::Scope::cta, arch::Scope::cluster, arch::Scope::gpu};
+  const arch::Ordering ordering{arch::MemoryOrder::acq_rel, kScopes[static_cast<u32>(reach)]};
+  read(pool, ~u64{0}, sc_fences_, true, ordering, thread);
+  sc_fences_.reach = reach;
+  write(pool, sc_fences_, ordering, thread);
+  sc_fences_.own.clear();
+}
+
 /// Returns what an acquire of that reach by the thread learns from the word.
 ClockRef Locations::acquirable(ClockPool& pool, const Word& word, const SyncThread& thread, Reach reach) {
   ClockRef known;
@@ -89,10 +114,9 @@ ClockRef Locations::acquirable(ClockPool& pool, const Word& word, const SyncThre
   return known;
 }
 
-void Locations::read(ClockPool& pool, const Word& word, bool observed, arch::Ordering ordering,
+void Locations::read(ClockPool& pool, u64 place, const Word& word, bool observed, arch::Ordering ordering,
                      const SyncThread& thread) {
   if (!word.all) return;
-  const bool acquires = ordering.order == arch::MemoryOrder::acquire || ordering.order == arch::MemoryOrder::acq_rel;
   ClockRef executed;  // its order of execution is known if its causality order is not
   const auto learnt = [&](Reach of) {
     ClockRef known = observed ? acquirable(pool, word, thread, of) : ClockRef{};
@@ -100,12 +124,17 @@ void Locations::read(ClockPool& pool, const Word& word, bool observed, arch::Ord
     if (!executed) executed = pool.executed_only(word.all);
     return pool.join(known, executed);
   };
-  if (acquires) {
+  if (acquires(ordering)) {
     thread.clock.base = pool.join(thread.clock.base, learnt(reach_of(ordering.scope)));
     return;
   }
   Fences& fences = fences_of(thread);
-  for (u32 i = 0; i < kReaches; ++i) fences.seen[i] = pool.join(fences.seen[i], learnt(static_cast<Reach>(i)));
+  Fences::Seen& here = fences.of_word(place);
+  for (u32 i = 0; i < kReaches; ++i) {
+    const ClockRef known = learnt(static_cast<Reach>(i));
+    fences.seen[i] = pool.join(fences.seen[i], known);
+    here.known[i] = pool.join(here.known[i], known);
+  }
 }
 
 /// Adds what a strong write of the thread publishes.

@@ -29,8 +29,16 @@ struct Fences {
     ClockRef published;
     bool any = false;
   };
+  struct Seen {
+    u64 place = 0;
+    ClockRef known[kReaches];
+  };
+  Seen& of_word(u64 place);
+
   Fenced fenced[kReaches];
   ClockRef seen[kReaches];  // by relaxed reads: what a fence of this reach acquires
+  Seen words[4];            // the same of the words read last: what an acquire of the word acquires
+  u32 next_word = 0;
 };
 
 /// A thread as synchronisation sees it.
@@ -53,10 +61,12 @@ void see(ClockPool& pool, const SyncThread& thread, Reach reach, const ClockRef&
 
 class Locations {
  public:
-  void clear() { words_.clear(), pairs_ = 0; }
+  void clear() { words_.clear(), sc_fences_ = {}, pairs_ = 0; }
   /// Notes a strong access to `bytes`, 4 or 8, at `place`, and changes what the thread knows.
   void access(ClockPool& pool, u64 place, u32 bytes, arch::Access access, arch::Ordering ordering,
               const SyncThread& thread);
+  /// Orders a fence.sc after those before it whose scopes and its own reach each other; precedes its fence().
+  void fence_sc(ClockPool& pool, const SyncThread& thread, Reach reach);
   /// Notes a weak write: what was released through the bytes is released no more.
   void overwritten(u64 place, u64 bytes) { forget(place, bytes, nullptr); }
 
@@ -82,12 +92,14 @@ class Locations {
   };
 
   static ClockRef acquirable(ClockPool& pool, const Word& word, const SyncThread& thread, Reach reach);
-  static void read(ClockPool& pool, const Word& word, bool observed, arch::Ordering ordering, const SyncThread& thread);
+  static void read(ClockPool& pool, u64 place, const Word& word, bool observed, arch::Ordering ordering,
+                   const SyncThread& thread);
   void write(ClockPool& pool, Word& word, arch::Ordering ordering, const SyncThread& thread);
   void forget(u64 place, u64 bytes, const Word* except);
 
   std::unordered_map<u64, Word> words_;
-  u32 pairs_ = 0;  // words of 8 bytes that were ever noted
+  Word sc_fences_;  // as a word that each fence.sc acquires and releases
+  u32 pairs_ = 0;   // words of 8 bytes that were ever noted
 };
 
 }  // namespace ww::emu
