@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shared library exports the functions that the header declares, and nothing else.
+"""The shared library exports the functions that the C headers declare, and nothing else.
 
 symbols.py <libwarpwright.so> <warpwright.h> <nm>"""
+import pathlib
 import re
 import subprocess
 import sys
@@ -10,9 +11,8 @@ import sys
 def main() -> int:
     library, header, nm = sys.argv[1:4]
     text = ""
-    for part in (header, header.replace("warpwright.h", "quantize.h")):
-        with open(part) as file:
-            text += re.sub(r"/\*.*?\*/|//[^\n]*", "", file.read(), flags=re.S)
+    for part in pathlib.Path(header).parent.glob("*.h"):
+        text += re.sub(r"/\*.*?\*/|//[^\n]*", "", part.read_text(), flags=re.S)
     declared = set(re.findall(r"WW_API[^;]*?\b(ww_\w+)\(", text))
     listed = subprocess.run([nm, "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
     exported = {line.split()[-1].split("@")[0] for line in listed.splitlines()}

@@ -78,6 +78,8 @@ def main():
     packs = [name for name in names if name.endswith(".wwpack")]
     print(f"{wheel.name}: {wheel.stat().st_size} bytes, {len(names)} files, packs: {packs}")
     assert wheel.stat().st_size <= MOST_BYTES and "cp310-abi3" in wheel.name
+    headers = {path.name for path in (copy / "include" / "warpwright").glob("*.h")}
+    assert headers == {pathlib.PurePath(name).name for name in names if name.endswith(".h")}, headers
     shutil.rmtree(copy)
     checked([*pip, "install", "-q", wheel])
 

@@ -18,7 +18,7 @@ import names
 HERE = pathlib.Path(__file__).resolve().parent
 CPP = ["host", "config/enumerations.hpp", "config/group_encoding.hpp", "config/gemm_config.hpp", "core/dtype.hpp",
        "core/machine.hpp"]
-C = ["warpwright.h", "quantize.h"]
+C = ["warpwright.h", "quantize.h", "check.h"]
 SETTINGS = """
 INPUT_FILTER = "{python} -B {here}/comments.py"
 EXCLUDE_SYMBOLS = ww::storage ww::*_t
