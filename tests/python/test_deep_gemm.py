@@ -343,6 +343,59 @@ def test_packed_scales_of_k_groups(step):
         deep_gemm.get_k_grouped_mn_major_tma_aligned_packed_ue8m0_tensor(scales, sizes, [256, 0, 128, 896], step)
 
 
+def test_packed_scales_of_groups_of_rows_by_ends():
+    """Rows between groups, which may hold anything, become 0."""
+    rows, columns = 300, 9
+    scales = deepgemm_layouts.scales_of((rows, columns), 3, DEVICE, True, False)
+    used = torch.zeros(rows, dtype=torch.bool, device=DEVICE)
+    used[:100], used[128:129], used[256:280] = True, True, True
+    scales[~used] = float("nan")
+    want = deepgemm_layouts.packed(torch.where(used[:, None], scales, torch.zeros_like(scales)))
+    ends = torch.tensor([100, 100, 129, 280], dtype=torch.int32, device=DEVICE)
+    got = deep_gemm.get_mn_major_tma_aligned_packed_ue8m0_tensor(scales, ends)
+    assert deepgemm_layouts.differs(got, want) == "" and got[0].any() and not got[100].any()
+    assert torch.equal(deep_gemm.get_mn_major_tma_aligned_packed_ue8m0_tensor(scales[None], ends)[0], want)
+    whole = deep_gemm.transform_sf_into_required_layout(scales, rows, columns * 128, (1, 128), psum_layout=ends)
+    assert torch.equal(whole.nan_to_num(7), scales.nan_to_num(7))
+    for bad in (ends.long(), ends[:0], ends[None]):
+        with pytest.raises(ValueError, match="psum_layout"):
+            deep_gemm.get_mn_major_tma_aligned_packed_ue8m0_tensor(scales, bad)
+    with pytest.raises(ValueError, match="contiguous"):
+        deep_gemm.get_mn_major_tma_aligned_packed_ue8m0_tensor(scales[:, ::2], ends)
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("step", [32, 128])
+def test_packed_scales_of_k_groups_by_ends(step, known):
+    """Groups start at multiples of 256; their scales lie one behind another."""
+    ks, ends, mn = [256, 0, 128, 1024], [256, 256, 384, 1536], 12
+    scales = deepgemm_layouts.scales_of((sum(ks) // step, mn), 2, DEVICE, True, False)
+    parts = scales.split([k // step for k in ks])
+    want = torch.cat([deepgemm_layouts.packed(part.t()).t() for part in parts])
+    layout = torch.tensor(ends, dtype=torch.int32, device=DEVICE)
+    got = deep_gemm.get_k_grouped_mn_major_tma_aligned_packed_ue8m0_tensor(scales, layout, ks if known else None, step, 256,
+                                                                           True)
+    assert got.shape[0] == (len(want) if known else (len(scales) + 3 * len(ks)) // 4)
+    assert deepgemm_layouts.differs(got[:len(want)], want) == "" and not got[len(want):].any()
+    assert torch.equal(layout.cpu(), torch.tensor(ends, dtype=torch.int32))
+    with pytest.raises(ValueError, match="ks"):
+        deep_gemm.get_k_grouped_mn_major_tma_aligned_packed_ue8m0_tensor(scales, layout, None, step, 256)
+
+
+def test_k_groups_by_ends():
+    """Groups of K start at multiples of the alignment; what lies between them is not read."""
+    m, n, ks, ends = 64, 72, [100, 0, 128], [100, 128, 256]
+    spans = [slice(0, 100), slice(128, 128), slice(128, 256)]
+    a, b, c = integers((256, m), 15), integers((256, n), 16), integers((3, m, n), 17, torch.float32)
+    a[100:128], b[100:128] = float("nan"), float("nan")
+    expected = torch.stack([product(a[s].t(), b[s].t()) for s in spans]) + c.double()
+    layout = torch.tensor(ends, dtype=torch.int32, device=DEVICE)
+    for known in (None, ks):
+        d = empty(3, m, n, dtype=torch.float32)
+        deep_gemm.k_grouped_bf16_gemm_tn_contiguous(a, b, d, known, layout, c, use_psum_layout=True)
+        assert torch.equal(d.double(), expected)
+
+
 VARIABLES = """
 import sys, torch
 from os import environ
