@@ -75,8 +75,6 @@ Fields contender_fields(const CaseResult& result, const Contender& contender, co
   return fields;
 }
 
-std::string number(double value, int digits) { return value > 0 ? fmt::format("{:.{}f}", value, digits) : "-"; }
-
 class DenseSuite final : public Suite {
  public:
   const char* op() const override { return "dense"; }
@@ -194,20 +192,7 @@ std::string DenseSuite::rows_of(const CaseResult& result) const {
   text += sample_text(result);
   if (result.ratio_to_cublaslt > 0) text += fmt::format("   cuBLASLt/ours {:.3f}", result.ratio_to_cublaslt);
   if (result.vs_table_deepgemm > 0) text += fmt::format("   vs table's DeepGEMM {:.3f}", result.vs_table_deepgemm);
-  text += '\n';
-  if (result.error) return text + "  " + result.error->message + "\n";
-  for (const Contender& c : result.contenders) {
-    if (c.error) {
-      text += fmt::format("  {:<28} {}\n", c.name, c.error->message);
-      continue;
-    }
-    const double burst = c.measured.burst_us.value_or(0);
-    text += fmt::format(
-        "  {:<28} {:>10} us {:>8} TFLOP/s   burst {:>10} us {:>8} TFLOP/s   host {:>6} us   error {:.1e}\n", c.name,
-        number(c.measured.us, 2), number(tflops(p.flops(), c.measured.us), 1), number(burst, 2),
-        number(tflops(p.flops(), burst), 1), number(c.measured.host_us.value_or(0), 2), c.measured.max_error);
-    if (c.ours) text += fmt::format("    {}\n", c.detail);
-  }
+  text += '\n' + contender_rows(result);
   for (const EmuStats& s : result.emulated)
     text +=
         fmt::format("    emulator: {:.3f} s, {} CTAs, {} fibers, {} switches, {} TMA loads, {} TMA stores, {} wgmmas\n",
@@ -234,8 +219,8 @@ void DenseSuite::add_summary(const std::vector<CaseResult>& results, const Facts
   outcome.text += fmt::format("geometric means: cuBLASLt/ours {}, vs table's DeepGEMM {}; {} cases, {} skipped\n",
                               number(ratio, 3), number(table, 3), results.size(), facts.skipped);
   outcome.json.insert(outcome.json.end(), {{"cases", cases_of(*this, results)},
-                                           {"geomean_ratio_to_cublaslt", ratio},
-                                           {"geomean_vs_table_deepgemm", table},
+                                           {"geomean_ratio_to_cublaslt", measured_or_null(ratio)},
+                                           {"geomean_vs_table_deepgemm", measured_or_null(table)},
                                            {"skipped", facts.skipped}});
 }
 

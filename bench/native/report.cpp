@@ -55,7 +55,7 @@ Fields measured_fields(const Contender& contender, double flops) {
     return fields;
   }
   const Measured& m = contender.measured;
-  const auto rate = [&](double us) { return us > 0 ? flops / us * 1e-6 : 0; };
+  const auto rate = [&](double us) { return measured_or_null(us > 0 ? flops / us * 1e-6 : 0); };
   fields.insert(fields.end(), {{"us", m.us},
                                {"us_p10", m.us_low},
                                {"us_p90", m.us_high},
@@ -85,7 +85,7 @@ Fields facts_fields(const Facts& facts, const BenchOptions& options) {
   return {{"device", facts.device.description},
           {"device_name", facts.device.name},
           {"driver", facts.gpu.driver_version},
-          {"power_limit_watts", facts.gpu.power_limit_watts},
+          {"power_limit_watts", measured_or_null(facts.gpu.power_limit_watts)},
           {"built_with", built_with()},
           {"nvrtc", kernel_compiler()},
           {"cublaslt", facts.cublaslt},
@@ -135,17 +135,27 @@ void add_contenders(const CaseResult& result, Fields& fields) {
   fields.emplace_back("contenders", std::move(contenders));
 }
 
+std::string number(double value, int digits) { return value > 0 ? fmt::format("{:.{}f}", value, digits) : "-"; }
+
+Value measured_or_null(double value) { return value > 0 ? Value(value) : Value(); }
+
 std::string contender_rows(const CaseResult& result) {
+  const double flops = result.bench_case.flops();
+  const auto rate = [&](double us) { return number(us > 0 ? flops / us * 1e-6 : 0, 1); };
   std::string text;
   if (result.error) text += "  " + result.error->message + "\n";
-  for (const Contender& c : result.contenders)
-    text += c.error
-                ? fmt::format("  {:<16} {}\n", c.name, c.error->message)
-                : fmt::format(
-                      "  {:<16} {:>10.2f} us {:>8.1f} TFLOP/s   burst {:>10.2f} us   host {:>6.2f} us   error "
-                      "{:.1e}\n    {}\n",
-                      c.name, c.measured.us, result.bench_case.flops() / c.measured.us * 1e-6,
-                      c.measured.burst_us.value_or(0), c.measured.host_us.value_or(0), c.measured.max_error, c.detail);
+  for (const Contender& c : result.contenders) {
+    if (c.error) {
+      text += fmt::format("  {:<28} {}\n", c.name, c.error->message);
+      continue;
+    }
+    const double us = c.measured.us, burst = c.measured.burst_us.value_or(0);
+    text +=
+        fmt::format("  {:<28} {:>10} us {:>8} TFLOP/s   burst {:>10} us {:>8} TFLOP/s   host {:>6} us   error {:.1e}\n",
+                    c.name, number(us, 2), rate(us), number(burst, 2), rate(burst),
+                    number(c.measured.host_us.value_or(0), 2), c.measured.max_error);
+    if (c.ours) text += fmt::format("    {}\n", c.detail);
+  }
   return text;
 }
 

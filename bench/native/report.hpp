@@ -49,8 +49,13 @@ Fields facts_fields(const Facts& facts, const BenchOptions& options);
 std::string sample_text(const CaseResult& result);
 void add_sample(const CaseResult& result, Fields& fields);
 
-/// Of groups: sets, error and contenders as members, and as rows of the table.
+/// A figure as text, "-" where 0 says that it was not measured; as a member of an object, null there.
+std::string number(double value, int digits);
+Value measured_or_null(double value);
+
+/// Of groups: sets, error and contenders as members.
 void add_contenders(const CaseResult& result, Fields& fields);
+/// Returns the rows of the table, one or two for each contender.
 std::string contender_rows(const CaseResult& result);
 /// The summary of groups: types, cases and how many were skipped.
 void add_types(const Suite& suite, const std::vector<CaseResult>& results, const Facts& facts,

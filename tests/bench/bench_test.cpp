@@ -177,6 +177,24 @@ TEST(Bench, RatiosAreTakenAsDocumented) {
   EXPECT_DOUBLE_EQ(result.vs_table_deepgemm, 0.9 / (100.0 / 125.0));
 }
 
+TEST(Bench, FiguresThatWereNotMeasuredAreDashesAndNulls) {
+  for (const Suite* suite : {&dense_suite(), &grouped_suite(), &k_grouped_suite()}) {
+    CaseResult result;
+    result.bench_case.m = result.bench_case.n = result.bench_case.k = 128, result.bench_case.counts = {128};
+    result.contenders = {timed("warpwright", 50, true)};
+    result.contenders[0].measured.max_error = 0.5;
+    const Outcome outcome = report(*suite, {result}, {}, {});
+    EXPECT_EQ(outcome.text.find(" 0.00"), std::string::npos) << outcome.text;
+    for (const char* expected : {"burst          - us        - TFLOP/s", "host      - us"})
+      EXPECT_NE(outcome.text.find(expected), std::string::npos) << expected << " in " << outcome.text;
+    const std::string json = to_json(outcome.json);
+    EXPECT_NE(json.find("\"power_limit_watts\":null"), std::string::npos) << json;
+    EXPECT_EQ(json.find("\"burst_us\":"), std::string::npos) << json;
+    const bool has_mean = json.find("\"geomean_ratio_to_cublaslt\":null") != std::string::npos;
+    EXPECT_EQ(has_mean, suite == &dense_suite()) << json;
+  }
+}
+
 TEST(Bench, RunsOnTheEmulatorAndWritesItsResult) {
   BenchOptions options;
   options.device = "emu:sm90";
