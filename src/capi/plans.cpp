@@ -10,30 +10,23 @@
 namespace ww::capi {
 namespace {
 
-auto make_plan(const Device& device, const GemmProblem& problem, const GemmOptions& options) {
-  return plan_gemm(device, problem, options);
-}
-auto make_plan(const Device& device, const GroupedProblem& problem, const GemmOptions& options) {
-  return plan_grouped(device, problem, options);
-}
-auto make_plan(const Device& device, const KGroupedProblem& problem, const GemmOptions& options) {
-  return plan_k_grouped(device, problem, options);
-}
-
-auto make_plan(const Device& device, const QuantizeProblem& problem, const QuantizeOptions& options) {
-  return plan_quantize(device, problem, options);
-}
-auto make_plan(const Device& device, const TransposeProblem& problem, const QuantizeOptions& options) {
-  return plan_transpose(device, problem, options);
-}
-auto make_plan(const Device& device, const PackScalesProblem& problem, const QuantizeOptions& options) {
-  return plan_pack_scales(device, problem, options);
-}
+/// The operands of a problem's run, and the function that makes its plan.
+template <class Problem> struct OperationOf;
+#define WW_C_TYPES(Name, function)                \
+  template <> struct OperationOf<Name##Problem> { \
+    using Operands = Name##Operands;              \
+    static constexpr auto* make_plan = function;  \
+  }
+WW_C_TYPES(Gemm, plan_gemm);
+WW_C_TYPES(Grouped, plan_grouped);
+WW_C_TYPES(KGrouped, plan_k_grouped);
+WW_C_TYPES(Quantize, plan_quantize);
+WW_C_TYPES(Transpose, plan_transpose);
+WW_C_TYPES(PackScales, plan_pack_scales);
 
 bool has_elements(const GemmProblem& p) { return p.m > 0 && p.n > 0 && p.batch > 0; }
 bool has_elements(const GroupedProblem& p) { return p.total_rows() > 0 && p.n > 0 && (p.groups > 0 || p.zero_outside); }
 bool has_elements(const KGroupedProblem& p) { return p.m > 0 && p.n > 0 && p.groups > 0; }
-
 bool has_elements(const QuantizeProblem& p) { return p.groups > 0 || (p.m > 0 && p.k > 0 && p.batch > 0); }
 bool has_elements(const TransposeProblem& p) { return p.n > 0 && p.k > 0 && p.batch > 0; }
 bool has_elements(const PackScalesProblem& p) { return p.m > 0 && p.words > 0 && p.batch > 0; }
@@ -54,7 +47,8 @@ ww_status new_plan(const DeviceObject& device, const CProblem* problem, const ww
                    std::unique_ptr<PlanObject>& made) {
   Request<CProblem> request;
   WW_C_PASS(request.read(problem, options));
-  WW_C_TRY(auto plan, make_plan(*device.state->device, request.problem, request.options));
+  using Operation = OperationOf<std::decay_t<decltype(request.problem)>>;
+  WW_C_TRY(auto plan, Operation::make_plan(*device.state->device, request.problem, request.options));
   made.reset(new PlanObject{.plan = plan, .device = device.state});
   if constexpr (requires { plan.config(); }) made->config = to_text(plan.config());
   made->workspace_bytes = workspace_of(plan);
@@ -132,15 +126,6 @@ ww_status cached(ww_device device, const CProblem* problem, const ww_options* op
   return WW_OK;
 }
 
-/// The operands of a plan's type.
-template <class Plan> struct OperandsOf;
-template <> struct OperandsOf<GemmPlan> { using type = GemmOperands; };
-template <> struct OperandsOf<GroupedPlan> { using type = GroupedOperands; };
-template <> struct OperandsOf<KGroupedPlan> { using type = KGroupedOperands; };
-template <> struct OperandsOf<QuantizePlan> { using type = QuantizeOperands; };
-template <> struct OperandsOf<TransposePlan> { using type = TransposeOperands; };
-template <> struct OperandsOf<PackScalesPlan> { using type = PackScalesOperands; };
-
 /// The number of a plan's type in PlanObject::plan.
 template <class Plan, class... Plans> constexpr std::size_t number_of(const std::variant<Plans...>*) {
   const bool same[] = {std::is_same_v<Plan, Plans>...};
@@ -157,7 +142,7 @@ ww_status run_plan(const PlanObject& object, const COperands* given, void* strea
     return refuse("plan", fmt::format("a plan of {}", operation_name(kMine)),
                   fmt::format("one of {}", operation_name(object.plan.index())));
   }
-  typename OperandsOf<Plan>::type operands;
+  typename OperationOf<std::decay_t<decltype(plan->problem())>>::Operands operands;
   WW_C_PASS(read_operands(given, operands));
   WW_C_CHECK(plan->run(operands, {stream}));
   if (object.launches) object.device->counts->launches.fetch_add(1, std::memory_order_relaxed);
