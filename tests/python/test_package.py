@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package as a whole: what importing it does, its program, its types, and the blocks of Python in the documents."""
+import inspect
 import os
 import pathlib
 import re
@@ -57,6 +58,12 @@ def test_stubs_are_what_the_extension_has():
     done = python("-m", "mypy.stubtest", "--mypy-config-file", os.devnull, "warpwright._native",
                   MYPYPATH=str(PACKAGE.parent))
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ["gemm", "grouped_gemm", "k_grouped_gemm"])
+def test_plans_have_the_arguments_of_their_products(name):
+    """The stub says so once for all three, which stubtest takes on trust."""
+    assert inspect.signature(getattr(warpwright, name + "_plan")) == inspect.signature(getattr(warpwright, name))
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
