@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checker's basic rules, each on a kernel that breaks it and on its correct neighbour, under several schedules.
 #include "check_launch.hpp"
+#include "emu/check/clock.hpp"
 #include "gemm_kernel.hpp"
 
 namespace ww::emu::test {
@@ -125,6 +126,77 @@ TEST(Check, ClustersShareNoGlobalBytesWithoutSynchronisation) {
       has(check_launch<cross_cta_write>(first, {.threads = 32, .grid = 4}, {range("d", data)}), Rule::data_race));
   const auto clean = check_launch<own_write>(first, {.threads = 32, .grid = 4}, {range("d", data)});
   EXPECT_TRUE(clean.findings.empty()) << all_of(clean);
+}
+
+// The first CTA waits for the last one's word and reads what it wrote; nobody says that CTAs wait for each other.
+struct Handover {
+  u32 *flag, *data;
+  bool released;
+};
+void waits_for_the_last(const Handover& p) {
+  if (thread_index() != 0) return;
+  const u32 block = t().special(arch::Special::block_index);
+  const arch::Ordering acquire{arch::MemoryOrder::acquire, arch::Scope::gpu};
+  const arch::Ordering store{p.released ? arch::MemoryOrder::release : arch::MemoryOrder::relaxed, arch::Scope::gpu};
+  if (block + 1 == t().special(arch::Special::grid_size)) {
+    write_global(p.data, 5u);
+    *static_cast<u32*>(t().global_access(p.flag, 4, arch::Access::write, store, here())) = 1;
+  } else if (block == 0) {
+    while (*static_cast<u32*>(t().global_access(p.flag, 4, arch::Access::read, acquire, here())) == 0)
+      t().global_wait_step(p.flag, here());
+    t().global_access(p.data, 4, arch::Access::read, arch::kWeak, here());
+  }
+}
+TEST(Check, ClustersMayWaitForEachOtherUndeclared) {
+  for (const u64 seed : {0, 1, 68})  // the last runs all clusters at once
+    for (const bool released : {true, false}) {
+      std::vector<u32> words(2);
+      const auto report =
+          check_launch<waits_for_the_last>(Handover{words.data(), words.data() + 1, released},
+                                           {.threads = 32, .grid = 6}, {range("words", words)}, {.seed = seed});
+      EXPECT_EQ(has(report, Rule::data_race), !released) << all_of(report);
+      EXPECT_EQ(report.findings.empty(), released) << all_of(report);
+    }
+}
+
+TEST(Check, ReportsDependNeitherOnThreadsNorOnTheRun) {
+  const auto report = [](int threads, u64 seed) {
+    std::vector<u32> data(1024);
+    u32* first = data.data();
+    return all_of(check_launch<cross_cta_write>(first, {.threads = 32, .grid = 12}, {range("d", data)},
+                                                {.seed = seed, .threads = threads}));
+  };
+  for (const u64 seed : {0, 1, 68}) {
+    EXPECT_EQ(report(1, seed), report(2, seed));
+    EXPECT_EQ(report(1, seed), report(1, seed));
+  }
+}
+
+TEST(Check, ClocksOfFarSlotsJoinLikeWholeVectors) {
+  std::mt19937_64 random(3);
+  ClockPool pool;
+  constexpr u32 kSlots = 700;
+  for (int round = 0; round < 300; ++round) {
+    ClockRef clocks[2];
+    std::vector<u32> values[2];
+    for (int which = 0; which < 2; ++which) {
+      values[which].assign(kSlots, 0);
+      const u32 first = static_cast<u32>(random() % kSlots), reach = 1 + static_cast<u32>(random() % (kSlots - first));
+      for (u64 raises = random() % 6; raises != 0; --raises) {
+        const u32 slot = first + static_cast<u32>(random() % reach), epoch = 1 + static_cast<u32>(random() % 9);
+        clocks[which] = pool.raise(clocks[which], slot, epoch);
+        values[which][slot] = std::max(values[which][slot], epoch);
+      }
+    }
+    const ClockRef joined = pool.join(clocks[0], clocks[1]);
+    bool is_first = true;
+    for (u32 slot = 0; slot < kSlots; ++slot) {
+      const u32 both = std::max(values[0][slot], values[1][slot]);
+      ASSERT_EQ(joined ? joined->s.at(slot) : 0, both) << "round " << round << ", slot " << slot;
+      is_first = is_first && both == values[0][slot];
+    }
+    EXPECT_TRUE(!clocks[0] || !is_first || joined == clocks[0]) << "nothing new makes no new clock";
+  }
 }
 
 // --- the pipelined GEMM ---------------------------------------------------------------------------

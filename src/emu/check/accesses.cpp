@@ -4,12 +4,16 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "emu/check/checker.hpp"
 #include "emu/machine.hpp"
 #include "emu/memory.hpp"
 
 namespace ww::emu {
 namespace {
+
+bool same(arch::Ordering a, arch::Ordering b) { return std::bit_cast<u16>(a) == std::bit_cast<u16>(b); }
 
 u16 bytes_mask(u32 first, u32 last) { return static_cast<u16>((1u << last) - (1u << first)); }
 
@@ -41,8 +45,7 @@ bool is_read(Access kind) {
 u32 Checker::thread_access(Thread& thread, Access kind, arch::Ordering ordering, arch::Site site) {
   ThreadState& self = state(thread);
   if (self.last_access != ~0u && self.last_kind == kind && self.last_epoch == self.epoch &&
-      self.last_site.line == site.line && self.last_site.file == site.file &&
-      self.last_ordering.order == ordering.order && self.last_ordering.scope == ordering.scope)
+      self.last_site.line == site.line && self.last_site.file == site.file && same(self.last_ordering, ordering))
     return self.last_access;
   self.last_kind = kind;
   self.last_epoch = self.epoch;

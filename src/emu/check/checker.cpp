@@ -356,9 +356,12 @@ void Checker::mbarrier_signalled(Cta& cta, MBarrier& mbarrier, u32 arrivals, i64
   }
   check_barrier_use(thread, barrier, false, origin.site);
   if (!arrivals) return;
-  const ThreadClock* const fence = last_fence(sync_thread(thread), Reach::cta);
-  if (is_release(ordering)) barrier.rounds.open.add(pool_, state(thread), slot);
-  else barrier.rounds.open.add_narrow(pool_, slot, fence, fence);
+  if (is_release(ordering)) {
+    barrier.rounds.open.add(pool_, state(thread), slot);
+  } else {
+    const ThreadClock* const fence = last_fence(sync_thread(thread), Reach::cta);
+    barrier.rounds.open.add_narrow(pool_, slot, fence, fence);
+  }
   ++state(thread).epoch;
 }
 
@@ -384,16 +387,19 @@ void Checker::mbarrier_passed(Thread& thread, MBarrier& mbarrier, u32 phase_at_s
                        phase_at_start, mbarrier.phase));
   if (mbarrier.phase == 0) return;  // a fresh barrier lets the other parity pass: nothing has been released
   const ClockRef& near = barrier.rounds.of(mbarrier.phase - 1);
-  const ClockRef far = barrier.far ? barrier.far->of(mbarrier.phase - 1) : ClockRef{};
+  const bool acquires = ordering.order != arch::MemoryOrder::relaxed;
+  if (acquires) self.base = pool_.join(self.base, near);
+  else see(pool_, sync_thread(thread), Reach::cta, near);
+  if (!barrier.far) [[likely]]
+    return;
+  const ClockRef& far = barrier.far->of(mbarrier.phase - 1);
   const bool wide = reach_of(ordering.scope) >= Reach::cluster;
-  if (ordering.order != arch::MemoryOrder::relaxed) {
-    self.base = pool_.join(self.base, near);
+  if (acquires) {
     ClockRef& known = wide ? self.base : self.released_afar;
     known = pool_.join(known, far);
-    return;
+  } else if (wide) {
+    see(pool_, sync_thread(thread), Reach::cluster, far);
   }
-  see(pool_, sync_thread(thread), Reach::cta, near);
-  if (wide) see(pool_, sync_thread(thread), Reach::cluster, far);
 }
 
 // --- the end --------------------------------------------------------------------------------------
