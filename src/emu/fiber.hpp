@@ -22,12 +22,11 @@ struct Fiber {
   void* shadow_stack = nullptr;  // AddressSanitizer's
 };
 
-/// Registers that nothing has set hold this in a checked run: a NaN that nothing computes.
+/// Local variables that nothing has set, such as accumulators, hold this in a checked run: a NaN that nothing computes.
 inline constexpr u32 kUnsetBits = 0x7FFFDEAE;
 
-/// Prepares `fiber` to run `entry` on `stack` at the first switch to it; `entry` must call `arrived` first. With
-/// `unset`, the first frames, which hold the kernel's own variables, are filled with kUnsetBits.
-void prepare(Fiber& fiber, Stack stack, void (*entry)(boost::context::detail::transfer_t), bool unset);
+/// Prepares `fiber` to run `entry` on `stack` at the first switch to it; `entry` must call `arrived` first.
+void prepare(Fiber& fiber, Stack stack, void (*entry)(boost::context::detail::transfer_t));
 
 /// Completes a switch on its far side: notes where the fiber that was left will resume.
 inline void arrived(boost::context::detail::transfer_t from) { static_cast<Fiber*>(from.data)->context = from.fctx; }

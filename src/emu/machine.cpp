@@ -2,6 +2,7 @@
 // Starts clusters, switches between fibers and operations, and detects that nothing can make progress.
 #include "emu/machine.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 
@@ -46,6 +47,15 @@ Stack own_stack() {
   stack = {static_cast<char*>(bottom), static_cast<char*>(bottom) + bytes};
 #endif
   return stack;
+}
+
+/// Fills the stack below the caller's frame, where the kernel's own variables will be, with kUnsetBits. It does so when
+/// the thread starts, because the kernel needs these lines then.
+[[gnu::noinline, gnu::no_sanitize_address]] void fill_unset() {
+  u32 area[512];  // accumulators and their copies are in the first frames
+  std::fill(std::begin(area), std::end(area), kUnsetBits);
+  static void (*volatile give_away)(u32*) = [](u32*) {};
+  give_away(area);  // the compiler does not know the function, so that the stores are not dead
 }
 
 }  // namespace
@@ -189,7 +199,7 @@ void Machine::prepare_thread(Cta& cta, u32 index, Stack stack) {
   thread.warpgroup = warpgroup < cta.warpgroups.size() ? cta.warpgroups[warpgroup].get() : nullptr;
   thread.registers =
       static_cast<u32>(context_.model.traits.registers_at_launch(static_cast<int>(context_.launch.threads)));
-  prepare(thread.fiber, stack, thread_main, context_.check);
+  prepare(thread.fiber, stack, thread_main);
   thread.head() = {.in_flight_begin = ~u64{0},
                    .in_flight_end = 0,
                    .params = reinterpret_cast<u64>(context_.params),
@@ -207,6 +217,7 @@ void Machine::thread_main(boost::context::detail::transfer_t from) {
   arrived(from);
   Thread& thread = *current_thread;
   Machine& machine = *thread.machine;
+  if (machine.checker_) fill_unset();
   const char* problem = nullptr;
   try {
     machine.context_.entry.run(machine.context_.params);
