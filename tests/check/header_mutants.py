@@ -3,8 +3,9 @@
 """One-line edits of the shipped headers. Those of the dense GEMM are compiled into a checked module of the corpus'
 shapes and run by check_gemm_test, those of grouped products by the library's own run-time compiler, for
 check_grouped_test and check_grouped_epilogue_test, whose headers they replace. The test must fail and name the rule.
-  header_mutants.py <source folder> <check_gemm_test> <check_grouped_test> <check_grouped_epilogue_test> <c++ compiler>
-                    [part of a name]"""
+Some need a kernel that no test has: `warpwright check` runs a family of kernel_families.py.
+  header_mutants.py <source folder> <check_gemm_test> <check_grouped_test> <check_grouped_epilogue_test> <warpwright>
+                    <c++ compiler> [part of a name]"""
 import concurrent.futures
 import os
 import pathlib
@@ -12,6 +13,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import mutation
+from kernel_families import FAMILIES
 
 MUTANTS = [  # name, header, old, new, rules
     ("no empty wait", "pipeline/tma_pipeline.hpp",
@@ -269,6 +273,18 @@ GROUPED_EPILOGUE_MUTANTS = [  # the same
     ("grouped epilogue: zeros before kernels before have ended", "kernel/zero_rows.hpp",
      "    arch::pdl::wait();  // global memory is left alone before this line\n", "", "early-access"),
 ]
+CHECKED_MUTANTS = [  # the same, and the family of kernels
+    ("dynamic: work tile released behind a shuffle", "pipeline/async_pipeline.hpp",
+     "    arch::warp::sync();  // the arrival of one lane stands for the reads of all 32\n", "", "data-race", "dynamic"),
+    ("ragged: record released without syncwarp", "pipeline/async_pipeline.hpp",
+     "    arch::warp::sync();  // the arrival of one lane stands for the reads of all 32\n", "", "data-race",
+     "ragged, row ids"),
+    ("reductions: partial results read behind a shuffle", "epilogue/reductions.hpp",
+     "  before = arch::warp::shuffle(before, 0);\n  arch::warp::sync();\n", "  before = arch::warp::shuffle(before, 0);\n",
+     "data-race", "epilogue, reductions"),
+    ("ragged: list of groups read behind a shuffle", "scheduler/ragged_tiles.hpp",
+     "    arch::warp::sync();\n", "", "data-race", "ragged, several CTAs of an SM"),
+]
 FLAGS = ["-std=c++20", "-O1", "-g1", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-DWW_CHECKED=1",
          "-fsanitize=thread", "-fno-optimize-sibling-calls"]
 
@@ -300,24 +316,26 @@ def build(source, compiler, work):
 def run_gemm(source, test, compiler, work):
     """What the test says, "" when it is content; what went wrong before it."""
     problem = build(source, compiler, work)
-    return (None, problem) if problem else run(test, WARPWRIGHT_CHECK_MODULE=str(work / "kernel.so"))
+    return (None, problem) if problem else run(test, {**os.environ, "WARPWRIGHT_CHECK_MODULE": str(work / "kernel.so")})
 
 
 def run_grouped(_, test, compiler, work):
-    wrapper = work / "c++"
-    # The headers are copied, because -I does not suffice: quoted names are searched beside the including file first.
-    wrapper.write_text('#!/bin/sh\nfor a in "$@"; do\n  case "$a" in -I*) cp -r '
-                       f'"{work}/include/." "${{a#-I}}/" ;; esac\ndone\nexec "{shutil.which(compiler)}" "$@"\n')
-    wrapper.chmod(0o755)
-    return run(test, WARPWRIGHT_CXX=str(wrapper), WARPWRIGHT_CACHE_DIR=str(work / "cache"))
+    return run(test, mutation.compiled_by(mutation.write_wrapper(work, compiler, work / "include"), work))
 
 
-def run(test, **variables):
-    try:
-        done = subprocess.run([test], capture_output=True, text=True, timeout=900, env={**os.environ, **variables})
-    except subprocess.TimeoutExpired:
-        return None, "the test did not end within 900 s"
-    return ("" if done.returncode == 0 else done.stdout), ""
+def run(test, environment):
+    status, out, why = mutation.run([test], 900, environment)
+    return (None, why) if status is None else ("" if status == 0 else out, "")
+
+
+def run_check(family):
+    def runner(_, program, compiler, work):
+        wrapper = mutation.write_wrapper(work, compiler, work / "include")
+        status, report = mutation.check(program, FAMILIES[family], work, wrapper, 50, 0, 300)
+        if status not in (0, 1) or status == 1 and not report.get("findings"):
+            return None, str(report)[-2000:]
+        return "".join(f"    {one['rule']} in {one.get('space', '')}\n" for one in report["findings"]), ""
+    return runner
 
 
 def judge(said, rules):
@@ -330,7 +348,7 @@ def judge(said, rules):
 
 def applies(source):
     """Every edit finds its text in the headers as they are: quick, where running them all is long."""
-    every = MUTANTS + GROUPED_MUTANTS + GROUPED_EPILOGUE_MUTANTS
+    every = MUTANTS + GROUPED_MUTANTS + GROUPED_EPILOGUE_MUTANTS + CHECKED_MUTANTS
     stale = [f"{name}: nothing to edit in {header}" for name, header, old, *_ in every
              if old not in (source / "include" / "warpwright" / header).read_text()]
     print(*stale, f"{len(stale)} of {len(every)} edits no longer apply", sep="\n")
@@ -340,11 +358,12 @@ def applies(source):
 def main():
     if sys.argv[1] == "applies":
         return applies(pathlib.Path(sys.argv[2]))
-    source, gemm_test, grouped_test, epilogue_test, compiler = pathlib.Path(sys.argv[1]), *sys.argv[2:6]
-    part = sys.argv[6] if len(sys.argv) > 6 else ""
+    source, gemm_test, grouped_test, epilogue_test, program, compiler = pathlib.Path(sys.argv[1]), *sys.argv[2:7]
+    part = sys.argv[7] if len(sys.argv) > 7 else ""
     every = [(run_gemm, gemm_test, mutant) for mutant in MUTANTS]
     every += [(run_grouped, grouped_test, mutant) for mutant in GROUPED_MUTANTS]
     every += [(run_grouped, epilogue_test, mutant) for mutant in GROUPED_EPILOGUE_MUTANTS]
+    every += [(run_check(family), program, mutant) for *mutant, family in CHECKED_MUTANTS]
     every = [job for job in every if part in job[2][0]]
     if not every:
         print(f"no mutant has {part!r} in its name")

@@ -1,0 +1,345 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Draws mutants of the shipped kernel headers by a seed and runs the checker on each.
+  random_mutants.py BUILD                     60 mutants over all families (kernel_families.py)
+  random_mutants.py BUILD --count 3 --seed 7  three others
+  random_mutants.py BUILD --recorded FILE     only such as a result file of --result says were caught
+  random_mutants.py BUILD --only 'KEY'        one again, by the key that the report prints, with the checker's report
+A mutant is one edit of a synchronising statement (mutant_operators.py) in a kernel whose code contains that statement.
+`warpwright check` compiles the kernel with the edited header, runs it under up to 200 schedules, and ends at the first
+finding. Draws that do not compile, that change no machine code, or whose statement no thread of the kernel reaches are
+repeated and counted. reviewed_mutants.py says which of the mutants that nothing catches are no errors, and why the
+others are missed. The exit status is 0 if at least 95 % of the others are caught and every miss is reviewed."""
+import argparse
+import collections
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import mutant_operators
+import mutation
+from kernel_families import FAMILIES
+from reviewed_mutants import REVIEWED
+
+WEIGHTS = {"drop": 5, "count": 3, "swap": 3, "scope": 1, "reset": 1, "trust": 1}  # how often an operator is tried
+FIRST = 8  # schedules of the first campaign; most mutants need no second
+Base = collections.namedtuple("Base", "lines code problem")  # {header: lines}; digest of the code; why there is none
+Outcome = collections.namedtuple("Outcome", "verdict rules schedules said seconds")
+# verdicts: caught, missed, not compiled, same code, not reached
+
+
+def key_of(family, edit):
+    change = hashlib.sha256(f"{edit.detail} {edit.new}".encode()).hexdigest()[:4]
+    return f"{family} | {edit.header}:{edit.line} {edit.operator} {change}"
+
+
+def lines_of(objects):
+    """{header: the lines that have machine code, or whose calls were inlined}"""
+    found = collections.defaultdict(set)
+    for path in objects:
+        header = None
+        for line in dwarf(path, "decodedline").splitlines():
+            match = re.match(r"(?:CU: )?(?:.*/)?warpwright-source/warpwright/(\S+):", line)
+            if line.endswith(":") or match:
+                header = match.group(1) if match else None
+            elif header and (row := re.match(r"\S+\s+(\d+)\s+0x", line)):
+                found[header].add(int(row.group(1)))
+        folders, files = tables(dwarf(path, "rawline"))
+        calls = re.findall(r"DW_AT_call_file\s*:.*?(\d+)\n.*DW_AT_call_line\s*:.*?(\d+)\n", dwarf(path, "info"))
+        for file, line in set(calls):
+            folder, name = files.get(int(file), (0, ""))
+            match = re.search(r"warpwright-source/warpwright/(.*)", f"{folders.get(folder, '')}/{name}")
+            if match:
+                found[match.group(1)].add(int(line))
+    return found
+
+
+def dwarf(path, kind):
+    return subprocess.run(["objdump", f"--dwarf={kind}", "-w", str(path)], capture_output=True, text=True, check=False).stdout
+
+
+def tables(text):
+    """The folders and the files (folder, name) of a line table, by number."""
+    folders, files, at = {}, {}, None
+    for line in text.splitlines():
+        if "Table (offset" in line:
+            at = folders if "Directory" in line else files
+        row = re.match(r"\s*(\d+)\s+(?:(?:\(\w+\)\s*)?(\d+)\s+)?\(.*\): (\S+)$", line)
+        if row and at is not None:
+            at[int(row.group(1))] = row.group(3) if at is folders else (int(row.group(2) or 0), row.group(3))
+    return folders, files
+
+
+def digest_of(objects):
+    """A digest of the code and its relocations, debug information excluded."""
+    digests = []
+    for path in objects:
+        with tempfile.NamedTemporaryFile() as stripped:
+            subprocess.run(["objcopy", "--strip-debug", str(path), stripped.name], check=False)
+            digests.append(hashlib.sha256(pathlib.Path(stripped.name).read_bytes()).hexdigest())
+    return hashlib.sha256("".join(sorted(digests)).encode()).hexdigest()
+
+
+class Campaigns:
+    """Runs the families' kernels with edited headers."""
+
+    def __init__(self, arguments):
+        self.program = arguments.build / "bin" / "warpwright"
+        self.source, self.compiler = arguments.source, arguments.compiler
+        self.schedules, self.seed, self.math = arguments.schedules, arguments.seed % 1000000, arguments.math
+        self.include = self.source / "include"
+        flags = mutation.run([self.program, "check", "gemm", "--help"], 60, None)[1]
+        self.verify = ["--verify"] if "--verify" in flags else []
+        text = hashlib.sha256(json.dumps([FAMILIES, str(self.compiler)]).encode())
+        for path in sorted(self.include.rglob("*.hpp")):
+            text.update(path.read_bytes())
+        text.update(self.program.read_bytes())
+        self.state = arguments.state / text.hexdigest()[:16]
+        self.state.mkdir(parents=True, exist_ok=True)
+
+    def check(self, family, work, wrapper, schedules, seed, seconds, extra=()):
+        return mutation.check(self.program, FAMILIES[family], work, wrapper, schedules, seed, seconds, extra)
+
+    def base(self, family):
+        """What the family's kernels are without an edit; kept in the state folder."""
+        file = self.state / (re.sub(r"\W+", "_", family) + ".json")
+        if file.exists():
+            known = json.loads(file.read_text())
+            return Base({header: set(lines) for header, lines in known["lines"].items()}, known["code"], "")
+        with tempfile.TemporaryDirectory() as folder:
+            work = pathlib.Path(folder)
+            keep, same = work / "objects", work / "include"
+            keep.mkdir(), same.mkdir()
+            wrapper = mutation.write_wrapper(work, self.compiler, same, keep, "-g2")  # which calls were inlined
+            status, report = self.check(family, work, wrapper, 2, 0, 60)
+            objects = sorted(keep.iterdir())
+            if status != 0 or not objects:
+                return Base({}, "", f"{family}: without an edit the checker says {json.dumps(report)[:600]}")
+            lines, code = lines_of(objects), digest_of(objects)
+        partial = file.with_suffix(f".{os.getpid()}")
+        partial.write_text(json.dumps({"lines": {header: sorted(of) for header, of in lines.items()}, "code": code}))
+        partial.replace(file)
+        return Base(lines, code, "")
+
+    def headers_with(self, work, edit, new):
+        folder = work / "include"
+        path = folder / "warpwright" / edit.header
+        path.parent.mkdir(parents=True)
+        text = (self.include / "warpwright" / edit.header).read_text()
+        path.write_text(text[:edit.start] + new + text[edit.end:])
+        return folder
+
+    def run(self, family, edit, base):
+        begin = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            work = pathlib.Path(folder)
+            keep = work / "objects"
+            keep.mkdir()
+            wrapper = mutation.write_wrapper(work, self.compiler, self.headers_with(work, edit, edit.new), keep)
+            outcome, done = None, 0
+            for schedules, seconds in ((min(FIRST, self.schedules), 60), (self.schedules - FIRST, 240)):
+                if schedules <= 0:
+                    continue
+                status, report = self.check(family, work, wrapper, schedules, self.seed + done, seconds,
+                                            self.math + self.verify)
+                if done == 0 and digest_of(sorted(keep.iterdir())) == base.code:
+                    outcome = "same code", [], 0, ""
+                    break
+                done += schedules
+                outcome = self.judge(status, report, done)
+                if outcome[0] != "missed":
+                    break
+        if outcome[0] == "missed" and not self.is_reached(family, edit):
+            outcome = "not reached", [], 0, ""
+        return Outcome(*outcome, time.monotonic() - begin)
+
+    def judge(self, status, report, done):
+        if status == 0:
+            return "missed", [], done, ""
+        findings = report.get("findings", [])
+        why = report.get("why_incomplete") or report.get("why") or report.get("error", {}).get("message", "") or str(status)
+        if status == 1 and findings:
+            return "caught", sorted({one["rule"] for one in findings}), done, json.dumps(findings, indent=1)
+        if "could not make the emulator module" in json.dumps(report):
+            return "not compiled", [], 0, why
+        if status == 4 and not re.search(r"no time|time is up|as many schedules", why):
+            return "caught", [f"incomplete ({' '.join(why.split())[:60]})"], done, why
+        return "missed", [], done, f"status {status}: {why}"
+
+    def is_reached(self, family, edit):
+        """Whether a thread gets to the statement: it stops there instead."""
+        new = mutant_operators.probe(edit)
+        if new is None:
+            return True
+        with tempfile.TemporaryDirectory() as folder:
+            work = pathlib.Path(folder)
+            wrapper = mutation.write_wrapper(work, self.compiler, self.headers_with(work, edit, new))
+            return self.check(family, work, wrapper, 4, self.seed, 60)[0] != 0
+
+
+def present(edit, base):
+    lines = base.lines.get(edit.header, ())
+    return edit.constant or any(line in lines for line in range(edit.first, edit.last + 1))
+
+
+def draw(rng, edits, taken):
+    """One of the edits that is not yet taken; None when none is left."""
+    left = collections.defaultdict(list)
+    for edit in edits:
+        if edit not in taken:
+            left[edit.operator].append(edit)
+    if not left:
+        return None
+    operators = sorted(left)
+    operator, = rng.choices(operators, [WEIGHTS[one] for one in operators])
+    return rng.choice(left[operator])
+
+
+def report_line(family, edit, outcome):
+    said = {"caught": f"caught by {', '.join(outcome.rules)}"}.get(outcome.verdict, outcome.verdict)
+    if outcome.verdict == "missed" and (review := review_of(edit)):
+        said = f"{review[0]}: {review[1]}"
+    elif outcome.verdict == "missed":
+        said = f"MISSED in {outcome.schedules} schedules {outcome.said}"
+    return f"{key_of(family, edit)}\n    {edit.operator} ({edit.kind}): {edit.detail}\n    {said} [{outcome.seconds:.0f} s]"
+
+
+def review_of(edit):
+    return REVIEWED.get((edit.header, edit.operator, edit.detail))
+
+
+def draw_all(arguments, campaigns, pool):
+    """[(family, edit, outcome)] of the slots, and how many draws of each other verdict were repeated."""
+    edits = mutant_operators.all_edits(campaigns.include)
+    rng = random.Random(arguments.seed)
+    if arguments.recorded:
+        return draw_recorded(arguments, campaigns, pool, edits, rng)
+    names = [name for name in FAMILIES if re.search(arguments.family, name)]
+    rng.shuffle(names)
+    slots = [names[i % len(names)] for i in range(arguments.count)]
+    used = sorted(set(slots))
+    bases = dict(zip(used, pool.map(campaigns.base, used)))
+    for base in bases.values():
+        if base.problem:
+            sys.exit(base.problem)
+    available = {name: [edit for edit in edits if present(edit, base)] for name, base in bases.items()}
+    taken, repeated, results = set(), collections.Counter(), [None] * len(slots)
+    while None in results:
+        jobs = []
+        for i, slot in enumerate(results):
+            if slot is not None:
+                continue
+            for family in (slots[i], *rng.sample(used, len(used))):  # another family where one has no edit left
+                edit = draw(rng, available[family], taken)
+                if edit:
+                    break
+            if edit is None:
+                sys.exit(f"--count: expected fewer mutants than edits of the chosen families, got {arguments.count}")
+            taken.add(edit)
+            jobs.append((i, family, edit))
+        outcomes = pool.map(lambda job: campaigns.run(job[1], job[2], bases[job[1]]), jobs)
+        for (i, family, edit), outcome in zip(jobs, outcomes):
+            if outcome.verdict in ("caught", "missed"):
+                results[i] = family, edit, outcome
+                print(report_line(family, edit, outcome), flush=True)
+            else:
+                repeated[outcome.verdict] += 1
+    return results, repeated, len(edits)
+
+
+def draw_recorded(arguments, campaigns, pool, edits, rng):
+    """Recorded mutants that were caught, if the headers still have their statements."""
+    known = {(edit.header, edit.operator, edit.detail): edit for edit in edits}
+    caught = [row for row in json.loads(arguments.recorded.read_text())["mutants"] if row["verdict"] == "caught"]
+    rows = [(row["family"], edit) for row in caught if (edit := known.get((row["header"], row["operator"], row["edit"])))]
+    print(f"{len(rows)} of {len(caught)} recorded mutants still have their statement")
+    chosen = rng.sample(rows, min(arguments.count, len(rows)))
+    outcomes = pool.map(lambda job: campaigns.run(*job, Base({}, "", "")), chosen)
+    results = [(family, edit, outcome) for (family, edit), outcome in zip(chosen, outcomes)]
+    for row in results:
+        print(report_line(*row), flush=True)
+    return results, collections.Counter(), len(edits)
+
+
+def again(arguments, campaigns):
+    found = [(family, edit) for edit in mutant_operators.all_edits(campaigns.include) for family in FAMILIES
+             if key_of(family, edit) == arguments.only]
+    for family, edit in found[:1]:
+        base = campaigns.base(family)
+        if base.problem:
+            sys.exit(base.problem)
+        outcome = campaigns.run(family, edit, base)
+        print(f"--- {edit.header}:{edit.line}\n-{edit.old}\n+{edit.new}")
+        print(outcome.said, report_line(family, edit, outcome), f"warpwright check {FAMILIES[family]}", sep="\n")
+        return 0 if outcome.verdict == "caught" else 1
+    sys.exit(f"no mutant has the key {arguments.only!r}")
+
+
+def write_result(file, arguments, results, repeated, population, summary):
+    rows = [{"family": family, "header": edit.header, "line": edit.line, "operator": edit.operator, "edit": edit.detail,
+             "verdict": (review_of(edit) or ["missed"])[0] if outcome.verdict == "missed" else "caught",
+             "by": outcome.rules, "schedules": outcome.schedules,
+             **({"argument": review_of(edit)[1]} if outcome.verdict == "missed" and review_of(edit) else {})}
+            for family, edit, outcome in results]
+    file.write_text(json.dumps({"command": f"tests/check/random_mutants.py BUILD --count {arguments.count} --seed "
+                                           f"{arguments.seed} --schedules {arguments.schedules}",
+                                "summary": summary, "population": population, "families": len(FAMILIES),
+                                "repeated": dict(repeated), "mutants": rows}, indent=1) + "\n")
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=pathlib.Path, help="build folder, or one with bin/warpwright")
+    parser.add_argument("--source", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
+    parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--seed", type=lambda text: int(text, 0), default=1)
+    parser.add_argument("--recorded", type=pathlib.Path, help="JSON file written by --result")
+    parser.add_argument("--schedules", type=int, default=200)
+    parser.add_argument("--family", default="", help="regular expression on the families' names")
+    parser.add_argument("--only", help="key of one mutant")
+    parser.add_argument("--math", choices=("on", "off"), default="on", help="off: no products, no values")
+    parser.add_argument("--compiler", default="g++")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--state", type=pathlib.Path, help="keeps what was compiled without an edit (default BUILD/mutants)")
+    parser.add_argument("--result", type=pathlib.Path, help="JSON file to write")
+    arguments = parser.parse_args()
+    arguments.build = arguments.build.resolve()
+    arguments.state = arguments.state or arguments.build / "mutants"
+    arguments.math = ["--math", arguments.math]
+    if not shutil.which(arguments.compiler):
+        parser.error(f"--compiler: expected a C++ compiler, got {arguments.compiler}")
+    return arguments
+
+
+def main():
+    arguments = parse()
+    campaigns = Campaigns(arguments)
+    if arguments.only:
+        return again(arguments, campaigns)
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        results, repeated, population = draw_all(arguments, campaigns, pool)
+    caught = sum(outcome.verdict == "caught" for _, _, outcome in results)
+    missed = [edit for _, edit, outcome in results if outcome.verdict == "missed"]
+    reviews = [(review_of(edit) or ("not reviewed",))[0] for edit in missed]
+    errors = len(results) - reviews.count("equivalent")
+    unreviewed = reviews.count("not reviewed")
+    summary = (f"{caught} of {errors} errors caught ({100 * caught / max(errors, 1):.1f} %), {reviews.count('equivalent')} "
+               f"mutants are no errors, {unreviewed} misses are not reviewed; seed {arguments.seed}")
+    print("repeated draws:", ", ".join(f"{count} {verdict}" for verdict, count in sorted(repeated.items())) or "none")
+    print(summary)
+    if arguments.result:
+        write_result(arguments.result, arguments, results, repeated, population, summary)
+    return 1 if unreviewed or caught < 0.95 * errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
