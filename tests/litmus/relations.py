@@ -174,9 +174,14 @@ class Execution:
         x, y = self.events[a], self.events[b]
         if x.kind == "R" and "read-before-async-write" not in self.strict:
             return True
-        space = "shared" if re.match(r"s\d\.", x.place) else "global"
+        own = re.match(r"s(\d)\.", x.place)
         for fence in self.choice.present:
-            if self.events[fence].kind != "proxy" or self.events[fence].space not in ("both", space):
+            f = self.events[fence]
+            if f.kind != "proxy":
+                continue
+            covers = f.space == "both" or (f.space == "shared" and own is not None and int(own.group(1)) == f.cta) or \
+                (f.space == "global" and own is None) or (x.kind == "R" and own is None)  # the last: assumption 5
+            if not covers:
                 continue
             on_the_way = self.po(a, fence) if "reader-side-fence" in self.strict else self.base_order(a, fence)
             if on_the_way and self.base_order(fence, b):

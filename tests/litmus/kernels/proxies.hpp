@@ -92,6 +92,27 @@ LITMUS(write_then_tma_store_mbarrier) {
   P(0, 32) arch::mbarrier::wait(M(0), 0), store_tile(p), arch::tma::wait<0>();
 }
 
+// litmus remote_write_then_tma_store: clean; ptx 8.6, fence.proxy.async; grid=2 cluster=2
+//   P0 cta 0: st s1.t 1; fence.proxy.async; cluster.arrive 0; cluster.wait 0
+//   P1 cta 1: cluster.arrive 0; cluster.wait 0; tma.store t s1.t; wait_group
+LITMUS(remote_write_then_tma_store) {
+  start();
+  P(0, 0) rst(arch::cluster::map(T(), 1), 1), arch::fence::proxy_async();
+  meet();
+  P(1, 0) store_tile(p), arch::tma::wait<0>();
+}
+
+// litmus remote_write_then_tma_store_cta_fence: proxy-fence; ptx 8.6, fence.proxy.async; grid=2 cluster=2
+//   P0 cta 0: st s1.t 1; fence.proxy.async.shared; cluster.arrive 0; cluster.wait 0
+//   P1 cta 1: cluster.arrive 0; cluster.wait 0; tma.store t s1.t; wait_group
+//   note: .shared::cta covers the shared memory of its own CTA
+LITMUS(remote_write_then_tma_store_cta_fence) {
+  start();
+  P(0, 0) rst(arch::cluster::map(T(), 1), 1), arch::fence::proxy_async_shared();
+  meet();
+  P(1, 0) store_tile(p), arch::tma::wait<0>();
+}
+
 // --- generic write, then an asynchronous read: wgmma ---------------------------------------------------------------
 
 // litmus write_then_wgmma: clean; ptx 8.6, wgmma async proxy; threads=128
@@ -325,6 +346,27 @@ LITMUS(ring_read_one_lane_fences) {
 LITMUS(global_read_then_tma_store) {
   start();
   P(0, 0) ld(p.tile), arch::fence::proxy_async();
+  bar();
+  P(0, 32) store_tile(p), arch::tma::wait<0>();
+}
+
+// litmus global_read_then_tma_store_shared_fence: clean; ptx 8.6, fence.proxy.async
+//   P0 cta 0: ld t; fence.proxy.async.shared; bar.sync 0
+//   P1 cta 0: bar.sync 0; tma.store t s0.t; wait_group
+//   note: assumption 5
+LITMUS(global_read_then_tma_store_shared_fence) {
+  start();
+  P(0, 0) ld(p.tile), arch::fence::proxy_async_shared();
+  bar();
+  P(0, 32) store_tile(p), arch::tma::wait<0>();
+}
+
+// litmus global_read_then_tma_store_no_fence: proxy-fence; strict read-before-async-write; ptx 8.6, 8.9.5
+//   P0 cta 0: ld t; bar.sync 0
+//   P1 cta 0: bar.sync 0; tma.store t s0.t; wait_group
+LITMUS(global_read_then_tma_store_no_fence) {
+  start();
+  P(0, 0) ld(p.tile);
   bar();
   P(0, 32) store_tile(p), arch::tma::wait<0>();
 }
