@@ -37,8 +37,8 @@ class Choice:
 
 
 class Execution:
-    """The relations of one choice. `wide`: as if every scope were .sys and every overlap complete; `one_proxy`: as if
-    all accesses used the generic proxy."""
+    """The relations of one choice. `wide`: as if every scope were .sys and every overlap complete.
+    `one_proxy`: as if all accesses used the generic proxy."""
 
     def __init__(self, program: Program, choice: Choice, strict: FrozenSet[str], wide: bool = False,
                  one_proxy: bool = False) -> None:
