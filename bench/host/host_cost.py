@@ -9,6 +9,7 @@ Enqueues without waiting and reports the median over rounds, in random order, of
   plan       warpwright.Plan.run of the same
   torch      warpwright.torch.gemm, the traceable form
   scaled_mm  torch._scaled_mm (per tensor); deep_gemm: DeepGEMM's fp8_gemm_nt, if it is installed
+instructions.py beside it counts what this library adds, without a GPU.
 Needs torch, a GPU, g++, and the C interface: --include and --library name its folders (default: those of this checkout).
 """
 import argparse

@@ -25,16 +25,32 @@ struct Target {
   bool epilogue = false;
 };
 
+/// What two tensors of one form have in common besides their extents: device, number of dimensions, element type. They
+/// are compared as the two words that they are in a DLTensor.
+struct Form {
+  std::uint64_t device = 0, rank_and_type = 0;
+  static_assert(offsetof(DLTensor, ndim) == offsetof(DLTensor, device) + 8 && sizeof(DLDevice) == 8);
+  static_assert(offsetof(DLTensor, dtype) == offsetof(DLTensor, ndim) + 4 && sizeof(DLDataType) == 4);
+
+  Form() = default;
+  explicit Form(const DLTensor& tensor) {
+    std::memcpy(&device, &tensor.device, sizeof device);
+    std::memcpy(&rank_and_type, &tensor.ndim, sizeof rank_and_type);
+  }
+  bool operator==(const Form& other) const {
+    return ((device ^ other.device) | (rank_and_type ^ other.rank_and_type)) == 0;
+  }
+};
+
 struct Known {
   Kind kind = Kind::same_object;
   std::uint8_t slot = 0;  // of a scalar
   Target target;
-  PyObject* object = nullptr;  // owned; tensors: their type
-  std::int64_t integer = 0;
-  DLDevice device{};
-  DLDataType type{};
   int rank = 0;
+  Form form;
   std::int64_t shape[kMaxRank] = {}, stride[kMaxRank] = {};
+  PyObject* object = nullptr;  // owned; null for tensors
+  std::int64_t integer = 0;
 };
 
 /// The arguments of a call, of which the tensors were asked for their memory. Asking may run code of the caller's, so
@@ -56,7 +72,8 @@ struct Presented {
       if (api->dltensor_from_py_object_no_sync(args[i], &tensor[i]) != 0) return PyErr_Clear(), false;
       if (tensor[i].ndim > kMaxRank || (tensor[i].ndim > 0 && tensor[i].strides == nullptr)) return false;
       const DLTensor& t = tensor[i];
-      if (t.dtype.code == kDLFloat &&
+      // The first condition is a part of may_be_negated(): nearly every address is a multiple of two elements.
+      if (t.dtype.code == kDLFloat && (reinterpret_cast<std::uintptr_t>(data(i)) & (t.dtype.bits / 8u)) != 0 &&
           may_be_negated(reinterpret_cast<std::uintptr_t>(data(i)), t.dtype.bits / 8, t.ndim, t.shape, t.strides) &&
           is_negated(args[i]))
         return false;
@@ -79,13 +96,10 @@ bool same_names(PyObject* one, PyObject* other) {
 }
 
 bool same_tensor(const Known& known, const DLTensor& t) {
-  if (t.ndim != known.rank || t.device.device_type != known.device.device_type ||
-      t.device.device_id != known.device.device_id || t.dtype.code != known.type.code ||
-      t.dtype.bits != known.type.bits || t.dtype.lanes != known.type.lanes)
-    return false;
-  for (int i = 0; i < known.rank; ++i)
-    if (t.shape[i] != known.shape[i] || t.strides[i] != known.stride[i]) return false;
-  return true;
+  if (!(Form(t) == known.form)) return false;
+  std::int64_t other = 0;
+  for (int i = 0; i < known.rank; ++i) other |= (t.shape[i] ^ known.shape[i]) | (t.strides[i] ^ known.stride[i]);
+  return other == 0;
 }
 
 }  // namespace
@@ -94,11 +108,13 @@ struct RepeatedCall {
   PlanObject* plan = nullptr;  // owned, except by the plan that remembers the call itself
   bool owns_plan = false;
   Entry entry = Entry::gemm;
-  std::int8_t out = -1;    // which argument is returned
-  std::int8_t writes = 0;  // how many arguments are written, and which
+  std::int8_t out = -1;     // which argument is returned
+  std::int8_t stream = -1;  // which argument is a stream; -1: none
+  std::int8_t writes = 0;   // how many arguments are written, and which
   std::int8_t written[kMost] = {};
   PyObject* names = nullptr;  // owned
   Py_ssize_t count;
+  std::uint32_t tensors = 0;  // as Presented::tensors
   Place place;
   Operands operands;
   std::unique_ptr<Known[]> known;
@@ -113,21 +129,13 @@ struct RepeatedCall {
     if (owns_plan) Py_XDECREF(reinterpret_cast<PyObject*>(plan));
   }
 
-  bool matches(const Presented& call, Entry of) const {
-    if (of != entry || call.count != count || !same_names(call.names, names)) return false;
-    for (Py_ssize_t i = 0; i < count; ++i)
-      if (!same(known[i], call, i)) return false;
-    return true;
-  }
-
-  /// Puts the addresses and scalars of `call` into copies of the operands.
-  void fill(const Presented& call, Operands& to, ww_epilogue_operands& to_epilogue) const;
+  /// Returns whether `call` is like this one. Puts its addresses and scalars into `to`, a copy of the operands, and
+  /// into `to_epilogue`.
+  bool match(const Presented& call, Entry of, Operands& to, ww_epilogue_operands& to_epilogue) const;
 
  private:
-  static bool same(const Known& known, const Presented& call, Py_ssize_t i) {
-    PyObject* const object = call.args[i];
+  static bool same(const Known& known, PyObject* object) {
     switch (known.kind) {
-      case Kind::tensor: return call.is_tensor(i) && same_tensor(known, call.tensor[i]);
       case Kind::text:
         if (object == known.object) return true;
         return Py_TYPE(object) == &PyUnicode_Type && PyUnicode_Compare(object, known.object) == 0;
@@ -137,29 +145,33 @@ struct RepeatedCall {
         return PyLong_AsLongLongAndOverflow(object, &overflow) == known.integer && overflow == 0;
       }
       case Kind::scalar: return Py_TYPE(object) == &PyFloat_Type;
-      case Kind::stream: return !call.is_tensor(i) && object != Py_None;
-      case Kind::same_object: return object == known.object;
+      case Kind::stream: return object != Py_None;
+      default: return object == known.object;
     }
-    return false;
   }
 };
 
-void RepeatedCall::fill(const Presented& call, Operands& to, ww_epilogue_operands& to_epilogue) const {
-  to = operands;
+bool RepeatedCall::match(const Presented& call, Entry of, Operands& to, ww_epilogue_operands& to_epilogue) const {
+  if (of != entry || call.count != count || call.tensors != tensors || !same_names(call.names, names)) return false;
   if (epilogue) {
     to_epilogue = *epilogue;
     to.set_epilogue(plan->request->operation, &to_epilogue);
   }
   for (Py_ssize_t i = 0; i < count; ++i) {
     const Known& argument = known[i];
-    if (argument.kind == Kind::tensor) {
-      void* const base = argument.target.epilogue ? static_cast<void*>(&to_epilogue) : static_cast<void*>(&to);
+    if (argument.kind == Kind::tensor) [[likely]] {
+      if (!same_tensor(argument, call.tensor[i])) return false;
+      char* const base =
+          argument.target.epilogue ? reinterpret_cast<char*>(&to_epilogue) : reinterpret_cast<char*>(&to);
       char* const data = call.data(i);
-      std::memcpy(static_cast<char*>(base) + argument.target.offset, &data, sizeof data);
-    } else if (argument.kind == Kind::scalar) {
-      to_epilogue.scalar[argument.slot] = static_cast<float>(PyFloat_AsDouble(call.args[i]));
+      std::memcpy(base + argument.target.offset, &data, sizeof data);
+      continue;
     }
+    if (!same(argument, call.args[i])) return false;
+    if (argument.kind == Kind::scalar)
+      to_epilogue.scalar[argument.slot] = static_cast<float>(PyFloat_AsDouble(call.args[i]));
   }
+  return true;
 }
 
 namespace {
@@ -245,7 +257,7 @@ bool know(const Work& work, const Presented& call, Py_ssize_t i, Argument argume
   if (call.is_tensor(i)) {
     const DLTensor& t = call.tensor[i];
     known.kind = Kind::tensor;
-    known.device = t.device, known.type = t.dtype, known.rank = t.ndim;
+    known.form = Form(t), known.rank = t.ndim;
     for (int j = 0; j < t.ndim; ++j) known.shape[j] = t.shape[j], known.stride[j] = t.strides[j];
     return find_target(work, argument, call.data(i), known.target);
   }
@@ -279,25 +291,22 @@ bool repeat_call(Entry entry, PlanObject* self, PyObject* const* args, Py_ssize_
   call.args = args, call.count = count, call.names = names;
   if (!call.read()) return false;
   const RepeatedCall* const known = self != nullptr ? self->call : table[place_of(entry, call)];
-  if (known == nullptr || !known->matches(call, entry)) return false;
-  Operands operands;
+  if (known == nullptr) return false;
+  Operands operands(known->operands);
   ww_epilogue_operands epilogue;
-  known->fill(call, operands, epilogue);
+  if (!known->match(call, entry, operands, epilogue)) return false;
   // From here on code of the caller's may run and drop what is remembered.
   PlanObject* const plan = known->plan;
   const Ref owned = Ref::borrowed(reinterpret_cast<PyObject*>(plan));
-  const Ref returned = Ref::borrowed(args[known->out]);
+  Ref returned = Ref::borrowed(args[known->out]);
+  PyObject* const stream_object = known->stream < 0 ? nullptr : args[known->stream];
   PyObject* written[kMost];
   const int writes = known->writes;
   for (int i = 0; i < writes; ++i) written[i] = args[known->written[i]];
-  PyObject* stream_object = nullptr;
-  for (Py_ssize_t i = 2; i < count; ++i)
-    if (known->known[i].kind == Kind::stream) stream_object = args[i];
   void* stream = nullptr;
-  result = nullptr;
-  if (read_stream(stream_object, known->place, args[0], stream) && run_plan(plan, operands, stream) &&
-      note_writes(written, writes))
-    result = Ref::borrowed(returned.get()).release();
+  const bool done = read_stream(stream_object, known->place, args[0], stream) && run_plan(plan, operands, stream) &&
+                    note_writes(written, writes);
+  result = done ? returned.release() : nullptr;
   return true;
 }
 
@@ -314,11 +323,13 @@ void remember_call(Entry entry, PlanObject* self, PyObject* const* args, Py_ssiz
   if (made->owns_plan) Py_INCREF(reinterpret_cast<PyObject*>(plan));
   made->names = names != nullptr ? Ref::borrowed(names).release() : nullptr;
   made->operands = work.operands;
+  made->tensors = call.tensors;
   if (work.epilogue) made->epilogue = std::make_unique<ww_epilogue_operands>(work.epilogue->operands);
   for (Py_ssize_t i = 0; i < count; ++i) {
     const Argument argument = argument_at(entry, names, i, positional);
     if (argument == Argument::count || !know(work, call, i, argument, made->known[i])) return;
     if (argument == Argument::out) made->out = static_cast<std::int8_t>(i);
+    if (made->known[i].kind == Kind::stream) made->stream = static_cast<std::int8_t>(i);
     if (call.is_tensor(i) && is_written(entry, argument)) made->written[made->writes++] = static_cast<std::int8_t>(i);
   }
   if (made->out < 0) return;
