@@ -71,6 +71,7 @@ Checker::Actor Checker::actor_of(Thread& thread, u32 access, bool write, bool ge
   actor.kind = record.kind;
   actor.ordering = {record.order, record.scope};
   actor.self = thread.check_slot;
+  actor.issuer = &self;
   actor.self_epoch = self.epoch;
   actor.self_visible = self.visible;
   actor.self_visible_global = self.visible_global;
@@ -126,8 +127,8 @@ bool Checker::released_by_arrival(const AccessRecord& old, bool old_write, const
   if (!old.generic) return context_->launch.cluster > 1;
   if (ctas_of_slots_[old.thread] == actor.cta) return false;
   if (!old_write) return (strict_ & kRemoteReleaseOfReads) == 0;
-  if (actor.self == ~0u) return false;
-  const ClockRef& released = threads_[actor.self].released_afar;
+  if (!actor.issuer) return false;
+  const ClockRef& released = actor.issuer->released_afar;
   return released && released->s.at(old.slot) >= old.epoch;
 }
 
@@ -399,6 +400,7 @@ void Checker::engine_access(Cta& cta, const EngineAccess& access, const u32* gra
   record.from = thread.call;
   Actor actor = actor_of(thread, new_access(record), access.write, false);
   actor.space = cta.check_index;
+  actor.issuer = nullptr;
   actor.self = ~0u;  // all issuers must know; one thread's own program order does not suffice
   actor.clocks = access.issuers.data();
   actor.clock_count = static_cast<u32>(access.issuers.size());

@@ -46,7 +46,7 @@ void Checker::start_launch(const LaunchContext& context) {
 }
 
 void Checker::reset() {
-  threads_.clear();
+  names_.clear();
   ctas_of_slots_.clear();
   clusters_.clear();
   for (auto& cta : ctas_) cta->exits = {};
@@ -81,6 +81,7 @@ void Checker::start_cluster(Cluster& cluster) {
     if (state.shadow.empty() && !idle_memory_.empty()) {
       state.shadow = std::move(idle_memory_.back().shadow);
       state.overflow = std::move(idle_memory_.back().overflow);
+      state.threads = std::move(idle_memory_.back().threads);
       idle_memory_.pop_back();
     } else if (state.shadow.empty()) {
       ++memories_;
@@ -96,12 +97,16 @@ void Checker::start_cluster(Cluster& cluster) {
     state.unwaited = state.waited = {};
     const u32 count = static_cast<u32>(cta->threads.size());
     const u32 first = new_agents(count);
+    if (state.threads.size() != count) state.threads = std::vector<ThreadState>(count);
     for (u32 i = 0; i < count; ++i) {
+      ThreadState& thread = state.threads[i] = ThreadState{};
+      thread.cta = cta->check_index;
+      thread.index = i;
+      thread.cluster = cluster.check_index;
+      names_[first + i] = {cta->check_index, i, {}};
+      ctas_of_slots_[first + i] = cta->check_index;
       cta->threads[i].check_slot = first + i;
-      cta->threads[i].check_state = &threads_[first + i];
-      threads_[first + i].cta = ctas_of_slots_[first + i] = cta->check_index;
-      threads_[first + i].index = i;
-      threads_[first + i].cluster = cluster.check_index;
+      cta->threads[i].check_state = &thread;
     }
     for (const auto& engine : cta->warpgroups) engine->start_check(*this);
     if (cta->engine) cta->engine->start_check(*this);
@@ -114,7 +119,8 @@ void Checker::end_cluster(Cluster& cluster) {
   for (const auto& cta : cluster.ctas) {
     CtaState& state = *ctas_[cta->check_index];
     state.foreign.clear();
-    idle_memory_.push_back({std::exchange(state.shadow, {}), std::exchange(state.overflow, {})});
+    idle_memory_.push_back(
+        {std::exchange(state.shadow, {}), std::exchange(state.overflow, {}), std::exchange(state.threads, {})});
   }
 }
 

@@ -20,7 +20,6 @@
 #include "emu/check/clock.hpp"
 #include "emu/check/locations.hpp"
 #include "emu/check/shadow.hpp"
-#include "emu/check/slots.hpp"
 #include "emu/check/traffic.hpp"
 #include "emu/cta.hpp"
 #include "emu/operation.hpp"
@@ -50,7 +49,7 @@ class Checker {
   /// Notes that all threads and operations of a cluster have ended. Its memory is used for others.
   void end_cluster(Cluster& cluster);
   void thread_exits(Thread& thread);
-  void has_role(const Thread& thread) { state(thread).role = thread.role; }
+  void has_role(const Thread& thread) { names_[thread.check_slot].role = thread.role; }
   CheckResult take_result();
   /// Returns the largest number of CTAs that it has held at once.
   u32 largest() const { return memories_; }
@@ -120,7 +119,7 @@ class Checker {
   // For the rules of a machine's own engines, which keep their state themselves.
   /// Adds `count` agents with consecutive numbers: each is known up to an epoch of its own.
   u32 new_agents(u32 count) {
-    threads_.resize(agents_ + count);
+    names_.resize(agents_ + count);
     ctas_of_slots_.resize(agents_ + count, 0);
     return std::exchange(agents_, agents_ + count);
   }
@@ -190,6 +189,10 @@ class Checker {
     u32 cluster_round = 0, cluster_rounds = 0;  // that it arrived at last; that it has passed
     u32 waits = 0;                              // blocking waits since its warp was last known to be converged
     u32 cta = 0, index = 0, cluster = 0;
+  };
+  /// What reports say of a thread, also after its end.
+  struct ThreadName {
+    u32 cta = 0, index = 0;
     RoleName role;
   };
   struct WarpState {
@@ -210,6 +213,7 @@ class Checker {
     ClockRef unwaited, waited;           // the knowledge of the last thread that waited, before and after
     std::vector<Granule> shadow;
     Overflow overflow;
+    std::vector<ThreadState> threads;
     Rounds named[16];
     std::vector<WarpState> warps;
     std::vector<u32> barriers;   // live, numbers in barriers_
@@ -241,7 +245,8 @@ class Checker {
     u32 slot = 0;  // kind and ordering too: of the access
     Access kind{};
     arch::Ordering ordering;
-    u32 self = ~0u;  // slot of the thread whose program order applies
+    u32 self = ~0u;                       // slot of the thread whose program order applies
+    const ThreadState* issuer = nullptr;  // its state; null if several issue the access together
     u32 self_epoch = 0, self_visible = 0, self_visible_global = 0;
     u32 space = ~0u;  // the CTA whose shared memory it touches; kSharedSpaceOfNobody for global memory
     u32 cta = 0;
@@ -339,8 +344,8 @@ class Checker {
 
   const LaunchContext* context_ = nullptr;
   ClockPool pool_;
-  Slots<ThreadState> threads_;      // by slot; slots that belong to other agents are unused
-  std::vector<u32> ctas_of_slots_;  // separate from threads_, so that it stays in caches
+  std::vector<ThreadName> names_;   // by slot; those of other agents are unused
+  std::vector<u32> ctas_of_slots_;  // separate, so that it stays in caches
   std::vector<std::unique_ptr<CtaState>> ctas_;
   std::vector<ClusterState> clusters_;
   std::deque<BarrierState> barriers_;
@@ -359,6 +364,7 @@ class Checker {
   struct Memory {
     std::vector<Granule> shadow;
     Overflow overflow;
+    std::vector<ThreadState> threads;
   };
   std::vector<Memory> idle_memory_;  // of CTAs that have ended
   u32 memories_ = 0;

@@ -49,7 +49,7 @@ void Checker::tma_early(Thread& thread, u32 range, bool write, arch::Site site) 
 void Checker::complete_early_accesses() {
   for (const EarlyAccess& access : early_accesses_) {
     Finding& finding = findings_[access.finding];
-    const PdlWait& others = ctas_[threads_[access.thread].cta]->pdl_wait;
+    const PdlWait& others = ctas_[names_[access.thread].cta]->pdl_wait;
     const PdlWait& wait = access.wait.thread != ~0u ? access.wait : others;
     finding.text = "global memory is touched while kernels before this one may still run: ";
     if (wait.thread == ~0u) {

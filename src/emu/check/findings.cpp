@@ -131,7 +131,7 @@ std::string text_of(const Finding& f) {
 }
 
 FindingParty Checker::party(u32 thread, arch::Site site, std::string operation, const void* from) const {
-  const ThreadState& who = threads_[thread];
+  const ThreadName& who = names_[thread];
   FindingParty party;
   party.cta = static_cast<int>(ctas_[who.cta]->index);
   party.warp = static_cast<int>(who.index / kWarpSize);
@@ -179,7 +179,7 @@ std::string Checker::history_of(u32 number) const {
       fmt::format("    mbarrier at offset 0x{:x} of CTA {}\n", barrier.offset, ctas_[barrier.cta]->index);
   for (u32 i = barrier.events > 8 ? barrier.events - 8 : 0; i < barrier.events; ++i) {
     const BarrierEvent& event = barrier.history[i % 8];
-    const ThreadState& who = threads_[event.thread];
+    const ThreadName& who = names_[event.thread];
     text += fmt::format("    phase {}: {} {} ({}; CTA {}, warp {}, lane {})\n", event.phase, event.what, event.amount,
                         short_place(event.site.file ? event.site.file : "", event.site.line), ctas_[who.cta]->index,
                         who.index / kWarpSize, who.index % kWarpSize);
@@ -218,9 +218,8 @@ std::string Checker::strict_rule_of(Order order, const AccessRecord& old, bool o
   };
   if (order == Order::narrow && !old_write && !actor.generic) return named(kRemoteReleaseOfReads);
   if (order != Order::unfenced) return "";
-  const ThreadState* issuer = actor.self == ~0u ? nullptr : &threads_[actor.self];
-  const bool fenced = issuer && issuer->at_proxy_fence && old.slot != actor.self &&
-                      issuer->at_proxy_fence->executed().at(old.slot) >= old.epoch;
+  const bool fenced = actor.issuer && actor.issuer->at_proxy_fence && old.slot != actor.self &&
+                      actor.issuer->at_proxy_fence->executed().at(old.slot) >= old.epoch;
   if (fenced) return named(kReaderSideFence);
   return old_write ? "" : named(kReadBeforeAsyncWrite);
 }

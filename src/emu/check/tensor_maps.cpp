@@ -57,7 +57,7 @@ void Checker::tensor_map_acquired(Thread& thread, u64 address, arch::Site site) 
 
 /// Returns the CTA's acquire that the thread knows of, preferring its own; null when there is none.
 const Checker::MapAcquire* Checker::map_acquire_before(Thread& thread, u64 address) const {
-  const ThreadState& self = threads_[thread.check_slot];
+  const ThreadState& self = *static_cast<const ThreadState*>(thread.check_state);
   const auto found = map_acquires_.find(address);
   if (found == map_acquires_.end()) return nullptr;
   const MapAcquire *own = nullptr, *best = nullptr;
@@ -83,7 +83,7 @@ void Checker::judge_map_write(const AccessRecord& write, const AccessRecord& use
     actor.clocks = &acquire->base;
     actor.clock_count = 1;
     // The copy is one operation of its warp: a lane that executed its part has executed the others.
-    const ThreadState &writer = threads_[write.thread], &acquirer = threads_[acquire->slot];
+    const ThreadName &writer = names_[write.thread], &acquirer = names_[acquire->slot];
     if (writer.cta == acquirer.cta && writer.index / kWarpSize == acquirer.index / kWarpSize &&
         write.slot != acquire->slot)
       return;
