@@ -52,7 +52,7 @@ Stack own_stack() {
 /// Fills the stack below the caller's frame, where the kernel's own variables will be, with kUnsetBits. It does so when
 /// the thread starts, because the kernel needs these lines then.
 [[gnu::noinline, gnu::no_sanitize_address]] void fill_unset() {
-  u32 area[512];  // accumulators and their copies are in the first frames
+  u32 area[2048 / sizeof(u32)];  // accumulators and their copies are in the first frames
   std::fill(std::begin(area), std::end(area), kUnsetBits);
   static void (*volatile give_away)(u32*) = [](u32*) {};
   give_away(area);  // the compiler does not know the function, so that the stores are not dead
