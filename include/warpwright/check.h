@@ -68,6 +68,8 @@ typedef struct ww_check_options {
   int32_t (*stop)(void* context); /* called as often; not 0 ends the campaign with what it has; may be null */
   void* context;                  /* passed to `progress` and `stop` */
   const char *relaxed, *strict;   /* strict rules to switch off or on: "NAME,NAME"; null: none */
+  int32_t launches;               /* of each schedule, in one workspace; 0: the usual number */
+  int32_t verify;                 /* not 0: compare the values of every launch with FP64 */
 } ww_check_options;
 
 /** How the groups of a check lie: counts of rows, or the arrays that the device reads. */

@@ -37,6 +37,9 @@ Result<CheckOptions> to_check_options(const ww_check_options& from) {
   to.traffic = from.traffic != 0;
   to.relaxed = names_in(text_or_empty(from.relaxed));
   to.strict = names_in(text_or_empty(from.strict));
+  WW_CHECK(check_range("check, launches", from.launches, 64));
+  to.launches = from.launches;
+  to.verify = from.verify != 0;
   to.cache_dir = text_or_empty(from.cache_dir);
   to.worker = text_or_empty(from.worker);
   return to;

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMostSchedules = 10'000'000;
 constexpr int kDeepestPct = 64;
+constexpr int kMostLaunches = 64;
 constexpr std::size_t kShrunkFindings = 4;  // each costs seconds, and the rest are often the same mistake
 constexpr double kShortestShrink = 10;      // seconds for all of them
 
@@ -32,6 +33,20 @@ Result<void> validate(const CheckOptions& o) {
     return failure(ErrorCode::invalid, "pct_depth", fmt::format("1 to {}", kDeepestPct),
                    fmt::format("{}", o.pct_depth));
   WW_CHECK(strict_rules(o.relaxed, o.strict));
+  if (o.launches < 0 || o.launches > kMostLaunches)
+    return failure(ErrorCode::invalid, "launches", fmt::format("1 to {}, or 0 for the usual number", kMostLaunches),
+                   fmt::format("{}", o.launches));
+  return {};
+}
+
+/// Refuses what only operations have, or what their values do not allow.
+Result<void> validate_verify(const CheckTarget& target, const CheckOptions& o) {
+  if (!o.verify) return {};
+  if (std::holds_alternative<KernelCheck>(target))
+    return failure(ErrorCode::invalid, "verify", "an operation of the library, whose values are known",
+                   "a kernel of your own");
+  if (o.math == EmuMath::off)
+    return failure(ErrorCode::invalid, "verify", "math on or fp32", "math off, which computes no values");
   return {};
 }
 
@@ -75,21 +90,25 @@ class Check {
               .math = options_.math,
               .pct_depth = options_.pct_depth,
               .cache_dir = options_.cache_dir.string(),
-              .strict_rules = *strict_rules(options_.relaxed, options_.strict)};
-    Result<CheckTarget> ready = pool_.set_up(job);
+              .strict_rules = *strict_rules(options_.relaxed, options_.strict),
+              .verify = options_.verify};
+    Result<Ready> ready = pool_.set_up(job);
     if (!ready && options_.stop.stop_requested()) return stopped_before(shown(target_), options_);
     if (!ready) return failure(ready.error());
-    job.target = std::move(*ready);
+    job.target = std::move(ready->target);
     phase_ = "check";
     const ScheduleList schedules{.count = options_.schedules,
                                  .seed = options_.seed,
                                  .one_kind = options_.only.has_value(),
                                  .kind = options_.only.value_or(EmuSchedule::fifo),
-                                 .traffic = options_.traffic};
+                                 .traffic = options_.traffic,
+                                 .launches = launches()};
     Campaign ran = pool_.run(schedules, {.seconds = options_.seconds});
     CheckCampaign campaign{.target = shown(job.target),
                            .schedules_ran = ran.ran,
                            .schedules_asked = options_.schedules,
+                           .launches_ran = ran.launches,
+                           .sms = ready->sms,
                            .why_incomplete = std::move(ran.why_incomplete),
                            .stopped = ran.stopped,
                            .seconds = ran.seconds,
@@ -97,8 +116,10 @@ class Check {
                            .traffic = std::move(ran.example.traffic),
                            .operands = std::move(ran.example.operands)};
     for (Found& found : ran.findings) {
-      const ScheduleRun run = schedules[found.first];
-      campaign.findings.push_back({std::move(found.finding), found.schedules, replay(job.target, run)});
+      ScheduleRun run = schedules[found.first];
+      run.launches = found.launch;  // those behind it do not change it
+      campaign.findings.push_back(
+          {std::move(found.finding), found.launch, found.schedules, replay(job.target, run), std::nullopt});
     }
     if (options_.shrink) shrink_findings(job, campaign);
     return campaign;
@@ -112,16 +133,21 @@ class Check {
     for (std::size_t i = 0; i < count && !options_.stop.stop_requested(); ++i) {
       CheckFinding& finding = campaign.findings[i];
       done_ = static_cast<double>(i) / static_cast<double>(count);
-      const ScheduleRun run{finding.replay.schedule.kind, finding.replay.schedule.seed};
+      const ScheduleRun run{finding.replay.schedule.kind, finding.replay.schedule.seed, false, finding.launch};
       const Smallest smallest =
           shrink(pool_, job, key_of(finding.finding), run, (end - now()) / static_cast<double>(count - i));
       if (!options_.stop.stop_requested()) finding.smallest = replay(smallest.target, smallest.schedule);
     }
   }
 
+  /// As ScheduleList::launches.
+  int launches() const {
+    return options_.launches == 0 && std::holds_alternative<KernelCheck>(target_) ? 1 : options_.launches;
+  }
+
   CheckReplay replay(const CheckTarget& target, const ScheduleRun& run) const {
     const CheckTarget told = shown(target);
-    return {told, {run.kind, run.seed}, replay_command(told, run, options_)};
+    return {told, {run.kind, run.seed, run.launches}, replay_command(told, run, options_)};
   }
 
   /// A kernel that came as a file is read again when it is replayed.
@@ -149,6 +175,7 @@ class Check {
 
 Result<CheckCampaign> check(const CheckTarget& target, const CheckOptions& options) {
   WW_CHECK(campaign::validate(options));
+  WW_CHECK(campaign::validate_verify(target, options));
   WW_TRY(CheckTarget read, campaign::with_text(target));
   const auto* kernel = std::get_if<KernelCheck>(&target);
   return campaign::Check(options, std::move(read), kernel && kernel->text.empty()).campaign();
@@ -158,6 +185,7 @@ CheckOptions replay_options(const CheckReplay& replay, CheckOptions options) {
   options.schedules = 1;
   options.seed = replay.schedule.seed;
   options.only = replay.schedule.kind;
+  options.launches = replay.schedule.launches;
   return options;
 }
 

@@ -15,9 +15,10 @@ constexpr const char* kProgram = "warpwright check";
 constexpr const char* kDevice = machine_of(kDefaultArch).emulated_device;
 constexpr int kUsualPctDepth = 3;
 
+std::string sms_text(int sms) { return sms > 0 ? fmt::format(" --sms {}", sms) : ""; }
+
 std::string options_text(const GemmOptions& options) {
-  return fmt::format(" --config {}{}", shell_word(to_text(options.config)),
-                     options.sms > 0 ? fmt::format(" --sms {}", options.sms) : "");
+  return fmt::format(" --config {}{}", shell_word(to_text(options.config)), sms_text(options.sms));
 }
 
 template <class Check> std::string words_of(const Check& check) {
@@ -31,8 +32,9 @@ template <class Check> std::string words_of(const Check& check) {
 
 std::string words_of(const KernelCheck& check) {
   if (check.source.empty() || !check.text.empty()) return {};
-  return fmt::format("{} --device {} --source {} --entry {} --launch {}", kProgram, kDevice,
-                     shell_word(check.source.string()), shell_word(check.entry), to_text(check.launch));
+  return fmt::format("{} --device {} --source {} --entry {} --launch {}{}", kProgram, kDevice,
+                     shell_word(check.source.string()), shell_word(check.entry), to_text(check.launch),
+                     sms_text(check.sms));
 }
 
 }  // namespace
@@ -58,6 +60,10 @@ std::string replay_command(const CheckTarget& target, const ScheduleRun& schedul
   if (options.pct_depth != kUsualPctDepth) text += fmt::format(" --pct-depth {}", options.pct_depth);
   if (!options.relaxed.empty()) text += fmt::format(" --relax {}", fmt::join(options.relaxed, ","));
   if (!options.strict.empty()) text += fmt::format(" --strict {}", fmt::join(options.strict, ","));
+  if (options.verify) text += " --verify";
+  // An operation's usual number depends on the place of the schedule in its campaign.
+  if (!std::holds_alternative<KernelCheck>(target) || schedule.launches != 1)
+    text += fmt::format(" --launches {}", schedule.launches);
   return text + fmt::format(" --schedules 1 --emu-schedule {} --seed {}", name_of(schedule.kind), schedule.seed);
 }
 

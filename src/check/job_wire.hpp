@@ -69,7 +69,9 @@ template <class Wire> void describe(Wire& wire, std::filesystem::path& path) {
   wire(text);
   path = std::move(text);
 }
-template <class Wire> void describe(Wire& wire, KernelCheck& c) { wire.all(c.source, c.text, c.entry, c.launch); }
+template <class Wire> void describe(Wire& wire, KernelCheck& c) {
+  wire.all(c.source, c.text, c.entry, c.launch, c.sms);
+}
 
 template <std::size_t I = 0> void set_alternative(CheckTarget& target, std::size_t index) {
   if constexpr (I < std::variant_size_v<CheckTarget>) {
@@ -87,14 +89,15 @@ template <class Wire> void describe(Wire& wire, CheckTarget& target) {
 template <class Wire> void describe(Wire& wire, Error& e) {
   wire.all(e.code, e.argument, e.expected, e.actual, e.message);
 }
-template <class Wire> void describe(Wire& wire, ScheduleRun& r) { wire.all(r.kind, r.seed, r.traffic); }
+template <class Wire> void describe(Wire& wire, ScheduleRun& r) { wire.all(r.kind, r.seed, r.traffic, r.launches); }
 template <class Wire> void describe(Wire& wire, ScheduleList& l) {
-  wire.all(l.count, l.seed, l.one_kind, l.kind, l.listed, l.traffic);
+  wire.all(l.count, l.seed, l.one_kind, l.kind, l.listed, l.traffic, l.launches);
 }
 template <class Wire> void describe(Wire& wire, SetUp& s) {
-  wire.all(s.fingerprint, s.target, s.math, s.pct_depth, s.cache_dir, s.strict_rules);
+  wire.all(s.fingerprint, s.target, s.math, s.pct_depth, s.cache_dir, s.strict_rules, s.verify);
 }
-template <class Wire> void describe(Wire& wire, Ready& r) { wire.all(r.failed, r.error, r.target); }
+template <class Wire> void describe(Wire& wire, Ready& r) { wire.all(r.failed, r.error, r.target, r.sms); }
+template <class Wire> void describe(Wire& wire, SequenceReport& r) { wire.all(r.report, r.launch_of, r.launches); }
 template <class Wire> void describe(Wire& wire, Run& r) { wire.all(r.schedules, r.deadline); }
 
 }  // namespace ww::campaign

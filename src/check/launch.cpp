@@ -23,8 +23,9 @@ struct Name {
   Kind kind;
   const char* key;
 };
-constexpr Name kNames[] = {{Kind::buffer, "buffer"}, {Kind::zeros, "zeros"},   {Kind::int32, "int"},
-                           {Kind::int64, "long"},    {Kind::float32, "float"}, {Kind::map, "map"}};
+constexpr Name kNames[] = {{Kind::buffer, "buffer"}, {Kind::zeros, "zeros"}, {Kind::kept, "kept"},
+                           {Kind::int32, "int"},     {Kind::int64, "long"},  {Kind::float32, "float"},
+                           {Kind::map, "map"}};
 constexpr std::size_t kMostExtents = 5;
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -73,7 +74,7 @@ Result<void> parse_map(const std::string& value, const std::string& where, Check
 
 Result<void> parse_parameter(Kind kind, const std::string& value, const std::string& where, CheckLaunch& launch) {
   CheckParameter parameter{.kind = kind};
-  if (kind == Kind::buffer || kind == Kind::zeros) {
+  if (campaign::is_pointer(kind)) {
     WW_TRY(const std::int64_t bytes, parse_integer(value, where, 1, std::int64_t{1} << 40));
     parameter.bytes = static_cast<std::uint64_t>(bytes);
   } else if (kind == Kind::int32) {
@@ -111,7 +112,7 @@ Result<void> parse_item(const std::string& item, const std::string& argument, Ch
   if (key != "cross" && key != "pdl")
     return failure(
         ErrorCode::invalid, argument,
-        "grid, cluster, threads, shared, cross, pdl, buffer, zeros, int, long, float or map, each with =VALUE",
+        "grid, cluster, threads, shared, cross, pdl, buffer, zeros, kept, int, long, float or map, each with =VALUE",
         quoted(item));
   WW_TRY(const std::int64_t set, parse_integer(value, where, 0, 1));
   (key == "cross" ? launch.cross_cta : launch.pdl) = set == 1;
@@ -121,7 +122,8 @@ Result<void> parse_item(const std::string& item, const std::string& argument, Ch
 std::string value_text(const CheckParameter& p) {
   switch (p.kind) {
     case Kind::buffer:
-    case Kind::zeros: return fmt::to_string(p.bytes);
+    case Kind::zeros:
+    case Kind::kept: return fmt::to_string(p.bytes);
     case Kind::int32:
     case Kind::int64: return fmt::to_string(p.integer);
     case Kind::float32: return fmt::to_string(p.number);
@@ -164,9 +166,8 @@ std::string to_text(const CheckLaunch& launch) {
 namespace campaign {
 
 std::size_t buffers_of(const CheckLaunch& launch) {
-  return static_cast<std::size_t>(
-      std::count_if(launch.parameters.begin(), launch.parameters.end(),
-                    [](const CheckParameter& p) { return p.kind == Kind::buffer || p.kind == Kind::zeros; }));
+  return static_cast<std::size_t>(std::count_if(launch.parameters.begin(), launch.parameters.end(),
+                                                [](const CheckParameter& p) { return is_pointer(p.kind); }));
 }
 
 Result<runtime::TensorMapSpec> spec_of(const CheckTensorMap& map, const std::string& where) {
@@ -257,7 +258,8 @@ std::vector<std::byte> pack_parameters(const CheckLaunch& launch, const std::vec
     const CheckParameter& p = launch.parameters[i];
     switch (p.kind) {
       case Kind::buffer:
-      case Kind::zeros: packer.add(pointers[next++]); break;
+      case Kind::zeros:
+      case Kind::kept: packer.add(pointers[next++]); break;
       case Kind::int32: packer.add(static_cast<std::int32_t>(p.integer)); break;
       case Kind::int64: packer.add(p.integer); break;
       case Kind::float32: packer.add(p.number); break;

@@ -16,7 +16,10 @@ struct ScheduleRun {
   EmuSchedule kind = EmuSchedule::fifo;
   std::uint64_t seed = 0;
   bool traffic = false;  // counted
+  int launches = 1;      // one after the other in one workspace
 };
+/// The random choices of launch `launch` of `run`, counted from 1; the first launch has the seed itself.
+std::uint64_t seed_of_launch(const ScheduleRun& run, int launch);
 /// "pct, seed 17".
 std::string to_text(const ScheduleRun& run);
 
@@ -28,6 +31,7 @@ struct ScheduleList {
   EmuSchedule kind = EmuSchedule::fifo;  // the one kind
   std::vector<ScheduleRun> listed = {};
   bool traffic = false;  // of the first schedule
+  int launches = 1;      // of every schedule; 0: drawn by the seed
 
   std::uint64_t size() const { return listed.empty() ? count : listed.size(); }
   /// Schedule i has seed + i; the first is fifo, the others take turns, so a longer campaign contains the shorter one.
@@ -41,15 +45,24 @@ struct SetUp {
   int pct_depth = 3;
   std::string cache_dir = {};
   StrictRules strict_rules = default_strict_rules();
+  bool verify = false;
 };
 struct Ready {
   bool failed = false;
   Error error = {};         // when it failed
   CheckTarget target = {};  // else the target with every choice made
+  int sms = 0;              // of the device
 };
 struct Run {
   ScheduleList schedules = {};
   double deadline = 0;  // of the monotonic clock; only the first schedule may start later
+};
+
+/// What a schedule's launches report: findings in the order of the launches, the rest of the first launch.
+struct SequenceReport {
+  CheckReport report = {};
+  std::vector<int> launch_of = {};  // the launch of each finding, counted from 1
+  int launches = 0;                 // that began
 };
 
 enum class Message : std::uint64_t { set_up, ready, run, ran, done };

@@ -60,7 +60,7 @@ bool Pool::give_job(std::size_t number) {
   return slot.set_up = slot.process->send(Message::set_up, job_);
 }
 
-Result<CheckTarget> Pool::set_up(const SetUp& job) {
+Result<Ready> Pool::set_up(const SetUp& job) {
   SetUp copy = job;
   copy.fingerprint = fingerprint();
   WireWriter wire;
@@ -91,7 +91,7 @@ Result<CheckTarget> Pool::set_up(const SetUp& job) {
     if (message->kind != Message::ready || !reader.good)
       return failure(ErrorCode::could_not_finish, "worker", "an answer of this build", "another");
     if (answer.failed) return failure(std::move(answer.error));
-    return std::move(answer.target);
+    return answer;
   }
 }
 
@@ -183,18 +183,21 @@ class Pool::Round {
   void take(std::string_view message) {
     WireReader wire(message);
     std::uint64_t index = 0;
-    CheckReport report;
-    wire(index), wire(report);
-    if (!wire.good || index >= schedules_.size()) return;
+    SequenceReport sequence;
+    wire(index), wire(sequence);
+    CheckReport& report = sequence.report;
+    if (!wire.good || index >= schedules_.size() || sequence.launch_of.size() != report.findings.size()) return;
     ++result_.ran;
-    longest_ = std::max(longest_, report.stats.seconds);
+    result_.launches += static_cast<std::size_t>(sequence.launches);
+    longest_ = std::max(longest_, report.stats.seconds * sequence.launches);
     if (report.verdict == Verdict::incomplete)
       note_incomplete(index, report.why_incomplete.empty() ? "no reason was given" : report.why_incomplete);
-    for (std::size_t i = 0; i < report.findings.size(); ++i) note_finding(report.findings[i], index, i);
+    for (std::size_t i = 0; i < report.findings.size(); ++i)
+      note_finding(report.findings[i], index, i, sequence.launch_of[i]);
     if (index == 0) result_.example = std::move(report);
   }
 
-  void note_finding(Finding& finding, std::size_t index, std::size_t position) {
+  void note_finding(Finding& finding, std::size_t index, std::size_t position, int launch) {
     const std::string key = key_of(finding);
     // Schedules start in order, so those before this one have started and will be heard.
     if (key == settings_.until) shared().next = schedules_.size();
@@ -205,6 +208,7 @@ class Pool::Round {
     if (found.schedules++ != 0 && found.first <= index) return;
     found.first = index;
     found.position = position;
+    found.launch = launch;
     found.finding = std::move(finding);
   }
 

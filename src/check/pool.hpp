@@ -18,12 +18,14 @@ namespace ww::campaign {
 struct Found {
   Finding finding;
   std::size_t first = 0, position = 0, schedules = 0;
+  int launch = 1;  // of the first schedule
 };
 
 /// What became of a list of schedules.
 struct Campaign {
   std::vector<Found> findings;  // by first schedule, then as its report has them
   std::size_t ran = 0;          // schedules that ended
+  std::size_t launches = 0;     // of those schedules
   std::string why_incomplete;  // of the first schedule without a verdict, or of the campaign; empty: nothing is missing
   bool stopped = false;
   CheckReport example;  // of the first schedule of the list, when it ran: statistics and traffic
@@ -51,9 +53,9 @@ class Pool {
   explicit Pool(PoolSettings settings);
   ~Pool();
 
-  /// Has one worker build `job`. Returns the target with every choice made; the error of the worker, or
-  /// could_not_finish when none can be started, when it ended, or when a stop was requested.
-  Result<CheckTarget> set_up(const SetUp& job);
+  /// Has one worker build `job`. Returns the target with every choice made, and the device's SMs; the error of the
+  /// worker, or could_not_finish when none can be started, when it ended, or when a stop was requested.
+  Result<Ready> set_up(const SetUp& job);
   /// Runs `schedules` of the job that was set up last.
   Campaign run(const ScheduleList& schedules, const RunSettings& settings);
 

@@ -2,16 +2,32 @@
 // What operations and kernels of the user share under the checker.
 #include "check/runner.hpp"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 namespace ww::campaign {
+namespace {
+
+int sms_of(const CheckTarget& target) {
+  return std::visit(
+      [](const auto& check) {
+        if constexpr (requires { check.options; }) return check.options.sms;
+        else return check.sms;
+      },
+      target);
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Runner>> make_runner(const SetUp& job) {
   DeviceOptions options;
   options.cache_dir = job.cache_dir;
   options.emu.check = true;
+  options.emu.sms = sms_of(job.target);
   WW_TRY(const Device device, Device::open(machine_of(kDefaultArch).emulated_device, options));
-  const CheckSettings settings{.math = job.math, .pct_depth = job.pct_depth, .strict_rules = job.strict_rules};
+  const CheckSettings settings{
+      .math = job.math, .pct_depth = job.pct_depth, .strict_rules = job.strict_rules, .verify = job.verify};
   if (const auto* kernel = std::get_if<KernelCheck>(&job.target)) return make_kernel_runner(device, *kernel, settings);
   return make_operation_runner(device, job.target, settings);
 }
@@ -28,16 +44,88 @@ void fill_noise(void* memory, std::size_t bytes) {
   }
 }
 
-void choose(runtime::Backend& backend, const ScheduleRun& schedule, CheckSettings settings) {
+SequenceReport Runner::run(const ScheduleRun& schedule) {
+  SequenceReport made;
+  if (const Result<void> ready = begin(schedule); !ready) {
+    made.report.why_incomplete = ready.error().message;
+    return made;
+  }
+  while (made.launches < schedule.launches) {
+    CheckReport report = launch(schedule, ++made.launches);
+    made.launch_of.insert(made.launch_of.end(), report.findings.size(), made.launches);
+    if (made.launches == 1) {
+      made.report = std::move(report);
+    } else {
+      made.report.verdict = report.verdict;
+      made.report.findings = std::move(report.findings);
+      if (!report.why_incomplete.empty())
+        made.report.why_incomplete = fmt::format("launch {}: {}", made.launches, report.why_incomplete);
+    }
+    // Afterwards counters mean nothing, and the next launch would only show that.
+    if (made.report.verdict != Verdict::clean) break;
+  }
+  return made;
+}
+
+Image image_of(const std::vector<Imaged>& arrays) {
+  Image image;
+  for (const Imaged& array : arrays) {
+    const auto* data = static_cast<const std::byte*>(array.data);
+    image.insert(image.end(), data, data + array.bytes);
+  }
+  return image;
+}
+
+std::optional<Finding> difference(const std::vector<Imaged>& arrays, const Image& expected, int launch,
+                                  const std::string& what) {
+  const std::byte* wanted = expected.data();
+  for (const Imaged& array : arrays) {
+    const auto* data = static_cast<const std::byte*>(array.data);
+    std::size_t first = array.bytes, last = 0, wrong = 0;
+    for (std::size_t i = 0; i < array.bytes; ++i) {
+      if (data[i] == wanted[i]) continue;
+      first = std::min(first, i), last = i, ++wrong;
+    }
+    wanted += array.bytes;
+    if (wrong == 0) continue;
+    Finding finding =
+        wrong_value(launch, fmt::format("{} of {} bytes of {} differ from those of {}, the first at byte {}", wrong,
+                                        array.bytes, array.name, what, first));
+    finding.begin = first, finding.end = last + 1;
+    finding.space = "operand " + array.name;
+    return finding;
+  }
+  return std::nullopt;
+}
+
+Finding wrong_value(int launch, const std::string& text) {
+  Finding finding;
+  finding.rule = Rule::wrong_value;
+  finding.advice =
+      launch == 1 ? "compare the kernel's arithmetic, its tile coordinates and what it leaves out with the problem"
+                  : "put back every flag and counter of the workspace before the launch ends, and rely on nothing else "
+                    "that the launch before has left there";
+  finding.text = fmt::format("{}: wrong values after launch {}\n  {}\n  advice: {}\n", rule_name(finding.rule), launch,
+                             text, finding.advice);
+  return finding;
+}
+
+void add(CheckReport& report, std::optional<Finding> finding) {
+  if (!finding) return;
+  report.findings.push_back(std::move(*finding));
+  report.verdict = Verdict::findings;
+}
+
+void choose(runtime::Backend& backend, const ScheduleRun& schedule, int launch, CheckSettings settings) {
   EmuOptions options;
-  options.seed = schedule.seed;
+  options.seed = seed_of_launch(schedule, launch);
   options.schedule = schedule.kind;
   options.math = settings.math;
   options.pct_depth = settings.pct_depth;
   options.strict_rules = settings.strict_rules;
   options.threads = 1;
   options.check = true;
-  options.traffic = schedule.traffic;
+  options.traffic = schedule.traffic && launch == 1;
   backend.set_emu_options(options);
 }
 

@@ -12,10 +12,12 @@ constexpr double kGrace = 1;
 
 /// Candidates from simple to the one that is known to work (`last`).
 std::vector<ScheduleRun> candidates(const ScheduleRun& last) {
-  std::vector<ScheduleRun> runs{{EmuSchedule::fifo, 0}};
+  std::vector<ScheduleRun> runs;
+  if (last.launches > 1) runs.push_back({EmuSchedule::fifo, 0});
+  runs.push_back({EmuSchedule::fifo, 0, false, last.launches});
   for (const EmuSchedule kind : {EmuSchedule::random, EmuSchedule::pct, EmuSchedule::adversarial}) {
     if (kind > last.kind) break;  // no simpler than what is known
-    for (std::uint64_t seed = 0; seed < kSeedsOfEachKind; ++seed) runs.push_back({kind, seed});
+    for (std::uint64_t seed = 0; seed < kSeedsOfEachKind; ++seed) runs.push_back({kind, seed, false, last.launches});
   }
   runs.push_back(last);
   return runs;

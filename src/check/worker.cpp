@@ -10,14 +10,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
 #include "check/job_wire.hpp"
 #include "check/runner.hpp"
+#include "runtime/emu_backend.hpp"
 
 namespace ww::campaign {
 namespace {
+
+constexpr double kGraceBefore = 3;  // seconds after the deadline; the campaign ends the process after five
 
 bool read_all(void* to, std::size_t bytes) {
   auto* at = static_cast<char*>(to);
@@ -39,11 +43,11 @@ bool answer(Message kind, const std::string& bytes) {
   return true;
 }
 
-bool answer(const Result<CheckTarget>& target) {
+bool answer(const Result<Ready>& made) {
   Ready ready;
-  ready.failed = !target;
-  if (target) ready.target = *target;
-  else ready.error = target.error();
+  ready.failed = !made;
+  if (made) ready = *made;
+  else ready.error = made.error();
   WireWriter wire;
   wire(ready);
   return answer(Message::ready, wire.bytes);
@@ -81,7 +85,7 @@ class Worker {
     Result<std::unique_ptr<Runner>> made = make_runner(job);
     if (!made) return answer(failure(made.error()));
     runner_ = std::move(*made);
-    return answer(runner_->target());
+    return answer(Ready{.target = runner_->target(), .sms = runner_->sms()});
   }
 
   bool work(const Run& run) {
@@ -89,8 +93,11 @@ class Worker {
     for (std::uint64_t i; (i = page_.next++) < count;) {
       if (i > 0 && now() > run.deadline) break;
       self_.start = now();
+      // Before the campaign ends the process, and only a schedule that is much longer than any.
+      runtime::give_up_launches_at(std::max(run.deadline + kGraceBefore, self_.start + 10 * longest_));
       self_.current = static_cast<std::int64_t>(i);
-      CheckReport report = runner_->run(run.schedules[i]);
+      SequenceReport report = runner_->run(run.schedules[i]);
+      longest_ = std::max(longest_, now() - self_.start);
       WireWriter wire;
       wire(i), wire(report);
       if (!answer(Message::ran, wire.bytes)) return false;
@@ -102,6 +109,7 @@ class Worker {
   SharedPage& page_;
   SharedPage::Worker& self_;
   std::unique_ptr<Runner> runner_;
+  double longest_ = 0.3;  // seconds of a schedule
 };
 
 /// Closes what the caller had open without the close-on-exec flag, and hides the rest from the worker's own children.
@@ -123,6 +131,7 @@ int serve(int argc, const char* const* argv) {
   void* page = ::mmap(nullptr, sizeof(SharedPage), PROT_READ | PROT_WRITE, MAP_SHARED, kPage, 0);
   if (page == MAP_FAILED || number >= kMostProcesses) return 2;
   close_all_but_ours();
+  runtime::watch_launches();
   Worker worker(*static_cast<SharedPage*>(page), number);
   while (worker.serve_one()) {
   }

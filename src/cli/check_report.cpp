@@ -91,14 +91,17 @@ Outcome report_campaign(const CheckCampaign& campaign, const CheckOptions& optio
   outcome.text = heading_of(campaign.target, math);
   outcome.text += fmt::format("  schedules  {} of {} ({}) in {:.1f} s, {:.3g} a second\n", campaign.schedules_ran,
                               campaign.schedules_asked, kinds_of(options), campaign.seconds, rate);
+  if (campaign.launches_ran > campaign.schedules_ran)
+    outcome.text += fmt::format("  launches   {}\n", campaign.launches_ran);
   outcome.text += fmt::format("  verdict    {}\n", verdict);
   if (!campaign.why_incomplete.empty()) outcome.text += fmt::format("  incomplete {}\n", campaign.why_incomplete);
   for (std::size_t i = 0; i < campaign.findings.size(); ++i) {
     const CheckFinding& found = campaign.findings[i];
     outcome.text +=
-        fmt::format("\nfinding {} of {}: {}, in {} of {}, first under {}, seed {}\n", i + 1, campaign.findings.size(),
+        fmt::format("\nfinding {} of {}: {}, in {} of {}, first under {}, seed {}{}\n", i + 1, campaign.findings.size(),
                     rule_name(found.finding.rule), found.schedules, plural(campaign.schedules_ran, "schedule"),
-                    name_of(found.replay.schedule.kind), found.replay.schedule.seed);
+                    name_of(found.replay.schedule.kind), found.replay.schedule.seed,
+                    found.launch > 1 ? fmt::format(", launch {}", found.launch) : "");
     outcome.text += indented(found.finding.text);
     outcome.text += "  replay:   " + found.replay.command + "\n";
     if (found.smallest && found.smallest->command != found.replay.command)

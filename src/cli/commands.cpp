@@ -96,7 +96,7 @@ constexpr FlagRow kFlags[] = {
      "what of C and the epilogue's other matrices is contiguous on the device: files are (M, N) (default row)", kGemm,
      kNotBench},
     {"--pointer-array", &F::pointer_array, "", "the matrices of a batch lie where arrays of pointers say", kGemm,
-     kNotBench & ~static_cast<unsigned>(kCheck)},
+     kNotBench},
     {"--encoding", &F::encoding, "offsets|indptr|starts-counts|row-ids|masked",
      "how the device is told (default offsets)", kRows, kNotBench},
     {"--encoding", &F::encoding, "offsets|indptr|starts-counts|row-ids|masked",
@@ -191,6 +191,7 @@ constexpr FlagRow kFlags[] = {
     {"--out3", &F::out3, "FILE", "write out3 of the epilogue", kNotK, kRun},
     {"--amax", &F::amax, "FILE", "write the amax of quantise as .npy, float32 (1,), or (L,) of a batch", kDense, kRun},
     {"--verify", &F::verify, "", "compare every element with FP64 (default when no size is given)", kAny, kRun},
+    {"--verify", &F::verify, "", "compare every element of every launch with FP64; not with --math off", kAny, kCheck},
     {"--no-verify", &F::no_verify, "", "compare nothing, also when no size is given", kAny, kRun},
 
     // where it runs
@@ -200,7 +201,11 @@ constexpr FlagRow kFlags[] = {
      "the device whose kernels to make (default auto: cuda:0, else the emulator)", kEveryOperation, kPrepare},
     {"--device", &F::device, kDevices.data(), "the device to choose for (default an H200)", kAny, kChoice},
     {"--device", &F::device, machine_of(kDefaultArch).emulated_device, "the emulated device", kEveryOperation, kCheck},
-    {"--sms", &F::sms, "INT", "CTAs to launch at most (default all of the device)", kAny, kAll},
+    {"--sms", &F::sms, "INT",
+     "SMs to use at most, of an emulated device the SMs that it has, up to 132 (default all of a GPU, 4 emulated ones)",
+     kAny, kAll & ~static_cast<unsigned>(kCheck)},
+    {"--sms", &F::sms, "INT", "SMs of the device, 1 to 132: grids of persistent kernels, resident clusters (default 4)",
+     kEveryOperation, kCheck},
     {"--seed", &F::seed, "INT", "of the generated operands and of the emulator's schedule (default 0)", kAny,
      kRun | kBench},
     {"--seed", &F::seed, "INT", "of the first schedule (default 0)", kEveryOperation, kCheck},
@@ -267,7 +272,8 @@ constexpr FlagRow kFlags[] = {
     {"--source", &F::source, "FILE", "a header that defines a kernel with WW_KERNEL", kNone, kCheck},
     {"--entry", &F::entry, "NAME", "the kernel", kNone, kCheck},
     {"--launch", &F::launch, "KEY=VALUE,...",
-     "grid, cluster, threads, shared, cross, pdl, then parameters: buffer=BYTES, zeros=BYTES, int=N, long=N, float=X, "
+     "grid, cluster, threads, shared, cross, pdl, then parameters: buffer=BYTES, zeros=BYTES, kept=BYTES, int=N, "
+     "long=N, float=X, "
      "map=...",
      kNone, kCheck},
     {"--schedules", &F::schedules, "INT", "how many schedules (default 200)", kEveryOperation, kCheck},
@@ -278,6 +284,9 @@ constexpr FlagRow kFlags[] = {
      "strict rules that are not applied: reader-side-fence, read-before-async-write, remote-release-of-reads",
      kEveryOperation, kCheck},
     {"--strict", &F::strict, "NAME,...", "strict rules that are off by default: remote-release-of-reads",
+     kEveryOperation, kCheck},
+    {"--launches", &F::launches, "INT",
+     "launches of every schedule, in one workspace (default 1; operations: 2 or 3 in the first and one of 32 others)",
      kEveryOperation, kCheck},
     {"--no-shrink", &F::no_shrink, "", "do not look for a simpler run that shows a finding", kEveryOperation, kCheck},
     {"--traffic", &F::traffic, "", "bytes and bank conflicts of each source line", kEveryOperation, kCheck},
@@ -311,7 +320,6 @@ constexpr Refusal kRefusals[] = {
     {"--pointer-array", "nothing: what is timed is one product", kGemm, kBench},
     {"--epilogue", "nothing: what is timed is the product alone", kNotK, kBench},
     {"--accumulate", "nothing: what is timed is the product alone", kKGrouped, kBench},
-    {"--pointer-array", "a batch by strides: check makes no arrays of pointers", kGemm, kCheck},
 };
 
 constexpr ConfigFlag kConfigFlags[] = {

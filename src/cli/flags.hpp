@@ -44,9 +44,9 @@ struct Flags {
   Flag cublaslt, peer_candidates, replays;  // the other library, how often
   Flag seconds, seconds_total, pdl;         // of a case, of all
   bool no_peers = false, no_burst = false;
-  Flag schedules, time, pct_depth;  // check: how many, how long, how deep
-  Flag relax, strict;               // check: rules to switch
-  Flag source, entry, launch;       // a kernel of the user's
+  Flag schedules, time, pct_depth, launches;  // check: how many, how long, how deep, how often each
+  Flag relax, strict;                         // check: rules to switch
+  Flag source, entry, launch;                 // a kernel of the user's
   bool no_shrink = false, traffic = false;
   Flag jobs, configs, pack, list;  // prepare
   Flag top;                        // configs and explain

@@ -142,7 +142,7 @@ Result<void> resolve_execution(const Flags& flags, Request& request) {
   }
   if (flags.sms) {
     WW_TRY(const std::int64_t sms, parse_integer(*flags.sms, "--sms", 1, 65536));
-    request.options.sms = static_cast<int>(sms);
+    request.options.sms = emu.sms = static_cast<int>(sms);
   }
   if (flags.threads) {
     WW_TRY(const std::int64_t threads, parse_integer(*flags.threads, "--threads", 1, 4096));

@@ -67,6 +67,11 @@ Result<CheckOptions> make_check_options(const Flags& flags) {
     WW_TRY(const std::int64_t depth, parse_integer(*flags.pct_depth, "--pct-depth", 1, 64));
     options.pct_depth = static_cast<int>(depth);
   }
+  if (flags.launches) {
+    WW_TRY(const std::int64_t launches, parse_integer(*flags.launches, "--launches", 1, 64));
+    options.launches = static_cast<int>(launches);
+  }
+  options.verify = flags.verify;
   WW_TRY(const int math, parse_choice(flags.math, "--math", {"on", "off", "fp32"}, 0));
   options.math = math == 0 ? EmuMath::exact : math == 1 ? EmuMath::off : EmuMath::fp32_chain;
   WW_TRY(const int kind, parse_emu_schedule(flags.emu_schedule, -1));
@@ -79,10 +84,18 @@ Result<CheckOptions> make_check_options(const Flags& flags) {
   return options;
 }
 
+/// The SMs of the emulated device; 0 without the flag.
+Result<int> sms_of(const Flags& flags) {
+  if (!flags.sms) return 0;
+  WW_TRY(const std::int64_t sms, parse_integer(*flags.sms, "--sms", 1, 132));
+  return static_cast<int>(sms);
+}
+
 /// The library's argument as the flag that it came from.
 Error launch_in_flags(const Error& error) {
   const std::string& argument = error.argument;
-  const std::string flag = argument == "entry" || argument == "source"  ? "--" + argument
+  const bool same = argument == "entry" || argument == "source" || argument == "verify" || argument == "sms";
+  const std::string flag = same                                         ? "--" + argument
                            : argument == "relaxed"                      ? "--relax"
                            : argument == "strict"                       ? "--strict"
                            : argument == "launch.parameters"            ? "--launch"
@@ -146,11 +159,10 @@ Flags small_k_grouped(Flags flags) {
 }
 
 template <OperationMaker make> Result<Outcome> check_operation(const Flags& flags, Flags small(Flags)) {
+  WW_CHECK(sms_of(flags));
   WW_TRY(const CheckOptions options, make_check_options(flags));
   WW_TRY(const OperationRequest asked, make(small(of_problem(flags))));
   const CheckTarget target = asked.operation->check_target();
-  if (const auto* gemm = std::get_if<GemmCheck>(&target); gemm && gemm->problem.pointer_array)
-    return failure(ErrorCode::unsupported, "--config, key pointers", "0: check makes no arrays of pointers", "1");
   return run_campaign(target, options);
 }
 
@@ -163,7 +175,9 @@ Result<Outcome> check_source(const Flags& flags) {
   if (!flags.launch) return failure(ErrorCode::invalid, "--launch", "grid=N,threads=N,... and parameters", "nothing");
   WW_TRY(const CheckOptions options, make_check_options(flags));
   WW_TRY(const CheckLaunch launch, parse_check_launch(*flags.launch, "--launch"));
-  return run_campaign(KernelCheck{.source = *flags.source, .entry = *flags.entry, .launch = launch}, options);
+  WW_TRY(const int sms, sms_of(flags));
+  return run_campaign(KernelCheck{.source = *flags.source, .entry = *flags.entry, .launch = launch, .sms = sms},
+                      options);
 }
 
 }  // namespace

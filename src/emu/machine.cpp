@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <tuple>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <pthread.h>
@@ -12,10 +13,12 @@
 
 #include "emu/barriers.hpp"
 #include "emu/check/checker.hpp"
+#include "emu/check/source_lines.hpp"
 #include "emu/memory.hpp"
 #include "emu/register_budget.hpp"
 #include "emu/report.hpp"
 #include "emu/tma_engine.hpp"
+#include "emu/watch.hpp"
 
 namespace ww::emu {
 
@@ -31,6 +34,23 @@ u32 clusters_at_once(const LaunchContext& context) {
   constexpr u64 kSchedules = 32;
   const bool one = context.check && !context.launch.cross_cta && mix(context.options.seed + 1) % kSchedules != 0;
   return one ? 1 : context.resident;
+}
+
+/// Returns the place of the first line among the samples, as a return address, so that a report does not depend on the
+/// moments of the samples.
+const void* first_place(const LoopPlaces& places) {
+  const void* first = nullptr;
+  SourceLines lines;
+  const auto key = [](const SourceLines& l) {
+    return std::tie(l.outer_line, l.outer_file, l.inner_line, l.inner_file);
+  };
+  for (int i = 0; i < places.count; ++i) {
+    const void* const after = static_cast<const char*>(places.at[i]) + 1;
+    SourceLines here = source_lines(after);
+    if (first != nullptr && (here.outer_line == 0 || !(key(here) < key(lines)))) continue;
+    first = after, lines = std::move(here);
+  }
+  return first;
 }
 
 /// Returns the stack of the scheduler, because AddressSanitizer must know the target of every switch.
@@ -75,7 +95,10 @@ Machine::~Machine() {
 bool Machine::run(u32 first, u32 count) {
   seed_ = mix(context_.options.seed + 0x9E3779B97F4A7C15ull * (first + 1));
   schedule_.reset(context_.options, seed_, context_.launch.threads / kWarpSize, context_.launch.cluster);
-  steps_ = idle_polls_ = 0;
+  steps_ = idle_polls_ = counted_polls_ = 0;
+  ++runs_;
+  looping_ = nullptr;
+  loops_ = 0;
   maps_before_.clear();
   if (checker_) checker_->reset();
   wanted_ = clusters_at_once(context_);
@@ -103,8 +126,9 @@ void Machine::loop() {
       resume(*next.thread);
     } else if (live_threads_ != 0 && !start_another()) {
       failed_ = true;
-      report_ = deadlock_report(context_, resident_);
-      if (checker_) checker_->stuck(Rule::deadlock, {}, report_, resident_);
+      report_ = looping_ ? loop_report() : deadlock_report(context_, resident_);
+      if (checker_ && looping_) checker_->stuck(Rule::livelock, {looping_, looping_->site}, report_, resident_);
+      else if (checker_) checker_->stuck(Rule::deadlock, {}, report_, resident_);
     }
     retire_clusters();
     if (resident_.empty() && next_cluster_ == end_cluster_) return;
@@ -266,6 +290,8 @@ void Machine::resume(Thread& thread) {
 }
 
 void Machine::switch_away(Thread& thread) {
+  if (launch_is_late) [[unlikely]]
+    give_up(thread);
   const Next next = schedule_.pop();
   ++steps_;
   if (next.thread == &thread) return;
@@ -320,9 +346,48 @@ void Machine::look(Thread& thread, Wait wait, u64 address, u64 value, const void
   const u64 state = registers ? digest_of_stack(registers, &thread.head()) ^ mix(value) : thread.loads;
   switch (look_again(*thread.looking, thread.loads, address, from, state)) {
     case Look::first: return;
-    case Look::moves: progress(); return yield(thread);
+    case Look::moves: return count_poll(thread, wait, address, site);
     case Look::idle: return poll(thread, wait, site, static_cast<u32>(address), static_cast<u32>(address >> 32));
   }
+}
+
+/// Yields after a poll by a thread that is not in an earlier state: it counts, say. So many polls in which nothing else
+/// happens are a livelock, because no kernel counts that far.
+void Machine::count_poll(Thread& thread, Wait wait, u64 address, arch::Site site) {
+  constexpr u64 kCountedPolls = u64{1} << 22;
+  idle_polls_ = 0;
+  const u64 most = kCountedPolls + 256 * u64{live_threads_};
+  if (++counted_polls_ + 64 * u64{live_threads_} < most || thread.looking->clock_read) return yield(thread);
+  note_wait(thread, wait, site, static_cast<u32>(address), static_cast<u32>(address >> 32));
+  if (counted_polls_ > most)
+    fail({&thread, site},
+         "livelock: threads poll, count how often, and nothing else happens\n" + waiting_report(resident_),
+         Rule::livelock);
+  yield(thread);
+  thread.wait = Wait::none;
+}
+
+std::string Machine::loop_report() const {
+  return "livelock: threads run for seconds without waiting for anything, and no other thread can go on\n" +
+         waiting_report(resident_);
+}
+
+void Machine::loops(Thread& thread, const LoopPlaces& places) {
+  constexpr u32 kMostLoops = 64;  // each costs time to find
+  thread.call = first_place(places);
+  note_wait(thread, Wait::looping, {static_cast<const char*>(thread.call), -1}, 0, 0);
+  if (looping_ == nullptr) looping_ = &thread;
+  if (++loops_ == kMostLoops) fail({&thread, thread.site}, loop_report(), Rule::livelock);
+  switch_away(thread);
+  __builtin_unreachable();  // nothing makes it runnable
+}
+
+void Machine::give_up(Thread& thread) {
+  failed_ = true;
+  report_ = "the launch had not ended when its time was over\n" + waiting_report(resident_);
+  current_thread = nullptr;
+  switch_fiber(thread.fiber, own_);
+  __builtin_unreachable();
 }
 
 void Machine::look_at_clock(Thread& thread) {

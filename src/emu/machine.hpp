@@ -42,6 +42,13 @@ struct Counters {
   std::vector<RangeBytes> ranges;  // as launch.memory
 };
 
+/// Addresses at which a thread was seen while it ran without waiting.
+struct LoopPlaces {
+  static constexpr int kMost = 32;
+  const void* at[kMost] = {};
+  int count = 0;
+};
+
 class Checker;
 
 class Machine {
@@ -74,10 +81,18 @@ class Machine {
   /// Does the same for a wait that could pass at once, as if the thread were slow.
   bool dawdle(u32 one_in) { return !schedule_.keeps_priorities() && fails_spuriously(one_in); }
 
+  // For the watch of src/emu/watch.hpp.
+  /// Stops the thread for the rest of the launch because it runs without ever waiting. Called on its fiber in the
+  /// kernel's own code.
+  void loops(Thread& thread, const LoopPlaces& places);
+  bool has_loops() const { return looping_ != nullptr; }
+  /// Counts run(), so that steps of one launch are not taken for those of another.
+  u64 runs() const { return runs_; }
+
   // From anywhere.
   void wake(Thread& thread) { schedule_.push(Ready(thread)); }
   void wake_all(WaitList& waiters);
-  void progress() { idle_polls_ = 0; }
+  void progress() { idle_polls_ = counted_polls_ = 0; }
   /// Notes progress of a thread that synchronises within its warp; this is none if all of its threads only poll.
   void meets(const Thread& thread) {
     if (!thread.idle()) progress();
@@ -113,6 +128,10 @@ class Machine {
   void resume(Thread& thread);
   void switch_away(Thread& thread);
   void note_wait(Thread& thread, Wait wait, arch::Site site, u32 a, u32 b);
+  void count_poll(Thread& thread, Wait wait, u64 address, arch::Site site);
+  std::string loop_report() const;
+  /// Ends the launch without a verdict because its time is over.
+  [[noreturn]] void give_up(Thread& thread);
   static void thread_main(boost::context::detail::transfer_t from);
   void thread_ended(Thread& thread);
 
@@ -129,7 +148,9 @@ class Machine {
   u32 next_cluster_ = 0, end_cluster_ = 0;
   std::unordered_map<u64, TensorMapData> maps_before_;
   u32 live_threads_ = 0;
-  u64 steps_ = 0, seed_ = 0, idle_polls_ = 0;
+  u64 steps_ = 0, seed_ = 0, idle_polls_ = 0, counted_polls_ = 0, runs_ = 0;
+  Thread* looping_ = nullptr;  // the first thread that runs without waiting, of so many
+  u32 loops_ = 0;
   bool failed_ = false;
   std::string report_;
 };

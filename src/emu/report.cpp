@@ -91,6 +91,7 @@ std::string waits_on(const Thread& thread) {
       const u32 offset = thread.wait_a & arch::kSharedOffsetMask, rank = thread.wait_a >> arch::kSharedRankShift;
       return fmt::format("shared memory, offset 0x{:x} of cluster rank {}, whose value does not change", offset, rank);
     }
+    case Wait::looping: return "nothing: it runs without waiting";
     case Wait::none: return "nothing: runnable";
     case Wait::exited: return "exited";
   }

@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kStacksPerSlab = 64;
+// Each protected page splits a mapping, of which Linux allows a process 65530. A kernel whose stack is too small finds
+// the page below one of the first stacks.
+constexpr std::size_t kGuardedSlabs = 128;
 constexpr std::size_t kSlabBytes = arch::kStackBlock * kStacksPerSlab;
 
 IdlePool<StackPool, 16>& idle_pools() {
@@ -22,7 +25,7 @@ IdlePool<StackPool, 16>& idle_pools() {
   return pools;
 }
 
-void* map_slab() {
+void* map_slab(bool guarded) {
   // Maps one block more than needed and unmaps the partial blocks at both ends.
   void* mapped = mmap(nullptr, kSlabBytes + arch::kStackBlock, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -32,7 +35,7 @@ void* map_slab() {
   char* const slab = first + before;
   if (before != 0) munmap(first, before);
   munmap(slab + kSlabBytes, arch::kStackBlock - before);
-  for (std::size_t i = 0; i < kStacksPerSlab; ++i) {
+  for (std::size_t i = 0; guarded && i < kStacksPerSlab; ++i) {
     if (mprotect(slab + i * arch::kStackBlock, kPage, PROT_NONE) == 0) continue;
     munmap(slab, kSlabBytes);
     throw std::bad_alloc();
@@ -48,7 +51,7 @@ StackPool::~StackPool() {
 
 Stack StackPool::at(std::size_t index) {
   const std::size_t slab = index / kStacksPerSlab, place = index % kStacksPerSlab;
-  while (slabs_.size() <= slab) slabs_.push_back(map_slab());
+  while (slabs_.size() <= slab) slabs_.push_back(map_slab(slabs_.size() < kGuardedSlabs));
   char* const block = static_cast<char*>(slabs_[slab]) + place * arch::kStackBlock;
   return {block + kPage, block + arch::stack_head_offset(reinterpret_cast<u64>(block))};
 }

@@ -33,6 +33,7 @@ enum class Wait : u8 {
   registers,
   polling,         // a 32-bit value in global memory; its address is in wait_a, wait_b
   polling_shared,  // a 32-bit value in shared memory
+  looping,         // nothing: it ran for seconds without waiting and was stopped
   exited,
 };
 

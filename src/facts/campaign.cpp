@@ -42,6 +42,7 @@ Fields finding_fields(const CheckFinding& found) {
           {"text", f.text},
           {"schedule", name_of(found.replay.schedule.kind)},
           {"seed", found.replay.schedule.seed},
+          {"launch", found.launch},
           {"schedules", static_cast<std::uint64_t>(found.schedules)},
           {"replay", found.replay.command},
           {"smallest_replay", found.smallest ? found.smallest->command : ""}};
@@ -91,6 +92,8 @@ Fields fields_of(const CheckCampaign& campaign, const CheckOptions& options) {
                 {"interrupted", campaign.stopped},
                 {"schedules", static_cast<std::uint64_t>(campaign.schedules_ran)},
                 {"schedules_asked", static_cast<std::uint64_t>(campaign.schedules_asked)},
+                {"launches", static_cast<std::uint64_t>(campaign.launches_ran)},
+                {"sms", campaign.sms},
                 {"seconds", campaign.seconds},
                 {"schedules_per_second", rate},
                 {"device", kDevice},

@@ -80,6 +80,7 @@ class DenseOperation final : public PlannedOperation<GemmProblem, GemmPlan, Gemm
   Result<void> upload() override;
   Result<void> download() override;
   Result<Judgement> judge(EmuMath math, std::atomic<int>* progress) override;
+  Result<void> point_to(const OperandSet& set) override;
 
   OperandBytes operand_bytes() const override;
   std::vector<ProductExtents> products() const override {
@@ -132,6 +133,19 @@ class DenseOperation final : public PlannedOperation<GemmProblem, GemmPlan, Gemm
     made.a = made.b = made.epilogue.c = nullptr, made.d = nullptr;
     return made;
   }
+  /// The problem with every stride, also those at which a campaign puts the matrices of arrays of pointers.
+  GemmProblem placed() const {
+    GemmProblem p = resolved();
+    if (!p.pointer_array) return p;
+    p.batch_a = rows_of_a(p) * p.lda, p.batch_b = rows_of_b(p) * p.ldb;
+    p.batch_d = (p.d_layout == OutputLayout::row ? p.m : config::output_columns(p.epilogue, p.n)) * p.ldd;
+    return p;
+  }
+  /// Bytes from one matrix of an operand to the next.
+  struct Steps {
+    std::int64_t a = 0, b = 0, c = 0, d = 0;
+  };
+  Result<void> make_pointers(const OperandSet& set, const Steps& steps, bool last_first);
   Result<void> upload_pointers();
   Result<void> as_groups(std::vector<GroupRows>& groups);
 
@@ -156,7 +170,7 @@ std::unique_ptr<Operation> DenseOperation::halved(int axis) const {
 }
 
 OperandBytes DenseOperation::operand_bytes() const {
-  const GemmProblem p = resolved();
+  const GemmProblem p = placed();
   const std::int64_t columns = config::output_columns(p.epilogue, p.n);
   const auto matrix = [&](std::int64_t rows, std::int64_t ld, std::int64_t step, DType type) {
     return span_of({{p.batch, step}, {rows, ld}, {ld, 1}}) * bytes_of(type);
@@ -188,25 +202,44 @@ Result<void> DenseOperation::upload() {
   return upload_pointers();
 }
 
-/// Arrays of pointers to the matrices of a batch, instead of the batch.
-Result<void> DenseOperation::upload_pointers() {
+/// Makes arrays of pointers to the matrices of a batch, instead of the batch.
+Result<void> DenseOperation::make_pointers(const OperandSet& set, const Steps& steps, bool last_first) {
   const GemmProblem& p = plan_->problem();
   if (!p.pointer_array) return {};
   const auto batch = static_cast<std::size_t>(p.batch);
-  const auto array = [&](const void* base, std::size_t bytes, bool several) -> Result<Buffer> {
+  const auto array = [&](const void* base, std::int64_t step) -> Result<Buffer> {
     std::vector<const void*> pointers(batch);
     for (std::size_t l = 0; l < batch; ++l)
-      pointers[l] = static_cast<const std::byte*>(base) + (several ? l * (bytes / batch) : 0);
+      pointers[last_first ? batch - 1 - l : l] =
+          static_cast<const std::byte*>(base) + static_cast<std::int64_t>(l) * step;
     WW_TRY(Buffer buffer, device_->allocate(std::max<std::size_t>(batch * sizeof(void*), 16)));
     if (batch > 0) WW_CHECK(device_->upload(buffer.data(), pointers.data(), batch * sizeof(void*)));
     return buffer;
   };
-  const void* const c = on_device_.epilogue.operands.c;
-  WW_TRY(a_pointers_, array(set_.a.data(), host_.a.bytes(), host_.a.rows() > rows_of_a(p)));
-  WW_TRY(b_pointers_, array(set_.b.data(), host_.b.bytes(), host_.b.rows() > rows_of_b(p)));
-  WW_TRY(c_pointers_, array(c, host_.epilogue.c.bytes(), host_.epilogue.c.rows() > p.m));
-  WW_TRY(d_pointers_, array(set_.d.data(), host_.d.bytes(), true));
+  WW_TRY(a_pointers_, array(set.a.data(), steps.a));
+  WW_TRY(b_pointers_, array(set.b.data(), steps.b));
+  WW_TRY(c_pointers_, array(on_device_.epilogue.operands.c, steps.c));
+  WW_TRY(d_pointers_, array(set.d.data(), steps.d));
   return {};
+}
+
+Result<void> DenseOperation::upload_pointers() {
+  const GemmProblem& p = plan_->problem();
+  const auto step = [&](const Matrix& matrix, std::int64_t rows_of_one) {
+    return p.batch > 0 && matrix.rows() > rows_of_one ? static_cast<std::int64_t>(matrix.bytes()) / p.batch : 0;
+  };
+  const Steps steps{step(host_.a, rows_of_a(p)), step(host_.b, rows_of_b(p)), step(host_.epilogue.c, p.m),
+                    p.batch > 0 ? static_cast<std::int64_t>(host_.d.bytes()) / p.batch : 0};
+  return make_pointers(set_, steps, false);
+}
+
+Result<void> DenseOperation::point_to(const OperandSet& set) {
+  const GemmProblem p = placed();
+  const Matrix& c = host_.epilogue.c;
+  return make_pointers(set,
+                       {p.batch_a * bytes_of(p.a), p.batch_b * bytes_of(p.b),
+                        on_device_.epilogue.operands.batch_c * bytes_of(c.type()), p.batch_d * bytes_of(p.d)},
+                       true);
 }
 
 Result<void> DenseOperation::download() {
@@ -265,9 +298,6 @@ std::unique_ptr<Operation> make_operation(const GemmProblem& problem, Inputs inp
 }
 
 Result<std::unique_ptr<Operation>> make_operation(const GemmCheck& check) {
-  if (check.problem.pointer_array)
-    return failure(ErrorCode::unsupported, "pointer_array", "a batch by strides: a check makes no arrays of pointers",
-                   "true");
   return make_operation(check.problem, Inputs{.options = check.options});
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <random>
 
 #include "operations/planned.hpp"
 
@@ -112,6 +113,26 @@ void spoil_outside(Matrix& matrix, Major major, bool packed, const GroupMeaning&
       for (std::int64_t row = 0; row < matrix.rows(); ++row)
         std::memset(matrix.row(row) + at * width, 0xff, static_cast<std::size_t>(width));
   }
+}
+
+GroupLayout redrawn(const Groups& groups, std::int64_t step, std::uint64_t seed) {
+  std::vector<std::int64_t> counts;
+  for (const GroupRows& group : groups.meaning.groups) counts.push_back(group.count);
+  std::mt19937_64 random(seed);  // the same on every machine, unlike the distributions of <random>
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  const std::size_t form = counts.size() < 2 ? 2 * below(2) : below(4);
+  if (form == 0) return groups.layout;
+  if (form == 1 || form == 3)
+    for (std::size_t i = counts.size(); i > 1; --i) std::swap(counts[i - 1], counts[below(i)]);
+  if (form == 2)
+    for (std::int64_t& count : counts) count = count / step * static_cast<std::int64_t>(below(5)) / 4 * step;
+  if (form == 3)
+    for (std::size_t i = 1; i < counts.size(); i += 2) counts[i - 1] += std::exchange(counts[i], 0);
+  const GroupLayout& from = groups.layout;
+  GroupSpacing spacing{.alignment = from.alignment, .gap = groups.described.gap, .rows = from.rows};
+  Result<GroupLayout> made = make_layout(from.encoding, counts, spacing);
+  const bool fits = made && made->sizes.size() == from.sizes.size() && made->sizes2.size() == from.sizes2.size();
+  return fits ? std::move(*made) : from;
 }
 
 bool halve_counts(std::vector<std::int64_t>& counts, std::int64_t step) {

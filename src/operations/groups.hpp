@@ -21,6 +21,10 @@ std::int64_t masked_k(const KGroupedProblem& problem, const std::vector<std::int
 /// consecutive elements as the matrix has rows.
 void spoil_outside(Matrix& matrix, Major major, bool packed, const GroupMeaning& meaning, std::int64_t granularity);
 
+/// Returns other sizes for the same arrays: the counts shuffled, made smaller, or moved into fewer groups, multiples of
+/// `step` and of the same rows in all. They are `groups`' own for one seed in four and if no others fit.
+GroupLayout redrawn(const Groups& groups, std::int64_t step, std::uint64_t seed);
+
 /// Halves every count, rounded up to a multiple of `step`; false when none is above it.
 bool halve_counts(std::vector<std::int64_t>& counts, std::int64_t step);
 

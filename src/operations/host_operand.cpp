@@ -40,6 +40,14 @@ Result<Buffer> upload(const Device& device, const Matrix& matrix) {
   return buffer;
 }
 
+Result<void> fill_operand(const Device& device, const Buffer& buffer, DType type, std::int64_t bytes, Operand which,
+                          std::uint64_t seed) {
+  const std::int64_t elements = bytes / bytes_of(type);
+  if (elements == 0) return {};
+  WW_TRY(const Matrix matrix, host_operand({}, {type, 1, elements, elements}, seed, which, "operands"));
+  return device.upload(buffer.data(), matrix.data(), matrix.bytes());
+}
+
 Result<Buffer> upload_sizes(const Device& device, const std::vector<std::int32_t>& sizes) {
   const std::size_t bytes = sizes.size() * sizeof(std::int32_t);
   WW_TRY(Buffer buffer, device.allocate(std::max<std::size_t>(bytes, 16)));

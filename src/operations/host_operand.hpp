@@ -33,6 +33,9 @@ Result<Matrix> host_operand(const std::optional<ArrayFile>& file, const OperandS
                             Operand which, const char* argument);
 
 Result<Buffer> upload(const Device& device, const Matrix& matrix);
+/// Fills the first `bytes` of a buffer with values drawn from the seed, whatever its rows and strides are.
+Result<void> fill_operand(const Device& device, const Buffer& buffer, DType type, std::int64_t bytes, Operand which,
+                          std::uint64_t seed);
 /// An array that describes groups; an empty one has an address too.
 Result<Buffer> upload_sizes(const Device& device, const std::vector<std::int32_t>& sizes);
 

@@ -98,6 +98,7 @@ class KGroupedOperation final : public GroupsOperation<KGroupedProblem, KGrouped
 
  private:
   const char* sizes_argument() const override { return kSizes; }
+  std::int64_t size_step() const override { return granularity_of(problem_); }
   Shapes shapes() const override;
   /// Whether the groups of an operand are matrices of their own, one after the other.
   bool packs(Major major) const { return problem_.packing == KPacking::per_group && major == Major::k; }

@@ -3,6 +3,9 @@
 #include "operations/operation.hpp"
 
 #include <algorithm>
+#include <cstring>
+
+#include "operations/groups.hpp"
 
 namespace ww::operations {
 
@@ -73,6 +76,33 @@ Result<void> Operation::set_up() {
 Result<void> Operation::clear_workspace() const {
   const std::vector<std::byte> zeros(on_device_.workspace.bytes());
   return device_->upload(on_device_.workspace.data(), zeros.data(), zeros.size());
+}
+
+std::vector<Operation::Output> Operation::outputs(const OperandSet& set) const {
+  const EpilogueOperands& to = on_device_.epilogue.operands;
+  const EpilogueTensors& shapes = host_.epilogue;
+  std::vector<Output> made;
+  const auto add = [&](std::string name, void* data, std::size_t bytes) {
+    if (data && bytes > 0) made.push_back({std::move(name), data, bytes});
+  };
+  add("d", set.d.data(), static_cast<std::size_t>(operand_bytes().d));
+  for (std::size_t i = 0; i < kEpilogueSlots; ++i) add("out" + std::to_string(i), to.out[i], shapes.out[i].bytes());
+  add("out_scales", to.out_scales, shapes.out_scales.bytes());
+  add("amax", to.amax, shapes.amax.size() * sizeof(float));
+  if (groups_) add("status", on_device_.status.data(), sizeof status_);
+  return made;
+}
+
+Result<bool> Operation::draw_sizes(std::uint64_t seed) {
+  if (!groups_) return false;
+  const GroupLayout layout = seed == 0 ? groups_->layout : redrawn(*groups_, size_step(), seed);
+  const auto replace = [&](const Buffer& buffer, const std::vector<std::int32_t>& sizes) -> Result<void> {
+    if (sizes.empty()) return {};
+    return device_->upload(buffer.data(), sizes.data(), sizes.size() * sizeof(std::int32_t));
+  };
+  WW_CHECK(replace(on_device_.sizes, layout.sizes));
+  WW_CHECK(replace(on_device_.sizes2, layout.sizes2));
+  return layout.sizes != groups_->layout.sizes || layout.sizes2 != groups_->layout.sizes2;
 }
 
 Result<void> Operation::download() {

@@ -19,6 +19,7 @@
 #include "warpwright/host/grouped.hpp"
 #include "warpwright/host/k_grouped.hpp"
 #include "warpwright/host/prepare.hpp"
+#include "warpwright/host/verify.hpp"
 
 namespace ww::operations {
 
@@ -119,6 +120,25 @@ class Operation {
   /// After a run that did not end.
   Result<void> clear_workspace() const;
 
+  // What campaigns of the checker need for a set that allocate() made, on a device whose memory is the host's.
+  /// Fills A, B, their scales and D with values drawn from the seed.
+  virtual Result<void> fill(const OperandSet& set) const = 0;
+  /// Makes the arrays of pointers to the matrices of `set`, the last matrix first, if the problem takes such arrays.
+  virtual Result<void> point_to(const OperandSet&) { return {}; }
+  /// One array that a run writes.
+  struct Output {
+    std::string name;
+    void* data = nullptr;
+    std::size_t bytes = 0;
+  };
+  /// Returns D, the other results of the epilogue, and the status word of the groups.
+  std::vector<Output> outputs(const OperandSet& set) const;
+  /// Gives later runs other sizes of the groups, drawn from `seed` within the rows that there are; a seed of 0 gives
+  /// them their own sizes again. Returns false if the sizes are those of the problem.
+  Result<bool> draw_sizes(std::uint64_t seed);
+  /// Compares what a run left in `set` with FP64. `before` is what D held if the product is added to it, else null.
+  virtual Result<Verification> verify(const OperandSet& set, EmuMath math, const void* before) const = 0;
+
   /// How far the operands reach with the strides of the problem, the products that it consists of, and their elements.
   virtual OperandBytes operand_bytes() const = 0;
   virtual std::vector<ProductExtents> products() const = 0;
@@ -149,6 +169,8 @@ class Operation {
   /// What an operation changes in its generated operands, or adds to them.
   virtual Result<void> adapt_operands() { return {}; }
   virtual std::size_t workspace_bytes() const = 0;
+  /// Sizes of groups are multiples of this.
+  virtual std::int64_t size_step() const { return 1; }
 
   /// A, B and scales from the host to the device, and D as `d`.
   Result<void> upload_operands(const Matrix& d);

@@ -67,6 +67,20 @@ template <class Problem, class Plan, class Operands> class PlannedOperation : pu
   const GemmConfig& config() const override { return plan_->config(); }
   std::optional<EmuStats> last_stats() const override { return plan_->last_stats(); }
 
+  Result<void> fill(const OperandSet& set) const override {
+    const OperandBytes bytes = operand_bytes();
+    WW_CHECK(fill_operand(*device_, set.a, problem_.a, bytes.a, Operand::a, inputs_.seed));
+    WW_CHECK(fill_operand(*device_, set.b, problem_.b, bytes.b, Operand::b, inputs_.seed));
+    WW_CHECK(fill_operand(*device_, set.scale_a, f32, bytes.scale_a, Operand::scale_a, inputs_.seed));
+    WW_CHECK(fill_operand(*device_, set.scale_b, f32, bytes.scale_b, Operand::scale_b, inputs_.seed));
+    return fill_operand(*device_, set.d, problem_.d, bytes.d, Operand::a, inputs_.seed + 1);
+  }
+  Result<Verification> verify(const OperandSet& set, EmuMath math, const void* before) const override {
+    Operands operands = operands_of(set);
+    if constexpr (requires { operands.c; }) operands.c = before;
+    return ww::verify(plan_->problem(), operands, {.math = math});
+  }
+
   using Operation::run;
   Result<void> run(const OperandSet& set, Stream stream) const override { return plan_->run(operands_of(set), stream); }
 

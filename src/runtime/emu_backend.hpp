@@ -17,4 +17,8 @@ std::vector<std::string> emulated_devices();
 /// Opens one of emulated_devices(). It never fails on a machine that can run this program.
 Result<std::shared_ptr<Backend>> open_emu_backend(std::string_view name, const DeviceOptions& options);
 
+/// Has launches of this process end that would not: emu::watch_for_endless_loops(), emu::give_up_at().
+void watch_launches();
+void give_up_launches_at(double monotonic);
+
 }  // namespace ww::runtime

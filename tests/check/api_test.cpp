@@ -122,6 +122,49 @@ TEST(Check, TheLibrarysOwnProductsAreClean) {
   }
 }
 
+TEST(Check, ASecondLaunchFindsWhatTheFirstLeavesBehind) {
+  const auto ticket = [](bool kept) {
+    using P = ww::CheckParameter;
+    return ww::KernelCheck{.source = "ticket.hpp",
+                           .text = R"(#include "warpwright/arch/common/global.hpp"
+#include "warpwright/arch/common/special.hpp"
+struct Params { ww::u32* ticket; ww::u32* out; };
+WW_KERNEL(ticket, 32, Params, p) {
+  using namespace ww;
+  if (arch::thread_index() == 0 && arch::global::atomic_add(p.ticket, 1) == 0) arch::global::store(p.out, 7);
+}
+)",
+                           .entry = "ticket",
+                           .launch = {.threads = 32, .parameters = {kept ? P::kept(4) : P::zeros(4), P::buffer(4)}}};
+  };
+  for (const bool kept : {false, true}) {
+    const auto campaign = ww::check(ticket(kept), {.schedules = 2, .launches = 3});
+    ASSERT_TRUE(campaign) << campaign.error().message;
+    ASSERT_EQ(campaign->findings.size(), kept ? 1u : 0u) << texts_of(*campaign);
+    if (!kept) continue;
+    const ww::CheckFinding& found = campaign->findings.front();
+    EXPECT_EQ(found.finding.rule, ww::Rule::wrong_value);
+    EXPECT_EQ(found.launch, 2);
+    EXPECT_EQ(found.replay.schedule.launches, 2);
+    const auto again = ww::check(found.replay.target, ww::replay_options(found.replay, {.shrink = false}));
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(again->launches_ran, 2u);
+    ASSERT_EQ(again->findings.size(), 1u);
+    EXPECT_EQ(again->findings[0].finding.text, found.finding.text);
+  }
+}
+
+TEST(Check, ArraysOfPointersAreCheckedWithTheirValues) {
+  const ww::GemmProblem problem{
+      .m = 64, .n = 64, .k = 64, .a = ww::bf16, .b = ww::bf16, .batch = 3, .pointer_array = true};
+  const auto campaign = ww::check(ww::GemmCheck{.problem = problem, .options = {.sms = 7}},
+                                  {.schedules = 3, .launches = 2, .verify = true});
+  ASSERT_TRUE(campaign) << campaign.error().message;
+  EXPECT_EQ(campaign->verdict(), ww::Verdict::clean) << texts_of(*campaign);
+  EXPECT_EQ(campaign->launches_ran, 6u);
+  EXPECT_EQ(campaign->sms, 7);
+}
+
 struct Refusal {
   const char* argument;
   ww::CheckTarget target;
@@ -151,6 +194,10 @@ std::vector<Refusal> refusals() {
   add("entry", [](auto& k) { k.entry = "nothing"; });
   add("source", [](auto& k) { k.text.clear(), k.source = "/nowhere/kernel.hpp"; });
   list.push_back({"schedules", good, {.schedules = 0}});
+  list.push_back({"launches", good, {.launches = 65}});
+  list.push_back({"verify", good, {.verify = true}});
+  list.push_back({"verify", ww::GemmCheck{}, {.math = ww::EmuMath::off, .verify = true}});
+  list.push_back({"sms", ww::GemmCheck{.options = {.sms = 133}}});
   list.push_back({"processes", good, {.processes = -1}});
   list.push_back({"pct_depth", good, {.pct_depth = 0}});
   list.push_back({"relaxed", good, {.relaxed = {"reader-side-fence", "reader-fence"}}});

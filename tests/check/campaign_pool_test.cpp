@@ -23,7 +23,7 @@ struct Case {
 
 Campaign run(const char* what, const Case& c) {
   Pool pool({.processes = c.processes, .worker = WW_FAKE_WORKER, .stop = c.stop});
-  const Result<CheckTarget> ready = pool.set_up({.target = KernelCheck{.text = "x", .entry = what}});
+  const Result<Ready> ready = pool.set_up({.target = KernelCheck{.text = "x", .entry = what}});
   EXPECT_TRUE(ready) << ready.error().message;
   if (!ready) return {};
   return pool.run({.count = c.schedules, .one_kind = true, .kind = EmuSchedule::random}, c.run);
@@ -79,11 +79,11 @@ TEST(CheckPool, WorkersThatAlwaysDieEndTheCampaign) {
 
 TEST(CheckPool, AWorkerThatDiesWhileItPreparesIsAnError) {
   Pool pool({.processes = 1, .worker = WW_FAKE_WORKER});
-  const Result<CheckTarget> ready = pool.set_up({.target = KernelCheck{.text = "x", .entry = "dies early"}});
+  const Result<Ready> ready = pool.set_up({.target = KernelCheck{.text = "x", .entry = "dies early"}});
   ASSERT_FALSE(ready);
   EXPECT_EQ(ready.error().code, ErrorCode::could_not_finish);
   EXPECT_NE(ready.error().message.find("signal 6"), std::string::npos) << ready.error().message;
-  const Result<CheckTarget> refused = pool.set_up({.target = KernelCheck{.text = "x", .entry = "refuses"}});
+  const Result<Ready> refused = pool.set_up({.target = KernelCheck{.text = "x", .entry = "refuses"}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::invalid);
 }
@@ -134,7 +134,7 @@ TEST(CheckPool, AWorkerOfAnotherBuildIsRefused) {
   Pool pool({.processes = 1, .worker = "/bin/true"});
   EXPECT_FALSE(pool.set_up({.target = KernelCheck{.text = "x", .entry = "clean"}}));
   Pool missing({.processes = 1, .worker = "/nowhere/worker"});
-  const Result<CheckTarget> ready = missing.set_up({.target = KernelCheck{.text = "x", .entry = "clean"}});
+  const Result<Ready> ready = missing.set_up({.target = KernelCheck{.text = "x", .entry = "clean"}});
   ASSERT_FALSE(ready);
   EXPECT_EQ(ready.error().argument, "worker");
 }
@@ -177,7 +177,8 @@ TEST(CheckWire, JobsComeBackWhole) {
   for (const CheckTarget& target :
        {CheckTarget(GemmCheck{.problem = {.m = 1, .n = 2, .k = 3, .batch = 4}}), CheckTarget(grouped),
         CheckTarget(KGroupedCheck{.problem = {.m = 5}}), CheckTarget(kernel)}) {
-    campaign::SetUp job{.fingerprint = "f", .target = target, .math = EmuMath::off, .pct_depth = 5, .cache_dir = "/c"};
+    campaign::SetUp job{
+        .fingerprint = "f", .target = target, .math = EmuMath::off, .pct_depth = 5, .cache_dir = "/c", .verify = true};
     WireWriter writer;
     writer(job);
     campaign::SetUp back;
@@ -207,6 +208,23 @@ TEST(CheckSchedules, TakeTurnsFromFifoOn) {
   EXPECT_FALSE(all[1].traffic);
   const ScheduleList one{.count = 8, .one_kind = true, .kind = EmuSchedule::pct};
   EXPECT_EQ(to_text(one[0]), "pct, seed 0");
+}
+
+TEST(CheckSchedules, DrawLaunchesByTheSeed) {
+  const ScheduleList drawn{.count = 3200, .seed = 9, .launches = 0}, fixed{.count = 8, .launches = 5};
+  EXPECT_EQ(drawn[0].launches, 3);
+  int counts[4] = {};
+  for (std::uint64_t i = 1; i < drawn.count; ++i) ++counts[drawn[i].launches];
+  EXPECT_EQ(counts[0], 0);
+  EXPECT_NEAR(counts[2] + counts[3], 100, 30);
+  EXPECT_NEAR(counts[2], counts[3], 30);
+  // A shorter campaign from the same seed is the beginning of the longer one.
+  const ScheduleList later{.count = 10, .seed = 12, .launches = 0};
+  for (std::uint64_t i = 1; i < 10; ++i) EXPECT_EQ(later[i].launches, drawn[i + 3].launches);
+  for (std::uint64_t i = 0; i < 8; ++i) EXPECT_EQ(fixed[i].launches, 5);
+  const ScheduleRun run{EmuSchedule::pct, 17};
+  EXPECT_EQ(seed_of_launch(run, 1), 17u);
+  EXPECT_NE(seed_of_launch(run, 2), seed_of_launch(run, 3));
 }
 
 }  // namespace

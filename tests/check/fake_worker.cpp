@@ -86,7 +86,8 @@ int serve(std::size_t number) {
       if (i > 0 && now() > run.deadline) break;
       page->workers[number].start = now();
       page->workers[number].current = static_cast<std::int64_t>(i);
-      CheckReport report = invent(what, run.schedules[i]);
+      SequenceReport report{.report = invent(what, run.schedules[i]), .launches = run.schedules[i].launches};
+      report.launch_of.assign(report.report.findings.size(), report.launches);
       WireWriter out;
       out(i), out(report);
       send(Message::ran, out.bytes);

@@ -4,9 +4,11 @@
 shapes and run by check_gemm_test, those of grouped products by the library's own run-time compiler, for
 check_grouped_test and check_grouped_epilogue_test, whose headers they replace. The test must fail and name the rule.
 Some need a kernel that no test has: `warpwright check` runs a family of kernel_families.py.
+What a launch leaves behind is shown by the program itself, in a later launch of a sequence.
   header_mutants.py <source folder> <check_gemm_test> <check_grouped_test> <check_grouped_epilogue_test> <warpwright>
                     <c++ compiler> [part of a name]"""
 import concurrent.futures
+import json
 import os
 import pathlib
 import shutil
@@ -285,6 +287,26 @@ CHECKED_MUTANTS = [  # the same, and the family of kernels
     ("ragged: list of groups read behind a shuffle", "scheduler/ragged_tiles.hpp",
      "    arch::warp::sync();\n", "", "data-race", "ragged, several CTAs of an SM"),
 ]
+# What a launch leaves behind: run by `warpwright check` with these flags, whose first schedule launches three times.
+DYNAMIC = "gemm --m 512 --n 128 --k 64 --dtype bf16 --tile 64x64 --tile-scheduler dynamic --sms 2"
+STREAM_K = "gemm --m 128 --n 128 --k 1024 --dtype bf16 --tile 128x128 --tile-scheduler stream-k --sms 3"
+SPLIT_K = "gemm --m 128 --n 128 --k 1024 --dtype bf16 --tile 128x128 --tile-scheduler split-k --split 3 --sms 3"
+SEQUENCE_MUTANTS = [
+    ("sequence: tile counter not put back", "scheduler/work_tile_counter.hpp", "  arch::global::store(next, 0);\n", "",
+     "wrong-value", DYNAMIC),
+    ("sequence: count of finished CTAs not put back", "scheduler/work_tile_counter.hpp",
+     "  arch::global::store(finished, 0);\n", "", "wrong-value", DYNAMIC),
+    ("sequence: grouped, tile counter not put back", "scheduler/work_tile_counter.hpp",
+     "  arch::global::store(next, 0);\n", "", "wrong-value",
+     "grouped --rows 100,30,0,70 --n 128 --k 128 --dtype bf16 --variant ragged --tile-scheduler dynamic --sms 2"),
+    ("sequence: stream-K, flag of a partial tile not put back", "epilogue/workspace_sum.hpp",
+     "      if (arch::lane_index() == 0) arch::global::store(flag, 0);", "      ", "data-race wrong-value", STREAM_K),
+    ("sequence: split-K, flag of a partial tile not put back", "epilogue/workspace_sum.hpp",
+     "      if (arch::lane_index() == 0) arch::global::store(flag, 0);", "      ", "data-race wrong-value", SPLIT_K),
+    ("sequence: counter of a reduction not put back", "epilogue/reductions.hpp",
+     "  if (arch::lane_index() == 0) arch::global::store(counter, 0);\n", "", "wrong-value",
+     "gemm --m 128 --n 128 --k 64 --dtype bf16 --tile 64x64 --epilogue row_sum(acc)"),
+]
 FLAGS = ["-std=c++20", "-O1", "-g1", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-DWW_CHECKED=1",
          "-fsanitize=thread", "-fno-optimize-sibling-calls"]
 
@@ -319,6 +341,22 @@ def run_gemm(source, test, compiler, work):
     return (None, problem) if problem else run(test, {**os.environ, "WARPWRIGHT_CHECK_MODULE": str(work / "kernel.so")})
 
 
+def run_sequence(flags):
+    """What a later launch shows is what counts."""
+    def runner(_, program, compiler, work):
+        environment = mutation.compiled_by(mutation.write_wrapper(work, compiler, work / "include"), work)
+        said = ""
+        for math in ("on", "off"):
+            status, out, why = mutation.run([program, "check", *flags.split(), "--math", math, "--schedules", "4",
+                                             "--no-shrink", "--json"], 900, environment)
+            found = [one for one in json.loads(out).get("findings", []) if one["launch"] > 1] if status == 1 else []
+            if not found:
+                return None, f"math {math}: {why} {out[-2000:]}"
+            said += "".join(f"    {one['rule']} in launch {one['launch']}\n" for one in found)
+        return said, ""
+    return runner
+
+
 def run_grouped(_, test, compiler, work):
     return run(test, mutation.compiled_by(mutation.write_wrapper(work, compiler, work / "include"), work))
 
@@ -349,6 +387,7 @@ def judge(said, rules):
 def applies(source):
     """Every edit finds its text in the headers as they are: quick, where running them all is long."""
     every = MUTANTS + GROUPED_MUTANTS + GROUPED_EPILOGUE_MUTANTS + CHECKED_MUTANTS
+    every += [mutant[:5] for mutant in SEQUENCE_MUTANTS]
     stale = [f"{name}: nothing to edit in {header}" for name, header, old, *_ in every
              if old not in (source / "include" / "warpwright" / header).read_text()]
     print(*stale, f"{len(stale)} of {len(every)} edits no longer apply", sep="\n")
@@ -364,6 +403,7 @@ def main():
     every += [(run_grouped, grouped_test, mutant) for mutant in GROUPED_MUTANTS]
     every += [(run_grouped, epilogue_test, mutant) for mutant in GROUPED_EPILOGUE_MUTANTS]
     every += [(run_check(family), program, mutant) for *mutant, family in CHECKED_MUTANTS]
+    every += [(run_sequence(flags), program, mutant) for *mutant, flags in SEQUENCE_MUTANTS]
     every = [job for job in every if part in job[2][0]]
     if not every:
         print(f"no mutant has {part!r} in its name")

@@ -6,13 +6,14 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, List, Tuple
 
 PROGRAM = ""
 SMALL = ["--m", "128", "--n", "128", "--k", "256", "--dtype", "bf16"]
@@ -53,6 +54,18 @@ WW_KERNEL(stage_out, 64, Params, p) {
   arch::tma::wait<0>();
 }
 """
+# The first thread of a launch takes the ticket, and `RESET` gives it back for the next launch.
+TICKET = """
+#include "warpwright/arch/common/global.hpp"
+#include "warpwright/arch/common/special.hpp"
+struct Params { ww::u32* ticket; ww::u32* out; };
+WW_KERNEL(ticket, 32, Params, p) {
+  using namespace ww;
+  if (arch::thread_index() != 0) return;
+  if (arch::global::atomic_add(p.ticket, 1) == 0) arch::global::store(p.out, 7);
+  RESET
+}
+"""
 LAUNCH = "grid=2,cluster=1,threads=64,shared=1024,buffer=256,buffer=512,int=64"
 
 
@@ -64,6 +77,10 @@ def answer(*arguments: str) -> Tuple[int, Dict[str, Any]]:
     result = run(*arguments, "--json")
     assert result.stdout.count("\n") == 1, result
     return result.returncode, json.loads(result.stdout)
+
+
+def findings_of(report: Dict[str, Any], rule: str) -> List[Dict[str, Any]]:
+    return [finding for finding in report["findings"] if finding["rule"] == rule]
 
 
 class Check(unittest.TestCase):
@@ -292,9 +309,149 @@ class Check(unittest.TestCase):
         self.assertEqual((report["verdict"], report["interrupted"]), ("findings", True))
         self.assertIn("data-race", [f["rule"] for f in report["findings"]])
 
-    def test_arrays_of_pointers_are_refused_and_groups_of_k_name_their_layout(self) -> None:
-        status, report = answer("check", "gemm", "--batch", "2", "--pointer-array")
-        self.assertEqual((status, report["error"]["argument"]), (2, "--pointer-array"), report)
+    def ticket(self, kind: str, reset: str, *arguments: str) -> Tuple[int, Dict[str, Any]]:
+        path = self.path / "ticket.hpp"
+        path.write_text(TICKET.replace("RESET", reset))
+        return answer("check", "--source", str(path), "--entry", "ticket", "--launch",
+                      f"grid=1,threads=32,{kind}=4,buffer=4", *arguments)
+
+    def test_a_ticket_that_is_not_given_back_is_found_by_the_second_launch(self) -> None:
+        self.assertEqual(self.ticket("kept", "", "--schedules", "4")[1]["verdict"], "clean")
+        status, report = self.ticket("kept", "", "--schedules", "4", "--launches", "3")
+        self.assertEqual((status, report["verdict"]), (1, "findings"), report)
+        finding, = findings_of(report, "wrong-value")
+        self.assertEqual((finding["launch"], finding["begin"], finding["end"]), (2, 0, 4), finding)
+        self.assertIn("--launches 2", finding["replay"])
+        status, again = answer(*shlex.split(finding["replay"])[1:], "--no-shrink")
+        self.assertEqual((status, again["schedules"], again["launches"]), (1, 1, 2))
+        for key in ("rule", "launch", "text", "begin", "end"):
+            self.assertEqual(again["findings"][0][key], finding[key])
+        put_back = "arch::global::store(p.ticket, 0);"
+        for kind, reset in (("kept", put_back), ("zeros", "")):
+            status, report = self.ticket(kind, reset, "--schedules", "4", "--launches", "3")
+            self.assertEqual((status, report["launches"]), (0, 12), report)
+
+    def test_a_flag_that_is_left_set_hangs_the_second_launch_under_every_schedule(self) -> None:
+        wait = "arch::global::wait_global(p.ticket, [](u32 value) { return value == 1; });"
+        for kind in ("fifo", "random", "pct", "adversarial"):
+            _, report = self.ticket("kept", wait, "--schedules", "1", "--launches", "2", "--emu-schedule", kind)
+            self.assertEqual([f["launch"] for f in findings_of(report, "livelock")], [2], report)
+
+    def test_operations_run_more_than_once_and_their_groups_change(self) -> None:
+        for operation in (["gemm", *SMALL], ["grouped", "--rows", "40,0,70,1", "--n", "64", "--k", "128"],
+                          ["grouped", "--rows", "40,0,70,1", "--encoding", "masked", "--n", "64", "--k", "128"],
+                          ["k-grouped", "--ks", "128,0,256", "--m", "64", "--n", "64"],
+                          ["k-grouped", "--ks", "128,0,256", "--m", "64", "--n", "64", "--accumulate"]):
+            status, report = answer("check", *operation, "--schedules", "2")
+            self.assertEqual((status, report["verdict"]), (0, "clean"), report)
+            self.assertGreaterEqual(report["launches"], 4)
+            status, report = answer("check", *operation, "--schedules", "6", "--launches", "3", "--verify")
+            self.assertEqual((status, report["launches"]), (0, 18), report)
+
+    def mutated(self, header: str, old: str, new: str) -> Dict[str, str]:
+        """The environment in which kernels are compiled with an edited header."""
+        root = pathlib.Path(__file__).parents[2]
+        include = self.path / "include"
+        shutil.copytree(root / "include", include, dirs_exist_ok=True)
+        text = (include / "warpwright" / header).read_text()
+        self.assertIn(old, text)
+        (include / "warpwright" / header).write_text(text.replace(old, new))
+        wrapper = self.path / "c++"
+        wrapper.write_text('#!/bin/sh\nfor a in "$@"; do\n  case "$a" in -I*) cp -r '
+                           f'"{include}/." "${{a#-I}}/" ;; esac\ndone\nexec "{shutil.which("c++")}" "$@"\n')
+        wrapper.chmod(0o755)
+        return {**os.environ, "WARPWRIGHT_CXX": str(wrapper), "WARPWRIGHT_CACHE_DIR": str(self.path / "cache")}
+
+    def test_a_work_tile_counter_that_is_not_put_back_is_found(self) -> None:
+        environment = self.mutated("scheduler/work_tile_counter.hpp", "  arch::global::store(next, 0);\n", "")
+        arguments = [PROGRAM, "check", "gemm", "--m", "512", "--n", "128", "--k", "64", "--dtype", "bf16", "--tile",
+                     "64x64", "--tile-scheduler", "dynamic", "--sms", "2", "--schedules", "3", "--no-shrink", "--json"]
+        for math in ("off", "on"):
+            result = subprocess.run([*arguments, "--math", math], env=environment, capture_output=True, text=True,
+                                    timeout=200)
+            report = json.loads(result.stdout)
+            self.assertEqual(report["verdict"], "findings", report)
+            self.assertEqual({finding["launch"] for finding in report["findings"]}, {2}, report)
+            self.assertTrue(findings_of(report, "wrong-value"), report)
+
+    def test_verify_compares_values_where_no_rule_is_broken(self) -> None:
+        environment = self.mutated("epilogue/functions.hpp", "relu(float x) { return x <= 0.0f ? 0.0f : x; }",
+                                   "relu(float x) { return x <= 9.0f ? 0.0f : x; }")
+        arguments = [PROGRAM, "check", "gemm", *SMALL, "--tile", "64x64", "--epilogue", "relu(acc)", "--schedules", "3",
+                     "--launches", "1", "--no-shrink", "--json"]
+        for verify, launches in (([], []), (["--verify"], [1])):
+            result = subprocess.run([*arguments, *verify], env=environment, capture_output=True, text=True, timeout=200)
+            report = json.loads(result.stdout)
+            self.assertEqual([f["launch"] for f in findings_of(report, "wrong-value")], launches, report)
+        self.assertIn("--verify", report["findings"][0]["replay"])
+        self.assertEqual(report["findings"][0]["schedules"], 3)
+
+    def test_an_endless_loop_is_reported_with_its_line_and_its_threads(self) -> None:
+        poll = ("if (t >= 60) for (long i = 0;; ++i) "
+                "if (*reinterpret_cast<const volatile int*>(p.in) == (1L << 40) + i) break;")
+        for loop, threads in (("if (t >= 60) for (volatile int i = 0;;) i = i + 1;", {60, 61, 62, 63}),
+                              (poll, {60, 61, 62, 63})):
+            with self.subTest(loop=loop):
+                source = self.source(loop)
+                arguments = ["check", "--source", source, "--entry", "exchange", "--launch",
+                             LAUNCH.replace("grid=2", "grid=1"), "--schedules", "1", "--no-shrink"]
+                status, report = answer(*arguments)
+                finding, = findings_of(report, "livelock")
+                self.assertEqual({32 * p["warp"] + p["lane"] for p in finding["parties"]}, threads, finding)
+                self.assertEqual({p["line"] for p in finding["parties"]}, {12}, finding)
+                self.assertEqual({p["file"].split("/")[-1] for p in finding["parties"]}, {"my_kernel.hpp"})
+                self.assertEqual(findings_of(answer(*arguments)[1], "livelock"), [finding])
+
+    def test_a_launch_that_never_ends_says_where_its_threads_are(self) -> None:
+        source = self.source("for (;;) arch::named_barrier::sync_cta();")
+        status, report = answer("check", "--source", source, "--entry", "exchange", "--launch", LAUNCH, "--schedules",
+                                "1", "--time", "1s")
+        self.assertEqual((status, report["verdict"]), (4, "incomplete"), report)
+        self.assertIn("my_kernel.hpp:12", report["why_incomplete"])
+
+    def test_sms_are_chosen(self) -> None:
+        for sms in (1, 132):
+            status, report = answer("check", "gemm", *SMALL, "--tile", "64x64", "--math", "off", "--schedules", "2",
+                                    "--sms", str(sms))
+            self.assertEqual((status, report["sms"]), (0, sms), report)
+            self.assertEqual(report["findings"], [])
+        for arguments in (["gemm", *SMALL], ["--source", self.source(""), "--entry", "exchange", "--launch", LAUNCH]):
+            status, report = answer("check", *arguments, "--sms", "133")
+            self.assertEqual((status, report["error"]["argument"]), (2, "--sms"), report)
+        status, report = answer("gemm", *SMALL, "--device", "emu:sm90", "--sms", "133")
+        self.assertEqual(status, 2, report)
+        self.assertIn("132", report["error"]["expected"])
+        source = self.source("arch::named_barrier::sync_cta();")
+        launch = LAUNCH.replace("grid=2", "grid=100").replace("buffer=512", "buffer=25600") + ""
+        launch = launch.replace("shared=1024", "shared=1024,cross=1")
+        for sms, wanted in (("100", 0), ("99", 2)):
+            status, report = answer("check", "--source", source, "--entry", "exchange", "--launch", launch,
+                                    "--schedules", "2", "--sms", sms)
+            self.assertEqual(status, wanted, report)
+
+    def test_a_report_is_the_same_in_every_run_and_on_any_number_of_processes(self) -> None:
+        mistakes = {
+            "data-race": "", "uninitialised-read": "",
+            "deadlock": "if (t != 5) arch::named_barrier::sync_cta();",
+            "livelock": "while (arch::global::load_acquire(p.out) != 77) {}",
+            "misaligned": "arch::shared::store(box + 4 * t + 2, u32{1});",
+        }
+        for rule, mistake in mistakes.items():
+            with self.subTest(rule=rule):
+                source = self.source(mistake)
+                arguments = ["check", "--source", source, "--entry", "exchange", "--launch", LAUNCH, "--schedules",
+                             "12", "--no-shrink"]
+                texts = {re.sub(r"in [0-9.]+ s, .* a second", "", run(*arguments, "--threads", threads).stdout)
+                         for threads in ("1", "2", "1")}
+                self.assertEqual(len(texts), 1, texts)
+                self.assertIn(f": {rule}, in ", texts.pop())
+
+    def test_arrays_of_pointers_are_checked_and_groups_of_k_name_their_layout(self) -> None:
+        for flags in (["--pointer-array"], ["--config", "pointers=1"]):
+            status, report = answer("check", "gemm", *SMALL, *flags, "--batch", "3", "--schedules", "3", "--launches",
+                                    "2", "--verify")
+            self.assertEqual((status, report["verdict"]), (0, "clean"), report)
+            self.assertIn("pointers=1", report["config"])
         status, report = answer("check", "k-grouped", "--m", "64", "--n", "64", "--ks", "128,128", "--layout", "nn",
                                 "--schedules", "1", "--math", "off", "--tile", "64x64", "--sms", "2")
         self.assertEqual((status, report["verdict"]), (0, "clean"), report)

@@ -3,6 +3,10 @@
 // reach as far as the strides of the problem do.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
+#include "operations/groups.hpp"
 #include "operations/operation.hpp"
 
 namespace ww::operations {
@@ -122,6 +126,40 @@ TEST(Operation, OperandSetsReachAsFarAsTheStrides) {
   d <<= 16;
   std::memcpy(&got, &d, sizeof got);
   EXPECT_NEAR(got, expected, expected / 128);
+}
+
+TEST(Operation, SizesOfGroupsAreDrawnWithinTheirRows) {
+  for (const GroupEncoding encoding : {GroupEncoding::offsets, GroupEncoding::indptr, GroupEncoding::starts_counts,
+                                       GroupEncoding::row_ids, GroupEncoding::masked})
+    for (const std::int64_t step : {1, 64}) {
+      const std::vector<std::int64_t> counts{3 * step, 0, 5 * step, step, 2 * step};
+      GroupSpacing spacing;
+      if (encoding != GroupEncoding::masked && encoding != GroupEncoding::indptr) spacing.alignment = step;
+      const GroupLayout layout = make_layout(encoding, counts, spacing).value();
+      const Groups groups{layout, meaning_of(layout), {}};
+      std::set<std::vector<std::int64_t>> seen;
+      bool emptied = false, fewer = false;
+      for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        const GroupLayout drawn = redrawn(groups, step, seed);
+        EXPECT_EQ(drawn.sizes.size(), layout.sizes.size());
+        EXPECT_EQ(drawn.rows, layout.rows);
+        const GroupMeaning meaning = meaning_of(drawn);
+        EXPECT_EQ(meaning.status, 0u) << name_of(encoding) << ", seed " << seed;
+        ASSERT_EQ(meaning.groups.size(), counts.size());
+        EXPECT_LE(meaning.rows(), groups.meaning.rows());
+        std::vector<std::int64_t> now;
+        for (const GroupRows& group : meaning.groups) {
+          EXPECT_EQ(group.count % step, 0);
+          now.push_back(group.count);
+        }
+        emptied = emptied || std::count(now.begin(), now.end(), 0) > 1;
+        fewer = fewer || meaning.rows() < groups.meaning.rows();
+        seen.insert(now);
+        EXPECT_EQ(redrawn(groups, step, seed).sizes, drawn.sizes);
+      }
+      EXPECT_GT(seen.size(), 20u) << name_of(encoding);
+      EXPECT_TRUE(emptied && fewer && seen.contains(counts)) << name_of(encoding);
+    }
 }
 
 }  // namespace

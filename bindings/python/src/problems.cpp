@@ -134,7 +134,8 @@ constexpr Field kCheck[] = {FIELD(integer64, schedules), FIELD(integer64, seed),
                             FIELD(integer32, pct_depth), FIELD(boolean, no_shrink),
                             FIELD(boolean, traffic),     FIELD(text, cache_dir),
                             FIELD(text, worker),         FIELD(text, relaxed),
-                            FIELD(text, strict)};
+                            FIELD(text, strict),         FIELD(integer32, launches),
+                            FIELD(boolean, verify)};
 #undef STRUCT
 #define STRUCT ww_check_groups
 constexpr Field kGroups[] = {FIELD(integer64, gap)};

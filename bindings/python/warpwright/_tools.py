@@ -81,7 +81,9 @@ def check(
     Groups are given as `counts` of rows (with a `gap` between them), or as the arrays `sizes` and `sizes2` that the device
     reads. progress(phase, fraction) is called about ten times a second. Settings are
     schedules=200, seed=0, seconds=60, only="", math="exact", processes=0, pct_depth=3, no_shrink=False, traffic=False,
-    cache_dir, worker, and relaxed="NAME,NAME" and strict="NAME" for the strict rules of docs/checking-kernels.md. Returns {"verdict": "clean", "findings": [...], ...}. Kernels run in worker processes.
+    cache_dir, worker, launches=0 (of each schedule; 0: the usual number), verify=False (compare every launch with FP64),
+    and relaxed="NAME,NAME" and strict="NAME" for the strict rules of docs/checking-kernels.md. Returns
+    {"verdict": "clean", "findings": [...], ...}. Kernels run in worker processes.
     """
     groups = {"counts": counts, "gap": gap, "sizes": sizes, "sizes2": sizes2}
     report: Dict[str, Any] = json.loads(

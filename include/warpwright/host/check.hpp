@@ -24,7 +24,8 @@
 
 namespace ww {
 
-/// The library's GEMM on operands of noise. Not with arrays of pointers (GemmProblem::pointer_array).
+/// The library's GEMM on generated operands. With GemmProblem::pointer_array the matrices of the batch lie packed in
+/// memory, and the arrays list them from the last to the first.
 struct GemmCheck {
   GemmProblem problem = {};
   GemmOptions options = {};  // as for a plan: the config, or parts of it
@@ -55,7 +56,7 @@ struct KGroupedCheck {
 
 /// A tensor map as a member of a kernel's parameters: packed rows, the innermost extent first.
 struct CheckTensorMap {
-  std::size_t buffer = 0;  // number of the buffer that it describes, counted over buffers and zeros
+  std::size_t buffer = 0;  // number of the buffer that it describes, counted over all that are pointers
   DType element = DType::bf16;
   std::vector<std::uint64_t> extent = {};  // elements
   std::vector<std::uint32_t> box = {};     // elements of each extent that one copy moves
@@ -70,21 +71,25 @@ struct CheckParameter {
   enum class Kind {
     buffer,   // a pointer to noise
     zeros,    // a pointer to zeros
+    kept,     // a pointer to zeros that a sequence of launches keeps
     int32,    // a number
     int64,    // a number
     float32,  // a number
     map,      // a tensor map
   };
   Kind kind = Kind::buffer;        // which of the following members count
-  std::uint64_t bytes = 0;         // of buffer and zeros
+  std::uint64_t bytes = 0;         // of buffer, zeros and kept
   std::int64_t integer = 0;        // int32, int64
   float number = 0;                // float32
   CheckTensorMap tensor_map = {};  // map
 
-  /// A pointer to `bytes` of noise, the same before every schedule.
+  /// A pointer to `bytes` of noise, the same before every launch.
   static CheckParameter buffer(std::uint64_t bytes) { return {.kind = Kind::buffer, .bytes = bytes}; }
-  /// A pointer to `bytes` of zeros: counters and flags.
+  /// A pointer to `bytes` that are zeroed before every launch: counters and flags that the caller clears.
   static CheckParameter zeros(std::uint64_t bytes) { return {.kind = Kind::zeros, .bytes = bytes}; }
+  /// A pointer to `bytes` that are zeroed before the first launch of a schedule only: a workspace that the kernel must
+  /// leave ready for the next launch (CheckOptions::launches).
+  static CheckParameter kept(std::uint64_t bytes) { return {.kind = Kind::kept, .bytes = bytes}; }
   /// A number, `value`.
   static CheckParameter int32(std::int32_t value) { return {.kind = Kind::int32, .integer = value}; }
   static CheckParameter int64(std::int64_t value) { return {.kind = Kind::int64, .integer = value}; }
@@ -113,6 +118,7 @@ struct KernelCheck {
   std::string text = {};              // the header itself
   std::string entry = {};             // the name that WW_KERNEL gives the kernel
   CheckLaunch launch = {};
+  int sms = 0;  // SMs of the emulated device, 1 to 132, which limit how many clusters are resident; 0: 4
 };
 
 /// What a campaign runs.
@@ -124,10 +130,11 @@ Result<CheckLaunch> parse_check_launch(const std::string& text, const std::strin
 /// Returns the text of `launch`: parse_check_launch(to_text(launch)) == launch.
 std::string to_text(const CheckLaunch& launch);
 
-/// A schedule and its seed determine a run.
+/// A schedule, its seed and its launches determine a run.
 struct CheckSchedule {
   EmuSchedule kind = EmuSchedule::fifo;
   std::uint64_t seed = 0;  // of the schedule's random choices; fifo makes none
+  int launches = 1;        // one after the other, in one workspace
 };
 
 /// How far a campaign is.
@@ -138,13 +145,18 @@ struct CheckProgress {
 
 /// How a campaign is run.
 struct CheckOptions {
-  std::size_t schedules = 200;            // how many are asked for
-  std::uint64_t seed = 0;                 // schedule i has seed + i
-  std::optional<EmuSchedule> only = {};   // one kind; without it the first is fifo and the other kinds take turns
-  double seconds = 60;                    // no schedule starts later
-  int processes = 0;                      // 0: one per core. The report does not depend on it
-  EmuMath math = EmuMath::exact;          // off: operands are read and judged, products are not computed
-  int pct_depth = 3;                      // EmuSchedule::pct: bugs that need so many things in order are looked for
+  std::size_t schedules = 200;           // how many are asked for
+  std::uint64_t seed = 0;                // schedule i has seed + i
+  std::optional<EmuSchedule> only = {};  // one kind; without it the first is fifo and the other kinds take turns
+  double seconds = 60;                   // no schedule starts later
+  int processes = 0;                     // 0: one per core. The report does not depend on it
+  EmuMath math = EmuMath::exact;         // off: operands are read and judged, products are not computed
+  int pct_depth = 3;                     // EmuSchedule::pct: bugs that need so many things in order are looked for
+  // Launches of every schedule, 1 to 64, one after the other in one workspace, each with random choices of its own. 0:
+  // kernels of your own run once. Operations run three times in the first schedule, two or three times in one of 32
+  // others, drawn by the seed, and once in the rest; groups change their sizes between launches
+  int launches = 0;
+  bool verify = false;                    // operations: compare the values of every launch with FP64; not with math off
   bool shrink = true;                     // look for a simpler run that shows each of the first findings
   bool traffic = false;                   // count the bytes and bank conflicts of the first schedule
   std::vector<std::string> relaxed = {};  // names of kStrictRules that are not applied
@@ -167,6 +179,7 @@ struct CheckReplay {
 /// A rule that the kernel broke, and how to see it again.
 struct CheckFinding {
   Finding finding = {};                      // both parties, of the first schedule that shows it
+  int launch = 1;                            // the launch of that schedule in which it appears, counted from 1
   std::size_t schedules = 0;                 // how many schedules show it
   CheckReplay replay = {};                   // that first schedule
   std::optional<CheckReplay> smallest = {};  // the simplest run that was found to show it, with CheckOptions::shrink
@@ -178,12 +191,14 @@ struct CheckCampaign {
   std::vector<CheckFinding> findings = {};    // by the first schedule that shows them
   std::size_t schedules_ran = 0;              // less than asked for when time ran out or the campaign was stopped
   std::size_t schedules_asked = 0;            // CheckOptions::schedules
+  std::size_t launches_ran = 0;               // at least one for each schedule that ran
+  int sms = 0;                                // SMs of the emulated device that ran them
   std::string why_incomplete = {};            // empty: nothing is missing
   bool stopped = false;                       // CheckOptions::stop ended it
   double seconds = 0;                         // of the schedules, without compiling and shrinking
-  EmuStats stats = {};                        // of the first schedule
-  std::vector<LineTraffic> traffic = {};      // of the first schedule, with CheckOptions::traffic
-  std::vector<OperandTraffic> operands = {};  // of the first schedule, with CheckOptions::traffic
+  EmuStats stats = {};                        // of the first launch of the first schedule
+  std::vector<LineTraffic> traffic = {};      // likewise, with CheckOptions::traffic
+  std::vector<OperandTraffic> operands = {};  // likewise, with CheckOptions::traffic
 
   /// Clean says that the schedules that ran broke no rule, and that nothing is missing.
   Verdict verdict() const {

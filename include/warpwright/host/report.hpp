@@ -32,6 +32,7 @@ enum class Rule {
   uninitialised_read,   // shared memory read before anything wrote it
   deadlock,             // every thread waits for something that cannot happen
   livelock,             // threads poll values that nothing will change
+  wrong_value,          // a launch leaves other results than FP64 or an earlier launch; only campaigns compare them
   invalid_operation,    // arguments that the instruction does not allow
   unsupported,          // an instruction that the emulator does not model: makes a run incomplete, is never a finding
 };

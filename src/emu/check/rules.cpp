@@ -49,6 +49,8 @@ constexpr emu::RuleText kCommon[] = {
      "compare arrivals, bytes and parity of the barriers named above with the operations of the roles"},
     {Rule::livelock, "livelock",
      "no value that these threads poll can change any more; wait with wait_global, and publish with a release"},
+    {Rule::wrong_value, "wrong-value",
+     "compare the kernel's arithmetic with the problem, and what a launch leaves in its workspace with what it finds"},
     {Rule::invalid_operation, "invalid-operation", "see the instruction in the PTX ISA"},
     {Rule::unsupported, "unsupported", "the emulated device does not model this"},
 };
