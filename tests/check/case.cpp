@@ -26,8 +26,9 @@ u32* aligned(std::vector<u32>& storage, const std::vector<u32>& words) {
 
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-constexpr const char* kHeaders[] = {"ring.hpp",   "shared.hpp", "product.hpp",    "store.hpp",     "clusters.hpp",
-                                    "global.hpp", "counts.hpp", "tensor_map.hpp", "pipelines.hpp", "early.hpp"};
+constexpr const char* kHeaders[] = {"ring.hpp",      "shared.hpp", "product.hpp", "store.hpp",
+                                    "clusters.hpp",  "global.hpp", "counts.hpp",  "tensor_map.hpp",
+                                    "pipelines.hpp", "early.hpp",  "patterns.hpp"};
 
 /// The lines of a kernel header, first is number 1; empty when there is no such header.
 std::vector<std::string> lines_of(const std::string& header) {

@@ -44,7 +44,9 @@ struct Mutant {
 };
 
 const std::vector<Case>& legal_cases();
+std::vector<Case> pattern_cases();  // part of them
 const std::vector<Mutant>& mutants();
+std::vector<Mutant> pattern_mutants();  // part of them
 const Case& case_named(std::string_view name);
 
 /// A kernel of the corpus' module; null when there is none of that name.

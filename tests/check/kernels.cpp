@@ -5,6 +5,7 @@
 #include "kernels/counts.hpp"
 #include "kernels/early.hpp"
 #include "kernels/global.hpp"
+#include "kernels/patterns.hpp"
 #include "kernels/pipelines.hpp"
 #include "kernels/product.hpp"
 #include "kernels/ring.hpp"

@@ -574,7 +574,7 @@ const std::vector<Mutant>& mutants() {
   static const std::vector<Mutant> all = [] {
     std::vector<Mutant> list;
     for (auto* group : {ring_mutants, shared_mutants, product_mutants, store_mutants, cluster_mutants, global_mutants,
-                        counts_mutants, tensor_map_mutants, pipeline_mutants, early_mutants})
+                        counts_mutants, tensor_map_mutants, pipeline_mutants, early_mutants, pattern_mutants})
       for (Mutant& mutant : group()) list.push_back(std::move(mutant));
     return list;
   }();

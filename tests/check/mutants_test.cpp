@@ -107,7 +107,7 @@ TEST(Mutants, EachIsCaughtByItsRuleAtItsLine) {
 TEST(Mutants, PublicBugsAreNamed) {
   for (const char* bug : {"humming 56", "cutlass 3324", "cudnn-frontend 426", "cudnn-frontend 1126", "cuda-oxide 1066",
                           "DeepGEMM 365", "TIRx-kernels 53", "CUTracer 106", "ConSan test_async_tma_kernel",
-                          "ConSan test_barrier_underflow", "ConSan test_warpgroup_mma"})
+                          "ConSan test_barrier_underflow", "ConSan test_warpgroup_mma", "DeepEP 642"})
     EXPECT_TRUE(std::any_of(mutants().begin(), mutants().end(), [&](const Mutant& m) {
       return std::string_view(m.name).find(bug) != std::string_view::npos;
     })) << bug;

@@ -68,6 +68,7 @@ enum class Edit : i32 {
   fragment_no_fence,
   fragment_not_named,
   fragment_named_early,
+  accumulator_never_set,
   // store.hpp
   store_no_fence,
   store_no_barrier,
@@ -134,6 +135,24 @@ enum class Edit : i32 {
   early_never,
   early_no_barrier,
   early_arrive,
+  // patterns.hpp
+  items_shuffle_written,
+  items_vote_read,
+  slot_no_release_fence,
+  slot_no_acquire_fence,
+  slot_release_cta,
+  slot_not_drained,
+  drained_early,
+  reused_no_fence,
+  handed_no_fence,
+  handed_fence_of_shared,
+  tally_cleared,
+  tally_read,
+  tally_not_put_back,
+  pass_relaxed,
+  pass_unfenced,
+  half_warps_meet,
+  signal_acquire_cta,
 };
 
 struct Params {

@@ -70,7 +70,9 @@ WW_KERNEL(check_two_groups, 128, Params, p) {
   arch::named_barrier::sync_cta();
   arch::Accumulator<64> first, second;
   arch::wgmma::fence();
-  for (u32 step = 0; step < 4; ++step) arch::wgmma::mma<DType::e4m3>(first, a + 32 * step, b + 32 * step, step != 0);
+  for (u32 step = 0; step < 4; ++step)
+    arch::wgmma::mma<DType::e4m3>(first, a + 32 * step, b + 32 * step,
+                                  step != 0 || p.is(Edit::accumulator_never_set));  // @groups_first
   arch::wgmma::commit();
   for (u32 step = 0; step < 4; ++step)
     arch::wgmma::mma<DType::e4m3>(second, a + 32 * step, b + 32 * step, step != 0);  // @groups_mma
