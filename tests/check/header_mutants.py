@@ -37,9 +37,9 @@ MUTANTS = [  # name, header, old, new, rules
     ("full counts two", "pipeline/arrivals.hpp", "return 1 + storing_warps;", "return 2 + storing_warps;", "deadlock"),
     # The producer's tail waits for its own peers, not for the CTA that reduces.
     ("no last cluster sync, but the tail", "kernel/skeleton.hpp",
-     "    if constexpr (kCluster.size() > 1) arch::cluster::sync();\n", "", "exited-cta"),
-    ("barriers not made visible", "kernel/skeleton.hpp", "    pipeline::make_barriers_visible<kCluster>();\n", "",
-     "data-race phase-misuse"),
+     "    if constexpr (Kernel::Mainloop::kCluster.size() > 1) arch::cluster::sync();\n", "", "exited-cta"),
+    ("barriers not made visible", "kernel/skeleton.hpp",
+     "    pipeline::make_barriers_visible<Kernel::Mainloop::kCluster>();\n", "", "data-race phase-misuse"),
     ("released before the wgmma has read", "mainloop/sm90/products.hpp",
      "    if (k != 0) pipeline.consumer_release(previous);", "    pipeline.consumer_release(stage);",
      "stage-reuse arrival-underflow"),

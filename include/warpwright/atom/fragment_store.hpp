@@ -22,10 +22,12 @@ template <DType kOut> WW_DEVICE u32 pack(float low, float high) {
   else return arch::to_f16x2(low, high);
 }
 
-/// Whether registers are matrices of stmatrix: two lines 8 apart, pairs 8 apart, four lanes a line.
+/// Whether registers are matrices of stmatrix: two lines 8 apart, pairs 8 apart, four lanes a line, and the values of a
+/// pair of line 0, then of line 1, then of the next pair of line 0.
 template <class L>
-inline constexpr bool kHasMatrices = L::kLines == 2 && L::kLineLanes == 4 && L::line_offset(1) == 8 &&
-                                     (L::kPairs == 1 || L::pair_offset(1) == 8);
+inline constexpr bool kHasMatrices = L::kLines == 2 && L::kLineLanes == 4 &&
+                                     L::line_offset(1) == 8 && L::value(1, 0) == 2 &&
+                                     (L::kPairs == 1 || (L::pair_offset(1) == 8 && L::value(0, 1) == 4));
 
 /// Stores `count` elements along the warp's lines from pair `first` on, at most kMost, both multiples of 8. `at` takes
 /// the line among the warp's, and the place from pair `first` on; the address is that of 8 elements.
@@ -37,20 +39,18 @@ WW_DEVICE void store_matrices(const F& fragment, int first, int count, const At&
   const int lane = static_cast<int>(arch::lane_index());
   const int line = kAcross ? 8 * (lane / 8 % 2) : lane % 16;
   const int along = 8 * (lane / 16), row = kAcross ? lane % 8 : 0;
-  const auto word = [&](int line_of_thread, int pair) {
-    const int v = L::value(line_of_thread, pair);
-    return pack<kOut>(values[v], values[v + 1]);
-  };
   WW_UNROLL
   for (int j = 0; j < kMost; j += 16) {
     if (j >= count) break;
-    const int pair = first + j / 8;
+    const int v = 4 * (first + j / 8);  // of both lines' pair
+    const u32 low = pack<kOut>(values[v], values[v + 1]), high = pack<kOut>(values[v + 2], values[v + 3]);
     if (j + 8 < count) {
-      const arch::Words<4> matrices{{word(0, pair), word(1, pair), word(0, pair + 1), word(1, pair + 1)}};
+      const arch::Words<4> matrices{
+          {low, high, pack<kOut>(values[v + 4], values[v + 5]), pack<kOut>(values[v + 6], values[v + 7])}};
       if constexpr (kAcross) arch::stmatrix_transposed(at(line, j + along + row), matrices);
       else arch::stmatrix(at(line, j + along), matrices);
     } else {
-      const arch::Words<2> matrices{{word(0, pair), word(1, pair)}};
+      const arch::Words<2> matrices{{low, high}};
       if constexpr (kAcross) arch::stmatrix_transposed(at(line, j + row), matrices);
       else arch::stmatrix(at(line, j), matrices);
     }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "warpwright/atom/tma_atom.hpp"
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
 #include "warpwright/config/sizes.hpp"
 
@@ -13,7 +14,7 @@ namespace ww::epilogue {
 
 using namespace config;
 
-template <GemmConfig kConfig> struct ColumnOutput {
+template <ConfigParameter kConfig> struct ColumnOutput {
   static constexpr int kTileM = kConfig.tile.m, kColumns = output_columns(kConfig);
   static constexpr int kPanelRows = column_panel_rows(kConfig);       // of D
   static constexpr int kPanels = kWarpgroupRows / kPanelRows;         // of 64 rows

@@ -8,12 +8,13 @@
 #pragma once
 
 #include "warpwright/atom/tma_atom.hpp"
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/epilogue/ragged_epilogue.hpp"
 #include "warpwright/pipeline/tma_store_pipeline.hpp"
 
 namespace ww::epilogue {
 
-template <GemmConfig kConfig> struct DescriptorEpilogue {
+template <ConfigParameter kConfig> struct DescriptorEpilogue {
   using Ragged = RaggedEpilogue<kConfig>;  // scales, the columns of a warpgroup, zeros
   static constexpr DType kOut = kConfig.operands.d;
   static constexpr EpilogueTree kTree = kConfig.epilogue;

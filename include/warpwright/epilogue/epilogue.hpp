@@ -12,6 +12,7 @@
 #include "warpwright/arch/common/math.hpp"
 #include "warpwright/atom/fragment_store.hpp"
 #include "warpwright/atom/tma_atom.hpp"
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/fixed_extents.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -30,10 +31,10 @@ WW_HOST_DEVICE constexpr TreeSpec tree_spec(const GemmConfig& c) {
           may_have_odd_n(c), c.operands.d};
 }
 /// Columns of the product from the first of one tile to the first of the next; of halves gates alone.
-template <GemmConfig kConfig> inline constexpr int kColumnStep = column_step(tree_spec(kConfig), kConfig.tile.n);
+template <ConfigParameter kConfig> inline constexpr int kColumnStep = column_step(tree_spec(kConfig), kConfig.tile.n);
 
 /// `Accumulator` is the mainloop's fragment, (64, TILE_N).
-template <GemmConfig kConfig, class Accumulator> struct Epilogue {
+template <ConfigParameter kConfig, class Accumulator> struct Epilogue {
   static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n;
   static constexpr int kColumns = output_columns(kConfig);  // of D, of one tile
   static constexpr int kMmaBlocks = mma_blocks_of(kConfig);

@@ -3,13 +3,14 @@
 // the kernel contains none of it.
 #pragma once
 
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/epilogue/cluster_sum.hpp"
 #include "warpwright/epilogue/workspace_sum.hpp"
 #include "warpwright/scheduler/tile.hpp"
 
 namespace ww::epilogue {
 
-template <GemmConfig kConfig> class PartialSums {
+template <ConfigParameter kConfig> class PartialSums {
   static constexpr bool kInCluster = config::sums_in_cluster(kConfig);
   static constexpr bool kInWorkspace = config::sums_in_workspace(kConfig);
   static constexpr int kMmaBlocks = config::mma_blocks_of(kConfig);

@@ -10,6 +10,7 @@
 
 #include "warpwright/arch/common/global.hpp"
 #include "warpwright/atom/fragment_store.hpp"
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
 #include "warpwright/epilogue/scale.hpp"
@@ -17,7 +18,7 @@
 
 namespace ww::epilogue {
 
-template <GemmConfig kConfig> struct RaggedEpilogue {
+template <ConfigParameter kConfig> struct RaggedEpilogue {
   static constexpr DType kOut = kConfig.operands.d;
   static constexpr int kPart = kConfig.tile.n / kConfig.sm90.consumer_warpgroups;  // columns of a consumer warpgroup
   static constexpr EpilogueTree kTree = kConfig.epilogue;

@@ -11,6 +11,7 @@
 #include "warpwright/arch/common/math.hpp"
 #include "warpwright/arch/common/warp.hpp"
 #include "warpwright/atom/fragment.hpp"
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
 #include "warpwright/config/sizes.hpp"
 
@@ -18,7 +19,7 @@ namespace ww::epilogue {
 
 using namespace config;
 
-template <GemmConfig kConfig> struct WorkspaceSum {
+template <ConfigParameter kConfig> struct WorkspaceSum {
   static constexpr int kMmaBlocks = mma_blocks_of(kConfig);
   static constexpr int kWarps = consumer_warps(kConfig);
   static constexpr int kThreads = 32 * kWarps;

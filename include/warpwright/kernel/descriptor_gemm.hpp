@@ -8,6 +8,7 @@
 // Set-up and roles are those of kernel/skeleton.hpp.
 #pragma once
 
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/epilogue/descriptor_epilogue.hpp"
 #include "warpwright/kernel/skeleton.hpp"
@@ -19,7 +20,7 @@ namespace ww::kernel {
 using config::GroupedArguments;
 using scheduler::TokenTile;
 
-template <GemmConfig kConfig> struct DescriptorGemm {
+template <ConfigParameter kConfig> struct DescriptorGemm : Skeleton<DescriptorGemm<kConfig>> {
   static_assert(kConfig.row_groups.variant == GroupedVariant::descriptors && !config::fault_of_ragged(kConfig),
                 "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
   using Mainloop = mainloop::RaggedMainloop<kConfig>;
@@ -37,8 +38,6 @@ template <GemmConfig kConfig> struct DescriptorGemm {
   using Source = scheduler::DescriptorTiles<kConfig, 8 + static_cast<int>(Mainloop::kScaleWarps)>;
   using Tile = typename Source::Tile;
   static constexpr int kBarriers = kShared.barriers;
-
-  WW_DEVICE static void run(const GroupedArguments& arguments) { Skeleton<DescriptorGemm>::run(arguments); }
 
   WW_DEVICE static void initialize(const GroupedArguments& arguments, arch::SharedAddress shared) {
     Pipeline::initialize(shared + kBarriers);

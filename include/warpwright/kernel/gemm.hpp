@@ -3,6 +3,7 @@
 // has. The kernel itself is kernel/warp_specialised_gemm.hpp.
 #pragma once
 
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/resolve.hpp"
 #include "warpwright/epilogue/partial_sums.hpp"
@@ -14,7 +15,7 @@
 
 namespace ww::kernel {
 
-template <GemmConfig kConfig> struct DenseProblem {
+template <ConfigParameter kConfig> struct DenseProblem {
   static constexpr bool kGroupsK = config::groups_k(kConfig);
   static_assert(!(kGroupsK ? config::fault_of_k_grouped(kConfig) : config::fault_of(kConfig)),
                 "GemmConfig: resolve() it and look at fault_of()");
@@ -72,6 +73,6 @@ template <GemmConfig kConfig> struct DenseProblem {
   }
 };
 
-template <GemmConfig kConfig> struct Gemm : WarpSpecialisedGemm<kConfig, DenseProblem<kConfig>> {};
+template <ConfigParameter kConfig> struct Gemm : WarpSpecialisedGemm<kConfig, DenseProblem<kConfig>> {};
 
 }  // namespace ww::kernel

@@ -6,6 +6,7 @@
 // early, a consumer warpgroup without rows issues no MMA; outside clusters its operand rows are not loaded either.
 #pragma once
 
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/config/resolve.hpp"
@@ -15,7 +16,7 @@
 
 namespace ww::kernel {
 
-template <GemmConfig kConfig> struct RowGroupProblem {
+template <ConfigParameter kConfig> struct RowGroupProblem {
   static_assert(!config::fault_of_raster(kConfig), "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
   using Params = config::GroupedArguments;
   using Mainloop = mainloop::Mainloop<kConfig>;
@@ -131,6 +132,6 @@ template <GemmConfig kConfig> struct RowGroupProblem {
   }
 };
 
-template <GemmConfig kConfig> struct GroupedGemm : WarpSpecialisedGemm<kConfig, RowGroupProblem<kConfig>> {};
+template <ConfigParameter kConfig> struct GroupedGemm : WarpSpecialisedGemm<kConfig, RowGroupProblem<kConfig>> {};
 
 }  // namespace ww::kernel

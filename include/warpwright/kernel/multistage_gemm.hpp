@@ -5,6 +5,7 @@
 // clusters, scheduler and epilogue are those of kernel/gemm.hpp, with the same bits.
 #pragma once
 
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/epilogue/epilogue.hpp"
 #include "warpwright/kernel/gemm_params.hpp"
@@ -14,7 +15,8 @@
 
 namespace ww::kernel {
 
-template <GemmConfig kConfig, mainloop::StageRelease kRelease = mainloop::StageRelease::by_warp> struct MultistageGemm {
+template <ConfigParameter kConfig, mainloop::StageRelease kRelease = mainloop::StageRelease::by_warp>
+struct MultistageGemm : Skeleton<MultistageGemm<kConfig, kRelease>> {
   static_assert(!config::fault_of(kConfig), "GemmConfig: resolve() it and look at fault_of()");
   using Mainloop = mainloop::MultistageMainloop<kConfig, kRelease>;
   using Epilogue = epilogue::Epilogue<kConfig, typename Mainloop::Accumulator>;

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "warpwright/arch/common/pdl.hpp"
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/faults.hpp"
 #include "warpwright/epilogue/cluster_sum.hpp"
 #include "warpwright/epilogue/ragged_epilogue.hpp"
@@ -25,7 +26,7 @@ using config::GroupedArguments;
 using config::KRange;
 using scheduler::TokenTile;
 
-template <GemmConfig kConfig> struct RaggedGemm {
+template <ConfigParameter kConfig> struct RaggedGemm : Skeleton<RaggedGemm<kConfig>> {
   static_assert(!config::fault_of_ragged(kConfig), "GemmConfig: resolve_grouped() it and look at fault_of_grouped()");
   using Mainloop = mainloop::RaggedMainloop<kConfig>;
   using Epilogue = epilogue::RaggedEpilogue<kConfig>;
@@ -51,9 +52,7 @@ template <GemmConfig kConfig> struct RaggedGemm {
   // The set-up differs from the skeleton's, because the list of tiles is on a launch's critical path: the second warp
   // initialises while the first one's loads of sizes are in flight, and clusters that split K only arrive at their
   // barrier, because peers are needed for the first sum, not for the first load.
-  WW_DEVICE static void run(const GroupedArguments& arguments) {
-    const arch::SharedAddress shared = arch::dynamic_shared();
-    Source source(arguments, shared);
+  WW_DEVICE static void begin(const GroupedArguments& arguments, arch::SharedAddress shared, Source& source) {
     if constexpr (!Source::kStartsNextLate) arch::pdl::launch_dependents();
     if (arch::thread_index() == arch::kWarpSize) initialize(arguments, shared);
     source.begin();
@@ -65,7 +64,6 @@ template <GemmConfig kConfig> struct RaggedGemm {
       pipeline::make_barriers_visible<Mainloop::kCluster>();
     }
     arch::pdl::wait();  // global memory is left alone before this line, or the same in the first warp
-    Skeleton<RaggedGemm>::roles(arguments, shared, source);
   }
 
   WW_DEVICE static void initialize(const GroupedArguments& arguments, arch::SharedAddress shared) {
@@ -102,7 +100,8 @@ template <GemmConfig kConfig> struct RaggedGemm {
       if (!source.has_products()) {
         if (CtaPosition::rank_k() == 0) store_zeros(arguments, shared, consumer_warpgroup, tile);
       } else {
-        multiply<0>(arguments, shared, source, pipeline, sum, consumer_warpgroup, tile);
+        multiply(make_index_sequence<config::token_classes(kConfig.tile.m)>{}, arguments, shared, source, pipeline, sum,
+                 consumer_warpgroup, tile);
       }
       // Lanes may have stored different parts of D. Without a point of convergence ptxas lets them diverge until the
       // next tile, and moves the descriptors of every wgmma from registers of threads to uniform ones.
@@ -148,13 +147,20 @@ template <GemmConfig kConfig> struct RaggedGemm {
   }
 
   // Runs the instance of the tile's width. Accumulators are registers, so every width has its own loop.
+  template <int... kClass>
+  WW_DEVICE static void multiply(index_sequence<kClass...>, const GroupedArguments& arguments,
+                                 arch::SharedAddress shared, const Source& source, Pipeline& pipeline, Sum& sum,
+                                 int consumer_warpgroup, const Tile& tile) {
+    constexpr int kLast = sizeof...(kClass) - 1;
+    static_cast<void>(
+        (((kClass == kLast || tile.width_class == kClass) &&
+          (multiply_width<kClass>(arguments, shared, source, pipeline, sum, consumer_warpgroup, tile), true)) ||
+         ...));
+  }
   template <int kClass>
-  WW_DEVICE static void multiply(const GroupedArguments& arguments, arch::SharedAddress shared, const Source& source,
-                                 Pipeline& pipeline, Sum& sum, int consumer_warpgroup, const Tile& tile) {
-    if constexpr (kClass + 1 < config::token_classes(kConfig.tile.m)) {
-      if (tile.width_class != kClass)
-        return multiply<kClass + 1>(arguments, shared, source, pipeline, sum, consumer_warpgroup, tile);
-    }
+  WW_DEVICE static void multiply_width(const GroupedArguments& arguments, arch::SharedAddress shared,
+                                       const Source& source, Pipeline& pipeline, Sum& sum, int consumer_warpgroup,
+                                       const Tile& tile) {
     constexpr config::TokenWidth kWidth = config::token_shape(kClass);
     using Shape = typename Mainloop::template Shape<kWidth>;
     const KRange range = source.range();

@@ -6,6 +6,9 @@
 //   Loader                        the producer's state; load(params, shared, pipeline, source, tile) fills the stages
 //   load_scales(params, shared, pipeline, source, tile, warp)     a warp of the scale loaders
 //   consume(params, shared, source, consumer_warpgroup)           a consumer warpgroup, all of its tiles
+//   begin(params, shared, source)  optional: in place of set_up()
+// A kernel derives from its skeleton: run() is the kernel. The compiler inlines from the innermost function outwards
+// and copies a whole body at every level, which is a good part of NVRTC's time. So the outermost functions are few.
 // Roles of warpgroup 0: thread 0 loads operands, warps 1 and 2 load block scales, warp 3 serves the source. They have
 // one order of tiles, so that nothing but the ring and the source's own connects them.
 #pragma once
@@ -19,36 +22,17 @@
 namespace ww::kernel {
 
 template <class Kernel> struct Skeleton {
-  static constexpr pipeline::ClusterShape kCluster = Kernel::Mainloop::kCluster;
   static constexpr u32 kServiceWarp = 3;
-
-  /// Initialises barriers, shows them to the cluster and waits for the preceding launch. All threads call it.
-  template <class Params> WW_DEVICE static void set_up(const Params& params, arch::SharedAddress shared) {
-    if (arch::thread_index() == 0) Kernel::initialize(params, shared);
-    pipeline::make_barriers_visible<kCluster>();
-    arch::pdl::launch_dependents();
-    arch::pdl::wait();  // global memory is left alone before this line
-  }
-
-  /// The end of a kernel: peers may still multicast to, or arrive at, this CTA's shared memory. All threads call it,
-  /// in whole warps.
-  WW_DEVICE static void leave() {
-    if constexpr (kCluster.size() > 1) arch::cluster::sync();
-  }
 
   /// A kernel of one producer warpgroup and consumer warpgroups.
   template <class Params> WW_DEVICE static void run(const Params& params) {
-    const arch::SharedAddress shared = arch::dynamic_shared();
-    typename Kernel::Source source(params, shared);
-    set_up(params, shared);
-    roles(params, shared, source);
-  }
-
-  /// The same after the set-up.
-  template <class Params, class Source>
-  WW_DEVICE static void roles(const Params& params, arch::SharedAddress shared, Source& source) {
+    using Source = typename Kernel::Source;
     static_assert(scheduler::TileSource<Source>);
     constexpr auto kRegisters = Kernel::kRegisters;
+    const arch::SharedAddress shared = arch::dynamic_shared();
+    Source source(params, shared);
+    if constexpr (requires { Kernel::begin(params, shared, source); }) Kernel::begin(params, shared, source);
+    else set_up(params, shared);
     const u32 warpgroup = arch::warp::uniform(arch::warpgroup_index());
     source.prepare();
     if (warpgroup == 0) {
@@ -60,6 +44,21 @@ template <class Kernel> struct Skeleton {
       Kernel::consume(params, shared, source, consumer_warpgroup);
     }
     leave();
+  }
+
+ protected:
+  /// Initialises barriers, shows them to the cluster and waits for the preceding launch. All threads call it.
+  template <class Params> WW_DEVICE static void set_up(const Params& params, arch::SharedAddress shared) {
+    if (arch::thread_index() == 0) Kernel::initialize(params, shared);
+    pipeline::make_barriers_visible<Kernel::Mainloop::kCluster>();
+    arch::pdl::launch_dependents();
+    arch::pdl::wait();  // global memory is left alone before this line
+  }
+
+  /// The end of a kernel: peers may still multicast to, or arrive at, this CTA's shared memory. All threads call it,
+  /// in whole warps.
+  WW_DEVICE static void leave() {
+    if constexpr (Kernel::Mainloop::kCluster.size() > 1) arch::cluster::sync();
   }
 
  private:

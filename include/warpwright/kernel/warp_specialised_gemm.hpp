@@ -10,13 +10,15 @@
 // Not here: set-up and roles (kernel/skeleton.hpp), the order of tiles (scheduler/), filling of stages (mainloop/).
 #pragma once
 
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/epilogue/epilogue.hpp"
 #include "warpwright/kernel/skeleton.hpp"
 #include "warpwright/pipeline/ordered_barrier.hpp"
 
 namespace ww::kernel {
 
-template <GemmConfig kConfig, class Problem> struct WarpSpecialisedGemm {
+template <ConfigParameter kConfig, class Problem>
+struct WarpSpecialisedGemm : Skeleton<WarpSpecialisedGemm<kConfig, Problem>> {
   using Params = typename Problem::Params;
   using Source = typename Problem::Source;
   using Mainloop = typename Problem::Mainloop;
@@ -36,8 +38,6 @@ template <GemmConfig kConfig, class Problem> struct WarpSpecialisedGemm {
   static constexpr config::SharedPlan kShared = Mainloop::kShared;
   static constexpr int kBarriers = kShared.barriers;
   static constexpr auto kRegisters = config::registers_of(kConfig);
-
-  WW_DEVICE static void run(const Params& params) { Skeleton<WarpSpecialisedGemm>::run(params); }
 
   WW_DEVICE static void initialize(const Params& params, arch::SharedAddress shared) {
     Pipeline::initialize(shared + kBarriers);

@@ -5,6 +5,7 @@
 // Rows and columns past the edge use the last scale, because their products are never stored.
 #pragma once
 
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/fixed_extents.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -30,7 +31,7 @@ struct HalvesScales : TileScales {
   i32 skip;
 };
 
-template <GemmConfig kConfig> struct ScaleAddresses {
+template <ConfigParameter kConfig> struct ScaleAddresses {
   static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n;
   static constexpr bool kHalves = pairs_halves(kConfig);
   static constexpr ScaleForm kForm = scale_form(kConfig.operands.scale);

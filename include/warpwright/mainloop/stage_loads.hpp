@@ -5,6 +5,7 @@
 #pragma once
 
 #include "warpwright/atom/tma_atom.hpp"
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/fixed_extents.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
@@ -15,7 +16,7 @@ namespace ww::mainloop {
 
 using namespace config;
 
-template <GemmConfig kConfig> struct StageLoads {
+template <ConfigParameter kConfig> struct StageLoads {
   static constexpr DType kType = kConfig.operands.a;
   static constexpr int kTileM = kConfig.tile.m, kTileN = kConfig.tile.n, kTileK = kConfig.tile.k;
   static constexpr SharedPlan kShared = shared_plan(kConfig);

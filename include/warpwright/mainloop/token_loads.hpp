@@ -5,6 +5,7 @@
 #pragma once
 
 #include "warpwright/atom/tma_atom.hpp"
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/gemm_arguments.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/config/shared_memory.hpp"
@@ -16,7 +17,7 @@ namespace ww::mainloop {
 using namespace config;
 using scheduler::TokenTile;
 
-template <GemmConfig kConfig> struct TokenLoads {
+template <ConfigParameter kConfig> struct TokenLoads {
   static constexpr DType kType = kConfig.operands.a;
   static constexpr int kTokens = kConfig.tile.m, kWeights = kConfig.tile.n, kTileK = kConfig.tile.k;
   static constexpr GroupedSharedPlan kShared = grouped_shared_plan(kConfig);

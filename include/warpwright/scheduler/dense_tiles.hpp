@@ -3,6 +3,7 @@
 // scheduler. The matrices of a batch are stacked along M of the grid.
 #pragma once
 
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/fixed_extents.hpp"
 #include "warpwright/config/sizes.hpp"
 #include "warpwright/scheduler/dynamic.hpp"
@@ -14,14 +15,14 @@
 namespace ww::scheduler {
 
 /// The order of a config. kReaders is the number of warps of a CTA that ask for tiles.
-template <GemmConfig kConfig, int kReaders>
+template <ConfigParameter kConfig, int kReaders>
 using DenseOrder = conditional_t<
     kConfig.sm90.tile_scheduler == TileScheduler::dynamic, Dynamic<kConfig, kReaders>,
     conditional_t<kConfig.sm90.tile_scheduler == TileScheduler::stream_k, StreamK<config::cluster_of(kConfig)>,
                   conditional_t<kConfig.sm90.tile_scheduler == TileScheduler::split_k,
                                 SplitK<config::cluster_of(kConfig)>, StaticPersistent<config::cluster_of(kConfig)>>>>;
 
-template <GemmConfig kConfig, class Order> class DenseTiles : public PlainSource {
+template <ConfigParameter kConfig, class Order> class DenseTiles : public PlainSource {
   using CtaPosition = scheduler::CtaPosition<config::cluster_of(kConfig)>;
 
  public:

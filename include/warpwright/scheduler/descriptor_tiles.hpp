@@ -10,6 +10,7 @@
 #include "warpwright/arch/common/named_barrier.hpp"
 #include "warpwright/arch/common/tensor_map_update.hpp"
 #include "warpwright/arch/common/tma.hpp"
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/enumerations.hpp"
 #include "warpwright/config/grouped_arguments.hpp"
 #include "warpwright/config/shared_memory.hpp"
@@ -36,7 +37,7 @@ struct DescriptorTile : TokenTile {
 };
 
 /// kReaders warps of each CTA take tiles from the ring.
-template <GemmConfig kConfig, int kReaders> class DescriptorTiles : public PlainSource {
+template <ConfigParameter kConfig, int kReaders> class DescriptorTiles : public PlainSource {
   static constexpr TileScheduler kOrder = kConfig.sm90.tile_scheduler;
   static_assert(kOrder == TileScheduler::horizontal || kOrder == TileScheduler::vertical);
   static constexpr int kTokens = kConfig.tile.m;

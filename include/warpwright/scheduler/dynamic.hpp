@@ -7,6 +7,7 @@
 
 #include "warpwright/arch/common/role.hpp"
 #include "warpwright/arch/common/shared.hpp"
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
 #include "warpwright/pipeline/async_pipeline.hpp"
@@ -16,7 +17,7 @@
 namespace ww::scheduler {
 
 /// kReaders warps of each CTA read the numbers; one of them by one thread alone.
-template <GemmConfig kConfig, int kReaders> class Dynamic {
+template <ConfigParameter kConfig, int kReaders> class Dynamic {
   static constexpr pipeline::ClusterShape kCluster = config::cluster_of(kConfig);
   static constexpr config::SharedPlan kShared = config::shared_plan(kConfig);
   using Ring = pipeline::AsyncPipeline<config::kWorkTileStages, kReaders, kCluster.size()>;

@@ -9,6 +9,7 @@
 // number of stages and their contents.
 #pragma once
 
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
 #include "warpwright/scheduler/group_table.hpp"
@@ -23,7 +24,7 @@ struct KGroupTile {
   config::KRows k;
 };
 
-template <GemmConfig kConfig> class KGrouped : public PlainSource {
+template <ConfigParameter kConfig> class KGrouped : public PlainSource {
   static constexpr pipeline::ClusterShape kCluster = config::cluster_of(kConfig);
   static_assert(kCluster.k == 1);
   static constexpr config::RasterSharedPlan kShared = config::raster_shared_plan(kConfig);

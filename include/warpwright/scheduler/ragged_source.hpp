@@ -8,6 +8,7 @@
 #pragma once
 
 #include "warpwright/arch/common/pdl.hpp"
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/scheduler/item_ring.hpp"
 #include "warpwright/scheduler/ragged_tiles.hpp"
@@ -18,7 +19,7 @@
 namespace ww::scheduler {
 
 /// kReaders warps of each CTA take tiles from the ring.
-template <GemmConfig kConfig, int kReaders> class RaggedSource : public PlainSource {
+template <ConfigParameter kConfig, int kReaders> class RaggedSource : public PlainSource {
   static constexpr config::GroupedSharedPlan kShared = config::grouped_shared_plan(kConfig);
   static constexpr int kClusterK = config::cluster_of(kConfig).k;
   static constexpr int kListed = 1;  // named barrier: the table is complete, for the warp that counts widths

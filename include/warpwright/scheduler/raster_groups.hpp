@@ -11,6 +11,7 @@
 // the same CTAs.
 #pragma once
 
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/shared_memory.hpp"
 #include "warpwright/config/sizes.hpp"
 #include "warpwright/scheduler/group_table.hpp"
@@ -26,7 +27,7 @@ struct GroupedTile {
   bool shares;  // its weights with the peers of its cluster
 };
 
-template <GemmConfig kConfig> class RasterGroups : public PlainSource {
+template <ConfigParameter kConfig> class RasterGroups : public PlainSource {
   static constexpr int kThreads = config::threads_of(kConfig), kTileM = kConfig.tile.m;
   static constexpr pipeline::ClusterShape kCluster = config::cluster_of(kConfig);
   static_assert(kCluster.n == 1 && kCluster.m <= 2 && kCluster.k == 1);

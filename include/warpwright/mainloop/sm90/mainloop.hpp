@@ -8,6 +8,7 @@
 #pragma once
 
 #include "warpwright/atom/sm90_accumulator.hpp"
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/mainloop/block_scales.hpp"
 #include "warpwright/mainloop/sm90/promotion.hpp"
 #include "warpwright/mainloop/sm90/register_products.hpp"
@@ -16,13 +17,13 @@
 
 namespace ww::mainloop {
 
-template <GemmConfig kConfig> struct ProductsOf { using type = SharedProducts<kConfig>; };
-template <GemmConfig kConfig>
+template <ConfigParameter kConfig> struct ProductsOf { using type = SharedProducts<kConfig>; };
+template <ConfigParameter kConfig>
 requires(a_from_registers(kConfig)) struct ProductsOf<kConfig> {
   using type = RegisterProducts<kConfig>;
 };
 
-template <GemmConfig kConfig> struct Mainloop : StageLoads<kConfig>, ScaleAddresses<kConfig> {
+template <ConfigParameter kConfig> struct Mainloop : StageLoads<kConfig>, ScaleAddresses<kConfig> {
   using Loads = StageLoads<kConfig>;
   using Loads::kTileM, Loads::kTileN, Loads::kShared, Loads::kCluster, Loads::kHalves;
   using Addresses = ScaleAddresses<kConfig>;
@@ -67,9 +68,22 @@ template <GemmConfig kConfig> struct Mainloop : StageLoads<kConfig>, ScaleAddres
       k_blocks = static_cast<int>(arch::warp::uniform(static_cast<u32>(k_blocks)));
     }
     const Products products(base, consumer_warpgroup);
-    if constexpr (kPromotes) promote_all(products, k_blocks, pipeline, acc, order, offset);
-    else if constexpr (a_from_registers(kConfig)) products.accumulate(k_blocks, pipeline, acc, order);
-    else accumulate(products, k_blocks, pipeline, acc, order);
+    if constexpr (kPromotes) {
+      const Promotion<Products, Reader> promotion{products,
+                                                  {base + kShared.scales, position_of(consumer_warpgroup, offset)}};
+      if constexpr (partial_accumulators(kConfig) == 2) {
+        promotion.alternate(k_blocks, pipeline, acc[0], order);
+      } else {
+        for (int k = 0; k < k_blocks; ++k) {
+          Accumulator partial;
+          promotion.one_by_one(pipeline, acc, partial, k + 1 == k_blocks, order);
+        }
+      }
+    } else if constexpr (a_from_registers(kConfig)) {
+      products.accumulate(k_blocks, pipeline, acc, order);
+    } else {
+      accumulate(products, k_blocks, pipeline, acc, order);
+    }
   }
 
   /// Releases the stages of k_blocks without reading them, for a consumer warpgroup that has no rows in a tile.
@@ -101,21 +115,6 @@ template <GemmConfig kConfig> struct Mainloop : StageLoads<kConfig>, ScaleAddres
     TilePosition at;
     WW_DEVICE Scales operator()(pipeline::Stage stage) const { return {slots, stage.index, at}; }
   };
-
-  template <class Order>
-  WW_DEVICE static void promote_all(const Products& products, int k_blocks, Pipeline& pipeline,
-                                    Accumulator (&acc)[kMmaBlocks], Order& order, int offset) {
-    const Promotion<Products, Reader> promotion{
-        products, {products.base + kShared.scales, position_of(products.consumer_warpgroup, offset)}};
-    if constexpr (partial_accumulators(kConfig) == 2) {
-      promotion.alternate(k_blocks, pipeline, acc[0], order);
-    } else {
-      for (int k = 0; k < k_blocks; ++k) {
-        Accumulator partial;
-        promotion.one_by_one(pipeline, acc, partial, k + 1 == k_blocks, order);
-      }
-    }
-  }
 };
 
 }  // namespace ww::mainloop

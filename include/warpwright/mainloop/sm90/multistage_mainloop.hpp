@@ -8,6 +8,7 @@
 #pragma once
 
 #include "warpwright/arch/common/cluster.hpp"
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/mainloop/sm90/mainloop.hpp"
 
 namespace ww::mainloop {
@@ -17,7 +18,7 @@ enum class StageRelease : u8 {
   by_cluster_barrier,  // for comparison (examples/06_multicast_gemm.cpp)
 };
 
-template <GemmConfig kConfig, StageRelease kRelease> struct MultistageMainloop : Mainloop<kConfig> {
+template <ConfigParameter kConfig, StageRelease kRelease> struct MultistageMainloop : Mainloop<kConfig> {
   static_assert(!has_roles(kConfig));
   using Base = Mainloop<kConfig>;
   using Base::kCluster, Base::kMmaBlocks;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "warpwright/atom/mma_atom.hpp"
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/mainloop/sm90/stage_transpose.hpp"
 #include "warpwright/mainloop/stage_loads.hpp"
 
@@ -29,7 +30,7 @@ template <class Self> struct PartialProducts {
 };
 
 /// Of one consumer warpgroup of the dense kernel: its MMA_M blocks of A with B, (64, TILE_N) each.
-template <GemmConfig kConfig> struct SharedProducts : PartialProducts<SharedProducts<kConfig>> {
+template <ConfigParameter kConfig> struct SharedProducts : PartialProducts<SharedProducts<kConfig>> {
   using Loads = StageLoads<kConfig>;
   static constexpr bool kTransposesB = transposes_b(kConfig);
   static constexpr Major kMajorB = major_of_b(kConfig);  // as wgmma reads it

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "warpwright/atom/sm90_accumulator.hpp"
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/config/token_widths.hpp"
 #include "warpwright/mainloop/block_scales.hpp"
 #include "warpwright/mainloop/sm90/products.hpp"
@@ -16,7 +17,7 @@
 
 namespace ww::mainloop {
 
-template <GemmConfig kConfig> struct RaggedMainloop : TokenLoads<kConfig> {
+template <ConfigParameter kConfig> struct RaggedMainloop : TokenLoads<kConfig> {
   using Loads = TokenLoads<kConfig>;
   using Loads::kTokens, Loads::kWeights, Loads::kShared;
   static constexpr int kPart = kWeights / kConfig.sm90.consumer_warpgroups;  // weights of one consumer warpgroup

@@ -9,11 +9,12 @@
 
 #include "warpwright/arch/common/fence.hpp"
 #include "warpwright/atom/a_fragment.hpp"
+#include "warpwright/config/config_parameter.hpp"
 #include "warpwright/mainloop/sm90/products.hpp"
 
 namespace ww::mainloop {
 
-template <GemmConfig kConfig> struct RegisterProducts : SharedProducts<kConfig> {
+template <ConfigParameter kConfig> struct RegisterProducts : SharedProducts<kConfig> {
   static_assert(a_from_registers(kConfig));
   using Base = SharedProducts<kConfig>;
   using Base::kOperands, Base::kMmaBlocks;
