@@ -62,6 +62,7 @@ class KernelRunner final : public Runner {
   CheckReport launch(const ScheduleRun& schedule, int launch) override {
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
       if (kinds_[i] == Kind::zeros) std::memset(pointers_[i], 0, buffers_[i].bytes());
+      if (kinds_[i] == Kind::unset) std::memset(pointers_[i], 0xFF, buffers_[i].bytes());
       if (kinds_[i] == Kind::buffer) fill_noise(pointers_[i], buffers_[i].bytes());
     }
     choose(device_.backend(), schedule, launch, settings_);
@@ -96,7 +97,7 @@ class KernelRunner final : public Runner {
       names_.push_back(fmt::format("buffer {}", names_.size()));
     }
     for (std::size_t i = 0; i < buffers_.size(); ++i)
-      memory_.push_back({names_[i].c_str(), pointers_[i], buffers_[i].bytes(), true});
+      memory_.push_back({names_[i].c_str(), pointers_[i], buffers_[i].bytes(), true, kinds_[i] == Kind::unset});
     return {};
   }
 

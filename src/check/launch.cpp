@@ -24,8 +24,8 @@ struct Name {
   const char* key;
 };
 constexpr Name kNames[] = {{Kind::buffer, "buffer"}, {Kind::zeros, "zeros"}, {Kind::kept, "kept"},
-                           {Kind::int32, "int"},     {Kind::int64, "long"},  {Kind::float32, "float"},
-                           {Kind::map, "map"}};
+                           {Kind::unset, "unset"},   {Kind::int32, "int"},   {Kind::int64, "long"},
+                           {Kind::float32, "float"}, {Kind::map, "map"}};
 constexpr std::size_t kMostExtents = 5;
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -110,10 +110,10 @@ Result<void> parse_item(const std::string& item, const std::string& argument, Ch
     return {};
   }
   if (key != "cross" && key != "pdl")
-    return failure(
-        ErrorCode::invalid, argument,
-        "grid, cluster, threads, shared, cross, pdl, buffer, zeros, kept, int, long, float or map, each with =VALUE",
-        quoted(item));
+    return failure(ErrorCode::invalid, argument,
+                   "grid, cluster, threads, shared, cross, pdl, buffer, zeros, kept, unset, int, long, float or map, "
+                   "each with =VALUE",
+                   quoted(item));
   WW_TRY(const std::int64_t set, parse_integer(value, where, 0, 1));
   (key == "cross" ? launch.cross_cta : launch.pdl) = set == 1;
   return {};
@@ -123,7 +123,8 @@ std::string value_text(const CheckParameter& p) {
   switch (p.kind) {
     case Kind::buffer:
     case Kind::zeros:
-    case Kind::kept: return fmt::to_string(p.bytes);
+    case Kind::kept:
+    case Kind::unset: return fmt::to_string(p.bytes);
     case Kind::int32:
     case Kind::int64: return fmt::to_string(p.integer);
     case Kind::float32: return fmt::to_string(p.number);
@@ -259,7 +260,8 @@ std::vector<std::byte> pack_parameters(const CheckLaunch& launch, const std::vec
     switch (p.kind) {
       case Kind::buffer:
       case Kind::zeros:
-      case Kind::kept: packer.add(pointers[next++]); break;
+      case Kind::kept:
+      case Kind::unset: packer.add(pointers[next++]); break;
       case Kind::int32: packer.add(static_cast<std::int32_t>(p.integer)); break;
       case Kind::int64: packer.add(p.integer); break;
       case Kind::float32: packer.add(p.number); break;

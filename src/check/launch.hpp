@@ -11,7 +11,7 @@ namespace ww::campaign {
 /// Whether a parameter is a pointer to memory.
 constexpr bool is_pointer(CheckParameter::Kind kind) {
   using Kind = CheckParameter::Kind;
-  return kind == Kind::buffer || kind == Kind::zeros || kind == Kind::kept;
+  return kind == Kind::buffer || kind == Kind::zeros || kind == Kind::kept || kind == Kind::unset;
 }
 /// Parameters that are pointers to memory.
 std::size_t buffers_of(const CheckLaunch& launch);

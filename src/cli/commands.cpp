@@ -272,7 +272,8 @@ constexpr FlagRow kFlags[] = {
     {"--source", &F::source, "FILE", "a header that defines a kernel with WW_KERNEL", kNone, kCheck},
     {"--entry", &F::entry, "NAME", "the kernel", kNone, kCheck},
     {"--launch", &F::launch, "KEY=VALUE,...",
-     "grid, cluster, threads, shared, cross, pdl, then parameters: buffer=BYTES, zeros=BYTES, kept=BYTES, int=N, "
+     "grid, cluster, threads, shared, cross, pdl, then parameters: buffer=BYTES, zeros=BYTES, kept=BYTES, unset=BYTES, "
+     "int=N, "
      "long=N, float=X, "
      "map=...",
      kNone, kCheck},

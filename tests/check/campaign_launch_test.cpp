@@ -11,12 +11,13 @@ namespace {
 
 TEST(CheckLaunch, TextComesBack) {
   const char* text =
-      "grid=8,cluster=2,threads=384,shared=65536,cross=1,pdl=1,buffer=4096,zeros=16,kept=32,int=-7,long=9000000000,"
+      "grid=8,cluster=2,threads=384,shared=65536,cross=1,pdl=1,buffer=4096,zeros=16,kept=32,unset=64,int=-7,long="
+      "9000000000,"
       "float=0.25,map=0:bf16:64x32:64x8:128";
   const Result<CheckLaunch> launch = parse_check_launch(text, "--launch");
   ASSERT_TRUE(launch) << launch.error().message;
   EXPECT_EQ(to_text(*launch), text);
-  EXPECT_EQ(buffers_of(*launch), 3u);
+  EXPECT_EQ(buffers_of(*launch), 4u);
   const Result<runtime::TensorMapSpec> map = spec_of(launch->parameters.back().tensor_map, "map");
   ASSERT_TRUE(map);
   EXPECT_EQ(map->rank, 2);

@@ -331,6 +331,16 @@ class Check(unittest.TestCase):
             status, report = self.ticket(kind, reset, "--schedules", "4", "--launches", "3")
             self.assertEqual((status, report["launches"]), (0, 12), report)
 
+    def test_memory_that_nobody_wrote_is_written_before_it_is_read(self) -> None:
+        status, report = self.ticket("unset", "", "--schedules", "4")
+        self.assertEqual((status, [f["rule"] for f in report["findings"]]), (1, ["uninitialised-read"]), report)
+        self.assertIn("unset=4", report["findings"][0]["replay"])
+        source = self.source("arch::named_barrier::sync_cta();")
+        launch = "grid=2,threads=64,shared=1024,buffer=256,unset=512,int=64"
+        status, report = answer("check", "--source", source, "--entry", "exchange", "--launch", launch, "--schedules",
+                                "4")
+        self.assertEqual((status, report["verdict"]), (0, "clean"), report)
+
     def test_a_flag_that_is_left_set_hangs_the_second_launch_under_every_schedule(self) -> None:
         wait = "arch::global::wait_global(p.ticket, [](u32 value) { return value == 1; });"
         for kind in ("fifo", "random", "pct", "adversarial"):

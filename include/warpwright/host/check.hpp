@@ -72,13 +72,14 @@ struct CheckParameter {
     buffer,   // a pointer to noise
     zeros,    // a pointer to zeros
     kept,     // a pointer to zeros that a sequence of launches keeps
+    unset,    // a pointer to memory that nobody wrote
     int32,    // a number
     int64,    // a number
     float32,  // a number
     map,      // a tensor map
   };
   Kind kind = Kind::buffer;        // which of the following members count
-  std::uint64_t bytes = 0;         // of buffer, zeros and kept
+  std::uint64_t bytes = 0;         // of buffer, zeros, kept and unset
   std::int64_t integer = 0;        // int32, int64
   float number = 0;                // float32
   CheckTensorMap tensor_map = {};  // map
@@ -90,6 +91,9 @@ struct CheckParameter {
   /// A pointer to `bytes` that are zeroed before the first launch of a schedule only: a workspace that the kernel must
   /// leave ready for the next launch (CheckOptions::launches).
   static CheckParameter kept(std::uint64_t bytes) { return {.kind = Kind::kept, .bytes = bytes}; }
+  /// A pointer to `bytes` that nobody has written before a launch, NaN in every type: outputs, and a workspace that the
+  /// caller does not clear. A read before the kernel's own write is a finding.
+  static CheckParameter unset(std::uint64_t bytes) { return {.kind = Kind::unset, .bytes = bytes}; }
   /// A number, `value`.
   static CheckParameter int32(std::int32_t value) { return {.kind = Kind::int32, .integer = value}; }
   static CheckParameter int64(std::int64_t value) { return {.kind = Kind::int64, .integer = value}; }
