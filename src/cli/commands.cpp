@@ -287,7 +287,8 @@ constexpr FlagRow kFlags[] = {
     {"--strict", &F::strict, "NAME,...", "strict rules that are off by default: remote-release-of-reads",
      kEveryOperation, kCheck},
     {"--launches", &F::launches, "INT",
-     "launches of every schedule, in one workspace (default 1; operations: 2 or 3 in the first and one of 32 others)",
+     "launches of every schedule, in one workspace (default 1; operations: 2 or 3 in the first four and one of 32 "
+     "others)",
      kEveryOperation, kCheck},
     {"--no-shrink", &F::no_shrink, "", "do not look for a simpler run that shows a finding", kEveryOperation, kCheck},
     {"--traffic", &F::traffic, "", "bytes and bank conflicts of each source line", kEveryOperation, kCheck},
