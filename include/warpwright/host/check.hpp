@@ -158,7 +158,7 @@ struct CheckOptions {
   int pct_depth = 3;                     // EmuSchedule::pct: bugs that need so many things in order are looked for
   // Launches of every schedule, 1 to 64, one after the other in one workspace, each with random choices of its own. 0:
   // kernels of your own run once. Operations run three times in the first schedule, twice in the next three, two or
-  // three times in one of 32 others, drawn by the seed, and once in the rest; groups change their sizes between launches
+  // three times in one of 32 others, drawn by the seed, and once in the rest; groups change sizes between launches
   int launches = 0;
   bool verify = false;                    // operations: compare the values of every launch with FP64; not with math off
   bool shrink = true;                     // look for a simpler run that shows each of the first findings
