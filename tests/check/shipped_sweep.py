@@ -126,9 +126,8 @@ def main():
             rows.append({"kernel": name, "command": command, "verdict": verdict})
             if verdict not in ("clean", "unsupported"):
                 print(f"{verdict}: {name}\n  warpwright check {command}\n  {why}", flush=True)
-    summary = (f"{verdicts['clean']} of {len(jobs)} kernels clean, {arguments.schedules} schedules each, {verdicts['unsupported']} of types that the operation "
-               f"refuses; {len(skipped)} shipped "
-               "kernels are not launched by check")
+    summary = (f"{verdicts['clean']} of {len(jobs)} kernels clean, {arguments.schedules} schedules each; the operation refuses "
+               f"the types of {verdicts['unsupported']}; {len(skipped)} shipped kernels are not launched by check")
     print(summary)
     if arguments.result:
         arguments.result.write_text(json.dumps({"command": " ".join(map(str, sys.argv)), "summary": summary,
