@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <limits>
 
 #include "cli/check_report.hpp"
 #include "cli/flags.hpp"
@@ -87,7 +88,7 @@ Result<CheckOptions> make_check_options(const Flags& flags) {
 /// The SMs of the emulated device; 0 without the flag.
 Result<int> sms_of(const Flags& flags) {
   if (!flags.sms) return 0;
-  WW_TRY(const std::int64_t sms, parse_integer(*flags.sms, "--sms", 1, 132));
+  WW_TRY(const std::int64_t sms, parse_integer(*flags.sms, "--sms", 1, std::numeric_limits<int>::max()));
   return static_cast<int>(sms);
 }
 

@@ -25,7 +25,6 @@ namespace ww::runtime {
 namespace {
 
 constexpr std::size_t kAllocationAlignment = 256;  // the driver's, so that alignment errors appear here too
-constexpr int kMostSms = 132;                      // of an H200
 constexpr int kMinimumSms = 4;                     // two to four simulated SMs are fastest on a CPU; a cluster must fit
 
 struct EmuKernel final : Kernel {
@@ -285,11 +284,12 @@ void watch_launches() { emu::watch_for_endless_loops(); }
 void give_up_launches_at(double monotonic) { emu::give_up_at(monotonic); }
 
 Result<std::shared_ptr<Backend>> open_emu_backend(std::string_view name, const DeviceOptions& options) {
-  if (options.emu.sms < 0 || options.emu.sms > kMostSms)
-    return failure(ErrorCode::invalid, "sms", fmt::format("1 to {} SMs of an emulated device", kMostSms),
+  const emu::MachineModel* model = emu::find_machine(name);
+  if (model == nullptr) return failure(ErrorCode::invalid, "device", "an emulated device", std::string(name));
+  if (const int most = model->traits.most_sms; options.emu.sms < 0 || options.emu.sms > most)
+    return failure(ErrorCode::invalid, "sms", fmt::format("1 to {} SMs of {}", most, name),
                    fmt::format("{}", options.emu.sms));
-  if (const emu::MachineModel* model = emu::find_machine(name)) return std::make_shared<EmuBackend>(*model, options);
-  return failure(ErrorCode::invalid, "device", "an emulated device", std::string(name));
+  return std::make_shared<EmuBackend>(*model, options);
 }
 
 }  // namespace ww::runtime

@@ -4,6 +4,8 @@
 // clocks of a wait, is in CostConstants.
 #pragma once
 
+#include "warpwright/core/machine.hpp"
+
 namespace ww::select {
 
 struct MachineRates {
@@ -25,7 +27,7 @@ struct MachineRates {
 
 inline constexpr MachineRates kH200 = {.name = "H200",
                                        .measured = true,
-                                       .sms = 132,
+                                       .sms = Sm90().most_sms,
                                        .resident = {132, 120, 120, 112},
                                        .ghz = 1.98,
                                        .mma_bytes_per_clock = 4096,
@@ -38,7 +40,7 @@ inline constexpr MachineRates kH200 = {.name = "H200",
 
 // Unmeasured: rates of publications. The latency and the neighbours are those of an H200.
 inline constexpr MachineRates kB200 = {.name = "B200",
-                                       .sms = 148,
+                                       .sms = Sm100().most_sms,
                                        .resident = {148, 0, 0, 0},
                                        .ghz = 1.85,
                                        .mma_bytes_per_clock = 8192,

@@ -53,7 +53,7 @@ ARROWS: Dict[str, str] = {
     "src/jit": "core host src/host",
     "src/emu": "core arch host src/host",
     "src/runtime": "core arch host src/host src/jit src/emu",
-    "src/select": "config scheduler host",
+    "src/select": "core config scheduler host",
     "src/launch": "core arch config scheduler kernel host src/host src/config src/jit src/runtime src/select",
     "src/ops": "core config host src/host src/config src/jit src/runtime src/select src/launch",
     "src/operations": "core config host src/config src/reference src/io src/ops",

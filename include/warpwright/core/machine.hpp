@@ -76,6 +76,9 @@ struct MachineTraits {
   int largest_cluster = 16;  // needs cudaFuncAttributeNonPortableClusterSizeAllowed
   int portable_cluster = 8;  // of any device of the architecture
 
+  // --- the largest device of the architecture
+  int most_sms = 0;
+
   // --- tensor memory
   int tensor_columns = 0, tensor_lanes = 0;  // of an SM, 32 bits each
 
@@ -109,6 +112,7 @@ struct MachineTraits {
 struct Sm90 : MachineTraits {
   WW_HOST_DEVICE constexpr Sm90() {
     name = "sm90", target = "sm_90a", emulated_device = "emu:sm90", capability = 90, family = "Hopper";
+    most_sms = 132;  // of an H200
     producer_registers = 56, most_producer_registers = 120;
     accumulator_registers = 192, accumulator_registers_of_three = 128;
     // One wgmma names its whole accumulator, and with three its thread starts with 128 registers.
@@ -123,6 +127,7 @@ struct Sm90 : MachineTraits {
 struct Sm100 : MachineTraits {
   WW_HOST_DEVICE constexpr Sm100() {
     name = "sm100", target = "sm_100a", emulated_device = "emu:sm100", capability = 100, family = "Blackwell";
+    most_sms = 148;  // of a B200
     producer_registers = 56, most_producer_registers = 120;
     tensor_columns = 512, tensor_lanes = 128;
     mma_threads = 1;

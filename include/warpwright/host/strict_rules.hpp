@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strict rules of the checker: where the PTX ISA leaves open whether a pattern is ordered, or kernels in use read it
-// more generously than its letter. Each has a name by which it is switched (CheckOptions::relaxed and ::strict, the
-// program's --relax and --strict). A machine with further rules appends them to the table.
+// more generously than its letter. Each has a name by which it is switched: CheckOptions has the lists `relaxed` and
+// `strict`, the program --relax and --strict. A machine with further rules appends them to the table.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ struct StrictRule {
   const char* source;   // where the question is decided or discussed
 };
 
+/// All strict rules.
 inline constexpr StrictRule kStrictRules[] = {
     {"reader-side-fence", true,
      "a proxy fence that only the thread issuing the asynchronous access executes does not cover accesses of other "
