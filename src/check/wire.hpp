@@ -92,13 +92,17 @@ class WireReader {
   std::string_view rest_;
 };
 
+template <class Wire> void describe(Wire& wire, SourceFrame& f) { wire(f.file), wire(f.line), wire(f.function); }
+template <class Wire> void describe(Wire& wire, BarrierHistory& h) {
+  wire(h.cta), wire(h.offset), wire(h.relation), wire(h.events);
+}
 template <class Wire> void describe(Wire& wire, FindingParty& p) {
   wire(p.cta), wire(p.warp), wire(p.lane), wire(p.role), wire(p.file), wire(p.line), wire(p.inner_file);
-  wire(p.inner_line), wire(p.operation);
+  wire(p.inner_line), wire(p.operation), wire(p.frames), wire(p.completion);
 }
 template <class Wire> void describe(Wire& wire, Finding& f) {
   wire(f.rule), wire(f.first), wire(f.second), wire(f.parties), wire(f.begin), wire(f.end), wire(f.space),
-      wire(f.barrier_history);
+      wire(f.barrier_history), wire(f.barriers);
   wire(f.advice), wire(f.text);
 }
 template <class Wire> void describe(Wire& wire, LineTraffic& t) {

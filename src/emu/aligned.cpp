@@ -15,8 +15,7 @@ bool same_file(const char* a, const char* b) { return a == b || (a && b && std::
 bool same_lines(const void* a, const void* b) {
   if (a == b) return true;
   const SourceLines x = source_lines(a), y = source_lines(b);
-  return x.outer_line == y.outer_line && x.inner_line == y.inner_line && x.outer_file == y.outer_file &&
-         x.inner_file == y.inner_file;
+  return x.frames == y.frames;
 }
 
 }  // namespace
@@ -31,7 +30,7 @@ bool same_lines(const void* a, const void* b) {
   const u32 slot = thread.cta->threads[first.thread].check_slot;
   checker.report(
       Rule::divergent_call, checker.party(slot, first.site, first.instruction, first.from),
-      checker.party(thread.check_slot, site, instruction, thread.call), 0, 0, "", "",
+      checker.party(thread.check_slot, site, instruction, thread.call), 0, 0, "", {},
       "lanes of one warp execute .aligned instructions at different places; all lanes must execute the same");
 }
 

@@ -36,7 +36,7 @@ void named_barrier(Thread& thread, u32 id, u32 threads, bool wait, arch::Site si
     machine.fail({&thread, site},
                  fmt::format("named barrier {}: this thread expects {} threads, those before it {}", id, threads,
                              barrier.threads),
-                 Rule::named_barrier_count);
+                 Rule::named_barrier_count, other_of(barrier.waiters, "wait at the named barrier"));
   machine.progress();
   Checker* const checker = machine.checker();
   const u32 round = barrier.round;

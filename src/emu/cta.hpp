@@ -42,6 +42,7 @@ struct MatrixStore {
   int count = 0;
   bool transposed = false;
   u32 lanes = 0;
+  Origin origin;  // of the lane that came first
 };
 
 /// An .aligned instruction that some lanes have not reached yet.
@@ -68,6 +69,7 @@ struct RegisterPool {
   struct Change {
     u32 count;
     bool increase;
+    Origin origin;  // of the thread that came first
   };
   u32 free = 0;
   std::vector<std::vector<Change>> changes;  // of each warpgroup, in program order

@@ -437,11 +437,11 @@ void Machine::carry_out(Operation& operation) {
   operations_.give_back(operation);
 }
 
-void Machine::fail(Origin origin, std::string what, Rule rule) {
+void Machine::fail(Origin origin, std::string what, Rule rule, Counterpart other) {
   if (!failed_) {
     failed_ = true;
     if (checker_ && rule == Rule::livelock) checker_->stuck(rule, origin, what, resident_);
-    else if (checker_) checker_->stopped(rule, origin, what);
+    else if (checker_) checker_->stopped(rule, origin, what, other);
     report_ = failure_report(context_, origin, what);
   }
   std::string().swap(what);  // an abandoned fiber runs no destructors

@@ -29,6 +29,23 @@ struct LaunchContext {
   bool hooked = false;  // the module was compiled for checking, with debug information
 };
 
+/// The other party of an operation that a machine stops at, for the checker's report: a thread and what it did, or a
+/// thing that is no thread.
+struct Counterpart {
+  Origin origin{};
+  const char* operation = nullptr;
+  u32 barrier = ~0u;         // MBarrier::check_number, whose latest events tell
+  const Cta* cta = nullptr;  // a CTA that has exited
+  bool global = false;       // an access to global memory: the operands of the launch
+};
+
+/// Returns the first of the threads that wait, if there is one.
+inline Counterpart other_of(const WaitList& waiters, const char* operation) {
+  if (waiters.empty()) return {};
+  const Thread* first = waiters.threads.front().thread;
+  return {.origin = {first, first->site}, .operation = operation};
+}
+
 struct RangeBytes {
   u64 l2_read = 0, l2_write = 0, shared_write = 0;
   u64 thread_read = 0, thread_write = 0;
@@ -101,7 +118,7 @@ class Machine {
   /// Submits an operation to the scheduler; it counts for its CTA's cluster until executed.
   void submit(Operation& operation);
   /// Records an error and stops. The first report wins, and nothing of this machine runs afterwards.
-  [[noreturn]] void fail(Origin origin, std::string what, Rule rule = Rule::invalid_operation);
+  [[noreturn]] void fail(Origin origin, std::string what, Rule rule = Rule::invalid_operation, Counterpart other = {});
 
   const LaunchContext& context() const { return context_; }
   Counters& counters() { return counters_; }

@@ -63,7 +63,7 @@ MBarrier& barrier_at(Cta& cta, u32 offset, Origin origin) {
       origin,
       lost ? fmt::format("mbarrier at offset 0x{:x} of CTA {}: its memory was overwritten", offset, cta.index)
            : fmt::format("mbarrier at offset 0x{:x} of CTA {} is not initialised", offset, cta.index),
-      lost ? Rule::data_race : Rule::phase_misuse);
+      lost ? Rule::data_race : Rule::phase_misuse, {.barrier = lost ? lost->check_number : ~0u});
 }
 
 void mbarrier_init(Thread& thread, u32 address, u32 count, arch::Site site) {
@@ -75,7 +75,7 @@ void mbarrier_init(Thread& thread, u32 address, u32 count, arch::Site site) {
     thread.machine->fail({&thread, site},
                          fmt::format("mbarrier at offset 0x{:x} is initialised again; it is live since line {}",
                                      place.offset, old->site.line),
-                         Rule::phase_misuse);
+                         Rule::phase_misuse, {.barrier = old->check_number});
   MBarrier barrier;
   barrier.offset = place.offset;
   barrier.count = barrier.pending = count;
@@ -93,7 +93,7 @@ void mbarrier_invalidate(Thread& thread, u32 address, arch::Site site) {
   if (!barrier.waiters.empty())
     thread.machine->fail({&thread, site},
                          fmt::format("mbarrier at offset 0x{:x} is invalidated while threads wait on it", place.offset),
-                         Rule::phase_misuse);
+                         Rule::phase_misuse, other_of(barrier.waiters, "wait for the mbarrier"));
   if (Checker* checker = thread.machine->checker()) checker->mbarrier_invalidated(thread, barrier, site);
   barrier.live = false;
   write_mark(*place.cta, place.offset, {~0u, ~0u});
@@ -105,7 +105,7 @@ void signal_now(Cta& cta, u32 offset, u32 arrivals, i64 expect, i64 arrived, Ori
   if (cta.exited())
     machine.fail(origin,
                  fmt::format("signal to the mbarrier at offset 0x{:x} of CTA {}, which has exited", offset, cta.index),
-                 Rule::exited_cta);
+                 Rule::exited_cta, {.cta = &cta});
   MBarrier& barrier = barrier_at(cta, offset, origin);
   machine.progress();
   if (Checker* checker = machine.checker())
@@ -115,20 +115,20 @@ void signal_now(Cta& cta, u32 offset, u32 arrivals, i64 expect, i64 arrived, Ori
     machine.fail(origin,
                  fmt::format("mbarrier at offset 0x{:x} of CTA {}: transaction count {} is out of range", offset,
                              cta.index, barrier.bytes),
-                 Rule::transaction_count);
+                 Rule::transaction_count, {.barrier = barrier.check_number});
   if (arrivals > barrier.pending)
     machine.fail(
         origin,
         fmt::format("mbarrier at offset 0x{:x} of CTA {}: arrival underflow, {} more arrive where {} of {} are pending",
                     offset, cta.index, arrivals, barrier.pending, barrier.count),
-        Rule::arrival_underflow);
+        Rule::arrival_underflow, {.barrier = barrier.check_number});
   barrier.pending -= arrivals;
   if (barrier.pending == 0 && barrier.bytes < 0)
     machine.fail(
         origin,
         fmt::format("mbarrier at offset 0x{:x} of CTA {}: {} bytes more than announced, and no arrival is pending",
                     offset, cta.index, -barrier.bytes),
-        Rule::transaction_count);
+        Rule::transaction_count, {.barrier = barrier.check_number});
   complete_phase_if_due(machine, barrier);
 }
 

@@ -37,7 +37,7 @@ u32 natural_alignment(u32 bytes) { return bytes == 0 ? 1 : min(bytes & (~bytes +
                  Rule::misaligned);
   machine.fail(
       origin, fmt::format("access to the shared memory of CTA {} (cluster rank {}), which has exited", cta.index, rank),
-      Rule::exited_cta);
+      Rule::exited_cta, {.cta = &cta});
 }
 
 }  // namespace
@@ -107,9 +107,27 @@ void land_store(Operation& operation) {
   if (cta.exited())
     cta.machine->fail(operation.origin,
                       fmt::format("st.async into CTA {} (cluster rank {}), which has exited", cta.index, cta.rank),
-                      Rule::exited_cta);
+                      Rule::exited_cta, {.cta = &cta});
   std::memcpy(cta.shared.get() + operation.shared, operation.bytes.data(), operation.bytes.size());
   signal_now(cta, operation.barrier, 0, 0, static_cast<i64>(operation.bytes.size()), operation.origin, operation.note);
+}
+
+std::string words_of_place(const runtime::Launch& launch, u64 address, u64 bytes) {
+  constexpr u64 kNear = 1u << 20;
+  for (const runtime::MemoryRange& range : launch.memory) {
+    const u64 begin = reinterpret_cast<u64>(range.base), end = begin + range.bytes;
+    if (address >= begin && address + bytes <= end)
+      return fmt::format("{} bytes at byte {} of operand {}", bytes, address - begin, range.name);
+  }
+  for (const runtime::MemoryRange& range : launch.memory) {
+    const u64 begin = reinterpret_cast<u64>(range.base), end = begin + range.bytes;
+    if (address >= begin && address < end + kNear)
+      return fmt::format("{} bytes at {} bytes past the start of operand {}, which has {}", bytes, address - begin,
+                         range.name, range.bytes);
+    if (address < begin && begin - address < kNear)
+      return fmt::format("{} bytes at {} bytes before operand {}", bytes, begin - address, range.name);
+  }
+  return fmt::format("{} bytes in no operand of the launch", bytes);
 }
 
 int range_of(const Machine& machine, u64 base, u64 bytes, bool write) {
@@ -130,20 +148,22 @@ void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access
   const u64 value = reinterpret_cast<u64>(address);
   const int range = range_of(machine, value, bytes, access != arch::Access::read);
   if (range < 0)
-    machine.fail(
-        {&thread, site},
-        fmt::format("global memory out of bounds: {} bytes at 0x{:x} are in no operand of the launch", bytes, value),
-        Rule::out_of_bounds);
+    machine.fail({&thread, site},
+                 "global memory out of bounds: " + words_of_place(machine.context().launch, value, bytes),
+                 Rule::out_of_bounds, {.global = true});
   if (value % natural_alignment(bytes) != 0)
-    machine.fail({&thread, site}, fmt::format("misaligned global access: 0x{:x}, {} bytes", value, bytes),
-                 Rule::misaligned);
+    machine.fail({&thread, site},
+                 fmt::format("misaligned global access: {}; expected a multiple of {}",
+                             words_of_place(machine.context().launch, value, bytes), natural_alignment(bytes)),
+                 Rule::misaligned, {.global = true});
   RangeBytes& counted = machine.counters().ranges[static_cast<std::size_t>(range)];
   if (ordering.order == arch::MemoryOrder::weak)
     (access == arch::Access::read ? counted.thread_read : counted.thread_write) += bytes;
   const runtime::MemoryRange& memory = machine.context().launch.memory[static_cast<std::size_t>(range)];
   if (access != arch::Access::read) {
     if (!memory.writable)
-      machine.fail({&thread, site}, fmt::format("write to read-only operand {}", memory.name), Rule::out_of_bounds);
+      machine.fail({&thread, site}, fmt::format("write to read-only operand {}", memory.name), Rule::out_of_bounds,
+                   {.global = true});
     // A polling thread is excluded, because an atomic may never change the value.
     if (!thread.idle()) machine.progress();
   }

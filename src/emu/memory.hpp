@@ -3,7 +3,10 @@
 // Every access is checked for bounds, alignment and permission before the kernel gets a pointer.
 #pragma once
 
+#include <string>
+
 #include "emu/cta.hpp"
+#include "host/kernel_launch.hpp"
 
 namespace ww::emu {
 
@@ -31,5 +34,9 @@ void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access
 /// Returns the index of the launch's memory range that holds [base, base + bytes); -1 when none does. Operands may lie
 /// between the rows of others, so that several hold it; a `write` prefers one that is writable.
 int range_of(const Machine& machine, u64 base, u64 bytes, bool write = false);
+
+/// Returns an address in words: the operand that holds it or the nearest one, and the offset, because addresses differ
+/// from run to run.
+std::string words_of_place(const runtime::Launch& launch, u64 address, u64 bytes);
 
 }  // namespace ww::emu

@@ -13,12 +13,12 @@ namespace {
 void check_uniform(Thread& thread, u32 count, bool increase, arch::Site site) {
   auto& changes = thread.cta->registers.changes[thread.index / kWarpgroupSize];
   const u32 turn = thread.register_changes++;
-  if (turn == changes.size()) changes.push_back({count, increase});
+  if (turn == changes.size()) changes.push_back({count, increase, {&thread, site}});
   if (changes[turn].count != count || changes[turn].increase != increase)
     thread.machine->fail(
         {&thread, site},
         fmt::format("setmaxnreg {} diverges in its warpgroup: others asked for {}", count, changes[turn].count),
-        Rule::divergent_call);
+        Rule::divergent_call, {.origin = changes[turn].origin, .operation = "setmaxnreg"});
 }
 
 }  // namespace

@@ -16,14 +16,10 @@ namespace {
 
 std::string place(arch::Site site) {
   if (!site.file) return "(no line)";
-  std::string file = site.line < 0 ? "" : site.file;
-  int line = site.line;
-  if (line < 0) {  // an address in the module
-    const SourceLines lines = source_lines(site.file);
-    file = lines.outer_file, line = lines.outer_line;
-  }
-  if (file.empty()) return "(no line)";
-  return fmt::format("{}:{}", file.substr(file.find_last_of('/') + 1), line);
+  if (site.line >= 0) return fmt::format("{}:{}", site.file, site.line);
+  const SourceLines lines = source_lines(site.file);  // an address in the module
+  if (lines.frames.empty()) return "(no line)";
+  return fmt::format("{}:{}", lines.first().file, lines.first().line);
 }
 
 std::string replay(const LaunchContext& context) {

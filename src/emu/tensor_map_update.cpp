@@ -35,14 +35,14 @@ const runtime::MemoryRange& memory_of(Thread& thread, const void* map, u32 align
   Machine& machine = *thread.machine;
   const u64 address = reinterpret_cast<u64>(map);
   if (address % alignment != 0)
-    machine.fail({&thread, site}, fmt::format("tensor map: not {}-byte aligned", alignment), Rule::misaligned);
+    machine.fail({&thread, site}, fmt::format("tensor map: not {}-byte aligned", alignment), Rule::misaligned,
+                 {.global = true});
   const int range = range_of(machine, address, kMapBytes, write);
   if (range < 0)
-    machine.fail(
-        {&thread, site},
-        fmt::format("tensor map: its {} bytes at 0x{:x} are neither a parameter nor in an operand of the launch",
-                    kMapBytes, address),
-        Rule::out_of_bounds);
+    machine.fail({&thread, site},
+                 "tensor map: no parameter and in no operand of the launch: " +
+                     words_of_place(machine.context().launch, address, kMapBytes),
+                 Rule::out_of_bounds, {.global = true});
   return machine.context().launch.memory[static_cast<std::size_t>(range)];
 }
 
@@ -63,7 +63,8 @@ std::string wrong_with(const TensorMapData& data, arch::TensorMapField field, in
   switch (field) {
     case arch::TensorMapField::address:
       if (value == 0 || value % 16 != 0)
-        return fmt::format("global address 0x{:x}; expected a multiple of 16 other than 0", value);
+        return fmt::format("global address {}; expected a multiple of 16 other than 0",
+                           value == 0 ? "0" : fmt::format("with the remainder {}", value % 16));
       return {};
     case arch::TensorMapField::extent:
       if (!has_dimension) return fmt::format("extent of dimension {} of a map of rank {}", dimension, data.rank);
@@ -128,7 +129,7 @@ void tensor_map_release(Thread& thread, void* map, u32 copy, arch::Site site) {
   const runtime::MemoryRange& memory = memory_of(thread, map, kMapBytes, true, site);
   if (!memory.writable)
     machine.fail({&thread, site}, fmt::format("tensor map: written to read-only operand {}", memory.name),
-                 Rule::out_of_bounds);
+                 Rule::out_of_bounds, {.global = true});
   const u64 address = reinterpret_cast<u64>(map);
   // Checked before the lanes synchronise: .sync converges them, but does not order memory that another lane wrote.
   if (Checker* checker = machine.checker()) checker->tensor_map_released(thread, place.offset, address, site);

@@ -57,15 +57,15 @@ u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch:
     machine.fail({&thread, site},
                  fmt::format("TMA: innermost coordinate {} times {} bytes is no multiple of 16 bytes", at.at[0],
                              map.element_bytes),
-                 Rule::misaligned);
+                 Rule::misaligned, {.global = true});
   const Span span = span_of(map, at);
   if (span.bytes == 0) return kNoRange;
   const int range = range_of(machine, span.base, span.bytes, write);
   if (range < 0)
-    machine.fail(
-        {&thread, site},
-        fmt::format("TMA: the tensor map's {} bytes at 0x{:x} are in no operand of the launch", span.bytes, span.base),
-        Rule::out_of_bounds);
+    machine.fail({&thread, site},
+                 "TMA: the memory of the tensor map is in no operand of the launch: " +
+                     words_of_place(machine.context().launch, span.base, span.bytes),
+                 Rule::out_of_bounds, {.global = true});
   return static_cast<u32>(range);
 }
 
@@ -114,11 +114,12 @@ void check_store(Thread& thread, const TensorMapData& map, u32 range, const arch
   for (int d = 0; d < map.rank; ++d)
     if (at.at[d] < 0)
       machine.fail({&thread, site}, fmt::format("TMA store: coordinate {} of dimension {} is negative", at.at[d], d),
-                   Rule::out_of_bounds);
+                   Rule::out_of_bounds, {.global = true});
   if (range == kNoRange) return;
   const runtime::MemoryRange& memory = machine.context().launch.memory[range];
   if (!memory.writable)
-    machine.fail({&thread, site}, fmt::format("TMA store to read-only operand {}", memory.name), Rule::out_of_bounds);
+    machine.fail({&thread, site}, fmt::format("TMA store to read-only operand {}", memory.name), Rule::out_of_bounds,
+                 {.global = true});
   if (writes_twice(map, at))
     machine.fail({&thread, site}, "TMA store: rows of one box that share their memory are not emulated",
                  Rule::unsupported);
@@ -128,7 +129,7 @@ void check_store(Thread& thread, const TensorMapData& map, u32 range, const arch
                  fmt::format("TMA store: {} bytes after operand {} are overwritten, because rows are clipped "
                              "at 16 bytes",
                              end - memory.bytes, memory.name),
-                 Rule::out_of_bounds);
+                 Rule::out_of_bounds, {.global = true});
 }
 
 /// Calls visit(global, first, last, row) for each row of the box, in order. Bytes [first, last) of it are at `global`
@@ -291,7 +292,7 @@ void land_load(Operation& operation) {
   if (cta.exited())
     cta.machine->fail(operation.origin,
                       fmt::format("TMA load into CTA {} (cluster rank {}), which has exited", cta.index, cta.rank),
-                      Rule::exited_cta);
+                      Rule::exited_cta, {.cta = &cta});
   const u32 bytes = row_bytes(map);
   u8* shared = cta.shared.get();
   const u8* const kept = operation.rows ? rows_of(operation).data() : nullptr;

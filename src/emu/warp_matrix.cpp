@@ -46,13 +46,14 @@ void stmatrix(Thread& thread, u32 address, const u32* registers, int count, bool
     fresh.count = count;
     fresh.transposed = transposed;
     fresh.lanes = 0;
+    fresh.origin = {&thread, site};
   }
   MatrixStore& store = stores[turn];
   if (store.count != count || store.transposed != transposed)
     machine.fail(
         {&thread, site},
         fmt::format("stmatrix diverges in its warp: lane {} stores {} matrices, others {}", lane, count, store.count),
-        Rule::divergent_call);
+        Rule::divergent_call, {.origin = store.origin, .operation = "stmatrix"});
   if (Checker* checker = machine.checker(); checker && lane < 8 * static_cast<u32>(count)) {
     const SharedPlace place = own_shared_place(thread, address, 16, 16, "stmatrix", site);
     checker->shared_access(thread, *place.cta, place.offset, 16, Access::stmatrix, site);

@@ -20,7 +20,7 @@ template <class Last> u32 meet(Thread& thread, u32 kind, u32 value, arch::Site s
     machine.fail(
         {&thread, site},
         fmt::format("lane {} executes another warp-wide operation than lanes 0x{:08x}", thread.lane(), meeting.arrived),
-        Rule::divergent_call);
+        Rule::divergent_call, other_of(meeting.waiters, "another operation of the warp"));
   const u32 round = meeting.round, half = round & 1;
   warp.values[half][thread.lane()] = value;
   meeting.arrived |= 1u << thread.lane();

@@ -10,6 +10,24 @@ namespace {
 
 constexpr const char* kDevice = machine_of(kDefaultArch).emulated_device;
 
+List frame_list(const std::vector<SourceFrame>& frames) {
+  List list;
+  for (const SourceFrame& f : frames)
+    list.push_back(Fields{{"file", f.file}, {"line", f.line}, {"function", f.function}});
+  return list;
+}
+
+List history_list(const std::vector<BarrierHistory>& barriers) {
+  List list;
+  for (const BarrierHistory& h : barriers) {
+    List events;
+    for (const std::string& event : h.events) events.push_back(event);
+    list.push_back(
+        Fields{{"cta", h.cta}, {"offset", h.offset}, {"relation", h.relation}, {"events", std::move(events)}});
+  }
+  return list;
+}
+
 Fields party_fields(const FindingParty& p) {
   return {{"cta", p.cta},
           {"warp", p.warp},
@@ -19,7 +37,9 @@ Fields party_fields(const FindingParty& p) {
           {"line", p.line},
           {"inner_file", p.inner_file},
           {"inner_line", p.inner_line},
-          {"operation", p.operation}};
+          {"operation", p.operation},
+          {"frames", frame_list(p.frames)},
+          {"completion", p.completion}};
 }
 
 List party_list(const std::vector<FindingParty>& parties) {
@@ -38,6 +58,7 @@ Fields finding_fields(const CheckFinding& found) {
           {"begin", f.begin},
           {"end", f.end},
           {"barrier_history", f.barrier_history},
+          {"barriers", history_list(f.barriers)},
           {"advice", f.advice},
           {"text", f.text},
           {"schedule", name_of(found.replay.schedule.kind)},

@@ -66,6 +66,7 @@ WW_KERNEL(ticket, 32, Params, p) {
   RESET
 }
 """
+HELPER = "WW_DEVICE void put(ww::arch::SharedAddress at, ww::u32 value) { ww::arch::shared::store(at, value); }\n"
 LAUNCH = "grid=2,cluster=1,threads=64,shared=1024,buffer=256,buffer=512,int=64"
 
 
@@ -81,6 +82,10 @@ def answer(*arguments: str) -> Tuple[int, Dict[str, Any]]:
 
 def findings_of(report: Dict[str, Any], rule: str) -> List[Dict[str, Any]]:
     return [finding for finding in report["findings"] if finding["rule"] == rule]
+
+
+def without_times(text: str) -> str:
+    return re.sub(r"in [0-9.]+ s, .* a second", "", text).strip()
 
 
 class Check(unittest.TestCase):
@@ -177,9 +182,59 @@ class Check(unittest.TestCase):
                 prose = text.split("How to read it:")[1].split("```")[0]
                 self.assertEqual(re.findall(r"in \*\*(\d+ of \d+)\*\* schedules", " ".join(prose.split())), counts)
                 self.assertNotRegex(prose, r"\bin \d+ (of \d+ )?schedules")
-            for line in result.stdout.splitlines():
-                if line.startswith(("    first:", "    second:", "    advice:", "finding")):
-                    self.assertIn(line, text)
+                document = root / "docs" / "checking-kernels.md"
+                block = text.split("$ warpwright check --source hand_over.hpp")[1].split("```")[0].split("\n", 1)[1]
+                said = result.stdout.replace(str(path), "hand_over.hpp")
+                if "WARPWRIGHT_RENEW_DOCS" in os.environ and without_times(block) != without_times(said):
+                    document.write_text(text.replace(block, said))
+                    block = said
+                self.assertEqual(without_times(block), without_times(said),
+                                 "run this test with WARPWRIGHT_RENEW_DOCS=1 to renew the document")
+
+    def test_the_document_has_a_row_for_every_rule(self) -> None:
+        root = pathlib.Path(__file__).parents[2]
+        sources = [root / "src" / "emu" / "check" / "rules.cpp", *sorted((root / "src" / "emu").glob("sm*/model.cpp"))]
+        rules = {name for source in sources for name in re.findall(r'\{Rule::\w+,\s*"([a-z-]+)"', source.read_text())}
+        self.assertGreater(len(rules), 20)
+        document = (root / "docs" / "checking-kernels.md").read_text()
+        table = document.split("| rule | first | second |")[1].split("\n\n")[0]
+        self.assertEqual(set(re.findall(r"^\| `([a-z-]+)` \|", table, re.M)), rules - {"unsupported"})
+
+    def test_a_finding_names_both_parties_and_every_inlined_function(self) -> None:
+        helped = EXCHANGE.replace("WW_KERNEL(", HELPER + "WW_KERNEL(").replace(
+            "arch::shared::store(box + 4 * t, ", "put(box + 4 * t, ")
+        path = self.path / "my_kernel.hpp"
+        path.write_text(helped.replace("SYNC", ""))
+        lines = helped.split("\n")
+        in_put = 1 + next(i for i, line in enumerate(lines) if "void put" in line)
+        in_kernel = 1 + next(i for i, line in enumerate(lines) if "  put(" in line)
+        arguments = ["check", "--source", str(path), "--entry", "exchange", "--launch", LAUNCH, "--schedules", "4",
+                     "--emu-schedule", "random", "--no-shrink"]
+        _, report = answer(*arguments)
+        race = next(f for f in report["findings"] if f["rule"] == "data-race")
+        store = next(race[p] for p in ("first", "second") if race[p]["operation"] == "st.shared")
+        frames = [(f["file"], f["line"], f["function"]) for f in store["frames"]]
+        self.assertEqual(frames[:2], [(str(path), in_kernel, "exchange"), (str(path), in_put, "put")])
+        self.assertEqual({f[0] for f in frames[2:]}, {"warpwright/arch/common/shared.hpp"})
+        self.assertEqual((store["file"], store["line"]), frames[0][:2])
+        self.assertIn(f" at {path}:{in_kernel} in exchange, CTA ", race["text"])
+        self.assertIn(f"\n            {path}:{in_put} in put\n", race["text"])
+        for finding in report["findings"]:
+            for party in ("first", "second"):
+                self.assertTrue(finding[party]["operation"] and finding[party]["line"] > 0, finding)
+        unwritten = next((f for f in report["findings"] if f["rule"] == "uninitialised-read"), None)
+        self.assertIsNotNone(unwritten, report)
+        self.assertIn("shared memory of CTA", unwritten["first"]["operation"])
+        self.assertIn("1024 bytes of dynamic shared memory", unwritten["first"]["operation"])
+        self.assertEqual(unwritten["first"]["line"], 1 + next(i for i, line in enumerate(lines) if "WW_KERNEL" in line))
+
+    def test_reports_hold_no_addresses(self) -> None:
+        for edit in ("arch::global::store(p.out + 100000, 1);", "arch::shared::load(box + 1 * t);", "arch::global::load(p.in + 64);"):
+            _, report = answer("check", "--source", self.source(edit), "--entry", "exchange", "--launch", LAUNCH,
+                               "--schedules", "2", "--no-shrink")
+            self.assertNotRegex(json.dumps(report), r"0x[0-9a-f]{7,}")
+            finding = report["findings"][-1]
+            self.assertTrue(finding["first"]["operation"] and finding["second"]["operation"], finding)
 
     def test_a_kernel_that_leaves_its_memory_is_never_clean(self) -> None:
         source = self.source("*reinterpret_cast<volatile int*>(16) = 1;")

@@ -35,6 +35,15 @@ inline bool has(const CheckReport& report, Rule rule) {
   return false;
 }
 
+/// Returns the first finding of the rule; fails if there is none.
+inline const Finding& finding_of(const CheckReport& report, Rule rule) {
+  for (const Finding& finding : report.findings)
+    if (finding.rule == rule) return finding;
+  static const Finding none;
+  ADD_FAILURE() << "no " << rule_name(rule) << "\n" << all_of(report);
+  return none;
+}
+
 /// Expects that the kernel without its mistake has no findings and the one with it breaks exactly `rule`, whatever the
 /// schedule.
 template <auto kKernel> void expect_rule(Rule rule, const Shape& shape) {

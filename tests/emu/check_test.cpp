@@ -55,6 +55,13 @@ void reads_nothing(const bool& broken) {
   t().shared_access(base + 4 * thread_index(), 4, arch::Access::read, arch::kWeak, here());
 }
 TEST(Check, SharedMemoryIsWrittenBeforeItIsRead) { expect_rule<reads_nothing>(Rule::uninitialised_read, {}); }
+TEST(Check, MemoryThatNobodyWroteIsNamedByItsLaunch) {
+  const auto report = check_launch<reads_nothing>(true, {.shared_bytes = 2048});
+  const Finding& finding = finding_of(report, Rule::uninitialised_read);
+  EXPECT_EQ(finding.first.operation,
+            "shared memory of CTA 0, offsets [0x400, 0xc00), as the launch gives it (kernel test_kernel: grid 1, "
+            "cluster 1, 128 threads, 2048 bytes of dynamic shared memory)");
+}
 
 void waits_for_ever(const bool& broken) {
   const u32 barrier = shared_base();
@@ -68,7 +75,12 @@ TEST(Check, ADeadlockNamesTheBarrierAndItsHistory) {
   const auto report = check_launch<waits_for_ever>(true, {});
   ASSERT_FALSE(report.findings.empty());
   EXPECT_NE(report.findings[0].text.find("1 of 128 arrivals"), std::string::npos) << all_of(report);
-  EXPECT_NE(report.findings[0].barrier_history.find("arrivals: 1"), std::string::npos) << all_of(report);
+  EXPECT_NE(report.findings[0].barrier_history.find(": 127 arrivals ("), std::string::npos) << all_of(report);
+  EXPECT_NE(report.findings[0].barrier_history.find("warps 0-3)"), std::string::npos) << all_of(report);
+  ASSERT_EQ(report.findings[0].barriers.size(), 1u);
+  EXPECT_EQ(report.findings[0].barriers[0].events.size(), 2u) << "the initialisation, and the arrivals in one line";
+  EXPECT_EQ(report.findings[0].first.operation, "arrival on the mbarrier");
+  EXPECT_NE(report.findings[0].advice.find("an arrival that is missing"), std::string::npos) << all_of(report);
   ASSERT_EQ(report.findings[0].parties.size(), 128u) << "everybody waits";
   for (int i = 0; i < 128; ++i) {
     const FindingParty& party = report.findings[0].parties[static_cast<std::size_t>(i)];
@@ -87,6 +99,31 @@ void arrives_too_often(const bool& broken) {
   if (thread_index() == 0) t().mbarrier_arrive(barrier, broken ? 3 : 2, arch::kReleaseCta, here());
 }
 TEST(Check, ArrivalsBeyondTheCountAreAnUnderflow) { expect_rule<arrives_too_often>(Rule::arrival_underflow, {}); }
+
+// One arrival is expected: thread 0 arrives twice without waiting in between, or every warp arrives.
+void arrives_again(const bool& same_thread) {
+  const u32 barrier = shared_base(), i = thread_index();
+  if (i == 0) t().mbarrier_init(barrier, 1, here());
+  sync_cta();
+  if (same_thread ? i != 0 : i % 32 != 0) return;
+  // The phase stays open, because its bytes are missing.
+  if (i == 0) t().mbarrier_arrive_expect_tx(barrier, 16, here());
+  if (same_thread || i != 0) t().mbarrier_arrive(barrier, 1, arch::kReleaseCta, here());
+}
+TEST(Check, AdviceOnAnUnderflowTellsAMissingWaitFromACountTooSmall) {
+  const auto missing_wait = check_launch<arrives_again>(true, {}, {}, {.schedule = EmuSchedule::fifo});
+  const Finding& twice = finding_of(missing_wait, Rule::arrival_underflow);
+  EXPECT_NE(twice.advice.find("arrives twice in one phase"), std::string::npos) << twice.text;
+  EXPECT_EQ(twice.advice.find("initialise it with as many"), std::string::npos) << twice.text;
+  const auto too_many = check_launch<arrives_again>(false, {}, {}, {.schedule = EmuSchedule::fifo});
+  const Finding& more = finding_of(too_many, Rule::arrival_underflow);
+  EXPECT_NE(more.advice.find("initialise it with as many arrivals"), std::string::npos) << more.text;
+  for (const Finding* finding : {&twice, &more}) {
+    EXPECT_EQ(finding->first.warp, 0);
+    EXPECT_EQ(finding->first.lane, 0);
+    EXPECT_FALSE(finding->barriers.empty()) << finding->text;
+  }
+}
 
 void exits_early(const bool& broken) {
   const u32 barrier = shared_base();
@@ -251,6 +288,16 @@ TEST(Check, AnEarlyReleaseIsStageReuseUnderEverySchedule) {
     p.params.release_early = true;
     const auto report = check_gemm(p, 1, {.seed = seed});
     EXPECT_TRUE(has(report, Rule::stage_reuse)) << all_of(report);
+    const Finding& finding = finding_of(report, Rule::stage_reuse);
+    ASSERT_GE(finding.barriers.size(), 2u) << finding.text;
+    EXPECT_EQ(finding.barriers[0].relation, "on which the second copy completes");
+    EXPECT_EQ(finding.barriers[1].relation, "which the issuer of the copy passed last");
+    bool arrived = false;  // the arrivals that came too early
+    for (const std::string& event : finding.barriers[1].events)
+      arrived = arrived || event.find("arrival") != std::string::npos;
+    EXPECT_TRUE(arrived) << finding.text;
+    EXPECT_NE(finding.second.completion.find("completes phase"), std::string::npos) << finding.text;
+    EXPECT_NE(finding.first.completion.find("completes"), std::string::npos) << finding.text;
   }
 }
 

@@ -39,28 +39,49 @@ enum class Rule {
 /// Returns the name of a rule in reports: "data-race".
 const char* rule_name(Rule rule);
 
-/// One of the accesses of a finding. Empty strings and negative numbers mean unknown or not applicable.
+/// One frame of a call chain: a line and the function that it is in.
+struct SourceFrame {
+  std::string file;      // as included ("warpwright/kernel/skeleton.hpp") or as compiled
+  int line = 0;          // in `file`
+  std::string function;  // "pipeline::TmaPipeline::release", without template arguments; empty if unknown
+  bool operator==(const SourceFrame&) const = default;
+};
+
+/// One of the two sides of a finding: a thread with its operation, or what the launch provided, which no thread made.
+/// Empty strings and negative numbers mean unknown or not applicable.
 struct FindingParty {
-  int cta = -1, warp = -1, lane = -1;  // the thread
+  int cta = -1, warp = -1, lane = -1;  // the thread; of an asynchronous operation, the one that issued it
   std::string role;                    // "warpgroup 0", or the name that the kernel gave the thread
-  std::string file;                    // outermost known line of the call stack
+  std::string file;                    // the line of frames[0]
   int line = 0;                        // in `file`
   // The line of the arch call or of the access itself.
   std::string inner_file;
   int inner_line = 0;
-  std::string operation;  // "TMA load", "wgmma (read of operand A)", "ld.shared"
+  std::string operation;            // "TMA load", "wgmma (read of operand A)", "ld.shared"
+  std::vector<SourceFrame> frames;  // the one in the user's file or the outermost layer, then the others from the
+                                    // outermost function to the arch call
+  std::string completion;           // of an asynchronous operation: what it completes on and who has waited for that
+};
+
+/// The latest events of an mbarrier that a finding is about.
+struct BarrierHistory {
+  int cta = -1;                     // in whose shared memory it is
+  std::uint64_t offset = 0;         // in that
+  std::string relation;             // "on which the copy completes"; empty for the only one of a finding
+  std::vector<std::string> events;  // oldest first
 };
 
 /// A rule that a run broke.
 struct Finding {
   Rule rule{};
-  FindingParty first, second;         // `second` is the later access, at which the rule was violated
-  std::vector<FindingParty> parties;  // deadlock: every waiting thread and what it waits for
-  std::uint64_t begin = 0, end = 0;   // bytes [begin, end): offsets in shared memory, or in the operand
-  std::string space;                  // "shared of CTA 3", "global operand d", "registers"
-  std::string barrier_history;        // latest operations on the barrier concerned, one per line
-  std::string advice;                 // what usually mends it
-  std::string text;                   // the complete report
+  FindingParty first, second;            // `second` is the later access, at which the rule was violated
+  std::vector<FindingParty> parties;     // deadlock: every waiting thread and what it waits for
+  std::uint64_t begin = 0, end = 0;      // bytes [begin, end): offsets in shared memory, or in the operand
+  std::string space;                     // "shared of CTA 3", "global operand d", "registers"
+  std::string barrier_history;           // `barriers` as text
+  std::vector<BarrierHistory> barriers;  // the mbarriers concerned
+  std::string advice;                    // what usually mends it
+  std::string text;                      // the complete report
 };
 
 /// The judgement of a check.

@@ -17,20 +17,6 @@ bool same(arch::Ordering a, arch::Ordering b) { return std::bit_cast<u16>(a) == 
 
 u16 bytes_mask(u32 first, u32 last) { return static_cast<u16>((1u << last) - (1u << first)); }
 
-/// Describes an address that no operand holds. It names the nearest operand, because addresses change from run to run.
-std::string outside(const runtime::Launch& launch, u64 address, u32 bytes) {
-  constexpr u64 kNear = 1u << 20;
-  for (const runtime::MemoryRange& range : launch.memory) {
-    const u64 begin = reinterpret_cast<u64>(range.base), end = begin + range.bytes;
-    if (address + bytes > end && address < end + kNear)
-      return fmt::format("{} bytes at {} bytes past the start of operand {}, which has {}", bytes, address - begin,
-                         range.name, range.bytes);
-    if (address < begin && begin - address < kNear)
-      return fmt::format("{} bytes at {} bytes before operand {}", bytes, begin - address, range.name);
-  }
-  return fmt::format("{} bytes in no operand of the launch", bytes);
-}
-
 /// Returns a name of a byte of shared memory that no global address has.
 u64 place_in_shared(u32 cta, u32 offset) { return u64{1} << 63 | u64{cta} << 32 | offset; }
 
@@ -306,6 +292,7 @@ u32 Checker::counted_write(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBar
   record.thread = thread.check_slot;
   record.barrier = mbarrier.check_number;
   record.phase = mbarrier.phase;
+  record.passed = state(thread).last_passed;
   record.kind = kind;
   record.waited = starts_early_ && !may_be_early(thread);
   record.generic = false;  // for later accesses: the wait for the mbarrier suffices, at any distance
@@ -397,7 +384,7 @@ void Checker::engine_access(Cta& cta, const EngineAccess& access, const u32* gra
   record.kind = access.kind;
   record.generic = false;
   record.site = access.origin.site;
-  record.from = thread.call;
+  record.from = access.from;
   Actor actor = actor_of(thread, new_access(record), access.write, false);
   actor.space = cta.check_index;
   actor.issuer = nullptr;
@@ -451,8 +438,9 @@ void Checker::plain_access(Thread& thread, u64 address, u32 bytes, bool write, b
   if (range < 0 && in_module(address)) return;
   const char* const kind = name_of(write ? Access::plain_store : Access::plain_load);
   if (range < 0 || (write && !context_->launch.memory[static_cast<std::size_t>(range)].writable))
-    return report(Rule::out_of_bounds, {}, party(thread.check_slot, site, kind), 0, 0, "", "",
-                  range < 0 ? outside(context_->launch, address, bytes) : "a plain store writes a read-only operand");
+    return report(
+        Rule::out_of_bounds, operands_party(), party(thread.check_slot, site, kind), 0, 0, "", {},
+        range < 0 ? words_of_place(context_->launch, address, bytes) : "a plain store writes a read-only operand");
   constexpr arch::Ordering kVolatile{arch::MemoryOrder::relaxed, arch::Scope::system};
   global_access(thread, address, bytes, write ? arch::Access::write : arch::Access::read,
                 is_volatile ? kVolatile : arch::kWeak, site);

@@ -60,6 +60,7 @@ void Checker::reset() {
   global_overflow_.clear();
   pool_.forget();
   known_.clear();
+  met_.clear();
   findings_.clear();
   traffic_.clear();
   early_accesses_.clear();
@@ -93,6 +94,7 @@ void Checker::start_cluster(Cluster& cluster) {
     state.barriers.clear();
     state.foreign.clear();
     state.exits = {};
+    state.last_exit = ~0u;
     state.pdl_wait = {};
     state.unwaited = state.waited = {};
     const u32 count = static_cast<u32>(cta->threads.size());
@@ -202,10 +204,13 @@ void Checker::convergence(Thread& thread, u32 mask) {
 void Checker::cluster_arrives(Thread& thread, bool relaxed, arch::Site site) {
   ThreadState& self = state(thread);
   WarpState& warp = state(*thread.cta).warps[thread.index / kWarpSize];
-  if (warp.cluster_lanes == 0) warp.cluster_waits = self.waits;
+  if (warp.cluster_lanes == 0)
+    warp.cluster_waits = self.waits, warp.cluster_first = thread.check_slot, warp.cluster_site = site,
+    warp.cluster_from = thread.call;
   else if (warp.cluster_waits != self.waits)
-    report(Rule::divergent_call, party(thread.check_slot, site, "barrier.cluster.arrive.aligned", thread.call), {}, 0,
-           0, "", "",
+    report(Rule::divergent_call,
+           party(warp.cluster_first, warp.cluster_site, "barrier.cluster.arrive.aligned", warp.cluster_from),
+           party(thread.check_slot, site, "barrier.cluster.arrive.aligned", thread.call), 0, 0, "", {},
            "lanes of one warp come to the cluster barrier from different branches, one of which waits: nothing "
            "brought them together before this .aligned instruction");
   if (++warp.cluster_lanes == kWarpSize) warp.cluster_lanes = 0;
@@ -245,11 +250,6 @@ void Checker::warp_parted(Thread& thread, u32 which, u32 round) {
 
 // --- mbarriers ------------------------------------------------------------------------------------
 
-void Checker::barrier_event(BarrierState& barrier, const char* what, i64 amount, u32 thread, u32 phase,
-                            arch::Site site) {
-  barrier.history[barrier.events++ % 8] = {what, amount, thread, phase, site};
-}
-
 void Checker::mbarrier_initialised(Thread& thread, MBarrier& barrier, arch::Site site) {
   barrier.check_number = static_cast<u32>(barriers_.size());
   barriers_.emplace_back();
@@ -267,7 +267,9 @@ void Checker::mbarrier_initialised(Thread& thread, MBarrier& barrier, arch::Site
   Actor actor = actor_of(thread, access, true, true);
   touch_shared(cta, barrier.offset, 8, actor);
   state(thread).last_access = ~0u;  // this record names one barrier and must not be shared
-  barrier_event(state_of, "initialised for", barrier.count, thread.check_slot, 0, site);
+  state_of.init_site = site;
+  state_of.init_from = thread.call;
+  state_of.log.note(EventLog::What::initialised, barrier.count, thread.check_slot, thread.lane(), 0, site, thread.call);
 }
 
 void Checker::mbarrier_invalidated(Thread& thread, MBarrier& barrier, arch::Site site) {
@@ -293,7 +295,7 @@ void Checker::check_barrier_use(Thread& thread, BarrierState& barrier, bool asyn
   if (known && scoped && (!async || barrier.init_fenced)) return;
   const Rule rule = !known ? Rule::data_race : async && !barrier.init_fenced ? Rule::proxy_fence : Rule::scope;
   const u64 begin = barrier.offset;
-  report(rule, party(barrier.init_thread, barrier.history[0].site, "mbarrier.init"),
+  report(rule, party(barrier.init_thread, barrier.init_site, "mbarrier.init", barrier.init_from),
          party(thread.check_slot, site, async ? "TMA load that completes on it" : "use of the mbarrier"), begin,
          begin + 8, fmt::format("shared memory of CTA {}", ctas_[barrier.cta]->index), history_of(barrier.number),
          !known ? "an mbarrier is used by a thread that does not know of its initialisation"
@@ -318,7 +320,10 @@ u32 Checker::remote_arrive(Thread& thread, Cta& target, u32 offset, arch::Orderi
   arrivals_[note] = {released(Reach::cta), {}};
   if (reach_of(ordering.scope) >= Reach::cluster) arrivals_[note].wide = released(Reach::cluster);
   for (const u32 number : state(target).barriers)
-    if (barriers_[number].offset == offset) check_barrier_use(thread, barriers_[number], false, site);
+    if (barriers_[number].offset == offset) {
+      check_barrier_use(thread, barriers_[number], false, site);
+      self.last_arrived = number;
+    }
   const u32 access = thread_access(thread, Access::remote_arrive, arch::kWeak, site);
   state(target).foreign[thread.check_slot] = access;
   ++self.epoch;
@@ -329,16 +334,21 @@ void Checker::mbarrier_signalled(Cta& cta, MBarrier& mbarrier, u32 arrivals, i64
                                  u32 note, arch::Ordering ordering) {
   BarrierState& barrier = barriers_[mbarrier.check_number];
   const u32 slot = origin.thread->check_slot;
-  if (expect) barrier_event(barrier, "expects bytes:", expect, slot, mbarrier.phase, origin.site);
-  if (arrivals) barrier_event(barrier, "arrivals:", arrivals, slot, mbarrier.phase, origin.site);
+  using What = EventLog::What;
+  const auto log = [&](What what, i64 amount, const void* from) {
+    barrier.log.note(what, amount, slot, origin.thread->lane(), mbarrier.phase, origin.site, from);
+  };
+  const void* const from = note == 0 && !arrived ? origin.thread->call : nullptr;  // it lands while its thread goes on
+  if (expect) log(What::expected, expect, from);
+  if (arrivals) log(What::arrived, arrivals, from);
   if (arrived) {
-    barrier_event(barrier, "bytes landed:", arrived, slot, mbarrier.phase, origin.site);
+    log(What::landed, arrived, accesses_[note].from);
     AccessRecord& access = accesses_[note];
     access.epoch = mbarrier.phase + 1;
     for (u32 with = access.with; with != ~0u; with = accesses_[with].with) accesses_[with].epoch = access.epoch;
     if (mbarrier.phase != access.phase)
-      report(Rule::transaction_count, party(access), {}, mbarrier.offset, mbarrier.offset + 8,
-             fmt::format("shared memory of CTA {}", cta.index), history_of(mbarrier.check_number),
+      report(Rule::transaction_count, last_change_of(barrier, origin), party(access), mbarrier.offset,
+             mbarrier.offset + 8, fmt::format("shared memory of CTA {}", cta.index), history_of(mbarrier.check_number),
              fmt::format("a copy issued in phase {} of its mbarrier lands in phase {}: fewer bytes were announced than "
                          "copied",
                          access.phase, mbarrier.phase));
@@ -362,6 +372,7 @@ void Checker::mbarrier_signalled(Cta& cta, MBarrier& mbarrier, u32 arrivals, i64
   }
   check_barrier_use(thread, barrier, false, origin.site);
   if (!arrivals) return;
+  state(thread).last_arrived = barrier.number;
   if (is_release(ordering)) {
     barrier.rounds.open.add(pool_, state(thread), slot);
   } else {
@@ -385,12 +396,14 @@ void Checker::mbarrier_passed(Thread& thread, MBarrier& mbarrier, u32 phase_at_s
   ++self.waits;
   check_barrier_use(thread, barrier, false, site);
   if (mbarrier.phase > phase_at_start + 1)
-    report(Rule::phase_misuse, party(thread.check_slot, site, "mbarrier wait", thread.call), {}, mbarrier.offset,
-           mbarrier.offset + 8, fmt::format("shared memory of CTA {}", thread.cta->index),
-           history_of(mbarrier.check_number),
+    report(Rule::phase_misuse, last_change_of(barrier, {}),
+           party(thread.check_slot, site, "mbarrier wait", thread.call), mbarrier.offset, mbarrier.offset + 8,
+           fmt::format("shared memory of CTA {}", thread.cta->index), history_of(mbarrier.check_number),
            fmt::format("a thread that waits for phase {} is passed by: phase {} is open when it looks, and its parity "
                        "means another phase by now",
                        phase_at_start, mbarrier.phase));
+  self.last_passed = barrier.number;
+  barrier.log.note(EventLog::What::passed, 1, thread.check_slot, thread.lane(), mbarrier.phase - 1, site, thread.call);
   if (mbarrier.phase == 0) return;  // a fresh barrier lets the other parity pass: nothing has been released
   const ClockRef& near = barrier.rounds.of(mbarrier.phase - 1);
   const bool acquires = ordering.order != arch::MemoryOrder::relaxed;
@@ -416,10 +429,12 @@ void Checker::thread_exits(Thread& thread) {
   hooked_ = hooked_ || thread.head().plain_seen;
   if (self.stores > self.stores_read) {
     const AccessRecord& store = accesses_[self.last_store_access];
-    report(Rule::unfinished_store, party(store), party(thread.check_slot, {}, "exit of the thread"), 0, 0, "", "",
+    report(Rule::unfinished_store, party(store), party(thread.check_slot, {}, "exit of the thread", thread.call), 0, 0,
+           fmt::format("shared memory of CTA {}", cta.index), {},
            "a thread exits without having waited for its bulk stores to read shared memory");
   }
   cta.exits.add(pool_, self, thread.check_slot);
+  cta.last_exit = thread.check_slot;
   if (thread.cta->live_threads == 0) check_foreign(cta, thread);
 }
 
@@ -428,7 +443,7 @@ void Checker::check_foreign(CtaState& cta, const Thread& last) {
   for (const auto& [slot, number] : cta.foreign) {
     const AccessRecord& access = accesses_[number];
     if (access.epoch != ~0u && known && known->executed().at(slot) >= access.epoch) continue;
-    report(Rule::exited_cta, party(access), party(last.check_slot, {}, "exit of the CTA"), 0, 0,
+    report(Rule::exited_cta, party(access), party(last.check_slot, {}, "exit of the CTA", last.call), 0, 0,
            fmt::format("shared memory of CTA {}", cta.index), history_of(access.barrier),
            "a CTA may exit before this has reached its shared memory: no thread of it waits for that");
   }

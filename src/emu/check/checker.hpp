@@ -2,7 +2,8 @@
 // Happens-before over one machine's run. The mechanisms of the emulator report what threads and engines do; the checker
 // keeps clocks and shadow memory and collects findings. It changes nothing about the run.
 //   synchronisation  checker.cpp     memory  accesses.cpp     tensor maps  tensor_maps.cpp
-//   dependent launches  early_access.cpp     texts  findings.cpp     traffic  traffic.hpp
+//   dependent launches  early_access.cpp     traffic  traffic.hpp
+//   findings  findings.cpp, stops.cpp     who and where  parties.cpp, histories.cpp     advice  advice.cpp
 //   rules of one machine's instructions  with its engines, ../<machine>/
 // An asynchronous operation is compared, when it is issued, with every access known by then; later accesses are
 // compared with it.
@@ -18,6 +19,7 @@
 #include <tuple>
 
 #include "emu/check/clock.hpp"
+#include "emu/check/event_log.hpp"
 #include "emu/check/locations.hpp"
 #include "emu/check/shadow.hpp"
 #include "emu/check/traffic.hpp"
@@ -28,6 +30,7 @@
 
 namespace ww::emu {
 
+struct Counterpart;
 struct LaunchContext;
 
 /// The findings of a run.
@@ -137,18 +140,19 @@ class Checker {
     u8 agents = 1;                      // later accesses have to know all of them
     u32 epoch = 0;                      // of the agents, when it is done
     Origin origin;                      // the thread that issued it
+    const void* from = nullptr;         // return address of its call
     std::span<const ClockRef> issuers;  // what the threads knew when they issued it
     bool write = false;
   };
   /// Notes the access, at issue. `granules` are offsets, multiples of kGranule.
   void engine_access(Cta& cta, const EngineAccess& access, const u32* granules, u32 count);
   FindingParty party(u32 thread, arch::Site site, std::string operation, const void* from = nullptr) const;
-  /// Adds a finding unless one of the same rule and lines is known.
+  /// Adds a finding unless one of the same rule and lines is known. Without `advice` it gets that of its rule.
   void report(Rule rule, FindingParty first, FindingParty second, u64 begin, u64 end, std::string space,
-              std::string history, const std::string& what);
+              std::vector<BarrierHistory> barriers, const std::string& what, const char* advice = nullptr);
 
-  // Events that stop a run, findings.cpp.
-  void stopped(Rule rule, Origin origin, const std::string& what);
+  // Events that stop a run, stops.cpp.
+  void stopped(Rule rule, Origin origin, const std::string& what, const Counterpart& other);
   /// Reports a deadlock, or a livelock of the thread of `origin`.
   void stuck(Rule rule, Origin origin, const std::string& text, const std::vector<std::unique_ptr<Cluster>>& clusters);
 
@@ -156,12 +160,6 @@ class Checker {
 
  private:
   u32 counted_write(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& barrier, Access kind, arch::Site site);
-  struct BarrierEvent {
-    const char* what;
-    i64 amount;
-    u32 thread, phase;
-    arch::Site site;
-  };
   struct BarrierState {
     u32 number = 0, slot = 0, cta = 0, offset = 0, init_thread = 0, init_epoch = 0;
     bool init_fenced = false, bytes_landed = false;
@@ -169,8 +167,9 @@ class Checker {
     Rounds rounds;       // for a wait of CTA scope
     // Arrivals of other CTAs at cluster scope, which a wait of that scope takes too; null while there are none.
     std::unique_ptr<Rounds> far;
-    BarrierEvent history[8];
-    u32 events = 0;
+    arch::Site init_site{};
+    const void* init_from = nullptr;
+    EventLog log;
   };
   // Aligned, because it is prefetched line by line while another thread runs.
   struct alignas(64) ThreadState : ThreadClock {
@@ -186,6 +185,7 @@ class Checker {
     arch::Ordering last_ordering;
     arch::Site last_site{};
     u32 last_store_access = 0;
+    u32 last_passed = ~0u, last_arrived = ~0u;  // numbers of mbarriers
     u32 cluster_round = 0, cluster_rounds = 0;  // that it arrived at last; that it has passed
     u32 waits = 0;                              // blocking waits since its warp was last known to be converged
     u32 cta = 0, index = 0, cluster = 0;
@@ -199,6 +199,9 @@ class Checker {
     std::vector<Rounds> syncs;  // by mask, as Warp::syncs
     u32 cluster_waits = ~0u;    // `waits` of the first lane at the cluster barrier
     u32 cluster_lanes = 0;
+    u32 cluster_first = 0;  // slot of that lane
+    arch::Site cluster_site{};
+    const void* cluster_from = nullptr;
   };
   struct PdlWait {
     u32 thread = ~0u;  // slot
@@ -219,6 +222,7 @@ class Checker {
     std::vector<u32> barriers;   // live, numbers in barriers_
     std::map<u32, u32> foreign;  // last access of each agent that its exit must wait for
     Gathering exits;
+    u32 last_exit = ~0u;  // slot of the thread that exited last
   };
   struct ClusterState {
     Rounds barrier;
@@ -321,7 +325,6 @@ class Checker {
   void check_foreign(CtaState& cta, const Thread& last);
   void convergence(Thread& thread, u32 mask);
   void proxy_fence(ThreadState& self, arch::Fence kind);
-  void barrier_event(BarrierState& barrier, const char* what, i64 amount, u32 thread, u32 phase, arch::Site site);
   void check_barrier_use(Thread& thread, BarrierState& barrier, bool async, arch::Site site);
 
   /// Returns whether kernels before this one may still run, as far as the thread knows.
@@ -335,12 +338,40 @@ class Checker {
   void complete_early_accesses();
 
   // findings.cpp
-  FindingParty party(const AccessRecord& record) const;
   void conflict(Order order, const AccessRecord& old, bool old_write, const Actor& actor, u32 cta, u64 begin, u64 end);
   std::string strict_rule_of(Order order, const AccessRecord& old, bool old_write, const Actor& actor) const;
   void uninitialised(const Actor& actor, u32 cta, u64 begin, u64 end);
-  std::string history_of(u32 barrier) const;
+
+  // parties.cpp
+  FindingParty party(const AccessRecord& record) const;
+  FindingParty party(const EventLog::Event& event, std::string operation) const;
+  /// Returns what the launch provided as a party, at the line of the kernel's definition.
+  FindingParty launch_party(std::string what) const;
+  FindingParty shared_memory_party(u32 cta) const;
+  FindingParty operands_party() const;
+  FindingParty exit_party(u32 cta) const;
+  /// Returns the latest change of the barrier before the one that `now` makes.
+  FindingParty last_change_of(const BarrierState& barrier, Origin now) const;
+  FindingParty store_party(const ThreadState& thread) const;
+  FindingParty counterpart(Rule rule, Origin origin, const Counterpart& other) const;
+  FindingParty missing_party(const Thread& waiting, const std::vector<std::unique_ptr<Cluster>>& clusters);
+  std::string completion_of(const AccessRecord& record) const;
+  std::string words_of_barrier(u32 number) const;
+  std::string words_of_thread(u32 slot) const;
   std::string space_of(u32 cta, u64& begin, u64& end) const;
+
+  // advice.cpp; null: the advice of the rule
+  const char* race_advice(const AccessRecord& old, const AccessRecord& mine, bool global) const;
+  const char* reuse_advice(const AccessRecord& old, bool old_write, const AccessRecord& mine) const;
+  const char* conflict_advice(Rule rule, const AccessRecord& old, bool old_write, const AccessRecord& mine,
+                              bool global) const;
+  const char* stop_advice(Rule rule, Origin origin, const Counterpart& other, const std::string& what) const;
+  const char* stuck_advice(Rule rule, const Thread* waiting) const;
+
+  // histories.cpp
+  BarrierHistory one_history(u32 barrier, std::string relation) const;
+  std::vector<BarrierHistory> history_of(u32 barrier) const;
+  std::vector<BarrierHistory> histories_of(const AccessRecord& old, const AccessRecord& mine) const;
 
   const LaunchContext* context_ = nullptr;
   ClockPool pool_;
@@ -376,6 +407,8 @@ class Checker {
   u64 seen_module_pages_[16] = {};  // of those, by number modulo 16; no operand shares them
   std::string unsupported_;
   std::map<std::tuple<int, std::string, int, std::string, int>, std::size_t> known_;
+  // Conflicts of the same two instructions, which produce no second finding; their parties need not be described.
+  std::map<std::tuple<int, const void*, const char*, int, const void*, const char*, int>, std::size_t> met_;
   std::vector<Finding> findings_;
   Traffic traffic_;
 };

@@ -35,7 +35,7 @@ void Checker::pdl_waited(Thread& thread, arch::Site site) {
   if (space.empty()) space = space_of(kSharedSpaceOfNobody, begin, end);
   const std::size_t before = findings_.size();
   report(Rule::early_access, party(thread.check_slot, site, operation, site.line < 0 ? nullptr : thread.call), {},
-         begin, end, std::move(space), "", "");
+         begin, end, std::move(space), {}, "");
   if (findings_.size() > before) early_accesses_.push_back({before, thread.check_slot, {}});
 }
 
@@ -54,7 +54,8 @@ void Checker::complete_early_accesses() {
     finding.text = "global memory is touched while kernels before this one may still run: ";
     if (wait.thread == ~0u) {
       finding.text += "no thread of the CTA calls griddepcontrol.wait";
-      finding.second = std::exchange(finding.first, {});
+      finding.second = std::exchange(
+          finding.first, launch_party("start of the launch, which may be before the kernels before it have ended"));
     } else {
       finding.text += "no griddepcontrol.wait happens before it";
       finding.second = party(wait.thread, wait.site, "griddepcontrol.wait", wait.from);

@@ -53,19 +53,31 @@ const char* name_of(Access kind, const MachineModel& model) {
 
 namespace {
 
-std::string short_place(const std::string& file, int line) {
-  if (file.empty()) return "(no line)";
-  const std::size_t slash = file.rfind('/');
-  return fmt::format("{}:{}", slash == std::string::npos ? file : file.substr(slash + 1), line);
-}
-
+/// Returns the party in one line, and below it what it completes on and the functions that it was called through.
 std::string words_of(const FindingParty& party) {
+  const std::string indent = "\n            ";
   std::string text = party.operation.empty() ? "operation" : party.operation;
-  if (!party.file.empty()) text += " at " + short_place(party.file, party.line);
-  if (!party.inner_file.empty() && (party.inner_file != party.file || party.inner_line != party.line))
-    text += " (" + short_place(party.inner_file, party.inner_line) + ")";
+  if (!party.file.empty()) text += fmt::format(" at {}:{}", party.file, party.line);
+  if (!party.frames.empty() && !party.frames.front().function.empty()) text += " in " + party.frames.front().function;
   if (party.cta >= 0)
     text += fmt::format(", CTA {}, {}, warp {}, lane {}", party.cta, party.role, party.warp, party.lane);
+  for (std::size_t i = 1; i < party.frames.size(); ++i) {  // the instructions themselves are in `operation`
+    const SourceFrame& frame = party.frames[i];
+    if (is_instruction(frame)) continue;
+    text += fmt::format("{}{}:{}{}{}", indent, frame.file, frame.line, frame.function.empty() ? "" : " in ",
+                        frame.function);
+  }
+  if (!party.completion.empty()) text += indent + party.completion;
+  return text;
+}
+
+std::string words_of(const std::vector<BarrierHistory>& barriers) {
+  std::string text;
+  for (const BarrierHistory& barrier : barriers) {
+    text += fmt::format("    mbarrier at offset 0x{:x} of CTA {}{}{}\n", barrier.offset, barrier.cta,
+                        barrier.relation.empty() ? "" : ", ", barrier.relation);
+    for (const std::string& event : barrier.events) text += "      " + event + "\n";
+  }
   return text;
 }
 
@@ -105,17 +117,6 @@ constexpr const char* kNotMorallyStrong =
     "two atomic accesses, at least one of them a write, that nothing orders, and whose scopes do not both hold the "
     "other's thread or that overlap in a part only";
 
-/// "ld.acquire.gpu.global", "atom.relaxed.cta.shared"; of weak accesses and copies the name of their kind.
-std::string name_of(const AccessRecord& access, const MachineModel& model) {
-  const std::string plain = name_of(access.kind, model);
-  if (!access.strong()) return plain;
-  constexpr const char* kOrders[] = {"weak", "relaxed", "acquire", "release", "acq_rel"};
-  constexpr const char* kScopes[] = {"cta", "cluster", "gpu", "sys"};
-  const std::size_t dot = plain.find('.');
-  return fmt::format("{}.{}.{}{}", plain.substr(0, dot), kOrders[static_cast<u32>(access.order)],
-                     kScopes[static_cast<u32>(access.scope)], plain.substr(dot));
-}
-
 }  // namespace
 
 std::string text_of(const Finding& f) {
@@ -130,6 +131,7 @@ std::string text_of(const Finding& f) {
   return text;
 }
 
+<<<<<<< HEAD
 FindingParty Checker::party(u32 thread, arch::Site site, std::string operation, const void* from) const {
   const ThreadName& who = names_[thread];
   FindingParty party;
@@ -187,8 +189,10 @@ std::string Checker::history_of(u32 number) const {
   return text;
 }
 
+=======
+>>>>>>> ce4c682 (Give both parties of every finding, with frames, completion and the barriers between them)
 void Checker::report(Rule rule, FindingParty first, FindingParty second, u64 begin, u64 end, std::string space,
-                     std::string history, const std::string& what) {
+                     std::vector<BarrierHistory> barriers, const std::string& what, const char* advice) {
   const auto [known, fresh] =
       known_.try_emplace({static_cast<int>(rule), first.file, first.line, second.file, second.line}, findings_.size());
   if (!fresh) {
@@ -205,8 +209,9 @@ void Checker::report(Rule rule, FindingParty first, FindingParty second, u64 beg
   finding.begin = begin;
   finding.end = end;
   finding.space = std::move(space);
-  finding.barrier_history = std::move(history);
-  finding.advice = advice_for(rule, context_->model);
+  finding.barrier_history = words_of(barriers);
+  finding.barriers = std::move(barriers);
+  finding.advice = advice ? advice : advice_for(rule, context_->model);
   finding.text = what;  // one sentence; take_result adds the rest of the report
   findings_.push_back(std::move(finding));
 }
@@ -232,71 +237,30 @@ void Checker::conflict(Order order, const AccessRecord& old, bool old_write, con
                     : order == Order::unfenced            ? Rule::proxy_fence
                                                           : rule_of(old, old_write, mine, actor.write);
   std::string space = space_of(cta, begin, end);
-  report(
-      rule, party(old), party(mine), begin, end, std::move(space),
-      history_of(old.barrier != ~0u ? old.barrier : mine.barrier),
-      both_strong ? kNotMorallyStrong : what_of(rule, old, old_write) + strict_rule_of(order, old, old_write, actor));
+  const auto [met, fresh] = met_.try_emplace(
+      {static_cast<int>(rule), old.from, old.site.file, old.site.line, mine.from, mine.site.file, mine.site.line},
+      findings_.size());
+  if (!fresh) {
+    if (met->second >= findings_.size()) return;
+    Finding& same = findings_[met->second];
+    if (same.end == begin && same.space == space) same.end = end;
+    return;
+  }
+  FindingParty first = party(old), second = party(mine);
+  const std::tuple key{static_cast<int>(rule), first.file, first.line, second.file, second.line};
+  report(rule, std::move(first), std::move(second), begin, end, std::move(space), histories_of(old, mine),
+         both_strong ? kNotMorallyStrong : what_of(rule, old, old_write) + strict_rule_of(order, old, old_write, actor),
+         conflict_advice(rule, old, old_write, mine, cta == kSharedSpaceOfNobody));
+  if (const auto known = known_.find(key); known != known_.end()) met->second = known->second;
 }
 
 void Checker::uninitialised(const Actor& actor, u32 cta, u64 begin, u64 end) {
   std::string space = space_of(cta, begin, end);
-  report(Rule::uninitialised_read, {}, party(accesses_[actor.access]), begin, end, std::move(space), "",
-         cta == kSharedSpaceOfNobody ? "global memory is read that neither an earlier launch nor this one has written"
-                                     : "shared memory is read that nothing has written");
-}
-
-void Checker::stopped(Rule rule, Origin origin, const std::string& what) {
-  if (rule == Rule::unsupported) {
-    unsupported_ = what;
-    return;
-  }
-  FindingParty who;
-  std::string history;
-  if (origin.thread) who = party(origin.thread->check_slot, origin.site, "operation", origin.thread->call);
-  report(rule, {}, std::move(who), 0, 0, "", std::move(history), what);
-}
-
-void Checker::stuck(Rule rule, Origin origin, const std::string& text,
-                    const std::vector<std::unique_ptr<Cluster>>& clusters) {
-  const bool nothing_moves = rule == Rule::deadlock;
-  std::string history, bytes;
-  FindingParty who;
-  std::vector<FindingParty> parties;
-  std::set<u32> told;
-  for (const auto& cluster : clusters)
-    for (const auto& cta : cluster->ctas)
-      for (const Thread& thread : cta->threads) {
-        if (thread.wait == Wait::exited || thread.wait == Wait::none) continue;
-        parties.push_back(party(thread.check_slot, thread.site, waits_on(thread), thread.call));
-        if (origin.thread ? origin.thread == &thread : who.operation.empty())
-          who = party(thread.check_slot, thread.site, "wait", thread.call);
-        if (nothing_moves && thread.wait == Wait::registers) rule = Rule::register_budget;
-        if (thread.wait != Wait::mbarrier) continue;
-        for (const MBarrier& barrier : cta->barriers) {
-          if (!barrier.live || barrier.offset != thread.wait_a || !told.insert(barrier.check_number).second) continue;
-          history += history_of(barrier.check_number);
-          if (nothing_moves && barrier.pending == 0 && barrier.bytes > 0) {
-            rule = Rule::transaction_count;
-            bytes += fmt::format("mbarrier at offset 0x{:x} of CTA {}: {} bytes were announced that no copy delivers\n",
-                                 barrier.offset, cta->index, barrier.bytes);
-          }
-        }
-      }
-  u64 begin = 0, end = 0;
-  std::string space;
-  if (origin.thread && origin.thread->wait == Wait::polling) {
-    begin = u64{origin.thread->wait_b} << 32 | origin.thread->wait_a;
-    end = begin + 4;
-    space = space_of(kSharedSpaceOfNobody, begin, end);
-  } else if (origin.thread && origin.thread->wait == Wait::polling_shared) {
-    begin = origin.thread->wait_a & arch::kSharedOffsetMask;
-    end = begin + 4;
-    const u32 rank = origin.thread->wait_a >> arch::kSharedRankShift;
-    space = space_of(origin.thread->cta->cluster->ctas[rank]->check_index, begin, end);
-  }
-  const std::size_t before = findings_.size();
-  report(rule, {}, std::move(who), begin, end, std::move(space), std::move(history), bytes + text);
-  if (findings_.size() > before) findings_.back().parties = std::move(parties);
+  const bool global = cta == kSharedSpaceOfNobody;
+  report(Rule::uninitialised_read, global ? launch_party(space + ", as the launch gives it") : shared_memory_party(cta),
+         party(accesses_[actor.access]), begin, end, std::move(space), {},
+         global ? "global memory is read that neither an earlier launch nor this one has written"
+                : "shared memory is read that nothing has written");
 }
 
 CheckResult Checker::take_result() {

@@ -52,6 +52,7 @@ struct AccessRecord {
   u32 phase = 0;       // of that barrier at issue
   u32 with = ~0u;      // a record that ends when this one does
   u32 or_known = ~0u;  // a record whose end tells of the end of this one: another destination of a multicast
+  u32 passed = ~0u;    // a copy: the mbarrier whose wait its issuer passed last
   Access kind{};
   u8 slots = 1;  // consecutive agents, all of which have to be known: one for each warp of a warpgroup
   bool generic : 1 = true;

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <string_view>
 
 #include "host/single_flight.hpp"
 
@@ -47,11 +48,29 @@ std::string output_of(const char* const* arguments) {
   return text;
 }
 
-/// Parses pairs of lines, function and "file:line", innermost first.
-// Some are skipped: around every kernel there is the code of WW_KERNEL, a lambda that takes a void*, and around the
-// library's own kernels a generated kernel.cpp. Nobody wrote those lines.
-SourceLines parse(const std::string& text) {
-  SourceLines lines;
+/// Returns the path as it is included, if the file is the library's.
+std::string as_included(std::string file) {
+  if (file.starts_with(kSourceFolder)) return file.substr(kSourceFolder.size());
+  constexpr std::string_view kInclude = "/include/warpwright/";
+  const std::size_t at = file.rfind(kInclude);
+  return at == std::string::npos ? file : file.substr(at + std::string_view("/include/").size());
+}
+
+/// Ranks the folder of a frame: what a kernel's author writes comes before the library's layers, instructions last.
+int layer_of(const SourceFrame& frame) {
+  constexpr std::string_view kLibrary = "warpwright/";
+  if (!frame.file.starts_with(kLibrary)) return 0;
+  const std::string_view rest = std::string_view(frame.file).substr(kLibrary.size());
+  const std::string_view folder = rest.substr(0, rest.find('/'));
+  if (folder == "kernel") return 1;
+  if (folder == "mainloop" || folder == "epilogue" || folder == "pipeline" || folder == "scheduler") return 2;
+  return folder == "arch" || folder == "core" ? 4 : 3;
+}
+
+/// Parses pairs of lines, function and "file:line", innermost first, and returns the frames outermost first.
+std::vector<SourceFrame> parse(const std::string& text) {
+  std::vector<SourceFrame> frames;
+  std::vector<std::string> functions;  // as they stand, because a shortened name hides the code of WW_KERNEL
   std::string function;
   for (std::size_t at = 0, count = 0; at < text.size(); ++count) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -64,26 +83,56 @@ SourceLines parse(const std::string& text) {
     const std::size_t colon = line.rfind(':');
     const int number = colon == std::string::npos ? 0 : std::atoi(line.c_str() + colon + 1);
     if (number == 0) continue;
-    std::string file = line.substr(0, colon);
-    if (file.starts_with(kSourceFolder)) file.erase(0, kSourceFolder.size());
-    const bool wrapper = function == "operator()" || function == "_FUN" || function == "__invoke" ||
-                         function.find("UlPKvE") != std::string::npos || file == "kernel.cpp";
-    if (wrapper && !lines.inner_file.empty()) continue;
-    if (lines.inner_file.empty()) lines.inner_file = file, lines.inner_line = number;
-    lines.outer_file = file, lines.outer_line = number;
+    frames.push_back({as_included(line.substr(0, colon)), number, short_function_name(function)});
+    functions.push_back(function);
   }
-  return lines;
+  // The outermost frames are no source that anybody wrote: WW_KERNEL's lambda, which takes a void*, and the generated
+  // kernel.cpp around the library's own kernels.
+  for (bool converted = false; frames.size() > 1;) {
+    const std::string& name = functions.back();
+    const bool lambda = name == "operator()" && converted;
+    converted = name == "_FUN" || name == "__invoke" || name.find("{lambda(void const*)#") != std::string::npos;
+    if (!converted && !lambda && frames.back().file != "kernel.cpp") break;
+    frames.pop_back();
+    functions.pop_back();
+  }
+  std::reverse(frames.begin(), frames.end());
+  return frames;
 }
 
+// addr2line also demangles: that needs more stack than a fiber of an emulated thread has.
 SourceLines look_up(const void* address) {
   Dl_info module{};
   if (::dladdr(address, &module) == 0 || module.dli_fname == nullptr) return {};
   const auto offset = static_cast<const char*>(address) - 1 - static_cast<const char*>(module.dli_fbase);
   const std::string hex = fmt::format("0x{:x}", offset);
-  const char* const arguments[] = {"addr2line", "-i", "-f", "-e", module.dli_fname, hex.c_str(), nullptr};
-  SourceLines lines = parse(output_of(arguments));
-  if (lines.inner_file.empty()) lines.inner_file = lines.outer_file = fmt::format("module+{}", hex);
+  const char* const arguments[] = {"addr2line", "-i", "-f", "-C", "-e", module.dli_fname, hex.c_str(), nullptr};
+  SourceLines lines;
+  lines.frames = parse(output_of(arguments));
+  if (lines.frames.empty()) lines.frames.push_back({fmt::format("module+{}", hex), 0, {}});
+  lines.inner_file = lines.frames.back().file;
+  lines.inner_line = lines.frames.back().line;
+  const auto best =
+      std::min_element(lines.frames.begin(), lines.frames.end(),
+                       [](const SourceFrame& a, const SourceFrame& b) { return layer_of(a) < layer_of(b); });
+  std::rotate(lines.frames.begin(), best, best + 1);
   return lines;
+}
+
+/// Returns where the brackets that open at `at` have closed.
+std::size_t after_brackets(const std::string& name, std::size_t at) {
+  int depth = 0;
+  for (; at < name.size(); ++at) {
+    const char c = name[at];
+    if (c == '<' || c == '(' || c == '{') ++depth;
+    const bool arrow = c == '>' && at > 0 && name[at - 1] == '-';
+    if (((c == '>' && !arrow) || c == ')' || c == '}') && --depth == 0) return at + 1;
+  }
+  return at;
+}
+
+void erase_all(std::string& text, std::string_view part) {
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part)) text.erase(at, part.size());
 }
 
 }  // namespace
@@ -91,6 +140,35 @@ SourceLines look_up(const void* address) {
 SourceLines source_lines(const void* address) {
   static SingleFlight<const void*, SourceLines> known;
   return known.get(address, [&] { return Result<SourceLines>(look_up(address)); }).value_or(SourceLines{});
+}
+
+bool is_instruction(const SourceFrame& frame) { return layer_of(frame) == 4; }
+
+std::string short_function_name(const std::string& name) {
+  constexpr std::string_view kNamespace = "(anonymous namespace)::", kOperator = "operator";
+  std::string text;
+  for (std::size_t at = 0; at < name.size();) {
+    if (name.compare(at, kNamespace.size(), kNamespace) == 0) {
+      at += kNamespace.size();
+    } else if (name.compare(at, kOperator.size(), kOperator) == 0 && (text.empty() || text.back() == ':')) {
+      const std::size_t symbol = at + kOperator.size();
+      const std::size_t end = name.compare(symbol, 2, "()") == 0 ? symbol + 2 : name.find_first_of("( ", symbol);
+      text += name.substr(at, end - at);
+      at = std::min(end, name.size());
+    } else if (name[at] == '{') {
+      at = after_brackets(name, at);
+      text += "lambda";
+    } else if (name[at] == '<' || name[at] == '(') {
+      const bool parameters = name[at] == '(' && !text.ends_with("decltype");
+      at = after_brackets(name, at);
+      if (parameters && name.compare(at, 2, "::") != 0) break;
+    } else {
+      text += name[at++];
+    }
+  }
+  if (const std::size_t space = text.find_last_of(' '); space != std::string::npos) text.erase(0, space + 1);
+  for (const std::string_view part : {"ww::", "emu::", "lambda::"}) erase_all(text, part);
+  return text;
 }
 
 }  // namespace ww::emu

@@ -6,6 +6,8 @@
 // did, stream order covers ordinary reads only, and the SM's cache of maps outlives kernels.
 // Another thread of the CTA may execute the fence if it happens before the use, because proxy fences order along such a
 // path.
+#include <fmt/format.h>
+
 #include "emu/check/checker.hpp"
 #include "emu/machine.hpp"
 #include "emu/memory.hpp"
@@ -94,7 +96,7 @@ void Checker::judge_map_write(const AccessRecord& write, const AccessRecord& use
   if (!wrong) return;
   u64 begin = address, end = address + kMapBytes;
   std::string space = space_of(kSharedSpaceOfNobody, begin, end);
-  report(Rule::stale_descriptor, party(write), party(use), begin, end, std::move(space), "", wrong);
+  report(Rule::stale_descriptor, party(write), party(use), begin, end, std::move(space), {}, wrong);
 }
 
 void Checker::tensor_map_used(Thread& thread, u64 address, u32 operation, arch::Site) {
@@ -124,8 +126,9 @@ void Checker::tensor_map_used(Thread& thread, u64 address, u32 operation, arch::
   if (written || acquire) return;
   u64 begin = address, end = address + kMapBytes;
   std::string space = space_of(kSharedSpaceOfNobody, begin, end);
+  FindingParty before = launch_party(fmt::format("write of the tensor map in {} before the launch", space));
   report(
-      Rule::stale_descriptor, {}, party(record), begin, end, std::move(space), "",
+      Rule::stale_descriptor, std::move(before), party(record), begin, end, std::move(space), {},
       "a tensor map in global memory is used without an acquire by this CTA: an earlier kernel or the host wrote it, "
       "and TMA may see what was there before");
 }

@@ -111,9 +111,9 @@ u32 WarpgroupEngine::slot_for(Thread& thread, const float* registers, int n, arc
     if (slot.registers[t] != registers) continue;
     if (slot.n == n && slot.threads_in_flight != 0) return static_cast<u32>(i);
     if (slot.in_flight_until[t] != 0)
-      thread.machine->fail({&thread, site},
-                           fmt::format("wgmma: accumulators in flight with n = {} are used with n = {}", slot.n, n),
-                           Rule::accumulator_in_flight);
+      thread.machine->fail(
+          {&thread, site}, fmt::format("wgmma: accumulators in flight with n = {} are used with n = {}", slot.n, n),
+          Rule::accumulator_in_flight, {.origin = {&thread, last_issue_}, .operation = "wgmma.mma_async"});
   }
   if (idle == slots_.size()) slots_.emplace_back();
   Slot& slot = slots_[idle];
@@ -128,7 +128,7 @@ u32 WarpgroupEngine::slot_for(Thread& thread, const float* registers, int n, arc
   check_call(thread, call, site);
   const u32 slot = slot_for(thread, registers, call.n, site);
   last_issue_ = site;
-  operations_.append() = {call, state_of(thread).groups, 0, slot, fragments_.end(), {&thread, site}};
+  operations_.append() = {call, state_of(thread).groups, 0, slot, fragments_.end(), {&thread, site}, thread.call};
   if (call.registers_a) fragments_.append();
 }
 
@@ -137,7 +137,7 @@ u32 WarpgroupEngine::slot_for(Thread& thread, const float* registers, int n, arc
                        fmt::format("wgmma diverges in its warpgroup: thread {} issued line {} with another "
                                    "shape, descriptor, flag or group",
                                    operation.origin.thread->index, operation.origin.site.line),
-                       Rule::divergent_call);
+                       Rule::divergent_call, {.origin = operation.origin, .operation = "wgmma.mma_async"});
 }
 
 void WarpgroupEngine::take_registers(Slot& slot, u32 t, float* registers, bool accumulate) {
@@ -167,7 +167,7 @@ void WarpgroupEngine::deposit(Thread& thread, const arch::WgmmaCall& call, float
     widen_in_flight(thread, registers, bytes_of_registers(slot.n));
   } else if (slot.registers[t] != registers)
     thread.machine->fail({&thread, site}, "wgmma diverges in its warpgroup: threads name different accumulators",
-                         Rule::divergent_call);
+                         Rule::divergent_call, {.origin = operation.origin, .operation = "wgmma.mma_async"});
   slot.in_flight_until[t] = own.issued;
   if (++operation.deposits != kWarpgroupSize) return;
   // Descriptors are validated with --math off as well; otherwise one that points outside shared memory would go
@@ -236,7 +236,8 @@ void WarpgroupEngine::check_operands(const Wgmma& operation, u32 turn) {
   if (shared_a) operand_chunks(cta_, call.descriptor_a, call.major_a, 64, a, "A", operation.origin);
   operand_chunks(cta_, call.descriptor_b, call.major_b, call.n, b, "B", operation.origin);
   if (Checker* checker = cta_.machine->checker())
-    rules_.ready(*checker, cta_, turn, a, shared_a ? 2 * 64 : 0, b, 2 * static_cast<u32>(call.n), operation.origin);
+    rules_.ready(*checker, cta_, turn, a, shared_a ? 2 * 64 : 0, b, 2 * static_cast<u32>(call.n), operation.origin,
+                 operation.from);
 }
 
 void WarpgroupEngine::queue() {
@@ -279,13 +280,14 @@ void WarpgroupEngine::hand_back(Thread& thread, float* registers, arch::Site sit
     if (slot.registers[t] != registers || slot.in_flight_until[t] == 0) continue;
     if (executed() < slot.in_flight_until[t])
       thread.machine->fail({&thread, site}, "wgmma wait names accumulators that are still in flight after it",
-                           Rule::accumulator_in_flight);
+                           Rule::accumulator_in_flight,
+                           {.origin = {&thread, last_issue_}, .operation = "wgmma.mma_async"});
     if (Checker* checker = thread.machine->checker()) {
       state_of(thread).fenced = false;
       u32 changed = 0;
       for (int i = 0; i < slot.n / 2; ++i) changed |= std::bit_cast<u32>(registers[i]) ^ kPoisonBits;
       if (changed != 0)
-        WgmmaRules::registers_touched(*checker, thread, {}, site, true,
+        WgmmaRules::registers_touched(*checker, thread, last_issue_, site, true,
                                       "accumulators were written between a wgmma and its wait");
     }
     if (computes())
@@ -308,11 +310,12 @@ void WarpgroupEngine::hand_back(Thread& thread, const u32* registers_a, int coun
     if (fragment.registers < registers_a || fragment.registers >= registers_a + count) continue;
     if (executed() < fragment.until)
       thread.machine->fail({&thread, site}, "wgmma wait names registers of A that are still in flight after it",
-                           Rule::accumulator_in_flight);
+                           Rule::accumulator_in_flight,
+                           {.origin = {&thread, last_issue_}, .operation = "wgmma.mma_async"});
     if (Checker* checker = thread.machine->checker()) {
       state_of(thread).fenced = false;
       if (std::memcmp(fragment.seen, fragment.registers, sizeof fragment.seen) != 0)
-        WgmmaRules::registers_touched(*checker, thread, {}, site, true,
+        WgmmaRules::registers_touched(*checker, thread, last_issue_, site, true,
                                       "registers of A were written between a wgmma and its wait");
     }
     in_flight.erase(in_flight.begin() + static_cast<std::ptrdiff_t>(i));

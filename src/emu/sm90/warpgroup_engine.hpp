@@ -59,6 +59,7 @@ class WarpgroupEngine final : public Engine {
     u32 slot = 0;
     u32 fragment = 0;  // in fragments_, when A is in registers
     Origin origin;
+    const void* from = nullptr;  // return address of the call of the thread that came first
   };
   /// Four registers of A of one thread that an operation reads or has read and no wait has named since.
   struct InFlight {

@@ -11,7 +11,7 @@ constexpr u32 kWarps = kWarpgroupSize / kWarpSize;
 
 [[gnu::noinline]] void use_unfenced(Checker& checker, Thread& thread, arch::Site site) {
   checker.report(Rule::accumulator_in_flight, checker.party(thread.check_slot, {}, "use of the accumulator registers"),
-                 checker.party(thread.check_slot, site, "wgmma.mma_async"), 0, 0, "registers", "",
+                 checker.party(thread.check_slot, site, "wgmma.mma_async"), 0, 0, "registers", {},
                  "a wgmma takes over registers without wgmma.fence after the thread's own use of them");
 }
 
@@ -34,11 +34,16 @@ void WgmmaRules::deposited(Checker& checker, Thread& thread, bool takes_register
 }
 
 void WgmmaRules::ready(Checker& checker, Cta& cta, u32 turn, const u32* a, u32 a_count, const u32* b, u32 b_count,
-                       Origin origin) {
+                       Origin origin, const void* from) {
   // In order: the last issuer of this operation has issued all before it.
   std::vector<ClockRef>& issuers = issuers_[turn];
-  Checker::EngineAccess access{
-      .kind = kReadOfA, .agent = agents_, .agents = kWarps, .epoch = turn + 1, .origin = origin, .issuers = issuers};
+  Checker::EngineAccess access{.kind = kReadOfA,
+                               .agent = agents_,
+                               .agents = kWarps,
+                               .epoch = turn + 1,
+                               .origin = origin,
+                               .from = from,
+                               .issuers = issuers};
   checker.engine_access(cta, access, a, a_count);
   access.kind = kReadOfB;
   checker.engine_access(cta, access, b, b_count);
@@ -52,8 +57,8 @@ void WgmmaRules::waited(Checker& checker, Thread& thread, u32 done) const {
 
 [[gnu::noinline]] void WgmmaRules::accumulators_unset(Checker& checker, Thread& thread, arch::Site site) {
   checker.report(
-      Rule::uninitialised_read, {}, checker.party(thread.check_slot, site, "wgmma.mma_async", thread.call), 0, 0,
-      "registers", "",
+      Rule::uninitialised_read, checker.party(thread.check_slot, site, "accumulator registers, which nothing has set"),
+      checker.party(thread.check_slot, site, "wgmma.mma_async", thread.call), 0, 0, "registers", {},
       "a wgmma accumulates onto registers that nothing has set: the first must not accumulate, or zeros must "
       "be stored before it");
 }
@@ -63,7 +68,7 @@ void WgmmaRules::registers_touched(Checker& checker, Thread& thread, arch::Site 
   checker.report(
       Rule::accumulator_in_flight, checker.party(thread.check_slot, issued, "wgmma.mma_async"),
       checker.party(thread.check_slot, touched, write ? "write of its accumulators" : "read of its accumulators"), 0, 0,
-      "registers", "", how);
+      "registers", {}, how);
 }
 
 }  // namespace ww::emu::sm90

@@ -20,7 +20,8 @@ class WgmmaRules {
   /// then; `fenced`: the thread has executed wgmma.fence since it used them.
   void deposited(Checker& checker, Thread& thread, bool takes_registers, bool fenced, u32 turn, arch::Site site);
   /// Notes that all threads have issued operation `turn`, whose operands are the granules at `a` and `b`.
-  void ready(Checker& checker, Cta& cta, u32 turn, const u32* a, u32 a_count, const u32* b, u32 b_count, Origin origin);
+  void ready(Checker& checker, Cta& cta, u32 turn, const u32* a, u32 a_count, const u32* b, u32 b_count, Origin origin,
+             const void* from);
   /// Notes that the thread waited for the first `done` operations.
   void waited(Checker& checker, Thread& thread, u32 done) const;
   /// Reports a wgmma that accumulates onto registers that nothing has set.
