@@ -15,7 +15,7 @@ bool of_engine(const AccessRecord& access) { return access.kind >= Access::of_ma
 }  // namespace
 
 const char* Checker::race_advice(const AccessRecord& old, const AccessRecord& mine, bool global) const {
-  const ThreadState &a = threads_[old.thread], &b = threads_[mine.thread];
+  const ThreadName &a = names_[old.thread], &b = names_[mine.thread];
   if (old.kind == Access::mbarrier || mine.kind == Access::mbarrier)
     return "keep other data out of the 8 bytes of a live mbarrier; when all of its users are done, call "
            "mbarrier::invalidate before its memory is used for anything else";
@@ -55,15 +55,15 @@ const char* Checker::reuse_advice(const AccessRecord& old, bool old_write, const
     return "two copies are in flight to the same bytes: between them the issuer must wait for a barrier on which those "
            "who read the first copy arrive";
   if (of_engine(old)) return nullptr;
-  const ThreadState& reader = threads_[old.thread];
+  const ThreadName& reader = names_[old.thread];
   const u32 warp = old.thread - reader.index % kWarpSize;
   bool arrives = false;
-  for (u32 lane = 0; lane < kWarpSize; ++lane) arrives = arrives || threads_[warp + lane].last_arrived == mine.passed;
+  for (u32 lane = 0; lane < kWarpSize; ++lane) arrives = arrives || last_arrived(warp + lane) == mine.passed;
   if (!arrives)
     return "the reader's warp does not arrive on the mbarrier that the issuer waited for: let it arrive there after "
            "its "
            "last read, and count that arrival where the barrier is initialised";
-  const bool by_itself = reader.last_arrived == mine.passed;
+  const bool by_itself = last_arrived(old.thread) == mine.passed;
   return by_itself ? "let the reader arrive on the mbarrier that the issuer waited for after its last read and not "
                      "before; the count of that barrier must hold one arrival of every reader"
                    : "call warp::sync() before one lane arrives for its warp, after the last read of every lane; the "

@@ -270,6 +270,16 @@ class Checker {
     Granule before, after;
   };
 
+  /// Returns null once the thread's CTA has ended.
+  const ThreadState* state_of(u32 slot) const {
+    const std::vector<ThreadState>& threads = ctas_[names_[slot].cta]->threads;
+    return names_[slot].index < threads.size() ? &threads[names_[slot].index] : nullptr;
+  }
+  /// Returns the mbarrier on which the thread arrived last; ~0 if none is known.
+  u32 last_arrived(u32 slot) const {
+    const ThreadState* const thread = state_of(slot);
+    return thread ? thread->last_arrived : ~0u;
+  }
   ThreadState& state(const Thread& thread) { return *static_cast<ThreadState*>(thread.check_state); }
   CtaState& state(const Cta& cta) { return *ctas_[cta.check_index]; }
   u32 new_access(const AccessRecord& record) {

@@ -131,66 +131,6 @@ std::string text_of(const Finding& f) {
   return text;
 }
 
-<<<<<<< HEAD
-FindingParty Checker::party(u32 thread, arch::Site site, std::string operation, const void* from) const {
-  const ThreadName& who = names_[thread];
-  FindingParty party;
-  party.cta = static_cast<int>(ctas_[who.cta]->index);
-  party.warp = static_cast<int>(who.index / kWarpSize);
-  party.lane = static_cast<int>(who.index % kWarpSize);
-  party.role = words_of(who.role, who.index / kWarpgroupSize);
-  if (site.line < 0) {  // an address in the module
-    const SourceLines lines = source_lines(site.file);
-    party.file = lines.outer_file;
-    party.line = lines.outer_line;
-    party.inner_file = lines.inner_file;
-    party.inner_line = lines.inner_line;
-  } else {
-    if (site.file) party.file = party.inner_file = site.file;
-    party.line = party.inner_line = site.line;
-    if (from && context_->hooked) {
-      const SourceLines lines = source_lines(from);
-      if (lines.outer_line > 0) party.file = lines.outer_file, party.line = lines.outer_line;
-    }
-  }
-  party.operation = std::move(operation);
-  return party;
-}
-
-FindingParty Checker::party(const AccessRecord& record) const {
-  return party(record.thread, record.site, name_of(record, context_->model),
-               record.site.line < 0 ? nullptr : record.from);
-}
-
-std::string Checker::space_of(u32 cta, u64& begin, u64& end) const {
-  if (cta != kSharedSpaceOfNobody) return fmt::format("shared memory of CTA {}", ctas_[cta]->index);
-  for (const runtime::MemoryRange& range : context_->launch.memory) {
-    const u64 base = reinterpret_cast<u64>(range.base);
-    if (begin < base || begin >= base + range.bytes) continue;
-    begin -= base;
-    end -= base;
-    return fmt::format("operand {}", range.name);
-  }
-  return "global memory";
-}
-
-std::string Checker::history_of(u32 number) const {
-  if (number >= barriers_.size()) return "";
-  const BarrierState& barrier = barriers_[number];
-  std::string text =
-      fmt::format("    mbarrier at offset 0x{:x} of CTA {}\n", barrier.offset, ctas_[barrier.cta]->index);
-  for (u32 i = barrier.events > 8 ? barrier.events - 8 : 0; i < barrier.events; ++i) {
-    const BarrierEvent& event = barrier.history[i % 8];
-    const ThreadName& who = names_[event.thread];
-    text += fmt::format("    phase {}: {} {} ({}; CTA {}, warp {}, lane {})\n", event.phase, event.what, event.amount,
-                        short_place(event.site.file ? event.site.file : "", event.site.line), ctas_[who.cta]->index,
-                        who.index / kWarpSize, who.index % kWarpSize);
-  }
-  return text;
-}
-
-=======
->>>>>>> ce4c682 (Give both parties of every finding, with frames, completion and the barriers between them)
 void Checker::report(Rule rule, FindingParty first, FindingParty second, u64 begin, u64 end, std::string space,
                      std::vector<BarrierHistory> barriers, const std::string& what, const char* advice) {
   const auto [known, fresh] =

@@ -59,11 +59,11 @@ BarrierHistory Checker::one_history(u32 number, std::string relation) const {
   const BarrierState& barrier = barriers_[number];
   std::vector<Group> groups;
   barrier.log.each([&](const Event& event) {
-    const u32 warp = threads_[event.first_thread()].index / kWarpSize;
+    const u32 warp = names_[event.first_thread()].index / kWarpSize;
     const u32 threads = static_cast<u32>(__builtin_popcount(event.lanes));
     if (!groups.empty()) {
       Group& last = groups.back();
-      const ThreadState &a = threads_[last.event.first_thread()], &b = threads_[event.first_thread()];
+      const ThreadName &a = names_[last.event.first_thread()], &b = names_[event.first_thread()];
       const bool same_site = last.event.site.file == event.site.file && last.event.site.line == event.site.line;
       const bool same_role = a.role.name == b.role.name && a.role.number == b.role.number && a.cta == b.cta;
       if (last.event.what == event.what && last.event.phase == event.phase && same_site && same_role) {
@@ -81,7 +81,7 @@ BarrierHistory Checker::one_history(u32 number, std::string relation) const {
   history.relation = std::move(relation);
   for (std::size_t i = groups.size() > kMostEvents ? groups.size() - kMostEvents : 0; i < groups.size(); ++i) {
     const Group& group = groups[i];
-    const ThreadState& who = threads_[group.event.first_thread()];
+    const ThreadName& who = names_[group.event.first_thread()];
     const std::string where =
         group.event.site.file ? fmt::format("{}:{}", group.event.site.file, group.event.site.line) : "(no line)";
     const std::string warps = words_of(group.warps);
@@ -114,11 +114,11 @@ std::vector<BarrierHistory> Checker::histories_of(const AccessRecord& old, const
     tell(copy->barrier, copy == &mine ? "on which the second copy completes" : "on which the first copy completes");
     tell(copy->passed, "which the issuer of the copy passed last");
     // One lane arrives for its warp, so that the arrival is that of any lane.
-    const ThreadState& thread = threads_[other.thread];
+    const ThreadName& thread = names_[other.thread];
     const u32 warp = other.thread - thread.index % kWarpSize;
     for (u32 lane = 0; lane < kWarpSize; ++lane)
-      if (threads_[warp + lane].last_arrived != ~0u)
-        tell(threads_[warp + lane].last_arrived, "on which the warp of the other party arrived last");
+      if (last_arrived(warp + lane) != ~0u)
+        tell(last_arrived(warp + lane), "on which the warp of the other party arrived last");
   }
   if (histories.empty()) {
     const u32 number = old.barrier != ~0u ? old.barrier : mine.barrier;

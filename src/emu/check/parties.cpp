@@ -33,7 +33,7 @@ std::string name_of(const AccessRecord& access, const MachineModel& model) {
 }  // namespace
 
 FindingParty Checker::party(u32 thread, arch::Site site, std::string operation, const void* from) const {
-  const ThreadState& who = threads_[thread];
+  const ThreadName& who = names_[thread];
   FindingParty party;
   party.cta = static_cast<int>(ctas_[who.cta]->index);
   party.warp = static_cast<int>(who.index / kWarpSize);
@@ -133,7 +133,7 @@ std::string Checker::words_of_barrier(u32 number) const {
 }
 
 std::string Checker::words_of_thread(u32 slot) const {
-  const ThreadState& who = threads_[slot];
+  const ThreadName& who = names_[slot];
   return fmt::format("CTA {}, {}, warp {}, lane {}", ctas_[who.cta]->index,
                      words_of(who.role, who.index / kWarpgroupSize), who.index / kWarpSize, who.index % kWarpSize);
 }
@@ -148,7 +148,9 @@ std::string Checker::completion_of(const AccessRecord& record) const {
     return fmt::format("{}, for which {} waited at {}:{}", phase, words_of_thread(passed->first_thread()),
                        passed->site.file ? passed->site.file : "", passed->site.line);
   }
-  const ThreadState& issuer = threads_[record.thread];
+  const ThreadName& issuer = names_[record.thread];
+  const ThreadState* const now = state_of(record.thread);
+  if (!now) return {};
   if (record.kind == Access::tma_store_source || record.kind == Access::tma_store) {
     const Cta& cta = *ctas_[issuer.cta]->cta;
     const bool there = cta.check_index == issuer.cta;
@@ -158,15 +160,15 @@ std::string Checker::completion_of(const AccessRecord& record) const {
       if (thread.check_slot == record.thread && record.epoch >= open)
         return "completes with a bulk group that its thread has not committed";
     }
-    if (issuer.stores_read < record.epoch) return "completes with a bulk group for which its thread has not waited";
+    if (now->stores_read < record.epoch) return "completes with a bulk group for which its thread has not waited";
     return "completes with a bulk group for which its thread has waited, at least for the reads of the source";
   }
   if (record.kind >= Access::of_machines && record.slots > 1) {
     std::string waiting;
     const u32 group = issuer.index / kWarpgroupSize * kWarpgroupSize;
     for (u32 i = 0; i < record.slots; ++i) {
-      const ThreadState& warp = threads_[record.thread - issuer.index + group + i * kWarpSize];
-      const bool done = warp.base && warp.base->executed().at(record.slot + i) >= record.epoch;
+      const ThreadState* const warp = state_of(record.thread - issuer.index + group + i * kWarpSize);
+      const bool done = warp && warp->base && warp->base->executed().at(record.slot + i) >= record.epoch;
       if (!done) waiting += fmt::format("{}{}", waiting.empty() ? "" : ", ", group / kWarpSize + i);
     }
     return waiting.empty() ? "completes at a wait in each warp of its warpgroup, and all of them have waited"

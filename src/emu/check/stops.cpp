@@ -37,8 +37,8 @@ FindingParty Checker::counterpart(Rule rule, Origin origin, const Counterpart& o
   if (!origin.thread) return launch_party("launch");
   if (rule == Rule::unfinished_store)
     for (const Thread& thread : origin.thread->cta->threads)
-      if (const ThreadState& issuer = threads_[thread.check_slot]; issuer.stores > issuer.stores_read)
-        return store_party(issuer);
+      if (const ThreadState* issuer = state_of(thread.check_slot); issuer && issuer->stores > issuer->stores_read)
+        return store_party(*issuer);
   if (rule == Rule::invalid_operation) return launch_party("launch");
   if (rule == Rule::register_budget) return launch_party("registers of the launch, the same number for each thread");
   return shared_memory_party(origin.thread->cta->check_index);
