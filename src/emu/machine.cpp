@@ -42,12 +42,12 @@ const void* first_place(const LoopPlaces& places) {
   const void* first = nullptr;
   SourceLines lines;
   const auto key = [](const SourceLines& l) {
-    return std::tie(l.outer_line, l.outer_file, l.inner_line, l.inner_file);
+    return std::tie(l.first().line, l.first().file, l.inner_line, l.inner_file);
   };
   for (int i = 0; i < places.count; ++i) {
     const void* const after = static_cast<const char*>(places.at[i]) + 1;
     SourceLines here = source_lines(after);
-    if (first != nullptr && (here.outer_line == 0 || !(key(here) < key(lines)))) continue;
+    if (first != nullptr && (here.first().line == 0 || !(key(here) < key(lines)))) continue;
     first = after, lines = std::move(here);
   }
   return first;
