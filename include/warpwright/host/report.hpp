@@ -57,10 +57,10 @@ struct FindingParty {
   // The line of the arch call or of the access itself.
   std::string inner_file;
   int inner_line = 0;
-  std::string operation;            // "TMA load", "wgmma (read of operand A)", "ld.shared"
-  std::vector<SourceFrame> frames;  // the one in the user's file or the outermost layer, then the others from the
-                                    // outermost function to the arch call
-  std::string completion;           // of an asynchronous operation: what it completes on and who has waited for that
+  std::string operation;                 // "TMA load", "wgmma (read of operand A)", "ld.shared"
+  std::vector<SourceFrame> frames = {};  // the one in the user's file or the outermost layer, then the others from the
+                                         // outermost function to the arch call
+  std::string completion = {};  // of an asynchronous operation: what it completes on and who has waited for that
 };
 
 /// The latest events of an mbarrier that a finding is about.
@@ -74,14 +74,14 @@ struct BarrierHistory {
 /// A rule that a run broke.
 struct Finding {
   Rule rule{};
-  FindingParty first, second;            // `second` is the later access, at which the rule was violated
-  std::vector<FindingParty> parties;     // deadlock: every waiting thread and what it waits for
-  std::uint64_t begin = 0, end = 0;      // bytes [begin, end): offsets in shared memory, or in the operand
-  std::string space;                     // "shared of CTA 3", "global operand d", "registers"
-  std::string barrier_history;           // `barriers` as text
-  std::vector<BarrierHistory> barriers;  // the mbarriers concerned
-  std::string advice;                    // what usually mends it
-  std::string text;                      // the complete report
+  FindingParty first, second;                 // `second` is the later access, at which the rule was violated
+  std::vector<FindingParty> parties;          // deadlock: every waiting thread and what it waits for
+  std::uint64_t begin = 0, end = 0;           // bytes [begin, end): offsets in shared memory, or in the operand
+  std::string space;                          // "shared of CTA 3", "global operand d", "registers"
+  std::string barrier_history;                // `barriers` as text
+  std::vector<BarrierHistory> barriers = {};  // the mbarriers concerned
+  std::string advice;                         // what usually mends it
+  std::string text;                           // the complete report
 };
 
 /// The judgement of a check.
