@@ -102,7 +102,7 @@ TEST(CheckAsync, TheSourceOfALoadIsInUseUntilTheLoadCompletes) {
   ASSERT_EQ(report.findings.size(), 1u) << all_of(report);
   EXPECT_EQ(report.findings[0].first.operation, "TMA load (read of global memory)");
   EXPECT_EQ(report.findings[0].first.lane, 0);
-  EXPECT_NE(report.findings[0].barrier_history.find("expects bytes: 256"), std::string::npos) << all_of(report);
+  EXPECT_NE(report.findings[0].barrier_history.find("256 bytes expected"), std::string::npos) << all_of(report);
 }
 
 // CTA 0 loads for both; `how` is the CTA whose barrier tells the writer, 2 for none.

@@ -122,7 +122,7 @@ TEST(EmuDevice, MemoryIsCheckedForBoundsAlignmentAndPermission) {
   const char* parts[] = {"shared memory out of bounds: 4 bytes at offset 0x1400; the CTA has [0x400, 0x1400)",
                          "out of bounds: 4 bytes at offset 0x3fc",
                          "misaligned shared access",
-                         "in no operand of the launch",
+                         "4 bytes at 16 bytes past the start of operand out, which has 16",
                          "misaligned global access",
                          "write to read-only operand in",
                          "rank 1 in a cluster of 1"};

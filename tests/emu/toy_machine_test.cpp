@@ -111,7 +111,7 @@ u32 Adder::value(emu::Thread& thread, u32 number, Site site) {
   const Bank& bank = bank_of(thread, number, site);
   emu::Checker* const checker = thread.machine->checker();
   if (checker && !bank.waited)
-    checker->report(kEarlyValue, {}, checker->party(thread.check_slot, site, "toy.value", thread.call), 0, 0, "", "",
+    checker->report(kEarlyValue, {}, checker->party(thread.check_slot, site, "toy.value", thread.call), 0, 0, "", {},
                     "a bank is read that no thread has waited for");
   return bank.sum;
 }

@@ -43,7 +43,7 @@ const char* rule_name(Rule rule);
 struct SourceFrame {
   std::string file;      // as included ("warpwright/kernel/skeleton.hpp") or as compiled
   int line = 0;          // in `file`
-  std::string function;  // "pipeline::TmaPipeline::release", without template arguments; empty if unknown
+  std::string function;  // with its namespaces, without template arguments; empty if unknown
   bool operator==(const SourceFrame&) const = default;
 };
 
