@@ -103,7 +103,7 @@ def compile_ahead(options: argparse.Namespace) -> None:
 def compile_part(jobs: List[Job], options: argparse.Namespace) -> int:
     part, parts = map(int, options.part.split("/"))
     for path in (options.head, options.base):
-        Library(path, options.device).compile([(job.problem(), "", 0) for job in jobs[part::parts]], 1)
+        Library(path, options.device).compile([(job.problem(), options.config, 0) for job in jobs[part::parts]], 1)
     return 0
 
 
@@ -291,6 +291,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--cases-matching", default="", help="only cases whose name contains this")
     parser.add_argument("--recipes", default=",".join(dense_torch.RECIPES), help="of dense products")
     parser.add_argument("--grouped-recipes", default="block")
+    parser.add_argument("--config", default="", help="part of a config for every product, such as a_source=registers")
     parser.add_argument("--alone-flops", type=float, default=1e11, help="from these on a case runs alone")
     parser.add_argument("--alone-seconds", type=float, default=1.0, help="of each contender, warm-up included")
     parser.add_argument("--compile-processes", type=int, default=os.cpu_count())
@@ -316,7 +317,7 @@ def main() -> int:
     record = record_of(built["head"], " ".join((__doc__ or "").split("\n\n")[2:3]), options)
     record["base_source_hash"] = built["base"].c.text("source_hash")
     for build in BUILDS:
-        plans = built[build].compile([(job.problem(), "", 0) for job in jobs], 4)
+        plans = built[build].compile([(job.problem(), options.config, 0) for job in jobs], 4)
         for job, plan in zip(jobs, plans):
             job.plans[build] = plan
     record["compile_seconds"] = time.monotonic() - start
