@@ -29,6 +29,7 @@
 #include "launch/default_sources.hpp"
 #include "launch/gemm_source.hpp"
 #include "launch/grouped_source.hpp"
+#include "ops/operand_checks.hpp"
 #include "select/config_list.hpp"
 #include "select/default_configs.hpp"
 #include "select/grouped_configs.hpp"
@@ -96,7 +97,7 @@ std::vector<Shipped> all_shipped() {
     for (Scale scale : {Scale::none, Scale::tensor, Scale::row_column, Scale::block_1x128_128x128})
       for (DType d : {bf16, f16, f32}) {
         add(select::default_configs(a, d, scale));
-        add(select::default_grouped_configs(a, d, scale));
+        if (ops::check_types(a, a, d, scale)) add(select::default_grouped_configs(a, d, scale));
       }
   add(select::all_default_configs());
   add(register_configs());
@@ -271,6 +272,7 @@ int find_faults(const jit::Nvrtc& nvrtc) {
 int main(int argc, char** argv) {
   const std::string verb = argc > 1 ? argv[1] : "";
   ::setenv("CUDA_CACHE_DISABLE", "1", 1);  // because a cubin from NVRTC's cache comes without ptxas' report
+  if (verb == "sources" && argc > 2) return write_sources(argv[2], all_shipped());
   const auto nvrtc = jit::Nvrtc::get();
   if (!nvrtc) return fmt::print("skipped: {}\n", nvrtc.error().message), 77;
   if (verb == "faulty") return find_faults(**nvrtc);
@@ -287,7 +289,6 @@ int main(int argc, char** argv) {
       if (one.name == argv[2]) return print_reports(**nvrtc, {one}, all.size());
     return fmt::print(stderr, "no kernel that ships is called {}\n", argv[2]), 2;
   }
-  if (verb == "sources" && argc > 2) return write_sources(argv[2], all);
   if (verb == "all") return print_reports(**nvrtc, all, all.size());
   if ((verb == "sample" || listed) && argc > 3) {
     const std::size_t count = std::strtoull(argv[3], nullptr, 0), step = (all.size() + count - 1) / count;
