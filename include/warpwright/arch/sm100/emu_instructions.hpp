@@ -28,7 +28,7 @@ struct UmmaCall {
   u32 d;                                // address of tensor memory
   u64 a;                                // matrix descriptor, or address of tensor memory
   u64 b;                                // matrix descriptor
-  u32 scale_a = 0, scale_b = 0;         // addresses of tensor memory, with the scale id in their upper two bits
+  u32 scale_a = 0, scale_b = 0;         // addresses of tensor memory; the scale ids are in `instruction`
   const u32* disabled_lanes = nullptr;  // 4 words, of a pair 8: bit l keeps lane l as it is; null writes all
 };
 
@@ -60,7 +60,8 @@ struct Sm100Instructions {
   // Cluster launch control: asks for another cluster's work, whose 16-byte answer goes to `answer` of this CTA, or of
   // every CTA of the cluster, and counts on the barrier of the same offset there.
   void (*try_cancel)(u32 answer, u32 barrier, bool multicast, Site);
-  // An answer that was loaded from shared memory: whether it gave work, and the coordinates of the cluster's first CTA.
+  // An answer that was loaded from shared memory: whether it gave work, and the three coordinates of the cluster's first
+  // CTA.
   bool (*is_canceled)(const u32* answer, Site);
   void (*first_cta)(const u32* answer, u32* coordinates, Site);
 };

@@ -54,8 +54,8 @@ enum class CopyShape : u8 {
   rows32_bits128_all,    // .warpx4
 };
 
-/// How tcgen05.cp widens elements to bytes: from 4 bits, with 8 bytes of padding after 16 elements, or from 6 bits, with
-/// 4 bytes of it.
+/// How tcgen05.cp widens elements to bytes: from 4 bits, with 8 bytes of padding after 16 elements, or from 6 bits,
+/// with 4 bytes of it.
 enum class CopyUnpack : u8 { none, from4_padded64, from6_padded32 };
 
 }  // namespace ww::arch
