@@ -2,12 +2,7 @@
 // The 64-bit matrix descriptor of wgmma (sm_90): where the rows of an operand are in shared memory.
 //   bits 0-13 start >> 4, 16-29 LBO >> 4, 32-45 SBO >> 4, 49-51 base offset, 62-63 layout (0 none, 1 128 B, 2 64 B, 3
 //   32 B)
-//   K-major, swizzled:  start + (row % 8) * span + (row / 8) * SBO + byte, then XOR
-//   K-major, none:      start + (row % 8) * 16 + (row / 8) * SBO + chunk * LBO
-//   MN-major, swizzled: start + (k % 8) * span + (k / 8) * SBO + byte % span + byte / span * LBO, byte = 2 row; then
-//   XOR
-//   MN-major, none:     start + (k % 8) * 16 + (k / 8) * LBO + row / 8 * SBO + 2 row % 16
-// Base offsets other than 0 are refused.
+// src/emu/matrix_place.hpp has the addresses. Base offsets other than 0 are refused.
 #pragma once
 
 #include "emu/cta.hpp"
