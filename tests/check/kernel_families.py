@@ -1,83 +1,134 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The families of shipped kernels, each with a small problem that takes its loops, tails and redundant roles: the
-arguments of `warpwright check`. random_mutants.py draws mutants over them."""
+"""The families of shipped kernels: the arguments of `warpwright check` for one config and a small problem each.
+random_mutants.py draws mutants over them, and shipped_sweep.py checks them as they are. Every role of the kernel has
+work and every ring wraps around: rows, columns and K have tails, some CTA gets two tiles or more (--sms limits the
+CTAs), and a tile has more k-blocks than the ring has stages, as has each part of a split K."""
 
 FAMILIES = {  # name: arguments
-    "dense, block scales, 2x1": "gemm --m 200 --n 136 --k 400 --tile 128x64 --cluster 2x1 --stages 2",
-    "dense, block scales, 1x2": "gemm --m 136 --n 200 --k 528 --tile 128x64 --cluster 1x2 --stages 3",
-    "dense, column scales": "gemm --m 200 --n 136 --k 400 --scale block-1d --tile 128x64 --cluster 2x1 --stages 2",
-    "dense, three consumer warpgroups": "gemm --m 260 --n 136 --k 528 --tile 192x128 --stages 3 --consumer-warpgroups 3",
-    "dense, MMA blocks": "gemm --m 300 --n 64 --k 384 --tile 256x32 --stages 2",
-    "dense, bf16": "gemm --m 128 --n 200 --k 320 --dtype bf16 --tile 64x64 --stages 2",
-    "dense, D in parts": "gemm --m 60 --n 136 --k 80 --dtype bf16 --tile 64x64 --stages 2 --epilogue-n 16",
-    "dense, columns of D": "gemm --m 200 --n 136 --k 152 --dtype bf16 --d-layout column --tile 128x64 --stages 2",
-    "dense, 2x2": "gemm --m 200 --n 200 --k 400 --scale tensor --tile 64x64 --cluster 2x2 --stages 2",
-    "dense, tf32": "gemm --m 130 --n 72 --k 84 --dtype tf32 --tile 128x64 --stages 2",
-    "batched": "gemm --m 200 --n 72 --k 272 --batch 3 --tile 128x64 --cluster 2x1 --stages 2",
-    "pingpong, block scales": "gemm --m 300 --n 136 --k 400 --tile 64x64 --cluster 2x1 --schedule pingpong --stages 3",
-    "pingpong, f16": "gemm --m 190 --n 200 --k 200 --dtype f16 --tile 64x64 --schedule pingpong --stages 2",
-    "multistage, block scales": "gemm --m 300 --n 136 --k 528 --tile 128x64 --cluster 1x2 --schedule multistage --stages 3",
-    "multistage, bf16": "gemm --m 300 --n 136 --k 328 --dtype bf16 --tile 128x64 --cluster 2x1 --schedule multistage "
-                        "--stages 2",
-    "swap-AB": "gemm --m 21 --n 264 --k 400 --tile 192x24 --swap-ab on --stages 3",
-    "A from registers, bf16": "gemm --m 304 --n 136 --k 200 --dtype bf16 --layout tt --tile 256x64 --cluster 2x1 --stages 2 "
-                              "--a-source registers",
-    "A from registers, block scales": "gemm --m 200 --n 136 --k 400 --tile 128x64 --cluster 1x2 --stages 2 "
-                                      "--a-source registers",
-    "transposed stage, 1x2": "gemm --m 260 --n 136 --k 75 --dtype tf32 --layout tn --tile 128x96 --cluster 1x2 --stages 2",
-    "transposed stage, pingpong": "gemm --m 190 --n 200 --k 116 --dtype tf32 --layout nn --tile 64x64 --cluster 2x1 "
-                                  "--schedule pingpong --stages 3",
-    "stream-K": "gemm --m 200 --n 136 --k 912 --tile 64x64 --tile-scheduler stream-k --stages 2 --sms 3",
-    "stream-K, 2x1": "gemm --m 200 --n 200 --k 640 --dtype bf16 --tile 64x64 --cluster 2x1 --tile-scheduler stream-k "
-                     "--stages 2 --sms 6",
-    "split-K in a cluster": "gemm --m 100 --n 136 --k 912 --config tile=64x64x128,cluster=1x1x4,tile_scheduler=split-k,"
-                            "split=4,stages=2 --sms 8",
-    "split-K through workspace": "gemm --m 100 --n 136 --k 912 --scale tensor --out-dtype f32 --config tile=128x64x128,"
-                                 "cluster=1x1x1,tile_scheduler=split-k,split=3,stages=2 --sms 4",
-    "split-K both ways": "gemm --m 100 --n 136 --k 912 --config tile=64x64x128,cluster=2x1x2,tile_scheduler=split-k,split=4,"
-                         "stages=2 --sms 12",
-    "dynamic": "gemm --m 300 --n 200 --k 304 --tile 64x64 --tile-scheduler dynamic --stages 2 --sms 3",
-    "dynamic, 2x2": "gemm --m 300 --n 296 --k 304 --tile 64x64 --cluster 2x2 --tile-scheduler dynamic --stages 2 --sms 8",
-    "epilogue, loads and stores": "gemm --m 200 --n 136 --k 200 --dtype bf16 --tile 128x64 --stages 2 --epilogue "
-                                  "'silu(store(acc*alpha + beta*c + bias, out0:f32))'",
-    "epilogue, reductions": "gemm --m 200 --n 136 --k 200 --dtype bf16 --tile 128x64 --stages 2 --epilogue "
-                            "'row_sum(column_amax(acc + bias, out1), out0)'",
-    "epilogue, reductions of 2x1": "gemm --m 300 --n 136 --k 144 --scale tensor --tile 64x64 --cluster 2x1 --stages 2 "
-                                   "--epilogue 'row_amax(column_sum(acc*col0, out1), out0)'",
-    "epilogue, quantise": "gemm --m 200 --n 144 --k 200 --dtype bf16 --out-dtype e4m3 --tile 128x64 --stages 2 --epilogue "
-                          "'quantise(gelu(acc + bias))'",
-    "epilogue, quantise by blocks": "gemm --m 200 --n 256 --k 200 --dtype bf16 --out-dtype e4m3 --tile 128x128 --stages 2 "
-                                    "--epilogue 'quantise_block(acc)'",
-    "epilogue, SwiGLU": "gemm --m 200 --n 144 --k 272 --tile 128x64 --stages 2 --epilogue 'swiglu(acc)'",
-    "epilogue, split-K": "gemm --m 100 --n 136 --k 912 --config tile=64x64x128,cluster=1x1x2,tile_scheduler=split-k,split=2,"
-                         "stages=2 --sms 4 --epilogue 'row_sum(acc*alpha + beta*c, out0)'",
-    "contiguous": "grouped --n 136 --k 272 --rows 3,0,130,1 --encoding indptr --variant contiguous --tile 128x128",
-    "contiguous, SwiGLU and blocks": "grouped --n 256 --k 272 --rows 3,0,70,1 --encoding starts-counts --scale tensor "
-                                     "--variant contiguous --tile 64x256 --out-dtype e4m3 --epilogue 'quantise_block(swiglu(acc))'",
-    "masked, 2x1": "grouped --n 72 --k 144 --rows 5,0,130 --encoding masked --variant masked --scale tensor --out-dtype f32 "
-                   "--tile 128x64 --cluster 2x1",
-    "ragged, row ids": "grouped --n 136 --k 272 --rows 3,0,70,1,9 --encoding row-ids --variant ragged --tile 64x128",
-    "ragged, several CTAs of an SM": "grouped --n 136 --k 272 --rows 3,0,60,1,9 --variant ragged --occupancy 2",
-    "ragged, many groups": "grouped --n 72 --k 144 --groups 130 --distribution onehot --total 70 --variant ragged "
-                           "--occupancy 2",
-    "ragged, dynamic": "grouped --n 136 --k 272 --rows 3,0,70,1,9,40,40 --variant ragged --tile-scheduler dynamic --sms 3",
-    "ragged, split-K": "grouped --n 136 --k 400 --rows 3,0,60,1 --variant ragged --tile 64x256 --tile-scheduler split-k "
-                       "--split 4 --sms 8",
-    "ragged, epilogue": "grouped --n 144 --k 272 --rows 3,0,70,1,9 --variant ragged --dtype bf16 --epilogue "
-                        "'silu(acc*alpha + bias)' --zero-outside --encoding starts-counts --gap 2",
-    "descriptors, horizontal": "grouped --n 136 --k 272 --rows 3,0,37,1,0,9 --encoding indptr --variant descriptors --tile "
-                               "16x128 --tile-scheduler horizontal",
-    "descriptors, vertical": "grouped --n 264 --k 144 --rows 5,20,0,1,0,1,0,0,8 --encoding "
-                             "starts-counts --variant descriptors --tile 8x256 --tile-scheduler vertical --scale tensor "
-                             "--out-dtype f32",
-    "descriptors, epilogue": "grouped --n 144 --k 272 --rows 3,0,70,1,9 --dtype bf16 --variant descriptors --epilogue "
-                             "'silu(acc*alpha + bias)'",
-    "K groups, 2x1": "k-grouped --m 72 --n 136 --ks 70,0,1,200,64,0 --encoding starts-counts --tile 64x128 --cluster 2x1 "
-                     "--stages 2",
-    "K groups, accumulated": "k-grouped --m 136 --n 72 --ks 3,130,0,65 --encoding row-ids --tile 128x64 --cluster 1x2 "
-                             "--stages 2 --accumulate",
-    "K groups, longest K first": "k-grouped --dtype e4m3 --m 66 --n 72 --ks 128,0,384,128 --encoding indptr --tile 64x64 "
-                                 "--cluster 2x1 --stages 2 --tile-scheduler longest-k",
-    "K groups, one matrix each": "k-grouped --dtype e4m3 --m 66 --n 72 --ks 256,0,384,128 --tile 64x64 --cluster 2x1 "
-                                 "--stages 2 --packing per-group --accumulate",
+    "dense, block scales, 2x1":
+        "gemm --m 200 --n 136 --k 400 --tile 128x64 --cluster 2x1 --stages 2",
+    "dense, block scales, 1x2":
+        "gemm --m 136 --n 200 --k 528 --tile 128x64 --cluster 1x2 --stages 3",
+    "dense, column scales":
+        "gemm --m 200 --n 136 --k 400 --scale block-1d --tile 128x64 --cluster 2x1 --stages 2",
+    "dense, three consumer warpgroups":
+        "gemm --m 260 --n 136 --k 528 --tile 192x128 --stages 3 --consumer-warpgroups 3 --sms 2",
+    "dense, MMA blocks":
+        "gemm --m 300 --n 64 --k 384 --tile 256x32 --stages 2 --sms 2",
+    "dense, bf16":
+        "gemm --m 128 --n 200 --k 320 --dtype bf16 --tile 64x64 --stages 2",
+    "dense, D in parts":
+        "gemm --m 60 --n 136 --k 200 --dtype bf16 --tile 64x64 --stages 2 --epilogue-n 16 --sms 2",
+    "dense, columns of D":
+        "gemm --m 200 --n 136 --k 152 --dtype bf16 --d-layout column --tile 128x64 --stages 2",
+    "dense, 2x2":
+        "gemm --m 200 --n 200 --k 400 --scale tensor --tile 64x64 --cluster 2x2 --stages 2",
+    "dense, tf32":
+        "gemm --m 130 --n 72 --k 84 --dtype tf32 --tile 128x64 --stages 2 --sms 2",
+    "batched":
+        "gemm --m 200 --n 72 --k 272 --batch 3 --tile 128x64 --cluster 2x1 --stages 2",
+    "pingpong, block scales":
+        "gemm --m 300 --n 136 --k 400 --tile 64x64 --cluster 2x1 --schedule pingpong --stages 3",
+    "pingpong, f16":
+        "gemm --m 190 --n 200 --k 200 --dtype f16 --tile 64x64 --schedule pingpong --stages 2",
+    "multistage, block scales":
+        "gemm --m 300 --n 136 --k 528 --tile 128x64 --cluster 1x2 --schedule multistage --stages 3",
+    "multistage, bf16":
+        "gemm --m 300 --n 136 --k 328 --dtype bf16 --tile 128x64 --cluster 2x1 --schedule multistage --stages 2",
+    "swap-AB":
+        "gemm --m 21 --n 264 --k 400 --tile 192x24 --swap-ab on --stages 3 --sms 1",
+    "A from registers, bf16":
+        "gemm --m 304 --n 136 --k 200 --dtype bf16 --layout tt --tile 256x64 --cluster 2x1 --stages 2 --a-source "
+        "registers",
+    "A from registers, block scales":
+        "gemm --m 200 --n 136 --k 400 --tile 128x64 --cluster 1x2 --stages 2 --a-source registers",
+    "transposed stage, 1x2":
+        "gemm --m 260 --n 136 --k 75 --dtype tf32 --layout tn --tile 128x96 --cluster 1x2 --stages 2",
+    "transposed stage, pingpong":
+        "gemm --m 190 --n 200 --k 116 --dtype tf32 --layout nn --tile 64x64 --cluster 2x1 --schedule pingpong "
+        "--stages 3",
+    "stream-K":
+        "gemm --m 200 --n 136 --k 912 --tile 64x64 --tile-scheduler stream-k --stages 2 --sms 5",
+    "stream-K, 2x1":
+        "gemm --m 200 --n 200 --k 640 --dtype bf16 --tile 64x64 --cluster 2x1 --tile-scheduler stream-k --stages 2 "
+        "--sms 6",
+    "split-K in a cluster":
+        "gemm --m 100 --n 136 --k 1552 --config "
+        "tile=64x64x128,cluster=1x1x4,tile_scheduler=split-k,split=4,stages=2 --sms 8",
+    "split-K through workspace":
+        "gemm --m 100 --n 136 --k 912 --scale tensor --out-dtype f32 --config "
+        "tile=128x64x128,cluster=1x1x1,tile_scheduler=split-k,split=3,stages=2 --sms 4",
+    "split-K both ways":
+        "gemm --m 100 --n 136 --k 1552 --config "
+        "tile=64x64x128,cluster=2x1x2,tile_scheduler=split-k,split=4,stages=2 --sms 12",
+    "dynamic":
+        "gemm --m 300 --n 200 --k 304 --tile 64x64 --tile-scheduler dynamic --stages 2 --sms 3",
+    "dynamic, 2x2":
+        "gemm --m 300 --n 296 --k 304 --tile 64x64 --cluster 2x2 --tile-scheduler dynamic --stages 2 --sms 8",
+    "epilogue, loads and stores":
+        "gemm --m 200 --n 136 --k 200 --dtype bf16 --tile 128x64 --stages 2 --epilogue 'silu(store(acc*alpha + "
+        "beta*c + bias, out0:f32))'",
+    "epilogue, reductions":
+        "gemm --m 200 --n 136 --k 200 --dtype bf16 --tile 128x64 --stages 2 --epilogue 'row_sum(column_amax(acc + "
+        "bias, out1), out0)'",
+    "epilogue, reductions of 2x1":
+        "gemm --m 300 --n 136 --k 400 --scale tensor --tile 64x64 --cluster 2x1 --stages 2 --epilogue "
+        "'row_amax(column_sum(acc*col0, out1), out0)'",
+    "epilogue, quantise":
+        "gemm --m 200 --n 144 --k 200 --dtype bf16 --out-dtype e4m3 --tile 128x64 --stages 2 --epilogue "
+        "'quantise(gelu(acc + bias))'",
+    "epilogue, quantise by blocks":
+        "gemm --m 200 --n 256 --k 200 --dtype bf16 --out-dtype e4m3 --tile 128x128 --stages 2 --sms 2 --epilogue "
+        "'quantise_block(acc)'",
+    "epilogue, SwiGLU":
+        "gemm --m 200 --n 144 --k 272 --tile 128x64 --stages 2 --epilogue 'swiglu(acc)'",
+    "epilogue, split-K":
+        "gemm --m 100 --n 136 --k 912 --config "
+        "tile=64x64x128,cluster=1x1x2,tile_scheduler=split-k,split=2,stages=2 --sms 4 --epilogue "
+        "'row_sum(acc*alpha + beta*c, out0)'",
+    "contiguous":
+        "grouped --n 136 --k 272 --rows 3,0,130,1 --encoding indptr --variant contiguous --tile 128x128 --stages 2",
+    "contiguous, SwiGLU and blocks":
+        "grouped --n 256 --k 272 --rows 3,0,70,1 --encoding starts-counts --scale tensor --variant contiguous "
+        "--tile 64x256 --out-dtype e4m3 --stages 2 --sms 2 --epilogue 'quantise_block(swiglu(acc))'",
+    "masked, 2x1":
+        "grouped --n 72 --k 400 --rows 5,0,130 --encoding masked --variant masked --scale tensor --out-dtype f32 "
+        "--tile 128x64 --cluster 2x1 --stages 2",
+    "ragged, row ids":
+        "grouped --n 136 --k 272 --rows 3,0,70,1,9 --encoding row-ids --variant ragged --tile 64x128 --stages 2",
+    "ragged, several CTAs of an SM":
+        "grouped --n 136 --k 272 --rows 3,0,60,1,9 --variant ragged --occupancy 2 --stages 2",
+    "ragged, many groups":
+        "grouped --n 72 --k 400 --groups 130 --distribution onehot --total 70 --variant ragged --occupancy 2 "
+        "--stages 2 --sms 1",
+    "ragged, dynamic":
+        "grouped --n 136 --k 272 --rows 3,0,70,1,9,40,40 --variant ragged --tile-scheduler dynamic --sms 3 "
+        "--stages 2",
+    "ragged, split-K":
+        "grouped --n 136 --k 1552 --rows 3,0,60,1 --variant ragged --tile 64x256 --tile-scheduler split-k --split "
+        "4 --stages 2 --sms 4",
+    "ragged, epilogue":
+        "grouped --n 144 --k 272 --rows 3,0,70,1,9 --variant ragged --dtype bf16 --epilogue 'silu(acc*alpha + "
+        "bias)' --zero-outside --encoding starts-counts --gap 2 --stages 2 --sms 2",
+    "descriptors, horizontal":
+        "grouped --n 136 --k 272 --rows 3,0,37,1,0,9 --encoding indptr --variant descriptors --tile 16x128 "
+        "--tile-scheduler horizontal --stages 2",
+    "descriptors, vertical":
+        "grouped --n 264 --k 400 --rows 5,20,0,1,0,1,0,0,8 --encoding starts-counts --variant descriptors --tile "
+        "8x256 --tile-scheduler vertical --scale tensor --out-dtype f32 --stages 2",
+    "descriptors, epilogue":
+        "grouped --n 144 --k 272 --rows 3,0,70,1,9 --dtype bf16 --variant descriptors --epilogue 'silu(acc*alpha + "
+        "bias)' --stages 2",
+    "K groups, 2x1":
+        "k-grouped --m 72 --n 136 --ks 70,0,1,200,64,0 --encoding starts-counts --tile 64x128 --cluster 2x1 "
+        "--stages 2",
+    "K groups, accumulated":
+        "k-grouped --m 136 --n 72 --ks 3,130,0,65 --encoding row-ids --tile 128x64 --cluster 1x2 --stages 2 "
+        "--accumulate",
+    "K groups, longest K first":
+        "k-grouped --dtype e4m3 --m 66 --n 72 --ks 128,0,384,128 --encoding indptr --tile 64x64 --cluster 2x1 "
+        "--stages 2 --tile-scheduler longest-k",
+    "K groups, one matrix each":
+        "k-grouped --dtype e4m3 --m 66 --n 72 --ks 256,0,384,128 --tile 64x64 --cluster 2x1 --stages 2 --packing "
+        "per-group --accumulate",
 }

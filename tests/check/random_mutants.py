@@ -8,8 +8,10 @@
 A mutant is one edit of a synchronising statement (mutant_operators.py) in a kernel whose code contains that statement.
 `warpwright check` compiles the kernel with the edited header, runs it under up to 200 schedules, and ends at the first
 finding. Draws that do not compile, that change no machine code, or whose statement no thread of the kernel reaches are
-repeated and counted. reviewed_mutants.py says which of the mutants that nothing catches are no errors, and why the
-others are missed. The exit status is 0 if at least 95 % of the others are caught and every miss is reviewed."""
+repeated and counted. So are mutants that reviewed_mutants.py lists as equivalent, with the argument; they are run all
+the same, and one that is caught contradicts its argument. The exit status is 0 if at least 95 % of the counted mutants
+are caught, every miss is reviewed, and no argument is contradicted.
+Outcomes are kept in the state folder, by program, headers and problem, so that a run that was stopped goes on."""
 import argparse
 import collections
 import concurrent.futures
@@ -23,18 +25,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import mutant_operators
 import mutation
 from kernel_families import FAMILIES
-from reviewed_mutants import REVIEWED
+from reviewed_mutants import MISSED, equivalent
 
 WEIGHTS = {"drop": 5, "count": 3, "swap": 3, "scope": 1, "reset": 1, "trust": 1}  # how often an operator is tried
 FIRST = 8  # schedules of the first campaign; most mutants need no second
 Base = collections.namedtuple("Base", "lines code problem")  # {header: lines}; digest of the code; why there is none
 Outcome = collections.namedtuple("Outcome", "verdict rules schedules said seconds")
 # verdicts: caught, missed, not compiled, same code, not reached
+Draws = collections.namedtuple("Draws", "results equivalents repeated population")
+# results: (family, edit, outcome) of the counted mutants; equivalents: (family, edit, outcome, argument)
 
 
 def key_of(family, edit):
@@ -97,9 +102,8 @@ class Campaigns:
         self.source, self.compiler = arguments.source, arguments.compiler
         self.schedules, self.seed, self.math = arguments.schedules, arguments.seed % 1000000, arguments.math
         self.include = self.source / "include"
-        flags = mutation.run([self.program, "check", "gemm", "--help"], 60, None)[1]
-        self.verify = ["--verify"] if "--verify" in flags else []
-        text = hashlib.sha256(json.dumps([FAMILIES, str(self.compiler)]).encode())
+        self.verify = ["--verify"] if self.math == ["--math", "on"] else []
+        text = hashlib.sha256(json.dumps([str(self.compiler), self.math, self.seed]).encode())
         for path in sorted(self.include.rglob("*.hpp")):
             text.update(path.read_bytes())
         text.update(self.program.read_bytes())
@@ -111,7 +115,7 @@ class Campaigns:
 
     def base(self, family):
         """What the family's kernels are without an edit; kept in the state folder."""
-        file = self.state / (re.sub(r"\W+", "_", family) + ".json")
+        file = self.file_of(family)
         if file.exists():
             known = json.loads(file.read_text())
             return Base({header: set(lines) for header, lines in known["lines"].items()}, known["code"], "")
@@ -125,10 +129,18 @@ class Campaigns:
             if status != 0 or not objects:
                 return Base({}, "", f"{family}: without an edit the checker says {json.dumps(report)[:600]}")
             lines, code = lines_of(objects), digest_of(objects)
-        partial = file.with_suffix(f".{os.getpid()}")
-        partial.write_text(json.dumps({"lines": {header: sorted(of) for header, of in lines.items()}, "code": code}))
-        partial.replace(file)
+        self.keep(file, {"lines": {header: sorted(of) for header, of in lines.items()}, "code": code})
         return Base(lines, code, "")
+
+    def file_of(self, family, *more):
+        """The file of the state folder about a family and its problem."""
+        name = hashlib.sha256(json.dumps([family, FAMILIES[family], *more]).encode()).hexdigest()[:16]
+        return self.state / f"{name}.json"
+
+    def keep(self, file, value):
+        partial = file.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+        partial.write_text(json.dumps(value))
+        partial.replace(file)
 
     def headers_with(self, work, edit, new):
         folder = work / "include"
@@ -139,6 +151,34 @@ class Campaigns:
         return folder
 
     def run(self, family, edit, base):
+        """The outcome of a mutant. Without arithmetic only its order is judged; what passes is run with values as well."""
+        outcome = self.known(self.run_order, family, edit, base)
+        if outcome.verdict != "missed" or self.verify:
+            return outcome
+        values = self.known(self.run_values, family, edit)
+        if values.verdict == "missed":
+            return outcome._replace(seconds=outcome.seconds + values.seconds)
+        return values._replace(schedules=outcome.schedules + values.schedules)
+
+    def known(self, run, family, edit, *more):
+        """The outcome of an earlier run, or a new one."""
+        file = self.file_of(family, edit.header, edit.start, edit.end, edit.new, self.schedules, run.__name__)
+        if file.exists():
+            return Outcome(*json.loads(file.read_text()))
+        outcome = run(family, edit, *more)
+        self.keep(file, outcome)
+        return outcome
+
+    def run_values(self, family, edit):
+        begin = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            work = pathlib.Path(folder)
+            wrapper = mutation.write_wrapper(work, self.compiler, self.headers_with(work, edit, edit.new))
+            schedules = min(FIRST, self.schedules)
+            status, report = self.check(family, work, wrapper, schedules, self.seed, 120, ["--verify"])
+            return Outcome(*self.judge(status, report, schedules), time.monotonic() - begin)
+
+    def run_order(self, family, edit, base):
         begin = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             work = pathlib.Path(folder)
@@ -173,7 +213,9 @@ class Campaigns:
             return "not compiled", [], 0, why
         if status == 4 and not re.search(r"no time|time is up|as many schedules", why):
             return "caught", [f"incomplete ({' '.join(why.split())[:60]})"], done, why
-        return "missed", [], done, f"status {status}: {why}"
+        if status == 4:  # the time did not suffice for all schedules
+            return "missed", [], report.get("schedules", done), why
+        raise RuntimeError(f"warpwright check: expected exit status 0, 1 or 4, got {status}: {why}")
 
     def is_reached(self, family, edit):
         """Whether a thread gets to the statement: it stops there instead."""
@@ -204,21 +246,22 @@ def draw(rng, edits, taken):
     return rng.choice(left[operator])
 
 
-def report_line(family, edit, outcome):
+def report_line(family, edit, outcome, argument=""):
     said = {"caught": f"caught by {', '.join(outcome.rules)}"}.get(outcome.verdict, outcome.verdict)
-    if outcome.verdict == "missed" and (review := review_of(edit)):
-        said = f"{review[0]}: {review[1]}"
+    if argument and outcome.verdict == "missed":
+        said = f"equivalent, and clean in {outcome.schedules} schedules: {argument}"
+    elif argument:
+        said = f"CONTRADICTED: {said}, although {argument}"
     elif outcome.verdict == "missed":
-        said = f"MISSED in {outcome.schedules} schedules {outcome.said}"
+        said = f"MISSED in {outcome.schedules} schedules {outcome.said}: {missed_because(edit) or 'not reviewed'}"
     return f"{key_of(family, edit)}\n    {edit.operator} ({edit.kind}): {edit.detail}\n    {said} [{outcome.seconds:.0f} s]"
 
 
-def review_of(edit):
-    return REVIEWED.get((edit.header, edit.operator, edit.detail))
+def missed_because(edit):
+    return MISSED.get((edit.header, edit.operator, edit.detail))
 
 
 def draw_all(arguments, campaigns, pool):
-    """[(family, edit, outcome)] of the slots, and how many draws of each other verdict were repeated."""
     edits = mutant_operators.all_edits(campaigns.include)
     rng = random.Random(arguments.seed)
     if arguments.recorded:
@@ -232,7 +275,7 @@ def draw_all(arguments, campaigns, pool):
         if base.problem:
             sys.exit(base.problem)
     available = {name: [edit for edit in edits if present(edit, base)] for name, base in bases.items()}
-    taken, repeated, results = set(), collections.Counter(), [None] * len(slots)
+    taken, repeated, equivalents, results = set(), collections.Counter(), [], [None] * len(slots)
     while None in results:
         jobs = []
         for i, slot in enumerate(results):
@@ -248,12 +291,17 @@ def draw_all(arguments, campaigns, pool):
             jobs.append((i, family, edit))
         outcomes = pool.map(lambda job: campaigns.run(job[1], job[2], bases[job[1]]), jobs)
         for (i, family, edit), outcome in zip(jobs, outcomes):
-            if outcome.verdict in ("caught", "missed"):
+            argument = equivalent(edit, FAMILIES[family])
+            if outcome.verdict not in ("caught", "missed"):
+                repeated[outcome.verdict] += 1
+            elif argument:
+                repeated["equivalent"] += 1
+                equivalents.append((family, edit, outcome, argument))
+                print(report_line(family, edit, outcome, argument), flush=True)
+            else:
                 results[i] = family, edit, outcome
                 print(report_line(family, edit, outcome), flush=True)
-            else:
-                repeated[outcome.verdict] += 1
-    return results, repeated, len(edits)
+    return Draws(results, equivalents, repeated, len(edits))
 
 
 def draw_recorded(arguments, campaigns, pool, edits, rng):
@@ -267,7 +315,7 @@ def draw_recorded(arguments, campaigns, pool, edits, rng):
     results = [(family, edit, outcome) for (family, edit), outcome in zip(chosen, outcomes)]
     for row in results:
         print(report_line(*row), flush=True)
-    return results, collections.Counter(), len(edits)
+    return Draws(results, [], collections.Counter(), len(edits))
 
 
 def again(arguments, campaigns):
@@ -284,16 +332,31 @@ def again(arguments, campaigns):
     sys.exit(f"no mutant has the key {arguments.only!r}")
 
 
-def write_result(file, arguments, results, repeated, population, summary):
-    rows = [{"family": family, "header": edit.header, "line": edit.line, "operator": edit.operator, "edit": edit.detail,
-             "verdict": (review_of(edit) or ["missed"])[0] if outcome.verdict == "missed" else "caught",
-             "by": outcome.rules, "schedules": outcome.schedules,
-             **({"argument": review_of(edit)[1]} if outcome.verdict == "missed" and review_of(edit) else {})}
-            for family, edit, outcome in results]
-    file.write_text(json.dumps({"command": f"tests/check/random_mutants.py BUILD --count {arguments.count} --seed "
-                                           f"{arguments.seed} --schedules {arguments.schedules}",
-                                "summary": summary, "population": population, "families": len(FAMILIES),
-                                "repeated": dict(repeated), "mutants": rows}, indent=1) + "\n")
+def row_of(family, edit, outcome, **more):
+    return {"family": family, "header": edit.header, "line": edit.line, "operator": edit.operator, "edit": edit.detail,
+            "verdict": outcome.verdict, "by": outcome.rules, "schedules": outcome.schedules, **more}
+
+
+def write_result(file, arguments, draws, summary):
+    rows = [row_of(*one, **({"argument": missed_because(one[1]) or "not reviewed"} if one[2].verdict == "missed" else {}))
+            for one in draws.results]
+    equivalents = [row_of(*one[:3], argument=one[3]) for one in draws.equivalents]
+    command = (f"tests/check/random_mutants.py BUILD --count {arguments.count} --seed {arguments.seed} --schedules "
+               f"{arguments.schedules} {' '.join(arguments.math)}")
+    file.write_text(json.dumps({"command": command, "seed": arguments.seed, "summary": summary, "population": draws.population,
+                                "families": len(FAMILIES), "repeated": dict(sorted(draws.repeated.items())),
+                                "mutants": rows, "equivalent": equivalents}, indent=1) + "\n")
+
+
+def undocumented(recorded, source):
+    """Rows that the table in docs/checking-kernels.md lacks: one for each result file in the folder of `recorded`."""
+    guide = (source / "docs" / "checking-kernels.md").read_text()
+    rows = []
+    for file in sorted(recorded.resolve().parent.glob("*random_mutants*.json")):
+        result = json.loads(file.read_text())
+        caught = sum(one["verdict"] == "caught" for one in result["mutants"])
+        rows.append(f"| {result['seed']} | {len(result['mutants'])} | {caught} | {len(result['equivalent'])} |")
+    return [row for row in rows if row not in guide]
 
 
 def parse():
@@ -306,10 +369,11 @@ def parse():
     parser.add_argument("--schedules", type=int, default=200)
     parser.add_argument("--family", default="", help="regular expression on the families' names")
     parser.add_argument("--only", help="key of one mutant")
-    parser.add_argument("--math", choices=("on", "off"), default="on", help="off: no products, no values")
+    parser.add_argument("--math", choices=("on", "off"), default="on",
+                        help="off: no products; only mutants that pass then run 8 schedules with values compared")
     parser.add_argument("--compiler", default="g++")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--state", type=pathlib.Path, help="keeps what was compiled without an edit (default BUILD/mutants)")
+    parser.add_argument("--state", type=pathlib.Path, help="folder that keeps outcomes (default BUILD/mutants)")
     parser.add_argument("--result", type=pathlib.Path, help="JSON file to write")
     arguments = parser.parse_args()
     arguments.build = arguments.build.resolve()
@@ -326,19 +390,22 @@ def main():
     if arguments.only:
         return again(arguments, campaigns)
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        results, repeated, population = draw_all(arguments, campaigns, pool)
-    caught = sum(outcome.verdict == "caught" for _, _, outcome in results)
-    missed = [edit for _, edit, outcome in results if outcome.verdict == "missed"]
-    reviews = [(review_of(edit) or ("not reviewed",))[0] for edit in missed]
-    errors = len(results) - reviews.count("equivalent")
-    unreviewed = reviews.count("not reviewed")
-    summary = (f"{caught} of {errors} errors caught ({100 * caught / max(errors, 1):.1f} %), {reviews.count('equivalent')} "
-               f"mutants are no errors, {unreviewed} misses are not reviewed; seed {arguments.seed}")
-    print("repeated draws:", ", ".join(f"{count} {verdict}" for verdict, count in sorted(repeated.items())) or "none")
+        draws = draw_all(arguments, campaigns, pool)
+    counted = len(draws.results)
+    caught = sum(outcome.verdict == "caught" for _, _, outcome in draws.results)
+    unreviewed = sum(outcome.verdict == "missed" and not missed_because(edit) for _, edit, outcome in draws.results)
+    contradicted = sum(outcome.verdict == "caught" for _, _, outcome, _ in draws.equivalents)
+    summary = (f"{caught} of {counted} mutants caught ({100 * caught / max(counted, 1):.1f} %), {unreviewed} misses are not "
+               f"reviewed; {len(draws.equivalents)} drawn besides are equivalent, of which the checker contradicts "
+               f"{contradicted}; seed {arguments.seed}")
+    print("repeated draws:", ", ".join(f"{count} {verdict}" for verdict, count in sorted(draws.repeated.items())) or "none")
     print(summary)
     if arguments.result:
-        write_result(arguments.result, arguments, results, repeated, population, summary)
-    return 1 if unreviewed or caught < 0.95 * errors else 0
+        write_result(arguments.result, arguments, draws, summary)
+    missing = undocumented(arguments.recorded, arguments.source) if arguments.recorded else []
+    for row in missing:
+        print(f"docs/checking-kernels.md: expected the row {row}")
+    return 1 if missing or unreviewed or contradicted or caught < 0.95 * counted else 0
 
 
 if __name__ == "__main__":
