@@ -16,7 +16,7 @@ import venv
 
 # Bounded above, because a new release's warnings would fail tests that no commit has touched.
 PACKAGES = ["numpy>=1.24,<2.5", "ml_dtypes>=0.5,<0.7", "jax>=0.4.30,<0.12", "pytest>=8,<10", "mypy>=1.11,<2.5",
-            "sphinx>=7.2,<9.1"]
+            "sphinx>=7.2,<9.1", "nvidia-cuda-nvdisasm>=13,<14"]
 TORCH = "torch>=2.10,<2.16"  # as PyPI has it, which for Linux comes with CUDA's libraries: 5 GB
 SKIPPED = 77
 

@@ -60,8 +60,8 @@ struct Sm100Instructions {
   // Cluster launch control: asks for another cluster's work, whose 16-byte answer goes to `answer` of this CTA, or of
   // every CTA of the cluster, and counts on the barrier of the same offset there.
   void (*try_cancel)(u32 answer, u32 barrier, bool multicast, Site);
-  // An answer that was loaded from shared memory: whether it gave work, and the three coordinates of the cluster's first
-  // CTA.
+  // An answer that was loaded from shared memory: whether it gave work, and the three coordinates of the cluster's
+  // first CTA.
   bool (*is_canceled)(const u32* answer, Site);
   void (*first_cta)(const u32* answer, u32* coordinates, Site);
 };
