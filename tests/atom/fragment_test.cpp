@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which element of a tile each value of a fragment is: Hopper's accumulator, the same transposed, and the forms in
-// which a Blackwell kernel reads accumulators from tensor memory. The latter are layouts of this test.
+// which a Blackwell kernel reads accumulators from tensor memory.
 #include "warpwright/atom/fragment.hpp"
 
 #include <gtest/gtest.h>
@@ -12,35 +12,10 @@
 
 #include "warpwright/atom/layouts.hpp"
 #include "warpwright/atom/sm90_accumulator.hpp"
+#include "warpwright/atom/tensor_accumulator.hpp"
 
 namespace ww::atom {
 namespace {
-
-template <int kCount> struct Registers {
-  static constexpr int kValues = kCount;
-  float r[kCount];
-  float& operator[](int v) { return r[v]; }
-  float operator[](int v) const { return r[v]; }
-};
-
-/// tcgen05.ld.32x32b of kColumns neighbouring columns of tensor memory: a thread is a lane, which is a row.
-/// With kHalves the rows of a pair's M = 128 tile: 64 in each CTA, whose lanes 64 to 127 hold the other half of N.
-template <int kM, int kN, int kColumns = kN, bool kHalves = false> struct TensorMemoryRows {
-  using Storage = Registers<kColumns>;
-  template <int kOther> using Resized = TensorMemoryRows<kM, kOther, kOther, kHalves>;
-  static constexpr int kLineExtent = kM, kAlong = kN;
-  static constexpr int kLines = 1, kPairs = kColumns / 2;
-  static constexpr int kLineLanes = 1, kWarpLines = 32;
-  static constexpr bool kPairsAlongM = false;
-  static constexpr int first_line(int thread) { return thread % kM; }
-  static constexpr int first_along(int thread) { return kHalves ? thread / kM * (kN / 2) : 0; }
-  static constexpr int line_offset(int) { return 0; }
-  static constexpr int pair_offset(int pair) { return 2 * pair; }
-  static constexpr int value(int, int pair) { return 2 * pair; }
-  static constexpr int line_of(int) { return 0; }
-  static constexpr int pair_of(int v) { return v / 2; }
-  static Pair neighbours(float low, float high) { return {low, high}; }
-};
 
 /// Checks that 128 threads hold every element of the tile once, that the loops agree with row() and column(), and that
 /// value() is the inverse of line_of() and pair_of().
@@ -86,9 +61,11 @@ TEST(Fragment, EveryLayoutHoldsEveryElementOnce) {
   expect_every_element_once<Fragment<Sm90Accumulator<152>>>();
   expect_every_element_once<Fragment<Transposed<Sm90Accumulator<8>>>>();
   expect_every_element_once<Fragment<Transposed<Sm90Accumulator<40>>>>();
-  expect_every_element_once<Fragment<TensorMemoryRows<128, 32>>>();           // M = 128, or 256 of a pair
-  expect_every_element_once<Fragment<TensorMemoryRows<64, 64, 32, true>>>();  // M = 128 of a pair
-  expect_every_element_once<Fragment<Transposed<TensorMemoryRows<128, 16>>>>();
+  expect_every_element_once<Fragment<TensorRows<32>>>();      // M = 128, or 256 of a pair
+  expect_every_element_once<Fragment<TensorHalfRows<64>>>();  // M = 128 of a pair
+  expect_every_element_once<Fragment<TensorMatrices<64>>>();  // M = 64
+  expect_every_element_once<Fragment<Transposed<TensorRows<16>>>>();
+  expect_every_element_once<Fragment<Transposed<TensorHalfRows<32>>>>();
 }
 
 template <int kN> void expect_accumulator() {
@@ -122,20 +99,21 @@ template <class L> void expect_lines_of_neighbours() {
 
 TEST(Fragment, NeighbouringLanesShareALine) {
   expect_lines_of_neighbours<Sm90Accumulator<64>>();
-  expect_lines_of_neighbours<TensorMemoryRows<128, 32>>();
-  expect_lines_of_neighbours<TensorMemoryRows<64, 64, 32, true>>();
+  expect_lines_of_neighbours<TensorRows<32>>();
+  expect_lines_of_neighbours<TensorMatrices<16>>();
+  expect_lines_of_neighbours<TensorHalfRows<64>>();
 }
 
-/// Rows and columns of tensor memory, from which kernels read M = 64 as 16x256b: lane t / 4 or 8 further, columns
-/// 2 (t % 4) and the next of every eight. This is the layout of Hopper's accumulator.
-TEST(Fragment, SixtyFourRowsOfTensorMemoryAreHoppersAccumulator) {
-  using F = Fragment<Sm90Accumulator<32>>;
-  for (int thread = 0; thread < 128; ++thread)
-    for (int i = 0; i < F::kValues; ++i) {
-      const int lane = thread % 32 / 4 + 8 * (i % 4 / 2);  // of the warp's 32, of which M = 64 uses the first 16
-      EXPECT_EQ(F::row(thread, i), thread / 32 * 16 + lane);
-      EXPECT_EQ(F::column(thread, i), i / 4 * 8 + 2 * (thread % 4) + i % 2);
-    }
+/// The halves of a pair's tile in pieces: together they hold every element once.
+TEST(Fragment, PiecesOfHalvesMakeTheTile) {
+  using F = Fragment<TensorHalfRows<128, 16>>;
+  std::set<std::pair<int, int>> seen;
+  for (int piece = 0; piece < 4; ++piece)
+    for (int thread = 0; thread < 128; ++thread)
+      for (int v = 0; v < F::kValues; ++v)
+        EXPECT_TRUE(seen.insert({F::row(thread, v), 16 * piece + F::column(thread, v)}).second);
+  EXPECT_EQ(seen.size(), 64u * 128u);
+  EXPECT_EQ(*seen.rbegin(), (std::pair{63, 127}));
 }
 
 }  // namespace

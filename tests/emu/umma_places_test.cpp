@@ -16,6 +16,7 @@
 
 #include "emu/sm100/operands.hpp"
 #include "emu/sm100/places.hpp"
+#include "warpwright/atom/tensor_accumulator.hpp"
 
 namespace ww::emu::sm100 {
 namespace {
@@ -311,21 +312,22 @@ TEST(UmmaOperands, DescriptorsThatTheInstructionDoesNotTakeAreRefused) {
   const auto expect = [](const std::string& fault, const char* part) {
     EXPECT_NE(fault.find(part), std::string::npos) << "fault: " << fault << ", expected part: " << part;
   };
-  for (const u64 invalid : {3, 5, 7}) expect(operand_fault(layout(invalid), f16), "expected layout 0 (none), 1");
-  expect(operand_fault(good & ~(7ull << 46), f16), "expected 1 in bits 46 to 48, got 0");
-  expect(operand_fault(good | 1ull << 52, f16), "sm_103 only");
-  for (const int bit : {14, 15, 30, 31, 53, 60}) expect(operand_fault(good | 1ull << bit, f16), "to be 0");
-  expect(operand_fault(layout(0) | 2ull << 49, f16), "expected base offset 0 without a swizzle, got 2");
+  for (const u64 invalid : {3, 5, 7})
+    expect(operand_fault(layout(invalid), f16), "expected 0 (none), 1 (128B_BASE32B)");
+  expect(operand_fault(good & ~(7ull << 46), f16), "bits 46-48: expected 1, the format of tcgen05, got 0");
+  expect(operand_fault(good | 1ull << 52, f16), "are of sm_103");
+  for (const int bit : {14, 15, 30, 31, 53, 60}) expect(operand_fault(good | 1ull << bit, f16), "they are reserved");
+  expect(operand_fault(layout(0) | 2ull << 49, f16), "base_offset: expected 0");
   EXPECT_EQ(operand_fault(good | 2ull << 49, f16), "");
-  expect(operand_fault(layout(1), f16), "MN-major tf32 only");
-  expect(operand_fault(good, tf32_mn), "expected layout 1 (128B_BASE32B)");
+  expect(operand_fault(layout(1), f16), "is for MN-major TF32 operands, got 1");
+  expect(operand_fault(good, tf32_mn), "expected 1 (128B_BASE32B) for an MN-major TF32 operand, got 2");
   EXPECT_EQ(operand_fault(layout(1), tf32_mn), "");
-  expect(operand_fault(layout(1), {MmaKind::f16, MmaFormat::bf16, Major::mn, 64}), "which is tf32's");
+  expect(operand_fault(layout(1), {MmaKind::f16, MmaFormat::bf16, Major::mn, 64}), "is for MN-major TF32 operands");
   for (const MmaFormat format : {MmaFormat::e2m1, MmaFormat::e2m3, MmaFormat::e3m2})
-    expect(operand_fault(good, {MmaKind::f8f6f4, format, Major::mn, 64}), "must be K-major");
-  expect(operand_fault(good, {MmaKind::f8f6f4, MmaFormat::e4m3, Major::mn, 24}), "a multiple of 16 rows in each CTA");
-  expect(copy_fault(layout(1)), "MN-major tf32 operands only");
-  expect(copy_fault(layout(7)), "expected layout 0");
+    expect(operand_fault(good, {MmaKind::f8f6f4, format, Major::mn, 64}), "got an MN-major operand");
+  expect(operand_fault(good, {MmaKind::f8f6f4, MmaFormat::e4m3, Major::mn, 24}), "a multiple of 16 in each CTA");
+  expect(copy_fault(layout(1)), "is for MN-major TF32 operands");
+  expect(copy_fault(layout(7)), "expected 0 (none)");
   EXPECT_EQ(copy_fault(layout(0)), "");
 }
 
@@ -419,6 +421,33 @@ TEST(UmmaPlaces, LoadsTakeEachCellOnce) {
       }
   EXPECT_FALSE((TensorAccess{TensorShape::lanes16_bits256, 64}.exists())) << "256 registers";
   EXPECT_FALSE((TensorAccess{TensorShape::lanes32_bits32, 3}.exists()));
+}
+
+/// Each value of a fragment is the element of D that its register is loaded from; pieces in their order.
+template <class L> void expect_fragment(MmaExtent of, int pieces, int lane = 0) {
+  using F = atom::Fragment<L>;
+  const TensorAccess access{L::kShape, L::kRepetitions};
+  ASSERT_TRUE(access.exists());
+  const int width = access.columns();
+  for (int piece = 0; piece < pieces; ++piece)
+    for (int thread = 0; thread < 128; ++thread)
+      for (int v = 0; v < F::kValues; ++v) {
+        Place loaded = register_place(access, thread % 32, v);
+        loaded.lane += lane + 32 * (thread / 32);
+        loaded.column += piece * width;
+        Place place = accumulator_place(of, F::row(thread, v), piece * width + F::column(thread, v));
+        place.lane += lane;
+        ASSERT_EQ(place, loaded) << "piece " << piece << ", thread " << thread << ", value " << v;
+      }
+}
+
+TEST(UmmaPlaces, FragmentsAreWhatIsLoaded) {
+  expect_fragment<atom::TensorRows<64>>({CtaGroup::one, 128, 256}, 4);
+  expect_fragment<atom::TensorRows<32>>({CtaGroup::pair, 256, 192}, 6);
+  expect_fragment<atom::TensorHalfRows<256, 32>>({CtaGroup::pair, 128, 256}, 4);
+  expect_fragment<atom::TensorHalfRows<64>>({CtaGroup::pair, 128, 64}, 1);
+  expect_fragment<atom::TensorMatrices<64>>({CtaGroup::one, 64, 128}, 2);
+  expect_fragment<atom::TensorMatrices<8>>({CtaGroup::one, 64, 64}, 8, 16);
 }
 
 TEST(UmmaPlaces, CopiesReachTheLanesOfTheirShape) {

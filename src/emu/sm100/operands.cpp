@@ -8,6 +8,7 @@
 
 #include "emu/machine.hpp"
 #include "emu/sm100/places.hpp"
+#include "warpwright/arch/sm100/matrix_descriptor.hpp"
 
 namespace ww::emu::sm100 {
 namespace {
@@ -15,73 +16,46 @@ namespace {
 using arch::MmaFormat;
 using arch::MmaKind;
 
-/// The layouts of a descriptor, bits 61 to 63.
-enum Layout : u32 { kNone = 0, k128Units32 = 1, k128 = 2, k64 = 4, k32 = 6 };
+using arch::sm100::DescriptorFault;
+using arch::sm100::MatrixDescriptor;
+using arch::sm100::MatrixSwizzle;
 
-const char* name_of(Layout layout) {
-  switch (layout) {
-    case kNone: return "none";
-    case k128Units32: return "128B_BASE32B";
-    case k128: return "128B";
-    case k64: return "64B";
-    default: return "32B";
-  }
+/// Returns the descriptor for a pattern that begins at a multiple of its size, as kernels of the library have it. Base
+/// offsets are legal with a swizzle.
+MatrixDescriptor without_base(u64 descriptor) {
+  const MatrixDescriptor all{descriptor};
+  return all.swizzle() == MatrixSwizzle::none ? all : MatrixDescriptor{descriptor & ~(7ull << 49)};
 }
 
-u32 bits(u64 descriptor, int first, int count) { return static_cast<u32>(descriptor >> first) & ((1u << count) - 1); }
-Layout layout_of(u64 descriptor) { return static_cast<Layout>(bits(descriptor, 61, 3)); }
-
-/// Returns what is wrong with the fields that do not depend on the operand.
-std::string field_fault(u64 descriptor) {
-  constexpr u64 kReserved = 3ull << 14 | 3ull << 30 | 0xFFull << 53;
-  if (descriptor & kReserved)
-    return fmt::format("expected bits 14, 15, 30, 31 and 53 to 60 to be 0, got descriptor 0x{:016x}", descriptor);
-  if (bits(descriptor, 46, 3) != 1)
-    return fmt::format("expected 1 in bits 46 to 48, got {} in descriptor 0x{:016x}", bits(descriptor, 46, 3),
-                       descriptor);
-  if (bits(descriptor, 52, 1) != 0)
-    return fmt::format("the absolute LBO mode (bit 52) exists on sm_103 only, got descriptor 0x{:016x}", descriptor);
-  const Layout layout = layout_of(descriptor);
-  if (layout == 3 || layout == 5 || layout == 7)
-    return fmt::format(
-        "expected layout 0 (none), 1 (128B_BASE32B), 2 (128B), 4 (64B) or 6 (32B), got {} in descriptor 0x{:016x}",
-        static_cast<u32>(layout), descriptor);
-  if (layout == kNone && bits(descriptor, 49, 3) != 0)
-    return fmt::format("expected base offset 0 without a swizzle, got {} in descriptor 0x{:016x}",
-                       bits(descriptor, 49, 3), descriptor);
-  return {};
+std::string text_of(const DescriptorFault& fault, u64 descriptor) {
+  if (!fault) return {};
+  return fmt::format("{}: expected {}, got {} in descriptor 0x{:016x}", fault.argument, fault.expected, fault.actual,
+                     descriptor);
 }
 
 }  // namespace
 
 std::string operand_fault(u64 descriptor, const OperandRead& read) {
-  if (const std::string fault = field_fault(descriptor); !fault.empty()) return fault;
-  const Layout layout = layout_of(descriptor);
-  const bool tf32 = read.kind == MmaKind::tf32;
-  if (read.major == Major::mn) {
-    if (arch::bits_of(read.format) < 8) return "elements of 4 and 6 bits must be K-major, got an MN-major operand";
-    if (tf32 != (layout == k128Units32))
-      return fmt::format("expected {} for an MN-major operand of this kind, got layout {} ({})",
-                         tf32 ? "layout 1 (128B_BASE32B)" : "another layout than 128B_BASE32B, which is tf32's",
-                         static_cast<u32>(layout), name_of(layout));
-    const int rows = 128 / bits_in_shared(read.kind, read.format);
-    if (read.rows % rows != 0)
-      return fmt::format("expected a multiple of {} rows in each CTA for an MN-major operand of this type, got {}",
-                         rows, read.rows);
-  } else if (layout == k128Units32) {
-    return "layout 1 (128B_BASE32B) is for MN-major tf32 only, got a K-major operand";
-  }
-  return {};
+  if (const DescriptorFault fault = arch::sm100::fault(without_base(descriptor), read.kind, read.major))
+    return text_of(fault, descriptor);
+  if (read.major == Major::k) return {};
+  if (arch::bits_of(read.format) < 8)
+    return "major: expected K-major elements of 4 and 6 bits, got an MN-major operand";
+  const int rows = 128 / bits_in_shared(read.kind, read.format);
+  if (read.rows % rows == 0) return {};
+  return fmt::format("rows: expected a multiple of {} in each CTA for an MN-major operand of this type, got {}", rows,
+                     read.rows);
 }
 
 MatrixPlace matrix_place(u64 descriptor) {
-  MatrixPlace place{bits(descriptor, 0, 14) << 4, bits(descriptor, 16, 14) << 4, bits(descriptor, 32, 14) << 4};
-  place.pattern_start = bits(descriptor, 49, 3) << 7;
-  switch (layout_of(descriptor)) {
-    case k128Units32: place.swizzle_bits = 2, place.swizzle_shift = 2; break;
-    case k128: place.swizzle_bits = 3; break;
-    case k64: place.swizzle_bits = 2; break;
-    case k32: place.swizzle_bits = 1; break;
+  const MatrixDescriptor d{descriptor};
+  MatrixPlace place{d.start(), d.leading_bytes(), d.stride_bytes()};
+  place.pattern_start = d.base_offset() << 7;
+  switch (d.swizzle()) {
+    case MatrixSwizzle::b128_base32: place.swizzle_bits = 2, place.swizzle_shift = 2; break;
+    case MatrixSwizzle::b128: place.swizzle_bits = 3; break;
+    case MatrixSwizzle::b64: place.swizzle_bits = 2; break;
+    case MatrixSwizzle::b32: place.swizzle_bits = 1; break;
     default: break;
   }
   return place;
@@ -140,10 +114,8 @@ void unpack_container(MmaFormat format, const u8 container[16], u8 out[16]) {
 }
 
 std::string copy_fault(u64 descriptor) {
-  if (std::string fault = field_fault(descriptor); !fault.empty()) return fault;
-  if (layout_of(descriptor) == k128Units32)
-    return "layout 1 (128B_BASE32B) is for MN-major tf32 operands only, got it in the descriptor of a copy";
-  return {};
+  // A copy reads rows, as K-major operands of a type without a layout of its own are read.
+  return text_of(arch::sm100::fault(without_base(descriptor), MmaKind::f16, Major::k), descriptor);
 }
 
 void copy_chunks(Cta& cta, u64 descriptor, arch::CopyShape shape, u32* offsets, Origin origin) {
