@@ -104,6 +104,14 @@ struct Cta {
   bool exited() const { return live_threads == 0; }
 };
 
+/// A cluster's requests for the work of others: cluster launch control.
+struct LaunchRequests {
+  u32 made = 0;
+  u32 most = ~0u;  // that get work; drawn with the first
+  bool declined = false;
+  bool declined_seen = false;  // a thread has decoded an answer that gives no work
+};
+
 struct Cluster {
   u32 slot = 0;  // which stacks it uses
   u32 check_index = 0;
@@ -113,6 +121,7 @@ struct Cluster {
   u32 arrived = 0, phase = 0;  // of the cluster barrier
   u32 remote_arrivals = 0;  // in flight: arriving at the cluster barrier releases them, so the barrier waits for them
   WaitList waiters;
+  LaunchRequests requests;
 };
 
 }  // namespace ww::emu

@@ -101,16 +101,20 @@ struct Outcome {
 /// them touch.
 bool runs_together(const LaunchContext& context) { return context.launch.cross_cta || context.check; }
 
+u32 clusters_of_a_run(const LaunchContext& context) {
+  return runs_together(context) ? context.launch.grid / context.launch.cluster : context.model.clusters_of_a_run;
+}
+
 /// Runs one OS thread: a machine that runs cluster after cluster, or all clusters at once.
 void work(const LaunchContext& context, Outcome& outcome) {
   const u32 clusters = context.launch.grid / context.launch.cluster;
-  const u32 batch = runs_together(context) ? clusters : 1;
+  const u32 batch = clusters_of_a_run(context);
   try {
     Machine machine(context);
     for (;;) {
       const u32 first = outcome.next.fetch_add(batch);
       if (first >= clusters || first >= outcome.stop_at) break;
-      const bool fine = machine.run(first, batch);
+      const bool fine = machine.run(first, min(batch, clusters - first));
       if (Checker* checker = machine.checker()) outcome.check = checker->take_result();  // of all clusters
       if (fine) continue;
       outcome.note_failure(first, machine.report());
@@ -129,7 +133,7 @@ void run_workers(const LaunchContext& context, Outcome& outcome) {
   const u32 clusters = context.launch.grid / context.launch.cluster;
   u32 workers =
       context.options.threads > 0 ? static_cast<u32>(context.options.threads) : std::thread::hardware_concurrency();
-  workers = runs_together(context) ? 1 : max(1u, min(workers, clusters));
+  workers = max(1u, min(workers, ceil_div(clusters, clusters_of_a_run(context))));
   std::vector<std::thread> others;
   try {
     for (u32 i = 1; i < workers; ++i) others.emplace_back([&] { work(context, outcome); });

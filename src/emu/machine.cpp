@@ -104,6 +104,8 @@ bool Machine::run(u32 first, u32 count) {
   wanted_ = clusters_at_once(context_);
   next_cluster_ = first;
   end_cluster_ = first + count;
+  handed_out_ = 0;
+  is_handed_out_.clear();
   try {
     loop();
   } catch (const Stop&) {
@@ -114,7 +116,7 @@ bool Machine::run(u32 first, u32 count) {
 
 void Machine::loop() {
   while (!failed_) {
-    while (resident_.size() < wanted_ && next_cluster_ != end_cluster_) start_cluster(next_cluster_++);
+    while (resident_.size() < wanted_ && next_cluster_ != end_cluster_) start_next();
     Next next;
     if (pending_) next.operation = std::exchange(pending_, nullptr);
     else next = schedule_.pop();
@@ -148,9 +150,28 @@ void Machine::retire_clusters() {
 bool Machine::start_another() {
   if (resident_.size() >= context_.resident || next_cluster_ == end_cluster_) return false;
   wanted_ = static_cast<u32>(resident_.size()) + 1;
-  start_cluster(next_cluster_++);
+  start_next();
   progress();
   return true;
+}
+
+void Machine::start_next() {
+  start_cluster(next_cluster_++);
+  if (handed_out_ != 0) skip_handed_out();
+}
+
+void Machine::skip_handed_out() {
+  for (; next_cluster_ != end_cluster_ && is_handed_out_[next_cluster_]; ++next_cluster_) --handed_out_;
+}
+
+u32 Machine::hand_out(u32 which) {
+  is_handed_out_.resize(end_cluster_, false);
+  u32 index = next_cluster_;
+  for (u32 left = which; is_handed_out_[index] || left != 0; ++index) left -= !is_handed_out_[index];
+  is_handed_out_[index] = true;
+  ++handed_out_;
+  skip_handed_out();
+  return index;
 }
 
 Cluster& Machine::idle_cluster() {
@@ -169,6 +190,7 @@ void Machine::start_cluster(u32 index) {
   cluster.live_threads = launch.cluster * launch.threads;
   cluster.arrived = cluster.phase = cluster.operations = cluster.remote_arrivals = 0;
   cluster.waiters = {};
+  cluster.requests = {};
   for (u32 rank = 0; rank < launch.cluster; ++rank) {
     if (cluster.ctas.size() <= rank) cluster.ctas.push_back(std::make_unique<Cta>());
     prepare_cta(*cluster.ctas[rank], cluster, index * launch.cluster + rank, rank);

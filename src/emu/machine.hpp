@@ -117,6 +117,13 @@ class Machine {
   Operation& new_operation(Operation::Kind kind, Origin origin) { return operations_.take(kind, origin); }
   /// Submits an operation to the scheduler; it counts for its CTA's cluster until executed.
   void submit(Operation& operation);
+  /// Takes back an operation of new_operation() that an engine has executed.
+  void recycle(Operation& operation) { operations_.give_back(operation); }
+  /// Returns how many clusters of this run have neither started nor been handed out.
+  u32 clusters_left() const { return end_cluster_ - next_cluster_ - handed_out_; }
+  /// Hands out the work of one of clusters_left(), number `which` of them in order: it will not start. Returns its
+  /// index in the grid.
+  u32 hand_out(u32 which);
   /// Records an error and stops. The first report wins, and nothing of this machine runs afterwards.
   [[noreturn]] void fail(Origin origin, std::string what, Rule rule = Rule::invalid_operation, Counterpart other = {});
 
@@ -134,6 +141,8 @@ class Machine {
   struct Stop {};  // leaves an operation on the machine's own stack
 
   bool start_another();
+  void start_next();
+  void skip_handed_out();
   Cluster& idle_cluster();
   void start_cluster(u32 index);
   void prepare_cta(Cta& cta, Cluster& cluster, u32 index, u32 rank);
@@ -163,6 +172,8 @@ class Machine {
   std::vector<std::unique_ptr<Cluster>> idle_, resident_;
   u32 wanted_ = 1;  // clusters at once, up to context_.resident
   u32 next_cluster_ = 0, end_cluster_ = 0;
+  u32 handed_out_ = 0;               // of those from next_cluster_ on
+  std::vector<bool> is_handed_out_;  // by cluster before end_cluster_; empty until the first is
   std::unordered_map<u64, TensorMapData> maps_before_;
   u32 live_threads_ = 0;
   u64 steps_ = 0, seed_ = 0, idle_polls_ = 0, counted_polls_ = 0, runs_ = 0;

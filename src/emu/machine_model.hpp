@@ -51,6 +51,9 @@ struct MachineModel {
   // Makes the engine that each whole warpgroup has, and the one that each CTA has; null if there is none.
   std::unique_ptr<Engine> (*warpgroup_engine)(Cta& cta) = nullptr;
   std::unique_ptr<Engine> (*cta_engine)(Cta& cta) = nullptr;
+  // Clusters that a machine runs one after another in an unchecked launch whose clusters do not wait for each other.
+  // Cluster launch control hands out work among them, so that who gets it does not depend on the number of OS threads.
+  u32 clusters_of_a_run = 1;
   std::span<const RuleText> rules = {};  // the machine's own, and common ones that it advises on in its own terms
   std::span<const AccessText> accesses = {};
   void (*add_stats)(const Counters& counters, EmuStats& stats) = nullptr;  // counters of the machine's engines

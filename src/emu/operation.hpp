@@ -23,10 +23,11 @@ struct Operation {
   enum class Kind : u8 { tma_load, store_read, store_write, engine, remote_arrive, store_async };
   Kind kind{};
   Origin origin;
-  Cta* cta = nullptr;   // the CTA whose shared memory is read, written or signalled
-  u32 shared = 0;       // offset of the box
-  u32 barrier = 0;      // offset of the mbarrier
-  TensorMapData map{};  // as the operation saw it
+  Cta* cta = nullptr;         // the CTA whose shared memory is read, written or signalled
+  u32 shared = 0;             // offset of the box
+  u32 barrier = 0;            // offset of the mbarrier
+  Cta* counted_at = nullptr;  // of a TMA load: the CTA of the mbarrier
+  TensorMapData map{};        // as the operation saw it
   arch::TmaCoordinates at{};
   u32 range = 0;     // index of the memory range that holds the tensor
   u32 group = 0;     // bulk group of the issuing thread

@@ -28,6 +28,21 @@ tl::unexpected<Error> wrong(std::string field, std::string expected, std::string
   return failure(ErrorCode::invalid, "tensor map " + std::move(field), std::move(expected), std::move(actual));
 }
 
+/// A unit of a map: how many elements it has, and its bytes in global and in shared memory.
+struct Unit {
+  u32 elements, bytes, container;
+};
+Unit unit_of(const TensorMapSpec& spec) {
+  const auto bytes = static_cast<u32>(bytes_of(spec.element));
+  switch (spec.narrow) {
+    case NarrowElements::none: return {1, bytes, bytes};
+    case NarrowElements::bits4: return {2, 1, 1};
+    case NarrowElements::bits4_padded: return {16, 8, 16};
+    case NarrowElements::bits6_padded: return {16, 12, 16};
+  }
+  return {1, bytes, bytes};
+}
+
 Result<void> check_dimension(const TensorMapSpec& spec, int d) {
   const u64 extent = spec.extent[d], stride = spec.stride_bytes[d];
   if (extent < 1 || extent > (u64{1} << 32))
@@ -42,8 +57,9 @@ Result<void> check_dimension(const TensorMapSpec& spec, int d) {
 }
 
 Result<void> check_box(const TensorMapSpec& spec) {
-  const u64 bytes = u64{spec.box[0]} * static_cast<u64>(bytes_of(spec.element));
-  if (bytes % 16 != 0)
+  const Unit unit = unit_of(spec);
+  const u64 bytes = u64{spec.box[0] / unit.elements} * unit.container;
+  if (bytes % 16 != 0 || spec.box[0] % unit.elements != 0)
     return wrong("box[0]", "a multiple of 16 bytes", fmt::format("{} elements, {} bytes", spec.box[0], bytes));
   const u32 bits = swizzle_bits_of(spec.swizzle);
   const u64 span = u64{16} << bits;
@@ -67,13 +83,18 @@ Result<arch::TensorMap> encode(const TensorMapSpec& spec) {
   data.magic = kTensorMapMagic;
   data.base = base;
   data.rank = static_cast<u8>(spec.rank);
-  data.element_bytes = static_cast<u8>(bytes_of(spec.element));
+  const Unit unit = unit_of(spec);
+  data.element_bytes = static_cast<u8>(unit.bytes);
+  data.elements = static_cast<u8>(unit.elements);
+  data.container = static_cast<u8>(unit.container);
   data.swizzle_bits = static_cast<u8>(swizzle_bits_of(spec.swizzle));
   for (int d = 0; d < spec.rank; ++d) {
     data.extent[d] = spec.extent[d];
     data.box[d] = static_cast<u16>(spec.box[d]);
     if (d > 0) data.stride[d - 1] = spec.stride_bytes[d];
   }
+  data.extent[0] /= unit.elements;
+  data.box[0] = static_cast<u16>(data.box[0] / unit.elements);
   arch::TensorMap map{};
   std::memcpy(&map, &data, sizeof data);
   return map;

@@ -8,17 +8,24 @@
 
 namespace ww::emu {
 
+/// Innermost extents, boxes and strides are in units: elements, or as many narrow ones as have whole bytes.
 struct TensorMapData {
   u64 magic;
   u64 base;
   u64 extent[5];
   u64 stride[4];  // bytes, of dimensions 1..
   u16 box[5];
-  u8 element_bytes;
+  u8 element_bytes;  // of a unit
   u8 rank;
   u8 swizzle_bits;  // B of Swizzle<B, 4, 3>: 0 to 3
-  u8 unused[3];
+  u8 elements;      // of a unit
+  u8 container;     // bytes of a unit in shared memory; more than element_bytes if it is padded there
+  u8 unused;
 
+  bool padded() const { return container != element_bytes; }
+  /// Returns the bytes of a box in shared memory.
+  u32 shared_bytes() const { return box_bytes() / element_bytes * container; }
+  /// Returns the bytes of a box in global memory, which a load's mbarrier counts.
   u32 box_bytes() const {
     u32 bytes = element_bytes;
     for (int d = 0; d < rank; ++d) bytes *= box[d];

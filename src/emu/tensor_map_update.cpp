@@ -57,23 +57,30 @@ CachedMap* cached(Cta& cta, u64 address) {
   return nullptr;
 }
 
+/// Returns the elements of which the innermost extent is a multiple.
+u64 extent_step(const TensorMapData& data) { return data.padded() ? 128 : data.elements; }
+
 /// Returns what is wrong with `value` for the field; empty when nothing is.
 std::string wrong_with(const TensorMapData& data, arch::TensorMapField field, int dimension, u64 value) {
   const bool has_dimension = dimension < data.rank;
+  const u64 alignment = data.padded() ? 32 : 16;
   switch (field) {
     case arch::TensorMapField::address:
-      if (value == 0 || value % 16 != 0)
-        return fmt::format("global address {}; expected a multiple of 16 other than 0",
-                           value == 0 ? "0" : fmt::format("with the remainder {}", value % 16));
+      if (value == 0 || value % alignment != 0)
+        return fmt::format("global address {}; expected a multiple of {} other than 0",
+                           value == 0 ? "0" : fmt::format("with the remainder {}", value % alignment), alignment);
       return {};
     case arch::TensorMapField::extent:
       if (!has_dimension) return fmt::format("extent of dimension {} of a map of rank {}", dimension, data.rank);
       if (value < 1) return fmt::format("extent 0 of dimension {}; expected at least 1", dimension);
+      if (dimension == 0 && value % extent_step(data) != 0)
+        return fmt::format("extent {} of dimension 0; expected a multiple of {}", value, extent_step(data));
       return {};
     case arch::TensorMapField::stride:
       if (!has_dimension) return fmt::format("stride of dimension {} of a map of rank {}", dimension, data.rank);
-      if (value % 16 != 0 || value >= u64{1} << 40)
-        return fmt::format("stride {} of dimension {}; expected a multiple of 16 below 2^40", value, dimension);
+      if (value % alignment != 0 || value >= u64{1} << 40)
+        return fmt::format("stride {} of dimension {}; expected a multiple of {} below 2^40", value, dimension,
+                           alignment);
       return {};
   }
   return {};
@@ -117,7 +124,7 @@ void tensor_map_replace(Thread& thread, u32 copy, arch::TensorMapField field, in
     machine.fail({&thread, site}, "tensormap.replace: " + wrong);
   switch (field) {
     case arch::TensorMapField::address: data.base = value; break;
-    case arch::TensorMapField::extent: data.extent[dimension] = value; break;
+    case arch::TensorMapField::extent: data.extent[dimension] = dimension == 0 ? value / data.elements : value; break;
     case arch::TensorMapField::stride: data.stride[dimension - 1] = value; break;
   }
   std::memcpy(place.data(), &data, sizeof data);

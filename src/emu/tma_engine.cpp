@@ -46,6 +46,19 @@ Span span_of(const TensorMapData& map, const arch::TmaCoordinates& at) {
 
 constexpr u32 kNoRange = ~0u;
 
+/// Returns the coordinates with the innermost one in units of the map, of which narrow elements share one.
+arch::TmaCoordinates in_units(Thread& thread, const TensorMapData& map, arch::TmaCoordinates at, arch::Site site) {
+  if (map.elements == 1) return at;
+  const int step = map.padded() ? 128 : 32;  // of 4-bit elements in 16 bytes
+  if (at.at[0] % step != 0)
+    thread.machine->fail(
+        {&thread, site},
+        fmt::format("TMA: innermost coordinate {} of narrow elements; expected a multiple of {}", at.at[0], step),
+        Rule::misaligned, {.global = true});
+  at.at[0] /= map.elements;
+  return at;
+}
+
 /// Checks the instruction's use of `map`. Returns the memory range of its tensor, or kNoRange when the box has no part
 /// of it.
 u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch::TmaCoordinates& at, bool write,
@@ -53,7 +66,7 @@ u32 check_access(Thread& thread, const TensorMapData& map, int rank, const arch:
   Machine& machine = *thread.machine;
   if (map.rank != rank)
     machine.fail({&thread, site}, fmt::format("TMA of rank {} with a tensor map of rank {}", rank, map.rank));
-  if (i64{at.at[0]} * map.element_bytes % 16 != 0)
+  if (!map.padded() && i64{at.at[0]} * map.element_bytes % 16 != 0)
     machine.fail({&thread, site},
                  fmt::format("TMA: innermost coordinate {} times {} bytes is no multiple of 16 bytes", at.at[0],
                              map.element_bytes),
@@ -161,16 +174,32 @@ template <class Visit> void for_each_chunk(u32 offset, u32 bytes, u32 swizzle_bi
 
 u32 row_bytes(const TensorMapData& map) { return u32{map.box[0]} * map.element_bytes; }
 
+/// Spreads a row of units to their places in shared memory. Nothing reads the bytes between them; they get bits that
+/// change results if something does.
+void spread(const TensorMapData& map, const u8* row, u8* padded) {
+  std::memset(padded, 0xFF, u32{map.box[0]} * map.container);
+  for (u32 unit = 0; unit < map.box[0]; ++unit)
+    std::memcpy(padded + unit * map.container, row + unit * map.element_bytes, map.element_bytes);
+}
+
 /// A load that is being issued to one CTA or to each of a multicast.
 struct LoadIssue {
   Thread& thread;
   const TmaLoadRequest& request;
+  const arch::TmaCoordinates at;  // in units of the map
   const SeenMap& seen;
   u32 range;
   arch::Site site;
   Checker::LoadSource source = {};
   std::shared_ptr<SourceRows> rows = {};  // of a multicast from memory that may change
 };
+
+/// Returns the CTA at whose barrier the bytes for `cta` count.
+Cta& counted_at(const LoadIssue& issue, Cta& cta) {
+  if (!issue.request.pair) return cta;
+  const u32 parity = issue.request.barrier >> arch::kSharedRankShift & 1;
+  return *cta.cluster->ctas[(cta.rank & ~1u) | parity];
+}
 
 /// Issues one destination. With `of_map`, its landing tells that the map has been read.
 void issue_load(LoadIssue& issue, bool of_map, Cta& cta) {
@@ -180,13 +209,14 @@ void issue_load(LoadIssue& issue, bool of_map, Cta& cta) {
   operation.cta = &cta;
   operation.shared = issue.request.destination & arch::kSharedOffsetMask;
   operation.barrier = issue.request.barrier & arch::kSharedOffsetMask;
+  operation.counted_at = &counted_at(issue, cta);
   operation.map = issue.seen.data;
-  operation.at = issue.request.at;
+  operation.at = issue.at;
   operation.range = issue.range;
   operation.rows = issue.rows;
   if (Checker* checker = machine.checker()) {
-    MBarrier& barrier = barrier_at(cta, operation.barrier, origin);
-    operation.note = checker->tma_load(issue.thread, cta, operation.shared, operation.map.box_bytes(), barrier,
+    MBarrier& barrier = barrier_at(*operation.counted_at, operation.barrier, origin);
+    operation.note = checker->tma_load(issue.thread, cta, operation.shared, operation.map.shared_bytes(), barrier,
                                        issue.source, issue.site);
     if (of_map)
       checker->tensor_map_used(issue.thread, reinterpret_cast<u64>(issue.request.map), operation.note, issue.site);
@@ -248,41 +278,57 @@ void wake_bulk_waiter(const Operation& operation) {
   thread.machine->wake(thread);
 }
 
+/// Checks where a load's bytes go and where they are counted.
+void check_targets(Thread& thread, const TmaLoadRequest& request, const Cta& destination, const Cta& counted,
+                   arch::Site site) {
+  Machine& machine = *thread.machine;
+  const Origin origin{&thread, site};
+  const std::size_t ctas = thread.cta->cluster->ctas.size();
+  if (request.pair && ctas % 2 != 0)
+    machine.fail(origin,
+                 fmt::format("TMA load of a CTA pair in a cluster of {}; expected an even number of CTAs", ctas));
+  if (request.pair && (destination.rank | 1) != (counted.rank | 1))
+    machine.fail(origin,
+                 fmt::format("TMA load of a CTA pair: destination in CTA {} of the cluster, mbarrier in CTA {}; "
+                             "expected CTAs of one pair",
+                             destination.rank, counted.rank));
+  if (!request.pair && &destination != &counted)
+    machine.fail(origin, "TMA load: destination and mbarrier are in different CTAs");
+  if (request.multicast >> ctas != 0)
+    machine.fail(origin, fmt::format("TMA load: multicast mask 0x{:x} names CTAs outside the cluster of {}",
+                                     request.multicast, ctas));
+}
+
 }  // namespace
 
 void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site) {
   Machine& machine = *thread.machine;
-  const Origin origin{&thread, site};
   const SeenMap seen = see_tensor_map(thread, request.map, site);
   const TensorMapData& map = seen.data;
-  const u32 range = check_access(thread, map, request.rank, request.at, false, site);
-  const SharedPlace place = shared_place(thread, request.destination, map.box_bytes(), kDestinationAlignment, site);
-  const SharedPlace barrier = shared_place(thread, request.barrier, 8, 8, site);
-  if (barrier.cta != place.cta) machine.fail(origin, "TMA load: destination and mbarrier are in different CTAs");
-  const auto& ctas = thread.cta->cluster->ctas;
-  if (request.multicast >> ctas.size() != 0)
-    machine.fail(origin, fmt::format("TMA load: multicast mask 0x{:x} names CTAs outside the cluster of {}",
-                                     request.multicast, ctas.size()));
+  const arch::TmaCoordinates at = in_units(thread, map, request.at, site);
+  const u32 range = check_access(thread, map, request.rank, at, false, site);
+  const SharedPlace place = shared_place(thread, request.destination, map.shared_bytes(), kDestinationAlignment, site);
+  check_targets(thread, request, *place.cta, *shared_place(thread, request.barrier, 8, 8, site).cta, site);
   ++machine.counters().tma_loads;
-  if (range != kNoRange) machine.counters().ranges[range].l2_read += bytes_inside(map, request.at);
+  if (range != kNoRange) machine.counters().ranges[range].l2_read += bytes_inside(map, at);
   machine.progress();
   Checker* const checker = machine.checker();
-  LoadIssue issue{thread, request, seen, range, site};
+  LoadIssue issue{thread, request, at, seen, range, site};
   const bool may_change = range != kNoRange && machine.context().launch.memory[range].writable;
   if (may_change && request.multicast != 0) issue.rows = std::make_shared<SourceRows>();
   if (checker && range != kNoRange) {
     checker->tma_operand(thread, range, false, site);
-    const u64 bytes = bytes_inside(map, request.at);
+    const u64 bytes = bytes_inside(map, at);
     const u32 copies = request.multicast == 0 ? 1 : static_cast<u32>(__builtin_popcount(request.multicast));
-    checker->traffic().copy(Access::tma_load, site, u64{copies} * map.box_bytes(), bytes, bytes * (copies - 1));
+    checker->traffic().copy(Access::tma_load, site, u64{copies} * map.shared_bytes(), bytes, bytes * (copies - 1));
     const runtime::MemoryRange& memory = machine.context().launch.memory[range];
-    if (machine.context().options.traffic) count_sectors(*checker, memory, range, map, request.at, false, site);
+    if (machine.context().options.traffic) count_sectors(*checker, memory, range, map, at, false, site);
     issue.source.judged = may_change;
   }
   issue_all(issue, *place.cta);
   if (!issue.source.judged) return;
   const bool unwritten = machine.context().launch.memory[range].unwritten;
-  for_each_global_row(map, request.at,
+  for_each_global_row(map, at,
                       [&](u64 row, u32 bytes) { checker->tma_row_read(thread, row, bytes, issue.source, unwritten); });
 }
 
@@ -293,10 +339,11 @@ void land_load(Operation& operation) {
     cta.machine->fail(operation.origin,
                       fmt::format("TMA load into CTA {} (cluster rank {}), which has exited", cta.index, cta.rank),
                       Rule::exited_cta, {.cta = &cta});
-  const u32 bytes = row_bytes(map);
+  const u32 bytes = row_bytes(map), shared_row = u32{map.box[0]} * map.container;
   u8* shared = cta.shared.get();
   const u8* const kept = operation.rows ? rows_of(operation).data() : nullptr;
   alignas(16) u8 padded[256 * 16];
+  alignas(16) u8 apart[128];  // of padded units
   for_each_row(map, operation.at, [&](const u8* global, u32 first, u32 last, u32 row) {
     if (kept && global) global = kept + row * bytes + first;
     const u8* source = global;
@@ -305,18 +352,28 @@ void land_load(Operation& operation) {
       if (global) std::memcpy(padded + first, global, last - first);
       source = padded;
     }
-    for_each_chunk(operation.shared + row * bytes, bytes, map.swizzle_bits,
+    if (map.padded()) {
+      spread(map, source, apart);
+      source = apart;
+    }
+    for_each_chunk(operation.shared + row * shared_row, shared_row, map.swizzle_bits,
                    [&](u32 offset, u32 at) { std::memcpy(shared + offset, source + at, 16); });
   });
-  if (operation.range != kNoRange) cta.machine->counters().ranges[operation.range].shared_write += map.box_bytes();
-  signal_now(cta, operation.barrier, 0, 0, map.box_bytes(), operation.origin, operation.note);
+  if (operation.range != kNoRange) cta.machine->counters().ranges[operation.range].shared_write += map.shared_bytes();
+  signal_now(*operation.counted_at, operation.barrier, 0, 0, map.box_bytes(), operation.origin, operation.note);
 }
 
-void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, const arch::TmaCoordinates& at,
+void tma_store(Thread& thread, const void* map_bytes, int rank, u32 source, const arch::TmaCoordinates& elements,
                arch::Site site) {
   Machine& machine = *thread.machine;
   const SeenMap seen = see_tensor_map(thread, map_bytes, site);
   const TensorMapData& map = seen.data;
+  if (map.padded())
+    machine.fail({&thread, site},
+                 map.element_bytes == 8 ? "TMA store: maps of padded 4-bit elements are for loads only"
+                                        : "TMA store: maps of padded 6-bit elements are emulated for loads only",
+                 map.element_bytes == 8 ? Rule::invalid_operation : Rule::unsupported);
+  const arch::TmaCoordinates at = in_units(thread, map, elements, site);
   const u32 range = check_access(thread, map, rank, at, true, site);
   check_store(thread, map, range, at, site);
   const SharedPlace place = own_shared_place(thread, source, map.box_bytes(), kDestinationAlignment, "TMA store", site);

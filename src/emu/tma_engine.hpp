@@ -4,6 +4,7 @@
 //     multicast by itself
 //   store: issue -> (any moment) shared memory read -> (any later moment) global memory written; waits are per thread
 //     and group
+// Narrow elements of padded maps are spread to units of 16 bytes on their way to shared memory.
 // Outside the tensor a load gives zeros, which are counted like any bytes, and a store writes nothing.
 #pragma once
 
@@ -17,6 +18,9 @@ struct TmaLoadRequest {
   u32 barrier, destination;  // shared addresses
   arch::TmaCoordinates at;
   u32 multicast;  // 0, or a mask of cluster ranks
+  // .cta_group::2: the barrier may be the other CTA's of the pair. In each pair that a multicast reaches, the bytes of
+  // both CTAs count at the barrier of the one whose parity of rank `barrier` names.
+  bool pair = false;
 };
 
 void tma_load(Thread& thread, const TmaLoadRequest& request, arch::Site site);

@@ -43,8 +43,14 @@ struct CudaKernel final : Kernel {
 
 CUdeviceptr address_of(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
-CUtensorMapDataType tensor_map_type(DType type) {
-  switch (type) {
+CUtensorMapDataType tensor_map_type(const TensorMapSpec& spec) {
+  switch (spec.narrow) {
+    case NarrowElements::none: break;
+    case NarrowElements::bits4: return CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B;
+    case NarrowElements::bits4_padded: return CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B;
+    case NarrowElements::bits6_padded: return CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B;
+  }
+  switch (spec.element) {
     case DType::e4m3:
     case DType::e5m2: return CU_TENSOR_MAP_DATA_TYPE_UINT8;
     case DType::bf16: return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
@@ -328,6 +334,7 @@ Result<void> CudaBackend::explained(Result<void> result) const {
 
 Result<arch::TensorMap> CudaBackend::encode(const TensorMapSpec& spec) {
   WW_CHECK(check_limits(spec));
+  WW_CHECK(check_narrow(spec, info_.arch != Arch::sm90, info_.name));
   const CurrentContext current(*context_);
   WW_CHECK(current.status());
   CUtensorMap map{};
@@ -337,7 +344,7 @@ Result<arch::TensorMap> CudaBackend::encode(const TensorMapSpec& spec) {
   const cuuint32_t box[5] = {spec.box[0], spec.box[1], spec.box[2], spec.box[3], spec.box[4]};
   const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
   WW_CHECK(driver_.check(
-      driver_.tensor_map_encode_tiled(&map, tensor_map_type(spec.element), static_cast<cuuint32_t>(spec.rank),
+      driver_.tensor_map_encode_tiled(&map, tensor_map_type(spec), static_cast<cuuint32_t>(spec.rank),
                                       const_cast<void*>(spec.base), extents, strides, box, steps,
                                       CU_TENSOR_MAP_INTERLEAVE_NONE, tensor_map_swizzle(spec.swizzle),
                                       CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),

@@ -20,6 +20,7 @@
 #include "jit/jit.hpp"
 #include "runtime/launch_limits.hpp"
 #include "runtime/tensor_map_limits.hpp"
+#include "warpwright/arch/sm100/emu_instructions.hpp"
 
 namespace ww::runtime {
 namespace {
@@ -172,6 +173,7 @@ class EmuBackend final : public Backend {
 
   Result<arch::TensorMap> encode(const TensorMapSpec& spec) override {
     WW_CHECK(check_limits(spec));
+    WW_CHECK(check_narrow(spec, emu::has_instructions(model_, arch::kSm100Instructions), info_.name));
     return emu::encode(spec);
   }
 

@@ -17,6 +17,40 @@ template <class T> auto invalid(std::string_view field, std::string expected, co
                  fmt::format("{}", actual));
 }
 
+bool is_padded(const TensorMapSpec& spec) {
+  return spec.narrow == NarrowElements::bits4_padded || spec.narrow == NarrowElements::bits6_padded;
+}
+
+/// Returns the bytes of `elements` along the innermost dimension in global memory.
+std::uint64_t inner_bytes(const TensorMapSpec& spec, std::uint64_t elements) {
+  switch (spec.narrow) {
+    case NarrowElements::none: break;
+    case NarrowElements::bits4:
+    case NarrowElements::bits4_padded: return elements / 2;
+    case NarrowElements::bits6_padded: return elements * 3 / 4;
+  }
+  return elements * static_cast<std::uint64_t>(bytes_of(spec.element));
+}
+
+/// Checks what the driver asks of maps whose units are padded in shared memory.
+Result<void> check_padded(const TensorMapSpec& spec) {
+  constexpr std::uint64_t kUnits = 128, kStep = 32;
+  if (reinterpret_cast<std::uintptr_t>(spec.base) % kStep != 0)
+    return invalid("base", "an address that is a multiple of 32, because of padded narrow elements",
+                   fmt::format("{:#x}", reinterpret_cast<std::uintptr_t>(spec.base)));
+  if (spec.extent[0] % kUnits != 0)
+    return invalid("extent[0]", "a multiple of 128 padded narrow elements", spec.extent[0]);
+  for (int i = 1; i < spec.rank; ++i)
+    if (spec.stride_bytes[i] % kStep != 0)
+      return invalid(fmt::format("stride_bytes[{}]", i), "a multiple of 32 bytes, because of padded narrow elements",
+                     spec.stride_bytes[i]);
+  if (spec.box[0] != kUnits) return invalid("box[0]", "128 padded narrow elements", spec.box[0]);
+  if (spec.swizzle != SmemSwizzle::none && spec.swizzle != SmemSwizzle::b128)
+    return invalid("swizzle", "none or b128, because of padded narrow elements",
+                   fmt::format("b{}", span_bytes(spec.swizzle)));
+  return {};
+}
+
 Result<void> check_dimension(const TensorMapSpec& spec, int i) {
   if (spec.extent[i] < 1 || spec.extent[i] > kMaxExtent)
     return invalid(fmt::format("extent[{}]", i), "1 to 2^32 elements", spec.extent[i]);
@@ -39,8 +73,14 @@ int span_bytes(SmemSwizzle swizzle) {
   return 0;
 }
 
+Result<void> check_narrow(const TensorMapSpec& spec, bool has_narrow, std::string_view device) {
+  if (spec.narrow == NarrowElements::none || has_narrow) return {};
+  return failure(ErrorCode::unsupported, "tensor_map.narrow", "none: elements of 4 and 6 bits need sm_100",
+                 fmt::format("elements of {} bits on {}", spec.narrow == NarrowElements::bits6_padded ? 6 : 4, device));
+}
+
 std::uint64_t extent_bytes(const TensorMapSpec& spec) {
-  std::uint64_t bytes = spec.extent[0] * static_cast<std::uint64_t>(bytes_of(spec.element));
+  std::uint64_t bytes = inner_bytes(spec, spec.extent[0]);
   for (int i = 1; i < spec.rank; ++i) bytes += (spec.extent[i] - 1) * spec.stride_bytes[i];
   return bytes;
 }
@@ -52,7 +92,12 @@ Result<void> check_limits(const TensorMapSpec& spec) {
   if (base % kAlignment != 0) return invalid("base", "an address that is a multiple of 16", fmt::format("{:#x}", base));
   for (int i = 0; i < spec.rank; ++i) WW_CHECK(check_dimension(spec, i));
 
-  const std::uint64_t inner = std::uint64_t{spec.box[0]} * static_cast<std::uint64_t>(bytes_of(spec.element));
+  if (is_padded(spec)) return check_padded(spec);
+  if (spec.narrow == NarrowElements::bits4 && spec.extent[0] % 2 != 0)
+    return invalid("extent[0]", "an even number of 4-bit elements", spec.extent[0]);
+  if (spec.narrow == NarrowElements::bits4 && spec.box[0] % 2 != 0)
+    return invalid("box[0]", "an even number of 4-bit elements", spec.box[0]);
+  const std::uint64_t inner = inner_bytes(spec, spec.box[0]);
   if (inner % kAlignment != 0) return invalid("box[0]", "a multiple of 16 bytes", fmt::format("{} bytes", inner));
   const auto span = static_cast<std::uint64_t>(span_bytes(spec.swizzle));
   if (span != 0 && inner > span)

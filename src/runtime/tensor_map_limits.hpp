@@ -4,12 +4,18 @@
 // The backend encodes.
 #pragma once
 
+#include <string_view>
+
 #include "runtime/backend.hpp"
 
 namespace ww::runtime {
 
 /// Checks a spec. Errors: invalid, argument "tensor_map.<field>".
 Result<void> check_limits(const TensorMapSpec& spec);
+
+/// Checks that a device takes the spec's elements: narrow ones exist from sm_100 on. `device` is for the message.
+/// Errors: unsupported, argument "tensor_map.narrow".
+Result<void> check_narrow(const TensorMapSpec& spec, bool has_narrow, std::string_view device);
 
 /// Returns the bytes after which the shared-memory pattern of a swizzle repeats, which is its widest inner box; 0 for
 /// none.

@@ -125,5 +125,17 @@ TEST_F(EmuBackend, EncodeChecksTheLimits) {
   EXPECT_FALSE(backend_.encode(spec));
 }
 
+TEST_F(EmuBackend, HopperHasNoNarrowElements) {
+  alignas(32) static char memory[4096];
+  const auto map = backend_.encode({.base = memory,
+                                    .rank = 2,
+                                    .extent = {256, 8},
+                                    .stride_bytes = {0, 128},
+                                    .box = {128, 8},
+                                    .narrow = NarrowElements::bits4_padded});
+  ASSERT_FALSE(map);
+  EXPECT_EQ(map.error().argument, "tensor_map.narrow");
+}
+
 }  // namespace
 }  // namespace ww::runtime

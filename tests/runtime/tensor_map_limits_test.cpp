@@ -9,7 +9,7 @@
 namespace ww::runtime {
 namespace {
 
-alignas(16) char memory[64];
+alignas(32) char memory[64];
 
 TensorMapSpec good() {
   return {.base = memory,
@@ -82,11 +82,45 @@ TEST(TensorMapLimits, TheBoxFitsTheSwizzle) {
   expect_refused("box[0]", [](auto& s) { s.element = DType::bf16, s.box[0] = 128; });
 }
 
+TEST(TensorMapLimits, NarrowElements) {
+  const auto packed = [](auto& s) { s.narrow = NarrowElements::bits4, s.box[0] = 256; };
+  expect_taken(packed);
+  expect_refused("extent[0]", [&](auto& s) { packed(s), s.extent[0] = 4095; });
+  expect_refused("box[0]", [&](auto& s) { packed(s), s.box[0] = 248; });
+  expect_refused("box[0]", [&](auto& s) { packed(s), s.box[0] = 65; });
+  expect_refused("box[0]", [&](auto& s) { packed(s), s.swizzle = SmemSwizzle::b64; });
+  for (const NarrowElements narrow : {NarrowElements::bits4_padded, NarrowElements::bits6_padded}) {
+    const auto padded = [&](auto& s) { s.narrow = narrow; };
+    expect_taken(padded);
+    expect_taken([&](auto& s) { padded(s), s.swizzle = SmemSwizzle::none; });
+    expect_refused("swizzle", [&](auto& s) { padded(s), s.swizzle = SmemSwizzle::b64; });
+    expect_refused("base", [&](auto& s) { padded(s), s.base = memory + 16; });
+    expect_refused("extent[0]", [&](auto& s) { padded(s), s.extent[0] = 4096 + 64; });
+    expect_refused("stride_bytes[1]", [&](auto& s) { padded(s), s.stride_bytes[1] = 4112; });
+    expect_refused("box[0]", [&](auto& s) { padded(s), s.box[0] = 64; });
+  }
+}
+
+TEST(TensorMapLimits, NarrowElementsNeedADeviceThatHasThem) {
+  TensorMapSpec spec = good();
+  EXPECT_TRUE(check_narrow(spec, false, "emu:sm90"));
+  spec.narrow = NarrowElements::bits6_padded;
+  EXPECT_TRUE(check_narrow(spec, true, "emu:sm100"));
+  const Result<void> refused = check_narrow(spec, false, "emu:sm90");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
+  EXPECT_NE(refused.error().message.find("elements of 6 bits on emu:sm90"), std::string::npos);
+}
+
 TEST(TensorMapLimits, ExtentBytesReachPastTheLastElement) {
   TensorMapSpec spec = good();
   EXPECT_EQ(extent_bytes(spec), 2ull * (1 << 21) + 511 * 4096 + 4096);
   spec.rank = 1, spec.element = DType::f32, spec.extent[0] = 5;
   EXPECT_EQ(extent_bytes(spec), 20u);
+  spec.extent[0] = 256, spec.narrow = NarrowElements::bits4;
+  EXPECT_EQ(extent_bytes(spec), 128u);
+  spec.narrow = NarrowElements::bits6_padded;
+  EXPECT_EQ(extent_bytes(spec), 192u);
 }
 
 }  // namespace

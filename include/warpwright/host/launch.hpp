@@ -20,6 +20,14 @@ enum class SmemSwizzle {
   b128,  // rows of up to 128 bytes
 };
 
+/// Elements of 4 and 6 bits, 16 of which form a unit in memory. Only devices of sm_100 and later take them.
+enum class NarrowElements {
+  none,          // elements of whole bytes: TensorMapSpec::element
+  bits4,         // 8 bytes in global and in shared memory (CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B)
+  bits4_padded,  // 8 bytes, followed by 8 undefined ones in shared memory (16U4_ALIGN16B); loads only
+  bits6_padded,  // 12 bytes, followed by 4 undefined ones in shared memory (16U6_ALIGN16B); loads only
+};
+
 /// A tiled tensor map: extents and boxes in elements, innermost dimension first.
 struct TensorMapSpec {
   const void* base = nullptr;  // 16-byte aligned
@@ -29,6 +37,10 @@ struct TensorMapSpec {
   std::uint64_t stride_bytes[5] = {};  // of dimensions 1..rank-1, multiples of 16; [0] is ignored
   std::uint32_t box[5] = {};           // 1..256; box[0] * element size a multiple of 16 and within the swizzle's span
   SmemSwizzle swizzle = SmemSwizzle::b128;
+  // With another value than `none`, `element` is ignored. bits4: extent[0] is even, box[0] a multiple of 32. The padded
+  // ones: `base` and strides are multiples of 32 bytes, extent[0] and the innermost coordinate of a copy multiples of
+  // 128, box[0] is 128, the swizzle none or b128; an mbarrier counts the bytes of global memory.
+  NarrowElements narrow = NarrowElements::none;
 
   /// Describes a row-major matrix (rows, columns) at `base` whose rows are `stride` elements apart. One copy moves
   /// `box_rows` rows of `box_columns` elements.

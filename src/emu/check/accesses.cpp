@@ -324,6 +324,15 @@ u32 Checker::store_async(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarri
   return counted_write(thread, cta, offset, bytes, mbarrier, Access::store_async, site);
 }
 
+u32 Checker::launch_answer(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& mbarrier, arch::Site site) {
+  traffic_.copy(Access::launch_answer, site, bytes, 0, 0);
+  // PTX asks for the readers' fence by name, so that no option switches this off.
+  const StrictRules chosen = std::exchange(strict_, strict_ | kReadBeforeAsyncWrite);
+  const u32 access = counted_write(thread, cta, offset, bytes, mbarrier, Access::launch_answer, site);
+  strict_ = chosen;
+  return access;
+}
+
 void Checker::tma_row_read(Thread& thread, u64 address, u32 bytes, const LoadSource& source, bool unwritten) {
   Actor actor = actor_of(thread, source.first, false, false);
   touch_global(address, bytes, actor, unwritten);

@@ -8,7 +8,7 @@ namespace ww::emu {
 namespace {
 
 bool counted(const AccessRecord& access) {
-  return access.kind == Access::tma_load || access.kind == Access::store_async;
+  return access.kind == Access::tma_load || access.kind == Access::store_async || access.kind == Access::launch_answer;
 }
 bool of_engine(const AccessRecord& access) { return access.kind >= Access::of_machines; }
 

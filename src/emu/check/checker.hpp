@@ -93,6 +93,8 @@ class Checker {
   /// Notes one destination of a load. The result belongs to the operation.
   u32 tma_load(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& barrier, LoadSource& source, arch::Site site);
   u32 store_async(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& barrier, arch::Site site);
+  /// Notes one destination of an answer of cluster launch control. The result belongs to the operation.
+  u32 launch_answer(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& barrier, arch::Site site);
   /// Notes a row that a load reads, after all its destinations were noted. `unwritten` as MemoryRange::unwritten.
   void tma_row_read(Thread& thread, u64 address, u32 bytes, const LoadSource& source, bool unwritten);
   void tma_row_written(Thread& thread, u64 address, u32 bytes, arch::Site site);

@@ -39,6 +39,7 @@ const char* name_of(Access kind) {
     case Access::registers: return "registers";
     case Access::barrier_wait: return "wait";
     case Access::exit: return "exit";
+    case Access::launch_answer: return "clusterlaunchcontrol.try_cancel (write of the answer)";
     case Access::of_machines: break;
   }
   return "";
@@ -85,7 +86,9 @@ Rule rule_of(const AccessRecord& old, bool old_write, const AccessRecord& mine, 
   if (old.kind == Access::mbarrier || mine.kind == Access::mbarrier) return Rule::data_race;
   if (write && old.kind == Access::tensor_map_use) return Rule::stale_descriptor;
   if (write && old.kind == Access::tma_store_source) return Rule::unfinished_store;
-  const auto counted = [](Access kind) { return kind == Access::tma_load || kind == Access::store_async; };
+  const auto counted = [](Access kind) {
+    return kind == Access::tma_load || kind == Access::store_async || kind == Access::launch_answer;
+  };
   if (counted(mine.kind) && (!old_write || counted(old.kind))) return Rule::stage_reuse;
   return Rule::data_race;
 }
@@ -166,7 +169,7 @@ std::string Checker::strict_rule_of(Order order, const AccessRecord& old, bool o
   const bool fenced = actor.issuer && actor.issuer->at_proxy_fence && old.slot != actor.self &&
                       actor.issuer->at_proxy_fence->executed().at(old.slot) >= old.epoch;
   if (fenced) return named(kReaderSideFence);
-  return old_write ? "" : named(kReadBeforeAsyncWrite);
+  return old_write || actor.kind == Access::launch_answer ? "" : named(kReadBeforeAsyncWrite);
 }
 
 void Checker::conflict(Order order, const AccessRecord& old, bool old_write, const Actor& actor, u32 cta, u64 begin,

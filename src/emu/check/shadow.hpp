@@ -40,6 +40,7 @@ enum class Access : u8 {
   registers,
   barrier_wait,
   exit,
+  launch_answer,
   of_machines = 128,  // from here on, those of the machines' own engines (MachineModel::accesses)
 };
 
