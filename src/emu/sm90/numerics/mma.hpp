@@ -11,15 +11,10 @@
 // Not here: the location of operands (swizzle, descriptors), when they are read, and the ownership of accumulators.
 #pragma once
 
+#include "emu/numerics/target.hpp"
 #include "warpwright/core/dtype.hpp"
 
 namespace ww::emu {
-
-/// `exact` is the hardware's fused sum; `fp32_chain` is d = fma(a[k], b[k], d) in FP32 for k = 0, 1, ...
-enum class MmaMath { exact, fp32_chain };
-
-/// The instruction set that executes the arithmetic. It changes the time, never a bit.
-enum class MmaTarget { portable, avx2, avx512 };
 
 /// The types of A and B: one type for both, or two FP8 types.
 struct MmaTypes {
@@ -43,9 +38,5 @@ void mma_m64(MmaTypes types, int n, const u8* a, const u8* b, float* d, bool acc
 /// Does the same on a given target, for tests and measurements; the target must be supported.
 void mma_m64_on(MmaTarget target, MmaTypes types, int n, const u8* a, const u8* b, float* d, bool accumulate,
                 int scale_a, int scale_b, MmaMath math);
-
-/// Returns the widest target that this CPU supports, and whether it supports a given one.
-MmaTarget mma_best_target();
-bool mma_supports(MmaTarget target);
 
 }  // namespace ww::emu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plain alternative to the tensor core's sum: d = fma(a[k], b[k], d) in FP32, k ascending, one rounding a step.
-// It is one defined order, so every target gives the same bits. A NaN result is 0x7FFFFFFF; everything else follows
-// IEEE.
+// The FP32 chain of mma.hpp. It is one defined order, so every target gives the same bits. A NaN result is 0x7FFFFFFF;
+// everything else follows IEEE.
+#include "emu/numerics/fma_chain.hpp"
 #include "emu/sm90/numerics/mma_term.hpp"
 #include "warpwright/arch/common/convert.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 #define WW_ALWAYS_INLINE __attribute__((always_inline)) inline
 
-constexpr int kColumns = 8;
+constexpr int kColumns = kChainColumns;
 constexpr int kMaxK = 32;
 
 WW_ALWAYS_INLINE float widen(DType type, const u8* row, int k, bool flip) {
@@ -41,11 +41,7 @@ WW_ALWAYS_INLINE void chain(const MmaCall& call) {
       float* d = call.d + row * call.n + first;
       float sum[kColumns] = {};
       if (call.accumulate) __builtin_memcpy(sum, d, sizeof sum);
-      for (int k = 0; k < depth; ++k) {
-#pragma GCC unroll 8
-        for (int column = 0; column < kColumns; ++column)
-          sum[column] = __builtin_fmaf(a[row][k], b[k][column], sum[column]);
-      }
+      chain_row(a[row], b, depth, sum);
       for (int column = 0; column < kColumns; ++column)
         d[column] = sum[column] == sum[column] ? sum[column] : arch::float_of(kNan);
     }

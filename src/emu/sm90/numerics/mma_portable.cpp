@@ -47,7 +47,7 @@ template <DType kType> WW_ALWAYS_INLINE MmaTerm read_term(const u8* row, int k, 
   facts.zero |= static_cast<u32>(magnitude == 0) << k;
   facts.infinite |= static_cast<u32>(Format::kHasInfinity && magnitude == kTopField) << k;
   facts.nan |= static_cast<u32>(Format::kHasInfinity ? magnitude > kTopField : magnitude == kMagnitude) << k;
-  return decode_term<Format::kFraction, Format::kBias>(magnitude, negative);
+  return decode_term(magnitude, negative, Format::kFraction, Format::kBias);
 }
 
 template <DType kType> WW_ALWAYS_INLINE void pack_a(const MmaCall& call, PackedA& a) {
