@@ -4,6 +4,7 @@
 // element then depends on a libm call whose last bit differs between machines.
 #include "reference/operands.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <vector>
@@ -59,14 +60,37 @@ double normal_quantile(double p) {
   return q < 0 ? -value : value;
 }
 
-/// Bits of `type` for the middle of each of 2^16 equally likely intervals.
-template <class Bits> std::vector<Bits> quantile_table(DType type) {
-  std::vector<Bits> table(1 << 16);
-  for (int i = 0; i < 1 << 16; ++i) {
-    const double value = normal_quantile((i + 0.5) / (1 << 16));
-    if constexpr (sizeof(Bits) == 4) table[i] = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-    else table[i] = static_cast<Bits>(encode(type, value));
+constexpr int kQuantiles = 1 << 16;
+
+/// Returns the bits of `type` for the middle of interval `i` of kQuantiles equally likely ones.
+template <class Bits> Bits quantile(DType type, int i) {
+  const double value = normal_quantile((i + 0.5) / kQuantiles);
+  if constexpr (sizeof(Bits) == 4) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  else return static_cast<Bits>(encode(type, value));
+}
+
+/// Fills in what lies between two quantiles that are known. Quantiles do not fall, so that between two equal ones all
+/// are equal; of a type of one byte, few are ever computed.
+template <class Bits> void fill_between(std::vector<Bits>& table, DType type, int first, int last) {
+  if (last - first < 2) return;
+  if (table[first] == table[last]) {
+    std::fill(table.begin() + first + 1, table.begin() + last, table[first]);
+    return;
   }
+  const int middle = (first + last) / 2;
+  table[middle] = quantile<Bits>(type, middle);
+  fill_between(table, type, first, middle);
+  fill_between(table, type, middle, last);
+}
+
+/// Returns the bits of all quantiles. Those below the median are the others' with the sign.
+template <class Bits> std::vector<Bits> quantile_table(DType type) {
+  std::vector<Bits> table(kQuantiles);
+  constexpr int kMedian = kQuantiles / 2;
+  constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
+  for (const int i : {kMedian, kQuantiles - 1}) table[i] = quantile<Bits>(type, i);
+  fill_between(table, type, kMedian, kQuantiles - 1);
+  for (int i = 0; i < kMedian; ++i) table[i] = static_cast<Bits>(table[kQuantiles - 1 - i] | kSign);
   return table;
 }
 
@@ -79,11 +103,12 @@ template <class Bits> void fill_with_table(Matrix& matrix, std::uint64_t seed, O
       const std::uint64_t key = row_key(seed, which, row);
       std::byte* out = matrix.row(row);
       for (std::int64_t column = 0; column < matrix.cols(); column += 4) {
-        std::uint64_t bits = draw(key, column / 4);
-        const std::int64_t count = std::min<std::int64_t>(4, matrix.cols() - column);
-        for (std::int64_t i = 0; i < count; ++i, bits >>= 16)
-          std::memcpy(out + (column + i) * static_cast<std::int64_t>(sizeof(Bits)), &table[bits & 0xffff],
-                      sizeof(Bits));
+        const std::uint64_t bits = draw(key, column / 4);
+        const Bits four[] = {table[bits & 0xffff], table[bits >> 16 & 0xffff], table[bits >> 32 & 0xffff],
+                             table[bits >> 48]};
+        std::byte* const to = out + column * static_cast<std::int64_t>(sizeof(Bits));
+        if (matrix.cols() - column >= 4) std::memcpy(to, four, sizeof four);
+        else std::memcpy(to, four, static_cast<std::size_t>(matrix.cols() - column) * sizeof(Bits));
       }
     }
   });

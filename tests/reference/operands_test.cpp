@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "reference/element.hpp"
 
@@ -69,6 +70,21 @@ TEST(Operands, SomeValuesNeverChange) {
   const std::uint8_t expected[2][4] = {{188, 68, 171, 52}, {18, 57, 184, 65}};
   for (int r = 0; r < 2; ++r)
     for (int c = 0; c < 4; ++c) EXPECT_EQ(static_cast<int>(a.row(r)[c]), expected[r][c]) << r << ", " << c;
+}
+
+/// Recorded results are of these operands, so that no way of computing them faster may change a bit.
+TEST(Operands, NoElementOfAnyTypeChanges) {
+  const std::pair<DType, std::uint64_t> expected[] = {{e4m3, 0x60802cf888ca28de}, {e5m2, 0xb747c35c4901e1fd},
+                                                      {bf16, 0x38812ad2a19ae416}, {f16, 0x719862c7bef672e4},
+                                                      {f32, 0x6e513a1774d43804},  {tf32, 0x6e513a1774d43804}};
+  for (const auto& [type, hash] : expected) {
+    const Matrix m = normal(type, 300, 1003, 1003, 5, Operand::b);
+    std::uint64_t fnv = 0xcbf29ce484222325;
+    for (std::int64_t r = 0; r < m.rows(); ++r)
+      for (std::int64_t i = 0; i < m.cols() * bytes_of(type); ++i)
+        fnv = (fnv ^ static_cast<std::uint8_t>(m.row(r)[i])) * 0x100000001b3;
+    EXPECT_EQ(fnv, hash) << name_of(type);
+  }
 }
 
 TEST(Operands, AreStandardNormal) {
