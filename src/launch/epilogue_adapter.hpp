@@ -14,16 +14,28 @@
 
 namespace ww::adapters {
 
-/// Memory ranges of one launch, without allocation. It is not copyable, because ranges past `count` have no value.
-struct MemoryRanges {
+/// Memory ranges of one launch, without allocation unless a tree names dozens of operands. It is not copyable, because
+/// ranges past size() have no value.
+class MemoryRanges {
+ public:
   MemoryRanges() = default;
   MemoryRanges(const MemoryRanges&) = delete;
   MemoryRanges& operator=(const MemoryRanges&) = delete;
 
-  std::array<runtime::MemoryRange, 40> range;
-  std::size_t count = 0;
-  void add(const runtime::MemoryRange& r) { range[count++] = r; }
-  operator std::span<const runtime::MemoryRange>() const { return {range.data(), count}; }
+  void add(const runtime::MemoryRange& range) {
+    if (size_ == few_.size()) many_.assign(few_.begin(), few_.end());
+    if (size_ < few_.size()) few_[size_] = range;
+    else many_.push_back(range);
+    ++size_;
+  }
+  std::size_t size() const { return size_; }
+  runtime::MemoryRange& operator[](std::size_t i) { return many_.empty() ? few_[i] : many_[i]; }
+  operator std::span<const runtime::MemoryRange>() const { return {many_.empty() ? few_.data() : many_.data(), size_}; }
+
+ private:
+  std::array<runtime::MemoryRange, 40> few_;
+  std::vector<runtime::MemoryRange> many_;  // all of them, once they are more
+  std::size_t size_ = 0;
 };
 
 /// Floats and counters that the reductions of a tree keep between the tiles of one matrix.

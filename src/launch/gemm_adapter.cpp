@@ -222,7 +222,7 @@ OperandSpans GemmAdapter::spans() const {
   const GemmProblem& g = product_;
   MemoryRanges memory;
   add_memory({}, memory);
-  const auto bytes = [&](std::size_t i) { return memory.range[i].bytes; };
+  const auto bytes = [&](std::size_t i) { return memory[i].bytes; };
   const auto operand = [&](std::size_t i, DType type, Major major, std::int64_t rows, std::int64_t ld,
                            std::int64_t batch) {
     return OperandSpan::matrix(bytes(i), major == Major::k ? g.k : rows, ld, g.batch > 1 ? batch : 0, bytes_of(type));
@@ -306,7 +306,7 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
     if (k_groups_) add_groups(*k_groups_, groups, memory);
   }
   const bool in_place = pointers_ ? given.c_pointers == given.d_pointers : given.epilogue.c == given.d;
-  if (!pointers_ && memory.count != 0) memory.range[2].unwritten = !in_place;  // D
+  if (!pointers_ && memory.size() != 0) memory[2].unwritten = !in_place;  // D
   auto* const epilogue_space = static_cast<std::byte*>(operands.workspace) + epilogue_offset_;
   WW_CHECK(epilogue_.bind(given.epilogue, in_place, epilogue_space, params.gemm.epilogue, memory));
   WW_CHECK(check_apart(operands, spans_, config::swaps(config_)));
@@ -328,7 +328,8 @@ Result<void> GemmAdapter::run(const GemmOperands& given, Stream stream, const KG
   WW_CHECK(pointers_->launch(device_, given, params.gemm.a, params.gemm.b, params.gemm.d, maps, stream));
   std::vector<MemoryRange> everywhere;
   if (device_.info().emulated) {
-    everywhere.assign(memory.range.begin(), memory.range.begin() + memory.count);
+    const std::span<const MemoryRange> ranges = memory;
+    everywhere.assign(ranges.begin(), ranges.end());
     pointers_->add_memory(given, maps, everywhere);
   }
   launch.memory = everywhere;

@@ -154,7 +154,7 @@ OperandSpans GroupedAdapter::spans() const {
   const GroupedProblem& g = problem_;
   MemoryRanges memory;
   add_product_memory(g, {}, workspace_bytes(), memory);
-  const auto bytes = [&](std::size_t i) { return memory.range[i].bytes; };
+  const auto bytes = [&](std::size_t i) { return memory[i].bytes; };
   OperandSpans spans;
   spans.a = OperandSpan::matrix(bytes(0), g.k, g.lda, 0, bytes_of(g.a));
   spans.b.bytes = bytes(1);
@@ -320,7 +320,7 @@ Result<void> GroupedAdapter::run(const GroupedOperands& operands, Stream stream)
     WW_CHECK(check_product(operands));
     if (device_.info().emulated) {
       add_product_memory(problem_, operands, workspace_bytes(), memory);
-      memory.range[2].unwritten = operands.epilogue.c != operands.d;  // D
+      memory[2].unwritten = operands.epilogue.c != operands.d;  // D
     }
     WW_CHECK(epilogue_.bind(operands.epilogue, operands.epilogue.c == operands.d, nullptr, epilogue, memory));
     WW_CHECK(check_apart(operands, spans_));

@@ -3,11 +3,15 @@
 // touched; and the choice of a config, by shape.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "config/config_text.hpp"
+#include "launch/epilogue_adapter.hpp"
 #include "launch/grouped_adapter.hpp"
 #include "ops/grouped_validation.hpp"
 #include "select/grouped_configs.hpp"
@@ -301,6 +305,23 @@ GemmConfig chosen(std::int64_t groups, std::int64_t rows, GroupEncoding encoding
   GroupedProblem p = good();
   p.groups = groups, p.rows = rows, p.encoding = encoding, p.scale = scale;
   return select::choose_grouped(*ops::validate(p), requested, 132);
+}
+
+TEST(MemoryRanges, HoldsAnyNumber) {
+  std::vector<std::byte> places(100);
+  for (const std::size_t count : {0u, 1u, 39u, 40u, 41u, 100u}) {
+    adapters::MemoryRanges memory;
+    for (std::size_t i = 0; i < count; ++i) memory.add({"operand", &places[i], i + 1, true});
+    if (count > 2) memory[2].unwritten = true;
+    const std::span<const runtime::MemoryRange> ranges = memory;
+    ASSERT_EQ(ranges.size(), count);
+    ASSERT_EQ(memory.size(), count);
+    for (std::size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(ranges[i].base, &places[i]);
+      EXPECT_EQ(ranges[i].bytes, i + 1);
+      EXPECT_EQ(ranges[i].unwritten, i == 2);
+    }
+  }
 }
 
 TEST(GroupedChoice, FollowsTheAverageRowsOfAGroup) {
