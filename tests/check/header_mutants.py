@@ -21,8 +21,12 @@ from kernel_families import FAMILIES
 
 MUTANTS = [  # name, header, old, new, rules
     ("no empty wait", "pipeline/tma_pipeline.hpp",
-     "    arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);\n    const Stage stage",
-     "    const Stage stage", "stage-reuse arrival-underflow data-race"),
+     "    if (!token.done) arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);\n", "",
+     "stage-reuse arrival-underflow data-race"),
+    ("no empty wait of storing warps", "pipeline/tma_pipeline.hpp",
+     "  WW_DEVICE Stage storer_acquire() {\n"
+     "    arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);\n", "  WW_DEVICE Stage storer_acquire() {\n",
+     "stage-reuse arrival-underflow data-race"),
     ("no full wait", "pipeline/stage_ring.hpp",
      "    if (!token.done) arch::mbarrier::wait(stage.full, state_.parity);\n", "",
      "data-race uninitialised-read stage-reuse"),
