@@ -95,20 +95,22 @@ template <class Bits> std::vector<Bits> quantile_table(DType type) {
 }
 
 template <class Bits> void fill_with_table(Matrix& matrix, std::uint64_t seed, Operand which) {
-  const std::vector<Bits> table = quantile_table<Bits>(matrix.type());
+  const std::vector<Bits> quantiles = quantile_table<Bits>(matrix.type());
+  const Bits* const table = quantiles.data();
   constexpr std::int64_t kRowsAtOnce = 16;
   parallel_for((matrix.rows() + kRowsAtOnce - 1) / kRowsAtOnce, [&](std::int64_t group) {
     const std::int64_t last = std::min(matrix.rows(), (group + 1) * kRowsAtOnce);
     for (std::int64_t row = group * kRowsAtOnce; row < last; ++row) {
       const std::uint64_t key = row_key(seed, which, row);
-      std::byte* out = matrix.row(row);
-      for (std::int64_t column = 0; column < matrix.cols(); column += 4) {
+      std::byte* const out = matrix.row(row);
+      const std::int64_t columns = matrix.cols();
+      for (std::int64_t column = 0; column < columns; column += 4) {
         const std::uint64_t bits = draw(key, column / 4);
         const Bits four[] = {table[bits & 0xffff], table[bits >> 16 & 0xffff], table[bits >> 32 & 0xffff],
                              table[bits >> 48]};
         std::byte* const to = out + column * static_cast<std::int64_t>(sizeof(Bits));
-        if (matrix.cols() - column >= 4) std::memcpy(to, four, sizeof four);
-        else std::memcpy(to, four, static_cast<std::size_t>(matrix.cols() - column) * sizeof(Bits));
+        if (columns - column >= 4) std::memcpy(to, four, sizeof four);
+        else std::memcpy(to, four, static_cast<std::size_t>(columns - column) * sizeof(Bits));
       }
     }
   });

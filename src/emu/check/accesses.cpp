@@ -37,7 +37,7 @@ u32 Checker::thread_access(Thread& thread, Access kind, arch::Ordering ordering,
   self.last_epoch = self.epoch;
   self.last_site = site;
   self.last_ordering = ordering;
-  AccessRecord& record = accesses_.emplace_back();
+  AccessRecord record;
   record.slot = record.thread = thread.check_slot;
   record.epoch = self.epoch;
   record.kind = kind;
@@ -45,17 +45,23 @@ u32 Checker::thread_access(Thread& thread, Access kind, arch::Ordering ordering,
   record.scope = ordering.scope;
   record.site = site;
   record.from = thread.call;
-  return self.last_access = static_cast<u32>(accesses_.size() - 1);
+  return self.last_access = accesses_.add(outlives_cluster(kind) ? lasting_ : clusters_[self.cluster].accesses, record);
 }
 
 Checker::Actor Checker::actor_of(Thread& thread, u32 access, bool write, bool generic) {
   ThreadState& self = state(thread);
   Actor actor;
-  const AccessRecord& record = accesses_[access];
   actor.access = access;
-  actor.slot = record.slot;
-  actor.kind = record.kind;
-  actor.ordering = {record.order, record.scope};
+  if (access == self.last_access) {  // its key is here, and the record may have left the caches
+    actor.slot = thread.check_slot;
+    actor.kind = self.last_kind;
+    actor.ordering = self.last_ordering;
+  } else {
+    const AccessRecord& record = accesses_[access];
+    actor.slot = record.slot;
+    actor.kind = record.kind;
+    actor.ordering = {record.order, record.scope};
+  }
   actor.self = thread.check_slot;
   actor.issuer = &self;
   actor.self_epoch = self.epoch;
@@ -145,6 +151,27 @@ bool Checker::covers(const Actor& actor, const AccessRecord& old) const {
   return ctas_of_slots_[old.slot] == actor.cta && old.scope >= actor.ordering.scope;
 }
 
+/// Returns whether an access of `actor`'s stands for `old`, a read: it is one more of the same by the same agent.
+[[gnu::always_inline]] inline bool Checker::is_repeated(const AccessRecord& old, const Actor& actor) const {
+  return old.slot == actor.slot && old.kind == actor.kind && old.order == actor.ordering.order &&
+         old.scope == actor.ordering.scope &&
+         accesses_[actor.access].or_known == ~0u;  // known by other barriers, it may be known earlier
+}
+
+/// As judge() for a weak read after another read, which cannot conflict. Hundreds of threads read one granule of scales.
+[[gnu::always_inline]] inline u16 Checker::judge_reads(ShadowEntry entry, u16 bytes, bool crowded,
+                                                       const Actor& actor) const {
+  const AccessRecord& old = accesses_[entry.access];
+  bool gone = is_repeated(old, actor);
+  if (crowded && !gone) {
+    Order verdict = order_inline(old, false, actor);
+    if (verdict == Order::unordered && old.or_known != ~0u) [[unlikely]]
+      verdict = order_of_any(entry.access, false, actor);
+    gone = verdict == Order::ordered;
+  }
+  return gone ? static_cast<u16>(entry.bytes & ~bytes) : entry.bytes;
+}
+
 /// Returns the bytes of `entry`, which shares `common` with an access to `bytes`, that still count after it.
 u16 Checker::judge(ShadowEntry entry, u16 common, u16 bytes, bool crowded, Actor& actor, u32 cta, u64 address) {
   const AccessRecord& old = accesses_[entry.access];
@@ -167,9 +194,7 @@ u16 Checker::judge(ShadowEntry entry, u16 common, u16 bytes, bool crowded, Actor
       actor.found = true;
     }
   }
-  const bool again = !entry.write && old.slot == actor.slot && old.kind == actor.kind &&
-                     old.order == actor.ordering.order && old.scope == actor.ordering.scope &&
-                     accesses_[actor.access].or_known == ~0u;  // known by other barriers, it may be known earlier
+  const bool again = !entry.write && is_repeated(old, actor);
   const bool replaced = actor.write && !strong(actor) && old.kind != Access::mbarrier;
   if (old.strong()) [[unlikely]]
     actor.met_strong = actor.met_strong || (replaced && entry.write);
@@ -183,13 +208,15 @@ void Checker::touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& acto
   actor.found = false;
   u32 kept = 0;
   u16 written = 0;
+  const bool reads_weakly = !actor.write && !strong(actor);
   // judge() is separate, because most entries are of other bytes where each lane of a warp reads its own.
   for (u32 i = 0; i < count; ++i) {
     ShadowEntry entry = entries[i];
     const u16 common = entry.bytes & bytes;
     if (common != 0) {
       written = static_cast<u16>(written | (entry.write ? common : 0));
-      entry.bytes = judge(entry, common, bytes, count > 8, actor, cta, address);
+      entry.bytes = reads_weakly && !entry.write ? judge_reads(entry, bytes, count > 8, actor)
+                                                 : judge(entry, common, bytes, count > 8, actor, cta, address);
       if (entry.bytes == 0) continue;
     }
     entries[kept++] = entry;
@@ -348,10 +375,10 @@ void Checker::tma_row_written(Thread& thread, u64 address, u32 bytes, arch::Site
   record.generic = false;
   record.site = site;
   record.from = thread.call;
-  const AccessRecord* last = accesses_.empty() ? nullptr : &accesses_.back();
+  const AccessRecord* last = lasting_.blocks.empty() ? nullptr : &accesses_[lasting_.next - 1];
   const bool same = last && last->kind == record.kind && last->slot == record.slot && last->epoch == record.epoch &&
-                    last->site.line == site.line && last->site.file == site.file;
-  Actor actor = actor_of(thread, same ? static_cast<u32>(accesses_.size() - 1) : new_access(record), true, false);
+                    last->site.line == site.line && last->site.file == site.file && last->from == record.from;
+  Actor actor = actor_of(thread, same ? lasting_.next - 1 : new_access(record), true, false);
   touch_global(address, bytes, actor);
 }
 

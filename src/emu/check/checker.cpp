@@ -52,6 +52,7 @@ void Checker::reset() {
   for (auto& cta : ctas_) cta->exits = {};
   barriers_.clear();
   accesses_.clear();
+  lasting_ = {};
   arrivals_.clear();
   idle_arrivals_.clear();
   locations_.clear();
@@ -118,6 +119,7 @@ void Checker::start_cluster(Cluster& cluster) {
 }
 
 void Checker::end_cluster(Cluster& cluster) {
+  accesses_.forget(clusters_[cluster.check_index].accesses);
   for (const auto& cta : cluster.ctas) {
     CtaState& state = *ctas_[cta->check_index];
     state.foreign.clear();
@@ -251,10 +253,8 @@ void Checker::warp_parted(Thread& thread, u32 which, u32 round) {
 // --- mbarriers ------------------------------------------------------------------------------------
 
 void Checker::mbarrier_initialised(Thread& thread, MBarrier& barrier, arch::Site site) {
-  barrier.check_number = static_cast<u32>(barriers_.size());
-  barriers_.emplace_back();
-  BarrierState& state_of = barriers_.back();
-  state_of.number = barrier.check_number;
+  BarrierState& state_of = barriers_.add();
+  barrier.check_number = state_of.number;
   state_of.slot = late_agents(state(*thread.cta), 1);
   state_of.cta = thread.cta->check_index;
   state_of.offset = barrier.offset;

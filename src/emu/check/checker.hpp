@@ -9,7 +9,6 @@
 // compared with it.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +17,7 @@
 #include <string>
 #include <tuple>
 
+#include "emu/check/access_records.hpp"
 #include "emu/check/clock.hpp"
 #include "emu/check/event_log.hpp"
 #include "emu/check/locations.hpp"
@@ -162,7 +162,7 @@ class Checker {
 
  private:
   u32 counted_write(Thread& thread, Cta& cta, u32 offset, u32 bytes, MBarrier& barrier, Access kind, arch::Site site);
-  struct BarrierState {
+  struct BarrierPlace {
     u32 number = 0, slot = 0, cta = 0, offset = 0, init_thread = 0, init_epoch = 0;
     bool init_fenced = false, bytes_landed = false;
     u32 init_round = 0;  // once it is fenced: the round of the cluster barrier that makes it known, also a relaxed one
@@ -171,7 +171,32 @@ class Checker {
     std::unique_ptr<Rounds> far;
     arch::Site init_site{};
     const void* init_from = nullptr;
+  };
+  struct BarrierState : BarrierPlace {
     EventLog log;
+  };
+  /// The mbarriers of a run, by number. Their memory is kept, because a run has a hundred and they are large.
+  class Barriers {
+   public:
+    BarrierState& operator[](u32 number) { return *all_[number]; }
+    const BarrierState& operator[](u32 number) const { return *all_[number]; }
+    u32 size() const { return size_; }
+    BarrierState& add() {
+      if (size_ == all_.size()) all_.push_back(std::make_unique<BarrierState>());
+      BarrierState& added = *all_[size_];
+      static_cast<BarrierPlace&>(added) = {};
+      added.number = size_++;
+      added.log.clear();
+      return added;
+    }
+    /// Frees the clocks of those that there were.
+    void clear() {
+      while (size_ != 0) static_cast<BarrierPlace&>(*all_[--size_]) = {};
+    }
+
+   private:
+    std::vector<std::unique_ptr<BarrierState>> all_;
+    u32 size_ = 0;
   };
   // Aligned, because it is prefetched line by line while another thread runs.
   struct alignas(64) ThreadState : ThreadClock {
@@ -228,6 +253,7 @@ class Checker {
   };
   struct ClusterState {
     Rounds barrier;
+    AccessRecords::Part accesses;  // those that its end makes irrelevant
   };
   struct Arrival {
     std::optional<ThreadClock> released, wide;  // with its scope; at cluster scope
@@ -285,8 +311,8 @@ class Checker {
   ThreadState& state(const Thread& thread) { return *static_cast<ThreadState*>(thread.check_state); }
   CtaState& state(const Cta& cta) { return *ctas_[cta.check_index]; }
   u32 new_access(const AccessRecord& record) {
-    accesses_.push_back(record);
-    return static_cast<u32>(accesses_.size() - 1);
+    const u32 cluster = ctas_[names_[record.thread].cta]->cluster;
+    return accesses_.add(outlives_cluster(record.kind) ? lasting_ : clusters_[cluster].accesses, record);
   }
   u32 thread_access(Thread& thread, Access kind, arch::Ordering ordering, arch::Site site);
   bool strong(const Actor& actor) const { return actor.ordering.order != arch::MemoryOrder::weak; }
@@ -303,6 +329,8 @@ class Checker {
   Order order_of_any(u32 record, bool old_write, const Actor& actor) const;
   Order order_inline(const AccessRecord& old, bool old_write, const Actor& actor) const;
   void touch(Overflow& overflow, Granule& granule, u16 bytes, Actor& actor, u32 cta, u64 address);
+  bool is_repeated(const AccessRecord& old, const Actor& actor) const;
+  u16 judge_reads(ShadowEntry entry, u16 bytes, bool crowded, const Actor& actor) const;
   u16 judge(ShadowEntry entry, u16 common, u16 bytes, bool crowded, Actor& actor, u32 cta, u64 address);
   /// Accesses all of a granule. Most granules have the state of one of the last few, because a copy or an operand has
   /// few histories; the four operands of a row of a stage are an example.
@@ -391,8 +419,9 @@ class Checker {
   std::vector<u32> ctas_of_slots_;  // separate, so that it stays in caches
   std::vector<std::unique_ptr<CtaState>> ctas_;
   std::vector<ClusterState> clusters_;
-  std::deque<BarrierState> barriers_;
-  std::vector<AccessRecord> accesses_;
+  Barriers barriers_;
+  AccessRecords accesses_;
+  AccessRecords::Part lasting_;  // of global memory
   std::vector<Arrival> arrivals_;
   std::vector<u32> idle_arrivals_;
   Locations locations_;

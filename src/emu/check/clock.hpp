@@ -39,7 +39,7 @@ class Epochs {
     const u32 place = slot - first_;
     return place < values_.size() ? values_[place] : 0;
   }
-  void raise(u32 slot, u32 epoch) {
+  [[gnu::always_inline]] void raise(u32 slot, u32 epoch) {
     if (epoch == 0) return;  // missing components are zero, and most clocks know of few fences
     u32 place = slot - first_;
     if (place >= values_.size()) {

@@ -25,6 +25,7 @@ class EventLog {
     bool is_by(u32 thread) const { return thread - warp < 32 && (lanes >> (thread - warp) & 1) != 0; }
   };
 
+  void clear() { count_ = 0; }
   /// Notes an event of the thread with that slot, which is lane `lane` of its warp.
   void note(What what, i64 amount, u32 thread, u32 lane, u32 phase, arch::Site site, const void* from) {
     const u32 warp = thread - lane, bit = 1u << lane;

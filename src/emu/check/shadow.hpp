@@ -44,8 +44,9 @@ enum class Access : u8 {
   of_machines = 128,  // from here on, those of the machines' own engines (MachineModel::accesses)
 };
 
-/// One access, shared by all the granules it touched.
-struct AccessRecord {
+/// One access, shared by all the granules it touched. Aligned, because records are too many to stay in caches, and each
+/// is then in one line.
+struct alignas(64) AccessRecord {
   u32 slot = 0;        // agent
   u32 epoch = 0;       // ~0 while a copy is in flight
   u32 thread = 0;      // slot of the thread that did or issued it

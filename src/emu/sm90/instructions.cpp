@@ -10,13 +10,16 @@ namespace {
 
 using arch::Site;
 
-WarpgroupEngine& engine_of(Thread& thread, Site site) {
+[[gnu::noinline, gnu::cold]] void refuse(Thread& thread, Site site) {
+  const bool machine_has = thread.machine->context().model.warpgroup_engine == make_warpgroup_engine;
+  thread.machine->fail({&thread, site}, machine_has ? "wgmma by a warp that belongs to no whole warpgroup"
+                                                    : "wgmma on a machine that does not have it");
+}
+
+inline WarpgroupEngine& engine_of(Thread& thread, Site site) {
   Engine* const engine = thread.warpgroup;
-  if (!engine || engine->kind != &WarpgroupEngine::kKind) [[unlikely]] {
-    const bool machine_has = thread.machine->context().model.warpgroup_engine == make_warpgroup_engine;
-    thread.machine->fail({&thread, site}, machine_has ? "wgmma by a warp that belongs to no whole warpgroup"
-                                                      : "wgmma on a machine that does not have it");
-  }
+  if (!engine || engine->kind != &WarpgroupEngine::kKind) [[unlikely]]
+    refuse(thread, site);
   return static_cast<WarpgroupEngine&>(*engine);
 }
 
