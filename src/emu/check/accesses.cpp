@@ -158,7 +158,7 @@ bool Checker::covers(const Actor& actor, const AccessRecord& old) const {
          accesses_[actor.access].or_known == ~0u;  // known by other barriers, it may be known earlier
 }
 
-/// As judge() for a weak read after another read, which cannot conflict. Hundreds of threads read one granule of scales.
+/// As judge() for a weak read after another read, which cannot conflict. Hundreds of threads read a granule of scales.
 [[gnu::always_inline]] inline u16 Checker::judge_reads(ShadowEntry entry, u16 bytes, bool crowded,
                                                        const Actor& actor) const {
   const AccessRecord& old = accesses_[entry.access];

@@ -66,7 +66,6 @@ void Checker::reset() {
   traffic_.clear();
   early_accesses_.clear();
   agents_ = used_ctas_ = used_clusters_ = 0;
-  if (starts_early_) new_agents(1);  // kEarlierKernels
   hooked_ = false;
 }
 
@@ -353,7 +352,7 @@ void Checker::mbarrier_signalled(Cta& cta, MBarrier& mbarrier, u32 arrivals, i64
                          "copied",
                          access.phase, mbarrier.phase));
     barrier.bytes_landed = true;
-    if (access.waited) barrier.rounds.open.add_agent(pool_, kEarlierKernels, 1);
+    if (access.waited) barrier.rounds.open.add_wait(pool_);
     return;
   }
   auto& thread = const_cast<Thread&>(*origin.thread);

@@ -371,7 +371,7 @@ class Checker {
   bool may_be_early(const Thread& thread) {
     if (!starts_early_) return false;
     const ClockRef& known = state(thread).base;
-    return !known || known->s.at(kEarlierKernels) == 0;
+    return !known || !known->waited;
   }
   void early_access(Thread& thread, const char* operation, u64 begin, u64 end, std::string space, arch::Site site);
   void tma_early(Thread& thread, u32 range, bool write, arch::Site site);
@@ -430,7 +430,6 @@ class Checker {
   Overflow global_overflow_;
   static constexpr u32 kTurns = 4;
   Turn turns_[kTurns];  // of the current actor; not a member of it, because most actors touch one granule
-  static constexpr u32 kEarlierKernels = 0;  // their slot, if the launch may start early
   u32 agents_ = 0;
   u32 used_ctas_ = 0, used_clusters_ = 0;
   struct Memory {

@@ -74,6 +74,9 @@ struct Clock {
   u32 references = 0;
   Epochs s, v, g, h;
   bool split = false;  // h differs from s and is kept
+  // A wait for the kernels before happened before, in causality order. It is no agent, because a clock would then be as
+  // long as from that agent to the threads of the newest cluster.
+  bool waited = false;
 
   const Epochs& executed() const { return split ? h : s; }
   Epochs& executed_apart() {
@@ -118,7 +121,7 @@ class ClockPool {
     clock->s.clear();
     clock->v.clear();
     clock->g.clear();
-    clock->split = false;
+    clock->split = clock->waited = false;
     clock->pool = this;
     return ClockRef(clock);
   }
@@ -139,9 +142,18 @@ class ClockPool {
       result->split = true;
       result->h.set_joined(a->executed(), b->executed(), is_a, is_b);
     }
-    if (is_a) result = a;
-    else if (is_b) result = b;
+    result->waited = a->waited || b->waited;
+    if (is_a && result->waited == a->waited) result = a;
+    else if (is_b && result->waited == b->waited) result = b;
     memo = {a, b, 0, 0, result};
+    return result;
+  }
+
+  /// Returns `a` with the knowledge that the kernels before have ended.
+  ClockRef after_wait(const ClockRef& a) {
+    if (a && a->waited) return a;
+    ClockRef result = copy(a);
+    result->waited = true;
     return result;
   }
 
@@ -163,6 +175,7 @@ class ClockPool {
       result->s.set_copy(a->s);
       result->v.set_copy(a->v);
       result->g.set_copy(a->g);
+      result->waited = a->waited;
       result->split = a->split;
       if (a->split) result->h.set_copy(a->h);
     }
@@ -229,6 +242,7 @@ class Gathering {
     if (thread.base && !has_joined(thread.base, false)) {
       clock_->v.join(thread.base->v);
       clock_->g.join(thread.base->g);
+      clock_->waited |= thread.base->waited;
       if (thread.base->split) [[unlikely]]
         clock_->executed_apart().join(thread.base->h);
       else if (clock_->split) clock_->h.join(thread.base->s);
@@ -254,13 +268,21 @@ class Gathering {
     clock_->v.raise(slot, released->visible);
     clock_->g.raise(slot, released->visible_global);
     if (!scoped) return;
-    if (scoped->base) clock_->s.join(scoped->base->s);
+    if (scoped->base) {
+      clock_->s.join(scoped->base->s);
+      clock_->waited |= scoped->base->waited;
+    }
     clock_->s.raise(slot, scoped->epoch);
   }
   void add_agent(ClockPool& pool, u32 slot, u32 epoch) {
     if (!clock_) clock_ = pool.fresh();
     clock_->s.raise(slot, epoch);
     if (clock_->split) clock_->h.raise(slot, epoch);
+  }
+  /// Adds the knowledge that the kernels before have ended.
+  void add_wait(ClockPool& pool) {
+    if (!clock_) clock_ = pool.fresh();
+    clock_->waited = true;
   }
   /// Ends the round and returns its clock.
   ClockRef take() {

@@ -2,8 +2,7 @@
 // Programmatic dependent launch. A launch with that attribute may start while earlier kernels still run. Until a
 // griddepcontrol.wait has returned, what they read and write must be left alone:
 //   a wait of the thread, or of another that (happens before) -> the thread's access to global memory
-// The earlier kernels are an agent of the clocks, whose one epoch every wait makes known. So barriers that order two
-// threads' accesses pass on the wait as well.
+// Clocks tell whether a wait happened before, so that barriers that order two threads' accesses pass it on as well.
 // Without the attribute the launch starts when they have ended, and both operations do nothing. The attribute decides,
 // not whether a kernel calls them: a kernel that lost its only call must be reported, and the first kernel of a chain
 // may call launch_dependents alone.
@@ -21,7 +20,7 @@ void Checker::pdl_waited(Thread& thread, arch::Site site) {
   // Kept, because all threads wait after one barrier with one clock, and should continue with one.
   if (!cta.waited || !(cta.unwaited == self.base)) {
     cta.unwaited = self.base;
-    cta.waited = pool_.raise(self.base, kEarlierKernels, 1);
+    cta.waited = pool_.after_wait(self.base);
   }
   self.base = cta.waited;
   const PdlWait wait{thread.check_slot, site, thread.call};
