@@ -15,6 +15,7 @@ namespace ww::emu {
 
 inline constexpr u32 kGranule = 16;
 
+/// Kinds of accesses. outlives_cluster() names those of global memory.
 enum class Access : u8 {
   load_shared,
   store_shared,
