@@ -116,6 +116,7 @@ template <class Wire> void describe(Wire& wire, CtaWork& w) { wire.all(w.tiles, 
 template <class Wire> void describe(Wire& wire, EmuStats& s) {
   wire(s.seconds), wire(s.ctas), wire(s.fibers), wire(s.switches), wire(s.tma_loads), wire(s.tma_stores);
   wire(s.wgmmas), wire(s.stores_under_wgmma), wire(s.results_under_wgmma), wire(s.dsmem_bytes);
+  wire(s.ummas), wire(s.umma_copies), wire(s.loads_under_umma), wire(s.umma_shared_bytes);
   wire.all(s.work, s.l2_read_bytes, s.l2_write_bytes, s.shared_write_bytes, s.thread_read_bytes, s.thread_write_bytes);
 }
 template <class Wire> void describe(Wire& wire, CheckReport& r) {

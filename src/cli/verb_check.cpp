@@ -41,7 +41,7 @@ Result<void> expect_emulated(const Flag& flag) {
   if (!flag || *flag == "auto") return {};
   if (!flag->starts_with("cuda:")) {
     WW_TRY(const Device named, Device::open(*flag));
-    if (named.info().emulated) return {};
+    if (named.info().emulated && has_gemm_kernels(named.info().arch)) return {};
   }
   return failure(ErrorCode::invalid, "--device",
                  std::string("an emulated device, ") + machine_of(kDefaultArch).emulated_device, quoted(*flag));

@@ -27,6 +27,8 @@ class Engine {
   virtual void start_check(Checker&) {}
   /// Executes an operation of Operation::Kind::engine that the engine has submitted. Called by the machine.
   virtual void execute(Operation& operation) = 0;
+  /// Reports what must have ended when the CTA's last thread exits.
+  virtual void cta_exits(Thread&) {}
   /// Returns whether instructions are issued and not yet executed.
   virtual bool busy() const { return false; }
   /// Returns what a thread in Wait::warpgroup_engine or Wait::cta_engine waits for.

@@ -72,6 +72,10 @@ struct Outcome {
     total.mmas += counters.mmas;
     total.stores_under_mma += counters.stores_under_mma;
     total.results_under_mma += counters.results_under_mma;
+    total.mma_copies += counters.mma_copies;
+    total.mma_shared_bytes.resize(std::max(total.mma_shared_bytes.size(), counters.mma_shared_bytes.size()));
+    for (std::size_t i = 0; i < counters.mma_shared_bytes.size(); ++i)
+      total.mma_shared_bytes[i] += counters.mma_shared_bytes[i];
     total.dsmem_bytes += counters.dsmem_bytes;
     total.work.resize(std::max(total.work.size(), counters.work.size()));
     for (std::size_t i = 0; i < counters.work.size(); ++i) {

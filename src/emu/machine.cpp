@@ -294,6 +294,7 @@ void Machine::thread_ended(Thread& thread) {
   if (cta.live_threads == 0 && cta.unread_stores != 0)
     fail({&thread, thread.site}, "the CTA exits while bulk stores still read its shared memory: wait for them first",
          Rule::unfinished_store);
+  if (cta.live_threads == 0 && cta.engine) cta.engine->cta_exits(thread);
   cluster_thread_ended(thread);
   current_thread = nullptr;
 #if defined(__SANITIZE_ADDRESS__)

@@ -53,7 +53,8 @@ struct RangeBytes {
 
 struct Counters {
   u64 ctas = 0, fibers = 0, switches = 0, tma_loads = 0, tma_stores = 0, mmas = 0, stores_under_mma = 0;
-  u64 results_under_mma = 0;
+  u64 results_under_mma = 0, mma_copies = 0;
+  std::vector<u64> mma_shared_bytes;  // that MMAs read of each CTA's shared memory, by CTA
   u64 dsmem_bytes = 0;
   std::vector<CtaWork> work;       // by CTA
   std::vector<RangeBytes> ranges;  // as launch.memory

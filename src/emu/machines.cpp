@@ -3,12 +3,13 @@
 #include <atomic>
 
 #include "emu/machine_model.hpp"
+#include "emu/sm100/model.hpp"
 #include "emu/sm90/model.hpp"
 
 namespace ww::emu {
 namespace {
 
-constexpr const MachineModel* kBuiltIn[] = {&sm90::kModel};
+constexpr const MachineModel* kBuiltIn[] = {&sm90::kModel, &sm100::kModel};
 
 struct Added {
   const MachineModel* model;

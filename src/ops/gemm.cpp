@@ -31,6 +31,7 @@ std::optional<EmuStats> GemmPlan::last_stats() const { return impl_->adapter->la
 
 Result<GemmPlan> plan_gemm(const Device& device, const GemmProblem& problem, const GemmOptions& options) {
   const DeviceInfo& info = device.info();
+  WW_CHECK(ops::check_device(info.arch));
   WW_TRY(const ops::Decision decision, ops::decide(problem, options, {info.sms, info.emulated}));
   GemmPlan::Impl made;
   WW_TRY(made.adapter, adapters::GemmAdapter::create(device, decision.problem, decision.config, options));

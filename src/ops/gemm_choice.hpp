@@ -12,6 +12,7 @@ namespace ww::ops {
 struct LaunchTarget {
   int sms = select::kH200.sms;
   bool emulated = false;
+  Arch arch = kDefaultArch;
 };
 
 struct Decision {

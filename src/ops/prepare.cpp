@@ -53,16 +53,19 @@ Needed needed(const GemmConfig& config, std::vector<runtime::KernelSource> sourc
 }
 
 Result<Needed> needed(const GemmProblem& problem, const GemmOptions& options, const ops::LaunchTarget& target) {
+  WW_CHECK(ops::check_device(target.arch));
   WW_TRY(const ops::Decision decision, ops::decide(problem, options, target));
   return needed(decision.config, adapters::plan_sources(decision.config, decision.problem));
 }
 
 Result<Needed> needed(const GroupedProblem& problem, const GemmOptions& options, const ops::LaunchTarget& target) {
+  WW_CHECK(ops::check_device(target.arch));
   WW_TRY(const ops::GroupedDecision decision, ops::decide(problem, options, target.sms));
   return needed(decision.config, adapters::plan_sources(decision.config, decision.problem));
 }
 
-Result<Needed> needed(const KGroupedProblem& problem, const GemmOptions& options, const ops::LaunchTarget&) {
+Result<Needed> needed(const KGroupedProblem& problem, const GemmOptions& options, const ops::LaunchTarget& target) {
+  WW_CHECK(ops::check_device(target.arch));
   WW_TRY(const ops::KGroupedDecision decision, ops::decide(problem, options));
   if (problem.groups == 0) return needed(decision.config, {});
   return needed(decision.config, adapters::plan_sources(decision.config, decision.batch));
@@ -91,6 +94,7 @@ Result<Needed> needed(const PackScalesProblem& problem, const GemmOptions&, cons
 }
 
 Result<GemmConfig> resolved(const GemmConfig& config) {
+  WW_CHECK(ops::check_arch(config));
   if (config.grouping == Grouping::dense) {
     const GemmConfig made = config::resolve(config);
     WW_CHECK(ops::validate(made));
@@ -105,7 +109,8 @@ Result<GemmConfig> resolved(const GemmConfig& config) {
 }
 
 /// The kernel of a config, and the small ones that plans with this config may run before it.
-Result<Needed> needed(const GemmConfig& config, const GemmOptions&, const ops::LaunchTarget&) {
+Result<Needed> needed(const GemmConfig& config, const GemmOptions&, const ops::LaunchTarget& target) {
+  WW_CHECK(ops::check_device(target.arch));
   WW_TRY(const GemmConfig made, resolved(config));
   return needed(made, adapters::plan_sources(made));
 }
@@ -293,7 +298,7 @@ Prepared prepare(const Device& device, std::span<const PrepareCase> cases, const
     WW_CHECK(device.backend().kernel(source));
     return {};
   };
-  return prepare_with(make, {device.info().sms, device.info().emulated}, cases, options);
+  return prepare_with(make, {device.info().sms, device.info().emulated, device.info().arch}, cases, options);
 }
 
 Prepared plan_kernels(std::span<const PrepareCase> cases) {

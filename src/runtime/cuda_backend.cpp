@@ -409,7 +409,9 @@ struct Capability {
   /// Returns the architecture whose kernels run on such a device.
   std::optional<Arch> arch() const {
     for (int i = 0; i < kArchs; ++i)
-      if (machine_of(static_cast<Arch>(i)).capability == 10 * major + minor) return static_cast<Arch>(i);
+      if (const auto arch = static_cast<Arch>(i);
+          has_gemm_kernels(arch) && machine_of(arch).capability == 10 * major + minor)
+        return arch;
     return std::nullopt;
   }
 };
@@ -418,9 +420,10 @@ struct Capability {
 std::string accepted_capabilities() {
   std::string text;
   for (int i = 0; i < kArchs; ++i) {
+    if (!has_gemm_kernels(static_cast<Arch>(i))) continue;
     const MachineTraits traits = machine_of(static_cast<Arch>(i));
-    text +=
-        fmt::format("{}{}.{} ({})", i > 0 ? " or " : "", traits.capability / 10, traits.capability % 10, traits.family);
+    text += fmt::format("{}{}.{} ({})", text.empty() ? "" : " or ", traits.capability / 10, traits.capability % 10,
+                        traits.family);
   }
   return text;
 }

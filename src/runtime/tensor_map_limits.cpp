@@ -75,7 +75,8 @@ int span_bytes(SmemSwizzle swizzle) {
 
 Result<void> check_narrow(const TensorMapSpec& spec, bool has_narrow, std::string_view device) {
   if (spec.narrow == NarrowElements::none || has_narrow) return {};
-  return failure(ErrorCode::unsupported, "tensor_map.narrow", "none: elements of 4 and 6 bits need sm_100",
+  return failure(ErrorCode::unsupported, "tensor_map.narrow",
+                 fmt::format("none: elements of 4 and 6 bits need {}", machine_of(Arch::sm100).family),
                  fmt::format("elements of {} bits on {}", spec.narrow == NarrowElements::bits6_padded ? 6 : 4, device));
 }
 

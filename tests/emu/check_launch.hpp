@@ -8,7 +8,7 @@ namespace ww::emu::test {
 
 template <auto kKernel, class P>
 CheckReport check_launch(const P& params, const Shape& shape, std::vector<MemoryRange> memory = {},
-                         EmuOptions options = {}) {
+                         EmuOptions options = {}, const MachineModel& model = sm90::kModel) {
   const arch::KernelEntry entry{"test_kernel", [](const void* p) { kKernel(*static_cast<const P*>(p)); }, sizeof(P),
                                 shape.threads, nullptr};
   runtime::Launch request;
@@ -20,7 +20,7 @@ CheckReport check_launch(const P& params, const Shape& shape, std::vector<Memory
   request.params_bytes = sizeof(P);
   request.memory = memory;
   request.cross_cta = shape.cross_cta;
-  return check(sm90::kModel, entry, request, options, shape.sms);
+  return check(model, entry, request, options, shape.sms);
 }
 
 inline std::string all_of(const CheckReport& report) {
@@ -46,12 +46,12 @@ inline const Finding& finding_of(const CheckReport& report, Rule rule) {
 
 /// Expects that the kernel without its mistake has no findings and the one with it breaks exactly `rule`, whatever the
 /// schedule.
-template <auto kKernel> void expect_rule(Rule rule, const Shape& shape) {
+template <auto kKernel> void expect_rule(Rule rule, const Shape& shape, const MachineModel& model = sm90::kModel) {
   for (u64 seed = 0; seed < 6; ++seed) {
     const EmuOptions options{.seed = seed, .schedule = seed == 5 ? EmuSchedule::fifo : EmuSchedule::random};
-    const CheckReport clean = check_launch<kKernel>(false, shape, {}, options);
+    const CheckReport clean = check_launch<kKernel>(false, shape, {}, options, model);
     EXPECT_TRUE(clean.findings.empty()) << "seed " << seed << "\n" << all_of(clean);
-    const CheckReport broken = check_launch<kKernel>(true, shape, {}, options);
+    const CheckReport broken = check_launch<kKernel>(true, shape, {}, options, model);
     EXPECT_TRUE(has(broken, rule)) << "expected " << rule_name(rule) << ", seed " << seed << "\n" << all_of(broken);
   }
 }

@@ -53,7 +53,7 @@ struct Shape {
 /// Launches `kKernel(const P&)`.
 template <auto kKernel, class P>
 Result<EmuStats> launch(const P& params, const Shape& shape, std::vector<MemoryRange> memory = {},
-                        EmuOptions options = {}) {
+                        EmuOptions options = {}, const MachineModel& model = sm90::kModel) {
   const arch::KernelEntry entry{"test_kernel", [](const void* p) { kKernel(*static_cast<const P*>(p)); }, sizeof(P),
                                 shape.threads, nullptr};
   runtime::Launch request;
@@ -65,7 +65,7 @@ Result<EmuStats> launch(const P& params, const Shape& shape, std::vector<MemoryR
   request.params_bytes = sizeof(P);
   request.memory = memory;
   request.cross_cta = shape.cross_cta;
-  return run(sm90::kModel, entry, request, options, shape.sms);
+  return run(model, entry, request, options, shape.sms);
 }
 
 template <class T> MemoryRange range(const char* name, std::vector<T>& data, bool writable = true) {

@@ -278,7 +278,7 @@ TEST_F(ToyMachine, IsADeviceOfItsOwnName) {
   EXPECT_NE(device.info().description.find("emulated toy_1"), std::string::npos);
   const auto none = Device::open("emu:none");
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().expected, "auto, emu:sm90, emu:toy or cuda:<ordinal>");
+  EXPECT_EQ(none.error().expected, "auto, emu:sm90, emu:sm100, emu:toy or cuda:<ordinal>");
   EXPECT_EQ(Device::open("emu:sm90")->info().shared_bytes_per_cta, 232448);
 }
 

@@ -10,6 +10,10 @@
 
 #include "config/config_text.hpp"
 #include "ops/gemm_validation.hpp"
+#include "warpwright/host/explain.hpp"
+#include "warpwright/host/grouped.hpp"
+#include "warpwright/host/k_grouped.hpp"
+#include "warpwright/host/prepare.hpp"
 
 namespace ww {
 namespace {
@@ -148,6 +152,33 @@ TEST(GemmValidation, NegativeSmsAreInvalid) {
   const Result<void> answer = can_implement(good(), {.sms = -1});
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().argument, "sms");
+}
+
+TEST(GemmValidation, ArchitecturesWithoutKernelsAreRefused) {
+  GemmOptions options;
+  options.config.arch = Arch::sm100;
+  const Result<void> answers[] = {can_implement(good(), options), can_implement(GroupedProblem{}, options),
+                                  can_implement(KGroupedProblem{}, options)};
+  for (const Result<void>& answer : answers) {
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, ErrorCode::unsupported);
+    EXPECT_EQ(answer.error().argument, "config, arch");
+    EXPECT_EQ(answer.error().expected, "sm90, which GEMM kernels exist for");
+    EXPECT_EQ(answer.error().actual, "sm100");
+  }
+}
+
+TEST(GemmValidation, DevicesWithoutKernelsAreRefused) {
+  const Device device = Device::open("emu:sm100").value();
+  const Error errors[] = {plan_gemm(device, good(), {}).error(), plan_grouped(device, {}, {}).error(),
+                          plan_k_grouped(device, {}, {}).error(), explain(device, good(), {}).error(),
+                          *prepare(device, std::vector<PrepareCase>{{good()}}, {}).kernels.at(0).error};
+  for (const Error& error : errors) {
+    EXPECT_EQ(error.code, ErrorCode::unsupported);
+    EXPECT_EQ(error.argument, "device");
+    EXPECT_EQ(error.expected, "one of architecture sm90");
+    EXPECT_EQ(error.actual, "one of architecture sm100");
+  }
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ OTHERS: Dict[str, Dict[int, str]] = {
     "src/check/process.cpp": {65536: "bytes of a read from a pipe"},
     "src/emu/sm90/descriptor.cpp": {512: "chunks of the rows of B: two of each of 256"},
     "src/emu/sm90/numerics/mma_avx512.cpp": {65536: "the leading one of a significand", 232: "a table of a three-way logic"},
+    "src/emu/sm100/operands.cpp": {512: "chunks of the rows of B: two of each of 256"},
     "src/emu/schedule.hpp": {65536: "entries after which a queue moves to its front"},
     "src/emu/sm90/warpgroup_engine.cpp": {512: "chunks of the rows of B: two of each of 256"},
     "src/host/messages.cpp": {65536: "the first code point of four bytes"},

@@ -11,10 +11,11 @@ namespace ww {
 
 /// The architecture of a config or device.
 enum class Arch : u8 {
-  sm90,  // Hopper
+  sm90,   // Hopper
+  sm100,  // Blackwell
 };
 /// The number of architectures, which are counted from 0.
-inline constexpr int kArchs = 1;
+inline constexpr int kArchs = 2;
 /// The architecture of a config and of an emulated device that name none.
 inline constexpr Arch kDefaultArch = Arch::sm90;
 
@@ -140,9 +141,13 @@ struct Sm100 : MachineTraits {
 WW_HOST_DEVICE constexpr MachineTraits machine_of(Arch arch) {
   switch (arch) {
     case Arch::sm90: break;
+    case Arch::sm100: return Sm100();
   }
   return Sm90();
 }
+/// Returns whether GEMM kernels exist for the architecture. The emulated device of one without runs user kernels, and
+/// those that need no tensor core.
+WW_HOST_DEVICE constexpr bool has_gemm_kernels(Arch arch) { return arch == Arch::sm90; }
 /// Returns the name that configs have: "sm90".
 WW_HOST_DEVICE constexpr const char* name_of(Arch arch) { return machine_of(arch).name; }
 

@@ -41,8 +41,12 @@ struct EmuStats {
   std::uint64_t stores_under_wgmma = 0;   // TMA stores issued while another warpgroup of the CTA had wgmma in flight
   std::uint64_t results_under_wgmma = 0;  // waits that retired one accumulator while the warpgroup's next one was in
                                           // flight
-  std::uint64_t dsmem_bytes = 0;          // that threads read or wrote in shared memory of other CTAs
-  std::vector<CtaWork> work;              // by CTA; empty for kernels that do not record it (dense GEMM does)
+  // The same of tcgen05 on emu:sm100: MMAs and copies issued; bytes that MMAs read from the shared memory of each CTA,
+  // by CTA; tcgen05.ld of a warp issued while MMAs of its CTA were in flight.
+  std::uint64_t ummas = 0, umma_copies = 0, loads_under_umma = 0;
+  std::vector<std::uint64_t> umma_shared_bytes;
+  std::uint64_t dsmem_bytes = 0;  // that threads read or wrote in shared memory of other CTAs
+  std::vector<CtaWork> work;      // by CTA; empty for kernels that do not record it (dense GEMM does)
   std::map<std::string, std::uint64_t> l2_read_bytes;   // a multicast load counts once
   std::map<std::string, std::uint64_t> l2_write_bytes;  // by TMA stores
   std::map<std::string, std::uint64_t>

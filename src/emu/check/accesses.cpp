@@ -423,8 +423,11 @@ void Checker::engine_access(Cta& cta, const EngineAccess& access, const u32* gra
   record.from = access.from;
   Actor actor = actor_of(thread, new_access(record), access.write, false);
   actor.space = cta.check_index;
-  actor.issuer = nullptr;
-  actor.self = ~0u;  // all issuers must know; one thread's own program order does not suffice
+  if (!access.by_one_thread) {
+    actor.issuer = nullptr;
+    actor.self = ~0u;  // all issuers must know; one thread's own program order does not suffice
+  }
+  if (thread.cta != &cta) memory.foreign[access.agent] = actor.access;
   actor.clocks = access.issuers.data();
   actor.clock_count = static_cast<u32>(access.issuers.size());
   Granule* const shadow = memory.shadow.data();

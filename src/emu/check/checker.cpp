@@ -274,6 +274,15 @@ void Checker::mbarrier_initialised(Thread& thread, MBarrier& barrier, arch::Site
 void Checker::mbarrier_invalidated(Thread& thread, MBarrier& barrier, arch::Site site) {
   check_barrier_use(thread, barriers_[barrier.check_number], false, site);
   CtaState& cta = state(*thread.cta);
+  for (const auto& [agent, number] : cta.foreign) {
+    const AccessRecord& arrival = accesses_[number];
+    const ClockRef& known = state(thread).base;
+    if (arrival.kind != Access::remote_arrive || arrival.generic || arrival.barrier != barrier.check_number) continue;
+    if (known && known->executed().at(agent) >= arrival.epoch) continue;
+    report(Rule::phase_misuse, party(arrival), party(thread.check_slot, site, "mbarrier.inval", thread.call),
+           barrier.offset, barrier.offset + 8, fmt::format("shared memory of CTA {}", cta.index),
+           history_of(barrier.check_number), "an mbarrier is invalidated while an arrival at it may be in flight");
+  }
   std::erase(cta.barriers, barrier.check_number);
   Granule& granule = cta.shadow[barrier.offset / kGranule];
   ShadowEntry* entries = cta.overflow.entries(granule);
@@ -301,22 +310,47 @@ void Checker::check_barrier_use(Thread& thread, BarrierState& barrier, bool asyn
                 : "an mbarrier is initialised without fence.mbarrier_init before others use it");
 }
 
+u32 Checker::new_arrival() {
+  if (idle_arrivals_.empty()) {
+    arrivals_.emplace_back();
+    return static_cast<u32>(arrivals_.size() - 1);
+  }
+  const u32 note = idle_arrivals_.back();
+  idle_arrivals_.pop_back();
+  return note;
+}
+
+u32 Checker::engine_arrives(Thread& thread, Cta& target, u32 offset, u32 agent, u32 epoch, arch::Site site) {
+  const u32 note = new_arrival();
+  arrivals_[note] = {};
+  arrivals_[note].of_engine = ThreadClock{pool_.raise(state(thread).base, agent, epoch), 0, 0, 0};
+  AccessRecord record;
+  record.slot = agent;
+  record.epoch = epoch;
+  record.thread = thread.check_slot;
+  record.kind = Access::remote_arrive;
+  record.generic = false;
+  record.site = site;
+  record.from = thread.call;
+  for (const u32 number : state(target).barriers) {
+    if (barriers_[number].offset != offset) continue;
+    check_barrier_use(thread, barriers_[number], true, site);
+    record.barrier = number;
+  }
+  state(target).foreign[agent] = new_access(record);
+  return note + 1;
+}
+
 u32 Checker::remote_arrive(Thread& thread, Cta& target, u32 offset, arch::Ordering ordering, arch::Site site) {
   ThreadState& self = state(thread);
-  u32 note = static_cast<u32>(arrivals_.size());
-  if (!idle_arrivals_.empty()) {
-    note = idle_arrivals_.back();
-    idle_arrivals_.pop_back();
-  } else {
-    arrivals_.emplace_back();
-  }
+  const u32 note = new_arrival();
   const SyncThread sync = sync_thread(thread);
   const auto released = [&](Reach reach) -> std::optional<ThreadClock> {
     if (is_release(ordering)) return self;
     const ThreadClock* const fence = last_fence(sync, reach);
     return fence ? std::optional(*fence) : std::nullopt;
   };
-  arrivals_[note] = {released(Reach::cta), {}};
+  arrivals_[note] = {released(Reach::cta), {}, {}};
   if (reach_of(ordering.scope) >= Reach::cluster) arrivals_[note].wide = released(Reach::cluster);
   for (const u32 number : state(target).barriers)
     if (barriers_[number].offset == offset) {
@@ -360,6 +394,7 @@ void Checker::mbarrier_signalled(Cta& cta, MBarrier& mbarrier, u32 arrivals, i64
     const Arrival arrival = std::exchange(arrivals_[note - 1], Arrival{});
     idle_arrivals_.push_back(note - 1);
     if (!arrivals) return;
+    if (arrival.of_engine) barrier.rounds.open.add(pool_, *arrival.of_engine, slot);
     if (arrival.released) barrier.rounds.open.add_narrow(pool_, slot, &*arrival.released, nullptr);
     if (!arrival.wide) return;
     if (!barrier.far) {

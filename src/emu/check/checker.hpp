@@ -145,9 +145,13 @@ class Checker {
     const void* from = nullptr;         // return address of its call
     std::span<const ClockRef> issuers;  // what the threads knew when they issued it
     bool write = false;
+    bool by_one_thread = false;  // its own program order counts too
   };
   /// Notes the access, at issue. `granules` are offsets, multiples of kGranule.
   void engine_access(Cta& cta, const EngineAccess& access, const u32* granules, u32 count);
+  /// Notes that an engine will arrive at a barrier once `agent` has reached `epoch`: whoever waits for that knows what
+  /// the thread knew when it asked for it. The result is for signal_now().
+  u32 engine_arrives(Thread& thread, Cta& target, u32 offset, u32 agent, u32 epoch, arch::Site site);
   FindingParty party(u32 thread, arch::Site site, std::string operation, const void* from = nullptr) const;
   /// Adds a finding unless one of the same rule and lines is known. Without `advice` it gets that of its rule.
   void report(Rule rule, FindingParty first, FindingParty second, u64 begin, u64 end, std::string space,
@@ -257,6 +261,7 @@ class Checker {
   };
   struct Arrival {
     std::optional<ThreadClock> released, wide;  // with its scope; at cluster scope
+    std::optional<ThreadClock> of_engine;       // what an engine's arrival makes known, whatever the scope
   };
   /// A finding whose second party is not known yet, because the wait comes later.
   struct EarlyAccess {
@@ -322,6 +327,7 @@ class Checker {
   SyncThread sync_thread(Thread& thread);
   void strong_access(Thread& thread, u64 place, u32 bytes, arch::Access access, arch::Ordering ordering);
   u32 late_agents(CtaState& cta, u32 count);
+  u32 new_arrival();
   void fence_sc(Thread& thread, Reach reach);
   Actor actor_of(Thread& thread, u32 access, bool write, bool generic);
   Order order(const AccessRecord& old, bool old_write, const Actor& actor) const;
