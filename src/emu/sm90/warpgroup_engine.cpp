@@ -68,10 +68,15 @@ void widen_in_flight(Thread& thread, const void* registers, u64 bytes) {
   head.in_flight_end = max(head.in_flight_end, first + bytes);
 }
 
-/// Returns whether one of the registers holds what nothing has set.
+/// Returns whether one of the registers holds what nothing has set: what the stack of a thread begins with, or what
+/// g++ stores where a variable is declared (-ftrivial-auto-var-init=pattern).
 bool holds_unset(const float* registers, int count) {
+  constexpr u32 kDeclaredBits = 0xFEFEFEFE;
   u32 found = 0;
-  for (int i = 0; i < count; ++i) found |= u32{std::bit_cast<u32>(registers[i]) == kUnsetBits};
+  for (int i = 0; i < count; ++i) {
+    const u32 bits = std::bit_cast<u32>(registers[i]);
+    found |= u32{bits == kUnsetBits} | u32{bits == kDeclaredBits};
+  }
   return found != 0;
 }
 

@@ -69,6 +69,7 @@ enum class Edit : i32 {
   fragment_not_named,
   fragment_named_early,
   accumulator_never_set,
+  accumulator_of_another_pass,
   // store.hpp
   store_no_fence,
   store_no_barrier,

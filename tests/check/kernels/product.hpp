@@ -81,6 +81,14 @@ WW_KERNEL(check_two_groups, 128, Params, p) {
   else arch::wgmma::wait<1>(first);
   for (int v = 0; v < 32; ++v) first[v] += 1;  // the other group is still in flight
   arch::wgmma::wait<0>(first, second);
+  for (u32 pass = 0; pass < 2; ++pass) {  // each has accumulators of its own, in the same place
+    arch::Accumulator<64> third;
+    const bool adds = pass == 1 && p.is(Edit::accumulator_of_another_pass);
+    arch::wgmma::fence();
+    arch::wgmma::mma<DType::e4m3>(third, a, b, adds);  // @groups_third
+    arch::wgmma::commit();
+    arch::wgmma::wait<0>(third);
+  }
   write_accumulator(p.out, first);
   write_accumulator(p.out + 128 * 32, second);
 }
