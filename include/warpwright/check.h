@@ -88,6 +88,7 @@ typedef struct ww_kernel_source {
   const char* text;   /* the header itself, or null */
   const char* entry;  /* the name that WW_KERNEL gives the kernel */
   const char* launch; /* "grid=8,cluster=2,threads=384,shared=65536,buffer=1048576,int=3" */
+  int32_t sms;        /* SMs of the emulated device, 1 to 132, which limit how many clusters are resident; 0: 4 */
 } ww_kernel_source;
 
 /** Run a kernel under many schedules of the emulated device and report every rule that it broke as JSON: {"verdict",

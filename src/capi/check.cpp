@@ -133,6 +133,7 @@ ww_status check_kernel(const ww_kernel_source* kernel, const ww_check_options* c
   target.source = text_or_empty(from->source);
   target.text = text_or_empty(from->text);
   target.entry = text_or_empty(from->entry);
+  target.sms = from->sms;
   WW_C_TRY(target.launch, parse_check_launch(text_or_empty(from->launch)));
   return run_campaign(target, check, verdict, report);
 }

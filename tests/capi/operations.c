@@ -489,10 +489,14 @@ static void check(const char* worker) {
       "#include \"warpwright/arch/common/global.hpp\"\n"
       "struct Params { unsigned* words; };\n"
       "WW_KERNEL(race, 64, Params, p) { p.words[0] = ww::arch::thread_index(); }\n";
+  kernel.sms = 3;
   EXPECT_OK(ww_kernel_check(&kernel, &options, &verdict, &report));
   EXPECT(verdict == WW_FINDINGS);
   EXPECT(strstr(ww_report_text(report, NULL), ww_rule_name(0)) != NULL);
+  EXPECT(strstr(ww_report_text(report, NULL), "\"sms\":3,") != NULL);
   EXPECT_OK(ww_report_free(report));
+  kernel.sms = 133;
+  EXPECT_REFUSED(WW_INVALID, "sms", ww_kernel_check(&kernel, &options, &verdict, &report));
 }
 
 int main(int argc, char** argv) {

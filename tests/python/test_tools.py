@@ -99,6 +99,19 @@ def test_a_kernel_of_ones_own_that_does_not_compile():
         warpwright.check_kernel("race.hpp", "race", "grid=1,threads=64", text=RACE, schedules=1)
 
 
+def test_sms_are_chosen_for_a_kernel_of_ones_own():
+    kernel = """#include "warpwright/arch/common/special.hpp"
+struct Params { unsigned* words; };
+WW_KERNEL(fills, 64, Params, p) { p.words[ww::arch::thread_index()] = 1; }
+"""
+    launch = "grid=1,threads=64,buffer=256"
+    report = warpwright.check_kernel("fills.hpp", "fills", launch, text=kernel, sms=3, schedules=1)
+    assert (report["verdict"], report["sms"]) == ("clean", 3)
+    with pytest.raises(warpwright.InvalidError) as caught:
+        warpwright.check_kernel("fills.hpp", "fills", launch, text=kernel, sms=133, schedules=1)
+    assert caught.value.argument == "sms"
+
+
 def test_version():
     assert warpwright.version() == warpwright.__version__ == "0.1.0"
     assert warpwright.source_hash().startswith("xxh3-128:")

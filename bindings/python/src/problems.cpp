@@ -141,7 +141,8 @@ constexpr Field kCheck[] = {FIELD(integer64, schedules), FIELD(integer64, seed),
 constexpr Field kGroups[] = {FIELD(integer64, gap)};
 #undef STRUCT
 #define STRUCT ww_kernel_source
-constexpr Field kKernel[] = {FIELD(text, source), FIELD(text, text), FIELD(text, entry), FIELD(text, launch)};
+constexpr Field kKernel[] = {FIELD(text, source), FIELD(text, text), FIELD(text, entry), FIELD(text, launch),
+                             FIELD(integer32, sms)};
 #undef STRUCT
 #undef FIELD
 #undef CHOICE

@@ -97,11 +97,13 @@ def check_kernel(
     launch: str,
     *,
     text: Optional[str] = None,
+    sms: int = 0,
     progress: Optional[Callable[[str, float], object]] = None,
     **settings: Any,
 ) -> Dict[str, Any]:
     """Checks a kernel of your own: the header `source` (or `text`, if given) that defines `entry` with WW_KERNEL. `launch`
-    is as in docs/checking-kernels.md; progress, settings and result are those of check()."""
-    fields = {"source": source, "text": text, "entry": entry, "launch": launch}
+    is as in docs/checking-kernels.md, and `sms` are the SMs of the emulated device, 1 to 132 (0: 4), which limit how many
+    clusters are resident; progress, settings and result are those of check()."""
+    fields = {"source": source, "text": text, "entry": entry, "launch": launch, "sms": sms}
     report: Dict[str, Any] = json.loads(_native.check_kernel(fields, settings, progress))
     return report
