@@ -4,6 +4,7 @@
 #pragma once
 
 #include "emu/machine.hpp"
+#include "emu/watch.hpp"
 
 namespace ww::emu {
 
@@ -11,6 +12,8 @@ namespace ww::emu {
 inline Thread& called_from(const void* address) {
   Thread& thread = *current_thread;
   thread.call = address;
+  if (&thread == endless_thread) [[unlikely]]
+    stop_endless(thread);
   thread.loads = 0;
   return thread;
 }
@@ -20,6 +23,8 @@ inline Thread& called_from(const void* address) {
 inline Thread& noted_from(const void* address) {
   Thread& thread = *current_thread;
   thread.call = address;
+  if (&thread == endless_thread) [[unlikely]]
+    stop_endless(thread);
   return thread;
 }
 #define WW_LOOKER ::ww::emu::noted_from(__builtin_return_address(0))

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #endif
 
+#include "emu/aligned.hpp"
 #include "emu/barriers.hpp"
 #include "emu/check/checker.hpp"
 #include "emu/check/source_lines.hpp"
@@ -291,6 +292,8 @@ void Machine::thread_ended(Thread& thread) {
   --cta.cluster->live_threads;
   --cta.live_threads;
   if (checker_) checker_->thread_exits(thread);
+  if (checker_ && lane_that_exited_before(cta, thread.index / kWarpSize))
+    report_skipped(thread, "exit of the thread", {});
   if (cta.live_threads == 0 && cta.unread_stores != 0)
     fail({&thread, thread.site}, "the CTA exits while bulk stores still read its shared memory: wait for them first",
          Rule::unfinished_store);
@@ -386,10 +389,8 @@ void Machine::look(Thread& thread, Wait wait, u64 address, u64 value, const void
 void Machine::count_poll(Thread& thread, Wait wait, u64 address, arch::Site site) {
   constexpr u64 kCountedPolls = u64{1} << 22;
   idle_polls_ = 0;
-  const u64 most = kCountedPolls + 256 * u64{live_threads_};
-  if (++counted_polls_ + 64 * u64{live_threads_} < most || thread.looking->clock_read) return yield(thread);
   note_wait(thread, wait, site, static_cast<u32>(address), static_cast<u32>(address >> 32));
-  if (counted_polls_ > most)
+  if (++counted_polls_ > kCountedPolls + 256 * u64{live_threads_} && !thread.looking->clock_read)
     fail({&thread, site},
          "livelock: threads poll, count how often, and nothing else happens\n" + waiting_report(resident_),
          Rule::livelock);

@@ -101,8 +101,8 @@ class Machine {
 
   // For the watch of src/emu/watch.hpp.
   /// Stops the thread for the rest of the launch because it runs without ever waiting. Called on its fiber in the
-  /// kernel's own code.
-  void loops(Thread& thread, const LoopPlaces& places);
+  /// kernel's own code, or before a call has an effect.
+  [[noreturn]] void loops(Thread& thread, const LoopPlaces& places);
   bool has_loops() const { return looping_ != nullptr; }
   /// Counts run(), so that steps of one launch are not taken for those of another.
   u64 runs() const { return runs_; }
@@ -111,6 +111,13 @@ class Machine {
   void wake(Thread& thread) { schedule_.push(Ready(thread)); }
   void wake_all(WaitList& waiters);
   void progress() { idle_polls_ = counted_polls_ = 0; }
+  /// Notes a write or an atomic. An atomic of a thread that only polls, or that makes nothing but atomics in a loop, is
+  /// no progress by which that loop could end.
+  void progress_of(const Thread& thread) {
+    if (thread.idle()) return;
+    idle_polls_ = 0;
+    if (thread.loads <= kLooksAtOnce) counted_polls_ = 0;
+  }
   /// Notes progress of a thread that synchronises within its warp; this is none if all of its threads only poll.
   void meets(const Thread& thread) {
     if (!thread.idle()) progress();

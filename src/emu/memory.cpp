@@ -65,7 +65,7 @@ SharedPlace own_shared_place(Thread& thread, u32 address, u32 bytes, u32 alignme
 
 void* shared_access(Thread& thread, u32 address, u32 bytes, arch::Access access, arch::Ordering ordering,
                     arch::Site site) {
-  if (access != arch::Access::read && !thread.idle()) thread.machine->progress();
+  if (access != arch::Access::read) thread.machine->progress_of(thread);
   const SharedPlace place = shared_place(thread, address, bytes, natural_alignment(bytes), site);
   if (Checker* checker = thread.machine->checker()) {
     const Access kind = access == arch::Access::read    ? Access::load_shared
@@ -164,8 +164,7 @@ void* global_access(Thread& thread, const void* address, u32 bytes, arch::Access
     if (!memory.writable)
       machine.fail({&thread, site}, fmt::format("write to read-only operand {}", memory.name), Rule::out_of_bounds,
                    {.global = true});
-    // A polling thread is excluded, because an atomic may never change the value.
-    if (!thread.idle()) machine.progress();
+    machine.progress_of(thread);
   }
   if (Checker* checker = machine.checker()) checker->global_access(thread, value, bytes, access, ordering, site);
   return const_cast<void*>(address);

@@ -37,13 +37,18 @@ std::string mbarrier_state(const Thread& thread) {
   return head;
 }
 
+const char* words_of_poll(const Thread& thread) {
+  const bool moves = thread.looking && thread.loads > kLooksAtOnce && !thread.looking->idle;
+  return moves ? "again and again" : "whose value does not change";
+}
+
 std::string global_word(const Thread& thread) {
   const u64 address = u64{thread.wait_b} << 32 | thread.wait_a;
   const int range = range_of(*thread.machine, address, 1);
   if (range < 0) return "global memory";
   const runtime::MemoryRange& memory = thread.machine->context().launch.memory[static_cast<std::size_t>(range)];
-  return fmt::format("global memory, byte {} of operand {}, whose value does not change",
-                     address - reinterpret_cast<u64>(memory.base), memory.name);
+  return fmt::format("global memory, byte {} of operand {}, {}", address - reinterpret_cast<u64>(memory.base),
+                     memory.name, words_of_poll(thread));
 }
 
 /// "warps 4-11 (256 threads)", "warp 0 (1 thread)".
@@ -85,7 +90,7 @@ std::string waits_on(const Thread& thread) {
     case Wait::polling: return global_word(thread);
     case Wait::polling_shared: {
       const u32 offset = thread.wait_a & arch::kSharedOffsetMask, rank = thread.wait_a >> arch::kSharedRankShift;
-      return fmt::format("shared memory, offset 0x{:x} of cluster rank {}, whose value does not change", offset, rank);
+      return fmt::format("shared memory, offset 0x{:x} of cluster rank {}, {}", offset, rank, words_of_poll(thread));
     }
     case Wait::looping: return "nothing: it runs without waiting";
     case Wait::none: return "nothing: runnable";

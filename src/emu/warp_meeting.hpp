@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "emu/aligned.hpp"
 #include "emu/check/checker.hpp"
 #include "emu/machine.hpp"
 
@@ -26,6 +27,7 @@ template <class Last> u32 meet(Thread& thread, u32 kind, u32 value, arch::Site s
   meeting.arrived |= 1u << thread.lane();
   Checker* const checker = machine.checker();
   if (meeting.arrived == ~0u) {
+    if (checker) expect_none_skipped(thread, "exchange of the warp", site);
     last(half);
     meeting.arrived = 0;
     ++meeting.round;

@@ -36,6 +36,7 @@ void sync_warp(Thread& thread, u32 mask, arch::Site site) {
   Checker* const checker = machine.checker();
   if (checker) checker->warp_meets(thread, which, sync->arrived == mask);
   if (sync->arrived == mask) {
+    if (checker && mask == ~0u) expect_none_skipped(thread, "bar.warp.sync", site);
     sync->arrived = 0;
     ++sync->round;
     machine.wake_all(sync->waiters);

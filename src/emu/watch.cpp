@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The handler runs on the stack of the emulated thread, which it leaves as any wait does. It does so only while the
-// kernel's own code runs, because the emulator's may hold a lock.
+// kernel's own code runs, because the emulator's may hold a lock; there, the thread is stopped at its next call.
 #include "emu/watch.hpp"
 
 #include <dlfcn.h>
@@ -17,6 +17,7 @@
 namespace ww::emu {
 
 volatile std::sig_atomic_t launch_is_late = 0;
+const Thread* volatile endless_thread = nullptr;
 
 namespace {
 
@@ -66,6 +67,14 @@ bool in_kernel(const Thread& thread, const void* place) {
          at.dli_fbase == kernel.dli_fbase;
 }
 
+[[noreturn]] void stop(Thread& thread) {
+  const LoopPlaces places = watched.places;
+  watched = {};
+  endless_thread = nullptr;
+  tick_every(kNextTick);
+  thread.machine->loops(thread, places);
+}
+
 void on_tick(int, siginfo_t*, void* context) {
   if (deadline > 0 && now() > deadline) launch_is_late = 1;
   Thread* const thread = current_thread;
@@ -85,17 +94,21 @@ void on_tick(int, siginfo_t*, void* context) {
     const void* const seen = inside ? place : static_cast<const char*>(thread->call) - 1;
     if (watched.places.count < samples && (inside || thread->call != nullptr))
       watched.places.at[watched.places.count++] = seen;
-    if (watched.places.count == samples && inside) {
-      const LoopPlaces places = watched.places;
-      watched = {};
-      tick_every(kNextTick);
-      machine.loops(*thread, places);
+    if (watched.places.count == samples) {
+      if (inside) stop(*thread);
+      endless_thread = thread;
     }
   }
   errno = saved;
 }
 
 }  // namespace
+
+void stop_endless(Thread& thread) {
+  endless_thread = nullptr;
+  const Machine& machine = *thread.machine;
+  if (&thread == watched.thread && machine.runs() == watched.run && machine.steps() == watched.steps) stop(thread);
+}
 
 void watch_for_endless_loops() {
   struct sigaction action = {};

@@ -309,8 +309,8 @@ Result<void> EpilogueAdapter::bind_partials(void* workspace, config::EpilogueArg
   take(arguments.amax_counter, steps.amax_counter, partials_.amax_counter);
   // Partials are of one run; the counters behind them hold between runs.
   memory.add({"workspace of the epilogue", workspace, partials, true, true});
-  memory.add(
-      {"workspace of the epilogue", static_cast<std::byte*>(workspace) + partials, workspace_bytes() - partials, true});
+  memory.add({"workspace of the epilogue", static_cast<std::byte*>(workspace) + partials, workspace_bytes() - partials,
+              true, false, true});
   return {};
 }
 

@@ -269,7 +269,8 @@ void GemmAdapter::add_memory(const KernelPointers& operands, MemoryRanges& memor
            MemoryRange{swaps ? "scale_a" : "scale_b", operands.scale_b,
                        scale_span(ceil_div(g.n, columns_of_scale(g.scale)), g.scale_b_n, g.scale_b_k, g.batch_scale_b),
                        false},
-           MemoryRange{"workspace", operands.workspace, static_cast<std::uint64_t>(workspace_.tiles), true},
+           MemoryRange{"workspace", operands.workspace, static_cast<std::uint64_t>(workspace_.tiles), true, false,
+                       true},
        })
     memory.add(range);
   // Partial tiles are of one run; the counter and flags before them hold between runs.

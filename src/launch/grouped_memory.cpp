@@ -2,8 +2,11 @@
 // Spans of operands, scales, sizes and workspace.
 #include "launch/grouped_memory.hpp"
 
+#include <cstddef>
+
 #include "launch/operand_maps.hpp"
 #include "warpwright/config/epilogue_stages.hpp"
+#include "warpwright/config/grouped_arguments.hpp"
 
 namespace ww::adapters {
 namespace {
@@ -69,7 +72,11 @@ void add_product_memory(const GroupedProblem& p, const GroupedOperands& operands
   memory.add(sizes_memory(p, operands));
   memory.add(sizes2_memory(p, operands));
   memory.add(status_memory(operands));
-  memory.add({"workspace", operands.workspace, workspace_bytes, true});
+  // The counters of tiles and CTAs return to zero; what follows tells of the last launch.
+  constexpr std::size_t kCounters = offsetof(config::GroupedWorkspace, widths);
+  const auto* const space = static_cast<const std::byte*>(operands.workspace);
+  memory.add({"workspace", space, min(workspace_bytes, kCounters), true, false, true});
+  memory.add({"workspace", space ? space + kCounters : space, workspace_bytes - min(workspace_bytes, kCounters), true});
 }
 
 std::array<MemoryRange, 4> update_memory(const GroupedProblem& p, const GroupedOperands& operands,

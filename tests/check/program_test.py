@@ -436,8 +436,10 @@ class Check(unittest.TestCase):
                                     timeout=200)
             report = json.loads(result.stdout)
             self.assertEqual(report["verdict"], "findings", report)
-            self.assertEqual({finding["launch"] for finding in report["findings"]}, {2}, report)
-            self.assertTrue(findings_of(report, "wrong-value"), report)
+            finding, = report["findings"]
+            self.assertEqual((finding["rule"], finding["launch"], finding["schedules"]), ("wrong-value", 1, 3), report)
+            self.assertEqual((finding["space"], finding["begin"], finding["end"]), ("operand workspace", 0, 4), finding)
+            self.assertEqual(finding["first"]["inner_file"], "warpwright/scheduler/work_tile_counter.hpp", finding)
 
     def test_verify_compares_values_where_no_rule_is_broken(self) -> None:
         environment = self.mutated("epilogue/functions.hpp", "relu(float x) { return x <= 0.0f ? 0.0f : x; }",
@@ -466,6 +468,22 @@ class Check(unittest.TestCase):
                 self.assertEqual({p["line"] for p in finding["parties"]}, {12}, finding)
                 self.assertEqual({p["file"].split("/")[-1] for p in finding["parties"]}, {"my_kernel.hpp"})
                 self.assertEqual(findings_of(answer(*arguments)[1], "livelock"), [finding])
+
+    def test_endless_loops_of_stores_atomics_and_loads_are_reported_with_their_line(self) -> None:
+        for loop in ("for (;;) arch::global::store(p.out + t, t);",
+                     "for (u32 i = 0;; ++i) arch::global::store_release(p.out + t, i);",
+                     "for (u32 i = 0;; ++i) arch::shared::store(box + 4 * t, i);",
+                     "for (;;) arch::global::atomic_add(p.out, 1);",
+                     "for (;;) static_cast<void>(arch::shared::load(box + 4 * t));",
+                     "for (;;) static_cast<void>(arch::global::load(p.in + t));"):
+            with self.subTest(loop=loop):
+                source = self.source("if (t >= 62) " + loop)
+                status, report = answer("check", "--source", source, "--entry", "exchange", "--launch",
+                                        LAUNCH.replace("grid=2", "grid=1"), "--schedules", "1", "--no-shrink")
+                finding, = findings_of(report, "livelock")
+                self.assertEqual({32 * p["warp"] + p["lane"] for p in finding["parties"]}, {62, 63}, finding)
+                self.assertEqual({(p["file"].split("/")[-1], p["line"]) for p in finding["parties"]},
+                                 {("my_kernel.hpp", 12)}, finding)
 
     def test_a_launch_that_never_ends_says_where_its_threads_are(self) -> None:
         source = self.source("for (;;) arch::named_barrier::sync_cta();")

@@ -114,6 +114,15 @@ def expected_work(arguments):
     return (rows + 128) * (sizes.get("n", 128) + 128) * (1 + sizes.get("k", 128) / 256)
 
 
+def output_of(words):
+    """What a program prints, and the processor time of it and its workers and compilers in seconds."""
+    with tempfile.TemporaryFile("w+") as output, subprocess.Popen(words, stdout=output, stderr=subprocess.STDOUT) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        return output.read(), round(usage.ru_utime + usage.ru_stime, 1)
+
+
 class Sweep:
     def __init__(self, build, schedules, seconds):
         self.program, self.casts = build / "bin" / "warpwright", build / "tests" / "check" / "check_casts"
@@ -135,11 +144,11 @@ class Sweep:
         """The row of the result for one kernel."""
         command, begin = self.command(arguments), time.monotonic()
         words = command if command[0] == str(self.casts) else [*command, "--threads", "1", "--json", "--time", f"{self.seconds}s"]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        row = {"kernel": name, "arguments": arguments, "verdict": "failed", "why": (done.stdout + done.stderr)[-1500:],
-               "replays": [shlex.join(command)], "seconds": round(time.monotonic() - begin, 1)}
+        text, cpu = output_of(words)
+        row = {"kernel": name, "arguments": arguments, "verdict": "failed", "why": text[-1500:],
+               "replays": [shlex.join(command)], "seconds": round(time.monotonic() - begin, 1), "cpu_seconds": cpu}
         try:
-            report = json.loads(done.stdout)
+            report = json.loads(next((line for line in text.splitlines() if line.startswith("{")), ""))
         except json.JSONDecodeError:
             return row
         findings = report.get("findings") or []
@@ -217,7 +226,7 @@ def main():
     faulty = [row for row in rows if row["verdict"] != "clean"]
     left = len(jobs) - len(rows)
     summary = (f"{len(rows) - len(faulty)} of {len(jobs)} kernels clean, {arguments.schedules} schedules each; {len(faulty)} not; "
-               f"{left} not run; {sum(row['seconds'] for row in rows):.0f} s in all, {time.monotonic() - begin:.0f} s here")
+               f"{left} not run; {sum(row['cpu_seconds'] for row in rows):.0f} s of CPU in all, {time.monotonic() - begin:.0f} s here")
     write(arguments.result, key, summary, rows)
     for row in faulty:
         print(f"{row['verdict']}: {row['kernel']}\n  " + "\n  ".join(row["replays"]))

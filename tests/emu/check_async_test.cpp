@@ -312,7 +312,8 @@ TEST(CheckAsync, StrictRulesHaveNames) {
   const auto wrong = strict_rules({"reader-fence"}, {});
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().argument, "relaxed");
-  EXPECT_EQ(wrong.error().expected, "reader-side-fence, read-before-async-write or remote-release-of-reads");
+  EXPECT_EQ(wrong.error().expected,
+            "reader-side-fence, read-before-async-write, remote-release-of-reads or remote-acquire-of-writes");
 }
 
 // --- memory that nobody wrote ---------------------------------------------------------------------

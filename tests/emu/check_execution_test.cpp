@@ -67,6 +67,63 @@ TEST(CheckExecution, AlignedInstructionsHaveOnePlaceInAWarp) {
   expect_aligned<half_warps_of_wgmma>({.threads = 128});
 }
 
+enum Half { all_lanes, skips, exits };
+void half_skips_arrive(const Half& half) {
+  if (half == all_lanes || thread_index() % 32 < 16) t().named_barrier_arrive(1, 64, here());
+  t().sync_warp(~0u, here());
+}
+void half_skips_registers(const Half& half) {
+  if (half == all_lanes || thread_index() % 32 < 16) t().set_max_registers(40, false, here());
+  t().shuffle(1, 0, arch::ShuffleMode::index, here());
+}
+void half_skips_wgmma(const Half& half) {
+  if (half == all_lanes || thread_index() % 32 < 16) sm90::instructions().fence(here());
+}
+void half_exits(const Half& half) {
+  if (half == exits && thread_index() % 32 >= 16) return;
+  t().named_barrier_sync(1, half == exits ? 32 : 64, here());
+}
+void half_exits_for_ever(const Half& half) {
+  if (half == exits && thread_index() % 32 >= 16) return;
+  t().named_barrier_sync(1, 64, here());
+}
+template <auto kKernel> void expect_skipped(Half half, const Shape& shape) {
+  for (u64 seed = 0; seed < 4; ++seed) {
+    const CheckReport clean = check_launch<kKernel>(all_lanes, shape, {}, {.seed = seed});
+    EXPECT_TRUE(clean.findings.empty()) << all_of(clean);
+    const CheckReport broken = check_launch<kKernel>(half, shape, {}, {.seed = seed});
+    const Finding& finding = finding_of(broken, Rule::divergent_call);
+    EXPECT_LT(finding.first.lane, 16) << all_of(broken);
+    EXPECT_GE(finding.second.lane, 16) << all_of(broken);
+    EXPECT_EQ(finding.first.warp, finding.second.warp);
+  }
+}
+TEST(CheckExecution, NoLaneSkipsAnAlignedInstruction) {
+  expect_skipped<half_skips_arrive>(skips, {.threads = 64});
+  expect_skipped<half_skips_registers>(skips, {.threads = 128});
+  expect_skipped<half_skips_wgmma>(skips, {.threads = 128});
+  expect_skipped<half_exits>(exits, {.threads = 64});
+  expect_skipped<half_exits_for_ever>(exits, {.threads = 64});
+}
+
+// Counts of the lanes may differ while they run; whole warps may skip an instruction, and lanes what is not .aligned.
+void warps_skip(const int&) {
+  if (thread_index() < 32) t().named_barrier_arrive(1, 64, here());
+  else t().named_barrier_sync(1, 64, here());
+  if (thread_index() >= 32) t().named_barrier_sync(2, 32, here());
+  if (thread_index() % 32 < 16) t().sync_warp(0xFFFFu, here());
+  t().sync_warp(~0u, here());
+  if (thread_index() % 2 == 0) t().fence(arch::Fence::acq_rel_cta, here());
+  if (thread_index() < 32) return;
+  t().named_barrier_sync(3, 32, here());
+}
+TEST(CheckExecution, WholeWarpsMaySkipAlignedInstructions) {
+  for (u64 seed = 0; seed < 4; ++seed) {
+    const CheckReport report = check_launch<warps_skip>(0, {.threads = 64}, {}, {.seed = seed});
+    EXPECT_TRUE(report.findings.empty()) << all_of(report);
+  }
+}
+
 // Warps may take different branches, and one place may be reached after different ones.
 void warps_differ(const int&) {
   if (thread_index() < 32) t().named_barrier_sync(1, 64, here());

@@ -77,6 +77,9 @@ struct MemoryRange {
   bool writable;        // whether the kernel may write there
   // Nobody has written it: the checker reports reads of bytes before the kernel writes them.
   bool unwritten = false;
+  // Counters and flags, 32-bit words that are zero before a launch: the checker reports those that are not zero after
+  // it.
+  bool counters = false;
 };
 
 }  // namespace ww

@@ -35,11 +35,16 @@ inline constexpr StrictRule kStrictRules[] = {
      "ordinary reads before an arrival on another CTA's mbarrier are ordered before an asynchronous write only if the "
      "arrival releases at cluster scope",
      "PTX ISA, mbarrier.arrive: .release at .cta scope by default; multicast pipelines of CUTLASS release reads so"},
+    {"remote-acquire-of-writes", false,
+     "ordinary writes before an arrival of cluster scope on another CTA's mbarrier are ordered before an asynchronous "
+     "write only if the wait acquires at cluster scope",
+     "PTX ISA, mbarrier.try_wait: .acquire at .cta scope by default; CUTLASS (ClusterBarrier::wait) has no other wait"},
 };
 
 /// A set of strict rules: bit i stands for kStrictRules[i].
 using StrictRules = std::uint32_t;
-inline constexpr StrictRules kReaderSideFence = 1, kReadBeforeAsyncWrite = 2, kRemoteReleaseOfReads = 4;
+inline constexpr StrictRules kReaderSideFence = 1, kReadBeforeAsyncWrite = 2, kRemoteReleaseOfReads = 4,
+                             kRemoteAcquireOfWrites = 8;
 
 /// Returns the rules that are on by default.
 constexpr StrictRules default_strict_rules() {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <utility>
 
 #include "emu/check/checker.hpp"
 #include "emu/machine.hpp"
@@ -30,13 +31,13 @@ bool is_read(Access kind) {
 
 u32 Checker::thread_access(Thread& thread, Access kind, arch::Ordering ordering, arch::Site site) {
   ThreadState& self = state(thread);
-  if (self.last_access != ~0u && self.last_kind == kind && self.last_epoch == self.epoch &&
-      self.last_site.line == site.line && self.last_site.file == site.file && same(self.last_ordering, ordering))
-    return self.last_access;
-  self.last_kind = kind;
-  self.last_epoch = self.epoch;
-  self.last_site = site;
-  self.last_ordering = ordering;
+  const auto shared_with = [&](const LastAccess& last) {
+    return last.access != ~0u && last.kind == kind && last.epoch == self.epoch && last.site.line == site.line &&
+           last.site.file == site.file && same(last.ordering, ordering);
+  };
+  if (shared_with(self.last)) return self.last.access;
+  std::swap(self.last, self.before_last);
+  if (shared_with(self.last)) return self.last.access;
   AccessRecord record;
   record.slot = record.thread = thread.check_slot;
   record.epoch = self.epoch;
@@ -45,17 +46,19 @@ u32 Checker::thread_access(Thread& thread, Access kind, arch::Ordering ordering,
   record.scope = ordering.scope;
   record.site = site;
   record.from = thread.call;
-  return self.last_access = accesses_.add(outlives_cluster(kind) ? lasting_ : clusters_[self.cluster].accesses, record);
+  const u32 access = accesses_.add(outlives_cluster(kind) ? lasting_ : clusters_[self.cluster].accesses, record);
+  self.last = {access, self.epoch, site, kind, ordering};
+  return access;
 }
 
 Checker::Actor Checker::actor_of(Thread& thread, u32 access, bool write, bool generic) {
   ThreadState& self = state(thread);
   Actor actor;
   actor.access = access;
-  if (access == self.last_access) {  // its key is here, and the record may have left the caches
+  if (access == self.last.access) {  // its key is here, and the record may have left the caches
     actor.slot = thread.check_slot;
-    actor.kind = self.last_kind;
-    actor.ordering = self.last_ordering;
+    actor.kind = self.last.kind;
+    actor.ordering = self.last.ordering;
   } else {
     const AccessRecord& record = accesses_[access];
     actor.slot = record.slot;
@@ -119,7 +122,7 @@ bool Checker::released_by_arrival(const AccessRecord& old, bool old_write, const
   if (!old.generic) return context_->launch.cluster > 1;
   if (ctas_of_slots_[old.thread] == actor.cta) return false;
   if (!old_write) return (strict_ & kRemoteReleaseOfReads) == 0;
-  if (!actor.issuer) return false;
+  if (!actor.issuer || (strict_ & kRemoteAcquireOfWrites) != 0) return false;
   const ClockRef& released = actor.issuer->released_afar;
   return released && released->s.at(old.slot) >= old.epoch;
 }

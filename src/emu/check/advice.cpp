@@ -161,6 +161,9 @@ const char* Checker::stuck_advice(Rule rule, const Thread* waiting) const {
   if (rule == Rule::transaction_count)
     return "announce only bytes that copies deliver in this phase, and issue every copy that was announced, to the "
            "mbarrier and the CTAs that wait for it";
+  const bool moves = waiting && waiting->loads > kLooksAtOnce && waiting->looking && !waiting->looking->idle;
+  if (rule == Rule::livelock && waiting && (waiting->wait == Wait::looping || moves))
+    return "give the loop an end that the thread reaches by itself, or let it wait for what another thread does";
   if (rule != Rule::deadlock || !waiting) return nullptr;
   switch (waiting->wait) {
     case Wait::mbarrier:

@@ -158,6 +158,8 @@ class Checker {
               std::vector<BarrierHistory> barriers, const std::string& what, const char* advice = nullptr);
 
   // Events that stop a run, stops.cpp.
+  /// Reports counters of the launch's memory that its end leaves at other values than zero.
+  void expect_zero_counters();
   void stopped(Rule rule, Origin origin, const std::string& what, const Counterpart& other);
   /// Reports a deadlock, or a livelock of the thread of `origin`.
   void stuck(Rule rule, Origin origin, const std::string& text, const std::vector<std::unique_ptr<Cluster>>& clusters);
@@ -202,6 +204,14 @@ class Checker {
     std::vector<std::unique_ptr<BarrierState>> all_;
     u32 size_ = 0;
   };
+  /// The record of an access, and what later accesses must have in common with it to share it.
+  struct LastAccess {
+    u32 access = ~0u;  // none
+    u32 epoch = 0;
+    arch::Site site{};
+    Access kind{};
+    arch::Ordering ordering;
+  };
   // Aligned, because it is prefetched line by line while another thread runs.
   struct alignas(64) ThreadState : ThreadClock {
     std::unique_ptr<Fences> fences;  // null before the first
@@ -209,12 +219,9 @@ class Checker {
     ClockRef at_proxy_fence;         // what it knew at its last proxy fence
     u32 store_slot = ~0u;            // agents for its bulk stores: reads of the sources, writes of the results
     u32 stores = 0, stores_read = 0;
-    u32 last_access = ~0u;  // a record that may be shared, with its key, because the records are too many to stay in
-                            // caches
-    u32 last_epoch = 0;
-    Access last_kind{};
-    arch::Ordering last_ordering;
-    arch::Site last_site{};
+    // Records that may be shared, with their keys, because the records are too many to stay in caches. Two, because a
+    // store to global memory is two accesses: that of the instruction, and the plain one that carries it out.
+    LastAccess last, before_last;
     u32 last_store_access = 0;
     u32 last_passed = ~0u, last_arrived = ~0u;  // numbers of mbarriers
     u32 cluster_round = 0, cluster_rounds = 0;  // that it arrived at last; that it has passed
@@ -400,6 +407,8 @@ class Checker {
   FindingParty last_change_of(const BarrierState& barrier, Origin now) const;
   FindingParty store_party(const ThreadState& thread) const;
   FindingParty counterpart(Rule rule, Origin origin, const Counterpart& other) const;
+  /// Returns the last write of a byte of global memory, or `otherwise`.
+  FindingParty last_write_of(u64 address, FindingParty otherwise);
   FindingParty missing_party(const Thread& waiting, const std::vector<std::unique_ptr<Cluster>>& clusters);
   std::string completion_of(const AccessRecord& record) const;
   std::string words_of_barrier(u32 number) const;

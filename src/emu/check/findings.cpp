@@ -165,6 +165,9 @@ std::string Checker::strict_rule_of(Order order, const AccessRecord& old, bool o
     return fmt::format(" (strict rule {})", kStrictRules[std::countr_zero(rule)].name);
   };
   if (order == Order::narrow && !old_write && !actor.generic) return named(kRemoteReleaseOfReads);
+  if (order == Order::narrow && !actor.generic && actor.issuer && actor.issuer->released_afar &&
+      actor.issuer->released_afar->s.at(old.slot) >= old.epoch)
+    return named(kRemoteAcquireOfWrites);
   if (order != Order::unfenced) return "";
   const bool fenced = actor.issuer && actor.issuer->at_proxy_fence && old.slot != actor.self &&
                       actor.issuer->at_proxy_fence->executed().at(old.slot) >= old.epoch;

@@ -2,6 +2,7 @@
 // Findings of events that stop a run: an operation that the machine refuses, a deadlock, a livelock.
 #include <fmt/format.h>
 
+#include "emu/aligned.hpp"
 #include "emu/check/checker.hpp"
 #include "emu/check/source_lines.hpp"
 #include "emu/machine.hpp"
@@ -72,13 +73,13 @@ FindingParty Checker::missing_party(const Thread& waiting, const std::vector<std
   if (waiting.wait == Wait::polling || waiting.wait == Wait::polling_shared) {
     const bool global = waiting.wait == Wait::polling;
     const u32 rank = waiting.wait_a >> arch::kSharedRankShift, offset = waiting.wait_a & arch::kSharedOffsetMask;
-    CtaState& memory = state(*waiting.cta->cluster->ctas[global ? 0 : rank]);
-    const u64 address = global ? u64{waiting.wait_b} << 32 | waiting.wait_a : offset;
-    Granule& granule = global ? global_.at(address) : memory.shadow[offset / kGranule];
-    const ShadowEntry* entries = (global ? global_overflow_ : memory.overflow).entries(granule);
+    if (global) return last_write_of(u64{waiting.wait_b} << 32 | waiting.wait_a, operands_party());
+    CtaState& memory = state(*waiting.cta->cluster->ctas[rank]);
+    Granule& granule = memory.shadow[offset / kGranule];
+    const ShadowEntry* entries = memory.overflow.entries(granule);
     for (u32 i = granule.count; i-- > 0;)
-      if (entries[i].write && (entries[i].bytes >> address % kGranule & 1)) return party(accesses_[entries[i].access]);
-    return global ? operands_party() : shared_memory_party(memory.cta->check_index);
+      if (entries[i].write && (entries[i].bytes >> offset % kGranule & 1)) return party(accesses_[entries[i].access]);
+    return shared_memory_party(memory.cta->check_index);
   }
   const Thread* gone = nullptr;
   for (const auto& cluster : clusters)
@@ -92,6 +93,34 @@ FindingParty Checker::missing_party(const Thread& waiting, const std::vector<std
   return launch_party("launch, all of whose threads wait");
 }
 
+FindingParty Checker::last_write_of(u64 address, FindingParty otherwise) {
+  Granule& granule = global_.at(address);
+  const ShadowEntry* entries = global_overflow_.entries(granule);
+  for (u32 i = granule.count; i-- > 0;)
+    if (entries[i].write && (entries[i].bytes >> address % kGranule & 1)) return party(accesses_[entries[i].access]);
+  return otherwise;
+}
+
+void Checker::expect_zero_counters() {
+  for (const runtime::MemoryRange& range : context_->launch.memory) {
+    if (!range.counters || range.base == nullptr) continue;
+    const u32* const words = static_cast<const u32*>(range.base);
+    const u64 count = range.bytes / sizeof(u32);
+    u64 first = 0, wrong = 0;
+    for (u64 i = count; i-- > 0;)
+      if (words[i] != 0) first = i, ++wrong;
+    if (wrong == 0) continue;
+    u64 begin = reinterpret_cast<u64>(words + first), end = begin + sizeof(u32);
+    FindingParty writer = last_write_of(begin, operands_party());
+    std::string space = space_of(kSharedSpaceOfNobody, begin, end);
+    report(Rule::wrong_value, std::move(writer), launch_party("end of the launch, which must leave zeros there"), begin,
+           end, std::move(space), {},
+           fmt::format("{} of the {} counters and flags of operand {} are not zero after the launch, the first is {}",
+                       wrong, count, range.name, words[first]),
+           "put back every flag and counter of the workspace before the launch ends");
+  }
+}
+
 void Checker::stuck(Rule rule, Origin origin, const std::string& text,
                     const std::vector<std::unique_ptr<Cluster>>& clusters) {
   const bool nothing_moves = rule == Rule::deadlock;
@@ -102,7 +131,9 @@ void Checker::stuck(Rule rule, Origin origin, const std::string& text,
   std::vector<FindingParty> parties;
   std::set<u32> told;
   for (const auto& cluster : clusters)
-    for (const auto& cta : cluster->ctas)
+    for (const auto& cta : cluster->ctas) {
+      for (u32 warp = 0; warp < cta->warps.size(); ++warp)
+        if (Thread* const gone = lane_that_exited_before(*cta, warp)) report_skipped(*gone, "exit of the thread", {});
       for (const Thread& thread : cta->threads) {
         if (thread.wait == Wait::exited || thread.wait == Wait::none) continue;
         parties.push_back(party(thread.check_slot, thread.site, waits_on(thread), thread.call));
@@ -119,6 +150,7 @@ void Checker::stuck(Rule rule, Origin origin, const std::string& text,
           }
         }
       }
+    }
   u64 begin = 0, end = 0;
   std::string space;
   if (origin.thread && origin.thread->wait == Wait::polling) {
