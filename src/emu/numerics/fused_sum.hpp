@@ -21,8 +21,10 @@ struct MmaTerm {
 };
 
 /// Decodes magnitude bits of a format with `fraction` fraction bits. NaN and Inf give some finite term;
-/// `special_result` handles their rows.
-inline MmaTerm decode_term(u32 magnitude, bool negative, int fraction, int bias) {
+/// `special_result` handles their rows. Where `fraction` and `bias` are constants, types carry them, because GCC
+/// unrolls fewer loops over terms when it learns of them by inlining.
+template <class Fraction, class Bias>
+inline MmaTerm decode_term(u32 magnitude, bool negative, Fraction fraction, Bias bias) {
   const i32 field = static_cast<i32>(magnitude >> fraction);
   const i32 hidden = field != 0 ? 1 << fraction : 0;
   const i32 significand = static_cast<i32>(magnitude & ((1u << fraction) - 1)) | hidden;

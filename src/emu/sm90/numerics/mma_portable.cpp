@@ -3,6 +3,8 @@
 // It is written for any CPU and compiled a second time for AVX2, whose per-lane shifts make it fast.
 // Magnitudes are shifted and the sign is applied afterwards. Outputs that are not normal numbers are computed one by
 // one.
+#include <type_traits>
+
 #include "emu/sm90/numerics/mma_term.hpp"
 
 // The vectors never cross a call that is not inlined, so their calling convention cannot matter.
@@ -47,7 +49,8 @@ template <DType kType> WW_ALWAYS_INLINE MmaTerm read_term(const u8* row, int k, 
   facts.zero |= static_cast<u32>(magnitude == 0) << k;
   facts.infinite |= static_cast<u32>(Format::kHasInfinity && magnitude == kTopField) << k;
   facts.nan |= static_cast<u32>(Format::kHasInfinity ? magnitude > kTopField : magnitude == kMagnitude) << k;
-  return decode_term(magnitude, negative, Format::kFraction, Format::kBias);
+  return decode_term(magnitude, negative, std::integral_constant<int, Format::kFraction>{},
+                     std::integral_constant<int, Format::kBias>{});
 }
 
 template <DType kType> WW_ALWAYS_INLINE void pack_a(const MmaCall& call, PackedA& a) {
