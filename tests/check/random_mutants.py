@@ -10,8 +10,9 @@ A mutant is one edit of a synchronising statement (mutant_operators.py) in a ker
 finding. Draws that do not compile, that change no machine code, or whose statement no thread of the kernel reaches are
 repeated and counted. So are mutants that reviewed_mutants.py lists as equivalent, with the argument; they are run all
 the same, and one that is caught contradicts its argument. The exit status is 0 if at least 95 % of the counted mutants
-are caught, every miss is reviewed, and no argument is contradicted.
-Outcomes are kept in the state folder, by program, headers and problem, so that a run that was stopped goes on."""
+are caught, every miss is reviewed, and no argument is contradicted; 4 if that holds, but the time did not suffice for all.
+Outcomes are kept in the state folder, by program, headers and problem, so that a run that was stopped goes on.
+  random_mutants.py BUILD --minutes 8         starts no mutant after 8 minutes, and reports those that have run"""
 import argparse
 import collections
 import concurrent.futures
@@ -102,6 +103,7 @@ class Campaigns:
         self.source, self.compiler = arguments.source, arguments.compiler
         self.schedules, self.seed, self.math = arguments.schedules, arguments.seed % 1000000, arguments.math
         self.include = self.source / "include"
+        self.deadline = time.monotonic() + 60 * arguments.minutes
         self.verify = ["--verify"] if self.math == ["--math", "on"] else []
         text = hashlib.sha256(json.dumps(str(self.compiler)).encode())
         for path in sorted(self.include.rglob("*.hpp")):
@@ -153,19 +155,23 @@ class Campaigns:
     def run(self, family, edit, base):
         """The outcome of a mutant. Without arithmetic only its order is judged; what passes is run with values as well."""
         outcome = self.known(self.run_order, family, edit, base)
-        if outcome.verdict != "missed" or self.verify:
+        if outcome is None or outcome.verdict != "missed" or self.verify:
             return outcome
         values = self.known(self.run_values, family, edit)
+        if values is None:
+            return None
         if values.verdict == "missed":
             return outcome._replace(seconds=outcome.seconds + values.seconds)
         return values._replace(schedules=outcome.schedules + values.schedules)
 
     def known(self, run, family, edit, *more):
-        """The outcome of an earlier run, or a new one."""
+        """The outcome of an earlier run, or a new one; None if the time is up."""
         file = self.file_of(family, edit.header, edit.start, edit.end, edit.new, run.__name__, self.schedules, self.seed,
                             self.math)
         if file.exists():
             return Outcome(*json.loads(file.read_text()))
+        if time.monotonic() > self.deadline:
+            return None
         outcome = run(family, edit, *more)
         self.keep(file, outcome)
         return outcome
@@ -277,7 +283,8 @@ def draw_all(arguments, campaigns, pool):
             sys.exit(base.problem)
     available = {name: [edit for edit in edits if present(edit, base)] for name, base in bases.items()}
     taken, repeated, equivalents, results = set(), collections.Counter(), [], [None] * len(slots)
-    while None in results:
+    stopped = False
+    while None in results and not stopped:
         jobs = []
         for i, slot in enumerate(results):
             if slot is not None:
@@ -293,7 +300,9 @@ def draw_all(arguments, campaigns, pool):
         outcomes = pool.map(lambda job: campaigns.run(job[1], job[2], bases[job[1]]), jobs)
         for (i, family, edit), outcome in zip(jobs, outcomes):
             argument = equivalent(edit, FAMILIES[family])
-            if outcome.verdict not in ("caught", "missed"):
+            if outcome is None:
+                stopped = True
+            elif outcome.verdict not in ("caught", "missed"):
                 repeated[outcome.verdict] += 1
             elif argument:
                 repeated["equivalent"] += 1
@@ -302,7 +311,7 @@ def draw_all(arguments, campaigns, pool):
             else:
                 results[i] = family, edit, outcome
                 print(report_line(family, edit, outcome), flush=True)
-    return Draws(results, equivalents, repeated, len(edits))
+    return Draws([one for one in results if one], equivalents, repeated, len(edits))
 
 
 def draw_recorded(arguments, campaigns, pool, edits, rng):
@@ -313,7 +322,7 @@ def draw_recorded(arguments, campaigns, pool, edits, rng):
     print(f"{len(rows)} of {len(caught)} recorded mutants still have their statement")
     chosen = rng.sample(rows, min(arguments.count, len(rows)))
     outcomes = pool.map(lambda job: campaigns.run(*job, Base({}, "", "")), chosen)
-    results = [(family, edit, outcome) for (family, edit), outcome in zip(chosen, outcomes)]
+    results = [(family, edit, outcome) for (family, edit), outcome in zip(chosen, outcomes) if outcome]
     for row in results:
         print(report_line(*row), flush=True)
     return Draws(results, [], collections.Counter(), len(edits))
@@ -369,6 +378,7 @@ def parse():
     parser.add_argument("--recorded", type=pathlib.Path, help="JSON file written by --result")
     parser.add_argument("--schedules", type=int, default=200)
     parser.add_argument("--family", default="", help="regular expression on the families' names")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="no mutant starts later")
     parser.add_argument("--only", help="key of one mutant")
     parser.add_argument("--math", choices=("on", "off"), default="on",
                         help="off: no products; only mutants that pass then run 8 schedules with values compared")
@@ -396,7 +406,8 @@ def main():
     caught = sum(outcome.verdict == "caught" for _, _, outcome in draws.results)
     unreviewed = sum(outcome.verdict == "missed" and not missed_because(edit) for _, edit, outcome in draws.results)
     contradicted = sum(outcome.verdict == "caught" for _, _, outcome, _ in draws.equivalents)
-    summary = (f"{caught} of {counted} mutants caught ({100 * caught / max(counted, 1):.1f} %), {unreviewed} misses are not "
+    asked = f" (of {arguments.count} asked, the time was up)" if counted < arguments.count else ""
+    summary = (f"{caught} of {counted} mutants caught{asked} ({100 * caught / max(counted, 1):.1f} %), {unreviewed} misses are not "
                f"reviewed; {len(draws.equivalents)} drawn besides are equivalent, of which the checker contradicts "
                f"{contradicted}; seed {arguments.seed}")
     print("repeated draws:", ", ".join(f"{count} {verdict}" for verdict, count in sorted(draws.repeated.items())) or "none")
@@ -406,7 +417,7 @@ def main():
     missing = undocumented(arguments.recorded, arguments.source) if arguments.recorded else []
     for row in missing:
         print(f"docs/checking-kernels.md: expected the row {row}")
-    return 1 if missing or unreviewed or contradicted or caught < 0.95 * counted else 0
+    return 1 if missing or unreviewed or contradicted or caught < 0.95 * counted else 4 if asked and not arguments.recorded else 0
 
 
 if __name__ == "__main__":

@@ -87,6 +87,8 @@ FIRST_WARP_WAITED = ("the first warp has executed griddepcontrol.wait in Source:
                      "that warp arrives later: the item ring, or the named barrier of the list for the warp that counts")
 EARLIER_TRY = ("the token only saves a wait: true remains true until this thread's own next wait, and after false the thread "
                "waits. pass_on() changes neither the position of the reading end nor what its full barrier waits for")
+OWN_GROUPS = ("tiles of 32 tokens are listed in the order of the groups: until RaggedTiles::build() ends, with a barrier of its "
+              "own, a thread reads the groups that it has written itself, and no others; the scans have their barriers")
 MAPS = "acquires of two different maps; the loads that use either come after both"
 
 EQUIVALENT = [
@@ -128,6 +130,12 @@ EQUIVALENT = [
     Entry(SKELETON, "leave", "drop", ["arch::cluster::sync()"], rings_only, LEAVE),
     Entry(SKELETON, "leave", "scope", ["arch::cluster::sync() -> arch::named_barrier::sync_cta()"], rings_only, LEAVE),
     Entry(SKELETON, "produce", "drop", ["arch::warp::sync()"], everywhere, RECONVERGED),
+    Entry(SKELETON, "produce", "swap",
+          ["arch::warp::sync(); / if constexpr (requires { Kernel::finish_production(); }) Kernel::finish_production();"],
+          everywhere, "only ragged kernels that split K have finish_production(), a cluster barrier. " + RECONVERGED),
+    Entry("scheduler/group_table.hpp", "build", "swap",
+          ["build_by<kThreads>(sizes, thread, load_first<kThreads>(sizes, thread), scratch); / "
+           "arch::named_barrier::sync_cta();"], lambda arguments: "--groups 130" in arguments, OWN_GROUPS),
     Entry("kernel/multistage_gemm.hpp", "run", "drop", ["arch::warp::sync()"], everywhere, RECONVERGED),
     Entry("kernel/multistage_gemm.hpp", "run", "swap",
           ["buffer.drain(); / if constexpr (Mainloop::kCluster.size() > 1) arch::warp::sync();"], everywhere, RECONVERGED),
@@ -165,6 +173,10 @@ EQUIVALENT = [
 ]
 
 MISSED = {  # (header, operator, "function(): edit"): why
+    ("pipeline/async_pipeline.hpp", "count", "initialize(): kConsumerWarps * kCtas -> kConsumerWarps * kCtas - 1"):
+        "where a tile has more k-blocks than the ring of stages holds, the producer has waited for every reader of a record "
+        "through that ring before it writes the record again. The surplus arrivals end a phase too early only after many "
+        "tiles of one CTA; small problems have few",
     ("scheduler/group_table.hpp", "drop", "build_by(): report(sizes, status)"):
         "it reports sizes of groups that overlap or exceed the matrix, in the status word. The sizes of all families are "
         "valid, so that the call does nothing there; check compares the word among launches, not with what it must be",
