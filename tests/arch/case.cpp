@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "emu/emulator.hpp"
-#include "emu/sm90/model.hpp"
 #include "kernel_texts.hpp"
 
 namespace ww::arch_test {
@@ -81,7 +80,8 @@ Words aligned_copy(const std::vector<u32>& words) {
 const std::vector<Case>& all_cases() {
   static const std::vector<Case> cases = [] {
     std::vector<Case> all;
-    for (auto* group : {synchronisation_cases, tma_cases, wgmma_cases, wgmma_type_cases, data_cases, tensor_map_cases})
+    for (auto* group : {synchronisation_cases, tma_cases, wgmma_cases, wgmma_type_cases, data_cases, tensor_map_cases,
+                        sm100_memory_cases, sm100_mma_cases})
       for (Case& c : group()) all.push_back(std::move(c));
     for (Case& c : all)
       if (c.out.empty()) c.out.assign(c.expected.size(), kUnwritten);
@@ -91,9 +91,9 @@ const std::vector<Case>& all_cases() {
 }
 
 const std::vector<const char*>& kernel_headers() {
-  static const std::vector<const char*> headers = {"mbarrier",    "tma",        "wgmma",   "wgmma_widths",
-                                                   "wgmma_types", "matrix",     "control", "warp",
-                                                   "memory",      "arithmetic", "scan",    "tensor_map"};
+  static const std::vector<const char*> headers = {
+      "mbarrier", "tma",        "wgmma", "wgmma_widths", "wgmma_types",  "matrix",    "control",      "warp",
+      "memory",   "arithmetic", "scan",  "tensor_map",   "sm100_memory", "sm100_mma", "sm100_cluster"};
   return headers;
 }
 
@@ -105,11 +105,14 @@ std::string kernel_source(std::string_view header) {
 Result<std::vector<u32>> run_in_process(const Case& c, const EmuOptions& options) {
   const arch::KernelEntry* entry = find_kernel(c.kernel);
   if (!entry) return failure(ErrorCode::invalid, "kernel", "a kernel of this program", c.kernel);
+  const char* const device = is_sm100(c.header) ? "emu:sm100" : "emu:sm90";
+  const emu::MachineModel* const model = emu::find_machine(device);
+  if (!model) return failure(ErrorCode::unsupported, "device", "a machine that this library emulates", device);
   const Words in = aligned_copy(c.in), out = aligned_copy(c.out);
   WW_TRY(const Params params, params_of(c, in.get(), out.get(), [](const auto& spec) { return emu::encode(spec); }));
   const runtime::MemoryRange memory[] = {{"in", in.get(), c.in.size() * 4, false},
                                          {"out", out.get(), c.out.size() * 4, true}};
-  WW_CHECK(emu::run(emu::sm90::kModel, *entry, launch_of(c, params, memory), options, 16));
+  WW_CHECK(emu::run(*model, *entry, launch_of(c, params, memory), options, 16));
   return std::vector<u32>(out.get(), out.get() + c.out.size());
 }
 

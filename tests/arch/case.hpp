@@ -41,15 +41,22 @@ std::vector<Case> wgmma_cases();
 std::vector<Case> wgmma_type_cases();
 std::vector<Case> data_cases();
 std::vector<Case> tensor_map_cases();
+std::vector<Case> sm100_memory_cases();
+std::vector<Case> sm100_mma_cases();
 const std::vector<Case>& all_cases();
 
 /// Returns the names of the kernel headers, and the translation unit of a header for a run-time compiler.
 const std::vector<const char*>& kernel_headers();
 std::string kernel_source(std::string_view header);
+/// Returns whether the kernels of a header are of sm_100, which neither an sm_90 device nor emu:sm90 runs.
+inline bool is_sm100(std::string_view header) { return header.starts_with("sm100_"); }
+/// Returns whether the kernels of a header are of sm_90 alone.
+inline bool is_sm90(std::string_view header) { return header.starts_with("wgmma"); }
 
 /// Returns the kernel compiled into this program; null when there is none of that name.
 const arch::KernelEntry* find_kernel(std::string_view name);
 
+/// Runs a case on the emulated device of its architecture. Fails if this library emulates none of that architecture.
 Result<std::vector<u32>> run_in_process(const Case& c, const EmuOptions& options);
 Result<std::vector<u32>> run_on_device(const Case& c, const Device& device, const runtime::Kernel& kernel);
 

@@ -5,7 +5,7 @@ sm100_code.py <root> <folder of the Python environment> <C++ compiler>
 
 A kernel for each form goes through NVRTC, and through nvcc where there is one, and its disassembly must hold the form's
 instruction, registers aside. Issued under elect, no instruction may stand in a loop over the lanes of a warp. The same
-text must compile for the emulated device too. Exit 77 (skipped) without an NVRTC of CUDA 12.8 or later, or without
+text must compile for the emulated device too. The kernels of kernels/sm100_*.hpp must assemble without spills. Exit 77 (skipped) without an NVRTC of CUDA 12.8 or later, or without
 nvdisasm, which the environment of the Python tests has (PyPI: nvidia-cuda-nvdisasm); with CI set that is a failure."""
 import ctypes
 import os
@@ -148,14 +148,19 @@ class Nvrtc:
         getattr(self.library, f"nvrtcGet{what}")(program, buffer)
         return buffer.raw[:size.value]
 
-    def cubin(self, source: str, include: pathlib.Path) -> bytes:
+    def compile(self, source: str, *folders: pathlib.Path) -> Tuple[bytes, str]:
+        """The cubin and the output of ptxas."""
         program = ctypes.c_void_p()
         self.library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"forms.cu", 0, None, None)
-        flags = [b"--gpu-architecture=sm_100a", b"-std=c++20", b"-fmad=false", f"-I{include}".encode()]
+        flags = [b"--gpu-architecture=sm_100a", b"-std=c++20", b"-fmad=false", b"--ptxas-options=-v",
+                 *(f"-I{folder}".encode() for folder in folders)]
         failed = self.library.nvrtcCompileProgram(program, len(flags), (ctypes.c_char_p * len(flags))(*flags))
         if failed:
-            raise RuntimeError(self._bytes(program, "ProgramLog").decode(errors="replace")[:4000])
-        return self._bytes(program, "CUBIN")
+            raise RuntimeError(self._log(program)[:4000])
+        return self._bytes(program, "CUBIN"), self._log(program)
+
+    def _log(self, program: ctypes.c_void_p) -> str:
+        return self._bytes(program, "ProgramLog").decode(errors="replace")
 
 
 def find_nvrtc() -> Optional[Nvrtc]:
@@ -207,6 +212,20 @@ def faults(forms: List[Form], kernels: Dict[str, List[str]]) -> Iterator[Tuple[s
         yield "not_elected", "no loop over lanes: the search for one finds nothing"
 
 
+def faults_of_cases(nvrtc: Nvrtc, root: pathlib.Path) -> Iterator[str]:
+    """The kernels that tests/arch runs: all of them assemble, and no register is spilled."""
+    folder = root / "tests" / "arch" / "kernels"
+    for header in sorted(folder.glob("sm100_*.hpp")):
+        _, log = nvrtc.compile(f'#include "{header.name}"\n', root / "include", folder)
+        kernels = log.count("Compiling entry function")
+        if kernels == 0 and "WW_KERNEL(" in header.read_text():
+            yield f"{header.name}: no kernel was assembled"
+        for line in re.findall(r".*bytes spill stores.*", log):
+            if "0 bytes spill stores, 0 bytes spill loads" not in line:
+                yield f"{header.name}: {line.strip()}"
+        print(f"{header.name}: {kernels} kernels")
+
+
 def skip(why: str) -> int:
     print(why)
     return 1 if os.environ.get("CI", "0") not in ("", "0", "false") else SKIPPED
@@ -227,10 +246,12 @@ def main() -> int:
     if nvdisasm is None:
         return skip(f"no nvdisasm in {environment} or on PATH, so no opcode was looked at (python.venv installs it)")
     nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
-    broken = 0
+    of_cases = list(faults_of_cases(nvrtc, root))
+    print("\n".join(of_cases))
+    broken = len(of_cases)
     with tempfile.TemporaryDirectory() as folder:
         cubins = {f"NVRTC {nvrtc.version[0]}.{nvrtc.version[1]}": pathlib.Path(folder) / "nvrtc.cubin"}
-        next(iter(cubins.values())).write_bytes(nvrtc.cubin(source, root / "include"))
+        next(iter(cubins.values())).write_bytes(nvrtc.compile(source, root / "include")[0])
         if nvcc:
             text, cubins["nvcc"] = pathlib.Path(folder) / "forms.cu", pathlib.Path(folder) / "nvcc.cubin"
             text.write_text(source)
