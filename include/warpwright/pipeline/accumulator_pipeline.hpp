@@ -14,6 +14,7 @@
 #pragma once
 
 #include "warpwright/arch/common/cluster.hpp"
+#include "warpwright/arch/common/mbarrier_scope.hpp"
 #include "warpwright/arch/common/warp.hpp"
 #include "warpwright/arch/sm100/umma.hpp"
 #include "warpwright/pipeline/stage_ring.hpp"
@@ -61,7 +62,7 @@ class AccumulatorPipeline : StageRing<kColumns.barriers()> {
   using Ring::barriers_, Ring::empty, Ring::full, Ring::state_;
 
  public:
-  using Ring::kBytes, Ring::producer_try_acquire, Ring::consumer_try_wait;
+  using Ring::kBytes, Ring::consumer_try_wait;
   static constexpr AccumulatorColumns columns = kColumns;
 
   WW_DEVICE AccumulatorPipeline(arch::SharedAddress barriers, Role role)
@@ -75,8 +76,8 @@ class AccumulatorPipeline : StageRing<kColumns.barriers()> {
   }
 
   /// Waits until the next accumulator may be written, and returns it. Called by the MMA thread.
-  WW_DEVICE AccumulatorStage producer_acquire(WaitToken token = {}) {
-    if (!token.done) arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);
+  WW_DEVICE AccumulatorStage producer_acquire() {
+    wait_empty();
     arch::umma::fence_after();
     return next_stage();
   }
@@ -90,7 +91,7 @@ class AccumulatorPipeline : StageRing<kColumns.barriers()> {
   /// CTA must not exit before it. Called by the MMA thread.
   WW_DEVICE void producer_tail() {
     for (int i = 0; i < kColumns.barriers(); ++i) {
-      arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);
+      wait_empty();
       state_.advance();
     }
   }
@@ -107,12 +108,18 @@ class AccumulatorPipeline : StageRing<kColumns.barriers()> {
     arch::umma::fence_before();
     arch::warp::sync();  // one lane's arrival stands for the loads of all 32
     if constexpr (kGroup == CtaGroup::pair)
-      arch::mbarrier::arrive_remote_if(arch::lane_index() == 0, empty(barriers_, stage.barrier),
-                                       static_cast<u32>(leader_of(kGroup, rank_)));
+      arch::mbarrier::arrive_remote_release_if(arch::lane_index() == 0, empty(barriers_, stage.barrier),
+                                               static_cast<u32>(leader_of(kGroup, rank_)));
     else arch::mbarrier::arrive_if(arch::lane_index() == 0, empty(barriers_, stage.barrier));
   }
 
  private:
+  /// Waits at cluster scope for a pair: its MMAs write what threads of the other CTA have read, and only their arrivals
+  /// tell when. Once a tile, the scope costs little.
+  WW_DEVICE void wait_empty() const {
+    if constexpr (kGroup == CtaGroup::pair) arch::mbarrier::wait_cluster(empty(barriers_, state_.index), state_.parity);
+    else arch::mbarrier::wait(empty(barriers_, state_.index), state_.parity);
+  }
   WW_DEVICE AccumulatorStage next_stage() {
     const u32 index = kColumns.overlaps() ? state_.parity ^ first_parity_ : state_.index;
     const AccumulatorStage stage{index, state_.index, static_cast<u32>(kColumns.first(index))};
