@@ -319,5 +319,137 @@ TEST(Umma, RandomInstructionsLeaveWhatTheScalarModelLeaves) {
   }
 }
 
+// --- copies -------------------------------------------------------------------------------------------------------
+
+struct Copies {
+  arch::CopyShape shape;
+  arch::CopyUnpack unpack;
+  const u8* from;  // 8 KiB of shared memory
+  u32* cells;      // (128 lanes, 512 columns) afterwards
+};
+
+constexpr u32 kColumnOfCopy = 40;
+
+void copies(const Copies& p) {
+  const u32 barrier = shared_base() + kBarrier;
+  for (u32 at = 16 * thread_index(); at < 8192; at += 128 * 16)
+    std::memcpy(t().shared_access(shared_base() + kData + at, 16, arch::Access::write, arch::kWeak, here()),
+                p.from + at, 16);
+  t().fence(arch::Fence::proxy_async_shared, here());
+  if (thread_index() == 0) {
+    t().mbarrier_init(barrier, 1, here());
+    t().fence(arch::Fence::mbarrier_init, here());
+  }
+  const u32 base = allocate(CtaGroup::one, kAllColumns), own = own_lanes(base);
+  u32* const cells = p.cells + thread_index() * kAllColumns;
+  for (u32 column = 0; column < kAllColumns; column += 128) store_columns(own + column, 128, cells);  // zeros
+  u().wait_store(here());
+  u().fence(true, here());
+  sync_cta();
+  u().fence(false, here());
+  if (thread_index() == 64) {
+    const u64 descriptor =
+        arch::sm100::make_descriptor({shared_base() + kData}, arch::sm100::MatrixSwizzle::none, 4096, 128).bits;
+    u().copy(CtaGroup::one, p.shape, p.unpack, base + kColumnOfCopy, descriptor, here());
+    u().commit(CtaGroup::one, barrier, 0, here());
+  }
+  t().mbarrier_wait(barrier, 0, arch::kAcquireCta, here());
+  u().fence(false, here());
+  for (u32 column = 0; column < kAllColumns; column += 128) load_columns(own + column, 128, cells + column);
+  u().wait_load(here());
+  u().fence(true, here());
+  sync_cta();
+  u().fence(false, here());
+  if (warp_index() == 0) u().dealloc(CtaGroup::one, base, kAllColumns, here());
+}
+
+/// The lanes that a row of shared memory goes to, from the PTX ISA.
+std::vector<u32> lanes_of_row(arch::CopyShape shape, u32 row) {
+  switch (shape) {
+    case arch::CopyShape::rows4_bits256: return {32 * row};
+    case arch::CopyShape::rows32_bits128_all: return {row, row + 32, row + 64, row + 96};
+    case arch::CopyShape::rows64_bits128_02_13: return {row, row + 64};
+    case arch::CopyShape::rows64_bits128_01_23:
+      return row < 32 ? std::vector<u32>{row, row + 32} : std::vector<u32>{row + 32, row + 64};
+    default: return {row};
+  }
+}
+
+TEST(Umma, CopiesReachTheirLanes) {
+  const u32 rows[] = {128, 4, 128, 64, 64, 32}, bytes[] = {32, 32, 16, 16, 16, 16};
+  for (u32 which = 0; which < 18; ++which) {
+    const auto shape = static_cast<arch::CopyShape>(which % 6);
+    const auto unpack = static_cast<arch::CopyUnpack>(which / 6);
+    const std::vector<u8> from = random_bytes<u8>(8192, which);
+    Cells cells(kLanes * kAllColumns), expected(kLanes * kAllColumns);
+    const Copies p{shape, unpack, from.data(), cells.data()};
+    const Result<EmuStats> stats = launch_sm100<copies>(p, {.shared_bytes = kData + 8192}, {.seed = which});
+    ASSERT_TRUE(stats) << message(stats);
+    EXPECT_EQ(stats->umma_copies, 1u);
+    const u32 bits = unpack == arch::CopyUnpack::from4_padded64 ? 4 : unpack == arch::CopyUnpack::none ? 8 : 6;
+    for (u32 row = 0; row < rows[which % 6]; ++row)
+      for (const u32 lane : lanes_of_row(shape, row))
+        for (u32 byte = 0; byte < bytes[which % 6]; ++byte) {
+          const u8* chunk = &from[row % 8 * 16 + row / 8 * 128 + byte / 16 * 4096];
+          u32 value = 0;
+          for (u32 bit = 0; bit < bits; ++bit) {
+            const u32 at = byte % 16 * bits + bit;
+            value |= (chunk[at / 8] >> at % 8 & 1u) << bit;
+          }
+          if (bits == 4) value <<= 2;
+          expected[lane * kAllColumns + kColumnOfCopy + byte / 4] |= value << byte % 4 * 8;
+        }
+    EXPECT_EQ(cells, expected) << "shape " << which % 6 << ", unpack " << which / 6;
+  }
+}
+
+// --- refusals -----------------------------------------------------------------------------------------------------
+
+struct Refused {
+  void (*spoil)(arch::UmmaCall&);
+  u32 columns = 128;
+};
+
+void refuses(const Refused& p) {
+  const u32 base = allocate(CtaGroup::one, p.columns);
+  if (thread_index() == 0) {
+    const MmaInstruction i{.n = 64};
+    const u64 operand = Layout{.leading = 2048, .stride = 128}.descriptor(2048);
+    arch::UmmaCall call{.kind = MmaKind::f16,
+                        .group = CtaGroup::one,
+                        .instruction = arch::sm100::encode(i).bits,
+                        .d = base,
+                        .a = operand,
+                        .b = operand};
+    p.spoil(call);
+    u().mma(call, here());
+  }
+  sync_cta();
+  if (warp_index() == 0) u().dealloc(CtaGroup::one, base, p.columns, here());
+}
+
+TEST(Umma, WhatNoInstructionMaySayIsReported) {
+  const auto report = [](void (*spoil)(arch::UmmaCall&)) {
+    return launch_sm100<refuses>(Refused{spoil}, {.shared_bytes = 16384}, {.schedule = EmuSchedule::fifo});
+  };
+  using Call = arch::UmmaCall;
+  EXPECT_REPORTS(report([](Call& c) { c.instruction |= 4; }), "sparse MMAs (.sp) are not supported");
+  EXPECT_REPORTS(report([](Call& c) { c.scale_input_d = 16; }), "scale-input-d 16: expected 0 to 15");
+  EXPECT_REPORTS(report([](Call& c) { c.d += 96; }), "is in no allocation of the CTA");
+  EXPECT_REPORTS(report([](Call& c) { c.d += 16 << 16; }), "begins at lane 16; expected lane 0");
+  EXPECT_REPORTS(report([](Call& c) { c.d += 500; }), "reach past the 512 of tensor memory");
+  EXPECT_REPORTS(report([](Call& c) { c.a &= ~(u64{7} << 46); }), "operand A");
+  EXPECT_REPORTS(report([](Call& c) { c.b |= u64{3} << 61; }), "operand B");
+  EXPECT_REPORTS(report([](Call& c) { c.b = (c.b & ~u64{0x3FFF}) | 0x3FF0; }), "outside shared memory");
+  EXPECT_REPORTS(report([](Call& c) { c.a_in_tensor_memory = true, c.a = 124; }), "tcgen05.mma: A in CTA 0");
+  EXPECT_REPORTS(report([](Call& c) { c.group = CtaGroup::pair; }), "a kernel uses one of them");
+  int in_flight = 0;  // at the exit, under some schedules
+  for (u64 seed = 0; seed < 60; ++seed) {
+    const auto done = launch_sm100<refuses>(Refused{[](Call&) {}}, {.shared_bytes = 16384}, {.seed = seed});
+    in_flight += message(done).find("the CTA exits while its tcgen05 operations are in flight") != std::string::npos;
+  }
+  EXPECT_GT(in_flight, 0);
+}
+
 }  // namespace
 }  // namespace ww::emu::test

@@ -323,9 +323,11 @@ u32 Checker::new_arrival() {
 u32 Checker::engine_arrives(Thread& thread, Cta& target, u32 offset, u32 agent, u32 epoch, arch::Site site) {
   const u32 note = new_arrival();
   arrivals_[note] = {};
-  arrivals_[note].of_engine = ThreadClock{pool_.raise(state(thread).base, agent, epoch), 0, 0, 0};
+  const u32 arrival = agent + 1 + target.rank;  // at one CTA it may be late after another has it
+  arrivals_[note].of_engine =
+      ThreadClock{pool_.raise(pool_.raise(state(thread).base, agent, epoch), arrival, epoch), 0, 0, 0};
   AccessRecord record;
-  record.slot = agent;
+  record.slot = arrival;
   record.epoch = epoch;
   record.thread = thread.check_slot;
   record.kind = Access::remote_arrive;
@@ -337,7 +339,7 @@ u32 Checker::engine_arrives(Thread& thread, Cta& target, u32 offset, u32 agent, 
     check_barrier_use(thread, barriers_[number], true, site);
     record.barrier = number;
   }
-  state(target).foreign[agent] = new_access(record);
+  state(target).foreign[arrival] = new_access(record);
   return note + 1;
 }
 

@@ -150,7 +150,8 @@ class Checker {
   /// Notes the access, at issue. `granules` are offsets, multiples of kGranule.
   void engine_access(Cta& cta, const EngineAccess& access, const u32* granules, u32 count);
   /// Notes that an engine will arrive at a barrier once `agent` has reached `epoch`: whoever waits for that knows what
-  /// the thread knew when it asked for it. The result is for signal_now().
+  /// the thread knew when it asked for it. The agents behind `agent`, one for each CTA of the cluster, stand for the
+  /// arrivals there. The result is for signal_now().
   u32 engine_arrives(Thread& thread, Cta& target, u32 offset, u32 agent, u32 epoch, arch::Site site);
   FindingParty party(u32 thread, arch::Site site, std::string operation, const void* from = nullptr) const;
   /// Adds a finding unless one of the same rule and lines is known. Without `advice` it gets that of its rule.

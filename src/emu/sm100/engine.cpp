@@ -78,7 +78,8 @@ TensorEngine::Issuer& TensorEngine::issuer_of(Thread& thread) {
   issuer.thread = &thread;
   issuer.task.kind = Operation::Kind::engine, issuer.task.engine = this, issuer.task.cta = &cta_;
   issuer.task.group = static_cast<u32>(Task::issuer), issuer.task.shared = static_cast<u32>(issuers_.size() - 1);
-  if (Checker* checker = thread.machine->checker()) issuer.agent = checker->new_agents(1);
+  if (Checker* checker = thread.machine->checker())
+    issuer.agent = checker->new_agents(1 + static_cast<u32>(cta_.cluster->ctas.size()));
   return issuer;
 }
 
