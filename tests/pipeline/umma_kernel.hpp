@@ -25,6 +25,7 @@ struct Params {
   float* d;
   int m, n, k;
   int clusters_m, clusters_n;  // of the tiles of a cluster
+  const u16* b_values;
 };
 
 struct Schedule {
@@ -33,6 +34,7 @@ struct Schedule {
   int stages = 3;
   AccumulatorColumns accumulators{2, 64};
   bool clc = false;
+  bool stores_b = false;  // a warp of each CTA stores its rows of B instead
 };
 
 template <Schedule kS> struct Kernel {
@@ -44,7 +46,7 @@ template <Schedule kS> struct Kernel {
   static constexpr int kConsumerWarps = 7;  // of cluster launch control
   static constexpr int kThreads = 256;
 
-  using Loads = pipeline::UmmaPipeline<kS.stages, kCluster, kS.group>;
+  using Loads = pipeline::UmmaPipeline<kS.stages, kCluster, kS.group, kS.stores_b ? 1 : 0>;
   using Accumulators = pipeline::AccumulatorPipeline<kS.accumulators, 4, kS.group>;
   using Launches = pipeline::ClcPipeline<2, kConsumerWarps, kCluster.size()>;
 
@@ -98,15 +100,16 @@ template <Schedule kS> struct Kernel {
     const arch::SharedAddress a = stage + static_cast<u32>(slice_a * 128);
     const arch::SharedAddress b = stage + kABytes + static_cast<u32>(slice_b * 128);
     const u16 mask_a = pipeline::mask_of_a(kCluster, rank), mask_b = pipeline::mask_of_b(kCluster, kS.group, rank);
+    constexpr bool kLoadsB = !kS.stores_b;
     if constexpr (kCluster.size() == 1) {
       arch::tma::load_2d(p.a, full, a, k, row + slice_a);
-      arch::tma::load_2d(p.b, full, b, k, from_b);
+      if (kLoadsB) arch::tma::load_2d(p.b, full, b, k, from_b);
     } else if constexpr (kS.group == CtaGroup::one) {
       arch::tma::load_multicast_2d(p.a, full, a, mask_a, k, row + slice_a);
-      arch::tma::load_multicast_2d(p.b, full, b, mask_b, k, from_b);
+      if (kLoadsB) arch::tma::load_multicast_2d(p.b, full, b, mask_b, k, from_b);
     } else {
       arch::tma::load_pair_multicast_2d(p.a, full, a, mask_a, k, row + slice_a);
-      arch::tma::load_pair_multicast_2d(p.b, full, b, mask_b, k, from_b);
+      if (kLoadsB) arch::tma::load_pair_multicast_2d(p.b, full, b, mask_b, k, from_b);
     }
   }
 
@@ -117,13 +120,34 @@ template <Schedule kS> struct Kernel {
     for_each_tile(p, [&](int row, int column) {
       if (elected)
         for (int k = 0; k < p.k; k += kK) {
-          const pipeline::Stage stage = loads.producer_acquire(kStageBytes);
+          const pipeline::Stage stage = loads.producer_acquire(kS.stores_b ? kABytes : kStageBytes);
           load(p, shared + stage.index * kStageBytes, stage.full, row, column, k);
         }
       arch::warp::sync();
     });
     if (elected) loads.producer_tail();
     arch::warp::sync();
+  }
+
+  /// Stores this CTA's rows of B by ordinary stores, swizzled as the MMA reads them.
+  WW_DEVICE static void store_b(const Params& p) {
+    const arch::SharedAddress shared = arch::dynamic_shared();
+    const int half = static_cast<int>(arch::cluster_rank()) % kCtas * (kN / kCtas);
+    Loads loads(shared + kLoads, Role::producer);
+    for_each_tile(p, [&](int, int column) {
+      for (int k = 0; k < p.k; k += kK) {
+        const pipeline::Stage stage = loads.storer_acquire();
+        for (u32 i = arch::lane_index(); i < kBBytes / 16; i += 32) {
+          const u32 row = i / 8, chunk = i % 8;
+          const u16* from =
+              p.b_values + (column + half + static_cast<int>(row)) * static_cast<i64>(p.k) + k + 8 * chunk;
+          const arch::Words<2> low = arch::global::load2(from), high = arch::global::load2(from + 4);
+          arch::shared::store4(shared + stage.index * kStageBytes + kABytes + row * 128 + (chunk ^ row % 8) * 16,
+                               {{low.w[0], low.w[1], high.w[0], high.w[1]}});
+        }
+        loads.storer_commit(stage);
+      }
+    });
   }
 
   WW_DEVICE static void multiply(const Params& p, arch::TensorAddress tensor) {
@@ -200,6 +224,7 @@ template <Schedule kS> struct Kernel {
     if (warp == 0) produce(p);
     else if (warp == 1) multiply(p, tensor);
     else if (warp == 2) for_each_tile(p, [](int, int) {});
+    else if (warp == 3 && kS.stores_b) store_b(p);
     else if (warp >= 4) store(p, tensor);
     arch::umma::fence_before();
     if constexpr (kCluster.size() > 1) arch::cluster::sync();

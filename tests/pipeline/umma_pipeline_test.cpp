@@ -50,7 +50,8 @@ template <Schedule kS> void expect_exact(int clusters_m, int clusters_n, int k_b
            o.n,
            o.k,
            clusters_m,
-           clusters_n};
+           clusters_n,
+           o.b.data()};
   const u32 ctas = static_cast<u32>(kS.cluster.size());
   const u32 clusters = static_cast<u32>(clusters_m * clusters_n);
   const emu::test::Shape shape{.threads = K::kThreads,
@@ -101,6 +102,10 @@ TEST(UmmaPipelines, Multicast) { expect_exact<Schedule{.cluster = {2, 4}, .stage
 TEST(UmmaPipelines, FourByFour) { expect_exact<Schedule{.cluster = {4, 4}, .stages = 2}>(1, 2, 3, 1); }
 TEST(UmmaPipelines, FourByFourOfPairs) {
   expect_exact<Schedule{.cluster = {4, 4}, .group = kPair, .stages = 2}>(2, 1, 3, 1);
+}
+TEST(UmmaPipelines, OneCtaWithAStoringWarp) { expect_exact<Schedule{.stages = 2, .stores_b = true}>(2, 1, 3, 1); }
+TEST(UmmaPipelines, PairsWithStoringWarps) {
+  expect_exact<Schedule{.cluster = {2, 2}, .group = kPair, .stages = 2, .stores_b = true}>(2, 1, 3, 1);
 }
 TEST(UmmaPipelines, ClusterLaunchControl) { expect_exact<Schedule{.clc = true}>(4, 2, 1, 2); }
 TEST(UmmaPipelines, ClusterLaunchControlOfPairs) {

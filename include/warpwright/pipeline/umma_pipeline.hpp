@@ -10,6 +10,7 @@
 
 #include "warpwright/arch/common/cluster.hpp"
 #include "warpwright/arch/common/fence.hpp"
+#include "warpwright/arch/common/mbarrier_scope.hpp"
 #include "warpwright/arch/common/warp.hpp"
 #include "warpwright/arch/sm100/umma.hpp"
 #include "warpwright/pipeline/stage_ring.hpp"
@@ -59,11 +60,24 @@ class UmmaPipeline : public StageRing<kStages> {
     arch::fence::proxy_async_shared();
     arch::warp::sync();  // one lane's arrival stands for the stores of all 32
     if constexpr (kGroup == CtaGroup::pair)
-      arch::mbarrier::arrive_remote_if(arch::lane_index() == 0, full(barriers_, stage.index),
-                                       static_cast<u32>(leader_of(kGroup, static_cast<int>(arch::cluster_rank()))));
+      arch::mbarrier::arrive_remote_release_if(
+          arch::lane_index() == 0, full(barriers_, stage.index),
+          static_cast<u32>(leader_of(kGroup, static_cast<int>(arch::cluster_rank()))));
     else arch::mbarrier::arrive_if(arch::lane_index() == 0, stage.full);
   }
 
+  /// Waits until the next stage is filled, and returns it. Called by the MMA thread.
+  // Stores of the other CTA's threads are ordered by their arrivals alone, at cluster scope.
+  WW_DEVICE Stage consumer_wait(WaitToken token = {}) {
+    if constexpr (kGroup == CtaGroup::pair && kStoringWarps > 0) {
+      const Stage stage{state_.index, full(barriers_, state_.index)};
+      arch::mbarrier::wait_cluster(stage.full, state_.parity);
+      state_.advance();
+      return stage;
+    } else {
+      return Ring::consumer_wait(token);
+    }
+  }
   /// Releases `stage` once the MMAs and copies that this thread has issued are complete. Called by the MMA thread.
   WW_DEVICE void consumer_release(Stage stage) {
     if constexpr (kCluster.size() == 1) arch::umma::commit<kGroup>(empty(barriers_, stage.index));
