@@ -409,10 +409,12 @@ struct Capability {
   /// Returns the architecture whose kernels run on such a device.
   std::optional<Arch> arch() const {
     for (int i = 0; i < kArchs; ++i)
-      if (const auto arch = static_cast<Arch>(i);
-          has_gemm_kernels(arch) && machine_of(arch).capability == 10 * major + minor)
-        return arch;
+      if (const auto arch = static_cast<Arch>(i); machine_of(arch).capability == 10 * major + minor) return arch;
     return std::nullopt;
+  }
+  bool has_gemms() const {
+    const std::optional<Arch> own = arch();
+    return own && has_gemm_kernels(*own);
   }
 };
 
@@ -420,7 +422,6 @@ struct Capability {
 std::string accepted_capabilities() {
   std::string text;
   for (int i = 0; i < kArchs; ++i) {
-    if (!has_gemm_kernels(static_cast<Arch>(i))) continue;
     const MachineTraits traits = machine_of(static_cast<Arch>(i));
     text += fmt::format("{}{}.{} ({})", text.empty() ? "" : " or ", traits.capability / 10, traits.capability % 10,
                         traits.family);
@@ -446,7 +447,7 @@ Result<CudaDeviceSummary> summarize(const CudaDriver& driver, int ordinal) {
   WW_TRY(const Capability capability, capability_of(driver, device));
   WW_TRY(const std::string name, name_of_device(driver, device));
   return CudaDeviceSummary{fmt::format("{}, sm_{}{}", name, capability.major, capability.minor),
-                           capability.arch().has_value()};
+                           capability.has_gemms()};
 }
 
 Result<DeviceInfo> describe(const CudaDriver& driver, CUdevice device, int ordinal, Arch arch) {
@@ -461,6 +462,7 @@ Result<DeviceInfo> describe(const CudaDriver& driver, CUdevice device, int ordin
   info.arch = arch;
   info.description = fmt::format("{}, sm_{}, {} SMs, driver for CUDA {}.{}", name, machine_of(arch).capability,
                                  info.sms, driver.version / 1000, driver.version % 1000 / 10);
+  if (!has_gemm_kernels(arch)) info.description += ", untested: nobody has run this library on such a GPU";
   return info;
 }
 

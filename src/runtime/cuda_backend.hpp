@@ -17,7 +17,7 @@ namespace ww::runtime {
 
 struct CudaDeviceSummary {
   std::string description;  // "NVIDIA H200, sm_90"
-  bool supported = false;   // kernels of this library run there
+  bool supported = false;   // GEMM kernels of this library exist for it
 };
 
 /// The GPUs of this machine, found without creating a context. `reason` says why `devices` is empty.

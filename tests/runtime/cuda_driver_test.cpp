@@ -53,6 +53,40 @@ TEST_F(FakeGpu, AnotherArchitectureIsUnsupportedByNameAndPassedOverByAuto) {
   EXPECT_EQ(Device::open("auto")->info().name, "emu:sm90");
 }
 
+TEST_F(FakeGpu, BlackwellIsUntestedAndTakesNarrowElements) {
+  setenv("FAKE_CUDA_CAPABILITY", "100", 1);
+  EXPECT_EQ(Device::open("auto")->info().name, "emu:sm90") << "auto is for GEMMs";
+  const Result<Device> device = Device::open("cuda:0");
+  ASSERT_TRUE(device) << device.error().message;
+  EXPECT_EQ(device->info().arch, Arch::sm100);
+  EXPECT_NE(device->info().description.find("untested"), std::string::npos) << device->info().description;
+  alignas(32) static char memory[64];
+  TensorMapSpec spec{.base = memory,
+                     .rank = 2,
+                     .extent = {256, 8},
+                     .stride_bytes = {0, 192},
+                     .box = {128, 8},
+                     .narrow = NarrowElements::bits6_padded};
+  ASSERT_TRUE(device->tensor_map(spec));
+  EXPECT_EQ(driver_->encode.type, CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B);
+  EXPECT_EQ(driver_->encode.extents[0], 256u);
+  EXPECT_EQ(driver_->encode.box[0], 128u);
+  spec.narrow = NarrowElements::bits4_padded;
+  ASSERT_TRUE(device->tensor_map(spec));
+  EXPECT_EQ(driver_->encode.type, CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B);
+  spec.narrow = NarrowElements::bits4;
+  ASSERT_TRUE(device->tensor_map(spec));
+  EXPECT_EQ(driver_->encode.type, CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B);
+  setenv("FAKE_CUDA_CAPABILITY", "90", 1);
+  const auto refused = Device::open("cuda:0")->tensor_map(spec);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().argument, "tensor_map.narrow");
+  setenv("FAKE_CUDA_CAPABILITY", "103", 1);
+  const Result<Device> other = Device::open("cuda:0");
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().expected, "a GPU of compute capability 9.0 (Hopper) or 10.0 (Blackwell)");
+}
+
 TEST_F(FakeGpu, AnOldDriverIsNoDevice) {
   setenv("FAKE_CUDA_VERSION", "11080", 1);
   EXPECT_EQ(Device::open("auto")->info().name, "emu:sm90");
