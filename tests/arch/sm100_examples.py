@@ -58,7 +58,7 @@ def main() -> int:
         source = kernel_of(example)
         with tempfile.TemporaryDirectory() as folder:
             cubins = {"NVRTC": pathlib.Path(folder) / "nvrtc.cubin"}
-            cubins["NVRTC"].write_bytes(nvrtc.cubin(source, root / "include"))
+            cubins["NVRTC"].write_bytes(nvrtc.compile(source, root / "include")[0])
             if nvcc:
                 text, cubins["nvcc"] = pathlib.Path(folder) / "kernel.cu", pathlib.Path(folder) / "nvcc.cubin"
                 text.write_text(source)
