@@ -74,6 +74,7 @@ struct Operand {
   Layout layout{};
   u32 rows = 0, steps = 0;  // instructions along K
   std::vector<u32> codes = {};
+  std::vector<double> values = {};
 
   u32 k() const { return steps * static_cast<u32>(arch::sm100::mma_k(kind)); }
   bool contained() const { return kind == MmaKind::f8f6f4 || kind == MmaKind::mxf8f6f4; }
@@ -143,7 +144,10 @@ Operand random_operand(MmaKind kind, MmaFormat format, Layout layout, u32 rows, 
   Operand o{kind, format, layout, rows, steps};
   std::mt19937_64 random(seed);
   o.codes.resize(rows * o.k());
-  for (u32& code : o.codes) code = random_code(format, random);
+  for (u32& code : o.codes) {
+    code = random_code(format, random);
+    o.values.push_back(value_of(format, code));
+  }
   return o;
 }
 
@@ -256,7 +260,7 @@ Case mma_case(const Mma& m) {
         const Operand& of_b = b[column / (n / m.ctas())];
         double sum = 0;
         for (u32 k = 0; k < of_b.k(); ++k) {
-          double product = value_of(m.i.a, a[cta].code(row, k)) * value_of(m.i.b, of_b.code(column % of_b.rows, k));
+          double product = a[cta].values[row * of_b.k() + k] * of_b.values[column % of_b.rows * of_b.k() + k];
           if (m.scale_vector != 0) {
             const u32 scale = k * static_cast<u32>(m.scale_vector) / static_cast<u32>(arch::sm100::mma_k(m.i.kind));
             product *= scale_a[cta].at(row, scale) * scale_b.at(column, scale);
