@@ -14,7 +14,7 @@ void multiply_on(MmaTarget target, const UmmaArithmetic& how, int m, int n, cons
   if (math == MmaMath::fp32_chain) return chain(target, call);
   const bool groups = depth_of(how.kind) == kGroups * kGroup;
   switch (target) {
-    case MmaTarget::avx512:
+    case MmaTarget::avx512: return groups ? groups_avx512(call) : products_avx512(call);
     case MmaTarget::avx2: return groups ? groups_avx2(call) : products_avx2(call);
     case MmaTarget::portable: return groups ? groups_portable(call) : products_portable(call);
   }

@@ -29,8 +29,10 @@ struct Call {
 
 void products_portable(const Call& call);
 void products_avx2(const Call& call);
+void products_avx512(const Call& call);
 void groups_portable(const Call& call);
 void groups_avx2(const Call& call);
+void groups_avx512(const Call& call);
 void chain(MmaTarget target, const Call& call);
 
 /// An operand format as the tensor core reads it. tf32 is the upper 19 bits of four bytes.

@@ -8,19 +8,10 @@
 // FP8 needs 15 bits a term and processes two k in the halves of each 32-bit lane; bf16 and f16 take a whole lane. The
 // significand of e5m2 is taken with three fraction bits, as e4m3 has them, so that any mix of the two is the same
 // arithmetic.
+#include "emu/numerics/avx512.hpp"
 #include "emu/sm90/numerics/mma_term.hpp"
 
 #if defined(__x86_64__)
-#include <immintrin.h>
-
-// GCC 12's intrinsics pass a deliberately undefined vector and then warn about it (GCC bug 105593).
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
-#define WW_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512vpopcntdq")))
-#define WW_AVX512_INLINE WW_AVX512 __attribute__((always_inline)) inline
 
 namespace ww::emu {
 namespace {
@@ -60,14 +51,6 @@ WW_AVX512_INLINE AddendC decode_c(__m512i bits) {
   const __m512i exponent = _mm512_sub_epi32(_mm512_max_epi32(field, _mm512_set1_epi32(1)), _mm512_set1_epi32(127));
   return {bits, _mm512_mask_or_epi32(fraction, normal, fraction, _mm512_set1_epi32(0x800000)),
           _mm512_mask_mov_epi32(exponent, zero, _mm512_set1_epi32(2 * kZeroExponent))};
-}
-
-/// Inserts C itself where it is Inf, and the canonical NaN where it is NaN.
-WW_AVX512_INLINE __m512i settle_c(__m512i result, __m512i c) {
-  const __m512i infinity = _mm512_set1_epi32(static_cast<i32>(kInfinity));
-  const __m512i magnitude = _mm512_and_si512(c, _mm512_set1_epi32(0x7FFFFFFF));
-  result = _mm512_mask_mov_epi32(result, _mm512_cmpeq_epi32_mask(magnitude, infinity), c);
-  return _mm512_mask_mov_epi32(result, _mm512_cmpgt_epi32_mask(magnitude, infinity), _mm512_set1_epi32(0x7FFFFFFF));
 }
 
 template <DType kType> WW_AVX512_INLINE RowFacts facts_of(const u8* row, bool flip) {
@@ -150,8 +133,6 @@ template <DType kType> WW_AVX512_INLINE void pack_b_fp8(const MmaCall& call, Pac
   pack_b_step<kType>(b, 2 * group + 1, _mm512_srli_epi32(four, 16), flip);
 }
 
-__m512i settle_products(__m512i result, __m512i c, const RowFacts& a, const PackedB& b);
-
 /// kInfinities: an operand may be Inf.
 template <bool kInfinities>
 WW_AVX512_INLINE __m512i fused_row_fp8(const PackedA& a, const PackedB& b, int row, __m512i c_bits) {
@@ -194,7 +175,7 @@ WW_AVX512_INLINE __m512i fused_row_fp8(const PackedA& a, const PackedB& b, int r
   const __m512i finite = _mm512_castps_si512(_mm512_scalef_ps(_mm512_castsi512_ps(cut), unit));
   const __m512i settled = settle_c(finite, c_bits);
   if constexpr (kInfinities)
-    return a.facts[row].special() || b.special != 0 ? settle_products(settled, c_bits, a.facts[row], b) : settled;
+    return a.facts[row].special() || b.special != 0 ? settle_products(settled, c_bits, a.facts[row], b.facts) : settled;
   const __mmask16 nan = a.facts[row].nan != 0 ? static_cast<__mmask16>(0xFFFF) : b.special;
   return _mm512_mask_mov_epi32(settled, nan, _mm512_set1_epi32(0x7FFFFFFF));
 }
@@ -259,18 +240,6 @@ WW_AVX512_INLINE __m512i normalise_wide(__m512i products, __m512i c, __m512i top
   return _mm512_mask_or_epi32(finite, signed_lanes, finite, _mm512_set1_epi32(static_cast<i32>(0x80000000u)));
 }
 
-/// Overwrites the outputs whose products contain a NaN or an Inf.
-WW_AVX512 __attribute__((noinline)) __m512i settle_products(__m512i result, __m512i c, const RowFacts& a,
-                                                            const PackedB& b) {
-  alignas(64) u32 out[kLanes], addend[kLanes];
-  _mm512_store_si512(out, result);
-  _mm512_store_si512(addend, c);
-  for (int lane = 0; lane < kLanes; ++lane) {
-    if (const u32 special = special_result(a, b.facts[lane], addend[lane])) out[lane] = special;
-  }
-  return _mm512_load_si512(out);
-}
-
 template <class Format>
 WW_AVX512_INLINE __m512i fused_row(const PackedA& a, const PackedB& b, int row, __m512i c_bits, Format) {
   const AddendC c = decode_c(c_bits);
@@ -294,7 +263,7 @@ WW_AVX512_INLINE __m512i fused_row(const PackedA& a, const PackedB& b, int row, 
   __m512i c_term = _mm512_srlv_epi32(_mm512_slli_epi32(c.significand, 2), _mm512_sub_epi32(top, c.exponent));
   c_term = _mm512_mask_sub_epi32(c_term, _mm512_movepi32_mask(c_bits), _mm512_setzero_si512(), c_term);
   __m512i result = settle_c(normalise_wide(sum, c_term, top), c_bits);
-  if (a.facts[row].special() || b.special != 0) result = settle_products(result, c_bits, a.facts[row], b);
+  if (a.facts[row].special() || b.special != 0) result = settle_products(result, c_bits, a.facts[row], b.facts);
   return result;
 }
 
