@@ -40,18 +40,15 @@ template <ConfigParameter kConfig> struct RegisterProducts : SharedProducts<kCon
       for (int u = 0; u < kMmaBlocks; ++u) {
         multiply_half<0>(reader, stage, u, acc[u], half[0], k != 0);
         multiply_half<1>(reader, stage, u, acc[u], half[1], true, [&] {
-          if (u == 0) {
-            end_reads();
-            pipeline.consumer_release_if(k != 0, previous);  // none of its MMAs is in flight any more
-          }
+          if (u == 0) pipeline.consumer_release_if(k != 0, previous);  // none of its MMAs is in flight any more
         });
       }
+      end_reads();
       previous = stage;
     } while (++k < k_blocks);
     order.arrive();
     if constexpr (kMmaBlocks == 1) arch::wgmma::wait<0>(acc[0], half[0], half[1]);
     else arch::wgmma::wait<0>(acc[0], acc[1], half[0], half[1]);
-    end_reads();
     pipeline.consumer_release(previous);
   }
 
@@ -68,13 +65,13 @@ template <ConfigParameter kConfig> struct RegisterProducts : SharedProducts<kCon
     atom::gemm<kOperands>(partial, early, sB, 0, false);
     atom::gemm<kOperands>(partial, late, sB, kSteps, true);
     arch::wgmma::commit();
-    arch::wgmma::wait<0>(partial, early, late);
     end_reads();
+    arch::wgmma::wait<0>(partial, early, late);
   }
 
  private:
   // Orders the thread's reads of A before the next load of the stage. Reads by ordinary instructions need that, because
-  // the load belongs to the async proxy; wgmma's own reads do not.
+  // the load belongs to the async proxy; wgmma's own reads do not. It stands where MMAs are in flight, which hide its time.
   WW_DEVICE static void end_reads() { arch::fence::proxy_async_shared(); }
 
   struct Nothing {
