@@ -115,14 +115,15 @@ bool Checker::fenced(const AccessRecord& old, bool old_write, const Actor& actor
   return worst;
 }
 
-/// Returns whether an asynchronous write needs no causality order after the access, only an order of execution. Every
-/// multicast relies on remote arrivals of the default scope after reads, and on waits of the default scope.
+/// Returns whether a write needs no causality order after the access, only an order of execution. Every multicast
+/// relies on remote arrivals of the default scope after reads, and on waits of the default scope. A peer that waited for
+/// such an arrival may pass the order on to the reader's own CTA, by an arrival there that completes a phase early.
 bool Checker::released_by_arrival(const AccessRecord& old, bool old_write, const Actor& actor) const {
-  if (!actor.write || (actor.generic && actor.kind != Access::store_async)) return false;
-  if (!old.generic) return context_->launch.cluster > 1;
-  if (ctas_of_slots_[old.thread] == actor.cta) return false;
-  if (!old_write) return (strict_ & kRemoteReleaseOfReads) == 0;
-  if (!actor.issuer || (strict_ & kRemoteAcquireOfWrites) != 0) return false;
+  if (!actor.write || context_->launch.cluster == 1) return false;
+  const bool stores = actor.generic && actor.kind != Access::store_async, own = ctas_of_slots_[old.thread] == actor.cta;
+  if (!old.generic && !stores) return true;
+  if (!old_write && (own || !stores)) return (strict_ & kRemoteReleaseOfReads) == 0;
+  if (own || stores || !actor.issuer || (strict_ & kRemoteAcquireOfWrites) != 0) return false;
   const ClockRef& released = actor.issuer->released_afar;
   return released && released->s.at(old.slot) >= old.epoch;
 }

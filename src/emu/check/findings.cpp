@@ -164,7 +164,8 @@ std::string Checker::strict_rule_of(Order order, const AccessRecord& old, bool o
   const auto named = [](StrictRules rule) {
     return fmt::format(" (strict rule {})", kStrictRules[std::countr_zero(rule)].name);
   };
-  if (order == Order::narrow && !old_write && !actor.generic) return named(kRemoteReleaseOfReads);
+  const bool own = ctas_of_slots_[old.thread] == actor.cta && context_->launch.cluster > 1;
+  if (order == Order::narrow && !old_write && (!actor.generic || own)) return named(kRemoteReleaseOfReads);
   if (order == Order::narrow && !actor.generic && actor.issuer && actor.issuer->released_afar &&
       actor.issuer->released_afar->s.at(old.slot) >= old.epoch)
     return named(kRemoteAcquireOfWrites);

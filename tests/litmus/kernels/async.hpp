@@ -259,6 +259,31 @@ LITMUS(multicast_peer_wrote_waited_cta) {
   finish();
 }
 
+// litmus peer_returns_release_of_reads: clean; strict remote-release-of-reads (off); ptx 8.5, 8.7; grid=2 cluster=2
+//   T0 cta 0: ld s0.d; mbarrier.arrive.release.cta s1.m
+//   T1 cta 1: mbarrier.wait.acquire.cta s1.m; mbarrier.arrive.release.cta s0.m
+//   T2 cta 0: mbarrier.wait.acquire.cta s0.m; st s0.d 1
+//   note: where peers do not share loads, a peer's arrival of the next round may complete a phase before the own one
+LITMUS(peer_returns_release_of_reads) {
+  start(1);
+  P(0, 0) ld(S(0)), arch::mbarrier::arrive_remote(M(0), 1);
+  P(1, 0) arch::mbarrier::wait(M(0), 0), arch::mbarrier::arrive_remote(M(0), 0);
+  P(0, 32) arch::mbarrier::wait(M(0), 0), st(S(0), 1);
+  finish();
+}
+
+// litmus peer_returns_release_of_write: scope; ptx 8.5, 8.7; grid=2 cluster=2
+//   T0 cta 0: st s0.d 1; mbarrier.arrive.release.cta s1.m
+//   T1 cta 1: mbarrier.wait.acquire.cta s1.m; mbarrier.arrive.release.cta s0.m
+//   T2 cta 0: mbarrier.wait.acquire.cta s0.m; ld s0.d
+LITMUS(peer_returns_release_of_write) {
+  start(1);
+  P(0, 0) st(S(0), 1), arch::mbarrier::arrive_remote(M(0), 1);
+  P(1, 0) arch::mbarrier::wait(M(0), 0), arch::mbarrier::arrive_remote(M(0), 0);
+  P(0, 32) arch::mbarrier::wait(M(0), 0), ld(S(0));
+  finish();
+}
+
 // litmus multicast_source_after_any_wait: clean; ptx 8.9.1.1; grid=2 cluster=2
 //   T0 cta 0: tma.load.multicast s0.t, s1.t <- t; wait s0.m; st t
 //   note: the source has been read when the barrier of any destination tells of the copy
