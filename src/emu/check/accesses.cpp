@@ -116,8 +116,8 @@ bool Checker::fenced(const AccessRecord& old, bool old_write, const Actor& actor
 }
 
 /// Returns whether a write needs no causality order after the access, only an order of execution. Every multicast
-/// relies on remote arrivals of the default scope after reads, and on waits of the default scope. A peer that waited for
-/// such an arrival may pass the order on to the reader's own CTA, by an arrival there that completes a phase early.
+/// relies on remote arrivals of the default scope after reads, and on waits of the default scope. A peer that waited
+/// for such an arrival may pass the order on to the reader's own CTA, by an arrival there that completes a phase early.
 bool Checker::released_by_arrival(const AccessRecord& old, bool old_write, const Actor& actor) const {
   if (!actor.write || context_->launch.cluster == 1) return false;
   const bool stores = actor.generic && actor.kind != Access::store_async, own = ctas_of_slots_[old.thread] == actor.cta;

@@ -71,7 +71,8 @@ template <ConfigParameter kConfig> struct RegisterProducts : SharedProducts<kCon
 
  private:
   // Orders the thread's reads of A before the next load of the stage. Reads by ordinary instructions need that, because
-  // the load belongs to the async proxy; wgmma's own reads do not. It stands where MMAs are in flight, which hide its time.
+  // the load belongs to the async proxy; wgmma's own reads do not. It stands where MMAs are in flight, which hide its
+  // time.
   WW_DEVICE static void end_reads() { arch::fence::proxy_async_shared(); }
 
   struct Nothing {
