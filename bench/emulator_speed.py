@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Compares the emulated device of two builds: emulator_speed.py BASE_PROGRAM HEAD_PROGRAM [--rounds 5] [--result FILE]
-The programs run in turns. A time is the least CPU time of all rounds, start of the program included; each command has run
+A check runs one launch a schedule, in programs that can check sequences of them too. The programs run in turns. A time is the least CPU time of all rounds, start of the program included; each command has run
 once before, so that its kernel is in a cache of this build."""
 import argparse
 import json
@@ -21,16 +21,26 @@ COMMANDS = {
     "grouped, 8 x 64 rows": f"grouped --rows 64,64,64,64,64,64,64,64 --n 512 --k 512 --scale block {EMULATED}",
     "100 checked schedules, exact": "check gemm --m 128 --n 128 --k 512 --schedules 100",
     "200 checked schedules, --math off": "check gemm --m 256 --n 256 --k 1024 --math off --schedules 200",
+    "a checked schedule, exact, 1024^3": "check gemm --m 1024 --n 1024 --k 1024 --schedules 1",
 }
+ONE_LAUNCH = ["--launches", "1"]
 
 
-def cpu_seconds(program, command, cache):
+def command_line(program, command):
+    """The command, of one launch a schedule if it is a check by a program that has the flag."""
+    if not command.startswith("check"):
+        return [program, *command.split()]
+    described = subprocess.run([program, "check", "gemm", "--help"], capture_output=True, text=True, check=True).stdout
+    return [program, *command.split(), *(ONE_LAUNCH if ONE_LAUNCH[0] in described else [])]
+
+
+def cpu_seconds(line, cache):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run([program, *command.split()], capture_output=True, text=True, check=False,
+    done = subprocess.run(line, capture_output=True, text=True, check=False,
                           env={**os.environ, "WARPWRIGHT_CACHE_DIR": cache})
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode != 0:
-        sys.exit(f"{program} {command}\n{done.stdout}{done.stderr}")
+        sys.exit(f"{' '.join(line)}\n{done.stdout}{done.stderr}")
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
@@ -42,11 +52,13 @@ def main():
     arguments = parser.parse_args()
     programs = {"base": arguments.base, "head": arguments.head}
     best = {name: {} for name in COMMANDS}
+    lines = {name: {side: command_line(program, command) for side, program in programs.items()}
+             for name, command in COMMANDS.items()}
     with tempfile.TemporaryDirectory() as scratch:
         for turn in range(arguments.rounds + 1):
-            for name, command in COMMANDS.items():
-                for side, program in programs.items():
-                    seconds = cpu_seconds(program, command, f"{scratch}/{side}")
+            for name, of_sides in lines.items():
+                for side, line in of_sides.items():
+                    seconds = cpu_seconds(line, f"{scratch}/{side}")
                     if turn > 0:
                         best[name][side] = min(seconds, best[name].get(side, seconds))
     ratios = {name: b["head"] / b["base"] for name, b in best.items()}
