@@ -34,11 +34,11 @@ class AccessRecords {
 
   const AccessRecord& operator[](u32 number) const { return all_[number]; }
   AccessRecord& operator[](u32 number) { return all_[number]; }
-  /// Returns the number of the new record.
-  u32 add(Part& part, const AccessRecord& record) {
+  /// Returns the number of the new record, which has the initial values.
+  u32 add(Part& part) {
     if (part.next == part.end) [[unlikely]]
       start_block(part);
-    all_[part.next] = record;
+    all_[part.next] = AccessRecord();
     return part.next++;
   }
   void forget(Part& part) {

@@ -35,10 +35,17 @@ u32 Checker::thread_access(Thread& thread, Access kind, arch::Ordering ordering,
     return last.access != ~0u && last.kind == kind && last.epoch == self.epoch && last.site.line == site.line &&
            last.site.file == site.file && same(last.ordering, ordering);
   };
-  if (shared_with(self.last)) return self.last.access;
-  std::swap(self.last, self.before_last);
-  if (shared_with(self.last)) return self.last.access;
-  AccessRecord record;
+  if (shared_with(self.last())) return self.last().access;
+  self.newest ^= 1;
+  LastAccess& last = self.last();
+  if (shared_with(last)) return last.access;
+  // Field by field: structures that are built elsewhere and copied wait for their stores.
+  last.access = accesses_.add(outlives_cluster(kind) ? lasting_ : clusters_[self.cluster].accesses);
+  last.epoch = self.epoch;
+  last.site = site;
+  last.kind = kind;
+  last.ordering = ordering;
+  AccessRecord& record = accesses_[last.access];
   record.slot = record.thread = thread.check_slot;
   record.epoch = self.epoch;
   record.kind = kind;
@@ -46,19 +53,17 @@ u32 Checker::thread_access(Thread& thread, Access kind, arch::Ordering ordering,
   record.scope = ordering.scope;
   record.site = site;
   record.from = thread.call;
-  const u32 access = accesses_.add(outlives_cluster(kind) ? lasting_ : clusters_[self.cluster].accesses, record);
-  self.last = {access, self.epoch, site, kind, ordering};
-  return access;
+  return last.access;
 }
 
 Checker::Actor Checker::actor_of(Thread& thread, u32 access, bool write, bool generic) {
   ThreadState& self = state(thread);
   Actor actor;
   actor.access = access;
-  if (access == self.last.access) {  // its key is here, and the record may have left the caches
+  if (access == self.last().access) {  // its key is here, and the record may have left the caches
     actor.slot = thread.check_slot;
-    actor.kind = self.last.kind;
-    actor.ordering = self.last.ordering;
+    actor.kind = self.last().kind;
+    actor.ordering = self.last().ordering;
   } else {
     const AccessRecord& record = accesses_[access];
     actor.slot = record.slot;

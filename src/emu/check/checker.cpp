@@ -265,7 +265,7 @@ void Checker::mbarrier_initialised(Thread& thread, MBarrier& barrier, arch::Site
   accesses_[access].barrier = barrier.check_number;
   Actor actor = actor_of(thread, access, true, true);
   touch_shared(cta, barrier.offset, 8, actor);
-  state(thread).last.access = ~0u;  // this record names one barrier and must not be shared
+  state(thread).last().access = ~0u;  // this record names one barrier and must not be shared
   state_of.init_site = site;
   state_of.init_from = thread.call;
   state_of.log.note(EventLog::What::initialised, barrier.count, thread.check_slot, thread.lane(), 0, site, thread.call);

@@ -222,7 +222,9 @@ class Checker {
     u32 stores = 0, stores_read = 0;
     // Records that may be shared, with their keys, because the records are too many to stay in caches. Two, because a
     // store to global memory is two accesses: that of the instruction, and the plain one that carries it out.
-    LastAccess last, before_last;
+    LastAccess recent[2];
+    u32 newest = 0;  // of the two
+    LastAccess& last() { return recent[newest]; }
     u32 last_store_access = 0;
     u32 last_passed = ~0u, last_arrived = ~0u;  // numbers of mbarriers
     u32 cluster_round = 0, cluster_rounds = 0;  // that it arrived at last; that it has passed
@@ -325,7 +327,9 @@ class Checker {
   CtaState& state(const Cta& cta) { return *ctas_[cta.check_index]; }
   u32 new_access(const AccessRecord& record) {
     const u32 cluster = ctas_[names_[record.thread].cta]->cluster;
-    return accesses_.add(outlives_cluster(record.kind) ? lasting_ : clusters_[cluster].accesses, record);
+    const u32 access = accesses_.add(outlives_cluster(record.kind) ? lasting_ : clusters_[cluster].accesses);
+    accesses_[access] = record;
+    return access;
   }
   u32 thread_access(Thread& thread, Access kind, arch::Ordering ordering, arch::Site site);
   bool strong(const Actor& actor) const { return actor.ordering.order != arch::MemoryOrder::weak; }
